@@ -1,0 +1,1 @@
+//! The memory connector: the reference model of every test.

@@ -1,0 +1,1 @@
+//! The native connector: the HDF5 file format.

@@ -1,0 +1,1 @@
+//! Derives `hyperslab::H5Type`.

@@ -1,0 +1,1 @@
+//! HDF5 filters, one file each.

@@ -1,0 +1,1 @@
+//! HDF5 in Rust, with any storage beneath it.

@@ -1,0 +1,1 @@
+//! Virtual file drivers: a byte plane under the native connector.

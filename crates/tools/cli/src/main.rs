@@ -1,0 +1,2 @@
+//! The `hyperslab` command.
+fn main() {}
