@@ -2,8 +2,11 @@
 #![forbid(unsafe_code)]
 
 pub mod bytes;
+pub mod datatype;
 pub mod error;
 pub mod limits;
+pub mod text;
 
+pub use datatype::{ByteOrder, CharacterSet, Datatype};
 pub use error::{Context, Error, Kind, Result};
 pub use limits::{Limits, Within};

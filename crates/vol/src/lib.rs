@@ -1,1 +1,27 @@
-//! The Virtual Object Layer: the contract between the data model and anything that stores it.
+//! The Virtual Object Layer: the contract between the HDF5 data model and anything that stores it.
+//!
+//! A [`Connector`] makes and opens containers; a [`Container`] is one open file, and every operation on its
+//! objects is a method that takes a [`Token`]. A [`Layer`] forwards all of them and changes what it likes.
+//! The [`Registry`] finds connectors by name; [`transfer`] moves elements between memory and a container.
+
+mod access;
+mod capability;
+mod connector;
+mod container;
+mod info;
+mod location;
+mod ops;
+pub mod path;
+mod registry;
+mod slots;
+pub mod transfer;
+
+pub use access::{Access, Durability, FileAccess, LibVersion, RawBytes, Resolver};
+pub use capability::Capability;
+pub use connector::{Connector, ConnectorInfo, LayerFactory};
+pub use container::{Container, Layer};
+pub use info::*;
+pub use location::{Location, Stack, StackEntry};
+pub use model::{Context, Error, Kind, Limits, Result, Token, Within};
+pub use ops::*;
+pub use registry::Registry;

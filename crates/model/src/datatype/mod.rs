@@ -1,0 +1,462 @@
+//! Datatypes: all eleven classes, and complex numbers (format spec IV.A.2.d).
+
+mod decode;
+mod encode;
+mod standard;
+
+use crate::{Error, Result};
+
+/// Bytes of a variable-length value or a reference in memory form: see [`crate::heap`].
+pub const MEMORY_SLOT_BYTES: u32 = 16;
+
+/// The order of the bytes of a number.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum ByteOrder {
+    /// Least significant byte first.
+    Little,
+    /// Most significant byte first.
+    Big,
+    /// 16-bit little-endian words, most significant first (floats only).
+    Vax,
+}
+
+impl ByteOrder {
+    /// The order of this machine.
+    pub const NATIVE: ByteOrder = if cfg!(target_endian = "big") { ByteOrder::Big } else { ByteOrder::Little };
+}
+
+/// What fills the unused bits of a number.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum BitPad {
+    /// Zeros.
+    #[default]
+    Zero,
+    /// Ones.
+    One,
+}
+
+/// Fields that integers, bit fields and floats share.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Bits {
+    /// Bytes of one element.
+    pub size: u32,
+    /// Byte order.
+    pub order: ByteOrder,
+    /// First significant bit, counted from the least significant.
+    pub offset: u16,
+    /// Significant bits.
+    pub precision: u16,
+    /// Fill below the offset.
+    pub low_pad: BitPad,
+    /// Fill above the significant bits.
+    pub high_pad: BitPad,
+}
+
+impl Bits {
+    /// A number of `size` bytes that uses all its bits.
+    pub fn full(size: u32, order: ByteOrder) -> Self {
+        let precision = (size * 8) as u16;
+        Bits { size, order, offset: 0, precision, low_pad: BitPad::Zero, high_pad: BitPad::Zero }
+    }
+
+    /// Whether every bit is significant.
+    pub fn is_full(&self) -> bool {
+        self.offset == 0 && u32::from(self.precision) == self.size * 8
+    }
+}
+
+/// A fixed-point number.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Integer {
+    /// Size, order and significant bits.
+    pub bits: Bits,
+    /// Two's complement, or unsigned.
+    pub signed: bool,
+}
+
+/// How the leading bit of a float's mantissa is kept.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Normalization {
+    /// Not normalised.
+    None,
+    /// Always set, and stored.
+    MsbSet,
+    /// Always set, not stored (IEEE).
+    Implied,
+}
+
+/// A floating-point number of any shape.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Float {
+    /// Size, order and significant bits.
+    pub bits: Bits,
+    /// Fill of bits between the fields.
+    pub internal_pad: BitPad,
+    /// Leading mantissa bit.
+    pub normalization: Normalization,
+    /// Position of the sign bit.
+    pub sign_position: u8,
+    /// Position of the exponent's lowest bit.
+    pub exponent_position: u8,
+    /// Bits of the exponent.
+    pub exponent_bits: u8,
+    /// Position of the mantissa's lowest bit.
+    pub mantissa_position: u8,
+    /// Bits of the mantissa.
+    pub mantissa_bits: u8,
+    /// Added to the exponent.
+    pub exponent_bias: u32,
+}
+
+/// The old time class: an integer that means a time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Time {
+    /// Bytes of one element.
+    pub size: u32,
+    /// Byte order.
+    pub order: ByteOrder,
+    /// Significant bits.
+    pub precision: u16,
+}
+
+/// How a string that is shorter than its field ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum StringPad {
+    /// A NUL follows the text.
+    #[default]
+    NullTerminated,
+    /// NULs fill the field.
+    NullPadded,
+    /// Spaces fill the field.
+    SpacePadded,
+}
+
+/// The character set of a string or a name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum CharacterSet {
+    /// US ASCII.
+    #[default]
+    Ascii,
+    /// UTF-8.
+    Utf8,
+}
+
+/// A string of fixed length.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct FixedString {
+    /// Bytes of one element.
+    pub size: u32,
+    /// What fills the rest.
+    pub padding: StringPad,
+    /// Character set.
+    pub charset: CharacterSet,
+}
+
+/// Bytes with a tag that says what they are.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Opaque {
+    /// Bytes of one element.
+    pub size: u32,
+    /// What the bytes are.
+    pub tag: String,
+}
+
+/// One member of a compound.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Member {
+    /// Name, unique in the compound.
+    pub name: String,
+    /// Bytes from the start of the compound.
+    pub offset: u32,
+    /// Type.
+    pub datatype: Datatype,
+}
+
+/// A record of named members.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Compound {
+    /// Bytes of one element, gaps included.
+    pub size: u32,
+    /// Members as stored.
+    pub members: Vec<Member>,
+}
+
+impl Compound {
+    /// The member called `name`.
+    pub fn member(&self, name: &str) -> Option<&Member> {
+        self.members.iter().find(|m| m.name == name)
+    }
+
+    /// Members one after another, without gaps.
+    pub fn packed(members: impl IntoIterator<Item = (String, Datatype)>) -> Self {
+        let mut size = 0;
+        let members = members.into_iter().map(|(name, datatype)| {
+            let member = Member { name, offset: size, datatype };
+            size += member.datatype.size();
+            member
+        });
+        let members = members.collect();
+        Compound { size, members }
+    }
+}
+
+/// What a reference points to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum ReferenceKind {
+    /// An object, by address (`H5T_STD_REF_OBJ`).
+    ObjectOld,
+    /// A region of a dataset (`H5T_STD_REF_DSETREG`).
+    RegionOld,
+    /// `H5T_STD_REF`, kind 2: what it points to stands in the element.
+    Object,
+    /// Kind 3.
+    Region,
+    /// Kind 4.
+    Attribute,
+}
+
+/// A reference type.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct ReferenceType {
+    /// Bytes of one element.
+    pub size: u32,
+    /// What it points to.
+    pub kind: ReferenceKind,
+}
+
+/// Names for values of an integer.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Enum {
+    /// The integer below.
+    pub base: Box<Datatype>,
+    /// Names and values (in the base type's bytes), as stored.
+    pub members: Vec<(String, Vec<u8>)>,
+}
+
+/// What a variable-length value holds.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub enum VarLenKind {
+    /// A sequence of elements.
+    Sequence(Box<Datatype>),
+    /// A string.
+    String {
+        /// Padding, as declared.
+        padding: StringPad,
+        /// Character set.
+        charset: CharacterSet,
+    },
+}
+
+/// Values of variable length.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct VarLen {
+    /// Bytes of the slot in the element: a length and the identity of a blob.
+    pub size: u32,
+    /// Sequence or string.
+    pub kind: VarLenKind,
+}
+
+/// A small array as one element.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Array {
+    /// Shape, slowest first.
+    pub dims: Vec<u32>,
+    /// Element.
+    pub base: Box<Datatype>,
+}
+
+/// A complex number: two floats, real part first.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Complex {
+    /// The type of each part.
+    pub base: Box<Datatype>,
+}
+
+/// A datatype.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub enum Datatype {
+    /// Class 0.
+    Integer(Integer),
+    /// Class 1.
+    Float(Float),
+    /// Class 2.
+    Time(Time),
+    /// Class 3.
+    String(FixedString),
+    /// Class 4.
+    Bitfield(Bits),
+    /// Class 5.
+    Opaque(Opaque),
+    /// Class 6.
+    Compound(Compound),
+    /// Class 7.
+    Reference(ReferenceType),
+    /// Class 8.
+    Enum(Enum),
+    /// Class 9.
+    VarLen(VarLen),
+    /// Class 10.
+    Array(Array),
+    /// Class 11.
+    Complex(Complex),
+}
+
+/// The sizes that a container gives to slots of variable-length values and references.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct SlotSizes {
+    /// A variable-length value: 4 bytes of length and a blob's identity.
+    pub varlen: u32,
+    /// An old object reference.
+    pub object_old: u32,
+    /// An old region reference.
+    pub region_old: u32,
+    /// A reference of the newer kinds.
+    pub reference: u32,
+}
+
+impl SlotSizes {
+    /// The sizes in memory, whatever the container.
+    pub const MEMORY: SlotSizes = SlotSizes {
+        varlen: MEMORY_SLOT_BYTES,
+        object_old: MEMORY_SLOT_BYTES,
+        region_old: MEMORY_SLOT_BYTES,
+        reference: MEMORY_SLOT_BYTES,
+    };
+
+    /// The sizes in a native file whose addresses have `offset_bytes` bytes.
+    pub fn native(offset_bytes: u32) -> Self {
+        SlotSizes {
+            varlen: 4 + offset_bytes + 4,
+            object_old: offset_bytes,
+            region_old: offset_bytes + 4,
+            reference: (4 + 2 + offset_bytes + 4).max(3 + offset_bytes),
+        }
+    }
+
+    fn of_reference(&self, kind: ReferenceKind) -> u32 {
+        match kind {
+            ReferenceKind::ObjectOld => self.object_old,
+            ReferenceKind::RegionOld => self.region_old,
+            _ => self.reference,
+        }
+    }
+}
+
+impl Datatype {
+    /// Bytes of one element.
+    pub fn size(&self) -> u32 {
+        match self {
+            Datatype::Integer(t) => t.bits.size,
+            Datatype::Float(t) => t.bits.size,
+            Datatype::Time(t) => t.size,
+            Datatype::String(t) => t.size,
+            Datatype::Bitfield(t) => t.size,
+            Datatype::Opaque(t) => t.size,
+            Datatype::Compound(t) => t.size,
+            Datatype::Reference(t) => t.size,
+            Datatype::Enum(t) => t.base.size(),
+            Datatype::VarLen(t) => t.size,
+            Datatype::Array(t) => t.dims.iter().fold(t.base.size(), |n, &d| n.saturating_mul(d)),
+            Datatype::Complex(t) => t.base.size().saturating_mul(2),
+        }
+    }
+
+    /// The class number of the format.
+    pub fn class(&self) -> u8 {
+        match self {
+            Datatype::Integer(_) => 0,
+            Datatype::Float(_) => 1,
+            Datatype::Time(_) => 2,
+            Datatype::String(_) => 3,
+            Datatype::Bitfield(_) => 4,
+            Datatype::Opaque(_) => 5,
+            Datatype::Compound(_) => 6,
+            Datatype::Reference(_) => 7,
+            Datatype::Enum(_) => 8,
+            Datatype::VarLen(_) => 9,
+            Datatype::Array(_) => 10,
+            Datatype::Complex(_) => 11,
+        }
+    }
+
+    /// The types one level inside this one.
+    pub fn children(&self) -> Vec<&Datatype> {
+        match self {
+            Datatype::Compound(t) => t.members.iter().map(|m| &m.datatype).collect(),
+            Datatype::Enum(t) => vec![&t.base],
+            Datatype::Array(t) => vec![&t.base],
+            Datatype::Complex(t) => vec![&t.base],
+            Datatype::VarLen(VarLen { kind: VarLenKind::Sequence(base), .. }) => vec![base],
+            _ => Vec::new(),
+        }
+    }
+
+    /// Whether this type or one inside it satisfies `test`.
+    pub fn any(&self, test: &dyn Fn(&Datatype) -> bool) -> bool {
+        test(self) || self.children().into_iter().any(|t| t.any(test))
+    }
+
+    /// Whether elements hold slots (variable-length values or references) that mean something only to their container.
+    pub fn has_slots(&self) -> bool {
+        self.any(&|t| matches!(t, Datatype::VarLen(_) | Datatype::Reference(_)))
+    }
+
+    /// Whether this is a string, fixed or variable.
+    pub fn is_string(&self) -> bool {
+        matches!(self, Datatype::String(_) | Datatype::VarLen(VarLen { kind: VarLenKind::String { .. }, .. }))
+    }
+
+    /// This type with the slots of a container or of memory; members move where a slot's size changes.
+    pub fn with_slots(&self, sizes: &SlotSizes) -> Datatype {
+        match self {
+            Datatype::VarLen(t) => Datatype::VarLen(VarLen { size: sizes.varlen, kind: t.kind.with_slots(sizes) }),
+            Datatype::Reference(t) => {
+                Datatype::Reference(ReferenceType { size: sizes.of_reference(t.kind), kind: t.kind })
+            }
+            Datatype::Array(t) => {
+                Datatype::Array(Array { dims: t.dims.clone(), base: Box::new(t.base.with_slots(sizes)) })
+            }
+            Datatype::Compound(t) if self.has_slots() => Datatype::Compound(t.with_slots(sizes)),
+            other => other.clone(),
+        }
+    }
+
+    /// This type as it stands in memory: slots of [`MEMORY_SLOT_BYTES`].
+    pub fn memory_form(&self) -> Datatype {
+        self.with_slots(&SlotSizes::MEMORY)
+    }
+
+    /// Checks what every type must satisfy before it is stored.
+    pub fn validate(&self) -> Result<()> {
+        if self.size() == 0 {
+            return Err(Error::invalid("check datatype").with("problem", "size is zero"));
+        }
+        self.children().into_iter().try_for_each(Datatype::validate)
+    }
+}
+
+impl VarLenKind {
+    fn with_slots(&self, sizes: &SlotSizes) -> VarLenKind {
+        match self {
+            VarLenKind::Sequence(base) => VarLenKind::Sequence(Box::new(base.with_slots(sizes))),
+            other => other.clone(),
+        }
+    }
+}
+
+impl Compound {
+    /// Members keep their order in memory; each moves by what the members before it grew.
+    fn with_slots(&self, sizes: &SlotSizes) -> Compound {
+        let mut by_offset: Vec<usize> = (0..self.members.len()).collect();
+        by_offset.sort_by_key(|&i| self.members[i].offset);
+        let mut members = self.members.clone();
+        let mut shift = 0i64;
+        for i in by_offset {
+            let old = &self.members[i];
+            members[i].offset = (i64::from(old.offset) + shift) as u32;
+            members[i].datatype = old.datatype.with_slots(sizes);
+            shift += i64::from(members[i].datatype.size()) - i64::from(old.datatype.size());
+        }
+        Compound { size: (i64::from(self.size) + shift) as u32, members }
+    }
+}

@@ -1,0 +1,67 @@
+//! Names and strings from files as Rust text, without losing a byte.
+//!
+//! Old files hold names in Latin-1 and worse. Bytes that are not UTF-8 become characters of a small
+//! private range (U+F780 to U+F7FF, one for each byte 0x80 to 0xFF) and go back unchanged, so that a
+//! name read from a file can be looked up in it again.
+
+const ESCAPE_BASE: u32 = 0xF700;
+
+fn is_escape(c: char) -> bool {
+    (0xF780..=0xF7FF).contains(&u32::from(c))
+}
+
+fn escape(byte: u8) -> char {
+    char::from_u32(ESCAPE_BASE + u32::from(byte)).unwrap_or(char::REPLACEMENT_CHARACTER)
+}
+
+/// Text from bytes; [`to_bytes`] gives exactly these bytes back.
+pub fn from_bytes(bytes: &[u8]) -> String {
+    match std::str::from_utf8(bytes) {
+        Ok(text) if !text.chars().any(is_escape) => text.to_owned(),
+        _ => from_odd_bytes(bytes),
+    }
+}
+
+fn from_odd_bytes(bytes: &[u8]) -> String {
+    let mut text = String::with_capacity(bytes.len());
+    for part in bytes.utf8_chunks() {
+        for c in part.valid().chars() {
+            // A stored character of the private range is escaped too, or it would come back as one byte.
+            if is_escape(c) {
+                text.extend(c.encode_utf8(&mut [0; 4]).bytes().map(escape));
+            } else {
+                text.push(c);
+            }
+        }
+        text.extend(part.invalid().iter().map(|&b| escape(b)));
+    }
+    text
+}
+
+/// The bytes that stand in the file for this text.
+pub fn to_bytes(text: &str) -> Vec<u8> {
+    if !text.chars().any(is_escape) {
+        return text.as_bytes().to_vec();
+    }
+    let mut bytes = Vec::with_capacity(text.len());
+    for c in text.chars() {
+        if is_escape(c) {
+            bytes.push((u32::from(c) - ESCAPE_BASE) as u8);
+        } else {
+            bytes.extend_from_slice(c.encode_utf8(&mut [0; 4]).as_bytes());
+        }
+    }
+    bytes
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn any_bytes_survive() {
+        for bytes in [&b"plain"[..], b"caf\xe9", "\u{F780}\u{F7FF}x".as_bytes(), b"\xff\xfe\x80", "žluť".as_bytes()] {
+            assert_eq!(to_bytes(&from_bytes(bytes)), bytes);
+        }
+    }
+}

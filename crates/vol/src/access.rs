@@ -1,0 +1,133 @@
+//! How a container is opened: plain values, and the one way to reach beyond it.
+
+use std::sync::Arc;
+
+use model::{Limits, Result};
+
+use crate::Container;
+
+/// What the caller wants to do with a container.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum Access {
+    /// Read.
+    #[default]
+    Read,
+    /// Read and change.
+    Write,
+}
+
+/// What a commit promises when it returns.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum Durability {
+    /// It survives power loss.
+    #[default]
+    Full,
+    /// It is ordered after earlier commits, and survives with them or not at all.
+    Ordered,
+    /// It is visible to others; nothing is synced.
+    None,
+}
+
+/// Generations of libhdf5, for what may be written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub enum LibVersion {
+    /// Whatever the oldest reader understands.
+    Earliest,
+    /// 1.8.
+    #[default]
+    V18,
+    /// 1.10.
+    V110,
+    /// 1.12.
+    V112,
+    /// 1.14.
+    V114,
+    /// 2.0.
+    V200,
+}
+
+impl LibVersion {
+    /// The newest generation.
+    pub const LATEST: LibVersion = LibVersion::V200;
+}
+
+/// Bytes beside the container: external raw data.
+pub trait RawBytes: Send + Sync {
+    /// Reads at `offset`; what lies past the end reads as zeros.
+    fn read_at(&self, offset: u64, buf: &mut [u8]) -> Result<()>;
+    /// Writes at `offset`.
+    fn write_at(&self, offset: u64, data: &[u8]) -> Result<()>;
+}
+
+/// Opens what a container refers to. Without one, nothing beyond the container is opened.
+pub trait Resolver: Send + Sync {
+    /// The container called `name`, as a file at `from` calls it: external links and virtual sources.
+    fn container(&self, name: &str, from: &str) -> Result<Arc<dyn Container>>;
+    /// The file called `name`: external raw data.
+    fn bytes(&self, name: &str, from: &str) -> Result<Arc<dyn RawBytes>>;
+}
+
+/// Access properties of a container.
+#[derive(Clone, Default)]
+pub struct FileAccess {
+    /// Read or write.
+    pub access: Access,
+    /// What may be spent on it.
+    pub limits: Limits,
+    /// Opens other files; `None` refuses them.
+    pub resolver: Option<Arc<dyn Resolver>>,
+    /// The byte plane beneath, with its parameters (`family{member_bytes=1024}`); `None` is a plain file.
+    pub driver: Option<String>,
+    /// Layers above the connector, outermost first; see [`crate::Stack`].
+    pub stack: Option<String>,
+    /// Oldest generation whose structures are written, where there is a choice.
+    pub version_low: LibVersion,
+    /// Bytes of decoded chunks kept for each container; `None` is the connector's default.
+    pub chunk_cache_bytes: Option<u64>,
+    /// What a commit promises.
+    pub durability: Durability,
+}
+
+impl std::fmt::Debug for FileAccess {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("FileAccess")
+            .field("access", &self.access)
+            .field("driver", &self.driver)
+            .field("stack", &self.stack)
+            .field("resolver", &self.resolver.is_some())
+            .finish_non_exhaustive()
+    }
+}
+
+impl FileAccess {
+    /// Reading with default limits.
+    pub fn read() -> Self {
+        Self::default()
+    }
+
+    /// Reading and changing.
+    pub fn write() -> Self {
+        FileAccess { access: Access::Write, ..Self::default() }
+    }
+
+    /// With a way to open other files.
+    #[must_use]
+    pub fn with_resolver(mut self, resolver: Arc<dyn Resolver>) -> Self {
+        self.resolver = Some(resolver);
+        self
+    }
+
+    /// With other limits.
+    #[must_use]
+    pub fn with_limits(mut self, limits: Limits) -> Self {
+        self.limits = limits;
+        self
+    }
+
+    /// With layers above the connector.
+    #[must_use]
+    pub fn with_stack(mut self, stack: impl Into<String>) -> Self {
+        self.stack = Some(stack.into());
+        self
+    }
+}

@@ -1,0 +1,53 @@
+//! Connectors make containers; layer factories put something over them.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use model::{Error, Result};
+
+use crate::{Capability, Container, ContainerCreate, ContainerOpen, FileAccess};
+
+/// Who a connector is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ConnectorInfo {
+    /// Unique name, as it stands in locations.
+    pub name: &'static str,
+    /// Unique number (`H5VL_class_value_t`).
+    pub value: u32,
+    /// Version of the connector.
+    pub version: u32,
+    /// What its containers can do.
+    pub capability: Capability,
+    /// One line for people.
+    pub about: &'static str,
+}
+
+/// Stores containers in one way.
+pub trait Connector: Send + Sync {
+    /// Who this is.
+    fn info(&self) -> ConnectorInfo;
+
+    /// Makes a container.
+    fn create(&self, op: &ContainerCreate<'_>) -> Result<Arc<dyn Container>> {
+        Err(Error::unsupported("create container").with("path", op.path))
+    }
+
+    /// Opens a container.
+    fn open(&self, op: &ContainerOpen<'_>) -> Result<Arc<dyn Container>>;
+
+    /// Removes a container.
+    fn delete(&self, path: &str) -> Result<()> {
+        Err(Error::unsupported("delete container").with("path", path))
+    }
+
+    /// Whether `open` would find a container of this connector there.
+    fn is_accessible(&self, path: &str, access: &FileAccess) -> Result<bool>;
+}
+
+/// Puts a layer over a container.
+pub trait LayerFactory: Send + Sync {
+    /// Who this is.
+    fn info(&self) -> ConnectorInfo;
+    /// Wraps `inner` as the parameters of the stack string say.
+    fn wrap(&self, inner: Arc<dyn Container>, parameters: &BTreeMap<String, String>) -> Result<Arc<dyn Container>>;
+}

@@ -1,0 +1,166 @@
+//! The container: one open file as a service. One table gives the trait, the forwarding layer and the check
+//! that the layer forwards everything.
+
+use std::sync::Arc;
+
+use model::datatype::ReferenceKind;
+use model::{Datatype, Error, Link, Reference, Result, Token};
+
+use crate::{
+    AttributeInfo, Blobs, ChunkInfo, ContainerInfo, DatasetInfo, Durability, GroupInfo, Lookup, MapInfo, ObjectInfo,
+    OpAttributeCreate, OpDatasetCreate, OpDatatypeCommit, OpGroupCreate, OpLinkCreate, OpLinkMove, OpList, OpLookup,
+    OpMapCreate, OpObjectCopy, OpRead, OpWrite, Page,
+};
+
+macro_rules! operations {
+    ($( $(#[$doc:meta])* fn $name:ident(&self $(, $arg:ident : $ty:ty)*) -> $ret:ty; )*) => {
+        /// One open container. Methods that a connector does not write answer `Unsupported`.
+        ///
+        /// Every method may be called from many threads at once. Tokens come from this container; a token
+        /// of another one gives an error, not nonsense. Elements are in *file form*: the container's own
+        /// slots for variable-length values and references (see [`ContainerInfo::slots`]).
+        pub trait Container: Send + Sync {
+            $( $(#[$doc])*
+            fn $name(&self $(, $arg: $ty)*) -> Result<$ret> {
+                $( let _ = $arg; )*
+                Err(Error::unsupported(stringify!($name).replace('_', " ")))
+            } )*
+        }
+
+        /// A container that forwards every operation to another, except those it writes itself.
+        pub trait Layer: Send + Sync {
+            /// The container beneath.
+            fn inner(&self) -> &dyn Container;
+            $( #[doc = concat!("Forwards [`Container::", stringify!($name), "`].")]
+            fn $name(&self $(, $arg: $ty)*) -> Result<$ret> {
+                self.inner().$name($($arg),*)
+            } )*
+        }
+
+        #[deny(clippy::missing_trait_methods)]
+        impl<L: Layer> Container for L {
+            $( fn $name(&self $(, $arg: $ty)*) -> Result<$ret> {
+                Layer::$name(self $(, $arg)*)
+            } )*
+        }
+    };
+}
+
+operations! {
+    // --- the container itself ---
+    /// What this container is and can do.
+    fn info(&self) -> Arc<ContainerInfo>;
+    /// Makes everything written so far one commit (`H5Fflush`).
+    fn commit(&self, durability: Durability) -> ();
+    /// Commits and lets go; later operations fail.
+    fn close(&self) -> ();
+    /// What only one connector has, by name, in its own bytes.
+    fn optional(&self, operation: &str, arguments: &[u8]) -> Vec<u8>;
+
+    // --- objects ---
+    /// Keeps an object alive while a handle is open, though it may lose its last link.
+    fn retain(&self, object: Token) -> ();
+    /// Undoes one `retain`.
+    fn release(&self, object: Token) -> ();
+    /// What every object tells.
+    fn object_info(&self, object: Token) -> ObjectInfo;
+    /// Copies an object inside this container.
+    fn object_copy(&self, op: &OpObjectCopy) -> Token;
+    /// Sets or removes the comment.
+    fn object_set_comment(&self, object: Token, comment: Option<&str>) -> ();
+    /// Adds to the reference count and returns it; at zero the object goes.
+    fn object_adjust_references(&self, object: Token, by: i32) -> u32;
+
+    // --- links and groups ---
+    /// Makes a group.
+    fn group_create(&self, op: &OpGroupCreate) -> Token;
+    /// What a group tells.
+    fn group_info(&self, group: Token) -> GroupInfo;
+    /// Makes a link.
+    fn link_create(&self, op: &OpLinkCreate) -> ();
+    /// One link, or `None`.
+    fn link_get(&self, group: Token, name: &str) -> Option<Link>;
+    /// Some links of a group.
+    fn link_list(&self, group: Token, op: &OpList) -> Page<Link>;
+    /// Removes a link, and the object with its last one.
+    fn link_delete(&self, group: Token, name: &str) -> ();
+    /// Moves or copies a link.
+    fn link_move(&self, op: &OpLinkMove) -> ();
+    /// Follows a path in one go; [`crate::path::lookup`] walks it where this is unsupported.
+    fn lookup(&self, op: &OpLookup) -> Lookup;
+
+    // --- attributes ---
+    /// Makes an attribute, which reads as zeros until it is written.
+    fn attribute_create(&self, op: &OpAttributeCreate) -> ();
+    /// One attribute, or `None`.
+    fn attribute_info(&self, object: Token, name: &str) -> Option<AttributeInfo>;
+    /// Some attributes of an object.
+    fn attribute_list(&self, object: Token, op: &OpList) -> Page<AttributeInfo>;
+    /// The values of attributes, whole, in file form.
+    fn attribute_read(&self, object: Token, names: &[&str]) -> Vec<Vec<u8>>;
+    /// Writes a whole value, in file form.
+    fn attribute_write(&self, object: Token, name: &str, data: &[u8]) -> ();
+    /// Removes an attribute.
+    fn attribute_delete(&self, object: Token, name: &str) -> ();
+    /// Renames an attribute.
+    fn attribute_rename(&self, object: Token, from: &str, to: &str) -> ();
+
+    // --- datasets ---
+    /// Makes a dataset.
+    fn dataset_create(&self, op: &OpDatasetCreate) -> Token;
+    /// What a dataset tells.
+    fn dataset_info(&self, dataset: Token) -> Arc<DatasetInfo>;
+    /// Reads elements of one or more datasets.
+    fn dataset_read(&self, reads: &mut [OpRead<'_>]) -> ();
+    /// Writes elements of one or more datasets.
+    fn dataset_write(&self, writes: &[OpWrite<'_>]) -> ();
+    /// Changes the extent.
+    fn dataset_resize(&self, dataset: Token, dims: &[u64]) -> ();
+    /// Some of the chunks that are stored.
+    fn chunk_list(&self, dataset: Token, skip: u64, count_max: u64) -> Page<ChunkInfo>;
+    /// One chunk as stored: filter mask and bytes. `offset` is its first element.
+    fn chunk_read(&self, dataset: Token, offset: &[u64]) -> (u32, Vec<u8>);
+    /// Stores one chunk as given.
+    fn chunk_write(&self, dataset: Token, offset: &[u64], filter_mask: u32, data: &[u8]) -> ();
+
+    // --- committed datatypes ---
+    /// Commits a datatype.
+    fn datatype_commit(&self, op: &OpDatatypeCommit) -> Token;
+    /// The type that was committed.
+    fn datatype_get(&self, datatype: Token) -> Datatype;
+
+    // --- maps ---
+    /// Makes a map.
+    fn map_create(&self, op: &OpMapCreate) -> Token;
+    /// What a map tells.
+    fn map_info(&self, map: Token) -> MapInfo;
+    /// Sets pairs. A key is the bytes of its element or, for a variable-length key, of its value.
+    fn map_put(&self, map: Token, pairs: &[(&[u8], &[u8])]) -> ();
+    /// Values of keys, `None` where there is none.
+    fn map_get(&self, map: Token, keys: &[&[u8]]) -> Vec<Option<Vec<u8>>>;
+    /// Some keys, in an order that does not change while the map does not.
+    fn map_keys(&self, map: Token, skip: u64, count_max: u64) -> Page<Vec<u8>>;
+    /// Removes a pair; `false` if there was none.
+    fn map_delete(&self, map: Token, key: &[u8]) -> bool;
+
+    // --- blobs and references: what slots in elements stand for ---
+    /// Stores values; returns the identity of each, of `slots.varlen - 4` bytes.
+    fn blob_put(&self, values: &[&[u8]]) -> Vec<Vec<u8>>;
+    /// Appends the values of `ids` to `out`, in order.
+    fn blob_get(&self, ids: &[&[u8]], out: &mut Blobs) -> ();
+    /// Gives up values that no element uses any more.
+    fn blob_delete(&self, ids: &[&[u8]]) -> ();
+    /// What reference slots stand for.
+    fn reference_get(&self, kind: ReferenceKind, slots: &[&[u8]]) -> Vec<Reference>;
+    /// Slots for references.
+    fn reference_put(&self, kind: ReferenceKind, references: &[Reference]) -> Vec<Vec<u8>>;
+}
+
+impl std::fmt::Debug for dyn Container {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self.info() {
+            Ok(info) => write!(f, "Container({}, root {})", info.connector, info.root),
+            Err(error) => write!(f, "Container({error})"),
+        }
+    }
+}

@@ -1,0 +1,222 @@
+//! What containers tell about themselves and their objects.
+
+use model::datatype::SlotSizes;
+use model::properties::{DatasetCreate, FileCreate, GroupCreate, ObjectCreate};
+use model::{CharacterSet, Dataspace, Datatype, ObjectKind, Token};
+
+use crate::Capability;
+
+/// An open container.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ContainerInfo {
+    /// The connector that stores it (the innermost, under layers).
+    pub connector: String,
+    /// What can be done with it.
+    pub capability: Capability,
+    /// Whether it is open for writing.
+    pub writable: bool,
+    /// The root group.
+    pub root: Token,
+    /// Bytes of variable-length and reference slots in its elements.
+    pub slots: SlotSizes,
+    /// Creation properties.
+    pub create: FileCreate,
+    /// Bytes in storage, where that means something.
+    pub storage_bytes: Option<u64>,
+    /// Versions of the format's parts, for people: name and number.
+    pub versions: Vec<(&'static str, u32)>,
+    /// What a person should know about its state (left open by a dead writer, …).
+    pub warnings: Vec<String>,
+}
+
+/// Seconds since 1970, where they are kept.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Times {
+    /// Last access.
+    pub access: u32,
+    /// Last modification of data.
+    pub modification: u32,
+    /// Last change of metadata.
+    pub change: u32,
+    /// Creation.
+    pub birth: u32,
+}
+
+/// Any object.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ObjectInfo {
+    /// Its identity.
+    pub token: Token,
+    /// What it is.
+    pub kind: ObjectKind,
+    /// Hard links (and users of a committed datatype).
+    pub references: u32,
+    /// Attributes.
+    pub attributes: u64,
+    /// Times, where they are kept.
+    pub times: Option<Times>,
+    /// Creation properties that every object has.
+    pub create: ObjectCreate,
+    /// The comment on it.
+    pub comment: Option<String>,
+}
+
+/// How a group keeps its links.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LinkStorage {
+    /// In a symbol table.
+    SymbolTable,
+    /// In its header.
+    Compact,
+    /// In a heap with indexes.
+    Dense,
+    /// In some way of the connector's own.
+    Other,
+}
+
+/// A group.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct GroupInfo {
+    /// Links in it.
+    pub links: u64,
+    /// The next position in creation order.
+    pub creation_order_next: i64,
+    /// How they are kept.
+    pub storage: LinkStorage,
+    /// Creation properties.
+    pub create: GroupCreate,
+}
+
+/// How much of a dataset's storage is there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Allocation {
+    /// None.
+    None,
+    /// Some chunks.
+    Part,
+    /// All.
+    Full,
+}
+
+/// A dataset.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DatasetInfo {
+    /// Type, in file form.
+    pub datatype: Datatype,
+    /// The committed datatype that it shares.
+    pub committed: Option<Token>,
+    /// Extent.
+    pub space: Dataspace,
+    /// Creation properties.
+    pub create: DatasetCreate,
+    /// Bytes in storage.
+    pub storage_bytes: u64,
+    /// How much storage is there.
+    pub allocation: Allocation,
+    /// Where its bytes start in the container's file, if they are in one piece.
+    pub offset: Option<u64>,
+}
+
+/// An attribute.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AttributeInfo {
+    /// Name.
+    pub name: String,
+    /// Character set of the name.
+    pub charset: CharacterSet,
+    /// Position in creation order, where it is tracked.
+    pub creation_order: Option<u32>,
+    /// Type, in file form.
+    pub datatype: Datatype,
+    /// The committed datatype that it shares.
+    pub committed: Option<Token>,
+    /// Extent.
+    pub space: Dataspace,
+}
+
+/// A map.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct MapInfo {
+    /// Type of keys.
+    pub key: Datatype,
+    /// Type of values, in file form.
+    pub value: Datatype,
+    /// Pairs in it.
+    pub count: u64,
+}
+
+/// A chunk as it is stored.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ChunkInfo {
+    /// First element, in each dimension.
+    pub offset: Vec<u64>,
+    /// Bit i set: filter i was not applied.
+    pub filter_mask: u32,
+    /// Bytes in storage.
+    pub bytes: u64,
+    /// Where in the container's file.
+    pub address: Option<u64>,
+}
+
+/// A page of a listing, and whether there is more.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Page<T> {
+    /// The entries.
+    pub entries: Vec<T>,
+    /// Whether entries follow.
+    pub more: bool,
+}
+
+/// Where a path led.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Lookup {
+    /// An object of this container.
+    Object(Token),
+    /// Out of it: the caller goes on there.
+    External {
+        /// The other container.
+        file: String,
+        /// What is left of the path, in it.
+        path: String,
+    },
+    /// A user-defined link: the caller knows the class, or nobody does.
+    User {
+        /// Class number.
+        class: u8,
+        /// What the link keeps.
+        data: Vec<u8>,
+        /// What is left of the path.
+        rest: String,
+    },
+}
+
+/// Blobs fetched together: one buffer, and where each ends.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Blobs {
+    bytes: Vec<u8>,
+    ends: Vec<usize>,
+}
+
+impl Blobs {
+    /// Appends one.
+    pub fn push(&mut self, blob: &[u8]) {
+        self.bytes.extend_from_slice(blob);
+        self.ends.push(self.bytes.len());
+    }
+
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.ends.len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.ends.is_empty()
+    }
+
+    /// All of them, in order.
+    pub fn iter(&self) -> impl Iterator<Item = &[u8]> {
+        let starts = std::iter::once(0).chain(self.ends.iter().copied());
+        starts.zip(&self.ends).map(|(start, &end)| &self.bytes[start..end])
+    }
+}

@@ -1,0 +1,224 @@
+//! Arguments of operations: one struct each, so that nothing is swapped and fields can be added.
+
+use model::properties::{DatasetCreate, FileCreate, GroupCreate, ObjectCreate};
+use model::{CharacterSet, Dataspace, Datatype, Index, LinkTarget, Order, Selection, Token};
+
+use crate::FileAccess;
+
+/// Makes a container.
+#[derive(Debug, Clone)]
+pub struct ContainerCreate<'a> {
+    /// The path part of the location.
+    pub path: &'a str,
+    /// Creation properties.
+    pub create: &'a FileCreate,
+    /// Access properties.
+    pub access: &'a FileAccess,
+    /// Replace what is there.
+    pub truncate: bool,
+}
+
+/// Opens a container.
+#[derive(Debug, Clone)]
+pub struct ContainerOpen<'a> {
+    /// The path part of the location.
+    pub path: &'a str,
+    /// Access properties.
+    pub access: &'a FileAccess,
+}
+
+/// Where a new link goes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Place {
+    /// The group.
+    pub group: Token,
+    /// The name in it.
+    pub name: String,
+    /// Character set of the name.
+    pub charset: CharacterSet,
+}
+
+impl Place {
+    /// A name in a group.
+    pub fn new(group: Token, name: impl Into<String>) -> Self {
+        let name = name.into();
+        let charset = if name.is_ascii() { CharacterSet::Ascii } else { CharacterSet::Utf8 };
+        Place { group, name, charset }
+    }
+}
+
+/// Makes a group; without a place it is anonymous.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct OpGroupCreate {
+    /// Where it is linked.
+    pub place: Option<Place>,
+    /// Creation properties.
+    pub create: GroupCreate,
+}
+
+/// Makes a dataset; without a place it is anonymous.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OpDatasetCreate {
+    /// Where it is linked.
+    pub place: Option<Place>,
+    /// Type, in any form: the container gives its slots their sizes.
+    pub datatype: Datatype,
+    /// The committed datatype it shares, whose type `datatype` is.
+    pub committed: Option<Token>,
+    /// Extent.
+    pub space: Dataspace,
+    /// Creation properties. A fill value is in the file form of the datatype.
+    pub create: DatasetCreate,
+}
+
+/// Commits a datatype; without a place it is anonymous.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OpDatatypeCommit {
+    /// Where it is linked.
+    pub place: Option<Place>,
+    /// The type.
+    pub datatype: Datatype,
+    /// Creation properties.
+    pub create: ObjectCreate,
+}
+
+/// Makes a map; without a place it is anonymous.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OpMapCreate {
+    /// Where it is linked.
+    pub place: Option<Place>,
+    /// Type of keys. Neither references nor nested variable-length values.
+    pub key: Datatype,
+    /// Type of values.
+    pub value: Datatype,
+    /// Creation properties.
+    pub create: ObjectCreate,
+}
+
+/// Makes a link.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OpLinkCreate {
+    /// Where.
+    pub place: Place,
+    /// To what.
+    pub target: LinkTarget,
+}
+
+/// Moves or copies a link; the object stays where it is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OpLinkMove {
+    /// The group it is in.
+    pub from: Token,
+    /// Its name there.
+    pub name: String,
+    /// Where it goes.
+    pub to: Place,
+    /// Leave the old link too.
+    pub copy: bool,
+}
+
+/// A page of a listing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct OpList {
+    /// Sorted by what.
+    pub index: Index,
+    /// Which way.
+    pub order: Order,
+    /// Entries to skip: the place to go on from.
+    pub skip: u64,
+    /// Entries at most.
+    pub count_max: u64,
+}
+
+impl Default for OpList {
+    fn default() -> Self {
+        OpList { index: Index::Name, order: Order::Increasing, skip: 0, count_max: 4096 }
+    }
+}
+
+/// Follows a path from a group.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OpLookup {
+    /// Where a relative path starts.
+    pub from: Token,
+    /// The path.
+    pub path: String,
+    /// Links that may be followed on the way.
+    pub traversals_max: u32,
+}
+
+/// Makes an attribute and, where data is given, writes it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OpAttributeCreate {
+    /// The object it belongs to.
+    pub object: Token,
+    /// Name.
+    pub name: String,
+    /// Character set of the name.
+    pub charset: CharacterSet,
+    /// Type, in any form.
+    pub datatype: Datatype,
+    /// The committed datatype it shares.
+    pub committed: Option<Token>,
+    /// Extent.
+    pub space: Dataspace,
+}
+
+/// Reads elements: `into` receives them in the file datatype, packed in selection order.
+#[derive(Debug)]
+pub struct OpRead<'a> {
+    /// The dataset.
+    pub dataset: Token,
+    /// Which elements.
+    pub selection: &'a Selection,
+    /// Room for exactly these.
+    pub into: &'a mut [u8],
+}
+
+/// Writes elements: `from` holds them in the file datatype, packed in selection order.
+#[derive(Debug, Clone)]
+pub struct OpWrite<'a> {
+    /// The dataset.
+    pub dataset: Token,
+    /// Which elements.
+    pub selection: &'a Selection,
+    /// Exactly these.
+    pub from: &'a [u8],
+}
+
+/// Copies an object within one container (`H5Ocopy`).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OpObjectCopy {
+    /// What.
+    pub object: Token,
+    /// Where to.
+    pub place: Place,
+    /// Only the first level of a group.
+    pub shallow: bool,
+    /// Copy what soft links point to, instead of the links.
+    pub expand_soft_links: bool,
+    /// Copy what external links point to.
+    pub expand_external_links: bool,
+    /// Copy what references point to.
+    pub expand_references: bool,
+    /// Leave attributes behind.
+    pub without_attributes: bool,
+    /// Share equal committed datatypes that are there already.
+    pub merge_committed_types: bool,
+}
+
+impl OpObjectCopy {
+    /// A deep copy that keeps links as links.
+    pub fn new(object: Token, place: Place) -> Self {
+        OpObjectCopy {
+            object,
+            place,
+            shallow: false,
+            expand_soft_links: false,
+            expand_external_links: false,
+            expand_references: false,
+            without_attributes: false,
+            merge_committed_types: false,
+        }
+    }
+}

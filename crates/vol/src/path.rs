@@ -1,0 +1,81 @@
+//! Following a path: links of every kind, with a limit on how many.
+
+use std::collections::VecDeque;
+
+use model::link::{components, is_absolute};
+use model::{Error, Kind, LinkTarget, Result, Token};
+
+use crate::{Container, Lookup, OpLookup};
+
+/// Follows a path, in the container's own way where it has one, else link by link.
+pub fn lookup(container: &dyn Container, op: &OpLookup) -> Result<Lookup> {
+    match container.lookup(op) {
+        Err(error) if error.kind() == Kind::Unsupported => walk(container, op),
+        answer => answer,
+    }
+}
+
+/// Follows a path link by link.
+pub fn walk(container: &dyn Container, op: &OpLookup) -> Result<Lookup> {
+    let root = container.info()?.root;
+    let mut here = if is_absolute(&op.path) { root } else { op.from };
+    let mut parts: VecDeque<String> = components(&op.path).map(str::to_owned).collect();
+    let mut traversals = 0;
+    while let Some(part) = parts.pop_front() {
+        let link = container.link_get(here, &part)?.ok_or_else(|| missing(op, &part))?;
+        match link.target {
+            LinkTarget::Hard(token) => here = token,
+            LinkTarget::Soft(path) => {
+                count_traversal(&mut traversals, op)?;
+                if is_absolute(&path) {
+                    here = root;
+                }
+                for name in components(&path).collect::<Vec<_>>().into_iter().rev() {
+                    parts.push_front(name.to_owned());
+                }
+            }
+            LinkTarget::External { file, path } => {
+                return Ok(Lookup::External { file, path: append(path, parts) });
+            }
+            LinkTarget::User { class, data } => {
+                return Ok(Lookup::User { class, data, rest: append(String::new(), parts) });
+            }
+        }
+    }
+    Ok(Lookup::Object(here))
+}
+
+fn missing(op: &OpLookup, part: &str) -> Error {
+    Error::not_found("look up path").with("path", &op.path).with("missing", part)
+}
+
+fn count_traversal(traversals: &mut u32, op: &OpLookup) -> Result<()> {
+    *traversals += 1;
+    if *traversals > op.traversals_max {
+        return Err(Error::limit("follow links").with("path", &op.path).with("limit", op.traversals_max));
+    }
+    Ok(())
+}
+
+fn append(mut path: String, rest: VecDeque<String>) -> String {
+    for part in rest {
+        if !path.is_empty() && !path.ends_with('/') {
+            path.push('/');
+        }
+        path.push_str(&part);
+    }
+    path
+}
+
+/// The object a path leads to, where it stays in this container.
+pub fn token(container: &dyn Container, from: Token, path: &str, traversals_max: u32) -> Result<Token> {
+    match lookup(container, &OpLookup { from, path: path.to_owned(), traversals_max })? {
+        Lookup::Object(token) => Ok(token),
+        Lookup::External { file, .. } => {
+            Err(Error::unsupported("follow external link").with("path", path).with("file", file))
+        }
+        Lookup::User { class, .. } => {
+            Err(Error::unsupported("follow user-defined link").with("path", path).with("class", class))
+        }
+    }
+}

@@ -1,0 +1,124 @@
+//! The connectors and layers that a program knows, by name and by number.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use model::properties::FileCreate;
+use model::{Context, Error, Result};
+
+use crate::{Connector, Container, ContainerCreate, ContainerOpen, FileAccess, LayerFactory, Location, Stack};
+
+/// Finds connectors. No connector knows another: they meet here.
+#[derive(Clone, Default)]
+pub struct Registry {
+    connectors: BTreeMap<&'static str, Arc<dyn Connector>>,
+    layers: BTreeMap<&'static str, Arc<dyn LayerFactory>>,
+    /// In the order they were added: what creates a file without a prefix, and what is asked first.
+    order: Vec<&'static str>,
+}
+
+impl std::fmt::Debug for Registry {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Registry").field("connectors", &self.order).field("layers", &self.layers.keys()).finish()
+    }
+}
+
+impl Registry {
+    /// Nothing known yet.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Adds a connector; the first added is the default for new containers.
+    pub fn register(&mut self, connector: Arc<dyn Connector>) -> Result<()> {
+        let info = connector.info();
+        if self.connectors.values().any(|c| c.info().value == info.value || c.info().name == info.name) {
+            return Err(Error::exists("register connector").with("name", info.name).with("value", info.value));
+        }
+        self.order.push(info.name);
+        self.connectors.insert(info.name, connector);
+        Ok(())
+    }
+
+    /// Adds a layer.
+    pub fn register_layer(&mut self, layer: Arc<dyn LayerFactory>) -> Result<()> {
+        let info = layer.info();
+        if self.layers.insert(info.name, layer).is_some() {
+            return Err(Error::exists("register layer").with("name", info.name));
+        }
+        Ok(())
+    }
+
+    /// All connectors, in the order they were added.
+    pub fn connectors(&self) -> impl Iterator<Item = &Arc<dyn Connector>> {
+        self.order.iter().filter_map(|name| self.connectors.get(name))
+    }
+
+    /// All layers, by name.
+    pub fn layers(&self) -> impl Iterator<Item = &Arc<dyn LayerFactory>> {
+        self.layers.values()
+    }
+
+    /// A connector by name.
+    pub fn by_name(&self, name: &str) -> Result<&Arc<dyn Connector>> {
+        self.connectors.get(name).ok_or_else(|| {
+            Error::not_found("find connector").with("name", name).with("known", self.order.join(", "))
+        })
+    }
+
+    /// A connector by number.
+    pub fn by_value(&self, value: u32) -> Result<&Arc<dyn Connector>> {
+        let found = self.connectors().find(|c| c.info().value == value);
+        found.ok_or_else(|| Error::not_found("find connector").with("value", value))
+    }
+
+    /// Makes a container at a location.
+    pub fn create(&self, location: &str, create: &FileCreate, access: &FileAccess, truncate: bool) -> Result<Arc<dyn Container>> {
+        let place = Location::parse(location);
+        let connector = match &place.connector {
+            Some(name) => self.by_name(name)?,
+            None => self.connectors().next().ok_or_else(|| Error::not_found("find default connector"))?,
+        };
+        let made = connector.create(&ContainerCreate { path: &place.path, create, access, truncate });
+        self.stacked(made.during(&format!("create {location}"))?, access)
+    }
+
+    /// Opens a container at a location; without a prefix, its content says what it is.
+    pub fn open(&self, location: &str, access: &FileAccess) -> Result<Arc<dyn Container>> {
+        let place = Location::parse(location);
+        let connector = match &place.connector {
+            Some(name) => self.by_name(name)?,
+            None => self.recognise(&place.path, access).during(&format!("open {location}"))?,
+        };
+        let opened = connector.open(&ContainerOpen { path: &place.path, access });
+        self.stacked(opened.during(&format!("open {location}"))?, access)
+    }
+
+    /// Removes a container.
+    pub fn delete(&self, location: &str, access: &FileAccess) -> Result<()> {
+        let place = Location::parse(location);
+        match &place.connector {
+            Some(name) => self.by_name(name)?.delete(&place.path),
+            None => self.recognise(&place.path, access)?.delete(&place.path),
+        }
+    }
+
+    /// The connector whose container lies at `path`. Where none recognises it, the default one opens it and
+    /// says what is wrong.
+    fn recognise(&self, path: &str, access: &FileAccess) -> Result<&Arc<dyn Connector>> {
+        for connector in self.connectors() {
+            if connector.is_accessible(path, access).unwrap_or(false) {
+                return Ok(connector);
+            }
+        }
+        self.connectors().next().ok_or_else(|| Error::not_found("find default connector"))
+    }
+
+    fn stacked(&self, container: Arc<dyn Container>, access: &FileAccess) -> Result<Arc<dyn Container>> {
+        let stack = Stack::parse(access.stack.as_deref().unwrap_or(""))?;
+        stack.0.iter().rev().try_fold(container, |inner, entry| {
+            let layer = self.layers.get(entry.name.as_str());
+            layer.ok_or_else(|| Error::not_found("find layer").with("name", &entry.name))?.wrap(inner, &entry.parameters)
+        })
+    }
+}
