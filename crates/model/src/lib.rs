@@ -2,11 +2,25 @@
 #![forbid(unsafe_code)]
 
 pub mod bytes;
+pub mod convert;
+pub mod dataspace;
 pub mod datatype;
 pub mod error;
+pub mod heap;
 pub mod limits;
+pub mod link;
+pub mod properties;
+pub mod reference;
+pub mod selection;
 pub mod text;
+pub mod token;
 
+pub use dataspace::{Dataspace, RANK_MAX, UNLIMITED};
 pub use datatype::{ByteOrder, CharacterSet, Datatype};
 pub use error::{Context, Error, Kind, Result};
+pub use heap::Heap;
 pub use limits::{Limits, Within};
+pub use link::{Index, Link, LinkTarget, ObjectKind, Order};
+pub use reference::{Reference, ReferenceTarget};
+pub use selection::Selection;
+pub use token::Token;
