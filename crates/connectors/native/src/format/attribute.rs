@@ -1,0 +1,68 @@
+//! Attribute messages (format spec IV.A.2.m) and attribute info (IV.A.2.v).
+
+use model::{CharacterSet, Result, text};
+use model::bytes::Cursor;
+
+use super::{Address, SizedFields, Sizes};
+
+/// An attribute whose type and space may still be shared records.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct RawAttribute {
+    pub(crate) name: String,
+    pub(crate) charset: CharacterSet,
+    pub(crate) datatype: Part,
+    pub(crate) dataspace: Part,
+    pub(crate) data: Vec<u8>,
+}
+
+/// Bytes of a message, or of a record that says where it is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Part {
+    pub(crate) shared: bool,
+    pub(crate) bytes: Vec<u8>,
+}
+
+pub(crate) fn decode(body: &[u8]) -> Result<RawAttribute> {
+    let mut c = Cursor::new(body, "attribute");
+    let version = c.version(1..=3)?;
+    let flags = c.u8()?;
+    let [name_bytes, type_bytes, space_bytes] = [c.u16()?, c.u16()?, c.u16()?].map(usize::from);
+    let charset = if version == 3 && c.u8()? == 1 { CharacterSet::Utf8 } else { CharacterSet::Ascii };
+    let unit = if version == 1 { 8 } else { 1 };
+    let name = field(&mut c, name_bytes, unit)?;
+    let name = &name[..name.iter().position(|&b| b == 0).unwrap_or(name.len())];
+    if name.is_empty() {
+        return Err(c.corrupt("name is empty"));
+    }
+    let shared = |bit: u8| version > 1 && flags & bit != 0;
+    let datatype = Part { shared: shared(1), bytes: field(&mut c, type_bytes, unit)?.to_vec() };
+    let dataspace = Part { shared: shared(2), bytes: field(&mut c, space_bytes, unit)?.to_vec() };
+    Ok(RawAttribute { name: text::from_bytes(name), charset, datatype, dataspace, data: c.rest().to_vec() })
+}
+
+/// `len` bytes, and the padding of version 1 after them.
+fn field<'a>(c: &mut Cursor<'a>, len: usize, unit: usize) -> Result<&'a [u8]> {
+    let bytes = c.take(len)?;
+    c.skip((len.next_multiple_of(unit) - len).min(c.remaining()))?;
+    Ok(bytes)
+}
+
+/// Where dense attributes are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct AttributeInfo {
+    pub(crate) heap: Option<Address>,
+    pub(crate) name_tree: Option<Address>,
+    pub(crate) order_tree: Option<Address>,
+}
+
+pub(crate) fn info(body: &[u8], sizes: Sizes) -> Result<AttributeInfo> {
+    let mut c = Cursor::new(body, "attribute info");
+    c.version(0..=0)?;
+    let flags = c.u8()?;
+    if flags & 1 != 0 {
+        c.skip(2)?;
+    }
+    let (heap, name_tree) = (c.address(sizes)?, c.address(sizes)?);
+    let order_tree = if flags & 2 != 0 { c.address(sizes)? } else { None };
+    Ok(AttributeInfo { heap, name_tree, order_tree })
+}
