@@ -1,7 +1,7 @@
 //! Virtual file drivers: a byte plane under the native connector.
 //!
 //! [`File`] is the whole contract: six methods on `&self`, no shared cursor, safe to call from many threads.
-//! It knows nothing of HDF5. Drivers store bytes ([`Posix`], [`Memory`], families, splits, views);
+//! It knows nothing of HDF5. Drivers store bytes ([`Posix`], [`Memory`], [`Family`], [`Multi`], [`Split`], [`View`]);
 //! test layers wrap any driver that fail, crash and count.
 //!
 //! ```
@@ -14,16 +14,28 @@
 //! ```
 #![forbid(unsafe_code)]
 
+#[cfg(unix)]
+mod family;
+mod fault;
 mod memory;
+mod meter;
+mod multi;
 #[cfg(unix)]
 mod posix;
+mod view;
 
 use std::io;
 use std::sync::Arc;
 
+#[cfg(unix)]
+pub use family::{Family, MEMBER_BYTES_DEFAULT, MEMBERS_MAX};
+pub use fault::{Call, Fault, Plan, Repeat, Rule};
 pub use memory::{Memory, MemoryOptions};
+pub use meter::{Counts, METER_BLOCK_BYTES, Meter};
+pub use multi::{Member, Multi, Split, SplitNames};
 #[cfg(unix)]
 pub use posix::Posix;
+pub use view::View;
 
 /// A shared, type-erased file: what the layers above hold.
 pub type Handle = Arc<dyn File>;
@@ -118,6 +130,14 @@ fn write_end(offset: u64, len: usize) -> io::Result<u64> {
 
 fn end_of(offset: u64, len: usize) -> Option<u64> {
     offset.checked_add(u64::try_from(len).ok()?)
+}
+
+/// Reads from a file that is part of a longer one: past its own end there is a hole.
+fn read_padded(file: &dyn File, offset: u64, buf: &mut [u8]) -> io::Result<()> {
+    let have = file.len()?.saturating_sub(offset).min(buf.len() as u64) as usize;
+    let (bytes, hole) = buf.split_at_mut(have);
+    hole.fill(0);
+    file.read_at(offset, bytes)
 }
 
 fn read_only() -> io::Error {
