@@ -2,7 +2,7 @@
 //!
 //! [`File`] is the whole contract: six methods on `&self`, no shared cursor, safe to call from many threads.
 //! It knows nothing of HDF5. Drivers store bytes ([`Posix`], [`Memory`], [`Family`], [`Multi`], [`Split`], [`View`]);
-//! test layers wrap any driver that fail, crash and count.
+//! test layers wrap any driver ([`Fault`], [`Crash`], [`Meter`]).
 //!
 //! ```
 //! use files::{File, Memory};
@@ -14,6 +14,7 @@
 //! ```
 #![forbid(unsafe_code)]
 
+mod crash;
 #[cfg(unix)]
 mod family;
 mod fault;
@@ -27,6 +28,7 @@ mod view;
 use std::io;
 use std::sync::Arc;
 
+pub use crash::{Crash, Event, Kept, Log, Part, SECTOR_BYTES, State, StatesMax};
 #[cfg(unix)]
 pub use family::{Family, MEMBER_BYTES_DEFAULT, MEMBERS_MAX};
 pub use fault::{Call, Fault, Plan, Repeat, Rule};
