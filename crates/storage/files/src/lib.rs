@@ -14,12 +14,12 @@
 //! ```
 #![forbid(unsafe_code)]
 
-mod crash;
+pub mod crash;
 #[cfg(unix)]
-mod family;
-mod fault;
+pub mod family;
+pub mod fault;
 mod memory;
-mod meter;
+pub mod meter;
 mod multi;
 #[cfg(unix)]
 mod posix;
@@ -28,12 +28,12 @@ mod view;
 use std::io;
 use std::sync::Arc;
 
-pub use crash::{Crash, Event, Kept, Log, Part, SECTOR_BYTES, State, StatesMax};
+pub use crash::Crash;
 #[cfg(unix)]
-pub use family::{Family, MEMBER_BYTES_DEFAULT, MEMBERS_MAX};
-pub use fault::{Call, Fault, Plan, Repeat, Rule};
+pub use family::Family;
+pub use fault::Fault;
 pub use memory::{Memory, MemoryOptions};
-pub use meter::{Counts, METER_BLOCK_BYTES, Meter};
+pub use meter::Meter;
 pub use multi::{Member, Multi, Split, SplitNames};
 #[cfg(unix)]
 pub use posix::Posix;

@@ -7,7 +7,7 @@ use std::sync::{Mutex, MutexGuard};
 use crate::{File, Handle, Lock, Sync, unpoison};
 
 /// Size of the blocks that [`Counts::blocks_read`] and [`Counts::blocks_written`] count.
-pub const METER_BLOCK_BYTES: u64 = 4096;
+pub const BLOCK_BYTES: u64 = 4096;
 
 /// What passed through a [`Meter`] since it was made or reset. Failed calls count as calls, not as bytes or blocks;
 /// empty reads and writes count as calls.
@@ -76,7 +76,7 @@ impl Meter {
 
 fn blocks(offset: u64, len: usize) -> std::ops::Range<u64> {
     let end = offset.saturating_add(len as u64);
-    offset / METER_BLOCK_BYTES..end.div_ceil(METER_BLOCK_BYTES)
+    offset / BLOCK_BYTES..end.div_ceil(BLOCK_BYTES)
 }
 
 impl File for Meter {
