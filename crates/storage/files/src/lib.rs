@@ -1,1 +1,155 @@
 //! Virtual file drivers: a byte plane under the native connector.
+//!
+//! [`File`] is the whole contract: six methods on `&self`, no shared cursor, safe to call from many threads.
+//! It knows nothing of HDF5. Drivers store bytes ([`Posix`], [`Memory`], [`Family`], [`Multi`], [`Split`], [`View`]);
+//! test layers wrap any driver ([`Fault`], [`Crash`], [`Meter`]).
+//!
+//! ```
+//! use files::{File, Memory};
+//! # use hyperslab_files as files;
+//! let file = Memory::new();
+//! file.write_at(4, b"data")?;
+//! assert_eq!(file.image()?, b"\0\0\0\0data");
+//! # Ok::<(), std::io::Error>(())
+//! ```
+#![forbid(unsafe_code)]
+
+pub mod crash;
+#[cfg(unix)]
+pub mod family;
+pub mod fault;
+mod memory;
+pub mod meter;
+mod multi;
+#[cfg(unix)]
+mod posix;
+mod view;
+
+use std::io;
+use std::sync::Arc;
+
+pub use crash::Crash;
+#[cfg(unix)]
+pub use family::Family;
+pub use fault::Fault;
+pub use memory::{Memory, MemoryOptions};
+pub use meter::Meter;
+pub use multi::{Member, Multi, Split, SplitNames};
+#[cfg(unix)]
+pub use posix::Posix;
+pub use view::View;
+
+/// A shared, type-erased file: what the layers above hold.
+pub type Handle = Arc<dyn File>;
+
+/// How far [`File::sync`] must push earlier writes. Both are barriers: what was written before is durable after.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Sync {
+    /// Contents, and the length needed to read them back (`fdatasync`).
+    Data,
+    /// Contents and all attributes of the file (`fsync`).
+    All,
+}
+
+/// A request to [`File::lock`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Lock {
+    /// Many holders, none of them exclusive.
+    Shared,
+    /// One holder.
+    Exclusive,
+    /// Give up whatever is held; without a lock it does nothing.
+    Unlock,
+}
+
+/// How a driver opens its file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Mode {
+    /// An existing file; writes fail with `PermissionDenied`.
+    Read,
+    /// An existing file, for reading and writing.
+    ReadWrite,
+    /// A new file, or an existing one cut to length zero.
+    Create,
+    /// A new file; an existing one is `AlreadyExists`.
+    CreateNew,
+}
+
+impl Mode {
+    /// Whether writes are allowed.
+    pub fn is_writable(self) -> bool {
+        self != Mode::Read
+    }
+}
+
+/// Bytes at addresses.
+///
+/// Calls may overlap in time. Two writes, or a write and a read, of the same bytes at the same time give some mix
+/// of old and new bytes; callers that care serialise them.
+pub trait File: Send + std::marker::Sync + std::fmt::Debug {
+    /// Current length in bytes.
+    fn len(&self) -> io::Result<u64>;
+
+    /// Fills `buf` from `offset`, or fails with `UnexpectedEof` if the file ends before. An empty `buf` always
+    /// succeeds. After an error the contents of `buf` are unspecified.
+    fn read_at(&self, offset: u64, buf: &mut [u8]) -> io::Result<()>;
+
+    /// Writes all of `data` at `offset`, extending the file if need be; a hole left behind reads as zeros.
+    /// Empty `data` changes nothing, not even the length. After an error any part may have been written.
+    fn write_at(&self, offset: u64, data: &[u8]) -> io::Result<()>;
+
+    /// Cuts or extends the file; new bytes read as zeros.
+    fn set_len(&self, len: u64) -> io::Result<()>;
+
+    /// Returns once every write that returned before this call is durable.
+    fn sync(&self, sync: Sync) -> io::Result<()>;
+
+    /// Takes, converts or releases an advisory lock without waiting; `WouldBlock` if another holder is in the way.
+    /// A conversion need not be atomic. The lock ends with the file's last handle.
+    fn lock(&self, lock: Lock) -> io::Result<()>;
+
+    /// Whether the file has length zero.
+    fn is_empty(&self) -> io::Result<bool> {
+        Ok(self.len()? == 0)
+    }
+
+    /// Fills each buffer from its offset, as [`File::read_at`] does. A driver for which requests are dear overrides
+    /// this to merge or overlap them.
+    fn read_many_at(&self, ranges: &mut [(u64, &mut [u8])]) -> io::Result<()> {
+        ranges.iter_mut().try_for_each(|(offset, buf)| self.read_at(*offset, buf))
+    }
+}
+
+/// One past the last address of a read. Past 2^64 lies beyond any file's end.
+fn read_end(offset: u64, len: usize) -> io::Result<u64> {
+    end_of(offset, len).ok_or_else(|| io::ErrorKind::UnexpectedEof.into())
+}
+
+/// One past the last address of a write. Past 2^64 no file can reach.
+fn write_end(offset: u64, len: usize) -> io::Result<u64> {
+    end_of(offset, len).ok_or_else(|| io::ErrorKind::FileTooLarge.into())
+}
+
+fn end_of(offset: u64, len: usize) -> Option<u64> {
+    offset.checked_add(u64::try_from(len).ok()?)
+}
+
+/// Reads from a file that is part of a longer one: past its own end there is a hole.
+fn read_padded(file: &dyn File, offset: u64, buf: &mut [u8]) -> io::Result<()> {
+    let have = file.len()?.saturating_sub(offset).min(buf.len() as u64) as usize;
+    let (bytes, hole) = buf.split_at_mut(have);
+    hole.fill(0);
+    file.read_at(offset, bytes)
+}
+
+fn read_only() -> io::Error {
+    io::Error::new(io::ErrorKind::PermissionDenied, "file is open for reading only")
+}
+
+/// A panic in another thread leaves bytes no worse than a crash of that thread would; go on with them.
+fn unpoison<T>(guard: Result<T, std::sync::PoisonError<T>>) -> T {
+    guard.unwrap_or_else(std::sync::PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod scratch;

@@ -1,0 +1,184 @@
+//! A file of the operating system, read and written at offsets (`pread`, `pwrite`), locked with `flock`.
+
+use std::fs;
+use std::io;
+use std::os::unix::fs::FileExt;
+use std::path::Path;
+use std::sync::Mutex;
+
+use crate::{File, Lock, Mode, Sync, read_end, read_only, unpoison, write_end};
+
+/// Offsets are signed in the system calls.
+const OFFSET_MAX: u64 = i64::MAX as u64;
+
+/// A file of the operating system.
+///
+/// Reads and writes hold no lock, so they run in parallel as far as the system lets them.
+#[derive(Debug)]
+pub struct Posix {
+    file: fs::File,
+    mode: Mode,
+    /// The folder of a file we created, until its entry there has been made durable.
+    unsynced_folder: Mutex<Option<fs::File>>,
+}
+
+impl Posix {
+    /// Opens or creates the file at `path`.
+    ///
+    /// `Create` cuts an existing file at once, before any lock. Where another process may hold it, open it with
+    /// `ReadWrite`, lock, and call `set_len(0)`.
+    pub fn open(path: impl AsRef<Path>, mode: Mode) -> io::Result<Self> {
+        let path = path.as_ref();
+        let file = options(mode).open(path)?;
+        if file.metadata()?.is_dir() {
+            return Err(io::ErrorKind::IsADirectory.into());
+        }
+        let creates = matches!(mode, Mode::Create | Mode::CreateNew);
+        let folder = if creates { open_folder(path) } else { None };
+        Ok(Posix { file, mode, unsynced_folder: Mutex::new(folder) })
+    }
+
+    fn check_writable(&self) -> io::Result<()> {
+        if self.mode.is_writable() { Ok(()) } else { Err(read_only()) }
+    }
+
+    /// `fsync` of a new file does not promise that its name survives; `fsync` of its folder does.
+    fn sync_folder(&self) -> io::Result<()> {
+        let mut folder = unpoison(self.unsynced_folder.lock());
+        if let Some(entry) = folder.as_ref() {
+            entry.sync_all()?;
+            *folder = None;
+        }
+        Ok(())
+    }
+}
+
+impl File for Posix {
+    fn len(&self) -> io::Result<u64> {
+        Ok(self.file.metadata()?.len())
+    }
+
+    fn read_at(&self, offset: u64, buf: &mut [u8]) -> io::Result<()> {
+        if buf.is_empty() {
+            return Ok(());
+        }
+        if read_end(offset, buf.len())? > OFFSET_MAX {
+            return Err(io::ErrorKind::UnexpectedEof.into());
+        }
+        self.file.read_exact_at(buf, offset)
+    }
+
+    fn write_at(&self, offset: u64, data: &[u8]) -> io::Result<()> {
+        self.check_writable()?;
+        if data.is_empty() {
+            return Ok(());
+        }
+        if write_end(offset, data.len())? > OFFSET_MAX {
+            return Err(io::ErrorKind::FileTooLarge.into());
+        }
+        self.file.write_all_at(data, offset)
+    }
+
+    fn set_len(&self, len: u64) -> io::Result<()> {
+        self.check_writable()?;
+        self.file.set_len(len)
+    }
+
+    fn sync(&self, sync: Sync) -> io::Result<()> {
+        match sync {
+            Sync::Data => self.file.sync_data()?,
+            Sync::All => self.file.sync_all()?,
+        }
+        self.sync_folder()
+    }
+
+    fn lock(&self, lock: Lock) -> io::Result<()> {
+        match lock {
+            Lock::Shared => self.file.try_lock_shared().map_err(io::Error::from),
+            Lock::Exclusive => self.file.try_lock().map_err(io::Error::from),
+            Lock::Unlock => self.file.unlock(),
+        }
+    }
+}
+
+fn options(mode: Mode) -> fs::OpenOptions {
+    let mut options = fs::OpenOptions::new();
+    options.read(true).write(mode.is_writable());
+    match mode {
+        Mode::Read | Mode::ReadWrite => {}
+        Mode::Create => drop(options.create(true).truncate(true)),
+        Mode::CreateNew => drop(options.create_new(true)),
+    }
+    options
+}
+
+/// A folder that may be searched and written but not read cannot be opened to be synced; such a file is created
+/// all the same, and its name is as durable as the system makes it.
+fn open_folder(path: &Path) -> Option<fs::File> {
+    let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty());
+    fs::File::open(parent.unwrap_or(Path::new("."))).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scratch::Scratch;
+    use std::io::ErrorKind;
+
+    fn kind<T: std::fmt::Debug>(result: io::Result<T>) -> ErrorKind {
+        result.unwrap_err().kind()
+    }
+
+    #[test]
+    fn each_mode_treats_missing_and_existing_files_as_documented() {
+        let dir = Scratch::new();
+        let path = dir.path("a");
+        assert_eq!(kind(Posix::open(&path, Mode::Read)), ErrorKind::NotFound);
+        assert_eq!(kind(Posix::open(&path, Mode::ReadWrite)), ErrorKind::NotFound);
+        Posix::open(&path, Mode::CreateNew).unwrap().write_at(0, b"abc").unwrap();
+        assert_eq!(kind(Posix::open(&path, Mode::CreateNew)), ErrorKind::AlreadyExists);
+        assert_eq!(Posix::open(&path, Mode::ReadWrite).unwrap().len().unwrap(), 3);
+        assert_eq!(Posix::open(&path, Mode::Create).unwrap().len().unwrap(), 0);
+    }
+
+    #[test]
+    fn read_mode_refuses_to_write() {
+        let dir = Scratch::new();
+        let path = dir.path("a");
+        std::fs::write(&path, b"abc").unwrap();
+        let file = Posix::open(&path, Mode::Read).unwrap();
+        assert_eq!(kind(file.write_at(0, b"x")), ErrorKind::PermissionDenied);
+        assert_eq!(kind(file.set_len(0)), ErrorKind::PermissionDenied);
+        assert_eq!(std::fs::read(&path).unwrap(), b"abc");
+    }
+
+    #[test]
+    fn folder_is_not_a_file() {
+        let dir = Scratch::new();
+        assert_eq!(kind(Posix::open(dir.dir(), Mode::Read)), ErrorKind::IsADirectory);
+    }
+
+    #[test]
+    fn first_sync_makes_the_name_durable_once() {
+        let dir = Scratch::new();
+        let file = Posix::open(dir.path("a"), Mode::Create).unwrap();
+        assert!(file.unsynced_folder.lock().unwrap().is_some());
+        file.sync(Sync::Data).unwrap();
+        assert!(file.unsynced_folder.lock().unwrap().is_none());
+        file.sync(Sync::All).unwrap();
+    }
+
+    #[test]
+    fn exclusive_lock_keeps_other_handles_out_until_unlock() {
+        let dir = Scratch::new();
+        let first = Posix::open(dir.path("a"), Mode::Create).unwrap();
+        let second = Posix::open(dir.path("a"), Mode::ReadWrite).unwrap();
+        first.lock(Lock::Exclusive).unwrap();
+        assert_eq!(kind(second.lock(Lock::Exclusive)), ErrorKind::WouldBlock);
+        assert_eq!(kind(second.lock(Lock::Shared)), ErrorKind::WouldBlock);
+        first.lock(Lock::Unlock).unwrap();
+        second.lock(Lock::Shared).unwrap();
+        first.lock(Lock::Shared).unwrap();
+        assert_eq!(kind(first.lock(Lock::Exclusive)), ErrorKind::WouldBlock);
+    }
+}
