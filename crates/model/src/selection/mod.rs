@@ -17,6 +17,8 @@ mod setop;
 mod space_codec;
 mod spans;
 mod strips;
+#[cfg(test)]
+mod tests;
 mod tree_runs;
 
 use std::sync::Arc;
@@ -27,14 +29,16 @@ pub use chunk_runs::{ChunkRun, ChunkRuns, PointIndex};
 pub use chunks::Chunks;
 pub use codec::SelectionVersion;
 pub use points::Points;
-//pub use project::{project_intersection, shape_same};
+pub use project::{project_intersection, shape_same};
 pub use regular::Regular;
 pub use runs::{Run, Runs};
 pub use setop::SetOp;
 pub use space_codec::{decode_space, encode_space};
 pub use spans::SpanTree;
-//pub use strips::Strips;
+pub use strips::Strips;
 
+#[cfg(test)]
+use crate::Limits;
 use crate::dataspace::{self, UNLIMITED};
 use crate::{Error, Result};
 use spans::{Node, SPANS_MAX};

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::Selection;
 use crate::dataspace::{RANK_MAX, UNLIMITED};
 use crate::{Error, Result};
 
@@ -56,6 +57,13 @@ impl Points {
     /// The points, in order.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = &[u64]> + '_ {
         self.coords.chunks_exact(self.rank)
+    }
+
+    /// The points number `from` up to `to`.
+    pub(super) fn slice(&self, from: u64, to: u64) -> Option<Selection> {
+        let (from, to) = (usize::try_from(from).ok()?, usize::try_from(to).ok()?);
+        let coords = self.coords.get(from * self.rank..to * self.rank)?;
+        Selection::points(self.rank, coords.to_vec()).ok()
     }
 
     pub(super) fn get(&self, n: usize) -> Option<&[u64]> {
