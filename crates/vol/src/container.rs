@@ -9,7 +9,7 @@ use model::{Datatype, Error, Link, Reference, Result, Token};
 use crate::{
     AttributeInfo, Blobs, ChunkInfo, ContainerInfo, DatasetInfo, Durability, GroupInfo, Lookup, MapInfo, ObjectInfo,
     OpAttributeCreate, OpDatasetCreate, OpDatatypeCommit, OpGroupCreate, OpLinkCreate, OpLinkMove, OpList, OpLookup,
-    OpMapCreate, OpObjectCopy, OpRead, OpWrite, Page,
+    OpMapCreate, OpObjectCopy, OpRead, OpWrite, Page, StorageInfo,
 };
 
 macro_rules! operations {
@@ -110,6 +110,8 @@ operations! {
     fn dataset_create(&self, op: &OpDatasetCreate) -> Token;
     /// What a dataset tells.
     fn dataset_info(&self, dataset: Token) -> Arc<DatasetInfo>;
+    /// How much storage a dataset takes, and where.
+    fn dataset_storage(&self, dataset: Token) -> StorageInfo;
     /// Reads elements of one or more datasets.
     fn dataset_read(&self, reads: &mut [OpRead<'_>]) -> ();
     /// Writes elements of one or more datasets.

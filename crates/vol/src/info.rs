@@ -109,9 +109,14 @@ pub struct DatasetInfo {
     pub space: Dataspace,
     /// Creation properties.
     pub create: DatasetCreate,
+}
+
+/// A dataset's storage. Apart from [`DatasetInfo`] because it may cost a walk over all chunks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct StorageInfo {
     /// Bytes in storage.
-    pub storage_bytes: u64,
-    /// How much storage is there.
+    pub bytes: u64,
+    /// How much of it is there.
     pub allocation: Allocation,
     /// Where its bytes start in the container's file, if they are in one piece.
     pub offset: Option<u64>,

@@ -200,11 +200,15 @@ impl ExtensibleArray {
         self.data_prefix_bytes(sizes) + group.elements * u64::from(self.element_bytes) + 4
     }
 
-    /// The elements of a data block without pages.
-    pub(crate) fn data<'a>(&self, bytes: &'a [u8], sizes: Sizes, header: Address) -> Result<&'a [u8]> {
+    /// Checks a data block without pages.
+    pub(crate) fn check_data(&self, bytes: &[u8], sizes: Sizes, header: Address) -> Result<()> {
         self.block(bytes, b"EADB", sizes, header)?;
-        checksum::verify(bytes, "extensible array data block")?;
-        Ok(&bytes[self.data_prefix_bytes(sizes) as usize..bytes.len() - 4])
+        checksum::verify(bytes, "extensible array data block")
+    }
+
+    /// The elements of a data block that was checked.
+    pub(crate) fn data_elements<'a>(&self, bytes: &'a [u8], sizes: Sizes) -> &'a [u8] {
+        &bytes[self.data_prefix_bytes(sizes) as usize..bytes.len() - 4]
     }
 
     /// Where a page starts, counted from its data block, and its bytes.

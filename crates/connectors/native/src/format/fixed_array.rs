@@ -57,18 +57,19 @@ impl FixedArray {
         body.checked_add(Self::prefix_bytes(sizes) + 4)
     }
 
-    /// The elements of a block without pages, or the page bitmap of one with pages.
-    pub(crate) fn block_body<'a>(&self, bytes: &'a [u8], sizes: Sizes, header: Address) -> Result<&'a [u8]> {
+    /// Checks a block (what stands before its pages, where it has any).
+    pub(crate) fn check_block(&self, bytes: &[u8], sizes: Sizes, header: Address) -> Result<()> {
         checksum::verify(bytes, "fixed array block")?;
         let mut c = Cursor::new(bytes, "fixed array block");
         c.signature(b"FADB")?;
         c.version(0..=0)?;
         c.skip(1)?;
-        if c.address(sizes)? != Some(header) {
-            return Err(c.corrupt("block belongs to another array"));
-        }
-        let body = c.remaining() - 4;
-        c.take(body)
+        if c.address(sizes)? == Some(header) { Ok(()) } else { Err(c.corrupt("block belongs to another array")) }
+    }
+
+    /// The elements of a block without pages, or the page bitmap of one with pages. The block was checked.
+    pub(crate) fn block_body<'a>(&self, bytes: &'a [u8], sizes: Sizes) -> &'a [u8] {
+        &bytes[Self::prefix_bytes(sizes) as usize..bytes.len() - 4]
     }
 
     /// Where page `page` starts, counted from the block, and how many entries it has.

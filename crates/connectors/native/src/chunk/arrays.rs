@@ -1,0 +1,128 @@
+//! Elements of fixed and extensible arrays.
+
+use std::sync::Arc;
+
+use model::{Context, Error, Result};
+
+use crate::file::File;
+use crate::format::Address;
+use crate::format::checksum;
+use crate::format::extensible_array::{ExtensibleArray, Group, Place};
+use crate::format::fixed_array::{self, FixedArray};
+
+/// An open array of chunk records.
+#[derive(Debug)]
+pub(crate) enum Array {
+    Fixed { header: FixedArray, address: Address },
+    Extensible { header: ExtensibleArray, address: Address },
+}
+
+impl Array {
+    pub(crate) fn open_fixed(file: &File, address: Address) -> Result<Array> {
+        let sizes = file.store.sizes();
+        let bytes = file.store.block(address, FixedArray::header_bytes(sizes), "fixed array header")?;
+        let header = FixedArray::decode(&bytes, sizes).during_at("open fixed array", address.0)?;
+        Ok(Array::Fixed { header, address })
+    }
+
+    pub(crate) fn open_extensible(file: &File, address: Address) -> Result<Array> {
+        let sizes = file.store.sizes();
+        let bytes = file.store.block(address, ExtensibleArray::header_bytes(sizes), "extensible array header")?;
+        let header = ExtensibleArray::decode(&bytes, sizes).during_at("open extensible array", address.0)?;
+        Ok(Array::Extensible { header, address })
+    }
+
+    pub(crate) fn is_extensible(&self) -> bool {
+        matches!(self, Array::Extensible { .. })
+    }
+
+    /// The bytes of element `number`, or nothing where no block holds it.
+    pub(crate) fn element(&self, file: &File, number: u64) -> Result<Option<Vec<u8>>> {
+        match self {
+            Array::Fixed { header, address } => fixed(file, header, *address, number),
+            Array::Extensible { header, address } if number < header.entries => {
+                extensible(file, header, *address, number)
+            }
+            Array::Extensible { .. } => Ok(None),
+        }
+    }
+}
+
+fn cut(elements: &[u8], number: u64, bytes: u8) -> Result<Option<Vec<u8>>> {
+    let start = usize::try_from(number).ok().and_then(|n| n.checked_mul(usize::from(bytes)));
+    let element = start.and_then(|s| elements.get(s..s.checked_add(usize::from(bytes))?));
+    element.map(|e| Some(e.to_vec())).ok_or_else(|| Error::corrupt("read chunk index").with("element", number))
+}
+
+fn fixed(file: &File, header: &FixedArray, address: Address, number: u64) -> Result<Option<Vec<u8>>> {
+    let Some(at) = header.block else { return Ok(None) };
+    let sizes = file.store.sizes();
+    let oversize = || Error::corrupt("read fixed array").at(at.0).with("entries", header.entries);
+    if number >= header.entries {
+        return Err(oversize().with("entry", number));
+    }
+    let bytes = header.block_bytes(sizes).ok_or_else(oversize)?;
+    let block = file.store.verified_with(at, bytes, "fixed array block", |b| header.check_block(b, sizes, address))?;
+    let body = header.block_body(&block, sizes);
+    if !header.is_paged() {
+        return cut(body, number, header.element_bytes);
+    }
+    let (page, within) = (number / header.page_entries(), number % header.page_entries());
+    if !fixed_array::page_is_written(body, page) {
+        return Ok(None);
+    }
+    let (start, entries) = header.page(page, sizes).ok_or_else(oversize)?;
+    let elements = page_elements(file, at, start, entries * u64::from(header.element_bytes) + 4)?;
+    cut(&elements, within, header.element_bytes)
+}
+
+/// The elements of a page: all but its checksum.
+fn page_elements(file: &File, block: Address, start: u64, bytes: u64) -> Result<Arc<[u8]>> {
+    let at = block.0.checked_add(start).ok_or_else(|| Error::corrupt("find page of chunk index").at(block.0))?;
+    let page = file.store.verified_with(Address(at), bytes, "page of chunk index", |b| checksum::verify(b, "page of chunk index"))?;
+    Ok(page)
+}
+
+fn extensible(file: &File, header: &ExtensibleArray, address: Address, number: u64) -> Result<Option<Vec<u8>>> {
+    let Some(at) = header.index_block else { return Ok(None) };
+    let sizes = file.store.sizes();
+    let bytes = file.store.block(at, header.index_block_bytes(sizes), "extensible array index block")?;
+    let index = header.index_block(&bytes, sizes, address).during_at("read extensible array", at.0)?;
+    match header.place(number)? {
+        Place::Index { element } => cut(index.elements, element, header.element_bytes),
+        Place::Direct { pointer, group, element } => {
+            let block = index.direct.get(pointer as usize).copied().flatten();
+            data_element(file, header, address, block, group, element, &[])
+        }
+        Place::Secondary { pointer, group, block, element } => {
+            let Some(at) = index.secondary.get(pointer as usize).copied().flatten() else { return Ok(None) };
+            let bytes = file.store.block(at, header.secondary_bytes(group, sizes), "extensible array secondary block")?;
+            let (data, bitmap) = header.secondary(&bytes, sizes, address, group, block)?;
+            data_element(file, header, address, data, group, element, bitmap)
+        }
+    }
+}
+
+fn data_element(
+    file: &File,
+    header: &ExtensibleArray,
+    address: Address,
+    block: Option<Address>,
+    group: Group,
+    element: u64,
+    bitmap: &[u8],
+) -> Result<Option<Vec<u8>>> {
+    let Some(at) = block else { return Ok(None) };
+    let sizes = file.store.sizes();
+    if !header.is_paged(group) {
+        let bytes = header.data_bytes(group, sizes);
+        let block = file.store.verified_with(at, bytes, "extensible array data block", |b| header.check_data(b, sizes, address))?;
+        return cut(header.data_elements(&block, sizes), element, header.element_bytes);
+    }
+    let (page, within) = (element / header.page_entries(), element % header.page_entries());
+    if !fixed_array::page_is_written(bitmap, page) {
+        return Ok(None);
+    }
+    let (start, bytes) = header.page(page, sizes);
+    cut(&page_elements(file, at, start, bytes)?, within, header.element_bytes)
+}

@@ -1,0 +1,263 @@
+//! Finding chunks, whatever index a dataset has (format/1-infrastructure §13, §14; spec III.H, IV.A.2.i).
+
+use std::cmp::Ordering;
+
+use model::bytes::Cursor;
+use model::{Error, Result};
+
+use super::arrays;
+use crate::file::File;
+use crate::format::btree1::{ChunkKey, Kind};
+use crate::format::btree2::BTree2;
+use crate::format::layout::{Chunked, Index};
+use crate::format::{Address, SizedFields};
+use crate::object::btree1::{Tree, between};
+use crate::object::btree2;
+use crate::object::dataset::Dataset;
+
+/// A chunk in the file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct ChunkAt {
+    pub(crate) address: Address,
+    pub(crate) bytes: u64,
+    pub(crate) filter_mask: u32,
+}
+
+/// The chunks of one dataset.
+#[derive(Debug)]
+pub(crate) struct Chunks<'a> {
+    pub(crate) file: &'a File,
+    pub(crate) layout: &'a Chunked,
+    dims: &'a [u64],
+    max_dims: &'a [u64],
+    pub(crate) filtered: bool,
+    /// Bytes of a chunk without filters.
+    pub(crate) chunk_bytes: u64,
+    opened: Opened,
+}
+
+/// What was read of the index once.
+#[derive(Debug)]
+enum Opened {
+    Nothing,
+    BTree1(Tree),
+    Array(arrays::Array),
+    BTree2(BTree2),
+}
+
+impl<'a> Chunks<'a> {
+    pub(crate) fn open(file: &'a File, dataset: &'a Dataset, layout: &'a Chunked) -> Result<Self> {
+        let chunk_bytes = super::chunk_bytes(file, &layout.shape, layout.element_bytes)? as u64;
+        let space = &dataset.info.space;
+        let mut chunks = Chunks {
+            file,
+            layout,
+            dims: space.dims(),
+            max_dims: space.max_dims(),
+            filtered: !dataset.filters().is_empty(),
+            chunk_bytes,
+            opened: Opened::Nothing,
+        };
+        if let Some(address) = layout.address {
+            chunks.opened = chunks.open_index(address)?;
+        }
+        Ok(chunks)
+    }
+
+    fn open_index(&self, root: Address) -> Result<Opened> {
+        Ok(match &self.layout.index {
+            Index::BTree1 => Opened::BTree1(Tree { root, kind: Kind::Chunk { rank: self.rank() } }),
+            Index::FixedArray => Opened::Array(arrays::Array::open_fixed(self.file, root)?),
+            Index::ExtensibleArray => Opened::Array(arrays::Array::open_extensible(self.file, root)?),
+            Index::BTree2 => {
+                let tree = btree2::open(self.file, root)?;
+                super::super::object::group::check_tree(&tree, if self.filtered { 11 } else { 10 })?;
+                Opened::BTree2(tree)
+            }
+            Index::Single { .. } | Index::Implicit => Opened::Nothing,
+        })
+    }
+
+    pub(crate) fn rank(&self) -> usize {
+        self.layout.shape.len()
+    }
+
+    /// The chunk at scaled coordinates, if it is stored.
+    pub(crate) fn find(&self, scaled: &[u64]) -> Result<Option<ChunkAt>> {
+        let Some(address) = self.layout.address else { return Ok(None) };
+        match (&self.layout.index, &self.opened) {
+            (Index::Single { filtered }, _) => Ok(Some(self.single(address, *filtered))),
+            (Index::Implicit, _) => self.implicit(address, scaled).map(Some),
+            (_, Opened::BTree1(tree)) => self.find_btree1(tree, scaled),
+            (_, Opened::Array(array)) => self.find_array(array, scaled),
+            (_, Opened::BTree2(tree)) => self.find_btree2(tree, scaled),
+            (_, Opened::Nothing) => Ok(None),
+        }
+    }
+
+    fn plain(&self, address: Address) -> ChunkAt {
+        ChunkAt { address, bytes: self.chunk_bytes, filter_mask: 0 }
+    }
+
+    fn single(&self, address: Address, filtered: Option<(u64, u32)>) -> ChunkAt {
+        match filtered {
+            Some((bytes, filter_mask)) => ChunkAt { address, bytes, filter_mask },
+            None => self.plain(address),
+        }
+    }
+
+    fn implicit(&self, base: Address, scaled: &[u64]) -> Result<ChunkAt> {
+        let offset = self.linear(scaled, None)?.checked_mul(self.chunk_bytes);
+        let address = offset.and_then(|n| n.checked_add(base.0));
+        address.map(|a| self.plain(Address(a))).ok_or_else(|| Error::corrupt("find chunk").at(base.0))
+    }
+
+    /// The number of a chunk in C order over the grid of the *maximum* extent; `first` is moved to the front.
+    fn linear(&self, scaled: &[u64], first: Option<usize>) -> Result<u64> {
+        let overflow = || Error::corrupt("number chunk").with("problem", "too many chunks");
+        let mut number = first.map_or(0, |d| scaled[d]);
+        for d in (0..self.rank()).filter(|&d| Some(d) != first) {
+            let grid = self.max_dims[d].div_ceil(self.layout.shape[d]);
+            number = number.checked_mul(grid).and_then(|n| n.checked_add(scaled[d])).ok_or_else(overflow)?;
+        }
+        Ok(number)
+    }
+
+    /// The dimension that grows, for the extensible array.
+    fn unlimited_dim(&self) -> Option<usize> {
+        self.max_dims.iter().position(|&d| d == model::UNLIMITED)
+    }
+
+    fn find_array(&self, array: &arrays::Array, scaled: &[u64]) -> Result<Option<ChunkAt>> {
+        let first = if array.is_extensible() { self.unlimited_dim() } else { None };
+        let number = self.linear(scaled, first)?;
+        match array.element(self.file, number)? {
+            Some(element) => self.array_element(&element),
+            None => Ok(None),
+        }
+    }
+
+    /// An element of an array: an address and, where there are filters, a size and a mask.
+    fn array_element(&self, element: &[u8]) -> Result<Option<ChunkAt>> {
+        let sizes = self.file.store.sizes();
+        let mut c = Cursor::new(element, "chunk index element");
+        let Some(address) = c.address(sizes)? else { return Ok(None) };
+        if !self.filtered {
+            return Ok(Some(self.plain(address)));
+        }
+        let width = element.len().checked_sub(sizes.offset + 4).filter(|w| (1..=8).contains(w));
+        let width = width.ok_or_else(|| c.corrupt("element of the wrong size"))?;
+        Ok(Some(ChunkAt { address, bytes: c.uint(width)?, filter_mask: c.u32()? }))
+    }
+
+    fn find_btree1(&self, tree: &Tree, scaled: &[u64]) -> Result<Option<ChunkAt>> {
+        let wanted: Vec<u64> = scaled.iter().zip(&self.layout.shape).map(|(s, c)| s.saturating_mul(*c)).collect();
+        let rank = self.rank();
+        let mut order = |key: &[u8]| key_order(key, &wanted);
+        let found = tree.find(self.file, &mut |keys| between(keys, false, &mut order))?;
+        let Some((key, address)) = found else { return Ok(None) };
+        let key = ChunkKey::decode(&key, rank)?;
+        Ok((key.offset == wanted).then(|| self.keyed(&key, address)))
+    }
+
+    fn keyed(&self, key: &ChunkKey, address: Address) -> ChunkAt {
+        ChunkAt { address, bytes: u64::from(key.stored_bytes), filter_mask: key.filter_mask }
+    }
+
+    fn find_btree2(&self, tree: &BTree2, scaled: &[u64]) -> Result<Option<ChunkAt>> {
+        let rank = self.rank();
+        let record = btree2::find(self.file, tree, &mut |record| {
+            let at = record.len().checked_sub(8 * rank).ok_or_else(|| Error::corrupt("read chunk record"))?;
+            offsets_order(&record[at..], scaled)
+        })?;
+        record.map(|record| self.btree2_record(&record).map(|r| r.1)).transpose()
+    }
+
+    /// Scaled coordinates and place of a record of type 10 or 11.
+    fn btree2_record(&self, record: &[u8]) -> Result<(Vec<u64>, ChunkAt)> {
+        let sizes = self.file.store.sizes();
+        let mut c = Cursor::new(record, "chunk record");
+        let address = c.defined_address(sizes)?;
+        let chunk = if self.filtered {
+            let width = record.len().checked_sub(sizes.offset + 4 + 8 * self.rank()).filter(|w| (1..=8).contains(w));
+            let width = width.ok_or_else(|| c.corrupt("record of the wrong size"))?;
+            ChunkAt { address, bytes: c.uint(width)?, filter_mask: c.u32()? }
+        } else {
+            self.plain(address)
+        };
+        let scaled = (0..self.rank()).map(|_| c.u64()).collect::<Result<_>>()?;
+        Ok((scaled, chunk))
+    }
+
+    /// Calls `visit` with the scaled coordinates of every chunk that is stored.
+    pub(crate) fn walk(&self, visit: &mut dyn FnMut(&[u64], ChunkAt) -> Result<()>) -> Result<()> {
+        if self.layout.address.is_none() {
+            return Ok(());
+        }
+        match &self.opened {
+            Opened::BTree1(tree) => tree.walk(self.file, &mut |key, address| {
+                let key = ChunkKey::decode(key, self.rank())?;
+                let scaled: Vec<u64> = key.offset.iter().zip(&self.layout.shape).map(|(o, c)| o / c).collect();
+                visit(&scaled, self.keyed(&key, address))
+            }),
+            Opened::BTree2(tree) => btree2::walk(self.file, tree, &mut |record| {
+                let (scaled, chunk) = self.btree2_record(record)?;
+                visit(&scaled, chunk)
+            }),
+            _ => self.walk_grid(visit),
+        }
+    }
+
+    /// Every place of the current grid, one look-up each.
+    fn walk_grid(&self, visit: &mut dyn FnMut(&[u64], ChunkAt) -> Result<()>) -> Result<()> {
+        let grid: Vec<u64> = self.dims.iter().zip(&self.layout.shape).map(|(d, c)| d.div_ceil(*c)).collect();
+        let count = grid.iter().try_fold(1u64, |n, &g| n.checked_mul(g)).unwrap_or(u64::MAX);
+        if count > self.file.store.limits.entries_max {
+            return Err(Error::limit("list chunks").with("count", count));
+        }
+        let mut scaled = vec![0; self.rank()];
+        for _ in 0..count {
+            if let Some(chunk) = self.find(&scaled)? {
+                visit(&scaled, chunk)?;
+            }
+            advance(&mut scaled, &grid);
+        }
+        Ok(())
+    }
+
+    /// Whether a chunk sticks out of the extent.
+    pub(crate) fn is_edge(&self, scaled: &[u64]) -> bool {
+        let ends = scaled.iter().zip(&self.layout.shape).map(|(s, c)| (s + 1).saturating_mul(*c));
+        ends.zip(self.dims).any(|(end, &dim)| end > dim)
+    }
+}
+
+/// Steps coordinates through a grid in C order.
+pub(crate) fn advance(at: &mut [u64], grid: &[u64]) {
+    for d in (0..at.len()).rev() {
+        at[d] += 1;
+        if at[d] < grid[d] {
+            return;
+        }
+        at[d] = 0;
+    }
+}
+
+fn key_order(key: &[u8], wanted: &[u64]) -> Result<Ordering> {
+    let offsets = key.get(8..8 + 8 * wanted.len()).ok_or_else(|| Error::corrupt("read chunk key"))?;
+    let order = offsets_order(offsets, wanted)?;
+    // A chunk's own key ends in 0; the rightmost key of a tree ends in the element size and lies beyond.
+    let tail = &key[8 + 8 * wanted.len()..];
+    Ok(if order == Ordering::Equal && tail.iter().any(|&b| b != 0) { Ordering::Greater } else { order })
+}
+
+fn offsets_order(offsets: &[u8], wanted: &[u64]) -> Result<Ordering> {
+    let mut c = Cursor::new(offsets, "chunk offsets");
+    for want in wanted {
+        match c.u64()?.cmp(want) {
+            Ordering::Equal => {}
+            order => return Ok(order),
+        }
+    }
+    Ok(Ordering::Equal)
+}

@@ -1,0 +1,83 @@
+//! From a selection to bytes: contiguous, compact, external, chunked and virtual storage.
+
+pub(crate) mod cache;
+pub(crate) mod index;
+mod arrays;
+mod chunked;
+mod plain;
+pub(crate) mod virtual_source;
+
+use model::properties::Layout as LayoutProperty;
+use model::{Error, Result, Selection, Within};
+use vol::{Allocation, StorageInfo};
+
+use crate::file::File;
+use crate::format::layout::Layout;
+use crate::object::dataset::Dataset;
+
+pub(crate) use chunked::{list, read_raw};
+
+/// Reads the selected elements, packed in selection order.
+pub(crate) fn read(file: &File, dataset: &Dataset, selection: &Selection, into: &mut [u8]) -> Result<()> {
+    let element_bytes = dataset.element_bytes() as u64;
+    let dims = dataset.dims();
+    if matches!(dataset.info.space, model::Dataspace::Null) {
+        return if into.is_empty() { Ok(()) } else { Err(Error::invalid("read dataset").with("problem", "it has no elements")) };
+    }
+    selection.validate(dims)?;
+    let bytes = selection.element_count(dims)?.checked_mul(element_bytes);
+    if bytes != Some(into.len() as u64) {
+        return Err(Error::invalid("read dataset").with("buffer bytes", into.len()).with("need", bytes.unwrap_or(u64::MAX)));
+    }
+    match (&dataset.info.create.layout, &dataset.layout) {
+        (LayoutProperty::External(list), _) => plain::external(file, dataset, list, selection, into),
+        (LayoutProperty::Virtual(mappings), _) => virtual_source::read(file, dataset, mappings, selection, into),
+        (_, Layout::Compact { data }) => plain::compact(dataset, data, selection, into),
+        (_, Layout::Contiguous { address, .. }) => plain::contiguous(file, dataset, *address, selection, into),
+        (_, Layout::Chunked(chunked)) => chunked::read(file, dataset, chunked, selection, into),
+        (_, Layout::Virtual { .. }) => Err(Error::corrupt("read virtual dataset").at(dataset.address.0)),
+    }
+}
+
+/// Repeats the fill value over a buffer.
+pub(crate) fn fill(dataset: &Dataset, into: &mut [u8]) {
+    if dataset.fill.iter().all(|&b| b == 0) {
+        into.fill(0);
+        return;
+    }
+    for element in into.chunks_exact_mut(dataset.fill.len()) {
+        element.copy_from_slice(&dataset.fill);
+    }
+}
+
+/// Bytes of a dataset's elements, by its extent.
+fn logical_bytes(dataset: &Dataset) -> Result<u64> {
+    let count = dataset.info.space.element_count()?;
+    let bytes = count.checked_mul(u64::from(dataset.info.datatype.size()));
+    bytes.ok_or_else(|| Error::corrupt("size of dataset").at(dataset.address.0).with("elements", count))
+}
+
+/// How much storage a dataset takes.
+pub(crate) fn storage(file: &File, dataset: &Dataset) -> Result<StorageInfo> {
+    let bytes = logical_bytes(dataset)?;
+    let whole = |is_there: bool| if is_there { Allocation::Full } else { Allocation::None };
+    Ok(match (&dataset.info.create.layout, &dataset.layout) {
+        (LayoutProperty::External(_), _) => StorageInfo { bytes, allocation: Allocation::Full, offset: None },
+        (_, Layout::Compact { data }) => {
+            StorageInfo { bytes: data.len() as u64, allocation: Allocation::Full, offset: None }
+        }
+        (_, Layout::Contiguous { address, .. }) => {
+            let there = address.is_some();
+            let offset = address.map(|a| file.store.absolute(a));
+            StorageInfo { bytes: if there { bytes } else { 0 }, allocation: whole(there), offset }
+        }
+        (_, Layout::Chunked(chunked)) => chunked::storage(file, dataset, chunked)?,
+        (_, Layout::Virtual { .. }) => StorageInfo { bytes: 0, allocation: Allocation::None, offset: None },
+    })
+}
+
+/// The bytes of one chunk of `shape`.
+pub(crate) fn chunk_bytes(file: &File, shape: &[u64], element_bytes: u64) -> Result<usize> {
+    let bytes = shape.iter().try_fold(element_bytes, |n, &d| n.checked_mul(d));
+    bytes.unwrap_or(u64::MAX).within(file.store.limits.chunk_bytes_max, "chunk")
+}

@@ -1,0 +1,216 @@
+//! One open HDF5 file: its store, its superblock extension, and caches of what was decoded.
+
+use std::sync::Arc;
+
+use filters::{Registry, Stage};
+use model::properties::{FilterSpec, GroupCreate, SpaceStrategy};
+use model::{Context, Error, Result, Token};
+use quick_cache::Weighter;
+use quick_cache::sync::Cache;
+use vol::Resolver;
+
+use crate::chunk::cache::ChunkCache;
+use crate::format::driver_info::DriverInfo;
+use crate::format::file_space::{self, FileSpace};
+use crate::format::header::{flag, kind};
+use crate::format::shared::{self, SharedIndex};
+use crate::format::superblock::{self, TreeK};
+use crate::format::{Address, cache_image, driver_info};
+use crate::object::dataset::Dataset;
+use crate::object::global_heap::Collection;
+use crate::object::header::Header;
+use crate::store::Store;
+
+/// Bytes of decoded headers kept.
+const HEADERS_CACHE_BYTES: u64 = 16 << 20;
+/// Bytes of global heap collections kept.
+const COLLECTIONS_CACHE_BYTES: u64 = 32 << 20;
+/// Datasets whose headers are kept in decoded form.
+const DATASETS_CACHE_COUNT: usize = 1024;
+
+#[derive(Debug, Clone)]
+struct ByHeader;
+
+impl Weighter<Address, Arc<Header>> for ByHeader {
+    fn weight(&self, _: &Address, header: &Arc<Header>) -> u64 {
+        header.messages.iter().map(|m| m.body.len() as u64 + 64).sum::<u64>() + 256
+    }
+}
+
+#[derive(Debug, Clone)]
+struct ByCollection;
+
+impl Weighter<Address, Arc<Collection>> for ByCollection {
+    fn weight(&self, _: &Address, collection: &Arc<Collection>) -> u64 {
+        collection.bytes() as u64
+    }
+}
+
+/// An open file.
+pub(crate) struct File {
+    pub(crate) store: Store,
+    /// The name it was opened by: other files are found from there.
+    pub(crate) path: String,
+    pub(crate) tree_k: TreeK,
+    pub(crate) shared_indexes: Vec<SharedIndex>,
+    pub(crate) space: Option<FileSpace>,
+    pub(crate) driver: Option<DriverInfo>,
+    pub(crate) warnings: Vec<String>,
+    pub(crate) resolver: Option<Arc<dyn Resolver>>,
+    pub(crate) chunks: ChunkCache,
+    registry: Registry,
+    headers: Cache<Address, Arc<Header>, ByHeader>,
+    collections: Cache<Address, Arc<Collection>, ByCollection>,
+    datasets: Cache<Address, Arc<Dataset>>,
+}
+
+impl std::fmt::Debug for File {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("File").field("path", &self.path).field("superblock", &self.store.superblock).finish_non_exhaustive()
+    }
+}
+
+/// What the opener of a file decides.
+pub(crate) struct Options {
+    pub(crate) path: String,
+    pub(crate) resolver: Option<Arc<dyn Resolver>>,
+    pub(crate) chunk_cache_bytes: u64,
+    pub(crate) warnings: Vec<String>,
+}
+
+impl File {
+    pub(crate) fn new(store: Store, options: Options) -> Result<File> {
+        let tree_k = store.superblock.k;
+        let mut file = File {
+            store,
+            path: options.path,
+            tree_k,
+            shared_indexes: Vec::new(),
+            space: None,
+            driver: None,
+            warnings: options.warnings,
+            resolver: options.resolver,
+            chunks: ChunkCache::new(options.chunk_cache_bytes),
+            registry: Registry::default(),
+            headers: Cache::with_weighter(4096, HEADERS_CACHE_BYTES, ByHeader),
+            collections: Cache::with_weighter(1024, COLLECTIONS_CACHE_BYTES, ByCollection),
+            datasets: Cache::new(DATASETS_CACHE_COUNT),
+        };
+        file.read_driver_block()?;
+        file.read_extension()?;
+        Ok(file)
+    }
+
+    fn read_driver_block(&mut self) -> Result<()> {
+        let Some(at) = self.store.superblock.driver_info else { return Ok(()) };
+        let head = self.store.block(at, driver_info::BLOCK_HEAD_BYTES, "driver information")?;
+        let bytes = driver_info::BLOCK_HEAD_BYTES + driver_info::block_data_bytes(&head)?;
+        self.driver = Some(driver_info::block(&self.store.block(at, bytes, "driver information")?)?);
+        Ok(())
+    }
+
+    fn read_extension(&mut self) -> Result<()> {
+        let Some(at) = self.store.superblock.extension else { return Ok(()) };
+        let header = Header::load(&self.store, at).during("read superblock extension")?;
+        let sizes = self.store.sizes();
+        if let Some(m) = header.message(kind::TREE_K) {
+            self.tree_k = superblock::tree_k(&m.body)?;
+        }
+        if let Some(m) = header.message(kind::DRIVER_INFO) {
+            self.driver = Some(driver_info::message(&m.body)?);
+        }
+        if let Some(m) = header.message(kind::FILE_SPACE).filter(|m| m.flags & flag::WAS_UNKNOWN == 0) {
+            self.space = Some(file_space::decode(&m.body, sizes)?);
+        }
+        if let Some(m) = header.message(kind::CACHE_IMAGE) {
+            self.load_cache_image(&m.body)?;
+        }
+        if let Some(m) = header.message(kind::SHARED_TABLE) {
+            let (table, count) = shared::table_message(&m.body, sizes)?;
+            let bytes = self.store.block(table, shared::table_bytes(count, sizes), "shared message table")?;
+            self.shared_indexes = shared::table(&bytes, count, sizes)?;
+        }
+        Ok(())
+    }
+
+    fn load_cache_image(&mut self, body: &[u8]) -> Result<()> {
+        let sizes = self.store.sizes();
+        if let (Some(at), bytes) = cache_image::message(body, sizes)? {
+            let image = self.store.block(at, bytes, "cache image")?;
+            let entries = cache_image::entries(&image, sizes).during_at("read cache image", at.0)?;
+            self.store.set_overlay(entries);
+        }
+        Ok(())
+    }
+
+    /// An object's header, through the cache.
+    pub(crate) fn header(&self, address: Address) -> Result<Arc<Header>> {
+        self.headers.get_or_insert_with(&address, || Header::load(&self.store, address).map(Arc::new))
+    }
+
+    pub(crate) fn header_of(&self, token: Token) -> Result<Arc<Header>> {
+        self.header(Address(token.to_u64()))
+    }
+
+    /// A dataset, through the cache.
+    pub(crate) fn dataset(&self, token: Token) -> Result<Arc<Dataset>> {
+        let address = Address(token.to_u64());
+        if let Some(dataset) = self.datasets.get(&address) {
+            return Ok(dataset);
+        }
+        let header = self.header(address)?;
+        let dataset = crate::object::dataset::load(self, &header).during_at("open dataset", address.0)?;
+        let dataset = Arc::new(dataset);
+        // A virtual dataset's extent follows its sources: it is worked out anew each time.
+        if !matches!(dataset.layout, crate::format::layout::Layout::Virtual { .. }) {
+            self.datasets.insert(address, dataset.clone());
+        }
+        Ok(dataset)
+    }
+
+    /// A global heap collection, through the cache.
+    pub(crate) fn collection(&self, address: Address) -> Result<Arc<Collection>> {
+        self.collections.get_or_insert_with(&address, || Collection::load(self, address).map(Arc::new))
+    }
+
+    /// Undoes filters; `bytes` is what comes out when nothing is wrong.
+    pub(crate) fn unfilter(&self, filters: &[FilterSpec], mask: u32, raw: Vec<u8>, bytes: usize) -> Result<Vec<u8>> {
+        let stages: Vec<Stage<'_>> =
+            filters.iter().map(|f| Stage { id: f.id, optional: f.optional, values: &f.values }).collect();
+        self.registry.decode(&stages, mask, raw, bytes, bytes).map_err(|e| filter_error(&e, filters))
+    }
+
+    /// How the file was created, as far as it still says.
+    pub(crate) fn creation(&self, root: GroupCreate) -> model::properties::FileCreate {
+        let (sizes, space) = (self.store.sizes(), self.space.as_ref());
+        model::properties::FileCreate {
+            userblock_bytes: self.store.user_block_bytes(),
+            offset_bytes: sizes.offset as u8,
+            length_bytes: sizes.length as u8,
+            group_leaf_k: self.tree_k.group_leaf,
+            group_internal_k: self.tree_k.group_internal,
+            chunk_k: self.tree_k.chunk,
+            space_strategy: space.map_or(SpaceStrategy::default(), |s| s.strategy),
+            space_persist: space.is_some_and(|s| s.persist),
+            space_threshold: space.map_or(1, |s| s.threshold),
+            page_bytes: space.map_or(4096, |s| s.page_bytes),
+            shared_indexes: self
+                .shared_indexes
+                .iter()
+                .map(|i| model::properties::SharedIndex { message_types: i.message_types, bytes_min: i.bytes_min })
+                .collect(),
+            root,
+        }
+    }
+}
+
+fn filter_error(error: &filters::Error, filters: &[FilterSpec]) -> Error {
+    let names: Vec<String> =
+        filters.iter().map(|f| f.name.clone().unwrap_or_else(|| f.id.to_string())).collect();
+    let base = match error.kind() {
+        filters::ErrorKind::Unsupported => Error::unsupported("undo filters"),
+        filters::ErrorKind::Limit => Error::limit("undo filters"),
+        _ => Error::corrupt("undo filters"),
+    };
+    base.with("problem", error).with("pipeline", names.join(", "))
+}

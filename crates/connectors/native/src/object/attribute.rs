@@ -1,0 +1,189 @@
+//! Attributes of objects: in the header, shared, or dense.
+
+use std::cmp::Ordering;
+
+use model::bytes::Cursor;
+use model::dataspace::Format;
+use model::properties::{CreationOrder, ObjectCreate};
+use model::{Context, Dataspace, Datatype, Error, Result, Token, Within, text};
+use vol::AttributeInfo;
+
+use crate::file::File;
+use crate::format::attribute::{self, Part};
+use crate::format::header::{flag, kind};
+use crate::format::{Address, checksum};
+use crate::object::group::check_tree;
+use crate::object::header::{self, Header};
+use crate::object::{btree2, fractal_heap};
+
+/// An attribute with its value in file form.
+#[derive(Debug, Clone)]
+pub(crate) struct Attribute {
+    pub(crate) info: AttributeInfo,
+    pub(crate) data: Vec<u8>,
+}
+
+/// Creation properties that every object has.
+pub(crate) fn object_create(_file: &File, header: &Header) -> Result<ObjectCreate> {
+    let prefix = &header.prefix;
+    let tracked_times = prefix.times.is_some() || (prefix.version == 1 && header.message(kind::TIME).is_some());
+    let mut create = ObjectCreate { track_times: tracked_times, ..ObjectCreate::default() };
+    if let Some(phase) = prefix.attribute_phase {
+        create.attribute_phase = phase;
+    }
+    create.attribute_order = match (prefix.attribute_order_tracked, prefix.attribute_order_indexed) {
+        (_, true) => CreationOrder::Indexed,
+        (true, false) => CreationOrder::Tracked,
+        _ => CreationOrder::Untracked,
+    };
+    Ok(create)
+}
+
+/// Decodes the bytes of an attribute message.
+fn decode(file: &File, body: &[u8], creation_order: Option<u32>) -> Result<Attribute> {
+    let raw = attribute::decode(body)?;
+    let name = raw.name.clone();
+    let (datatype, committed) = datatype(file, &raw.datatype).during(&format!("read attribute \"{name}\""))?;
+    let space = dataspace(file, &raw.dataspace).during(&format!("read attribute \"{name}\""))?;
+    let bytes = space.element_count()?.checked_mul(u64::from(datatype.size()));
+    let bytes = bytes.unwrap_or(u64::MAX).within(file.store.limits.metadata_bytes_max, "attribute")?;
+    let mut data = raw.data;
+    if data.len() < bytes {
+        return Err(Error::corrupt("read attribute").with("name", name).with("bytes", data.len()).with("need", bytes));
+    }
+    data.truncate(bytes);
+    let info = AttributeInfo { name, charset: raw.charset, creation_order, datatype, committed, space };
+    Ok(Attribute { info, data })
+}
+
+fn datatype(file: &File, part: &Part) -> Result<(Datatype, Option<Token>)> {
+    let limits = &file.store.limits;
+    if !part.shared {
+        return Ok((Datatype::decode(&part.bytes, limits)?, None));
+    }
+    let (body, at) = header::shared_body(file, kind::DATATYPE, &part.bytes)?;
+    Ok((Datatype::decode(&body, limits)?, at.map(|at| Token::from_u64(at.0))))
+}
+
+fn dataspace(file: &File, part: &Part) -> Result<Dataspace> {
+    let format = space_format(file);
+    if !part.shared {
+        return Dataspace::decode(&part.bytes, &format);
+    }
+    let (body, _) = header::shared_body(file, kind::DATASPACE, &part.bytes)?;
+    Dataspace::decode(&body, &format)
+}
+
+pub(crate) fn space_format(file: &File) -> Format {
+    Format { length_bytes: file.store.sizes().length as u8 }
+}
+
+/// Where dense attributes are, if the object has them.
+fn dense(file: &File, header: &Header) -> Result<Option<(Address, Address)>> {
+    let Some(message) = header.message(kind::ATTRIBUTE_INFO) else { return Ok(None) };
+    let info = attribute::info(&message.body, file.store.sizes())?;
+    Ok(info.heap.zip(info.name_tree))
+}
+
+pub(crate) fn count(file: &File, header: &Header) -> Result<u64> {
+    match dense(file, header)? {
+        Some((_, tree)) => Ok(btree2::open(file, tree)?.records),
+        None => Ok(header.messages_of(kind::ATTRIBUTE).count() as u64),
+    }
+}
+
+/// All attributes, in whatever order they are kept.
+pub(crate) fn all(file: &File, header: &Header) -> Result<Vec<Attribute>> {
+    match dense(file, header)? {
+        Some((heap, tree)) => all_dense(file, heap, tree, tracks_order(header)),
+        None => all_compact(file, header),
+    }
+}
+
+fn tracks_order(header: &Header) -> bool {
+    header.prefix.attribute_order_tracked
+}
+
+fn all_compact(file: &File, header: &Header) -> Result<Vec<Attribute>> {
+    let decode_one = |m: &crate::format::header::Message| {
+        let (body, _) = header::body(file, m)?;
+        decode(file, &body, m.creation_order.map(u32::from))
+    };
+    header.messages_of(kind::ATTRIBUTE).map(decode_one).collect()
+}
+
+/// A record of the name tree: heap ID, flags, creation order, hash.
+struct Record<'a> {
+    id: &'a [u8],
+    shared: bool,
+    order: u32,
+    hash: u32,
+}
+
+fn record(bytes: &[u8]) -> Result<Record<'_>> {
+    let mut c = Cursor::new(bytes, "attribute record");
+    let id = c.take(8)?;
+    let shared = c.u8()? & flag::SHARED != 0;
+    Ok(Record { id, shared, order: c.u32()?, hash: c.u32()? })
+}
+
+fn load(file: &File, heap: &fractal_heap::Heap<'_>, r: &Record<'_>, tracked: bool) -> Result<Attribute> {
+    let body = match r.shared {
+        false => heap.get(r.id)?,
+        true => {
+            let index = file.shared_indexes.iter().find(|i| i.message_types >> kind::ATTRIBUTE & 1 == 1);
+            let shared = index.and_then(|i| i.heap).ok_or_else(|| Error::corrupt("find shared attribute"))?;
+            fractal_heap::open(file, shared)?.get(r.id)?
+        }
+    };
+    decode(file, &body, tracked.then_some(r.order))
+}
+
+fn all_dense(file: &File, heap: Address, tree: Address, tracked: bool) -> Result<Vec<Attribute>> {
+    let (heap, tree) = (fractal_heap::open(file, heap)?, btree2::open(file, tree)?);
+    check_tree(&tree, 8)?;
+    let mut attributes = Vec::new();
+    btree2::walk(file, &tree, &mut |bytes| {
+        attributes.push(load(file, &heap, &record(bytes)?, tracked)?);
+        Ok(())
+    })?;
+    Ok(attributes)
+}
+
+/// One attribute by name.
+pub(crate) fn find(file: &File, header: &Header, name: &str) -> Result<Option<Attribute>> {
+    match dense(file, header)? {
+        Some((heap, tree)) => find_dense(file, heap, tree, name, tracks_order(header)),
+        None => find_compact(file, header, name),
+    }
+}
+
+/// Other attributes of the object may be unreadable; this one is read all the same.
+fn find_compact(file: &File, header: &Header, name: &str) -> Result<Option<Attribute>> {
+    for message in header.messages_of(kind::ATTRIBUTE) {
+        let (body, _) = header::body(file, message)?;
+        if attribute::decode(&body)?.name == name {
+            return decode(file, &body, message.creation_order.map(u32::from)).map(Some);
+        }
+    }
+    Ok(None)
+}
+
+fn find_dense(file: &File, heap: Address, tree: Address, name: &str, tracked: bool) -> Result<Option<Attribute>> {
+    let (heap, tree) = (fractal_heap::open(file, heap)?, btree2::open(file, tree)?);
+    check_tree(&tree, 8)?;
+    let bytes = text::to_bytes(name);
+    let hash = checksum::lookup3(&bytes, 0);
+    let mut found = None;
+    btree2::find(file, &tree, &mut |raw| {
+        let r = record(raw)?;
+        if r.hash != hash {
+            return Ok(r.hash.cmp(&hash));
+        }
+        let attribute = load(file, &heap, &r, tracked)?;
+        let order = text::to_bytes(&attribute.info.name).cmp(&bytes);
+        found = (order == Ordering::Equal).then_some(attribute);
+        Ok(order)
+    })?;
+    Ok(found)
+}

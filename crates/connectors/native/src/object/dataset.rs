@@ -1,0 +1,167 @@
+//! What a dataset's header says: type, space, layout, filters, fill value.
+
+use std::sync::Arc;
+
+use model::properties::{
+    AllocTime, ChunkIndexKind, DatasetCreate, ExternalFile, Fill, FilterSpec, Layout as LayoutProperty, VirtualMapping,
+};
+use model::{Context, Dataspace, Datatype, Error, Result, Token, Within, text};
+use vol::DatasetInfo;
+
+use crate::chunk::virtual_source;
+use crate::file::File;
+use crate::format::header::kind;
+use crate::format::layout::{Chunked, Index, Layout};
+use crate::format::{Address, external_files, fill, filters, local_heap, virtual_map};
+use crate::object::attribute::{object_create, space_format};
+use crate::object::header::{self, Header};
+
+/// A dataset, ready to be read.
+#[derive(Debug)]
+pub(crate) struct Dataset {
+    pub(crate) address: Address,
+    pub(crate) info: Arc<DatasetInfo>,
+    pub(crate) layout: Layout,
+    /// One element that nobody wrote, in file form.
+    pub(crate) fill: Vec<u8>,
+}
+
+impl Dataset {
+    pub(crate) fn element_bytes(&self) -> usize {
+        self.info.datatype.size() as usize
+    }
+
+    pub(crate) fn filters(&self) -> &[FilterSpec] {
+        &self.info.create.filters
+    }
+
+    pub(crate) fn dims(&self) -> &[u64] {
+        self.info.space.dims()
+    }
+}
+
+pub(crate) fn load(file: &File, header: &Header) -> Result<Dataset> {
+    let (datatype, committed) = datatype(file, header)?;
+    let mut space = space(file, header)?;
+    let layout = layout(file, header, &space, &datatype)?;
+    let (fill, alloc_time) = fill_of(file, header)?;
+    let filters = filters_of(file, header)?;
+    let property = layout_property(file, header, &layout, &space)?;
+    if let LayoutProperty::Virtual(mappings) = &property {
+        space = virtual_source::extent(file, &space, mappings)?;
+    }
+    let fill_element = fill_element(&fill, &datatype);
+    let object = object_create(file, header)?;
+    let create = DatasetCreate { object, layout: property, filters, fill, alloc_time };
+    let info = Arc::new(DatasetInfo { datatype, committed, space, create });
+    Ok(Dataset { address: header.address, info, layout, fill: fill_element })
+}
+
+/// The type of a dataset or of a committed datatype.
+pub(crate) fn datatype(file: &File, header: &Header) -> Result<(Datatype, Option<Token>)> {
+    let message = header.required(kind::DATATYPE, "datatype")?;
+    let (body, at) = header::body(file, message)?;
+    let datatype = Datatype::decode(&body, &file.store.limits).during_at("read datatype", header.address.0)?;
+    Ok((datatype, at.map(|at| Token::from_u64(at.0))))
+}
+
+fn space(file: &File, header: &Header) -> Result<Dataspace> {
+    let (body, _) = header::body(file, header.required(kind::DATASPACE, "dataspace")?)?;
+    Dataspace::decode(&body, &space_format(file)).during_at("read dataspace", header.address.0)
+}
+
+fn layout(file: &File, header: &Header, space: &Dataspace, datatype: &Datatype) -> Result<Layout> {
+    let message = header.required(kind::LAYOUT, "layout")?;
+    let layout = Layout::decode(&message.body, file.store.sizes()).during_at("read layout", header.address.0)?;
+    if let Layout::Chunked(chunked) = &layout {
+        check_chunks(file, chunked, space, datatype).during_at("read layout", header.address.0)?;
+    }
+    Ok(layout)
+}
+
+fn check_chunks(file: &File, chunked: &Chunked, space: &Dataspace, datatype: &Datatype) -> Result<()> {
+    let error = || Error::corrupt("check chunks");
+    if chunked.shape.len() != space.rank() {
+        return Err(error().with("chunk rank", chunked.shape.len()).with("rank", space.rank()));
+    }
+    if chunked.element_bytes != u64::from(datatype.size()) {
+        return Err(error().with("element bytes", chunked.element_bytes).with("datatype bytes", datatype.size()));
+    }
+    let bytes = chunked.shape.iter().try_fold(chunked.element_bytes, |n, &d| n.checked_mul(d));
+    bytes.unwrap_or(u64::MAX).within(file.store.limits.chunk_bytes_max, "chunk").map(|_| ())
+}
+
+fn fill_of(file: &File, header: &Header) -> Result<(Fill, AllocTime)> {
+    if let Some(message) = header.message(kind::FILL) {
+        return fill::decode(&header::body(file, message)?.0);
+    }
+    match header.message(kind::FILL_OLD) {
+        Some(message) => fill::decode_old(&header::body(file, message)?.0),
+        None => Ok((Fill::default(), AllocTime::Default)),
+    }
+}
+
+fn fill_element(fill: &Fill, datatype: &Datatype) -> Vec<u8> {
+    let size = datatype.size() as usize;
+    match &fill.value {
+        model::properties::FillValue::Value(value) if value.len() == size => value.clone(),
+        _ => vec![0; size],
+    }
+}
+
+fn filters_of(file: &File, header: &Header) -> Result<Vec<FilterSpec>> {
+    match header.message(kind::FILTERS) {
+        Some(message) => filters::decode(&header::body(file, message)?.0, &file.store.limits),
+        None => Ok(Vec::new()),
+    }
+}
+
+fn layout_property(file: &File, header: &Header, layout: &Layout, space: &Dataspace) -> Result<LayoutProperty> {
+    if let Some(message) = header.message(kind::EXTERNAL_FILES) {
+        return external(file, &message.body).map(LayoutProperty::External).during("read external file list");
+    }
+    Ok(match layout {
+        Layout::Compact { .. } => LayoutProperty::Compact,
+        Layout::Contiguous { .. } => LayoutProperty::Contiguous,
+        Layout::Chunked(c) => LayoutProperty::Chunked {
+            shape: c.shape.clone(),
+            edge_chunks_unfiltered: c.edge_chunks_unfiltered,
+            index: Some(index_kind(&c.index)),
+        },
+        Layout::Virtual { map } => LayoutProperty::Virtual(match map {
+            Some(id) => mappings(file, *id, space.rank())?,
+            None => Vec::new(),
+        }),
+    })
+}
+
+fn mappings(file: &File, id: crate::format::global_heap::HeapId, rank: usize) -> Result<Vec<VirtualMapping>> {
+    let collection = file.collection(id.collection)?;
+    let map = collection.object(id)?;
+    virtual_map::decode(map, rank, file.store.sizes(), &file.store.limits).during_at("read virtual map", id.collection.0)
+}
+
+fn index_kind(index: &Index) -> ChunkIndexKind {
+    match index {
+        Index::BTree1 => ChunkIndexKind::BTree1,
+        Index::Single { .. } => ChunkIndexKind::Single,
+        Index::Implicit => ChunkIndexKind::Implicit,
+        Index::FixedArray => ChunkIndexKind::FixedArray,
+        Index::ExtensibleArray => ChunkIndexKind::ExtensibleArray,
+        Index::BTree2 => ChunkIndexKind::BTree2,
+    }
+}
+
+fn external(file: &File, body: &[u8]) -> Result<Vec<ExternalFile>> {
+    use crate::format::local_heap::LocalHeap;
+    let (store, sizes) = (&file.store, file.store.sizes());
+    let (heap, slots) = external_files::decode(body, sizes)?;
+    let head = store.block(heap, LocalHeap::header_bytes(sizes), "local heap")?;
+    let head = LocalHeap::decode(&head, sizes).during_at("read local heap", heap.0)?;
+    let names = store.block(head.data, head.data_bytes, "local heap data")?;
+    let one = |slot: &external_files::Slot| {
+        let name = text::from_bytes(local_heap::text(&names, slot.name_offset)?);
+        Ok(ExternalFile { name, offset: slot.offset, size: slot.size })
+    };
+    slots.iter().map(one).collect()
+}

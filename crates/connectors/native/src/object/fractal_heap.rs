@@ -1,0 +1,136 @@
+//! Reading objects out of a fractal heap.
+
+use std::sync::Arc;
+
+use model::{Context, Error, Result, Within};
+
+use crate::file::File;
+use crate::format::Address;
+use crate::format::btree2::BTree2;
+use crate::format::fractal_heap::{Child, FractalHeap, ObjectId, Stored};
+use crate::object::btree2;
+
+/// An open heap.
+#[derive(Debug)]
+pub(crate) struct Heap<'f> {
+    file: &'f File,
+    address: Address,
+    header: FractalHeap,
+}
+
+/// A direct block: where, how large, and where in heap space.
+#[derive(Debug, Clone, Copy)]
+struct Direct {
+    child: Child,
+    bytes: u64,
+    offset: u64,
+}
+
+pub(crate) fn open(file: &File, address: Address) -> Result<Heap<'_>> {
+    let sizes = file.store.sizes();
+    let start = file.store.block(address, FractalHeap::header_bytes(sizes), "fractal heap header")?;
+    let whole = FractalHeap::header_bytes_of(&start, sizes)?;
+    let bytes = file.store.block(address, whole, "fractal heap header")?;
+    let header = FractalHeap::decode(&bytes, sizes, &file.store.limits).during_at("open fractal heap", address.0)?;
+    Ok(Heap { file, address, header })
+}
+
+impl Heap<'_> {
+    /// The object called `id`.
+    pub(crate) fn get(&self, id: &[u8]) -> Result<Vec<u8>> {
+        match self.header.object_id(id)? {
+            ObjectId::Tiny(data) => Ok(data),
+            ObjectId::Managed { offset, len } => self.managed(offset, len),
+            ObjectId::HugeDirect { address, stored, len } => self.huge(address, stored, len),
+            ObjectId::HugeIndirect { key } => self.huge_by_key(key),
+        }
+    }
+
+    fn managed(&self, offset: u64, len: u64) -> Result<Vec<u8>> {
+        let direct = self.find(offset)?;
+        let block = self.direct_block(direct)?;
+        let start = offset - direct.offset;
+        let end = start.checked_add(len).filter(|&end| end <= block.len() as u64);
+        match end {
+            Some(end) if start >= self.header.direct_prefix_bytes() as u64 => {
+                Ok(block[start as usize..end as usize].to_vec())
+            }
+            _ => Err(Error::corrupt("read fractal heap object").at(self.address.0).with("offset", offset).with("bytes", len)),
+        }
+    }
+
+    /// The direct block that covers an offset of heap space.
+    fn find(&self, offset: u64) -> Result<Direct> {
+        let h = &self.header;
+        let missing = || Error::corrupt("find fractal heap object").at(self.address.0).with("offset", offset);
+        let root = h.root.ok_or_else(missing)?;
+        if h.root_rows == 0 {
+            let child = Child { address: Some(root), stored: h.root_stored };
+            return if offset < h.start_bytes { Ok(Direct { child, bytes: h.start_bytes, offset: 0 }) } else { Err(missing()) };
+        }
+        let (mut table, mut rows, mut start) = (root, u64::from(h.root_rows), 0);
+        for _ in 0..self.file.store.limits.depth_max {
+            let block = self.file.store.block(table, h.indirect_bytes(rows), "fractal heap indirect block")?;
+            let children = h.indirect(&block, self.address, start, rows).during_at("read indirect block", table.0)?;
+            let spot = h.spot(offset - start)?;
+            let child = *usize::try_from(spot.entry).ok().and_then(|i| children.get(i)).ok_or_else(missing)?;
+            start += spot.block_offset;
+            if spot.row < h.direct_rows() {
+                return Ok(Direct { child, bytes: spot.block_bytes, offset: start });
+            }
+            table = child.address.ok_or_else(missing)?;
+            rows = h.rows_of(spot.block_bytes);
+        }
+        Err(missing())
+    }
+
+    fn direct_block(&self, direct: Direct) -> Result<Arc<[u8]>> {
+        let missing = || Error::corrupt("find fractal heap block").at(self.address.0);
+        let address = direct.child.address.ok_or_else(missing)?;
+        self.file.store.verified(address, || {
+            let block = match direct.child.stored {
+                Some(stored) => self.unfilter(address, stored, direct.bytes)?,
+                None => self.file.store.block(address, direct.bytes, "fractal heap direct block")?.to_vec(),
+            };
+            self.header.check_direct(&block, self.address, direct.offset).during_at("read direct block", address.0)?;
+            Ok(block)
+        })
+    }
+
+    fn unfilter(&self, address: Address, stored: Stored, bytes: u64) -> Result<Vec<u8>> {
+        let raw = self.file.store.block(address, stored.bytes, "filtered fractal heap block")?.to_vec();
+        let bytes = bytes.within(self.file.store.limits.metadata_bytes_max, "fractal heap block")?;
+        let block = self.file.unfilter(&self.header.filters, stored.filter_mask, raw, bytes)?;
+        if block.len() == bytes { Ok(block) } else { Err(Error::corrupt("unfilter fractal heap block").at(address.0)) }
+    }
+
+    fn huge(&self, address: Address, stored: Stored, len: u64) -> Result<Vec<u8>> {
+        if self.header.filters.is_empty() {
+            return Ok(self.file.store.block(address, len, "huge fractal heap object")?.to_vec());
+        }
+        self.unfilter(address, stored, len)
+    }
+
+    fn huge_by_key(&self, key: u64) -> Result<Vec<u8>> {
+        let missing = || Error::corrupt("find huge fractal heap object").at(self.address.0).with("id", key);
+        let tree = btree2::open(self.file, self.header.huge_tree.ok_or_else(missing)?)?;
+        let id_at = |record: &[u8]| self.huge_record(&tree, record).map(|r| r.3);
+        let record = btree2::find(self.file, &tree, &mut |record| Ok(id_at(record)?.cmp(&key)))?.ok_or_else(missing)?;
+        let (address, stored, len, _) = self.huge_record(&tree, &record)?;
+        self.huge(address, stored, len)
+    }
+
+    /// Records of types 1 and 2: address, stored size and mask, size, ID.
+    fn huge_record(&self, tree: &BTree2, record: &[u8]) -> Result<(Address, Stored, u64, u64)> {
+        use crate::format::SizedFields;
+        let sizes = self.file.store.sizes();
+        let mut c = model::bytes::Cursor::new(record, "huge object record");
+        let address = c.defined_address(sizes)?;
+        let bytes = c.length(sizes)?;
+        match tree.kind {
+            1 => Ok((address, Stored { bytes, filter_mask: 0 }, bytes, c.length(sizes)?)),
+            2 => Ok((address, Stored { bytes, filter_mask: c.u32()? }, c.length(sizes)?, c.length(sizes)?)),
+            n => Err(c.corrupt(format!("huge objects in a tree of type {n}"))),
+        }
+    }
+}

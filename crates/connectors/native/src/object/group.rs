@@ -1,0 +1,212 @@
+//! Links of groups: symbol tables, compact and dense storage.
+
+use std::cmp::Ordering;
+use std::sync::Arc;
+
+use model::bytes::Cursor;
+use model::properties::{CreationOrder, GroupCreate};
+use model::{CharacterSet, Context, Error, Link, LinkTarget, Result, Token, text};
+use vol::{GroupInfo, LinkStorage};
+
+use crate::file::File;
+use crate::format::btree1::Kind;
+use crate::format::group::{self, LinkInfo, SymbolTable};
+use crate::format::header::kind;
+use crate::format::local_heap::{self, LocalHeap};
+use crate::format::symbol_table::{self, Cached, Entry};
+use crate::format::{Address, checksum, link};
+use crate::object::btree1::{Tree, between};
+use crate::object::header::Header;
+use crate::object::{btree2, fractal_heap};
+
+/// How a group keeps its links.
+#[derive(Debug, Clone, Copy)]
+enum Style {
+    Old(SymbolTable),
+    New(LinkInfo),
+}
+
+fn style(file: &File, header: &Header) -> Result<Style> {
+    let sizes = file.store.sizes();
+    if let Some(message) = header.message(kind::SYMBOL_TABLE) {
+        return group::symbol_table(&message.body, sizes).map(Style::Old);
+    }
+    match header.message(kind::LINK_INFO) {
+        Some(message) => group::link_info(&message.body, sizes).map(Style::New),
+        None => Err(Error::invalid("read group").at(header.address.0).with("problem", "object is not a group")),
+    }
+}
+
+/// One link by name.
+pub(crate) fn find(file: &File, header: &Header, name: &str) -> Result<Option<Link>> {
+    let bytes = text::to_bytes(name);
+    match style(file, header)? {
+        Style::Old(table) => find_old(file, table, &bytes),
+        Style::New(LinkInfo { heap: Some(heap), name_tree: Some(tree), .. }) => find_dense(file, heap, tree, &bytes),
+        Style::New(_) => find_compact(file, header, name),
+    }
+}
+
+/// All links, in whatever order they are kept.
+pub(crate) fn links(file: &File, header: &Header) -> Result<Vec<Link>> {
+    match style(file, header)? {
+        Style::Old(table) => links_old(file, table),
+        Style::New(LinkInfo { heap: Some(heap), name_tree: Some(tree), .. }) => links_dense(file, heap, tree),
+        Style::New(_) => links_compact(file, header),
+    }
+}
+
+pub(crate) fn info(file: &File, header: &Header) -> Result<GroupInfo> {
+    let mut create = GroupCreate { object: super::attribute::object_create(file, header)?, ..GroupCreate::default() };
+    if let Some(message) = header.message(kind::GROUP_INFO) {
+        let info = group::group_info(&message.body)?;
+        create.link_phase = info.phase;
+        (create.entries_expected, create.name_bytes_expected) = (info.entries_expected, info.name_bytes_expected);
+    }
+    match style(file, header)? {
+        Style::Old(table) => {
+            let links = count_old(file, table)?;
+            Ok(GroupInfo { links, creation_order_next: 0, storage: LinkStorage::SymbolTable, create })
+        }
+        Style::New(info) => {
+            create.link_order = match (info.order_tracked, info.order_indexed) {
+                (_, true) => CreationOrder::Indexed,
+                (true, false) => CreationOrder::Tracked,
+                _ => CreationOrder::Untracked,
+            };
+            let (links, storage) = count_new(file, header, &info)?;
+            Ok(GroupInfo { links, creation_order_next: info.order_next, storage, create })
+        }
+    }
+}
+
+fn count_new(file: &File, header: &Header, info: &LinkInfo) -> Result<(u64, LinkStorage)> {
+    match (info.heap, info.name_tree) {
+        (Some(_), Some(tree)) => Ok((btree2::open(file, tree)?.records, LinkStorage::Dense)),
+        _ => Ok((header.messages_of(kind::LINK).count() as u64, LinkStorage::Compact)),
+    }
+}
+
+// --- symbol tables ---
+
+fn heap_data(file: &File, heap: Address) -> Result<Arc<[u8]>> {
+    let sizes = file.store.sizes();
+    let head = file.store.block(heap, LocalHeap::header_bytes(sizes), "local heap")?;
+    let header = LocalHeap::decode(&head, sizes).during_at("read local heap", heap.0)?;
+    file.store.block(header.data, header.data_bytes, "local heap data")
+}
+
+fn entries(file: &File, node: Address) -> Result<Vec<Entry>> {
+    let sizes = file.store.sizes();
+    let len = symbol_table::node_bytes(file.tree_k.group_leaf, sizes);
+    let bytes = file.store.block_up_to(node, len, "symbol table node")?;
+    symbol_table::node(&bytes, sizes).during_at("read symbol table node", node.0)
+}
+
+fn link_of(entry: &Entry, names: &[u8]) -> Result<Link> {
+    let name = text::from_bytes(local_heap::text(names, entry.name_offset)?);
+    let target = match (entry.cached, entry.header) {
+        (Cached::SoftLink(offset), _) => {
+            LinkTarget::Soft(text::from_bytes(local_heap::text(names, u64::from(offset))?))
+        }
+        (_, Some(address)) => LinkTarget::Hard(Token::from_u64(address.0)),
+        (_, None) => return Err(Error::corrupt("read symbol table entry").with("name", name).with("problem", "no object")),
+    };
+    Ok(Link { name, target, charset: CharacterSet::Ascii, creation_order: None })
+}
+
+fn find_old(file: &File, table: SymbolTable, name: &[u8]) -> Result<Option<Link>> {
+    let names = heap_data(file, table.heap)?;
+    let sizes = file.store.sizes();
+    let tree = Tree { root: table.tree, kind: Kind::Group };
+    let mut order = |key: &[u8]| {
+        let offset = Cursor::new(key, "group key").uint(sizes.length)?;
+        Ok(local_heap::text(&names, offset)?.cmp(name))
+    };
+    let Some((_, node)) = tree.find(file, &mut |keys| between(keys, true, &mut order))? else { return Ok(None) };
+    for entry in entries(file, node)? {
+        if local_heap::text(&names, entry.name_offset)? == name {
+            return link_of(&entry, &names).map(Some);
+        }
+    }
+    Ok(None)
+}
+
+fn links_old(file: &File, table: SymbolTable) -> Result<Vec<Link>> {
+    let names = heap_data(file, table.heap)?;
+    let mut links = Vec::new();
+    Tree { root: table.tree, kind: Kind::Group }.walk(file, &mut |_, node| {
+        for entry in entries(file, node)? {
+            links.push(link_of(&entry, &names)?);
+        }
+        check_count(file, links.len())
+    })?;
+    Ok(links)
+}
+
+fn count_old(file: &File, table: SymbolTable) -> Result<u64> {
+    let mut count = 0;
+    Tree { root: table.tree, kind: Kind::Group }.walk(file, &mut |_, node| {
+        count += entries(file, node)?.len() as u64;
+        Ok(())
+    })?;
+    Ok(count)
+}
+
+fn check_count(file: &File, count: usize) -> Result<()> {
+    if count as u64 <= file.store.limits.entries_max { Ok(()) } else { Err(Error::limit("list links").with("count", count)) }
+}
+
+// --- compact ---
+
+fn links_compact(file: &File, header: &Header) -> Result<Vec<Link>> {
+    header.messages_of(kind::LINK).map(|m| link::decode(&m.body, file.store.sizes())).collect()
+}
+
+fn find_compact(file: &File, header: &Header, name: &str) -> Result<Option<Link>> {
+    Ok(links_compact(file, header)?.into_iter().find(|link| link.name == name))
+}
+
+// --- dense ---
+
+/// Heap ID of a link in the name tree: hash, then ID.
+fn heap_id(record: &[u8]) -> Result<&[u8]> {
+    record.get(4..).ok_or_else(|| Error::corrupt("read link record"))
+}
+
+fn find_dense(file: &File, heap: Address, tree: Address, name: &[u8]) -> Result<Option<Link>> {
+    let (heap, tree) = (fractal_heap::open(file, heap)?, btree2::open(file, tree)?);
+    check_tree(&tree, 5)?;
+    let hash = checksum::lookup3(name, 0);
+    let sizes = file.store.sizes();
+    let mut found = None;
+    btree2::find(file, &tree, &mut |record| {
+        let order = Cursor::new(record, "link record").u32()?.cmp(&hash);
+        if order != Ordering::Equal {
+            return Ok(order);
+        }
+        let link = link::decode(&heap.get(heap_id(record)?)?, sizes)?;
+        let order = text::to_bytes(&link.name).as_slice().cmp(name);
+        found = (order == Ordering::Equal).then_some(link);
+        Ok(order)
+    })?;
+    Ok(found)
+}
+
+fn links_dense(file: &File, heap: Address, tree: Address) -> Result<Vec<Link>> {
+    let (heap, tree) = (fractal_heap::open(file, heap)?, btree2::open(file, tree)?);
+    check_tree(&tree, 5)?;
+    let mut links = Vec::new();
+    btree2::walk(file, &tree, &mut |record| {
+        links.push(link::decode(&heap.get(heap_id(record)?)?, file.store.sizes())?);
+        check_count(file, links.len())
+    })?;
+    Ok(links)
+}
+
+pub(crate) fn check_tree(tree: &crate::format::btree2::BTree2, kind: u8) -> Result<()> {
+    if tree.kind == kind {
+        return Ok(());
+    }
+    Err(Error::corrupt("open B-tree v2").with("type", tree.kind).with("expected", kind))
+}

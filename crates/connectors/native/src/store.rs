@@ -1,0 +1,178 @@
+//! The bytes of one open file: bounds, caches, and the overlay of a cache image.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use model::{Error, Limits, Result, Within};
+use quick_cache::Weighter;
+use quick_cache::sync::Cache;
+
+use crate::format::superblock::Superblock;
+use crate::format::{Address, Sizes};
+
+/// Bytes of raw metadata kept.
+const BLOCKS_CACHE_BYTES: u64 = 16 << 20;
+
+/// Counts the bytes of what a cache holds.
+#[derive(Debug, Clone)]
+pub(crate) struct ByBytes;
+
+impl<K> Weighter<K, Arc<[u8]>> for ByBytes {
+    fn weight(&self, _key: &K, value: &Arc<[u8]>) -> u64 {
+        value.len() as u64 + 64
+    }
+}
+
+/// A byte cache of `bytes` bytes.
+pub(crate) fn byte_cache<K: Eq + std::hash::Hash>(bytes: u64) -> Cache<K, Arc<[u8]>, ByBytes> {
+    Cache::with_weighter((bytes / 4096).max(16) as usize, bytes, ByBytes)
+}
+
+/// One open file.
+#[derive(Debug)]
+pub(crate) struct Store {
+    file: files::Handle,
+    pub(crate) superblock: Superblock,
+    pub(crate) limits: Limits,
+    /// Where the superblock was found: all addresses count from here.
+    base: u64,
+    /// First address that is not allocated.
+    end: u64,
+    overlay: BTreeMap<u64, Arc<[u8]>>,
+    blocks: Cache<(Address, u64), Arc<[u8]>, ByBytes>,
+    /// Heap blocks that were unfiltered and verified.
+    verified: Cache<Address, Arc<[u8]>, ByBytes>,
+}
+
+/// What a store is made of.
+#[derive(Debug)]
+pub(crate) struct StoreParts {
+    pub(crate) file: files::Handle,
+    pub(crate) superblock: Superblock,
+    pub(crate) limits: Limits,
+    pub(crate) base: u64,
+    pub(crate) end: u64,
+}
+
+impl Store {
+    pub(crate) fn new(parts: StoreParts) -> Self {
+        let StoreParts { file, superblock, limits, base, end } = parts;
+        Store {
+            file,
+            superblock,
+            limits,
+            base,
+            end,
+            overlay: BTreeMap::new(),
+            blocks: byte_cache(BLOCKS_CACHE_BYTES),
+            verified: byte_cache(BLOCKS_CACHE_BYTES),
+        }
+    }
+
+    pub(crate) fn sizes(&self) -> Sizes {
+        self.superblock.sizes
+    }
+
+    /// The first address that is not allocated.
+    pub(crate) fn end(&self) -> u64 {
+        self.end
+    }
+
+    /// The place of an address in the file itself.
+    pub(crate) fn absolute(&self, address: Address) -> u64 {
+        self.base.saturating_add(address.0)
+    }
+
+    pub(crate) fn user_block_bytes(&self) -> u64 {
+        self.base
+    }
+
+    /// Bytes of the whole file.
+    pub(crate) fn file_bytes(&self) -> Result<u64> {
+        self.file.len().map_err(|e| Error::io("get size of file", &e))
+    }
+
+    /// From now on these bytes stand in for what is in the file.
+    pub(crate) fn set_overlay(&mut self, entries: Vec<(Address, Vec<u8>)>) {
+        self.overlay = entries.into_iter().map(|(at, bytes)| (at.0, bytes.into())).collect();
+        self.blocks.clear();
+    }
+
+    fn check(&self, at: Address, len: u64, what: &str) -> Result<()> {
+        match at.0.checked_add(len) {
+            Some(end) if end <= self.end => Ok(()),
+            _ => {
+                let error = Error::corrupt(format!("read {what}")).at(at.0).with("bytes", len);
+                Err(error.with("problem", format!("past the end of the file, {:#x}", self.end)))
+            }
+        }
+    }
+
+    /// Metadata, through the cache.
+    pub(crate) fn block(&self, at: Address, len: u64, what: &str) -> Result<Arc<[u8]>> {
+        if let Some(block) = self.blocks.get(&(at, len)) {
+            return Ok(block);
+        }
+        let mut bytes = vec![0; len.within(self.limits.metadata_bytes_max, what)?];
+        self.read(at, &mut bytes, what)?;
+        let block: Arc<[u8]> = bytes.into();
+        self.blocks.insert((at, len), block.clone());
+        Ok(block)
+    }
+
+    /// Up to `len` bytes of metadata: fewer at the end of the file.
+    pub(crate) fn block_up_to(&self, at: Address, len: u64, what: &str) -> Result<Arc<[u8]>> {
+        let len = len.min(self.end.saturating_sub(at.0));
+        self.block(at, len, what)
+    }
+
+    /// A block that `make` reads, undoes filters of and verifies, once while it is cached.
+    pub(crate) fn verified(&self, at: Address, make: impl FnOnce() -> Result<Vec<u8>>) -> Result<Arc<[u8]>> {
+        if let Some(block) = self.verified.get(&at) {
+            return Ok(block);
+        }
+        let block: Arc<[u8]> = make()?.into();
+        self.verified.insert(at, block.clone());
+        Ok(block)
+    }
+
+    /// A block of `len` bytes that `check` accepts, checked once while it is cached.
+    pub(crate) fn verified_with(
+        &self,
+        at: Address,
+        len: u64,
+        what: &str,
+        check: impl FnOnce(&[u8]) -> Result<()>,
+    ) -> Result<Arc<[u8]>> {
+        self.verified(at, || {
+            let mut bytes = vec![0; len.within(self.limits.metadata_bytes_max, what)?];
+            self.read(at, &mut bytes, what)?;
+            check(&bytes).map_err(|e| e.during(format!("read {what}")).at(at.0))?;
+            Ok(bytes)
+        })
+    }
+
+    /// Any bytes, straight into the caller's buffer.
+    pub(crate) fn read(&self, at: Address, into: &mut [u8], what: &str) -> Result<()> {
+        self.check(at, into.len() as u64, what)?;
+        let read = self.file.read_at(self.absolute(at), into);
+        read.map_err(|e| Error::io(format!("read {what}"), &e).at(at.0))?;
+        if !self.overlay.is_empty() {
+            self.apply_overlay(at, into);
+        }
+        Ok(())
+    }
+
+    fn apply_overlay(&self, at: Address, into: &mut [u8]) {
+        let end = at.0 + into.len() as u64;
+        for (&start, bytes) in self.overlay.range(..end) {
+            let stop = start + bytes.len() as u64;
+            if stop <= at.0 {
+                continue;
+            }
+            let (from, to) = (start.max(at.0), stop.min(end));
+            let source = &bytes[(from - start) as usize..(to - start) as usize];
+            into[(from - at.0) as usize..(to - at.0) as usize].copy_from_slice(source);
+        }
+    }
+}
