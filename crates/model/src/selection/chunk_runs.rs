@@ -176,16 +176,16 @@ impl PointIndex {
             return Err(invalid("chunk shape").with("rank", chunk_shape.len()));
         }
         dataspace::element_count(chunk_shape)?;
-        let scaled = |n: usize| {
-            let point = points.get(n).unwrap_or(&[]);
-            point.iter().zip(chunk_shape).map(|(x, len)| x / len)
-        };
+        let rank = points.rank();
+        let divided = points.iter().flat_map(|point| point.iter().zip(chunk_shape).map(|(x, len)| x / len));
+        let divided: Vec<u64> = divided.collect();
+        let scaled = |n: usize| &divided[n * rank..(n + 1) * rank];
         let mut order: Vec<usize> = (0..points.len()).collect();
-        order.sort_by(|&a, &b| scaled(a).cmp(scaled(b)));
+        order.sort_by_key(|&n| scaled(n));
         let mut groups: Vec<Range<usize>> = Vec::new();
         for at in 0..order.len() {
             match groups.last_mut() {
-                Some(group) if scaled(order[group.start]).eq(scaled(order[at])) => group.end = at + 1,
+                Some(group) if scaled(order[group.start]) == scaled(order[at]) => group.end = at + 1,
                 _ => groups.push(at..at + 1),
             }
         }
