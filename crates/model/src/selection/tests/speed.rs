@@ -59,6 +59,8 @@ fn figures() {
     let strided = Selection::hyperslab(&[0, 0], &[1, 4], &[10_000, 2500], &[1, 2]).unwrap();
     time("strided", &strided);
     time("block", &Selection::block(&[0, 5], &[10_000, 900]).unwrap());
+    let rows = Selection::hyperslab(&[0, 0], &[2, 1], &[5000, 1], &[1, 900]).unwrap();
+    time("separate rows", &rows);
     let hole = strided.combine(SetOp::NotB, &Selection::block(&[500, 500], &[3, 3]).unwrap(), &dims).unwrap();
     time("tree", &hole);
     let mut seed = 5;
