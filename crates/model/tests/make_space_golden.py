@@ -1,12 +1,15 @@
 """Writes space_golden.txt: dataspaces with selections as libhdf5 encodes them (H5Sencode).
 
-Each line is a name, a space, and the bytes in hexadecimal. Run with h5py installed:
+Each line is a name, the low library bound (18, 110, 112), and the bytes in hexadecimal. Run with h5py
+installed, on Linux:
 
     python3 make_space_golden.py > space_golden.txt
 """
 
+import ctypes
+
 import h5py
-from h5py import h5s
+from h5py import h5f, h5p, h5s
 
 U = h5s.UNLIMITED
 
@@ -35,6 +38,11 @@ def two_blocks(s):
     return slab(s, (3, 5), (1, 1), (1, 1), (4, 4), h5s.SELECT_OR)
 
 
+def far_blocks(s):
+    slab(s, (1 << 33,), (1,), (1,), (7,))
+    return slab(s, (5,), (1,), (1,), (4,), h5s.SELECT_OR)
+
+
 CASES = {
     "null": lambda: h5s.create(h5s.NULL),
     "scalar": lambda: h5s.create(h5s.SCALAR),
@@ -49,8 +57,34 @@ CASES = {
     "unlimited_block": lambda: slab(space((9, 9), (U, 9)), (2, 0), (1, 1), (4, 1), (U, 3)),
     "points": lambda: points(space(), [(5, 6), (1, 2), (99, 199), (5, 6)]),
     "far_block": lambda: slab(space((1 << 40,)), (1 << 33,), (2,), (9,), (7,)),
+    "wide": lambda: slab(space((1 << 20,)), (0,), (1,), (1,), (65535,)),
+    "three": lambda: slab(space((90, 9)), (0, 1), (3, 1), (4, 1), (2, 2)),
+    "far_blocks": lambda: far_blocks(space((1 << 40,))),
     "far_points": lambda: points(space((1 << 40,)), [((1 << 33) + 1,), (5,)]),
 }
 
+BOUNDS = {"18": h5f.LIBVER_V18, "110": h5f.LIBVER_V110, "112": h5f.LIBVER_V112}
+
+
+def loaded_library():
+    """The libhdf5 that h5py itself uses: its encode() offers no choice of library bounds."""
+    with open("/proc/self/maps") as maps:
+        paths = {line.split()[-1] for line in maps if "/libhdf5-" in line or "/libhdf5.so" in line}
+    return ctypes.CDLL(min(paths))
+
+
+def encode(library, s, bound):
+    access = h5p.create(h5p.FILE_ACCESS)
+    access.set_libver_bounds(bound, h5f.LIBVER_LATEST)
+    size = ctypes.c_size_t(0)
+    args = (ctypes.c_int64(s.id), ctypes.byref(size), ctypes.c_int64(access.id))
+    assert library.H5Sencode2(args[0], None, *args[1:]) >= 0
+    buffer = ctypes.create_string_buffer(size.value)
+    assert library.H5Sencode2(args[0], buffer, *args[1:]) >= 0
+    return buffer.raw
+
+
+library = loaded_library()
 for name, make in CASES.items():
-    print(name, make().encode().hex())
+    for label, bound in BOUNDS.items():
+        print(name, label, encode(library, make(), bound).hex())

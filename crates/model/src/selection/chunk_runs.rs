@@ -20,28 +20,34 @@ pub struct ChunkRun {
     pub len: u64,
 }
 
+impl ChunkRun {
+    /// Whether `next` goes on where this run ends, on both sides.
+    #[inline]
+    pub(super) fn touches(&self, next: &ChunkRun) -> bool {
+        next.chunk_offset == self.chunk_offset + self.len
+            && next.selection_offset == self.selection_offset + self.len
+    }
+}
+
 /// The runs of a selection in one box, in selection order.
 #[derive(Debug, Clone)]
-pub struct ChunkRuns {
-    source: Source,
-    pending: Option<ChunkRun>,
-}
+pub struct ChunkRuns(Source);
 
 #[derive(Debug, Clone)]
 enum Source {
     Nothing,
     Regular(RegularWalk),
-    Tree(TreeWalk),
-    Points(PointWalk),
-    Bucket(BucketWalk),
+    Tree(Merged<TreeWalk>),
+    Points(Merged<PointWalk>),
+    Bucket(Merged<BucketWalk>),
 }
 
-impl Iterator for Source {
+impl Iterator for ChunkRuns {
     type Item = ChunkRun;
 
     #[inline]
     fn next(&mut self) -> Option<ChunkRun> {
-        match self {
+        match &mut self.0 {
             Source::Nothing => None,
             Source::Regular(walk) => walk.next(),
             Source::Tree(walk) => walk.next(),
@@ -51,28 +57,26 @@ impl Iterator for Source {
     }
 }
 
-impl ChunkRuns {
-    fn new(mut source: Source) -> Self {
-        let pending = source.next();
-        ChunkRuns { source, pending }
-    }
+/// Joins runs that touch.
+#[derive(Debug, Clone)]
+struct Merged<W> {
+    walk: W,
+    pending: Option<ChunkRun>,
 }
 
-impl Iterator for ChunkRuns {
-    type Item = ChunkRun;
+impl<W: Iterator<Item = ChunkRun>> Merged<W> {
+    fn new(mut walk: W) -> Self {
+        let pending = walk.next();
+        Merged { walk, pending }
+    }
 
     #[inline]
     fn next(&mut self) -> Option<ChunkRun> {
         let mut run = self.pending?;
         loop {
-            self.pending = self.source.next();
-            match self.pending {
-                Some(next)
-                    if next.chunk_offset == run.chunk_offset + run.len
-                        && next.selection_offset == run.selection_offset + run.len =>
-                {
-                    run.len += next.len;
-                }
+            self.pending = self.walk.next();
+            match &self.pending {
+                Some(next) if run.touches(next) => run.len += next.len,
                 _ => return Some(run),
             }
         }
@@ -89,14 +93,14 @@ impl Selection {
         self.check_rank(dims)?;
         dataspace::element_count(chunk_shape)?;
         let frame = Frame::new(chunk_start, chunk_shape)?;
-        Ok(ChunkRuns::new(match self.bounded(dims)? {
+        Ok(ChunkRuns(match self.bounded(dims)? {
             Selection::None => Source::Nothing,
             Selection::All => Source::Regular(RegularWalk::one_element()),
             Selection::Regular(regular) => {
                 RegularWalk::new(&regular, &frame).map_or(Source::Nothing, Source::Regular)
             }
-            Selection::Irregular(tree) => Source::Tree(TreeWalk::new(tree.root, frame)),
-            Selection::Points(points) => Source::Points(PointWalk { points, frame, at: 0 }),
+            Selection::Irregular(tree) => Source::Tree(Merged::new(TreeWalk::new(tree.root, frame))),
+            Selection::Points(points) => Source::Points(Merged::new(PointWalk { points, frame, at: 0 })),
         }))
     }
 }
@@ -176,16 +180,16 @@ impl PointIndex {
             return Err(invalid("chunk shape").with("rank", chunk_shape.len()));
         }
         dataspace::element_count(chunk_shape)?;
-        let scaled = |n: usize| {
-            let point = points.get(n).unwrap_or(&[]);
-            point.iter().zip(chunk_shape).map(|(x, len)| x / len)
-        };
+        let rank = points.rank();
+        let divided = points.iter().flat_map(|point| point.iter().zip(chunk_shape).map(|(x, len)| x / len));
+        let divided: Vec<u64> = divided.collect();
+        let scaled = |n: usize| &divided[n * rank..(n + 1) * rank];
         let mut order: Vec<usize> = (0..points.len()).collect();
-        order.sort_by(|&a, &b| scaled(a).cmp(scaled(b)));
+        order.sort_by_key(|&n| scaled(n));
         let mut groups: Vec<Range<usize>> = Vec::new();
         for at in 0..order.len() {
             match groups.last_mut() {
-                Some(group) if scaled(order[group.start]).eq(scaled(order[at])) => group.end = at + 1,
+                Some(group) if scaled(order[group.start]) == scaled(order[at]) => group.end = at + 1,
                 _ => groups.push(at..at + 1),
             }
         }
@@ -215,16 +219,12 @@ impl PointIndex {
     /// The runs of the points in the chunk with those scaled coordinates.
     pub fn chunk_runs(&self, scaled: &[u64]) -> Result<ChunkRuns> {
         let found = self.groups.binary_search_by(|group| self.scaled(group).as_slice().cmp(scaled));
-        let Ok(found) = found else { return Ok(ChunkRuns::new(Source::Nothing)) };
+        let Ok(found) = found else { return Ok(ChunkRuns(Source::Nothing)) };
         let low: Vec<u64> = scaled.iter().zip(&self.chunk_shape).map(|(n, len)| n * len).collect();
         let frame = Frame::new(&low, &self.chunk_shape)?;
         let (points, order) = (self.points.clone(), self.order.clone());
-        Ok(ChunkRuns::new(Source::Bucket(BucketWalk {
-            points,
-            order,
-            left: self.groups[found].clone(),
-            frame,
-        })))
+        let walk = BucketWalk { points, order, left: self.groups[found].clone(), frame };
+        Ok(ChunkRuns(Source::Bucket(Merged::new(walk))))
     }
 }
 

@@ -44,6 +44,16 @@ use crate::{Error, Result};
 use spans::{Node, SPANS_MAX};
 
 /// The selected elements of an extent.
+///
+/// ```
+/// # use hyperslab_model::selection::{Run, Selection, SetOp};
+/// let dims = [4, 6];
+/// let rows = Selection::block(&[1, 0], &[2, 6])?;
+/// assert_eq!(rows.runs(&dims)?.collect::<Vec<_>>(), [Run { offset: 6, len: 12 }]);
+/// let corner = Selection::block(&[0, 0], &[2, 2])?;
+/// assert_eq!(rows.combine(SetOp::And, &corner, &dims)?, Selection::block(&[1, 0], &[1, 2])?);
+/// # Ok::<(), hyperslab_model::Error>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Selection {
     /// No element, of any extent.
@@ -99,16 +109,16 @@ impl Selection {
         if !corners.chunks_exact(2 * rank).all(is_block) {
             return Err(invalid("a block ends before it starts"));
         }
-        Self::from_node(setop::union_boxes(corners, rank, made_max)?)
+        Ok(Self::from_node(setop::union_boxes(corners, rank, made_max)?))
     }
 
     /// The selection of a tree, in regular form where it has one.
-    fn from_node(root: Option<Arc<Node>>) -> Result<Self> {
-        let Some(root) = root else { return Ok(Selection::None) };
-        Ok(match regular::regular_form(&root) {
+    fn from_node(root: Option<Arc<Node>>) -> Self {
+        let Some(root) = root else { return Selection::None };
+        match regular::regular_form(&root) {
             Some(regular) => Selection::Regular(regular),
             None => Selection::Irregular(SpanTree::new(root)),
-        })
+        }
     }
 
     /// The selected set as a tree; `None` where it is empty. Not for rank 0.
@@ -151,19 +161,23 @@ impl Selection {
             _ => {}
         }
         match (a.node(dims)?, b.node(dims)?) {
-            (Some(a), Some(b)) => Self::from_node(setop::combine(op, &a, &b)?),
+            (Some(a), Some(b)) => Ok(Self::from_node(setop::combine(op, &a, &b)?)),
             _ => Err(invalid("a scalar extent has nothing to combine")),
         }
     }
 
     /// The part of the selection in a block, in the same order.
     pub fn intersect_block(&self, dims: &[u64], start: &[u64], shape: &[u64]) -> Result<Selection> {
+        self.check_rank(dims)?;
+        if [start.len(), shape.len()] != [dims.len(); 2] {
+            return Err(invalid("rank of the block").with("rank", start.len()));
+        }
         match self {
             Selection::Points(points) => {
-                self.check_rank(dims)?;
                 let inside = points.iter().filter(|point| in_box(point, start, shape));
                 Self::points(points.rank(), inside.flatten().copied().collect())
             }
+            Selection::None => Ok(Selection::None),
             Selection::All if dims.is_empty() => Ok(Selection::All),
             _ => self.combine(SetOp::And, &Self::block(start, shape)?, dims),
         }
@@ -308,14 +322,11 @@ fn scalar_combined(op: SetOp) -> Selection {
 /// The intersection by arithmetic, where one side is regular and the other is a single block.
 fn both_in_block(a: &Selection, b: &Selection) -> Result<Option<Selection>> {
     let (Selection::Regular(a), Selection::Regular(b)) = (a, b) else { return Ok(None) };
-    let is_block = |regular: &Regular| regular.axes().iter().all(|axis| axis.count == 1);
-    let (many, block) = match (is_block(a), is_block(b)) {
-        (_, true) => (a, b),
-        (true, _) => (b, a),
+    let (many, (start, shape)) = match (a.as_block(), b.as_block()) {
+        (_, Some(block)) => (a, block),
+        (Some(block), _) => (b, block),
         _ => return Ok(None),
     };
-    let (start, shape): (Vec<u64>, Vec<u64>) =
-        block.axes().iter().map(|axis| (axis.start, axis.block)).unzip();
     many.index_box(&many.indices_in(&start, &shape)).map(Some)
 }
 

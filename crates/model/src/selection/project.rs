@@ -68,7 +68,7 @@ impl Shape {
         if !points.iter().is_sorted_by(|a, b| a < b) {
             return Ok(None);
         }
-        let selection = Selection::from_node(self.selection.node(&self.low)?)?;
+        let selection = Selection::from_node(self.selection.node(&self.low)?);
         Ok(Some(Shape { selection, low: self.low.clone(), high: self.high.clone() }))
     }
 }
@@ -115,21 +115,7 @@ pub fn project_intersection(
         (Selection::None, _) | (_, Selection::None) => return Ok(Selection::None),
         (Selection::All, _) | (_, Selection::All) => return Ok(dst),
         (Selection::Points(points), _) => point_ranges(points, &intersect, src_dims)?,
-        (Selection::Regular(from), _) => {
-            let part = src.combine(super::SetOp::And, &intersect, src_dims)?;
-            let Some(part) = part.node(src_dims)? else { return Ok(Selection::None) };
-            let indices = to_indices(&part, from.axes(), &mut HashMap::new())?;
-            if let Some(onto) = same_sizes(from, &dst) {
-                let mut made = 0;
-                return Selection::from_node(Some(to_coordinates(
-                    &indices,
-                    onto.axes(),
-                    &mut HashMap::new(),
-                    &mut made,
-                )?));
-            }
-            runs_of_indices(indices, from)?
-        }
+        (Selection::Regular(from), _) => return project_regular(from, &src, src_dims, &intersect, &dst),
         (Selection::Irregular(_), _) => {
             let part = src.combine(super::SetOp::And, &intersect, src_dims)?;
             tree_ranges(&src, &part, src_dims)?
@@ -140,11 +126,44 @@ pub fn project_intersection(
 
 type Memo = HashMap<*const Node, Arc<Node>>;
 
-/// The hyperslab that has as many indices in each dimension as `from`.
-fn same_sizes<'d>(from: &Regular, dst: &'d Selection) -> Option<&'d Regular> {
-    let Selection::Regular(dst) = dst else { return None };
-    let sizes = |regular: &Regular| regular.axes().iter().map(Axis::size).collect::<Vec<_>>();
-    (sizes(from) == sizes(dst)).then_some(dst)
+/// A hyperslab's part is found in the space of its indices; where `dst` has the same shape there, the part is
+/// the same in both.
+fn project_regular(
+    from: &Regular,
+    src: &Selection,
+    src_dims: &[u64],
+    intersect: &Selection,
+    dst: &Selection,
+) -> Result<Selection> {
+    let sizes = from.sizes();
+    let onto = match dst {
+        Selection::Regular(dst) if dst.sizes() == sizes => Some(dst),
+        _ => None,
+    };
+    if let Selection::Regular(block) = intersect
+        && let Some((start, shape)) = block.as_block()
+    {
+        let ranges = from.indices_in(&start, &shape);
+        return match onto {
+            Some(onto) => onto.index_box(&ranges),
+            None => place(dst, &runs_of_indices(&index_block(&ranges)?, &sizes)?),
+        };
+    }
+    let part = src.combine(super::SetOp::And, intersect, src_dims)?;
+    let Some(part) = part.node(src_dims)? else { return Ok(Selection::None) };
+    let indices = to_indices(&part, from.axes(), &mut HashMap::new())?;
+    match onto {
+        Some(onto) => {
+            let coordinates = to_coordinates(&indices, onto.axes(), &mut HashMap::new(), &mut 0)?;
+            Ok(Selection::from_node(Some(coordinates)))
+        }
+        None => place(dst, &runs_of_indices(&Selection::from_node(Some(indices)), &sizes)?),
+    }
+}
+
+fn index_block(ranges: &[(u64, u64)]) -> Result<Selection> {
+    let (start, shape): (Vec<u64>, Vec<u64>) = ranges.iter().map(|&(from, to)| (from, to - from)).unzip();
+    Selection::block(&start, &shape)
 }
 
 /// Coordinates of a part of a hyperslab as indices in it. Touching coordinates have touching indices.
@@ -195,17 +214,16 @@ fn add(ranges: &mut Ranges, start: u64, len: u64) -> Result<()> {
     Ok(())
 }
 
-fn runs_of_indices(indices: Arc<Node>, from: &Regular) -> Result<Ranges> {
-    let sizes: Vec<u64> = from.axes().iter().map(Axis::size).collect();
+fn runs_of_indices(indices: &Selection, sizes: &[u64]) -> Result<Ranges> {
     let mut ranges = Ranges::new();
-    for run in Selection::from_node(Some(indices))?.runs(&sizes)? {
+    for run in indices.runs(sizes)? {
         add(&mut ranges, run.offset, run.len)?;
     }
     Ok(ranges)
 }
 
 fn point_ranges(points: &Points, intersect: &Selection, dims: &[u64]) -> Result<Ranges> {
-    let set = Selection::from_node(intersect.node(dims)?)?;
+    let set = Selection::from_node(intersect.node(dims)?);
     let mut ranges = Ranges::new();
     for (n, point) in points.iter().enumerate() {
         if set.contains(dims, point)? {
@@ -238,10 +256,10 @@ fn place(dst: &Selection, ranges: &[Range<u64>]) -> Result<Selection> {
     match dst {
         Selection::None | Selection::All => Ok(dst.clone()),
         Selection::Points(points) => {
-            let chosen = ranges.iter().flat_map(|range| range.clone()).filter_map(|n| points.get(n as usize));
+            let chosen = ranges.iter().cloned().flatten().filter_map(|n| points.get(n as usize));
             Selection::points(points.rank(), chosen.flatten().copied().collect())
         }
-        Selection::Irregular(tree) => Selection::from_node(pick(&tree.root, ranges, 0)?),
+        Selection::Irregular(tree) => pick(&tree.root, ranges, 0).map(Selection::from_node),
         Selection::Regular(regular) => {
             // Only the rows that hold the ranges become a tree.
             let mut window: Vec<(u64, u64)> = regular.axes().iter().map(|axis| (0, axis.size())).collect();
@@ -249,7 +267,7 @@ fn place(dst: &Selection, ranges: &[Range<u64>]) -> Result<Selection> {
             window[0] = (first.start / row_elements, last.end.div_ceil(row_elements));
             let rows = regular.index_box(&window)?;
             let Some(root) = rows.node(&vec![0; window.len()])? else { return Ok(Selection::None) };
-            Selection::from_node(pick(&root, ranges, window[0].0 * row_elements)?)
+            pick(&root, ranges, window[0].0 * row_elements).map(Selection::from_node)
         }
     }
 }

@@ -47,6 +47,17 @@ impl Regular {
         self.axes.iter().map(|axis| axis.count).product()
     }
 
+    /// Start and shape, where there is only one block.
+    pub(super) fn as_block(&self) -> Option<(Vec<u64>, Vec<u64>)> {
+        let is_block = self.axes.iter().all(|axis| axis.count == 1);
+        is_block.then(|| self.axes.iter().map(|axis| (axis.start, axis.block)).unzip())
+    }
+
+    /// Selected coordinates in each dimension.
+    pub(super) fn sizes(&self) -> Vec<u64> {
+        self.axes.iter().map(Axis::size).collect()
+    }
+
     pub(super) fn tree(&self) -> Result<Option<Arc<Node>>> {
         spans::product(self.axes.iter().map(|axis| axis.intervals(0, axis.size())))
     }
@@ -60,9 +71,10 @@ impl Regular {
         let slices: Option<Vec<Axis>> = axes().map(|(axis, &(from, to))| axis.slice(from, to)).collect();
         match slices {
             Some(axes) => Ok(Selection::Regular(Regular { axes })),
-            None => Selection::from_node(spans::product(
-                axes().map(|(axis, &(from, to))| axis.intervals(from, to)),
-            )?),
+            None => {
+                let intervals = axes().map(|(axis, &(from, to))| axis.intervals(from, to));
+                spans::product(intervals).map(Selection::from_node)
+            }
         }
     }
 

@@ -35,38 +35,41 @@ impl Selection {
     }
 }
 
-/// One dimension of the walk: an index range of its axis, and where the walk is in it.
+/// One slower dimension of the walk: an index range of its axis, and where the walk is in it.
 #[derive(Debug, Clone)]
 struct Level {
-    axis: Axis,
+    stride: u64,
+    block: u64,
     from: u64,
     to: u64,
-    /// Coordinate of `from`, relative to the box, and of the start of its block (which may lie before the box).
+    /// Coordinate of `from` relative to the box, and one past the end of its block.
     first_at: u64,
     first_block_end: u64,
     box_step: u64,
     selection_step: u64,
     index: u64,
-    /// Coordinate of `index` relative to the box, and one past the end of its block.
     at: u64,
     block_end: u64,
 }
 
 impl Level {
-    fn new(axis: Axis, low: u64, (from, to): (u64, u64), box_step: u64, selection_step: u64) -> Self {
+    fn new(axis: &Axis, low: u64, (from, to): (u64, u64), box_step: u64, selection_step: u64) -> Self {
         let first_at = axis.coordinate(from) - low;
         let first_block_end = first_at + (axis.block - from % axis.block);
+        let (stride, block) = (axis.stride, axis.block);
+        let (index, at, block_end) = (from, first_at, first_block_end);
         Level {
-            axis,
+            stride,
+            block,
             from,
             to,
             first_at,
             first_block_end,
             box_step,
             selection_step,
-            index: from,
-            at: first_at,
-            block_end: first_block_end,
+            index,
+            at,
+            block_end,
         }
     }
 
@@ -74,50 +77,87 @@ impl Level {
         (self.index, self.at, self.block_end) = (self.from, self.first_at, self.first_block_end);
     }
 
-    /// Indices to the end of the block or of the range.
-    fn segment(&self) -> u64 {
-        (self.block_end - self.at).min(self.to - self.index)
+    /// Whether the next index is the next coordinate too.
+    fn steps_inside_block(&self) -> bool {
+        self.index + 1 < self.to && self.at + 1 < self.block_end
     }
 
-    /// Moves on by `n` indices of the same block; false at the end of the range.
-    fn advance(&mut self, n: u64) -> bool {
-        self.index += n;
-        self.at += n;
+    /// Moves on by one index; false at the end of the range.
+    fn advance(&mut self) -> bool {
+        self.index += 1;
+        self.at += 1;
         if self.index == self.to {
             return false;
         }
         if self.at == self.block_end {
-            self.at += self.axis.stride - self.axis.block;
-            self.block_end = self.at + self.axis.block;
+            self.at += self.stride - self.block;
+            self.block_end = self.at + self.block;
         }
         true
     }
+}
 
-    fn box_offset(&self) -> u64 {
-        self.at * self.box_step
-    }
+/// The fastest dimension: segments of one row, the same in every row. Offsets are relative to the row.
+#[derive(Debug, Clone)]
+struct Row {
+    first: ChunkRun,
+    /// Whole blocks between the first and the last segment.
+    middle_count: u64,
+    middle: ChunkRun,
+    middle_box_step: u64,
+    last: Option<ChunkRun>,
+}
 
-    fn selection_offset(&self) -> u64 {
-        self.index * self.selection_step
+impl Row {
+    /// `unit` elements lie under each coordinate.
+    fn new(axis: &Axis, low: u64, (from, to): (u64, u64), unit: u64) -> Self {
+        let segment = |index: u64, len: u64| ChunkRun {
+            chunk_offset: (axis.coordinate(index) - low) * unit,
+            selection_offset: index * unit,
+            len: len * unit,
+        };
+        let first_len = (axis.block - from % axis.block).min(to - from);
+        let first = segment(from, first_len);
+        if from + first_len == to {
+            return Row { first, middle_count: 0, middle: first, middle_box_step: 0, last: None };
+        }
+        let middle_from = from + first_len;
+        let last_from = (to - 1) / axis.block * axis.block;
+        Row {
+            first,
+            middle_count: (last_from - middle_from) / axis.block,
+            middle: segment(middle_from, axis.block.min(to - middle_from)),
+            middle_box_step: axis.stride.saturating_mul(unit),
+            last: Some(segment(last_from, to - last_from)),
+        }
     }
 }
 
-/// The runs of a regular hyperslab in a box.
+/// The runs of a regular hyperslab in a box, merged where rows touch.
 #[derive(Debug, Clone)]
 pub(super) struct RegularWalk {
+    /// Whole blocks left in this row, and the next of them: all there is to most steps.
+    middle_left: u64,
+    middle: ChunkRun,
+    row: Row,
     outer: Vec<Level>,
-    inner: Level,
-    /// Elements of the collapsed dimensions below the inner one.
-    unit: u64,
     outer_box: u64,
     outer_selection: u64,
-    is_done: bool,
+    next: Next,
+}
+
+/// What comes after the whole blocks of a row.
+#[derive(Debug, Clone, Copy)]
+enum Next {
+    RowStart,
+    RowEnd,
+    Nothing,
 }
 
 impl RegularWalk {
     /// The only element of a scalar.
     pub(super) fn one_element() -> Self {
-        Self::of_levels(Vec::new(), Level::new(Axis::range(0, 1), 0, (0, 1), 1, 1), 1)
+        Self::of(Vec::new(), Row::new(&Axis::range(0, 1), 0, (0, 1), 1))
     }
 
     /// `None` where the hyperslab and the box do not meet.
@@ -127,43 +167,92 @@ impl RegularWalk {
             return None;
         }
         let axes = regular.axes();
-        let mut levels = Vec::with_capacity(axes.len());
-        let mut selection_step = 1;
-        for d in (0..axes.len()).rev() {
-            levels.push(Level::new(axes[d], frame.low[d], ranges[d], frame.steps[d], selection_step));
-            selection_step *= axes[d].size();
-        }
         // A dimension that fills the box and has nothing selected outside it is contiguous with the next.
         let is_whole = |d: usize| axes[d].size() == frame.shape[d] && ranges[d] == (0, frame.shape[d]);
         let whole = (1..axes.len()).rev().take_while(|&d| is_whole(d)).count();
-        levels.drain(..whole);
-        levels.reverse();
-        let inner = levels.pop()?;
-        let unit = inner.selection_step;
-        Some(Self::of_levels(levels, inner, unit))
+        let inner = axes.len() - whole - 1;
+        let row = Row::new(&axes[inner], frame.low[inner], ranges[inner], frame.steps[inner]);
+        let mut selection_step = frame.steps[inner] * axes[inner].size();
+        let mut outer = Vec::with_capacity(inner);
+        for d in (0..inner).rev() {
+            outer.push(Level::new(&axes[d], frame.low[d], ranges[d], frame.steps[d], selection_step));
+            selection_step *= axes[d].size();
+        }
+        Some(Self::of(outer, row))
     }
 
-    fn of_levels(outer: Vec<Level>, inner: Level, unit: u64) -> Self {
-        let mut walk = RegularWalk { outer, inner, unit, outer_box: 0, outer_selection: 0, is_done: false };
+    /// `outer` has the fastest dimension first.
+    fn of(outer: Vec<Level>, row: Row) -> Self {
+        let (middle, next) = (row.middle, Next::RowStart);
+        let mut walk =
+            RegularWalk { middle_left: 0, middle, row, outer, outer_box: 0, outer_selection: 0, next };
         walk.sum_outer();
         walk
     }
 
     fn sum_outer(&mut self) {
-        self.outer_box = self.outer.iter().map(Level::box_offset).sum();
-        self.outer_selection = self.outer.iter().map(Level::selection_offset).sum();
+        self.outer_box = self.outer.iter().map(|level| level.at * level.box_step).sum();
+        self.outer_selection = self.outer.iter().map(|level| level.index * level.selection_step).sum();
     }
 
-    fn next_row(&mut self) {
-        self.inner.rewind();
-        for level in self.outer.iter_mut().rev() {
-            if level.advance(1) {
+    /// Moves to the next row; false after the last.
+    fn next_row(&mut self) -> bool {
+        if let Some(level) = self.outer.first_mut().filter(|level| level.steps_inside_block()) {
+            (level.index, level.at) = (level.index + 1, level.at + 1);
+            self.outer_box += level.box_step;
+            self.outer_selection += level.selection_step;
+            return true;
+        }
+        for level in &mut self.outer {
+            if level.advance() {
                 self.sum_outer();
-                return;
+                return true;
             }
             level.rewind();
         }
-        self.is_done = true;
+        false
+    }
+
+    fn in_row(&self, run: ChunkRun) -> ChunkRun {
+        ChunkRun {
+            chunk_offset: self.outer_box + run.chunk_offset,
+            selection_offset: self.outer_selection + run.selection_offset,
+            len: run.len,
+        }
+    }
+
+    /// Leaves the first segment of a row behind.
+    fn enter_middle(&mut self) {
+        self.middle_left = self.row.middle_count;
+        self.middle = self.in_row(self.row.middle);
+        self.next = Next::RowEnd;
+    }
+
+    /// The first segment of a row or its last, which may go on into the next rows.
+    fn next_edge(&mut self) -> Option<ChunkRun> {
+        let mut run = match (self.next, self.row.last) {
+            (Next::Nothing, _) => return None,
+            (Next::RowStart, None) => self.in_row(self.row.first),
+            (Next::RowStart, Some(_)) => {
+                self.enter_middle();
+                return Some(self.in_row(self.row.first));
+            }
+            (Next::RowEnd, last) => self.in_row(last.unwrap_or(self.row.first)),
+        };
+        self.next = Next::RowStart;
+        while self.next_row() {
+            let first = self.in_row(self.row.first);
+            if !run.touches(&first) {
+                return Some(run);
+            }
+            run.len += first.len;
+            if self.row.last.is_some() {
+                self.enter_middle();
+                return Some(run);
+            }
+        }
+        self.next = Next::Nothing;
+        Some(run)
     }
 }
 
@@ -172,18 +261,14 @@ impl Iterator for RegularWalk {
 
     #[inline]
     fn next(&mut self) -> Option<ChunkRun> {
-        if self.is_done {
-            return None;
+        if self.middle_left == 0 {
+            return self.next_edge();
         }
-        let segment = self.inner.segment();
-        let run = ChunkRun {
-            chunk_offset: self.outer_box + self.inner.box_offset(),
-            selection_offset: self.outer_selection + self.inner.selection_offset(),
-            len: segment * self.unit,
-        };
-        if !self.inner.advance(segment) {
-            self.next_row();
-        }
+        let run = self.middle;
+        self.middle_left -= 1;
+        // Wrapping: the step after the last block is not taken, but computed.
+        self.middle.chunk_offset = run.chunk_offset.wrapping_add(self.row.middle_box_step);
+        self.middle.selection_offset = run.selection_offset.wrapping_add(run.len);
         Some(run)
     }
 }

@@ -39,6 +39,7 @@ impl Iterator for Strips {
             self.at = self.total;
             return Some(self.selection.clone());
         }
+        // Errors cannot come here: a part of a countable selection is countable, and its cuts are regular.
         let (strip, end) = match &self.selection {
             Selection::None => return None,
             Selection::All => (Selection::All, self.total),
@@ -47,7 +48,7 @@ impl Iterator for Strips {
             Selection::Irregular(tree) => {
                 let end = cut(&tree.root, self.at, limit);
                 let part = pick(&tree.root, std::slice::from_ref(&(self.at..end)), 0).ok()?;
-                (Selection::from_node(part).ok()?, end)
+                (Selection::from_node(part), end)
             }
         };
         self.at = end;
@@ -104,7 +105,9 @@ fn cut(node: &Node, at: u64, limit: u64) -> u64 {
 pub(super) fn pick(node: &Arc<Node>, ranges: &[Range<u64>], base: u64) -> Result<Option<Arc<Node>>> {
     let mut out = Builder::default();
     let mut ranges = ranges;
-    for span in &node.spans {
+    let Some(start) = ranges.first().map(|range| range.start.saturating_sub(base)) else { return Ok(None) };
+    let skipped = node.spans.partition_point(|span| span.before <= start).saturating_sub(1);
+    for span in &node.spans[skipped..] {
         let row_elements = span.row_elements();
         let mut row = span.low;
         while row <= span.high {

@@ -133,6 +133,24 @@ proptest! {
     }
 
     #[test]
+    fn points_have_the_shape_of_a_hyperslab_only_in_its_order((dims, recipe) in case()) {
+        let selection = recipe.build(dims.len());
+        let mut offsets = recipe.model(&dims);
+        let listed = |offsets: &[u64]| {
+            Selection::points(dims.len(), offsets.iter().flat_map(|&at| coordinates(at, &dims)).collect()).unwrap()
+        };
+        prop_assert!(shape_same(&selection, &dims, &listed(&offsets), &dims).unwrap());
+        prop_assert!(shape_same(&listed(&offsets), &dims, &selection, &dims).unwrap());
+        let reversed: Vec<u64> = offsets.iter().rev().copied().collect();
+        if !matches!(recipe, Recipe::Points(_)) && offsets.len() > 1 {
+            prop_assert!(!shape_same(&selection, &dims, &listed(&reversed), &dims).unwrap());
+            // The same set but for one point that comes twice.
+            offsets[0] = offsets[1];
+            prop_assert!(!shape_same(&listed(&offsets), &dims, &selection, &dims).unwrap());
+        }
+    }
+
+    #[test]
     fn serialized_selections_read_back((dims, recipe) in case()) {
         let selection = recipe.build(dims.len());
         for version in [SelectionVersion::V18, SelectionVersion::V110, SelectionVersion::V112] {
