@@ -1,6 +1,6 @@
 //! One open HDF5 file: its store, its superblock extension, and caches of what was decoded.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock, Weak};
 
 use filters::{Registry, Stage};
 use model::properties::{FilterSpec, GroupCreate, SpaceStrategy};
@@ -62,6 +62,8 @@ pub(crate) struct File {
     headers: Cache<Address, Arc<Header>, ByHeader>,
     collections: Cache<Address, Arc<Collection>, ByCollection>,
     datasets: Cache<Address, Arc<Dataset>>,
+    /// This file, for a virtual dataset whose source is in it too.
+    this: OnceLock<Weak<File>>,
 }
 
 impl std::fmt::Debug for File {
@@ -79,7 +81,7 @@ pub(crate) struct Options {
 }
 
 impl File {
-    pub(crate) fn new(store: Store, options: Options) -> Result<File> {
+    pub(crate) fn open(store: Store, options: Options) -> Result<Arc<File>> {
         let tree_k = store.superblock.k;
         let mut file = File {
             store,
@@ -95,10 +97,19 @@ impl File {
             headers: Cache::with_weighter(4096, HEADERS_CACHE_BYTES, ByHeader),
             collections: Cache::with_weighter(1024, COLLECTIONS_CACHE_BYTES, ByCollection),
             datasets: Cache::new(DATASETS_CACHE_COUNT),
+            this: OnceLock::new(),
         };
         file.read_driver_block()?;
         file.read_extension()?;
+        let file = Arc::new(file);
+        file.this.get_or_init(|| Arc::downgrade(&file));
         Ok(file)
+    }
+
+    /// One more handle on this file.
+    pub(crate) fn again(&self) -> Result<Arc<File>> {
+        let this = self.this.get().and_then(Weak::upgrade);
+        this.ok_or_else(|| Error::invalid("use file").with("problem", "it is closed"))
     }
 
     fn read_driver_block(&mut self) -> Result<()> {

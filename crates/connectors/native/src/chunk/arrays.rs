@@ -7,7 +7,7 @@ use model::{Context, Error, Result};
 use crate::file::File;
 use crate::format::Address;
 use crate::format::checksum;
-use crate::format::extensible_array::{ExtensibleArray, Group, Place};
+use crate::format::extensible_array::{ExtensibleArray, Group, GroupPlace, Place};
 use crate::format::fixed_array::{self, FixedArray};
 
 /// An open array of chunk records.
@@ -46,6 +46,92 @@ impl Array {
             Array::Extensible { .. } => Ok(None),
         }
     }
+}
+
+/// Called with the number and the bytes of an element.
+type Visit<'v> = dyn FnMut(u64, &[u8]) -> Result<()> + 'v;
+
+impl Array {
+    /// Every element of every block that exists.
+    pub(crate) fn walk(&self, file: &File, visit: &mut Visit<'_>) -> Result<()> {
+        match self {
+            Array::Fixed { header, address } => walk_fixed(file, header, *address, visit),
+            Array::Extensible { header, address } => walk_extensible(file, header, *address, visit),
+        }
+    }
+}
+
+fn each(elements: &[u8], first: u64, bytes: u8, visit: &mut Visit<'_>) -> Result<()> {
+    let numbered = elements.chunks_exact(usize::from(bytes)).zip(first..);
+    numbered.into_iter().try_for_each(|(element, number)| visit(number, element))
+}
+
+fn walk_fixed(file: &File, header: &FixedArray, address: Address, visit: &mut Visit<'_>) -> Result<()> {
+    let Some(at) = header.block else { return Ok(()) };
+    let sizes = file.store.sizes();
+    let oversize = || Error::corrupt("read fixed array").at(at.0).with("entries", header.entries);
+    let bytes = header.block_bytes(sizes).ok_or_else(oversize)?;
+    let block = file.store.verified_with(at, bytes, "fixed array block", |b| header.check_block(b, sizes, address))?;
+    let body = header.block_body(&block, sizes);
+    if !header.is_paged() {
+        return each(body, 0, header.element_bytes, visit);
+    }
+    for page in (0..8 * body.len() as u64).filter(|&page| fixed_array::page_is_written(body, page)) {
+        let (start, entries) = header.page(page, sizes).ok_or_else(oversize)?;
+        let elements = page_elements(file, at, start, entries * u64::from(header.element_bytes) + 4)?;
+        each(&elements[..elements.len() - 4], page * header.page_entries(), header.element_bytes, visit)?;
+    }
+    Ok(())
+}
+
+fn walk_extensible(file: &File, header: &ExtensibleArray, address: Address, visit: &mut Visit<'_>) -> Result<()> {
+    let Some(at) = header.index_block else { return Ok(()) };
+    let sizes = file.store.sizes();
+    let bytes = file.store.block(at, header.index_block_bytes(sizes), "extensible array index block")?;
+    let index = header.index_block(&bytes, sizes, address).during_at("read extensible array", at.0)?;
+    each(index.elements, 0, header.element_bytes, visit)?;
+    let mut direct = index.direct.iter();
+    for group in header.groups() {
+        if group.is_direct {
+            for (block, data) in direct.by_ref().take(group.group.blocks as usize).enumerate() {
+                walk_data(file, header, address, *data, (group, block as u64), &[], visit)?;
+            }
+        } else if let Some(at) = index.secondary.get(group.pointer as usize).copied().flatten() {
+            let bytes = header.secondary_bytes(group.group, sizes);
+            let bytes = file.store.block(at, bytes, "extensible array secondary block")?;
+            for block in 0..group.group.blocks {
+                let (data, bitmap) = header.secondary(&bytes, sizes, address, group.group, block)?;
+                walk_data(file, header, address, data, (group, block), bitmap, visit)?;
+            }
+        }
+    }
+    Ok(())
+}
+
+fn walk_data(
+    file: &File,
+    header: &ExtensibleArray,
+    address: Address,
+    data: Option<Address>,
+    (place, block): (GroupPlace, u64),
+    bitmap: &[u8],
+    visit: &mut Visit<'_>,
+) -> Result<()> {
+    let Some(at) = data else { return Ok(()) };
+    let (sizes, group) = (file.store.sizes(), place.group);
+    let first = place.first_element + block * group.elements;
+    if !header.is_paged(group) {
+        let bytes = header.data_bytes(group, sizes);
+        let check = |b: &[u8]| header.check_data(b, sizes, address);
+        let block = file.store.verified_with(at, bytes, "extensible array data block", check)?;
+        return each(header.data_elements(&block, sizes), first, header.element_bytes, visit);
+    }
+    for page in (0..group.elements / header.page_entries()).filter(|&p| fixed_array::page_is_written(bitmap, p)) {
+        let (start, bytes) = header.page(page, sizes);
+        let elements = page_elements(file, at, start, bytes)?;
+        each(&elements[..elements.len() - 4], first + page * header.page_entries(), header.element_bytes, visit)?;
+    }
+    Ok(())
 }
 
 fn cut(elements: &[u8], number: u64, bytes: u8) -> Result<Option<Vec<u8>>> {

@@ -204,17 +204,48 @@ impl<'a> Chunks<'a> {
                 let (scaled, chunk) = self.btree2_record(record)?;
                 visit(&scaled, chunk)
             }),
-            _ => self.walk_grid(visit),
+            Opened::Array(array) => self.walk_array(array, visit),
+            Opened::Nothing => self.walk_grid(visit),
         }
     }
 
-    /// Every place of the current grid, one look-up each.
+    /// Elements of existing blocks only: how long this takes, the file's size decides.
+    fn walk_array(&self, array: &arrays::Array, visit: &mut dyn FnMut(&[u64], ChunkAt) -> Result<()>) -> Result<()> {
+        let first = if array.is_extensible() { self.unlimited_dim() } else { None };
+        array.walk(self.file, &mut |number, element| {
+            let Some(chunk) = self.array_element(element)? else { return Ok(()) };
+            let scaled = self.scaled(number, first);
+            let inside = scaled.iter().zip(self.dims).zip(&self.layout.shape).all(|((s, d), c)| s * c < *d);
+            if inside { visit(&scaled, chunk) } else { Ok(()) }
+        })
+    }
+
+    /// The opposite of [`Chunks::linear`].
+    fn scaled(&self, mut number: u64, first: Option<usize>) -> Vec<u64> {
+        let mut scaled = vec![0; self.rank()];
+        for d in (0..self.rank()).rev().filter(|&d| Some(d) != first) {
+            let grid = self.max_dims[d].div_ceil(self.layout.shape[d]).max(1);
+            scaled[d] = number % grid;
+            number /= grid;
+        }
+        match first {
+            Some(d) => scaled[d] = number,
+            // Without a dimension that grows, what is left over lies outside.
+            None if number > 0 => scaled.fill(u64::MAX >> 33),
+            None => {}
+        }
+        scaled
+    }
+
+    /// Every place of the current grid: the only chunk, or the chunks of an implicit index, which all exist.
     fn walk_grid(&self, visit: &mut dyn FnMut(&[u64], ChunkAt) -> Result<()>) -> Result<()> {
         let grid: Vec<u64> = self.dims.iter().zip(&self.layout.shape).map(|(d, c)| d.div_ceil(*c)).collect();
         let count = grid.iter().try_fold(1u64, |n, &g| n.checked_mul(g)).unwrap_or(u64::MAX);
-        if count > self.file.store.limits.entries_max {
-            return Err(Error::limit("list chunks").with("count", count));
+        let fits = count.checked_mul(self.chunk_bytes).is_some_and(|bytes| bytes <= self.file.store.end());
+        if !fits && matches!(self.layout.index, Index::Implicit) {
+            return Err(Error::corrupt("list chunks").with("count", count).with("problem", "more than the file holds"));
         }
+        let count = if matches!(self.layout.index, Index::Implicit) { count } else { count.min(1) };
         let mut scaled = vec![0; self.rank()];
         for _ in 0..count {
             if let Some(chunk) = self.find(&scaled)? {
@@ -233,7 +264,7 @@ impl<'a> Chunks<'a> {
 }
 
 /// Steps coordinates through a grid in C order.
-pub(crate) fn advance(at: &mut [u64], grid: &[u64]) {
+fn advance(at: &mut [u64], grid: &[u64]) {
     for d in (0..at.len()).rev() {
         at[d] += 1;
         if at[d] < grid[d] {

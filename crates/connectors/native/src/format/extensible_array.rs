@@ -40,6 +40,17 @@ pub(crate) struct Group {
     pub(crate) elements: u64,
 }
 
+/// A super block and where it hangs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct GroupPlace {
+    pub(crate) group: Group,
+    pub(crate) first_element: u64,
+    /// The index block points to its data blocks itself.
+    pub(crate) is_direct: bool,
+    /// Its secondary block's number, where it has one.
+    pub(crate) pointer: u64,
+}
+
 impl ExtensibleArray {
     pub(crate) fn header_bytes(sizes: Sizes) -> u64 {
         (12 + 6 * sizes.length + sizes.offset + 4) as u64
@@ -123,6 +134,17 @@ impl ExtensibleArray {
             return Ok(Place::Direct { pointer: before + block, group, element });
         }
         Ok(Place::Secondary { pointer: number - self.direct_groups(), group, block, element })
+    }
+
+    /// All super blocks, in the order of their elements.
+    pub(crate) fn groups(&self) -> impl Iterator<Item = GroupPlace> + '_ {
+        let count = self.direct_groups() + self.secondary_pointers();
+        (0..count).map(|number| GroupPlace {
+            group: self.group(number),
+            first_element: u64::from(self.index_elements) + u64::from(self.block_elements_min) * ((1 << number) - 1),
+            is_direct: number < self.direct_groups(),
+            pointer: number.saturating_sub(self.direct_groups()),
+        })
     }
 
     /// Bytes of the index block.

@@ -56,24 +56,32 @@ pub(crate) fn links(file: &File, header: &Header) -> Result<Vec<Link>> {
     }
 }
 
-pub(crate) fn info(file: &File, header: &Header) -> Result<GroupInfo> {
+/// Creation properties.
+pub(crate) fn creation(file: &File, header: &Header) -> Result<GroupCreate> {
     let mut create = GroupCreate { object: super::attribute::object_create(file, header)?, ..GroupCreate::default() };
     if let Some(message) = header.message(kind::GROUP_INFO) {
         let info = group::group_info(&message.body)?;
         create.link_phase = info.phase;
         (create.entries_expected, create.name_bytes_expected) = (info.entries_expected, info.name_bytes_expected);
     }
+    if let Style::New(info) = style(file, header)? {
+        create.link_order = match (info.order_tracked, info.order_indexed) {
+            (_, true) => CreationOrder::Indexed,
+            (true, false) => CreationOrder::Tracked,
+            _ => CreationOrder::Untracked,
+        };
+    }
+    Ok(create)
+}
+
+pub(crate) fn info(file: &File, header: &Header) -> Result<GroupInfo> {
+    let create = creation(file, header)?;
     match style(file, header)? {
         Style::Old(table) => {
             let links = count_old(file, table)?;
             Ok(GroupInfo { links, creation_order_next: 0, storage: LinkStorage::SymbolTable, create })
         }
         Style::New(info) => {
-            create.link_order = match (info.order_tracked, info.order_indexed) {
-                (_, true) => CreationOrder::Indexed,
-                (true, false) => CreationOrder::Tracked,
-                _ => CreationOrder::Untracked,
-            };
             let (links, storage) = count_new(file, header, &info)?;
             Ok(GroupInfo { links, creation_order_next: info.order_next, storage, create })
         }

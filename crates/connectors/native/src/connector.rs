@@ -1,0 +1,198 @@
+//! Opening HDF5 files.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use files::{Family, Handle, Memory, Mode, Multi, Posix, Split};
+use model::{Context, Error, Result};
+use vol::{Connector, ConnectorInfo, Container, ContainerOpen, FileAccess, Stack};
+
+use crate::chunk::cache::CACHE_BYTES;
+use crate::container::{CAPABILITY, NativeContainer};
+use crate::file::{File, Options};
+use crate::format::driver_info::{self, DriverInfo};
+use crate::format::superblock::{self, Superblock};
+use crate::store::{Store, StoreParts};
+
+/// The native connector: containers are HDF5 files.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct NativeConnector;
+
+impl Connector for NativeConnector {
+    fn info(&self) -> ConnectorInfo {
+        ConnectorInfo {
+            name: "native",
+            // H5VL_NATIVE_VALUE.
+            value: 0,
+            version: 1,
+            capability: CAPABILITY,
+            about: "HDF5 files",
+        }
+    }
+
+    fn open(&self, op: &ContainerOpen<'_>) -> Result<Arc<dyn Container>> {
+        let opened = plane(op.path, op.access)?;
+        Ok(open_plane(opened, op.path, op.access)?)
+    }
+
+    fn is_accessible(&self, path: &str, access: &FileAccess) -> Result<bool> {
+        Ok(find_superblock(&plane(path, access)?.file)?.is_some())
+    }
+}
+
+/// Opens a file that is already in memory.
+pub fn open_image(image: Vec<u8>, access: &FileAccess) -> Result<Arc<dyn Container>> {
+    open_handle(Arc::new(Memory::from_image(image)), "(image)", access)
+}
+
+/// Opens a file through a byte plane of the caller's own.
+pub fn open_handle(file: Handle, path: &str, access: &FileAccess) -> Result<Arc<dyn Container>> {
+    Ok(open_plane(Plane { file, is_plain: true }, path, access)?)
+}
+
+/// The bytes of a container.
+struct Plane {
+    file: Handle,
+    /// One file whose size must agree with the superblock.
+    is_plain: bool,
+}
+
+fn io<T>(result: std::io::Result<T>, operation: &str, path: &str) -> Result<T> {
+    result.map_err(|e| Error::io(operation, &e).with("path", path))
+}
+
+/// The byte plane that the caller asked for or, like the HDF Group's tools, the one that fits the name.
+fn plane(path: &str, access: &FileAccess) -> Result<Plane> {
+    let stack = Stack::parse(access.driver.as_deref().unwrap_or(""))?;
+    let (name, parameters) = match stack.0.first() {
+        Some(entry) => (entry.name.as_str(), entry.parameters.clone()),
+        None => (guess(path), Default::default()),
+    };
+    let number = |key: &str| parameters.get(key).and_then(|v| v.parse::<u64>().ok());
+    let (file, is_plain): (Handle, bool) = match name {
+        "posix" | "sec2" | "stdio" | "log" | "direct" => (Arc::new(io(Posix::open(path, Mode::Read), "open file", path)?), true),
+        "memory" | "core" => (Arc::new(io(Memory::open(path, Mode::Read), "open file", path)?), true),
+        "family" => (family(path, number("member_bytes"))?, false),
+        "split" => (Arc::new(io(Split::open(path, Mode::Read), "open split file", path)?), false),
+        "multi" => (multi(path)?, false),
+        other => return Err(Error::unsupported("open file").with("driver", other)),
+    };
+    Ok(Plane { file, is_plain })
+}
+
+fn guess(path: &str) -> &'static str {
+    let beside = |suffix: &str| Path::new(&format!("{path}{suffix}")).is_file();
+    match () {
+        () if Path::new(path).exists() => "posix",
+        () if path.contains('%') => "family",
+        () if beside("-m.h5") && beside("-r.h5") => "split",
+        () if beside("-s.h5") => "multi",
+        () => "posix",
+    }
+}
+
+/// A family says in its own driver block how large its members are; a member may be shorter than that.
+fn family(path: &str, member_bytes: Option<u64>) -> Result<Handle> {
+    if let Some(bytes) = member_bytes.filter(|&n| n > 0) {
+        return Ok(Arc::new(io(Family::open_sized(path, Mode::Read, bytes), "open family of files", path)?));
+    }
+    let first: Handle = Arc::new(io(Family::open(path, Mode::Read), "open family of files", path)?);
+    match driver_of(&first)? {
+        Some(DriverInfo::Family { member_bytes }) => {
+            Ok(Arc::new(io(Family::open_sized(path, Mode::Read, member_bytes), "open family of files", path)?))
+        }
+        _ => Ok(first),
+    }
+}
+
+/// A multi file's superblock member says where the others begin and what they are called.
+fn multi(path: &str) -> Result<Handle> {
+    let name = |template: &str| template.replace("%s", path);
+    let first = name("%s-s.h5");
+    let head: Handle = Arc::new(io(Posix::open(&first, Mode::Read), "open multi file", &first)?);
+    let Some(DriverInfo::Multi { mut members }) = driver_of(&head)? else {
+        return Err(Error::corrupt("open multi file").with("path", path).with("problem", "it does not name its members"));
+    };
+    members.sort();
+    let ends: Vec<Option<u64>> = members.iter().skip(1).map(|m| Some(m.0)).chain([None]).collect();
+    let mut parts = Vec::new();
+    for ((start, template), end) in members.iter().zip(ends) {
+        // A member that never got data may be missing.
+        if let Ok(file) = Posix::open(name(template), Mode::Read) {
+            parts.push(files::Member { start: *start, end, file: Arc::new(file) });
+        }
+    }
+    Ok(Arc::new(io(Multi::new(parts), "open multi file", path)?))
+}
+
+/// The driver information of superblocks 0 and 1, which follows the superblock.
+fn driver_of(file: &Handle) -> Result<Option<DriverInfo>> {
+    let Some((base, superblock)) = find_superblock(file)? else { return Ok(None) };
+    let Some(at) = superblock.driver_info else { return Ok(None) };
+    let mut head = [0; driver_info::BLOCK_HEAD_BYTES as usize];
+    io(file.read_at(base + at.0, &mut head), "read driver information", "")?;
+    let len = driver_info::block_data_bytes(&head)?.min(4096) as usize;
+    let mut block = vec![0; head.len() + len];
+    io(file.read_at(base + at.0, &mut block), "read driver information", "")?;
+    driver_info::block(&block).map(Some)
+}
+
+/// Looks for the signature at 0, 512, 1024, 2048, … and decodes what follows it.
+fn find_superblock(file: &Handle) -> Result<Option<(u64, Superblock)>> {
+    let len = io(file.len(), "get size of file", "")?;
+    let mut at = 0u64;
+    while at < len {
+        let mut bytes = vec![0; superblock::BYTES_MAX.min(usize::try_from(len - at).unwrap_or(usize::MAX))];
+        io(file.read_at(at, &mut bytes), "read superblock", "")?;
+        if bytes.starts_with(&superblock::SIGNATURE) {
+            return Superblock::decode(&bytes).during_at("open HDF5 file", at).map(|s| Some((at, s)));
+        }
+        at = if at == 0 { 512 } else { at.saturating_mul(2) };
+    }
+    Ok(None)
+}
+
+fn open_plane(plane: Plane, path: &str, access: &FileAccess) -> Result<Arc<NativeContainer>> {
+    if access.access == vol::Access::Write {
+        return Err(Error::unsupported("open HDF5 file for writing").with("path", path));
+    }
+    let Some((base, superblock)) = find_superblock(&plane.file)? else { return Err(not_hdf5(&plane.file)) };
+    let end = end_of_file(&plane, base, &superblock)?;
+    let warnings = warnings(&superblock);
+    let parts = StoreParts { file: plane.file, superblock, limits: access.limits.clone(), base, end };
+    let options = Options {
+        path: path.to_owned(),
+        resolver: access.resolver.clone(),
+        chunk_cache_bytes: access.chunk_cache_bytes.unwrap_or(CACHE_BYTES),
+        warnings,
+    };
+    NativeContainer::new(File::open(Store::new(parts), options)?)
+}
+
+fn not_hdf5(file: &Handle) -> Error {
+    let mut start = [0; 16];
+    let len = file.len().unwrap_or(0).min(16) as usize;
+    let read = file.read_at(0, &mut start[..len]).is_ok();
+    superblock::not_hdf5(if read { &start[..len] } else { &[] })
+}
+
+/// The first address that is not allocated. A plain file shorter than that has lost its end.
+fn end_of_file(plane: &Plane, base: u64, superblock: &Superblock) -> Result<u64> {
+    let len = io(plane.file.len(), "get size of file", "")?;
+    if !plane.is_plain {
+        return Ok(len.saturating_sub(base));
+    }
+    let shift = superblock.base.wrapping_sub(base);
+    let end = superblock.end.wrapping_sub(shift);
+    if end > len {
+        let error = Error::corrupt("open HDF5 file").with("problem", "file is truncated");
+        return Err(error.with("bytes", len).with("expected", end));
+    }
+    end.checked_sub(base).ok_or_else(|| Error::corrupt("open HDF5 file").with("end of file", end).with("base", base))
+}
+
+fn warnings(superblock: &Superblock) -> Vec<String> {
+    let open = superblock.version >= 3 && superblock.flags & 0b101 != 0;
+    let text = "the file is marked as open for writing: a writer holds it, or died without closing it";
+    if open { vec![text.to_owned()] } else { Vec::new() }
+}
