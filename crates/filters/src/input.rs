@@ -48,8 +48,4 @@ impl<'a> Input<'a> {
     pub(crate) fn u64_be(&mut self) -> Result<u64, Error> {
         Ok(u64::from_be_bytes(self.array()?))
     }
-
-    pub(crate) fn u64_le(&mut self) -> Result<u64, Error> {
-        Ok(u64::from_le_bytes(self.array()?))
-    }
 }

@@ -7,11 +7,15 @@
 
 mod bits;
 mod bitshuffle;
-//mod blosc;
-//mod blosc2;
-//mod blosc2_chunk;
-//mod blosc2_frame;
-//mod blosc2_nd;
+mod blosc;
+mod blosc2;
+
+mod blosc2_frame;
+mod blosc2_nd;
+mod blosc_chunk;
+mod blosc_codec;
+mod blosc_header;
+mod blosc_write;
 #[cfg(feature = "bzip2")]
 mod bzip2;
 mod codec;

@@ -157,13 +157,13 @@ fn compiled_in() -> Vec<Arc<dyn Filter>> {
         #[cfg(feature = "bzip2")]
         Arc::new(crate::bzip2::Bzip2),
         Arc::new(crate::lzf::Lzf),
-        //Arc::new(crate::blosc::Blosc),
+        Arc::new(crate::blosc::Blosc),
         #[cfg(feature = "lz4")]
         Arc::new(crate::lz4::Lz4),
         Arc::new(crate::bitshuffle::Bitshuffle),
         #[cfg(any(feature = "zstd", feature = "zstd-pure"))]
         Arc::new(crate::zstd::Zstd),
-        //Arc::new(crate::blosc2::Blosc2),
+        Arc::new(crate::blosc2::Blosc2),
     ]
 }
 

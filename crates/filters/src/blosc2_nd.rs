@@ -1,0 +1,117 @@
+//! The "b2nd" metalayer of Blosc2: the shape of an array and of its blocks.
+
+use crate::blosc2_frame::{number32, number64};
+use crate::error::{Error, Origin};
+use crate::input::Input;
+
+const RANK_MAX: usize = 32;
+
+/// Where the elements of an array lie in its one chunk: block after block, each row-major and of full size.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Layout {
+    shape: Vec<u64>,
+    block: Vec<u64>,
+    type_bytes: u64,
+}
+
+impl Layout {
+    pub(crate) fn parse(at: Origin, layer: &[u8], type_bytes: usize) -> Result<Self, Error> {
+        let mut input = Input::new(at, layer);
+        let [_array, _version, rank] = input.array()?;
+        let rank = usize::from(rank);
+        if rank == 0 || rank > RANK_MAX || type_bytes == 0 {
+            return Err(at.corrupt(format!("array of rank {rank}, {type_bytes} bytes each")));
+        }
+        let shape = dimensions(&mut input, rank, number64)?;
+        let narrow = |input: &mut Input<'_>| number32(input).map(u64::from);
+        let chunk = dimensions(&mut input, rank, narrow)?;
+        let block = dimensions(&mut input, rank, narrow)?;
+        if block.contains(&0) || shape.contains(&0) {
+            return Err(at.corrupt("array with an empty dimension"));
+        }
+        if chunk != shape {
+            return Err(at.unsupported("array of several chunks inside one HDF5 chunk"));
+        }
+        Ok(Self { shape, block, type_bytes: type_bytes as u64 })
+    }
+
+    /// Bytes of the array.
+    pub(crate) fn array_bytes(&self) -> u64 {
+        self.shape.iter().fold(self.type_bytes, |bytes, dim| bytes.saturating_mul(*dim))
+    }
+
+    /// Bytes of all blocks, which may reach past the array.
+    pub(crate) fn padded_bytes(&self) -> u64 {
+        let extents = self
+            .shape
+            .iter()
+            .zip(&self.block)
+            .map(|(dim, block)| dim.checked_next_multiple_of(*block).unwrap_or(u64::MAX));
+        extents.fold(self.type_bytes, u64::saturating_mul)
+    }
+
+    /// The array in row-major order.
+    pub(crate) fn restore(&self, at: Origin, blocks: &[u8]) -> Result<Vec<u8>, Error> {
+        if blocks.len() as u64 != self.padded_bytes() {
+            return Err(at.corrupt(format!("blocks of {} bytes, not {}", blocks.len(), self.padded_bytes())));
+        }
+        let mut out = at.zeroed(self.array_bytes() as usize)?;
+        let block_bytes = self.block.iter().fold(self.type_bytes, |bytes, dim| bytes * dim) as usize;
+        let grid: Vec<u64> =
+            self.shape.iter().zip(&self.block).map(|(dim, block)| dim.div_ceil(*block)).collect();
+        let mut origin = vec![0; grid.len()];
+        for block in blocks.chunks_exact(block_bytes) {
+            self.place(block, &origin, &mut out);
+            advance(&mut origin, &grid);
+        }
+        Ok(out)
+    }
+
+    /// Copies one block, a row of its last dimension at a time. `origin` counts blocks.
+    fn place(&self, block: &[u8], origin: &[u64], out: &mut [u8]) {
+        let last = self.shape.len() - 1;
+        let starts: Vec<u64> = origin.iter().zip(&self.block).map(|(index, dim)| index * dim).collect();
+        // The part of the block that lies inside the array.
+        let inside: Vec<u64> = (0..=last).map(|d| self.block[d].min(self.shape[d] - starts[d])).collect();
+        let row_bytes = (inside[last] * self.type_bytes) as usize;
+        let rows: u64 = inside[..last].iter().product();
+        let mut row = vec![0; last];
+        for _ in 0..rows {
+            let (mut from, mut to) = (0, 0);
+            for d in 0..last {
+                from = from * self.block[d] + row[d];
+                to = to * self.shape[d] + starts[d] + row[d];
+            }
+            let from = (from * self.block[last] * self.type_bytes) as usize;
+            let to = ((to * self.shape[last] + starts[last]) * self.type_bytes) as usize;
+            out[to..to + row_bytes].copy_from_slice(&block[from..from + row_bytes]);
+            advance(&mut row, &inside[..last]);
+        }
+    }
+}
+
+/// msgpack: an array header and `rank` numbers.
+fn dimensions(
+    input: &mut Input<'_>,
+    rank: usize,
+    number: impl Fn(&mut Input<'_>) -> Result<u64, Error>,
+) -> Result<Vec<u64>, Error> {
+    // Up to 15 the count is in the type byte; above, an array16 has two bytes of it.
+    if rank > 15 {
+        input.take(3)?;
+    } else {
+        input.u8()?;
+    }
+    (0..rank).map(|_| number(input)).collect()
+}
+
+/// The next index, last dimension fastest; wraps to zero at the end.
+fn advance(index: &mut [u64], extent: &[u64]) {
+    for (value, end) in index.iter_mut().zip(extent).rev() {
+        *value += 1;
+        if *value < *end {
+            return;
+        }
+        *value = 0;
+    }
+}
