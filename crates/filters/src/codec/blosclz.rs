@@ -14,6 +14,8 @@ const HASH_BITS: u32 = 14;
 const MARKER: u8 = 1 << 5;
 /// Inputs below this many bytes are not worth a stream, and decoders assume there is none.
 const INPUT_MIN: usize = 16;
+/// Readers take a stream that ends with a match for cut off: the last bytes are literals.
+const TAIL_BYTES: usize = 4;
 
 /// Decodes a stream into `out`; the number of bytes it had.
 pub(crate) fn decode_into(at: Origin, input: &[u8], out: &mut [u8]) -> Result<usize, Error> {
@@ -109,10 +111,11 @@ pub(crate) fn encode(input: &[u8]) -> Option<Vec<u8>> {
     let mut table = vec![0usize; 1 << HASH_BITS];
     let mut out = Vec::with_capacity(input.len() / 2 + 64);
     let (mut at, mut literals_from) = (0, 0);
-    while let Some(head) = input.get(at..).and_then(|rest| rest.first_chunk::<MATCH_MIN>()) {
+    let body = &input[..input.len() - TAIL_BYTES];
+    while let Some(head) = body.get(at..).and_then(|rest| rest.first_chunk::<MATCH_MIN>()) {
         let hash = u32::from_le_bytes(*head).wrapping_mul(0x9e37_79b1) >> (32 - HASH_BITS);
         let candidate = std::mem::replace(&mut table[hash as usize], at + 1);
-        match find_match(input, candidate, at) {
+        match find_match(body, candidate, at) {
             Some((distance, length)) => {
                 push_literals(&mut out, &input[literals_from..at]);
                 push_match(&mut out, distance - 1, length - 2);
@@ -123,11 +126,11 @@ pub(crate) fn encode(input: &[u8]) -> Option<Vec<u8>> {
         }
     }
     push_literals(&mut out, &input[literals_from..]);
+    // The first control byte always starts literals, so it has room.
     *out.first_mut()? |= MARKER;
     Some(out)
 }
 
-/// The first bytes of a stream are literals, so that the first control byte has room for the marker.
 fn find_match(input: &[u8], candidate: usize, at: usize) -> Option<(usize, usize)> {
     let from = candidate.checked_sub(1)?;
     if at - from > FAR_MAX {
