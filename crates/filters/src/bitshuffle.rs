@@ -111,7 +111,7 @@ impl Settings {
         let mut input = Input::new(AT, input);
         let total = AT.within(input.u64_be()?, size.max)?;
         let block_bytes = input.u32_be()? as usize;
-        if block_bytes == 0 || block_bytes % self.element_bytes.saturating_mul(GROUP) != 0 {
+        if block_bytes == 0 || !block_bytes.is_multiple_of(self.element_bytes.saturating_mul(GROUP)) {
             return Err(AT.corrupt(format!("block of {block_bytes} bytes")));
         }
         let grouped = self.grouped_bytes(total);

@@ -111,7 +111,7 @@ mod tests {
         assert_eq!(packed, [0x08, 0xba, 0xf0]);
         let back = Nbit.decode(&params, &packed, SIZE).unwrap();
         // No sign extension: bits above the precision are zero.
-        let kept: Vec<u8> = input.chunks(2).flat_map(|b| [b[0], b[1] & 0]).collect();
+        let kept: Vec<u8> = input.chunks(2).flat_map(|b| [b[0], 0]).collect();
         assert_eq!(back, kept);
     }
 

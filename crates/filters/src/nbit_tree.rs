@@ -177,7 +177,7 @@ fn parse_atomic(words: &mut impl Iterator<Item = u32>, size: usize) -> Result<No
 
 fn parse_array(words: &mut impl Iterator<Item = u32>, size: usize, depth: usize) -> Result<Node, Error> {
     let base = parse(words, depth + 1)?;
-    if base.size() > size || size % base.size() != 0 {
+    if base.size() > size || !size.is_multiple_of(base.size()) {
         // The base of a no-op array may be written with any size: all bytes are copied.
         return match base {
             Node::Plain { .. } => Ok(Node::Plain { size }),

@@ -205,7 +205,7 @@ fn code_floats(settings: &Settings, values: &[u64], digits: i32) -> Coded {
     let range = (max - min).round();
     let full = settings.element.bits();
     // Also true for NaN and infinity, which no code can stand for.
-    if !(range <= 2f64.powi(full as i32 - 1)) {
+    if range.is_nan() || range > 2f64.powi(full as i32 - 1) {
         return Coded::raw(full, min_bits);
     }
     let bits = bits_for((range as u64).saturating_add(1), fill.is_some());

@@ -38,7 +38,7 @@ impl Filter for Szip {
     fn encode(&self, params: &Params<'_>, input: &[u8]) -> Result<Vec<u8>, Error> {
         let layer = Layer::parse(params)?;
         let bytes = u32::try_from(input.len()).map_err(|_| AT.invalid("chunk above 4 GiB"))?;
-        if input.len() % (layer.planes * layer.sample_bytes) != 0 {
+        if !input.len().is_multiple_of(layer.planes * layer.sample_bytes) {
             return Err(AT.incompressible("not a whole number of pixels"));
         }
         let stream = layer.encode(input)?;
@@ -104,10 +104,10 @@ impl Layer {
             self.store(&line[..line.len().min(self.scanline_samples)], &mut out);
         }
         out.truncate(bytes);
-        Ok(self.from_planes(out))
+        Ok(self.join_planes(out))
     }
 
-    fn from_planes(&self, coded: Vec<u8>) -> Vec<u8> {
+    fn join_planes(&self, coded: Vec<u8>) -> Vec<u8> {
         if self.planes == 1 {
             return coded;
         }

@@ -22,10 +22,9 @@ pub(crate) fn decode_into(at: Origin, input: &[u8], out: &mut [u8]) -> Result<us
     let mut decoder = Decoder { at, input, read: 0, out, written: 0 };
     let mut control = decoder.byte()? & 31;
     loop {
-        if control >= 32 {
-            decoder.back_reference(control)?
-        } else {
-            decoder.literals(usize::from(control) + 1)?
+        match control {
+            0..32 => decoder.literals(usize::from(control) + 1)?,
+            _ => decoder.back_reference(control)?,
         }
         match decoder.input.get(decoder.read) {
             Some(&next) => control = next,

@@ -177,7 +177,7 @@ fn unmap(last: u32, mapped: u32, max: u32) -> u32 {
     let theta = last.min(max - last);
     let half = mapped / 2 + mapped % 2;
     if half <= theta {
-        return if mapped % 2 == 0 { last + mapped / 2 } else { last - half };
+        return if mapped.is_multiple_of(2) { last + mapped / 2 } else { last - half };
     }
     let value = if last <= max / 2 { mapped } else { max.wrapping_sub(mapped) };
     value & max

@@ -73,7 +73,7 @@ impl Encoder {
         self.reference(blocks[index], self.has_reference(index));
         let end = index + count;
         // Only a whole interval ends for the decoder where ours does.
-        let ends_segment = end % SEGMENT_BLOCKS == 0 || end == self.settings.rsi_blocks;
+        let ends_segment = end.is_multiple_of(SEGMENT_BLOCKS) || end == self.settings.rsi_blocks;
         let code = match count as u64 {
             few @ 0..=4 => few - 1,
             _ if ends_segment => REST_OF_SEGMENT,
@@ -147,7 +147,7 @@ fn split_cost(coded: &[u32], k: u32) -> u64 {
 
 /// Pairs whose sum is above 12 have codes that a decoder need not know.
 fn pairs_cost(block: &[u32], has_reference: bool) -> u64 {
-    if block.len() % 2 != 0 {
+    if !block.len().is_multiple_of(2) {
         return u64::MAX / 2;
     }
     pair_codes(block, has_reference).map(|code| if code > 90 { u64::MAX / 1024 } else { code + 1 }).sum()
