@@ -29,12 +29,7 @@ impl Filter for Blosc2 {
     fn decode(&self, _params: &Params<'_>, input: &[u8], size: Size) -> Result<Vec<u8>, Error> {
         let frame = Frame::parse(AT, input)?;
         match frame.metalayer(b"b2nd").or_else(|| frame.metalayer(b"caterva")) {
-            Some(layer) => {
-                let layout = Layout::parse(AT, layer, frame.type_bytes)?;
-                let bytes = AT.within(layout.padded_bytes(), padded_max(size))?;
-                AT.within(layout.array_bytes(), size.max)?;
-                layout.restore(AT, &frame.decode(bytes)?)
-            }
+            Some(layer) => Layout::parse(AT, layer, frame.type_bytes)?.decode(AT, &frame, size.max),
             None => frame.decode(size.max),
         }
     }
@@ -48,10 +43,4 @@ impl Filter for Blosc2 {
         let chunk = settings.encode(input)?;
         blosc2_frame::wrap(AT, &settings, &chunk, input.len())
     }
-}
-
-/// Blocks reach past the edges of an array by less than its size in every dimension, at most 2 × in each;
-/// real ones stay far below this, which bounds the temporary buffer.
-fn padded_max(size: Size) -> usize {
-    size.max.saturating_mul(4)
 }

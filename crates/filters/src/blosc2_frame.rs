@@ -83,7 +83,7 @@ impl<'a> Frame<'a> {
         let mut out = Vec::new();
         for offset in offsets.as_chunks::<8>().0 {
             let room = total.saturating_sub(out.len());
-            let chunk = self.chunk(i64::from_le_bytes(*offset), room)?;
+            let chunk = self.decode_chunk(i64::from_le_bytes(*offset), room)?;
             if out.is_empty() {
                 out = chunk;
             } else {
@@ -121,28 +121,54 @@ impl<'a> Frame<'a> {
     }
 
     /// A negative offset has no chunk behind it: its top byte tells what the chunk is full of.
-    fn chunk(&self, offset: i64, room: usize) -> Result<Vec<u8>, Error> {
+    fn chunk_at(&self, offset: i64) -> Result<Chunk<'a>, Error> {
         if offset < 0 {
             let special = Special::from_code(self.at, offset.to_le_bytes()[7] & 0x7f)?;
-            let bytes = room.min(usize::try_from(self.chunk_bytes).unwrap_or(usize::MAX));
-            return blosc_chunk::special(self.at, special, self.type_bytes, bytes, &[]);
+            return Ok(Chunk::Special { special, value: &[] });
         }
         let chunks = self.bytes.get(self.header_bytes..self.header_bytes + self.chunks_bytes);
-        let chunk = chunks.and_then(|chunks| chunks.get(usize::try_from(offset).ok()?..));
-        let chunk = chunk.ok_or_else(|| self.at.corrupt("chunk outside its frame"))?;
-        self.decode_chunk(chunk, room)
+        let bytes = chunks.and_then(|chunks| chunks.get(usize::try_from(offset).ok()?..));
+        let bytes = bytes.ok_or_else(|| self.at.corrupt("chunk outside its frame"))?;
+        let header = Header::parse(self.at, bytes)?;
+        if header.special != Special::None {
+            let value = &bytes[header.bytes..header.stored_bytes];
+            return Ok(Chunk::Special { special: header.special, value });
+        }
+        Ok(Chunk::Blocks { header, bytes })
     }
 
-    /// A repeated value is as wide as the frame's type, which may be more than a chunk's header can tell.
-    fn decode_chunk(&self, chunk: &[u8], room: usize) -> Result<Vec<u8>, Error> {
-        let header = Header::parse(self.at, chunk)?;
-        if header.special == Special::Value && header.type_bytes < self.type_bytes {
-            let bytes = self.at.within(header.chunk_bytes, room)?;
-            let value = &chunk[header.bytes..header.stored_bytes];
-            return blosc_chunk::special(self.at, Special::Value, self.type_bytes, bytes, value);
+    /// The chunk of a frame that has only one.
+    pub(crate) fn only_chunk(&self) -> Result<Chunk<'a>, Error> {
+        match self.offsets()?.as_chunks::<8>().0 {
+            [offset] => self.chunk_at(i64::from_le_bytes(*offset)),
+            _ => Err(self.at.unsupported("array of several chunks inside one HDF5 chunk")),
         }
-        blosc_chunk::decode(self.at, chunk, room)
     }
+
+    fn decode_chunk(&self, offset: i64, room: usize) -> Result<Vec<u8>, Error> {
+        match self.chunk_at(offset)? {
+            Chunk::Blocks { bytes, .. } => blosc_chunk::decode(self.at, bytes, room),
+            Chunk::Special { special, value } => {
+                let bytes = room.min(usize::try_from(self.chunk_bytes).unwrap_or(usize::MAX));
+                self.special(special, value, bytes)
+            }
+        }
+    }
+
+    /// `bytes` of a special value. It is as wide as the frame's type, which may be more than a chunk's header
+    /// can tell.
+    pub(crate) fn special(&self, special: Special, value: &[u8], bytes: usize) -> Result<Vec<u8>, Error> {
+        blosc_chunk::special(self.at, special, self.type_bytes.max(1), bytes, value)
+    }
+}
+
+/// What a frame has for one chunk.
+#[derive(Debug)]
+pub(crate) enum Chunk<'a> {
+    /// One value, over and over.
+    Special { special: Special, value: &'a [u8] },
+    /// Blocks, for [`blosc_chunk::decode_blocks`].
+    Blocks { header: Header, bytes: &'a [u8] },
 }
 
 /// msgpack: a type byte and 32 bits.

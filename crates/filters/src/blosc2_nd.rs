@@ -1,6 +1,7 @@
 //! The "b2nd" metalayer of Blosc2: the shape of an array and of its blocks.
 
-use crate::blosc2_frame::{number32, number64};
+use crate::blosc_chunk;
+use crate::blosc2_frame::{Chunk, Frame, number32, number64};
 use crate::error::{Error, Origin};
 use crate::input::Input;
 
@@ -26,8 +27,9 @@ impl Layout {
         let narrow = |input: &mut Input<'_>| number32(input).map(u64::from);
         let chunk = dimensions(&mut input, rank, narrow)?;
         let block = dimensions(&mut input, rank, narrow)?;
-        if block.contains(&0) || shape.contains(&0) {
-            return Err(at.corrupt("array with an empty dimension"));
+        // A block within the array is never larger than it, which bounds all buffers.
+        if shape.iter().zip(&block).any(|(dim, block)| *block == 0 || block > dim) {
+            return Err(at.corrupt("block is empty or larger than its array"));
         }
         if chunk != shape {
             return Err(at.unsupported("array of several chunks inside one HDF5 chunk"));
@@ -36,34 +38,38 @@ impl Layout {
     }
 
     /// Bytes of the array.
-    pub(crate) fn array_bytes(&self) -> u64 {
+    fn array_bytes(&self) -> u64 {
         self.shape.iter().fold(self.type_bytes, |bytes, dim| bytes.saturating_mul(*dim))
     }
 
-    /// Bytes of all blocks, which may reach past the array.
-    pub(crate) fn padded_bytes(&self) -> u64 {
-        let extents = self
-            .shape
-            .iter()
-            .zip(&self.block)
-            .map(|(dim, block)| dim.checked_next_multiple_of(*block).unwrap_or(u64::MAX));
-        extents.fold(self.type_bytes, u64::saturating_mul)
+    fn block_bytes(&self) -> u64 {
+        self.block.iter().fold(self.type_bytes, |bytes, dim| bytes.saturating_mul(*dim))
     }
 
-    /// The array in row-major order.
-    pub(crate) fn restore(&self, at: Origin, blocks: &[u8]) -> Result<Vec<u8>, Error> {
-        if blocks.len() as u64 != self.padded_bytes() {
-            return Err(at.corrupt(format!("blocks of {} bytes, not {}", blocks.len(), self.padded_bytes())));
+    /// Blocks along each dimension; the last may reach past the array.
+    fn grid(&self) -> Vec<u64> {
+        self.shape.iter().zip(&self.block).map(|(dim, block)| dim.div_ceil(*block)).collect()
+    }
+
+    /// The array in row-major order, not above `bytes_max`.
+    pub(crate) fn decode(&self, at: Origin, frame: &Frame<'_>, bytes_max: usize) -> Result<Vec<u8>, Error> {
+        let bytes = at.within(self.array_bytes(), bytes_max)?;
+        let (header, chunk) = match frame.only_chunk()? {
+            Chunk::Special { special, value } => return frame.special(special, value, bytes),
+            Chunk::Blocks { header, bytes } => (header, bytes),
+        };
+        let grid = self.grid();
+        let padded_bytes = grid.iter().fold(self.block_bytes(), |bytes, count| bytes.saturating_mul(*count));
+        if header.chunk_bytes != padded_bytes || header.block_bytes as u64 != self.block_bytes() {
+            return Err(at.corrupt("blocks of another size than the array's"));
         }
-        let mut out = at.zeroed(self.array_bytes() as usize)?;
-        let block_bytes = self.block.iter().fold(self.type_bytes, |bytes, dim| bytes * dim) as usize;
-        let grid: Vec<u64> =
-            self.shape.iter().zip(&self.block).map(|(dim, block)| dim.div_ceil(*block)).collect();
+        let mut out = at.zeroed(bytes)?;
         let mut origin = vec![0; grid.len()];
-        for block in blocks.chunks_exact(block_bytes) {
+        let mut place = |block: &[u8]| {
             self.place(block, &origin, &mut out);
             advance(&mut origin, &grid);
-        }
+        };
+        blosc_chunk::decode_blocks(at, &header, chunk, bytes_max, &mut place)?;
         Ok(out)
     }
 

@@ -15,15 +15,33 @@ const TOKEN_REPEATED_BYTE: u8 = 1;
 pub(crate) fn decode(at: Origin, input: &[u8], bytes_max: usize) -> Result<Vec<u8>, Error> {
     let header = Header::parse(at, input)?;
     let bytes = at.within(header.chunk_bytes, bytes_max)?;
-    let chunk = &input[..header.stored_bytes];
     if header.special != Special::None {
-        return special(at, header.special, header.type_bytes, bytes, &chunk[header.bytes..]);
+        let value = &input[header.bytes..header.stored_bytes];
+        return special(at, header.special, header.type_bytes, bytes, value);
     }
+    let mut out = at.reserve(bytes)?;
+    decode_blocks(at, &header, input, bytes, &mut |block| out.extend_from_slice(block))?;
+    Ok(out)
+}
+
+/// Hands the blocks of a chunk that is not special to `sink`, in order.
+pub(crate) fn decode_blocks(
+    at: Origin,
+    header: &Header,
+    input: &[u8],
+    block_bytes_max: usize,
+    sink: &mut dyn FnMut(&[u8]),
+) -> Result<(), Error> {
+    let chunk = &input[..header.stored_bytes];
+    let bytes = at.within(header.chunk_bytes, usize::MAX)?;
+    let block_bytes = header.block_bytes.min(bytes).max(1);
     if header.flags & FLAG_STORED != 0 {
         let stored = Input::new(at, &chunk[header.bytes..]).take(bytes)?;
-        return Ok(stored.to_vec());
+        stored.chunks(block_bytes).for_each(sink);
+        return Ok(());
     }
-    Blocks::new(at, &header, chunk)?.decode(bytes)
+    at.within(block_bytes as u64, block_bytes_max)?;
+    Blocks::new(at, header, chunk)?.decode(bytes, block_bytes, sink)
 }
 
 /// A chunk of one repeated value.
@@ -62,11 +80,14 @@ struct Work {
     block: Vec<u8>,
     spare: Vec<u8>,
     scratch: Vec<u8>,
+    /// The first block, which delta refers to; empty until it is decoded.
+    first: Vec<u8>,
 }
 
 impl Work {
     fn new(at: Origin, bytes: usize) -> Result<Self, Error> {
-        Ok(Self { block: at.zeroed(bytes)?, spare: at.zeroed(bytes)?, scratch: at.zeroed(bytes)? })
+        let (block, spare, scratch) = (at.zeroed(bytes)?, at.zeroed(bytes)?, at.zeroed(bytes)?);
+        Ok(Self { block, spare, scratch, first: Vec::new() })
     }
 }
 
@@ -94,30 +115,32 @@ impl<'a> Blocks<'a> {
         Ok(Self { at, header, chunk, codec, filters })
     }
 
-    fn decode(&self, bytes: usize) -> Result<Vec<u8>, Error> {
-        let block_bytes = self.header.block_bytes.min(bytes).max(1);
+    fn decode(&self, bytes: usize, block_bytes: usize, sink: &mut dyn FnMut(&[u8])) -> Result<(), Error> {
         let mut starts = Input::new(self.at, &self.chunk[self.header.bytes..]);
         let mut starts = Input::new(self.at, starts.take(bytes.div_ceil(block_bytes).saturating_mul(4))?);
-        let mut out = self.at.zeroed(bytes)?;
         let mut work = Work::new(self.at, block_bytes)?;
+        let has_delta = self.filters.iter().any(|(undo, _)| *undo == Undo::Delta);
         for offset in (0..bytes).step_by(block_bytes) {
             let len = block_bytes.min(bytes - offset);
             let start = starts.u32_le()? as usize;
             let streams =
                 self.chunk.get(start..).ok_or_else(|| self.at.corrupt("block outside its chunk"))?;
             self.streams(streams, &mut work.block[..len], len == self.header.block_bytes)?;
-            self.undo_filters(&mut work, len, &out[..offset]);
-            out[offset..offset + len].copy_from_slice(&work.block[..len]);
+            self.undo_filters(&mut work, len);
+            sink(&work.block[..len]);
+            if has_delta && offset == 0 {
+                work.first = work.block.clone();
+            }
         }
-        Ok(out)
+        Ok(())
     }
 
-    /// Filters of the first `len` bytes of the block; `decoded` is what lies before it.
-    fn undo_filters(&self, work: &mut Work, len: usize, decoded: &[u8]) {
+    /// Filters of the first `len` bytes of the block.
+    fn undo_filters(&self, work: &mut Work, len: usize) {
         for (undo, meta) in &self.filters {
             let (block, spare) = (&mut work.block[..len], &mut work.spare[..len]);
             match undo {
-                Undo::Delta => undo_delta(block, decoded, self.header.type_bytes),
+                Undo::Delta => undo_delta(block, &work.first, self.header.type_bytes),
                 Undo::Shuffle => unshuffle(self.grouped(*meta), block, spare),
                 Undo::Bitshuffle => self.bit_unshuffle(block, spare, &mut work.scratch),
             }
@@ -206,19 +229,19 @@ fn unshuffle(type_bytes: usize, from: &[u8], to: &mut [u8]) {
 }
 
 /// The first block holds each element XOR the one before; later blocks are XORed with the first.
-fn undo_delta(block: &mut [u8], decoded: &[u8], type_bytes: usize) {
+fn undo_delta(block: &mut [u8], first: &[u8], type_bytes: usize) {
     let width = match type_bytes {
         1 | 2 | 4 | 8 => type_bytes,
         wide if wide % 8 == 0 => 8,
         _ => 1,
     };
     let whole = block.len() - block.len() % width;
-    if decoded.is_empty() {
+    if first.is_empty() {
         for i in width..whole {
             block[i] ^= block[i - width];
         }
     } else {
-        for (byte, reference) in block[..whole].iter_mut().zip(decoded) {
+        for (byte, reference) in block[..whole].iter_mut().zip(first) {
             *byte ^= reference;
         }
     }
