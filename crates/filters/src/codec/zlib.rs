@@ -1,11 +1,11 @@
 //! zlib streams.
 
-use crate::Size;
 use crate::error::{Error, Origin};
 
 #[cfg(feature = "deflate")]
 mod imp {
-    use super::{Error, Origin, Size};
+    use super::{Error, Origin};
+    use crate::Size;
     use flate2::{Compress, Compression, Decompress, FlushCompress, FlushDecompress, Status};
 
     /// Room past the expected size, so that the decoder sees the end of the stream without growing.
@@ -73,11 +73,7 @@ mod imp {
 
 #[cfg(not(feature = "deflate"))]
 mod imp {
-    use super::{Error, Origin, Size};
-
-    pub(crate) fn decode(at: Origin, _input: &[u8], _size: Size) -> Result<Vec<u8>, Error> {
-        Err(at.unsupported("zlib needs the cargo feature `deflate`"))
-    }
+    use super::{Error, Origin};
 
     pub(crate) fn decode_into(at: Origin, _input: &[u8], _out: &mut [u8]) -> Result<usize, Error> {
         Err(at.unsupported("zlib needs the cargo feature `deflate`"))
@@ -88,4 +84,6 @@ mod imp {
     }
 }
 
-pub(crate) use imp::{decode, decode_into, encode};
+#[cfg(feature = "deflate")]
+pub(crate) use imp::decode;
+pub(crate) use imp::{decode_into, encode};

@@ -1,50 +1,55 @@
 //! Zstandard frames: the C library with the feature `zstd`, else pure Rust with `zstd-pure`.
 
-use crate::Size;
 use crate::error::{Error, Origin};
 
-const MAGIC: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
-/// First guess for a frame that does not tell its size and a caller that does not know.
-const GUESS_BYTES: usize = 64 << 10;
+#[cfg(any(feature = "zstd", feature = "zstd-pure"))]
+mod frame {
+    use super::{Error, Origin};
+    use crate::Size;
 
-/// Decodes all frames of `input`.
-pub(crate) fn decode(at: Origin, input: &[u8], size: Size) -> Result<Vec<u8>, Error> {
-    if let Some(bytes) = content_bytes(input) {
-        let mut out = at.zeroed(at.within(bytes, size.max)?)?;
-        let written = imp::decode_into(at, input, &mut out)?;
-        out.truncate(written);
-        return Ok(out);
-    }
-    let mut room = size.expected().max(GUESS_BYTES).min(size.max);
-    loop {
-        let mut out = at.zeroed(room)?;
-        match imp::decode_into(at, input, &mut out) {
-            Ok(written) => {
-                out.truncate(written);
-                return Ok(out);
+    pub(super) const MAGIC: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
+    /// First guess for a frame that does not tell its size and a caller that does not know.
+    const GUESS_BYTES: usize = 64 << 10;
+
+    /// Decodes all frames of `input`.
+    pub(crate) fn decode(at: Origin, input: &[u8], size: Size) -> Result<Vec<u8>, Error> {
+        if let Some(bytes) = content_bytes(input) {
+            let mut out = at.zeroed(at.within(bytes, size.max)?)?;
+            let written = super::imp::decode_into(at, input, &mut out)?;
+            out.truncate(written);
+            return Ok(out);
+        }
+        let mut room = size.expected().max(GUESS_BYTES).min(size.max);
+        loop {
+            let mut out = at.zeroed(room)?;
+            match super::imp::decode_into(at, input, &mut out) {
+                Ok(written) => {
+                    out.truncate(written);
+                    return Ok(out);
+                }
+                Err(error) if room == size.max => return Err(error),
+                Err(_) => room = room.saturating_mul(4).min(size.max),
             }
-            Err(error) if room == size.max => return Err(error),
-            Err(_) => room = room.saturating_mul(4).min(size.max),
         }
     }
-}
 
-/// The content size that the header of the first frame tells, if it does.
-fn content_bytes(input: &[u8]) -> Option<u64> {
-    let rest = input.strip_prefix(&MAGIC)?;
-    let descriptor = *rest.first()?;
-    let is_single_segment = descriptor & 0x20 != 0;
-    let dictionary_bytes = [0, 1, 2, 4][usize::from(descriptor & 3)];
-    let size_bytes = match descriptor >> 6 {
-        0 if !is_single_segment => return None,
-        code => 1usize << code,
-    };
-    let start = 1 + usize::from(!is_single_segment) + dictionary_bytes;
-    let mut bytes = [0; 8];
-    bytes[..size_bytes].copy_from_slice(rest.get(start..start + size_bytes)?);
-    let size = u64::from_le_bytes(bytes);
-    // Two bytes count from 256 up.
-    size.checked_add(if size_bytes == 2 { 256 } else { 0 })
+    /// The content size that the header of the first frame tells, if it does.
+    fn content_bytes(input: &[u8]) -> Option<u64> {
+        let rest = input.strip_prefix(&MAGIC)?;
+        let descriptor = *rest.first()?;
+        let is_single_segment = descriptor & 0x20 != 0;
+        let dictionary_bytes = [0, 1, 2, 4][usize::from(descriptor & 3)];
+        let size_bytes = match descriptor >> 6 {
+            0 if !is_single_segment => return None,
+            code => 1usize << code,
+        };
+        let start = 1 + usize::from(!is_single_segment) + dictionary_bytes;
+        let mut bytes = [0; 8];
+        bytes[..size_bytes].copy_from_slice(rest.get(start..start + size_bytes)?);
+        let size = u64::from_le_bytes(bytes);
+        // Two bytes count from 256 up.
+        size.checked_add(if size_bytes == 2 { 256 } else { 0 })
+    }
 }
 
 #[cfg(feature = "zstd")]
@@ -62,7 +67,8 @@ mod imp {
 
 #[cfg(all(feature = "zstd-pure", not(feature = "zstd")))]
 mod imp {
-    use super::{Error, MAGIC, Origin};
+    use super::frame::MAGIC;
+    use super::{Error, Origin};
     use ruzstd::decoding::FrameDecoder;
     use ruzstd::encoding::{CompressionLevel, compress_to_vec};
 
@@ -101,4 +107,6 @@ mod imp {
     }
 }
 
+#[cfg(any(feature = "zstd", feature = "zstd-pure"))]
+pub(crate) use frame::decode;
 pub(crate) use imp::{decode_into, encode};
