@@ -32,7 +32,7 @@ mod nbit_tree;
 mod registry;
 mod scaleoffset;
 mod scaleoffset_values;
-//pub mod setup;
+pub mod setup;
 mod shuffle;
 mod szip;
 mod transpose;
