@@ -1,1 +1,102 @@
 //! HDF5 filters, one file each.
+//!
+//! A filter turns the bytes of one chunk into other bytes and back. [`Registry`] finds filters by number and
+//! runs whole pipelines. Every size that comes from a file is checked against [`Size::max`] before it
+//! allocates, and no input makes a filter panic.
+#![forbid(unsafe_code)]
+
+mod bits;
+mod bitshuffle;
+mod blosc;
+mod blosc2;
+
+mod blosc2_frame;
+mod blosc2_nd;
+mod blosc_chunk;
+mod blosc_codec;
+mod blosc_header;
+mod blosc_write;
+#[cfg(feature = "bzip2")]
+mod bzip2;
+mod codec;
+#[cfg(feature = "deflate")]
+mod deflate;
+mod error;
+mod fletcher32;
+mod input;
+#[cfg(feature = "lz4")]
+mod lz4;
+mod lzf;
+mod nbit;
+mod nbit_tree;
+mod registry;
+mod scaleoffset;
+mod scaleoffset_values;
+pub mod setup;
+mod shuffle;
+mod szip;
+mod transpose;
+#[cfg(any(feature = "zstd", feature = "zstd-pure"))]
+mod zstd;
+
+pub use error::{Error, ErrorKind};
+pub use registry::{Registry, Stage};
+
+/// Number of a filter, as registered with The HDF Group.
+pub type FilterId = u16;
+
+/// Client data of one filter: the values of its entry in the filter pipeline message.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Params<'a> {
+    /// The values, in message order.
+    pub values: &'a [u32],
+}
+
+impl Params<'_> {
+    /// The value at `index`, if the message has that many.
+    pub fn get(&self, index: usize) -> Option<u32> {
+        self.values.get(index).copied()
+    }
+}
+
+/// How many bytes a decoded buffer may have.
+#[derive(Debug, Clone, Copy)]
+pub struct Size {
+    /// Bytes the caller expects. Only a guess: a later filter may have appended a checksum or a header.
+    pub hint: usize,
+    /// Hard limit: nothing larger is allocated or produced.
+    pub max: usize,
+}
+
+impl Size {
+    /// The hint, never above the limit.
+    pub fn expected(self) -> usize {
+        self.hint.min(self.max)
+    }
+}
+
+/// One filter: a pair of functions from bytes to bytes.
+pub trait Filter: Send + Sync {
+    /// Registered number.
+    fn id(&self) -> FilterId;
+
+    /// Short name, for people.
+    fn name(&self) -> &'static str;
+
+    /// Undoes the filter.
+    fn decode(&self, params: &Params<'_>, input: &[u8], size: Size) -> Result<Vec<u8>, Error>;
+
+    /// Applies the filter.
+    fn encode(&self, params: &Params<'_>, input: &[u8]) -> Result<Vec<u8>, Error>;
+
+    /// As [`Filter::decode`], but owns its input, so that a filter which changes little works in place.
+    fn decode_owned(&self, params: &Params<'_>, input: Vec<u8>, size: Size) -> Result<Vec<u8>, Error> {
+        self.decode(params, &input, size)
+    }
+
+    /// As [`Filter::encode`], but owns its input, so that a filter which changes little works in place.
+    /// `Err` gives the input back: an optional filter is then skipped without a copy.
+    fn encode_owned(&self, params: &Params<'_>, input: Vec<u8>) -> Result<Vec<u8>, (Error, Vec<u8>)> {
+        self.encode(params, &input).map_err(|error| (error, input))
+    }
+}

@@ -1,0 +1,62 @@
+//! Blosc (32001): one Blosc 1 chunk per HDF5 chunk.
+//!
+//! Values: filter revision, Blosc format version, type size, chunk bytes, level, shuffle (0 none, 1 bytes,
+//! 2 bits), codec (0 BloscLZ, 1 LZ4, 2 LZ4HC, 3 Snappy, 4 zlib, 5 Zstandard).
+
+use crate::blosc_chunk;
+use crate::blosc_codec::Codec;
+use crate::blosc_write::{Format, Rearrange, Settings};
+use crate::error::{Error, Origin};
+use crate::{Filter, FilterId, Params, Size};
+
+const AT: Origin = Origin(32001);
+const TYPE_BYTES_MAX: usize = 255;
+const LEVEL_DEFAULT: u32 = 5;
+const SHUFFLE_DEFAULT: u32 = 1;
+const CODEC_DEFAULT: u32 = 0;
+
+/// The Blosc filter.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Blosc;
+
+impl Filter for Blosc {
+    fn id(&self) -> FilterId {
+        AT.0
+    }
+
+    fn name(&self) -> &'static str {
+        "blosc"
+    }
+
+    fn decode(&self, _params: &Params<'_>, input: &[u8], size: Size) -> Result<Vec<u8>, Error> {
+        blosc_chunk::decode(AT, input, size.max)
+    }
+
+    fn encode(&self, params: &Params<'_>, input: &[u8]) -> Result<Vec<u8>, Error> {
+        let out = settings(AT, Format::Blosc1, params, 0)?.encode(input)?;
+        if out.len() >= input.len() {
+            return Err(AT.incompressible("does not shrink"));
+        }
+        Ok(out)
+    }
+}
+
+/// What the client values ask of the encoder; both Bloscs have them in the same places.
+pub(crate) fn settings(
+    at: Origin,
+    format: Format,
+    params: &Params<'_>,
+    block_bytes: usize,
+) -> Result<Settings, Error> {
+    let type_bytes = params.get(2).unwrap_or(1) as usize;
+    Ok(Settings {
+        at,
+        format,
+        // Blosc takes wider types as bytes.
+        type_bytes: if (1..=TYPE_BYTES_MAX).contains(&type_bytes) { type_bytes } else { 1 },
+        level: params.get(4).unwrap_or(LEVEL_DEFAULT).min(9),
+        rearrange: Rearrange::from_value(at, params.get(5).unwrap_or(SHUFFLE_DEFAULT))?,
+        codec: Codec::from_value(at, params.get(6).unwrap_or(CODEC_DEFAULT))?,
+        block_bytes,
+    })
+}

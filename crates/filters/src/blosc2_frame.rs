@@ -1,0 +1,258 @@
+//! Contiguous frames of Blosc2: a msgpack header, chunks, an index of their offsets, a trailer.
+
+use crate::blosc_chunk;
+use crate::blosc_header::{Header, Special};
+use crate::blosc_write::{Rearrange, Settings};
+use crate::error::{Error, Origin};
+use crate::input::Input;
+
+const MAGIC: &[u8] = b"\x9e\xa8b2frame\0";
+const HEADER_BYTES: usize = 97;
+const INDEX_BYTES: usize = 40;
+const FORMAT_VERSION: u8 = 2;
+const OFFSETS_64_BIT: u8 = 1 << 4;
+const FRAME_CONTIGUOUS: u8 = 0;
+const METALAYERS_AT: usize = 87;
+/// Rare names and counts above this are not worth the search.
+const METALAYERS_MAX: u16 = 16;
+
+/// A parsed frame.
+#[derive(Debug)]
+pub(crate) struct Frame<'a> {
+    at: Origin,
+    bytes: &'a [u8],
+    header_bytes: usize,
+    chunks_bytes: usize,
+    content_bytes: u64,
+    chunk_bytes: u64,
+    /// Bytes of one element; a chunk's own header cannot tell more than 255.
+    pub(crate) type_bytes: usize,
+}
+
+impl<'a> Frame<'a> {
+    pub(crate) fn parse(at: Origin, bytes: &'a [u8]) -> Result<Self, Error> {
+        let mut input = Input::new(at, bytes);
+        if input.take(MAGIC.len())? != MAGIC {
+            return Err(at.corrupt("not a Blosc2 frame"));
+        }
+        let header_bytes = number32(&mut input)?;
+        let _frame_bytes = number64(&mut input)?;
+        let [_, _, frame_type, _, _] = input.array()?;
+        if frame_type & 15 != FRAME_CONTIGUOUS {
+            return Err(at.unsupported("sparse frame"));
+        }
+        let content_bytes = number64(&mut input)?;
+        let chunks_bytes = number64(&mut input)?;
+        let type_bytes = number32(&mut input)?;
+        let _block_bytes = number32(&mut input)?;
+        let chunk_bytes = number32(&mut input)?;
+        let frame = Self {
+            at,
+            bytes,
+            header_bytes: at.within(u64::from(header_bytes), bytes.len())?,
+            chunks_bytes: at.within(chunks_bytes, bytes.len())?,
+            content_bytes,
+            chunk_bytes: u64::from(chunk_bytes),
+            type_bytes: type_bytes as usize,
+        };
+        Ok(frame)
+    }
+
+    /// Content of the metalayer called `name`.
+    pub(crate) fn metalayer(&self, name: &[u8]) -> Option<&'a [u8]> {
+        let header = self.bytes.get(..self.header_bytes)?;
+        let mut input = Input::new(self.at, header.get(METALAYERS_AT..)?);
+        let [_, _, _, _, _, high, low] = input.array().ok()?;
+        for _ in 0..u16::from_be_bytes([high, low]).min(METALAYERS_MAX) {
+            let name_bytes = input.u8().ok()? & 31;
+            let found = input.take(usize::from(name_bytes)).ok()?;
+            let offset = number32(&mut input).ok()? as usize;
+            if found == name {
+                let mut content = Input::new(self.at, header.get(offset..)?);
+                let len = number32(&mut content).ok()? as usize;
+                return content.take(len).ok();
+            }
+        }
+        None
+    }
+
+    /// All chunks, one after another.
+    pub(crate) fn decode(&self, bytes_max: usize) -> Result<Vec<u8>, Error> {
+        let total = self.at.within(self.content_bytes, bytes_max)?;
+        let offsets = self.offsets()?;
+        let mut out = Vec::new();
+        for offset in offsets.as_chunks::<8>().0 {
+            let room = total.saturating_sub(out.len());
+            let chunk = self.decode_chunk(i64::from_le_bytes(*offset), room)?;
+            if out.is_empty() {
+                out = chunk;
+            } else {
+                out.extend_from_slice(&chunk);
+            }
+        }
+        if out.len() != total {
+            return Err(self.at.corrupt(format!("chunks hold {} bytes, not {total}", out.len())));
+        }
+        Ok(out)
+    }
+
+    /// The index chunk: one 64-bit offset for each chunk.
+    fn offsets(&self) -> Result<Vec<u8>, Error> {
+        if self.content_bytes == 0 {
+            return Ok(Vec::new());
+        }
+        if self.chunk_bytes == 0 {
+            return Err(self.at.unsupported("frame with chunks of different sizes"));
+        }
+        let count = self.content_bytes.div_ceil(self.chunk_bytes);
+        let index = self.bytes.get(self.header_bytes + self.chunks_bytes..);
+        let index = index.ok_or_else(|| self.at.corrupt("no index of chunks"))?;
+        // An index cannot be larger than the content for which it speaks, but for one entry.
+        let index_max = self.at.within(count.saturating_mul(8), self.index_max())?;
+        let offsets = blosc_chunk::decode(self.at, index, index_max)?;
+        if offsets.len() != index_max {
+            return Err(self.at.corrupt("index of another number of chunks"));
+        }
+        Ok(offsets)
+    }
+
+    fn index_max(&self) -> usize {
+        usize::try_from(self.content_bytes).unwrap_or(usize::MAX).saturating_mul(8)
+    }
+
+    /// A negative offset has no chunk behind it: its top byte tells what the chunk is full of.
+    fn chunk_at(&self, offset: i64) -> Result<Chunk<'a>, Error> {
+        if offset < 0 {
+            let special = Special::from_code(self.at, offset.to_le_bytes()[7] & 0x7f)?;
+            return Ok(Chunk::Special { special, value: &[] });
+        }
+        let chunks = self.bytes.get(self.header_bytes..self.header_bytes + self.chunks_bytes);
+        let bytes = chunks.and_then(|chunks| chunks.get(usize::try_from(offset).ok()?..));
+        let bytes = bytes.ok_or_else(|| self.at.corrupt("chunk outside its frame"))?;
+        let header = Header::parse(self.at, bytes)?;
+        if header.special != Special::None {
+            let value = &bytes[header.bytes..header.stored_bytes];
+            return Ok(Chunk::Special { special: header.special, value });
+        }
+        Ok(Chunk::Blocks { header, bytes })
+    }
+
+    /// The chunk of a frame that has only one.
+    pub(crate) fn only_chunk(&self) -> Result<Chunk<'a>, Error> {
+        match self.offsets()?.as_chunks::<8>().0 {
+            [offset] => self.chunk_at(i64::from_le_bytes(*offset)),
+            _ => Err(self.at.unsupported("array of several chunks inside one HDF5 chunk")),
+        }
+    }
+
+    fn decode_chunk(&self, offset: i64, room: usize) -> Result<Vec<u8>, Error> {
+        match self.chunk_at(offset)? {
+            Chunk::Blocks { bytes, .. } => blosc_chunk::decode(self.at, bytes, room),
+            Chunk::Special { special, value } => {
+                let bytes = room.min(usize::try_from(self.chunk_bytes).unwrap_or(usize::MAX));
+                self.special(special, value, bytes)
+            }
+        }
+    }
+
+    /// `bytes` of a special value. It is as wide as the frame's type, which may be more than a chunk's header
+    /// can tell.
+    pub(crate) fn special(&self, special: Special, value: &[u8], bytes: usize) -> Result<Vec<u8>, Error> {
+        blosc_chunk::special(self.at, special, self.type_bytes.max(1), bytes, value)
+    }
+}
+
+/// What a frame has for one chunk.
+#[derive(Debug)]
+pub(crate) enum Chunk<'a> {
+    /// One value, over and over.
+    Special { special: Special, value: &'a [u8] },
+    /// Blocks, for [`blosc_chunk::decode_blocks`].
+    Blocks { header: Header, bytes: &'a [u8] },
+}
+
+/// msgpack: a type byte and 32 bits.
+pub(crate) fn number32(input: &mut Input<'_>) -> Result<u32, Error> {
+    input.u8()?;
+    input.u32_be()
+}
+
+/// msgpack: a type byte and 64 bits.
+pub(crate) fn number64(input: &mut Input<'_>) -> Result<u64, Error> {
+    input.u8()?;
+    input.u64_be()
+}
+
+/// A frame around one chunk.
+pub(crate) fn wrap(
+    at: Origin,
+    settings: &Settings,
+    chunk: &[u8],
+    input_bytes: usize,
+) -> Result<Vec<u8>, Error> {
+    let trailer = trailer();
+    let frame_bytes = HEADER_BYTES + chunk.len() + INDEX_BYTES + trailer.len();
+    let mut out = at.reserve(frame_bytes)?;
+    out.extend_from_slice(MAGIC);
+    push32(&mut out, 0xd2, HEADER_BYTES as u32);
+    push64(&mut out, 0xcf, frame_bytes as u64);
+    let codec = settings.codec.format() | (settings.level as u8) << 4;
+    out.extend_from_slice(&[0xa4, FORMAT_VERSION | OFFSETS_64_BIT, FRAME_CONTIGUOUS, codec, 0]);
+    push64(&mut out, 0xd3, input_bytes as u64);
+    push64(&mut out, 0xd3, chunk.len() as u64);
+    push32(&mut out, 0xd2, settings.type_bytes as u32);
+    push32(&mut out, 0xd2, Header::parse(at, chunk)?.block_bytes as u32);
+    push32(&mut out, 0xd2, input_bytes as u32);
+    // Threads for compression and decompression, and no variable-length metalayers.
+    out.extend_from_slice(&[0xd1, 0, 1, 0xd1, 0, 1, 0xc2]);
+    out.extend_from_slice(&pipeline(settings));
+    out.extend_from_slice(&[0x93, 0xcd, 0, 7, 0xde, 0, 0, 0xdc, 0, 0]);
+    out.extend_from_slice(chunk);
+    out.extend_from_slice(&index());
+    out.extend_from_slice(&trailer);
+    Ok(out)
+}
+
+/// Filter codes and their meta bytes: the last of six slots is used.
+fn pipeline(settings: &Settings) -> [u8; 18] {
+    let mut out = [0; 18];
+    out[0] = 0xd8;
+    out[1] = 6;
+    out[7] = match settings.rearrange {
+        Rearrange::None => 0,
+        Rearrange::Bytes => 1,
+        Rearrange::Bits => 2,
+    };
+    out[8] = settings.codec.format();
+    out
+}
+
+/// A stored chunk with one offset: 0.
+fn index() -> [u8; INDEX_BYTES] {
+    let mut out = [0; INDEX_BYTES];
+    out[..4].copy_from_slice(&[5, 1, 7, 8]);
+    out[4] = 8;
+    out[8] = 8;
+    out[12] = INDEX_BYTES as u8;
+    out[21] = 1;
+    out
+}
+
+/// No variable-length metalayers, no fingerprint.
+fn trailer() -> Vec<u8> {
+    let mut out = vec![0x94, 1, 0x93, 0xcd, 0, 6, 0xde, 0, 0, 0xdc, 0, 0];
+    push32(&mut out, 0xce, 35);
+    out.extend_from_slice(&[0xd8, 0]);
+    out.resize(35, 0);
+    out
+}
+
+fn push32(out: &mut Vec<u8>, tag: u8, value: u32) {
+    out.push(tag);
+    out.extend_from_slice(&value.to_be_bytes());
+}
+
+fn push64(out: &mut Vec<u8>, tag: u8, value: u64) {
+    out.push(tag);
+    out.extend_from_slice(&value.to_be_bytes());
+}

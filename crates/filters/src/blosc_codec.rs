@@ -1,0 +1,77 @@
+//! The compressors of both Bloscs.
+
+use crate::codec::{blosclz, lz4, snappy, zlib, zstd};
+use crate::error::{Error, Origin};
+
+/// A stream format. LZ4HC writes LZ4 streams.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Codec {
+    BloscLz,
+    Lz4,
+    Snappy,
+    Zlib,
+    Zstd,
+}
+
+impl Codec {
+    /// From the codec number of the client values.
+    pub(crate) fn from_value(at: Origin, value: u32) -> Result<Self, Error> {
+        match value {
+            0 => Ok(Self::BloscLz),
+            1 | 2 => Ok(Self::Lz4),
+            3 => Ok(Self::Snappy),
+            4 => Ok(Self::Zlib),
+            5 => Ok(Self::Zstd),
+            other => Err(at.unsupported(format!("codec {other}"))),
+        }
+    }
+
+    /// From the upper three bits of a chunk's flags.
+    pub(crate) fn from_format(at: Origin, format: u8, user_codec: u8) -> Result<Self, Error> {
+        match format {
+            0 => Ok(Self::BloscLz),
+            1 => Ok(Self::Lz4),
+            2 => Ok(Self::Snappy),
+            3 => Ok(Self::Zlib),
+            4 => Ok(Self::Zstd),
+            other => Err(at.unsupported(format!("stream format {other}, codec {user_codec}"))),
+        }
+    }
+
+    /// The upper three bits of a chunk's flags.
+    pub(crate) fn format(self) -> u8 {
+        self as u8
+    }
+
+    /// Decodes a stream that must fill `out`.
+    pub(crate) fn decode(self, at: Origin, stream: &[u8], out: &mut [u8]) -> Result<(), Error> {
+        let written = match self {
+            Self::BloscLz => blosclz::decode_into(at, stream, out)?,
+            Self::Lz4 => lz4::decode_into(at, stream, out)?,
+            Self::Snappy => snappy::decode_into(at, stream, out)?,
+            Self::Zlib => zlib::decode_into(at, stream, out)?,
+            Self::Zstd => zstd::decode_into(at, stream, out)?,
+        };
+        if written != out.len() {
+            return Err(at.corrupt(format!("stream has {written} bytes, not {}", out.len())));
+        }
+        Ok(())
+    }
+
+    /// Encodes a stream; `None` when it is no smaller than the input.
+    pub(crate) fn encode(self, at: Origin, input: &[u8], level: u32) -> Result<Option<Vec<u8>>, Error> {
+        let stream = match self {
+            Self::BloscLz => return Ok(blosclz::encode(input).filter(|stream| stream.len() < input.len())),
+            Self::Lz4 => lz4::encode(at, input)?,
+            Self::Snappy => snappy::encode(at, input)?,
+            Self::Zlib => zlib::encode(at, input, level)?,
+            Self::Zstd => zstd::encode(at, input, zstd_level(level))?,
+        };
+        Ok(Some(stream).filter(|stream| stream.len() < input.len()))
+    }
+}
+
+/// Blosc spreads its nine levels over those of Zstandard.
+fn zstd_level(level: u32) -> i32 {
+    if level < 9 { (level as i32 * 2 - 1).max(1) } else { 22 }
+}

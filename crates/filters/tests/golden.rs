@@ -1,0 +1,335 @@
+//! Chunks that libhdf5 and hdf5plugin wrote, round trips through every filter, and broken input.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use hyperslab_filters::{ErrorKind, Params, Registry, Size, Stage};
+
+const GOLDEN: &[u8] = include_bytes!("golden/chunks.bin.z");
+const BYTES_MAX: usize = 16 << 20;
+
+struct Record {
+    name: String,
+    mask: u32,
+    stages: Vec<(u16, Vec<u32>)>,
+    stored: Vec<u8>,
+    chunk: Vec<u8>,
+}
+
+impl Record {
+    fn stages(&self) -> Vec<Stage<'_>> {
+        self.stages.iter().map(|(id, values)| Stage { id: *id, optional: false, values }).collect()
+    }
+
+    fn uses(&self, id: u16) -> bool {
+        self.stages.iter().any(|stage| stage.0 == id)
+    }
+}
+
+/// Takes numbers and bytes off the front of the golden file.
+struct Cursor<'a>(&'a [u8]);
+
+impl Cursor<'_> {
+    fn bytes(&mut self, len: usize) -> Vec<u8> {
+        let (head, tail) = self.0.split_at(len);
+        self.0 = tail;
+        head.to_vec()
+    }
+
+    fn number(&mut self, width: usize) -> usize {
+        self.bytes(width).iter().rev().fold(0, |sum, byte| sum << 8 | usize::from(*byte))
+    }
+
+    fn stage(&mut self) -> (u16, Vec<u32>) {
+        let (id, count) = (self.number(2) as u16, self.number(2));
+        (id, (0..count).map(|_| self.number(4) as u32).collect())
+    }
+
+    fn record(&mut self, earlier: &[Record]) -> Record {
+        let len = self.number(2);
+        let name = String::from_utf8(self.bytes(len)).unwrap();
+        let mask = self.number(4) as u32;
+        let count = self.number(1);
+        let stages = (0..count).map(|_| self.stage()).collect();
+        let len = self.number(4);
+        let stored = self.bytes(len);
+        let len = self.number(4);
+        let chunk = match len.checked_sub(1 << 31) {
+            Some(index) => earlier[index].chunk.clone(),
+            None => self.bytes(len),
+        };
+        Record { name, mask, stages, stored, chunk }
+    }
+}
+
+/// The committed records, or those of another file in `FILTER_GOLDEN`.
+fn golden() -> Vec<Record> {
+    let registry = Registry::default();
+    let size = Size { hint: 4 << 20, max: 64 << 20 };
+    let other = std::env::var("FILTER_GOLDEN").ok().map(|path| std::fs::read(path).unwrap());
+    let packed = other.as_deref().unwrap_or(GOLDEN);
+    let bytes = registry.get(1).unwrap().decode(&Params::default(), packed, size).unwrap();
+    let mut cursor = Cursor(&bytes);
+    let mut records = Vec::new();
+    while !cursor.0.is_empty() {
+        let record = cursor.record(&records);
+        records.push(record);
+    }
+    records
+}
+
+/// xorshift64*: enough for tests, and no dependency.
+struct Random(u64);
+
+impl Random {
+    fn next(&mut self) -> u64 {
+        self.0 ^= self.0 >> 12;
+        self.0 ^= self.0 << 25;
+        self.0 ^= self.0 >> 27;
+        self.0.wrapping_mul(0x2545_f491_4f6c_dd1d)
+    }
+
+    fn below(&mut self, bound: usize) -> usize {
+        (self.next() % bound.max(1) as u64) as usize
+    }
+
+    fn bytes(&mut self, len: usize) -> Vec<u8> {
+        (0..len).map(|_| self.next() as u8).collect()
+    }
+}
+
+/// A fresh seed for every run, printed; `FILTER_SEED` repeats one.
+fn random() -> Random {
+    let fresh = || std::time::UNIX_EPOCH.elapsed().map_or(1, |time| time.as_nanos() as u64);
+    let seed = std::env::var("FILTER_SEED").ok().and_then(|text| text.parse().ok()).unwrap_or_else(fresh);
+    println!("FILTER_SEED={seed}");
+    Random(seed | 1)
+}
+
+#[test]
+fn chunks_of_libhdf5_and_plugins_decode() {
+    let registry = Registry::default();
+    let mut failures = Vec::new();
+    let records = golden();
+    for record in &records {
+        let result = registry.decode(
+            &record.stages(),
+            record.mask,
+            record.stored.clone(),
+            record.chunk.len(),
+            BYTES_MAX,
+        );
+        match result {
+            Ok(bytes) if bytes == record.chunk => {}
+            Ok(bytes) => {
+                let at = bytes.iter().zip(&record.chunk).position(|(a, b)| a != b);
+                failures.push(format!("{}: differs at {at:?} of {}", record.name, record.chunk.len()));
+            }
+            Err(error) => failures.push(format!("{}: {error}", record.name)),
+        }
+    }
+    assert!(failures.is_empty(), "{} of {}:\n{}", failures.len(), records.len(), failures.join("\n"));
+}
+
+/// Lossy filters may change a chunk once, but not what they made of it.
+#[test]
+fn chunks_encode_and_decode_back() {
+    let registry = Registry::default();
+    for record in golden() {
+        let optional: Vec<Stage<'_>> =
+            record.stages().iter().map(|stage| Stage { optional: true, ..*stage }).collect();
+        let (stored, mask) = registry
+            .encode(&optional, record.chunk.clone())
+            .unwrap_or_else(|error| panic!("{}: {error}", record.name));
+        let back = registry
+            .decode(&optional, mask, stored, record.chunk.len(), BYTES_MAX)
+            .unwrap_or_else(|error| panic!("{}: {error}", record.name));
+        assert!(back == record.chunk || record.uses(6), "{}: differs", record.name);
+    }
+}
+
+fn general_stages() -> Vec<(u16, Vec<Vec<u32>>)> {
+    let blosc = |id: u16| {
+        let mut all = Vec::new();
+        for size in [1, 2, 3, 4, 8, 16, 300] {
+            for shuffle in 0..3 {
+                for codec in [0, 1, 2, 4, 5] {
+                    all.push(vec![2, if id == 32001 { 2 } else { 0 }, size, 0, 5, shuffle, codec]);
+                }
+            }
+        }
+        (id, all)
+    };
+    let shuffled = (1..=16).map(|size| vec![size]).collect();
+    let bitshuffled =
+        (1..=16).flat_map(|size| [0, 2, 3].map(|codec| vec![0, 4, size, 0, codec, 3])).collect();
+    vec![
+        (1, vec![vec![0], vec![6], vec![9]]),
+        (2, shuffled),
+        (3, vec![vec![]]),
+        (307, vec![vec![1], vec![9]]),
+        (32000, vec![vec![4, 0x105, 0]]),
+        blosc(32001),
+        (32004, vec![vec![], vec![100], vec![4096]]),
+        (32008, bitshuffled),
+        (32015, vec![vec![3]]),
+        blosc(32026),
+    ]
+}
+
+fn sample(random: &mut Random, len: usize) -> Vec<u8> {
+    match random.below(3) {
+        0 => random.bytes(len),
+        1 => vec![random.next() as u8; len],
+        _ => (0..len).map(|i| (i / 7 % 50) as u8 ^ u8::from(random.below(20) == 0)).collect(),
+    }
+}
+
+#[test]
+fn every_length_and_element_size_round_trips() {
+    let registry = Registry::default();
+    let mut random = random();
+    for (id, parameters) in general_stages() {
+        for values in &parameters {
+            for len in [0, 1, 2, 3, 7, 8, 63, 64, 127, 1000, 4099, random.below(70_000)] {
+                let input = sample(&mut random, len);
+                let stages = [Stage { id, optional: true, values }];
+                let (stored, mask) = registry.encode(&stages, input.clone()).unwrap();
+                let back = registry.decode(&stages, mask, stored, len, BYTES_MAX);
+                let back = back.unwrap_or_else(|error| panic!("{values:?}, {len} bytes: {error}"));
+                assert!(back == input, "filter {id} {values:?}, {len} bytes");
+            }
+        }
+    }
+}
+
+/// Decodes and reports a panic with what caused it.
+fn must_not_panic(registry: &Registry, record: &Record, stages: &[Stage<'_>], input: Vec<u8>) {
+    let copy = input.clone();
+    let result = catch_unwind(AssertUnwindSafe(|| {
+        registry.decode(stages, record.mask, input, record.chunk.len(), 1 << 20)
+    }));
+    match result {
+        Ok(Ok(bytes)) => assert_eq!(bytes.len(), record.chunk.len()),
+        Ok(Err(error)) => assert!(!error.to_string().contains('\n'), "{error}"),
+        Err(_) => panic!("{}: values {:?}, input {copy:02x?}", record.name, stages),
+    }
+}
+
+fn mutate(random: &mut Random, bytes: &mut Vec<u8>) {
+    for _ in 0..=random.below(4) {
+        let at = random.below(bytes.len());
+        // Headers are where the sizes are.
+        let at = if random.below(2) == 0 { at % 64.min(bytes.len().max(1)) } else { at };
+        match random.below(5) {
+            0 => bytes.truncate(at),
+            1 => bytes.insert(at.min(bytes.len()), random.next() as u8),
+            _ if bytes.is_empty() => {}
+            2 => bytes[at] = [0, 1, 0x7f, 0x80, 0xff][random.below(5)],
+            _ => bytes[at] ^= 1 << random.below(8),
+        }
+    }
+}
+
+#[test]
+fn mutated_chunks_never_panic() {
+    let registry = Registry::default();
+    let mut random = random();
+    let records: Vec<Record> = golden().into_iter().filter(|record| record.chunk.len() < 60_000).collect();
+    let rounds = std::env::var("FILTER_ROUNDS").ok().and_then(|text| text.parse().ok()).unwrap_or(20);
+    for _ in 0..rounds {
+        for record in &records {
+            let mut bytes = record.stored.clone();
+            mutate(&mut random, &mut bytes);
+            must_not_panic(&registry, record, &record.stages(), bytes);
+        }
+    }
+}
+
+#[test]
+fn random_input_and_values_never_panic() {
+    let registry = Registry::default();
+    let mut random = random();
+    let records: Vec<Record> = golden().into_iter().filter(|record| record.chunk.len() < 60_000).collect();
+    for _ in 0..6 {
+        for record in &records {
+            let mut stages = record.stages.clone();
+            for (_, values) in &mut stages {
+                let at = random.below(values.len());
+                if let Some(value) = values.get_mut(at) {
+                    *value = [0, 1, 5, 255, 1 << 16, u32::MAX, random.next() as u32][random.below(7)];
+                }
+            }
+            let stages: Vec<Stage<'_>> =
+                stages.iter().map(|(id, values)| Stage { id: *id, optional: false, values }).collect();
+            must_not_panic(&registry, record, &stages, record.stored.clone());
+            let len = random.below(300);
+            let noise = random.bytes(len);
+            must_not_panic(&registry, record, &record.stages(), noise.clone());
+            must_not_panic(&registry, record, &stages, noise);
+            let encoded = catch_unwind(AssertUnwindSafe(|| registry.encode(&stages, record.chunk.clone())));
+            assert!(encoded.is_ok(), "{}: encode panicked on {stages:?}", record.name);
+        }
+    }
+}
+
+#[test]
+fn bombs_stop_at_the_limit() {
+    let registry = Registry::default();
+    let zeros = vec![0; 4 << 20];
+    for id in [1, 307, 32000, 32001, 32004, 32008, 32015, 32026] {
+        let values: &[u32] = if id == 32008 { &[0, 4, 4, 0, 2] } else { &[2, 2, 4, 0, 5, 1, 1] };
+        let values = if [1, 307, 32015].contains(&id) { &[6][..] } else { values };
+        let values = if id == 32004 { &[][..] } else { values };
+        let values = if id == 32026 { &[1, 0, 4, 0, 5, 1, 1][..] } else { values };
+        let stages = [Stage { id, optional: false, values }];
+        let (stored, _) = registry.encode(&stages, zeros.clone()).unwrap();
+        assert!(stored.len() < zeros.len() / 50, "filter {id}: {} bytes", stored.len());
+        let error = registry.decode(&stages, 0, stored, 1 << 20, 1 << 20).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Limit, "{error}");
+    }
+}
+
+#[test]
+fn unknown_filters_are_named_with_their_number() {
+    let error = Registry::default().get(32013).err().unwrap();
+    assert_eq!(error.kind(), ErrorKind::Unsupported);
+    assert_eq!(error.to_string(), "filter 32013 (zfp): unsupported: not available in this build");
+    assert!(Registry::default().get(40000).err().unwrap().to_string().contains("40000 (unknown)"));
+}
+
+#[test]
+fn optional_stage_that_cannot_apply_sets_its_mask_bit() {
+    let registry = Registry::default();
+    let stages = [
+        Stage { id: 2, optional: true, values: &[4] },
+        Stage { id: 32000, optional: true, values: &[] },
+        Stage { id: 32013, optional: true, values: &[] },
+    ];
+    let input = vec![1, 2, 3, 4, 5, 6, 7, 8];
+    let (stored, mask) = registry.encode(&stages, input.clone()).unwrap();
+    assert_eq!(mask, 0b110);
+    assert_eq!(registry.decode(&stages, mask, stored, 8, 8).unwrap(), input);
+    let mandatory = [Stage { id: 32000, optional: false, values: &[] }];
+    assert_eq!(registry.encode(&mandatory, input).unwrap_err().kind(), ErrorKind::Incompressible);
+}
+
+/// Input of `check_encode.py`, which lets libhdf5 read what we wrote. Records: u16 name length, name, u32 mask,
+/// u32 length, bytes.
+#[test]
+#[ignore = "writes a file for check_encode.py; set FILTER_ENCODED to its path"]
+fn write_encoded_chunks() {
+    let path = std::env::var("FILTER_ENCODED").expect("FILTER_ENCODED is the file to write");
+    let registry = Registry::default();
+    let mut out = Vec::new();
+    for record in golden() {
+        let stages: Vec<Stage<'_>> =
+            record.stages().iter().map(|stage| Stage { optional: true, ..*stage }).collect();
+        let (stored, mask) = registry.encode(&stages, record.chunk.clone()).unwrap();
+        out.extend_from_slice(&(record.name.len() as u16).to_le_bytes());
+        out.extend_from_slice(record.name.as_bytes());
+        out.extend_from_slice(&mask.to_le_bytes());
+        out.extend_from_slice(&(stored.len() as u32).to_le_bytes());
+        out.extend_from_slice(&stored);
+    }
+    std::fs::write(path, out).unwrap();
+}
