@@ -145,8 +145,8 @@ pub(crate) fn extent(file: &File, space: &Dataspace, mappings: &[VirtualMapping]
         if let Some((axis, end)) = nested(|| mapping_end(file, mapping))? {
             grown[axis] = Some(grown[axis].unwrap_or(0).max(end));
         } else if let (None, Some((_, last))) = (unlimited_axis(&mapping.target), mapping.target.bounds(&dims)?) {
-            for (axis, last) in last.iter().enumerate().filter(|(axis, _)| *axis < grown.len()) {
-                grown[axis] = grown[axis].map(|end| end.max(last + 1));
+            for (end, last) in grown.iter_mut().zip(last) {
+                *end = end.map(|end| end.max(last + 1));
             }
         }
     }
