@@ -1,43 +1,102 @@
 //! Type conversion: a plan compiled once for a pair of types, run in tight loops.
+//!
+//! Both types are in memory form (see [`crate::heap`]). Values follow HDF5: integers are clipped to the
+//! target's limits, floats round to nearest even and overflow to infinity, compounds and enums are matched
+//! by name, and what the source does not define stays as it was in the target.
+
+mod bits;
+mod cast;
+mod compile;
+mod compound;
+mod enumeration;
+mod half;
+mod registry;
+mod soft;
+mod string;
+mod swap;
+#[cfg(test)]
+mod tests;
+mod varlen;
 
 use crate::{Datatype, Error, Heap, Result};
-
-/// Users' own conversions, asked before the built-in ones.
-#[derive(Debug, Clone, Default)]
-pub struct Conversions {}
+pub use registry::{Conversions, Convert, Exception, Handling, OnException, SoftConvert};
 
 /// How elements of one type become elements of another. Both are in memory form.
 #[derive(Debug, Clone)]
 pub struct Plan {
-    bytes: usize,
+    from_bytes: usize,
+    to_bytes: usize,
+    background: bool,
+    step: Step,
+}
+
+/// What is done to a run of elements.
+#[derive(Debug, Clone)]
+enum Step {
+    Copy,
+    /// The bytes of each number of this width, reversed.
+    Swap(usize),
+    Cast(cast::Cast),
+    Soft(soft::Soft),
+    Compound(compound::Segments),
+    Enum(enumeration::Names),
+    /// So many elements of another plan in each element.
+    Repeat(usize, Box<Plan>),
+    Sequence(Box<Plan>),
+    Text(string::Texts),
+    User(registry::User),
 }
 
 impl Plan {
     /// Decides how to convert, or says why it cannot be done.
-    pub fn compile(from: &Datatype, to: &Datatype, _conversions: &Conversions) -> Result<Plan> {
-        if from != to {
-            return Err(Error::unsupported("convert datatypes"));
-        }
-        Ok(Plan { bytes: from.size() as usize })
+    pub fn compile(from: &Datatype, to: &Datatype, conversions: &Conversions) -> Result<Plan> {
+        compile::plan(from, to, conversions)
     }
 
     /// Whether bytes go over as they are.
     pub fn is_copy(&self) -> bool {
-        true
+        matches!(self.step, Step::Copy)
     }
 
     /// Whether parts of the target are left as they were, so that it must hold the old values before.
     pub fn needs_background(&self) -> bool {
-        false
+        self.background
+    }
+
+    /// Bytes of one source element.
+    pub fn from_bytes(&self) -> usize {
+        self.from_bytes
+    }
+
+    /// Bytes of one target element.
+    pub fn to_bytes(&self) -> usize {
+        self.to_bytes
     }
 
     /// Converts `count` elements. New variable-length values are appended to `heap`.
-    pub fn run(&self, from: &[u8], to: &mut [u8], count: usize, _heap: &mut Heap) -> Result<()> {
-        let bytes = count * self.bytes;
-        if from.len() < bytes || to.len() < bytes {
-            return Err(Error::invalid("convert elements").with("count", count));
+    pub fn run(&self, from: &[u8], to: &mut [u8], count: usize, heap: &mut Heap) -> Result<()> {
+        let short = || Error::invalid("convert elements").with("count", count);
+        let from_len = count.checked_mul(self.from_bytes).ok_or_else(short)?;
+        let to_len = count.checked_mul(self.to_bytes).ok_or_else(short)?;
+        let from = from.get(..from_len).ok_or_else(short)?;
+        let to = to.get_mut(..to_len).ok_or_else(short)?;
+        self.run_exact(from, to, count, heap)
+    }
+
+    /// As [`Plan::run`], for slices of exactly `count` elements.
+    fn run_exact(&self, from: &[u8], to: &mut [u8], count: usize, heap: &mut Heap) -> Result<()> {
+        match &self.step {
+            Step::Copy => to.copy_from_slice(from),
+            Step::Swap(width) => swap::copy(*width, from, to),
+            Step::Cast(cast) => cast.run(from, to),
+            Step::Soft(soft) => soft.run(from, to)?,
+            Step::Compound(segments) => segments.run(from, to, count, heap)?,
+            Step::Enum(names) => names.run(from, to),
+            Step::Repeat(times, plan) => plan.run_exact(from, to, count * times, heap)?,
+            Step::Sequence(plan) => varlen::run(plan, from, to, heap)?,
+            Step::Text(texts) => texts.run(from, to, heap)?,
+            Step::User(user) => user.run(from, to, count)?,
         }
-        to[..bytes].copy_from_slice(&from[..bytes]);
         Ok(())
     }
 }

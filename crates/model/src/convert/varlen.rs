@@ -1,0 +1,47 @@
+//! Sequences of variable length: their elements converted, appended to the heap.
+
+use super::Plan;
+use crate::datatype::{MEMORY_SLOT_BYTES, VarLen};
+use crate::heap::VarSlot;
+use crate::{Error, Heap, Result};
+
+const SLOT_BYTES: usize = MEMORY_SLOT_BYTES as usize;
+
+/// Refuses types that are not in memory form.
+pub(super) fn check_slots(from: &VarLen, to: &VarLen) -> Result<()> {
+    if from.size != MEMORY_SLOT_BYTES || to.size != MEMORY_SLOT_BYTES {
+        let error = Error::invalid("convert variable-length values").with("problem", "not in memory form");
+        return Err(error.with("from bytes", from.size).with("to bytes", to.size));
+    }
+    Ok(())
+}
+
+pub(super) fn run(plan: &Plan, from: &[u8], to: &mut [u8], heap: &mut Heap) -> Result<()> {
+    let (mut source, mut target) = (Vec::new(), Vec::new());
+    for (from, to) in from.chunks_exact(SLOT_BYTES).zip(to.chunks_exact_mut(SLOT_BYTES)) {
+        let slot = VarSlot::load(from)?;
+        if slot.count == 0 {
+            to.fill(0);
+            continue;
+        }
+        source.clear();
+        source.extend_from_slice(heap.get(slot, plan.from_bytes as u64)?);
+        // The slot was inside the heap, so its count is a size in memory.
+        let count = slot.count as usize;
+        zeroed(&mut target, count, plan.to_bytes)?;
+        plan.run_exact(&source, &mut target, count, heap)?;
+        heap.push(&target, slot.count).store(to)?;
+    }
+    Ok(())
+}
+
+/// Makes `buffer` hold zeros: parts of new elements that the source does not define have no older value.
+fn zeroed(buffer: &mut Vec<u8>, count: usize, each: usize) -> Result<()> {
+    let limit =
+        || Error::limit("size of converted sequence").with("elements", count).with("bytes each", each);
+    let len = count.checked_mul(each).ok_or_else(limit)?;
+    buffer.clear();
+    buffer.try_reserve(len).map_err(|_| limit())?;
+    buffer.resize(len, 0);
+    Ok(())
+}
