@@ -1,1 +1,49 @@
 //! HDF5 in Rust, with any storage beneath it.
+//!
+//! ```no_run
+//! use hyperslab::{File, s};
+//!
+//! # fn main() -> hyperslab::Result<()> {
+//! let file = File::open("weather.h5")?;
+//! let grid = file.dataset("temperature")?;
+//! let all = grid.read_2d::<f32>()?;
+//! let part = grid.read_slice_2d::<f32>(s![0..10, ..;2])?;
+//! println!("{} of {} elements, unit {}", part.len(), all.len(), grid.attr("unit")?.read_string()?);
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! A file is opened by its location: a path is an HDF5 file, `memory:name` lives in this process, and further
+//! connectors add their own prefixes. Handles are `Send + Sync`, and reads from many threads run in parallel.
+
+// The derive macro names this crate, also from inside it.
+extern crate self as hyperslab;
+
+mod attribute;
+mod dataset;
+mod element;
+mod file;
+mod group;
+mod object;
+mod registry;
+mod session;
+mod slice;
+pub mod types;
+
+pub use attribute::Attribute;
+pub use dataset::Dataset;
+pub use derive::H5Type;
+pub use element::H5Type;
+pub use file::File;
+pub use group::{Group, Visit};
+pub use model;
+pub use model::datatype::Datatype;
+pub use model::{
+    Context, Dataspace, Error, Index, Kind, Limits, Link, LinkTarget, ObjectKind, Order, Reference, ReferenceTarget,
+    Result, Selection, Token,
+};
+pub use object::{NamedDatatype, Object, ObjectHandle};
+pub use registry::{FolderResolver, registry};
+pub use slice::{Slice, SliceDim};
+pub use vol;
+pub use vol::FileAccess;

@@ -188,7 +188,9 @@ impl File {
     pub(crate) fn unfilter(&self, filters: &[FilterSpec], mask: u32, raw: Vec<u8>, bytes: usize) -> Result<Vec<u8>> {
         let stages: Vec<Stage<'_>> =
             filters.iter().map(|f| Stage { id: f.id, optional: f.optional, values: &f.values }).collect();
-        self.registry.decode(&stages, mask, raw, bytes, bytes).map_err(|e| filter_error(&e, filters))
+        // Between stages the data may be longer than the chunk: a checksum or a codec's frame around it.
+        let bytes_max = bytes.saturating_add(bytes / 2).saturating_add(4096);
+        self.registry.decode(&stages, mask, raw, bytes, bytes_max).map_err(|e| filter_error(&e, filters))
     }
 
     /// How the file was created, as far as it still says.

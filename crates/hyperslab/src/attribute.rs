@@ -1,0 +1,82 @@
+//! Attributes: small values on objects.
+
+use model::convert::Conversions;
+use model::heap::Heap;
+use model::{Dataspace, Datatype, Error, Result};
+use ndarray::{ArrayD, IxDyn};
+use vol::AttributeInfo;
+
+use crate::dataset::one;
+use crate::element::load_all;
+use crate::object::Object;
+use crate::H5Type;
+
+/// An attribute of an object.
+#[derive(Debug, Clone)]
+pub struct Attribute {
+    object: Object,
+    info: AttributeInfo,
+}
+
+impl Attribute {
+    pub(crate) fn new(object: Object, info: AttributeInfo) -> Self {
+        Attribute { object, info }
+    }
+
+    /// Its name.
+    pub fn name(&self) -> &str {
+        &self.info.name
+    }
+
+    /// Name, type, extent.
+    pub fn info(&self) -> &AttributeInfo {
+        &self.info
+    }
+
+    /// The type of an element, as stored.
+    pub fn dtype(&self) -> &Datatype {
+        &self.info.datatype
+    }
+
+    /// The extent.
+    pub fn space(&self) -> &Dataspace {
+        &self.info.space
+    }
+
+    /// The extent; empty for a scalar.
+    pub fn shape(&self) -> Vec<usize> {
+        self.info.space.dims().iter().map(|&d| usize::try_from(d).unwrap_or(usize::MAX)).collect()
+    }
+
+    /// All elements as packed elements of a type in memory form.
+    pub fn read_bytes(&self, memory: &Datatype, heap: &mut Heap) -> Result<Vec<u8>> {
+        let container = self.object.session.container.as_ref();
+        let raw = container.attribute_read(self.object.token, &[self.name()])?;
+        let raw = raw.first().ok_or_else(|| Error::not_found("read attribute").with("name", self.name()))?;
+        vol::transfer::from_file_form(container, &self.info.datatype, raw, memory, &Conversions::default(), heap)
+    }
+
+    /// All elements, in C order.
+    pub fn read_raw<T: H5Type>(&self) -> Result<Vec<T>> {
+        let mut heap = Heap::new();
+        let buffer = self.read_bytes(&T::datatype(), &mut heap)?;
+        load_all(&buffer, &heap)
+    }
+
+    /// All elements as an array.
+    pub fn read_dyn<T: H5Type>(&self) -> Result<ArrayD<T>> {
+        let values = self.read_raw()?;
+        let wrong = |_| Error::invalid("shape array").with("shape", format!("{:?}", self.shape()));
+        ArrayD::from_shape_vec(IxDyn(&self.shape()), values).map_err(wrong)
+    }
+
+    /// The only element.
+    pub fn read_scalar<T: H5Type>(&self) -> Result<T> {
+        one(self.read_raw()?)
+    }
+
+    /// The only element, a string.
+    pub fn read_string(&self) -> Result<String> {
+        self.read_scalar()
+    }
+}

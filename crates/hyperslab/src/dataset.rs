@@ -1,0 +1,303 @@
+//! Datasets: typed reads of all or part of the elements.
+
+use std::sync::Arc;
+
+use model::convert::Conversions;
+use model::heap::Heap;
+use model::properties::{FilterSpec, Layout};
+use model::{Dataspace, Datatype, Error, Result, Selection, Within};
+use ndarray::{Array, Array1, Array2, ArrayD, Dimension, IxDyn};
+use vol::transfer::{Elements, Memory};
+use vol::{DatasetInfo, StorageInfo};
+
+use crate::element::load_all;
+use crate::object::Object;
+use crate::{H5Type, Slice};
+
+/// A dataset. It dereferences to [`Object`].
+#[derive(Debug, Clone)]
+pub struct Dataset {
+    object: Object,
+    info: Arc<DatasetInfo>,
+}
+
+impl std::ops::Deref for Dataset {
+    type Target = Object;
+    fn deref(&self) -> &Object {
+        &self.object
+    }
+}
+
+impl Dataset {
+    pub(crate) fn open(object: Object) -> Result<Self> {
+        let info = object.session.container.dataset_info(object.token)?;
+        Ok(Dataset { object, info })
+    }
+
+    /// Type, extent and creation properties.
+    pub fn dataset_info(&self) -> &Arc<DatasetInfo> {
+        &self.info
+    }
+
+    /// The type of an element, as stored.
+    pub fn dtype(&self) -> &Datatype {
+        &self.info.datatype
+    }
+
+    /// The extent, with its maximum.
+    pub fn space(&self) -> &Dataspace {
+        &self.info.space
+    }
+
+    /// The extent; empty for a scalar.
+    pub fn shape(&self) -> Vec<usize> {
+        self.info.space.dims().iter().map(|&d| usize::try_from(d).unwrap_or(usize::MAX)).collect()
+    }
+
+    /// The number of dimensions.
+    pub fn ndim(&self) -> usize {
+        self.info.space.rank()
+    }
+
+    /// The number of elements.
+    pub fn size(&self) -> Result<u64> {
+        self.info.space.element_count()
+    }
+
+    /// Whether there is one element and no dimension.
+    pub fn is_scalar(&self) -> bool {
+        matches!(self.info.space, Dataspace::Scalar)
+    }
+
+    /// The shape of chunks, where there are any.
+    pub fn chunk(&self) -> Option<&[u64]> {
+        match &self.info.create.layout {
+            Layout::Chunked { shape, .. } => Some(shape),
+            _ => None,
+        }
+    }
+
+    /// The filters of chunks.
+    pub fn filters(&self) -> &[FilterSpec] {
+        &self.info.create.filters
+    }
+
+    /// Bytes in storage, which may take a walk over all chunks.
+    pub fn storage(&self) -> Result<StorageInfo> {
+        self.session.container.dataset_storage(self.token)
+    }
+
+    fn elements<'a>(&'a self, selection: &'a Selection, conversions: &'a Conversions) -> Elements<'a> {
+        Elements {
+            container: self.session.container.as_ref(),
+            dataset: self.token,
+            file_type: &self.info.datatype,
+            space: &self.info.space,
+            selection,
+            conversions,
+        }
+    }
+
+    /// Reads a selection into packed elements of a type in memory form; variable-length values go to `heap`.
+    pub fn read_bytes(&self, selection: &Selection, memory: &Datatype, heap: &mut Heap) -> Result<Vec<u8>> {
+        let conversions = Conversions::default();
+        let elements = self.elements(selection, &conversions);
+        let bytes = elements.count()?.checked_mul(u64::from(memory.size())).unwrap_or(u64::MAX);
+        let mut buffer = vec![0; bytes.within(self.session.access.limits.result_bytes_max, "result")?];
+        elements.read(memory, &mut buffer, heap)?;
+        Ok(buffer)
+    }
+
+    /// Reads a selection into values.
+    pub fn read_selection<T: H5Type>(&self, selection: &Selection) -> Result<Vec<T>> {
+        let conversions = Conversions::default();
+        let count = self.elements(selection, &conversions).count()?;
+        if let Some(blank) = T::blank() {
+            let bytes = count.checked_mul(size_of::<T>() as u64).unwrap_or(u64::MAX);
+            bytes.within(self.session.access.limits.result_bytes_max, "result")?;
+            let mut values: Vec<T> = blank_values(blank, count as usize);
+            self.read_selection_into(selection, &mut values)?;
+            return Ok(values);
+        }
+        let mut heap = Heap::new();
+        let buffer = self.read_bytes(selection, &T::datatype(), &mut heap)?;
+        load_all(&buffer, &heap)
+    }
+
+    /// Reads a selection into a buffer that has exactly its size. Numbers go straight into it.
+    pub fn read_selection_into<T: H5Type>(&self, selection: &Selection, values: &mut [T]) -> Result<()> {
+        let conversions = Conversions::default();
+        let elements = self.elements(selection, &conversions);
+        let mut heap = Heap::new();
+        if let Some(bytes) = T::bytes_mut(values) {
+            return elements.read(&T::datatype(), bytes, &mut heap);
+        }
+        if elements.count()? != values.len() as u64 {
+            return Err(Error::invalid("read dataset").with("elements", elements.count()?).with("buffer", values.len()));
+        }
+        let buffer = self.read_bytes(selection, &T::datatype(), &mut heap)?;
+        for (value, loaded) in values.iter_mut().zip(load_all(&buffer, &heap)?) {
+            *value = loaded;
+        }
+        Ok(())
+    }
+
+    /// Reads elements into the selected elements of a buffer of `dims`.
+    pub fn read_into_selected<T: H5Type>(
+        &self,
+        selection: &Selection,
+        values: &mut [T],
+        dims: &[u64],
+        into: &Selection,
+    ) -> Result<()> {
+        let datatype = T::datatype();
+        let conversions = Conversions::default();
+        let memory = Memory { datatype: &datatype, dims, selection: into };
+        let bytes = T::bytes_mut(values).ok_or_else(|| Error::unsupported("scatter values that are not plain numbers"))?;
+        self.elements(selection, &conversions).read_scattered(&memory, bytes, &mut Heap::new())
+    }
+
+    /// All elements, in C order.
+    pub fn read_raw<T: H5Type>(&self) -> Result<Vec<T>> {
+        self.read_selection(&Selection::All)
+    }
+
+    /// All elements, into a buffer that has exactly their number.
+    pub fn read_into<T: H5Type>(&self, values: &mut [T]) -> Result<()> {
+        self.read_selection_into(&Selection::All, values)
+    }
+
+    /// All elements as an array of a static dimension.
+    pub fn read<T: H5Type, D: Dimension>(&self) -> Result<Array<T, D>> {
+        let array = to_array(&self.shape(), self.read_raw()?)?;
+        let found = array.ndim();
+        let wrong = |_| Error::invalid("read dataset").with("rank", found).with("asked", D::NDIM.unwrap_or(0));
+        array.into_dimensionality::<D>().map_err(wrong)
+    }
+
+    /// All elements as an array.
+    pub fn read_dyn<T: H5Type>(&self) -> Result<ArrayD<T>> {
+        to_array(&self.shape(), self.read_raw()?)
+    }
+
+    /// All elements of a dataset of one dimension.
+    pub fn read_1d<T: H5Type>(&self) -> Result<Array1<T>> {
+        self.read()
+    }
+
+    /// All elements of a dataset of two dimensions.
+    pub fn read_2d<T: H5Type>(&self) -> Result<Array2<T>> {
+        self.read()
+    }
+
+    /// The only element.
+    pub fn read_scalar<T: H5Type>(&self) -> Result<T> {
+        one(self.read_raw()?)
+    }
+
+    /// A slice, as an array whose indexed dimensions are dropped.
+    pub fn read_slice<T: H5Type, D: Dimension>(&self, slice: impl Into<Slice>) -> Result<Array<T, D>> {
+        let (selection, shape) = slice.into().resolve(self.info.space.dims())?;
+        let shape: Vec<usize> = shape.into_iter().map(|d| d as usize).collect();
+        let array = to_array(&shape, self.read_selection(&selection)?)?;
+        let wrong = |_| Error::invalid("read slice").with("rank", shape.len()).with("asked", D::NDIM.unwrap_or(0));
+        array.into_dimensionality::<D>().map_err(wrong)
+    }
+
+    /// A slice of one dimension.
+    pub fn read_slice_1d<T: H5Type>(&self, slice: impl Into<Slice>) -> Result<Array1<T>> {
+        self.read_slice(slice)
+    }
+
+    /// A slice of two dimensions.
+    pub fn read_slice_2d<T: H5Type>(&self, slice: impl Into<Slice>) -> Result<Array2<T>> {
+        self.read_slice(slice)
+    }
+
+    /// Single elements by their coordinates, in the order given.
+    pub fn read_points<T: H5Type>(&self, coordinates: &[Vec<u64>]) -> Result<Array1<T>> {
+        let rank = self.ndim();
+        if let Some(odd) = coordinates.iter().find(|c| c.len() != rank) {
+            return Err(Error::invalid("read points").with("rank", rank).with("coordinates", odd.len()));
+        }
+        let points = Selection::points(rank, coordinates.concat())?;
+        Ok(Array1::from_vec(self.read_selection(&points)?))
+    }
+
+    /// The elements where a mask of the dataset's shape is true, in C order.
+    pub fn read_mask<T: H5Type>(&self, mask: &ArrayD<bool>) -> Result<Array1<T>> {
+        if mask.shape() != self.shape() {
+            return Err(Error::invalid("read mask").with("mask", format!("{:?}", mask.shape())));
+        }
+        let selection = mask_selection(mask)?;
+        Ok(Array1::from_vec(self.read_selection(&selection)?))
+    }
+
+    /// All elements of a dataset of strings, fixed or variable.
+    pub fn read_strings(&self) -> Result<Vec<String>> {
+        self.read_raw()
+    }
+}
+
+/// Runs of true elements become blocks: a mask costs by its runs, not by its elements.
+fn mask_selection(mask: &ArrayD<bool>) -> Result<Selection> {
+    let shape: Vec<u64> = mask.shape().iter().map(|&d| d as u64).collect();
+    let rank = shape.len();
+    let row = shape.last().copied().unwrap_or(1).max(1) as usize;
+    let flat = mask.as_standard_layout();
+    let flat = flat.as_slice().unwrap_or(&[]);
+    let mut corners = Vec::new();
+    let mut start = vec![0; rank];
+    for (n, values) in flat.chunks_exact(row).enumerate() {
+        let mut rest = n as u64;
+        for d in (0..rank.saturating_sub(1)).rev() {
+            start[d] = rest % shape[d];
+            rest /= shape[d];
+        }
+        let mut at = 0;
+        for run in values.chunk_by(|a, b| a == b) {
+            if run[0] {
+                push_run(&mut corners, &mut start, at as u64, run.len() as u64);
+            }
+            at += run.len();
+        }
+    }
+    if corners.is_empty() { Ok(Selection::None) } else { Selection::union_of_blocks(rank, &corners) }
+}
+
+/// First and last corner of a run in the fastest dimension.
+fn push_run(corners: &mut Vec<u64>, start: &mut [u64], at: u64, len: u64) {
+    if let Some(fastest) = start.len().checked_sub(1) {
+        start[fastest] = at;
+        corners.extend_from_slice(start);
+        start[fastest] = at + len - 1;
+        corners.extend_from_slice(start);
+    }
+}
+
+fn blank_values<T: H5Type>(blank: T, count: usize) -> Vec<T> {
+    let mut values = Vec::with_capacity(count);
+    values.push(blank);
+    values.truncate(count);
+    while values.len() < count {
+        match T::blank() {
+            Some(blank) => values.push(blank),
+            None => break,
+        }
+    }
+    values
+}
+
+fn to_array<T>(shape: &[usize], values: Vec<T>) -> Result<ArrayD<T>> {
+    let count = values.len();
+    ArrayD::from_shape_vec(IxDyn(shape), values)
+        .map_err(|_| Error::invalid("shape array").with("shape", format!("{shape:?}")).with("values", count))
+}
+
+pub(crate) fn one<T>(values: Vec<T>) -> Result<T> {
+    let count = values.len();
+    match <[T; 1]>::try_from(values) {
+        Ok([value]) => Ok(value),
+        Err(_) => Err(Error::invalid("read scalar").with("elements", count)),
+    }
+}

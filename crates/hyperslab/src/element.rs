@@ -1,0 +1,175 @@
+//! Rust types as elements of datasets and attributes.
+
+use model::heap::{Heap, VarSlot};
+use model::{ByteOrder, CharacterSet, Datatype, Error, Reference, Result};
+use zerocopy::{FromBytes, Immutable, IntoBytes};
+
+/// A Rust type that stands for an element. Derive it for structs (compound types) and field-less enums.
+pub trait H5Type: Sized {
+    /// The type in memory form.
+    fn datatype() -> Datatype;
+
+    /// One value from the bytes of its element.
+    fn load(element: &[u8], heap: &Heap) -> Result<Self>;
+
+    /// One value into the bytes of its element.
+    fn store(&self, element: &mut [u8], heap: &mut Heap) -> Result<()>;
+
+    /// The bytes of values that lie in memory exactly as [`H5Type::datatype`] says; `None` where they do not.
+    fn bytes_mut(_values: &mut [Self]) -> Option<&mut [u8]> {
+        None
+    }
+
+    /// As [`H5Type::bytes_mut`], to read.
+    fn bytes(_values: &[Self]) -> Option<&[u8]> {
+        None
+    }
+
+    /// A value to fill a buffer with before it is read into; `None` where there is no cheap one.
+    fn blank() -> Option<Self> {
+        None
+    }
+}
+
+fn short(element: &[u8]) -> Error {
+    Error::invalid("read element").with("bytes", element.len())
+}
+
+fn load_plain<T: FromBytes>(element: &[u8]) -> Result<T> {
+    T::read_from_prefix(element).map(|(value, _)| value).map_err(|_| short(element))
+}
+
+fn store_plain<T: IntoBytes + Immutable>(value: &T, element: &mut [u8]) -> Result<()> {
+    let room = element.len();
+    value.write_to_prefix(element).map_err(|_| Error::invalid("write element").with("bytes", room))
+}
+
+macro_rules! plain {
+    ($($t:ty => $datatype:expr),* $(,)?) => { $(
+        impl H5Type for $t {
+            fn datatype() -> Datatype { $datatype }
+            fn load(element: &[u8], _heap: &Heap) -> Result<Self> { load_plain(element) }
+            fn store(&self, element: &mut [u8], _heap: &mut Heap) -> Result<()> { store_plain(self, element) }
+            fn bytes_mut(values: &mut [Self]) -> Option<&mut [u8]> { Some(values.as_mut_bytes()) }
+            fn bytes(values: &[Self]) -> Option<&[u8]> { Some(values.as_bytes()) }
+            fn blank() -> Option<Self> { Some(Self::default()) }
+        }
+    )* };
+}
+
+plain! {
+    i8 => Datatype::native_int(1),
+    i16 => Datatype::native_int(2),
+    i32 => Datatype::native_int(4),
+    i64 => Datatype::native_int(8),
+    u8 => Datatype::native_uint(1),
+    u16 => Datatype::native_uint(2),
+    u32 => Datatype::native_uint(4),
+    u64 => Datatype::native_uint(8),
+    f32 => Datatype::ieee_f32(ByteOrder::NATIVE),
+    f64 => Datatype::ieee_f64(ByteOrder::NATIVE),
+}
+
+impl H5Type for usize {
+    fn datatype() -> Datatype {
+        Datatype::native_uint(size_of::<usize>() as u32)
+    }
+    fn load(element: &[u8], _heap: &Heap) -> Result<Self> {
+        load_plain(element)
+    }
+    fn store(&self, element: &mut [u8], _heap: &mut Heap) -> Result<()> {
+        store_plain(self, element)
+    }
+}
+
+impl H5Type for half::f16 {
+    fn datatype() -> Datatype {
+        Datatype::ieee_f16(ByteOrder::NATIVE)
+    }
+    fn load(element: &[u8], _heap: &Heap) -> Result<Self> {
+        load_plain(element).map(half::f16::from_bits)
+    }
+    fn store(&self, element: &mut [u8], _heap: &mut Heap) -> Result<()> {
+        store_plain(&self.to_bits(), element)
+    }
+}
+
+impl H5Type for bool {
+    fn datatype() -> Datatype {
+        Datatype::boolean()
+    }
+    fn load(element: &[u8], _heap: &Heap) -> Result<Self> {
+        load_plain::<u8>(element).map(|b| b != 0)
+    }
+    fn store(&self, element: &mut [u8], _heap: &mut Heap) -> Result<()> {
+        store_plain(&u8::from(*self), element)
+    }
+}
+
+impl H5Type for String {
+    fn datatype() -> Datatype {
+        Datatype::var_string(CharacterSet::Utf8)
+    }
+    fn load(element: &[u8], heap: &Heap) -> Result<Self> {
+        let bytes = heap.get(VarSlot::load(element)?, 1)?;
+        // A string ends at its NUL, where a writer stored one.
+        let len = bytes.iter().position(|&b| b == 0).unwrap_or(bytes.len());
+        Ok(model::text::from_bytes(&bytes[..len]))
+    }
+    fn store(&self, element: &mut [u8], heap: &mut Heap) -> Result<()> {
+        let bytes = model::text::to_bytes(self);
+        heap.push(&bytes, bytes.len() as u64).store(element)
+    }
+}
+
+impl<T: H5Type> H5Type for Vec<T> {
+    fn datatype() -> Datatype {
+        Datatype::var_sequence(T::datatype())
+    }
+    fn load(element: &[u8], heap: &Heap) -> Result<Self> {
+        let bytes = T::datatype().size();
+        let values = heap.get(VarSlot::load(element)?, u64::from(bytes))?;
+        values.chunks_exact(bytes as usize).map(|e| T::load(e, heap)).collect()
+    }
+    fn store(&self, element: &mut [u8], heap: &mut Heap) -> Result<()> {
+        let bytes = T::datatype().size() as usize;
+        let mut values = vec![0; bytes * self.len()];
+        for (value, room) in self.iter().zip(values.chunks_exact_mut(bytes)) {
+            value.store(room, heap)?;
+        }
+        heap.push(&values, self.len() as u64).store(element)
+    }
+}
+
+impl<T: H5Type, const N: usize> H5Type for [T; N] {
+    fn datatype() -> Datatype {
+        Datatype::array(&[N as u32], T::datatype())
+    }
+    fn load(element: &[u8], heap: &Heap) -> Result<Self> {
+        let bytes = T::datatype().size() as usize;
+        let values = element.chunks_exact(bytes).take(N).map(|e| T::load(e, heap)).collect::<Result<Vec<T>>>()?;
+        values.try_into().map_err(|_| short(element))
+    }
+    fn store(&self, element: &mut [u8], heap: &mut Heap) -> Result<()> {
+        let bytes = T::datatype().size() as usize;
+        self.iter().zip(element.chunks_exact_mut(bytes)).try_for_each(|(v, e)| v.store(e, heap))
+    }
+}
+
+impl H5Type for Reference {
+    fn datatype() -> Datatype {
+        Datatype::reference(model::datatype::ReferenceKind::Object)
+    }
+    fn load(element: &[u8], heap: &Heap) -> Result<Self> {
+        heap.load_reference(element)
+    }
+    fn store(&self, element: &mut [u8], heap: &mut Heap) -> Result<()> {
+        heap.store_reference(self.clone(), element)
+    }
+}
+
+/// Values from packed elements.
+pub(crate) fn load_all<T: H5Type>(elements: &[u8], heap: &Heap) -> Result<Vec<T>> {
+    let bytes = T::datatype().size() as usize;
+    elements.chunks_exact(bytes).map(|e| T::load(e, heap)).collect()
+}

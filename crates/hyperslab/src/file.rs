@@ -1,0 +1,80 @@
+//! Files: open containers.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use model::Result;
+use vol::{Container, ContainerInfo, FileAccess, Registry};
+
+use crate::object::Object;
+use crate::session::Session;
+use crate::{Group, registry};
+
+/// An open file. It dereferences to its root group.
+#[derive(Debug, Clone)]
+pub struct File {
+    root: Group,
+}
+
+impl File {
+    /// Opens a file to read it. Nothing beyond it is opened: external links, external data and virtual sources
+    /// need [`File::open_with`] and a resolver.
+    pub fn open(path: impl AsRef<Path>) -> Result<File> {
+        Self::open_with(&path.as_ref().to_string_lossy(), &FileAccess::read())
+    }
+
+    /// Opens a container at a location, with access properties.
+    pub fn open_with(location: &str, access: &FileAccess) -> Result<File> {
+        Self::open_in(&registry(), location, access)
+    }
+
+    /// Opens a container with connectors of the caller's own.
+    pub fn open_in(registry: &Registry, location: &str, access: &FileAccess) -> Result<File> {
+        Self::from_container(registry.open(location, access)?, location, access)
+    }
+
+    /// Opens the image of a file that is already in memory.
+    pub fn from_image(image: Vec<u8>) -> Result<File> {
+        let access = FileAccess::read();
+        Self::from_container(native::open_image(image, &access)?, "(image)", &access)
+    }
+
+    /// A file over a container that is already open.
+    pub fn from_container(container: Arc<dyn Container>, location: &str, access: &FileAccess) -> Result<File> {
+        let session = Session::new(container, location, access)?;
+        let root = session.root;
+        Ok(File { root: Group(Object::new(session, root, "/".to_owned())) })
+    }
+
+    /// Where it was opened.
+    pub fn filename(&self) -> &str {
+        &self.root.session.location
+    }
+
+    /// What the container is and can do.
+    pub fn container_info(&self) -> Result<Arc<ContainerInfo>> {
+        self.root.session.container.info()
+    }
+
+    /// Bytes of the file.
+    pub fn size(&self) -> Result<u64> {
+        Ok(self.container_info()?.storage_bytes.unwrap_or(0))
+    }
+
+    /// The root group.
+    pub fn as_group(&self) -> &Group {
+        &self.root
+    }
+
+    /// Commits and closes. Handles that are still open give errors afterwards.
+    pub fn close(self) -> Result<()> {
+        self.root.session.container.close()
+    }
+}
+
+impl std::ops::Deref for File {
+    type Target = Group;
+    fn deref(&self) -> &Group {
+        &self.root
+    }
+}

@@ -1,0 +1,154 @@
+//! What every object has: a place, attributes, a comment, times.
+
+use std::sync::Arc;
+
+use model::datatype::Datatype;
+use model::{Error, Index, ObjectKind, Order, Result, Token};
+use vol::{ObjectInfo, OpList};
+
+use crate::session::Session;
+use crate::{Attribute, Dataset, Group};
+
+/// Entries asked for at a time.
+const PAGE: u64 = 4096;
+
+/// A handle on any object. Groups, datasets and committed datatypes dereference to it.
+pub struct Object {
+    pub(crate) session: Arc<Session>,
+    pub(crate) token: Token,
+    pub(crate) path: String,
+}
+
+impl std::fmt::Debug for Object {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}{} ({})", self.session.location, self.path, self.token)
+    }
+}
+
+impl Clone for Object {
+    fn clone(&self) -> Self {
+        Object::new(self.session.clone(), self.token, self.path.clone())
+    }
+}
+
+impl Drop for Object {
+    fn drop(&mut self) {
+        // Nothing can be done about a failure here, and the container forgets its objects when it closes.
+        let _ = self.session.container.release(self.token);
+    }
+}
+
+impl Object {
+    pub(crate) fn new(session: Arc<Session>, token: Token, path: String) -> Self {
+        // A container that does not count handles answers `Unsupported`; it keeps objects anyway.
+        let _ = session.container.retain(token);
+        Object { session, token, path }
+    }
+
+    /// The path it was opened by.
+    pub fn name(&self) -> &str {
+        &self.path
+    }
+
+    /// Its identity in the container.
+    pub fn token(&self) -> Token {
+        self.token
+    }
+
+    /// The container it lives in.
+    pub fn container(&self) -> &Arc<dyn vol::Container> {
+        &self.session.container
+    }
+
+    /// Kind, reference count, times, number of attributes.
+    pub fn info(&self) -> Result<ObjectInfo> {
+        self.session.container.object_info(self.token)
+    }
+
+    /// The comment on it.
+    pub fn comment(&self) -> Option<String> {
+        self.info().ok()?.comment
+    }
+
+    /// An attribute by name.
+    pub fn attr(&self, name: &str) -> Result<Attribute> {
+        let info = self.session.container.attribute_info(self.token, name)?;
+        let missing = || Error::not_found("open attribute").with("name", name).with("object", &self.path);
+        Ok(Attribute::new(self.clone(), info.ok_or_else(missing)?))
+    }
+
+    /// Names of all attributes, sorted by name.
+    pub fn attr_names(&self) -> Result<Vec<String>> {
+        Ok(self.attrs()?.into_iter().map(|a| a.name().to_owned()).collect())
+    }
+
+    /// All attributes, sorted by name.
+    pub fn attrs(&self) -> Result<Vec<Attribute>> {
+        self.attrs_by(Index::Name, Order::Increasing)
+    }
+
+    /// All attributes in an order of the caller's choice.
+    pub fn attrs_by(&self, index: Index, order: Order) -> Result<Vec<Attribute>> {
+        let mut all = Vec::new();
+        loop {
+            let op = OpList { index, order, skip: all.len() as u64, count_max: PAGE };
+            let page = self.session.container.attribute_list(self.token, &op)?;
+            all.extend(page.entries.into_iter().map(|info| Attribute::new(self.clone(), info)));
+            if !page.more {
+                return Ok(all);
+            }
+        }
+    }
+}
+
+/// A committed datatype.
+#[derive(Debug, Clone)]
+pub struct NamedDatatype(pub(crate) Object);
+
+impl std::ops::Deref for NamedDatatype {
+    type Target = Object;
+    fn deref(&self) -> &Object {
+        &self.0
+    }
+}
+
+impl NamedDatatype {
+    /// The type.
+    pub fn datatype(&self) -> Result<Datatype> {
+        self.0.session.container.datatype_get(self.0.token)
+    }
+}
+
+/// An object of whatever kind.
+#[derive(Debug, Clone)]
+pub enum ObjectHandle {
+    /// A group.
+    Group(Group),
+    /// A dataset.
+    Dataset(Dataset),
+    /// A committed datatype.
+    Datatype(NamedDatatype),
+    /// A map.
+    Map(Object),
+}
+
+impl ObjectHandle {
+    pub(crate) fn open(object: Object) -> Result<Self> {
+        Ok(match object.info()?.kind {
+            ObjectKind::Group => ObjectHandle::Group(Group(object)),
+            ObjectKind::Dataset => ObjectHandle::Dataset(Dataset::open(object)?),
+            ObjectKind::Datatype => ObjectHandle::Datatype(NamedDatatype(object)),
+            ObjectKind::Map => ObjectHandle::Map(object),
+        })
+    }
+
+    /// What every object has.
+    pub fn object(&self) -> &Object {
+        match self {
+            ObjectHandle::Group(g) => g,
+            ObjectHandle::Dataset(d) => d,
+            ObjectHandle::Datatype(t) => t,
+            ObjectHandle::Map(m) => m,
+        }
+    }
+}

@@ -1,0 +1,108 @@
+//! The connectors of this build, and the way from one container to others.
+
+use std::path::{Component, Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
+
+use model::{Error, Result};
+use vol::{Container, FileAccess, RawBytes, Registry, Resolver};
+
+/// A registry with every connector of this build; the native one is the default.
+pub fn registry() -> Registry {
+    let mut registry = Registry::new();
+    let connectors: [Arc<dyn vol::Connector>; 1] = [Arc::new(native::NativeConnector)];
+    for connector in connectors {
+        // Names and numbers of our own connectors differ.
+        let _ = registry.register(connector);
+    }
+    registry
+}
+
+/// Opens what files refer to, under one folder: external links, external raw data, virtual sources.
+///
+/// A name is tried beside the file that uses it, then in the folder itself. What lies outside of the folder,
+/// by `..` or by an absolute name, is refused.
+#[derive(Debug)]
+pub struct FolderResolver {
+    root: PathBuf,
+    registry: Registry,
+    /// Containers that are open already: sources of a virtual dataset are asked for again and again.
+    open: Mutex<Vec<(PathBuf, Weak<dyn Container>)>>,
+    /// The last few, kept open.
+    recent: Mutex<Vec<Arc<dyn Container>>>,
+}
+
+/// Containers kept open between two uses.
+const RECENT_MAX: usize = 16;
+
+impl FolderResolver {
+    /// Everything under `root` may be opened.
+    pub fn new(root: impl AsRef<Path>, registry: Registry) -> Result<Arc<Self>> {
+        let root = root.as_ref();
+        let root = if root.as_os_str().is_empty() { Path::new(".") } else { root };
+        let root = root.canonicalize().map_err(|e| Error::io("find folder", &e).with("path", root.display()))?;
+        Ok(Arc::new(FolderResolver { root, registry, open: Mutex::default(), recent: Mutex::default() }))
+    }
+
+    /// The file that `name` means to a file at `from`.
+    fn find(&self, name: &str, from: &str) -> Result<PathBuf> {
+        let missing = || Error::not_found("open other file").with("file", name).with("from", from);
+        let beside = Path::new(from).parent().unwrap_or(Path::new(""));
+        let candidates = [Path::new(name).to_path_buf(), beside.join(name), beside.join(last(name)), self.root.join(name)];
+        let found = candidates.iter().skip(usize::from(!Path::new(name).is_absolute())).find(|p| p.is_file());
+        let found = found.ok_or_else(missing)?.canonicalize().map_err(|_| missing())?;
+        if found.starts_with(&self.root) {
+            return Ok(found);
+        }
+        let error = Error::denied("open other file").with("file", name);
+        Err(error.with("problem", format!("it is outside of {}", self.root.display())))
+    }
+}
+
+/// libhdf5 falls back to the bare file name beside the referring file.
+fn last(name: &str) -> &Path {
+    Path::new(name).components().rfind(|c| matches!(c, Component::Normal(_))).map_or(Path::new(name), |c| Path::new(c.as_os_str()))
+}
+
+impl Resolver for FolderResolver {
+    fn container(&self, name: &str, from: &str) -> Result<Arc<dyn Container>> {
+        let path = self.find(name, from)?;
+        let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
+        open.retain(|(_, container)| container.strong_count() > 0);
+        if let Some(container) = open.iter().find(|(p, _)| *p == path).and_then(|(_, c)| c.upgrade()) {
+            return Ok(container);
+        }
+        let resolver = FolderResolver::new(&self.root, self.registry.clone())?;
+        let access = FileAccess::read().with_resolver(resolver);
+        let container = self.registry.open(&path.to_string_lossy(), &access)?;
+        open.push((path, Arc::downgrade(&container)));
+        let mut recent = self.recent.lock().unwrap_or_else(PoisonError::into_inner);
+        recent.truncate(RECENT_MAX - 1);
+        recent.insert(0, container.clone());
+        Ok(container)
+    }
+
+    fn bytes(&self, name: &str, from: &str) -> Result<Arc<dyn RawBytes>> {
+        let path = self.find(name, from)?;
+        let file = files::Posix::open(&path, files::Mode::Read);
+        let file = file.map_err(|e| Error::io("open external data", &e).with("file", name))?;
+        Ok(Arc::new(Beside(Arc::new(file))))
+    }
+}
+
+/// A file of raw data; what lies past its end reads as zeros.
+struct Beside(files::Handle);
+
+impl RawBytes for Beside {
+    fn read_at(&self, offset: u64, buf: &mut [u8]) -> Result<()> {
+        let failed = |e: std::io::Error| Error::io("read external data", &e);
+        let have = self.0.len().map_err(failed)?.saturating_sub(offset);
+        let len = usize::try_from(have).unwrap_or(usize::MAX).min(buf.len());
+        let (there, missing) = buf.split_at_mut(len);
+        missing.fill(0);
+        if there.is_empty() { Ok(()) } else { self.0.read_at(offset, there).map_err(failed) }
+    }
+
+    fn write_at(&self, offset: u64, data: &[u8]) -> Result<()> {
+        self.0.write_at(offset, data).map_err(|e| Error::io("write external data", &e))
+    }
+}
