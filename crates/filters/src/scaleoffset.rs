@@ -30,7 +30,7 @@ impl Filter for ScaleOffset {
     fn decode(&self, params: &Params<'_>, input: &[u8], size: Size) -> Result<Vec<u8>, Error> {
         let settings = Settings::parse(params.values)?;
         if settings.passes_through() {
-            return Ok(input.to_vec());
+            return AT.within(input.len() as u64, size.max).map(|_| input.to_vec());
         }
         decode(&settings, input, size)
     }
