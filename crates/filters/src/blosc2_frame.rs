@@ -9,6 +9,7 @@ use crate::input::Input;
 const MAGIC: &[u8] = b"\x9e\xa8b2frame\0";
 const HEADER_BYTES: usize = 97;
 const INDEX_BYTES: usize = 40;
+const OFFSET_BYTES: usize = 8;
 const FORMAT_VERSION: u8 = 2;
 const OFFSETS_64_BIT: u8 = 1 << 4;
 const FRAME_CONTIGUOUS: u8 = 0;
@@ -79,9 +80,9 @@ impl<'a> Frame<'a> {
     /// All chunks, one after another.
     pub(crate) fn decode(&self, bytes_max: usize) -> Result<Vec<u8>, Error> {
         let total = self.at.within(self.content_bytes, bytes_max)?;
-        let offsets = self.offsets()?;
+        let offsets = self.offsets(bytes_max.max(OFFSET_BYTES))?;
         let mut out = Vec::new();
-        for offset in offsets.as_chunks::<8>().0 {
+        for offset in offsets.as_chunks::<OFFSET_BYTES>().0 {
             let room = total.saturating_sub(out.len());
             let chunk = self.decode_chunk(i64::from_le_bytes(*offset), room)?;
             if out.is_empty() {
@@ -97,7 +98,7 @@ impl<'a> Frame<'a> {
     }
 
     /// The index chunk: one 64-bit offset for each chunk.
-    fn offsets(&self) -> Result<Vec<u8>, Error> {
+    fn offsets(&self, bytes_max: usize) -> Result<Vec<u8>, Error> {
         if self.content_bytes == 0 {
             return Ok(Vec::new());
         }
@@ -107,17 +108,12 @@ impl<'a> Frame<'a> {
         let count = self.content_bytes.div_ceil(self.chunk_bytes);
         let index = self.bytes.get(self.header_bytes + self.chunks_bytes..);
         let index = index.ok_or_else(|| self.at.corrupt("no index of chunks"))?;
-        // An index cannot be larger than the content for which it speaks, but for one entry.
-        let index_max = self.at.within(count.saturating_mul(8), self.index_max())?;
-        let offsets = blosc_chunk::decode(self.at, index, index_max)?;
-        if offsets.len() != index_max {
+        let index_bytes = self.at.within(count.saturating_mul(OFFSET_BYTES as u64), bytes_max)?;
+        let offsets = blosc_chunk::decode(self.at, index, index_bytes)?;
+        if offsets.len() != index_bytes {
             return Err(self.at.corrupt("index of another number of chunks"));
         }
         Ok(offsets)
-    }
-
-    fn index_max(&self) -> usize {
-        usize::try_from(self.content_bytes).unwrap_or(usize::MAX).saturating_mul(8)
     }
 
     /// A negative offset has no chunk behind it: its top byte tells what the chunk is full of.
@@ -139,7 +135,7 @@ impl<'a> Frame<'a> {
 
     /// The chunk of a frame that has only one.
     pub(crate) fn only_chunk(&self) -> Result<Chunk<'a>, Error> {
-        match self.offsets()?.as_chunks::<8>().0 {
+        match self.offsets(OFFSET_BYTES)?.as_chunks::<OFFSET_BYTES>().0 {
             [offset] => self.chunk_at(i64::from_le_bytes(*offset)),
             _ => Err(self.at.unsupported("array of several chunks inside one HDF5 chunk")),
         }

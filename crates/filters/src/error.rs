@@ -78,6 +78,8 @@ impl fmt::Display for Error {
 
 impl std::error::Error for Error {}
 
+const ZEROED_BYTES_SAFE: usize = 16 << 20;
+
 /// The filter on whose behalf a shared helper works, so that its errors name the right one.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Origin(pub(crate) FilterId);
@@ -121,6 +123,10 @@ impl Origin {
 
     /// A zeroed buffer of `len` bytes.
     pub(crate) fn zeroed(self, len: usize) -> Result<Vec<u8>, Error> {
+        // Below this a failed allocation is beyond rescue; zeroed pages from the system save a pass.
+        if len <= ZEROED_BYTES_SAFE {
+            return Ok(vec![0; len]);
+        }
         let mut out = self.reserve(len)?;
         out.resize(len, 0);
         Ok(out)

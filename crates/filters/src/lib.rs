@@ -3,6 +3,21 @@
 //! A filter turns the bytes of one chunk into other bytes and back. [`Registry`] finds filters by number and
 //! runs whole pipelines. Every size that comes from a file is checked against [`Size::max`] before it
 //! allocates, and no input makes a filter panic.
+//!
+//! ```
+//! use hyperslab_filters::{Registry, Stage};
+//!
+//! let registry = Registry::default();
+//! let stages = [
+//!     Stage { id: 2, optional: true, values: &[4] },  // shuffle
+//!     Stage { id: 3, optional: false, values: &[] },  // fletcher32
+//! ];
+//! let chunk: Vec<u8> = (0..100u32).flat_map(u32::to_le_bytes).collect();
+//! let (stored, mask) = registry.encode(&stages, chunk.clone())?;
+//! let back = registry.decode(&stages, mask, stored, chunk.len(), 1 << 20)?;
+//! assert_eq!(back, chunk);
+//! # Ok::<(), hyperslab_filters::Error>(())
+//! ```
 #![forbid(unsafe_code)]
 
 mod bits;

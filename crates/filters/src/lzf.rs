@@ -26,9 +26,8 @@ impl Filter for Lzf {
         "lzf"
     }
 
-    fn decode(&self, params: &Params<'_>, input: &[u8], size: Size) -> Result<Vec<u8>, Error> {
-        let hint = params.get(2).map_or(size.hint, |bytes| bytes as usize);
-        decode(input, Size { hint, max: size.max })
+    fn decode(&self, _params: &Params<'_>, input: &[u8], size: Size) -> Result<Vec<u8>, Error> {
+        decode(input, size)
     }
 
     fn encode(&self, _params: &Params<'_>, input: &[u8]) -> Result<Vec<u8>, Error> {

@@ -26,7 +26,7 @@ impl Filter for Nbit {
     fn decode(&self, params: &Params<'_>, input: &[u8], size: Size) -> Result<Vec<u8>, Error> {
         match plan(params)? {
             Some(plan) => plan.decode(input, size),
-            None => Ok(input.to_vec()),
+            None => AT.within(input.len() as u64, size.max).map(|_| input.to_vec()),
         }
     }
 
@@ -40,7 +40,7 @@ impl Filter for Nbit {
     fn decode_owned(&self, params: &Params<'_>, input: Vec<u8>, size: Size) -> Result<Vec<u8>, Error> {
         match plan(params)? {
             Some(plan) => plan.decode(&input, size),
-            None => Ok(input),
+            None => AT.within(input.len() as u64, size.max).map(|_| input),
         }
     }
 }

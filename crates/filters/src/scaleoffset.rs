@@ -30,7 +30,7 @@ impl Filter for ScaleOffset {
     fn decode(&self, params: &Params<'_>, input: &[u8], size: Size) -> Result<Vec<u8>, Error> {
         let settings = Settings::parse(params.values)?;
         if settings.passes_through() {
-            return Ok(input.to_vec());
+            return AT.within(input.len() as u64, size.max).map(|_| input.to_vec());
         }
         decode(&settings, input, size)
     }
@@ -58,7 +58,7 @@ fn decode(settings: &Settings, input: &[u8], size: Size) -> Result<Vec<u8>, Erro
     if code_bits > element.bits() {
         return Err(AT.corrupt(format!("{code_bits} bits for numbers of {} bytes", element.size)));
     }
-    let mut codes = BitReader::new(payload);
+    let codes = BitReader::new(payload);
     if u64::from(code_bits) * settings.elements as u64 > codes.left() as u64 {
         return Err(AT.corrupt("payload ends too early"));
     }
@@ -67,8 +67,11 @@ fn decode(settings: &Settings, input: &[u8], size: Size) -> Result<Vec<u8>, Erro
     }
     let restore = Restore::new(settings, code_bits, min);
     let mut out = AT.zeroed(bytes)?;
-    for slot in out.chunks_exact_mut(element.size) {
-        element.store(restore.value(codes.read(code_bits)), slot);
+    match element.size {
+        1 => restore.fill::<1>(codes, &mut out),
+        2 => restore.fill::<2>(codes, &mut out),
+        4 => restore.fill::<4>(codes, &mut out),
+        _ => restore.fill::<8>(codes, &mut out),
     }
     Ok(out)
 }
@@ -94,7 +97,8 @@ fn raw(element: Element, payload: &[u8]) -> Result<Vec<u8>, Error> {
 /// From codes back to the bits of numbers.
 struct Restore {
     scale: Scale,
-    size: usize,
+    big_endian: bool,
+    code_bits: u32,
     min: u64,
     fill: Option<u64>,
     fill_code: u64,
@@ -107,12 +111,21 @@ impl Restore {
             Scale::Decimal { digits } => 10f64.powi(digits),
             Scale::Integer { .. } => 1.0,
         };
-        let (scale, size) = (settings.scale, settings.element.size);
-        Self { scale, size, min, fill: settings.fill, fill_code: low_bits(code_bits), power }
+        let (scale, big_endian) = (settings.scale, settings.element.big_endian);
+        let fill_code = low_bits(code_bits);
+        Self { scale, big_endian, code_bits, min, fill: settings.fill, fill_code, power }
     }
 
-    fn value(&self, code: u64) -> u64 {
-        match (self.fill, self.scale, self.size) {
+    /// Decodes numbers of `N` bytes until `out` is full.
+    fn fill<const N: usize>(&self, mut codes: BitReader<'_>, out: &mut [u8]) {
+        for slot in out.as_chunks_mut::<N>().0 {
+            let bytes = self.value(codes.read(self.code_bits), N).to_le_bytes();
+            *slot = std::array::from_fn(|i| bytes[if self.big_endian { N - 1 - i } else { i }]);
+        }
+    }
+
+    fn value(&self, code: u64, size: usize) -> u64 {
+        match (self.fill, self.scale, size) {
             (Some(fill), ..) if code == self.fill_code => fill,
             (_, Scale::Integer { .. }, _) => code.wrapping_add(self.min),
             // The arithmetic is done in the type's own precision, as libhdf5 does.
@@ -195,8 +208,9 @@ fn code_floats(settings: &Settings, values: &[u64], digits: i32) -> Coded {
         |bits: u64| if size == 4 { f64::from(f32::from_bits(bits as u32)) } else { f64::from_bits(bits) };
     let power = 10f64.powi(digits);
     let fill = settings.fill.map(float);
-    // Within half the kept precision a number cannot be told from the fill value.
-    let is_fill = |value: f64| fill.is_some_and(|fill| (value - fill).abs() < 10f64.powi(-digits));
+    // Nearer than the kept precision a number counts as the fill value.
+    let nearest = 10f64.powi(-digits);
+    let is_fill = |value: f64| fill.is_some_and(|fill| (value - fill).abs() < nearest);
     let kept = || values.iter().filter(|bits| !is_fill(float(**bits)));
     let by_value = |a: &&u64, b: &&u64| float(**a).total_cmp(&float(**b));
     let min_bits = kept().min_by(by_value).copied().unwrap_or(0);

@@ -47,13 +47,6 @@ impl Element {
         u64::from_le_bytes(word)
     }
 
-    pub(crate) fn store(self, value: u64, out: &mut [u8]) {
-        out.copy_from_slice(&value.to_le_bytes()[..self.size]);
-        if self.big_endian {
-            out.reverse();
-        }
-    }
-
     /// `value` widened to 64 bits as its sign asks.
     pub(crate) fn extend(self, value: u64) -> u64 {
         let unused = 64 - self.bits();

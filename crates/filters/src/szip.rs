@@ -98,11 +98,10 @@ impl Layer {
         let samples = bytes.div_ceil(self.sample_bytes);
         let lines = samples / self.scanline_samples;
         let padded = lines * self.padded_samples() + samples % self.scanline_samples;
-        let decoded = aec::decode(AT, self.coder, stream, padded)?;
         let mut out = AT.reserve(samples * self.sample_bytes)?;
-        for line in decoded.chunks(self.padded_samples()) {
-            self.store(&line[..line.len().min(self.scanline_samples)], &mut out);
-        }
+        // A scanline, filled up, is one interval of the coder.
+        let mut keep = |line: &[u32]| self.store(&line[..line.len().min(self.scanline_samples)], &mut out);
+        aec::decode(AT, self.coder, stream, padded, &mut keep)?;
         out.truncate(bytes);
         Ok(self.join_planes(out))
     }
@@ -133,7 +132,7 @@ impl Layer {
     }
 
     fn encode(&self, input: &[u8]) -> Result<Vec<u8>, Error> {
-        let mut planar = Vec::new();
+        let mut planar;
         let coded = if self.planes > 1 {
             planar = AT.zeroed(input.len())?;
             transpose::shuffle(self.planes, input, &mut planar);
@@ -141,15 +140,16 @@ impl Layer {
         } else {
             input
         };
-        let line_bytes = self.scanline_samples * self.sample_bytes;
+        let mut encoder = aec::Encoder::new(self.coder);
         let mut samples = Vec::new();
-        for line in coded.chunks(line_bytes) {
+        for line in coded.chunks(self.scanline_samples * self.sample_bytes) {
+            samples.clear();
             samples.extend(line.chunks_exact(self.sample_bytes).map(|bytes| self.load(bytes)));
             let fill = if self.coder.predict { samples.last().copied().unwrap_or(0) } else { 0 };
-            samples.resize(samples.len().next_multiple_of(self.padded_samples()), fill);
+            samples.resize(self.padded_samples(), fill);
+            encoder.rsi(&samples);
         }
-        drop(planar);
-        Ok(aec::encode(self.coder, &samples))
+        Ok(encoder.finish())
     }
 }
 

@@ -5,6 +5,8 @@
 //! log2(`S`) rounds take them apart. The zips compile to vector unpack instructions.
 
 const LANES: usize = 16;
+/// Bytes of a cache line.
+const LINE: usize = 64;
 /// Elements per pass of the generic loop: source and destination stay in the first-level cache.
 const GENERIC_BLOCK: usize = 512;
 
@@ -104,14 +106,21 @@ fn load<const S: usize>(tile: &[u8]) -> [Row; S] {
 
 fn shuffle_tiles<const S: usize>(src: &[u8], dst: &mut [u8]) {
     let count = src.len() / S;
-    for (index, tile) in src.chunks_exact(LANES * S).enumerate() {
-        let rows = round(&round(&round(&round(&load::<S>(tile)))));
-        for (plane, row) in rows.iter().enumerate() {
-            let start = plane * count + index * LANES;
-            dst[start..start + LANES].copy_from_slice(row);
+    for (index, line) in src.chunks_exact(LINE * S).enumerate() {
+        // A whole cache line for each plane: planes are often a power of two apart and share cache sets.
+        let mut planes = [[0; LINE]; S];
+        for (place, tile) in line.chunks_exact(LANES * S).enumerate() {
+            let rows = round(&round(&round(&round(&load::<S>(tile)))));
+            for (plane, row) in planes.iter_mut().zip(rows) {
+                plane[place * LANES..(place + 1) * LANES].copy_from_slice(&row);
+            }
+        }
+        for (plane, bytes) in planes.iter().enumerate() {
+            let start = plane * count + index * LINE;
+            dst[start..start + LINE].copy_from_slice(bytes);
         }
     }
-    shuffle_from(S, count - count % LANES, src, dst);
+    shuffle_from(S, count - count % LINE, src, dst);
 }
 
 fn unshuffle_tiles<const S: usize>(src: &[u8], dst: &mut [u8]) {

@@ -90,7 +90,7 @@ def main():
     checker = Checker(load(sys.argv[1]))
     golden.add = checker.add
     with golden.h5py.File("check.h5", "w", driver="core", backing_store=False) as file:
-        for part in (golden.built_in, golden.szip, golden.nbit, golden.scale_offset, golden.plugins, golden.bloscs):
+        for part in golden.PARTS:
             part(file)
     for ids in sorted(set(checker.good) | set(checker.skipped)):
         print(ids, "read back:", checker.good.get(ids, 0), "skipped by the encoder:", checker.skipped.get(ids, 0))

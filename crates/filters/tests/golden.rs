@@ -289,6 +289,18 @@ fn bombs_stop_at_the_limit() {
     }
 }
 
+/// A frame that claims 2^60 bytes in chunks of one byte, with an index of zeros: nothing of that is allocated.
+#[test]
+fn frame_with_an_endless_index_is_refused() {
+    let registry = Registry::default();
+    let stages = [Stage { id: 32026, optional: false, values: &[1, 0, 4, 0, 5, 1, 1] }];
+    let (mut frame, _) = registry.encode(&stages, vec![0; 4096]).unwrap();
+    frame[30..38].copy_from_slice(&(1u64 << 60).to_be_bytes());
+    frame[58..62].copy_from_slice(&1u32.to_be_bytes());
+    let error = registry.decode(&stages, 0, frame, 4096, BYTES_MAX).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Limit, "{error}");
+}
+
 #[test]
 fn unknown_filters_are_named_with_their_number() {
     let error = Registry::default().get(32013).err().unwrap();

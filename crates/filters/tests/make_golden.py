@@ -245,9 +245,9 @@ def bloscs(file):
                     blosc2(file, cname, shuffle, dtype)
     for cname in ("blosclz", "lz4", "zstd"):
         for shuffle in (0, 1, 2):
-            data = smooth("<i2", (300, 200)).astype("<i4") // 8 * 8
-            plain(file, f"blosc-large-{cname}-{shuffle}", data, (300, 200), **hdf5plugin.Blosc(cname, 1, shuffle))
-            plain(file, f"blosc2-large-{cname}-{shuffle}", data, (300, 200), **hdf5plugin.Blosc2(cname, 1, shuffle))
+            data = smooth("<i2", (200, 170)).astype("<i4") // 8 * 8
+            plain(file, f"blosc-large-{cname}-{shuffle}", data, (200, 170), **hdf5plugin.Blosc(cname, 1, shuffle))
+            plain(file, f"blosc2-large-{cname}-{shuffle}", data, (200, 170), **hdf5plugin.Blosc2(cname, 1, shuffle))
     blosc2_extra(file)
 
 
@@ -286,10 +286,52 @@ def blosc2_extra(file):
         plain(file, f"blosc2-constant-{value}", np.full((40, 40), value), (40, 40), **hdf5plugin.Blosc2("lz4", 5, 1))
 
 
+def blosc2_blocks(file):
+    """Small blocks: delta against the first block, and n-dimensional blocks that reach past the edges."""
+    for dtype in ("u1", "<i4", ">f8"):
+        data = smooth("<f8", (3000,)).astype(dtype)
+        for code in (0, 1, 2, hdf5plugin.Blosc2.DELTA):
+            options = {"compression": 32026, "compression_opts": (0, 512, 0, 0, 5, code, 5)}
+            plain(file, f"blosc2-blocks-{code}-{dtype}", data, (1501,), **options)
+            shaped = data[:2925].reshape(9, 13, 25)
+            plain(file, f"blosc2-blocks-{code}-{dtype}-3", shaped, (9, 13, 25), **options)
+            plain(file, f"blosc2-blocks-{code}-{dtype}-4", data[:1260].reshape(3, 5, 7, 12), (3, 5, 7, 12), **options)
+
+
+def blosc2_special(file):
+    """Frames made by hand around chunks of one value, which hdf5plugin does not write but reads."""
+    for dtype, value in (("<f4", b""), ("<f8", b""), ("<f8", np.float64(7.5).tobytes()), ("<i2", b"\x34\x12")):
+        size = np.dtype(dtype).itemsize
+        kinds = (3,) if value else (1, 2)
+        for kind in kinds:
+            header = struct.pack("<4B3I", 5, 1, 5, size, 100 * size, 100 * size, 32 + len(value))
+            chunk = header + bytes(15) + bytes([kind << 4]) + value
+            special_frame(file, f"blosc2-special-{kind}-{dtype}", dtype, chunk, 0)
+            if not value:
+                special_frame(file, f"blosc2-offset-{kind}-{dtype}", dtype, b"", 1 << 63 | kind << 56)
+
+
+def special_frame(file, name, dtype, chunk, offset):
+    size = np.dtype(dtype).itemsize
+    index = struct.pack("<4B3I", 5, 1, 7, 8, 8, 8, 40) + bytes(5) + b"\1" + bytes(10) + struct.pack("<Q", offset)
+    trailer = bytes.fromhex("940193cd0006de0000dc0000ce00000023d800") + bytes(16)
+    frame = b"\x9e\xa8b2frame\0" + struct.pack(">BIBQ", 0xD2, 97, 0xCF, 97 + len(chunk) + 40 + 35)
+    frame += bytes.fromhex("a412005100") + struct.pack(">BQBQ", 0xD3, 100 * size, 0xD3, len(chunk))
+    frame += struct.pack(">BIBIBI", 0xD2, size, 0xD2, 100 * size, 0xD2, 100 * size)
+    frame += bytes.fromhex("d10001d10001c2d806") + bytes(5) + b"\1\1" + bytes(9)
+    frame += bytes.fromhex("93cd0007de0000dc0000") + chunk + index + trailer
+    dset = file.create_dataset(name, (100,), dtype, chunks=(100,), **hdf5plugin.Blosc2("lz4", 5, 1))
+    dset.id.write_direct_chunk((0,), frame)
+    add(name, dset)
+
+
+PARTS = (built_in, szip, nbit, scale_offset, plugins, bloscs, blosc2_blocks, blosc2_special)
+
+
 def main():
     here = os.path.dirname(os.path.abspath(__file__))
     with h5py.File("golden.h5", "w", driver="core", backing_store=False) as file:
-        for part in (built_in, szip, nbit, scale_offset, plugins, bloscs):
+        for part in PARTS:
             before = len(records)
             part(file)
             print(part.__name__, len(records) - before)

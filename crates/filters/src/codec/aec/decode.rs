@@ -7,38 +7,43 @@ use crate::error::{Error, Origin};
 /// Largest pair code of the second extension: 13 + 13 makes the sum code 90.
 const PAIR_CODE_MAX: u64 = 90;
 
-/// Decodes `count` samples.
-pub(crate) fn decode(at: Origin, settings: Settings, input: &[u8], count: usize) -> Result<Vec<u32>, Error> {
-    let mut decoder = Decoder { at, settings, bits: BitReader::new(input), out: Vec::new(), rsi_start: 0 };
-    // A zero run of a few bits stands for up to 64 blocks; nothing larger is possible for this input.
-    let possible = input.len().saturating_mul(8 * SEGMENT_BLOCKS).saturating_mul(settings.block_samples);
-    decoder.out.try_reserve_exact(count.min(possible)).map_err(|_| at.limit(count as u64, 0))?;
-    while decoder.out.len() < count {
-        decoder.rsi(count)?;
+/// Decodes `count` samples and hands them to `sink`, one reference sample interval at a time.
+pub(crate) fn decode(
+    at: Origin,
+    settings: Settings,
+    input: &[u8],
+    count: usize,
+    sink: &mut dyn FnMut(&[u32]),
+) -> Result<(), Error> {
+    let rsi_samples = settings.rsi_blocks.saturating_mul(settings.block_samples);
+    let mut decoder = Decoder { at, settings, bits: BitReader::new(input), out: Vec::new() };
+    let mut left = count;
+    while left > 0 {
+        let samples = rsi_samples.min(left);
+        decoder.rsi(samples)?;
+        sink(&decoder.out[..samples]);
+        left -= samples;
     }
-    decoder.out.truncate(count);
-    Ok(decoder.out)
+    Ok(())
 }
 
 struct Decoder<'a> {
     at: Origin,
     settings: Settings,
     bits: BitReader<'a>,
+    /// The interval so far.
     out: Vec<u32>,
-    rsi_start: usize,
 }
 
 impl Decoder<'_> {
-    /// One RSI, or as much of it as `count` samples need.
-    fn rsi(&mut self, count: usize) -> Result<(), Error> {
-        self.rsi_start = self.out.len();
-        let samples = self.settings.rsi_blocks.saturating_mul(self.settings.block_samples);
-        let end = self.rsi_start.saturating_add(samples).min(count);
-        while self.out.len() < end {
+    /// One interval, or as many of its blocks as `samples` need.
+    fn rsi(&mut self, samples: usize) -> Result<(), Error> {
+        self.out.clear();
+        while self.out.len() < samples {
             self.block()?;
         }
         if self.settings.predict {
-            undo_prediction(&mut self.out[self.rsi_start..], self.settings.sample_max() as u32);
+            undo_prediction(&mut self.out, self.settings.sample_max() as u32);
         }
         Ok(())
     }
@@ -46,7 +51,7 @@ impl Decoder<'_> {
     fn block(&mut self) -> Result<(), Error> {
         let id_bits = self.settings.id_bits();
         let id = self.take(id_bits)?;
-        let is_reference = self.settings.predict && self.out.len() == self.rsi_start;
+        let is_reference = self.settings.predict && self.out.is_empty();
         if id == 0 {
             self.low_entropy(is_reference)
         } else if id == self.settings.id_raw() {
@@ -122,7 +127,7 @@ impl Decoder<'_> {
     }
 
     fn zeros(&mut self, first_block: usize) -> Result<(), Error> {
-        let used = (self.out.len() - self.rsi_start) / self.settings.block_samples;
+        let used = self.out.len() / self.settings.block_samples;
         let left = self.settings.rsi_blocks.saturating_sub(used);
         let blocks = match self.fundamental()? {
             REST_OF_SEGMENT => left.min(SEGMENT_BLOCKS - used % SEGMENT_BLOCKS),

@@ -3,16 +3,9 @@
 use super::{REST_OF_SEGMENT, SEGMENT_BLOCKS, Settings};
 use crate::bits::BitWriter;
 
-/// Encodes samples; a last partial block is filled up with its last sample.
-pub(crate) fn encode(settings: Settings, samples: &[u32]) -> Vec<u8> {
-    let mut encoder = Encoder { settings, bits: BitWriter::new(Vec::with_capacity(samples.len())) };
-    for rsi in samples.chunks(settings.rsi_blocks.saturating_mul(settings.block_samples)) {
-        encoder.rsi(rsi);
-    }
-    encoder.bits.finish()
-}
-
-struct Encoder {
+/// Writes a stream, one reference sample interval at a time.
+#[derive(Debug)]
+pub(crate) struct Encoder {
     settings: Settings,
     bits: BitWriter,
 }
@@ -26,7 +19,17 @@ enum Choice {
 }
 
 impl Encoder {
-    fn rsi(&mut self, samples: &[u32]) {
+    pub(crate) fn new(settings: Settings) -> Self {
+        Self { settings, bits: BitWriter::new(Vec::new()) }
+    }
+
+    /// The stream, padded to whole bytes.
+    pub(crate) fn finish(self) -> Vec<u8> {
+        self.bits.finish()
+    }
+
+    /// One interval; a last partial block is filled up with its last sample.
+    pub(crate) fn rsi(&mut self, samples: &[u32]) {
         let mapped = self.map(samples);
         let blocks: Vec<&[u32]> = mapped.chunks(self.settings.block_samples).collect();
         let mut index = 0;
@@ -110,8 +113,12 @@ impl Encoder {
         let raw = (Choice::Raw, block.len() as u64 * u64::from(self.settings.sample_bits));
         let pairs = (Choice::Pairs, 1 + reference_bits + pairs_cost(block, has_reference));
         let k_max = (self.settings.id_raw() as u32 - 2).min(self.settings.sample_bits.saturating_sub(1));
-        let splits = (0..=k_max).map(|k| (Choice::Split(k), reference_bits + split_cost(coded, k)));
-        splits.chain([pairs, raw]).min_by_key(|(_, cost)| *cost).map_or(Choice::Raw, |(choice, _)| choice)
+        let (k, split_bits) = best_split(coded, k_max);
+        let split = (Choice::Split(k), reference_bits + split_bits);
+        [split, pairs, raw]
+            .into_iter()
+            .min_by_key(|(_, cost)| *cost)
+            .map_or(Choice::Raw, |(choice, _)| choice)
     }
 
     fn raw(&mut self, block: &[u32]) {
@@ -139,6 +146,21 @@ impl Encoder {
             self.fundamental(code);
         }
     }
+}
+
+/// The number of low bits that costs least. The cost falls towards it from both sides, so the search starts
+/// at the logarithm of the mean and goes down.
+fn best_split(coded: &[u32], k_max: u32) -> (u32, u64) {
+    let mean = coded.iter().map(|value| u64::from(*value)).sum::<u64>() / coded.len().max(1) as u64;
+    let start = mean.checked_ilog2().unwrap_or(0).min(k_max);
+    let mut best = (start, split_cost(coded, start));
+    while best.0 > 0 && split_cost(coded, best.0 - 1) < best.1 {
+        best = (best.0 - 1, split_cost(coded, best.0 - 1));
+    }
+    while best.0 < k_max && split_cost(coded, best.0 + 1) < best.1 {
+        best = (best.0 + 1, split_cost(coded, best.0 + 1));
+    }
+    best
 }
 
 fn split_cost(coded: &[u32], k: u32) -> u64 {
@@ -196,8 +218,11 @@ mod tests {
                     let settings = Settings { sample_bits, block_samples, rsi_blocks, predict };
                     let mut samples = noise(u64::from(sample_bits), 2345, sample_bits);
                     samples.resize(samples.len().next_multiple_of(block_samples * rsi_blocks), 0);
-                    let bytes = encode(settings, &samples);
-                    let back = decode(Origin(4), settings, &bytes, samples.len()).unwrap();
+                    let mut encoder = Encoder::new(settings);
+                    samples.chunks(block_samples * rsi_blocks).for_each(|rsi| encoder.rsi(rsi));
+                    let (bytes, mut back) = (encoder.finish(), Vec::new());
+                    let mut sink = |rsi: &[u32]| back.extend_from_slice(rsi);
+                    decode(Origin(4), settings, &bytes, samples.len(), &mut sink).unwrap();
                     assert!(back == samples, "{settings:?}");
                 }
             }

@@ -8,7 +8,7 @@ mod decode;
 mod encode;
 
 pub(crate) use decode::decode;
-pub(crate) use encode::encode;
+pub(crate) use encode::Encoder;
 
 /// Zero blocks are counted within segments of this many blocks.
 const SEGMENT_BLOCKS: usize = 64;
