@@ -112,10 +112,9 @@ impl Dataset {
     pub fn read_selection<T: H5Type>(&self, selection: &Selection) -> Result<Vec<T>> {
         let conversions = Conversions::default();
         let count = self.elements(selection, &conversions).count()?;
-        if let Some(blank) = T::blank() {
-            let bytes = count.checked_mul(size_of::<T>() as u64).unwrap_or(u64::MAX);
-            bytes.within(self.session.access.limits.result_bytes_max, "result")?;
-            let mut values: Vec<T> = blank_values(blank, count as usize);
+        let bytes = count.checked_mul(size_of::<T>() as u64).unwrap_or(u64::MAX);
+        bytes.within(self.session.access.limits.result_bytes_max, "result")?;
+        if let Some(mut values) = T::zeroed(count as usize) {
             self.read_selection_into(selection, &mut values)?;
             return Ok(values);
         }
@@ -273,19 +272,6 @@ fn push_run(corners: &mut Vec<u64>, start: &mut [u64], at: u64, len: u64) {
         start[fastest] = at + len - 1;
         corners.extend_from_slice(start);
     }
-}
-
-fn blank_values<T: H5Type>(blank: T, count: usize) -> Vec<T> {
-    let mut values = Vec::with_capacity(count);
-    values.push(blank);
-    values.truncate(count);
-    while values.len() < count {
-        match T::blank() {
-            Some(blank) => values.push(blank),
-            None => break,
-        }
-    }
-    values
 }
 
 fn to_array<T>(shape: &[usize], values: Vec<T>) -> Result<ArrayD<T>> {

@@ -25,8 +25,8 @@ pub trait H5Type: Sized {
         None
     }
 
-    /// A value to fill a buffer with before it is read into; `None` where there is no cheap one.
-    fn blank() -> Option<Self> {
+    /// A zeroed buffer to read into, for values that lie in memory as elements do.
+    fn zeroed(_count: usize) -> Option<Vec<Self>> {
         None
     }
 }
@@ -52,7 +52,7 @@ macro_rules! plain {
             fn store(&self, element: &mut [u8], _heap: &mut Heap) -> Result<()> { store_plain(self, element) }
             fn bytes_mut(values: &mut [Self]) -> Option<&mut [u8]> { Some(values.as_mut_bytes()) }
             fn bytes(values: &[Self]) -> Option<&[u8]> { Some(values.as_bytes()) }
-            fn blank() -> Option<Self> { Some(Self::default()) }
+            fn zeroed(count: usize) -> Option<Vec<Self>> { Some(vec![Self::default(); count]) }
         }
     )* };
 }

@@ -20,6 +20,7 @@
 extern crate self as hyperslab;
 
 mod attribute;
+pub mod check;
 mod dataset;
 mod element;
 mod file;

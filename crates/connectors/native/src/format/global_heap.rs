@@ -13,10 +13,6 @@ pub(crate) struct HeapId {
 }
 
 impl HeapId {
-    pub(crate) fn bytes(sizes: Sizes) -> usize {
-        sizes.offset + 4
-    }
-
     /// `None` is the null reference: address 0 or undefined, or index 0 (which names free space).
     pub(crate) fn decode(c: &mut Cursor<'_>, sizes: Sizes) -> Result<Option<Self>> {
         let (collection, index) = (c.address(sizes)?, c.u32()?);

@@ -1,0 +1,209 @@
+//! Verifying a whole container: every object is opened, every attribute and every stored element is read.
+
+use std::collections::HashSet;
+
+use model::convert::Conversions;
+use model::heap::Heap;
+use model::properties::Layout;
+use model::{Dataspace, Error, LinkTarget, ObjectKind, Result, Selection, Token};
+use vol::transfer::Elements;
+use vol::{Container, DatasetInfo, OpList};
+
+/// Bytes of elements read at a time.
+const STRIP_BYTES: u64 = 4 << 20;
+/// Of data that lies outside of the container, this much is read.
+const OUTSIDE_BYTES_MAX: u64 = 64 << 20;
+
+/// What is wrong, and where.
+#[derive(Debug, Clone)]
+pub struct Finding {
+    /// Path of the object.
+    pub path: String,
+    /// Which part of it.
+    pub part: String,
+    /// What happened.
+    pub error: Error,
+}
+
+/// What was looked at and what was found.
+#[derive(Debug, Clone, Default)]
+pub struct Report {
+    /// Objects opened.
+    pub objects: u64,
+    /// Attributes read.
+    pub attributes: u64,
+    /// Links listed.
+    pub links: u64,
+    /// Bytes of elements read.
+    pub bytes: u64,
+    /// What is wrong.
+    pub findings: Vec<Finding>,
+}
+
+/// How far a check goes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Check {
+    /// Bytes of elements read at most, over the whole container.
+    pub bytes_max: u64,
+    /// Findings after which it stops.
+    pub findings_max: usize,
+}
+
+impl Default for Check {
+    fn default() -> Self {
+        Check { bytes_max: u64::MAX, findings_max: 1000 }
+    }
+}
+
+impl Check {
+    /// Checks a container; `progress` is called for every object.
+    pub fn run(&self, container: &dyn Container, progress: &mut dyn FnMut(&Report)) -> Report {
+        let mut walk = Walk { check: self, container, report: Report::default(), seen: HashSet::new(), queue: Vec::new() };
+        match container.info() {
+            Ok(info) => walk.queue.push((info.root, "/".to_owned())),
+            Err(error) => walk.found("/", "container", error),
+        }
+        while let Some((token, path)) = walk.queue.pop() {
+            if walk.report.findings.len() >= self.findings_max {
+                break;
+            }
+            walk.object(token, &path);
+            progress(&walk.report);
+        }
+        walk.report
+    }
+}
+
+struct Walk<'a> {
+    check: &'a Check,
+    container: &'a dyn Container,
+    report: Report,
+    seen: HashSet<Token>,
+    queue: Vec<(Token, String)>,
+}
+
+impl Walk<'_> {
+    fn found(&mut self, path: &str, part: &str, error: Error) {
+        self.report.findings.push(Finding { path: path.to_owned(), part: part.to_owned(), error });
+    }
+
+    fn keep<T>(&mut self, path: &str, part: &str, result: Result<T>) -> Option<T> {
+        result.map_err(|error| self.found(path, part, error)).ok()
+    }
+
+    fn object(&mut self, token: Token, path: &str) {
+        if !self.seen.insert(token) {
+            return;
+        }
+        self.report.objects += 1;
+        let info = self.container.object_info(token);
+        let Some(info) = self.keep(path, "header", info) else { return };
+        self.attributes(token, path);
+        match info.kind {
+            ObjectKind::Group => self.group(token, path),
+            ObjectKind::Dataset => {
+                let result = self.dataset(token);
+                self.keep(path, "data", result);
+            }
+            ObjectKind::Datatype => {
+                let result = self.container.datatype_get(token);
+                self.keep(path, "datatype", result);
+            }
+            ObjectKind::Map => {
+                let result = self.container.map_info(token);
+                self.keep(path, "map", result);
+            }
+        }
+    }
+
+    fn group(&mut self, token: Token, path: &str) {
+        let mut skip = 0;
+        loop {
+            let page = self.container.link_list(token, &OpList { skip, ..OpList::default() });
+            let Some(page) = self.keep(path, "links", page) else { return };
+            skip += page.entries.len() as u64;
+            self.report.links += page.entries.len() as u64;
+            for link in page.entries.into_iter().rev() {
+                if let LinkTarget::Hard(target) = link.target {
+                    self.queue.push((target, model::link::join(path, &link.name)));
+                }
+            }
+            if !page.more {
+                return;
+            }
+        }
+    }
+
+    fn attributes(&mut self, token: Token, path: &str) {
+        let page = self.container.attribute_list(token, &OpList { count_max: u64::MAX, ..OpList::default() });
+        let Some(page) = self.keep(path, "attributes", page) else { return };
+        for attribute in page.entries {
+            self.report.attributes += 1;
+            let read = self.container.attribute_read(token, &[&attribute.name]).and_then(|values| {
+                let (file, memory) = (&attribute.datatype, attribute.datatype.memory_form());
+                let raw = values.first().map_or(&[][..], Vec::as_slice);
+                let conversions = Conversions::default();
+                vol::transfer::from_file_form(self.container, file, raw, &memory, &conversions, &mut Heap::new())
+            });
+            self.keep(path, &format!("attribute \"{}\"", attribute.name), read);
+        }
+    }
+
+    fn dataset(&mut self, token: Token) -> Result<()> {
+        let info = self.container.dataset_info(token)?;
+        if matches!(info.space, Dataspace::Null) || info.space.element_count()? == 0 {
+            return Ok(());
+        }
+        let storage = self.container.dataset_storage(token)?;
+        match &info.create.layout {
+            Layout::Chunked { shape, .. } => self.chunks(token, &info, shape),
+            Layout::External(_) | Layout::Virtual(_) => self.elements(token, &info, &Selection::All, OUTSIDE_BYTES_MAX),
+            _ if storage.bytes == 0 => Ok(()),
+            _ => self.elements(token, &info, &Selection::All, u64::MAX),
+        }
+    }
+
+    /// Only chunks that are stored: a sparse dataset may have any extent.
+    fn chunks(&mut self, token: Token, info: &DatasetInfo, shape: &[u64]) -> Result<()> {
+        let mut skip = 0;
+        loop {
+            let page = self.container.chunk_list(token, skip, 4096)?;
+            skip += page.entries.len() as u64;
+            for chunk in page.entries {
+                let room = chunk.offset.iter().zip(info.space.dims()).map(|(o, d)| d.saturating_sub(*o));
+                let part: Vec<u64> = room.zip(shape).map(|(room, c)| room.min(*c)).collect();
+                if !part.contains(&0) {
+                    self.elements(token, info, &Selection::block(&chunk.offset, &part)?, u64::MAX)?;
+                }
+            }
+            if !page.more {
+                return Ok(());
+            }
+        }
+    }
+
+    fn elements(&mut self, token: Token, info: &DatasetInfo, selection: &Selection, bytes_max: u64) -> Result<()> {
+        let memory = info.datatype.memory_form();
+        let element_bytes = u64::from(memory.size().max(1));
+        let conversions = Conversions::default();
+        let mut left = bytes_max;
+        for strip in selection.strips(info.space.dims(), (STRIP_BYTES / element_bytes).max(1))? {
+            if left == 0 || self.report.bytes >= self.check.bytes_max {
+                return Ok(());
+            }
+            let elements = Elements {
+                container: self.container,
+                dataset: token,
+                file_type: &info.datatype,
+                space: &info.space,
+                selection: &strip,
+                conversions: &conversions,
+            };
+            let bytes = elements.count()?.saturating_mul(element_bytes);
+            elements.read(&memory, &mut vec![0; bytes as usize], &mut Heap::new())?;
+            self.report.bytes += bytes;
+            left = left.saturating_sub(bytes);
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,174 @@
+//! No input hurts: files behind published CVEs, and mutations of good files, are read to the end.
+//!
+//! Nothing may panic, abort, overflow the stack, take 10 seconds or 1 GiB. A stack overflow or an abort ends
+//! this process, so the file that is being read is named in a file beside the test's temporary output first.
+//!
+//! `HYPERSLAB_CORPUS` names a corpus; else `../shared/corpus` beside the repository is used where it is there.
+//! `HYPERSLAB_MUTATIONS` says how many mutations are tried (2,000), `HYPERSLAB_SEED` where they start.
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+use hyperslab::check::Check;
+use hyperslab::vol::FileAccess;
+use hyperslab::{File, Limits};
+
+/// Counts what is allocated.
+struct Counting;
+
+static USED: AtomicUsize = AtomicUsize::new(0);
+static PEAK: AtomicUsize = AtomicUsize::new(0);
+
+#[expect(unsafe_code, reason = "an allocator can be counted in no other way")]
+// SAFETY: every call goes to the system's allocator unchanged.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        let used = USED.fetch_add(layout.size(), Ordering::Relaxed) + layout.size();
+        PEAK.fetch_max(used, Ordering::Relaxed);
+        unsafe { System.alloc(layout) }
+    }
+    unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
+        let used = USED.fetch_add(layout.size(), Ordering::Relaxed) + layout.size();
+        PEAK.fetch_max(used, Ordering::Relaxed);
+        unsafe { System.alloc_zeroed(layout) }
+    }
+    unsafe fn dealloc(&self, ptr: *mut u8, layout: Layout) {
+        USED.fetch_sub(layout.size(), Ordering::Relaxed);
+        unsafe { System.dealloc(ptr, layout) }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+const TIME_MAX: Duration = Duration::from_secs(10);
+const MEMORY_BYTES_MAX: usize = 1 << 30;
+
+fn corpus() -> Option<PathBuf> {
+    let named = std::env::var_os("HYPERSLAB_CORPUS").map(PathBuf::from);
+    let beside = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/corpus");
+    named.or(Some(beside)).filter(|p| p.is_dir())
+}
+
+fn files_under(folder: &Path, found: &mut Vec<PathBuf>) {
+    for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
+        let path = entry.path();
+        if path.is_dir() { files_under(&path, found) } else { found.push(path) }
+    }
+}
+
+/// Opens an image and reads all of it, under the limits for input that nobody vouches for.
+fn read_everything(image: Vec<u8>) {
+    let access = FileAccess::read().with_limits(Limits::strict());
+    let check = Check { bytes_max: 128 << 20, findings_max: 200 };
+    if let Ok(container) = native::open_image(image, &access) {
+        check.run(container.as_ref(), &mut |_| {});
+        if let Ok(file) = File::from_container(container, "(image)", &access) {
+            let _ = file.visit(|_| Ok(std::ops::ControlFlow::Continue(())));
+        }
+    }
+}
+
+/// Reads one image; the error says what went wrong with the reading, not with the image.
+fn survive(name: &str, image: Vec<u8>) -> Result<(), String> {
+    let before = USED.load(Ordering::Relaxed);
+    PEAK.store(before, Ordering::Relaxed);
+    let start = Instant::now();
+    let result = std::panic::catch_unwind(|| read_everything(image));
+    let (took, peak) = (start.elapsed(), PEAK.load(Ordering::Relaxed).saturating_sub(before));
+    match result {
+        Err(_) => Err(format!("{name}: panicked")),
+        Ok(()) if took > TIME_MAX => Err(format!("{name}: took {took:?}")),
+        Ok(()) if peak > MEMORY_BYTES_MAX => Err(format!("{name}: took {} MiB", peak >> 20)),
+        Ok(()) => Ok(()),
+    }
+}
+
+fn note(name: &str) {
+    let _ = std::fs::write(std::env::temp_dir().join("hyperslab-robust-last.txt"), name);
+}
+
+fn survive_all(images: impl Iterator<Item = (String, Vec<u8>)>) {
+    let mut failures = Vec::new();
+    for (name, image) in images {
+        note(&name);
+        if let Err(failure) = survive(&name, image) {
+            eprintln!("{failure}");
+            failures.push(failure);
+        }
+    }
+    assert!(failures.is_empty(), "{} failures:\n{}", failures.len(), failures.join("\n"));
+}
+
+#[test]
+fn files_behind_cves_end_in_an_error_or_a_correct_read() {
+    let Some(corpus) = corpus() else { return eprintln!("skipped: there is no corpus beside the repository") };
+    let mut files = Vec::new();
+    files_under(&corpus.join("files/HDFGroup+cve_hdf5"), &mut files);
+    files.sort();
+    survive_all(files.iter().filter_map(|p| Some((p.display().to_string(), std::fs::read(p).ok()?))));
+}
+
+/// A small generator of random numbers (xorshift64*), so that a seed repeats a run.
+struct Random(u64);
+
+impl Random {
+    fn next(&mut self) -> u64 {
+        self.0 ^= self.0 >> 12;
+        self.0 ^= self.0 << 25;
+        self.0 ^= self.0 >> 27;
+        self.0.wrapping_mul(0x2545_F491_4F6C_DD1D)
+    }
+
+    fn below(&mut self, n: usize) -> usize {
+        (self.next() % n.max(1) as u64) as usize
+    }
+}
+
+/// Byte flips, truncation, and fields set to 0, 1, all ones and around the end of the file.
+fn mutate(image: &mut Vec<u8>, random: &mut Random) {
+    let end = image.len() as u64;
+    for _ in 0..1 + random.below(4) {
+        let at = random.below(image.len());
+        let width = [1, 2, 4, 8][random.below(4)].min(image.len() - at);
+        let value = match random.below(9) {
+            0 => 0,
+            1 => 1,
+            2 => u64::MAX,
+            3 => end,
+            4 => end - 1,
+            5 => end + 1,
+            6 => u64::MAX >> 1,
+            7 => random.next(),
+            _ => u64::from(image[at] ^ 1 << random.below(8)),
+        };
+        image[at..at + width].copy_from_slice(&value.to_le_bytes()[..width]);
+    }
+    if random.below(10) == 0 {
+        image.truncate(random.below(image.len()).max(1));
+    }
+}
+
+#[test]
+fn mutations_of_good_files_end_in_an_error_or_a_read() {
+    let Some(corpus) = corpus() else { return eprintln!("skipped: there is no corpus beside the repository") };
+    let number = |name: &str, default: u64| std::env::var(name).ok().and_then(|v| v.parse().ok()).unwrap_or(default);
+    let (count, seed) = (number("HYPERSLAB_MUTATIONS", 2000), number("HYPERSLAB_SEED", 20261115));
+    eprintln!("{count} mutations from seed {seed}");
+    let mut files = Vec::new();
+    files_under(&corpus.join("files"), &mut files);
+    files_under(&corpus.join("tools/h5dump"), &mut files);
+    files.retain(|p| !p.to_string_lossy().contains("cve_hdf5"));
+    files.sort();
+    let small = |p: &PathBuf| std::fs::read(p).ok().filter(|i| i.len() > 64 && i.len() < 1 << 20);
+    let images: Vec<(String, Vec<u8>)> = files.iter().filter_map(|p| Some((p.display().to_string(), small(p)?))).collect();
+    survive_all((0..count).map(|n| {
+        let mut random = Random(seed.wrapping_add(n).wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1);
+        let (name, image) = &images[random.below(images.len())];
+        let mut image = image.clone();
+        mutate(&mut image, &mut random);
+        (format!("{name} (mutation {n} of seed {seed})"), image)
+    }));
+}
