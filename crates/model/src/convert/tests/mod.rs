@@ -1,5 +1,6 @@
 //! Conversions against naive models and against libhdf5.
 
+mod golden;
 mod numbers;
 mod structures;
 
