@@ -90,9 +90,7 @@ fn differing(from: &Datatype, to: &Datatype, conversions: &Conversions) -> Resul
         (_, Datatype::Enum(e)) if is_number(from) => plan(from, &e.base, conversions),
         _ if is_number(from) && is_number(to) => numbers(from, to, conversions),
         (Datatype::Compound(a), Datatype::Compound(b)) => compounds(a, b, conversions),
-        (Datatype::Array(a), Datatype::Array(b)) => {
-            arrays(a, b, conversions).map_err(|e| e.because(refused(from, to)))
-        }
+        (Datatype::Array(a), Datatype::Array(b)) => arrays(a, b, conversions),
         (Datatype::VarLen(a), Datatype::VarLen(b)) if !from.is_string() && !to.is_string() => {
             sequences(a, b, conversions)
         }

@@ -10,7 +10,12 @@ impl Half {
         let magnitude = u32::from(self.0 & 0x7fff) << 13;
         // 2^112 moves the exponent from bias 15 to 127, and normalises subnormals on the way.
         let scaled = (f32::from_bits(magnitude) * f32::from_bits((127 + 112) << 23)).to_bits();
-        let special = if self.0 & 0x7c00 == 0x7c00 { 0x7f80_0000 } else { 0 };
+        // Infinity keeps its place; a NaN is quieted as the machine does it.
+        let special = match self.0 & 0x7fff {
+            0..0x7c00 => 0,
+            0x7c00 => 0x7f80_0000,
+            _ => 0x7fc0_0000,
+        };
         f32::from_bits(scaled | special | u32::from(self.0 & 0x8000) << 16)
     }
 

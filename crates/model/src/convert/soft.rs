@@ -234,7 +234,11 @@ fn unpack_float(raw: u128, f: &Float) -> Value {
     if stored == exponent_max(f) {
         let fraction = mantissa & mask(fraction_bits(f));
         let payload = fraction << (128 - fraction_bits(f)).min(127);
-        return if fraction == 0 { Value::Infinite { negative } } else { Value::NotANumber { negative, payload } };
+        return if fraction == 0 {
+            Value::Infinite { negative }
+        } else {
+            Value::NotANumber { negative, payload }
+        };
     }
     let leading = if is_implied(f) && stored > 0 { 1 << f.mantissa_bits } else { 0 };
     let exponent = stored.max(1) - i64::from(f.exponent_bias) - i64::from(fraction_bits(f));

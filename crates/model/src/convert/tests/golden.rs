@@ -34,8 +34,8 @@ fn significant(t: &Datatype, element: &[u8]) -> Option<(u128, u128)> {
     let Datatype::Float(f) = t else { return None };
     let raw = Place::new(f.bits.size, f.bits.order).unwrap().load(element);
     let field = |at: u8, bits: u8| raw >> at & mask(u32::from(bits));
-    let magnitude =
-        field(f.exponent_position, f.exponent_bits) << f.mantissa_bits | field(f.mantissa_position, f.mantissa_bits);
+    let magnitude = field(f.exponent_position, f.exponent_bits) << f.mantissa_bits
+        | field(f.mantissa_position, f.mantissa_bits);
     Some((field(f.sign_position, 1), magnitude))
 }
 
@@ -60,9 +60,11 @@ fn elements_convert_as_libhdf5_converts_them() {
         let Some(expected) = &case.output else { continue };
         let output = convert_plain(&case.from, &case.to, &case.input);
         let (a, b) = (case.from.size() as usize, case.to.size() as usize);
-        for ((input, output), expected) in case.input.chunks(a).zip(output.chunks(b)).zip(expected.chunks(b)) {
+        for ((input, output), expected) in case.input.chunks(a).zip(output.chunks(b)).zip(expected.chunks(b))
+        {
             if !agrees(&case, output, expected) {
-                wrong.push(format!("{} {input:02x?} gives {output:02x?}, libhdf5 {expected:02x?}", case.name));
+                wrong
+                    .push(format!("{} {input:02x?} gives {output:02x?}, libhdf5 {expected:02x?}", case.name));
             }
         }
     }
