@@ -33,27 +33,39 @@ impl Place {
 
     /// The bits of one element, which has exactly [`Place::bytes`] bytes.
     pub(super) fn load(&self, element: &[u8]) -> u128 {
-        let mut raw = [0; 16];
-        let low = &mut raw[..self.bytes];
-        low.copy_from_slice(element);
-        self.reorder(low);
-        u128::from_le_bytes(raw)
+        // The usual sizes apart: a `memcpy` of unknown length costs more than the number.
+        let value = match *element {
+            [a] => u128::from(a),
+            [a, b] => u128::from(u16::from_le_bytes([a, b])),
+            [a, b, c, d] => u128::from(u32::from_le_bytes([a, b, c, d])),
+            [a, b, c, d, e, f, g, h] => u128::from(u64::from_le_bytes([a, b, c, d, e, f, g, h])),
+            _ => {
+                let mut raw = [0; 16];
+                raw[..self.bytes].copy_from_slice(element);
+                u128::from_le_bytes(raw)
+            }
+        };
+        self.reorder(value)
     }
 
     pub(super) fn store(&self, value: u128, element: &mut [u8]) {
-        element.copy_from_slice(&value.to_le_bytes()[..self.bytes]);
-        self.reorder(element);
+        let raw = self.reorder(value).to_le_bytes();
+        match element {
+            [a] => *a = raw[0],
+            [a, b] => [*a, *b] = [raw[0], raw[1]],
+            [a, b, c, d] => [*a, *b, *c, *d] = [raw[0], raw[1], raw[2], raw[3]],
+            _ => element.copy_from_slice(&raw[..self.bytes]),
+        }
     }
 
     /// To and from least significant first; each order is its own inverse.
-    fn reorder(&self, bytes: &mut [u8]) {
+    fn reorder(&self, value: u128) -> u128 {
+        const LOW_OF_WORDS: u128 = u128::MAX / 0xffff * 0xff;
+        let reversed = value.swap_bytes() >> (128 - 8 * self.bytes);
         match self.order {
-            ByteOrder::Little => {}
-            ByteOrder::Big => bytes.reverse(),
-            ByteOrder::Vax => {
-                bytes.reverse();
-                bytes.chunks_exact_mut(2).for_each(<[u8]>::reverse);
-            }
+            ByteOrder::Little => value,
+            ByteOrder::Big => reversed,
+            ByteOrder::Vax => (reversed & LOW_OF_WORDS) << 8 | reversed >> 8 & LOW_OF_WORDS,
         }
     }
 }

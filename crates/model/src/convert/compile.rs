@@ -90,9 +90,7 @@ fn differing(from: &Datatype, to: &Datatype, conversions: &Conversions) -> Resul
         (_, Datatype::Enum(e)) if is_number(from) => plan(from, &e.base, conversions),
         _ if is_number(from) && is_number(to) => numbers(from, to, conversions),
         (Datatype::Compound(a), Datatype::Compound(b)) => compounds(a, b, conversions),
-        (Datatype::Array(a), Datatype::Array(b)) => {
-            arrays(a, b, conversions).map_err(|e| e.because(refused(from, to)))
-        }
+        (Datatype::Array(a), Datatype::Array(b)) => arrays(a, b, conversions),
         (Datatype::VarLen(a), Datatype::VarLen(b)) if !from.is_string() && !to.is_string() => {
             sequences(a, b, conversions)
         }
@@ -173,11 +171,17 @@ fn complexes(from: &Datatype, to: &Datatype, conversions: &Conversions) -> Resul
     }
 }
 
-/// The names of the two parts, if this compound is a complex number as h5py or others write it.
-fn part_names(t: &Compound) -> Option<[&'static str; 2]> {
-    let pairs = [["r", "i"], ["real", "imag"], ["re", "im"], ["real", "imaginary"]];
-    let is = |names: &[&str; 2]| t.members.len() == 2 && names.iter().all(|n| t.member(n).is_some());
-    pairs.into_iter().find(is)
+/// The names of the real and the imaginary part, if this compound is two floats: by the names that h5py and
+/// others use, else the first in memory is the real one.
+fn part_names(t: &Compound) -> Option<[&str; 2]> {
+    let [a, b] = t.members.as_slice() else { return None };
+    if !matches!((&a.datatype, &b.datatype), (Datatype::Float(_), Datatype::Float(_))) {
+        return None;
+    }
+    let known = [["r", "i"], ["real", "imag"], ["re", "im"], ["real", "imaginary"]];
+    let named = known.into_iter().find(|names| names.iter().all(|n| t.member(n).is_some()));
+    let placed = if a.offset <= b.offset { [a, b] } else { [b, a] };
+    Some(named.unwrap_or(placed.map(|m| m.name.as_str())))
 }
 
 fn as_compound(t: &Complex, names: [&str; 2]) -> Compound {

@@ -3,7 +3,7 @@
 use super::soft::Number;
 use super::{Conversions, Plan, Step};
 use crate::datatype::Compound;
-use crate::{Context, Datatype, Error, Heap, Result};
+use crate::{Datatype, Error, Heap, Result};
 use std::collections::HashMap;
 
 /// Elements are converted in blocks of about this size, so that a block's members are gathered from cache.
@@ -63,7 +63,7 @@ impl Segments {
             check_inside(source.offset, &source.datatype, from.size)?;
             check_inside(target.offset, &target.datatype, to.size)?;
             let plan = Plan::compile(&source.datatype, &target.datatype, conversions)
-                .during(&format!("convert member \"{}\"", target.name))?;
+                .map_err(|e| e.during(format!("convert member \"{}\"", target.name)))?;
             segments.add(source.offset as usize, target.offset as usize, plan);
         }
         segments.coalesce();

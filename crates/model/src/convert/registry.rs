@@ -43,7 +43,8 @@ pub enum Handling {
     Abort,
 }
 
-/// Users' own conversions, asked before the built-in ones.
+/// Users' own conversions, asked before the built-in ones, for whole elements and for their members.
+/// Only members of two equal types are not asked for: equal types are copied as a whole.
 #[derive(Clone, Default)]
 pub struct Conversions {
     entries: Vec<Entry>,

@@ -9,8 +9,10 @@ use std::fmt;
 /// A number apart from its representation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Value {
+    /// The payload stands below the quiet bit, which is bit 127.
     NotANumber {
         negative: bool,
+        payload: u128,
     },
     Infinite {
         negative: bool,
@@ -230,8 +232,13 @@ fn unpack_float(raw: u128, f: &Float) -> Value {
     let stored = (raw >> f.exponent_position & mask(u32::from(f.exponent_bits))) as i64;
     let mantissa = raw >> f.mantissa_position & mask(u32::from(f.mantissa_bits));
     if stored == exponent_max(f) {
-        let infinite = mantissa & mask(fraction_bits(f)) == 0;
-        return if infinite { Value::Infinite { negative } } else { Value::NotANumber { negative } };
+        let fraction = mantissa & mask(fraction_bits(f));
+        let payload = fraction << (128 - fraction_bits(f)).min(127);
+        return if fraction == 0 {
+            Value::Infinite { negative }
+        } else {
+            Value::NotANumber { negative, payload }
+        };
     }
     let leading = if is_implied(f) && stored > 0 { 1 << f.mantissa_bits } else { 0 };
     let exponent = stored.max(1) - i64::from(f.exponent_bias) - i64::from(fraction_bits(f));
@@ -239,9 +246,8 @@ fn unpack_float(raw: u128, f: &Float) -> Value {
 }
 
 fn pack_float(value: Value, f: &Float) -> Packed {
-    let all = mask(u32::from(f.mantissa_bits));
     match value {
-        Value::NotANumber { negative } => (assemble(f, negative, exponent_max(f), all), None),
+        Value::NotANumber { negative, payload } => (not_a_number(f, negative, payload), None),
         Value::Infinite { negative } => (infinity(f, negative), None),
         Value::Finite { negative, mantissa: 0, .. } => (assemble(f, negative, 0, 0), None),
         Value::Finite { negative, mantissa, exponent } => pack_finite(f, negative, mantissa, exponent),
@@ -287,6 +293,13 @@ fn round_to(mantissa: u128, shift: i64) -> (u128, bool) {
 fn infinity(f: &Float, negative: bool) -> u128 {
     let leading = if is_implied(f) { 0 } else { 1 << fraction_bits(f) };
     assemble(f, negative, exponent_max(f), leading)
+}
+
+/// A quiet NaN with as much of the payload as fits.
+fn not_a_number(f: &Float, negative: bool, payload: u128) -> u128 {
+    let fraction = (payload | 1 << 127) >> (128 - fraction_bits(f)).min(127);
+    let leading = if is_implied(f) { 0 } else { 1 << fraction_bits(f) };
+    assemble(f, negative, exponent_max(f), leading | fraction & mask(fraction_bits(f)))
 }
 
 fn assemble(f: &Float, negative: bool, stored: i64, mantissa: u128) -> u128 {

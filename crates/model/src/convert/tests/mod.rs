@@ -1,9 +1,13 @@
 //! Conversions against naive models and against libhdf5.
 
+mod golden;
+mod models;
 mod numbers;
 mod structures;
+mod users;
 
 use super::*;
+use crate::{ByteOrder, CharacterSet};
 
 /// Converts `count` elements into a target that holds 0xA5 before.
 fn convert(from: &Datatype, to: &Datatype, input: &[u8], heap: &mut Heap) -> Vec<u8> {

@@ -3,7 +3,7 @@
 use super::*;
 use crate::ByteOrder::{Big, Little};
 use crate::CharacterSet;
-use crate::datatype::{Compound, Enum, Member, ReferenceKind, StringPad};
+use crate::datatype::{Complex, Compound, Enum, Member, ReferenceKind, StringPad};
 use crate::heap::VarSlot;
 
 fn compound(size: u32, members: &[(&str, u32, Datatype)]) -> Datatype {
@@ -105,4 +105,71 @@ fn an_old_object_reference_serves_as_a_new_one_only() {
         (Datatype::reference(ReferenceKind::ObjectOld), Datatype::reference(ReferenceKind::Object));
     assert!(Plan::compile(&old, &new, &Conversions::default()).unwrap().is_copy());
     assert!(Plan::compile(&new, &old, &Conversions::default()).is_err());
+}
+
+#[test]
+fn copied_members_that_stay_together_are_one_segment() {
+    let flat = |size, shift| {
+        let last = if shift == 0 { i16le() } else { Datatype::native_int(4) };
+        compound(size, &[("a", shift, i16le()), ("b", shift + 2, i16le()), ("c", shift + 4, last)])
+    };
+    let plan = Plan::compile(&flat(6, 0), &flat(10, 2), &Conversions::default()).unwrap();
+    assert!(format!("{plan:?}").contains("copies: [Copy { from: 0, to: 2, len: 4 }]"), "{plan:?}");
+}
+
+#[test]
+fn members_in_another_order_but_the_same_places_are_one_copy() {
+    let from = compound(4, &[("a", 0, i16le()), ("b", 2, i16le())]);
+    let to = compound(4, &[("b", 2, i16le()), ("a", 0, i16le())]);
+    assert!(Plan::compile(&from, &to, &Conversions::default()).unwrap().is_copy());
+}
+
+#[test]
+fn gaps_inside_arrays_of_compounds_stay_as_they_were() {
+    let from = Datatype::array(&[2], compound(1, &[("a", 0, Datatype::native_int(1))]));
+    let to = Datatype::array(&[2], compound(3, &[("a", 1, Datatype::native_int(1))]));
+    let wrap = |t: Datatype| compound(t.size(), &[("v", 0, t)]);
+    let expected = [0xA5, 1, 0xA5, 0xA5, 2, 0xA5, 0xA5, 3, 0xA5, 0xA5, 4, 0xA5];
+    assert_eq!(convert_plain(&from, &to, &[1, 2, 3, 4]), expected);
+    assert_eq!(convert_plain(&wrap(from), &wrap(to), &[1, 2, 3, 4]), expected);
+}
+
+#[test]
+fn sequences_of_sequences_convert() {
+    let mut heap = Heap::new();
+    let (mut inner, mut input) = ([0; 32], [0; 16]);
+    heap.push(&[1, 2, 3], 3).store(&mut inner).unwrap();
+    heap.push(&[9], 1).store(&mut inner[16..]).unwrap();
+    heap.push(&inner, 2).store(&mut input).unwrap();
+    let of = |t| Datatype::var_sequence(Datatype::var_sequence(t));
+    let output =
+        convert(&of(Datatype::native_int(1)), &of(Datatype::integer(2, true, Big)), &input, &mut heap);
+    let inner = heap.get(VarSlot::load(&output).unwrap(), 16).unwrap().to_vec();
+    assert_eq!(heap.get(VarSlot::load(&inner).unwrap(), 2).unwrap(), [0, 1, 0, 2, 0, 3]);
+    assert_eq!(heap.get(VarSlot::load(&inner[16..]).unwrap(), 2).unwrap(), [0, 9]);
+}
+
+#[test]
+fn enum_values_beyond_the_table_are_found_too() {
+    let from = enumeration(
+        Datatype::native_int(4),
+        &[("A", &[0xff; 4]), ("B", &[0, 0, 1, 0]), ("C", &[5, 0, 0, 0])],
+    );
+    let to = enumeration(Datatype::native_int(1), &[("A", &[1]), ("B", &[2]), ("C", &[3])]);
+    let input = [0xff, 0xff, 0xff, 0xff, 0, 0, 1, 0, 5, 0, 0, 0, 4, 0, 0, 0, 6, 0, 0, 0, 0, 0, 2, 0];
+    assert_eq!(convert_plain(&from, &to, &input), [1, 2, 3, 0xff, 0xff, 0xff]);
+}
+
+#[test]
+fn complex_numbers_are_pairs_of_floats() {
+    let complex = |base| Datatype::Complex(Complex { base: Box::new(base) });
+    let (single, double) = (Datatype::ieee_f32(Big), Datatype::ieee_f64(Little));
+    let input: Vec<u8> = [1.5f64, -2.0].iter().flat_map(|n| n.to_le_bytes()).collect();
+    let expected: Vec<u8> = [1.5f32, -2.0].iter().flat_map(|n| n.to_be_bytes()).collect();
+    let from = complex(double.clone());
+    assert_eq!(convert_plain(&from, &complex(single.clone()), &input), expected);
+    let swapped = compound(8, &[("i", 0, single.clone()), ("r", 4, single.clone())]);
+    assert_eq!(convert_plain(&from, &swapped, &input), [&expected[4..], &expected[..4]].concat());
+    assert_eq!(convert_plain(&from, &single, &input), expected[..4]);
+    assert_eq!(convert_plain(&double, &complex(single), &input[..8]), [&expected[..4], &[0; 4]].concat());
 }
