@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use model::convert::Conversions;
 use model::heap::Heap;
 use model::properties::Layout;
-use model::{Dataspace, Error, LinkTarget, ObjectKind, Result, Selection, Token};
+use model::{Dataspace, Error, LinkTarget, ObjectKind, Result, Selection, Token, Within};
 use vol::transfer::Elements;
 use vol::{Container, DatasetInfo, OpList};
 
@@ -200,7 +200,8 @@ impl Walk<'_> {
                 conversions: &conversions,
             };
             let bytes = elements.count()?.saturating_mul(element_bytes);
-            elements.read(&memory, &mut vec![0; bytes as usize], &mut Heap::new())?;
+            let mut buffer = vec![0; bytes.within(self.check.bytes_max, "element")?];
+            elements.read(&memory, &mut buffer, &mut Heap::new())?;
             self.report.bytes += bytes;
             left = left.saturating_sub(bytes);
         }

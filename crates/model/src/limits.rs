@@ -8,6 +8,8 @@ use crate::{Error, Result};
 pub struct Limits {
     /// Bytes of one metadata structure (header block, heap, tree node, …).
     pub metadata_bytes_max: u64,
+    /// Bytes of one element.
+    pub element_bytes_max: u64,
     /// Bytes of one chunk, before or after filters.
     pub chunk_bytes_max: u64,
     /// Bytes of one variable-length value.
@@ -28,6 +30,7 @@ impl Default for Limits {
     fn default() -> Self {
         Limits {
             metadata_bytes_max: 256 << 20,
+            element_bytes_max: 128 << 20,
             chunk_bytes_max: 4 << 30,
             blob_bytes_max: 1 << 30,
             result_bytes_max: 1 << 40,
@@ -44,6 +47,7 @@ impl Limits {
     pub fn strict() -> Self {
         Limits {
             metadata_bytes_max: 64 << 20,
+            element_bytes_max: 32 << 20,
             chunk_bytes_max: 256 << 20,
             blob_bytes_max: 64 << 20,
             result_bytes_max: 512 << 20,

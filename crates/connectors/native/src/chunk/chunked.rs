@@ -15,6 +15,10 @@ use crate::object::dataset::Dataset;
 
 /// Bytes of decoded chunks in flight: enough for both cores, little enough to stay near the cache.
 const BATCH_BYTES: u64 = 32 << 20;
+/// Chunks up to this size may come from any number of stored bytes …
+const EXPANSION_FREE_BYTES: u64 = 128 << 20;
+/// … larger ones from at least one in this many. Deflate reaches 1,032.
+const EXPANSION_MAX: u64 = 2048;
 /// A chunk without filters is read run by run up to this many runs; beyond, whole.
 const DIRECT_RUNS_MAX: usize = 16;
 
@@ -76,11 +80,11 @@ impl Reader<'_> {
     }
 
     fn read_filtered(&self, batch: &[Vec<u64>], into: &mut [u8]) -> Result<()> {
-        let decoded: Vec<Option<Arc<[u8]>>> = match batch {
+        let decoded: Vec<Option<Arc<Vec<u8>>>> = match batch {
             [one] => vec![self.load(one)?],
             many => many.par_iter().map(|scaled| self.load(scaled)).collect::<Result<_>>()?,
         };
-        batch.iter().zip(decoded).try_for_each(|(scaled, chunk)| self.scatter(scaled, chunk.as_deref(), into))
+        batch.iter().zip(decoded).try_for_each(|(scaled, chunk)| self.scatter(scaled, chunk.as_deref().map(Vec::as_slice), into))
     }
 
     /// A chunk without filters: runs go straight from the file into the buffer where they are few.
@@ -106,15 +110,15 @@ impl Reader<'_> {
     }
 
     /// The decoded bytes of a chunk, or nothing if it is not stored.
-    fn load(&self, scaled: &[u64]) -> Result<Option<Arc<[u8]>>> {
+    fn load(&self, scaled: &[u64]) -> Result<Option<Arc<Vec<u8>>>> {
         self.find(scaled)?.map(|at| self.load_at(scaled, at)).transpose()
     }
 
-    fn load_at(&self, scaled: &[u64], at: ChunkAt) -> Result<Arc<[u8]>> {
+    fn load_at(&self, scaled: &[u64], at: ChunkAt) -> Result<Arc<Vec<u8>>> {
         if let Some(chunk) = self.file.chunks.get(self.dataset.address, at.address) {
             return Ok(chunk);
         }
-        let chunk: Arc<[u8]> = self.decode(scaled, at).during_at("read chunk", at.address.0)?.into();
+        let chunk: Arc<Vec<u8>> = Arc::new(self.decode(scaled, at).during_at("read chunk", at.address.0)?);
         self.file.chunks.put(self.dataset.address, at.address, &chunk);
         Ok(chunk)
     }
@@ -122,6 +126,7 @@ impl Reader<'_> {
     fn decode(&self, scaled: &[u64], at: ChunkAt) -> Result<Vec<u8>> {
         let (file, chunks) = (self.file, &self.chunks);
         let bytes = chunks.chunk_bytes as usize;
+        check_expansion(chunks, at)?;
         let raw = raw_bytes(file, chunks, at)?;
         let unfiltered_edge = chunks.layout.edge_chunks_unfiltered && chunks.is_edge(scaled);
         let chunk = match chunks.filtered && !unfiltered_edge {
@@ -149,6 +154,14 @@ impl Reader<'_> {
         }
         Ok(())
     }
+}
+
+/// A large chunk must have something to show for it: few stored bytes that claim to be many are a bomb.
+fn check_expansion(chunks: &Chunks<'_>, at: ChunkAt) -> Result<()> {
+    if chunks.chunk_bytes <= EXPANSION_FREE_BYTES || at.bytes.saturating_mul(EXPANSION_MAX) >= chunks.chunk_bytes {
+        return Ok(());
+    }
+    Err(Error::limit("decode chunk").with("bytes", chunks.chunk_bytes).with("stored bytes", at.bytes))
 }
 
 /// A chunk as it is stored.

@@ -41,12 +41,12 @@ pub(crate) fn read(file: &File, dataset: &Dataset, selection: &Selection, into: 
 
 /// Repeats the fill value over a buffer.
 pub(crate) fn fill(dataset: &Dataset, into: &mut [u8]) {
-    if dataset.fill.iter().all(|&b| b == 0) {
+    let Some(value) = &dataset.fill else {
         into.fill(0);
         return;
-    }
-    for element in into.chunks_exact_mut(dataset.fill.len()) {
-        element.copy_from_slice(&dataset.fill);
+    };
+    for element in into.chunks_exact_mut(value.len()) {
+        element.copy_from_slice(value);
     }
 }
 

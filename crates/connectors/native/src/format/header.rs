@@ -20,7 +20,6 @@ pub(crate) mod kind {
     pub(crate) const FILTERS: u16 = 0x0B;
     pub(crate) const ATTRIBUTE: u16 = 0x0C;
     pub(crate) const COMMENT: u16 = 0x0D;
-    pub(crate) const TIME_OLD: u16 = 0x0E;
     pub(crate) const SHARED_TABLE: u16 = 0x0F;
     pub(crate) const CONTINUATION: u16 = 0x10;
     pub(crate) const SYMBOL_TABLE: u16 = 0x11;

@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use model::properties::{
-    AllocTime, ChunkIndexKind, DatasetCreate, ExternalFile, Fill, FilterSpec, Layout as LayoutProperty, VirtualMapping,
+    AllocTime, ChunkIndexKind, DatasetCreate, ExternalFile, Fill, FillValue, FilterSpec, Layout as LayoutProperty,
+    VirtualMapping,
 };
 use model::{Context, Dataspace, Datatype, Error, Result, Token, Within, text};
 use vol::DatasetInfo;
@@ -22,8 +23,8 @@ pub(crate) struct Dataset {
     pub(crate) address: Address,
     pub(crate) info: Arc<DatasetInfo>,
     pub(crate) layout: Layout,
-    /// One element that nobody wrote, in file form.
-    pub(crate) fill: Vec<u8>,
+    /// One element that nobody wrote, in file form; `None` is all zeros.
+    pub(crate) fill: Option<Vec<u8>>,
 }
 
 impl Dataset {
@@ -62,6 +63,7 @@ pub(crate) fn datatype(file: &File, header: &Header) -> Result<(Datatype, Option
     let message = header.required(kind::DATATYPE, "datatype")?;
     let (body, at) = header::body(file, message)?;
     let datatype = Datatype::decode(&body, &file.store.limits).during_at("read datatype", header.address.0)?;
+    u64::from(datatype.size()).within(file.store.limits.element_bytes_max, "element")?;
     Ok((datatype, at.map(|at| Token::from_u64(at.0))))
 }
 
@@ -101,11 +103,12 @@ fn fill_of(file: &File, header: &Header) -> Result<(Fill, AllocTime)> {
     }
 }
 
-fn fill_element(fill: &Fill, datatype: &Datatype) -> Vec<u8> {
-    let size = datatype.size() as usize;
+fn fill_element(fill: &Fill, datatype: &Datatype) -> Option<Vec<u8>> {
     match &fill.value {
-        model::properties::FillValue::Value(value) if value.len() == size => value.clone(),
-        _ => vec![0; size],
+        FillValue::Value(value) if value.len() == datatype.size() as usize && value.iter().any(|&b| b != 0) => {
+            Some(value.clone())
+        }
+        _ => None,
     }
 }
 
