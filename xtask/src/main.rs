@@ -1,2 +1,38 @@
 //! Project chores: `cargo xtask NAME`.
-fn main() {}
+//!
+//! - `oracle DIR… [--tool dump|ls] [-- OPTIONS]`: every file under the folders that Debian's h5dump (or h5ls) prints
+//!   is printed by `hyperslab` too; says how many outputs are equal and lists the rest.
+//! - `golden DIR`: makes the project's own golden files there, with h5py.
+
+mod oracle;
+
+use std::process::{Command, ExitCode};
+
+fn main() -> ExitCode {
+    let mut arguments = std::env::args().skip(1);
+    match arguments.next().as_deref() {
+        Some("oracle") => oracle::run(arguments.collect()),
+        Some("golden") => golden(&arguments.collect::<Vec<_>>()),
+        _ => {
+            eprintln!("usage: cargo xtask oracle DIR… [--tool dump|ls] [-- OPTIONS]\n       cargo xtask golden DIR");
+            ExitCode::from(2)
+        }
+    }
+}
+
+/// The workspace's folder.
+fn root() -> std::path::PathBuf {
+    std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
+}
+
+fn golden(arguments: &[String]) -> ExitCode {
+    let script = root().join("tests/golden/make.py");
+    match Command::new("python3").arg(script).args(arguments).status() {
+        Ok(status) if status.success() => ExitCode::SUCCESS,
+        Ok(_) => ExitCode::FAILURE,
+        Err(error) => {
+            eprintln!("xtask golden: cannot run python3: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
