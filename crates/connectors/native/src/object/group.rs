@@ -97,11 +97,52 @@ fn count_new(file: &File, header: &Header, info: &LinkInfo) -> Result<(u64, Link
 
 // --- symbol tables ---
 
-fn heap_data(file: &File, heap: Address) -> Result<Arc<[u8]>> {
-    let sizes = file.store.sizes();
-    let head = file.store.block(heap, LocalHeap::header_bytes(sizes), "local heap")?;
-    let header = LocalHeap::decode(&head, sizes).during_at("read local heap", heap.0)?;
-    file.store.block(header.data, header.data_bytes, "local heap data")
+/// The names of a symbol table. A look-up touches few of them, so a large heap is read in pages.
+struct Names<'f> {
+    file: &'f File,
+    heap: LocalHeap,
+    whole: Option<Arc<[u8]>>,
+}
+
+/// A heap up to this size is read at once: one read costs less than the pages of a binary search.
+const NAMES_WHOLE_BYTES: u64 = 64 << 10;
+/// Bytes of heap read for one name.
+const NAMES_PAGE_BYTES: u64 = 4096;
+
+impl<'f> Names<'f> {
+    fn open(file: &'f File, at: Address, all: bool) -> Result<Self> {
+        let sizes = file.store.sizes();
+        let head = file.store.block(at, LocalHeap::header_bytes(sizes), "local heap")?;
+        let heap = LocalHeap::decode(&head, sizes).during_at("read local heap", at.0)?;
+        let mut names = Names { file, heap, whole: None };
+        if all || heap.data_bytes <= NAMES_WHOLE_BYTES {
+            names.whole = Some(file.store.block(heap.data, heap.data_bytes, "local heap data")?);
+        }
+        Ok(names)
+    }
+
+    /// The text at an offset, up to its NUL.
+    fn text(&self, offset: u64) -> Result<Vec<u8>> {
+        if let Some(data) = &self.whole {
+            return local_heap::text(data, offset).map(<[u8]>::to_vec);
+        }
+        let mut text = Vec::new();
+        let mut at = offset;
+        while at < self.heap.data_bytes {
+            let page = at / NAMES_PAGE_BYTES * NAMES_PAGE_BYTES;
+            let len = NAMES_PAGE_BYTES.min(self.heap.data_bytes - page);
+            let place = Address(self.heap.data.0.saturating_add(page));
+            let bytes = self.file.store.block(place, len, "local heap data")?;
+            let part = &bytes[(at - page) as usize..];
+            if let Some(end) = part.iter().position(|&b| b == 0) {
+                text.extend_from_slice(&part[..end]);
+                return Ok(text);
+            }
+            text.extend_from_slice(part);
+            at = page + len;
+        }
+        Err(Error::corrupt("read name in local heap").with("offset", offset))
+    }
 }
 
 fn entries(file: &File, node: Address) -> Result<Vec<Entry>> {
@@ -111,12 +152,10 @@ fn entries(file: &File, node: Address) -> Result<Vec<Entry>> {
     symbol_table::node(&bytes, sizes).during_at("read symbol table node", node.0)
 }
 
-fn link_of(entry: &Entry, names: &[u8]) -> Result<Link> {
-    let name = text::from_bytes(local_heap::text(names, entry.name_offset)?);
+fn link_of(entry: &Entry, names: &Names<'_>) -> Result<Link> {
+    let name = text::from_bytes(&names.text(entry.name_offset)?);
     let target = match (entry.cached, entry.header) {
-        (Cached::SoftLink(offset), _) => {
-            LinkTarget::Soft(text::from_bytes(local_heap::text(names, u64::from(offset))?))
-        }
+        (Cached::SoftLink(offset), _) => LinkTarget::Soft(text::from_bytes(&names.text(u64::from(offset))?)),
         (_, Some(address)) => LinkTarget::Hard(Token::from_u64(address.0)),
         (_, None) => return Err(Error::corrupt("read symbol table entry").with("name", name).with("problem", "no object")),
     };
@@ -124,16 +163,16 @@ fn link_of(entry: &Entry, names: &[u8]) -> Result<Link> {
 }
 
 fn find_old(file: &File, table: SymbolTable, name: &[u8]) -> Result<Option<Link>> {
-    let names = heap_data(file, table.heap)?;
+    let names = Names::open(file, table.heap, false)?;
     let sizes = file.store.sizes();
     let tree = Tree { root: table.tree, kind: Kind::Group };
     let mut order = |key: &[u8]| {
         let offset = Cursor::new(key, "group key").uint(sizes.length)?;
-        Ok(local_heap::text(&names, offset)?.cmp(name))
+        Ok(names.text(offset)?.as_slice().cmp(name))
     };
     let Some((_, node)) = tree.find(file, &mut |keys| between(keys, true, &mut order))? else { return Ok(None) };
     for entry in entries(file, node)? {
-        if local_heap::text(&names, entry.name_offset)? == name {
+        if names.text(entry.name_offset)? == name {
             return link_of(&entry, &names).map(Some);
         }
     }
@@ -141,7 +180,7 @@ fn find_old(file: &File, table: SymbolTable, name: &[u8]) -> Result<Option<Link>
 }
 
 fn links_old(file: &File, table: SymbolTable) -> Result<Vec<Link>> {
-    let names = heap_data(file, table.heap)?;
+    let names = Names::open(file, table.heap, true)?;
     let mut links = Vec::new();
     Tree { root: table.tree, kind: Kind::Group }.walk(file, &mut |_, node| {
         for entry in entries(file, node)? {
