@@ -9,7 +9,8 @@ use vol::{Container, FileAccess, RawBytes, Registry, Resolver};
 /// A registry with every connector of this build; the native one is the default.
 pub fn registry() -> Registry {
     let mut registry = Registry::new();
-    let connectors: [Arc<dyn vol::Connector>; 1] = [Arc::new(native::NativeConnector)];
+    let connectors: [Arc<dyn vol::Connector>; 2] =
+        [Arc::new(native::NativeConnector), Arc::new(memory::MemoryConnector::default())];
     for connector in connectors {
         // Names and numbers of our own connectors differ.
         let _ = registry.register(connector);

@@ -147,7 +147,7 @@ pub struct OpLookup {
     pub traversals_max: u32,
 }
 
-/// Makes an attribute and, where data is given, writes it.
+/// Makes an attribute.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OpAttributeCreate {
     /// The object it belongs to.

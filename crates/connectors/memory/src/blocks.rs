@@ -1,0 +1,173 @@
+//! Elements in blocks of one shape, of which only those that were written exist: an extent may be huge.
+
+use std::collections::BTreeMap;
+
+use model::selection::{ChunkRun, ChunkRuns, PointIndex};
+use model::{Result, Selection};
+
+/// Blocks by their scaled coordinates. What lies outside the extent holds the fill value.
+#[derive(Debug, Clone)]
+pub(crate) struct Blocks {
+    pub(crate) shape: Vec<u64>,
+    element_bytes: usize,
+    /// One element; `None` is zeros.
+    fill: Option<Vec<u8>>,
+    blocks: BTreeMap<Vec<u64>, Vec<u8>>,
+}
+
+/// Bytes of a block where the layout does not say: small enough to be sparse, large enough to be few.
+const BLOCK_BYTES: u64 = 64 << 10;
+
+/// Blocks for an extent whose layout has none: whole rows of the fastest dimensions.
+pub(crate) fn default_shape(dims: &[u64], element_bytes: u64) -> Vec<u64> {
+    let mut elements = (BLOCK_BYTES / element_bytes.max(1)).max(1);
+    let mut shape = vec![1; dims.len()];
+    for (len, &dim) in shape.iter_mut().zip(dims).rev() {
+        *len = dim.clamp(1, elements);
+        elements = (elements / *len).max(1);
+    }
+    shape
+}
+
+/// The blocks that a selection touches, each with its runs.
+fn for_each_block(
+    selection: &Selection,
+    dims: &[u64],
+    shape: &[u64],
+    mut visit: impl FnMut(Vec<u64>, ChunkRuns) -> Result<()>,
+) -> Result<()> {
+    selection.validate(dims)?;
+    if let Selection::Points(points) = selection {
+        let index = PointIndex::new(points, shape)?;
+        return index.chunks().try_for_each(|scaled| {
+            let runs = index.chunk_runs(&scaled)?;
+            visit(scaled, runs)
+        });
+    }
+    for scaled in selection.chunks(dims, shape)? {
+        let start = start_of(&scaled, shape);
+        visit(scaled, selection.chunk_runs(dims, &start, shape)?)?;
+    }
+    Ok(())
+}
+
+/// The first element of a block. Blocks touch their extent, so the product is within it.
+pub(crate) fn start_of(scaled: &[u64], shape: &[u64]) -> Vec<u64> {
+    scaled.iter().zip(shape).map(|(n, len)| n.saturating_mul(*len)).collect()
+}
+
+fn fill_with(out: &mut [u8], element: Option<&[u8]>) {
+    match element {
+        None => out.fill(0),
+        Some(element) => out.chunks_exact_mut(element.len()).for_each(|slot| slot.copy_from_slice(element)),
+    }
+}
+
+impl Blocks {
+    pub(crate) fn new(shape: Vec<u64>, element_bytes: usize, fill: Option<Vec<u8>>) -> Self {
+        Blocks { shape, element_bytes, fill, blocks: BTreeMap::new() }
+    }
+
+    pub(crate) fn block_bytes(&self) -> usize {
+        self.shape.iter().product::<u64>() as usize * self.element_bytes
+    }
+
+    /// Scaled coordinates and bytes, in C order.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (&Vec<u64>, &Vec<u8>)> {
+        self.blocks.iter()
+    }
+
+    pub(crate) fn values_mut(&mut self) -> impl Iterator<Item = &mut Vec<u8>> {
+        self.blocks.values_mut()
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.blocks.len()
+    }
+
+    pub(crate) fn get(&self, scaled: &[u64]) -> Option<&Vec<u8>> {
+        self.blocks.get(scaled)
+    }
+
+    pub(crate) fn set(&mut self, scaled: Vec<u64>, bytes: Vec<u8>) {
+        self.blocks.insert(scaled, bytes);
+    }
+
+    fn empty_block(&self) -> Vec<u8> {
+        let mut block = vec![0; self.block_bytes()];
+        if self.fill.is_some() {
+            fill_with(&mut block, self.fill.as_deref());
+        }
+        block
+    }
+
+    /// Byte ranges of a run in its block and in packed elements.
+    fn ranges(&self, run: ChunkRun) -> (std::ops::Range<usize>, std::ops::Range<usize>) {
+        let len = run.len as usize * self.element_bytes;
+        let (block, packed) = (
+            run.chunk_offset as usize * self.element_bytes,
+            run.selection_offset as usize * self.element_bytes,
+        );
+        (block..block + len, packed..packed + len)
+    }
+
+    /// Fills `into`, which has room for exactly the selected elements.
+    pub(crate) fn read(&self, selection: &Selection, dims: &[u64], into: &mut [u8]) -> Result<()> {
+        for_each_block(selection, dims, &self.shape, |scaled, runs| {
+            let block = self.blocks.get(&scaled);
+            for run in runs {
+                let (at, packed) = self.ranges(run);
+                match block {
+                    Some(block) => into[packed].copy_from_slice(&block[at]),
+                    None => fill_with(&mut into[packed], self.fill.as_deref()),
+                }
+            }
+            Ok(())
+        })
+    }
+
+    /// Takes over `from`, which has exactly the selected elements.
+    pub(crate) fn write(&mut self, selection: &Selection, dims: &[u64], from: &[u8]) -> Result<()> {
+        let shape = self.shape.clone();
+        for_each_block(selection, dims, &shape, |scaled, runs| {
+            let mut block = self.blocks.remove(&scaled).unwrap_or_else(|| self.empty_block());
+            for run in runs {
+                let (at, packed) = self.ranges(run);
+                block[at].copy_from_slice(&from[packed]);
+            }
+            self.blocks.insert(scaled, block);
+            Ok(())
+        })
+    }
+
+    /// Forgets what lies outside `dims`, so that growing again shows the fill value there.
+    pub(crate) fn cut(&mut self, dims: &[u64]) -> Result<()> {
+        let starts = |scaled: &[u64]| start_of(scaled, &self.shape);
+        let is_outside = |start: &[u64]| start.iter().zip(dims).any(|(at, dim)| at >= dim);
+        let all: Vec<Vec<u64>> = self.blocks.keys().cloned().collect();
+        let (gone, kept): (Vec<_>, Vec<_>) = all.into_iter().partition(|scaled| is_outside(&starts(scaled)));
+        for scaled in gone {
+            self.blocks.remove(&scaled);
+        }
+        kept.into_iter().try_for_each(|scaled| self.cut_block(scaled, dims))
+    }
+
+    fn cut_block(&mut self, scaled: Vec<u64>, dims: &[u64]) -> Result<()> {
+        let start = start_of(&scaled, &self.shape);
+        let inside: Vec<u64> =
+            start.iter().zip(dims).zip(&self.shape).map(|((at, dim), len)| (*len).min(dim - at)).collect();
+        if inside == self.shape {
+            return Ok(());
+        }
+        let mut cut = self.empty_block();
+        if let Some(old) = self.blocks.get(&scaled) {
+            for run in Selection::block(&vec![0; inside.len()], &inside)?.runs(&self.shape)? {
+                let from = run.offset as usize * self.element_bytes;
+                let range = from..from + run.len as usize * self.element_bytes;
+                cut[range.clone()].copy_from_slice(&old[range]);
+            }
+        }
+        self.blocks.insert(scaled, cut);
+        Ok(())
+    }
+}

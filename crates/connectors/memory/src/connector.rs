@@ -1,0 +1,109 @@
+//! The connector: containers by path, and what an open container holds.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
+
+use model::properties::FileCreate;
+use model::{Error, Result};
+use vol::{
+    Access, Capability, Connector, ConnectorInfo, Container, ContainerCreate, ContainerOpen, FileAccess,
+};
+
+use crate::container::MemoryContainer;
+use crate::objects::State;
+
+/// Everything in the model, except that nothing survives the process.
+pub(crate) const CAPABILITY: Capability = Capability { persistent: false, ..Capability::ALL };
+
+/// Name in locations.
+pub(crate) const NAME: &str = "memory";
+
+/// Numbers of containers of this process, so that the tokens of one mean nothing to another.
+static CONTAINER_NEXT: AtomicU64 = AtomicU64::new(1);
+
+/// One container, open or not.
+pub(crate) struct Store {
+    pub(crate) create: FileCreate,
+    pub(crate) state: RwLock<State>,
+    /// How often it is open.
+    pub(crate) opened: AtomicU64,
+}
+
+impl Store {
+    fn new(create: &FileCreate) -> Arc<Self> {
+        let number = CONTAINER_NEXT.fetch_add(1, Ordering::Relaxed);
+        let state = RwLock::new(State::new(number, &create.root));
+        Arc::new(Store { create: create.clone(), state, opened: AtomicU64::new(0) })
+    }
+}
+
+/// Keeps containers in memory, by path. Clones share them.
+#[derive(Clone, Default)]
+pub struct MemoryConnector {
+    stores: Arc<Mutex<BTreeMap<String, Arc<Store>>>>,
+}
+
+impl std::fmt::Debug for MemoryConnector {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("MemoryConnector").field("containers", &self.stores().keys()).finish()
+    }
+}
+
+impl MemoryConnector {
+    /// A connector without containers.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    fn stores(&self) -> MutexGuard<'_, BTreeMap<String, Arc<Store>>> {
+        self.stores.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Connector for MemoryConnector {
+    fn info(&self) -> ConnectorInfo {
+        ConnectorInfo {
+            name: NAME,
+            value: 510,
+            version: 1,
+            capability: CAPABILITY,
+            about: "containers in the memory of this process",
+        }
+    }
+
+    fn create(&self, op: &ContainerCreate<'_>) -> Result<Arc<dyn Container>> {
+        let mut stores = self.stores();
+        if let Some(old) = stores.get(op.path) {
+            if !op.truncate {
+                return Err(Error::exists("create container").with("path", op.path));
+            }
+            if old.opened.load(Ordering::SeqCst) > 0 {
+                return Err(Error::busy("replace container").with("path", op.path));
+            }
+        }
+        let store = Store::new(op.create);
+        stores.insert(op.path.to_owned(), store.clone());
+        // A new container can be written, whatever the access asked for: there is nothing to read in it.
+        let access = FileAccess { access: Access::Write, ..op.access.clone() };
+        Ok(Arc::new(MemoryContainer::new(store, op.path, access)))
+    }
+
+    fn open(&self, op: &ContainerOpen<'_>) -> Result<Arc<dyn Container>> {
+        let stores = self.stores();
+        let store = stores.get(op.path).ok_or_else(|| missing(op.path))?;
+        Ok(Arc::new(MemoryContainer::new(store.clone(), op.path, op.access.clone())))
+    }
+
+    fn delete(&self, path: &str) -> Result<()> {
+        self.stores().remove(path).map(|_| ()).ok_or_else(|| missing(path))
+    }
+
+    fn is_accessible(&self, path: &str, _access: &FileAccess) -> Result<bool> {
+        Ok(self.stores().contains_key(path))
+    }
+}
+
+fn missing(path: &str) -> Error {
+    Error::not_found("find container").with("path", path)
+}

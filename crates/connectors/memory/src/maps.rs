@@ -1,0 +1,94 @@
+//! Maps: pairs of a key and a value.
+
+use std::collections::BTreeMap;
+
+use model::{Datatype, Error, Limits, Result, Token};
+use vol::{MapInfo, OpMapCreate, Page};
+
+use crate::check;
+use crate::objects::{Body, Object, State};
+
+/// A map; keys are sorted by their bytes.
+#[derive(Debug, Clone)]
+pub(crate) struct Map {
+    key: Datatype,
+    pub(crate) value: Datatype,
+    pub(crate) pairs: BTreeMap<Vec<u8>, Vec<u8>>,
+}
+
+impl Map {
+    fn check_key(&self, key: &[u8]) -> Result<()> {
+        match &self.key {
+            Datatype::VarLen(_) => {
+                let unit = self.key.children().first().map_or(1, |base| base.size() as usize);
+                let whole = key.len().is_multiple_of(unit.max(1));
+                if whole { Ok(()) } else { Err(Error::invalid("use map key").with("bytes", key.len())) }
+            }
+            fixed => check::length("use map key", fixed.size().into(), key.len()),
+        }
+    }
+}
+
+/// A key is compared by its bytes, so it must hold its value and not a slot for it.
+fn check_key_type(key: &Datatype) -> Result<()> {
+    let has_inner_slots = match key {
+        Datatype::VarLen(_) => key.children().into_iter().any(Datatype::has_slots),
+        other => other.has_slots(),
+    };
+    match has_inner_slots {
+        true => {
+            Err(Error::invalid("make map").with("problem", "keys with references or nested variable length"))
+        }
+        false => Ok(()),
+    }
+}
+
+impl State {
+    pub(crate) fn map_create(&mut self, op: &OpMapCreate, limits: &Limits) -> Result<Token> {
+        let key = self.file_type(&op.key, None, limits)?;
+        let value = self.file_type(&op.value, None, limits)?;
+        check_key_type(&key)?;
+        let body = Body::Map(Map { key, value, pairs: BTreeMap::new() });
+        self.insert(Object::new(op.create.clone(), body), op.place.as_ref(), limits.entries_max)
+    }
+
+    pub(crate) fn map_info(&self, map: Token) -> Result<MapInfo> {
+        let map = self.map(map)?;
+        Ok(MapInfo { key: map.key.clone(), value: map.value.clone(), count: map.pairs.len() as u64 })
+    }
+
+    pub(crate) fn map_put(&mut self, token: Token, pairs: &[(&[u8], &[u8])], limits: &Limits) -> Result<()> {
+        let map = self.map_mut(token)?;
+        for (key, value) in pairs {
+            map.check_key(key)?;
+            check::length("set map value", map.value.size().into(), value.len())?;
+        }
+        if map.pairs.len() as u64 + pairs.len() as u64 > limits.entries_max {
+            return Err(Error::limit("set map values").with("limit", limits.entries_max));
+        }
+        map.pairs.extend(pairs.iter().map(|(key, value)| (key.to_vec(), value.to_vec())));
+        self.object_mut(token)?.touch_data();
+        Ok(())
+    }
+
+    pub(crate) fn map_get(&self, map: Token, keys: &[&[u8]]) -> Result<Vec<Option<Vec<u8>>>> {
+        let map = self.map(map)?;
+        keys.iter().map(|key| map.check_key(key).map(|()| map.pairs.get(*key).cloned())).collect()
+    }
+
+    pub(crate) fn map_keys(&self, map: Token, skip: u64, count_max: u64) -> Result<Page<Vec<u8>>> {
+        let pairs = &self.map(map)?.pairs;
+        let skip = usize::try_from(skip).unwrap_or(usize::MAX);
+        let count = usize::try_from(count_max).unwrap_or(usize::MAX);
+        let entries = pairs.keys().skip(skip).take(count).cloned().collect();
+        Ok(Page { entries, more: pairs.len() > skip.saturating_add(count) })
+    }
+
+    pub(crate) fn map_delete(&mut self, token: Token, key: &[u8]) -> Result<bool> {
+        let map = self.map_mut(token)?;
+        map.check_key(key)?;
+        let was_there = map.pairs.remove(key).is_some();
+        self.object_mut(token)?.touch_data();
+        Ok(was_there)
+    }
+}
