@@ -14,7 +14,9 @@ fn main() -> ExitCode {
         Some("oracle") => oracle::run(arguments.collect()),
         Some("golden") => golden(&arguments.collect::<Vec<_>>()),
         _ => {
-            eprintln!("usage: cargo xtask oracle DIR… [--tool dump|ls] [-- OPTIONS]\n       cargo xtask golden DIR");
+            eprintln!(
+                "usage: cargo xtask oracle DIR… [--tool dump|ls] [-- OPTIONS]\n       cargo xtask golden DIR"
+            );
             ExitCode::from(2)
         }
     }

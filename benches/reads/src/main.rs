@@ -16,7 +16,8 @@ type Outcome<T> = Result<T, Box<dyn std::error::Error>>;
 const ROUNDS: usize = 5;
 
 fn main() -> Outcome<()> {
-    let folder = std::env::args().nth(1).map_or_else(|| std::env::temp_dir().join("hyperslab-reads"), PathBuf::from);
+    let folder =
+        std::env::args().nth(1).map_or_else(|| std::env::temp_dir().join("hyperslab-reads"), PathBuf::from);
     if !folder.join("objects-latest.h5").is_file() {
         make(&folder)?;
     }
@@ -35,7 +36,10 @@ fn make(folder: &Path) -> Outcome<()> {
 }
 
 /// Best of several, of two things in turn.
-fn alternate(mut a: impl FnMut() -> Outcome<()>, mut b: impl FnMut() -> Outcome<()>) -> Outcome<(Duration, Duration)> {
+fn alternate(
+    mut a: impl FnMut() -> Outcome<()>,
+    mut b: impl FnMut() -> Outcome<()>,
+) -> Outcome<(Duration, Duration)> {
     let mut best = (Duration::MAX, Duration::MAX);
     for _ in 0..ROUNDS {
         let start = Instant::now();
@@ -60,7 +64,9 @@ fn contiguous(folder: &Path) -> Outcome<()> {
         || Ok(plain.read_at(offset, &mut bytes)?),
     )?;
     let ratio = ours.as_secs_f64() / pread.as_secs_f64();
-    println!("1 GiB contiguous f32: open + read {ours:.1?}, pread {pread:.1?}, ratio {ratio:.2} (at most 1.2)");
+    println!(
+        "1 GiB contiguous f32: open + read {ours:.1?}, pread {pread:.1?}, ratio {ratio:.2} (at most 1.2)"
+    );
     Ok(())
 }
 
@@ -92,7 +98,8 @@ fn threads(folder: &Path) -> Outcome<()> {
     let before = cpu_time();
     let start = Instant::now();
     let together = std::thread::scope(|scope| {
-        let handles: Vec<_> = (0..8).map(|i| (i, &file)).map(|(i, f)| scope.spawn(move || digest(f, i))).collect();
+        let handles: Vec<_> =
+            (0..8).map(|i| (i, &file)).map(|(i, f)| scope.spawn(move || digest(f, i))).collect();
         handles.into_iter().map(|h| h.join().unwrap_or(Ok(0))).collect::<hyperslab::Result<Vec<u64>>>()
     })?;
     let (took, used) = (start.elapsed().as_secs_f64(), cpu_time() - before);
@@ -115,6 +122,7 @@ fn cores() -> usize {
 fn cpu_time() -> f64 {
     let stat = std::fs::read_to_string("/proc/self/stat").unwrap_or_default();
     let after_name = stat.rsplit(')').next().unwrap_or("");
-    let ticks: u64 = after_name.split_whitespace().skip(11).take(2).filter_map(|t| t.parse::<u64>().ok()).sum();
+    let ticks: u64 =
+        after_name.split_whitespace().skip(11).take(2).filter_map(|t| t.parse::<u64>().ok()).sum();
     ticks as f64 / 100.0
 }

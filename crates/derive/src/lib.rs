@@ -2,11 +2,11 @@
 
 use proc_macro2::TokenStream;
 use quote::quote;
-use syn::{Data, DataEnum, DataStruct, DeriveInput, Error, Fields, Ident, Result};
+use syn::{Attribute, Data, DataEnum, DataStruct, DeriveInput, Error, Fields, Ident, Result};
 
 /// Derives `H5Type`. A struct needs named fields; an enum needs variants without fields and a `#[repr(…)]`
-/// of an integer type.
-#[proc_macro_derive(H5Type)]
+/// of an integer type. `#[hdf5(rename = "…")]` on a field or variant gives the name it has in files.
+#[proc_macro_derive(H5Type, attributes(hdf5))]
 pub fn derive_h5type(input: proc_macro::TokenStream) -> proc_macro::TokenStream {
     let input = syn::parse_macro_input!(input as DeriveInput);
     expand(&input).unwrap_or_else(|e| e.to_compile_error()).into()
@@ -25,7 +25,8 @@ fn expand_struct(name: &Ident, data: &DataStruct) -> Result<TokenStream> {
         return Err(Error::new_spanned(name, "H5Type needs named fields"));
     };
     let idents: Vec<_> = fields.named.iter().filter_map(|f| f.ident.as_ref()).collect();
-    let names: Vec<_> = idents.iter().map(ToString::to_string).collect();
+    let names =
+        fields.named.iter().map(|f| stored_name(f.ident.as_ref(), &f.attrs)).collect::<Result<Vec<_>>>()?;
     let types: Vec<_> = fields.named.iter().map(|f| &f.ty).collect();
     Ok(quote! {
         impl ::hyperslab::H5Type for #name {
@@ -73,7 +74,8 @@ fn expand_enum(input: &DeriveInput, data: &DataEnum) -> Result<TokenStream> {
     }
     let repr = integer_repr(input)?;
     let idents: Vec<_> = data.variants.iter().map(|v| &v.ident).collect();
-    let names: Vec<_> = idents.iter().map(ToString::to_string).collect();
+    let names =
+        data.variants.iter().map(|v| stored_name(Some(&v.ident), &v.attrs)).collect::<Result<Vec<_>>>()?;
     Ok(quote! {
         impl ::hyperslab::H5Type for #name {
             fn datatype() -> ::hyperslab::Datatype {
@@ -97,12 +99,32 @@ fn expand_enum(input: &DeriveInput, data: &DataEnum) -> Result<TokenStream> {
     })
 }
 
+/// The name a field or variant has in files.
+fn stored_name(ident: Option<&Ident>, attributes: &[Attribute]) -> Result<String> {
+    let mut name = ident.map(ToString::to_string).unwrap_or_default();
+    for attribute in attributes.iter().filter(|a| a.path().is_ident("hdf5")) {
+        attribute.parse_nested_meta(|meta| {
+            if !meta.path.is_ident("rename") {
+                return Err(meta.error("only rename = \"…\" is known here"));
+            }
+            name = meta.value()?.parse::<syn::LitStr>()?.value();
+            Ok(())
+        })?;
+    }
+    Ok(name)
+}
+
 fn integer_repr(input: &DeriveInput) -> Result<Ident> {
     const INTEGERS: [&str; 8] = ["u8", "u16", "u32", "u64", "i8", "i16", "i32", "i64"];
     let mut found = None;
     for attribute in input.attrs.iter().filter(|a| a.path().is_ident("repr")) {
         attribute.parse_nested_meta(|meta| {
-            found = meta.path.get_ident().filter(|i| INTEGERS.contains(&i.to_string().as_str())).cloned().or(found.take());
+            found = meta
+                .path
+                .get_ident()
+                .filter(|i| INTEGERS.contains(&i.to_string().as_str()))
+                .cloned()
+                .or(found.take());
             Ok(())
         })?;
     }

@@ -6,10 +6,10 @@ use model::{Dataspace, Datatype, Error, Result};
 use ndarray::{ArrayD, IxDyn};
 use vol::AttributeInfo;
 
+use crate::H5Type;
 use crate::dataset::one;
 use crate::element::load_all;
 use crate::object::Object;
-use crate::H5Type;
 
 /// An attribute of an object.
 #[derive(Debug, Clone)]
@@ -53,7 +53,14 @@ impl Attribute {
         let container = self.object.session.container.as_ref();
         let raw = container.attribute_read(self.object.token, &[self.name()])?;
         let raw = raw.first().ok_or_else(|| Error::not_found("read attribute").with("name", self.name()))?;
-        vol::transfer::from_file_form(container, &self.info.datatype, raw, memory, &Conversions::default(), heap)
+        vol::transfer::from_file_form(
+            container,
+            &self.info.datatype,
+            raw,
+            memory,
+            &Conversions::default(),
+            heap,
+        )
     }
 
     /// All elements, in C order.

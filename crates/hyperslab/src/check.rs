@@ -58,7 +58,13 @@ impl Default for Check {
 impl Check {
     /// Checks a container; `progress` is called for every object.
     pub fn run(&self, container: &dyn Container, progress: &mut dyn FnMut(&Report)) -> Report {
-        let mut walk = Walk { check: self, container, report: Report::default(), seen: HashSet::new(), queue: Vec::new() };
+        let mut walk = Walk {
+            check: self,
+            container,
+            report: Report::default(),
+            seen: HashSet::new(),
+            queue: Vec::new(),
+        };
         match container.info() {
             Ok(info) => walk.queue.push((info.root, "/".to_owned())),
             Err(error) => walk.found("/", "container", error),
@@ -143,7 +149,14 @@ impl Walk<'_> {
                 let (file, memory) = (&attribute.datatype, attribute.datatype.memory_form());
                 let raw = values.first().map_or(&[][..], Vec::as_slice);
                 let conversions = Conversions::default();
-                vol::transfer::from_file_form(self.container, file, raw, &memory, &conversions, &mut Heap::new())
+                vol::transfer::from_file_form(
+                    self.container,
+                    file,
+                    raw,
+                    &memory,
+                    &conversions,
+                    &mut Heap::new(),
+                )
             });
             self.keep(path, &format!("attribute \"{}\"", attribute.name), read);
         }
@@ -157,7 +170,9 @@ impl Walk<'_> {
         let storage = self.container.dataset_storage(token)?;
         match &info.create.layout {
             Layout::Chunked { shape, .. } => self.chunks(token, &info, shape),
-            Layout::External(_) | Layout::Virtual(_) => self.elements(token, &info, &Selection::All, OUTSIDE_BYTES_MAX),
+            Layout::External(_) | Layout::Virtual(_) => {
+                self.elements(token, &info, &Selection::All, OUTSIDE_BYTES_MAX)
+            }
             _ if storage.bytes == 0 => Ok(()),
             _ => self.elements(token, &info, &Selection::All, u64::MAX),
         }
@@ -182,7 +197,13 @@ impl Walk<'_> {
         }
     }
 
-    fn elements(&mut self, token: Token, info: &DatasetInfo, selection: &Selection, bytes_max: u64) -> Result<()> {
+    fn elements(
+        &mut self,
+        token: Token,
+        info: &DatasetInfo,
+        selection: &Selection,
+        bytes_max: u64,
+    ) -> Result<()> {
         let memory = info.datatype.memory_form();
         let element_bytes = u64::from(memory.size().max(1));
         let conversions = Conversions::default();

@@ -102,7 +102,7 @@ impl Dataset {
     pub fn read_bytes(&self, selection: &Selection, memory: &Datatype, heap: &mut Heap) -> Result<Vec<u8>> {
         let conversions = Conversions::default();
         let elements = self.elements(selection, &conversions);
-        let bytes = elements.count()?.checked_mul(u64::from(memory.size())).unwrap_or(u64::MAX);
+        let bytes = elements.count()?.saturating_mul(u64::from(memory.size()));
         let mut buffer = vec![0; bytes.within(self.session.access.limits.result_bytes_max, "result")?];
         elements.read(memory, &mut buffer, heap)?;
         Ok(buffer)
@@ -112,7 +112,7 @@ impl Dataset {
     pub fn read_selection<T: H5Type>(&self, selection: &Selection) -> Result<Vec<T>> {
         let conversions = Conversions::default();
         let count = self.elements(selection, &conversions).count()?;
-        let bytes = count.checked_mul(size_of::<T>() as u64).unwrap_or(u64::MAX);
+        let bytes = count.saturating_mul(size_of::<T>() as u64);
         bytes.within(self.session.access.limits.result_bytes_max, "result")?;
         if let Some(mut values) = T::zeroed(count as usize) {
             self.read_selection_into(selection, &mut values)?;
@@ -132,7 +132,9 @@ impl Dataset {
             return elements.read(&T::datatype(), bytes, &mut heap);
         }
         if elements.count()? != values.len() as u64 {
-            return Err(Error::invalid("read dataset").with("elements", elements.count()?).with("buffer", values.len()));
+            return Err(Error::invalid("read dataset")
+                .with("elements", elements.count()?)
+                .with("buffer", values.len()));
         }
         let buffer = self.read_bytes(selection, &T::datatype(), &mut heap)?;
         for (value, loaded) in values.iter_mut().zip(load_all(&buffer, &heap)?) {
@@ -152,7 +154,8 @@ impl Dataset {
         let datatype = T::datatype();
         let conversions = Conversions::default();
         let memory = Memory { datatype: &datatype, dims, selection: into };
-        let bytes = T::bytes_mut(values).ok_or_else(|| Error::unsupported("scatter values that are not plain numbers"))?;
+        let bytes = T::bytes_mut(values)
+            .ok_or_else(|| Error::unsupported("scatter values that are not plain numbers"))?;
         self.elements(selection, &conversions).read_scattered(&memory, bytes, &mut Heap::new())
     }
 
@@ -170,7 +173,8 @@ impl Dataset {
     pub fn read<T: H5Type, D: Dimension>(&self) -> Result<Array<T, D>> {
         let array = to_array(&self.shape(), self.read_raw()?)?;
         let found = array.ndim();
-        let wrong = |_| Error::invalid("read dataset").with("rank", found).with("asked", D::NDIM.unwrap_or(0));
+        let wrong =
+            |_| Error::invalid("read dataset").with("rank", found).with("asked", D::NDIM.unwrap_or(0));
         array.into_dimensionality::<D>().map_err(wrong)
     }
 
@@ -199,7 +203,8 @@ impl Dataset {
         let (selection, shape) = slice.into().resolve(self.info.space.dims())?;
         let shape: Vec<usize> = shape.into_iter().map(|d| d as usize).collect();
         let array = to_array(&shape, self.read_selection(&selection)?)?;
-        let wrong = |_| Error::invalid("read slice").with("rank", shape.len()).with("asked", D::NDIM.unwrap_or(0));
+        let wrong =
+            |_| Error::invalid("read slice").with("rank", shape.len()).with("asked", D::NDIM.unwrap_or(0));
         array.into_dimensionality::<D>().map_err(wrong)
     }
 

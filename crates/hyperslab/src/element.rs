@@ -147,7 +147,8 @@ impl<T: H5Type, const N: usize> H5Type for [T; N] {
     }
     fn load(element: &[u8], heap: &Heap) -> Result<Self> {
         let bytes = T::datatype().size() as usize;
-        let values = element.chunks_exact(bytes).take(N).map(|e| T::load(e, heap)).collect::<Result<Vec<T>>>()?;
+        let values =
+            element.chunks_exact(bytes).take(N).map(|e| T::load(e, heap)).collect::<Result<Vec<T>>>()?;
         values.try_into().map_err(|_| short(element))
     }
     fn store(&self, element: &mut [u8], heap: &mut Heap) -> Result<()> {

@@ -40,7 +40,11 @@ impl File {
     }
 
     /// A file over a container that is already open.
-    pub fn from_container(container: Arc<dyn Container>, location: &str, access: &FileAccess) -> Result<File> {
+    pub fn from_container(
+        container: Arc<dyn Container>,
+        location: &str,
+        access: &FileAccess,
+    ) -> Result<File> {
         let session = Session::new(container, location, access)?;
         let root = session.root;
         Ok(File { root: Group(Object::new(session, root, "/".to_owned())) })

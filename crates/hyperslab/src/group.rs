@@ -6,8 +6,8 @@ use std::ops::ControlFlow;
 use model::{Error, Index, Kind, Link, LinkTarget, ObjectKind, Order, Reference, Result};
 use vol::{GroupInfo, OpList};
 
-use crate::object::{NamedDatatype, Object, ObjectHandle};
 use crate::Dataset;
+use crate::object::{NamedDatatype, Object, ObjectHandle};
 
 /// Links asked for at a time.
 const PAGE: u64 = 4096;
@@ -39,7 +39,11 @@ pub struct Visit<'a> {
 impl Group {
     fn open(&self, path: &str) -> Result<Object> {
         let (session, token) = self.session.find(self.token, path)?;
-        let full = if model::link::is_absolute(path) { path.to_owned() } else { model::link::join(&self.path, path) };
+        let full = if model::link::is_absolute(path) {
+            path.to_owned()
+        } else {
+            model::link::join(&self.path, path)
+        };
         Ok(Object::new(session, token, full))
     }
 
@@ -75,7 +79,9 @@ impl Group {
 
     /// What a reference points to or into.
     pub fn dereference(&self, reference: &Reference) -> Result<ObjectHandle> {
-        let token = reference.token().ok_or_else(|| Error::invalid("dereference").with("problem", "reference is null"))?;
+        let token = reference
+            .token()
+            .ok_or_else(|| Error::invalid("dereference").with("problem", "reference is null"))?;
         let session = match &reference.file {
             None => self.session.clone(),
             Some(file) => self.session.find(self.session.root, "/").and_then(|_| {

@@ -40,8 +40,8 @@ pub use group::{Group, Visit};
 pub use model;
 pub use model::datatype::Datatype;
 pub use model::{
-    Context, Dataspace, Error, Index, Kind, Limits, Link, LinkTarget, ObjectKind, Order, Reference, ReferenceTarget,
-    Result, Selection, Token,
+    Context, Dataspace, Error, Index, Kind, Limits, Link, LinkTarget, ObjectKind, Order, Reference,
+    ReferenceTarget, Result, Selection, Token,
 };
 pub use object::{NamedDatatype, Object, ObjectHandle};
 pub use registry::{FolderResolver, registry};

@@ -40,7 +40,8 @@ impl FolderResolver {
     pub fn new(root: impl AsRef<Path>, registry: Registry) -> Result<Arc<Self>> {
         let root = root.as_ref();
         let root = if root.as_os_str().is_empty() { Path::new(".") } else { root };
-        let root = root.canonicalize().map_err(|e| Error::io("find folder", &e).with("path", root.display()))?;
+        let root =
+            root.canonicalize().map_err(|e| Error::io("find folder", &e).with("path", root.display()))?;
         Ok(Arc::new(FolderResolver { root, registry, open: Mutex::default(), recent: Mutex::default() }))
     }
 
@@ -48,7 +49,8 @@ impl FolderResolver {
     fn find(&self, name: &str, from: &str) -> Result<PathBuf> {
         let missing = || Error::not_found("open other file").with("file", name).with("from", from);
         let beside = Path::new(from).parent().unwrap_or(Path::new(""));
-        let candidates = [Path::new(name).to_path_buf(), beside.join(name), beside.join(last(name)), self.root.join(name)];
+        let candidates =
+            [Path::new(name).to_path_buf(), beside.join(name), beside.join(last(name)), self.root.join(name)];
         let found = candidates.iter().skip(usize::from(!Path::new(name).is_absolute())).find(|p| p.is_file());
         let found = found.ok_or_else(missing)?.canonicalize().map_err(|_| missing())?;
         if found.starts_with(&self.root) {
@@ -61,7 +63,10 @@ impl FolderResolver {
 
 /// libhdf5 falls back to the bare file name beside the referring file.
 fn last(name: &str) -> &Path {
-    Path::new(name).components().rfind(|c| matches!(c, Component::Normal(_))).map_or(Path::new(name), |c| Path::new(c.as_os_str()))
+    Path::new(name)
+        .components()
+        .rfind(|c| matches!(c, Component::Normal(_)))
+        .map_or(Path::new(name), |c| Path::new(c.as_os_str()))
 }
 
 impl Resolver for FolderResolver {

@@ -15,7 +15,11 @@ pub(crate) struct Session {
 }
 
 impl Session {
-    pub(crate) fn new(container: Arc<dyn Container>, location: &str, access: &FileAccess) -> Result<Arc<Self>> {
+    pub(crate) fn new(
+        container: Arc<dyn Container>,
+        location: &str,
+        access: &FileAccess,
+    ) -> Result<Arc<Self>> {
         let root = container.info()?.root;
         Ok(Arc::new(Session { container, location: location.to_owned(), access: access.clone(), root }))
     }
@@ -33,7 +37,9 @@ impl Session {
                     (from, path) = (session.root, rest);
                 }
                 Lookup::User { class, .. } => {
-                    return Err(Error::unsupported("follow user-defined link").with("path", path).with("class", class));
+                    return Err(Error::unsupported("follow user-defined link")
+                        .with("path", path)
+                        .with("class", class));
                 }
             }
         }
@@ -41,7 +47,9 @@ impl Session {
     }
 
     fn elsewhere(&self, file: &str) -> Result<Arc<Session>> {
-        let refused = || Error::denied("follow external link").with("file", file).with("problem", "no resolver was given");
+        let refused = || {
+            Error::denied("follow external link").with("file", file).with("problem", "no resolver was given")
+        };
         let resolver = self.access.resolver.as_ref().ok_or_else(refused)?;
         let container = resolver.container(file, &self.location)?;
         Session::new(container, file, &self.access)

@@ -73,12 +73,16 @@ impl Slice {
     /// The selection of a dataset of `dims`, and the shape of what comes out.
     pub fn resolve(&self, dims: &[u64]) -> Result<(Selection, Vec<u64>)> {
         if self.dims.len() != dims.len() {
-            return Err(Error::invalid("slice dataset").with("slice rank", self.dims.len()).with("rank", dims.len()));
+            return Err(Error::invalid("slice dataset")
+                .with("slice rank", self.dims.len())
+                .with("rank", dims.len()));
         }
         let (mut start, mut stride, mut count, mut shape) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
         for (slice, &dim) in self.dims.iter().zip(dims) {
             let (from, step, n, keep) = resolve_dim(*slice, dim)?;
-            (start.push(from), stride.push(step), count.push(n));
+            start.push(from);
+            stride.push(step);
+            count.push(n);
             if keep {
                 shape.push(n);
             }

@@ -104,7 +104,9 @@ fn survive_all(images: impl Iterator<Item = (String, Vec<u8>)>) {
 
 #[test]
 fn files_behind_cves_end_in_an_error_or_a_correct_read() {
-    let Some(corpus) = corpus() else { return eprintln!("skipped: there is no corpus beside the repository") };
+    let Some(corpus) = corpus() else {
+        return eprintln!("skipped: there is no corpus beside the repository");
+    };
     let mut files = Vec::new();
     files_under(&corpus.join("files/HDFGroup+cve_hdf5"), &mut files);
     files.sort();
@@ -153,8 +155,11 @@ fn mutate(image: &mut Vec<u8>, random: &mut Random) {
 
 #[test]
 fn mutations_of_good_files_end_in_an_error_or_a_read() {
-    let Some(corpus) = corpus() else { return eprintln!("skipped: there is no corpus beside the repository") };
-    let number = |name: &str, default: u64| std::env::var(name).ok().and_then(|v| v.parse().ok()).unwrap_or(default);
+    let Some(corpus) = corpus() else {
+        return eprintln!("skipped: there is no corpus beside the repository");
+    };
+    let number =
+        |name: &str, default: u64| std::env::var(name).ok().and_then(|v| v.parse().ok()).unwrap_or(default);
     let (count, seed) = (number("HYPERSLAB_MUTATIONS", 2000), number("HYPERSLAB_SEED", 20261115));
     eprintln!("{count} mutations from seed {seed}");
     let mut files = Vec::new();
@@ -163,7 +168,8 @@ fn mutations_of_good_files_end_in_an_error_or_a_read() {
     files.retain(|p| !p.to_string_lossy().contains("cve_hdf5"));
     files.sort();
     let small = |p: &PathBuf| std::fs::read(p).ok().filter(|i| i.len() > 64 && i.len() < 1 << 20);
-    let images: Vec<(String, Vec<u8>)> = files.iter().filter_map(|p| Some((p.display().to_string(), small(p)?))).collect();
+    let images: Vec<(String, Vec<u8>)> =
+        files.iter().filter_map(|p| Some((p.display().to_string(), small(p)?))).collect();
     survive_all((0..count).map(|n| {
         let mut random = Random(seed.wrapping_add(n).wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1);
         let (name, image) = &images[random.below(images.len())];

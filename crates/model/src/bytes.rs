@@ -101,13 +101,15 @@ impl<'a> Cursor<'a> {
         if found == expected {
             return Ok(());
         }
-        let (want, got) = (String::from_utf8_lossy(expected), String::from_utf8_lossy(found).escape_debug().to_string());
+        let (want, got) =
+            (String::from_utf8_lossy(expected), String::from_utf8_lossy(found).escape_debug().to_string());
         Err(self.corrupt(format!("signature is \"{got}\", not \"{want}\"")))
     }
 
     /// Bytes up to a NUL, which is consumed but not returned.
     pub fn until_nul(&mut self) -> Result<&'a [u8]> {
-        let len = self.rest().iter().position(|&b| b == 0).ok_or_else(|| self.corrupt("text without its NUL"))?;
+        let len =
+            self.rest().iter().position(|&b| b == 0).ok_or_else(|| self.corrupt("text without its NUL"))?;
         let text = self.take(len)?;
         self.skip(1)?;
         Ok(text)

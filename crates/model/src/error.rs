@@ -76,7 +76,13 @@ macro_rules! constructors {
 impl Error {
     /// An error of `kind` while doing `operation`.
     pub fn new(kind: Kind, operation: impl Into<String>) -> Self {
-        Error(Box::new(Inner { kind, operation: operation.into(), address: None, facts: Vec::new(), cause: None }))
+        Error(Box::new(Inner {
+            kind,
+            operation: operation.into(),
+            address: None,
+            facts: Vec::new(),
+            cause: None,
+        }))
     }
 
     constructors! {

@@ -48,7 +48,8 @@ fn pair(element: &[u8]) -> Result<(u64, u64)> {
 
 fn put_pair(element: &mut [u8], a: u64, b: u64) -> Result<()> {
     let have = element.len();
-    let slot = element.first_chunk_mut::<16>().ok_or_else(|| Error::invalid("write slot").with("bytes", have))?;
+    let slot =
+        element.first_chunk_mut::<16>().ok_or_else(|| Error::invalid("write slot").with("bytes", have))?;
     slot[..8].copy_from_slice(&a.to_le_bytes());
     slot[8..].copy_from_slice(&b.to_le_bytes());
     Ok(())
@@ -100,7 +101,9 @@ impl Heap {
         let end = slot.count.checked_mul(element_bytes).and_then(|n| n.checked_add(slot.offset));
         match end {
             Some(end) if end <= self.bytes.len() as u64 => Ok(slot.offset as usize..end as usize),
-            _ => Err(Error::invalid("read variable-length value").with("offset", slot.offset).with("count", slot.count)),
+            _ => Err(Error::invalid("read variable-length value")
+                .with("offset", slot.offset)
+                .with("count", slot.count)),
         }
     }
 

@@ -116,7 +116,11 @@ pub fn check_name(name: &str) -> Result<()> {
 
 /// A name added to the path of its group.
 pub fn join(parent: &str, name: &str) -> String {
-    if parent.ends_with('/') || parent.is_empty() { format!("{parent}{name}") } else { format!("{parent}/{name}") }
+    if parent.ends_with('/') || parent.is_empty() {
+        format!("{parent}{name}")
+    } else {
+        format!("{parent}/{name}")
+    }
 }
 
 #[cfg(test)]

@@ -60,7 +60,9 @@ mod tests {
 
     #[test]
     fn any_bytes_survive() {
-        for bytes in [&b"plain"[..], b"caf\xe9", "\u{F780}\u{F7FF}x".as_bytes(), b"\xff\xfe\x80", "žluť".as_bytes()] {
+        for bytes in
+            [&b"plain"[..], b"caf\xe9", "\u{F780}\u{F7FF}x".as_bytes(), b"\xff\xfe\x80", "žluť".as_bytes()]
+        {
             assert_eq!(to_bytes(&from_bytes(bytes)), bytes);
         }
     }

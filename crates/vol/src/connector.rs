@@ -49,5 +49,9 @@ pub trait LayerFactory: Send + Sync {
     /// Who this is.
     fn info(&self) -> ConnectorInfo;
     /// Wraps `inner` as the parameters of the stack string say.
-    fn wrap(&self, inner: Arc<dyn Container>, parameters: &BTreeMap<String, String>) -> Result<Arc<dyn Container>>;
+    fn wrap(
+        &self,
+        inner: Arc<dyn Container>,
+        parameters: &BTreeMap<String, String>,
+    ) -> Result<Arc<dyn Container>>;
 }

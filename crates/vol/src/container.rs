@@ -7,9 +7,9 @@ use model::datatype::ReferenceKind;
 use model::{Datatype, Error, Link, Reference, Result, Token};
 
 use crate::{
-    AttributeInfo, Blobs, ChunkInfo, ContainerInfo, DatasetInfo, Durability, GroupInfo, Lookup, MapInfo, ObjectInfo,
-    OpAttributeCreate, OpDatasetCreate, OpDatatypeCommit, OpGroupCreate, OpLinkCreate, OpLinkMove, OpList, OpLookup,
-    OpMapCreate, OpObjectCopy, OpRead, OpWrite, Page, StorageInfo,
+    AttributeInfo, Blobs, ChunkInfo, ContainerInfo, DatasetInfo, Durability, GroupInfo, Lookup, MapInfo,
+    ObjectInfo, OpAttributeCreate, OpDatasetCreate, OpDatatypeCommit, OpGroupCreate, OpLinkCreate,
+    OpLinkMove, OpList, OpLookup, OpMapCreate, OpObjectCopy, OpRead, OpWrite, Page, StorageInfo,
 };
 
 macro_rules! operations {

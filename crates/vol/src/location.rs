@@ -82,7 +82,10 @@ fn split_outside_braces(text: &str) -> Result<Vec<&str>> {
     for (at, c) in text.char_indices() {
         match c {
             '{' => depth += 1,
-            '}' => depth = depth.checked_sub(1).ok_or_else(|| bad("closing brace without an opening one", at))?,
+            '}' => {
+                depth =
+                    depth.checked_sub(1).ok_or_else(|| bad("closing brace without an opening one", at))?;
+            }
             '|' if depth == 0 => {
                 parts.push(&text[start..at]);
                 start = at + 1;
@@ -112,7 +115,8 @@ fn entry(part: &str, at: usize) -> Result<StackEntry> {
     }
     let mut parameters = BTreeMap::new();
     for pair in inside.split(',').filter(|p| !p.trim().is_empty()) {
-        let (key, value) = pair.split_once('=').ok_or_else(|| bad("key=value is expected", indent + name.len() + 1))?;
+        let (key, value) =
+            pair.split_once('=').ok_or_else(|| bad("key=value is expected", indent + name.len() + 1))?;
         parameters.insert(key.trim().to_owned(), value.trim().to_owned());
     }
     Ok(StackEntry { name: name.to_owned(), parameters })
@@ -125,7 +129,10 @@ mod tests {
     #[test]
     fn a_location_names_connector_and_engine() {
         let l = Location::parse("object+rados:pool/x");
-        assert_eq!((l.connector.as_deref(), l.engine.as_deref(), l.path.as_str()), (Some("object"), Some("rados"), "pool/x"));
+        assert_eq!(
+            (l.connector.as_deref(), l.engine.as_deref(), l.path.as_str()),
+            (Some("object"), Some("rados"), "pool/x")
+        );
         assert_eq!(Location::parse("dir/file.h5").connector, None);
         assert_eq!(Location::parse("C:/data.h5").connector, None);
         assert_eq!(Location::parse("h5s://h:1/n").path, "h:1/n");

@@ -6,7 +6,9 @@ use std::sync::Arc;
 use model::properties::FileCreate;
 use model::{Context, Error, Result};
 
-use crate::{Connector, Container, ContainerCreate, ContainerOpen, FileAccess, LayerFactory, Location, Stack};
+use crate::{
+    Connector, Container, ContainerCreate, ContainerOpen, FileAccess, LayerFactory, Location, Stack,
+};
 
 /// Finds connectors. No connector knows another: they meet here.
 #[derive(Clone, Default)]
@@ -19,7 +21,10 @@ pub struct Registry {
 
 impl std::fmt::Debug for Registry {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Registry").field("connectors", &self.order).field("layers", &self.layers.keys()).finish()
+        f.debug_struct("Registry")
+            .field("connectors", &self.order)
+            .field("layers", &self.layers.keys())
+            .finish()
     }
 }
 
@@ -33,7 +38,9 @@ impl Registry {
     pub fn register(&mut self, connector: Arc<dyn Connector>) -> Result<()> {
         let info = connector.info();
         if self.connectors.values().any(|c| c.info().value == info.value || c.info().name == info.name) {
-            return Err(Error::exists("register connector").with("name", info.name).with("value", info.value));
+            return Err(Error::exists("register connector")
+                .with("name", info.name)
+                .with("value", info.value));
         }
         self.order.push(info.name);
         self.connectors.insert(info.name, connector);
@@ -73,7 +80,13 @@ impl Registry {
     }
 
     /// Makes a container at a location.
-    pub fn create(&self, location: &str, create: &FileCreate, access: &FileAccess, truncate: bool) -> Result<Arc<dyn Container>> {
+    pub fn create(
+        &self,
+        location: &str,
+        create: &FileCreate,
+        access: &FileAccess,
+        truncate: bool,
+    ) -> Result<Arc<dyn Container>> {
         let place = Location::parse(location);
         let connector = match &place.connector {
             Some(name) => self.by_name(name)?,
@@ -118,7 +131,9 @@ impl Registry {
         let stack = Stack::parse(access.stack.as_deref().unwrap_or(""))?;
         stack.0.iter().rev().try_fold(container, |inner, entry| {
             let layer = self.layers.get(entry.name.as_str());
-            layer.ok_or_else(|| Error::not_found("find layer").with("name", &entry.name))?.wrap(inner, &entry.parameters)
+            layer
+                .ok_or_else(|| Error::not_found("find layer").with("name", &entry.name))?
+                .wrap(inner, &entry.parameters)
         })
     }
 }

@@ -59,7 +59,9 @@ impl<'t> SlotPlan<'t> {
         match (file, memory) {
             (Datatype::VarLen(f), Datatype::VarLen(m)) => {
                 let kind = match (&f.kind, &m.kind) {
-                    (VarLenKind::Sequence(f), VarLenKind::Sequence(m)) => SiteKind::Sequence { file: f, memory: m },
+                    (VarLenKind::Sequence(f), VarLenKind::Sequence(m)) => {
+                        SiteKind::Sequence { file: f, memory: m }
+                    }
                     _ => SiteKind::Text,
                 };
                 self.sites.push(Site { file: at_file, file_bytes: f.size as usize, memory: at_memory, kind });
@@ -77,7 +79,12 @@ impl<'t> SlotPlan<'t> {
             }
             (Datatype::Compound(f), Datatype::Compound(m)) if file.has_slots() => {
                 for (f, m) in f.members.iter().zip(&m.members) {
-                    self.add(&f.datatype, &m.datatype, at_file + f.offset as usize, at_memory + m.offset as usize);
+                    self.add(
+                        &f.datatype,
+                        &m.datatype,
+                        at_file + f.offset as usize,
+                        at_memory + m.offset as usize,
+                    );
                 }
             }
             _ => self.segments.push(Segment { file: at_file, memory: at_memory, len: file.size() as usize }),
@@ -95,7 +102,9 @@ impl<'t> SlotPlan<'t> {
         }
         for site in &self.sites {
             match site.kind {
-                SiteKind::Reference(kind) => self.detach_references(container, site, kind, file, &mut memory, heap)?,
+                SiteKind::Reference(kind) => {
+                    self.detach_references(container, site, kind, file, &mut memory, heap)?;
+                }
                 _ => self.detach_values(container, site, file, &mut memory, heap)?,
             }
         }
@@ -191,7 +200,8 @@ impl<'t> SlotPlan<'t> {
         memory: &[u8],
         heap: &Heap,
     ) -> Result<Vec<Vec<u8>>> {
-        let references = self.memory_slots(site, memory).map(|m| heap.load_reference(m)).collect::<Result<Vec<_>>>()?;
+        let references =
+            self.memory_slots(site, memory).map(|m| heap.load_reference(m)).collect::<Result<Vec<_>>>()?;
         container.reference_put(kind, &references)
     }
 
@@ -204,8 +214,9 @@ impl<'t> SlotPlan<'t> {
     ) -> Result<Vec<Vec<u8>>> {
         let slots = self.memory_slots(site, memory).map(VarSlot::load).collect::<Result<Vec<_>>>()?;
         let filled: Vec<VarSlot> = slots.iter().copied().filter(|s| s.count > 0).collect();
-        let values = filled.iter().map(|s| site.file_value(container, *s, heap)).collect::<Result<Vec<_>>>()?;
-        let values: Vec<&[u8]> = values.iter().map(|v| v.as_ref()).collect();
+        let values =
+            filled.iter().map(|s| site.file_value(container, *s, heap)).collect::<Result<Vec<_>>>()?;
+        let values: Vec<&[u8]> = values.iter().map(std::convert::AsRef::as_ref).collect();
         let mut ids = if values.is_empty() { Vec::new() } else { container.blob_put(&values)? }.into_iter();
         slots.iter().map(|s| join_slot(site, *s, &mut ids)).collect()
     }
@@ -233,7 +244,8 @@ impl Site<'_> {
 }
 
 fn split_slot(slot: &[u8]) -> Result<(u64, &[u8])> {
-    let (count, id) = slot.split_first_chunk::<COUNT_BYTES>().ok_or_else(|| Error::corrupt("read variable-length slot"))?;
+    let (count, id) =
+        slot.split_first_chunk::<COUNT_BYTES>().ok_or_else(|| Error::corrupt("read variable-length slot"))?;
     // A null identity means an empty value whatever the count says, as libhdf5 reads it.
     let count = if id.iter().all(|&b| b == 0) { 0 } else { u64::from(u32::from_le_bytes(*count)) };
     Ok((count, id))
@@ -242,9 +254,11 @@ fn split_slot(slot: &[u8]) -> Result<(u64, &[u8])> {
 fn join_slot(site: &Site<'_>, slot: VarSlot, ids: &mut impl Iterator<Item = Vec<u8>>) -> Result<Vec<u8>> {
     let mut out = vec![0; site.file_bytes];
     if slot.count > 0 {
-        let count = u32::try_from(slot.count).map_err(|_| Error::limit("write variable-length value").with("elements", slot.count))?;
+        let count = u32::try_from(slot.count)
+            .map_err(|_| Error::limit("write variable-length value").with("elements", slot.count))?;
         let id = ids.next().filter(|id| id.len() == site.file_bytes - COUNT_BYTES);
-        let id = id.ok_or_else(|| Error::invalid("store blob").with("problem", "identity has the wrong size"))?;
+        let id =
+            id.ok_or_else(|| Error::invalid("store blob").with("problem", "identity has the wrong size"))?;
         out[..COUNT_BYTES].copy_from_slice(&count.to_le_bytes());
         out[COUNT_BYTES..].copy_from_slice(&id);
     }

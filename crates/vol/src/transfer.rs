@@ -6,7 +6,7 @@
 
 use model::convert::{Conversions, Plan};
 use model::heap::Heap;
-use model::{Datatype, Dataspace, Error, Result, Selection, Token};
+use model::{Dataspace, Datatype, Error, Result, Selection, Token};
 
 use crate::slots::SlotPlan;
 use crate::{Container, OpRead, OpWrite};
@@ -101,7 +101,11 @@ impl Elements<'_> {
         heap: &mut Heap,
     ) -> Result<()> {
         let mut raw = vec![0; count * self.file_type.size() as usize];
-        self.container.dataset_read(&mut [OpRead { dataset: self.dataset, selection: strip, into: &mut raw }])?;
+        self.container.dataset_read(&mut [OpRead {
+            dataset: self.dataset,
+            selection: strip,
+            into: &mut raw,
+        }])?;
         if self.file_type.has_slots() {
             raw = SlotPlan::new(self.file_type, unslotted).detach(self.container, &raw, heap)?;
         }
@@ -162,7 +166,11 @@ impl Elements<'_> {
         let mut values = vec![0; count * unslotted.size() as usize];
         if plan.needs_background() {
             let mut old = vec![0; count * self.file_type.size() as usize];
-            self.container.dataset_read(&mut [OpRead { dataset: self.dataset, selection: strip, into: &mut old }])?;
+            self.container.dataset_read(&mut [OpRead {
+                dataset: self.dataset,
+                selection: strip,
+                into: &mut old,
+            }])?;
             values = slots.detach(self.container, &old, heap)?;
         }
         plan.run(from, &mut values, count, heap)?;
@@ -192,7 +200,10 @@ fn check_room(count: u64, datatype: &Datatype, len: usize) -> Result<()> {
         return Ok(());
     }
     let element_bytes = datatype.size();
-    Err(Error::invalid("transfer elements").with("elements", count).with("element bytes", element_bytes).with("buffer bytes", len))
+    Err(Error::invalid("transfer elements")
+        .with("elements", count)
+        .with("element bytes", element_bytes)
+        .with("buffer bytes", len))
 }
 
 /// The runs of a memory selection as (first element, elements), inside the buffer and as many as in the file.

@@ -70,7 +70,9 @@ fn plane(path: &str, access: &FileAccess) -> Result<Plane> {
     };
     let number = |key: &str| parameters.get(key).and_then(|v| v.parse::<u64>().ok());
     let (file, is_plain): (Handle, bool) = match name {
-        "posix" | "sec2" | "stdio" | "log" | "direct" => (Arc::new(io(Posix::open(path, Mode::Read), "open file", path)?), true),
+        "posix" | "sec2" | "stdio" | "log" | "direct" => {
+            (Arc::new(io(Posix::open(path, Mode::Read), "open file", path)?), true)
+        }
         "memory" | "core" => (Arc::new(io(Memory::open(path, Mode::Read), "open file", path)?), true),
         "family" => (family(path, number("member_bytes"))?, false),
         "split" => (Arc::new(io(Split::open(path, Mode::Read), "open split file", path)?), false),
@@ -98,9 +100,11 @@ fn family(path: &str, member_bytes: Option<u64>) -> Result<Handle> {
     }
     let first: Handle = Arc::new(io(Family::open(path, Mode::Read), "open family of files", path)?);
     match driver_of(&first)? {
-        Some(DriverInfo::Family { member_bytes }) => {
-            Ok(Arc::new(io(Family::open_sized(path, Mode::Read, member_bytes), "open family of files", path)?))
-        }
+        Some(DriverInfo::Family { member_bytes }) => Ok(Arc::new(io(
+            Family::open_sized(path, Mode::Read, member_bytes),
+            "open family of files",
+            path,
+        )?)),
         _ => Ok(first),
     }
 }
@@ -111,7 +115,9 @@ fn multi(path: &str) -> Result<Handle> {
     let first = name("%s-s.h5");
     let head: Handle = Arc::new(io(Posix::open(&first, Mode::Read), "open multi file", &first)?);
     let Some(DriverInfo::Multi { mut members }) = driver_of(&head)? else {
-        return Err(Error::corrupt("open multi file").with("path", path).with("problem", "it does not name its members"));
+        return Err(Error::corrupt("open multi file")
+            .with("path", path)
+            .with("problem", "it does not name its members"));
     };
     members.sort();
     let ends: Vec<Option<u64>> = members.iter().skip(1).map(|m| Some(m.0)).chain([None]).collect();
@@ -188,7 +194,8 @@ fn end_of_file(plane: &Plane, base: u64, superblock: &Superblock) -> Result<u64>
         let error = Error::corrupt("open HDF5 file").with("problem", "file is truncated");
         return Err(error.with("bytes", len).with("expected", end));
     }
-    end.checked_sub(base).ok_or_else(|| Error::corrupt("open HDF5 file").with("end of file", end).with("base", base))
+    end.checked_sub(base)
+        .ok_or_else(|| Error::corrupt("open HDF5 file").with("end of file", end).with("base", base))
 }
 
 fn warnings(superblock: &Superblock) -> Vec<String> {

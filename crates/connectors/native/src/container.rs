@@ -1,12 +1,12 @@
 //! The contract's operations on an open file.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use model::datatype::{ReferenceKind, SlotSizes};
 use model::{Context, Datatype, Error, Index, Link, Order, Reference, Result, Token};
 use vol::{
-    AttributeInfo, Blobs, Capability, ChunkInfo, Container, ContainerInfo, DatasetInfo, GroupInfo, ObjectInfo, OpList,
-    OpRead, Page, StorageInfo, Times,
+    AttributeInfo, Blobs, Capability, ChunkInfo, Container, ContainerInfo, DatasetInfo, GroupInfo,
+    ObjectInfo, OpList, OpRead, Page, StorageInfo, Times,
 };
 
 use crate::chunk;
@@ -15,18 +15,20 @@ use crate::format::Address;
 use crate::format::global_heap::HeapId;
 use crate::format::header::kind;
 use crate::format::layout::{Chunked, Layout};
+use crate::listing;
 use crate::object::header::Header;
 use crate::object::{attribute, dataset, group, reference};
 
 /// What this connector can do with a file.
-pub(crate) const CAPABILITY: Capability = Capability { write: false, maps: false, object_copy: false, ..Capability::ALL };
+pub(crate) const CAPABILITY: Capability =
+    Capability { write: false, maps: false, object_copy: false, ..Capability::ALL };
 
 /// An open HDF5 file.
 #[derive(Debug)]
 pub struct NativeContainer {
     file: Arc<File>,
     info: Arc<ContainerInfo>,
-    listing: std::sync::Mutex<Option<Listing>>,
+    listing: Mutex<Option<Listing>>,
 }
 
 /// The links of the group that was listed last, sorted: pages of one listing come one after another.
@@ -40,7 +42,7 @@ struct Listing {
 impl NativeContainer {
     pub(crate) fn new(file: Arc<File>) -> Result<Arc<Self>> {
         let info = Arc::new(describe(&file)?);
-        Ok(Arc::new(NativeContainer { file, info, listing: std::sync::Mutex::new(None) }))
+        Ok(Arc::new(NativeContainer { file, info, listing: Mutex::new(None) }))
     }
 
     fn header(&self, token: Token) -> Result<Arc<Header>> {
@@ -58,18 +60,24 @@ impl NativeContainer {
         }
     }
 
+    fn last_listing(&self) -> MutexGuard<'_, Option<Listing>> {
+        self.listing.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     fn links(&self, group: Token, op: &OpList) -> Result<Arc<Vec<Link>>> {
         let key = (op.index, op.order);
-        if let Some(last) = self.listing.lock().unwrap_or_else(std::sync::PoisonError::into_inner).as_ref() {
-            if last.group == group && last.op == key {
-                return Ok(last.links.clone());
-            }
+        if let Some(last) = &*self.last_listing()
+            && last.group == group
+            && last.op == key
+        {
+            return Ok(last.links.clone());
         }
-        let mut links = group::links(&self.file, &*self.header(group)?).during_at("list links", group.to_u64())?;
-        sort_links(&mut links, op);
+        let mut links =
+            group::links(&self.file, &*self.header(group)?).during_at("list links", group.to_u64())?;
+        listing::sort(&mut links, op)?;
         let links = Arc::new(links);
         let listing = Listing { group, op: key, links: links.clone() };
-        *self.listing.lock().unwrap_or_else(std::sync::PoisonError::into_inner) = Some(listing);
+        *self.last_listing() = Some(listing);
         Ok(links)
     }
 }
@@ -96,37 +104,6 @@ fn describe(file: &File) -> Result<ContainerInfo> {
         ],
         warnings: file.warnings.clone(),
     })
-}
-
-fn sort_links(links: &mut [Link], op: &OpList) {
-    let tracked = links.iter().all(|l| l.creation_order.is_some());
-    match (op.index, op.order) {
-        (_, Order::Native) => return,
-        (Index::CreationOrder, _) if tracked => links.sort_by_key(|l| l.creation_order),
-        _ => links.sort_by(|a, b| model::text::to_bytes(&a.name).cmp(&model::text::to_bytes(&b.name))),
-    }
-    if op.order == Order::Decreasing {
-        links.reverse();
-    }
-}
-
-fn sort_attributes(attributes: &mut [AttributeInfo], op: &OpList) {
-    let tracked = attributes.iter().all(|a| a.creation_order.is_some());
-    match (op.index, op.order) {
-        (_, Order::Native) => return,
-        (Index::CreationOrder, _) if tracked => attributes.sort_by_key(|a| a.creation_order),
-        _ => attributes.sort_by(|a, b| model::text::to_bytes(&a.name).cmp(&model::text::to_bytes(&b.name))),
-    }
-    if op.order == Order::Decreasing {
-        attributes.reverse();
-    }
-}
-
-fn page<T: Clone>(all: &[T], op: &OpList) -> Page<T> {
-    let skip = usize::try_from(op.skip).unwrap_or(usize::MAX).min(all.len());
-    let count = usize::try_from(op.count_max).unwrap_or(usize::MAX);
-    let entries: Vec<T> = all[skip..].iter().take(count).cloned().collect();
-    Page { more: skip + entries.len() < all.len(), entries }
 }
 
 fn times(header: &Header) -> Option<Times> {
@@ -187,7 +164,7 @@ impl Container for NativeContainer {
     }
 
     fn link_list(&self, group: Token, op: &OpList) -> Result<Page<Link>> {
-        Ok(page(&self.links(group, op)?, op))
+        Ok(listing::page(&self.links(group, op)?, op))
     }
 
     fn attribute_info(&self, object: Token, name: &str) -> Result<Option<AttributeInfo>> {
@@ -198,8 +175,8 @@ impl Container for NativeContainer {
     fn attribute_list(&self, object: Token, op: &OpList) -> Result<Page<AttributeInfo>> {
         let all = attribute::all(&self.file, &*self.header(object)?)?;
         let mut infos: Vec<AttributeInfo> = all.into_iter().map(|a| a.info).collect();
-        sort_attributes(&mut infos, op);
-        Ok(page(&infos, op))
+        listing::sort(&mut infos, op)?;
+        Ok(listing::page(&infos, op))
     }
 
     fn attribute_read(&self, object: Token, names: &[&str]) -> Result<Vec<Vec<u8>>> {
@@ -222,7 +199,8 @@ impl Container for NativeContainer {
     fn dataset_read(&self, reads: &mut [OpRead<'_>]) -> Result<()> {
         for op in reads {
             let dataset = self.file.dataset(op.dataset)?;
-            chunk::read(&self.file, &dataset, op.selection, op.into).during_at("read dataset", op.dataset.to_u64())?;
+            chunk::read(&self.file, &dataset, op.selection, op.into)
+                .during_at("read dataset", op.dataset.to_u64())?;
         }
         Ok(())
     }

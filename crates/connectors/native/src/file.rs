@@ -68,7 +68,10 @@ pub(crate) struct File {
 
 impl std::fmt::Debug for File {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("File").field("path", &self.path).field("superblock", &self.store.superblock).finish_non_exhaustive()
+        f.debug_struct("File")
+            .field("path", &self.path)
+            .field("superblock", &self.store.superblock)
+            .finish_non_exhaustive()
     }
 }
 
@@ -185,7 +188,13 @@ impl File {
     }
 
     /// Undoes filters; `bytes` is what comes out when nothing is wrong.
-    pub(crate) fn unfilter(&self, filters: &[FilterSpec], mask: u32, raw: Vec<u8>, bytes: usize) -> Result<Vec<u8>> {
+    pub(crate) fn unfilter(
+        &self,
+        filters: &[FilterSpec],
+        mask: u32,
+        raw: Vec<u8>,
+        bytes: usize,
+    ) -> Result<Vec<u8>> {
         let stages: Vec<Stage<'_>> =
             filters.iter().map(|f| Stage { id: f.id, optional: f.optional, values: &f.values }).collect();
         // Between stages the data may be longer than the chunk: a checksum or a codec's frame around it.
@@ -210,7 +219,10 @@ impl File {
             shared_indexes: self
                 .shared_indexes
                 .iter()
-                .map(|i| model::properties::SharedIndex { message_types: i.message_types, bytes_min: i.bytes_min })
+                .map(|i| model::properties::SharedIndex {
+                    message_types: i.message_types,
+                    bytes_min: i.bytes_min,
+                })
                 .collect(),
             root,
         }

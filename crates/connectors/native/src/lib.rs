@@ -8,6 +8,7 @@ mod connector;
 mod container;
 mod file;
 mod format;
+mod listing;
 mod object;
 mod store;
 

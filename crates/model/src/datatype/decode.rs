@@ -42,7 +42,12 @@ impl Datatype {
 fn head(c: &mut Cursor<'_>) -> Result<Head> {
     let first = c.u8()?;
     let [a, b, d] = c.array()?;
-    let head = Head { version: first >> 4, class: first & 15, flags: u32::from_le_bytes([a, b, d, 0]), size: c.u32()? };
+    let head = Head {
+        version: first >> 4,
+        class: first & 15,
+        flags: u32::from_le_bytes([a, b, d, 0]),
+        size: c.u32()?,
+    };
     if !(1..=5).contains(&head.version) {
         return Err(c.corrupt(format!("datatype version {}", head.version)));
     }
@@ -113,8 +118,10 @@ fn float(c: &mut Cursor<'_>, head: &Head) -> Result<Datatype> {
 /// The three fields lie inside the element and apart from each other.
 fn check_float(c: &Cursor<'_>, f: &Float) -> Result<()> {
     let total = u64::from(f.bits.size) * 8;
-    let exponent = u64::from(f.exponent_position)..u64::from(f.exponent_position) + u64::from(f.exponent_bits);
-    let mantissa = u64::from(f.mantissa_position)..u64::from(f.mantissa_position) + u64::from(f.mantissa_bits);
+    let exponent =
+        u64::from(f.exponent_position)..u64::from(f.exponent_position) + u64::from(f.exponent_bits);
+    let mantissa =
+        u64::from(f.mantissa_position)..u64::from(f.mantissa_position) + u64::from(f.mantissa_bits);
     let sign = u64::from(f.sign_position);
     let inside = exponent.end <= total && mantissa.end <= total && sign < total;
     let apart = exponent.end <= mantissa.start || mantissa.end <= exponent.start;
@@ -149,7 +156,7 @@ fn fixed_string(c: &Cursor<'_>, head: &Head) -> Result<Datatype> {
 
 fn opaque(c: &mut Cursor<'_>, head: &Head) -> Result<Datatype> {
     let len = head.field(0, 8) as usize;
-    if len % 8 != 0 {
+    if !len.is_multiple_of(8) {
         return Err(c.corrupt(format!("opaque tag of {len} bytes")));
     }
     let tag = c.take(len)?;
@@ -268,7 +275,10 @@ fn varlen(c: &mut Cursor<'_>, head: &Head, depth: u32) -> Result<Datatype> {
     let base = datatype(c, depth)?;
     let kind = match head.field(0, 4) {
         0 => VarLenKind::Sequence(Box::new(base)),
-        1 => VarLenKind::String { padding: padding(c, head.field(4, 4))?, charset: charset(c, head.field(8, 4))? },
+        1 => VarLenKind::String {
+            padding: padding(c, head.field(4, 4))?,
+            charset: charset(c, head.field(8, 4))?,
+        },
         n => return Err(c.corrupt(format!("variable-length kind {n}"))),
     };
     Ok(Datatype::VarLen(VarLen { size: head.size, kind }))

@@ -10,7 +10,11 @@ impl Datatype {
         let own = match self {
             Datatype::Array(_) => 2,
             Datatype::Float(f) if f.bits.order == ByteOrder::Vax => 3,
-            Datatype::Reference(r) if !matches!(r.kind, ReferenceKind::ObjectOld | ReferenceKind::RegionOld) => 4,
+            Datatype::Reference(r)
+                if !matches!(r.kind, ReferenceKind::ObjectOld | ReferenceKind::RegionOld) =>
+            {
+                4
+            }
             Datatype::Complex(_) => 5,
             _ => 1,
         };
@@ -172,7 +176,8 @@ fn put_varlen(out: &mut Vec<u8>, t: &Datatype, v: &VarLen, floor: u8) -> Result<
     match &v.kind {
         VarLenKind::Sequence(base) => {
             let container = matches!(**base, Datatype::Compound(_) | Datatype::Enum(_) | Datatype::Array(_));
-            let version = if container { floor.max(base.version_required()) } else { base.version_required() };
+            let version =
+                if container { floor.max(base.version_required()) } else { base.version_required() };
             head(out, version, t, 0);
             put(out, base, floor)
         }
@@ -238,7 +243,10 @@ mod tests {
     #[test]
     fn containers_match_the_reference_bytes_in_each_version() {
         let i8 = Datatype::integer(1, true, ByteOrder::Little);
-        let e = Enum { base: Box::new(i8.clone()), members: vec![("RED".into(), vec![5]), ("GREENISH".into(), vec![6])] };
+        let e = Enum {
+            base: Box::new(i8.clone()),
+            members: vec![("RED".into(), vec![5]), ("GREENISH".into(), vec![6])],
+        };
         both_ways(
             &Datatype::Enum(e),
             1,
@@ -248,8 +256,20 @@ mod tests {
         let c = Compound::packed([("x".to_owned(), i8), ("yy".to_owned(), Datatype::array(&[2, 3], f))]);
         let c = Datatype::Compound(c);
         let tail = "11203f00 08000000 00004000 340b0034 ff030000";
-        both_ways(&c, 1, &format!("26020000 31000000 7800000000000000 00000000 10080000 01000000 00000800 7979000000000000 01000000 2a000000 30000000 02000000 02000000 03000000 00000000 01000000 {tail}"));
-        both_ways(&c, 3, &format!("36020000 31000000 7800 00 10080000 01000000 00000800 797900 01 3a000000 30000000 02 02000000 03000000 {tail}"));
+        both_ways(
+            &c,
+            1,
+            &format!(
+                "26020000 31000000 7800000000000000 00000000 10080000 01000000 00000800 7979000000000000 01000000 2a000000 30000000 02000000 02000000 03000000 00000000 01000000 {tail}"
+            ),
+        );
+        both_ways(
+            &c,
+            3,
+            &format!(
+                "36020000 31000000 7800 00 10080000 01000000 00000800 797900 01 3a000000 30000000 02 02000000 03000000 {tail}"
+            ),
+        );
     }
 
     #[test]

@@ -22,7 +22,8 @@ pub enum ByteOrder {
 
 impl ByteOrder {
     /// The order of this machine.
-    pub const NATIVE: ByteOrder = if cfg!(target_endian = "big") { ByteOrder::Big } else { ByteOrder::Little };
+    pub const NATIVE: ByteOrder =
+        if cfg!(target_endian = "big") { ByteOrder::Big } else { ByteOrder::Little };
 }
 
 /// What fills the unused bits of a number.
@@ -409,7 +410,9 @@ impl Datatype {
     /// This type with the slots of a container or of memory; members move where a slot's size changes.
     pub fn with_slots(&self, sizes: &SlotSizes) -> Datatype {
         match self {
-            Datatype::VarLen(t) => Datatype::VarLen(VarLen { size: sizes.varlen, kind: t.kind.with_slots(sizes) }),
+            Datatype::VarLen(t) => {
+                Datatype::VarLen(VarLen { size: sizes.varlen, kind: t.kind.with_slots(sizes) })
+            }
             Datatype::Reference(t) => {
                 Datatype::Reference(ReferenceType { size: sizes.of_reference(t.kind), kind: t.kind })
             }

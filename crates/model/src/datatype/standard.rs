@@ -90,6 +90,7 @@ impl Float {
             8 => (11, 52),
             _ => return false,
         };
-        self.bits.order != ByteOrder::Vax && *self == Float::ieee(self.bits.size, self.bits.order, shape.0, shape.1)
+        self.bits.order != ByteOrder::Vax
+            && *self == Float::ieee(self.bits.size, self.bits.order, shape.0, shape.1)
     }
 }

@@ -27,7 +27,8 @@ impl Array {
 
     pub(crate) fn open_extensible(file: &File, address: Address) -> Result<Array> {
         let sizes = file.store.sizes();
-        let bytes = file.store.block(address, ExtensibleArray::header_bytes(sizes), "extensible array header")?;
+        let bytes =
+            file.store.block(address, ExtensibleArray::header_bytes(sizes), "extensible array header")?;
         let header = ExtensibleArray::decode(&bytes, sizes).during_at("open extensible array", address.0)?;
         Ok(Array::Extensible { header, address })
     }
@@ -71,7 +72,9 @@ fn walk_fixed(file: &File, header: &FixedArray, address: Address, visit: &mut Vi
     let sizes = file.store.sizes();
     let oversize = || Error::corrupt("read fixed array").at(at.0).with("entries", header.entries);
     let bytes = header.block_bytes(sizes).ok_or_else(oversize)?;
-    let block = file.store.verified_with(at, bytes, "fixed array block", |b| header.check_block(b, sizes, address))?;
+    let block = file
+        .store
+        .verified_with(at, bytes, "fixed array block", |b| header.check_block(b, sizes, address))?;
     let body = header.block_body(&block, sizes);
     if !header.is_paged() {
         return each(body, 0, header.element_bytes, visit);
@@ -84,7 +87,12 @@ fn walk_fixed(file: &File, header: &FixedArray, address: Address, visit: &mut Vi
     Ok(())
 }
 
-fn walk_extensible(file: &File, header: &ExtensibleArray, address: Address, visit: &mut Visit<'_>) -> Result<()> {
+fn walk_extensible(
+    file: &File,
+    header: &ExtensibleArray,
+    address: Address,
+    visit: &mut Visit<'_>,
+) -> Result<()> {
     let Some(at) = header.index_block else { return Ok(()) };
     let sizes = file.store.sizes();
     let bytes = file.store.block(at, header.index_block_bytes(sizes), "extensible array index block")?;
@@ -126,10 +134,17 @@ fn walk_data(
         let block = file.store.verified_with(at, bytes, "extensible array data block", check)?;
         return each(header.data_elements(&block, sizes), first, header.element_bytes, visit);
     }
-    for page in (0..group.elements / header.page_entries()).filter(|&p| fixed_array::page_is_written(bitmap, p)) {
+    for page in
+        (0..group.elements / header.page_entries()).filter(|&p| fixed_array::page_is_written(bitmap, p))
+    {
         let (start, bytes) = header.page(page, sizes);
         let elements = page_elements(file, at, start, bytes)?;
-        each(&elements[..elements.len() - 4], first + page * header.page_entries(), header.element_bytes, visit)?;
+        each(
+            &elements[..elements.len() - 4],
+            first + page * header.page_entries(),
+            header.element_bytes,
+            visit,
+        )?;
     }
     Ok(())
 }
@@ -137,7 +152,9 @@ fn walk_data(
 fn cut(elements: &[u8], number: u64, bytes: u8) -> Result<Option<Vec<u8>>> {
     let start = usize::try_from(number).ok().and_then(|n| n.checked_mul(usize::from(bytes)));
     let element = start.and_then(|s| elements.get(s..s.checked_add(usize::from(bytes))?));
-    element.map(|e| Some(e.to_vec())).ok_or_else(|| Error::corrupt("read chunk index").with("element", number))
+    element
+        .map(|e| Some(e.to_vec()))
+        .ok_or_else(|| Error::corrupt("read chunk index").with("element", number))
 }
 
 fn fixed(file: &File, header: &FixedArray, address: Address, number: u64) -> Result<Option<Vec<u8>>> {
@@ -148,7 +165,9 @@ fn fixed(file: &File, header: &FixedArray, address: Address, number: u64) -> Res
         return Err(oversize().with("entry", number));
     }
     let bytes = header.block_bytes(sizes).ok_or_else(oversize)?;
-    let block = file.store.verified_with(at, bytes, "fixed array block", |b| header.check_block(b, sizes, address))?;
+    let block = file
+        .store
+        .verified_with(at, bytes, "fixed array block", |b| header.check_block(b, sizes, address))?;
     let body = header.block_body(&block, sizes);
     if !header.is_paged() {
         return cut(body, number, header.element_bytes);
@@ -164,12 +183,20 @@ fn fixed(file: &File, header: &FixedArray, address: Address, number: u64) -> Res
 
 /// The elements of a page: all but its checksum.
 fn page_elements(file: &File, block: Address, start: u64, bytes: u64) -> Result<Arc<[u8]>> {
-    let at = block.0.checked_add(start).ok_or_else(|| Error::corrupt("find page of chunk index").at(block.0))?;
-    let page = file.store.verified_with(Address(at), bytes, "page of chunk index", |b| checksum::verify(b, "page of chunk index"))?;
+    let at =
+        block.0.checked_add(start).ok_or_else(|| Error::corrupt("find page of chunk index").at(block.0))?;
+    let page = file.store.verified_with(Address(at), bytes, "page of chunk index", |b| {
+        checksum::verify(b, "page of chunk index")
+    })?;
     Ok(page)
 }
 
-fn extensible(file: &File, header: &ExtensibleArray, address: Address, number: u64) -> Result<Option<Vec<u8>>> {
+fn extensible(
+    file: &File,
+    header: &ExtensibleArray,
+    address: Address,
+    number: u64,
+) -> Result<Option<Vec<u8>>> {
     let Some(at) = header.index_block else { return Ok(None) };
     let sizes = file.store.sizes();
     let bytes = file.store.block(at, header.index_block_bytes(sizes), "extensible array index block")?;
@@ -182,7 +209,11 @@ fn extensible(file: &File, header: &ExtensibleArray, address: Address, number: u
         }
         Place::Secondary { pointer, group, block, element } => {
             let Some(at) = index.secondary.get(pointer as usize).copied().flatten() else { return Ok(None) };
-            let bytes = file.store.block(at, header.secondary_bytes(group, sizes), "extensible array secondary block")?;
+            let bytes = file.store.block(
+                at,
+                header.secondary_bytes(group, sizes),
+                "extensible array secondary block",
+            )?;
             let (data, bitmap) = header.secondary(&bytes, sizes, address, group, block)?;
             data_element(file, header, address, data, group, element, bitmap)
         }
@@ -202,7 +233,9 @@ fn data_element(
     let sizes = file.store.sizes();
     if !header.is_paged(group) {
         let bytes = header.data_bytes(group, sizes);
-        let block = file.store.verified_with(at, bytes, "extensible array data block", |b| header.check_data(b, sizes, address))?;
+        let block = file.store.verified_with(at, bytes, "extensible array data block", |b| {
+            header.check_data(b, sizes, address)
+        })?;
         return cut(header.data_elements(&block, sizes), element, header.element_bytes);
     }
     let (page, within) = (element / header.page_entries(), element % header.page_entries());

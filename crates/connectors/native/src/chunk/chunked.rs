@@ -53,7 +53,8 @@ impl Reader<'_> {
     fn read(&self, into: &mut [u8]) -> Result<()> {
         match &self.points {
             Some(points) => self.read_batches(points.chunks(), into),
-            None => self.read_batches(self.selection.chunks(self.dataset.dims(), &self.chunks.layout.shape)?, into),
+            None => self
+                .read_batches(self.selection.chunks(self.dataset.dims(), &self.chunks.layout.shape)?, into),
         }
     }
 
@@ -84,7 +85,10 @@ impl Reader<'_> {
             [one] => vec![self.load(one)?],
             many => many.par_iter().map(|scaled| self.load(scaled)).collect::<Result<_>>()?,
         };
-        batch.iter().zip(decoded).try_for_each(|(scaled, chunk)| self.scatter(scaled, chunk.as_deref().map(Vec::as_slice), into))
+        batch
+            .iter()
+            .zip(decoded)
+            .try_for_each(|(scaled, chunk)| self.scatter(scaled, chunk.as_deref().map(Vec::as_slice), into))
     }
 
     /// A chunk without filters: runs go straight from the file into the buffer where they are few.
@@ -158,7 +162,9 @@ impl Reader<'_> {
 
 /// A large chunk must have something to show for it: few stored bytes that claim to be many are a bomb.
 fn check_expansion(chunks: &Chunks<'_>, at: ChunkAt) -> Result<()> {
-    if chunks.chunk_bytes <= EXPANSION_FREE_BYTES || at.bytes.saturating_mul(EXPANSION_MAX) >= chunks.chunk_bytes {
+    if chunks.chunk_bytes <= EXPANSION_FREE_BYTES
+        || at.bytes.saturating_mul(EXPANSION_MAX) >= chunks.chunk_bytes
+    {
         return Ok(());
     }
     Err(Error::limit("decode chunk").with("bytes", chunks.chunk_bytes).with("stored bytes", at.bytes))
@@ -175,7 +181,12 @@ fn raw_bytes(file: &File, chunks: &Chunks<'_>, at: ChunkAt) -> Result<Vec<u8>> {
 }
 
 /// One chunk as it is stored: its filter mask and bytes.
-pub(crate) fn read_raw(file: &File, dataset: &Dataset, layout: &Chunked, offset: &[u64]) -> Result<(u32, Vec<u8>)> {
+pub(crate) fn read_raw(
+    file: &File,
+    dataset: &Dataset,
+    layout: &Chunked,
+    offset: &[u64],
+) -> Result<(u32, Vec<u8>)> {
     let chunks = Chunks::open(file, dataset, layout)?;
     let aligned = offset.len() == chunks.rank() && offset.iter().zip(&layout.shape).all(|(o, c)| o % c == 0);
     if !aligned || offset.iter().zip(dataset.dims()).any(|(o, d)| o >= d) {
@@ -188,7 +199,13 @@ pub(crate) fn read_raw(file: &File, dataset: &Dataset, layout: &Chunked, offset:
 }
 
 /// Some of the chunks that are stored.
-pub(crate) fn list(file: &File, dataset: &Dataset, layout: &Chunked, skip: u64, count_max: u64) -> Result<Page<ChunkInfo>> {
+pub(crate) fn list(
+    file: &File,
+    dataset: &Dataset,
+    layout: &Chunked,
+    skip: u64,
+    count_max: u64,
+) -> Result<Page<ChunkInfo>> {
     let chunks = Chunks::open(file, dataset, layout)?;
     let mut page = Page { entries: Vec::new(), more: false };
     let mut at = 0;

@@ -151,7 +151,8 @@ impl<'a> Chunks<'a> {
     }
 
     fn find_btree1(&self, tree: &Tree, scaled: &[u64]) -> Result<Option<ChunkAt>> {
-        let wanted: Vec<u64> = scaled.iter().zip(&self.layout.shape).map(|(s, c)| s.saturating_mul(*c)).collect();
+        let wanted: Vec<u64> =
+            scaled.iter().zip(&self.layout.shape).map(|(s, c)| s.saturating_mul(*c)).collect();
         let rank = self.rank();
         let mut order = |key: &[u8]| key_order(key, &wanted);
         let found = tree.find(self.file, &mut |keys| between(keys, false, &mut order))?;
@@ -179,7 +180,8 @@ impl<'a> Chunks<'a> {
         let mut c = Cursor::new(record, "chunk record");
         let address = c.defined_address(sizes)?;
         let chunk = if self.filtered {
-            let width = record.len().checked_sub(sizes.offset + 4 + 8 * self.rank()).filter(|w| (1..=8).contains(w));
+            let width =
+                record.len().checked_sub(sizes.offset + 4 + 8 * self.rank()).filter(|w| (1..=8).contains(w));
             let width = width.ok_or_else(|| c.corrupt("record of the wrong size"))?;
             ChunkAt { address, bytes: c.uint(width)?, filter_mask: c.u32()? }
         } else {
@@ -197,7 +199,8 @@ impl<'a> Chunks<'a> {
         match &self.opened {
             Opened::BTree1(tree) => tree.walk(self.file, &mut |key, address| {
                 let key = ChunkKey::decode(key, self.rank())?;
-                let scaled: Vec<u64> = key.offset.iter().zip(&self.layout.shape).map(|(o, c)| o / c).collect();
+                let scaled: Vec<u64> =
+                    key.offset.iter().zip(&self.layout.shape).map(|(o, c)| o / c).collect();
                 visit(&scaled, self.keyed(&key, address))
             }),
             Opened::BTree2(tree) => btree2::walk(self.file, tree, &mut |record| {
@@ -210,7 +213,11 @@ impl<'a> Chunks<'a> {
     }
 
     /// Elements of existing blocks only: how long this takes, the file's size decides.
-    fn walk_array(&self, array: &arrays::Array, visit: &mut dyn FnMut(&[u64], ChunkAt) -> Result<()>) -> Result<()> {
+    fn walk_array(
+        &self,
+        array: &arrays::Array,
+        visit: &mut dyn FnMut(&[u64], ChunkAt) -> Result<()>,
+    ) -> Result<()> {
         let first = if array.is_extensible() { self.unlimited_dim() } else { None };
         array.walk(self.file, &mut |number, element| {
             let Some(chunk) = self.array_element(element)? else { return Ok(()) };
@@ -243,7 +250,9 @@ impl<'a> Chunks<'a> {
         let count = grid.iter().try_fold(1u64, |n, &g| n.checked_mul(g)).unwrap_or(u64::MAX);
         let fits = count.checked_mul(self.chunk_bytes).is_some_and(|bytes| bytes <= self.file.store.end());
         if !fits && matches!(self.layout.index, Index::Implicit) {
-            return Err(Error::corrupt("list chunks").with("count", count).with("problem", "more than the file holds"));
+            return Err(Error::corrupt("list chunks")
+                .with("count", count)
+                .with("problem", "more than the file holds"));
         }
         let count = if matches!(self.layout.index, Index::Implicit) { count } else { count.min(1) };
         let mut scaled = vec![0; self.rank()];

@@ -1,9 +1,9 @@
 //! From a selection to bytes: contiguous, compact, external, chunked and virtual storage.
 
-pub(crate) mod cache;
-pub(crate) mod index;
 mod arrays;
+pub(crate) mod cache;
 mod chunked;
+pub(crate) mod index;
 mod plain;
 pub(crate) mod virtual_source;
 
@@ -22,18 +22,28 @@ pub(crate) fn read(file: &File, dataset: &Dataset, selection: &Selection, into: 
     let element_bytes = dataset.element_bytes() as u64;
     let dims = dataset.dims();
     if matches!(dataset.info.space, model::Dataspace::Null) {
-        return if into.is_empty() { Ok(()) } else { Err(Error::invalid("read dataset").with("problem", "it has no elements")) };
+        return if into.is_empty() {
+            Ok(())
+        } else {
+            Err(Error::invalid("read dataset").with("problem", "it has no elements"))
+        };
     }
     selection.validate(dims)?;
     let bytes = selection.element_count(dims)?.checked_mul(element_bytes);
     if bytes != Some(into.len() as u64) {
-        return Err(Error::invalid("read dataset").with("buffer bytes", into.len()).with("need", bytes.unwrap_or(u64::MAX)));
+        return Err(Error::invalid("read dataset")
+            .with("buffer bytes", into.len())
+            .with("need", bytes.unwrap_or(u64::MAX)));
     }
     match (&dataset.info.create.layout, &dataset.layout) {
         (LayoutProperty::External(list), _) => plain::external(file, dataset, list, selection, into),
-        (LayoutProperty::Virtual(mappings), _) => virtual_source::read(file, dataset, mappings, selection, into),
+        (LayoutProperty::Virtual(mappings), _) => {
+            virtual_source::read(file, dataset, mappings, selection, into)
+        }
         (_, Layout::Compact { data }) => plain::compact(dataset, data, selection, into),
-        (_, Layout::Contiguous { address, .. }) => plain::contiguous(file, dataset, *address, selection, into),
+        (_, Layout::Contiguous { address, .. }) => {
+            plain::contiguous(file, dataset, *address, selection, into)
+        }
         (_, Layout::Chunked(chunked)) => chunked::read(file, dataset, chunked, selection, into),
         (_, Layout::Virtual { .. }) => Err(Error::corrupt("read virtual dataset").at(dataset.address.0)),
     }

@@ -95,7 +95,11 @@ impl External<'_> {
                 return Ok(());
             }
         }
-        if into.is_empty() { Ok(()) } else { Err(Error::corrupt("read external data").with("problem", "files are too small")) }
+        if into.is_empty() {
+            Ok(())
+        } else {
+            Err(Error::corrupt("read external data").with("problem", "files are too small"))
+        }
     }
 
     fn bytes(&mut self, i: usize) -> Result<Arc<dyn RawBytes>> {

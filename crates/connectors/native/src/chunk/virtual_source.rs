@@ -5,7 +5,7 @@ use std::sync::Arc;
 use model::convert::Conversions;
 use model::heap::Heap;
 use model::properties::VirtualMapping;
-use model::selection::project_intersection;
+use model::selection::{Axis, project_intersection};
 use model::{Dataspace, Error, Kind, Result, Selection, Token, UNLIMITED};
 use vol::transfer::Elements;
 use vol::{Container, DatasetInfo};
@@ -55,7 +55,9 @@ fn open(file: &File, name: &str, dataset: &str) -> Result<Option<Source>> {
         NativeContainer::new(file.again()?)?
     } else {
         let Some(resolver) = &file.resolver else {
-            return Err(Error::denied("open virtual source").with("file", name).with("problem", "no resolver was given"));
+            return Err(Error::denied("open virtual source")
+                .with("file", name)
+                .with("problem", "no resolver was given"));
         };
         match resolver.container(name, &file.path) {
             Ok(container) => container,
@@ -102,7 +104,7 @@ fn is_printf(mapping: &VirtualMapping) -> bool {
 /// The axis along which a selection has no end.
 fn unlimited_axis(selection: &Selection) -> Option<usize> {
     match selection {
-        Selection::Regular(regular) => regular.axes().iter().position(|axis| axis.is_unlimited()),
+        Selection::Regular(regular) => regular.axes().iter().position(Axis::is_unlimited),
         _ => None,
     }
 }
@@ -144,7 +146,9 @@ pub(crate) fn extent(file: &File, space: &Dataspace, mappings: &[VirtualMapping]
     for mapping in mappings {
         if let Some((axis, end)) = nested(|| mapping_end(file, mapping))? {
             grown[axis] = Some(grown[axis].unwrap_or(0).max(end));
-        } else if let (None, Some((_, last))) = (unlimited_axis(&mapping.target), mapping.target.bounds(&dims)?) {
+        } else if let (None, Some((_, last))) =
+            (unlimited_axis(&mapping.target), mapping.target.bounds(&dims)?)
+        {
             for (end, last) in grown.iter_mut().zip(last) {
                 *end = end.map(|end| end.max(last + 1));
             }
@@ -215,7 +219,8 @@ pub(crate) fn read(
 fn pieces(file: &File, mapping: &VirtualMapping, dims: &[u64]) -> Result<Vec<Piece>> {
     if is_printf(mapping) && unlimited_axis(&mapping.target).is_some() {
         let blocks = printf_blocks(file, mapping)?;
-        let found = (0..blocks).map(|block| printf_piece(file, mapping, block, dims)).collect::<Result<Vec<_>>>()?;
+        let found =
+            (0..blocks).map(|block| printf_piece(file, mapping, block, dims)).collect::<Result<Vec<_>>>()?;
         return Ok(found.into_iter().flatten().collect());
     }
     let (name, dataset) = (printf_name(&mapping.file, 0).0, printf_name(&mapping.dataset, 0).0);
@@ -244,9 +249,9 @@ fn printf_piece(file: &File, mapping: &VirtualMapping, block: u64, dims: &[u64])
         return Ok(None);
     };
     let axes = regular.axes();
-    let get = |f: fn(&model::selection::Axis) -> u64| axes.iter().map(f).collect::<Vec<u64>>();
-    let (mut start, mut count) = (get(|a| a.start()), get(|a| a.count()));
-    let (stride, shape) = (get(|a| a.stride()), get(|a| a.block()));
+    let get = |f: fn(&Axis) -> u64| axes.iter().map(f).collect::<Vec<u64>>();
+    let (mut start, mut count) = (get(Axis::start), get(Axis::count));
+    let (stride, shape) = (get(Axis::stride), get(Axis::block));
     start[axis] = start[axis].saturating_add(block.saturating_mul(stride[axis]));
     count[axis] = 1;
     if start[axis].saturating_add(shape[axis]) > dims[axis] {
@@ -263,7 +268,9 @@ fn read_piece(dataset: &Dataset, piece: &Piece, selection: &Selection, into: &mu
     let source_dims = source_space.dims();
     // A source smaller than its mapping gives what it has.
     if piece.from.validate(source_dims).is_err() || piece.to.validate(dims).is_err() {
-        return Err(Error::corrupt("read virtual dataset").at(dataset.address.0).with("problem", "mapping leaves the extent"));
+        return Err(Error::corrupt("read virtual dataset")
+            .at(dataset.address.0)
+            .with("problem", "mapping leaves the extent"));
     }
     let wanted = project_intersection(&piece.to, dims, selection, &piece.from, source_dims)?;
     let count = wanted.element_count(source_dims)?;
@@ -274,7 +281,8 @@ fn read_piece(dataset: &Dataset, piece: &Piece, selection: &Selection, into: &mu
     let places = project_intersection(selection, dims, &piece.to, &Selection::All, &linear)?;
     let memory = dataset.info.datatype.memory_form();
     if memory.has_slots() {
-        return Err(Error::unsupported("read virtual dataset").with("problem", "variable-length data from another dataset"));
+        return Err(Error::unsupported("read virtual dataset")
+            .with("problem", "variable-length data from another dataset"));
     }
     let mut values = vec![0; count as usize * element_bytes];
     let elements = Elements {

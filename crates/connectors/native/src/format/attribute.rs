@@ -1,7 +1,7 @@
 //! Attribute messages (format spec IV.A.2.m) and attribute info (IV.A.2.v).
 
-use model::{CharacterSet, Result, text};
 use model::bytes::Cursor;
+use model::{CharacterSet, Result, text};
 
 use super::{Address, SizedFields, Sizes};
 

@@ -49,8 +49,17 @@ impl BTree2 {
         let (kind, node_bytes, record_bytes, depth) = (c.u8()?, c.u32()?, c.u16()?, c.u16()?);
         c.skip(2)?;
         let (root, root_records, records) = (c.address(sizes)?, c.u16()?, c.length(sizes)?);
-        let mut tree =
-            BTree2 { sizes, kind, node_bytes, record_bytes, depth, root, root_records, records, capacity: Vec::new() };
+        let mut tree = BTree2 {
+            sizes,
+            kind,
+            node_bytes,
+            record_bytes,
+            depth,
+            root,
+            root_records,
+            records,
+            capacity: Vec::new(),
+        };
         tree.capacity = tree.capacities().ok_or_else(|| c.corrupt("geometry of nodes"))?;
         if u64::from(root_records) > tree.capacity[usize::from(depth)].node {
             return Err(c.corrupt(format!("{root_records} records in root")));
@@ -81,7 +90,12 @@ impl BTree2 {
     }
 
     /// The records of a node, and its children where it has any.
-    pub(crate) fn node<'a>(&self, bytes: &'a [u8], depth: u16, records: u64) -> Result<(Vec<&'a [u8]>, Vec<Child>)> {
+    pub(crate) fn node<'a>(
+        &self,
+        bytes: &'a [u8],
+        depth: u16,
+        records: u64,
+    ) -> Result<(Vec<&'a [u8]>, Vec<Child>)> {
         let depth = usize::from(depth);
         let bad = || Error::corrupt("decode B-tree v2 node").with("records", records);
         let capacity = self.capacity.get(depth).filter(|c| records <= c.node).ok_or_else(bad)?;
@@ -93,7 +107,8 @@ impl BTree2 {
         if kind != self.kind {
             return Err(c.corrupt(format!("node type {kind} in a tree of type {}", self.kind)));
         }
-        let found = (0..records).map(|_| c.take(usize::from(self.record_bytes))).collect::<Result<Vec<_>>>()?;
+        let found =
+            (0..records).map(|_| c.take(usize::from(self.record_bytes))).collect::<Result<Vec<_>>>()?;
         let mut children = Vec::new();
         if depth > 0 {
             children = (0..=records).map(|_| self.child(&mut c, depth)).collect::<Result<_>>()?;

@@ -62,7 +62,8 @@ impl ExtensibleArray {
         c.signature(b"EAHD")?;
         c.version(0..=0)?;
         c.skip(1)?;
-        let [element_bytes, max_bits, index_elements, block_elements_min, pointers_min, page_bits] = c.array()?;
+        let [element_bytes, max_bits, index_elements, block_elements_min, pointers_min, page_bits] =
+            c.array()?;
         c.skip(4 * sizes.length)?;
         let entries = c.length(sizes)?;
         c.length(sizes)?;
@@ -141,7 +142,8 @@ impl ExtensibleArray {
         let count = self.direct_groups() + self.secondary_pointers();
         (0..count).map(|number| GroupPlace {
             group: self.group(number),
-            first_element: u64::from(self.index_elements) + u64::from(self.block_elements_min) * ((1 << number) - 1),
+            first_element: u64::from(self.index_elements)
+                + u64::from(self.block_elements_min) * ((1 << number) - 1),
             is_direct: number < self.direct_groups(),
             pointer: number.saturating_sub(self.direct_groups()),
         })
@@ -155,7 +157,12 @@ impl ExtensibleArray {
     }
 
     /// The elements and pointers of the index block.
-    pub(crate) fn index_block<'a>(&self, bytes: &'a [u8], sizes: Sizes, header: Address) -> Result<IndexBlock<'a>> {
+    pub(crate) fn index_block<'a>(
+        &self,
+        bytes: &'a [u8],
+        sizes: Sizes,
+        header: Address,
+    ) -> Result<IndexBlock<'a>> {
         let mut c = self.block(bytes, b"EAIB", sizes, header)?;
         checksum::verify(bytes, "extensible array index block")?;
         let elements = c.take(usize::from(self.index_elements) * usize::from(self.element_bytes))?;
@@ -164,12 +171,22 @@ impl ExtensibleArray {
         Ok(IndexBlock { elements, direct, secondary })
     }
 
-    fn block<'a>(&self, bytes: &'a [u8], signature: &[u8], sizes: Sizes, header: Address) -> Result<Cursor<'a>> {
+    fn block<'a>(
+        &self,
+        bytes: &'a [u8],
+        signature: &[u8],
+        sizes: Sizes,
+        header: Address,
+    ) -> Result<Cursor<'a>> {
         let mut c = Cursor::new(bytes, "extensible array block");
         c.signature(signature)?;
         c.version(0..=0)?;
         c.skip(1)?;
-        if c.address(sizes)? == Some(header) { Ok(c) } else { Err(c.corrupt("block belongs to another array")) }
+        if c.address(sizes)? == Some(header) {
+            Ok(c)
+        } else {
+            Err(c.corrupt("block belongs to another array"))
+        }
     }
 
     fn offset_bytes(&self) -> u64 {

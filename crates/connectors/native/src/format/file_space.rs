@@ -34,7 +34,8 @@ fn version_0(c: &mut Cursor<'_>, sizes: Sizes) -> Result<FileSpace> {
         4 => SpaceStrategy::None,
         n => return Err(c.corrupt(format!("strategy {n}"))),
     };
-    let managers = if code == 1 { (0..6).map(|_| c.address(sizes)).collect::<Result<_>>()? } else { Vec::new() };
+    let managers =
+        if code == 1 { (0..6).map(|_| c.address(sizes)).collect::<Result<_>>()? } else { Vec::new() };
     Ok(FileSpace { strategy, persist: code == 1, threshold, page_bytes: 4096, managers })
 }
 
@@ -50,6 +51,7 @@ fn version_1(c: &mut Cursor<'_>, sizes: Sizes) -> Result<FileSpace> {
     let (threshold, page_bytes) = (c.length(sizes)?, c.length(sizes)?);
     c.skip(2)?;
     c.address(sizes)?;
-    let managers = if persist { (0..12).map(|_| c.address(sizes)).collect::<Result<_>>()? } else { Vec::new() };
+    let managers =
+        if persist { (0..12).map(|_| c.address(sizes)).collect::<Result<_>>()? } else { Vec::new() };
     Ok(FileSpace { strategy, persist, threshold, page_bytes, managers })
 }

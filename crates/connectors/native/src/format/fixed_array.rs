@@ -1,7 +1,7 @@
 //! Fixed array chunk index (format spec III.H, "Fixed Array").
 
-use model::bytes::Cursor;
 use model::Result;
+use model::bytes::Cursor;
 
 use super::{Address, SizedFields, Sizes, checksum};
 
@@ -64,7 +64,11 @@ impl FixedArray {
         c.signature(b"FADB")?;
         c.version(0..=0)?;
         c.skip(1)?;
-        if c.address(sizes)? == Some(header) { Ok(()) } else { Err(c.corrupt("block belongs to another array")) }
+        if c.address(sizes)? == Some(header) {
+            Ok(())
+        } else {
+            Err(c.corrupt("block belongs to another array"))
+        }
     }
 
     /// The elements of a block without pages, or the page bitmap of one with pages. The block was checked.

@@ -113,8 +113,13 @@ impl FractalHeap {
     }
 
     fn check(&self, c: &Cursor<'_>) -> Result<()> {
-        let powers = [self.width, self.start_bytes, self.direct_bytes_max].iter().all(|n| n.is_power_of_two());
-        if !powers || self.start_bytes > self.direct_bytes_max || self.direct_bytes_max > 1 << 31 || self.heap_bits > 64 {
+        let powers =
+            [self.width, self.start_bytes, self.direct_bytes_max].iter().all(|n| n.is_power_of_two());
+        if !powers
+            || self.start_bytes > self.direct_bytes_max
+            || self.direct_bytes_max > 1 << 31
+            || self.heap_bits > 64
+        {
             return Err(c.corrupt("geometry of doubling table"));
         }
         if u64::from(self.root_rows) > self.rows_max() {
@@ -146,14 +151,17 @@ impl FractalHeap {
     }
 
     fn length_bytes(&self) -> usize {
-        let by_block = (Self::lg(self.direct_bytes_max) as usize + 7) / 8;
+        let by_block = (Self::lg(self.direct_bytes_max) as usize).div_ceil(8);
         by_block.min(uint_width(u64::from(self.managed_bytes_max)))
     }
 
     fn row_bytes(&self, row: u64) -> Option<u64> {
         match row {
             0 => Some(self.start_bytes),
-            r => self.start_bytes.checked_shl(u32::try_from(r - 1).ok()?).filter(|n| n >> (r - 1) == self.start_bytes),
+            r => self
+                .start_bytes
+                .checked_shl(u32::try_from(r - 1).ok()?)
+                .filter(|n| n >> (r - 1) == self.start_bytes),
         }
     }
 
@@ -169,7 +177,12 @@ impl FractalHeap {
         };
         let block_bytes = self.row_bytes(row).ok_or_else(bad)?;
         let column = (offset - row_offset) / block_bytes;
-        Ok(Spot { entry: row * self.width + column, row, block_offset: row_offset + column * block_bytes, block_bytes })
+        Ok(Spot {
+            entry: row * self.width + column,
+            row,
+            block_offset: row_offset + column * block_bytes,
+            block_bytes,
+        })
     }
 
     /// Reads a heap ID.
@@ -180,7 +193,10 @@ impl FractalHeap {
             return Err(c.corrupt(format!("version {}", first >> 6)));
         }
         match first >> 4 & 3 {
-            0 => Ok(ObjectId::Managed { offset: c.uint(self.offset_bytes())?, len: c.uint(self.length_bytes())? }),
+            0 => Ok(ObjectId::Managed {
+                offset: c.uint(self.offset_bytes())?,
+                len: c.uint(self.length_bytes())?,
+            }),
             1 => self.huge_id(&mut c),
             2 => self.tiny_id(&mut c, first),
             n => Err(c.corrupt(format!("object type {n}"))),
@@ -227,7 +243,11 @@ impl FractalHeap {
         let stored = c.u32()?;
         let mut zeroed = block.to_vec();
         zeroed[at..at + 4].fill(0);
-        if checksum::lookup3(&zeroed, 0) == stored { Ok(()) } else { Err(c.corrupt("checksum does not match")) }
+        if checksum::lookup3(&zeroed, 0) == stored {
+            Ok(())
+        } else {
+            Err(c.corrupt("checksum does not match"))
+        }
     }
 
     fn check_prefix(&self, c: &mut Cursor<'_>, header: Address, offset: u64) -> Result<()> {
@@ -249,7 +269,13 @@ impl FractalHeap {
     }
 
     /// The entries of an indirect block.
-    pub(crate) fn indirect(&self, block: &[u8], header: Address, offset: u64, rows: u64) -> Result<Vec<Child>> {
+    pub(crate) fn indirect(
+        &self,
+        block: &[u8],
+        header: Address,
+        offset: u64,
+        rows: u64,
+    ) -> Result<Vec<Child>> {
         checksum::verify(block, "fractal heap indirect block")?;
         let mut c = Cursor::new(block, "fractal heap indirect block");
         c.signature(b"FHIB")?;

@@ -32,7 +32,11 @@ pub(crate) fn collection_bytes(header: &[u8], sizes: Sizes) -> Result<u64> {
     c.version(1..=1)?;
     c.skip(3)?;
     let bytes = c.length(sizes)?;
-    if bytes < header_bytes(sizes) { Err(c.corrupt(format!("collection of {bytes} bytes"))) } else { Ok(bytes) }
+    if bytes < header_bytes(sizes) {
+        Err(c.corrupt(format!("collection of {bytes} bytes")))
+    } else {
+        Ok(bytes)
+    }
 }
 
 /// Where each object lies in its collection.
@@ -50,8 +54,12 @@ pub(crate) fn objects(collection: &[u8], sizes: Sizes) -> Result<Vec<(u32, std::
             break;
         }
         let start = at + object_header;
-        let end = usize::try_from(bytes).ok().and_then(|n| start.checked_add(n)).filter(|&end| end <= collection.len());
-        let end = end.ok_or_else(|| c.corrupt(format!("object {index} of {bytes} bytes leaves the collection")))?;
+        let end = usize::try_from(bytes)
+            .ok()
+            .and_then(|n| start.checked_add(n))
+            .filter(|&end| end <= collection.len());
+        let end =
+            end.ok_or_else(|| c.corrupt(format!("object {index} of {bytes} bytes leaves the collection")))?;
         objects.push((u32::from(index), start..end));
         at = start + (end - start).next_multiple_of(8);
     }

@@ -39,7 +39,14 @@ pub(crate) fn link_info(body: &[u8], sizes: Sizes) -> Result<LinkInfo> {
     }
     let (heap, name_tree) = (c.address(sizes)?, c.address(sizes)?);
     let order_tree = if flags & 2 != 0 { c.address(sizes)? } else { None };
-    Ok(LinkInfo { order_tracked: flags & 1 != 0, order_indexed: flags & 2 != 0, order_next, heap, name_tree, order_tree })
+    Ok(LinkInfo {
+        order_tracked: flags & 1 != 0,
+        order_indexed: flags & 2 != 0,
+        order_next,
+        heap,
+        name_tree,
+        order_tree,
+    })
 }
 
 /// How a group wants its links kept.

@@ -3,8 +3,8 @@
 use model::Result;
 use model::bytes::Cursor;
 
-use super::{Address, SizedFields, Sizes};
 use super::global_heap::HeapId;
+use super::{Address, SizedFields, Sizes};
 
 /// Where a dataset's elements are.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -32,7 +32,9 @@ pub(crate) struct Chunked {
 pub(crate) enum Index {
     BTree1,
     /// Stored size and filter mask where the chunk is filtered.
-    Single { filtered: Option<(u64, u32)> },
+    Single {
+        filtered: Option<(u64, u32)>,
+    },
     Implicit,
     FixedArray,
     ExtensibleArray,
@@ -83,7 +85,14 @@ fn old(c: &mut Cursor<'_>, version: u8, sizes: Sizes) -> Result<Layout> {
         2 => {
             let (shape, element_bytes) = split_shape(c, dims)?;
             let index = Index::BTree1;
-            Ok(Layout::Chunked(Chunked { version, shape, element_bytes, edge_chunks_unfiltered: false, index, address }))
+            Ok(Layout::Chunked(Chunked {
+                version,
+                shape,
+                element_bytes,
+                edge_chunks_unfiltered: false,
+                index,
+                address,
+            }))
         }
         n => Err(c.corrupt(format!("layout class {n}"))),
     }
@@ -109,7 +118,14 @@ fn chunked_3(c: &mut Cursor<'_>, sizes: Sizes) -> Result<Layout> {
     let dims = (0..ndims).map(|_| c.u32().map(u64::from)).collect::<Result<Vec<_>>>()?;
     let (shape, element_bytes) = split_shape(c, dims)?;
     let index = Index::BTree1;
-    Ok(Layout::Chunked(Chunked { version: 3, shape, element_bytes, edge_chunks_unfiltered: false, index, address }))
+    Ok(Layout::Chunked(Chunked {
+        version: 3,
+        shape,
+        element_bytes,
+        edge_chunks_unfiltered: false,
+        index,
+        address,
+    }))
 }
 
 fn chunked_4(c: &mut Cursor<'_>, version: u8, sizes: Sizes) -> Result<Layout> {
@@ -125,7 +141,14 @@ fn chunked_4(c: &mut Cursor<'_>, version: u8, sizes: Sizes) -> Result<Layout> {
     let (shape, element_bytes) = split_shape(c, dims)?;
     let index = index(c, flags & 2 != 0, sizes)?;
     let address = c.address(sizes)?;
-    Ok(Layout::Chunked(Chunked { version, shape, element_bytes, edge_chunks_unfiltered: flags & 1 != 0, index, address }))
+    Ok(Layout::Chunked(Chunked {
+        version,
+        shape,
+        element_bytes,
+        edge_chunks_unfiltered: flags & 1 != 0,
+        index,
+        address,
+    }))
 }
 
 /// Parameters of arrays and trees stand in their own headers too, which are the ones used.

@@ -108,7 +108,17 @@ fn new(c: &mut Cursor<'_>, version: u8, bytes: &[u8]) -> Result<Superblock> {
     let root = c.defined_address(sizes)?;
     c.skip(4)?;
     checksum::verify(&bytes[..c.position()], "superblock")?;
-    Ok(Superblock { version, sizes, k: TreeK::default(), flags, base, end, extension, driver_info: None, root })
+    Ok(Superblock {
+        version,
+        sizes,
+        k: TreeK::default(),
+        flags,
+        base,
+        end,
+        extension,
+        driver_info: None,
+        root,
+    })
 }
 
 /// B-tree K values message (format spec IV.A.2.t).

@@ -6,7 +6,12 @@ use model::{Limits, Result, Selection, text};
 
 use super::{SizedFields, Sizes, checksum};
 
-pub(crate) fn decode(bytes: &[u8], rank: usize, sizes: Sizes, limits: &Limits) -> Result<Vec<VirtualMapping>> {
+pub(crate) fn decode(
+    bytes: &[u8],
+    rank: usize,
+    sizes: Sizes,
+    limits: &Limits,
+) -> Result<Vec<VirtualMapping>> {
     checksum::verify(bytes, "virtual dataset map")?;
     let mut c = Cursor::new(&bytes[..bytes.len() - 4], "virtual dataset map");
     let version = c.version(0..=1)?;
@@ -40,8 +45,11 @@ fn entry(
         (_, true) => earlier(c, before, sizes)?.file.clone(),
         _ => text::from_bytes(c.until_nul()?),
     };
-    let dataset =
-        if flags & 2 != 0 { earlier(c, before, sizes)?.dataset.clone() } else { text::from_bytes(c.until_nul()?) };
+    let dataset = if flags & 2 != 0 {
+        earlier(c, before, sizes)?.dataset.clone()
+    } else {
+        text::from_bytes(c.until_nul()?)
+    };
     let source = selection(c, None, limits)?;
     let target = selection(c, Some(rank), limits)?;
     Ok(VirtualMapping { file, dataset, source, target })

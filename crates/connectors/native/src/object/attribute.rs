@@ -26,7 +26,8 @@ pub(crate) struct Attribute {
 /// Creation properties that every object has.
 pub(crate) fn object_create(_file: &File, header: &Header) -> Result<ObjectCreate> {
     let prefix = &header.prefix;
-    let tracked_times = prefix.times.is_some() || (prefix.version == 1 && header.message(kind::TIME).is_some());
+    let tracked_times =
+        prefix.times.is_some() || (prefix.version == 1 && header.message(kind::TIME).is_some());
     let mut create = ObjectCreate { track_times: tracked_times, ..ObjectCreate::default() };
     if let Some(phase) = prefix.attribute_phase {
         create.attribute_phase = phase;
@@ -43,13 +44,17 @@ pub(crate) fn object_create(_file: &File, header: &Header) -> Result<ObjectCreat
 fn decode(file: &File, body: &[u8], creation_order: Option<u32>) -> Result<Attribute> {
     let raw = attribute::decode(body)?;
     let name = raw.name.clone();
-    let (datatype, committed) = datatype(file, &raw.datatype).during(&format!("read attribute \"{name}\""))?;
+    let (datatype, committed) =
+        datatype(file, &raw.datatype).during(&format!("read attribute \"{name}\""))?;
     let space = dataspace(file, &raw.dataspace).during(&format!("read attribute \"{name}\""))?;
     let bytes = space.element_count()?.checked_mul(u64::from(datatype.size()));
     let bytes = bytes.unwrap_or(u64::MAX).within(file.store.limits.metadata_bytes_max, "attribute")?;
     let mut data = raw.data;
     if data.len() < bytes {
-        return Err(Error::corrupt("read attribute").with("name", name).with("bytes", data.len()).with("need", bytes));
+        return Err(Error::corrupt("read attribute")
+            .with("name", name)
+            .with("bytes", data.len())
+            .with("need", bytes));
     }
     data.truncate(bytes);
     let info = AttributeInfo { name, charset: raw.charset, creation_order, datatype, committed, space };
@@ -169,7 +174,13 @@ fn find_compact(file: &File, header: &Header, name: &str) -> Result<Option<Attri
     Ok(None)
 }
 
-fn find_dense(file: &File, heap: Address, tree: Address, name: &str, tracked: bool) -> Result<Option<Attribute>> {
+fn find_dense(
+    file: &File,
+    heap: Address,
+    tree: Address,
+    name: &str,
+    tracked: bool,
+) -> Result<Option<Attribute>> {
     let (heap, tree) = (fractal_heap::open(file, heap)?, btree2::open(file, tree)?);
     check_tree(&tree, 8)?;
     let bytes = text::to_bytes(name);

@@ -9,6 +9,9 @@ use crate::file::File;
 use crate::format::Address;
 use crate::format::btree1::{Kind, Node};
 
+/// Chooses a child by the keys of a node.
+type ChildOf<'c> = dyn FnMut(&[&[u8]]) -> Result<Option<usize>> + 'c;
+
 /// A tree of one kind.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Tree {
@@ -36,17 +39,15 @@ impl Tree {
         let bytes = file.store.block_up_to(address, self.kind.node_bytes(k, sizes), "B-tree v1 node")?;
         let node = Node::decode(&bytes, self.kind, k, sizes).during_at("read B-tree v1", address.0)?;
         if level.is_some_and(|level| node.level != level) {
-            return Err(Error::corrupt("read B-tree v1").at(address.0).with("problem", "node at the wrong level"));
+            return Err(Error::corrupt("read B-tree v1")
+                .at(address.0)
+                .with("problem", "node at the wrong level"));
         }
         f(&node)
     }
 
     /// The child of a leaf that would hold what is sought, and its key. `order` compares keys with it.
-    pub(crate) fn find(
-        &self,
-        file: &File,
-        child_of: &mut dyn FnMut(&[&[u8]]) -> Result<Option<usize>>,
-    ) -> Result<Option<(Vec<u8>, Address)>> {
+    pub(crate) fn find(&self, file: &File, child_of: &mut ChildOf<'_>) -> Result<Option<(Vec<u8>, Address)>> {
         let (mut address, mut level) = (self.root, None);
         loop {
             let step = self.with_node(file, address, level, |node| {
@@ -63,7 +64,11 @@ impl Tree {
     }
 
     /// Calls `visit` with every leaf entry, in order.
-    pub(crate) fn walk(&self, file: &File, visit: &mut dyn FnMut(&[u8], Address) -> Result<()>) -> Result<()> {
+    pub(crate) fn walk(
+        &self,
+        file: &File,
+        visit: &mut dyn FnMut(&[u8], Address) -> Result<()>,
+    ) -> Result<()> {
         self.walk_node(file, self.root, None, &mut HashSet::new(), visit)
     }
 

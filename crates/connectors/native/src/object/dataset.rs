@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use model::properties::{
-    AllocTime, ChunkIndexKind, DatasetCreate, ExternalFile, Fill, FillValue, FilterSpec, Layout as LayoutProperty,
-    VirtualMapping,
+    AllocTime, ChunkIndexKind, DatasetCreate, ExternalFile, Fill, FillValue, FilterSpec,
+    Layout as LayoutProperty, VirtualMapping,
 };
 use model::{Context, Dataspace, Datatype, Error, Result, Token, Within, text};
 use vol::DatasetInfo;
@@ -62,7 +62,8 @@ pub(crate) fn load(file: &File, header: &Header) -> Result<Dataset> {
 pub(crate) fn datatype(file: &File, header: &Header) -> Result<(Datatype, Option<Token>)> {
     let message = header.required(kind::DATATYPE, "datatype")?;
     let (body, at) = header::body(file, message)?;
-    let datatype = Datatype::decode(&body, &file.store.limits).during_at("read datatype", header.address.0)?;
+    let datatype =
+        Datatype::decode(&body, &file.store.limits).during_at("read datatype", header.address.0)?;
     u64::from(datatype.size()).within(file.store.limits.element_bytes_max, "element")?;
     Ok((datatype, at.map(|at| Token::from_u64(at.0))))
 }
@@ -74,7 +75,8 @@ fn space(file: &File, header: &Header) -> Result<Dataspace> {
 
 fn layout(file: &File, header: &Header, space: &Dataspace, datatype: &Datatype) -> Result<Layout> {
     let message = header.required(kind::LAYOUT, "layout")?;
-    let layout = Layout::decode(&message.body, file.store.sizes()).during_at("read layout", header.address.0)?;
+    let layout =
+        Layout::decode(&message.body, file.store.sizes()).during_at("read layout", header.address.0)?;
     if let Layout::Chunked(chunked) = &layout {
         check_chunks(file, chunked, space, datatype).during_at("read layout", header.address.0)?;
     }
@@ -87,7 +89,9 @@ fn check_chunks(file: &File, chunked: &Chunked, space: &Dataspace, datatype: &Da
         return Err(error().with("chunk rank", chunked.shape.len()).with("rank", space.rank()));
     }
     if chunked.element_bytes != u64::from(datatype.size()) {
-        return Err(error().with("element bytes", chunked.element_bytes).with("datatype bytes", datatype.size()));
+        return Err(error()
+            .with("element bytes", chunked.element_bytes)
+            .with("datatype bytes", datatype.size()));
     }
     let bytes = chunked.shape.iter().try_fold(chunked.element_bytes, |n, &d| n.checked_mul(d));
     bytes.unwrap_or(u64::MAX).within(file.store.limits.chunk_bytes_max, "chunk").map(|_| ())
@@ -105,7 +109,9 @@ fn fill_of(file: &File, header: &Header) -> Result<(Fill, AllocTime)> {
 
 fn fill_element(fill: &Fill, datatype: &Datatype) -> Option<Vec<u8>> {
     match &fill.value {
-        FillValue::Value(value) if value.len() == datatype.size() as usize && value.iter().any(|&b| b != 0) => {
+        FillValue::Value(value)
+            if value.len() == datatype.size() as usize && value.iter().any(|&b| b != 0) =>
+        {
             Some(value.clone())
         }
         _ => None,
@@ -119,7 +125,12 @@ fn filters_of(file: &File, header: &Header) -> Result<Vec<FilterSpec>> {
     }
 }
 
-fn layout_property(file: &File, header: &Header, layout: &Layout, space: &Dataspace) -> Result<LayoutProperty> {
+fn layout_property(
+    file: &File,
+    header: &Header,
+    layout: &Layout,
+    space: &Dataspace,
+) -> Result<LayoutProperty> {
     if let Some(message) = header.message(kind::EXTERNAL_FILES) {
         return external(file, &message.body).map(LayoutProperty::External).during("read external file list");
     }
@@ -141,7 +152,8 @@ fn layout_property(file: &File, header: &Header, layout: &Layout, space: &Datasp
 fn mappings(file: &File, id: crate::format::global_heap::HeapId, rank: usize) -> Result<Vec<VirtualMapping>> {
     let collection = file.collection(id.collection)?;
     let map = collection.object(id)?;
-    virtual_map::decode(map, rank, file.store.sizes(), &file.store.limits).during_at("read virtual map", id.collection.0)
+    virtual_map::decode(map, rank, file.store.sizes(), &file.store.limits)
+        .during_at("read virtual map", id.collection.0)
 }
 
 fn index_kind(index: &Index) -> ChunkIndexKind {

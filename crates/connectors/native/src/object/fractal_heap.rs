@@ -31,7 +31,8 @@ pub(crate) fn open(file: &File, address: Address) -> Result<Heap<'_>> {
     let start = file.store.block(address, FractalHeap::header_bytes(sizes), "fractal heap header")?;
     let whole = FractalHeap::header_bytes_of(&start, sizes)?;
     let bytes = file.store.block(address, whole, "fractal heap header")?;
-    let header = FractalHeap::decode(&bytes, sizes, &file.store.limits).during_at("open fractal heap", address.0)?;
+    let header =
+        FractalHeap::decode(&bytes, sizes, &file.store.limits).during_at("open fractal heap", address.0)?;
     Ok(Heap { file, address, header })
 }
 
@@ -55,7 +56,10 @@ impl Heap<'_> {
             Some(end) if start >= self.header.direct_prefix_bytes() as u64 => {
                 Ok(block[start as usize..end as usize].to_vec())
             }
-            _ => Err(Error::corrupt("read fractal heap object").at(self.address.0).with("offset", offset).with("bytes", len)),
+            _ => Err(Error::corrupt("read fractal heap object")
+                .at(self.address.0)
+                .with("offset", offset)
+                .with("bytes", len)),
         }
     }
 
@@ -66,14 +70,21 @@ impl Heap<'_> {
         let root = h.root.ok_or_else(missing)?;
         if h.root_rows == 0 {
             let child = Child { address: Some(root), stored: h.root_stored };
-            return if offset < h.start_bytes { Ok(Direct { child, bytes: h.start_bytes, offset: 0 }) } else { Err(missing()) };
+            return if offset < h.start_bytes {
+                Ok(Direct { child, bytes: h.start_bytes, offset: 0 })
+            } else {
+                Err(missing())
+            };
         }
         let (mut table, mut rows, mut start) = (root, u64::from(h.root_rows), 0);
         for _ in 0..self.file.store.limits.depth_max {
-            let block = self.file.store.block(table, h.indirect_bytes(rows), "fractal heap indirect block")?;
-            let children = h.indirect(&block, self.address, start, rows).during_at("read indirect block", table.0)?;
+            let block =
+                self.file.store.block(table, h.indirect_bytes(rows), "fractal heap indirect block")?;
+            let children =
+                h.indirect(&block, self.address, start, rows).during_at("read indirect block", table.0)?;
             let spot = h.spot(offset - start)?;
-            let child = *usize::try_from(spot.entry).ok().and_then(|i| children.get(i)).ok_or_else(missing)?;
+            let child =
+                *usize::try_from(spot.entry).ok().and_then(|i| children.get(i)).ok_or_else(missing)?;
             start += spot.block_offset;
             if spot.row < h.direct_rows() {
                 return Ok(Direct { child, bytes: spot.block_bytes, offset: start });
@@ -92,7 +103,9 @@ impl Heap<'_> {
                 Some(stored) => self.unfilter(address, stored, direct.bytes)?,
                 None => self.file.store.block(address, direct.bytes, "fractal heap direct block")?.to_vec(),
             };
-            self.header.check_direct(&block, self.address, direct.offset).during_at("read direct block", address.0)?;
+            self.header
+                .check_direct(&block, self.address, direct.offset)
+                .during_at("read direct block", address.0)?;
             Ok(block)
         })
     }
@@ -101,7 +114,11 @@ impl Heap<'_> {
         let raw = self.file.store.block(address, stored.bytes, "filtered fractal heap block")?.to_vec();
         let bytes = bytes.within(self.file.store.limits.metadata_bytes_max, "fractal heap block")?;
         let block = self.file.unfilter(&self.header.filters, stored.filter_mask, raw, bytes)?;
-        if block.len() == bytes { Ok(block) } else { Err(Error::corrupt("unfilter fractal heap block").at(address.0)) }
+        if block.len() == bytes {
+            Ok(block)
+        } else {
+            Err(Error::corrupt("unfilter fractal heap block").at(address.0))
+        }
     }
 
     fn huge(&self, address: Address, stored: Stored, len: u64) -> Result<Vec<u8>> {
@@ -115,7 +132,8 @@ impl Heap<'_> {
         let missing = || Error::corrupt("find huge fractal heap object").at(self.address.0).with("id", key);
         let tree = btree2::open(self.file, self.header.huge_tree.ok_or_else(missing)?)?;
         let id_at = |record: &[u8]| self.huge_record(&tree, record).map(|r| r.3);
-        let record = btree2::find(self.file, &tree, &mut |record| Ok(id_at(record)?.cmp(&key)))?.ok_or_else(missing)?;
+        let record = btree2::find(self.file, &tree, &mut |record| Ok(id_at(record)?.cmp(&key)))?
+            .ok_or_else(missing)?;
         let (address, stored, len, _) = self.huge_record(&tree, &record)?;
         self.huge(address, stored, len)
     }

@@ -33,7 +33,8 @@ impl Collection {
     }
 
     pub(crate) fn object(&self, id: HeapId) -> Result<&[u8]> {
-        let missing = || Error::corrupt("read global heap object").at(id.collection.0).with("index", id.index);
+        let missing =
+            || Error::corrupt("read global heap object").at(id.collection.0).with("index", id.index);
         self.objects.get(&id.index).map(|range| &self.bytes[range.clone()]).ok_or_else(missing)
     }
 }

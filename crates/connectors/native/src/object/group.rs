@@ -33,7 +33,9 @@ fn style(file: &File, header: &Header) -> Result<Style> {
     }
     match header.message(kind::LINK_INFO) {
         Some(message) => group::link_info(&message.body, sizes).map(Style::New),
-        None => Err(Error::invalid("read group").at(header.address.0).with("problem", "object is not a group")),
+        None => {
+            Err(Error::invalid("read group").at(header.address.0).with("problem", "object is not a group"))
+        }
     }
 }
 
@@ -42,7 +44,9 @@ pub(crate) fn find(file: &File, header: &Header, name: &str) -> Result<Option<Li
     let bytes = text::to_bytes(name);
     match style(file, header)? {
         Style::Old(table) => find_old(file, table, &bytes),
-        Style::New(LinkInfo { heap: Some(heap), name_tree: Some(tree), .. }) => find_dense(file, heap, tree, &bytes),
+        Style::New(LinkInfo { heap: Some(heap), name_tree: Some(tree), .. }) => {
+            find_dense(file, heap, tree, &bytes)
+        }
         Style::New(_) => find_compact(file, header, name),
     }
 }
@@ -58,11 +62,13 @@ pub(crate) fn links(file: &File, header: &Header) -> Result<Vec<Link>> {
 
 /// Creation properties.
 pub(crate) fn creation(file: &File, header: &Header) -> Result<GroupCreate> {
-    let mut create = GroupCreate { object: super::attribute::object_create(file, header)?, ..GroupCreate::default() };
+    let mut create =
+        GroupCreate { object: super::attribute::object_create(file, header)?, ..GroupCreate::default() };
     if let Some(message) = header.message(kind::GROUP_INFO) {
         let info = group::group_info(&message.body)?;
         create.link_phase = info.phase;
-        (create.entries_expected, create.name_bytes_expected) = (info.entries_expected, info.name_bytes_expected);
+        (create.entries_expected, create.name_bytes_expected) =
+            (info.entries_expected, info.name_bytes_expected);
     }
     if let Style::New(info) = style(file, header)? {
         create.link_order = match (info.order_tracked, info.order_indexed) {
@@ -157,7 +163,11 @@ fn link_of(entry: &Entry, names: &Names<'_>) -> Result<Link> {
     let target = match (entry.cached, entry.header) {
         (Cached::SoftLink(offset), _) => LinkTarget::Soft(text::from_bytes(&names.text(u64::from(offset))?)),
         (_, Some(address)) => LinkTarget::Hard(Token::from_u64(address.0)),
-        (_, None) => return Err(Error::corrupt("read symbol table entry").with("name", name).with("problem", "no object")),
+        (_, None) => {
+            return Err(Error::corrupt("read symbol table entry")
+                .with("name", name)
+                .with("problem", "no object"));
+        }
     };
     Ok(Link { name, target, charset: CharacterSet::Ascii, creation_order: None })
 }
@@ -170,7 +180,9 @@ fn find_old(file: &File, table: SymbolTable, name: &[u8]) -> Result<Option<Link>
         let offset = Cursor::new(key, "group key").uint(sizes.length)?;
         Ok(names.text(offset)?.as_slice().cmp(name))
     };
-    let Some((_, node)) = tree.find(file, &mut |keys| between(keys, true, &mut order))? else { return Ok(None) };
+    let Some((_, node)) = tree.find(file, &mut |keys| between(keys, true, &mut order))? else {
+        return Ok(None);
+    };
     for entry in entries(file, node)? {
         if names.text(entry.name_offset)? == name {
             return link_of(&entry, &names).map(Some);
@@ -201,7 +213,11 @@ fn count_old(file: &File, table: SymbolTable) -> Result<u64> {
 }
 
 fn check_count(file: &File, count: usize) -> Result<()> {
-    if count as u64 <= file.store.limits.entries_max { Ok(()) } else { Err(Error::limit("list links").with("count", count)) }
+    if count as u64 <= file.store.limits.entries_max {
+        Ok(())
+    } else {
+        Err(Error::limit("list links").with("count", count))
+    }
 }
 
 // --- compact ---

@@ -6,9 +6,9 @@ use std::collections::{HashSet, VecDeque};
 use model::{Context, Error, ObjectKind, Result, Within};
 
 use crate::file::File;
+use crate::format::Address;
 use crate::format::header::{self, Message, Prefix, kind};
 use crate::format::shared::SharedAt;
-use crate::format::Address;
 use crate::object::fractal_heap;
 use crate::store::Store;
 
@@ -92,13 +92,20 @@ fn load(store: &Store, address: Address) -> Result<Header> {
 }
 
 /// Appends the messages of all further blocks. Blocks that repeat, or that add up to more than the file, end it.
-fn continuations(store: &Store, address: Address, prefix: &Prefix, messages: &mut Vec<Message>) -> Result<()> {
+fn continuations(
+    store: &Store,
+    address: Address,
+    prefix: &Prefix,
+    messages: &mut Vec<Message>,
+) -> Result<()> {
     let mut seen = HashSet::from([address]);
     let mut queue: VecDeque<Vec<u8>> = continuation_bodies(messages);
     while let Some(body) = queue.pop_front() {
         let (at, len) = header::continuation(&body, store.sizes())?;
         if !seen.insert(at) {
-            return Err(Error::corrupt("follow header continuation").at(at.0).with("problem", "block repeats"));
+            return Err(Error::corrupt("follow header continuation")
+                .at(at.0)
+                .with("problem", "block repeats"));
         }
         let block = store.block(at, len, "object header continuation")?;
         let more = header::continuation_block(prefix, &block).during_at("read header continuation", at.0)?;
@@ -135,9 +142,9 @@ pub(crate) fn shared_body(file: &File, kind: u16, record: &[u8]) -> Result<(Vec<
                 // A committed type may itself lie in the heap of shared messages, but not in a further object.
                 true => match SharedAt::decode(&message.body, file.store.sizes())? {
                     SharedAt::Heap(id) => Ok((heap_body(file, kind, &id)?, Some(address))),
-                    SharedAt::Object(_) => {
-                        Err(Error::corrupt("follow shared message").at(address.0).with("problem", "it is shared again"))
-                    }
+                    SharedAt::Object(_) => Err(Error::corrupt("follow shared message")
+                        .at(address.0)
+                        .with("problem", "it is shared again")),
                 },
             }
         }
