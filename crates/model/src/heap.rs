@@ -1,8 +1,8 @@
 //! Variable-length values and references in memory.
 //!
 //! An element in *memory form* holds a slot of 16 bytes for each of them: two little-endian `u64`.
-//! For a variable-length value they are the offset of its elements in [`Heap::bytes`] and their number;
-//! for a reference, its place in [`Heap::references`] plus one, and zero. All zeros is the empty value.
+//! For a variable-length value they are the offset of its elements in the heap's bytes and their number;
+//! for a reference, its place in the heap's references plus one, and zero. All zeros is the empty value.
 //! Offsets instead of pointers keep every user of a buffer in safe code, and make buffers easy to ship.
 
 use crate::{Error, Reference, Result};
