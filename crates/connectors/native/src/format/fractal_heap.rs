@@ -243,7 +243,7 @@ impl FractalHeap {
         let stored = c.u32()?;
         let mut zeroed = block.to_vec();
         zeroed[at..at + 4].fill(0);
-        if checksum::lookup3(&zeroed, 0) == stored {
+        if checksum::matches(stored, checksum::lookup3(&zeroed, 0)) {
             Ok(())
         } else {
             Err(c.corrupt("checksum does not match"))
