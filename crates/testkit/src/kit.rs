@@ -59,6 +59,7 @@ fn failed(problem: &str) -> Error {
 
 /// An error unless both are equal.
 #[track_caller]
+#[expect(clippy::needless_pass_by_value, reason = "callers hand over what they just made")]
 pub(crate) fn same<A: PartialEq<B> + Debug, B: Debug>(found: A, wanted: B) -> Result<()> {
     match found == wanted {
         true => Ok(()),
@@ -84,6 +85,7 @@ pub(crate) fn fails<T>(result: Result<T>, kind: Kind) -> Result<()> {
 
 /// An error unless the operation failed, whatever the kind.
 #[track_caller]
+#[expect(clippy::needless_pass_by_value, reason = "callers hand over what they just made")]
 pub(crate) fn fails_somehow<T>(result: Result<T>) -> Result<()> {
     if result.is_err() { Ok(()) } else { Err(failed("succeeded instead of failing")) }
 }

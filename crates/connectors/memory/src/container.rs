@@ -139,7 +139,7 @@ impl MemoryContainer {
 fn fill(into: &mut [u8], value: &FillValue) {
     match value {
         FillValue::Value(value) => {
-            into.chunks_exact_mut(value.len()).for_each(|slot| slot.copy_from_slice(value))
+            into.chunks_exact_mut(value.len()).for_each(|slot| slot.copy_from_slice(value));
         }
         _ => into.fill(0),
     }

@@ -100,7 +100,7 @@ impl Transfer<'_> {
             if let Some(part) = self.part(mapping, selection)? {
                 let values = self.read_part(&part)?;
                 self.each_overlap(&part, |at, from, len| {
-                    into[at..at + len].copy_from_slice(&values[from..from + len])
+                    into[at..at + len].copy_from_slice(&values[from..from + len]);
                 });
             }
         }
@@ -149,7 +149,7 @@ impl Transfer<'_> {
             return Ok(None);
         }
         let wanted = project_intersection(&target, dims, &shown, &from, source_dims)?;
-        let bytes = count.checked_mul(self.info.datatype.size().into()).unwrap_or(u64::MAX);
+        let bytes = count.saturating_mul(self.info.datatype.size().into());
         let bytes = bytes.within(self.container.limits().result_bytes_max, "virtual elements")?;
         Ok(Some(Part { source, wanted, overlaps: overlaps(selection, &shown, dims)?, bytes }))
     }
@@ -210,7 +210,7 @@ impl Transfer<'_> {
         let (source, mut values) = (&part.source, vec![0; part.bytes]);
         let (beneath, selection) = (self.beneath(source), &part.wanted);
         self.each_overlap(part, |from, at, len| {
-            values[at..at + len].copy_from_slice(&data[from..from + len])
+            values[at..at + len].copy_from_slice(&data[from..from + len]);
         });
         if self.is_plain(source)? {
             return beneath.dataset_write(&[OpWrite { dataset: source.dataset, selection, from: &values }]);
