@@ -196,7 +196,12 @@ impl Generator {
             return self.one_of(&[Dataspace::Null, Dataspace::Scalar]);
         }
         let dims = self.dims(rank, elements_max);
-        let max: Vec<u64> = dims.iter().map(|&dim| self.one_of(&[dim, dim + 5, UNLIMITED])).collect();
+        // A dimension that stays at zero allows no chunks, which the others may need.
+        let max = dims.iter().map(|&dim| match dim {
+            0 => self.one_of(&[5, UNLIMITED]),
+            _ => self.one_of(&[dim, dim + 5, UNLIMITED]),
+        });
+        let max: Vec<u64> = max.collect();
         Dataspace::resizable(&dims, &max).unwrap_or(Dataspace::Scalar)
     }
 

@@ -7,6 +7,7 @@
 pub mod conformance;
 pub mod generate;
 mod kit;
+pub mod snapshot;
 mod subject;
 
 pub use kit::Bytes;

@@ -190,6 +190,11 @@ fn copied_strings_are_independent(s: &Subject) -> Result<()> {
     let slots = texts_to_slots(&["a", "bb"], &mut heap)?;
     write(&*c.container, data, &Selection::All, &text, (&slots, &mut heap))?;
     let copy = c.object_copy(&op(&c, data, "copy")?)?;
+    // A slot is four bytes of length and the identity of a blob.
+    let slot_bytes = c.info()?.slots.varlen as usize;
+    let mut raw = vec![0; 2 * slot_bytes];
+    c.dataset_read(&mut [vol::OpRead { dataset: data, selection: &Selection::All, into: &mut raw }])?;
+    c.blob_delete(&raw.chunks_exact(slot_bytes).map(|slot| &slot[4..]).collect::<Vec<_>>())?;
     c.link_delete(c.root()?, "d")?;
     let slots = read(&*c.container, copy, &Selection::All, &text, &mut heap)?;
     same(slots_to_texts(&slots, &heap)?, ["a", "bb"])

@@ -14,6 +14,7 @@ mod listing;
 mod maps;
 mod objects;
 mod paths;
+mod random;
 mod references;
 mod resizing;
 mod selections;
@@ -79,6 +80,7 @@ pub fn behaviours() -> impl Iterator<Item = &'static Behaviour> {
         threads::LIST,
         limits::LIST,
         unsupported::LIST,
+        random::LIST,
         conversion::LIST,
     ]
     .into_iter()

@@ -11,7 +11,7 @@ super::suite! { "objects":
     |_| true => object_info_tells_what_it_is, unlinked_object_lives_until_released,
         unlinked_object_without_a_handle_is_gone, an_object_retained_twice_needs_two_releases,
         release_without_retain_is_refused, unknown_token_is_not_found, token_of_another_container_is_refused,
-        wrong_kind_of_object_is_refused, deleting_a_group_removes_its_members, elements_outlive_the_link_of_an_open_dataset,
+        wrong_kind_of_object_is_refused, deleting_a_group_removes_its_members, releasing_an_unlinked_group_removes_its_members, elements_outlive_the_link_of_an_open_dataset,
         closing_releases_what_was_retained;
     |c| c.hard_links => hard_links_are_counted, object_lives_while_one_link_is_left, references_can_be_adjusted,
         object_goes_when_its_references_reach_zero, references_do_not_go_below_zero,
@@ -123,6 +123,17 @@ fn deleting_a_group_removes_its_members(s: &Subject) -> Result<()> {
         fails(c.object_info(token), Kind::NotFound)?;
     }
     Ok(())
+}
+
+fn releasing_an_unlinked_group_removes_its_members(s: &Subject) -> Result<()> {
+    let c = s.fresh()?;
+    let group = c.group(c.root()?, "g")?;
+    let data = c.ints(group, "d", &[1])?;
+    c.retain(group)?;
+    c.link_delete(c.root()?, "g")?;
+    same(c.object_info(data)?.references, 1)?;
+    c.release(group)?;
+    fails(c.object_info(data), Kind::NotFound)
 }
 
 fn elements_outlive_the_link_of_an_open_dataset(s: &Subject) -> Result<()> {
