@@ -1,1 +1,14 @@
 //! The conformance suite that every connector runs, and generators.
+//!
+//! A connector's test binary gives [`conformance::trials`] a way to make a [`Subject`], and gets one test for
+//! each behaviour. Behaviours are written against `vol` only, so stacks of layers run the same suite.
+#![forbid(unsafe_code)]
+
+pub mod conformance;
+pub mod generate;
+mod kit;
+pub mod snapshot;
+mod subject;
+
+pub use kit::Bytes;
+pub use subject::{Case, Subject};

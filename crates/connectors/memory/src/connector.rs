@@ -107,3 +107,49 @@ impl Connector for MemoryConnector {
 fn missing(path: &str) -> Error {
     Error::not_found("find container").with("path", path)
 }
+
+#[cfg(test)]
+mod tests {
+    use model::Kind;
+    use vol::{Durability, OpGroupCreate, Place};
+
+    use super::*;
+
+    fn create(connector: &MemoryConnector, truncate: bool) -> Result<Arc<dyn Container>> {
+        let (create, access) = (&FileCreate::default(), &FileAccess::write());
+        connector.create(&ContainerCreate { path: "x", create, access, truncate })
+    }
+
+    #[test]
+    fn a_container_opened_twice_shares_its_state() {
+        let connector = MemoryConnector::new();
+        let one = create(&connector, false).unwrap();
+        let two = connector.open(&ContainerOpen { path: "x", access: &FileAccess::read() }).unwrap();
+        let root = one.info().unwrap().root;
+        let place = Some(Place::new(root, "g"));
+        one.group_create(&OpGroupCreate { place, create: Default::default() }).unwrap();
+        assert!(two.link_get(root, "g").unwrap().is_some());
+        one.close().unwrap();
+        two.commit(Durability::Full).unwrap();
+    }
+
+    #[test]
+    fn an_open_container_is_not_replaced() {
+        let connector = MemoryConnector::new();
+        let open = create(&connector, false).unwrap();
+        assert_eq!(create(&connector, true).map(|_| ()).unwrap_err().kind(), Kind::Busy);
+        drop(open);
+        create(&connector, true).unwrap();
+    }
+
+    #[test]
+    fn anonymous_objects_go_when_the_last_opening_closes() {
+        let connector = MemoryConnector::new();
+        let open = create(&connector, false).unwrap();
+        let group = open.group_create(&OpGroupCreate::default()).unwrap();
+        open.object_info(group).unwrap();
+        open.close().unwrap();
+        let again = connector.open(&ContainerOpen { path: "x", access: &FileAccess::read() }).unwrap();
+        assert_eq!(again.object_info(group).unwrap_err().kind(), Kind::NotFound);
+    }
+}

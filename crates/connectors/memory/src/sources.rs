@@ -305,3 +305,43 @@ fn overlaps(selection: &Selection, part: &Selection, dims: &[u64]) -> Result<Vec
     }
     Ok(found)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn mapping(source: Selection, target: Selection) -> VirtualMapping {
+        VirtualMapping { file: ".".into(), dataset: "d".into(), source, target }
+    }
+
+    #[test]
+    fn unlimited_mapping_ends_with_the_shorter_side() {
+        // The source grows along its first axis in blocks of two, the target along its second.
+        let source = Selection::hyperslab(&[1, 0], &[3, 1], &[UNLIMITED, 1], &[2, 4]).unwrap();
+        let target = Selection::hyperslab(&[0, 0], &[1, 1], &[1, UNLIMITED], &[4, 1]).unwrap();
+        let mapping = mapping(source, target);
+        for (rows, columns, slices) in [(9, 10, 6), (3, 10, 2), (6, 10, 4), (5, 10, 3), (9, 5, 5), (1, 9, 0)]
+        {
+            let (target, source) = matched(&mapping, &[4, columns], &[rows, 4]).unwrap();
+            assert_eq!(target.element_count(&[4, columns]).unwrap(), slices * 4);
+            assert_eq!(source.element_count(&[rows, 4]).unwrap(), slices * 4);
+        }
+    }
+
+    #[test]
+    fn one_unlimited_side_is_refused() {
+        let unlimited = Selection::hyperslab(&[0], &[1], &[UNLIMITED], &[1]).unwrap();
+        let space = Dataspace::resizable(&[3], &[UNLIMITED]).unwrap();
+        let mappings = [mapping(Selection::All, unlimited)];
+        assert_eq!(check(&mappings, &space).unwrap_err().kind(), Kind::Invalid);
+    }
+
+    #[test]
+    fn overlaps_follow_the_order_of_points() {
+        let points = Selection::points(1, vec![4, 1, 4, 9]).unwrap();
+        let part = Selection::block(&[1], &[4]).unwrap();
+        let found = overlaps(&points, &part, &[10]).unwrap();
+        let places: Vec<_> = found.iter().map(|o| (o.transfer, o.part, o.len)).collect();
+        assert_eq!(places, [(0, 3, 1), (1, 0, 1), (2, 3, 1)]);
+    }
+}

@@ -1,1 +1,48 @@
-fn main() {}
+//! The conformance suite on the memory connector, alone and under a layer: one test for each behaviour.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use hyperslab_memory::MemoryConnector;
+use testkit::{Subject, conformance};
+use vol::{Capability, ConnectorInfo, Container, FileAccess, Layer, LayerFactory, Registry, Result};
+
+/// A layer that changes nothing: what the suite asks goes through every forwarded operation.
+struct PassThrough(Arc<dyn Container>);
+
+impl Layer for PassThrough {
+    fn inner(&self) -> &dyn Container {
+        &*self.0
+    }
+}
+
+struct PassThroughs;
+
+impl LayerFactory for PassThroughs {
+    fn info(&self) -> ConnectorInfo {
+        let capability = Capability::default();
+        ConnectorInfo { name: "pass", value: 511, version: 1, capability, about: "forwards everything" }
+    }
+
+    fn wrap(&self, inner: Arc<dyn Container>, _: &BTreeMap<String, String>) -> Result<Arc<dyn Container>> {
+        Ok(Arc::new(PassThrough(inner)))
+    }
+}
+
+fn memory() -> Result<Subject> {
+    let mut registry = Registry::new();
+    registry.register(Arc::new(MemoryConnector::new()))?;
+    registry.register_layer(Arc::new(PassThroughs))?;
+    Ok(Subject::new("memory", registry, |name| format!("memory:{name}")))
+}
+
+fn stacked() -> Result<Subject> {
+    Ok(memory()?.with_access(FileAccess::write().with_stack("pass | pass")))
+}
+
+fn main() {
+    let arguments = libtest_mimic::Arguments::from_args();
+    let mut trials = conformance::trials("memory", memory);
+    trials.extend(conformance::trials("pass-pass-memory", stacked));
+    libtest_mimic::run(&arguments, trials).exit();
+}

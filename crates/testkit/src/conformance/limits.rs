@@ -1,0 +1,81 @@
+//! Limits, and arguments that make no sense.
+
+use model::datatype::{Compound, Member};
+use model::properties::FileCreate;
+use model::{Dataspace, Datatype, Kind, Limits, Result};
+use vol::FileAccess;
+
+use crate::kit::*;
+use crate::{Case, Subject};
+
+super::suite! { "limits":
+    |_| true => chunk_over_the_limit_is_refused, deeply_nested_type_is_over_the_limit, more_bytes_than_can_be_counted_are_refused,
+        overlapping_members_are_refused, members_outside_their_compound_are_refused, members_of_one_name_are_refused,
+        array_too_large_to_count_is_refused;
+    |c| c.variable_length => blob_over_the_limit_is_refused;
+    |c| c.attributes => attribute_over_the_limit_is_refused;
+}
+
+fn limited<'s>(s: &'s Subject, change: impl FnOnce(&mut Limits)) -> Result<Case<'s>> {
+    let mut limits = Limits::default();
+    change(&mut limits);
+    s.fresh_as(&FileCreate::default(), &FileAccess { limits, ..s.access() })
+}
+
+fn chunk_over_the_limit_is_refused(s: &Subject) -> Result<()> {
+    let c = limited(s, |limits| limits.chunk_bytes_max = 1 << 12)?;
+    c.ints_with(c.root()?, "fits", space(&[4096]), chunked(&[1024]))?;
+    fails(c.ints_with(c.root()?, "d", space(&[4096]), chunked(&[1025])), Kind::Limit)
+}
+
+fn deeply_nested_type_is_over_the_limit(s: &Subject) -> Result<()> {
+    let c = limited(s, |limits| limits.depth_max = 16)?;
+    let nested = |depth| (1..depth).fold(int(), |inner, _| Datatype::array(&[1], inner));
+    c.dataset(c.root()?, "fits", &nested(10), &[1])?;
+    fails(c.dataset(c.root()?, "d", &nested(17), &[1]), Kind::Limit)
+}
+
+fn more_bytes_than_can_be_counted_are_refused(s: &Subject) -> Result<()> {
+    let c = s.fresh()?;
+    let extent = Dataspace::simple(&[1 << 63])?;
+    fails_somehow(c.ints_with(c.root()?, "d", extent, chunked(&[16])))?;
+    same(c.group_info(c.root()?)?.links, 0)
+}
+
+fn compound(size: u32, members: &[(&str, u32)]) -> Datatype {
+    let member = |&(name, offset): &(&str, u32)| Member { name: name.to_owned(), offset, datatype: int() };
+    Datatype::Compound(Compound { size, members: members.iter().map(member).collect() })
+}
+
+fn refused(s: &Subject, datatype: &Datatype) -> Result<()> {
+    let c = s.fresh()?;
+    fails(c.dataset(c.root()?, "d", datatype, &[1]), Kind::Invalid)
+}
+
+fn overlapping_members_are_refused(s: &Subject) -> Result<()> {
+    refused(s, &compound(8, &[("a", 0), ("b", 2)]))
+}
+
+fn members_outside_their_compound_are_refused(s: &Subject) -> Result<()> {
+    refused(s, &compound(6, &[("a", 0), ("b", 4)]))
+}
+
+fn members_of_one_name_are_refused(s: &Subject) -> Result<()> {
+    refused(s, &compound(8, &[("a", 0), ("a", 4)]))
+}
+
+fn array_too_large_to_count_is_refused(s: &Subject) -> Result<()> {
+    refused(s, &Datatype::array(&[1 << 16, 1 << 16, 4], int()))
+}
+
+fn blob_over_the_limit_is_refused(s: &Subject) -> Result<()> {
+    let c = limited(s, |limits| limits.blob_bytes_max = 100)?;
+    c.blob_put(&[&[1; 100]])?;
+    fails(c.blob_put(&[&[1; 101]]), Kind::Limit)
+}
+
+fn attribute_over_the_limit_is_refused(s: &Subject) -> Result<()> {
+    let c = limited(s, |limits| limits.metadata_bytes_max = 1 << 16)?;
+    fails(c.attribute_create(&attribute_op(c.root()?, "a", int(), space(&[1 << 20]))), Kind::Limit)?;
+    same(c.object_info(c.root()?)?.attributes, 0)
+}

@@ -1,0 +1,178 @@
+//! Maps.
+
+use model::datatype::ReferenceKind;
+use model::properties::ObjectCreate;
+use model::{CharacterSet, Datatype, Kind, ObjectKind, Result, Token};
+use vol::{OpMapCreate, Place};
+
+use crate::kit::*;
+use crate::{Case, Subject};
+
+super::suite! { "maps":
+    |c| c.maps => map_is_an_object_of_its_own_kind, set_values_are_got, missing_key_is_none, set_value_replaces,
+        deleted_key_is_gone, map_counts_its_pairs, keys_are_listed_in_pages, map_survives_reopening,
+        key_of_a_wrong_size_is_refused, value_of_a_wrong_size_is_refused, keys_of_text_have_any_length,
+        keys_with_references_are_refused, map_info_tells_its_types, map_under_a_used_name_is_refused,
+        a_thousand_pairs_are_kept;
+    |c| c.maps && c.attributes => map_has_attributes;
+}
+
+fn map(c: &Case<'_>) -> Result<Token> {
+    made(c, int(), int())
+}
+
+fn made(c: &Case<'_>, key: Datatype, value: Datatype) -> Result<Token> {
+    let place = Some(Place::new(c.root()?, "map"));
+    c.map_create(&OpMapCreate { place, key, value, create: ObjectCreate::default() })
+}
+
+fn put(c: &Case<'_>, map: Token, key: i32, value: i32) -> Result<()> {
+    c.map_put(map, &[(&key.to_ne_bytes(), &value.to_ne_bytes())])
+}
+
+fn get(c: &Case<'_>, map: Token, key: i32) -> Result<Option<i32>> {
+    let value = c.map_get(map, &[&key.to_ne_bytes()])?.remove(0);
+    Ok(value.map(|bytes| to_ints(&bytes)[0]))
+}
+
+fn map_is_an_object_of_its_own_kind(s: &Subject) -> Result<()> {
+    let c = s.fresh()?;
+    let map = map(&c)?;
+    same(c.object_info(map)?.kind, ObjectKind::Map)?;
+    same(vol::path::token(&*c.container, c.root()?, "map", 16)?, map)?;
+    fails(c.map_info(c.root()?), Kind::Invalid)
+}
+
+fn set_values_are_got(s: &Subject) -> Result<()> {
+    let c = s.fresh()?;
+    let map = map(&c)?;
+    let (k, v) = (to_bytes(&[1, 2, 3]), to_bytes(&[10, 20, 30]));
+    c.map_put(map, &[(&k[..4], &v[..4]), (&k[4..8], &v[4..8]), (&k[8..], &v[8..])])?;
+    let found = c.map_get(map, &[&k[8..], &k[..4], &k[8..]])?;
+    same(found, [Some(to_bytes(&[30])), Some(to_bytes(&[10])), Some(to_bytes(&[30]))])
+}
+
+fn missing_key_is_none(s: &Subject) -> Result<()> {
+    let c = s.fresh()?;
+    let map = map(&c)?;
+    same(get(&c, map, 1)?, None)
+}
+
+fn set_value_replaces(s: &Subject) -> Result<()> {
+    let c = s.fresh()?;
+    let map = map(&c)?;
+    put(&c, map, 1, 5)?;
+    put(&c, map, 1, 6)?;
+    same((get(&c, map, 1)?, c.map_info(map)?.count), (Some(6), 1))
+}
+
+fn deleted_key_is_gone(s: &Subject) -> Result<()> {
+    let c = s.fresh()?;
+    let map = map(&c)?;
+    put(&c, map, 1, 5)?;
+    same(c.map_delete(map, &1i32.to_ne_bytes())?, true)?;
+    same(c.map_delete(map, &1i32.to_ne_bytes())?, false)?;
+    same(get(&c, map, 1)?, None)
+}
+
+fn map_counts_its_pairs(s: &Subject) -> Result<()> {
+    let c = s.fresh()?;
+    let map = map(&c)?;
+    for n in 0..10 {
+        same(c.map_info(map)?.count, n as u64)?;
+        put(&c, map, n, n)?;
+    }
+    Ok(())
+}
+
+fn keys_are_listed_in_pages(s: &Subject) -> Result<()> {
+    let c = s.fresh()?;
+    let map = map(&c)?;
+    for n in 0..7 {
+        put(&c, map, n, n)?;
+    }
+    let mut keys = Vec::new();
+    for skip in [0, 3, 6] {
+        let page = c.map_keys(map, skip, 3)?;
+        same(page.more, skip < 6)?;
+        keys.extend(page.entries.iter().flat_map(|key| to_ints(key)));
+    }
+    keys.sort_unstable();
+    same(keys, counting(7))?;
+    same(c.map_keys(map, 7, 3)?.entries.len(), 0)
+}
+
+fn map_survives_reopening(s: &Subject) -> Result<()> {
+    let mut c = s.fresh()?;
+    let made = map(&c)?;
+    put(&c, made, 7, 8)?;
+    c.reopen()?;
+    let map = vol::path::token(&*c.container, c.root()?, "map", 16)?;
+    same(get(&c, map, 7)?, Some(8))
+}
+
+fn key_of_a_wrong_size_is_refused(s: &Subject) -> Result<()> {
+    let c = s.fresh()?;
+    let map = map(&c)?;
+    fails(c.map_put(map, &[(&[1, 2, 3], &[0; 4])]), Kind::Invalid)?;
+    fails(c.map_get(map, &[&[1, 2, 3, 4, 5]]), Kind::Invalid)?;
+    fails(c.map_delete(map, &[]), Kind::Invalid)
+}
+
+fn value_of_a_wrong_size_is_refused(s: &Subject) -> Result<()> {
+    let c = s.fresh()?;
+    let map = map(&c)?;
+    fails(c.map_put(map, &[(&[1; 4], &[0; 4]), (&[2; 4], &[0; 3])]), Kind::Invalid)?;
+    same(c.map_info(map)?.count, 0)
+}
+
+fn keys_of_text_have_any_length(s: &Subject) -> Result<()> {
+    let c = s.fresh()?;
+    let map = made(&c, Datatype::var_string(CharacterSet::Utf8), int())?;
+    let one = to_bytes(&[1]);
+    let long = "k".repeat(500);
+    for key in ["a", "alpha", "", &long] {
+        c.map_put(map, &[(key.as_bytes(), &one)])?;
+        same(c.map_get(map, &[key.as_bytes()])?, [Some(one.clone())])?;
+    }
+    same(c.map_info(map)?.count, 4)
+}
+
+fn keys_with_references_are_refused(s: &Subject) -> Result<()> {
+    let c = s.fresh()?;
+    fails(made(&c, Datatype::reference(ReferenceKind::Object), int()), Kind::Invalid)?;
+    let nested = Datatype::var_sequence(Datatype::var_string(CharacterSet::Utf8));
+    fails(made(&c, nested, int()), Kind::Invalid)
+}
+
+fn map_info_tells_its_types(s: &Subject) -> Result<()> {
+    let c = s.fresh()?;
+    let map = made(&c, Datatype::native_uint(2), Datatype::ieee_f64(model::ByteOrder::Big))?;
+    let info = c.map_info(map)?;
+    same((info.key, info.value), (Datatype::native_uint(2), Datatype::ieee_f64(model::ByteOrder::Big)))
+}
+
+fn map_under_a_used_name_is_refused(s: &Subject) -> Result<()> {
+    let c = s.fresh()?;
+    map(&c)?;
+    fails(map(&c), Kind::Exists)
+}
+
+fn a_thousand_pairs_are_kept(s: &Subject) -> Result<()> {
+    let mut c = s.fresh()?;
+    let made = map(&c)?;
+    for n in 0..1000 {
+        put(&c, made, n, -n)?;
+    }
+    c.reopen()?;
+    let map = vol::path::token(&*c.container, c.root()?, "map", 16)?;
+    same(c.map_info(map)?.count, 1000)?;
+    same(get(&c, map, 999)?, Some(-999))
+}
+
+fn map_has_attributes(s: &Subject) -> Result<()> {
+    let c = s.fresh()?;
+    let map = map(&c)?;
+    c.attribute(map, "a", 4)?;
+    same(c.attribute_value(map, "a")?, [4])
+}
