@@ -2,7 +2,7 @@
 
 use hyperslab::model::properties::SpaceStrategy;
 use hyperslab::model::text::to_bytes;
-use hyperslab::{Index, LinkTarget, ObjectKind, Order, Result, Token};
+use hyperslab::{LinkTarget, ObjectKind, Result, Token};
 
 use super::Dumper;
 use super::attributes::list_attributes;
@@ -19,6 +19,7 @@ impl Dumper<'_> {
         let mut lines = Vec::new();
         let container = self.container();
         let with_attributes = self.options.contents_attributes;
+        let sorting = self.sorting();
         walk(&*container, self.sorting(), &mut |step| {
             let path = to_bytes(step.path);
             match (step.target, step.object) {
@@ -26,7 +27,7 @@ impl Dumper<'_> {
                     let first = if step.again { tables.path(token).map(to_bytes) } else { None };
                     push_line(&mut lines, kind_word(kind), &path, first.as_deref());
                     if with_attributes && !step.again {
-                        push_attributes(&*container, token, step.path, &mut lines)?;
+                        push_attributes(&*container, token, step.path, sorting, &mut lines)?;
                     }
                 }
                 (LinkTarget::Soft(to), _) => push_line(&mut lines, "link", &path, Some(&to_bytes(to))),
@@ -94,9 +95,9 @@ fn push_attributes(
     container: &dyn hyperslab::vol::Container,
     object: Token,
     path: &str,
+    sorting: Sorting,
     lines: &mut Vec<u8>,
 ) -> Result<()> {
-    let sorting = Sorting { by: Index::Name, order: Order::Increasing };
     for attribute in list_attributes(container, object, sorting)? {
         let path = hyperslab::model::link::join(path, &attribute.name);
         push_line(lines, "attribute", &to_bytes(&path), None);

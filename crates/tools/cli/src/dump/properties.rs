@@ -21,8 +21,15 @@ impl Dumper<'_> {
     pub(crate) fn properties(&mut self, state: &mut State, token: Token, info: &DatasetInfo) -> Result<()> {
         let storage = self.container().dataset_storage(token)?;
         self.property_block(state, "STORAGE_LAYOUT", |dumper, state| dumper.storage(state, info, &storage))?;
-        self.property_block(state, "FILTERS", |dumper, state| dumper.filters(state, &info.create.filters))?;
+        // A virtual dataset stores nothing that could be filtered or set aside.
+        let stored = !matches!(info.create.layout, Storage::Virtual(_));
+        if stored {
+            self.property_block(state, "FILTERS", |dumper, state| dumper.filters(state, &info.create.filters))?;
+        }
         self.property_block(state, "FILLVALUE", |dumper, state| dumper.fill_value(state, info))?;
+        if !stored {
+            return Ok(());
+        }
         let time = allocation_time(info);
         self.property_block(state, "ALLOCATION_TIME", |dumper, state| dumper.line(state, time.as_bytes()))
     }

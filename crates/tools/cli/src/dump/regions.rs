@@ -20,6 +20,10 @@ impl Dumper<'_> {
         selection: &Selection,
         number: u64,
     ) -> Result<()> {
+        // h5dump shows regions of points and of blocks only.
+        if matches!(selection, Selection::All | Selection::None) {
+            return Ok(());
+        }
         let info = self.container().dataset_info(dataset)?;
         let dims = info.space.dims().to_vec();
         let (word, open, coordinates): (_, &[u8], _) = match selection {

@@ -175,7 +175,7 @@ impl Printer<'_> {
 
     fn var_string(&self, _padding: StringPad, bytes: &[u8], out: &mut Vec<u8>) -> Result<()> {
         let slot = VarSlot::load(bytes)?;
-        if slot.count == 0 {
+        if slot == VarSlot::default() {
             out.extend_from_slice(b"NULL");
             return Ok(());
         }

@@ -38,8 +38,17 @@ fn field(word: u128, position: u8, bits: u8) -> u128 {
 
 /// The significant bits of a number.
 pub(crate) fn significant(bits: &Bits, bytes: &[u8]) -> Option<u128> {
-    let word = word(bytes, bits.order)?;
-    Some(word.checked_shr(bits.offset.into()).unwrap_or(0) & mask(bits.precision.into()))
+    let (offset, precision) = (usize::from(bits.offset), usize::from(bits.precision).min(128));
+    if (offset + precision).div_ceil(8) > bytes.len() || bytes.is_empty() {
+        return None;
+    }
+    let mut value = 0u128;
+    for i in offset / 8..(offset + precision).div_ceil(8) {
+        let byte = u128::from(bytes[place(i, bytes.len(), bits.order)]);
+        let shift = i as i64 * 8 - offset as i64;
+        value |= if shift < 0 { byte >> -shift } else { byte << shift };
+    }
+    Some(value & mask(precision as u32))
 }
 
 /// The value of an integer.
