@@ -39,6 +39,11 @@ pub(crate) struct SlotPlan<'t> {
     sites: Vec<Site<'t>>,
 }
 
+/// Whether the identity of a blob is that of none.
+fn is_null(id: &[u8]) -> bool {
+    id.iter().all(|&b| b == 0)
+}
+
 /// Size in bytes of a variable-length slot's own length field.
 const COUNT_BYTES: usize = 4;
 
@@ -156,10 +161,14 @@ impl<'t> SlotPlan<'t> {
             SiteKind::Sequence { file, .. } => (joined, u64::from(file.size())),
             _ => (joined, 1),
         };
+        // A value of no elements that is there differs from one that is not: its offset must not be zero.
+        if heap.len() == 0 && slots.iter().any(|s| s.0 == 0 && !is_null(s.1)) {
+            heap.push(&[0], 0);
+        }
         let mut slot = heap.push(&values, 0);
-        for (m, count) in memory.chunks_exact_mut(self.memory_bytes).zip(counts) {
+        for (m, &(count, id)) in memory.chunks_exact_mut(self.memory_bytes).zip(&slots) {
             slot.count = count;
-            let stored = if count == 0 { VarSlot::default() } else { slot };
+            let stored = if count == 0 && is_null(id) { VarSlot::default() } else { slot };
             stored.store(&mut m[site.memory..])?;
             slot.offset += count * value_bytes;
         }

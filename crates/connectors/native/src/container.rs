@@ -112,7 +112,8 @@ fn times(header: &Header) -> Option<Times> {
     }
     let message = header.message(kind::TIME)?;
     let change = u32::from_le_bytes(*message.body.get(4..8)?.first_chunk()?);
-    Some(Times { access: 0, modification: change, change, birth: 0 })
+    // libhdf5 tells this one time as the change of metadata, and no other.
+    Some(Times { access: 0, modification: 0, change, birth: 0 })
 }
 
 fn comment(header: &Header) -> Option<String> {
@@ -194,6 +195,19 @@ impl Container for NativeContainer {
 
     fn dataset_storage(&self, dataset: Token) -> Result<StorageInfo> {
         chunk::storage(&self.file, &*self.file.dataset(dataset)?)
+    }
+
+    /// `chunk index address`: a dataset's token; answers the address (8 bytes, little-endian) or nothing.
+    fn optional(&self, operation: &str, arguments: &[u8]) -> Result<Vec<u8>> {
+        let unknown = || Error::unsupported("optional operation").with("name", operation);
+        let token = arguments.try_into().map(Token).map_err(|_| unknown())?;
+        match operation {
+            "chunk index address" => {
+                let address = self.chunked(token)?.1.address;
+                Ok(address.map_or_else(Vec::new, |at| at.0.to_le_bytes().to_vec()))
+            }
+            _ => Err(unknown()),
+        }
     }
 
     fn dataset_read(&self, reads: &mut [OpRead<'_>]) -> Result<()> {

@@ -1,2 +1,54 @@
 //! The `hyperslab` command.
-fn main() {}
+
+mod dump;
+mod open;
+mod render;
+
+use std::ffi::OsString;
+use std::process::ExitCode;
+
+/// Bytes of stack for a command: groups and datatypes may nest deeply, and each level is a call.
+const STACK_BYTES: usize = 512 << 20;
+
+const USAGE: &str = "\
+usage: hyperslab COMMAND [ARGUMENTS]
+
+commands:
+  dump   print a file's contents; takes the options of h5dump
+";
+
+fn main() -> ExitCode {
+    let arguments: Vec<OsString> = std::env::args_os().skip(1).collect();
+    let worker = std::thread::Builder::new().stack_size(STACK_BYTES).spawn(move || run(&arguments));
+    match worker.map(std::thread::JoinHandle::join) {
+        Ok(Ok(code)) => code,
+        Ok(Err(_)) => ExitCode::FAILURE,
+        Err(error) => {
+            eprintln!("hyperslab: cannot start: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(arguments: &[OsString]) -> ExitCode {
+    let words: Vec<String> = arguments.iter().map(|a| a.to_string_lossy().into_owned()).collect();
+    match words.split_first() {
+        Some((command, rest)) if command == "dump" => dump::run(rest),
+        Some((command, _)) if command == "help" || command == "--help" || command == "-h" => {
+            print!("{USAGE}");
+            ExitCode::SUCCESS
+        }
+        Some((command, _)) if command == "--version" || command == "-V" => {
+            println!("hyperslab {}", env!("CARGO_PKG_VERSION"));
+            ExitCode::SUCCESS
+        }
+        Some((command, _)) => {
+            eprintln!("hyperslab: no command {command:?}; try `hyperslab help`");
+            ExitCode::FAILURE
+        }
+        None => {
+            eprint!("{USAGE}");
+            ExitCode::FAILURE
+        }
+    }
+}

@@ -1,0 +1,371 @@
+//! Values of datasets and attributes.
+
+use std::sync::Arc;
+
+use hyperslab::model::convert::Conversions;
+use hyperslab::model::{Heap, Selection};
+use hyperslab::vol::transfer::{Elements, from_file_form};
+use hyperslab::vol::{AttributeInfo, Container, DatasetInfo};
+use hyperslab::{Dataspace, Datatype, Error, Result, Token};
+
+use super::Dumper;
+use super::binary::{self, target_type};
+use super::references::Names;
+use super::streams::{Stream, failed};
+use super::subset::{Hyperslab, Subset};
+use crate::render::cformat::FloatFormat;
+use crate::render::element::{Marks, PackedBits, Printer, Style, Values};
+use crate::render::line::{Layout, Prefix, State};
+use crate::render::text::Escape;
+
+/// Bytes of elements that are held at a time.
+const STRIP_BYTES: u64 = 4 << 20;
+
+/// What is printed: whose values, and of what type.
+pub(crate) enum Source<'a> {
+    /// A dataset.
+    Dataset { token: Token, info: &'a DatasetInfo },
+    /// An attribute of an object.
+    Attribute { object: Token, info: &'a AttributeInfo },
+}
+
+impl Source<'_> {
+    pub(crate) fn datatype(&self) -> &Datatype {
+        match self {
+            Source::Dataset { info, .. } => &info.datatype,
+            Source::Attribute { info, .. } => &info.datatype,
+        }
+    }
+
+    pub(crate) fn space(&self) -> &Dataspace {
+        match self {
+            Source::Dataset { info, .. } => &info.space,
+            Source::Attribute { info, .. } => &info.space,
+        }
+    }
+
+    fn stream(&self) -> Stream {
+        match self {
+            Source::Dataset { .. } => Stream::Data,
+            Source::Attribute { .. } => Stream::Attributes,
+        }
+    }
+}
+
+/// Elements that were read: in memory form, with what they point to.
+pub(crate) struct Block {
+    pub(crate) datatype: Datatype,
+    pub(crate) bytes: Vec<u8>,
+    pub(crate) heap: Heap,
+}
+
+/// Reads some elements of a dataset as `datatype`.
+pub(crate) fn read_block(
+    container: &dyn Container,
+    dataset: Token,
+    info: &DatasetInfo,
+    selection: &Selection,
+    datatype: &Datatype,
+) -> Result<Block> {
+    let conversions = Conversions::default();
+    let (file_type, space) = (&info.datatype, &info.space);
+    let elements = Elements { container, dataset, file_type, space, selection, conversions: &conversions };
+    let len = elements.count()?.checked_mul(u64::from(datatype.size())).and_then(|n| usize::try_from(n).ok());
+    let len = len.ok_or_else(|| Error::limit("read elements"))?;
+    let (mut bytes, mut heap) = (vec![0; len], Heap::new());
+    elements.read(datatype, &mut bytes, &mut heap)?;
+    Ok(Block { datatype: datatype.clone(), bytes, heap })
+}
+
+/// How one run of elements is printed.
+pub(crate) struct Run<'a> {
+    pub(crate) stream: Stream,
+    pub(crate) layout: &'a Layout,
+    pub(crate) style: &'a Style,
+    /// No element follows the last one.
+    pub(crate) last: bool,
+}
+
+impl Dumper<'_> {
+    /// All of a dataset's values, or those of a subset, once for every set of packed bits.
+    pub(crate) fn dataset_values(
+        &mut self,
+        state: &mut State,
+        token: Token,
+        info: &Arc<DatasetInfo>,
+        subset: Option<&Subset>,
+    ) -> Result<()> {
+        if matches!(info.datatype, Datatype::Time(_)) {
+            state.indent += 1;
+            self.line(state, b"DATA{ not yet implemented.}")?;
+            state.indent -= 1;
+            return Ok(());
+        }
+        let source = Source::Dataset { token, info };
+        let slab = subset.map(|subset| subset.resolve(info.space.rank())).transpose()?;
+        if self.options.packed_bits.is_empty() {
+            return self.values(state, &source, slab.as_ref(), None);
+        }
+        for mut packed in self.options.packed_bits.clone() {
+            self.line(
+                state,
+                format!("PACKED_BITS OFFSET={} LENGTH={}", packed.offset, packed.length).as_bytes(),
+            )?;
+            if let Datatype::Integer(t) = &info.datatype {
+                let bits = crate::render::number::native_integer_bytes(t.bits.precision) as u32 * 8;
+                if packed.offset + packed.length > bits {
+                    packed.mask = 0;
+                }
+            }
+            self.values(state, &source, slab.as_ref(), Some(packed))?;
+        }
+        Ok(())
+    }
+
+    /// An attribute's values.
+    pub(crate) fn attribute_values(
+        &mut self,
+        state: &mut State,
+        object: Token,
+        info: &AttributeInfo,
+    ) -> Result<()> {
+        self.values(state, &Source::Attribute { object, info }, None, None)
+    }
+
+    /// `DATA {…}`.
+    pub(crate) fn values(
+        &mut self,
+        state: &mut State,
+        source: &Source<'_>,
+        slab: Option<&Hyperslab>,
+        packed: Option<PackedBits>,
+    ) -> Result<()> {
+        if let Some(slab) = slab {
+            self.subset_head(state, slab)?;
+            state.indent += 1;
+        }
+        self.line(state, b"DATA {")?;
+        if let Datatype::Reference(t) = source.datatype() {
+            self.reference_values(state, source, t.kind)?;
+        } else {
+            let result = self.plain_values(state, source, slab, packed);
+            self.tolerate("unable to print data", result)?;
+        }
+        self.line(state, b"}")?;
+        if slab.is_some() {
+            state.indent -= 1;
+            self.line(state, b"}")?;
+        }
+        Ok(())
+    }
+
+    fn subset_head(&mut self, state: &mut State, slab: &Hyperslab) -> Result<()> {
+        self.line(state, b"SUBSET {")?;
+        state.indent += 1;
+        let lists = [
+            ("START", &slab.start),
+            ("STRIDE", &slab.stride),
+            ("COUNT", &slab.count),
+            ("BLOCK", &slab.block),
+        ];
+        for (word, list) in lists {
+            let list: Vec<String> = list.iter().map(u64::to_string).collect();
+            self.line(state, format!("{word} ( {} );", list.join(", ")).as_bytes())?;
+        }
+        state.indent -= 1;
+        Ok(())
+    }
+
+    pub(crate) fn style(&self, packed: Option<PackedBits>) -> Style {
+        let float =
+            self.options.float_format.as_deref().map_or_else(FloatFormat::general, FloatFormat::parse);
+        Style {
+            escape: if self.options.escape { Escape::C } else { Escape::None },
+            float,
+            wide_float: FloatFormat::general(),
+            ascii: false,
+            packed,
+            marks: Marks::DDL,
+        }
+    }
+
+    fn plain_values(
+        &mut self,
+        state: &State,
+        source: &Source<'_>,
+        slab: Option<&Hyperslab>,
+        packed: Option<PackedBits>,
+    ) -> Result<()> {
+        let mut style = self.style(packed);
+        let indices = self.options.indices;
+        let prefix = if indices { Prefix::Index } else { Prefix::None };
+        let mut layout = Layout { outdent: indices, prefix, ..self.layout.clone() };
+        let mut state = State { need_prefix: true, ..state.clone() };
+        let characters =
+            self.options.characters && matches!(source.datatype(), Datatype::Integer(t) if t.bits.size == 1);
+        if characters {
+            style.ascii = true;
+            self.start_characters(&mut state, &mut layout)?;
+        }
+        self.elements(&mut state, source, slab, &layout, &style)?;
+        if characters {
+            self.piece_of(
+                Stream::Ddl,
+                &mut state,
+                &Layout { prefix: Prefix::None, ..layout_end(&layout) },
+                b"\"",
+            )?;
+        }
+        Ok(())
+    }
+
+    /// Text of one-byte integers starts with a quotation mark on every line.
+    fn start_characters(&mut self, state: &mut State, layout: &mut Layout) -> Result<()> {
+        layout.prefix = Prefix::Quote { every_line: self.options.indices };
+        state.indent += 1;
+        if let Some(out) = self.streams.get(Stream::Ddl) {
+            state.start_line(out, layout, 0, 0).map_err(failed)?;
+        }
+        (layout.separator, layout.space, layout.line_end) = ("", "", "\"");
+        Ok(())
+    }
+
+    fn piece_of(&mut self, stream: Stream, state: &mut State, layout: &Layout, text: &[u8]) -> Result<()> {
+        match self.streams.get(stream) {
+            Some(out) => state.piece(out, layout, text, 0, 0).map(drop).map_err(failed),
+            None => Ok(()),
+        }
+    }
+
+    fn elements(
+        &mut self,
+        state: &mut State,
+        source: &Source<'_>,
+        slab: Option<&Hyperslab>,
+        layout: &Layout,
+        style: &Style,
+    ) -> Result<()> {
+        if source.space().element_count()? == 0 {
+            return Ok(());
+        }
+        state.set_extent(source.space().dims());
+        let memory = self.memory_type(source.datatype());
+        let run = Run { stream: source.stream(), layout, style, last: true };
+        match source {
+            Source::Attribute { object, info } => {
+                let block = self.read_attribute(*object, info, &memory)?;
+                self.print_run(state, &run, &block, &mut 0)
+            }
+            Source::Dataset { token, info } => match slab {
+                Some(slab) => self.subset_elements(state, *token, info, slab, &memory, &run),
+                None => self.all_elements(state, *token, info, &memory, &run),
+            },
+        }
+    }
+
+    /// The type that elements are read as.
+    fn memory_type(&self, datatype: &Datatype) -> Datatype {
+        match self.options.binary {
+            Some(form) => target_type(datatype, form).memory_form(),
+            None => datatype.memory_form(),
+        }
+    }
+
+    pub(crate) fn read_attribute(
+        &self,
+        object: Token,
+        info: &AttributeInfo,
+        memory: &Datatype,
+    ) -> Result<Block> {
+        let container = self.container();
+        let raw = container.attribute_read(object, &[&info.name])?.pop().unwrap_or_default();
+        let mut heap = Heap::new();
+        let conversions = Conversions::default();
+        let bytes = from_file_form(&*container, &info.datatype, &raw, memory, &conversions, &mut heap)?;
+        Ok(Block { datatype: memory.clone(), bytes, heap })
+    }
+
+    fn all_elements(
+        &mut self,
+        state: &mut State,
+        token: Token,
+        info: &DatasetInfo,
+        memory: &Datatype,
+        run: &Run<'_>,
+    ) -> Result<()> {
+        let container = self.container();
+        let total = info.space.element_count()?;
+        let element_bytes = u64::from(memory.size().max(info.datatype.size())).max(1);
+        let strip = (STRIP_BYTES / element_bytes).max(1);
+        let mut in_row = 0;
+        for selection in Selection::All.strips(info.space.dims(), strip)? {
+            let block = read_block(&*container, token, info, &selection, memory)?;
+            let count = block.bytes.len() as u64 / u64::from(memory.size()).max(1);
+            let last = state.base + count >= total;
+            self.print_run(state, &Run { last, ..*run }, &block, &mut in_row)?;
+            state.base += count;
+            state.continued = true;
+        }
+        Ok(())
+    }
+
+    fn subset_elements(
+        &mut self,
+        state: &mut State,
+        token: Token,
+        info: &DatasetInfo,
+        slab: &Hyperslab,
+        memory: &Datatype,
+        run: &Run<'_>,
+    ) -> Result<()> {
+        let container = self.container();
+        slab.rows(info.space.dims(), &mut |row| {
+            let block = read_block(&*container, token, info, &row.selection, memory)?;
+            state.base = row.first;
+            state.need_prefix = true;
+            self.print_run(state, &Run { last: row.ends_plane, ..*run }, &block, &mut 0)?;
+            state.continued = true;
+            Ok(())
+        })
+    }
+
+    /// Prints elements one after the other.
+    pub(crate) fn print_run(
+        &mut self,
+        state: &mut State,
+        run: &Run<'_>,
+        block: &Block,
+        in_row: &mut u64,
+    ) -> Result<()> {
+        if self.options.binary.is_some() {
+            return match self.streams.get(Stream::Data) {
+                Some(out) => binary::write(out, &block.datatype, &block.bytes, &block.heap),
+                None => Ok(()),
+            };
+        }
+        let (container, tables) = (self.container(), self.file().tables.clone());
+        let names = Names { container: &*container, tables: &tables };
+        let values = Values { heap: &block.heap, references: &names };
+        let printer = Printer { style: run.style, values };
+        let Some(out) = self.streams.get(run.stream) else { return Ok(()) };
+        let size = (block.datatype.size() as usize).max(1);
+        let count = block.bytes.len() / size;
+        let mut text = Vec::new();
+        for (i, element) in block.bytes.chunks_exact(size).enumerate() {
+            text.clear();
+            printer.print(&block.datatype, element, state, &mut text)?;
+            if i + 1 < count || !run.last {
+                text.extend_from_slice(run.layout.separator.as_bytes());
+            }
+            let row_ended = state.piece(out, run.layout, &text, i as u64, *in_row).map_err(failed)?;
+            *in_row = if row_ended { 1 } else { *in_row + 1 };
+            state.on_line += 1;
+        }
+        Ok(())
+    }
+}
+
+/// The layout of the quotation mark that ends text: it goes where the text ended.
+fn layout_end(layout: &Layout) -> Layout {
+    Layout { break_rows: false, whole_elements: false, line_end: "", ..layout.clone() }
+}

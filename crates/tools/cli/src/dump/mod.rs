@@ -1,0 +1,219 @@
+//! `hyperslab dump`: what h5dump prints, byte for byte, from any container.
+
+mod attributes;
+mod binary;
+mod contents;
+mod data;
+mod datatype;
+mod getopt;
+mod group;
+mod options;
+mod properties;
+mod references;
+mod regions;
+mod streams;
+mod subset;
+mod tables;
+mod usage;
+mod wanted;
+
+use std::collections::HashSet;
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use hyperslab::model::text::to_bytes;
+use hyperslab::vol::Container;
+use hyperslab::{ObjectKind, Result, Token};
+
+use crate::open::{Opened, open};
+use crate::render::line::{Layout, State};
+use options::{Options, Parsed};
+use streams::{Stream, Streams};
+use tables::{Sorting, Tables};
+
+/// A file that is printed, wholly or through an external link.
+struct OpenFile {
+    opened: Opened,
+    tables: Arc<Tables>,
+    /// Objects that were printed already.
+    shown: HashSet<Token>,
+}
+
+/// Prints files.
+pub(crate) struct Dumper<'o> {
+    options: &'o Options,
+    streams: Streams,
+    layout: Layout,
+    /// The file from the command line, and those that external links led to.
+    files: Vec<OpenFile>,
+    current: usize,
+    /// Levels of indentation of the object that is printed.
+    indent: usize,
+    /// Objects are reached through an external link, so that any may have been printed before.
+    through_external: bool,
+    /// References that are followed inside each other.
+    reference_depth: usize,
+    /// Numbers given to groups, datasets and attributes.
+    ids: [u64; 3],
+    failed: bool,
+}
+
+/// Runs the command.
+pub(crate) fn run(words: &[String]) -> ExitCode {
+    match options::parse(words) {
+        Ok(Parsed::Run(options)) => dump_all(&options),
+        Ok(Parsed::Help) => {
+            print!("{}", usage::USAGE);
+            ExitCode::SUCCESS
+        }
+        Ok(Parsed::Version) => {
+            println!("hyperslab dump: Version {}", env!("CARGO_PKG_VERSION"));
+            ExitCode::SUCCESS
+        }
+        Err(problem) => {
+            eprintln!("hyperslab dump: {problem}; try `hyperslab dump --help`");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn dump_all(options: &Options) -> ExitCode {
+    let streams = match Streams::open(options) {
+        Ok(streams) => streams,
+        Err(error) => {
+            eprintln!("hyperslab dump: {error}");
+            return ExitCode::FAILURE;
+        }
+    };
+    let mut dumper = Dumper::new(options, streams);
+    for file in &options.files {
+        if let Err(error) = dumper.dump_file(file) {
+            dumper.fail(&format!("{file}: {error}"));
+            break;
+        }
+    }
+    if let Err(error) = dumper.streams.flush() {
+        dumper.fail(&error.to_string());
+    }
+    if dumper.failed { ExitCode::FAILURE } else { ExitCode::SUCCESS }
+}
+
+impl<'o> Dumper<'o> {
+    fn new(options: &'o Options, streams: Streams) -> Self {
+        Dumper {
+            options,
+            streams,
+            layout: Layout::declarations(options.columns, options.one_per_line),
+            files: Vec::new(),
+            current: 0,
+            indent: 0,
+            through_external: false,
+            reference_depth: 0,
+            ids: [1, 0, 0],
+            failed: false,
+        }
+    }
+
+    fn sorting(&self) -> Sorting {
+        Sorting { by: self.options.sort_by, order: self.options.sort_order }
+    }
+
+    fn file(&self) -> &OpenFile {
+        &self.files[self.current]
+    }
+
+    fn container(&self) -> Arc<dyn Container> {
+        self.file().opened.container.clone()
+    }
+
+    /// The next number of an object; attributes count as [`ObjectKind::Map`].
+    fn next_id(&mut self, kind: ObjectKind) -> u64 {
+        let place = match kind {
+            ObjectKind::Group | ObjectKind::Datatype => 0,
+            ObjectKind::Dataset => 1,
+            ObjectKind::Map => 2,
+        };
+        let id = self.ids[place];
+        self.ids[place] += 1;
+        id
+    }
+
+    /// Tells about a problem and goes on; the command ends with a failure.
+    fn fail(&mut self, problem: &str) {
+        eprintln!("hyperslab dump: {problem}");
+        self.failed = true;
+    }
+
+    /// As `fail`, for what h5dump reports too.
+    fn warn(&mut self, problem: &str) {
+        self.fail(problem);
+    }
+
+    /// Reports an error of one object, so that the others are still printed.
+    fn tolerate(&mut self, name: &str, result: Result<()>) -> Result<()> {
+        match result {
+            Err(error) if error.operation() == "write output" => Err(error),
+            Err(error) => {
+                self.fail(&format!("{name}: {error}"));
+                Ok(())
+            }
+            Ok(()) => Ok(()),
+        }
+    }
+
+    fn dump_file(&mut self, name: &str) -> Result<()> {
+        let opened = open(name, self.options.driver.as_deref())?;
+        let tables = Tables::build(&*opened.container, self.sorting())?;
+        self.files = vec![OpenFile { opened, tables: Arc::new(tables), shown: HashSet::new() }];
+        self.current = 0;
+        self.put(&[b"HDF5 \"", &to_bytes(name)[..], b"\" {"].concat())?;
+        if self.options.contents {
+            self.contents()?;
+            return self.put(b"}\n");
+        }
+        if self.options.superblock {
+            self.superblock()?;
+        }
+        if self.options.wanted.is_empty() {
+            let root = self.container().info()?.root;
+            self.nested(|dumper| dumper.group(root, "/"))?;
+        } else {
+            for wanted in &self.options.wanted {
+                self.wanted(wanted)?;
+            }
+        }
+        self.put(b"\n}\n")
+    }
+
+    /// Runs `body` one level further in.
+    fn nested<T>(&mut self, body: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
+        self.indent += 1;
+        let result = body(self);
+        self.indent -= 1;
+        result
+    }
+
+    /// Writes declarations as they are.
+    fn put(&mut self, text: &[u8]) -> Result<()> {
+        self.streams.put(Stream::Ddl, text)
+    }
+
+    /// Prints a piece of a declaration.
+    fn piece(&mut self, state: &mut State, text: &[u8]) -> Result<()> {
+        match self.streams.get(Stream::Ddl) {
+            Some(out) => state.piece(out, &self.layout, text, 0, 0).map(drop).map_err(streams::failed),
+            None => Ok(()),
+        }
+    }
+
+    /// Prints a line of a declaration.
+    fn line(&mut self, state: &mut State, text: &[u8]) -> Result<()> {
+        state.need_prefix = true;
+        self.piece(state, text)
+    }
+
+    /// `WORD "name" {`
+    fn head(&mut self, state: &mut State, word: &str, name: &[u8]) -> Result<()> {
+        self.line(state, &[word.as_bytes(), b" \"", name, b"\" {"].concat())
+    }
+}

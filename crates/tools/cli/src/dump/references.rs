@@ -1,0 +1,172 @@
+//! Datasets and attributes that hold references: each is printed with what it points to.
+
+use hyperslab::model::datatype::ReferenceKind;
+use hyperslab::model::text::to_bytes;
+use hyperslab::model::{Heap, Reference, ReferenceTarget};
+use hyperslab::vol::Container;
+use hyperslab::{ObjectKind, Result, Selection, Token};
+
+use super::Dumper;
+use super::data::{Block, Source, read_block};
+use super::streams::{Stream, failed};
+use super::tables::Tables;
+use crate::render::element::{Printer, ReferenceText, Values};
+use crate::render::line::{Layout, State};
+
+/// References to references that are followed.
+const DEPTH_MAX: usize = 8;
+
+/// Columns of lines about references, whatever the user's width is.
+const COLUMNS: usize = 80;
+
+/// The names of what references point to.
+pub(crate) struct Names<'a> {
+    pub(crate) container: &'a dyn Container,
+    pub(crate) tables: &'a Tables,
+}
+
+impl Names<'_> {
+    fn path(&self, token: Token) -> Vec<u8> {
+        to_bytes(self.tables.path(token).unwrap_or(""))
+    }
+}
+
+impl ReferenceText for Names<'_> {
+    fn write(&self, reference: &Reference, out: &mut Vec<u8>) -> Result<()> {
+        let (word, token) = match &reference.target {
+            ReferenceTarget::Null => return Ok(()),
+            ReferenceTarget::Object(token) => match self.container.object_info(*token) {
+                Ok(info) => (format!("{} {}", kind_word(info.kind), token.to_u64()), *token),
+                Err(_) => return Ok(()),
+            },
+            ReferenceTarget::Region { dataset, .. } => ("DATASET".to_owned(), *dataset),
+            ReferenceTarget::Attribute { object, .. } => ("ATTRIBUTE".to_owned(), *object),
+        };
+        out.extend_from_slice(word.as_bytes());
+        let path = self.path(token);
+        if !path.is_empty() {
+            out.extend_from_slice(&[b" \"", &path[..], b"\""].concat());
+        }
+        Ok(())
+    }
+}
+
+fn kind_word(kind: ObjectKind) -> &'static str {
+    match kind {
+        ObjectKind::Group => "GROUP",
+        ObjectKind::Dataset => "DATASET",
+        ObjectKind::Datatype => "DATATYPE",
+        ObjectKind::Map => "MAP",
+    }
+}
+
+impl Dumper<'_> {
+    /// The layout of what is printed about references.
+    pub(crate) fn reference_layout(&self) -> Layout {
+        Layout { columns: COLUMNS, ..self.layout.clone() }
+    }
+
+    /// All references of a dataset or attribute.
+    pub(crate) fn reference_values(
+        &mut self,
+        state: &mut State,
+        source: &Source<'_>,
+        kind: ReferenceKind,
+    ) -> Result<()> {
+        state.indent += 1;
+        // h5dump 1.10 does not know the newer kinds, and leaves the indentation where it is.
+        if !matches!(kind, ReferenceKind::ObjectOld | ReferenceKind::RegionOld) {
+            return Ok(());
+        }
+        let result = self.follow_references(state, source);
+        self.tolerate("unable to print references", result)?;
+        state.indent -= 1;
+        Ok(())
+    }
+
+    fn follow_references(&mut self, state: &State, source: &Source<'_>) -> Result<()> {
+        if self.reference_depth >= DEPTH_MAX {
+            return Ok(());
+        }
+        let block = self.read_references(source)?;
+        let mut state = State { need_prefix: true, ..state.clone() };
+        self.reference_depth += 1;
+        let size = block.datatype.size().max(1) as usize;
+        let mut result = Ok(());
+        for (i, element) in block.bytes.chunks_exact(size).enumerate() {
+            result = self.follow_reference(&mut state, &block, element, i as u64);
+            if result.is_err() {
+                break;
+            }
+            state.on_line += 1;
+        }
+        self.reference_depth -= 1;
+        result
+    }
+
+    fn read_references(&self, source: &Source<'_>) -> Result<Block> {
+        let memory = source.datatype().memory_form();
+        if source.space().element_count()? == 0 {
+            return Ok(Block { datatype: memory, bytes: Vec::new(), heap: Heap::new() });
+        }
+        match source {
+            Source::Dataset { token, info } => {
+                read_block(&*self.container(), *token, info, &Selection::All, &memory)
+            }
+            Source::Attribute { object, info } => self.read_attribute(*object, info, &memory),
+        }
+    }
+
+    fn follow_reference(
+        &mut self,
+        state: &mut State,
+        block: &Block,
+        element: &[u8],
+        number: u64,
+    ) -> Result<()> {
+        let reference = block.heap.load_reference(element)?;
+        let text = self.reference_text(block, element)?;
+        state.need_prefix = true;
+        self.reference_piece(state, &text, number)?;
+        match &reference.target {
+            ReferenceTarget::Object(token) => self.follow_object(state, *token),
+            ReferenceTarget::Region { dataset, selection } => self.region(state, *dataset, selection, number),
+            _ => Ok(()),
+        }
+    }
+
+    fn reference_text(&self, block: &Block, element: &[u8]) -> Result<Vec<u8>> {
+        let (container, tables) = (self.container(), self.file().tables.clone());
+        let names = Names { container: &*container, tables: &tables };
+        let style = self.style(None);
+        let printer = Printer { style: &style, values: Values { heap: &block.heap, references: &names } };
+        let mut text = Vec::new();
+        printer.print(&block.datatype, element, &mut State::default(), &mut text)?;
+        Ok(text)
+    }
+
+    /// Prints a piece about reference number `number`.
+    pub(crate) fn reference_piece(&mut self, state: &mut State, text: &[u8], number: u64) -> Result<()> {
+        let layout = self.reference_layout();
+        match self.streams.get(Stream::Ddl) {
+            Some(out) => state.piece(out, &layout, text, number, u64::MAX).map(drop).map_err(failed),
+            None => Ok(()),
+        }
+    }
+
+    /// The data of the object, which is empty for what is no dataset.
+    fn follow_object(&mut self, state: &mut State, token: Token) -> Result<()> {
+        let container = self.container();
+        state.indent += 1;
+        let result = match container.object_info(token).map(|info| info.kind) {
+            Ok(ObjectKind::Dataset) => {
+                let info = container.dataset_info(token)?;
+                self.values(state, &Source::Dataset { token, info: &info }, None, None)
+            }
+            Ok(_) => self.line(state, b"DATA {").and_then(|()| self.line(state, b"}")),
+            Err(_) => Ok(()),
+        };
+        state.indent -= 1;
+        result
+    }
+}

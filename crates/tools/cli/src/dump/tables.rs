@@ -1,0 +1,170 @@
+//! The objects of a file by identity: which name each was found under first, and whether it was printed.
+
+use std::collections::{HashMap, HashSet};
+
+use hyperslab::model::link::join;
+use hyperslab::vol::{Container, OpList};
+use hyperslab::{Index, Link, LinkTarget, ObjectKind, Order, Result, Token};
+
+/// One object.
+#[derive(Debug, Clone)]
+pub(crate) struct Entry {
+    /// The first path that led to it. For a datatype without a name, the path of a dataset that uses it.
+    pub(crate) path: String,
+    /// Whether it has a name of its own.
+    pub(crate) named: bool,
+    /// Its identity.
+    pub(crate) token: Token,
+}
+
+/// Objects of one kind in the order they were found.
+#[derive(Debug, Default)]
+pub(crate) struct Table {
+    entries: Vec<Entry>,
+    places: HashMap<Token, usize>,
+}
+
+impl Table {
+    fn add(&mut self, token: Token, path: &str, named: bool) {
+        match self.places.get(&token) {
+            Some(&place) if named && !self.entries[place].named => {
+                let entry = &mut self.entries[place];
+                (entry.path, entry.named) = (path.to_owned(), true);
+            }
+            Some(_) => {}
+            None => {
+                self.places.insert(token, self.entries.len());
+                self.entries.push(Entry { path: path.to_owned(), named, token });
+            }
+        }
+    }
+
+    /// The entry of an object.
+    pub(crate) fn get(&self, token: Token) -> Option<&Entry> {
+        self.places.get(&token).and_then(|&place| self.entries.get(place))
+    }
+
+    /// Those that no link leads to.
+    pub(crate) fn unnamed(&self) -> impl Iterator<Item = &Entry> {
+        self.entries.iter().filter(|entry| !entry.named)
+    }
+}
+
+/// All objects of a file.
+#[derive(Debug, Default)]
+pub(crate) struct Tables {
+    /// Groups.
+    pub(crate) groups: Table,
+    /// Datasets.
+    pub(crate) datasets: Table,
+    /// Committed datatypes.
+    pub(crate) types: Table,
+}
+
+/// How links are listed.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Sorting {
+    /// By what.
+    pub(crate) by: Index,
+    /// Which way.
+    pub(crate) order: Order,
+}
+
+/// A step of a walk over all links.
+pub(crate) struct Step<'a> {
+    /// The path of the link.
+    pub(crate) path: &'a str,
+    /// Where it leads.
+    pub(crate) target: &'a LinkTarget,
+    /// The kind and token of the object behind a hard link.
+    pub(crate) object: Option<(ObjectKind, Token)>,
+    /// Whether that object was met before.
+    pub(crate) again: bool,
+}
+
+/// All links of a group.
+pub(crate) fn list_links(container: &dyn Container, group: Token, sorting: Sorting) -> Result<Vec<Link>> {
+    let mut links = Vec::new();
+    loop {
+        let op =
+            OpList { index: sorting.by, order: sorting.order, skip: links.len() as u64, ..OpList::default() };
+        let page = container.link_list(group, &op)?;
+        let empty = page.entries.is_empty();
+        links.extend(page.entries);
+        if !page.more || empty {
+            return Ok(links);
+        }
+    }
+}
+
+/// Walks over everything below the root group, depth first, each group once.
+pub(crate) fn walk(
+    container: &dyn Container,
+    sorting: Sorting,
+    visit: &mut dyn FnMut(&Step<'_>) -> Result<()>,
+) -> Result<()> {
+    let root = container.info()?.root;
+    let mut met = HashSet::from([root]);
+    let target = LinkTarget::Hard(root);
+    visit(&Step { path: "/", target: &target, object: Some((ObjectKind::Group, root)), again: false })?;
+    let mut waiting = vec![("/".to_owned(), list_links(container, root, sorting)?.into_iter())];
+    while let Some((parent, links)) = waiting.last_mut() {
+        let Some(link) = links.next() else {
+            waiting.pop();
+            continue;
+        };
+        let path = join(parent, &link.name);
+        let object = match link.target {
+            LinkTarget::Hard(token) => match container.object_info(token) {
+                Ok(info) => Some((info.kind, token)),
+                Err(_) => continue,
+            },
+            _ => None,
+        };
+        let again = object.is_some_and(|(_, token)| !met.insert(token));
+        visit(&Step { path: &path, target: &link.target, object, again })?;
+        if let (Some((ObjectKind::Group, token)), false) = (object, again) {
+            if let Ok(links) = list_links(container, token, sorting) {
+                waiting.push((path, links.into_iter()));
+            }
+        }
+    }
+    Ok(())
+}
+
+impl Tables {
+    /// The tables of a file.
+    pub(crate) fn build(container: &dyn Container, sorting: Sorting) -> Result<Self> {
+        let mut tables = Tables::default();
+        walk(container, sorting, &mut |step| {
+            match step.object {
+                Some((ObjectKind::Group, token)) => tables.groups.add(token, step.path, true),
+                Some((ObjectKind::Datatype, token)) => tables.types.add(token, step.path, true),
+                Some((ObjectKind::Dataset, token)) => {
+                    tables.datasets.add(token, step.path, true);
+                    if let Some(shared) = container.dataset_info(token).ok().and_then(|info| info.committed) {
+                        tables.types.add(shared, step.path, false);
+                    }
+                }
+                _ => {}
+            }
+            Ok(())
+        })?;
+        Ok(tables)
+    }
+
+    /// Committed datatypes that no link leads to.
+    pub(crate) fn unnamed_types(&self) -> impl Iterator<Item = Token> + '_ {
+        self.types.unnamed().map(|entry| entry.token)
+    }
+
+    /// The path of any object.
+    pub(crate) fn path(&self, token: Token) -> Option<&str> {
+        let named = |table: &Table| table.get(token).filter(|entry| entry.named).is_some();
+        [&self.groups, &self.datasets, &self.types]
+            .into_iter()
+            .find(|table| named(table))
+            .and_then(|table| table.get(token))
+            .map(|entry| entry.path.as_str())
+    }
+}

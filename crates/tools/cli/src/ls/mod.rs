@@ -1,0 +1,100 @@
+//! `hyperslab ls`: the options and the output of h5ls.
+
+mod attribute;
+mod dataset;
+mod element;
+mod escape;
+mod lines;
+mod options;
+mod reference;
+mod source;
+mod time;
+mod types;
+mod values;
+mod walk;
+
+use std::io::{self, Write};
+use std::process::ExitCode;
+use std::rc::Rc;
+
+use hyperslab::Error;
+use options::{Command, Options};
+use source::Source;
+use walk::{Lister, Outcome};
+
+/// Lists what the command line names.
+pub(crate) fn run(args: &[String]) -> ExitCode {
+    let mut out = io::BufWriter::new(io::stdout().lock());
+    let code = match options::parse(args) {
+        Command::Help => print(&mut out, options::USAGE, 0),
+        Command::Version => print(&mut out, &format!("hyperslab ls: Version {}\n", env!("CARGO_PKG_VERSION")), 0),
+        Command::Wrong(why) => {
+            if !why.is_empty() {
+                eprintln!("Error: {why}\n");
+            }
+            print(&mut out, options::USAGE, 1)
+        }
+        Command::List(options) => list(&options, &mut out),
+    };
+    // A reader that went away (`| head`) is no error of ours.
+    ExitCode::from(code.and_then(|code| out.flush().map(|()| code)).unwrap_or(1))
+}
+
+fn print(out: &mut dyn Write, text: &str, code: u8) -> io::Result<u8> {
+    out.write_all(text.as_bytes())?;
+    Ok(code)
+}
+
+fn list(options: &Options, out: &mut dyn Write) -> io::Result<u8> {
+    let mut code = 0;
+    let mut lister = Lister::new(options, out);
+    for argument in &options.files {
+        let outcome = match open(argument, options) {
+            Some(Opened { source: Some(source), file, object }) => lister.file(&source, &file, object.as_deref())?,
+            Some(Opened { file, .. }) => lister.rootless(&file)?,
+            None => {
+                eprintln!("{argument}: unable to open file");
+                Outcome::Dangling
+            }
+        };
+        match outcome {
+            Outcome::Fine => {}
+            Outcome::Dangling => code = 1,
+            Outcome::NotFound => return Ok(1),
+        }
+    }
+    Ok(code)
+}
+
+/// A file, and the object in it that the user named.
+struct Opened {
+    /// `None` for an HDF5 file without a readable root group.
+    source: Option<Rc<Source>>,
+    file: String,
+    object: Option<String>,
+}
+
+/// Tries the whole name as a file, then without its last part, and so on: what was cut off names the object.
+fn open(argument: &str, options: &Options) -> Option<Opened> {
+    let mut end = argument.len();
+    let mut reasons = Vec::new();
+    while end > 0 {
+        let file = argument[..end].to_owned();
+        let object = (end < argument.len()).then(|| argument[end..].to_owned());
+        end = file.rfind('/').unwrap_or(0);
+        match Source::open(&file, options.driver.as_deref(), 1) {
+            Ok(source) => return Some(Opened { source: Some(source), file, object }),
+            Err(error) if is_rootless(&error) => {
+                attribute::complain(&error, options);
+                return Some(Opened { source: None, file, object });
+            }
+            Err(error) => reasons.push(error),
+        }
+    }
+    reasons.iter().for_each(|error| attribute::complain(error, options));
+    None
+}
+
+fn is_rootless(error: &Error) -> bool {
+    std::iter::successors(Some(error), |error| error.cause()).any(|error| error.operation() == "open root group")
+}

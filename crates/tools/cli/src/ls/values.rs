@@ -1,0 +1,216 @@
+//! Elements of datasets and attributes.
+
+use std::io::{self, Write};
+
+use hyperslab::model::convert::Conversions;
+use hyperslab::model::heap::Heap;
+use hyperslab::vol::transfer::{Elements, from_file_form};
+use hyperslab::vol::{AttributeInfo, DatasetInfo};
+use hyperslab::{Dataspace, Datatype, Error, Result, Selection};
+
+use super::attribute::complain;
+use super::element::Writer;
+use super::lines::{Lines, Style};
+use super::options::Options;
+use super::source::Place;
+use super::{reference, types};
+
+/// Bytes of elements read at a time.
+const STRIP_BYTES: u64 = 4 << 20;
+/// Columns where no width is wanted.
+const COLUMNS_MAX: usize = 65535;
+
+/// Why elements were not printed.
+pub(crate) enum Failure {
+    /// The output is gone.
+    Output(io::Error),
+    /// They could not be read.
+    Data(Error),
+}
+
+impl From<io::Error> for Failure {
+    fn from(error: io::Error) -> Self {
+        Failure::Output(error)
+    }
+}
+
+impl From<Error> for Failure {
+    fn from(error: Error) -> Self {
+        Failure::Data(error)
+    }
+}
+
+/// The elements of a dataset.
+pub(crate) fn dataset(out: &mut dyn Write, place: &Place, info: &DatasetInfo, options: &Options) -> io::Result<()> {
+    let printed = elements(out, place, info, Printer::new(place, &info.datatype, options, 8));
+    finish(out, printed, options)
+}
+
+/// The elements of a dataset, without the end of the last line.
+pub(crate) fn elements(
+    out: &mut dyn Write,
+    place: &Place,
+    info: &DatasetInfo,
+    mut printer: Printer<'_>,
+) -> Result<(), Failure> {
+    let count = info.space.element_count()?;
+    let elements_max = (STRIP_BYTES / u64::from(printer.memory.size().max(1))).max(1);
+    let mut left = count;
+    if count == 0 {
+        return Ok(());
+    }
+    for strip in Selection::All.strips(info.space.dims(), elements_max)? {
+        let (data, heap) = read(place, info, &strip, &printer.memory)?;
+        left = left.saturating_sub(strip.element_count(info.space.dims())?);
+        printer.print(out, &data, &heap, left > 0)?;
+    }
+    printer.end(out)
+}
+
+fn read(place: &Place, info: &DatasetInfo, strip: &Selection, memory: &Datatype) -> Result<(Vec<u8>, Heap)> {
+    let elements = Elements {
+        container: place.container(),
+        dataset: place.token,
+        file_type: &info.datatype,
+        space: &info.space,
+        selection: strip,
+        conversions: &Conversions::default(),
+    };
+    let bytes = elements.count()?.checked_mul(memory.size().into());
+    let bytes = bytes.and_then(|n| usize::try_from(n).ok()).ok_or_else(|| Error::limit("read elements"))?;
+    let (mut data, mut heap) = (vec![0; bytes], Heap::new());
+    elements.read(memory, &mut data, &mut heap)?;
+    Ok((data, heap))
+}
+
+/// The elements of an attribute.
+pub(crate) fn attribute(out: &mut dyn Write, place: &Place, info: &AttributeInfo, options: &Options) -> io::Result<()> {
+    if matches!(info.space, Dataspace::Null) {
+        return writeln!(out, "{:23}Unable to print data.", "");
+    }
+    let printed = attribute_elements(out, place, info, options);
+    finish(out, printed, options)
+}
+
+fn attribute_elements(
+    out: &mut dyn Write,
+    place: &Place,
+    info: &AttributeInfo,
+    options: &Options,
+) -> Result<(), Failure> {
+    let mut printer = Printer::new(place, &info.datatype, options, 14);
+    let values = place.container().attribute_read(place.token, &[&info.name])?;
+    let raw = values.first().map_or(&[][..], Vec::as_slice);
+    let (mut heap, conversions) = (Heap::new(), Conversions::default());
+    let data = from_file_form(place.container(), &info.datatype, raw, &printer.memory, &conversions, &mut heap)?;
+    printer.print(out, &data, &heap, false)?;
+    printer.end(out)
+}
+
+fn finish(out: &mut dyn Write, printed: Result<(), Failure>, options: &Options) -> io::Result<()> {
+    match printed {
+        Ok(()) => {}
+        Err(Failure::Output(error)) => return Err(error),
+        Err(Failure::Data(error)) => {
+            complain(&error, options);
+            out.write_all(b"        Unable to print data.")?;
+        }
+    }
+    writeln!(out)
+}
+
+/// Prints elements of one type, strip by strip.
+pub(crate) struct Printer<'a> {
+    place: &'a Place,
+    options: &'a Options,
+    memory: Datatype,
+    /// Bytes of an element in a C program: what a raw dump counts.
+    raw_bytes: usize,
+    indent: usize,
+    lines: Lines,
+    has_lines: bool,
+}
+
+impl<'a> Printer<'a> {
+    /// Elements after `indent` columns, and one more where they are meant for people.
+    pub(crate) fn new(place: &'a Place, datatype: &Datatype, options: &'a Options, indent: usize) -> Self {
+        let indent = indent + usize::from(!options.simple);
+        let characters = is_text(datatype, options);
+        Printer {
+            place,
+            options,
+            memory: datatype.memory_form(),
+            raw_bytes: types::in_memory(datatype).size() as usize,
+            indent,
+            lines: Lines::new(style(options, indent, characters)),
+            has_lines: false,
+        }
+    }
+
+    fn print(&mut self, out: &mut dyn Write, data: &[u8], heap: &Heap, more: bool) -> Result<(), Failure> {
+        let size = (self.memory.size() as usize).max(1);
+        let mut elements = data.chunks_exact(size).peekable();
+        while let Some(element) = elements.next() {
+            let text = self.text(element, heap)?;
+            if matches!(self.memory, Datatype::Reference(_)) {
+                self.reference(out, &text, element, heap)?;
+            } else {
+                self.lines.element(out, text, more || elements.peek().is_some())?;
+            }
+        }
+        Ok(())
+    }
+
+    fn text(&self, element: &[u8], heap: &Heap) -> Result<Vec<u8>> {
+        if self.options.hexdump {
+            return Ok(vec![b':'; self.raw_bytes.saturating_sub(1)]);
+        }
+        let (simple, label) = (self.options.simple, self.options.label);
+        let characters = is_text(&self.memory, self.options);
+        let mut text = Vec::new();
+        Writer { place: self.place, heap, simple, label, characters }.element(&mut text, &self.memory, element)?;
+        Ok(text)
+    }
+
+    /// References stand on lines of their own, with what they lead to.
+    fn reference(&mut self, out: &mut dyn Write, text: &[u8], element: &[u8], heap: &Heap) -> Result<(), Failure> {
+        if self.has_lines {
+            writeln!(out)?;
+        }
+        self.has_lines = true;
+        write!(out, "{:1$}", "", self.indent)?;
+        out.write_all(text)?;
+        let target = heap.load_reference(element)?;
+        reference::contents(out, self.place, &target, self.options, self.indent)
+    }
+
+    fn end(&self, out: &mut dyn Write) -> Result<(), Failure> {
+        if matches!(self.memory, Datatype::Reference(_)) {
+            writeln!(out)?;
+        }
+        Ok(())
+    }
+}
+
+/// Whether integers of one byte are shown as characters.
+fn is_text(datatype: &Datatype, options: &Options) -> bool {
+    options.string && !options.hexdump && matches!(datatype, Datatype::Integer(t) if t.bits.size == 1)
+}
+
+fn style(options: &Options, indent: usize, characters: bool) -> Style {
+    let (separator, gap) = match () {
+        () if characters => ("", ""),
+        () if options.simple => (" ", " "),
+        () => (",", " "),
+    };
+    let quote = if characters { "\"" } else { "" };
+    Style {
+        prefix: format!("{:indent$}{quote}", ""),
+        columns: options.width.filter(|_| !options.simple).unwrap_or(COLUMNS_MAX),
+        one_per_line: options.simple || options.width.is_none(),
+        keep_whole: !options.simple,
+        separator,
+        gap,
+        line_end: quote,
+    }
+}

@@ -1,0 +1,436 @@
+//! From object to object: links, groups in groups, and what was seen before.
+
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::io::{self, Write};
+use std::rc::Rc;
+
+use hyperslab::model::text::to_bytes;
+use hyperslab::vol::{ObjectInfo, OpList};
+use hyperslab::{Error, Kind, Link, LinkTarget, ObjectKind, Result, Token};
+
+use super::attribute::{self, complain};
+use super::escape::escape;
+use super::options::Options;
+use super::source::{Place, Source};
+use super::{dataset, time, types, values};
+
+/// Links listed at a time.
+const PAGE_LINKS: u64 = 1024;
+/// The longest name with its file that h5ls shows.
+const NAME_BYTES_MAX: usize = 2047;
+
+/// How listing one argument ended.
+pub(crate) enum Outcome {
+    Fine,
+    /// A link leads to nothing, and the user wants to know.
+    Dangling,
+    /// There is no such object; nothing more is listed.
+    NotFound,
+}
+
+/// Where each object of one traversal was seen first.
+type Seen = Rc<RefCell<HashMap<Token, String>>>;
+
+/// A group whose links are being listed.
+struct Frame {
+    group: Place,
+    path: String,
+    seen: Seen,
+    page: std::vec::IntoIter<Link>,
+    skip: u64,
+    more: bool,
+}
+
+/// Lists objects to a writer. Groups wait on a stack of frames, so that no nesting is too deep.
+pub(crate) struct Lister<'a> {
+    options: &'a Options,
+    out: &'a mut dyn Write,
+    frames: Vec<Frame>,
+    /// Soft and external links that were followed: file and path.
+    followed: Vec<(Option<String>, String)>,
+    file: String,
+    /// Characters of paths that are not shown.
+    name_start: usize,
+    base_len: usize,
+    show_root: bool,
+    dangling: bool,
+}
+
+impl<'a> Lister<'a> {
+    pub(crate) fn new(options: &'a Options, out: &'a mut dyn Write) -> Self {
+        Lister {
+            options,
+            out,
+            frames: Vec::new(),
+            followed: Vec::new(),
+            file: String::new(),
+            name_start: 0,
+            base_len: 0,
+            show_root: false,
+            dangling: false,
+        }
+    }
+
+    /// Lists one argument: a file, or an object in it.
+    pub(crate) fn file(&mut self, source: &Rc<Source>, file: &str, object: Option<&str>) -> io::Result<Outcome> {
+        self.opening(file)?;
+        self.followed.clear();
+        (self.dangling, self.frames) = (false, Vec::new());
+        let path = object.unwrap_or("/");
+        (self.base_len, self.name_start) = match object {
+            Some(path) => (path.len() - usize::from(path.ends_with('/')), 1),
+            None => (0, 0),
+        };
+        self.show_root |= object.is_none() && self.options.recursive;
+        if !self.argument(source, path)? {
+            return Ok(Outcome::NotFound);
+        }
+        self.run()?;
+        Ok(if self.dangling { Outcome::Dangling } else { Outcome::Fine })
+    }
+
+    /// A file whose root group cannot be read.
+    pub(crate) fn rootless(&mut self, file: &str) -> io::Result<Outcome> {
+        self.opening(file)?;
+        self.name_start = 0;
+        self.not_found("/")?;
+        Ok(Outcome::NotFound)
+    }
+
+    fn opening(&mut self, file: &str) -> io::Result<()> {
+        self.file = file.to_owned();
+        if self.options.verbose {
+            writeln!(self.out, "Opened \"{file}\" with {} driver.", driver(file, self.options))?;
+        }
+        Ok(())
+    }
+
+    /// The object, or the link where the last part of the path is one. `false` where there is neither.
+    fn argument(&mut self, source: &Rc<Source>, path: &str) -> io::Result<bool> {
+        let root = Place::root(source);
+        let trimmed = path.trim_end_matches('/');
+        let (parent, name) = trimmed.rsplit_once('/').unwrap_or(("", trimmed));
+        if path == "/" || name.is_empty() || name == "." {
+            return self.visit(&root, "/", path, false);
+        }
+        let found = root.find(&format!("/{parent}")).and_then(|group| {
+            let link = group.container().link_get(group.token, name)?;
+            Ok(link.map(|link| (group, link)))
+        });
+        match found {
+            Ok(Some((group, link))) if matches!(link.target, LinkTarget::Hard(_)) => {
+                self.visit(&group, name, path, false)
+            }
+            Ok(Some((group, link))) => {
+                self.link(&group, &link, path)?;
+                Ok(true)
+            }
+            Ok(None) => self.not_found(path),
+            Err(error) => {
+                complain(&error, self.options);
+                self.not_found(path)
+            }
+        }
+    }
+
+    fn not_found(&mut self, path: &str) -> io::Result<bool> {
+        let line = self.name(path, "**NOT FOUND**");
+        self.out.write_all(line.as_bytes())?;
+        Ok(false)
+    }
+
+    fn run(&mut self) -> io::Result<()> {
+        while let Some(frame) = self.frames.last_mut() {
+            match frame.next() {
+                Ok(Some(link)) => {
+                    let (group, path, seen) = (frame.group.clone(), join(&frame.path, &link.name), frame.seen.clone());
+                    self.entry(&group, &link, path, &seen)?;
+                }
+                Ok(None) => drop(self.frames.pop()),
+                Err(error) => self.abandon(&error),
+            }
+        }
+        Ok(())
+    }
+
+    /// A traversal that meets something unreadable ends there, as far as its start.
+    fn abandon(&mut self, error: &Error) {
+        complain(error, self.options);
+        let Some(seen) = self.frames.last().map(|frame| frame.seen.clone()) else { return };
+        self.frames.retain(|frame| !Rc::ptr_eq(&frame.seen, &seen));
+    }
+
+    /// One link of a group.
+    fn entry(&mut self, group: &Place, link: &Link, path: String, seen: &Seen) -> io::Result<()> {
+        let LinkTarget::Hard(token) = link.target else {
+            return self.link(group, link, &path);
+        };
+        let place = Place { token, ..group.clone() };
+        let info = match place.container().object_info(token) {
+            Ok(info) => info,
+            Err(error) => {
+                self.abandon(&error);
+                return Ok(());
+            }
+        };
+        let first = seen.borrow().get(&token).cloned();
+        self.object(&place, &info, &path, first.as_deref(), false)?;
+        if first.is_some() {
+            return Ok(());
+        }
+        let is_group = info.kind == ObjectKind::Group;
+        if is_group || info.references > 1 {
+            seen.borrow_mut().insert(token, path.clone());
+        }
+        if is_group && self.options.recursive {
+            self.frames.push(Frame::new(place, path, seen.clone()));
+        }
+        Ok(())
+    }
+
+    /// An object that is the start of a traversal: an argument, or where a link leads.
+    fn visit(&mut self, from: &Place, name: &str, path: &str, through_link: bool) -> io::Result<bool> {
+        let found = from.find(name).and_then(|place| {
+            let info = place.container().object_info(place.token)?;
+            Ok((place, info))
+        });
+        let (place, info) = match found {
+            Ok(found) => found,
+            Err(error) => {
+                complain(&error, self.options);
+                if !through_link {
+                    return self.not_found(path);
+                }
+                self.out.write_all(b"{**NOT FOUND**}\n")?;
+                return Ok(false);
+            }
+        };
+        let literal = self.options.group || (through_link && !self.options.recursive);
+        if info.kind != ObjectKind::Group || literal {
+            self.object(&place, &info, path, None, through_link)?;
+            return Ok(true);
+        }
+        self.name_start = self.base_len;
+        if self.show_root || through_link {
+            self.object(&place, &info, path, None, through_link)?;
+        }
+        let seen = HashMap::from([(place.token, path.to_owned())]);
+        self.frames.push(Frame::new(place, path.to_owned(), Rc::new(RefCell::new(seen))));
+        Ok(true)
+    }
+
+    /// A link that is not a hard one.
+    fn link(&mut self, group: &Place, link: &Link, path: &str) -> io::Result<()> {
+        let (text, follow, key) = match &link.target {
+            LinkTarget::Soft(target) => {
+                (format!("Soft Link {{{target}}}"), self.options.follow, (None, target.clone()))
+            }
+            LinkTarget::External { file, path } => {
+                let slash = if path.starts_with('/') { "" } else { "/" };
+                let text = format!("External Link {{{file}/{slash}{path}}}");
+                (text, self.options.follow || self.options.external, (Some(file.clone()), path.clone()))
+            }
+            LinkTarget::Hard(_) | LinkTarget::User { .. } => {
+                let name = self.name(path, "");
+                return writeln!(self.out, "{name}UD Link {{cannot follow UD links}}");
+            }
+        };
+        let found = if follow { group.find(&link.name).map(drop) } else { Ok(()) };
+        // A chain of soft links that never ends is left out altogether.
+        let endless = found.as_ref().is_err_and(|error| error.kind() == Kind::Limit);
+        if endless && matches!(link.target, LinkTarget::Soft(_)) {
+            return Ok(());
+        }
+        self.dangling |= self.options.no_dangling && found.is_err();
+        let name = self.name(path, "");
+        self.out.write_all(name.as_bytes())?;
+        self.out.write_all(&to_bytes(&text))?;
+        if !follow {
+            return self.out.write_all(b"\n");
+        }
+        if self.followed.contains(&key) {
+            return self.out.write_all(b" {Already Visited}\n");
+        }
+        self.followed.push(key);
+        self.out.write_all(b" ")?;
+        self.visit(group, &link.name, path, true).map(drop)
+    }
+
+    /// A name in its column, and a remark at the column's right.
+    fn name(&self, path: &str, remark: &str) -> String {
+        let shown = path.get(self.name_start..).unwrap_or("");
+        let mut name = shown.to_owned();
+        if self.options.files.len() > 1 {
+            name = format!("{}/{shown}", self.file);
+            name.truncate((0..=NAME_BYTES_MAX.min(name.len())).rfind(|&n| name.is_char_boundary(n)).unwrap_or(0));
+        }
+        if !self.options.full {
+            name = name.rsplit_once('/').map_or(name.clone(), |(_, last)| last.to_owned());
+        }
+        let name = escape(&name, true);
+        let gap = 24usize.saturating_sub(name.len());
+        format!("{name}{remark:>gap$} ")
+    }
+
+    /// The line of an object, and more where the user wants it.
+    fn object(
+        &mut self,
+        place: &Place,
+        info: &ObjectInfo,
+        path: &str,
+        first: Option<&str>,
+        through_link: bool,
+    ) -> io::Result<()> {
+        let head = if through_link { "{".to_owned() } else { self.name(path, "") };
+        write!(self.out, "{head}{}", kind_word(info.kind))?;
+        match first {
+            Some(first) => {
+                write!(self.out, ", same as {}", escape(first, true))?;
+                if !through_link {
+                    writeln!(self.out)?;
+                }
+            }
+            None => self.opened(place, info, through_link)?,
+        }
+        if through_link {
+            writeln!(self.out, "}}")?;
+        }
+        Ok(())
+    }
+
+    fn opened(&mut self, place: &Place, info: &ObjectInfo, through_link: bool) -> io::Result<()> {
+        let datatype = place.container();
+        match info.kind {
+            ObjectKind::Dataset => return self.dataset(place, info, through_link),
+            ObjectKind::Datatype => match datatype.datatype_get(place.token) {
+                Ok(datatype) => {
+                    self.common(place, info, through_link)?;
+                    if self.options.verbose {
+                        let (datatype, at) = (types::in_memory(&datatype), place.token.to_u64());
+                        let line = dataset::type_line(place, &datatype, Some(at), self.options.simple);
+                        self.out.write_all(line.as_bytes())?;
+                    }
+                }
+                Err(error) => self.unreadable(&error)?,
+            },
+            ObjectKind::Group | ObjectKind::Map => self.common(place, info, through_link)?,
+        }
+        Ok(())
+    }
+
+    fn unreadable(&mut self, error: &Error) -> io::Result<()> {
+        complain(error, self.options);
+        writeln!(self.out, " *ERROR*")
+    }
+
+    fn dataset(&mut self, place: &Place, info: &ObjectInfo, through_link: bool) -> io::Result<()> {
+        let dataset = match place.container().dataset_info(place.token) {
+            Ok(dataset) => dataset,
+            Err(error) => return self.unreadable(&error),
+        };
+        self.out.write_all(dataset::extent(&dataset.space, self.options.verbose).as_bytes())?;
+        self.common(place, info, through_link)?;
+        if self.options.verbose {
+            self.part(dataset::details(place, &dataset, self.options.simple))?;
+            if self.options.address {
+                self.part(dataset::addresses(place, &dataset).map(String::into_bytes))?;
+            }
+        }
+        if self.options.data {
+            self.out.write_all(b"    Data:\n")?;
+            values::dataset(self.out, place, &dataset, self.options)?;
+        }
+        Ok(())
+    }
+
+    /// Lines that may not be there because the file is broken.
+    fn part(&mut self, lines: Result<Vec<u8>>) -> io::Result<()> {
+        match lines {
+            Ok(lines) => self.out.write_all(&lines),
+            Err(error) => {
+                complain(&error, self.options);
+                Ok(())
+            }
+        }
+    }
+
+    /// What every object tells.
+    fn common(&mut self, place: &Place, info: &ObjectInfo, through_link: bool) -> io::Result<()> {
+        if !through_link || self.options.verbose {
+            writeln!(self.out)?;
+        }
+        if !self.options.verbose {
+            return Ok(());
+        }
+        self.attributes(place)?;
+        writeln!(self.out, "    Location:  {}:{}", place.source.number, place.token.to_u64())?;
+        writeln!(self.out, "    Links:     {}", info.references)?;
+        let modified = info.times.map(|t| t.modification).filter(|&t| t > 0);
+        if let Some(text) = modified.and_then(|seconds| time::text(seconds, self.options.simple)) {
+            writeln!(self.out, "    Modified:  {text}")?;
+        }
+        if let Some(comment) = info.comment.as_deref().filter(|text| !text.is_empty()) {
+            writeln!(self.out, "    Comment:   \"{}\"", escape(comment, false))?;
+        }
+        Ok(())
+    }
+
+    fn attributes(&mut self, place: &Place) -> io::Result<()> {
+        let all = OpList { count_max: u64::MAX, ..OpList::default() };
+        match place.container().attribute_list(place.token, &all) {
+            Ok(page) => {
+                page.entries.iter().try_for_each(|entry| attribute::list(self.out, place, entry, self.options))
+            }
+            Err(error) => {
+                complain(&error, self.options);
+                Ok(())
+            }
+        }
+    }
+}
+
+impl Frame {
+    fn new(group: Place, path: String, seen: Seen) -> Self {
+        Frame { group, path, seen, page: Vec::new().into_iter(), skip: 0, more: true }
+    }
+
+    fn next(&mut self) -> Result<Option<Link>> {
+        if let Some(link) = self.page.next() {
+            return Ok(Some(link));
+        }
+        if !self.more {
+            return Ok(None);
+        }
+        let op = OpList { skip: self.skip, count_max: PAGE_LINKS, ..OpList::default() };
+        let page = self.group.container().link_list(self.group.token, &op)?;
+        self.skip += page.entries.len() as u64;
+        self.more = page.more && !page.entries.is_empty();
+        self.page = page.entries.into_iter();
+        Ok(self.page.next())
+    }
+}
+
+fn join(parent: &str, name: &str) -> String {
+    let slash = if parent.ends_with('/') { "" } else { "/" };
+    format!("{parent}{slash}{name}")
+}
+
+fn kind_word(kind: ObjectKind) -> &'static str {
+    match kind {
+        ObjectKind::Group => "Group",
+        ObjectKind::Dataset => "Dataset",
+        ObjectKind::Datatype => "Type",
+        ObjectKind::Map => "Map",
+    }
+}
+
+/// The name that h5ls gives to the driver it opened a file with.
+fn driver<'a>(file: &str, options: &'a Options) -> &'a str {
+    match options.driver.as_deref() {
+        Some(driver) => driver,
+        None if std::path::Path::new(file).exists() => "sec2",
+        None if file.contains('%') => "family",
+        None => "multi",
+    }
+}
