@@ -3,11 +3,11 @@
 use model::convert::Conversions;
 use model::heap::Heap;
 use model::{Dataspace, Datatype, Error, Result};
-use ndarray::{ArrayD, IxDyn};
+use ndarray::{Array, Array1, Array2, ArrayD, Dimension};
 use vol::AttributeInfo;
 
 use crate::H5Type;
-use crate::dataset::one;
+use crate::dataset::{one, to_array, with_rank};
 use crate::element::load_all;
 use crate::object::Object;
 
@@ -72,9 +72,22 @@ impl Attribute {
 
     /// All elements as an array.
     pub fn read_dyn<T: H5Type>(&self) -> Result<ArrayD<T>> {
-        let values = self.read_raw()?;
-        let wrong = |_| Error::invalid("shape array").with("shape", format!("{:?}", self.shape()));
-        ArrayD::from_shape_vec(IxDyn(&self.shape()), values).map_err(wrong)
+        to_array(&self.shape(), self.read_raw()?)
+    }
+
+    /// All elements as an array of a static dimension.
+    pub fn read<T: H5Type, D: Dimension>(&self) -> Result<Array<T, D>> {
+        with_rank(self.read_dyn()?)
+    }
+
+    /// All elements of an attribute of one dimension.
+    pub fn read_1d<T: H5Type>(&self) -> Result<Array1<T>> {
+        self.read()
+    }
+
+    /// All elements of an attribute of two dimensions.
+    pub fn read_2d<T: H5Type>(&self) -> Result<Array2<T>> {
+        self.read()
     }
 
     /// The only element.

@@ -171,11 +171,7 @@ impl Dataset {
 
     /// All elements as an array of a static dimension.
     pub fn read<T: H5Type, D: Dimension>(&self) -> Result<Array<T, D>> {
-        let array = to_array(&self.shape(), self.read_raw()?)?;
-        let found = array.ndim();
-        let wrong =
-            |_| Error::invalid("read dataset").with("rank", found).with("asked", D::NDIM.unwrap_or(0));
-        array.into_dimensionality::<D>().map_err(wrong)
+        with_rank(self.read_dyn()?)
     }
 
     /// All elements as an array.
@@ -198,23 +194,20 @@ impl Dataset {
         one(self.read_raw()?)
     }
 
-    /// A slice, as an array whose indexed dimensions are dropped.
-    pub fn read_slice<T: H5Type, D: Dimension>(&self, slice: impl Into<Slice>) -> Result<Array<T, D>> {
+    /// A slice, as an array whose indexed dimensions are dropped: `read_slice::<f32, _, Ix2>(s![.., 3, 0..4])`.
+    pub fn read_slice<T: H5Type, S: Into<Slice>, D: Dimension>(&self, slice: S) -> Result<Array<T, D>> {
         let (selection, shape) = slice.into().resolve(self.info.space.dims())?;
         let shape: Vec<usize> = shape.into_iter().map(|d| d as usize).collect();
-        let array = to_array(&shape, self.read_selection(&selection)?)?;
-        let wrong =
-            |_| Error::invalid("read slice").with("rank", shape.len()).with("asked", D::NDIM.unwrap_or(0));
-        array.into_dimensionality::<D>().map_err(wrong)
+        with_rank(to_array(&shape, self.read_selection(&selection)?)?)
     }
 
     /// A slice of one dimension.
-    pub fn read_slice_1d<T: H5Type>(&self, slice: impl Into<Slice>) -> Result<Array1<T>> {
+    pub fn read_slice_1d<T: H5Type, S: Into<Slice>>(&self, slice: S) -> Result<Array1<T>> {
         self.read_slice(slice)
     }
 
     /// A slice of two dimensions.
-    pub fn read_slice_2d<T: H5Type>(&self, slice: impl Into<Slice>) -> Result<Array2<T>> {
+    pub fn read_slice_2d<T: H5Type, S: Into<Slice>>(&self, slice: S) -> Result<Array2<T>> {
         self.read_slice(slice)
     }
 
@@ -279,7 +272,14 @@ fn push_run(corners: &mut Vec<u64>, start: &mut [u64], at: u64, len: u64) {
     }
 }
 
-fn to_array<T>(shape: &[usize], values: Vec<T>) -> Result<ArrayD<T>> {
+/// An array as one of a static dimension.
+pub(crate) fn with_rank<T, D: Dimension>(array: ArrayD<T>) -> Result<Array<T, D>> {
+    let found = array.ndim();
+    let wrong = |_| Error::invalid("shape array").with("rank", found).with("asked", D::NDIM.unwrap_or(0));
+    array.into_dimensionality::<D>().map_err(wrong)
+}
+
+pub(crate) fn to_array<T>(shape: &[usize], values: Vec<T>) -> Result<ArrayD<T>> {
     let count = values.len();
     ArrayD::from_shape_vec(IxDyn(shape), values)
         .map_err(|_| Error::invalid("shape array").with("shape", format!("{shape:?}")).with("values", count))

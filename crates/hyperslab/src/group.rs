@@ -84,9 +84,7 @@ impl Group {
             .ok_or_else(|| Error::invalid("dereference").with("problem", "reference is null"))?;
         let session = match &reference.file {
             None => self.session.clone(),
-            Some(file) => self.session.find(self.session.root, "/").and_then(|_| {
-                Err(Error::unsupported("dereference").with("problem", format!("it points into {file}")))
-            })?,
+            Some(file) => self.session.elsewhere(file)?,
         };
         ObjectHandle::open(Object::new(session, token, String::new()))
     }
@@ -119,6 +117,11 @@ impl Group {
             Err(error) if error.kind() == Kind::NotFound => Ok(false),
             Err(error) => Err(error),
         }
+    }
+
+    /// Whether there is a link of this name; where it leads does not matter.
+    pub fn link_exists(&self, name: &str) -> bool {
+        matches!(self.session.container.link_get(self.token, name), Ok(Some(_)))
     }
 
     /// All links, sorted by name.

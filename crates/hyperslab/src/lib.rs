@@ -7,7 +7,7 @@
 //! let file = File::open("weather.h5")?;
 //! let grid = file.dataset("temperature")?;
 //! let all = grid.read_2d::<f32>()?;
-//! let part = grid.read_slice_2d::<f32>(s![0..10, ..;2])?;
+//! let part = grid.read_slice_2d::<f32, _>(s![0..10, ..;2])?;
 //! println!("{} of {} elements, unit {}", part.len(), all.len(), grid.attr("unit")?.read_string()?);
 //! # Ok(())
 //! # }
@@ -43,8 +43,9 @@ pub use model::{
     Context, Dataspace, Error, Index, Kind, Limits, Link, LinkTarget, ObjectKind, Order, Reference,
     ReferenceTarget, Result, Selection, Token,
 };
+pub use ndarray::s;
 pub use object::{NamedDatatype, Object, ObjectHandle};
 pub use registry::{FolderResolver, registry};
-pub use slice::{Slice, SliceDim};
+pub use slice::Slice;
 pub use vol;
 pub use vol::FileAccess;

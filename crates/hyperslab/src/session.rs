@@ -46,7 +46,8 @@ impl Session {
         Err(Error::limit("follow links").with("path", path).with("limit", traversals_max))
     }
 
-    fn elsewhere(&self, file: &str) -> Result<Arc<Session>> {
+    /// Another container, as this one calls it.
+    pub(crate) fn elsewhere(&self, file: &str) -> Result<Arc<Session>> {
         let refused = || {
             Error::denied("follow external link").with("file", file).with("problem", "no resolver was given")
         };

@@ -1,147 +1,97 @@
-//! Slices of datasets: `s![0..10, 3, ..;2]`.
-
-use std::ops::{Bound, RangeBounds};
+//! Slices of datasets, written as for `ndarray`: `s![0..10, 3, ..;2]`, negative indices counted from the end.
 
 use model::{Error, Result, Selection};
+use ndarray::{Dimension, SliceInfo, SliceInfoElem};
 
-/// What is taken of one dimension.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum SliceDim {
-    /// One index; the dimension is dropped from the result.
-    Index(u64),
-    /// From `start` up to `end` (or the extent), every `step`-th.
-    Range {
-        /// First index.
-        start: u64,
-        /// First index that is not taken.
-        end: Option<u64>,
-        /// Distance.
-        step: u64,
-    },
-}
-
-impl SliceDim {
-    /// A range, with a step.
-    pub fn range(range: impl RangeBounds<u64>, step: u64) -> Self {
-        let start = match range.start_bound() {
-            Bound::Included(&n) => n,
-            Bound::Excluded(&n) => n.saturating_add(1),
-            Bound::Unbounded => 0,
-        };
-        let end = match range.end_bound() {
-            Bound::Included(&n) => Some(n.saturating_add(1)),
-            Bound::Excluded(&n) => Some(n),
-            Bound::Unbounded => None,
-        };
-        SliceDim::Range { start, end, step }
-    }
-}
-
-impl From<u64> for SliceDim {
-    fn from(index: u64) -> Self {
-        SliceDim::Index(index)
-    }
-}
-
-macro_rules! from_range {
-    ($($range:ty),*) => { $( impl From<$range> for SliceDim {
-        fn from(range: $range) -> Self { SliceDim::range(range, 1) }
-    } )* };
-}
-from_range!(
-    std::ops::Range<u64>,
-    std::ops::RangeFrom<u64>,
-    std::ops::RangeTo<u64>,
-    std::ops::RangeInclusive<u64>,
-    std::ops::RangeToInclusive<u64>
-);
-
-impl From<std::ops::RangeFull> for SliceDim {
-    fn from(_: std::ops::RangeFull) -> Self {
-        SliceDim::Range { start: 0, end: None, step: 1 }
-    }
-}
-
-/// What is taken of a dataset.
+/// What is taken of a dataset: one entry for each dimension.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Slice {
-    /// One entry for each dimension.
-    pub dims: Vec<SliceDim>,
+pub struct Slice(Vec<SliceInfoElem>);
+
+impl<T, D, E> From<SliceInfo<T, D, E>> for Slice
+where
+    T: AsRef<[SliceInfoElem]>,
+    D: Dimension,
+    E: Dimension,
+{
+    fn from(info: SliceInfo<T, D, E>) -> Self {
+        let elements: &[SliceInfoElem] = info.as_ref();
+        Slice(elements.to_vec())
+    }
+}
+
+/// One dimension made definite.
+struct Taken {
+    start: u64,
+    step: u64,
+    count: u64,
+    /// An index drops its dimension from the result.
+    keep: bool,
 }
 
 impl Slice {
     /// The selection of a dataset of `dims`, and the shape of what comes out.
     pub fn resolve(&self, dims: &[u64]) -> Result<(Selection, Vec<u64>)> {
-        if self.dims.len() != dims.len() {
+        if self.0.len() != dims.len() {
             return Err(Error::invalid("slice dataset")
-                .with("slice rank", self.dims.len())
+                .with("slice rank", self.0.len())
                 .with("rank", dims.len()));
         }
-        let (mut start, mut stride, mut count, mut shape) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
-        for (slice, &dim) in self.dims.iter().zip(dims) {
-            let (from, step, n, keep) = resolve_dim(*slice, dim)?;
-            start.push(from);
-            stride.push(step);
-            count.push(n);
-            if keep {
-                shape.push(n);
-            }
-        }
-        if count.contains(&0) {
+        let taken = self.0.iter().zip(dims).map(|(e, &dim)| take(*e, dim)).collect::<Result<Vec<_>>>()?;
+        let shape: Vec<u64> = taken.iter().filter(|t| t.keep).map(|t| t.count).collect();
+        if taken.iter().any(|t| t.count == 0) {
             return Ok((Selection::None, shape));
         }
-        if dims.is_empty() {
+        if taken.is_empty() {
             return Ok((Selection::All, shape));
         }
-        Ok((Selection::hyperslab(&start, &stride, &count, &vec![1; dims.len()])?, shape))
+        let get = |f: fn(&Taken) -> u64| taken.iter().map(f).collect::<Vec<u64>>();
+        let block = vec![1; dims.len()];
+        Ok((Selection::hyperslab(&get(|t| t.start), &get(|t| t.step), &get(|t| t.count), &block)?, shape))
     }
 }
 
-fn resolve_dim(slice: SliceDim, dim: u64) -> Result<(u64, u64, u64, bool)> {
-    let outside = |at: u64| Error::invalid("slice dataset").with("index", at).with("extent", dim);
-    match slice {
-        SliceDim::Index(at) if at < dim => Ok((at, 1, 1, false)),
-        SliceDim::Index(at) => Err(outside(at)),
-        SliceDim::Range { start, end, step } => {
-            let end = end.unwrap_or(dim);
-            if end > dim || start > end || step == 0 {
-                return Err(outside(end.max(start)));
-            }
-            Ok((start, step, (end - start).div_ceil(step), true))
+/// An index or bound that may be negative, inside `0..=dim`.
+fn place(at: isize, dim: u64) -> Result<u64> {
+    let at = at as i128;
+    let from_start = if at < 0 { at + i128::from(dim) } else { at };
+    let inside = u64::try_from(from_start).ok().filter(|&n| n <= dim);
+    inside.ok_or_else(|| Error::invalid("slice dataset").with("index", at).with("extent", dim))
+}
+
+fn take(element: SliceInfoElem, dim: u64) -> Result<Taken> {
+    match element {
+        SliceInfoElem::Index(at) => match place(at, dim)? {
+            start if start < dim => Ok(Taken { start, step: 1, count: 1, keep: false }),
+            _ => Err(Error::invalid("slice dataset").with("index", at).with("extent", dim)),
+        },
+        SliceInfoElem::Slice { start, end, step } => {
+            let (start, end) = (place(start, dim)?, end.map_or(Ok(dim), |end| place(end, dim))?);
+            let step = u64::try_from(step).ok().filter(|&s| s > 0);
+            let step = step.ok_or_else(|| Error::unsupported("slice dataset with a negative step"))?;
+            Ok(Taken { start, step, count: end.saturating_sub(start).div_ceil(step), keep: true })
         }
+        SliceInfoElem::NewAxis => Err(Error::unsupported("slice dataset with a new axis")),
     }
-}
-
-/// A slice, in the manner of `ndarray::s!`: an index drops its dimension, `a..b;n` takes every n-th.
-#[macro_export]
-macro_rules! s {
-    (@dims [$($done:expr,)*]) => { $crate::Slice { dims: vec![$($done),*] } };
-    (@dims [$($done:expr,)*] $r:expr; $step:expr, $($rest:tt)*) => {
-        $crate::s!(@dims [$($done,)* $crate::SliceDim::range($r, $step),] $($rest)*)
-    };
-    (@dims [$($done:expr,)*] $r:expr; $step:expr) => {
-        $crate::s!(@dims [$($done,)* $crate::SliceDim::range($r, $step),])
-    };
-    (@dims [$($done:expr,)*] $r:expr, $($rest:tt)*) => {
-        $crate::s!(@dims [$($done,)* $crate::SliceDim::from($r),] $($rest)*)
-    };
-    (@dims [$($done:expr,)*] $r:expr) => { $crate::s!(@dims [$($done,)* $crate::SliceDim::from($r),]) };
-    ($($t:tt)*) => { $crate::s!(@dims [] $($t)*) };
 }
 
 #[cfg(test)]
 mod tests {
+    use super::Slice;
+    use ndarray::s;
+
     #[test]
     fn an_index_drops_its_dimension_and_a_step_thins() {
-        let (selection, shape) = s![2, 1..9;3, ..].resolve(&[4, 10, 5]).unwrap();
+        let (selection, shape) = Slice::from(s![-2, 1..9;3, ..]).resolve(&[4, 10, 5]).unwrap();
         assert_eq!(shape, [3, 5]);
         assert_eq!(selection.element_count(&[4, 10, 5]).unwrap(), 15);
+        assert!(selection.contains(&[4, 10, 5], &[2, 7, 4]).unwrap());
     }
 
     #[test]
     fn a_slice_beyond_the_extent_is_refused() {
-        assert!(s![0..11].resolve(&[10]).is_err());
-        assert!(s![10].resolve(&[10]).is_err());
-        assert_eq!(s![3..3].resolve(&[10]).unwrap().1, [0]);
+        assert!(Slice::from(s![0..11]).resolve(&[10]).is_err());
+        assert!(Slice::from(s![10]).resolve(&[10]).is_err());
+        assert!(Slice::from(s![..;-1]).resolve(&[10]).is_err());
+        assert_eq!(Slice::from(s![3..3]).resolve(&[10]).unwrap().1, [0]);
     }
 }

@@ -77,9 +77,9 @@ fn slices_points_and_masks_agree_with_the_whole_in_every_layout() {
         {
             let dataset = file.dataset(name).unwrap();
             let whole = dataset.read_2d::<i64>().unwrap();
-            let part = dataset.read_slice_2d::<i64>(s![3..37;5, 2..]).unwrap();
+            let part = dataset.read_slice_2d::<i64, _>(s![3..37;5, 2..]).unwrap();
             assert_eq!(part, whole.slice(ndarray::s![3..37;5, 2..]), "{name}");
-            let row = dataset.read_slice_1d::<i64>(s![11, ..;3]).unwrap();
+            let row = dataset.read_slice_1d::<i64, _>(s![11, ..;3]).unwrap();
             assert_eq!(row, whole.slice(ndarray::s![11, ..;3]), "{name}");
             let points = dataset.read_points::<i64>(&[vec![39, 29], vec![0, 0], vec![20, 7]]).unwrap();
             assert_eq!(points.to_vec(), [whole[[39, 29]], whole[[0, 0]], whole[[20, 7]]], "{name}");
