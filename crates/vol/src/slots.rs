@@ -162,7 +162,8 @@ impl<'t> SlotPlan<'t> {
             _ => (joined, 1),
         };
         // A value of no elements that is there differs from one that is not: its offset must not be zero.
-        if heap.len() == 0 && slots.iter().any(|s| s.0 == 0 && !is_null(s.1)) {
+        let at = heap.len();
+        if at == 0 && slots.iter().any(|s| s.0 == 0 && !is_null(s.1)) {
             heap.push(&[0], 0);
         }
         let mut slot = heap.push(&values, 0);

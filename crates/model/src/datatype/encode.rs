@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::bytes::{Put, uint_width};
-use crate::text;
+use crate::{Limits, text};
 
 impl Datatype {
     /// The lowest message version that can hold this type.
@@ -24,7 +24,7 @@ impl Datatype {
     /// The message body. Compounds, enums and arrays use version `floor` or what their content needs;
     /// the others stay at the lowest version that holds them, as libhdf5 writes them.
     pub fn encode(&self, floor: u8) -> Result<Vec<u8>> {
-        self.validate()?;
+        self.validate(&Limits::default())?;
         let mut out = Vec::new();
         put(&mut out, self, floor)?;
         Ok(out)
@@ -208,7 +208,6 @@ fn put_array(out: &mut Vec<u8>, t: &Datatype, a: &Array, version: u8) -> Result<
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Limits;
 
     fn hex(text: &str) -> Vec<u8> {
         let digits: Vec<u8> = text.bytes().filter(u8::is_ascii_hexdigit).collect();

@@ -3,6 +3,7 @@
 mod decode;
 mod encode;
 mod standard;
+mod validate;
 
 use crate::{Error, Result};
 
@@ -427,14 +428,6 @@ impl Datatype {
     /// This type as it stands in memory: slots of [`MEMORY_SLOT_BYTES`].
     pub fn memory_form(&self) -> Datatype {
         self.with_slots(&SlotSizes::MEMORY)
-    }
-
-    /// Checks what every type must satisfy before it is stored.
-    pub fn validate(&self) -> Result<()> {
-        if self.size() == 0 {
-            return Err(Error::invalid("check datatype").with("problem", "size is zero"));
-        }
-        self.children().into_iter().try_for_each(Datatype::validate)
     }
 }
 
