@@ -237,7 +237,7 @@ impl Dumper<'_> {
         }
     }
 
-    fn elements(
+    pub(crate) fn elements(
         &mut self,
         state: &mut State,
         source: &Source<'_>,

@@ -16,6 +16,7 @@ mod subset;
 mod tables;
 mod usage;
 mod wanted;
+mod xml;
 
 use std::collections::HashSet;
 use std::process::ExitCode;
@@ -55,6 +56,7 @@ pub(crate) struct Dumper<'o> {
     reference_depth: usize,
     /// Numbers given to groups, datasets and attributes.
     ids: [u64; 3],
+    xml: xml::XmlState,
     failed: bool,
 }
 
@@ -110,6 +112,7 @@ impl<'o> Dumper<'o> {
             through_external: false,
             reference_depth: 0,
             ids: [1, 0, 0],
+            xml: xml::XmlState::default(),
             failed: false,
         }
     }
@@ -166,6 +169,9 @@ impl<'o> Dumper<'o> {
         let tables = Tables::build(&*opened.container, self.sorting())?;
         self.files = vec![OpenFile { opened, tables: Arc::new(tables), shown: HashSet::new() }];
         self.current = 0;
+        if self.options.xml {
+            return self.xml_file();
+        }
         self.put(&[b"HDF5 \"", &to_bytes(name)[..], b"\" {"].concat())?;
         if self.options.contents {
             self.contents()?;
