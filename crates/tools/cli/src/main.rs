@@ -1,6 +1,7 @@
 //! The `hyperslab` command.
 
 mod dump;
+mod ls;
 mod open;
 mod render;
 
@@ -15,6 +16,7 @@ usage: hyperslab COMMAND [ARGUMENTS]
 
 commands:
   dump   print a file's contents; takes the options of h5dump
+  ls     list a file's objects; takes the options of h5ls
 ";
 
 fn main() -> ExitCode {
@@ -34,6 +36,7 @@ fn run(arguments: &[OsString]) -> ExitCode {
     let words: Vec<String> = arguments.iter().map(|a| a.to_string_lossy().into_owned()).collect();
     match words.split_first() {
         Some((command, rest)) if command == "dump" => dump::run(rest),
+        Some((command, rest)) if command == "ls" => ls::run(rest),
         Some((command, _)) if command == "help" || command == "--help" || command == "-h" => {
             print!("{USAGE}");
             ExitCode::SUCCESS

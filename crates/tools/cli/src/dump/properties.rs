@@ -24,7 +24,9 @@ impl Dumper<'_> {
         // A virtual dataset stores nothing that could be filtered or set aside.
         let stored = !matches!(info.create.layout, Storage::Virtual(_));
         if stored {
-            self.property_block(state, "FILTERS", |dumper, state| dumper.filters(state, &info.create.filters))?;
+            self.property_block(state, "FILTERS", |dumper, state| {
+                dumper.filters(state, &info.create.filters)
+            })?;
         }
         self.property_block(state, "FILLVALUE", |dumper, state| dumper.fill_value(state, info))?;
         if !stored {

@@ -12,7 +12,12 @@ use super::source::Place;
 use super::{types, values};
 
 /// Name, extent and type of an attribute, and its value where data is wanted.
-pub(crate) fn list(out: &mut dyn Write, place: &Place, attribute: &AttributeInfo, options: &Options) -> io::Result<()> {
+pub(crate) fn list(
+    out: &mut dyn Write,
+    place: &Place,
+    attribute: &AttributeInfo,
+    options: &Options,
+) -> io::Result<()> {
     let datatype = types::in_memory(&attribute.datatype);
     let words = shared_type(place, &datatype, attribute.committed.map(|t| t.to_u64()), options.simple);
     writeln!(out, "    Attribute: {} {}", escape(&attribute.name, true), extent(&attribute.space))?;

@@ -2,7 +2,8 @@
 
 use hyperslab::Result;
 use hyperslab::model::datatype::{
-    Array, Bits, ByteOrder, Compound, Datatype, Enum, FixedString, Float, Integer, ReferenceKind, StringPad, VarLen, VarLenKind,
+    Array, Bits, ByteOrder, Compound, Datatype, Enum, FixedString, Float, Integer, ReferenceKind, StringPad,
+    VarLen, VarLenKind,
 };
 use hyperslab::model::heap::{Heap, VarSlot};
 use hyperslab::model::text::to_bytes;
@@ -195,9 +196,14 @@ fn push_char(out: &mut Vec<u8>, byte: u8, simple: bool) {
 }
 
 fn integer(out: &mut Vec<u8>, t: &Integer, bytes: &[u8]) {
-    match number::integer(t, bytes).filter(|_| bytes.len() <= 8) {
-        Some(value) => out.extend_from_slice(value.to_string().as_bytes()),
-        None => hex(out, bytes),
+    let significant = match t.bits.order {
+        ByteOrder::Big => bytes.last_chunk::<16>(),
+        _ => bytes.first_chunk::<16>(),
+    };
+    let value = number::integer(t, significant.map_or(bytes, |part| part));
+    // h5ls knows no integer of more than 64 bits, and prints nothing for it.
+    if let Some(value) = value.filter(|_| t.bits.precision <= 64) {
+        out.extend_from_slice(value.to_string().as_bytes());
     }
 }
 
@@ -237,7 +243,9 @@ fn enumeration(out: &mut Vec<u8>, t: &Enum, bytes: &[u8]) {
         return out.extend_from_slice(&escape_name(&to_bytes(name)));
     }
     match &*t.base {
-        Datatype::Integer(base) if base.bits == Bits::full(base.bits.size.min(8), ByteOrder::Little) => hex(out, bytes),
+        Datatype::Integer(base) if base.bits == Bits::full(base.bits.size.min(8), ByteOrder::Little) => {
+            hex(out, bytes)
+        }
         // Conversion to the machine's integers goes by names, and gives all ones to what has none.
         _ => hex(out, &vec![0xff; bytes.len().next_power_of_two()]),
     }

@@ -52,7 +52,14 @@ impl Source {
     ) -> Result<Rc<Self>> {
         let info = container.info()?;
         let (root, userblock_bytes) = (info.root, info.create.userblock_bytes);
-        Ok(Rc::new(Source { container, root, number, userblock_bytes, location: location.to_owned(), resolver }))
+        Ok(Rc::new(Source {
+            container,
+            root,
+            number,
+            userblock_bytes,
+            location: location.to_owned(),
+            resolver,
+        }))
     }
 
     fn elsewhere(&self, file: &str) -> Result<Rc<Source>> {

@@ -3,8 +3,8 @@
 use std::fmt::Write;
 
 use hyperslab::model::datatype::{
-    Array, BitPad, Bits, ByteOrder, CharacterSet, Compound, Datatype, Enum, Float, Integer, Member, Normalization,
-    ReferenceKind, ReferenceType, StringPad, VarLen, VarLenKind,
+    Array, BitPad, Bits, ByteOrder, CharacterSet, Compound, Datatype, Enum, Float, Integer, Member,
+    Normalization, ReferenceKind, ReferenceType, StringPad, VarLen, VarLenKind,
 };
 
 use super::escape::escape;
@@ -33,7 +33,9 @@ pub(crate) fn in_memory(datatype: &Datatype) -> Datatype {
             };
             Datatype::Reference(ReferenceType { size, kind: t.kind })
         }
-        Datatype::Array(t) => Datatype::Array(Array { dims: t.dims.clone(), base: Box::new(in_memory(&t.base)) }),
+        Datatype::Array(t) => {
+            Datatype::Array(Array { dims: t.dims.clone(), base: Box::new(in_memory(&t.base)) })
+        }
         Datatype::Compound(t) => Datatype::Compound(compound_in_memory(t)),
         other => other.clone(),
     }
@@ -96,7 +98,14 @@ impl Words {
             },
             Datatype::Array(t) => self.array(t, indent),
             Datatype::Opaque(t) => {
-                put!(self, "{}-byte opaque type\n{:2$}(tag = \"{3}\")", t.size, "", indent, escape(&t.tag, false));
+                put!(
+                    self,
+                    "{}-byte opaque type\n{:2$}(tag = \"{3}\")",
+                    t.size,
+                    "",
+                    indent,
+                    escape(&t.tag, false)
+                );
             }
             Datatype::Complex(t) => {
                 put!(self, "complex number of\n{:1$}", "", indent + 4);
@@ -117,15 +126,21 @@ impl Words {
 
     /// Which bits count, and what fills the others.
     fn precision(&mut self, bits: &Bits, indent: usize) {
-        let (all, offset, precision) = (u64::from(bits.size) * 8, u64::from(bits.offset), u64::from(bits.precision));
+        let (all, offset, precision) =
+            (u64::from(bits.size) * 8, u64::from(bits.offset), u64::from(bits.precision));
         if all == precision {
             return;
         }
-        put!(self, "\n{:indent$}({precision} bit{} of precision beginning at bit {offset})", "", s(precision));
+        put!(
+            self,
+            "\n{:indent$}({precision} bit{} of precision beginning at bit {offset})",
+            "",
+            s(precision)
+        );
         let above = all.saturating_sub(offset + precision);
         let low = (offset > 0).then(|| format!("{offset} {} bit{} at bit 0", pad(bits.low_pad), s(offset)));
-        let high =
-            (above > 0).then(|| format!("{above} {} bit{} at bit {}", pad(bits.high_pad), s(above), all - above));
+        let high = (above > 0)
+            .then(|| format!("{above} {} bit{} at bit {}", pad(bits.high_pad), s(above), all - above));
         let pads: Vec<String> = low.into_iter().chain(high).collect();
         if !pads.is_empty() {
             put!(self, "\n{:indent$}({})", "", pads.join(", "));

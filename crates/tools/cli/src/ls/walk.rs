@@ -73,7 +73,12 @@ impl<'a> Lister<'a> {
     }
 
     /// Lists one argument: a file, or an object in it.
-    pub(crate) fn file(&mut self, source: &Rc<Source>, file: &str, object: Option<&str>) -> io::Result<Outcome> {
+    pub(crate) fn file(
+        &mut self,
+        source: &Rc<Source>,
+        file: &str,
+        object: Option<&str>,
+    ) -> io::Result<Outcome> {
         self.opening(file)?;
         self.followed.clear();
         (self.dangling, self.frames) = (false, Vec::new());
@@ -144,7 +149,8 @@ impl<'a> Lister<'a> {
         while let Some(frame) = self.frames.last_mut() {
             match frame.next() {
                 Ok(Some(link)) => {
-                    let (group, path, seen) = (frame.group.clone(), join(&frame.path, &link.name), frame.seen.clone());
+                    let (group, path, seen) =
+                        (frame.group.clone(), join(&frame.path, &link.name), frame.seen.clone());
                     self.entry(&group, &link, path, &seen)?;
                 }
                 Ok(None) => drop(self.frames.pop()),
@@ -263,7 +269,9 @@ impl<'a> Lister<'a> {
         let mut name = shown.to_owned();
         if self.options.files.len() > 1 {
             name = format!("{}/{shown}", self.file);
-            name.truncate((0..=NAME_BYTES_MAX.min(name.len())).rfind(|&n| name.is_char_boundary(n)).unwrap_or(0));
+            name.truncate(
+                (0..=NAME_BYTES_MAX.min(name.len())).rfind(|&n| name.is_char_boundary(n)).unwrap_or(0),
+            );
         }
         if !self.options.full {
             name = name.rsplit_once('/').map_or(name.clone(), |(_, last)| last.to_owned());
@@ -379,9 +387,10 @@ impl<'a> Lister<'a> {
     fn attributes(&mut self, place: &Place) -> io::Result<()> {
         let all = OpList { count_max: u64::MAX, ..OpList::default() };
         match place.container().attribute_list(place.token, &all) {
-            Ok(page) => {
-                page.entries.iter().try_for_each(|entry| attribute::list(self.out, place, entry, self.options))
-            }
+            Ok(page) => page
+                .entries
+                .iter()
+                .try_for_each(|entry| attribute::list(self.out, place, entry, self.options)),
             Err(error) => {
                 complain(&error, self.options);
                 Ok(())
