@@ -7,7 +7,7 @@ use hyperslab::model::datatype::{VarLen, VarLenKind};
 use hyperslab::model::properties::{ExternalFile, FilterSpec, Layout, VirtualMapping};
 use hyperslab::model::text::to_bytes;
 use hyperslab::vol::DatasetInfo;
-use hyperslab::{Dataspace, Datatype, Result};
+use hyperslab::{Dataspace, Datatype, Result, Token};
 
 use super::escape::escape;
 use super::source::Place;
@@ -45,7 +45,7 @@ pub(crate) fn details(place: &Place, info: &DatasetInfo, simple: bool) -> Result
     for (number, filter) in info.create.filters.iter().enumerate() {
         out.extend_from_slice(&filter_line(number, filter));
     }
-    out.extend_from_slice(type_line(place, &datatype, info.committed.map(|t| t.to_u64()), simple).as_bytes());
+    out.extend_from_slice(type_line(place, &datatype, info.committed.map(Token::to_u64), simple).as_bytes());
     Ok(out)
 }
 

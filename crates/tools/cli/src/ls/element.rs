@@ -244,7 +244,7 @@ fn enumeration(out: &mut Vec<u8>, t: &Enum, bytes: &[u8]) {
     }
     match &*t.base {
         Datatype::Integer(base) if base.bits == Bits::full(base.bits.size.min(8), ByteOrder::Little) => {
-            hex(out, bytes)
+            hex(out, bytes);
         }
         // Conversion to the machine's integers goes by names, and gives all ones to what has none.
         _ => hex(out, &vec![0xff; bytes.len().next_power_of_two()]),

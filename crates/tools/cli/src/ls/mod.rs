@@ -86,7 +86,7 @@ fn open(argument: &str, options: &Options) -> Option<Opened> {
         let file = argument[..end].to_owned();
         let object = (end < argument.len()).then(|| argument[end..].to_owned());
         end = file.rfind('/').unwrap_or(0);
-        match Source::open(&file, options.driver.as_deref(), 1) {
+        match Source::open(&file, options.driver.as_deref()) {
             Ok(source) => return Some(Opened { source: Some(source), file, object }),
             Err(error) if is_rootless(&error) => {
                 attribute::complain(&error, options);

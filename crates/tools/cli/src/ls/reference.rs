@@ -61,7 +61,7 @@ impl Under<'_> {
     /// What is referred to, in lines under its name.
     pub(crate) fn contents(&self, out: &mut dyn Write, target: &Target) -> Result<(), Failure> {
         match &target.reference.target {
-            ReferenceTarget::Object(token) => self.object(out, Place { token: *token, ..self.place.clone() }),
+            ReferenceTarget::Object(token) => self.object(out, &Place { token: *token, ..self.place.clone() }),
             ReferenceTarget::Region { dataset, selection } => {
                 self.region(out, *dataset, selection, target.number > 0)
             }
@@ -69,7 +69,7 @@ impl Under<'_> {
         }
     }
 
-    fn object(&self, out: &mut dyn Write, place: Place) -> Result<(), Failure> {
+    fn object(&self, out: &mut dyn Write, place: &Place) -> Result<(), Failure> {
         let Ok(kind) = place.container().object_info(place.token).map(|info| info.kind) else {
             return Ok(());
         };
@@ -77,7 +77,7 @@ impl Under<'_> {
         write!(out, "\n{:inner$}DATA {{", "")?;
         if kind == ObjectKind::Dataset {
             let info = place.container().dataset_info(place.token)?;
-            self.elements(out, &place, &info)?;
+            self.elements(out, place, &info)?;
         }
         write!(out, "\n{:inner$}}}", "")?;
         Ok(())

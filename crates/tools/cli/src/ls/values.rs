@@ -244,7 +244,7 @@ impl<'a> Printer<'a> {
     }
 
     fn end(&self, out: &mut dyn Write) -> Result<(), Failure> {
-        if matches!(self.memory, Datatype::Reference(_)) {
+        if self.references > 0 {
             writeln!(out)?;
         }
         Ok(())
