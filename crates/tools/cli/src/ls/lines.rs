@@ -136,6 +136,6 @@ mod tests {
 
     #[test]
     fn long_elements_break_where_they_may() {
-        assert_eq!(lines(9, &["[10,|20,|30]", "4"]), "> [10,\n> 20,30],\n> 4");
+        assert_eq!(lines(9, &["[10,|20,|30]", "4"]), "> [10,\n> 20,\n> 30], 4");
     }
 }

@@ -5,6 +5,7 @@ mod dataset;
 mod element;
 mod escape;
 mod lines;
+mod object;
 mod options;
 mod reference;
 mod source;

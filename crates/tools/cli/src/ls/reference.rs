@@ -61,7 +61,9 @@ impl Under<'_> {
     /// What is referred to, in lines under its name.
     pub(crate) fn contents(&self, out: &mut dyn Write, target: &Target) -> Result<(), Failure> {
         match &target.reference.target {
-            ReferenceTarget::Object(token) => self.object(out, &Place { token: *token, ..self.place.clone() }),
+            ReferenceTarget::Object(token) => {
+                self.object(out, &Place { token: *token, ..self.place.clone() })
+            }
             ReferenceTarget::Region { dataset, selection } => {
                 self.region(out, *dataset, selection, target.number > 0)
             }

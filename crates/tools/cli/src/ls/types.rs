@@ -304,3 +304,47 @@ fn native_float(t: &Float) -> Option<&'static str> {
         _ => None,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn member(name: &str, offset: u32, datatype: Datatype) -> Member {
+        Member { name: name.to_owned(), offset, datatype }
+    }
+
+    #[test]
+    fn machine_types_have_their_names_unless_output_is_simple() {
+        let int = Datatype::integer(4, true, ByteOrder::Little);
+        assert_eq!(describe(&int, 0, false), "native int");
+        assert_eq!(describe(&int, 0, true), "32-bit little-endian integer");
+        let byte = Datatype::integer(1, false, ByteOrder::Big);
+        assert_eq!(describe(&byte, 0, false), "8-bit unsigned integer");
+    }
+
+    #[test]
+    fn unused_bits_are_told() {
+        let mut bits = Bits::full(2, ByteOrder::Big);
+        (bits.offset, bits.precision) = (1, 10);
+        let text = describe(&Datatype::Bitfield(bits), 2, false);
+        assert_eq!(
+            text,
+            "16-bit big-endian bitfield\n  (10 bits of precision beginning at bit 1)\n  \
+             (1 zero bit at bit 0, 5 zero bits at bit 11)"
+        );
+    }
+
+    #[test]
+    fn members_stand_where_a_c_program_has_them() {
+        let text = Datatype::VarLen(VarLen { size: 16, ..var_string() });
+        let last = member("b", 16, Datatype::integer(4, true, ByteOrder::Little));
+        let compound = Datatype::Compound(Compound { size: 20, members: vec![member("a", 0, text), last] });
+        let words = describe(&in_memory(&compound), 0, false);
+        assert!(words.contains("\"b\"                +8    native int\n} 12 bytes"), "{words}");
+    }
+
+    fn var_string() -> VarLen {
+        let kind = VarLenKind::String { padding: StringPad::NullTerminated, charset: CharacterSet::Ascii };
+        VarLen { size: 16, kind }
+    }
+}
