@@ -28,6 +28,8 @@ use hyperslab::{ObjectKind, Result, Token};
 
 use crate::open::{Opened, open};
 use crate::render::line::{Layout, State};
+pub(crate) use attributes::space_text;
+pub(crate) use datatype::{bitfield_name, float_name, integer_name};
 use options::{Options, Parsed};
 use streams::{Stream, Streams};
 use tables::{Sorting, Tables};

@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 
 use hyperslab::vol::AttributeInfo;
-use hyperslab::{Dataspace, Error};
+use hyperslab::{Dataspace, Error, Token};
 
 use super::dataset::shared_type;
 use super::escape::escape;
@@ -12,9 +12,14 @@ use super::source::Place;
 use super::{types, values};
 
 /// Name, extent and type of an attribute, and its value where data is wanted.
-pub(crate) fn list(out: &mut dyn Write, place: &Place, attribute: &AttributeInfo, options: &Options) -> io::Result<()> {
+pub(crate) fn list(
+    out: &mut dyn Write,
+    place: &Place,
+    attribute: &AttributeInfo,
+    options: &Options,
+) -> io::Result<()> {
     let datatype = types::in_memory(&attribute.datatype);
-    let words = shared_type(place, &datatype, attribute.committed.map(|t| t.to_u64()), options.simple);
+    let words = shared_type(place, &datatype, attribute.committed.map(Token::to_u64), options.simple);
     writeln!(out, "    Attribute: {} {}", escape(&attribute.name, true), extent(&attribute.space))?;
     writeln!(out, "        Type:      {words}")?;
     if options.data {

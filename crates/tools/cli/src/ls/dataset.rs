@@ -7,7 +7,7 @@ use hyperslab::model::datatype::{VarLen, VarLenKind};
 use hyperslab::model::properties::{ExternalFile, FilterSpec, Layout, VirtualMapping};
 use hyperslab::model::text::to_bytes;
 use hyperslab::vol::DatasetInfo;
-use hyperslab::{Dataspace, Datatype, Result};
+use hyperslab::{Dataspace, Datatype, Result, Token};
 
 use super::escape::escape;
 use super::source::Place;
@@ -45,7 +45,7 @@ pub(crate) fn details(place: &Place, info: &DatasetInfo, simple: bool) -> Result
     for (number, filter) in info.create.filters.iter().enumerate() {
         out.extend_from_slice(&filter_line(number, filter));
     }
-    out.extend_from_slice(type_line(place, &datatype, info.committed.map(|t| t.to_u64()), simple).as_bytes());
+    out.extend_from_slice(type_line(place, &datatype, info.committed.map(Token::to_u64), simple).as_bytes());
     Ok(out)
 }
 
@@ -55,7 +55,12 @@ pub(crate) fn type_line(place: &Place, datatype: &Datatype, committed: Option<u6
 }
 
 /// A type, and where it is shared from.
-pub(crate) fn shared_type(place: &Place, datatype: &Datatype, committed: Option<u64>, simple: bool) -> String {
+pub(crate) fn shared_type(
+    place: &Place,
+    datatype: &Datatype,
+    committed: Option<u64>,
+    simple: bool,
+) -> String {
     let shared = committed.map_or_else(String::new, |at| format!("shared-{}:{at} ", place.source.number));
     shared + &types::describe(datatype, 15, simple)
 }
@@ -109,7 +114,9 @@ fn storage(place: &Place, info: &DatasetInfo, datatype: &Datatype) -> Result<Str
     // h5ls counts nothing where the index cannot be read.
     let used = place.container().dataset_storage(place.token).map_or(0, |storage| storage.bytes);
     let text = match datatype {
-        Datatype::VarLen(VarLen { kind: VarLenKind::Sequence(_), .. }) => "information not available".to_owned(),
+        Datatype::VarLen(VarLen { kind: VarLenKind::Sequence(_), .. }) => {
+            "information not available".to_owned()
+        }
         Datatype::Reference(_) => "information not available".to_owned(),
         _ => bytes_line(info.space.element_count()?.wrapping_mul(datatype.size().into()), used),
     };
@@ -174,9 +181,14 @@ fn chunk_addresses(place: &Place) -> Result<String> {
         skip += page.entries.len() as u64;
         for chunk in &page.entries {
             let offset: String = chunk.offset.iter().map(|n| format!("{n}, ")).collect();
-            let address = chunk.address.map_or(u64::MAX, |at| at.saturating_sub(place.source.userblock_bytes));
+            let address =
+                chunk.address.map_or(u64::MAX, |at| at.saturating_sub(place.source.userblock_bytes));
             // The last number is the offset inside the element, which is always zero.
-            _ = writeln!(out, "        {:#010x} {:8} {address:10} [{offset}0]", chunk.filter_mask, chunk.bytes);
+            _ = writeln!(
+                out,
+                "        {:#010x} {:8} {address:10} [{offset}0]",
+                chunk.filter_mask, chunk.bytes
+            );
         }
         if !page.more || page.entries.is_empty() {
             return Ok(out);

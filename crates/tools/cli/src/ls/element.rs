@@ -1,8 +1,11 @@
 //! One element as text.
 
+use std::sync::LazyLock;
+
 use hyperslab::Result;
 use hyperslab::model::datatype::{
-    Array, Bits, ByteOrder, Compound, Datatype, Enum, FixedString, Float, Integer, ReferenceKind, StringPad, VarLen, VarLenKind,
+    Array, Bits, ByteOrder, Compound, Datatype, Enum, FixedString, Float, Integer, ReferenceKind, StringPad,
+    VarLen, VarLenKind,
 };
 use hyperslab::model::heap::{Heap, VarSlot};
 use hyperslab::model::text::to_bytes;
@@ -38,7 +41,7 @@ impl Writer<'_> {
                 push_char(out, value as u8, self.simple);
             }
             Datatype::Integer(t) => integer(out, t, bytes),
-            Datatype::Float(t) => float(out, t, bytes, None),
+            Datatype::Float(t) => float(out, t, bytes),
             Datatype::Time(_) => out.extend_from_slice(b"H5T_TIME: not yet implemented"),
             Datatype::String(t) => self.fixed_string(out, t, bytes),
             Datatype::Bitfield(t) => hex(out, &native_bits(t, bytes)),
@@ -122,37 +125,38 @@ impl Writer<'_> {
             return Ok(());
         }
         let text = self.heap.get(slot, 1)?;
-        self.string(out, until_null(text));
+        quoted(out, until_null(text), self.simple);
         Ok(())
     }
 
     fn fixed_string(&self, out: &mut Vec<u8>, t: &FixedString, bytes: &[u8]) {
-        self.string(out, if t.padding == StringPad::NullTerminated { until_null(bytes) } else { bytes });
+        let text = if t.padding == StringPad::NullTerminated { until_null(bytes) } else { bytes };
+        quoted(out, text, self.simple);
     }
+}
 
-    /// Characters in quotes; long runs of one character are counted.
-    fn string(&self, out: &mut Vec<u8>, text: &[u8]) {
-        let start = out.len();
-        let mut is_open = false;
-        for run in text.chunk_by(|a, b| a == b) {
-            if !self.simple && run.len() > REPEAT_MAX {
-                out.extend_from_slice(if is_open { b"\" '" } else { gap(out.len() > start, b'\'') });
-                push_char(out, run[0], false);
-                out.extend_from_slice(format!("' repeats {} times", run.len() - 1).as_bytes());
-                is_open = false;
-                continue;
-            }
-            if !is_open {
-                out.extend_from_slice(gap(out.len() > start, b'"'));
-            }
-            is_open = true;
-            run.iter().for_each(|&byte| push_char(out, byte, self.simple));
+/// Characters in quotes; long runs of one character are counted.
+fn quoted(out: &mut Vec<u8>, text: &[u8], simple: bool) {
+    let start = out.len();
+    let mut is_open = false;
+    for run in text.chunk_by(|a, b| a == b) {
+        if !simple && run.len() > REPEAT_MAX {
+            out.extend_from_slice(if is_open { b"\" '" } else { gap(out.len() > start, b'\'') });
+            push_char(out, run[0], false);
+            out.extend_from_slice(format!("' repeats {} times", run.len() - 1).as_bytes());
+            is_open = false;
+            continue;
         }
-        match (is_open, text.is_empty()) {
-            (true, _) => out.push(b'"'),
-            (_, true) => out.extend_from_slice(b"\"\""),
-            _ => {}
+        if !is_open {
+            out.extend_from_slice(gap(out.len() > start, b'"'));
         }
+        is_open = true;
+        run.iter().for_each(|&byte| push_char(out, byte, simple));
+    }
+    match (is_open, text.is_empty()) {
+        (true, _) => out.push(b'"'),
+        (_, true) => out.extend_from_slice(b"\"\""),
+        _ => {}
     }
 }
 
@@ -195,29 +199,39 @@ fn push_char(out: &mut Vec<u8>, byte: u8, simple: bool) {
 }
 
 fn integer(out: &mut Vec<u8>, t: &Integer, bytes: &[u8]) {
-    match number::integer(t, bytes).filter(|_| bytes.len() <= 8) {
-        Some(value) => out.extend_from_slice(value.to_string().as_bytes()),
-        None => hex(out, bytes),
+    let significant = match t.bits.order {
+        ByteOrder::Big => bytes.last_chunk::<16>(),
+        _ => bytes.first_chunk::<16>(),
+    };
+    let value = number::integer(t, significant.map_or(bytes, |part| part));
+    // h5ls knows no integer of more than 64 bits, and prints nothing for it.
+    if let Some(value) = value.filter(|_| t.bits.precision <= 64) {
+        out.extend_from_slice(value.to_string().as_bytes());
     }
 }
 
-/// `sign` adds a plus sign, as between the parts of a complex number.
-fn float(out: &mut Vec<u8>, t: &Float, bytes: &[u8], sign: Option<&str>) {
+/// What C prints for `float`, and for what is wider than `double`.
+static SHORT: LazyLock<FloatFormat> = LazyLock::new(|| FloatFormat::parse("%.6g"));
+/// What C prints for `double`.
+static LONG: LazyLock<FloatFormat> = LazyLock::new(|| FloatFormat::parse("%.15g"));
+
+fn float(out: &mut Vec<u8>, t: &Float, bytes: &[u8]) {
     let Some(value) = number::float(t, bytes) else { return hex(out, bytes) };
-    let digits = match t.bits.size {
-        5..=8 => 15,
-        _ => 6,
-    };
+    let format = if (5..=8).contains(&t.bits.size) { &LONG } else { &SHORT };
     let mut text = String::new();
-    FloatFormat::parse(&format!("%{}.{digits}g", sign.unwrap_or(""))).write(value, &mut text);
+    format.write(value, &mut text);
     out.extend_from_slice(text.as_bytes());
 }
 
 fn complex(out: &mut Vec<u8>, base: &Datatype, bytes: &[u8]) {
     let Datatype::Float(t) = base else { return hex(out, bytes) };
     let (real, imaginary) = bytes.split_at(bytes.len() / 2);
-    float(out, t, real, None);
-    float(out, t, imaginary, Some("+"));
+    float(out, t, real);
+    let start = out.len();
+    float(out, t, imaginary);
+    if out.get(start) != Some(&b'-') {
+        out.insert(start, b'+');
+    }
     out.push(b'i');
 }
 
@@ -237,7 +251,9 @@ fn enumeration(out: &mut Vec<u8>, t: &Enum, bytes: &[u8]) {
         return out.extend_from_slice(&escape_name(&to_bytes(name)));
     }
     match &*t.base {
-        Datatype::Integer(base) if base.bits == Bits::full(base.bits.size.min(8), ByteOrder::Little) => hex(out, bytes),
+        Datatype::Integer(base) if base.bits == Bits::full(base.bits.size.min(8), ByteOrder::Little) => {
+            hex(out, bytes);
+        }
         // Conversion to the machine's integers goes by names, and gives all ones to what has none.
         _ => hex(out, &vec![0xff; bytes.len().next_power_of_two()]),
     }
@@ -253,5 +269,39 @@ fn hex(out: &mut Vec<u8>, bytes: &[u8]) {
             out.push(b':');
         }
         out.extend_from_slice(format!("{byte:02x}").as_bytes());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn text(bytes: &[u8], simple: bool) -> String {
+        let mut out = Vec::new();
+        quoted(&mut out, bytes, simple);
+        String::from_utf8(out).unwrap()
+    }
+
+    #[test]
+    fn long_runs_of_a_character_are_counted() {
+        assert_eq!(text(b"aaaaaaaa", false), "\"aaaaaaaa\"");
+        assert_eq!(text(b"xaaaaaaaaaay", false), "\"x\" 'a' repeats 9 times \"y\"");
+        assert_eq!(text(b"aaaaaaaaabbbbbbbbb", false), "'a' repeats 8 times 'b' repeats 8 times");
+        assert_eq!(text(b"aaaaaaaaaa", true), "\"aaaaaaaaaa\"");
+        assert_eq!(text(b"", false), "\"\"");
+    }
+
+    #[test]
+    fn odd_bytes_come_out_as_c_prints_signed_characters() {
+        assert_eq!(text(b"a \t\xc3", false), "\"a \\t\\37777777703\"");
+        assert_eq!(text(b"a \t\xc3", true), "\"a%20%09%ffffffc3\"");
+    }
+
+    #[test]
+    fn one_byte_of_hexadecimal_has_a_prefix() {
+        let (mut one, mut two) = (Vec::new(), Vec::new());
+        hex(&mut one, &[5]);
+        hex(&mut two, &[5, 255]);
+        assert_eq!((&one[..], &two[..]), (&b"0x05"[..], &b"05:ff"[..]));
     }
 }

@@ -11,8 +11,12 @@ pub(crate) const BREAK: u8 = 1;
 /// How elements are put on lines.
 #[derive(Debug, Clone)]
 pub(crate) struct Style {
-    /// Starts every line.
+    /// Starts every line on which an element starts.
     pub(crate) prefix: String,
+    /// Starts every line on which an element goes on.
+    pub(crate) continuation: String,
+    /// Columns that count though nothing stands there: h5ls counts the indentation of attributes twice.
+    pub(crate) hidden_columns: usize,
     /// Columns of a line.
     pub(crate) columns: usize,
     /// Each element on a line of its own.
@@ -49,7 +53,10 @@ impl Lines {
         }
         let width = self.width(&text);
         let fits_below = self.prefix_len + width <= self.style.columns;
-        if self.style.keep_whole && self.column + width > self.style.columns && (self.was_broken || fits_below) {
+        if self.style.keep_whole
+            && self.column + width > self.style.columns
+            && (self.was_broken || fits_below)
+        {
             self.prefix_wanted = true;
         }
         self.was_broken = false;
@@ -66,7 +73,7 @@ impl Lines {
         self.prefix_wanted |= self.column + self.width(section) > self.style.columns;
         if self.prefix_wanted {
             self.was_broken |= number > 0;
-            self.start_line(out)?;
+            self.start_line(out, number > 0)?;
         } else if number == 0 && !self.is_first {
             out.write_all(self.style.gap.as_bytes())?;
             self.column += self.style.gap.len();
@@ -76,12 +83,13 @@ impl Lines {
         Ok(())
     }
 
-    fn start_line(&mut self, out: &mut dyn Write) -> io::Result<()> {
+    fn start_line(&mut self, out: &mut dyn Write, goes_on: bool) -> io::Result<()> {
         if self.column > 0 {
             writeln!(out, "{}", self.style.line_end)?;
         }
-        out.write_all(self.style.prefix.as_bytes())?;
-        self.column = self.style.prefix.len();
+        let prefix = if goes_on { &self.style.continuation } else { &self.style.prefix };
+        out.write_all(prefix.as_bytes())?;
+        self.column = prefix.len() + self.style.hidden_columns;
         self.prefix_len = self.column;
         self.prefix_wanted = false;
         Ok(())
@@ -101,6 +109,8 @@ mod tests {
     fn lines(columns: usize, elements: &[&str]) -> String {
         let style = Style {
             prefix: "> ".to_owned(),
+            continuation: "> ".to_owned(),
+            hidden_columns: 0,
             columns,
             one_per_line: false,
             keep_whole: true,
@@ -111,7 +121,9 @@ mod tests {
         let mut out = Vec::new();
         let mut lines = Lines::new(style);
         for (i, element) in elements.iter().enumerate() {
-            lines.element(&mut out, element.replace('|', "\u{1}").into_bytes(), i + 1 < elements.len()).unwrap();
+            lines
+                .element(&mut out, element.replace('|', "\u{1}").into_bytes(), i + 1 < elements.len())
+                .unwrap();
         }
         String::from_utf8(out).unwrap()
     }
@@ -124,6 +136,6 @@ mod tests {
 
     #[test]
     fn long_elements_break_where_they_may() {
-        assert_eq!(lines(9, &["[10,|20,|30]", "4"]), "> [10,\n> 20,30],\n> 4");
+        assert_eq!(lines(9, &["[10,|20,|30]", "4"]), "> [10,\n> 20,\n> 30], 4");
     }
 }

@@ -5,6 +5,7 @@ mod dataset;
 mod element;
 mod escape;
 mod lines;
+mod object;
 mod options;
 mod reference;
 mod source;
@@ -27,7 +28,9 @@ pub(crate) fn run(args: &[String]) -> ExitCode {
     let mut out = io::BufWriter::new(io::stdout().lock());
     let code = match options::parse(args) {
         Command::Help => print(&mut out, options::USAGE, 0),
-        Command::Version => print(&mut out, &format!("hyperslab ls: Version {}\n", env!("CARGO_PKG_VERSION")), 0),
+        Command::Version => {
+            print(&mut out, &format!("hyperslab ls: Version {}\n", env!("CARGO_PKG_VERSION")), 0)
+        }
         Command::Wrong(why) => {
             if !why.is_empty() {
                 eprintln!("Error: {why}\n");
@@ -50,7 +53,9 @@ fn list(options: &Options, out: &mut dyn Write) -> io::Result<u8> {
     let mut lister = Lister::new(options, out);
     for argument in &options.files {
         let outcome = match open(argument, options) {
-            Some(Opened { source: Some(source), file, object }) => lister.file(&source, &file, object.as_deref())?,
+            Some(Opened { source: Some(source), file, object }) => {
+                lister.file(&source, &file, object.as_deref())?
+            }
             Some(Opened { file, .. }) => lister.rootless(&file)?,
             None => {
                 eprintln!("{argument}: unable to open file");
@@ -82,7 +87,7 @@ fn open(argument: &str, options: &Options) -> Option<Opened> {
         let file = argument[..end].to_owned();
         let object = (end < argument.len()).then(|| argument[end..].to_owned());
         end = file.rfind('/').unwrap_or(0);
-        match Source::open(&file, options.driver.as_deref(), 1) {
+        match Source::open(&file, options.driver.as_deref()) {
             Ok(source) => return Some(Opened { source: Some(source), file, object }),
             Err(error) if is_rootless(&error) => {
                 attribute::complain(&error, options);
@@ -96,5 +101,6 @@ fn open(argument: &str, options: &Options) -> Option<Opened> {
 }
 
 fn is_rootless(error: &Error) -> bool {
-    std::iter::successors(Some(error), |error| error.cause()).any(|error| error.operation() == "open root group")
+    std::iter::successors(Some(error), |error| error.cause())
+        .any(|error| error.operation() == "open root group")
 }

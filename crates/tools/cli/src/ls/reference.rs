@@ -5,11 +5,14 @@ use std::io::Write;
 
 use hyperslab::model::text::to_bytes;
 use hyperslab::vol::{DatasetInfo, OpList};
-use hyperslab::{Datatype, LinkTarget, ObjectKind, Reference, Result, Token};
+use hyperslab::{Datatype, LinkTarget, ObjectKind, Reference, ReferenceTarget, Result, Selection, Token};
 
+use super::lines::{BREAK, Lines, Style};
 use super::options::Options;
 use super::source::Place;
-use super::values::{self, Failure, Printer};
+use super::types;
+use super::values::{self, Failure, LEVEL, Printer};
+use crate::dump::{bitfield_name, float_name, integer_name, space_text};
 
 /// Groups looked at to find an object's path.
 const GROUPS_MAX: usize = 1 << 20;
@@ -36,40 +39,131 @@ pub(crate) fn region_name(from: &Place, target: &Reference) -> Vec<u8> {
     text
 }
 
-/// The elements of an object that is referred to, in lines under its name.
-pub(crate) fn contents(
-    out: &mut dyn Write,
-    from: &Place,
-    target: &Reference,
-    options: &Options,
-    indent: usize,
-) -> Result<(), Failure> {
-    let hyperslab::ReferenceTarget::Object(token) = target.target else { return Ok(()) };
-    let place = Place { token, ..from.clone() };
-    let Ok(kind) = place.container().object_info(token).map(|info| info.kind) else { return Ok(()) };
-    write!(out, "\n{:indent$}   DATA {{", "")?;
-    if kind == ObjectKind::Dataset {
-        let info = place.container().dataset_info(token)?;
-        block(out, &place, &info, options, indent)?;
-    }
-    write!(out, "\n{:indent$}   }}", "")?;
-    Ok(())
+/// A reference, and which of its dataset it is.
+pub(crate) struct Target {
+    pub(crate) reference: Reference,
+    pub(crate) number: u64,
 }
 
-fn block(
-    out: &mut dyn Write,
-    place: &Place,
-    info: &DatasetInfo,
-    options: &Options,
-    indent: usize,
-) -> Result<(), Failure> {
-    // References in what is referred to are not followed again: they may lead back.
-    if matches!(info.datatype, Datatype::Reference(_)) || info.space.element_count()? == 0 {
-        return Ok(());
+/// Where the lines about a reference go.
+pub(crate) struct Under<'a> {
+    pub(crate) place: &'a Place,
+    pub(crate) options: &'a Options,
+    pub(crate) indent: usize,
+    /// Whether the reference is an attribute's.
+    pub(crate) is_attribute: bool,
+}
+
+/// Columns of the lines about regions, whatever the user's width is.
+const REGION_COLUMNS: usize = 80;
+
+impl Under<'_> {
+    /// What is referred to, in lines under its name.
+    pub(crate) fn contents(&self, out: &mut dyn Write, target: &Target) -> Result<(), Failure> {
+        match &target.reference.target {
+            ReferenceTarget::Object(token) => {
+                self.object(out, &Place { token: *token, ..self.place.clone() })
+            }
+            ReferenceTarget::Region { dataset, selection } => {
+                self.region(out, *dataset, selection, target.number > 0)
+            }
+            ReferenceTarget::Null | ReferenceTarget::Attribute { .. } => Ok(()),
+        }
     }
-    writeln!(out)?;
-    let inner = indent + 6 - usize::from(!options.simple);
-    values::elements(out, place, info, Printer::new(place, &info.datatype, options, inner))
+
+    fn object(&self, out: &mut dyn Write, place: &Place) -> Result<(), Failure> {
+        let Ok(kind) = place.container().object_info(place.token).map(|info| info.kind) else {
+            return Ok(());
+        };
+        let inner = self.indent + LEVEL;
+        write!(out, "\n{:inner$}DATA {{", "")?;
+        if kind == ObjectKind::Dataset {
+            let info = place.container().dataset_info(place.token)?;
+            self.elements(out, place, &info)?;
+        }
+        write!(out, "\n{:inner$}}}", "")?;
+        Ok(())
+    }
+
+    fn elements(&self, out: &mut dyn Write, place: &Place, info: &DatasetInfo) -> Result<(), Failure> {
+        // References in what is referred to are not followed again: they may lead back.
+        if matches!(info.datatype, Datatype::Reference(_)) || info.space.element_count()? == 0 {
+            return Ok(());
+        }
+        writeln!(out)?;
+        let inner = self.indent + 2 * LEVEL - usize::from(!self.options.simple);
+        values::elements(out, place, info, Printer::new(place, &info.datatype, self.options, inner))
+    }
+
+    fn region(
+        &self,
+        out: &mut dyn Write,
+        dataset: Token,
+        selection: &Selection,
+        later: bool,
+    ) -> Result<(), Failure> {
+        if matches!(selection, Selection::All | Selection::None) {
+            return Ok(());
+        }
+        let info = self.place.container().dataset_info(dataset)?;
+        let is_points = matches!(selection, Selection::Points(_));
+        let gaps = usize::from(later) + usize::from(!is_points);
+        writeln!(out, "{}{{", " ".repeat(gaps))?;
+        Lines::new(self.region_style()).element(out, coordinates(selection, &info)?, false)?;
+        let inner = self.indent + LEVEL;
+        writeln!(out, "\n{:inner$}DATATYPE  {}", "", ddl_name(&info.datatype))?;
+        writeln!(out, "{:inner$}DATASPACE  {}", "", space_text(&info.space))?;
+        write!(out, "{:1$}}}", "", self.indent)?;
+        Ok(())
+    }
+
+    fn region_style(&self) -> Style {
+        let inner = self.indent + LEVEL;
+        Style {
+            prefix: " ".repeat(inner),
+            continuation: " ".repeat(inner + usize::from(self.is_attribute != self.options.simple)),
+            hidden_columns: LEVEL,
+            columns: REGION_COLUMNS,
+            one_per_line: false,
+            keep_whole: false,
+            separator: "",
+            gap: " ",
+            line_end: "",
+        }
+    }
+}
+
+/// The corners of blocks, or the points.
+fn coordinates(selection: &Selection, info: &DatasetInfo) -> Result<Vec<u8>> {
+    let (word, list): (_, Vec<String>) = match selection {
+        Selection::Points(points) => {
+            let numbered = points.iter().enumerate();
+            ("POINT", numbered.map(|(i, point)| format!("Pt{i}: {}", corner(point))).collect())
+        }
+        _ => {
+            let blocks = selection.blocks(info.space.dims())?.enumerate();
+            let text =
+                blocks.map(|(i, (first, last))| format!("Blk{i}: {}-{}", corner(&first), corner(&last)));
+            ("BLOCK", text.collect())
+        }
+    };
+    let joined = list.join(&format!(",{} ", char::from(BREAK)));
+    Ok(format!("REGION_TYPE {word}  {joined}").into_bytes())
+}
+
+fn corner(point: &[u64]) -> String {
+    let numbers: Vec<String> = point.iter().map(u64::to_string).collect();
+    format!("({})", numbers.join(","))
+}
+
+/// A datatype in h5dump's language, as far as it stands on one line.
+fn ddl_name(datatype: &Datatype) -> String {
+    match datatype {
+        Datatype::Integer(t) => integer_name(t),
+        Datatype::Float(t) => float_name(t),
+        Datatype::Bitfield(t) => bitfield_name(t),
+        other => types::describe(other, 0, true).replace('\n', " "),
+    }
 }
 
 /// The first path to an object, in the order of a listing.
@@ -89,7 +183,8 @@ fn path_of(from: &Place, wanted: Token) -> Option<String> {
             if token == wanted {
                 return Some(path);
             }
-            let is_group = from.container().object_info(token).is_ok_and(|info| info.kind == ObjectKind::Group);
+            let is_group =
+                from.container().object_info(token).is_ok_and(|info| info.kind == ObjectKind::Group);
             if is_group && seen.len() < GROUPS_MAX && seen.insert(token) {
                 stack.push((token, path));
             }

@@ -3,8 +3,8 @@
 use std::fmt::Write;
 
 use hyperslab::model::datatype::{
-    Array, BitPad, Bits, ByteOrder, CharacterSet, Compound, Datatype, Enum, Float, Integer, Member, Normalization,
-    ReferenceKind, ReferenceType, StringPad, VarLen, VarLenKind,
+    Array, BitPad, Bits, ByteOrder, CharacterSet, Compound, Datatype, Enum, Float, Integer, Member,
+    Normalization, ReferenceKind, ReferenceType, StringPad, VarLen, VarLenKind,
 };
 
 use super::escape::escape;
@@ -33,7 +33,9 @@ pub(crate) fn in_memory(datatype: &Datatype) -> Datatype {
             };
             Datatype::Reference(ReferenceType { size, kind: t.kind })
         }
-        Datatype::Array(t) => Datatype::Array(Array { dims: t.dims.clone(), base: Box::new(in_memory(&t.base)) }),
+        Datatype::Array(t) => {
+            Datatype::Array(Array { dims: t.dims.clone(), base: Box::new(in_memory(&t.base)) })
+        }
         Datatype::Compound(t) => Datatype::Compound(compound_in_memory(t)),
         other => other.clone(),
     }
@@ -96,7 +98,14 @@ impl Words {
             },
             Datatype::Array(t) => self.array(t, indent),
             Datatype::Opaque(t) => {
-                put!(self, "{}-byte opaque type\n{:2$}(tag = \"{3}\")", t.size, "", indent, escape(&t.tag, false));
+                put!(
+                    self,
+                    "{}-byte opaque type\n{:2$}(tag = \"{3}\")",
+                    t.size,
+                    "",
+                    indent,
+                    escape(&t.tag, false)
+                );
             }
             Datatype::Complex(t) => {
                 put!(self, "complex number of\n{:1$}", "", indent + 4);
@@ -117,15 +126,21 @@ impl Words {
 
     /// Which bits count, and what fills the others.
     fn precision(&mut self, bits: &Bits, indent: usize) {
-        let (all, offset, precision) = (u64::from(bits.size) * 8, u64::from(bits.offset), u64::from(bits.precision));
+        let (all, offset, precision) =
+            (u64::from(bits.size) * 8, u64::from(bits.offset), u64::from(bits.precision));
         if all == precision {
             return;
         }
-        put!(self, "\n{:indent$}({precision} bit{} of precision beginning at bit {offset})", "", s(precision));
+        put!(
+            self,
+            "\n{:indent$}({precision} bit{} of precision beginning at bit {offset})",
+            "",
+            s(precision)
+        );
         let above = all.saturating_sub(offset + precision);
         let low = (offset > 0).then(|| format!("{offset} {} bit{} at bit 0", pad(bits.low_pad), s(offset)));
-        let high =
-            (above > 0).then(|| format!("{above} {} bit{} at bit {}", pad(bits.high_pad), s(above), all - above));
+        let high = (above > 0)
+            .then(|| format!("{above} {} bit{} at bit {}", pad(bits.high_pad), s(above), all - above));
         let pads: Vec<String> = low.into_iter().chain(high).collect();
         if !pads.is_empty() {
             put!(self, "\n{:indent$}({})", "", pads.join(", "));
@@ -287,5 +302,49 @@ fn native_float(t: &Float) -> Option<&'static str> {
         4 if t.is_ieee() => Some("native float"),
         8 if t.is_ieee() => Some("native double"),
         _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn member(name: &str, offset: u32, datatype: Datatype) -> Member {
+        Member { name: name.to_owned(), offset, datatype }
+    }
+
+    #[test]
+    fn machine_types_have_their_names_unless_output_is_simple() {
+        let int = Datatype::integer(4, true, ByteOrder::Little);
+        assert_eq!(describe(&int, 0, false), "native int");
+        assert_eq!(describe(&int, 0, true), "32-bit little-endian integer");
+        let byte = Datatype::integer(1, false, ByteOrder::Big);
+        assert_eq!(describe(&byte, 0, false), "8-bit unsigned integer");
+    }
+
+    #[test]
+    fn unused_bits_are_told() {
+        let mut bits = Bits::full(2, ByteOrder::Big);
+        (bits.offset, bits.precision) = (1, 10);
+        let text = describe(&Datatype::Bitfield(bits), 2, false);
+        assert_eq!(
+            text,
+            "16-bit big-endian bitfield\n  (10 bits of precision beginning at bit 1)\n  \
+             (1 zero bit at bit 0, 5 zero bits at bit 11)"
+        );
+    }
+
+    #[test]
+    fn members_stand_where_a_c_program_has_them() {
+        let text = Datatype::VarLen(VarLen { size: 16, ..var_string() });
+        let last = member("b", 16, Datatype::integer(4, true, ByteOrder::Little));
+        let compound = Datatype::Compound(Compound { size: 20, members: vec![member("a", 0, text), last] });
+        let words = describe(&in_memory(&compound), 0, false);
+        assert!(words.contains("\"b\"                +8    native int\n} 12 bytes"), "{words}");
+    }
+
+    fn var_string() -> VarLen {
+        let kind = VarLenKind::String { padding: StringPad::NullTerminated, charset: CharacterSet::Ascii };
+        VarLen { size: 16, kind }
     }
 }

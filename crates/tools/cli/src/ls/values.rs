@@ -3,6 +3,7 @@
 use std::io::{self, Write};
 
 use hyperslab::model::convert::Conversions;
+use hyperslab::model::datatype::ReferenceKind;
 use hyperslab::model::heap::Heap;
 use hyperslab::vol::transfer::{Elements, from_file_form};
 use hyperslab::vol::{AttributeInfo, DatasetInfo};
@@ -12,13 +13,21 @@ use super::attribute::complain;
 use super::element::Writer;
 use super::lines::{Lines, Style};
 use super::options::Options;
+use super::reference::{Target, Under};
 use super::source::Place;
-use super::{reference, types};
+use super::types;
 
 /// Bytes of elements read at a time.
 const STRIP_BYTES: u64 = 4 << 20;
 /// Columns where no width is wanted.
 const COLUMNS_MAX: usize = 65535;
+
+/// Columns before the elements of a dataset.
+const DATASET_INDENT: usize = 8;
+/// Columns before the elements of an attribute.
+const ATTRIBUTE_INDENT: usize = 14;
+/// Columns before each level of what h5ls indents.
+pub(crate) const LEVEL: usize = 3;
 
 /// Why elements were not printed.
 pub(crate) enum Failure {
@@ -41,9 +50,14 @@ impl From<Error> for Failure {
 }
 
 /// The elements of a dataset.
-pub(crate) fn dataset(out: &mut dyn Write, place: &Place, info: &DatasetInfo, options: &Options) -> io::Result<()> {
-    let printed = elements(out, place, info, Printer::new(place, &info.datatype, options, 8));
-    finish(out, printed, options)
+pub(crate) fn dataset(
+    out: &mut dyn Write,
+    place: &Place,
+    info: &DatasetInfo,
+    options: &Options,
+) -> io::Result<()> {
+    let printed = elements(out, place, info, Printer::new(place, &info.datatype, options, DATASET_INDENT));
+    finish(out, printed, options, DATASET_INDENT)
 }
 
 /// The elements of a dataset, without the end of the last line.
@@ -84,12 +98,18 @@ fn read(place: &Place, info: &DatasetInfo, strip: &Selection, memory: &Datatype)
 }
 
 /// The elements of an attribute.
-pub(crate) fn attribute(out: &mut dyn Write, place: &Place, info: &AttributeInfo, options: &Options) -> io::Result<()> {
+pub(crate) fn attribute(
+    out: &mut dyn Write,
+    place: &Place,
+    info: &AttributeInfo,
+    options: &Options,
+) -> io::Result<()> {
     if matches!(info.space, Dataspace::Null) {
-        return writeln!(out, "{:23}Unable to print data.", "");
+        unable(out, options, ATTRIBUTE_INDENT)?;
+        return writeln!(out);
     }
     let printed = attribute_elements(out, place, info, options);
-    finish(out, printed, options)
+    finish(out, printed, options, ATTRIBUTE_INDENT)
 }
 
 fn attribute_elements(
@@ -98,22 +118,32 @@ fn attribute_elements(
     info: &AttributeInfo,
     options: &Options,
 ) -> Result<(), Failure> {
-    let mut printer = Printer::new(place, &info.datatype, options, 14);
+    let mut printer = Printer::new(place, &info.datatype, options, ATTRIBUTE_INDENT).of_attribute();
     let values = place.container().attribute_read(place.token, &[&info.name])?;
     let raw = values.first().map_or(&[][..], Vec::as_slice);
     let (mut heap, conversions) = (Heap::new(), Conversions::default());
-    let data = from_file_form(place.container(), &info.datatype, raw, &printer.memory, &conversions, &mut heap)?;
+    let data =
+        from_file_form(place.container(), &info.datatype, raw, &printer.memory, &conversions, &mut heap)?;
     printer.print(out, &data, &heap, false)?;
     printer.end(out)
 }
 
-fn finish(out: &mut dyn Write, printed: Result<(), Failure>, options: &Options) -> io::Result<()> {
+fn unable(out: &mut dyn Write, options: &Options, indent: usize) -> io::Result<()> {
+    write!(out, "{:1$}        Unable to print data.", "", indent + usize::from(!options.simple))
+}
+
+fn finish(
+    out: &mut dyn Write,
+    printed: Result<(), Failure>,
+    options: &Options,
+    indent: usize,
+) -> io::Result<()> {
     match printed {
         Ok(()) => {}
         Err(Failure::Output(error)) => return Err(error),
         Err(Failure::Data(error)) => {
             complain(&error, options);
-            out.write_all(b"        Unable to print data.")?;
+            unable(out, options, indent)?;
         }
     }
     writeln!(out)
@@ -128,7 +158,9 @@ pub(crate) struct Printer<'a> {
     raw_bytes: usize,
     indent: usize,
     lines: Lines,
-    has_lines: bool,
+    /// References printed so far.
+    references: u64,
+    is_attribute: bool,
 }
 
 impl<'a> Printer<'a> {
@@ -143,8 +175,20 @@ impl<'a> Printer<'a> {
             raw_bytes: types::in_memory(datatype).size() as usize,
             indent,
             lines: Lines::new(style(options, indent, characters)),
-            has_lines: false,
+            references: 0,
+            is_attribute: false,
         }
+    }
+
+    /// Attributes go on one column further right, and count their indentation twice.
+    fn of_attribute(mut self) -> Self {
+        let characters = is_text(&self.memory, self.options);
+        let mut style = style(self.options, self.indent, characters);
+        style.continuation.insert(0, ' ');
+        style.hidden_columns = LEVEL;
+        self.lines = Lines::new(style);
+        self.is_attribute = true;
+        self
     }
 
     fn print(&mut self, out: &mut dyn Write, data: &[u8], heap: &Heap, more: bool) -> Result<(), Failure> {
@@ -152,7 +196,11 @@ impl<'a> Printer<'a> {
         let mut elements = data.chunks_exact(size).peekable();
         while let Some(element) = elements.next() {
             let text = self.text(element, heap)?;
-            if matches!(self.memory, Datatype::Reference(_)) {
+            if let Datatype::Reference(t) = &self.memory {
+                // h5ls 1.10 does not know the newer kinds, and prints nothing.
+                if !matches!(t.kind, ReferenceKind::ObjectOld | ReferenceKind::RegionOld) {
+                    return Ok(());
+                }
                 self.reference(out, &text, element, heap)?;
             } else {
                 self.lines.element(out, text, more || elements.peek().is_some())?;
@@ -168,24 +216,35 @@ impl<'a> Printer<'a> {
         let (simple, label) = (self.options.simple, self.options.label);
         let characters = is_text(&self.memory, self.options);
         let mut text = Vec::new();
-        Writer { place: self.place, heap, simple, label, characters }.element(&mut text, &self.memory, element)?;
+        Writer { place: self.place, heap, simple, label, characters }.element(
+            &mut text,
+            &self.memory,
+            element,
+        )?;
         Ok(text)
     }
 
     /// References stand on lines of their own, with what they lead to.
-    fn reference(&mut self, out: &mut dyn Write, text: &[u8], element: &[u8], heap: &Heap) -> Result<(), Failure> {
-        if self.has_lines {
+    fn reference(
+        &mut self,
+        out: &mut dyn Write,
+        text: &[u8],
+        element: &[u8],
+        heap: &Heap,
+    ) -> Result<(), Failure> {
+        if self.references > 0 {
             writeln!(out)?;
         }
-        self.has_lines = true;
+        let target = Target { reference: heap.load_reference(element)?, number: self.references };
+        self.references += 1;
         write!(out, "{:1$}", "", self.indent)?;
         out.write_all(text)?;
-        let target = heap.load_reference(element)?;
-        reference::contents(out, self.place, &target, self.options, self.indent)
+        let Printer { place, options, indent, is_attribute, .. } = *self;
+        Under { place, options, indent, is_attribute }.contents(out, &target)
     }
 
     fn end(&self, out: &mut dyn Write) -> Result<(), Failure> {
-        if matches!(self.memory, Datatype::Reference(_)) {
+        if self.references > 0 {
             writeln!(out)?;
         }
         Ok(())
@@ -206,6 +265,8 @@ fn style(options: &Options, indent: usize, characters: bool) -> Style {
     let quote = if characters { "\"" } else { "" };
     Style {
         prefix: format!("{:indent$}{quote}", ""),
+        continuation: format!("{:indent$}{quote}", ""),
+        hidden_columns: 0,
         columns: options.width.filter(|_| !options.simple).unwrap_or(COLUMNS_MAX),
         one_per_line: options.simple || options.width.is_none(),
         keep_whole: !options.simple,

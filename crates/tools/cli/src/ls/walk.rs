@@ -6,17 +6,16 @@ use std::io::{self, Write};
 use std::rc::Rc;
 
 use hyperslab::model::text::to_bytes;
-use hyperslab::vol::{ObjectInfo, OpList};
+use hyperslab::vol::OpList;
 use hyperslab::{Error, Kind, Link, LinkTarget, ObjectKind, Result, Token};
 
-use super::attribute::{self, complain};
+use super::attribute::complain;
 use super::escape::escape;
 use super::options::Options;
 use super::source::{Place, Source};
-use super::{dataset, time, types, values};
 
-/// Links listed at a time.
-const PAGE_LINKS: u64 = 1024;
+/// Links listed at a time: many, because a container may have to sort all of them for each page.
+const PAGE_LINKS: u64 = 1 << 16;
 /// The longest name with its file that h5ls shows.
 const NAME_BYTES_MAX: usize = 2047;
 
@@ -44,8 +43,8 @@ struct Frame {
 
 /// Lists objects to a writer. Groups wait on a stack of frames, so that no nesting is too deep.
 pub(crate) struct Lister<'a> {
-    options: &'a Options,
-    out: &'a mut dyn Write,
+    pub(super) options: &'a Options,
+    pub(super) out: &'a mut dyn Write,
     frames: Vec<Frame>,
     /// Soft and external links that were followed: file and path.
     followed: Vec<(Option<String>, String)>,
@@ -73,7 +72,12 @@ impl<'a> Lister<'a> {
     }
 
     /// Lists one argument: a file, or an object in it.
-    pub(crate) fn file(&mut self, source: &Rc<Source>, file: &str, object: Option<&str>) -> io::Result<Outcome> {
+    pub(crate) fn file(
+        &mut self,
+        source: &Rc<Source>,
+        file: &str,
+        object: Option<&str>,
+    ) -> io::Result<Outcome> {
         self.opening(file)?;
         self.followed.clear();
         (self.dangling, self.frames) = (false, Vec::new());
@@ -144,7 +148,8 @@ impl<'a> Lister<'a> {
         while let Some(frame) = self.frames.last_mut() {
             match frame.next() {
                 Ok(Some(link)) => {
-                    let (group, path, seen) = (frame.group.clone(), join(&frame.path, &link.name), frame.seen.clone());
+                    let (group, path, seen) =
+                        (frame.group.clone(), join(&frame.path, &link.name), frame.seen.clone());
                     self.entry(&group, &link, path, &seen)?;
                 }
                 Ok(None) => drop(self.frames.pop()),
@@ -258,12 +263,14 @@ impl<'a> Lister<'a> {
     }
 
     /// A name in its column, and a remark at the column's right.
-    fn name(&self, path: &str, remark: &str) -> String {
+    pub(super) fn name(&self, path: &str, remark: &str) -> String {
         let shown = path.get(self.name_start..).unwrap_or("");
         let mut name = shown.to_owned();
         if self.options.files.len() > 1 {
             name = format!("{}/{shown}", self.file);
-            name.truncate((0..=NAME_BYTES_MAX.min(name.len())).rfind(|&n| name.is_char_boundary(n)).unwrap_or(0));
+            name.truncate(
+                (0..=NAME_BYTES_MAX.min(name.len())).rfind(|&n| name.is_char_boundary(n)).unwrap_or(0),
+            );
         }
         if !self.options.full {
             name = name.rsplit_once('/').map_or(name.clone(), |(_, last)| last.to_owned());
@@ -271,122 +278,6 @@ impl<'a> Lister<'a> {
         let name = escape(&name, true);
         let gap = 24usize.saturating_sub(name.len());
         format!("{name}{remark:>gap$} ")
-    }
-
-    /// The line of an object, and more where the user wants it.
-    fn object(
-        &mut self,
-        place: &Place,
-        info: &ObjectInfo,
-        path: &str,
-        first: Option<&str>,
-        through_link: bool,
-    ) -> io::Result<()> {
-        let head = if through_link { "{".to_owned() } else { self.name(path, "") };
-        write!(self.out, "{head}{}", kind_word(info.kind))?;
-        match first {
-            Some(first) => {
-                write!(self.out, ", same as {}", escape(first, true))?;
-                if !through_link {
-                    writeln!(self.out)?;
-                }
-            }
-            None => self.opened(place, info, through_link)?,
-        }
-        if through_link {
-            writeln!(self.out, "}}")?;
-        }
-        Ok(())
-    }
-
-    fn opened(&mut self, place: &Place, info: &ObjectInfo, through_link: bool) -> io::Result<()> {
-        let datatype = place.container();
-        match info.kind {
-            ObjectKind::Dataset => return self.dataset(place, info, through_link),
-            ObjectKind::Datatype => match datatype.datatype_get(place.token) {
-                Ok(datatype) => {
-                    self.common(place, info, through_link)?;
-                    if self.options.verbose {
-                        let (datatype, at) = (types::in_memory(&datatype), place.token.to_u64());
-                        let line = dataset::type_line(place, &datatype, Some(at), self.options.simple);
-                        self.out.write_all(line.as_bytes())?;
-                    }
-                }
-                Err(error) => self.unreadable(&error)?,
-            },
-            ObjectKind::Group | ObjectKind::Map => self.common(place, info, through_link)?,
-        }
-        Ok(())
-    }
-
-    fn unreadable(&mut self, error: &Error) -> io::Result<()> {
-        complain(error, self.options);
-        writeln!(self.out, " *ERROR*")
-    }
-
-    fn dataset(&mut self, place: &Place, info: &ObjectInfo, through_link: bool) -> io::Result<()> {
-        let dataset = match place.container().dataset_info(place.token) {
-            Ok(dataset) => dataset,
-            Err(error) => return self.unreadable(&error),
-        };
-        self.out.write_all(dataset::extent(&dataset.space, self.options.verbose).as_bytes())?;
-        self.common(place, info, through_link)?;
-        if self.options.verbose {
-            self.part(dataset::details(place, &dataset, self.options.simple))?;
-            if self.options.address {
-                self.part(dataset::addresses(place, &dataset).map(String::into_bytes))?;
-            }
-        }
-        if self.options.data {
-            self.out.write_all(b"    Data:\n")?;
-            values::dataset(self.out, place, &dataset, self.options)?;
-        }
-        Ok(())
-    }
-
-    /// Lines that may not be there because the file is broken.
-    fn part(&mut self, lines: Result<Vec<u8>>) -> io::Result<()> {
-        match lines {
-            Ok(lines) => self.out.write_all(&lines),
-            Err(error) => {
-                complain(&error, self.options);
-                Ok(())
-            }
-        }
-    }
-
-    /// What every object tells.
-    fn common(&mut self, place: &Place, info: &ObjectInfo, through_link: bool) -> io::Result<()> {
-        if !through_link || self.options.verbose {
-            writeln!(self.out)?;
-        }
-        if !self.options.verbose {
-            return Ok(());
-        }
-        self.attributes(place)?;
-        writeln!(self.out, "    Location:  {}:{}", place.source.number, place.token.to_u64())?;
-        writeln!(self.out, "    Links:     {}", info.references)?;
-        let modified = info.times.map(|t| t.modification).filter(|&t| t > 0);
-        if let Some(text) = modified.and_then(|seconds| time::text(seconds, self.options.simple)) {
-            writeln!(self.out, "    Modified:  {text}")?;
-        }
-        if let Some(comment) = info.comment.as_deref().filter(|text| !text.is_empty()) {
-            writeln!(self.out, "    Comment:   \"{}\"", escape(comment, false))?;
-        }
-        Ok(())
-    }
-
-    fn attributes(&mut self, place: &Place) -> io::Result<()> {
-        let all = OpList { count_max: u64::MAX, ..OpList::default() };
-        match place.container().attribute_list(place.token, &all) {
-            Ok(page) => {
-                page.entries.iter().try_for_each(|entry| attribute::list(self.out, place, entry, self.options))
-            }
-            Err(error) => {
-                complain(&error, self.options);
-                Ok(())
-            }
-        }
     }
 }
 
@@ -414,15 +305,6 @@ impl Frame {
 fn join(parent: &str, name: &str) -> String {
     let slash = if parent.ends_with('/') { "" } else { "/" };
     format!("{parent}{slash}{name}")
-}
-
-fn kind_word(kind: ObjectKind) -> &'static str {
-    match kind {
-        ObjectKind::Group => "Group",
-        ObjectKind::Dataset => "Dataset",
-        ObjectKind::Datatype => "Type",
-        ObjectKind::Map => "Map",
-    }
 }
 
 /// The name that h5ls gives to the driver it opened a file with.

@@ -1,0 +1,117 @@
+//! `hyperslab check`: reads everything in a file, and says what is wrong.
+
+use std::io::IsTerminal;
+use std::process::ExitCode;
+use std::time::Duration;
+
+use hyperslab::check::{Check, Finding, Report};
+use hyperslab::{Error, Kind};
+use indicatif::{HumanBytes, ProgressBar};
+
+use crate::open::open;
+
+const USAGE: &str = "\
+usage: hyperslab check [-v] FILE...
+  Opens every object and reads every attribute and every stored element.
+  Prints a line for each thing that is wrong; the exit code is then 1.
+  -v, --verbose  print how each error came about
+";
+
+/// Checks the files that the command line names.
+pub(crate) fn run(args: &[String]) -> ExitCode {
+    let (options, files): (Vec<&String>, Vec<&String>) = args.iter().partition(|arg| arg.starts_with('-'));
+    if options.iter().any(|option| *option == "-h" || *option == "--help") {
+        print!("{USAGE}");
+        return ExitCode::SUCCESS;
+    }
+    let known = options.iter().all(|option| *option == "-v" || *option == "--verbose");
+    if !known || files.is_empty() {
+        eprint!("{USAGE}");
+        return ExitCode::FAILURE;
+    }
+    let sound = files.iter().filter(|file| check(file, !options.is_empty())).count();
+    if sound == files.len() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
+
+/// Checks one file; `true` where nothing is wrong.
+fn check(file: &str, verbose: bool) -> bool {
+    let opened = match open(file, None) {
+        Ok(opened) => opened,
+        Err(error) => {
+            eprintln!("{file}: {}", advice(&error));
+            if verbose {
+                eprint!("{}", error.stack());
+            }
+            return false;
+        }
+    };
+    for warning in opened.container.info().iter().flat_map(|info| &info.warnings) {
+        println!("{file}: warning: {warning}");
+    }
+    let bar = progress_bar(file);
+    let report = Check::default().run(opened.container.as_ref(), &mut |report| show(&bar, report));
+    bar.finish_and_clear();
+    report.findings.iter().for_each(|finding| print_finding(finding, verbose));
+    println!("{file}: {}", summary(&report));
+    report.findings.is_empty()
+}
+
+/// Visible only to a person at a terminal.
+fn progress_bar(file: &str) -> ProgressBar {
+    if !std::io::stderr().is_terminal() {
+        return ProgressBar::hidden();
+    }
+    let bar = ProgressBar::new_spinner().with_prefix(file.to_owned());
+    bar.enable_steady_tick(Duration::from_millis(100));
+    bar
+}
+
+fn show(bar: &ProgressBar, report: &Report) {
+    bar.set_message(format!("{} objects, {}", report.objects, HumanBytes(report.bytes)));
+}
+
+fn print_finding(finding: &Finding, verbose: bool) {
+    println!("{}: {}: {}", finding.path, finding.part, finding.error);
+    if verbose {
+        print!("{}", finding.error.stack());
+    }
+}
+
+fn summary(report: &Report) -> String {
+    let Report { objects, attributes, bytes, .. } = report;
+    let findings = match report.findings.len() {
+        0 => "nothing wrong".to_owned(),
+        1 => "1 finding".to_owned(),
+        n => format!("{n} findings"),
+    };
+    format!("{objects} objects, {attributes} attributes, {bytes} bytes of elements, {findings}")
+}
+
+/// Why a file does not open, and what to do about it.
+fn advice(error: &Error) -> String {
+    match error.kind() {
+        Kind::NotFound => "there is no such file".to_owned(),
+        Kind::Denied => "you may not read it; ask its owner, or check its permissions".to_owned(),
+        Kind::Busy => "another program has it open for writing; try again when it is done".to_owned(),
+        _ => format!("it does not open: {}", error.root_cause()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_summary_counts_what_is_wrong() {
+        let mut report = Report { objects: 2, attributes: 1, bytes: 80, ..Report::default() };
+        assert!(summary(&report).ends_with("80 bytes of elements, nothing wrong"));
+        let error = Error::corrupt("read");
+        report.findings.push(Finding { path: "/a".to_owned(), part: "data".to_owned(), error });
+        assert!(summary(&report).ends_with("1 finding"));
+    }
+
+    #[test]
+    fn a_missing_file_is_named_as_such() {
+        assert_eq!(advice(&Error::not_found("open file")), "there is no such file");
+    }
+}
