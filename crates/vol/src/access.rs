@@ -67,6 +67,15 @@ pub trait Resolver: Send + Sync {
     fn bytes(&self, name: &str, from: &str) -> Result<Arc<dyn RawBytes>>;
 }
 
+/// How far a virtual dataset with unlimited mappings reaches.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub struct VirtualView {
+    /// Up to the first element that some mapping lacks, instead of the last that any has.
+    pub first_missing: bool,
+    /// Missing sources of a numbered series that are passed over before it counts as ended.
+    pub gap: u64,
+}
+
 /// Access properties of a container.
 #[derive(Clone, Default)]
 pub struct FileAccess {
@@ -86,6 +95,8 @@ pub struct FileAccess {
     pub chunk_cache_bytes: Option<u64>,
     /// What a commit promises.
     pub durability: Durability,
+    /// How far virtual datasets reach.
+    pub virtual_view: VirtualView,
 }
 
 impl std::fmt::Debug for FileAccess {

@@ -170,6 +170,7 @@ fn open_plane(plane: Plane, path: &str, access: &FileAccess) -> Result<Arc<Nativ
         path: path.to_owned(),
         resolver: access.resolver.clone(),
         chunk_cache_bytes: access.chunk_cache_bytes.unwrap_or(CACHE_BYTES),
+        virtual_view: access.virtual_view,
         warnings,
     };
     NativeContainer::new(File::open(Store::new(parts), options)?)

@@ -7,7 +7,7 @@ use model::properties::{FilterSpec, GroupCreate, SpaceStrategy};
 use model::{Context, Error, Result, Token};
 use quick_cache::Weighter;
 use quick_cache::sync::Cache;
-use vol::Resolver;
+use vol::{Resolver, VirtualView};
 
 use crate::chunk::cache::ChunkCache;
 use crate::format::driver_info::DriverInfo;
@@ -57,6 +57,7 @@ pub(crate) struct File {
     pub(crate) driver: Option<DriverInfo>,
     pub(crate) warnings: Vec<String>,
     pub(crate) resolver: Option<Arc<dyn Resolver>>,
+    pub(crate) virtual_view: VirtualView,
     pub(crate) chunks: ChunkCache,
     registry: Registry,
     headers: Cache<Address, Arc<Header>, ByHeader>,
@@ -80,6 +81,7 @@ pub(crate) struct Options {
     pub(crate) path: String,
     pub(crate) resolver: Option<Arc<dyn Resolver>>,
     pub(crate) chunk_cache_bytes: u64,
+    pub(crate) virtual_view: VirtualView,
     pub(crate) warnings: Vec<String>,
 }
 
@@ -95,6 +97,7 @@ impl File {
             driver: None,
             warnings: options.warnings,
             resolver: options.resolver,
+            virtual_view: options.virtual_view,
             chunks: ChunkCache::new(options.chunk_cache_bytes),
             registry: Registry::default(),
             headers: Cache::with_weighter(4096, HEADERS_CACHE_BYTES, ByHeader),

@@ -145,7 +145,8 @@ pub(crate) fn extent(file: &File, space: &Dataspace, mappings: &[VirtualMapping]
     let mut grown: Vec<Option<u64>> = vec![None; dims.len()];
     for mapping in mappings {
         if let Some((axis, end)) = nested(|| mapping_end(file, mapping))? {
-            grown[axis] = Some(grown[axis].unwrap_or(0).max(end));
+            let join = if file.virtual_view.first_missing { u64::min } else { u64::max };
+            grown[axis] = Some(grown[axis].map_or(end, |before| join(before, end)));
         } else if let (None, Some((_, last))) =
             (unlimited_axis(&mapping.target), mapping.target.bounds(&dims)?)
         {
@@ -184,15 +185,18 @@ fn mapping_end(file: &File, mapping: &VirtualMapping) -> Result<Option<(usize, u
     Ok(Some((axis, axis_end(&mapping.target, axis, axis_len(&mapping.source, source_axis, have)))))
 }
 
-/// Sources of a printf mapping that are there, counted from block 0 up to the first gap.
+/// Sources of a printf mapping: the last that is there, plus one. A gap longer than the view allows ends the search.
 fn printf_blocks(file: &File, mapping: &VirtualMapping) -> Result<u64> {
+    let (mut blocks, mut missing) = (0, 0);
     for block in 0..PRINTF_BLOCKS_MAX {
         let (name, dataset) = (printf_name(&mapping.file, block).0, printf_name(&mapping.dataset, block).0);
-        if open(file, &name, &dataset)?.is_none() {
-            return Ok(block);
+        match open(file, &name, &dataset)? {
+            Some(_) => (blocks, missing) = (block + 1, 0),
+            None if missing >= file.virtual_view.gap => break,
+            None => missing += 1,
         }
     }
-    Ok(PRINTF_BLOCKS_MAX)
+    Ok(blocks)
 }
 
 /// Reads the selected elements: fill values first, then what each mapping gives.
