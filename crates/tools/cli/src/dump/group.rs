@@ -222,7 +222,7 @@ impl Dumper<'_> {
     }
 
     /// Opens the target of an external link; the place of its file among `files`.
-    fn follow_external(&mut self, file: &str, path: &str) -> Result<(usize, Token, ObjectKind)> {
+    pub(crate) fn follow_external(&mut self, file: &str, path: &str) -> Result<(usize, Token, ObjectKind)> {
         let mut opened = self.file().opened.follow(file)?;
         let mut path = path.to_owned();
         // Links may lead on to further files, but not for ever.
