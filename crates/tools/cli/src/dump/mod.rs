@@ -56,7 +56,7 @@ pub(crate) struct Dumper<'o> {
     through_external: bool,
     /// References that are followed inside each other.
     reference_depth: usize,
-    /// Numbers given to groups, datasets and attributes.
+    /// Numbers given to groups, datasets and attributes: the handles that h5dump would have.
     ids: [u64; 3],
     xml: xml::XmlState,
     failed: bool,
@@ -113,7 +113,7 @@ impl<'o> Dumper<'o> {
             indent: 0,
             through_external: false,
             reference_depth: 0,
-            ids: [1, 0, 0],
+            ids: [0; 3],
             xml: xml::XmlState::default(),
             failed: false,
         }
@@ -169,6 +169,8 @@ impl<'o> Dumper<'o> {
     fn dump_file(&mut self, name: &str) -> Result<()> {
         let opened = open(name, self.options.driver.as_deref())?;
         let tables = Tables::build(&*opened.container, self.sorting())?;
+        // h5dump opened every dataset once, and the root group, before it prints.
+        self.ids = [1, tables.datasets.len() as u64, 0];
         self.files = vec![OpenFile { opened, tables: Arc::new(tables), shown: HashSet::new() }];
         self.current = 0;
         if self.options.xml {

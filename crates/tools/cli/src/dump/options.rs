@@ -368,6 +368,12 @@ impl Options {
             (self.characters, "--string"),
             (self.output_named, "--output"),
         ];
+        let qualified = self.xml_schema && !self.xml_namespace.is_empty();
+        if self.xml && self.xml_uri.is_some() && qualified {
+            return Err(
+                "a schema for a qualified namespace has no URL of its own; use -X : or -u with -D".to_owned()
+            );
+        }
         match conflict.iter().find(|(set, _)| self.xml && *set) {
             Some((_, name)) => Err(format!("option \"{name}\" is not available for XML")),
             None => Ok(self),

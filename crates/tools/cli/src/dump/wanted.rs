@@ -45,8 +45,35 @@ impl Dumper<'_> {
         (info.kind == kind).then_some(token)
     }
 
+    /// Where a path leads when it leaves the file through an external link.
+    fn find_outside(&mut self, name: &str, kind: ObjectKind) -> Option<(usize, Token)> {
+        let container = self.container();
+        let from = container.info().ok()?.root;
+        let op = OpLookup { from, path: name.to_owned(), traversals_max: TRAVERSALS_MAX };
+        let Ok(Lookup::External { file, path }) = path::lookup(&*container, &op) else { return None };
+        let (place, token, found) = self.follow_external(&file, &path).ok()?;
+        (found == kind).then_some((place, token))
+    }
+
+    /// Runs `body` with another file as the current one.
+    fn in_file(&mut self, place: usize, body: impl FnOnce(&mut Self) -> Result<()>) -> Result<()> {
+        let before = std::mem::replace(&mut self.current, place);
+        let result = body(self);
+        self.current = before;
+        result
+    }
+
     fn wanted_dataset(&mut self, name: &str, subset: Option<&Subset>) -> Result<()> {
-        let Some(token) = self.find_kind(name, ObjectKind::Dataset) else { return self.wanted_link(name) };
+        if let Some((place, token)) = self.find_outside(name, ObjectKind::Dataset) {
+            return self.in_file(place, |dumper| dumper.found_dataset(token, name, subset));
+        }
+        match self.find_kind(name, ObjectKind::Dataset) {
+            Some(token) => self.found_dataset(token, name, subset),
+            None => self.wanted_link(name),
+        }
+    }
+
+    fn found_dataset(&mut self, token: Token, name: &str, subset: Option<&Subset>) -> Result<()> {
         let container = self.container();
         if let Some(subset) = subset {
             let rank = container.dataset_info(token)?.space.rank();
@@ -76,6 +103,9 @@ impl Dumper<'_> {
     }
 
     fn wanted_group(&mut self, name: &str) -> Result<()> {
+        if let Some((place, token)) = self.find_outside(name, ObjectKind::Group) {
+            return self.in_file(place, |dumper| dumper.nested(|dumper| dumper.group(token, name)));
+        }
         match self.find_kind(name, ObjectKind::Group) {
             Some(token) => {
                 let result = self.nested(|dumper| dumper.group(token, name));

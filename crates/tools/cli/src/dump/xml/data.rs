@@ -111,7 +111,10 @@ impl Dumper<'_> {
             datatype if datatype.is_string() => self.xml_strings(level + 1, source),
             _ => self.xml_values(level + 1, source),
         };
-        self.tolerate("unable to print data", result)?;
+        if let Err(error) = result {
+            eprintln!("hyperslab dump: unable to print data: {error}");
+            self.xml_line(level + 2, b"Unable to print data.")?;
+        }
         self.xml_end(level + 1, "DataFromFile")?;
         self.xml_end(level, "Data")
     }

@@ -96,16 +96,19 @@ impl Dumper<'_> {
             self.xml_tag(level + 2, "ChunkDimension", format!(" DimSize=\"{dim}\" />").as_bytes())?;
         }
         self.xml_tag(level + 2, "RequiredFilter", b">")?;
+        // h5dump has room for as many values as the filter before had.
+        let mut room = 20;
         for filter in filters {
-            self.xml_filter(level + 4, filter)?;
+            self.xml_filter(level + 4, filter, room)?;
+            room = filter.values.len();
         }
         self.xml_end(level + 2, "RequiredFilter")?;
         self.xml_end(level + 1, "ChunkedLayout")?;
         self.xml_end(level, "StorageLayout")
     }
 
-    fn xml_filter(&mut self, level: usize, filter: &FilterSpec) -> Result<()> {
-        let value = |i: usize| filter.values.get(i).copied().unwrap_or(0) as i32;
+    fn xml_filter(&mut self, level: usize, filter: &FilterSpec, room: usize) -> Result<()> {
+        let value = |i: usize| filter.values.iter().take(room).nth(i).copied().unwrap_or(0) as i32;
         match filter.id {
             1 => self.xml_tag(level, "Deflate", format!(" Level=\"{}\"/>", value(0)).as_bytes()),
             2 => self.xml_tag(level, "Shuffle", b" />"),
