@@ -13,7 +13,7 @@ pub(crate) type Decoded = (Fill, AllocTime);
 pub(crate) fn decode_old(body: &[u8]) -> Result<Decoded> {
     let mut c = Cursor::new(body, "fill value (old)");
     let size = c.u32()? as usize;
-    let value = if size == 0 { FillValue::Default } else { FillValue::Value(c.take(size)?.to_vec()) };
+    let value = if size == 0 { FillValue::Undefined } else { FillValue::Value(c.take(size)?.to_vec()) };
     Ok((Fill { value, time: FillTime::IfSet }, AllocTime::Default))
 }
 
@@ -46,9 +46,13 @@ fn fill_time(c: &Cursor<'_>, code: u8) -> Result<FillTime> {
 }
 
 fn sized_value(c: &mut Cursor<'_>) -> Result<FillValue> {
-    // Version 2 stores a signed size; nothing and less than nothing both mean the default.
+    // A signed size: less than nothing says that the value is not defined.
     let size = c.u32()? as i32;
-    if size <= 0 { Ok(FillValue::Default) } else { Ok(FillValue::Value(c.take(size as usize)?.to_vec())) }
+    match size {
+        ..0 => Ok(FillValue::Undefined),
+        0 => Ok(FillValue::Default),
+        1.. => Ok(FillValue::Value(c.take(size as usize)?.to_vec())),
+    }
 }
 
 fn version_1_2(c: &mut Cursor<'_>) -> Result<Decoded> {

@@ -97,7 +97,11 @@ fn fill_of(file: &File, header: &Header) -> Result<(Fill, AllocTime)> {
     }
     match header.message(kind::FILL_OLD) {
         Some(message) => fill::decode_old(&header::body(file, message)?.0),
-        None => Ok((Fill::default(), AllocTime::Default)),
+        // Without a message no value was ever defined; it reads as zeros all the same.
+        None => {
+            let value = model::properties::FillValue::Undefined;
+            Ok((Fill { value, ..Fill::default() }, AllocTime::Default))
+        }
     }
 }
 

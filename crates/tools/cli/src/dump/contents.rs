@@ -98,7 +98,8 @@ fn push_attributes(
     sorting: Sorting,
     lines: &mut Vec<u8>,
 ) -> Result<()> {
-    for attribute in list_attributes(container, object, sorting)? {
+    // Attributes that cannot be read are left out, as h5dump does it.
+    for attribute in list_attributes(container, object, sorting).unwrap_or_default() {
         let path = hyperslab::model::link::join(path, &attribute.name);
         push_line(lines, "attribute", &to_bytes(&path), None);
     }

@@ -97,7 +97,9 @@ impl Dumper<'_> {
     ) -> Result<()> {
         if matches!(info.datatype, Datatype::Time(_)) {
             state.indent += 1;
-            self.line(state, b"DATA{ not yet implemented.}")?;
+            state.need_prefix = true;
+            self.start_line(state)?;
+            self.piece(state, b"DATA{ not yet implemented.}")?;
             state.indent -= 1;
             return Ok(());
         }
@@ -237,7 +239,7 @@ impl Dumper<'_> {
         }
     }
 
-    fn elements(
+    pub(crate) fn elements(
         &mut self,
         state: &mut State,
         source: &Source<'_>,

@@ -44,6 +44,8 @@ impl Dumper<'_> {
     fn links(&mut self, group: Token) -> Result<()> {
         let container = self.container();
         let info = container.group_info(group)?;
+        // Iterating over links takes a handle in h5dump.
+        self.ids[0] += 1;
         let by = if info.create.link_order == CreationOrder::Untracked {
             Index::Name
         } else {
@@ -140,7 +142,8 @@ impl Dumper<'_> {
         self.line(&mut state, b"}")
     }
 
-    fn start_line(&mut self, state: &mut State) -> Result<()> {
+    /// Starts a line before its text, as h5dump does it in places.
+    pub(crate) fn start_line(&mut self, state: &mut State) -> Result<()> {
         match self.streams.get(super::Stream::Ddl) {
             Some(out) => state.start_line(out, &self.layout, 0, 0).map_err(super::streams::failed),
             None => Ok(()),
@@ -180,6 +183,8 @@ impl Dumper<'_> {
     fn unnamed_types(&mut self) -> Result<()> {
         let tables = self.file().tables.clone();
         for entry in tables.unnamed_types() {
+            // h5dump opens a dataset of this type.
+            self.ids[1] += 1;
             self.named_type(entry, &format!("#{}", entry.to_u64()))?;
         }
         Ok(())
@@ -191,6 +196,7 @@ impl Dumper<'_> {
         state.indent += 1;
         self.line(&mut state, &[b"TARGETFILE \"", &to_bytes(file)[..], b"\""].concat())?;
         self.line(&mut state, &[b"TARGETPATH \"", &to_bytes(path)[..], b"\""].concat())?;
+        self.ids[0] += 1;
         // A target that is not there is no error: the link may be meant for another place.
         if let Ok((place, token, kind)) = self.follow_external(file, path) {
             self.enter_external(place, |dumper| dumper.external_object(token, kind, path))?;

@@ -16,6 +16,7 @@ mod subset;
 mod tables;
 mod usage;
 mod wanted;
+mod xml;
 
 use std::collections::HashSet;
 use std::process::ExitCode;
@@ -55,8 +56,9 @@ pub(crate) struct Dumper<'o> {
     through_external: bool,
     /// References that are followed inside each other.
     reference_depth: usize,
-    /// Numbers given to groups, datasets and attributes.
+    /// Numbers given to groups, datasets and attributes: the handles that h5dump would have.
     ids: [u64; 3],
+    xml: xml::XmlState,
     failed: bool,
 }
 
@@ -111,7 +113,8 @@ impl<'o> Dumper<'o> {
             indent: 0,
             through_external: false,
             reference_depth: 0,
-            ids: [1, 0, 0],
+            ids: [0; 3],
+            xml: xml::XmlState::default(),
             failed: false,
         }
     }
@@ -166,8 +169,13 @@ impl<'o> Dumper<'o> {
     fn dump_file(&mut self, name: &str) -> Result<()> {
         let opened = open(name, self.options.driver.as_deref())?;
         let tables = Tables::build(&*opened.container, self.sorting())?;
+        // h5dump opened every dataset once, and the root group, before it prints.
+        self.ids = [1, tables.datasets.len() as u64, 0];
         self.files = vec![OpenFile { opened, tables: Arc::new(tables), shown: HashSet::new() }];
         self.current = 0;
+        if self.options.xml {
+            return self.xml_file();
+        }
         self.put(&[b"HDF5 \"", &to_bytes(name)[..], b"\" {"].concat())?;
         if self.options.contents {
             self.contents()?;

@@ -32,7 +32,7 @@ impl Dumper<'_> {
         if !stored {
             return Ok(());
         }
-        let time = allocation_time(info);
+        let time = allocation_name(info);
         self.property_block(state, "ALLOCATION_TIME", |dumper, state| dumper.line(state, time.as_bytes()))
     }
 
@@ -240,12 +240,20 @@ fn chunked_size(info: &DatasetInfo, storage: &StorageInfo) -> String {
     format!("SIZE {} ({ratio:.3}:1 COMPRESSION)", storage.bytes)
 }
 
-fn allocation_time(info: &DatasetInfo) -> &'static str {
+/// When storage is set aside, with the default of the layout.
+pub(crate) fn allocation_time(info: &DatasetInfo) -> AllocTime {
     match (info.create.alloc_time, &info.create.layout) {
-        (AllocTime::Early, _) | (AllocTime::Default, Storage::Compact) => "H5D_ALLOC_TIME_EARLY",
-        (AllocTime::Incremental, _) | (AllocTime::Default, Storage::Chunked { .. } | Storage::Virtual(_)) => {
-            "H5D_ALLOC_TIME_INCR"
-        }
-        (AllocTime::Late | AllocTime::Default, _) => "H5D_ALLOC_TIME_LATE",
+        (AllocTime::Default, Storage::Compact) => AllocTime::Early,
+        (AllocTime::Default, Storage::Chunked { .. } | Storage::Virtual(_)) => AllocTime::Incremental,
+        (AllocTime::Default, _) => AllocTime::Late,
+        (time, _) => time,
+    }
+}
+
+fn allocation_name(info: &DatasetInfo) -> &'static str {
+    match allocation_time(info) {
+        AllocTime::Early => "H5D_ALLOC_TIME_EARLY",
+        AllocTime::Incremental => "H5D_ALLOC_TIME_INCR",
+        _ => "H5D_ALLOC_TIME_LATE",
     }
 }

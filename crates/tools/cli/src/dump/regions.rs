@@ -81,9 +81,11 @@ impl Dumper<'_> {
         }
         let blocks: Vec<_> = selection.blocks(dims)?.collect();
         let count = blocks.len();
-        for (i, (first, last)) in blocks.into_iter().enumerate() {
-            let shape: Vec<u64> = first.iter().zip(&last).map(|(a, b)| b - a + 1).collect();
-            let part = Selection::block(&first, &shape)?;
+        // h5dump takes the shape of the first block for all of them.
+        let Some((first, last)) = blocks.first() else { return Ok(()) };
+        let shape: Vec<u64> = first.iter().zip(last).map(|(a, b)| b - a + 1).collect();
+        for (i, (first, _)) in blocks.iter().enumerate() {
+            let part = Selection::block(first, &shape)?;
             let block = read_block(&*container, dataset, info, &part, &memory)?;
             state.set_extent(&shape);
             state.need_prefix = true;

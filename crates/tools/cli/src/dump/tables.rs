@@ -39,6 +39,11 @@ impl Table {
         }
     }
 
+    /// How many there are.
+    pub(crate) fn len(&self) -> usize {
+        self.entries.len()
+    }
+
     /// The entry of an object.
     pub(crate) fn get(&self, token: Token) -> Option<&Entry> {
         self.places.get(&token).and_then(|&place| self.entries.get(place))

@@ -252,13 +252,11 @@ impl Printer<'_> {
         if self.style.marks.lines && row_ended {
             out.push(b'\n');
             self.indent(state, out);
-        } else if !self.style.marks.array.1.is_empty() {
-            if std::mem::take(&mut state.after_array) {
-                out.extend_from_slice(b"\n ");
-                out.extend_from_slice(INDENT.repeat(state.indent).as_bytes());
-            } else {
-                out.push(b' ');
-            }
+        } else if std::mem::take(&mut state.after_array) {
+            out.extend_from_slice(b"\n ");
+            out.extend_from_slice(INDENT.repeat(state.indent).as_bytes());
+        } else {
+            out.push(b' ');
         }
     }
 

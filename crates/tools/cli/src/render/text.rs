@@ -7,8 +7,6 @@ pub(crate) enum Escape {
     None,
     /// Quotes, backslashes and control characters as in C.
     C,
-    /// As XML entities.
-    Xml,
 }
 
 /// Spaces after a line break inside a string.
