@@ -90,9 +90,15 @@ impl Writer<'_> {
         if !self.simple {
             out.push(b'[');
         }
+        let separator: &[u8] = match self.simple {
+            false => &[b',', BREAK],
+            // h5ls starts a line for each element that has arrays in it.
+            true if t.base.any(&|part| matches!(part, Datatype::Array(_))) => b" \n       ",
+            true => b"  ",
+        };
         for (i, element) in bytes.chunks_exact(size).enumerate() {
             if i > 0 {
-                out.extend_from_slice(if self.simple { b"  " } else { &[b',', BREAK] });
+                out.extend_from_slice(separator);
             }
             self.element(out, &t.base, element)?;
         }

@@ -49,11 +49,12 @@ fn print(out: &mut dyn Write, text: &str, code: u8) -> io::Result<u8> {
 }
 
 fn list(options: &Options, out: &mut dyn Write) -> io::Result<u8> {
-    let mut code = 0;
+    let (mut code, mut number) = (0, 1);
     let mut lister = Lister::new(options, out);
     for argument in &options.files {
-        let outcome = match open(argument, options) {
+        let outcome = match open(argument, options, number) {
             Some(Opened { source: Some(source), file, object }) => {
+                number += 1;
                 lister.file(&source, &file, object.as_deref())?
             }
             Some(Opened { file, .. }) => lister.rootless(&file)?,
@@ -80,14 +81,14 @@ struct Opened {
 }
 
 /// Tries the whole name as a file, then without its last part, and so on: what was cut off names the object.
-fn open(argument: &str, options: &Options) -> Option<Opened> {
+fn open(argument: &str, options: &Options, number: u64) -> Option<Opened> {
     let mut end = argument.len();
     let mut reasons = Vec::new();
     while end > 0 {
         let file = argument[..end].to_owned();
         let object = (end < argument.len()).then(|| argument[end..].to_owned());
         end = file.rfind('/').unwrap_or(0);
-        match Source::open(&file, options.driver.as_deref()) {
+        match Source::open(&file, options.driver.as_deref(), number) {
             Ok(source) => return Some(Opened { source: Some(source), file, object }),
             Err(error) if is_rootless(&error) => {
                 attribute::complain(&error, options);

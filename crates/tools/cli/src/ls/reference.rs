@@ -92,7 +92,9 @@ impl Under<'_> {
         }
         writeln!(out)?;
         let inner = self.indent + 2 * LEVEL - usize::from(!self.options.simple);
-        values::elements(out, place, info, Printer::new(place, &info.datatype, self.options, inner))
+        // Whether bytes are shown as characters goes by the reference, which has none.
+        let options = Options { string: false, ..self.options.clone() };
+        values::elements(out, place, info, Printer::new(place, &info.datatype, &options, inner))
     }
 
     fn region(

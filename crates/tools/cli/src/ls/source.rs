@@ -29,8 +29,8 @@ pub(crate) struct Place {
 
 impl Source {
     /// Opens what the user named.
-    pub(crate) fn open(location: &str, driver: Option<&str>) -> Result<Rc<Self>> {
-        Self::new(open(location, driver)?, 1)
+    pub(crate) fn open(location: &str, driver: Option<&str>, number: u64) -> Result<Rc<Self>> {
+        Self::new(open(location, driver)?, number)
     }
 
     fn new(opened: Opened, number: u64) -> Result<Rc<Self>> {
@@ -40,7 +40,9 @@ impl Source {
     }
 
     fn elsewhere(&self, file: &str) -> Result<Rc<Source>> {
-        Source::new(self.opened.follow(file)?, self.number + 1)
+        let other = self.opened.follow(file)?;
+        let is_same = other.identity() == self.opened.identity();
+        Source::new(other, self.number + u64::from(!is_same))
     }
 }
 

@@ -1,7 +1,7 @@
 //! From object to object: links, groups in groups, and what was seen before.
 
 use std::cell::RefCell;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::io::{self, Write};
 use std::rc::Rc;
 
@@ -46,8 +46,8 @@ pub(crate) struct Lister<'a> {
     pub(super) options: &'a Options,
     pub(super) out: &'a mut dyn Write,
     frames: Vec<Frame>,
-    /// Soft and external links that were followed: file and path.
-    followed: Vec<(Option<String>, String)>,
+    /// Paths of links that were followed, and whether these were external. h5ls does not look at the file.
+    followed: HashSet<(bool, String)>,
     file: String,
     /// Characters of paths that are not shown.
     name_start: usize,
@@ -62,7 +62,7 @@ impl<'a> Lister<'a> {
             options,
             out,
             frames: Vec::new(),
-            followed: Vec::new(),
+            followed: HashSet::new(),
             file: String::new(),
             name_start: 0,
             base_len: 0,
@@ -115,7 +115,7 @@ impl<'a> Lister<'a> {
         let root = Place::root(source);
         let trimmed = path.trim_end_matches('/');
         let (parent, name) = trimmed.rsplit_once('/').unwrap_or(("", trimmed));
-        if path == "/" || name.is_empty() || name == "." {
+        if path == "/" {
             return self.visit(&root, "/", path, false);
         }
         let found = root.find(&format!("/{parent}")).and_then(|group| {
@@ -229,12 +229,12 @@ impl<'a> Lister<'a> {
     fn link(&mut self, group: &Place, link: &Link, path: &str) -> io::Result<()> {
         let (text, follow, key) = match &link.target {
             LinkTarget::Soft(target) => {
-                (format!("Soft Link {{{target}}}"), self.options.follow, (None, target.clone()))
+                (format!("Soft Link {{{target}}}"), self.options.follow, (false, target.clone()))
             }
             LinkTarget::External { file, path } => {
                 let slash = if path.starts_with('/') { "" } else { "/" };
                 let text = format!("External Link {{{file}/{slash}{path}}}");
-                (text, self.options.follow || self.options.external, (Some(file.clone()), path.clone()))
+                (text, self.options.follow || self.options.external, (true, path.clone()))
             }
             LinkTarget::Hard(_) | LinkTarget::User { .. } => {
                 let name = self.name(path, "");
@@ -242,9 +242,10 @@ impl<'a> Lister<'a> {
             }
         };
         let found = if follow { group.find(&link.name).map(drop) } else { Ok(()) };
-        // A chain of soft links that never ends is left out altogether.
-        let endless = found.as_ref().is_err_and(|error| error.kind() == Kind::Limit);
-        if endless && matches!(link.target, LinkTarget::Soft(_)) {
+        // A chain of soft links that never ends, or ends at a user-defined link, is left out altogether.
+        let hopeless =
+            found.as_ref().is_err_and(|error| matches!(error.kind(), Kind::Limit | Kind::Unsupported));
+        if hopeless && matches!(link.target, LinkTarget::Soft(_)) {
             return Ok(());
         }
         self.dangling |= self.options.no_dangling && found.is_err();
@@ -254,10 +255,9 @@ impl<'a> Lister<'a> {
         if !follow {
             return self.out.write_all(b"\n");
         }
-        if self.followed.contains(&key) {
+        if !self.followed.insert(key) {
             return self.out.write_all(b" {Already Visited}\n");
         }
-        self.followed.push(key);
         self.out.write_all(b" ")?;
         self.visit(group, &link.name, path, true).map(drop)
     }
