@@ -11,6 +11,7 @@ mod format;
 mod listing;
 mod object;
 mod store;
+mod txn;
 
 pub use connector::{NativeConnector, open_handle, open_image};
 pub use container::NativeContainer;

@@ -1,0 +1,166 @@
+//! The redo record: what a commit is about to overwrite, past the end of the file.
+//!
+//! ```text
+//! "HSLREDO1" | record bytes u64 | end of file u64 | entries u64
+//! entry:  offset u64 | bytes u64 | sectors u64 | for each: checksum of what was there u64 | data
+//! tail:   checksum of all before u64 | offset of the record u64 | "HSLREDOE"
+//! ```
+//!
+//! The tail is the last thing in the file. A record is replayed only if its checksum holds and every sector it
+//! touches holds either what was there before or what it brings: another writer's changes are never undone.
+
+use files::Handle;
+use model::bytes::{Cursor, Put};
+use model::{Error, Limits, Result, Within};
+
+use super::io;
+use crate::format::checksum::lookup3;
+
+const HEAD: &[u8; 8] = b"HSLREDO1";
+const TAIL: &[u8; 8] = b"HSLREDOE";
+const HEAD_BYTES: u64 = 32;
+const TAIL_BYTES: u64 = 24;
+
+/// Bytes that a commit puts in a place that was in use.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Entry {
+    pub(crate) at: u64,
+    pub(crate) data: Vec<u8>,
+}
+
+/// A record, made or found.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Redo {
+    /// End of the file after the commit; the record stands at or after it.
+    pub(crate) end: u64,
+    pub(crate) entries: Vec<Entry>,
+    /// For each entry, checksums of what was in its sectors before.
+    before: Vec<Vec<u64>>,
+}
+
+/// Two 32-bit checksums as one of 64 bits: torn records must not pass by chance.
+fn checksum(bytes: &[u8]) -> u64 {
+    u64::from(lookup3(bytes, 0)) << 32 | u64::from(lookup3(bytes, 0x9E37_79B9))
+}
+
+/// Reads a place; what lies past the end of the file reads as nothing.
+fn read(file: &Handle, at: u64, len: usize) -> Result<Vec<u8>> {
+    let have = io(file.len(), "get size of file")?.saturating_sub(at);
+    let mut bytes = vec![0; len.min(usize::try_from(have).unwrap_or(usize::MAX))];
+    io(file.read_at(at, &mut bytes), "read file")?;
+    Ok(bytes)
+}
+
+impl Redo {
+    pub(crate) fn new(file: &Handle, entries: Vec<Entry>, end: u64) -> Result<Redo> {
+        let sums = |e: &Entry| read(file, e.at, e.data.len()).map(|old| sectors(e.at, &old).map(checksum).collect());
+        let before = entries.iter().map(sums).collect::<Result<_>>()?;
+        Ok(Redo { end, entries, before })
+    }
+
+    fn encode(&self, at: u64) -> Vec<u8> {
+        let mut out = Vec::new();
+        out.extend_from_slice(HEAD);
+        for field in [0, self.end, self.entries.len() as u64] {
+            out.put_uint(field, 8);
+        }
+        for (entry, before) in self.entries.iter().zip(&self.before) {
+            let head = [entry.at, entry.data.len() as u64, before.len() as u64];
+            head.iter().chain(before).for_each(|field| out.put_uint(*field, 8));
+            out.extend_from_slice(&entry.data);
+        }
+        let bytes = out.len() as u64 + TAIL_BYTES;
+        out[8..16].copy_from_slice(&bytes.to_le_bytes());
+        let sum = checksum(&out);
+        out.put_uint(sum, 8);
+        out.put_uint(at, 8);
+        out.extend_from_slice(TAIL);
+        out
+    }
+
+    /// Writes the record at the end of the file; the file ends with it.
+    pub(crate) fn store(&self, file: &Handle) -> Result<()> {
+        let at = self.end.next_multiple_of(8);
+        let record = self.encode(at);
+        // An older, longer record or fresh bytes given up again may stand behind.
+        io(file.set_len(at), "place redo record")?;
+        io(file.write_at(at, &record), "write redo record")
+    }
+
+    /// Puts every entry in its place, the first one first.
+    pub(crate) fn publish(&self, file: &Handle) -> Result<()> {
+        self.entries.iter().try_for_each(|e| io(file.write_at(e.at, &e.data), "publish commit"))
+    }
+
+    /// The record that a file ends with, if it is whole.
+    pub(crate) fn find(file: &Handle, limits: &Limits) -> Result<Option<Redo>> {
+        let len = io(file.len(), "get size of file")?;
+        let Some(tail_at) = len.checked_sub(TAIL_BYTES) else { return Ok(None) };
+        let tail = read(file, tail_at, TAIL_BYTES as usize)?;
+        let mut c = Cursor::new(&tail, "redo record");
+        let (sum, at) = (c.u64()?, c.u64()?);
+        if c.rest() != TAIL || at.checked_add(HEAD_BYTES).is_none_or(|start| start > tail_at) {
+            return Ok(None);
+        }
+        let bytes = read(file, at, (tail_at - at).within(limits.metadata_bytes_max, "redo record")?)?;
+        if checksum(&bytes) != sum || !bytes.starts_with(HEAD) {
+            return Ok(None);
+        }
+        Redo::decode(&bytes, tail_at + TAIL_BYTES - at).map(Some)
+    }
+
+    fn decode(bytes: &[u8], record_bytes: u64) -> Result<Redo> {
+        let mut c = Cursor::new(bytes, "redo record");
+        c.signature(HEAD)?;
+        let (stated, end, count) = (c.u64()?, c.u64()?, c.u64()?);
+        if stated != record_bytes {
+            return Err(c.corrupt("size does not match"));
+        }
+        let (mut entries, mut before) = (Vec::new(), Vec::new());
+        for _ in 0..count {
+            let (at, len, sums) = (c.u64()?, c.u64()?, c.u64()?);
+            before.push((0..sums).map(|_| c.u64()).collect::<Result<_>>()?);
+            let len = usize::try_from(len).unwrap_or(usize::MAX);
+            entries.push(Entry { at, data: c.take(len)?.to_vec() });
+        }
+        Ok(Redo { end, entries, before })
+    }
+
+    /// Whether every sector holds what was there before, or what the record brings.
+    pub(crate) fn applies(&self, file: &Handle) -> Result<bool> {
+        for (entry, before) in self.entries.iter().zip(&self.before) {
+            let there = read(file, entry.at, entry.data.len())?;
+            let mut sums = before.iter();
+            for (now, new) in sectors(entry.at, &there).zip(sectors(entry.at, &entry.data)) {
+                let known = sums.next().is_some_and(|sum| *sum == checksum(now));
+                if !known && now != new {
+                    return Ok(false);
+                }
+            }
+        }
+        Ok(true)
+    }
+
+    /// Replays the record and cuts it off: the file is as its commit promised.
+    pub(crate) fn replay(&self, file: &Handle) -> Result<()> {
+        self.publish(file)?;
+        io(file.sync(files::Sync::Data), "sync file")?;
+        io(file.set_len(self.end), "cut off redo record")?;
+        io(file.sync(files::Sync::All), "sync file")
+    }
+
+    /// An error for a file that somebody else changed after the commit was cut short.
+    pub(crate) fn foreign(&self) -> Error {
+        Error::corrupt("recover commit").with("problem", "another program changed the file after the commit was cut short")
+    }
+}
+
+/// Storage writes sectors whole; a larger write that is cut short leaves some of each.
+const SECTOR_BYTES: u64 = 512;
+
+/// The parts of `data`, which stands at `at`, by the sectors they are in.
+fn sectors(at: u64, data: &[u8]) -> impl Iterator<Item = &[u8]> {
+    let first = (SECTOR_BYTES - at % SECTOR_BYTES).min(data.len() as u64) as usize;
+    let (head, rest) = data.split_at(first);
+    std::iter::once(head).chain(rest.chunks(SECTOR_BYTES as usize))
+}

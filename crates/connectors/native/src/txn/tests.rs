@@ -1,0 +1,158 @@
+//! Crashes at every point of a commit: what was promised is there.
+
+use std::sync::Arc;
+
+use files::crash::StatesMax;
+use files::{Crash, Handle, Memory};
+use model::Limits;
+use vol::Durability;
+
+use super::redo::Redo;
+use super::{Publish, Txn};
+
+const SUPERBLOCK_BYTES: usize = 48;
+
+/// A superblock of the tests: a generation and the end of the file.
+fn superblock(generation: u64, end: u64) -> Vec<u8> {
+    let mut bytes = vec![0; SUPERBLOCK_BYTES];
+    bytes[..8].copy_from_slice(&generation.to_le_bytes());
+    bytes[8..16].copy_from_slice(&end.to_le_bytes());
+    bytes
+}
+
+/// What a reader of an image sees after recovery, up to the end that its superblock states.
+fn recovered(image: Vec<u8>) -> Vec<u8> {
+    let file: Handle = Arc::new(Memory::from_image(image));
+    if let Some(redo) = Redo::find(&file, &Limits::default()).unwrap() {
+        assert!(redo.applies(&file).unwrap(), "a record must apply to its own file");
+        redo.replay(&file).unwrap();
+    }
+    let mut head = [0; 16];
+    file.read_at(0, &mut head).unwrap();
+    let end = u64::from_le_bytes(head[8..].try_into().unwrap());
+    let mut bytes = vec![0; end as usize];
+    file.read_at(0, &mut bytes).unwrap();
+    bytes
+}
+
+struct Rig {
+    crash: Arc<Crash>,
+    txn: Txn,
+    end: u64,
+    generation: u64,
+    /// Position in the stream when each commit returned, and what it promised.
+    promised: Vec<(usize, Vec<u8>)>,
+    model: Vec<u8>,
+}
+
+impl Rig {
+    fn new() -> Rig {
+        let end = 2048;
+        let mut image = superblock(0, end);
+        image.resize(end as usize, 1);
+        let crash = Arc::new(Crash::new(Arc::new(Memory::from_image(image.clone()))).unwrap());
+        let txn = Txn::new(crash.clone(), end);
+        let promised = vec![(0, image.clone())];
+        Rig { crash, txn, end, generation: 0, promised, model: image }
+    }
+
+    fn overwrite(&mut self, at: u64, data: &[u8]) {
+        self.txn.write(at, data).unwrap();
+        self.model[at as usize..at as usize + data.len()].copy_from_slice(data);
+    }
+
+    fn append(&mut self, data: &[u8]) {
+        self.txn.write(self.end, data).unwrap();
+        self.model.extend_from_slice(data);
+        self.end += data.len() as u64;
+    }
+
+    fn commit(&mut self, durability: Durability) {
+        self.generation += 1;
+        let bytes = superblock(self.generation, self.end);
+        self.model[..SUPERBLOCK_BYTES].copy_from_slice(&bytes);
+        let publish = Publish { superblock_at: 0, superblock: &bytes, end: self.end };
+        self.txn.commit(&publish, durability).unwrap();
+        self.promised.push((self.crash.position(), self.model.clone()));
+    }
+}
+
+/// Two commits that overwrite and append, with changes after them that were never committed.
+fn two_commits(durability: Durability) -> Rig {
+    let mut rig = Rig::new();
+    rig.overwrite(100, &[7; 700]);
+    rig.append(&[8; 600]);
+    rig.commit(durability);
+    rig.overwrite(400, &[9; 1000]);
+    rig.overwrite(2100, &[10; 100]);
+    rig.append(&[11; 40]);
+    rig.commit(durability);
+    rig.overwrite(60, &[12; 10]);
+    rig.append(&[13; 500]);
+    rig
+}
+
+#[test]
+fn every_crash_leaves_a_commit_and_not_one_before_the_last_that_returned() {
+    let rig = two_commits(Durability::Full);
+    let log = rig.crash.log();
+    let mut seen = 0;
+    for state in log.states(StatesMax { subset_events_max: 6, order_events_max: 4 }) {
+        let found = recovered(log.image(&state).unwrap());
+        let at_least = rig.promised.iter().rposition(|(position, _)| state.at >= *position).unwrap_or(0);
+        let which = rig.promised.iter().position(|(_, model)| *model == found);
+        assert!(which.is_some_and(|n| n >= at_least), "{state}: recovered {which:?}, promised {at_least}");
+        seen += 1;
+    }
+    assert!(seen > 50, "only {seen} states");
+}
+
+#[test]
+fn sampled_crashes_with_torn_and_reordered_writes_leave_a_commit() {
+    let rig = two_commits(Durability::Full);
+    let log = rig.crash.log();
+    for state in log.sample(20_261_115).take(3000) {
+        let found = recovered(log.image(&state).unwrap());
+        let at_least = rig.promised.iter().rposition(|(position, _)| state.at >= *position).unwrap_or(0);
+        let which = rig.promised.iter().position(|(_, model)| *model == found);
+        assert!(which.is_some_and(|n| n >= at_least), "{state}: recovered {which:?}, promised {at_least}");
+    }
+}
+
+#[test]
+fn an_ordered_commit_is_there_whole_or_not_at_all() {
+    let rig = two_commits(Durability::Ordered);
+    let log = rig.crash.log();
+    for state in log.sample(7).take(3000) {
+        let found = recovered(log.image(&state).unwrap());
+        assert!(rig.promised.iter().any(|(_, model)| *model == found), "{state}");
+    }
+}
+
+#[test]
+fn staged_bytes_are_read_before_they_are_committed() {
+    let mut rig = Rig::new();
+    rig.overwrite(100, &[2; 50]);
+    rig.overwrite(120, &[3; 10]);
+    rig.overwrite(90, &[4; 15]);
+    let mut read = vec![1; 80];
+    rig.txn.overlay(80, &mut read);
+    assert_eq!(read, rig.model[80..160]);
+    assert_eq!(rig.txn.staged_bytes(), 60);
+}
+
+#[test]
+fn a_file_that_somebody_else_changed_is_not_recovered_over_it() {
+    let mut rig = Rig::new();
+    rig.overwrite(1000, &[5; 100]);
+    rig.commit(Durability::Ordered);
+    let (position, _) = rig.promised[1];
+    let log = rig.crash.log();
+    let image = log.prefixes().filter(|s| s.at <= position).map(|s| log.image(&s).unwrap());
+    let cut_short = image.filter(|i| Redo::find(&(Arc::new(Memory::from_image(i.clone())) as Handle), &Limits::default()).unwrap().is_some());
+    let mut image = cut_short.into_iter().next().expect("a state with a record");
+    image[1000..1100].fill(99);
+    let file: Handle = Arc::new(Memory::from_image(image));
+    let redo = Redo::find(&file, &Limits::default()).unwrap().unwrap();
+    assert!(!redo.applies(&file).unwrap());
+}
