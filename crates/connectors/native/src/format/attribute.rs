@@ -50,6 +50,9 @@ fn field<'a>(c: &mut Cursor<'a>, len: usize, unit: usize) -> Result<&'a [u8]> {
 /// Where dense attributes are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct AttributeInfo {
+    /// The creation order that comes next, where it is tracked.
+    pub(crate) order_next: Option<u16>,
+    pub(crate) order_indexed: bool,
     pub(crate) heap: Option<Address>,
     pub(crate) name_tree: Option<Address>,
     pub(crate) order_tree: Option<Address>,
@@ -59,10 +62,8 @@ pub(crate) fn info(body: &[u8], sizes: Sizes) -> Result<AttributeInfo> {
     let mut c = Cursor::new(body, "attribute info");
     c.version(0..=0)?;
     let flags = c.u8()?;
-    if flags & 1 != 0 {
-        c.skip(2)?;
-    }
+    let order_next = if flags & 1 != 0 { Some(c.u16()?) } else { None };
     let (heap, name_tree) = (c.address(sizes)?, c.address(sizes)?);
     let order_tree = if flags & 2 != 0 { c.address(sizes)? } else { None };
-    Ok(AttributeInfo { heap, name_tree, order_tree })
+    Ok(AttributeInfo { order_next, order_indexed: flags & 2 != 0, heap, name_tree, order_tree })
 }

@@ -15,7 +15,7 @@ pub(crate) enum Kind {
 }
 
 impl Kind {
-    fn code(self) -> u8 {
+    pub(super) fn code(self) -> u8 {
         match self {
             Kind::Group => 0,
             Kind::Chunk { .. } => 1,
@@ -37,9 +37,11 @@ impl Kind {
 }
 
 /// A node: keys stand before and after every child.
-#[derive(Debug)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Node<'a> {
     pub(crate) level: u8,
+    pub(crate) left: Option<Address>,
+    pub(crate) right: Option<Address>,
     pub(crate) keys: Vec<&'a [u8]>,
     pub(crate) children: Vec<Address>,
 }
@@ -55,14 +57,14 @@ impl<'a> Node<'a> {
         if u32::from(used) > 2 * u32::from(k) {
             return Err(c.corrupt(format!("{used} entries where {} fit", 2 * u32::from(k))));
         }
-        c.skip(2 * sizes.offset)?;
+        let (left, right) = (c.address(sizes)?, c.address(sizes)?);
         let key_bytes = kind.key_bytes(sizes);
         let (mut keys, mut children) = (vec![c.take(key_bytes)?], Vec::new());
         for _ in 0..used {
             children.push(c.defined_address(sizes)?);
             keys.push(c.take(key_bytes)?);
         }
-        Ok(Node { level, keys, children })
+        Ok(Node { level, left, right, keys, children })
     }
 }
 
@@ -73,6 +75,8 @@ pub(crate) struct ChunkKey {
     pub(crate) filter_mask: u32,
     /// First element in each dimension.
     pub(crate) offset: Vec<u64>,
+    /// Offset within an element: 0 in the key of a chunk, the element's size in a tree's last key.
+    pub(crate) byte_offset: u64,
 }
 
 impl ChunkKey {
@@ -80,6 +84,6 @@ impl ChunkKey {
         let mut c = Cursor::new(key, "chunk key");
         let (stored_bytes, filter_mask) = (c.u32()?, c.u32()?);
         let offset = (0..rank).map(|_| c.u64()).collect::<Result<_>>()?;
-        Ok(ChunkKey { stored_bytes, filter_mask, offset })
+        Ok(ChunkKey { stored_bytes, filter_mask, offset, byte_offset: c.u64()? })
     }
 }

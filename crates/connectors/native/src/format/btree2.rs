@@ -13,24 +13,29 @@ pub(crate) struct BTree2 {
     pub(crate) node_bytes: u32,
     pub(crate) record_bytes: u16,
     pub(crate) depth: u16,
+    pub(crate) split_percent: u8,
+    pub(crate) merge_percent: u8,
     pub(crate) root: Option<Address>,
     pub(crate) root_records: u16,
     pub(crate) records: u64,
     /// Most records of a node, and of a subtree, by depth.
-    capacity: Vec<Capacity>,
+    pub(super) capacity: Vec<Capacity>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Capacity {
-    node: u64,
-    subtree: u64,
+pub(super) struct Capacity {
+    pub(super) node: u64,
+    pub(super) subtree: u64,
 }
 
 /// A child of an internal node.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Child {
     pub(crate) address: Address,
+    /// Records in the child itself.
     pub(crate) records: u64,
+    /// Records in it and below it.
+    pub(crate) total: u64,
 }
 
 /// Signature, version, type and checksum of a node.
@@ -47,7 +52,7 @@ impl BTree2 {
         c.signature(b"BTHD")?;
         c.version(0..=0)?;
         let (kind, node_bytes, record_bytes, depth) = (c.u8()?, c.u32()?, c.u16()?, c.u16()?);
-        c.skip(2)?;
+        let (split_percent, merge_percent) = (c.u8()?, c.u8()?);
         let (root, root_records, records) = (c.address(sizes)?, c.u16()?, c.length(sizes)?);
         let mut tree = BTree2 {
             sizes,
@@ -55,6 +60,8 @@ impl BTree2 {
             node_bytes,
             record_bytes,
             depth,
+            split_percent,
+            merge_percent,
             root,
             root_records,
             records,
@@ -67,7 +74,7 @@ impl BTree2 {
         Ok(tree)
     }
 
-    fn capacities(&self) -> Option<Vec<Capacity>> {
+    pub(super) fn capacities(&self) -> Option<Vec<Capacity>> {
         // A tree deeper than this would hold more records than there are bytes in any file.
         if self.record_bytes == 0 || self.depth > 32 {
             return None;
@@ -121,9 +128,7 @@ impl BTree2 {
     fn child(&self, c: &mut Cursor<'_>, depth: usize) -> Result<Child> {
         let address = c.defined_address(self.sizes)?;
         let records = c.uint(uint_width(self.capacity[0].node))?;
-        if depth > 1 {
-            c.uint(uint_width(self.capacity[depth - 1].subtree))?;
-        }
-        Ok(Child { address, records })
+        let total = if depth > 1 { c.uint(uint_width(self.capacity[depth - 1].subtree))? } else { records };
+        Ok(Child { address, records, total })
     }
 }

@@ -8,15 +8,29 @@ use super::{Address, SizedFields, Sizes, checksum};
 /// The header of an array.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct ExtensibleArray {
+    /// Its elements have a stored size and a filter mask.
+    pub(crate) filtered: bool,
     pub(crate) element_bytes: u8,
-    max_bits: u8,
-    index_elements: u8,
-    block_elements_min: u8,
-    pointers_min: u8,
-    page_bits: u8,
+    pub(crate) max_bits: u8,
+    pub(crate) index_elements: u8,
+    pub(crate) block_elements_min: u8,
+    pub(crate) pointers_min: u8,
+    pub(crate) page_bits: u8,
+    pub(crate) counts: Counts,
     /// Highest index in use, plus one.
     pub(crate) entries: u64,
     pub(crate) index_block: Option<Address>,
+}
+
+/// What an array has made so far.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct Counts {
+    pub(crate) secondary_blocks: u64,
+    pub(crate) secondary_bytes: u64,
+    pub(crate) data_blocks: u64,
+    pub(crate) data_bytes: u64,
+    /// Elements there is room for.
+    pub(crate) elements: u64,
 }
 
 /// Where an element is.
@@ -61,20 +75,23 @@ impl ExtensibleArray {
         let mut c = Cursor::new(bytes, "extensible array header");
         c.signature(b"EAHD")?;
         c.version(0..=0)?;
-        c.skip(1)?;
+        let filtered = c.u8()? == 1;
         let [element_bytes, max_bits, index_elements, block_elements_min, pointers_min, page_bits] =
             c.array()?;
-        c.skip(4 * sizes.length)?;
-        let entries = c.length(sizes)?;
-        c.length(sizes)?;
+        let (secondary_blocks, secondary_bytes) = (c.length(sizes)?, c.length(sizes)?);
+        let (data_blocks, data_bytes) = (c.length(sizes)?, c.length(sizes)?);
+        let (entries, elements) = (c.length(sizes)?, c.length(sizes)?);
+        let counts = Counts { secondary_blocks, secondary_bytes, data_blocks, data_bytes, elements };
         let index_block = c.address(sizes)?;
         let array = ExtensibleArray {
+            filtered,
             element_bytes,
             max_bits,
             index_elements,
             block_elements_min,
             pointers_min,
             page_bits,
+            counts,
             entries,
             index_block,
         };
@@ -104,15 +121,15 @@ impl ExtensibleArray {
         2 * self.lg_pointers()
     }
 
-    fn direct_pointers(&self) -> u64 {
+    pub(super) fn direct_pointers(&self) -> u64 {
         2 * (u64::from(self.pointers_min) - 1)
     }
 
-    fn secondary_pointers(&self) -> u64 {
+    pub(super) fn secondary_pointers(&self) -> u64 {
         (1 + u64::from(self.max_bits) - self.lg_min()).saturating_sub(self.direct_groups())
     }
 
-    fn group(&self, number: u64) -> Group {
+    pub(crate) fn group(&self, number: u64) -> Group {
         let elements = u64::from(self.block_elements_min) << number.div_ceil(2);
         Group { number, blocks: 1 << (number / 2), elements }
     }
@@ -189,7 +206,7 @@ impl ExtensibleArray {
         }
     }
 
-    fn offset_bytes(&self) -> u64 {
+    pub(super) fn offset_bytes(&self) -> u64 {
         u64::from(self.max_bits).div_ceil(8)
     }
 
@@ -202,7 +219,7 @@ impl ExtensibleArray {
     }
 
     /// Bytes of the page bitmap of one data block.
-    fn bitmap_bytes(&self, group: Group) -> u64 {
+    pub(super) fn bitmap_bytes(&self, group: Group) -> u64 {
         if self.is_paged(group) { (group.elements / self.page_entries()).div_ceil(8) } else { 0 }
     }
 

@@ -13,6 +13,9 @@ pub(crate) struct FileSpace {
     pub(crate) persist: bool,
     pub(crate) threshold: u64,
     pub(crate) page_bytes: u64,
+    pub(crate) page_end_threshold: u16,
+    /// End of allocation when the managers were last written.
+    pub(crate) end: Option<Address>,
     /// Free-space managers, where they are kept in the file.
     pub(crate) managers: Vec<Option<Address>>,
 }
@@ -36,7 +39,15 @@ fn version_0(c: &mut Cursor<'_>, sizes: Sizes) -> Result<FileSpace> {
     };
     let managers =
         if code == 1 { (0..6).map(|_| c.address(sizes)).collect::<Result<_>>()? } else { Vec::new() };
-    Ok(FileSpace { strategy, persist: code == 1, threshold, page_bytes: 4096, managers })
+    Ok(FileSpace {
+        strategy,
+        persist: code == 1,
+        threshold,
+        page_bytes: 4096,
+        page_end_threshold: 0,
+        end: None,
+        managers,
+    })
 }
 
 fn version_1(c: &mut Cursor<'_>, sizes: Sizes) -> Result<FileSpace> {
@@ -49,9 +60,8 @@ fn version_1(c: &mut Cursor<'_>, sizes: Sizes) -> Result<FileSpace> {
     };
     let persist = c.u8()? != 0;
     let (threshold, page_bytes) = (c.length(sizes)?, c.length(sizes)?);
-    c.skip(2)?;
-    c.address(sizes)?;
+    let (page_end_threshold, end) = (c.u16()?, c.address(sizes)?);
     let managers =
         if persist { (0..12).map(|_| c.address(sizes)).collect::<Result<_>>()? } else { Vec::new() };
-    Ok(FileSpace { strategy, persist, threshold, page_bytes, managers })
+    Ok(FileSpace { strategy, persist, threshold, page_bytes, page_end_threshold, end, managers })
 }

@@ -8,6 +8,8 @@ use super::{Address, SizedFields, Sizes, checksum};
 /// The header of an array.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct FixedArray {
+    /// Its elements have a stored size and a filter mask.
+    pub(crate) filtered: bool,
     pub(crate) element_bytes: u8,
     pub(crate) page_bits: u8,
     pub(crate) entries: u64,
@@ -24,12 +26,13 @@ impl FixedArray {
         let mut c = Cursor::new(bytes, "fixed array header");
         c.signature(b"FAHD")?;
         c.version(0..=0)?;
-        c.skip(1)?;
+        let filtered = c.u8()? == 1;
         let (element_bytes, page_bits) = (c.u8()?, c.u8()?);
         if page_bits >= 32 || usize::from(element_bytes) < sizes.offset {
             return Err(c.corrupt(format!("elements of {element_bytes} bytes, pages of 2^{page_bits}")));
         }
-        Ok(FixedArray { element_bytes, page_bits, entries: c.length(sizes)?, block: c.address(sizes)? })
+        let (entries, block) = (c.length(sizes)?, c.address(sizes)?);
+        Ok(FixedArray { filtered, element_bytes, page_bits, entries, block })
     }
 
     pub(crate) fn page_entries(&self) -> u64 {
@@ -40,7 +43,7 @@ impl FixedArray {
         self.entries > self.page_entries()
     }
 
-    fn pages(&self) -> u64 {
+    pub(crate) fn pages(&self) -> u64 {
         self.entries.div_ceil(self.page_entries())
     }
 

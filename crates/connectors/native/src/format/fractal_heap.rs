@@ -11,18 +11,45 @@ use super::{Address, SizedFields, Sizes, checksum, filters};
 pub(crate) struct FractalHeap {
     pub(crate) sizes: Sizes,
     pub(crate) id_bytes: u16,
+    pub(crate) huge_ids_wrapped: bool,
     pub(crate) checksummed: bool,
     pub(crate) managed_bytes_max: u32,
+    /// Last number given to a huge object; 0 before the first.
+    pub(crate) huge_id_last: u64,
     pub(crate) huge_tree: Option<Address>,
+    /// The manager of free space in blocks.
+    pub(crate) free_space: Option<Address>,
+    pub(crate) counts: Counts,
     pub(crate) width: u64,
     pub(crate) start_bytes: u64,
     pub(crate) direct_bytes_max: u64,
     pub(crate) heap_bits: u16,
+    pub(crate) start_rows: u16,
     pub(crate) root: Option<Address>,
     /// 0: the root is a direct block.
     pub(crate) root_rows: u16,
     pub(crate) root_stored: Option<Stored>,
     pub(crate) filters: Vec<FilterSpec>,
+    /// Version of the pipeline message in the header.
+    pub(crate) filters_version: u8,
+}
+
+/// What a heap holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct Counts {
+    /// In blocks, those not yet made included.
+    pub(crate) free_bytes: u64,
+    /// Heap space that the root block covers.
+    pub(crate) managed_bytes: u64,
+    /// Sum of the direct blocks there are.
+    pub(crate) allocated_bytes: u64,
+    /// Where the next direct block goes, in heap space.
+    pub(crate) next_offset: u64,
+    pub(crate) managed_objects: u64,
+    pub(crate) huge_bytes: u64,
+    pub(crate) huge_objects: u64,
+    pub(crate) tiny_bytes: u64,
+    pub(crate) tiny_objects: u64,
 }
 
 /// How a filtered block is stored.
@@ -58,6 +85,20 @@ pub(crate) struct Spot {
     pub(crate) block_bytes: u64,
 }
 
+fn counts(c: &mut Cursor<'_>, free_bytes: u64, sizes: Sizes) -> Result<Counts> {
+    Ok(Counts {
+        free_bytes,
+        managed_bytes: c.length(sizes)?,
+        allocated_bytes: c.length(sizes)?,
+        next_offset: c.length(sizes)?,
+        managed_objects: c.length(sizes)?,
+        huge_bytes: c.length(sizes)?,
+        huge_objects: c.length(sizes)?,
+        tiny_bytes: c.length(sizes)?,
+        tiny_objects: c.length(sizes)?,
+    })
+}
+
 impl FractalHeap {
     /// Bytes of the header without its filters.
     pub(crate) fn header_bytes(sizes: Sizes) -> u64 {
@@ -79,34 +120,40 @@ impl FractalHeap {
         c.signature(b"FRHP")?;
         c.version(0..=0)?;
         let (id_bytes, filter_bytes, flags, managed_bytes_max) = (c.u16()?, c.u16()?, c.u8()?, c.u32()?);
-        c.length(sizes)?;
-        let huge_tree = c.address(sizes)?;
-        c.length(sizes)?;
-        c.address(sizes)?;
-        c.skip(8 * sizes.length)?;
+        let (huge_id_last, huge_tree) = (c.length(sizes)?, c.address(sizes)?);
+        let (free_bytes, free_space) = (c.length(sizes)?, c.address(sizes)?);
+        let counts = counts(&mut c, free_bytes, sizes)?;
         let width = u64::from(c.u16()?);
         let (start_bytes, direct_bytes_max, heap_bits) = (c.length(sizes)?, c.length(sizes)?, c.u16()?);
-        c.skip(2)?;
+        let start_rows = c.u16()?;
         let (root, root_rows) = (c.address(sizes)?, c.u16()?);
-        let (mut root_stored, mut pipeline) = (None, Vec::new());
+        let (mut root_stored, mut pipeline, mut filters_version) = (None, Vec::new(), 2);
         if filter_bytes > 0 {
             root_stored = Some(Stored { bytes: c.length(sizes)?, filter_mask: c.u32()? });
-            pipeline = filters::decode(c.take(usize::from(filter_bytes))?, limits)?;
+            let body = c.take(usize::from(filter_bytes))?;
+            pipeline = filters::decode(body, limits)?;
+            filters_version = body[0];
         }
         let heap = FractalHeap {
             sizes,
             id_bytes,
+            huge_ids_wrapped: flags & 1 != 0,
             checksummed: flags & 2 != 0,
             managed_bytes_max,
+            huge_id_last,
             huge_tree,
+            free_space,
+            counts,
             width,
             start_bytes,
             direct_bytes_max,
             heap_bits,
+            start_rows,
             root,
             root_rows,
             root_stored,
             filters: pipeline,
+            filters_version,
         };
         heap.check(&c)?;
         Ok(heap)
@@ -146,11 +193,11 @@ impl FractalHeap {
         (Self::lg(bytes) + 1).saturating_sub(Self::lg(self.start_bytes) + Self::lg(self.width))
     }
 
-    fn offset_bytes(&self) -> usize {
+    pub(super) fn offset_bytes(&self) -> usize {
         usize::from(self.heap_bits).div_ceil(8)
     }
 
-    fn length_bytes(&self) -> usize {
+    pub(super) fn length_bytes(&self) -> usize {
         let by_block = (Self::lg(self.direct_bytes_max) as usize).div_ceil(8);
         by_block.min(uint_width(u64::from(self.managed_bytes_max)))
     }

@@ -24,6 +24,8 @@ pub(crate) struct Chunked {
     pub(crate) element_bytes: u64,
     pub(crate) edge_chunks_unfiltered: bool,
     pub(crate) index: Index,
+    /// Parameters of the index as stored; its own header has them too, and that is the one read.
+    pub(crate) parameters: Vec<u8>,
     pub(crate) address: Option<Address>,
 }
 
@@ -91,6 +93,7 @@ fn old(c: &mut Cursor<'_>, version: u8, sizes: Sizes) -> Result<Layout> {
                 element_bytes,
                 edge_chunks_unfiltered: false,
                 index,
+                parameters: Vec::new(),
                 address,
             }))
         }
@@ -124,6 +127,7 @@ fn chunked_3(c: &mut Cursor<'_>, sizes: Sizes) -> Result<Layout> {
         element_bytes,
         edge_chunks_unfiltered: false,
         index,
+        parameters: Vec::new(),
         address,
     }))
 }
@@ -139,7 +143,7 @@ fn chunked_4(c: &mut Cursor<'_>, version: u8, sizes: Sizes) -> Result<Layout> {
     }
     let dims = (0..ndims).map(|_| c.uint(width)).collect::<Result<Vec<_>>>()?;
     let (shape, element_bytes) = split_shape(c, dims)?;
-    let index = index(c, flags & 2 != 0, sizes)?;
+    let (index, parameters) = index(c, flags & 2 != 0, sizes)?;
     let address = c.address(sizes)?;
     Ok(Layout::Chunked(Chunked {
         version,
@@ -147,12 +151,12 @@ fn chunked_4(c: &mut Cursor<'_>, version: u8, sizes: Sizes) -> Result<Layout> {
         element_bytes,
         edge_chunks_unfiltered: flags & 1 != 0,
         index,
+        parameters,
         address,
     }))
 }
 
-/// Parameters of arrays and trees stand in their own headers too, which are the ones used.
-fn index(c: &mut Cursor<'_>, filtered: bool, sizes: Sizes) -> Result<Index> {
+fn index(c: &mut Cursor<'_>, filtered: bool, sizes: Sizes) -> Result<(Index, Vec<u8>)> {
     let (index, parameter_bytes) = match c.u8()? {
         1 if filtered => (Index::Single { filtered: Some((c.length(sizes)?, c.u32()?)) }, 0),
         1 => (Index::Single { filtered: None }, 0),
@@ -162,6 +166,5 @@ fn index(c: &mut Cursor<'_>, filtered: bool, sizes: Sizes) -> Result<Index> {
         5 => (Index::BTree2, 6),
         n => return Err(c.corrupt(format!("chunk index type {n}"))),
     };
-    c.skip(parameter_bytes)?;
-    Ok(index)
+    Ok((index, c.take(parameter_bytes)?.to_vec()))
 }

@@ -5,10 +5,15 @@ use model::{Error, Result};
 
 use super::{Address, SizedFields, Sizes};
 
+/// The offset that says there is no free block (the specification says undefined).
+pub(super) const NO_FREE_BLOCK: u64 = 1;
+
 /// Where a heap's bytes are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct LocalHeap {
     pub(crate) data_bytes: u64,
+    /// First free block in the data, where there is one.
+    pub(crate) free: Option<u64>,
     pub(crate) data: Address,
 }
 
@@ -24,8 +29,8 @@ impl LocalHeap {
         c.version(0..=0)?;
         c.skip(3)?;
         let data_bytes = c.length(sizes)?;
-        c.length(sizes)?;
-        Ok(LocalHeap { data_bytes, data: c.defined_address(sizes)? })
+        let free = Some(c.length(sizes)?).filter(|&at| at != NO_FREE_BLOCK);
+        Ok(LocalHeap { data_bytes, free, data: c.defined_address(sizes)? })
     }
 }
 

@@ -1,4 +1,5 @@
 //! The structures of the HDF5 File Format Specification, one file each: bytes in, values out, no I/O.
+//! `encode` is the way back, with the same file names.
 #![forbid(unsafe_code)]
 
 pub(crate) mod attribute;
@@ -7,6 +8,8 @@ pub(crate) mod btree2;
 pub(crate) mod cache_image;
 pub(crate) mod checksum;
 pub(crate) mod driver_info;
+#[cfg_attr(not(test), expect(dead_code, reason = "the writer calls it"))]
+pub(crate) mod encode;
 pub(crate) mod extensible_array;
 pub(crate) mod external_files;
 pub(crate) mod file_space;
@@ -14,13 +17,19 @@ pub(crate) mod fill;
 pub(crate) mod filters;
 pub(crate) mod fixed_array;
 pub(crate) mod fractal_heap;
+#[cfg_attr(not(test), expect(dead_code, reason = "the writer calls it"))]
+pub(crate) mod free_space;
 pub(crate) mod global_heap;
 pub(crate) mod group;
 pub(crate) mod header;
 pub(crate) mod layout;
 pub(crate) mod link;
 pub(crate) mod local_heap;
+#[cfg_attr(not(test), expect(dead_code, reason = "the writer calls it"))]
+pub(crate) mod records;
 pub(crate) mod shared;
+#[cfg_attr(not(test), expect(dead_code, reason = "the writer calls it"))]
+pub(crate) mod shared_list;
 pub(crate) mod superblock;
 pub(crate) mod symbol_table;
 pub(crate) mod virtual_map;

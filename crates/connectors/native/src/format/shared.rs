@@ -39,6 +39,15 @@ pub(crate) struct SharedIndex {
     /// Bit 1 << message type.
     pub(crate) message_types: u16,
     pub(crate) bytes_min: u32,
+    /// The index is a version 2 B-tree, not a list.
+    pub(crate) is_tree: bool,
+    /// With more messages than this a list becomes a tree.
+    pub(crate) list_max: u16,
+    /// With fewer than this a tree becomes a list.
+    pub(crate) tree_min: u16,
+    pub(crate) messages: u16,
+    /// The list or the tree.
+    pub(crate) index: Option<Address>,
     pub(crate) heap: Option<Address>,
 }
 
@@ -64,9 +73,12 @@ pub(crate) fn table(bytes: &[u8], count: u8, sizes: Sizes) -> Result<Vec<SharedI
 
 fn table_entry(c: &mut Cursor<'_>, sizes: Sizes) -> Result<SharedIndex> {
     c.version(0..=0)?;
-    c.skip(1)?;
+    let is_tree = match c.u8()? {
+        n @ (0 | 1) => n == 1,
+        n => return Err(c.corrupt(format!("index type {n}"))),
+    };
     let (message_types, bytes_min) = (c.u16()?, c.u32()?);
-    c.skip(6)?;
-    c.address(sizes)?;
-    Ok(SharedIndex { message_types, bytes_min, heap: c.address(sizes)? })
+    let (list_max, tree_min, messages) = (c.u16()?, c.u16()?, c.u16()?);
+    let (index, heap) = (c.address(sizes)?, c.address(sizes)?);
+    Ok(SharedIndex { message_types, bytes_min, is_tree, list_max, tree_min, messages, index, heap })
 }

@@ -3,7 +3,8 @@
 use model::bytes::Cursor;
 use model::{Error, Result};
 
-use super::{Address, SizedFields, Sizes, checksum, symbol_table};
+use super::symbol_table::{Cached, Entry};
+use super::{Address, SizedFields, Sizes, checksum};
 
 /// The eight bytes a superblock starts with.
 pub(crate) const SIGNATURE: [u8; 8] = *b"\x89HDF\r\n\x1a\n";
@@ -38,6 +39,8 @@ pub(crate) struct Superblock {
     pub(crate) extension: Option<Address>,
     pub(crate) driver_info: Option<Address>,
     pub(crate) root: Address,
+    /// What the root entry of versions 0 and 1 caches, which can be stale.
+    pub(crate) root_cached: Cached,
 }
 
 impl Superblock {
@@ -80,8 +83,20 @@ fn old(c: &mut Cursor<'_>, version: u8) -> Result<Superblock> {
     c.address(sizes)?;
     let end = end_of_file(c, sizes)?;
     let driver_info = c.address(sizes)?;
-    let root = symbol_table::Entry::decode(c, sizes)?.header.ok_or_else(|| c.corrupt("no root group"))?;
-    Ok(Superblock { version, sizes, k, flags, base, end, extension: None, driver_info, root })
+    let entry = Entry::decode(c, sizes)?;
+    let root = entry.header.ok_or_else(|| c.corrupt("no root group"))?;
+    Ok(Superblock {
+        version,
+        sizes,
+        k,
+        flags,
+        base,
+        end,
+        extension: None,
+        driver_info,
+        root,
+        root_cached: entry.cached,
+    })
 }
 
 fn flags(c: &mut Cursor<'_>) -> Result<u8> {
@@ -118,6 +133,7 @@ fn new(c: &mut Cursor<'_>, version: u8, bytes: &[u8]) -> Result<Superblock> {
         extension,
         driver_info: None,
         root,
+        root_cached: Cached::Nothing,
     })
 }
 

@@ -10,7 +10,10 @@ use super::{Address, SizedFields, Sizes};
 pub(crate) enum Cached {
     Nothing,
     /// An old-style group; its header is the authority.
-    Group,
+    Group {
+        tree: Option<Address>,
+        heap: Option<Address>,
+    },
     /// A soft link: the text's offset in the local heap.
     SoftLink(u32),
 }
@@ -37,7 +40,7 @@ impl Entry {
         let mut scratch = Cursor::new(c.take(16)?, "symbol table entry");
         let cached = match kind {
             0 => Cached::Nothing,
-            1 => Cached::Group,
+            1 => Cached::Group { tree: scratch.address(sizes)?, heap: scratch.address(sizes)? },
             2 => Cached::SoftLink(scratch.u32()?),
             n => return Err(c.corrupt(format!("cache type {n}"))),
         };

@@ -1,0 +1,53 @@
+//! What is decoded from the encoded is the same, and so are bytes that libhdf5 wrote.
+
+mod arrays;
+mod blocks;
+mod golden;
+mod golden_objects;
+mod heaps;
+mod messages;
+mod reference;
+
+use proptest::prelude::*;
+
+use super::super::{Address, Sizes};
+
+const EIGHT: Sizes = Sizes { offset: 8, length: 8 };
+
+/// Bytes from hexadecimal text with blanks anywhere.
+fn hex(text: &str) -> Vec<u8> {
+    let digits: Vec<u8> = text.bytes().filter(|b| !b.is_ascii_whitespace()).collect();
+    assert!(digits.len() % 2 == 0, "{text}");
+    let digit = |b: u8| char::from(b).to_digit(16).unwrap() as u8;
+    digits.chunks(2).map(|pair| digit(pair[0]) << 4 | digit(pair[1])).collect()
+}
+
+fn sizes() -> impl Strategy<Value = Sizes> {
+    let width = || prop::sample::select(vec![2usize, 4, 8]);
+    (width(), width()).prop_map(|(offset, length)| Sizes { offset, length })
+}
+
+/// Numbers that fit the narrowest fields.
+fn number() -> impl Strategy<Value = u64> {
+    0u64..0xFFFF
+}
+
+fn address() -> impl Strategy<Value = Address> {
+    (1u64..0xFFFF).prop_map(Address)
+}
+
+fn maybe_address() -> impl Strategy<Value = Option<Address>> {
+    prop::option::of(address())
+}
+
+fn bytes(len: impl Into<prop::collection::SizeRange>) -> impl Strategy<Value = Vec<u8>> {
+    prop::collection::vec(any::<u8>(), len)
+}
+
+fn name() -> impl Strategy<Value = String> {
+    prop_oneof![
+        prop::collection::vec(prop::sample::select(vec!['a', 'Z', '.', ' ', 'ö', '%', '\u{F7FF}']), 1..40)
+            .prop_map(|c| c.into_iter().collect()),
+        Just("n".repeat(300)),
+    ]
+}
