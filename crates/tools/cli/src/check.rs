@@ -1,6 +1,6 @@
 //! `hyperslab check`: reads everything in a file, and says what is wrong.
 
-use std::io::IsTerminal;
+use std::io::{self, IsTerminal, Write};
 use std::process::ExitCode;
 use std::time::Duration;
 
@@ -29,12 +29,23 @@ pub(crate) fn run(args: &[String]) -> ExitCode {
         eprint!("{USAGE}");
         return ExitCode::FAILURE;
     }
-    let sound = files.iter().filter(|file| check(file, !options.is_empty())).count();
-    if sound == files.len() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+    // A reader that went away (`| head`) does not learn the result.
+    match check_all(&mut io::stdout().lock(), &files, !options.is_empty()) {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) | Err(_) => ExitCode::FAILURE,
+    }
+}
+
+fn check_all(out: &mut dyn Write, files: &[&String], verbose: bool) -> io::Result<bool> {
+    let mut sound = true;
+    for file in files {
+        sound &= check(out, file, verbose)?;
+    }
+    Ok(sound)
 }
 
 /// Checks one file; `true` where nothing is wrong.
-fn check(file: &str, verbose: bool) -> bool {
+fn check(out: &mut dyn Write, file: &str, verbose: bool) -> io::Result<bool> {
     let opened = match open(file, None) {
         Ok(opened) => opened,
         Err(error) => {
@@ -42,18 +53,18 @@ fn check(file: &str, verbose: bool) -> bool {
             if verbose {
                 eprint!("{}", error.stack());
             }
-            return false;
+            return Ok(false);
         }
     };
     for warning in opened.container.info().iter().flat_map(|info| &info.warnings) {
-        println!("{file}: warning: {warning}");
+        writeln!(out, "{file}: warning: {warning}")?;
     }
     let bar = progress_bar(file);
     let report = Check::default().run(opened.container.as_ref(), &mut |report| show(&bar, report));
     bar.finish_and_clear();
-    report.findings.iter().for_each(|finding| print_finding(finding, verbose));
-    println!("{file}: {}", summary(&report));
-    report.findings.is_empty()
+    report.findings.iter().try_for_each(|finding| print_finding(out, finding, verbose))?;
+    writeln!(out, "{file}: {}", summary(&report))?;
+    Ok(report.findings.is_empty())
 }
 
 /// Visible only to a person at a terminal.
@@ -70,11 +81,12 @@ fn show(bar: &ProgressBar, report: &Report) {
     bar.set_message(format!("{} objects, {}", report.objects, HumanBytes(report.bytes)));
 }
 
-fn print_finding(finding: &Finding, verbose: bool) {
-    println!("{}: {}: {}", finding.path, finding.part, finding.error);
+fn print_finding(out: &mut dyn Write, finding: &Finding, verbose: bool) -> io::Result<()> {
+    writeln!(out, "{}: {}: {}", finding.path, finding.part, finding.error)?;
     if verbose {
-        print!("{}", finding.error.stack());
+        out.write_all(finding.error.stack().as_bytes())?;
     }
+    Ok(())
 }
 
 fn summary(report: &Report) -> String {

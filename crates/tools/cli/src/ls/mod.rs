@@ -18,7 +18,7 @@ use std::io::{self, Write};
 use std::process::ExitCode;
 use std::rc::Rc;
 
-use hyperslab::Error;
+use hyperslab::{Error, Kind};
 use options::{Command, Options};
 use source::Source;
 use walk::{Lister, Outcome};
@@ -90,7 +90,7 @@ fn open(argument: &str, options: &Options, number: u64) -> Option<Opened> {
         end = file.rfind('/').unwrap_or(0);
         match Source::open(&file, options.driver.as_deref(), number) {
             Ok(source) => return Some(Opened { source: Some(source), file, object }),
-            Err(error) if is_rootless(&error) => {
+            Err(error) if is_rootless(&file, &error) => {
                 attribute::complain(&error, options);
                 return Some(Opened { source: None, file, object });
             }
@@ -101,7 +101,10 @@ fn open(argument: &str, options: &Options, number: u64) -> Option<Opened> {
     None
 }
 
-fn is_rootless(error: &Error) -> bool {
-    std::iter::successors(Some(error), |error| error.cause())
-        .any(|error| error.operation() == "open root group")
+/// Whether only the root group is broken. One outside of the file makes it no HDF5 file at all.
+fn is_rootless(file: &str, error: &Error) -> bool {
+    let mut chain = std::iter::successors(Some(error), |error| error.cause());
+    let Some(root) = chain.find(|error| error.operation() == "open root group") else { return false };
+    let file_bytes = std::fs::metadata(file).map_or(0, |metadata| metadata.len());
+    root.kind() == Kind::Corrupt && chain.all(|error| error.address().is_none_or(|at| at < file_bytes))
 }

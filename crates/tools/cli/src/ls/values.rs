@@ -57,7 +57,7 @@ pub(crate) fn dataset(
     options: &Options,
 ) -> io::Result<()> {
     let printed = elements(out, place, info, Printer::new(place, &info.datatype, options, DATASET_INDENT));
-    finish(out, printed, options, DATASET_INDENT)
+    finish(out, printed, options, &prefix(&info.datatype, options, DATASET_INDENT))
 }
 
 /// The elements of a dataset, without the end of the last line.
@@ -105,11 +105,11 @@ pub(crate) fn attribute(
     options: &Options,
 ) -> io::Result<()> {
     if matches!(info.space, Dataspace::Null) {
-        unable(out, options, ATTRIBUTE_INDENT)?;
+        unable(out, &prefix(&info.datatype, options, ATTRIBUTE_INDENT))?;
         return writeln!(out);
     }
     let printed = attribute_elements(out, place, info, options);
-    finish(out, printed, options, ATTRIBUTE_INDENT)
+    finish(out, printed, options, &prefix(&info.datatype, options, ATTRIBUTE_INDENT))
 }
 
 fn attribute_elements(
@@ -128,22 +128,27 @@ fn attribute_elements(
     printer.end(out)
 }
 
-fn unable(out: &mut dyn Write, options: &Options, indent: usize) -> io::Result<()> {
-    write!(out, "{:1$}        Unable to print data.", "", indent + usize::from(!options.simple))
+/// What starts a line of elements.
+fn prefix(datatype: &Datatype, options: &Options, indent: usize) -> String {
+    style(options, indent + usize::from(!options.simple), is_text(datatype, options)).prefix
+}
+
+fn unable(out: &mut dyn Write, prefix: &str) -> io::Result<()> {
+    write!(out, "{prefix}        Unable to print data.")
 }
 
 fn finish(
     out: &mut dyn Write,
     printed: Result<(), Failure>,
     options: &Options,
-    indent: usize,
+    prefix: &str,
 ) -> io::Result<()> {
     match printed {
         Ok(()) => {}
         Err(Failure::Output(error)) => return Err(error),
         Err(Failure::Data(error)) => {
             complain(&error, options);
-            unable(out, options, indent)?;
+            unable(out, prefix)?;
         }
     }
     writeln!(out)
