@@ -286,7 +286,7 @@ impl Options {
             }
             'f' | '\u{2}' => self.driver = value,
             '\u{3}' => {
-                self.driver = self.driver.take().map(|d| format!("{d}{{{}}}", value.unwrap_or_default()))
+                self.driver = self.driver.take().map(|d| format!("{d}{{{}}}", value.unwrap_or_default()));
             }
             _ => {}
         }
