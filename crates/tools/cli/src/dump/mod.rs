@@ -1,5 +1,6 @@
 //! `hyperslab dump`: what h5dump prints, byte for byte, from any container.
 
+mod arguments;
 mod attributes;
 mod binary;
 mod contents;
@@ -25,7 +26,7 @@ use std::sync::Arc;
 
 use hyperslab::model::text::to_bytes;
 use hyperslab::vol::Container;
-use hyperslab::{Index, ObjectKind, Result, Token};
+use hyperslab::{Index, ObjectKind, Order, Result, Token};
 
 use crate::open::{Opened, open};
 use crate::render::line::{Layout, State};
@@ -202,12 +203,10 @@ impl<'o> Dumper<'o> {
     /// Finds all objects of a file.
     fn describe(&self, opened: Opened) -> Result<OpenFile> {
         let tables = Arc::new(Tables::build(&*opened.container, self.sorting())?);
-        let by_name = match self.options.sort_by {
-            Index::Name => tables.clone(),
-            Index::CreationOrder => {
-                let sorting = Sorting { by: Index::Name, order: self.options.sort_order };
-                Arc::new(Tables::build(&*opened.container, sorting)?)
-            }
+        let plain = Sorting { by: Index::Name, order: Order::Increasing };
+        let by_name = match self.sorting() == plain {
+            true => tables.clone(),
+            false => Arc::new(Tables::build(&*opened.container, plain)?),
         };
         Ok(OpenFile { opened, tables, by_name, shown: HashSet::new() })
     }

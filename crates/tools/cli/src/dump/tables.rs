@@ -72,7 +72,7 @@ pub(crate) struct Tables {
 }
 
 /// How links are listed.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Sorting {
     /// By what.
     pub(crate) by: Index,
