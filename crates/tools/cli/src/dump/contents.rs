@@ -36,7 +36,8 @@ impl Dumper<'_> {
                     push_line(&mut lines, "ext link", &path, Some(&to));
                 }
                 _ => {
-                    lines.extend_from_slice(&[b" unknown type of UD link ", &path[..], b" -> ???\n"].concat())
+                    lines
+                        .extend_from_slice(&[b" unknown type of UD link ", &path[..], b" -> ???\n"].concat());
                 }
             }
             Ok(())

@@ -10,7 +10,6 @@ use hyperslab::{Dataspace, Datatype, Error, Result, Token};
 
 use super::Dumper;
 use super::binary::{self, target_type};
-use super::references::Names;
 use super::streams::{Stream, failed};
 use super::subset::{Hyperslab, Subset};
 use crate::render::cformat::FloatFormat;
@@ -348,8 +347,7 @@ impl Dumper<'_> {
                 None => Ok(()),
             };
         }
-        let (container, tables) = (self.container(), self.file().tables.clone());
-        let names = Names { container: &*container, tables: &tables };
+        let names = self.names();
         let values = Values { heap: &block.heap, references: &names };
         let printer = Printer { style: run.style, values };
         let Some(out) = self.streams.get(run.stream) else { return Ok(()) };

@@ -30,7 +30,7 @@ impl Dumper<'_> {
             Datatype::Time(_) => buffer.extend_from_slice(b"H5T_TIME: not yet implemented"),
             Datatype::Bitfield(t) => buffer.extend_from_slice(bitfield_name(t).as_bytes()),
             Datatype::String(t) => {
-                self.print_string(state, buffer, &t.size.to_string(), t.padding, t.charset)?
+                self.print_string(state, buffer, &t.size.to_string(), t.padding, t.charset)?;
             }
             Datatype::Reference(t) => {
                 buffer
@@ -212,7 +212,11 @@ fn is_standard(bits: &Bits) -> bool {
     bits.is_full() && bits.low_pad == zero && bits.high_pad == zero && matches!(bits.size, 1 | 2 | 4 | 8)
 }
 
+<<<<<<< HEAD
 /// The name of such a type.
+=======
+/// The name of an integer type.
+>>>>>>> dump
 pub(crate) fn integer_name(t: &Integer) -> String {
     let bits = &t.bits;
     if is_standard(bits) {
@@ -224,7 +228,11 @@ pub(crate) fn integer_name(t: &Integer) -> String {
     format!("{}-bit{order}{sign} integer {}-bit precision", u64::from(bits.size) * 8, bits.precision)
 }
 
+<<<<<<< HEAD
 /// The name of such a type.
+=======
+/// The name of a bit field type.
+>>>>>>> dump
 pub(crate) fn bitfield_name(bits: &Bits) -> String {
     if is_standard(bits) {
         return format!("H5T_STD_B{}{}", bits.size * 8, short_order(bits.order));
@@ -232,7 +240,11 @@ pub(crate) fn bitfield_name(bits: &Bits) -> String {
     "undefined bitfield".to_owned()
 }
 
+<<<<<<< HEAD
 /// The name of such a type.
+=======
+/// The name of a floating-point type.
+>>>>>>> dump
 pub(crate) fn float_name(t: &Float) -> String {
     let bits = &t.bits;
     if t.is_ieee() && bits.size > 2 {

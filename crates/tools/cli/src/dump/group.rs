@@ -4,9 +4,9 @@ use hyperslab::model::properties::CreationOrder;
 use hyperslab::model::text::to_bytes;
 use hyperslab::{Datatype, Error, Index, Link, LinkTarget, ObjectKind, Result, Token};
 
+use super::Dumper;
 use super::subset::Subset;
 use super::tables::{Sorting, list_links};
-use super::{Dumper, OpenFile};
 use crate::render::line::State;
 
 /// Groups inside each other that are followed: enough for any honest file, and few enough for the stack.
@@ -249,8 +249,8 @@ impl Dumper<'_> {
         if let Some(place) = self.files.iter().position(|f| f.opened.identity() == identity) {
             return Ok(place);
         }
-        let tables = super::Tables::build(&*opened.container, self.sorting())?;
-        self.files.push(OpenFile { opened, tables: tables.into(), shown: Default::default() });
+        let file = self.describe(opened)?;
+        self.files.push(file);
         Ok(self.files.len() - 1)
     }
 

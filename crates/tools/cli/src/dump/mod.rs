@@ -1,5 +1,6 @@
 //! `hyperslab dump`: what h5dump prints, byte for byte, from any container.
 
+mod arguments;
 mod attributes;
 mod binary;
 mod contents;
@@ -7,6 +8,7 @@ mod data;
 mod datatype;
 mod getopt;
 mod group;
+mod json;
 mod options;
 mod properties;
 mod references;
@@ -24,7 +26,7 @@ use std::sync::Arc;
 
 use hyperslab::model::text::to_bytes;
 use hyperslab::vol::Container;
-use hyperslab::{ObjectKind, Result, Token};
+use hyperslab::{Index, ObjectKind, Order, Result, Token};
 
 use crate::open::{Opened, open};
 use crate::render::line::{Layout, State};
@@ -38,6 +40,8 @@ use tables::{Sorting, Tables};
 struct OpenFile {
     opened: Opened,
     tables: Arc<Tables>,
+    /// The same by name, whatever the user sorts by: region references are shown with these paths.
+    by_name: Arc<Tables>,
     /// Objects that were printed already.
     shown: HashSet<Token>,
 }
@@ -168,11 +172,14 @@ impl<'o> Dumper<'o> {
 
     fn dump_file(&mut self, name: &str) -> Result<()> {
         let opened = open(name, self.options.driver.as_deref())?;
-        let tables = Tables::build(&*opened.container, self.sorting())?;
+        let file = self.describe(opened)?;
         // h5dump opened every dataset once, and the root group, before it prints.
-        self.ids = [1, tables.datasets.len() as u64, 0];
-        self.files = vec![OpenFile { opened, tables: Arc::new(tables), shown: HashSet::new() }];
+        self.ids = [1, file.tables.datasets.len() as u64, 0];
+        self.files = vec![file];
         self.current = 0;
+        if self.options.json {
+            return self.json_file();
+        }
         if self.options.xml {
             return self.xml_file();
         }
@@ -193,6 +200,17 @@ impl<'o> Dumper<'o> {
             }
         }
         self.put(b"\n}\n")
+    }
+
+    /// Finds all objects of a file.
+    fn describe(&self, opened: Opened) -> Result<OpenFile> {
+        let tables = Arc::new(Tables::build(&*opened.container, self.sorting())?);
+        let plain = Sorting { by: Index::Name, order: Order::Increasing };
+        let by_name = match self.sorting() == plain {
+            true => tables.clone(),
+            false => Arc::new(Tables::build(&*opened.container, plain)?),
+        };
+        Ok(OpenFile { opened, tables, by_name, shown: HashSet::new() })
     }
 
     /// Runs `body` one level further in.

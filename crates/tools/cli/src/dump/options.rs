@@ -2,6 +2,7 @@
 
 use hyperslab::{Index, Order};
 
+use super::arguments::{parse_packed_bits, parse_sort_by, parse_sort_order};
 use super::getopt::{Found, Scanner, Spec, Takes};
 use super::subset::{Subset, parse_list};
 use crate::render::element::PackedBits;
@@ -286,7 +287,7 @@ impl Options {
             }
             'f' | '\u{2}' => self.driver = value,
             '\u{3}' => {
-                self.driver = self.driver.take().map(|d| format!("{d}{{{}}}", value.unwrap_or_default()))
+                self.driver = self.driver.take().map(|d| format!("{d}{{{}}}", value.unwrap_or_default()));
             }
             _ => {}
         }
@@ -379,40 +380,4 @@ impl Options {
             None => Ok(self),
         }
     }
-}
-
-fn parse_sort_by(text: &str) -> Result<Index, String> {
-    match text {
-        "name" => Ok(Index::Name),
-        "creation_order" => Ok(Index::CreationOrder),
-        _ => Err(format!("unknown order \"{text}\": it is name or creation_order")),
-    }
-}
-
-fn parse_sort_order(text: &str) -> Result<Order, String> {
-    match text {
-        "ascending" => Ok(Order::Increasing),
-        "descending" => Ok(Order::Decreasing),
-        _ => Err(format!("unknown direction \"{text}\": it is ascending or descending")),
-    }
-}
-
-/// Most pairs of bits.
-const PACKED_MAX: usize = 8;
-
-/// `offset,length,offset,length…`
-fn parse_packed_bits(text: &str) -> Result<Vec<PackedBits>, String> {
-    let bad = |problem: &str| Err(format!("bad mask list \"{text}\": {problem}"));
-    let Ok(numbers) = text.split(',').map(str::parse::<u32>).collect::<Result<Vec<_>, _>>() else {
-        return bad("it is a list of offset,length");
-    };
-    if numbers.len() % 2 != 0 || numbers.len() / 2 > PACKED_MAX {
-        return bad("it has one to eight pairs of offset,length");
-    }
-    let pairs = numbers.chunks_exact(2).map(|pair| (pair[0], pair[1]));
-    if pairs.clone().any(|(offset, length)| length == 0 || offset >= 64 || offset + length > 64) {
-        return bad("lengths are positive, and offset and length together at most 64");
-    }
-    let mask = |length: u32| if length == 64 { u64::MAX } else { (1 << length) - 1 };
-    Ok(pairs.map(|(offset, length)| PackedBits { offset, length, mask: mask(length) }).collect())
 }

@@ -2,24 +2,28 @@
 
 use hyperslab::model::Heap;
 use hyperslab::model::convert::Conversions;
+use hyperslab::model::datatype::VarLenKind;
 use hyperslab::model::properties::{
     AllocTime, FillTime, FillValue, FilterSpec, Layout as Storage, VirtualMapping,
 };
 use hyperslab::model::text::to_bytes;
 use hyperslab::vol::transfer::from_file_form;
 use hyperslab::vol::{DatasetInfo, StorageInfo};
-use hyperslab::{Result, Selection, Token};
+use hyperslab::{Datatype, Result, Selection, Token};
 
 use super::Dumper;
 use super::attributes::dim_text;
-use super::references::Names;
 use crate::render::element::{Printer, Values};
 use crate::render::line::State;
 
 impl Dumper<'_> {
     /// All properties.
     pub(crate) fn properties(&mut self, state: &mut State, token: Token, info: &DatasetInfo) -> Result<()> {
-        let storage = self.container().dataset_storage(token)?;
+        let storage = self.container().dataset_storage(token).unwrap_or_else(|error| {
+            // To h5dump what cannot be measured takes no storage.
+            eprintln!("hyperslab dump: {error}");
+            StorageInfo { bytes: 0, allocation: hyperslab::vol::Allocation::None, offset: None }
+        });
         self.property_block(state, "STORAGE_LAYOUT", |dumper, state| dumper.storage(state, info, &storage))?;
         // A virtual dataset stores nothing that could be filtered or set aside.
         let stored = !matches!(info.create.layout, Storage::Virtual(_));
@@ -212,12 +216,12 @@ impl Dumper<'_> {
         bytes: &[u8],
         text: &mut Vec<u8>,
     ) -> Result<()> {
-        let (container, tables) = (self.container(), self.file().tables.clone());
+        let container = self.container();
         let memory = info.datatype.memory_form();
         let mut heap = Heap::new();
         let element =
             from_file_form(&*container, &info.datatype, bytes, &memory, &Conversions::default(), &mut heap)?;
-        let names = Names { container: &*container, tables: &tables };
+        let names = self.names();
         let style = self.style(None);
         let printer = Printer { style: &style, values: Values { heap: &heap, references: &names } };
         let mut state = State { indent: state.indent - 1, ..state.clone() };
@@ -230,12 +234,28 @@ fn coordinates(point: impl AsRef<[u64]>) -> String {
     format!("({})", list.join(","))
 }
 
+/// Bytes of an element as libhdf5 counts them: variable-length values are pointers of this machine.
+fn library_bytes(datatype: &Datatype) -> i64 {
+    match datatype {
+        Datatype::VarLen(t) if matches!(t.kind, VarLenKind::Sequence(_)) => 16,
+        Datatype::VarLen(_) => 8,
+        Datatype::Array(t) => {
+            t.dims.iter().fold(library_bytes(&t.base), |n, &d| n.saturating_mul(i64::from(d)))
+        }
+        Datatype::Compound(t) => {
+            let grown = t.members.iter().map(|m| library_bytes(&m.datatype) - i64::from(m.datatype.size()));
+            i64::from(t.size) + grown.sum::<i64>()
+        }
+        other => i64::from(other.size()),
+    }
+}
+
 fn chunked_size(info: &DatasetInfo, storage: &StorageInfo) -> String {
     let elements = info.space.element_count().unwrap_or(0);
     if info.create.filters.is_empty() || info.space.rank() == 0 {
         return format!("SIZE {}", storage.bytes);
     }
-    let whole = elements as f64 * f64::from(info.datatype.size());
+    let whole = elements as f64 * library_bytes(&info.datatype) as f64;
     let ratio = if storage.bytes == 0 { 0.0 } else { whole / storage.bytes as f64 };
     format!("SIZE {} ({ratio:.3}:1 COMPRESSION)", storage.bytes)
 }

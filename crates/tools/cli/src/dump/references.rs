@@ -1,5 +1,7 @@
 //! Datasets and attributes that hold references: each is printed with what it points to.
 
+use std::sync::Arc;
+
 use hyperslab::model::datatype::ReferenceKind;
 use hyperslab::model::text::to_bytes;
 use hyperslab::model::{Heap, Reference, ReferenceTarget};
@@ -20,30 +22,27 @@ const DEPTH_MAX: usize = 8;
 const COLUMNS: usize = 80;
 
 /// The names of what references point to.
-pub(crate) struct Names<'a> {
-    pub(crate) container: &'a dyn Container,
-    pub(crate) tables: &'a Tables,
+pub(crate) struct Names {
+    container: Arc<dyn Container>,
+    tables: Arc<Tables>,
+    by_name: Arc<Tables>,
 }
 
-impl Names<'_> {
-    fn path(&self, token: Token) -> Vec<u8> {
-        to_bytes(self.tables.path(token).unwrap_or(""))
-    }
-}
-
-impl ReferenceText for Names<'_> {
+impl ReferenceText for Names {
     fn write(&self, reference: &Reference, out: &mut Vec<u8>) -> Result<()> {
-        let (word, token) = match &reference.target {
+        let object = |token: &Token| to_bytes(self.tables.path(*token).unwrap_or(""));
+        let (word, path) = match &reference.target {
             ReferenceTarget::Null => return Ok(()),
             ReferenceTarget::Object(token) => match self.container.object_info(*token) {
-                Ok(info) => (format!("{} {}", kind_word(info.kind), token.to_u64()), *token),
+                Ok(info) => (format!("{} {}", kind_word(info.kind), token.to_u64()), object(token)),
                 Err(_) => return Ok(()),
             },
-            ReferenceTarget::Region { dataset, .. } => ("DATASET".to_owned(), *dataset),
-            ReferenceTarget::Attribute { object, .. } => ("ATTRIBUTE".to_owned(), *object),
+            ReferenceTarget::Region { dataset, .. } => {
+                ("DATASET".to_owned(), to_bytes(self.by_name.path(*dataset).unwrap_or("")))
+            }
+            ReferenceTarget::Attribute { object: token, .. } => ("ATTRIBUTE".to_owned(), object(token)),
         };
         out.extend_from_slice(word.as_bytes());
-        let path = self.path(token);
         if !path.is_empty() {
             out.extend_from_slice(&[b" \"", &path[..], b"\""].concat());
         }
@@ -61,6 +60,12 @@ fn kind_word(kind: ObjectKind) -> &'static str {
 }
 
 impl Dumper<'_> {
+    /// What tells the names of objects.
+    pub(crate) fn names(&self) -> Names {
+        let file = self.file();
+        Names { container: self.container(), tables: file.tables.clone(), by_name: file.by_name.clone() }
+    }
+
     /// The layout of what is printed about references.
     pub(crate) fn reference_layout(&self) -> Layout {
         Layout { columns: COLUMNS, ..self.layout.clone() }
@@ -136,8 +141,7 @@ impl Dumper<'_> {
     }
 
     fn reference_text(&self, block: &Block, element: &[u8]) -> Result<Vec<u8>> {
-        let (container, tables) = (self.container(), self.file().tables.clone());
-        let names = Names { container: &*container, tables: &tables };
+        let names = self.names();
         let style = self.style(None);
         let printer = Printer { style: &style, values: Values { heap: &block.heap, references: &names } };
         let mut text = Vec::new();

@@ -72,11 +72,18 @@ impl Streams {
 
     /// Hands everything to the operating system.
     pub(crate) fn flush(&mut self) -> Result<()> {
-        self.outputs.iter_mut().try_for_each(|output| output.flush()).map_err(failed)
+        self.outputs.iter_mut().try_for_each(std::io::Write::flush).map_err(failed)
     }
 }
 
-/// An error of writing.
+/// The exit code when the reader has gone: what a shell shows for SIGPIPE.
+const READER_GONE: i32 = 141;
+
+/// An error of writing. A reader that has gone (`| head`) ends the command without a word, as it ends h5dump.
+#[expect(clippy::needless_pass_by_value, reason = "map_err hands it over")]
 pub(crate) fn failed(error: io::Error) -> Error {
+    if error.kind() == io::ErrorKind::BrokenPipe {
+        std::process::exit(READER_GONE);
+    }
     Error::io("write output", &error)
 }

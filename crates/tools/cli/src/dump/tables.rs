@@ -49,6 +49,11 @@ impl Table {
         self.places.get(&token).and_then(|&place| self.entries.get(place))
     }
 
+    /// All of them, in the order they were found.
+    pub(crate) fn tokens(&self) -> Vec<Token> {
+        self.entries.iter().map(|entry| entry.token).collect()
+    }
+
     /// Those that no link leads to.
     pub(crate) fn unnamed(&self) -> impl Iterator<Item = &Entry> {
         self.entries.iter().filter(|entry| !entry.named)
@@ -67,7 +72,7 @@ pub(crate) struct Tables {
 }
 
 /// How links are listed.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Sorting {
     /// By what.
     pub(crate) by: Index,
@@ -128,10 +133,10 @@ pub(crate) fn walk(
         };
         let again = object.is_some_and(|(_, token)| !met.insert(token));
         visit(&Step { path: &path, target: &link.target, object, again })?;
-        if let (Some((ObjectKind::Group, token)), false) = (object, again) {
-            if let Ok(links) = list_links(container, token, sorting) {
-                waiting.push((path, links.into_iter()));
-            }
+        if let (Some((ObjectKind::Group, token)), false) = (object, again)
+            && let Ok(links) = list_links(container, token, sorting)
+        {
+            waiting.push((path, links.into_iter()));
         }
     }
     Ok(())

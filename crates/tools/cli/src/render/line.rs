@@ -196,7 +196,7 @@ impl State {
         }
         let mut row_ended = false;
         if layout.break_rows && self.on_line > 0 {
-            if self.row > 0 && self.on_line % self.row == 0 {
+            if self.row > 0 && self.on_line.is_multiple_of(self.row) {
                 self.need_prefix = true;
             }
             if in_row == self.row {
