@@ -5,14 +5,17 @@ use std::sync::Arc;
 
 use files::{Family, Handle, Memory, Mode, Multi, Posix, Split};
 use model::{Context, Error, Result};
-use vol::{Connector, ConnectorInfo, Container, ContainerOpen, FileAccess, Stack};
+use vol::{Connector, ConnectorInfo, Container, ContainerCreate, ContainerOpen, FileAccess, Stack};
 
 use crate::chunk::cache::CACHE_BYTES;
 use crate::container::{CAPABILITY, NativeContainer};
 use crate::file::{File, Options};
+use crate::format::Address;
 use crate::format::driver_info::{self, DriverInfo};
 use crate::format::superblock::{self, Superblock};
 use crate::store::{Store, StoreParts};
+use crate::txn::redo::Redo;
+use crate::write::create_file;
 
 /// The native connector: containers are HDF5 files.
 #[derive(Debug, Clone, Copy, Default)]
@@ -35,8 +38,29 @@ impl Connector for NativeConnector {
         Ok(open_plane(opened, op.path, op.access)?)
     }
 
+    fn create(&self, op: &ContainerCreate<'_>) -> Result<Arc<dyn Container>> {
+        if op.access.version_low == vol::LibVersion::Earliest {
+            return Err(Error::unsupported("create file for libraries before 1.8").with("path", op.path));
+        }
+        let mode = if op.truncate { Mode::Create } else { Mode::CreateNew };
+        let file: Handle = Arc::new(io(Posix::open(op.path, mode), "create file", op.path)?);
+        lock(&file, op.path)?;
+        create_file(&file, op.create)?;
+        let access = FileAccess { access: vol::Access::Write, ..op.access.clone() };
+        Ok(open_plane(Plane { file, is_plain: true }, op.path, &access)?)
+    }
+
+    fn delete(&self, path: &str) -> Result<()> {
+        std::fs::remove_file(path).map_err(|e| Error::io("delete file", &e).with("path", path))
+    }
+
     fn is_accessible(&self, path: &str, access: &FileAccess) -> Result<bool> {
-        Ok(find_superblock(&plane(path, access)?.file)?.is_some())
+        let access = &FileAccess { access: vol::Access::Read, ..access.clone() };
+        match plane(path, access) {
+            Ok(plane) => Ok(find_superblock(&plane.file)?.is_some()),
+            Err(error) if error.kind() == model::Kind::NotFound => Ok(false),
+            Err(error) => Err(error),
+        }
     }
 }
 
@@ -69,9 +93,11 @@ fn plane(path: &str, access: &FileAccess) -> Result<Plane> {
         None => (guess(path), Default::default()),
     };
     let number = |key: &str| parameters.get(key).and_then(|v| v.parse::<u64>().ok());
+    let writes = access.access == vol::Access::Write;
+    let mode = if writes { Mode::ReadWrite } else { Mode::Read };
     let (file, is_plain): (Handle, bool) = match name {
         "posix" | "sec2" | "stdio" | "log" | "direct" => {
-            (Arc::new(io(Posix::open(path, Mode::Read), "open file", path)?), true)
+            (Arc::new(io(Posix::open(path, mode), "open file", path)?), true)
         }
         "memory" | "core" => (Arc::new(io(Memory::open(path, Mode::Read), "open file", path)?), true),
         "family" => (family(path, number("member_bytes"))?, false),
@@ -159,21 +185,70 @@ fn find_superblock(file: &Handle) -> Result<Option<(u64, Superblock)>> {
 }
 
 fn open_plane(plane: Plane, path: &str, access: &FileAccess) -> Result<Arc<NativeContainer>> {
-    if access.access == vol::Access::Write {
-        return Err(Error::unsupported("open HDF5 file for writing").with("path", path));
+    let writable = access.access == vol::Access::Write;
+    if writable && !plane.is_plain {
+        return Err(Error::unsupported("write to a container of several files").with("path", path));
     }
-    let Some((base, superblock)) = find_superblock(&plane.file)? else { return Err(not_hdf5(&plane.file)) };
+    if writable {
+        lock(&plane.file, path)?;
+    }
+    let Some((base, mut superblock)) = find_superblock(&plane.file)? else {
+        return Err(not_hdf5(&plane.file));
+    };
+    let mut warnings = warnings(&superblock);
+    let mut overlay = Vec::new();
+    if let Some(redo) = pending_commit(&plane, access, &mut warnings)? {
+        if writable {
+            redo.replay(&plane.file)?;
+        }
+        for entry in redo.entries {
+            if entry.at == base {
+                superblock = Superblock::decode(&entry.data)?;
+            }
+            overlay.push((Address(entry.at - base), entry.data));
+        }
+    }
     let end = end_of_file(&plane, base, &superblock)?;
-    let warnings = warnings(&superblock);
-    let parts = StoreParts { file: plane.file, superblock, limits: access.limits.clone(), base, end };
+    let parts =
+        StoreParts { file: plane.file, superblock, limits: access.limits.clone(), base, end, writable };
     let options = Options {
         path: path.to_owned(),
         resolver: access.resolver.clone(),
         chunk_cache_bytes: access.chunk_cache_bytes.unwrap_or(CACHE_BYTES),
         virtual_view: access.virtual_view,
         warnings,
+        writable,
     };
-    NativeContainer::new(File::open(Store::new(parts), options)?)
+    let mut store = Store::new(parts);
+    if !writable && !overlay.is_empty() {
+        store.set_overlay(overlay);
+    }
+    NativeContainer::new(File::open(store, options)?)
+}
+
+/// Nobody else may write meanwhile, and nobody who locks may read.
+fn lock(file: &Handle, path: &str) -> Result<()> {
+    match file.lock(files::Lock::Exclusive) {
+        Err(e) if e.kind() == std::io::ErrorKind::WouldBlock => Err(Error::busy("open file for writing")
+            .with("path", path)
+            .with("problem", "another program holds it")),
+        // A file system without locks is no reason not to write.
+        _ => Ok(()),
+    }
+}
+
+/// A commit that was cut short, and that nobody else wrote over since.
+fn pending_commit(plane: &Plane, access: &FileAccess, warnings: &mut Vec<String>) -> Result<Option<Redo>> {
+    if !plane.is_plain {
+        return Ok(None);
+    }
+    let Some(redo) = Redo::find(&plane.file, &access.limits)? else { return Ok(None) };
+    if redo.applies(&plane.file)? {
+        warnings.push("the last commit was cut short; it is read from its redo record".to_owned());
+        return Ok(Some(redo));
+    }
+    warnings.push(redo.foreign().to_string());
+    Ok(None)
 }
 
 fn not_hdf5(file: &Handle) -> Error {

@@ -1,12 +1,14 @@
 //! The contract's operations on an open file.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use model::datatype::{ReferenceKind, SlotSizes};
-use model::{Context, Datatype, Error, Index, Link, Order, Reference, Result, Token};
+use model::{Context, Datatype, Error, Index, Link, LinkTarget, ObjectKind, Order, Reference, Result, Token};
 use vol::{
-    AttributeInfo, Blobs, Capability, ChunkInfo, Container, ContainerInfo, DatasetInfo, GroupInfo,
-    ObjectInfo, OpList, OpRead, Page, StorageInfo, Times,
+    AttributeInfo, Blobs, Capability, ChunkInfo, Container, ContainerInfo, DatasetInfo, Durability,
+    GroupInfo, ObjectInfo, OpAttributeCreate, OpDatasetCreate, OpDatatypeCommit, OpGroupCreate, OpLinkCreate,
+    OpLinkMove, OpList, OpRead, OpWrite, Page, Place, StorageInfo, Times,
 };
 
 use crate::chunk;
@@ -18,10 +20,16 @@ use crate::format::layout::{Chunked, Layout};
 use crate::listing;
 use crate::object::header::Header;
 use crate::object::{attribute, dataset, group, reference};
+use crate::write::Writer;
 
 /// What this connector can do with a file.
-pub(crate) const CAPABILITY: Capability =
-    Capability { write: false, maps: false, object_copy: false, ..Capability::ALL };
+pub(crate) const CAPABILITY: Capability = Capability {
+    maps: false,
+    // Virtual datasets are made and read; elements are not written through them yet.
+    virtual_datasets: false,
+    object_copy: false,
+    ..Capability::ALL
+};
 
 /// An open HDF5 file.
 #[derive(Debug)]
@@ -29,6 +37,7 @@ pub struct NativeContainer {
     file: Arc<File>,
     info: Arc<ContainerInfo>,
     listing: Mutex<Option<Listing>>,
+    closed: AtomicBool,
 }
 
 /// The links of the group that was listed last, sorted: pages of one listing come one after another.
@@ -42,15 +51,74 @@ struct Listing {
 impl NativeContainer {
     pub(crate) fn new(file: Arc<File>) -> Result<Arc<Self>> {
         let info = Arc::new(describe(&file)?);
-        Ok(Arc::new(NativeContainer { file, info, listing: Mutex::new(None) }))
+        Ok(Arc::new(NativeContainer {
+            file,
+            info,
+            listing: Mutex::new(None),
+            closed: AtomicBool::new(false),
+        }))
     }
 
+    /// The file, unless it was closed.
+    fn open_file(&self) -> Result<&File> {
+        match self.closed.load(Ordering::Acquire) {
+            true => Err(Error::invalid("use container").with("problem", "it is closed")),
+            false => Ok(&self.file),
+        }
+    }
+
+    /// An object's header, with all changes laid out.
     fn header(&self, token: Token) -> Result<Arc<Header>> {
-        self.file.header_of(token)
+        let file = self.open_file()?;
+        file.settle(token)?;
+        file.header_of(token).map_err(|e| self.unknown(token, e))
+    }
+
+    /// Hard links to an object, as far as they are made.
+    fn references(&self, token: Token, header: &Header) -> Result<u32> {
+        if self.file.writer.is_some()
+            && let Some(draft) = self.file.writer()?.existing(address(token))
+        {
+            return Ok(draft.references);
+        }
+        header.references()
+    }
+
+    /// A token that names nothing in an intact file is the caller's mistake.
+    fn unknown(&self, token: Token, error: Error) -> Error {
+        match self.file.writer.is_some() {
+            true => Error::not_found("open object").with("token", token).because(error),
+            false => error,
+        }
+    }
+
+    fn dataset(&self, token: Token) -> Result<Arc<dataset::Dataset>> {
+        if self.file.writer.is_some() {
+            self.header(token)?;
+        }
+        self.open_file()?.dataset(token)
+    }
+
+    /// Makes an object and links it, or leaves nothing behind.
+    fn create(
+        &self,
+        place: Option<&Place>,
+        make: impl FnOnce(&mut Writer, &File) -> Result<Address>,
+    ) -> Result<Token> {
+        let file = self.open_file()?;
+        let mut writer = file.writer()?;
+        if let Some(place) = place {
+            writer.check_place(file, place)?;
+        }
+        let token = Token::from_u64(make(&mut writer, file)?.0);
+        if let Some(place) = place {
+            writer.link_create(file, place, LinkTarget::Hard(token))?;
+        }
+        Ok(token)
     }
 
     fn chunked(&self, token: Token) -> Result<(Arc<dataset::Dataset>, Chunked)> {
-        let dataset = self.file.dataset(token)?;
+        let dataset = self.dataset(token)?;
         match &dataset.layout {
             Layout::Chunked(layout) => {
                 let layout = layout.clone();
@@ -66,6 +134,7 @@ impl NativeContainer {
 
     fn links(&self, group: Token, op: &OpList) -> Result<Arc<Vec<Link>>> {
         let key = (op.index, op.order);
+        let cacheable = self.file.writer.is_none();
         if let Some(last) = &*self.last_listing()
             && last.group == group
             && last.op == key
@@ -77,9 +146,15 @@ impl NativeContainer {
         listing::sort(&mut links, op)?;
         let links = Arc::new(links);
         let listing = Listing { group, op: key, links: links.clone() };
-        *self.last_listing() = Some(listing);
+        if cacheable {
+            *self.last_listing() = Some(listing);
+        }
         Ok(links)
     }
+}
+
+fn address(token: Token) -> Address {
+    Address(token.to_u64())
 }
 
 fn describe(file: &File) -> Result<ContainerInfo> {
@@ -91,7 +166,7 @@ fn describe(file: &File) -> Result<ContainerInfo> {
     Ok(ContainerInfo {
         connector: "native".to_owned(),
         capability: CAPABILITY,
-        writable: false,
+        writable: file.writer.is_some(),
         root: Token::from_u64(root.0),
         slots: SlotSizes::native(sizes.offset as u32),
         create: file.creation(create),
@@ -124,23 +199,135 @@ fn comment(header: &Header) -> Option<String> {
 
 impl Container for NativeContainer {
     fn info(&self) -> Result<Arc<ContainerInfo>> {
+        self.open_file()?;
         Ok(self.info.clone())
     }
 
-    fn commit(&self, _durability: vol::Durability) -> Result<()> {
-        Ok(())
+    fn commit(&self, durability: Durability) -> Result<()> {
+        match &self.file.writer {
+            Some(_) => self.open_file()?.writer()?.commit(&self.file, durability),
+            None => Ok(()),
+        }
     }
 
     fn close(&self) -> Result<()> {
+        if self.file.writer.is_some() {
+            self.open_file()?.writer()?.release_handles(&self.file)?;
+        }
+        self.commit(Durability::Full)?;
+        self.open_file()?;
+        self.closed.store(true, Ordering::Release);
+        if self.file.writer.is_some() { self.file.store.shared.unlock() } else { Ok(()) }
+    }
+
+    fn retain(&self, object: Token) -> Result<()> {
+        let file = self.open_file()?;
+        if file.writer.is_some() {
+            self.header(object)?;
+            file.writer()?.retain(address(object));
+        }
         Ok(())
     }
 
-    fn retain(&self, _object: Token) -> Result<()> {
-        Ok(())
+    fn release(&self, object: Token) -> Result<()> {
+        let file = self.open_file()?;
+        match &file.writer {
+            Some(_) => file.writer()?.release_handle(file, address(object)),
+            None => Ok(()),
+        }
     }
 
-    fn release(&self, _object: Token) -> Result<()> {
-        Ok(())
+    fn object_set_comment(&self, object: Token, comment: Option<&str>) -> Result<()> {
+        let file = self.open_file()?;
+        file.writer()?.set_comment(file, address(object), comment)
+    }
+
+    fn object_adjust_references(&self, object: Token, by: i32) -> Result<u32> {
+        let file = self.open_file()?;
+        file.writer()?.adjust_references(file, address(object), by)
+    }
+
+    fn group_create(&self, op: &OpGroupCreate) -> Result<Token> {
+        self.create(op.place.as_ref(), |writer, _| writer.group_create(&op.create))
+    }
+
+    fn link_create(&self, op: &OpLinkCreate) -> Result<()> {
+        let file = self.open_file()?;
+        file.writer()?.link_create(file, &op.place, op.target.clone())
+    }
+
+    fn link_delete(&self, group: Token, name: &str) -> Result<()> {
+        let file = self.open_file()?;
+        file.writer()?.link_delete(file, address(group), name)
+    }
+
+    fn link_move(&self, op: &OpLinkMove) -> Result<()> {
+        let file = self.open_file()?;
+        file.writer()?.link_move(file, op)
+    }
+
+    fn attribute_create(&self, op: &OpAttributeCreate) -> Result<()> {
+        let file = self.open_file()?;
+        file.writer()?.attribute_create(file, op)
+    }
+
+    fn attribute_write(&self, object: Token, name: &str, data: &[u8]) -> Result<()> {
+        let file = self.open_file()?;
+        file.writer()?.attribute_write(file, address(object), name, data)
+    }
+
+    fn attribute_delete(&self, object: Token, name: &str) -> Result<()> {
+        let file = self.open_file()?;
+        file.writer()?.attribute_delete(file, address(object), name)
+    }
+
+    fn attribute_rename(&self, object: Token, from: &str, to: &str) -> Result<()> {
+        let file = self.open_file()?;
+        file.writer()?.attribute_rename(file, address(object), from, to)
+    }
+
+    fn dataset_create(&self, op: &OpDatasetCreate) -> Result<Token> {
+        self.create(op.place.as_ref(), |writer, file| writer.dataset_create(file, op))
+    }
+
+    fn datatype_commit(&self, op: &OpDatatypeCommit) -> Result<Token> {
+        self.create(op.place.as_ref(), |writer, file| writer.datatype_commit(file, op))
+    }
+
+    fn dataset_write(&self, writes: &[OpWrite<'_>]) -> Result<()> {
+        let file = self.open_file()?;
+        let mut writer = file.writer()?;
+        // All or none: what is wrong with one is found before any is written.
+        writes.iter().try_for_each(|op| writer.check_write(file, op))?;
+        writes.iter().try_for_each(|op| writer.dataset_write(file, op))
+    }
+
+    fn dataset_resize(&self, dataset: Token, dims: &[u64]) -> Result<()> {
+        let file = self.open_file()?;
+        file.writer()?.dataset_resize(file, address(dataset), dims)
+    }
+
+    fn chunk_write(&self, dataset: Token, offset: &[u64], filter_mask: u32, data: &[u8]) -> Result<()> {
+        let file = self.open_file()?;
+        file.writer()?.chunk_write(file, address(dataset), offset, filter_mask, data)
+    }
+
+    fn blob_put(&self, values: &[&[u8]]) -> Result<Vec<Vec<u8>>> {
+        let file = self.open_file()?;
+        let mut writer = file.writer()?;
+        values.iter().map(|value| writer.blob_put(file, value)).collect()
+    }
+
+    fn blob_delete(&self, ids: &[&[u8]]) -> Result<()> {
+        let file = self.open_file()?;
+        let mut writer = file.writer()?;
+        ids.iter().try_for_each(|id| writer.blob_delete(file, id))
+    }
+
+    fn reference_put(&self, kind: ReferenceKind, references: &[Reference]) -> Result<Vec<Vec<u8>>> {
+        let file = self.open_file()?;
+        let mut writer = file.writer()?;
+        references.iter().map(|r| writer.reference_put(file, kind, r)).collect()
     }
 
     fn object_info(&self, object: Token) -> Result<ObjectInfo> {
@@ -148,7 +335,7 @@ impl Container for NativeContainer {
         Ok(ObjectInfo {
             token: object,
             kind: header.object_kind()?,
-            references: header.references()?,
+            references: self.references(object, &header)?,
             attributes: attribute::count(&self.file, &header)?,
             times: times(&header),
             create: attribute::object_create(&self.file, &header)?,
@@ -190,11 +377,11 @@ impl Container for NativeContainer {
     }
 
     fn dataset_info(&self, dataset: Token) -> Result<Arc<DatasetInfo>> {
-        Ok(self.file.dataset(dataset)?.info.clone())
+        Ok(self.dataset(dataset)?.info.clone())
     }
 
     fn dataset_storage(&self, dataset: Token) -> Result<StorageInfo> {
-        chunk::storage(&self.file, &*self.file.dataset(dataset)?)
+        chunk::storage(&self.file, &*self.dataset(dataset)?)
     }
 
     /// `chunk index address`: a dataset's token; answers the address (8 bytes, little-endian) or nothing.
@@ -212,7 +399,7 @@ impl Container for NativeContainer {
 
     fn dataset_read(&self, reads: &mut [OpRead<'_>]) -> Result<()> {
         for op in reads {
-            let dataset = self.file.dataset(op.dataset)?;
+            let dataset = self.dataset(op.dataset)?;
             chunk::read(&self.file, &dataset, op.selection, op.into)
                 .during_at("read dataset", op.dataset.to_u64())?;
         }
@@ -230,10 +417,17 @@ impl Container for NativeContainer {
     }
 
     fn datatype_get(&self, datatype: Token) -> Result<Datatype> {
-        Ok(dataset::datatype(&self.file, &*self.header(datatype)?)?.0)
+        let header = self.header(datatype)?;
+        match header.object_kind()? {
+            ObjectKind::Datatype => Ok(dataset::datatype(&self.file, &header)?.0),
+            _ => Err(Error::invalid("open datatype").with("problem", "object is not a datatype")),
+        }
     }
 
     fn blob_get(&self, ids: &[&[u8]], out: &mut Blobs) -> Result<()> {
+        if self.file.writer.is_some() {
+            self.open_file()?.writer()?.flush_blobs(&self.file)?;
+        }
         let sizes = self.file.store.sizes();
         let mut last: Option<(Address, Arc<crate::object::global_heap::Collection>)> = None;
         for id in ids {
@@ -253,6 +447,9 @@ impl Container for NativeContainer {
     }
 
     fn reference_get(&self, kind: ReferenceKind, slots: &[&[u8]]) -> Result<Vec<Reference>> {
+        if self.file.writer.is_some() {
+            self.open_file()?.writer()?.flush_blobs(&self.file)?;
+        }
         slots.iter().map(|slot| reference::decode(&self.file, kind, slot)).collect()
     }
 }

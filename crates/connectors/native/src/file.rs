@@ -1,10 +1,10 @@
 //! One open HDF5 file: its store, its superblock extension, and caches of what was decoded.
 
-use std::sync::{Arc, OnceLock, Weak};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 
 use filters::{Registry, Stage};
 use model::properties::{FilterSpec, GroupCreate, SpaceStrategy};
-use model::{Context, Error, Result, Token};
+use model::{Context, Error, ObjectKind, Result, Token};
 use quick_cache::Weighter;
 use quick_cache::sync::Cache;
 use vol::{Resolver, VirtualView};
@@ -20,6 +20,7 @@ use crate::object::dataset::Dataset;
 use crate::object::global_heap::Collection;
 use crate::object::header::Header;
 use crate::store::Store;
+use crate::write::Writer;
 
 /// Bytes of decoded headers kept.
 const HEADERS_CACHE_BYTES: u64 = 16 << 20;
@@ -63,6 +64,8 @@ pub(crate) struct File {
     headers: Cache<Address, Arc<Header>, ByHeader>,
     collections: Cache<Address, Arc<Collection>, ByCollection>,
     datasets: Cache<Address, Arc<Dataset>>,
+    /// Changes, where the file is open for writing.
+    pub(crate) writer: Option<Mutex<Writer>>,
     /// This file, for a virtual dataset whose source is in it too.
     this: OnceLock<Weak<File>>,
 }
@@ -83,6 +86,7 @@ pub(crate) struct Options {
     pub(crate) chunk_cache_bytes: u64,
     pub(crate) virtual_view: VirtualView,
     pub(crate) warnings: Vec<String>,
+    pub(crate) writable: bool,
 }
 
 impl File {
@@ -103,10 +107,16 @@ impl File {
             headers: Cache::with_weighter(4096, HEADERS_CACHE_BYTES, ByHeader),
             collections: Cache::with_weighter(1024, COLLECTIONS_CACHE_BYTES, ByCollection),
             datasets: Cache::new(DATASETS_CACHE_COUNT),
+            writer: None,
             this: OnceLock::new(),
         };
         file.read_driver_block()?;
         file.read_extension()?;
+        if options.writable {
+            let (superblock, end) = (file.store.superblock.clone(), file.store.end());
+            file.writer =
+                Some(Mutex::new(Writer::new(file.store.shared.clone(), superblock, file.tree_k, end)));
+        }
         let file = Arc::new(file);
         file.this.get_or_init(|| Arc::downgrade(&file));
         Ok(file)
@@ -176,6 +186,11 @@ impl File {
             return Ok(dataset);
         }
         let header = self.header(address)?;
+        if header.object_kind()? != ObjectKind::Dataset {
+            return Err(Error::invalid("open dataset")
+                .at(address.0)
+                .with("problem", "object is not a dataset"));
+        }
         let dataset = crate::object::dataset::load(self, &header).during_at("open dataset", address.0)?;
         let dataset = Arc::new(dataset);
         // A virtual dataset's extent follows its sources: it is worked out anew each time.
@@ -203,6 +218,45 @@ impl File {
         // Between stages the data may be longer than the chunk: a checksum or a codec's frame around it.
         let bytes_max = bytes.saturating_add(bytes / 2).saturating_add(4096);
         self.registry.decode(&stages, mask, raw, bytes, bytes_max).map_err(|e| filter_error(&e, filters))
+    }
+
+    /// Applies filters: bytes, and the mask of those that were left out.
+    pub(crate) fn filter(&self, filters: &[FilterSpec], data: Vec<u8>) -> Result<(Vec<u8>, u32)> {
+        if filters.is_empty() {
+            return Ok((data, 0));
+        }
+        let stages: Vec<Stage<'_>> =
+            filters.iter().map(|f| Stage { id: f.id, optional: f.optional, values: &f.values }).collect();
+        self.registry.encode(&stages, data).map_err(|e| filter_error(&e, filters))
+    }
+
+    /// An object changed: what was decoded of it is out of date.
+    pub(crate) fn forget(&self, at: Address) {
+        self.headers.remove(&at);
+        self.datasets.remove(&at);
+    }
+
+    /// A collection changed.
+    pub(crate) fn forget_collection(&self, at: Address) {
+        self.collections.remove(&at);
+    }
+
+    /// The writer, where the file is open for writing.
+    pub(crate) fn writer(&self) -> Result<MutexGuard<'_, Writer>> {
+        let refused = || Error::denied("change file").with("problem", "it is open to read");
+        Ok(self.writer.as_ref().ok_or_else(refused)?.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Makes sure that what a reader will look at is laid out.
+    pub(crate) fn settle(&self, token: Token) -> Result<()> {
+        match &self.writer {
+            Some(_) => {
+                let mut writer = self.writer()?;
+                writer.check_there(Address(token.to_u64()))?;
+                writer.lay_out(self, Address(token.to_u64()))
+            }
+            None => Ok(()),
+        }
     }
 
     /// How the file was created, as far as it still says.

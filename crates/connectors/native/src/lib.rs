@@ -10,8 +10,10 @@ mod file;
 mod format;
 mod listing;
 mod object;
+mod space;
 mod store;
 mod txn;
+mod write;
 
 pub use connector::{NativeConnector, open_handle, open_image};
 pub use container::NativeContainer;

@@ -1,14 +1,18 @@
 //! The bytes of one open file: bounds, caches, and the overlay of a cache image.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, PoisonError, RwLock};
 
 use model::{Error, Limits, Result, Within};
 use quick_cache::Weighter;
 use quick_cache::sync::Cache;
 
+use vol::Durability;
+
 use crate::format::superblock::Superblock;
 use crate::format::{Address, Sizes};
+use crate::txn::{Publish, Txn};
 
 /// Bytes of raw metadata kept.
 const BLOCKS_CACHE_BYTES: u64 = 16 << 20;
@@ -28,16 +32,81 @@ pub(crate) fn byte_cache<K: Eq + std::hash::Hash>(bytes: u64) -> Cache<K, Arc<[u
     Cache::with_weighter((bytes / 4096).max(16) as usize, bytes, ByBytes)
 }
 
-/// One open file.
+/// The bytes of a file, which its readers and its writer share.
 #[derive(Debug)]
-pub(crate) struct Store {
+pub(crate) struct Shared {
     file: files::Handle,
-    pub(crate) superblock: Superblock,
-    pub(crate) limits: Limits,
     /// Where the superblock was found: all addresses count from here.
     base: u64,
     /// First address that is not allocated.
-    end: u64,
+    end: AtomicU64,
+    /// Changes that wait for a commit, where the file is open for writing.
+    txn: Option<RwLock<Txn>>,
+}
+
+impl Shared {
+    fn read(&self, at: Address, into: &mut [u8]) -> std::io::Result<()> {
+        let offset = self.base.saturating_add(at.0);
+        let Some(txn) = &self.txn else { return self.file.read_at(offset, into) };
+        let txn = txn.read().unwrap_or_else(PoisonError::into_inner);
+        // What was allocated and not written yet lies beyond the end of the file.
+        let there = self.file.len()?.saturating_sub(offset).min(into.len() as u64) as usize;
+        self.file.read_at(offset, &mut into[..there])?;
+        into[there..].fill(0);
+        txn.overlay(offset, into);
+        Ok(())
+    }
+
+    /// Lets others write.
+    pub(crate) fn unlock(&self) -> Result<()> {
+        self.file.lock(files::Lock::Unlock).map_err(|e| Error::io("unlock file", &e))
+    }
+
+    fn change<T>(&self, f: impl FnOnce(&mut Txn) -> Result<T>) -> Result<T> {
+        let txn = self
+            .txn
+            .as_ref()
+            .ok_or_else(|| Error::denied("write to file").with("problem", "it is open to read"))?;
+        f(&mut txn.write().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    pub(crate) fn write(&self, at: Address, data: &[u8]) -> Result<()> {
+        self.change(|txn| txn.write(self.base + at.0, data))
+    }
+
+    /// Makes all changes one commit; `free` is what may be used from then on.
+    pub(crate) fn commit(
+        &self,
+        publish: &Publish<'_>,
+        durability: Durability,
+        free: impl Iterator<Item = (u64, u64)>,
+    ) -> Result<()> {
+        self.change(|txn| {
+            txn.commit(publish, durability)?;
+            free.for_each(|(start, len)| txn.add_fresh(self.base + start, self.base + start + len));
+            Ok(())
+        })
+    }
+
+    pub(crate) fn base(&self) -> u64 {
+        self.base
+    }
+
+    pub(crate) fn set_end(&self, end: u64) {
+        self.end.store(end, Ordering::Release);
+    }
+
+    fn end(&self) -> u64 {
+        self.end.load(Ordering::Acquire)
+    }
+}
+
+/// One open file.
+#[derive(Debug)]
+pub(crate) struct Store {
+    pub(crate) shared: Arc<Shared>,
+    pub(crate) superblock: Superblock,
+    pub(crate) limits: Limits,
     overlay: BTreeMap<u64, Arc<[u8]>>,
     blocks: Cache<(Address, u64), Arc<[u8]>, ByBytes>,
     /// Heap blocks that were unfiltered and verified.
@@ -52,17 +121,17 @@ pub(crate) struct StoreParts {
     pub(crate) limits: Limits,
     pub(crate) base: u64,
     pub(crate) end: u64,
+    pub(crate) writable: bool,
 }
 
 impl Store {
     pub(crate) fn new(parts: StoreParts) -> Self {
-        let StoreParts { file, superblock, limits, base, end } = parts;
+        let StoreParts { file, superblock, limits, base, end, writable } = parts;
+        let txn = writable.then(|| RwLock::new(Txn::new(file.clone(), base + end)));
         Store {
-            file,
+            shared: Arc::new(Shared { file, base, end: AtomicU64::new(end), txn }),
             superblock,
             limits,
-            base,
-            end,
             overlay: BTreeMap::new(),
             blocks: byte_cache(BLOCKS_CACHE_BYTES),
             verified: byte_cache(BLOCKS_CACHE_BYTES),
@@ -75,21 +144,26 @@ impl Store {
 
     /// The first address that is not allocated.
     pub(crate) fn end(&self) -> u64 {
-        self.end
+        self.shared.end()
+    }
+
+    /// Whether bytes may change under a cache.
+    fn is_writable(&self) -> bool {
+        self.shared.txn.is_some()
     }
 
     /// The place of an address in the file itself.
     pub(crate) fn absolute(&self, address: Address) -> u64 {
-        self.base.saturating_add(address.0)
+        self.shared.base.saturating_add(address.0)
     }
 
     pub(crate) fn user_block_bytes(&self) -> u64 {
-        self.base
+        self.shared.base
     }
 
     /// Bytes of the whole file.
     pub(crate) fn file_bytes(&self) -> Result<u64> {
-        self.file.len().map_err(|e| Error::io("get size of file", &e))
+        self.shared.file.len().map_err(|e| Error::io("get size of file", &e))
     }
 
     /// From now on these bytes stand in for what is in the file.
@@ -100,10 +174,10 @@ impl Store {
 
     fn check(&self, at: Address, len: u64, what: &str) -> Result<()> {
         match at.0.checked_add(len) {
-            Some(end) if end <= self.end => Ok(()),
+            Some(end) if end <= self.end() => Ok(()),
             _ => {
                 let error = Error::corrupt(format!("read {what}")).at(at.0).with("bytes", len);
-                Err(error.with("problem", format!("past the end of the file, {:#x}", self.end)))
+                Err(error.with("problem", format!("past the end of the file, {:#x}", self.end())))
             }
         }
     }
@@ -116,13 +190,15 @@ impl Store {
         let mut bytes = vec![0; len.within(self.limits.metadata_bytes_max, what)?];
         self.read(at, &mut bytes, what)?;
         let block: Arc<[u8]> = bytes.into();
-        self.blocks.insert((at, len), block.clone());
+        if !self.is_writable() {
+            self.blocks.insert((at, len), block.clone());
+        }
         Ok(block)
     }
 
     /// Up to `len` bytes of metadata: fewer at the end of the file.
     pub(crate) fn block_up_to(&self, at: Address, len: u64, what: &str) -> Result<Arc<[u8]>> {
-        let len = len.min(self.end.saturating_sub(at.0));
+        let len = len.min(self.end().saturating_sub(at.0));
         self.block(at, len, what)
     }
 
@@ -132,7 +208,9 @@ impl Store {
             return Ok(block);
         }
         let block: Arc<[u8]> = make()?.into();
-        self.verified.insert(at, block.clone());
+        if !self.is_writable() {
+            self.verified.insert(at, block.clone());
+        }
         Ok(block)
     }
 
@@ -155,8 +233,7 @@ impl Store {
     /// Any bytes, straight into the caller's buffer.
     pub(crate) fn read(&self, at: Address, into: &mut [u8], what: &str) -> Result<()> {
         self.check(at, into.len() as u64, what)?;
-        let read = self.file.read_at(self.absolute(at), into);
-        read.map_err(|e| Error::io(format!("read {what}"), &e).at(at.0))?;
+        self.shared.read(at, into).map_err(|e| Error::io(format!("read {what}"), &e).at(at.0))?;
         if !self.overlay.is_empty() {
             self.apply_overlay(at, into);
         }

@@ -34,7 +34,8 @@ impl SlotSizes {
         }
     }
 
-    fn of_reference(&self, kind: ReferenceKind) -> u32 {
+    /// The size of a slot for references of a kind.
+    pub fn of_reference(&self, kind: ReferenceKind) -> u32 {
         match kind {
             ReferenceKind::ObjectOld => self.object_old,
             ReferenceKind::RegionOld => self.region_old,

@@ -16,6 +16,7 @@ use crate::format::layout::Layout;
 use crate::object::dataset::Dataset;
 
 pub(crate) use chunked::{list, read_raw};
+pub(crate) use plain::write_external;
 
 /// Reads the selected elements, packed in selection order.
 pub(crate) fn read(file: &File, dataset: &Dataset, selection: &Selection, into: &mut [u8]) -> Result<()> {

@@ -70,6 +70,25 @@ pub(crate) fn external(
     each_run(dataset, selection, into, |offset, part| parts.read(offset, part))
 }
 
+/// Writes elements to files beside this one.
+pub(crate) fn write_external(
+    file: &File,
+    dataset: &Dataset,
+    list: &[ExternalFile],
+    selection: &Selection,
+    from: &[u8],
+) -> Result<()> {
+    let mut parts = External { file, list, open: vec![None; list.len()] };
+    let element_bytes = dataset.element_bytes() as u64;
+    let mut rest = from;
+    for run in selection.runs(dataset.dims())? {
+        let (now, later) = rest.split_at((run.len * element_bytes) as usize);
+        parts.write(run.offset * element_bytes, now)?;
+        rest = later;
+    }
+    Ok(())
+}
+
 /// External files in the order of their bytes, opened when first needed.
 struct External<'a> {
     file: &'a File,
@@ -78,27 +97,44 @@ struct External<'a> {
 }
 
 impl External<'_> {
-    fn read(&mut self, mut offset: u64, mut into: &mut [u8]) -> Result<()> {
-        for i in 0..self.list.len() {
-            let size = self.list[i].size;
-            if offset >= size {
-                offset -= size;
+    fn read(&mut self, offset: u64, mut into: &mut [u8]) -> Result<()> {
+        for (i, at, len) in self.pieces(offset, into.len() as u64)? {
+            let (part, later) = std::mem::take(&mut into).split_at_mut(len);
+            self.bytes(i)?.read_at(at, part)?;
+            into = later;
+        }
+        Ok(())
+    }
+
+    fn write(&mut self, offset: u64, mut from: &[u8]) -> Result<()> {
+        for (i, at, len) in self.pieces(offset, from.len() as u64)? {
+            let (part, later) = from.split_at(len);
+            self.bytes(i)?.write_at(at, part)?;
+            from = later;
+        }
+        Ok(())
+    }
+
+    /// Which file, where in it, and how many bytes, for each file that a range touches.
+    fn pieces(&self, mut offset: u64, mut len: u64) -> Result<Vec<(usize, u64, usize)>> {
+        let mut pieces = Vec::new();
+        for (i, file) in self.list.iter().enumerate() {
+            if len == 0 {
+                break;
+            }
+            if offset >= file.size {
+                offset -= file.size;
                 continue;
             }
-            let len = (size - offset).min(into.len() as u64) as usize;
-            let (part, later) = into.split_at_mut(len);
-            let at = self.list[i].offset.checked_add(offset);
-            let at = at.ok_or_else(|| Error::corrupt("read external data").with("offset", offset))?;
-            self.bytes(i)?.read_at(at, part)?;
-            (into, offset) = (later, 0);
-            if into.is_empty() {
-                return Ok(());
-            }
+            let at = file.offset.checked_add(offset);
+            let at = at.ok_or_else(|| Error::corrupt("find external data").with("offset", offset))?;
+            let here = (file.size - offset).min(len);
+            pieces.push((i, at, here as usize));
+            (offset, len) = (0, len - here);
         }
-        if into.is_empty() {
-            Ok(())
-        } else {
-            Err(Error::corrupt("read external data").with("problem", "files are too small"))
+        match len {
+            0 => Ok(pieces),
+            _ => Err(Error::corrupt("find external data").with("problem", "files are too small")),
         }
     }
 

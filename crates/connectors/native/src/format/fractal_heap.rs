@@ -179,7 +179,7 @@ impl FractalHeap {
         u64::from(n.checked_ilog2().unwrap_or(0))
     }
 
-    fn rows_max(&self) -> u64 {
+    pub(crate) fn rows_max(&self) -> u64 {
         (u64::from(self.heap_bits) + 1).saturating_sub(Self::lg(self.start_bytes) + Self::lg(self.width))
     }
 

@@ -9,7 +9,7 @@ use model::{Context, Dataspace, Datatype, Error, Result, Token, Within, text};
 use vol::AttributeInfo;
 
 use crate::file::File;
-use crate::format::attribute::{self, Part};
+use crate::format::attribute::{self, Part, RawAttribute};
 use crate::format::header::{flag, kind};
 use crate::format::{Address, checksum};
 use crate::object::group::check_tree;
@@ -117,6 +117,29 @@ fn all_compact(file: &File, header: &Header) -> Result<Vec<Attribute>> {
     header.messages_of(kind::ATTRIBUTE).map(decode_one).collect()
 }
 
+/// All attributes as their messages hold them, with their creation order: for changing them.
+pub(crate) fn all_raw(file: &File, header: &Header) -> Result<Vec<(RawAttribute, Option<u16>)>> {
+    let Some((heap, tree)) = dense(file, header)? else {
+        let raw = |m: &crate::format::header::Message| {
+            Ok((
+                attribute::decode(&header::body(file, m)?.0)?,
+                m.creation_order.filter(|_| tracks_order(header)),
+            ))
+        };
+        return header.messages_of(kind::ATTRIBUTE).map(raw).collect();
+    };
+    let (heap, tree) = (fractal_heap::open(file, heap)?, btree2::open(file, tree)?);
+    check_tree(&tree, 8)?;
+    let mut found = Vec::new();
+    btree2::walk(file, &tree, &mut |bytes| {
+        let r = record(bytes)?;
+        let order = tracks_order(header).then_some(r.order as u16);
+        found.push((attribute::decode(&load_body(file, &heap, &r)?)?, order));
+        Ok(())
+    })?;
+    Ok(found)
+}
+
 /// A record of the name tree: heap ID, flags, creation order, hash.
 struct Record<'a> {
     id: &'a [u8],
@@ -133,15 +156,18 @@ fn record(bytes: &[u8]) -> Result<Record<'_>> {
 }
 
 fn load(file: &File, heap: &fractal_heap::Heap<'_>, r: &Record<'_>, tracked: bool) -> Result<Attribute> {
-    let body = match r.shared {
-        false => heap.get(r.id)?,
+    decode(file, &load_body(file, heap, r)?, tracked.then_some(r.order))
+}
+
+fn load_body(file: &File, heap: &fractal_heap::Heap<'_>, r: &Record<'_>) -> Result<Vec<u8>> {
+    match r.shared {
+        false => heap.get(r.id),
         true => {
             let index = file.shared_indexes.iter().find(|i| i.message_types >> kind::ATTRIBUTE & 1 == 1);
             let shared = index.and_then(|i| i.heap).ok_or_else(|| Error::corrupt("find shared attribute"))?;
-            fractal_heap::open(file, shared)?.get(r.id)?
+            fractal_heap::open(file, shared)?.get(r.id)
         }
-    };
-    decode(file, &body, tracked.then_some(r.order))
+    }
 }
 
 fn all_dense(file: &File, heap: Address, tree: Address, tracked: bool) -> Result<Vec<Attribute>> {

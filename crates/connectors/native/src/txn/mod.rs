@@ -55,7 +55,8 @@ impl Txn {
 
     /// A range inside the file that was free at the last commit.
     pub(crate) fn add_fresh(&mut self, start: u64, end: u64) {
-        let touching: Vec<u64> = self.fresh.range(..=end).filter(|&(_, &e)| e >= start).map(|(&s, _)| s).collect();
+        let touching: Vec<u64> =
+            self.fresh.range(..=end).filter(|&(_, &e)| e >= start).map(|(&s, _)| s).collect();
         let (mut low, mut high) = (start, end);
         for s in touching {
             let e = self.fresh.remove(&s).unwrap_or(s);
@@ -83,7 +84,9 @@ impl Txn {
 
     /// Keeps bytes for the commit. What was staged there before is replaced; its rest stays.
     fn stage(&mut self, at: u64, data: &[u8]) -> Result<()> {
-        let end = at.checked_add(data.len() as u64).ok_or_else(|| Error::limit("write to file").with("offset", at))?;
+        let end = at
+            .checked_add(data.len() as u64)
+            .ok_or_else(|| Error::limit("write to file").with("offset", at))?;
         let overlapping: Vec<u64> =
             self.staged.range(..end).filter(|(s, d)| *s + d.len() as u64 > at).map(|(&s, _)| s).collect();
         for start in overlapping {
@@ -114,6 +117,7 @@ impl Txn {
     }
 
     /// Bytes that wait for the commit.
+    #[cfg(test)]
     pub(crate) fn staged_bytes(&self) -> u64 {
         self.staged.values().map(|d| d.len() as u64).sum()
     }

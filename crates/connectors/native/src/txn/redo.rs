@@ -53,7 +53,8 @@ fn read(file: &Handle, at: u64, len: usize) -> Result<Vec<u8>> {
 
 impl Redo {
     pub(crate) fn new(file: &Handle, entries: Vec<Entry>, end: u64) -> Result<Redo> {
-        let sums = |e: &Entry| read(file, e.at, e.data.len()).map(|old| sectors(e.at, &old).map(checksum).collect());
+        let sums =
+            |e: &Entry| read(file, e.at, e.data.len()).map(|old| sectors(e.at, &old).map(checksum).collect());
         let before = entries.iter().map(sums).collect::<Result<_>>()?;
         Ok(Redo { end, entries, before })
     }
@@ -151,7 +152,8 @@ impl Redo {
 
     /// An error for a file that somebody else changed after the commit was cut short.
     pub(crate) fn foreign(&self) -> Error {
-        Error::corrupt("recover commit").with("problem", "another program changed the file after the commit was cut short")
+        Error::corrupt("recover commit")
+            .with("problem", "another program changed the file after the commit was cut short")
     }
 }
 

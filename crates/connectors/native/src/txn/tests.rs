@@ -149,7 +149,11 @@ fn a_file_that_somebody_else_changed_is_not_recovered_over_it() {
     let (position, _) = rig.promised[1];
     let log = rig.crash.log();
     let image = log.prefixes().filter(|s| s.at <= position).map(|s| log.image(&s).unwrap());
-    let cut_short = image.filter(|i| Redo::find(&(Arc::new(Memory::from_image(i.clone())) as Handle), &Limits::default()).unwrap().is_some());
+    let cut_short = image.filter(|i| {
+        Redo::find(&(Arc::new(Memory::from_image(i.clone())) as Handle), &Limits::default())
+            .unwrap()
+            .is_some()
+    });
     let mut image = cut_short.into_iter().next().expect("a state with a record");
     image[1000..1100].fill(99);
     let file: Handle = Arc::new(Memory::from_image(image));

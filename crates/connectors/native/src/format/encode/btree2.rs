@@ -58,6 +58,11 @@ impl BTree2 {
         self.capacity.get(usize::from(depth)).map_or(0, |c| c.node)
     }
 
+    /// Most records of a subtree at `depth`; 0 where the tree is not that deep.
+    pub(crate) fn subtree_max(&self, depth: u16) -> u64 {
+        self.capacity.get(usize::from(depth)).map_or(0, |c| c.subtree)
+    }
+
     /// The header.
     pub(crate) fn encode(&self) -> Result<Vec<u8>> {
         let mut e = Encoder::block("B-tree v2 header", self.sizes, b"BTHD", 0);

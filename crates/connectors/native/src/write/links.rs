@@ -1,0 +1,91 @@
+//! Groups and links.
+
+use model::link::check_name;
+use model::properties::{CreationOrder, GroupCreate};
+use model::{Error, Link, LinkTarget, ObjectKind, Result, text};
+use vol::{OpLinkMove, Place};
+
+use super::Writer;
+use super::create::{GROUP_ROOM_BYTES, group_info_message};
+use super::draft::{Draft, Links};
+use super::objects::prefix_options;
+use crate::file::File;
+use crate::format::Address;
+
+/// Link classes below are the library's own.
+const USER_CLASS_MIN: u8 = 65;
+
+impl Writer {
+    pub(crate) fn group_create(&mut self, create: &GroupCreate) -> Result<Address> {
+        let mut draft =
+            Draft::new(self, ObjectKind::Group, &prefix_options(&create.object), GROUP_ROOM_BYTES);
+        draft.messages.push(group_info_message(create)?);
+        draft.links = Some(Links { order: create.link_order, phase: create.link_phase, ..Links::default() });
+        draft.attributes.phase = create.object.attribute_phase;
+        Ok(self.adopt(draft))
+    }
+
+    /// A new object, not linked yet.
+    pub(crate) fn adopt(&mut self, draft: Draft) -> Address {
+        let at = draft.address;
+        self.drafts.insert(at, draft);
+        at
+    }
+
+    fn links(&mut self, file: &File, group: Address) -> Result<&mut Links> {
+        let draft = self.draft(file, group)?;
+        let wrong = || Error::invalid("change links").at(group.0).with("problem", "object is not a group");
+        draft.is_dirty = true;
+        draft.links.as_mut().ok_or_else(wrong)
+    }
+
+    /// Whether a link can go there; asked before the object it shall lead to is made.
+    pub(crate) fn check_place(&mut self, file: &File, place: &Place) -> Result<()> {
+        check_name(&place.name)?;
+        let links = self.links(file, Address(place.group.to_u64()))?;
+        match links.by_name.contains_key(&text::to_bytes(&place.name)) {
+            true => Err(Error::exists("create link").with("name", &place.name)),
+            false => Ok(()),
+        }
+    }
+
+    pub(crate) fn link_create(&mut self, file: &File, place: &Place, target: LinkTarget) -> Result<()> {
+        self.check_place(file, place)?;
+        if let LinkTarget::User { class, .. } = target
+            && class < USER_CLASS_MIN
+        {
+            return Err(Error::invalid("create link").with("class", class));
+        }
+        if let LinkTarget::Hard(token) = target {
+            self.adjust_references(file, Address(token.to_u64()), 1)?;
+        }
+        let links = self.links(file, Address(place.group.to_u64()))?;
+        let tracked = links.order != CreationOrder::Untracked;
+        let creation_order = tracked.then_some(links.next);
+        links.next += i64::from(tracked);
+        let link = Link { name: place.name.clone(), target, charset: place.charset, creation_order };
+        links.by_name.insert(text::to_bytes(&place.name), link);
+        Ok(())
+    }
+
+    pub(crate) fn link_delete(&mut self, file: &File, group: Address, name: &str) -> Result<()> {
+        let links = self.links(file, group)?;
+        let removed = links.by_name.remove(&text::to_bytes(name));
+        let removed = removed.ok_or_else(|| Error::not_found("delete link").with("name", name))?;
+        if links.by_name.is_empty() {
+            links.next = 0;
+        }
+        match removed.target {
+            LinkTarget::Hard(token) => self.adjust_references(file, Address(token.to_u64()), -1).map(|_| ()),
+            _ => Ok(()),
+        }
+    }
+
+    pub(crate) fn link_move(&mut self, file: &File, op: &OpLinkMove) -> Result<()> {
+        let from = Address(op.from.to_u64());
+        let found = self.links(file, from)?.by_name.get(&text::to_bytes(&op.name)).cloned();
+        let found = found.ok_or_else(|| Error::not_found("move link").with("name", &op.name))?;
+        self.link_create(file, &op.to, found.target)?;
+        if op.copy { Ok(()) } else { self.link_delete(file, from, &op.name) }
+    }
+}
