@@ -156,6 +156,33 @@ fn offsets_under_the_index_block_count_earlier_blocks_again() {
 }
 
 #[test]
+fn page_bits_of_data_blocks_follow_each_other() {
+    // A file of libhdf5 with chunks 300000 and 399000 has bits 36 and 133 set in its secondary block.
+    let (array, header) = (extensible(8, [0; 6], None), Address(500));
+    let group = array.group(14);
+    let mut secondary = array.empty_secondary(group).unwrap();
+    for index in [300_000, 399_000] {
+        let Place::Secondary { group: found, block, element, .. } = array.place(index).unwrap() else {
+            panic!("{index} is not under a secondary block");
+        };
+        assert_eq!(found, group);
+        assert!(array.set_page_written(group, &mut secondary, block, element >> 10));
+    }
+    assert!(!array.set_page_written(group, &mut secondary, 0, 2));
+    let set: Vec<_> = secondary.bitmaps.iter().enumerate().filter(|(_, b)| **b != 0).collect();
+    assert_eq!(set, [(4, &0x08), (16, &0x04)]);
+    let encoded = array.encode_secondary(header, group, &secondary, EIGHT).unwrap();
+    let written = |block| array.secondary(&encoded, EIGHT, header, group, block).unwrap().1;
+    assert_eq!([written(18), written(66), written(17), written(4)], [&[0x80], &[0x40], &[0], &[0]]);
+    // From eight pages on, a data block's bits are bytes of their own.
+    let group = array.group(18);
+    let mut secondary = array.empty_secondary(group).unwrap();
+    assert!(array.set_page_written(group, &mut secondary, 3, 1));
+    let encoded = array.encode_secondary(header, group, &secondary, EIGHT).unwrap();
+    assert_eq!(array.secondary(&encoded, EIGHT, header, group, 3).unwrap().1, [0x40]);
+}
+
+#[test]
 fn stored_sizes_are_as_wide_as_libhdf5_writes_them() {
     let width = |version, bytes| ElementForm::filtered(version, bytes, EIGHT).size_bytes;
     assert_eq!([width(4, 16), width(4, 40), width(4, 360), width(5, 16)], [2, 2, 3, 8]);

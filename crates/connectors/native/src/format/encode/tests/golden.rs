@@ -320,7 +320,6 @@ fn data_blocks(
     bitmaps: &[u8],
 ) {
     let (sizes, paged) = (image.sizes, array.is_paged(group));
-    let one = bitmaps.len() / blocks.len().max(1);
     for (number, address) in blocks.iter().enumerate() {
         let Some(address) = *address else { continue };
         let len = if paged { array.page(0, sizes).0 } else { array.data_bytes(group, sizes) };
@@ -328,9 +327,10 @@ fn data_blocks(
         let elements = array.data_elements(block, sizes);
         let encoded = array.encode_data(header, (group, number as u64), elements, sizes);
         image.compare(if paged { "EADB paged" } else { "EADB" }, block, &encoded);
-        let bitmap = &bitmaps[number * one..(number + 1) * one];
-        for number in (0..8 * one as u64).filter(|&n| page_is_written(bitmap, n)) {
-            let (start, len) = array.page(number, sizes);
+        let pages_each = array.pages(group);
+        let first = number as u64 * pages_each;
+        for page in (0..pages_each).filter(|page| page_is_written(bitmaps, first + page)) {
+            let (start, len) = array.page(page, sizes);
             pages(image, "EA page", Address(address.0 + start), len);
         }
     }

@@ -93,7 +93,7 @@ fn filter(id: u16, name: Option<&str>, optional: bool, values: &[u32]) -> Filter
 fn filter_pipelines() {
     let deflate = filter(1, None, true, &[4]);
     let expected = hex("01 01 000000000000 0100 0800 0100 0100 6465666c61746500 04000000 00000000");
-    assert_eq!(encode::filters::encode(&[deflate.clone()], 1).unwrap(), expected);
+    assert_eq!(encode::filters::encode(std::slice::from_ref(&deflate), 1).unwrap(), expected);
     let three = [filter(2, None, true, &[4]), deflate, filter(3, None, false, &[])];
     let expected = hex("02 03 0200 0100 0100 04000000 0100 0100 0100 04000000 0300 0000 0000");
     assert_eq!(encode::filters::encode(&three, 2).unwrap(), expected);
