@@ -93,7 +93,8 @@ proptest! {
         let encoded = collection.encode().unwrap();
         prop_assert_eq!(encoded.len() as u64, COLLECTION_BYTES_MIN);
         let again = Collection::decode(&encoded, sizes).unwrap();
-        prop_assert_eq!(&again, &collection);
+        prop_assert_eq!(again.encode().unwrap(), encoded);
+        prop_assert_eq!(again.free_bytes(), collection.free_bytes());
         prop_assert_eq!(again.is_empty(), model.is_empty());
         for (index, data) in &model {
             prop_assert_eq!(again.get(*index), Some(&data[..]));
@@ -216,9 +217,62 @@ fn a_collection_that_is_full_takes_no_more_and_reuses_indexes() {
     assert_eq!(collection.insert(&[1; 100_000]), Some(1));
     assert_eq!(collection.insert(&[]), None);
     assert!(collection.remove(1));
-    assert_eq!(collection.insert(&[2]), Some(1));
+    assert_eq!(collection.insert(&[2]), Some(2), "1 was given out before");
     collection.extend(65536 * 24).unwrap();
     while collection.insert(&[]).is_some() {}
     assert!(collection.remove(77) && collection.remove(55));
     assert_eq!(collection.insert(&[3]), Some(55));
+}
+
+/// Names that libhdf5 2.0 added (`+` and the length) and removed (`-` and which one) in one group, and the size
+/// and the free list of the heap it wrote.
+#[test]
+fn free_lists_grow_join_and_shrink_as_in_libhdf5() {
+    let cases = [
+        ("+8 +16 +60 +15 +4 +8 -3 +7", "176 112:16 160:16"),
+        ("+15 +3 -0", "88 8:16 32:56"),
+        (
+            "+60 -0 +7 -1 +7 +20 -3 +7 +8 +30 +8 -7 -5 -4 +60 +9 -8 +20 -6 +15 +20 -9 +20 -10 +30 +4 -13 \
+             -2 +8 -11 -15 +8 -14 +3 -17 +3 -19 +4 +9 -18 +20 -20 +15 -22 -16 -23 -21 +15 +9 +16 +30 -12 \
+             -26 -25 -27 -24 +4 -28 +60 -29",
+            "88 8:32 56:32",
+        ),
+        (
+            "+60 +15 +30 +7 +9 +4 +30 +20 +15 +16 -6 +9 +3 -5 -10 +7 +16 -1 +8 -12 +4 -0 -3 +20 +9 +3 +20 \
+             -7 +7 -15 -19 +16 +7 -20 -8 +7 -16 -17 -2 -11 +9 +15 -25 +8 +15 -23 +15 -24 +15 -21 -27 -28 \
+             -18 -22 -14 +60 -30 -9 -13 -4",
+            "352 128:16 264:88 8:80 160:88",
+        ),
+        (
+            "+30 +60 +60 +3 -3 +8 +20 +30 +7 +7 +30 +3 +4 +60 +3 +9 +16 +16 +60 +7 +4 +20 +16 +9 +16 +30 \
+             +60 +15 +3 +60 +7 -11 -20 -25 -23 -21 -4 +20 +4 -6 +16 -5 +60 -17 -15 -13 -1 -7 +30 +8 -19 \
+             -10 -26 -12 -30 -35 -9 -32 -22 -33",
+            "1408 256:32 512:96 304:64 72:32 392:24 440:64 168:80 648:72 800:608",
+        ),
+    ];
+    for (steps, expected) in cases {
+        let mut segment = Segment::for_group(EIGHT).unwrap();
+        let mut offsets = Vec::new();
+        for step in steps.split_whitespace() {
+            let (sign, n) = step.split_at(1);
+            let n: usize = n.parse().unwrap();
+            match sign {
+                "+" => offsets.push(segment.insert(&vec![b'x'; n]).unwrap()),
+                _ => segment.remove(offsets[n]).unwrap(),
+            }
+        }
+        assert_eq!(described(&segment), expected, "{steps}");
+    }
+}
+
+/// The size of a segment, then offset and size of each free block.
+fn described(segment: &Segment) -> String {
+    let (bytes, mut next) = (segment.encode().unwrap(), segment.first_free());
+    let mut text = segment.len().to_string();
+    while let Some(at) = next {
+        let mut c = model::bytes::Cursor::new(&bytes[at as usize..], "free block");
+        next = Some(c.u64().unwrap()).filter(|&n| n != 1);
+        text += &format!(" {at}:{}", c.u64().unwrap());
+    }
+    text
 }
