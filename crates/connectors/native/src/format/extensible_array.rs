@@ -33,6 +33,16 @@ pub(crate) struct Counts {
     pub(crate) elements: u64,
 }
 
+/// Every byte, to lend bits that had to be shifted as if they stood in a block.
+static BYTES: [u8; 256] = {
+    let (mut bytes, mut i) = ([0; 256], 0);
+    while i < 256 {
+        bytes[i] = i as u8;
+        i += 1;
+    }
+    bytes
+};
+
 /// Where an element is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Place {
@@ -218,9 +228,30 @@ impl ExtensibleArray {
         group.elements > self.page_entries()
     }
 
-    /// Bytes of the page bitmap of one data block.
+    /// Pages of a data block: none, or a power of two.
+    pub(super) fn pages(&self, group: Group) -> u64 {
+        if self.is_paged(group) { group.elements / self.page_entries() } else { 0 }
+    }
+
+    /// Bytes that a secondary block has for the page bits of one data block.
     pub(super) fn bitmap_bytes(&self, group: Group) -> u64 {
-        if self.is_paged(group) { (group.elements / self.page_entries()).div_ceil(8) } else { 0 }
+        self.pages(group).div_ceil(8)
+    }
+
+    /// The page bits of data block `block`. They follow those of the block before without a gap, though
+    /// there is room for whole bytes (the specification does not say so).
+    fn page_bits_of<'a>(&self, bitmaps: &'a [u8], group: Group, block: u64) -> Option<&'a [u8]> {
+        let pages = self.pages(group);
+        let first = block.checked_mul(pages)?;
+        let at = usize::try_from(first / 8).ok()?;
+        match pages {
+            0 => Some(&[]),
+            1..8 => {
+                let bits = bitmaps.get(at)? << (first % 8) & !(0xFF >> pages);
+                Some(std::slice::from_ref(&BYTES[usize::from(bits)]))
+            }
+            _ => bitmaps.get(at..at.checked_add(usize::try_from(pages / 8).ok()?)?),
+        }
     }
 
     /// Bytes of a secondary block.
@@ -229,7 +260,7 @@ impl ExtensibleArray {
         6 + o + self.offset_bytes() + group.blocks * (self.bitmap_bytes(group) + o) + 4
     }
 
-    /// The address of data block `block`, and its page bitmap.
+    /// The address of data block `block`, and its page bits.
     pub(crate) fn secondary<'a>(
         &self,
         bytes: &'a [u8],
@@ -241,10 +272,10 @@ impl ExtensibleArray {
         let mut c = self.block(bytes, b"EASB", sizes, header)?;
         checksum::verify(bytes, "extensible array secondary block")?;
         c.skip(self.offset_bytes() as usize)?;
-        let one = self.bitmap_bytes(group) as usize;
-        let bitmaps = c.take(one * group.blocks as usize)?;
+        let bitmaps = c.take(self.bitmap_bytes(group) as usize * group.blocks as usize)?;
+        let bits = self.page_bits_of(bitmaps, group, block).ok_or_else(|| c.corrupt("page bits"))?;
         c.skip(block as usize * sizes.offset)?;
-        Ok((c.address(sizes)?, &bitmaps[block as usize * one..(block as usize + 1) * one]))
+        Ok((c.address(sizes)?, bits))
     }
 
     fn data_prefix_bytes(&self, sizes: Sizes) -> u64 {

@@ -167,6 +167,10 @@ impl Manager {
         if count == 0 || count > self.stored_sections - sections.len() as u64 {
             return Err(c.corrupt(format!("set of {count} sections")));
         }
+        // With 2-byte lengths libhdf5 cuts off the largest size, and then widths in the list are not known.
+        if bytes > self.section_bytes_max {
+            return Err(c.corrupt(format!("sections of {bytes} bytes")));
+        }
         for _ in 0..count {
             let offset = c.uint(self.offset_bytes())?;
             sections.push(Section { offset, bytes, detail: self.detail(c)? });

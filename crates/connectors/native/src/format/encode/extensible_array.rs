@@ -6,11 +6,12 @@ use model::{Error, Result};
 use super::super::extensible_array::{ExtensibleArray, Group, IndexBlock};
 use super::super::{Address, SizedFields, Sizes, checksum};
 use super::Encoder;
+use super::fixed_array::set_page_written;
 
 /// All of a secondary block.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct SecondaryBlock {
-    /// One run of whole bytes for each data block, or nothing where they have no pages.
+    /// Page bits of all data blocks, one after another, in room for whole bytes each.
     pub(crate) bitmaps: Vec<u8>,
     pub(crate) blocks: Vec<Option<Address>>,
 }
@@ -74,6 +75,19 @@ impl ExtensibleArray {
             return Err(Error::invalid("make extensible array secondary block"));
         };
         Ok(SecondaryBlock { bitmaps: vec![0; bitmaps], blocks: vec![None; blocks] })
+    }
+
+    /// Notes that a page of data block `block` was written; whether there is such a page.
+    pub(crate) fn set_page_written(
+        &self,
+        group: Group,
+        secondary: &mut SecondaryBlock,
+        block: u64,
+        page: u64,
+    ) -> bool {
+        let pages = self.pages(group);
+        let bit = block.checked_mul(pages).and_then(|first| first.checked_add(page));
+        page < pages && bit.is_some_and(|bit| set_page_written(&mut secondary.bitmaps, bit))
     }
 
     /// A secondary block.

@@ -35,19 +35,33 @@ struct Object {
 }
 
 /// A collection: objects in the order of their bytes, and free space after them.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 pub(crate) struct Collection {
     sizes: Sizes,
     bytes: u64,
+    /// Bytes of the header and of all objects.
+    used: u64,
+    /// Highest index given out, even if its object is gone.
+    highest: u16,
     objects: Vec<Object>,
 }
 
 impl Collection {
-    /// An empty collection of `bytes`, or of what `first_object_bytes` needs if that is more than the smallest.
+    /// An empty collection of the smallest size, or of just what an object of `first_object_bytes` needs.
     pub(crate) fn new(first_object_bytes: usize, sizes: Sizes) -> Self {
-        let mut new = Collection { sizes, bytes: 0, objects: Vec::new() };
-        new.bytes = (header_bytes(sizes) + new.object_bytes(first_object_bytes)).max(COLLECTION_BYTES_MIN);
+        let mut new = Self::empty(COLLECTION_BYTES_MIN, sizes);
+        new.bytes = new.bytes.max(new.used + new.object_bytes(first_object_bytes));
         new
+    }
+
+    fn empty(bytes: u64, sizes: Sizes) -> Self {
+        Collection { sizes, bytes, used: header_bytes(sizes), highest: 0, objects: Vec::new() }
+    }
+
+    fn push(&mut self, object: Object) {
+        self.used += self.object_bytes(object.data.len());
+        self.highest = self.highest.max(object.index);
+        self.objects.push(object);
     }
 
     /// All of a collection.
@@ -56,13 +70,13 @@ impl Collection {
         if stored != bytes.len() as u64 {
             return Err(Error::corrupt("decode global heap collection").with("bytes", stored));
         }
-        let mut found = Collection { sizes, bytes: stored, objects: Vec::new() };
+        let mut found = Self::empty(stored, sizes);
         for (index, range) in objects(bytes, sizes)? {
             let head = range.start - found.head_bytes() as usize;
             let mut c = Cursor::new(&bytes[head..], "global heap object");
             let (_, references) = (c.u16()?, c.u16()?);
             let data = bytes[range].to_vec();
-            found.objects.push(Object { index: index as u16, references, data });
+            found.push(Object { index: index as u16, references, data });
         }
         Ok(found)
     }
@@ -82,8 +96,7 @@ impl Collection {
 
     /// Bytes after the last object.
     pub(crate) fn free_bytes(&self) -> u64 {
-        let used: u64 = self.objects.iter().map(|o| self.object_bytes(o.data.len())).sum();
-        self.bytes.saturating_sub(header_bytes(self.sizes) + used)
+        self.bytes.saturating_sub(self.used)
     }
 
     /// Whether nothing is left in it.
@@ -109,14 +122,13 @@ impl Collection {
             return None;
         }
         let index = self.free_index()?;
-        self.objects.push(Object { index, references: 0, data: data.to_vec() });
+        self.push(Object { index, references: 0, data: data.to_vec() });
         Some(u32::from(index))
     }
 
     /// One past the highest index, and when those are used up the lowest hole.
     fn free_index(&self) -> Option<u16> {
-        let highest = self.objects.iter().map(|o| o.index).max().unwrap_or(0);
-        if let Some(next) = highest.checked_add(1) {
+        if let Some(next) = self.highest.checked_add(1) {
             return Some(next);
         }
         let used: HashSet<u16> = self.objects.iter().map(|o| o.index).collect();
@@ -126,19 +138,22 @@ impl Collection {
     /// Gives an object other bytes under the same index; whether it was there and they fit.
     pub(crate) fn replace(&mut self, index: u32, data: &[u8]) -> bool {
         let Some(at) = self.objects.iter().position(|o| u32::from(o.index) == index) else { return false };
-        let room = self.free_bytes() + self.object_bytes(self.objects[at].data.len());
-        let fits = self.object_bytes(data.len()) <= room;
-        if fits {
-            self.objects[at].data = data.to_vec();
+        let others = self.used - self.object_bytes(self.objects[at].data.len());
+        let used = others + self.object_bytes(data.len());
+        if used > self.bytes {
+            return false;
         }
-        fits
+        self.used = used;
+        self.objects[at].data = data.to_vec();
+        true
     }
 
     /// Removes an object, and those after it slide down; whether it was there.
     pub(crate) fn remove(&mut self, index: u32) -> bool {
-        let before = self.objects.len();
-        self.objects.retain(|o| u32::from(o.index) != index);
-        self.objects.len() < before
+        let Some(at) = self.objects.iter().position(|o| u32::from(o.index) == index) else { return false };
+        let object = self.objects.remove(at);
+        self.used -= self.object_bytes(object.data.len());
+        true
     }
 
     /// The bytes of the collection.

@@ -32,21 +32,34 @@ impl Index {
 }
 
 impl Layout {
-    /// The message body: version 3, or the chunked layout's own, or 4 for a virtual one.
-    pub(crate) fn encode(&self, sizes: Sizes) -> Result<Vec<u8>> {
+    /// The version that libhdf5 gives to a new message.
+    pub(crate) fn version(&self) -> u8 {
+        match self {
+            Layout::Compact { .. } | Layout::Contiguous { .. } => 3,
+            Layout::Chunked(chunked) => chunked.version,
+            Layout::Virtual { .. } => 4,
+        }
+    }
+
+    /// The message body. `version` is [`Layout::version`], or for what is not chunked a higher one that the
+    /// message had before: some libraries wrote version 4 for all layouts.
+    pub(crate) fn encode(&self, version: u8, sizes: Sizes) -> Result<Vec<u8>> {
         let mut e = Encoder::new("data layout", sizes);
+        let chunked = matches!(self, Layout::Chunked(_));
+        let fits = if chunked { version == self.version() } else { (self.version()..=5).contains(&version) };
+        e.require(fits, "version").u8(version);
         match self {
             Layout::Compact { data } => {
-                e.u8(3).u8(0).count(data.len(), 2).raw(data);
+                e.u8(0).count(data.len(), 2).raw(data);
             }
             Layout::Contiguous { address, bytes } => {
                 e.require(bytes.is_some(), "size is not known");
-                e.u8(3).u8(1).address(*address).length(bytes.unwrap_or(0));
+                e.u8(1).address(*address).length(bytes.unwrap_or(0));
             }
             Layout::Chunked(chunked) if chunked.version == 3 => version_3(&mut e, chunked),
             Layout::Chunked(chunked) => version_4(&mut e, chunked),
             Layout::Virtual { map } => {
-                e.u8(4).u8(3).address(map.map(|m| m.collection)).u32(map.map_or(0, |m| m.index));
+                e.u8(3).address(map.map(|m| m.collection)).u32(map.map_or(0, |m| m.index));
             }
         }
         e.finish()
@@ -66,7 +79,7 @@ fn version_3(e: &mut Encoder, chunked: &Chunked) {
     check(e, chunked);
     let says_all = chunked.index == Index::BTree1 && !chunked.edge_chunks_unfiltered;
     e.require(says_all, "version 3 has version 1 B-trees only");
-    e.u8(3).u8(2).count(chunked.shape.len() + 1, 1).address(chunked.address);
+    e.u8(2).count(chunked.shape.len() + 1, 1).address(chunked.address);
     for dimension in dimensions(chunked) {
         e.uint(dimension, 4);
     }
@@ -82,7 +95,7 @@ fn version_4(e: &mut Encoder, chunked: &Chunked) {
         Index::Single { filtered } => filtered,
         _ => None,
     };
-    e.u8(chunked.version).u8(2);
+    e.u8(2);
     e.u8(u8::from(chunked.edge_chunks_unfiltered) | u8::from(filtered.is_some()) << 1);
     let width = dimensions(chunked).map(uint_width).max().unwrap_or(1);
     e.count(chunked.shape.len() + 1, 1).count(width, 1);

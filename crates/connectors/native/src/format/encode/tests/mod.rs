@@ -17,7 +17,7 @@ const EIGHT: Sizes = Sizes { offset: 8, length: 8 };
 /// Bytes from hexadecimal text with blanks anywhere.
 fn hex(text: &str) -> Vec<u8> {
     let digits: Vec<u8> = text.bytes().filter(|b| !b.is_ascii_whitespace()).collect();
-    assert!(digits.len() % 2 == 0, "{text}");
+    assert!(digits.len().is_multiple_of(2), "{text}");
     let digit = |b: u8| char::from(b).to_digit(16).unwrap() as u8;
     digits.chunks(2).map(|pair| digit(pair[0]) << 4 | digit(pair[1])).collect()
 }
