@@ -76,6 +76,20 @@ pub(crate) fn read_block(
     Ok(Block { datatype: datatype.clone(), bytes, heap })
 }
 
+/// The parts in which elements are read, so that memory stays bounded.
+pub(crate) fn strips(source: &Source<'_>, memory: &Datatype) -> Result<Vec<Selection>> {
+    if source.space().element_count()? == 0 {
+        return Ok(Vec::new());
+    }
+    match source {
+        Source::Attribute { .. } => Ok(vec![Selection::All]),
+        Source::Dataset { info, .. } => {
+            let element_bytes = u64::from(memory.size().max(info.datatype.size())).max(1);
+            Ok(Selection::All.strips(info.space.dims(), (STRIP_BYTES / element_bytes).max(1))?.collect())
+        }
+    }
+}
+
 /// How one run of elements is printed.
 pub(crate) struct Run<'a> {
     pub(crate) stream: Stream,
@@ -275,6 +289,19 @@ impl Dumper<'_> {
         }
     }
 
+    /// Reads one part of the elements.
+    pub(crate) fn read_source(
+        &self,
+        source: &Source<'_>,
+        part: &Selection,
+        memory: &Datatype,
+    ) -> Result<Block> {
+        match source {
+            Source::Dataset { token, info } => read_block(&*self.container(), *token, info, part, memory),
+            Source::Attribute { object, info } => self.read_attribute(*object, info, memory),
+        }
+    }
+
     pub(crate) fn read_attribute(
         &self,
         object: Token,
@@ -299,10 +326,8 @@ impl Dumper<'_> {
     ) -> Result<()> {
         let container = self.container();
         let total = info.space.element_count()?;
-        let element_bytes = u64::from(memory.size().max(info.datatype.size())).max(1);
-        let strip = (STRIP_BYTES / element_bytes).max(1);
         let mut in_row = 0;
-        for selection in Selection::All.strips(info.space.dims(), strip)? {
+        for selection in strips(&Source::Dataset { token, info }, memory)? {
             let block = read_block(&*container, token, info, &selection, memory)?;
             let count = block.bytes.len() as u64 / u64::from(memory.size()).max(1);
             let last = state.base + count >= total;

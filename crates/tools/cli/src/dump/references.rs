@@ -4,12 +4,12 @@ use std::sync::Arc;
 
 use hyperslab::model::datatype::ReferenceKind;
 use hyperslab::model::text::to_bytes;
-use hyperslab::model::{Heap, Reference, ReferenceTarget};
+use hyperslab::model::{Reference, ReferenceTarget};
 use hyperslab::vol::Container;
-use hyperslab::{ObjectKind, Result, Selection, Token};
+use hyperslab::{ObjectKind, Result, Token};
 
 use super::Dumper;
-use super::data::{Block, Source, read_block};
+use super::data::{Block, Source, strips};
 use super::streams::{Stream, failed};
 use super::tables::Tables;
 use crate::render::element::{Printer, ReferenceText, Values};
@@ -93,33 +93,26 @@ impl Dumper<'_> {
         if self.reference_depth >= DEPTH_MAX {
             return Ok(());
         }
-        let block = self.read_references(source)?;
         let mut state = State { need_prefix: true, ..state.clone() };
         self.reference_depth += 1;
-        let size = block.datatype.size().max(1) as usize;
-        let mut result = Ok(());
-        for (i, element) in block.bytes.chunks_exact(size).enumerate() {
-            result = self.follow_reference(&mut state, &block, element, i as u64);
-            if result.is_err() {
-                break;
-            }
-            state.on_line += 1;
-        }
+        let result = self.follow_strips(&mut state, source);
         self.reference_depth -= 1;
         result
     }
 
-    fn read_references(&self, source: &Source<'_>) -> Result<Block> {
+    fn follow_strips(&mut self, state: &mut State, source: &Source<'_>) -> Result<()> {
         let memory = source.datatype().memory_form();
-        if source.space().element_count()? == 0 {
-            return Ok(Block { datatype: memory, bytes: Vec::new(), heap: Heap::new() });
-        }
-        match source {
-            Source::Dataset { token, info } => {
-                read_block(&*self.container(), *token, info, &Selection::All, &memory)
+        let size = memory.size().max(1) as usize;
+        let mut number = 0;
+        for part in strips(source, &memory)? {
+            let block = self.read_source(source, &part, &memory)?;
+            for element in block.bytes.chunks_exact(size) {
+                self.follow_reference(state, &block, element, number)?;
+                state.on_line += 1;
+                number += 1;
             }
-            Source::Attribute { object, info } => self.read_attribute(*object, info, &memory),
         }
+        Ok(())
     }
 
     fn follow_reference(
