@@ -225,7 +225,7 @@ impl Dumper<'_> {
             style.ascii = true;
             self.start_characters(&mut state, &mut layout)?;
         }
-        self.elements(&mut state, source, slab, &layout, &style)?;
+        let result = self.elements(&mut state, source, slab, &layout, &style);
         if characters {
             self.piece_of(
                 Stream::Ddl,
@@ -234,7 +234,7 @@ impl Dumper<'_> {
                 b"\"",
             )?;
         }
-        Ok(())
+        result
     }
 
     /// Text of one-byte integers starts with a quotation mark on every line.

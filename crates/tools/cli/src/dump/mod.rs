@@ -159,7 +159,7 @@ impl<'o> Dumper<'o> {
     /// Reports an error of one object, so that the others are still printed.
     fn tolerate(&mut self, name: &str, result: Result<()>) -> Result<()> {
         match result {
-            Err(error) if error.operation() == "write output" => Err(error),
+            Err(error) if error.operation() == streams::WRITING => Err(error),
             Err(error) => {
                 self.fail(&format!("{name}: {error}"));
                 Ok(())
