@@ -20,6 +20,9 @@ use crate::render::text::Escape;
 /// Bytes of elements that are held at a time.
 const STRIP_BYTES: u64 = 4 << 20;
 
+/// References that are printed, each with what it points to. h5dump holds all of them in memory.
+const REFERENCES_MAX: u64 = 1 << 28;
+
 /// What is printed: whose values, and of what type.
 pub(crate) enum Source<'a> {
     /// A dataset.
@@ -77,15 +80,18 @@ pub(crate) fn read_block(
 }
 
 /// The parts in which elements are read, so that memory stays bounded.
-pub(crate) fn strips(source: &Source<'_>, memory: &Datatype) -> Result<Vec<Selection>> {
-    if source.space().element_count()? == 0 {
-        return Ok(Vec::new());
+pub(crate) fn strips(source: &Source<'_>, memory: &Datatype) -> Result<Box<dyn Iterator<Item = Selection>>> {
+    let count = source.space().element_count()?;
+    if matches!(memory, Datatype::Reference(_)) && count > REFERENCES_MAX {
+        return Err(Error::limit("print references").with("count", count).with("limit", REFERENCES_MAX));
     }
     match source {
-        Source::Attribute { .. } => Ok(vec![Selection::All]),
+        _ if count == 0 => Ok(Box::new(std::iter::empty())),
+        Source::Attribute { .. } => Ok(Box::new(std::iter::once(Selection::All))),
         Source::Dataset { info, .. } => {
             let element_bytes = u64::from(memory.size().max(info.datatype.size())).max(1);
-            Ok(Selection::All.strips(info.space.dims(), (STRIP_BYTES / element_bytes).max(1))?.collect())
+            let strip = (STRIP_BYTES / element_bytes).max(1);
+            Ok(Box::new(Selection::All.strips(info.space.dims(), strip)?))
         }
     }
 }

@@ -84,9 +84,9 @@ impl Dumper<'_> {
             return Ok(());
         }
         let result = self.follow_references(state, source);
-        self.tolerate("unable to print references", result)?;
-        state.indent -= 1;
-        Ok(())
+        // After a failure, too, h5dump leaves the indentation where it is.
+        state.indent -= usize::from(result.is_ok());
+        self.tolerate("unable to print references", result)
     }
 
     fn follow_references(&mut self, state: &State, source: &Source<'_>) -> Result<()> {
