@@ -162,6 +162,9 @@ impl<'o> Dumper<'o> {
             Err(error) if error.operation() == streams::WRITING => Err(error),
             Err(error) => {
                 self.fail(&format!("{name}: {error}"));
+                if self.options.error_stack {
+                    eprint!("{}", error.stack());
+                }
                 Ok(())
             }
             Ok(()) => Ok(()),

@@ -154,14 +154,13 @@ impl Dumper<'_> {
     /// The data of the object, which is empty for what is no dataset.
     fn follow_object(&mut self, state: &mut State, token: Token) -> Result<()> {
         let container = self.container();
+        if container.object_info(token).is_err() {
+            return Ok(());
+        }
         state.indent += 1;
-        let result = match container.object_info(token).map(|info| info.kind) {
-            Ok(ObjectKind::Dataset) => {
-                let info = container.dataset_info(token)?;
-                self.values(state, &Source::Dataset { token, info: &info }, None, None)
-            }
-            Ok(_) => self.line(state, b"DATA {").and_then(|()| self.line(state, b"}")),
-            Err(_) => Ok(()),
+        let result = match container.dataset_info(token) {
+            Ok(info) => self.values(state, &Source::Dataset { token, info: &info }, None, None),
+            Err(_) => self.line(state, b"DATA {").and_then(|()| self.line(state, b"}")),
         };
         state.indent -= 1;
         result
