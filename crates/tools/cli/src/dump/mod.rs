@@ -56,8 +56,8 @@ pub(crate) struct Dumper<'o> {
     indent: usize,
     /// Objects are reached through an external link, so that any may have been printed before.
     through_external: bool,
-    /// References that are followed inside each other.
-    reference_depth: usize,
+    /// Datasets that references led to, inside each other.
+    following: Vec<Token>,
     /// Numbers given to groups, datasets and attributes: the handles that h5dump would have.
     ids: [u64; 3],
     xml: xml::XmlState,
@@ -114,7 +114,7 @@ impl<'o> Dumper<'o> {
             current: 0,
             indent: 0,
             through_external: false,
-            reference_depth: 0,
+            following: Vec::new(),
             ids: [0; 3],
             xml: xml::XmlState::default(),
             failed: false,

@@ -83,21 +83,11 @@ impl Dumper<'_> {
         if !matches!(kind, ReferenceKind::ObjectOld | ReferenceKind::RegionOld) {
             return Ok(());
         }
-        let result = self.follow_references(state, source);
+        let mut inner = State { need_prefix: true, ..state.clone() };
+        let result = self.follow_strips(&mut inner, source);
         // After a failure, too, h5dump leaves the indentation where it is.
         state.indent -= usize::from(result.is_ok());
         self.tolerate("unable to print references", result)
-    }
-
-    fn follow_references(&mut self, state: &State, source: &Source<'_>) -> Result<()> {
-        if self.reference_depth >= DEPTH_MAX {
-            return Ok(());
-        }
-        let mut state = State { need_prefix: true, ..state.clone() };
-        self.reference_depth += 1;
-        let result = self.follow_strips(&mut state, source);
-        self.reference_depth -= 1;
-        result
     }
 
     fn follow_strips(&mut self, state: &mut State, source: &Source<'_>) -> Result<()> {
@@ -158,9 +148,16 @@ impl Dumper<'_> {
             return Ok(());
         }
         state.indent += 1;
+        // Where references go round in a circle, h5dump does not come back.
+        let endless = self.following.contains(&token) || self.following.len() >= DEPTH_MAX;
         let result = match container.dataset_info(token) {
-            Ok(info) => self.values(state, &Source::Dataset { token, info: &info }, None, None),
-            Err(_) => self.line(state, b"DATA {").and_then(|()| self.line(state, b"}")),
+            Ok(info) if !endless => {
+                self.following.push(token);
+                let result = self.values(state, &Source::Dataset { token, info: &info }, None, None);
+                self.following.pop();
+                result
+            }
+            _ => self.line(state, b"DATA {").and_then(|()| self.line(state, b"}")),
         };
         state.indent -= 1;
         result
