@@ -13,6 +13,7 @@ mod options;
 mod properties;
 mod references;
 mod regions;
+mod source;
 mod streams;
 mod subset;
 mod tables;

@@ -9,7 +9,7 @@ use hyperslab::vol::Container;
 use hyperslab::{ObjectKind, Result, Token};
 
 use super::Dumper;
-use super::data::{Block, Source, strips};
+use super::source::{Block, Source, strips};
 use super::streams::{Stream, failed};
 use super::tables::Tables;
 use crate::render::element::{Printer, ReferenceText, Values};

@@ -8,7 +8,7 @@ use hyperslab::{Dataspace, Datatype, Result, Token};
 
 use super::super::Dumper;
 use super::super::binary::until_nul;
-use super::super::data::{Block, Source, strips};
+use super::super::source::{Block, Source, strips};
 use super::{escape_name, escape_string, quoted};
 use crate::render::element::Marks;
 use crate::render::line::{Layout, State};
