@@ -4,77 +4,19 @@ use std::sync::Arc;
 
 use hyperslab::model::convert::Conversions;
 use hyperslab::model::{Heap, Selection};
-use hyperslab::vol::transfer::{Elements, from_file_form};
-use hyperslab::vol::{AttributeInfo, Container, DatasetInfo};
-use hyperslab::{Dataspace, Datatype, Error, Result, Token};
+use hyperslab::vol::transfer::from_file_form;
+use hyperslab::vol::{AttributeInfo, DatasetInfo};
+use hyperslab::{Datatype, Result, Token};
 
 use super::Dumper;
 use super::binary::{self, target_type};
+use super::source::{Block, Source, read_block, strips};
 use super::streams::{Stream, failed};
 use super::subset::{Hyperslab, Subset};
 use crate::render::cformat::FloatFormat;
 use crate::render::element::{Marks, PackedBits, Printer, Style, Values};
 use crate::render::line::{Layout, Prefix, State};
 use crate::render::text::Escape;
-
-/// Bytes of elements that are held at a time.
-const STRIP_BYTES: u64 = 4 << 20;
-
-/// What is printed: whose values, and of what type.
-pub(crate) enum Source<'a> {
-    /// A dataset.
-    Dataset { token: Token, info: &'a DatasetInfo },
-    /// An attribute of an object.
-    Attribute { object: Token, info: &'a AttributeInfo },
-}
-
-impl Source<'_> {
-    pub(crate) fn datatype(&self) -> &Datatype {
-        match self {
-            Source::Dataset { info, .. } => &info.datatype,
-            Source::Attribute { info, .. } => &info.datatype,
-        }
-    }
-
-    pub(crate) fn space(&self) -> &Dataspace {
-        match self {
-            Source::Dataset { info, .. } => &info.space,
-            Source::Attribute { info, .. } => &info.space,
-        }
-    }
-
-    fn stream(&self) -> Stream {
-        match self {
-            Source::Dataset { .. } => Stream::Data,
-            Source::Attribute { .. } => Stream::Attributes,
-        }
-    }
-}
-
-/// Elements that were read: in memory form, with what they point to.
-pub(crate) struct Block {
-    pub(crate) datatype: Datatype,
-    pub(crate) bytes: Vec<u8>,
-    pub(crate) heap: Heap,
-}
-
-/// Reads some elements of a dataset as `datatype`.
-pub(crate) fn read_block(
-    container: &dyn Container,
-    dataset: Token,
-    info: &DatasetInfo,
-    selection: &Selection,
-    datatype: &Datatype,
-) -> Result<Block> {
-    let conversions = Conversions::default();
-    let (file_type, space) = (&info.datatype, &info.space);
-    let elements = Elements { container, dataset, file_type, space, selection, conversions: &conversions };
-    let len = elements.count()?.checked_mul(u64::from(datatype.size())).and_then(|n| usize::try_from(n).ok());
-    let len = len.ok_or_else(|| Error::limit("read elements"))?;
-    let (mut bytes, mut heap) = (vec![0; len], Heap::new());
-    elements.read(datatype, &mut bytes, &mut heap)?;
-    Ok(Block { datatype: datatype.clone(), bytes, heap })
-}
 
 /// How one run of elements is printed.
 pub(crate) struct Run<'a> {
@@ -211,7 +153,7 @@ impl Dumper<'_> {
             style.ascii = true;
             self.start_characters(&mut state, &mut layout)?;
         }
-        self.elements(&mut state, source, slab, &layout, &style)?;
+        let result = self.elements(&mut state, source, slab, &layout, &style);
         if characters {
             self.piece_of(
                 Stream::Ddl,
@@ -220,7 +162,7 @@ impl Dumper<'_> {
                 b"\"",
             )?;
         }
-        Ok(())
+        result
     }
 
     /// Text of one-byte integers starts with a quotation mark on every line.
@@ -275,6 +217,19 @@ impl Dumper<'_> {
         }
     }
 
+    /// Reads one part of the elements.
+    pub(crate) fn read_source(
+        &self,
+        source: &Source<'_>,
+        part: &Selection,
+        memory: &Datatype,
+    ) -> Result<Block> {
+        match source {
+            Source::Dataset { token, info } => read_block(&*self.container(), *token, info, part, memory),
+            Source::Attribute { object, info } => self.read_attribute(*object, info, memory),
+        }
+    }
+
     pub(crate) fn read_attribute(
         &self,
         object: Token,
@@ -299,10 +254,8 @@ impl Dumper<'_> {
     ) -> Result<()> {
         let container = self.container();
         let total = info.space.element_count()?;
-        let element_bytes = u64::from(memory.size().max(info.datatype.size())).max(1);
-        let strip = (STRIP_BYTES / element_bytes).max(1);
         let mut in_row = 0;
-        for selection in Selection::All.strips(info.space.dims(), strip)? {
+        for selection in strips(&Source::Dataset { token, info }, memory)? {
             let block = read_block(&*container, token, info, &selection, memory)?;
             let count = block.bytes.len() as u64 / u64::from(memory.size()).max(1);
             let last = state.base + count >= total;

@@ -144,7 +144,10 @@ impl Dumper<'_> {
             let gap = " ".repeat(16usize.saturating_sub(name.len()) + 1);
             let text =
                 [b"\"", &name[..], b"\"", gap.as_bytes(), enum_value(t, value).as_bytes(), b";"].concat();
-            self.line(state, &text)?;
+            // h5dump starts these lines twice, which shows where they are too long.
+            state.need_prefix = true;
+            self.start_line(state)?;
+            self.piece(state, &text)?;
         }
         close_block(state, buffer);
         if t.members.is_empty() {

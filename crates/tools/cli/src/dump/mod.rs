@@ -13,6 +13,7 @@ mod options;
 mod properties;
 mod references;
 mod regions;
+mod source;
 mod streams;
 mod subset;
 mod tables;
@@ -58,8 +59,8 @@ pub(crate) struct Dumper<'o> {
     indent: usize,
     /// Objects are reached through an external link, so that any may have been printed before.
     through_external: bool,
-    /// References that are followed inside each other.
-    reference_depth: usize,
+    /// Datasets that references led to, inside each other.
+    following: Vec<Token>,
     /// Numbers given to groups, datasets and attributes: the handles that h5dump would have.
     ids: [u64; 3],
     xml: xml::XmlState,
@@ -116,7 +117,7 @@ impl<'o> Dumper<'o> {
             current: 0,
             indent: 0,
             through_external: false,
-            reference_depth: 0,
+            following: Vec::new(),
             ids: [0; 3],
             xml: xml::XmlState::default(),
             failed: false,
@@ -161,9 +162,12 @@ impl<'o> Dumper<'o> {
     /// Reports an error of one object, so that the others are still printed.
     fn tolerate(&mut self, name: &str, result: Result<()>) -> Result<()> {
         match result {
-            Err(error) if error.operation() == "write output" => Err(error),
+            Err(error) if error.operation() == streams::WRITING => Err(error),
             Err(error) => {
                 self.fail(&format!("{name}: {error}"));
+                if self.options.error_stack {
+                    eprint!("{}", error.stack());
+                }
                 Ok(())
             }
             Ok(()) => Ok(()),

@@ -348,6 +348,9 @@ impl Options {
             }
             'E' => self.error_stack = true,
             'C' => self.compact_subset = false,
+            'v' | 'G' => {
+                eprintln!("hyperslab dump: virtual datasets are shown with their default view and gap");
+            }
             '\u{5}' => self.json = true,
             _ => {}
         }

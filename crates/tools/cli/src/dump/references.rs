@@ -4,12 +4,12 @@ use std::sync::Arc;
 
 use hyperslab::model::datatype::ReferenceKind;
 use hyperslab::model::text::to_bytes;
-use hyperslab::model::{Heap, Reference, ReferenceTarget};
+use hyperslab::model::{Reference, ReferenceTarget};
 use hyperslab::vol::Container;
-use hyperslab::{ObjectKind, Result, Selection, Token};
+use hyperslab::{ObjectKind, Result, Token};
 
 use super::Dumper;
-use super::data::{Block, Source, read_block};
+use super::source::{Block, Source, strips};
 use super::streams::{Stream, failed};
 use super::tables::Tables;
 use crate::render::element::{Printer, ReferenceText, Values};
@@ -83,43 +83,26 @@ impl Dumper<'_> {
         if !matches!(kind, ReferenceKind::ObjectOld | ReferenceKind::RegionOld) {
             return Ok(());
         }
-        let result = self.follow_references(state, source);
-        self.tolerate("unable to print references", result)?;
-        state.indent -= 1;
-        Ok(())
+        let mut inner = State { need_prefix: true, ..state.clone() };
+        let result = self.follow_strips(&mut inner, source);
+        // After a failure, too, h5dump leaves the indentation where it is.
+        state.indent -= usize::from(result.is_ok());
+        self.tolerate("unable to print references", result)
     }
 
-    fn follow_references(&mut self, state: &State, source: &Source<'_>) -> Result<()> {
-        if self.reference_depth >= DEPTH_MAX {
-            return Ok(());
-        }
-        let block = self.read_references(source)?;
-        let mut state = State { need_prefix: true, ..state.clone() };
-        self.reference_depth += 1;
-        let size = block.datatype.size().max(1) as usize;
-        let mut result = Ok(());
-        for (i, element) in block.bytes.chunks_exact(size).enumerate() {
-            result = self.follow_reference(&mut state, &block, element, i as u64);
-            if result.is_err() {
-                break;
-            }
-            state.on_line += 1;
-        }
-        self.reference_depth -= 1;
-        result
-    }
-
-    fn read_references(&self, source: &Source<'_>) -> Result<Block> {
+    fn follow_strips(&mut self, state: &mut State, source: &Source<'_>) -> Result<()> {
         let memory = source.datatype().memory_form();
-        if source.space().element_count()? == 0 {
-            return Ok(Block { datatype: memory, bytes: Vec::new(), heap: Heap::new() });
-        }
-        match source {
-            Source::Dataset { token, info } => {
-                read_block(&*self.container(), *token, info, &Selection::All, &memory)
+        let size = memory.size().max(1) as usize;
+        let mut number = 0;
+        for part in strips(source, &memory)? {
+            let block = self.read_source(source, &part, &memory)?;
+            for element in block.bytes.chunks_exact(size) {
+                self.follow_reference(state, &block, element, number)?;
+                state.on_line += 1;
+                number += 1;
             }
-            Source::Attribute { object, info } => self.read_attribute(*object, info, &memory),
         }
+        Ok(())
     }
 
     fn follow_reference(
@@ -161,14 +144,20 @@ impl Dumper<'_> {
     /// The data of the object, which is empty for what is no dataset.
     fn follow_object(&mut self, state: &mut State, token: Token) -> Result<()> {
         let container = self.container();
+        if container.object_info(token).is_err() {
+            return Ok(());
+        }
         state.indent += 1;
-        let result = match container.object_info(token).map(|info| info.kind) {
-            Ok(ObjectKind::Dataset) => {
-                let info = container.dataset_info(token)?;
-                self.values(state, &Source::Dataset { token, info: &info }, None, None)
+        // Where references go round in a circle, h5dump does not come back.
+        let endless = self.following.contains(&token) || self.following.len() >= DEPTH_MAX;
+        let result = match container.dataset_info(token) {
+            Ok(info) if !endless => {
+                self.following.push(token);
+                let result = self.values(state, &Source::Dataset { token, info: &info }, None, None);
+                self.following.pop();
+                result
             }
-            Ok(_) => self.line(state, b"DATA {").and_then(|()| self.line(state, b"}")),
-            Err(_) => Ok(()),
+            _ => self.line(state, b"DATA {").and_then(|()| self.line(state, b"}")),
         };
         state.indent -= 1;
         result

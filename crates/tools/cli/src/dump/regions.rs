@@ -7,7 +7,8 @@ use hyperslab::{Result, Selection, Token};
 
 use super::Dumper;
 use super::attributes::space_text;
-use super::data::{Block, Run, read_block};
+use super::data::Run;
+use super::source::{Block, read_block};
 use super::streams::Stream;
 use crate::render::line::{BREAK, State};
 

@@ -76,6 +76,9 @@ impl Streams {
     }
 }
 
+/// The operation of errors that nothing can be printed after.
+pub(crate) const WRITING: &str = "write output";
+
 /// The exit code when the reader has gone: what a shell shows for SIGPIPE.
 const READER_GONE: i32 = 141;
 
@@ -85,5 +88,5 @@ pub(crate) fn failed(error: io::Error) -> Error {
     if error.kind() == io::ErrorKind::BrokenPipe {
         std::process::exit(READER_GONE);
     }
-    Error::io("write output", &error)
+    Error::io(WRITING, &error)
 }

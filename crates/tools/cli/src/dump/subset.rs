@@ -2,6 +2,8 @@
 
 use hyperslab::{Error, Result, Selection};
 
+use super::streams::WRITING;
+
 /// A hyperslab as the user gave it; what is missing has a default.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Subset {
@@ -84,9 +86,14 @@ impl Hyperslab {
         }
         let outer = rank - 2;
         let mut at = self.start.clone();
+        let mut result = Ok(());
         loop {
-            self.plane(&at, outer, dims, visit)?;
-            let Some(dim) = (0..outer).rev().find(|&i| at[i] < self.last_start(i)) else { return Ok(()) };
+            // A plane that leaves the extent ends there; the next one is printed all the same.
+            match self.plane(&at, outer, dims, visit) {
+                Err(error) if error.operation() == WRITING => return Err(error),
+                plane => result = result.and(plane),
+            }
+            let Some(dim) = (0..outer).rev().find(|&i| at[i] < self.last_start(i)) else { return result };
             at[dim] += self.stride[dim];
             at[dim + 1..outer].copy_from_slice(&self.start[dim + 1..outer]);
         }

@@ -1,5 +1,7 @@
 //! C's `printf` conversions of floating-point numbers.
 
+use std::fmt::Write;
+
 use super::real::Real;
 
 /// One conversion of a format: what stands between `%` and the letter, and the letter.
@@ -54,8 +56,21 @@ impl FloatFormat {
         FloatFormat(vec![Piece::Number(Conversion { letter: b'g', ..Conversion::default() })])
     }
 
+    /// Whether this is `%g` and nothing else.
+    fn is_general(&self) -> bool {
+        matches!(&self.0[..], [Piece::Number(c)] if *c == Conversion { letter: b'g', ..Conversion::default() })
+    }
+
     /// The number in this format.
     pub(crate) fn write(&self, value: Real, out: &mut String) {
+        // Small whole numbers, the most common values of all, need no decimal expansion.
+        if let Real::Double(x) = value {
+            let whole = x.abs() < 1e6 && x.trunc() == x && (x != 0.0 || x.is_sign_positive());
+            if whole && self.is_general() {
+                let _ = write!(out, "{}", x as i64);
+                return;
+            }
+        }
         for piece in &self.0 {
             match piece {
                 Piece::Text(text) => out.push_str(text),
@@ -203,6 +218,8 @@ mod tests {
             (999999.5, "1e+06"),
             (100000.5, "100000"),
             (100001.5, "100002"),
+            (-999999.0, "-999999"),
+            (-1000000.0, "-1e+06"),
             (f64::INFINITY, "inf"),
             (f64::NEG_INFINITY, "-inf"),
             (f64::NAN, "nan"),

@@ -1,5 +1,7 @@
 //! One element of any datatype as text.
 
+use std::io::Write;
+
 use hyperslab::model::datatype::{Array, Compound, Enum, FixedString, StringPad, VarLenKind};
 use hyperslab::model::heap::VarSlot;
 use hyperslab::model::text::to_bytes;
@@ -133,7 +135,8 @@ impl Printer<'_> {
         }
         // The tools know no integer above eight bytes, and print nothing for it.
         if t.bits.precision <= 64 {
-            out.extend_from_slice(value.to_string().as_bytes());
+            // Writing to a vector cannot fail.
+            let _ = write!(out, "{value}");
         }
     }
 
@@ -321,11 +324,16 @@ fn bitfield(bits: &hyperslab::model::datatype::Bits, bytes: &[u8], out: &mut Vec
 
 /// Bytes as hexadecimal, with colons between them.
 fn hex(bytes: &[u8], out: &mut Vec<u8>) {
-    if let [byte] = bytes {
-        return out.extend_from_slice(format!("0x{byte:02x}").as_bytes());
+    const DIGITS: &[u8; 16] = b"0123456789abcdef";
+    if bytes.len() == 1 {
+        out.extend_from_slice(b"0x");
     }
+    out.reserve(bytes.len().saturating_mul(3));
     for (i, byte) in bytes.iter().enumerate() {
-        let colon = if i > 0 { ":" } else { "" };
-        out.extend_from_slice(format!("{colon}{byte:02x}").as_bytes());
+        if i > 0 {
+            out.push(b':');
+        }
+        out.push(DIGITS[usize::from(byte >> 4)]);
+        out.push(DIGITS[usize::from(byte & 15)]);
     }
 }

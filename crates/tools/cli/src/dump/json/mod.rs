@@ -13,7 +13,7 @@ use hyperslab::{Dataspace, Index, Link, LinkTarget, ObjectKind, Order, Result, S
 
 use super::Dumper;
 use super::attributes::list_attributes;
-use super::data::read_block;
+use super::source::read_block;
 use super::tables::{Sorting, list_links};
 use types::{space_json, type_json};
 use value::Values;

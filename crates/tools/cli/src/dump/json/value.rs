@@ -6,7 +6,7 @@ use hyperslab::model::{Heap, ReferenceTarget};
 use hyperslab::vol::Container;
 use hyperslab::{Datatype, Error, Result, Selection};
 
-use super::super::data::Block;
+use super::super::source::Block;
 use super::{collection, id, string};
 use crate::render::number;
 use crate::render::real::Real;

@@ -3,12 +3,12 @@
 use hyperslab::model::datatype::{ReferenceKind, VarLenKind};
 use hyperslab::model::heap::VarSlot;
 use hyperslab::model::text::to_bytes;
-use hyperslab::model::{Heap, Selection};
 use hyperslab::vol::AttributeInfo;
 use hyperslab::{Dataspace, Datatype, Result, Token};
 
 use super::super::Dumper;
-use super::super::data::{Block, Source, read_block};
+use super::super::binary::until_nul;
+use super::super::source::{Block, Source, strips};
 use super::{escape_name, escape_string, quoted};
 use crate::render::element::Marks;
 use crate::render::line::{Layout, State};
@@ -79,28 +79,18 @@ impl Dumper<'_> {
         }
         self.xml_tag(level, "Data", b">")?;
         self.xml_tag(level, "DataFromFile", b">")?;
-        let block = self.xml_read(source)?;
+        let memory = source.datatype().memory_form();
         let tables = self.file().tables.clone();
-        for element in block.bytes.chunks_exact(block.datatype.size().max(1) as usize) {
-            let token = block.heap.load_reference(element)?.token();
-            let path = token.and_then(|token| tables.path(token)).unwrap_or("NULL");
-            self.xml_line(value_level, &[b"\"", &escape_string(&to_bytes(path))[..], b"\""].concat())?;
+        for part in strips(source, &memory)? {
+            let block = self.read_source(source, &part, &memory)?;
+            for element in block.bytes.chunks_exact(memory.size().max(1) as usize) {
+                let token = block.heap.load_reference(element)?.token();
+                let path = token.and_then(|token| tables.path(token)).unwrap_or("NULL");
+                self.xml_line(value_level, &[b"\"", &escape_string(&to_bytes(path))[..], b"\""].concat())?;
+            }
         }
         self.xml_end(level, "DataFromFile")?;
         self.xml_end(level, "Data")
-    }
-
-    fn xml_read(&self, source: &Source<'_>) -> Result<Block> {
-        let memory = source.datatype().memory_form();
-        if source.space().element_count()? == 0 {
-            return Ok(Block { datatype: memory, bytes: Vec::new(), heap: Heap::new() });
-        }
-        match source {
-            Source::Dataset { token, info } => {
-                read_block(&*self.container(), *token, info, &Selection::All, &memory)
-            }
-            Source::Attribute { object, info } => self.read_attribute(*object, info, &memory),
-        }
     }
 
     /// `<Data>` with values.
@@ -120,14 +110,15 @@ impl Dumper<'_> {
     }
 
     fn xml_strings(&mut self, level: usize, source: &Source<'_>) -> Result<()> {
-        let block = self.xml_read(source)?;
-        for element in block.bytes.chunks_exact(block.datatype.size().max(1) as usize) {
-            match string_of(&block, element)? {
-                None => self.xml_line(level, b"NULL")?,
-                Some(text) => {
-                    let end = text.iter().position(|&b| b == 0).unwrap_or(text.len());
-                    self.xml_line(level, &[b"\"", &escape_string(&text[..end])[..], b"\""].concat())?;
-                }
+        let memory = source.datatype().memory_form();
+        for part in strips(source, &memory)? {
+            let block = self.read_source(source, &part, &memory)?;
+            for element in block.bytes.chunks_exact(memory.size().max(1) as usize) {
+                let text = match string_of(&block, element)? {
+                    None => b"NULL".to_vec(),
+                    Some(text) => [b"\"", &escape_string(until_nul(text))[..], b"\""].concat(),
+                };
+                self.xml_line(level, &text)?;
             }
         }
         Ok(())

@@ -6,8 +6,8 @@ use hyperslab::vol::DatasetInfo;
 use hyperslab::{Datatype, Result, Token};
 
 use super::super::Dumper;
-use super::super::data::Source;
 use super::super::properties::allocation_time;
+use super::super::source::Source;
 use super::data::note_of;
 use super::{escape_name, quoted};
 

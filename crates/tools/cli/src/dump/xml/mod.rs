@@ -12,6 +12,7 @@ use hyperslab::{Index, Link, LinkTarget, ObjectKind, Result, Token};
 use super::Dumper;
 use super::attributes::list_attributes;
 use super::tables::{Sorting, list_links};
+use crate::render::line::BREAK;
 
 const SCHEMA_URI: &str = "http://www.hdfgroup.org/HDF5/XML/schema/HDF5-File.xsd";
 const DTD_URI: &str = "http://www.hdfgroup.org/HDF5/XML/DTD/HDF5-File.dtd";
@@ -115,7 +116,9 @@ impl Dumper<'_> {
     pub(super) fn xml_line(&mut self, level: usize, text: &[u8]) -> Result<()> {
         let newline: &[u8] = if std::mem::replace(&mut self.xml.begun, true) { b"\n" } else { b"" };
         let indent = "   ".repeat(level);
-        self.put(&[newline, indent.as_bytes(), text].concat())
+        // h5dump takes this byte for a place to break the line, and does not print it.
+        let text: Vec<u8> = text.iter().copied().filter(|&byte| byte != BREAK).collect();
+        self.put(&[newline, indent.as_bytes(), &text].concat())
     }
 
     /// `<hdf5:NAME…`, with the rest as given.

@@ -1,0 +1,88 @@
+//! Reading values of datasets and attributes, in parts of bounded size.
+
+use hyperslab::model::convert::Conversions;
+use hyperslab::model::{Heap, Selection};
+use hyperslab::vol::transfer::Elements;
+use hyperslab::vol::{AttributeInfo, Container, DatasetInfo};
+use hyperslab::{Dataspace, Datatype, Error, Result, Token};
+
+use super::streams::Stream;
+
+/// Bytes of elements that are held at a time.
+const STRIP_BYTES: u64 = 4 << 20;
+
+/// References that are printed, each with what it points to. h5dump holds all of them in memory.
+const REFERENCES_MAX: u64 = 1 << 28;
+
+/// What is printed: whose values, and of what type.
+pub(crate) enum Source<'a> {
+    /// A dataset.
+    Dataset { token: Token, info: &'a DatasetInfo },
+    /// An attribute of an object.
+    Attribute { object: Token, info: &'a AttributeInfo },
+}
+
+impl Source<'_> {
+    pub(crate) fn datatype(&self) -> &Datatype {
+        match self {
+            Source::Dataset { info, .. } => &info.datatype,
+            Source::Attribute { info, .. } => &info.datatype,
+        }
+    }
+
+    pub(crate) fn space(&self) -> &Dataspace {
+        match self {
+            Source::Dataset { info, .. } => &info.space,
+            Source::Attribute { info, .. } => &info.space,
+        }
+    }
+
+    pub(crate) fn stream(&self) -> Stream {
+        match self {
+            Source::Dataset { .. } => Stream::Data,
+            Source::Attribute { .. } => Stream::Attributes,
+        }
+    }
+}
+
+/// Elements that were read: in memory form, with what they point to.
+pub(crate) struct Block {
+    pub(crate) datatype: Datatype,
+    pub(crate) bytes: Vec<u8>,
+    pub(crate) heap: Heap,
+}
+
+/// Reads some elements of a dataset as `datatype`.
+pub(crate) fn read_block(
+    container: &dyn Container,
+    dataset: Token,
+    info: &DatasetInfo,
+    selection: &Selection,
+    datatype: &Datatype,
+) -> Result<Block> {
+    let conversions = Conversions::default();
+    let (file_type, space) = (&info.datatype, &info.space);
+    let elements = Elements { container, dataset, file_type, space, selection, conversions: &conversions };
+    let len = elements.count()?.checked_mul(u64::from(datatype.size())).and_then(|n| usize::try_from(n).ok());
+    let len = len.ok_or_else(|| Error::limit("read elements"))?;
+    let (mut bytes, mut heap) = (vec![0; len], Heap::new());
+    elements.read(datatype, &mut bytes, &mut heap)?;
+    Ok(Block { datatype: datatype.clone(), bytes, heap })
+}
+
+/// The parts in which elements are read, so that memory stays bounded.
+pub(crate) fn strips(source: &Source<'_>, memory: &Datatype) -> Result<Box<dyn Iterator<Item = Selection>>> {
+    let count = source.space().element_count()?;
+    if matches!(memory, Datatype::Reference(_)) && count > REFERENCES_MAX {
+        return Err(Error::limit("print references").with("count", count).with("limit", REFERENCES_MAX));
+    }
+    match source {
+        _ if count == 0 => Ok(Box::new(std::iter::empty())),
+        Source::Attribute { .. } => Ok(Box::new(std::iter::once(Selection::All))),
+        Source::Dataset { info, .. } => {
+            let element_bytes = u64::from(memory.size().max(info.datatype.size())).max(1);
+            let strip = (STRIP_BYTES / element_bytes).max(1);
+            Ok(Box::new(Selection::All.strips(info.space.dims(), strip)?))
+        }
+    }
+}
