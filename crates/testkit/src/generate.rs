@@ -344,7 +344,7 @@ mod tests {
     fn generated_values_are_valid() {
         let mut g = Generator::new(1);
         for _ in 0..2000 {
-            g.datatype(4).validate().unwrap();
+            g.datatype(4).validate(&model::Limits::default()).unwrap();
             let rank = g.between(1, 4) as usize;
             let dims = g.dims(rank, 100);
             g.selection(&dims).validate(&dims).unwrap();

@@ -191,8 +191,10 @@ impl Draft {
             ));
         }
         let (shape, element_bytes) = (layout.shape.clone(), layout.element_bytes);
+        // Versions 1 and 2 are read only; 3 says the same.
+        layout.version = layout.version.max(3);
         layout.address = writer.build_chunk_tree(&entries, &shape, element_bytes)?;
-        let body = Layout::Chunked(layout).encode(sizes)?;
+        let body = Layout::Chunked(layout).encode_new(sizes)?;
         self.set(kind::LAYOUT, 0, body);
         let _ = file;
         Ok(())

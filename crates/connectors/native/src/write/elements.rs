@@ -101,7 +101,7 @@ impl Writer {
             let body = self.external_list(list)?;
             draft.set(kind::EXTERNAL_FILES, 1, body);
         }
-        draft.set(kind::LAYOUT, 0, layout.encode(self.sizes)?);
+        draft.set(kind::LAYOUT, 0, layout.encode_new(self.sizes)?);
         Ok(self.adopt(draft))
     }
 
@@ -159,7 +159,7 @@ impl Writer {
             room.ok_or_else(|| Error::corrupt("write compact data"))?.copy_from_slice(now);
             rest = later;
         }
-        let body = Layout::Compact { data }.encode(self.sizes)?;
+        let body = Layout::Compact { data }.encode_new(self.sizes)?;
         self.draft(file, dataset.address)?.set(kind::LAYOUT, 0, body);
         Ok(())
     }
@@ -206,7 +206,7 @@ impl Writer {
                 done += len;
             }
         }
-        let body = Layout::Contiguous { address: Some(at), bytes: Some(bytes) }.encode(self.sizes)?;
+        let body = Layout::Contiguous { address: Some(at), bytes: Some(bytes) }.encode_new(self.sizes)?;
         self.draft(file, dataset.address)?.set(kind::LAYOUT, 0, body);
         Ok(at)
     }

@@ -215,11 +215,7 @@ fn is_standard(bits: &Bits) -> bool {
     bits.is_full() && bits.low_pad == zero && bits.high_pad == zero && matches!(bits.size, 1 | 2 | 4 | 8)
 }
 
-<<<<<<< HEAD
-/// The name of such a type.
-=======
 /// The name of an integer type.
->>>>>>> dump
 pub(crate) fn integer_name(t: &Integer) -> String {
     let bits = &t.bits;
     if is_standard(bits) {
@@ -231,11 +227,7 @@ pub(crate) fn integer_name(t: &Integer) -> String {
     format!("{}-bit{order}{sign} integer {}-bit precision", u64::from(bits.size) * 8, bits.precision)
 }
 
-<<<<<<< HEAD
-/// The name of such a type.
-=======
 /// The name of a bit field type.
->>>>>>> dump
 pub(crate) fn bitfield_name(bits: &Bits) -> String {
     if is_standard(bits) {
         return format!("H5T_STD_B{}{}", bits.size * 8, short_order(bits.order));
@@ -243,11 +235,7 @@ pub(crate) fn bitfield_name(bits: &Bits) -> String {
     "undefined bitfield".to_owned()
 }
 
-<<<<<<< HEAD
-/// The name of such a type.
-=======
 /// The name of a floating-point type.
->>>>>>> dump
 pub(crate) fn float_name(t: &Float) -> String {
     let bits = &t.bits;
     if t.is_ieee() && bits.size > 2 {

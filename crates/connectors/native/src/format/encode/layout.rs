@@ -41,6 +41,11 @@ impl Layout {
         }
     }
 
+    /// The message body as libhdf5 writes it for a new dataset.
+    pub(crate) fn encode_new(&self, sizes: Sizes) -> Result<Vec<u8>> {
+        self.encode(self.version(), sizes)
+    }
+
     /// The message body. `version` is [`Layout::version`], or for what is not chunked a higher one that the
     /// message had before: some libraries wrote version 4 for all layouts.
     pub(crate) fn encode(&self, version: u8, sizes: Sizes) -> Result<Vec<u8>> {
