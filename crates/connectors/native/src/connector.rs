@@ -4,6 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use files::{Family, Handle, Memory, Mode, Multi, Posix, Split};
+use model::properties::FileCreate;
 use model::{Context, Error, Result};
 use vol::{Connector, ConnectorInfo, Container, ContainerCreate, ContainerOpen, FileAccess, Stack};
 
@@ -45,9 +46,7 @@ impl Connector for NativeConnector {
         let mode = if op.truncate { Mode::Create } else { Mode::CreateNew };
         let file: Handle = Arc::new(io(Posix::open(op.path, mode), "create file", op.path)?);
         lock(&file, op.path)?;
-        create_file(&file, op.create)?;
-        let access = FileAccess { access: vol::Access::Write, ..op.access.clone() };
-        Ok(open_plane(Plane { file, is_plain: true }, op.path, &access)?)
+        create_handle(file, op.path, op.create, op.access)
     }
 
     fn delete(&self, path: &str) -> Result<()> {
@@ -67,6 +66,18 @@ impl Connector for NativeConnector {
 /// Opens a file that is already in memory.
 pub fn open_image(image: Vec<u8>, access: &FileAccess) -> Result<Arc<dyn Container>> {
     open_handle(Arc::new(Memory::from_image(image)), "(image)", access)
+}
+
+/// Makes a file on a byte plane of the caller's own, open for writing.
+pub fn create_handle(
+    file: Handle,
+    path: &str,
+    create: &FileCreate,
+    access: &FileAccess,
+) -> Result<Arc<dyn Container>> {
+    create_file(&file, create)?;
+    let access = FileAccess { access: vol::Access::Write, ..access.clone() };
+    open_handle(file, path, &access)
 }
 
 /// Opens a file through a byte plane of the caller's own.

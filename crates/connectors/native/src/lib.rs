@@ -1,7 +1,8 @@
 //! The native connector: the HDF5 file format.
 //!
 //! `format` decodes structures, `store` gives bytes within bounds, `object` puts structures together into
-//! groups, datasets and attributes, `chunk` goes from a selection to bytes.
+//! groups, datasets and attributes, `chunk` goes from a selection to bytes. `write` changes objects, `space` finds room
+//! for them, `txn` makes changes one commit.
 
 mod chunk;
 mod connector;
@@ -15,5 +16,5 @@ mod store;
 mod txn;
 mod write;
 
-pub use connector::{NativeConnector, open_handle, open_image};
+pub use connector::{NativeConnector, create_handle, open_handle, open_image};
 pub use container::NativeContainer;

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use hyperslab::vol::{Container, FileAccess, Resolver};
+use hyperslab::vol::{Container, FileAccess, Resolver, VirtualView};
 use hyperslab::{FolderResolver, Result, registry};
 
 /// An open container, and the way from it to the files it refers to.
@@ -19,6 +19,11 @@ pub(crate) struct Opened {
 
 /// Opens a location to read it. Files that it refers to are opened from its own folder only.
 pub(crate) fn open(location: &str, driver: Option<&str>) -> Result<Opened> {
+    open_with(location, driver, VirtualView::default())
+}
+
+/// As [`open`], and virtual datasets reach as far as the view says.
+pub(crate) fn open_with(location: &str, driver: Option<&str>, view: VirtualView) -> Result<Opened> {
     let registry = registry();
     let folder = Path::new(location).parent().unwrap_or(Path::new(""));
     let mut access = FileAccess::read();
@@ -27,6 +32,7 @@ pub(crate) fn open(location: &str, driver: Option<&str>) -> Result<Opened> {
         access = access.with_resolver(resolver.clone());
     }
     access.driver = driver.map(str::to_owned);
+    access.virtual_view = view;
     let container = registry.open(location, &access)?;
     Ok(Opened { container, resolver, location: location.to_owned() })
 }

@@ -29,7 +29,7 @@ use hyperslab::model::text::to_bytes;
 use hyperslab::vol::Container;
 use hyperslab::{Index, ObjectKind, Order, Result, Token};
 
-use crate::open::{Opened, open};
+use crate::open::{Opened, open_with};
 use crate::render::line::{Layout, State};
 pub(crate) use attributes::space_text;
 pub(crate) use datatype::{bitfield_name, float_name, integer_name};
@@ -175,7 +175,7 @@ impl<'o> Dumper<'o> {
     }
 
     fn dump_file(&mut self, name: &str) -> Result<()> {
-        let opened = open(name, self.options.driver.as_deref())?;
+        let opened = open_with(name, self.options.driver.as_deref(), self.options.virtual_view)?;
         let file = self.describe(opened)?;
         // h5dump opened every dataset once, and the root group, before it prints.
         self.ids = [1, file.tables.datasets.len() as u64, 0];

@@ -1,5 +1,6 @@
 //! The options of `dump`: those of h5dump, and `--json`.
 
+use hyperslab::vol::VirtualView;
 use hyperslab::{Index, Order};
 
 use super::arguments::{parse_packed_bits, parse_sort_by, parse_sort_order};
@@ -70,6 +71,7 @@ pub(crate) struct Options {
     pub(crate) one_per_line: bool,
     pub(crate) float_format: Option<String>,
     pub(crate) sort_by: Index,
+    pub(crate) virtual_view: VirtualView,
     pub(crate) sort_order: Order,
     pub(crate) packed_bits: Vec<PackedBits>,
     pub(crate) binary: Option<BinaryForm>,
@@ -108,6 +110,7 @@ impl Default for Options {
             one_per_line: false,
             float_format: None,
             sort_by: Index::Name,
+            virtual_view: VirtualView::default(),
             sort_order: Order::Increasing,
             packed_bits: Vec::new(),
             binary: None,
@@ -348,8 +351,11 @@ impl Options {
             }
             'E' => self.error_stack = true,
             'C' => self.compact_subset = false,
-            'v' | 'G' => {
-                eprintln!("hyperslab dump: virtual datasets are shown with their default view and gap");
+            'v' => self.virtual_view.first_missing = true,
+            'G' => {
+                let value = value.unwrap_or_default();
+                let gap = value.trim().parse().map_err(|_| format!("gap size {value:?} is not a number"))?;
+                self.virtual_view.gap = gap;
             }
             '\u{5}' => self.json = true,
             _ => {}
