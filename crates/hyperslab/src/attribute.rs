@@ -8,7 +8,7 @@ use vol::AttributeInfo;
 
 use crate::H5Type;
 use crate::dataset::{one, to_array, with_rank};
-use crate::element::load_all;
+use crate::element::{load_all, store_all};
 use crate::object::Object;
 
 /// An attribute of an object.
@@ -93,6 +93,35 @@ impl Attribute {
     /// The only element.
     pub fn read_scalar<T: H5Type>(&self) -> Result<T> {
         one(self.read_raw()?)
+    }
+
+    /// Writes all elements, in C order.
+    pub fn write_raw<T: H5Type>(&self, values: &[T]) -> Result<()> {
+        let count = self.info.space.element_count()?;
+        if count != values.len() as u64 {
+            return Err(Error::invalid("write attribute")
+                .with("elements", count)
+                .with("values", values.len()));
+        }
+        let container = self.object.session.container.as_ref();
+        let mut heap = Heap::new();
+        let elements = store_all(values, &mut heap)?;
+        let conversions = Conversions::default();
+        let file_type = &self.info.datatype;
+        let raw = vol::transfer::to_file_form(
+            container,
+            &T::datatype(),
+            &elements,
+            file_type,
+            &conversions,
+            &mut heap,
+        )?;
+        container.attribute_write(self.object.token, self.name(), &raw)
+    }
+
+    /// Writes the only element.
+    pub fn write_scalar<T: H5Type + Clone>(&self, value: &T) -> Result<()> {
+        self.write_raw(std::slice::from_ref(value))
     }
 
     /// The only element, a string.

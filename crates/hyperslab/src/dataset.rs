@@ -6,11 +6,11 @@ use model::convert::Conversions;
 use model::heap::Heap;
 use model::properties::{FilterSpec, Layout};
 use model::{Dataspace, Datatype, Error, Result, Selection, Within};
-use ndarray::{Array, Array1, Array2, ArrayD, Dimension, IxDyn};
+use ndarray::{Array, Array1, Array2, ArrayBase, ArrayD, Data, Dimension, IxDyn};
 use vol::transfer::{Elements, Memory};
 use vol::{DatasetInfo, StorageInfo};
 
-use crate::element::load_all;
+use crate::element::{load_all, store_all};
 use crate::object::Object;
 use crate::{H5Type, Slice};
 
@@ -228,6 +228,89 @@ impl Dataset {
         }
         let selection = mask_selection(mask)?;
         Ok(Array1::from_vec(self.read_selection(&selection)?))
+    }
+
+    /// Writes packed elements of a type in memory form; variable-length values are in `heap`.
+    pub fn write_bytes(
+        &self,
+        selection: &Selection,
+        memory: &Datatype,
+        data: &[u8],
+        heap: &mut Heap,
+    ) -> Result<()> {
+        let conversions = Conversions::default();
+        self.elements(selection, &conversions).write(memory, data, heap)
+    }
+
+    /// Writes values to a selection, in selection order. Numbers go down as they are.
+    pub fn write_selection<T: H5Type>(&self, selection: &Selection, values: &[T]) -> Result<()> {
+        let mut heap = Heap::new();
+        match T::bytes(values) {
+            Some(bytes) => self.write_bytes(selection, &T::datatype(), bytes, &mut heap),
+            None => {
+                let elements = store_all(values, &mut heap)?;
+                self.write_bytes(selection, &T::datatype(), &elements, &mut heap)
+            }
+        }
+    }
+
+    /// Writes all elements, in C order.
+    pub fn write_raw<T: H5Type>(&self, values: &[T]) -> Result<()> {
+        self.write_selection(&Selection::All, values)
+    }
+
+    /// Writes an array of the dataset's shape.
+    pub fn write<T, S, D>(&self, array: &ArrayBase<S, D>) -> Result<()>
+    where
+        T: H5Type + Clone,
+        S: Data<Elem = T>,
+        D: Dimension,
+    {
+        if array.shape() != self.shape() {
+            let shapes = (format!("{:?}", array.shape()), format!("{:?}", self.shape()));
+            return Err(Error::invalid("write dataset").with("array", shapes.0).with("dataset", shapes.1));
+        }
+        self.write_ordered(&Selection::All, array)
+    }
+
+    fn write_ordered<T, S, D>(&self, selection: &Selection, array: &ArrayBase<S, D>) -> Result<()>
+    where
+        T: H5Type + Clone,
+        S: Data<Elem = T>,
+        D: Dimension,
+    {
+        match array.as_slice() {
+            Some(values) => self.write_selection(selection, values),
+            None => self.write_selection(selection, &array.iter().cloned().collect::<Vec<T>>()),
+        }
+    }
+
+    /// Writes an array to a slice of the same shape.
+    pub fn write_slice<T, A, D, S>(&self, array: &ArrayBase<A, D>, slice: S) -> Result<()>
+    where
+        T: H5Type + Clone,
+        A: Data<Elem = T>,
+        D: Dimension,
+        S: Into<Slice>,
+    {
+        let (selection, shape) = slice.into().resolve(self.info.space.dims())?;
+        if shape.iter().map(|&d| d as usize).ne(array.shape().iter().copied()) {
+            let shapes = (format!("{:?}", array.shape()), format!("{shape:?}"));
+            return Err(Error::invalid("write slice").with("array", shapes.0).with("slice", shapes.1));
+        }
+        self.write_ordered(&selection, array)
+    }
+
+    /// Writes the only element.
+    pub fn write_scalar<T: H5Type>(&self, value: &T) -> Result<()> {
+        self.write_raw(std::slice::from_ref(value))
+    }
+
+    /// Changes the extent. Handles that were opened before keep showing the old one.
+    pub fn resize(&mut self, shape: impl crate::IntoShape) -> Result<()> {
+        self.session.container.dataset_resize(self.token, &shape.into_shape())?;
+        self.info = self.session.container.dataset_info(self.token)?;
+        Ok(())
     }
 
     /// All elements of a dataset of strings, fixed or variable.

@@ -174,3 +174,14 @@ pub(crate) fn load_all<T: H5Type>(elements: &[u8], heap: &Heap) -> Result<Vec<T>
     let bytes = T::datatype().size() as usize;
     elements.chunks_exact(bytes).map(|e| T::load(e, heap)).collect()
 }
+
+/// Packed elements from values.
+pub(crate) fn store_all<T: H5Type>(values: &[T], heap: &mut Heap) -> Result<Vec<u8>> {
+    if let Some(bytes) = T::bytes(values) {
+        return Ok(bytes.to_vec());
+    }
+    let bytes = T::datatype().size() as usize;
+    let mut elements = vec![0; bytes * values.len()];
+    values.iter().zip(elements.chunks_exact_mut(bytes)).try_for_each(|(v, e)| v.store(e, heap))?;
+    Ok(elements)
+}

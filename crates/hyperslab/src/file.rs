@@ -4,7 +4,8 @@ use std::path::Path;
 use std::sync::Arc;
 
 use model::Result;
-use vol::{Container, ContainerInfo, FileAccess, Registry};
+use model::properties::FileCreate;
+use vol::{Container, ContainerInfo, Durability, FileAccess, Registry};
 
 use crate::object::Object;
 use crate::session::Session;
@@ -31,6 +32,36 @@ impl File {
     /// Opens a container with connectors of the caller's own.
     pub fn open_in(registry: &Registry, location: &str, access: &FileAccess) -> Result<File> {
         Self::from_container(registry.open(location, access)?, location, access)
+    }
+
+    /// Makes a file, or empties the one that is there.
+    pub fn create(path: impl AsRef<Path>) -> Result<File> {
+        Self::create_with(
+            &path.as_ref().to_string_lossy(),
+            &FileCreate::default(),
+            &FileAccess::write(),
+            true,
+        )
+    }
+
+    /// Makes a container at a location. Without `truncate` it must not be there yet.
+    pub fn create_with(
+        location: &str,
+        create: &FileCreate,
+        access: &FileAccess,
+        truncate: bool,
+    ) -> Result<File> {
+        Self::from_container(registry().create(location, create, access, truncate)?, location, access)
+    }
+
+    /// Opens a file to change it.
+    pub fn open_rw(path: impl AsRef<Path>) -> Result<File> {
+        Self::open_with(&path.as_ref().to_string_lossy(), &FileAccess::write())
+    }
+
+    /// Makes all changes so far one commit, which survives power loss when this returns.
+    pub fn flush(&self) -> Result<()> {
+        self.root.session.container.commit(Durability::Full)
     }
 
     /// Opens the image of a file that is already in memory.

@@ -21,6 +21,7 @@ extern crate self as hyperslab;
 
 mod attribute;
 pub mod check;
+mod create;
 mod dataset;
 mod element;
 mod file;
@@ -32,6 +33,7 @@ mod slice;
 pub mod types;
 
 pub use attribute::Attribute;
+pub use create::{DatasetBuilder, IntoShape};
 pub use dataset::Dataset;
 pub use derive::H5Type;
 pub use element::H5Type;
