@@ -204,6 +204,7 @@ proptest! {
         if !heap {
             // The library's largest size needs 8-byte lengths.
             manager.section_bytes_max = 0xFFFF;
+            manager.address_bits = 15;
         }
         let mut sections: Vec<Section> = rows.into_iter().map(|(offset, bytes, whole_row, (row, column, entries))| {
             let run = Detail::Row { block_offset: offset, row, column, entries };
