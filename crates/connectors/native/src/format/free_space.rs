@@ -124,9 +124,20 @@ impl Manager {
         uint_width(self.stored_sections)
     }
 
+    /// Largest section there can be. In files it is the address space: with lengths below 8 bytes libhdf5
+    /// cuts the stored number off and still writes lists by the whole one (and then cannot read them).
+    fn section_bytes_limit(&self) -> u64 {
+        match self.client {
+            Client::File => {
+                u64::MAX.checked_shr(64u32.saturating_sub(u32::from(self.address_bits))).unwrap_or(0)
+            }
+            Client::FractalHeap => self.section_bytes_max,
+        }
+    }
+
     /// Bytes of a section's size.
     pub(super) fn size_bytes(&self) -> usize {
-        uint_width(self.section_bytes_max)
+        uint_width(self.section_bytes_limit())
     }
 
     /// Bytes of a section's offset.
@@ -167,8 +178,8 @@ impl Manager {
         if count == 0 || count > self.stored_sections - sections.len() as u64 {
             return Err(c.corrupt(format!("set of {count} sections")));
         }
-        // With 2-byte lengths libhdf5 cuts off the largest size, and then widths in the list are not known.
-        if bytes > self.section_bytes_max {
+        // Heaps with 2-byte lengths have their largest size cut off, so that widths in the list are not known.
+        if bytes > self.section_bytes_limit() {
             return Err(c.corrupt(format!("sections of {bytes} bytes")));
         }
         for _ in 0..count {

@@ -64,6 +64,11 @@ impl Segment {
             segment.free.push(block);
             next = after;
         }
+        let mut sorted = segment.free.clone();
+        sorted.sort_unstable_by_key(|f| f.at);
+        if sorted.windows(2).any(|pair| pair[0].end() > pair[1].at) {
+            return Err(Error::corrupt("decode local heap").with("problem", "free blocks overlap"));
+        }
         Ok(segment)
     }
 
@@ -202,7 +207,7 @@ impl Segment {
         if len < last.at + min {
             len *= 2;
         }
-        let kept = Free { at: last.at, len: (len - last.at).next_multiple_of(8) };
+        let kept = Free { at: last.at, len: (len - last.at).next_multiple_of(8).min(last.len) };
         for block in self.free.iter_mut().filter(|f| **f == last) {
             *block = kept;
         }

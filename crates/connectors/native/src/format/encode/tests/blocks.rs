@@ -186,11 +186,25 @@ proptest! {
     }
 
     #[test]
+    fn broken_section_lists_never_panic(tail in bytes(0..60), bits in 0u16..=64, stored in prop_oneof![0u64..9, any::<u64>()], largest: u64) {
+        let mut list = [&b"FSSE\0"[..], &[7, 0, 0, 0, 0, 0, 0, 0], &tail].concat();
+        let sum = crate::format::checksum::lookup3(&list, 0);
+        list.extend(sum.to_le_bytes());
+        let used = list.len() as u64;
+        let manager = Manager { address_bits: bits, stored_sections: stored, section_bytes_max: largest, list_used_bytes: used, list_bytes: used, ..Manager::of_file() };
+        if let Ok(sections) = manager.sections(&list, Address(7), EIGHT, &Limits::default()) {
+            prop_assert_eq!(sections.len() as u64, stored);
+            let _ = manager.encode_list(Address(7), &sections, EIGHT);
+        }
+    }
+
+    #[test]
     fn free_space_comes_back(sizes in sizes(), heap: bool, header in address(), list in address(), rows in prop::collection::vec((0u64..5000, 1u64..30, any::<bool>(), any::<(u16, u16, u16)>()), 1..20), gap in 0u64..9, spare in 0u64..9) {
         let mut manager = if heap { Manager::of_heap(32, 0x7FFF) } else { Manager::of_file() };
         if !heap {
             // The library's largest size needs 8-byte lengths.
             manager.section_bytes_max = 0xFFFF;
+            manager.address_bits = 15;
         }
         let mut sections: Vec<Section> = rows.into_iter().map(|(offset, bytes, whole_row, (row, column, entries))| {
             let run = Detail::Row { block_offset: offset, row, column, entries };

@@ -95,6 +95,32 @@ fn first_difference(a: &[u8], b: &[u8]) -> (usize, usize, Option<usize>) {
     (a.len(), b.len(), a.iter().zip(b).position(|(a, b)| a != b))
 }
 
+/// What golden files have at least one of.
+const KINDS: [&str; 22] = [
+    "superblock",
+    "TREE group",
+    "TREE chunk",
+    "SNOD",
+    "HEAP",
+    "GCOL",
+    "OHDR",
+    "OCHK",
+    "FRHP",
+    "FHDB",
+    "FHIB",
+    "BTHD",
+    "BTLF",
+    "BTIN",
+    "FAHD",
+    "FADB",
+    "EAHD",
+    "EAIB",
+    "EASB",
+    "EADB",
+    "FSHD",
+    "FSSE",
+];
+
 #[test]
 fn blocks_that_libhdf5_wrote_encode_to_the_same_bytes() {
     let Some(folder) = std::env::var_os("HYPERSLAB_GOLDEN") else {
@@ -118,6 +144,8 @@ fn blocks_that_libhdf5_wrote_encode_to_the_same_bytes() {
         println!("{what}: {difference}");
     }
     assert!(first.is_empty(), "blocks differ");
+    let missing: Vec<_> = KINDS.into_iter().filter(|kind| !counts.contains_key(kind)).collect();
+    assert!(missing.is_empty(), "none was found of {missing:?}");
 }
 
 fn check_file(name: String, bytes: &[u8], counts: &mut BTreeMap<&'static str, Count>) {

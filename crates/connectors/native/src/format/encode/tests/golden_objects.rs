@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use model::selection::SelectionVersion;
-use model::{Limits, Result};
+use model::{Dataspace, Datatype, Limits, Result, dataspace};
 
 use super::super as encode;
 use super::super::super::btree1::Kind;
@@ -14,7 +14,7 @@ use super::super::super::records::{Attribute, ElementForm, Huge, LinkName, LinkO
 use super::super::super::shared_list::{self, SharedRecord};
 use super::super::super::superblock::{self, Superblock};
 use super::super::super::{
-    Address, attribute, external_files, file_space, fill, filters, global_heap, group, link, shared,
+    Address, Sizes, attribute, external_files, file_space, fill, filters, global_heap, group, link, shared,
     symbol_table, virtual_map,
 };
 use super::golden::{Image, tree_1};
@@ -90,6 +90,8 @@ fn again(image: &mut Image<'_>, message: &Message) -> Option<(&'static str, Resu
         return Some(("message shared", shared::SharedAt::decode(body, sizes).ok()?.encode(sizes)));
     }
     Some(match message.kind {
+        kind::DATASPACE => dataspace_again(body, sizes)?,
+        kind::DATATYPE => datatype_again(body)?,
         kind::LINK_INFO => {
             ("message link info", encode::group::link_info(&group::link_info(body, sizes).ok()?, sizes))
         }
@@ -118,6 +120,7 @@ fn again(image: &mut Image<'_>, message: &Message) -> Option<(&'static str, Resu
         }
         kind::ATTRIBUTE => {
             let decoded = attribute::decode(body).ok()?;
+            attribute_parts(image, &decoded);
             ("message attribute", encode::attribute::encode(&decoded, body[0]))
         }
         kind::ATTRIBUTE_INFO => {
@@ -147,6 +150,28 @@ fn again(image: &mut Image<'_>, message: &Message) -> Option<(&'static str, Resu
         }
         _ => return None,
     })
+}
+
+fn dataspace_again(body: &[u8], sizes: Sizes) -> Option<(&'static str, Result<Vec<u8>>)> {
+    let format = dataspace::Format { length_bytes: sizes.length as u8 };
+    let version = if body.first() == Some(&1) { dataspace::Version::V1 } else { dataspace::Version::V2 };
+    Some(("message dataspace", Dataspace::decode(body, &format).ok()?.encode(version, &format)))
+}
+
+fn datatype_again(body: &[u8]) -> Option<(&'static str, Result<Vec<u8>>)> {
+    let floor = body.first()? >> 4;
+    Some(("message datatype", Datatype::decode(body, &Limits::default()).ok()?.encode(floor)))
+}
+
+fn attribute_parts(image: &mut Image<'_>, raw: &attribute::RawAttribute) {
+    let datatype = Some(&raw.datatype).filter(|p| !p.shared).and_then(|p| datatype_again(&p.bytes));
+    if let Some((what, encoded)) = datatype {
+        image.compare(what, &raw.datatype.bytes, &encoded);
+    }
+    let dataspace = dataspace_again(&raw.dataspace.bytes, image.sizes).filter(|_| !raw.dataspace.shared);
+    if let Some((what, encoded)) = dataspace {
+        image.compare(what, &raw.dataspace.bytes, &encoded);
+    }
 }
 
 fn shared_table(image: &mut Image<'_>, body: &[u8]) -> Option<(&'static str, Result<Vec<u8>>)> {

@@ -102,6 +102,36 @@ proptest! {
     }
 
     #[test]
+    fn broken_segments_never_panic(mut data in prop::collection::vec(prop::sample::select(vec![0u8, 0, 0, 0, 1, 8, 16, 24, 255]), 0..160), free in prop::option::of(0u64..100), steps in steps(40)) {
+        // Blocks in a row, so that some lists are nearly right.
+        for (i, word) in data.chunks_exact_mut(16).enumerate() {
+            if i % 3 == 1 {
+                word.copy_from_slice(&[&((16 * i + 16) as u64).to_le_bytes()[..], &16u64.to_le_bytes()].concat());
+            }
+        }
+        let header = LocalHeap { data_bytes: data.len() as u64, free, data: Address(64) };
+        let Ok(mut segment) = Segment::decode(&data, &header, EIGHT) else { return Ok(()) };
+        for step in steps {
+            match step {
+                Step::Insert(len) => drop(segment.insert(&vec![b'a'; len])),
+                Step::Remove(n) => drop(segment.remove(n as u64 % segment.len().max(1))),
+            }
+            segment.encode().unwrap();
+        }
+    }
+
+    #[test]
+    fn broken_collections_never_panic(tail in prop::collection::vec(prop::sample::select(vec![0u8, 0, 0, 1, 2, 8, 255]), 0..200), index in 0u32..4) {
+        let mut bytes = b"GCOL\x01\0\0\0".to_vec();
+        bytes.extend((16 + tail.len() as u64).to_le_bytes());
+        bytes.extend(tail);
+        if let Ok(mut collection) = Collection::decode(&bytes, EIGHT) {
+            let _ = (collection.insert(&[1; 9]), collection.replace(index, &[2; 30]), collection.remove(index));
+            let _ = collection.encode();
+        }
+    }
+
+    #[test]
     fn heap_ids_come_back(sizes in sizes(), collection in address(), index in 1u32..) {
         let id = Some(HeapId { collection, index });
         for id in [id, None] {
