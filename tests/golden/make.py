@@ -92,6 +92,9 @@ def long_indexes(f):
     filtered = f.create_dataset("long_extensible_filtered", (9000,), "i4", chunks=(3,), maxshape=(None,), compression="gzip")
     filtered[...] = np.arange(9000)
     f.create_dataset("deep_tree", data=np.arange(60 * 60, dtype="i2").reshape(60, 60), chunks=(1, 1), maxshape=(None, None))
+    far = f.create_dataset("far_extensible", (450_000,), "i1", chunks=(1,), maxshape=(None,), fillvalue=2)
+    for at in [3, 131_500, 262_000, 300_000, 449_999]:
+        far[at] = 7
     hole = f.create_dataset("paged_hole", (20000,), "i1", chunks=(1,), fillvalue=3)
     hole[15000:15010] = 9
 

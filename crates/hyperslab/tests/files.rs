@@ -273,3 +273,118 @@ fn a_file_of_another_kind_is_named_in_the_error() {
     let nothing = File::open("no/such/file.h5").unwrap_err();
     assert_eq!(nothing.kind(), Kind::NotFound);
 }
+
+/// A folder of a test's own, which goes with it.
+struct Scratch(PathBuf);
+
+impl Scratch {
+    fn new(name: &str) -> Scratch {
+        let folder = std::env::temp_dir().join(format!("hyperslab-{name}-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        Scratch(folder)
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, H5Type)]
+struct Station {
+    id: i32,
+    name: String,
+    heights: [f64; 3],
+}
+
+/// Makes a file with a bit of everything.
+fn write_sample(path: &Path) -> hyperslab::Result<()> {
+    let file = File::create(path)?;
+    let grid = ndarray::Array2::from_shape_fn((50, 40), |(i, j)| (i * 40 + j) as f32);
+    let temperature = file
+        .new_dataset::<f32>()
+        .shape((50, 40))
+        .max_shape((hyperslab::model::UNLIMITED as usize, 40))
+        .chunk((8, 16))
+        .shuffle()
+        .deflate(4)
+        .fletcher32()
+        .fill_value(&-1.0f32)
+        .create("weather/temperature")?;
+    temperature.write(&grid)?;
+    temperature.set_attr("unit", "K".to_owned())?;
+    temperature.set_attr_array("corners", &ndarray::arr2(&[[1i64, 2], [3, 4]]))?;
+    temperature.write_slice(&ndarray::Array1::from_elem(40, 7.5f32), s![3, ..])?;
+    let stations = vec![
+        Station { id: 1, name: "Potsdam".into(), heights: [1.0, 2.0, 3.0] },
+        Station { id: 2, name: "Łódź".into(), heights: [4.0, 5.0, 6.0] },
+    ];
+    file.new_dataset::<Station>().shape(2).create("stations")?.write_raw(&stations)?;
+    file.new_dataset::<String>().shape(3).create("names")?.write_raw(&[
+        "a".to_owned(),
+        String::new(),
+        "ccc".to_owned(),
+    ])?;
+    file.write_array("plain", &ndarray::arr1(&[1u16, 2, 3]))?;
+    file.link_soft("/weather/temperature", "shortcut")?;
+    file.link_hard("plain", "again")?;
+    file.create_group("empty/group")?;
+    file.unlink("empty/group")?;
+    file.close()
+}
+
+#[test]
+fn what_we_write_we_read() {
+    let scratch = Scratch::new("write");
+    let path = scratch.0.join("sample.h5");
+    write_sample(&path).unwrap();
+    let file = File::open(&path).unwrap();
+    let grid = file.dataset("shortcut").unwrap().read_2d::<f64>().unwrap();
+    assert_eq!((grid[[49, 39]], grid[[3, 11]]), (1999.0, 7.5));
+    let stations = file.dataset("stations").unwrap().read_raw::<Station>().unwrap();
+    assert_eq!((stations[1].name.as_str(), stations[1].heights[2]), ("Łódź", 6.0));
+    assert_eq!(file.dataset("names").unwrap().read_strings().unwrap(), ["a", "", "ccc"]);
+    assert_eq!(file.dataset("again").unwrap().read_raw::<i32>().unwrap(), [1, 2, 3]);
+    assert!(!file.exists("empty/group").unwrap());
+    drop(file);
+    let file = File::open_rw(&path).unwrap();
+    let mut temperature = file.dataset("weather/temperature").unwrap();
+    temperature.resize((60, 40)).unwrap();
+    file.flush().unwrap();
+    assert_eq!(
+        temperature.read_slice_1d::<f32, _>(s![55, ..]).unwrap(),
+        ndarray::Array1::from_elem(40, -1.0)
+    );
+}
+
+/// h5py reads what we write, value for value, and h5dump prints it.
+#[test]
+fn what_we_write_others_read() {
+    const CHECK: &str = r#"
+import sys, h5py, numpy as np
+f = h5py.File(sys.argv[1], "r")
+t = f["weather/temperature"]
+want = np.arange(2000, dtype="f4").reshape(50, 40); want[3] = 7.5
+assert (t[...] == want).all() and t.chunks == (8, 16) and t.maxshape == (None, 40) and t.fletcher32 and t.fillvalue == -1
+assert t.attrs["unit"] == "K" and (t.attrs["corners"] == [[1, 2], [3, 4]]).all()
+s = f["stations"][1]
+assert s["id"] == 2 and s["name"].decode() == "Łódź" and list(s["heights"]) == [4, 5, 6]
+assert [x.decode() for x in f["names"]] == ["a", "", "ccc"] and list(f["again"]) == [1, 2, 3]
+assert f.get("shortcut", getlink=True).path == "/weather/temperature" and len(f["empty"]) == 0
+"#;
+    let scratch = Scratch::new("others");
+    let path = scratch.0.join("sample.h5");
+    write_sample(&path).unwrap();
+    let checked = Command::new("python3").args(["-c", CHECK]).arg(&path).output();
+    match checked {
+        Ok(done) if String::from_utf8_lossy(&done.stderr).contains("No module named") => {
+            eprintln!("skipped: h5py is needed")
+        }
+        Ok(done) => assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr)),
+        Err(_) => eprintln!("skipped: python3 is needed"),
+    }
+    if let Ok(done) = Command::new("h5dump").arg(&path).output() {
+        assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+    }
+}
