@@ -379,7 +379,7 @@ assert f.get("shortcut", getlink=True).path == "/weather/temperature" and len(f[
     let checked = Command::new("python3").args(["-c", CHECK]).arg(&path).output();
     match checked {
         Ok(done) if String::from_utf8_lossy(&done.stderr).contains("No module named") => {
-            eprintln!("skipped: h5py is needed")
+            eprintln!("skipped: h5py is needed");
         }
         Ok(done) => assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr)),
         Err(_) => eprintln!("skipped: python3 is needed"),
