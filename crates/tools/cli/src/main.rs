@@ -4,6 +4,7 @@ mod check;
 mod dump;
 mod ls;
 mod open;
+mod recover;
 mod render;
 
 use std::ffi::OsString;
@@ -16,9 +17,10 @@ const USAGE: &str = "\
 usage: hyperslab COMMAND [ARGUMENTS]
 
 commands:
-  dump   print a file's contents; takes the options of h5dump
-  ls     list a file's objects; takes the options of h5ls
-  check  read everything in a file and say what is wrong
+  dump     print a file's contents; takes the options of h5dump
+  ls       list a file's objects; takes the options of h5ls
+  check    read everything in a file and say what is wrong
+  recover  finish a commit that a crash cut short
 ";
 
 fn main() -> ExitCode {
@@ -40,6 +42,7 @@ fn run(arguments: &[OsString]) -> ExitCode {
         Some((command, rest)) if command == "dump" => dump::run(rest),
         Some((command, rest)) if command == "ls" => ls::run(rest),
         Some((command, rest)) if command == "check" => check::run(rest),
+        Some((command, rest)) if command == "recover" => recover::run(rest),
         Some((command, _)) if command == "help" || command == "--help" || command == "-h" => {
             print!("{USAGE}");
             ExitCode::SUCCESS

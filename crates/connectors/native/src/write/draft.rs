@@ -30,8 +30,10 @@ pub(crate) struct Draft {
     pub(crate) is_dirty: bool,
     pub(crate) references: u32,
     prefix: Prefix,
-    /// Continuation blocks that are in use now.
+    /// Continuation blocks of the header as it was found.
     continuations: Vec<(Address, u64)>,
+    /// Heaps, trees and blocks that this session built for the object.
+    pub(crate) built: Vec<(Address, u64)>,
     /// Messages that are not made from the fields below.
     pub(crate) messages: Vec<Message>,
     pub(crate) links: Option<Links>,
@@ -82,6 +84,7 @@ impl Draft {
             references: 0,
             prefix,
             continuations: Vec::new(),
+            built: Vec::new(),
             messages: Vec::new(),
             links: None,
             attributes: Attributes::default(),
@@ -105,6 +108,7 @@ impl Draft {
             references: header.references()?,
             prefix: header.prefix.clone(),
             continuations,
+            built: Vec::new(),
             messages: header.messages.iter().filter(|m| !is_made(m.kind)).cloned().collect(),
             links,
             attributes: load_attributes(file, &header)?,
@@ -139,9 +143,8 @@ impl Draft {
         let Layout::Chunked(layout) = &dataset.layout else {
             return Err(Error::invalid("write chunk").with("problem", "dataset is not chunked"));
         };
-        if layout.index != Index::BTree1 {
-            return Err(Error::unsupported("write to a dataset with this chunk index")
-                .with("index", format!("{:?}", layout.index)));
+        if layout.edge_chunks_unfiltered {
+            return Err(Error::unsupported("write to a dataset with unfiltered edge chunks"));
         }
         let mut found = BTreeMap::new();
         Chunks::open(file, &dataset, layout)?.walk(&mut |scaled, chunk| {
@@ -191,8 +194,8 @@ impl Draft {
             ));
         }
         let (shape, element_bytes) = (layout.shape.clone(), layout.element_bytes);
-        // Versions 1 and 2 are read only; 3 says the same.
-        layout.version = layout.version.max(3);
+        // Whatever index the dataset had: a version 1 B-tree holds any chunks, and every library reads it.
+        (layout.version, layout.index, layout.parameters) = (3, Index::BTree1, Vec::new());
         layout.address = writer.build_chunk_tree(&entries, &shape, element_bytes)?;
         let body = Layout::Chunked(layout).encode_new(sizes)?;
         self.set(kind::LAYOUT, 0, body);
@@ -290,7 +293,6 @@ impl Draft {
             let len = self.prefix.continuation_bytes(&rest);
             let at = writer.allocate(len);
             writer.write(at, &self.prefix.encode_continuation(&rest, len)?)?;
-            self.continuations.push((at, len));
             let body = header::continuation(at, len, writer.sizes)?;
             all.push(Message { kind: kind::CONTINUATION, flags: 0, creation_order: None, body });
         }
@@ -330,7 +332,7 @@ impl Draft {
     pub(crate) fn release(&self, writer: &mut Writer) -> Result<()> {
         writer.write(self.address, &[0; 4])?;
         writer.release(self.address, self.prefix.first_block_bytes());
-        for &(at, len) in &self.continuations {
+        for &(at, len) in self.continuations.iter().chain(&self.built) {
             writer.release(at, len);
         }
         Ok(())

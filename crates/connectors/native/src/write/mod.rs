@@ -45,6 +45,10 @@ pub(crate) struct Writer {
     /// Objects that are gone; their room may hold others later.
     removed: HashSet<Address>,
     blobs: Option<blobs::OpenCollection>,
+    /// Whether anything was written since the last commit.
+    is_changed: bool,
+    /// What is allocated while an object is laid out, so that it can be given back when it is laid out anew.
+    building: Option<Vec<(Address, u64)>>,
 }
 
 impl Writer {
@@ -64,6 +68,8 @@ impl Writer {
             retained: HashMap::new(),
             removed: HashSet::new(),
             blobs: None,
+            is_changed: false,
+            building: None,
         }
     }
 
@@ -72,6 +78,9 @@ impl Writer {
         let at = self.space.allocate(len);
         self.removed.remove(&at);
         self.store.set_end(self.space.end());
+        if let Some(building) = &mut self.building {
+            building.push((at, len));
+        }
         at
     }
 
@@ -80,29 +89,46 @@ impl Writer {
     }
 
     pub(crate) fn write(&mut self, at: Address, data: &[u8]) -> Result<()> {
+        self.is_changed = true;
         self.store.write(at, data)
     }
 
     /// Lays out everything and makes it one commit.
     pub(crate) fn commit(&mut self, file: &File, durability: Durability) -> Result<()> {
         self.lay_out_all(file)?;
+        if !self.is_changed {
+            return Ok(());
+        }
         self.superblock.end = self.superblock.base + self.space.end();
         let superblock = self.superblock.encode()?;
         let end = self.superblock.end;
         let publish = Publish { superblock_at: self.store.base(), superblock: &superblock, end };
-        self.store.commit(&publish, durability, self.space.commit())
+        self.store.commit(&publish, durability, self.space.commit())?;
+        self.is_changed = false;
+        Ok(())
     }
 
     /// Lays out one object, if it changed.
     pub(crate) fn lay_out(&mut self, file: &File, at: Address) -> Result<()> {
         self.flush_blobs(file)?;
         if let Some(mut draft) = self.drafts.remove(&at) {
-            let done = if draft.is_dirty { draft.lay_out(self, file) } else { Ok(()) };
+            let done = if draft.is_dirty { self.rebuild(file, &mut draft) } else { Ok(()) };
             self.drafts.insert(at, draft);
             file.forget(at);
             done?;
         }
         Ok(())
+    }
+
+    /// Lays out an object that changed; what was built for it before is given back.
+    fn rebuild(&mut self, file: &File, draft: &mut Draft) -> Result<()> {
+        for (at, len) in std::mem::take(&mut draft.built) {
+            self.release(at, len);
+        }
+        self.building = Some(Vec::new());
+        let done = draft.lay_out(self, file);
+        draft.built = self.building.take().unwrap_or_default();
+        done
     }
 
     fn lay_out_all(&mut self, file: &File) -> Result<()> {
