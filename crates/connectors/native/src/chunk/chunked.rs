@@ -210,6 +210,9 @@ pub(crate) fn list(
     let mut page = Page { entries: Vec::new(), more: false };
     let mut at = 0;
     chunks.walk(&mut |scaled, chunk| {
+        if !chunks.is_inside(scaled) {
+            return Ok(());
+        }
         if at >= skip && (page.entries.len() as u64) < count_max {
             page.entries.push(ChunkInfo {
                 offset: scaled.iter().zip(&layout.shape).map(|(s, c)| s.saturating_mul(*c)).collect(),
@@ -230,9 +233,9 @@ pub(crate) fn list(
 pub(crate) fn storage(file: &File, dataset: &Dataset, layout: &Chunked) -> Result<StorageInfo> {
     let chunks = Chunks::open(file, dataset, layout)?;
     let (mut bytes, mut count) = (0u64, 0u64);
-    chunks.walk(&mut |_, chunk| {
+    chunks.walk(&mut |scaled, chunk| {
         bytes = bytes.saturating_add(chunk.bytes);
-        count += 1;
+        count += u64::from(chunks.is_inside(scaled));
         Ok(())
     })?;
     let grid = dataset.dims().iter().zip(&layout.shape).map(|(d, c)| d.div_ceil(*c));

@@ -191,7 +191,7 @@ impl<'a> Chunks<'a> {
         Ok((scaled, chunk))
     }
 
-    /// Calls `visit` with the scaled coordinates of every chunk that is stored.
+    /// Calls `visit` with the scaled coordinates of every chunk that is stored, outside of the extent too.
     pub(crate) fn walk(&self, visit: &mut dyn FnMut(&[u64], ChunkAt) -> Result<()>) -> Result<()> {
         if self.layout.address.is_none() {
             return Ok(());
@@ -221,10 +221,13 @@ impl<'a> Chunks<'a> {
         let first = if array.is_extensible() { self.unlimited_dim() } else { None };
         array.walk(self.file, &mut |number, element| {
             let Some(chunk) = self.array_element(element)? else { return Ok(()) };
-            let scaled = self.scaled(number, first);
-            let inside = scaled.iter().zip(self.dims).zip(&self.layout.shape).all(|((s, d), c)| s * c < *d);
-            if inside { visit(&scaled, chunk) } else { Ok(()) }
+            visit(&self.scaled(number, first), chunk)
         })
+    }
+
+    /// Whether a chunk holds elements of the extent. After a resize some may not.
+    pub(crate) fn is_inside(&self, scaled: &[u64]) -> bool {
+        scaled.iter().zip(self.dims).zip(&self.layout.shape).all(|((s, d), c)| s.saturating_mul(*c) < *d)
     }
 
     /// The opposite of [`Chunks::linear`].
