@@ -6,10 +6,11 @@ use hyperslab::model::convert::Conversions;
 use hyperslab::model::{Heap, Selection};
 use hyperslab::vol::transfer::from_file_form;
 use hyperslab::vol::{AttributeInfo, DatasetInfo};
-use hyperslab::{Datatype, Result, Token};
+use hyperslab::{Datatype, Kind, Result, Token};
 
 use super::Dumper;
 use super::binary::{self, target_type};
+use super::lenient;
 use super::source::{Block, Source, read_block, strips};
 use super::streams::{Stream, failed};
 use super::subset::{Hyperslab, Subset};
@@ -240,7 +241,12 @@ impl Dumper<'_> {
         let raw = container.attribute_read(object, &[&info.name])?.pop().unwrap_or_default();
         let mut heap = Heap::new();
         let conversions = Conversions::default();
-        let bytes = from_file_form(&*container, &info.datatype, &raw, memory, &conversions, &mut heap)?;
+        let bytes = match from_file_form(&*container, &info.datatype, &raw, memory, &conversions, &mut heap) {
+            Err(error) if error.kind() == Kind::Corrupt && lenient::can_be_missing(memory) => {
+                lenient::convert(&*container, &info.datatype, &raw, memory, &mut heap)?
+            }
+            result => result?,
+        };
         Ok(Block { datatype: memory.clone(), bytes, heap })
     }
 

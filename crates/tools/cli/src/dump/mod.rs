@@ -9,6 +9,7 @@ mod datatype;
 mod getopt;
 mod group;
 mod json;
+mod lenient;
 mod options;
 mod properties;
 mod references;

@@ -6,7 +6,7 @@ use hyperslab::model::datatype::ReferenceKind;
 use hyperslab::model::text::to_bytes;
 use hyperslab::model::{Reference, ReferenceTarget};
 use hyperslab::vol::Container;
-use hyperslab::{ObjectKind, Result, Token};
+use hyperslab::{Kind, ObjectKind, Result, Token};
 
 use super::Dumper;
 use super::source::{Block, Source, strips};
@@ -43,7 +43,8 @@ impl ReferenceText for Names {
             ReferenceTarget::Attribute { object: token, .. } => ("ATTRIBUTE".to_owned(), object(token)),
         };
         out.extend_from_slice(word.as_bytes());
-        if !path.is_empty() {
+        // h5dump leaves out the name of an object that it cannot name, but not that of a region's dataset.
+        if !path.is_empty() || matches!(reference.target, ReferenceTarget::Region { .. }) {
             out.extend_from_slice(&[b" \"", &path[..], b"\""].concat());
         }
         Ok(())
@@ -85,6 +86,13 @@ impl Dumper<'_> {
         }
         let mut inner = State { need_prefix: true, ..state.clone() };
         let result = self.follow_strips(&mut inner, source);
+        if let Err(error) = &result
+            && error.kind() == Kind::Limit
+        {
+            // More references than anybody could print: h5dump, too, goes on without them.
+            eprintln!("hyperslab dump: {error}");
+            return Ok(());
+        }
         // After a failure, too, h5dump leaves the indentation where it is.
         state.indent -= usize::from(result.is_ok());
         self.tolerate("unable to print references", result)

@@ -3,9 +3,10 @@
 use hyperslab::model::convert::Conversions;
 use hyperslab::model::{Heap, Selection};
 use hyperslab::vol::transfer::Elements;
-use hyperslab::vol::{AttributeInfo, Container, DatasetInfo};
-use hyperslab::{Dataspace, Datatype, Error, Result, Token};
+use hyperslab::vol::{AttributeInfo, Container, DatasetInfo, OpRead};
+use hyperslab::{Dataspace, Datatype, Error, Kind, Result, Token};
 
+use super::lenient;
 use super::streams::Stream;
 
 /// Bytes of elements that are held at a time.
@@ -66,7 +67,14 @@ pub(crate) fn read_block(
     let len = elements.count()?.checked_mul(u64::from(datatype.size())).and_then(|n| usize::try_from(n).ok());
     let len = len.ok_or_else(|| Error::limit("read elements"))?;
     let (mut bytes, mut heap) = (vec![0; len], Heap::new());
-    elements.read(datatype, &mut bytes, &mut heap)?;
+    match elements.read(datatype, &mut bytes, &mut heap) {
+        Err(error) if error.kind() == Kind::Corrupt && lenient::can_be_missing(datatype) => {
+            let mut raw = vec![0; elements.count()? as usize * file_type.size() as usize];
+            container.dataset_read(&mut [OpRead { dataset, selection, into: &mut raw }])?;
+            bytes = lenient::convert(container, file_type, &raw, datatype, &mut heap)?;
+        }
+        result => result?,
+    }
     Ok(Block { datatype: datatype.clone(), bytes, heap })
 }
 

@@ -3,6 +3,7 @@
 use std::collections::{HashMap, HashSet};
 
 use hyperslab::model::link::join;
+use hyperslab::model::properties::CreationOrder;
 use hyperslab::vol::{Container, OpList};
 use hyperslab::{Index, Link, LinkTarget, ObjectKind, Order, Result, Token};
 
@@ -93,8 +94,14 @@ pub(crate) struct Step<'a> {
 }
 
 /// All links of a group.
-pub(crate) fn list_links(container: &dyn Container, group: Token, sorting: Sorting) -> Result<Vec<Link>> {
+pub(crate) fn list_links(container: &dyn Container, group: Token, mut sorting: Sorting) -> Result<Vec<Link>> {
     let mut links = Vec::new();
+    // Where creation order is not tracked, names say the order.
+    if sorting.by == Index::CreationOrder
+        && container.group_info(group)?.create.link_order == CreationOrder::Untracked
+    {
+        sorting.by = Index::Name;
+    }
     loop {
         let op =
             OpList { index: sorting.by, order: sorting.order, skip: links.len() as u64, ..OpList::default() };

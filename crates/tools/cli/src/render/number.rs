@@ -76,7 +76,8 @@ const LONG_DOUBLE_BITS: u32 = 64;
 pub(crate) fn float(datatype: &Float, bytes: &[u8]) -> Option<Real> {
     let word = word(bytes, datatype.bits.order)?;
     let negative = field(word, datatype.sign_position, 1) == 1;
-    let exponent = field(word, datatype.exponent_position, datatype.exponent_bits) as i64;
+    // No exponent of any real type comes near; a broken type's must not overflow what follows.
+    let exponent = field(word, datatype.exponent_position, datatype.exponent_bits).min(1 << 60) as i64;
     let mantissa = field(word, datatype.mantissa_position, datatype.mantissa_bits);
     if exponent as u128 == mask(datatype.exponent_bits.into()) && datatype.bits.order != ByteOrder::Vax {
         return Some(special(datatype, negative, mantissa));

@@ -1,0 +1,50 @@
+//! Elements of which some cannot be followed: h5dump prints the others, and nothing for these.
+
+use hyperslab::model::convert::Conversions;
+use hyperslab::model::heap::VarSlot;
+use hyperslab::model::{Datatype, Heap};
+use hyperslab::vol::Container;
+use hyperslab::vol::transfer::from_file_form;
+use hyperslab::{Reference, Result, Selection, Token};
+
+/// Whether one element can be printed without what it stands for.
+pub(crate) fn can_be_missing(datatype: &Datatype) -> bool {
+    matches!(datatype, Datatype::Reference(_))
+        || (matches!(datatype, Datatype::VarLen(_)) && datatype.is_string())
+}
+
+/// Converts elements one by one; those that fail become empty texts, or references to nothing known.
+pub(crate) fn convert(
+    container: &dyn Container,
+    file_type: &Datatype,
+    raw: &[u8],
+    memory: &Datatype,
+    heap: &mut Heap,
+) -> Result<Vec<u8>> {
+    let conversions = Conversions::default();
+    // An empty text that is there differs from one that is not by its offset.
+    heap.push(&[0], 0);
+    let mut bytes = Vec::new();
+    for element in raw.chunks_exact(file_type.size().max(1) as usize) {
+        match from_file_form(container, file_type, element, memory, &conversions, heap) {
+            Ok(good) => bytes.extend(good),
+            Err(error) => {
+                eprintln!("hyperslab dump: {error}");
+                bytes.extend(missing(memory, heap)?);
+            }
+        }
+    }
+    Ok(bytes)
+}
+
+fn missing(memory: &Datatype, heap: &mut Heap) -> Result<Vec<u8>> {
+    let mut element = vec![0; memory.size() as usize];
+    match memory {
+        Datatype::Reference(_) => {
+            let nowhere = Reference::region(Token::from_u64(u64::MAX), Selection::None);
+            heap.store_reference(nowhere, &mut element)?;
+        }
+        _ => VarSlot { offset: 1, count: 0 }.store(&mut element)?,
+    }
+    Ok(element)
+}
