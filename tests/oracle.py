@@ -4,6 +4,7 @@
     oracle.py BINARY DIR
 
 Every file that the oracle prints with exit code 0, with each set of options, must give the same text (trailing blanks aside).
+Files whose names say that they use structures newer than HDF5 1.10 are left out: Debian's tools 1.10.8 print parts of them only.
 """
 import glob
 import os
@@ -25,6 +26,8 @@ def main():
     for ours, oracle, options in SETS:
         equal, total, differ = 0, 0, []
         for path in sorted(glob.glob(os.path.join(folder, "*.h5"))):
+            if re.search(r"-v(112|114|200)\.h5$", path):
+                continue
             code, expected = run([oracle, *options, path])
             if code != 0:
                 continue

@@ -67,7 +67,9 @@ impl Dumper<'_> {
             Storage::Contiguous => {
                 self.line(state, b"CONTIGUOUS")?;
                 self.line(state, format!("SIZE {}", storage.bytes).as_bytes())?;
-                self.line(state, format!("OFFSET {}", storage.offset.unwrap_or(u64::MAX)).as_bytes())
+                // An address that is not there is all ones before the user block is added to it, as to any other.
+                let nowhere = u64::MAX.wrapping_add(self.container().info()?.create.userblock_bytes);
+                self.line(state, format!("OFFSET {}", storage.offset.unwrap_or(nowhere)).as_bytes())
             }
             Storage::External(files) => {
                 self.line(state, b"CONTIGUOUS")?;
