@@ -1,10 +1,11 @@
 //! Where new bytes go: space that was free at the last commit, else the end of the file.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::format::Address;
 
-/// Everything in a file starts at a multiple of this.
+/// New things start at a multiple of this. Lengths are kept exact: other writers leave no gaps, so what follows a
+/// range may be in use from its very next byte.
 const ALIGNMENT: u64 = 8;
 
 /// The free space of a file.
@@ -14,13 +15,15 @@ pub(crate) struct Space {
     end: u64,
     /// Free ranges by start, with their length; they do not touch.
     free: BTreeMap<u64, u64>,
+    /// The same ranges as length and start, to find the smallest that is large enough.
+    by_len: BTreeSet<(u64, u64)>,
     /// Given up since the last commit: what was committed there must stay until the next one.
     pending: Vec<(u64, u64)>,
 }
 
 impl Space {
     pub(crate) fn new(end: u64) -> Self {
-        Space { end, free: BTreeMap::new(), pending: Vec::new() }
+        Space { end, free: BTreeMap::new(), by_len: BTreeSet::new(), pending: Vec::new() }
     }
 
     pub(crate) fn end(&self) -> u64 {
@@ -29,24 +32,28 @@ impl Space {
 
     /// Room for `len` bytes: the smallest free range that holds them, else at the end.
     pub(crate) fn allocate(&mut self, len: u64) -> Address {
-        let len = len.next_multiple_of(ALIGNMENT);
-        let fit = self.free.iter().filter(|(_, have)| **have >= len).min_by_key(|(_, have)| **have);
-        if let Some((&start, &have)) = fit {
-            self.free.remove(&start);
-            if have > len {
-                self.free.insert(start + len, have - len);
+        let holds = |have: u64, start: u64| start.next_multiple_of(ALIGNMENT) + len <= start + have;
+        let fit = self.by_len.range((len.max(1), 0)..).find(|&&(have, start)| holds(have, start)).copied();
+        let (range_start, range_end) = match fit {
+            Some((have, start)) => {
+                self.remove(start, have);
+                (start, start + have)
             }
-            return Address(start);
-        }
-        let start = self.end.next_multiple_of(ALIGNMENT);
-        self.end = start + len;
+            None => (self.end, self.end.next_multiple_of(ALIGNMENT) + len),
+        };
+        let start = range_start.next_multiple_of(ALIGNMENT);
+        // What lies before and behind was never handed out.
+        self.insert(range_start, start - range_start);
+        self.insert(start + len, range_end - (start + len));
+        self.end = self.end.max(range_end);
         Address(start)
     }
 
     /// Gives room back; it can be used again after the next commit.
     pub(crate) fn release(&mut self, at: Address, len: u64) {
-        if len > 0 {
-            self.pending.push((at.0, len.next_multiple_of(ALIGNMENT)));
+        // A damaged file may name room that it does not have.
+        if len > 0 && at.0.checked_add(len).is_some_and(|stop| stop <= self.end) {
+            self.pending.push((at.0, len));
         }
     }
 
@@ -59,18 +66,27 @@ impl Space {
     }
 
     fn insert(&mut self, mut start: u64, mut len: u64) {
+        if len == 0 {
+            return;
+        }
         if let Some((&before, &have)) = self.free.range(..=start).next_back()
             && before + have >= start
         {
             len = (start + len).max(before + have) - before;
             start = before;
-            self.free.remove(&before);
+            self.remove(before, have);
         }
         while let Some((&after, &have)) = self.free.range(start..=start + len).next() {
             len = (after + have).max(start + len) - start;
-            self.free.remove(&after);
+            self.remove(after, have);
         }
         self.free.insert(start, len);
+        self.by_len.insert((len, start));
+    }
+
+    fn remove(&mut self, start: u64, len: u64) {
+        self.free.remove(&start);
+        self.by_len.remove(&(len, start));
     }
 }
 
@@ -82,12 +98,22 @@ mod tests {
     fn space_given_up_is_used_again_after_a_commit_and_not_before() {
         let mut space = Space::new(100);
         let a = space.allocate(50);
-        assert_eq!((a, space.end()), (Address(104), 160));
+        assert_eq!((a, space.end()), (Address(104), 154));
         space.release(a, 50);
         assert_eq!(space.allocate(8), Address(160));
-        assert_eq!(space.commit().collect::<Vec<_>>(), [(104, 56)]);
+        assert_eq!(space.commit().collect::<Vec<_>>(), [(100, 60)]);
         assert_eq!(space.allocate(20), Address(104));
         assert_eq!(space.allocate(30), Address(128));
+    }
+
+    #[test]
+    fn neighbours_of_unaligned_ranges_stay_in_use() {
+        let mut space = Space::new(1000);
+        space.release(Address(101), 21);
+        assert_eq!(space.commit().collect::<Vec<_>>(), [(101, 21)]);
+        assert_eq!(space.allocate(19), Address(1000));
+        assert_eq!(space.allocate(18), Address(104));
+        assert_eq!(space.commit().collect::<Vec<_>>(), [(101, 3)]);
     }
 
     #[test]

@@ -2,10 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use model::properties::{CreationOrder, PhaseChange};
+use model::properties::{CreationOrder, GroupCreate, PhaseChange};
 use model::{Error, Link, ObjectKind, Result, text};
 
 use super::Writer;
+use super::create::group_info_message;
 use crate::chunk::index::{ChunkAt, Chunks};
 use crate::file::File;
 use crate::format::attribute::{AttributeInfo, RawAttribute};
@@ -100,7 +101,17 @@ impl Draft {
         let continuations = header.messages_of(kind::CONTINUATION);
         let continuations = continuations.map(|m| crate::format::header::continuation(&m.body, sizes));
         let continuations = continuations.collect::<Result<_>>()?;
-        let links = if kind == ObjectKind::Group { Some(load_links(file, &header)?) } else { None };
+        let mut messages: Vec<Message> =
+            header.messages.iter().filter(|m| !is_made(m.kind)).cloned().collect();
+        let mut links = None;
+        if kind == ObjectKind::Group {
+            let create = group::creation(file, &header)?;
+            links = Some(load_links(file, &header, &create)?);
+            // A group of the older style has none, and libhdf5 adds no link without it.
+            if header.message(kind::GROUP_INFO).is_none() {
+                messages.push(group_info_message(&create)?);
+            }
+        }
         Ok(Draft {
             address,
             kind,
@@ -109,7 +120,7 @@ impl Draft {
             prefix: header.prefix.clone(),
             continuations,
             built: Vec::new(),
-            messages: header.messages.iter().filter(|m| !is_made(m.kind)).cloned().collect(),
+            messages,
             links,
             attributes: load_attributes(file, &header)?,
             chunks: None,
@@ -339,8 +350,7 @@ impl Draft {
     }
 }
 
-fn load_links(file: &File, header: &Header) -> Result<Links> {
-    let create = group::creation(file, header)?;
+fn load_links(file: &File, header: &Header, create: &GroupCreate) -> Result<Links> {
     let links = group::links(file, header)?;
     let next = match header.message(kind::LINK_INFO) {
         Some(m) => crate::format::group::link_info(&m.body, file.store.sizes())?.order_next,
