@@ -14,7 +14,7 @@ use vol::{Access, Connector, Container, ContainerCreate, ContainerOpen, FileAcce
 const PRINT_BYTES_MAX: usize = 1 << 20;
 
 /// A folder that goes with its test.
-pub(crate) struct Folder(PathBuf);
+pub(crate) struct Folder(pub(crate) PathBuf);
 
 impl Folder {
     pub(crate) fn new(name: &str) -> Folder {
