@@ -207,6 +207,11 @@ fn open_plane(plane: Plane, path: &str, access: &FileAccess) -> Result<Arc<Nativ
         return Err(not_hdf5(&plane.file));
     };
     let mut warnings = warnings(&superblock);
+    if writable && !warnings.is_empty() {
+        return Err(Error::busy("open file for writing")
+            .with("path", path)
+            .with("problem", warnings.concat()));
+    }
     let mut overlay = Vec::new();
     if let Some(redo) = pending_commit(&plane, access, &mut warnings)? {
         if writable {

@@ -112,6 +112,9 @@ impl File {
         };
         file.read_driver_block()?;
         file.read_extension()?;
+        if options.writable && file.store.has_overlay() {
+            return Err(Error::unsupported("write to a file with a metadata cache image"));
+        }
         if options.writable {
             let (superblock, end) = (file.store.superblock.clone(), file.store.end());
             file.writer =

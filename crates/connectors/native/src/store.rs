@@ -166,6 +166,11 @@ impl Store {
         self.shared.file.len().map_err(|e| Error::io("get size of file", &e))
     }
 
+    /// Whether some bytes stand in for what is in the file.
+    pub(crate) fn has_overlay(&self) -> bool {
+        !self.overlay.is_empty()
+    }
+
     /// From now on these bytes stand in for what is in the file.
     pub(crate) fn set_overlay(&mut self, entries: Vec<(Address, Vec<u8>)>) {
         self.overlay = entries.into_iter().map(|(at, bytes)| (at.0, bytes.into())).collect();

@@ -193,7 +193,8 @@ impl Writer {
         selection: &Selection,
     ) -> Result<Address> {
         let count = dataset.info.space.element_count()?;
-        let bytes = count * dataset.element_bytes() as u64;
+        let bytes = count.checked_mul(dataset.element_bytes() as u64);
+        let bytes = bytes.ok_or_else(|| Error::limit("allocate dataset").with("elements", count))?;
         let at = self.allocate(bytes);
         if selection.element_count(dataset.dims())? < count {
             let piece = (FILL_BYTES / dataset.element_bytes() as u64).max(1) * dataset.element_bytes() as u64;
