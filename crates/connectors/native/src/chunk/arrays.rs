@@ -67,14 +67,19 @@ fn each(elements: &[u8], first: u64, bytes: u8, visit: &mut Visit<'_>) -> Result
     numbered.into_iter().try_for_each(|(element, number)| visit(number, element))
 }
 
+/// The block of a fixed array, checked: its elements, or what stands before its pages.
+fn fixed_block(file: &File, header: &FixedArray, address: Address, at: Address) -> Result<Arc<[u8]>> {
+    let sizes = file.store.sizes();
+    let oversize = || Error::corrupt("read fixed array").at(at.0).with("entries", header.entries);
+    let bytes = header.block_bytes(sizes).ok_or_else(oversize)?;
+    file.store.verified_with(at, bytes, "fixed array block", |b| header.check_block(b, sizes, address))
+}
+
 fn walk_fixed(file: &File, header: &FixedArray, address: Address, visit: &mut Visit<'_>) -> Result<()> {
     let Some(at) = header.block else { return Ok(()) };
     let sizes = file.store.sizes();
     let oversize = || Error::corrupt("read fixed array").at(at.0).with("entries", header.entries);
-    let bytes = header.block_bytes(sizes).ok_or_else(oversize)?;
-    let block = file
-        .store
-        .verified_with(at, bytes, "fixed array block", |b| header.check_block(b, sizes, address))?;
+    let block = fixed_block(file, header, address, at)?;
     let body = header.block_body(&block, sizes);
     if !header.is_paged() {
         return each(body, 0, header.element_bytes, visit);
@@ -164,10 +169,7 @@ fn fixed(file: &File, header: &FixedArray, address: Address, number: u64) -> Res
     if number >= header.entries {
         return Err(oversize().with("entry", number));
     }
-    let bytes = header.block_bytes(sizes).ok_or_else(oversize)?;
-    let block = file
-        .store
-        .verified_with(at, bytes, "fixed array block", |b| header.check_block(b, sizes, address))?;
+    let block = fixed_block(file, header, address, at)?;
     let body = header.block_body(&block, sizes);
     if !header.is_paged() {
         return cut(body, number, header.element_bytes);
