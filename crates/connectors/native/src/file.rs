@@ -102,7 +102,8 @@ impl File {
             warnings: options.warnings,
             resolver: options.resolver,
             virtual_view: options.virtual_view,
-            chunks: ChunkCache::new(options.chunk_cache_bytes),
+            // Chunks that a writer replaces must not come back from a cache that a reader fills meanwhile.
+            chunks: ChunkCache::new(if options.writable { 0 } else { options.chunk_cache_bytes }),
             registry: Registry::default(),
             headers: Cache::with_weighter(4096, HEADERS_CACHE_BYTES, ByHeader),
             collections: Cache::with_weighter(1024, COLLECTIONS_CACHE_BYTES, ByCollection),

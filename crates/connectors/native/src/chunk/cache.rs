@@ -41,9 +41,4 @@ impl ChunkCache {
             self.chunks.insert((dataset, chunk), bytes.clone());
         }
     }
-
-    /// New bytes stand at the chunk's address.
-    pub(crate) fn forget(&self, dataset: Address, chunk: Address) {
-        self.chunks.remove(&(dataset, chunk));
-    }
 }

@@ -306,8 +306,6 @@ impl Writer {
     ) -> Result<()> {
         let address = self.allocate(bytes.len() as u64);
         self.write(address, bytes)?;
-        // An earlier chunk of this dataset may have stood there.
-        file.chunks.forget(dataset, address);
         let draft = self.draft(file, dataset)?;
         draft.is_dirty = true;
         let chunk = ChunkAt { address, bytes: bytes.len() as u64, filter_mask: mask };
