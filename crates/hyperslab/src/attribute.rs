@@ -7,7 +7,7 @@ use ndarray::{Array, Array1, Array2, ArrayD, Dimension};
 use vol::AttributeInfo;
 
 use crate::H5Type;
-use crate::dataset::{one, to_array, with_rank};
+use crate::dataset::{one, shape_of, to_array, with_rank};
 use crate::element::{load_all, store_all};
 use crate::object::Object;
 
@@ -45,7 +45,7 @@ impl Attribute {
 
     /// The extent; empty for a scalar.
     pub fn shape(&self) -> Vec<usize> {
-        self.info.space.dims().iter().map(|&d| usize::try_from(d).unwrap_or(usize::MAX)).collect()
+        shape_of(&self.info.space)
     }
 
     /// All elements as packed elements of a type in memory form.

@@ -51,7 +51,7 @@ impl Dataset {
 
     /// The extent; empty for a scalar.
     pub fn shape(&self) -> Vec<usize> {
-        self.info.space.dims().iter().map(|&d| usize::try_from(d).unwrap_or(usize::MAX)).collect()
+        shape_of(&self.info.space)
     }
 
     /// The number of dimensions.
@@ -353,6 +353,11 @@ fn push_run(corners: &mut Vec<u64>, start: &mut [u64], at: u64, len: u64) {
         start[fastest] = at + len - 1;
         corners.extend_from_slice(start);
     }
+}
+
+/// An extent as `ndarray` counts.
+pub(crate) fn shape_of(space: &Dataspace) -> Vec<usize> {
+    space.dims().iter().map(|&d| usize::try_from(d).unwrap_or(usize::MAX)).collect()
 }
 
 /// An array as one of a static dimension.

@@ -338,7 +338,7 @@ impl Container for NativeContainer {
             references: self.references(object, &header)?,
             attributes: attribute::count(&self.file, &header)?,
             times: times(&header),
-            create: attribute::object_create(&self.file, &header)?,
+            create: attribute::object_create(&header),
             comment: comment(&header),
         })
     }

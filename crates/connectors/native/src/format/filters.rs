@@ -2,13 +2,13 @@
 
 use model::bytes::Cursor;
 use model::properties::FilterSpec;
-use model::{Limits, Result, text};
+use model::{Result, text};
 
 use super::SizedFields;
 
 const FILTERS_MAX: u8 = 32;
 
-pub(crate) fn decode(body: &[u8], _limits: &Limits) -> Result<Vec<FilterSpec>> {
+pub(crate) fn decode(body: &[u8]) -> Result<Vec<FilterSpec>> {
     let mut c = Cursor::new(body, "filter pipeline");
     let version = c.version(1..=2)?;
     let count = c.u8()?;

@@ -2,7 +2,7 @@
 
 use model::bytes::{Cursor, uint_width};
 use model::properties::FilterSpec;
-use model::{Error, Limits, Result};
+use model::{Error, Result};
 
 use super::{Address, SizedFields, Sizes, checksum, filters};
 
@@ -114,7 +114,7 @@ impl FractalHeap {
         Ok(Self::header_bytes(sizes) + filtered)
     }
 
-    pub(crate) fn decode(bytes: &[u8], sizes: Sizes, limits: &Limits) -> Result<Self> {
+    pub(crate) fn decode(bytes: &[u8], sizes: Sizes) -> Result<Self> {
         checksum::verify(bytes, "fractal heap header")?;
         let mut c = Cursor::new(bytes, "fractal heap header");
         c.signature(b"FRHP")?;
@@ -131,7 +131,7 @@ impl FractalHeap {
         if filter_bytes > 0 {
             root_stored = Some(Stored { bytes: c.length(sizes)?, filter_mask: c.u32()? });
             let body = c.take(usize::from(filter_bytes))?;
-            pipeline = filters::decode(body, limits)?;
+            pipeline = filters::decode(body)?;
             filters_version = body[0];
         }
         let heap = FractalHeap {

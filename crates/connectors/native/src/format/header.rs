@@ -97,17 +97,7 @@ fn old_prefix(bytes: &[u8]) -> Result<Prefix> {
     if message_count > 0 && block_bytes < 8 {
         return Err(c.corrupt(format!("{message_count} messages in {block_bytes} bytes")));
     }
-    Ok(Prefix {
-        version: 1,
-        references: Some(references),
-        times: None,
-        attribute_phase: None,
-        attribute_order_tracked: false,
-        attribute_order_indexed: false,
-        message_count: Some(message_count),
-        prefix_bytes: 16,
-        block_bytes,
-    })
+    Ok(Prefix::version_1(references, message_count, block_bytes))
 }
 
 fn new_prefix(bytes: &[u8]) -> Result<Prefix> {

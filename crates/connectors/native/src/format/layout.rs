@@ -84,19 +84,7 @@ fn old(c: &mut Cursor<'_>, version: u8, sizes: Sizes) -> Result<Layout> {
         }
         // Their 32-bit dimensions may be cut off: the dataspace says how many bytes there are.
         1 => Ok(Layout::Contiguous { address, bytes: None }),
-        2 => {
-            let (shape, element_bytes) = split_shape(c, dims)?;
-            let index = Index::BTree1;
-            Ok(Layout::Chunked(Chunked {
-                version,
-                shape,
-                element_bytes,
-                edge_chunks_unfiltered: false,
-                index,
-                parameters: Vec::new(),
-                address,
-            }))
-        }
+        2 => in_btree1(c, version, dims, address),
         n => Err(c.corrupt(format!("layout class {n}"))),
     }
 }
@@ -115,21 +103,25 @@ fn new(c: &mut Cursor<'_>, version: u8, sizes: Sizes) -> Result<Layout> {
     }
 }
 
+/// Versions 1 to 3 have one index.
+fn in_btree1(c: &Cursor<'_>, version: u8, dims: Vec<u64>, address: Option<Address>) -> Result<Layout> {
+    let (shape, element_bytes) = split_shape(c, dims)?;
+    Ok(Layout::Chunked(Chunked {
+        version,
+        shape,
+        element_bytes,
+        edge_chunks_unfiltered: false,
+        index: Index::BTree1,
+        parameters: Vec::new(),
+        address,
+    }))
+}
+
 fn chunked_3(c: &mut Cursor<'_>, sizes: Sizes) -> Result<Layout> {
     let ndims = dimensions(c)?;
     let address = c.address(sizes)?;
     let dims = (0..ndims).map(|_| c.u32().map(u64::from)).collect::<Result<Vec<_>>>()?;
-    let (shape, element_bytes) = split_shape(c, dims)?;
-    let index = Index::BTree1;
-    Ok(Layout::Chunked(Chunked {
-        version: 3,
-        shape,
-        element_bytes,
-        edge_chunks_unfiltered: false,
-        index,
-        parameters: Vec::new(),
-        address,
-    }))
+    in_btree1(c, 3, dims, address)
 }
 
 fn chunked_4(c: &mut Cursor<'_>, version: u8, sizes: Sizes) -> Result<Layout> {

@@ -24,7 +24,7 @@ pub(crate) struct Attribute {
 }
 
 /// Creation properties that every object has.
-pub(crate) fn object_create(_file: &File, header: &Header) -> Result<ObjectCreate> {
+pub(crate) fn object_create(header: &Header) -> ObjectCreate {
     let prefix = &header.prefix;
     let tracked_times =
         prefix.times.is_some() || (prefix.version == 1 && header.message(kind::TIME).is_some());
@@ -37,7 +37,7 @@ pub(crate) fn object_create(_file: &File, header: &Header) -> Result<ObjectCreat
         (true, false) => CreationOrder::Tracked,
         _ => CreationOrder::Untracked,
     };
-    Ok(create)
+    create
 }
 
 /// Decodes the bytes of an attribute message.

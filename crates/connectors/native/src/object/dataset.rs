@@ -52,7 +52,7 @@ pub(crate) fn load(file: &File, header: &Header) -> Result<Dataset> {
         space = virtual_source::extent(file, &space, mappings)?;
     }
     let fill_element = fill_element(&fill, &datatype);
-    let object = object_create(file, header)?;
+    let object = object_create(header);
     let create = DatasetCreate { object, layout: property, filters, fill, alloc_time };
     let info = Arc::new(DatasetInfo { datatype, committed, space, create });
     Ok(Dataset { address: header.address, info, layout, fill: fill_element })
@@ -124,7 +124,7 @@ fn fill_element(fill: &Fill, datatype: &Datatype) -> Option<Vec<u8>> {
 
 fn filters_of(file: &File, header: &Header) -> Result<Vec<FilterSpec>> {
     match header.message(kind::FILTERS) {
-        Some(message) => filters::decode(&header::body(file, message)?.0, &file.store.limits),
+        Some(message) => filters::decode(&header::body(file, message)?.0),
         None => Ok(Vec::new()),
     }
 }

@@ -31,8 +31,7 @@ pub(crate) fn open(file: &File, address: Address) -> Result<Heap<'_>> {
     let start = file.store.block(address, FractalHeap::header_bytes(sizes), "fractal heap header")?;
     let whole = FractalHeap::header_bytes_of(&start, sizes)?;
     let bytes = file.store.block(address, whole, "fractal heap header")?;
-    let header =
-        FractalHeap::decode(&bytes, sizes, &file.store.limits).during_at("open fractal heap", address.0)?;
+    let header = FractalHeap::decode(&bytes, sizes).during_at("open fractal heap", address.0)?;
     Ok(Heap { file, address, header })
 }
 

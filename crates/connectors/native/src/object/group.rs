@@ -63,7 +63,7 @@ pub(crate) fn links(file: &File, header: &Header) -> Result<Vec<Link>> {
 /// Creation properties.
 pub(crate) fn creation(file: &File, header: &Header) -> Result<GroupCreate> {
     let mut create =
-        GroupCreate { object: super::attribute::object_create(file, header)?, ..GroupCreate::default() };
+        GroupCreate { object: super::attribute::object_create(header), ..GroupCreate::default() };
     if let Some(message) = header.message(kind::GROUP_INFO) {
         let info = group::group_info(&message.body)?;
         create.link_phase = info.phase;

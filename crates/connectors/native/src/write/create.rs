@@ -4,7 +4,6 @@ use files::Handle;
 use model::properties::{CreationOrder, FileCreate, GroupCreate, SpaceStrategy};
 use model::{Error, Result};
 
-use super::blank;
 use super::objects::prefix_options;
 use crate::format::encode::group as encode_group;
 use crate::format::group::{GroupInfo, LinkInfo};
@@ -37,7 +36,7 @@ pub(crate) fn create_file(file: &Handle, create: &FileCreate) -> Result<()> {
         root: Address(root),
         root_cached: Cached::Nothing,
     };
-    blank(file)?;
+    io(file.set_len(0))?;
     io(file.write_at(base + root, &header))?;
     io(file.write_at(base, &superblock.encode()?))?;
     io(file.sync(files::Sync::All))

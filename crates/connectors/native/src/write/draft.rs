@@ -167,8 +167,8 @@ impl Draft {
     }
 
     /// Writes the object's header, and what hangs on it in fresh space.
-    pub(crate) fn lay_out(&mut self, writer: &mut Writer, file: &File) -> Result<()> {
-        self.lay_out_chunks(writer, file)?;
+    pub(crate) fn lay_out(&mut self, writer: &mut Writer) -> Result<()> {
+        self.lay_out_chunks(writer)?;
         let mut all = self.messages.clone();
         if self.links.is_some() {
             all.extend(self.link_messages(writer)?);
@@ -188,7 +188,7 @@ impl Draft {
     }
 
     /// The layout message follows its chunk index, which is built anew.
-    fn lay_out_chunks(&mut self, writer: &mut Writer, file: &File) -> Result<()> {
+    fn lay_out_chunks(&mut self, writer: &mut Writer) -> Result<()> {
         let Some(chunks) = &self.chunks else { return Ok(()) };
         let sizes = writer.sizes;
         let body =
@@ -210,7 +210,6 @@ impl Draft {
         layout.address = writer.build_chunk_tree(&entries, &shape, element_bytes)?;
         let body = Layout::Chunked(layout).encode_new(sizes)?;
         self.set(kind::LAYOUT, 0, body);
-        let _ = file;
         Ok(())
     }
 

@@ -17,7 +17,6 @@ use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
-use files::Handle;
 use model::{Error, Result};
 use vol::Durability;
 
@@ -111,22 +110,23 @@ impl Writer {
     /// Lays out one object, if it changed.
     pub(crate) fn lay_out(&mut self, file: &File, at: Address) -> Result<()> {
         self.flush_blobs(file)?;
-        if let Some(mut draft) = self.drafts.remove(&at) {
-            let done = if draft.is_dirty { self.rebuild(file, &mut draft) } else { Ok(()) };
-            self.drafts.insert(at, draft);
-            file.forget(at);
-            done?;
+        if !self.existing(at).is_some_and(|draft| draft.is_dirty) {
+            return Ok(());
         }
-        Ok(())
+        let Some(mut draft) = self.drafts.remove(&at) else { return Ok(()) };
+        let done = self.rebuild(&mut draft);
+        self.drafts.insert(at, draft);
+        file.forget(at);
+        done
     }
 
     /// Lays out an object that changed; what was built for it before is given back.
-    fn rebuild(&mut self, file: &File, draft: &mut Draft) -> Result<()> {
+    fn rebuild(&mut self, draft: &mut Draft) -> Result<()> {
         for (at, len) in std::mem::take(&mut draft.built) {
             self.release(at, len);
         }
         self.building = Some(Vec::new());
-        let done = draft.lay_out(self, file);
+        let done = draft.lay_out(self);
         draft.built = self.building.take().unwrap_or_default();
         done
     }
@@ -158,9 +158,4 @@ impl Writer {
     pub(crate) fn existing(&self, at: Address) -> Option<&Draft> {
         self.drafts.get(&at)
     }
-}
-
-/// A new file's bytes before anything is in it.
-pub(crate) fn blank(file: &Handle) -> Result<()> {
-    file.set_len(0).map_err(|e| Error::io("create file", &e))
 }

@@ -80,9 +80,8 @@ impl Writer {
             if kept || self.draft(file, at)?.references > 0 {
                 continue;
             }
-            self.lay_out(file, at)?;
             let Some(draft) = self.drafts.remove(&at) else { continue };
-            self.release_storage(file, &draft)?;
+            self.release_storage(&draft)?;
             draft.release(self)?;
             self.removed.insert(at);
             file.forget(at);
@@ -97,7 +96,7 @@ impl Writer {
     }
 
     /// Gives back the room of a dataset's elements.
-    fn release_storage(&mut self, file: &File, draft: &Draft) -> Result<()> {
+    fn release_storage(&mut self, draft: &Draft) -> Result<()> {
         if draft.kind != ObjectKind::Dataset {
             return Ok(());
         }
@@ -118,7 +117,6 @@ impl Writer {
         {
             self.release(at, bytes);
         }
-        let _ = file;
         Ok(())
     }
 

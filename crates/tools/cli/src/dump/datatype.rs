@@ -84,7 +84,7 @@ impl Dumper<'_> {
                 buffer.extend_from_slice(&[b"\"", &to_bytes(&entry.path)[..], b"\""].concat());
             }
             Some(_) => buffer.extend_from_slice(format!("\"/#{}\"", token.to_u64()).as_bytes()),
-            None => self.warn("unknown committed datatype"),
+            None => self.fail("unknown committed datatype"),
         }
     }
 

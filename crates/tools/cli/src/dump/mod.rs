@@ -155,11 +155,6 @@ impl<'o> Dumper<'o> {
         self.failed = true;
     }
 
-    /// As `fail`, for what h5dump reports too.
-    fn warn(&mut self, problem: &str) {
-        self.fail(problem);
-    }
-
     /// Reports an error of one object, so that the others are still printed.
     fn tolerate(&mut self, name: &str, result: Result<()>) -> Result<()> {
         match result {

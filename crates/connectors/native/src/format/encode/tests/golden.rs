@@ -247,7 +247,7 @@ fn fractal_heaps(image: &mut Image<'_>) {
     for address in image.found(b"FRHP") {
         let start = image.at(address, 9).and_then(|b| FractalHeap::header_bytes_of(b, image.sizes).ok());
         let Some(block) = start.and_then(|len| image.at(address, len)) else { continue };
-        let Ok(heap) = FractalHeap::decode(block, image.sizes, &Limits::default()) else { continue };
+        let Ok(heap) = FractalHeap::decode(block, image.sizes) else { continue };
         image.compare("FRHP", block, &heap.encode());
         match (heap.root, heap.root_rows) {
             (None, _) => {}

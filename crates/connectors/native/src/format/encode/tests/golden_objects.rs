@@ -115,7 +115,7 @@ fn again(image: &mut Image<'_>, message: &Message) -> Option<(&'static str, Resu
             ("message layout", layout.encode(body[0], sizes))
         }
         kind::FILTERS => {
-            let decoded = filters::decode(body, &Limits::default()).ok()?;
+            let decoded = filters::decode(body).ok()?;
             ("message filters", encode::filters::encode(&decoded, body[0]))
         }
         kind::ATTRIBUTE => {

@@ -2,7 +2,6 @@
 
 use std::collections::HashMap;
 
-use model::Limits;
 use proptest::prelude::*;
 
 use super::super::super::fractal_heap::{Child, Counts, FractalHeap, ObjectId, Stored};
@@ -166,7 +165,7 @@ proptest! {
         };
         let encoded = heap.encode().unwrap();
         prop_assert_eq!(FractalHeap::header_bytes_of(&encoded, sizes).unwrap(), encoded.len() as u64);
-        prop_assert_eq!(FractalHeap::decode(&encoded, sizes, &Limits::default()).unwrap(), heap);
+        prop_assert_eq!(FractalHeap::decode(&encoded, sizes).unwrap(), heap);
     }
 
     #[test]
