@@ -93,6 +93,8 @@ pub struct FileAccess {
     pub version_low: LibVersion,
     /// Bytes of decoded chunks kept for each container; `None` is the connector's default.
     pub chunk_cache_bytes: Option<u64>,
+    /// Bytes of metadata kept in memory for each container; `None` is 64 MiB.
+    pub metadata_cache_bytes: Option<u64>,
     /// What a commit promises.
     pub durability: Durability,
     /// How far virtual datasets reach.

@@ -18,6 +18,9 @@ use crate::store::{Store, StoreParts};
 use crate::txn::redo::Redo;
 use crate::write::create_file;
 
+/// Bytes of metadata kept for a file, unless the caller says otherwise.
+const METADATA_BYTES: u64 = 64 << 20;
+
 /// The native connector: containers are HDF5 files.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct NativeConnector;
@@ -40,9 +43,6 @@ impl Connector for NativeConnector {
     }
 
     fn create(&self, op: &ContainerCreate<'_>) -> Result<Arc<dyn Container>> {
-        if op.access.version_low == vol::LibVersion::Earliest {
-            return Err(Error::unsupported("create file for libraries before 1.8").with("path", op.path));
-        }
         let mode = if op.truncate { Mode::Create } else { Mode::CreateNew };
         let file: Handle = Arc::new(io(Posix::open(op.path, mode), "create file", op.path)?);
         lock(&file, op.path)?;
@@ -75,7 +75,7 @@ pub fn create_handle(
     create: &FileCreate,
     access: &FileAccess,
 ) -> Result<Arc<dyn Container>> {
-    create_file(&file, create)?;
+    create_file(&file, create, access.version_low)?;
     let access = FileAccess { access: vol::Access::Write, ..access.clone() };
     open_handle(file, path, &access)
 }
@@ -225,12 +225,22 @@ fn open_plane(plane: Plane, path: &str, access: &FileAccess) -> Result<Arc<Nativ
         }
     }
     let end = end_of_file(&plane, base, &superblock)?;
-    let parts =
-        StoreParts { file: plane.file, superblock, limits: access.limits.clone(), base, end, writable };
+    let metadata_cache_bytes = access.metadata_cache_bytes.unwrap_or(METADATA_BYTES);
+    let parts = StoreParts {
+        file: plane.file,
+        superblock,
+        limits: access.limits.clone(),
+        base,
+        end,
+        writable,
+        cache_bytes: metadata_cache_bytes / 2,
+    };
     let options = Options {
         path: path.to_owned(),
         resolver: access.resolver.clone(),
         chunk_cache_bytes: access.chunk_cache_bytes.unwrap_or(CACHE_BYTES),
+        metadata_cache_bytes,
+        low: access.version_low,
         virtual_view: access.virtual_view,
         warnings,
         writable,

@@ -1,7 +1,7 @@
 //! The contract's operations on an open file.
 
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLockReadGuard};
 
 use model::datatype::{ReferenceKind, SlotSizes};
 use model::{Context, Datatype, Error, Index, Link, LinkTarget, ObjectKind, Order, Reference, Result, Token};
@@ -67,36 +67,42 @@ impl NativeContainer {
         }
     }
 
+    /// The file with all changes to an object laid out, which holds still while it is looked at.
+    fn view(&self, token: Token) -> Result<View<'_>> {
+        let file = self.open_file()?;
+        Ok(View { file, _still: file.settled(token)? })
+    }
+
     /// An object's header, with all changes laid out.
     fn header(&self, token: Token) -> Result<Arc<Header>> {
+        self.view(token)?.header(token)
+    }
+
+    /// Changes the file.
+    fn change<T>(&self, change: impl FnOnce(&mut Writer, &File) -> Result<T>) -> Result<T> {
         let file = self.open_file()?;
-        file.settle(token)?;
-        file.header_of(token).map_err(|e| self.unknown(token, e))
+        let mut writer = file.writer()?;
+        let done = change(&mut writer, file)?;
+        writer.trim(file)?;
+        Ok(done)
     }
 
-    /// Hard links to an object, as far as they are made.
-    fn references(&self, token: Token, header: &Header) -> Result<u32> {
-        if self.file.writer.is_some()
-            && let Some(draft) = self.file.writer()?.existing(address(token))
-        {
-            return Ok(draft.references);
+    /// A dataset, and the view in which it can be read.
+    fn dataset(&self, token: Token) -> Result<(View<'_>, Arc<dataset::Dataset>)> {
+        let view = self.view(token)?;
+        let dataset = view.dataset(token)?;
+        let is_virtual = matches!(dataset.layout, Layout::Virtual { .. });
+        if !is_virtual || view.file.writer.is_none() {
+            return Ok((view, dataset));
         }
-        header.references()
-    }
-
-    /// A token that names nothing in an intact file is the caller's mistake.
-    fn unknown(&self, token: Token, error: Error) -> Error {
-        match self.file.writer.is_some() {
-            true => Error::not_found("open object").with("token", token).because(error),
-            false => error,
-        }
-    }
-
-    fn dataset(&self, token: Token) -> Result<Arc<dataset::Dataset>> {
-        if self.file.writer.is_some() {
-            self.header(token)?;
-        }
-        self.open_file()?.dataset(token)
+        // Its sources may be in this file, and how far it reaches is theirs to say.
+        drop(view);
+        let file = self.open_file()?;
+        file.writer()?.lay_out_all(file)?;
+        file.forget(address(token));
+        let view = self.view(token)?;
+        let dataset = view.dataset(token)?;
+        Ok((view, dataset))
     }
 
     /// Makes an object and links it, or leaves nothing behind.
@@ -105,24 +111,24 @@ impl NativeContainer {
         place: Option<&Place>,
         make: impl FnOnce(&mut Writer, &File) -> Result<Address>,
     ) -> Result<Token> {
-        let file = self.open_file()?;
-        let mut writer = file.writer()?;
-        if let Some(place) = place {
-            writer.check_place(file, place)?;
-        }
-        let token = Token::from_u64(make(&mut writer, file)?.0);
-        if let Some(place) = place {
-            writer.link_create(file, place, LinkTarget::Hard(token))?;
-        }
-        Ok(token)
+        self.change(|writer, file| {
+            if let Some(place) = place {
+                writer.check_place(file, place)?;
+            }
+            let token = Token::from_u64(make(writer, file)?.0);
+            if let Some(place) = place {
+                writer.link_create(file, place, LinkTarget::Hard(token))?;
+            }
+            Ok(token)
+        })
     }
 
-    fn chunked(&self, token: Token) -> Result<(Arc<dataset::Dataset>, Chunked)> {
-        let dataset = self.dataset(token)?;
+    fn chunked(&self, token: Token) -> Result<(View<'_>, Arc<dataset::Dataset>, Chunked)> {
+        let (view, dataset) = self.dataset(token)?;
         match &dataset.layout {
             Layout::Chunked(layout) => {
                 let layout = layout.clone();
-                Ok((dataset, layout))
+                Ok((view, dataset, layout))
             }
             _ => Err(Error::invalid("list chunks").with("problem", "dataset is not chunked")),
         }
@@ -141,8 +147,7 @@ impl NativeContainer {
         {
             return Ok(last.links.clone());
         }
-        let mut links =
-            group::links(&self.file, &*self.header(group)?).during_at("list links", group.to_u64())?;
+        let mut links = self.all_links(group)?;
         listing::sort(&mut links, op)?;
         let links = Arc::new(links);
         let listing = Listing { group, op: key, links: links.clone() };
@@ -150,6 +155,64 @@ impl NativeContainer {
             *self.last_listing() = Some(listing);
         }
         Ok(links)
+    }
+}
+
+impl NativeContainer {
+    fn all_links(&self, group: Token) -> Result<Vec<Link>> {
+        if let Some(links) = self.open_file()?.reading().and_then(|w| w.all_links(address(group))) {
+            return Ok(links);
+        }
+        let view = self.view(group)?;
+        group::links(view.file, &*view.header(group)?).during_at("list links", group.to_u64())
+    }
+
+    fn attribute(&self, object: Token, name: &str) -> Result<Option<attribute::Attribute>> {
+        let file = self.open_file()?;
+        if let Some(writer) = file.reading()
+            && let Some(found) = writer.attribute(file, address(object), name)?
+        {
+            return Ok(found);
+        }
+        let view = self.view(object)?;
+        attribute::find(view.file, &*view.header(object)?, name)
+    }
+}
+
+/// A file that holds still.
+struct View<'f> {
+    file: &'f File,
+    _still: Option<RwLockReadGuard<'f, Writer>>,
+}
+
+impl View<'_> {
+    fn header(&self, token: Token) -> Result<Arc<Header>> {
+        self.file.header_of(token).map_err(|e| self.unknown(token, e))
+    }
+
+    fn dataset(&self, token: Token) -> Result<Arc<dataset::Dataset>> {
+        self.header(token)?;
+        self.file.dataset(token)
+    }
+
+    /// A token that names nothing in an intact file is the caller's mistake.
+    fn unknown(&self, token: Token, error: Error) -> Error {
+        match self.file.writer.is_some() {
+            true => Error::not_found("open object").with("token", token).because(error),
+            false => error,
+        }
+    }
+}
+
+fn object_info(header: &Header, kind: ObjectKind, references: u32, attributes: u64) -> ObjectInfo {
+    ObjectInfo {
+        token: Token::from_u64(header.address.0),
+        kind,
+        references,
+        attributes,
+        times: times(header),
+        create: attribute::object_create(header),
+        comment: comment(header),
     }
 }
 
@@ -221,30 +284,27 @@ impl Container for NativeContainer {
     }
 
     fn retain(&self, object: Token) -> Result<()> {
-        let file = self.open_file()?;
-        if file.writer.is_some() {
-            self.header(object)?;
-            file.writer()?.retain(address(object));
+        self.header(object)?;
+        if self.file.writer.is_some() {
+            self.change(|writer, _| writer.retain(address(object)))
+        } else {
+            Ok(())
         }
-        Ok(())
     }
 
     fn release(&self, object: Token) -> Result<()> {
-        let file = self.open_file()?;
-        match &file.writer {
-            Some(_) => file.writer()?.release_handle(file, address(object)),
+        match &self.open_file()?.writer {
+            Some(_) => self.change(|writer, file| writer.release_handle(file, address(object))),
             None => Ok(()),
         }
     }
 
     fn object_set_comment(&self, object: Token, comment: Option<&str>) -> Result<()> {
-        let file = self.open_file()?;
-        file.writer()?.set_comment(file, address(object), comment)
+        self.change(|writer, file| writer.set_comment(file, address(object), comment))
     }
 
     fn object_adjust_references(&self, object: Token, by: i32) -> Result<u32> {
-        let file = self.open_file()?;
-        file.writer()?.adjust_references(file, address(object), by)
+        self.change(|writer, file| writer.adjust_references(file, address(object), by))
     }
 
     fn group_create(&self, op: &OpGroupCreate) -> Result<Token> {
@@ -252,38 +312,31 @@ impl Container for NativeContainer {
     }
 
     fn link_create(&self, op: &OpLinkCreate) -> Result<()> {
-        let file = self.open_file()?;
-        file.writer()?.link_create(file, &op.place, op.target.clone())
+        self.change(|writer, file| writer.link_create(file, &op.place, op.target.clone()))
     }
 
     fn link_delete(&self, group: Token, name: &str) -> Result<()> {
-        let file = self.open_file()?;
-        file.writer()?.link_delete(file, address(group), name)
+        self.change(|writer, file| writer.link_delete(file, address(group), name))
     }
 
     fn link_move(&self, op: &OpLinkMove) -> Result<()> {
-        let file = self.open_file()?;
-        file.writer()?.link_move(file, op)
+        self.change(|writer, file| writer.link_move(file, op))
     }
 
     fn attribute_create(&self, op: &OpAttributeCreate) -> Result<()> {
-        let file = self.open_file()?;
-        file.writer()?.attribute_create(file, op)
+        self.change(|writer, file| writer.attribute_create(file, op))
     }
 
     fn attribute_write(&self, object: Token, name: &str, data: &[u8]) -> Result<()> {
-        let file = self.open_file()?;
-        file.writer()?.attribute_write(file, address(object), name, data)
+        self.change(|writer, file| writer.attribute_write(file, address(object), name, data))
     }
 
     fn attribute_delete(&self, object: Token, name: &str) -> Result<()> {
-        let file = self.open_file()?;
-        file.writer()?.attribute_delete(file, address(object), name)
+        self.change(|writer, file| writer.attribute_delete(file, address(object), name))
     }
 
     fn attribute_rename(&self, object: Token, from: &str, to: &str) -> Result<()> {
-        let file = self.open_file()?;
-        file.writer()?.attribute_rename(file, address(object), from, to)
+        self.change(|writer, file| writer.attribute_rename(file, address(object), from, to))
     }
 
     fn dataset_create(&self, op: &OpDatasetCreate) -> Result<Token> {
@@ -295,60 +348,58 @@ impl Container for NativeContainer {
     }
 
     fn dataset_write(&self, writes: &[OpWrite<'_>]) -> Result<()> {
-        let file = self.open_file()?;
-        let mut writer = file.writer()?;
-        // All or none: what is wrong with one is found before any is written.
-        writes.iter().try_for_each(|op| writer.check_write(file, op))?;
-        writes.iter().try_for_each(|op| writer.dataset_write(file, op))
-    }
-
-    fn dataset_resize(&self, dataset: Token, dims: &[u64]) -> Result<()> {
-        let file = self.open_file()?;
-        file.writer()?.dataset_resize(file, address(dataset), dims)
-    }
-
-    fn chunk_write(&self, dataset: Token, offset: &[u64], filter_mask: u32, data: &[u8]) -> Result<()> {
-        let file = self.open_file()?;
-        file.writer()?.chunk_write(file, address(dataset), offset, filter_mask, data)
-    }
-
-    fn blob_put(&self, values: &[&[u8]]) -> Result<Vec<Vec<u8>>> {
-        let file = self.open_file()?;
-        let mut writer = file.writer()?;
-        values.iter().map(|value| writer.blob_put(file, value)).collect()
-    }
-
-    fn blob_delete(&self, ids: &[&[u8]]) -> Result<()> {
-        let file = self.open_file()?;
-        let mut writer = file.writer()?;
-        ids.iter().try_for_each(|id| writer.blob_delete(file, id))
-    }
-
-    fn reference_put(&self, kind: ReferenceKind, references: &[Reference]) -> Result<Vec<Vec<u8>>> {
-        let file = self.open_file()?;
-        let mut writer = file.writer()?;
-        references.iter().map(|r| writer.reference_put(file, kind, r)).collect()
-    }
-
-    fn object_info(&self, object: Token) -> Result<ObjectInfo> {
-        let header = self.header(object)?;
-        Ok(ObjectInfo {
-            token: object,
-            kind: header.object_kind()?,
-            references: self.references(object, &header)?,
-            attributes: attribute::count(&self.file, &header)?,
-            times: times(&header),
-            create: attribute::object_create(&header),
-            comment: comment(&header),
+        self.change(|writer, file| {
+            // All or none: what is wrong with one is found before any is written.
+            writes.iter().try_for_each(|op| writer.check_write(file, op))?;
+            writes.iter().try_for_each(|op| writer.dataset_write(file, op))
         })
     }
 
+    fn dataset_resize(&self, dataset: Token, dims: &[u64]) -> Result<()> {
+        self.change(|writer, file| writer.dataset_resize(file, address(dataset), dims))
+    }
+
+    fn chunk_write(&self, dataset: Token, offset: &[u64], filter_mask: u32, data: &[u8]) -> Result<()> {
+        self.change(|writer, file| writer.chunk_write(file, address(dataset), offset, filter_mask, data))
+    }
+
+    fn blob_put(&self, values: &[&[u8]]) -> Result<Vec<Vec<u8>>> {
+        self.change(|writer, file| values.iter().map(|value| writer.blob_put(file, value)).collect())
+    }
+
+    fn blob_delete(&self, ids: &[&[u8]]) -> Result<()> {
+        self.change(|writer, file| ids.iter().try_for_each(|id| writer.blob_delete(file, id)))
+    }
+
+    fn reference_put(&self, kind: ReferenceKind, references: &[Reference]) -> Result<Vec<Vec<u8>>> {
+        self.change(|writer, file| references.iter().map(|r| writer.reference_put(file, kind, r)).collect())
+    }
+
+    fn object_info(&self, object: Token) -> Result<ObjectInfo> {
+        let file = self.open_file()?;
+        if let Some(writer) = file.reading()
+            && let Some(draft) = writer.existing(address(object))
+        {
+            let attributes = draft.attribute_count(file)?;
+            return Ok(object_info(&draft.header(), draft.kind, draft.references, attributes));
+        }
+        let view = self.view(object)?;
+        let header = view.header(object)?;
+        let attributes = attribute::count(view.file, &header)?;
+        Ok(object_info(&header, header.object_kind()?, header.references()?, attributes))
+    }
+
     fn group_info(&self, group: Token) -> Result<GroupInfo> {
-        group::info(&self.file, &*self.header(group)?)
+        let view = self.view(group)?;
+        group::info(view.file, &*view.header(group)?)
     }
 
     fn link_get(&self, group: Token, name: &str) -> Result<Option<Link>> {
-        group::find(&self.file, &*self.header(group)?, name)
+        if let Some(found) = self.open_file()?.reading().and_then(|w| w.link(address(group), name)) {
+            return Ok(found);
+        }
+        let view = self.view(group)?;
+        group::find(view.file, &*view.header(group)?, name)
     }
 
     fn link_list(&self, group: Token, op: &OpList) -> Result<Page<Link>> {
@@ -356,32 +407,32 @@ impl Container for NativeContainer {
     }
 
     fn attribute_info(&self, object: Token, name: &str) -> Result<Option<AttributeInfo>> {
-        let found = attribute::find(&self.file, &*self.header(object)?, name)?;
-        Ok(found.map(|a| a.info))
+        Ok(self.attribute(object, name)?.map(|a| a.info))
     }
 
     fn attribute_list(&self, object: Token, op: &OpList) -> Result<Page<AttributeInfo>> {
-        let all = attribute::all(&self.file, &*self.header(object)?)?;
+        let view = self.view(object)?;
+        let all = attribute::all(view.file, &*view.header(object)?)?;
         let mut infos: Vec<AttributeInfo> = all.into_iter().map(|a| a.info).collect();
         listing::sort(&mut infos, op)?;
         Ok(listing::page(&infos, op))
     }
 
     fn attribute_read(&self, object: Token, names: &[&str]) -> Result<Vec<Vec<u8>>> {
-        let header = self.header(object)?;
         let one = |name: &&str| {
-            let found = attribute::find(&self.file, &header, name)?;
+            let found = self.attribute(object, name)?;
             found.map(|a| a.data).ok_or_else(|| Error::not_found("read attribute").with("name", name))
         };
         names.iter().map(one).collect()
     }
 
     fn dataset_info(&self, dataset: Token) -> Result<Arc<DatasetInfo>> {
-        Ok(self.dataset(dataset)?.info.clone())
+        Ok(self.dataset(dataset)?.1.info.clone())
     }
 
     fn dataset_storage(&self, dataset: Token) -> Result<StorageInfo> {
-        chunk::storage(&self.file, &*self.dataset(dataset)?)
+        let (view, dataset) = self.dataset(dataset)?;
+        chunk::storage(view.file, &dataset)
     }
 
     /// `chunk index address`: a dataset's token; answers the address (8 bytes, little-endian) or nothing.
@@ -390,7 +441,7 @@ impl Container for NativeContainer {
         let token = arguments.try_into().map(Token).map_err(|_| unknown())?;
         match operation {
             "chunk index address" => {
-                let address = self.chunked(token)?.1.address;
+                let address = self.chunked(token)?.2.address;
                 Ok(address.map_or_else(Vec::new, |at| at.0.to_le_bytes().to_vec()))
             }
             _ => Err(unknown()),
@@ -399,35 +450,35 @@ impl Container for NativeContainer {
 
     fn dataset_read(&self, reads: &mut [OpRead<'_>]) -> Result<()> {
         for op in reads {
-            let dataset = self.dataset(op.dataset)?;
-            chunk::read(&self.file, &dataset, op.selection, op.into)
+            let (view, dataset) = self.dataset(op.dataset)?;
+            chunk::read(view.file, &dataset, op.selection, op.into)
                 .during_at("read dataset", op.dataset.to_u64())?;
         }
         Ok(())
     }
 
     fn chunk_list(&self, dataset: Token, skip: u64, count_max: u64) -> Result<Page<ChunkInfo>> {
-        let (dataset, layout) = self.chunked(dataset)?;
-        chunk::list(&self.file, &dataset, &layout, skip, count_max)
+        let (view, dataset, layout) = self.chunked(dataset)?;
+        chunk::list(view.file, &dataset, &layout, skip, count_max)
     }
 
     fn chunk_read(&self, dataset: Token, offset: &[u64]) -> Result<(u32, Vec<u8>)> {
-        let (dataset, layout) = self.chunked(dataset)?;
-        chunk::read_raw(&self.file, &dataset, &layout, offset)
+        let (view, dataset, layout) = self.chunked(dataset)?;
+        chunk::read_raw(view.file, &dataset, &layout, offset)
     }
 
     fn datatype_get(&self, datatype: Token) -> Result<Datatype> {
-        let header = self.header(datatype)?;
+        let view = self.view(datatype)?;
+        let header = view.header(datatype)?;
         match header.object_kind()? {
-            ObjectKind::Datatype => Ok(dataset::datatype(&self.file, &header)?.0),
+            ObjectKind::Datatype => Ok(dataset::datatype(view.file, &header)?.0),
             _ => Err(Error::invalid("open datatype").with("problem", "object is not a datatype")),
         }
     }
 
     fn blob_get(&self, ids: &[&[u8]], out: &mut Blobs) -> Result<()> {
-        if self.file.writer.is_some() {
-            self.open_file()?.writer()?.flush_blobs(&self.file)?;
-        }
+        let file = self.open_file()?;
+        let _still = file.settled_blobs()?;
         let sizes = self.file.store.sizes();
         let mut last: Option<(Address, Arc<crate::object::global_heap::Collection>)> = None;
         for id in ids {
@@ -447,9 +498,8 @@ impl Container for NativeContainer {
     }
 
     fn reference_get(&self, kind: ReferenceKind, slots: &[&[u8]]) -> Result<Vec<Reference>> {
-        if self.file.writer.is_some() {
-            self.open_file()?.writer()?.flush_blobs(&self.file)?;
-        }
+        let file = self.open_file()?;
+        let _still = file.settled_blobs()?;
         slots.iter().map(|slot| reference::decode(&self.file, kind, slot)).collect()
     }
 }

@@ -1,13 +1,13 @@
 //! One open HDF5 file: its store, its superblock extension, and caches of what was decoded.
 
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
+use std::sync::{Arc, OnceLock, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard, Weak};
 
 use filters::{Registry, Stage};
 use model::properties::{FilterSpec, GroupCreate, SpaceStrategy};
 use model::{Context, Error, ObjectKind, Result, Token};
 use quick_cache::Weighter;
 use quick_cache::sync::Cache;
-use vol::{Resolver, VirtualView};
+use vol::{LibVersion, Resolver, VirtualView};
 
 use crate::chunk::cache::ChunkCache;
 use crate::format::driver_info::DriverInfo;
@@ -20,12 +20,8 @@ use crate::object::dataset::Dataset;
 use crate::object::global_heap::Collection;
 use crate::object::header::Header;
 use crate::store::Store;
-use crate::write::Writer;
+use crate::write::{WriteOptions, Writer};
 
-/// Bytes of decoded headers kept.
-const HEADERS_CACHE_BYTES: u64 = 16 << 20;
-/// Bytes of global heap collections kept.
-const COLLECTIONS_CACHE_BYTES: u64 = 32 << 20;
 /// Datasets whose headers are kept in decoded form.
 const DATASETS_CACHE_COUNT: usize = 1024;
 
@@ -65,7 +61,7 @@ pub(crate) struct File {
     collections: Cache<Address, Arc<Collection>, ByCollection>,
     datasets: Cache<Address, Arc<Dataset>>,
     /// Changes, where the file is open for writing.
-    pub(crate) writer: Option<Mutex<Writer>>,
+    pub(crate) writer: Option<RwLock<Writer>>,
     /// This file, for a virtual dataset whose source is in it too.
     this: OnceLock<Weak<File>>,
 }
@@ -84,6 +80,9 @@ pub(crate) struct Options {
     pub(crate) path: String,
     pub(crate) resolver: Option<Arc<dyn Resolver>>,
     pub(crate) chunk_cache_bytes: u64,
+    pub(crate) metadata_cache_bytes: u64,
+    /// Oldest generation whose structures are written.
+    pub(crate) low: LibVersion,
     pub(crate) virtual_view: VirtualView,
     pub(crate) warnings: Vec<String>,
     pub(crate) writable: bool,
@@ -92,6 +91,8 @@ pub(crate) struct Options {
 impl File {
     pub(crate) fn open(store: Store, options: Options) -> Result<Arc<File>> {
         let tree_k = store.superblock.k;
+        // Raw blocks have as much again; while the file is written they are not kept, and drafts have their part.
+        let quarter = options.metadata_cache_bytes / 4;
         let mut file = File {
             store,
             path: options.path,
@@ -105,8 +106,8 @@ impl File {
             // Chunks that a writer replaces must not come back from a cache that a reader fills meanwhile.
             chunks: ChunkCache::new(if options.writable { 0 } else { options.chunk_cache_bytes }),
             registry: Registry::default(),
-            headers: Cache::with_weighter(4096, HEADERS_CACHE_BYTES, ByHeader),
-            collections: Cache::with_weighter(1024, COLLECTIONS_CACHE_BYTES, ByCollection),
+            headers: Cache::with_weighter(4096, quarter, ByHeader),
+            collections: Cache::with_weighter(1024, quarter, ByCollection),
             datasets: Cache::new(DATASETS_CACHE_COUNT),
             writer: None,
             this: OnceLock::new(),
@@ -118,8 +119,9 @@ impl File {
         }
         if options.writable {
             let (superblock, end) = (file.store.superblock.clone(), file.store.end());
-            file.writer =
-                Some(Mutex::new(Writer::new(file.store.shared.clone(), superblock, file.tree_k, end)));
+            let write = WriteOptions { low: options.low, drafts_bytes_max: 2 * quarter };
+            let writer = Writer::new(file.store.shared.clone(), superblock, file.tree_k, end, write);
+            file.writer = Some(RwLock::new(writer));
         }
         let file = Arc::new(file);
         file.this.get_or_init(|| Arc::downgrade(&file));
@@ -246,20 +248,38 @@ impl File {
     }
 
     /// The writer, where the file is open for writing.
-    pub(crate) fn writer(&self) -> Result<MutexGuard<'_, Writer>> {
+    pub(crate) fn writer(&self) -> Result<RwLockWriteGuard<'_, Writer>> {
         let refused = || Error::denied("change file").with("problem", "it is open to read");
-        Ok(self.writer.as_ref().ok_or_else(refused)?.lock().unwrap_or_else(PoisonError::into_inner))
+        Ok(self.writer.as_ref().ok_or_else(refused)?.write().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Makes sure that what a reader will look at is laid out.
-    pub(crate) fn settle(&self, token: Token) -> Result<()> {
-        match &self.writer {
-            Some(_) => {
-                let mut writer = self.writer()?;
-                writer.check_there(Address(token.to_u64()))?;
-                writer.lay_out(self, Address(token.to_u64()))
+    /// The writer's state, where there is one. While this is held, nothing in the file moves.
+    pub(crate) fn reading(&self) -> Option<RwLockReadGuard<'_, Writer>> {
+        Some(self.writer.as_ref()?.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// The same, when all values that were stored can be read.
+    pub(crate) fn settled_blobs(&self) -> Result<Option<RwLockReadGuard<'_, Writer>>> {
+        loop {
+            match self.reading() {
+                Some(writer) if writer.has_new_blobs() => drop(writer),
+                still => return Ok(still),
             }
-            None => Ok(()),
+            self.writer()?.flush_blobs(self)?;
+        }
+    }
+
+    /// The same, when what a reader of this object will look at is laid out.
+    pub(crate) fn settled(&self, token: Token) -> Result<Option<RwLockReadGuard<'_, Writer>>> {
+        let at = Address(token.to_u64());
+        loop {
+            let Some(writer) = self.reading() else { return Ok(None) };
+            writer.check_there(at)?;
+            if !writer.must_lay_out(at) {
+                return Ok(Some(writer));
+            }
+            drop(writer);
+            self.writer()?.lay_out(self, at)?;
         }
     }
 

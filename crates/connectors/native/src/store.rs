@@ -14,9 +14,6 @@ use crate::format::superblock::Superblock;
 use crate::format::{Address, Sizes};
 use crate::txn::{Publish, Txn};
 
-/// Bytes of raw metadata kept.
-const BLOCKS_CACHE_BYTES: u64 = 16 << 20;
-
 /// Counts the bytes of what a cache holds.
 #[derive(Debug, Clone)]
 pub(crate) struct ByBytes;
@@ -122,19 +119,21 @@ pub(crate) struct StoreParts {
     pub(crate) base: u64,
     pub(crate) end: u64,
     pub(crate) writable: bool,
+    /// Bytes of raw metadata that may be kept.
+    pub(crate) cache_bytes: u64,
 }
 
 impl Store {
     pub(crate) fn new(parts: StoreParts) -> Self {
-        let StoreParts { file, superblock, limits, base, end, writable } = parts;
+        let StoreParts { file, superblock, limits, base, end, writable, cache_bytes } = parts;
         let txn = writable.then(|| RwLock::new(Txn::new(file.clone(), base + end)));
         Store {
             shared: Arc::new(Shared { file, base, end: AtomicU64::new(end), txn }),
             superblock,
             limits,
             overlay: BTreeMap::new(),
-            blocks: byte_cache(BLOCKS_CACHE_BYTES),
-            verified: byte_cache(BLOCKS_CACHE_BYTES),
+            blocks: byte_cache(cache_bytes / 2),
+            verified: byte_cache(cache_bytes / 2),
         }
     }
 

@@ -62,6 +62,57 @@ impl Array {
     }
 }
 
+impl Array {
+    /// Every block of the index, with its bytes.
+    pub(crate) fn blocks(&self, file: &File) -> Result<Vec<(Address, u64)>> {
+        let sizes = file.store.sizes();
+        match self {
+            Array::Fixed { header, address } => {
+                let oversize = || Error::corrupt("read fixed array").at(address.0);
+                let pages = header.pages_bytes().ok_or_else(oversize)?;
+                let block =
+                    header.block_bytes(sizes).and_then(|n| n.checked_add(pages)).ok_or_else(oversize)?;
+                let block = header.block.map(|at| (at, block));
+                Ok([(*address, FixedArray::header_bytes(sizes))].into_iter().chain(block).collect())
+            }
+            Array::Extensible { header, address } => {
+                let mut found = vec![(*address, ExtensibleArray::header_bytes(sizes))];
+                extensible_blocks(file, header, *address, &mut found)?;
+                Ok(found)
+            }
+        }
+    }
+}
+
+fn extensible_blocks(
+    file: &File,
+    header: &ExtensibleArray,
+    address: Address,
+    found: &mut Vec<(Address, u64)>,
+) -> Result<()> {
+    let Some(at) = header.index_block else { return Ok(()) };
+    let sizes = file.store.sizes();
+    let bytes = header.index_block_bytes(sizes);
+    found.push((at, bytes));
+    let bytes = file.store.block(at, bytes, "extensible array index block")?;
+    let index = header.index_block(&bytes, sizes, address).during_at("read extensible array", at.0)?;
+    let mut direct = index.direct.iter();
+    for place in header.groups() {
+        let group = place.group;
+        let whole = header.data_bytes(group, sizes) + 4 * header.pages(group);
+        if place.is_direct {
+            found.extend(direct.by_ref().take(group.blocks as usize).flatten().map(|&at| (at, whole)));
+        } else if let Some(at) = index.secondary.get(place.pointer as usize).copied().flatten() {
+            let bytes = header.secondary_bytes(group, sizes);
+            found.push((at, bytes));
+            let block = file.store.block(at, bytes, "extensible array secondary block")?;
+            let blocks = header.decode_secondary(&block, address, group, sizes)?.blocks;
+            found.extend(blocks.into_iter().flatten().map(|at| (at, whole)));
+        }
+    }
+    Ok(())
+}
+
 fn each(elements: &[u8], first: u64, bytes: u8, visit: &mut Visit<'_>) -> Result<()> {
     let numbered = elements.chunks_exact(usize::from(bytes)).zip(first..);
     numbered.into_iter().try_for_each(|(element, number)| visit(number, element))

@@ -112,15 +112,8 @@ impl<'a> Chunks<'a> {
         address.map(|a| self.plain(Address(a))).ok_or_else(|| Error::corrupt("find chunk").at(base.0))
     }
 
-    /// The number of a chunk in C order over the grid of the *maximum* extent; `first` is moved to the front.
     fn linear(&self, scaled: &[u64], first: Option<usize>) -> Result<u64> {
-        let overflow = || Error::corrupt("number chunk").with("problem", "too many chunks");
-        let mut number = first.map_or(0, |d| scaled[d]);
-        for d in (0..self.rank()).filter(|&d| Some(d) != first) {
-            let grid = self.max_dims[d].div_ceil(self.layout.shape[d]);
-            number = number.checked_mul(grid).and_then(|n| n.checked_add(scaled[d])).ok_or_else(overflow)?;
-        }
-        Ok(number)
+        number(scaled, first, self.max_dims, &self.layout.shape)
     }
 
     /// The dimension that grows, for the extensible array.
@@ -212,6 +205,16 @@ impl<'a> Chunks<'a> {
         }
     }
 
+    /// The blocks of the index itself, with their bytes.
+    pub(crate) fn blocks(&self) -> Result<Vec<(Address, u64)>> {
+        match (&self.opened, self.layout.address) {
+            (Opened::BTree1(tree), _) => tree.nodes(self.file, &mut |_, _| Ok(())),
+            (Opened::BTree2(_), Some(root)) => btree2::blocks(self.file, root, &mut |_, _| Ok(())),
+            (Opened::Array(array), _) => array.blocks(self.file),
+            _ => Ok(Vec::new()),
+        }
+    }
+
     /// Elements of existing blocks only: how long this takes, the file's size decides.
     fn walk_array(
         &self,
@@ -273,6 +276,17 @@ impl<'a> Chunks<'a> {
         let ends = scaled.iter().zip(&self.layout.shape).map(|(s, c)| (s + 1).saturating_mul(*c));
         ends.zip(self.dims).any(|(end, &dim)| end > dim)
     }
+}
+
+/// The number of a chunk in C order over the grid of the *maximum* extent; `first` is moved to the front.
+pub(crate) fn number(scaled: &[u64], first: Option<usize>, max_dims: &[u64], shape: &[u64]) -> Result<u64> {
+    let overflow = || Error::corrupt("number chunk").with("problem", "too many chunks");
+    let mut number = first.map_or(0, |d| scaled[d]);
+    for d in (0..scaled.len()).filter(|&d| Some(d) != first) {
+        let grid = max_dims[d].div_ceil(shape[d]);
+        number = number.checked_mul(grid).and_then(|n| n.checked_add(scaled[d])).ok_or_else(overflow)?;
+    }
+    Ok(number)
 }
 
 /// Steps coordinates through a grid in C order.

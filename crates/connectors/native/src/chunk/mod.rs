@@ -62,7 +62,7 @@ pub(crate) fn fill(dataset: &Dataset, into: &mut [u8]) {
 }
 
 /// Bytes of a dataset's elements, by its extent.
-fn logical_bytes(dataset: &Dataset) -> Result<u64> {
+pub(crate) fn logical_bytes(dataset: &Dataset) -> Result<u64> {
     let count = dataset.info.space.element_count()?;
     let bytes = count.checked_mul(u64::from(dataset.info.datatype.size()));
     bytes.ok_or_else(|| Error::corrupt("size of dataset").at(dataset.address.0).with("elements", count))

@@ -229,7 +229,7 @@ impl ExtensibleArray {
     }
 
     /// Pages of a data block: none, or a power of two.
-    pub(super) fn pages(&self, group: Group) -> u64 {
+    pub(crate) fn pages(&self, group: Group) -> u64 {
         if self.is_paged(group) { group.elements / self.page_entries() } else { 0 }
     }
 

@@ -12,6 +12,7 @@ use crate::file::File;
 use crate::format::attribute::{self, Part, RawAttribute};
 use crate::format::header::{flag, kind};
 use crate::format::{Address, checksum};
+use crate::object::footprint::Blocks;
 use crate::object::group::check_tree;
 use crate::object::header::{self, Header};
 use crate::object::{btree2, fractal_heap};
@@ -42,7 +43,11 @@ pub(crate) fn object_create(header: &Header) -> ObjectCreate {
 
 /// Decodes the bytes of an attribute message.
 fn decode(file: &File, body: &[u8], creation_order: Option<u32>) -> Result<Attribute> {
-    let raw = attribute::decode(body)?;
+    interpret(file, attribute::decode(body)?, creation_order)
+}
+
+/// Finds the type and the space of an attribute.
+pub(crate) fn interpret(file: &File, raw: RawAttribute, creation_order: Option<u32>) -> Result<Attribute> {
     let name = raw.name.clone();
     let (datatype, committed) =
         datatype(file, &raw.datatype).during(&format!("read attribute \"{name}\""))?;
@@ -88,6 +93,13 @@ fn dense(file: &File, header: &Header) -> Result<Option<(Address, Address)>> {
     let Some(message) = header.message(kind::ATTRIBUTE_INFO) else { return Ok(None) };
     let info = attribute::info(&message.body, file.store.sizes())?;
     Ok(info.heap.zip(info.name_tree))
+}
+
+/// The blocks that hold an object's attributes outside of its header.
+pub(crate) fn blocks(file: &File, header: &Header) -> Result<Blocks> {
+    let Some(message) = header.message(kind::ATTRIBUTE_INFO) else { return Ok(Blocks::default()) };
+    let info = attribute::info(&message.body, file.store.sizes())?;
+    Blocks::dense(file, info.heap, [info.name_tree, info.order_tree])
 }
 
 pub(crate) fn count(file: &File, header: &Header) -> Result<u64> {

@@ -72,6 +72,18 @@ impl Tree {
         self.walk_node(file, self.root, None, &mut HashSet::new(), visit)
     }
 
+    /// The nodes and their bytes, and calls `visit` with every leaf entry.
+    pub(crate) fn nodes(
+        &self,
+        file: &File,
+        visit: &mut dyn FnMut(&[u8], Address) -> Result<()>,
+    ) -> Result<Vec<(Address, u64)>> {
+        let mut seen = HashSet::new();
+        self.walk_node(file, self.root, None, &mut seen, visit)?;
+        let bytes = self.kind.node_bytes(self.k(file), file.store.sizes());
+        Ok(seen.into_iter().map(|at| (at, bytes)).collect())
+    }
+
     fn walk_node(
         &self,
         file: &File,

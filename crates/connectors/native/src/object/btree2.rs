@@ -63,6 +63,22 @@ pub(crate) fn walk(file: &File, tree: &BTree2, visit: &mut dyn FnMut(&[u8]) -> R
     }
 }
 
+/// The header and the nodes of the tree at `address`, each with its bytes, and calls `visit` with every record.
+pub(crate) fn blocks(
+    file: &File,
+    address: Address,
+    visit: &mut dyn FnMut(&BTree2, &[u8]) -> Result<()>,
+) -> Result<Vec<(Address, u64)>> {
+    let tree = open(file, address)?;
+    let mut seen = HashSet::new();
+    if let Some(root) = tree.root {
+        let visit = &mut |record: &[u8]| visit(&tree, record);
+        walk_node(file, &tree, root, tree.depth, u64::from(tree.root_records), &mut seen, visit)?;
+    }
+    let header = (address, BTree2::header_bytes(file.store.sizes()));
+    Ok(seen.into_iter().map(|at| (at, u64::from(tree.node_bytes))).chain([header]).collect())
+}
+
 fn walk_node(
     file: &File,
     tree: &BTree2,

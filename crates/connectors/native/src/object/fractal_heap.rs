@@ -8,6 +8,7 @@ use crate::file::File;
 use crate::format::Address;
 use crate::format::btree2::BTree2;
 use crate::format::fractal_heap::{Child, FractalHeap, ObjectId, Stored};
+use crate::format::free_space::Manager;
 use crate::object::btree2;
 
 /// An open heap.
@@ -137,6 +138,80 @@ impl Heap<'_> {
         self.huge(address, stored, len)
     }
 
+    /// Every block of the heap: header, direct and indirect blocks, huge objects and their tree, free space.
+    pub(crate) fn blocks(&self) -> Result<Vec<(Address, u64)>> {
+        let (h, sizes) = (&self.header, self.file.store.sizes());
+        let start = self.file.store.block(self.address, FractalHeap::header_bytes(sizes), "heap header")?;
+        let mut found = vec![(self.address, FractalHeap::header_bytes_of(&start, sizes)?)];
+        match h.root {
+            None => {}
+            Some(root) if h.root_rows == 0 => {
+                found.push((root, h.root_stored.map_or(h.start_bytes, |s| s.bytes)));
+            }
+            Some(root) => self.table_blocks(root, (0, u64::from(h.root_rows)), 0, &mut found)?,
+        }
+        if let Some(tree) = h.huge_tree {
+            let mut huge = Vec::new();
+            found.extend(btree2::blocks(self.file, tree, &mut |tree, record| {
+                let (address, stored) = self.huge_place(tree, record)?;
+                huge.push((address, stored.bytes));
+                Ok(())
+            })?);
+            found.append(&mut huge);
+        }
+        if let Some(manager) = h.free_space {
+            found.extend(free_space_blocks(self.file, manager)?);
+        }
+        Ok(found)
+    }
+
+    /// The blocks below an indirect block that covers heap space from `start` on, and itself.
+    fn table_blocks(
+        &self,
+        table: Address,
+        (start, rows): (u64, u64),
+        depth: u32,
+        found: &mut Vec<(Address, u64)>,
+    ) -> Result<()> {
+        let h = &self.header;
+        if u64::from(depth) > u64::from(self.file.store.limits.depth_max) {
+            return Err(Error::limit("walk fractal heap").at(table.0));
+        }
+        let bytes = h.indirect_bytes(rows);
+        let block = self.file.store.block(table, bytes, "fractal heap indirect block")?;
+        let children =
+            h.indirect(&block, self.address, start, rows).during_at("read indirect block", table.0)?;
+        found.push((table, bytes));
+        let mut offset = start;
+        for (child, row) in
+            children.iter().zip((0..rows).flat_map(|r| std::iter::repeat_n(r, h.width as usize)))
+        {
+            let bytes = h.spot(offset - start)?.block_bytes;
+            match child.address {
+                None => {}
+                Some(at) if row < h.direct_rows() => {
+                    found.push((at, child.stored.map_or(bytes, |s| s.bytes)));
+                }
+                Some(at) => self.table_blocks(at, (offset, h.rows_of(bytes)), depth + 1, found)?,
+            }
+            offset =
+                offset.checked_add(bytes).ok_or_else(|| Error::corrupt("walk fractal heap").at(table.0))?;
+        }
+        Ok(())
+    }
+
+    /// Where a huge object is: the start that records of all four types share.
+    fn huge_place(&self, tree: &BTree2, record: &[u8]) -> Result<(Address, Stored)> {
+        use crate::format::SizedFields;
+        let sizes = self.file.store.sizes();
+        let mut c = model::bytes::Cursor::new(record, "huge object record");
+        let (address, bytes) = (c.defined_address(sizes)?, c.length(sizes)?);
+        match tree.kind {
+            1..=4 => Ok((address, Stored { bytes, filter_mask: 0 })),
+            n => Err(c.corrupt(format!("huge objects in a tree of type {n}"))),
+        }
+    }
+
     /// Records of types 1 and 2: address, stored size and mask, size, ID.
     fn huge_record(&self, tree: &BTree2, record: &[u8]) -> Result<(Address, Stored, u64, u64)> {
         use crate::format::SizedFields;
@@ -150,4 +225,14 @@ impl Heap<'_> {
             n => Err(c.corrupt(format!("huge objects in a tree of type {n}"))),
         }
     }
+}
+
+/// The header of a free-space manager and its list of sections.
+pub(crate) fn free_space_blocks(file: &File, at: Address) -> Result<Vec<(Address, u64)>> {
+    let sizes = file.store.sizes();
+    let bytes = Manager::header_bytes(sizes);
+    let manager = Manager::decode(&file.store.block(at, bytes, "free-space manager")?, sizes)
+        .during_at("read free-space manager", at.0)?;
+    let list = manager.list.map(|list| (list, manager.list_bytes));
+    Ok([(at, bytes)].into_iter().chain(list).collect())
 }

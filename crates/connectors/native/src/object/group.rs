@@ -16,6 +16,7 @@ use crate::format::local_heap::{self, LocalHeap};
 use crate::format::symbol_table::{self, Cached, Entry};
 use crate::format::{Address, checksum, link};
 use crate::object::btree1::{Tree, between};
+use crate::object::footprint::Blocks;
 use crate::object::header::Header;
 use crate::object::{btree2, fractal_heap};
 
@@ -57,6 +58,26 @@ pub(crate) fn links(file: &File, header: &Header) -> Result<Vec<Link>> {
         Style::Old(table) => links_old(file, table),
         Style::New(LinkInfo { heap: Some(heap), name_tree: Some(tree), .. }) => links_dense(file, heap, tree),
         Style::New(_) => links_compact(file, header),
+    }
+}
+
+/// The blocks that hold a group's links outside of its header: trees with their nodes, and heaps.
+pub(crate) fn blocks(file: &File, header: &Header) -> Result<Blocks> {
+    match style(file, header)? {
+        Style::Old(table) => {
+            let sizes = file.store.sizes();
+            let heap = Names::open(file, table.heap, false)?.heap;
+            let node_bytes = symbol_table::node_bytes(file.tree_k.group_leaf, sizes);
+            let mut leaves = Vec::new();
+            let mut trees = Tree { root: table.tree, kind: Kind::Group }.nodes(file, &mut |_, node| {
+                leaves.push((node, node_bytes));
+                Ok(())
+            })?;
+            trees.append(&mut leaves);
+            let heaps = vec![(table.heap, LocalHeap::header_bytes(sizes)), (heap.data, heap.data_bytes)];
+            Ok(Blocks { trees, heaps })
+        }
+        Style::New(info) => Blocks::dense(file, info.heap, [info.name_tree, info.order_tree]),
     }
 }
 

@@ -19,11 +19,21 @@ pub(crate) struct Space {
     by_len: BTreeSet<(u64, u64)>,
     /// Given up since the last commit: what was committed there must stay until the next one.
     pending: Vec<(u64, u64)>,
+    /// Ranges that were free at the last commit, by start, with their length. All from `committed_end` on was.
+    fresh: BTreeMap<u64, u64>,
+    committed_end: u64,
 }
 
 impl Space {
     pub(crate) fn new(end: u64) -> Self {
-        Space { end, free: BTreeMap::new(), by_len: BTreeSet::new(), pending: Vec::new() }
+        Space {
+            end,
+            free: BTreeMap::new(),
+            by_len: BTreeSet::new(),
+            pending: Vec::new(),
+            fresh: BTreeMap::new(),
+            committed_end: end,
+        }
     }
 
     pub(crate) fn end(&self) -> u64 {
@@ -49,12 +59,19 @@ impl Space {
         Address(start)
     }
 
-    /// Gives room back; it can be used again after the next commit.
+    /// Gives room back: to be used again at once where nothing was committed, else after the next commit.
     pub(crate) fn release(&mut self, at: Address, len: u64) {
         // A damaged file may name room that it does not have.
-        if len > 0 && at.0.checked_add(len).is_some_and(|stop| stop <= self.end) {
-            self.pending.push((at.0, len));
+        let Some(stop) = at.0.checked_add(len).filter(|&stop| len > 0 && stop <= self.end) else { return };
+        match self.is_fresh(at.0, stop) {
+            true => self.insert(at.0, len),
+            false => self.pending.push((at.0, len)),
         }
+    }
+
+    fn is_fresh(&self, start: u64, stop: u64) -> bool {
+        let before = self.fresh.range(..=start).next_back();
+        start >= self.committed_end || before.is_some_and(|(s, len)| stop <= s + len)
     }
 
     /// What was given up becomes free, and the ranges that are free now.
@@ -62,6 +79,8 @@ impl Space {
         for (start, len) in std::mem::take(&mut self.pending) {
             self.insert(start, len);
         }
+        self.fresh.clone_from(&self.free);
+        self.committed_end = self.end;
         self.free.iter().map(|(&start, &len)| (start, len))
     }
 
@@ -99,11 +118,21 @@ mod tests {
         let mut space = Space::new(100);
         let a = space.allocate(50);
         assert_eq!((a, space.end()), (Address(104), 154));
+        assert_eq!(space.commit().count(), 1);
         space.release(a, 50);
         assert_eq!(space.allocate(8), Address(160));
         assert_eq!(space.commit().collect::<Vec<_>>(), [(100, 60)]);
         assert_eq!(space.allocate(20), Address(104));
         assert_eq!(space.allocate(30), Address(128));
+    }
+
+    #[test]
+    fn space_taken_and_given_up_between_two_commits_is_used_again_at_once() {
+        let mut space = Space::new(100);
+        let a = space.allocate(50);
+        space.release(a, 50);
+        assert_eq!(space.allocate(40), a);
+        assert_eq!(space.end(), 154);
     }
 
     #[test]

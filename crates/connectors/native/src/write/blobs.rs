@@ -68,6 +68,11 @@ impl Writer {
         index.ok_or_else(|| Error::limit("store value").with("bytes", value.len()))
     }
 
+    /// Whether values were stored that the file does not hold yet.
+    pub(crate) fn has_new_blobs(&self) -> bool {
+        self.blobs.as_ref().is_some_and(|open| open.is_dirty)
+    }
+
     /// Writes the open collection, so that what is in it can be read.
     pub(crate) fn flush_blobs(&mut self, file: &File) -> Result<()> {
         let Some(open) = self.blobs.as_mut().filter(|open| open.is_dirty) else { return Ok(()) };
@@ -110,7 +115,7 @@ impl Writer {
         match &reference.target {
             ReferenceTarget::Null => Ok(Vec::new()),
             ReferenceTarget::Region { dataset, selection } => {
-                let blob = [self.address(*dataset), selection.encode(SelectionVersion::V18)?].concat();
+                let blob = [self.address(*dataset), selection.encode(self.selection_version())?].concat();
                 self.blob_put(file, &blob)
             }
             _ => Err(Error::invalid("store region reference").with("problem", "it has no region")),

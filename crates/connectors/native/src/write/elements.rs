@@ -1,110 +1,29 @@
-//! Datasets and committed datatypes: creation, elements, extents.
+//! Elements of datasets and their extents.
 
-use model::bytes::Cursor;
-use model::dataspace::{Format, Version};
-use model::datatype::{SlotSizes, VarLen};
-use model::properties::{
-    AllocTime, ExternalFile, Fill, FillTime, FillValue, FilterSpec, Layout as LayoutProperty,
-};
-use model::selection::{PointIndex, SelectionVersion};
-use model::{Dataspace, Datatype, Error, ObjectKind, Result, Selection, UNLIMITED, Within, text};
+use model::dataspace::Format;
+use model::properties::{AllocTime, FilterSpec, Layout as LayoutProperty};
+use model::selection::PointIndex;
+use model::{Dataspace, Error, Result, Selection, Within};
 use rayon::prelude::*;
-use vol::{OpDatasetCreate, OpDatatypeCommit, OpWrite};
+use vol::OpWrite;
 
 use super::Writer;
-use super::attributes::DATATYPE_VERSION;
 use super::draft::Draft;
-use super::objects::prefix_options;
+use super::parts::ChunkSet;
 use crate::chunk;
 use crate::chunk::index::ChunkAt;
 use crate::file::File;
 use crate::format::Address;
-use crate::format::encode::local_heap::Segment;
-use crate::format::encode::{external_files, fill as encode_fill, filters as encode_filters, virtual_map};
-use crate::format::external_files::Slot;
-use crate::format::global_heap::HeapId;
-use crate::format::header::{flag, kind};
+use crate::format::header::kind;
 use crate::format::layout::{Chunked, Index, Layout};
-use crate::format::local_heap::LocalHeap;
-use crate::format::shared::SharedAt;
 use crate::object::dataset::Dataset;
 
-/// Bytes of messages in the header of a new dataset, as libhdf5 sizes it.
-const DATASET_ROOM_BYTES: u64 = 256;
-/// Most bytes of compact elements: the message's size has 16 bits.
-const COMPACT_BYTES_MAX: u64 = 65531;
 /// Fill values written at a time.
 const FILL_BYTES: u64 = 1 << 20;
 /// Chunks in flight, in bytes.
 const BATCH_BYTES: u64 = 32 << 20;
 
 impl Writer {
-    fn file_type(&self, file: &File, given: &Datatype) -> Result<Datatype> {
-        given.validate(&file.store.limits)?;
-        let datatype = given.with_slots(&SlotSizes::native(self.sizes.offset as u32));
-        datatype.validate(&file.store.limits)?;
-        Ok(datatype)
-    }
-
-    /// Whether a committed datatype is the type that shall be shared.
-    pub(crate) fn check_committed(&mut self, file: &File, at: Address, datatype: &Datatype) -> Result<()> {
-        if self.draft(file, at)?.kind != ObjectKind::Datatype {
-            return Err(
-                Error::invalid("share committed datatype").with("problem", "object is not a datatype")
-            );
-        }
-        self.lay_out(file, at)?;
-        let (found, _) = crate::object::dataset::datatype(file, &*file.header(at)?)?;
-        match found == *datatype {
-            true => Ok(()),
-            false => {
-                Err(Error::invalid("share committed datatype").with("problem", "its type is another one"))
-            }
-        }
-    }
-
-    pub(crate) fn datatype_commit(&mut self, file: &File, op: &OpDatatypeCommit) -> Result<Address> {
-        let body = self.file_type(file, &op.datatype)?.encode(DATATYPE_VERSION)?;
-        let room = (body.len() as u64 + 6).max(24);
-        let mut draft = Draft::new(self, ObjectKind::Datatype, &prefix_options(&op.create), room);
-        draft.attributes.phase = op.create.attribute_phase;
-        draft.set(kind::DATATYPE, 5, body);
-        Ok(self.adopt(draft))
-    }
-
-    pub(crate) fn dataset_create(&mut self, file: &File, op: &OpDatasetCreate) -> Result<Address> {
-        let datatype = self.file_type(file, &op.datatype)?;
-        let create = &op.create;
-        let layout = self.new_layout(file, op, &datatype)?;
-        let (type_flags, type_body) = match op.committed {
-            None => (1, datatype.encode(DATATYPE_VERSION)?),
-            Some(token) => {
-                let at = Address(token.to_u64());
-                self.check_committed(file, at, &datatype)?;
-                self.adjust_references(file, at, 1)?;
-                (1 | flag::SHARED, SharedAt::Object(at).encode(self.sizes)?)
-            }
-        };
-        let format = Format { length_bytes: self.sizes.length as u8 };
-        let mut draft =
-            Draft::new(self, ObjectKind::Dataset, &prefix_options(&create.object), DATASET_ROOM_BYTES);
-        draft.attributes.phase = create.object.attribute_phase;
-        draft.set(kind::DATASPACE, 0, op.space.encode(Version::V2, &format)?);
-        draft.set(kind::DATATYPE, type_flags, type_body);
-        let (fill, alloc) = fill_of(op, &datatype)?;
-        draft.set(kind::FILL, 1, encode_fill::encode(&fill, alloc, 3)?);
-        if !create.filters.is_empty() {
-            let filters: Vec<FilterSpec> = create.filters.iter().map(|f| with_values(f, &datatype)).collect();
-            draft.set(kind::FILTERS, 1, encode_filters::encode(&filters, 2)?);
-        }
-        if let LayoutProperty::External(list) = &create.layout {
-            let body = self.external_list(list)?;
-            draft.set(kind::EXTERNAL_FILES, 1, body);
-        }
-        draft.set(kind::LAYOUT, 0, layout.encode_new(self.sizes)?);
-        Ok(self.adopt(draft))
-    }
-
     /// The dataset as a reader sees it, with everything laid out.
     fn dataset(&mut self, file: &File, at: Address) -> Result<std::sync::Arc<Dataset>> {
         self.lay_out(file, at)?;
@@ -197,19 +116,79 @@ impl Writer {
         let bytes = bytes.ok_or_else(|| Error::limit("allocate dataset").with("elements", count))?;
         let at = self.allocate(bytes);
         if selection.element_count(dataset.dims())? < count {
-            let piece = (FILL_BYTES / dataset.element_bytes() as u64).max(1) * dataset.element_bytes() as u64;
-            let mut fill = vec![0; piece.min(bytes) as usize];
-            chunk::fill(dataset, &mut fill);
-            let mut done = 0;
-            while done < bytes {
-                let len = (bytes - done).min(fill.len() as u64);
-                self.write(Address(at.0 + done), &fill[..len as usize])?;
-                done += len;
-            }
+            self.write_fill(dataset, at, bytes)?;
         }
         let body = Layout::Contiguous { address: Some(at), bytes: Some(bytes) }.encode_new(self.sizes)?;
         self.draft(file, dataset.address)?.set(kind::LAYOUT, 0, body);
         Ok(at)
+    }
+
+    /// Repeats the fill value over a range of whole elements.
+    fn write_fill(&mut self, dataset: &Dataset, at: Address, bytes: u64) -> Result<()> {
+        let piece = (FILL_BYTES / dataset.element_bytes() as u64).max(1) * dataset.element_bytes() as u64;
+        let mut fill = vec![0; piece.min(bytes) as usize];
+        chunk::fill(dataset, &mut fill);
+        let mut done = 0;
+        while done < bytes {
+            let len = (bytes - done).min(fill.len() as u64);
+            self.write(Address(at.0 + done), &fill[..len as usize])?;
+            done += len;
+        }
+        Ok(())
+    }
+
+    /// Makes room for all elements of a dataset now, with its fill value.
+    pub(crate) fn allocate_early(&mut self, file: &File, at: Address) -> Result<()> {
+        let dataset = self.dataset(file, at)?;
+        match &dataset.layout {
+            Layout::Contiguous { address: None, .. }
+                if dataset.info.create.layout == LayoutProperty::Contiguous
+                    && chunk::logical_bytes(&dataset)? > 0 =>
+            {
+                self.allocate_contiguous(file, &dataset, &Selection::None).map(|_| ())
+            }
+            Layout::Chunked(layout) if matches!(layout.index, Index::Implicit) => {
+                self.allocate_implicit(file, &dataset, layout)
+            }
+            Layout::Chunked(layout) => self.allocate_chunks(file, &dataset, layout),
+            _ => Ok(()),
+        }
+    }
+
+    /// All chunks that are not there yet, filled.
+    fn allocate_chunks(&mut self, file: &File, dataset: &Dataset, layout: &Chunked) -> Result<()> {
+        self.draft(file, dataset.address)?.chunks_mut(file)?;
+        let bytes = chunk::chunk_bytes(file, &layout.shape, layout.element_bytes)?;
+        let mut plain = vec![0; bytes];
+        chunk::fill(dataset, &mut plain);
+        let (encoded, mask) = file.filter(dataset.filters(), plain.clone())?;
+        for scaled in Selection::All.chunks(dataset.dims(), &layout.shape)? {
+            if self.chunks(dataset.address).is_some_and(|set| set.chunks.contains_key(&scaled)) {
+                continue;
+            }
+            match filters_of(dataset, layout, &scaled, dataset.dims()).is_empty() {
+                true => self.put_chunk(file, dataset.address, &scaled, &plain, 0)?,
+                false => self.put_chunk(file, dataset.address, &scaled, &encoded, mask)?,
+            }
+        }
+        Ok(())
+    }
+
+    /// One range for all chunks of the largest extent, in order: they need no index.
+    fn allocate_implicit(&mut self, file: &File, dataset: &Dataset, layout: &Chunked) -> Result<()> {
+        if layout.address.is_some() {
+            return Ok(());
+        }
+        let bytes = chunk::chunk_bytes(file, &layout.shape, layout.element_bytes)? as u64;
+        let grid = dataset.info.space.max_dims().iter().zip(&layout.shape).map(|(d, c)| d.div_ceil(*c));
+        let all = grid.into_iter().try_fold(bytes, u64::checked_mul);
+        let all = all.ok_or_else(|| Error::limit("allocate chunks").with("chunk bytes", bytes))?;
+        let at = self.allocate(all);
+        self.write_fill(dataset, at, all)?;
+        let layout = Layout::Chunked(Chunked { address: Some(at), ..layout.clone() });
+        let body = layout.encode_new(self.sizes)?;
+        self.draft(file, dataset.address)?.set(kind::LAYOUT, 0, body);
+        Ok(())
     }
 
     fn write_chunks(
@@ -219,7 +198,7 @@ impl Writer {
         layout: &Chunked,
         op: &OpWrite<'_>,
     ) -> Result<()> {
-        self.draft(file, dataset.address)?.load_chunks(file)?;
+        self.draft(file, dataset.address)?.chunks_mut(file)?;
         let points = match op.selection {
             Selection::Points(points) => Some(PointIndex::new(points, &layout.shape)?),
             _ => None,
@@ -234,8 +213,11 @@ impl Writer {
             let changed =
                 scaled.iter().map(|s| self.changed_chunk(file, dataset, layout, op, points.as_ref(), s));
             let changed = changed.collect::<Result<Vec<_>>>()?;
+            let encode = |(scaled, chunk): (&Vec<u64>, Vec<u8>)| {
+                file.filter(filters_of(dataset, layout, scaled, dataset.dims()), chunk)
+            };
             let encoded: Vec<(Vec<u8>, u32)> =
-                changed.into_par_iter().map(|c| file.filter(dataset.filters(), c)).collect::<Result<_>>()?;
+                scaled.par_iter().zip(changed).map(encode).collect::<Result<_>>()?;
             for (scaled, (bytes, mask)) in scaled.iter().zip(encoded) {
                 self.put_chunk(file, dataset.address, scaled, &bytes, mask)?;
             }
@@ -280,7 +262,7 @@ impl Writer {
         scaled: &[u64],
     ) -> Result<Vec<u8>> {
         let bytes = chunk::chunk_bytes(file, &layout.shape, layout.element_bytes)?;
-        let found = self.existing(dataset.address).and_then(|d| d.chunks.as_ref()?.get(scaled).copied());
+        let found = self.chunks(dataset.address).and_then(|set| set.chunks.get(scaled).copied());
         let Some(at) = found else {
             let mut chunk = vec![0; bytes];
             chunk::fill(dataset, &mut chunk);
@@ -288,14 +270,21 @@ impl Writer {
         };
         let mut raw = vec![0; at.bytes.within(file.store.limits.chunk_bytes_max, "stored chunk")?];
         file.store.read(at.address, &mut raw, "chunk")?;
-        let chunk = match dataset.filters().is_empty() {
+        let filters = filters_of(dataset, layout, scaled, dataset.dims());
+        let chunk = match filters.is_empty() {
             true => raw,
-            false => file.unfilter(dataset.filters(), at.filter_mask, raw, bytes)?,
+            false => file.unfilter(filters, at.filter_mask, raw, bytes)?,
         };
         if chunk.len() == bytes { Ok(chunk) } else { Err(Error::corrupt("read chunk").at(at.address.0)) }
     }
 
-    /// Stores a chunk's bytes in fresh space; the old ones are given up.
+    /// The chunks of a dataset, once one of them changed.
+    fn chunks(&self, dataset: Address) -> Option<&ChunkSet> {
+        Some(self.existing(dataset)?.chunks.as_ref()?.value())
+    }
+
+    /// Stores a chunk's bytes in fresh space; the old ones are given up. Without an index, chunks have no
+    /// place but their own.
     pub(crate) fn put_chunk(
         &mut self,
         file: &File,
@@ -304,15 +293,20 @@ impl Writer {
         bytes: &[u8],
         mask: u32,
     ) -> Result<()> {
-        let address = self.allocate(bytes.len() as u64);
-        self.write(address, bytes)?;
+        let sizes = self.sizes;
         let draft = self.draft(file, dataset)?;
-        draft.is_dirty = true;
-        let chunk = ChunkAt { address, bytes: bytes.len() as u64, filter_mask: mask };
-        let old = draft.chunks.get_or_insert_default().insert(scaled.to_vec(), chunk);
+        let fixed = draft.is_implicit(sizes);
+        let old = draft.chunks_mut(file)?.chunks.get(scaled).copied();
+        if let (true, Some(chunk)) = (fixed, old) {
+            return self.write(chunk.address, bytes);
+        }
         if let Some(old) = old {
             self.release(old.address, old.bytes);
         }
+        let address = self.allocate(bytes.len() as u64);
+        self.write(address, bytes)?;
+        let chunk = ChunkAt { address, bytes: bytes.len() as u64, filter_mask: mask };
+        self.draft(file, dataset)?.chunks_mut(file)?.chunks.insert(scaled.to_vec(), chunk);
         Ok(())
     }
 
@@ -338,7 +332,6 @@ impl Writer {
         if dataset.filters().is_empty() && data.len() != whole {
             return Err(Error::invalid("write chunk").with("bytes", data.len()).with("wanted", whole));
         }
-        self.draft(file, at)?.load_chunks(file)?;
         let scaled: Vec<u64> = offset.iter().zip(&layout.shape).map(|(o, c)| o / c).collect();
         self.put_chunk(file, at, &scaled, data, mask)
     }
@@ -350,40 +343,50 @@ impl Writer {
             return Err(Error::invalid("resize dataset").with("problem", "it is not chunked"));
         };
         let space = dataset.info.space.resized(dims)?;
-        self.draft(file, at)?.load_chunks(file)?;
-        self.cut_chunks(file, &dataset, layout, dims)?;
+        self.draft(file, at)?.chunks_mut(file)?;
+        self.reshape_chunks(file, &dataset, layout, dims)?;
         let format = Format { length_bytes: self.sizes.length as u8 };
-        let body = space.encode(Version::V2, &format)?;
+        let body = space.encode(self.dataspace_version(), &format)?;
         self.draft(file, at)?.set(kind::DATASPACE, 0, body);
-        self.lay_out(file, at)
+        self.lay_out(file, at)?;
+        if dataset.info.create.alloc_time == AllocTime::Early {
+            self.allocate_early(file, at)
+        } else {
+            Ok(())
+        }
     }
 
-    fn cut_chunks(&mut self, file: &File, dataset: &Dataset, layout: &Chunked, dims: &[u64]) -> Result<()> {
-        let shape = &layout.shape;
-        let stored: Vec<(Vec<u64>, ChunkAt)> =
-            match self.existing(dataset.address).and_then(|d| d.chunks.as_ref()) {
-                Some(chunks) => chunks.iter().map(|(s, c)| (s.clone(), *c)).collect(),
-                None => Vec::new(),
-            };
+    /// Drops the chunks outside of the new extent, and rewrites those that are cut, or whose filters change.
+    fn reshape_chunks(
+        &mut self,
+        file: &File,
+        dataset: &Dataset,
+        layout: &Chunked,
+        dims: &[u64],
+    ) -> Result<()> {
+        let fixed = self.existing(dataset.address).is_some_and(|d: &Draft| d.is_implicit(self.sizes));
+        let stored: Vec<(Vec<u64>, ChunkAt)> = match self.chunks(dataset.address) {
+            Some(set) => set.chunks.iter().map(|(s, c)| (s.clone(), *c)).collect(),
+            None => Vec::new(),
+        };
         for (scaled, chunk) in stored {
-            let start: Vec<u64> = scaled.iter().zip(shape).map(|(s, c)| s * c).collect();
-            if start.iter().zip(dims).any(|(s, d)| s >= d) {
-                self.draft(file, dataset.address)?.chunks.get_or_insert_default().remove(&scaled);
+            let start: Vec<u64> = scaled.iter().zip(&layout.shape).map(|(s, c)| s * c).collect();
+            let outside = start.iter().zip(dims).any(|(s, d)| s >= d);
+            if outside && !fixed {
+                self.draft(file, dataset.address)?.chunks_mut(file)?.chunks.remove(&scaled);
                 self.release(chunk.address, chunk.bytes);
-            } else if start
-                .iter()
-                .zip(shape)
-                .zip(dims.iter().zip(dataset.dims()))
-                .any(|((s, c), (new, old))| s + c > *new && new < old)
+            } else if is_cut(&start, &layout.shape, dataset.dims(), dims)
+                || filters_of(dataset, layout, &scaled, dataset.dims())
+                    != filters_of(dataset, layout, &scaled, dims)
             {
-                self.refill_chunk(file, dataset, layout, &scaled, dims)?;
+                self.rewrite_chunk(file, dataset, layout, &scaled, dims)?;
             }
         }
         Ok(())
     }
 
     /// Puts the fill value over the elements of a chunk that lie outside of `dims`.
-    fn refill_chunk(
+    fn rewrite_chunk(
         &mut self,
         file: &File,
         dataset: &Dataset,
@@ -400,8 +403,23 @@ impl Writer {
             let (at, len) = (run.chunk_offset as usize * bytes, run.len as usize * bytes);
             new[at..at + len].copy_from_slice(&old[at..at + len]);
         }
-        let (encoded, mask) = file.filter(dataset.filters(), new)?;
+        let (encoded, mask) = file.filter(filters_of(dataset, layout, scaled, dims), new)?;
         self.put_chunk(file, dataset.address, scaled, &encoded, mask)
+    }
+}
+
+/// Whether elements of a chunk lie outside of an extent that shrinks.
+fn is_cut(start: &[u64], shape: &[u64], old: &[u64], new: &[u64]) -> bool {
+    let ends = start.iter().zip(shape).map(|(s, c)| s + c);
+    ends.zip(old.iter().zip(new)).any(|(end, (old, new))| end > *new && new < old)
+}
+
+/// The filters that a chunk goes through: none at the edge of an extent, where the dataset wants it so.
+fn filters_of<'d>(dataset: &'d Dataset, layout: &Chunked, scaled: &[u64], dims: &[u64]) -> &'d [FilterSpec] {
+    let mut ends = scaled.iter().zip(&layout.shape).map(|(s, c)| (s + 1).saturating_mul(*c)).zip(dims);
+    match layout.edge_chunks_unfiltered && ends.any(|(end, dim)| end > *dim) {
+        true => &[],
+        false => dataset.filters(),
     }
 }
 
@@ -419,128 +437,4 @@ fn check_elements(dataset: &Dataset, op: &OpWrite<'_>) -> Result<()> {
             Err(Error::invalid("write dataset").with("elements", count).with("buffer bytes", op.from.len()))
         }
     }
-}
-
-impl Writer {
-    fn new_layout(&mut self, file: &File, op: &OpDatasetCreate, datatype: &Datatype) -> Result<Layout> {
-        let count = op.space.element_count()?;
-        let bytes = count.checked_mul(u64::from(datatype.size()));
-        let bytes = bytes.ok_or_else(|| Error::limit("create dataset").with("elements", count))?;
-        let invalid = |problem: &str| Err(Error::invalid("create dataset").with("problem", problem));
-        let chunked = matches!(op.create.layout, LayoutProperty::Chunked { .. });
-        if !chunked && op.space.is_resizable() && !matches!(op.create.layout, LayoutProperty::Virtual(_)) {
-            return invalid("only a chunked dataset can change its extent");
-        }
-        if !chunked && !op.create.filters.is_empty() {
-            return invalid("only a chunked dataset can have filters");
-        }
-        match &op.create.layout {
-            LayoutProperty::Compact if bytes > COMPACT_BYTES_MAX => invalid("too large for compact storage"),
-            LayoutProperty::Compact => {
-                Ok(Layout::Compact { data: filled(&op.create.fill.value, bytes as usize) })
-            }
-            LayoutProperty::Contiguous | LayoutProperty::External(_) => {
-                Ok(Layout::Contiguous { address: None, bytes: Some(bytes) })
-            }
-            LayoutProperty::Chunked { shape, edge_chunks_unfiltered: false, .. } => {
-                chunked_layout(file, op, datatype, shape)
-            }
-            LayoutProperty::Chunked { .. } => {
-                Err(Error::unsupported("create dataset with unfiltered edge chunks"))
-            }
-            LayoutProperty::Virtual(mappings) => {
-                let map = virtual_map::encode(mappings, 0, SelectionVersion::V110, self.sizes)?;
-                let id = self.blob_put(file, &map)?;
-                let map = HeapId::decode(&mut Cursor::new(&id, "heap ID"), self.sizes)?;
-                Ok(Layout::Virtual { map })
-            }
-        }
-    }
-
-    /// The list of external files, whose names go to a local heap.
-    fn external_list(&mut self, list: &[ExternalFile]) -> Result<Vec<u8>> {
-        let sizes = self.sizes;
-        let mut names = Segment::for_group(sizes)?;
-        let mut slots = Vec::new();
-        for file in list {
-            let name_offset = names.insert(&text::to_bytes(&file.name))?;
-            slots.push(Slot { name_offset, offset: file.offset, size: file.size });
-        }
-        let header = self.allocate(LocalHeap::header_bytes(sizes));
-        let data = self.allocate(names.len());
-        let heap = LocalHeap { data_bytes: names.len(), free: names.first_free(), data };
-        self.write(data, &names.encode()?)?;
-        self.write(header, &heap.encode(sizes)?)?;
-        external_files::encode(header, &slots, sizes)
-    }
-}
-
-/// Bytes of elements that nobody wrote yet.
-fn filled(fill: &FillValue, bytes: usize) -> Vec<u8> {
-    let mut data = vec![0; bytes];
-    if let FillValue::Value(value) = fill {
-        data.chunks_exact_mut(value.len().max(1)).for_each(|e| e.copy_from_slice(value));
-    }
-    data
-}
-
-fn chunked_layout(file: &File, op: &OpDatasetCreate, datatype: &Datatype, shape: &[u64]) -> Result<Layout> {
-    let invalid = |problem: &str| Err(Error::invalid("create dataset").with("problem", problem));
-    if shape.len() != op.space.rank() || shape.is_empty() {
-        return invalid("chunks have another rank");
-    }
-    if shape.contains(&0) {
-        return invalid("chunk dimension is zero");
-    }
-    let beyond = |((c, d), m): ((&u64, &u64), &u64)| *m != UNLIMITED && *d > 0 && c > m;
-    if shape.iter().zip(op.space.dims()).zip(op.space.max_dims()).any(beyond) {
-        return invalid("chunk is larger than the dataset can be");
-    }
-    let bytes = shape.iter().try_fold(u64::from(datatype.size()), |n, &d| n.checked_mul(d));
-    // An index of this generation counts a chunk's bytes in 32 bits.
-    let bytes_max = file.store.limits.chunk_bytes_max.min(u64::from(u32::MAX));
-    bytes.unwrap_or(u64::MAX).within(bytes_max, "chunk")?;
-    Ok(Layout::Chunked(Chunked {
-        version: 3,
-        shape: shape.to_vec(),
-        element_bytes: u64::from(datatype.size()),
-        edge_chunks_unfiltered: false,
-        index: Index::BTree1,
-        parameters: Vec::new(),
-        address: None,
-    }))
-}
-
-/// Fill properties as they are stored: the layout's allocation time, and heap references always initialised.
-fn fill_of(op: &OpDatasetCreate, datatype: &Datatype) -> Result<(Fill, AllocTime)> {
-    let mut fill = op.create.fill.clone();
-    if let FillValue::Value(value) = &fill.value
-        && value.len() != datatype.size() as usize
-    {
-        return Err(Error::invalid("set fill value")
-            .with("bytes", value.len())
-            .with("wanted", datatype.size()));
-    }
-    let has_values = datatype.any(&|t| matches!(t, Datatype::VarLen(VarLen { .. })));
-    if has_values && fill.time == FillTime::IfSet {
-        fill.time = FillTime::Alloc;
-    }
-    let alloc = match (op.create.alloc_time, &op.create.layout) {
-        (AllocTime::Default, LayoutProperty::Compact) => AllocTime::Early,
-        (AllocTime::Default, LayoutProperty::Contiguous | LayoutProperty::External(_)) => AllocTime::Late,
-        (AllocTime::Default, _) => AllocTime::Incremental,
-        (time, _) => time,
-    };
-    Ok((fill, alloc))
-}
-
-/// A filter with the values that depend on the dataset, as libhdf5 sets them at creation.
-fn with_values(filter: &FilterSpec, datatype: &Datatype) -> FilterSpec {
-    let mut filter = filter.clone();
-    match filter.id {
-        1 if filter.values.is_empty() => filter.values = vec![6],
-        2 => filter.values = vec![datatype.size()],
-        _ => {}
-    }
-    filter
 }

@@ -6,9 +6,9 @@ use model::{Error, Link, LinkTarget, ObjectKind, Result, text};
 use vol::{OpLinkMove, Place};
 
 use super::Writer;
-use super::create::{GROUP_ROOM_BYTES, group_info_message};
-use super::draft::{Draft, Links};
-use super::objects::prefix_options;
+use super::create::{GROUP_ROOM_BYTES, OLD_GROUP_ROOM_BYTES, group_info_message};
+use super::draft::Draft;
+use super::parts::{Links, Part};
 use crate::file::File;
 use crate::format::Address;
 
@@ -17,26 +17,28 @@ const USER_CLASS_MIN: u8 = 65;
 
 impl Writer {
     pub(crate) fn group_create(&mut self, create: &GroupCreate) -> Result<Address> {
-        let mut draft =
-            Draft::new(self, ObjectKind::Group, &prefix_options(&create.object), GROUP_ROOM_BYTES);
-        draft.messages.push(group_info_message(create)?);
-        draft.links = Some(Links { order: create.link_order, phase: create.link_phase, ..Links::default() });
-        draft.attributes.phase = create.object.attribute_phase;
+        let is_old = self.makes_old_groups() && create.link_order == CreationOrder::Untracked;
+        let room = if is_old { OLD_GROUP_ROOM_BYTES } else { GROUP_ROOM_BYTES };
+        let mut draft = Draft::new(self, ObjectKind::Group, &create.object, room);
+        if !is_old {
+            draft.messages.push(group_info_message(create)?);
+        }
+        let (order, phase) = (create.link_order, create.link_phase);
+        draft.links = Some(Part::new(Links { order, phase, is_old, lacks_info: is_old, ..Links::default() }));
         Ok(self.adopt(draft))
     }
 
     /// A new object, not linked yet.
-    pub(crate) fn adopt(&mut self, draft: Draft) -> Address {
+    pub(crate) fn adopt(&mut self, mut draft: Draft) -> Address {
         let at = draft.address;
+        self.clock += 1;
+        draft.used = self.clock;
         self.drafts.insert(at, draft);
         at
     }
 
     fn links(&mut self, file: &File, group: Address) -> Result<&mut Links> {
-        let draft = self.draft(file, group)?;
-        let wrong = || Error::invalid("change links").at(group.0).with("problem", "object is not a group");
-        draft.is_dirty = true;
-        draft.links.as_mut().ok_or_else(wrong)
+        self.draft(file, group)?.links_mut(file)
     }
 
     /// Whether a link can go there; asked before the object it shall lead to is made.

@@ -1,28 +1,36 @@
 //! Changing a file: drafts of objects, laid out when they are read or committed.
 //!
-//! An object that changes becomes a [`Draft`](draft::Draft) in memory: its messages, links and attributes as values. Adding a
-//! link to a group of any size costs a look-up in a map. When the object's bytes are needed, by a reader or by
-//! a commit, its header is laid out in place, and its dense storage and chunk index are built whole in fresh space.
+//! An object that changes becomes a [`Draft`](draft::Draft) in memory, and those of its links, attributes and
+//! chunks that change become values. Adding a link to a group of any size costs a look-up in a map. When the
+//! object's bytes are needed, by a reader, by a commit or because drafts take too much memory, its header is laid
+//! out in place, and those of its parts that changed are built whole in fresh space.
 
 mod attributes;
 mod blobs;
+mod chunk_index;
 mod create;
+mod datasets;
 pub(crate) mod draft;
 mod elements;
 mod links;
 mod objects;
+mod parts;
+mod symbol_table;
 mod trees;
+mod versions;
+mod view;
 
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
 use model::{Error, Result};
-use vol::Durability;
+use vol::{Durability, LibVersion};
 
 use crate::file::File;
 use crate::format::superblock::{Superblock, TreeK};
 use crate::format::{Address, Sizes};
+use crate::object::footprint::Ranges;
 use crate::space::Space;
 use crate::txn::Publish;
 
@@ -46,9 +54,29 @@ pub(crate) struct Writer {
     blobs: Option<blobs::OpenCollection>,
     /// Whether anything was written since the last commit.
     is_changed: bool,
-    /// What is allocated while an object is laid out, so that it can be given back when it is laid out anew.
-    building: Option<Vec<(Address, u64)>>,
+    /// What is allocated while a part of an object is built, so that it can be given back when it is built anew.
+    building: Option<Ranges>,
+    /// Oldest generation whose structures are written.
+    pub(crate) low: LibVersion,
+    /// Bytes of drafts that may wait in memory.
+    drafts_bytes_max: u64,
+    /// Counts uses of drafts.
+    clock: u64,
+    /// When the memory of drafts was looked at last.
+    weighed: u64,
 }
+
+/// How a writer works.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct WriteOptions {
+    /// Oldest generation whose structures are written.
+    pub(crate) low: LibVersion,
+    /// Bytes of changed objects that may wait in memory.
+    pub(crate) drafts_bytes_max: u64,
+}
+
+/// Uses of drafts between two looks at their memory.
+const USES_PER_WEIGHING: u64 = 1024;
 
 impl Writer {
     pub(crate) fn new(
@@ -56,6 +84,7 @@ impl Writer {
         superblock: Superblock,
         tree_k: TreeK,
         end: u64,
+        options: WriteOptions,
     ) -> Self {
         Writer {
             sizes: superblock.sizes,
@@ -69,7 +98,19 @@ impl Writer {
             blobs: None,
             is_changed: false,
             building: None,
+            low: options.low,
+            drafts_bytes_max: options.drafts_bytes_max,
+            clock: 0,
+            weighed: 0,
         }
+    }
+
+    /// What `build` says, and the room that it allocated.
+    pub(crate) fn note_allocated<T>(&mut self, build: impl FnOnce(&mut Writer) -> T) -> (T, Ranges) {
+        let outer = self.building.replace(Vec::new());
+        let built = build(self);
+        let allocated = std::mem::replace(&mut self.building, outer).unwrap_or_default();
+        (built, allocated)
     }
 
     /// Room for `len` bytes, which may be read from now on.
@@ -95,6 +136,7 @@ impl Writer {
     /// Lays out everything and makes it one commit.
     pub(crate) fn commit(&mut self, file: &File, durability: Durability) -> Result<()> {
         self.lay_out_all(file)?;
+        self.trim(file)?;
         if !self.is_changed {
             return Ok(());
         }
@@ -114,24 +156,16 @@ impl Writer {
             return Ok(());
         }
         let Some(mut draft) = self.drafts.remove(&at) else { return Ok(()) };
-        let done = self.rebuild(&mut draft);
+        let done = draft.lay_out(self);
+        if at == self.superblock.root && self.superblock.version < 2 {
+            self.superblock.root_cached = draft.cached(self.sizes);
+        }
         self.drafts.insert(at, draft);
         file.forget(at);
         done
     }
 
-    /// Lays out an object that changed; what was built for it before is given back.
-    fn rebuild(&mut self, draft: &mut Draft) -> Result<()> {
-        for (at, len) in std::mem::take(&mut draft.built) {
-            self.release(at, len);
-        }
-        self.building = Some(Vec::new());
-        let done = draft.lay_out(self);
-        draft.built = self.building.take().unwrap_or_default();
-        done
-    }
-
-    fn lay_out_all(&mut self, file: &File) -> Result<()> {
+    pub(crate) fn lay_out_all(&mut self, file: &File) -> Result<()> {
         let dirty: Vec<Address> = self.drafts.iter().filter(|(_, d)| d.is_dirty).map(|(at, _)| *at).collect();
         dirty.into_iter().try_for_each(|at| self.lay_out(file, at))?;
         self.flush_blobs(file)
@@ -140,18 +174,52 @@ impl Writer {
     /// The draft of an object, made from its header when it is changed for the first time.
     pub(crate) fn draft(&mut self, file: &File, at: Address) -> Result<&mut Draft> {
         self.check_there(at)?;
-        match self.drafts.entry(at) {
-            Entry::Occupied(draft) => Ok(draft.into_mut()),
+        self.clock += 1;
+        let draft = match self.drafts.entry(at) {
+            Entry::Occupied(draft) => draft.into_mut(),
             Entry::Vacant(place) => {
                 let unknown = |e: Error| Error::not_found("open object").at(at.0).because(e);
-                Ok(place.insert(Draft::load(file, at).map_err(unknown)?))
+                place.insert(Draft::load(file, at).map_err(unknown)?)
+            }
+        };
+        draft.used = self.clock;
+        Ok(draft)
+    }
+
+    /// Keeps the memory of drafts below its bound: those used longest ago are laid out and dropped.
+    pub(crate) fn trim(&mut self, file: &File) -> Result<()> {
+        if self.clock < self.weighed + USES_PER_WEIGHING {
+            return Ok(());
+        }
+        self.weighed = self.clock;
+        let mut weight: u64 = self.drafts.values().map(Draft::weight).sum();
+        if weight <= self.drafts_bytes_max {
+            return Ok(());
+        }
+        let mut by_use: Vec<(u64, Address)> = self.drafts.iter().map(|(at, d)| (d.used, *at)).collect();
+        by_use.sort_unstable();
+        for (_, at) in by_use {
+            if weight <= self.drafts_bytes_max / 2 {
+                break;
+            }
+            weight -= self.existing(at).map_or(0, Draft::weight);
+            // Nothing in the file leads to an object without links: its draft is all there is of it.
+            if self.existing(at).is_some_and(|d| d.references > 0) {
+                self.lay_out(file, at)?;
+                self.drafts.remove(&at);
             }
         }
+        Ok(())
     }
 
     /// An error for an object that was removed.
     pub(crate) fn check_there(&self, at: Address) -> Result<()> {
         if self.removed.contains(&at) { Err(Error::not_found("open object").at(at.0)) } else { Ok(()) }
+    }
+
+    /// Whether what the file holds of an object is out of date.
+    pub(crate) fn must_lay_out(&self, at: Address) -> bool {
+        self.has_new_blobs() || self.existing(at).is_some_and(|draft| draft.is_dirty)
     }
 
     /// The draft of an object that changed already.

@@ -1,39 +1,20 @@
 //! Objects as such: reference counts, handles, comments, and their end.
 
-use std::time::{SystemTime, UNIX_EPOCH};
-
-use model::properties::{CreationOrder, ObjectCreate, PhaseChange};
 use model::{Error, LinkTarget, ObjectKind, Result};
 
 use super::Writer;
-use super::draft::Draft;
 use crate::file::File;
 use crate::format::Address;
-use crate::format::encode::header::PrefixOptions;
 use crate::format::encode::messages;
-use crate::format::header::{flag, kind};
-use crate::format::layout::Layout;
+use crate::format::header::kind;
 use crate::format::shared::SharedAt;
-
-/// Seconds since 1970.
-fn now() -> u32 {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |d| d.as_secs());
-    u32::try_from(since).unwrap_or(u32::MAX)
-}
-
-/// The prefix of a new object's header.
-pub(super) fn prefix_options(create: &ObjectCreate) -> PrefixOptions {
-    PrefixOptions {
-        times: create.track_times.then(|| [now(); 4]),
-        attribute_phase: (create.attribute_phase != PhaseChange::default()).then_some(create.attribute_phase),
-        attribute_order_tracked: create.attribute_order != CreationOrder::Untracked,
-        attribute_order_indexed: create.attribute_order == CreationOrder::Indexed,
-    }
-}
+use crate::object::footprint::{self, Ranges};
 
 impl Writer {
-    pub(crate) fn retain(&mut self, at: Address) {
+    pub(crate) fn retain(&mut self, at: Address) -> Result<()> {
+        self.check_there(at)?;
         *self.retained.entry(at).or_insert(0) += 1;
+        Ok(())
     }
 
     /// Undoes one `retain`; an object that has no link any more goes with its last handle.
@@ -80,12 +61,13 @@ impl Writer {
             if kept || self.draft(file, at)?.references > 0 {
                 continue;
             }
+            let held = self.held_by(file, at)?;
+            self.release_parts(file, at)?;
             let Some(draft) = self.drafts.remove(&at) else { continue };
-            self.release_storage(&draft)?;
             draft.release(self)?;
             self.removed.insert(at);
             file.forget(at);
-            for target in targets(&draft, self.sizes)? {
+            for target in held {
                 let below = self.draft(file, target)?;
                 below.references = below.references.saturating_sub(1);
                 below.is_dirty = true;
@@ -95,28 +77,50 @@ impl Writer {
         Ok(())
     }
 
-    /// Gives back the room of a dataset's elements.
-    fn release_storage(&mut self, draft: &Draft) -> Result<()> {
-        if draft.kind != ObjectKind::Dataset {
-            return Ok(());
-        }
-        if let Some(chunks) = &draft.chunks {
-            for chunk in chunks.values() {
-                self.release(chunk.address, chunk.bytes);
+    /// Objects that this one holds: by hard links, and committed datatypes by use.
+    fn held_by(&mut self, file: &File, at: Address) -> Result<Vec<Address>> {
+        let sizes = self.sizes;
+        let draft = self.draft(file, at)?;
+        let mut found = Vec::new();
+        if draft.kind == ObjectKind::Group {
+            for link in draft.links_mut(file)?.by_name.values() {
+                if let LinkTarget::Hard(token) = link.target {
+                    found.push(Address(token.to_u64()));
+                }
             }
-            return Ok(());
         }
-        let body = draft
-            .messages
-            .iter()
-            .find(|m| m.kind == kind::LAYOUT)
-            .map(|m| m.body.clone())
-            .unwrap_or_default();
-        if let Layout::Contiguous { address: Some(at), bytes: Some(bytes) } =
-            Layout::decode(&body, self.sizes)?
-        {
-            self.release(at, bytes);
+        let attributes = draft.attributes_mut(file)?.by_name.values();
+        let mut records: Vec<Vec<u8>> =
+            attributes.filter(|k| k.raw.datatype.shared).map(|k| k.raw.datatype.bytes.clone()).collect();
+        let own = draft.messages.iter().filter(|m| m.kind == kind::DATATYPE && m.is_shared());
+        records.extend(own.map(|m| m.body.clone()));
+        for record in records {
+            if let SharedAt::Object(at) = SharedAt::decode(&record, sizes)? {
+                found.push(at);
+            }
         }
+        Ok(found)
+    }
+
+    /// Gives back what an object occupies besides its header.
+    fn release_parts(&mut self, file: &File, at: Address) -> Result<()> {
+        let Some(draft) = self.existing(at) else { return Ok(()) };
+        let mut ranges: Ranges = Vec::new();
+        ranges.extend(draft.links.iter().flat_map(|p| p.blocks()));
+        ranges.extend(draft.attributes.iter().flat_map(|p| p.blocks()));
+        match &draft.chunks {
+            Some(part) => {
+                ranges.extend(part.blocks());
+                ranges.extend(part.value().chunks.values().map(|c| (c.address, c.bytes)));
+            }
+            // Chunks that were not touched are as the header says. A damaged dataset can go too; its room is lost.
+            None if draft.kind == ObjectKind::Dataset => {
+                let footprint = footprint::of_dataset(file, &draft.header()).unwrap_or_default();
+                ranges.extend(footprint.all());
+            }
+            None => {}
+        }
+        ranges.into_iter().for_each(|(at, len)| self.release(at, len));
         Ok(())
     }
 
@@ -128,28 +132,4 @@ impl Writer {
         }
         Ok(())
     }
-}
-
-/// Objects that this one holds: by hard links, and committed datatypes by use.
-fn targets(draft: &Draft, sizes: crate::format::Sizes) -> Result<Vec<Address>> {
-    let mut found = Vec::new();
-    for link in draft.links.iter().flat_map(|l| l.by_name.values()) {
-        if let LinkTarget::Hard(token) = link.target {
-            found.push(Address(token.to_u64()));
-        }
-    }
-    let shared = draft.messages.iter().filter(|m| m.kind == kind::DATATYPE && m.flags & flag::SHARED != 0);
-    let records = shared.map(|m| m.body.as_slice());
-    let in_attributes = draft
-        .attributes
-        .list
-        .iter()
-        .filter(|(a, _)| a.datatype.shared)
-        .map(|(a, _)| a.datatype.bytes.as_slice());
-    for record in records.chain(in_attributes) {
-        if let SharedAt::Object(at) = SharedAt::decode(record, sizes)? {
-            found.push(at);
-        }
-    }
-    Ok(found)
 }

@@ -146,14 +146,25 @@ impl Writer {
         Ok(at)
     }
 
-    /// A version 2 B-tree of sorted records.
+    /// A version 2 B-tree of sorted records of links, attributes or huge objects.
     pub(crate) fn build_btree2(
         &mut self,
         kind: u8,
         record_bytes: u16,
         records: &[Vec<u8>],
     ) -> Result<Address> {
-        let mut tree = BTree2::empty(kind, NODE_BYTES, record_bytes, self.sizes)?;
+        self.build_btree2_of(kind, NODE_BYTES, record_bytes, records)
+    }
+
+    /// A version 2 B-tree of sorted records, with nodes of `node_bytes`.
+    pub(crate) fn build_btree2_of(
+        &mut self,
+        kind: u8,
+        node_bytes: u32,
+        record_bytes: u16,
+        records: &[Vec<u8>],
+    ) -> Result<Address> {
+        let mut tree = BTree2::empty(kind, node_bytes, record_bytes, self.sizes)?;
         let header = self.allocate(BTree2::header_bytes(self.sizes));
         if !records.is_empty() {
             let mut depth = 0;
@@ -190,7 +201,7 @@ impl Writer {
                 }
             }
         }
-        let address = self.allocate(u64::from(NODE_BYTES));
+        let address = self.allocate(u64::from(tree.node_bytes));
         self.write(address, &tree.encode_node(depth, &own, &children)?)?;
         Ok(Child { address, records: own.len() as u64, total: records.len() as u64 })
     }

@@ -1,0 +1,104 @@
+//! What an object occupies besides its header.
+
+use model::{ObjectKind, Result};
+
+use crate::chunk::index::Chunks;
+use crate::file::File;
+use crate::format::Address;
+use crate::format::header::kind;
+use crate::format::layout::Layout;
+use crate::format::local_heap::LocalHeap;
+use crate::object::header::Header;
+use crate::object::{attribute, btree2, dataset, fractal_heap, group};
+
+/// Where blocks are, and their bytes.
+pub(crate) type Ranges = Vec<(Address, u64)>;
+
+/// The blocks of links or attributes.
+#[derive(Debug, Default)]
+pub(crate) struct Blocks {
+    pub(crate) trees: Ranges,
+    pub(crate) heaps: Ranges,
+}
+
+impl Blocks {
+    /// A heap and the trees that index it.
+    pub(crate) fn dense(file: &File, heap: Option<Address>, trees: [Option<Address>; 2]) -> Result<Blocks> {
+        let mut blocks = Blocks::default();
+        if let Some(heap) = heap {
+            blocks.heaps = fractal_heap::open(file, heap)?.blocks()?;
+        }
+        for tree in trees.into_iter().flatten() {
+            blocks.trees.extend(btree2::blocks(file, tree, &mut |_, _| Ok(()))?);
+        }
+        Ok(blocks)
+    }
+
+    /// All of them.
+    pub(crate) fn all(mut self) -> Ranges {
+        self.trees.append(&mut self.heaps);
+        self.trees
+    }
+}
+
+/// Everything that an object occupies besides its header.
+#[derive(Debug, Default)]
+pub(crate) struct Footprint {
+    pub(crate) links: Blocks,
+    pub(crate) attributes: Blocks,
+    pub(crate) chunk_index: Ranges,
+    pub(crate) elements: Ranges,
+    /// Names of external files.
+    pub(crate) external_names: Ranges,
+}
+
+impl Footprint {
+    /// Every range, whatever it is for.
+    pub(crate) fn all(self) -> impl Iterator<Item = (Address, u64)> {
+        let parts = [self.links.all(), self.attributes.all(), self.chunk_index, self.elements];
+        parts.into_iter().flatten().chain(self.external_names)
+    }
+}
+
+/// The footprint of the object with this header.
+#[allow(dead_code, reason = "the stat command asks for it")]
+pub(crate) fn of(file: &File, header: &Header) -> Result<Footprint> {
+    let mut found = Footprint { attributes: attribute::blocks(file, header)?, ..Footprint::default() };
+    match header.object_kind()? {
+        ObjectKind::Group => found.links = group::blocks(file, header)?,
+        ObjectKind::Dataset => {
+            let elements = of_dataset(file, header)?;
+            found = Footprint { attributes: found.attributes, ..elements };
+        }
+        _ => {}
+    }
+    Ok(found)
+}
+
+/// What a dataset's elements and their index occupy.
+pub(crate) fn of_dataset(file: &File, header: &Header) -> Result<Footprint> {
+    let mut found = Footprint::default();
+    let dataset = dataset::load(file, header)?;
+    match &dataset.layout {
+        Layout::Contiguous { address: Some(at), .. } => {
+            found.elements.push((*at, crate::chunk::logical_bytes(&dataset)?));
+        }
+        Layout::Chunked(layout) => {
+            let chunks = Chunks::open(file, &dataset, layout)?;
+            found.chunk_index = chunks.blocks()?;
+            chunks.walk(&mut |_, chunk| {
+                found.elements.push((chunk.address, chunk.bytes));
+                Ok(())
+            })?;
+        }
+        _ => {}
+    }
+    if let Some(message) = header.message(kind::EXTERNAL_FILES) {
+        let sizes = file.store.sizes();
+        let (at, _) = crate::format::external_files::decode(&message.body, sizes)?;
+        let bytes = LocalHeap::header_bytes(sizes);
+        let heap = LocalHeap::decode(&file.store.block(at, bytes, "local heap")?, sizes)?;
+        found.external_names = vec![(at, bytes), (heap.data, heap.data_bytes)];
+    }
+    Ok(found)
+}

@@ -1,0 +1,226 @@
+//! Datasets and committed datatypes: their creation.
+
+use model::bytes::Cursor;
+use model::dataspace::Format;
+use model::datatype::{SlotSizes, VarLen};
+use model::properties::{
+    AllocTime, ExternalFile, Fill, FillTime, FillValue, FilterSpec, Layout as LayoutProperty,
+};
+use model::selection::SelectionVersion;
+use model::{Datatype, Error, ObjectKind, Result, UNLIMITED, Within, text};
+use vol::{OpDatasetCreate, OpDatatypeCommit};
+
+use super::draft::Draft;
+use super::{Writer, chunk_index};
+use crate::file::File;
+use crate::format::Address;
+use crate::format::encode::local_heap::Segment;
+use crate::format::encode::{external_files, fill as encode_fill, filters as encode_filters, virtual_map};
+use crate::format::external_files::Slot;
+use crate::format::global_heap::HeapId;
+use crate::format::header::{flag, kind};
+use crate::format::layout::{Chunked, Layout};
+use crate::format::shared::SharedAt;
+
+/// Bytes of messages in the header of a new dataset, as libhdf5 sizes it.
+const DATASET_ROOM_BYTES: u64 = 256;
+/// Most bytes of compact elements: the message's size has 16 bits.
+const COMPACT_BYTES_MAX: u64 = 65531;
+
+impl Writer {
+    fn file_type(&self, file: &File, given: &Datatype) -> Result<Datatype> {
+        given.validate(&file.store.limits)?;
+        let datatype = given.with_slots(&SlotSizes::native(self.sizes.offset as u32));
+        datatype.validate(&file.store.limits)?;
+        Ok(datatype)
+    }
+
+    /// Whether a committed datatype is the type that shall be shared.
+    pub(crate) fn check_committed(&mut self, file: &File, at: Address, datatype: &Datatype) -> Result<()> {
+        if self.draft(file, at)?.kind != ObjectKind::Datatype {
+            return Err(
+                Error::invalid("share committed datatype").with("problem", "object is not a datatype")
+            );
+        }
+        self.lay_out(file, at)?;
+        let (found, _) = crate::object::dataset::datatype(file, &*file.header(at)?)?;
+        match found == *datatype {
+            true => Ok(()),
+            false => {
+                Err(Error::invalid("share committed datatype").with("problem", "its type is another one"))
+            }
+        }
+    }
+
+    pub(crate) fn datatype_commit(&mut self, file: &File, op: &OpDatatypeCommit) -> Result<Address> {
+        let body = self.file_type(file, &op.datatype)?.encode(self.datatype_version())?;
+        let room = (body.len() as u64 + 6).max(24);
+        let mut draft = Draft::new(self, ObjectKind::Datatype, &op.create, room);
+        draft.set(kind::DATATYPE, 5, body);
+        Ok(self.adopt(draft))
+    }
+
+    pub(crate) fn dataset_create(&mut self, file: &File, op: &OpDatasetCreate) -> Result<Address> {
+        let datatype = self.file_type(file, &op.datatype)?;
+        let create = &op.create;
+        let layout = self.new_layout(file, op, &datatype)?;
+        let (type_flags, type_body) = match op.committed {
+            None => (1, datatype.encode(self.datatype_version())?),
+            Some(token) => {
+                let at = Address(token.to_u64());
+                self.check_committed(file, at, &datatype)?;
+                self.adjust_references(file, at, 1)?;
+                (1 | flag::SHARED, SharedAt::Object(at).encode(self.sizes)?)
+            }
+        };
+        let format = Format { length_bytes: self.sizes.length as u8 };
+        let mut draft = Draft::new(self, ObjectKind::Dataset, &create.object, DATASET_ROOM_BYTES);
+        draft.set(kind::DATASPACE, 0, op.space.encode(self.dataspace_version(), &format)?);
+        draft.set(kind::DATATYPE, type_flags, type_body);
+        let (fill, alloc) = fill_of(op, &datatype)?;
+        draft.set(kind::FILL, 1, encode_fill::encode(&fill, alloc, self.fill_version())?);
+        if self.fill_version() < 3 && matches!(fill.value, FillValue::Value(_)) {
+            draft.set(kind::FILL_OLD, 0, encode_fill::encode_old(&fill.value)?);
+        }
+        if !create.filters.is_empty() {
+            let filters: Vec<FilterSpec> = create.filters.iter().map(|f| with_values(f, &datatype)).collect();
+            draft.set(kind::FILTERS, 1, encode_filters::encode(&filters, self.filters_version())?);
+        }
+        if let LayoutProperty::External(list) = &create.layout {
+            let body = self.external_list(list)?;
+            draft.set(kind::EXTERNAL_FILES, 1, body);
+        }
+        draft.set(kind::LAYOUT, 0, layout.encode_new(self.sizes)?);
+        let at = self.adopt(draft);
+        if alloc == AllocTime::Early {
+            self.allocate_early(file, at)?;
+        }
+        Ok(at)
+    }
+}
+
+impl Writer {
+    fn new_layout(&mut self, file: &File, op: &OpDatasetCreate, datatype: &Datatype) -> Result<Layout> {
+        let count = op.space.element_count()?;
+        let bytes = count.checked_mul(u64::from(datatype.size()));
+        let bytes = bytes.ok_or_else(|| Error::limit("create dataset").with("elements", count))?;
+        let invalid = |problem: &str| Err(Error::invalid("create dataset").with("problem", problem));
+        let chunked = matches!(op.create.layout, LayoutProperty::Chunked { .. });
+        if !chunked && op.space.is_resizable() && !matches!(op.create.layout, LayoutProperty::Virtual(_)) {
+            return invalid("only a chunked dataset can change its extent");
+        }
+        if !chunked && !op.create.filters.is_empty() {
+            return invalid("only a chunked dataset can have filters");
+        }
+        match &op.create.layout {
+            LayoutProperty::Compact if bytes > COMPACT_BYTES_MAX => invalid("too large for compact storage"),
+            LayoutProperty::Compact => {
+                Ok(Layout::Compact { data: filled(&op.create.fill.value, bytes as usize) })
+            }
+            LayoutProperty::Contiguous | LayoutProperty::External(_) => {
+                Ok(Layout::Contiguous { address: None, bytes: Some(bytes) })
+            }
+            LayoutProperty::Chunked { shape, edge_chunks_unfiltered, .. } => {
+                self.chunked_layout(file, op, datatype, (shape, *edge_chunks_unfiltered))
+            }
+            LayoutProperty::Virtual(mappings) => {
+                let map = virtual_map::encode(mappings, 0, SelectionVersion::V110, self.sizes)?;
+                let id = self.blob_put(file, &map)?;
+                let map = HeapId::decode(&mut Cursor::new(&id, "heap ID"), self.sizes)?;
+                Ok(Layout::Virtual { map })
+            }
+        }
+    }
+
+    /// The list of external files, whose names go to a local heap.
+    fn external_list(&mut self, list: &[ExternalFile]) -> Result<Vec<u8>> {
+        let sizes = self.sizes;
+        let mut names = Segment::for_group(sizes)?;
+        let mut slots = Vec::new();
+        for file in list {
+            let name_offset = names.insert(&text::to_bytes(&file.name))?;
+            slots.push(Slot { name_offset, offset: file.offset, size: file.size });
+        }
+        let heap = self.store_local_heap(&names)?;
+        external_files::encode(heap, &slots, sizes)
+    }
+
+    fn chunked_layout(
+        &self,
+        file: &File,
+        op: &OpDatasetCreate,
+        datatype: &Datatype,
+        (shape, edge_chunks_unfiltered): (&[u64], bool),
+    ) -> Result<Layout> {
+        let invalid = |problem: &str| Err(Error::invalid("create dataset").with("problem", problem));
+        if shape.len() != op.space.rank() || shape.is_empty() {
+            return invalid("chunks have another rank");
+        }
+        if shape.contains(&0) {
+            return invalid("chunk dimension is zero");
+        }
+        let beyond = |((c, d), m): ((&u64, &u64), &u64)| *m != UNLIMITED && *d > 0 && c > m;
+        if shape.iter().zip(op.space.dims()).zip(op.space.max_dims()).any(beyond) {
+            return invalid("chunk is larger than the dataset can be");
+        }
+        let bytes = shape.iter().try_fold(u64::from(datatype.size()), |n, &d| n.checked_mul(d));
+        let (version, index) =
+            chunk_index::choose(self.low, &op.space, shape, &op.create, edge_chunks_unfiltered);
+        // Indexes before version 5 count a chunk's bytes in 32 bits.
+        let bytes_max = if version < 5 { u64::from(u32::MAX) } else { u64::MAX };
+        let bytes_max = file.store.limits.chunk_bytes_max.min(bytes_max);
+        bytes.unwrap_or(u64::MAX).within(bytes_max, "chunk")?;
+        Ok(Layout::Chunked(Chunked {
+            version,
+            shape: shape.to_vec(),
+            element_bytes: u64::from(datatype.size()),
+            edge_chunks_unfiltered,
+            parameters: index.default_parameters(),
+            index,
+            address: None,
+        }))
+    }
+}
+
+/// Bytes of elements that nobody wrote yet.
+fn filled(fill: &FillValue, bytes: usize) -> Vec<u8> {
+    let mut data = vec![0; bytes];
+    if let FillValue::Value(value) = fill {
+        data.chunks_exact_mut(value.len().max(1)).for_each(|e| e.copy_from_slice(value));
+    }
+    data
+}
+
+/// Fill properties as they are stored: the layout's allocation time, and heap references always initialised.
+fn fill_of(op: &OpDatasetCreate, datatype: &Datatype) -> Result<(Fill, AllocTime)> {
+    let mut fill = op.create.fill.clone();
+    if let FillValue::Value(value) = &fill.value
+        && value.len() != datatype.size() as usize
+    {
+        return Err(Error::invalid("set fill value")
+            .with("bytes", value.len())
+            .with("wanted", datatype.size()));
+    }
+    let has_values = datatype.any(&|t| matches!(t, Datatype::VarLen(VarLen { .. })));
+    if has_values && fill.time == FillTime::IfSet {
+        fill.time = FillTime::Alloc;
+    }
+    let alloc = match (op.create.alloc_time, &op.create.layout) {
+        (AllocTime::Default, LayoutProperty::Compact) => AllocTime::Early,
+        (AllocTime::Default, LayoutProperty::Contiguous | LayoutProperty::External(_)) => AllocTime::Late,
+        (AllocTime::Default, _) => AllocTime::Incremental,
+        (time, _) => time,
+    };
+    Ok((fill, alloc))
+}
+
+/// A filter with the values that depend on the dataset, as libhdf5 sets them at creation.
+fn with_values(filter: &FilterSpec, datatype: &Datatype) -> FilterSpec {
+    let mut filter = filter.clone();
+    match filter.id {
+        1 if filter.values.is_empty() => filter.values = vec![6],
+        2 => filter.values = vec![datatype.size()],
+        _ => {}
+    }
+    filter
+}

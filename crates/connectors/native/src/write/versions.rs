@@ -1,0 +1,84 @@
+//! Which version of each structure a generation of libhdf5 writes, where there is a choice.
+
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use model::dataspace::Version as SpaceVersion;
+use model::properties::{CreationOrder, ObjectCreate, PhaseChange};
+use model::selection::SelectionVersion;
+use vol::LibVersion;
+
+use super::Writer;
+use crate::format::encode::header::PrefixOptions;
+use crate::format::header::Prefix;
+
+/// Seconds since 1970.
+fn now() -> u32 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |d| d.as_secs());
+    u32::try_from(since).unwrap_or(u32::MAX)
+}
+
+/// The prefix of a new object's header with room for `room` bytes of messages.
+///
+/// Before HDF5 1.8 a header could not track the order of attributes, nor choose when they become dense.
+pub(crate) fn prefix(low: LibVersion, create: &ObjectCreate, room: u64) -> Prefix {
+    let options = PrefixOptions {
+        times: create.track_times.then(|| [now(); 4]),
+        attribute_phase: (create.attribute_phase != PhaseChange::default()).then_some(create.attribute_phase),
+        attribute_order_tracked: create.attribute_order != CreationOrder::Untracked,
+        attribute_order_indexed: create.attribute_order == CreationOrder::Indexed,
+    };
+    let needs_new = options.attribute_order_tracked || options.attribute_phase.is_some();
+    match low {
+        LibVersion::Earliest if !needs_new => Prefix::version_1(1, 0, room.next_multiple_of(8)),
+        _ => Prefix::version_2(&options, room),
+    }
+}
+
+/// The time message of a version 1 header, which has no times in its prefix.
+pub(crate) fn time_message() -> Vec<u8> {
+    let mut body = vec![1, 0, 0, 0];
+    body.extend(now().to_le_bytes());
+    body
+}
+
+impl Writer {
+    fn is_early(&self) -> bool {
+        self.low == LibVersion::Earliest
+    }
+
+    /// The version of compound, enum and array datatypes.
+    pub(crate) fn datatype_version(&self) -> u8 {
+        match self.low {
+            LibVersion::Earliest => 1,
+            LibVersion::V18 | LibVersion::V110 => 3,
+            LibVersion::V112 | LibVersion::V114 => 4,
+            LibVersion::V200 => 5,
+        }
+    }
+
+    pub(crate) fn dataspace_version(&self) -> SpaceVersion {
+        if self.is_early() { SpaceVersion::V1 } else { SpaceVersion::V2 }
+    }
+
+    pub(crate) fn fill_version(&self) -> u8 {
+        if self.is_early() { 2 } else { 3 }
+    }
+
+    pub(crate) fn filters_version(&self) -> u8 {
+        if self.is_early() { 1 } else { 2 }
+    }
+
+    /// The version of selections in region references.
+    pub(crate) fn selection_version(&self) -> SelectionVersion {
+        match self.low {
+            LibVersion::Earliest | LibVersion::V18 => SelectionVersion::V18,
+            LibVersion::V110 => SelectionVersion::V110,
+            _ => SelectionVersion::V112,
+        }
+    }
+
+    /// Whether new groups keep links in symbol tables.
+    pub(crate) fn makes_old_groups(&self) -> bool {
+        self.is_early()
+    }
+}
