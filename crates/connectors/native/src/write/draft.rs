@@ -167,7 +167,7 @@ impl Draft {
         self.lay_out_chunks(writer)?;
         let mut all = self.messages.clone();
         if let Some(links) = &mut self.links {
-            all.extend_from_slice(links.lay_out(writer, |links, writer| links.messages(writer))?);
+            all.extend_from_slice(links.lay_out(writer, super::parts::Links::messages)?);
         }
         if let Some(attributes) = &mut self.attributes {
             let prefix = &self.prefix;

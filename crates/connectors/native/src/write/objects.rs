@@ -106,8 +106,8 @@ impl Writer {
     fn release_parts(&mut self, file: &File, at: Address) -> Result<()> {
         let Some(draft) = self.existing(at) else { return Ok(()) };
         let mut ranges: Ranges = Vec::new();
-        ranges.extend(draft.links.iter().flat_map(|p| p.blocks()));
-        ranges.extend(draft.attributes.iter().flat_map(|p| p.blocks()));
+        ranges.extend(draft.links.iter().flat_map(super::parts::Part::blocks));
+        ranges.extend(draft.attributes.iter().flat_map(super::parts::Part::blocks));
         match &draft.chunks {
             Some(part) => {
                 ranges.extend(part.blocks());
