@@ -11,6 +11,13 @@ use crate::element::store_all;
 use crate::object::{NamedDatatype, Object};
 use crate::{Attribute, Dataset, Group, H5Type};
 
+/// A dimension that can grow without end, for [`DatasetBuilder::max_shape`].
+pub const UNLIMITED_DIM: usize = usize::MAX;
+
+fn dimension(d: usize) -> u64 {
+    if d == UNLIMITED_DIM { UNLIMITED } else { d as u64 }
+}
+
 /// A shape: a number, a tuple, an array or a slice of dimensions.
 pub trait IntoShape {
     /// The dimensions, slowest first.
@@ -19,19 +26,19 @@ pub trait IntoShape {
 
 impl IntoShape for usize {
     fn into_shape(self) -> Vec<u64> {
-        vec![self as u64]
+        vec![dimension(self)]
     }
 }
 
 impl<const N: usize> IntoShape for [usize; N] {
     fn into_shape(self) -> Vec<u64> {
-        self.iter().map(|&d| d as u64).collect()
+        self.iter().map(|&d| dimension(d)).collect()
     }
 }
 
 impl IntoShape for &[usize] {
     fn into_shape(self) -> Vec<u64> {
-        self.iter().map(|&d| d as u64).collect()
+        self.iter().map(|&d| dimension(d)).collect()
     }
 }
 
@@ -52,7 +59,7 @@ macro_rules! tuple_shape {
         impl IntoShape for ($($t,)*) {
             fn into_shape(self) -> Vec<u64> {
                 let ($($name,)*) = self;
-                vec![$($name as u64),*]
+                vec![$(dimension($name)),*]
             }
         }
     };
@@ -209,6 +216,11 @@ impl DatasetBuilder {
             return Err(problem);
         }
         let space = self.space()?;
+        let mut create = self.create;
+        let wants_chunks = space.is_resizable() || !create.filters.is_empty();
+        if create.layout == Layout::Contiguous && wants_chunks && space.rank() > 0 {
+            create.layout = Layout::chunked(&guess_chunk(&space, u64::from(self.datatype.size())));
+        }
         let place = self.group.place(path)?;
         let full = model::link::join(self.group.name(), path);
         let op = OpDatasetCreate {
@@ -216,11 +228,31 @@ impl DatasetBuilder {
             datatype: self.datatype,
             committed: self.committed,
             space,
-            create: self.create,
+            create,
         };
         let token = self.group.session.container.dataset_create(&op)?;
         Dataset::open(Object::new(self.group.session.clone(), token, full))
     }
+}
+
+/// Bytes of a chunk that nobody chose: enough to compress and to transfer well, few enough to change one.
+const CHUNK_BYTES: std::ops::RangeInclusive<u64> = 16 << 10..=1 << 20;
+/// Elements that a dimension without end is taken for.
+const GROWING_DIM: u64 = 1024;
+
+/// A chunk shape for a dataset: its own shape, halved where it is longest until a chunk is of a good size.
+fn guess_chunk(space: &Dataspace, element_bytes: u64) -> Vec<u64> {
+    let largest = space.dims().iter().zip(space.max_dims());
+    let mut shape: Vec<u64> = largest
+        .map(|(&dim, &max)| if max == UNLIMITED { dim.max(GROWING_DIM) } else { max.max(1) })
+        .collect();
+    let bytes = |shape: &[u64]| shape.iter().fold(element_bytes.max(1), |n, &d| n.saturating_mul(d));
+    let target = (bytes(&shape) / 64).clamp(*CHUNK_BYTES.start(), *CHUNK_BYTES.end());
+    while bytes(&shape) > target {
+        let Some(longest) = shape.iter_mut().rev().max().filter(|d| **d > 1) else { break };
+        *longest = longest.div_ceil(2);
+    }
+    shape
 }
 
 impl Group {
@@ -377,5 +409,20 @@ impl Object {
     /// Sets or removes the comment.
     pub fn set_comment(&self, comment: Option<&str>) -> Result<()> {
         self.session.container.object_set_comment(self.token, comment)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn chunks_that_nobody_chose_are_of_a_good_size() {
+        let guess =
+            |dims: &[u64], max: &[u64], bytes| guess_chunk(&Dataspace::resizable(dims, max).unwrap(), bytes);
+        assert_eq!(guess(&[0, 3], &[UNLIMITED, 3], 8), [512, 3]);
+        assert_eq!(guess(&[100], &[100], 4), [100]);
+        assert_eq!(guess(&[10_000, 10_000], &[10_000, 10_000], 4), [313, 625]);
+        assert_eq!(guess(&[1], &[1], 1 << 30), [1]);
     }
 }

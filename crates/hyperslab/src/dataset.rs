@@ -308,9 +308,57 @@ impl Dataset {
 
     /// Changes the extent. Handles that were opened before keep showing the old one.
     pub fn resize(&mut self, shape: impl crate::IntoShape) -> Result<()> {
-        self.session.container.dataset_resize(self.token, &shape.into_shape())?;
+        self.resize_to(&shape.into_shape())
+    }
+
+    fn resize_to(&mut self, shape: &[u64]) -> Result<()> {
+        self.session.container.dataset_resize(self.token, shape)?;
         self.info = self.session.container.dataset_info(self.token)?;
         Ok(())
+    }
+
+    /// Grows the dataset along `axis` and writes an array at its end.
+    ///
+    /// ```
+    /// # fn main() -> hyperslab::Result<()> {
+    /// # let path = std::env::temp_dir().join(format!("append-{}.h5", std::process::id()));
+    /// let file = hyperslab::File::create(&path)?;
+    /// let mut log = file.new_dataset::<f64>().shape([0, 3]).max_shape([hyperslab::UNLIMITED_DIM, 3]).create("log")?;
+    /// log.append(0, &ndarray::arr2(&[[1.0, 2.0, 3.0]]))?;
+    /// log.append(0, &ndarray::arr2(&[[4.0, 5.0, 6.0], [7.0, 8.0, 9.0]]))?;
+    /// assert_eq!(log.shape(), [3, 3]);
+    /// # file.close()?;
+    /// # std::fs::remove_file(&path).ok();
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn append<T, S, D>(&mut self, axis: usize, array: &ArrayBase<S, D>) -> Result<()>
+    where
+        T: H5Type + Clone,
+        S: Data<Elem = T>,
+        D: Dimension,
+    {
+        let old = self.info.space.dims().to_vec();
+        let added: Vec<u64> = array.shape().iter().map(|&d| d as u64).collect();
+        let fits = added.len() == old.len()
+            && axis < old.len()
+            && (0..old.len()).all(|d| d == axis || added[d] == old[d]);
+        if !fits {
+            let shapes = (format!("{added:?}"), format!("{old:?}"));
+            return Err(Error::invalid("append to dataset")
+                .with("array", shapes.0)
+                .with("dataset", shapes.1)
+                .with("axis", axis));
+        }
+        let (mut start, mut shape) = (vec![0; old.len()], old);
+        start[axis] = shape[axis];
+        let grown = shape[axis].checked_add(added[axis]);
+        shape[axis] = grown.ok_or_else(|| Error::limit("append to dataset").with("axis", axis))?;
+        self.resize_to(&shape)?;
+        if added.contains(&0) {
+            return Ok(());
+        }
+        self.write_ordered(&Selection::block(&start, &added)?, array)
     }
 
     /// All elements of a dataset of strings, fixed or variable.

@@ -59,9 +59,15 @@ impl File {
         Self::open_with(&path.as_ref().to_string_lossy(), &FileAccess::write())
     }
 
-    /// Makes all changes so far one commit, which survives power loss when this returns.
+    /// Makes all changes so far one commit. It survives power loss when this returns, unless the file was opened
+    /// with another [`Durability`].
     pub fn flush(&self) -> Result<()> {
-        self.root.session.container.commit(Durability::Full)
+        self.commit(self.root.session.access.durability)
+    }
+
+    /// Makes all changes so far one commit that promises this.
+    pub fn commit(&self, durability: Durability) -> Result<()> {
+        self.root.session.container.commit(durability)
     }
 
     /// Opens the image of a file that is already in memory.

@@ -33,7 +33,7 @@ mod slice;
 pub mod types;
 
 pub use attribute::Attribute;
-pub use create::{DatasetBuilder, IntoShape};
+pub use create::{DatasetBuilder, IntoShape, UNLIMITED_DIM};
 pub use dataset::Dataset;
 pub use derive::H5Type;
 pub use element::H5Type;
@@ -50,4 +50,4 @@ pub use object::{NamedDatatype, Object, ObjectHandle};
 pub use registry::{FolderResolver, registry};
 pub use slice::Slice;
 pub use vol;
-pub use vol::FileAccess;
+pub use vol::{Durability, FileAccess, LibVersion};

@@ -241,6 +241,7 @@ fn open_plane(plane: Plane, path: &str, access: &FileAccess) -> Result<Arc<Nativ
         chunk_cache_bytes: access.chunk_cache_bytes.unwrap_or(CACHE_BYTES),
         metadata_cache_bytes,
         low: access.version_low,
+        durability: access.durability,
         virtual_view: access.virtual_view,
         warnings,
         writable,

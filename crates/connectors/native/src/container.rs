@@ -38,6 +38,8 @@ pub struct NativeContainer {
     info: Arc<ContainerInfo>,
     listing: Mutex<Option<Listing>>,
     closed: AtomicBool,
+    /// Whoever made this one holds the file still already.
+    is_held: bool,
 }
 
 /// The links of the group that was listed last, sorted: pages of one listing come one after another.
@@ -50,12 +52,22 @@ struct Listing {
 
 impl NativeContainer {
     pub(crate) fn new(file: Arc<File>) -> Result<Arc<Self>> {
+        Self::with(file, false)
+    }
+
+    /// A container for one who reads this very file at the moment.
+    pub(crate) fn within(file: Arc<File>) -> Result<Arc<Self>> {
+        Self::with(file, true)
+    }
+
+    fn with(file: Arc<File>, is_held: bool) -> Result<Arc<Self>> {
         let info = Arc::new(describe(&file)?);
         Ok(Arc::new(NativeContainer {
             file,
             info,
             listing: Mutex::new(None),
             closed: AtomicBool::new(false),
+            is_held,
         }))
     }
 
@@ -70,7 +82,13 @@ impl NativeContainer {
     /// The file with all changes to an object laid out, which holds still while it is looked at.
     fn view(&self, token: Token) -> Result<View<'_>> {
         let file = self.open_file()?;
-        Ok(View { file, _still: file.settled(token)? })
+        Ok(View { file, _still: if self.is_held { None } else { file.settled(token)? } })
+    }
+
+    /// Changes that the file need not be asked for.
+    fn reading(&self) -> Result<Option<RwLockReadGuard<'_, Writer>>> {
+        let file = self.open_file()?;
+        Ok(if self.is_held { None } else { file.reading() })
     }
 
     /// An object's header, with all changes laid out.
@@ -92,7 +110,7 @@ impl NativeContainer {
         let view = self.view(token)?;
         let dataset = view.dataset(token)?;
         let is_virtual = matches!(dataset.layout, Layout::Virtual { .. });
-        if !is_virtual || view.file.writer.is_none() {
+        if !is_virtual || view.file.writer.is_none() || self.is_held {
             return Ok((view, dataset));
         }
         // Its sources may be in this file, and how far it reaches is theirs to say.
@@ -160,7 +178,7 @@ impl NativeContainer {
 
 impl NativeContainer {
     fn all_links(&self, group: Token) -> Result<Vec<Link>> {
-        if let Some(links) = self.open_file()?.reading().and_then(|w| w.all_links(address(group))) {
+        if let Some(links) = self.reading()?.and_then(|w| w.all_links(address(group))) {
             return Ok(links);
         }
         let view = self.view(group)?;
@@ -169,7 +187,7 @@ impl NativeContainer {
 
     fn attribute(&self, object: Token, name: &str) -> Result<Option<attribute::Attribute>> {
         let file = self.open_file()?;
-        if let Some(writer) = file.reading()
+        if let Some(writer) = self.reading()?
             && let Some(found) = writer.attribute(file, address(object), name)?
         {
             return Ok(found);
@@ -277,7 +295,7 @@ impl Container for NativeContainer {
         if self.file.writer.is_some() {
             self.open_file()?.writer()?.release_handles(&self.file)?;
         }
-        self.commit(Durability::Full)?;
+        self.commit(self.file.durability)?;
         self.open_file()?;
         self.closed.store(true, Ordering::Release);
         if self.file.writer.is_some() { self.file.store.shared.unlock() } else { Ok(()) }
@@ -377,7 +395,7 @@ impl Container for NativeContainer {
 
     fn object_info(&self, object: Token) -> Result<ObjectInfo> {
         let file = self.open_file()?;
-        if let Some(writer) = file.reading()
+        if let Some(writer) = self.reading()?
             && let Some(draft) = writer.existing(address(object))
         {
             let attributes = draft.attribute_count(file)?;
@@ -395,7 +413,7 @@ impl Container for NativeContainer {
     }
 
     fn link_get(&self, group: Token, name: &str) -> Result<Option<Link>> {
-        if let Some(found) = self.open_file()?.reading().and_then(|w| w.link(address(group), name)) {
+        if let Some(found) = self.reading()?.and_then(|w| w.link(address(group), name)) {
             return Ok(found);
         }
         let view = self.view(group)?;
@@ -478,7 +496,7 @@ impl Container for NativeContainer {
 
     fn blob_get(&self, ids: &[&[u8]], out: &mut Blobs) -> Result<()> {
         let file = self.open_file()?;
-        let _still = file.settled_blobs()?;
+        let _still = if self.is_held { None } else { file.settled_blobs()? };
         let sizes = self.file.store.sizes();
         let mut last: Option<(Address, Arc<crate::object::global_heap::Collection>)> = None;
         for id in ids {
@@ -499,7 +517,7 @@ impl Container for NativeContainer {
 
     fn reference_get(&self, kind: ReferenceKind, slots: &[&[u8]]) -> Result<Vec<Reference>> {
         let file = self.open_file()?;
-        let _still = file.settled_blobs()?;
+        let _still = if self.is_held { None } else { file.settled_blobs()? };
         slots.iter().map(|slot| reference::decode(&self.file, kind, slot)).collect()
     }
 }

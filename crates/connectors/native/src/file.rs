@@ -7,7 +7,7 @@ use model::properties::{FilterSpec, GroupCreate, SpaceStrategy};
 use model::{Context, Error, ObjectKind, Result, Token};
 use quick_cache::Weighter;
 use quick_cache::sync::Cache;
-use vol::{LibVersion, Resolver, VirtualView};
+use vol::{Durability, LibVersion, Resolver, VirtualView};
 
 use crate::chunk::cache::ChunkCache;
 use crate::format::driver_info::DriverInfo;
@@ -55,6 +55,8 @@ pub(crate) struct File {
     pub(crate) warnings: Vec<String>,
     pub(crate) resolver: Option<Arc<dyn Resolver>>,
     pub(crate) virtual_view: VirtualView,
+    /// What the last commit, on closing, promises.
+    pub(crate) durability: Durability,
     pub(crate) chunks: ChunkCache,
     registry: Registry,
     headers: Cache<Address, Arc<Header>, ByHeader>,
@@ -83,6 +85,7 @@ pub(crate) struct Options {
     pub(crate) metadata_cache_bytes: u64,
     /// Oldest generation whose structures are written.
     pub(crate) low: LibVersion,
+    pub(crate) durability: Durability,
     pub(crate) virtual_view: VirtualView,
     pub(crate) warnings: Vec<String>,
     pub(crate) writable: bool,
@@ -103,6 +106,7 @@ impl File {
             warnings: options.warnings,
             resolver: options.resolver,
             virtual_view: options.virtual_view,
+            durability: options.durability,
             // Chunks that a writer replaces must not come back from a cache that a reader fills meanwhile.
             chunks: ChunkCache::new(if options.writable { 0 } else { options.chunk_cache_bytes }),
             registry: Registry::default(),

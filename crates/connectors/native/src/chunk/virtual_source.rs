@@ -52,7 +52,7 @@ fn nested<T>(f: impl FnOnce() -> Result<T>) -> Result<T> {
 /// Opens a source. A source that is not there is no error: its elements show the fill value.
 fn open(file: &File, name: &str, dataset: &str) -> Result<Option<Source>> {
     let container: Arc<dyn Container> = if name == "." {
-        NativeContainer::new(file.again()?)?
+        NativeContainer::within(file.again()?)?
     } else {
         let Some(resolver) = &file.resolver else {
             return Err(Error::denied("open virtual source")
