@@ -176,6 +176,34 @@ impl<'t> SlotPlan<'t> {
         Ok(())
     }
 
+    /// Deletes what the slots of elements in file form stand for: the elements were overwritten.
+    ///
+    /// What is not there any more, or cannot be told, is no reason to refuse a write that is done already.
+    pub(crate) fn give_up(&self, container: &dyn Container, file: &[u8]) -> Result<()> {
+        for site in &self.sites {
+            if matches!(site.kind, SiteKind::Reference(_)) {
+                continue;
+            }
+            let slots: Vec<(u64, &[u8])> =
+                self.file_slots(site, file).map(split_slot).collect::<Result<_>>()?;
+            let used: Vec<(u64, &[u8])> = slots.into_iter().filter(|s| s.0 > 0 && !is_null(s.1)).collect();
+            let ids: Vec<&[u8]> = used.iter().map(|s| s.1).collect();
+            if ids.is_empty() {
+                continue;
+            }
+            if let SiteKind::Sequence { file, memory } = site.kind
+                && file.has_slots()
+            {
+                let mut blobs = Blobs::default();
+                container.blob_get(&ids, &mut blobs)?;
+                let joined = join_blobs(site, used.iter().map(|s| s.0), &blobs)?;
+                SlotPlan::new(file, memory).give_up(container, &joined)?;
+            }
+            container.blob_delete(&ids)?;
+        }
+        Ok(())
+    }
+
     /// Memory form to file form: stores what the slots stand for.
     pub(crate) fn attach(&self, container: &dyn Container, memory: &[u8], heap: &Heap) -> Result<Vec<u8>> {
         let count = memory.len() / self.memory_bytes;

@@ -6,7 +6,8 @@
 
 use model::convert::{Conversions, Plan};
 use model::heap::Heap;
-use model::{Dataspace, Datatype, Error, Result, Selection, Token};
+use model::properties::FillValue;
+use model::{Dataspace, Datatype, Error, Kind, Result, Selection, Token};
 
 use crate::slots::SlotPlan;
 use crate::{Container, OpRead, OpWrite};
@@ -164,20 +165,37 @@ impl Elements<'_> {
     ) -> Result<()> {
         let slots = SlotPlan::new(self.file_type, unslotted);
         let mut values = vec![0; count * unslotted.size() as usize];
-        if plan.needs_background() {
-            let mut old = vec![0; count * self.file_type.size() as usize];
+        let mut old = Vec::new();
+        if plan.needs_background() || self.file_type.has_slots() {
+            old = vec![0; count * self.file_type.size() as usize];
             self.container.dataset_read(&mut [OpRead {
                 dataset: self.dataset,
                 selection: strip,
                 into: &mut old,
             }])?;
+        }
+        if plan.needs_background() {
             values = slots.detach(self.container, &old, heap)?;
         }
         plan.run(from, &mut values, count, heap)?;
         if self.file_type.has_slots() {
             values = slots.attach(self.container, &values, heap)?;
         }
-        self.container.dataset_write(&[OpWrite { dataset: self.dataset, selection: strip, from: &values }])
+        let write = OpWrite { dataset: self.dataset, selection: strip, from: &values };
+        self.container.dataset_write(&[write])?;
+        if self.file_type.has_slots() { self.give_up(&slots, &old) } else { Ok(()) }
+    }
+
+    /// Deletes the values that elements in file form had before they were overwritten.
+    fn give_up(&self, slots: &SlotPlan<'_>, old: &[u8]) -> Result<()> {
+        // Elements that nobody wrote show the fill value, which is not theirs to delete.
+        if matches!(self.container.dataset_info(self.dataset)?.create.fill.value, FillValue::Value(_)) {
+            return Ok(());
+        }
+        match slots.give_up(self.container, old) {
+            Err(error) if matches!(error.kind(), Kind::Io | Kind::Denied) => Err(error),
+            _ => Ok(()),
+        }
     }
 
     /// Writes from the selected elements of a buffer.

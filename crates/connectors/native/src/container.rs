@@ -386,7 +386,7 @@ impl Container for NativeContainer {
     }
 
     fn blob_delete(&self, ids: &[&[u8]]) -> Result<()> {
-        self.change(|writer, file| ids.iter().try_for_each(|id| writer.blob_delete(file, id)))
+        self.change(|writer, file| writer.blob_delete(file, ids))
     }
 
     fn reference_put(&self, kind: ReferenceKind, references: &[Reference]) -> Result<Vec<Vec<u8>>> {

@@ -1,5 +1,7 @@
 //! Variable-length values and references, in global heap collections.
 
+use std::collections::BTreeMap;
+
 use model::bytes::{Cursor, Put};
 use model::datatype::{ReferenceKind, SlotSizes};
 use model::selection::SelectionVersion;
@@ -32,30 +34,48 @@ impl Writer {
         HeapId::encode(Some(HeapId { collection, index }), self.sizes)
     }
 
-    /// Gives up a value.
-    pub(crate) fn blob_delete(&mut self, file: &File, id: &[u8]) -> Result<()> {
-        let id = HeapId::decode(&mut Cursor::new(id, "heap ID"), self.sizes)?;
-        let Some(HeapId { collection: at, index }) = id else { return Ok(()) };
-        let missing = || Error::not_found("delete value").at(at.0).with("index", index);
-        if let Some(open) = self.blobs.as_mut().filter(|open| open.address == at) {
-            open.is_dirty = true;
-            return if open.collection.remove(index) { Ok(()) } else { Err(missing()) };
+    /// Gives up values, those of one collection together.
+    pub(crate) fn blob_delete(&mut self, file: &File, ids: &[&[u8]]) -> Result<()> {
+        let mut by_collection: BTreeMap<Address, Vec<u32>> = BTreeMap::new();
+        for id in ids {
+            if let Some(id) = HeapId::decode(&mut Cursor::new(id, "heap ID"), self.sizes)? {
+                by_collection.entry(id.collection).or_default().push(id.index);
+            }
         }
-        let head = file.store.block(at, global_heap::header_bytes(self.sizes), "global heap")?;
-        let bytes = file.store.block(
-            at,
-            global_heap::collection_bytes(&head, self.sizes)?,
-            "global heap collection",
-        )?;
-        let mut collection = Collection::decode(&bytes, self.sizes)?;
-        if !collection.remove(index) {
-            return Err(missing());
-        }
+        by_collection.into_iter().try_for_each(|(at, indexes)| self.delete_in(file, at, &indexes))
+    }
+
+    fn delete_in(&mut self, file: &File, at: Address, indexes: &[u32]) -> Result<()> {
+        let mut collection = match self.blobs.take_if(|open| open.address == at) {
+            Some(open) => open.collection,
+            None => self.load_collection(file, at)?,
+        };
+        let missing = indexes.iter().find(|index| !collection.remove(**index));
         file.forget_collection(at);
         if collection.is_empty() {
             self.release(at, collection.len());
+            return Ok(());
         }
-        self.write(at, &collection.encode()?)
+        // New values go where much room is.
+        match &self.blobs {
+            Some(open) if open.collection.free_bytes() >= collection.free_bytes() => {
+                self.write(at, &collection.encode()?)?;
+            }
+            _ => {
+                self.flush_blobs(file)?;
+                self.blobs = Some(OpenCollection { address: at, collection, is_dirty: true });
+            }
+        }
+        match missing {
+            Some(index) => Err(Error::not_found("delete value").at(at.0).with("index", index)),
+            None => Ok(()),
+        }
+    }
+
+    fn load_collection(&self, file: &File, at: Address) -> Result<Collection> {
+        let head = file.store.block(at, global_heap::header_bytes(self.sizes), "global heap")?;
+        let bytes = global_heap::collection_bytes(&head, self.sizes)?;
+        Collection::decode(&file.store.block(at, bytes, "global heap collection")?, self.sizes)
     }
 
     fn open_collection(&mut self, file: &File, value: &[u8]) -> Result<u32> {

@@ -11,7 +11,7 @@ use model::{Datatype, Error, ObjectKind, Result, UNLIMITED, Within, text};
 use vol::{OpDatasetCreate, OpDatatypeCommit};
 
 use super::draft::Draft;
-use super::{Writer, chunk_index};
+use super::{Writer, chunk_index, pipeline};
 use crate::file::File;
 use crate::format::Address;
 use crate::format::encode::local_heap::Segment;
@@ -83,7 +83,11 @@ impl Writer {
             draft.set(kind::FILL_OLD, 0, encode_fill::encode_old(&fill.value)?);
         }
         if !create.filters.is_empty() {
-            let filters: Vec<FilterSpec> = create.filters.iter().map(|f| with_values(f, &datatype)).collect();
+            let filters: Vec<FilterSpec> = create
+                .filters
+                .iter()
+                .map(|f| pipeline::with_values(f, op, &datatype))
+                .collect::<Result<_>>()?;
             draft.set(kind::FILTERS, 1, encode_filters::encode(&filters, self.filters_version())?);
         }
         if let LayoutProperty::External(list) = &create.layout {
@@ -212,15 +216,4 @@ fn fill_of(op: &OpDatasetCreate, datatype: &Datatype) -> Result<(Fill, AllocTime
         (time, _) => time,
     };
     Ok((fill, alloc))
-}
-
-/// A filter with the values that depend on the dataset, as libhdf5 sets them at creation.
-fn with_values(filter: &FilterSpec, datatype: &Datatype) -> FilterSpec {
-    let mut filter = filter.clone();
-    match filter.id {
-        1 if filter.values.is_empty() => filter.values = vec![6],
-        2 => filter.values = vec![datatype.size()],
-        _ => {}
-    }
-    filter
 }

@@ -15,6 +15,7 @@ mod elements;
 mod links;
 mod objects;
 mod parts;
+mod pipeline;
 mod symbol_table;
 mod trees;
 mod versions;

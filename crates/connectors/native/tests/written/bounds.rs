@@ -215,3 +215,56 @@ fn filters_reach_their_edges() {
     let values: Vec<i32> = into.chunks(4).map(|b| i32::from_le_bytes(b.try_into().unwrap())).collect();
     assert_eq!(values, [1, 2, 3, 4, 5, 6, 0]);
 }
+
+#[test]
+fn filters_get_the_values_that_libhdf5_needs() {
+    if !has_h5py() {
+        return;
+    }
+    let folder = Folder::new("filters");
+    let path = folder.file("filters.h5");
+    let c = create(&path, LibVersion::V18);
+    let root = c.info().unwrap().root;
+    for (name, id, values) in [
+        ("deflate", 1, vec![]),
+        ("shuffle", 2, vec![]),
+        ("szip", 4, vec![4, 8]),
+        ("szip differences", 4, vec![32, 16]),
+        ("n-bit", 5, vec![]),
+        ("scale-offset", 6, vec![2, 0]),
+        ("lzf", 32000, vec![]),
+    ] {
+        let filter = FilterSpec { id, name: None, optional: false, values };
+        let create = DatasetCreate {
+            filters: vec![filter],
+            layout: Layout::chunked(&[16, 10]),
+            ..DatasetCreate::default()
+        };
+        let d = dataset(&*c, (root, name), ints(), simple(&[40, 25]), create).unwrap();
+        put(&*c, d, &Selection::All, &(0..1000).map(|n| n * 3 % 77).collect::<Vec<_>>()).unwrap();
+    }
+    c.close().unwrap();
+    assert_same(&path, &theirs(&path), &ours(&path));
+}
+
+#[test]
+fn values_that_are_overwritten_do_not_make_the_file_grow() {
+    let folder = Folder::new("values");
+    let path = folder.file("values.h5");
+    let c = create(&path, LibVersion::V18);
+    let root = c.info().unwrap().root;
+    let texts = model::Datatype::var_string(model::CharacterSet::Utf8);
+    let d = dataset(&*c, (root, "texts"), texts, simple(&[300]), DatasetCreate::default()).unwrap();
+    let mut sizes = Vec::new();
+    for round in 0..30 {
+        let texts: Vec<String> = (0..300).map(|n| format!("{round} {}", "x".repeat(n % 50))).collect();
+        crate::life::put_texts(&*c, d, &texts.iter().map(String::as_str).collect::<Vec<_>>()).unwrap();
+        c.commit(vol::Durability::None).unwrap();
+        sizes.push(std::fs::metadata(&path).unwrap().len());
+    }
+    c.close().unwrap();
+    assert!(sizes[29] <= 2 * sizes[3], "{sizes:?}");
+    if has_h5py() {
+        assert_read_by_all(&path);
+    }
+}
