@@ -6,4 +6,5 @@ mod bounds;
 mod crash;
 mod life;
 mod others;
+mod space;
 mod turns;
