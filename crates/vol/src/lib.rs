@@ -8,6 +8,7 @@ mod access;
 mod capability;
 mod connector;
 mod container;
+pub mod copy;
 mod info;
 mod location;
 mod ops;

@@ -35,10 +35,6 @@ impl Attributes {
         self.entries.values().filter_map(|attribute| attribute.info.committed)
     }
 
-    pub(crate) fn values_mut(&mut self) -> impl Iterator<Item = &mut Attribute> {
-        self.entries.values_mut()
-    }
-
     fn get(&self, name: &str) -> Result<&Attribute> {
         self.entries.get(&text::to_bytes(name)).ok_or_else(|| missing(name))
     }

@@ -77,10 +77,6 @@ impl Blocks {
         self.blocks.iter()
     }
 
-    pub(crate) fn values_mut(&mut self) -> impl Iterator<Item = &mut Vec<u8>> {
-        self.blocks.values_mut()
-    }
-
     pub(crate) fn len(&self) -> usize {
         self.blocks.len()
     }

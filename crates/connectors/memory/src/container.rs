@@ -192,7 +192,7 @@ impl Container for MemoryContainer {
     }
 
     fn object_copy(&self, op: &OpObjectCopy) -> Result<Token> {
-        self.writing()?.object_copy(op, self.limits())
+        vol::copy::within(self, op, vol::copy::CopyOptions::of(op, self.limits()))
     }
 
     fn object_set_comment(&self, object: Token, comment: Option<&str>) -> Result<()> {

@@ -14,7 +14,6 @@ mod check;
 mod chunks;
 mod connector;
 mod container;
-mod copy;
 mod datasets;
 mod external;
 mod links;

@@ -227,13 +227,6 @@ impl State {
         token
     }
 
-    /// Adds objects under tokens that were reserved; they may refer to each other.
-    pub(crate) fn insert_all(&mut self, objects: Vec<(Token, Object)>) -> Result<()> {
-        let held: Vec<Token> = objects.iter().flat_map(|(_, object)| object.holds()).collect();
-        self.objects.extend(objects.into_iter().map(|(token, object)| (token.to_u64(), object)));
-        held.into_iter().try_for_each(|token| self.add_reference(token))
-    }
-
     pub(crate) fn add_reference(&mut self, token: Token) -> Result<()> {
         let object = self.object_mut(token)?;
         let more = object.references.checked_add(1);

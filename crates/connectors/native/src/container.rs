@@ -5,10 +5,11 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLockReadGuard};
 
 use model::datatype::{ReferenceKind, SlotSizes};
 use model::{Context, Datatype, Error, Index, Link, LinkTarget, ObjectKind, Order, Reference, Result, Token};
+use vol::copy::CopyOptions;
 use vol::{
     AttributeInfo, Blobs, Capability, ChunkInfo, Container, ContainerInfo, DatasetInfo, Durability,
     GroupInfo, ObjectInfo, OpAttributeCreate, OpDatasetCreate, OpDatatypeCommit, OpGroupCreate, OpLinkCreate,
-    OpLinkMove, OpList, OpRead, OpWrite, Page, Place, StorageInfo, Times,
+    OpLinkMove, OpList, OpObjectCopy, OpRead, OpWrite, Page, Place, StorageInfo, Times,
 };
 
 use crate::chunk;
@@ -27,7 +28,6 @@ pub(crate) const CAPABILITY: Capability = Capability {
     maps: false,
     // Virtual datasets are made and read; elements are not written through them yet.
     virtual_datasets: false,
-    object_copy: false,
     ..Capability::ALL
 };
 
@@ -315,6 +315,13 @@ impl Container for NativeContainer {
             Some(_) => self.change(|writer, file| writer.release_handle(file, address(object))),
             None => Ok(()),
         }
+    }
+
+    fn object_copy(&self, op: &OpObjectCopy) -> Result<Token> {
+        let file = self.open_file()?;
+        let mut options = CopyOptions::of(op, &file.store.limits);
+        options.resolver = file.resolver.as_deref().map(|resolver| (resolver, file.path.as_str()));
+        vol::copy::within(self, op, options)
     }
 
     fn object_set_comment(&self, object: Token, comment: Option<&str>) -> Result<()> {
