@@ -1,6 +1,7 @@
 //! The `hyperslab` command.
 
 mod check;
+mod copy;
 mod dump;
 mod ls;
 mod open;
@@ -19,6 +20,8 @@ usage: hyperslab COMMAND [ARGUMENTS]
 commands:
   dump     print a file's contents; takes the options of h5dump
   ls       list a file's objects; takes the options of h5ls
+  copy     copy a container, an object or a subtree to any other container
+  repack   copy a file with other filters, layouts or versions
   check    read everything in a file and say what is wrong
   recover  finish a commit that a crash cut short
 ";
@@ -42,6 +45,8 @@ fn run(arguments: &[OsString]) -> ExitCode {
         Some((command, rest)) if command == "dump" => dump::run(rest),
         Some((command, rest)) if command == "ls" => ls::run(rest),
         Some((command, rest)) if command == "check" => check::run(rest),
+        Some((command, rest)) if command == "copy" => copy::run(rest),
+        Some((command, rest)) if command == "repack" => copy::repack::run(rest),
         Some((command, rest)) if command == "recover" => recover::run(rest),
         Some((command, _)) if command == "help" || command == "--help" || command == "-h" => {
             print!("{USAGE}");

@@ -1,0 +1,200 @@
+//! `hyperslab copy`: containers, objects and subtrees, from any storage to any other.
+
+mod alter;
+pub(crate) mod repack;
+mod work;
+
+use std::io::Read;
+use std::process::ExitCode;
+
+use hyperslab::model::properties::FileCreate;
+use hyperslab::vol::copy::CopyOptions;
+use hyperslab::vol::{Container, FileAccess, OpGroupCreate, Place, Resolver};
+use hyperslab::{Error, Limits, Result, Token, registry};
+
+use crate::open::{Opened, open};
+use work::{Output, Work};
+
+const USAGE: &str = "\
+usage: hyperslab copy [OPTIONS] SOURCE TARGET
+  Copies everything in SOURCE to a new container TARGET, or one object to a place in it.
+  -s, --source PATH  copy this object with all that is below it, to a container that may be there already
+  -d, --target PATH  its path there; without this, the same path
+  -p, --parents      make groups on the way to it
+  -f, --flags LIST   shallow: only the members of a group, soft: what soft links lead to, ext: what external
+                     links lead to, ref: what references point to, noattr: no attributes, merge: share equal
+                     committed datatypes, allflags: shallow, soft, ext, ref
+      --overwrite    replace a TARGET that is there
+  Nothing half-written is left behind when the copy is stopped or fails.
+";
+
+#[derive(Default)]
+struct Arguments {
+    containers: Vec<String>,
+    source: Option<String>,
+    target: Option<String>,
+    flags: Vec<String>,
+    parents: bool,
+    overwrite: bool,
+}
+
+/// The value of an option: what follows `=`, or the next word.
+pub(crate) fn value(word: &str, rest: &mut std::slice::Iter<'_, String>) -> Result<String> {
+    match word.split_once('=') {
+        Some((_, value)) if word.starts_with("--") => Ok(value.to_owned()),
+        _ => rest.next().cloned().ok_or_else(|| Error::invalid("read arguments").with("option", word)),
+    }
+}
+
+fn parse(args: &[String]) -> Result<Arguments> {
+    let mut found = Arguments::default();
+    let mut rest = args.iter();
+    while let Some(word) = rest.next() {
+        match word.split('=').next().unwrap_or(word) {
+            "-s" | "--source" => found.source = Some(value(word, &mut rest)?),
+            "-d" | "--target" | "--destination" => found.target = Some(value(word, &mut rest)?),
+            "-f" | "--flags" | "--flag" => {
+                found.flags.extend(value(word, &mut rest)?.split(',').map(str::to_owned));
+            }
+            "-p" | "--parents" => found.parents = true,
+            "--overwrite" => found.overwrite = true,
+            _ if word.starts_with('-') => return Err(Error::invalid("read arguments").with("option", word)),
+            _ => found.containers.push(word.clone()),
+        }
+    }
+    Ok(found)
+}
+
+/// Copies what the command line names.
+pub(crate) fn run(args: &[String]) -> ExitCode {
+    if args.iter().any(|arg| arg == "-h" || arg == "--help") {
+        print!("{USAGE}");
+        return ExitCode::SUCCESS;
+    }
+    let arguments = match parse(args) {
+        Ok(arguments) if arguments.containers.len() == 2 => arguments,
+        _ => {
+            eprint!("{USAGE}");
+            return ExitCode::FAILURE;
+        }
+    };
+    report("copy", copy(&arguments))
+}
+
+/// Says what went wrong, if anything did.
+fn report(command: &str, done: Result<()>) -> ExitCode {
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("hyperslab {command}: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn set_flags(options: &mut CopyOptions<'_>, flags: &[String]) -> Result<()> {
+    for flag in flags {
+        match flag.as_str() {
+            "shallow" => options.shallow = true,
+            "soft" => options.expand_soft_links = true,
+            "ext" => options.expand_external_links = true,
+            "ref" => options.expand_references = true,
+            "noattr" => options.without_attributes = true,
+            "merge" => options.merge_committed_types = true,
+            "allflags" => {
+                (options.shallow, options.expand_soft_links) = (true, true);
+                (options.expand_external_links, options.expand_references) = (true, true);
+            }
+            _ => return Err(Error::invalid("read arguments").with("flag", flag)),
+        }
+    }
+    Ok(())
+}
+
+fn copy(arguments: &Arguments) -> Result<()> {
+    let [from, to] = &arguments.containers[..] else { return Err(Error::invalid("read arguments")) };
+    let source = open(from, None)?;
+    let work = Work::start("copy")?;
+    let (limits, tell) = (Limits::default(), |progress| work.tell(progress));
+    let mut options = CopyOptions { tell: Some(&tell), ..CopyOptions::new(&limits) };
+    set_flags(&mut options, &arguments.flags)?;
+    if let Some(resolver) = &source.resolver {
+        options.resolver = Some((resolver.as_ref() as &dyn Resolver, from));
+    }
+    match &arguments.source {
+        None => {
+            let create = source.container.info()?.create.clone();
+            let output = Output::create(to, &create, &FileAccess::write(), arguments.overwrite)?;
+            hyperslab::vol::copy::contents(source.container.as_ref(), output.container(), options)?;
+            output.finish(&user_block(from, create.userblock_bytes)?)
+        }
+        Some(path) => copy_object(arguments, &source, path, to, options),
+    }
+}
+
+/// What stands before a file's content: it is not the library's, but the user's.
+fn user_block(path: &str, bytes: u64) -> Result<Vec<u8>> {
+    let io = |e: std::io::Error| Error::io("read user block", &e).with("path", path);
+    let mut block = Vec::new();
+    if bytes > 0 {
+        std::fs::File::open(path).map_err(io)?.take(bytes).read_to_end(&mut block).map_err(io)?;
+    }
+    Ok(block)
+}
+
+fn copy_object(
+    arguments: &Arguments,
+    source: &Opened,
+    path: &str,
+    to: &str,
+    options: CopyOptions<'_>,
+) -> Result<()> {
+    let root = source.container.info()?.root;
+    let object = hyperslab::vol::path::token(
+        source.container.as_ref(),
+        root,
+        path,
+        options.limits.link_traversals_max,
+    )?;
+    let place = arguments.target.as_deref().unwrap_or(path);
+    let there = registry().open(to, &FileAccess::read()).is_ok();
+    if there && !arguments.overwrite {
+        // What is not committed is not there: a copy that is stopped leaves the container as it was.
+        let target = registry().open(to, &FileAccess::write())?;
+        put(source, object, &*target, place, arguments.parents, options)?;
+        return target.close();
+    }
+    let output = Output::create(to, &FileCreate::default(), &FileAccess::write(), arguments.overwrite)?;
+    put(source, object, output.container(), place, arguments.parents, options)?;
+    output.finish(&[])
+}
+
+fn put(
+    source: &Opened,
+    object: Token,
+    target: &dyn Container,
+    path: &str,
+    parents: bool,
+    options: CopyOptions<'_>,
+) -> Result<()> {
+    let place = place_of(target, path, parents, options.limits)?;
+    hyperslab::vol::copy::between((source.container.as_ref(), object), (target, &place), options)?;
+    Ok(())
+}
+
+/// The group and the name that a path of the target means; groups on the way are made where asked.
+fn place_of(target: &dyn Container, path: &str, parents: bool, limits: &Limits) -> Result<Place> {
+    let (parent, name) = hyperslab::model::link::split_last(path)?;
+    let mut here = target.info()?.root;
+    for part in hyperslab::model::link::components(parent) {
+        here = match target.link_get(here, part)? {
+            Some(_) => hyperslab::vol::path::token(target, here, part, limits.link_traversals_max)?,
+            None if parents => {
+                let place = Some(Place::new(here, part));
+                target.group_create(&OpGroupCreate { place, create: Default::default() })?
+            }
+            None => return Err(Error::not_found("find group").with("path", parent)),
+        };
+    }
+    Ok(Place::new(here, name))
+}

@@ -1,0 +1,98 @@
+//! `hyperslab repack`: a copy with other filters, layouts and versions, and without unused room.
+
+use std::process::ExitCode;
+
+use hyperslab::vol::copy::CopyOptions;
+use hyperslab::vol::{FileAccess, LibVersion};
+use hyperslab::{Error, Limits, Result};
+
+use super::alter::{Change, apply};
+use super::work::{Output, Work};
+use super::{report, user_block, value};
+use crate::open::open;
+
+const USAGE: &str = "\
+usage: hyperslab repack [OPTIONS] IN [OUT]
+  Copies a file without the room that it no longer uses; without OUT, the copy takes its place.
+  -f, --filter [PATHS:]FILTER  GZIP=LEVEL, SHUF, FLET, SZIP=PIXELS,NN|EC, NBIT, SOFF=FACTOR,IN|DS,
+                               UD=ID,FLAG,COUNT,VALUES..., NONE; may be given more than once
+  -l, --layout [PATHS:]LAYOUT  CHUNK=10x20, COMPA, CONTI
+  -m, --minimum BYTES          filter only datasets of this size and above
+  -j, --low VERSION            oldest library that shall read it: earliest, v18, v110, v112, v114, v200, latest
+  -L, --latest                 the same as --low latest
+  -u, --user-block BYTES       room before the file's content
+  Nothing half-written is left behind when it is stopped or fails.
+";
+
+#[derive(Default)]
+struct Arguments {
+    files: Vec<String>,
+    changes: Vec<Change>,
+    bytes_min: u64,
+    low: LibVersion,
+    user_block: Option<u64>,
+}
+
+fn version(text: &str) -> Result<LibVersion> {
+    Ok(match text.to_ascii_lowercase().as_str() {
+        "earliest" | "0" => LibVersion::Earliest,
+        "v18" | "v108" | "1" => LibVersion::V18,
+        "v110" | "2" => LibVersion::V110,
+        "v112" | "3" => LibVersion::V112,
+        "v114" | "4" => LibVersion::V114,
+        "v200" | "5" => LibVersion::V200,
+        "latest" => LibVersion::LATEST,
+        _ => return Err(Error::invalid("read arguments").with("version", text)),
+    })
+}
+
+fn parse(args: &[String]) -> Result<Arguments> {
+    let mut found = Arguments::default();
+    let mut rest = args.iter();
+    let number = |text: &str| text.parse().map_err(|_| Error::invalid("read arguments").with("number", text));
+    while let Some(word) = rest.next() {
+        // `--filter=GZIP=6`: only the first sign of equality ends the option's name.
+        match word.split('=').next().unwrap_or(word) {
+            "-f" | "--filter" => found.changes.push(Change::filter(&value(word, &mut rest)?)?),
+            "-l" | "--layout" => found.changes.push(Change::layout(&value(word, &mut rest)?)?),
+            "-m" | "--minimum" => found.bytes_min = number(&value(word, &mut rest)?)?,
+            "-j" | "--low" => found.low = version(&value(word, &mut rest)?)?,
+            "-L" | "--latest" => found.low = LibVersion::LATEST,
+            "-u" | "--user-block" => found.user_block = Some(number(&value(word, &mut rest)?)?),
+            "-i" | "-o" => found.files.push(value(word, &mut rest)?),
+            _ if word.starts_with('-') => return Err(Error::invalid("read arguments").with("option", word)),
+            _ => found.files.push(word.clone()),
+        }
+    }
+    match found.files.len() {
+        1 | 2 => Ok(found),
+        _ => Err(Error::invalid("read arguments").with("problem", "name one file or two")),
+    }
+}
+
+/// Repacks the file that the command line names.
+pub(crate) fn run(args: &[String]) -> ExitCode {
+    if args.is_empty() || args.iter().any(|arg| arg == "-h" || arg == "--help") {
+        print!("{USAGE}");
+        return if args.is_empty() { ExitCode::FAILURE } else { ExitCode::SUCCESS };
+    }
+    report("repack", parse(args).and_then(|arguments| repack(&arguments)))
+}
+
+fn repack(arguments: &Arguments) -> Result<()> {
+    let from = &arguments.files[0];
+    let to = arguments.files.get(1).unwrap_or(from);
+    let source = open(from, None)?;
+    let work = Work::start("repack")?;
+    let (limits, tell) = (Limits::default(), |progress| work.tell(progress));
+    let alter = |path: &str, op: &mut _| apply(&arguments.changes, arguments.bytes_min, path, op);
+    let options = CopyOptions { tell: Some(&tell), alter: Some(&alter), ..CopyOptions::new(&limits) };
+    let mut create = source.container.info()?.create.clone();
+    let there = create.userblock_bytes;
+    create.userblock_bytes = arguments.user_block.unwrap_or(there);
+    let block = user_block(from, there.min(create.userblock_bytes))?;
+    let access = FileAccess { version_low: arguments.low, ..FileAccess::write() };
+    let output = Output::create(to, &create, &access, true)?;
+    hyperslab::vol::copy::contents(source.container.as_ref(), output.container(), options)?;
+    output.finish(&block)
+}
