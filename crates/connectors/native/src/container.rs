@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLockReadGuard};
 
 use model::datatype::{ReferenceKind, SlotSizes};
-use model::{Context, Datatype, Error, Index, Link, LinkTarget, ObjectKind, Order, Reference, Result, Token};
+use model::{Context, Datatype, Error, Index, Link, ObjectKind, Order, Reference, Result, Token};
 use vol::copy::CopyOptions;
 use vol::{
     AttributeInfo, Blobs, Capability, ChunkInfo, Container, ContainerInfo, DatasetInfo, Durability,
@@ -133,11 +133,11 @@ impl NativeContainer {
             if let Some(place) = place {
                 writer.check_place(file, place)?;
             }
-            let token = Token::from_u64(make(writer, file)?.0);
+            let at = make(writer, file)?;
             if let Some(place) = place {
-                writer.link_create(file, place, LinkTarget::Hard(token))?;
+                writer.link_new(file, place, at)?;
             }
-            Ok(token)
+            Ok(Token::from_u64(at.0))
         })
     }
 
@@ -302,11 +302,13 @@ impl Container for NativeContainer {
     }
 
     fn retain(&self, object: Token) -> Result<()> {
-        self.header(object)?;
-        if self.file.writer.is_some() {
-            self.change(|writer, _| writer.retain(address(object)))
-        } else {
-            Ok(())
+        let is_draft = self.reading()?.is_some_and(|w| w.existing(address(object)).is_some());
+        if !is_draft {
+            self.header(object)?;
+        }
+        match &self.file.writer {
+            Some(_) => self.change(|writer, _| writer.retain(address(object))),
+            None => Ok(()),
         }
     }
 

@@ -22,6 +22,8 @@ pub(crate) struct Draft {
     pub(crate) kind: ObjectKind,
     /// The header must be written anew.
     pub(crate) is_dirty: bool,
+    /// The file holds a header of it.
+    is_stored: bool,
     pub(crate) references: u32,
     /// When it was used last, by the writer's clock.
     pub(crate) used: u64,
@@ -55,6 +57,7 @@ impl Draft {
             address,
             kind,
             is_dirty: true,
+            is_stored: false,
             references: 0,
             used: 0,
             prefix,
@@ -76,6 +79,7 @@ impl Draft {
             address,
             kind: header.object_kind()?,
             is_dirty: false,
+            is_stored: true,
             references: header.references()?,
             used: 0,
             prefix: header.prefix.clone(),
@@ -219,6 +223,7 @@ impl Draft {
                 Some(u16::try_from(count).map_err(|_| Error::limit("store object header"))?);
         }
         let block = self.prefix.encode_first_block(&all)?;
+        self.is_stored = true;
         writer.write(self.address, &block)
     }
 
@@ -245,7 +250,9 @@ impl Draft {
 
     /// Gives back the room of the header, and makes sure that it is not taken for one any more.
     pub(crate) fn release(&self, writer: &mut Writer) -> Result<()> {
-        writer.write(self.address, &[0; 4])?;
+        if self.is_stored {
+            writer.write(self.address, &[0; 4])?;
+        }
         writer.release(self.address, self.prefix.first_block_bytes());
         for &(at, len) in &self.continuations {
             writer.release(at, len);

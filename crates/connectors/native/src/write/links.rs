@@ -2,13 +2,13 @@
 
 use model::link::check_name;
 use model::properties::{CreationOrder, GroupCreate};
-use model::{Error, Link, LinkTarget, ObjectKind, Result, text};
+use model::{Error, Link, LinkTarget, ObjectKind, Result, Token, text};
 use vol::{OpLinkMove, Place};
 
-use super::Writer;
 use super::create::{GROUP_ROOM_BYTES, OLD_GROUP_ROOM_BYTES, group_info_message};
 use super::draft::Draft;
 use super::parts::{Links, Part};
+use super::{DRAFT_BYTES, Writer};
 use crate::file::File;
 use crate::format::Address;
 
@@ -32,8 +32,9 @@ impl Writer {
     pub(crate) fn adopt(&mut self, mut draft: Draft) -> Address {
         let at = draft.address;
         self.clock += 1;
+        self.drafts_bytes += DRAFT_BYTES;
         draft.used = self.clock;
-        self.drafts.insert(at, draft);
+        self.drafts.insert(at, Box::new(draft));
         at
     }
 
@@ -61,6 +62,16 @@ impl Writer {
         if let LinkTarget::Hard(token) = target {
             self.adjust_references(file, Address(token.to_u64()), 1)?;
         }
+        self.link_insert(file, place, target)
+    }
+
+    /// The first link to an object that was just made, at a place that was found good.
+    pub(crate) fn link_new(&mut self, file: &File, place: &Place, at: Address) -> Result<()> {
+        self.draft(file, at)?.references += 1;
+        self.link_insert(file, place, LinkTarget::Hard(Token::from_u64(at.0)))
+    }
+
+    fn link_insert(&mut self, file: &File, place: &Place, target: LinkTarget) -> Result<()> {
         let links = self.links(file, Address(place.group.to_u64()))?;
         let tracked = links.order != CreationOrder::Untracked;
         let creation_order = tracked.then_some(links.next);

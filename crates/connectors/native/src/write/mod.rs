@@ -47,7 +47,7 @@ pub(crate) struct Writer {
     store: Arc<crate::store::Shared>,
     space: Space,
     superblock: Superblock,
-    drafts: BTreeMap<Address, Draft>,
+    drafts: BTreeMap<Address, Box<Draft>>,
     /// Handles that are open, by object.
     retained: HashMap<Address, u32>,
     /// Objects that are gone; their room may hold others later.
@@ -63,8 +63,8 @@ pub(crate) struct Writer {
     drafts_bytes_max: u64,
     /// Counts uses of drafts.
     clock: u64,
-    /// When the memory of drafts was looked at last.
-    weighed: u64,
+    /// Bytes that drafts may take: what was found when they were weighed, and a guess at what came since.
+    drafts_bytes: u64,
 }
 
 /// How a writer works.
@@ -76,8 +76,12 @@ pub(crate) struct WriteOptions {
     pub(crate) drafts_bytes_max: u64,
 }
 
-/// Uses of drafts between two looks at their memory.
-const USES_PER_WEIGHING: u64 = 1024;
+/// Bytes that one use of a draft may add to it, as a rule.
+const USE_BYTES: u64 = 256;
+/// A draft is in use when it was used so few uses of any draft ago.
+const USES_IN_USE: u64 = 64;
+/// Bytes of a small draft.
+const DRAFT_BYTES: u64 = 1024;
 
 impl Writer {
     pub(crate) fn new(
@@ -102,7 +106,7 @@ impl Writer {
             low: options.low,
             drafts_bytes_max: options.drafts_bytes_max,
             clock: 0,
-            weighed: 0,
+            drafts_bytes: 0,
         }
     }
 
@@ -176,11 +180,13 @@ impl Writer {
     pub(crate) fn draft(&mut self, file: &File, at: Address) -> Result<&mut Draft> {
         self.check_there(at)?;
         self.clock += 1;
+        self.drafts_bytes += USE_BYTES;
         let draft = match self.drafts.entry(at) {
             Entry::Occupied(draft) => draft.into_mut(),
             Entry::Vacant(place) => {
                 let unknown = |e: Error| Error::not_found("open object").at(at.0).because(e);
-                place.insert(Draft::load(file, at).map_err(unknown)?)
+                self.drafts_bytes += DRAFT_BYTES;
+                place.insert(Box::new(Draft::load(file, at).map_err(unknown)?))
             }
         };
         draft.used = self.clock;
@@ -189,27 +195,26 @@ impl Writer {
 
     /// Keeps the memory of drafts below its bound: those used longest ago are laid out and dropped.
     pub(crate) fn trim(&mut self, file: &File) -> Result<()> {
-        if self.clock < self.weighed + USES_PER_WEIGHING {
+        if self.drafts_bytes <= self.drafts_bytes_max {
             return Ok(());
         }
-        self.weighed = self.clock;
-        let mut weight: u64 = self.drafts.values().map(Draft::weight).sum();
-        if weight <= self.drafts_bytes_max {
-            return Ok(());
-        }
+        let mut weight: u64 = self.drafts.values().map(|draft| draft.weight()).sum();
         let mut by_use: Vec<(u64, Address)> = self.drafts.iter().map(|(at, d)| (d.used, *at)).collect();
         by_use.sort_unstable();
-        for (_, at) in by_use {
+        // What is in use stays, however large it is: to build it anew for every change would take for ever.
+        let idle = by_use.iter().take_while(|(used, _)| used + USES_IN_USE < self.clock);
+        for (_, at) in idle.copied().collect::<Vec<_>>() {
             if weight <= self.drafts_bytes_max / 2 {
                 break;
             }
-            weight -= self.existing(at).map_or(0, Draft::weight);
+            weight = weight.saturating_sub(self.existing(at).map_or(0, Draft::weight));
             // Nothing in the file leads to an object without links: its draft is all there is of it.
             if self.existing(at).is_some_and(|d| d.references > 0) {
                 self.lay_out(file, at)?;
                 self.drafts.remove(&at);
             }
         }
+        self.drafts_bytes = weight.min(self.drafts_bytes_max / 2);
         Ok(())
     }
 
@@ -225,6 +230,6 @@ impl Writer {
 
     /// The draft of an object that changed already.
     pub(crate) fn existing(&self, at: Address) -> Option<&Draft> {
-        self.drafts.get(&at)
+        self.drafts.get(&at).map(Box::as_ref)
     }
 }

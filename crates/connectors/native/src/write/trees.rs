@@ -127,9 +127,9 @@ impl Writer {
         for row in 0..rows {
             let bytes = heap.start_bytes << row.saturating_sub(1);
             for _ in 0..heap.width {
-                let inside: Vec<&Direct> =
-                    directs.iter().filter(|d| d.offset >= offset && d.offset < offset + bytes).collect();
-                let child = match inside.first() {
+                // They are in the order of their offsets.
+                let first = directs[directs.partition_point(|d| d.offset < offset)..].first();
+                let child = match first.filter(|d| d.offset < offset + bytes) {
                     None => None,
                     Some(direct) if row < heap.direct_rows() => Some(direct.address),
                     Some(_) => {
