@@ -1,0 +1,90 @@
+//! Whole lives, user blocks, other widths, and commits that promise less.
+
+use hyperslab::{File, Result, Selection};
+use model::properties::FileCreate;
+use vol::Durability::{Full, None, Ordered};
+
+use super::{Step, Workload, numbers};
+
+fn objects(f: &File) -> Result<()> {
+    f.create_group("a")?.set_attr("one", 1i32)?;
+    f.new_dataset::<i32>().shape(60).create("a/plain")?.write_raw(&numbers(0, 60))?;
+    let d = f.new_dataset::<i32>().shape((10, 10)).resizable().chunk((4, 4)).deflate(4);
+    d.create("chunked")?.write_raw(&numbers(0, 100))
+}
+
+fn dense(f: &File) -> Result<()> {
+    super::groups::make(f, "dense/member ", 0..14)?;
+    (0..12).try_for_each(|n| f.group("dense")?.set_attr(&format!("a{n}"), n).map(drop))
+}
+
+fn overwrites(f: &File) -> Result<()> {
+    f.dataset("a/plain")?.write_selection(&Selection::block(&[10], &[40])?, &[-1i32; 40])?;
+    f.dataset("chunked")?.write_selection(&Selection::block(&[2, 2], &[5, 5])?, &[-2i32; 25])?;
+    f.new_dataset::<String>().shape(2).create("texts")?.write_raw(&["one".to_owned(), "two".to_owned()])
+}
+
+fn deletes(f: &File) -> Result<()> {
+    (0..10).try_for_each(|n| f.unlink(&format!("dense/member {n}")))?;
+    (0..9).try_for_each(|n| f.group("dense")?.delete_attr(&format!("a{n}")))?;
+    f.unlink("a")?;
+    f.dataset("chunked")?.resize((7, 13))
+}
+
+fn in_old_space(f: &File) -> Result<()> {
+    for n in 0..5 {
+        f.new_dataset::<i32>().shape(50).create(&format!("new {n}"))?.write_raw(&[n; 50])?;
+    }
+    f.dataset("texts")?.write_raw(&["a text that is longer".to_owned(), String::new()])?;
+    f.dataset("chunked")?.write_raw(&[5i32; 91])
+}
+
+fn last(f: &File) -> Result<()> {
+    (1..4).try_for_each(|n| f.unlink(&format!("new {n}")))?;
+    f.dataset("new 0")?.write_raw(&[77i32; 50])?;
+    f.dataset("chunked")?.resize((20, 20))?;
+    super::groups::make(f, "dense/another ", 0..10)
+}
+
+const LIFE: [Step; 6] = [objects, dense, overwrites, deletes, in_old_space, last];
+
+/// One number goes through the places that a commit changes; the same step again and again.
+fn counter(f: &File) -> Result<()> {
+    let n = if f.attr_names()?.is_empty() { 1 } else { f.attr("n")?.read_scalar::<i32>()? + 1 };
+    f.set_attr("n", n)?;
+    match f.exists("d")? {
+        true => f.dataset("d")?.write_raw(&[n; 30]),
+        false => f.new_dataset::<i32>().shape(30).create("d")?.write_raw(&[n; 30]),
+    }?;
+    if n % 3 == 0 {
+        return f.unlink("temporary");
+    }
+    if n % 3 == 1 { f.create_group("temporary").map(drop) } else { Ok(()) }
+}
+
+const COUNTS: [Step; 14] = [counter; 14];
+
+fn nothing(_: &File) -> Result<()> {
+    Ok(())
+}
+
+pub(super) fn all() -> Vec<Workload> {
+    let userblock = |bytes| FileCreate { userblock_bytes: bytes, ..FileCreate::default() };
+    let narrow = FileCreate { offset_bytes: 4, length_bytes: 4, ..FileCreate::default() };
+    vec![
+        Workload::new("a life", &LIFE),
+        Workload::new("a life behind a user block", &LIFE).in_file(userblock(512)),
+        Workload::new("a life behind a large user block", &LIFE).in_file(userblock(4096)),
+        Workload::new("a life with short addresses", &LIFE).in_file(narrow),
+        Workload::new("a life in ordered commits", &LIFE).with(&[Ordered]),
+        Workload::new("a life in commits of both kinds", &LIFE).with(&[Full, Ordered]),
+        Workload::new("a life without syncs", &LIFE).with(&[None]),
+        Workload::new("a life with a sync now and then", &LIFE).with(&[None, Full]),
+        Workload::new("many commits", &COUNTS),
+        Workload::new("many ordered commits", &COUNTS).with(&[Ordered]),
+        Workload::new("many commits of both kinds", &COUNTS).with(&[Ordered, Ordered, Full]),
+        Workload::new("commits of nothing", &[nothing, counter, nothing, nothing, counter, nothing]),
+        Workload::new("commits of nothing that settle", &[counter, nothing, counter, nothing])
+            .with(&[Ordered, Full, None, Full]),
+    ]
+}
