@@ -31,7 +31,7 @@ impl Trial {
     /// Makes the file; from then on the plan holds.
     fn new(workload: &Workload, plan: Plan) -> Trial {
         let mut layers = None;
-        let container = begin(&workload.start, |handle| {
+        let container = begin(workload, |handle| {
             let crash = Arc::new(Crash::new(handle).unwrap());
             let fault = Arc::new(Fault::new(crash.clone()));
             layers = Some((crash, fault.clone()));
@@ -161,7 +161,7 @@ fn try_rule(workload: &Workload, clean: &Clean, rule: Rule) -> Option<String> {
 fn an_error_of_the_storage_at_any_call_loses_nothing() {
     let seed = announced_seed("faults");
     let wanted = amount("HYPERSLAB_CRASH_FAULTS", 1500);
-    let workloads = workloads::ours();
+    let workloads = [workloads::ours(), workloads::of_other_bounds()].concat();
     let cleans: Vec<Clean> = workloads.par_iter().map(clean).collect();
     let mut trials = Vec::new();
     for (workload, clean) in workloads.iter().zip(&cleans) {

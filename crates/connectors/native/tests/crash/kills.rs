@@ -11,6 +11,7 @@ use testkit::snapshot::Snapshot;
 use crate::amount;
 use crate::others::Folder;
 use crate::rig::{difference, snapshot};
+use crate::workloads::Workload;
 
 /// Tells the child which file to write.
 const FILE: &str = "HYPERSLAB_CRASH_FILE";
@@ -82,7 +83,7 @@ struct Expected {
 
 impl Expected {
     fn new() -> Expected {
-        let c = crate::rig::begin(&workloads_start(), |handle| handle).unwrap();
+        let c = crate::rig::begin(&Workload::new("kills", &[]), |handle| handle).unwrap();
         Expected { file: crate::rig::file(&c).unwrap(), contents: Vec::new() }
     }
 
@@ -94,10 +95,6 @@ impl Expected {
         }
         &self.contents[n as usize]
     }
-}
-
-fn workloads_start() -> crate::workloads::Start {
-    crate::workloads::Start::New(model::properties::FileCreate::default())
 }
 
 #[test]

@@ -6,11 +6,10 @@ use std::sync::atomic::{AtomicI64, Ordering};
 
 use files::{Handle, Lock, Memory, Sync};
 use hyperslab_native::open_image;
-use model::properties::FileCreate;
 use vol::{Durability, FileAccess};
 
 use crate::rig::{begin, difference, file, snapshot};
-use crate::workloads::{Start, named};
+use crate::workloads::{Workload, named};
 
 /// A storage that panics in one of its calls that change the file.
 #[derive(Debug)]
@@ -55,7 +54,7 @@ fn panics_at(workload: &str, nth: i64) -> bool {
     let workload = named(workload);
     let memory = Arc::new(Memory::new());
     let storage = Arc::new(Panics { inner: memory.clone(), left: AtomicI64::new(-1) });
-    let c = begin(&Start::New(FileCreate::default()), |_| storage.clone()).unwrap();
+    let c = begin(&workload, |_| storage.clone()).unwrap();
     storage.left.store(nth, Ordering::Relaxed);
     let mut committed = snapshot(&*c).unwrap();
     for step in &workload.steps {
@@ -96,7 +95,7 @@ fn a_panic_of_the_storage_leaves_the_last_commit() {
 
 #[test]
 fn a_panic_between_two_changes_leaves_the_file_usable() {
-    let c = begin(&Start::New(FileCreate::default()), |handle| handle).unwrap();
+    let c = begin(&Workload::new("panic", &[]), |handle| handle).unwrap();
     let panicked = catch_unwind(AssertUnwindSafe(|| {
         let f = file(&c).unwrap();
         f.create_group("before").unwrap();

@@ -67,11 +67,12 @@ pub(crate) fn difference(a: &Snapshot, b: &Snapshot) -> Option<String> {
 }
 
 /// The empty or old file that a workload begins with, on a storage of the caller's.
-pub(crate) fn begin(start: &Start, wrap: impl FnOnce(Handle) -> Handle) -> Result<Arc<dyn Container>> {
+pub(crate) fn begin(workload: &Workload, wrap: impl FnOnce(Handle) -> Handle) -> Result<Arc<dyn Container>> {
     let memory = |image: &[u8]| Arc::new(Memory::from_image(image.to_vec()));
-    match start {
-        Start::New(create) => create_handle(wrap(memory(&[])), "crash", create, &FileAccess::default()),
-        Start::Old(image) => open_handle(wrap(memory(image)), "crash", &FileAccess::write()),
+    let access = FileAccess { version_low: workload.low, ..FileAccess::write() };
+    match &workload.start {
+        Start::New(create) => create_handle(wrap(memory(&[])), "crash", create, &access),
+        Start::Old(image) => open_handle(wrap(memory(image)), "crash", &access),
     }
 }
 
@@ -87,7 +88,7 @@ impl Run {
 
     fn try_of(workload: &Workload) -> Result<Run> {
         let mut crash = None;
-        let c = begin(&workload.start, |handle| {
+        let c = begin(workload, |handle| {
             let recorder = Arc::new(Crash::new(handle).unwrap());
             crash = Some(recorder.clone());
             recorder

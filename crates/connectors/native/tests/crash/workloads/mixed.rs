@@ -2,7 +2,9 @@
 
 use hyperslab::{File, Result, Selection};
 use model::properties::FileCreate;
+use testkit::generate::Generator;
 use vol::Durability::{Full, None, Ordered};
+use vol::LibVersion;
 
 use super::{Step, Workload, numbers};
 
@@ -86,5 +88,64 @@ pub(super) fn all() -> Vec<Workload> {
         Workload::new("commits of nothing", &[nothing, counter, nothing, nothing, counter, nothing]),
         Workload::new("commits of nothing that settle", &[counter, nothing, counter, nothing])
             .with(&[Ordered, Full, None, Full]),
+    ]
+}
+
+/// The same lives in files of other generations, with their own groups, headers and chunk indexes.
+pub(super) fn bounds() -> Vec<Workload> {
+    let bounds = [LibVersion::Earliest, LibVersion::V110, LibVersion::LATEST];
+    let mut all = Vec::new();
+    for low in bounds {
+        all.push(Workload::new(&format!("a life since {low:?}"), &LIFE).since(low));
+        all.push(Workload::new(&format!("chunk indexes since {low:?}"), &INDEXES).since(low));
+        all.push(Workload::new(&format!("many commits since {low:?}"), &COUNTS).since(low));
+    }
+    all
+}
+
+/// One dataset for each index that a generation may choose.
+fn indexed(f: &File) -> Result<()> {
+    f.new_dataset::<i32>().shape(8).chunk(8).create("single")?.write_raw(&[1i32; 8])?;
+    f.new_dataset::<i32>().shape(40).chunk(8).create("fixed")?.write_raw(&[1i32; 40])?;
+    f.new_dataset::<i32>().shape(40).resizable().chunk(4).create("extensible")?.write_raw(&[1i32; 40])?;
+    f.new_dataset::<i32>().shape((9, 9)).resizable().chunk((4, 4)).create("tree")?.write_raw(&[1i32; 81])
+}
+
+fn indexed_again(f: &File) -> Result<()> {
+    f.dataset("single")?.write_raw(&[2i32; 8])?;
+    f.dataset("fixed")?.write_selection(&Selection::block(&[5], &[20])?, &[2i32; 20])?;
+    f.dataset("extensible")?.resize(70)?;
+    f.dataset("tree")?.resize((3, 14))
+}
+
+fn indexed_more(f: &File) -> Result<()> {
+    f.dataset("extensible")?.write_raw(&[3i32; 70])?;
+    f.dataset("tree")?.write_raw(&[3i32; 42])?;
+    f.unlink("fixed")
+}
+
+const INDEXES: [Step; 3] = [indexed, indexed_again, indexed_more];
+
+/// A random tree in a group of its own.
+fn tree<const SEED: u64>(f: &File) -> Result<()> {
+    let group = f.create_group(&format!("tree {SEED}"))?;
+    Generator::new(SEED).fill(f.container().as_ref(), group.token(), 10).map(drop)
+}
+
+/// Half of the trees go.
+fn fell(f: &File) -> Result<()> {
+    let names = f.member_names()?;
+    names.iter().step_by(2).try_for_each(|name| f.unlink(name))
+}
+
+/// Trees of all types, shapes and layouts that the generator knows.
+pub(super) fn random() -> Vec<Workload> {
+    vec![
+        Workload::new("random trees", &[tree::<1>, tree::<2>, fell, tree::<3>]),
+        Workload::new("more random trees", &[tree::<4>, tree::<5>, tree::<6>, fell, fell]),
+        Workload::new("random trees in ordered commits", &[tree::<7>, fell, tree::<8>, tree::<9>])
+            .with(&[Ordered]),
+        Workload::new("random trees of the latest generation", &[tree::<10>, tree::<11>, fell, tree::<12>])
+            .since(LibVersion::LATEST),
     ]
 }

@@ -8,7 +8,7 @@ mod old;
 
 use hyperslab::{File, Result};
 use model::properties::FileCreate;
-use vol::Durability;
+use vol::{Durability, LibVersion};
 
 /// Changes that become one commit.
 pub(crate) type Step = fn(&File) -> Result<()>;
@@ -27,6 +27,8 @@ pub(crate) enum Start {
 pub(crate) struct Workload {
     pub(crate) name: String,
     pub(crate) start: Start,
+    /// Oldest generation whose structures are written.
+    pub(crate) low: LibVersion,
     /// What the commits promise, over and over.
     pub(crate) durability: Vec<Durability>,
     pub(crate) steps: Vec<Step>,
@@ -35,12 +37,24 @@ pub(crate) struct Workload {
 impl Workload {
     pub(crate) fn new(name: &str, steps: &[Step]) -> Workload {
         let (start, durability) = (Start::New(FileCreate::default()), vec![Durability::Full]);
-        Workload { name: name.to_owned(), start, durability, steps: steps.to_vec() }
+        Workload {
+            name: name.to_owned(),
+            start,
+            low: LibVersion::default(),
+            durability,
+            steps: steps.to_vec(),
+        }
     }
 
     /// In a file of other properties.
     fn in_file(mut self, create: FileCreate) -> Workload {
         self.start = Start::New(create);
+        self
+    }
+
+    /// For libraries from a generation on.
+    fn since(mut self, low: LibVersion) -> Workload {
+        self.low = low;
         self
     }
 
@@ -57,12 +71,17 @@ impl Workload {
 
 /// All workloads. Those on files of libhdf5 are left out where there is none.
 pub(crate) fn all() -> Vec<Workload> {
-    [ours(), old::all()].concat()
+    [ours(), mixed::bounds(), mixed::random(), old::all()].concat()
 }
 
-/// Workloads that begin with a new file.
+/// Workloads that begin with a new file of the default bound, and of what libhdf5 reads through h5py.
 pub(crate) fn ours() -> Vec<Workload> {
     [groups::all(), attributes::all(), elements::all(), mixed::all()].concat()
+}
+
+/// Workloads that begin with a new file of another bound.
+pub(crate) fn of_other_bounds() -> Vec<Workload> {
+    mixed::bounds()
 }
 
 /// A workload by its name.
