@@ -161,7 +161,7 @@ fn try_rule(workload: &Workload, clean: &Clean, rule: Rule) -> Option<String> {
 fn an_error_of_the_storage_at_any_call_loses_nothing() {
     let seed = announced_seed("faults");
     let wanted = amount("HYPERSLAB_CRASH_FAULTS", 1500);
-    let workloads = [workloads::ours(), workloads::of_other_bounds()].concat();
+    let workloads = workloads::new_files();
     let cleans: Vec<Clean> = workloads.par_iter().map(clean).collect();
     let mut trials = Vec::new();
     for (workload, clean) in workloads.iter().zip(&cleans) {

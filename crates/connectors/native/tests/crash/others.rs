@@ -80,8 +80,8 @@ fn libhdf5_reads_what_a_crash_left_without_recovery() {
         return;
     }
     let seed = announced_seed("crashes for libhdf5");
-    let images = amount("HYPERSLAB_CRASH_OTHERS", 110);
-    let (folder, workloads) = (Folder::new("others"), workloads::ours());
+    let images = amount("HYPERSLAB_CRASH_OTHERS", 150);
+    let (folder, workloads) = (Folder::new("others"), workloads::read_by_h5py());
     let share = images.div_ceil(workloads.len());
     let mut random = Generator::new(seed);
     let told: Vec<String> =

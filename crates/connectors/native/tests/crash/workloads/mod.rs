@@ -71,22 +71,22 @@ impl Workload {
 
 /// All workloads. Those on files of libhdf5 are left out where there is none.
 pub(crate) fn all() -> Vec<Workload> {
-    [ours(), mixed::bounds(), mixed::random(), old::all()].concat()
+    [read_by_h5py(), mixed::random()].concat()
 }
 
-/// Workloads that begin with a new file of the default bound, and of what libhdf5 reads through h5py.
-pub(crate) fn ours() -> Vec<Workload> {
-    [groups::all(), attributes::all(), elements::all(), mixed::all()].concat()
+/// Workloads of types that h5py knows.
+pub(crate) fn read_by_h5py() -> Vec<Workload> {
+    [new_files(), old::all()].concat()
 }
 
-/// Workloads that begin with a new file of another bound.
-pub(crate) fn of_other_bounds() -> Vec<Workload> {
-    mixed::bounds()
+/// Workloads that begin with a new file.
+pub(crate) fn new_files() -> Vec<Workload> {
+    [groups::all(), attributes::all(), elements::all(), mixed::all(), mixed::bounds()].concat()
 }
 
 /// A workload by its name.
 pub(crate) fn named(name: &str) -> Workload {
-    ours().into_iter().find(|w| w.name == name).expect(name)
+    new_files().into_iter().find(|w| w.name == name).expect(name)
 }
 
 /// Numbers from `first` on.
