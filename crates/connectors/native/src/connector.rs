@@ -56,6 +56,7 @@ impl Connector for NativeConnector {
     fn is_accessible(&self, path: &str, access: &FileAccess) -> Result<bool> {
         let access = &FileAccess { access: vol::Access::Read, ..access.clone() };
         match plane(path, access) {
+            Ok(plane) if pending_commit(&plane, access, &mut Vec::new())?.is_some() => Ok(true),
             Ok(plane) => Ok(find_superblock(&plane.file)?.is_some()),
             Err(error) if error.kind() == model::Kind::NotFound => Ok(false),
             Err(error) => Err(error),
