@@ -56,6 +56,7 @@ impl Connector for NativeConnector {
     fn is_accessible(&self, path: &str, access: &FileAccess) -> Result<bool> {
         let access = &FileAccess { access: vol::Access::Read, ..access.clone() };
         match plane(path, access) {
+            Ok(plane) if pending_commit(&plane, access, &mut Vec::new())?.is_some() => Ok(true),
             Ok(plane) => Ok(find_superblock(&plane.file)?.is_some()),
             Err(error) if error.kind() == model::Kind::NotFound => Ok(false),
             Err(error) => Err(error),
@@ -203,27 +204,26 @@ fn open_plane(plane: Plane, path: &str, access: &FileAccess) -> Result<Arc<Nativ
     if writable {
         lock(&plane.file, path)?;
     }
-    let Some((base, mut superblock)) = find_superblock(&plane.file)? else {
-        return Err(not_hdf5(&plane.file));
+    let mut warnings = Vec::new();
+    let pending = pending_commit(&plane, access, &mut warnings)?;
+    // The superblock in the file may have been torn by the crash; the record has it whole.
+    let found = match pending.as_ref().and_then(|redo| redo.entries.first()) {
+        Some(first) => Some((first.at, Superblock::decode(&first.data)?)),
+        None => find_superblock(&plane.file)?,
     };
-    let mut warnings = warnings(&superblock);
-    if writable && !warnings.is_empty() {
-        return Err(Error::busy("open file for writing")
-            .with("path", path)
-            .with("problem", warnings.concat()));
-    }
-    let mut overlay = Vec::new();
-    if let Some(redo) = pending_commit(&plane, access, &mut warnings)? {
+    let Some((base, superblock)) = found else { return Err(not_hdf5(&plane.file)) };
+    if let Some(mark) = open_mark(&superblock) {
         if writable {
-            redo.replay(&plane.file)?;
+            return Err(Error::busy("open file for writing").with("path", path).with("problem", mark));
         }
-        for entry in redo.entries {
-            if entry.at == base {
-                superblock = Superblock::decode(&entry.data)?;
-            }
-            overlay.push((Address(entry.at - base), entry.data));
-        }
+        warnings.push(mark);
     }
+    if writable && let Some(redo) = &pending {
+        redo.replay(&plane.file)?;
+    }
+    let overlay = pending.into_iter().flat_map(|redo| redo.entries);
+    let overlay =
+        overlay.filter_map(|e| Some((Address(e.at.checked_sub(base)?), e.data))).collect::<Vec<_>>();
     let end = end_of_file(&plane, base, &superblock)?;
     let metadata_cache_bytes = access.metadata_cache_bytes.unwrap_or(METADATA_BYTES);
     let parts = StoreParts {
@@ -301,8 +301,9 @@ fn end_of_file(plane: &Plane, base: u64, superblock: &Superblock) -> Result<u64>
         .ok_or_else(|| Error::corrupt("open HDF5 file").with("end of file", end).with("base", base))
 }
 
-fn warnings(superblock: &Superblock) -> Vec<String> {
+/// What a file says that was not closed by its writer.
+fn open_mark(superblock: &Superblock) -> Option<String> {
     let open = superblock.version >= 3 && superblock.flags & 0b101 != 0;
     let text = "the file is marked as open for writing: a writer holds it, or died without closing it";
-    if open { vec![text.to_owned()] } else { Vec::new() }
+    open.then(|| text.to_owned())
 }

@@ -88,7 +88,7 @@ impl NativeContainer {
     /// Changes that the file need not be asked for.
     fn reading(&self) -> Result<Option<RwLockReadGuard<'_, Writer>>> {
         let file = self.open_file()?;
-        Ok(if self.is_held { None } else { file.reading() })
+        if self.is_held { Ok(None) } else { file.reading() }
     }
 
     /// An object's header, with all changes laid out.

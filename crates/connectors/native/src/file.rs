@@ -1,6 +1,6 @@
 //! One open HDF5 file: its store, its superblock extension, and caches of what was decoded.
 
-use std::sync::{Arc, OnceLock, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard, Weak};
+use std::sync::{Arc, OnceLock, RwLock, RwLockReadGuard, RwLockWriteGuard, Weak};
 
 use filters::{Registry, Stage};
 use model::properties::{FilterSpec, GroupCreate, SpaceStrategy};
@@ -19,7 +19,7 @@ use crate::format::{Address, cache_image, driver_info};
 use crate::object::dataset::Dataset;
 use crate::object::global_heap::Collection;
 use crate::object::header::Header;
-use crate::store::Store;
+use crate::store::{INTERRUPTED, Store};
 use crate::write::{WriteOptions, Writer};
 
 /// Datasets whose headers are kept in decoded form.
@@ -254,18 +254,18 @@ impl File {
     /// The writer, where the file is open for writing.
     pub(crate) fn writer(&self) -> Result<RwLockWriteGuard<'_, Writer>> {
         let refused = || Error::denied("change file").with("problem", "it is open to read");
-        Ok(self.writer.as_ref().ok_or_else(refused)?.write().unwrap_or_else(PoisonError::into_inner))
+        self.writer.as_ref().ok_or_else(refused)?.write().map_err(|_| interrupted())
     }
 
     /// The writer's state, where there is one. While this is held, nothing in the file moves.
-    pub(crate) fn reading(&self) -> Option<RwLockReadGuard<'_, Writer>> {
-        Some(self.writer.as_ref()?.read().unwrap_or_else(PoisonError::into_inner))
+    pub(crate) fn reading(&self) -> Result<Option<RwLockReadGuard<'_, Writer>>> {
+        self.writer.as_ref().map(|writer| writer.read().map_err(|_| interrupted())).transpose()
     }
 
     /// The same, when all values that were stored can be read.
     pub(crate) fn settled_blobs(&self) -> Result<Option<RwLockReadGuard<'_, Writer>>> {
         loop {
-            match self.reading() {
+            match self.reading()? {
                 Some(writer) if writer.has_new_blobs() => drop(writer),
                 still => return Ok(still),
             }
@@ -277,7 +277,7 @@ impl File {
     pub(crate) fn settled(&self, token: Token) -> Result<Option<RwLockReadGuard<'_, Writer>>> {
         let at = Address(token.to_u64());
         loop {
-            let Some(writer) = self.reading() else { return Ok(None) };
+            let Some(writer) = self.reading()? else { return Ok(None) };
             writer.check_there(at)?;
             if !writer.must_lay_out(at) {
                 return Ok(Some(writer));
@@ -312,6 +312,11 @@ impl File {
             root,
         }
     }
+}
+
+/// Half a change must not become part of a commit, nor be shown.
+fn interrupted() -> Error {
+    Error::invalid("use file").with("problem", INTERRUPTED)
 }
 
 fn filter_error(error: &filters::Error, filters: &[FilterSpec]) -> Error {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::{Arc, RwLock};
 
 use model::{Error, Limits, Result, Within};
 use quick_cache::Weighter;
@@ -12,7 +12,10 @@ use vol::Durability;
 
 use crate::format::superblock::Superblock;
 use crate::format::{Address, Sizes};
-use crate::txn::{Publish, Txn};
+use crate::txn::{Publish, Turn, Txn};
+
+/// Said when a lock is poisoned.
+pub(crate) const INTERRUPTED: &str = "a panic interrupted a change; open the file again";
 
 /// Counts the bytes of what a cache holds.
 #[derive(Debug, Clone)]
@@ -45,7 +48,7 @@ impl Shared {
     fn read(&self, at: Address, into: &mut [u8]) -> std::io::Result<()> {
         let offset = self.base.saturating_add(at.0);
         let Some(txn) = &self.txn else { return self.file.read_at(offset, into) };
-        let txn = txn.read().unwrap_or_else(PoisonError::into_inner);
+        let txn = txn.read().map_err(|_| std::io::Error::other(INTERRUPTED))?;
         // What was allocated and not written yet lies beyond the end of the file.
         let there = self.file.len()?.saturating_sub(offset).min(into.len() as u64) as usize;
         self.file.read_at(offset, &mut into[..there])?;
@@ -64,25 +67,36 @@ impl Shared {
             .txn
             .as_ref()
             .ok_or_else(|| Error::denied("write to file").with("problem", "it is open to read"))?;
-        f(&mut txn.write().unwrap_or_else(PoisonError::into_inner))
+        let interrupted = |_| Error::invalid("write to file").with("problem", INTERRUPTED);
+        f(&mut *txn.write().map_err(interrupted)?)
     }
 
-    pub(crate) fn write(&self, at: Address, data: &[u8]) -> Result<()> {
-        self.change(|txn| txn.write(self.base + at.0, data))
+    pub(crate) fn write(&self, at: Address, data: &[u8], turn: Turn) -> Result<()> {
+        self.change(|txn| txn.write(self.base + at.0, data, turn))
     }
 
-    /// Makes all changes one commit; `free` is what may be used from then on.
-    pub(crate) fn commit(
-        &self,
-        publish: &Publish<'_>,
-        durability: Durability,
-        free: impl Iterator<Item = (u64, u64)>,
-    ) -> Result<()> {
+    /// Whether nothing that was committed is there.
+    pub(crate) fn is_fresh(&self, at: Address, len: u64) -> bool {
+        let fresh = |txn: &mut Txn| Ok(txn.is_fresh(self.base + at.0, len));
+        self.change(fresh).unwrap_or(false)
+    }
+
+    /// Makes all changes one commit.
+    pub(crate) fn commit(&self, publish: &Publish<'_>, durability: Durability) -> Result<()> {
+        self.change(|txn| txn.commit(publish, durability))
+    }
+
+    /// What may be used from a commit on.
+    pub(crate) fn add_fresh(&self, free: impl Iterator<Item = (u64, u64)>) -> Result<()> {
         self.change(|txn| {
-            txn.commit(publish, durability)?;
             free.for_each(|(start, len)| txn.add_fresh(self.base + start, self.base + start + len));
             Ok(())
         })
+    }
+
+    /// Makes the last commit as durable as is asked.
+    pub(crate) fn confirm(&self, durability: Durability) -> Result<()> {
+        self.change(|txn| txn.confirm(durability))
     }
 
     pub(crate) fn base(&self) -> u64 {

@@ -5,12 +5,18 @@
 //!
 //! 1. sync, so that fresh bytes are there before anything points to them;
 //! 2. write the redo record past the end of the file, with every staged byte and the superblock; sync;
-//! 3. publish: the superblock first (an end that is too large hurts no reader, one that is too small does), then the rest; sync;
+//! 3. publish: the superblock first (an end that is too large hurts no reader, one that is too small does), then the rest
+//!    in three [turns](Turn); sync;
 //! 4. cut the record off.
 //!
 //! Until step 2 is durable the last commit stands; from then on the record is replayed when the file is opened.
+//!
+//! When a write of step 1 or the record fails, the last commit stands and the changes wait: the disk was full, and may not be
+//! soon. When a sync fails, nobody knows what is on the disk, and when publishing fails, only the record does: from then on
+//! every change is refused, and opening the file again finds the last commit that is whole.
 
 pub(crate) mod redo;
+mod staged;
 
 use std::collections::BTreeMap;
 
@@ -19,6 +25,10 @@ use model::{Error, Result};
 use vol::Durability;
 
 use redo::{Entry, Redo};
+use staged::Staged;
+
+/// Most bytes that one commit overwrites in place: a reader must be able to hold them.
+const STAGED_BYTES_MAX: u64 = 4 << 30;
 
 /// Where the file's own description of itself goes.
 #[derive(Debug, Clone)]
@@ -31,24 +41,39 @@ pub(crate) struct Publish<'a> {
     pub(crate) end: u64,
 }
 
+/// When staged bytes are published, so that a reader of that moment finds whatever is pointed to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Turn {
+    /// Before what points to it: heaps that only gained something.
+    First,
+    /// What points to the rest: headers, elements.
+    Middle,
+    /// After nothing points to it: what is taken away. A commit that fails forgets it.
+    Last,
+}
+
 /// The changes since the last commit. Offsets count from the start of the file.
 #[derive(Debug)]
 pub(crate) struct Txn {
     file: Handle,
+    /// End of the file at the last commit.
+    end: u64,
     /// Ranges that were free at the last commit, by start; they do not touch.
     fresh: BTreeMap<u64, u64>,
-    /// Staged bytes by offset; they do not overlap.
-    staged: BTreeMap<u64, Vec<u8>>,
+    /// Staged bytes by turn.
+    staged: [Staged; 3],
     /// Fresh bytes that are not in the file yet, and where they start.
     buffer: (u64, Vec<u8>),
     /// The last commit rests on its record, which must stay until what it published is synced.
     unsettled: bool,
+    /// The last commit was published without any sync.
+    unsynced: bool,
+    /// Why nothing can be changed any more.
+    failed: Option<Error>,
 }
 
 /// Fresh bytes that are written at once.
 const BUFFER_BYTES: usize = 256 << 10;
-/// Unused bytes between two things that still are written at once.
-const GAP_BYTES_MAX: u64 = 8;
 
 fn io<T>(result: std::io::Result<T>, operation: &str) -> Result<T> {
     result.map_err(|e| Error::io(operation, &e))
@@ -59,10 +84,13 @@ impl Txn {
     pub(crate) fn new(file: Handle, end: u64) -> Self {
         Txn {
             file,
+            end,
             fresh: BTreeMap::from([(end, u64::MAX)]),
-            staged: BTreeMap::new(),
+            staged: Default::default(),
             buffer: (0, Vec::new()),
             unsettled: false,
+            unsynced: false,
+            failed: None,
         }
     }
 
@@ -78,28 +106,28 @@ impl Txn {
         self.fresh.insert(low, high);
     }
 
-    fn is_fresh(&self, start: u64, len: u64) -> bool {
+    /// Whether nothing that was committed is there.
+    pub(crate) fn is_fresh(&self, start: u64, len: u64) -> bool {
         let found = self.fresh.range(..=start).next_back();
         found.is_some_and(|(_, &end)| start.checked_add(len).is_some_and(|stop| stop <= end))
     }
 
     /// Writes bytes: at once where nothing committed is, else at the next commit.
-    pub(crate) fn write(&mut self, at: u64, data: &[u8]) -> Result<()> {
+    pub(crate) fn write(&mut self, at: u64, data: &[u8], turn: Turn) -> Result<()> {
+        self.check()?;
         if data.is_empty() {
             return Ok(());
         }
-        if self.is_fresh(at, data.len() as u64) { self.write_fresh(at, data) } else { self.stage(at, data) }
+        match self.is_fresh(at, data.len() as u64) {
+            true => self.write_fresh(at, data),
+            false => self.staged[turn as usize].put(at, data),
+        }
     }
 
     fn write_fresh(&mut self, at: u64, data: &[u8]) -> Result<()> {
-        let (start, bytes) = &mut self.buffer;
-        let end = *start + bytes.len() as u64;
-        // What lies between two new objects belongs to nobody.
-        let follows = (end..=end + GAP_BYTES_MAX).contains(&at) && !bytes.is_empty();
-        if data.len() < BUFFER_BYTES && follows && self.is_fresh(end, at - end) {
-            let (start, bytes) = &mut self.buffer;
-            bytes.resize((at - *start) as usize, 0);
-            bytes.extend_from_slice(data);
+        let follows = !self.buffer.1.is_empty() && self.buffer.0 + self.buffer.1.len() as u64 == at;
+        if follows && data.len() < BUFFER_BYTES {
+            self.buffer.1.extend_from_slice(data);
         } else {
             self.flush()?;
             if data.len() >= BUFFER_BYTES {
@@ -122,91 +150,120 @@ impl Txn {
         Ok(())
     }
 
-    /// Keeps bytes for the commit. What was staged there before is replaced; its rest stays.
-    fn stage(&mut self, at: u64, data: &[u8]) -> Result<()> {
-        let end = at
-            .checked_add(data.len() as u64)
-            .ok_or_else(|| Error::limit("write to file").with("offset", at))?;
-        let before = self.staged.range(..end).rev();
-        let overlapping: Vec<u64> =
-            before.take_while(|(s, d)| *s + d.len() as u64 > at).map(|(&s, _)| s).collect();
-        for start in overlapping {
-            let old = self.staged.remove(&start).unwrap_or_default();
-            let old_end = start + old.len() as u64;
-            if start < at {
-                self.staged.insert(start, old[..(at - start) as usize].to_vec());
-            }
-            if old_end > end {
-                self.staged.insert(end, old[(end - start) as usize..].to_vec());
-            }
-        }
-        self.staged.insert(at, data.to_vec());
-        Ok(())
-    }
-
     /// Puts bytes that are not in the file yet over what was read from it at `at`.
     pub(crate) fn overlay(&self, at: u64, into: &mut [u8]) {
-        let end = at.saturating_add(into.len() as u64);
-        let mut put = |start: u64, data: &[u8]| {
-            let (from, to) = (start.max(at), (start + data.len() as u64).min(end));
-            if from < to {
-                let source = &data[(from - start) as usize..(to - start) as usize];
-                into[(from - at) as usize..(to - at) as usize].copy_from_slice(source);
-            }
-        };
-        put(self.buffer.0, &self.buffer.1);
-        let before = self.staged.range(..end).rev();
-        before.take_while(|(s, d)| *s + d.len() as u64 > at).for_each(|(&start, data)| put(start, data));
+        staged::overlay((self.buffer.0, &self.buffer.1), at, into);
+        self.staged.iter().for_each(|staged| staged.overlay(at, into));
     }
 
     /// Bytes that wait for the commit.
-    #[cfg(test)]
-    pub(crate) fn staged_bytes(&self) -> u64 {
-        self.staged.values().map(|d| d.len() as u64).sum()
+    fn staged_bytes(&self) -> u64 {
+        self.staged.iter().map(Staged::bytes).sum()
     }
 
-    /// Makes all changes since the last commit one. On an error the last commit stands, and the changes wait.
+    /// Makes all changes since the last commit one. On an error the last commit stands, and the changes wait, or are
+    /// refused from then on.
     pub(crate) fn commit(&mut self, publish: &Publish<'_>, durability: Durability) -> Result<()> {
-        self.flush()?;
+        let done =
+            self.check().and_then(|()| self.flush()).and_then(|()| self.try_commit(publish, durability));
+        // What was only taken away for this commit may be in use again before the next one.
+        self.staged[Turn::Last as usize].clear();
+        done
+    }
+
+    fn try_commit(&mut self, publish: &Publish<'_>, durability: Durability) -> Result<()> {
         let redo = self.redo(publish)?;
-        if durability != Durability::None {
-            self.sync()?;
-            self.unsettled = false;
-        }
-        redo.store(&self.file)?;
-        if durability != Durability::None {
-            self.sync()?;
-        }
-        redo.publish(&self.file)?;
         match durability {
-            Durability::Full => {
-                self.sync()?;
-                // Only now is the record superfluous; without the sync it is what makes the commit last.
-                io(self.file.set_len(publish.end), "cut off redo record")?;
-            }
-            Durability::Ordered => self.unsettled = true,
-            Durability::None => io(self.file.set_len(publish.end), "cut off redo record")?,
+            Durability::None => self.settle()?,
+            _ => self.sync()?,
         }
-        self.staged.clear();
+        self.unsettled = false;
+        self.store(&redo, durability)?;
+        self.publish(&redo, durability)?;
+        self.staged.iter_mut().for_each(Staged::clear);
         self.fresh = BTreeMap::from([(publish.end, u64::MAX)]);
+        self.end = publish.end;
+        self.unsynced = durability == Durability::None;
+        // Without a last sync the record is what makes the commit last.
+        self.unsettled = durability == Durability::Ordered || self.cut().is_err();
+        Ok(())
+    }
+
+    /// Makes the last commit as durable as is asked, when nothing changed since.
+    pub(crate) fn confirm(&mut self, durability: Durability) -> Result<()> {
+        self.check()?;
+        let waits = self.unsynced || (self.unsettled && durability == Durability::Full);
+        if durability == Durability::None || !waits {
+            return Ok(());
+        }
+        self.sync()?;
+        self.unsynced = false;
+        self.unsettled = self.cut().is_err();
         Ok(())
     }
 
     /// Syncs what the last commit published before anything is written over its record.
     fn settle(&mut self) -> Result<()> {
-        if std::mem::take(&mut self.unsettled) { self.sync() } else { Ok(()) }
+        if self.unsettled {
+            self.sync()?;
+            self.unsettled = false;
+        }
+        Ok(())
     }
 
     fn redo(&self, publish: &Publish<'_>) -> Result<Redo> {
+        if self.staged_bytes() > STAGED_BYTES_MAX {
+            return Err(Error::limit("commit").with("bytes to overwrite", self.staged_bytes()));
+        }
         let superblock = Entry { at: publish.superblock_at, data: publish.superblock.to_vec() };
-        let others = self.staged.iter().map(|(&at, data)| Entry { at, data: data.clone() });
-        // The superblock's own bytes come from the publisher, not from what else was staged over them.
+        let others = self.staged.iter().flat_map(Staged::iter);
+        let others = others.map(|(at, data)| Entry { at, data: data.to_vec() });
         let entries: Vec<Entry> = std::iter::once(superblock).chain(others).collect();
         Redo::new(&self.file, entries, publish.end)
     }
 
-    fn sync(&self) -> Result<()> {
-        io(self.file.sync(files::Sync::Data), "sync file")
+    /// Writes the record, or leaves nothing of it: what is written later must not meet it.
+    fn store(&mut self, redo: &Redo, durability: Durability) -> Result<()> {
+        if let Err(error) = redo.store(&self.file) {
+            self.withdraw(redo)?;
+            return Err(error);
+        }
+        if durability == Durability::None { Ok(()) } else { self.sync() }
+    }
+
+    fn withdraw(&mut self, redo: &Redo) -> Result<()> {
+        match redo.withdraw(&self.file) {
+            Ok(()) => self.sync(),
+            Err(error) => Err(self.fail(error)),
+        }
+    }
+
+    fn publish(&mut self, redo: &Redo, durability: Durability) -> Result<()> {
+        redo.publish(&self.file).map_err(|e| self.fail(e))?;
+        if durability == Durability::Full { self.sync() } else { Ok(()) }
+    }
+
+    fn cut(&self) -> Result<()> {
+        io(self.file.set_len(self.end), "cut off redo record")
+    }
+
+    /// A failed sync may have dropped what it should have written, and the next one would not tell.
+    fn sync(&mut self) -> Result<()> {
+        io(self.file.sync(files::Sync::Data), "sync file").map_err(|e| self.fail(e))
+    }
+
+    fn fail(&mut self, error: Error) -> Error {
+        self.failed = Some(error.clone());
+        error
+    }
+
+    fn check(&self) -> Result<()> {
+        match &self.failed {
+            None => Ok(()),
+            Some(error) => Err(Error::invalid("change file")
+                .with("problem", "a commit failed half-way; open the file again")
+                .because(error.clone())),
+        }
     }
 }
 

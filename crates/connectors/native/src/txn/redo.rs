@@ -6,8 +6,9 @@
 //! tail:   checksum of all before u64 | offset of the record u64 | "HSLREDOE"
 //! ```
 //!
-//! The tail is the last thing in the file. A record is replayed only if its checksum holds and every sector it
-//! touches holds either what was there before or what it brings: another writer's changes are never undone.
+//! The tail is the last thing in the file. A record is replayed only if its checksum holds, and if no structure that it
+//! overwrites is whole and yet neither what was there before nor what the record brings: another writer's changes are
+//! not undone. (A structure that is not whole was being written when power failed.)
 
 use files::Handle;
 use model::bytes::{Cursor, Put};
@@ -81,11 +82,24 @@ impl Redo {
 
     /// Writes the record at the end of the file; the file ends with it.
     pub(crate) fn store(&self, file: &Handle) -> Result<()> {
-        let at = self.end.next_multiple_of(8);
+        let at = self.place();
         let record = self.encode(at);
         // An older, longer record or fresh bytes given up again may stand behind.
         io(file.set_len(at), "place redo record")?;
         io(file.write_at(at, &record), "write redo record")
+    }
+
+    /// Where the record stands.
+    fn place(&self) -> u64 {
+        self.end.next_multiple_of(8)
+    }
+
+    /// Takes back a record that was not stored whole.
+    pub(super) fn withdraw(&self, file: &Handle) -> Result<()> {
+        match io(file.len(), "get size of file")? > self.place() {
+            true => io(file.set_len(self.place()), "take back redo record"),
+            false => Ok(()),
+        }
     }
 
     /// Puts every entry in its place, the first one first.
@@ -103,40 +117,50 @@ impl Redo {
         if c.rest() != TAIL || at.checked_add(HEAD_BYTES).is_none_or(|start| start > tail_at) {
             return Ok(None);
         }
-        let bytes = read(file, at, (tail_at - at).within(limits.metadata_bytes_max, "redo record")?)?;
-        if checksum(&bytes) != sum || !bytes.starts_with(HEAD) {
+        if read(file, at, HEAD.len())? != HEAD {
             return Ok(None);
         }
-        Redo::decode(&bytes, tail_at + TAIL_BYTES - at).map(Some)
+        // It holds elements too, and those of a large dataset: metadata's bound would be too small.
+        let bytes = read(file, at, (tail_at - at).within(limits.chunk_bytes_max, "redo record")?)?;
+        if checksum(&bytes) != sum {
+            return Ok(None);
+        }
+        Redo::decode(&bytes, at, tail_at + TAIL_BYTES - at).map(Some)
     }
 
-    fn decode(bytes: &[u8], record_bytes: u64) -> Result<Redo> {
+    /// A record of `record_bytes` that stands at `place`: it brings nothing to where it is itself, nor behind.
+    fn decode(bytes: &[u8], place: u64, record_bytes: u64) -> Result<Redo> {
         let mut c = Cursor::new(bytes, "redo record");
         c.signature(HEAD)?;
         let (stated, end, count) = (c.u64()?, c.u64()?, c.u64()?);
-        if stated != record_bytes {
+        if stated != record_bytes || end > place {
             return Err(c.corrupt("size does not match"));
         }
         let (mut entries, mut before) = (Vec::new(), Vec::new());
         for _ in 0..count {
             let (at, len, sums) = (c.u64()?, c.u64()?, c.u64()?);
             before.push((0..sums).map(|_| c.u64()).collect::<Result<_>>()?);
+            if at.checked_add(len).is_none_or(|stop| stop > place) {
+                return Err(c.corrupt("entry beyond the end of the file"));
+            }
             let len = usize::try_from(len).unwrap_or(usize::MAX);
             entries.push(Entry { at, data: c.take(len)?.to_vec() });
         }
         Ok(Redo { end, entries, before })
     }
 
-    /// Whether every sector holds what was there before, or what the record brings.
+    /// Whether nobody else wrote over what the commit overwrites.
     pub(crate) fn applies(&self, file: &Handle) -> Result<bool> {
         for (entry, before) in self.entries.iter().zip(&self.before) {
             let there = read(file, entry.at, entry.data.len())?;
+            let mut pairs = sectors(entry.at, &there).zip(sectors(entry.at, &entry.data));
             let mut sums = before.iter();
-            for (now, new) in sectors(entry.at, &there).zip(sectors(entry.at, &entry.data)) {
-                let known = sums.next().is_some_and(|sum| *sum == checksum(now));
-                if !known && now != new {
-                    return Ok(false);
-                }
+            let is_known = pairs.all(|(now, new)| {
+                let was_there = sums.next().is_some_and(|sum| *sum == checksum(now));
+                was_there || now == new
+            });
+            if !is_known && is_whole(&entry.data) && is_whole(&there) {
+                return Ok(false);
             }
         }
         Ok(true)
@@ -146,8 +170,8 @@ impl Redo {
     pub(crate) fn replay(&self, file: &Handle) -> Result<()> {
         self.publish(file)?;
         io(file.sync(files::Sync::Data), "sync file")?;
-        io(file.set_len(self.end), "cut off redo record")?;
-        io(file.sync(files::Sync::All), "sync file")
+        // Where the cut is lost, the record is replayed again, to no other effect.
+        io(file.set_len(self.end), "cut off redo record")
     }
 
     /// An error for a file that somebody else changed after the commit was cut short.
@@ -155,6 +179,12 @@ impl Redo {
         Error::corrupt("recover commit")
             .with("problem", "another program changed the file after the commit was cut short")
     }
+}
+
+/// Whether bytes end with their own checksum, as headers and superblocks do from version 2 on.
+fn is_whole(bytes: &[u8]) -> bool {
+    let Some((body, sum)) = bytes.split_last_chunk::<4>() else { return false };
+    !body.is_empty() && u32::from_le_bytes(*sum) == lookup3(body, 0)
 }
 
 /// Storage writes sectors whole; a larger write that is cut short leaves some of each.

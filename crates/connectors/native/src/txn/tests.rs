@@ -1,14 +1,16 @@
 //! Crashes at every point of a commit: what was promised is there.
 
+use std::io::ErrorKind;
 use std::sync::Arc;
 
-use files::crash::StatesMax;
-use files::{Crash, Handle, Memory};
+use files::crash::{Event, Log, StatesMax};
+use files::fault::{Call, Plan, Rule};
+use files::{Crash, Fault, Handle, Memory};
 use model::Limits;
 use vol::Durability;
 
 use super::redo::Redo;
-use super::{Publish, Txn};
+use super::{Publish, Turn, Txn};
 
 const SUPERBLOCK_BYTES: usize = 48;
 
@@ -47,34 +49,58 @@ struct Rig {
 
 impl Rig {
     fn new() -> Rig {
+        Rig::on(|crash| crash)
+    }
+
+    /// With a layer between the transaction and the recorder.
+    fn on(wrap: impl FnOnce(Handle) -> Handle) -> Rig {
         let end = 2048;
         let mut image = superblock(0, end);
         image.resize(end as usize, 1);
         let crash = Arc::new(Crash::new(Arc::new(Memory::from_image(image.clone()))).unwrap());
-        let txn = Txn::new(crash.clone(), end);
+        let txn = Txn::new(wrap(crash.clone()), end);
         let promised = vec![(0, image.clone())];
         Rig { crash, txn, end, generation: 0, promised, model: image }
     }
 
     fn overwrite(&mut self, at: u64, data: &[u8]) {
-        self.txn.write(at, data).unwrap();
+        self.txn.write(at, data, Turn::Middle).unwrap();
         self.model[at as usize..at as usize + data.len()].copy_from_slice(data);
     }
 
     fn append(&mut self, data: &[u8]) {
-        self.txn.write(self.end, data).unwrap();
+        self.txn.write(self.end, data, Turn::Middle).unwrap();
         self.model.extend_from_slice(data);
         self.end += data.len() as u64;
     }
 
     fn commit(&mut self, durability: Durability) {
+        self.try_commit(durability).unwrap();
+    }
+
+    /// Commits, and notes what was promised.
+    fn try_commit(&mut self, durability: Durability) -> model::Result<()> {
         self.generation += 1;
         let bytes = superblock(self.generation, self.end);
         self.model[..SUPERBLOCK_BYTES].copy_from_slice(&bytes);
         let publish = Publish { superblock_at: 0, superblock: &bytes, end: self.end };
-        self.txn.commit(&publish, durability).unwrap();
-        self.promised.push((self.crash.position(), self.model.clone()));
+        let done = self.txn.commit(&publish, durability);
+        // One that failed may be there, and is never promised.
+        let position = if done.is_ok() { self.crash.position() } else { usize::MAX };
+        self.promised.push((position, self.model.clone()));
+        done
     }
+}
+
+/// The state that breaks a promise, if one does.
+fn broken(rig: &Rig, log: &Log) -> Option<String> {
+    log.sample(20_261_115).take(3000).find_map(|state| {
+        let found = recovered(log.image(&state).unwrap());
+        let at_least = rig.promised.iter().rposition(|(position, _)| state.at >= *position).unwrap_or(0);
+        let which = rig.promised.iter().position(|(_, model)| *model == found);
+        let fits = which.is_some_and(|n| n >= at_least);
+        (!fits).then(|| format!("{state}: recovered {which:?}, promised {at_least}"))
+    })
 }
 
 /// Two commits that overwrite and append, with changes after them that were never committed.
@@ -110,12 +136,47 @@ fn every_crash_leaves_a_commit_and_not_one_before_the_last_that_returned() {
 #[test]
 fn sampled_crashes_with_torn_and_reordered_writes_leave_a_commit() {
     let rig = two_commits(Durability::Full);
+    assert_eq!(broken(&rig, &rig.crash.log()), None);
+}
+
+/// A commit whose record is written, but told to have failed; then what it brought changes, and the commit is tried again.
+fn record_refused() -> Rig {
+    let fault = std::cell::OnceCell::new();
+    let mut rig = Rig::on(|crash| fault.get_or_init(|| Arc::new(Fault::new(crash))).clone());
+    let fault = fault.into_inner().unwrap();
+    rig.append(&[8; 600]);
+    rig.overwrite(100, &[7; 30]);
+    let refused = Rule { short_bytes: u64::MAX, ..Rule::once(Call::Write, 0, ErrorKind::StorageFull) };
+    fault.set_plan(Plan::of([refused]));
+    rig.try_commit(Durability::Full).unwrap_err();
+    rig.overwrite(2100, &[9; 100]);
+    rig.append(&[10; 10]);
+    rig.commit(Durability::Full);
+    rig
+}
+
+#[test]
+fn a_record_that_failed_is_taken_back_before_anything_else_is_written() {
+    let rig = record_refused();
     let log = rig.crash.log();
-    for state in log.sample(20_261_115).take(3000) {
-        let found = recovered(log.image(&state).unwrap());
-        let at_least = rig.promised.iter().rposition(|(position, _)| state.at >= *position).unwrap_or(0);
-        let which = rig.promised.iter().position(|(_, model)| *model == found);
-        assert!(which.is_some_and(|n| n >= at_least), "{state}: recovered {which:?}, promised {at_least}");
+    assert_eq!(broken(&rig, &log), None);
+    let second = log.events().iter().enumerate().filter(|(_, e)| matches!(e, Event::Sync(_))).nth(1);
+    let (sync, _) = second.expect("the first is of content, the second of taking back");
+    let mut events = log.events().to_vec();
+    events.remove(sync);
+    assert!(broken(&rig, &Log::new(log.base().into(), events)).is_some(), "its sync is needed");
+}
+
+#[test]
+fn after_a_failed_sync_every_change_is_refused() {
+    for nth in 0..3 {
+        let fault = std::cell::OnceCell::new();
+        let mut rig = Rig::on(|crash| fault.get_or_init(|| Arc::new(Fault::new(crash))).clone());
+        fault.get().unwrap().set_plan(Plan::of([Rule::once(Call::Sync, nth, ErrorKind::Other)]));
+        rig.overwrite(100, &[7; 30]);
+        rig.try_commit(Durability::Full).unwrap_err();
+        rig.try_commit(Durability::Full).unwrap_err();
+        rig.txn.write(100, &[8; 30], Turn::Middle).unwrap_err();
     }
 }
 
@@ -141,22 +202,44 @@ fn staged_bytes_are_read_before_they_are_committed() {
     assert_eq!(rig.txn.staged_bytes(), 60);
 }
 
+/// Bytes that end with their checksum, as a header does.
+fn structure(fill: u8, len: usize) -> Vec<u8> {
+    let mut bytes = vec![fill; len - 4];
+    let sum = crate::format::checksum::lookup3(&bytes, 0);
+    bytes.extend_from_slice(&sum.to_le_bytes());
+    bytes
+}
+
+/// A file whose last commit put a structure at 1000 and was cut short when its record was stored.
+fn cut_short() -> Vec<u8> {
+    let mut rig = Rig::new();
+    rig.overwrite(1000, &structure(5, 100));
+    rig.commit(Durability::Ordered);
+    let log = rig.crash.log();
+    let images = log.prefixes().map(|s| log.image(&s).unwrap());
+    let has_record = |i: &Vec<u8>| Redo::find(&memory(i.clone()), &Limits::default()).unwrap().is_some();
+    images.into_iter().find(has_record).expect("a state with a record")
+}
+
+fn memory(image: Vec<u8>) -> Handle {
+    Arc::new(Memory::from_image(image))
+}
+
+fn applies(image: Vec<u8>) -> bool {
+    let file = memory(image);
+    Redo::find(&file, &Limits::default()).unwrap().unwrap().applies(&file).unwrap()
+}
+
 #[test]
 fn a_file_that_somebody_else_changed_is_not_recovered_over_it() {
-    let mut rig = Rig::new();
-    rig.overwrite(1000, &[5; 100]);
-    rig.commit(Durability::Ordered);
-    let (position, _) = rig.promised[1];
-    let log = rig.crash.log();
-    let image = log.prefixes().filter(|s| s.at <= position).map(|s| log.image(&s).unwrap());
-    let cut_short = image.filter(|i| {
-        Redo::find(&(Arc::new(Memory::from_image(i.clone())) as Handle), &Limits::default())
-            .unwrap()
-            .is_some()
-    });
-    let mut image = cut_short.into_iter().next().expect("a state with a record");
-    image[1000..1100].fill(99);
-    let file: Handle = Arc::new(Memory::from_image(image));
-    let redo = Redo::find(&file, &Limits::default()).unwrap().unwrap();
-    assert!(!redo.applies(&file).unwrap());
+    let mut image = cut_short();
+    image[1000..1100].copy_from_slice(&structure(9, 100));
+    assert!(!applies(image));
+}
+
+#[test]
+fn noise_where_a_commit_was_publishing_does_not_stop_recovery() {
+    let mut image = cut_short();
+    image[1010..1030].fill(9);
+    assert!(applies(image));
 }

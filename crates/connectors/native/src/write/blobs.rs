@@ -1,6 +1,6 @@
 //! Variable-length values and references, in global heap collections.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use model::bytes::{Cursor, Put};
 use model::datatype::{ReferenceKind, SlotSizes};
@@ -12,6 +12,7 @@ use crate::file::File;
 use crate::format::Address;
 use crate::format::encode::global_heap::Collection;
 use crate::format::global_heap::{self, HeapId};
+use crate::txn::Turn;
 
 /// The collection that values go to until it is full.
 #[derive(Debug)]
@@ -19,6 +20,8 @@ pub(crate) struct OpenCollection {
     address: Address,
     collection: Collection,
     is_dirty: bool,
+    /// Values that no commit has yet.
+    new: BTreeSet<u32>,
 }
 
 impl Writer {
@@ -45,26 +48,23 @@ impl Writer {
         by_collection.into_iter().try_for_each(|(at, indexes)| self.delete_in(file, at, &indexes))
     }
 
+    /// Takes away what no commit has; the rest goes with the next one, after what led to it.
     fn delete_in(&mut self, file: &File, at: Address, indexes: &[u32]) -> Result<()> {
-        let mut collection = match self.blobs.take_if(|open| open.address == at) {
-            Some(open) => open.collection,
-            None => self.load_collection(file, at)?,
-        };
-        let missing = indexes.iter().find(|index| !collection.remove(**index));
-        file.forget_collection(at);
-        if collection.is_empty() {
-            self.release(at, collection.len());
-            return Ok(());
+        let mut collection = self.collection(file, at)?;
+        let is_fresh = self.store.is_fresh(at, collection.len());
+        let open = self.blobs.as_ref().filter(|open| open.address == at);
+        let is_new = |index: &u32| is_fresh || open.is_some_and(|open| open.new.contains(index));
+        let (now, later): (Vec<u32>, Vec<u32>) = indexes.iter().partition(|index| is_new(index));
+        let mut missing = now.iter().find(|index| !collection.remove(**index)).copied();
+        for index in later {
+            let is_there = collection.object(index).is_some();
+            if !is_there || !self.doomed.entry(at).or_default().insert(index) {
+                missing = Some(index);
+            }
+            self.is_changed = true;
         }
-        // New values go where much room is.
-        match &self.blobs {
-            Some(open) if open.collection.free_bytes() >= collection.free_bytes() => {
-                self.write(at, &collection.encode()?)?;
-            }
-            _ => {
-                self.flush_blobs(file)?;
-                self.blobs = Some(OpenCollection { address: at, collection, is_dirty: true });
-            }
+        if !now.is_empty() {
+            self.put_back(file, at, collection)?;
         }
         match missing {
             Some(index) => Err(Error::not_found("delete value").at(at.0).with("index", index)),
@@ -72,17 +72,73 @@ impl Writer {
         }
     }
 
-    fn load_collection(&self, file: &File, at: Address) -> Result<Collection> {
+    /// Keeps a collection that lost values which no commit has.
+    fn put_back(&mut self, file: &File, at: Address, collection: Collection) -> Result<()> {
+        file.forget_collection(at);
+        let open = self.blobs.take_if(|open| open.address == at);
+        if collection.is_empty() {
+            self.release(at, collection.len());
+            return Ok(());
+        }
+        // New values go where much room is.
+        match (&self.blobs, open) {
+            (_, Some(open)) => self.blobs = Some(OpenCollection { collection, is_dirty: true, ..open }),
+            (Some(other), None) if other.collection.free_bytes() >= collection.free_bytes() => {
+                self.write_in_turn(at, &collection.encode()?, Turn::First)?;
+            }
+            (_, None) => {
+                self.flush_blobs(file)?;
+                self.blobs = Some(OpenCollection { is_dirty: true, ..OpenCollection::new(at, collection) });
+            }
+        }
+        Ok(())
+    }
+
+    /// A collection as it is, with values that were given up and that the last commit may still use.
+    fn collection(&self, file: &File, at: Address) -> Result<Collection> {
+        if let Some(open) = self.blobs.as_ref().filter(|open| open.address == at) {
+            return Ok(open.collection.clone());
+        }
         let head = file.store.block(at, global_heap::header_bytes(self.sizes), "global heap")?;
         let bytes = global_heap::collection_bytes(&head, self.sizes)?;
         Collection::decode(&file.store.block(at, bytes, "global heap collection")?, self.sizes)
+    }
+
+    /// Takes values away that were given up: in the file when nothing there leads to them any more. The collections without them.
+    pub(super) fn remove_blobs(&mut self, file: &File) -> Result<Vec<(Address, Collection)>> {
+        let mut without = Vec::new();
+        for (at, indexes) in self.doomed.clone() {
+            let mut collection = self.collection(file, at)?;
+            collection.remove_all(&indexes);
+            self.write_in_turn(at, &collection.encode()?, Turn::Last)?;
+            without.push((at, collection));
+        }
+        Ok(without)
+    }
+
+    /// The commit is done: the room of values that it took away can be used.
+    pub(super) fn blobs_removed(&mut self, file: &File, without: Vec<(Address, Collection)>) {
+        self.doomed.clear();
+        self.blobs.iter_mut().for_each(|open| open.new.clear());
+        for (at, collection) in without {
+            file.forget_collection(at);
+            let was_open = self.blobs.take_if(|open| open.address == at).is_some();
+            if collection.is_empty() {
+                self.release(at, collection.len());
+                continue;
+            }
+            let open_bytes = self.blobs.as_ref().map(|open| open.collection.free_bytes());
+            if was_open || open_bytes.is_none_or(|bytes| bytes < collection.free_bytes()) {
+                self.blobs = Some(OpenCollection::new(at, collection));
+            }
+        }
     }
 
     fn open_collection(&mut self, file: &File, value: &[u8]) -> Result<u32> {
         self.flush_blobs(file)?;
         let collection = Collection::new(value.len(), self.sizes);
         let address = self.allocate(collection.len());
-        let mut open = OpenCollection { address, collection, is_dirty: true };
+        let mut open = OpenCollection::new(address, collection);
         let index = open.insert(value);
         self.blobs = Some(open);
         index.ok_or_else(|| Error::limit("store value").with("bytes", value.len()))
@@ -96,10 +152,11 @@ impl Writer {
     /// Writes the open collection, so that what is in it can be read.
     pub(crate) fn flush_blobs(&mut self, file: &File) -> Result<()> {
         let Some(open) = self.blobs.as_mut().filter(|open| open.is_dirty) else { return Ok(()) };
-        open.is_dirty = false;
         let (at, bytes) = (open.address, open.collection.encode()?);
         file.forget_collection(at);
-        self.write(at, &bytes)
+        self.write_in_turn(at, &bytes, Turn::First)?;
+        self.blobs.iter_mut().for_each(|open| open.is_dirty = false);
+        Ok(())
     }
 
     /// The slot of a reference.
@@ -184,9 +241,14 @@ fn put_text(out: &mut Vec<u8>, value: &str) -> Result<()> {
 }
 
 impl OpenCollection {
+    fn new(address: Address, collection: Collection) -> Self {
+        OpenCollection { address, collection, is_dirty: false, new: BTreeSet::new() }
+    }
+
     fn insert(&mut self, value: &[u8]) -> Option<u32> {
         let index = self.collection.insert(value)?;
         self.is_dirty = true;
+        self.new.insert(index);
         Some(index)
     }
 }

@@ -34,7 +34,8 @@ pub(crate) fn create_file(file: &Handle, create: &FileCreate, low: LibVersion) -
         k: TreeK::default(),
         flags: 0,
         base: create.userblock_bytes,
-        end: u64::MAX >> 1,
+        // Known when the root group is made; until then any end that every width of addresses holds.
+        end: create.userblock_bytes.saturating_add(1),
         extension: None,
         driver_info: None,
         root: Address(0),

@@ -11,6 +11,7 @@ use crate::format::header::{Message, Prefix, kind};
 use crate::format::layout::{Chunked, Index, Layout};
 use crate::format::{Address, Sizes};
 use crate::object::header::Header;
+use crate::txn::Turn;
 
 /// An object that changed or may change.
 ///
@@ -251,7 +252,7 @@ impl Draft {
     /// Gives back the room of the header, and makes sure that it is not taken for one any more.
     pub(crate) fn release(&self, writer: &mut Writer) -> Result<()> {
         if self.is_stored {
-            writer.write(self.address, &[0; 4])?;
+            writer.write_in_turn(self.address, &[0; 4], Turn::Last)?;
         }
         writer.release(self.address, self.prefix.first_block_bytes());
         for &(at, len) in &self.continuations {

@@ -22,7 +22,7 @@ mod versions;
 mod view;
 
 use std::collections::btree_map::Entry;
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
 use model::{Error, Result};
@@ -33,7 +33,7 @@ use crate::format::superblock::{Superblock, TreeK};
 use crate::format::{Address, Sizes};
 use crate::object::footprint::Ranges;
 use crate::space::Space;
-use crate::txn::Publish;
+use crate::txn::{Publish, Turn};
 
 use draft::Draft;
 
@@ -53,6 +53,8 @@ pub(crate) struct Writer {
     /// Objects that are gone; their room may hold others later.
     removed: HashSet<Address>,
     blobs: Option<blobs::OpenCollection>,
+    /// Values that were given up; the last commit may still use them.
+    doomed: BTreeMap<Address, BTreeSet<u32>>,
     /// Whether anything was written since the last commit.
     is_changed: bool,
     /// What is allocated while a part of an object is built, so that it can be given back when it is built anew.
@@ -101,6 +103,7 @@ impl Writer {
             retained: HashMap::new(),
             removed: HashSet::new(),
             blobs: None,
+            doomed: BTreeMap::new(),
             is_changed: false,
             building: None,
             low: options.low,
@@ -134,8 +137,13 @@ impl Writer {
     }
 
     pub(crate) fn write(&mut self, at: Address, data: &[u8]) -> Result<()> {
+        self.write_in_turn(at, data, Turn::Middle)
+    }
+
+    /// Writes bytes that are published before or after those that point to them.
+    pub(crate) fn write_in_turn(&mut self, at: Address, data: &[u8], turn: Turn) -> Result<()> {
         self.is_changed = true;
-        self.store.write(at, data)
+        self.store.write(at, data, turn)
     }
 
     /// Lays out everything and makes it one commit.
@@ -143,15 +151,17 @@ impl Writer {
         self.lay_out_all(file)?;
         self.trim(file)?;
         if !self.is_changed {
-            return Ok(());
+            return self.store.confirm(durability);
         }
+        let without = self.remove_blobs(file)?;
         self.superblock.end = self.superblock.base + self.space.end();
         let superblock = self.superblock.encode()?;
         let end = self.superblock.end;
         let publish = Publish { superblock_at: self.store.base(), superblock: &superblock, end };
-        self.store.commit(&publish, durability, self.space.commit())?;
+        self.store.commit(&publish, durability)?;
         self.is_changed = false;
-        Ok(())
+        self.blobs_removed(file, without);
+        self.store.add_fresh(self.space.commit())
     }
 
     /// Lays out one object, if it changed.

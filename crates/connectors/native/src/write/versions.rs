@@ -28,10 +28,12 @@ pub(crate) fn prefix(low: LibVersion, create: &ObjectCreate, room: u64) -> Prefi
         attribute_order_indexed: create.attribute_order == CreationOrder::Indexed,
     };
     let needs_new = options.attribute_order_tracked || options.attribute_phase.is_some();
-    match low {
-        LibVersion::Earliest if !needs_new => Prefix::version_1(1, 0, room.next_multiple_of(8)),
-        _ => Prefix::version_2(&options, room),
+    if low == LibVersion::Earliest && !needs_new {
+        return Prefix::version_1(1, 0, room.next_multiple_of(8));
     }
+    // What follows starts at a multiple of eight: the bytes up to there are better used than lost.
+    let bytes = Prefix::version_2(&options, room).first_block_bytes();
+    Prefix::version_2(&options, room + bytes.next_multiple_of(8) - bytes)
 }
 
 /// The time message of a version 1 header, which has no times in its prefix.

@@ -1,9 +1,8 @@
-//! What the connector wrote, as others see it: after a crash, by libhdf5, and after libhdf5 changed it.
+//! What the connector wrote, as others see it: by libhdf5, and after libhdf5 changed it.
 //!
 //! Tests that need python3 with h5py say that they skip where it is missing; `h5dump` is asked where it is installed.
 
 mod bounds;
-mod crash;
 mod life;
 mod others;
 mod space;

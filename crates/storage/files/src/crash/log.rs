@@ -5,6 +5,7 @@ use std::io;
 use std::ops::Range;
 use std::sync::Arc;
 
+use super::sample::Random;
 use super::{Event, SECTOR_BYTES};
 use crate::{File, Memory};
 
@@ -44,6 +45,8 @@ pub enum Part {
     Sectors(Vec<bool>),
     /// Of a write past the end, only the new length: zeros where its bytes should be.
     Length,
+    /// Of a write all, but noise in the sectors marked `true`: power failed while they were written.
+    Noise(Vec<bool>),
 }
 
 impl Event {
@@ -82,13 +85,27 @@ impl Event {
                 let end = offset.saturating_add(data.len() as u64);
                 if end > file.len()? { file.set_len(end) } else { Ok(()) }
             }
+            (Event::Write { offset, data }, Part::Noise(noisy)) => {
+                let mut data = data.to_vec();
+                let sectors = self.sectors().into_iter().zip(noisy).filter(|(_, noisy)| **noisy);
+                sectors.for_each(|(sector, _)| noise(offset + sector.start as u64, &mut data[sector]));
+                file.write_at(*offset, &data)
+            }
             _ => Err(io::Error::new(io::ErrorKind::InvalidInput, "only writes are kept in part")),
         }
     }
 }
 
+/// Bytes that nobody wrote, the same for the same place.
+fn noise(at: u64, bytes: &mut [u8]) {
+    let mut random = Random(at);
+    bytes.iter_mut().for_each(|byte| *byte = random.next() as u8);
+}
+
 impl Log {
-    pub(super) fn new(base: Arc<[u8]>, events: Vec<Event>) -> Self {
+    /// A record of a file and what happened to it. [`Crash`](crate::Crash) makes them; a test that asks what another
+    /// order, or a sync less, would have done makes its own.
+    pub fn new(base: Arc<[u8]>, events: Vec<Event>) -> Self {
         Log { base, events: events.into() }
     }
 
@@ -143,10 +160,12 @@ impl fmt::Display for Part {
         match self {
             Part::Whole => Ok(()),
             Part::Length => write!(f, ":length"),
-            Part::Sectors(kept) => {
-                let marks: String = kept.iter().map(|kept| if *kept { '#' } else { '.' }).collect();
-                write!(f, ":{marks}")
-            }
+            Part::Sectors(kept) => write!(f, ":{}", marks(kept, '.', '#')),
+            Part::Noise(noisy) => write!(f, ":{}", marks(noisy, '#', '?')),
         }
     }
+}
+
+fn marks(sectors: &[bool], no: char, yes: char) -> String {
+    sectors.iter().map(|sector| if *sector { yes } else { no }).collect()
 }

@@ -31,17 +31,18 @@ impl Log {
         let sectors = self.events()[event].sectors().len();
         match random.below(8) {
             0 if sectors > 0 => Part::Length,
-            1 | 2 if sectors > 1 => Part::Sectors((0..sectors).map(|_| random.below(2) == 0).collect()),
+            1 if sectors > 1 => Part::Sectors((0..sectors).map(|_| random.below(2) == 0).collect()),
+            2 if sectors > 0 => Part::Noise((0..sectors).map(|_| random.below(2) == 0).collect()),
             _ => Part::Whole,
         }
     }
 }
 
 /// SplitMix64: small, and the same on every machine.
-struct Random(u64);
+pub(super) struct Random(pub(super) u64);
 
 impl Random {
-    fn next(&mut self) -> u64 {
+    pub(super) fn next(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
         let mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
         let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);

@@ -1,5 +1,6 @@
 //! Systematic enumeration of crash states.
 
+use super::Event;
 use super::log::{Kept, Log, Part, State};
 
 /// How many pending events are enumerated in full by [`Log::states`]. Work grows as 2^n and as n!.
@@ -62,6 +63,25 @@ impl Log {
                 state(at, pending.clone().map(kept).collect())
             })
         })
+    }
+
+    /// The system dies just before a write would have been synced. Of that write it keeps nothing, a part, or noise, or it alone is
+    /// kept; all other pending events are kept, or none.
+    pub fn faults(&self, event: usize) -> impl Iterator<Item = State> + '_ {
+        let issued = self.events().iter().skip(event).position(|e| matches!(e, Event::Sync(_)));
+        let at = issued.map_or(self.events().len(), |n| event + n);
+        let pending = self.pending(at);
+        let with = move |part: Option<Part>| {
+            let part = move |e| if e == event { part.clone() } else { Some(Part::Whole) };
+            let kept = pending.clone().filter_map(|event| part(event).map(|part| Kept { event, part }));
+            state(at, kept.collect())
+        };
+        let sectors = self.events()[event].sectors().len();
+        let noisy = [vec![true; sectors], (0..sectors).map(|s| s % 2 == 0).collect()];
+        let noisy = noisy.into_iter().filter(move |_| sectors > 0).map(Part::Noise);
+        let parts = self.parts(event).into_iter().chain(noisy).map(Some);
+        let alone = state(at, vec![whole(event)]);
+        std::iter::once(None).chain(parts).map(with).chain([alone])
     }
 
     /// Prefixes, tears, and, as far as `max` allows, subsets and orders, for a crash at every point.

@@ -204,3 +204,21 @@ fn impossible_states_are_errors() {
         assert_eq!(log.image(&state).unwrap_err().kind(), io::ErrorKind::InvalidInput);
     }
 }
+
+#[test]
+fn a_single_fault_spares_the_other_pending_events() {
+    let log = recorded(&[0; 1024], |crash| {
+        crash.write_at(0, &[1; 8]).unwrap();
+        crash.write_at(508, &[2; 8]).unwrap();
+        crash.sync(Sync::Data).unwrap();
+        crash.write_at(0, &[3; 8]).unwrap();
+    });
+    let found = images(&log, log.faults(1));
+    assert!(found.iter().all(|image| image[0] < 2), "the last write comes later");
+    let (dropped, alone) = (|i: &Vec<u8>| i[0] == 1 && i[508] == 0, |i: &Vec<u8>| i[0] == 0 && i[508] == 2);
+    assert!(found.iter().any(dropped) && found.iter().any(alone));
+    let torn =
+        |i: &&Vec<u8>| (i[508] == 2) != (i[512] == 2) && i[512..516].iter().all(|b| [0, 2].contains(b));
+    let noisy = |i: &&Vec<u8>| i[508..516].iter().any(|b| ![0, 2].contains(b));
+    assert!(found.iter().any(|i| torn(&i)) && found.iter().any(|i| noisy(&i)));
+}

@@ -1,6 +1,6 @@
 //! Global heap collections: IDs, and a collection to insert in and remove from (format spec III.E).
 
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 
 use model::bytes::Cursor;
 use model::{Error, Result};
@@ -148,12 +148,24 @@ impl Collection {
         true
     }
 
+    /// The bytes of an object.
+    pub(crate) fn object(&self, index: u32) -> Option<&[u8]> {
+        self.objects.iter().find(|o| u32::from(o.index) == index).map(|o| o.data.as_slice())
+    }
+
     /// Removes an object, and those after it slide down; whether it was there.
     pub(crate) fn remove(&mut self, index: u32) -> bool {
         let Some(at) = self.objects.iter().position(|o| u32::from(o.index) == index) else { return false };
         let object = self.objects.remove(at);
         self.used -= self.object_bytes(object.data.len());
         true
+    }
+
+    /// Removes those of the objects that are there.
+    pub(crate) fn remove_all(&mut self, indexes: &BTreeSet<u32>) {
+        for &index in indexes {
+            self.remove(index);
+        }
     }
 
     /// The bytes of the collection.

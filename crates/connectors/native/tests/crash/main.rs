@@ -1,0 +1,19 @@
+//! Crashes, faults and kills: what a flush promised is there.
+//!
+//! By default a sample is run. `HYPERSLAB_CRASH_IMAGES`, `HYPERSLAB_CRASH_OTHERS`, `HYPERSLAB_CRASH_KILLS` and
+//! `HYPERSLAB_CRASH_FAULTS` say how many images, images for libhdf5, kills and faults to try instead; `HYPERSLAB_SEED` repeats a run.
+//! Tests that need python3 with h5py say that they skip where it is missing.
+
+mod barriers;
+mod faults;
+mod images;
+mod kills;
+mod others;
+mod panics;
+mod rig;
+mod workloads;
+
+/// How much to do: what a variable says, or the default.
+fn amount(variable: &str, default: usize) -> usize {
+    std::env::var(variable).ok().and_then(|text| text.parse().ok()).unwrap_or(default)
+}

@@ -1,0 +1,95 @@
+//! What programs do to files: each workload is a few steps, each step a commit.
+
+mod attributes;
+mod elements;
+mod groups;
+mod mixed;
+mod old;
+
+use hyperslab::{File, Result};
+use model::properties::FileCreate;
+use vol::{Durability, LibVersion};
+
+/// Changes that become one commit.
+pub(crate) type Step = fn(&File) -> Result<()>;
+
+/// What a workload begins with.
+#[derive(Clone)]
+pub(crate) enum Start {
+    /// A new file.
+    New(FileCreate),
+    /// A file that libhdf5 wrote.
+    Old(Vec<u8>),
+}
+
+/// A file's life.
+#[derive(Clone)]
+pub(crate) struct Workload {
+    pub(crate) name: String,
+    pub(crate) start: Start,
+    /// Oldest generation whose structures are written.
+    pub(crate) low: LibVersion,
+    /// What the commits promise, over and over.
+    pub(crate) durability: Vec<Durability>,
+    pub(crate) steps: Vec<Step>,
+}
+
+impl Workload {
+    pub(crate) fn new(name: &str, steps: &[Step]) -> Workload {
+        let (start, durability) = (Start::New(FileCreate::default()), vec![Durability::Full]);
+        Workload {
+            name: name.to_owned(),
+            start,
+            low: LibVersion::default(),
+            durability,
+            steps: steps.to_vec(),
+        }
+    }
+
+    /// In a file of other properties.
+    fn in_file(mut self, create: FileCreate) -> Workload {
+        self.start = Start::New(create);
+        self
+    }
+
+    /// For libraries from a generation on.
+    fn since(mut self, low: LibVersion) -> Workload {
+        self.low = low;
+        self
+    }
+
+    fn with(mut self, durability: &[Durability]) -> Workload {
+        self.durability = durability.to_vec();
+        self
+    }
+
+    /// What the commit of a step promises.
+    pub(crate) fn durability(&self, step: usize) -> Durability {
+        self.durability[step % self.durability.len()]
+    }
+}
+
+/// All workloads. Those on files of libhdf5 are left out where there is none.
+pub(crate) fn all() -> Vec<Workload> {
+    [read_by_h5py(), mixed::random()].concat()
+}
+
+/// Workloads of types that h5py knows.
+pub(crate) fn read_by_h5py() -> Vec<Workload> {
+    [new_files(), old::all()].concat()
+}
+
+/// Workloads that begin with a new file.
+pub(crate) fn new_files() -> Vec<Workload> {
+    [groups::all(), attributes::all(), elements::all(), mixed::all(), mixed::bounds()].concat()
+}
+
+/// A workload by its name.
+pub(crate) fn named(name: &str) -> Workload {
+    new_files().into_iter().find(|w| w.name == name).expect(name)
+}
+
+/// Numbers from `first` on.
+fn numbers(first: i32, count: usize) -> Vec<i32> {
+    (first..).take(count).collect()
+}
