@@ -1,0 +1,185 @@
+#!/usr/bin/env python3
+"""Random trees, both ways: what Hyperslab and h5py make of the same changes of the same file.
+
+    run.py target/release/both-ways [--count 60] [--seed N] [--only CASE] [--keep DIR]
+
+Three directions, `--count` cases each:
+
+    ours      Hyperslab makes a tree and changes it over several openings
+    theirs    h5py makes one (earliest, v108, latest), and Hyperslab changes it
+    continued h5py goes on where Hyperslab stopped, and Hyperslab after it
+
+After each case h5py's and Hyperslab's descriptions of the file equal the model's, and Hyperslab's check finds nothing.
+Where h5dump can read the file, it prints the same for it as for a file that h5py made by the same script.
+"""
+
+import argparse
+import os
+import random
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+import traceback
+
+import h5py
+
+import words
+from apply_h5py import Script
+from describe_h5py import Description
+from model import Model
+from random_changes import Changes
+
+SECONDS_MAX = 120
+
+
+class Mismatch(Exception):
+    pass
+
+
+class Case:
+    def __init__(self, tool, direction, seed, folder):
+        self.tool, self.direction = tool, direction
+        self.rng = random.Random(f"{direction} {seed}")
+        self.file = os.path.join(folder, "file.h5")
+        self.twin = os.path.join(folder, "twin.h5")
+        self.folder = folder
+        self.log = open(os.path.join(folder, "script.txt"), "w")
+        self.parts = []
+
+    def run(self):
+        getattr(self, self.direction)()
+
+    # --- directions ---
+
+    def ours(self):
+        self.begin("v18")
+        for _ in range(self.rng.randint(1, 4)):
+            self.part(self.by_hyperslab)
+        self.compare_dumps()
+
+    def theirs(self):
+        self.begin(self.rng.choice(("earliest", "v108", "latest")))
+        self.part(self.by_h5py)
+        for _ in range(self.rng.randint(1, 3)):
+            self.part(self.by_hyperslab)
+
+    def continued(self):
+        self.begin("v18")
+        self.part(self.by_hyperslab)
+        for _ in range(self.rng.randint(1, 3)):
+            self.part(self.by_h5py)
+            if self.rng.random() < 0.5:
+                self.part(self.by_hyperslab)
+
+    # --- making ---
+
+    def begin(self, low):
+        rng = self.rng
+        self.low = low
+        orders = ("untracked", "untracked", "tracked", "indexed")
+        self.options = {"low": low, "userblock": rng.choice((0, 0, 0, 512, 2048))}
+        self.options["link-order"], self.options["attribute-order"] = rng.choice(orders), rng.choice(orders)
+        if self.direction == "theirs":
+            # h5py's own switch sets both.
+            self.options["link-order"] = self.options["attribute-order"] = rng.choice(("untracked", "indexed"))
+        self.model = Model(self.options["link-order"], self.options["attribute-order"])
+        self.limits = {"complex"} | ({"large"} if low == "earliest" else set())
+        self.changes = Changes(rng, self.model)
+
+    def part(self, side):
+        # Hyperslab cannot copy objects yet.
+        self.changes.limits = self.limits | ({"copy"} if side == self.by_hyperslab else set())
+        script = self.changes.make(self.rng.choice((3, 10, 25, 40)))
+        first = not self.parts
+        self.parts.append(script)
+        lines = [as_line(operation) for operation in script]
+        self.log.write(f"# {side.__name__}\n" + "\n".join(lines) + "\n")
+        self.log.flush()
+        side(script, lines, first)
+        self.compare(side.__name__)
+
+    def by_hyperslab(self, script, lines, first):
+        start = words.text(("create", *self.options.items())) if first else "(open)"
+        done = self.call("apply", "\n".join([start, *lines]) + "\n")
+        if done.returncode:
+            raise Mismatch(f"Hyperslab could not apply the script: {done.stderr.strip()}")
+
+    def by_h5py(self, script, lines, first):
+        self.apply_with_h5py(self.file, script, first)
+
+    def open_h5py(self, path, first):
+        options = self.options
+        bounds = {"earliest": ("earliest", "latest"), "v108": ("v108", "v108"), "v18": ("v108", "latest")}
+        bounds = bounds.get(options["low"], "latest")
+        if not first:
+            return h5py.File(path, "r+", libver=bounds)
+        ordered = options["link-order"] != "untracked"
+        return h5py.File(path, "w", libver=bounds, userblock_size=options["userblock"], track_order=ordered)
+
+    def dumped(path):
+    """How h5dump ends, what it prints without the objects that references point to, and its errors.
+
+    References are compared otherwise: h5dump names an object by its address and any of its paths.
+    """
+    done = subprocess.run(["h5dump", path], capture_output=True, timeout=SECONDS_MAX)
+    # An empty string is empty to us, whether a null or a string of no bytes is stored.
+    text = done.stdout.partition(b"\n")[2].replace(b"NULL", b'""')
+    text = re.sub(rb'(DATASET|GROUP|DATATYPE) \d* ?"?/[^\n]*', rb"\1", text)
+    return done.returncode or int(bool(done.stderr)), text, done.stderr
+
+
+def first_difference(wanted, found):
+    for a, b in zip(wanted.splitlines(), found.splitlines()):
+        if a != b:
+            return f"  wanted {a[:300]!r}\n  found  {b[:300]!r}"
+    return "  one is longer"
+
+
+def run_case(tool, direction, seed, folder):
+    """Zero where all agree. In a process of its own: a broken file may end libhdf5."""
+    child = os.fork()
+    if child:
+        return os.waitpid(child, 0)[1]
+    status = 1
+    try:
+        Case(tool, direction, seed, folder).run()
+        status = 0
+    except Mismatch as mismatch:
+        print(f"{direction} {seed}: {mismatch}")
+    except BaseException:
+        print(f"{direction} {seed}:")
+        traceback.print_exc(file=sys.stdout)
+    sys.stdout.flush()
+    os._exit(status)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("tool")
+    parser.add_argument("--count", type=int, default=60)
+    parser.add_argument("--seed", type=int, default=time.time_ns() % 1_000_000_000)
+    parser.add_argument("--direction", choices=("ours", "theirs", "continued"), action="append")
+    parser.add_argument("--keep", help="a folder for the files of cases that differ")
+    options = parser.parse_args()
+    failed = 0
+    for direction in options.direction or ("ours", "theirs", "continued"):
+        print(f"{direction}: seed {options.seed}, {options.count} cases", flush=True)
+        bad = 0
+        for seed in range(options.seed, options.seed + options.count):
+            with tempfile.TemporaryDirectory() as folder:
+                status = run_case(os.path.abspath(options.tool), direction, seed, folder)
+                if status:
+                    bad += 1
+                    print(f"  repeat: --direction {direction} --seed {seed} --count 1 (status {status})", flush=True)
+                    if options.keep:
+                        shutil.copytree(folder, os.path.join(options.keep, f"{direction}-{seed}"), dirs_exist_ok=True)
+        print(f"{direction}: {options.count - bad} equal of {options.count}", flush=True)
+        failed += bad
+    sys.exit(1 if failed else 0)
+
+
+if __name__ == "__main__":
+    main()
