@@ -33,6 +33,8 @@ from model import Model
 from random_changes import Changes
 
 SECONDS_MAX = 120
+BOUNDS = ("earliest", "v18", "v18", "v110", "v112", "v114", "v200")
+LIBVER = {"v18": "v108", "v200": "latest"}
 
 
 class Mismatch(Exception):
@@ -55,19 +57,19 @@ class Case:
     # --- directions ---
 
     def ours(self):
-        self.begin("v18")
+        self.begin(BOUNDS)
         for _ in range(self.rng.randint(1, 4)):
             self.part(self.by_hyperslab)
         self.compare_dumps()
 
     def theirs(self):
-        self.begin(self.rng.choice(("earliest", "v108", "latest")))
+        self.begin(("earliest", "v18", "v200"))
         self.part(self.by_h5py)
         for _ in range(self.rng.randint(1, 3)):
             self.part(self.by_hyperslab)
 
     def continued(self):
-        self.begin("v18")
+        self.begin(BOUNDS)
         self.part(self.by_hyperslab)
         for _ in range(self.rng.randint(1, 3)):
             self.part(self.by_h5py)
@@ -76,56 +78,66 @@ class Case:
 
     # --- making ---
 
-    def begin(self, low):
+    def begin(self, bounds):
         rng = self.rng
-        self.low = low
+        self.bounds = bounds
         orders = ("untracked", "untracked", "tracked", "indexed")
-        self.options = {"low": low, "userblock": rng.choice((0, 0, 0, 512, 2048))}
+        self.options = {"userblock": rng.choice((0, 0, 0, 512, 2048))}
         self.options["link-order"], self.options["attribute-order"] = rng.choice(orders), rng.choice(orders)
         if self.direction == "theirs":
             # h5py's own switch sets both.
             self.options["link-order"] = self.options["attribute-order"] = rng.choice(("untracked", "indexed"))
         self.model = Model(self.options["link-order"], self.options["attribute-order"])
-        self.limits = {"complex"} | ({"large"} if low == "earliest" else set())
         self.changes = Changes(rng, self.model)
+        self.low = rng.choice(bounds)
+
+    def choose_bound(self):
+        """Most files are opened again as they were opened before."""
+        if self.rng.random() < 0.3:
+            self.low = self.rng.choice(self.bounds)
+
+    def limits(self):
+        lows = {self.low, *(low for low, _ in self.parts)}
+        found = set() if lows == {"v200"} else {"complex"}
+        return found | {"large"} if "earliest" in lows else found
 
     def part(self, side):
+        self.choose_bound()
         # Hyperslab cannot copy objects yet.
-        self.changes.limits = self.limits | ({"copy"} if side == self.by_hyperslab else set())
+        self.changes.limits = self.limits() | ({"copy"} if side == self.by_hyperslab else set())
         script = self.changes.make(self.rng.choice((3, 10, 25, 40)))
         first = not self.parts
-        self.parts.append(script)
+        self.parts.append((self.low, script))
         lines = [as_line(operation) for operation in script]
+        start = words.text(("create", ("low", self.low), *self.options.items()) if first else ("open", ("low", self.low)))
+        lines.insert(0, start)
         self.log.write(f"# {side.__name__}\n" + "\n".join(lines) + "\n")
         self.log.flush()
-        side(script, lines, first)
+        side(self.low, script, lines, first)
         self.compare(side.__name__)
 
-    def by_hyperslab(self, script, lines, first):
-        start = words.text(("create", *self.options.items())) if first else "(open)"
-        done = self.call("apply", "\n".join([start, *lines]) + "\n")
+    def by_hyperslab(self, _low, _script, lines, _first):
+        done = self.call("apply", "\n".join(lines) + "\n")
         if done.returncode:
             raise Mismatch(f"Hyperslab could not apply the script: {done.stderr.strip()}")
 
-    def by_h5py(self, script, lines, first):
-        self.apply_with_h5py(self.file, script, first)
+    def by_h5py(self, low, script, _lines, first):
+        self.apply_with_h5py(self.file, low, script, first)
 
-    def open_h5py(self, path, first):
-        options = self.options
-        bounds = {"earliest": ("earliest", "latest"), "v108": ("v108", "v108"), "v18": ("v108", "latest")}
-        bounds = bounds.get(options["low"], "latest")
+    def open_h5py(self, path, low, first):
+        bounds = (LIBVER.get(low, low), "latest")
         if not first:
             return h5py.File(path, "r+", libver=bounds)
-        ordered = options["link-order"] != "untracked"
-        return h5py.File(path, "w", libver=bounds, userblock_size=options["userblock"], track_order=ordered)
+        ordered = self.options["link-order"] != "untracked"
+        return h5py.File(path, "w", libver=bounds, userblock_size=self.options["userblock"], track_order=ordered)
 
-    def apply_with_h5py(self, path, script, first):
-        file = self.open_h5py(path, first)
+    def apply_with_h5py(self, path, low, script, first):
+        file = self.open_h5py(path, low, first)
         try:
             for operation in script:
                 if operation[0] == "reopen":
                     file.close()
-                    file = self.open_h5py(path, False)
+                    file = self.open_h5py(path, low, False)
                     continue
                 try:
                     Script(file.id).apply(operation)
@@ -164,8 +176,8 @@ class Case:
         raise Mismatch("\n".join(lines))
 
     def compare_dumps(self):
-        for n, script in enumerate(self.parts):
-            self.apply_with_h5py(self.twin, script, n == 0)
+        for n, (low, script) in enumerate(self.parts):
+            self.apply_with_h5py(self.twin, low, script, n == 0)
         status, theirs, _ = dumped(self.twin)
         if status:
             # What h5dump cannot print of libhdf5's own file, it need not print of ours.

@@ -39,6 +39,7 @@ impl Script {
             "create" => self.create(args),
             "open" | "reopen" => {
                 self.close()?;
+                self.bound(&properties(args)?)?;
                 self.container = Some(self.registry.open(&self.location, &self.access)?);
                 Ok(())
             }
@@ -62,10 +63,16 @@ impl Script {
         if let Some(bytes) = options.get("userblock").and_then(|v| v.first()) {
             create.userblock_bytes = bytes.number()?;
         }
+        self.bound(&options)?;
+        self.container = Some(self.registry.create(&self.location, &create, &self.access, true)?);
+        Ok(())
+    }
+
+    /// The version bound, where one is given.
+    fn bound(&mut self, options: &BTreeMap<&str, &[Node]>) -> Result<()> {
         if let Some(low) = options.get("low").and_then(|v| v.first()) {
             self.access.version_low = create::version(low.word()?)?;
         }
-        self.container = Some(self.registry.create(&self.location, &create, &self.access, true)?);
         Ok(())
     }
 
