@@ -23,7 +23,7 @@ def is_undefined(create):
 
 
 class Changes:
-    """`limits` says what the file's version cannot hold: a set of "complex", "large"."""
+    """`limits` says what the file's version cannot hold: a set of "complex", "large", "lzf", "copy"."""
 
     def __init__(self, rng, model, limits=()):
         self.rng, self.model, self.limits, self.made = rng, model, limits, []
@@ -183,7 +183,8 @@ class Changes:
         # libhdf5 refuses checksums of slots.
         if rng.random() < 0.2 and not kinds.has_slots(kind):
             found.append(("fletcher32",))
-        found += rng.choice(((("deflate", rng.randint(0, 9)),), (("lzf",),), ()))
+        packed = rng.choice(((("deflate", rng.randint(0, 9)),), (("lzf",),), ()))
+        found += packed if packed != (("lzf",),) or "lzf" not in self.limits else ()
         if rng.random() < 0.2 and not kinds.has_slots(kind) and ("fletcher32",) not in found:
             found.append(("fletcher32",))
         return tuple(found)

@@ -89,6 +89,8 @@ class Case:
             self.options["link-order"] = self.options["attribute-order"] = rng.choice(("untracked", "indexed"))
         self.model = Model(self.options["link-order"], self.options["attribute-order"])
         self.changes = Changes(rng, self.model)
+        # h5dump has no LZF: most files do without, so that it can read them.
+        self.has_lzf = self.direction != "ours" or rng.random() < 0.1
         self.low = rng.choice(bounds)
 
     def choose_bound(self):
@@ -98,8 +100,8 @@ class Case:
 
     def limits(self):
         lows = {self.low, *(low for low, _ in self.parts)}
-        found = set() if lows == {"v200"} else {"complex"}
-        return found | {"large"} if "earliest" in lows else found
+        found = {"complex": lows != {"v200"}, "large": "earliest" in lows, "lzf": not self.has_lzf}
+        return {name for name, is_out in found.items() if is_out}
 
     def part(self, side):
         self.choose_bound()
@@ -176,6 +178,8 @@ class Case:
         raise Mismatch("\n".join(lines))
 
     def compare_dumps(self):
+        if self.has_lzf:
+            return
         for n, (low, script) in enumerate(self.parts):
             self.apply_with_h5py(self.twin, low, script, n == 0)
         status, theirs, _ = dumped(self.twin)
