@@ -203,8 +203,9 @@ def dumped(path):
     References are compared otherwise: h5dump names an object by its address and any of its paths.
     """
     done = subprocess.run(["h5dump", path], capture_output=True, timeout=SECONDS_MAX)
-    # An empty string is empty to us, whether a null or a string of no bytes is stored.
+    # An empty string is empty to us, whether a null or a string of no bytes is stored; and lines break elsewhere.
     text = done.stdout.partition(b"\n")[2].replace(b"NULL", b'""')
+    text = re.sub(rb",\n +(\([\d,]+\): )?", rb", ", text)
     text = re.sub(rb'(DATASET|GROUP|DATATYPE) \d* ?"?/[^\n]*', rb"\1", text)
     text = re.sub(rb'DATATYPE "#\d+"', b"DATATYPE", text)
     return done.returncode or int(bool(done.stderr)), text, done.stderr

@@ -95,6 +95,12 @@ mod tests {
     }
 
     #[test]
+    fn without_an_element_size_it_does_not_apply() {
+        let (error, unchanged) = Shuffle.encode_owned(&Params { values: &[] }, vec![1, 2]).unwrap_err();
+        assert_eq!((error.kind(), unchanged), (crate::ErrorKind::Incompressible, vec![1, 2]));
+    }
+
+    #[test]
     fn zero_element_size_is_refused() {
         assert!(Shuffle.encode(&Params { values: &[0] }, &[1]).is_err());
     }

@@ -268,3 +268,23 @@ fn values_that_are_overwritten_do_not_make_the_file_grow() {
         assert_read_by_all(&path);
     }
 }
+
+#[test]
+fn filters_that_are_not_built_in_have_a_name() {
+    let filter = |id| FilterSpec { id, name: None, optional: true, values: vec![] };
+    let folder = Folder::new("names");
+    for low in [LibVersion::Earliest, LibVersion::V18, LibVersion::V200] {
+        let path = folder.file(&format!("{low:?}.h5"));
+        let c = self::create(&path, low);
+        let create = DatasetCreate {
+            layout: Layout::chunked(&[4]),
+            filters: vec![filter(32000), filter(500)],
+            ..DatasetCreate::default()
+        };
+        let d = dataset(&*c, (c.info().unwrap().root, "d"), ints(), space(&[6], &[6]), create).unwrap();
+        c.commit(vol::Durability::None).unwrap();
+        let info = c.dataset_info(d).unwrap();
+        let names: Vec<Option<&str>> = info.create.filters.iter().map(|f| f.name.as_deref()).collect();
+        assert_eq!(names, [Some("lzf"), Some("filter 500")]);
+    }
+}
