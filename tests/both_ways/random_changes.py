@@ -11,7 +11,7 @@ CHANGES = {
     "group": 8, "dataset": 18, "type": 3, "attribute": 18, "hard": 3, "soft": 2, "external": 1, "comment": 2, "write": 14,
     "resize": 12, "write_attribute": 5, "replace_attribute": 4, "delete_attribute": 4, "rename_attribute": 3, "unlink": 6,
     "recreate": 3, "move": 4, "copy": 2, "flush": 1, "many_links": 1, "many_attributes": 1, "large_attribute": 1,
-    "reopen": 3,
+    "few_links": 1, "few_attributes": 1, "reopen": 3,
 }  # fmt: skip
 
 
@@ -208,7 +208,8 @@ class Changes:
         if is_undefined(dataset.create):
             return
         _, dims, maxima = dataset.space
-        tops = [max(d, rng.choice((3, 9, 20))) if most == -1 else most for d, most in zip(dims, maxima)]
+        far = (3, 9, 20, 400) if len(dims) == 1 else (3, 9, 20)
+        tops = [max(d, rng.choice(far)) if most == -1 else most for d, most in zip(dims, maxima)]
         new = [rng.choice((d, d, rng.randint(0, top), rng.randint(1, max(1, top)))) for d, top in zip(dims, tops)]
         if count(("simple", new)) > 6000:
             return
@@ -235,6 +236,13 @@ class Changes:
         path, _ = self.choose()
         for _ in range(self.rng.choice((8, 9, 12, 40))):
             self.attribute(self.rng.choice(random_values.COMMON), ("scalar",), path)
+
+    def few_attributes(self):
+        """All but some go, from where there are many: dense storage becomes compact again."""
+        path, found = max(self.objects(), key=lambda pair: len(pair[1].attributes))
+        names = sorted(found.attributes)
+        for name in self.rng.sample(names, max(0, len(names) - self.rng.randrange(8))):
+            self.add("delete-attribute", path, name)
 
     def large_attribute(self):
         if "large" not in self.limits:
@@ -287,7 +295,7 @@ class Changes:
 
     def many_links(self):
         path, group = self.choose("group")
-        for n in range(self.rng.choice((8, 9, 12, 60))):
+        for n in range(self.rng.choice((8, 9, 9, 12, 12, 60, 60, 300))):
             name = b"link %d of many" % n
             if name in group.links:
                 continue
@@ -296,6 +304,16 @@ class Changes:
                 self.add("soft", where, b"/a/soft/link")
             else:
                 self.add("group", where, "untracked", "untracked")
+
+    def few_links(self):
+        """All but some go, from where there are many."""
+        path, found = max(self.objects("group"), key=lambda pair: len(pair[1].links))
+        names = sorted(found.links)
+        for name in self.rng.sample(names, max(0, len(names) - self.rng.randrange(8))):
+            where = path.rstrip(b"/") + b"/" + name
+            # What goes may hold the group itself.
+            if self.survives(where, found):
+                self.add("unlink", where)
 
     def unlink(self):
         path = self.link()

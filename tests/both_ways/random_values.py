@@ -135,7 +135,7 @@ def enumeration(rng):
 def dims(rng, elements_max):
     rank, left, found = rng.choice((1, 1, 1, 2, 2, 3, 4, 5)), elements_max, []
     for _ in range(rank):
-        found.append(rng.randint(1, max(1, min(left, rng.choice((3, 9, 40))))))
+        found.append(rng.randint(1, max(1, min(left, rng.choice((3, 9, 40, 2000))))))
         left //= found[-1]
     if rng.random() < 0.06:
         found[rng.randrange(rank)] = 0
