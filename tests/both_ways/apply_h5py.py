@@ -55,22 +55,28 @@ class Script:
 
     # --- references in elements ---
 
-    def refer(self, text):
-        kind, points, path = parse_reference(text)
-        raw = ctypes.create_string_buffer(12)
-        if kind == "o":
-            lib.call("H5Rcreate", raw, self.file, path, lib.flag(0), -1)
-            return raw.raw[:8]
-        dataset = h5d.open(self.file, path)
-        space = dataset.get_space()
-        if kind == "p":
-            select(space, ("points", points))
+    def refer(self, kind, text):
+        what, detail, path = parse_reference(text)
+        raw = ctypes.create_string_buffer(kinds.memory_size(kind))
+        space = self.region(what, path, detail) if what in ("h", "p") else None
+        if kind[1] != "any":
+            lib.call("H5Rcreate", raw, self.file, path, lib.flag(0 if space is None else 1), -1 if space is None else space)
+        elif what == "o":
+            lib.call("H5Rcreate_object", self.file, path, 0, raw)
+        elif what == "a":
+            lib.call("H5Rcreate_attr", self.file, path, detail, 0, raw)
         else:
-            space.select_none()
-            for point in points:
-                space.select_hyperslab(point, (1,) * len(point), op=h5s.SELECT_OR)
-        lib.call("H5Rcreate", raw, self.file, path, lib.flag(1), space)
-        return raw.raw[:12]
+            lib.call("H5Rcreate_region", self.file, path, space, 0, raw)
+        return raw.raw
+
+    def region(self, what, path, points):
+        space = h5d.open(self.file, path).get_space()
+        if what == "p":
+            return select(space, ("points", points))
+        space.select_none()
+        for point in points:
+            space.select_hyperslab(point, (1,) * len(point), op=h5s.SELECT_OR)
+        return space
 
     def packed(self, kind, elements):
         packer = values.Packer(self.refer)

@@ -145,8 +145,23 @@ class Description:
         """The text of a reference."""
         if kind[1] == "object":
             return b"o|" + self.paths.get(int.from_bytes(raw, "little"), b"?")
+        if kind[1] == "any":
+            return self.tell_any(ctypes.create_string_buffer(raw))
         dataset = h5d.DatasetID(lib.new("H5Rdereference2", self.file, 0, lib.flag(1), raw))
-        space = h5s.SpaceID(lib.new("H5Rget_region", self.file, lib.flag(1), raw))
+        return self.tell_region(dataset, h5s.SpaceID(lib.new("H5Rget_region", self.file, lib.flag(1), raw)))
+
+    def tell_any(self, raw):
+        what = lib.call("H5Rget_type", raw)
+        opened = opened_as(lib.new("H5Ropen_object", raw, 0, 0))
+        if what == 2:
+            return b"o|" + self.paths.get(address(opened), b"?")
+        if what == 3:
+            return self.tell_region(opened, h5s.SpaceID(lib.new("H5Ropen_region", raw, 0, 0)))
+        name = ctypes.create_string_buffer(4096)
+        lib.call("H5Rget_attr_name", raw, name, lib.count(len(name)), result=ctypes.c_int64)
+        return b"a|" + name.value + b"|" + self.paths.get(address(opened), b"?")
+
+    def tell_region(self, dataset, space):
         path = self.paths.get(address(dataset), b"?")
         if space.get_select_type() == h5s.SEL_POINTS:
             points = [tuple(point) for point in space.get_select_elem_pointlist().tolist()]
@@ -210,6 +225,11 @@ def comment_of(opened):
     room = ctypes.create_string_buffer(1 << 16)
     lib.call("H5Oget_comment", opened, room, lib.count(len(room)), result=ctypes.c_int64)
     return room.value
+
+
+def opened_as(hid):
+    """An object of h5py for an identifier of libhdf5's."""
+    return h5g.GroupID(hid)
 
 
 def address(opened):

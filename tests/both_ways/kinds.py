@@ -4,7 +4,7 @@
     ("float", size, order, offset, precision, low, high, inner, norm, sign, epos, ebits, mpos, mbits, bias)
     ("time", size, order, precision)    ("str", size, pad, charset)    ("vstr", pad, charset)    ("opaque", size, tag)
     ("compound", size, (name, offset, type), …)    ("enum", base, (name, value), …)    ("array", (dims), base)
-    ("vlen", base)    ("ref", "object" or "region")    ("complex", base)
+    ("vlen", base)    ("ref", "object", "region" or "any")    ("complex", base)
 
 The offsets of a compound with slots (variable-length values, references) differ between file and memory: they
 are 0 here, and its members stand one after another.
@@ -16,6 +16,10 @@ import lib
 
 ORDERS = ("le", "be")
 CLASSES = "int float time str bits opaque compound ref enum vlen array complex".split()
+
+
+# libhdf5's type, and its bytes in memory. "any" is the reference of HDF5 1.12.
+REFERENCES = {"object": ("H5T_STD_REF_OBJ", 8), "region": ("H5T_STD_REF_DSETREG", 12), "any": ("H5T_STD_REF", 64)}
 
 
 def has_slots(kind):
@@ -52,7 +56,7 @@ def memory_size(kind):
     if name == "complex":
         return 2 * memory_size(kind[1])
     if name == "ref":
-        return 8 if kind[1] == "object" else 12
+        return REFERENCES[kind[1]][1]
     return {"vlen": 16, "vstr": 8}.get(name) or kind[1]
 
 
@@ -186,7 +190,7 @@ def _on_base(function):
 
 
 def _reference(kind):
-    return lib.new("H5Tcopy", lib.constant("H5T_STD_REF_OBJ" if kind[1] == "object" else "H5T_STD_REF_DSETREG"))
+    return lib.new("H5Tcopy", lib.constant(REFERENCES[kind[1]][0]))
 
 
 BUILD = {
@@ -299,9 +303,10 @@ def _describe_array(hid, _):
 
 
 def _describe_reference(hid, size):
-    is_object = lib.call("H5Tequal", hid, lib.constant("H5T_STD_REF_OBJ")) > 0
-    is_region = lib.call("H5Tequal", hid, lib.constant("H5T_STD_REF_DSETREG")) > 0
-    return ("ref", "object" if is_object else "region" if is_region else "other")
+    for name, (constant, _) in REFERENCES.items():
+        if lib.call("H5Tequal", hid, lib.constant(constant)) > 0:
+            return ("ref", name)
+    return ("ref", "other")
 
 
 DESCRIBE = {

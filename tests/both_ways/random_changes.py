@@ -23,9 +23,9 @@ def is_undefined(create):
 
 
 class Changes:
-    """`limits` says what the file's version cannot hold: a set of "complex", "large", "lzf", "copy"."""
+    """`limits` says what the file's version cannot hold: a set of "complex", "any" (references), "large", "lzf", "copy"."""
 
-    def __init__(self, rng, model, limits=()):
+    def __init__(self, rng, model, limits=frozenset()):
         self.rng, self.model, self.limits, self.made = rng, model, limits, []
 
     def make(self, number):
@@ -91,7 +91,7 @@ class Changes:
     # --- values ---
 
     def kind(self):
-        return random_values.kind(self.rng, newest="complex" not in self.limits)
+        return random_values.kind(self.rng, newer={"complex", "any"} - self.limits)
 
     def typed(self):
         """A type, and where it is committed."""

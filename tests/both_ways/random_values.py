@@ -28,26 +28,26 @@ def text(rng, charset, length_max):
 # --- types ---
 
 
-def kind(rng, depth=3, references=True, newest=False):
+def kind(rng, depth=3, references=True, newer=()):
     if depth == 3 and rng.random() < 0.3:
         return rng.choice(COMMON)
     if depth > 1 and rng.random() < 0.35:
-        return nested(rng, depth - 1, references, newest)
+        return nested(rng, depth - 1, references, newer)
     makers = [integer, integer, floating, fixed_text, bitfield, opaque, enumeration, time, variable_text, boolean, pair]
     if references:
-        makers += [lambda rng: ("ref", rng.choice(("object", "region")))]
-    if newest:
+        makers += [lambda rng: ("ref", rng.choice(("object", "region", *(["any"] if "any" in newer else []))))]
+    if "complex" in newer:
         makers += [complex_number]
     return rng.choice(makers)(rng)
 
 
-def nested(rng, depth, references, newest):
+def nested(rng, depth, references, newer):
     what = rng.randrange(3)
     if what == 0:
-        return ("array", tuple(rng.randint(1, 3) for _ in range(rng.randint(1, 3))), kind(rng, depth, references, newest))
+        return ("array", tuple(rng.randint(1, 3) for _ in range(rng.randint(1, 3))), kind(rng, depth, references, newer))
     if what == 1:
-        return ("vlen", kind(rng, depth, references, newest))
-    inner = [kind(rng, depth, references, newest) for _ in range(rng.randint(1, 5))]
+        return ("vlen", kind(rng, depth, references, newer))
+    inner = [kind(rng, depth, references, newer) for _ in range(rng.randint(1, 5))]
     return compound(rng, inner)
 
 
@@ -222,13 +222,21 @@ class Elements:
 
     def reference(self, kind):
         rng = self.rng
+        what = kind[1] if kind[1] != "any" else rng.choice(("object", "region", "attribute"))
         if rng.random() < 0.2:
             return Ref()
-        if kind[1] == "object":
+        if what == "object":
             return Ref(rng.choice(self.targets)) if self.targets else Ref()
+        if what == "attribute":
+            return self.attribute()
         if not self.datasets:
             return Ref()
         dataset = rng.choice(self.datasets)
         ordered = rng.random() < 0.5
         points = {tuple(rng.randrange(d) for d in dataset.space[1]) for _ in range(rng.randint(1, 5))}
         return Ref(dataset, sorted(points), ordered)
+
+    def attribute(self):
+        named = [(target, name) for target in self.targets for name in sorted(target.attributes) if b"|" not in name]
+        target, name = self.rng.choice(named) if named else (None, None)
+        return Ref(target, attribute=name)

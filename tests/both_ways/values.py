@@ -4,6 +4,7 @@ The common form of an element is its bytes in file order, without the gaps of co
 four little-endian bytes with its number of elements, then these. A reference is written as such a string:
 
     empty: null     "o|/path": an object     "h|0,1;0,2|/path": a hyperslab of a dataset     "p|…|/path": its points
+    "a|name|/path": an attribute
 
 In the model an element with references is a tuple of bytes and `Ref`, because paths change.
 """
@@ -15,13 +16,15 @@ import kinds
 
 
 class Ref:
-    def __init__(self, target=None, points=None, ordered=False):
-        self.target, self.points, self.ordered = target, points, ordered
+    def __init__(self, target=None, points=None, ordered=False, attribute=None):
+        self.target, self.points, self.ordered, self.attribute = target, points, ordered, attribute
 
     def text(self, path_of):
         if self.target is None:
             return b""
         path = path_of(self.target)
+        if self.attribute is not None:
+            return b"a|" + self.attribute + b"|" + path
         if self.points is None:
             return b"o|" + path
         return (b"p|" if self.ordered else b"h|") + points_text(self.points) + b"|" + path
@@ -32,10 +35,12 @@ def points_text(points):
 
 
 def parse_reference(text):
-    """The kind, the points and the path of a reference that is not null."""
+    """The kind, the points or the attribute, and the path of a reference that is not null."""
     if text.startswith(b"o|"):
         return "o", None, text[2:]
     kind, points, path = text.split(b"|", 2)
+    if kind == b"a":
+        return "a", points, path
     return kind.decode(), [tuple(map(int, point.split(b","))) for point in points.split(b";")], path
 
 
@@ -144,7 +149,7 @@ class Packer:
 
     def ref(self, kind, data, at, number, out, to):
         size = kinds.memory_size(kind)
-        out[to : to + size] = self.refer(data[at : at + number]) if number else bytes(size)
+        out[to : to + size] = self.refer(kind, data[at : at + number]) if number else bytes(size)
         return at + number
 
 

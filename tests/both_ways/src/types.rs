@@ -49,6 +49,7 @@ pub(crate) fn parse(node: &Node) -> Result<Datatype> {
         "ref" => Datatype::reference(match argument(args, 0)?.word()? {
             "object" => ReferenceKind::ObjectOld,
             "region" => ReferenceKind::RegionOld,
+            "any" => ReferenceKind::Object,
             other => return Err(unknown("reference", other)),
         }),
         other => return Err(unknown("class", other)),
@@ -167,6 +168,7 @@ pub(crate) fn describe(datatype: &Datatype) -> String {
         Datatype::Reference(t) => match t.kind {
             ReferenceKind::ObjectOld => "(ref object)".to_owned(),
             ReferenceKind::RegionOld => "(ref region)".to_owned(),
+            ReferenceKind::Object => "(ref any)".to_owned(),
             _ => "(ref other)".to_owned(),
         },
         Datatype::Complex(t) => format!("(complex {})", describe(&t.base)),

@@ -94,6 +94,9 @@ impl<'a> Packer<'a> {
             return Ok(Reference::object((self.find)(rest)?));
         }
         let (points, path) = rest.split_once('|').ok_or_else(|| wrong("region"))?;
+        if kind == "a" {
+            return Ok(Reference::attribute((self.find)(path)?, points));
+        }
         let points: Vec<Vec<u64>> = points
             .split(';')
             .map(|point| point.split(',').map(|n| n.parse().map_err(|_| wrong("point"))).collect())
