@@ -28,26 +28,26 @@ def text(rng, charset, length_max):
 # --- types ---
 
 
-def kind(rng, depth=3, references=True, newer=()):
+def kind(rng, depth=3, references=True, extra=()):
     if depth == 3 and rng.random() < 0.3:
         return rng.choice(COMMON)
     if depth > 1 and rng.random() < 0.35:
-        return nested(rng, depth - 1, references, newer)
-    makers = [integer, integer, floating, fixed_text, bitfield, opaque, enumeration, time, variable_text, boolean, pair]
+        return nested(rng, depth - 1, references, extra)
+    makers = [integer, integer, floating, fixed_text, bitfield, opaque, enumeration, variable_text, boolean, pair]
     if references:
-        makers += [lambda rng: ("ref", rng.choice(("object", "region", *(["any"] if "any" in newer else []))))]
-    if "complex" in newer:
-        makers += [complex_number]
+        makers += [lambda rng: ("ref", rng.choice(("object", "region", *(["any"] if "any" in extra else []))))]
+    makers += [complex_number] if "complex" in extra else []
+    makers += [time] if "time" in extra else []
     return rng.choice(makers)(rng)
 
 
-def nested(rng, depth, references, newer):
+def nested(rng, depth, references, extra):
     what = rng.randrange(3)
     if what == 0:
-        return ("array", tuple(rng.randint(1, 3) for _ in range(rng.randint(1, 3))), kind(rng, depth, references, newer))
+        return ("array", tuple(rng.randint(1, 3) for _ in range(rng.randint(1, 3))), kind(rng, depth, references, extra))
     if what == 1:
-        return ("vlen", kind(rng, depth, references, newer))
-    inner = [kind(rng, depth, references, newer) for _ in range(rng.randint(1, 5))]
+        return ("vlen", kind(rng, depth, references, extra))
+    inner = [kind(rng, depth, references, extra) for _ in range(rng.randint(1, 5))]
     return compound(rng, inner)
 
 

@@ -3,8 +3,9 @@
 use std::sync::Arc;
 
 use hyperslab_native::NativeConnector;
+use model::datatype::ReferenceKind;
 use model::properties::{AllocTime, DatasetCreate, FileCreate, Fill, FillValue, FilterSpec, Layout};
-use model::{Dataspace, Selection, UNLIMITED};
+use model::{Dataspace, Reference, Selection, UNLIMITED};
 use testkit::generate::Generator;
 use vol::{Access, Connector, Container, ContainerCreate, ContainerOpen, FileAccess, LibVersion, OpRead};
 
@@ -287,4 +288,20 @@ fn filters_that_are_not_built_in_have_a_name() {
         let names: Vec<Option<&str>> = info.create.filters.iter().map(|f| f.name.as_deref()).collect();
         assert_eq!(names, [Some("lzf"), Some("filter 500")]);
     }
+}
+
+#[test]
+fn a_region_reference_says_how_long_its_selection_is() {
+    let folder = Folder::new("regions");
+    let c = self::create(&folder.file("regions.h5"), LibVersion::V112);
+    let root = c.info().unwrap().root;
+    let d = dataset(&*c, (root, "d"), ints(), space(&[6], &[6]), DatasetCreate::default()).unwrap();
+    let region = Reference::region(d, Selection::block(&[1], &[2]).unwrap());
+    let slot = c.reference_put(ReferenceKind::Object, &[region]).unwrap().remove(0);
+    let mut blobs = vol::Blobs::default();
+    c.blob_get(&[&slot[6..]], &mut blobs).unwrap();
+    let blob = blobs.iter().next().unwrap().to_vec();
+    // The token and its length, then the length of the selection, the rank and the selection.
+    let len = u32::from_le_bytes(blob[9..13].try_into().unwrap());
+    assert_eq!(len as usize, blob.len() - 17);
 }
