@@ -2,10 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use filters::setup;
 use model::convert::Conversions;
 use model::properties::{AllocTime, DatasetCreate, Fill, FillTime, FillValue, FilterSpec, Layout};
-use model::{ByteOrder, Datatype, Error, Result};
+use model::{Datatype, Error, Result};
 use vol::{Container, LibVersion};
 
 use crate::apply::{object, order};
@@ -51,8 +50,7 @@ pub(crate) fn dataset(
     };
     let layout = layout(option("layout")?)?;
     let fill = fill(option("fill")?, container, datatype)?;
-    let specs = option("filters")?.list()?;
-    let filters = specs.iter().map(|node| filter(node, datatype, &layout, &fill)).collect::<Result<_>>()?;
+    let filters = option("filters")?.list()?.iter().map(filter).collect::<Result<_>>()?;
     let time = match argument(option("fill-time")?.list()?, 0)?.word()? {
         "alloc" => FillTime::Alloc,
         "never" => FillTime::Never,
@@ -89,56 +87,18 @@ fn fill(node: &Node, container: &dyn Container, datatype: &Datatype) -> Result<F
     })
 }
 
-fn filter(node: &Node, datatype: &Datatype, layout: &Layout, fill: &FillValue) -> Result<FilterSpec> {
+fn filter(node: &Node) -> Result<FilterSpec> {
     let (name, args) = node.call()?;
-    let shape: &[u64] = if let Layout::Chunked { shape, .. } = layout { shape } else { &[] };
-    let elements = shape.iter().product::<u64>() as u32;
-    let failed = |e: filters::Error| Error::invalid("set up filter").with("problem", e.to_string());
-    let (id, optional, values) = match name {
-        "deflate" => (1, true, vec![argument(args, 0)?.number()?]),
-        "shuffle" => (2, true, Vec::new()),
-        "fletcher32" => (3, false, Vec::new()),
-        "lzf" => (32000, true, setup::lzf(elements * datatype.size()).to_vec()),
-        "szip" => {
-            let coding = match argument(args, 0)?.number::<u32>()? & 4 {
-                0 => setup::Coding::NearestNeighbour,
-                _ => setup::Coding::Entropy,
-            };
-            let block = argument(args, 1)?.number()?;
-            (4, true, setup::szip(coding, block, &number(datatype)?, shape).map_err(failed)?.to_vec())
-        }
-        "nbit" => {
-            let element = setup::Type::Number(number(datatype)?);
-            (5, true, setup::nbit(&element, elements).map_err(failed)?)
-        }
-        "scaleoffset" => {
-            let zeros = vec![0; datatype.size() as usize];
-            let fill = match fill {
-                FillValue::Undefined => None,
-                FillValue::Default => Some(zeros.as_slice()),
-                FillValue::Value(value) => Some(value.as_slice()),
-            };
-            let signed = matches!(datatype, Datatype::Integer(integer) if integer.signed);
-            let scale = setup::Scale::Integer { signed, bits: 0 };
-            let values = setup::scale_offset(scale, &number(datatype)?, elements, fill);
-            (6, true, values.map_err(failed)?)
-        }
+    let values = args.iter().map(Node::number).collect::<Result<_>>()?;
+    let (id, optional) = match name {
+        "deflate" => (1, true),
+        "shuffle" => (2, true),
+        "fletcher32" => (3, false),
+        "szip" => (4, true),
+        "nbit" => (5, true),
+        "scaleoffset" => (6, true),
+        "lzf" => (32000, true),
         other => return Err(unknown("filter", other)),
     };
     Ok(FilterSpec { id, name: None, optional, values })
-}
-
-/// A number as filters see it.
-fn number(datatype: &Datatype) -> Result<setup::Number> {
-    let bits = match datatype {
-        Datatype::Integer(integer) => integer.bits,
-        Datatype::Float(float) => float.bits,
-        _ => return Err(unknown("filter", "for a type that is not a number")),
-    };
-    Ok(setup::Number {
-        size: bits.size,
-        big_endian: bits.order == ByteOrder::Big,
-        precision: bits.precision.into(),
-        bit_offset: bits.offset.into(),
-    })
 }
