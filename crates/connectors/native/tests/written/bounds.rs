@@ -305,3 +305,28 @@ fn a_region_reference_says_how_long_its_selection_is() {
     let len = u32::from_le_bytes(blob[9..13].try_into().unwrap());
     assert_eq!(len as usize, blob.len() - 17);
 }
+
+#[test]
+fn chunks_without_an_index_keep_what_is_written_after_growing() {
+    let folder = Folder::new("implicit");
+    let path = folder.file("implicit.h5");
+    let c = self::create(&path, LibVersion::V110);
+    let create = DatasetCreate {
+        layout: Layout::chunked(&[2]),
+        alloc_time: AllocTime::Early,
+        ..DatasetCreate::default()
+    };
+    let d = dataset(&*c, (c.info().unwrap().root, "d"), ints(), space(&[8], &[13]), create).unwrap();
+    let values: Vec<i32> = (1..14).collect();
+    put(&*c, d, &Selection::All, &values[..8]).unwrap();
+    for dims in [13, 3, 13] {
+        c.dataset_resize(d, &[dims]).unwrap();
+    }
+    put(&*c, d, &Selection::block(&[3], &[10]).unwrap(), &values[3..]).unwrap();
+    c.close().unwrap();
+    let c = reopen(&path, LibVersion::V110);
+    let mut into = [0; 52];
+    let read = OpRead { dataset: d, selection: &Selection::All, into: &mut into };
+    c.dataset_read(&mut [read]).unwrap();
+    assert_eq!(into.chunks(4).map(|b| i32::from_le_bytes(b.try_into().unwrap())).collect::<Vec<_>>(), values);
+}
