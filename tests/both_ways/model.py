@@ -35,6 +35,8 @@ class Dataset(Object):
         fill = create["fill"]
         self.fill = fill[1] if fill[0] == "value" else values.zero(kind)
         self.data = [self.fill] * count(space)
+        # Whether libhdf5 wrote some of it.
+        self.is_theirs = False
 
 
 class Attribute:

@@ -26,10 +26,13 @@ def is_undefined(create):
 
 
 class Changes:
-    """`limits` says what the file's version cannot hold: a set of "complex", "any" (references), "time", "large", "lzf"."""
+    """`limits` says what the file's version cannot hold: a set of "complex", "any" (references), "time", "large", "lzf".
+    "growth" is in it where elements that a dataset grows by are written at once: libhdf5 leaves what it likes in the
+    part of a chunk that lies outside of the extent, and shows it later. `is_theirs`: libhdf5 makes the changes."""
 
     def __init__(self, rng, model, limits=frozenset()):
         self.rng, self.model, self.limits, self.made = rng, model, limits, []
+        self.is_theirs = False
 
     def make(self, number):
         """About so many changes; returns the script."""
@@ -45,6 +48,8 @@ class Changes:
         resolve = lambda part: [values.resolved(e, paths.__getitem__) for e in part] if isinstance(part, list) else part
         self.made.append(tuple(map(resolve, operation)))
         self.model.apply(operation)
+        if operation[0] in ("dataset", "write") and self.is_theirs:
+            self.model.find(operation[1]).is_theirs = True
 
     # --- choosing ---
 
@@ -216,8 +221,11 @@ class Changes:
         new = [rng.choice((d, d, rng.randint(0, top), rng.randint(1, max(1, top)))) for d, top in zip(dims, tops)]
         if count(("simple", new)) > 6000:
             return
+        is_growing = any(now > before for now, before in zip(new, dims))
         self.add("resize", path, tuple(new))
-        if rng.random() < 0.5:
+        if is_growing and dataset.data and ("growth" in self.limits or dataset.is_theirs):
+            self.add("write", path, ("all",), self.elements(dataset.type, len(dataset.data)))
+        elif rng.random() < 0.5:
             self.write()
 
     # --- attributes ---

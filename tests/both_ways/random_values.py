@@ -46,7 +46,8 @@ def nested(rng, depth, references, extra):
     if what == 0:
         return ("array", tuple(rng.randint(1, 3) for _ in range(rng.randint(1, 3))), kind(rng, depth, references, extra))
     if what == 1:
-        return ("vlen", kind(rng, depth, references, extra))
+        # libhdf5 2.0 declares such references inside of sequences with 64 bytes and stores them with 18: not compared.
+        return ("vlen", kind(rng, depth, references, set(extra) - {"any"}))
     inner = [kind(rng, depth, references, extra) for _ in range(rng.randint(1, 5))]
     return compound(rng, inner)
 

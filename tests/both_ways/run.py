@@ -94,7 +94,7 @@ class Case:
         self.model = Model(self.options["link-order"], self.options["attribute-order"])
         self.changes = Changes(rng, self.model)
         # h5dump has no LZF and no times: most files do without, so that it can read them.
-        self.for_dump = self.direction == "ours" and rng.random() < 0.9
+        self.for_dump = self.direction == "ours" and rng.random() < 0.7
         self.low = rng.choice(bounds)
         self.space_options = self.choose_space() if self.direction == "theirs" else {}
 
@@ -117,12 +117,12 @@ class Case:
     def limits(self):
         lows = {self.low, *(low for low, _ in self.parts)}
         is_new = lows <= {"v112", "v114", "v200"}
-        found = {"complex": lows != {"v200"}, "any": not is_new, "large": "earliest" in lows, "lzf": self.for_dump, "time": self.for_dump}
+        found = {"complex": lows != {"v200"}, "any": not is_new, "large": "earliest" in lows, "lzf": self.for_dump, "time": self.for_dump, "growth": self.for_dump}
         return {name for name, is_out in found.items() if is_out}
 
     def part(self, side):
         self.choose_bound()
-        self.changes.limits = self.limits()
+        self.changes.limits, self.changes.is_theirs = self.limits(), side == self.by_h5py
         script = self.changes.make(self.rng.choice((3, 10, 25, 40)))
         first = not self.parts
         self.parts.append((self.low, script))
