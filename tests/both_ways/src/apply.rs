@@ -240,8 +240,7 @@ impl Change<'_> {
     fn attribute(&self, args: &[Node]) -> Result<()> {
         let name = text(args, 1)?;
         let (datatype, committed) = self.typed(args, 2)?;
-        let charset =
-            if name.is_ascii() { model::CharacterSet::Ascii } else { model::CharacterSet::Utf8 };
+        let charset = if name.is_ascii() { model::CharacterSet::Ascii } else { model::CharacterSet::Utf8 };
         let (object, space) = (self.object(args, 0)?, space(argument(args, 4)?)?);
         let op = OpAttributeCreate { object, name: name.clone(), charset, datatype, committed, space };
         self.container.attribute_create(&op)?;

@@ -1,13 +1,12 @@
 //! What a container holds, in the lines that `model.py` writes too.
 
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 
 use model::convert::Conversions;
 use model::heap::Heap;
 use model::properties::{AllocTime, CreationOrder, DatasetCreate, FillTime, FillValue, Layout};
-use model::{
-    Dataspace, Datatype, Error, Index, LinkTarget, ObjectKind, Result, Selection, Token, UNLIMITED,
-};
+use model::{Dataspace, Datatype, Error, Index, LinkTarget, ObjectKind, Result, Selection, Token, UNLIMITED};
 use vol::{Container, OpList, OpRead};
 
 use crate::types;
@@ -60,8 +59,8 @@ impl Walk<'_> {
             for link in self.container.link_list(token, &listing(Index::Name))?.entries {
                 let LinkTarget::Hard(member) = link.target else { continue };
                 let path = model::link::join(&base, &link.name);
-                if !self.paths.contains_key(&member) {
-                    self.paths.insert(member, path.clone());
+                if let Entry::Vacant(entry) = self.paths.entry(member) {
+                    entry.insert(path.clone());
                     found.push((path, member));
                 }
             }
@@ -150,14 +149,8 @@ impl Walk<'_> {
     fn elements(&self, file_type: &Datatype, raw: &[u8]) -> Result<Vec<u8>> {
         let (mut heap, memory) = (Heap::new(), file_type.memory_form());
         let conversions = Conversions::default();
-        let data = vol::transfer::from_file_form(
-            self.container,
-            file_type,
-            raw,
-            &memory,
-            &conversions,
-            &mut heap,
-        )?;
+        let data =
+            vol::transfer::from_file_form(self.container, file_type, raw, &memory, &conversions, &mut heap)?;
         let tell = |token| self.path(token);
         let dims = |token| Ok(self.container.dataset_info(token)?.space.dims().to_vec());
         Unpacker { heap: &heap, tell: &tell, dims: &dims }.elements(&memory, &data)
