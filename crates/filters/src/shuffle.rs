@@ -39,6 +39,10 @@ impl Filter for Shuffle {
     }
 
     fn encode_owned(&self, params: &Params<'_>, input: Vec<u8>) -> Result<Vec<u8>, (Error, Vec<u8>)> {
+        if params.values.is_empty() {
+            // libhdf5 leaves variable-length data without an element size, and its chunks without the filter.
+            return Err((AT.incompressible("no element size"), input));
+        }
         match element_bytes(params) {
             Ok(element) if is_noop(element, input.len()) => Ok(input),
             _ => self.encode(params, &input).map_err(|error| (error, input)),
@@ -88,6 +92,12 @@ mod tests {
         let pointer = input.as_ptr();
         let out = Shuffle.encode_owned(&Params { values: &[1] }, input).unwrap();
         assert_eq!(out.as_ptr(), pointer);
+    }
+
+    #[test]
+    fn without_an_element_size_it_does_not_apply() {
+        let (error, unchanged) = Shuffle.encode_owned(&Params { values: &[] }, vec![1, 2]).unwrap_err();
+        assert_eq!((error.kind(), unchanged), (crate::ErrorKind::Incompressible, vec![1, 2]));
     }
 
     #[test]

@@ -215,6 +215,11 @@ impl File {
         self.collections.get_or_insert_with(&address, || Collection::load(self, address).map(Arc::new))
     }
 
+    /// What a filter is called, whatever its number.
+    pub(crate) fn filter_name(&self, id: u16) -> String {
+        self.registry.name_of(id).map_or_else(|| format!("filter {id}"), str::to_owned)
+    }
+
     /// Undoes filters; `bytes` is what comes out when nothing is wrong.
     pub(crate) fn unfilter(
         &self,

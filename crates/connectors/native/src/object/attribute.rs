@@ -52,8 +52,7 @@ pub(crate) fn interpret(file: &File, raw: RawAttribute, creation_order: Option<u
     let (datatype, committed) =
         datatype(file, &raw.datatype).during(&format!("read attribute \"{name}\""))?;
     let space = dataspace(file, &raw.dataspace).during(&format!("read attribute \"{name}\""))?;
-    let bytes = space.element_count()?.checked_mul(u64::from(datatype.size()));
-    let bytes = bytes.unwrap_or(u64::MAX).within(file.store.limits.metadata_bytes_max, "attribute")?;
+    let bytes = value_bytes(file, &datatype, &space)?;
     let mut data = raw.data;
     if data.len() < bytes {
         return Err(Error::corrupt("read attribute")
@@ -64,6 +63,17 @@ pub(crate) fn interpret(file: &File, raw: RawAttribute, creation_order: Option<u
     data.truncate(bytes);
     let info = AttributeInfo { name, charset: raw.charset, creation_order, datatype, committed, space };
     Ok(Attribute { info, data })
+}
+
+fn value_bytes(file: &File, datatype: &Datatype, space: &Dataspace) -> Result<usize> {
+    let bytes = space.element_count()?.checked_mul(u64::from(datatype.size()));
+    bytes.unwrap_or(u64::MAX).within(file.store.limits.metadata_bytes_max, "attribute")
+}
+
+/// Bytes of an attribute's value. Its message may be longer: it ends with padding in old headers, and where
+/// libhdf5 left a gap that is too small for a message of its own.
+pub(crate) fn raw_value_bytes(file: &File, raw: &RawAttribute) -> Result<usize> {
+    value_bytes(file, &datatype(file, &raw.datatype)?.0, &dataspace(file, &raw.dataspace)?)
 }
 
 fn datatype(file: &File, part: &Part) -> Result<(Datatype, Option<Token>)> {

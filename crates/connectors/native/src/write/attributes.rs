@@ -11,6 +11,7 @@ use crate::file::File;
 use crate::format::Address;
 use crate::format::attribute::{Part, RawAttribute};
 use crate::format::shared::SharedAt;
+use crate::object::attribute::raw_value_bytes;
 
 impl Writer {
     pub(crate) fn attribute_create(&mut self, file: &File, op: &OpAttributeCreate) -> Result<()> {
@@ -63,13 +64,11 @@ impl Writer {
         data: &[u8],
     ) -> Result<()> {
         let kept = self.attributes(file, object)?.by_name.get_mut(name).ok_or_else(|| missing(name))?;
-        let old = &mut kept.raw.data;
-        if old.len() != data.len() {
-            return Err(Error::invalid("write attribute")
-                .with("bytes", data.len())
-                .with("wanted", old.len()));
+        let wanted = raw_value_bytes(file, &kept.raw)?;
+        if wanted != data.len() {
+            return Err(Error::invalid("write attribute").with("bytes", data.len()).with("wanted", wanted));
         }
-        old.copy_from_slice(data);
+        kept.raw.data = data.to_vec();
         Ok(())
     }
 

@@ -217,7 +217,7 @@ impl Writer {
         match &reference.target {
             ReferenceTarget::Region { selection, .. } => {
                 let bytes = selection.encode(SelectionVersion::V112)?;
-                blob.put_uint(bytes.len() as u64 + 4, 4);
+                blob.put_uint(bytes.len() as u64, 4);
                 blob.put_uint(selection.rank().unwrap_or(0) as u64, 4);
                 blob.extend(bytes);
             }

@@ -29,13 +29,14 @@ pub(crate) fn choose(
     create: &DatasetCreate,
     edges_unfiltered: bool,
 ) -> (u8, Index) {
+    let filtered = !create.filters.is_empty();
     let version = match low {
-        LibVersion::V200 => 5,
+        // Only the sizes of filtered chunks are written in another way.
+        LibVersion::V200 if filtered => 5,
         low if low >= LibVersion::V110 || edges_unfiltered => 4,
         _ => return (3, Index::BTree1),
     };
     let (dims, max_dims) = (space.dims(), space.max_dims());
-    let filtered = !create.filters.is_empty();
     let index = match max_dims.iter().filter(|&&d| d == UNLIMITED).count() {
         0 if dims == shape && max_dims == shape => Index::Single { filtered: filtered.then_some((0, 0)) },
         0 if !filtered && create.alloc_time == AllocTime::Early => Index::Implicit,

@@ -86,7 +86,7 @@ impl Writer {
             let filters: Vec<FilterSpec> = create
                 .filters
                 .iter()
-                .map(|f| pipeline::with_values(f, op, &datatype))
+                .map(|f| pipeline::with_values(file, f, op, &datatype))
                 .collect::<Result<_>>()?;
             draft.set(kind::FILTERS, 1, encode_filters::encode(&filters, self.filters_version())?);
         }

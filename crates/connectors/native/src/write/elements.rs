@@ -349,6 +349,10 @@ impl Writer {
         let body = space.encode(self.dataspace_version(), &format)?;
         self.draft(file, at)?.set(kind::DATASPACE, 0, body);
         self.lay_out(file, at)?;
+        if matches!(layout.index, Index::Implicit) {
+            // Chunks without an index are those of the extent: they are listed again for the new one.
+            self.draft(file, at)?.chunks = None;
+        }
         if dataset.info.create.alloc_time == AllocTime::Early {
             self.allocate_early(file, at)
         } else {

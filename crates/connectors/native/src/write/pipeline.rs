@@ -6,6 +6,8 @@ use model::properties::{FillValue, FilterSpec, Layout};
 use model::{Datatype, Error, Result};
 use vol::OpDatasetCreate;
 
+use crate::file::File;
+
 const DEFLATE: u16 = 1;
 const SHUFFLE: u16 = 2;
 const SZIP: u16 = 4;
@@ -20,13 +22,21 @@ const SZIP_NEAREST_NEIGHBOUR: u32 = 32;
 /// Bytes of the values that scale-offset has once they are complete.
 const SCALE_OFFSET_VALUES: usize = 20;
 
-/// A filter with all its values.
+/// The first number that is not a filter of libhdf5's own.
+const FOREIGN_MIN: u16 = 256;
+
+/// A filter with all its values. One that is not built in always has a name: libhdf5 adds the name that it knows
+/// when it writes the message again, in the room of before.
 pub(crate) fn with_values(
+    file: &File,
     filter: &FilterSpec,
     op: &OpDatasetCreate,
     datatype: &Datatype,
 ) -> Result<FilterSpec> {
     let mut filter = filter.clone();
+    if filter.id >= FOREIGN_MIN && filter.name.is_none() {
+        filter.name = Some(file.filter_name(filter.id));
+    }
     let Layout::Chunked { shape, .. } = &op.create.layout else { return Ok(filter) };
     let elements = shape.iter().fold(1u64, |n, &d| n.saturating_mul(d));
     let bytes = elements.saturating_mul(u64::from(datatype.size()));

@@ -3,8 +3,9 @@
 use std::sync::Arc;
 
 use hyperslab_native::NativeConnector;
+use model::datatype::ReferenceKind;
 use model::properties::{AllocTime, DatasetCreate, FileCreate, Fill, FillValue, FilterSpec, Layout};
-use model::{Dataspace, Selection, UNLIMITED};
+use model::{Dataspace, Reference, Selection, UNLIMITED};
 use testkit::generate::Generator;
 use vol::{Access, Connector, Container, ContainerCreate, ContainerOpen, FileAccess, LibVersion, OpRead};
 
@@ -267,4 +268,65 @@ fn values_that_are_overwritten_do_not_make_the_file_grow() {
     if has_h5py() {
         assert_read_by_all(&path);
     }
+}
+
+#[test]
+fn filters_that_are_not_built_in_have_a_name() {
+    let filter = |id| FilterSpec { id, name: None, optional: true, values: vec![] };
+    let folder = Folder::new("names");
+    for low in [LibVersion::Earliest, LibVersion::V18, LibVersion::V200] {
+        let path = folder.file(&format!("{low:?}.h5"));
+        let c = self::create(&path, low);
+        let create = DatasetCreate {
+            layout: Layout::chunked(&[4]),
+            filters: vec![filter(32000), filter(500)],
+            ..DatasetCreate::default()
+        };
+        let d = dataset(&*c, (c.info().unwrap().root, "d"), ints(), space(&[6], &[6]), create).unwrap();
+        c.commit(vol::Durability::None).unwrap();
+        let info = c.dataset_info(d).unwrap();
+        let names: Vec<Option<&str>> = info.create.filters.iter().map(|f| f.name.as_deref()).collect();
+        assert_eq!(names, [Some("lzf"), Some("filter 500")]);
+    }
+}
+
+#[test]
+fn a_region_reference_says_how_long_its_selection_is() {
+    let folder = Folder::new("regions");
+    let c = self::create(&folder.file("regions.h5"), LibVersion::V112);
+    let root = c.info().unwrap().root;
+    let d = dataset(&*c, (root, "d"), ints(), space(&[6], &[6]), DatasetCreate::default()).unwrap();
+    let region = Reference::region(d, Selection::block(&[1], &[2]).unwrap());
+    let slot = c.reference_put(ReferenceKind::Object, &[region]).unwrap().remove(0);
+    let mut blobs = vol::Blobs::default();
+    c.blob_get(&[&slot[6..]], &mut blobs).unwrap();
+    let blob = blobs.iter().next().unwrap().to_vec();
+    // The token and its length, then the length of the selection, the rank and the selection.
+    let len = u32::from_le_bytes(blob[9..13].try_into().unwrap());
+    assert_eq!(len as usize, blob.len() - 17);
+}
+
+#[test]
+fn chunks_without_an_index_keep_what_is_written_after_growing() {
+    let folder = Folder::new("implicit");
+    let path = folder.file("implicit.h5");
+    let c = self::create(&path, LibVersion::V110);
+    let create = DatasetCreate {
+        layout: Layout::chunked(&[2]),
+        alloc_time: AllocTime::Early,
+        ..DatasetCreate::default()
+    };
+    let d = dataset(&*c, (c.info().unwrap().root, "d"), ints(), space(&[8], &[13]), create).unwrap();
+    let values: Vec<i32> = (1..14).collect();
+    put(&*c, d, &Selection::All, &values[..8]).unwrap();
+    for dims in [13, 3, 13] {
+        c.dataset_resize(d, &[dims]).unwrap();
+    }
+    put(&*c, d, &Selection::block(&[3], &[10]).unwrap(), &values[3..]).unwrap();
+    c.close().unwrap();
+    let c = reopen(&path, LibVersion::V110);
+    let mut into = [0; 52];
+    let read = OpRead { dataset: d, selection: &Selection::All, into: &mut into };
+    c.dataset_read(&mut [read]).unwrap();
+    assert_eq!(into.chunks(4).map(|b| i32::from_le_bytes(b.try_into().unwrap())).collect::<Vec<_>>(), values);
 }

@@ -216,3 +216,21 @@ fn files_of_libhdf5_stay_whole_when_we_change_them() {
         }
     }
 }
+
+#[test]
+fn values_before_the_padding_of_old_headers_can_be_replaced() {
+    if !has_h5py() {
+        return;
+    }
+    let folder = Folder::new("padded");
+    let path = folder.file("old.h5");
+    python("old_attributes.py", &[&path]);
+    let c = open(&path, Access::Write).unwrap();
+    let root = c.info().unwrap().root;
+    for n in 1..10 {
+        c.attribute_write(root, &format!("{n} bytes"), &vec![n; usize::from(n)]).unwrap();
+        assert!(c.attribute_write(root, &format!("{n} bytes"), &vec![n; usize::from(n) + 1]).is_err());
+    }
+    c.close().unwrap();
+    assert_read_by_all(&path);
+}
