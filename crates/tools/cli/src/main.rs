@@ -2,6 +2,7 @@
 
 mod check;
 mod copy;
+mod diff;
 mod dump;
 mod ls;
 mod open;
@@ -22,6 +23,7 @@ commands:
   ls       list a file's objects; takes the options of h5ls
   copy     copy a container, an object or a subtree to any other container
   repack   copy a file with other filters, layouts or versions
+  diff     compare two files; takes the options of h5diff
   check    read everything in a file and say what is wrong
   recover  finish a commit that a crash cut short
 ";
@@ -44,6 +46,7 @@ fn run(arguments: &[OsString]) -> ExitCode {
     match words.split_first() {
         Some((command, rest)) if command == "dump" => dump::run(rest),
         Some((command, rest)) if command == "ls" => ls::run(rest),
+        Some((command, rest)) if command == "diff" => diff::run(rest),
         Some((command, rest)) if command == "check" => check::run(rest),
         Some((command, rest)) if command == "copy" => copy::run(rest),
         Some((command, rest)) if command == "repack" => copy::repack::run(rest),

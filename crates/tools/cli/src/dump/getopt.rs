@@ -9,6 +9,8 @@ pub(crate) enum Takes {
     Argument,
     /// Perhaps: a next word that is neither an option nor the last word.
     Perhaps,
+    /// Perhaps: the rest of the word only.
+    Attached,
 }
 
 /// One option.
@@ -88,7 +90,7 @@ impl<'a> Scanner<'a> {
         let usable = match spec.takes {
             Takes::Argument => next.is_some(),
             Takes::Perhaps => next.is_some_and(|w| !w.starts_with('-')) && !last,
-            Takes::Nothing => false,
+            Takes::Nothing | Takes::Attached => false,
         };
         match next {
             Some(word) if usable => {

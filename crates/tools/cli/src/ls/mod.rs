@@ -8,11 +8,11 @@ mod lines;
 mod object;
 mod options;
 mod reference;
-mod source;
+pub(crate) mod source;
 mod time;
 mod types;
 mod values;
-mod walk;
+pub(crate) mod walk;
 
 use std::io::{self, Write};
 use std::process::ExitCode;

@@ -1,5 +1,6 @@
 //! Open containers, and the way from one to another along links.
 
+use std::path::PathBuf;
 use std::rc::Rc;
 
 use hyperslab::vol::{Container, Lookup, OpLookup, path};
@@ -17,6 +18,8 @@ pub(crate) struct Source {
     pub(crate) number: u64,
     /// Bytes before the container's own, which its addresses do not count.
     pub(crate) userblock_bytes: u64,
+    /// What tells its file from others, whatever it is called.
+    identity: PathBuf,
     opened: Opened,
 }
 
@@ -36,12 +39,13 @@ impl Source {
     fn new(opened: Opened, number: u64) -> Result<Rc<Self>> {
         let info = opened.container.info()?;
         let (root, userblock_bytes) = (info.root, info.create.userblock_bytes);
-        Ok(Rc::new(Source { root, number, userblock_bytes, opened }))
+        let identity = opened.identity();
+        Ok(Rc::new(Source { root, number, userblock_bytes, identity, opened }))
     }
 
     fn elsewhere(&self, file: &str) -> Result<Rc<Source>> {
         let other = self.opened.follow(file)?;
-        let is_same = other.identity() == self.opened.identity();
+        let is_same = other.identity() == self.identity;
         Source::new(other, self.number + u64::from(!is_same))
     }
 }
@@ -60,7 +64,7 @@ impl Place {
             match path::lookup(place.container(), &op)? {
                 Lookup::Object(token) => return Ok(Place { token, ..place }),
                 Lookup::External { file, path: rest } => {
-                    place = Place::root(&place.source.elsewhere(&file)?);
+                    place = place.beside(&file)?;
                     path = rest;
                 }
                 Lookup::User { class, .. } => {
@@ -69,6 +73,16 @@ impl Place {
             }
         }
         Err(Error::limit("follow links").with("path", path).with("limit", TRAVERSALS_MAX))
+    }
+
+    /// The root group of another file that this one refers to.
+    pub(crate) fn beside(&self, file: &str) -> Result<Place> {
+        Ok(Place::root(&self.source.elsewhere(file)?))
+    }
+
+    /// Whether both are the same object of the same file.
+    pub(crate) fn is_same(&self, other: &Place) -> bool {
+        self.token == other.token && self.source.identity == other.source.identity
     }
 
     /// The container it is in.

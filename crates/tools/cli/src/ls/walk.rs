@@ -29,13 +29,13 @@ pub(crate) enum Outcome {
 }
 
 /// Where each object of one traversal was seen first.
-type Seen = Rc<RefCell<HashMap<Token, String>>>;
+pub(crate) type Seen = Rc<RefCell<HashMap<Token, String>>>;
 
 /// A group whose links are being listed.
-struct Frame {
-    group: Place,
-    path: String,
-    seen: Seen,
+pub(crate) struct Frame {
+    pub(crate) group: Place,
+    pub(crate) path: String,
+    pub(crate) seen: Seen,
     page: std::vec::IntoIter<Link>,
     skip: u64,
     more: bool,
@@ -282,11 +282,12 @@ impl<'a> Lister<'a> {
 }
 
 impl Frame {
-    fn new(group: Place, path: String, seen: Seen) -> Self {
+    pub(crate) fn new(group: Place, path: String, seen: Seen) -> Self {
         Frame { group, path, seen, page: Vec::new().into_iter(), skip: 0, more: true }
     }
 
-    fn next(&mut self) -> Result<Option<Link>> {
+    /// The next link, by name.
+    pub(crate) fn next(&mut self) -> Result<Option<Link>> {
         if let Some(link) = self.page.next() {
             return Ok(Some(link));
         }
@@ -302,7 +303,8 @@ impl Frame {
     }
 }
 
-fn join(parent: &str, name: &str) -> String {
+/// The path of a link in a group.
+pub(crate) fn join(parent: &str, name: &str) -> String {
     let slash = if parent.ends_with('/') { "" } else { "/" };
     format!("{parent}{slash}{name}")
 }

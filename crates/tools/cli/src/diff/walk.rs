@@ -1,0 +1,153 @@
+//! All objects and links under a group, in the order in which h5diff lists them.
+
+use std::cell::RefCell;
+use std::collections::{HashMap, HashSet};
+use std::rc::Rc;
+
+use hyperslab::{Error, Kind, LinkTarget, ObjectKind, Result};
+
+use crate::ls::source::Place;
+use crate::ls::walk::{Frame, Seen, join};
+
+/// What a path leads to.
+#[derive(Clone)]
+pub(crate) enum What {
+    Object(Place, ObjectKind),
+    /// A link that is not followed, or leads nowhere.
+    Link(LinkTarget),
+}
+
+/// A path and what it leads to.
+#[derive(Clone)]
+pub(crate) struct Entry {
+    pub(crate) path: String,
+    pub(crate) what: What,
+}
+
+impl What {
+    /// The name of its kind.
+    pub(crate) fn kind_name(&self) -> &'static str {
+        match self {
+            What::Object(_, ObjectKind::Dataset) => "H5G_DATASET",
+            What::Object(_, ObjectKind::Group) => "H5G_GROUP",
+            What::Object(_, ObjectKind::Datatype) => "H5G_TYPE",
+            What::Object(_, ObjectKind::Map) => "unknown type",
+            What::Link(LinkTarget::Soft(_)) => "H5G_LINK",
+            What::Link(_) => "H5G_UDLINK",
+        }
+    }
+
+    pub(crate) fn is_group(&self) -> bool {
+        matches!(self, What::Object(_, ObjectKind::Group))
+    }
+
+    /// Whether both are the same object of the same file.
+    pub(crate) fn is_same(&self, other: &What) -> bool {
+        match (self, other) {
+            (What::Object(a, _), What::Object(b, _)) => a.is_same(b),
+            _ => false,
+        }
+    }
+}
+
+/// The list of what is under a group.
+pub(crate) struct List {
+    pub(crate) entries: Vec<Entry>,
+    /// Whether a link was met that leads nowhere.
+    pub(crate) dangling: bool,
+    follow: bool,
+    frames: Vec<Frame>,
+    /// Targets of links that were followed.
+    followed: HashSet<LinkTarget>,
+}
+
+impl List {
+    /// Lists a group and all that is in it; links are followed where the user wants that.
+    pub(crate) fn of(group: &Place, path: &str, follow: bool) -> Result<List> {
+        let mut list = List {
+            entries: Vec::new(),
+            dangling: false,
+            follow,
+            frames: Vec::new(),
+            followed: HashSet::new(),
+        };
+        list.start(group.clone(), path)?;
+        list.run()?;
+        Ok(list)
+    }
+
+    /// A list of one.
+    pub(crate) fn single(path: &str, what: What) -> List {
+        let entries = vec![Entry { path: path.to_owned(), what }];
+        List { entries, dangling: false, follow: false, frames: Vec::new(), followed: HashSet::new() }
+    }
+
+    fn start(&mut self, place: Place, path: &str) -> Result<()> {
+        let kind = place.container().object_info(place.token)?.kind;
+        self.add(path, What::Object(place.clone(), kind));
+        if kind == ObjectKind::Group {
+            let seen = HashMap::from([(place.token, String::new())]);
+            self.frames.push(Frame::new(place, path.to_owned(), Rc::new(RefCell::new(seen))));
+        }
+        Ok(())
+    }
+
+    fn add(&mut self, path: &str, what: What) {
+        self.entries.push(Entry { path: path.to_owned(), what });
+    }
+
+    fn run(&mut self) -> Result<()> {
+        while let Some(frame) = self.frames.last_mut() {
+            let Some(link) = frame.next()? else {
+                self.frames.pop();
+                continue;
+            };
+            let (group, path, seen) =
+                (frame.group.clone(), join(&frame.path, &link.name), frame.seen.clone());
+            match link.target {
+                LinkTarget::Hard(token) => self.object(Place { token, ..group }, path, &seen)?,
+                target => self.link(&group, &link.name, &path, target)?,
+            }
+        }
+        Ok(())
+    }
+
+    fn object(&mut self, place: Place, path: String, seen: &Seen) -> Result<()> {
+        let kind = place.container().object_info(place.token)?.kind;
+        self.add(&path, What::Object(place.clone(), kind));
+        let is_new =
+            kind == ObjectKind::Group && seen.borrow_mut().insert(place.token, String::new()).is_none();
+        if is_new {
+            self.frames.push(Frame::new(place, path, seen.clone()));
+        }
+        Ok(())
+    }
+
+    fn link(&mut self, group: &Place, name: &str, path: &str, target: LinkTarget) -> Result<()> {
+        if !self.follow {
+            self.add(path, What::Link(target));
+            return Ok(());
+        }
+        if matches!(target, LinkTarget::User { .. }) {
+            return Err(Error::unsupported("follow user-defined link").with("path", path));
+        }
+        match group.find(name) {
+            Ok(place) if !self.followed.contains(&target) => {
+                self.followed.insert(target);
+                self.start(place, path)
+            }
+            Ok(_) => Ok(()),
+            Err(error) if leads_nowhere(&error) => {
+                self.dangling = true;
+                self.add(path, What::Link(target));
+                Ok(())
+            }
+            Err(error) => Err(error),
+        }
+    }
+}
+
+/// Whether an error means that a link's target is not there, rather than broken.
+pub(crate) fn leads_nowhere(error: &Error) -> bool {
+    !matches!(error.kind(), Kind::Corrupt)
+}
