@@ -21,6 +21,7 @@ use crate::format::layout::{Chunked, Layout};
 use crate::listing;
 use crate::object::header::Header;
 use crate::object::{attribute, dataset, group, reference};
+use crate::statistics;
 use crate::write::Writer;
 
 /// What this connector can do with a file.
@@ -463,14 +464,22 @@ impl Container for NativeContainer {
     }
 
     /// `chunk index address`: a dataset's token; answers the address (8 bytes, little-endian) or nothing.
+    /// `object storage`: an object's token, and `file storage`: nothing; answer numbers of 8 bytes, little-endian, which
+    /// [`crate::statistics`] names.
     fn optional(&self, operation: &str, arguments: &[u8]) -> Result<Vec<u8>> {
         let unknown = || Error::unsupported("optional operation").with("name", operation);
-        let token = arguments.try_into().map(Token).map_err(|_| unknown())?;
+        let token = || arguments.try_into().map(Token).map_err(|_| unknown());
         match operation {
             "chunk index address" => {
-                let address = self.chunked(token)?.2.address;
+                let address = self.chunked(token()?)?.2.address;
                 Ok(address.map_or_else(Vec::new, |at| at.0.to_le_bytes().to_vec()))
             }
+            "object storage" => {
+                let view = self.view(token()?)?;
+                statistics::object(view.file, &*view.header(token()?)?)
+            }
+            // What a writer has not committed yet is nowhere.
+            "file storage" if self.file.writer.is_none() => statistics::file(self.open_file()?),
             _ => Err(unknown()),
         }
     }

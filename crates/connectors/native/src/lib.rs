@@ -12,6 +12,7 @@ mod format;
 mod listing;
 mod object;
 mod space;
+mod statistics;
 mod store;
 mod txn;
 mod write;

@@ -8,6 +8,7 @@ mod ls;
 mod open;
 mod recover;
 mod render;
+mod stat;
 
 use std::ffi::OsString;
 use std::process::ExitCode;
@@ -24,6 +25,7 @@ commands:
   copy     copy a container, an object or a subtree to any other container
   repack   copy a file with other filters, layouts or versions
   diff     compare two files; takes the options of h5diff
+  stat     say what a file holds and where its bytes go; takes the options of h5stat
   check    read everything in a file and say what is wrong
   recover  finish a commit that a crash cut short
 ";
@@ -47,6 +49,7 @@ fn run(arguments: &[OsString]) -> ExitCode {
         Some((command, rest)) if command == "dump" => dump::run(rest),
         Some((command, rest)) if command == "ls" => ls::run(rest),
         Some((command, rest)) if command == "diff" => diff::run(rest),
+        Some((command, rest)) if command == "stat" => stat::run(rest),
         Some((command, rest)) if command == "check" => check::run(rest),
         Some((command, rest)) if command == "copy" => copy::run(rest),
         Some((command, rest)) if command == "repack" => copy::repack::run(rest),

@@ -60,15 +60,17 @@ impl Footprint {
     }
 }
 
-/// The footprint of the object with this header.
-#[allow(dead_code, reason = "the stat command asks for it")]
-pub(crate) fn of(file: &File, header: &Header) -> Result<Footprint> {
+/// What an object's metadata occupies besides its header: everything but elements.
+pub(crate) fn metadata_of(file: &File, header: &Header) -> Result<Footprint> {
     let mut found = Footprint { attributes: attribute::blocks(file, header)?, ..Footprint::default() };
     match header.object_kind()? {
         ObjectKind::Group => found.links = group::blocks(file, header)?,
         ObjectKind::Dataset => {
-            let elements = of_dataset(file, header)?;
-            found = Footprint { attributes: found.attributes, ..elements };
+            let dataset = dataset::load(file, header)?;
+            if let Layout::Chunked(layout) = &dataset.layout {
+                found.chunk_index = Chunks::open(file, &dataset, layout)?.blocks()?;
+            }
+            found.external_names = external_names(file, header)?;
         }
         _ => {}
     }
@@ -93,12 +95,16 @@ pub(crate) fn of_dataset(file: &File, header: &Header) -> Result<Footprint> {
         }
         _ => {}
     }
-    if let Some(message) = header.message(kind::EXTERNAL_FILES) {
-        let sizes = file.store.sizes();
-        let (at, _) = crate::format::external_files::decode(&message.body, sizes)?;
-        let bytes = LocalHeap::header_bytes(sizes);
-        let heap = LocalHeap::decode(&file.store.block(at, bytes, "local heap")?, sizes)?;
-        found.external_names = vec![(at, bytes), (heap.data, heap.data_bytes)];
-    }
+    found.external_names = external_names(file, header)?;
     Ok(found)
+}
+
+/// The heap of the names of external files.
+fn external_names(file: &File, header: &Header) -> Result<Ranges> {
+    let Some(message) = header.message(kind::EXTERNAL_FILES) else { return Ok(Vec::new()) };
+    let sizes = file.store.sizes();
+    let (at, _) = crate::format::external_files::decode(&message.body, sizes)?;
+    let bytes = LocalHeap::header_bytes(sizes);
+    let heap = LocalHeap::decode(&file.store.block(at, bytes, "local heap")?, sizes)?;
+    Ok(vec![(at, bytes), (heap.data, heap.data_bytes)])
 }

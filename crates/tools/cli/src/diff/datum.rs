@@ -5,7 +5,7 @@ use hyperslab::model::heap::VarSlot;
 use hyperslab::model::{Datatype, Heap};
 use hyperslab::{Error, Result};
 
-use super::number::{self, Reals, Verdict, magnitude, real_line};
+use super::number::{self, Number, Reals, Verdict, magnitude, real_line};
 use super::report::{Report, column};
 use super::table::Table;
 use super::wide;
@@ -168,7 +168,10 @@ impl Values<'_, '_, '_> {
     }
 
     fn octets(&mut self, element: u64, bytes: [&[u8]; 2]) -> u64 {
-        let pairs = bytes[0].iter().zip(bytes[1]).filter(|(a, b)| a != b);
+        let options = self.report.options;
+        // Of octets that are zero h5diff has no relative difference to tell.
+        let differ = |a: u8, b: u8| a != b && a.verdict(b, options) != Verdict::NoPart;
+        let pairs = bytes[0].iter().zip(bytes[1]).filter(|&(&a, &b)| differ(a, b));
         pairs.map(|(&a, &b)| number::compare_one(self.report, &mut self.table, element, a, b)).sum()
     }
 
@@ -246,7 +249,7 @@ impl Values<'_, '_, '_> {
     }
 }
 
-fn load<T: number::Number>(bytes: &[u8]) -> T {
+fn load<T: Number>(bytes: &[u8]) -> T {
     T::load(bytes)
 }
 

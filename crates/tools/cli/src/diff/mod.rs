@@ -5,7 +5,7 @@ mod comparable;
 mod dataset;
 mod datum;
 mod matched;
-mod native;
+pub(crate) mod native;
 mod number;
 mod object;
 mod options;

@@ -118,6 +118,7 @@ const SPECS: &[Spec] = &[
     Spec { letter: 'N', names: &["nan"], takes: Takes::Nothing },
     Spec { letter: 'S', names: &["enable-error-stack"], takes: Takes::Attached },
     Spec { letter: 'V', names: &["version"], takes: Takes::Nothing },
+    Spec { letter: 'K', names: &["page-buffer-size"], takes: Takes::Argument },
 ];
 
 const EXCLUSIVE: &str = "\

@@ -29,6 +29,7 @@ Which objects:
       --no-compact-subset   allow [ in names of datasets
 
       --enable-error-stack  say why something could not be read
+      --page-buffer-size=N  accepted for scripts
   -h, --help                this text
   -V, --version             version
 

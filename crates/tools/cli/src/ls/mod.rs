@@ -10,7 +10,7 @@ mod options;
 mod reference;
 pub(crate) mod source;
 mod time;
-mod types;
+pub(crate) mod types;
 mod values;
 pub(crate) mod walk;
 

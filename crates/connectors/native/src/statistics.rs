@@ -1,0 +1,139 @@
+//! How many bytes metadata takes, for those who want to know: the answers of `object storage` and `file storage`.
+
+use model::{Context, Result};
+
+use crate::file::File;
+use crate::format::free_space::Manager;
+use crate::format::header::{self as message, kind};
+use crate::format::shared::{self, SharedIndex};
+use crate::format::shared_list;
+use crate::format::superblock::Superblock;
+use crate::format::{Address, Sizes};
+use crate::object::footprint::{self, Ranges};
+use crate::object::header::{self, Header};
+use crate::object::{btree2, fractal_heap};
+
+/// Type of the message that holds nothing.
+const NOTHING: u16 = 0;
+
+/// What an object's metadata takes: bytes of its header, of them unused; trees and heaps of links; trees and heaps
+/// of attributes; chunk index; names of external files; and the version of its datatype message.
+pub(crate) fn object(file: &File, header: &Header) -> Result<Vec<u8>> {
+    let (total, unused) = header_bytes(header, file.store.sizes())?;
+    let found = footprint::metadata_of(file, header)?;
+    let datatype = header.message(kind::DATATYPE).map(|message| header::body(file, message)).transpose()?;
+    let version = datatype.and_then(|(body, _)| body.first().map(|first| u64::from(first >> 4)));
+    Ok(encode(&[
+        total,
+        unused,
+        sum(&found.links.trees),
+        sum(&found.links.heaps),
+        sum(&found.attributes.trees),
+        sum(&found.attributes.heaps),
+        sum(&found.chunk_index),
+        sum(&found.external_names),
+        version.unwrap_or(0),
+    ]))
+}
+
+/// What belongs to no object: bytes of the superblock and of its extension; table, indexes and heaps of shared
+/// messages; free-space managers; free bytes that they know of; and then the bytes of each free section.
+pub(crate) fn file(file: &File) -> Result<Vec<u8>> {
+    let store = &file.store;
+    let extension = match store.superblock.extension {
+        Some(at) => header_bytes(&Header::load(store, at)?, store.sizes())?.0,
+        None => 0,
+    };
+    let [table, indexes, heaps] = shared_messages(file)?;
+    let (managers, free, sections) = free_space(file)?;
+    let superblock = superblock_bytes(&store.superblock);
+    let numbers = [superblock, extension, table, indexes, heaps, managers, free];
+    Ok(encode(&[&numbers[..], &sections].concat()))
+}
+
+fn encode(numbers: &[u64]) -> Vec<u8> {
+    numbers.iter().flat_map(|n| n.to_le_bytes()).collect()
+}
+
+fn sum(ranges: &Ranges) -> u64 {
+    ranges.iter().fold(0, |n, (_, bytes)| n.saturating_add(*bytes))
+}
+
+/// Bytes of all blocks of a header, and of them those that hold no message.
+fn header_bytes(header: &Header, sizes: Sizes) -> Result<(u64, u64)> {
+    let prefix = &header.prefix;
+    let head: u64 = match (prefix.version, prefix.attribute_order_tracked) {
+        (1, _) => 8,
+        (_, false) => 4,
+        (_, true) => 6,
+    };
+    // Signature and checksum of a continuation.
+    let around = if prefix.version == 1 { 0 } else { 8 };
+    let (mut total, mut room) = (prefix.first_block_bytes(), prefix.block_bytes);
+    for block in header.messages_of(kind::CONTINUATION) {
+        let (_, bytes) = message::continuation(&block.body, sizes)?;
+        total = total.saturating_add(bytes);
+        room = room.saturating_add(bytes.saturating_sub(around));
+    }
+    let bytes_of = |m: &message::Message| head + m.body.len() as u64;
+    let used: u64 = header.messages.iter().filter(|m| m.kind != NOTHING).map(bytes_of).sum();
+    Ok((total, room.saturating_sub(used)))
+}
+
+fn superblock_bytes(superblock: &Superblock) -> u64 {
+    let offset = superblock.sizes.offset as u64;
+    match superblock.version {
+        // The root group's entry stands at the end.
+        0 => 24 + 4 * offset + (24 + 2 * offset),
+        1 => 28 + 4 * offset + (24 + 2 * offset),
+        _ => 16 + 4 * offset,
+    }
+}
+
+fn shared_messages(file: &File) -> Result<[u64; 3]> {
+    let sizes = file.store.sizes();
+    let indexes = &file.shared_indexes;
+    if indexes.is_empty() {
+        return Ok([0; 3]);
+    }
+    let mut bytes = [shared::table_bytes(indexes.len() as u8, sizes), 0, 0];
+    for index in indexes {
+        bytes[1] += index_bytes(file, index)?;
+        if let Some(heap) = index.heap {
+            bytes[2] += sum(&fractal_heap::open(file, heap)?.blocks()?);
+        }
+    }
+    Ok(bytes)
+}
+
+fn index_bytes(file: &File, index: &SharedIndex) -> Result<u64> {
+    match index.index {
+        Some(tree) if index.is_tree => Ok(sum(&btree2::blocks(file, tree, &mut |_, _| Ok(()))?)),
+        Some(_) => Ok(shared_list::list_bytes(index.list_max, file.store.sizes())),
+        None => Ok(0),
+    }
+}
+
+/// Bytes of the managers, of what they keep free, and of each section.
+fn free_space(file: &File) -> Result<(u64, u64, Vec<u64>)> {
+    let (mut bytes, mut free, mut sections) = (0, 0u64, Vec::new());
+    let managers = file.space.iter().flat_map(|space| space.managers.iter().flatten());
+    for &at in managers {
+        bytes += sum(&fractal_heap::free_space_blocks(file, at)?);
+        let own = free_sections(file, at)?;
+        free = own.iter().fold(free, |n, section| n.saturating_add(*section));
+        sections.extend(own);
+    }
+    Ok((bytes, free, sections))
+}
+
+fn free_sections(file: &File, at: Address) -> Result<Vec<u64>> {
+    let sizes = file.store.sizes();
+    let header = file.store.block(at, Manager::header_bytes(sizes), "free-space manager")?;
+    let manager = Manager::decode(&header, sizes).during_at("read free-space manager", at.0)?;
+    let Some(list) = manager.list else { return Ok(Vec::new()) };
+    let bytes = file.store.block(list, manager.list_bytes, "free-space sections")?;
+    let sections =
+        manager.sections(&bytes, at, sizes, &file.store.limits).during_at("read free space", list.0)?;
+    Ok(sections.into_iter().map(|section| section.bytes).collect())
+}
