@@ -215,6 +215,19 @@ impl<'a> Chunks<'a> {
         }
     }
 
+    /// Bytes of the index, as libhdf5 tells them: of an extensible array's index block it leaves out one pointer for
+    /// each group of blocks that there can be.
+    pub(crate) fn told_bytes(&self) -> Result<u64> {
+        let all = self.blocks()?.into_iter().fold(0, |n: u64, (_, bytes)| n.saturating_add(bytes));
+        match &self.opened {
+            Opened::Array(arrays::Array::Extensible { header, .. }) if header.index_block.is_some() => {
+                let pointers = header.groups().count() as u64 * self.file.store.sizes().offset as u64;
+                Ok(all.saturating_sub(pointers))
+            }
+            _ => Ok(all),
+        }
+    }
+
     /// Elements of existing blocks only: how long this takes, the file's size decides.
     fn walk_array(
         &self,

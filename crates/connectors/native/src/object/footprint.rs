@@ -60,19 +60,15 @@ impl Footprint {
     }
 }
 
-/// What an object's metadata occupies besides its header: everything but elements.
+/// What links, attributes and names of external files occupy outside of an object's header.
 pub(crate) fn metadata_of(file: &File, header: &Header) -> Result<Footprint> {
-    let mut found = Footprint { attributes: attribute::blocks(file, header)?, ..Footprint::default() };
-    match header.object_kind()? {
-        ObjectKind::Group => found.links = group::blocks(file, header)?,
-        ObjectKind::Dataset => {
-            let dataset = dataset::load(file, header)?;
-            if let Layout::Chunked(layout) = &dataset.layout {
-                found.chunk_index = Chunks::open(file, &dataset, layout)?.blocks()?;
-            }
-            found.external_names = external_names(file, header)?;
-        }
-        _ => {}
+    let mut found = Footprint {
+        attributes: attribute::blocks(file, header)?,
+        external_names: external_names(file, header)?,
+        ..Footprint::default()
+    };
+    if header.object_kind()? == ObjectKind::Group {
+        found.links = group::blocks(file, header)?;
     }
     Ok(found)
 }

@@ -3,7 +3,8 @@
 use hyperslab::Datatype;
 use hyperslab::model::ByteOrder;
 use hyperslab::model::datatype::{
-    Array, BitPad, Bits, Complex, Compound, Enum, Float, Integer, Member, Normalization, VarLen, VarLenKind,
+    Array, BitPad, Bits, CharacterSet, Complex, Compound, Enum, Float, Integer, Member, Normalization,
+    VarLen, VarLenKind,
 };
 
 use crate::render::number::native_integer_bytes;
@@ -114,7 +115,8 @@ pub(crate) fn common(first: &Datatype, second: &Datatype) -> [Datatype; 2] {
     }
 }
 
-/// Whether two types are the same, in whatever order their members stand (`H5Tequal`).
+/// Whether two types are the same, in whatever order their members stand, as libhdf5 1.10 compares them (`H5Tequal`):
+/// variable-length strings are all one type.
 pub(crate) fn equal(first: &Datatype, second: &Datatype) -> bool {
     sorted(&first.memory_form()) == sorted(&second.memory_form())
 }
@@ -129,6 +131,7 @@ fn sorted(datatype: &Datatype) -> Datatype {
         Datatype::Enum(t) => t.members.sort(),
         Datatype::Array(t) => *t.base = sorted(&t.base),
         Datatype::VarLen(VarLen { kind: VarLenKind::Sequence(base), .. }) => **base = sorted(base),
+        Datatype::VarLen(_) => return Datatype::var_string(CharacterSet::Ascii),
         _ => {}
     }
     datatype
