@@ -92,7 +92,12 @@ impl Objects<'_, '_> {
         let [first, second] = paths;
         let mut found = 0;
         match kind {
-            ObjectKind::Dataset => found = self.datasets(places, paths),
+            ObjectKind::Dataset => {
+                // One that cannot be opened is not named.
+                places[0].container().dataset_info(places[0].token)?;
+                places[1].container().dataset_info(places[1].token)?;
+                found = self.datasets(places, paths);
+            }
             ObjectKind::Datatype => {
                 let types = [
                     places[0].container().datatype_get(places[0].token)?,
