@@ -4,8 +4,8 @@
     oracle.py BINARY DIR
 
 Every file that the oracle prints without an error, with each set of options, must give the same text (trailing blanks aside).
-h5diff gets each file with itself, with those of the same content in other generations of the format, and with its neighbour;
-what reads memory that nobody set changes from run to run, and is not compared.
+h5diff gets each file with itself and with the next one, which is mostly the same in the next generation of the format; what reads memory that
+nobody set changes from run to run, and is not compared.
 Files whose names say that they use structures newer than HDF5 1.10 are left out: Debian's tools 1.10.8 print parts of them only.
 """
 import glob
@@ -15,7 +15,7 @@ import subprocess
 import sys
 
 SETS = [("dump", "h5dump", []), ("dump", "h5dump", ["-H", "-p"]), ("dump", "h5dump", ["-A"]), ("ls", "h5ls", ["-r"]), ("ls", "h5ls", ["-r", "-v"]), ("stat", "h5stat", [])]
-PAIRS = [["-v"], ["-r"], ["-c"], [], ["-v2", "-d", "1"], ["-r", "-p", "0.1"]]
+PAIRS = [["-v"], ["-r"], ["-c"], ["-v2", "-d", "1"], ["-r", "-p", "0.1"]]
 
 
 def run(command):
@@ -42,9 +42,7 @@ def compare(binary, ours, oracle, options, cases, fine):
 
 
 def pairs(paths):
-    stem = lambda path: os.path.basename(path).rsplit("-", 1)[0]
-    same = [[a, b] for a in paths for b in paths if stem(a) == stem(b)]
-    return same + [[a, b] for a, b in zip(paths, paths[1:]) if stem(a) != stem(b)]
+    return [[path, path] for path in paths] + [[a, b] for a, b in zip(paths, paths[1:])]
 
 
 def main():

@@ -236,7 +236,8 @@ fn compare_lists(report: &mut Report<'_>, sides: &[Side; 2], lists: &[List; 2]) 
     let sizes_differ = lists[0].entries.len() != lists[1].entries.len();
     report.contents_differ |= options.excluded.is_empty() && sizes_differ;
     report.contents_differ |= matched.iter().any(|m| m.first.is_none() || m.second.is_none());
-    let mut objects = Objects { report, excluded_attributes: options.excluded_attributes.clone() };
+    let files = [&sides[0].root, &sides[1].root];
+    let mut objects = Objects { report, files, excluded_attributes: options.excluded_attributes.clone() };
     let pairs = matched.iter().filter_map(|m| Some((m.first?, m.second?)));
     pairs.map(|(a, b)| objects.compare(&lists[0].entries[a], &lists[1].entries[b])).sum()
 }

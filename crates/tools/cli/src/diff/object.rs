@@ -12,6 +12,8 @@ use crate::ls::source::Place;
 /// Compares pairs of objects, and remembers what the user left out.
 pub(crate) struct Objects<'r, 'o> {
     pub(crate) report: &'r mut Report<'o>,
+    /// The files that are compared.
+    pub(crate) files: [&'r Place; 2],
     /// Objects whose attributes are not compared.
     pub(crate) excluded_attributes: Exclusions,
 }
@@ -30,7 +32,7 @@ impl Objects<'_, '_> {
             ));
             return 0;
         }
-        if first.what.is_same(&second.what) {
+        if first.what.is_same(&second.what, self.files) {
             if self.report.options.shows_data() {
                 self.report.objects(kind_word(&first.what), &first.path, &second.path);
                 self.report.found(0);

@@ -41,10 +41,11 @@ impl What {
         matches!(self, What::Object(_, ObjectKind::Group))
     }
 
-    /// Whether both are the same object of the same file.
-    pub(crate) fn is_same(&self, other: &What) -> bool {
+    /// Whether both are the same object of one of these files. h5diff opens others anew for each object, and does not
+    /// see that they are the same.
+    pub(crate) fn is_same(&self, other: &What, files: [&Place; 2]) -> bool {
         match (self, other) {
-            (What::Object(a, _), What::Object(b, _)) => a.is_same(b),
+            (What::Object(a, _), What::Object(b, _)) => a.is_same(b) && files.iter().any(|f| f.is_beside(a)),
             _ => false,
         }
     }

@@ -82,7 +82,12 @@ impl Place {
 
     /// Whether both are the same object of the same file.
     pub(crate) fn is_same(&self, other: &Place) -> bool {
-        self.token == other.token && self.source.identity == other.source.identity
+        self.token == other.token && self.is_beside(other)
+    }
+
+    /// Whether both are in the same file.
+    pub(crate) fn is_beside(&self, other: &Place) -> bool {
+        self.source.identity == other.source.identity
     }
 
     /// The container it is in.
