@@ -88,7 +88,12 @@ fn load(store: &Store, address: Address) -> Result<Header> {
     };
     let mut messages = header::first_block(&prefix, block)?;
     continuations(store, address, &prefix, &mut messages)?;
-    Ok(Header { address, prefix, messages })
+    let header = Header { address, prefix, messages };
+    // The prefix of this version counts references itself; libhdf5 reads no header that does it twice.
+    if header.prefix.version == 1 && header.message(kind::REFERENCES).is_some() {
+        return Err(Error::corrupt("decode object header").with("problem", "two reference counts"));
+    }
+    Ok(header)
 }
 
 /// Appends the messages of all further blocks. Blocks that repeat, or that add up to more than the file, end it.
