@@ -69,7 +69,8 @@ impl Space {
         }
     }
 
-    fn is_fresh(&self, start: u64, stop: u64) -> bool {
+    /// Whether a range was free at the last commit.
+    pub(crate) fn is_fresh(&self, start: u64, stop: u64) -> bool {
         let before = self.fresh.range(..=start).next_back();
         start >= self.committed_end || before.is_some_and(|(s, len)| stop <= s + len)
     }

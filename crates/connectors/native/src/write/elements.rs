@@ -3,7 +3,7 @@
 use model::dataspace::Format;
 use model::properties::{AllocTime, FilterSpec, Layout as LayoutProperty};
 use model::selection::PointIndex;
-use model::{Dataspace, Error, Result, Selection, Within};
+use model::{Dataspace, Error, Result, Selection, Token, Within};
 use rayon::prelude::*;
 use vol::OpWrite;
 
@@ -20,6 +20,8 @@ use crate::object::dataset::Dataset;
 
 /// Fill values written at a time.
 const FILL_BYTES: u64 = 1 << 20;
+/// Contiguous elements of this size and more that are all overwritten move to another place.
+const MOVED_BYTES_MIN: u64 = 64 << 10;
 /// Chunks in flight, in bytes.
 const BATCH_BYTES: u64 = 32 << 20;
 
@@ -90,10 +92,38 @@ impl Writer {
         address: Option<Address>,
         op: &OpWrite<'_>,
     ) -> Result<()> {
-        let base = match address {
-            Some(at) => at,
-            None => self.allocate_contiguous(file, dataset, op.selection)?,
-        };
+        let bytes = chunk::logical_bytes(dataset)?;
+        let is_whole = op.from.len() as u64 == bytes;
+        match address {
+            // Much that is committed is not staged, but written elsewhere: nothing of it stays.
+            Some(at) if is_whole && bytes >= MOVED_BYTES_MIN && !self.is_fresh(at, bytes) => {
+                self.place_contiguous(file, dataset, op)?;
+                self.release(at, bytes);
+                Ok(())
+            }
+            Some(at) => self.write_runs(dataset, at, op),
+            None => self.place_contiguous(file, dataset, op),
+        }
+    }
+
+    /// Puts all elements in new room: those that are written, and the fill value for others.
+    fn place_contiguous(&mut self, file: &File, dataset: &Dataset, op: &OpWrite<'_>) -> Result<()> {
+        let bytes = chunk::logical_bytes(dataset)?;
+        let at = self.allocate(bytes);
+        let is_whole = op.from.len() as u64 == bytes;
+        let filled = if is_whole { Ok(()) } else { self.write_fill(dataset, at, bytes) };
+        let written = filled.and_then(|()| self.write_runs(dataset, at, op));
+        if written.is_err() {
+            // The dataset does not lead there yet.
+            self.release(at, bytes);
+            return written;
+        }
+        let body = Layout::Contiguous { address: Some(at), bytes: Some(bytes) }.encode_new(self.sizes)?;
+        self.draft(file, dataset.address)?.set(kind::LAYOUT, 0, body);
+        Ok(())
+    }
+
+    fn write_runs(&mut self, dataset: &Dataset, base: Address, op: &OpWrite<'_>) -> Result<()> {
         let bytes = dataset.element_bytes() as u64;
         let mut rest = op.from;
         for run in op.selection.runs(dataset.dims())? {
@@ -102,25 +132,6 @@ impl Writer {
             rest = later;
         }
         Ok(())
-    }
-
-    /// Room for all elements, with the fill value where the first write leaves some out.
-    fn allocate_contiguous(
-        &mut self,
-        file: &File,
-        dataset: &Dataset,
-        selection: &Selection,
-    ) -> Result<Address> {
-        let count = dataset.info.space.element_count()?;
-        let bytes = count.checked_mul(dataset.element_bytes() as u64);
-        let bytes = bytes.ok_or_else(|| Error::limit("allocate dataset").with("elements", count))?;
-        let at = self.allocate(bytes);
-        if selection.element_count(dataset.dims())? < count {
-            self.write_fill(dataset, at, bytes)?;
-        }
-        let body = Layout::Contiguous { address: Some(at), bytes: Some(bytes) }.encode_new(self.sizes)?;
-        self.draft(file, dataset.address)?.set(kind::LAYOUT, 0, body);
-        Ok(at)
     }
 
     /// Repeats the fill value over a range of whole elements.
@@ -145,7 +156,9 @@ impl Writer {
                 if dataset.info.create.layout == LayoutProperty::Contiguous
                     && chunk::logical_bytes(&dataset)? > 0 =>
             {
-                self.allocate_contiguous(file, &dataset, &Selection::None).map(|_| ())
+                let nothing =
+                    OpWrite { dataset: Token::from_u64(at.0), selection: &Selection::None, from: &[] };
+                self.place_contiguous(file, &dataset, &nothing)
             }
             Layout::Chunked(layout) if matches!(layout.index, Index::Implicit) => {
                 self.allocate_implicit(file, &dataset, layout)

@@ -132,6 +132,11 @@ impl Writer {
         at
     }
 
+    /// Whether nothing that was committed is there.
+    pub(crate) fn is_fresh(&self, at: Address, len: u64) -> bool {
+        at.0.checked_add(len).is_some_and(|stop| self.space.is_fresh(at.0, stop))
+    }
+
     pub(crate) fn release(&mut self, at: Address, len: u64) {
         self.space.release(at, len);
     }
