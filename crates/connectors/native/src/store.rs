@@ -49,10 +49,15 @@ impl Shared {
         let offset = self.base.saturating_add(at.0);
         let Some(txn) = &self.txn else { return self.file.read_at(offset, into) };
         let txn = txn.read().map_err(|_| std::io::Error::other(INTERRUPTED))?;
-        // What was allocated and not written yet lies beyond the end of the file.
-        let there = self.file.len()?.saturating_sub(offset).min(into.len() as u64) as usize;
-        self.file.read_at(offset, &mut into[..there])?;
-        into[there..].fill(0);
+        match self.file.read_at(offset, into) {
+            // What was allocated and not written yet lies beyond the end of the file.
+            Err(error) if error.kind() == std::io::ErrorKind::UnexpectedEof => {
+                let there = self.file.len()?.saturating_sub(offset).min(into.len() as u64) as usize;
+                self.file.read_at(offset, &mut into[..there])?;
+                into[there..].fill(0);
+            }
+            done => done?,
+        }
         txn.overlay(offset, into);
         Ok(())
     }

@@ -72,7 +72,8 @@ impl Draft {
 
     /// The object as it stands in the file.
     pub(crate) fn load(file: &File, address: Address) -> Result<Draft> {
-        let header = file.header(address)?;
+        // Not through the cache: the draft takes the header's place.
+        let header = Header::load(&file.store, address)?;
         let continuations = header.messages_of(kind::CONTINUATION);
         let continuations =
             continuations.map(|m| crate::format::header::continuation(&m.body, file.store.sizes()));
@@ -170,19 +171,19 @@ impl Draft {
     /// Writes the object's header, and in fresh space those of its parts that changed.
     pub(crate) fn lay_out(&mut self, writer: &mut Writer) -> Result<()> {
         self.lay_out_chunks(writer)?;
-        let mut all = self.messages.clone();
+        let prefix = &self.prefix;
         if let Some(links) = &mut self.links {
-            all.extend_from_slice(links.lay_out(writer, super::parts::Links::messages)?);
+            links.lay_out(writer, Links::messages)?;
         }
         if let Some(attributes) = &mut self.attributes {
-            let prefix = &self.prefix;
-            all.extend_from_slice(attributes.lay_out(writer, |a, writer| a.messages(prefix, writer))?);
+            attributes.lay_out(writer, |a, writer| a.messages(prefix, writer))?;
         }
+        let mut counted = None;
         if self.references > 1 && self.prefix.version == 2 {
             let body = messages::references(self.references)?;
-            all.push(Message { kind: kind::REFERENCES, flags: 4, creation_order: None, body });
+            counted = Some(Message { kind: kind::REFERENCES, flags: 4, creation_order: None, body });
         }
-        self.store(writer, all)?;
+        self.store(writer, counted.as_ref())?;
         self.is_dirty = false;
         Ok(())
     }
@@ -193,7 +194,7 @@ impl Draft {
         let done = chunks.lay_out(writer, |chunks, writer| {
             Ok(chunk_index::layout_message(self, chunks, writer)?.into_iter().collect())
         });
-        let message = done.map(|messages| messages.first().cloned());
+        let message = done.map(|()| chunks.messages().first().cloned());
         self.chunks = Some(chunks);
         if let Some(message) = message? {
             self.set(kind::LAYOUT, message.flags, message.body);
@@ -202,62 +203,65 @@ impl Draft {
     }
 
     /// Lays messages out in the first block, and what does not fit in one continuation.
-    fn store(&mut self, writer: &mut Writer, mut all: Vec<Message>) -> Result<()> {
+    fn store(&mut self, writer: &mut Writer, counted: Option<&Message>) -> Result<()> {
         for (at, len) in std::mem::take(&mut self.continuations) {
             writer.release(at, len);
         }
-        let mut rest = Vec::new();
-        if self.prefix.messages_bytes(&all) > self.prefix.block_bytes {
-            rest = self.split(&mut all, writer.sizes.offset + writer.sizes.length);
+        let links = self.links.iter().flat_map(|p| p.messages());
+        let attributes = self.attributes.iter().flat_map(|p| p.messages());
+        let mut all: Vec<&Message> =
+            self.messages.iter().chain(links).chain(attributes).chain(counted).collect();
+        let (continues, rest, mut continuations);
+        (rest, continuations) = (split(&self.prefix, &mut all, writer.sizes), Vec::new());
+        if !rest.is_empty() {
             let len = self.prefix.continuation_bytes(&rest);
             let at = writer.allocate(len);
-            self.continuations.push((at, len));
+            continuations.push((at, len));
             writer.write(at, &self.prefix.encode_continuation(&rest, len)?)?;
             let body = header::continuation(at, len, writer.sizes)?;
-            all.push(Message { kind: kind::CONTINUATION, flags: 0, creation_order: None, body });
+            continues = Message { kind: kind::CONTINUATION, flags: 0, creation_order: None, body };
+            all.push(&continues);
         }
-        if self.prefix.version == 1 {
-            self.prefix.references = Some(self.references);
-            let spare = self.prefix.block_bytes - self.prefix.messages_bytes(&all);
+        let mut prefix = self.prefix.clone();
+        if prefix.version == 1 {
+            prefix.references = Some(self.references);
+            let spare = prefix.block_bytes - prefix.messages_bytes(&all);
             let count = all.len() + rest.len() + usize::from(spare > 0);
-            self.prefix.message_count =
+            prefix.message_count =
                 Some(u16::try_from(count).map_err(|_| Error::limit("store object header"))?);
         }
-        let block = self.prefix.encode_first_block(&all)?;
-        self.is_stored = true;
+        let block = prefix.encode_first_block(&all)?;
+        (self.prefix, self.continuations, self.is_stored) = (prefix, continuations, true);
         writer.write(self.address, &block)
-    }
-
-    /// Takes messages from the end until the others and a continuation message fit.
-    fn split(&self, all: &mut Vec<Message>, continuation_body: usize) -> Vec<Message> {
-        let room = self.prefix.block_bytes.saturating_sub(
-            (self.prefix.message_head_bytes() + continuation_body.next_multiple_of(8)) as u64,
-        );
-        let mut kept = Vec::new();
-        let mut rest = Vec::new();
-        let mut used = 0;
-        for message in std::mem::take(all) {
-            let bytes = self.prefix.message_bytes(&message) as u64;
-            if rest.is_empty() && used + bytes <= room {
-                used += bytes;
-                kept.push(message);
-            } else {
-                rest.push(message);
-            }
-        }
-        *all = kept;
-        rest
     }
 
     /// Gives back the room of the header, and makes sure that it is not taken for one any more.
     pub(crate) fn release(&self, writer: &mut Writer) -> Result<()> {
-        if self.is_stored {
+        // What was never committed, nothing that was leads to.
+        let bytes = self.prefix.first_block_bytes();
+        if self.is_stored && !writer.is_fresh(self.address, bytes) {
             writer.write_in_turn(self.address, &[0; 4], Turn::Last)?;
         }
-        writer.release(self.address, self.prefix.first_block_bytes());
+        writer.release(self.address, bytes);
         for &(at, len) in &self.continuations {
             writer.release(at, len);
         }
         Ok(())
     }
+}
+
+/// Takes messages from the end until the others and a continuation message fit in the first block.
+fn split<'m>(prefix: &Prefix, all: &mut Vec<&'m Message>, sizes: Sizes) -> Vec<&'m Message> {
+    if prefix.messages_bytes(all) <= prefix.block_bytes {
+        return Vec::new();
+    }
+    let continuation = prefix.message_head_bytes() + (sizes.offset + sizes.length).next_multiple_of(8);
+    let room = prefix.block_bytes.saturating_sub(continuation as u64);
+    let mut used = 0;
+    let kept = all.iter().take_while(|message| {
+        used += prefix.message_bytes(message) as u64;
+        used <= room
+    });
+    let kept = kept.count();
+    all.split_off(kept)
 }

@@ -34,6 +34,7 @@ impl Writer {
         self.clock += 1;
         self.drafts_bytes += DRAFT_BYTES;
         draft.used = self.clock;
+        self.newborn.push_back(at);
         self.drafts.insert(at, Box::new(draft));
         at
     }

@@ -5,6 +5,7 @@
 //! object's bytes are needed, by a reader, by a commit or because drafts take too much memory, its header is laid
 //! out in place, and those of its parts that changed are built whole in fresh space.
 
+mod addresses;
 mod attributes;
 mod blobs;
 mod chunk_index;
@@ -21,8 +22,8 @@ mod trees;
 mod versions;
 mod view;
 
-use std::collections::btree_map::Entry;
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::collections::hash_map::Entry;
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet, VecDeque};
 use std::sync::Arc;
 
 use model::{Error, Result};
@@ -35,6 +36,7 @@ use crate::object::footprint::Ranges;
 use crate::space::Space;
 use crate::txn::{Publish, Turn};
 
+use addresses::ByAddress;
 use draft::Draft;
 
 pub(crate) use create::create_file;
@@ -47,11 +49,11 @@ pub(crate) struct Writer {
     store: Arc<crate::store::Shared>,
     space: Space,
     superblock: Superblock,
-    drafts: BTreeMap<Address, Box<Draft>>,
+    drafts: HashMap<Address, Box<Draft>, ByAddress>,
     /// Handles that are open, by object.
-    retained: HashMap<Address, u32>,
+    retained: HashMap<Address, u32, ByAddress>,
     /// Objects that are gone; their room may hold others later.
-    removed: HashSet<Address>,
+    removed: HashSet<Address, ByAddress>,
     blobs: Option<blobs::OpenCollection>,
     /// Values that were given up; the last commit may still use them.
     doomed: BTreeMap<Address, BTreeSet<u32>>,
@@ -63,6 +65,8 @@ pub(crate) struct Writer {
     pub(crate) low: LibVersion,
     /// Bytes of drafts that may wait in memory.
     drafts_bytes_max: u64,
+    /// Objects made lately, in the order of their making.
+    newborn: VecDeque<Address>,
     /// Counts uses of drafts.
     clock: u64,
     /// Bytes that drafts may take: what was found when they were weighed, and a guess at what came since.
@@ -82,6 +86,10 @@ pub(crate) struct WriteOptions {
 const USE_BYTES: u64 = 256;
 /// A draft is in use when it was used so few uses of any draft ago.
 const USES_IN_USE: u64 = 64;
+/// New objects that are kept in memory in any case.
+const NEWBORN_MAX: usize = 256;
+/// Those that are larger stay until memory is needed.
+const NEWBORN_BYTES_MAX: u64 = 8 << 10;
 /// Bytes of a small draft.
 const DRAFT_BYTES: u64 = 1024;
 
@@ -99,15 +107,16 @@ impl Writer {
             store,
             space: Space::new(end),
             superblock,
-            drafts: BTreeMap::new(),
-            retained: HashMap::new(),
-            removed: HashSet::new(),
+            drafts: HashMap::default(),
+            retained: HashMap::default(),
+            removed: HashSet::default(),
             blobs: None,
             doomed: BTreeMap::new(),
             is_changed: false,
             building: None,
             low: options.low,
             drafts_bytes_max: options.drafts_bytes_max,
+            newborn: VecDeque::new(),
             clock: 0,
             drafts_bytes: 0,
         }
@@ -186,7 +195,10 @@ impl Writer {
     }
 
     pub(crate) fn lay_out_all(&mut self, file: &File) -> Result<()> {
-        let dirty: Vec<Address> = self.drafts.iter().filter(|(_, d)| d.is_dirty).map(|(at, _)| *at).collect();
+        let dirty = self.drafts.iter().filter(|(_, d)| d.is_dirty).map(|(at, _)| *at);
+        let mut dirty: Vec<Address> = dirty.collect();
+        // In the order of the file, so that what lies side by side is written at once.
+        dirty.sort_unstable();
         dirty.into_iter().try_for_each(|at| self.lay_out(file, at))?;
         self.flush_blobs(file)
     }
@@ -208,8 +220,23 @@ impl Writer {
         Ok(draft)
     }
 
+    /// Writes small objects that were made some time ago, and drops their drafts while they are still at hand: as a
+    /// rule nobody comes back to them soon.
+    fn settle_newborn(&mut self, file: &File) -> Result<()> {
+        while self.newborn.len() > NEWBORN_MAX
+            && let Some(at) = self.newborn.pop_front()
+        {
+            if self.existing(at).is_some_and(|d| d.references > 0 && d.weight() <= NEWBORN_BYTES_MAX) {
+                self.lay_out(file, at)?;
+                self.drafts.remove(&at);
+            }
+        }
+        Ok(())
+    }
+
     /// Keeps the memory of drafts below its bound: those used longest ago are laid out and dropped.
     pub(crate) fn trim(&mut self, file: &File) -> Result<()> {
+        self.settle_newborn(file)?;
         if self.drafts_bytes <= self.drafts_bytes_max {
             return Ok(());
         }

@@ -69,12 +69,12 @@ impl<T> Part<T> {
         of_value(&self.value) + messages + 16 * self.blocks.len()
     }
 
-    /// The part's messages; where it changed, it is built anew and its old blocks are given back.
+    /// Builds the part anew where it changed, and gives its old blocks back.
     pub(crate) fn lay_out(
         &mut self,
         writer: &mut Writer,
         build: impl FnOnce(&mut T, &mut Writer) -> Result<Vec<Message>>,
-    ) -> Result<&[Message]> {
+    ) -> Result<()> {
         if self.is_dirty {
             for (at, len) in std::mem::take(&mut self.blocks) {
                 writer.release(at, len);
@@ -84,7 +84,7 @@ impl<T> Part<T> {
             self.messages = messages?;
             self.is_dirty = false;
         }
-        Ok(&self.messages)
+        Ok(())
     }
 }
 

@@ -1,5 +1,7 @@
 //! Object headers (format spec IV.A.1): prefixes, blocks laid out from messages, continuations.
 
+use std::borrow::Borrow;
+
 use model::properties::PhaseChange;
 use model::{Error, Result};
 
@@ -83,12 +85,12 @@ impl Prefix {
     }
 
     /// Bytes that messages take in a block without anything unused.
-    pub(crate) fn messages_bytes(&self, messages: &[Message]) -> u64 {
-        messages.iter().map(|m| self.message_bytes(m) as u64).sum()
+    pub(crate) fn messages_bytes<M: Borrow<Message>>(&self, messages: &[M]) -> u64 {
+        messages.iter().map(|m| self.message_bytes(m.borrow()) as u64).sum()
     }
 
     /// Bytes of a continuation block that holds just these messages.
-    pub(crate) fn continuation_bytes(&self, messages: &[Message]) -> u64 {
+    pub(crate) fn continuation_bytes<M: Borrow<Message>>(&self, messages: &[M]) -> u64 {
         self.messages_bytes(messages) + if self.version == 1 { 0 } else { CONTINUATION_OVERHEAD_BYTES }
     }
 
@@ -126,8 +128,9 @@ impl Prefix {
     }
 
     /// The first block: prefix, messages, what is left unused, and version 2's checksum.
-    pub(crate) fn encode_first_block(&self, messages: &[Message]) -> Result<Vec<u8>> {
+    pub(crate) fn encode_first_block<M: Borrow<Message>>(&self, messages: &[M]) -> Result<Vec<u8>> {
         let mut e = Encoder::plain("object header");
+        e.reserve(self.first_block_bytes());
         self.encode_into(&mut e);
         self.lay_out(&mut e, messages, self.block_bytes);
         if self.version == 2 {
@@ -137,7 +140,11 @@ impl Prefix {
     }
 
     /// A continuation block of `block_bytes`, which counts all of it.
-    pub(crate) fn encode_continuation(&self, messages: &[Message], block_bytes: u64) -> Result<Vec<u8>> {
+    pub(crate) fn encode_continuation<M: Borrow<Message>>(
+        &self,
+        messages: &[M],
+        block_bytes: u64,
+    ) -> Result<Vec<u8>> {
         let mut e = Encoder::plain("object header continuation");
         if self.version == 1 {
             self.lay_out(&mut e, messages, block_bytes);
@@ -150,7 +157,7 @@ impl Prefix {
         e.checksum().finish()
     }
 
-    fn lay_out(&self, e: &mut Encoder, messages: &[Message], room: u64) {
+    fn lay_out<M: Borrow<Message>>(&self, e: &mut Encoder, messages: &[M], room: u64) {
         let Some(spare) = room.checked_sub(self.messages_bytes(messages)) else {
             e.refuse(format!("messages do not fit in {room} bytes"));
             return;
@@ -162,9 +169,9 @@ impl Prefix {
         e.require(self.version == 2 || room.is_multiple_of(8), "block is not a multiple of 8");
         // Less than a head is a gap, but libhdf5 rejects one in a block that has unused room as a message.
         let gap = spare < self.message_head_bytes();
-        let grown = messages.iter().rposition(|m| m.kind == NIL).filter(|_| gap);
+        let grown = messages.iter().rposition(|m| m.borrow().kind == NIL).filter(|_| gap);
         for (i, message) in messages.iter().enumerate() {
-            self.message(e, message, if grown == Some(i) { spare } else { 0 });
+            self.message(e, message.borrow(), if grown == Some(i) { spare } else { 0 });
         }
         match (gap, grown) {
             (true, None) => {

@@ -34,6 +34,9 @@ use model::{Error, Result, text};
 
 use super::{Address, Sizes, all_ones, checksum};
 
+/// Bytes that most structures fit in.
+const SMALL_BYTES: usize = 48;
+
 /// Bytes under construction. The first value that does not fit is remembered, and `finish` reports it.
 #[derive(Debug)]
 pub(super) struct Encoder {
@@ -46,7 +49,7 @@ pub(super) struct Encoder {
 impl Encoder {
     /// For a structure with fields whose width the superblock chose.
     pub(super) fn new(what: &'static str, sizes: Sizes) -> Self {
-        Encoder { bytes: Vec::new(), sizes, what, problem: None }
+        Encoder { bytes: Vec::with_capacity(SMALL_BYTES), sizes, what, problem: None }
     }
 
     /// For a structure without such fields.
@@ -59,6 +62,11 @@ impl Encoder {
         let mut e = Self::new(what, sizes);
         e.raw(signature).u8(version);
         e
+    }
+
+    /// Makes room at once for a structure whose size is known.
+    pub(super) fn reserve(&mut self, bytes: u64) {
+        self.bytes.reserve(usize::try_from(bytes).unwrap_or(0).min(1 << 20));
     }
 
     pub(super) fn len(&self) -> usize {

@@ -248,7 +248,7 @@ fn the_last_key_of_a_chunk_tree_is_one_chunk_further() {
 fn room_beyond_one_message_is_several_unused_ones() {
     for block_bytes in [65535 + 4 + 1, 65535 + 4 + 3, 65535 + 4 + 4, 200_000] {
         let prefix = Prefix::version_2(&PrefixOptions::default(), block_bytes);
-        let block = prefix.encode_first_block(&[]).unwrap();
+        let block = prefix.encode_first_block::<Message>(&[]).unwrap();
         let decoded = first_block(&prefix, &block).unwrap();
         assert_eq!(prefix.messages_bytes(&decoded), block_bytes);
         assert!(decoded.iter().all(|m| m.kind == 0));

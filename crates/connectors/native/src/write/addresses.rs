@@ -1,0 +1,39 @@
+//! Maps by address: a multiplication spreads addresses well enough, from a start that no file can know.
+
+use std::hash::{BuildHasher, Hasher, RandomState};
+
+/// Makes hashers that start at a random number.
+#[derive(Debug, Clone)]
+pub(super) struct ByAddress(u64);
+
+impl Default for ByAddress {
+    fn default() -> Self {
+        ByAddress(RandomState::new().hash_one(0))
+    }
+}
+
+impl BuildHasher for ByAddress {
+    type Hasher = AddressHasher;
+
+    fn build_hasher(&self) -> AddressHasher {
+        AddressHasher(self.0)
+    }
+}
+
+#[derive(Debug)]
+pub(super) struct AddressHasher(u64);
+
+impl Hasher for AddressHasher {
+    fn write(&mut self, bytes: &[u8]) {
+        bytes.iter().for_each(|&b| self.write_u64(u64::from(b)));
+    }
+
+    fn write_u64(&mut self, value: u64) {
+        let wide = u128::from(self.0 ^ value) * 0x9E37_79B9_7F4A_7C15;
+        self.0 = (wide as u64) ^ (wide >> 64) as u64;
+    }
+
+    fn finish(&self) -> u64 {
+        self.0
+    }
+}
