@@ -1,6 +1,6 @@
 //! Chunks that reach over the edge of an extent.
 
-use model::properties::{DatasetCreate, FileCreate, Fill, FillValue, Layout};
+use model::properties::{AllocTime, DatasetCreate, FileCreate, Fill, FillValue, Layout};
 use model::{Dataspace, Selection, UNLIMITED};
 use vol::{Access, Container, OpRead};
 
@@ -13,6 +13,20 @@ fn read(c: &dyn Container) -> Vec<i32> {
     let mut into = vec![0; count as usize * 4];
     c.dataset_read(&mut [OpRead { dataset, selection: &Selection::All, into: &mut into }]).unwrap();
     into.as_chunks().0.iter().map(|b| i32::from_le_bytes(*b)).collect()
+}
+
+#[test]
+fn a_dataset_whose_room_is_made_at_once_is_linked() {
+    let folder = Folder::new("early");
+    let path = folder.file("early.h5");
+    let c = create(&path, &FileCreate::default());
+    let root = c.info().unwrap().root;
+    let properties =
+        DatasetCreate { layout: Layout::Compact, alloc_time: AllocTime::Early, ..DatasetCreate::default() };
+    dataset(&*c, (root, "early"), ints(), Dataspace::Scalar, properties).unwrap();
+    c.close().unwrap();
+    let c = open(&path, Access::Read).unwrap();
+    assert_eq!(c.object_info(member(&*c, root, "early")).unwrap().references, 1);
 }
 
 #[test]
