@@ -27,7 +27,7 @@ const BATCH_BYTES: u64 = 32 << 20;
 
 impl Writer {
     /// The dataset as a reader sees it, with everything laid out.
-    fn dataset(&mut self, file: &File, at: Address) -> Result<std::sync::Arc<Dataset>> {
+    pub(super) fn dataset(&mut self, file: &File, at: Address) -> Result<std::sync::Arc<Dataset>> {
         self.lay_out(file, at)?;
         file.dataset(model::Token::from_u64(at.0))
     }
