@@ -8,3 +8,4 @@ mod life;
 mod others;
 mod space;
 mod turns;
+mod values;
