@@ -58,7 +58,7 @@ class Script:
     def refer(self, kind, text):
         what, detail, path = parse_reference(text)
         raw = ctypes.create_string_buffer(kinds.memory_size(kind))
-        space = self.region(what, path, detail) if what in ("h", "p") else None
+        space = self.region(what, path, detail) if what in ("h", "p", "w", "n") else None
         if kind[1] != "any":
             lib.call("H5Rcreate", raw, self.file, path, lib.flag(0 if space is None else 1), -1 if space is None else space)
         elif what == "o":
@@ -73,7 +73,12 @@ class Script:
         space = h5d.open(self.file, path).get_space()
         if what == "p":
             return select(space, ("points", points))
+        if what == "w":
+            space.select_all()
+            return space
         space.select_none()
+        if what == "n":
+            return space
         for point in points:
             space.select_hyperslab(point, (1,) * len(point), op=h5s.SELECT_OR)
         return space

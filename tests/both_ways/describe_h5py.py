@@ -163,6 +163,10 @@ class Description:
 
     def tell_region(self, dataset, space):
         path = self.paths.get(address(dataset), b"?")
+        if space.get_select_type() in (h5s.SEL_ALL, h5s.SEL_NONE):
+            extent = h5s.SpaceID(lib.new("H5Dget_space", dataset))
+            assert space.get_simple_extent_ndims() == extent.get_simple_extent_ndims(), "rank of a region"
+            return (b"w||" if space.get_select_type() == h5s.SEL_ALL else b"n||") + path
         if space.get_select_type() == h5s.SEL_POINTS:
             points = [tuple(point) for point in space.get_select_elem_pointlist().tolist()]
             return b"p|" + values.points_text(points) + b"|" + path

@@ -28,7 +28,7 @@ def is_undefined(create):
 class Changes:
     """`limits` says what the file's version cannot hold: a set of "complex", "any" (references), "time", "large", "lzf".
     "growth" is in it where elements that a dataset grows by are written at once: libhdf5 leaves what it likes in the
-    part of a chunk that lies outside of the extent, and shows it later. `is_theirs`: libhdf5 makes the changes."""
+    part of a chunk that lies outside of the extent, and shows it when it grows the dataset itself. `is_theirs`: libhdf5 makes the changes."""
 
     def __init__(self, rng, model, limits=frozenset()):
         self.rng, self.model, self.limits, self.made = rng, model, limits, []
@@ -223,7 +223,7 @@ class Changes:
             return
         is_growing = any(now > before for now, before in zip(new, dims))
         self.add("resize", path, tuple(new))
-        if is_growing and dataset.data and ("growth" in self.limits or dataset.is_theirs):
+        if is_growing and dataset.data and ("growth" in self.limits or (self.is_theirs and dataset.is_theirs)):
             self.add("write", path, ("all",), self.elements(dataset.type, len(dataset.data)))
         elif rng.random() < 0.5:
             self.write()

@@ -4,7 +4,7 @@ The common form of an element is its bytes in file order, without the gaps of co
 four little-endian bytes with its number of elements, then these. A reference is written as such a string:
 
     empty: null     "o|/path": an object     "h|0,1;0,2|/path": a hyperslab of a dataset     "p|…|/path": its points
-    "a|name|/path": an attribute
+    "w||/path": all of a dataset     "n||/path": nothing of it     "a|name|/path": an attribute
 
 In the model an element with references is a tuple of bytes and `Ref`, because paths change.
 """
@@ -16,8 +16,9 @@ import kinds
 
 
 class Ref:
-    def __init__(self, target=None, points=None, ordered=False, attribute=None):
-        self.target, self.points, self.ordered, self.attribute = target, points, ordered, attribute
+    def __init__(self, target=None, points=None, ordered=False, attribute=None, whole=None):
+        """`whole`: "w" for all of a dataset, "n" for nothing of it."""
+        self.target, self.points, self.ordered, self.attribute, self.whole = target, points, ordered, attribute, whole
 
     def text(self, path_of):
         if self.target is None:
@@ -25,6 +26,8 @@ class Ref:
         path = path_of(self.target)
         if self.attribute is not None:
             return b"a|" + self.attribute + b"|" + path
+        if self.whole is not None:
+            return self.whole.encode() + b"||" + path
         if self.points is None:
             return b"o|" + path
         return (b"p|" if self.ordered else b"h|") + points_text(self.points) + b"|" + path
@@ -39,8 +42,8 @@ def parse_reference(text):
     if text.startswith(b"o|"):
         return "o", None, text[2:]
     kind, points, path = text.split(b"|", 2)
-    if kind == b"a":
-        return "a", points, path
+    if kind in (b"a", b"w", b"n"):
+        return kind.decode(), points, path
     return kind.decode(), [tuple(map(int, point.split(b","))) for point in points.split(b";")], path
 
 

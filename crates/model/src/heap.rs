@@ -2,7 +2,7 @@
 //!
 //! An element in *memory form* holds a slot of 16 bytes for each of them: two little-endian `u64`.
 //! For a variable-length value they are the offset of its elements in the heap's bytes and their number;
-//! for a reference, its place in the heap's references plus one, and zero. All zeros is the empty value.
+//! for a reference, its place in the heap's references plus one, and zero. All zeros is no value: an empty one has another offset.
 //! Offsets instead of pointers keep every user of a buffer in safe code, and make buffers easy to ship.
 
 use crate::{Error, Reference, Result};
@@ -24,6 +24,11 @@ pub struct VarSlot {
 }
 
 impl VarSlot {
+    /// Whether there is no value, not even an empty one.
+    pub fn is_null(self) -> bool {
+        self == VarSlot::default()
+    }
+
     /// From the first 16 bytes of an element.
     pub fn load(element: &[u8]) -> Result<Self> {
         let (offset, count) = pair(element)?;
@@ -71,8 +76,11 @@ impl Heap {
         self.bytes.is_empty() && self.references.is_empty()
     }
 
-    /// Appends a value of `count` elements whose bytes are `data`.
+    /// Appends a value of `count` elements whose bytes are `data`. It may be empty: its slot is not the null slot.
     pub fn push(&mut self, data: &[u8], count: u64) -> VarSlot {
+        if self.bytes.is_empty() && count == 0 {
+            self.bytes.push(0);
+        }
         let offset = self.bytes.len() as u64;
         self.bytes.extend_from_slice(data);
         VarSlot { offset, count }

@@ -1,6 +1,8 @@
 //! Between file form and memory form: what a container's slots stand for is fetched or stored in batches.
 
-use model::datatype::{Datatype, ReferenceKind, VarLenKind};
+use std::borrow::Cow;
+
+use model::datatype::{Datatype, ReferenceKind, ReferenceType, VarLenKind};
 use model::heap::{Heap, VarSlot};
 use model::{Error, Result};
 
@@ -153,19 +155,14 @@ impl<'t> SlotPlan<'t> {
             container.blob_get(&ids, &mut blobs)?;
         }
         let counts = slots.iter().map(|s| s.0);
-        let joined = join_blobs(site, counts.clone().filter(|&n| n > 0), &blobs)?;
-        let (values, value_bytes) = match site.kind {
-            SiteKind::Sequence { file, memory } if file.has_slots() => {
-                (SlotPlan::new(file, memory).detach(container, &joined, heap)?, u64::from(memory.size()))
+        let element = site.element(container)?;
+        let joined = join_blobs(element_bytes(element.as_deref()), counts.filter(|&n| n > 0), &blobs)?;
+        let (values, value_bytes) = match (site.kind, element.as_deref()) {
+            (SiteKind::Sequence { memory, .. }, Some(element)) if element.has_slots() => {
+                (SlotPlan::new(element, memory).detach(container, &joined, heap)?, u64::from(memory.size()))
             }
-            SiteKind::Sequence { file, .. } => (joined, u64::from(file.size())),
-            _ => (joined, 1),
+            (_, element) => (joined, element_bytes(element)),
         };
-        // A value of no elements that is there differs from one that is not: its offset must not be zero.
-        let at = heap.len();
-        if at == 0 && slots.iter().any(|s| s.0 == 0 && !is_null(s.1)) {
-            heap.push(&[0], 0);
-        }
         let mut slot = heap.push(&values, 0);
         for (m, &(count, id)) in memory.chunks_exact_mut(self.memory_bytes).zip(&slots) {
             slot.count = count;
@@ -186,18 +183,18 @@ impl<'t> SlotPlan<'t> {
             }
             let slots: Vec<(u64, &[u8])> =
                 self.file_slots(site, file).map(split_slot).collect::<Result<_>>()?;
-            let used: Vec<(u64, &[u8])> = slots.into_iter().filter(|s| s.0 > 0 && !is_null(s.1)).collect();
+            let used: Vec<(u64, &[u8])> = slots.into_iter().filter(|s| !is_null(s.1)).collect();
             let ids: Vec<&[u8]> = used.iter().map(|s| s.1).collect();
             if ids.is_empty() {
                 continue;
             }
-            if let SiteKind::Sequence { file, memory } = site.kind
-                && file.has_slots()
+            if let SiteKind::Sequence { memory, .. } = site.kind
+                && let Some(element) = site.element(container)?.filter(|e| e.has_slots())
             {
                 let mut blobs = Blobs::default();
                 container.blob_get(&ids, &mut blobs)?;
-                let joined = join_blobs(site, used.iter().map(|s| s.0), &blobs)?;
-                SlotPlan::new(file, memory).give_up(container, &joined)?;
+                let joined = join_blobs(u64::from(element.size()), used.iter().map(|s| s.0), &blobs)?;
+                SlotPlan::new(&element, memory).give_up(container, &joined)?;
             }
             container.blob_delete(&ids)?;
         }
@@ -251,34 +248,58 @@ impl<'t> SlotPlan<'t> {
         heap: &Heap,
     ) -> Result<Vec<Vec<u8>>> {
         let slots = self.memory_slots(site, memory).map(VarSlot::load).collect::<Result<Vec<_>>>()?;
-        let filled: Vec<VarSlot> = slots.iter().copied().filter(|s| s.count > 0).collect();
-        let values =
-            filled.iter().map(|s| site.file_value(container, *s, heap)).collect::<Result<Vec<_>>>()?;
+        let filled: Vec<VarSlot> = slots.iter().copied().filter(|s| site.is_stored(*s)).collect();
+        let element = site.element(container)?;
+        let value = |s: &VarSlot| site.file_value(container, element.as_deref(), *s, heap);
+        let values = filled.iter().map(value).collect::<Result<Vec<_>>>()?;
         let values: Vec<&[u8]> = values.iter().map(std::convert::AsRef::as_ref).collect();
         let mut ids = if values.is_empty() { Vec::new() } else { container.blob_put(&values)? }.into_iter();
         slots.iter().map(|s| join_slot(site, *s, &mut ids)).collect()
     }
 }
 
-impl Site<'_> {
-    /// One value in file form.
+impl<'t> Site<'t> {
+    /// Whether a value goes to storage: an empty text does, an empty sequence does not, as in libhdf5.
+    fn is_stored(&self, slot: VarSlot) -> bool {
+        match self.kind {
+            SiteKind::Text => !slot.is_null(),
+            _ => slot.count > 0,
+        }
+    }
+
+    /// The type of a sequence's elements as they stand in its value: references may take less than is declared.
+    fn element(&self, container: &dyn Container) -> Result<Option<Cow<'t, Datatype>>> {
+        let SiteKind::Sequence { file, .. } = self.kind else { return Ok(None) };
+        let Datatype::Reference(reference) = file else { return Ok(Some(Cow::Borrowed(file))) };
+        let size = container.info()?.slots.of_reference(reference.kind).min(reference.size);
+        Ok(Some(Cow::Owned(Datatype::Reference(ReferenceType { size, ..*reference }))))
+    }
+
+    /// One value in file form, whose elements are of a type that [`Site::element`] gave.
     fn file_value<'h>(
         &self,
         container: &dyn Container,
+        element: Option<&Datatype>,
         slot: VarSlot,
         heap: &'h Heap,
-    ) -> Result<std::borrow::Cow<'h, [u8]>> {
-        match self.kind {
-            SiteKind::Sequence { file, memory } => {
-                let value = heap.get(slot, u64::from(memory.size()))?;
-                match file.has_slots() {
-                    true => SlotPlan::new(file, memory).attach(container, value, heap).map(Into::into),
-                    false => Ok(value.into()),
-                }
-            }
-            _ => heap.get(slot, 1).map(Into::into),
+    ) -> Result<Cow<'h, [u8]>> {
+        let (SiteKind::Sequence { file, memory }, Some(element)) = (self.kind, element) else {
+            return heap.get(slot, 1).map(Into::into);
+        };
+        let value = heap.get(slot, u64::from(memory.size()))?;
+        if !element.has_slots() {
+            return Ok(value.into());
         }
+        let mut stored = SlotPlan::new(element, memory).attach(container, value, heap)?;
+        // The room is what is declared.
+        stored.resize(slot.count as usize * file.size() as usize, 0);
+        Ok(stored.into())
     }
+}
+
+/// Bytes of one element of a sequence, or of a text.
+fn element_bytes(element: Option<&Datatype>) -> u64 {
+    element.map_or(1, |element| u64::from(element.size()))
 }
 
 fn split_slot(slot: &[u8]) -> Result<(u64, &[u8])> {
@@ -291,7 +312,7 @@ fn split_slot(slot: &[u8]) -> Result<(u64, &[u8])> {
 
 fn join_slot(site: &Site<'_>, slot: VarSlot, ids: &mut impl Iterator<Item = Vec<u8>>) -> Result<Vec<u8>> {
     let mut out = vec![0; site.file_bytes];
-    if slot.count > 0 {
+    if site.is_stored(slot) {
         let count = u32::try_from(slot.count)
             .map_err(|_| Error::limit("write variable-length value").with("elements", slot.count))?;
         let id = ids.next().filter(|id| id.len() == site.file_bytes - COUNT_BYTES);
@@ -303,12 +324,8 @@ fn join_slot(site: &Site<'_>, slot: VarSlot, ids: &mut impl Iterator<Item = Vec<
     Ok(out)
 }
 
-/// All values of one site, one after another, each cut to its count.
-fn join_blobs(site: &Site<'_>, counts: impl Iterator<Item = u64>, blobs: &Blobs) -> Result<Vec<u8>> {
-    let element_bytes = match site.kind {
-        SiteKind::Sequence { file, .. } => u64::from(file.size()),
-        _ => 1,
-    };
+/// All values of a site, one after another, each cut to its count.
+fn join_blobs(element_bytes: u64, counts: impl Iterator<Item = u64>, blobs: &Blobs) -> Result<Vec<u8>> {
     let mut joined = Vec::new();
     for (blob, count) in blobs.iter().zip(counts) {
         let len = count.checked_mul(element_bytes).filter(|&n| n <= blob.len() as u64);

@@ -58,7 +58,7 @@ impl<'a> Packer<'a> {
             Datatype::VarLen(_) => {
                 let len = self.count()?;
                 let text = self.take(len)?;
-                if len > 0 { self.heap.push(text, len as u64).store(into) } else { Ok(()) }
+                self.heap.push(text, len as u64).store(into)
             }
             Datatype::Reference(_) => {
                 let len = self.count()?;
@@ -96,6 +96,10 @@ impl<'a> Packer<'a> {
         let (points, path) = rest.split_once('|').ok_or_else(|| wrong("region"))?;
         if kind == "a" {
             return Ok(Reference::attribute((self.find)(path)?, points));
+        }
+        if let "w" | "n" = kind {
+            let selection = if kind == "w" { Selection::All } else { Selection::None };
+            return Ok(Reference::region((self.find)(path)?, selection));
         }
         let points: Vec<Vec<u64>> = points
             .split(';')
@@ -168,6 +172,12 @@ impl Unpacker<'_> {
         Ok(match &reference.target {
             ReferenceTarget::Null => String::new(),
             ReferenceTarget::Object(token) => format!("o|{}", (self.tell)(*token)),
+            ReferenceTarget::Region { dataset, selection: Selection::All } => {
+                format!("w||{}", (self.tell)(*dataset))
+            }
+            ReferenceTarget::Region { dataset, selection: Selection::None } => {
+                format!("n||{}", (self.tell)(*dataset))
+            }
             ReferenceTarget::Region { dataset, selection } => {
                 let (kind, points) = points(selection, &(self.dims)(*dataset)?)?;
                 let text = |point: &Vec<u64>| point.iter().map(u64::to_string).collect::<Vec<_>>().join(",");

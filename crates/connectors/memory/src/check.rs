@@ -6,7 +6,8 @@ use model::{Dataspace, Datatype, Error, Limits, Result, Token};
 use crate::objects::State;
 
 /// Slots of this connector: numbers of blobs and references, and whole tokens.
-pub(crate) const SLOTS: SlotSizes = SlotSizes { varlen: 12, object_old: 16, region_old: 8, reference: 8 };
+pub(crate) const SLOTS: SlotSizes =
+    SlotSizes { varlen: 12, object_old: 16, region_old: 8, reference: 8, reference_in_sequence: 8 };
 
 /// An error unless a buffer has the length that it must have.
 pub(crate) fn length(operation: &str, wanted: u64, have: usize) -> Result<()> {

@@ -47,7 +47,8 @@ impl Texts {
             (Form::Fixed(a), Form::Fixed(b)) => elements.for_each(|(from, to)| store(b, text(a, from), to)),
             (Form::Fixed(a), Form::Variable) => {
                 for (from, to) in elements {
-                    push(heap, text(a, from)).store(to)?;
+                    let text = text(a, from);
+                    heap.push(text, text.len() as u64).store(to)?;
                 }
             }
             (Form::Variable, Form::Fixed(b)) => {
@@ -60,10 +61,6 @@ impl Texts {
         }
         Ok(())
     }
-}
-
-fn push(heap: &mut Heap, text: &[u8]) -> VarSlot {
-    if text.is_empty() { VarSlot::default() } else { heap.push(text, text.len() as u64) }
 }
 
 fn until_nul(bytes: &[u8]) -> &[u8] {

@@ -13,7 +13,12 @@ pub struct SlotSizes {
     pub region_old: u32,
     /// A reference of the newer kinds.
     pub reference: u32,
+    /// What a sequence declares for each of them; the slots in it keep their size.
+    pub reference_in_sequence: u32,
 }
+
+/// Bytes of a reference in libhdf5's memory (`H5R_ref_t`).
+const LIBRARY_REFERENCE_BYTES: u32 = 64;
 
 impl SlotSizes {
     /// The sizes in memory, whatever the container.
@@ -22,6 +27,7 @@ impl SlotSizes {
         object_old: MEMORY_SLOT_BYTES,
         region_old: MEMORY_SLOT_BYTES,
         reference: MEMORY_SLOT_BYTES,
+        reference_in_sequence: MEMORY_SLOT_BYTES,
     };
 
     /// The sizes in a native file whose addresses have `offset_bytes` bytes.
@@ -31,6 +37,8 @@ impl SlotSizes {
             object_old: offset_bytes,
             region_old: offset_bytes + 4,
             reference: (4 + 2 + offset_bytes + 4).max(3 + offset_bytes),
+            // libhdf5 does not give the elements of a sequence their size in the file.
+            reference_in_sequence: LIBRARY_REFERENCE_BYTES,
         }
     }
 
@@ -40,6 +48,14 @@ impl SlotSizes {
             ReferenceKind::ObjectOld => self.object_old,
             ReferenceKind::RegionOld => self.region_old,
             _ => self.reference,
+        }
+    }
+
+    /// The same sizes, for the elements of a sequence.
+    fn of_element(&self, element: &Datatype) -> SlotSizes {
+        match element {
+            Datatype::Reference(_) => SlotSizes { reference: self.reference_in_sequence, ..*self },
+            _ => *self,
         }
     }
 }
@@ -71,7 +87,9 @@ impl Datatype {
 impl VarLenKind {
     fn with_slots(&self, sizes: &SlotSizes) -> VarLenKind {
         match self {
-            VarLenKind::Sequence(base) => VarLenKind::Sequence(Box::new(base.with_slots(sizes))),
+            VarLenKind::Sequence(base) => {
+                VarLenKind::Sequence(Box::new(base.with_slots(&sizes.of_element(base))))
+            }
             other => other.clone(),
         }
     }

@@ -199,6 +199,14 @@ impl Writer {
         }
     }
 
+    /// The rank of a dataset that a region is of; none where it is in another file, or gone.
+    fn rank_of(&mut self, file: &File, reference: &Reference, dataset: Token) -> usize {
+        match reference.file {
+            None => self.dataset(file, Address(dataset.to_u64())).map_or(0, |found| found.dims().len()),
+            Some(_) => 0,
+        }
+    }
+
     fn new_reference(&mut self, file: &File, reference: &Reference) -> Result<Vec<u8>> {
         let Some(token) = reference.token() else { return Ok(Vec::new()) };
         let mut blob = vec![self.sizes.offset as u8];
@@ -215,10 +223,11 @@ impl Writer {
             put_text(&mut blob, name)?;
         }
         match &reference.target {
-            ReferenceTarget::Region { selection, .. } => {
+            ReferenceTarget::Region { dataset, selection } => {
                 let bytes = selection.encode(SelectionVersion::V112)?;
+                let rank = selection.rank().unwrap_or_else(|| self.rank_of(file, reference, *dataset));
                 blob.put_uint(bytes.len() as u64, 4);
-                blob.put_uint(selection.rank().unwrap_or(0) as u64, 4);
+                blob.put_uint(rank as u64, 4);
                 blob.extend(bytes);
             }
             ReferenceTarget::Attribute { name, .. } => put_text(&mut blob, name)?,

@@ -27,7 +27,7 @@ const BATCH_BYTES: u64 = 32 << 20;
 
 impl Writer {
     /// The dataset as a reader sees it, with everything laid out.
-    fn dataset(&mut self, file: &File, at: Address) -> Result<std::sync::Arc<Dataset>> {
+    pub(super) fn dataset(&mut self, file: &File, at: Address) -> Result<std::sync::Arc<Dataset>> {
         self.lay_out(file, at)?;
         file.dataset(model::Token::from_u64(at.0))
     }
@@ -373,7 +373,7 @@ impl Writer {
         }
     }
 
-    /// Drops the chunks outside of the new extent, and rewrites those that are cut, or whose filters change.
+    /// Drops the chunks outside of the new extent, and rewrites those that are cut or show more, or whose filters change.
     fn reshape_chunks(
         &mut self,
         file: &File,
@@ -392,7 +392,7 @@ impl Writer {
             if outside && !fixed {
                 self.draft(file, dataset.address)?.chunks_mut(file)?.chunks.remove(&scaled);
                 self.release(chunk.address, chunk.bytes);
-            } else if is_cut(&start, &layout.shape, dataset.dims(), dims)
+            } else if shows_other_part(&start, &layout.shape, dataset.dims(), dims)
                 || filters_of(dataset, layout, &scaled, dataset.dims())
                     != filters_of(dataset, layout, &scaled, dims)
             {
@@ -402,7 +402,8 @@ impl Writer {
         Ok(())
     }
 
-    /// Puts the fill value over the elements of a chunk that lie outside of `dims`.
+    /// Puts the fill value over the elements of a chunk that lie outside of `dims`, or did so before: libhdf5 leaves
+    /// anything there.
     fn rewrite_chunk(
         &mut self,
         file: &File,
@@ -416,19 +417,25 @@ impl Writer {
         chunk::fill(dataset, &mut new);
         let start: Vec<u64> = scaled.iter().zip(&layout.shape).map(|(s, c)| s * c).collect();
         let bytes = dataset.element_bytes();
-        for run in Selection::All.chunk_runs(dims, &start, &layout.shape)? {
+        let kept: Vec<u64> = dataset.dims().iter().zip(dims).map(|(old, new)| *old.min(new)).collect();
+        for run in Selection::All.chunk_runs(&kept, &start, &layout.shape)? {
             let (at, len) = (run.chunk_offset as usize * bytes, run.len as usize * bytes);
             new[at..at + len].copy_from_slice(&old[at..at + len]);
         }
-        let (encoded, mask) = file.filter(filters_of(dataset, layout, scaled, dims), new)?;
+        let filters = filters_of(dataset, layout, scaled, dims);
+        // Growing by small steps must not write the same chunk at every step.
+        if new == old && filters == filters_of(dataset, layout, scaled, dataset.dims()) {
+            return Ok(());
+        }
+        let (encoded, mask) = file.filter(filters, new)?;
         self.put_chunk(file, dataset.address, scaled, &encoded, mask)
     }
 }
 
-/// Whether elements of a chunk lie outside of an extent that shrinks.
-fn is_cut(start: &[u64], shape: &[u64], old: &[u64], new: &[u64]) -> bool {
-    let ends = start.iter().zip(shape).map(|(s, c)| s + c);
-    ends.zip(old.iter().zip(new)).any(|(end, (old, new))| end > *new && new < old)
+/// Whether a chunk at the edge of an extent shows fewer or more of its elements afterwards.
+fn shows_other_part(start: &[u64], shape: &[u64], old: &[u64], new: &[u64]) -> bool {
+    let ends = start.iter().zip(shape).map(|(s, c)| s.saturating_add(*c));
+    ends.zip(old.iter().zip(new)).any(|(end, (old, new))| old != new && end > *old.min(new))
 }
 
 /// The filters that a chunk goes through: none at the edge of an extent, where the dataset wants it so.

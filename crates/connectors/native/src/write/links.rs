@@ -68,7 +68,10 @@ impl Writer {
 
     /// The first link to an object that was just made, at a place that was found good.
     pub(crate) fn link_new(&mut self, file: &File, place: &Place, at: Address) -> Result<()> {
-        self.draft(file, at)?.references += 1;
+        let draft = self.draft(file, at)?;
+        draft.references += 1;
+        // One whose room is made at once was laid out before the link.
+        draft.is_dirty = true;
         self.link_insert(file, place, LinkTarget::Hard(Token::from_u64(at.0)))
     }
 

@@ -3,7 +3,9 @@
 //! Tests that need python3 with h5py say that they skip where it is missing; `h5dump` is asked where it is installed.
 
 mod bounds;
+mod edges;
 mod life;
 mod others;
 mod space;
 mod turns;
+mod values;
