@@ -1,0 +1,282 @@
+//! Ways to manage a file's space: what was asked for is what libhdf5 finds, and both keep to it.
+
+use std::sync::Arc;
+
+use hyperslab_native::NativeConnector;
+use model::properties::{DatasetCreate, FileCreate, SpaceStrategy};
+use model::{CharacterSet, Datatype, Result, Selection};
+use vol::{Access, Connector, Container, ContainerCreate, ContainerOpen, Durability, FileAccess, LibVersion};
+
+use crate::life::{attribute, dataset, deflated, group, ints, put, put_texts, simple};
+use crate::others::{Folder, Values, assert_same, has_h5py, ours, python, theirs};
+
+const BOUNDS: [LibVersion; 2] = [LibVersion::Earliest, LibVersion::LATEST];
+
+fn access(low: LibVersion) -> FileAccess {
+    FileAccess { access: Access::Write, version_low: low, ..FileAccess::default() }
+}
+
+fn create(path: &str, create: &FileCreate, low: LibVersion) -> Arc<dyn Container> {
+    let op = ContainerCreate { path, create, access: &access(low), truncate: true };
+    NativeConnector.create(&op).unwrap()
+}
+
+fn reopen(path: &str, low: LibVersion) -> Arc<dyn Container> {
+    NativeConnector.open(&ContainerOpen { path, access: &access(low) }).unwrap()
+}
+
+/// Each way, with a name for its file.
+fn strategies() -> Vec<(String, FileCreate)> {
+    let mut all = Vec::new();
+    for (name, space_strategy) in [
+        ("fsm", SpaceStrategy::FsmAggregate),
+        ("page", SpaceStrategy::Page),
+        ("aggregate", SpaceStrategy::Aggregate),
+        ("none", SpaceStrategy::None),
+    ] {
+        let plain = FileCreate { space_strategy, ..FileCreate::default() };
+        all.push((name.to_owned(), plain.clone()));
+        if matches!(name, "fsm" | "page") {
+            let kept = FileCreate { space_persist: true, ..plain };
+            all.push((format!("{name} persistent"), kept.clone()));
+            // h5py sets no page size without pages.
+            let page_bytes = if name == "page" { 512 } else { 4096 };
+            let picky = FileCreate { space_threshold: 200, page_bytes, ..kept.clone() };
+            all.push((format!("{name} picky"), picky));
+            let behind = FileCreate { userblock_bytes: 8192, page_bytes: 2048, ..kept };
+            all.push((format!("{name} behind"), behind));
+        }
+    }
+    all
+}
+
+/// Objects of many sizes in a group of their own.
+fn fill(c: &dyn Container, name: &str) -> Result<()> {
+    let g = group(c, c.info()?.root, name)?;
+    for n in [1, 30, 128, 300, 1023, 1500, 9000] {
+        let create = DatasetCreate::default();
+        let d = dataset(c, (g, &format!("plain {n}")), ints(), simple(&[n as u64]), create)?;
+        put(c, d, &Selection::All, &vec![n; n as usize])?;
+    }
+    let d = dataset(c, (g, "small"), ints(), simple(&[5]), DatasetCreate::default())?;
+    put(c, d, &Selection::All, &[5; 5])?;
+    let d = dataset(c, (g, "chunked"), ints(), simple(&[4000]), deflated(&[90]))?;
+    put(c, d, &Selection::All, &(0..4000).collect::<Vec<_>>())?;
+    for n in 0..25 {
+        attribute(c, g, &format!("attribute {n}"), n)?;
+        group(c, g, &format!("member {n}"))?;
+    }
+    Ok(())
+}
+
+/// Values of many sizes.
+fn fill_texts(c: &dyn Container) -> Result<()> {
+    let texts = Datatype::var_string(CharacterSet::Utf8);
+    let d = dataset(c, (c.info()?.root, "texts"), texts, simple(&[3]), DatasetCreate::default())?;
+    put_texts(c, d, &["one", &"long ".repeat(900), &"longer ".repeat(3000)])
+}
+
+fn drop_group(c: &dyn Container, name: &str) {
+    c.link_delete(c.info().unwrap().root, name).unwrap();
+}
+
+/// What libhdf5 says of a file's space: strategy, persistence, threshold, page size, free bytes, size of the file.
+fn about(path: &str) -> (String, u64, u64) {
+    let text = python("strategies.py", &["about", path]);
+    let (properties, numbers) = text.trim().split_at(text.trim().match_indices(' ').nth(3).unwrap().0);
+    let numbers: Vec<u64> = numbers.split_whitespace().map(|n| n.parse().unwrap()).collect();
+    (properties.to_owned(), numbers[0], numbers[1])
+}
+
+/// The same as it was asked for.
+fn asked(create: &FileCreate) -> String {
+    let (name, keeps) = match create.space_strategy {
+        SpaceStrategy::FsmAggregate => ("fsm", true),
+        SpaceStrategy::Page => ("page", true),
+        SpaceStrategy::Aggregate => ("aggregate", false),
+        SpaceStrategy::None => ("none", false),
+    };
+    let threshold = if keeps { create.space_threshold } else { 1 };
+    format!("{name} {} {threshold} {}", create.space_persist && keeps, create.page_bytes)
+}
+
+/// Values of one group.
+fn part(values: &Values, name: &str) -> Values {
+    values.iter().filter(|(path, _)| path.starts_with(name)).map(|(k, v)| (k.clone(), v.clone())).collect()
+}
+
+#[track_caller]
+fn assert_both_read(path: &str, what: &str) -> Values {
+    let ours = ours(path);
+    assert_same(what, &theirs(path), &ours);
+    ours
+}
+
+/// libhdf5 changes a file; what it did not touch is as before.
+#[track_caller]
+fn changed_by_them(path: &str, what: &str, turn: &str, untouched: &str) {
+    let before = part(&ours(path), untouched);
+    python("strategies.py", &["change", path, turn]);
+    let after = part(&assert_both_read(path, what), untouched);
+    assert_same(what, &before, &after);
+}
+
+#[test]
+fn both_make_use_of_files_of_every_strategy() {
+    if !has_h5py() {
+        return;
+    }
+    let folder = Folder::new("strategies");
+    for low in BOUNDS {
+        for (name, properties) in strategies() {
+            let what = format!("{name} since {low:?}");
+            let path = folder.file(&format!("{what}.h5"));
+            let c = create(&path, &properties, low);
+            fill(&*c, "first").unwrap();
+            fill(&*c, "ours").unwrap();
+            fill_texts(&*c).unwrap();
+            c.commit(Durability::None).unwrap();
+            drop_group(&*c, "first");
+            fill(&*c, "kept").unwrap();
+            c.close().unwrap();
+            assert_both_read(&path, &what);
+            let (found, free, _) = about(&path);
+            assert_eq!(found, asked(&properties), "{what}");
+            assert_eq!(free > 0, found.contains("true"), "{what}: {free} bytes are free");
+            changed_by_them(&path, &what, "3", "/kept");
+            let c = reopen(&path, low);
+            drop_group(&*c, "theirs");
+            c.commit(Durability::None).unwrap();
+            fill(&*c, "again").unwrap();
+            drop_group(&*c, "ours");
+            c.close().unwrap();
+            assert_both_read(&path, &what);
+            changed_by_them(&path, &what, "4", "/again");
+            assert_eq!(about(&path).0, asked(&properties), "{what}");
+        }
+    }
+}
+
+#[test]
+fn files_of_others_keep_their_strategy() {
+    if !has_h5py() {
+        return;
+    }
+    let folder = Folder::new("their-strategies");
+    for (name, p) in strategies().into_iter().filter(|(_, p)| p.userblock_bytes == 0) {
+        for libver in ["earliest", "latest"] {
+            let what = format!("{name}, {libver}");
+            let path = folder.file(&format!("{what}.h5"));
+            let strategy = asked(&p).split(' ').next().unwrap().to_owned();
+            let (persist, threshold) = (p.space_persist.to_string(), p.space_threshold.to_string());
+            let page = p.page_bytes.to_string();
+            python("strategies.py", &["make", &path, &strategy, &persist, &threshold, &page, libver]);
+            let before = part(&ours(&path), "/kept");
+            let c = reopen(&path, LibVersion::default());
+            fill(&*c, "ours").unwrap();
+            fill_texts(&*c).unwrap();
+            c.commit(Durability::None).unwrap();
+            fill(&*c, "more").unwrap();
+            drop_group(&*c, "ours");
+            c.close().unwrap();
+            let after = assert_both_read(&path, &what);
+            assert_same(&what, &before, &part(&after, "/kept"));
+            assert_eq!(about(&path).0, asked(&p), "{what}");
+            changed_by_them(&path, &what, "5", "/more");
+            assert_eq!(about(&path).0, asked(&p), "{what}");
+        }
+    }
+}
+
+#[test]
+fn space_that_is_remembered_is_used_when_the_file_is_opened_again() {
+    let folder = Folder::new("remembered");
+    for (name, properties) in strategies().into_iter().filter(|(_, p)| p.space_persist) {
+        let path = folder.file(&format!("{name}.h5"));
+        let c = create(&path, &properties, LibVersion::default());
+        fill(&*c, "kept").unwrap();
+        c.close().unwrap();
+        let mut sizes = Vec::new();
+        for _ in 0..12 {
+            let c = reopen(&path, LibVersion::default());
+            fill(&*c, "passing").unwrap();
+            c.close().unwrap();
+            let c = reopen(&path, LibVersion::default());
+            drop_group(&*c, "passing");
+            c.close().unwrap();
+            sizes.push(std::fs::metadata(&path).unwrap().len());
+        }
+        // Below the threshold room is lost.
+        let slack = if properties.space_threshold > 1 { sizes[2] } else { 0 };
+        assert!(sizes[11] <= sizes[2] + slack, "{name}: {sizes:?}");
+    }
+}
+
+#[test]
+fn a_file_that_is_opened_and_closed_stays_as_it_is() {
+    let folder = Folder::new("untouched");
+    for (name, properties) in strategies() {
+        let path = folder.file(&format!("{name}.h5"));
+        let c = create(&path, &properties, LibVersion::default());
+        fill(&*c, "kept").unwrap();
+        c.close().unwrap();
+        let before = std::fs::read(&path).unwrap();
+        reopen(&path, LibVersion::default()).close().unwrap();
+        assert!(before == std::fs::read(&path).unwrap(), "{name}");
+    }
+}
+
+#[test]
+fn nodes_of_other_sizes_are_read_by_all() {
+    if !has_h5py() {
+        return;
+    }
+    let folder = Folder::new("nodes");
+    for low in BOUNDS {
+        for (leaf, internal, chunk) in [(1, 2, 3), (50, 40, 32), (3, 16, 200)] {
+            let what = format!("{leaf} {internal} {chunk} since {low:?}");
+            let path = folder.file(&format!("{what}.h5"));
+            let properties = FileCreate {
+                group_leaf_k: leaf,
+                group_internal_k: internal,
+                chunk_k: chunk,
+                ..FileCreate::default()
+            };
+            let c = create(&path, &properties, low);
+            fill(&*c, "ours").unwrap();
+            let space = model::Dataspace::resizable(&[90, 90], &[model::UNLIMITED; 2]).unwrap();
+            let d = dataset(&*c, (c.info().unwrap().root, "grid"), ints(), space, deflated(&[4, 4])).unwrap();
+            put(&*c, d, &Selection::All, &(0..8100).collect::<Vec<_>>()).unwrap();
+            c.close().unwrap();
+            assert_both_read(&path, &what);
+            changed_by_them(&path, &what, "3", "/grid");
+            let c = reopen(&path, low);
+            let found = c.info().unwrap().create.clone();
+            assert_eq!((found.group_leaf_k, found.group_internal_k, found.chunk_k), (leaf, internal, chunk));
+            fill(&*c, "more").unwrap();
+            c.close().unwrap();
+            assert_both_read(&path, &what);
+        }
+    }
+}
+
+#[test]
+fn properties_that_cannot_be_are_refused() {
+    let folder = Folder::new("refused");
+    let paged = FileCreate { space_strategy: SpaceStrategy::Page, ..FileCreate::default() };
+    for wrong in [
+        FileCreate { page_bytes: 100, ..paged.clone() },
+        FileCreate { page_bytes: 1 << 31, ..paged.clone() },
+        FileCreate { userblock_bytes: 512, ..paged },
+        FileCreate { chunk_k: 0, ..FileCreate::default() },
+        FileCreate { group_leaf_k: 40_000, ..FileCreate::default() },
+    ] {
+        let op = ContainerCreate {
+            path: &folder.file("refused.h5"),
+            create: &wrong,
+            access: &access(LibVersion::default()),
+            truncate: true,
+        };
+        assert_eq!(NativeConnector.create(&op).unwrap_err().kind(), model::Kind::Invalid, "{wrong:?}");
+    }
+}
