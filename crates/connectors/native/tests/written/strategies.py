@@ -1,8 +1,8 @@
 """Makes and changes files whose space is managed in other ways, and tells how a file's space is managed.
 
-strategies.py make PATH STRATEGY PERSIST THRESHOLD PAGE LIBVER
-strategies.py change PATH ROUND
-strategies.py about PATH
+strategies.py make FOLDER (NAME=STRATEGY,PERSIST,THRESHOLD,PAGE,LIBVER)...
+strategies.py change TURN PATH...
+strategies.py about PATH...
 """
 
 import sys
@@ -27,7 +27,12 @@ def fill(group, seed):
         group.attrs[f"attribute {n}"] = n * seed
 
 
-def make(path, strategy, persist, threshold, page, libver):
+def make(folder, *files):
+    for name, properties in (file.split("=") for file in files):
+        make_file(f"{folder}/{name}", *properties.split(","))
+
+
+def make_file(path, strategy, persist, threshold, page, libver):
     persist = persist == "true"
     options = {"fs_strategy": strategy, "fs_page_size": int(page), "libver": libver}
     if strategy in ("fsm", "page"):
@@ -38,7 +43,12 @@ def make(path, strategy, persist, threshold, page, libver):
         del file["first"]
 
 
-def change(path, turn):
+def change(turn, *paths):
+    for path in paths:
+        change_file(path, turn)
+
+
+def change_file(path, turn):
     with h5py.File(path, "r+") as file:
         if "theirs" in file:
             del file["theirs"]
@@ -64,7 +74,12 @@ def ranges(dataset):
             yield chunk.byte_offset, chunk.size
 
 
-def about(path):
+def about(*paths):
+    for path in paths:
+        about_file(path)
+
+
+def about_file(path):
     with h5py.File(path, "r") as file:
         create = file.id.get_create_plist()
         strategy, persist, threshold = create.get_file_space_strategy()

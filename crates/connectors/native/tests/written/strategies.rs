@@ -80,12 +80,14 @@ fn drop_group(c: &dyn Container, name: &str) {
     c.link_delete(c.info().unwrap().root, name).unwrap();
 }
 
-/// What libhdf5 says of a file's space: strategy, persistence, threshold, page size, free bytes, size of the file.
-fn about(path: &str) -> (String, u64, u64) {
-    let text = python("strategies.py", &["about", path]);
-    let (properties, numbers) = text.trim().split_at(text.trim().match_indices(' ').nth(3).unwrap().0);
-    let numbers: Vec<u64> = numbers.split_whitespace().map(|n| n.parse().unwrap()).collect();
-    (properties.to_owned(), numbers[0], numbers[1])
+/// What libhdf5 says of each file's space: strategy, persistence, threshold and page size; and the bytes that are free.
+fn about(paths: &[&str]) -> Vec<(String, u64)> {
+    let text = python("strategies.py", &[&["about"], paths].concat());
+    let line = |line: &str| {
+        let words: Vec<&str> = line.split(' ').collect();
+        (words[..4].join(" "), words[4].parse().unwrap())
+    };
+    text.lines().map(line).collect()
 }
 
 /// The same as it was asked for.
@@ -112,13 +114,37 @@ fn assert_both_read(path: &str, what: &str) -> Values {
     ours
 }
 
-/// libhdf5 changes a file; what it did not touch is as before.
+/// A file of a test.
+struct Case {
+    path: String,
+    create: FileCreate,
+    low: LibVersion,
+}
+
+fn paths(cases: &[Case]) -> Vec<&str> {
+    cases.iter().map(|case| case.path.as_str()).collect()
+}
+
 #[track_caller]
-fn changed_by_them(path: &str, what: &str, turn: &str, untouched: &str) {
-    let before = part(&ours(path), untouched);
-    python("strategies.py", &["change", path, turn]);
-    let after = part(&assert_both_read(path, what), untouched);
-    assert_same(what, &before, &after);
+fn assert_kept(cases: &[Case]) {
+    for (case, (found, free)) in cases.iter().zip(about(&paths(cases))) {
+        assert_eq!(found, asked(&case.create), "{}", case.path);
+        assert_eq!(free > 0, found.contains("true"), "{}: {free} bytes are free", case.path);
+    }
+}
+
+/// libhdf5 changes files; what it did not touch is as before.
+#[track_caller]
+fn changed_by_them(cases: &[Case], turn: &str, untouched: &str) {
+    let before: Vec<Values> = cases.iter().map(|case| part(&ours(&case.path), untouched)).collect();
+    python("strategies.py", &[&["change", turn], &paths(cases)[..]].concat());
+    for (case, before) in cases.iter().zip(before) {
+        assert_same(&case.path, &before, &part(&ours(&case.path), untouched));
+    }
+}
+
+fn read_by_both(cases: &[Case]) {
+    cases.iter().for_each(|case| drop(assert_both_read(&case.path, &case.path)));
 }
 
 #[test]
@@ -127,34 +153,36 @@ fn both_make_use_of_files_of_every_strategy() {
         return;
     }
     let folder = Folder::new("strategies");
+    let mut cases = Vec::new();
     for low in BOUNDS {
-        for (name, properties) in strategies() {
-            let what = format!("{name} since {low:?}");
-            let path = folder.file(&format!("{what}.h5"));
-            let c = create(&path, &properties, low);
-            fill(&*c, "first").unwrap();
-            fill(&*c, "ours").unwrap();
-            fill_texts(&*c).unwrap();
-            c.commit(Durability::None).unwrap();
-            drop_group(&*c, "first");
-            fill(&*c, "kept").unwrap();
-            c.close().unwrap();
-            assert_both_read(&path, &what);
-            let (found, free, _) = about(&path);
-            assert_eq!(found, asked(&properties), "{what}");
-            assert_eq!(free > 0, found.contains("true"), "{what}: {free} bytes are free");
-            changed_by_them(&path, &what, "3", "/kept");
-            let c = reopen(&path, low);
-            drop_group(&*c, "theirs");
-            c.commit(Durability::None).unwrap();
-            fill(&*c, "again").unwrap();
-            drop_group(&*c, "ours");
-            c.close().unwrap();
-            assert_both_read(&path, &what);
-            changed_by_them(&path, &what, "4", "/again");
-            assert_eq!(about(&path).0, asked(&properties), "{what}");
+        for (name, create) in strategies() {
+            cases.push(Case { path: folder.file(&format!("{name} since {low:?}.h5")), create, low });
         }
     }
+    for Case { path, create: properties, low } in &cases {
+        let c = create(path, properties, *low);
+        fill(&*c, "first").unwrap();
+        fill(&*c, "ours").unwrap();
+        fill_texts(&*c).unwrap();
+        c.commit(Durability::None).unwrap();
+        drop_group(&*c, "first");
+        fill(&*c, "kept").unwrap();
+        c.close().unwrap();
+    }
+    read_by_both(&cases);
+    assert_kept(&cases);
+    changed_by_them(&cases, "3", "/kept");
+    for case in &cases {
+        let c = reopen(&case.path, case.low);
+        drop_group(&*c, "theirs");
+        c.commit(Durability::None).unwrap();
+        fill(&*c, "again").unwrap();
+        drop_group(&*c, "ours");
+        c.close().unwrap();
+    }
+    read_by_both(&cases);
+    changed_by_them(&cases, "4", "/again");
+    assert_kept(&cases);
 }
 
 #[test]
@@ -163,29 +191,30 @@ fn files_of_others_keep_their_strategy() {
         return;
     }
     let folder = Folder::new("their-strategies");
-    for (name, p) in strategies().into_iter().filter(|(_, p)| p.userblock_bytes == 0) {
+    let (mut cases, mut orders) = (Vec::new(), vec!["make".to_owned(), folder.0.display().to_string()]);
+    for (name, create) in strategies().into_iter().filter(|(_, p)| p.userblock_bytes == 0) {
         for libver in ["earliest", "latest"] {
-            let what = format!("{name}, {libver}");
-            let path = folder.file(&format!("{what}.h5"));
-            let strategy = asked(&p).split(' ').next().unwrap().to_owned();
-            let (persist, threshold) = (p.space_persist.to_string(), p.space_threshold.to_string());
-            let page = p.page_bytes.to_string();
-            python("strategies.py", &["make", &path, &strategy, &persist, &threshold, &page, libver]);
-            let before = part(&ours(&path), "/kept");
-            let c = reopen(&path, LibVersion::default());
-            fill(&*c, "ours").unwrap();
-            fill_texts(&*c).unwrap();
-            c.commit(Durability::None).unwrap();
-            fill(&*c, "more").unwrap();
-            drop_group(&*c, "ours");
-            c.close().unwrap();
-            let after = assert_both_read(&path, &what);
-            assert_same(&what, &before, &part(&after, "/kept"));
-            assert_eq!(about(&path).0, asked(&p), "{what}");
-            changed_by_them(&path, &what, "5", "/more");
-            assert_eq!(about(&path).0, asked(&p), "{what}");
+            let file = format!("{name} {libver}.h5");
+            orders.push(format!("{file}={},{libver}", asked(&create).replace(' ', ",")));
+            cases.push(Case { path: folder.file(&file), create: create.clone(), low: LibVersion::default() });
         }
     }
+    python("strategies.py", &orders.iter().map(String::as_str).collect::<Vec<_>>());
+    for case in &cases {
+        let before = part(&ours(&case.path), "/kept");
+        let c = reopen(&case.path, case.low);
+        fill(&*c, "ours").unwrap();
+        fill_texts(&*c).unwrap();
+        c.commit(Durability::None).unwrap();
+        fill(&*c, "more").unwrap();
+        drop_group(&*c, "ours");
+        c.close().unwrap();
+        let after = assert_both_read(&case.path, &case.path);
+        assert_same(&case.path, &before, &part(&after, "/kept"));
+    }
+    assert_kept(&cases);
+    changed_by_them(&cases, "5", "/more");
+    assert_kept(&cases);
 }
 
 #[test]
@@ -232,32 +261,36 @@ fn nodes_of_other_sizes_are_read_by_all() {
         return;
     }
     let folder = Folder::new("nodes");
+    let mut cases = Vec::new();
     for low in BOUNDS {
-        for (leaf, internal, chunk) in [(1, 2, 3), (50, 40, 32), (3, 16, 200)] {
-            let what = format!("{leaf} {internal} {chunk} since {low:?}");
-            let path = folder.file(&format!("{what}.h5"));
-            let properties = FileCreate {
-                group_leaf_k: leaf,
-                group_internal_k: internal,
-                chunk_k: chunk,
-                ..FileCreate::default()
-            };
-            let c = create(&path, &properties, low);
-            fill(&*c, "ours").unwrap();
-            let space = model::Dataspace::resizable(&[90, 90], &[model::UNLIMITED; 2]).unwrap();
-            let d = dataset(&*c, (c.info().unwrap().root, "grid"), ints(), space, deflated(&[4, 4])).unwrap();
-            put(&*c, d, &Selection::All, &(0..8100).collect::<Vec<_>>()).unwrap();
-            c.close().unwrap();
-            assert_both_read(&path, &what);
-            changed_by_them(&path, &what, "3", "/grid");
-            let c = reopen(&path, low);
-            let found = c.info().unwrap().create.clone();
-            assert_eq!((found.group_leaf_k, found.group_internal_k, found.chunk_k), (leaf, internal, chunk));
-            fill(&*c, "more").unwrap();
-            c.close().unwrap();
-            assert_both_read(&path, &what);
+        for (group_leaf_k, group_internal_k, chunk_k) in [(1, 2, 3), (50, 40, 32), (3, 16, 200)] {
+            let path = folder.file(&format!("{group_leaf_k} {group_internal_k} {chunk_k} since {low:?}.h5"));
+            let create = FileCreate { group_leaf_k, group_internal_k, chunk_k, ..FileCreate::default() };
+            cases.push(Case { path, create, low });
         }
     }
+    for case in &cases {
+        let c = create(&case.path, &case.create, case.low);
+        fill(&*c, "ours").unwrap();
+        let space = model::Dataspace::resizable(&[90, 90], &[model::UNLIMITED; 2]).unwrap();
+        let d = dataset(&*c, (c.info().unwrap().root, "grid"), ints(), space, deflated(&[4, 4])).unwrap();
+        put(&*c, d, &Selection::All, &(0..8100).collect::<Vec<_>>()).unwrap();
+        c.close().unwrap();
+    }
+    read_by_both(&cases);
+    changed_by_them(&cases, "3", "/grid");
+    for case in &cases {
+        let c = reopen(&case.path, case.low);
+        let (found, asked) = (&c.info().unwrap().create.clone(), &case.create);
+        assert_eq!(
+            (found.group_leaf_k, found.group_internal_k),
+            (asked.group_leaf_k, asked.group_internal_k)
+        );
+        assert_eq!(found.chunk_k, asked.chunk_k);
+        fill(&*c, "more").unwrap();
+        c.close().unwrap();
+    }
+    read_by_both(&cases);
 }
 
 #[test]
