@@ -296,7 +296,9 @@ impl Container for NativeContainer {
         if self.file.writer.is_some() {
             self.open_file()?.writer()?.release_handles(&self.file)?;
         }
-        self.commit(self.file.durability)?;
+        if self.file.writer.is_some() {
+            self.open_file()?.writer()?.close(&self.file, self.file.durability)?;
+        }
         self.open_file()?;
         self.closed.store(true, Ordering::Release);
         if self.file.writer.is_some() { self.file.store.shared.unlock() } else { Ok(()) }

@@ -19,6 +19,7 @@ use crate::format::{Address, cache_image, driver_info};
 use crate::object::dataset::Dataset;
 use crate::object::global_heap::Collection;
 use crate::object::header::Header;
+use crate::space::Policy;
 use crate::store::{INTERRUPTED, Store};
 use crate::write::{WriteOptions, Writer};
 
@@ -123,13 +124,23 @@ impl File {
         }
         if options.writable {
             let (superblock, end) = (file.store.superblock.clone(), file.store.end());
-            let write = WriteOptions { low: options.low, drafts_bytes_max: 2 * quarter };
-            let writer = Writer::new(file.store.shared.clone(), superblock, file.tree_k, end, write);
+            let write =
+                WriteOptions { low: options.low, drafts_bytes_max: 2 * quarter, policy: file.policy()? };
+            let mut writer = Writer::new(file.store.shared.clone(), superblock, file.tree_k, end, write);
+            if let Some(error) = writer.take_account(&file.store, file.space.as_ref())? {
+                file.warnings.push(format!("free space that the file remembers is not used: {error}"));
+            }
             file.writer = Some(RwLock::new(writer));
         }
         let file = Arc::new(file);
         file.this.get_or_init(|| Arc::downgrade(&file));
         Ok(file)
+    }
+
+    /// How the file's space is managed.
+    fn policy(&self) -> Result<Policy> {
+        let Some(space) = &self.space else { return Ok(Policy::default()) };
+        Policy::new(space.strategy, space.threshold, space.page_bytes).checked()
     }
 
     /// One more handle on this file.

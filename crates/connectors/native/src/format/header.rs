@@ -34,7 +34,11 @@ pub(crate) mod kind {
 
 /// Message flags.
 pub(crate) mod flag {
+    pub(crate) const CONSTANT: u8 = 0x01;
     pub(crate) const SHARED: u8 = 0x02;
+    pub(crate) const NEVER_SHARE: u8 = 0x04;
+    /// A library that does not know the message and changes the object marks it.
+    pub(crate) const MARK_UNKNOWN: u8 = 0x10;
     pub(crate) const WAS_UNKNOWN: u8 = 0x20;
     pub(crate) const FAIL_ALWAYS: u8 = 0x80;
 }

@@ -1,71 +1,194 @@
 //! Where new bytes go: space that was free at the last commit, else the end of the file.
 
-use std::collections::{BTreeMap, BTreeSet};
+mod pool;
+#[cfg(test)]
+mod tests;
+
+use std::collections::{BTreeMap, HashMap};
+
+use model::properties::SpaceStrategy;
+use model::{Error, Result};
 
 use crate::format::Address;
+use pool::{Pool, round_up};
 
 /// New things start at a multiple of this. Lengths are kept exact: other writers leave no gaps, so what follows a
 /// range may be in use from its very next byte.
 const ALIGNMENT: u64 = 8;
 
+/// Bytes that a page may have.
+const PAGE_BYTES: std::ops::RangeInclusive<u64> = 512..=1 << 30;
+
+/// What bytes are for. In files of pages each has pages of its own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Use {
+    /// Headers, trees, heaps.
+    Metadata,
+    /// Elements, variable-length values, and large objects of heaps.
+    Raw,
+}
+
+/// Which free ranges are used for what. Only files of pages tell them apart.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Class {
+    /// Within pages of metadata, or anywhere where there are no pages.
+    Metadata,
+    /// Within pages of raw data.
+    Raw,
+    /// Whole pages, and what is left of the last page of something large.
+    Large,
+}
+
+const CLASSES: [Class; 3] = [Class::Metadata, Class::Raw, Class::Large];
+
+/// How a file's space is managed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Policy {
+    /// Whether space that the last commit gave up is used again.
+    pub(crate) reuses: bool,
+    /// Less is not worth keeping.
+    pub(crate) threshold: u64,
+    /// Bytes of a page, in a file of pages.
+    pub(crate) page_bytes: Option<u64>,
+}
+
+impl Default for Policy {
+    fn default() -> Self {
+        Policy { reuses: true, threshold: 1, page_bytes: None }
+    }
+}
+
+impl Policy {
+    pub(crate) fn new(strategy: SpaceStrategy, threshold: u64, page_bytes: u64) -> Self {
+        let is_paged = strategy == SpaceStrategy::Page;
+        Policy {
+            reuses: matches!(strategy, SpaceStrategy::FsmAggregate | SpaceStrategy::Page),
+            threshold,
+            page_bytes: is_paged.then_some(page_bytes),
+        }
+    }
+
+    /// The policy, if pages have a size that libhdf5 would allow.
+    pub(crate) fn checked(self) -> Result<Self> {
+        match self.page_bytes.filter(|bytes| !PAGE_BYTES.contains(bytes)) {
+            None => Ok(self),
+            Some(bytes) => Err(Error::invalid("manage space of file").with("page bytes", bytes)),
+        }
+    }
+}
+
 /// The free space of a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Space {
+    policy: Policy,
     /// First address that is not allocated.
     end: u64,
-    /// Free ranges by start, with their length; they do not touch.
-    free: BTreeMap<u64, u64>,
-    /// The same ranges as length and start, to find the smallest that is large enough.
-    by_len: BTreeSet<(u64, u64)>,
+    /// Free ranges by class.
+    free: [Pool; 3],
+    /// What pages hold, as far as it is known, by number.
+    pages: HashMap<u64, Use>,
     /// Given up since the last commit: what was committed there must stay until the next one.
-    pending: Vec<(u64, u64)>,
+    pending: Vec<(u64, u64, Use)>,
     /// Ranges that were free at the last commit, by start, with their length. All from `committed_end` on was.
     fresh: BTreeMap<u64, u64>,
     committed_end: u64,
 }
 
 impl Space {
-    pub(crate) fn new(end: u64) -> Self {
+    /// The space of a file that ends at `end`, and of which nothing is known to be free.
+    pub(crate) fn new(policy: Policy, end: u64) -> Self {
         Space {
-            end,
-            free: BTreeMap::new(),
-            by_len: BTreeSet::new(),
+            policy,
+            end: policy.page_bytes.map_or(end, |page| round_up(end, page)),
+            free: Default::default(),
+            pages: HashMap::new(),
             pending: Vec::new(),
             fresh: BTreeMap::new(),
             committed_end: end,
         }
     }
 
+    /// The space of a new file whose superblock takes `head` bytes.
+    pub(crate) fn of_new_file(policy: Policy, head: u64) -> Self {
+        let mut space = Space::new(policy, head);
+        if policy.page_bytes.is_some() {
+            space.pages.insert(0, Use::Metadata);
+            space.insert(head, space.end - head, Use::Metadata);
+        }
+        space
+    }
+
     pub(crate) fn end(&self) -> u64 {
         self.end
     }
 
+    /// Whether space that the last commit gave up is used again.
+    pub(crate) fn reuses(&self) -> bool {
+        self.policy.reuses
+    }
+
+    pub(crate) fn is_paged(&self) -> bool {
+        self.policy.page_bytes.is_some()
+    }
+
     /// Room for `len` bytes: the smallest free range that holds them, else at the end.
-    pub(crate) fn allocate(&mut self, len: u64) -> Address {
-        let holds = |have: u64, start: u64| start.next_multiple_of(ALIGNMENT) + len <= start + have;
-        let fit = self.by_len.range((len.max(1), 0)..).find(|&&(have, start)| holds(have, start)).copied();
-        let (range_start, range_end) = match fit {
-            Some((have, start)) => {
-                self.remove(start, have);
-                (start, start + have)
-            }
-            None => (self.end, self.end.next_multiple_of(ALIGNMENT) + len),
+    pub(crate) fn allocate(&mut self, len: u64, what: Use) -> Address {
+        let at = match self.policy.page_bytes {
+            None => self.allocate_anywhere(len),
+            Some(page) if len < page => self.allocate_in_page(len, page, what),
+            Some(page) => self.allocate_pages(len, page),
         };
-        let start = range_start.next_multiple_of(ALIGNMENT);
-        // What lies before and behind was never handed out.
-        self.insert(range_start, start - range_start);
-        self.insert(start + len, range_end - (start + len));
-        self.end = self.end.max(range_end);
-        Address(start)
+        Address(at)
+    }
+
+    fn allocate_anywhere(&mut self, len: u64) -> u64 {
+        let pool = &mut self.free[Class::Metadata as usize];
+        if let Some(at) = pool.take(len, ALIGNMENT) {
+            return at;
+        }
+        let at = round_up(self.end, ALIGNMENT);
+        pool.insert(self.end, at - self.end, 0..u64::MAX);
+        self.end = at.saturating_add(len);
+        at
+    }
+
+    /// Small things share pages with others of their use, and never cross into the next one.
+    fn allocate_in_page(&mut self, len: u64, page: u64, what: Use) -> u64 {
+        if let Some(at) = self.free[what as usize].take(len, ALIGNMENT) {
+            return at;
+        }
+        let at = self.allocate_pages(page, page);
+        self.pages.insert(at / page, what);
+        self.insert(at + len, page - len, what);
+        at
+    }
+
+    /// Large things begin with a page.
+    fn allocate_pages(&mut self, len: u64, page: u64) -> u64 {
+        if let Some(at) = self.free[Class::Large as usize].take(len, page) {
+            return at;
+        }
+        let at = self.end;
+        let stop = at.saturating_add(len);
+        self.end = round_up(stop, page);
+        self.free[Class::Large as usize].insert(stop, self.end - stop, 0..u64::MAX);
+        at
     }
 
     /// Gives room back: to be used again at once where nothing was committed, else after the next commit.
-    pub(crate) fn release(&mut self, at: Address, len: u64) {
+    pub(crate) fn release(&mut self, at: Address, len: u64, what: Use) {
+        if len >= self.policy.threshold {
+            self.give_up(at, len, what);
+        }
+    }
+
+    /// Gives room back, however little it is.
+    pub(crate) fn give_up(&mut self, at: Address, len: u64, what: Use) {
         // A damaged file may name room that it does not have.
         let Some(stop) = at.0.checked_add(len).filter(|&stop| len > 0 && stop <= self.end) else { return };
         match self.is_fresh(at.0, stop) {
-            true => self.insert(at.0, len),
-            false => self.pending.push((at.0, len)),
+            true => self.insert(at.0, len, what),
+            false => self.pending.push((at.0, len, what)),
         }
     }
 
@@ -75,83 +198,91 @@ impl Space {
         start >= self.committed_end || before.is_some_and(|(s, len)| stop <= s + len)
     }
 
-    /// What was given up becomes free, and the ranges that are free now.
-    pub(crate) fn commit(&mut self) -> impl Iterator<Item = (u64, u64)> + '_ {
-        for (start, len) in std::mem::take(&mut self.pending) {
-            self.insert(start, len);
+    /// A range that nothing uses, as the file itself says.
+    pub(crate) fn add_free(&mut self, start: u64, len: u64, class: Class) {
+        match class {
+            Class::Large => self.insert_large(start, len),
+            Class::Metadata => self.insert_small(start, len, Use::Metadata),
+            Class::Raw => self.insert_small(start, len, Use::Raw),
         }
-        self.fresh.clone_from(&self.free);
-        self.committed_end = self.end;
-        self.free.iter().map(|(&start, &len)| (start, len))
     }
 
-    fn insert(&mut self, mut start: u64, mut len: u64) {
-        if len == 0 {
+    /// Gives the end of the file back where nothing was committed there, if free space is not kept otherwise.
+    pub(crate) fn cut_end(&mut self) {
+        if self.policy.reuses {
             return;
         }
-        if let Some((&before, &have)) = self.free.range(..=start).next_back()
-            && before + have >= start
-        {
-            len = (start + len).max(before + have) - before;
-            start = before;
-            self.remove(before, have);
+        if let Some(start) = self.free[Class::Metadata as usize].take_last(self.end, self.committed_end) {
+            self.end = start;
         }
-        while let Some((&after, &have)) = self.free.range(start..=start + len).next() {
-            len = (after + have).max(start + len) - start;
-            self.remove(after, have);
+    }
+
+    /// What was given up becomes free, and the ranges that are free now.
+    pub(crate) fn commit(&mut self) -> impl Iterator<Item = (u64, u64)> + '_ {
+        for (start, len, what) in std::mem::take(&mut self.pending) {
+            self.insert(start, len, what);
         }
-        self.free.insert(start, len);
-        self.by_len.insert((len, start));
-    }
-
-    fn remove(&mut self, start: u64, len: u64) {
-        self.free.remove(&start);
-        self.by_len.remove(&(len, start));
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn space_given_up_is_used_again_after_a_commit_and_not_before() {
-        let mut space = Space::new(100);
-        let a = space.allocate(50);
-        assert_eq!((a, space.end()), (Address(104), 154));
-        assert_eq!(space.commit().count(), 1);
-        space.release(a, 50);
-        assert_eq!(space.allocate(8), Address(160));
-        assert_eq!(space.commit().collect::<Vec<_>>(), [(100, 60)]);
-        assert_eq!(space.allocate(20), Address(104));
-        assert_eq!(space.allocate(30), Address(128));
-    }
-
-    #[test]
-    fn space_taken_and_given_up_between_two_commits_is_used_again_at_once() {
-        let mut space = Space::new(100);
-        let a = space.allocate(50);
-        space.release(a, 50);
-        assert_eq!(space.allocate(40), a);
-        assert_eq!(space.end(), 154);
-    }
-
-    #[test]
-    fn neighbours_of_unaligned_ranges_stay_in_use() {
-        let mut space = Space::new(1000);
-        space.release(Address(101), 21);
-        assert_eq!(space.commit().collect::<Vec<_>>(), [(101, 21)]);
-        assert_eq!(space.allocate(19), Address(1000));
-        assert_eq!(space.allocate(18), Address(104));
-        assert_eq!(space.commit().collect::<Vec<_>>(), [(101, 3)]);
-    }
-
-    #[test]
-    fn neighbours_join() {
-        let mut space = Space::new(1000);
-        for at in [0, 32, 16, 64] {
-            space.release(Address(at), 16);
+        if !self.policy.reuses {
+            self.free.iter_mut().for_each(Pool::clear);
         }
-        assert_eq!(space.commit().collect::<Vec<_>>(), [(0, 48), (64, 16)]);
+        self.note_fresh();
+        self.committed_end = self.end;
+        self.fresh.iter().map(|(&start, &len)| (start, len))
+    }
+
+    /// Whatever is free now was free at the last commit.
+    pub(crate) fn note_fresh(&mut self) {
+        if !self.is_paged() {
+            self.fresh = self.free[Class::Metadata as usize].iter().collect();
+            return;
+        }
+        let mut all = Pool::default();
+        for (start, len) in self.free.iter().flat_map(Pool::iter) {
+            all.insert(start, len, 0..u64::MAX);
+        }
+        self.fresh = all.iter().collect();
+    }
+
+    /// Free ranges by class.
+    pub(crate) fn free(&self) -> impl Iterator<Item = (Class, u64, u64)> + '_ {
+        CLASSES
+            .into_iter()
+            .flat_map(|class| self.free[class as usize].iter().map(move |(s, l)| (class, s, l)))
+    }
+
+    fn insert(&mut self, start: u64, len: u64, what: Use) {
+        match self.policy.page_bytes {
+            Some(page) if len >= page => self.insert_large(start, len),
+            Some(page) => {
+                let known = self.pages.get(&(start / page)).copied();
+                self.insert_small(start, len, known.unwrap_or(what));
+            }
+            None => self.insert_small(start, len, Use::Metadata),
+        }
+    }
+
+    fn insert_large(&mut self, start: u64, len: u64) {
+        self.free[Class::Large as usize].insert(start, len, 0..u64::MAX);
+    }
+
+    /// Pages stay apart, until all of one is free.
+    fn insert_small(&mut self, start: u64, len: u64, what: Use) {
+        let Some(page) = self.policy.page_bytes else {
+            self.free[Class::Metadata as usize].insert(start, len, 0..u64::MAX);
+            return;
+        };
+        let first = start - start % page;
+        // Nothing small crosses a page: what does is not ours, and its room is not used.
+        if len == 0 || len > page - start % page {
+            return;
+        }
+        self.pages.insert(start / page, what);
+        let pool = &mut self.free[what as usize];
+        let (start, len) = pool.insert(start, len, first..first.saturating_add(page));
+        if len == page {
+            pool.remove(start, len);
+            self.pages.remove(&(start / page));
+            self.insert_large(start, len);
+        }
     }
 }

@@ -77,7 +77,7 @@ impl Writer {
         file.forget_collection(at);
         let open = self.blobs.take_if(|open| open.address == at);
         if collection.is_empty() {
-            self.release(at, collection.len());
+            self.release_raw(at, collection.len());
             return Ok(());
         }
         // New values go where much room is.
@@ -124,7 +124,7 @@ impl Writer {
             file.forget_collection(at);
             let was_open = self.blobs.take_if(|open| open.address == at).is_some();
             if collection.is_empty() {
-                self.release(at, collection.len());
+                self.release_raw(at, collection.len());
                 continue;
             }
             let open_bytes = self.blobs.as_ref().map(|open| open.collection.free_bytes());
@@ -137,7 +137,7 @@ impl Writer {
     fn open_collection(&mut self, file: &File, value: &[u8]) -> Result<u32> {
         self.flush_blobs(file)?;
         let collection = Collection::new(value.len(), self.sizes);
-        let address = self.allocate(collection.len());
+        let address = self.allocate_raw(collection.len());
         let mut open = OpenCollection::new(address, collection);
         let index = open.insert(value);
         self.blobs = Some(open);

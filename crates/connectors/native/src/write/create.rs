@@ -1,7 +1,7 @@
 //! New files: a superblock and a root group.
 
 use files::Handle;
-use model::properties::{CreationOrder, FileCreate, GroupCreate, SpaceStrategy};
+use model::properties::{CreationOrder, FileCreate, GroupCreate, ObjectCreate, SpaceStrategy};
 use model::{Error, Result};
 use vol::LibVersion;
 
@@ -10,88 +10,186 @@ use crate::format::btree1::{Kind, Node};
 use crate::format::encode::btree1::group_key;
 use crate::format::encode::group as encode_group;
 use crate::format::encode::local_heap::Segment;
+use crate::format::encode::superblock as encode_superblock;
+use crate::format::file_space::FileSpace;
 use crate::format::group::{GroupInfo, LinkInfo, SymbolTable};
-use crate::format::header::{Message, kind};
+use crate::format::header::{Message, Prefix, flag, kind};
 use crate::format::local_heap::LocalHeap;
 use crate::format::superblock::{Superblock, TreeK};
 use crate::format::symbol_table::Cached;
 use crate::format::{Address, Sizes};
+use crate::space::{Policy, Space, Use};
 
 /// Bytes of messages in the header of a new group, as libhdf5 sizes it: a few links fit.
 pub(super) const GROUP_ROOM_BYTES: u64 = 120;
 /// The same for a group of the older style: a symbol table message, a time, and something more.
 pub(super) const OLD_GROUP_ROOM_BYTES: u64 = 24 + 16;
 
-/// Writes an empty file: a superblock and a root group, as old as the bound allows.
+/// A file that is being made: its superblock, and blocks with their places.
+struct NewFile<'a> {
+    create: &'a FileCreate,
+    low: LibVersion,
+    superblock: Superblock,
+    space: Space,
+    blocks: Vec<(Address, Vec<u8>)>,
+}
+
+/// Writes an empty file: a superblock, what extends it, and a root group, as old as the bound and the properties allow.
 pub(crate) fn create_file(file: &Handle, create: &FileCreate, low: LibVersion) -> Result<()> {
     check(create)?;
     let io = |r: std::io::Result<()>| r.map_err(|e| Error::io("create file", &e));
-    let sizes = Sizes { offset: usize::from(create.offset_bytes), length: usize::from(create.length_bytes) };
     let is_old = low == LibVersion::Earliest && create.root.link_order == CreationOrder::Untracked;
-    let mut superblock = Superblock {
-        version: superblock_version(low, is_old),
-        sizes,
-        k: TreeK::default(),
-        flags: 0,
-        base: create.userblock_bytes,
-        // Known when the root group is made; until then any end that every width of addresses holds.
-        end: create.userblock_bytes.saturating_add(1),
-        extension: None,
-        driver_info: None,
-        root: Address(0),
-        root_cached: Cached::Nothing,
-    };
-    let at = (superblock.encode()?.len() as u64).next_multiple_of(8);
-    let body = if is_old { old_root(&mut superblock, create, at)? } else { new_root(create, low, sizes)? };
-    superblock.root = Address(at);
-    superblock.end = superblock.base + at + body.len() as u64;
+    let mut new = NewFile::new(create, low, superblock_version(create, low, is_old))?;
+    new.extend()?;
+    if is_old {
+        new.old_root()?
+    } else {
+        new.root()?
+    }
+    let NewFile { mut superblock, space, blocks, .. } = new;
+    superblock.end = superblock.base.saturating_add(space.end());
     io(file.set_len(0))?;
-    io(file.write_at(superblock.base + at, &body))?;
+    for (at, block) in blocks {
+        io(file.write_at(superblock.base + at.0, &block))?;
+    }
+    // The last page may be longer than what is in it.
+    io(file.set_len(superblock.end))?;
     io(file.write_at(superblock.base, &superblock.encode()?))?;
     io(file.sync(files::Sync::All))
 }
 
-fn superblock_version(low: LibVersion, is_old: bool) -> u8 {
+fn superblock_version(create: &FileCreate, low: LibVersion, is_old: bool) -> u8 {
+    let has_chunk_k = create.chunk_k != TreeK::default().chunk;
     match low {
-        LibVersion::Earliest if is_old => 0,
+        LibVersion::Earliest if is_old && file_space(create).is_none() => u8::from(has_chunk_k),
         LibVersion::Earliest | LibVersion::V18 => 2,
         _ => 3,
     }
 }
 
-fn new_root(create: &FileCreate, low: LibVersion, sizes: Sizes) -> Result<Vec<u8>> {
-    let prefix = versions::prefix(low.max(LibVersion::V18), &create.root.object, GROUP_ROOM_BYTES);
-    prefix.encode_first_block(&group_messages(&create.root, sizes)?)
+/// What the file says of how its space is managed, if that is unusual.
+fn file_space(create: &FileCreate) -> Option<FileSpace> {
+    let plain = FileCreate::default();
+    let reuses = Policy::new(create.space_strategy, 1, create.page_bytes).reuses;
+    // Like libhdf5: where free space is not used it is not remembered either.
+    let persist = create.space_persist && reuses;
+    let threshold = if reuses { create.space_threshold } else { plain.space_threshold };
+    let usual = create.space_strategy == plain.space_strategy
+        && create.page_bytes == plain.page_bytes
+        && (persist, threshold) == (plain.space_persist, plain.space_threshold);
+    (!usual).then(|| FileSpace {
+        strategy: create.space_strategy,
+        persist,
+        threshold,
+        page_bytes: create.page_bytes,
+        page_end_threshold: 0,
+        end: None,
+        managers: vec![None; if persist { 12 } else { 0 }],
+    })
 }
 
-/// The root group's header at `at`, then its empty tree and heap.
-fn old_root(superblock: &mut Superblock, create: &FileCreate, at: u64) -> Result<Vec<u8>> {
-    let (sizes, k) = (superblock.sizes, superblock.k.group_internal);
-    let mut prefix = versions::prefix(LibVersion::Earliest, &create.root.object, OLD_GROUP_ROOM_BYTES);
-    let tree = at + prefix.first_block_bytes();
-    let heap = tree + Kind::Group.node_bytes(k, sizes).next_multiple_of(8);
-    let data = heap + LocalHeap::header_bytes(sizes);
-    let table = SymbolTable { tree: Address(tree), heap: Address(heap) };
-    let body = encode_group::symbol_table(table, sizes)?;
-    let mut messages = vec![Message { kind: kind::SYMBOL_TABLE, flags: 0, creation_order: None, body }];
-    if create.root.object.track_times {
-        let body = versions::time_message();
-        messages.push(Message { kind: kind::TIME, flags: 0, creation_order: None, body });
+impl<'a> NewFile<'a> {
+    fn new(create: &'a FileCreate, low: LibVersion, version: u8) -> Result<Self> {
+        let sizes =
+            Sizes { offset: usize::from(create.offset_bytes), length: usize::from(create.length_bytes) };
+        let k = TreeK {
+            group_leaf: create.group_leaf_k,
+            group_internal: create.group_internal_k,
+            chunk: create.chunk_k,
+        };
+        let superblock = Superblock {
+            version,
+            sizes,
+            k,
+            flags: 0,
+            base: create.userblock_bytes,
+            // Known when the root group is made; until then any end that every width of addresses holds.
+            end: create.userblock_bytes.saturating_add(1),
+            extension: None,
+            driver_info: None,
+            root: Address(0),
+            root_cached: Cached::Nothing,
+        };
+        let policy = Policy::new(create.space_strategy, create.space_threshold, create.page_bytes);
+        let space = Space::of_new_file(policy, superblock.encode()?.len() as u64);
+        Ok(NewFile { create, low, superblock, space, blocks: Vec::new() })
     }
-    let spare = prefix.block_bytes > prefix.messages_bytes(&messages);
-    prefix.message_count = Some(messages.len() as u16 + u16::from(spare));
-    let key = group_key(0, sizes)?;
-    let node = Node { level: 0, left: None, right: None, keys: vec![&key], children: Vec::new() };
-    let names = Segment::for_group(sizes)?;
-    let local = LocalHeap { data_bytes: names.len(), free: names.first_free(), data: Address(data) };
-    let mut bytes = prefix.encode_first_block(&messages)?;
-    bytes.extend(node.encode(Kind::Group, k, sizes)?);
-    bytes.resize((heap - at) as usize, 0);
-    bytes.extend(local.encode(sizes)?);
-    bytes.resize((data - at) as usize, 0);
-    bytes.extend(names.encode()?);
-    superblock.root_cached = Cached::Group { tree: Some(table.tree), heap: Some(table.heap) };
-    Ok(bytes)
+
+    fn place(&mut self, len: u64) -> Address {
+        self.space.allocate(len, Use::Metadata)
+    }
+
+    /// The superblock extension, where there is something to say in it.
+    fn extend(&mut self) -> Result<()> {
+        let mut messages = Vec::new();
+        let message = |kind, flags, body| Message { kind, flags, creation_order: None, body };
+        if self.superblock.version >= 2 && self.superblock.k != TreeK::default() {
+            let body = encode_superblock::tree_k(self.superblock.k)?;
+            messages.push(message(kind::TREE_K, flag::CONSTANT | flag::NEVER_SHARE, body));
+        }
+        if let Some(space) = file_space(self.create) {
+            let body = space.encode(self.superblock.sizes)?;
+            messages.push(message(kind::FILE_SPACE, flag::NEVER_SHARE | flag::MARK_UNKNOWN, body));
+        }
+        if messages.is_empty() {
+            return Ok(());
+        }
+        let create = ObjectCreate { track_times: false, ..ObjectCreate::default() };
+        let room = versions::prefix(self.low, &create, 0).messages_bytes(&messages);
+        let mut prefix = versions::prefix(self.low, &create, room);
+        count(&mut prefix, &messages);
+        let at = self.place(prefix.first_block_bytes());
+        self.blocks.push((at, prefix.encode_first_block(&messages)?));
+        self.superblock.extension = Some(at);
+        Ok(())
+    }
+
+    fn root(&mut self) -> Result<()> {
+        let root = &self.create.root;
+        let prefix = versions::prefix(self.low.max(LibVersion::V18), &root.object, GROUP_ROOM_BYTES);
+        let messages = group_messages(root, self.superblock.sizes)?;
+        self.superblock.root = self.place(prefix.first_block_bytes());
+        self.blocks.push((self.superblock.root, prefix.encode_first_block(&messages)?));
+        Ok(())
+    }
+
+    /// The root group's header, then its empty tree and heap.
+    fn old_root(&mut self) -> Result<()> {
+        let (sizes, k) = (self.superblock.sizes, self.superblock.k.group_internal);
+        let object = &self.create.root.object;
+        let mut prefix = versions::prefix(LibVersion::Earliest, object, OLD_GROUP_ROOM_BYTES);
+        let at = self.place(prefix.first_block_bytes());
+        let tree = self.place(Kind::Group.node_bytes(k, sizes));
+        let heap = self.place(LocalHeap::header_bytes(sizes));
+        let table = SymbolTable { tree, heap };
+        let body = encode_group::symbol_table(table, sizes)?;
+        let mut messages = vec![Message { kind: kind::SYMBOL_TABLE, flags: 0, creation_order: None, body }];
+        if object.track_times {
+            let body = versions::time_message();
+            messages.push(Message { kind: kind::TIME, flags: 0, creation_order: None, body });
+        }
+        count(&mut prefix, &messages);
+        let key = group_key(0, sizes)?;
+        let node = Node { level: 0, left: None, right: None, keys: vec![&key], children: Vec::new() };
+        let names = Segment::for_group(sizes)?;
+        let data = self.place(names.len());
+        let local = LocalHeap { data_bytes: names.len(), free: names.first_free(), data };
+        self.blocks.push((at, prefix.encode_first_block(&messages)?));
+        self.blocks.push((tree, node.encode(Kind::Group, k, sizes)?));
+        self.blocks.push((heap, local.encode(sizes)?));
+        self.blocks.push((data, names.encode()?));
+        self.superblock.root = at;
+        self.superblock.root_cached = Cached::Group { tree: Some(tree), heap: Some(heap) };
+        Ok(())
+    }
+}
+
+/// Counts the messages of a version 1 header, with the empty one that fills it.
+fn count(prefix: &mut Prefix, messages: &[Message]) {
+    if prefix.version == 1 {
+        let spare = prefix.block_bytes > prefix.messages_bytes(messages);
+        prefix.message_count = Some(messages.len() as u16 + u16::from(spare));
+    }
 }
 
 /// The messages that every new group has.
@@ -123,23 +221,24 @@ pub(super) fn group_info_message(create: &GroupCreate) -> Result<Message> {
     })
 }
 
-/// What needs a superblock extension or another version is not written yet.
+/// What cannot be, and what is not written yet.
 fn check(create: &FileCreate) -> Result<()> {
-    let plain = FileCreate::default();
     let unsupported = |what: &str| Err(Error::unsupported("create file").with("property", what));
-    let user_block = create.userblock_bytes;
+    let invalid = |what: &'static str, value: u64| Err(Error::invalid("create file").with(what, value));
+    let (user_block, page) = (create.userblock_bytes, create.page_bytes);
     if user_block != 0 && (user_block < 512 || !user_block.is_power_of_two()) {
-        return Err(Error::invalid("create file").with("user block bytes", user_block));
+        return invalid("user block bytes", user_block);
     }
-    let k = (create.group_leaf_k, create.group_internal_k, create.chunk_k);
-    if k != (plain.group_leaf_k, plain.group_internal_k, plain.chunk_k) {
-        return unsupported("B-tree sizes");
+    Policy::new(SpaceStrategy::Page, 1, page).checked()?;
+    // Pages count from the user block's end, and lie at their multiples in the file too.
+    if create.space_strategy == SpaceStrategy::Page && !user_block.is_multiple_of(page) {
+        return invalid("user block bytes", user_block);
     }
-    if create.space_strategy != SpaceStrategy::default()
-        || create.space_persist
-        || create.space_threshold != 1
-    {
-        return unsupported("file space strategy");
+    // Nodes count their entries, twice K, in 16 bits.
+    for k in [create.group_leaf_k, create.group_internal_k, create.chunk_k] {
+        if k == 0 || k > u16::MAX / 2 {
+            return invalid("B-tree K", k.into());
+        }
     }
     if !create.shared_indexes.is_empty() {
         return unsupported("shared messages");

@@ -96,9 +96,9 @@ impl Writer {
         let is_whole = op.from.len() as u64 == bytes;
         match address {
             // Much that is committed is not staged, but written elsewhere: nothing of it stays.
-            Some(at) if is_whole && bytes >= MOVED_BYTES_MIN && !self.is_fresh(at, bytes) => {
+            Some(at) if is_whole && bytes >= MOVED_BYTES_MIN && self.moves(at, bytes) => {
                 self.place_contiguous(file, dataset, op)?;
-                self.release(at, bytes);
+                self.release_raw(at, bytes);
                 Ok(())
             }
             Some(at) => self.write_runs(dataset, at, op),
@@ -106,16 +106,21 @@ impl Writer {
         }
     }
 
+    /// Whether what is there is better written elsewhere: it is committed, and its room is used again.
+    fn moves(&self, at: Address, bytes: u64) -> bool {
+        self.space.reuses() && !self.is_fresh(at, bytes)
+    }
+
     /// Puts all elements in new room: those that are written, and the fill value for others.
     fn place_contiguous(&mut self, file: &File, dataset: &Dataset, op: &OpWrite<'_>) -> Result<()> {
         let bytes = chunk::logical_bytes(dataset)?;
-        let at = self.allocate(bytes);
+        let at = self.allocate_raw(bytes);
         let is_whole = op.from.len() as u64 == bytes;
         let filled = if is_whole { Ok(()) } else { self.write_fill(dataset, at, bytes) };
         let written = filled.and_then(|()| self.write_runs(dataset, at, op));
         if written.is_err() {
             // The dataset does not lead there yet.
-            self.release(at, bytes);
+            self.release_raw(at, bytes);
             return written;
         }
         let body = Layout::Contiguous { address: Some(at), bytes: Some(bytes) }.encode_new(self.sizes)?;
@@ -196,7 +201,7 @@ impl Writer {
         let grid = dataset.info.space.max_dims().iter().zip(&layout.shape).map(|(d, c)| d.div_ceil(*c));
         let all = grid.into_iter().try_fold(bytes, u64::checked_mul);
         let all = all.ok_or_else(|| Error::limit("allocate chunks").with("chunk bytes", bytes))?;
-        let at = self.allocate(all);
+        let at = self.allocate_raw(all);
         self.write_fill(dataset, at, all)?;
         let layout = Layout::Chunked(Chunked { address: Some(at), ..layout.clone() });
         let body = layout.encode_new(self.sizes)?;
@@ -310,13 +315,15 @@ impl Writer {
         let draft = self.draft(file, dataset)?;
         let fixed = draft.is_implicit(sizes);
         let old = draft.chunks_mut(file)?.chunks.get(scaled).copied();
-        if let (true, Some(chunk)) = (fixed, old) {
-            return self.write(chunk.address, bytes);
+        // Where room is not used again, what has the same size stays in its place.
+        let same = |old: ChunkAt| old.bytes == bytes.len() as u64 && old.filter_mask == mask;
+        if let Some(old) = old.filter(|&old| fixed || (!self.space.reuses() && same(old))) {
+            return self.write(old.address, bytes);
         }
         if let Some(old) = old {
-            self.release(old.address, old.bytes);
+            self.release_raw(old.address, old.bytes);
         }
-        let address = self.allocate(bytes.len() as u64);
+        let address = self.allocate_raw(bytes.len() as u64);
         self.write(address, bytes)?;
         let chunk = ChunkAt { address, bytes: bytes.len() as u64, filter_mask: mask };
         self.draft(file, dataset)?.chunks_mut(file)?.chunks.insert(scaled.to_vec(), chunk);
@@ -391,7 +398,7 @@ impl Writer {
             let outside = start.iter().zip(dims).any(|(s, d)| s >= d);
             if outside && !fixed {
                 self.draft(file, dataset.address)?.chunks_mut(file)?.chunks.remove(&scaled);
-                self.release(chunk.address, chunk.bytes);
+                self.release_raw(chunk.address, chunk.bytes);
             } else if shows_other_part(&start, &layout.shape, dataset.dims(), dims)
                 || filters_of(dataset, layout, &scaled, dataset.dims())
                     != filters_of(dataset, layout, &scaled, dims)

@@ -13,6 +13,7 @@ mod create;
 mod datasets;
 pub(crate) mod draft;
 mod elements;
+mod file_space;
 mod links;
 mod objects;
 mod parts;
@@ -33,7 +34,7 @@ use crate::file::File;
 use crate::format::superblock::{Superblock, TreeK};
 use crate::format::{Address, Sizes};
 use crate::object::footprint::Ranges;
-use crate::space::Space;
+use crate::space::{Policy, Space, Use};
 use crate::txn::{Publish, Turn};
 
 use addresses::ByAddress;
@@ -48,6 +49,8 @@ pub(crate) struct Writer {
     pub(crate) tree_k: TreeK,
     store: Arc<crate::store::Shared>,
     space: Space,
+    /// What the file says of its free space, where it keeps it.
+    account: Option<file_space::Account>,
     superblock: Superblock,
     drafts: HashMap<Address, Box<Draft>, ByAddress>,
     /// Handles that are open, by object.
@@ -80,6 +83,8 @@ pub(crate) struct WriteOptions {
     pub(crate) low: LibVersion,
     /// Bytes of changed objects that may wait in memory.
     pub(crate) drafts_bytes_max: u64,
+    /// How space is managed.
+    pub(crate) policy: Policy,
 }
 
 /// Bytes that one use of a draft may add to it, as a rule.
@@ -105,7 +110,8 @@ impl Writer {
             sizes: superblock.sizes,
             tree_k,
             store,
-            space: Space::new(end),
+            space: Space::new(options.policy, end),
+            account: None,
             superblock,
             drafts: HashMap::default(),
             retained: HashMap::default(),
@@ -130,9 +136,18 @@ impl Writer {
         (built, allocated)
     }
 
-    /// Room for `len` bytes, which may be read from now on.
+    /// Room for `len` bytes of metadata, which may be read from now on.
     pub(crate) fn allocate(&mut self, len: u64) -> Address {
-        let at = self.space.allocate(len);
+        self.allocate_for(len, Use::Metadata)
+    }
+
+    /// Room for `len` bytes of elements or values.
+    pub(crate) fn allocate_raw(&mut self, len: u64) -> Address {
+        self.allocate_for(len, Use::Raw)
+    }
+
+    fn allocate_for(&mut self, len: u64, what: Use) -> Address {
+        let at = self.space.allocate(len, what);
         self.removed.remove(&at);
         self.store.set_end(self.space.end());
         if let Some(building) = &mut self.building {
@@ -147,7 +162,12 @@ impl Writer {
     }
 
     pub(crate) fn release(&mut self, at: Address, len: u64) {
-        self.space.release(at, len);
+        self.space.release(at, len, Use::Metadata);
+    }
+
+    /// Gives back room of elements or values.
+    pub(crate) fn release_raw(&mut self, at: Address, len: u64) {
+        self.space.release(at, len, Use::Raw);
     }
 
     pub(crate) fn write(&mut self, at: Address, data: &[u8]) -> Result<()> {
@@ -167,15 +187,33 @@ impl Writer {
         if !self.is_changed {
             return self.store.confirm(durability);
         }
+        self.forget_managers()?;
         let without = self.remove_blobs(file)?;
+        self.publish(durability)?;
+        self.blobs_removed(file, without);
+        self.store.add_fresh(self.space.commit())
+    }
+
+    /// The last commit of a writer: after it the file may say what is free.
+    pub(crate) fn close(&mut self, file: &File, durability: Durability) -> Result<()> {
+        self.commit(file, durability)?;
+        if !self.store_managers()? {
+            return Ok(());
+        }
+        self.publish(durability)?;
+        self.store.add_fresh(self.space.commit())
+    }
+
+    fn publish(&mut self, durability: Durability) -> Result<()> {
+        self.space.cut_end();
+        self.store.set_end(self.space.end());
         self.superblock.end = self.superblock.base + self.space.end();
         let superblock = self.superblock.encode()?;
         let end = self.superblock.end;
         let publish = Publish { superblock_at: self.store.base(), superblock: &superblock, end };
         self.store.commit(&publish, durability)?;
         self.is_changed = false;
-        self.blobs_removed(file, without);
-        self.store.add_fresh(self.space.commit())
+        Ok(())
     }
 
     /// Lays out one object, if it changed.

@@ -105,22 +105,24 @@ impl Writer {
     /// Gives back what an object occupies besides its header.
     fn release_parts(&mut self, file: &File, at: Address) -> Result<()> {
         let Some(draft) = self.existing(at) else { return Ok(()) };
-        let mut ranges: Ranges = Vec::new();
+        let (mut ranges, mut raw): (Ranges, Ranges) = Default::default();
         ranges.extend(draft.links.iter().flat_map(super::parts::Part::blocks));
         ranges.extend(draft.attributes.iter().flat_map(super::parts::Part::blocks));
         match &draft.chunks {
             Some(part) => {
                 ranges.extend(part.blocks());
-                ranges.extend(part.value().chunks.values().map(|c| (c.address, c.bytes)));
+                raw.extend(part.value().chunks.values().map(|c| (c.address, c.bytes)));
             }
             // Chunks that were not touched are as the header says. A damaged dataset can go too; its room is lost.
             None if draft.kind == ObjectKind::Dataset => {
-                let footprint = footprint::of_dataset(file, &draft.header()).unwrap_or_default();
+                let mut footprint = footprint::of_dataset(file, &draft.header()).unwrap_or_default();
+                raw.append(&mut footprint.elements);
                 ranges.extend(footprint.all());
             }
             None => {}
         }
         ranges.into_iter().for_each(|(at, len)| self.release(at, len));
+        raw.into_iter().for_each(|(at, len)| self.release_raw(at, len));
         Ok(())
     }
 

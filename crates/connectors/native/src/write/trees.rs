@@ -66,7 +66,7 @@ impl Writer {
         records: &mut Vec<Vec<u8>>,
         counts: &mut Counts,
     ) -> Result<ObjectId> {
-        let at = self.allocate(object.len() as u64);
+        let at = self.allocate_raw(object.len() as u64);
         self.write(at, object)?;
         counts.huge_bytes += object.len() as u64;
         counts.huge_objects += 1;

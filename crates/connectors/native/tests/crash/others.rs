@@ -67,7 +67,11 @@ fn store(run: &Run, count: usize, folder: &Folder, random: &mut Generator) -> Ve
 
 /// How many of the files in a folder libhdf5 reads to the end, and what it says of the others: name and reason.
 fn read_all(folder: &Folder) -> (usize, Vec<String>) {
-    let done = Command::new("python3").arg(script("read_images.py")).arg(&folder.0).output().unwrap();
+    run(folder, "read_images.py")
+}
+
+fn run(folder: &Folder, name: &str) -> (usize, Vec<String>) {
+    let done = Command::new("python3").arg(script(name)).arg(&folder.0).output().unwrap();
     assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
     let output = String::from_utf8_lossy(&done.stdout).into_owned();
     let (read, not): (Vec<&str>, Vec<&str>) = output.lines().partition(|line| line.ends_with("\tread"));
@@ -91,6 +95,26 @@ fn libhdf5_reads_what_a_crash_left_without_recovery() {
     let which = |line: &String| told.iter().find(|t| t.split('\t').next() == line.split('\t').next());
     unreadable.iter().for_each(|line| println!("{line}\n    {}", which(line).map_or("", String::as_str)));
     assert!(unreadable.is_empty() && read == told.len(), "seed {seed}, {} unreadable", unreadable.len());
+}
+
+#[test]
+fn libhdf5_finds_nothing_free_that_is_in_use() {
+    if !has_h5py() {
+        return;
+    }
+    let seed = announced_seed("crashes for libhdf5 to go on");
+    let share = amount("HYPERSLAB_CRASH_OTHERS", 150).div_ceil(10);
+    let folder = Folder::new("going-on");
+    let mut random = Generator::new(seed);
+    for workload in workloads::new_files().iter().filter(|w| w.name.contains("remembered")) {
+        let run = Run::of(workload);
+        for (n, state) in spread(run.prefixes(), share, &mut random).iter().enumerate() {
+            let path = folder.0.join(format!("{} {n}.h5", run.name));
+            std::fs::write(path, run.log.image(state).unwrap()).unwrap();
+        }
+    }
+    let (fine, wrong) = run(&folder, "change_images.py");
+    assert!(wrong.is_empty() && fine > 0, "seed {seed}, {fine} are fine, {wrong:?}");
 }
 
 /// Process deaths while the commits of a workload are published in another order, as libhdf5 sees them.

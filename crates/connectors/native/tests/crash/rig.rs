@@ -101,6 +101,10 @@ impl Run {
             c.commit(workload.durability(n))?;
             promises.push(promise(workload.durability(n))?);
         }
+        if workload.closes {
+            c.close()?;
+            return Ok(Run { name: workload.name.clone(), log: crash.log(), promises });
+        }
         let f = file(&c)?;
         f.create_group("never committed")?.set_attr("x", 1i32)?;
         f.new_dataset::<i32>().shape(300).create("nor this")?.write_raw(&[1i32; 300])?;
@@ -219,7 +223,11 @@ fn goes_on(memory: &Arc<Memory>, found: &Snapshot) -> Result<()> {
     let c = open_handle(memory.clone(), "again", &FileAccess::write())?;
     let f = file(&c)?;
     f.create_group("went on")?;
-    f.new_dataset::<i32>().shape(20).create("went on/d")?.write_raw(&[1i32; 20])?;
+    // Of sizes that fit into what is free, whatever it was.
+    for size in [1, 20, 90, 600] {
+        let d = f.new_dataset::<i32>().shape(size).create(&format!("went on/{size}"))?;
+        d.write_raw(&vec![1i32; size])?;
+    }
     c.commit(Durability::Full)?;
     let c = open_handle(memory.clone(), "again", &FileAccess::write())?;
     file(&c)?.unlink("went on")?;

@@ -7,5 +7,6 @@ mod edges;
 mod life;
 mod others;
 mod space;
+mod strategies;
 mod turns;
 mod values;

@@ -32,6 +32,13 @@ impl Manager {
             + rows * row_bytes
     }
 
+    /// Bytes that a list of so many plain sections may use.
+    pub(crate) fn list_bytes_max(&self, count: usize, sizes: Sizes) -> u64 {
+        let count_bytes = model::bytes::uint_width(count as u64);
+        let section_bytes = count_bytes + self.size_bytes() + self.offset_bytes() + 1;
+        (9 + sizes.offset) as u64 + count as u64 * section_bytes as u64
+    }
+
     /// Sections of one size together, sizes and addresses ascending.
     fn sets<'a>(&self, sections: &'a [Section]) -> Vec<Vec<&'a Section>> {
         let mut sorted: Vec<&Section> = sections.iter().collect();

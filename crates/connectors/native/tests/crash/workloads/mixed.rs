@@ -48,7 +48,7 @@ fn last(f: &File) -> Result<()> {
     super::groups::make(f, "dense/another ", 0..10)
 }
 
-const LIFE: [Step; 6] = [objects, dense, overwrites, deletes, in_old_space, last];
+pub(super) const LIFE: [Step; 6] = [objects, dense, overwrites, deletes, in_old_space, last];
 
 /// One number goes through the places that a commit changes; the same step again and again.
 fn counter(f: &File) -> Result<()> {

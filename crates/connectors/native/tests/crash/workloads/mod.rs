@@ -5,6 +5,7 @@ mod elements;
 mod groups;
 mod mixed;
 mod old;
+mod space;
 
 use hyperslab::{File, Result};
 use model::properties::FileCreate;
@@ -32,6 +33,8 @@ pub(crate) struct Workload {
     /// What the commits promise, over and over.
     pub(crate) durability: Vec<Durability>,
     pub(crate) steps: Vec<Step>,
+    /// The file is closed at the end.
+    pub(crate) closes: bool,
 }
 
 impl Workload {
@@ -43,6 +46,7 @@ impl Workload {
             low: LibVersion::default(),
             durability,
             steps: steps.to_vec(),
+            closes: false,
         }
     }
 
@@ -55,6 +59,12 @@ impl Workload {
     /// For libraries from a generation on.
     fn since(mut self, low: LibVersion) -> Workload {
         self.low = low;
+        self
+    }
+
+    /// The file is closed at the end.
+    fn closing(mut self) -> Workload {
+        self.closes = true;
         self
     }
 
@@ -81,7 +91,7 @@ pub(crate) fn read_by_h5py() -> Vec<Workload> {
 
 /// Workloads that begin with a new file.
 pub(crate) fn new_files() -> Vec<Workload> {
-    [groups::all(), attributes::all(), elements::all(), mixed::all(), mixed::bounds()].concat()
+    [groups::all(), attributes::all(), elements::all(), mixed::all(), mixed::bounds(), space::all()].concat()
 }
 
 /// A workload by its name.
