@@ -42,9 +42,9 @@ pub(crate) fn create_file(file: &Handle, create: &FileCreate, low: LibVersion) -
     let mut new = NewFile::new(create, low, superblock_version(create, low, is_old))?;
     new.extend()?;
     if is_old {
-        new.old_root()?
+        new.old_root()?;
     } else {
-        new.root()?
+        new.root()?;
     }
     let NewFile { mut superblock, space, blocks, .. } = new;
     superblock.end = superblock.base.saturating_add(space.end());

@@ -207,8 +207,8 @@ impl Draft {
         for (at, len) in std::mem::take(&mut self.continuations) {
             writer.release(at, len);
         }
-        let links = self.links.iter().flat_map(|p| p.messages());
-        let attributes = self.attributes.iter().flat_map(|p| p.messages());
+        let links = self.links.iter().flat_map(Part::messages);
+        let attributes = self.attributes.iter().flat_map(Part::messages);
         let mut all: Vec<&Message> =
             self.messages.iter().chain(links).chain(attributes).chain(counted).collect();
         let (continues, rest, mut continuations);
