@@ -5,6 +5,7 @@
 //! object's bytes are needed, by a reader, by a commit or because drafts take too much memory, its header is laid
 //! out in place, and those of its parts that changed are built whole in fresh space.
 
+mod array_update;
 mod attributes;
 mod blobs;
 mod chunk_index;
@@ -16,6 +17,7 @@ mod links;
 mod objects;
 mod parts;
 mod pipeline;
+mod swmr;
 mod symbol_table;
 mod trees;
 mod versions;
@@ -65,6 +67,11 @@ pub(crate) struct Writer {
     drafts_bytes_max: u64,
     /// Counts uses of drafts.
     clock: u64,
+    /// Readers of other programs look on.
+    is_swmr: bool,
+    /// Chunks that were stored since the index of their dataset was laid out, while readers look on; `None` where some were
+    /// taken away too.
+    changed_chunks: HashMap<Address, Option<BTreeSet<Vec<u64>>>>,
     /// Bytes that drafts may take: what was found when they were weighed, and a guess at what came since.
     drafts_bytes: u64,
 }
@@ -109,6 +116,8 @@ impl Writer {
             low: options.low,
             drafts_bytes_max: options.drafts_bytes_max,
             clock: 0,
+            is_swmr: false,
+            changed_chunks: HashMap::new(),
             drafts_bytes: 0,
         }
     }
@@ -138,7 +147,10 @@ impl Writer {
     }
 
     pub(crate) fn release(&mut self, at: Address, len: u64) {
-        self.space.release(at, len);
+        // A reader that looks on may still be there.
+        if !self.is_swmr {
+            self.space.release(at, len);
+        }
     }
 
     pub(crate) fn write(&mut self, at: Address, data: &[u8]) -> Result<()> {

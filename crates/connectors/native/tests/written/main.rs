@@ -6,4 +6,5 @@ mod bounds;
 mod life;
 mod others;
 mod space;
+mod swmr;
 mod turns;
