@@ -306,6 +306,15 @@ impl Dataset {
         self.write_raw(std::slice::from_ref(value))
     }
 
+    /// Shows what was written since: by another program in a file that was opened with SWMR, or through another handle.
+    pub fn refresh(&mut self) -> Result<()> {
+        match self.session.container.optional("refresh", &self.token.0) {
+            Err(error) if error.kind() != model::Kind::Unsupported => return Err(error),
+            _ => self.info = self.session.container.dataset_info(self.token)?,
+        }
+        Ok(())
+    }
+
     /// Changes the extent. Handles that were opened before keep showing the old one.
     pub fn resize(&mut self, shape: impl crate::IntoShape) -> Result<()> {
         self.resize_to(&shape.into_shape())

@@ -70,6 +70,12 @@ impl File {
         self.root.session.container.commit(durability)
     }
 
+    /// Commits, and from now on other programs may read the file while this one goes on (SWMR). Elements and extents can
+    /// change; objects, links and attributes stay as they are. The file needs a version bound of 1.10 or later.
+    pub fn start_swmr(&self) -> Result<()> {
+        self.root.session.container.optional("start swmr", &[]).map(drop)
+    }
+
     /// Opens the image of a file that is already in memory.
     pub fn from_image(image: Vec<u8>) -> Result<File> {
         let access = FileAccess::read();

@@ -50,4 +50,4 @@ pub use object::{NamedDatatype, Object, ObjectHandle};
 pub use registry::{FolderResolver, registry};
 pub use slice::Slice;
 pub use vol;
-pub use vol::{Durability, FileAccess, LibVersion};
+pub use vol::{Durability, FileAccess, LibVersion, Locking};

@@ -28,6 +28,20 @@ pub enum Durability {
     None,
 }
 
+/// Whether a file is locked while it is open, so that other programs neither write to it nor see half of a change.
+///
+/// The environment variable `HDF5_USE_FILE_LOCKING` (`TRUE` or `1`, `FALSE` or `0`, `BEST_EFFORT`) has the last word, as in libhdf5.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum Locking {
+    /// Where the file system has locks.
+    #[default]
+    BestEffort,
+    /// Always: a file system without locks is an error.
+    Required,
+    /// Never.
+    Off,
+}
+
 /// Generations of libhdf5, for what may be written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub enum LibVersion {
@@ -99,6 +113,13 @@ pub struct FileAccess {
     pub durability: Durability,
     /// How far virtual datasets reach.
     pub virtual_view: VirtualView,
+    /// Whether the file is locked while it is open.
+    pub locking: Locking,
+    /// One process writes while others read (SWMR): the writer changes elements and extents only, and readers see
+    /// them after a refresh.
+    pub swmr: bool,
+    /// Open for writing even if the file says that it is in use, and take that mark away: for files whose writer died.
+    pub clear_marks: bool,
 }
 
 impl std::fmt::Debug for FileAccess {
@@ -127,6 +148,13 @@ impl FileAccess {
     #[must_use]
     pub fn with_resolver(mut self, resolver: Arc<dyn Resolver>) -> Self {
         self.resolver = Some(resolver);
+        self
+    }
+
+    /// With one writer and many readers at the same time; see [`FileAccess::swmr`].
+    #[must_use]
+    pub fn with_swmr(mut self) -> Self {
+        self.swmr = true;
         self
     }
 

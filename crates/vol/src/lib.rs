@@ -17,7 +17,7 @@ mod registry;
 mod slots;
 pub mod transfer;
 
-pub use access::{Access, Durability, FileAccess, LibVersion, RawBytes, Resolver, VirtualView};
+pub use access::{Access, Durability, FileAccess, LibVersion, Locking, RawBytes, Resolver, VirtualView};
 pub use capability::Capability;
 pub use connector::{Connector, ConnectorInfo, LayerFactory};
 pub use container::{Container, Layer};

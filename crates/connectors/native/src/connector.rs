@@ -10,10 +10,14 @@ use vol::{Connector, ConnectorInfo, Container, ContainerCreate, ContainerOpen, F
 
 use crate::chunk::cache::CACHE_BYTES;
 use crate::container::{CAPABILITY, NativeContainer};
-use crate::file::{File, Options};
+use crate::file::{File, READ_ATTEMPTS};
 use crate::format::Address;
 use crate::format::driver_info::{self, DriverInfo};
 use crate::format::superblock::{self, Superblock};
+use crate::lock::{self, Held};
+use crate::marks;
+use crate::open_files;
+use crate::state::{Core, Options};
 use crate::store::{Store, StoreParts};
 use crate::txn::redo::Redo;
 use crate::write::create_file;
@@ -43,10 +47,22 @@ impl Connector for NativeConnector {
     }
 
     fn create(&self, op: &ContainerCreate<'_>) -> Result<Arc<dyn Container>> {
-        let mode = if op.truncate { Mode::Create } else { Mode::CreateNew };
-        let file: Handle = Arc::new(io(Posix::open(op.path, mode), "create file", op.path)?);
-        lock(&file, op.path)?;
-        create_handle(file, op.path, op.create, op.access)
+        let access = FileAccess { access: vol::Access::Write, ..op.access.clone() };
+        let file = io(make(op.path, op.truncate), "create file", op.path)?;
+        let slot = open_files::slot(io(file.identity(), "create file", op.path)?);
+        let mut open = open_files::hold(&slot);
+        if open.has_writer() || open.has_readers() {
+            return Err(Error::busy("create file").with("path", op.path).with("problem", "it is open"));
+        }
+        let file: Handle = Arc::new(file);
+        // What is there goes only when nobody else has it open.
+        let held = lock::take(&file, op.path, access.access, access.locking)?;
+        io(file.set_len(0), "create file", op.path)?;
+        create_file(&file, op.create, access.version_low)?;
+        let plane = Plane { file, is_plain: true, identity: None };
+        let core = open_core(plane, held, op.path, &access)?;
+        open.add(&core);
+        Ok(NativeContainer::new(File::new(core, op.path, &access))?)
     }
 
     fn delete(&self, path: &str) -> Result<()> {
@@ -83,7 +99,7 @@ pub fn create_handle(
 
 /// Opens a file through a byte plane of the caller's own.
 pub fn open_handle(file: Handle, path: &str, access: &FileAccess) -> Result<Arc<dyn Container>> {
-    Ok(open_plane(Plane { file, is_plain: true }, path, access)?)
+    Ok(open_plane(Plane { file, is_plain: true, identity: None }, path, access)?)
 }
 
 /// The bytes of a container.
@@ -91,6 +107,25 @@ struct Plane {
     file: Handle,
     /// One file whose size must agree with the superblock.
     is_plain: bool,
+    /// What this process knows the file by, where it can be shared.
+    identity: Option<open_files::Identity>,
+}
+
+/// A new file, or the one that is there as it is.
+fn make(path: &str, may_exist: bool) -> std::io::Result<Posix> {
+    use std::io::ErrorKind::{AlreadyExists, NotFound};
+    // Somebody may make or delete it between two attempts.
+    for _ in 0..8 {
+        match Posix::open(path, Mode::CreateNew) {
+            Err(e) if may_exist && e.kind() == AlreadyExists => {}
+            made => return made,
+        }
+        match Posix::open(path, Mode::ReadWrite) {
+            Err(e) if e.kind() == NotFound => {}
+            opened => return opened,
+        }
+    }
+    Err(AlreadyExists.into())
 }
 
 fn io<T>(result: std::io::Result<T>, operation: &str, path: &str) -> Result<T> {
@@ -107,9 +142,12 @@ fn plane(path: &str, access: &FileAccess) -> Result<Plane> {
     let number = |key: &str| parameters.get(key).and_then(|v| v.parse::<u64>().ok());
     let writes = access.access == vol::Access::Write;
     let mode = if writes { Mode::ReadWrite } else { Mode::Read };
+    let mut identity = None;
     let (file, is_plain): (Handle, bool) = match name {
         "posix" | "sec2" | "stdio" | "log" | "direct" => {
-            (Arc::new(io(Posix::open(path, mode), "open file", path)?), true)
+            let file = io(Posix::open(path, mode), "open file", path)?;
+            identity = Some(io(file.identity(), "open file", path)?);
+            (Arc::new(file), true)
         }
         "memory" | "core" => (Arc::new(io(Memory::open(path, Mode::Read), "open file", path)?), true),
         "family" => (family(path, number("member_bytes"))?, false),
@@ -117,7 +155,7 @@ fn plane(path: &str, access: &FileAccess) -> Result<Plane> {
         "multi" => (multi(path)?, false),
         other => return Err(Error::unsupported("open file").with("driver", other)),
     };
-    Ok(Plane { file, is_plain })
+    Ok(Plane { file, is_plain, identity })
 }
 
 fn guess(path: &str) -> &'static str {
@@ -196,27 +234,59 @@ fn find_superblock(file: &Handle) -> Result<Option<(u64, Superblock)>> {
     Ok(None)
 }
 
+/// A container on the file as this process has it open for writing, or else on the file as it is.
 fn open_plane(plane: Plane, path: &str, access: &FileAccess) -> Result<Arc<NativeContainer>> {
     let writable = access.access == vol::Access::Write;
     if writable && !plane.is_plain {
         return Err(Error::unsupported("write to a container of several files").with("path", path));
     }
-    if writable {
-        lock(&plane.file, path)?;
+    let slot = plane.identity.map(open_files::slot);
+    let mut open = slot.as_ref().map(open_files::hold);
+    if let Some(core) = open.as_ref().and_then(|open| open.join_writer()) {
+        return join(core, path, access);
     }
+    if writable && open.as_mut().is_some_and(|open| open.has_readers()) {
+        let problem = "this process has it open to read";
+        return Err(Error::busy("open file for writing").with("path", path).with("problem", problem));
+    }
+    let held = lock::take(&plane.file, path, access.access, access.locking)?;
+    let core = open_core(plane, held, path, access)?;
+    if let Some(open) = &mut open {
+        open.add(&core);
+    }
+    NativeContainer::new(File::new(core, path, access))
+}
+
+/// One more handle on a file that is open for writing.
+fn join(core: Arc<Core>, path: &str, access: &FileAccess) -> Result<Arc<NativeContainer>> {
+    let file = File::new(core, path, access);
+    let differs = access.swmr && file.writable && !file.is_swmr_writer()?;
+    let refused = || {
+        let problem = "it is open for writing already, without SWMR";
+        Error::busy("open file for SWMR writing").with("path", path).with("problem", problem)
+    };
+    let joined = if differs { Err(refused()) } else { NativeContainer::new(file.clone()) };
+    if joined.is_err() {
+        file.leave();
+    }
+    joined
+}
+
+fn open_core(plane: Plane, held: Held, path: &str, access: &FileAccess) -> Result<Arc<Core>> {
+    let writable = access.access == vol::Access::Write;
+    let live = access.swmr && !writable;
     let mut warnings = Vec::new();
-    let pending = pending_commit(&plane, access, &mut warnings)?;
+    // What a writer that lives is about to publish is for itself to publish.
+    let pending = if live { None } else { pending_commit(&plane, access, &mut warnings)? };
     // The superblock in the file may have been torn by the crash; the record has it whole.
     let found = match pending.as_ref().and_then(|redo| redo.entries.first()) {
         Some(first) => Some((first.at, Superblock::decode(&first.data)?)),
-        None => find_superblock(&plane.file)?,
+        None => find_superblock_of(&plane.file, live)?,
     };
     let Some((base, superblock)) = found else { return Err(not_hdf5(&plane.file)) };
-    if let Some(mark) = open_mark(&superblock) {
-        if writable {
-            return Err(Error::busy("open file for writing").with("path", path).with("problem", mark));
-        }
-        warnings.push(mark);
+    warnings.extend(marks::check(&superblock, &plane.file, held, path, access)?);
+    if access.swmr && !marks::has_room(&superblock) {
+        return Err(no_swmr(path, &superblock));
     }
     if writable && let Some(redo) = &pending {
         redo.replay(&plane.file)?;
@@ -224,7 +294,7 @@ fn open_plane(plane: Plane, path: &str, access: &FileAccess) -> Result<Arc<Nativ
     let overlay = pending.into_iter().flat_map(|redo| redo.entries);
     let overlay =
         overlay.filter_map(|e| Some((Address(e.at.checked_sub(base)?), e.data))).collect::<Vec<_>>();
-    let end = end_of_file(&plane, base, &superblock)?;
+    let end = end_of_file(&plane, base, &superblock, live)?;
     let metadata_cache_bytes = access.metadata_cache_bytes.unwrap_or(METADATA_BYTES);
     let parts = StoreParts {
         file: plane.file,
@@ -233,16 +303,14 @@ fn open_plane(plane: Plane, path: &str, access: &FileAccess) -> Result<Arc<Nativ
         base,
         end,
         writable,
+        live,
         cache_bytes: metadata_cache_bytes / 2,
     };
     let options = Options {
-        path: path.to_owned(),
-        resolver: access.resolver.clone(),
         chunk_cache_bytes: access.chunk_cache_bytes.unwrap_or(CACHE_BYTES),
         metadata_cache_bytes,
         low: access.version_low,
         durability: access.durability,
-        virtual_view: access.virtual_view,
         warnings,
         writable,
     };
@@ -250,18 +318,43 @@ fn open_plane(plane: Plane, path: &str, access: &FileAccess) -> Result<Arc<Nativ
     if !writable && !overlay.is_empty() {
         store.set_overlay(overlay);
     }
-    NativeContainer::new(File::open(store, options)?)
+    let core = Arc::new(Core::open(store, options)?);
+    settle_in(&core, held, path, access)?;
+    Ok(core)
 }
 
-/// Nobody else may write meanwhile, and nobody who locks may read.
-fn lock(file: &Handle, path: &str) -> Result<()> {
-    match file.lock(files::Lock::Exclusive) {
-        Err(e) if e.kind() == std::io::ErrorKind::WouldBlock => Err(Error::busy("open file for writing")
-            .with("path", path)
-            .with("problem", "another program holds it")),
-        // A file system without locks is no reason not to write.
-        _ => Ok(()),
+/// Marks the file as open, and gives up as much of the lock as its use allows.
+fn settle_in(core: &Arc<Core>, held: Held, path: &str, access: &FileAccess) -> Result<()> {
+    let shared = &core.store.shared;
+    match access.access {
+        vol::Access::Write => {
+            let file = File::new(core.clone(), path, access);
+            file.writer()?.mark_open(&file, access.swmr)?;
+            if access.swmr { shared.let_read(path, access.locking) } else { Ok(()) }
+        }
+        vol::Access::Read if access.swmr && held == Held::Sure => shared.unlock(),
+        vol::Access::Read => Ok(()),
     }
+}
+
+pub(crate) fn no_swmr(path: &str, superblock: &Superblock) -> Error {
+    let problem = "SWMR needs a superblock of version 3: make the file with a version bound of v110 or later";
+    Error::invalid("open file with SWMR")
+        .with("path", path)
+        .with("superblock version", superblock.version)
+        .with("problem", problem)
+}
+
+/// The superblock, read again where it was being written.
+fn find_superblock_of(file: &Handle, live: bool) -> Result<Option<(u64, Superblock)>> {
+    let mut found = find_superblock(file);
+    for _ in 1..READ_ATTEMPTS {
+        if !live || found.is_ok() {
+            break;
+        }
+        found = find_superblock(file);
+    }
+    found
 }
 
 /// A commit that was cut short, and that nobody else wrote over since.
@@ -286,24 +379,18 @@ fn not_hdf5(file: &Handle) -> Error {
 }
 
 /// The first address that is not allocated. A plain file shorter than that has lost its end.
-fn end_of_file(plane: &Plane, base: u64, superblock: &Superblock) -> Result<u64> {
+fn end_of_file(plane: &Plane, base: u64, superblock: &Superblock, live: bool) -> Result<u64> {
     let len = io(plane.file.len(), "get size of file", "")?;
     if !plane.is_plain {
         return Ok(len.saturating_sub(base));
     }
     let shift = superblock.base.wrapping_sub(base);
     let end = superblock.end.wrapping_sub(shift);
-    if end > len {
+    // A writer that lives may say where the file will end before it does.
+    if end > len && !live {
         let error = Error::corrupt("open HDF5 file").with("problem", "file is truncated");
         return Err(error.with("bytes", len).with("expected", end));
     }
     end.checked_sub(base)
         .ok_or_else(|| Error::corrupt("open HDF5 file").with("end of file", end).with("base", base))
-}
-
-/// What a file says that was not closed by its writer.
-fn open_mark(superblock: &Superblock) -> Option<String> {
-    let open = superblock.version >= 3 && superblock.flags & 0b101 != 0;
-    let text = "the file is marked as open for writing: a writer holds it, or died without closing it";
-    open.then(|| text.to_owned())
 }

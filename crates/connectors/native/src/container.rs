@@ -35,12 +35,12 @@ pub(crate) const CAPABILITY: Capability = Capability {
 /// An open HDF5 file.
 #[derive(Debug)]
 pub struct NativeContainer {
-    file: Arc<File>,
+    pub(crate) file: Arc<File>,
     info: Arc<ContainerInfo>,
     listing: Mutex<Option<Listing>>,
-    closed: AtomicBool,
+    pub(crate) closed: AtomicBool,
     /// Whoever made this one holds the file still already.
-    is_held: bool,
+    pub(crate) is_held: bool,
 }
 
 /// The links of the group that was listed last, sorted: pages of one listing come one after another.
@@ -73,7 +73,7 @@ impl NativeContainer {
     }
 
     /// The file, unless it was closed.
-    fn open_file(&self) -> Result<&File> {
+    pub(crate) fn open_file(&self) -> Result<&File> {
         match self.closed.load(Ordering::Acquire) {
             true => Err(Error::invalid("use container").with("problem", "it is closed")),
             false => Ok(&self.file),
@@ -98,7 +98,23 @@ impl NativeContainer {
     }
 
     /// Changes the file.
-    fn change<T>(&self, change: impl FnOnce(&mut Writer, &File) -> Result<T>) -> Result<T> {
+    pub(crate) fn change<T>(&self, change: impl FnOnce(&mut Writer, &File) -> Result<T>) -> Result<T> {
+        match self.open_file()?.writable {
+            true => self.change_state(change),
+            false => Err(Error::denied("change file").with("problem", "it is open to read")),
+        }
+    }
+
+    /// Changes what is in the file beside elements and extents.
+    fn change_structure<T>(&self, change: impl FnOnce(&mut Writer, &File) -> Result<T>) -> Result<T> {
+        self.change(|writer, file| {
+            writer.check_structure()?;
+            change(writer, file)
+        })
+    }
+
+    /// Changes what is known of the file, which a handle may that only reads.
+    fn change_state<T>(&self, change: impl FnOnce(&mut Writer, &File) -> Result<T>) -> Result<T> {
         let file = self.open_file()?;
         let mut writer = file.writer()?;
         let done = change(&mut writer, file)?;
@@ -130,7 +146,7 @@ impl NativeContainer {
         place: Option<&Place>,
         make: impl FnOnce(&mut Writer, &File) -> Result<Address>,
     ) -> Result<Token> {
-        self.change(|writer, file| {
+        self.change_structure(|writer, file| {
             if let Some(place) = place {
                 writer.check_place(file, place)?;
             }
@@ -159,7 +175,7 @@ impl NativeContainer {
 
     fn links(&self, group: Token, op: &OpList) -> Result<Arc<Vec<Link>>> {
         let key = (op.index, op.order);
-        let cacheable = self.file.writer.is_none();
+        let cacheable = !self.file.store.may_change();
         if let Some(last) = &*self.last_listing()
             && last.group == group
             && last.op == key
@@ -183,7 +199,8 @@ impl NativeContainer {
             return Ok(links);
         }
         let view = self.view(group)?;
-        group::links(view.file, &*view.header(group)?).during_at("list links", group.to_u64())
+        let header = view.header(group)?;
+        view.file.steady(|| group::links(view.file, &header)).during_at("list links", group.to_u64())
     }
 
     fn attribute(&self, object: Token, name: &str) -> Result<Option<attribute::Attribute>> {
@@ -194,7 +211,8 @@ impl NativeContainer {
             return Ok(found);
         }
         let view = self.view(object)?;
-        attribute::find(view.file, &*view.header(object)?, name)
+        let header = view.header(object)?;
+        view.file.steady(|| attribute::find(view.file, &header, name))
     }
 }
 
@@ -248,7 +266,7 @@ fn describe(file: &File) -> Result<ContainerInfo> {
     Ok(ContainerInfo {
         connector: "native".to_owned(),
         capability: CAPABILITY,
-        writable: file.writer.is_some(),
+        writable: file.writable,
         root: Token::from_u64(root.0),
         slots: SlotSizes::native(sizes.offset as u32),
         create: file.creation(create),
@@ -286,22 +304,12 @@ impl Container for NativeContainer {
     }
 
     fn commit(&self, durability: Durability) -> Result<()> {
-        match &self.file.writer {
-            Some(_) => self.open_file()?.writer()?.commit(&self.file, durability),
-            None => Ok(()),
-        }
+        let file = self.open_file()?;
+        if file.writable { file.writer()?.commit(file, durability) } else { Ok(()) }
     }
 
     fn close(&self) -> Result<()> {
-        if self.file.writer.is_some() {
-            self.open_file()?.writer()?.release_handles(&self.file)?;
-        }
-        if self.file.writer.is_some() {
-            self.open_file()?.writer()?.close(&self.file, self.file.durability)?;
-        }
-        self.open_file()?;
-        self.closed.store(true, Ordering::Release);
-        if self.file.writer.is_some() { self.file.store.shared.unlock() } else { Ok(()) }
+        self.close_handle()
     }
 
     fn retain(&self, object: Token) -> Result<()> {
@@ -310,14 +318,14 @@ impl Container for NativeContainer {
             self.header(object)?;
         }
         match &self.file.writer {
-            Some(_) => self.change(|writer, _| writer.retain(address(object))),
+            Some(_) => self.change_state(|writer, _| writer.retain(address(object))),
             None => Ok(()),
         }
     }
 
     fn release(&self, object: Token) -> Result<()> {
         match &self.open_file()?.writer {
-            Some(_) => self.change(|writer, file| writer.release_handle(file, address(object))),
+            Some(_) => self.change_state(|writer, file| writer.release_handle(file, address(object))),
             None => Ok(()),
         }
     }
@@ -330,11 +338,11 @@ impl Container for NativeContainer {
     }
 
     fn object_set_comment(&self, object: Token, comment: Option<&str>) -> Result<()> {
-        self.change(|writer, file| writer.set_comment(file, address(object), comment))
+        self.change_structure(|writer, file| writer.set_comment(file, address(object), comment))
     }
 
     fn object_adjust_references(&self, object: Token, by: i32) -> Result<u32> {
-        self.change(|writer, file| writer.adjust_references(file, address(object), by))
+        self.change_structure(|writer, file| writer.adjust_references(file, address(object), by))
     }
 
     fn group_create(&self, op: &OpGroupCreate) -> Result<Token> {
@@ -342,19 +350,19 @@ impl Container for NativeContainer {
     }
 
     fn link_create(&self, op: &OpLinkCreate) -> Result<()> {
-        self.change(|writer, file| writer.link_create(file, &op.place, op.target.clone()))
+        self.change_structure(|writer, file| writer.link_create(file, &op.place, op.target.clone()))
     }
 
     fn link_delete(&self, group: Token, name: &str) -> Result<()> {
-        self.change(|writer, file| writer.link_delete(file, address(group), name))
+        self.change_structure(|writer, file| writer.link_delete(file, address(group), name))
     }
 
     fn link_move(&self, op: &OpLinkMove) -> Result<()> {
-        self.change(|writer, file| writer.link_move(file, op))
+        self.change_structure(|writer, file| writer.link_move(file, op))
     }
 
     fn attribute_create(&self, op: &OpAttributeCreate) -> Result<()> {
-        self.change(|writer, file| writer.attribute_create(file, op))
+        self.change_structure(|writer, file| writer.attribute_create(file, op))
     }
 
     fn attribute_write(&self, object: Token, name: &str, data: &[u8]) -> Result<()> {
@@ -362,11 +370,11 @@ impl Container for NativeContainer {
     }
 
     fn attribute_delete(&self, object: Token, name: &str) -> Result<()> {
-        self.change(|writer, file| writer.attribute_delete(file, address(object), name))
+        self.change_structure(|writer, file| writer.attribute_delete(file, address(object), name))
     }
 
     fn attribute_rename(&self, object: Token, from: &str, to: &str) -> Result<()> {
-        self.change(|writer, file| writer.attribute_rename(file, address(object), from, to))
+        self.change_structure(|writer, file| writer.attribute_rename(file, address(object), from, to))
     }
 
     fn dataset_create(&self, op: &OpDatasetCreate) -> Result<Token> {
@@ -394,15 +402,19 @@ impl Container for NativeContainer {
     }
 
     fn blob_put(&self, values: &[&[u8]]) -> Result<Vec<Vec<u8>>> {
-        self.change(|writer, file| values.iter().map(|value| writer.blob_put(file, value)).collect())
+        self.change_structure(|writer, file| {
+            values.iter().map(|value| writer.blob_put(file, value)).collect()
+        })
     }
 
     fn blob_delete(&self, ids: &[&[u8]]) -> Result<()> {
-        self.change(|writer, file| writer.blob_delete(file, ids))
+        self.change_structure(|writer, file| writer.blob_delete(file, ids))
     }
 
     fn reference_put(&self, kind: ReferenceKind, references: &[Reference]) -> Result<Vec<Vec<u8>>> {
-        self.change(|writer, file| references.iter().map(|r| writer.reference_put(file, kind, r)).collect())
+        self.change_structure(|writer, file| {
+            references.iter().map(|r| writer.reference_put(file, kind, r)).collect()
+        })
     }
 
     fn object_info(&self, object: Token) -> Result<ObjectInfo> {
@@ -415,13 +427,14 @@ impl Container for NativeContainer {
         }
         let view = self.view(object)?;
         let header = view.header(object)?;
-        let attributes = attribute::count(view.file, &header)?;
+        let attributes = view.file.steady(|| attribute::count(view.file, &header))?;
         Ok(object_info(&header, header.object_kind()?, header.references()?, attributes))
     }
 
     fn group_info(&self, group: Token) -> Result<GroupInfo> {
         let view = self.view(group)?;
-        group::info(view.file, &*view.header(group)?)
+        let header = view.header(group)?;
+        view.file.steady(|| group::info(view.file, &header))
     }
 
     fn link_get(&self, group: Token, name: &str) -> Result<Option<Link>> {
@@ -429,7 +442,8 @@ impl Container for NativeContainer {
             return Ok(found);
         }
         let view = self.view(group)?;
-        group::find(view.file, &*view.header(group)?, name)
+        let header = view.header(group)?;
+        view.file.steady(|| group::find(view.file, &header, name))
     }
 
     fn link_list(&self, group: Token, op: &OpList) -> Result<Page<Link>> {
@@ -442,7 +456,8 @@ impl Container for NativeContainer {
 
     fn attribute_list(&self, object: Token, op: &OpList) -> Result<Page<AttributeInfo>> {
         let view = self.view(object)?;
-        let all = attribute::all(view.file, &*view.header(object)?)?;
+        let header = view.header(object)?;
+        let all = view.file.steady(|| attribute::all(view.file, &header))?;
         let mut infos: Vec<AttributeInfo> = all.into_iter().map(|a| a.info).collect();
         listing::sort(&mut infos, op)?;
         Ok(listing::page(&infos, op))
@@ -462,16 +477,20 @@ impl Container for NativeContainer {
 
     fn dataset_storage(&self, dataset: Token) -> Result<StorageInfo> {
         let (view, dataset) = self.dataset(dataset)?;
-        chunk::storage(view.file, &dataset)
+        view.file.steady(|| chunk::storage(view.file, &dataset))
     }
 
     /// `chunk index address`: a dataset's token; answers the address (8 bytes, little-endian) or nothing.
     /// `object storage`: an object's token, and `file storage`: nothing; answer numbers of 8 bytes, little-endian, which
     /// [`crate::statistics`] names.
+    /// `refresh`: an object's token; what another program wrote of it is seen from now on.
+    /// `start swmr`: nothing; from now on readers of other programs may look on.
     fn optional(&self, operation: &str, arguments: &[u8]) -> Result<Vec<u8>> {
         let unknown = || Error::unsupported("optional operation").with("name", operation);
         let token = || arguments.try_into().map(Token).map_err(|_| unknown());
         match operation {
+            "refresh" => self.refresh(token()?).map(|()| Vec::new()),
+            "start swmr" => self.start_swmr().map(|()| Vec::new()),
             "chunk index address" => {
                 let address = self.chunked(token()?)?.2.address;
                 Ok(address.map_or_else(Vec::new, |at| at.0.to_le_bytes().to_vec()))
@@ -489,20 +508,20 @@ impl Container for NativeContainer {
     fn dataset_read(&self, reads: &mut [OpRead<'_>]) -> Result<()> {
         for op in reads {
             let (view, dataset) = self.dataset(op.dataset)?;
-            chunk::read(view.file, &dataset, op.selection, op.into)
-                .during_at("read dataset", op.dataset.to_u64())?;
+            let read = || chunk::read(view.file, &dataset, op.selection, op.into);
+            view.file.steady(read).during_at("read dataset", op.dataset.to_u64())?;
         }
         Ok(())
     }
 
     fn chunk_list(&self, dataset: Token, skip: u64, count_max: u64) -> Result<Page<ChunkInfo>> {
         let (view, dataset, layout) = self.chunked(dataset)?;
-        chunk::list(view.file, &dataset, &layout, skip, count_max)
+        view.file.steady(|| chunk::list(view.file, &dataset, &layout, skip, count_max))
     }
 
     fn chunk_read(&self, dataset: Token, offset: &[u64]) -> Result<(u32, Vec<u8>)> {
         let (view, dataset, layout) = self.chunked(dataset)?;
-        chunk::read_raw(view.file, &dataset, &layout, offset)
+        view.file.steady(|| chunk::read_raw(view.file, &dataset, &layout, offset))
     }
 
     fn datatype_get(&self, datatype: Token) -> Result<Datatype> {

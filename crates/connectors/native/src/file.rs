@@ -1,199 +1,79 @@
-//! One open HDF5 file: its store, its superblock extension, and caches of what was decoded.
+//! One handle of an open HDF5 file, and what can be asked of it through the caches.
 
-use std::sync::{Arc, OnceLock, RwLock, RwLockReadGuard, RwLockWriteGuard, Weak};
+use std::sync::{Arc, OnceLock, RwLockReadGuard, RwLockWriteGuard, Weak};
+use std::time::Duration;
 
-use filters::{Registry, Stage};
+use filters::Stage;
 use model::properties::{FilterSpec, GroupCreate, SpaceStrategy};
-use model::{Context, Error, ObjectKind, Result, Token};
-use quick_cache::Weighter;
-use quick_cache::sync::Cache;
-use vol::{Durability, LibVersion, Resolver, VirtualView};
+use model::{Context, Error, Kind, ObjectKind, Result, Token};
+use vol::{FileAccess, Locking, Resolver, VirtualView};
 
-use crate::chunk::cache::ChunkCache;
-use crate::format::driver_info::DriverInfo;
-use crate::format::file_space::{self, FileSpace};
-use crate::format::header::{flag, kind};
-use crate::format::shared::{self, SharedIndex};
-use crate::format::superblock::{self, TreeK};
-use crate::format::{Address, cache_image, driver_info};
+use crate::format::Address;
 use crate::object::dataset::Dataset;
 use crate::object::global_heap::Collection;
 use crate::object::header::Header;
-use crate::space::Policy;
-use crate::store::{INTERRUPTED, Store};
-use crate::write::{WriteOptions, Writer};
+use crate::state::Core;
+use crate::store::INTERRUPTED;
+use crate::write::Writer;
 
-/// Datasets whose headers are kept in decoded form.
-const DATASETS_CACHE_COUNT: usize = 1024;
+/// How often metadata is read while another program writes, before what is wrong with it is an error: as in libhdf5.
+pub(crate) const READ_ATTEMPTS: u64 = 100;
 
-#[derive(Debug, Clone)]
-struct ByHeader;
-
-impl Weighter<Address, Arc<Header>> for ByHeader {
-    fn weight(&self, _: &Address, header: &Arc<Header>) -> u64 {
-        header.messages.iter().map(|m| m.body.len() as u64 + 64).sum::<u64>() + 256
-    }
-}
-
-#[derive(Debug, Clone)]
-struct ByCollection;
-
-impl Weighter<Address, Arc<Collection>> for ByCollection {
-    fn weight(&self, _: &Address, collection: &Arc<Collection>) -> u64 {
-        collection.bytes() as u64
-    }
-}
-
-/// An open file.
+/// One handle of an open file, and what its opener decided.
 pub(crate) struct File {
-    pub(crate) store: Store,
+    core: Arc<Core>,
     /// The name it was opened by: other files are found from there.
     pub(crate) path: String,
-    pub(crate) tree_k: TreeK,
-    pub(crate) shared_indexes: Vec<SharedIndex>,
-    pub(crate) space: Option<FileSpace>,
-    pub(crate) driver: Option<DriverInfo>,
-    pub(crate) warnings: Vec<String>,
     pub(crate) resolver: Option<Arc<dyn Resolver>>,
     pub(crate) virtual_view: VirtualView,
-    /// What the last commit, on closing, promises.
-    pub(crate) durability: Durability,
-    pub(crate) chunks: ChunkCache,
-    registry: Registry,
-    headers: Cache<Address, Arc<Header>, ByHeader>,
-    collections: Cache<Address, Arc<Collection>, ByCollection>,
-    datasets: Cache<Address, Arc<Dataset>>,
-    /// Changes, where the file is open for writing.
-    pub(crate) writer: Option<RwLock<Writer>>,
+    /// Whether this handle may change the file.
+    pub(crate) writable: bool,
+    pub(crate) locking: Locking,
     /// This file, for a virtual dataset whose source is in it too.
     this: OnceLock<Weak<File>>,
 }
 
-impl std::fmt::Debug for File {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("File")
-            .field("path", &self.path)
-            .field("superblock", &self.store.superblock)
-            .finish_non_exhaustive()
+impl std::ops::Deref for File {
+    type Target = Core;
+    fn deref(&self) -> &Core {
+        &self.core
     }
 }
 
-/// What the opener of a file decides.
-pub(crate) struct Options {
-    pub(crate) path: String,
-    pub(crate) resolver: Option<Arc<dyn Resolver>>,
-    pub(crate) chunk_cache_bytes: u64,
-    pub(crate) metadata_cache_bytes: u64,
-    /// Oldest generation whose structures are written.
-    pub(crate) low: LibVersion,
-    pub(crate) durability: Durability,
-    pub(crate) virtual_view: VirtualView,
-    pub(crate) warnings: Vec<String>,
-    pub(crate) writable: bool,
+impl std::fmt::Debug for File {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("File").field("path", &self.path).field("core", &self.core).finish_non_exhaustive()
+    }
 }
 
 impl File {
-    pub(crate) fn open(store: Store, options: Options) -> Result<Arc<File>> {
-        let tree_k = store.superblock.k;
-        // Raw blocks have as much again; while the file is written they are not kept, and drafts have their part.
-        let quarter = options.metadata_cache_bytes / 4;
-        let mut file = File {
-            store,
-            path: options.path,
-            tree_k,
-            shared_indexes: Vec::new(),
-            space: None,
-            driver: None,
-            warnings: options.warnings,
-            resolver: options.resolver,
-            virtual_view: options.virtual_view,
-            durability: options.durability,
-            // Chunks that a writer replaces must not come back from a cache that a reader fills meanwhile.
-            chunks: ChunkCache::new(if options.writable { 0 } else { options.chunk_cache_bytes }),
-            registry: Registry::default(),
-            headers: Cache::with_weighter(4096, quarter, ByHeader),
-            collections: Cache::with_weighter(1024, quarter, ByCollection),
-            datasets: Cache::new(DATASETS_CACHE_COUNT),
-            writer: None,
+    /// A handle of an open file.
+    pub(crate) fn new(core: Arc<Core>, path: &str, access: &FileAccess) -> Arc<File> {
+        let file = Arc::new(File {
+            writable: access.access == vol::Access::Write && core.writer.is_some(),
+            core,
+            path: path.to_owned(),
+            resolver: access.resolver.clone(),
+            virtual_view: access.virtual_view,
+            locking: access.locking,
             this: OnceLock::new(),
-        };
-        file.read_driver_block()?;
-        file.read_extension()?;
-        if options.writable && file.store.has_overlay() {
-            return Err(Error::unsupported("write to a file with a metadata cache image"));
-        }
-        if options.writable {
-            let (superblock, end) = (file.store.superblock.clone(), file.store.end());
-            let write =
-                WriteOptions { low: options.low, drafts_bytes_max: 2 * quarter, policy: file.policy()? };
-            let mut writer = Writer::new(file.store.shared.clone(), superblock, file.tree_k, end, write);
-            if let Some(error) = writer.take_account(&file.store, file.space.as_ref())? {
-                file.warnings.push(format!("free space that the file remembers is not used: {error}"));
-            }
-            file.writer = Some(RwLock::new(writer));
-        }
-        let file = Arc::new(file);
+        });
         file.this.get_or_init(|| Arc::downgrade(&file));
-        Ok(file)
+        file
     }
 
-    /// How the file's space is managed.
-    fn policy(&self) -> Result<Policy> {
-        let Some(space) = &self.space else { return Ok(Policy::default()) };
-        Policy::new(space.strategy, space.threshold, space.page_bytes).checked()
-    }
-
-    /// One more handle on this file.
+    /// The same handle once more.
     pub(crate) fn again(&self) -> Result<Arc<File>> {
         let this = self.this.get().and_then(Weak::upgrade);
         this.ok_or_else(|| Error::invalid("use file").with("problem", "it is closed"))
     }
+}
 
-    fn read_driver_block(&mut self) -> Result<()> {
-        let Some(at) = self.store.superblock.driver_info else { return Ok(()) };
-        let head = self.store.block(at, driver_info::BLOCK_HEAD_BYTES, "driver information")?;
-        let bytes = driver_info::BLOCK_HEAD_BYTES + driver_info::block_data_bytes(&head)?;
-        self.driver = Some(driver_info::block(&self.store.block(at, bytes, "driver information")?)?);
-        Ok(())
-    }
-
-    fn read_extension(&mut self) -> Result<()> {
-        let Some(at) = self.store.superblock.extension else { return Ok(()) };
-        let header = Header::load(&self.store, at).during("read superblock extension")?;
-        let sizes = self.store.sizes();
-        if let Some(m) = header.message(kind::TREE_K) {
-            self.tree_k = superblock::tree_k(&m.body)?;
-        }
-        if let Some(m) = header.message(kind::DRIVER_INFO) {
-            self.driver = Some(driver_info::message(&m.body)?);
-        }
-        if let Some(m) = header.message(kind::FILE_SPACE).filter(|m| m.flags & flag::WAS_UNKNOWN == 0) {
-            self.space = Some(file_space::decode(&m.body, sizes)?);
-        }
-        if let Some(m) = header.message(kind::CACHE_IMAGE) {
-            self.load_cache_image(&m.body)?;
-        }
-        if let Some(m) = header.message(kind::SHARED_TABLE) {
-            let (table, count) = shared::table_message(&m.body, sizes)?;
-            let bytes = self.store.block(table, shared::table_bytes(count, sizes), "shared message table")?;
-            self.shared_indexes = shared::table(&bytes, count, sizes)?;
-        }
-        Ok(())
-    }
-
-    fn load_cache_image(&mut self, body: &[u8]) -> Result<()> {
-        let sizes = self.store.sizes();
-        if let (Some(at), bytes) = cache_image::message(body, sizes)? {
-            let image = self.store.block(at, bytes, "cache image")?;
-            let entries = cache_image::entries(&image, sizes).during_at("read cache image", at.0)?;
-            self.store.set_overlay(entries);
-        }
-        Ok(())
-    }
-
+impl File {
     /// An object's header, through the cache.
     pub(crate) fn header(&self, address: Address) -> Result<Arc<Header>> {
-        self.headers.get_or_insert_with(&address, || Header::load(&self.store, address).map(Arc::new))
+        let load = || self.steady(|| Header::load(&self.store, address)).map(Arc::new);
+        self.headers.get_or_insert_with(&address, load)
     }
 
     pub(crate) fn header_of(&self, token: Token) -> Result<Arc<Header>> {
@@ -212,7 +92,8 @@ impl File {
                 .at(address.0)
                 .with("problem", "object is not a dataset"));
         }
-        let dataset = crate::object::dataset::load(self, &header).during_at("open dataset", address.0)?;
+        let load = || crate::object::dataset::load(self, &header).during_at("open dataset", address.0);
+        let dataset = self.steady(load)?;
         let dataset = Arc::new(dataset);
         // A virtual dataset's extent follows its sources: it is worked out anew each time.
         if !matches!(dataset.layout, crate::format::layout::Layout::Virtual { .. }) {
@@ -256,6 +137,20 @@ impl File {
         self.registry.encode(&stages, data).map_err(|e| filter_error(&e, filters))
     }
 
+    /// What `read` says. While another program writes, what was read may be half of a change: then it is read again.
+    pub(crate) fn steady<T>(&self, mut read: impl FnMut() -> Result<T>) -> Result<T> {
+        let mut done = read();
+        for attempt in 1..READ_ATTEMPTS {
+            let torn = matches!(&done, Err(error) if matches!(error.kind(), Kind::Corrupt | Kind::Io));
+            if !self.store.is_live() || !torn {
+                break;
+            }
+            std::thread::sleep(Duration::from_micros(10 * attempt));
+            done = read();
+        }
+        done
+    }
+
     /// An object changed: what was decoded of it is out of date.
     pub(crate) fn forget(&self, at: Address) {
         self.headers.remove(&at);
@@ -271,6 +166,11 @@ impl File {
     pub(crate) fn writer(&self) -> Result<RwLockWriteGuard<'_, Writer>> {
         let refused = || Error::denied("change file").with("problem", "it is open to read");
         self.writer.as_ref().ok_or_else(refused)?.write().map_err(|_| interrupted())
+    }
+
+    /// Whether this process writes while others read.
+    pub(crate) fn is_swmr_writer(&self) -> Result<bool> {
+        Ok(self.reading()?.is_some_and(|writer| writer.is_swmr()))
     }
 
     /// The writer's state, where there is one. While this is held, nothing in the file moves.

@@ -8,9 +8,9 @@ use model::{Error, Limits, Result, Within};
 use quick_cache::Weighter;
 use quick_cache::sync::Cache;
 
-use vol::Durability;
+use vol::{Access, Durability, Locking};
 
-use crate::format::superblock::Superblock;
+use crate::format::superblock::{self, Superblock};
 use crate::format::{Address, Sizes};
 use crate::txn::{Publish, Turn, Txn};
 
@@ -42,10 +42,12 @@ pub(crate) struct Shared {
     end: AtomicU64,
     /// Changes that wait for a commit, where the file is open for writing.
     txn: Option<RwLock<Txn>>,
+    /// Another program writes meanwhile.
+    live: bool,
 }
 
 impl Shared {
-    fn read(&self, at: Address, into: &mut [u8]) -> std::io::Result<()> {
+    pub(crate) fn read(&self, at: Address, into: &mut [u8]) -> std::io::Result<()> {
         let offset = self.base.saturating_add(at.0);
         let Some(txn) = &self.txn else { return self.file.read_at(offset, into) };
         let txn = txn.read().map_err(|_| std::io::Error::other(INTERRUPTED))?;
@@ -64,7 +66,29 @@ impl Shared {
 
     /// Lets others write.
     pub(crate) fn unlock(&self) -> Result<()> {
-        self.file.lock(files::Lock::Unlock).map_err(|e| Error::io("unlock file", &e))
+        match self.file.lock(files::Lock::Unlock) {
+            Err(e) if e.kind() != std::io::ErrorKind::Unsupported => Err(Error::io("unlock file", &e)),
+            _ => Ok(()),
+        }
+    }
+
+    /// Lets others read, if there is a lock at all.
+    pub(crate) fn let_read(&self, path: &str, locking: Locking) -> Result<()> {
+        crate::lock::take(&self.file, path, Access::Read, locking).map(drop)
+    }
+
+    /// The superblock as it stands in the file, without changes that wait.
+    pub(crate) fn stored_superblock(&self) -> Result<Superblock> {
+        let mut bytes = vec![0; superblock::BYTES_MAX];
+        let len = self.file.len().map_err(|e| Error::io("get size of file", &e))?.saturating_sub(self.base);
+        bytes.truncate(usize::try_from(len).unwrap_or(usize::MAX));
+        self.file.read_at(self.base, &mut bytes).map_err(|e| Error::io("read superblock", &e))?;
+        Superblock::decode(&bytes)
+    }
+
+    /// Forgets all changes that wait; the end of the last commit.
+    pub(crate) fn discard(&self) -> Result<u64> {
+        self.change(|txn| Ok(txn.discard()))
     }
 
     fn change<T>(&self, f: impl FnOnce(&mut Txn) -> Result<T>) -> Result<T> {
@@ -112,8 +136,13 @@ impl Shared {
         self.end.store(end, Ordering::Release);
     }
 
+    /// A file that another program writes has grown as far as it is long.
     fn end(&self) -> u64 {
-        self.end.load(Ordering::Acquire)
+        let end = self.end.load(Ordering::Acquire);
+        if !self.live {
+            return end;
+        }
+        self.file.len().map_or(end, |len| len.saturating_sub(self.base).max(end))
     }
 }
 
@@ -138,16 +167,18 @@ pub(crate) struct StoreParts {
     pub(crate) base: u64,
     pub(crate) end: u64,
     pub(crate) writable: bool,
+    /// Another program writes meanwhile.
+    pub(crate) live: bool,
     /// Bytes of raw metadata that may be kept.
     pub(crate) cache_bytes: u64,
 }
 
 impl Store {
     pub(crate) fn new(parts: StoreParts) -> Self {
-        let StoreParts { file, superblock, limits, base, end, writable, cache_bytes } = parts;
+        let StoreParts { file, superblock, limits, base, end, writable, live, cache_bytes } = parts;
         let txn = writable.then(|| RwLock::new(Txn::new(file.clone(), base + end)));
         Store {
-            shared: Arc::new(Shared { file, base, end: AtomicU64::new(end), txn }),
+            shared: Arc::new(Shared { file, base, end: AtomicU64::new(end), txn, live }),
             superblock,
             limits,
             overlay: BTreeMap::new(),
@@ -166,8 +197,13 @@ impl Store {
     }
 
     /// Whether bytes may change under a cache.
-    fn is_writable(&self) -> bool {
-        self.shared.txn.is_some()
+    pub(crate) fn may_change(&self) -> bool {
+        self.shared.txn.is_some() || self.shared.live
+    }
+
+    /// Whether another program writes meanwhile.
+    pub(crate) fn is_live(&self) -> bool {
+        self.shared.live
     }
 
     /// The place of an address in the file itself.
@@ -213,7 +249,7 @@ impl Store {
         let mut bytes = vec![0; len.within(self.limits.metadata_bytes_max, what)?];
         self.read(at, &mut bytes, what)?;
         let block: Arc<[u8]> = bytes.into();
-        if !self.is_writable() {
+        if !self.may_change() {
             self.blocks.insert((at, len), block.clone());
         }
         Ok(block)
@@ -231,7 +267,7 @@ impl Store {
             return Ok(block);
         }
         let block: Arc<[u8]> = make()?.into();
-        if !self.is_writable() {
+        if !self.may_change() {
             self.verified.insert(at, block.clone());
         }
         Ok(block)

@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::io;
-use std::os::unix::fs::FileExt;
+use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::Path;
 use std::sync::Mutex;
 
@@ -36,6 +36,12 @@ impl Posix {
         let creates = matches!(mode, Mode::Create | Mode::CreateNew);
         let folder = if creates { open_folder(path) } else { None };
         Ok(Posix { file, mode, unsynced_folder: Mutex::new(folder) })
+    }
+
+    /// Device and number of the file: equal for two handles of one file, whatever it is called.
+    pub fn identity(&self) -> io::Result<(u64, u64)> {
+        let metadata = self.file.metadata()?;
+        Ok((metadata.dev(), metadata.ino()))
     }
 
     fn check_writable(&self) -> io::Result<()> {
@@ -150,6 +156,17 @@ mod tests {
         assert_eq!(kind(file.write_at(0, b"x")), ErrorKind::PermissionDenied);
         assert_eq!(kind(file.set_len(0)), ErrorKind::PermissionDenied);
         assert_eq!(std::fs::read(&path).unwrap(), b"abc");
+    }
+
+    #[test]
+    fn a_file_is_known_by_any_name() {
+        let dir = Scratch::new();
+        std::fs::write(dir.path("a"), b"abc").unwrap();
+        std::fs::hard_link(dir.path("a"), dir.path("b")).unwrap();
+        std::fs::write(dir.path("c"), b"abc").unwrap();
+        let identity = |name| Posix::open(dir.path(name), Mode::Read).unwrap().identity().unwrap();
+        assert_eq!(identity("a"), identity("b"));
+        assert_ne!(identity("a"), identity("c"));
     }
 
     #[test]

@@ -1,13 +1,14 @@
-//! `hyperslab recover`: finishes a commit that was cut short, for programs that do not know the redo record.
+//! `hyperslab recover`: finishes a commit that was cut short, for programs that do not know the redo record, and clears old marks.
 
 use std::process::ExitCode;
 
-use hyperslab::{File, FileAccess, Result};
+use hyperslab::{File, FileAccess, Kind, Result};
 
 const USAGE: &str = "\
 usage: hyperslab recover FILE...
   Finishes a commit that a crash cut short, so that any HDF5 library reads the file as promised.
-  A file without such a commit is left as it is.
+  Takes away the mark of a writer that died without closing the file, too, as h5clear -s does.
+  A file that needs neither is left as it is.
 ";
 
 /// Recovers the files that the command line names.
@@ -33,15 +34,27 @@ pub(crate) fn run(args: &[String]) -> ExitCode {
     code
 }
 
-/// Opening to write finishes what is to be finished; a file that needs nothing is only opened to read.
+/// Opening to write finishes what is to be finished and takes old marks away; a file that needs nothing is only opened to read.
 fn recover(path: &str) -> Result<&'static str> {
     let cut_short =
         |file: &File| file.container_info().map(|i| i.warnings.iter().any(|w| w.contains("cut short")));
-    if !cut_short(&File::open(path)?)? {
-        return Ok("nothing to recover");
-    }
-    let file = File::open_with(path, &FileAccess::write())?;
+    let marked = match File::open(path) {
+        Ok(file) if !cut_short(&file)? && !is_marked(&file)? => return Ok("nothing to recover"),
+        Ok(file) => is_marked(&file)?,
+        Err(error) if error.kind() == Kind::Busy => true,
+        Err(error) => return Err(error),
+    };
+    let file = File::open_with(path, &FileAccess { clear_marks: true, ..FileAccess::write() })?;
     let recovered = cut_short(&file)?;
     file.close()?;
-    Ok(if recovered { "the last commit was finished" } else { "nothing to recover" })
+    Ok(match (recovered, marked) {
+        (true, _) => "the last commit was finished",
+        (false, true) => "it is not marked as open for writing any more",
+        (false, false) => "nothing to recover",
+    })
+}
+
+/// Whether a writer of this library left its mark, which does not keep the library from opening the file.
+fn is_marked(file: &File) -> Result<bool> {
+    Ok(file.container_info()?.warnings.iter().any(|w| w.contains("marked as open")))
 }

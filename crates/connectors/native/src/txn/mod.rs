@@ -189,6 +189,13 @@ impl Txn {
         Ok(())
     }
 
+    /// Forgets all changes that wait; the end of the file at the last commit.
+    pub(crate) fn discard(&mut self) -> u64 {
+        self.staged.iter_mut().for_each(Staged::clear);
+        self.buffer.1.clear();
+        self.end
+    }
+
     /// Makes the last commit as durable as is asked, when nothing changed since.
     pub(crate) fn confirm(&mut self, durability: Durability) -> Result<()> {
         self.check()?;

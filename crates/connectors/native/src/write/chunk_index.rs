@@ -68,29 +68,40 @@ pub(crate) fn layout_message(draft: &Draft, set: &ChunkSet, writer: &mut Writer)
         (Index::BTree1, _) => writer.build_chunk_btree1(set, &layout)?,
         (Index::BTree2, _) => Some(writer.build_chunk_btree2(set, &layout)?),
         (Index::FixedArray, _) => Some(writer.build_fixed_array(set, &layout)?),
-        (Index::ExtensibleArray, _) => Some(writer.build_extensible_array(set, &layout)?),
+        (Index::ExtensibleArray, _) => match writer.changed_since(draft.address, layout.address) {
+            Some((at, changed)) => {
+                writer.update_extensible_array((at, &layout), set, changed.into_iter())?;
+                Some(at)
+            }
+            None => Some(writer.build_extensible_array(set, &layout)?),
+        },
     };
     let body = Layout::Chunked(layout).encode_new(writer.sizes)?;
     Ok(Some(Message { kind: kind::LAYOUT, flags: 0, creation_order: None, body }))
 }
 
 impl ChunkSet {
-    fn form(&self, layout: &Chunked, writer: &Writer) -> ElementForm {
+    pub(super) fn form(&self, layout: &Chunked, writer: &Writer) -> ElementForm {
         match self.filtered {
             true => ElementForm::filtered(layout.version, self.chunk_bytes, writer.sizes),
             false => ElementForm::plain(writer.sizes),
         }
     }
 
-    fn element(&self, chunk: &ChunkAt) -> Element {
+    pub(super) fn element(&self, chunk: &ChunkAt) -> Element {
         let stored = Stored { bytes: chunk.bytes, filter_mask: chunk.filter_mask };
         Element { address: Some(chunk.address), stored: self.filtered.then_some(stored) }
+    }
+
+    /// The dimension that grows without bound: an extensible array counts it last.
+    pub(super) fn first_unlimited(&self) -> Option<usize> {
+        self.max_dims.iter().position(|&d| d == UNLIMITED)
     }
 
     /// Elements by their number, ascending.
     fn numbered(&self, layout: &Chunked, form: ElementForm) -> Result<Vec<(u64, Vec<u8>)>> {
         let extensible = matches!(layout.index, Index::ExtensibleArray);
-        let first = self.max_dims.iter().position(|&d| d == UNLIMITED).filter(|_| extensible);
+        let first = self.first_unlimited().filter(|_| extensible);
         let one = |(scaled, chunk): (&Vec<u64>, &ChunkAt)| {
             let number = number(scaled, first, &self.max_dims, &layout.shape)?;
             Ok((number, form.encode(self.element(chunk))?))

@@ -314,11 +314,19 @@ impl Writer {
         let sizes = self.sizes;
         let draft = self.draft(file, dataset)?;
         let fixed = draft.is_implicit(sizes);
-        let old = draft.chunks_mut(file)?.chunks.get(scaled).copied();
+        let set = draft.chunks_mut(file)?;
+        let (old, has_no_filters) = (set.chunks.get(scaled).copied(), !set.filtered);
         // Where room is not used again, what has the same size stays in its place.
         let same = |old: ChunkAt| old.bytes == bytes.len() as u64 && old.filter_mask == mask;
-        if let Some(old) = old.filter(|&old| fixed || (!self.space.reuses() && same(old))) {
+        let stays = !self.space.reuses() && !self.is_swmr();
+        if let Some(old) = old.filter(|&old| fixed || (stays && same(old))) {
             return self.write(old.address, bytes);
+        }
+        // Readers that look on bear elements that change, and the file need not grow.
+        if let Some(chunk) =
+            old.filter(|chunk| self.is_swmr() && has_no_filters && chunk.bytes == bytes.len() as u64)
+        {
+            return self.overwrite_chunk(chunk.address, bytes);
         }
         if let Some(old) = old {
             self.release_raw(old.address, old.bytes);
@@ -327,6 +335,7 @@ impl Writer {
         self.write(address, bytes)?;
         let chunk = ChunkAt { address, bytes: bytes.len() as u64, filter_mask: mask };
         self.draft(file, dataset)?.chunks_mut(file)?.chunks.insert(scaled.to_vec(), chunk);
+        self.note_chunk(dataset, scaled);
         Ok(())
     }
 
@@ -388,6 +397,10 @@ impl Writer {
         layout: &Chunked,
         dims: &[u64],
     ) -> Result<()> {
+        // A dataset that only grows keeps its chunks as they are, unless its edge moves away from unfiltered ones.
+        if dims.iter().zip(dataset.dims()).all(|(new, old)| new >= old) && !layout.edge_chunks_unfiltered {
+            return Ok(());
+        }
         let fixed = self.existing(dataset.address).is_some_and(|d: &Draft| d.is_implicit(self.sizes));
         let stored: Vec<(Vec<u64>, ChunkAt)> = match self.chunks(dataset.address) {
             Some(set) => set.chunks.iter().map(|(s, c)| (s.clone(), *c)).collect(),
@@ -398,6 +411,7 @@ impl Writer {
             let outside = start.iter().zip(dims).any(|(s, d)| s >= d);
             if outside && !fixed {
                 self.draft(file, dataset.address)?.chunks_mut(file)?.chunks.remove(&scaled);
+                self.note_removal(dataset.address);
                 self.release_raw(chunk.address, chunk.bytes);
             } else if shows_other_part(&start, &layout.shape, dataset.dims(), dims)
                 || filters_of(dataset, layout, &scaled, dataset.dims())

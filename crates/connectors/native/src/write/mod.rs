@@ -6,6 +6,7 @@
 //! out in place, and those of its parts that changed are built whole in fresh space.
 
 mod addresses;
+mod array_update;
 mod attributes;
 mod blobs;
 mod chunk_index;
@@ -18,6 +19,7 @@ mod links;
 mod objects;
 mod parts;
 mod pipeline;
+mod swmr;
 mod symbol_table;
 mod trees;
 mod versions;
@@ -72,6 +74,11 @@ pub(crate) struct Writer {
     newborn: VecDeque<Address>,
     /// Counts uses of drafts.
     clock: u64,
+    /// Readers of other programs look on.
+    is_swmr: bool,
+    /// Chunks that were stored since the index of their dataset was laid out, while readers look on; `None` where some were
+    /// taken away too.
+    changed_chunks: HashMap<Address, Option<BTreeSet<Vec<u64>>>>,
     /// Bytes that drafts may take: what was found when they were weighed, and a guess at what came since.
     drafts_bytes: u64,
 }
@@ -124,6 +131,8 @@ impl Writer {
             drafts_bytes_max: options.drafts_bytes_max,
             newborn: VecDeque::new(),
             clock: 0,
+            is_swmr: false,
+            changed_chunks: HashMap::new(),
             drafts_bytes: 0,
         }
     }
@@ -162,12 +171,19 @@ impl Writer {
     }
 
     pub(crate) fn release(&mut self, at: Address, len: u64) {
-        self.space.release(at, len, Use::Metadata);
+        self.give_back(at, len, Use::Metadata);
     }
 
     /// Gives back room of elements or values.
     pub(crate) fn release_raw(&mut self, at: Address, len: u64) {
-        self.space.release(at, len, Use::Raw);
+        self.give_back(at, len, Use::Raw);
+    }
+
+    fn give_back(&mut self, at: Address, len: u64, used: Use) {
+        // A reader that looks on may still be there.
+        if !self.is_swmr {
+            self.space.release(at, len, used);
+        }
     }
 
     pub(crate) fn write(&mut self, at: Address, data: &[u8]) -> Result<()> {
@@ -194,9 +210,8 @@ impl Writer {
         self.store.add_fresh(self.space.commit())
     }
 
-    /// The last commit of a writer: after it the file may say what is free.
-    pub(crate) fn close(&mut self, file: &File, durability: Durability) -> Result<()> {
-        self.commit(file, durability)?;
+    /// A commit after the last one: from then on the file says what is free.
+    pub(crate) fn commit_managers(&mut self, durability: Durability) -> Result<()> {
         if !self.store_managers()? {
             return Ok(());
         }

@@ -8,5 +8,6 @@ mod life;
 mod others;
 mod space;
 mod strategies;
+mod swmr;
 mod turns;
 mod values;

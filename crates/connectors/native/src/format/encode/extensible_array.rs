@@ -4,6 +4,7 @@ use model::bytes::Cursor;
 use model::{Error, Result};
 
 use super::super::extensible_array::{ExtensibleArray, Group, IndexBlock};
+use super::super::fixed_array::page_is_written;
 use super::super::{Address, SizedFields, Sizes, checksum};
 use super::Encoder;
 use super::fixed_array::set_page_written;
@@ -88,6 +89,18 @@ impl ExtensibleArray {
         let pages = self.pages(group);
         let bit = block.checked_mul(pages).and_then(|first| first.checked_add(page));
         page < pages && bit.is_some_and(|bit| set_page_written(&mut secondary.bitmaps, bit))
+    }
+
+    /// Whether a page of data block `block` was written.
+    pub(crate) fn is_page_written(
+        &self,
+        group: Group,
+        secondary: &SecondaryBlock,
+        block: u64,
+        page: u64,
+    ) -> bool {
+        let bit = block.checked_mul(self.pages(group)).and_then(|first| first.checked_add(page));
+        bit.is_some_and(|bit| page_is_written(&secondary.bitmaps, bit))
     }
 
     /// A secondary block.

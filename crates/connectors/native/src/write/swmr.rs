@@ -1,0 +1,117 @@
+//! One writer with readers in other programs, and the marks that tell them.
+//!
+//! A reader follows addresses that it read some time ago. So while the file is open in this way, space that is given up is not
+//! used again, and only elements and extents change. Each commit publishes what is pointed to before what points to it: chunks
+//! and their indexes, then headers, each of which has its checksum and is read again by readers that met half of it.
+
+use std::collections::BTreeSet;
+
+use model::{Error, Result};
+use vol::Durability;
+
+use super::Writer;
+use crate::file::File;
+use crate::format::Address;
+use crate::marks;
+use crate::txn::{Publish, Turn};
+
+impl Writer {
+    /// Whether readers of other programs look on.
+    pub(crate) fn is_swmr(&self) -> bool {
+        self.is_swmr
+    }
+
+    /// An error for what readers that look on could not follow.
+    pub(crate) fn check_structure(&self) -> Result<()> {
+        match self.is_swmr {
+            false => Ok(()),
+            true => Err(Error::denied("change file").with(
+                "problem",
+                "it is open for SWMR writing: only elements, extents and values of attributes can change, and none of variable length",
+            )),
+        }
+    }
+
+    /// Notes a chunk that was stored, for readers that look on.
+    pub(super) fn note_chunk(&mut self, dataset: Address, scaled: &[u64]) {
+        if self.is_swmr
+            && let Some(changed) = self.changed_chunks.entry(dataset).or_insert_with(|| Some(BTreeSet::new()))
+        {
+            changed.insert(scaled.to_vec());
+        }
+    }
+
+    /// Notes that chunks were taken away.
+    pub(super) fn note_removal(&mut self, dataset: Address) {
+        if self.is_swmr {
+            self.changed_chunks.insert(dataset, None);
+        }
+    }
+
+    /// The chunks that changed since the index at `at` was laid out, if it can be changed in place.
+    pub(super) fn changed_since(
+        &mut self,
+        dataset: Address,
+        at: Option<Address>,
+    ) -> Option<(Address, BTreeSet<Vec<u64>>)> {
+        if !self.is_swmr {
+            return None;
+        }
+        let changed = self.changed_chunks.remove(&dataset).unwrap_or_else(|| Some(BTreeSet::new()));
+        Some((at?, changed?))
+    }
+
+    /// Writes a chunk over what is there, where readers that look on find it whole before and after.
+    pub(super) fn overwrite_chunk(&mut self, at: Address, bytes: &[u8]) -> Result<()> {
+        self.write_in_turn(at, bytes, Turn::First)
+    }
+
+    /// Says in the file that it is open for writing.
+    pub(crate) fn mark_open(&mut self, file: &File, swmr: bool) -> Result<()> {
+        let swmr_mark = if swmr { marks::SWMR } else { 0 };
+        self.mark(file, marks::WRITE | marks::WHOLE | swmr_mark, file.durability)?;
+        self.is_swmr = swmr;
+        Ok(())
+    }
+
+    /// The last commit: the file is not open any more.
+    pub(crate) fn commit_closed(&mut self, file: &File, durability: Durability) -> Result<()> {
+        self.lay_out_all(file)?;
+        match marks::has_room(&self.superblock) {
+            true => self.mark(file, 0, durability)?,
+            false => self.commit(file, durability)?,
+        }
+        self.commit_managers(durability)
+    }
+
+    /// A commit with other marks.
+    fn mark(&mut self, file: &File, marks: u8, durability: Durability) -> Result<()> {
+        if !marks::has_room(&self.superblock) {
+            return Ok(());
+        }
+        let before = std::mem::replace(&mut self.superblock.flags, marks);
+        self.is_changed |= before != marks;
+        let done = self.commit(file, durability);
+        if done.is_err() {
+            self.superblock.flags = before;
+        }
+        done
+    }
+
+    /// Takes the mark of the last commit away, and with it all changes since.
+    pub(crate) fn mark_dropped(&mut self, durability: Durability) -> Result<()> {
+        if !marks::has_room(&self.superblock) || self.superblock.flags & marks::WRITE == 0 {
+            return Ok(());
+        }
+        let end = self.store.discard()?;
+        let mut stored = self.store.stored_superblock()?;
+        // Somebody else has it by now.
+        if stored.flags != self.superblock.flags || stored.end != end {
+            return Ok(());
+        }
+        stored.flags = 0;
+        let superblock = stored.encode()?;
+        let publish = Publish { superblock_at: self.store.base(), superblock: &superblock, end };
+        self.store.commit(&publish, durability)
+    }
+}
