@@ -9,6 +9,8 @@ import sys
 import h5py
 import numpy
 
+from opened import opened
+
 
 def content(file):
     found = {}
@@ -34,7 +36,7 @@ def change(file):
 
 for path in sorted(pathlib.Path(sys.argv[1]).glob("*.h5")):
     try:
-        with h5py.File(path, "r+") as file:
+        with opened(path, "r+") as file:
             before = content(file)
             change(file)
         with h5py.File(path, "r") as file:

@@ -1,11 +1,12 @@
 """Reads every file in a folder to its last element with libhdf5; prints a line for each, and why it could not be read."""
 
 import pathlib
-import subprocess
 import sys
 
 import h5py
 from h5py import h5d, h5g, h5l, h5o
+
+from opened import opened
 
 
 def wrapped(thing):
@@ -28,20 +29,9 @@ def read_object(thing, met):
                 read_object(h5o.open(thing, name), met)
 
 
-def opened(path):
-    """A file whose writer died says so from version 3 of the superblock on, and libhdf5 wants to be told that it is dead."""
-    try:
-        return h5py.File(path, "r")
-    except OSError as error:
-        if "h5clear" not in str(error):
-            raise
-    subprocess.run(["h5clear", "-s", str(path)], check=True)
-    return h5py.File(path, "r")
-
-
 for path in sorted(pathlib.Path(sys.argv[1]).glob("*.h5")):
     try:
-        with opened(path) as file:
+        with opened(path, "r") as file:
             read_object(h5o.open(file.id, b"/"), set())
         print(path.name, "read", sep="\t")
     except Exception as problem:

@@ -1,0 +1,126 @@
+//! `hyperslab copy` and `repack`: what comes out is what h5diff takes for the same.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new(name: &str) -> Folder {
+        let path = std::env::temp_dir().join(format!("hyperslab-copy-{name}-{}", std::process::id()));
+        std::fs::create_dir_all(&path).unwrap();
+        Folder(path)
+    }
+
+    fn file(&self, name: &str) -> String {
+        self.0.join(name).display().to_string()
+    }
+
+    fn names(&self) -> Vec<String> {
+        let entries = std::fs::read_dir(&self.0).unwrap().flatten();
+        entries.map(|e| e.file_name().to_string_lossy().into_owned()).collect()
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+fn hyperslab(arguments: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_hyperslab")).args(arguments).output().unwrap()
+}
+
+#[track_caller]
+fn done(arguments: &[&str]) {
+    let output = hyperslab(arguments);
+    assert!(output.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
+}
+
+/// Files that h5diff 1.10 can read; nothing where there are none.
+fn golden() -> Vec<PathBuf> {
+    let Some(folder) = std::env::var_os("HYPERSLAB_GOLDEN") else {
+        println!("skipped: HYPERSLAB_GOLDEN names no folder of golden files");
+        return Vec::new();
+    };
+    let entries = std::fs::read_dir(Path::new(&folder).join("files")).into_iter().flatten().flatten();
+    let mut paths: Vec<PathBuf> = entries.map(|e| e.path()).collect();
+    let wanted = |name: &str| {
+        let kinds = ["attributes", "groups", "layouts", "references", "strings", "types", "tracked", "paged"];
+        let bounds = ["-v112", "-v114", "-v200"];
+        kinds.iter().any(|k| name.starts_with(k)) && !bounds.iter().any(|b| name.contains(b))
+    };
+    paths.retain(|p| p.file_name().is_some_and(|n| wanted(&n.to_string_lossy())));
+    paths.sort();
+    paths
+}
+
+/// What h5diff says of two files: nothing where it is not installed.
+fn h5diff(a: &str, b: &str) -> Option<(bool, String)> {
+    let output = Command::new("h5diff").args(["-v", a, b]).output().ok()?;
+    Some((output.status.success(), String::from_utf8_lossy(&output.stdout).into_owned()))
+}
+
+#[track_caller]
+fn assert_same(a: &str, b: &str) {
+    let ours = hyperslab(&["diff", "-v", a, b]);
+    assert!(ours.status.success(), "{a} {b}: {}", String::from_utf8_lossy(&ours.stdout));
+    let itself = h5diff(a, a).is_some_and(|(same, _)| same);
+    if let Some((same, text)) = h5diff(a, b).filter(|_| itself) {
+        assert!(same, "h5diff {a} {b}: {text}");
+    }
+    done(&["check", b]);
+}
+
+#[test]
+fn copies_of_whole_files_are_the_same() {
+    let folder = Folder::new("whole");
+    for (n, path) in golden().iter().enumerate() {
+        let (from, to) = (path.display().to_string(), folder.file(&format!("{n}.h5")));
+        done(&["copy", &from, &to]);
+        assert_same(&from, &to);
+        assert!(!hyperslab(&["copy", &from, &to]).status.success(), "an existing file is not replaced");
+    }
+    assert!(folder.names().iter().all(|name| !name.contains("partial")));
+}
+
+#[test]
+fn repacked_files_are_the_same() {
+    let folder = Folder::new("repack");
+    let ways: [&[&str]; 5] = [
+        &[],
+        &["-f", "SHUF", "-f", "GZIP=4"],
+        &["-f", "NONE", "-l", "CONTI"],
+        &["--low", "latest"],
+        &["-l", "CHUNK=5x5", "-f", "FLET", "--low", "earliest"],
+    ];
+    for path in golden().iter().filter(|p| p.to_string_lossy().contains("layouts")) {
+        for (n, way) in ways.iter().enumerate() {
+            let (from, to) = (path.display().to_string(), folder.file(&format!("{n}.h5")));
+            done(&[&["repack"], *way, &[&from, &to]].concat());
+            let ours = hyperslab(&["diff", &from, &to]);
+            assert!(ours.status.success(), "{way:?} {from}: {}", String::from_utf8_lossy(&ours.stdout));
+            done(&["repack", &to]);
+            done(&["check", &to]);
+        }
+    }
+    assert!(folder.names().iter().all(|name| !name.contains("partial")));
+}
+
+#[test]
+fn objects_go_into_files_that_are_there() {
+    let folder = Folder::new("objects");
+    let Some(path) = golden().into_iter().find(|p| p.to_string_lossy().contains("groups-v108")) else {
+        return;
+    };
+    let (from, to) = (path.display().to_string(), folder.file("objects.h5"));
+    done(&["copy", &from, &to]);
+    done(&["copy", "-s", "/", "-d", "/whole/again", "-p", &from, &to]);
+    done(&["diff", &from, &to, "/", "/whole/again"]);
+    let taken = hyperslab(&["copy", "-s", "/", "-d", "/whole/again", &from, &to]);
+    assert!(!taken.status.success());
+    let missing = hyperslab(&["copy", "-s", "/not there", "-d", "/x", &from, &folder.file("new.h5")]);
+    assert!(!missing.status.success());
+    assert_eq!(folder.names(), ["objects.h5"]);
+}
