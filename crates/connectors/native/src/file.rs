@@ -1,13 +1,15 @@
 //! One open HDF5 file: its store, its superblock extension, and caches of what was decoded.
 
-use std::sync::{Arc, OnceLock, RwLock, RwLockReadGuard, RwLockWriteGuard, Weak};
+use std::sync::{
+    Arc, Mutex, MutexGuard, OnceLock, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard, Weak,
+};
 
 use filters::{Registry, Stage};
 use model::properties::{FilterSpec, GroupCreate, SpaceStrategy};
 use model::{Context, Error, ObjectKind, Result, Token};
 use quick_cache::Weighter;
 use quick_cache::sync::Cache;
-use vol::{Durability, LibVersion, Resolver, VirtualView};
+use vol::{Container, Durability, LibVersion, Resolver, VirtualView};
 
 use crate::chunk::cache::ChunkCache;
 use crate::format::driver_info::DriverInfo;
@@ -64,6 +66,8 @@ pub(crate) struct File {
     datasets: Cache<Address, Arc<Dataset>>,
     /// Changes, where the file is open for writing.
     pub(crate) writer: Option<RwLock<Writer>>,
+    /// Files that were changed through virtual datasets of this one, by the names it has for them.
+    changed_sources: Mutex<Vec<(String, Arc<dyn Container>)>>,
     /// This file, for a virtual dataset whose source is in it too.
     this: OnceLock<Weak<File>>,
 }
@@ -114,6 +118,7 @@ impl File {
             collections: Cache::with_weighter(1024, quarter, ByCollection),
             datasets: Cache::new(DATASETS_CACHE_COUNT),
             writer: None,
+            changed_sources: Mutex::default(),
             this: OnceLock::new(),
         };
         file.read_driver_block()?;
@@ -130,6 +135,41 @@ impl File {
         let file = Arc::new(file);
         file.this.get_or_init(|| Arc::downgrade(&file));
         Ok(file)
+    }
+
+    fn changed_sources(&self) -> MutexGuard<'_, Vec<(String, Arc<dyn Container>)>> {
+        self.changed_sources.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// A file that was changed through a virtual dataset: what is not committed can only be read there.
+    pub(crate) fn changed_source(&self, name: &str) -> Option<Arc<dyn Container>> {
+        self.changed_sources().iter().find(|(n, _)| n == name).map(|(_, container)| container.clone())
+    }
+
+    /// The file of a virtual source, open for writing; it is committed and closed with this one.
+    pub(crate) fn source_to_change(&self, name: &str) -> Result<Arc<dyn Container>> {
+        let mut sources = self.changed_sources();
+        if let Some((_, container)) = sources.iter().find(|(n, _)| n == name) {
+            return Ok(container.clone());
+        }
+        let refused = || Error::denied("open virtual source").with("problem", "no resolver was given");
+        let resolver = self.resolver.as_ref().ok_or_else(refused)?;
+        let container = resolver.container_for_writing(name, &self.path)?;
+        sources.push((name.to_owned(), container.clone()));
+        Ok(container)
+    }
+
+    /// Commits the files that were changed through this one.
+    pub(crate) fn commit_sources(&self, durability: Durability) -> Result<()> {
+        let sources = self.changed_sources().clone();
+        sources.iter().try_for_each(|(_, container)| container.commit(durability))
+    }
+
+    /// Closes them, where nobody else uses them.
+    pub(crate) fn close_sources(&self) -> Result<()> {
+        let sources = std::mem::take(&mut *self.changed_sources());
+        let mut alone = sources.iter().filter(|(_, container)| Arc::strong_count(container) == 1);
+        alone.try_for_each(|(_, container)| container.close())
     }
 
     /// One more handle on this file.

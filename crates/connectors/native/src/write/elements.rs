@@ -42,9 +42,17 @@ impl Writer {
         }
     }
 
-    /// Whether a write fits its dataset.
-    pub(crate) fn check_write(&mut self, file: &File, op: &OpWrite<'_>) -> Result<()> {
-        check_elements(&*self.target(file, op)?, op)
+    /// An error where a write does not fit its dataset; whether the dataset is virtual, so that the elements go elsewhere.
+    pub(crate) fn check_write(&mut self, file: &File, op: &OpWrite<'_>) -> Result<bool> {
+        let mut dataset = self.target(file, op)?;
+        let is_virtual = matches!(dataset.layout, Layout::Virtual { .. });
+        if is_virtual {
+            // How far it reaches, sources in this file may say.
+            self.lay_out_all(file)?;
+            dataset = self.target(file, op)?;
+        }
+        check_elements(&dataset, op)?;
+        Ok(is_virtual)
     }
 
     pub(crate) fn dataset_write(&mut self, file: &File, op: &OpWrite<'_>) -> Result<()> {
