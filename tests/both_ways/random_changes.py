@@ -155,7 +155,7 @@ class Changes:
         if kinds.contains(kind, ("vlen", "vstr")):
             # libhdf5 makes it so, because nobody can read slots that were never written.
             fill_time = "alloc"
-        alloc = {"compact": ("early",), "contiguous": ("late", "early"), "chunked": ("incremental", "late", "early")}
+        alloc = {"compact": ("early",), "contiguous": ("late", "early", "incremental"), "chunked": ("incremental", "late", "early")}
         return {
             "attribute-order": self.order(),
             "layout": layout,

@@ -87,6 +87,32 @@ impl Resolver for FolderResolver {
         Ok(container)
     }
 
+    fn container_for_writing(&self, name: &str, from: &str) -> Result<Arc<dyn Container>> {
+        let path = self.find(name, from)?;
+        if Path::new(from).canonicalize().is_ok_and(|from| from == path) {
+            let error = Error::denied("open other file to write").with("file", name);
+            return Err(error.with("problem", "it is the file that asks"));
+        }
+        let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
+        // One that reads must not stay beside one that writes.
+        let here = open.iter().position(|(p, _)| *p == path);
+        if let Some(container) = here.map(|at| open.swap_remove(at)).and_then(|(_, c)| c.upgrade()) {
+            if container.info().is_ok_and(|info| info.writable) {
+                open.push((path, Arc::downgrade(&container)));
+                return Ok(container);
+            }
+            self.recent
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner)
+                .retain(|c| !Arc::ptr_eq(c, &container));
+        }
+        let resolver = FolderResolver::new(&self.root, self.registry.clone())?;
+        let access = FileAccess::write().with_resolver(resolver);
+        let container = self.registry.open(&path.to_string_lossy(), &access)?;
+        open.push((path, Arc::downgrade(&container)));
+        Ok(container)
+    }
+
     fn bytes(&self, name: &str, from: &str) -> Result<Arc<dyn RawBytes>> {
         let path = self.find(name, from)?;
         let file = files::Posix::open(&path, files::Mode::Read);

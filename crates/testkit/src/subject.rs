@@ -187,6 +187,10 @@ impl Resolver for Beside {
         self.registry.open(name, &FileAccess::write())
     }
 
+    fn container_for_writing(&self, name: &str, from: &str) -> Result<Arc<dyn Container>> {
+        self.container(name, from)
+    }
+
     fn bytes(&self, name: &str, _from: &str) -> Result<Arc<dyn RawBytes>> {
         match name.is_empty() {
             true => Err(Error::not_found("open file").with("name", name)),

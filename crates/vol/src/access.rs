@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use model::{Limits, Result};
+use model::{Error, Limits, Result};
 
 use crate::Container;
 
@@ -77,6 +77,12 @@ pub trait RawBytes: Send + Sync {
 pub trait Resolver: Send + Sync {
     /// The container called `name`, as a file at `from` calls it: external links and virtual sources.
     fn container(&self, name: &str, from: &str) -> Result<Arc<dyn Container>>;
+    /// The same to change it, for elements that go there through a virtual dataset. Who asks keeps it open, commits it
+    /// and closes it. A resolver that only reads refuses.
+    fn container_for_writing(&self, name: &str, from: &str) -> Result<Arc<dyn Container>> {
+        let error = Error::denied("open other file to write").with("file", name).with("from", from);
+        Err(error.with("problem", "files beside this one are only read"))
+    }
     /// The file called `name`: external raw data.
     fn bytes(&self, name: &str, from: &str) -> Result<Arc<dyn RawBytes>>;
 }

@@ -12,7 +12,7 @@ use vol::{
     OpLinkMove, OpList, OpObjectCopy, OpRead, OpWrite, Page, Place, StorageInfo, Times,
 };
 
-use crate::chunk;
+use crate::chunk::{self, virtual_target};
 use crate::file::File;
 use crate::format::Address;
 use crate::format::global_heap::HeapId;
@@ -25,12 +25,7 @@ use crate::statistics;
 use crate::write::Writer;
 
 /// What this connector can do with a file.
-pub(crate) const CAPABILITY: Capability = Capability {
-    maps: false,
-    // Virtual datasets are made and read; elements are not written through them yet.
-    virtual_datasets: false,
-    ..Capability::ALL
-};
+pub(crate) const CAPABILITY: Capability = Capability { maps: false, ..Capability::ALL };
 
 /// An open HDF5 file.
 #[derive(Debug)]
@@ -156,6 +151,21 @@ impl NativeContainer {
             }
             Ok(Token::from_u64(at.0))
         })
+    }
+
+    /// Some elements go to other datasets. Where to is found before anything is written; and while they go there,
+    /// this file is not held: it may be asked to write them.
+    fn write_through(&self, writes: &[OpWrite<'_>], is_virtual: &[bool]) -> Result<()> {
+        let chosen =
+            |wanted| writes.iter().zip(is_virtual).filter(move |(_, v)| **v == wanted).map(|(op, _)| op);
+        let plan = |op: &OpWrite<'_>| {
+            let (view, dataset) = self.dataset(op.dataset)?;
+            virtual_target::plan(view.file, &dataset, op.selection)
+        };
+        let plans = chosen(true).map(plan).collect::<Result<Vec<_>>>()?;
+        self.change(|writer, file| chosen(false).try_for_each(|op| writer.dataset_write(file, op)))?;
+        let file = self.open_file()?;
+        plans.iter().zip(chosen(true)).try_for_each(|(plan, op)| plan.write(file, op.from))
     }
 
     fn chunked(&self, token: Token) -> Result<(View<'_>, Arc<dataset::Dataset>, Chunked)> {
@@ -305,7 +315,11 @@ impl Container for NativeContainer {
 
     fn commit(&self, durability: Durability) -> Result<()> {
         let file = self.open_file()?;
-        if file.writable { file.writer()?.commit(file, durability) } else { Ok(()) }
+        if !file.writable {
+            return Ok(());
+        }
+        file.commit_sources(durability)?;
+        file.writer()?.commit(file, durability)
     }
 
     fn close(&self) -> Result<()> {
@@ -386,11 +400,16 @@ impl Container for NativeContainer {
     }
 
     fn dataset_write(&self, writes: &[OpWrite<'_>]) -> Result<()> {
-        self.change(|writer, file| {
+        let is_virtual = self.change(|writer, file| {
             // All or none: what is wrong with one is found before any is written.
-            writes.iter().try_for_each(|op| writer.check_write(file, op))?;
-            writes.iter().try_for_each(|op| writer.dataset_write(file, op))
-        })
+            let checked = writes.iter().map(|op| writer.check_write(file, op));
+            let is_virtual = checked.collect::<Result<Vec<bool>>>()?;
+            if !is_virtual.contains(&true) {
+                writes.iter().try_for_each(|op| writer.dataset_write(file, op))?;
+            }
+            Ok(is_virtual)
+        })?;
+        if is_virtual.contains(&true) { self.write_through(writes, &is_virtual) } else { Ok(()) }
     }
 
     fn dataset_resize(&self, dataset: Token, dims: &[u64]) -> Result<()> {

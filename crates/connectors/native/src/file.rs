@@ -1,12 +1,12 @@
 //! One handle of an open HDF5 file, and what can be asked of it through the caches.
 
-use std::sync::{Arc, OnceLock, RwLockReadGuard, RwLockWriteGuard, Weak};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, RwLockReadGuard, RwLockWriteGuard, Weak};
 use std::time::Duration;
 
 use filters::Stage;
 use model::properties::{FilterSpec, GroupCreate, SpaceStrategy};
 use model::{Context, Error, Kind, ObjectKind, Result, Token};
-use vol::{FileAccess, Locking, Resolver, VirtualView};
+use vol::{Container, Durability, FileAccess, Locking, Resolver, VirtualView};
 
 use crate::format::Address;
 use crate::object::dataset::Dataset;
@@ -29,6 +29,8 @@ pub(crate) struct File {
     /// Whether this handle may change the file.
     pub(crate) writable: bool,
     pub(crate) locking: Locking,
+    /// Files that were changed through virtual datasets of this one, by the names it has for them.
+    changed_sources: Mutex<Vec<(String, Arc<dyn Container>)>>,
     /// This file, for a virtual dataset whose source is in it too.
     this: OnceLock<Weak<File>>,
 }
@@ -56,10 +58,46 @@ impl File {
             resolver: access.resolver.clone(),
             virtual_view: access.virtual_view,
             locking: access.locking,
+            changed_sources: Mutex::default(),
             this: OnceLock::new(),
         });
         file.this.get_or_init(|| Arc::downgrade(&file));
         file
+    }
+
+    fn changed_sources(&self) -> MutexGuard<'_, Vec<(String, Arc<dyn Container>)>> {
+        self.changed_sources.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// A file that was changed through a virtual dataset: what is not committed can only be read there.
+    pub(crate) fn changed_source(&self, name: &str) -> Option<Arc<dyn Container>> {
+        self.changed_sources().iter().find(|(n, _)| n == name).map(|(_, container)| container.clone())
+    }
+
+    /// The file of a virtual source, open for writing; it is committed and closed with this one.
+    pub(crate) fn source_to_change(&self, name: &str) -> Result<Arc<dyn Container>> {
+        let mut sources = self.changed_sources();
+        if let Some((_, container)) = sources.iter().find(|(n, _)| n == name) {
+            return Ok(container.clone());
+        }
+        let refused = || Error::denied("open virtual source").with("problem", "no resolver was given");
+        let resolver = self.resolver.as_ref().ok_or_else(refused)?;
+        let container = resolver.container_for_writing(name, &self.path)?;
+        sources.push((name.to_owned(), container.clone()));
+        Ok(container)
+    }
+
+    /// Commits the files that were changed through this one.
+    pub(crate) fn commit_sources(&self, durability: Durability) -> Result<()> {
+        let sources = self.changed_sources().clone();
+        sources.iter().try_for_each(|(_, container)| container.commit(durability))
+    }
+
+    /// Closes them, where nobody else uses them.
+    pub(crate) fn close_sources(&self) -> Result<()> {
+        let sources = std::mem::take(&mut *self.changed_sources());
+        let mut alone = sources.iter().filter(|(_, container)| Arc::strong_count(container) == 1);
+        alone.try_for_each(|(_, container)| container.close())
     }
 
     /// The same handle once more.

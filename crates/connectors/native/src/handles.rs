@@ -15,16 +15,18 @@ impl NativeContainer {
     /// Commits; the last handle of a file lets others have it.
     pub(crate) fn close_handle(&self) -> Result<()> {
         let file = self.open_file()?;
+        file.commit_sources(file.durability)?;
         let done = match (file.leave(), file.writer.is_some()) {
             (true, true) => close_last(file),
             (true, false) => file.store.shared.unlock(),
             (false, _) => self.commit(file.durability),
         };
-        match done.is_ok() {
-            true => self.closed.store(true, Ordering::Release),
-            false => file.stay(),
+        if done.is_err() {
+            file.stay();
+            return done;
         }
-        done
+        self.closed.store(true, Ordering::Release);
+        file.close_sources()
     }
 
     /// Commits, and lets readers of other programs look on from now on.

@@ -68,7 +68,9 @@ fn points_of_a_virtual_dataset_come_in_order(s: &Subject) -> Result<()> {
     let data = rows(&c, ".")?;
     // Neighbours in both directions, and one point twice.
     let points = Selection::points(2, vec![1, 2, 0, 1, 0, 0, 1, 0, 1, 1, 0, 2, 1, 2])?;
-    same(c.get(data, &points)?, [6, 2, 1, 4, 5, 3, 6])
+    same(c.get(data, &points)?, [6, 2, 1, 4, 5, 3, 6])?;
+    c.put(data, &points, &[10, 11, 12, 13, 14, 15, 16])?;
+    same(c.get(data, &Selection::All)?, [12, 11, 15, 13, 14, 16])
 }
 
 fn writing_a_virtual_dataset_writes_its_sources(s: &Subject) -> Result<()> {
@@ -93,9 +95,11 @@ fn writing_what_no_source_holds_is_refused(s: &Subject) -> Result<()> {
 fn virtual_dataset_in_another_container(s: &Subject) -> Result<()> {
     let (c, other) = (s.fresh()?, s.fresh()?);
     sources(&other)?;
-    other.commit(vol::Durability::None)?;
+    other.close()?;
     let data = rows(&c, &other.location)?;
-    same(c.get(data, &Selection::All)?, counting(7)[1..].to_vec())
+    same(c.get(data, &Selection::All)?, counting(7)[1..].to_vec())?;
+    c.put(data, &block(&[0, 1], &[2, 2])?, &[10, 11, 12, 13])?;
+    same(c.get(data, &Selection::All)?, [1, 10, 11, 4, 12, 13])
 }
 
 fn virtual_dataset_made_of_itself_fails(s: &Subject) -> Result<()> {

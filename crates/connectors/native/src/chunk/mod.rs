@@ -6,6 +6,7 @@ mod chunked;
 pub(crate) mod index;
 mod plain;
 pub(crate) mod virtual_source;
+pub(crate) mod virtual_target;
 
 use model::properties::Layout as LayoutProperty;
 use model::{Error, Result, Selection, Within};

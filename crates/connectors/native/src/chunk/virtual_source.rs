@@ -1,12 +1,13 @@
 //! Virtual datasets: elements of other datasets, found through the map.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use model::convert::Conversions;
 use model::heap::Heap;
 use model::properties::VirtualMapping;
-use model::selection::{Axis, project_intersection};
-use model::{Dataspace, Error, Kind, Result, Selection, Token, UNLIMITED};
+use model::selection::{Axis, Points, project_intersection};
+use model::{Dataspace, Datatype, Error, Kind, Result, Selection, Token, UNLIMITED};
 use vol::transfer::Elements;
 use vol::{Container, DatasetInfo};
 
@@ -20,17 +21,19 @@ const PRINTF_BLOCKS_MAX: u64 = 1 << 20;
 const NESTING_MAX: u32 = 8;
 
 /// An open source.
-struct Source {
+pub(super) struct Source {
+    /// Its names in the map.
+    pub(super) names: (String, String),
     container: Arc<dyn Container>,
     token: Token,
-    info: Arc<DatasetInfo>,
+    pub(super) info: Arc<DatasetInfo>,
 }
 
 /// A mapping with its names and selections made definite.
-struct Piece {
-    source: Source,
-    from: Selection,
-    to: Selection,
+pub(super) struct Piece {
+    pub(super) source: Source,
+    pub(super) from: Selection,
+    pub(super) to: Selection,
 }
 
 thread_local! {
@@ -38,10 +41,10 @@ thread_local! {
 }
 
 /// Runs `f` one level deeper: a virtual dataset that is its own source must end.
-fn nested<T>(f: impl FnOnce() -> Result<T>) -> Result<T> {
+pub(super) fn nested<T>(f: impl FnOnce() -> Result<T>) -> Result<T> {
     let depth = NESTING.get();
     if depth >= NESTING_MAX {
-        return Err(Error::limit("read virtual dataset").with("problem", "sources nest too deeply"));
+        return Err(Error::limit("use virtual dataset").with("problem", "sources nest too deeply"));
     }
     NESTING.set(depth + 1);
     let result = f();
@@ -53,6 +56,8 @@ fn nested<T>(f: impl FnOnce() -> Result<T>) -> Result<T> {
 fn open(file: &File, name: &str, dataset: &str) -> Result<Option<Source>> {
     let container: Arc<dyn Container> = if name == "." {
         NativeContainer::within(file.again()?)?
+    } else if let Some(container) = file.changed_source(name) {
+        container
     } else {
         let Some(resolver) = &file.resolver else {
             return Err(Error::denied("open virtual source")
@@ -69,7 +74,8 @@ fn open(file: &File, name: &str, dataset: &str) -> Result<Option<Source>> {
     match vol::path::token(container.as_ref(), root, dataset, file.store.limits.link_traversals_max) {
         Ok(token) => {
             let info = nested(|| container.dataset_info(token))?;
-            Ok(Some(Source { container, token, info }))
+            let names = (name.to_owned(), dataset.to_owned());
+            Ok(Some(Source { names, container, token, info }))
         }
         Err(error) if error.kind() == Kind::NotFound => Ok(None),
         Err(error) => Err(error),
@@ -207,20 +213,58 @@ pub(crate) fn read(
     selection: &Selection,
     into: &mut [u8],
 ) -> Result<()> {
+    if let Selection::Points(points) = selection {
+        return read_points(file, dataset, mappings, points, into);
+    }
     super::fill(dataset, into);
-    let dims = dataset.dims();
-    nested(|| {
-        for mapping in mappings {
-            for piece in pieces(file, mapping, dims)? {
-                read_piece(dataset, &piece, selection, into)?;
-            }
+    nested(|| read_set(file, dataset, mappings, selection, into))
+}
+
+/// Points in C order, each once, and for each given point its place among them: mappings know no other order.
+pub(super) fn in_order(points: &Points) -> Result<(Selection, Vec<usize>)> {
+    let unique: BTreeSet<&[u64]> = points.iter().collect();
+    let place: BTreeMap<&[u64], usize> = unique.iter().copied().zip(0..).collect();
+    let places = points.iter().filter_map(|point| place.get(point).copied()).collect();
+    let coordinates: Vec<u64> = unique.iter().copied().flatten().copied().collect();
+    Ok((Selection::points(points.rank(), coordinates)?, places))
+}
+
+fn read_points(
+    file: &File,
+    dataset: &Dataset,
+    mappings: &[VirtualMapping],
+    points: &Points,
+    into: &mut [u8],
+) -> Result<()> {
+    let (ordered, places) = in_order(points)?;
+    let bytes = dataset.element_bytes();
+    let mut values = vec![0; ordered.element_count(dataset.dims())? as usize * bytes];
+    super::fill(dataset, &mut values);
+    nested(|| read_set(file, dataset, mappings, &ordered, &mut values))?;
+    for (element, place) in into.chunks_exact_mut(bytes).zip(places) {
+        element.copy_from_slice(&values[place * bytes..(place + 1) * bytes]);
+    }
+    Ok(())
+}
+
+/// What each mapping gives of a selection in C order.
+fn read_set(
+    file: &File,
+    dataset: &Dataset,
+    mappings: &[VirtualMapping],
+    selection: &Selection,
+    into: &mut [u8],
+) -> Result<()> {
+    for mapping in mappings {
+        for piece in pieces(file, mapping, dataset.dims())? {
+            read_piece(dataset, &piece, selection, into)?;
         }
-        Ok(())
-    })
+    }
+    Ok(())
 }
 
 /// The definite pieces of a mapping: one, or one for each block of a printf mapping.
-fn pieces(file: &File, mapping: &VirtualMapping, dims: &[u64]) -> Result<Vec<Piece>> {
+pub(super) fn pieces(file: &File, mapping: &VirtualMapping, dims: &[u64]) -> Result<Vec<Piece>> {
     if is_printf(mapping) && unlimited_axis(&mapping.target).is_some() {
         let blocks = printf_blocks(file, mapping)?;
         let found =
@@ -265,29 +309,59 @@ fn printf_piece(file: &File, mapping: &VirtualMapping, block: u64, dims: &[u64])
     Ok(Some(Piece { source, from: mapping.source.clone(), to }))
 }
 
-/// The part of a piece that is asked for, read and put where it belongs.
-fn read_piece(dataset: &Dataset, piece: &Piece, selection: &Selection, into: &mut [u8]) -> Result<()> {
-    let dims = dataset.dims();
-    let (source_space, element_bytes) = (&piece.source.info.space, dataset.element_bytes());
-    let source_dims = source_space.dims();
+/// What a selection has of a piece.
+pub(super) struct Common {
+    /// In the source.
+    pub(super) wanted: Selection,
+    pub(super) count: u64,
+    /// Among the selected elements, in the same order.
+    pub(super) places: Selection,
+}
+
+/// What `selection`, of `selected` elements, has of a piece; `None` for nothing.
+pub(super) fn common(
+    dataset: &Dataset,
+    piece: &Piece,
+    selection: &Selection,
+    selected: u64,
+) -> Result<Option<Common>> {
+    let (dims, source_dims) = (dataset.dims(), piece.source.info.space.dims());
+    let corrupt =
+        |problem| Error::corrupt("use virtual dataset").at(dataset.address.0).with("problem", problem);
     // A source smaller than its mapping gives what it has.
     if piece.from.validate(source_dims).is_err() || piece.to.validate(dims).is_err() {
-        return Err(Error::corrupt("read virtual dataset")
-            .at(dataset.address.0)
-            .with("problem", "mapping leaves the extent"));
+        return Err(corrupt("mapping leaves the extent"));
     }
     let wanted = project_intersection(&piece.to, dims, selection, &piece.from, source_dims)?;
     let count = wanted.element_count(source_dims)?;
     if count == 0 {
-        return Ok(());
+        return Ok(None);
     }
-    let linear = [(into.len() / element_bytes) as u64];
-    let places = project_intersection(selection, dims, &piece.to, &Selection::All, &linear)?;
+    let places = project_intersection(selection, dims, &piece.to, &Selection::All, &[selected])?;
+    match places.element_count(&[selected])? == count {
+        true => Ok(Some(Common { wanted, count, places })),
+        false => Err(corrupt("the sides of a mapping differ in size")),
+    }
+}
+
+/// The type of the elements in memory: what a slot stands for cannot go from one dataset to another yet.
+pub(super) fn memory_type(dataset: &Dataset) -> Result<Datatype> {
     let memory = dataset.info.datatype.memory_form();
-    if memory.has_slots() {
-        return Err(Error::unsupported("read virtual dataset")
-            .with("problem", "variable-length data from another dataset"));
+    match memory.has_slots() {
+        true => Err(Error::unsupported("use virtual dataset")
+            .with("problem", "variable-length data from another dataset")),
+        false => Ok(memory),
     }
+}
+
+/// The part of a piece that is asked for, read and put where it belongs.
+fn read_piece(dataset: &Dataset, piece: &Piece, selection: &Selection, into: &mut [u8]) -> Result<()> {
+    let (source_space, element_bytes) = (&piece.source.info.space, dataset.element_bytes());
+    let linear = [(into.len() / element_bytes) as u64];
+    let Some(Common { wanted, count, places }) = common(dataset, piece, selection, linear[0])? else {
+        return Ok(());
+    };
+    let memory = memory_type(dataset)?;
     let mut values = vec![0; count as usize * element_bytes];
     let elements = Elements {
         container: piece.source.container.as_ref(),

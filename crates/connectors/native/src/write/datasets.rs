@@ -205,14 +205,21 @@ fn fill_of(op: &OpDatasetCreate, datatype: &Datatype) -> Result<(Fill, AllocTime
             .with("bytes", value.len())
             .with("wanted", datatype.size()));
     }
+    let refused = |problem: &str| Err(Error::invalid("set fill value").with("problem", problem));
     let has_values = datatype.any(&|t| matches!(t, Datatype::VarLen(VarLen { .. })));
-    if has_values && fill.time == FillTime::IfSet {
-        fill.time = FillTime::Alloc;
+    match (fill.time, &fill.value) {
+        (FillTime::Never, _) if has_values => return refused("variable-length values must be filled"),
+        (FillTime::Alloc, FillValue::Undefined) => return refused("there is none to write on allocation"),
+        (FillTime::IfSet, _) if has_values => fill.time = FillTime::Alloc,
+        _ => {}
     }
     let alloc = match (op.create.alloc_time, &op.create.layout) {
         (AllocTime::Default, LayoutProperty::Compact) => AllocTime::Early,
         (AllocTime::Default, LayoutProperty::Contiguous | LayoutProperty::External(_)) => AllocTime::Late,
         (AllocTime::Default, _) => AllocTime::Incremental,
+        (AllocTime::Late | AllocTime::Incremental, LayoutProperty::Compact) => {
+            return Err(Error::invalid("create dataset").with("problem", "compact data is allocated early"));
+        }
         (time, _) => time,
     };
     Ok((fill, alloc))

@@ -42,9 +42,17 @@ impl Writer {
         }
     }
 
-    /// Whether a write fits its dataset.
-    pub(crate) fn check_write(&mut self, file: &File, op: &OpWrite<'_>) -> Result<()> {
-        check_elements(&*self.target(file, op)?, op)
+    /// An error where a write does not fit its dataset; whether the dataset is virtual, so that the elements go elsewhere.
+    pub(crate) fn check_write(&mut self, file: &File, op: &OpWrite<'_>) -> Result<bool> {
+        let mut dataset = self.target(file, op)?;
+        let is_virtual = matches!(dataset.layout, Layout::Virtual { .. });
+        if is_virtual {
+            // How far it reaches, sources in this file may say.
+            self.lay_out_all(file)?;
+            dataset = self.target(file, op)?;
+        }
+        check_elements(&dataset, op)?;
+        Ok(is_virtual)
     }
 
     pub(crate) fn dataset_write(&mut self, file: &File, op: &OpWrite<'_>) -> Result<()> {
@@ -216,7 +224,7 @@ impl Writer {
         layout: &Chunked,
         op: &OpWrite<'_>,
     ) -> Result<()> {
-        self.draft(file, dataset.address)?.chunks_mut(file)?;
+        let is_first = self.draft(file, dataset.address)?.chunks_mut(file)?.chunks.is_empty();
         let points = match op.selection {
             Selection::Points(points) => Some(PointIndex::new(points, &layout.shape)?),
             _ => None,
@@ -240,7 +248,15 @@ impl Writer {
                 self.put_chunk(file, dataset.address, scaled, &bytes, mask)?;
             }
         }
-        Ok(())
+        if is_first { self.allocate_late(file, dataset, layout) } else { Ok(()) }
+    }
+
+    /// With the first of its chunks, a dataset that is allocated late gets all of them, as in libhdf5.
+    fn allocate_late(&mut self, file: &File, dataset: &Dataset, layout: &Chunked) -> Result<()> {
+        match dataset.info.create.alloc_time {
+            AllocTime::Late => self.allocate_chunks(file, dataset, layout),
+            _ => Ok(()),
+        }
     }
 
     /// A chunk's elements after the write.
@@ -362,7 +378,9 @@ impl Writer {
             return Err(Error::invalid("write chunk").with("bytes", data.len()).with("wanted", whole));
         }
         let scaled: Vec<u64> = offset.iter().zip(&layout.shape).map(|(o, c)| o / c).collect();
-        self.put_chunk(file, at, &scaled, data, mask)
+        let is_first = self.draft(file, at)?.chunks_mut(file)?.chunks.is_empty();
+        self.put_chunk(file, at, &scaled, data, mask)?;
+        if is_first { self.allocate_late(file, &dataset, layout) } else { Ok(()) }
     }
 
     /// Changes the extent. What is cut off is gone: growing again shows the fill value.

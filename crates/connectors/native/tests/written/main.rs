@@ -2,6 +2,7 @@
 //!
 //! Tests that need python3 with h5py say that they skip where it is missing; `h5dump` is asked where it is installed.
 
+mod allocation;
 mod bounds;
 mod edges;
 mod life;
