@@ -5,6 +5,7 @@
 mod bounds;
 mod life;
 mod others;
+mod shared;
 mod space;
 mod strategies;
 mod turns;
