@@ -32,6 +32,9 @@ def make(path, libver):
 def fill(file, name):
     for n in range(12):
         data = file.create_dataset(f"{name} data {n}", data=numpy.arange(10 + n % 3, dtype="i4"))
+        # An extent that only one dataset has: its message stays in that dataset's header, and the index leads there.
+        if n % 2 == int(name[-1:] == "0"):
+            file.create_dataset(f"{name} rare {n}", data=numpy.zeros(100 + n, "i4"))
         group = file.create_group(f"{name} group {n}")
         for thing in (data, group):
             thing.attrs["numbers"] = numpy.arange(5)
