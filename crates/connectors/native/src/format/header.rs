@@ -40,6 +40,8 @@ pub(crate) mod flag {
     /// A library that does not know the message and changes the object marks it.
     pub(crate) const MARK_UNKNOWN: u8 = 0x10;
     pub(crate) const WAS_UNKNOWN: u8 = 0x20;
+    /// An index of shared messages may lead to this one.
+    pub(crate) const INDEXED: u8 = 0x40;
     pub(crate) const FAIL_ALWAYS: u8 = 0x80;
 }
 

@@ -41,11 +41,7 @@ pub(crate) fn create_file(file: &Handle, create: &FileCreate, low: LibVersion) -
     let is_old = low == LibVersion::Earliest && create.root.link_order == CreationOrder::Untracked;
     let mut new = NewFile::new(create, low, superblock_version(create, low, is_old))?;
     new.extend()?;
-    if is_old {
-        new.old_root()?;
-    } else {
-        new.root()?;
-    }
+    if is_old { new.old_root() } else { new.root() }?;
     let NewFile { mut superblock, space, blocks, .. } = new;
     superblock.end = superblock.base.saturating_add(space.end());
     io(file.set_len(0))?;

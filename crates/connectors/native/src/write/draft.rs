@@ -7,7 +7,7 @@ use super::parts::{Attributes, ChunkSet, Links, Part};
 use super::{Writer, chunk_index, versions};
 use crate::file::File;
 use crate::format::encode::{header, messages};
-use crate::format::header::{Message, Prefix, kind};
+use crate::format::header::{Message, Prefix, flag, kind};
 use crate::format::layout::{Chunked, Index, Layout};
 use crate::format::{Address, Sizes};
 use crate::object::header::Header;
@@ -25,6 +25,8 @@ pub(crate) struct Draft {
     pub(crate) is_dirty: bool,
     /// The file holds a header of it.
     is_stored: bool,
+    /// An index of shared messages leads to messages of the header as it stands in the file.
+    pub(crate) is_indexed: bool,
     pub(crate) references: u32,
     /// When it was used last, by the writer's clock.
     pub(crate) used: u64,
@@ -59,6 +61,7 @@ impl Draft {
             kind,
             is_dirty: true,
             is_stored: false,
+            is_indexed: false,
             references: 0,
             used: 0,
             prefix,
@@ -77,16 +80,19 @@ impl Draft {
         let continuations = header.messages_of(kind::CONTINUATION);
         let continuations =
             continuations.map(|m| crate::format::header::continuation(&m.body, file.store.sizes()));
+        let messages = header.messages.iter().filter(|m| !is_of_header(m.kind));
+        let unindexed = |m: &Message| Message { flags: m.flags & !flag::INDEXED, ..m.clone() };
         Ok(Draft {
             address,
             kind: header.object_kind()?,
             is_dirty: false,
             is_stored: true,
+            is_indexed: header.messages.iter().any(|m| m.flags & flag::INDEXED != 0),
             references: header.references()?,
             used: 0,
             prefix: header.prefix.clone(),
             continuations: continuations.collect::<Result<_>>()?,
-            messages: header.messages.iter().filter(|m| !is_of_header(m.kind)).cloned().collect(),
+            messages: messages.map(unindexed).collect(),
             links: None,
             attributes: None,
             chunks: None,

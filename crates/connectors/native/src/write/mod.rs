@@ -19,6 +19,7 @@ mod links;
 mod objects;
 mod parts;
 mod pipeline;
+mod shared_index;
 mod swmr;
 mod symbol_table;
 mod trees;
@@ -62,6 +63,8 @@ pub(crate) struct Writer {
     blobs: Option<blobs::OpenCollection>,
     /// Values that were given up; the last commit may still use them.
     doomed: BTreeMap<Address, BTreeSet<u32>>,
+    /// Headers whose messages the indexes of shared messages must not lead to any more.
+    unindexed: BTreeSet<Address>,
     /// Whether anything was written since the last commit.
     is_changed: bool,
     /// What is allocated while a part of an object is built, so that it can be given back when it is built anew.
@@ -125,6 +128,7 @@ impl Writer {
             removed: HashSet::default(),
             blobs: None,
             doomed: BTreeMap::new(),
+            unindexed: BTreeSet::new(),
             is_changed: false,
             building: None,
             low: options.low,
@@ -203,6 +207,7 @@ impl Writer {
         if !self.is_changed {
             return self.store.confirm(durability);
         }
+        self.update_shared_indexes(file)?;
         self.forget_managers()?;
         let without = self.remove_blobs(file)?;
         self.publish(durability)?;
@@ -238,6 +243,9 @@ impl Writer {
             return Ok(());
         }
         let Some(mut draft) = self.drafts.remove(&at) else { return Ok(()) };
+        if std::mem::take(&mut draft.is_indexed) {
+            self.take_out_of_index(at);
+        }
         let done = draft.lay_out(self);
         if at == self.superblock.root && self.superblock.version < 2 {
             self.superblock.root_cached = draft.cached(self.sizes);

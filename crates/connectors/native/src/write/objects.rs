@@ -65,6 +65,9 @@ impl Writer {
             self.release_parts(file, at)?;
             let Some(draft) = self.drafts.remove(&at) else { continue };
             draft.release(self)?;
+            if draft.is_indexed {
+                self.take_out_of_index(at);
+            }
             self.removed.insert(at);
             file.forget(at);
             for target in held {

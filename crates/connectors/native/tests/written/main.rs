@@ -7,6 +7,7 @@ mod bounds;
 mod edges;
 mod life;
 mod others;
+mod shared;
 mod space;
 mod strategies;
 mod swmr;

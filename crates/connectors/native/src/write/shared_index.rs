@@ -1,0 +1,121 @@
+//! Indexes of shared messages in files of libhdf5.
+//!
+//! A message that only one object has stays in that object's header, and the index leads there. When the header is written
+//! anew or goes, its messages are taken out of the index: libhdf5 would follow them to whatever is there then.
+//! Messages in the heap keep their place and their count.
+
+use std::collections::BTreeSet;
+
+use model::Result;
+
+use super::Writer;
+use crate::file::File;
+use crate::format::header::kind;
+use crate::format::shared::{self, SharedIndex};
+use crate::format::shared_list::{Place, SharedRecord, decode_list, encode_list, list_bytes};
+use crate::format::{Address, encode};
+use crate::object::btree2;
+use crate::object::header::Header;
+use crate::txn::Turn;
+
+impl Writer {
+    /// The messages of this header are not shared from there any more.
+    pub(super) fn take_out_of_index(&mut self, header: Address) {
+        self.unindexed.insert(header);
+    }
+
+    /// Brings the indexes up to date, as part of the next commit.
+    pub(super) fn update_shared_indexes(&mut self, file: &File) -> Result<()> {
+        let gone = self.unindexed.clone();
+        if !gone.is_empty() {
+            self.take_out(file, &gone)?;
+            self.unindexed.clear();
+        }
+        Ok(())
+    }
+
+    fn take_out(&mut self, file: &File, gone: &BTreeSet<Address>) -> Result<()> {
+        let Some(extension) = self.superblock.extension else { return Ok(()) };
+        let header = Header::load(&file.store, extension)?;
+        let Some(message) = header.message(kind::SHARED_TABLE) else { return Ok(()) };
+        let (at, count) = shared::table_message(&message.body, self.sizes)?;
+        let bytes = file.store.block(at, shared::table_bytes(count, self.sizes), "shared message table")?;
+        let mut table = shared::table(&bytes, count, self.sizes)?;
+        for index in &mut table {
+            match index.is_tree {
+                true => self.update_shared_tree(file, index, gone)?,
+                false => self.update_shared_list(file, index, gone)?,
+            }
+        }
+        let table = encode::shared::table(&table, self.sizes)?;
+        if *table != *bytes {
+            self.write_in_turn(at, &table, Turn::First)?;
+        }
+        Ok(())
+    }
+
+    fn update_shared_list(
+        &mut self,
+        file: &File,
+        index: &mut SharedIndex,
+        gone: &BTreeSet<Address>,
+    ) -> Result<()> {
+        let Some(at) = index.index else { return Ok(()) };
+        let len = list_bytes(index.list_max, self.sizes);
+        let block = file.store.block(at, len, "shared message list")?;
+        let mut records = decode_list(&block, index.messages, self.sizes)?;
+        records.retain(|record| is_kept(record, gone));
+        if records.len() == usize::from(index.messages) {
+            return Ok(());
+        }
+        set_count(index, records.len());
+        match index.index {
+            None => self.release(at, len),
+            Some(_) => {
+                let list = encode_list(&records, index.list_max, self.sizes)?;
+                self.write_in_turn(at, &list, Turn::First)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn update_shared_tree(
+        &mut self,
+        file: &File,
+        index: &mut SharedIndex,
+        gone: &BTreeSet<Address>,
+    ) -> Result<()> {
+        let Some(at) = index.index else { return Ok(()) };
+        let tree = btree2::open(file, at)?;
+        let mut records = Vec::new();
+        let blocks = btree2::blocks(file, at, &mut |_, record| {
+            if is_kept(&SharedRecord::decode(record, file.store.sizes())?, gone) {
+                records.push(record.to_vec());
+            }
+            Ok(())
+        })?;
+        if records.len() == usize::from(index.messages) {
+            return Ok(());
+        }
+        blocks.into_iter().for_each(|(at, len)| self.release(at, len));
+        set_count(index, records.len());
+        if index.index.is_some() {
+            let at = self.build_btree2_of(tree.kind, tree.node_bytes, tree.record_bytes, &records)?;
+            index.index = Some(at);
+        }
+        Ok(())
+    }
+}
+
+/// Whether a message is where the record says.
+fn is_kept(record: &SharedRecord, gone: &BTreeSet<Address>) -> bool {
+    !matches!(record.place, Place::Header { header, .. } if gone.contains(&header))
+}
+
+/// An index without messages is made anew by libhdf5 when there is one.
+fn set_count(index: &mut SharedIndex, count: usize) {
+    index.messages = u16::try_from(count).unwrap_or(u16::MAX);
+    if count == 0 {
+        (index.index, index.heap, index.is_tree) = (None, None, false);
+    }
+}

@@ -1,0 +1,58 @@
+//! Files that store like messages once: changed by us, they stay whole for libhdf5.
+
+use model::Selection;
+use model::properties::DatasetCreate;
+use vol::{Access, Container, OpList};
+
+use crate::life::{attribute, dataset, group, ints, member, put, simple};
+use crate::others::{Folder, assert_same, has_h5py, open, ours, python, theirs};
+
+fn members(c: &dyn Container) -> Vec<(String, model::Token)> {
+    let (root, all) = (c.info().unwrap().root, OpList { count_max: u64::MAX, ..OpList::default() });
+    let names = c.link_list(root, &all).unwrap().entries.into_iter().map(|link| link.name);
+    names.map(|name| (name.clone(), member(c, root, &name))).collect()
+}
+
+/// Objects go, attributes change and go, and new objects with the same types come.
+fn change(path: &str, name: &str) {
+    let c = open(path, Access::Write).unwrap();
+    let root = c.info().unwrap().root;
+    for (n, (name_of, token)) in members(&*c).into_iter().enumerate() {
+        match n % 4 {
+            0 => c.link_delete(root, &name_of).unwrap(),
+            // It may be gone already.
+            1 => drop(c.attribute_delete(token, "numbers")),
+            2 => attribute(&*c, token, &format!("{name} {n}"), n as i32).unwrap(),
+            _ => {}
+        }
+    }
+    for n in 0..6 {
+        let at = (root, &*format!("{name} {n}"));
+        let d = dataset(&*c, at, ints(), simple(&[10]), DatasetCreate::default()).unwrap();
+        put(&*c, d, &Selection::All, &[n; 10]).unwrap();
+        let g = group(&*c, root, &format!("{name} group {n}")).unwrap();
+        for thing in [d, g] {
+            attribute(&*c, thing, "numbers", n).unwrap();
+            attribute(&*c, thing, "text", n).unwrap();
+        }
+    }
+    c.close().unwrap();
+}
+
+#[test]
+fn both_change_files_that_store_like_messages_once() {
+    if !has_h5py() {
+        return;
+    }
+    let folder = Folder::new("shared");
+    for libver in ["earliest", "latest"] {
+        let path = folder.file(&format!("{libver}.h5"));
+        python("shared.py", &["make", &path, libver]);
+        for turn in 0..3 {
+            change(&path, &format!("ours {turn}"));
+            assert_same(&path, &theirs(&path), &ours(&path));
+            python("shared.py", &["change", &path, &format!("theirs {turn}")]);
+            assert_same(&path, &theirs(&path), &ours(&path));
+        }
+    }
+}
