@@ -120,7 +120,20 @@ impl Plan {
 /// The file of a source, open for writing.
 fn container(file: &File, name: &str) -> Result<Arc<dyn Container>> {
     match name {
-        "." => Ok(NativeContainer::new(file.again()?)?),
+        "." => Ok(one_more(file)?),
         name => file.source_to_change(name),
     }
+}
+
+/// One more handle of this file; it counts until it is dropped.
+fn one_more(file: &File) -> Result<Arc<NativeContainer>> {
+    let again = file.again()?;
+    if !file.join() {
+        return Err(Error::invalid("write virtual dataset").with("problem", "the file is closed"));
+    }
+    let made = NativeContainer::new(again);
+    if made.is_err() {
+        file.leave();
+    }
+    made
 }

@@ -415,14 +415,22 @@ impl Writer {
         layout: &Chunked,
         dims: &[u64],
     ) -> Result<()> {
-        // A dataset that only grows keeps its chunks as they are, unless its edge moves away from unfiltered ones.
-        if dims.iter().zip(dataset.dims()).all(|(new, old)| new >= old) && !layout.edge_chunks_unfiltered {
-            return Ok(());
-        }
         let fixed = self.existing(dataset.address).is_some_and(|d: &Draft| d.is_implicit(self.sizes));
-        let stored: Vec<(Vec<u64>, ChunkAt)> = match self.chunks(dataset.address) {
-            Some(set) => set.chunks.iter().map(|(s, c)| (s.clone(), *c)).collect(),
-            None => Vec::new(),
+        let only_grows = dims.iter().zip(dataset.dims()).all(|(new, old)| new >= old);
+        let edges = grown_edges(dataset.dims(), dims, &layout.shape);
+        let at_edge = |scaled: &[u64]| scaled.iter().zip(&edges).any(|(s, edge)| Some(*s) == *edge);
+        let owned = |(s, c): (&Vec<u64>, &ChunkAt)| (s.clone(), *c);
+        let stored: Vec<(Vec<u64>, ChunkAt)> = match (self.chunks(dataset.address), &edges[..]) {
+            (None, _) => Vec::new(),
+            // Of a dataset that only grows, chunks at the old edge change, and no others. Appending looks at one.
+            (Some(_), edges) if only_grows && edges.iter().all(Option::is_none) => Vec::new(),
+            (Some(set), [Some(edge)]) if only_grows => {
+                set.chunks.get_key_value(&[*edge][..]).map(owned).into_iter().collect()
+            }
+            (Some(set), _) if only_grows => {
+                set.chunks.iter().filter(|(s, _)| at_edge(s)).map(owned).collect()
+            }
+            (Some(set), _) => set.chunks.iter().map(owned).collect(),
         };
         for (scaled, chunk) in stored {
             let start: Vec<u64> = scaled.iter().zip(&layout.shape).map(|(s, c)| s * c).collect();
@@ -469,6 +477,12 @@ impl Writer {
         let (encoded, mask) = file.filter(filters, new)?;
         self.put_chunk(file, dataset.address, scaled, &encoded, mask)
     }
+}
+
+/// Along each dimension that grows, the chunks that its old end cuts.
+fn grown_edges(old: &[u64], new: &[u64], shape: &[u64]) -> Vec<Option<u64>> {
+    let edge = |((old, new), c): ((&u64, &u64), &u64)| (new > old && old % c != 0).then(|| old / c);
+    old.iter().zip(new).zip(shape).map(edge).collect()
 }
 
 /// Whether a chunk at the edge of an extent shows fewer or more of its elements afterwards.
