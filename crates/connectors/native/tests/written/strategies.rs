@@ -268,6 +268,42 @@ fn a_file_that_is_opened_and_closed_stays_as_it_is() {
     }
 }
 
+/// Where a signature stands.
+fn places(bytes: &[u8], signature: &[u8]) -> Vec<usize> {
+    (0..bytes.len()).filter(|&at| bytes[at..].starts_with(signature)).collect()
+}
+
+#[test]
+fn managers_that_are_damaged_are_not_used() {
+    let folder = Folder::new("damaged");
+    for (name, properties) in strategies().into_iter().filter(|(_, p)| p.space_persist) {
+        let path = folder.file(&format!("{name}.h5"));
+        let c = create(&path, &properties, LibVersion::default());
+        fill(&*c, "gone").unwrap();
+        fill(&*c, "kept").unwrap();
+        c.commit(Durability::None).unwrap();
+        drop_group(&*c, "gone");
+        c.close().unwrap();
+        let (whole, before) = (std::fs::read(&path).unwrap(), ours(&path));
+        let damage = [places(&whole, b"FSHD"), places(&whole, b"FSSE")].concat();
+        assert!(damage.len() >= 4, "{name}: {damage:?}");
+        for at in damage {
+            let mut bytes = whole.clone();
+            bytes[at + 20] ^= 0x10;
+            std::fs::write(&path, bytes).unwrap();
+            let c = reopen(&path, LibVersion::default());
+            let told = c.info().unwrap().warnings.iter().any(|w| w.contains("free space"));
+            fill(&*c, "passing").unwrap();
+            c.commit(Durability::None).unwrap();
+            drop_group(&*c, "passing");
+            c.close().unwrap();
+            assert_same(&name, &before, &ours(&path));
+            // Managers that nothing leads to any more may be damaged too.
+            assert!(told || places(&whole, b"FSHD").len() > 3, "{name}, {at}");
+        }
+    }
+}
+
 #[test]
 fn nodes_of_other_sizes_are_read_by_all() {
     if !has_h5py() {
