@@ -415,13 +415,13 @@ impl Writer {
         layout: &Chunked,
         dims: &[u64],
     ) -> Result<()> {
-        // A dataset that only grows keeps its chunks as they are, unless its edge moves away from unfiltered ones.
-        if dims.iter().zip(dataset.dims()).all(|(new, old)| new >= old) && !layout.edge_chunks_unfiltered {
-            return Ok(());
-        }
         let fixed = self.existing(dataset.address).is_some_and(|d: &Draft| d.is_implicit(self.sizes));
         let stored: Vec<(Vec<u64>, ChunkAt)> = match self.chunks(dataset.address) {
-            Some(set) => set.chunks.iter().map(|(s, c)| (s.clone(), *c)).collect(),
+            // Most chunks of a dataset that grows stay as they are.
+            Some(set) => {
+                let concerned = set.chunks.iter().filter(|(scaled, _)| !stays(dataset, layout, scaled, dims));
+                concerned.map(|(s, c)| (s.clone(), *c)).collect()
+            }
             None => Vec::new(),
         };
         for (scaled, chunk) in stored {
@@ -431,10 +431,7 @@ impl Writer {
                 self.draft(file, dataset.address)?.chunks_mut(file)?.chunks.remove(&scaled);
                 self.note_removal(dataset.address);
                 self.release_raw(chunk.address, chunk.bytes);
-            } else if shows_other_part(&start, &layout.shape, dataset.dims(), dims)
-                || filters_of(dataset, layout, &scaled, dataset.dims())
-                    != filters_of(dataset, layout, &scaled, dims)
-            {
+            } else {
                 self.rewrite_chunk(file, dataset, layout, &scaled, dims)?;
             }
         }
@@ -469,6 +466,15 @@ impl Writer {
         let (encoded, mask) = file.filter(filters, new)?;
         self.put_chunk(file, dataset.address, scaled, &encoded, mask)
     }
+}
+
+/// Whether a chunk is the same in a new extent.
+fn stays(dataset: &Dataset, layout: &Chunked, scaled: &[u64], dims: &[u64]) -> bool {
+    let start: Vec<u64> = scaled.iter().zip(&layout.shape).map(|(s, c)| s * c).collect();
+    let is_inside = start.iter().zip(dims).all(|(s, d)| s < d);
+    is_inside
+        && !shows_other_part(&start, &layout.shape, dataset.dims(), dims)
+        && filters_of(dataset, layout, scaled, dataset.dims()) == filters_of(dataset, layout, scaled, dims)
 }
 
 /// Whether a chunk at the edge of an extent shows fewer or more of its elements afterwards.
