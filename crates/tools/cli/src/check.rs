@@ -104,7 +104,9 @@ fn advice(error: &Error) -> String {
     match error.kind() {
         Kind::NotFound => "there is no such file".to_owned(),
         Kind::Denied => "you may not read it; ask its owner, or check its permissions".to_owned(),
-        Kind::Busy => "another program has it open for writing; try again when it is done".to_owned(),
+        Kind::Busy => {
+            format!("another program has it open for writing, or died while it had: {}", error.root_cause())
+        }
         _ => format!("it does not open: {}", error.root_cause()),
     }
 }

@@ -439,10 +439,7 @@ impl Writer {
                 self.draft(file, dataset.address)?.chunks_mut(file)?.chunks.remove(&scaled);
                 self.note_removal(dataset.address);
                 self.release_raw(chunk.address, chunk.bytes);
-            } else if shows_other_part(&start, &layout.shape, dataset.dims(), dims)
-                || filters_of(dataset, layout, &scaled, dataset.dims())
-                    != filters_of(dataset, layout, &scaled, dims)
-            {
+            } else {
                 self.rewrite_chunk(file, dataset, layout, &scaled, dims)?;
             }
         }

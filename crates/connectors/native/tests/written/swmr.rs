@@ -349,6 +349,28 @@ fn our_readers_follow_our_writer_in_another_process_and_this_one() {
 }
 
 #[test]
+fn swmr_needs_a_file_that_can_say_so() {
+    let folder = Folder::new("swmr-old");
+    let path = folder.file("old.h5");
+    let file = File::create(&path).unwrap();
+    assert_eq!(kind_of(file.start_swmr()), Some(Kind::Invalid));
+    file.create_group("still works").unwrap();
+    file.close().unwrap();
+    for access in [FileAccess::read().with_swmr(), FileAccess::write().with_swmr()] {
+        assert_eq!(kind_of(File::open_with(&path, &access)), Some(Kind::Invalid));
+    }
+    let path = folder.file("new.h5");
+    let access = new(&path).with_swmr();
+    let file = File::open_with(&path, &access).unwrap();
+    assert_eq!(kind_of(file.create_group("no")), Some(Kind::Denied));
+    // A second writer is kept out by the lock, whoever it is.
+    let other = std::sync::Arc::new(files::Posix::open(&path, files::Mode::ReadWrite).unwrap());
+    assert_eq!(kind_of(hyperslab_native::open_handle(other, &path, &FileAccess::write())), Some(Kind::Busy));
+    file.close().unwrap();
+    File::open_rw(&path).unwrap().create_group("yes").unwrap();
+}
+
+#[test]
 fn the_file_of_many_small_commits_stays_small() {
     let folder = Folder::new("swmr-size");
     let path = folder.file("a.h5");

@@ -2,6 +2,7 @@
 
 use hyperslab::{File, Result, Selection};
 use model::properties::FileCreate;
+use ndarray::{Array1, Array2};
 use testkit::generate::Generator;
 use vol::Durability::{Full, None, Ordered};
 use vol::LibVersion;
@@ -101,6 +102,46 @@ pub(super) fn bounds() -> Vec<Workload> {
         all.push(Workload::new(&format!("many commits since {low:?}"), &COUNTS).since(low));
     }
     all
+}
+
+fn logs(f: &File) -> Result<()> {
+    for (name, chunk) in [("log", 1), ("packed", 8), ("wide", 16)] {
+        let builder = f.new_dataset::<i32>().shape(0).resizable().chunk(chunk);
+        if name == "packed" { builder.deflate(1).create(name) } else { builder.create(name) }?;
+    }
+    let builder = f.new_dataset::<i32>().shape((0, 4)).resizable().chunk((2, 2));
+    builder.create("tree").map(drop)
+}
+
+fn append(f: &File) -> Result<()> {
+    for name in ["log", "packed", "wide"] {
+        let mut log = f.dataset(name)?;
+        let rows = numbers(log.size()? as i32, 7);
+        log.append(0, &Array1::from(rows))?;
+    }
+    f.dataset("tree")?.append(0, &Array2::from_elem((3, 4), 5i32))
+}
+
+fn first_append(f: &File) -> Result<()> {
+    f.start_swmr()?;
+    append(f)
+}
+
+fn overwrite(f: &File) -> Result<()> {
+    f.dataset("wide")?.write_selection(&Selection::block(&[3], &[15])?, &[-1i32; 15])?;
+    f.dataset("packed")?.resize(9)?;
+    f.dataset("log")?.resize(4)
+}
+
+/// Commits while readers of other programs look on.
+pub(super) fn swmr() -> Vec<Workload> {
+    let steps = [logs, first_append, append, append, overwrite, append];
+    vec![
+        Workload::new("appends while readers look on", &steps).since(LibVersion::V110),
+        Workload::new("ordered appends while readers look on", &steps)
+            .since(LibVersion::LATEST)
+            .with(&[Ordered]),
+    ]
 }
 
 /// One dataset for each index that a generation may choose.

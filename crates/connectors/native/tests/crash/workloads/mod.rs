@@ -81,7 +81,7 @@ impl Workload {
 
 /// All workloads. Those on files of libhdf5 are left out where there is none.
 pub(crate) fn all() -> Vec<Workload> {
-    [read_by_h5py(), mixed::random()].concat()
+    [read_by_h5py(), mixed::random(), mixed::swmr()].concat()
 }
 
 /// Workloads of types that h5py knows.
