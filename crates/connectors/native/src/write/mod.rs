@@ -10,6 +10,7 @@ mod array_update;
 mod attributes;
 mod blobs;
 mod chunk_index;
+mod chunks;
 mod create;
 mod datasets;
 pub(crate) mod draft;
