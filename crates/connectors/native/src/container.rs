@@ -501,7 +501,7 @@ impl Container for NativeContainer {
 
     /// `chunk index address`: a dataset's token; answers the address (8 bytes, little-endian) or nothing.
     /// `object storage`: an object's token, and `file storage`: nothing; answer numbers of 8 bytes, little-endian, which
-    /// [`crate::statistics`] names.
+    /// `statistics.rs` names.
     /// `refresh`: an object's token; what another program wrote of it is seen from now on.
     /// `start swmr`: nothing; from now on readers of other programs may look on.
     fn optional(&self, operation: &str, arguments: &[u8]) -> Result<Vec<u8>> {
