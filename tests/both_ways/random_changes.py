@@ -152,8 +152,9 @@ class Changes:
         fill_time = rng.choice(("ifset", "ifset", "alloc", "alloc", "alloc", "never"))
         if fill[0] == "undefined":
             fill_time = "ifset"
-        if kinds.contains(kind, ("vlen", "vstr")):
-            # libhdf5 makes it so, because nobody can read slots that were never written.
+        if kinds.has_slots(kind):
+            # libhdf5 makes it so for sequences, because nobody can read slots that were never written. For references it
+            # does not, and then fails to give up what happens to stand there when they are written.
             fill_time = "alloc"
         alloc = {"compact": ("early",), "contiguous": ("late", "early", "incremental"), "chunked": ("incremental", "late", "early")}
         return {
