@@ -29,6 +29,7 @@ import h5py
 import words
 from apply_h5py import Script
 from describe_h5py import Description
+from lib import Failed
 from model import Model
 from random_changes import Changes
 
@@ -136,7 +137,10 @@ class Case:
         self.log.write(f"# {side.__name__}\n" + "\n".join(lines) + "\n")
         self.log.flush()
         side(self.low, script, lines, first)
-        self.compare(side.__name__)
+        try:
+            self.compare(side.__name__)
+        except Failed as failed:
+            self.blame(failed)
 
     def by_hyperslab(self, _low, _script, lines, _first):
         done = self.call("apply", "\n".join(lines) + "\n")
@@ -147,16 +151,20 @@ class Case:
         try:
             self.apply_with_h5py(self.file, low, script, first)
         except Mismatch as mismatch:
-            # What libhdf5 cannot do with a file of its own, it need not do with ours.
-            if first or not self.is_made_by_h5py():
-                raise NotOurs(str(mismatch)) from mismatch
-            raise
+            self.blame(mismatch)
 
-    def is_made_by_h5py(self):
+    def blame(self, problem):
+        """What libhdf5 cannot do with a file of its own, it need not do with ours."""
+        if not self.h5py_manages_alone():
+            raise NotOurs(str(problem)) from problem
+        raise problem
+
+    def h5py_manages_alone(self):
         try:
             for n, (low, script) in enumerate(self.parts):
                 self.apply_with_h5py(self.twin, low, script, n == 0)
-        except Mismatch:
+            Description(self.twin)
+        except (Mismatch, Failed):
             return False
         return True
 

@@ -229,6 +229,12 @@ impl Draft {
             all.push(&continues);
         }
         let mut prefix = self.prefix.clone();
+        if let Some([access, _, change, _]) = &mut prefix.times
+            && self.is_stored
+        {
+            // As libhdf5 has it: data that changes is no change of the object.
+            (*access, *change) = (versions::now(), versions::now());
+        }
         if prefix.version == 1 {
             prefix.references = Some(self.references);
             let spare = prefix.block_bytes - prefix.messages_bytes(&all);

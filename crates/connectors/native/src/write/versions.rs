@@ -12,7 +12,7 @@ use crate::format::encode::header::PrefixOptions;
 use crate::format::header::Prefix;
 
 /// Seconds since 1970.
-fn now() -> u32 {
+pub(crate) fn now() -> u32 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |d| d.as_secs());
     u32::try_from(since).unwrap_or(u32::MAX)
 }
