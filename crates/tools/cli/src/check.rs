@@ -1,14 +1,14 @@
 //! `hyperslab check`: reads everything in a file, and says what is wrong.
 
-use std::io::{self, IsTerminal, Write};
+use std::io::{self, Write};
 use std::process::ExitCode;
-use std::time::Duration;
 
 use hyperslab::check::{Check, Finding, Report};
 use hyperslab::{Error, Kind};
 use indicatif::{HumanBytes, ProgressBar};
 
 use crate::open::open;
+use crate::progress::spinner;
 
 const USAGE: &str = "\
 usage: hyperslab check [-v] FILE...
@@ -59,22 +59,12 @@ fn check(out: &mut dyn Write, file: &str, verbose: bool) -> io::Result<bool> {
     for warning in opened.container.info().iter().flat_map(|info| &info.warnings) {
         writeln!(out, "{file}: warning: {warning}")?;
     }
-    let bar = progress_bar(file);
+    let bar = spinner(file);
     let report = Check::default().run(opened.container.as_ref(), &mut |report| show(&bar, report));
     bar.finish_and_clear();
     report.findings.iter().try_for_each(|finding| print_finding(out, finding, verbose))?;
     writeln!(out, "{file}: {}", summary(&report))?;
     Ok(report.findings.is_empty())
-}
-
-/// Visible only to a person at a terminal.
-fn progress_bar(file: &str) -> ProgressBar {
-    if !std::io::stderr().is_terminal() {
-        return ProgressBar::hidden();
-    }
-    let bar = ProgressBar::new_spinner().with_prefix(file.to_owned());
-    bar.enable_steady_tick(Duration::from_millis(100));
-    bar
 }
 
 fn show(bar: &ProgressBar, report: &Report) {

@@ -6,6 +6,7 @@ mod diff;
 mod dump;
 mod ls;
 mod open;
+mod progress;
 mod recover;
 mod render;
 mod stat;

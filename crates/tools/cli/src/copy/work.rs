@@ -1,17 +1,18 @@
 //! Long work: a progress bar, a way to stop it, and an output that is there whole or not at all.
 
 use std::fs::OpenOptions;
-use std::io::{IsTerminal, Write};
+use std::io::Write;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
 
 use hyperslab::model::properties::FileCreate;
 use hyperslab::vol::copy::Progress;
 use hyperslab::vol::{Container, FileAccess, Location};
 use hyperslab::{Error, Result, registry};
 use indicatif::{HumanBytes, ProgressBar};
+
+use crate::progress::spinner;
 
 /// Work that a person may watch and stop.
 pub(super) struct Work {
@@ -26,12 +27,7 @@ impl Work {
         // The work ends itself, so that it can clean up.
         ctrlc::set_handler(move || flag.store(true, Ordering::Relaxed))
             .map_err(|e| Error::invalid("watch for interrupts").with("problem", e))?;
-        let bar = match std::io::stderr().is_terminal() {
-            true => ProgressBar::new_spinner().with_prefix(name),
-            false => ProgressBar::hidden(),
-        };
-        bar.enable_steady_tick(Duration::from_millis(100));
-        Ok(Work { bar, stopped })
+        Ok(Work { bar: spinner(name), stopped })
     }
 
     /// Shows how far it is; an error once it shall stop.

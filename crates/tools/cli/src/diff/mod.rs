@@ -27,6 +27,7 @@ use report::{Report, column};
 use walk::{List, What, leads_nowhere};
 
 use crate::ls::source::{Place, Source};
+use crate::progress::spinner_beside_output;
 
 /// Exit codes.
 const DIFFERENT: u8 = 1;
@@ -52,7 +53,9 @@ pub(crate) fn run(args: &[String]) -> ExitCode {
         }
         Command::Compare(options) => {
             let mut report = Report::new(&options, &mut out);
+            let bar = spinner_beside_output("diff");
             let found = compare(&mut report, &options);
+            bar.finish_and_clear();
             summary(&mut report);
             report.flush();
             ExitCode::from(match found {

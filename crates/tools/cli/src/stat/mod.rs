@@ -10,6 +10,7 @@ use std::process::ExitCode;
 use options::{Command, Options, USAGE};
 
 use crate::ls::source::{Place, Source};
+use crate::progress::spinner_beside_output;
 
 /// Tells what is in the file that the command line names.
 pub(crate) fn run(args: &[String]) -> ExitCode {
@@ -31,7 +32,11 @@ pub(crate) fn run(args: &[String]) -> ExitCode {
 
 fn tell(out: &mut dyn Write, options: &Options) -> io::Result<u8> {
     writeln!(out, "Filename: {}", options.file)?;
-    match Source::open(&options.file, None, 1).and_then(|source| collect::collect(&Place::root(&source))) {
+    let bar = spinner_beside_output("stat");
+    let found =
+        Source::open(&options.file, None, 1).and_then(|source| collect::collect(&Place::root(&source)));
+    bar.finish_and_clear();
+    match found {
         Ok(found) => print::print(out, &found, options).map(|()| 0),
         Err(error) if options.errors => {
             eprint!("{}", error.stack());
