@@ -288,10 +288,18 @@ impl Writer {
         while self.newborn.len() > NEWBORN_MAX
             && let Some(at) = self.newborn.pop_front()
         {
-            if self.existing(at).is_some_and(|d| d.references > 0 && d.weight() <= NEWBORN_BYTES_MAX) {
-                self.lay_out(file, at)?;
-                self.drafts.remove(&at);
+            if self.existing(at).is_some_and(|d| d.weight() <= NEWBORN_BYTES_MAX) {
+                self.drop_draft(file, at)?;
             }
+        }
+        Ok(())
+    }
+
+    /// Writes an object and drops its draft, unless nothing in the file leads to it: then its draft is all there is.
+    fn drop_draft(&mut self, file: &File, at: Address) -> Result<()> {
+        if self.existing(at).is_some_and(|d| d.references > 0) {
+            self.lay_out(file, at)?;
+            self.drafts.remove(&at);
         }
         Ok(())
     }
@@ -312,11 +320,7 @@ impl Writer {
                 break;
             }
             weight = weight.saturating_sub(self.existing(at).map_or(0, Draft::weight));
-            // Nothing in the file leads to an object without links: its draft is all there is of it.
-            if self.existing(at).is_some_and(|d| d.references > 0) {
-                self.lay_out(file, at)?;
-                self.drafts.remove(&at);
-            }
+            self.drop_draft(file, at)?;
         }
         self.drafts_bytes = weight.min(self.drafts_bytes_max / 2);
         Ok(())
