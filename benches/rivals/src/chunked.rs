@@ -1,0 +1,190 @@
+//! Chunked datasets, whole: without filters and with them, by one thread and by two.
+
+use hyperslab::{Dataset, File};
+
+use crate::data;
+use crate::harness::{Amount, Bench, race, timed};
+use crate::{Outcome, c};
+
+/// Rows of a chunk of 1 MiB in datasets of 1024 columns.
+const CHUNK: [usize; 2] = [256, 1024];
+const COLUMNS: usize = 1024;
+
+/// One way to store a dataset, for both libraries.
+struct Storage {
+    name: &'static str,
+    bytes: usize,
+    at_least: Option<(f64, f64)>,
+    theirs: fn(hdf5::DatasetBuilderEmptyShape) -> hdf5::DatasetBuilderEmptyShape,
+    ours: fn(hyperslab::DatasetBuilder) -> hyperslab::DatasetBuilder,
+}
+
+const PLAIN: Storage = Storage {
+    name: "chunked 1 GiB",
+    bytes: 1 << 30,
+    at_least: Some((1.4, 1.4)),
+    theirs: |builder| builder,
+    ours: |builder| builder,
+};
+
+const DEFLATE: Storage = Storage {
+    name: "shuffle + deflate-4, 256 MiB",
+    bytes: 256 << 20,
+    at_least: Some((3.5, 3.5)),
+    theirs: |builder| builder.shuffle().deflate(4),
+    ours: |builder| builder.shuffle().deflate(4),
+};
+
+/// libhdf5 has no Zstandard of its own: Blosc's stands beside it.
+const ZSTD: Storage = Storage {
+    name: "zstd-1, 256 MiB",
+    bytes: 256 << 20,
+    at_least: None,
+    theirs: |builder| builder.blosc_zstd(1, hdf5::filters::BloscShuffle::None),
+    ours: |builder| builder.filter(32015, &[1]),
+};
+
+const LZ4: Storage = Storage {
+    name: "Blosc-LZ4, 256 MiB",
+    bytes: 256 << 20,
+    at_least: None,
+    theirs: |builder| builder.blosc_lz4(5, hdf5::filters::BloscShuffle::Byte),
+    // Version of the filter, of Blosc, element size, chunk bytes, level, byte shuffle, LZ4.
+    ours: |builder| builder.filter(32001, &[2, 2, 4, 1 << 20, 5, 1, 1]),
+};
+
+pub(crate) fn run(bench: &mut Bench) -> Outcome<()> {
+    for storage in [PLAIN, DEFLATE, ZSTD, LZ4] {
+        both_ways(bench, &storage)?;
+    }
+    threads(bench)
+}
+
+fn both_ways(bench: &mut Bench, storage: &Storage) -> Outcome<()> {
+    let (write, read) = (format!("{}, write", storage.name), format!("{}, read", storage.name));
+    if !bench.wants(&[&write, &read]) {
+        return Ok(());
+    }
+    let values = if storage.bytes == 1 << 30 {
+        data::ramp(storage.bytes / 4)
+    } else {
+        data::measurements(storage.bytes / 4)
+    };
+    let (theirs, ours) = (bench.path("theirs.h5"), bench.path("ours.h5"));
+    write_theirs(storage, &theirs, &values)?;
+    write_ours(storage, &ours, &values)?;
+    let mut writes = race(&write, Amount::Bytes(storage.bytes as u64))
+        .theirs(|| write_theirs(storage, &theirs, &values))
+        .ours(|| write_ours(storage, &ours, &values));
+    if let Some((least, _)) = storage.at_least {
+        writes = writes.at_least(least);
+    }
+    writes.run(bench, || data::same::<f32>(&theirs, &ours, "x"))?;
+    let (mut their, mut our) = (vec![1f32; values.len()], vec![2f32; values.len()]);
+    let mut reads = race(&read, Amount::Bytes(storage.bytes as u64))
+        .theirs(|| timed(|| c::read(&hdf5::File::open(&theirs)?.dataset("x")?, None, &mut their)))
+        .ours(|| timed(|| Ok(File::open(&ours)?.dataset("x")?.read_into(&mut our)?)));
+    if let Some((_, least)) = storage.at_least {
+        reads = reads.at_least(least);
+    }
+    reads.run(bench, || Ok(true))?;
+    if bench.wants(&[&read]) && (their != values || our != values) {
+        return Err(format!("{read}: results differ").into());
+    }
+    bench.remove(&["theirs.h5", "ours.h5"]);
+    Ok(())
+}
+
+fn write_theirs(storage: &Storage, path: &str, values: &[f32]) -> Outcome<f64> {
+    std::fs::remove_file(path).ok();
+    timed(|| {
+        let file = hdf5::File::create(path)?;
+        let builder = file.new_dataset::<f32>().shape((values.len() / COLUMNS, COLUMNS)).chunk((CHUNK[0], CHUNK[1]));
+        let dataset = (storage.theirs)(builder).create("x")?;
+        c::write(&dataset, None, values)?;
+        drop(dataset);
+        Ok(file.close()?)
+    })
+}
+
+fn write_ours(storage: &Storage, path: &str, values: &[f32]) -> Outcome<f64> {
+    std::fs::remove_file(path).ok();
+    timed(|| {
+        let file = data::create(path)?;
+        let builder = file.new_dataset::<f32>().shape([values.len() / COLUMNS, COLUMNS]).chunk(CHUNK);
+        (storage.ours)(builder).create("x")?.write_raw(values)?;
+        Ok(file.close()?)
+    })
+}
+
+/// Two threads that read halves of a dataset, against one that reads it row of chunks by row of chunks.
+fn threads(bench: &mut Bench) -> Outcome<()> {
+    const NAME: &str = "shuffle + deflate-4, 2 threads of one process";
+    if !bench.wants(&[NAME]) {
+        return Ok(());
+    }
+    let values = data::measurements(DEFLATE.bytes / 4);
+    let path = bench.path("ours.h5");
+    write_ours(&DEFLATE, &path, &values)?;
+    let mut buffer = vec![0f32; values.len()];
+    let mut both = buffer.clone();
+    let mut their = buffer.clone();
+    let mut row = race(NAME, Amount::Bytes(DEFLATE.bytes as u64)).at_least(1.8);
+    row = row
+        .theirs(|| timed(|| read_pieces(&File::open(&path)?.dataset("x")?, 0, &mut buffer)))
+        .ours(|| timed(|| in_two(&File::open(&path)?.dataset("x")?, &mut both)))
+        .rival("libhdf5, 2 threads", || {
+            timed(|| {
+                let file = hdf5::File::open(&path)?;
+                let dataset = file.dataset("x")?;
+                let (first, second) = their.split_at_mut(values.len() / 2);
+                std::thread::scope(|scope| {
+                    let other = scope.spawn(|| half_of_theirs(&dataset, 0, first).map_err(|e| e.to_string()));
+                    half_of_theirs(&dataset, values.len() / 2, second).map_err(|e| e.to_string())?;
+                    other.join().map_err(|_| "a thread panicked".to_owned())?
+                })?;
+                Ok(())
+            })
+        });
+    row.run(bench, || Ok(true))?;
+    if let Some(row) = bench.rows.last_mut().filter(|row| row.name == NAME) {
+        row.against = "1 thread of ours";
+    }
+    if both != values || their != values {
+        return Err("threads: results differ".into());
+    }
+    bench.remove(&["ours.h5"]);
+    Ok(())
+}
+
+/// One chunk a call, so that a call has no work for a second core.
+fn read_pieces(dataset: &Dataset, first_row: usize, into: &mut [f32]) -> Outcome<()> {
+    for (n, piece) in into.chunks_mut(CHUNK[0] * COLUMNS).enumerate() {
+        let start = [(first_row + n * CHUNK[0]) as u64, 0];
+        let count = [(piece.len() / COLUMNS) as u64, COLUMNS as u64];
+        dataset.read_selection_into(&hyperslab::Selection::block(&start, &count)?, piece)?;
+    }
+    Ok(())
+}
+
+fn in_two(dataset: &Dataset, into: &mut [f32]) -> Outcome<()> {
+    let half = into.len() / 2;
+    let (first, second) = into.split_at_mut(half);
+    std::thread::scope(|scope| {
+        let other = scope.spawn(|| read_pieces(dataset, 0, first).map_err(|e| e.to_string()));
+        read_pieces(dataset, half / COLUMNS, second).map_err(|e| e.to_string())?;
+        other.join().map_err(|_| "a thread panicked".to_owned())?
+    })?;
+    Ok(())
+}
+
+fn half_of_theirs(dataset: &hdf5::Dataset, start: usize, into: &mut [f32]) -> Outcome<()> {
+    let rows = (into.len() / COLUMNS) as u64;
+    let space = c::Space::new(&[2 * rows, COLUMNS as u64]);
+    for (n, piece) in into.chunks_mut(CHUNK[0] * COLUMNS).enumerate() {
+        let first = (start / COLUMNS + n * CHUNK[0]) as u64;
+        space.select(&[first, 0], &[CHUNK[0] as u64, COLUMNS as u64])?;
+        c::read(dataset, Some(&space), piece)?;
+    }
+    Ok(())
+}
