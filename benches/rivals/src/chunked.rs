@@ -79,7 +79,11 @@ fn both_ways(bench: &mut Bench, storage: &Storage) -> Outcome<()> {
     if let Some((least, _)) = storage.at_least {
         writes = writes.at_least(least);
     }
-    writes.run(bench, || data::same::<f32>(&theirs, &ours, "x"))?;
+    // What libhdf5 has no filter for, we read ourselves.
+    writes.run(bench, || {
+        let theirs = hdf5::File::open(&theirs)?.dataset("x")?.read_raw::<f32>()?;
+        Ok(theirs == File::open(&ours)?.dataset("x")?.read_raw::<f32>()?)
+    })?;
     let (mut their, mut our) = (vec![1f32; values.len()], vec![2f32; values.len()]);
     let mut reads = race(&read, Amount::Bytes(storage.bytes as u64))
         .theirs(|| timed(|| c::read(&hdf5::File::open(&theirs)?.dataset("x")?, None, &mut their)))

@@ -306,6 +306,13 @@ impl Dataset {
         self.write_raw(std::slice::from_ref(value))
     }
 
+    /// Gives this dataset a cache of decoded chunks of its own, of so many bytes, for all handles of the open file.
+    /// Without, all datasets of a file share [`FileAccess::chunk_cache_bytes`](crate::FileAccess).
+    pub fn set_chunk_cache(&self, bytes: u64) -> Result<()> {
+        let arguments = [&self.token.0[..], &bytes.to_le_bytes()].concat();
+        self.session.container.optional("set chunk cache", &arguments).map(drop)
+    }
+
     /// Shows what was written since: by another program in a file that was opened with SWMR, or through another handle.
     pub fn refresh(&mut self) -> Result<()> {
         match self.session.container.optional("refresh", &self.token.0) {
@@ -322,7 +329,9 @@ impl Dataset {
 
     fn resize_to(&mut self, shape: &[u64]) -> Result<()> {
         self.session.container.dataset_resize(self.token, shape)?;
-        self.info = self.session.container.dataset_info(self.token)?;
+        // Asking for it would cost more than appending a row does.
+        let info = Arc::make_mut(&mut self.info);
+        info.space = info.space.resized(shape)?;
         Ok(())
     }
 

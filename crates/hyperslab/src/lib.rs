@@ -37,7 +37,7 @@ pub use create::{DatasetBuilder, IntoShape, UNLIMITED_DIM};
 pub use dataset::Dataset;
 pub use derive::H5Type;
 pub use element::H5Type;
-pub use file::File;
+pub use file::{ChunkCache, File};
 pub use group::{Group, Visit};
 pub use model;
 pub use model::datatype::Datatype;

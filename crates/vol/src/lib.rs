@@ -9,6 +9,7 @@ mod capability;
 mod connector;
 mod container;
 pub mod copy;
+pub mod crew;
 mod info;
 mod location;
 mod ops;

@@ -179,6 +179,13 @@ impl NativeContainer {
         }
     }
 
+    /// A budget of its own for one dataset: its token, then bytes.
+    fn set_chunk_cache(&self, arguments: &[u8]) -> Option<Result<()>> {
+        let (token, bytes) = arguments.split_at_checked(size_of::<Token>())?;
+        let (token, bytes) = (Token(token.try_into().ok()?), u64::from_le_bytes(bytes.try_into().ok()?));
+        Some(self.chunked(token).map(|(view, _, _)| view.file.chunks.set_budget(address(token), bytes)))
+    }
+
     fn last_listing(&self) -> MutexGuard<'_, Option<Listing>> {
         self.listing.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -514,6 +521,11 @@ impl Container for NativeContainer {
                 let address = self.chunked(token()?)?.2.address;
                 Ok(address.map_or_else(Vec::new, |at| at.0.to_le_bytes().to_vec()))
             }
+            "chunk cache" => {
+                let numbers = self.open_file()?.chunks.statistics();
+                Ok(numbers.iter().flat_map(|n| n.to_le_bytes()).collect())
+            }
+            "set chunk cache" => self.set_chunk_cache(arguments).ok_or_else(unknown)?.map(|()| Vec::new()),
             "object storage" => {
                 let view = self.view(token()?)?;
                 statistics::object(view.file, &*view.header(token()?)?)

@@ -5,15 +5,16 @@ use std::time::Duration;
 
 use filters::Stage;
 use model::properties::{FilterSpec, GroupCreate, SpaceStrategy};
-use model::{Context, Error, Kind, ObjectKind, Result, Token};
+use model::{Context, Dataspace, Error, Kind, ObjectKind, Result, Token};
 use vol::{Container, Durability, FileAccess, Locking, Resolver, VirtualView};
 
 use crate::format::Address;
-use crate::object::dataset::Dataset;
+use crate::object::dataset::{self, Dataset};
 use crate::object::global_heap::Collection;
 use crate::object::header::Header;
 use crate::state::Core;
 use crate::store::INTERRUPTED;
+use crate::work::Work;
 use crate::write::Writer;
 
 /// How often metadata is read while another program writes, before what is wrong with it is an error: as in libhdf5.
@@ -165,6 +166,19 @@ impl File {
         self.registry.decode(&stages, mask, raw, bytes, bytes_max).map_err(|e| filter_error(&e, filters))
     }
 
+    /// Undoes the filters of the bytes that wait in `work.raw`, into a buffer of exactly what comes out.
+    pub(crate) fn unfilter_into(
+        &self,
+        filters: &[FilterSpec],
+        mask: u32,
+        into: &mut [u8],
+        work: &mut Work,
+    ) -> Result<()> {
+        let plain = self.unfilter(filters, mask, work.raw.clone(), into.len())?;
+        into.copy_from_slice(&plain);
+        Ok(())
+    }
+
     /// Applies filters: bytes, and the mask of those that were left out.
     pub(crate) fn filter(&self, filters: &[FilterSpec], data: Vec<u8>) -> Result<(Vec<u8>, u32)> {
         if filters.is_empty() {
@@ -187,6 +201,25 @@ impl File {
             done = read();
         }
         done
+    }
+
+    /// Applies filters to a chunk that stays where it is.
+    pub(crate) fn filter_from(
+        &self,
+        filters: &[FilterSpec],
+        data: &[u8],
+        _work: &mut Work,
+    ) -> Result<(Vec<u8>, u32)> {
+        self.filter(filters, data.to_vec())
+    }
+
+    /// A dataset has another extent from now on, which its header will say later.
+    pub(crate) fn set_extent(&self, dataset: Arc<Dataset>, space: Dataspace) -> Arc<Dataset> {
+        let at = dataset.address;
+        self.datasets.remove(&at);
+        let dataset = Arc::new(dataset::resized(dataset, space));
+        self.datasets.insert(at, dataset.clone());
+        dataset
     }
 
     /// An object changed: what was decoded of it is out of date.

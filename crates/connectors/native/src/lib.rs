@@ -20,6 +20,7 @@ mod state;
 mod statistics;
 mod store;
 mod txn;
+mod work;
 mod write;
 
 pub use connector::{NativeConnector, create_handle, open_handle, open_image};

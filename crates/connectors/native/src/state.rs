@@ -21,6 +21,7 @@ use crate::object::global_heap::Collection;
 use crate::object::header::Header;
 use crate::space::Policy;
 use crate::store::Store;
+use crate::work::Works;
 use crate::write::{WriteOptions, Writer};
 
 /// Datasets whose headers are kept in decoded form.
@@ -55,6 +56,7 @@ pub(crate) struct Core {
     /// What the last commit, on closing, promises.
     pub(crate) durability: Durability,
     pub(crate) chunks: ChunkCache,
+    pub(crate) works: Works,
     pub(crate) registry: Registry,
     pub(crate) headers: Cache<Address, Arc<Header>, ByHeader>,
     pub(crate) collections: Cache<Address, Arc<Collection>, ByCollection>,
@@ -88,8 +90,8 @@ impl Core {
         let tree_k = store.superblock.k;
         // Raw blocks have as much again; while the file is written they are not kept, and drafts have their part.
         let quarter = options.metadata_cache_bytes / 4;
-        // Chunks that are replaced or overwritten must not come back from a cache that a reader fills meanwhile.
-        let chunk_cache_bytes = if store.may_change() { 0 } else { options.chunk_cache_bytes };
+        // What another program overwrites must not come back from a cache; the writer of this one says what it replaced.
+        let chunk_cache_bytes = if store.is_live() { 0 } else { options.chunk_cache_bytes };
         let mut core = Core {
             store,
             tree_k,
@@ -99,6 +101,7 @@ impl Core {
             warnings: options.warnings,
             durability: options.durability,
             chunks: ChunkCache::new(chunk_cache_bytes),
+            works: Works::default(),
             registry: Registry::default(),
             headers: Cache::with_weighter(4096, quarter, ByHeader),
             collections: Cache::with_weighter(1024, quarter, ByCollection),
@@ -113,8 +116,12 @@ impl Core {
         }
         if options.writable {
             let (superblock, end) = (core.store.superblock.clone(), core.store.end());
-            let write =
-                WriteOptions { low: options.low, drafts_bytes_max: 2 * quarter, policy: core.policy()? };
+            let write = WriteOptions {
+                low: options.low,
+                drafts_bytes_max: 2 * quarter,
+                chunks_bytes_max: options.chunk_cache_bytes,
+                policy: core.policy()?,
+            };
             let mut writer = Writer::new(core.store.shared.clone(), superblock, core.tree_k, end, write);
             if let Some(error) = writer.take_account(&core.store, core.space.as_ref())? {
                 core.warnings.push(format!("free space that the file remembers is not used: {error}"));

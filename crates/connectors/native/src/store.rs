@@ -8,7 +8,7 @@ use model::{Error, Limits, Result, Within};
 use quick_cache::Weighter;
 use quick_cache::sync::Cache;
 
-use vol::{Access, Durability, Locking};
+use vol::{Access, Durability, Locking, crew};
 
 use crate::format::superblock::{self, Superblock};
 use crate::format::{Address, Sizes};
@@ -46,12 +46,36 @@ pub(crate) struct Shared {
     live: bool,
 }
 
+/// More bytes than this are read and written by several cores, each a piece of this size.
+pub(crate) const PIECE_BYTES: usize = 2 << 20;
+
+/// Reads on all cores what is worth it: one core copies slower than memory gives.
+fn read_at(file: &files::Handle, offset: u64, into: &mut [u8]) -> std::io::Result<()> {
+    if into.len() <= 2 * PIECE_BYTES {
+        return file.read_at(offset, into);
+    }
+    let pieces = into.chunks_mut(PIECE_BYTES).enumerate().collect();
+    crew::each(pieces, |(n, piece)| file.read_at(offset + (n * PIECE_BYTES) as u64, piece))
+}
+
+/// Writes where nothing committed is.
+pub(crate) struct FreshWrite<'a> {
+    file: &'a files::Handle,
+    base: u64,
+}
+
+impl FreshWrite<'_> {
+    pub(crate) fn put(&self, at: Address, data: &[u8]) -> Result<()> {
+        self.file.write_at(self.base + at.0, data).map_err(|e| Error::io("write to file", &e))
+    }
+}
+
 impl Shared {
     pub(crate) fn read(&self, at: Address, into: &mut [u8]) -> std::io::Result<()> {
         let offset = self.base.saturating_add(at.0);
-        let Some(txn) = &self.txn else { return self.file.read_at(offset, into) };
+        let Some(txn) = &self.txn else { return read_at(&self.file, offset, into) };
         let txn = txn.read().map_err(|_| std::io::Error::other(INTERRUPTED))?;
-        match self.file.read_at(offset, into) {
+        match read_at(&self.file, offset, into) {
             // What was allocated and not written yet lies beyond the end of the file.
             Err(error) if error.kind() == std::io::ErrorKind::UnexpectedEof => {
                 let there = self.file.len()?.saturating_sub(offset).min(into.len() as u64) as usize;
@@ -102,6 +126,20 @@ impl Shared {
 
     pub(crate) fn write(&self, at: Address, data: &[u8], turn: Turn) -> Result<()> {
         self.change(|txn| txn.write(self.base + at.0, data, turn))
+    }
+
+    /// Calls `f` with a way to write to ranges of `bytes` bytes where nothing committed is, from many threads at once.
+    pub(crate) fn write_fresh(
+        &self,
+        places: &[Address],
+        bytes: u64,
+        f: impl FnOnce(&FreshWrite<'_>) -> Result<()>,
+    ) -> Result<()> {
+        self.change(|txn| {
+            let places = places.iter().map(|at| (self.base + at.0, bytes));
+            let file = txn.open_fresh(places)?;
+            f(&FreshWrite { file, base: self.base })
+        })
     }
 
     /// Whether nothing that was committed is there.

@@ -1,6 +1,8 @@
 //! Decoded chunks, within a budget of bytes.
 
-use std::sync::Arc;
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, PoisonError, RwLock};
 
 use quick_cache::Weighter;
 use quick_cache::sync::Cache;
@@ -19,26 +21,99 @@ impl Weighter<(Address, Address), Arc<Vec<u8>>> for ByBytes {
     }
 }
 
-/// Chunks by dataset and by their address in the file.
+/// Chunks within one budget, by dataset and by their address in the file.
 #[derive(Debug)]
-pub(crate) struct ChunkCache {
+pub(crate) struct Budget {
     bytes_max: u64,
     chunks: Cache<(Address, Address), Arc<Vec<u8>>, ByBytes>,
 }
 
+impl Budget {
+    fn new(bytes_max: u64) -> Self {
+        Budget { bytes_max, chunks: Cache::with_weighter(64, bytes_max.max(1), ByBytes) }
+    }
+
+    /// Whether this many bytes may stay without driving out most of the others.
+    pub(crate) fn has_room(&self, bytes: u64) -> bool {
+        bytes <= self.bytes_max / 2
+    }
+}
+
+/// The decoded chunks of a file. Datasets share a budget unless they were given one of their own.
+///
+/// What is in use is held by whoever uses it, so that a small budget cannot take it away from the operation at hand.
+#[derive(Debug)]
+pub(crate) struct ChunkCache {
+    shared: Arc<Budget>,
+    own: RwLock<HashMap<Address, Arc<Budget>>>,
+    has_own: std::sync::atomic::AtomicBool,
+    hits: AtomicU64,
+    misses: AtomicU64,
+}
+
 impl ChunkCache {
     pub(crate) fn new(bytes_max: u64) -> Self {
-        ChunkCache { bytes_max, chunks: Cache::with_weighter(1024, bytes_max.max(1), ByBytes) }
+        ChunkCache {
+            shared: Arc::new(Budget::new(bytes_max)),
+            own: RwLock::default(),
+            has_own: false.into(),
+            hits: AtomicU64::new(0),
+            misses: AtomicU64::new(0),
+        }
+    }
+
+    /// The budget that a dataset's chunks come under.
+    pub(crate) fn budget(&self, dataset: Address) -> Arc<Budget> {
+        if self.has_own.load(Ordering::Acquire)
+            && let Some(own) = self.own.read().unwrap_or_else(PoisonError::into_inner).get(&dataset)
+        {
+            return own.clone();
+        }
+        self.shared.clone()
+    }
+
+    /// Gives a dataset a budget of its own.
+    pub(crate) fn set_budget(&self, dataset: Address, bytes_max: u64) {
+        let budget = Arc::new(Budget::new(bytes_max));
+        self.own.write().unwrap_or_else(PoisonError::into_inner).insert(dataset, budget);
+        self.has_own.store(true, Ordering::Release);
     }
 
     pub(crate) fn get(&self, dataset: Address, chunk: Address) -> Option<Arc<Vec<u8>>> {
-        self.chunks.get(&(dataset, chunk))
+        let found = self.budget(dataset).chunks.get(&(dataset, chunk));
+        let counter = if found.is_some() { &self.hits } else { &self.misses };
+        counter.fetch_add(1, Ordering::Relaxed);
+        found
     }
 
     /// Keeps a chunk, unless it alone would fill half of the budget.
     pub(crate) fn put(&self, dataset: Address, chunk: Address, bytes: &Arc<Vec<u8>>) {
-        if bytes.len() as u64 <= self.bytes_max / 2 {
-            self.chunks.insert((dataset, chunk), bytes.clone());
+        let budget = self.budget(dataset);
+        if budget.has_room(bytes.len() as u64) {
+            budget.chunks.insert((dataset, chunk), bytes.clone());
         }
+    }
+
+    /// A chunk is there no more, or has other elements.
+    pub(crate) fn remove(&self, dataset: Address, chunk: Address) {
+        self.budget(dataset).chunks.remove(&(dataset, chunk));
+    }
+
+    /// Objects went, and their addresses may come to mean others.
+    pub(crate) fn clear(&self) {
+        self.shared.chunks.clear();
+        self.own.write().unwrap_or_else(PoisonError::into_inner).clear();
+    }
+
+    /// Chunks that were found, chunks that were not, bytes that are held, and bytes that may be.
+    pub(crate) fn statistics(&self) -> [u64; 4] {
+        let own = self.own.read().unwrap_or_else(PoisonError::into_inner);
+        let budgets = || own.values().chain([&self.shared]);
+        [
+            self.hits.load(Ordering::Relaxed),
+            self.misses.load(Ordering::Relaxed),
+            budgets().map(|budget| budget.chunks.weight()).sum(),
+            budgets().map(|budget| budget.bytes_max).sum(),
+        ]
     }
 }

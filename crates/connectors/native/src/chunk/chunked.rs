@@ -1,34 +1,57 @@
-//! Reading chunked datasets: which chunks, decoded on all cores, scattered into the caller's buffer.
+//! Reading chunked datasets: which chunks, decoded on all cores, into the caller's buffer.
+//!
+//! Selections run through the slowest dimension first, so that all chunks with the same first coordinate, a *band*, fill
+//! one piece of the caller's buffer. Bands go to different cores, which share nothing. A chunk that is wanted whole and in
+//! one piece is read or decoded in its place.
 
-use std::sync::Arc;
+use std::iter::Peekable;
 
-use model::selection::{ChunkRuns, PointIndex};
-use model::{Context, Error, Result, Selection, Within};
-use rayon::prelude::*;
-use vol::{Allocation, ChunkInfo, Page, StorageInfo};
+use model::selection::{ChunkRun, ChunkRuns, PointIndex};
+use model::{Context, Result, Selection, Within};
+use vol::crew;
 
 use super::index::{ChunkAt, Chunks};
+use super::load::Filtered;
+use super::pieces::{self, Piece};
 use crate::file::File;
-use crate::format::Address;
 use crate::format::layout::Chunked;
 use crate::object::dataset::Dataset;
+use crate::work::{self, Work};
 
-/// Bytes of decoded chunks in flight: enough for both cores, little enough to stay near the cache.
-const BATCH_BYTES: u64 = 32 << 20;
-/// Chunks up to this size may come from any number of stored bytes …
-const EXPANSION_FREE_BYTES: u64 = 128 << 20;
-/// … larger ones from at least one in this many. Deflate reaches 1,032.
-const EXPANSION_MAX: u64 = 2048;
-/// A chunk without filters is read run by run up to this many runs; beyond, whole.
-const DIRECT_RUNS_MAX: usize = 16;
+/// Bytes of chunks whose coordinates are listed at a time.
+const BATCH_BYTES: u64 = 256 << 20;
+/// Decoded chunks that wait to be copied to their places.
+const WAITING_BYTES: u64 = 32 << 20;
+/// Less than this is not worth waking another core for, unless filters have to be undone.
+const PARALLEL_BYTES: u64 = 512 << 10;
+/// A chunk of which more runs than this are wanted is read from the first of them to the last.
+const RUNS_APART_MAX: usize = 64;
 
 /// What is needed to read one dataset's chunks.
 struct Reader<'a> {
     file: &'a File,
     dataset: &'a Dataset,
     chunks: Chunks<'a>,
+    /// Chunks along each dimension.
+    grid: Vec<u64>,
     selection: &'a Selection,
     points: Option<PointIndex>,
+    /// First and last coordinates of what is selected.
+    bounds: (Vec<u64>, Vec<u64>),
+    /// Chunks that are wanted whole are kept too: so little is read that it may be read again.
+    keeps_whole: bool,
+}
+
+/// The chunks of a band, and how many elements of the selection come before.
+struct Band {
+    chunks: Vec<Vec<u64>>,
+    before: u64,
+}
+
+/// A part of the caller's buffer: elements of the selection from `before` on.
+struct Target<'b> {
+    before: u64,
+    bytes: &'b mut [u8],
 }
 
 pub(crate) fn read(
@@ -46,27 +69,141 @@ pub(crate) fn read(
         Selection::Points(points) => Some(PointIndex::new(points, &layout.shape)?),
         _ => None,
     };
-    Reader { file, dataset, chunks, selection, points }.read(into)
+    let grid = dataset.dims().iter().zip(&layout.shape).map(|(d, c)| d.div_ceil(*c)).collect();
+    let keeps_whole = file.chunks.budget(dataset.address).has_room(2 * into.len() as u64);
+    let Some(bounds) = selection.bounds(dataset.dims())? else { return Ok(()) };
+    let reader = Reader { file, dataset, chunks, grid, selection, points, bounds, keeps_whole };
+    match &reader.points {
+        Some(points) => reader.read_apart(points.chunks(), Target { before: 0, bytes: into }),
+        None => reader.read_bands(selection.chunks(dataset.dims(), &layout.shape)?, into),
+    }
 }
 
 impl Reader<'_> {
-    fn read(&self, into: &mut [u8]) -> Result<()> {
-        match &self.points {
-            Some(points) => self.read_batches(points.chunks(), into),
-            None => self
-                .read_batches(self.selection.chunks(self.dataset.dims(), &self.chunks.layout.shape)?, into),
-        }
+    fn element_bytes(&self) -> u64 {
+        self.dataset.element_bytes() as u64
     }
 
-    fn read_batches(&self, wanted: impl Iterator<Item = Vec<u64>>, into: &mut [u8]) -> Result<()> {
-        let batch_max = (BATCH_BYTES / self.chunks.chunk_bytes.max(1)).clamp(1, 4096) as usize;
+    /// Whether it pays to use other cores for so many chunks.
+    fn is_worth_sharing(&self, chunks: u64, bytes: usize) -> bool {
+        chunks > 1 && (self.chunks.filtered || bytes as u64 >= PARALLEL_BYTES)
+    }
+
+    fn read_bands(&self, wanted: impl Iterator<Item = Vec<u64>>, into: &mut [u8]) -> Result<()> {
+        let mut wanted = wanted.peekable();
+        let mut rest = Target { before: 0, bytes: into };
+        while wanted.peek().is_some() {
+            let bands = self.next_bands(&mut wanted)?;
+            let after = match wanted.peek() {
+                Some(next) => self.elements_before(next)?,
+                None => rest.before + rest.bytes.len() as u64 / self.element_bytes(),
+            };
+            let (now, later) = rest.split(after, self.element_bytes());
+            self.read_batch(bands, now)?;
+            rest = later;
+        }
+        Ok(())
+    }
+
+    /// Some bands, each whole.
+    fn next_bands(&self, wanted: &mut Peekable<impl Iterator<Item = Vec<u64>>>) -> Result<Vec<Band>> {
+        let mut bands: Vec<Band> = Vec::new();
+        let mut bytes = 0;
+        while let Some(next) = wanted.peek() {
+            let same = bands.last().is_some_and(|band| band.chunks[0].first() == next.first());
+            if !same && bytes >= BATCH_BYTES {
+                break;
+            }
+            if !same {
+                bands.push(Band { chunks: Vec::new(), before: self.elements_before(next)? });
+            }
+            if let (Some(band), Some(next)) = (bands.last_mut(), wanted.next()) {
+                band.chunks.push(next);
+            }
+            bytes += self.chunks.chunk_bytes;
+        }
+        Ok(bands)
+    }
+
+    /// Selected elements before those of the band that a chunk is in.
+    fn elements_before(&self, scaled: &[u64]) -> Result<u64> {
+        let (dims, shape) = (self.dataset.dims(), &self.chunks.layout.shape);
+        let mut start = vec![0; dims.len()];
+        let mut whole = dims.to_vec();
+        if let (Some(start), Some(whole)) = (start.first_mut(), whole.first_mut()) {
+            (*start, *whole) = (scaled[0] * shape[0], shape[0]);
+        }
+        let first = self.selection.chunk_runs(dims, &start, &whole)?.next();
+        Ok(first.map_or(0, |run| run.selection_offset))
+    }
+
+    fn read_batch(&self, bands: Vec<Band>, into: Target<'_>) -> Result<()> {
+        let count: usize = bands.iter().map(|band| band.chunks.len()).sum();
+        if !self.is_worth_sharing(count as u64, into.bytes.len()) {
+            let chunks = bands.iter().flat_map(|band| &band.chunks);
+            return self.file.works.with(|work| self.read_in_turn(chunks, into, work));
+        }
+        if bands.len() == 1 {
+            return self.read_apart(bands.into_iter().flat_map(|band| band.chunks), into);
+        }
+        let parts = into.split_at_bands(&bands, self.element_bytes());
+        crew::each(bands.iter().zip(parts).collect(), |(band, part)| {
+            self.file.works.with(|work| self.read_in_turn(band.chunks.iter(), part, work))
+        })
+    }
+
+    fn read_in_turn<'s>(
+        &self,
+        mut chunks: impl Iterator<Item = &'s Vec<u64>>,
+        mut into: Target<'_>,
+        work: &mut Work,
+    ) -> Result<()> {
+        chunks.try_for_each(|scaled| self.read_chunk(scaled, &mut into, work))
+    }
+
+    /// Chunks whose elements lie between each other's: loaded on all cores, then copied by one.
+    fn read_apart(&self, wanted: impl Iterator<Item = Vec<u64>>, mut into: Target<'_>) -> Result<()> {
+        let batch_max = (WAITING_BYTES / self.chunks.chunk_bytes.max(1)).clamp(1, 4096) as usize;
         let mut wanted = wanted.peekable();
         while wanted.peek().is_some() {
             let batch: Vec<Vec<u64>> = wanted.by_ref().take(batch_max).collect();
-            match self.chunks.filtered {
-                true => self.read_filtered(&batch, into)?,
-                false => batch.iter().try_for_each(|scaled| self.read_plain(scaled, into))?,
+            if !self.is_worth_sharing(batch.len() as u64, into.bytes.len()) {
+                self.file.works.with(|work| {
+                    batch.iter().try_for_each(|scaled| self.read_chunk(scaled, &mut into, work))
+                })?;
+                continue;
             }
+            let packed = crew::map(batch.iter().collect(), |scaled| self.packed(scaled))?;
+            for (scaled, packed) in batch.iter().zip(packed) {
+                self.unpack(scaled, &packed, &mut into)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The wanted elements of one chunk, one after the other.
+    fn packed(&self, scaled: &[u64]) -> Result<Vec<u8>> {
+        let bytes = self.element_bytes();
+        let mut count = 0;
+        let runs = self.runs(scaled)?.map(|run| {
+            let here = ChunkRun { selection_offset: count, ..run };
+            count += run.len;
+            here
+        });
+        let runs: Vec<ChunkRun> = runs.collect();
+        let mut packed = vec![0; (count * bytes) as usize];
+        let mut target = Target { before: 0, bytes: &mut packed };
+        self.file.works.with(|work| self.read_runs(scaled, &runs, &mut target, work))?;
+        Ok(packed)
+    }
+
+    fn unpack(&self, scaled: &[u64], packed: &[u8], into: &mut Target<'_>) -> Result<()> {
+        let mut rest = packed;
+        for run in self.runs(scaled)? {
+            let target = into.part(&run, self.element_bytes());
+            let (now, later) = rest.split_at(target.len());
+            target.copy_from_slice(now);
+            rest = later;
         }
         Ok(())
     }
@@ -80,169 +217,163 @@ impl Reader<'_> {
         self.selection.chunk_runs(self.dataset.dims(), &start, shape)
     }
 
-    fn read_filtered(&self, batch: &[Vec<u64>], into: &mut [u8]) -> Result<()> {
-        let decoded: Vec<Option<Arc<Vec<u8>>>> = match batch {
-            [one] => vec![self.load(one)?],
-            many => many.par_iter().map(|scaled| self.load(scaled)).collect::<Result<_>>()?,
-        };
-        batch
-            .iter()
-            .zip(decoded)
-            .try_for_each(|(scaled, chunk)| self.scatter(scaled, chunk.as_deref().map(Vec::as_slice), into))
-    }
-
-    /// A chunk without filters: runs go straight from the file into the buffer where they are few.
-    fn read_plain(&self, scaled: &[u64], into: &mut [u8]) -> Result<()> {
-        let Some(at) = self.find(scaled)? else { return self.scatter(scaled, None, into) };
-        if self.file.chunks.get(self.dataset.address, at.address).is_none() {
-            let runs: Vec<_> = self.runs(scaled)?.take(DIRECT_RUNS_MAX + 1).collect();
-            if runs.len() <= DIRECT_RUNS_MAX {
-                return runs.into_iter().try_for_each(|run| {
-                    let bytes = self.dataset.element_bytes();
-                    let (from, len) = (run.selection_offset as usize * bytes, run.len as usize * bytes);
-                    let place = Address(at.address.0.saturating_add(run.chunk_offset * bytes as u64));
-                    self.file.store.read(place, &mut into[from..from + len], "chunk")
-                });
-            }
-        }
-        let chunk = self.load_at(scaled, at)?;
-        self.scatter(scaled, Some(&chunk), into)
-    }
-
     fn find(&self, scaled: &[u64]) -> Result<Option<ChunkAt>> {
-        self.chunks.find(scaled).during_at("find chunk", self.dataset.address.0)
+        let found = self.dataset.map.find(&self.chunks, &self.grid, scaled);
+        found.during_at("find chunk", self.dataset.address.0)
     }
 
-    /// The decoded bytes of a chunk, or nothing if it is not stored.
-    fn load(&self, scaled: &[u64]) -> Result<Option<Arc<Vec<u8>>>> {
-        self.find(scaled)?.map(|at| self.load_at(scaled, at)).transpose()
+    fn filtered(&self) -> Filtered<'_> {
+        Filtered { file: self.file, dataset: self.dataset, chunks: &self.chunks }
     }
 
-    fn load_at(&self, scaled: &[u64], at: ChunkAt) -> Result<Arc<Vec<u8>>> {
-        if let Some(chunk) = self.file.chunks.get(self.dataset.address, at.address) {
-            return Ok(chunk);
-        }
-        let chunk: Arc<Vec<u8>> = Arc::new(self.decode(scaled, at).during_at("read chunk", at.address.0)?);
-        self.file.chunks.put(self.dataset.address, at.address, &chunk);
-        Ok(chunk)
-    }
-
-    fn decode(&self, scaled: &[u64], at: ChunkAt) -> Result<Vec<u8>> {
-        let (file, chunks) = (self.file, &self.chunks);
-        let bytes = chunks.chunk_bytes as usize;
-        check_expansion(chunks, at)?;
-        let raw = raw_bytes(file, chunks, at)?;
-        let unfiltered_edge = chunks.layout.edge_chunks_unfiltered && chunks.is_edge(scaled);
-        let chunk = match chunks.filtered && !unfiltered_edge {
-            true => file.unfilter(self.dataset.filters(), at.filter_mask, raw, bytes)?,
-            false => raw,
+    /// The wanted elements of one chunk, to their places.
+    fn read_chunk(&self, scaled: &[u64], into: &mut Target<'_>, work: &mut Work) -> Result<()> {
+        let mut runs = self.runs(scaled)?;
+        let Some(first) = runs.next() else { return Ok(()) };
+        let Some(at) = self.find(scaled)? else {
+            return std::iter::once(first).chain(runs).try_for_each(|run| {
+                super::fill(self.dataset, into.part(&run, self.element_bytes()));
+                Ok(())
+            });
         };
-        if chunk.len() == bytes {
-            return Ok(chunk);
+        if first.len * self.element_bytes() == self.chunks.chunk_bytes {
+            return self.read_whole(scaled, at, into.part(&first, self.element_bytes()), work);
         }
-        Err(Error::corrupt("decode chunk").with("bytes", chunk.len()).with("expected", bytes))
-    }
-
-    fn scatter(&self, scaled: &[u64], chunk: Option<&[u8]>, into: &mut [u8]) -> Result<()> {
-        let bytes = self.dataset.element_bytes();
-        for run in self.runs(scaled)? {
-            let (to, len) = (run.selection_offset as usize * bytes, run.len as usize * bytes);
-            let target = &mut into[to..to + len];
-            match chunk {
-                Some(chunk) => {
-                    let from = run.chunk_offset as usize * bytes;
-                    target.copy_from_slice(&chunk[from..from + len]);
-                }
-                None => super::fill(self.dataset, target),
-            }
+        if self.chunks.filtered {
+            let chunk = self.filtered().load(scaled, at, work)?;
+            return copy(std::iter::once(first).chain(runs), &chunk, into, self.element_bytes());
         }
-        Ok(())
+        self.read_plain(scaled, at, (first, runs), into, work)
     }
-}
 
-/// A large chunk must have something to show for it: few stored bytes that claim to be many are a bomb.
-fn check_expansion(chunks: &Chunks<'_>, at: ChunkAt) -> Result<()> {
-    if chunks.chunk_bytes <= EXPANSION_FREE_BYTES
-        || at.bytes.saturating_mul(EXPANSION_MAX) >= chunks.chunk_bytes
-    {
-        return Ok(());
-    }
-    Err(Error::limit("decode chunk").with("bytes", chunks.chunk_bytes).with("stored bytes", at.bytes))
-}
-
-/// A chunk as it is stored.
-fn raw_bytes(file: &File, chunks: &Chunks<'_>, at: ChunkAt) -> Result<Vec<u8>> {
-    let bytes = if chunks.filtered { at.bytes } else { chunks.chunk_bytes };
-    // What is larger than the file is not worth an allocation.
-    let len = bytes.within(file.store.limits.chunk_bytes_max.min(file.store.end()), "stored chunk")?;
-    let mut raw = vec![0; len];
-    file.store.read(at.address, &mut raw, "chunk")?;
-    Ok(raw)
-}
-
-/// One chunk as it is stored: its filter mask and bytes.
-pub(crate) fn read_raw(
-    file: &File,
-    dataset: &Dataset,
-    layout: &Chunked,
-    offset: &[u64],
-) -> Result<(u32, Vec<u8>)> {
-    let chunks = Chunks::open(file, dataset, layout)?;
-    let aligned = offset.len() == chunks.rank() && offset.iter().zip(&layout.shape).all(|(o, c)| o % c == 0);
-    if !aligned || offset.iter().zip(dataset.dims()).any(|(o, d)| o >= d) {
-        return Err(Error::invalid("read chunk").with("offset", format!("{offset:?}")));
-    }
-    let scaled: Vec<u64> = offset.iter().zip(&layout.shape).map(|(o, c)| o / c).collect();
-    let missing = || Error::not_found("read chunk").with("offset", format!("{offset:?}"));
-    let at = chunks.find(&scaled)?.ok_or_else(missing)?;
-    Ok((at.filter_mask, raw_bytes(file, &chunks, at)?))
-}
-
-/// Some of the chunks that are stored.
-pub(crate) fn list(
-    file: &File,
-    dataset: &Dataset,
-    layout: &Chunked,
-    skip: u64,
-    count_max: u64,
-) -> Result<Page<ChunkInfo>> {
-    let chunks = Chunks::open(file, dataset, layout)?;
-    let mut page = Page { entries: Vec::new(), more: false };
-    let mut at = 0;
-    chunks.walk(&mut |scaled, chunk| {
-        if !chunks.is_inside(scaled) {
+    fn read_whole(&self, scaled: &[u64], at: ChunkAt, into: &mut [u8], work: &mut Work) -> Result<()> {
+        if !self.chunks.filtered {
+            return self.file.store.read(at.address, into, "chunk");
+        }
+        let filtered = self.filtered();
+        if self.keeps_whole {
+            into.copy_from_slice(&filtered.load(scaled, at, work)?);
             return Ok(());
         }
-        if at >= skip && (page.entries.len() as u64) < count_max {
-            page.entries.push(ChunkInfo {
-                offset: scaled.iter().zip(&layout.shape).map(|(s, c)| s.saturating_mul(*c)).collect(),
-                filter_mask: chunk.filter_mask,
-                bytes: chunk.bytes,
-                address: Some(file.store.absolute(chunk.address)),
-            });
-        } else if at >= skip {
-            page.more = true;
+        match filtered.cached(at) {
+            Some(chunk) => into.copy_from_slice(&chunk),
+            None => filtered.decode(scaled, at, into, work)?,
         }
-        at += 1;
         Ok(())
-    })?;
-    Ok(page)
+    }
+
+    /// Parts of a chunk without filters: few runs one by one, and many with all that lies between them.
+    fn read_plain(
+        &self,
+        scaled: &[u64],
+        at: ChunkAt,
+        (first, mut runs): (ChunkRun, ChunkRuns),
+        into: &mut Target<'_>,
+        work: &mut Work,
+    ) -> Result<()> {
+        let mut some = vec![first];
+        some.extend(runs.by_ref().take(RUNS_APART_MAX));
+        if some.len() <= RUNS_APART_MAX {
+            return self.read_pieces(at, some.into_iter(), into, work);
+        }
+        let all = some.into_iter().chain(runs);
+        if self.points.is_some() {
+            return self.read_pieces(at, all, into, work);
+        }
+        let end = self.chunks.chunk_bytes.within(self.file.store.end(), "chunk")?;
+        let end = end.min((self.last_offset(scaled) + 1).saturating_mul(self.element_bytes()) as usize);
+        let mut chunk = std::mem::take(&mut work.plain);
+        let start = ((first.chunk_offset * self.element_bytes()) as usize).min(end);
+        let span = &mut work::sized(&mut chunk, end)[start..];
+        let place = crate::format::Address(at.address.0.saturating_add(start as u64));
+        let read = self.file.store.read(place, span, "chunk");
+        let done = read.and_then(|()| copy(all, &chunk, into, self.element_bytes()));
+        work.plain = chunk;
+        done
+    }
+
+    /// No selected element of a chunk comes after this one.
+    fn last_offset(&self, scaled: &[u64]) -> u64 {
+        let shape = &self.chunks.layout.shape;
+        let at = |d: usize| (self.bounds.1[d] - scaled[d] * shape[d]).min(shape[d] - 1);
+        (0..shape.len()).fold(0, |offset: u64, d| offset.saturating_mul(shape[d]).saturating_add(at(d)))
+    }
+
+    fn read_pieces(
+        &self,
+        at: ChunkAt,
+        runs: impl Iterator<Item = ChunkRun>,
+        into: &mut Target<'_>,
+        work: &mut Work,
+    ) -> Result<()> {
+        let (bytes, before) = (self.element_bytes(), into.before);
+        let piece = |run: ChunkRun| Piece {
+            from: run.chunk_offset * bytes,
+            to: ((run.selection_offset - before) * bytes) as usize,
+            len: (run.len * bytes) as usize,
+        };
+        pieces::read(&self.file.store, at.address, runs.map(piece), into.bytes, work)
+    }
+
+    /// Runs of a chunk, to the places that they name.
+    fn read_runs(
+        &self,
+        scaled: &[u64],
+        runs: &[ChunkRun],
+        into: &mut Target<'_>,
+        work: &mut Work,
+    ) -> Result<()> {
+        let runs = runs.iter().copied();
+        match self.find(scaled)? {
+            None => {
+                super::fill(self.dataset, into.bytes);
+                Ok(())
+            }
+            Some(at) if self.chunks.filtered => {
+                copy(runs, &self.filtered().load(scaled, at, work)?, into, self.element_bytes())
+            }
+            Some(at) => self.read_pieces(at, runs, into, work),
+        }
+    }
 }
 
-/// Bytes of all stored chunks.
-pub(crate) fn storage(file: &File, dataset: &Dataset, layout: &Chunked) -> Result<StorageInfo> {
-    let chunks = Chunks::open(file, dataset, layout)?;
-    let (mut bytes, mut count) = (0u64, 0u64);
-    chunks.walk(&mut |scaled, chunk| {
-        bytes = bytes.saturating_add(chunk.bytes);
-        count += u64::from(chunks.is_inside(scaled));
-        Ok(())
-    })?;
-    let grid = dataset.dims().iter().zip(&layout.shape).map(|(d, c)| d.div_ceil(*c));
-    let allocation = match count {
-        0 => Allocation::None,
-        n if n >= grid.fold(1, u64::saturating_mul) => Allocation::Full,
-        _ => Allocation::Part,
-    };
-    Ok(StorageInfo { bytes, allocation, offset: None })
+/// Copies runs of a chunk to their places.
+fn copy(
+    runs: impl Iterator<Item = ChunkRun>,
+    chunk: &[u8],
+    into: &mut Target<'_>,
+    element_bytes: u64,
+) -> Result<()> {
+    for run in runs {
+        let target = into.part(&run, element_bytes);
+        let from = (run.chunk_offset * element_bytes) as usize;
+        target.copy_from_slice(&chunk[from..from + target.len()]);
+    }
+    Ok(())
+}
+
+impl<'b> Target<'b> {
+    /// The place of a run.
+    fn part(&mut self, run: &ChunkRun, element_bytes: u64) -> &mut [u8] {
+        let start = ((run.selection_offset - self.before) * element_bytes) as usize;
+        &mut self.bytes[start..start + (run.len * element_bytes) as usize]
+    }
+
+    /// What comes before the element with that number, and the rest.
+    fn split(self, at: u64, element_bytes: u64) -> (Target<'b>, Target<'b>) {
+        let (now, later) = self.bytes.split_at_mut(((at - self.before) * element_bytes) as usize);
+        (Target { before: self.before, bytes: now }, Target { before: at, bytes: later })
+    }
+
+    fn split_at_bands(self, bands: &[Band], element_bytes: u64) -> Vec<Target<'b>> {
+        let mut parts = Vec::with_capacity(bands.len());
+        let mut rest = self;
+        for next in bands.iter().skip(1) {
+            let (now, later) = rest.split(next.before, element_bytes);
+            parts.push(now);
+            rest = later;
+        }
+        parts.push(rest);
+        parts
+    }
 }

@@ -4,7 +4,11 @@ mod arrays;
 pub(crate) mod cache;
 mod chunked;
 pub(crate) mod index;
+mod load;
+pub(crate) mod map;
+pub(crate) mod pieces;
 mod plain;
+mod stored;
 pub(crate) mod virtual_source;
 pub(crate) mod virtual_target;
 
@@ -16,8 +20,8 @@ use crate::file::File;
 use crate::format::layout::Layout;
 use crate::object::dataset::Dataset;
 
-pub(crate) use chunked::{list, read_raw};
 pub(crate) use plain::write_external;
+pub(crate) use stored::{list, read_raw};
 
 /// Reads the selected elements, packed in selection order.
 pub(crate) fn read(file: &File, dataset: &Dataset, selection: &Selection, into: &mut [u8]) -> Result<()> {
@@ -83,7 +87,7 @@ pub(crate) fn storage(file: &File, dataset: &Dataset) -> Result<StorageInfo> {
             let offset = address.map(|a| file.store.absolute(a));
             StorageInfo { bytes: if there { bytes } else { 0 }, allocation: whole(there), offset }
         }
-        (_, Layout::Chunked(chunked)) => chunked::storage(file, dataset, chunked)?,
+        (_, Layout::Chunked(chunked)) => stored::storage(file, dataset, chunked)?,
         (_, Layout::Virtual { .. }) => StorageInfo { bytes: 0, allocation: Allocation::None, offset: None },
     })
 }

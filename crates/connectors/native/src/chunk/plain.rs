@@ -6,11 +6,12 @@ use model::properties::ExternalFile;
 use model::{Error, Result, Selection};
 use vol::RawBytes;
 
+use super::pieces::{self, Piece};
 use crate::file::File;
 use crate::format::Address;
 use crate::object::dataset::Dataset;
 
-/// Elements of one run of bytes in the file. Each run of the selection goes straight into the caller's buffer.
+/// Elements of one run of bytes in the file. What lies apart goes straight into the caller's buffer.
 pub(crate) fn contiguous(
     file: &File,
     dataset: &Dataset,
@@ -22,10 +23,15 @@ pub(crate) fn contiguous(
         super::fill(dataset, into);
         return Ok(());
     };
-    each_run(dataset, selection, into, |offset, part| {
-        let at = base.0.checked_add(offset).ok_or_else(|| Error::corrupt("read dataset").at(base.0))?;
-        file.store.read(Address(at), part, "contiguous data")
-    })
+    let bytes = dataset.element_bytes();
+    let mut to = 0;
+    let pieces = selection.runs(dataset.dims())?.map(|run| {
+        let piece =
+            Piece { from: run.offset.saturating_mul(bytes as u64), to, len: run.len as usize * bytes };
+        to += piece.len;
+        piece
+    });
+    file.works.with(|work| pieces::read(&file.store, base, pieces, into, work))
 }
 
 /// Elements that stand in the header.

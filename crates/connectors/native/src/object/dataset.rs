@@ -9,6 +9,7 @@ use model::properties::{
 use model::{Context, Dataspace, Datatype, Error, Result, Token, Within, text};
 use vol::DatasetInfo;
 
+use crate::chunk::map::ChunkMap;
 use crate::chunk::virtual_source;
 use crate::file::File;
 use crate::format::header::kind;
@@ -25,6 +26,8 @@ pub(crate) struct Dataset {
     pub(crate) layout: Layout,
     /// One element that nobody wrote, in file form; `None` is all zeros.
     pub(crate) fill: Option<Vec<u8>>,
+    /// Where its chunks are.
+    pub(crate) map: ChunkMap,
 }
 
 impl Dataset {
@@ -41,6 +44,20 @@ impl Dataset {
     }
 }
 
+/// The same dataset with another extent; nothing is copied where nobody else looks at it.
+pub(crate) fn resized(dataset: Arc<Dataset>, space: Dataspace) -> Dataset {
+    let mut dataset = Arc::try_unwrap(dataset).unwrap_or_else(|shared| Dataset {
+        address: shared.address,
+        info: shared.info.clone(),
+        layout: shared.layout.clone(),
+        fill: shared.fill.clone(),
+        map: ChunkMap::default(),
+    });
+    Arc::make_mut(&mut dataset.info).space = space;
+    dataset.map = ChunkMap::default();
+    dataset
+}
+
 pub(crate) fn load(file: &File, header: &Header) -> Result<Dataset> {
     let (datatype, committed) = datatype(file, header)?;
     let mut space = space(file, header)?;
@@ -55,7 +72,7 @@ pub(crate) fn load(file: &File, header: &Header) -> Result<Dataset> {
     let object = object_create(header);
     let create = DatasetCreate { object, layout: property, filters, fill, alloc_time };
     let info = Arc::new(DatasetInfo { datatype, committed, space, create });
-    Ok(Dataset { address: header.address, info, layout, fill: fill_element })
+    Ok(Dataset { address: header.address, info, layout, fill: fill_element, map: ChunkMap::default() })
 }
 
 /// The type of a dataset or of a committed datatype.

@@ -22,10 +22,12 @@ use std::collections::BTreeMap;
 
 use files::Handle;
 use model::{Error, Result};
-use vol::Durability;
+use vol::{Durability, crew};
 
 use redo::{Entry, Redo};
 use staged::Staged;
+
+use crate::store::PIECE_BYTES;
 
 /// Most bytes that one commit overwrites in place: a reader must be able to hold them.
 const STAGED_BYTES_MAX: u64 = 4 << 30;
@@ -77,6 +79,15 @@ const BUFFER_BYTES: usize = 256 << 10;
 
 fn io<T>(result: std::io::Result<T>, operation: &str) -> Result<T> {
     result.map_err(|e| Error::io(operation, &e))
+}
+
+/// Writes on all cores what is worth it.
+fn write_at(file: &Handle, at: u64, data: &[u8]) -> std::io::Result<()> {
+    if data.len() <= 2 * PIECE_BYTES {
+        return file.write_at(at, data);
+    }
+    let pieces = data.chunks(PIECE_BYTES).enumerate().collect();
+    crew::each(pieces, |(n, piece)| file.write_at(at + (n * PIECE_BYTES) as u64, piece))
 }
 
 impl Txn {
@@ -132,11 +143,24 @@ impl Txn {
             self.flush()?;
             if data.len() >= BUFFER_BYTES {
                 self.settle()?;
-                return io(self.file.write_at(at, data), "write to file");
+                return io(write_at(&self.file, at, data), "write to file");
             }
             self.buffer = (at, data.to_vec());
         }
         if self.buffer.1.len() >= BUFFER_BYTES { self.flush() } else { Ok(()) }
+    }
+
+    /// The file itself, for writes to ranges where nothing committed is: they need no order.
+    pub(crate) fn open_fresh(&mut self, ranges: impl Iterator<Item = (u64, u64)>) -> Result<&Handle> {
+        self.check()?;
+        self.flush()?;
+        self.settle()?;
+        for (start, len) in ranges {
+            if !self.is_fresh(start, len) {
+                return Err(Error::invalid("write to file").at(start).with("problem", "it is in use"));
+            }
+        }
+        Ok(&self.file)
     }
 
     /// Writes what waits in the buffer. On an error it waits on.

@@ -1,24 +1,138 @@
-//! Chunks of datasets: written, made early, and changed with the extent.
+//! Chunks of datasets: written whole, changed in part, made early.
+
+use model::properties::{AllocTime, FilterSpec};
+use model::selection::{ChunkRun, ChunkRuns, PointIndex};
+use model::{Error, Result, Selection, Within};
+use vol::{OpWrite, crew};
 
 use super::Writer;
-use super::draft::Draft;
 use super::parts::ChunkSet;
 use crate::chunk;
 use crate::chunk::index::ChunkAt;
 use crate::file::File;
 use crate::format::Address;
 use crate::format::header::kind;
-use crate::format::layout::{Chunked, Index, Layout};
+use crate::format::layout::{Chunked, Layout};
 use crate::object::dataset::Dataset;
-use model::dataspace::Format;
-use model::properties::{AllocTime, FilterSpec};
-use model::selection::PointIndex;
-use model::{Error, Result, Selection, Within};
-use rayon::prelude::*;
-use vol::OpWrite;
+use crate::work::{self, Work};
 
 /// Chunks in flight, in bytes.
 const BATCH_BYTES: u64 = 32 << 20;
+
+/// A chunk after its filters.
+pub(super) enum Encoded {
+    /// As it was: it has none.
+    Plain,
+    Filtered(Vec<u8>, u32),
+}
+
+impl Encoded {
+    /// Chunks after their filters, on all cores. `plain` gives their elements.
+    pub(super) fn all<'p>(
+        file: &File,
+        dataset: &Dataset,
+        layout: &Chunked,
+        chunks: &[Vec<u64>],
+        plain: impl Fn(&Vec<u64>) -> &'p [u8] + Sync,
+    ) -> Result<Vec<Encoded>> {
+        let encode = |scaled: &Vec<u64>| {
+            let filters = filters_of(dataset, layout, scaled, dataset.dims());
+            file.works.with(|work| Encoded::one(file, filters, plain(scaled), work))
+        };
+        match dataset.filters().is_empty() {
+            true => Ok(chunks.iter().map(|_| Encoded::Plain).collect()),
+            false => crew::map(chunks.iter().collect(), encode),
+        }
+    }
+
+    fn one(file: &File, filters: &[FilterSpec], plain: &[u8], work: &mut Work) -> Result<Encoded> {
+        if filters.is_empty() {
+            return Ok(Encoded::Plain);
+        }
+        let (bytes, mask) = file.filter_from(filters, plain, work)?;
+        Ok(Encoded::Filtered(bytes, mask))
+    }
+}
+
+/// Elements on their way to the chunks of one dataset.
+struct Incoming<'a> {
+    file: &'a File,
+    dataset: &'a Dataset,
+    layout: &'a Chunked,
+    op: &'a OpWrite<'a>,
+    points: Option<PointIndex>,
+    chunk_bytes: usize,
+}
+
+impl Incoming<'_> {
+    fn runs(&self, scaled: &[u64]) -> Result<ChunkRuns> {
+        match &self.points {
+            Some(points) => points.chunk_runs(scaled),
+            None => {
+                let start = start_of(scaled, self.layout);
+                self.op.selection.chunk_runs(self.dataset.dims(), &start, &self.layout.shape)
+            }
+        }
+    }
+
+    /// Elements of a chunk that are in the extent.
+    fn elements_inside(&self, scaled: &[u64]) -> u64 {
+        let ends = self.dataset.dims().iter().zip(scaled).zip(&self.layout.shape);
+        ends.map(|((dim, s), c)| (*dim - (s * c).min(*dim)).min(*c)).product()
+    }
+
+    /// Whether nothing of what a chunk held stays.
+    fn replaces(&self, scaled: &[u64]) -> Result<bool> {
+        // Points may name an element twice.
+        if self.points.is_some() {
+            return Ok(false);
+        }
+        let wanted = self.elements_inside(scaled);
+        let mut found = 0;
+        Ok(self.runs(scaled)?.any(|run| {
+            found += run.len;
+            found >= wanted
+        }))
+    }
+
+    /// The elements of a chunk that is replaced, where they lie in one piece of the caller's buffer.
+    fn in_place(&self, scaled: &[u64]) -> Result<Option<&[u8]>> {
+        let bytes = self.dataset.element_bytes();
+        let first = self.runs(scaled)?.next();
+        let whole = first.filter(|run| run.len as usize * bytes == self.chunk_bytes);
+        Ok(whole.map(|run| &self.op.from[run.selection_offset as usize * bytes..][..self.chunk_bytes]))
+    }
+
+    /// Puts the new elements of a chunk among the others.
+    fn put(&self, scaled: &[u64], chunk: &mut [u8]) -> Result<()> {
+        let bytes = self.dataset.element_bytes();
+        for ChunkRun { chunk_offset, selection_offset, len } in self.runs(scaled)? {
+            let (to, from, len) =
+                (chunk_offset as usize * bytes, selection_offset as usize * bytes, len as usize * bytes);
+            chunk[to..to + len].copy_from_slice(&self.op.from[from..from + len]);
+        }
+        Ok(())
+    }
+
+    /// Calls `f` with all elements of a chunk that is replaced.
+    fn with_whole<T>(&self, scaled: &[u64], f: impl FnOnce(&[u8], &mut Work) -> Result<T>) -> Result<T> {
+        let in_place = self.in_place(scaled)?;
+        self.file.works.with(|work| {
+            if let Some(chunk) = in_place {
+                return f(chunk, work);
+            }
+            let mut plain = std::mem::take(&mut work.plain);
+            let chunk = work::sized(&mut plain, self.chunk_bytes);
+            if self.elements_inside(scaled) * (self.dataset.element_bytes() as u64) < self.chunk_bytes as u64
+            {
+                chunk::fill(self.dataset, chunk);
+            }
+            let done = self.put(scaled, chunk).and_then(|()| f(chunk, work));
+            work.plain = plain;
+            done
+        })
+    }
+}
 
 impl Writer {
     /// All chunks that are not there yet, filled.
@@ -29,7 +143,7 @@ impl Writer {
         chunk::fill(dataset, &mut plain);
         let (encoded, mask) = file.filter(dataset.filters(), plain.clone())?;
         for scaled in Selection::All.chunks(dataset.dims(), &layout.shape)? {
-            if self.chunks(dataset.address).is_some_and(|set| set.chunks.contains_key(&scaled)) {
+            if self.has_chunk(dataset.address, &scaled) {
                 continue;
             }
             match filters_of(dataset, layout, &scaled, dataset.dims()).is_empty() {
@@ -38,6 +152,12 @@ impl Writer {
             }
         }
         Ok(())
+    }
+
+    /// Whether a chunk is stored, or waits to be.
+    fn has_chunk(&self, dataset: Address, scaled: &[u64]) -> bool {
+        self.pending.has(dataset, scaled)
+            || self.chunks(dataset).is_some_and(|set| set.chunks.contains_key(scaled))
     }
 
     /// One range for all chunks of the largest extent, in order: they need no index.
@@ -62,6 +182,12 @@ impl Writer {
         Ok(())
     }
 
+    /// How many chunks are handled at a time.
+    pub(super) fn batch_chunks(&self, file: &File, layout: &Chunked) -> Result<usize> {
+        let bytes = chunk::chunk_bytes(file, &layout.shape, layout.element_bytes)?;
+        Ok((BATCH_BYTES / bytes.max(1) as u64).clamp(1, 1024) as usize)
+    }
+
     pub(super) fn write_chunks(
         &mut self,
         file: &File,
@@ -69,7 +195,8 @@ impl Writer {
         layout: &Chunked,
         op: &OpWrite<'_>,
     ) -> Result<()> {
-        let is_first = self.draft(file, dataset.address)?.chunks_mut(file)?.chunks.is_empty();
+        let set = self.draft(file, dataset.address)?.chunks_mut(file)?;
+        let is_first = set.chunks.is_empty() && !self.pending.is_changed(dataset.address);
         let points = match op.selection {
             Selection::Points(points) => Some(PointIndex::new(points, &layout.shape)?),
             _ => None,
@@ -79,21 +206,91 @@ impl Writer {
             None => op.selection.chunks(dataset.dims(), &layout.shape)?.collect(),
         };
         let chunk_bytes = chunk::chunk_bytes(file, &layout.shape, layout.element_bytes)?;
-        let batch = (BATCH_BYTES / chunk_bytes.max(1) as u64).clamp(1, 1024) as usize;
-        for scaled in wanted.chunks(batch) {
-            let changed =
-                scaled.iter().map(|s| self.changed_chunk(file, dataset, layout, op, points.as_ref(), s));
-            let changed = changed.collect::<Result<Vec<_>>>()?;
-            let encode = |(scaled, chunk): (&Vec<u64>, Vec<u8>)| {
-                file.filter(filters_of(dataset, layout, scaled, dataset.dims()), chunk)
-            };
-            let encoded: Vec<(Vec<u8>, u32)> =
-                scaled.par_iter().zip(changed).map(encode).collect::<Result<_>>()?;
-            for (scaled, (bytes, mask)) in scaled.iter().zip(encoded) {
-                self.put_chunk(file, dataset.address, scaled, &bytes, mask)?;
-            }
+        let incoming = Incoming { file, dataset, layout, op, points, chunk_bytes };
+        for batch in wanted.chunks(self.batch_chunks(file, layout)?) {
+            self.write_batch(&incoming, batch)?;
         }
         if is_first { self.allocate_late(file, dataset, layout) } else { Ok(()) }
+    }
+
+    /// Chunks that are replaced are written at once, on all cores; others wait for more.
+    fn write_batch(&mut self, incoming: &Incoming<'_>, batch: &[Vec<u64>]) -> Result<()> {
+        let mut whole = Vec::new();
+        for scaled in batch {
+            match incoming.replaces(scaled)? {
+                true => whole.push(scaled.clone()),
+                false => self.change_chunk(incoming, scaled)?,
+            }
+        }
+        if whole.is_empty() {
+            return Ok(());
+        }
+        let at = incoming.dataset.address;
+        match incoming.dataset.filters().is_empty() && self.can_move_chunks(incoming.file, at)? {
+            true => self.place_plain(incoming, &whole)?,
+            false => self.place_encoded(incoming, &whole)?,
+        }
+        whole.iter().for_each(|scaled| self.pending.remove(at, scaled));
+        Ok(())
+    }
+
+    /// Whether chunks that are replaced go to new room, and the old one is used again.
+    fn can_move_chunks(&mut self, file: &File, dataset: Address) -> Result<bool> {
+        let sizes = self.sizes;
+        let is_implicit = self.draft(file, dataset)?.is_implicit(sizes);
+        Ok(!is_implicit && !self.is_swmr() && self.space.reuses())
+    }
+
+    /// Chunks as they are, straight from the caller's buffer where they lie there in one piece.
+    fn place_plain(&mut self, incoming: &Incoming<'_>, whole: &[Vec<u64>]) -> Result<()> {
+        let bytes = incoming.chunk_bytes as u64;
+        let places: Vec<Address> = whole.iter().map(|_| self.allocate_raw(bytes)).collect();
+        let store = self.store.clone();
+        self.is_changed = true;
+        let done = store.write_fresh(&places, bytes, |write| {
+            crew::each(whole.iter().zip(&places).collect(), |(scaled, at)| {
+                incoming.with_whole(scaled, |chunk, _| write.put(*at, chunk))
+            })
+        });
+        if let Err(error) = done {
+            // Nothing leads there yet.
+            places.iter().for_each(|at| self.release_raw(*at, bytes));
+            return Err(error);
+        }
+        for (scaled, address) in whole.iter().zip(places) {
+            let chunk = ChunkAt { address, bytes, filter_mask: 0 };
+            self.set_chunk(incoming.file, incoming.dataset.address, scaled, chunk)?;
+        }
+        Ok(())
+    }
+
+    fn place_encoded(&mut self, incoming: &Incoming<'_>, whole: &[Vec<u64>]) -> Result<()> {
+        let (file, dataset) = (incoming.file, incoming.dataset);
+        let encode = |scaled: &Vec<u64>| {
+            let filters = filters_of(dataset, incoming.layout, scaled, dataset.dims());
+            incoming.with_whole(scaled, |chunk, work| match filters.is_empty() {
+                true => Ok((chunk.to_vec(), 0)),
+                false => file.filter_from(filters, chunk, work),
+            })
+        };
+        let encoded = crew::map(whole.iter().collect(), encode)?;
+        for (scaled, (bytes, mask)) in whole.iter().zip(encoded) {
+            self.put_chunk(file, dataset.address, scaled, &bytes, mask)?;
+        }
+        Ok(())
+    }
+
+    /// Changes a part of a chunk, in memory.
+    fn change_chunk(&mut self, incoming: &Incoming<'_>, scaled: &[u64]) -> Result<()> {
+        let at = incoming.dataset.address;
+        if !self.pending.has(at, scaled) {
+            self.fetch_chunk(incoming.file, incoming.dataset, incoming.layout, scaled)?;
+        }
+        match self.pending.change(at, scaled) {
+            Some(chunk) => incoming.put(scaled, chunk)?,
+            None => return Err(Error::corrupt("change chunk").at(at.0)),
+        }
+        self.trim_chunks(incoming.file)
     }
 
     /// With the first of its chunks, a dataset that is allocated late gets all of them, as in libhdf5.
@@ -104,36 +301,23 @@ impl Writer {
         }
     }
 
-    /// A chunk's elements after the write.
-    fn changed_chunk(
+    /// Takes a chunk into memory, with the fill value wherever it sticks out of the extent: libhdf5 leaves anything there.
+    /// Whether it was not so in the file.
+    pub(super) fn fetch_chunk(
         &mut self,
         file: &File,
         dataset: &Dataset,
         layout: &Chunked,
-        op: &OpWrite<'_>,
-        points: Option<&PointIndex>,
         scaled: &[u64],
-    ) -> Result<Vec<u8>> {
-        let start: Vec<u64> = scaled.iter().zip(&layout.shape).map(|(s, c)| s * c).collect();
-        let runs = match points {
-            Some(points) => points.chunk_runs(scaled)?,
-            None => op.selection.chunk_runs(dataset.dims(), &start, &layout.shape)?,
-        };
-        let mut chunk = self.current_chunk(file, dataset, layout, scaled)?;
-        let bytes = dataset.element_bytes();
-        for run in runs {
-            let (to, from, len) = (
-                run.chunk_offset as usize * bytes,
-                run.selection_offset as usize * bytes,
-                run.len as usize * bytes,
-            );
-            chunk[to..to + len].copy_from_slice(&op.from[from..from + len]);
-        }
-        Ok(chunk)
+    ) -> Result<bool> {
+        let mut chunk = self.stored_chunk(file, dataset, layout, scaled)?;
+        let differs = keep_only(dataset, layout, scaled, dataset.dims(), &mut chunk)?;
+        self.pending.insert(dataset.address, scaled, chunk, false);
+        Ok(differs)
     }
 
-    /// A chunk's elements as they are, or fill values where it is not stored.
-    fn current_chunk(
+    /// A chunk's elements as the file has them, or fill values where it is not stored.
+    fn stored_chunk(
         &mut self,
         file: &File,
         dataset: &Dataset,
@@ -158,7 +342,7 @@ impl Writer {
     }
 
     /// The chunks of a dataset, once one of them changed.
-    fn chunks(&self, dataset: Address) -> Option<&ChunkSet> {
+    pub(super) fn chunks(&self, dataset: Address) -> Option<&ChunkSet> {
         Some(self.existing(dataset)?.chunks.as_ref()?.value())
     }
 
@@ -181,21 +365,29 @@ impl Writer {
         let same = |old: ChunkAt| old.bytes == bytes.len() as u64 && old.filter_mask == mask;
         let stays = !self.space.reuses() && !self.is_swmr();
         if let Some(old) = old.filter(|&old| fixed || (stays && same(old))) {
+            file.chunks.remove(dataset, old.address);
             return self.write(old.address, bytes);
         }
         // Readers that look on bear elements that change, and the file need not grow.
         if let Some(chunk) =
             old.filter(|chunk| self.is_swmr() && has_no_filters && chunk.bytes == bytes.len() as u64)
         {
+            file.chunks.remove(dataset, chunk.address);
             return self.overwrite_chunk(chunk.address, bytes);
-        }
-        if let Some(old) = old {
-            self.release_raw(old.address, old.bytes);
         }
         let address = self.allocate_raw(bytes.len() as u64);
         self.write(address, bytes)?;
         let chunk = ChunkAt { address, bytes: bytes.len() as u64, filter_mask: mask };
-        self.draft(file, dataset)?.chunks_mut(file)?.chunks.insert(scaled.to_vec(), chunk);
+        self.set_chunk(file, dataset, scaled, chunk)
+    }
+
+    /// From now on a chunk is there; its old room is given up.
+    fn set_chunk(&mut self, file: &File, dataset: Address, scaled: &[u64], chunk: ChunkAt) -> Result<()> {
+        let old = self.draft(file, dataset)?.chunks_mut(file)?.chunks.insert(scaled.to_vec(), chunk);
+        if let Some(old) = old {
+            file.chunks.remove(dataset, old.address);
+            self.release_raw(old.address, old.bytes);
+        }
         self.note_chunk(dataset, scaled);
         Ok(())
     }
@@ -225,119 +417,47 @@ impl Writer {
         let scaled: Vec<u64> = offset.iter().zip(&layout.shape).map(|(o, c)| o / c).collect();
         let is_first = self.draft(file, at)?.chunks_mut(file)?.chunks.is_empty();
         self.put_chunk(file, at, &scaled, data, mask)?;
+        self.pending.remove(at, &scaled);
         if is_first { self.allocate_late(file, &dataset, layout) } else { Ok(()) }
     }
-
-    /// Changes the extent. What is cut off is gone: growing again shows the fill value.
-    pub(crate) fn dataset_resize(&mut self, file: &File, at: Address, dims: &[u64]) -> Result<()> {
-        let dataset = self.dataset(file, at)?;
-        let Layout::Chunked(layout) = &dataset.layout else {
-            return Err(Error::invalid("resize dataset").with("problem", "it is not chunked"));
-        };
-        let space = dataset.info.space.resized(dims)?;
-        self.draft(file, at)?.chunks_mut(file)?;
-        self.reshape_chunks(file, &dataset, layout, dims)?;
-        let format = Format { length_bytes: self.sizes.length as u8 };
-        let body = space.encode(self.dataspace_version(), &format)?;
-        self.draft(file, at)?.set(kind::DATASPACE, 0, body);
-        self.lay_out(file, at)?;
-        if matches!(layout.index, Index::Implicit) {
-            // Chunks without an index are those of the extent: they are listed again for the new one.
-            self.draft(file, at)?.chunks = None;
-        }
-        if dataset.info.create.alloc_time == AllocTime::Early {
-            self.allocate_early(file, at)
-        } else {
-            Ok(())
-        }
-    }
-
-    /// Drops the chunks outside of the new extent, and rewrites those that are cut or show more, or whose filters change.
-    fn reshape_chunks(
-        &mut self,
-        file: &File,
-        dataset: &Dataset,
-        layout: &Chunked,
-        dims: &[u64],
-    ) -> Result<()> {
-        let fixed = self.existing(dataset.address).is_some_and(|d: &Draft| d.is_implicit(self.sizes));
-        let only_grows = dims.iter().zip(dataset.dims()).all(|(new, old)| new >= old);
-        let edges = grown_edges(dataset.dims(), dims, &layout.shape);
-        let at_edge = |scaled: &[u64]| scaled.iter().zip(&edges).any(|(s, edge)| Some(*s) == *edge);
-        let owned = |(s, c): (&Vec<u64>, &ChunkAt)| (s.clone(), *c);
-        let stored: Vec<(Vec<u64>, ChunkAt)> = match (self.chunks(dataset.address), &edges[..]) {
-            (None, _) => Vec::new(),
-            // Of a dataset that only grows, chunks at the old edge change, and no others. Appending looks at one.
-            (Some(_), edges) if only_grows && edges.iter().all(Option::is_none) => Vec::new(),
-            (Some(set), [Some(edge)]) if only_grows => {
-                set.chunks.get_key_value(&[*edge][..]).map(owned).into_iter().collect()
-            }
-            (Some(set), _) if only_grows => {
-                set.chunks.iter().filter(|(s, _)| at_edge(s)).map(owned).collect()
-            }
-            (Some(set), _) => set.chunks.iter().map(owned).collect(),
-        };
-        for (scaled, chunk) in stored {
-            let start: Vec<u64> = scaled.iter().zip(&layout.shape).map(|(s, c)| s * c).collect();
-            let outside = start.iter().zip(dims).any(|(s, d)| s >= d);
-            if outside && !fixed {
-                self.draft(file, dataset.address)?.chunks_mut(file)?.chunks.remove(&scaled);
-                self.note_removal(dataset.address);
-                self.release_raw(chunk.address, chunk.bytes);
-            } else if shows_other_part(&start, &layout.shape, dataset.dims(), dims)
-                || filters_of(dataset, layout, &scaled, dataset.dims())
-                    != filters_of(dataset, layout, &scaled, dims)
-            {
-                self.rewrite_chunk(file, dataset, layout, &scaled, dims)?;
-            }
-        }
-        Ok(())
-    }
-
-    /// Puts the fill value over the elements of a chunk that lie outside of `dims`, or did so before: libhdf5 leaves
-    /// anything there.
-    fn rewrite_chunk(
-        &mut self,
-        file: &File,
-        dataset: &Dataset,
-        layout: &Chunked,
-        scaled: &[u64],
-        dims: &[u64],
-    ) -> Result<()> {
-        let old = self.current_chunk(file, dataset, layout, scaled)?;
-        let mut new = vec![0; old.len()];
-        chunk::fill(dataset, &mut new);
-        let start: Vec<u64> = scaled.iter().zip(&layout.shape).map(|(s, c)| s * c).collect();
-        let bytes = dataset.element_bytes();
-        let kept: Vec<u64> = dataset.dims().iter().zip(dims).map(|(old, new)| *old.min(new)).collect();
-        for run in Selection::All.chunk_runs(&kept, &start, &layout.shape)? {
-            let (at, len) = (run.chunk_offset as usize * bytes, run.len as usize * bytes);
-            new[at..at + len].copy_from_slice(&old[at..at + len]);
-        }
-        let filters = filters_of(dataset, layout, scaled, dims);
-        // Growing by small steps must not write the same chunk at every step.
-        if new == old && filters == filters_of(dataset, layout, scaled, dataset.dims()) {
-            return Ok(());
-        }
-        let (encoded, mask) = file.filter(filters, new)?;
-        self.put_chunk(file, dataset.address, scaled, &encoded, mask)
-    }
 }
 
-/// Along each dimension that grows, the chunks that its old end cuts.
-fn grown_edges(old: &[u64], new: &[u64], shape: &[u64]) -> Vec<Option<u64>> {
-    let edge = |((old, new), c): ((&u64, &u64), &u64)| (new > old && old % c != 0).then(|| old / c);
-    old.iter().zip(new).zip(shape).map(edge).collect()
+/// The first element of a chunk.
+pub(super) fn start_of(scaled: &[u64], layout: &Chunked) -> Vec<u64> {
+    scaled.iter().zip(&layout.shape).map(|(s, c)| s * c).collect()
 }
 
-/// Whether a chunk at the edge of an extent shows fewer or more of its elements afterwards.
-fn shows_other_part(start: &[u64], shape: &[u64], old: &[u64], new: &[u64]) -> bool {
-    let ends = start.iter().zip(shape).map(|(s, c)| s.saturating_add(*c));
-    ends.zip(old.iter().zip(new)).any(|(end, (old, new))| old != new && end > *old.min(new))
+/// Puts the fill value over the elements of a chunk that lie outside of `dims`; whether something else was there.
+pub(super) fn keep_only(
+    dataset: &Dataset,
+    layout: &Chunked,
+    scaled: &[u64],
+    dims: &[u64],
+    chunk: &mut Vec<u8>,
+) -> Result<bool> {
+    let start = start_of(scaled, layout);
+    if start.iter().zip(&layout.shape).zip(dims).all(|((s, c), d)| s + c <= *d) {
+        return Ok(false);
+    }
+    let mut kept = vec![0; chunk.len()];
+    chunk::fill(dataset, &mut kept);
+    let bytes = dataset.element_bytes();
+    for run in Selection::All.chunk_runs(dims, &start, &layout.shape)? {
+        let (at, len) = (run.chunk_offset as usize * bytes, run.len as usize * bytes);
+        kept[at..at + len].copy_from_slice(&chunk[at..at + len]);
+    }
+    let differs = *chunk != kept;
+    *chunk = kept;
+    Ok(differs)
 }
 
 /// The filters that a chunk goes through: none at the edge of an extent, where the dataset wants it so.
-fn filters_of<'d>(dataset: &'d Dataset, layout: &Chunked, scaled: &[u64], dims: &[u64]) -> &'d [FilterSpec] {
+pub(super) fn filters_of<'d>(
+    dataset: &'d Dataset,
+    layout: &Chunked,
+    scaled: &[u64],
+    dims: &[u64],
+) -> &'d [FilterSpec] {
     let mut ends = scaled.iter().zip(&layout.shape).map(|(s, c)| (s + 1).saturating_mul(*c)).zip(dims);
     match layout.edge_chunks_unfiltered && ends.any(|(end, dim)| end > *dim) {
         true => &[],

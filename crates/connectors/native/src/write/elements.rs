@@ -28,10 +28,7 @@ impl Writer {
     fn target(&mut self, file: &File, op: &OpWrite<'_>) -> Result<std::sync::Arc<Dataset>> {
         let at = Address(op.dataset.to_u64());
         self.check_there(at)?;
-        match self.existing(at).is_some_and(|d| d.chunks.is_some()) {
-            true => file.dataset(op.dataset),
-            false => self.dataset(file, at),
-        }
+        self.current_dataset(file, at)
     }
 
     /// An error where a write does not fit its dataset; whether the dataset is virtual, so that the elements go elsewhere.

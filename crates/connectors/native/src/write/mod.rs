@@ -19,7 +19,9 @@ mod file_space;
 mod links;
 mod objects;
 mod parts;
+mod pending;
 mod pipeline;
+mod reshape;
 mod shared_index;
 mod swmr;
 mod symbol_table;
@@ -83,6 +85,8 @@ pub(crate) struct Writer {
     /// Chunks that were stored since the index of their dataset was laid out, while readers look on; `None` where some were
     /// taken away too.
     changed_chunks: HashMap<Address, Option<BTreeSet<Vec<u64>>>>,
+    /// Chunks that changed in part.
+    pending: pending::Pending,
     /// Bytes that drafts may take: what was found when they were weighed, and a guess at what came since.
     drafts_bytes: u64,
 }
@@ -94,6 +98,8 @@ pub(crate) struct WriteOptions {
     pub(crate) low: LibVersion,
     /// Bytes of changed objects that may wait in memory.
     pub(crate) drafts_bytes_max: u64,
+    /// Bytes of changed chunks that may wait in memory.
+    pub(crate) chunks_bytes_max: u64,
     /// How space is managed.
     pub(crate) policy: Policy,
 }
@@ -138,6 +144,7 @@ impl Writer {
             clock: 0,
             is_swmr: false,
             changed_chunks: HashMap::new(),
+            pending: pending::Pending::new(options.chunks_bytes_max),
             drafts_bytes: 0,
         }
     }
@@ -240,6 +247,7 @@ impl Writer {
     /// Lays out one object, if it changed.
     pub(crate) fn lay_out(&mut self, file: &File, at: Address) -> Result<()> {
         self.flush_blobs(file)?;
+        self.flush_chunks(file, at)?;
         if !self.existing(at).is_some_and(|draft| draft.is_dirty) {
             return Ok(());
         }

@@ -69,6 +69,8 @@ impl Writer {
                 self.take_out_of_index(at);
             }
             self.removed.insert(at);
+            self.pending.remove_dataset(at);
+            file.chunks.clear();
             file.forget(at);
             for target in held {
                 let below = self.draft(file, target)?;

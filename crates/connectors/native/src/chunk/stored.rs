@@ -1,0 +1,79 @@
+//! Chunks as they are stored: one of them, a list of them, the room that they take.
+
+use model::{Error, Result};
+use vol::{Allocation, ChunkInfo, Page, StorageInfo};
+
+use super::index::Chunks;
+use super::load;
+use crate::file::File;
+use crate::format::layout::Chunked;
+use crate::object::dataset::Dataset;
+
+/// One chunk as it is stored: its filter mask and bytes.
+pub(crate) fn read_raw(
+    file: &File,
+    dataset: &Dataset,
+    layout: &Chunked,
+    offset: &[u64],
+) -> Result<(u32, Vec<u8>)> {
+    let chunks = Chunks::open(file, dataset, layout)?;
+    let aligned = offset.len() == chunks.rank() && offset.iter().zip(&layout.shape).all(|(o, c)| o % c == 0);
+    if !aligned || offset.iter().zip(dataset.dims()).any(|(o, d)| o >= d) {
+        return Err(Error::invalid("read chunk").with("offset", format!("{offset:?}")));
+    }
+    let scaled: Vec<u64> = offset.iter().zip(&layout.shape).map(|(o, c)| o / c).collect();
+    let missing = || Error::not_found("read chunk").with("offset", format!("{offset:?}"));
+    let at = chunks.find(&scaled)?.ok_or_else(missing)?;
+    let mut raw = Vec::new();
+    load::raw(file, &chunks, at, &mut raw)?;
+    Ok((at.filter_mask, raw))
+}
+
+/// Some of the chunks that are stored.
+pub(crate) fn list(
+    file: &File,
+    dataset: &Dataset,
+    layout: &Chunked,
+    skip: u64,
+    count_max: u64,
+) -> Result<Page<ChunkInfo>> {
+    let chunks = Chunks::open(file, dataset, layout)?;
+    let mut page = Page { entries: Vec::new(), more: false };
+    let mut at = 0;
+    chunks.walk(&mut |scaled, chunk| {
+        if !chunks.is_inside(scaled) {
+            return Ok(());
+        }
+        if at >= skip && (page.entries.len() as u64) < count_max {
+            page.entries.push(ChunkInfo {
+                offset: scaled.iter().zip(&layout.shape).map(|(s, c)| s.saturating_mul(*c)).collect(),
+                filter_mask: chunk.filter_mask,
+                bytes: chunk.bytes,
+                address: Some(file.store.absolute(chunk.address)),
+            });
+        } else if at >= skip {
+            page.more = true;
+        }
+        at += 1;
+        Ok(())
+    })?;
+    Ok(page)
+}
+
+/// Bytes of all stored chunks.
+pub(crate) fn storage(file: &File, dataset: &Dataset, layout: &Chunked) -> Result<StorageInfo> {
+    let chunks = Chunks::open(file, dataset, layout)?;
+    let (mut bytes, mut count) = (0u64, 0u64);
+    chunks.walk(&mut |scaled, chunk| {
+        bytes = bytes.saturating_add(chunk.bytes);
+        count += u64::from(chunks.is_inside(scaled));
+        Ok(())
+    })?;
+    let grid = dataset.dims().iter().zip(&layout.shape).map(|(d, c)| d.div_ceil(*c));
+    let allocation = match count {
+        0 => Allocation::None,
+        n if n >= grid.fold(1, u64::saturating_mul) => Allocation::Full,
+        _ => Allocation::Part,
+    };
+    Ok(StorageInfo { bytes, allocation, offset: None })
+}

@@ -1,0 +1,54 @@
+//! Buffers that are used again: megabytes that are fresh for every chunk cost more than what is done with them.
+
+use std::sync::{Mutex, PoisonError};
+
+use crate::chunk::pieces::Piece;
+
+/// Buffers of one worker.
+#[derive(Debug, Default)]
+pub(crate) struct Work {
+    /// A chunk as it is stored.
+    pub(crate) raw: Vec<u8>,
+    /// A chunk, or a part of the file.
+    pub(crate) plain: Vec<u8>,
+    pub(crate) pieces: Vec<Piece>,
+}
+
+/// Buffers that are larger are not kept.
+const KEPT_BYTES_MAX: usize = 8 << 20;
+/// Workers whose buffers are kept.
+const KEPT_MAX: usize = 8;
+
+impl Work {
+    fn is_worth_keeping(&self) -> bool {
+        self.raw.capacity() + self.plain.capacity() <= KEPT_BYTES_MAX
+    }
+}
+
+/// Buffers that nobody uses at the moment.
+#[derive(Debug, Default)]
+pub(crate) struct Works(Mutex<Vec<Work>>);
+
+impl Works {
+    /// Calls `f` with buffers that are its own meanwhile.
+    pub(crate) fn with<T>(&self, f: impl FnOnce(&mut Work) -> T) -> T {
+        let taken = self.0.lock().unwrap_or_else(PoisonError::into_inner).pop();
+        let mut work = taken.unwrap_or_default();
+        let done = f(&mut work);
+        if work.is_worth_keeping() {
+            let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+            if kept.len() < KEPT_MAX {
+                kept.push(work);
+            }
+        }
+        done
+    }
+}
+
+/// The first `len` bytes of a buffer, whatever they hold.
+pub(crate) fn sized(buffer: &mut Vec<u8>, len: usize) -> &mut [u8] {
+    if buffer.len() < len {
+        buffer.resize(len, 0);
+    }
+    &mut buffer[..len]
+}

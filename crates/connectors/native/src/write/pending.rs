@@ -1,0 +1,186 @@
+//! Chunks that changed in part wait in memory: as a rule more of them is to come.
+//!
+//! A chunk that waits has the fill value wherever it sticks out of the extent. Once written it stays, within the budget,
+//! so that the next change need not decode it again.
+
+use std::collections::HashMap;
+
+use model::Result;
+
+use super::Writer;
+use super::chunks::Encoded;
+use crate::file::File;
+use crate::format::Address;
+use crate::format::layout::Layout;
+
+/// A chunk in memory.
+#[derive(Debug)]
+struct Waiting {
+    data: Vec<u8>,
+    /// The file has other elements.
+    is_changed: bool,
+    /// When it was used last.
+    used: u64,
+}
+
+/// Chunks in memory, by dataset and scaled coordinates.
+#[derive(Debug)]
+pub(crate) struct Pending {
+    datasets: HashMap<Address, HashMap<Vec<u64>, Waiting>>,
+    bytes: u64,
+    bytes_max: u64,
+    clock: u64,
+}
+
+/// What a chunk takes besides its elements, roughly.
+const EXTRA_BYTES: u64 = 160;
+
+impl Pending {
+    pub(crate) fn new(bytes_max: u64) -> Self {
+        Pending { datasets: HashMap::new(), bytes: 0, bytes_max, clock: 0 }
+    }
+
+    pub(crate) fn has(&self, dataset: Address, scaled: &[u64]) -> bool {
+        self.datasets.get(&dataset).is_some_and(|chunks| chunks.contains_key(scaled))
+    }
+
+    /// Whether chunks of a dataset must be written before the file can be asked.
+    pub(crate) fn is_changed(&self, dataset: Address) -> bool {
+        self.datasets.get(&dataset).is_some_and(|chunks| chunks.values().any(|c| c.is_changed))
+    }
+
+    /// A chunk's elements, to be looked at.
+    pub(crate) fn get(&self, dataset: Address, scaled: &[u64]) -> Option<&[u8]> {
+        Some(&self.datasets.get(&dataset)?.get(scaled)?.data)
+    }
+
+    /// A chunk's elements, to be changed.
+    pub(crate) fn change(&mut self, dataset: Address, scaled: &[u64]) -> Option<&mut [u8]> {
+        self.clock += 1;
+        let chunk = self.datasets.get_mut(&dataset)?.get_mut(scaled)?;
+        (chunk.is_changed, chunk.used) = (true, self.clock);
+        Some(&mut chunk.data)
+    }
+
+    pub(crate) fn insert(&mut self, dataset: Address, scaled: &[u64], data: Vec<u8>, is_changed: bool) {
+        self.remove(dataset, scaled);
+        self.clock += 1;
+        self.bytes += data.len() as u64 + EXTRA_BYTES;
+        let chunk = Waiting { data, is_changed, used: self.clock };
+        self.datasets.entry(dataset).or_default().insert(scaled.to_vec(), chunk);
+    }
+
+    /// A chunk was replaced, or is gone.
+    pub(crate) fn remove(&mut self, dataset: Address, scaled: &[u64]) {
+        if let Some(chunks) = self.datasets.get_mut(&dataset)
+            && let Some(chunk) = chunks.remove(scaled)
+        {
+            self.bytes -= chunk.data.len() as u64 + EXTRA_BYTES;
+        }
+    }
+
+    /// A dataset is gone.
+    pub(crate) fn remove_dataset(&mut self, dataset: Address) {
+        for chunk in self.datasets.remove(&dataset).into_iter().flatten() {
+            self.bytes -= chunk.1.data.len() as u64 + EXTRA_BYTES;
+        }
+    }
+
+    fn is_over_budget(&self) -> bool {
+        self.bytes > self.bytes_max
+    }
+
+    /// The changed chunks of a dataset, in the order of the grid.
+    fn changed(&self, dataset: Address) -> Vec<Vec<u64>> {
+        let chunks = self.datasets.get(&dataset).into_iter().flatten();
+        let mut changed: Vec<_> = chunks.filter(|(_, c)| c.is_changed).map(|(s, _)| s.clone()).collect();
+        changed.sort_unstable();
+        changed
+    }
+
+    fn take(&mut self, dataset: Address, scaled: &[u64]) -> Vec<u8> {
+        let chunk = self.datasets.get_mut(&dataset).and_then(|chunks| chunks.get_mut(scaled));
+        chunk.map(|chunk| std::mem::take(&mut chunk.data)).unwrap_or_default()
+    }
+
+    fn put_back(&mut self, dataset: Address, scaled: &[u64], data: Vec<u8>) {
+        if let Some(chunk) = self.datasets.get_mut(&dataset).and_then(|chunks| chunks.get_mut(scaled)) {
+            chunk.data = data;
+        }
+    }
+
+    fn written(&mut self, dataset: Address, scaled: &[u64]) {
+        if let Some(chunk) = self.datasets.get_mut(&dataset).and_then(|chunks| chunks.get_mut(scaled)) {
+            chunk.is_changed = false;
+        }
+    }
+
+    /// The chunks used longest ago, until the others take half of the budget.
+    fn oldest(&self) -> Vec<(Address, Vec<u64>)> {
+        let of_dataset = |(&at, chunks)| {
+            let chunks: &HashMap<Vec<u64>, Waiting> = chunks;
+            chunks.iter().map(move |(scaled, chunk)| (chunk.used, chunk.data.len() as u64, at, scaled))
+        };
+        let mut by_use: Vec<_> = self.datasets.iter().flat_map(of_dataset).collect();
+        by_use.sort_unstable();
+        let mut bytes = self.bytes;
+        let too_many = by_use.into_iter().take_while(|(_, len, _, _)| {
+            let goes = bytes > self.bytes_max / 2;
+            bytes = bytes.saturating_sub(len + EXTRA_BYTES);
+            goes
+        });
+        too_many.map(|(_, _, at, scaled)| (at, scaled.clone())).collect()
+    }
+}
+
+impl Writer {
+    /// Writes the changed chunks of a dataset. Those that cannot be written wait on.
+    pub(super) fn flush_chunks(&mut self, file: &File, dataset: Address) -> Result<()> {
+        if !self.pending.is_changed(dataset) {
+            return Ok(());
+        }
+        let changed = self.pending.changed(dataset);
+        self.flush_some(file, dataset, &changed)
+    }
+
+    /// Keeps the memory of chunks below its bound.
+    pub(super) fn trim_chunks(&mut self, file: &File) -> Result<()> {
+        if !self.pending.is_over_budget() {
+            return Ok(());
+        }
+        let mut oldest = self.pending.oldest();
+        oldest.sort_unstable();
+        for group in oldest.chunk_by(|a, b| a.0 == b.0) {
+            let dataset = group[0].0;
+            let chunks = self.pending.datasets.get(&dataset);
+            let is_changed = |s: &&Vec<u64>| chunks.is_some_and(|c| c.get(*s).is_some_and(|c| c.is_changed));
+            let changed: Vec<Vec<u64>> = group.iter().map(|(_, s)| s).filter(is_changed).cloned().collect();
+            self.flush_some(file, dataset, &changed)?;
+            group.iter().for_each(|(_, scaled)| self.pending.remove(dataset, scaled));
+        }
+        Ok(())
+    }
+
+    fn flush_some(&mut self, file: &File, at: Address, changed: &[Vec<u64>]) -> Result<()> {
+        let dataset = self.current_dataset(file, at)?;
+        let Layout::Chunked(layout) = &dataset.layout else { return Ok(()) };
+        for batch in changed.chunks(self.batch_chunks(file, layout)?) {
+            let plain = |scaled: &Vec<u64>| self.pending.get(at, scaled).unwrap_or(&[]);
+            let encoded = Encoded::all(file, &dataset, layout, batch, plain)?;
+            for (scaled, encoded) in batch.iter().zip(encoded) {
+                match encoded {
+                    Encoded::Filtered(bytes, mask) => self.put_chunk(file, at, scaled, &bytes, mask)?,
+                    Encoded::Plain => {
+                        // Taken out while it is written, since both are the writer's.
+                        let data = self.pending.take(at, scaled);
+                        let done = self.put_chunk(file, at, scaled, &data, 0);
+                        self.pending.put_back(at, scaled, data);
+                        done?;
+                    }
+                }
+                self.pending.written(at, scaled);
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,165 @@
+//! Extents that change, and the chunks at their edges.
+
+use model::Result;
+use model::dataspace::Format;
+use model::properties::AllocTime;
+use model::{Dataspace, Error, Token};
+use std::ops::Bound;
+use std::sync::Arc;
+
+use super::Writer;
+use super::chunks::{filters_of, keep_only, start_of};
+use super::draft::Draft;
+use super::parts::ChunkSet;
+use crate::file::File;
+use crate::format::Address;
+use crate::format::header::kind;
+use crate::format::layout::{Chunked, Index, Layout};
+use crate::object::attribute::space_format;
+use crate::object::dataset::Dataset;
+
+impl Writer {
+    /// The dataset that elements go to. The header of a chunked one stays as it is while its chunks and its extent change.
+    pub(super) fn current_dataset(&mut self, file: &File, at: Address) -> Result<Arc<Dataset>> {
+        if !self.existing(at).is_some_and(|draft| draft.chunks.is_some()) {
+            return self.dataset(file, at);
+        }
+        if let Some(dataset) = file.datasets.get(&at) {
+            return Ok(dataset);
+        }
+        let dataset = file.dataset(Token::from_u64(at.0))?;
+        let message = self.existing(at).and_then(|d| d.messages.iter().find(|m| m.kind == kind::DATASPACE));
+        let Some(message) = message.filter(|m| !m.is_shared()) else { return Ok(dataset) };
+        let space = Dataspace::decode(&message.body, &space_format(file))?;
+        match space == dataset.info.space {
+            true => Ok(dataset),
+            false => Ok(file.set_extent(dataset, space)),
+        }
+    }
+
+    /// Changes the extent. What is cut off is gone: growing again shows the fill value.
+    pub(crate) fn dataset_resize(&mut self, file: &File, at: Address, dims: &[u64]) -> Result<()> {
+        self.check_there(at)?;
+        let dataset = self.current_dataset(file, at)?;
+        let Layout::Chunked(layout) = &dataset.layout else {
+            return Err(Error::invalid("resize dataset").with("problem", "it is not chunked"));
+        };
+        let space = dataset.info.space.resized(dims)?;
+        let format = Format { length_bytes: self.sizes.length as u8 };
+        let body = space.encode(self.dataspace_version(), &format)?;
+        self.draft(file, at)?.chunks_mut(file)?;
+        self.reshape_chunks(file, &dataset, layout, dims)?;
+        self.draft(file, at)?.set(kind::DATASPACE, 0, body);
+        let (is_implicit, time) = (matches!(layout.index, Index::Implicit), dataset.info.create.alloc_time);
+        file.set_extent(dataset, space);
+        if self.is_swmr() || is_implicit {
+            self.lay_out(file, at)?;
+        }
+        if is_implicit {
+            // Chunks without an index are those of the extent: they are listed again for the new one.
+            self.draft(file, at)?.chunks = None;
+        }
+        if time == AllocTime::Early { self.allocate_early(file, at) } else { Ok(()) }
+    }
+
+    /// Drops the chunks outside of the new extent, and changes those that are cut or show more, or whose filters change.
+    fn reshape_chunks(
+        &mut self,
+        file: &File,
+        dataset: &Dataset,
+        layout: &Chunked,
+        dims: &[u64],
+    ) -> Result<()> {
+        let at = dataset.address;
+        let fixed = self.existing(at).is_some_and(|d: &Draft| d.is_implicit(self.sizes));
+        let grows = dims.iter().zip(dataset.dims()).all(|(new, old)| new >= old);
+        if !grows {
+            // What waits is written first, so that all chunks are those of the set.
+            self.flush_chunks(file, at)?;
+        }
+        let edges = grown_edges(dataset.dims(), dims, &layout.shape);
+        let touched = self.chunks(at).map_or_else(Vec::new, |set| touched(set, grows, &edges));
+        for scaled in touched {
+            let start = start_of(&scaled, layout);
+            let outside = start.iter().zip(dims).any(|(s, d)| s >= d);
+            if outside && !fixed {
+                self.drop_chunk(file, at, &scaled)?;
+            } else if shows_other_part(&start, &layout.shape, dataset.dims(), dims)
+                || filters_of(dataset, layout, &scaled, dataset.dims())
+                    != filters_of(dataset, layout, &scaled, dims)
+            {
+                self.reshape_chunk(file, dataset, layout, &scaled, dims)?;
+            }
+        }
+        self.trim_chunks(file)
+    }
+
+    fn drop_chunk(&mut self, file: &File, dataset: Address, scaled: &[u64]) -> Result<()> {
+        self.pending.remove(dataset, scaled);
+        let old = self.draft(file, dataset)?.chunks_mut(file)?.chunks.remove(scaled);
+        self.note_removal(dataset);
+        if let Some(old) = old {
+            file.chunks.remove(dataset, old.address);
+            self.release_raw(old.address, old.bytes);
+        }
+        Ok(())
+    }
+
+    /// A chunk at the edge of the extent has the fill value outside of it. Where it has so already, nothing is written:
+    /// growing by small steps must not write the same chunk at every step.
+    fn reshape_chunk(
+        &mut self,
+        file: &File,
+        dataset: &Dataset,
+        layout: &Chunked,
+        scaled: &[u64],
+        dims: &[u64],
+    ) -> Result<()> {
+        let at = dataset.address;
+        let mut differs =
+            filters_of(dataset, layout, scaled, dataset.dims()) != filters_of(dataset, layout, scaled, dims);
+        if !self.pending.has(at, scaled) {
+            differs |= self.fetch_chunk(file, dataset, layout, scaled)?;
+        }
+        if dims.iter().zip(dataset.dims()).any(|(new, old)| new < old) {
+            let kept: Vec<u64> = dataset.dims().iter().zip(dims).map(|(old, new)| *old.min(new)).collect();
+            let mut chunk = self.pending.get(at, scaled).unwrap_or(&[]).to_vec();
+            if keep_only(dataset, layout, scaled, &kept, &mut chunk)? {
+                self.pending.insert(at, scaled, chunk, true);
+            }
+        }
+        if differs {
+            self.pending.change(at, scaled);
+        }
+        Ok(())
+    }
+}
+
+/// The chunks that a change of the extent may touch: of a dataset that only grows, those at the old edge.
+fn touched(set: &ChunkSet, grows: bool, edges: &[Option<u64>]) -> Vec<Vec<u64>> {
+    let at_edge = |scaled: &[u64]| scaled.iter().zip(edges).any(|(s, edge)| Some(*s) == *edge);
+    match edges {
+        _ if !grows => set.chunks.keys().cloned().collect(),
+        // Appending looks at the last chunks only.
+        [Some(edge), rest @ ..] if rest.iter().all(Option::is_none) => {
+            let from = Bound::Included(&[*edge][..]);
+            let to = [edge.saturating_add(1)];
+            let range = set.chunks.range::<[u64], _>((from, Bound::Excluded(&to[..])));
+            range.map(|(scaled, _)| scaled.clone()).collect()
+        }
+        _ if edges.iter().all(Option::is_none) => Vec::new(),
+        _ => set.chunks.keys().filter(|scaled| at_edge(scaled)).cloned().collect(),
+    }
+}
+
+/// Along each dimension that grows, the chunks that its old end cuts.
+fn grown_edges(old: &[u64], new: &[u64], shape: &[u64]) -> Vec<Option<u64>> {
+    let edge = |((old, new), c): ((&u64, &u64), &u64)| (new > old && old % c != 0).then(|| old / c);
+    old.iter().zip(new).zip(shape).map(edge).collect()
+}
+
+/// Whether a chunk at the edge of an extent shows fewer or more of its elements afterwards.
+fn shows_other_part(start: &[u64], shape: &[u64], old: &[u64], new: &[u64]) -> bool {
+    let ends = start.iter().zip(shape).map(|(s, c)| s.saturating_add(*c));
+    ends.zip(old.iter().zip(new)).any(|(end, (old, new))| old != new && end > *old.min(new))
+}
