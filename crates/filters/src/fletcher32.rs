@@ -3,7 +3,7 @@
 //! Values: none. The checksum is a little-endian u32 over big-endian 16-bit words.
 
 use crate::error::{Error, Origin};
-use crate::{Filter, FilterId, Params, Size};
+use crate::{Codecs, Done, Filter, FilterId, Output, Params};
 
 const AT: Origin = Origin(3);
 const CHECKSUM_BYTES: usize = 4;
@@ -23,30 +23,26 @@ impl Filter for Fletcher32 {
         "fletcher32"
     }
 
-    fn decode(&self, _params: &Params<'_>, input: &[u8], size: Size) -> Result<Vec<u8>, Error> {
+    fn decode_into(
+        &self,
+        _params: &Params<'_>,
+        input: &[u8],
+        out: &mut Output<'_>,
+        _codecs: &mut Codecs,
+    ) -> Result<Done, Error> {
         let data = verified(input)?;
-        AT.within(data.len() as u64, size.max)?;
-        Ok(data.to_vec())
+        AT.within(data.len() as u64, out.size().max)?;
+        Ok(Done::Prefix(data.len()))
     }
 
-    fn encode(&self, _params: &Params<'_>, input: &[u8]) -> Result<Vec<u8>, Error> {
-        let mut out = AT.reserve(input.len() + CHECKSUM_BYTES)?;
-        out.extend_from_slice(input);
-        out.extend_from_slice(&checksum(input).to_le_bytes());
-        Ok(out)
-    }
-
-    fn decode_owned(&self, _params: &Params<'_>, mut input: Vec<u8>, size: Size) -> Result<Vec<u8>, Error> {
-        let data_bytes = verified(&input)?.len();
-        AT.within(data_bytes as u64, size.max)?;
-        input.truncate(data_bytes);
-        Ok(input)
-    }
-
-    fn encode_owned(&self, _params: &Params<'_>, mut input: Vec<u8>) -> Result<Vec<u8>, (Error, Vec<u8>)> {
-        let sum = checksum(&input);
-        input.extend_from_slice(&sum.to_le_bytes());
-        Ok(input)
+    fn encode_into(
+        &self,
+        _params: &Params<'_>,
+        input: &[u8],
+        _out: &mut Output<'_>,
+        _codecs: &mut Codecs,
+    ) -> Result<Done, Error> {
+        Ok(Done::Appended(checksum(input).to_le_bytes()))
     }
 }
 
@@ -92,6 +88,7 @@ fn fold(sum: u32) -> u32 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Size;
 
     const SIZE: Size = Size { hint: 0, max: 1 << 20 };
 
@@ -107,7 +104,7 @@ mod tests {
     fn swapped_checksum_of_old_writers_is_accepted() {
         let mut bytes = b"abcde".to_vec();
         bytes.extend_from_slice(&[0x29, 0xc7, 0x4f, 0xf0]);
-        assert_eq!(Fletcher32.decode_owned(&Params::default(), bytes, SIZE).unwrap(), b"abcde");
+        assert_eq!(Fletcher32.decode(&Params::default(), &bytes, SIZE).unwrap(), b"abcde");
     }
 
     #[test]
