@@ -5,15 +5,19 @@
 //! size in bytes u32, then for each block its stored size u32 and bytes; elements that fill no group of 8
 //! are stored as they are at the end.
 
-use crate::codec::{lz4, zstd};
+use crate::codec::{States, lz4, slack_bytes, zstd};
 use crate::error::{Error, Origin};
 use crate::input::Input;
+use crate::output::at_least;
 use crate::transpose::{bit_shuffle, bit_unshuffle};
-use crate::{Filter, FilterId, Params, Size};
+use crate::writer::Writer;
+use crate::{Codecs, Done, Filter, FilterId, Output, Params};
 
 const AT: Origin = Origin(32008);
 const TARGET_BLOCK_BYTES: usize = 8192;
 const BLOCK_ELEMENTS_MIN: usize = 128;
+const HEADER_BYTES: usize = 12;
+const LENGTH_BYTES: usize = 4;
 const GROUP: usize = 8;
 const LEVEL_DEFAULT: i32 = 3;
 
@@ -30,21 +34,33 @@ impl Filter for Bitshuffle {
         "bitshuffle"
     }
 
-    fn decode(&self, params: &Params<'_>, input: &[u8], size: Size) -> Result<Vec<u8>, Error> {
+    fn decode_into(
+        &self,
+        params: &Params<'_>,
+        input: &[u8],
+        out: &mut Output<'_>,
+        codecs: &mut Codecs,
+    ) -> Result<Done, Error> {
         let settings = Settings::parse(params)?;
         if settings.codec == Codec::None {
-            AT.within(input.len() as u64, size.max)?;
-            return settings.plain(input, bit_unshuffle);
+            AT.within(input.len() as u64, out.size().max)?;
+            return settings.plain(input, out, codecs, bit_unshuffle);
         }
-        settings.decompress(input, size)
+        settings.decompress(input, out, codecs)
     }
 
-    fn encode(&self, params: &Params<'_>, input: &[u8]) -> Result<Vec<u8>, Error> {
+    fn encode_into(
+        &self,
+        params: &Params<'_>,
+        input: &[u8],
+        out: &mut Output<'_>,
+        codecs: &mut Codecs,
+    ) -> Result<Done, Error> {
         let settings = Settings::parse(params)?;
         if settings.codec == Codec::None {
-            return settings.plain(input, bit_shuffle);
+            return settings.plain(input, out, codecs, bit_shuffle);
         }
-        settings.compress(input)
+        settings.compress(input, out, codecs)
     }
 }
 
@@ -95,65 +111,80 @@ impl Settings {
         self.block_elements.saturating_mul(self.element_bytes)
     }
 
-    fn plain(&self, input: &[u8], kernel: Kernel) -> Result<Vec<u8>, Error> {
+    fn plain(
+        &self,
+        input: &[u8],
+        out: &mut Output<'_>,
+        codecs: &mut Codecs,
+        kernel: Kernel,
+    ) -> Result<Done, Error> {
         let grouped = self.grouped_bytes(input.len());
-        let mut out = AT.zeroed(input.len())?;
-        let mut scratch = AT.zeroed(self.block_bytes().min(grouped))?;
+        let room = out.room(input.len())?;
+        let scratch = at_least(AT, &mut codecs.work[0], self.block_bytes().min(grouped))?;
         let blocks = input[..grouped].chunks(self.block_bytes());
-        for (from, to) in blocks.zip(out[..grouped].chunks_mut(self.block_bytes())) {
+        for (from, to) in blocks.zip(room[..grouped].chunks_mut(self.block_bytes())) {
             kernel(self.element_bytes, from, to, &mut scratch[..from.len()]);
         }
-        out[grouped..].copy_from_slice(&input[grouped..]);
-        Ok(out)
+        room[grouped..].copy_from_slice(&input[grouped..]);
+        Ok(Done::Written)
     }
 
-    fn decompress(&self, input: &[u8], size: Size) -> Result<Vec<u8>, Error> {
+    fn decompress(&self, input: &[u8], out: &mut Output<'_>, codecs: &mut Codecs) -> Result<Done, Error> {
         let mut input = Input::new(AT, input);
-        let total = AT.within(input.u64_be()?, size.max)?;
+        let total = AT.within(input.u64_be()?, out.size().max)?;
         let block_bytes = input.u32_be()? as usize;
         if block_bytes == 0 || !block_bytes.is_multiple_of(self.element_bytes.saturating_mul(GROUP)) {
             return Err(AT.corrupt(format!("block of {block_bytes} bytes")));
         }
         let grouped = self.grouped_bytes(total);
-        let mut out = AT.zeroed(total)?;
-        let mut planes = AT.zeroed(block_bytes.min(grouped))?;
-        let mut scratch = AT.zeroed(block_bytes.min(grouped))?;
-        for block in out[..grouped].chunks_mut(block_bytes) {
+        let (blocks, tail) = out.room(total)?.split_at_mut(grouped);
+        let Codecs { states, work: [planes, scratch, ..] } = codecs;
+        let planes = at_least(AT, planes, block_bytes.min(grouped))?;
+        let scratch = at_least(AT, scratch, block_bytes.min(grouped))?;
+        for block in blocks.chunks_mut(block_bytes) {
             let stored_bytes = input.u32_be()? as usize;
             let planes = &mut planes[..block.len()];
-            self.codec.decode(input.take(stored_bytes)?, planes)?;
+            self.codec.decode(input.take(stored_bytes)?, planes, states)?;
             bit_unshuffle(self.element_bytes, planes, block, &mut scratch[..block.len()]);
         }
-        let tail = &mut out[grouped..];
         tail.copy_from_slice(input.take(tail.len())?);
-        Ok(out)
+        Ok(Done::Written)
     }
 
-    fn compress(&self, input: &[u8]) -> Result<Vec<u8>, Error> {
+    fn compress(&self, input: &[u8], out: &mut Output<'_>, codecs: &mut Codecs) -> Result<Done, Error> {
         let grouped = self.grouped_bytes(input.len());
         let block_bytes = self.block_bytes();
         let header_bytes = u32::try_from(block_bytes).map_err(|_| AT.invalid("block above 4 GiB"))?;
-        let mut out = AT.reserve(input.len() + 64)?;
-        out.extend_from_slice(&(input.len() as u64).to_be_bytes());
-        out.extend_from_slice(&header_bytes.to_be_bytes());
-        let mut planes = AT.zeroed(block_bytes.min(grouped))?;
-        let mut scratch = AT.zeroed(block_bytes.min(grouped))?;
+        let Codecs { states, work: [planes, scratch, ..] } = codecs;
+        let planes = at_least(AT, planes, block_bytes.min(grouped))?;
+        let scratch = at_least(AT, scratch, block_bytes.min(grouped))?;
+        let mut to = Writer::new(AT, out.room(self.compressed_bytes_max(input.len()))?);
+        to.push(&(input.len() as u64).to_be_bytes())?;
+        to.push(&header_bytes.to_be_bytes())?;
         for block in input[..grouped].chunks(block_bytes) {
             let planes = &mut planes[..block.len()];
             bit_shuffle(self.element_bytes, block, planes, &mut scratch[..block.len()]);
-            let packed = self.codec.encode(planes)?;
-            out.extend_from_slice(&(packed.len() as u32).to_be_bytes());
-            out.extend_from_slice(&packed);
+            to.part(u32::to_be_bytes, &[], |room| self.codec.encode(planes, room, states).map(Some))?;
         }
-        out.extend_from_slice(&input[grouped..]);
-        Ok(out)
+        to.push(&input[grouped..])?;
+        let len = to.len();
+        out.truncate(len);
+        Ok(Done::Written)
+    }
+
+    /// Blocks are compressed even where that makes them longer.
+    fn compressed_bytes_max(&self, input_bytes: usize) -> usize {
+        let block_bytes = self.block_bytes().min(input_bytes).max(1);
+        let a_block = slack_bytes(block_bytes) + LENGTH_BYTES;
+        let slack = input_bytes.div_ceil(block_bytes).saturating_mul(a_block);
+        slack.saturating_add(input_bytes).saturating_add(HEADER_BYTES)
     }
 }
 
 impl Codec {
-    fn decode(self, stored: &[u8], block: &mut [u8]) -> Result<(), Error> {
+    fn decode(self, stored: &[u8], block: &mut [u8], states: &mut States) -> Result<(), Error> {
         let written = match self {
-            Self::Zstd { .. } => zstd::decode_into(AT, stored, block)?,
+            Self::Zstd { .. } => zstd::decode_into(AT, stored, block, states)?,
             _ => lz4::decode_into(AT, stored, block)?,
         };
         if written != block.len() {
@@ -162,10 +193,10 @@ impl Codec {
         Ok(())
     }
 
-    fn encode(self, block: &[u8]) -> Result<Vec<u8>, Error> {
+    fn encode(self, block: &[u8], room: &mut [u8], states: &mut States) -> Result<usize, Error> {
         match self {
-            Self::Zstd { level } => zstd::encode(AT, block, level),
-            _ => lz4::encode(AT, block),
+            Self::Zstd { level } => zstd::encode_into(AT, block, level, room, states),
+            _ => lz4::encode_into(AT, block, room),
         }
     }
 }

@@ -7,7 +7,8 @@ use crate::blosc_chunk;
 use crate::blosc_codec::Codec;
 use crate::blosc_write::{Format, Rearrange, Settings};
 use crate::error::{Error, Origin};
-use crate::{Filter, FilterId, Params, Size};
+use crate::writer::Writer;
+use crate::{Codecs, Done, Filter, FilterId, Output, Params};
 
 const AT: Origin = Origin(32001);
 const TYPE_BYTES_MAX: usize = 255;
@@ -28,16 +29,32 @@ impl Filter for Blosc {
         "blosc"
     }
 
-    fn decode(&self, _params: &Params<'_>, input: &[u8], size: Size) -> Result<Vec<u8>, Error> {
-        blosc_chunk::decode(AT, input, size.max)
+    fn decode_into(
+        &self,
+        _params: &Params<'_>,
+        input: &[u8],
+        out: &mut Output<'_>,
+        codecs: &mut Codecs,
+    ) -> Result<Done, Error> {
+        blosc_chunk::decode(AT, input, out, codecs)
     }
 
-    fn encode(&self, params: &Params<'_>, input: &[u8]) -> Result<Vec<u8>, Error> {
-        let out = settings(AT, Format::Blosc1, params, 0)?.encode(input)?;
-        if out.len() >= input.len() {
+    fn encode_into(
+        &self,
+        params: &Params<'_>,
+        input: &[u8],
+        out: &mut Output<'_>,
+        codecs: &mut Codecs,
+    ) -> Result<Done, Error> {
+        let settings = settings(AT, Format::Blosc1, params, 0)?;
+        let mut to = Writer::new(AT, out.room(settings.room_bytes(input.len()))?);
+        settings.write(input, &mut to, codecs)?;
+        let len = to.len();
+        if len >= input.len() {
             return Err(AT.incompressible("does not shrink"));
         }
-        Ok(out)
+        out.truncate(len);
+        Ok(Done::Written)
     }
 }
 

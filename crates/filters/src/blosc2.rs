@@ -9,7 +9,7 @@ use crate::blosc_write::Format;
 use crate::blosc2_frame::{self, Frame};
 use crate::blosc2_nd::Layout;
 use crate::error::{Error, Origin};
-use crate::{Filter, FilterId, Params, Size};
+use crate::{Codecs, Done, Filter, FilterId, Output, Params};
 
 const AT: Origin = Origin(32026);
 
@@ -26,21 +26,32 @@ impl Filter for Blosc2 {
         "blosc2"
     }
 
-    fn decode(&self, _params: &Params<'_>, input: &[u8], size: Size) -> Result<Vec<u8>, Error> {
+    fn decode_into(
+        &self,
+        _params: &Params<'_>,
+        input: &[u8],
+        out: &mut Output<'_>,
+        codecs: &mut Codecs,
+    ) -> Result<Done, Error> {
         let frame = Frame::parse(AT, input)?;
         match frame.metalayer(b"b2nd").or_else(|| frame.metalayer(b"caterva")) {
-            Some(layer) => Layout::parse(AT, layer, frame.type_bytes)?.decode(AT, &frame, size.max),
-            None => frame.decode(size.max),
+            Some(layer) => Layout::parse(AT, layer, frame.type_bytes)?.decode(AT, &frame, out, codecs),
+            None => frame.decode(out, codecs),
         }
     }
 
-    fn encode(&self, params: &Params<'_>, input: &[u8]) -> Result<Vec<u8>, Error> {
+    fn encode_into(
+        &self,
+        params: &Params<'_>,
+        input: &[u8],
+        out: &mut Output<'_>,
+        codecs: &mut Codecs,
+    ) -> Result<Done, Error> {
         if input.is_empty() {
             return Err(AT.incompressible("nothing to store"));
         }
         let block_bytes = params.get(1).unwrap_or(0) as usize;
         let settings = settings(AT, Format::Blosc2, params, block_bytes)?;
-        let chunk = settings.encode(input)?;
-        blosc2_frame::wrap(AT, &settings, &chunk, input.len())
+        blosc2_frame::wrap(AT, &settings, input, out, codecs)
     }
 }

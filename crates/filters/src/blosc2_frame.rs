@@ -5,6 +5,8 @@ use crate::blosc_header::{Header, Special};
 use crate::blosc_write::{Rearrange, Settings};
 use crate::error::{Error, Origin};
 use crate::input::Input;
+use crate::writer::Writer;
+use crate::{Codecs, Done, Output};
 
 const MAGIC: &[u8] = b"\x9e\xa8b2frame\0";
 const HEADER_BYTES: usize = 97;
@@ -78,27 +80,23 @@ impl<'a> Frame<'a> {
     }
 
     /// All chunks, one after another.
-    pub(crate) fn decode(&self, bytes_max: usize) -> Result<Vec<u8>, Error> {
+    pub(crate) fn decode(&self, out: &mut Output<'_>, codecs: &mut Codecs) -> Result<Done, Error> {
+        let bytes_max = out.size().max;
         let total = self.at.within(self.content_bytes, bytes_max)?;
-        let offsets = self.offsets(bytes_max.max(OFFSET_BYTES))?;
-        let mut out = Vec::new();
+        let offsets = self.offsets(bytes_max.max(OFFSET_BYTES), codecs)?;
+        let room = out.room(total)?;
+        let mut len = 0;
         for offset in offsets.as_chunks::<OFFSET_BYTES>().0 {
-            let room = total.saturating_sub(out.len());
-            let chunk = self.decode_chunk(i64::from_le_bytes(*offset), room)?;
-            if out.is_empty() {
-                out = chunk;
-            } else {
-                out.extend_from_slice(&chunk);
-            }
+            len += self.decode_chunk(i64::from_le_bytes(*offset), &mut room[len..], codecs)?;
         }
-        if out.len() != total {
-            return Err(self.at.corrupt(format!("chunks hold {} bytes, not {total}", out.len())));
+        if len != total {
+            return Err(self.at.corrupt(format!("chunks hold {len} bytes, not {total}")));
         }
-        Ok(out)
+        Ok(Done::Written)
     }
 
     /// The index chunk: one 64-bit offset for each chunk.
-    fn offsets(&self, bytes_max: usize) -> Result<Vec<u8>, Error> {
+    fn offsets(&self, bytes_max: usize, codecs: &mut Codecs) -> Result<Vec<u8>, Error> {
         if self.content_bytes == 0 {
             return Ok(Vec::new());
         }
@@ -109,10 +107,12 @@ impl<'a> Frame<'a> {
         let index = self.bytes.get(self.header_bytes + self.chunks_bytes..);
         let index = index.ok_or_else(|| self.at.corrupt("no index of chunks"))?;
         let index_bytes = self.at.within(count.saturating_mul(OFFSET_BYTES as u64), bytes_max)?;
-        let offsets = blosc_chunk::decode(self.at, index, index_bytes)?;
-        if offsets.len() != index_bytes {
+        let header = Header::parse(self.at, index)?;
+        if header.chunk_bytes != index_bytes as u64 {
             return Err(self.at.corrupt("index of another number of chunks"));
         }
+        let mut offsets = self.at.zeroed(index_bytes)?;
+        blosc_chunk::decode_into(self.at, &header, index, &mut offsets, codecs)?;
         Ok(offsets)
     }
 
@@ -134,27 +134,33 @@ impl<'a> Frame<'a> {
     }
 
     /// The chunk of a frame that has only one.
-    pub(crate) fn only_chunk(&self) -> Result<Chunk<'a>, Error> {
-        match self.offsets(OFFSET_BYTES)?.as_chunks::<OFFSET_BYTES>().0 {
+    pub(crate) fn only_chunk(&self, codecs: &mut Codecs) -> Result<Chunk<'a>, Error> {
+        match self.offsets(OFFSET_BYTES, codecs)?.as_chunks::<OFFSET_BYTES>().0 {
             [offset] => self.chunk_at(i64::from_le_bytes(*offset)),
             _ => Err(self.at.unsupported("array of several chunks inside one HDF5 chunk")),
         }
     }
 
-    fn decode_chunk(&self, offset: i64, room: usize) -> Result<Vec<u8>, Error> {
+    /// Decodes one chunk to the front of `room`; its size.
+    fn decode_chunk(&self, offset: i64, room: &mut [u8], codecs: &mut Codecs) -> Result<usize, Error> {
         match self.chunk_at(offset)? {
-            Chunk::Blocks { bytes, .. } => blosc_chunk::decode(self.at, bytes, room),
+            Chunk::Blocks { header, bytes } => {
+                let len = self.at.within(header.chunk_bytes, room.len())?;
+                blosc_chunk::decode_into(self.at, &header, bytes, &mut room[..len], codecs)?;
+                Ok(len)
+            }
             Chunk::Special { special, value } => {
-                let bytes = room.min(usize::try_from(self.chunk_bytes).unwrap_or(usize::MAX));
-                self.special(special, value, bytes)
+                let len = room.len().min(usize::try_from(self.chunk_bytes).unwrap_or(usize::MAX));
+                self.special(special, value, &mut room[..len])?;
+                Ok(len)
             }
         }
     }
 
-    /// `bytes` of a special value. It is as wide as the frame's type, which may be more than a chunk's header
-    /// can tell.
-    pub(crate) fn special(&self, special: Special, value: &[u8], bytes: usize) -> Result<Vec<u8>, Error> {
-        blosc_chunk::special(self.at, special, self.type_bytes.max(1), bytes, value)
+    /// Fills `out` with a special value. It is as wide as the frame's type, which may be more than a chunk's
+    /// header can tell.
+    pub(crate) fn special(&self, special: Special, value: &[u8], out: &mut [u8]) -> Result<(), Error> {
+        blosc_chunk::special(self.at, special, self.type_bytes.max(1), value, out)
     }
 }
 
@@ -183,30 +189,52 @@ pub(crate) fn number64(input: &mut Input<'_>) -> Result<u64, Error> {
 pub(crate) fn wrap(
     at: Origin,
     settings: &Settings,
-    chunk: &[u8],
-    input_bytes: usize,
-) -> Result<Vec<u8>, Error> {
+    input: &[u8],
+    out: &mut Output<'_>,
+    codecs: &mut Codecs,
+) -> Result<Done, Error> {
     let trailer = trailer();
-    let frame_bytes = HEADER_BYTES + chunk.len() + INDEX_BYTES + trailer.len();
-    let mut out = at.reserve(frame_bytes)?;
+    let around = HEADER_BYTES + INDEX_BYTES + trailer.len();
+    let room = out.room(settings.room_bytes(input.len()).saturating_add(around))?;
+    let mut to = Writer::new(at, &mut *room);
+    to.push(&[0; HEADER_BYTES])?;
+    settings.write(input, &mut to, codecs)?;
+    let end = to.len();
+    to.push(&index())?;
+    to.push(&trailer)?;
+    let frame_bytes = to.len();
+    let block_bytes = Header::parse(at, &room[HEADER_BYTES..end])?.block_bytes;
+    let sizes =
+        Sizes { input: input.len(), chunk: end - HEADER_BYTES, block: block_bytes, frame: frame_bytes };
+    room[..HEADER_BYTES].copy_from_slice(&frame_header(settings, &sizes));
+    out.truncate(frame_bytes);
+    Ok(Done::Written)
+}
+
+struct Sizes {
+    input: usize,
+    chunk: usize,
+    block: usize,
+    frame: usize,
+}
+
+fn frame_header(settings: &Settings, sizes: &Sizes) -> Vec<u8> {
+    let mut out = Vec::with_capacity(HEADER_BYTES);
     out.extend_from_slice(MAGIC);
     push32(&mut out, 0xd2, HEADER_BYTES as u32);
-    push64(&mut out, 0xcf, frame_bytes as u64);
+    push64(&mut out, 0xcf, sizes.frame as u64);
     let codec = settings.codec.format() | (settings.level as u8) << 4;
     out.extend_from_slice(&[0xa4, FORMAT_VERSION | OFFSETS_64_BIT, FRAME_CONTIGUOUS, codec, 0]);
-    push64(&mut out, 0xd3, input_bytes as u64);
-    push64(&mut out, 0xd3, chunk.len() as u64);
+    push64(&mut out, 0xd3, sizes.input as u64);
+    push64(&mut out, 0xd3, sizes.chunk as u64);
     push32(&mut out, 0xd2, settings.type_bytes as u32);
-    push32(&mut out, 0xd2, Header::parse(at, chunk)?.block_bytes as u32);
-    push32(&mut out, 0xd2, input_bytes as u32);
+    push32(&mut out, 0xd2, sizes.block as u32);
+    push32(&mut out, 0xd2, sizes.input as u32);
     // Threads for compression and decompression, and no variable-length metalayers.
     out.extend_from_slice(&[0xd1, 0, 1, 0xd1, 0, 1, 0xc2]);
     out.extend_from_slice(&pipeline(settings));
     out.extend_from_slice(&[0x93, 0xcd, 0, 7, 0xde, 0, 0, 0xdc, 0, 0]);
-    out.extend_from_slice(chunk);
-    out.extend_from_slice(&index());
-    out.extend_from_slice(&trailer);
-    Ok(out)
+    out
 }
 
 /// Filter codes and their meta bytes: the last of six slots is used.

@@ -4,6 +4,7 @@ use crate::blosc_chunk;
 use crate::blosc2_frame::{Chunk, Frame, number32, number64};
 use crate::error::{Error, Origin};
 use crate::input::Input;
+use crate::{Codecs, Done, Output};
 
 const RANK_MAX: usize = 32;
 
@@ -51,11 +52,21 @@ impl Layout {
         self.shape.iter().zip(&self.block).map(|(dim, block)| dim.div_ceil(*block)).collect()
     }
 
-    /// The array in row-major order, not above `bytes_max`.
-    pub(crate) fn decode(&self, at: Origin, frame: &Frame<'_>, bytes_max: usize) -> Result<Vec<u8>, Error> {
+    /// The array in row-major order.
+    pub(crate) fn decode(
+        &self,
+        at: Origin,
+        frame: &Frame<'_>,
+        out: &mut Output<'_>,
+        codecs: &mut Codecs,
+    ) -> Result<Done, Error> {
+        let bytes_max = out.size().max;
         let bytes = at.within(self.array_bytes(), bytes_max)?;
-        let (header, chunk) = match frame.only_chunk()? {
-            Chunk::Special { special, value } => return frame.special(special, value, bytes),
+        let (header, chunk) = match frame.only_chunk(codecs)? {
+            Chunk::Special { special, value } => {
+                frame.special(special, value, out.room(bytes)?)?;
+                return Ok(Done::Written);
+            }
             Chunk::Blocks { header, bytes } => (header, bytes),
         };
         let grid = self.grid();
@@ -63,14 +74,15 @@ impl Layout {
         if header.chunk_bytes != padded_bytes || header.block_bytes as u64 != self.block_bytes() {
             return Err(at.corrupt("blocks of another size than the array's"));
         }
-        let mut out = at.zeroed(bytes)?;
+        // The blocks cover the whole array: nothing of the room is left as it was.
+        let room = out.room(bytes)?;
         let mut origin = vec![0; grid.len()];
         let mut place = |block: &[u8]| {
-            self.place(block, &origin, &mut out);
+            self.place(block, &origin, room);
             advance(&mut origin, &grid);
         };
-        blosc_chunk::decode_blocks(at, &header, chunk, bytes_max, &mut place)?;
-        Ok(out)
+        blosc_chunk::decode_blocks(at, &header, chunk, bytes_max, codecs, &mut place)?;
+        Ok(Done::Written)
     }
 
     /// Copies one block, a row of its last dimension at a time. `origin` counts blocks.

@@ -2,9 +2,11 @@
 
 use crate::blosc_codec::Codec;
 use crate::blosc_header::{FLAG_ONE_STREAM, FLAG_STORED, Header, Special};
+use crate::codec::States;
 use crate::error::{Error, Origin};
 use crate::input::Input;
-use crate::transpose;
+use crate::output::at_least;
+use crate::{Codecs, Done, Output, transpose};
 
 /// Blosc 1 splits blocks only for types and blocks of these sizes, whatever the flag says.
 const SPLIT_TYPE_BYTES_MAX: usize = 16;
@@ -12,16 +14,46 @@ const SPLIT_ELEMENTS_MIN: usize = 128;
 const TOKEN_REPEATED_BYTE: u8 = 1;
 
 /// Decodes the chunk at the front of `input`.
-pub(crate) fn decode(at: Origin, input: &[u8], bytes_max: usize) -> Result<Vec<u8>, Error> {
+pub(crate) fn decode(
+    at: Origin,
+    input: &[u8],
+    out: &mut Output<'_>,
+    codecs: &mut Codecs,
+) -> Result<Done, Error> {
     let header = Header::parse(at, input)?;
-    let bytes = at.within(header.chunk_bytes, bytes_max)?;
+    let bytes = at.within(header.chunk_bytes, out.size().max)?;
+    decode_into(at, &header, input, out.room(bytes)?, codecs)?;
+    Ok(Done::Written)
+}
+
+/// Decodes a chunk into `out`, which has its size.
+pub(crate) fn decode_into(
+    at: Origin,
+    header: &Header,
+    input: &[u8],
+    out: &mut [u8],
+    codecs: &mut Codecs,
+) -> Result<(), Error> {
+    let chunk = &input[..header.stored_bytes];
     if header.special != Special::None {
-        let value = &input[header.bytes..header.stored_bytes];
-        return special(at, header.special, header.type_bytes, bytes, value);
+        return special(at, header.special, header.type_bytes, &chunk[header.bytes..], out);
     }
-    let mut out = at.reserve(bytes)?;
-    decode_blocks(at, &header, input, bytes, &mut |block| out.extend_from_slice(block))?;
-    Ok(out)
+    if header.flags & FLAG_STORED != 0 {
+        out.copy_from_slice(Input::new(at, &chunk[header.bytes..]).take(out.len())?);
+        return Ok(());
+    }
+    let blocks = Blocks::new(at, header, chunk)?;
+    let block_bytes = header.block_bytes.min(out.len()).max(1);
+    let mut starts = blocks.starts(out.len(), block_bytes)?;
+    let (mut work, _) = Work::new(at, codecs, block_bytes)?;
+    let (first, rest) = out.split_at_mut(block_bytes.min(out.len()));
+    if !first.is_empty() {
+        blocks.block(&mut starts, first, &[], &mut work)?;
+    }
+    for block in rest.chunks_mut(block_bytes) {
+        blocks.block(&mut starts, block, first, &mut work)?;
+    }
+    Ok(())
 }
 
 /// Hands the blocks of a chunk that is not special to `sink`, in order.
@@ -30,6 +62,7 @@ pub(crate) fn decode_blocks(
     header: &Header,
     input: &[u8],
     block_bytes_max: usize,
+    codecs: &mut Codecs,
     sink: &mut dyn FnMut(&[u8]),
 ) -> Result<(), Error> {
     let chunk = &input[..header.stored_bytes];
@@ -41,29 +74,45 @@ pub(crate) fn decode_blocks(
         return Ok(());
     }
     at.within(block_bytes as u64, block_bytes_max)?;
-    Blocks::new(at, header, chunk)?.decode(bytes, block_bytes, sink)
+    let blocks = Blocks::new(at, header, chunk)?;
+    let mut starts = blocks.starts(bytes, block_bytes)?;
+    let (mut work, block) = Work::new(at, codecs, block_bytes)?;
+    let mut first = Vec::new();
+    for offset in (0..bytes).step_by(block_bytes) {
+        let block = &mut block[..block_bytes.min(bytes - offset)];
+        blocks.block(&mut starts, block, &first, &mut work)?;
+        sink(block);
+        if offset == 0 && blocks.has_delta() {
+            first = block.to_vec();
+        }
+    }
+    Ok(())
 }
 
-/// A chunk of one repeated value.
+/// Fills a chunk of one repeated value.
 pub(crate) fn special(
     at: Origin,
     special: Special,
     type_bytes: usize,
-    bytes: usize,
     value: &[u8],
-) -> Result<Vec<u8>, Error> {
-    let mut out = at.zeroed(bytes)?;
+    out: &mut [u8],
+) -> Result<(), Error> {
+    let (single, double) = (f32::NAN.to_le_bytes(), f64::NAN.to_le_bytes());
     let pattern = match special {
-        Special::None | Special::Zeros | Special::Uninitialised => return Ok(out),
-        Special::NotANumber if type_bytes == 4 => f32::NAN.to_le_bytes().to_vec(),
-        Special::NotANumber if type_bytes == 8 => f64::NAN.to_le_bytes().to_vec(),
+        Special::None | Special::Zeros | Special::Uninitialised => &[0],
+        Special::NotANumber if type_bytes == 4 => &single[..],
+        Special::NotANumber if type_bytes == 8 => &double[..],
         Special::NotANumber => return Err(at.corrupt(format!("NaN of {type_bytes} bytes"))),
-        Special::Value => Input::new(at, value).take(type_bytes)?.to_vec(),
+        Special::Value => Input::new(at, value).take(type_bytes)?,
     };
+    if let [byte] = pattern {
+        out.fill(*byte);
+        return Ok(());
+    }
     for slot in out.chunks_mut(pattern.len()) {
         slot.copy_from_slice(&pattern[..slot.len()]);
     }
-    Ok(out)
+    Ok(())
 }
 
 struct Blocks<'a> {
@@ -76,18 +125,20 @@ struct Blocks<'a> {
 }
 
 /// Buffers of one block each, used for all blocks.
-struct Work {
-    block: Vec<u8>,
-    spare: Vec<u8>,
-    scratch: Vec<u8>,
-    /// The first block, which delta refers to; empty until it is decoded.
-    first: Vec<u8>,
+struct Work<'a> {
+    block: &'a mut [u8],
+    spare: &'a mut [u8],
+    scratch: &'a mut [u8],
+    states: &'a mut States,
 }
 
-impl Work {
-    fn new(at: Origin, bytes: usize) -> Result<Self, Error> {
-        let (block, spare, scratch) = (at.zeroed(bytes)?, at.zeroed(bytes)?, at.zeroed(bytes)?);
-        Ok(Self { block, spare, scratch, first: Vec::new() })
+impl<'a> Work<'a> {
+    /// The buffers, and one more for a block that is done.
+    fn new(at: Origin, codecs: &'a mut Codecs, bytes: usize) -> Result<(Self, &'a mut [u8]), Error> {
+        let Codecs { states, work: [block, spare, scratch, done] } = codecs;
+        let (block, spare) = (at_least(at, block, bytes)?, at_least(at, spare, bytes)?);
+        let (scratch, done) = (at_least(at, scratch, bytes)?, at_least(at, done, bytes)?);
+        Ok((Self { block, spare, scratch, states }, done))
     }
 }
 
@@ -115,38 +166,46 @@ impl<'a> Blocks<'a> {
         Ok(Self { at, header, chunk, codec, filters })
     }
 
-    fn decode(&self, bytes: usize, block_bytes: usize, sink: &mut dyn FnMut(&[u8])) -> Result<(), Error> {
-        let mut starts = Input::new(self.at, &self.chunk[self.header.bytes..]);
-        let mut starts = Input::new(self.at, starts.take(bytes.div_ceil(block_bytes).saturating_mul(4))?);
-        let mut work = Work::new(self.at, block_bytes)?;
-        let has_delta = self.filters.iter().any(|(undo, _)| *undo == Undo::Delta);
-        for offset in (0..bytes).step_by(block_bytes) {
-            let len = block_bytes.min(bytes - offset);
-            let start = starts.u32_le()? as usize;
-            let streams =
-                self.chunk.get(start..).ok_or_else(|| self.at.corrupt("block outside its chunk"))?;
-            self.streams(streams, &mut work.block[..len], len == self.header.block_bytes)?;
-            self.undo_filters(&mut work, len);
-            sink(&work.block[..len]);
-            if has_delta && offset == 0 {
-                work.first = work.block.clone();
-            }
+    fn has_delta(&self) -> bool {
+        self.filters.iter().any(|(undo, _)| *undo == Undo::Delta)
+    }
+
+    /// Where each block starts.
+    fn starts(&self, bytes: usize, block_bytes: usize) -> Result<Input<'a>, Error> {
+        let mut input = Input::new(self.at, &self.chunk[self.header.bytes..]);
+        let starts = input.take(bytes.div_ceil(block_bytes).saturating_mul(4))?;
+        Ok(Input::new(self.at, starts))
+    }
+
+    /// The next block. Delta refers to the `first` one, which is empty until it is decoded.
+    fn block(
+        &self,
+        starts: &mut Input<'_>,
+        out: &mut [u8],
+        first: &[u8],
+        work: &mut Work<'_>,
+    ) -> Result<(), Error> {
+        let start = starts.u32_le()? as usize;
+        let stored = self.chunk.get(start..).ok_or_else(|| self.at.corrupt("block outside its chunk"))?;
+        let Some((last, earlier)) = self.filters.split_last() else {
+            return self.streams(stored, out, work.states);
+        };
+        let len = out.len();
+        self.streams(stored, &mut work.block[..len], work.states)?;
+        for filter in earlier {
+            let (from, to) = (&work.block[..len], &mut work.spare[..len]);
+            self.undo(*filter, from, to, first, work.scratch);
+            std::mem::swap(&mut work.block, &mut work.spare);
         }
+        self.undo(*last, &work.block[..len], out, first, work.scratch);
         Ok(())
     }
 
-    /// Filters of the first `len` bytes of the block.
-    fn undo_filters(&self, work: &mut Work, len: usize) {
-        for (undo, meta) in &self.filters {
-            let (block, spare) = (&mut work.block[..len], &mut work.spare[..len]);
-            match undo {
-                Undo::Delta => undo_delta(block, &work.first, self.header.type_bytes),
-                Undo::Shuffle => unshuffle(self.grouped(*meta), block, spare),
-                Undo::Bitshuffle => self.bit_unshuffle(block, spare, &mut work.scratch),
-            }
-            if *undo != Undo::Delta {
-                std::mem::swap(&mut work.block, &mut work.spare);
-            }
+    fn undo(&self, (undo, meta): (Undo, u8), from: &[u8], to: &mut [u8], first: &[u8], scratch: &mut [u8]) {
+        match undo {
+            Undo::Delta => undo_delta(from, to, first, self.header.type_bytes),
+            Undo::Shuffle => unshuffle(self.grouped(meta), from, to),
+            Undo::Bitshuffle => self.bit_unshuffle(from, to, scratch),
         }
     }
 
@@ -165,21 +224,24 @@ impl<'a> Blocks<'a> {
         if splits { type_bytes } else { 1 }
     }
 
-    fn streams(&self, stored: &[u8], block: &mut [u8], is_whole_block: bool) -> Result<(), Error> {
-        let count = self.stream_count(is_whole_block);
+    fn streams(&self, stored: &[u8], block: &mut [u8], states: &mut States) -> Result<(), Error> {
+        let count = self.stream_count(block.len() == self.header.block_bytes);
         let stream_bytes = block.len() / count;
         if stream_bytes == 0 {
             return Err(self.at.corrupt("block smaller than its number of streams"));
         }
+        let (parts, over) = block.split_at_mut(stream_bytes * count);
         let mut input = Input::new(self.at, stored);
-        for part in block.chunks_exact_mut(stream_bytes).take(count) {
-            self.stream(&mut input, part)?;
+        for part in parts.chunks_exact_mut(stream_bytes) {
+            self.stream(&mut input, part, states)?;
         }
+        // No stream reaches these bytes.
+        over.fill(0);
         Ok(())
     }
 
     /// Size, then that many bytes. Zero and negative sizes stand for a repeated byte.
-    fn stream(&self, input: &mut Input<'_>, part: &mut [u8]) -> Result<(), Error> {
+    fn stream(&self, input: &mut Input<'_>, part: &mut [u8], states: &mut States) -> Result<(), Error> {
         let size = input.u32_le()? as i32;
         if size == 0 {
             part.fill(0);
@@ -193,7 +255,7 @@ impl<'a> Blocks<'a> {
             if stream.len() == part.len() {
                 part.copy_from_slice(stream);
             } else {
-                self.codec.decode(self.at, stream, part)?;
+                self.codec.decode(self.at, stream, part, states)?;
             }
         }
         Ok(())
@@ -229,19 +291,20 @@ fn unshuffle(type_bytes: usize, from: &[u8], to: &mut [u8]) {
 }
 
 /// The first block holds each element XOR the one before; later blocks are XORed with the first.
-fn undo_delta(block: &mut [u8], first: &[u8], type_bytes: usize) {
+fn undo_delta(from: &[u8], to: &mut [u8], first: &[u8], type_bytes: usize) {
     let width = match type_bytes {
         1 | 2 | 4 | 8 => type_bytes,
         wide if wide % 8 == 0 => 8,
         _ => 1,
     };
-    let whole = block.len() - block.len() % width;
+    let whole = from.len() - from.len() % width;
+    to.copy_from_slice(from);
     if first.is_empty() {
         for i in width..whole {
-            block[i] ^= block[i - width];
+            to[i] ^= to[i - width];
         }
     } else {
-        for (byte, reference) in block[..whole].iter_mut().zip(first) {
+        for (byte, reference) in to[..whole].iter_mut().zip(first) {
             *byte ^= reference;
         }
     }

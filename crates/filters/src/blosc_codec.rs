@@ -1,6 +1,6 @@
 //! The compressors of both Bloscs.
 
-use crate::codec::{blosclz, lz4, snappy, zlib, zstd};
+use crate::codec::{States, blosclz, lz4, snappy, zlib, zstd};
 use crate::error::{Error, Origin};
 
 /// A stream format. LZ4HC writes LZ4 streams.
@@ -44,13 +44,19 @@ impl Codec {
     }
 
     /// Decodes a stream that must fill `out`.
-    pub(crate) fn decode(self, at: Origin, stream: &[u8], out: &mut [u8]) -> Result<(), Error> {
+    pub(crate) fn decode(
+        self,
+        at: Origin,
+        stream: &[u8],
+        out: &mut [u8],
+        states: &mut States,
+    ) -> Result<(), Error> {
         let written = match self {
             Self::BloscLz => blosclz::decode_into(at, stream, out)?,
             Self::Lz4 => lz4::decode_into(at, stream, out)?,
             Self::Snappy => snappy::decode_into(at, stream, out)?,
-            Self::Zlib => zlib::decode_into(at, stream, out)?,
-            Self::Zstd => zstd::decode_into(at, stream, out)?,
+            Self::Zlib => zlib::decode_into(at, stream, out, states)?,
+            Self::Zstd => zstd::decode_into(at, stream, out, states)?,
         };
         if written != out.len() {
             return Err(at.corrupt(format!("stream has {written} bytes, not {}", out.len())));
@@ -58,17 +64,31 @@ impl Codec {
         Ok(())
     }
 
-    /// Encodes a stream; `None` when it is no smaller than the input.
-    pub(crate) fn encode(self, at: Origin, input: &[u8], level: u32) -> Result<Option<Vec<u8>>, Error> {
-        let stream = match self {
-            Self::BloscLz => return Ok(blosclz::encode(input).filter(|stream| stream.len() < input.len())),
-            Self::Lz4 => lz4::encode(at, input)?,
-            Self::Snappy => snappy::encode(at, input)?,
-            Self::Zlib => zlib::encode(at, input, level)?,
-            Self::Zstd => zstd::encode(at, input, zstd_level(level))?,
+    /// Encodes a stream into `out`, which has the room of [`crate::codec::bound_bytes`]; its length, or `None`
+    /// when it is no smaller than the input.
+    pub(crate) fn encode(
+        self,
+        at: Origin,
+        input: &[u8],
+        level: u32,
+        out: &mut [u8],
+        states: &mut States,
+    ) -> Result<Option<usize>, Error> {
+        let len = match self {
+            Self::BloscLz => return Ok(blosclz(input, out)),
+            Self::Lz4 => lz4::encode_into(at, input, out)?,
+            Self::Snappy => snappy::encode_into(at, input, out, states)?,
+            Self::Zlib => zlib::encode_into(at, input, level, out, states)?,
+            Self::Zstd => zstd::encode_into(at, input, zstd_level(level), out, states)?,
         };
-        Ok(Some(stream).filter(|stream| stream.len() < input.len()))
+        Ok(Some(len).filter(|len| *len < input.len()))
     }
+}
+
+fn blosclz(input: &[u8], out: &mut [u8]) -> Option<usize> {
+    let stream = blosclz::encode(input).filter(|stream| stream.len() < input.len())?;
+    out.get_mut(..stream.len())?.copy_from_slice(&stream);
+    Some(stream.len())
 }
 
 /// Blosc spreads its nine levels over those of Zstandard.

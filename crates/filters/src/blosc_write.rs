@@ -2,12 +2,19 @@
 
 use crate::blosc_chunk::bitshuffled_bytes;
 use crate::blosc_codec::Codec;
-use crate::blosc_header::{FLAG_BITSHUFFLE, FLAG_ONE_STREAM, FLAG_SHUFFLE, FLAG_STORED, FLAGS_EXTENDED};
+use crate::blosc_header::{
+    FLAG_BITSHUFFLE, FLAG_ONE_STREAM, FLAG_SHUFFLE, FLAG_STORED, FLAGS_EXTENDED, HEADER2_BYTES,
+};
+use crate::codec::slack_bytes;
 use crate::error::{Error, Origin};
-use crate::transpose;
+use crate::output::at_least;
+use crate::writer::Writer;
+use crate::{Codecs, transpose};
 
 /// Block of the automatic choice: small enough for second-level caches, large enough for good matches.
 const BLOCK_BYTES: usize = 128 << 10;
+const STORED_BYTES_AT: usize = 12;
+const NUMBER_BYTES: usize = 4;
 const VERSION1: u8 = 2;
 const VERSION2: u8 = 5;
 const CODEC_VERSION: u8 = 1;
@@ -54,23 +61,31 @@ pub(crate) struct Settings {
 }
 
 impl Settings {
-    /// One chunk; stored uncompressed when that is smaller.
-    pub(crate) fn encode(&self, input: &[u8]) -> Result<Vec<u8>, Error> {
+    /// One chunk; stored uncompressed when that is smaller. `to` has [`Settings::room_bytes`] left.
+    pub(crate) fn write(&self, input: &[u8], to: &mut Writer<'_>, codecs: &mut Codecs) -> Result<(), Error> {
         if u32::try_from(input.len()).map_or(true, |len| len > i32::MAX as u32 - 64) {
             return Err(self.at.invalid("chunk above 2 GiB"));
         }
+        let start = to.len();
         let block_bytes = self.block_bytes(input.len());
-        if self.level > 0
-            && !input.is_empty()
-            && let Some(chunk) = self.compressed(input, block_bytes)?
-        {
-            return Ok(chunk);
+        let shrinks = self.level > 0 && !input.is_empty() && self.blocks(input, block_bytes, to, codecs)?;
+        if !shrinks {
+            to.truncate(start);
+            self.header(to, FLAG_STORED, input.len(), block_bytes)?;
+            to.push(input)?;
         }
-        let mut out = self.at.reserve(input.len() + 32)?;
-        self.header(&mut out, FLAG_STORED, input.len(), block_bytes);
-        out.extend_from_slice(input);
-        set_stored_bytes(&mut out);
-        Ok(out)
+        let stored_bytes = (to.len() - start) as u32;
+        to.patch(start + STORED_BYTES_AT, &stored_bytes.to_le_bytes());
+        Ok(())
+    }
+
+    /// Room that a chunk needs while it is written.
+    pub(crate) fn room_bytes(&self, input_bytes: usize) -> usize {
+        let block_bytes = self.block_bytes(input_bytes);
+        // Each block has its start and its length.
+        let numbers = input_bytes.div_ceil(block_bytes.max(1)).saturating_mul(2 * NUMBER_BYTES);
+        let room = numbers.saturating_add(input_bytes).saturating_add(slack_bytes(block_bytes));
+        room.saturating_add(HEADER2_BYTES)
     }
 
     /// Whole groups of 8 elements, so that both shuffles reach every byte.
@@ -80,54 +95,64 @@ impl Settings {
         (wanted - wanted % group).max(group).min(input_bytes)
     }
 
-    fn compressed(&self, input: &[u8], block_bytes: usize) -> Result<Option<Vec<u8>>, Error> {
-        let mut out = self.at.reserve(input.len() + 64)?;
-        self.header(&mut out, FLAG_ONE_STREAM, input.len(), block_bytes);
-        let stored_limit = out.len() + input.len();
-        let starts_at = out.len();
-        out.resize(starts_at + input.len().div_ceil(block_bytes) * 4, 0);
-        let mut buffers = [self.at.zeroed(block_bytes)?, self.at.zeroed(block_bytes)?];
+    /// A chunk of compressed blocks; false when it is no smaller than a stored one.
+    fn blocks(
+        &self,
+        input: &[u8],
+        block_bytes: usize,
+        to: &mut Writer<'_>,
+        codecs: &mut Codecs,
+    ) -> Result<bool, Error> {
+        let start = to.len();
+        self.header(to, FLAG_ONE_STREAM, input.len(), block_bytes)?;
+        let starts_at = to.len();
+        let stored_limit = starts_at + input.len();
+        for _ in 0..input.len().div_ceil(block_bytes) {
+            to.push(&[0; NUMBER_BYTES])?;
+        }
+        let Codecs { states, work: [planes, scratch, ..] } = codecs;
+        let planes = at_least(self.at, planes, block_bytes)?;
+        let scratch = at_least(self.at, scratch, block_bytes)?;
         for (index, block) in input.chunks(block_bytes).enumerate() {
-            let start = (out.len() as u32).to_le_bytes();
-            out[starts_at + index * 4..starts_at + index * 4 + 4].copy_from_slice(&start);
-            self.block(block, &mut buffers, &mut out)?;
-            if out.len() >= stored_limit {
-                return Ok(None);
+            let place = (to.len() - start) as u32;
+            to.patch(starts_at + index * NUMBER_BYTES, &place.to_le_bytes());
+            let planes = self.rearranged(block, &mut planes[..block.len()], scratch);
+            to.part(u32::to_le_bytes, planes, |room| {
+                self.codec.encode(self.at, planes, self.level, room, states)
+            })?;
+            if to.len() >= stored_limit {
+                return Ok(false);
             }
         }
-        set_stored_bytes(&mut out);
-        Ok(Some(out))
+        Ok(true)
     }
 
-    fn block(&self, block: &[u8], buffers: &mut [Vec<u8>; 2], out: &mut Vec<u8>) -> Result<(), Error> {
-        let [planes, scratch] = buffers;
-        let planes = &mut planes[..block.len()];
+    /// The block as it is compressed: itself, or its planes.
+    fn rearranged<'a>(&self, block: &'a [u8], planes: &'a mut [u8], scratch: &mut [u8]) -> &'a [u8] {
+        let size = self.type_bytes;
         let done = match self.rearrange {
-            Rearrange::None => 0,
-            Rearrange::Bytes => block.len() - block.len() % self.type_bytes,
-            Rearrange::Bits => bitshuffled_bytes(block.len(), self.type_bytes, self.format == Format::Blosc2),
+            Rearrange::Bytes if size > 1 => block.len() - block.len() % size,
+            Rearrange::Bits => bitshuffled_bytes(block.len(), size, self.format == Format::Blosc2),
+            _ => return block,
         };
-        match self.rearrange {
-            Rearrange::Bits => {
-                transpose::bit_shuffle(
-                    self.type_bytes,
-                    &block[..done],
-                    &mut planes[..done],
-                    &mut scratch[..done],
-                );
-            }
-            _ => transpose::shuffle(self.type_bytes, &block[..done], &mut planes[..done]),
+        let (from, to) = (&block[..done], &mut planes[..done]);
+        if self.rearrange == Rearrange::Bits {
+            transpose::bit_shuffle(size, from, to, &mut scratch[..done]);
+        } else {
+            transpose::shuffle(size, from, to);
         }
         planes[done..].copy_from_slice(&block[done..]);
-        let packed = self.codec.encode(self.at, planes, self.level)?;
-        let stream = packed.as_deref().unwrap_or(planes);
-        out.extend_from_slice(&(stream.len() as u32).to_le_bytes());
-        out.extend_from_slice(stream);
-        Ok(())
+        planes
     }
 
-    /// The header with a stored size of zero, which [`set_stored_bytes`] fills in.
-    fn header(&self, out: &mut Vec<u8>, flags: u8, input_bytes: usize, block_bytes: usize) {
+    /// The header with a stored size of zero, which is filled in at the end.
+    fn header(
+        &self,
+        to: &mut Writer<'_>,
+        flags: u8,
+        input_bytes: usize,
+        block_bytes: usize,
+    ) -> Result<(), Error> {
         let (version, rearrange) = match (self.format, self.rearrange) {
             (Format::Blosc2, _) => (VERSION2, FLAGS_EXTENDED),
             (_, Rearrange::None) => (VERSION1, 0),
@@ -135,20 +160,16 @@ impl Settings {
             (_, Rearrange::Bits) => (VERSION1, FLAG_BITSHUFFLE),
         };
         let flags = flags | rearrange | self.codec.format() << 5;
-        out.extend_from_slice(&[version, CODEC_VERSION, flags, self.type_bytes as u8]);
-        out.extend_from_slice(&(input_bytes as u32).to_le_bytes());
-        out.extend_from_slice(&(block_bytes as u32).to_le_bytes());
-        out.extend_from_slice(&[0; 4]);
+        to.push(&[version, CODEC_VERSION, flags, self.type_bytes as u8])?;
+        to.push(&(input_bytes as u32).to_le_bytes())?;
+        to.push(&(block_bytes as u32).to_le_bytes())?;
+        to.push(&[0; NUMBER_BYTES])?;
         if self.format == Format::Blosc2 {
             let mut more = [0; 16];
             more[5] = self.rearrange as u8;
             more[6] = self.codec.format();
-            out.extend_from_slice(&more);
+            to.push(&more)?;
         }
+        Ok(())
     }
-}
-
-fn set_stored_bytes(chunk: &mut [u8]) {
-    let stored_bytes = (chunk.len() as u32).to_le_bytes();
-    chunk[12..16].copy_from_slice(&stored_bytes);
 }

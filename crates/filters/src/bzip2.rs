@@ -5,7 +5,7 @@
 use ::bzip2::{Action, Compress, Compression, Decompress, Status};
 
 use crate::error::{Error, Origin};
-use crate::{Filter, FilterId, Params, Size};
+use crate::{Codecs, Done, Filter, FilterId, Output, Params};
 
 const AT: Origin = Origin(307);
 const BLOCK_DEFAULT: u32 = 9;
@@ -23,46 +23,72 @@ impl Filter for Bzip2 {
         "bzip2"
     }
 
-    fn decode(&self, _params: &Params<'_>, input: &[u8], size: Size) -> Result<Vec<u8>, Error> {
-        let mut stream = Decompress::new(false);
-        let mut out = AT.reserve(size.expected().saturating_add(1))?;
-        loop {
-            let before = (stream.total_in(), stream.total_out());
-            let rest = usize::try_from(before.0).ok().and_then(|read| input.get(read..)).unwrap_or(&[]);
-            let status =
-                stream.decompress_vec(rest, &mut out).map_err(|error| AT.corrupt(error.to_string()))?;
-            if out.len() > size.max {
-                return Err(AT.limit(out.len() as u64, size.max));
-            }
-            if status == Status::StreamEnd {
-                return Ok(out);
-            }
-            if out.len() == out.capacity() {
-                let more = out.len().clamp(64, (size.max - out.len()).saturating_add(64));
-                out.try_reserve_exact(more).map_err(|_| AT.limit(more as u64, size.max))?;
-            } else if before == (stream.total_in(), stream.total_out()) {
-                return Err(AT.corrupt("stream ends too early"));
-            }
-        }
+    fn decode_into(
+        &self,
+        _params: &Params<'_>,
+        input: &[u8],
+        out: &mut Output<'_>,
+        _codecs: &mut Codecs,
+    ) -> Result<Done, Error> {
+        out.fill(|room| decode(input, room))
     }
 
-    fn encode(&self, params: &Params<'_>, input: &[u8]) -> Result<Vec<u8>, Error> {
+    fn encode_into(
+        &self,
+        params: &Params<'_>,
+        input: &[u8],
+        out: &mut Output<'_>,
+        _codecs: &mut Codecs,
+    ) -> Result<Done, Error> {
         let block = params.get(0).unwrap_or(BLOCK_DEFAULT);
         if !(1..=9).contains(&block) {
             return Err(AT.invalid(format!("block size {block} is not 1 to 9")));
         }
-        let mut stream = Compress::new(Compression::new(block), 0);
         // The bound that the format's authors give: 1 % and 600 bytes.
-        let mut out = AT.reserve(input.len() + input.len() / 100 + 600)?;
-        loop {
-            let read = usize::try_from(stream.total_in()).unwrap_or(input.len()).min(input.len());
-            let status = stream
-                .compress_vec(&input[read..], &mut out, Action::Finish)
-                .map_err(|error| AT.invalid(error.to_string()))?;
-            if status == Status::StreamEnd {
-                return Ok(out);
-            }
-            out.reserve(input.len() / 8 + 64);
+        let room = out.room(input.len() + input.len() / 100 + 600)?;
+        let len = encode(input, block, room)?;
+        out.truncate(len);
+        Ok(Done::Written)
+    }
+}
+
+/// The bytes of the stream, or `None` when `out` is too short for it.
+fn decode(input: &[u8], out: &mut [u8]) -> Result<Option<usize>, Error> {
+    let mut stream = Decompress::new(false);
+    loop {
+        let before = (stream.total_in(), stream.total_out());
+        let (read, written) = (place(before.0, input.len()), place(before.1, out.len()));
+        let status = stream
+            .decompress(&input[read..], &mut out[written..])
+            .map_err(|error| AT.corrupt(error.to_string()))?;
+        if status == Status::StreamEnd {
+            return Ok(Some(place(stream.total_out(), out.len())));
+        }
+        if before == (stream.total_in(), stream.total_out()) {
+            let is_full = written == out.len();
+            return if is_full { Ok(None) } else { Err(AT.corrupt("stream ends too early")) };
         }
     }
+}
+
+fn encode(input: &[u8], block: u32, out: &mut [u8]) -> Result<usize, Error> {
+    let mut stream = Compress::new(Compression::new(block), 0);
+    loop {
+        let before = (stream.total_in(), stream.total_out());
+        let (read, written) = (place(before.0, input.len()), place(before.1, out.len()));
+        let status = stream
+            .compress(&input[read..], &mut out[written..], Action::Finish)
+            .map_err(|error| AT.invalid(error.to_string()))?;
+        if status == Status::StreamEnd {
+            return Ok(place(stream.total_out(), out.len()));
+        }
+        if before == (stream.total_in(), stream.total_out()) {
+            return Err(AT.incompressible("stream is longer than any should be"));
+        }
+    }
+}
+
+/// A count of the stream as a place in a buffer of `len` bytes.
+fn place(count: u64, len: usize) -> usize {
+    usize::try_from(count).unwrap_or(len).min(len)
 }

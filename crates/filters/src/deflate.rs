@@ -2,9 +2,9 @@
 //!
 //! Values: level 0–9.
 
-use crate::codec::zlib;
+use crate::codec::{bound_bytes, zlib};
 use crate::error::{Error, Origin};
-use crate::{Filter, FilterId, Params, Size};
+use crate::{Codecs, Done, Filter, FilterId, Output, Params};
 
 const AT: Origin = Origin(1);
 const LEVEL_DEFAULT: u32 = 6;
@@ -22,15 +22,30 @@ impl Filter for Deflate {
         "deflate"
     }
 
-    fn decode(&self, _params: &Params<'_>, input: &[u8], size: Size) -> Result<Vec<u8>, Error> {
-        zlib::decode(AT, input, size)
+    fn decode_into(
+        &self,
+        _params: &Params<'_>,
+        input: &[u8],
+        out: &mut Output<'_>,
+        codecs: &mut Codecs,
+    ) -> Result<Done, Error> {
+        zlib::decode(AT, input, out, &mut codecs.states)
     }
 
-    fn encode(&self, params: &Params<'_>, input: &[u8]) -> Result<Vec<u8>, Error> {
+    fn encode_into(
+        &self,
+        params: &Params<'_>,
+        input: &[u8],
+        out: &mut Output<'_>,
+        codecs: &mut Codecs,
+    ) -> Result<Done, Error> {
         let level = params.get(0).unwrap_or(LEVEL_DEFAULT);
         if level > 9 {
             return Err(AT.invalid(format!("level {level} is above 9")));
         }
-        zlib::encode(AT, input, level)
+        let room = out.room(bound_bytes(input.len()))?;
+        let len = zlib::encode_into(AT, input, level, room, &mut codecs.states)?;
+        out.truncate(len);
+        Ok(Done::Written)
     }
 }

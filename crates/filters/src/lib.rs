@@ -18,13 +18,15 @@
 //! assert_eq!(back, chunk);
 //! # Ok::<(), hyperslab_filters::Error>(())
 //! ```
+//!
+//! A worker that handles many chunks keeps a [`Scratch`]; then [`Registry::encode_from`] and
+//! [`Registry::decode_into`] neither allocate nor copy more than the filters must.
 #![forbid(unsafe_code)]
 
 mod bits;
 mod bitshuffle;
 mod blosc;
 mod blosc2;
-
 mod blosc2_frame;
 mod blosc2_nd;
 mod blosc_chunk;
@@ -44,18 +46,23 @@ mod lz4;
 mod lzf;
 mod nbit;
 mod nbit_tree;
+mod output;
 mod registry;
 mod scaleoffset;
 mod scaleoffset_values;
+mod scratch;
 pub mod setup;
 mod shuffle;
 mod szip;
 mod transpose;
+mod writer;
 #[cfg(any(feature = "zstd", feature = "zstd-pure"))]
 mod zstd;
 
 pub use error::{Error, ErrorKind};
+pub use output::{Done, Output};
 pub use registry::{Registry, Stage};
+pub use scratch::{Codecs, Scratch};
 
 /// Number of a filter, as registered with The HDF Group.
 pub type FilterId = u16;
@@ -91,6 +98,44 @@ impl Size {
 }
 
 /// One filter: a pair of functions from bytes to bytes.
+///
+/// A filter reads its input where it is and writes its result where it is wanted. One that keeps the bytes as
+/// they are, or has its result in a vector, says so:
+///
+/// ```
+/// use hyperslab_filters::{Codecs, Done, Error, Filter, FilterId, Output, Params};
+///
+/// struct Reverse;
+///
+/// impl Filter for Reverse {
+///     fn id(&self) -> FilterId {
+///         400
+///     }
+///     fn name(&self) -> &'static str {
+///         "reverse"
+///     }
+///     fn decode_into(
+///         &self,
+///         _params: &Params<'_>,
+///         input: &[u8],
+///         out: &mut Output<'_>,
+///         _codecs: &mut Codecs,
+///     ) -> Result<Done, Error> {
+///         out.put(input.iter().rev().copied().collect())
+///     }
+///     fn encode_into(
+///         &self,
+///         params: &Params<'_>,
+///         input: &[u8],
+///         out: &mut Output<'_>,
+///         codecs: &mut Codecs,
+///     ) -> Result<Done, Error> {
+///         self.decode_into(params, input, out, codecs)
+///     }
+/// }
+/// assert_eq!(Reverse.encode(&Params::default(), b"abc")?, b"cba");
+/// # Ok::<(), Error>(())
+/// ```
 pub trait Filter: Send + Sync {
     /// Registered number.
     fn id(&self) -> FilterId;
@@ -98,20 +143,47 @@ pub trait Filter: Send + Sync {
     /// Short name, for people.
     fn name(&self) -> &'static str;
 
+    /// Undoes the filter, into `out`.
+    fn decode_into(
+        &self,
+        params: &Params<'_>,
+        input: &[u8],
+        out: &mut Output<'_>,
+        codecs: &mut Codecs,
+    ) -> Result<Done, Error>;
+
+    /// Applies the filter, into `out`.
+    fn encode_into(
+        &self,
+        params: &Params<'_>,
+        input: &[u8],
+        out: &mut Output<'_>,
+        codecs: &mut Codecs,
+    ) -> Result<Done, Error>;
+
     /// Undoes the filter.
-    fn decode(&self, params: &Params<'_>, input: &[u8], size: Size) -> Result<Vec<u8>, Error>;
+    fn decode(&self, params: &Params<'_>, input: &[u8], size: Size) -> Result<Vec<u8>, Error> {
+        to_vec(self.id(), input, size, |out, codecs| self.decode_into(params, input, out, codecs))
+    }
 
     /// Applies the filter.
-    fn encode(&self, params: &Params<'_>, input: &[u8]) -> Result<Vec<u8>, Error>;
-
-    /// As [`Filter::decode`], but owns its input, so that a filter which changes little works in place.
-    fn decode_owned(&self, params: &Params<'_>, input: Vec<u8>, size: Size) -> Result<Vec<u8>, Error> {
-        self.decode(params, &input, size)
+    fn encode(&self, params: &Params<'_>, input: &[u8]) -> Result<Vec<u8>, Error> {
+        let size = Size { hint: input.len(), max: usize::MAX };
+        to_vec(self.id(), input, size, |out, codecs| self.encode_into(params, input, out, codecs))
     }
+}
 
-    /// As [`Filter::encode`], but owns its input, so that a filter which changes little works in place.
-    /// `Err` gives the input back: an optional filter is then skipped without a copy.
-    fn encode_owned(&self, params: &Params<'_>, input: Vec<u8>) -> Result<Vec<u8>, (Error, Vec<u8>)> {
-        self.encode(params, &input).map_err(|error| (error, input))
-    }
+/// A result that may come in a vector of its own.
+fn to_vec(
+    filter: FilterId,
+    input: &[u8],
+    size: Size,
+    run: impl FnOnce(&mut Output<'_>, &mut Codecs) -> Result<Done, Error>,
+) -> Result<Vec<u8>, Error> {
+    let mut bytes = Vec::new();
+    let mut out = Output::vector(filter, size, &mut bytes);
+    run(&mut out, &mut Codecs::default())?.deliver(input, &mut out)?;
+    let len = out.len();
+    bytes.truncate(len);
+    Ok(bytes)
 }

@@ -3,12 +3,15 @@
 //! Values: block size. Frame, all big-endian: total size u64, block size u32, then for each block its stored
 //! size u32 and bytes. A block whose stored size is its size is not compressed.
 
-use crate::codec::lz4;
+use crate::codec::{lz4, slack_bytes};
 use crate::error::{Error, Origin};
 use crate::input::Input;
-use crate::{Filter, FilterId, Params, Size};
+use crate::writer::Writer;
+use crate::{Codecs, Done, Filter, FilterId, Output, Params};
 
 const AT: Origin = Origin(32004);
+const HEADER_BYTES: usize = 12;
+const LENGTH_BYTES: usize = 4;
 const BLOCK_BYTES_DEFAULT: usize = 1 << 30;
 const BLOCK_BYTES_MAX: usize = 0x7e00_0000;
 
@@ -25,40 +28,58 @@ impl Filter for Lz4 {
         "lz4"
     }
 
-    fn decode(&self, _params: &Params<'_>, input: &[u8], size: Size) -> Result<Vec<u8>, Error> {
+    fn decode_into(
+        &self,
+        _params: &Params<'_>,
+        input: &[u8],
+        out: &mut Output<'_>,
+        _codecs: &mut Codecs,
+    ) -> Result<Done, Error> {
         let mut input = Input::new(AT, input);
-        let total = AT.within(input.u64_be()?, size.max)?;
+        let total = AT.within(input.u64_be()?, out.size().max)?;
         let block_bytes = (input.u32_be()? as usize).min(total);
         if block_bytes == 0 && total > 0 {
             return Err(AT.corrupt("block size is zero"));
         }
-        let mut out = AT.zeroed(total)?;
-        for block in out.chunks_mut(block_bytes.max(1)) {
+        for block in out.room(total)?.chunks_mut(block_bytes.max(1)) {
             let stored_bytes = input.u32_be()? as usize;
             decode_block(input.take(stored_bytes)?, block)?;
         }
-        Ok(out)
+        Ok(Done::Written)
     }
 
-    fn encode(&self, params: &Params<'_>, input: &[u8]) -> Result<Vec<u8>, Error> {
-        let block_bytes = match params.get(0) {
-            None | Some(0) => BLOCK_BYTES_DEFAULT,
-            Some(bytes) => bytes as usize,
-        };
-        if block_bytes > BLOCK_BYTES_MAX {
-            return Err(AT.invalid(format!("block size {block_bytes} is above {BLOCK_BYTES_MAX}")));
-        }
-        let block_bytes = block_bytes.min(input.len());
-        let mut out = AT.reserve(input.len() + 64)?;
-        out.extend_from_slice(&(input.len() as u64).to_be_bytes());
-        out.extend_from_slice(&(block_bytes as u32).to_be_bytes());
+    fn encode_into(
+        &self,
+        params: &Params<'_>,
+        input: &[u8],
+        out: &mut Output<'_>,
+        _codecs: &mut Codecs,
+    ) -> Result<Done, Error> {
+        let block_bytes = block_bytes(params)?.min(input.len());
+        let blocks = input.len().div_ceil(block_bytes.max(1));
+        let lengths = blocks.saturating_mul(LENGTH_BYTES).saturating_add(HEADER_BYTES);
+        let room = lengths.saturating_add(input.len()).saturating_add(slack_bytes(block_bytes));
+        let mut to = Writer::new(AT, out.room(room)?);
+        to.push(&(input.len() as u64).to_be_bytes())?;
+        to.push(&(block_bytes as u32).to_be_bytes())?;
         for block in input.chunks(block_bytes.max(1)) {
-            let packed = lz4::encode(AT, block)?;
-            let stored = if packed.len() < block.len() { &packed } else { block };
-            out.extend_from_slice(&(stored.len() as u32).to_be_bytes());
-            out.extend_from_slice(stored);
+            to.part(u32::to_be_bytes, block, |room| {
+                Ok(Some(lz4::encode_into(AT, block, room)?).filter(|len| *len < block.len()))
+            })?;
         }
-        Ok(out)
+        let len = to.len();
+        out.truncate(len);
+        Ok(Done::Written)
+    }
+}
+
+fn block_bytes(params: &Params<'_>) -> Result<usize, Error> {
+    match params.get(0) {
+        None | Some(0) => Ok(BLOCK_BYTES_DEFAULT),
+        Some(bytes) if bytes as usize > BLOCK_BYTES_MAX => {
+            Err(AT.invalid(format!("block size {bytes} is above {BLOCK_BYTES_MAX}")))
+        }
+        Some(bytes) => Ok(bytes as usize),
     }
 }
 

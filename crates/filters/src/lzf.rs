@@ -4,7 +4,7 @@
 //! any other is a match: 3 bits of length (7: one more byte follows), 13 bits of distance.
 
 use crate::error::{Error, Origin};
-use crate::{Filter, FilterId, Params, Size};
+use crate::{Codecs, Done, Filter, FilterId, Output, Params};
 
 const AT: Origin = Origin(32000);
 const LITERALS_MAX: usize = 32;
@@ -26,38 +26,52 @@ impl Filter for Lzf {
         "lzf"
     }
 
-    fn decode(&self, _params: &Params<'_>, input: &[u8], size: Size) -> Result<Vec<u8>, Error> {
-        decode(input, size)
+    fn decode_into(
+        &self,
+        _params: &Params<'_>,
+        input: &[u8],
+        out: &mut Output<'_>,
+        _codecs: &mut Codecs,
+    ) -> Result<Done, Error> {
+        out.fill(|room| decode(input, room))
     }
 
-    fn encode(&self, _params: &Params<'_>, input: &[u8]) -> Result<Vec<u8>, Error> {
-        let out = encode(input)?;
-        if out.len() >= input.len() {
+    fn encode_into(
+        &self,
+        _params: &Params<'_>,
+        input: &[u8],
+        out: &mut Output<'_>,
+        _codecs: &mut Codecs,
+    ) -> Result<Done, Error> {
+        let stream = encode(input)?;
+        if stream.len() >= input.len() {
             return Err(AT.incompressible("does not shrink"));
         }
-        Ok(out)
+        out.put(stream)
     }
 }
 
-fn decode(input: &[u8], size: Size) -> Result<Vec<u8>, Error> {
-    let mut out = AT.reserve(size.expected())?;
-    let mut at = 0;
+/// The bytes of the stream, or `None` when `out` is too short for it.
+fn decode(input: &[u8], out: &mut [u8]) -> Result<Option<usize>, Error> {
+    let (mut at, mut len) = (0, 0);
     while let Some(&control) = input.get(at) {
         let control = usize::from(control);
         at += 1;
         if control < LITERALS_MAX {
             let run = input.get(at..at + control + 1).ok_or_else(truncated)?;
-            AT.within((out.len() + run.len()) as u64, size.max)?;
-            out.extend_from_slice(run);
+            let Some(room) = out.get_mut(len..len + run.len()) else { return Ok(None) };
+            room.copy_from_slice(run);
             at += run.len();
+            len += run.len();
         } else {
             let (length, distance, used) = parse_match(control, &input[at..])?;
-            AT.within((out.len() + length) as u64, size.max)?;
-            copy_match(&mut out, distance, length)?;
+            let Some(room) = out.get_mut(..len + length) else { return Ok(None) };
+            copy_match(room, len, distance)?;
             at += used;
+            len += length;
         }
     }
-    Ok(out)
+    Ok(Some(len))
 }
 
 fn truncated() -> Error {
@@ -74,14 +88,14 @@ fn parse_match(control: usize, rest: &[u8]) -> Result<(usize, usize, usize), Err
     Ok((length, ((control & 31) << 8 | byte(used)?) + 1, used + 1))
 }
 
-fn copy_match(out: &mut Vec<u8>, distance: usize, length: usize) -> Result<(), Error> {
-    let start = out.len().checked_sub(distance).ok_or_else(|| AT.corrupt("match before the start"))?;
-    let mut left = length;
+/// Fills `out` from `len` on.
+fn copy_match(out: &mut [u8], mut len: usize, distance: usize) -> Result<(), Error> {
+    let start = len.checked_sub(distance).ok_or_else(|| AT.corrupt("match before the start"))?;
     // An overlapping match repeats; each copy doubles what can be copied at once.
-    while left > 0 {
-        let run = left.min(out.len() - start);
-        out.extend_from_within(start..start + run);
-        left -= run;
+    while len < out.len() {
+        let run = (out.len() - len).min(len - start);
+        out.copy_within(start..start + run, len);
+        len += run;
     }
     Ok(())
 }
@@ -145,19 +159,22 @@ fn push_match(out: &mut Vec<u8>, distance: usize, length: usize) {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    const SIZE: Size = Size { hint: 400, max: 400 };
+    use crate::Size;
 
     #[test]
     fn reference_stream_of_zeros_decodes() {
         let stream = [0x01, 0, 0, 0xe0, 0xff, 0, 0xe0, 0x7b, 0, 0x01, 0, 0];
-        assert_eq!(decode(&stream, SIZE).unwrap(), vec![0; 400]);
+        let mut out = [9; 400];
+        assert_eq!(decode(&stream, &mut out), Ok(Some(400)));
+        assert_eq!(out, [0; 400]);
     }
 
     #[test]
     fn output_never_exceeds_the_limit() {
         let stream = encode(&[7; 401]).unwrap();
-        assert_eq!(decode(&stream, SIZE).unwrap_err().kind(), crate::ErrorKind::Limit);
+        let size = Size { hint: 400, max: 400 };
+        let error = Lzf.decode(&Params::default(), &stream, size).unwrap_err();
+        assert_eq!(error.kind(), crate::ErrorKind::Limit);
     }
 
     #[test]
@@ -168,6 +185,6 @@ mod tests {
 
     #[test]
     fn match_before_the_start_is_corrupt() {
-        assert!(decode(&[0x20, 0x05], SIZE).is_err());
+        assert!(decode(&[0x20, 0x05], &mut [0; 400]).is_err());
     }
 }

@@ -6,7 +6,7 @@
 use crate::bits::{BitReader, BitWriter};
 use crate::error::{Error, Origin};
 use crate::nbit_tree::Node;
-use crate::{Filter, FilterId, Params, Size};
+use crate::{Codecs, Done, Filter, FilterId, Output, Params, Size};
 
 const AT: Origin = Origin(5);
 
@@ -23,24 +23,29 @@ impl Filter for Nbit {
         "nbit"
     }
 
-    fn decode(&self, params: &Params<'_>, input: &[u8], size: Size) -> Result<Vec<u8>, Error> {
+    fn decode_into(
+        &self,
+        params: &Params<'_>,
+        input: &[u8],
+        out: &mut Output<'_>,
+        _codecs: &mut Codecs,
+    ) -> Result<Done, Error> {
         match plan(params)? {
-            Some(plan) => plan.decode(input, size),
-            None => AT.within(input.len() as u64, size.max).map(|_| input.to_vec()),
+            Some(plan) => out.put(plan.decode(input, out.size())?),
+            None => AT.within(input.len() as u64, out.size().max).map(Done::Prefix),
         }
     }
 
-    fn encode(&self, params: &Params<'_>, input: &[u8]) -> Result<Vec<u8>, Error> {
+    fn encode_into(
+        &self,
+        params: &Params<'_>,
+        input: &[u8],
+        out: &mut Output<'_>,
+        _codecs: &mut Codecs,
+    ) -> Result<Done, Error> {
         match plan(params)? {
-            Some(plan) => plan.encode(input),
-            None => Ok(input.to_vec()),
-        }
-    }
-
-    fn decode_owned(&self, params: &Params<'_>, input: Vec<u8>, size: Size) -> Result<Vec<u8>, Error> {
-        match plan(params)? {
-            Some(plan) => plan.decode(&input, size),
-            None => AT.within(input.len() as u64, size.max).map(|_| input),
+            Some(plan) => out.put(plan.encode(input)?),
+            None => Ok(Done::Prefix(input.len())),
         }
     }
 }

@@ -5,6 +5,8 @@ use std::fmt;
 use std::sync::Arc;
 
 use crate::error::{Error, ErrorKind, Origin};
+use crate::output::Output;
+use crate::scratch::{Flow, Scratch};
 use crate::{Filter, FilterId, Params, Size};
 
 /// One entry of a filter pipeline.
@@ -85,41 +87,102 @@ impl Registry {
     ) -> Result<Vec<u8>, Error> {
         check_count(stages)?;
         let size = Size { hint: chunk_bytes, max: bytes_max };
-        let mut bytes = input;
-        for (index, stage) in stages.iter().enumerate().rev() {
-            if mask & (1 << index) == 0 {
-                let params = Params { values: stage.values };
-                bytes = self.get(stage.id)?.decode_owned(&params, bytes, size)?;
-            }
+        let mut scratch = Scratch::new();
+        let mut flow = Flow::new(&input, &mut scratch);
+        for stage in performed(stages, mask).rev() {
+            self.undo_step(stage, size, &mut flow)?;
         }
-        exact(bytes, stages, chunk_bytes)
+        let (bytes, len) = flow.take();
+        check_length(stages, len, chunk_bytes)?;
+        let mut bytes = bytes.unwrap_or(input);
+        bytes.truncate(chunk_bytes);
+        Ok(bytes)
+    }
+
+    /// As [`Registry::decode`], straight into `out`, which is as long as the chunk. After an error `out` holds
+    /// anything.
+    pub fn decode_into(
+        &self,
+        stages: &[Stage<'_>],
+        mask: u32,
+        input: &[u8],
+        out: &mut [u8],
+        bytes_max: usize,
+        scratch: &mut Scratch,
+    ) -> Result<(), Error> {
+        check_count(stages)?;
+        let chunk_bytes = out.len();
+        let size = Size { hint: chunk_bytes, max: bytes_max };
+        let mut flow = Flow::new(input, scratch);
+        let mut order = performed(stages, mask);
+        let last = order.next();
+        for stage in order.rev() {
+            self.undo_step(stage, size, &mut flow)?;
+        }
+        let len = match last {
+            Some(stage) => self.undo_last(stage, Output::slice(stage.id, size, out), flow)?,
+            None => copy(input, out),
+        };
+        check_length(stages, len, chunk_bytes)
+    }
+
+    fn undo_step(&self, stage: &Stage<'_>, size: Size, flow: &mut Flow<'_>) -> Result<(), Error> {
+        let (filter, params) = (self.get(stage.id)?, Params { values: stage.values });
+        flow.step(stage.id, size, |input, out, codecs| filter.decode_into(&params, input, out, codecs))
+    }
+
+    fn undo_last(&self, stage: &Stage<'_>, out: Output<'_>, flow: Flow<'_>) -> Result<usize, Error> {
+        let (filter, params) = (self.get(stage.id)?, Params { values: stage.values });
+        flow.last(out, |input, out, codecs| filter.decode_into(&params, input, out, codecs))
     }
 
     /// Applies a pipeline, first stage first. Returns the bytes and the mask of the skipped stages: optional
     /// ones that cannot apply or are not in this build. Any other failure is an error.
     pub fn encode(&self, stages: &[Stage<'_>], input: Vec<u8>) -> Result<(Vec<u8>, u32), Error> {
-        check_count(stages)?;
-        let mut mask = 0;
-        let mut bytes = input;
-        for (index, stage) in stages.iter().enumerate() {
-            bytes = match self.encode_stage(stage, bytes) {
-                Ok(encoded) => encoded,
-                Err((error, unchanged)) if stage.optional && skippable(&error) => {
-                    mask |= 1 << index;
-                    unchanged
-                }
-                Err((error, _)) => return Err(error),
-            };
-        }
+        let mut scratch = Scratch::new();
+        let mut flow = Flow::new(&input, &mut scratch);
+        let mask = self.apply(stages, &mut flow)?;
+        let (bytes, len) = flow.take();
+        let mut bytes = bytes.unwrap_or(input);
+        bytes.truncate(len);
         Ok((bytes, mask))
     }
 
-    fn encode_stage(&self, stage: &Stage<'_>, bytes: Vec<u8>) -> Result<Vec<u8>, (Error, Vec<u8>)> {
-        match self.get(stage.id) {
-            Ok(filter) => filter.encode_owned(&Params { values: stage.values }, bytes),
-            Err(error) => Err((error, bytes)),
-        }
+    /// As [`Registry::encode`]; the bytes are those of `scratch`, or of `input` when no stage changed them.
+    pub fn encode_from<'a>(
+        &self,
+        stages: &[Stage<'_>],
+        input: &'a [u8],
+        scratch: &'a mut Scratch,
+    ) -> Result<(&'a [u8], u32), Error> {
+        let mut flow = Flow::new(input, scratch);
+        let mask = self.apply(stages, &mut flow)?;
+        Ok((flow.bytes(), mask))
     }
+
+    fn apply(&self, stages: &[Stage<'_>], flow: &mut Flow<'_>) -> Result<u32, Error> {
+        check_count(stages)?;
+        let mut mask = 0;
+        for (index, stage) in stages.iter().enumerate() {
+            match self.apply_step(stage, flow) {
+                Ok(()) => {}
+                Err(error) if stage.optional && skippable(&error) => mask |= 1 << index,
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(mask)
+    }
+
+    fn apply_step(&self, stage: &Stage<'_>, flow: &mut Flow<'_>) -> Result<(), Error> {
+        let (filter, params) = (self.get(stage.id)?, Params { values: stage.values });
+        let size = Size { hint: 0, max: usize::MAX };
+        flow.step(stage.id, size, |input, out, codecs| filter.encode_into(&params, input, out, codecs))
+    }
+}
+
+/// The stages that a chunk went through, in the order of encoding.
+fn performed<'a, 's>(stages: &'a [Stage<'s>], mask: u32) -> impl DoubleEndedIterator<Item = &'a Stage<'s>> {
+    stages.iter().enumerate().filter(move |(index, _)| mask & (1 << index) == 0).map(|(_, stage)| stage)
 }
 
 fn skippable(error: &Error) -> bool {
@@ -133,16 +196,20 @@ fn check_count(stages: &[Stage<'_>]) -> Result<(), Error> {
     }
 }
 
-/// Cuts a result to the chunk's size. libhdf5 hands on what it got; we refuse a short one, since the missing
-/// elements would be made up.
-fn exact(mut bytes: Vec<u8>, stages: &[Stage<'_>], chunk_bytes: usize) -> Result<Vec<u8>, Error> {
-    if bytes.len() < chunk_bytes {
-        let first = stages.first().map_or(0, |stage| stage.id);
-        let problem = format!("pipeline gave {} bytes for a chunk of {chunk_bytes}", bytes.len());
-        return Err(Origin(first).corrupt(problem));
+/// libhdf5 hands on what it got; we refuse a short result, since the missing elements would be made up.
+fn check_length(stages: &[Stage<'_>], len: usize, chunk_bytes: usize) -> Result<(), Error> {
+    if len >= chunk_bytes {
+        return Ok(());
     }
-    bytes.truncate(chunk_bytes);
-    Ok(bytes)
+    let first = stages.first().map_or(0, |stage| stage.id);
+    Err(Origin(first).corrupt(format!("pipeline gave {len} bytes for a chunk of {chunk_bytes}")))
+}
+
+/// As much as fits; the length of the input.
+fn copy(input: &[u8], out: &mut [u8]) -> usize {
+    let len = input.len().min(out.len());
+    out[..len].copy_from_slice(&input[..len]);
+    input.len()
 }
 
 fn compiled_in() -> Vec<Arc<dyn Filter>> {

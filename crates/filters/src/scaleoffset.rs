@@ -8,7 +8,7 @@ use crate::bits::{BitReader, BitWriter, low_bits};
 use crate::error::{Error, Origin};
 use crate::input::Input;
 use crate::scaleoffset_values::{Element, Scale, Settings};
-use crate::{Filter, FilterId, Params, Size};
+use crate::{Codecs, Done, Filter, FilterId, Output, Params, Size};
 
 const AT: Origin = Origin(6);
 const HEADER_BYTES: usize = 21;
@@ -27,24 +27,36 @@ impl Filter for ScaleOffset {
         "scaleoffset"
     }
 
-    fn decode(&self, params: &Params<'_>, input: &[u8], size: Size) -> Result<Vec<u8>, Error> {
+    fn decode_into(
+        &self,
+        params: &Params<'_>,
+        input: &[u8],
+        out: &mut Output<'_>,
+        _codecs: &mut Codecs,
+    ) -> Result<Done, Error> {
         let settings = Settings::parse(params.values)?;
         if settings.passes_through() {
-            return AT.within(input.len() as u64, size.max).map(|_| input.to_vec());
+            return AT.within(input.len() as u64, out.size().max).map(Done::Prefix);
         }
-        decode(&settings, input, size)
+        out.put(decode(&settings, input, out.size())?)
     }
 
-    fn encode(&self, params: &Params<'_>, input: &[u8]) -> Result<Vec<u8>, Error> {
+    fn encode_into(
+        &self,
+        params: &Params<'_>,
+        input: &[u8],
+        out: &mut Output<'_>,
+        _codecs: &mut Codecs,
+    ) -> Result<Done, Error> {
         let settings = Settings::parse(params.values)?;
         if settings.passes_through() {
-            return Ok(input.to_vec());
+            return Ok(Done::Prefix(input.len()));
         }
         if input.len() as u64 != settings.raw_bytes() {
             let problem = format!("{} bytes given, values say {}", input.len(), settings.raw_bytes());
             return Err(AT.invalid(problem));
         }
-        encode(&settings, input)
+        out.put(encode(&settings, input)?)
     }
 }
 

@@ -3,7 +3,7 @@
 //! Values: element size. Bytes after the last whole element stay at the end.
 
 use crate::error::{Error, Origin};
-use crate::{Filter, FilterId, Params, Size, transpose};
+use crate::{Codecs, Done, Filter, FilterId, Output, Params, transpose};
 
 const AT: Origin = Origin(2);
 
@@ -20,33 +20,29 @@ impl Filter for Shuffle {
         "shuffle"
     }
 
-    fn decode(&self, params: &Params<'_>, input: &[u8], size: Size) -> Result<Vec<u8>, Error> {
-        AT.within(input.len() as u64, size.max)?;
-        apply(params, input, transpose::unshuffle)
+    fn decode_into(
+        &self,
+        params: &Params<'_>,
+        input: &[u8],
+        out: &mut Output<'_>,
+        _codecs: &mut Codecs,
+    ) -> Result<Done, Error> {
+        AT.within(input.len() as u64, out.size().max)?;
+        apply(params, input, out, transpose::unshuffle)
     }
 
-    fn encode(&self, params: &Params<'_>, input: &[u8]) -> Result<Vec<u8>, Error> {
-        apply(params, input, transpose::shuffle)
-    }
-
-    fn decode_owned(&self, params: &Params<'_>, input: Vec<u8>, size: Size) -> Result<Vec<u8>, Error> {
-        AT.within(input.len() as u64, size.max)?;
-        if is_noop(element_bytes(params)?, input.len()) {
-            Ok(input)
-        } else {
-            self.decode(params, &input, size)
-        }
-    }
-
-    fn encode_owned(&self, params: &Params<'_>, input: Vec<u8>) -> Result<Vec<u8>, (Error, Vec<u8>)> {
+    fn encode_into(
+        &self,
+        params: &Params<'_>,
+        input: &[u8],
+        out: &mut Output<'_>,
+        _codecs: &mut Codecs,
+    ) -> Result<Done, Error> {
         if params.values.is_empty() {
             // libhdf5 leaves variable-length data without an element size, and its chunks without the filter.
-            return Err((AT.incompressible("no element size"), input));
+            return Err(AT.incompressible("no element size"));
         }
-        match element_bytes(params) {
-            Ok(element) if is_noop(element, input.len()) => Ok(input),
-            _ => self.encode(params, &input).map_err(|error| (error, input)),
-        }
+        apply(params, input, out, transpose::shuffle)
     }
 }
 
@@ -61,21 +57,27 @@ fn is_noop(element: usize, len: usize) -> bool {
     element == 1 || len / element <= 1
 }
 
-fn apply(params: &Params<'_>, input: &[u8], kernel: fn(usize, &[u8], &mut [u8])) -> Result<Vec<u8>, Error> {
+fn apply(
+    params: &Params<'_>,
+    input: &[u8],
+    out: &mut Output<'_>,
+    kernel: fn(usize, &[u8], &mut [u8]),
+) -> Result<Done, Error> {
     let element = element_bytes(params)?;
     if is_noop(element, input.len()) {
-        return Ok(input.to_vec());
+        return Ok(Done::Prefix(input.len()));
     }
     let whole = input.len() - input.len() % element;
-    let mut out = AT.zeroed(input.len())?;
-    kernel(element, &input[..whole], &mut out[..whole]);
-    out[whole..].copy_from_slice(&input[whole..]);
-    Ok(out)
+    let room = out.room(input.len())?;
+    kernel(element, &input[..whole], &mut room[..whole]);
+    room[whole..].copy_from_slice(&input[whole..]);
+    Ok(Done::Written)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Size;
 
     #[test]
     fn trailing_bytes_stay_at_the_end() {
@@ -87,17 +89,18 @@ mod tests {
     }
 
     #[test]
-    fn noop_keeps_the_buffer() {
-        let input = vec![1, 2, 3];
-        let pointer = input.as_ptr();
-        let out = Shuffle.encode_owned(&Params { values: &[1] }, input).unwrap();
-        assert_eq!(out.as_ptr(), pointer);
+    fn noop_copies_nothing() {
+        let (mut vector, mut codecs) = (Vec::new(), Codecs::default());
+        let size = Size { hint: 3, max: 3 };
+        let mut out = Output::vector(AT.0, size, &mut vector);
+        let done = Shuffle.encode_into(&Params { values: &[1] }, &[1, 2, 3], &mut out, &mut codecs);
+        assert_eq!(done, Ok(Done::Prefix(3)));
     }
 
     #[test]
     fn without_an_element_size_it_does_not_apply() {
-        let (error, unchanged) = Shuffle.encode_owned(&Params { values: &[] }, vec![1, 2]).unwrap_err();
-        assert_eq!((error.kind(), unchanged), (crate::ErrorKind::Incompressible, vec![1, 2]));
+        let error = Shuffle.encode(&Params { values: &[] }, &[1, 2]).unwrap_err();
+        assert_eq!(error.kind(), crate::ErrorKind::Incompressible);
     }
 
     #[test]

@@ -7,7 +7,7 @@
 use crate::codec::aec;
 use crate::error::{Error, Origin};
 use crate::input::Input;
-use crate::{Filter, FilterId, Params, Size, transpose};
+use crate::{Codecs, Done, Filter, FilterId, Output, Params, transpose};
 
 const AT: Origin = Origin(4);
 const OPTION_MSB: u32 = 16;
@@ -28,14 +28,26 @@ impl Filter for Szip {
         "szip"
     }
 
-    fn decode(&self, params: &Params<'_>, input: &[u8], size: Size) -> Result<Vec<u8>, Error> {
+    fn decode_into(
+        &self,
+        params: &Params<'_>,
+        input: &[u8],
+        out: &mut Output<'_>,
+        _codecs: &mut Codecs,
+    ) -> Result<Done, Error> {
         let layer = Layer::parse(params)?;
         let mut input = Input::new(AT, input);
-        let bytes = AT.within(u64::from(input.u32_le()?), size.max)?;
-        layer.decode(input.rest(), bytes)
+        let bytes = AT.within(u64::from(input.u32_le()?), out.size().max)?;
+        out.put(layer.decode(input.rest(), bytes)?)
     }
 
-    fn encode(&self, params: &Params<'_>, input: &[u8]) -> Result<Vec<u8>, Error> {
+    fn encode_into(
+        &self,
+        params: &Params<'_>,
+        input: &[u8],
+        out: &mut Output<'_>,
+        _codecs: &mut Codecs,
+    ) -> Result<Done, Error> {
         let layer = Layer::parse(params)?;
         let bytes = u32::try_from(input.len()).map_err(|_| AT.invalid("chunk above 4 GiB"))?;
         if !input.len().is_multiple_of(layer.planes * layer.sample_bytes) {
@@ -45,7 +57,7 @@ impl Filter for Szip {
         if stream.len() >= input.len() {
             return Err(AT.incompressible("does not shrink"));
         }
-        Ok([&bytes.to_le_bytes()[..], &stream].concat())
+        out.put([&bytes.to_le_bytes()[..], &stream].concat())
     }
 }
 
@@ -156,6 +168,7 @@ impl Layer {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Size;
 
     #[test]
     fn pixels_of_every_width_round_trip() {

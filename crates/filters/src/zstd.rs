@@ -2,9 +2,9 @@
 //!
 //! Values: level (signed). The pure-Rust encoder has one level and ignores it.
 
-use crate::codec::zstd;
+use crate::codec::{bound_bytes, zstd};
 use crate::error::{Error, Origin};
-use crate::{Filter, FilterId, Params, Size};
+use crate::{Codecs, Done, Filter, FilterId, Output, Params};
 
 const AT: Origin = Origin(32015);
 const LEVEL_DEFAULT: i32 = 3;
@@ -23,12 +23,27 @@ impl Filter for Zstd {
         "zstd"
     }
 
-    fn decode(&self, _params: &Params<'_>, input: &[u8], size: Size) -> Result<Vec<u8>, Error> {
-        zstd::decode(AT, input, size)
+    fn decode_into(
+        &self,
+        _params: &Params<'_>,
+        input: &[u8],
+        out: &mut Output<'_>,
+        codecs: &mut Codecs,
+    ) -> Result<Done, Error> {
+        zstd::decode(AT, input, out, &mut codecs.states)
     }
 
-    fn encode(&self, params: &Params<'_>, input: &[u8]) -> Result<Vec<u8>, Error> {
-        let level = params.get(0).map_or(LEVEL_DEFAULT, |level| level as i32);
-        zstd::encode(AT, input, level.min(LEVEL_MAX))
+    fn encode_into(
+        &self,
+        params: &Params<'_>,
+        input: &[u8],
+        out: &mut Output<'_>,
+        codecs: &mut Codecs,
+    ) -> Result<Done, Error> {
+        let level = params.get(0).map_or(LEVEL_DEFAULT, |level| level as i32).min(LEVEL_MAX);
+        let room = out.room(bound_bytes(input.len()))?;
+        let len = zstd::encode_into(AT, input, level, room, &mut codecs.states)?;
+        out.truncate(len);
+        Ok(Done::Written)
     }
 }

@@ -6,3 +6,23 @@ pub(crate) mod lz4;
 pub(crate) mod snappy;
 pub(crate) mod zlib;
 pub(crate) mod zstd;
+
+/// What compressors keep from one stream to the next; each is made when it is first needed.
+#[derive(Default)]
+pub(crate) struct States {
+    #[cfg(feature = "snappy")]
+    pub(crate) snappy: snappy::State,
+    pub(crate) zlib: zlib::State,
+    pub(crate) zstd: zstd::State,
+}
+
+/// Room that is enough for a stream of `input_bytes`, whatever the compressor. Snappy asks for most.
+#[cfg(any(feature = "deflate", feature = "zstd", feature = "zstd-pure"))]
+pub(crate) fn bound_bytes(input_bytes: usize) -> usize {
+    input_bytes.saturating_add(slack_bytes(input_bytes))
+}
+
+/// How much longer than its input a stream can get.
+pub(crate) fn slack_bytes(input_bytes: usize) -> usize {
+    input_bytes / 6 + 1024
+}

@@ -1,6 +1,14 @@
 //! Raw Snappy streams.
 
+use super::States;
 use crate::error::{Error, Origin};
+
+/// The encoder's table.
+#[cfg(feature = "snappy")]
+#[derive(Default)]
+pub(crate) struct State {
+    encoder: Option<snap::raw::Encoder>,
+}
 
 /// Decodes a stream into `out`; the number of bytes it had.
 #[cfg(feature = "snappy")]
@@ -8,10 +16,16 @@ pub(crate) fn decode_into(at: Origin, input: &[u8], out: &mut [u8]) -> Result<us
     snap::raw::Decoder::new().decompress(input, out).map_err(|error| at.corrupt(error.to_string()))
 }
 
-/// Encodes a stream.
+/// Encodes a stream into `out`, which has the room of [`super::bound_bytes`]; its length.
 #[cfg(feature = "snappy")]
-pub(crate) fn encode(at: Origin, input: &[u8]) -> Result<Vec<u8>, Error> {
-    snap::raw::Encoder::new().compress_vec(input).map_err(|error| at.invalid(error.to_string()))
+pub(crate) fn encode_into(
+    at: Origin,
+    input: &[u8],
+    out: &mut [u8],
+    states: &mut States,
+) -> Result<usize, Error> {
+    let encoder = states.snappy.encoder.get_or_insert_with(snap::raw::Encoder::new);
+    encoder.compress(input, out).map_err(|error| at.invalid(error.to_string()))
 }
 
 #[cfg(not(feature = "snappy"))]
@@ -20,6 +34,11 @@ pub(crate) fn decode_into(at: Origin, _input: &[u8], _out: &mut [u8]) -> Result<
 }
 
 #[cfg(not(feature = "snappy"))]
-pub(crate) fn encode(at: Origin, _input: &[u8]) -> Result<Vec<u8>, Error> {
+pub(crate) fn encode_into(
+    at: Origin,
+    _input: &[u8],
+    _out: &mut [u8],
+    _states: &mut States,
+) -> Result<usize, Error> {
     Err(at.unsupported("Snappy needs the cargo feature `snappy`"))
 }

@@ -1,89 +1,146 @@
-//! zlib streams.
+//! zlib streams: libdeflate with the feature `libdeflate`, else pure Rust with `deflate`.
 
+use super::States;
 use crate::error::{Error, Origin};
-
 #[cfg(feature = "deflate")]
-mod imp {
-    use super::{Error, Origin};
-    use crate::Size;
-    use flate2::{Compress, Compression, Decompress, FlushCompress, FlushDecompress, Status};
+use crate::output::{Done, Output};
 
-    /// Room past the expected size, so that the decoder sees the end of the stream without growing.
-    const SLACK_BYTES: usize = 32;
+#[cfg(all(feature = "deflate", not(feature = "libdeflate")))]
+#[path = "zlib_rust.rs"]
+mod imp;
 
-    /// Decodes one stream; bytes after it are ignored, as libhdf5 does.
-    pub(crate) fn decode(at: Origin, input: &[u8], size: Size) -> Result<Vec<u8>, Error> {
-        let mut stream = Decompress::new(true);
-        let mut out = at.reserve(size.expected().saturating_add(SLACK_BYTES).min(size.max))?;
-        loop {
-            let before = (stream.total_in(), stream.total_out());
-            let rest = usize::try_from(before.0).ok().and_then(|read| input.get(read..)).unwrap_or(&[]);
-            let status = stream
-                .decompress_vec(rest, &mut out, FlushDecompress::None)
-                .map_err(|error| at.corrupt(error.to_string()))?;
-            if status == Status::StreamEnd {
-                return Ok(out);
-            }
-            if out.len() == out.capacity() {
-                grow(at, &mut out, size.max)?;
-            } else if before == (stream.total_in(), stream.total_out()) {
-                return Err(at.corrupt("stream ends too early"));
-            }
-        }
-    }
-
-    /// Doubles the capacity, up to one byte past the limit: that byte shows whether the stream is too long.
-    fn grow(at: Origin, out: &mut Vec<u8>, max: usize) -> Result<(), Error> {
-        if out.len() > max {
-            return Err(at.limit(out.len() as u64, max));
-        }
-        let target = out.len().saturating_mul(2).clamp(64, max.saturating_add(1).max(64));
-        out.try_reserve_exact(target.saturating_sub(out.len())).map_err(|_| at.limit(target as u64, max))
-    }
-
-    /// Decodes one stream into `out`; the number of bytes it had.
-    pub(crate) fn decode_into(at: Origin, input: &[u8], out: &mut [u8]) -> Result<usize, Error> {
-        let mut stream = Decompress::new(true);
-        let status = stream
-            .decompress(input, out, FlushDecompress::Finish)
-            .map_err(|error| at.corrupt(error.to_string()))?;
-        match status {
-            Status::StreamEnd => Ok(usize::try_from(stream.total_out()).unwrap_or(0)),
-            _ => Err(at.corrupt("zlib stream does not fit its block")),
-        }
-    }
-
-    /// Encodes one stream.
-    pub(crate) fn encode(at: Origin, input: &[u8], level: u32) -> Result<Vec<u8>, Error> {
-        let mut stream = Compress::new(Compression::new(level.min(9)), true);
-        // Stored blocks cost 5 bytes per 16 KiB; the rest covers header and checksum.
-        let mut out = at.reserve(input.len() + input.len() / 1024 + 64)?;
-        loop {
-            let read = usize::try_from(stream.total_in()).unwrap_or(input.len()).min(input.len());
-            let status = stream
-                .compress_vec(&input[read..], &mut out, FlushCompress::Finish)
-                .map_err(|error| at.invalid(error.to_string()))?;
-            if status == Status::StreamEnd {
-                return Ok(out);
-            }
-            out.reserve(input.len() / 8 + 64);
-        }
-    }
-}
+#[cfg(feature = "libdeflate")]
+#[path = "zlib_libdeflate.rs"]
+mod imp;
 
 #[cfg(not(feature = "deflate"))]
 mod imp {
-    use super::{Error, Origin};
+    use crate::error::{Error, Origin};
 
-    pub(crate) fn decode_into(at: Origin, _input: &[u8], _out: &mut [u8]) -> Result<usize, Error> {
-        Err(at.unsupported("zlib needs the cargo feature `deflate`"))
-    }
+    #[derive(Default)]
+    pub(crate) struct State;
 
-    pub(crate) fn encode(at: Origin, _input: &[u8], _level: u32) -> Result<Vec<u8>, Error> {
-        Err(at.unsupported("zlib needs the cargo feature `deflate`"))
+    impl State {
+        pub(crate) fn decode(
+            &mut self,
+            at: Origin,
+            _input: &[u8],
+            _out: &mut [u8],
+        ) -> Result<Option<usize>, Error> {
+            Err(at.unsupported("zlib needs the cargo feature `deflate`"))
+        }
+
+        pub(crate) fn encode(
+            &mut self,
+            at: Origin,
+            _input: &[u8],
+            _level: u32,
+            _out: &mut [u8],
+        ) -> Result<usize, Error> {
+            Err(at.unsupported("zlib needs the cargo feature `deflate`"))
+        }
     }
 }
 
+pub(crate) use imp::State;
+
+/// Decodes one stream; bytes after it are ignored, as libhdf5 does.
 #[cfg(feature = "deflate")]
-pub(crate) use imp::decode;
-pub(crate) use imp::{decode_into, encode};
+pub(crate) fn decode(
+    at: Origin,
+    input: &[u8],
+    out: &mut Output<'_>,
+    states: &mut States,
+) -> Result<Done, Error> {
+    out.fill(|room| states.zlib.decode(at, input, room))
+}
+
+/// Decodes one stream into `out`; the number of bytes it had.
+pub(crate) fn decode_into(
+    at: Origin,
+    input: &[u8],
+    out: &mut [u8],
+    states: &mut States,
+) -> Result<usize, Error> {
+    let written = states.zlib.decode(at, input, out)?;
+    written.ok_or_else(|| at.corrupt("zlib stream does not fit its block"))
+}
+
+/// Encodes one stream into `out`, which has the room of [`super::bound_bytes`]; its length.
+pub(crate) fn encode_into(
+    at: Origin,
+    input: &[u8],
+    level: u32,
+    out: &mut [u8],
+    states: &mut States,
+) -> Result<usize, Error> {
+    states.zlib.encode(at, input, level.min(9), out)
+}
+
+#[cfg(all(test, feature = "deflate"))]
+mod tests {
+    use super::*;
+    use crate::codec::bound_bytes;
+
+    const AT: Origin = Origin(1);
+
+    fn encoded(input: &[u8], level: u32) -> Vec<u8> {
+        let mut out = vec![0; bound_bytes(input.len())];
+        let len = encode_into(AT, input, level, &mut out, &mut States::default()).unwrap();
+        out.truncate(len);
+        out
+    }
+
+    fn sample(len: usize) -> Vec<u8> {
+        (0..len).map(|i| (i * i / 97) as u8 ^ ((i as u64 * 2_654_435_761) >> 29) as u8 & 3).collect()
+    }
+
+    #[test]
+    fn one_state_serves_all_levels_and_lengths() {
+        let mut states = States::default();
+        for len in [0, 1, 2, 255, 4096, 100_001] {
+            let input = sample(len);
+            for level in [0, 9, 1, 4, 6, 6] {
+                let mut out = vec![0; bound_bytes(len)];
+                let packed = encode_into(AT, &input, level, &mut out, &mut states).unwrap();
+                assert_eq!(out[..packed], encoded(&input, level), "level {level}, {len} bytes");
+                let mut back = vec![7; len];
+                assert_eq!(decode_into(AT, &out[..packed], &mut back, &mut states).unwrap(), len);
+                assert!(back == input);
+            }
+        }
+    }
+
+    #[test]
+    fn bytes_after_the_stream_are_ignored() {
+        let input = sample(1000);
+        let mut stream = encoded(&input, 6);
+        stream.extend_from_slice(&[0xff; 100]);
+        let mut back = vec![0; 1000];
+        assert_eq!(decode_into(AT, &stream, &mut back, &mut States::default()).unwrap(), 1000);
+        assert!(back == input);
+    }
+
+    #[test]
+    fn state_recovers_from_broken_and_long_streams() {
+        let mut states = States::default();
+        let input = sample(5000);
+        let stream = encoded(&input, 6);
+        let mut back = vec![0; 5000];
+        assert!(decode_into(AT, &stream[..stream.len() / 2], &mut back, &mut states).is_err());
+        assert!(decode_into(AT, &[9, 9, 9, 9], &mut back, &mut states).is_err());
+        assert!(decode_into(AT, &stream, &mut back[..4999], &mut states).is_err());
+        assert!(decode_into(AT, &stream[..stream.len() - 1], &mut back, &mut states).is_err());
+        assert_eq!(decode_into(AT, &stream, &mut back, &mut states).unwrap(), 5000);
+        assert!(back == input);
+    }
+
+    #[test]
+    fn wrong_checksum_is_found() {
+        let mut stream = encoded(&sample(100), 6);
+        *stream.last_mut().unwrap() ^= 1;
+        let mut back = vec![0; 100];
+        let error = decode_into(AT, &stream, &mut back, &mut States::default()).unwrap_err();
+        assert_eq!(error.kind(), crate::ErrorKind::Corrupt);
+    }
+}

@@ -1,36 +1,34 @@
 //! Zstandard frames: the C library with the feature `zstd`, else pure Rust with `zstd-pure`.
 
+use super::States;
 use crate::error::{Error, Origin};
 
 #[cfg(any(feature = "zstd", feature = "zstd-pure"))]
 mod frame {
-    use super::{Error, Origin};
-    use crate::Size;
+    use super::{Error, Origin, States};
+    use crate::output::{Done, Output};
 
     pub(super) const MAGIC: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
-    /// First guess for a frame that does not tell its size and a caller that does not know.
-    const GUESS_BYTES: usize = 64 << 10;
 
     /// Decodes all frames of `input`.
-    pub(crate) fn decode(at: Origin, input: &[u8], size: Size) -> Result<Vec<u8>, Error> {
+    pub(crate) fn decode(
+        at: Origin,
+        input: &[u8],
+        out: &mut Output<'_>,
+        states: &mut States,
+    ) -> Result<Done, Error> {
+        let max = out.size().max;
         if let Some(bytes) = content_bytes(input) {
-            let mut out = at.zeroed(at.within(bytes, size.max)?)?;
-            let written = super::imp::decode_into(at, input, &mut out)?;
+            let written = states.zstd.decode(at, input, out.room(at.within(bytes, max)?)?)?;
             out.truncate(written);
-            return Ok(out);
+            return Ok(Done::Written);
         }
-        let mut room = size.expected().max(GUESS_BYTES).min(size.max);
-        loop {
-            let mut out = at.zeroed(room)?;
-            match super::imp::decode_into(at, input, &mut out) {
-                Ok(written) => {
-                    out.truncate(written);
-                    return Ok(out);
-                }
-                Err(error) if room == size.max => return Err(error),
-                Err(_) => room = room.saturating_mul(4).min(size.max),
-            }
-        }
+        // Whether a frame is broken or too long for its room is not told.
+        out.fill(|room| match states.zstd.decode(at, input, room) {
+            Ok(written) => Ok(Some(written)),
+            Err(error) if room.len() == max => Err(error),
+            Err(_) => Ok(None),
+        })
     }
 
     /// The content size that the header of the first frame tells, if it does.
@@ -55,13 +53,39 @@ mod frame {
 #[cfg(feature = "zstd")]
 mod imp {
     use super::{Error, Origin};
+    use ::zstd::bulk::{Compressor, Decompressor};
 
-    pub(crate) fn decode_into(at: Origin, input: &[u8], out: &mut [u8]) -> Result<usize, Error> {
-        ::zstd::bulk::decompress_to_buffer(input, out).map_err(|error| at.corrupt(error.to_string()))
+    /// Contexts, whose tables serve the next frame.
+    #[derive(Default)]
+    pub(crate) struct State {
+        encoder: Option<(i32, Compressor<'static>)>,
+        decoder: Option<Decompressor<'static>>,
     }
 
-    pub(crate) fn encode(at: Origin, input: &[u8], level: i32) -> Result<Vec<u8>, Error> {
-        ::zstd::bulk::compress(input, level).map_err(|error| at.invalid(error.to_string()))
+    impl State {
+        pub(crate) fn decode(&mut self, at: Origin, input: &[u8], out: &mut [u8]) -> Result<usize, Error> {
+            let decoder = match &mut self.decoder {
+                Some(decoder) => decoder,
+                empty => empty.insert(Decompressor::new().map_err(|error| at.invalid(error.to_string()))?),
+            };
+            decoder.decompress_to_buffer(input, out).map_err(|error| at.corrupt(error.to_string()))
+        }
+
+        pub(crate) fn encode(
+            &mut self,
+            at: Origin,
+            input: &[u8],
+            level: i32,
+            out: &mut [u8],
+        ) -> Result<usize, Error> {
+            let invalid = |error: std::io::Error| at.invalid(error.to_string());
+            let kept = self.encoder.take().filter(|(kept, _)| *kept == level);
+            let (_, encoder) = match kept {
+                Some(kept) => self.encoder.insert(kept),
+                None => self.encoder.insert((level, Compressor::new(level).map_err(invalid)?)),
+            };
+            encoder.compress_to_buffer(input, out).map_err(invalid)
+        }
     }
 }
 
@@ -72,25 +96,47 @@ mod imp {
     use ruzstd::decoding::FrameDecoder;
     use ruzstd::encoding::{CompressionLevel, compress_to_vec};
 
-    pub(crate) fn decode_into(at: Origin, input: &[u8], out: &mut [u8]) -> Result<usize, Error> {
-        FrameDecoder::new().decode_all(input, out).map_err(|error| at.corrupt(error.to_string()))
+    /// The decoder with its window and tables.
+    #[derive(Default)]
+    pub(crate) struct State {
+        decoder: Option<FrameDecoder>,
     }
 
-    /// One level only. HDF5 readers need the content size, which this encoder leaves out: it is put in.
-    pub(crate) fn encode(at: Origin, input: &[u8], _level: i32) -> Result<Vec<u8>, Error> {
-        let frame = compress_to_vec(input, CompressionLevel::Fastest);
-        match *frame.as_slice() {
-            // No content size, no dictionary, not a single segment: the header is descriptor and window.
-            [0x28, 0xb5, 0x2f, 0xfd, descriptor, window, ref rest @ ..] if descriptor & 0xe3 == 0 => {
-                let mut out = at.reserve(frame.len() + 8)?;
-                out.extend_from_slice(&MAGIC);
-                out.extend_from_slice(&[descriptor | 0xc0, window]);
-                out.extend_from_slice(&(input.len() as u64).to_le_bytes());
-                out.extend_from_slice(rest);
-                Ok(out)
-            }
-            _ => Ok(frame),
+    impl State {
+        pub(crate) fn decode(&mut self, at: Origin, input: &[u8], out: &mut [u8]) -> Result<usize, Error> {
+            let decoder = self.decoder.get_or_insert_with(FrameDecoder::new);
+            decoder.decode_all(input, out).map_err(|error| at.corrupt(error.to_string()))
         }
+
+        /// One level only. HDF5 readers need the content size, which this encoder leaves out: it is put in.
+        pub(crate) fn encode(
+            &mut self,
+            at: Origin,
+            input: &[u8],
+            _level: i32,
+            out: &mut [u8],
+        ) -> Result<usize, Error> {
+            let frame = compress_to_vec(input, CompressionLevel::Fastest);
+            match *frame.as_slice() {
+                // No content size, no dictionary, not a single segment: the header is descriptor and window.
+                [0x28, 0xb5, 0x2f, 0xfd, descriptor, window, ref rest @ ..] if descriptor & 0xe3 == 0 => {
+                    let size = (input.len() as u64).to_le_bytes();
+                    join(at, &[&MAGIC, &[descriptor | 0xc0, window], &size, rest], out)
+                }
+                _ => join(at, &[&frame], out),
+            }
+        }
+    }
+
+    fn join(at: Origin, parts: &[&[u8]], out: &mut [u8]) -> Result<usize, Error> {
+        let mut len = 0;
+        for part in parts {
+            let room = out.get_mut(len..len + part.len());
+            room.ok_or_else(|| at.incompressible("frame is longer than any should be"))?
+                .copy_from_slice(part);
+            len += part.len();
+        }
+        Ok(len)
     }
 }
 
@@ -98,15 +144,47 @@ mod imp {
 mod imp {
     use super::{Error, Origin};
 
-    pub(crate) fn decode_into(at: Origin, _input: &[u8], _out: &mut [u8]) -> Result<usize, Error> {
-        Err(at.unsupported("Zstandard needs the cargo feature `zstd` or `zstd-pure`"))
-    }
+    #[derive(Default)]
+    pub(crate) struct State;
 
-    pub(crate) fn encode(at: Origin, _input: &[u8], _level: i32) -> Result<Vec<u8>, Error> {
-        Err(at.unsupported("Zstandard needs the cargo feature `zstd` or `zstd-pure`"))
+    impl State {
+        pub(crate) fn decode(&mut self, at: Origin, _input: &[u8], _out: &mut [u8]) -> Result<usize, Error> {
+            Err(at.unsupported("Zstandard needs the cargo feature `zstd` or `zstd-pure`"))
+        }
+
+        pub(crate) fn encode(
+            &mut self,
+            at: Origin,
+            _input: &[u8],
+            _level: i32,
+            _out: &mut [u8],
+        ) -> Result<usize, Error> {
+            Err(at.unsupported("Zstandard needs the cargo feature `zstd` or `zstd-pure`"))
+        }
     }
 }
 
 #[cfg(any(feature = "zstd", feature = "zstd-pure"))]
 pub(crate) use frame::decode;
-pub(crate) use imp::{decode_into, encode};
+pub(crate) use imp::State;
+
+/// Decodes all frames of `input` into `out`; the number of bytes they had.
+pub(crate) fn decode_into(
+    at: Origin,
+    input: &[u8],
+    out: &mut [u8],
+    states: &mut States,
+) -> Result<usize, Error> {
+    states.zstd.decode(at, input, out)
+}
+
+/// Encodes one frame into `out`, which has the room of [`super::bound_bytes`]; its length.
+pub(crate) fn encode_into(
+    at: Origin,
+    input: &[u8],
+    level: i32,
+    out: &mut [u8],
+    states: &mut States,
+) -> Result<usize, Error> {
+    states.zstd.encode(at, input, level, out)
+}
