@@ -101,6 +101,10 @@ impl Segments {
         }
     }
 
+    pub(super) fn is_parallel(&self) -> bool {
+        self.members.iter().all(|s| s.plan.is_parallel())
+    }
+
     fn coalesce(&mut self) {
         self.copies.sort_by_key(|s| s.to);
         self.copies.dedup_by(|next, last| {

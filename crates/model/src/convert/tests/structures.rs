@@ -32,6 +32,29 @@ fn equal_types_are_one_copy() {
 }
 
 #[test]
+fn plans_with_heaps_or_users_code_are_not_parallel() {
+    let parallel = |from: &Datatype, to: &Datatype, conversions: &Conversions| {
+        Plan::compile(from, to, conversions).unwrap().is_parallel()
+    };
+    let plain = Conversions::default();
+    let (small, large) = (i16le(), Datatype::integer(4, true, Big));
+    assert!(parallel(&small, &large, &plain));
+    let text = |bytes| Datatype::fixed_string(bytes, StringPad::NullPadded, CharacterSet::Ascii);
+    assert!(parallel(&text(3), &text(5), &plain));
+    let variable = Datatype::var_string(CharacterSet::Ascii);
+    assert!(!parallel(&text(3), &variable, &plain));
+    assert!(!parallel(&variable, &text(3), &plain));
+    let pair = |second: &Datatype| compound(20, &[("a", 0, small.clone()), ("b", 2, second.clone())]);
+    assert!(parallel(&pair(&small), &pair(&large), &plain));
+    assert!(!parallel(&pair(&text(3)), &pair(&variable), &plain));
+    let sequence = |base: &Datatype| Datatype::var_sequence(base.clone());
+    assert!(!parallel(&sequence(&small), &sequence(&large), &plain));
+    let mut told = Conversions::default();
+    told.on_exception(Some(std::sync::Arc::new(|_, _, _| Handling::Default)));
+    assert!(!parallel(&large, &small, &told));
+}
+
+#[test]
 fn members_are_matched_by_name_and_the_rest_of_the_target_stays() {
     let from = compound(6, &[("x", 0, i16le()), ("y", 2, i16le()), ("z", 4, i16le())]);
     let to = compound(

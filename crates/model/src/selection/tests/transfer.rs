@@ -80,6 +80,18 @@ proptest! {
     }
 
     #[test]
+    fn strips_between_chunks_follow_one_another((dims, recipe, shape) in with_chunks(), max in 1u64..40) {
+        let selection = recipe.build(dims.len());
+        let mut found = Vec::new();
+        for strip in selection.strips(&dims, max).unwrap().between_chunks(&shape).unwrap() {
+            let count = strip.element_count(&dims).unwrap();
+            prop_assert!(count >= 1 && count <= max);
+            found.extend(expanded(&strip, &dims));
+        }
+        prop_assert_eq!(found, recipe.model(&dims));
+    }
+
+    #[test]
     fn projections_keep_the_order((dims, a, b) in pair(), c in case()) {
         // The first elements of both selections, as many as the smaller has.
         let (other_dims, c) = c;
@@ -120,4 +132,20 @@ fn first(selection: &Selection, dims: &[u64], n: u64) -> Selection {
         }
         _ => strips.iter().fold(Selection::None, |a, b| a.combine(SetOp::Or, b, dims).unwrap()),
     }
+}
+
+#[test]
+fn strips_hold_whole_rows_of_chunks_where_one_fits() {
+    let dims = [50, 10];
+    let rows = |selection: &Selection, max: u64| -> Vec<u64> {
+        let strips = selection.strips(&dims, max).unwrap().between_chunks(&[8, 4]).unwrap();
+        strips.map(|strip| strip.element_count(&dims).unwrap() / 10).collect()
+    };
+    assert_eq!(rows(&Selection::All, 200), [16, 16, 18]);
+    assert_eq!(rows(&Selection::All, 70), [7, 1, 7, 1, 7, 1, 7, 1, 7, 1, 7, 3]);
+    assert_eq!(rows(&Selection::block(&[3, 0], &[30, 10]).unwrap(), 110), [5, 8, 8, 9]);
+    assert!(Selection::All.strips(&dims, 7).unwrap().between_chunks(&[0, 4]).is_err());
+    assert!(
+        Selection::block(&[0, 0], &[1, 1]).unwrap().strips(&dims, 7).unwrap().between_chunks(&[4]).is_err()
+    );
 }
