@@ -79,7 +79,7 @@ impl Elements<'_> {
         let each = self.file_type.size().max(memory.size());
         let mut raw = Vec::new();
         for piece in self.pieces(strips::SLOTTED_BYTES, each, memory.size(), into)? {
-            self.read_strip(piece?, &unslotted, &plan, &mut raw, heap)?;
+            self.read_strip(&mut piece?, &unslotted, &plan, &mut raw, heap)?;
         }
         Ok(())
     }
@@ -104,7 +104,7 @@ impl Elements<'_> {
 
     fn read_strip(
         &self,
-        piece: Piece<&mut [u8]>,
+        piece: &mut Piece<&mut [u8]>,
         unslotted: &Datatype,
         plan: &Plan,
         raw: &mut Vec<u8>,

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use super::chunk_runs::PointIndex;
+use super::point_index::PointIndex;
 use super::setop;
 use super::spans::{Builder, Node, SPANS_MAX};
 use super::{Axis, Selection, invalid};

@@ -6,9 +6,11 @@
 
 mod axis;
 mod blocks;
+mod chunk_copy;
 mod chunk_runs;
 mod chunks;
 mod codec;
+mod point_index;
 mod points;
 mod project;
 mod regular;
@@ -25,9 +27,10 @@ use std::sync::Arc;
 
 pub use axis::Axis;
 pub use blocks::Blocks;
-pub use chunk_runs::{ChunkRun, ChunkRuns, PointIndex};
+pub use chunk_runs::{ChunkRun, ChunkRuns};
 pub use chunks::Chunks;
 pub use codec::SelectionVersion;
+pub use point_index::PointIndex;
 pub use points::Points;
 pub use project::{project_intersection, shape_same};
 pub use regular::Regular;
