@@ -74,9 +74,8 @@ fn copies() -> Result<()> {
         let time = best(|| PointIndex::new(&points, &chunk_shape).map(drop))?;
         println!("grouping 100,000 points: {time:?}");
         let index = PointIndex::new(&points, &chunk_shape)?;
-        let time = best(|| {
-            index.chunks().try_for_each(|at| index.chunk_runs(&at)?.copy_out(4, &chunk, &mut into))
-        })?;
+        let time =
+            best(|| index.chunks().try_for_each(|at| index.chunk_runs(&at)?.copy_out(4, &chunk, &mut into)))?;
         println!("copying them: {time:?}");
     }
     Ok(())

@@ -196,3 +196,23 @@ fn complex_numbers_are_pairs_of_floats() {
     assert_eq!(convert_plain(&from, &single, &input), expected[..4]);
     assert_eq!(convert_plain(&double, &complex(single), &input[..8]), [&expected[..4], &[0; 4]].concat());
 }
+
+#[test]
+fn segments_of_every_length_are_moved_whole_and_nothing_else() {
+    for len in 1..=40u32 {
+        let bytes = Datatype::array(&[len], Datatype::native_uint(1));
+        let from = compound(len + 3, &[("a", 2, bytes.clone())]);
+        let to = compound(len + 6, &[("a", 5, bytes)]);
+        let plan = Plan::compile(&from, &to, &Conversions::default()).unwrap();
+        for count in [0, 1, 2, 7, 1025] {
+            let source: Vec<u8> = (0..count * (len as usize + 3)).map(|n| (n * 13 + 5) as u8).collect();
+            let mut target = vec![0xA5; count * (len as usize + 6)];
+            plan.run(&source, &mut target, count, &mut Heap::new()).unwrap();
+            let pairs = source.chunks_exact(len as usize + 3).zip(target.chunks_exact(len as usize + 6));
+            for (source, target) in pairs {
+                assert_eq!(target[5..5 + len as usize], source[2..2 + len as usize]);
+                assert!(target[..5].iter().chain(&target[5 + len as usize..]).all(|&b| b == 0xA5));
+            }
+        }
+    }
+}
