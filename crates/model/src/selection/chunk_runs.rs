@@ -98,7 +98,9 @@ impl Selection {
             Selection::Regular(regular) => {
                 RegularWalk::new(&regular, &frame).map_or(Source::Nothing, Source::Regular)
             }
-            Selection::Irregular(tree) => Source::Tree(Merged::new(TreeWalk::new(tree.root, frame))),
+            Selection::Irregular(tree) => {
+                Source::Tree(Merged::new(TreeWalk::new(tree.tree()?.root.clone(), frame)))
+            }
             Selection::Points(points) => Source::Points(Merged::new(PointWalk { points, frame, at: 0 })),
         }))
     }

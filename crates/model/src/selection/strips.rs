@@ -59,6 +59,7 @@ impl Iterator for Strips {
                 regular_strip(regular, self.at, self.elements_max, &self.chunk_shape)?
             }
             Selection::Irregular(tree) => {
+                let tree = tree.tree().ok()?;
                 let end = cut(&tree.root, self.at, limit);
                 let part = pick(&tree.root, std::slice::from_ref(&(self.at..end)), 0).ok()?;
                 (Selection::from_node(part), end)
