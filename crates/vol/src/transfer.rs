@@ -12,9 +12,11 @@ use model::{Dataspace, Datatype, Error, Kind, Result, Selection, Token};
 use crate::slots::SlotPlan;
 use crate::{Container, OpRead, OpWrite};
 
-/// Bytes of elements converted at a time. Large enough that a strip holds whole rows of chunks of common
-/// sizes, small enough that file and memory form of it stay in a few tens of megabytes.
-const STRIP_BYTES: u64 = 16 << 20;
+mod scatter;
+mod strips;
+mod workers;
+
+use strips::Piece;
 
 /// Elements of a dataset.
 #[derive(Clone, Copy)]
@@ -59,16 +61,6 @@ impl Elements<'_> {
         }
     }
 
-    fn strips(&self, element_bytes: u64) -> Result<impl Iterator<Item = Selection>> {
-        let elements_max = (STRIP_BYTES / element_bytes.max(1)).max(1);
-        self.selection.strips(self.space.dims(), elements_max)
-    }
-
-    fn strip_count(&self, strip: &Selection) -> Result<usize> {
-        let count = strip.element_count(self.space.dims())?;
-        usize::try_from(count).map_err(|_| Error::limit("transfer elements").with("count", count))
-    }
-
     /// Reads into a packed buffer of elements of `memory` type (in memory form).
     pub fn read(&self, memory: &Datatype, into: &mut [u8], heap: &mut Heap) -> Result<()> {
         check_room(self.count()?, memory, into.len())?;
@@ -81,54 +73,49 @@ impl Elements<'_> {
         }
         let unslotted = self.file_type.memory_form();
         let plan = Plan::compile(&unslotted, memory, self.conversions)?;
-        let (file_bytes, memory_bytes) = (self.file_type.size() as usize, memory.size() as usize);
-        let mut rest = into;
-        for strip in self.strips(file_bytes.max(memory_bytes) as u64)? {
-            let count = self.strip_count(&strip)?;
-            let (now, later) = rest.split_at_mut(count * memory_bytes);
-            self.read_strip(&strip, count, &unslotted, &plan, now, heap)?;
-            rest = later;
+        if plan.is_parallel() && !self.file_type.has_slots() {
+            return self.read_plain(&plan, into);
+        }
+        let each = self.file_type.size().max(memory.size());
+        let mut raw = Vec::new();
+        for piece in self.pieces(strips::SLOTTED_BYTES, each, memory.size(), into)? {
+            self.read_strip(&mut piece?, &unslotted, &plan, &mut raw, heap)?;
         }
         Ok(())
+    }
+
+    /// Numbers and what is made of them: every worker reads and converts strips of its own.
+    fn read_plain(&self, plan: &Plan, into: &mut [u8]) -> Result<()> {
+        let layout = self.strip_layout(plan)?;
+        let bytes = into.len();
+        let pieces = self.aligned_pieces(&layout, plan.to_bytes(), into)?;
+        workers::each(pieces, layout.workers(bytes), |piece, raw| {
+            self.fetch(&piece.selection, piece.count, raw)?;
+            plan.run(raw, piece.bytes, piece.count, &mut Heap::new())
+        })
+    }
+
+    /// The elements of a strip, in file form.
+    fn fetch(&self, strip: &Selection, count: usize, raw: &mut Vec<u8>) -> Result<()> {
+        raw.resize(count * self.file_type.size() as usize, 0);
+        let read = OpRead { dataset: self.dataset, selection: strip, into: raw };
+        self.container.dataset_read(&mut [read])
     }
 
     fn read_strip(
         &self,
-        strip: &Selection,
-        count: usize,
+        piece: &mut Piece<&mut [u8]>,
         unslotted: &Datatype,
         plan: &Plan,
-        into: &mut [u8],
+        raw: &mut Vec<u8>,
         heap: &mut Heap,
     ) -> Result<()> {
-        let mut raw = vec![0; count * self.file_type.size() as usize];
-        self.container.dataset_read(&mut [OpRead {
-            dataset: self.dataset,
-            selection: strip,
-            into: &mut raw,
-        }])?;
+        self.fetch(&piece.selection, piece.count, raw)?;
         if self.file_type.has_slots() {
-            raw = SlotPlan::new(self.file_type, unslotted).detach(self.container, &raw, heap)?;
+            let values = SlotPlan::new(self.file_type, unslotted).detach(self.container, raw, heap)?;
+            return plan.run(&values, piece.bytes, piece.count, heap);
         }
-        plan.run(&raw, into, count, heap)
-    }
-
-    /// Reads into the selected elements of a buffer.
-    pub fn read_scattered(&self, memory: &Memory<'_>, into: &mut [u8], heap: &mut Heap) -> Result<()> {
-        let bytes = memory.datatype.size() as usize;
-        let runs = checked_runs(memory, into.len(), self.count()?)?;
-        if let [(start, len)] = runs[..] {
-            return self.read(memory.datatype, &mut into[start * bytes..(start + len) * bytes], heap);
-        }
-        let mut packed = vec![0; runs.iter().map(|r| r.1).sum::<usize>() * bytes];
-        self.read(memory.datatype, &mut packed, heap)?;
-        let mut rest = &packed[..];
-        for (start, len) in runs {
-            let (now, later) = rest.split_at(len * bytes);
-            into[start * bytes..(start + len) * bytes].copy_from_slice(now);
-            rest = later;
-        }
-        Ok(())
+        plan.run(raw, piece.bytes, piece.count, heap)
     }
 
     /// Writes from a packed buffer of elements of `memory` type (in memory form).
@@ -143,41 +130,49 @@ impl Elements<'_> {
         }
         let unslotted = self.file_type.memory_form();
         let plan = Plan::compile(memory, &unslotted, self.conversions)?;
-        let (file_bytes, memory_bytes) = (self.file_type.size() as usize, memory.size() as usize);
-        let mut rest = from;
-        for strip in self.strips(file_bytes.max(memory_bytes) as u64)? {
-            let count = self.strip_count(&strip)?;
-            let (now, later) = rest.split_at(count * memory_bytes);
-            self.write_strip(&strip, count, &unslotted, &plan, now, heap)?;
-            rest = later;
+        if plan.is_parallel() && !plan.needs_background() && !self.file_type.has_slots() {
+            return self.write_plain(&plan, from);
+        }
+        let each = self.file_type.size().max(memory.size());
+        for piece in self.pieces(strips::SLOTTED_BYTES, each, memory.size(), from)? {
+            self.write_strip(&piece?, &unslotted, &plan, heap)?;
         }
         Ok(())
     }
 
+    /// Numbers and what is made of them: strips are converted ahead while others are written, in order.
+    fn write_plain(&self, plan: &Plan, from: &[u8]) -> Result<()> {
+        let layout = self.strip_layout(plan)?;
+        let pieces = self.aligned_pieces(&layout, plan.from_bytes(), from)?;
+        let convert = |piece: &Piece<&[u8]>, values: &mut Vec<u8>| {
+            values.resize(piece.count * plan.to_bytes(), 0);
+            plan.run(piece.bytes, values, piece.count, &mut Heap::new())
+        };
+        let write = |piece: &Piece<&[u8]>, values: &[u8]| {
+            let write = OpWrite { dataset: self.dataset, selection: &piece.selection, from: values };
+            self.container.dataset_write(&[write])
+        };
+        workers::in_order(pieces, layout.workers(from.len()), convert, write)
+    }
+
     fn write_strip(
         &self,
-        strip: &Selection,
-        count: usize,
+        piece: &Piece<&[u8]>,
         unslotted: &Datatype,
         plan: &Plan,
-        from: &[u8],
         heap: &mut Heap,
     ) -> Result<()> {
         let slots = SlotPlan::new(self.file_type, unslotted);
-        let mut values = vec![0; count * unslotted.size() as usize];
+        let (strip, count) = (&piece.selection, piece.count);
         let mut old = Vec::new();
         if plan.needs_background() || self.file_type.has_slots() {
-            old = vec![0; count * self.file_type.size() as usize];
-            self.container.dataset_read(&mut [OpRead {
-                dataset: self.dataset,
-                selection: strip,
-                into: &mut old,
-            }])?;
+            self.fetch(strip, count, &mut old)?;
         }
-        if plan.needs_background() {
-            values = slots.detach(self.container, &old, heap)?;
-        }
-        plan.run(from, &mut values, count, heap)?;
+        let mut values = match plan.needs_background() {
+            true => slots.detach(self.container, &old, heap)?,
+            false => vec![0; count * unslotted.size() as usize],
+        };
+        plan.run(piece.bytes, &mut values, count, heap)?;
         if self.file_type.has_slots() {
             values = slots.attach(self.container, &values, heap)?;
         }
@@ -197,20 +192,6 @@ impl Elements<'_> {
             _ => Ok(()),
         }
     }
-
-    /// Writes from the selected elements of a buffer.
-    pub fn write_gathered(&self, memory: &Memory<'_>, from: &[u8], heap: &mut Heap) -> Result<()> {
-        let bytes = memory.datatype.size() as usize;
-        let runs = checked_runs(memory, from.len(), self.count()?)?;
-        if let [(start, len)] = runs[..] {
-            return self.write(memory.datatype, &from[start * bytes..(start + len) * bytes], heap);
-        }
-        let mut packed = Vec::with_capacity(runs.iter().map(|r| r.1).sum::<usize>() * bytes);
-        for (start, len) in runs {
-            packed.extend_from_slice(&from[start * bytes..(start + len) * bytes]);
-        }
-        self.write(memory.datatype, &packed, heap)
-    }
 }
 
 fn check_room(count: u64, datatype: &Datatype, len: usize) -> Result<()> {
@@ -222,20 +203,6 @@ fn check_room(count: u64, datatype: &Datatype, len: usize) -> Result<()> {
         .with("elements", count)
         .with("element bytes", element_bytes)
         .with("buffer bytes", len))
-}
-
-/// The runs of a memory selection as (first element, elements), inside the buffer and as many as in the file.
-fn checked_runs(memory: &Memory<'_>, buffer_bytes: usize, count: u64) -> Result<Vec<(usize, usize)>> {
-    memory.selection.validate(memory.dims)?;
-    let in_memory = memory.selection.element_count(memory.dims)?;
-    if in_memory != count {
-        return Err(Error::invalid("match selections").with("in memory", in_memory).with("in file", count));
-    }
-    let extent = memory.dims.iter().try_fold(u64::from(memory.datatype.size()), |n, &d| n.checked_mul(d));
-    if extent.is_none_or(|bytes| bytes > buffer_bytes as u64) {
-        return Err(Error::invalid("transfer elements").with("problem", "buffer is smaller than its extent"));
-    }
-    Ok(memory.selection.runs(memory.dims)?.map(|run| (run.offset as usize, run.len as usize)).collect())
 }
 
 /// Whole values (attributes, map values) in memory form, converted to `memory` type.

@@ -101,6 +101,10 @@ impl Segments {
         }
     }
 
+    pub(super) fn is_parallel(&self) -> bool {
+        self.members.iter().all(|s| s.plan.is_parallel())
+    }
+
     fn coalesce(&mut self) {
         self.copies.sort_by_key(|s| s.to);
         self.copies.dedup_by(|next, last| {
@@ -186,26 +190,49 @@ impl StridedMut<'_> {
 /// Copies `len` bytes of every element that the target has.
 fn copy_strided(from: Strided<'_>, to: &mut StridedMut<'_>, len: usize) {
     match len {
-        1 => copy_fixed::<1>(from, to),
-        2 => copy_fixed::<2>(from, to),
-        4 => copy_fixed::<4>(from, to),
-        8 => copy_fixed::<8>(from, to),
-        16 => copy_fixed::<16>(from, to),
-        _ => {
-            for (i, to) in to.bytes.chunks_mut(to.stride).enumerate() {
-                to[..len].copy_from_slice(&from.bytes[i * from.stride..][..len]);
-            }
-        }
+        1 => each_pair(from, to, copy_fixed::<1>),
+        2 => each_pair(from, to, copy_fixed::<2>),
+        4 => each_pair(from, to, copy_fixed::<4>),
+        8 => each_pair(from, to, copy_fixed::<8>),
+        16 => each_pair(from, to, copy_fixed::<16>),
+        3 => each_pair(from, to, |from, to| copy_ends::<2>(from, to, len)),
+        5..8 => each_pair(from, to, |from, to| copy_ends::<4>(from, to, len)),
+        9..16 => each_pair(from, to, |from, to| copy_ends::<8>(from, to, len)),
+        17..=32 => each_pair(from, to, |from, to| copy_ends::<16>(from, to, len)),
+        _ => each_pair(from, to, |from, to| to[..len].copy_from_slice(&from[..len])),
     }
 }
 
-/// As [`copy_strided`], of a length that the compiler knows: a load and a store each.
-fn copy_fixed<const N: usize>(from: Strided<'_>, to: &mut StridedMut<'_>) {
-    for (i, to) in to.bytes.chunks_mut(to.stride).enumerate() {
-        let source = from.bytes[i * from.stride..].first_chunk::<N>();
-        if let (Some(to), Some(source)) = (to.first_chunk_mut::<N>(), source) {
-            *to = *source;
-        }
+/// Calls `copy` with every element's part and what follows it, of which all but the last have one length:
+/// the loops check it once.
+#[inline(always)]
+fn each_pair(from: Strided<'_>, to: &mut StridedMut<'_>, copy: impl Fn(&[u8], &mut [u8])) {
+    let Some(before_last) = to.bytes.len().checked_sub(1).map(|last| last / to.stride) else { return };
+    let (to_whole, to_last) = to.bytes.split_at_mut(before_last * to.stride);
+    let (from_whole, from_last) = from.bytes.split_at(before_last * from.stride);
+    let targets = to_whole.chunks_exact_mut(to.stride);
+    match from.stride {
+        0 => targets.for_each(|to| copy(from_last, to)),
+        stride => targets.zip(from_whole.chunks_exact(stride)).for_each(|(to, from)| copy(from, to)),
+    }
+    copy(from_last, to_last);
+}
+
+/// Copies a length that the compiler knows: a load and a store.
+#[inline(always)]
+fn copy_fixed<const N: usize>(from: &[u8], to: &mut [u8]) {
+    if let (Some(to), Some(from)) = (to.first_chunk_mut::<N>(), from.first_chunk::<N>()) {
+        *to = *from;
+    }
+}
+
+/// Copies `N` to `2 * N` bytes as two pieces that may overlap.
+#[inline(always)]
+fn copy_ends<const N: usize>(from: &[u8], to: &mut [u8], len: usize) {
+    let (from, to) = (&from[..len], &mut to[..len]);
+    copy_fixed::<N>(from, to);
+    if let (Some(to), Some(from)) = (to.last_chunk_mut::<N>(), from.last_chunk::<N>()) {
+        *to = *from;
     }
 }
 

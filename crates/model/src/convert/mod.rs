@@ -63,6 +63,18 @@ impl Plan {
         self.background
     }
 
+    /// Whether parts of a buffer can be converted at the same time: no variable-length values, no users' code.
+    pub fn is_parallel(&self) -> bool {
+        match &self.step {
+            Step::Copy | Step::Swap(_) | Step::Cast(_) | Step::Enum(_) => true,
+            Step::Soft(soft) => !soft.has_callback(),
+            Step::Compound(segments) => segments.is_parallel(),
+            Step::Repeat(_, plan) => plan.is_parallel(),
+            Step::Text(texts) => texts.is_fixed(),
+            Step::Sequence(_) | Step::User(_) => false,
+        }
+    }
+
     /// Bytes of one source element.
     pub fn from_bytes(&self) -> usize {
         self.from_bytes

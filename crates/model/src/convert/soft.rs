@@ -91,6 +91,13 @@ pub(super) struct Soft {
     callback: Option<OnException>,
 }
 
+impl Soft {
+    /// Whether a user hears of values that do not fit.
+    pub(super) fn has_callback(&self) -> bool {
+        self.callback.is_some()
+    }
+}
+
 impl fmt::Debug for Soft {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Soft").field("from", &self.from).field("to", &self.to).finish_non_exhaustive()

@@ -41,6 +41,11 @@ impl Texts {
         Ok(Texts { from: Form::new(from)?, to: Form::new(to)? })
     }
 
+    /// Whether no text is in a heap.
+    pub(super) fn is_fixed(&self) -> bool {
+        matches!((&self.from, &self.to), (Form::Fixed(_), Form::Fixed(_)))
+    }
+
     pub(super) fn run(&self, from: &[u8], to: &mut [u8], heap: &mut Heap) -> Result<()> {
         let elements = from.chunks_exact(self.from.bytes()).zip(to.chunks_exact_mut(self.to.bytes()));
         match (&self.from, &self.to) {

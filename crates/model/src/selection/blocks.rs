@@ -32,7 +32,7 @@ impl Selection {
                 let at = vec![0; regular.axes().len()];
                 Source::Regular(regular, at)
             }
-            Selection::Irregular(tree) => Source::Tree(leftmost(tree.root)),
+            Selection::Irregular(tree) => Source::Tree(leftmost(tree.tree()?.root.clone())),
         }))
     }
 
@@ -44,7 +44,7 @@ impl Selection {
             Selection::Points(points) => points.len() as u64,
             Selection::Regular(regular) => regular.blocks(),
             Selection::Irregular(tree) => {
-                count(&tree.root, &mut std::collections::HashMap::new()).ok_or_else(too_many)?
+                count(&tree.tree()?.root, &mut std::collections::HashMap::new()).ok_or_else(too_many)?
             }
         })
     }

@@ -1,8 +1,6 @@
 //! Where a selection meets a box (a chunk, or the whole extent): runs that are contiguous on both sides.
 
-use std::ops::Range;
-use std::sync::Arc;
-
+use super::point_index::BucketWalk;
 use super::runs::RegularWalk;
 use super::tree_runs::TreeWalk;
 use super::{Points, Selection, in_box, invalid};
@@ -31,10 +29,10 @@ impl ChunkRun {
 
 /// The runs of a selection in one box, in selection order.
 #[derive(Debug, Clone)]
-pub struct ChunkRuns(Source);
+pub struct ChunkRuns(pub(super) Source);
 
 #[derive(Debug, Clone)]
-enum Source {
+pub(super) enum Source {
     Nothing,
     Regular(RegularWalk),
     Tree(Merged<TreeWalk>),
@@ -59,13 +57,14 @@ impl Iterator for ChunkRuns {
 
 /// Joins runs that touch.
 #[derive(Debug, Clone)]
-struct Merged<W> {
-    walk: W,
-    pending: Option<ChunkRun>,
+pub(super) struct Merged<W> {
+    pub(super) walk: W,
+    /// The next run, not yet joined with those after it.
+    pub(super) pending: Option<ChunkRun>,
 }
 
 impl<W: Iterator<Item = ChunkRun>> Merged<W> {
-    fn new(mut walk: W) -> Self {
+    pub(super) fn new(mut walk: W) -> Self {
         let pending = walk.next();
         Merged { walk, pending }
     }
@@ -99,7 +98,9 @@ impl Selection {
             Selection::Regular(regular) => {
                 RegularWalk::new(&regular, &frame).map_or(Source::Nothing, Source::Regular)
             }
-            Selection::Irregular(tree) => Source::Tree(Merged::new(TreeWalk::new(tree.root, frame))),
+            Selection::Irregular(tree) => {
+                Source::Tree(Merged::new(TreeWalk::new(tree.tree()?.root.clone(), frame)))
+            }
             Selection::Points(points) => Source::Points(Merged::new(PointWalk { points, frame, at: 0 })),
         }))
     }
@@ -138,7 +139,7 @@ impl Frame {
 
 /// Points of a box by looking at all points.
 #[derive(Debug, Clone)]
-struct PointWalk {
+pub(super) struct PointWalk {
     points: Points,
     frame: Frame,
     at: usize,
@@ -160,89 +161,5 @@ impl Iterator for PointWalk {
                 });
             }
         }
-    }
-}
-
-/// Points grouped by the chunk they fall in, so that each chunk finds its own at once.
-#[derive(Debug, Clone)]
-pub struct PointIndex {
-    points: Points,
-    chunk_shape: Vec<u64>,
-    /// Numbers of points, by chunk and then by selection order.
-    order: Arc<[usize]>,
-    groups: Vec<Range<usize>>,
-}
-
-impl PointIndex {
-    /// Groups `points` by chunks of `chunk_shape`.
-    pub fn new(points: &Points, chunk_shape: &[u64]) -> Result<Self> {
-        if chunk_shape.len() != points.rank() || chunk_shape.contains(&0) {
-            return Err(invalid("chunk shape").with("rank", chunk_shape.len()));
-        }
-        dataspace::element_count(chunk_shape)?;
-        let rank = points.rank();
-        let divided = points.iter().flat_map(|point| point.iter().zip(chunk_shape).map(|(x, len)| x / len));
-        let divided: Vec<u64> = divided.collect();
-        let scaled = |n: usize| &divided[n * rank..(n + 1) * rank];
-        let mut order: Vec<usize> = (0..points.len()).collect();
-        order.sort_by_key(|&n| scaled(n));
-        let mut groups: Vec<Range<usize>> = Vec::new();
-        for at in 0..order.len() {
-            match groups.last_mut() {
-                Some(group) if scaled(order[group.start]) == scaled(order[at]) => group.end = at + 1,
-                _ => groups.push(at..at + 1),
-            }
-        }
-        Ok(PointIndex {
-            points: points.clone(),
-            chunk_shape: chunk_shape.to_vec(),
-            order: order.into(),
-            groups,
-        })
-    }
-
-    /// Number of chunks that hold points.
-    pub fn chunk_count(&self) -> usize {
-        self.groups.len()
-    }
-
-    /// Scaled coordinates of the chunks that hold points, in C order.
-    pub fn chunks(&self) -> impl Iterator<Item = Vec<u64>> + '_ {
-        self.groups.iter().map(|group| self.scaled(group))
-    }
-
-    fn scaled(&self, group: &Range<usize>) -> Vec<u64> {
-        let point = self.points.get(self.order[group.start]).unwrap_or(&[]);
-        point.iter().zip(&self.chunk_shape).map(|(x, len)| x / len).collect()
-    }
-
-    /// The runs of the points in the chunk with those scaled coordinates.
-    pub fn chunk_runs(&self, scaled: &[u64]) -> Result<ChunkRuns> {
-        let found = self.groups.binary_search_by(|group| self.scaled(group).as_slice().cmp(scaled));
-        let Ok(found) = found else { return Ok(ChunkRuns(Source::Nothing)) };
-        let low: Vec<u64> = scaled.iter().zip(&self.chunk_shape).map(|(n, len)| n * len).collect();
-        let frame = Frame::new(&low, &self.chunk_shape)?;
-        let (points, order) = (self.points.clone(), self.order.clone());
-        let walk = BucketWalk { points, order, left: self.groups[found].clone(), frame };
-        Ok(ChunkRuns(Source::Bucket(Merged::new(walk))))
-    }
-}
-
-/// Points of one chunk of an index.
-#[derive(Debug, Clone)]
-struct BucketWalk {
-    points: Points,
-    order: Arc<[usize]>,
-    left: Range<usize>,
-    frame: Frame,
-}
-
-impl Iterator for BucketWalk {
-    type Item = ChunkRun;
-
-    fn next(&mut self) -> Option<ChunkRun> {
-        let n = self.order[self.left.next()?];
-        let chunk_offset = self.frame.offset_of(self.points.get(n)?);
-        Some(ChunkRun { chunk_offset, selection_offset: n as u64, len: 1 })
     }
 }

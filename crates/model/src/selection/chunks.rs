@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use super::chunk_runs::PointIndex;
+use super::point_index::PointIndex;
 use super::setop;
 use super::spans::{Builder, Node, SPANS_MAX};
 use super::{Axis, Selection, invalid};
@@ -35,7 +35,7 @@ impl Selection {
                 Source::List(PointIndex::new(&points, chunk_shape)?.chunks().collect::<Vec<_>>().into_iter())
             }
             Selection::Irregular(tree) => {
-                let scaled = scaled(&tree.root, chunk_shape, &mut HashMap::new())?;
+                let scaled = scaled(&tree.tree()?.root, chunk_shape, &mut HashMap::new())?;
                 Source::Tree(TreeElements::new(scaled))
             }
         }))

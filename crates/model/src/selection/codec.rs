@@ -40,17 +40,18 @@ impl Selection {
 
     /// The bytes of the selection in the form that `version` has for it.
     pub fn encode(&self, version: SelectionVersion) -> Result<Vec<u8>> {
-        match self {
+        match &self.settled()? {
             Selection::None => Ok(words(&[NONE, 1, 0, 0])),
             Selection::All => Ok(words(&[ALL, 1, 0, 0])),
             Selection::Points(points) => encode_points(points, version),
             Selection::Regular(regular) => encode_regular(self, regular, version),
             Selection::Irregular(tree) => {
+                let tree = tree.tree()?;
                 let highest = tree.high.iter().copied().max().unwrap_or(0);
                 let blocks = self.block_count(&tree.high)?;
                 let version =
                     if version == SelectionVersion::V112 || !fits_u32(blocks.max(highest)) { 3 } else { 1 };
-                encode_blocks(self, tree.rank(), blocks, highest, version)
+                encode_blocks(self, tree.low.len(), blocks, highest, version)
             }
         }
     }

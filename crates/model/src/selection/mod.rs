@@ -6,9 +6,11 @@
 
 mod axis;
 mod blocks;
+mod chunk_copy;
 mod chunk_runs;
 mod chunks;
 mod codec;
+mod point_index;
 mod points;
 mod project;
 mod regular;
@@ -17,17 +19,20 @@ mod setop;
 mod space_codec;
 mod spans;
 mod strips;
+mod sweep;
 #[cfg(test)]
 mod tests;
 mod tree_runs;
+mod united;
 
 use std::sync::Arc;
 
 pub use axis::Axis;
 pub use blocks::Blocks;
-pub use chunk_runs::{ChunkRun, ChunkRuns, PointIndex};
+pub use chunk_runs::{ChunkRun, ChunkRuns};
 pub use chunks::Chunks;
 pub use codec::SelectionVersion;
+pub use point_index::PointIndex;
 pub use points::Points;
 pub use project::{project_intersection, shape_same};
 pub use regular::Regular;
@@ -54,7 +59,7 @@ use spans::{Node, SPANS_MAX};
 /// assert_eq!(rows.combine(SetOp::And, &corner, &dims)?, Selection::block(&[1, 0], &[1, 2])?);
 /// # Ok::<(), hyperslab_model::Error>(())
 /// ```
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 pub enum Selection {
     /// No element, of any extent.
     None,
@@ -67,6 +72,28 @@ pub enum Selection {
     /// Blocks in any arrangement.
     Irregular(SpanTree),
 }
+
+/// Equal selections are the same elements in the same order, however they came about.
+impl PartialEq for Selection {
+    fn eq(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Selection::None, Selection::None) | (Selection::All, Selection::All) => true,
+            (Selection::Points(a), Selection::Points(b)) => a == b,
+            (Selection::Regular(a), Selection::Regular(b)) => a == b,
+            (Selection::Irregular(a), Selection::Irregular(b)) => {
+                let (a, b) = (a.tree(), b.tree());
+                a.is_ok_and(|a| b.is_ok_and(|b| spans::same(&a.root, &b.root)))
+            }
+            (Selection::Irregular(tree), other) | (other, Selection::Irregular(tree)) => {
+                let settled = tree.united().map(united::United::settled);
+                settled.is_some_and(|settled| settled.is_ok_and(|settled| settled == *other))
+            }
+            _ => false,
+        }
+    }
+}
+
+impl Eq for Selection {}
 
 impl Selection {
     /// A regular hyperslab; all slices have one entry per dimension.
@@ -126,7 +153,7 @@ impl Selection {
         match self.bounded(dims)? {
             Selection::None | Selection::All => Ok(None),
             Selection::Regular(regular) => regular.tree(),
-            Selection::Irregular(tree) => Ok(Some(tree.root)),
+            Selection::Irregular(tree) => Ok(Some(tree.tree()?.root.clone())),
             Selection::Points(points) => setop::union_boxes(&doubled(&points), points.rank(), SPANS_MAX),
         }
     }
@@ -139,7 +166,15 @@ impl Selection {
             Selection::All if dims.is_empty() => Ok(Selection::All),
             Selection::All => Self::block(&vec![0; dims.len()], dims),
             Selection::Regular(regular) if regular.is_unlimited() => regular.clip(dims),
-            bounded => Ok(bounded.clone()),
+            bounded => bounded.settled(),
+        }
+    }
+
+    /// The same selection, with blocks that were united merged.
+    fn settled(&self) -> Result<Selection> {
+        match self {
+            Selection::Irregular(tree) => tree.united().map_or(Ok(self.clone()), united::United::settled),
+            _ => Ok(self.clone()),
         }
     }
 
@@ -147,6 +182,11 @@ impl Selection {
     pub fn combine(&self, op: SetOp, other: &Selection, dims: &[u64]) -> Result<Selection> {
         if op == SetOp::Set {
             return Ok(other.clone());
+        }
+        if op == SetOp::Or && self.rank() == Some(dims.len()) {
+            if let Some(united) = united::unite(self, other) {
+                return Ok(Selection::Irregular(SpanTree::of_united(united)));
+            }
         }
         let (a, b) = (self.bounded(dims)?, other.bounded(dims)?);
         match (&a, &b) {
@@ -194,7 +234,7 @@ impl Selection {
                 return regular.clip(dims)?.element_count(dims);
             }
             Selection::Regular(regular) => regular.elements(),
-            Selection::Irregular(tree) => tree.element_count(),
+            Selection::Irregular(tree) => tree.tree()?.root.elements,
         })
     }
 
@@ -240,7 +280,10 @@ impl Selection {
             Selection::None => None,
             Selection::All => Some((Vec::new(), Vec::new())),
             Selection::Points(points) => Some((points.low, points.high)),
-            Selection::Irregular(tree) => Some((tree.low, tree.high)),
+            Selection::Irregular(tree) => {
+                let tree = tree.tree()?;
+                Some((tree.low.clone(), tree.high.clone()))
+            }
             Selection::Regular(regular) => {
                 Some(regular.axes().iter().map(|axis| (axis.start, axis.last())).unzip())
             }
@@ -272,7 +315,7 @@ impl Selection {
             Selection::Regular(regular) => {
                 regular.axes().iter().zip(point).all(|(axis, &x)| axis.contains(x))
             }
-            Selection::Irregular(tree) => tree_contains(&tree.root, point),
+            Selection::Irregular(tree) => tree_contains(&tree.tree()?.root, point),
         })
     }
 
@@ -281,8 +324,8 @@ impl Selection {
         if self.rank().is_some_and(|rank| rank != offset.len()) {
             return Err(invalid("rank of the offset").with("rank", offset.len()));
         }
-        match self {
-            Selection::None | Selection::All => Ok(self.clone()),
+        match &self.settled()? {
+            settled @ (Selection::None | Selection::All) => Ok(settled.clone()),
             Selection::Points(points) => {
                 let moved =
                     points.iter().flat_map(|point| point.iter().zip(offset).map(|(&x, &by)| shift(x, by)));
@@ -296,7 +339,7 @@ impl Selection {
                 axes.map_or(Ok(Selection::None), |axes| Regular::new(axes).map(Selection::Regular))
             }
             Selection::Irregular(tree) => {
-                Ok(Selection::Irregular(SpanTree::new(spans::shifted(&tree.root, offset)?)))
+                Ok(Selection::Irregular(SpanTree::new(spans::shifted(&tree.tree()?.root, offset)?)))
             }
         }
     }

@@ -49,6 +49,7 @@ impl Shape {
                 Ok(a.axes()[extra..].iter().zip(b.axes()).all(|(a, b)| same_axis(a, b)))
             }
             (Selection::Irregular(a), Selection::Irregular(b)) => {
+                let (a, b) = (a.tree()?, b.tree()?);
                 let a = drop_dims(&a.root, extra);
                 Ok(super::spans::same(&at_origin(a, &self.low[extra..])?, &at_origin(&b.root, &other.low)?))
             }
@@ -259,7 +260,7 @@ fn place(dst: &Selection, ranges: &[Range<u64>]) -> Result<Selection> {
             let chosen = ranges.iter().cloned().flatten().filter_map(|n| points.get(n as usize));
             Selection::points(points.rank(), chosen.flatten().copied().collect())
         }
-        Selection::Irregular(tree) => pick(&tree.root, ranges, 0).map(Selection::from_node),
+        Selection::Irregular(tree) => pick(&tree.tree()?.root, ranges, 0).map(Selection::from_node),
         Selection::Regular(regular) => {
             // Only the rows that hold the ranges become a tree.
             let mut window: Vec<(u64, u64)> = regular.axes().iter().map(|axis| (0, axis.size())).collect();

@@ -1,5 +1,6 @@
 //! Runs of regular hyperslabs by arithmetic, and runs of whole extents.
 
+use super::chunk_copy::Comb;
 use super::chunk_runs::{ChunkRun, ChunkRuns, Frame};
 use super::{Axis, Regular, Selection};
 use crate::Result;
@@ -106,6 +107,8 @@ struct Row {
     middle: ChunkRun,
     middle_box_step: u64,
     last: Option<ChunkRun>,
+    /// How many segments there are, where all are alike.
+    teeth: Option<u64>,
 }
 
 impl Row {
@@ -119,16 +122,26 @@ impl Row {
         let first_len = (axis.block - from % axis.block).min(to - from);
         let first = segment(from, first_len);
         if from + first_len == to {
-            return Row { first, middle_count: 0, middle: first, middle_box_step: 0, last: None };
+            return Row {
+                first,
+                middle_count: 0,
+                middle: first,
+                middle_box_step: 0,
+                last: None,
+                teeth: None,
+            };
         }
         let middle_from = from + first_len;
         let last_from = (to - 1) / axis.block * axis.block;
+        let middle_count = (last_from - middle_from) / axis.block;
+        let is_even = first_len == axis.block && to - last_from == axis.block;
         Row {
             first,
-            middle_count: (last_from - middle_from) / axis.block,
+            middle_count,
             middle: segment(middle_from, axis.block.min(to - middle_from)),
             middle_box_step: axis.stride.saturating_mul(unit),
             last: Some(segment(last_from, to - last_from)),
+            teeth: is_even.then_some(middle_count + 2),
         }
     }
 }
@@ -226,6 +239,23 @@ impl RegularWalk {
         self.middle_left = self.row.middle_count;
         self.middle = self.in_row(self.row.middle);
         self.next = Next::RowEnd;
+    }
+
+    /// The next run, or all the runs of a row that are alike.
+    pub(super) fn next_comb(&mut self) -> Option<Comb> {
+        if let (Next::RowStart, Some(teeth)) = (self.next, self.row.teeth) {
+            let first = self.in_row(self.row.first);
+            if !self.next_row() {
+                self.next = Next::Nothing;
+            }
+            return Some(Comb { first, count: teeth, step: self.row.middle_box_step });
+        }
+        if self.middle_left > 0 {
+            let comb = Comb { first: self.middle, count: self.middle_left, step: self.row.middle_box_step };
+            self.middle_left = 0;
+            return Some(comb);
+        }
+        self.next_edge().map(Comb::one)
     }
 
     /// The first segment of a row or its last, which may go on into the next rows.

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use super::spans::{Builder, Node, SPANS_MAX, Span, charge, single_box};
+use super::sweep;
 use crate::Result;
 
 /// How a selection combines with another. `A` is the first, `B` the second.
@@ -80,11 +81,15 @@ pub(super) fn union_boxes(boxes: &[u64], rank: usize, made_max: u64) -> Result<C
     // Neighbours first: trees that do not overlap combine without looking below the top.
     let mut sorted: Vec<&[u64]> = boxes.chunks_exact(2 * rank).collect();
     sorted.sort_unstable();
+    let mut made = 0;
+    if let Some(root) = sweep::union(&sorted, rank, &mut made, made_max)? {
+        return Ok(Some(root));
+    }
     let mut trees = Vec::with_capacity(sorted.len());
     for corners in sorted {
         trees.extend(single_box(&corners[..rank], &corners[rank..])?);
     }
-    union(trees, made_max)
+    union(trees, made_max - made.min(made_max))
 }
 
 /// Boxes in the order that a span tree lists them become a tree without any set operation.

@@ -4,6 +4,7 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
+use super::united::United;
 use crate::{Error, Result};
 
 /// Spans that one operation may make. Unions of n boxes in d dimensions can need n^d of them.
@@ -35,37 +36,75 @@ pub(super) struct Node {
     hash: u64,
 }
 
-/// A non-empty selection of rank 1 or more that no start, stride, count and block describe.
+/// A non-empty selection of rank 1 or more: blocks that no start, stride, count and block describe, or that
+/// nobody has looked at yet.
 #[derive(Debug, Clone)]
-pub struct SpanTree {
+pub struct SpanTree(Form);
+
+#[derive(Debug, Clone)]
+enum Form {
+    Tree(Arc<Tree>),
+    United(United),
+}
+
+/// A tree and its bounds.
+#[derive(Debug)]
+pub(super) struct Tree {
     pub(super) root: Arc<Node>,
     pub(super) low: Vec<u64>,
     pub(super) high: Vec<u64>,
 }
 
-impl PartialEq for SpanTree {
-    fn eq(&self, other: &Self) -> bool {
-        self.low == other.low && self.high == other.high && same(&self.root, &other.root)
+impl Tree {
+    fn new(root: Arc<Node>) -> Self {
+        let (mut low, mut high) = (Vec::new(), Vec::new());
+        stretch(&root, 0, &mut low, &mut high, &mut HashSet::new());
+        Tree { root, low, high }
     }
 }
 
-impl Eq for SpanTree {}
-
 impl SpanTree {
     pub(super) fn new(root: Arc<Node>) -> Self {
-        let (mut low, mut high) = (Vec::new(), Vec::new());
-        stretch(&root, 0, &mut low, &mut high, &mut HashSet::new());
-        SpanTree { root, low, high }
+        SpanTree(Form::Tree(Arc::new(Tree::new(root))))
+    }
+
+    pub(super) fn of_united(united: United) -> Self {
+        SpanTree(Form::United(united))
+    }
+
+    /// Blocks that nobody has looked at yet.
+    pub(super) fn united(&self) -> Option<&United> {
+        match &self.0 {
+            Form::Tree(_) => None,
+            Form::United(united) => Some(united),
+        }
+    }
+
+    /// Whether the tree has at least so many spans in its first two dimensions.
+    pub(super) fn has_spans(&self, count: u64) -> bool {
+        let Form::Tree(tree) = &self.0 else { return true };
+        let below = |span: &Span| span.down.as_ref().map_or(1, |down| down.spans.len() as u64);
+        tree.root.spans.iter().map(below).sum::<u64>() >= count
+    }
+
+    /// The tree, which is made now where nobody has looked before.
+    pub(super) fn tree(&self) -> Result<Arc<Tree>> {
+        match &self.0 {
+            Form::Tree(tree) => Ok(tree.clone()),
+            Form::United(united) => {
+                let nowhere = vec![0; united.rank()];
+                let root = united.settled()?.node(&nowhere)?;
+                root.map(|root| Arc::new(Tree::new(root))).ok_or_else(|| Error::invalid("unite nothing"))
+            }
+        }
     }
 
     /// Number of dimensions.
     pub fn rank(&self) -> usize {
-        self.low.len()
-    }
-
-    /// Selected elements.
-    pub fn element_count(&self) -> u64 {
-        self.root.elements
+        match &self.0 {
+            Form::Tree(tree) => tree.low.len(),
+            Form::United(united) => united.rank(),
+        }
     }
 }
 

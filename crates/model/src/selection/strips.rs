@@ -1,7 +1,7 @@
 //! Strip mining: a selection cut into pieces of bounded size, in selection order.
 
 use super::spans::{Builder, Node};
-use super::{Regular, Selection, invalid};
+use super::{Axis, Regular, Selection, invalid};
 use crate::Result;
 use std::ops::Range;
 use std::sync::Arc;
@@ -13,6 +13,7 @@ pub struct Strips {
     elements_max: u64,
     at: u64,
     total: u64,
+    chunk_shape: Vec<u64>,
 }
 
 impl Selection {
@@ -23,7 +24,17 @@ impl Selection {
         }
         let selection = self.bounded(dims)?;
         let total = selection.element_count(dims)?;
-        Ok(Strips { selection, elements_max, at: 0, total })
+        Ok(Strips { selection, elements_max, at: 0, total, chunk_shape: Vec::new() })
+    }
+}
+
+impl Strips {
+    /// Lets cuts of blocks fall between chunks of this shape, where a strip holds a whole row of them.
+    pub fn between_chunks(self, chunk_shape: &[u64]) -> Result<Strips> {
+        if self.selection.rank().is_some_and(|rank| rank != chunk_shape.len()) || chunk_shape.contains(&0) {
+            return Err(invalid("chunk shape").with("rank", chunk_shape.len()));
+        }
+        Ok(Strips { chunk_shape: chunk_shape.to_vec(), ..self })
     }
 }
 
@@ -44,8 +55,11 @@ impl Iterator for Strips {
             Selection::None => return None,
             Selection::All => (Selection::All, self.total),
             Selection::Points(points) => (points.slice(self.at, limit)?, limit),
-            Selection::Regular(regular) => regular_strip(regular, self.at, self.elements_max)?,
+            Selection::Regular(regular) => {
+                regular_strip(regular, self.at, self.elements_max, &self.chunk_shape)?
+            }
             Selection::Irregular(tree) => {
+                let tree = tree.tree().ok()?;
                 let end = cut(&tree.root, self.at, limit);
                 let part = pick(&tree.root, std::slice::from_ref(&(self.at..end)), 0).ok()?;
                 (Selection::from_node(part), end)
@@ -58,12 +72,17 @@ impl Iterator for Strips {
 
 /// The strip from element `at` on and its end. It spans one index in the dimensions before the one it cuts,
 /// and all in those after; whole blocks where one fits, so that it is regular again.
-fn regular_strip(regular: &Regular, at: u64, elements_max: u64) -> Option<(Selection, u64)> {
+fn regular_strip(
+    regular: &Regular,
+    at: u64,
+    elements_max: u64,
+    chunk_shape: &[u64],
+) -> Option<(Selection, u64)> {
     let axes = regular.axes();
     let (mut rest, mut row_elements) = (at, regular.elements());
     let mut ranges = Vec::with_capacity(axes.len());
     let mut end = at;
-    for axis in axes {
+    for (d, axis) in axes.iter().enumerate() {
         row_elements /= axis.size();
         if end > at {
             ranges.push((0, axis.size()));
@@ -82,11 +101,21 @@ fn regular_strip(regular: &Regular, at: u64, elements_max: u64) -> Option<(Selec
             }
             _ => index.saturating_add(room).min((index / axis.block + 1).saturating_mul(axis.block)),
         };
-        let to = to.min(axis.size());
+        let to = match chunk_shape.get(d) {
+            Some(&len) if to < axis.size() && axis.count == 1 => between(axis, index, to, len),
+            _ => to.min(axis.size()),
+        };
         ranges.push((index, to));
         end = at + (to - index) * row_elements;
     }
     Some((regular.index_box(&ranges).ok()?, end))
+}
+
+/// The last index up to `to` where a chunk of `len` begins, if it comes after `index`; else `to`.
+fn between(axis: &Axis, index: u64, to: u64, len: u64) -> u64 {
+    let end = axis.start + to;
+    let boundary = end - end % len;
+    if boundary > axis.start + index { boundary - axis.start } else { to }
 }
 
 /// The last boundary of a row, in the slowest dimension that has one after `at`, up to `limit`.

@@ -32,6 +32,29 @@ fn equal_types_are_one_copy() {
 }
 
 #[test]
+fn plans_with_heaps_or_users_code_are_not_parallel() {
+    let parallel = |from: &Datatype, to: &Datatype, conversions: &Conversions| {
+        Plan::compile(from, to, conversions).unwrap().is_parallel()
+    };
+    let plain = Conversions::default();
+    let (small, large) = (i16le(), Datatype::integer(4, true, Big));
+    assert!(parallel(&small, &large, &plain));
+    let text = |bytes| Datatype::fixed_string(bytes, StringPad::NullPadded, CharacterSet::Ascii);
+    assert!(parallel(&text(3), &text(5), &plain));
+    let variable = Datatype::var_string(CharacterSet::Ascii);
+    assert!(!parallel(&text(3), &variable, &plain));
+    assert!(!parallel(&variable, &text(3), &plain));
+    let pair = |second: &Datatype| compound(20, &[("a", 0, small.clone()), ("b", 2, second.clone())]);
+    assert!(parallel(&pair(&small), &pair(&large), &plain));
+    assert!(!parallel(&pair(&text(3)), &pair(&variable), &plain));
+    let sequence = |base: &Datatype| Datatype::var_sequence(base.clone());
+    assert!(!parallel(&sequence(&small), &sequence(&large), &plain));
+    let mut told = Conversions::default();
+    told.on_exception(Some(std::sync::Arc::new(|_, _, _| Handling::Default)));
+    assert!(!parallel(&large, &small, &told));
+}
+
+#[test]
 fn members_are_matched_by_name_and_the_rest_of_the_target_stays() {
     let from = compound(6, &[("x", 0, i16le()), ("y", 2, i16le()), ("z", 4, i16le())]);
     let to = compound(
@@ -172,4 +195,24 @@ fn complex_numbers_are_pairs_of_floats() {
     assert_eq!(convert_plain(&from, &swapped, &input), [&expected[4..], &expected[..4]].concat());
     assert_eq!(convert_plain(&from, &single, &input), expected[..4]);
     assert_eq!(convert_plain(&double, &complex(single), &input[..8]), [&expected[..4], &[0; 4]].concat());
+}
+
+#[test]
+fn segments_of_every_length_are_moved_whole_and_nothing_else() {
+    for len in 1..=40u32 {
+        let bytes = Datatype::array(&[len], Datatype::native_uint(1));
+        let from = compound(len + 3, &[("a", 2, bytes.clone())]);
+        let to = compound(len + 6, &[("a", 5, bytes)]);
+        let plan = Plan::compile(&from, &to, &Conversions::default()).unwrap();
+        for count in [0, 1, 2, 7, 1025] {
+            let source: Vec<u8> = (0..count * (len as usize + 3)).map(|n| (n * 13 + 5) as u8).collect();
+            let mut target = vec![0xA5; count * (len as usize + 6)];
+            plan.run(&source, &mut target, count, &mut Heap::new()).unwrap();
+            let pairs = source.chunks_exact(len as usize + 3).zip(target.chunks_exact(len as usize + 6));
+            for (source, target) in pairs {
+                assert_eq!(target[5..5 + len as usize], source[2..2 + len as usize]);
+                assert!(target[..5].iter().chain(&target[5 + len as usize..]).all(|&b| b == 0xA5));
+            }
+        }
+    }
 }

@@ -5,6 +5,7 @@ mod hostile;
 mod operations;
 mod speed;
 mod transfer;
+mod unions;
 
 use super::*;
 use proptest::prelude::*;

@@ -1,0 +1,125 @@
+//! Transfers of many strips: converted by several threads, scattered and gathered.
+
+use hyperslab::model::datatype::{Compound, Member};
+use hyperslab::model::{ByteOrder, Heap, Selection};
+use hyperslab::vol::transfer::{Elements, Memory};
+use hyperslab::{Dataset, Datatype, File, H5Type, Result};
+
+/// A file of this process, gone when the test ends.
+struct Scratch(std::path::PathBuf);
+
+impl Scratch {
+    fn new(name: &str) -> Scratch {
+        Scratch(std::env::temp_dir().join(format!("hyperslab-{name}-{}.h5", std::process::id())))
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_file(&self.0);
+    }
+}
+
+fn numbers(count: usize) -> Vec<f64> {
+    (0..count).map(|n| n as f64 - 1000.0).collect()
+}
+
+fn round_trip(dataset: &Dataset, count: usize) -> Result<()> {
+    let values = numbers(count);
+    dataset.write_raw(&values)?;
+    assert!(dataset.read_raw::<f64>()? == values);
+    let narrow: Vec<i16> = dataset.read_raw()?;
+    assert!(narrow.iter().zip(&values).all(|(a, b)| *a == *b as i16));
+    Ok(())
+}
+
+#[test]
+fn converted_strips_arrive_where_they_belong() -> Result<()> {
+    let scratch = Scratch::new("strips");
+    let file = File::create(&scratch.0)?;
+    let types = [Datatype::ieee_f32(ByteOrder::Big), Datatype::integer(4, true, ByteOrder::Big)];
+    for (n, datatype) in types.iter().enumerate() {
+        for count in [0, 1, 131_071, 131_072, 131_073, 1_000_003] {
+            let flat =
+                file.new_dataset_as(datatype.clone()).shape(count).create(&format!("flat{n}-{count}"))?;
+            round_trip(&flat, count)?;
+        }
+        let chunked = file.new_dataset_as(datatype.clone()).shape((2111, 701)).chunk((100, 64)).deflate(1);
+        round_trip(&chunked.create(&format!("chunked{n}"))?, 2111 * 701)?;
+        // A row of chunks takes more than a strip may.
+        let wide = file.new_dataset_as(datatype.clone()).shape((600, 9000)).chunk((600, 500));
+        round_trip(&wide.create(&format!("wide{n}"))?, 600 * 9000)?;
+    }
+    file.close()
+}
+
+#[test]
+fn members_and_gaps_of_compounds_survive_many_strips() -> Result<()> {
+    let member = |name: &str, offset, datatype| Member { name: name.to_owned(), offset, datatype };
+    let record = |size, at: [u32; 3]| {
+        let types = [i32::datatype(), f64::datatype(), u8::datatype()];
+        let members = ["id", "value", "flag"].into_iter().zip(at).zip(types);
+        let members = members.map(|((name, at), datatype)| member(name, at, datatype)).collect();
+        Datatype::Compound(Compound { size, members })
+    };
+    let (memory, packed) = (record(24, [0, 8, 16]), record(13, [0, 4, 12]));
+    let count = 300_007;
+    let bytes: Vec<u8> = (0..count * 24).map(|n| (n * 31 % 251) as u8).collect();
+    let scratch = Scratch::new("compounds");
+    let file = File::create(&scratch.0)?;
+    let dataset = file.new_dataset_as(packed).shape(count).create("records")?;
+    dataset.write_bytes(&Selection::All, &memory, &bytes, &mut Heap::new())?;
+    let found = dataset.read_bytes(&Selection::All, &memory, &mut Heap::new())?;
+    for (found, expected) in found.chunks_exact(24).zip(bytes.chunks_exact(24)) {
+        let gaps = [&found[4..8], &found[17..]].concat();
+        assert!(gaps.iter().all(|&b| b == 0));
+        assert_eq!([&found[..4], &found[8..17]], [&expected[..4], &expected[8..17]]);
+    }
+    let one = Datatype::Compound(Compound { size: 8, members: vec![member("value", 0, f64::datatype())] });
+    let values = dataset.read_bytes(&Selection::All, &one, &mut Heap::new())?;
+    assert!(values.chunks_exact(8).zip(bytes.chunks_exact(24)).all(|(a, b)| a == &b[8..16]));
+    // One member is written alone: the others stay.
+    dataset.write_bytes(&Selection::All, &one, &vec![7; count * 8], &mut Heap::new())?;
+    let found = dataset.read_bytes(&Selection::All, &memory, &mut Heap::new())?;
+    assert!(
+        found
+            .chunks_exact(24)
+            .zip(bytes.chunks_exact(24))
+            .all(|(a, b)| a[..4] == b[..4] && a[8..16] == [7; 8] && a[16] == b[16])
+    );
+    file.close()
+}
+
+#[test]
+fn every_other_element_of_a_buffer_is_read_and_written_in_strips() -> Result<()> {
+    let scratch = Scratch::new("scattered");
+    let file = File::create(&scratch.0)?;
+    let count = 5_000_011;
+    for (name, datatype) in [("same", i32::datatype()), ("big", Datatype::integer(4, true, ByteOrder::Big))] {
+        let dataset = file.new_dataset_as(datatype).shape(count).create(name)?;
+        let (conversions, info) = (Default::default(), dataset.dataset_info());
+        let elements = Elements {
+            container: dataset.container().as_ref(),
+            dataset: dataset.token(),
+            file_type: &info.datatype,
+            space: &info.space,
+            selection: &Selection::All,
+            conversions: &conversions,
+        };
+        let dims = [2 * count as u64];
+        let odd = Selection::hyperslab(&[1], &[2], &[count as u64], &[1])?;
+        let memory = Memory { datatype: &i32::datatype(), dims: &dims, selection: &odd };
+        let buffer: Vec<u8> = (0..2 * count as i32).flat_map(i32::to_ne_bytes).collect();
+        elements.write_gathered(&memory, &buffer, &mut Heap::new())?;
+        let written: Vec<i32> = dataset.read_raw()?;
+        assert!(written.iter().enumerate().all(|(n, &value)| value == 2 * n as i32 + 1));
+        let mut into = vec![0xff; buffer.len()];
+        elements.read_scattered(&memory, &mut into, &mut Heap::new())?;
+        assert!(
+            into.chunks_exact(8)
+                .zip(buffer.chunks_exact(8))
+                .all(|(a, b)| a[..4] == [0xff; 4] && a[4..] == b[4..])
+        );
+    }
+    file.close()
+}

@@ -1,0 +1,200 @@
+//! Strips on several threads.
+//!
+//! Threads of our own, not of a pool: a container may wait for a pool while it holds a lock, and a pool's thread
+//! that waits takes up other work, which must then not ask for that lock.
+
+use std::collections::BTreeMap;
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use model::Result;
+
+/// Whatever a thread that panicked left: the panic goes on when the threads are joined.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Does the same with every item, each thread with a buffer of its own. After an error no item is begun; of several
+/// errors, that of the first item counts.
+pub(super) fn each<T: Send>(
+    items: impl Iterator<Item = Result<T>> + Send,
+    threads: usize,
+    work: impl Fn(T, &mut Vec<u8>) -> Result<()> + Sync,
+) -> Result<()> {
+    let mut items = items;
+    if threads <= 1 {
+        let mut buffer = Vec::new();
+        return items.try_for_each(|item| work(item?, &mut buffer));
+    }
+    let items = Mutex::new(Some(items.enumerate()));
+    let failure = Mutex::new(None);
+    let worker = || {
+        let mut buffer = Vec::new();
+        loop {
+            let Some((number, item)) = lock(&items).as_mut().and_then(Iterator::next) else { return };
+            if let Err(error) = item.and_then(|item| work(item, &mut buffer)) {
+                lock(&items).take();
+                let mut failure = lock(&failure);
+                if failure.as_ref().is_none_or(|(first, _)| number < *first) {
+                    *failure = Some((number, error));
+                }
+            }
+        }
+    };
+    std::thread::scope(|scope| {
+        (1..threads).for_each(|_| drop(scope.spawn(worker)));
+        worker();
+    });
+    let failure = failure.into_inner().unwrap_or_else(PoisonError::into_inner);
+    failure.map_or(Ok(()), |(_, error)| Err(error))
+}
+
+/// Makes a buffer of every item, on several threads and ahead of time, and puts them in the order of the items.
+pub(super) fn in_order<T: Send>(
+    items: impl Iterator<Item = Result<T>> + Send,
+    threads: usize,
+    make: impl Fn(&T, &mut Vec<u8>) -> Result<()> + Sync,
+    mut put: impl FnMut(&T, &[u8]) -> Result<()>,
+) -> Result<()> {
+    let mut items = items;
+    if threads <= 1 {
+        let mut buffer = Vec::new();
+        return items.try_for_each(|item| {
+            let item = item?;
+            make(&item, &mut buffer)?;
+            put(&item, &buffer)
+        });
+    }
+    let items = Mutex::new(items.enumerate());
+    let (give, empty) = channel();
+    // One more buffer than threads: one is put while all threads are busy.
+    (0..=threads).for_each(|_| drop(give.send(Vec::new())));
+    let empty = Mutex::new(empty);
+    std::thread::scope(|scope| {
+        let (items, empty, make) = (&items, &empty, &make);
+        let (send, made) = channel();
+        for _ in 0..threads {
+            let send = send.clone();
+            scope.spawn(move || make_all(items, empty, make, &send));
+        }
+        drop(send);
+        let outcome = put_all(&made, &give, &mut put);
+        // Threads that wait for a buffer, or have one to send, end.
+        drop((made, give));
+        outcome
+    })
+}
+
+type Made<T> = (usize, Result<(T, Vec<u8>)>);
+
+/// A buffer is taken before an item is, so that the item which is next in order always has one.
+fn make_all<T>(
+    items: &Mutex<impl Iterator<Item = (usize, Result<T>)>>,
+    empty: &Mutex<Receiver<Vec<u8>>>,
+    make: &(impl Fn(&T, &mut Vec<u8>) -> Result<()> + Sync),
+    send: &Sender<Made<T>>,
+) {
+    loop {
+        let Ok(mut buffer) = lock(empty).recv() else { return };
+        let Some((number, item)) = lock(items).next() else { return };
+        let made = item.and_then(|item| make(&item, &mut buffer).map(|()| (item, buffer)));
+        if send.send((number, made)).is_err() {
+            return;
+        }
+    }
+}
+
+fn put_all<T>(
+    made: &Receiver<Made<T>>,
+    give: &Sender<Vec<u8>>,
+    put: &mut impl FnMut(&T, &[u8]) -> Result<()>,
+) -> Result<()> {
+    let mut early = BTreeMap::new();
+    let mut next = 0;
+    while let Ok((number, result)) = made.recv() {
+        early.insert(number, result);
+        while let Some(result) = early.remove(&next) {
+            let (item, buffer) = result?;
+            put(&item, &buffer)?;
+            // No thread is left to take it once all items are made.
+            drop(give.send(buffer));
+            next += 1;
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{each, in_order};
+    use model::Error;
+    use std::sync::Mutex;
+
+    fn numbers(count: usize) -> impl Iterator<Item = model::Result<usize>> + Send {
+        (0..count).map(Ok)
+    }
+
+    #[test]
+    fn every_item_is_worked_on_once() {
+        for (count, threads) in [(0, 1), (0, 3), (1, 1), (1, 4), (100, 1), (100, 3)] {
+            let seen = Mutex::new(Vec::new());
+            each(numbers(count), threads, |n, _| {
+                seen.lock().unwrap().push(n);
+                Ok(())
+            })
+            .unwrap();
+            let mut seen = seen.into_inner().unwrap();
+            seen.sort_unstable();
+            assert_eq!(seen, (0..count).collect::<Vec<_>>());
+        }
+    }
+
+    #[test]
+    fn an_error_ends_the_work() {
+        for threads in [1, 3] {
+            let outcome = each(numbers(1000), threads, |n, _| match n {
+                40.. => Err(Error::invalid("work")),
+                _ => Ok(()),
+            });
+            assert!(outcome.is_err());
+        }
+    }
+
+    #[test]
+    fn buffers_are_put_in_order() {
+        for (count, threads) in [(0, 2), (1, 2), (2, 1), (300, 1), (300, 2), (300, 5)] {
+            let mut found = Vec::new();
+            let make = |n: &usize, buffer: &mut Vec<u8>| {
+                buffer.clear();
+                buffer.extend_from_slice(&n.to_le_bytes());
+                Ok(())
+            };
+            let put = |n: &usize, buffer: &[u8]| {
+                assert_eq!(buffer, n.to_le_bytes());
+                found.push(*n);
+                Ok(())
+            };
+            in_order(numbers(count), threads, make, put).unwrap();
+            assert_eq!(found, (0..count).collect::<Vec<_>>());
+        }
+    }
+
+    #[test]
+    fn nothing_is_put_after_an_item_that_fails() {
+        for threads in [1, 2, 4] {
+            let mut found = 0;
+            let make = |n: &usize, _: &mut Vec<u8>| match n {
+                20 => Err(Error::invalid("make")),
+                _ => Ok(()),
+            };
+            let outcome = in_order(numbers(100), threads, make, |_, _| {
+                found += 1;
+                Ok(())
+            });
+            assert!(outcome.is_err());
+            assert_eq!(found, 20);
+            let refused = in_order(numbers(100), threads, |_, _| Ok(()), |_, _| Err(Error::invalid("put")));
+            assert!(refused.is_err());
+        }
+    }
+}
