@@ -66,7 +66,8 @@ fn copies() -> Result<()> {
     let strided = Selection::hyperslab(&[0, 0], &[4, 4], &[4096, 4096], &[1, 1])?;
     let chunk = vec![1u8; 256 * 256 * 4];
     let mut into = vec![0u8; 4096 * 4096 * 4];
-    let time = best(|| strided.chunk_runs(&dims, &[512, 512], &chunk_shape)?.copy_out(4, &chunk, &mut into))?;
+    let time =
+        best(|| strided.chunk_runs(&dims, &[512, 512], &chunk_shape)?.copy_out(4, &chunk, 0, &mut into))?;
     println!("every fourth f32 of a chunk: {:.2} ns an element", time.as_nanos() as f64 / 4096.0);
     let mut seed = 5u64;
     let coords = (0..200_000).map(|_| random(&mut seed) % 16384).collect();
@@ -74,8 +75,9 @@ fn copies() -> Result<()> {
         let time = best(|| PointIndex::new(&points, &chunk_shape).map(drop))?;
         println!("grouping 100,000 points: {time:?}");
         let index = PointIndex::new(&points, &chunk_shape)?;
-        let time =
-            best(|| index.chunks().try_for_each(|at| index.chunk_runs(&at)?.copy_out(4, &chunk, &mut into)))?;
+        let time = best(|| {
+            index.chunks().try_for_each(|at| index.chunk_runs(&at)?.copy_out(4, &chunk, 0, &mut into))
+        })?;
         println!("copying them: {time:?}");
     }
     Ok(())

@@ -159,11 +159,8 @@ impl File {
         raw: Vec<u8>,
         bytes: usize,
     ) -> Result<Vec<u8>> {
-        let stages: Vec<Stage<'_>> =
-            filters.iter().map(|f| Stage { id: f.id, optional: f.optional, values: &f.values }).collect();
-        // Between stages the data may be longer than the chunk: a checksum or a codec's frame around it.
-        let bytes_max = bytes.saturating_add(bytes / 2).saturating_add(4096);
-        self.registry.decode(&stages, mask, raw, bytes, bytes_max).map_err(|e| filter_error(&e, filters))
+        let decoded = self.registry.decode(&stages(filters), mask, raw, bytes, stage_bytes_max(bytes));
+        decoded.map_err(|e| filter_error(&e, filters))
     }
 
     /// Undoes the filters of the bytes that wait in `work.raw`, into a buffer of exactly what comes out.
@@ -174,9 +171,10 @@ impl File {
         into: &mut [u8],
         work: &mut Work,
     ) -> Result<()> {
-        let plain = self.unfilter(filters, mask, work.raw.clone(), into.len())?;
-        into.copy_from_slice(&plain);
-        Ok(())
+        let bytes_max = stage_bytes_max(into.len());
+        let done =
+            self.registry.decode_into(&stages(filters), mask, &work.raw, into, bytes_max, &mut work.filters);
+        done.map_err(|e| filter_error(&e, filters))
     }
 
     /// Applies filters: bytes, and the mask of those that were left out.
@@ -184,9 +182,7 @@ impl File {
         if filters.is_empty() {
             return Ok((data, 0));
         }
-        let stages: Vec<Stage<'_>> =
-            filters.iter().map(|f| Stage { id: f.id, optional: f.optional, values: &f.values }).collect();
-        self.registry.encode(&stages, data).map_err(|e| filter_error(&e, filters))
+        self.registry.encode(&stages(filters), data).map_err(|e| filter_error(&e, filters))
     }
 
     /// What `read` says. While another program writes, what was read may be half of a change: then it is read again.
@@ -208,9 +204,10 @@ impl File {
         &self,
         filters: &[FilterSpec],
         data: &[u8],
-        _work: &mut Work,
+        work: &mut Work,
     ) -> Result<(Vec<u8>, u32)> {
-        self.filter(filters, data.to_vec())
+        let encoded = self.registry.encode_from(&stages(filters), data, &mut work.filters);
+        encoded.map(|(bytes, mask)| (bytes.to_vec(), mask)).map_err(|e| filter_error(&e, filters))
     }
 
     /// A dataset has another extent from now on, which its header will say later.
@@ -304,6 +301,15 @@ impl File {
 /// Half a change must not become part of a commit, nor be shown.
 fn interrupted() -> Error {
     Error::invalid("use file").with("problem", INTERRUPTED)
+}
+
+fn stages(filters: &[FilterSpec]) -> Vec<Stage<'_>> {
+    filters.iter().map(|f| Stage { id: f.id, optional: f.optional, values: &f.values }).collect()
+}
+
+/// Between stages the data may be longer than the chunk: a checksum or a codec's frame around it.
+fn stage_bytes_max(chunk_bytes: usize) -> usize {
+    chunk_bytes.saturating_add(chunk_bytes / 2).saturating_add(4096)
 }
 
 fn filter_error(error: &filters::Error, filters: &[FilterSpec]) -> Error {

@@ -12,6 +12,8 @@ pub(crate) struct Work {
     /// A chunk, or a part of the file.
     pub(crate) plain: Vec<u8>,
     pub(crate) pieces: Vec<Piece>,
+    /// What filters need between their stages.
+    pub(crate) filters: filters::Scratch,
 }
 
 /// Buffers that are larger are not kept.

@@ -20,15 +20,16 @@ impl Comb {
 }
 
 impl ChunkRuns {
-    /// Copies the elements of these runs out of a chunk into the packed elements of the whole selection.
-    pub fn copy_out(self, element_bytes: usize, chunk: &[u8], into: &mut [u8]) -> Result<()> {
+    /// Copies the elements of these runs out of a chunk into the packed elements of the selection from the one with
+    /// number `before` on.
+    pub fn copy_out(self, element_bytes: usize, chunk: &[u8], before: u64, into: &mut [u8]) -> Result<()> {
         macro_rules! sized {
             ($($n:literal)*) => { match element_bytes {
                 $( $n => {
                     let (chunk, into) = (chunk.as_chunks::<$n>().0, into.as_chunks_mut::<$n>().0);
-                    self.all(1, &mut Out { chunk, into })
+                    self.all(1, before, &mut Out { chunk, into })
                 } )*
-                _ => self.all(element_bytes, &mut Out { chunk, into }),
+                _ => self.all(element_bytes, before, &mut Out { chunk, into }),
             } };
         }
         sized!(1 2 4 8 16).ok_or_else(outside)
@@ -40,32 +41,35 @@ impl ChunkRuns {
             ($($n:literal)*) => { match element_bytes {
                 $( $n => {
                     let (from, chunk) = (from.as_chunks::<$n>().0, chunk.as_chunks_mut::<$n>().0);
-                    self.all(1, &mut In { from, chunk })
+                    self.all(1, 0, &mut In { from, chunk })
                 } )*
-                _ => self.all(element_bytes, &mut In { from, chunk }),
+                _ => self.all(element_bytes, 0, &mut In { from, chunk }),
             } };
         }
         sized!(1 2 4 8 16).ok_or_else(outside)
     }
 
     /// Moves all runs, whose elements are `unit` items each; `None` where one lies outside.
-    fn all(self, unit: usize, copy: &mut impl Copying) -> Option<()> {
+    fn all(self, unit: usize, before: u64, copy: &mut impl Copying) -> Option<()> {
         match self.0 {
             Source::Nothing => Some(()),
             Source::Regular(mut walk) => {
                 while let Some(comb) = walk.next_comb() {
-                    copy.comb(&Place::new(&comb, unit)?)?;
+                    copy.comb(&Place::new(&comb, unit, before)?)?;
                 }
                 Some(())
             }
             Source::Bucket(walk) => {
                 let pending = walk.pending.map(|run| (run.chunk_offset, run.selection_offset));
                 pending.into_iter().chain(walk.walk.rest()).try_for_each(|(chunk_at, at)| {
+                    let at = at.checked_sub(before)?;
                     let (chunk_at, at) = (usize::try_from(chunk_at).ok()?, usize::try_from(at).ok()?);
                     copy.element(chunk_at.checked_mul(unit)?, at.checked_mul(unit)?, unit)
                 })
             }
-            runs => ChunkRuns(runs).try_for_each(|run| copy.comb(&Place::new(&Comb::one(run), unit)?)),
+            runs => {
+                ChunkRuns(runs).try_for_each(|run| copy.comb(&Place::new(&Comb::one(run), unit, before)?))
+            }
         }
     }
 }
@@ -84,11 +88,11 @@ struct Place {
 }
 
 impl Place {
-    fn new(comb: &Comb, unit: usize) -> Option<Place> {
+    fn new(comb: &Comb, unit: usize, before: u64) -> Option<Place> {
         let size = |n: u64| usize::try_from(n).ok()?.checked_mul(unit);
         Some(Place {
             chunk_at: size(comb.first.chunk_offset)?,
-            at: size(comb.first.selection_offset)?,
+            at: size(comb.first.selection_offset.checked_sub(before)?)?,
             len: size(comb.first.len)?,
             count: usize::try_from(comb.count).ok()?,
             step: size(comb.step)?,

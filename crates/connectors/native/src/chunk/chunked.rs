@@ -241,7 +241,8 @@ impl Reader<'_> {
         }
         if self.chunks.filtered {
             let chunk = self.filtered().load(scaled, at, work)?;
-            return copy(std::iter::once(first).chain(runs), &chunk, into, self.element_bytes());
+            copy([first], &chunk, into, self.element_bytes());
+            return self.copy_rest(runs, &chunk, into);
         }
         self.read_plain(scaled, at, (first, runs), into, work)
     }
@@ -276,9 +277,8 @@ impl Reader<'_> {
         if some.len() <= RUNS_APART_MAX {
             return self.read_pieces(at, some.into_iter(), into, work);
         }
-        let all = some.into_iter().chain(runs);
         if self.points.is_some() {
-            return self.read_pieces(at, all, into, work);
+            return self.read_pieces(at, some.into_iter().chain(runs), into, work);
         }
         let end = self.chunks.chunk_bytes.within(self.file.store.end(), "chunk")?;
         let end = end.min((self.last_offset(scaled) + 1).saturating_mul(self.element_bytes()) as usize);
@@ -287,9 +287,16 @@ impl Reader<'_> {
         let span = &mut work::sized(&mut chunk, end)[start..];
         let place = crate::format::Address(at.address.0.saturating_add(start as u64));
         let read = self.file.store.read(place, span, "chunk");
-        let done = read.and_then(|()| copy(all, &chunk, into, self.element_bytes()));
+        let done = read.and_then(|()| {
+            copy(some, &chunk, into, self.element_bytes());
+            self.copy_rest(runs, &chunk, into)
+        });
         work.plain = chunk;
         done
+    }
+
+    fn copy_rest(&self, runs: ChunkRuns, chunk: &[u8], into: &mut Target<'_>) -> Result<()> {
+        runs.copy_out(self.dataset.element_bytes(), chunk, into.before, into.bytes)
     }
 
     /// No selected element of a chunk comes after this one.
@@ -330,7 +337,8 @@ impl Reader<'_> {
                 Ok(())
             }
             Some(at) if self.chunks.filtered => {
-                copy(runs, &self.filtered().load(scaled, at, work)?, into, self.element_bytes())
+                copy(runs, &self.filtered().load(scaled, at, work)?, into, self.element_bytes());
+                Ok(())
             }
             Some(at) => self.read_pieces(at, runs, into, work),
         }
@@ -338,18 +346,12 @@ impl Reader<'_> {
 }
 
 /// Copies runs of a chunk to their places.
-fn copy(
-    runs: impl Iterator<Item = ChunkRun>,
-    chunk: &[u8],
-    into: &mut Target<'_>,
-    element_bytes: u64,
-) -> Result<()> {
+fn copy(runs: impl IntoIterator<Item = ChunkRun>, chunk: &[u8], into: &mut Target<'_>, element_bytes: u64) {
     for run in runs {
         let target = into.part(&run, element_bytes);
         let from = (run.chunk_offset * element_bytes) as usize;
         target.copy_from_slice(&chunk[from..from + target.len()]);
     }
-    Ok(())
 }
 
 impl<'b> Target<'b> {

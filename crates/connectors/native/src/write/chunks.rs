@@ -1,7 +1,7 @@
 //! Chunks of datasets: written whole, changed in part, made early.
 
 use model::properties::{AllocTime, FilterSpec};
-use model::selection::{ChunkRun, ChunkRuns, PointIndex};
+use model::selection::{ChunkRuns, PointIndex};
 use model::{Error, Result, Selection, Within};
 use vol::{OpWrite, crew};
 
@@ -105,13 +105,7 @@ impl Incoming<'_> {
 
     /// Puts the new elements of a chunk among the others.
     fn put(&self, scaled: &[u64], chunk: &mut [u8]) -> Result<()> {
-        let bytes = self.dataset.element_bytes();
-        for ChunkRun { chunk_offset, selection_offset, len } in self.runs(scaled)? {
-            let (to, from, len) =
-                (chunk_offset as usize * bytes, selection_offset as usize * bytes, len as usize * bytes);
-            chunk[to..to + len].copy_from_slice(&self.op.from[from..from + len]);
-        }
-        Ok(())
+        self.runs(scaled)?.copy_in(self.dataset.element_bytes(), self.op.from, chunk)
     }
 
     /// Calls `f` with all elements of a chunk that is replaced.

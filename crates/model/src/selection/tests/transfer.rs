@@ -43,7 +43,7 @@ fn copies_agree(
         back[place..place + bytes].copy_from_slice(&chunk[place..place + bytes]);
     }
     let mut into = vec![0xEE; count * bytes];
-    runs().copy_out(bytes, &chunk, &mut into).unwrap();
+    runs().copy_out(bytes, &chunk, 0, &mut into).unwrap();
     assert_eq!(into, expected);
     let mut again = vec![0xEE; chunk.len()];
     runs().copy_in(bytes, &into, &mut again).unwrap();
@@ -52,7 +52,7 @@ fn copies_agree(
     let mut rest = runs();
     if let Some(first) = rest.next() {
         let mut into = vec![0xEE; count * bytes];
-        rest.copy_out(bytes, &chunk, &mut into).unwrap();
+        rest.copy_out(bytes, &chunk, 0, &mut into).unwrap();
         let skipped =
             first.selection_offset as usize * bytes..(first.selection_offset + first.len) as usize * bytes;
         expected[skipped].fill(0xEE);
@@ -60,7 +60,7 @@ fn copies_agree(
     }
     if let Some(&(place, n)) = naive.last() {
         let short = &chunk[..place as usize * bytes];
-        assert!(runs().copy_out(bytes, short, &mut into).is_err());
+        assert!(runs().copy_out(bytes, short, 0, &mut into).is_err());
         assert!(runs().copy_in(bytes, &into[..n as usize * bytes], &mut again).is_err());
     }
 }
