@@ -3,6 +3,7 @@
 //! Values: filter revision, LZF version, chunk bytes. A control byte below 32 starts that many + 1 literals;
 //! any other is a match: 3 bits of length (7: one more byte follows), 13 bits of distance.
 
+use crate::codec::matching::{same_bytes, stride};
 use crate::error::{Error, Origin};
 use crate::{Codecs, Done, Filter, FilterId, Output, Params};
 
@@ -121,7 +122,7 @@ fn encode(input: &[u8]) -> Result<Vec<u8>, Error> {
                 at += length;
                 literals_from = at;
             }
-            None => at += 1,
+            None => at += stride(at - literals_from),
         }
     }
     push_literals(&mut out, &input[literals_from..]);
@@ -134,7 +135,8 @@ fn find_match(input: &[u8], candidate: usize, at: usize) -> Option<(usize, usize
     if distance > DISTANCE_MAX {
         return None;
     }
-    let same = input[from..].iter().zip(&input[at..]).take(MATCH_MAX).take_while(|(a, b)| a == b).count();
+    let ahead = &input[at..];
+    let same = same_bytes(&input[from..], &ahead[..ahead.len().min(MATCH_MAX)]);
     (same >= MATCH_MIN).then_some((distance, same))
 }
 

@@ -4,6 +4,7 @@
 //! Any other is a match: 3 bits of length (7: bytes follow, up to one below 255), 13 bits of distance; the
 //! largest distance means that two more bytes hold a far one.
 
+use super::matching::{same_bytes, stride};
 use crate::error::{Error, Origin};
 
 const LITERALS_MAX: usize = 32;
@@ -121,7 +122,7 @@ pub(crate) fn encode(input: &[u8]) -> Option<Vec<u8>> {
                 at += length;
                 literals_from = at;
             }
-            None => at += 1,
+            None => at += stride(at - literals_from),
         }
     }
     push_literals(&mut out, &input[literals_from..]);
@@ -135,7 +136,7 @@ fn find_match(input: &[u8], candidate: usize, at: usize) -> Option<(usize, usize
     if at - from > FAR_MAX {
         return None;
     }
-    let same = input[from..].iter().zip(&input[at..]).take_while(|(a, b)| a == b).count();
+    let same = same_bytes(&input[from..], &input[at..]);
     // A far match costs two bytes more.
     let worth = if at - from > NEAR_MAX { MATCH_MIN + 2 } else { MATCH_MIN };
     (same >= worth).then_some((at - from, same))

@@ -3,6 +3,7 @@
 pub(crate) mod aec;
 pub(crate) mod blosclz;
 pub(crate) mod lz4;
+pub(crate) mod matching;
 pub(crate) mod snappy;
 pub(crate) mod zlib;
 pub(crate) mod zstd;
