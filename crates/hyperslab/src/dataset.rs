@@ -87,7 +87,11 @@ impl Dataset {
         self.session.container.dataset_storage(self.token)
     }
 
-    fn elements<'a>(&'a self, selection: &'a Selection, conversions: &'a Conversions) -> Elements<'a> {
+    pub(crate) fn elements<'a>(
+        &'a self,
+        selection: &'a Selection,
+        conversions: &'a Conversions,
+    ) -> Elements<'a> {
         Elements {
             container: self.session.container.as_ref(),
             dataset: self.token,
@@ -219,15 +223,6 @@ impl Dataset {
         }
         let points = Selection::points(rank, coordinates.concat())?;
         Ok(Array1::from_vec(self.read_selection(&points)?))
-    }
-
-    /// The elements where a mask of the dataset's shape is true, in C order.
-    pub fn read_mask<T: H5Type>(&self, mask: &ArrayD<bool>) -> Result<Array1<T>> {
-        if mask.shape() != self.shape() {
-            return Err(Error::invalid("read mask").with("mask", format!("{:?}", mask.shape())));
-        }
-        let selection = mask_selection(mask)?;
-        Ok(Array1::from_vec(self.read_selection(&selection)?))
     }
 
     /// Writes packed elements of a type in memory form; variable-length values are in `heap`.
@@ -373,42 +368,6 @@ impl Dataset {
     /// All elements of a dataset of strings, fixed or variable.
     pub fn read_strings(&self) -> Result<Vec<String>> {
         self.read_raw()
-    }
-}
-
-/// Runs of true elements become blocks: a mask costs by its runs, not by its elements.
-fn mask_selection(mask: &ArrayD<bool>) -> Result<Selection> {
-    let shape: Vec<u64> = mask.shape().iter().map(|&d| d as u64).collect();
-    let rank = shape.len();
-    let row = shape.last().copied().unwrap_or(1).max(1) as usize;
-    let flat = mask.as_standard_layout();
-    let flat = flat.as_slice().unwrap_or(&[]);
-    let mut corners = Vec::new();
-    let mut start = vec![0; rank];
-    for (n, values) in flat.chunks_exact(row).enumerate() {
-        let mut rest = n as u64;
-        for d in (0..rank.saturating_sub(1)).rev() {
-            start[d] = rest % shape[d];
-            rest /= shape[d];
-        }
-        let mut at = 0;
-        for run in values.chunk_by(|a, b| a == b) {
-            if run[0] {
-                push_run(&mut corners, &mut start, at as u64, run.len() as u64);
-            }
-            at += run.len();
-        }
-    }
-    if corners.is_empty() { Ok(Selection::None) } else { Selection::union_of_blocks(rank, &corners) }
-}
-
-/// First and last corner of a run in the fastest dimension.
-fn push_run(corners: &mut Vec<u64>, start: &mut [u64], at: u64, len: u64) {
-    if let Some(fastest) = start.len().checked_sub(1) {
-        start[fastest] = at;
-        corners.extend_from_slice(start);
-        start[fastest] = at + len - 1;
-        corners.extend_from_slice(start);
     }
 }
 

@@ -123,3 +123,64 @@ fn every_other_element_of_a_buffer_is_read_and_written_in_strips() -> Result<()>
     }
     file.close()
 }
+
+/// Elements where the mask is true, by reading all.
+fn check_mask<T: H5Type + PartialEq>(dataset: &Dataset, wanted: impl Fn(usize) -> bool) -> Result<()> {
+    let mut n = 0;
+    let mask = ndarray::ArrayD::from_shape_fn(dataset.shape(), |_| {
+        n += 1;
+        wanted(n - 1)
+    });
+    let all: Vec<T> = dataset.read_raw()?;
+    let expected: Vec<T> =
+        all.into_iter().zip(&mask).filter(|(_, wanted)| **wanted).map(|(v, _)| v).collect();
+    assert!(dataset.read_mask::<T>(&mask)?.into_raw_vec_and_offset().0 == expected);
+    Ok(())
+}
+
+#[test]
+fn masks_dense_and_sparse_give_what_they_want() -> Result<()> {
+    let scratch = Scratch::new("masks");
+    let file = File::create(&scratch.0)?;
+    let shapes: [(&str, &[usize], &[usize]); 4] = [
+        ("line", &[3001], &[]),
+        ("plane", &[300, 201], &[]),
+        ("chunked", &[211, 190], &[32, 50]),
+        ("solid", &[20, 33, 17], &[7, 7, 7]),
+    ];
+    for (name, shape, chunk) in shapes {
+        let builder = file.new_dataset::<u32>().shape(shape);
+        let builder = if chunk.is_empty() { builder } else { builder.chunk(chunk) };
+        let dataset = builder.create(name)?;
+        let count: usize = shape.iter().product();
+        dataset.write_raw(&(0..count as u32).collect::<Vec<_>>())?;
+        check_mask::<u32>(&dataset, |_| false)?;
+        check_mask::<u32>(&dataset, |_| true)?;
+        check_mask::<u32>(&dataset, |n| n == count - 1)?;
+        check_mask::<u32>(&dataset, |n| (400..450).contains(&n))?;
+        for thin in [2, 3, 10, 97] {
+            let scattered = |n: usize| n.wrapping_mul(0x9e37_79b9) >> 7 & 0xffff_ffff;
+            check_mask::<u32>(&dataset, |n| scattered(n) % thin == 0)?;
+            check_mask::<f64>(&dataset, |n| n > 100 && scattered(n) % thin == 0)?;
+            check_mask::<u8>(&dataset, |n| n < count - 150 && scattered(n) % thin == 0)?;
+            check_mask::<usize>(&dataset, |n| scattered(n) % thin == 0)?;
+        }
+    }
+    let scalar = file.new_dataset::<u32>().shape(()).create("scalar")?;
+    scalar.write_scalar(&7u32)?;
+    check_mask::<u32>(&scalar, |_| true)?;
+    check_mask::<u32>(&scalar, |_| false)?;
+    assert!(scalar.read_mask::<u32>(&ndarray::ArrayD::from_elem(vec![2], true)).is_err());
+    file.close()
+}
+
+#[test]
+fn a_mask_larger_than_a_strip_is_read_in_strips() -> Result<()> {
+    let scratch = Scratch::new("large-mask");
+    let file = File::create(&scratch.0)?;
+    let dataset = file.new_dataset::<f64>().shape((1500, 1000)).create("x")?;
+    dataset.write_raw(&numbers(1_500_000))?;
+    check_mask::<f64>(&dataset, |n| n % 3 == 1)?;
+    check_mask::<f32>(&dataset, |n| n > 1_400_000 && n % 7 == 1)?;
+    file.close()
+}
