@@ -10,9 +10,12 @@ use ndarray::{Array, Array1, Array2, ArrayBase, ArrayD, Data, Dimension, IxDyn};
 use vol::transfer::{Elements, Memory};
 use vol::{DatasetInfo, StorageInfo};
 
-use crate::element::{load_all, store_all};
+use crate::element::store_all;
 use crate::object::Object;
 use crate::{H5Type, Slice};
+
+/// Bytes of elements that are loaded into values at a time.
+const LOADED_BYTES: u64 = 16 << 20;
 
 /// A dataset. It dereferences to [`Object`].
 #[derive(Debug, Clone)]
@@ -122,29 +125,52 @@ impl Dataset {
             self.read_selection_into(selection, &mut values)?;
             return Ok(values);
         }
-        let mut heap = Heap::new();
-        let buffer = self.read_bytes(selection, &T::datatype(), &mut heap)?;
-        load_all(&buffer, &heap)
+        let mut values = Vec::new();
+        let room = values.try_reserve_exact(count as usize);
+        room.map_err(|_| Error::limit("size of result").with("elements", count))?;
+        self.load_strips(selection, count, |loaded| values.push(loaded))?;
+        Ok(values)
+    }
+
+    /// Loads values one by one, from strips of elements: no more of those are in memory than need be.
+    fn load_strips<T: H5Type>(
+        &self,
+        selection: &Selection,
+        count: u64,
+        mut put: impl FnMut(T),
+    ) -> Result<()> {
+        if count == 0 {
+            return Ok(());
+        }
+        let datatype = T::datatype();
+        let elements_max = (LOADED_BYTES / u64::from(datatype.size()).max(1)).max(1);
+        for strip in selection.strips(self.info.space.dims(), elements_max)? {
+            let mut heap = Heap::new();
+            let buffer = self.read_bytes(&strip, &datatype, &mut heap)?;
+            for element in buffer.chunks_exact(datatype.size().max(1) as usize) {
+                put(T::load(element, &heap)?);
+            }
+        }
+        Ok(())
     }
 
     /// Reads a selection into a buffer that has exactly its size. Numbers go straight into it.
     pub fn read_selection_into<T: H5Type>(&self, selection: &Selection, values: &mut [T]) -> Result<()> {
         let conversions = Conversions::default();
         let elements = self.elements(selection, &conversions);
-        let mut heap = Heap::new();
         if let Some(bytes) = T::bytes_mut(values) {
-            return elements.read(&T::datatype(), bytes, &mut heap);
+            return elements.read(&T::datatype(), bytes, &mut Heap::new());
         }
-        if elements.count()? != values.len() as u64 {
-            return Err(Error::invalid("read dataset")
-                .with("elements", elements.count()?)
-                .with("buffer", values.len()));
+        let count = elements.count()?;
+        if count != values.len() as u64 {
+            return Err(Error::invalid("read dataset").with("elements", count).with("buffer", values.len()));
         }
-        let buffer = self.read_bytes(selection, &T::datatype(), &mut heap)?;
-        for (value, loaded) in values.iter_mut().zip(load_all(&buffer, &heap)?) {
-            *value = loaded;
-        }
-        Ok(())
+        let mut places = values.iter_mut();
+        self.load_strips(selection, count, |loaded| {
+            if let Some(place) = places.next() {
+                *place = loaded;
+            }
+        })
     }
 
     /// Reads elements into the selected elements of a buffer of `dims`.

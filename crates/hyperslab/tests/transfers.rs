@@ -184,3 +184,63 @@ fn a_mask_larger_than_a_strip_is_read_in_strips() -> Result<()> {
     check_mask::<f32>(&dataset, |n| n > 1_400_000 && n % 7 == 1)?;
     file.close()
 }
+
+#[derive(H5Type, Clone, Debug, PartialEq)]
+struct Sample {
+    id: i32,
+    place: [f64; 3],
+    name: String,
+    flag: bool,
+}
+
+#[test]
+fn derived_values_are_loaded_strip_by_strip() -> Result<()> {
+    let scratch = Scratch::new("derived");
+    let file = File::create(&scratch.0)?;
+    assert_eq!(Sample::element_bytes(), Sample::datatype().size() as usize);
+    assert_eq!(<[u16; 5]>::element_bytes(), 10);
+    assert_eq!(String::element_bytes(), String::datatype().size() as usize);
+    let sample = |n: usize| Sample {
+        id: n as i32,
+        place: [n as f64; 3],
+        name: format!("sample {}", n % 7),
+        flag: n.is_multiple_of(3),
+    };
+    let samples: Vec<Sample> = (0..400_000).map(sample).collect();
+    let dataset = file.new_dataset::<Sample>().shape(samples.len()).create("samples")?;
+    dataset.write_raw(&samples)?;
+    assert!(dataset.read_raw::<Sample>()? == samples);
+    let part = Selection::block(&[17], &[1000])?;
+    let mut some = vec![sample(0); 1000];
+    dataset.read_selection_into(&part, &mut some)?;
+    assert!(some == samples[17..1017]);
+    assert!(dataset.read_selection_into(&part, &mut some[1..]).is_err());
+    let none = file.new_dataset::<Sample>().shape(0).create("none")?;
+    assert!(none.read_raw::<Sample>()?.is_empty());
+    file.close()
+}
+
+#[test]
+fn what_was_never_written_reads_as_zeros_wherever_it_lies() -> Result<()> {
+    let scratch = Scratch::new("blank");
+    let file = File::create(&scratch.0)?;
+    let one = Selection::block(&[5], &[1])?;
+    let only_one = |values: &[i32]| values.iter().enumerate().all(|(n, &v)| v == if n == 5 { 7 } else { 0 });
+    for (n, count) in [100usize, 50, 3000, 100_000, 70_000].into_iter().enumerate() {
+        // Room that was used and given up, in the file or still on its way there.
+        let name = format!("old{n}");
+        let old = file.new_dataset::<i32>().shape(count).create(&name)?;
+        old.write_raw(&vec![-1; count])?;
+        drop(old);
+        file.unlink(&name)?;
+        let new = file.new_dataset::<i32>().shape(count).create(&format!("new{n}"))?;
+        new.write_selection(&one, &[7])?;
+        assert!(only_one(&new.read_raw::<i32>()?));
+    }
+    file.close()?;
+    let file = File::open(&scratch.0)?;
+    for n in 0..5 {
+        assert!(only_one(&file.dataset(&format!("new{n}"))?.read_raw::<i32>()?));
+    }
+    Ok(())
+}
