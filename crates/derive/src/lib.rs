@@ -36,10 +36,14 @@ fn expand_struct(name: &Ident, data: &DataStruct) -> Result<TokenStream> {
                 ]))
             }
 
+            fn element_bytes() -> usize {
+                0 #( + <#types as ::hyperslab::H5Type>::element_bytes() )*
+            }
+
             fn load(element: &[u8], heap: &::hyperslab::model::Heap) -> ::hyperslab::Result<Self> {
                 let mut at = 0usize;
                 #(
-                    let bytes = <#types as ::hyperslab::H5Type>::datatype().size() as usize;
+                    let bytes = <#types as ::hyperslab::H5Type>::element_bytes();
                     let part = element.get(at..at + bytes).ok_or_else(|| {
                         ::hyperslab::Error::invalid("read compound").with("member", #names)
                     })?;
@@ -53,7 +57,7 @@ fn expand_struct(name: &Ident, data: &DataStruct) -> Result<TokenStream> {
             fn store(&self, element: &mut [u8], heap: &mut ::hyperslab::model::Heap) -> ::hyperslab::Result<()> {
                 let mut at = 0usize;
                 #(
-                    let bytes = <#types as ::hyperslab::H5Type>::datatype().size() as usize;
+                    let bytes = <#types as ::hyperslab::H5Type>::element_bytes();
                     let part = element.get_mut(at..at + bytes).ok_or_else(|| {
                         ::hyperslab::Error::invalid("write compound").with("member", #names)
                     })?;

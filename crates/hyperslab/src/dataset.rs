@@ -10,9 +10,12 @@ use ndarray::{Array, Array1, Array2, ArrayBase, ArrayD, Data, Dimension, IxDyn};
 use vol::transfer::{Elements, Memory};
 use vol::{DatasetInfo, StorageInfo};
 
-use crate::element::{load_all, store_all};
+use crate::element::store_all;
 use crate::object::Object;
 use crate::{H5Type, Slice};
+
+/// Bytes of elements that are loaded into values at a time.
+const LOADED_BYTES: u64 = 16 << 20;
 
 /// A dataset. It dereferences to [`Object`].
 #[derive(Debug, Clone)]
@@ -87,7 +90,11 @@ impl Dataset {
         self.session.container.dataset_storage(self.token)
     }
 
-    fn elements<'a>(&'a self, selection: &'a Selection, conversions: &'a Conversions) -> Elements<'a> {
+    pub(crate) fn elements<'a>(
+        &'a self,
+        selection: &'a Selection,
+        conversions: &'a Conversions,
+    ) -> Elements<'a> {
         Elements {
             container: self.session.container.as_ref(),
             dataset: self.token,
@@ -118,29 +125,52 @@ impl Dataset {
             self.read_selection_into(selection, &mut values)?;
             return Ok(values);
         }
-        let mut heap = Heap::new();
-        let buffer = self.read_bytes(selection, &T::datatype(), &mut heap)?;
-        load_all(&buffer, &heap)
+        let mut values = Vec::new();
+        let room = values.try_reserve_exact(count as usize);
+        room.map_err(|_| Error::limit("size of result").with("elements", count))?;
+        self.load_strips(selection, count, |loaded| values.push(loaded))?;
+        Ok(values)
+    }
+
+    /// Loads values one by one, from strips of elements: no more of those are in memory than need be.
+    fn load_strips<T: H5Type>(
+        &self,
+        selection: &Selection,
+        count: u64,
+        mut put: impl FnMut(T),
+    ) -> Result<()> {
+        if count == 0 {
+            return Ok(());
+        }
+        let datatype = T::datatype();
+        let elements_max = (LOADED_BYTES / u64::from(datatype.size()).max(1)).max(1);
+        for strip in selection.strips(self.info.space.dims(), elements_max)? {
+            let mut heap = Heap::new();
+            let buffer = self.read_bytes(&strip, &datatype, &mut heap)?;
+            for element in buffer.chunks_exact(datatype.size().max(1) as usize) {
+                put(T::load(element, &heap)?);
+            }
+        }
+        Ok(())
     }
 
     /// Reads a selection into a buffer that has exactly its size. Numbers go straight into it.
     pub fn read_selection_into<T: H5Type>(&self, selection: &Selection, values: &mut [T]) -> Result<()> {
         let conversions = Conversions::default();
         let elements = self.elements(selection, &conversions);
-        let mut heap = Heap::new();
         if let Some(bytes) = T::bytes_mut(values) {
-            return elements.read(&T::datatype(), bytes, &mut heap);
+            return elements.read(&T::datatype(), bytes, &mut Heap::new());
         }
-        if elements.count()? != values.len() as u64 {
-            return Err(Error::invalid("read dataset")
-                .with("elements", elements.count()?)
-                .with("buffer", values.len()));
+        let count = elements.count()?;
+        if count != values.len() as u64 {
+            return Err(Error::invalid("read dataset").with("elements", count).with("buffer", values.len()));
         }
-        let buffer = self.read_bytes(selection, &T::datatype(), &mut heap)?;
-        for (value, loaded) in values.iter_mut().zip(load_all(&buffer, &heap)?) {
-            *value = loaded;
-        }
-        Ok(())
+        let mut places = values.iter_mut();
+        self.load_strips(selection, count, |loaded| {
+            if let Some(place) = places.next() {
+                *place = loaded;
+            }
+        })
     }
 
     /// Reads elements into the selected elements of a buffer of `dims`.
@@ -219,15 +249,6 @@ impl Dataset {
         }
         let points = Selection::points(rank, coordinates.concat())?;
         Ok(Array1::from_vec(self.read_selection(&points)?))
-    }
-
-    /// The elements where a mask of the dataset's shape is true, in C order.
-    pub fn read_mask<T: H5Type>(&self, mask: &ArrayD<bool>) -> Result<Array1<T>> {
-        if mask.shape() != self.shape() {
-            return Err(Error::invalid("read mask").with("mask", format!("{:?}", mask.shape())));
-        }
-        let selection = mask_selection(mask)?;
-        Ok(Array1::from_vec(self.read_selection(&selection)?))
     }
 
     /// Writes packed elements of a type in memory form; variable-length values are in `heap`.
@@ -382,42 +403,6 @@ impl Dataset {
     /// All elements of a dataset of strings, fixed or variable.
     pub fn read_strings(&self) -> Result<Vec<String>> {
         self.read_raw()
-    }
-}
-
-/// Runs of true elements become blocks: a mask costs by its runs, not by its elements.
-fn mask_selection(mask: &ArrayD<bool>) -> Result<Selection> {
-    let shape: Vec<u64> = mask.shape().iter().map(|&d| d as u64).collect();
-    let rank = shape.len();
-    let row = shape.last().copied().unwrap_or(1).max(1) as usize;
-    let flat = mask.as_standard_layout();
-    let flat = flat.as_slice().unwrap_or(&[]);
-    let mut corners = Vec::new();
-    let mut start = vec![0; rank];
-    for (n, values) in flat.chunks_exact(row).enumerate() {
-        let mut rest = n as u64;
-        for d in (0..rank.saturating_sub(1)).rev() {
-            start[d] = rest % shape[d];
-            rest /= shape[d];
-        }
-        let mut at = 0;
-        for run in values.chunk_by(|a, b| a == b) {
-            if run[0] {
-                push_run(&mut corners, &mut start, at as u64, run.len() as u64);
-            }
-            at += run.len();
-        }
-    }
-    if corners.is_empty() { Ok(Selection::None) } else { Selection::union_of_blocks(rank, &corners) }
-}
-
-/// First and last corner of a run in the fastest dimension.
-fn push_run(corners: &mut Vec<u64>, start: &mut [u64], at: u64, len: u64) {
-    if let Some(fastest) = start.len().checked_sub(1) {
-        start[fastest] = at;
-        corners.extend_from_slice(start);
-        start[fastest] = at + len - 1;
-        corners.extend_from_slice(start);
     }
 }
 

@@ -9,6 +9,11 @@ pub trait H5Type: Sized {
     /// The type in memory form.
     fn datatype() -> Datatype;
 
+    /// Bytes of an element, as [`H5Type::datatype`] says.
+    fn element_bytes() -> usize {
+        Self::datatype().size() as usize
+    }
+
     /// One value from the bytes of its element.
     fn load(element: &[u8], heap: &Heap) -> Result<Self>;
 
@@ -35,10 +40,12 @@ fn short(element: &[u8]) -> Error {
     Error::invalid("read element").with("bytes", element.len())
 }
 
+#[inline]
 fn load_plain<T: FromBytes>(element: &[u8]) -> Result<T> {
     T::read_from_prefix(element).map(|(value, _)| value).map_err(|_| short(element))
 }
 
+#[inline]
 fn store_plain<T: IntoBytes + Immutable>(value: &T, element: &mut [u8]) -> Result<()> {
     let room = element.len();
     value.write_to_prefix(element).map_err(|_| Error::invalid("write element").with("bytes", room))
@@ -48,7 +55,11 @@ macro_rules! plain {
     ($($t:ty => $datatype:expr),* $(,)?) => { $(
         impl H5Type for $t {
             fn datatype() -> Datatype { $datatype }
+            #[inline]
+            fn element_bytes() -> usize { size_of::<$t>() }
+            #[inline]
             fn load(element: &[u8], _heap: &Heap) -> Result<Self> { load_plain(element) }
+            #[inline]
             fn store(&self, element: &mut [u8], _heap: &mut Heap) -> Result<()> { store_plain(self, element) }
             fn bytes_mut(values: &mut [Self]) -> Option<&mut [u8]> { Some(values.as_mut_bytes()) }
             fn bytes(values: &[Self]) -> Option<&[u8]> { Some(values.as_bytes()) }
@@ -98,6 +109,9 @@ impl H5Type for bool {
     fn datatype() -> Datatype {
         Datatype::boolean()
     }
+    fn element_bytes() -> usize {
+        1
+    }
     fn load(element: &[u8], _heap: &Heap) -> Result<Self> {
         load_plain::<u8>(element).map(|b| b != 0)
     }
@@ -145,14 +159,17 @@ impl<T: H5Type, const N: usize> H5Type for [T; N] {
     fn datatype() -> Datatype {
         Datatype::array(&[N as u32], T::datatype())
     }
+    fn element_bytes() -> usize {
+        N * T::element_bytes()
+    }
     fn load(element: &[u8], heap: &Heap) -> Result<Self> {
-        let bytes = T::datatype().size() as usize;
+        let bytes = T::element_bytes();
         let values =
             element.chunks_exact(bytes).take(N).map(|e| T::load(e, heap)).collect::<Result<Vec<T>>>()?;
         values.try_into().map_err(|_| short(element))
     }
     fn store(&self, element: &mut [u8], heap: &mut Heap) -> Result<()> {
-        let bytes = T::datatype().size() as usize;
+        let bytes = T::element_bytes();
         self.iter().zip(element.chunks_exact_mut(bytes)).try_for_each(|(v, e)| v.store(e, heap))
     }
 }

@@ -123,3 +123,124 @@ fn every_other_element_of_a_buffer_is_read_and_written_in_strips() -> Result<()>
     }
     file.close()
 }
+
+/// Elements where the mask is true, by reading all.
+fn check_mask<T: H5Type + PartialEq>(dataset: &Dataset, wanted: impl Fn(usize) -> bool) -> Result<()> {
+    let mut n = 0;
+    let mask = ndarray::ArrayD::from_shape_fn(dataset.shape(), |_| {
+        n += 1;
+        wanted(n - 1)
+    });
+    let all: Vec<T> = dataset.read_raw()?;
+    let expected: Vec<T> =
+        all.into_iter().zip(&mask).filter(|(_, wanted)| **wanted).map(|(v, _)| v).collect();
+    assert!(dataset.read_mask::<T>(&mask)?.into_raw_vec_and_offset().0 == expected);
+    Ok(())
+}
+
+#[test]
+fn masks_dense_and_sparse_give_what_they_want() -> Result<()> {
+    let scratch = Scratch::new("masks");
+    let file = File::create(&scratch.0)?;
+    let shapes: [(&str, &[usize], &[usize]); 4] = [
+        ("line", &[3001], &[]),
+        ("plane", &[300, 201], &[]),
+        ("chunked", &[211, 190], &[32, 50]),
+        ("solid", &[20, 33, 17], &[7, 7, 7]),
+    ];
+    for (name, shape, chunk) in shapes {
+        let builder = file.new_dataset::<u32>().shape(shape);
+        let builder = if chunk.is_empty() { builder } else { builder.chunk(chunk) };
+        let dataset = builder.create(name)?;
+        let count: usize = shape.iter().product();
+        dataset.write_raw(&(0..count as u32).collect::<Vec<_>>())?;
+        check_mask::<u32>(&dataset, |_| false)?;
+        check_mask::<u32>(&dataset, |_| true)?;
+        check_mask::<u32>(&dataset, |n| n == count - 1)?;
+        check_mask::<u32>(&dataset, |n| (400..450).contains(&n))?;
+        for thin in [2, 3, 10, 97] {
+            let scattered = |n: usize| n.wrapping_mul(0x9e37_79b9) >> 7 & 0xffff_ffff;
+            check_mask::<u32>(&dataset, |n| scattered(n) % thin == 0)?;
+            check_mask::<f64>(&dataset, |n| n > 100 && scattered(n) % thin == 0)?;
+            check_mask::<u8>(&dataset, |n| n < count - 150 && scattered(n) % thin == 0)?;
+            check_mask::<usize>(&dataset, |n| scattered(n) % thin == 0)?;
+        }
+    }
+    let scalar = file.new_dataset::<u32>().shape(()).create("scalar")?;
+    scalar.write_scalar(&7u32)?;
+    check_mask::<u32>(&scalar, |_| true)?;
+    check_mask::<u32>(&scalar, |_| false)?;
+    assert!(scalar.read_mask::<u32>(&ndarray::ArrayD::from_elem(vec![2], true)).is_err());
+    file.close()
+}
+
+#[test]
+fn a_mask_larger_than_a_strip_is_read_in_strips() -> Result<()> {
+    let scratch = Scratch::new("large-mask");
+    let file = File::create(&scratch.0)?;
+    let dataset = file.new_dataset::<f64>().shape((1500, 1000)).create("x")?;
+    dataset.write_raw(&numbers(1_500_000))?;
+    check_mask::<f64>(&dataset, |n| n % 3 == 1)?;
+    check_mask::<f32>(&dataset, |n| n > 1_400_000 && n % 7 == 1)?;
+    file.close()
+}
+
+#[derive(H5Type, Clone, Debug, PartialEq)]
+struct Sample {
+    id: i32,
+    place: [f64; 3],
+    name: String,
+    flag: bool,
+}
+
+#[test]
+fn derived_values_are_loaded_strip_by_strip() -> Result<()> {
+    let scratch = Scratch::new("derived");
+    let file = File::create(&scratch.0)?;
+    assert_eq!(Sample::element_bytes(), Sample::datatype().size() as usize);
+    assert_eq!(<[u16; 5]>::element_bytes(), 10);
+    assert_eq!(String::element_bytes(), String::datatype().size() as usize);
+    let sample = |n: usize| Sample {
+        id: n as i32,
+        place: [n as f64; 3],
+        name: format!("sample {}", n % 7),
+        flag: n.is_multiple_of(3),
+    };
+    let samples: Vec<Sample> = (0..400_000).map(sample).collect();
+    let dataset = file.new_dataset::<Sample>().shape(samples.len()).create("samples")?;
+    dataset.write_raw(&samples)?;
+    assert!(dataset.read_raw::<Sample>()? == samples);
+    let part = Selection::block(&[17], &[1000])?;
+    let mut some = vec![sample(0); 1000];
+    dataset.read_selection_into(&part, &mut some)?;
+    assert!(some == samples[17..1017]);
+    assert!(dataset.read_selection_into(&part, &mut some[1..]).is_err());
+    let none = file.new_dataset::<Sample>().shape(0).create("none")?;
+    assert!(none.read_raw::<Sample>()?.is_empty());
+    file.close()
+}
+
+#[test]
+fn what_was_never_written_reads_as_zeros_wherever_it_lies() -> Result<()> {
+    let scratch = Scratch::new("blank");
+    let file = File::create(&scratch.0)?;
+    let one = Selection::block(&[5], &[1])?;
+    let only_one = |values: &[i32]| values.iter().enumerate().all(|(n, &v)| v == if n == 5 { 7 } else { 0 });
+    for (n, count) in [100usize, 50, 3000, 100_000, 70_000].into_iter().enumerate() {
+        // Room that was used and given up, in the file or still on its way there.
+        let name = format!("old{n}");
+        let old = file.new_dataset::<i32>().shape(count).create(&name)?;
+        old.write_raw(&vec![-1; count])?;
+        drop(old);
+        file.unlink(&name)?;
+        let new = file.new_dataset::<i32>().shape(count).create(&format!("new{n}"))?;
+        new.write_selection(&one, &[7])?;
+        assert!(only_one(&new.read_raw::<i32>()?));
+    }
+    file.close()?;
+    let file = File::open(&scratch.0)?;
+    for n in 0..5 {
+        assert!(only_one(&file.dataset(&format!("new{n}"))?.read_raw::<i32>()?));
+    }
+    Ok(())
+}

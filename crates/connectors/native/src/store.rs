@@ -148,6 +148,11 @@ impl Shared {
         self.change(fresh).unwrap_or(false)
     }
 
+    /// Whether nothing was ever written there, so that it reads as zeros.
+    pub(crate) fn is_blank(&self, at: Address) -> Result<bool> {
+        self.change(|txn| txn.is_blank(self.base + at.0))
+    }
+
     /// Makes all changes one commit.
     pub(crate) fn commit(&self, publish: &Publish<'_>, durability: Durability) -> Result<()> {
         self.change(|txn| txn.commit(publish, durability))

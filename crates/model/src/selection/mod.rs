@@ -183,10 +183,11 @@ impl Selection {
         if op == SetOp::Set {
             return Ok(other.clone());
         }
-        if op == SetOp::Or && self.rank() == Some(dims.len()) {
-            if let Some(united) = united::unite(self, other) {
-                return Ok(Selection::Irregular(SpanTree::of_united(united)));
-            }
+        if op == SetOp::Or
+            && self.rank() == Some(dims.len())
+            && let Some(united) = united::unite(self, other)
+        {
+            return Ok(Selection::Irregular(SpanTree::of_united(united)));
         }
         let (a, b) = (self.bounded(dims)?, other.bounded(dims)?);
         match (&a, &b) {

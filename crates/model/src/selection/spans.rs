@@ -123,7 +123,9 @@ fn stretch(
     low[depth] = low[depth].min(first.low);
     high[depth] = high[depth].max(last.high);
     for down in node.spans.iter().filter_map(|span| span.down.as_ref()) {
-        if seen.insert(Arc::as_ptr(down)) {
+        // A leaf costs less to look at than to remember.
+        let is_leaf = down.spans.first().is_some_and(|span| span.down.is_none());
+        if is_leaf || seen.insert(Arc::as_ptr(down)) {
             stretch(down, depth + 1, low, high, seen);
         }
     }

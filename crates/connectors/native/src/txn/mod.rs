@@ -180,6 +180,13 @@ impl Txn {
         self.staged.iter().for_each(|staged| staged.overlay(at, into));
     }
 
+    /// Whether the file ends before `at`, so that everything from there on reads as zeros until it is written.
+    pub(crate) fn is_blank(&mut self, at: u64) -> Result<bool> {
+        // Bytes given up again may wait in the buffer for the same place.
+        self.flush()?;
+        Ok(io(self.file.len(), "get size of file")? <= at)
+    }
+
     /// Bytes that wait for the commit.
     fn staged_bytes(&self) -> u64 {
         self.staged.iter().map(Staged::bytes).sum()

@@ -82,7 +82,8 @@ fn a_grid_of_blocks_is_regular_once_it_is_whole() {
         grid = grid.combine(SetOp::Or, &block, &dims).unwrap();
     }
     let regular = Selection::hyperslab(&[0, 0], &[10, 10], &[10, 10], &[3, 4]).unwrap();
-    assert!(grid == regular && regular == grid);
+    assert_eq!(grid, regular);
+    assert_eq!(regular, grid);
     assert_ne!(grid, Selection::All);
     assert!(matches!(grid.translate(&[0, 0]).unwrap(), Selection::Regular(_)));
     assert_eq!(grid.encode(SelectionVersion::V110).unwrap(), regular.encode(SelectionVersion::V110).unwrap());
