@@ -39,7 +39,7 @@ fn converted_strips_arrive_where_they_belong() -> Result<()> {
     let file = File::create(&scratch.0)?;
     let types = [Datatype::ieee_f32(ByteOrder::Big), Datatype::integer(4, true, ByteOrder::Big)];
     for (n, datatype) in types.iter().enumerate() {
-        for count in [0, 1, 131_071, 131_072, 131_073, 1_000_003] {
+        for count in [0, 1, 262_145, 524_287, 524_288, 524_289, 1_700_003] {
             let flat =
                 file.new_dataset_as(datatype.clone()).shape(count).create(&format!("flat{n}-{count}"))?;
             round_trip(&flat, count)?;
