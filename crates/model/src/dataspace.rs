@@ -163,10 +163,13 @@ impl Dataspace {
             Dataspace::Scalar => (0, 0),
             Dataspace::Simple(_) => (1, 1),
         };
+        // With room for the dimensions, which come next.
+        let mut out = Vec::with_capacity(8 + 16 * self.rank());
         match version {
-            Version::V1 if *self != Dataspace::Null => vec![1, rank, flags, 0, 0, 0, 0, 0],
-            _ => vec![2, rank, flags, class],
+            Version::V1 if *self != Dataspace::Null => out.extend([1, rank, flags, 0, 0, 0, 0, 0]),
+            _ => out.extend([2, rank, flags, class]),
         }
+        out
     }
 }
 

@@ -5,11 +5,11 @@ use std::time::Duration;
 
 use filters::Stage;
 use model::properties::{FilterSpec, GroupCreate, SpaceStrategy};
-use model::{Context, Dataspace, Error, Kind, ObjectKind, Result, Token};
+use model::{Context, Error, Kind, ObjectKind, Result, Token};
 use vol::{Container, Durability, FileAccess, Locking, Resolver, VirtualView};
 
 use crate::format::Address;
-use crate::object::dataset::{self, Dataset};
+use crate::object::dataset::Dataset;
 use crate::object::global_heap::Collection;
 use crate::object::header::Header;
 use crate::state::Core;
@@ -208,15 +208,6 @@ impl File {
     ) -> Result<(Vec<u8>, u32)> {
         let encoded = self.registry.encode_from(&stages(filters), data, &mut work.filters);
         encoded.map(|(bytes, mask)| (bytes.to_vec(), mask)).map_err(|e| filter_error(&e, filters))
-    }
-
-    /// A dataset has another extent from now on, which its header will say later.
-    pub(crate) fn set_extent(&self, dataset: Arc<Dataset>, space: Dataspace) -> Arc<Dataset> {
-        let at = dataset.address;
-        self.datasets.remove(&at);
-        let dataset = Arc::new(dataset::resized(dataset, space));
-        self.datasets.insert(at, dataset.clone());
-        dataset
     }
 
     /// An object changed: what was decoded of it is out of date.

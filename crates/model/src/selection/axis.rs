@@ -30,6 +30,11 @@ impl Axis {
         Ok(Some(axis))
     }
 
+    /// Start and length of the only block, where there is one.
+    pub fn single(&self) -> Option<(u64, u64)> {
+        (self.count == 1 && self.block != UNLIMITED).then_some((self.start, self.block))
+    }
+
     /// `len` coordinates from `start`.
     pub(super) fn range(start: u64, len: u64) -> Self {
         Axis { start, stride: 1, count: 1, block: len }

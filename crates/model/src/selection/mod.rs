@@ -267,6 +267,12 @@ impl Selection {
     pub fn validate(&self, dims: &[u64]) -> Result<()> {
         self.check_rank(dims)?;
         dataspace::element_count(dims)?;
+        if let Selection::Regular(regular) = self
+            && !regular.is_unlimited()
+        {
+            let beyond = regular.axes().iter().zip(dims).any(|(axis, dim)| axis.last() >= *dim);
+            return if beyond { Err(invalid("reaches beyond the extent")) } else { Ok(()) };
+        }
         match self.bounds(dims)? {
             Some((_, high)) if high.iter().zip(dims).any(|(high, dim)| high >= dim) => {
                 Err(invalid("reaches beyond the extent"))

@@ -45,16 +45,20 @@ impl Dataset {
 }
 
 /// The same dataset with another extent; nothing is copied where nobody else looks at it.
-pub(crate) fn resized(dataset: Arc<Dataset>, space: Dataspace) -> Dataset {
-    let mut dataset = Arc::try_unwrap(dataset).unwrap_or_else(|shared| Dataset {
-        address: shared.address,
-        info: shared.info.clone(),
-        layout: shared.layout.clone(),
-        fill: shared.fill.clone(),
-        map: ChunkMap::default(),
-    });
-    Arc::make_mut(&mut dataset.info).space = space;
-    dataset.map = ChunkMap::default();
+pub(crate) fn resized(mut dataset: Arc<Dataset>, space: Dataspace) -> Arc<Dataset> {
+    if Arc::get_mut(&mut dataset).is_none() {
+        dataset = Arc::new(Dataset {
+            address: dataset.address,
+            info: dataset.info.clone(),
+            layout: dataset.layout.clone(),
+            fill: dataset.fill.clone(),
+            map: ChunkMap::default(),
+        });
+    }
+    if let Some(alone) = Arc::get_mut(&mut dataset) {
+        Arc::make_mut(&mut alone.info).space = space;
+        alone.map = ChunkMap::default();
+    }
     dataset
 }
 

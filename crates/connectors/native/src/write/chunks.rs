@@ -5,8 +5,8 @@ use model::selection::{ChunkRuns, PointIndex};
 use model::{Error, Result, Selection, Within};
 use vol::{OpWrite, crew};
 
-use super::Writer;
 use super::parts::ChunkSet;
+use super::{Writer, block};
 use crate::chunk;
 use crate::chunk::index::ChunkAt;
 use crate::file::File;
@@ -88,6 +88,14 @@ impl Incoming<'_> {
             return Ok(false);
         }
         let wanted = self.elements_inside(scaled);
+        // Where the extent can grow, so may what a chunk at its edge shows.
+        let whole = (self.chunk_bytes / self.dataset.element_bytes()) as u64;
+        let can_grow = self.dataset.info.space.max_dims() != self.dataset.dims();
+        if (self.op.from.len() as u64) < wanted * self.dataset.element_bytes() as u64
+            || (can_grow && wanted < whole)
+        {
+            return Ok(false);
+        }
         let mut found = 0;
         Ok(self.runs(scaled)?.any(|run| {
             found += run.len;
@@ -190,7 +198,12 @@ impl Writer {
         op: &OpWrite<'_>,
     ) -> Result<()> {
         let set = self.draft(file, dataset.address)?.chunks_mut(file)?;
-        let is_first = set.chunks.is_empty() && !self.pending.is_changed(dataset.address);
+        let is_first = dataset.info.create.alloc_time == AllocTime::Late
+            && set.chunks.is_empty()
+            && !self.pending.is_changed(dataset.address);
+        if !is_first && let Some(scaled) = block::chunk_of(op.selection, &layout.shape) {
+            return self.write_inside(file, dataset, layout, op, &scaled);
+        }
         let points = match op.selection {
             Selection::Points(points) => Some(PointIndex::new(points, &layout.shape)?),
             _ => None,
@@ -205,6 +218,26 @@ impl Writer {
             self.write_batch(&incoming, batch)?;
         }
         if is_first { self.allocate_late(file, dataset, layout) } else { Ok(()) }
+    }
+
+    /// A block inside of one chunk.
+    fn write_inside(
+        &mut self,
+        file: &File,
+        dataset: &Dataset,
+        layout: &Chunked,
+        op: &OpWrite<'_>,
+        scaled: &[u64],
+    ) -> Result<()> {
+        let (at, bytes) = (dataset.address, dataset.element_bytes());
+        let put = |chunk: &mut [u8]| block::put(op.selection, &layout.shape, bytes, op.from, chunk);
+        if let Some(chunk) = self.pending.change(at, scaled) {
+            return put(chunk).ok_or_else(|| Error::corrupt("change chunk").at(at.0));
+        }
+        self.fetch_chunk(file, dataset, layout, scaled)?;
+        let done = self.pending.change(at, scaled).and_then(put);
+        done.ok_or_else(|| Error::corrupt("change chunk").at(at.0))?;
+        self.trim_chunks(file)
     }
 
     /// Chunks that are replaced are written at once, on all cores; others wait for more.
@@ -304,8 +337,9 @@ impl Writer {
         layout: &Chunked,
         scaled: &[u64],
     ) -> Result<bool> {
+        let is_stored = self.chunks(dataset.address).is_some_and(|set| set.chunks.contains_key(scaled));
         let mut chunk = self.stored_chunk(file, dataset, layout, scaled)?;
-        let differs = keep_only(dataset, layout, scaled, dataset.dims(), &mut chunk)?;
+        let differs = is_stored && keep_only(dataset, layout, scaled, dataset.dims(), &mut chunk)?;
         self.pending.insert(dataset.address, scaled, chunk, false);
         Ok(differs)
     }
@@ -322,7 +356,9 @@ impl Writer {
         let found = self.chunks(dataset.address).and_then(|set| set.chunks.get(scaled).copied());
         let Some(at) = found else {
             let mut chunk = vec![0; bytes];
-            chunk::fill(dataset, &mut chunk);
+            if dataset.fill.is_some() {
+                chunk::fill(dataset, &mut chunk);
+            }
             return Ok(chunk);
         };
         let mut raw = vec![0; at.bytes.within(file.store.limits.chunk_bytes_max, "stored chunk")?];

@@ -9,6 +9,7 @@ mod addresses;
 mod array_update;
 mod attributes;
 mod blobs;
+mod block;
 mod chunk_index;
 mod chunks;
 mod create;
@@ -85,6 +86,8 @@ pub(crate) struct Writer {
     /// Chunks that were stored since the index of their dataset was laid out, while readers look on; `None` where some were
     /// taken away too.
     changed_chunks: HashMap<Address, Option<BTreeSet<Vec<u64>>>>,
+    /// The dataset that was written last, with an extent that its header may not have yet.
+    current: Option<Arc<crate::object::dataset::Dataset>>,
     /// Chunks that changed in part.
     pending: pending::Pending,
     /// Bytes that drafts may take: what was found when they were weighed, and a guess at what came since.
@@ -144,6 +147,7 @@ impl Writer {
             clock: 0,
             is_swmr: false,
             changed_chunks: HashMap::new(),
+            current: None,
             pending: pending::Pending::new(options.chunks_bytes_max),
             drafts_bytes: 0,
         }
@@ -251,6 +255,7 @@ impl Writer {
         if !self.existing(at).is_some_and(|draft| draft.is_dirty) {
             return Ok(());
         }
+        self.forget_current(at);
         let Some(mut draft) = self.drafts.remove(&at) else { return Ok(()) };
         if std::mem::take(&mut draft.is_indexed) {
             self.take_out_of_index(at);

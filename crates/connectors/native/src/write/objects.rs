@@ -70,6 +70,7 @@ impl Writer {
             }
             self.removed.insert(at);
             self.pending.remove_dataset(at);
+            self.forget_current(at);
             file.chunks.clear();
             file.forget(at);
             for target in held {

@@ -8,6 +8,7 @@ use std::collections::HashMap;
 use model::Result;
 
 use super::Writer;
+use super::addresses::ByAddress;
 use super::chunks::Encoded;
 use crate::file::File;
 use crate::format::Address;
@@ -23,10 +24,13 @@ struct Waiting {
     used: u64,
 }
 
+/// By scaled coordinates.
+type Chunks = HashMap<Vec<u64>, Waiting, ByAddress>;
+
 /// Chunks in memory, by dataset and scaled coordinates.
 #[derive(Debug)]
 pub(crate) struct Pending {
-    datasets: HashMap<Address, HashMap<Vec<u64>, Waiting>>,
+    datasets: HashMap<Address, Chunks, ByAddress>,
     bytes: u64,
     bytes_max: u64,
     clock: u64,
@@ -37,7 +41,7 @@ const EXTRA_BYTES: u64 = 160;
 
 impl Pending {
     pub(crate) fn new(bytes_max: u64) -> Self {
-        Pending { datasets: HashMap::new(), bytes: 0, bytes_max, clock: 0 }
+        Pending { datasets: HashMap::default(), bytes: 0, bytes_max, clock: 0 }
     }
 
     pub(crate) fn has(&self, dataset: Address, scaled: &[u64]) -> bool {
@@ -118,7 +122,7 @@ impl Pending {
     /// The chunks used longest ago, until the others take half of the budget.
     fn oldest(&self) -> Vec<(Address, Vec<u64>)> {
         let of_dataset = |(&at, chunks)| {
-            let chunks: &HashMap<Vec<u64>, Waiting> = chunks;
+            let chunks: &Chunks = chunks;
             chunks.iter().map(move |(scaled, chunk)| (chunk.used, chunk.data.len() as u64, at, scaled))
         };
         let mut by_use: Vec<_> = self.datasets.iter().flat_map(of_dataset).collect();

@@ -9,14 +9,13 @@ use std::sync::Arc;
 
 use super::Writer;
 use super::chunks::{filters_of, keep_only, start_of};
-use super::draft::Draft;
 use super::parts::ChunkSet;
 use crate::file::File;
 use crate::format::Address;
 use crate::format::header::kind;
 use crate::format::layout::{Chunked, Index, Layout};
 use crate::object::attribute::space_format;
-use crate::object::dataset::Dataset;
+use crate::object::dataset::{self, Dataset};
 
 impl Writer {
     /// The dataset that elements go to. The header of a chunked one stays as it is while its chunks and its extent change.
@@ -24,17 +23,24 @@ impl Writer {
         if !self.existing(at).is_some_and(|draft| draft.chunks.is_some()) {
             return self.dataset(file, at);
         }
-        if let Some(dataset) = file.datasets.get(&at) {
-            return Ok(dataset);
+        if let Some(current) = self.current.as_ref().filter(|current| current.address == at) {
+            return Ok(current.clone());
         }
-        let dataset = file.dataset(Token::from_u64(at.0))?;
+        let mut dataset = file.dataset(Token::from_u64(at.0))?;
         let message = self.existing(at).and_then(|d| d.messages.iter().find(|m| m.kind == kind::DATASPACE));
-        let Some(message) = message.filter(|m| !m.is_shared()) else { return Ok(dataset) };
-        let space = Dataspace::decode(&message.body, &space_format(file))?;
-        match space == dataset.info.space {
-            true => Ok(dataset),
-            false => Ok(file.set_extent(dataset, space)),
+        if let Some(message) = message.filter(|m| !m.is_shared()) {
+            let space = Dataspace::decode(&message.body, &space_format(file))?;
+            if space != dataset.info.space {
+                dataset = dataset::resized(dataset, space);
+            }
         }
+        self.current = Some(dataset.clone());
+        Ok(dataset)
+    }
+
+    /// What was known of a dataset may be out of date.
+    pub(super) fn forget_current(&mut self, at: Address) {
+        self.current.take_if(|current| current.address == at);
     }
 
     /// Changes the extent. What is cut off is gone: growing again shows the fill value.
@@ -51,7 +57,10 @@ impl Writer {
         self.reshape_chunks(file, &dataset, layout, dims)?;
         self.draft(file, at)?.set(kind::DATASPACE, 0, body);
         let (is_implicit, time) = (matches!(layout.index, Index::Implicit), dataset.info.create.alloc_time);
-        file.set_extent(dataset, space);
+        // Readers ask for it when it is laid out.
+        file.datasets.remove(&at);
+        self.current = None;
+        self.current = Some(dataset::resized(dataset, space));
         if self.is_swmr() || is_implicit {
             self.lay_out(file, at)?;
         }
@@ -71,7 +80,7 @@ impl Writer {
         dims: &[u64],
     ) -> Result<()> {
         let at = dataset.address;
-        let fixed = self.existing(at).is_some_and(|d: &Draft| d.is_implicit(self.sizes));
+        let fixed = matches!(layout.index, Index::Implicit);
         let grows = dims.iter().zip(dataset.dims()).all(|(new, old)| new >= old);
         if !grows {
             // What waits is written first, so that all chunks are those of the set.
