@@ -10,7 +10,7 @@ use ndarray::{Array, Array1, Array2, ArrayBase, ArrayD, Data, Dimension, IxDyn};
 use vol::transfer::{Elements, Memory};
 use vol::{DatasetInfo, StorageInfo};
 
-use crate::element::{load_all, store_all};
+use crate::element::{load_more, store_all};
 use crate::object::Object;
 use crate::{H5Type, Slice};
 
@@ -118,9 +118,53 @@ impl Dataset {
             self.read_selection_into(selection, &mut values)?;
             return Ok(values);
         }
+        self.read_strips(selection)
+    }
+
+    /// Values that are not plain numbers, some at a time: what waits to be made into values stays small.
+    fn read_strips<T: H5Type>(&self, selection: &Selection) -> Result<Vec<T>> {
+        let conversions = Conversions::default();
+        let (datatype, dims) = (T::datatype(), self.info.space.dims());
+        let (mut values, mut buffer, mut heap) = (Vec::new(), Vec::new(), Heap::new());
+        if self.elements(selection, &conversions).count()? == 0 {
+            return Ok(values);
+        }
+        for strip in selection.strips(dims, self.strip_elements())? {
+            let elements = self.elements(&strip, &conversions);
+            let bytes = elements.count()?.saturating_mul(u64::from(datatype.size()));
+            buffer.resize(bytes.within(self.session.access.limits.result_bytes_max, "result")?, 0);
+            heap.clear();
+            elements.read(&datatype, &mut buffer, &mut heap)?;
+            load_more(&buffer, &heap, &mut values)?;
+        }
+        Ok(values)
+    }
+
+    fn write_strips<T: H5Type>(&self, selection: &Selection, mut values: &[T]) -> Result<()> {
+        let conversions = Conversions::default();
+        let datatype = T::datatype();
+        let count = self.elements(selection, &conversions).count()?;
+        if count != values.len() as u64 {
+            return Err(Error::invalid("write dataset").with("elements", count).with("values", values.len()));
+        }
         let mut heap = Heap::new();
-        let buffer = self.read_bytes(selection, &T::datatype(), &mut heap)?;
-        load_all(&buffer, &heap)
+        for strip in selection.strips(self.info.space.dims(), self.strip_elements())? {
+            let elements = self.elements(&strip, &conversions);
+            let (now, later) = values.split_at((elements.count()? as usize).min(values.len()));
+            heap.clear();
+            elements.write(&datatype, &store_all(now, &mut heap)?, &mut heap)?;
+            values = later;
+        }
+        Ok(())
+    }
+
+    /// Elements that are made into values at a time. Where elements lie in chunks, as many as take whole ones as a rule: a part
+    /// of a chunk costs as much as all of it.
+    fn strip_elements(&self) -> u64 {
+        match self.info.create.layout {
+            Layout::Contiguous | Layout::Compact => 4096,
+            _ => 1 << 20,
+        }
     }
 
     /// Reads a selection into a buffer that has exactly its size. Numbers go straight into it.
@@ -136,8 +180,7 @@ impl Dataset {
                 .with("elements", elements.count()?)
                 .with("buffer", values.len()));
         }
-        let buffer = self.read_bytes(selection, &T::datatype(), &mut heap)?;
-        for (value, loaded) in values.iter_mut().zip(load_all(&buffer, &heap)?) {
+        for (value, loaded) in values.iter_mut().zip(self.read_strips(selection)?) {
             *value = loaded;
         }
         Ok(())
@@ -244,13 +287,9 @@ impl Dataset {
 
     /// Writes values to a selection, in selection order. Numbers go down as they are.
     pub fn write_selection<T: H5Type>(&self, selection: &Selection, values: &[T]) -> Result<()> {
-        let mut heap = Heap::new();
         match T::bytes(values) {
-            Some(bytes) => self.write_bytes(selection, &T::datatype(), bytes, &mut heap),
-            None => {
-                let elements = store_all(values, &mut heap)?;
-                self.write_bytes(selection, &T::datatype(), &elements, &mut heap)
-            }
+            Some(bytes) => self.write_bytes(selection, &T::datatype(), bytes, &mut Heap::new()),
+            None => self.write_strips(selection, values),
         }
     }
 

@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use quick_cache::Weighter;
-use quick_cache::sync::Cache;
 
 use crate::format::Address;
+use crate::kept::Kept;
 
 /// Default budget for one file.
 pub(crate) const CACHE_BYTES: u64 = 64 << 20;
@@ -23,12 +23,12 @@ impl Weighter<(Address, Address), Arc<Vec<u8>>> for ByBytes {
 #[derive(Debug)]
 pub(crate) struct ChunkCache {
     bytes_max: u64,
-    chunks: Cache<(Address, Address), Arc<Vec<u8>>, ByBytes>,
+    chunks: Kept<(Address, Address), Arc<Vec<u8>>, ByBytes>,
 }
 
 impl ChunkCache {
     pub(crate) fn new(bytes_max: u64) -> Self {
-        ChunkCache { bytes_max, chunks: Cache::with_weighter(1024, bytes_max.max(1), ByBytes) }
+        ChunkCache { bytes_max, chunks: Kept::new(bytes_max.max(1), ByBytes) }
     }
 
     pub(crate) fn get(&self, dataset: Address, chunk: Address) -> Option<Arc<Vec<u8>>> {
