@@ -48,15 +48,37 @@ impl Attribute {
         shape_of(&self.info.space)
     }
 
+    /// The value in file form.
+    fn raw(&self) -> Result<Vec<u8>> {
+        let values = self.object.session.container.attribute_read(self.object.token, &[self.name()])?;
+        let missing = || Error::not_found("read attribute").with("name", self.name());
+        values.into_iter().next().ok_or_else(missing)
+    }
+
+    /// Values that are in memory as they are in the file; `None` where they are not.
+    fn read_plain<T: H5Type>(&self) -> Result<Option<Vec<T>>> {
+        let datatype = T::datatype();
+        if datatype != self.info.datatype || T::bytes(&[]).is_none() {
+            return Ok(None);
+        }
+        let raw = self.raw()?;
+        let Some(mut values) = T::zeroed(raw.len() / datatype.size().max(1) as usize) else {
+            return Ok(None);
+        };
+        match T::bytes_mut(&mut values) {
+            Some(bytes) if bytes.len() == raw.len() => bytes.copy_from_slice(&raw),
+            _ => return Ok(None),
+        }
+        Ok(Some(values))
+    }
+
     /// All elements as packed elements of a type in memory form.
     pub fn read_bytes(&self, memory: &Datatype, heap: &mut Heap) -> Result<Vec<u8>> {
         let container = self.object.session.container.as_ref();
-        let raw = container.attribute_read(self.object.token, &[self.name()])?;
-        let raw = raw.first().ok_or_else(|| Error::not_found("read attribute").with("name", self.name()))?;
         vol::transfer::from_file_form(
             container,
             &self.info.datatype,
-            raw,
+            &self.raw()?,
             memory,
             &Conversions::default(),
             heap,
@@ -65,6 +87,9 @@ impl Attribute {
 
     /// All elements, in C order.
     pub fn read_raw<T: H5Type>(&self) -> Result<Vec<T>> {
+        if let Some(values) = self.read_plain()? {
+            return Ok(values);
+        }
         let mut heap = Heap::new();
         let buffer = self.read_bytes(&T::datatype(), &mut heap)?;
         load_all(&buffer, &heap)

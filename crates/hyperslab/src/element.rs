@@ -127,11 +127,11 @@ impl H5Type for String {
     fn load(element: &[u8], heap: &Heap) -> Result<Self> {
         let bytes = heap.get(VarSlot::load(element)?, 1)?;
         // A string ends at its NUL, where a writer stored one.
-        let len = bytes.iter().position(|&b| b == 0).unwrap_or(bytes.len());
-        Ok(model::text::from_bytes(&bytes[..len]))
+        let end = if bytes.contains(&0) { bytes.iter().position(|&b| b == 0) } else { None };
+        Ok(model::text::from_bytes(&bytes[..end.unwrap_or(bytes.len())]))
     }
     fn store(&self, element: &mut [u8], heap: &mut Heap) -> Result<()> {
-        let bytes = model::text::to_bytes(self);
+        let bytes = model::text::as_bytes(self);
         heap.push(&bytes, bytes.len() as u64).store(element)
     }
 }
@@ -188,8 +188,19 @@ impl H5Type for Reference {
 
 /// Values from packed elements.
 pub(crate) fn load_all<T: H5Type>(elements: &[u8], heap: &Heap) -> Result<Vec<T>> {
+    let mut values = Vec::new();
+    load_more(elements, heap, &mut values)?;
+    Ok(values)
+}
+
+/// Appends values from packed elements.
+pub(crate) fn load_more<T: H5Type>(elements: &[u8], heap: &Heap, values: &mut Vec<T>) -> Result<()> {
     let bytes = T::datatype().size() as usize;
-    elements.chunks_exact(bytes).map(|e| T::load(e, heap)).collect()
+    values.reserve(elements.len() / bytes);
+    for element in elements.chunks_exact(bytes) {
+        values.push(T::load(element, heap)?);
+    }
+    Ok(())
 }
 
 /// Packed elements from values.

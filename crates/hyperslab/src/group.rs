@@ -30,8 +30,10 @@ pub struct Visit<'a> {
     pub path: &'a str,
     /// The link that led there.
     pub link: &'a Link,
-    /// The object, where the link is a hard one.
-    pub object: Option<&'a ObjectHandle>,
+    /// The object, where the link is a hard one. [`ObjectHandle::open`] gives it by its kind.
+    pub object: Option<&'a Object>,
+    /// What the object is.
+    pub kind: Option<ObjectKind>,
     /// Whether the object was met before, under another path.
     pub again: bool,
 }
@@ -50,11 +52,7 @@ impl Group {
     fn open_kind(&self, path: &str, kind: ObjectKind) -> Result<Object> {
         let object = self.open(path)?;
         let found = object.info()?.kind;
-        if found == kind {
-            return Ok(object);
-        }
-        let error = Error::invalid(format!("open {}", kind.name())).with("path", path);
-        Err(error.with("problem", format!("it is a {}", found.name())))
+        if found == kind { Ok(object) } else { Err(another_kind(path, kind, found)) }
     }
 
     /// The object at a path, whatever it is.
@@ -69,7 +67,14 @@ impl Group {
 
     /// The dataset at a path.
     pub fn dataset(&self, path: &str) -> Result<Dataset> {
-        Dataset::open(self.open_kind(path, ObjectKind::Dataset)?)
+        let object = self.open(path)?;
+        // As a rule it is one, and then nothing else need be asked.
+        Dataset::open(object.clone()).map_err(|error| match object.info() {
+            Ok(info) if info.kind != ObjectKind::Dataset => {
+                another_kind(path, ObjectKind::Dataset, info.kind)
+            }
+            _ => error,
+        })
     }
 
     /// The committed datatype at a path.
@@ -135,7 +140,10 @@ impl Group {
         loop {
             let op = OpList { index, order, skip: links.len() as u64, count_max: PAGE };
             let page = self.session.container.link_list(self.token, &op)?;
-            links.extend(page.entries);
+            match links.is_empty() {
+                true => links = page.entries,
+                false => links.extend(page.entries),
+            }
             if !page.more {
                 return Ok(links);
             }
@@ -181,21 +189,28 @@ impl Group {
                 continue;
             };
             let path = model::link::join(path, &link.name);
-            let mut object = None;
-            let mut again = false;
+            let (mut object, mut kind, mut again) = (None, None, false);
             if let LinkTarget::Hard(token) = link.target {
                 again = !seen.insert(token);
                 let full = model::link::join(&group.path, &link.name);
-                object = Some(ObjectHandle::open(Object::new(group.session.clone(), token, full))?);
+                let found = Object::new(group.session.clone(), token, full);
+                kind = Some(found.info()?.kind);
+                object = Some(found);
             }
-            if f(&Visit { path: &path, link: &link, object: object.as_ref(), again })?.is_break() {
+            if f(&Visit { path: &path, link: &link, object: object.as_ref(), kind, again })?.is_break() {
                 return Ok(());
             }
-            if let (Some(ObjectHandle::Group(group)), false) = (object, again) {
+            if let (Some(object), Some(ObjectKind::Group), false) = (object, kind, again) {
+                let group = Group(object);
                 let links = group.links()?.into_iter();
                 stack.push((group, path, links));
             }
         }
         Ok(())
     }
+}
+
+fn another_kind(path: &str, wanted: ObjectKind, found: ObjectKind) -> Error {
+    let error = Error::invalid(format!("open {}", wanted.name())).with("path", path);
+    error.with("problem", format!("it is a {}", found.name()))
 }

@@ -13,25 +13,36 @@ use crate::{Attribute, Dataset, Group};
 const PAGE: u64 = 4096;
 
 /// A handle on any object. Groups, datasets and committed datatypes dereference to it.
-pub struct Object {
+#[derive(Clone)]
+pub struct Object(Arc<Handle>);
+
+/// What all copies of a handle share.
+pub struct Handle {
     pub(crate) session: Arc<Session>,
     pub(crate) token: Token,
     pub(crate) path: String,
 }
 
-impl std::fmt::Debug for Object {
+impl std::ops::Deref for Object {
+    type Target = Handle;
+    fn deref(&self) -> &Handle {
+        &self.0
+    }
+}
+
+impl std::fmt::Debug for Handle {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "{}{} ({})", self.session.location, self.path, self.token)
     }
 }
 
-impl Clone for Object {
-    fn clone(&self) -> Self {
-        Object::new(self.session.clone(), self.token, self.path.clone())
+impl std::fmt::Debug for Object {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        self.0.fmt(f)
     }
 }
 
-impl Drop for Object {
+impl Drop for Handle {
     fn drop(&mut self) {
         // Nothing can be done about a failure here, and the container forgets its objects when it closes.
         let _ = self.session.container.release(self.token);
@@ -42,7 +53,7 @@ impl Object {
     pub(crate) fn new(session: Arc<Session>, token: Token, path: String) -> Self {
         // A container that does not count handles answers `Unsupported`; it keeps objects anyway.
         let _ = session.container.retain(token);
-        Object { session, token, path }
+        Object(Arc::new(Handle { session, token, path }))
     }
 
     /// The path it was opened by.
@@ -133,7 +144,8 @@ pub enum ObjectHandle {
 }
 
 impl ObjectHandle {
-    pub(crate) fn open(object: Object) -> Result<Self> {
+    /// The object by its kind.
+    pub fn open(object: Object) -> Result<Self> {
         Ok(match object.info()?.kind {
             ObjectKind::Group => ObjectHandle::Group(Group(object)),
             ObjectKind::Dataset => ObjectHandle::Dataset(Dataset::open(object)?),

@@ -26,24 +26,24 @@ impl Session {
 
     /// The object that a path leads to, through other files where links go there.
     pub(crate) fn find(self: &Arc<Self>, from: Token, path: &str) -> Result<(Arc<Session>, Token)> {
-        let (mut session, mut from, mut path) = (self.clone(), from, path.to_owned());
+        let mut session = self.clone();
         let traversals_max = self.access.limits.link_traversals_max;
+        let mut op = OpLookup { from, path: path.to_owned(), traversals_max };
         for _ in 0..=traversals_max {
-            let op = OpLookup { from, path: path.clone(), traversals_max };
             match vol::path::lookup(session.container.as_ref(), &op)? {
                 Lookup::Object(token) => return Ok((session, token)),
-                Lookup::External { file, path: rest } => {
+                Lookup::External { file, path } => {
                     session = session.elsewhere(&file)?;
-                    (from, path) = (session.root, rest);
+                    (op.from, op.path) = (session.root, path);
                 }
                 Lookup::User { class, .. } => {
                     return Err(Error::unsupported("follow user-defined link")
-                        .with("path", path)
+                        .with("path", op.path)
                         .with("class", class));
                 }
             }
         }
-        Err(Error::limit("follow links").with("path", path).with("limit", traversals_max))
+        Err(Error::limit("follow links").with("path", op.path).with("limit", traversals_max))
     }
 
     /// Another container, as this one calls it.

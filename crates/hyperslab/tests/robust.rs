@@ -66,7 +66,10 @@ fn read_everything(image: Vec<u8>) {
     if let Ok(container) = native::open_image(image, &access) {
         check.run(container.as_ref(), &mut |_| {});
         if let Ok(file) = File::from_container(container, "(image)", &access) {
-            let _ = file.visit(|_| Ok(std::ops::ControlFlow::Continue(())));
+            let _ = file.visit(|stop| {
+                let _ = stop.object.map(|object| hyperslab::ObjectHandle::open(object.clone()));
+                Ok(std::ops::ControlFlow::Continue(()))
+            });
         }
     }
 }

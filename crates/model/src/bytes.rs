@@ -12,26 +12,31 @@ pub struct Cursor<'a> {
 
 impl<'a> Cursor<'a> {
     /// A cursor at the start of `bytes`, which hold a `what`.
+    #[inline]
     pub fn new(bytes: &'a [u8], what: &'static str) -> Self {
         Cursor { bytes, at: 0, what }
     }
 
     /// Bytes consumed so far.
+    #[inline]
     pub fn position(&self) -> usize {
         self.at
     }
 
     /// Bytes left.
+    #[inline]
     pub fn remaining(&self) -> usize {
         self.bytes.len() - self.at
     }
 
     /// What is left, without consuming it.
+    #[inline]
     pub fn rest(&self) -> &'a [u8] {
         &self.bytes[self.at..]
     }
 
     /// The next `n` bytes.
+    #[inline]
     pub fn take(&mut self, n: usize) -> Result<&'a [u8]> {
         let end = self.at.checked_add(n).filter(|&end| end <= self.bytes.len());
         let end = end.ok_or_else(|| self.short(n))?;
@@ -40,6 +45,7 @@ impl<'a> Cursor<'a> {
         Ok(taken)
     }
 
+    #[cold]
     fn short(&self, n: usize) -> Error {
         Error::corrupt(format!("decode {}", self.what))
             .with("problem", "bytes run out")
@@ -49,16 +55,19 @@ impl<'a> Cursor<'a> {
     }
 
     /// An error of kind `Corrupt` about this structure.
+    #[cold]
     pub fn corrupt(&self, problem: impl std::fmt::Display) -> Error {
         Error::corrupt(format!("decode {}", self.what)).with("problem", problem).with("offset", self.at)
     }
 
     /// Skips `n` bytes.
+    #[inline]
     pub fn skip(&mut self, n: usize) -> Result<()> {
         self.take(n).map(|_| ())
     }
 
     /// The next `N` bytes as an array.
+    #[inline]
     pub fn array<const N: usize>(&mut self) -> Result<[u8; N]> {
         let mut out = [0; N];
         out.copy_from_slice(self.take(N)?);
@@ -66,26 +75,31 @@ impl<'a> Cursor<'a> {
     }
 
     /// One byte.
+    #[inline]
     pub fn u8(&mut self) -> Result<u8> {
         Ok(self.take(1)?[0])
     }
 
     /// Two bytes, little-endian.
+    #[inline]
     pub fn u16(&mut self) -> Result<u16> {
         self.array().map(u16::from_le_bytes)
     }
 
     /// Four bytes, little-endian.
+    #[inline]
     pub fn u32(&mut self) -> Result<u32> {
         self.array().map(u32::from_le_bytes)
     }
 
     /// Eight bytes, little-endian.
+    #[inline]
     pub fn u64(&mut self) -> Result<u64> {
         self.array().map(u64::from_le_bytes)
     }
 
     /// `width` bytes (0 to 8), little-endian.
+    #[inline]
     pub fn uint(&mut self, width: usize) -> Result<u64> {
         if width > 8 {
             return Err(self.corrupt(format!("integer of {width} bytes")));
@@ -125,6 +139,7 @@ pub trait Put {
 }
 
 impl Put for Vec<u8> {
+    #[inline]
     fn put_uint(&mut self, value: u64, width: usize) {
         self.extend_from_slice(&value.to_le_bytes()[..width]);
     }

@@ -25,22 +25,26 @@ pub struct VarSlot {
 
 impl VarSlot {
     /// Whether there is no value, not even an empty one.
+    #[inline]
     pub fn is_null(self) -> bool {
         self == VarSlot::default()
     }
 
     /// From the first 16 bytes of an element.
+    #[inline]
     pub fn load(element: &[u8]) -> Result<Self> {
         let (offset, count) = pair(element)?;
         Ok(VarSlot { offset, count })
     }
 
     /// Into the first 16 bytes of an element.
+    #[inline]
     pub fn store(self, element: &mut [u8]) -> Result<()> {
         put_pair(element, self.offset, self.count)
     }
 }
 
+#[inline]
 fn pair(element: &[u8]) -> Result<(u64, u64)> {
     match element.first_chunk::<16>() {
         Some(raw) => {
@@ -51,6 +55,7 @@ fn pair(element: &[u8]) -> Result<(u64, u64)> {
     }
 }
 
+#[inline]
 fn put_pair(element: &mut [u8], a: u64, b: u64) -> Result<()> {
     let have = element.len();
     let slot =
@@ -76,7 +81,14 @@ impl Heap {
         self.bytes.is_empty() && self.references.is_empty()
     }
 
+    /// Forgets all values; their room can be used again.
+    pub fn clear(&mut self) {
+        self.bytes.clear();
+        self.references.clear();
+    }
+
     /// Appends a value of `count` elements whose bytes are `data`. It may be empty: its slot is not the null slot.
+    #[inline]
     pub fn push(&mut self, data: &[u8], count: u64) -> VarSlot {
         if self.bytes.is_empty() && count == 0 {
             self.bytes.push(0);
@@ -94,6 +106,7 @@ impl Heap {
     }
 
     /// The bytes of a value whose elements have `element_bytes` each.
+    #[inline]
     pub fn get(&self, slot: VarSlot, element_bytes: u64) -> Result<&[u8]> {
         let range = self.range(slot, element_bytes)?;
         Ok(&self.bytes[range])
@@ -105,6 +118,7 @@ impl Heap {
         Ok(&mut self.bytes[range])
     }
 
+    #[inline]
     fn range(&self, slot: VarSlot, element_bytes: u64) -> Result<std::ops::Range<usize>> {
         let end = slot.count.checked_mul(element_bytes).and_then(|n| n.checked_add(slot.offset));
         match end {

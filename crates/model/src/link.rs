@@ -116,11 +116,13 @@ pub fn check_name(name: &str) -> Result<()> {
 
 /// A name added to the path of its group.
 pub fn join(parent: &str, name: &str) -> String {
-    if parent.ends_with('/') || parent.is_empty() {
-        format!("{parent}{name}")
-    } else {
-        format!("{parent}/{name}")
+    let mut path = String::with_capacity(parent.len() + 1 + name.len());
+    path.push_str(parent);
+    if !parent.ends_with('/') && !parent.is_empty() {
+        path.push('/');
     }
+    path.push_str(name);
+    path
 }
 
 #[cfg(test)]

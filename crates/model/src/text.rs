@@ -4,6 +4,8 @@
 //! private range (U+F780 to U+F7FF, one for each byte 0x80 to 0xFF) and go back unchanged, so that a
 //! name read from a file can be looked up in it again.
 
+use std::borrow::Cow;
+
 const ESCAPE_BASE: u32 = 0xF700;
 
 fn is_escape(c: char) -> bool {
@@ -14,10 +16,19 @@ fn escape(byte: u8) -> char {
     char::from_u32(ESCAPE_BASE + u32::from(byte)).unwrap_or(char::REPLACEMENT_CHARACTER)
 }
 
+/// The first byte of every character of the private range: text without it needs no closer look.
+const ESCAPE_LEAD: u8 = 0xEF;
+
+#[inline]
+fn has_escapes(text: &str) -> bool {
+    !text.is_ascii() && text.as_bytes().contains(&ESCAPE_LEAD) && text.chars().any(is_escape)
+}
+
 /// Text from bytes; [`to_bytes`] gives exactly these bytes back.
+#[inline]
 pub fn from_bytes(bytes: &[u8]) -> String {
     match std::str::from_utf8(bytes) {
-        Ok(text) if !text.chars().any(is_escape) => text.to_owned(),
+        Ok(text) if !has_escapes(text) => text.to_owned(),
         _ => from_odd_bytes(bytes),
     }
 }
@@ -40,9 +51,16 @@ fn from_odd_bytes(bytes: &[u8]) -> String {
 
 /// The bytes that stand in the file for this text.
 pub fn to_bytes(text: &str) -> Vec<u8> {
-    if !text.chars().any(is_escape) {
-        return text.as_bytes().to_vec();
-    }
+    as_bytes(text).into_owned()
+}
+
+/// As [`to_bytes`], where nothing need be changed without a copy.
+#[inline]
+pub fn as_bytes(text: &str) -> Cow<'_, [u8]> {
+    if has_escapes(text) { Cow::Owned(unescape(text)) } else { Cow::Borrowed(text.as_bytes()) }
+}
+
+fn unescape(text: &str) -> Vec<u8> {
     let mut bytes = Vec::with_capacity(text.len());
     for c in text.chars() {
         if is_escape(c) {
@@ -60,9 +78,15 @@ mod tests {
 
     #[test]
     fn any_bytes_survive() {
-        for bytes in
-            [&b"plain"[..], b"caf\xe9", "\u{F780}\u{F7FF}x".as_bytes(), b"\xff\xfe\x80", "žluť".as_bytes()]
-        {
+        for bytes in [
+            &b"plain"[..],
+            b"caf\xe9",
+            "\u{F780}\u{F7FF}x".as_bytes(),
+            b"\xff\xfe\x80",
+            "žluť".as_bytes(),
+            "\u{FEFF}ﬁ".as_bytes(),
+            b"\xef\xff",
+        ] {
             assert_eq!(to_bytes(&from_bytes(bytes)), bytes);
         }
     }

@@ -35,6 +35,15 @@ pub trait Connector: Send + Sync {
     /// Opens a container.
     fn open(&self, op: &ContainerOpen<'_>) -> Result<Arc<dyn Container>>;
 
+    /// Opens a container that `is_accessible` finds; `None` where it finds none. A connector that need not look twice
+    /// does both at once.
+    fn open_known(&self, op: &ContainerOpen<'_>) -> Result<Option<Arc<dyn Container>>> {
+        match self.is_accessible(op.path, op.access) {
+            Ok(true) => self.open(op).map(Some),
+            _ => Ok(None),
+        }
+    }
+
     /// Removes a container.
     fn delete(&self, path: &str) -> Result<()> {
         Err(Error::unsupported("delete container").with("path", path))

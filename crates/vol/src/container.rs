@@ -146,8 +146,8 @@ operations! {
     fn map_delete(&self, map: Token, key: &[u8]) -> bool;
 
     // --- blobs and references: what slots in elements stand for ---
-    /// Stores values; returns the identity of each, of `slots.varlen - 4` bytes.
-    fn blob_put(&self, values: &[&[u8]]) -> Vec<Vec<u8>>;
+    /// Stores values; returns their identities one after another, each of `slots.varlen - 4` bytes.
+    fn blob_put(&self, values: &[&[u8]]) -> Vec<u8>;
     /// Appends the values of `ids` to `out`, in order.
     fn blob_get(&self, ids: &[&[u8]], out: &mut Blobs) -> ();
     /// Gives up values that no element uses any more.

@@ -219,6 +219,17 @@ impl Blobs {
         self.ends.is_empty()
     }
 
+    /// All of them, one after another.
+    pub fn bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+
+    /// Bytes of each.
+    pub fn lengths(&self) -> impl Iterator<Item = usize> {
+        let starts = std::iter::once(0).chain(self.ends.iter().copied());
+        starts.zip(&self.ends).map(|(start, &end)| end - start)
+    }
+
     /// All of them, in order.
     pub fn iter(&self) -> impl Iterator<Item = &[u8]> {
         let starts = std::iter::once(0).chain(self.ends.iter().copied());

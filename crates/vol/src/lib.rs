@@ -15,6 +15,7 @@ mod location;
 mod ops;
 pub mod path;
 mod registry;
+mod slot_bytes;
 mod slots;
 pub mod transfer;
 

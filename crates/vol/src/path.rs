@@ -1,5 +1,6 @@
 //! Following a path: links of every kind, with a limit on how many.
 
+use std::borrow::Cow;
 use std::collections::VecDeque;
 
 use model::link::{components, is_absolute};
@@ -19,7 +20,7 @@ pub fn lookup(container: &dyn Container, op: &OpLookup) -> Result<Lookup> {
 pub fn walk(container: &dyn Container, op: &OpLookup) -> Result<Lookup> {
     let root = container.info()?.root;
     let mut here = if is_absolute(&op.path) { root } else { op.from };
-    let mut parts: VecDeque<String> = components(&op.path).map(str::to_owned).collect();
+    let mut parts: VecDeque<Cow<'_, str>> = components(&op.path).map(Cow::Borrowed).collect();
     let mut traversals = 0;
     while let Some(part) = parts.pop_front() {
         let link = container.link_get(here, &part)?.ok_or_else(|| missing(op, &part))?;
@@ -31,7 +32,7 @@ pub fn walk(container: &dyn Container, op: &OpLookup) -> Result<Lookup> {
                     here = root;
                 }
                 for name in components(&path).collect::<Vec<_>>().into_iter().rev() {
-                    parts.push_front(name.to_owned());
+                    parts.push_front(Cow::Owned(name.to_owned()));
                 }
             }
             LinkTarget::External { file, path } => {
@@ -57,7 +58,7 @@ fn count_traversal(traversals: &mut u32, op: &OpLookup) -> Result<()> {
     Ok(())
 }
 
-fn append(mut path: String, rest: VecDeque<String>) -> String {
+fn append(mut path: String, rest: VecDeque<Cow<'_, str>>) -> String {
     for part in rest {
         if !path.is_empty() && !path.ends_with('/') {
             path.push('/');

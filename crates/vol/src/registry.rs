@@ -99,12 +99,22 @@ impl Registry {
     /// Opens a container at a location; without a prefix, its content says what it is.
     pub fn open(&self, location: &str, access: &FileAccess) -> Result<Arc<dyn Container>> {
         let place = Location::parse(location);
-        let connector = match &place.connector {
-            Some(name) => self.by_name(name)?,
-            None => self.recognise(&place.path, access).during(&format!("open {location}"))?,
+        let op = ContainerOpen { path: &place.path, access };
+        let opened = match &place.connector {
+            Some(name) => self.by_name(name)?.open(&op),
+            None => self.open_known(&op),
         };
-        let opened = connector.open(&ContainerOpen { path: &place.path, access });
-        self.stacked(opened.during(&format!("open {location}"))?, access)
+        self.stacked(opened.map_err(|e| e.during(format!("open {location}")))?, access)
+    }
+
+    /// A container of the connector that knows it. Where none does, the default one opens it and says what is wrong.
+    fn open_known(&self, op: &ContainerOpen<'_>) -> Result<Arc<dyn Container>> {
+        for connector in self.connectors() {
+            if let Some(container) = connector.open_known(op)? {
+                return Ok(container);
+            }
+        }
+        self.connectors().next().ok_or_else(|| Error::not_found("find default connector"))?.open(op)
     }
 
     /// Removes a container.
@@ -128,7 +138,8 @@ impl Registry {
     }
 
     fn stacked(&self, container: Arc<dyn Container>, access: &FileAccess) -> Result<Arc<dyn Container>> {
-        let stack = Stack::parse(access.stack.as_deref().unwrap_or(""))?;
+        let Some(stack) = &access.stack else { return Ok(container) };
+        let stack = Stack::parse(stack)?;
         stack.0.iter().rev().try_fold(container, |inner, entry| {
             let layer = self.layers.get(entry.name.as_str());
             layer

@@ -2,10 +2,14 @@
 
 use std::borrow::Cow;
 
+use model::Result;
 use model::datatype::{Datatype, ReferenceKind, ReferenceType, VarLenKind};
 use model::heap::{Heap, VarSlot};
-use model::{Error, Result};
 
+use crate::slot_bytes::{
+    COUNT_BYTES, check_value, is_null, join_blobs, join_slot, put_blobs, split_slot, store_slot,
+    wrong_identities,
+};
 use crate::{Blobs, Container};
 
 /// Bytes that are the same in both forms.
@@ -40,14 +44,6 @@ pub(crate) struct SlotPlan<'t> {
     segments: Vec<Segment>,
     sites: Vec<Site<'t>>,
 }
-
-/// Whether the identity of a blob is that of none.
-fn is_null(id: &[u8]) -> bool {
-    id.iter().all(|&b| b == 0)
-}
-
-/// Size in bytes of a variable-length slot's own length field.
-const COUNT_BYTES: usize = 4;
 
 impl<'t> SlotPlan<'t> {
     /// For elements of `file` type, whose memory form is `memory`.
@@ -102,7 +98,8 @@ impl<'t> SlotPlan<'t> {
     pub(crate) fn detach(&self, container: &dyn Container, file: &[u8], heap: &mut Heap) -> Result<Vec<u8>> {
         let count = file.len() / self.file_bytes;
         let mut memory = vec![0; count * self.memory_bytes];
-        for (f, m) in file.chunks_exact(self.file_bytes).zip(memory.chunks_exact_mut(self.memory_bytes)) {
+        let pairs = file.chunks_exact(self.file_bytes).zip(memory.chunks_exact_mut(self.memory_bytes));
+        for (f, m) in pairs.take(if self.segments.is_empty() { 0 } else { count }) {
             for s in &self.segments {
                 m[s.memory..s.memory + s.len].copy_from_slice(&f[s.file..s.file + s.len]);
             }
@@ -154,21 +151,54 @@ impl<'t> SlotPlan<'t> {
         if !ids.is_empty() {
             container.blob_get(&ids, &mut blobs)?;
         }
-        let counts = slots.iter().map(|s| s.0);
         let element = site.element(container)?;
-        let joined = join_blobs(element_bytes(element.as_deref()), counts.filter(|&n| n > 0), &blobs)?;
-        let (values, value_bytes) = match (site.kind, element.as_deref()) {
-            (SiteKind::Sequence { memory, .. }, Some(element)) if element.has_slots() => {
-                (SlotPlan::new(element, memory).detach(container, &joined, heap)?, u64::from(memory.size()))
+        match (site.kind, element.as_deref()) {
+            (SiteKind::Sequence { memory: inner, .. }, Some(element)) if element.has_slots() => {
+                let counts = slots.iter().map(|s| s.0).filter(|&n| n > 0);
+                let joined = join_blobs(u64::from(element.size()), counts, &blobs)?;
+                let values = SlotPlan::new(element, inner).detach(container, &joined, heap)?;
+                let at = heap.push(&values, 0).offset;
+                self.store_joined(site, &slots, at, u64::from(inner.size()), memory)
             }
-            (_, element) => (joined, element_bytes(element)),
-        };
-        let mut slot = heap.push(&values, 0);
-        for (m, &(count, id)) in memory.chunks_exact_mut(self.memory_bytes).zip(&slots) {
-            slot.count = count;
-            let stored = if count == 0 && is_null(id) { VarSlot::default() } else { slot };
-            stored.store(&mut m[site.memory..])?;
-            slot.offset += count * value_bytes;
+            (_, element) => self.store_blobs(site, &slots, element_bytes(element), &blobs, memory, heap),
+        }
+    }
+
+    /// Slots of values that lie one after another from `offset` on.
+    fn store_joined(
+        &self,
+        site: &Site<'_>,
+        slots: &[(u64, &[u8])],
+        mut offset: u64,
+        value_bytes: u64,
+        memory: &mut [u8],
+    ) -> Result<()> {
+        for (m, &(count, id)) in memory.chunks_exact_mut(self.memory_bytes).zip(slots) {
+            store_slot(VarSlot { offset, count }, id, &mut m[site.memory..])?;
+            offset += count * value_bytes;
+        }
+        Ok(())
+    }
+
+    /// Takes blobs to the heap as they are; a value may be shorter than its blob.
+    fn store_blobs(
+        &self,
+        site: &Site<'_>,
+        slots: &[(u64, &[u8])],
+        value_bytes: u64,
+        blobs: &Blobs,
+        memory: &mut [u8],
+        heap: &mut Heap,
+    ) -> Result<()> {
+        let mut offset = heap.push(blobs.bytes(), 0).offset;
+        let mut lengths = blobs.lengths();
+        for (m, &(count, id)) in memory.chunks_exact_mut(self.memory_bytes).zip(slots) {
+            store_slot(VarSlot { offset, count }, id, &mut m[site.memory..])?;
+            if count > 0 {
+                let len = lengths.next().unwrap_or(0) as u64;
+                check_value(count, value_bytes, len)?;
+                offset += len;
+            }
         }
         Ok(())
     }
@@ -177,6 +207,10 @@ impl<'t> SlotPlan<'t> {
     ///
     /// What is not there any more, or cannot be told, is no reason to refuse a write that is done already.
     pub(crate) fn give_up(&self, container: &dyn Container, file: &[u8]) -> Result<()> {
+        // Elements that nobody wrote before.
+        if file.chunks(64).all(|part| part.iter().fold(0, |all, byte| all | byte) == 0) {
+            return Ok(());
+        }
         for site in &self.sites {
             if matches!(site.kind, SiteKind::Reference(_)) {
                 continue;
@@ -205,18 +239,21 @@ impl<'t> SlotPlan<'t> {
     pub(crate) fn attach(&self, container: &dyn Container, memory: &[u8], heap: &Heap) -> Result<Vec<u8>> {
         let count = memory.len() / self.memory_bytes;
         let mut file = vec![0; count * self.file_bytes];
-        for (f, m) in file.chunks_exact_mut(self.file_bytes).zip(memory.chunks_exact(self.memory_bytes)) {
+        let pairs = file.chunks_exact_mut(self.file_bytes).zip(memory.chunks_exact(self.memory_bytes));
+        for (f, m) in pairs.take(if self.segments.is_empty() { 0 } else { count }) {
             for s in &self.segments {
                 f[s.file..s.file + s.len].copy_from_slice(&m[s.memory..s.memory + s.len]);
             }
         }
         for site in &self.sites {
-            let slots = match site.kind {
-                SiteKind::Reference(kind) => self.attach_references(container, site, kind, memory, heap)?,
-                _ => self.attach_values(container, site, memory, heap)?,
-            };
-            for (f, slot) in file.chunks_exact_mut(self.file_bytes).zip(slots) {
-                f[site.file..site.file + site.file_bytes].copy_from_slice(&slot);
+            match site.kind {
+                SiteKind::Reference(kind) => {
+                    let slots = self.attach_references(container, site, kind, memory, heap)?;
+                    for (f, slot) in file.chunks_exact_mut(self.file_bytes).zip(slots) {
+                        f[site.file..site.file + site.file_bytes].copy_from_slice(&slot);
+                    }
+                }
+                _ => self.attach_values(container, site, memory, heap, &mut file)?,
             }
         }
         Ok(file)
@@ -246,15 +283,32 @@ impl<'t> SlotPlan<'t> {
         site: &Site<'_>,
         memory: &[u8],
         heap: &Heap,
-    ) -> Result<Vec<Vec<u8>>> {
+        file: &mut [u8],
+    ) -> Result<()> {
         let slots = self.memory_slots(site, memory).map(VarSlot::load).collect::<Result<Vec<_>>>()?;
-        let filled: Vec<VarSlot> = slots.iter().copied().filter(|s| site.is_stored(*s)).collect();
+        let filled = slots.iter().copied().filter(|s| site.is_stored(*s));
         let element = site.element(container)?;
-        let value = |s: &VarSlot| site.file_value(container, element.as_deref(), *s, heap);
-        let values = filled.iter().map(value).collect::<Result<Vec<_>>>()?;
-        let values: Vec<&[u8]> = values.iter().map(std::convert::AsRef::as_ref).collect();
-        let mut ids = if values.is_empty() { Vec::new() } else { container.blob_put(&values)? }.into_iter();
-        slots.iter().map(|s| join_slot(site, *s, &mut ids)).collect()
+        let ids = match element.as_deref().filter(|element| element.has_slots()) {
+            None => {
+                let value = |slot| heap.get(slot, site.value_bytes());
+                put_blobs(container, &filled.map(value).collect::<Result<Vec<_>>>()?)?
+            }
+            Some(element) => {
+                let value = |slot| site.file_value(container, element, slot, heap);
+                let values = filled.map(value).collect::<Result<Vec<_>>>()?;
+                put_blobs(container, &values.iter().map(Vec::as_slice).collect::<Vec<_>>())?
+            }
+        };
+        let mut ids = ids.chunks_exact(site.file_bytes.saturating_sub(COUNT_BYTES).max(1));
+        for (f, slot) in file.chunks_exact_mut(self.file_bytes).zip(slots) {
+            if site.is_stored(slot) {
+                join_slot(&mut f[site.file..site.file + site.file_bytes], slot, ids.next())?;
+            }
+        }
+        match ids.next().is_none() && ids.remainder().is_empty() {
+            true => Ok(()),
+            false => Err(wrong_identities()),
+        }
     }
 }
 
@@ -275,64 +329,32 @@ impl<'t> Site<'t> {
         Ok(Some(Cow::Owned(Datatype::Reference(ReferenceType { size, ..*reference }))))
     }
 
-    /// One value in file form, whose elements are of a type that [`Site::element`] gave.
-    fn file_value<'h>(
+    /// Bytes of one element of a value in memory.
+    fn value_bytes(&self) -> u64 {
+        match self.kind {
+            SiteKind::Sequence { memory, .. } => u64::from(memory.size()),
+            _ => 1,
+        }
+    }
+
+    /// One value in file form, whose elements are of a type with slots that [`Site::element`] gave.
+    fn file_value(
         &self,
         container: &dyn Container,
-        element: Option<&Datatype>,
+        element: &Datatype,
         slot: VarSlot,
-        heap: &'h Heap,
-    ) -> Result<Cow<'h, [u8]>> {
-        let (SiteKind::Sequence { file, memory }, Some(element)) = (self.kind, element) else {
-            return heap.get(slot, 1).map(Into::into);
-        };
-        let value = heap.get(slot, u64::from(memory.size()))?;
-        if !element.has_slots() {
-            return Ok(value.into());
-        }
+        heap: &Heap,
+    ) -> Result<Vec<u8>> {
+        let value = heap.get(slot, self.value_bytes())?;
+        let SiteKind::Sequence { file, memory } = self.kind else { return Ok(value.to_vec()) };
         let mut stored = SlotPlan::new(element, memory).attach(container, value, heap)?;
         // The room is what is declared.
         stored.resize(slot.count as usize * file.size() as usize, 0);
-        Ok(stored.into())
+        Ok(stored)
     }
 }
 
 /// Bytes of one element of a sequence, or of a text.
 fn element_bytes(element: Option<&Datatype>) -> u64 {
     element.map_or(1, |element| u64::from(element.size()))
-}
-
-fn split_slot(slot: &[u8]) -> Result<(u64, &[u8])> {
-    let (count, id) =
-        slot.split_first_chunk::<COUNT_BYTES>().ok_or_else(|| Error::corrupt("read variable-length slot"))?;
-    // A null identity means an empty value whatever the count says, as libhdf5 reads it.
-    let count = if id.iter().all(|&b| b == 0) { 0 } else { u64::from(u32::from_le_bytes(*count)) };
-    Ok((count, id))
-}
-
-fn join_slot(site: &Site<'_>, slot: VarSlot, ids: &mut impl Iterator<Item = Vec<u8>>) -> Result<Vec<u8>> {
-    let mut out = vec![0; site.file_bytes];
-    if site.is_stored(slot) {
-        let count = u32::try_from(slot.count)
-            .map_err(|_| Error::limit("write variable-length value").with("elements", slot.count))?;
-        let id = ids.next().filter(|id| id.len() == site.file_bytes - COUNT_BYTES);
-        let id =
-            id.ok_or_else(|| Error::invalid("store blob").with("problem", "identity has the wrong size"))?;
-        out[..COUNT_BYTES].copy_from_slice(&count.to_le_bytes());
-        out[COUNT_BYTES..].copy_from_slice(&id);
-    }
-    Ok(out)
-}
-
-/// All values of a site, one after another, each cut to its count.
-fn join_blobs(element_bytes: u64, counts: impl Iterator<Item = u64>, blobs: &Blobs) -> Result<Vec<u8>> {
-    let mut joined = Vec::new();
-    for (blob, count) in blobs.iter().zip(counts) {
-        let len = count.checked_mul(element_bytes).filter(|&n| n <= blob.len() as u64);
-        let len = len.ok_or_else(|| {
-            Error::corrupt("read variable-length value").with("elements", count).with("bytes", blob.len())
-        })?;
-        joined.extend_from_slice(&blob[..len as usize]);
-    }
-    Ok(joined)
 }

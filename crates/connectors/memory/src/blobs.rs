@@ -52,13 +52,13 @@ impl Blobs {
 }
 
 impl State {
-    pub(crate) fn blob_put(&mut self, values: &[&[u8]], limits: &Limits) -> Result<Vec<Vec<u8>>> {
+    pub(crate) fn blob_put(&mut self, values: &[&[u8]], limits: &Limits) -> Result<Vec<u8>> {
         if let Some(value) = values.iter().find(|value| value.len() as u64 > limits.blob_bytes_max) {
             return Err(Error::limit("store blob")
                 .with("bytes", value.len())
                 .with("limit", limits.blob_bytes_max));
         }
-        Ok(values.iter().map(|value| self.blobs.put(value).to_vec()).collect())
+        Ok(values.iter().flat_map(|value| self.blobs.put(value)).collect())
     }
 
     pub(crate) fn blob_get(&self, ids: &[&[u8]], out: &mut vol::Blobs) -> Result<()> {

@@ -366,7 +366,7 @@ impl Container for MemoryContainer {
         self.writing()?.map_delete(map, key)
     }
 
-    fn blob_put(&self, values: &[&[u8]]) -> Result<Vec<Vec<u8>>> {
+    fn blob_put(&self, values: &[&[u8]]) -> Result<Vec<u8>> {
         self.writing()?.blob_put(values, self.limits())
     }
 

@@ -5,15 +5,16 @@ use std::sync::Arc;
 
 use files::{Family, Handle, Memory, Mode, Multi, Posix, Split};
 use model::properties::FileCreate;
-use model::{Context, Error, Result};
+use model::{Error, Result};
 use vol::{Connector, ConnectorInfo, Container, ContainerCreate, ContainerOpen, FileAccess, Stack};
 
 use crate::chunk::cache::CACHE_BYTES;
 use crate::container::{CAPABILITY, NativeContainer};
-use crate::file::{File, READ_ATTEMPTS};
+use crate::file::File;
 use crate::format::Address;
 use crate::format::driver_info::{self, DriverInfo};
 use crate::format::superblock::{self, Superblock};
+use crate::head::Head;
 use crate::lock::{self, Held};
 use crate::marks;
 use crate::open_files;
@@ -46,10 +47,19 @@ impl Connector for NativeConnector {
         Ok(open_plane(opened, op.path, op.access)?)
     }
 
+    fn open_known(&self, op: &ContainerOpen<'_>) -> Result<Option<Arc<dyn Container>>> {
+        let Ok(plane) = plane(op.path, op.access) else { return Ok(None) };
+        match open_plane(plane, op.path, op.access) {
+            Ok(container) => Ok(Some(container)),
+            Err(error) if self.is_accessible(op.path, op.access).unwrap_or(false) => Err(error),
+            Err(_) => Ok(None),
+        }
+    }
+
     fn create(&self, op: &ContainerCreate<'_>) -> Result<Arc<dyn Container>> {
         let access = FileAccess { access: vol::Access::Write, ..op.access.clone() };
         let file = io(make(op.path, op.truncate), "create file", op.path)?;
-        let slot = open_files::slot(io(file.identity(), "create file", op.path)?);
+        let slot = open_files::slot(file.identity());
         let mut open = open_files::hold(&slot);
         if open.has_writer() || open.has_readers() {
             return Err(Error::busy("create file").with("path", op.path).with("problem", "it is open"));
@@ -72,8 +82,11 @@ impl Connector for NativeConnector {
     fn is_accessible(&self, path: &str, access: &FileAccess) -> Result<bool> {
         let access = &FileAccess { access: vol::Access::Read, ..access.clone() };
         match plane(path, access) {
-            Ok(plane) if pending_commit(&plane, access, &mut Vec::new())?.is_some() => Ok(true),
-            Ok(plane) => Ok(find_superblock(&plane.file)?.is_some()),
+            Ok(plane) => {
+                let head = Head::read(&plane.file)?;
+                let pending = pending_commit(&plane, &head, access, &mut Vec::new())?;
+                Ok(pending.is_some() || head.superblock(&plane.file)?.is_some())
+            }
             Err(error) if error.kind() == model::Kind::NotFound => Ok(false),
             Err(error) => Err(error),
         }
@@ -134,34 +147,38 @@ fn io<T>(result: std::io::Result<T>, operation: &str, path: &str) -> Result<T> {
 
 /// The byte plane that the caller asked for or, like the HDF Group's tools, the one that fits the name.
 fn plane(path: &str, access: &FileAccess) -> Result<Plane> {
-    let stack = Stack::parse(access.driver.as_deref().unwrap_or(""))?;
-    let (name, parameters) = match stack.0.first() {
-        Some(entry) => (entry.name.as_str(), entry.parameters.clone()),
-        None => (guess(path), Default::default()),
-    };
-    let number = |key: &str| parameters.get(key).and_then(|v| v.parse::<u64>().ok());
     let writes = access.access == vol::Access::Write;
     let mode = if writes { Mode::ReadWrite } else { Mode::Read };
-    let mut identity = None;
+    let stack = access.driver.as_deref().map(Stack::parse).transpose()?;
+    let (name, parameters) = match stack.as_ref().and_then(|stack| stack.0.first()) {
+        Some(entry) => (entry.name.as_str(), entry.parameters.clone()),
+        None => match Posix::open(path, mode) {
+            Err(e) if e.kind() == std::io::ErrorKind::NotFound => (guess(path), Default::default()),
+            opened => return posix(opened, path),
+        },
+    };
+    let number = |key: &str| parameters.get(key).and_then(|v| v.parse::<u64>().ok());
     let (file, is_plain): (Handle, bool) = match name {
-        "posix" | "sec2" | "stdio" | "log" | "direct" => {
-            let file = io(Posix::open(path, mode), "open file", path)?;
-            identity = Some(io(file.identity(), "open file", path)?);
-            (Arc::new(file), true)
-        }
+        "posix" | "sec2" | "stdio" | "log" | "direct" => return posix(Posix::open(path, mode), path),
         "memory" | "core" => (Arc::new(io(Memory::open(path, Mode::Read), "open file", path)?), true),
         "family" => (family(path, number("member_bytes"))?, false),
         "split" => (Arc::new(io(Split::open(path, Mode::Read), "open split file", path)?), false),
         "multi" => (multi(path)?, false),
         other => return Err(Error::unsupported("open file").with("driver", other)),
     };
-    Ok(Plane { file, is_plain, identity })
+    Ok(Plane { file, is_plain, identity: None })
 }
 
+fn posix(opened: std::io::Result<Posix>, path: &str) -> Result<Plane> {
+    let file = io(opened, "open file", path)?;
+    let identity = Some(file.identity());
+    Ok(Plane { file: Arc::new(file), is_plain: true, identity })
+}
+
+/// What a name that is no file may stand for.
 fn guess(path: &str) -> &'static str {
     let beside = |suffix: &str| Path::new(&format!("{path}{suffix}")).is_file();
     match () {
-        () if Path::new(path).exists() => "posix",
         () if path.contains('%') => "family",
         () if beside("-m.h5") && beside("-r.h5") => "split",
         () if beside("-s.h5") => "multi",
@@ -209,7 +226,7 @@ fn multi(path: &str) -> Result<Handle> {
 
 /// The driver information of superblocks 0 and 1, which follows the superblock.
 fn driver_of(file: &Handle) -> Result<Option<DriverInfo>> {
-    let Some((base, superblock)) = find_superblock(file)? else { return Ok(None) };
+    let Some((base, superblock)) = Head::read(file)?.superblock(file)? else { return Ok(None) };
     let Some(at) = superblock.driver_info else { return Ok(None) };
     let mut head = [0; driver_info::BLOCK_HEAD_BYTES as usize];
     io(file.read_at(base + at.0, &mut head), "read driver information", "")?;
@@ -217,21 +234,6 @@ fn driver_of(file: &Handle) -> Result<Option<DriverInfo>> {
     let mut block = vec![0; head.len() + len];
     io(file.read_at(base + at.0, &mut block), "read driver information", "")?;
     driver_info::block(&block).map(Some)
-}
-
-/// Looks for the signature at 0, 512, 1024, 2048, … and decodes what follows it.
-fn find_superblock(file: &Handle) -> Result<Option<(u64, Superblock)>> {
-    let len = io(file.len(), "get size of file", "")?;
-    let mut at = 0u64;
-    while at < len {
-        let mut bytes = vec![0; superblock::BYTES_MAX.min(usize::try_from(len - at).unwrap_or(usize::MAX))];
-        io(file.read_at(at, &mut bytes), "read superblock", "")?;
-        if bytes.starts_with(&superblock::SIGNATURE) {
-            return Superblock::decode(&bytes).during_at("open HDF5 file", at).map(|s| Some((at, s)));
-        }
-        at = if at == 0 { 512 } else { at.saturating_mul(2) };
-    }
-    Ok(None)
 }
 
 /// A container on the file as this process has it open for writing, or else on the file as it is.
@@ -276,12 +278,13 @@ fn open_core(plane: Plane, held: Held, path: &str, access: &FileAccess) -> Resul
     let writable = access.access == vol::Access::Write;
     let live = access.swmr && !writable;
     let mut warnings = Vec::new();
+    let mut head = Head::read(&plane.file)?;
     // What a writer that lives is about to publish is for itself to publish.
-    let pending = if live { None } else { pending_commit(&plane, access, &mut warnings)? };
+    let pending = if live { None } else { pending_commit(&plane, &head, access, &mut warnings)? };
     // The superblock in the file may have been torn by the crash; the record has it whole.
     let found = match pending.as_ref().and_then(|redo| redo.entries.first()) {
         Some(first) => Some((first.at, Superblock::decode(&first.data)?)),
-        None => find_superblock_of(&plane.file, live)?,
+        None => head.superblock_of(&plane.file, live)?,
     };
     let Some((base, superblock)) = found else { return Err(not_hdf5(&plane.file)) };
     warnings.extend(marks::check(&superblock, &plane.file, held, path, access)?);
@@ -294,7 +297,7 @@ fn open_core(plane: Plane, held: Held, path: &str, access: &FileAccess) -> Resul
     let overlay = pending.into_iter().flat_map(|redo| redo.entries);
     let overlay =
         overlay.filter_map(|e| Some((Address(e.at.checked_sub(base)?), e.data))).collect::<Vec<_>>();
-    let end = end_of_file(&plane, base, &superblock, live)?;
+    let end = end_of_file(&plane, head.len, base, &superblock, live)?;
     let metadata_cache_bytes = access.metadata_cache_bytes.unwrap_or(METADATA_BYTES);
     let parts = StoreParts {
         file: plane.file,
@@ -302,6 +305,7 @@ fn open_core(plane: Plane, held: Held, path: &str, access: &FileAccess) -> Resul
         limits: access.limits.clone(),
         base,
         end,
+        head,
         writable,
         live,
         cache_bytes: metadata_cache_bytes / 2,
@@ -345,24 +349,17 @@ pub(crate) fn no_swmr(path: &str, superblock: &Superblock) -> Error {
         .with("problem", problem)
 }
 
-/// The superblock, read again where it was being written.
-fn find_superblock_of(file: &Handle, live: bool) -> Result<Option<(u64, Superblock)>> {
-    let mut found = find_superblock(file);
-    for _ in 1..READ_ATTEMPTS {
-        if !live || found.is_ok() {
-            break;
-        }
-        found = find_superblock(file);
-    }
-    found
-}
-
 /// A commit that was cut short, and that nobody else wrote over since.
-fn pending_commit(plane: &Plane, access: &FileAccess, warnings: &mut Vec<String>) -> Result<Option<Redo>> {
+fn pending_commit(
+    plane: &Plane,
+    head: &Head,
+    access: &FileAccess,
+    warnings: &mut Vec<String>,
+) -> Result<Option<Redo>> {
     if !plane.is_plain {
         return Ok(None);
     }
-    let Some(redo) = Redo::find(&plane.file, &access.limits)? else { return Ok(None) };
+    let Some(redo) = Redo::find(&plane.file, head, &access.limits)? else { return Ok(None) };
     if redo.applies(&plane.file)? {
         warnings.push("the last commit was cut short; it is read from its redo record".to_owned());
         return Ok(Some(redo));
@@ -379,8 +376,7 @@ fn not_hdf5(file: &Handle) -> Error {
 }
 
 /// The first address that is not allocated. A plain file shorter than that has lost its end.
-fn end_of_file(plane: &Plane, base: u64, superblock: &Superblock, live: bool) -> Result<u64> {
-    let len = io(plane.file.len(), "get size of file", "")?;
+fn end_of_file(plane: &Plane, len: u64, base: u64, superblock: &Superblock, live: bool) -> Result<u64> {
     if !plane.is_plain {
         return Ok(len.saturating_sub(base));
     }

@@ -8,8 +8,9 @@ use model::{Context, Datatype, Error, Index, Link, ObjectKind, Order, Reference,
 use vol::copy::CopyOptions;
 use vol::{
     AttributeInfo, Blobs, Capability, ChunkInfo, Container, ContainerInfo, DatasetInfo, Durability,
-    GroupInfo, ObjectInfo, OpAttributeCreate, OpDatasetCreate, OpDatatypeCommit, OpGroupCreate, OpLinkCreate,
-    OpLinkMove, OpList, OpObjectCopy, OpRead, OpWrite, Page, Place, StorageInfo, Times,
+    GroupInfo, Lookup, ObjectInfo, OpAttributeCreate, OpDatasetCreate, OpDatatypeCommit, OpGroupCreate,
+    OpLinkCreate, OpLinkMove, OpList, OpLookup, OpObjectCopy, OpRead, OpWrite, Page, Place, StorageInfo,
+    Times,
 };
 
 use crate::chunk::{self, virtual_target};
@@ -202,9 +203,9 @@ impl NativeContainer {
         let mut links = self.all_links(group)?;
         listing::sort(&mut links, op)?;
         let links = Arc::new(links);
-        let listing = Listing { group, op: key, links: links.clone() };
-        if cacheable {
-            *self.last_listing() = Some(listing);
+        let is_one_page = op.skip == 0 && links.len() as u64 <= op.count_max;
+        if cacheable && !is_one_page {
+            *self.last_listing() = Some(Listing { group, op: key, links: links.clone() });
         }
         Ok(links)
     }
@@ -427,10 +428,8 @@ impl Container for NativeContainer {
         self.change(|writer, file| writer.chunk_write(file, address(dataset), offset, filter_mask, data))
     }
 
-    fn blob_put(&self, values: &[&[u8]]) -> Result<Vec<Vec<u8>>> {
-        self.change_structure(|writer, file| {
-            values.iter().map(|value| writer.blob_put(file, value)).collect()
-        })
+    fn blob_put(&self, values: &[&[u8]]) -> Result<Vec<u8>> {
+        self.change_structure(|writer, file| writer.blobs_put(file, values))
     }
 
     fn blob_delete(&self, ids: &[&[u8]]) -> Result<()> {
@@ -472,8 +471,19 @@ impl Container for NativeContainer {
         view.file.steady(|| group::find(view.file, &header, name))
     }
 
+    fn lookup(&self, op: &OpLookup) -> Result<Lookup> {
+        vol::path::walk(self, op)
+    }
+
     fn link_list(&self, group: Token, op: &OpList) -> Result<Page<Link>> {
-        Ok(listing::page(&self.links(group, op)?, op))
+        let links = self.links(group, op)?;
+        let is_one_page = op.skip == 0 && links.len() as u64 <= op.count_max;
+        match Arc::try_unwrap(links) {
+            // It was not kept, and need not be copied.
+            Ok(entries) if is_one_page => Ok(Page { entries, more: false }),
+            Ok(links) => Ok(listing::page(&links, op)),
+            Err(links) => Ok(listing::page(&links, op)),
+        }
     }
 
     fn attribute_info(&self, object: Token, name: &str) -> Result<Option<AttributeInfo>> {
@@ -570,8 +580,7 @@ impl Container for NativeContainer {
         let sizes = self.file.store.sizes();
         let mut last: Option<(Address, Arc<crate::object::global_heap::Collection>)> = None;
         for id in ids {
-            let id = HeapId::decode(&mut model::bytes::Cursor::new(id, "heap ID"), sizes)?;
-            let Some(id) = id else {
+            let Some(id) = HeapId::decode(&mut model::bytes::Cursor::new(id, "heap ID"), sizes)? else {
                 out.push(&[]);
                 continue;
             };

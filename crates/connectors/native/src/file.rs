@@ -112,7 +112,7 @@ impl File {
     /// An object's header, through the cache.
     pub(crate) fn header(&self, address: Address) -> Result<Arc<Header>> {
         let load = || self.steady(|| Header::load(&self.store, address)).map(Arc::new);
-        self.headers.get_or_insert_with(&address, load)
+        self.headers.get_or_insert_with(address, load)
     }
 
     pub(crate) fn header_of(&self, token: Token) -> Result<Arc<Header>> {
@@ -143,7 +143,7 @@ impl File {
 
     /// A global heap collection, through the cache.
     pub(crate) fn collection(&self, address: Address) -> Result<Arc<Collection>> {
-        self.collections.get_or_insert_with(&address, || Collection::load(self, address).map(Arc::new))
+        self.collections.get_or_insert_with(address, || Collection::load(self, address).map(Arc::new))
     }
 
     /// What a filter is called, whatever its number.

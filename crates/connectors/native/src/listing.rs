@@ -1,5 +1,7 @@
 //! Listings of links and attributes: sorted, in pages.
 
+use std::borrow::Cow;
+
 use model::{Error, Index, Link, Order, Result, text};
 use vol::{AttributeInfo, OpList, Page};
 
@@ -36,12 +38,20 @@ pub(crate) fn sort<T: Listed>(entries: &mut [T], op: &OpList) -> Result<()> {
         }
         Index::CreationOrder => entries.sort_by_key(Listed::creation_order),
         Index::Name if op.order == Order::Native => {}
-        Index::Name => entries.sort_by_cached_key(|e| text::to_bytes(e.name())),
+        Index::Name => sort_by_name(entries),
     }
     if op.order == Order::Decreasing {
         entries.reverse();
     }
     Ok(())
+}
+
+/// By the bytes of names in the file.
+fn sort_by_name<T: Listed>(entries: &mut [T]) {
+    match entries.iter().all(|e| matches!(text::as_bytes(e.name()), Cow::Borrowed(_))) {
+        true => entries.sort_unstable_by(|a, b| a.name().cmp(b.name())),
+        false => entries.sort_by_cached_key(|e| text::to_bytes(e.name())),
+    }
 }
 
 /// The part of a listing that was asked for.

@@ -5,8 +5,7 @@ use std::sync::{Arc, RwLock};
 
 use filters::Registry;
 use model::{Context, Error, Result};
-use quick_cache::Weighter;
-use quick_cache::sync::Cache;
+use quick_cache::{UnitWeighter, Weighter};
 use vol::{Durability, LibVersion};
 
 use crate::chunk::cache::ChunkCache;
@@ -16,7 +15,9 @@ use crate::format::header::{flag, kind};
 use crate::format::shared::{self, SharedIndex};
 use crate::format::superblock::{self, TreeK};
 use crate::format::{Address, cache_image, driver_info};
+use crate::kept::Kept;
 use crate::object::dataset::Dataset;
+use crate::object::decoded::{ByDecoded, DecodedCache};
 use crate::object::global_heap::Collection;
 use crate::object::header::Header;
 use crate::space::Policy;
@@ -25,14 +26,16 @@ use crate::work::Works;
 use crate::write::{WriteOptions, Writer};
 
 /// Datasets whose headers are kept in decoded form.
-const DATASETS_CACHE_COUNT: usize = 1024;
+const DATASETS_CACHE_COUNT: u64 = 1024;
+/// Bytes of trees and heaps that are kept in decoded form.
+const DECODED_BYTES: u64 = 4 << 20;
 
 #[derive(Debug, Clone)]
 pub(crate) struct ByHeader;
 
 impl Weighter<Address, Arc<Header>> for ByHeader {
     fn weight(&self, _: &Address, header: &Arc<Header>) -> u64 {
-        header.messages.iter().map(|m| m.body.len() as u64 + 64).sum::<u64>() + 256
+        header.weight()
     }
 }
 
@@ -58,9 +61,10 @@ pub(crate) struct Core {
     pub(crate) chunks: ChunkCache,
     pub(crate) works: Works,
     pub(crate) registry: Registry,
-    pub(crate) headers: Cache<Address, Arc<Header>, ByHeader>,
-    pub(crate) collections: Cache<Address, Arc<Collection>, ByCollection>,
-    pub(crate) datasets: Cache<Address, Arc<Dataset>>,
+    pub(crate) headers: Kept<Address, Arc<Header>, ByHeader>,
+    pub(crate) collections: Kept<Address, Arc<Collection>, ByCollection>,
+    pub(crate) datasets: Kept<Address, Arc<Dataset>, UnitWeighter>,
+    pub(crate) decoded: DecodedCache,
     /// Changes, where the file is open for writing.
     pub(crate) writer: Option<RwLock<Writer>>,
     /// Handles that were not closed.
@@ -103,9 +107,10 @@ impl Core {
             chunks: ChunkCache::new(chunk_cache_bytes),
             works: Works::default(),
             registry: Registry::default(),
-            headers: Cache::with_weighter(4096, quarter, ByHeader),
-            collections: Cache::with_weighter(1024, quarter, ByCollection),
-            datasets: Cache::new(DATASETS_CACHE_COUNT),
+            headers: Kept::new(quarter, ByHeader),
+            collections: Kept::new(quarter, ByCollection),
+            datasets: Kept::new(DATASETS_CACHE_COUNT, UnitWeighter),
+            decoded: Kept::new(DECODED_BYTES, ByDecoded),
             writer: None,
             handles: AtomicUsize::new(1),
         };
@@ -170,19 +175,19 @@ impl Core {
         let header = Header::load(&self.store, at).during("read superblock extension")?;
         let sizes = self.store.sizes();
         if let Some(m) = header.message(kind::TREE_K) {
-            self.tree_k = superblock::tree_k(&m.body)?;
+            self.tree_k = superblock::tree_k(m.body)?;
         }
         if let Some(m) = header.message(kind::DRIVER_INFO) {
-            self.driver = Some(driver_info::message(&m.body)?);
+            self.driver = Some(driver_info::message(m.body)?);
         }
         if let Some(m) = header.message(kind::FILE_SPACE).filter(|m| m.flags & flag::WAS_UNKNOWN == 0) {
-            self.space = Some(file_space::decode(&m.body, sizes)?);
+            self.space = Some(file_space::decode(m.body, sizes)?);
         }
         if let Some(m) = header.message(kind::CACHE_IMAGE) {
-            self.load_cache_image(&m.body)?;
+            self.load_cache_image(m.body)?;
         }
         if let Some(m) = header.message(kind::SHARED_TABLE) {
-            let (table, count) = shared::table_message(&m.body, sizes)?;
+            let (table, count) = shared::table_message(m.body, sizes)?;
             let bytes = self.store.block(table, shared::table_bytes(count, sizes), "shared message table")?;
             self.shared_indexes = shared::table(&bytes, count, sizes)?;
         }

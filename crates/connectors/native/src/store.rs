@@ -6,12 +6,14 @@ use std::sync::{Arc, RwLock};
 
 use model::{Error, Limits, Result, Within};
 use quick_cache::Weighter;
-use quick_cache::sync::Cache;
 
 use vol::{Access, Durability, Locking, crew};
 
 use crate::format::superblock::{self, Superblock};
 use crate::format::{Address, Sizes};
+use crate::head::Head;
+use crate::kept::Kept;
+use crate::pages::{Block, Pages};
 use crate::txn::{Publish, Turn, Txn};
 
 /// Said when a lock is poisoned.
@@ -27,11 +29,6 @@ impl<K> Weighter<K, Arc<[u8]>> for ByBytes {
     }
 }
 
-/// A byte cache of `bytes` bytes.
-pub(crate) fn byte_cache<K: Eq + std::hash::Hash>(bytes: u64) -> Cache<K, Arc<[u8]>, ByBytes> {
-    Cache::with_weighter((bytes / 4096).max(16) as usize, bytes, ByBytes)
-}
-
 /// The bytes of a file, which its readers and its writer share.
 #[derive(Debug)]
 pub(crate) struct Shared {
@@ -44,6 +41,8 @@ pub(crate) struct Shared {
     txn: Option<RwLock<Txn>>,
     /// Another program writes meanwhile.
     live: bool,
+    /// Small blocks of metadata, as a reader sees them now.
+    pages: Pages,
 }
 
 /// More bytes than this are read and written by several cores, each a piece of this size.
@@ -112,7 +111,9 @@ impl Shared {
 
     /// Forgets all changes that wait; the end of the last commit.
     pub(crate) fn discard(&self) -> Result<u64> {
-        self.change(|txn| Ok(txn.discard()))
+        let end = self.change(|txn| Ok(txn.discard()));
+        self.pages.clear();
+        end
     }
 
     fn change<T>(&self, f: impl FnOnce(&mut Txn) -> Result<T>) -> Result<T> {
@@ -125,7 +126,9 @@ impl Shared {
     }
 
     pub(crate) fn write(&self, at: Address, data: &[u8], turn: Turn) -> Result<()> {
-        self.change(|txn| txn.write(self.base + at.0, data, turn))
+        let done = self.change(|txn| txn.write(self.base + at.0, data, turn));
+        self.pages.forget(at.0, data.len() as u64);
+        done
     }
 
     /// Calls `f` with a way to write to ranges of `bytes` bytes where nothing committed is, from many threads at once.
@@ -155,7 +158,13 @@ impl Shared {
 
     /// Makes all changes one commit.
     pub(crate) fn commit(&self, publish: &Publish<'_>, durability: Durability) -> Result<()> {
-        self.change(|txn| txn.commit(publish, durability))
+        let done = self.change(|txn| txn.commit(publish, durability));
+        // A commit that fails takes some changes back.
+        match &done {
+            Ok(()) => self.pages.forget(0, publish.superblock.len() as u64),
+            Err(_) => self.pages.clear(),
+        }
+        done
     }
 
     /// What may be used from a commit on.
@@ -196,9 +205,12 @@ pub(crate) struct Store {
     pub(crate) superblock: Superblock,
     pub(crate) limits: Limits,
     overlay: BTreeMap<u64, Arc<[u8]>>,
-    blocks: Cache<(Address, u64), Arc<[u8]>, ByBytes>,
+    /// Larger blocks of metadata as they are in the file.
+    blocks: Kept<(Address, u64), Arc<[u8]>, ByBytes>,
+    /// Bytes of the file when it was opened.
+    opened_bytes: u64,
     /// Heap blocks that were unfiltered and verified.
-    verified: Cache<Address, Arc<[u8]>, ByBytes>,
+    verified: Kept<Address, Arc<[u8]>, ByBytes>,
 }
 
 /// What a store is made of.
@@ -209,6 +221,7 @@ pub(crate) struct StoreParts {
     pub(crate) limits: Limits,
     pub(crate) base: u64,
     pub(crate) end: u64,
+    pub(crate) head: Head,
     pub(crate) writable: bool,
     /// Another program writes meanwhile.
     pub(crate) live: bool,
@@ -218,15 +231,20 @@ pub(crate) struct StoreParts {
 
 impl Store {
     pub(crate) fn new(parts: StoreParts) -> Self {
-        let StoreParts { file, superblock, limits, base, end, writable, live, cache_bytes } = parts;
+        let StoreParts { file, superblock, limits, base, end, head, writable, live, cache_bytes } = parts;
         let txn = writable.then(|| RwLock::new(Txn::new(file.clone(), base + end)));
+        let pages = Pages::new(cache_bytes / 4);
+        if base == 0 && !writable && !live {
+            pages.put_first(&head.bytes[..head.bytes.len().min(usize::try_from(end).unwrap_or(usize::MAX))]);
+        }
         Store {
-            shared: Arc::new(Shared { file, base, end: AtomicU64::new(end), txn, live }),
+            shared: Arc::new(Shared { file, base, end: AtomicU64::new(end), txn, live, pages }),
             superblock,
             limits,
             overlay: BTreeMap::new(),
-            blocks: byte_cache(cache_bytes / 2),
-            verified: byte_cache(cache_bytes / 2),
+            blocks: Kept::new(cache_bytes / 4, ByBytes),
+            opened_bytes: head.len,
+            verified: Kept::new(cache_bytes / 2, ByBytes),
         }
     }
 
@@ -260,6 +278,9 @@ impl Store {
 
     /// Bytes of the whole file.
     pub(crate) fn file_bytes(&self) -> Result<u64> {
+        if !self.may_change() {
+            return Ok(self.opened_bytes);
+        }
         self.shared.file.len().map_err(|e| Error::io("get size of file", &e))
     }
 
@@ -272,6 +293,7 @@ impl Store {
     pub(crate) fn set_overlay(&mut self, entries: Vec<(Address, Vec<u8>)>) {
         self.overlay = entries.into_iter().map(|(at, bytes)| (at.0, bytes.into())).collect();
         self.blocks.clear();
+        self.shared.pages.clear();
     }
 
     fn check(&self, at: Address, len: u64, what: &str) -> Result<()> {
@@ -285,21 +307,45 @@ impl Store {
     }
 
     /// Metadata, through the cache.
-    pub(crate) fn block(&self, at: Address, len: u64, what: &str) -> Result<Arc<[u8]>> {
-        if let Some(block) = self.blocks.get(&(at, len)) {
+    pub(crate) fn block(&self, at: Address, len: u64, what: &str) -> Result<Block> {
+        if let Some(block) = self.paged(at, len) {
             return Ok(block);
         }
+        if self.may_change() {
+            return self.own_block(at, len, what).map(Block::from);
+        }
+        if let Some(block) = self.blocks.get(&(at, len)) {
+            return Ok(block.into());
+        }
+        let block = self.own_block(at, len, what)?;
+        self.blocks.insert((at, len), block.clone());
+        Ok(block.into())
+    }
+
+    fn own_block(&self, at: Address, len: u64, what: &str) -> Result<Arc<[u8]>> {
+        self.bytes(at, len, what).map(Arc::from)
+    }
+
+    /// Metadata that is not kept here.
+    pub(crate) fn bytes(&self, at: Address, len: u64, what: &str) -> Result<Vec<u8>> {
+        self.check(at, len, what)?;
         let mut bytes = vec![0; len.within(self.limits.metadata_bytes_max, what)?];
         self.read(at, &mut bytes, what)?;
-        let block: Arc<[u8]> = bytes.into();
-        if !self.may_change() {
-            self.blocks.insert((at, len), block.clone());
+        Ok(bytes)
+    }
+
+    /// A small block. A page may fail where the block alone would not: not all of a file of several files is there.
+    fn paged(&self, at: Address, len: u64) -> Option<Block> {
+        if self.is_live() {
+            return None;
         }
-        Ok(block)
+        let range = at.0..at.0.checked_add(len).filter(|&stop| stop <= self.end())?;
+        let read = &mut |at, into: &mut [u8]| self.read(Address(at), into, "metadata");
+        self.shared.pages.block(range, self.end(), read).ok().flatten()
     }
 
     /// Up to `len` bytes of metadata: fewer at the end of the file.
-    pub(crate) fn block_up_to(&self, at: Address, len: u64, what: &str) -> Result<Arc<[u8]>> {
+    pub(crate) fn block_up_to(&self, at: Address, len: u64, what: &str) -> Result<Block> {
         let len = len.min(self.end().saturating_sub(at.0));
         self.block(at, len, what)
     }
@@ -325,8 +371,7 @@ impl Store {
         check: impl FnOnce(&[u8]) -> Result<()>,
     ) -> Result<Arc<[u8]>> {
         self.verified(at, || {
-            let mut bytes = vec![0; len.within(self.limits.metadata_bytes_max, what)?];
-            self.read(at, &mut bytes, what)?;
+            let bytes = self.bytes(at, len, what)?;
             check(&bytes).map_err(|e| e.during(format!("read {what}")).at(at.0))?;
             Ok(bytes)
         })
@@ -335,6 +380,9 @@ impl Store {
     /// Any bytes, straight into the caller's buffer.
     pub(crate) fn read(&self, at: Address, into: &mut [u8], what: &str) -> Result<()> {
         self.check(at, into.len() as u64, what)?;
+        if !self.is_live() && self.shared.pages.copy(at.0, into) {
+            return Ok(());
+        }
         self.shared.read(at, into).map_err(|e| Error::io(format!("read {what}"), &e).at(at.0))?;
         if !self.overlay.is_empty() {
             self.apply_overlay(at, into);

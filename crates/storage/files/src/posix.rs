@@ -18,6 +18,8 @@ const OFFSET_MAX: u64 = i64::MAX as u64;
 pub struct Posix {
     file: fs::File,
     mode: Mode,
+    /// Device and number.
+    identity: (u64, u64),
     /// The folder of a file we created, until its entry there has been made durable.
     unsynced_folder: Mutex<Option<fs::File>>,
 }
@@ -30,18 +32,19 @@ impl Posix {
     pub fn open(path: impl AsRef<Path>, mode: Mode) -> io::Result<Self> {
         let path = path.as_ref();
         let file = options(mode).open(path)?;
-        if file.metadata()?.is_dir() {
+        let metadata = file.metadata()?;
+        if metadata.is_dir() {
             return Err(io::ErrorKind::IsADirectory.into());
         }
         let creates = matches!(mode, Mode::Create | Mode::CreateNew);
         let folder = if creates { open_folder(path) } else { None };
-        Ok(Posix { file, mode, unsynced_folder: Mutex::new(folder) })
+        let identity = (metadata.dev(), metadata.ino());
+        Ok(Posix { file, mode, identity, unsynced_folder: Mutex::new(folder) })
     }
 
     /// Device and number of the file: equal for two handles of one file, whatever it is called.
-    pub fn identity(&self) -> io::Result<(u64, u64)> {
-        let metadata = self.file.metadata()?;
-        Ok((metadata.dev(), metadata.ino()))
+    pub fn identity(&self) -> (u64, u64) {
+        self.identity
     }
 
     fn check_writable(&self) -> io::Result<()> {
@@ -164,7 +167,7 @@ mod tests {
         std::fs::write(dir.path("a"), b"abc").unwrap();
         std::fs::hard_link(dir.path("a"), dir.path("b")).unwrap();
         std::fs::write(dir.path("c"), b"abc").unwrap();
-        let identity = |name| Posix::open(dir.path(name), Mode::Read).unwrap().identity().unwrap();
+        let identity = |name| Posix::open(dir.path(name), Mode::Read).unwrap().identity();
         assert_eq!(identity("a"), identity("b"));
         assert_ne!(identity("a"), identity("c"));
     }

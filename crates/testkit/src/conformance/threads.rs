@@ -120,7 +120,7 @@ fn eight_threads_store_blobs(s: &Subject) -> Result<()> {
         let values: Vec<Vec<u8>> = (0..50u8).map(|i| vec![i ^ n as u8; usize::from(i) + 1]).collect();
         let slices: Vec<&[u8]> = values.iter().map(Vec::as_slice).collect();
         let ids = c.blob_put(&slices)?;
-        let ids: Vec<&[u8]> = ids.iter().map(Vec::as_slice).collect();
+        let ids: Vec<&[u8]> = ids.chunks(ids.len() / slices.len()).collect();
         let mut blobs = vol::Blobs::default();
         c.blob_get(&ids, &mut blobs)?;
         same(blobs.iter().collect::<Vec<_>>(), slices)

@@ -5,9 +5,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
 
 use quick_cache::Weighter;
-use quick_cache::sync::Cache;
 
 use crate::format::Address;
+use crate::kept::Kept;
 
 /// Default budget for one file.
 pub(crate) const CACHE_BYTES: u64 = 64 << 20;
@@ -25,12 +25,12 @@ impl Weighter<(Address, Address), Arc<Vec<u8>>> for ByBytes {
 #[derive(Debug)]
 pub(crate) struct Budget {
     bytes_max: u64,
-    chunks: Cache<(Address, Address), Arc<Vec<u8>>, ByBytes>,
+    chunks: Kept<(Address, Address), Arc<Vec<u8>>, ByBytes>,
 }
 
 impl Budget {
     fn new(bytes_max: u64) -> Self {
-        Budget { bytes_max, chunks: Cache::with_weighter(64, bytes_max.max(1), ByBytes) }
+        Budget { bytes_max, chunks: Kept::of_large(bytes_max.max(1), ByBytes) }
     }
 
     /// Whether this many bytes may stay without driving out most of the others.

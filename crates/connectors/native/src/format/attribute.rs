@@ -22,22 +22,78 @@ pub(crate) struct Part {
     pub(crate) bytes: Vec<u8>,
 }
 
+/// An attribute as its message holds it.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct View<'a> {
+    pub(crate) name: &'a [u8],
+    pub(crate) charset: CharacterSet,
+    pub(crate) datatype: PartView<'a>,
+    pub(crate) dataspace: PartView<'a>,
+    pub(crate) data: &'a [u8],
+}
+
+/// As [`Part`], where it stands.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct PartView<'a> {
+    pub(crate) shared: bool,
+    pub(crate) bytes: &'a [u8],
+}
+
+impl PartView<'_> {
+    fn to_part(self) -> Part {
+        Part { shared: self.shared, bytes: self.bytes.to_vec() }
+    }
+}
+
+impl Part {
+    pub(crate) fn view(&self) -> PartView<'_> {
+        PartView { shared: self.shared, bytes: &self.bytes }
+    }
+}
+
 pub(crate) fn decode(body: &[u8]) -> Result<RawAttribute> {
-    let mut c = Cursor::new(body, "attribute");
+    let View { name, charset, datatype, dataspace, data } = view(body)?;
+    let (datatype, dataspace) = (datatype.to_part(), dataspace.to_part());
+    Ok(RawAttribute { name: text::from_bytes(name), charset, datatype, dataspace, data: data.to_vec() })
+}
+
+/// What stands before an attribute's type.
+struct Start<'a> {
+    version: u8,
+    flags: u8,
+    type_bytes: usize,
+    space_bytes: usize,
+    charset: CharacterSet,
+    unit: usize,
+    name: &'a [u8],
+}
+
+fn start<'a>(c: &mut Cursor<'a>) -> Result<Start<'a>> {
     let version = c.version(1..=3)?;
     let flags = c.u8()?;
     let [name_bytes, type_bytes, space_bytes] = [c.u16()?, c.u16()?, c.u16()?].map(usize::from);
     let charset = if version == 3 && c.u8()? == 1 { CharacterSet::Utf8 } else { CharacterSet::Ascii };
     let unit = if version == 1 { 8 } else { 1 };
-    let name = field(&mut c, name_bytes, unit)?;
+    let name = field(c, name_bytes, unit)?;
     let name = &name[..name.iter().position(|&b| b == 0).unwrap_or(name.len())];
     if name.is_empty() {
         return Err(c.corrupt("name is empty"));
     }
+    Ok(Start { version, flags, type_bytes, space_bytes, charset, unit, name })
+}
+
+/// The bytes of an attribute's name.
+pub(crate) fn name(body: &[u8]) -> Result<&[u8]> {
+    start(&mut Cursor::new(body, "attribute")).map(|start| start.name)
+}
+
+pub(crate) fn view(body: &[u8]) -> Result<View<'_>> {
+    let mut c = Cursor::new(body, "attribute");
+    let Start { version, flags, type_bytes, space_bytes, charset, unit, name } = start(&mut c)?;
     let shared = |bit: u8| version > 1 && flags & bit != 0;
-    let datatype = Part { shared: shared(1), bytes: field(&mut c, type_bytes, unit)?.to_vec() };
-    let dataspace = Part { shared: shared(2), bytes: field(&mut c, space_bytes, unit)?.to_vec() };
-    Ok(RawAttribute { name: text::from_bytes(name), charset, datatype, dataspace, data: c.rest().to_vec() })
+    let datatype = PartView { shared: shared(1), bytes: field(&mut c, type_bytes, unit)? };
+    let dataspace = PartView { shared: shared(2), bytes: field(&mut c, space_bytes, unit)? };
+    Ok(View { name, charset, datatype, dataspace, data: c.rest() })
 }
 
 /// `len` bytes, and the padding of version 1 after them.

@@ -1,9 +1,12 @@
 //! Version 2 B-trees (format spec III.A.2).
 
+use std::ops::Range;
+
 use model::bytes::{Cursor, uint_width};
 use model::{Error, Result};
 
 use super::{Address, SizedFields, Sizes, checksum};
+use crate::pages::Block;
 
 /// The header of a tree.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -36,6 +39,33 @@ pub(crate) struct Child {
     pub(crate) records: u64,
     /// Records in it and below it.
     pub(crate) total: u64,
+}
+
+/// A node that was read.
+#[derive(Debug)]
+pub(crate) struct Node {
+    block: Block,
+    /// Where the records are.
+    records: Range<usize>,
+    record_bytes: usize,
+    pub(crate) children: Vec<Child>,
+}
+
+impl Node {
+    pub(crate) fn len(&self) -> usize {
+        self.records.len() / self.record_bytes
+    }
+
+    /// A record, which must be there.
+    pub(crate) fn record(&self, at: usize) -> &[u8] {
+        let start = self.records.start + at * self.record_bytes;
+        &self.block[start..start + self.record_bytes]
+    }
+
+    /// Bytes of memory, roughly.
+    pub(crate) fn weight(&self) -> usize {
+        self.block.len() + size_of_val(self.children.as_slice())
+    }
 }
 
 /// Signature, version, type and checksum of a node.
@@ -96,33 +126,29 @@ impl BTree2 {
         self.sizes.offset + uint_width(leaf) + total
     }
 
-    /// The records of a node, and its children where it has any.
-    pub(crate) fn node<'a>(
-        &self,
-        bytes: &'a [u8],
-        depth: u16,
-        records: u64,
-    ) -> Result<(Vec<&'a [u8]>, Vec<Child>)> {
+    /// A node with its records, and its children where it has any.
+    pub(crate) fn node(&self, block: Block, depth: u16, records: u64) -> Result<Node> {
         let depth = usize::from(depth);
         let bad = || Error::corrupt("decode B-tree v2 node").with("records", records);
-        let capacity = self.capacity.get(depth).filter(|c| records <= c.node).ok_or_else(bad)?;
-        debug_assert!(capacity.node >= records);
-        let mut c = Cursor::new(bytes, "B-tree v2 node");
+        self.capacity.get(depth).filter(|c| records <= c.node).ok_or_else(bad)?;
+        let mut c = Cursor::new(&block, "B-tree v2 node");
         c.signature(if depth == 0 { b"BTLF" } else { b"BTIN" })?;
         c.version(0..=0)?;
         let kind = c.u8()?;
         if kind != self.kind {
             return Err(c.corrupt(format!("node type {kind} in a tree of type {}", self.kind)));
         }
-        let found =
-            (0..records).map(|_| c.take(usize::from(self.record_bytes))).collect::<Result<Vec<_>>>()?;
+        let (start, record_bytes) = (c.position(), usize::from(self.record_bytes));
+        let bytes =
+            usize::try_from(records).ok().and_then(|n| n.checked_mul(record_bytes)).ok_or_else(bad)?;
+        c.skip(bytes)?;
         let mut children = Vec::new();
         if depth > 0 {
             children = (0..=records).map(|_| self.child(&mut c, depth)).collect::<Result<_>>()?;
         }
         c.skip(4)?;
-        checksum::verify(&bytes[..c.position()], "B-tree v2 node")?;
-        Ok((found, children))
+        checksum::verify(&block[..c.position()], "B-tree v2 node")?;
+        Ok(Node { records: start..start + bytes, record_bytes, children, block })
     }
 
     fn child(&self, c: &mut Cursor<'_>, depth: usize) -> Result<Child> {

@@ -39,27 +39,35 @@ pub(crate) fn collection_bytes(header: &[u8], sizes: Sizes) -> Result<u64> {
     }
 }
 
+/// Bytes before an object's data.
+pub(crate) fn object_head_bytes(sizes: Sizes) -> usize {
+    (8 + sizes.length).next_multiple_of(8)
+}
+
+/// Bytes of an object, its head included.
+pub(crate) fn object_bytes(len: usize, sizes: Sizes) -> u64 {
+    object_head_bytes(sizes) as u64 + (len as u64).next_multiple_of(8)
+}
+
 /// Where each object lies in its collection.
 pub(crate) fn objects(collection: &[u8], sizes: Sizes) -> Result<Vec<(u32, std::ops::Range<usize>)>> {
-    let object_header = (8 + sizes.length).next_multiple_of(8);
+    let object_header = object_head_bytes(sizes);
     let mut at = header_bytes(sizes) as usize;
-    let mut objects = Vec::new();
+    let mut objects = Vec::with_capacity(collection.len() / (2 * object_header));
     // Less than a header at the end is free space without one.
-    while collection.len().saturating_sub(at) >= object_header {
-        let mut c = Cursor::new(&collection[at..], "global heap object");
-        let index = c.u16()?;
-        c.skip(6)?;
-        let bytes = c.length(sizes)?;
+    while let Some(head) = collection.get(at..at.saturating_add(object_header)) {
+        let index = u16::from_le_bytes([head[0], head[1]]);
         if index == 0 {
             break;
         }
-        let start = at + object_header;
-        let end = usize::try_from(bytes)
-            .ok()
-            .and_then(|n| start.checked_add(n))
-            .filter(|&end| end <= collection.len());
-        let end =
-            end.ok_or_else(|| c.corrupt(format!("object {index} of {bytes} bytes leaves the collection")))?;
+        let mut bytes = [0; 8];
+        bytes[..sizes.length].copy_from_slice(&head[8..8 + sizes.length]);
+        let (start, bytes) = (at + object_header, u64::from_le_bytes(bytes));
+        let end = usize::try_from(bytes).ok().and_then(|n| start.checked_add(n));
+        let Some(end) = end.filter(|&end| end <= collection.len()) else {
+            let c = Cursor::new(collection, "global heap object");
+            return Err(c.corrupt(format!("object {index} of {bytes} bytes leaves the collection")));
+        };
         objects.push((u32::from(index), start..end));
         at = start + (end - start).next_multiple_of(8);
     }

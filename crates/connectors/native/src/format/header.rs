@@ -1,5 +1,7 @@
 //! Object headers (format spec IV.A.1): prefixes, blocks and raw messages.
 
+use std::ops::Range;
+
 use model::bytes::Cursor;
 use model::properties::PhaseChange;
 use model::{Error, Result};
@@ -45,7 +47,7 @@ pub(crate) mod flag {
     pub(crate) const FAIL_ALWAYS: u8 = 0x80;
 }
 
-/// A message as it stands in a block.
+/// A message, to be changed or stored.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Message {
     pub(crate) kind: u16,
@@ -59,6 +61,37 @@ impl Message {
     pub(crate) fn is_shared(&self) -> bool {
         self.flags & flag::SHARED != 0
     }
+}
+
+/// A message as it stands in a block.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct MessageRef<'a> {
+    pub(crate) kind: u16,
+    pub(crate) flags: u8,
+    pub(crate) creation_order: Option<u16>,
+    pub(crate) body: &'a [u8],
+}
+
+impl MessageRef<'_> {
+    /// Whether the body says where the message is, instead of being it.
+    pub(crate) fn is_shared(&self) -> bool {
+        self.flags & flag::SHARED != 0
+    }
+
+    pub(crate) fn to_message(self) -> Message {
+        let MessageRef { kind, flags, creation_order, body } = self;
+        Message { kind, flags, creation_order, body: body.to_vec() }
+    }
+}
+
+/// Where a message stands: its body is a range of its block's bytes. One block holds all bodies, so that a header costs
+/// few allocations.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Entry {
+    pub(crate) kind: u16,
+    pub(crate) flags: u8,
+    pub(crate) creation_order: Option<u16>,
+    pub(crate) body: Range<usize>,
 }
 
 /// What stands before the messages.
@@ -134,62 +167,71 @@ fn new_prefix(bytes: &[u8]) -> Result<Prefix> {
 }
 
 /// The messages of the first block. `bytes` is all of it, prefix included.
-pub(crate) fn first_block(prefix: &Prefix, bytes: &[u8]) -> Result<Vec<Message>> {
-    match prefix.version {
-        1 => old_messages(&bytes[prefix.prefix_bytes..]),
-        _ => {
-            checksum::verify(bytes, "object header")?;
-            new_messages(prefix, &bytes[prefix.prefix_bytes..bytes.len() - 4])
-        }
+pub(crate) fn first_block(prefix: &Prefix, bytes: &[u8]) -> Result<Vec<Entry>> {
+    if prefix.version == 1 {
+        return old_messages(bytes, prefix.prefix_bytes);
     }
+    checksum::verify(bytes, "object header")?;
+    new_messages(prefix, &bytes[..bytes.len() - 4], prefix.prefix_bytes)
 }
 
 /// The messages of a continuation block.
-pub(crate) fn continuation_block(prefix: &Prefix, bytes: &[u8]) -> Result<Vec<Message>> {
+pub(crate) fn continuation_block(prefix: &Prefix, bytes: &[u8]) -> Result<Vec<Entry>> {
     if prefix.version == 1 {
-        return old_messages(bytes);
+        return old_messages(bytes, 0);
     }
     checksum::verify(bytes, "object header continuation")?;
     let mut c = Cursor::new(bytes, "object header continuation");
     c.signature(b"OCHK")?;
-    new_messages(prefix, &bytes[4..bytes.len() - 4])
+    new_messages(prefix, &bytes[..bytes.len() - 4], c.position())
 }
 
-fn old_messages(block: &[u8]) -> Result<Vec<Message>> {
+/// Messages of a header, as a rule.
+const MESSAGES: usize = 8;
+
+fn old_messages(block: &[u8], start: usize) -> Result<Vec<Entry>> {
     let mut c = Cursor::new(block, "object header messages");
-    let mut messages = Vec::new();
+    c.skip(start)?;
+    let mut messages = Vec::with_capacity(MESSAGES);
     while c.remaining() >= 8 {
         let (kind, size, flags) = (c.u16()?, c.u16()?, c.u8()?);
         c.skip(3)?;
         if size % 8 != 0 {
             return Err(c.corrupt(format!("message of {size} bytes")));
         }
-        let body = c.take(usize::from(size))?.to_vec();
-        push(&mut messages, Message { kind, flags, creation_order: None, body })?;
+        push(&mut messages, &mut c, (kind, flags, None), size)?;
     }
     Ok(messages)
 }
 
-fn new_messages(prefix: &Prefix, block: &[u8]) -> Result<Vec<Message>> {
+fn new_messages(prefix: &Prefix, block: &[u8], start: usize) -> Result<Vec<Entry>> {
     let mut c = Cursor::new(block, "object header messages");
+    c.skip(start)?;
     let head = if prefix.attribute_order_tracked { 6 } else { 4 };
-    let mut messages = Vec::new();
+    let mut messages = Vec::with_capacity(MESSAGES);
     // Less than a message's head at the end is a gap.
     while c.remaining() >= head {
         let (kind, size, flags) = (u16::from(c.u8()?), c.u16()?, c.u8()?);
         let creation_order = if prefix.attribute_order_tracked { Some(c.u16()?) } else { None };
-        let body = c.take(usize::from(size))?.to_vec();
-        push(&mut messages, Message { kind, flags, creation_order, body })?;
+        push(&mut messages, &mut c, (kind, flags, creation_order), size)?;
     }
     Ok(messages)
 }
 
-fn push(messages: &mut Vec<Message>, message: Message) -> Result<()> {
-    let known = message.kind <= kind::CACHE_IMAGE && message.kind != 0x09;
-    if !known && message.flags & flag::FAIL_ALWAYS != 0 {
-        return Err(Error::unsupported("read object header").with("message type", message.kind));
+/// One message whose head was read.
+fn push(
+    messages: &mut Vec<Entry>,
+    c: &mut Cursor<'_>,
+    (kind, flags, creation_order): (u16, u8, Option<u16>),
+    size: u16,
+) -> Result<()> {
+    let start = c.position();
+    c.skip(usize::from(size))?;
+    let known = kind <= kind::CACHE_IMAGE && kind != 0x09;
+    if !known && flags & flag::FAIL_ALWAYS != 0 {
+        return Err(Error::unsupported("read object header").with("message type", kind));
     }
-    messages.push(message);
+    messages.push(Entry { kind, flags, creation_order, body: start..c.position() });
     Ok(())
 }
 

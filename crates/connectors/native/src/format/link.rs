@@ -5,8 +5,15 @@ use model::{CharacterSet, Link, LinkTarget, Result, Token, text};
 
 use super::{SizedFields, Sizes};
 
-pub(crate) fn decode(body: &[u8], sizes: Sizes) -> Result<Link> {
-    let mut c = Cursor::new(body, "link");
+/// What stands before a link's target.
+struct Start<'a> {
+    kind: u8,
+    creation_order: Option<i64>,
+    charset: CharacterSet,
+    name: &'a [u8],
+}
+
+fn start<'a>(c: &mut Cursor<'a>) -> Result<Start<'a>> {
     c.version(1..=1)?;
     let flags = c.u8()?;
     if flags & 0xE0 != 0 {
@@ -17,11 +24,23 @@ pub(crate) fn decode(body: &[u8], sizes: Sizes) -> Result<Link> {
     let charset = if flags & 16 != 0 && c.u8()? == 1 { CharacterSet::Utf8 } else { CharacterSet::Ascii };
     let name_bytes = c.uint(1 << (flags & 3))?;
     let name_bytes = usize::try_from(name_bytes).unwrap_or(usize::MAX);
-    let name = text::from_bytes(c.take(name_bytes)?);
+    let name = c.take(name_bytes)?;
     if name.is_empty() {
         return Err(c.corrupt("name is empty"));
     }
-    Ok(Link { name, target: target(&mut c, kind, sizes)?, charset, creation_order })
+    Ok(Start { kind, creation_order, charset, name })
+}
+
+/// The bytes of a link's name.
+pub(crate) fn name(body: &[u8]) -> Result<&[u8]> {
+    start(&mut Cursor::new(body, "link")).map(|start| start.name)
+}
+
+pub(crate) fn decode(body: &[u8], sizes: Sizes) -> Result<Link> {
+    let mut c = Cursor::new(body, "link");
+    let Start { kind, creation_order, charset, name } = start(&mut c)?;
+    let target = target(&mut c, kind, sizes)?;
+    Ok(Link { name: text::from_bytes(name), target, charset, creation_order })
 }
 
 fn target(c: &mut Cursor<'_>, kind: u8, sizes: Sizes) -> Result<LinkTarget> {

@@ -5,12 +5,12 @@ use std::cmp::Ordering;
 use model::bytes::Cursor;
 use model::dataspace::Format;
 use model::properties::{CreationOrder, ObjectCreate};
-use model::{Context, Dataspace, Datatype, Error, Result, Token, Within, text};
+use model::{Dataspace, Datatype, Error, Result, Token, Within, text};
 use vol::AttributeInfo;
 
 use crate::file::File;
-use crate::format::attribute::{self, Part, RawAttribute};
-use crate::format::header::{flag, kind};
+use crate::format::attribute::{self, PartView, RawAttribute, View};
+use crate::format::header::{MessageRef, flag, kind};
 use crate::format::{Address, checksum};
 use crate::object::footprint::Blocks;
 use crate::object::group::check_tree;
@@ -43,26 +43,32 @@ pub(crate) fn object_create(header: &Header) -> ObjectCreate {
 
 /// Decodes the bytes of an attribute message.
 fn decode(file: &File, body: &[u8], creation_order: Option<u32>) -> Result<Attribute> {
-    interpret(file, attribute::decode(body)?, creation_order)
+    interpret_view(file, &attribute::view(body)?, creation_order)
 }
 
 /// Finds the type and the space of an attribute.
-pub(crate) fn interpret(file: &File, raw: RawAttribute, creation_order: Option<u32>) -> Result<Attribute> {
-    let name = raw.name.clone();
-    let (datatype, committed) =
-        datatype(file, &raw.datatype).during(&format!("read attribute \"{name}\""))?;
-    let space = dataspace(file, &raw.dataspace).during(&format!("read attribute \"{name}\""))?;
+fn interpret_view(file: &File, view: &View<'_>, creation_order: Option<u32>) -> Result<Attribute> {
+    let name = text::from_bytes(view.name);
+    let during = |e: Error| e.during(format!("read attribute \"{}\"", text::from_bytes(view.name)));
+    let (datatype, committed) = datatype(file, view.datatype).map_err(during)?;
+    let space = dataspace(file, view.dataspace).map_err(during)?;
     let bytes = value_bytes(file, &datatype, &space)?;
-    let mut data = raw.data;
-    if data.len() < bytes {
+    let Some(data) = view.data.get(..bytes) else {
         return Err(Error::corrupt("read attribute")
             .with("name", name)
-            .with("bytes", data.len())
+            .with("bytes", view.data.len())
             .with("need", bytes));
-    }
-    data.truncate(bytes);
-    let info = AttributeInfo { name, charset: raw.charset, creation_order, datatype, committed, space };
-    Ok(Attribute { info, data })
+    };
+    let info = AttributeInfo { name, charset: view.charset, creation_order, datatype, committed, space };
+    Ok(Attribute { info, data: data.to_vec() })
+}
+
+/// As for one in the file, for one that may change.
+pub(crate) fn interpret(file: &File, raw: &RawAttribute, creation_order: Option<u32>) -> Result<Attribute> {
+    let name = text::to_bytes(&raw.name);
+    let (datatype, dataspace) = (raw.datatype.view(), raw.dataspace.view());
+    let view = View { name: &name, charset: raw.charset, datatype, dataspace, data: &raw.data };
+    interpret_view(file, &view, creation_order)
 }
 
 fn value_bytes(file: &File, datatype: &Datatype, space: &Dataspace) -> Result<usize> {
@@ -73,24 +79,24 @@ fn value_bytes(file: &File, datatype: &Datatype, space: &Dataspace) -> Result<us
 /// Bytes of an attribute's value. Its message may be longer: it ends with padding in old headers, and where
 /// libhdf5 left a gap that is too small for a message of its own.
 pub(crate) fn raw_value_bytes(file: &File, raw: &RawAttribute) -> Result<usize> {
-    value_bytes(file, &datatype(file, &raw.datatype)?.0, &dataspace(file, &raw.dataspace)?)
+    value_bytes(file, &datatype(file, raw.datatype.view())?.0, &dataspace(file, raw.dataspace.view())?)
 }
 
-fn datatype(file: &File, part: &Part) -> Result<(Datatype, Option<Token>)> {
+fn datatype(file: &File, part: PartView<'_>) -> Result<(Datatype, Option<Token>)> {
     let limits = &file.store.limits;
     if !part.shared {
-        return Ok((Datatype::decode(&part.bytes, limits)?, None));
+        return Ok((Datatype::decode(part.bytes, limits)?, None));
     }
-    let (body, at) = header::shared_body(file, kind::DATATYPE, &part.bytes)?;
+    let (body, at) = header::shared_body(file, kind::DATATYPE, part.bytes)?;
     Ok((Datatype::decode(&body, limits)?, at.map(|at| Token::from_u64(at.0))))
 }
 
-fn dataspace(file: &File, part: &Part) -> Result<Dataspace> {
+fn dataspace(file: &File, part: PartView<'_>) -> Result<Dataspace> {
     let format = space_format(file);
     if !part.shared {
-        return Dataspace::decode(&part.bytes, &format);
+        return Dataspace::decode(part.bytes, &format);
     }
-    let (body, _) = header::shared_body(file, kind::DATASPACE, &part.bytes)?;
+    let (body, _) = header::shared_body(file, kind::DATASPACE, part.bytes)?;
     Dataspace::decode(&body, &format)
 }
 
@@ -101,14 +107,14 @@ pub(crate) fn space_format(file: &File) -> Format {
 /// Where dense attributes are, if the object has them.
 fn dense(file: &File, header: &Header) -> Result<Option<(Address, Address)>> {
     let Some(message) = header.message(kind::ATTRIBUTE_INFO) else { return Ok(None) };
-    let info = attribute::info(&message.body, file.store.sizes())?;
+    let info = attribute::info(message.body, file.store.sizes())?;
     Ok(info.heap.zip(info.name_tree))
 }
 
 /// The blocks that hold an object's attributes outside of its header.
 pub(crate) fn blocks(file: &File, header: &Header) -> Result<Blocks> {
     let Some(message) = header.message(kind::ATTRIBUTE_INFO) else { return Ok(Blocks::default()) };
-    let info = attribute::info(&message.body, file.store.sizes())?;
+    let info = attribute::info(message.body, file.store.sizes())?;
     Blocks::dense(file, info.heap, [info.name_tree, info.order_tree])
 }
 
@@ -132,7 +138,7 @@ fn tracks_order(header: &Header) -> bool {
 }
 
 fn all_compact(file: &File, header: &Header) -> Result<Vec<Attribute>> {
-    let decode_one = |m: &crate::format::header::Message| {
+    let decode_one = |m: MessageRef<'_>| {
         let (body, _) = header::body(file, m)?;
         decode(file, &body, m.creation_order.map(u32::from))
     };
@@ -142,7 +148,7 @@ fn all_compact(file: &File, header: &Header) -> Result<Vec<Attribute>> {
 /// All attributes as their messages hold them, with their creation order: for changing them.
 pub(crate) fn all_raw(file: &File, header: &Header) -> Result<Vec<(RawAttribute, Option<u16>)>> {
     let Some((heap, tree)) = dense(file, header)? else {
-        let raw = |m: &crate::format::header::Message| {
+        let raw = |m: MessageRef<'_>| {
             Ok((
                 attribute::decode(&header::body(file, m)?.0)?,
                 m.creation_order.filter(|_| tracks_order(header)),
@@ -213,9 +219,10 @@ pub(crate) fn find(file: &File, header: &Header, name: &str) -> Result<Option<At
 
 /// Other attributes of the object may be unreadable; this one is read all the same.
 fn find_compact(file: &File, header: &Header, name: &str) -> Result<Option<Attribute>> {
+    let name = text::to_bytes(name);
     for message in header.messages_of(kind::ATTRIBUTE) {
         let (body, _) = header::body(file, message)?;
-        if attribute::decode(&body)?.name == name {
+        if attribute::name(&body)? == name {
             return decode(file, &body, message.creation_order.map(u32::from)).map(Some);
         }
     }

@@ -2,17 +2,38 @@
 
 use std::cmp::Ordering;
 use std::collections::HashSet;
+use std::sync::Arc;
 
 use model::{Context, Error, Result};
 
 use crate::file::File;
 use crate::format::Address;
-use crate::format::btree2::BTree2;
+use crate::format::btree2::{BTree2, Node};
+use crate::object::decoded::{Decoded, Place};
 
 pub(crate) fn open(file: &File, address: Address) -> Result<BTree2> {
+    let place = Place::Tree(address);
+    if let Some(Decoded::Tree(tree)) = file.decoded(&place) {
+        return Ok(BTree2::clone(&tree));
+    }
     let sizes = file.store.sizes();
     let bytes = file.store.block(address, BTree2::header_bytes(sizes), "B-tree v2 header")?;
-    BTree2::decode(&bytes, sizes).during_at("open B-tree v2", address.0)
+    let tree = BTree2::decode(&bytes, sizes).during_at("open B-tree v2", address.0)?;
+    file.keep_decoded(place, Decoded::Tree(Arc::new(tree.clone())));
+    Ok(tree)
+}
+
+fn node(file: &File, tree: &BTree2, at: Address, depth: u16, records: u64) -> Result<Arc<Node>> {
+    let BTree2 { kind, node_bytes, record_bytes, .. } = *tree;
+    let place = Place::Node { at, kind, node_bytes, record_bytes, depth, records };
+    if let Some(Decoded::Node(node)) = file.decoded(&place) {
+        return Ok(node);
+    }
+    let block = file.store.block(at, u64::from(node_bytes), "B-tree v2 node")?;
+    let node = tree.node(block, depth, records).during_at("read B-tree v2", at.0)?;
+    let node = Arc::new(node);
+    file.keep_decoded(place, Decoded::Node(node.clone()));
+    Ok(node)
 }
 
 /// The record for which `order` (of the record against what is sought) is equal.
@@ -24,11 +45,12 @@ pub(crate) fn find(
     let Some(mut address) = tree.root else { return Ok(None) };
     let mut count = u64::from(tree.root_records);
     for depth in (0..=tree.depth).rev() {
-        let block = file.store.block(address, u64::from(tree.node_bytes), "B-tree v2 node")?;
-        let (records, children) = tree.node(&block, depth, count).during_at("search B-tree v2", address.0)?;
-        match search(&records, order)? {
-            Ok(at) => return Ok(Some(records[at].to_vec())),
-            Err(at) if depth > 0 => (address, count) = (children[at].address, children[at].records),
+        let node = node(file, tree, address, depth, count)?;
+        match search(&node, order)? {
+            Ok(at) => return Ok(Some(node.record(at).to_vec())),
+            Err(at) if depth > 0 => {
+                (address, count) = (node.children[at].address, node.children[at].records);
+            }
             Err(_) => {}
         }
     }
@@ -37,13 +59,13 @@ pub(crate) fn find(
 
 /// Binary search with a comparison that can fail: where it is, or before which record it would be.
 fn search(
-    records: &[&[u8]],
+    node: &Node,
     order: &mut dyn FnMut(&[u8]) -> Result<Ordering>,
 ) -> Result<std::result::Result<usize, usize>> {
-    let (mut low, mut high) = (0, records.len());
+    let (mut low, mut high) = (0, node.len());
     while low < high {
         let middle = low.midpoint(high);
-        match order(records[middle])? {
+        match order(node.record(middle))? {
             Ordering::Equal => return Ok(Ok(middle)),
             Ordering::Less => low = middle + 1,
             Ordering::Greater => high = middle,
@@ -91,15 +113,14 @@ fn walk_node(
     if !seen.insert(address) {
         return Err(Error::corrupt("walk B-tree v2").at(address.0).with("problem", "node repeats"));
     }
-    let block = file.store.block(address, u64::from(tree.node_bytes), "B-tree v2 node")?;
-    let (records, children) = tree.node(&block, depth, count).during_at("walk B-tree v2", address.0)?;
-    for (i, record) in records.iter().enumerate() {
-        if let Some(child) = children.get(i) {
+    let node = node(file, tree, address, depth, count)?;
+    for i in 0..node.len() {
+        if let Some(child) = node.children.get(i) {
             walk_node(file, tree, child.address, depth - 1, child.records, seen, visit)?;
         }
-        visit(record)?;
+        visit(node.record(i))?;
     }
-    match children.last() {
+    match node.children.last() {
         Some(child) => walk_node(file, tree, child.address, depth - 1, child.records, seen, visit),
         None => Ok(()),
     }

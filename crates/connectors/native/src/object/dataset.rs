@@ -97,7 +97,7 @@ fn space(file: &File, header: &Header) -> Result<Dataspace> {
 fn layout(file: &File, header: &Header, space: &Dataspace, datatype: &Datatype) -> Result<Layout> {
     let message = header.required(kind::LAYOUT, "layout")?;
     let layout =
-        Layout::decode(&message.body, file.store.sizes()).during_at("read layout", header.address.0)?;
+        Layout::decode(message.body, file.store.sizes()).during_at("read layout", header.address.0)?;
     if let Layout::Chunked(chunked) = &layout {
         check_chunks(file, chunked, space, datatype).during_at("read layout", header.address.0)?;
     }
@@ -157,7 +157,7 @@ fn layout_property(
     space: &Dataspace,
 ) -> Result<LayoutProperty> {
     if let Some(message) = header.message(kind::EXTERNAL_FILES) {
-        return external(file, &message.body).map(LayoutProperty::External).during("read external file list");
+        return external(file, message.body).map(LayoutProperty::External).during("read external file list");
     }
     Ok(match layout {
         Layout::Compact { .. } => LayoutProperty::Compact,

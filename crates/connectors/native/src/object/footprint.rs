@@ -99,7 +99,7 @@ pub(crate) fn of_dataset(file: &File, header: &Header) -> Result<Footprint> {
 fn external_names(file: &File, header: &Header) -> Result<Ranges> {
     let Some(message) = header.message(kind::EXTERNAL_FILES) else { return Ok(Vec::new()) };
     let sizes = file.store.sizes();
-    let (at, _) = crate::format::external_files::decode(&message.body, sizes)?;
+    let (at, _) = crate::format::external_files::decode(message.body, sizes)?;
     let bytes = LocalHeap::header_bytes(sizes);
     let heap = LocalHeap::decode(&file.store.block(at, bytes, "local heap")?, sizes)?;
     Ok(vec![(at, bytes), (heap.data, heap.data_bytes)])

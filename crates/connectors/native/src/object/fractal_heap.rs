@@ -1,5 +1,7 @@
 //! Reading objects out of a fractal heap.
 
+use std::cell::RefCell;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use model::{Context, Error, Result, Within};
@@ -10,14 +12,20 @@ use crate::format::btree2::BTree2;
 use crate::format::fractal_heap::{Child, FractalHeap, ObjectId, Stored};
 use crate::format::free_space::Manager;
 use crate::object::btree2;
+use crate::object::decoded::{Decoded, Place};
 
 /// An open heap.
 #[derive(Debug)]
 pub(crate) struct Heap<'f> {
     file: &'f File,
     address: Address,
-    header: FractalHeap,
+    header: Arc<FractalHeap>,
+    /// Direct blocks that were used, by where they start in heap space: whoever walks a tree comes back to them.
+    used: RefCell<BTreeMap<u64, Arc<[u8]>>>,
 }
+
+/// Direct blocks that one user of a heap holds on to.
+const USED_MAX: usize = 64;
 
 /// A direct block: where, how large, and where in heap space.
 #[derive(Debug, Clone, Copy)]
@@ -28,39 +36,66 @@ struct Direct {
 }
 
 pub(crate) fn open(file: &File, address: Address) -> Result<Heap<'_>> {
+    let place = Place::Heap(address);
+    if let Some(Decoded::Heap(header)) = file.decoded(&place) {
+        return Ok(Heap { file, address, header, used: RefCell::default() });
+    }
     let sizes = file.store.sizes();
     let start = file.store.block(address, FractalHeap::header_bytes(sizes), "fractal heap header")?;
     let whole = FractalHeap::header_bytes_of(&start, sizes)?;
     let bytes = file.store.block(address, whole, "fractal heap header")?;
     let header = FractalHeap::decode(&bytes, sizes).during_at("open fractal heap", address.0)?;
-    Ok(Heap { file, address, header })
+    let header = Arc::new(header);
+    file.keep_decoded(place, Decoded::Heap(header.clone()));
+    Ok(Heap { file, address, header, used: RefCell::default() })
 }
 
 impl Heap<'_> {
     /// The object called `id`.
     pub(crate) fn get(&self, id: &[u8]) -> Result<Vec<u8>> {
+        self.with(id, |object| Ok(object.to_vec()))
+    }
+
+    /// What `look` sees in the object called `id`.
+    pub(crate) fn with<T>(&self, id: &[u8], look: impl FnOnce(&[u8]) -> Result<T>) -> Result<T> {
         match self.header.object_id(id)? {
-            ObjectId::Tiny(data) => Ok(data),
-            ObjectId::Managed { offset, len } => self.managed(offset, len),
-            ObjectId::HugeDirect { address, stored, len } => self.huge(address, stored, len),
-            ObjectId::HugeIndirect { key } => self.huge_by_key(key),
+            ObjectId::Tiny(data) => look(&data),
+            ObjectId::Managed { offset, len } => self.managed(offset, len, look),
+            ObjectId::HugeDirect { address, stored, len } => look(&self.huge(address, stored, len)?),
+            ObjectId::HugeIndirect { key } => look(&self.huge_by_key(key)?),
         }
     }
 
-    fn managed(&self, offset: u64, len: u64) -> Result<Vec<u8>> {
-        let direct = self.find(offset)?;
-        let block = self.direct_block(direct)?;
-        let start = offset - direct.offset;
+    fn managed<T>(&self, offset: u64, len: u64, look: impl FnOnce(&[u8]) -> Result<T>) -> Result<T> {
+        let (start, block) = self.block_of(offset)?;
+        let start = offset - start;
         let end = start.checked_add(len).filter(|&end| end <= block.len() as u64);
         match end {
             Some(end) if start >= self.header.direct_prefix_bytes() as u64 => {
-                Ok(block[start as usize..end as usize].to_vec())
+                look(&block[start as usize..end as usize])
             }
             _ => Err(Error::corrupt("read fractal heap object")
                 .at(self.address.0)
                 .with("offset", offset)
                 .with("bytes", len)),
         }
+    }
+
+    /// The bytes of the direct block that covers an offset of heap space, and where it starts there.
+    fn block_of(&self, offset: u64) -> Result<(u64, Arc<[u8]>)> {
+        let mut used = self.used.borrow_mut();
+        if let Some((&start, block)) = used.range(..=offset).next_back()
+            && offset - start < block.len() as u64
+        {
+            return Ok((start, block.clone()));
+        }
+        let direct = self.find(offset)?;
+        let block = self.direct_block(direct)?;
+        if used.len() >= USED_MAX {
+            used.clear();
+        }
+        used.insert(direct.offset, block.clone());
+        Ok((direct.offset, block))
     }
 
     /// The direct block that covers an offset of heap space.
@@ -78,10 +113,7 @@ impl Heap<'_> {
         }
         let (mut table, mut rows, mut start) = (root, u64::from(h.root_rows), 0);
         for _ in 0..self.file.store.limits.depth_max {
-            let block =
-                self.file.store.block(table, h.indirect_bytes(rows), "fractal heap indirect block")?;
-            let children =
-                h.indirect(&block, self.address, start, rows).during_at("read indirect block", table.0)?;
+            let children = self.table(table, start, rows)?;
             let spot = h.spot(offset - start)?;
             let child =
                 *usize::try_from(spot.entry).ok().and_then(|i| children.get(i)).ok_or_else(missing)?;
@@ -95,13 +127,28 @@ impl Heap<'_> {
         Err(missing())
     }
 
+    /// The entries of an indirect block that covers heap space from `start` on.
+    fn table(&self, at: Address, start: u64, rows: u64) -> Result<Arc<Vec<Child>>> {
+        let place = Place::Table { at, heap: self.address, start, rows };
+        if let Some(Decoded::Table(children)) = self.file.decoded(&place) {
+            return Ok(children);
+        }
+        let h = &self.header;
+        let block = self.file.store.block(at, h.indirect_bytes(rows), "fractal heap indirect block")?;
+        let children =
+            h.indirect(&block, self.address, start, rows).during_at("read indirect block", at.0)?;
+        let children = Arc::new(children);
+        self.file.keep_decoded(place, Decoded::Table(children.clone()));
+        Ok(children)
+    }
+
     fn direct_block(&self, direct: Direct) -> Result<Arc<[u8]>> {
         let missing = || Error::corrupt("find fractal heap block").at(self.address.0);
         let address = direct.child.address.ok_or_else(missing)?;
         self.file.store.verified(address, || {
             let block = match direct.child.stored {
                 Some(stored) => self.unfilter(address, stored, direct.bytes)?,
-                None => self.file.store.block(address, direct.bytes, "fractal heap direct block")?.to_vec(),
+                None => self.file.store.bytes(address, direct.bytes, "fractal heap direct block")?,
             };
             self.header
                 .check_direct(&block, self.address, direct.offset)
@@ -178,9 +225,7 @@ impl Heap<'_> {
             return Err(Error::limit("walk fractal heap").at(table.0));
         }
         let bytes = h.indirect_bytes(rows);
-        let block = self.file.store.block(table, bytes, "fractal heap indirect block")?;
-        let children =
-            h.indirect(&block, self.address, start, rows).during_at("read indirect block", table.0)?;
+        let children = self.table(table, start, rows)?;
         found.push((table, bytes));
         let mut offset = start;
         for (child, row) in

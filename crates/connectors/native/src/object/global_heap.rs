@@ -1,40 +1,75 @@
 //! Reading objects out of global heap collections.
 
-use std::collections::HashMap;
-use std::ops::Range;
-use std::sync::Arc;
+use std::ops::{Deref, Range};
 
 use model::{Context, Error, Result, Within};
 
 use crate::file::File;
 use crate::format::Address;
 use crate::format::global_heap::{self, HeapId};
+use crate::pages::Block;
+
+/// Bytes of most collections.
+const GUESS_BYTES: u64 = 4096;
 
 /// A collection and where its objects are.
 #[derive(Debug)]
 pub(crate) struct Collection {
-    bytes: Arc<[u8]>,
-    objects: HashMap<u32, Range<usize>>,
+    bytes: Bytes,
+    /// By index.
+    objects: Vec<(u32, Range<usize>)>,
+}
+
+/// The bytes of a collection: a block that was read anyway, or all of a larger one.
+#[derive(Debug)]
+enum Bytes {
+    Block(Block),
+    Own(Vec<u8>),
+}
+
+impl Deref for Bytes {
+    type Target = [u8];
+    fn deref(&self) -> &[u8] {
+        match self {
+            Bytes::Block(block) => block,
+            Bytes::Own(bytes) => bytes,
+        }
+    }
 }
 
 impl Collection {
     pub(crate) fn load(file: &File, address: Address) -> Result<Collection> {
         let (store, sizes) = (&file.store, file.store.sizes());
-        let head = store.block(address, global_heap::header_bytes(sizes), "global heap")?;
+        let head = store.block_up_to(address, GUESS_BYTES, "global heap")?;
         let whole = global_heap::collection_bytes(&head, sizes).during_at("read global heap", address.0)?;
         whole.within(store.limits.metadata_bytes_max, "global heap collection")?;
-        let bytes = store.block(address, whole, "global heap collection")?;
-        let objects = global_heap::objects(&bytes, sizes).during_at("read global heap", address.0)?;
-        Ok(Collection { bytes, objects: objects.into_iter().collect() })
+        let bytes = match head.len() as u64 == whole {
+            true => Bytes::Block(head),
+            false => Bytes::Own(store.bytes(address, whole, "global heap collection")?),
+        };
+        let mut objects = global_heap::objects(&bytes, sizes).during_at("read global heap", address.0)?;
+        // As a rule they are in order. Of two with one index the later one counts.
+        if !objects.is_sorted_by(|a, b| a.0 < b.0) {
+            objects.reverse();
+            objects.sort_by_key(|object| object.0);
+            objects.dedup_by_key(|object| object.0);
+        }
+        Ok(Collection { bytes, objects })
     }
 
     pub(crate) fn bytes(&self) -> usize {
-        self.bytes.len() + self.objects.len() * 48
+        self.bytes.len() + self.objects.len() * 24
     }
 
     pub(crate) fn object(&self, id: HeapId) -> Result<&[u8]> {
         let missing =
             || Error::corrupt("read global heap object").at(id.collection.0).with("index", id.index);
-        self.objects.get(&id.index).map(|range| &self.bytes[range.clone()]).ok_or_else(missing)
+        // Where none was ever taken away, the first has index 1, the second 2.
+        let guess = (id.index as usize).checked_sub(1).and_then(|at| self.objects.get(at));
+        let found = guess.filter(|object| object.0 == id.index).or_else(|| {
+            let at = self.objects.binary_search_by_key(&id.index, |object| object.0).ok()?;
+            self.objects.get(at)
+        });
+        found.map(|(_, range)| &self.bytes[range.clone()]).ok_or_else(missing)
     }
 }

@@ -1,7 +1,6 @@
 //! Links of groups: symbol tables, compact and dense storage.
 
 use std::cmp::Ordering;
-use std::sync::Arc;
 
 use model::bytes::Cursor;
 use model::properties::{CreationOrder, GroupCreate};
@@ -19,6 +18,7 @@ use crate::object::btree1::{Tree, between};
 use crate::object::footprint::Blocks;
 use crate::object::header::Header;
 use crate::object::{btree2, fractal_heap};
+use crate::pages::Block;
 
 /// How a group keeps its links.
 #[derive(Debug, Clone, Copy)]
@@ -30,10 +30,10 @@ enum Style {
 fn style(file: &File, header: &Header) -> Result<Style> {
     let sizes = file.store.sizes();
     if let Some(message) = header.message(kind::SYMBOL_TABLE) {
-        return group::symbol_table(&message.body, sizes).map(Style::Old);
+        return group::symbol_table(message.body, sizes).map(Style::Old);
     }
     match header.message(kind::LINK_INFO) {
-        Some(message) => group::link_info(&message.body, sizes).map(Style::New),
+        Some(message) => group::link_info(message.body, sizes).map(Style::New),
         None => {
             Err(Error::invalid("read group").at(header.address.0).with("problem", "object is not a group"))
         }
@@ -48,7 +48,7 @@ pub(crate) fn find(file: &File, header: &Header, name: &str) -> Result<Option<Li
         Style::New(LinkInfo { heap: Some(heap), name_tree: Some(tree), .. }) => {
             find_dense(file, heap, tree, &bytes)
         }
-        Style::New(_) => find_compact(file, header, name),
+        Style::New(_) => find_compact(file, header, &bytes),
     }
 }
 
@@ -86,7 +86,7 @@ pub(crate) fn creation(file: &File, header: &Header) -> Result<GroupCreate> {
     let mut create =
         GroupCreate { object: super::attribute::object_create(header), ..GroupCreate::default() };
     if let Some(message) = header.message(kind::GROUP_INFO) {
-        let info = group::group_info(&message.body)?;
+        let info = group::group_info(message.body)?;
         create.link_phase = info.phase;
         (create.entries_expected, create.name_bytes_expected) =
             (info.entries_expected, info.name_bytes_expected);
@@ -128,7 +128,7 @@ fn count_new(file: &File, header: &Header, info: &LinkInfo) -> Result<(u64, Link
 struct Names<'f> {
     file: &'f File,
     heap: LocalHeap,
-    whole: Option<Arc<[u8]>>,
+    whole: Option<Block>,
 }
 
 /// A heap up to this size is read at once: one read costs less than the pages of a binary search.
@@ -244,11 +244,16 @@ fn check_count(file: &File, count: usize) -> Result<()> {
 // --- compact ---
 
 fn links_compact(file: &File, header: &Header) -> Result<Vec<Link>> {
-    header.messages_of(kind::LINK).map(|m| link::decode(&m.body, file.store.sizes())).collect()
+    header.messages_of(kind::LINK).map(|m| link::decode(m.body, file.store.sizes())).collect()
 }
 
-fn find_compact(file: &File, header: &Header, name: &str) -> Result<Option<Link>> {
-    Ok(links_compact(file, header)?.into_iter().find(|link| link.name == name))
+fn find_compact(file: &File, header: &Header, name: &[u8]) -> Result<Option<Link>> {
+    for message in header.messages_of(kind::LINK) {
+        if link::name(message.body)? == name {
+            return link::decode(message.body, file.store.sizes()).map(Some);
+        }
+    }
+    Ok(None)
 }
 
 // --- dense ---
@@ -269,10 +274,13 @@ fn find_dense(file: &File, heap: Address, tree: Address, name: &[u8]) -> Result<
         if order != Ordering::Equal {
             return Ok(order);
         }
-        let link = link::decode(&heap.get(heap_id(record)?)?, sizes)?;
-        let order = text::to_bytes(&link.name).as_slice().cmp(name);
-        found = (order == Ordering::Equal).then_some(link);
-        Ok(order)
+        heap.with(heap_id(record)?, |body| {
+            let order = link::name(body)?.cmp(name);
+            if order == Ordering::Equal {
+                found = Some(link::decode(body, sizes)?);
+            }
+            Ok(order)
+        })
     })?;
     Ok(found)
 }
@@ -282,7 +290,7 @@ fn links_dense(file: &File, heap: Address, tree: Address) -> Result<Vec<Link>> {
     check_tree(&tree, 5)?;
     let mut links = Vec::new();
     btree2::walk(file, &tree, &mut |record| {
-        links.push(link::decode(&heap.get(heap_id(record)?)?, file.store.sizes())?);
+        links.push(heap.with(heap_id(record)?, |body| link::decode(body, file.store.sizes()))?);
         check_count(file, links.len())
     })?;
     Ok(links)

@@ -1,13 +1,13 @@
 //! Loading object headers, and finding messages that are kept elsewhere.
 
 use std::borrow::Cow;
-use std::collections::{HashSet, VecDeque};
+use std::collections::HashSet;
 
 use model::{Context, Error, ObjectKind, Result, Within};
 
 use crate::file::File;
 use crate::format::Address;
-use crate::format::header::{self, Message, Prefix, kind};
+use crate::format::header::{self, Entry, Message, MessageRef, Prefix, kind};
 use crate::format::shared::SharedAt;
 use crate::object::fractal_heap;
 use crate::store::Store;
@@ -20,7 +20,9 @@ const FIRST_READ_BYTES: u64 = 512;
 pub(crate) struct Header {
     pub(crate) address: Address,
     pub(crate) prefix: Prefix,
-    pub(crate) messages: Vec<Message>,
+    /// All blocks, one after another.
+    bytes: Vec<u8>,
+    entries: Vec<Entry>,
 }
 
 impl Header {
@@ -28,20 +30,59 @@ impl Header {
         load(store, address).during_at("read object header", address.0)
     }
 
+    /// A header with these messages.
+    pub(crate) fn of(address: Address, prefix: Prefix, messages: &[Message]) -> Header {
+        let mut header = Header { address, prefix, bytes: Vec::new(), entries: Vec::new() };
+        for Message { kind, flags, creation_order, body } in messages {
+            let start = header.bytes.len();
+            header.bytes.extend_from_slice(body);
+            let body = start..header.bytes.len();
+            header.entries.push(Entry { kind: *kind, flags: *flags, creation_order: *creation_order, body });
+        }
+        header
+    }
+
+    fn get(&self, entry: &Entry) -> MessageRef<'_> {
+        let Entry { kind, flags, creation_order, ref body } = *entry;
+        MessageRef { kind, flags, creation_order, body: &self.bytes[body.clone()] }
+    }
+
+    /// Takes a block's bytes and its messages.
+    fn push_block(&mut self, block: &[u8], entries: Vec<Entry>) {
+        let start = self.bytes.len();
+        self.bytes.extend_from_slice(block);
+        let shifted =
+            |entry: Entry| Entry { body: entry.body.start + start..entry.body.end + start, ..entry };
+        match start {
+            0 => self.entries = entries,
+            _ => self.entries.extend(entries.into_iter().map(shifted)),
+        }
+    }
+
+    /// All messages.
+    pub(crate) fn messages(&self) -> impl Iterator<Item = MessageRef<'_>> {
+        self.entries.iter().map(|entry| self.get(entry))
+    }
+
     /// The first message of a kind.
-    pub(crate) fn message(&self, kind: u16) -> Option<&Message> {
-        self.messages.iter().find(|m| m.kind == kind)
+    pub(crate) fn message(&self, kind: u16) -> Option<MessageRef<'_>> {
+        self.entries.iter().find(|m| m.kind == kind).map(|entry| self.get(entry))
     }
 
     /// All messages of a kind.
-    pub(crate) fn messages_of(&self, kind: u16) -> impl Iterator<Item = &Message> {
-        self.messages.iter().filter(move |m| m.kind == kind)
+    pub(crate) fn messages_of(&self, kind: u16) -> impl Iterator<Item = MessageRef<'_>> {
+        self.entries.iter().filter(move |m| m.kind == kind).map(|entry| self.get(entry))
     }
 
     /// The message that this object cannot do without.
-    pub(crate) fn required(&self, kind: u16, what: &str) -> Result<&Message> {
+    pub(crate) fn required(&self, kind: u16, what: &str) -> Result<MessageRef<'_>> {
         let missing = || Error::corrupt("read object header").at(self.address.0).with("missing", what);
         self.message(kind).ok_or_else(missing)
+    }
+
+    /// Bytes of memory, roughly.
+    pub(crate) fn weight(&self) -> u64 {
+        (self.bytes.len() + self.entries.len() * size_of::<Entry>() + 256) as u64
     }
 
     /// What the object is, by the messages it has.
@@ -64,7 +105,7 @@ impl Header {
         }
         match self.message(kind::REFERENCES) {
             Some(message) => {
-                let mut c = model::bytes::Cursor::new(&message.body, "reference count");
+                let mut c = model::bytes::Cursor::new(message.body, "reference count");
                 c.skip(1)?;
                 c.u32()
             }
@@ -86,9 +127,12 @@ fn load(store: &Store, address: Address) -> Result<Header> {
             &longer
         }
     };
-    let mut messages = header::first_block(&prefix, block)?;
-    continuations(store, address, &prefix, &mut messages)?;
-    let header = Header { address, prefix, messages };
+    let entries = header::first_block(&prefix, block)?;
+    let mut header = Header { address, prefix, bytes: Vec::new(), entries: Vec::new() };
+    header.push_block(block, entries);
+    if header.message(kind::CONTINUATION).is_some() {
+        continuations(store, &mut header)?;
+    }
     // The prefix of this version counts references itself; libhdf5 reads no header that does it twice.
     if header.prefix.version == 1 && header.message(kind::REFERENCES).is_some() {
         return Err(Error::corrupt("decode object header").with("problem", "two reference counts"));
@@ -96,42 +140,39 @@ fn load(store: &Store, address: Address) -> Result<Header> {
     Ok(header)
 }
 
-/// Appends the messages of all further blocks. Blocks that repeat, or that add up to more than the file, end it.
-fn continuations(
-    store: &Store,
-    address: Address,
-    prefix: &Prefix,
-    messages: &mut Vec<Message>,
-) -> Result<()> {
-    let mut seen = HashSet::from([address]);
-    let mut queue: VecDeque<Vec<u8>> = continuation_bodies(messages);
-    while let Some(body) = queue.pop_front() {
-        let (at, len) = header::continuation(&body, store.sizes())?;
+/// Appends the messages of all further blocks, which may lead to others. Blocks that repeat, or that add up to more than
+/// the file, end it.
+fn continuations(store: &Store, header: &mut Header) -> Result<()> {
+    let mut seen = HashSet::from([header.address]);
+    let mut next = 0;
+    while next < header.entries.len() {
+        let entry = &header.entries[next];
+        next += 1;
+        if entry.kind != kind::CONTINUATION {
+            continue;
+        }
+        let (at, len) = header::continuation(header.get(entry).body, store.sizes())?;
         if !seen.insert(at) {
             return Err(Error::corrupt("follow header continuation")
                 .at(at.0)
                 .with("problem", "block repeats"));
         }
         let block = store.block(at, len, "object header continuation")?;
-        let more = header::continuation_block(prefix, &block).during_at("read header continuation", at.0)?;
-        queue.extend(continuation_bodies(&more));
-        messages.extend(more);
-        if messages.len() as u64 > store.limits.entries_max {
-            return Err(Error::limit("read object header").with("messages", messages.len()));
+        let more =
+            header::continuation_block(&header.prefix, &block).during_at("read header continuation", at.0)?;
+        header.push_block(&block, more);
+        if header.entries.len() as u64 > store.limits.entries_max {
+            return Err(Error::limit("read object header").with("messages", header.entries.len()));
         }
     }
     Ok(())
 }
 
-fn continuation_bodies(messages: &[Message]) -> VecDeque<Vec<u8>> {
-    messages.iter().filter(|m| m.kind == kind::CONTINUATION).map(|m| m.body.clone()).collect()
-}
-
 /// A message's own bytes, and the committed datatype that holds them, where one does.
-pub(crate) fn body<'m>(file: &File, message: &'m Message) -> Result<(Cow<'m, [u8]>, Option<Address>)> {
+pub(crate) fn body<'m>(file: &File, message: MessageRef<'m>) -> Result<(Cow<'m, [u8]>, Option<Address>)> {
     match message.is_shared() {
-        false => Ok((Cow::Borrowed(&message.body), None)),
-        true => shared_body(file, message.kind, &message.body).map(|(body, at)| (Cow::Owned(body), at)),
+        false => Ok((Cow::Borrowed(message.body), None)),
+        true => shared_body(file, message.kind, message.body).map(|(body, at)| (Cow::Owned(body), at)),
     }
 }
 
@@ -143,9 +184,9 @@ pub(crate) fn shared_body(file: &File, kind: u16, record: &[u8]) -> Result<(Vec<
             let header = file.header(address)?;
             let message = header.required(kind, "shared message")?;
             match message.is_shared() {
-                false => Ok((message.body.clone(), Some(address))),
+                false => Ok((message.body.to_vec(), Some(address))),
                 // A committed type may itself lie in the heap of shared messages, but not in a further object.
-                true => match SharedAt::decode(&message.body, file.store.sizes())? {
+                true => match SharedAt::decode(message.body, file.store.sizes())? {
                     SharedAt::Heap(id) => Ok((heap_body(file, kind, &id)?, Some(address))),
                     SharedAt::Object(_) => Err(Error::corrupt("follow shared message")
                         .at(address.0)

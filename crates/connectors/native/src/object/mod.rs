@@ -4,6 +4,7 @@ pub(crate) mod attribute;
 pub(crate) mod btree1;
 pub(crate) mod btree2;
 pub(crate) mod dataset;
+pub(crate) mod decoded;
 pub(crate) mod footprint;
 pub(crate) mod fractal_heap;
 pub(crate) mod global_heap;

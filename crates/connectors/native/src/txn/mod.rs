@@ -18,6 +18,7 @@
 pub(crate) mod redo;
 mod staged;
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use files::Handle;
@@ -64,8 +65,12 @@ pub(crate) struct Txn {
     fresh: BTreeMap<u64, u64>,
     /// Staged bytes by turn.
     staged: [Staged; 3],
-    /// Fresh bytes that are not in the file yet, and where they start.
-    buffer: (u64, Vec<u8>),
+    /// Fresh bytes that are not in the file yet.
+    buffer: Staged,
+    /// Bytes that went to the buffer since it was empty.
+    buffered: usize,
+    /// Nothing was written from here on.
+    written_end: u64,
     /// The last commit rests on its record, which must stay until what it published is synced.
     unsettled: bool,
     /// The last commit was published without any sync.
@@ -76,6 +81,29 @@ pub(crate) struct Txn {
 
 /// Fresh bytes that are written at once.
 const BUFFER_BYTES: usize = 256 << 10;
+/// Bytes that are written without a stay in the buffer: a copy would cost more than a call.
+const LARGE_BYTES: usize = 64 << 10;
+/// Bytes between two things that are written at once.
+const GAP_BYTES_MAX: u64 = 64;
+
+/// What waits in a buffer, as few pieces as can be. Small gaps where nothing was ever written may hold zeros: things start at
+/// round addresses.
+fn runs(buffer: &Staged, written_end: u64) -> Vec<(u64, Cow<'_, [u8]>)> {
+    let mut runs: Vec<(u64, Cow<'_, [u8]>)> = Vec::new();
+    for (at, data) in buffer.iter() {
+        if let Some((start, run)) = runs.last_mut() {
+            let end = *start + run.len() as u64;
+            if at == end || (at - end <= GAP_BYTES_MAX && end >= written_end) {
+                let run = run.to_mut();
+                run.resize((at - *start) as usize, 0);
+                run.extend_from_slice(data);
+                continue;
+            }
+        }
+        runs.push((at, Cow::Borrowed(data)));
+    }
+    runs
+}
 
 fn io<T>(result: std::io::Result<T>, operation: &str) -> Result<T> {
     result.map_err(|e| Error::io(operation, &e))
@@ -98,7 +126,9 @@ impl Txn {
             end,
             fresh: BTreeMap::from([(end, u64::MAX)]),
             staged: Default::default(),
-            buffer: (0, Vec::new()),
+            buffer: Staged::default(),
+            buffered: 0,
+            written_end: end,
             unsettled: false,
             unsynced: false,
             failed: None,
@@ -136,18 +166,22 @@ impl Txn {
     }
 
     fn write_fresh(&mut self, at: u64, data: &[u8]) -> Result<()> {
-        let follows = !self.buffer.1.is_empty() && self.buffer.0 + self.buffer.1.len() as u64 == at;
-        if follows && data.len() < BUFFER_BYTES {
-            self.buffer.1.extend_from_slice(data);
-        } else {
-            self.flush()?;
-            if data.len() >= BUFFER_BYTES {
-                self.settle()?;
-                return io(write_at(&self.file, at, data), "write to file");
+        if data.len() >= LARGE_BYTES {
+            // What waits there is older.
+            if self.buffer.holds_some_of(at, at + data.len() as u64) {
+                self.flush()?;
             }
-            self.buffer = (at, data.to_vec());
+            self.settle()?;
+            return self.write_through(at, data);
         }
-        if self.buffer.1.len() >= BUFFER_BYTES { self.flush() } else { Ok(()) }
+        self.buffer.put_near(at, data)?;
+        self.buffered += data.len();
+        if self.buffered >= BUFFER_BYTES { self.flush() } else { Ok(()) }
+    }
+
+    fn write_through(&mut self, at: u64, data: &[u8]) -> Result<()> {
+        self.written_end = self.written_end.max(at + data.len() as u64);
+        io(write_at(&self.file, at, data), "write to file")
     }
 
     /// The file itself, for writes to ranges where nothing committed is: they need no order.
@@ -165,18 +199,23 @@ impl Txn {
 
     /// Writes what waits in the buffer. On an error it waits on.
     fn flush(&mut self) -> Result<()> {
-        if self.buffer.1.is_empty() {
+        if self.buffered == 0 {
             return Ok(());
         }
         self.settle()?;
-        io(self.file.write_at(self.buffer.0, &self.buffer.1), "write to file")?;
-        self.buffer.1.clear();
+        let buffer = std::mem::take(&mut self.buffer);
+        let mut runs = runs(&buffer, self.written_end).into_iter();
+        if let Err(error) = runs.try_for_each(|(at, data)| self.write_through(at, &data)) {
+            self.buffer = buffer;
+            return Err(error);
+        }
+        self.buffered = 0;
         Ok(())
     }
 
     /// Puts bytes that are not in the file yet over what was read from it at `at`.
     pub(crate) fn overlay(&self, at: u64, into: &mut [u8]) {
-        staged::overlay((self.buffer.0, &self.buffer.1), at, into);
+        self.buffer.overlay(at, into);
         self.staged.iter().for_each(|staged| staged.overlay(at, into));
     }
 
@@ -223,7 +262,8 @@ impl Txn {
     /// Forgets all changes that wait; the end of the file at the last commit.
     pub(crate) fn discard(&mut self) -> u64 {
         self.staged.iter_mut().for_each(Staged::clear);
-        self.buffer.1.clear();
+        self.buffer.clear();
+        self.buffered = 0;
         self.end
     }
 

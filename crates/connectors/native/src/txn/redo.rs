@@ -16,6 +16,7 @@ use model::{Error, Limits, Result, Within};
 
 use super::io;
 use crate::format::checksum::lookup3;
+use crate::head::Head;
 
 const HEAD: &[u8; 8] = b"HSLREDO1";
 const TAIL: &[u8; 8] = b"HSLREDOE";
@@ -108,10 +109,9 @@ impl Redo {
     }
 
     /// The record that a file ends with, if it is whole.
-    pub(crate) fn find(file: &Handle, limits: &Limits) -> Result<Option<Redo>> {
-        let len = io(file.len(), "get size of file")?;
-        let Some(tail_at) = len.checked_sub(TAIL_BYTES) else { return Ok(None) };
-        let tail = read(file, tail_at, TAIL_BYTES as usize)?;
+    pub(crate) fn find(file: &Handle, head: &Head, limits: &Limits) -> Result<Option<Redo>> {
+        let Some(tail_at) = head.len.checked_sub(TAIL_BYTES) else { return Ok(None) };
+        let tail = io(head.read_at(file, tail_at, TAIL_BYTES as usize), "read file")?;
         let mut c = Cursor::new(&tail, "redo record");
         let (sum, at) = (c.u64()?, c.u64()?);
         if c.rest() != TAIL || at.checked_add(HEAD_BYTES).is_none_or(|start| start > tail_at) {

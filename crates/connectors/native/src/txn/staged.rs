@@ -29,6 +29,23 @@ impl Staged {
         Ok(())
     }
 
+    /// As `put`, for bytes that as a rule follow or replace others.
+    pub(super) fn put_near(&mut self, at: u64, data: &[u8]) -> Result<()> {
+        let room = self.0.range(at.saturating_add(1)..).next().map_or(u64::MAX, |(&next, _)| next - at);
+        if let Some((&start, piece)) = self.0.range_mut(..=at).next_back() {
+            let offset = usize::try_from(at - start).unwrap_or(usize::MAX);
+            if let Some(there) = piece.get_mut(offset..offset.saturating_add(data.len())) {
+                there.copy_from_slice(data);
+                return Ok(());
+            }
+            if offset == piece.len() && data.len() as u64 <= room {
+                piece.extend_from_slice(data);
+                return Ok(());
+            }
+        }
+        self.put(at, data)
+    }
+
     /// Puts what is kept over what was read from the file at `at`.
     pub(super) fn overlay(&self, at: u64, into: &mut [u8]) {
         let end = at.saturating_add(into.len() as u64);
@@ -39,6 +56,11 @@ impl Staged {
     fn range(&self, at: u64, end: u64) -> impl Iterator<Item = (u64, &[u8])> {
         let before = self.0.range(..at).next_back().filter(|(s, d)| *s + d.len() as u64 > at);
         before.into_iter().chain(self.0.range(at..end.max(at))).map(|(&start, data)| (start, data.as_slice()))
+    }
+
+    /// Whether anything lies at least in part between `at` and `end`.
+    pub(super) fn holds_some_of(&self, at: u64, end: u64) -> bool {
+        self.range(at, end).next().is_some()
     }
 
     pub(super) fn iter(&self) -> impl Iterator<Item = (u64, &[u8])> {

@@ -10,7 +10,8 @@ use model::Limits;
 use vol::Durability;
 
 use super::redo::Redo;
-use super::{Publish, Turn, Txn};
+use super::{Publish, Turn, Txn, runs};
+use crate::head::Head;
 
 const SUPERBLOCK_BYTES: usize = 48;
 
@@ -22,10 +23,14 @@ fn superblock(generation: u64, end: u64) -> Vec<u8> {
     bytes
 }
 
+fn find(file: &Handle) -> model::Result<Option<Redo>> {
+    Redo::find(file, &Head::read(file)?, &Limits::default())
+}
+
 /// What a reader of an image sees after recovery, up to the end that its superblock states.
 fn recovered(image: Vec<u8>) -> Vec<u8> {
     let file: Handle = Arc::new(Memory::from_image(image));
-    if let Some(redo) = Redo::find(&file, &Limits::default()).unwrap() {
+    if let Some(redo) = find(&file).unwrap() {
         assert!(redo.applies(&file).unwrap(), "a record must apply to its own file");
         redo.replay(&file).unwrap();
     }
@@ -217,7 +222,7 @@ fn cut_short() -> Vec<u8> {
     rig.commit(Durability::Ordered);
     let log = rig.crash.log();
     let images = log.prefixes().map(|s| log.image(&s).unwrap());
-    let has_record = |i: &Vec<u8>| Redo::find(&memory(i.clone()), &Limits::default()).unwrap().is_some();
+    let has_record = |i: &Vec<u8>| find(&memory(i.clone())).unwrap().is_some();
     images.into_iter().find(has_record).expect("a state with a record")
 }
 
@@ -227,7 +232,7 @@ fn memory(image: Vec<u8>) -> Handle {
 
 fn applies(image: Vec<u8>) -> bool {
     let file = memory(image);
-    Redo::find(&file, &Limits::default()).unwrap().unwrap().applies(&file).unwrap()
+    find(&file).unwrap().unwrap().applies(&file).unwrap()
 }
 
 #[test]
@@ -242,4 +247,55 @@ fn noise_where_a_commit_was_publishing_does_not_stop_recovery() {
     let mut image = cut_short();
     image[1010..1030].fill(9);
     assert!(applies(image));
+}
+
+#[test]
+fn buffered_pieces_are_written_as_if_each_were_written_alone() {
+    let end = 512u64;
+    let mut seed = 88172645463325252u64;
+    let mut random = |below: u64| {
+        seed ^= seed << 13;
+        seed ^= seed >> 7;
+        seed ^= seed << 17;
+        seed % below
+    };
+    for _ in 0..20 {
+        let file: Handle = Arc::new(Memory::from_image(vec![7; end as usize]));
+        let mut txn = Txn::new(file.clone(), end);
+        let mut model = vec![0; 100_000];
+        for step in 0..300u64 {
+            let large = if random(20) == 0 { 70_000 } else { 0 };
+            let (at, len) = (random(19_000), 1 + random(900) + large);
+            txn.write(end + at, &vec![(step % 250) as u8 + 1; len as usize], Turn::Middle).unwrap();
+            model[at as usize..(at + len) as usize].fill((step % 250) as u8 + 1);
+            if random(40) == 0 {
+                txn.flush().unwrap();
+            }
+            let mut seen = vec![0; 100_000];
+            let there = (file.len().unwrap() - end).min(100_000);
+            file.read_at(end, &mut seen[..there as usize]).unwrap();
+            txn.overlay(end, &mut seen);
+            assert_eq!(seen, model);
+        }
+        txn.flush().unwrap();
+        let mut stored = vec![0; (file.len().unwrap() - end) as usize];
+        file.read_at(end, &mut stored).unwrap();
+        assert_eq!(stored[..], model[..stored.len()]);
+    }
+}
+
+#[test]
+fn pieces_with_small_gaps_are_one_write_and_leave_what_was_written_alone() {
+    let log = Arc::new(Memory::from_image(vec![7; 512]));
+    let mut txn = Txn::new(log, 512);
+    for n in 0..10u64 {
+        txn.write(512 + 64 * n, &[1; 60], Turn::Middle).unwrap();
+    }
+    assert_eq!(runs(&txn.buffer, txn.written_end).len(), 1);
+    txn.flush().unwrap();
+    // The gap before it may hold something by now.
+    txn.write(512 + 61, &[2; 1], Turn::Middle).unwrap();
+    txn.write(512 + 64, &[2; 1], Turn::Middle).unwrap();
+    txn.write(512 + 5000, &[3; 1], Turn::Middle).unwrap();
+    assert_eq!(runs(&txn.buffer, txn.written_end).len(), 3);
 }

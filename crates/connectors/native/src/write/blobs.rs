@@ -1,6 +1,7 @@
 //! Variable-length values and references, in global heap collections.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
 
 use model::bytes::{Cursor, Put};
 use model::datatype::{ReferenceKind, SlotSizes};
@@ -14,6 +15,10 @@ use crate::format::encode::global_heap::Collection;
 use crate::format::global_heap::{self, HeapId};
 use crate::txn::Turn;
 
+/// Bytes of a collection for many values that are stored together: fewer, larger ones cost less to write and to read, and a
+/// single value that changes rewrites its whole collection.
+const COLLECTION_BYTES_MAX: u64 = 16 << 10;
+
 /// The collection that values go to until it is full.
 #[derive(Debug)]
 pub(crate) struct OpenCollection {
@@ -21,20 +26,34 @@ pub(crate) struct OpenCollection {
     collection: Collection,
     is_dirty: bool,
     /// Values that no commit has yet.
-    new: BTreeSet<u32>,
+    new: Vec<Range<u32>>,
 }
 
 impl Writer {
     /// Stores a value and says where.
     pub(crate) fn blob_put(&mut self, file: &File, value: &[u8]) -> Result<Vec<u8>> {
-        (value.len() as u64).within(file.store.limits.blob_bytes_max, "variable-length value")?;
-        let index = match self.blobs.as_mut().and_then(|open| open.insert(value)) {
-            Some(index) => index,
-            None => self.open_collection(file, value)?,
-        };
-        let collection = self.blobs.as_ref().map(|open| open.address);
-        let collection = collection.ok_or_else(|| Error::invalid("store value"))?;
-        HeapId::encode(Some(HeapId { collection, index }), self.sizes)
+        self.blobs_put(file, &[value])
+    }
+
+    /// Stores values and says where, one identity after another.
+    pub(crate) fn blobs_put(&mut self, file: &File, values: &[&[u8]]) -> Result<Vec<u8>> {
+        let mut left = 0u64;
+        for value in values {
+            (value.len() as u64).within(file.store.limits.blob_bytes_max, "variable-length value")?;
+            left += global_heap::object_bytes(value.len(), self.sizes);
+        }
+        let mut ids = Vec::with_capacity(values.len() * (self.sizes.offset + 4));
+        for value in values {
+            let index = match self.blobs.as_mut().and_then(|open| open.insert(value)) {
+                Some(index) => index,
+                None => self.open_collection(file, value, left)?,
+            };
+            left -= global_heap::object_bytes(value.len(), self.sizes);
+            let at = self.blobs.as_ref().map_or(Address(0), |open| open.address);
+            ids.put_uint(at.0, self.sizes.offset);
+            ids.put_uint(u64::from(index), 4);
+        }
+        Ok(ids)
     }
 
     /// Gives up values, those of one collection together.
@@ -53,11 +72,16 @@ impl Writer {
         let mut collection = self.collection(file, at)?;
         let is_fresh = self.store.is_fresh(at, collection.len());
         let open = self.blobs.as_ref().filter(|open| open.address == at);
-        let is_new = |index: &u32| is_fresh || open.is_some_and(|open| open.new.contains(index));
+        let is_new = |index: &u32| is_fresh || open.is_some_and(|open| open.is_new(*index));
         let (now, later): (Vec<u32>, Vec<u32>) = indexes.iter().partition(|index| is_new(index));
-        let mut missing = now.iter().find(|index| !collection.remove(**index)).copied();
+        let removed = BTreeSet::from_iter(now.iter().copied());
+        let mut missing = now.iter().find(|index| collection.get(**index).is_none()).copied();
+        if removed.len() < now.len() {
+            missing = missing.or(now.last().copied());
+        }
+        collection.remove_all(&removed);
         for index in later {
-            let is_there = collection.object(index).is_some();
+            let is_there = collection.get(index).is_some();
             if !is_there || !self.doomed.entry(at).or_default().insert(index) {
                 missing = Some(index);
             }
@@ -134,10 +158,14 @@ impl Writer {
         }
     }
 
-    fn open_collection(&mut self, file: &File, value: &[u8]) -> Result<u32> {
+    /// A new collection with this value, made for `left` bytes of values.
+    fn open_collection(&mut self, file: &File, value: &[u8], left: u64) -> Result<u32> {
         self.flush_blobs(file)?;
-        let collection = Collection::new(value.len(), self.sizes);
+        let room = global_heap::header_bytes(self.sizes).saturating_add(left).min(COLLECTION_BYTES_MAX);
+        let collection = Collection::new(room, value.len(), self.sizes);
         let address = self.allocate_raw(collection.len());
+        // Whether it can be named at all.
+        HeapId::encode(Some(HeapId { collection: address, index: 1 }), self.sizes)?;
         let mut open = OpenCollection::new(address, collection);
         let index = open.insert(value);
         self.blobs = Some(open);
@@ -251,13 +279,21 @@ fn put_text(out: &mut Vec<u8>, value: &str) -> Result<()> {
 
 impl OpenCollection {
     fn new(address: Address, collection: Collection) -> Self {
-        OpenCollection { address, collection, is_dirty: false, new: BTreeSet::new() }
+        OpenCollection { address, collection, is_dirty: false, new: Vec::new() }
     }
 
     fn insert(&mut self, value: &[u8]) -> Option<u32> {
         let index = self.collection.insert(value)?;
         self.is_dirty = true;
-        self.new.insert(index);
+        match self.new.last_mut().filter(|last| last.end == index) {
+            Some(last) => last.end += 1,
+            None => self.new.push(index..index + 1),
+        }
         Some(index)
+    }
+
+    /// Whether no commit has this value yet.
+    fn is_new(&self, index: u32) -> bool {
+        self.new.iter().any(|range| range.contains(&index))
     }
 }

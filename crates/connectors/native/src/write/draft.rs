@@ -7,7 +7,7 @@ use super::parts::{Attributes, ChunkSet, Links, Part};
 use super::{Writer, chunk_index, versions};
 use crate::file::File;
 use crate::format::encode::{header, messages};
-use crate::format::header::{Message, Prefix, flag, kind};
+use crate::format::header::{Message, MessageRef, Prefix, flag, kind};
 use crate::format::layout::{Chunked, Index, Layout};
 use crate::format::{Address, Sizes};
 use crate::object::header::Header;
@@ -79,15 +79,15 @@ impl Draft {
         let header = Header::load(&file.store, address)?;
         let continuations = header.messages_of(kind::CONTINUATION);
         let continuations =
-            continuations.map(|m| crate::format::header::continuation(&m.body, file.store.sizes()));
-        let messages = header.messages.iter().filter(|m| !is_of_header(m.kind));
-        let unindexed = |m: &Message| Message { flags: m.flags & !flag::INDEXED, ..m.clone() };
+            continuations.map(|m| crate::format::header::continuation(m.body, file.store.sizes()));
+        let messages = header.messages().filter(|m| !is_of_header(m.kind));
+        let unindexed = |m: MessageRef<'_>| Message { flags: m.flags & !flag::INDEXED, ..m.to_message() };
         Ok(Draft {
             address,
             kind: header.object_kind()?,
             is_dirty: false,
             is_stored: true,
-            is_indexed: header.messages.iter().any(|m| m.flags & flag::INDEXED != 0),
+            is_indexed: header.messages().any(|m| m.flags & flag::INDEXED != 0),
             references: header.references()?,
             used: 0,
             prefix: header.prefix.clone(),
@@ -101,7 +101,7 @@ impl Draft {
 
     /// The header without the messages of the parts that became values.
     pub(crate) fn header(&self) -> Header {
-        Header { address: self.address, prefix: self.prefix.clone(), messages: self.messages.clone() }
+        Header::of(self.address, self.prefix.clone(), &self.messages)
     }
 
     /// The links, to be changed.

@@ -10,7 +10,7 @@ use super::Writer;
 use crate::format::encode::header as encode_header;
 use crate::format::file_space::FileSpace;
 use crate::format::free_space::{Client, Detail, Manager, Section};
-use crate::format::header::{self, Message, Prefix, kind};
+use crate::format::header::{self, Message, MessageRef, Prefix, kind};
 use crate::format::{Address, Sizes};
 use crate::object::footprint::Ranges;
 use crate::object::header::Header;
@@ -52,13 +52,13 @@ impl Extension {
     fn load(store: &Store, address: Address) -> Result<Extension> {
         let header = Header::load(store, address)?;
         let continuations = header.messages_of(kind::CONTINUATION);
-        let continuations = continuations.map(|m| header::continuation(&m.body, store.sizes()));
+        let continuations = continuations.map(|m| header::continuation(m.body, store.sizes()));
         let continuations = continuations.collect::<Result<_>>()?;
-        let first = header.messages.into_iter().filter(|m| m.kind != 0 && m.kind != kind::CONTINUATION);
+        let first = header.messages().filter(|m| m.kind != 0 && m.kind != kind::CONTINUATION);
         Ok(Extension {
             address,
-            prefix: header.prefix,
-            first: first.collect(),
+            prefix: header.prefix.clone(),
+            first: first.map(MessageRef::to_message).collect(),
             rest: Vec::new(),
             continuations,
         })

@@ -47,7 +47,7 @@ impl Writer {
     pub(crate) fn check_place(&mut self, file: &File, place: &Place) -> Result<()> {
         check_name(&place.name)?;
         let links = self.links(file, Address(place.group.to_u64()))?;
-        match links.by_name.contains_key(&text::to_bytes(&place.name)) {
+        match links.by_name.contains_key(&*text::as_bytes(&place.name)) {
             true => Err(Error::exists("create link").with("name", &place.name)),
             false => Ok(()),
         }
@@ -87,7 +87,7 @@ impl Writer {
 
     pub(crate) fn link_delete(&mut self, file: &File, group: Address, name: &str) -> Result<()> {
         let links = self.links(file, group)?;
-        let removed = links.by_name.remove(&text::to_bytes(name));
+        let removed = links.by_name.remove(&*text::as_bytes(name));
         let removed = removed.ok_or_else(|| Error::not_found("delete link").with("name", name))?;
         if links.by_name.is_empty() {
             links.next = 0;
@@ -100,7 +100,7 @@ impl Writer {
 
     pub(crate) fn link_move(&mut self, file: &File, op: &OpLinkMove) -> Result<()> {
         let from = Address(op.from.to_u64());
-        let found = self.links(file, from)?.by_name.get(&text::to_bytes(&op.name)).cloned();
+        let found = self.links(file, from)?.by_name.get(&*text::as_bytes(&op.name)).cloned();
         let found = found.ok_or_else(|| Error::not_found("move link").with("name", &op.name))?;
         self.link_create(file, &op.to, found.target)?;
         if op.copy { Ok(()) } else { self.link_delete(file, from, &op.name) }

@@ -153,7 +153,7 @@ impl Links {
             lacks_info: header.message(kind::GROUP_INFO).is_none(),
         };
         if let Some(m) = header.message(kind::LINK_INFO) {
-            let info = crate::format::group::link_info(&m.body, file.store.sizes())?;
+            let info = crate::format::group::link_info(m.body, file.store.sizes())?;
             (value.is_old, value.next, value.is_dense) = (false, info.order_next, info.heap.is_some());
         }
         messages.retain(|m| !matches!(m.kind, kind::LINK | kind::LINK_INFO | kind::SYMBOL_TABLE));
@@ -268,7 +268,7 @@ impl Attributes {
             value.insert(raw, order);
         }
         if let Some(m) = header.message(kind::ATTRIBUTE_INFO) {
-            let info = crate::format::attribute::info(&m.body, file.store.sizes())?;
+            let info = crate::format::attribute::info(m.body, file.store.sizes())?;
             value.next = value.next.max(info.order_next.unwrap_or(0));
             value.is_dense = info.heap.is_some();
         }

@@ -38,7 +38,7 @@ impl Writer {
         let Some(extension) = self.superblock.extension else { return Ok(()) };
         let header = Header::load(&file.store, extension)?;
         let Some(message) = header.message(kind::SHARED_TABLE) else { return Ok(()) };
-        let (at, count) = shared::table_message(&message.body, self.sizes)?;
+        let (at, count) = shared::table_message(message.body, self.sizes)?;
         let bytes = file.store.block(at, shared::table_bytes(count, self.sizes), "shared message table")?;
         let mut table = shared::table(&bytes, count, self.sizes)?;
         for index in &mut table {

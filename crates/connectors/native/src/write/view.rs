@@ -35,7 +35,7 @@ impl Writer {
     /// A link of a group whose links changed: `None` where the file must be asked.
     pub(crate) fn link(&self, group: Address, name: &str) -> Option<Option<Link>> {
         let links = self.existing(group)?.links.as_ref()?.value();
-        Some(links.by_name.get(&text::to_bytes(name)).cloned())
+        Some(links.by_name.get(&*text::as_bytes(name)).cloned())
     }
 
     /// An attribute of an object whose attributes changed: `None` where the file must be asked.
@@ -47,7 +47,7 @@ impl Writer {
     ) -> Result<Option<Option<Attribute>>> {
         let Some(part) = self.existing(object).and_then(|d| d.attributes.as_ref()) else { return Ok(None) };
         let Some(kept) = part.value().by_name.get(name) else { return Ok(Some(None)) };
-        let found = attribute::interpret(file, kept.raw.clone(), kept.order.map(u32::from))?;
+        let found = attribute::interpret(file, &kept.raw, kept.order.map(u32::from))?;
         Ok(Some(Some(found)))
     }
 

@@ -6,7 +6,9 @@ use model::bytes::Cursor;
 use model::{Error, Result};
 
 use super::super::Sizes;
-use super::super::global_heap::{HeapId, collection_bytes, header_bytes, objects};
+use super::super::global_heap::{
+    HeapId, collection_bytes, header_bytes, object_bytes, object_head_bytes, objects,
+};
 use super::Encoder;
 
 /// Smallest collection that libhdf5 makes.
@@ -25,13 +27,12 @@ impl HeapId {
     }
 }
 
-/// An object of a collection.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// Where the data of an object lies in the image of its collection.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Object {
     index: u16,
-    /// libhdf5 writes 0 and never looks.
-    references: u16,
-    data: Vec<u8>,
+    start: usize,
+    len: usize,
 }
 
 /// A collection: objects in the order of their bytes, and free space after them.
@@ -39,29 +40,46 @@ struct Object {
 pub(crate) struct Collection {
     sizes: Sizes,
     bytes: u64,
-    /// Bytes of the header and of all objects.
-    used: u64,
+    /// Room for the header, and all objects with their heads as they are stored.
+    image: Vec<u8>,
     /// Highest index given out, even if its object is gone.
     highest: u16,
     objects: Vec<Object>,
 }
 
 impl Collection {
-    /// An empty collection of the smallest size, or of just what an object of `first_object_bytes` needs.
-    pub(crate) fn new(first_object_bytes: usize, sizes: Sizes) -> Self {
-        let mut new = Self::empty(COLLECTION_BYTES_MIN, sizes);
-        new.bytes = new.bytes.max(new.used + new.object_bytes(first_object_bytes));
+    /// An empty collection of `bytes` bytes, or of as many as an object of `first_object_bytes` needs.
+    pub(crate) fn new(bytes: u64, first_object_bytes: usize, sizes: Sizes) -> Self {
+        let mut new = Self::empty(bytes.max(COLLECTION_BYTES_MIN).next_multiple_of(8), sizes);
+        new.bytes = new.bytes.max(new.used() + new.object_bytes(first_object_bytes));
         new
     }
 
     fn empty(bytes: u64, sizes: Sizes) -> Self {
-        Collection { sizes, bytes, used: header_bytes(sizes), highest: 0, objects: Vec::new() }
+        Collection {
+            sizes,
+            bytes,
+            image: vec![0; header_bytes(sizes) as usize],
+            highest: 0,
+            objects: Vec::new(),
+        }
     }
 
-    fn push(&mut self, object: Object) {
-        self.used += self.object_bytes(object.data.len());
-        self.highest = self.highest.max(object.index);
-        self.objects.push(object);
+    /// libhdf5 writes 0 references and never looks.
+    fn push(&mut self, index: u16, references: u16, data: &[u8]) {
+        let mut head = [0; 16];
+        head[..2].copy_from_slice(&index.to_le_bytes());
+        head[2..4].copy_from_slice(&references.to_le_bytes());
+        // One that is too long for its field does not fit the collection's own size either, which `encode` refuses.
+        let len = (data.len() as u64).to_le_bytes();
+        head[8..8 + self.sizes.length].copy_from_slice(&len[..self.sizes.length]);
+        self.image.extend_from_slice(&head[..object_head_bytes(self.sizes)]);
+        let start = self.image.len();
+        self.image.extend_from_slice(data);
+        let padding = data.len().next_multiple_of(8) - data.len();
+        self.image.extend_from_slice(&[0; 8][..padding]);
+        self.highest = self.highest.max(index);
+        self.objects.push(Object { index, start, len: data.len() });
     }
 
     /// All of a collection.
@@ -75,18 +93,21 @@ impl Collection {
             let head = range.start - found.head_bytes() as usize;
             let mut c = Cursor::new(&bytes[head..], "global heap object");
             let (_, references) = (c.u16()?, c.u16()?);
-            let data = bytes[range].to_vec();
-            found.push(Object { index: index as u16, references, data });
+            found.push(index as u16, references, &bytes[range]);
         }
         Ok(found)
     }
 
+    fn used(&self) -> u64 {
+        self.image.len() as u64
+    }
+
     fn head_bytes(&self) -> u64 {
-        (8 + self.sizes.length as u64).next_multiple_of(8)
+        object_head_bytes(self.sizes) as u64
     }
 
     fn object_bytes(&self, len: usize) -> u64 {
-        self.head_bytes() + (len as u64).next_multiple_of(8)
+        object_bytes(len, self.sizes)
     }
 
     /// Bytes of the whole collection.
@@ -96,7 +117,7 @@ impl Collection {
 
     /// Bytes after the last object.
     pub(crate) fn free_bytes(&self) -> u64 {
-        self.bytes.saturating_sub(self.used)
+        self.bytes.saturating_sub(self.used())
     }
 
     /// Whether nothing is left in it.
@@ -113,7 +134,8 @@ impl Collection {
 
     /// The bytes of an object.
     pub(crate) fn get(&self, index: u32) -> Option<&[u8]> {
-        self.objects.iter().find(|o| u32::from(o.index) == index).map(|o| o.data.as_slice())
+        let found = self.objects.iter().find(|o| u32::from(o.index) == index)?;
+        self.image.get(found.start..found.start + found.len)
     }
 
     /// Adds an object and says its index; `None` where there is no room, in bytes or in indexes.
@@ -122,7 +144,7 @@ impl Collection {
             return None;
         }
         let index = self.free_index()?;
-        self.push(Object { index, references: 0, data: data.to_vec() });
+        self.push(index, 0, data);
         Some(u32::from(index))
     }
 
@@ -137,54 +159,54 @@ impl Collection {
 
     /// Gives an object other bytes under the same index; whether it was there and they fit.
     pub(crate) fn replace(&mut self, index: u32, data: &[u8]) -> bool {
-        let Some(at) = self.objects.iter().position(|o| u32::from(o.index) == index) else { return false };
-        let others = self.used - self.object_bytes(self.objects[at].data.len());
-        let used = others + self.object_bytes(data.len());
+        let Some(old) = self.get(index).map(<[u8]>::len) else { return false };
+        let used = self.used() - self.object_bytes(old) + self.object_bytes(data.len());
         if used > self.bytes {
             return false;
         }
-        self.used = used;
-        self.objects[at].data = data.to_vec();
+        self.rebuild(
+            |object, own| if u32::from(object) == index { Some(data.to_vec()) } else { Some(own.to_vec()) },
+        );
         true
     }
 
-    /// The bytes of an object.
-    pub(crate) fn object(&self, index: u32) -> Option<&[u8]> {
-        self.objects.iter().find(|o| u32::from(o.index) == index).map(|o| o.data.as_slice())
+    /// The same objects in the same order, with the data that `data` gives for an index and what it had; `None` takes one away.
+    fn rebuild(&mut self, data: impl Fn(u16, &[u8]) -> Option<Vec<u8>>) {
+        let old = std::mem::replace(self, Self::empty(self.bytes, self.sizes));
+        for Object { index, start, len } in old.objects {
+            let head = start - object_head_bytes(self.sizes);
+            let references = u16::from_le_bytes([old.image[head + 2], old.image[head + 3]]);
+            if let Some(data) = data(index, &old.image[start..start + len]) {
+                self.push(index, references, &data);
+            }
+        }
+        self.highest = old.highest;
     }
 
     /// Removes an object, and those after it slide down; whether it was there.
     pub(crate) fn remove(&mut self, index: u32) -> bool {
-        let Some(at) = self.objects.iter().position(|o| u32::from(o.index) == index) else { return false };
-        let object = self.objects.remove(at);
-        self.used -= self.object_bytes(object.data.len());
-        true
+        self.remove_all(&BTreeSet::from([index])) == 1
     }
 
-    /// Removes those of the objects that are there.
-    pub(crate) fn remove_all(&mut self, indexes: &BTreeSet<u32>) {
-        for &index in indexes {
-            self.remove(index);
-        }
+    /// Removes those of the objects that are there; how many.
+    pub(crate) fn remove_all(&mut self, indexes: &BTreeSet<u32>) -> usize {
+        let before = self.objects.len();
+        self.rebuild(|index, data| (!indexes.contains(&u32::from(index))).then(|| data.to_vec()));
+        before - self.objects.len()
     }
 
     /// The bytes of the collection.
     pub(crate) fn encode(&self) -> Result<Vec<u8>> {
         let mut e = Encoder::block("global heap collection", self.sizes, b"GCOL", 1);
+        e.reserve(self.bytes);
         e.zeros(3).length(self.bytes).pad(0, 8);
-        for object in &self.objects {
-            self.head(&mut e, object.index, object.references, object.data.len() as u64);
-            e.raw(&object.data).pad(0, 8);
-        }
+        let header = e.len();
+        e.raw(self.image.get(header..).unwrap_or_default());
         let free = self.free_bytes();
         // Less than a head is free space without one. The size of free space counts its own head.
         if free >= self.head_bytes() {
-            self.head(&mut e, 0, 0, free);
+            e.u16(0).u16(0).zeros(4).length(free).pad(0, 8);
         }
         e.finish_in(self.bytes)
-    }
-
-    fn head(&self, e: &mut Encoder, index: u16, references: u16, len: u64) {
-        e.u16(index).u16(references).zeros(4).length(len).pad(0, 8);
     }
 }

@@ -7,7 +7,7 @@ use proptest::prelude::*;
 use super::super::super::btree1::{ChunkKey, Kind, Node};
 use super::super::super::btree2::{BTree2, Child};
 use super::super::super::free_space::{Client, Detail, Manager, Section};
-use super::super::super::header::{Message, Prefix, continuation_block, first_block};
+use super::super::super::header::{Message, Prefix};
 use super::super::super::superblock::{Superblock, TreeK};
 use super::super::super::symbol_table::{self, Cached, Entry};
 use super::super::super::{Address, Sizes};
@@ -15,7 +15,7 @@ use super::super::btree1::group_key;
 use super::super::btree2::Root;
 use super::super::header::PrefixOptions;
 use super::super::symbol_table as symbol_table_encode;
-use super::{EIGHT, address, bytes, maybe_address, number, sizes};
+use super::{EIGHT, address, bytes, continuation_block, first_block, maybe_address, number, sizes};
 
 fn cached() -> impl Strategy<Value = Cached> {
     prop_oneof![
@@ -179,9 +179,9 @@ proptest! {
             let children: Vec<Child> = if depth == 0 { Vec::new() } else { (0..=count).map(child).collect() };
             let node = tree.encode_node(depth, &records, &children).unwrap();
             prop_assert_eq!(node.len(), 512);
-            let (found, pointers) = tree.node(&node, depth, count).unwrap();
-            prop_assert_eq!(found, records.iter().map(Vec::as_slice).collect::<Vec<_>>());
-            prop_assert_eq!(pointers, children);
+            let found = tree.node(super::block(&node), depth, count).unwrap();
+            prop_assert_eq!(super::records(&found), records.iter().map(Vec::as_slice).collect::<Vec<_>>());
+            prop_assert_eq!(&found.children, &children);
         }
     }
 

@@ -234,9 +234,10 @@ fn trees_2(image: &mut Image<'_>) {
                 continue;
             }
             let Some(block) = image.at(address, u64::from(tree.node_bytes)) else { continue };
-            let Ok((records, children)) = tree.node(block, depth, records) else { continue };
+            let Ok(node) = tree.node(super::block(block), depth, records) else { continue };
+            let (records, children) = (super::records(&node), &node.children);
             let what = if depth == 0 { "BTLF" } else { "BTIN" };
-            image.compare(what, block, &tree.encode_node(depth, &records, &children));
+            image.compare(what, block, &tree.encode_node(depth, &records, children));
             golden_objects::records(image, &tree, &records);
             todo.extend(children.iter().map(|c| (c.address, depth - 1, c.records)));
         }

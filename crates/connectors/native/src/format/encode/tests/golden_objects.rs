@@ -8,7 +8,7 @@ use model::{Dataspace, Datatype, Limits, Result, dataspace};
 use super::super as encode;
 use super::super::super::btree1::Kind;
 use super::super::super::btree2::BTree2;
-use super::super::super::header::{Message, Prefix, continuation, continuation_block, first_block, kind};
+use super::super::super::header::{Message, Prefix, continuation, kind};
 use super::super::super::layout::{Index, Layout};
 use super::super::super::records::{Attribute, ElementForm, Huge, LinkName, LinkOrder};
 use super::super::super::shared_list::{self, SharedRecord};
@@ -18,6 +18,7 @@ use super::super::super::{
     symbol_table, virtual_map,
 };
 use super::golden::{Image, tree_1};
+use super::{continuation_block, first_block};
 
 /// All headers that are found, and their messages.
 pub(super) fn check(image: &mut Image<'_>, superblock: &Superblock) {

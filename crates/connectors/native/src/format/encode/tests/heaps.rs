@@ -68,7 +68,7 @@ proptest! {
 
     #[test]
     fn collections_keep_their_objects(sizes in sizes(), steps in steps(700)) {
-        let mut collection = Collection::new(0, sizes);
+        let mut collection = Collection::new(0, 0, sizes);
         let mut model: HashMap<u32, Vec<u8>> = HashMap::new();
         for (i, step) in steps.into_iter().enumerate() {
             let data = |len| vec![i as u8; len];
@@ -241,7 +241,7 @@ fn a_group_heap_starts_as_libhdf5_makes_it() {
 
 #[test]
 fn a_collection_that_is_full_takes_no_more_and_reuses_indexes() {
-    let mut collection = Collection::new(100_000, EIGHT);
+    let mut collection = Collection::new(0, 100_000, EIGHT);
     assert_eq!(collection.len(), 100_032);
     assert_eq!(collection.insert(&[1; 100_000]), Some(1));
     assert_eq!(collection.insert(&[]), None);

@@ -10,7 +10,7 @@ mod reference;
 
 use proptest::prelude::*;
 
-use super::super::{Address, Sizes};
+use super::super::{Address, Sizes, header};
 
 const EIGHT: Sizes = Sizes { offset: 8, length: 8 };
 
@@ -50,4 +50,29 @@ fn name() -> impl Strategy<Value = String> {
             .prop_map(|c| c.into_iter().collect()),
         Just("n".repeat(300)),
     ]
+}
+
+/// The messages of a block as values of their own.
+fn messages(block: &[u8], entries: Vec<header::Entry>) -> Vec<header::Message> {
+    let message = |header::Entry { kind, flags, creation_order, body }: header::Entry| {
+        let body = block[body].to_vec();
+        header::Message { kind, flags, creation_order, body }
+    };
+    entries.into_iter().map(message).collect()
+}
+
+fn first_block(prefix: &header::Prefix, block: &[u8]) -> model::Result<Vec<header::Message>> {
+    header::first_block(prefix, block).map(|entries| messages(block, entries))
+}
+
+fn continuation_block(prefix: &header::Prefix, block: &[u8]) -> model::Result<Vec<header::Message>> {
+    header::continuation_block(prefix, block).map(|entries| messages(block, entries))
+}
+
+fn block(bytes: &[u8]) -> crate::pages::Block {
+    std::sync::Arc::<[u8]>::from(bytes).into()
+}
+
+fn records(node: &super::super::btree2::Node) -> Vec<&[u8]> {
+    (0..node.len()).map(|at| node.record(at)).collect()
 }

@@ -1,0 +1,237 @@
+//! Metadata of a file that holds still, read in pages: structures that lie side by side cost one read.
+
+use std::ops::{Deref, Range};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use crate::kept::Kept;
+use crate::store::ByBytes;
+
+/// Bytes of a page. Small, because a look-up in a large file touches single structures all over it.
+pub(crate) const PAGE_BYTES: u64 = 4096;
+/// Most pages that are read at once.
+const WINDOW_MAX: u64 = 16;
+/// Larger blocks are read, and kept, on their own.
+const BLOCK_BYTES_MAX: u64 = 8 * PAGE_BYTES;
+
+/// Bytes of a block of metadata: some of a page, or bytes of their own.
+#[derive(Debug, Clone)]
+pub(crate) struct Block {
+    bytes: Arc<[u8]>,
+    range: Range<usize>,
+}
+
+impl Deref for Block {
+    type Target = [u8];
+    fn deref(&self) -> &[u8] {
+        &self.bytes[self.range.clone()]
+    }
+}
+
+impl From<Arc<[u8]>> for Block {
+    fn from(bytes: Arc<[u8]>) -> Self {
+        Block { range: 0..bytes.len(), bytes }
+    }
+}
+
+/// Fills a buffer from a place on.
+type Read<'r, E> = dyn FnMut(u64, &mut [u8]) -> Result<(), E> + 'r;
+
+/// The pages that are kept, and where reading goes on.
+#[derive(Debug)]
+pub(crate) struct Pages {
+    kept: Kept<u64, Arc<[u8]>, ByBytes>,
+    /// The page after those that were read last, and how many they were: whoever reads on gets twice as many.
+    next: AtomicU64,
+    window: AtomicU64,
+}
+
+impl Pages {
+    pub(crate) fn new(bytes_max: u64) -> Self {
+        Pages {
+            kept: Kept::new(bytes_max, ByBytes),
+            next: AtomicU64::new(u64::MAX),
+            window: AtomicU64::new(1),
+        }
+    }
+
+    pub(crate) fn clear(&self) {
+        self.kept.clear();
+    }
+
+    /// Forgets pages of which something changed.
+    pub(crate) fn forget(&self, at: u64, len: u64) {
+        if len > 0 && !self.kept.is_empty() {
+            let last = at.saturating_add(len - 1) / PAGE_BYTES;
+            (at / PAGE_BYTES..=last).for_each(|number| self.kept.remove(&number));
+        }
+    }
+
+    /// Keeps the start of the file, which was read already.
+    pub(crate) fn put_first(&self, bytes: &[u8]) {
+        if !bytes.is_empty() {
+            self.kept.insert(0, bytes.into());
+            self.next.store(1, Ordering::Relaxed);
+        }
+    }
+
+    /// Copies bytes that lie in one page, if that is kept; whether it did.
+    pub(crate) fn copy(&self, at: u64, into: &mut [u8]) -> bool {
+        if into.len() as u64 > PAGE_BYTES - at % PAGE_BYTES {
+            return false;
+        }
+        let start = (at % PAGE_BYTES) as usize;
+        let page = self.kept.get(&(at / PAGE_BYTES));
+        let Some(bytes) = page.as_ref().and_then(|page| page.get(start..start + into.len())) else {
+            return false;
+        };
+        into.copy_from_slice(bytes);
+        true
+    }
+
+    /// Bytes of a file that ends at `end`, which a block lies before; `None` where it is too long for pages.
+    ///
+    /// `read` fills a buffer from a place on.
+    pub(crate) fn block<E>(
+        &self,
+        range: Range<u64>,
+        end: u64,
+        read: &mut Read<'_, E>,
+    ) -> Result<Option<Block>, E> {
+        let (first, len) = (range.start / PAGE_BYTES, range.end.saturating_sub(range.start));
+        if len == 0 || len > BLOCK_BYTES_MAX {
+            return Ok(None);
+        }
+        let last = (range.end - 1) / PAGE_BYTES;
+        let at = (range.start % PAGE_BYTES) as usize;
+        let page = self.page(first, last, end, read)?;
+        let stop = at + len as usize;
+        if stop <= page.len() {
+            return Ok(Some(Block { bytes: page, range: at..stop }));
+        }
+        let mut bytes = Vec::with_capacity(len as usize);
+        bytes.extend_from_slice(page.get(at..).unwrap_or_default());
+        for number in first + 1..=last {
+            let page = self.page(number, last, end, read)?;
+            bytes.extend_from_slice(
+                page.get(..page.len().min(len as usize - bytes.len())).unwrap_or_default(),
+            );
+        }
+        Ok((bytes.len() as u64 == len).then(|| Block::from(Arc::from(bytes))))
+    }
+
+    /// A page. Where it must be read, those up to `last` are read too.
+    fn page<E>(&self, number: u64, last: u64, end: u64, read: &mut Read<'_, E>) -> Result<Arc<[u8]>, E> {
+        if let Some(page) = self.kept.get(&number) {
+            return Ok(page);
+        }
+        let start = number * PAGE_BYTES;
+        let mut bytes =
+            vec![0; (self.ahead(number, last) * PAGE_BYTES).min(end.saturating_sub(start)) as usize];
+        read(start, &mut bytes)?;
+        let mut pages = bytes.chunks(PAGE_BYTES as usize);
+        let page: Arc<[u8]> = pages.next().unwrap_or_default().into();
+        self.kept.insert(number, page.clone());
+        (number + 1..).zip(pages).for_each(|(number, page)| self.kept.insert(number, page.into()));
+        Ok(page)
+    }
+
+    /// How many pages to read from a page on, at least those up to `last`.
+    fn ahead(&self, number: u64, last: u64) -> u64 {
+        let goes_on = self.next.load(Ordering::Relaxed) == number;
+        let window = if goes_on { (2 * self.window.load(Ordering::Relaxed)).min(WINDOW_MAX) } else { 1 };
+        let window = window.max(last.saturating_sub(number) + 1);
+        self.window.store(window, Ordering::Relaxed);
+        self.next.store(number.saturating_add(window), Ordering::Relaxed);
+        window
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn file(len: usize) -> Vec<u8> {
+        (0..len).map(|n| (n * 7 + n / 251) as u8).collect()
+    }
+
+    #[test]
+    fn blocks_of_any_place_and_length_are_the_files_bytes() {
+        for len in [1, 4095, 4096, 4097, 20_000, 40_000] {
+            let (bytes, pages) = (file(len), Pages::new(1 << 20));
+            let mut read = |at: u64, into: &mut [u8]| {
+                into.copy_from_slice(&bytes[at as usize..at as usize + into.len()]);
+                Ok::<(), ()>(())
+            };
+            for start in [0, 1, 4000, 4095, 4096, 8191, 12_288, 19_999] {
+                for size in [0, 1, 2, 100, 4095, 4096, 4097, 9000, 32_768, 32_769] {
+                    if start + size > len {
+                        continue;
+                    }
+                    let range = start as u64..(start + size) as u64;
+                    let block = pages.block(range, len as u64, &mut read).unwrap();
+                    match size {
+                        1..=32_768 => assert_eq!(&*block.unwrap(), &bytes[start..start + size]),
+                        _ => assert!(block.is_none()),
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn whoever_reads_on_reads_ever_more_and_whoever_jumps_reads_one_page() {
+        let (bytes, pages) = (file(1 << 20), Pages::new(4 << 20));
+        let mut reads = Vec::new();
+        let mut read = |at: u64, into: &mut [u8]| {
+            into.copy_from_slice(&bytes[at as usize..at as usize + into.len()]);
+            reads.push((at / PAGE_BYTES, into.len() as u64 / PAGE_BYTES));
+            Ok::<(), ()>(())
+        };
+        for at in (0..200 << 10).step_by(512) {
+            pages.block(at..at + 512, bytes.len() as u64, &mut read).unwrap();
+        }
+        for page in [200, 100, 150] {
+            pages.block(page * PAGE_BYTES..page * PAGE_BYTES + 8, bytes.len() as u64, &mut read).unwrap();
+        }
+        assert_eq!(
+            reads,
+            [(0, 1), (1, 2), (3, 4), (7, 8), (15, 16), (31, 16), (47, 16), (200, 1), (100, 1), (150, 1)]
+        );
+    }
+
+    #[test]
+    fn what_changed_is_read_again_and_the_end_may_grow() {
+        let (pages, file) = (Pages::new(1 << 20), std::cell::RefCell::new(file(9000)));
+        let block = |range: Range<u64>| {
+            let read = &mut |at: u64, into: &mut [u8]| {
+                into.copy_from_slice(&file.borrow()[at as usize..at as usize + into.len()]);
+                Ok::<(), ()>(())
+            };
+            let end = file.borrow().len() as u64;
+            pages.block(range, end, read).unwrap().map(|block| block.to_vec())
+        };
+        assert_eq!(block(4000..5000), Some(file.borrow()[4000..5000].to_vec()));
+        file.borrow_mut()[4095..4097].fill(99);
+        pages.forget(4095, 2);
+        assert_eq!(block(4000..5000), Some(file.borrow()[4000..5000].to_vec()));
+        assert!(block(8900..9000).is_some());
+        file.borrow_mut().resize(9100, 5);
+        // Nothing was written there, but the page is short.
+        assert_eq!(block(8950..9050), None);
+        pages.forget(9000, 100);
+        assert_eq!(block(8950..9050), Some(file.borrow()[8950..9050].to_vec()));
+    }
+
+    #[test]
+    fn a_read_that_fails_keeps_nothing() {
+        let pages = Pages::new(1 << 20);
+        assert!(pages.block(0..8, 100, &mut |_, _| Err(())).is_err());
+        let fill = &mut |_: u64, into: &mut [u8]| {
+            into.fill(3);
+            Ok::<(), ()>(())
+        };
+        let block = pages.block(0..8, 100, fill).unwrap();
+        assert_eq!(&*block.unwrap(), &[3; 8]);
+    }
+}
