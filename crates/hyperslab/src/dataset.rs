@@ -10,20 +10,14 @@ use ndarray::{Array, Array1, Array2, ArrayBase, ArrayD, Data, Dimension, IxDyn};
 use vol::transfer::{Elements, Memory};
 use vol::{DatasetInfo, StorageInfo};
 
-use crate::element::{load_more, store_all};
 use crate::object::Object;
 use crate::{H5Type, Slice};
-
-/// Bytes of elements that are made into values at a time: they stay in the cache of a core.
-const STRIP_BYTES: u64 = 128 << 10;
-/// The same where elements lie in chunks.
-const CHUNKED_STRIP_BYTES: u64 = 16 << 20;
 
 /// A dataset. It dereferences to [`Object`].
 #[derive(Debug, Clone)]
 pub struct Dataset {
     object: Object,
-    info: Arc<DatasetInfo>,
+    pub(crate) info: Arc<DatasetInfo>,
 }
 
 impl std::ops::Deref for Dataset {
@@ -127,62 +121,7 @@ impl Dataset {
             self.read_selection_into(selection, &mut values)?;
             return Ok(values);
         }
-        let mut values = Vec::new();
-        let room = values.try_reserve_exact(count as usize);
-        room.map_err(|_| Error::limit("size of result").with("elements", count))?;
-        self.load_strips::<T>(selection, |buffer, heap| load_more(buffer, heap, &mut values))?;
-        Ok(values)
-    }
-
-    /// Values that are not plain numbers, some at a time: what waits to be made into values stays small.
-    fn load_strips<T: H5Type>(
-        &self,
-        selection: &Selection,
-        mut load: impl FnMut(&[u8], &Heap) -> Result<()>,
-    ) -> Result<()> {
-        let conversions = Conversions::default();
-        let datatype = T::datatype();
-        if self.elements(selection, &conversions).count()? == 0 {
-            return Ok(());
-        }
-        let (mut buffer, mut heap) = (Vec::new(), Heap::new());
-        for strip in selection.strips(self.info.space.dims(), self.strip_elements(&datatype))? {
-            let elements = self.elements(&strip, &conversions);
-            let bytes = elements.count()?.saturating_mul(u64::from(datatype.size()));
-            buffer.resize(bytes.within(self.session.access.limits.result_bytes_max, "result")?, 0);
-            heap.clear();
-            elements.read(&datatype, &mut buffer, &mut heap)?;
-            load(&buffer, &heap)?;
-        }
-        Ok(())
-    }
-
-    fn write_strips<T: H5Type>(&self, selection: &Selection, mut values: &[T]) -> Result<()> {
-        let conversions = Conversions::default();
-        let datatype = T::datatype();
-        let count = self.elements(selection, &conversions).count()?;
-        if count != values.len() as u64 {
-            return Err(Error::invalid("write dataset").with("elements", count).with("values", values.len()));
-        }
-        let mut heap = Heap::new();
-        for strip in selection.strips(self.info.space.dims(), self.strip_elements(&datatype))? {
-            let elements = self.elements(&strip, &conversions);
-            let (now, later) = values.split_at((elements.count()? as usize).min(values.len()));
-            heap.clear();
-            elements.write(&datatype, &store_all(now, &mut heap)?, &mut heap)?;
-            values = later;
-        }
-        Ok(())
-    }
-
-    /// Elements that are made into values at a time. Where elements lie in chunks, as many as take whole ones as a rule: a part
-    /// of a chunk costs as much as all of it.
-    fn strip_elements(&self, datatype: &Datatype) -> u64 {
-        let bytes = match self.info.create.layout {
-            Layout::Contiguous | Layout::Compact => STRIP_BYTES,
-            _ => CHUNKED_STRIP_BYTES,
-        };
-        (bytes / u64::from(datatype.size()).max(1)).max(1)
+        self.load(selection, count)
     }
 
     /// Reads a selection into a buffer that has exactly its size. Numbers go straight into it.
@@ -196,14 +135,7 @@ impl Dataset {
         if count != values.len() as u64 {
             return Err(Error::invalid("read dataset").with("elements", count).with("buffer", values.len()));
         }
-        let mut places = values.iter_mut();
-        let bytes = T::datatype().size().max(1) as usize;
-        self.load_strips::<T>(selection, |buffer, heap| {
-            for (element, place) in buffer.chunks_exact(bytes).zip(&mut places) {
-                *place = T::load(element, heap)?;
-            }
-            Ok(())
-        })
+        self.load_into(selection, values)
     }
 
     /// Reads elements into the selected elements of a buffer of `dims`.
@@ -300,7 +232,7 @@ impl Dataset {
     pub fn write_selection<T: H5Type>(&self, selection: &Selection, values: &[T]) -> Result<()> {
         match T::bytes(values) {
             Some(bytes) => self.write_bytes(selection, &T::datatype(), bytes, &mut Heap::new()),
-            None => self.write_strips(selection, values),
+            None => self.store(selection, values),
         }
     }
 

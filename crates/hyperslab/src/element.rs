@@ -5,7 +5,7 @@ use model::{ByteOrder, CharacterSet, Datatype, Error, Reference, Result};
 use zerocopy::{FromBytes, Immutable, IntoBytes};
 
 /// A Rust type that stands for an element. Derive it for structs (compound types) and field-less enums.
-pub trait H5Type: Sized {
+pub trait H5Type: Sized + Send {
     /// The type in memory form.
     fn datatype() -> Datatype;
 

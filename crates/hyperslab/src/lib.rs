@@ -26,6 +26,7 @@ mod dataset;
 mod element;
 mod file;
 mod group;
+mod load;
 mod mask;
 mod object;
 mod registry;

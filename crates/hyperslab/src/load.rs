@@ -1,0 +1,155 @@
+//! Values that do not lie in memory as elements do: strings, sequences, structs. They are made from elements, and elements
+//! from them, a strip at a time, so that little waits; and where it pays, by several threads.
+
+use std::num::NonZero;
+
+use model::convert::Conversions;
+use model::properties::Layout;
+use model::{Datatype, Error, Heap, Result, Selection, Within};
+
+use crate::element::{load_more, store_all};
+use crate::{Dataset, H5Type};
+
+/// Bytes of elements in a strip: they stay in the cache of a core.
+const STRIP_BYTES: u64 = 128 << 10;
+/// The same where elements lie in chunks: as many as take whole ones as a rule, since a part of one costs as much as all.
+const CHUNKED_STRIP_BYTES: u64 = 16 << 20;
+/// Elements that are worth a thread.
+const SHARED_MIN: u64 = 1 << 16;
+/// More threads than this gain nothing on strings: memory is allocated for each of them.
+const THREADS_MAX: usize = 4;
+
+/// A strip, and how many elements it has.
+type Strip = (Selection, usize);
+
+impl Dataset {
+    /// Values of a selection.
+    pub(crate) fn load<T: H5Type>(&self, selection: &Selection, count: u64) -> Result<Vec<T>> {
+        let mut shares = self.shares(selection, &T::datatype(), count)?.into_iter();
+        let Some(first) = shares.next() else { return Ok(Vec::new()) };
+        let (mut values, others) = both(
+            || {
+                let mut values = Vec::new();
+                let room = values.try_reserve_exact(count as usize);
+                room.map_err(|_| Error::limit("size of result").with("elements", count))?;
+                self.load_share(&T::datatype(), &first, |buffer, heap| load_more(buffer, heap, &mut values))?;
+                Ok(values)
+            },
+            shares.collect(),
+            |share: Vec<Strip>| {
+                let mut values = Vec::with_capacity(share.iter().map(|strip| strip.1).sum());
+                self.load_share(&T::datatype(), &share, |buffer, heap| load_more(buffer, heap, &mut values))?;
+                Ok(values)
+            },
+        )?;
+        others.into_iter().for_each(|mut more| values.append(&mut more));
+        Ok(values)
+    }
+
+    /// The same, into values that are there already.
+    pub(crate) fn load_into<T: H5Type>(&self, selection: &Selection, values: &mut [T]) -> Result<()> {
+        let mut rest = values;
+        let mut shares = Vec::new();
+        for share in self.shares(selection, &T::datatype(), rest.len() as u64)? {
+            let count = share.iter().map(|strip| strip.1).sum();
+            let (now, later) = std::mem::take(&mut rest).split_at_mut(count);
+            shares.push((share, now));
+            rest = later;
+        }
+        // Few values are not worth a thread, not even one.
+        let mut shares = shares.into_iter();
+        let first = shares.next();
+        let load = |(share, values): (Vec<Strip>, &mut [T])| {
+            let (mut places, bytes) = (values.iter_mut(), T::datatype().size().max(1) as usize);
+            self.load_share(&T::datatype(), &share, |buffer, heap| {
+                for (element, place) in buffer.chunks_exact(bytes).zip(&mut places) {
+                    *place = T::load(element, heap)?;
+                }
+                Ok(())
+            })
+        };
+        both(|| first.map_or(Ok(()), load), shares.collect(), load).map(drop)
+    }
+
+    /// Elements from values, and to the container.
+    pub(crate) fn store<T: H5Type>(&self, selection: &Selection, mut values: &[T]) -> Result<()> {
+        let conversions = Conversions::default();
+        let datatype = T::datatype();
+        let count = self.elements(selection, &conversions).count()?;
+        if count != values.len() as u64 {
+            return Err(Error::invalid("write dataset").with("elements", count).with("values", values.len()));
+        }
+        let mut heap = Heap::new();
+        for strip in selection.strips(self.info.space.dims(), self.strip_elements(&datatype))? {
+            let elements = self.elements(&strip, &conversions);
+            let (now, later) = values.split_at((elements.count()? as usize).min(values.len()));
+            heap.clear();
+            elements.write(&datatype, &store_all(now, &mut heap)?, &mut heap)?;
+            values = later;
+        }
+        Ok(())
+    }
+
+    /// Reads strips one after the other.
+    fn load_share(
+        &self,
+        datatype: &Datatype,
+        strips: &[Strip],
+        mut load: impl FnMut(&[u8], &Heap) -> Result<()>,
+    ) -> Result<()> {
+        let conversions = Conversions::default();
+        let (mut buffer, mut heap) = (Vec::new(), Heap::new());
+        for (strip, count) in strips {
+            let bytes = (*count as u64).saturating_mul(u64::from(datatype.size()));
+            buffer.resize(bytes.within(self.session.access.limits.result_bytes_max, "result")?, 0);
+            heap.clear();
+            self.elements(strip, &conversions).read(datatype, &mut buffer, &mut heap)?;
+            load(&buffer, &heap)?;
+        }
+        Ok(())
+    }
+
+    /// The strips of a selection, in order, dealt out to the threads that are worth it.
+    fn shares(&self, selection: &Selection, datatype: &Datatype, count: u64) -> Result<Vec<Vec<Strip>>> {
+        if count == 0 {
+            return Ok(Vec::new());
+        }
+        let dims = self.info.space.dims();
+        let counted = |strip: Selection| Ok((strip.element_count(dims)? as usize, strip));
+        let strips = selection.strips(dims, self.strip_elements(datatype))?.map(counted);
+        let strips =
+            strips.map(|strip| strip.map(|(count, strip)| (strip, count))).collect::<Result<Vec<Strip>>>()?;
+        let threads = std::thread::available_parallelism().map_or(1, NonZero::get).min(THREADS_MAX);
+        let threads = threads.min((count / SHARED_MIN).max(1) as usize);
+        let each = strips.len().div_ceil(threads).max(1);
+        Ok(strips.chunks(each).map(<[Strip]>::to_vec).collect())
+    }
+
+    fn strip_elements(&self, datatype: &Datatype) -> u64 {
+        let bytes = match self.info.create.layout {
+            Layout::Contiguous | Layout::Compact => STRIP_BYTES,
+            _ => CHUNKED_STRIP_BYTES,
+        };
+        (bytes / u64::from(datatype.size()).max(1)).max(1)
+    }
+}
+
+/// What `mine` gives, and what `theirs` makes of each item on a thread of its own. The threads may wait for locks of a file,
+/// so they are not those of the crew.
+fn both<T: Send, R: Send, M>(
+    mine: impl FnOnce() -> Result<M>,
+    items: Vec<T>,
+    theirs: impl Fn(T) -> Result<R> + Sync,
+) -> Result<(M, Vec<R>)> {
+    let theirs = &theirs;
+    std::thread::scope(|scope| {
+        let threads: Vec<_> = items.into_iter().map(|item| scope.spawn(move || theirs(item))).collect();
+        let mine = mine();
+        let joined = threads.into_iter().map(|thread| match thread.join() {
+            Ok(done) => done,
+            Err(panic) => std::panic::resume_unwind(panic),
+        });
+        let others = joined.collect::<Result<Vec<R>>>();
+        Ok((mine?, others?))
+    })
+}
