@@ -14,6 +14,9 @@ const WINDOW_MAX: u64 = 16;
 /// Larger blocks are read, and kept, on their own.
 const BLOCK_BYTES_MAX: u64 = 8 * PAGE_BYTES;
 
+/// Where more pages than these change, all are forgotten: it costs less than to look for each.
+const FORGOTTEN_MAX: u64 = 64;
+
 /// Bytes of a block of metadata: some of a page, or bytes of their own.
 #[derive(Debug, Clone)]
 pub(crate) struct Block {
@@ -61,9 +64,13 @@ impl Pages {
 
     /// Forgets pages of which something changed.
     pub(crate) fn forget(&self, at: u64, len: u64) {
-        if len > 0 && !self.kept.is_empty() {
-            let last = at.saturating_add(len - 1) / PAGE_BYTES;
-            (at / PAGE_BYTES..=last).for_each(|number| self.kept.remove(&number));
+        if len == 0 || self.kept.is_empty() {
+            return;
+        }
+        let (first, last) = (at / PAGE_BYTES, at.saturating_add(len - 1) / PAGE_BYTES);
+        match last - first {
+            0..FORGOTTEN_MAX => (first..=last).for_each(|number| self.kept.remove(&number)),
+            _ => self.clear(),
         }
     }
 

@@ -138,11 +138,13 @@ impl Shared {
         bytes: u64,
         f: impl FnOnce(&FreshWrite<'_>) -> Result<()>,
     ) -> Result<()> {
-        self.change(|txn| {
+        let done = self.change(|txn| {
             let places = places.iter().map(|at| (self.base + at.0, bytes));
             let file = txn.open_fresh(places)?;
             f(&FreshWrite { file, base: self.base })
-        })
+        });
+        places.iter().for_each(|at| self.pages.forget(at.0, bytes));
+        done
     }
 
     /// Whether nothing that was committed is there.

@@ -16,15 +16,24 @@ pub struct Run {
 
 /// The runs of a selection, in selection order; runs that touch are one.
 #[derive(Debug, Clone)]
-pub struct Runs(ChunkRuns);
+pub struct Runs(Found);
+
+#[derive(Debug, Clone)]
+enum Found {
+    One(Option<Run>),
+    Many(ChunkRuns),
+}
 
 impl Iterator for Runs {
     type Item = Run;
 
     #[inline]
     fn next(&mut self) -> Option<Run> {
-        // With the whole extent as the box, selection offsets have no gaps, so all runs that touch are merged.
-        self.0.next().map(|run| Run { offset: run.chunk_offset, len: run.len })
+        match &mut self.0 {
+            Found::One(run) => run.take(),
+            // With the whole extent as the box, selection offsets have no gaps, so all runs that touch are merged.
+            Found::Many(runs) => runs.next().map(|run| Run { offset: run.chunk_offset, len: run.len }),
+        }
     }
 }
 
@@ -32,7 +41,27 @@ impl Selection {
     /// The runs of the selection, which must lie in the extent.
     pub fn runs(&self, dims: &[u64]) -> Result<Runs> {
         self.validate(dims)?;
-        self.chunk_runs(dims, &vec![0; dims.len()], dims).map(Runs)
+        if let Some(run) = self.one_run(dims) {
+            return Ok(Runs(Found::One(Some(run))));
+        }
+        self.chunk_runs(dims, &vec![0; dims.len()], dims).map(|runs| Runs(Found::Many(runs)))
+    }
+
+    /// The run of a block that lies in one piece: most small reads and writes want no more than that.
+    fn one_run(&self, dims: &[u64]) -> Option<Run> {
+        let Selection::Regular(regular) = self else { return None };
+        let (mut run, mut step, mut is_whole) = (Run { offset: 0, len: 1 }, 1u64, true);
+        for (axis, dim) in regular.axes().iter().zip(dims).rev() {
+            let (start, len) = axis.single()?;
+            if !is_whole && len > 1 {
+                return None;
+            }
+            run.offset = run.offset.checked_add(start.checked_mul(step)?)?;
+            run.len = run.len.checked_mul(len)?;
+            is_whole &= len == *dim;
+            step = step.checked_mul(*dim)?;
+        }
+        Some(run)
     }
 }
 

@@ -193,6 +193,7 @@ impl Txn {
             if !self.is_fresh(start, len) {
                 return Err(Error::invalid("write to file").at(start).with("problem", "it is in use"));
             }
+            self.written_end = self.written_end.max(start.saturating_add(len));
         }
         Ok(&self.file)
     }

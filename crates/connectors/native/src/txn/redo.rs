@@ -47,7 +47,12 @@ fn checksum(bytes: &[u8]) -> u64 {
 
 /// Reads a place; what lies past the end of the file reads as nothing.
 fn read(file: &Handle, at: u64, len: usize) -> Result<Vec<u8>> {
-    let have = io(file.len(), "get size of file")?.saturating_sub(at);
+    read_before(file, io(file.len(), "get size of file")?, at, len)
+}
+
+/// The same, where the length of the file is known.
+fn read_before(file: &Handle, end: u64, at: u64, len: usize) -> Result<Vec<u8>> {
+    let have = end.saturating_sub(at);
     let mut bytes = vec![0; len.min(usize::try_from(have).unwrap_or(usize::MAX))];
     io(file.read_at(at, &mut bytes), "read file")?;
     Ok(bytes)
@@ -55,8 +60,11 @@ fn read(file: &Handle, at: u64, len: usize) -> Result<Vec<u8>> {
 
 impl Redo {
     pub(crate) fn new(file: &Handle, entries: Vec<Entry>, end: u64) -> Result<Redo> {
-        let sums =
-            |e: &Entry| read(file, e.at, e.data.len()).map(|old| sectors(e.at, &old).map(checksum).collect());
+        let len = io(file.len(), "get size of file")?;
+        let sums = |e: &Entry| {
+            let old = read_before(file, len, e.at, e.data.len())?;
+            Ok(sectors(e.at, &old).map(checksum).collect())
+        };
         let before = entries.iter().map(sums).collect::<Result<_>>()?;
         Ok(Redo { end, entries, before })
     }

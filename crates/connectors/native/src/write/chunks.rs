@@ -19,6 +19,9 @@ use crate::work::{self, Work};
 /// Chunks in flight, in bytes.
 const BATCH_BYTES: u64 = 32 << 20;
 
+/// Smaller chunks go to the file together.
+const PLACED_BYTES_MIN: usize = 64 << 10;
+
 /// A chunk after its filters.
 pub(super) enum Encoded {
     /// As it was: it has none.
@@ -253,7 +256,8 @@ impl Writer {
             return Ok(());
         }
         let at = incoming.dataset.address;
-        match incoming.dataset.filters().is_empty() && self.can_move_chunks(incoming.file, at)? {
+        let is_plain = incoming.dataset.filters().is_empty() && incoming.chunk_bytes >= PLACED_BYTES_MIN;
+        match is_plain && self.can_move_chunks(incoming.file, at)? {
             true => self.place_plain(incoming, &whole)?,
             false => self.place_encoded(incoming, &whole)?,
         }
