@@ -3,7 +3,11 @@
 //! - `oracle DIR… [--tool dump|ls] [-- OPTIONS]`: every file under the folders that Debian's h5dump (or h5ls) prints
 //!   is printed by `hyperslab` too; says how many outputs are equal and lists the rest.
 //! - `golden DIR`: makes the project's own golden files there, with h5py.
+//! - `hot-paths [--update]`: counts the instructions of the paths in `benches/hot_paths`; fails where one takes over a
+//!   tenth more than `counts.txt` there says. `--update` writes that file anew.
 
+mod counts;
+mod hot_paths;
 mod oracle;
 
 use std::process::{Command, ExitCode};
@@ -13,9 +17,12 @@ fn main() -> ExitCode {
     match arguments.next().as_deref() {
         Some("oracle") => oracle::run(arguments.collect()),
         Some("golden") => golden(&arguments.collect::<Vec<_>>()),
+        Some("hot-paths") => hot_paths::run(&arguments.collect::<Vec<_>>()),
         _ => {
             eprintln!(
-                "usage: cargo xtask oracle DIR… [--tool dump|ls] [-- OPTIONS]\n       cargo xtask golden DIR"
+                "usage: cargo xtask oracle DIR… [--tool dump|ls] [-- OPTIONS]\n       \
+                 cargo xtask golden DIR\n       \
+                 cargo xtask hot-paths [--update]"
             );
             ExitCode::from(2)
         }
