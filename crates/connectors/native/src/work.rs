@@ -29,7 +29,8 @@ impl Work {
 
 /// Buffers that nobody uses at the moment.
 #[derive(Debug, Default)]
-pub(crate) struct Works(Mutex<Vec<Work>>);
+#[expect(clippy::vec_box, reason = "they are taken and put back for every small read, and are large")]
+pub(crate) struct Works(Mutex<Vec<Box<Work>>>);
 
 impl Works {
     /// Calls `f` with buffers that are its own meanwhile.

@@ -60,8 +60,8 @@ impl Rows<'_, '_> {
 
     /// Whether the block reaches through the whole chunk in all faster dimensions.
     fn is_filled_below(&self, d: usize) -> bool {
-        let faster = self.axes.iter().zip(self.shape).skip(d + 1);
-        faster.map(|(axis, c)| axis.single().is_some_and(|(_, len)| len == *c)).all(|filled| filled)
+        let mut faster = self.axes.iter().zip(self.shape).skip(d + 1);
+        faster.all(|(axis, c)| axis.single().is_some_and(|(_, len)| len == *c))
     }
 
     fn copy(&mut self, at: u64, len: u64) -> Option<()> {

@@ -20,7 +20,7 @@ use crate::object::dataset::{self, Dataset};
 impl Writer {
     /// The dataset that elements go to. The header of a chunked one stays as it is while its chunks and its extent change.
     pub(super) fn current_dataset(&mut self, file: &File, at: Address) -> Result<Arc<Dataset>> {
-        if !self.existing(at).is_some_and(|draft| draft.chunks.is_some()) {
+        if self.existing(at).is_none_or(|draft| draft.chunks.is_none()) {
             return self.dataset(file, at);
         }
         if let Some(current) = self.current.as_ref().filter(|current| current.address == at) {
