@@ -3,6 +3,7 @@
 //! - `oracle DIR… [--tool dump|ls] [-- OPTIONS]`: every file under the folders that Debian's h5dump (or h5ls) prints
 //!   is printed by `hyperslab` too; says how many outputs are equal and lists the rest.
 //! - `golden DIR`: makes the project's own golden files there, with h5py.
+//! - `rivals [OPTIONS] [WORDS]`: builds and runs `benches/rivals`, and writes its table to `docs/` when all of it was run.
 //! - `hot-paths [--update]`: counts the instructions of the paths in `benches/hot_paths`; fails where one takes over a
 //!   tenth more than `counts.txt` there says. `--update` writes that file anew.
 
@@ -17,11 +18,13 @@ fn main() -> ExitCode {
     match arguments.next().as_deref() {
         Some("oracle") => oracle::run(arguments.collect()),
         Some("golden") => golden(&arguments.collect::<Vec<_>>()),
+        Some("rivals") => rivals(&arguments.collect::<Vec<_>>()),
         Some("hot-paths") => hot_paths::run(&arguments.collect::<Vec<_>>()),
         _ => {
             eprintln!(
                 "usage: cargo xtask oracle DIR… [--tool dump|ls] [-- OPTIONS]\n       \
                  cargo xtask golden DIR\n       \
+                 cargo xtask rivals [WORDS]\n       \
                  cargo xtask hot-paths [--update]"
             );
             ExitCode::from(2)
@@ -41,6 +44,23 @@ fn golden(arguments: &[String]) -> ExitCode {
         Ok(_) => ExitCode::FAILURE,
         Err(error) => {
             eprintln!("xtask golden: cannot run python3: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// The benchmark beside libhdf5 is a workspace of its own.
+fn rivals(arguments: &[String]) -> ExitCode {
+    let mut cargo = Command::new("cargo");
+    cargo.args(["run", "--release", "--"]).args(arguments).current_dir(root().join("benches/rivals"));
+    if arguments.is_empty() {
+        cargo.arg("--out").arg("../../docs");
+    }
+    match cargo.status() {
+        Ok(status) if status.success() => ExitCode::SUCCESS,
+        Ok(_) => ExitCode::FAILURE,
+        Err(error) => {
+            eprintln!("xtask rivals: cannot run cargo: {error}");
             ExitCode::FAILURE
         }
     }
