@@ -18,7 +18,9 @@ pub(crate) struct Space(hid_t);
 impl Space {
     pub(crate) fn new(dims: &[u64]) -> Space {
         // SAFETY: `dims` has as many entries as it says.
-        Space(hdf5::sync::sync(|| unsafe { H5Screate_simple(dims.len() as i32, dims.as_ptr(), std::ptr::null()) }))
+        Space(hdf5::sync::sync(|| unsafe {
+            H5Screate_simple(dims.len() as i32, dims.as_ptr(), std::ptr::null())
+        }))
     }
 
     fn slab(&self, how: H5S_seloper_t, start: &[u64], stride: Option<&[u64]>, count: &[u64]) -> Outcome<()> {
@@ -64,7 +66,11 @@ fn check(done: i32) -> Outcome<()> {
 }
 
 /// Reads the elements of a selection (all of them without one) into a packed buffer.
-pub(crate) fn read<T: hdf5::H5Type>(dataset: &hdf5::Dataset, space: Option<&Space>, into: &mut [T]) -> Outcome<()> {
+pub(crate) fn read<T: hdf5::H5Type>(
+    dataset: &hdf5::Dataset,
+    space: Option<&Space>,
+    into: &mut [T],
+) -> Outcome<()> {
     let datatype = hdf5::Datatype::from_type::<T>()?;
     let memory = Space::new(&[into.len() as u64]);
     let (memory, file) = space.map_or((H5S_ALL, H5S_ALL), |space| (memory.0, space.0));
@@ -75,7 +81,11 @@ pub(crate) fn read<T: hdf5::H5Type>(dataset: &hdf5::Dataset, space: Option<&Spac
 }
 
 /// Writes a packed buffer to the elements of a selection.
-pub(crate) fn write<T: hdf5::H5Type>(dataset: &hdf5::Dataset, space: Option<&Space>, from: &[T]) -> Outcome<()> {
+pub(crate) fn write<T: hdf5::H5Type>(
+    dataset: &hdf5::Dataset,
+    space: Option<&Space>,
+    from: &[T],
+) -> Outcome<()> {
     let datatype = hdf5::Datatype::from_type::<T>()?;
     let memory = Space::new(&[from.len() as u64]);
     let (memory, file) = space.map_or((H5S_ALL, H5S_ALL), |space| (memory.0, space.0));

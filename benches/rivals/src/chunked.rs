@@ -2,37 +2,46 @@
 
 use hyperslab::{Dataset, File};
 
-use crate::data;
 use crate::harness::{Amount, Bench, race, timed};
-use crate::{Outcome, c};
+use crate::pure::{self, hdf5_pure, rust_hdf5};
+use crate::zarr::{self, Filters};
+use crate::{Outcome, c, data};
 
 /// Rows of a chunk of 1 MiB in datasets of 1024 columns.
 const CHUNK: [usize; 2] = [256, 1024];
 const COLUMNS: usize = 1024;
 
-/// One way to store a dataset, for both libraries.
+/// One way to store a dataset, for all libraries.
 struct Storage {
     name: &'static str,
     bytes: usize,
+    /// What is promised of writing and of reading.
     at_least: Option<(f64, f64)>,
+    /// What is promised of both against the fastest rival.
+    at_least_rival: Option<f64>,
     theirs: fn(hdf5::DatasetBuilderEmptyShape) -> hdf5::DatasetBuilderEmptyShape,
     ours: fn(hyperslab::DatasetBuilder) -> hyperslab::DatasetBuilder,
+    zarr: Filters,
 }
 
 const PLAIN: Storage = Storage {
     name: "chunked 1 GiB",
     bytes: 1 << 30,
     at_least: Some((1.4, 1.4)),
+    at_least_rival: None,
     theirs: |builder| builder,
     ours: |builder| builder,
+    zarr: Filters::None,
 };
 
 const DEFLATE: Storage = Storage {
     name: "shuffle + deflate-4, 256 MiB",
     bytes: 256 << 20,
     at_least: Some((3.5, 3.5)),
+    at_least_rival: None,
     theirs: |builder| builder.shuffle().deflate(4),
     ours: |builder| builder.shuffle().deflate(4),
+    zarr: Filters::ShuffleDeflate(4),
 };
 
 /// libhdf5 has no Zstandard of its own: Blosc's stands beside it.
@@ -40,17 +49,21 @@ const ZSTD: Storage = Storage {
     name: "zstd-1, 256 MiB",
     bytes: 256 << 20,
     at_least: None,
+    at_least_rival: Some(1.0),
     theirs: |builder| builder.blosc_zstd(1, hdf5::filters::BloscShuffle::None),
     ours: |builder| builder.filter(32015, &[1]),
+    zarr: Filters::Zstd(1),
 };
 
 const LZ4: Storage = Storage {
     name: "Blosc-LZ4, 256 MiB",
     bytes: 256 << 20,
     at_least: None,
+    at_least_rival: Some(1.0),
     theirs: |builder| builder.blosc_lz4(5, hdf5::filters::BloscShuffle::Byte),
     // Version of the filter, of Blosc, element size, chunk bytes, level, byte shuffle, LZ4.
     ours: |builder| builder.filter(32001, &[2, 2, 4, 1 << 20, 5, 1, 1]),
+    zarr: Filters::BloscLz4(5),
 };
 
 pub(crate) fn run(bench: &mut Bench) -> Outcome<()> {
@@ -59,6 +72,17 @@ pub(crate) fn run(bench: &mut Bench) -> Outcome<()> {
     }
     threads(bench)
 }
+
+/// Where each library keeps its copy.
+struct Paths {
+    theirs: String,
+    ours: String,
+    rust_hdf5: String,
+    hdf5_pure: String,
+    zarr: String,
+}
+
+const FILES: [&str; 5] = ["theirs.h5", "ours.h5", "rust-hdf5.h5", "hdf5-pure.h5", "zarr"];
 
 fn both_ways(bench: &mut Bench, storage: &Storage) -> Outcome<()> {
     let (write, read) = (format!("{}, write", storage.name), format!("{}, read", storage.name));
@@ -70,32 +94,96 @@ fn both_ways(bench: &mut Bench, storage: &Storage) -> Outcome<()> {
     } else {
         data::measurements(storage.bytes / 4)
     };
-    let (theirs, ours) = (bench.path("theirs.h5"), bench.path("ours.h5"));
-    write_theirs(storage, &theirs, &values)?;
-    write_ours(storage, &ours, &values)?;
-    let mut writes = race(&write, Amount::Bytes(storage.bytes as u64))
-        .theirs(|| write_theirs(storage, &theirs, &values))
-        .ours(|| write_ours(storage, &ours, &values));
+    let [theirs, ours, rust_hdf5, hdf5_pure, zarr] = FILES.map(|name| bench.path(name));
+    let paths = Paths { theirs, ours, rust_hdf5, hdf5_pure, zarr };
+    writes(bench, &write, storage, (&paths, &values))?;
+    reads(bench, &read, storage, (&paths, &values))?;
+    bench.remove(&FILES);
+    Ok(())
+}
+
+/// How the crates without C lay the dataset out, where they know its filters.
+fn layout<'a>(storage: &Storage, shape: &'a [usize]) -> Option<pure::Layout<'a>> {
+    let deflate = match storage.zarr {
+        Filters::None => None,
+        Filters::ShuffleDeflate(level) => Some(level),
+        Filters::Zstd(_) | Filters::BloscLz4(_) => return None,
+    };
+    Some(pure::Layout { shape, chunk: Some(&CHUNK), deflate })
+}
+
+fn writes(
+    bench: &mut Bench,
+    name: &str,
+    storage: &Storage,
+    (paths, values): (&Paths, &[f32]),
+) -> Outcome<()> {
+    let shape = [values.len() / COLUMNS, COLUMNS];
+    let layout = layout(storage, &shape);
+    let zarr = || zarr::write(&paths.zarr, storage.zarr, [shape, CHUNK], values);
+    // The reads need these, even when nobody asks for the writes.
+    write_theirs(storage, &paths.theirs, values)?;
+    write_ours(storage, &paths.ours, values)?;
+    zarr()?;
+    let mut race = race(name, Amount::Bytes(storage.bytes as u64))
+        .theirs(|| write_theirs(storage, &paths.theirs, values))
+        .ours(|| write_ours(storage, &paths.ours, values))
+        .rival(zarr::NAME, zarr);
+    if let Some(layout) = layout {
+        rust_hdf5::write(&paths.rust_hdf5, layout, values)?;
+        hdf5_pure::write(&paths.hdf5_pure, layout, values)?;
+        race = race
+            .rival(rust_hdf5::NAME, move || rust_hdf5::write(&paths.rust_hdf5, layout, values))
+            .rival(hdf5_pure::NAME, move || hdf5_pure::write(&paths.hdf5_pure, layout, values));
+    }
     if let Some((least, _)) = storage.at_least {
-        writes = writes.at_least(least);
+        race = race.at_least(least);
     }
-    // What libhdf5 has no filter for, we read ourselves.
-    writes.run(bench, || {
-        let theirs = hdf5::File::open(&theirs)?.dataset("x")?.read_raw::<f32>()?;
-        Ok(theirs == File::open(&ours)?.dataset("x")?.read_raw::<f32>()?)
-    })?;
-    let (mut their, mut our) = (vec![1f32; values.len()], vec![2f32; values.len()]);
-    let mut reads = race(&read, Amount::Bytes(storage.bytes as u64))
-        .theirs(|| timed(|| c::read(&hdf5::File::open(&theirs)?.dataset("x")?, None, &mut their)))
-        .ours(|| timed(|| Ok(File::open(&ours)?.dataset("x")?.read_into(&mut our)?)));
+    if let Some(least) = storage.at_least_rival {
+        race = race.at_least_rival(least);
+    }
+    race.run(bench, || all_equal(paths, layout.is_some(), values))
+}
+
+/// Whether every copy holds the values. libhdf5 reads all files of HDF5 that it has filters for.
+fn all_equal(paths: &Paths, pure: bool, values: &[f32]) -> Outcome<bool> {
+    let by_theirs = |path: &str| -> Outcome<bool> {
+        Ok(hdf5::File::open(path)?.dataset("x")?.read_raw::<f32>()? == values)
+    };
+    let mut zarr = vec![0f32; values.len()];
+    zarr::read(&paths.zarr, &mut zarr)?;
+    Ok(zarr == values
+        && by_theirs(&paths.theirs)?
+        && File::open(&paths.ours)?.dataset("x")?.read_raw::<f32>()? == values
+        && (!pure || by_theirs(&paths.rust_hdf5)? && by_theirs(&paths.hdf5_pure)?))
+}
+
+fn reads(bench: &mut Bench, name: &str, storage: &Storage, (paths, values): (&Paths, &[f32])) -> Outcome<()> {
+    let buffer = || vec![1f32; values.len()];
+    let (mut their, mut our, mut zarr) = (buffer(), buffer(), buffer());
+    let (mut rust, mut pure) = (Vec::new(), Vec::new());
+    let mut race = race(name, Amount::Bytes(storage.bytes as u64))
+        .theirs(|| timed(|| c::read(&hdf5::File::open(&paths.theirs)?.dataset("x")?, None, &mut their)))
+        .ours(|| timed(|| Ok(File::open(&paths.ours)?.dataset("x")?.read_into(&mut our)?)))
+        .rival(zarr::NAME, || zarr::read(&paths.zarr, &mut zarr));
+    let pure_too = layout(storage, &[]).is_some();
+    if pure_too {
+        rust = buffer();
+        race = race
+            .rival(rust_hdf5::NAME, || rust_hdf5::read(&paths.rust_hdf5, &mut rust))
+            .rival(hdf5_pure::NAME, || hdf5_pure::read(&paths.hdf5_pure, &mut pure));
+    }
     if let Some((_, least)) = storage.at_least {
-        reads = reads.at_least(least);
+        race = race.at_least(least);
     }
-    reads.run(bench, || Ok(true))?;
-    if bench.wants(&[&read]) && (their != values || our != values) {
-        return Err(format!("{read}: results differ").into());
+    if let Some(least) = storage.at_least_rival {
+        race = race.at_least_rival(least);
     }
-    bench.remove(&["theirs.h5", "ours.h5"]);
+    race.run(bench, || Ok(true))?;
+    let read_equal = their == values && our == values && zarr == values;
+    if bench.wants(&[name]) && !(read_equal && (!pure_too || rust == values && pure == values)) {
+        return Err(format!("{name}: results differ").into());
+    }
     Ok(())
 }
 
@@ -103,7 +191,8 @@ fn write_theirs(storage: &Storage, path: &str, values: &[f32]) -> Outcome<f64> {
     std::fs::remove_file(path).ok();
     timed(|| {
         let file = hdf5::File::create(path)?;
-        let builder = file.new_dataset::<f32>().shape((values.len() / COLUMNS, COLUMNS)).chunk((CHUNK[0], CHUNK[1]));
+        let builder =
+            file.new_dataset::<f32>().shape((values.len() / COLUMNS, COLUMNS)).chunk((CHUNK[0], CHUNK[1]));
         let dataset = (storage.theirs)(builder).create("x")?;
         c::write(&dataset, None, values)?;
         drop(dataset);

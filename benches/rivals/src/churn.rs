@@ -2,9 +2,9 @@
 
 use hyperslab::LibVersion;
 
+use crate::Outcome;
 use crate::data;
 use crate::harness::{Amount, Bench, race, timed};
-use crate::Outcome;
 
 const GROUPS: usize = 50_000;
 const NAMES: [&str; 2] = ["50,000 groups, half unlinked, v18", "50,000 groups, half unlinked, earliest"];

@@ -7,6 +7,7 @@ use hyperslab::Selection;
 
 use crate::data::{self, Numbers};
 use crate::harness::{Amount, Bench, race, timed};
+use crate::pure::{self, hdf5_pure, rust_hdf5};
 use crate::{Outcome, c};
 
 const ELEMENTS: usize = 1 << 28;
@@ -26,30 +27,29 @@ pub(crate) fn run(bench: &mut Bench) -> Outcome<()> {
     }
     let values = data::ramp(ELEMENTS);
     let (theirs, ours, plain) = (bench.path("theirs.h5"), bench.path("ours.h5"), bench.path("plain"));
+    let (rust, pure) = (bench.path("rust-hdf5.h5"), bench.path("hdf5-pure.h5"));
+    let layout = pure::Layout { shape: &[ELEMENTS], chunk: None, deflate: None };
     write_theirs(&theirs, &values)?;
     write_ours(&ours, &values)?;
-    std::fs::write(&plain, bytes_of(&values))?;
+    std::fs::write(&plain, data::bytes_of(&values))?;
+    rust_hdf5::write(&rust, layout, &values)?;
+    hdf5_pure::write(&pure, layout, &values)?;
     race(WRITE, Amount::Bytes(BYTES))
         .at_least(0.95)
         .theirs(|| write_theirs(&theirs, &values))
         .ours(|| write_ours(&ours, &values))
         .limit("pwrite", || write_plain(&plain, &values))
-        .run(bench, || data::same::<f32>(&theirs, &ours, "x"))?;
-    read(bench, values, [&theirs, &ours, &plain])?;
+        .rival(rust_hdf5::NAME, || rust_hdf5::write(&rust, layout, &values))
+        .rival(hdf5_pure::NAME, || hdf5_pure::write(&pure, layout, &values))
+        .run(bench, || {
+            let same = |path: &str| data::same::<f32>(&theirs, path, "x");
+            Ok(same(&ours)? && same(&rust)? && same(&pure)?)
+        })?;
+    read(bench, values, [&theirs, &ours, &plain, &rust, &pure])?;
+    bench.remove(&["rust-hdf5.h5", "hdf5-pure.h5"]);
     small(bench, [&theirs, &ours, &plain])?;
     bench.remove(&["theirs.h5", "ours.h5", "plain"]);
     Ok(())
-}
-
-/// The bytes of floats.
-fn bytes_of(values: &[f32]) -> &[u8] {
-    // SAFETY: floats have no padding, and any bytes may be looked at.
-    unsafe { std::slice::from_raw_parts(values.as_ptr().cast(), size_of_val(values)) }
-}
-
-fn bytes_of_mut(values: &mut [f32]) -> &mut [u8] {
-    // SAFETY: as above, and any bytes are a float.
-    unsafe { std::slice::from_raw_parts_mut(values.as_mut_ptr().cast(), size_of_val(values)) }
 }
 
 fn write_theirs(path: &str, values: &[f32]) -> Outcome<f64> {
@@ -74,19 +74,21 @@ fn write_ours(path: &str, values: &[f32]) -> Outcome<f64> {
 
 fn write_plain(path: &str, values: &[f32]) -> Outcome<f64> {
     std::fs::remove_file(path).ok();
-    timed(|| Ok(File::create(path)?.write_all_at(bytes_of(values), 0)?))
+    timed(|| Ok(File::create(path)?.write_all_at(data::bytes_of(values), 0)?))
 }
 
-fn read(bench: &mut Bench, values: Vec<f32>, [theirs, ours, plain]: [&str; 3]) -> Outcome<()> {
-    let mut buffers = [vec![1f32; ELEMENTS], vec![2f32; ELEMENTS], vec![3f32; ELEMENTS]];
-    let [their, our, raw] = &mut buffers;
+fn read(bench: &mut Bench, values: Vec<f32>, [theirs, ours, plain, rust, pure]: [&str; 5]) -> Outcome<()> {
+    let mut buffers = [1f32, 2.0, 3.0, 4.0, 5.0].map(|value| vec![value; ELEMENTS]);
+    let [their, our, raw, rusts, pures] = &mut buffers;
     let race = race(READ, Amount::Bytes(BYTES))
         .at_least(0.95)
         .theirs(|| timed(|| c::read(&hdf5::File::open(theirs)?.dataset("x")?, None, their)))
         .ours(|| timed(|| Ok(hyperslab::File::open(ours)?.dataset("x")?.read_into(our)?)))
-        .limit("pread", || timed(|| Ok(File::open(plain)?.read_exact_at(bytes_of_mut(raw), 0)?)));
+        .limit("pread", || timed(|| Ok(File::open(plain)?.read_exact_at(data::bytes_of_mut(raw), 0)?)))
+        .rival(rust_hdf5::NAME, || rust_hdf5::read(rust, rusts))
+        .rival(hdf5_pure::NAME, || hdf5_pure::read(pure, pures));
     race.run(bench, || Ok(true))?;
-    if bench.wants(&[READ]) && (buffers[0] != values || buffers[1] != values) {
+    if bench.wants(&[READ]) && buffers.iter().any(|buffer| *buffer != values) {
         return Err("contiguous read: results differ".into());
     }
     Ok(())
@@ -134,7 +136,7 @@ fn small(bench: &mut Bench, [theirs, ours, plain]: [&str; 3]) -> Outcome<()> {
         })
         .limit("pread", || {
             timed(|| {
-                let mut read = |&start: &u64| raw.read_exact_at(bytes_of_mut(&mut piece), start * 4);
+                let mut read = |&start: &u64| raw.read_exact_at(data::bytes_of_mut(&mut piece), start * 4);
                 Ok(starts.iter().try_for_each(&mut read)?)
             })
         })
@@ -185,7 +187,11 @@ fn small_writes(
             Ok(seconds)
         })
         .limit("pwrite", || {
-            timed(|| Ok(starts.iter().try_for_each(|&start| raw.write_all_at(bytes_of(&piece), start * 4))?))
+            timed(|| {
+                Ok(starts
+                    .iter()
+                    .try_for_each(|&start| raw.write_all_at(data::bytes_of(&piece), start * 4))?)
+            })
         })
         .run(bench, || Ok(true))
 }

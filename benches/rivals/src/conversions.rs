@@ -12,8 +12,11 @@ const RECORDS: usize = 10_000_000;
 
 const NARROW: &str = "f64 memory to f32 file, write";
 const SWAPPED: &str = "big-endian i32 to native, read";
-const COMPOUND: [&str; 3] =
-    ["compound {i32, f64, u8} × 10⁷, write", "compound {i32, f64, u8} × 10⁷, read", "compound × 10⁷, one member"];
+const COMPOUND: [&str; 3] = [
+    "compound {i32, f64, u8} × 10⁷, write",
+    "compound {i32, f64, u8} × 10⁷, read",
+    "compound × 10⁷, one member",
+];
 
 pub(crate) fn run(bench: &mut Bench) -> Outcome<()> {
     narrow(bench)?;
@@ -88,7 +91,10 @@ struct ValueOnly {
 /// Our type for records without padding.
 fn packed() -> Datatype {
     use hyperslab::H5Type;
-    Datatype::Compound(hyperslab::model::datatype::Compound::packed([("id", i32::datatype()), ("value", f64::datatype()), ("flag", u8::datatype())].map(|(name, datatype)| (name.to_owned(), datatype))))
+    Datatype::Compound(hyperslab::model::datatype::Compound::packed(
+        [("id", i32::datatype()), ("value", f64::datatype()), ("flag", u8::datatype())]
+            .map(|(name, datatype)| (name.to_owned(), datatype)),
+    ))
 }
 
 fn compound(bench: &mut Bench) -> Outcome<()> {

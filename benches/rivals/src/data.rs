@@ -66,6 +66,18 @@ pub(crate) fn create_theirs(path: &str) -> Outcome<hdf5::File> {
 
 /// Whether libhdf5 reads the same values from both files.
 pub(crate) fn same<T: hdf5::H5Type + PartialEq>(theirs: &str, ours: &str, dataset: &str) -> Outcome<bool> {
-    let read = |path: &str| -> Outcome<Vec<T>> { Ok(hdf5::File::open(path)?.dataset(dataset)?.read_raw::<T>()?) };
+    let read =
+        |path: &str| -> Outcome<Vec<T>> { Ok(hdf5::File::open(path)?.dataset(dataset)?.read_raw::<T>()?) };
     Ok(read(theirs)? == read(ours)?)
+}
+
+/// The bytes of floats.
+pub(crate) fn bytes_of(values: &[f32]) -> &[u8] {
+    // SAFETY: floats have no padding, and any bytes may be looked at.
+    unsafe { std::slice::from_raw_parts(values.as_ptr().cast(), size_of_val(values)) }
+}
+
+pub(crate) fn bytes_of_mut(values: &mut [f32]) -> &mut [u8] {
+    // SAFETY: as above, and any bytes are a float.
+    unsafe { std::slice::from_raw_parts_mut(values.as_mut_ptr().cast(), size_of_val(values)) }
 }

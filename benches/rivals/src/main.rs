@@ -1,4 +1,4 @@
-//! The same workloads on Hyperslab, on libhdf5 2.2 and on the bare hardware, in one run.
+//! The same workloads on Hyperslab, on libhdf5 2.2, on pure-Rust rivals and on the bare hardware, in one run.
 //!
 //! `cargo run --release [-- OPTIONS] [WORDS]` in this folder, or `cargo xtask rivals`: only workloads whose name holds one
 //! of the words are run. `--dir DIR` says where the files go (default: /dev/shm), `--rounds N` how often each is run,
@@ -11,12 +11,13 @@ mod churn;
 mod contiguous;
 mod conversions;
 mod data;
-
 mod harness;
 mod objects;
 mod output;
+mod pure;
 mod selections;
 mod strings;
+mod zarr;
 
 use harness::Bench;
 

@@ -42,7 +42,10 @@ fn create_theirs(path: &str) -> Outcome<()> {
         let dataset = file.new_dataset::<f64>().shape(10).create(format!("dataset {n}").as_str())?;
         crate::c::write(&dataset, None, &values)?;
         for a in 0..ATTRIBUTES {
-            dataset.new_attr::<i64>().create(format!("attribute {a}").as_str())?.write_scalar(&((n + a) as i64))?;
+            dataset
+                .new_attr::<i64>()
+                .create(format!("attribute {a}").as_str())?
+                .write_scalar(&((n + a) as i64))?;
         }
     }
     Ok(file.close()?)
@@ -123,14 +126,16 @@ fn read_small(bench: &mut Bench, path: &str) -> Outcome<()> {
         .theirs(|| {
             timed(|| {
                 let file = hdf5::File::open(path)?;
-                (0..DATASETS)
-                    .try_for_each(|n| crate::c::read(&file.dataset(&format!("dataset {n}"))?, None, &mut their))
+                (0..DATASETS).try_for_each(|n| {
+                    crate::c::read(&file.dataset(&format!("dataset {n}"))?, None, &mut their)
+                })
             })
         })
         .ours(|| {
             timed(|| {
                 let file = File::open(path)?;
-                (0..DATASETS).try_for_each(|n| Ok(file.dataset(&format!("dataset {n}"))?.read_into(&mut our)?))
+                (0..DATASETS)
+                    .try_for_each(|n| Ok(file.dataset(&format!("dataset {n}"))?.read_into(&mut our)?))
             })
         })
         .run(bench, || Ok(true))?;
@@ -232,10 +237,14 @@ fn tiny(bench: &mut Bench) -> Outcome<()> {
         .at_least(3.0)
         .theirs(|| {
             timed(|| {
-                (0..OPENS).try_for_each(|_| crate::c::read(&hdf5::File::open(&path)?.dataset("x")?, None, &mut their))
+                (0..OPENS).try_for_each(|_| {
+                    crate::c::read(&hdf5::File::open(&path)?.dataset("x")?, None, &mut their)
+                })
             })
         })
-        .ours(|| timed(|| (0..OPENS).try_for_each(|_| Ok(File::open(&path)?.dataset("x")?.read_into(&mut our)?))))
+        .ours(|| {
+            timed(|| (0..OPENS).try_for_each(|_| Ok(File::open(&path)?.dataset("x")?.read_into(&mut our)?)))
+        })
         .run(bench, || Ok(true))?;
     bench.remove(&["tiny.h5"]);
     if their == our { Ok(()) } else { Err("tiny file: results differ".into()) }

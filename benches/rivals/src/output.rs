@@ -15,25 +15,36 @@ fn rate(amount: Amount, seconds: f64) -> String {
     }
 }
 
-/// Ratio, promise and verdict.
-fn verdict(row: &Row) -> (String, String, &'static str) {
-    let ratio = row.ratio().map_or_else(|| "–".to_owned(), |r| format!("{r:.2}"));
-    let promise = row.at_least.map_or_else(|| "–".to_owned(), |r| format!("{r}"));
-    let short = matches!((row.ratio(), row.at_least), (Some(ratio), Some(least)) if ratio < least);
-    (ratio, promise, if short { "below" } else { "" })
+/// A number of the table, where there is one.
+fn number(value: Option<f64>, decimals: usize) -> String {
+    value.map_or_else(|| "–".to_owned(), |value| format!("{value:.decimals$}"))
+}
+
+/// A promise, as it was written.
+fn promise(least: Option<f64>) -> String {
+    least.map_or_else(|| "–".to_owned(), |least| least.to_string())
+}
+
+fn seconds_as_rate(row: &Row, seconds: Option<f64>) -> String {
+    seconds.map_or_else(|| "–".to_owned(), |seconds| rate(row.amount, seconds))
 }
 
 /// One row as text.
 pub(crate) fn line(row: &Row) -> String {
-    let (ratio, promise, short) = verdict(row);
-    let theirs = row.theirs.map_or_else(|| "–".to_owned(), |s| rate(row.amount, s));
     let mut text = format!(
-        "{:<44} {theirs:>13} ours {:>13}  ratio {ratio:>6} of {promise:>4} {short:5}",
+        "{:<44} {:>13} ours {:>13}  ratio {:>6} of {:>4} {:5}",
         row.name,
-        rate(row.amount, row.ours)
+        seconds_as_rate(row, row.theirs),
+        rate(row.amount, row.ours),
+        number(row.ratio(), 2),
+        promise(row.at_least),
+        if row.is_below() { "below" } else { "" }
     );
-    for (name, seconds) in row.limit.iter().chain(&row.rival) {
+    for (name, seconds) in row.limit.iter().chain(&row.rivals) {
         let _ = write!(text, "  {name} {}", rate(row.amount, *seconds));
+    }
+    if let Some(least) = row.at_least_rival {
+        let _ = write!(text, "  ratio {} of {least}", number(row.rival_ratio(), 2));
     }
     let _ = write!(text, "  +{} MiB{}", row.grown >> 20, if row.equal { "" } else { "  DIFFERENT RESULTS" });
     text
@@ -55,21 +66,29 @@ pub(crate) fn write(bench: &Bench) -> Outcome<()> {
 fn json(rows: &[Row]) -> String {
     let number = |value: Option<f64>| value.map_or_else(|| "null".to_owned(), |v| format!("{v:.9}"));
     let named = |value: Option<(&str, f64)>| {
-        value.map_or_else(|| "null".to_owned(), |(name, s)| format!("{{\"name\": \"{name}\", \"seconds\": {s:.9}}}"))
+        value.map_or_else(
+            || "null".to_owned(),
+            |(name, s)| format!("{{\"name\": \"{name}\", \"seconds\": {s:.9}}}"),
+        )
     };
     let mut text = String::from("[\n");
     for (n, row) in rows.iter().enumerate() {
         let _ = write!(
             text,
-            "  {{\"workload\": \"{}\", \"libhdf5\": {}, \"hyperslab\": {:.9}, \"ratio\": {}, \"at_least\": {}, \
-             \"limit\": {}, \"rival\": {}, \"memory_grown\": {}, \"equal\": {}}}",
+            "  {{\"workload\": \"{}\", \"libhdf5\": {}, \"hyperslab\": {:.9}, \"ratio\": {}, \"against\": \"{}\", \
+             \"at_least\": {}, \"limit\": {}, \"rival\": {}, \"rival_ratio\": {}, \"at_least_rival\": {}, \
+             \"below\": {}, \"memory_grown\": {}, \"equal\": {}}}",
             row.name,
             number(row.theirs),
             row.ours,
             number(row.ratio()),
+            row.against,
             number(row.at_least),
             named(row.limit),
-            named(row.rival),
+            named(row.rival()),
+            number(row.rival_ratio()),
+            number(row.at_least_rival),
+            row.is_below(),
             row.grown,
             row.equal
         );
@@ -78,29 +97,49 @@ fn json(rows: &[Row]) -> String {
     text + "]\n"
 }
 
+/// Titles of the Markdown table; the second ratio and promise are those against the rival.
+const TITLES: [&str; 12] = [
+    "workload",
+    "libhdf5 2.2",
+    "Hyperslab",
+    "ratio",
+    "at least",
+    "the limit",
+    "of the limit",
+    "pure-Rust rival",
+    "ratio",
+    "at least",
+    "verdict",
+    "memory",
+];
+
 fn markdown(rows: &[Row]) -> String {
-    let mut text = String::from(
-        "| workload | libhdf5 2.2 | Hyperslab | ratio | at least | the limit | of the limit | pure-Rust rival | memory |\n\
-         |---|---|---|---|---|---|---|---|---|\n",
-    );
+    let mut text = format!("| {} |\n|{}\n", TITLES.join(" | "), "---|".repeat(TITLES.len()));
     for row in rows {
-        let (ratio, promise, _) = verdict(row);
-        let theirs = row.theirs.map_or_else(|| "–".to_owned(), |s| rate(row.amount, s));
-        let named = |value: Option<(&str, f64)>| {
-            value.map_or_else(|| "–".to_owned(), |(name, s)| format!("{name}: {}", rate(row.amount, s)))
-        };
-        let share = row.limit.map_or_else(|| "–".to_owned(), |(_, s)| format!("{:.0} %", s / row.ours * 100.0));
-        let _ = writeln!(
-            text,
-            "| {} | {theirs} | {} | {ratio} | {promise} | {} | {share} | {} | +{} MiB |",
-            row.name,
-            rate(row.amount, row.ours),
-            named(row.limit),
-            named(row.rival),
-            row.grown >> 20
-        );
+        let _ = writeln!(text, "| {} |", cells(row).join(" | "));
     }
     text
+}
+
+/// What stands under each title.
+fn cells(row: &Row) -> [String; TITLES.len()] {
+    let named = |value: Option<(&str, f64)>| {
+        value.map_or_else(|| "–".to_owned(), |(name, s)| format!("{name}: {}", rate(row.amount, s)))
+    };
+    [
+        row.name.clone(),
+        seconds_as_rate(row, row.theirs),
+        rate(row.amount, row.ours),
+        number(row.ratio(), 2),
+        promise(row.at_least),
+        named(row.limit),
+        row.limit.map_or_else(|| "–".to_owned(), |(_, s)| format!("{:.0} %", s / row.ours * 100.0)),
+        named(row.rival()),
+        number(row.rival_ratio(), 2),
+        promise(row.at_least_rival),
+        if row.is_below() { "below" } else { "" }.to_owned(),
+        format!("+{} MiB", row.grown >> 20),
+    ]
 }
 
 const BAR_HEIGHT: usize = 18;
@@ -129,7 +168,7 @@ fn picture(rows: &[Row]) -> String {
     for (n, (row, ratio)) in shown.iter().enumerate() {
         let (y, base, end) = (24 + n * BAR_HEIGHT, place(1.0), place(*ratio));
         let (x, length) = (base.min(end), (end - base).abs().max(1.0));
-        let colour = if row.at_least.is_some_and(|least| *ratio < least) { "#c0504d" } else { "#4f81bd" };
+        let colour = if row.is_below() { "#c0504d" } else { "#4f81bd" };
         let _ = writeln!(
             text,
             "<text x=\"{LABEL_WIDTH}\" y=\"{}\" text-anchor=\"end\">{}</text>\

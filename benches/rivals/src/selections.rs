@@ -20,8 +20,12 @@ const BLOCKS: u64 = 10_000;
 /// Side of the dataset that is read through a mask.
 const MASKED: u64 = 2048;
 
-const NAMES: [&str; 4] =
-    ["10,000 random windows of 64 × 64", "strided [::4, ::4]", "100,000 random points", "union of 10,000 blocks"];
+const NAMES: [&str; 4] = [
+    "10,000 random windows of 64 × 64",
+    "strided [::4, ::4]",
+    "100,000 random points",
+    "union of 10,000 blocks",
+];
 const MASK: &str = "boolean mask, 10 % of 2048²";
 
 pub(crate) fn run(bench: &mut Bench) -> Outcome<()> {
@@ -138,7 +142,8 @@ fn union(bench: &mut Bench, theirs: &hdf5::Dataset, ours: &hyperslab::Dataset) -
         return Ok(());
     }
     let mut numbers = Numbers::new(17);
-    let corners: Vec<[u64; 2]> = (0..BLOCKS).map(|_| [numbers.below(SIDE - 4), numbers.below(SIDE - 4)]).collect();
+    let corners: Vec<[u64; 2]> =
+        (0..BLOCKS).map(|_| [numbers.below(SIDE - 4), numbers.below(SIDE - 4)]).collect();
     let (mut their, mut our) = (Vec::new(), Vec::new());
     let mut built = corners.iter().map(|corner| Selection::block(corner, &[4, 4]));
     let all = built.try_fold(Selection::None, |all, block| all.combine(SetOp::Or, &block?, &[SIDE, SIDE]))?;
