@@ -3,6 +3,7 @@
 use hyperslab::{Dataset, File};
 
 use crate::harness::{Amount, Bench, race, timed};
+use crate::limits::{self, Codec};
 use crate::pure::{self, hdf5_pure, rust_hdf5};
 use crate::zarr::{self, Filters};
 use crate::{Outcome, c, data};
@@ -22,6 +23,8 @@ struct Storage {
     theirs: fn(hdf5::DatasetBuilderEmptyShape) -> hdf5::DatasetBuilderEmptyShape,
     ours: fn(hyperslab::DatasetBuilder) -> hyperslab::DatasetBuilder,
     zarr: Filters,
+    /// Our filters once more, for the codec alone.
+    stages: &'static [(u16, &'static [u32])],
 }
 
 const PLAIN: Storage = Storage {
@@ -32,6 +35,7 @@ const PLAIN: Storage = Storage {
     theirs: |builder| builder,
     ours: |builder| builder,
     zarr: Filters::None,
+    stages: &[],
 };
 
 const DEFLATE: Storage = Storage {
@@ -42,6 +46,7 @@ const DEFLATE: Storage = Storage {
     theirs: |builder| builder.shuffle().deflate(4),
     ours: |builder| builder.shuffle().deflate(4),
     zarr: Filters::ShuffleDeflate(4),
+    stages: &[(2, &[4]), (1, &[4])],
 };
 
 /// libhdf5 has no Zstandard of its own: Blosc's stands beside it.
@@ -53,6 +58,7 @@ const ZSTD: Storage = Storage {
     theirs: |builder| builder.blosc_zstd(1, hdf5::filters::BloscShuffle::None),
     ours: |builder| builder.filter(32015, &[1]),
     zarr: Filters::Zstd(1),
+    stages: &[(32015, &[1])],
 };
 
 const LZ4: Storage = Storage {
@@ -64,6 +70,7 @@ const LZ4: Storage = Storage {
     // Version of the filter, of Blosc, element size, chunk bytes, level, byte shuffle, LZ4.
     ours: |builder| builder.filter(32001, &[2, 2, 4, 1 << 20, 5, 1, 1]),
     zarr: Filters::BloscLz4(5),
+    stages: &[(32001, &[2, 2, 4, 1 << 20, 5, 1, 1])],
 };
 
 pub(crate) fn run(bench: &mut Bench) -> Outcome<()> {
@@ -80,9 +87,10 @@ struct Paths {
     rust_hdf5: String,
     hdf5_pure: String,
     zarr: String,
+    plain: String,
 }
 
-const FILES: [&str; 5] = ["theirs.h5", "ours.h5", "rust-hdf5.h5", "hdf5-pure.h5", "zarr"];
+const FILES: [&str; 6] = ["theirs.h5", "ours.h5", "rust-hdf5.h5", "hdf5-pure.h5", "zarr", "plain"];
 
 fn both_ways(bench: &mut Bench, storage: &Storage) -> Outcome<()> {
     let (write, read) = (format!("{}, write", storage.name), format!("{}, read", storage.name));
@@ -94,8 +102,8 @@ fn both_ways(bench: &mut Bench, storage: &Storage) -> Outcome<()> {
     } else {
         data::measurements(storage.bytes / 4)
     };
-    let [theirs, ours, rust_hdf5, hdf5_pure, zarr] = FILES.map(|name| bench.path(name));
-    let paths = Paths { theirs, ours, rust_hdf5, hdf5_pure, zarr };
+    let [theirs, ours, rust_hdf5, hdf5_pure, zarr, plain] = FILES.map(|name| bench.path(name));
+    let paths = Paths { theirs, ours, rust_hdf5, hdf5_pure, zarr, plain };
     writes(bench, &write, storage, (&paths, &values))?;
     reads(bench, &read, storage, (&paths, &values))?;
     bench.remove(&FILES);
@@ -136,6 +144,11 @@ fn writes(
             .rival(rust_hdf5::NAME, move || rust_hdf5::write(&paths.rust_hdf5, layout, values))
             .rival(hdf5_pure::NAME, move || hdf5_pure::write(&paths.hdf5_pure, layout, values));
     }
+    let codec = Codec::new(storage.stages, if storage.stages.is_empty() { &[] } else { values })?;
+    race = match storage.stages {
+        [] => race.limit("pwrite, 2 threads", || limits::pwrite(&paths.plain, storage.bytes)),
+        _ => race.limit("the codec, 2 cores", move || codec.encode()),
+    };
     if let Some((least, _)) = storage.at_least {
         race = race.at_least(least);
     }
@@ -173,6 +186,11 @@ fn reads(bench: &mut Bench, name: &str, storage: &Storage, (paths, values): (&Pa
             .rival(rust_hdf5::NAME, || rust_hdf5::read(&paths.rust_hdf5, &mut rust))
             .rival(hdf5_pure::NAME, || hdf5_pure::read(&paths.hdf5_pure, &mut pure));
     }
+    let codec = Codec::new(storage.stages, if storage.stages.is_empty() { &[] } else { values })?;
+    race = match storage.stages {
+        [] => race.limit("pread, 2 threads", || limits::pread(&paths.ours)),
+        _ => race.limit("the codec, 2 cores", move || codec.decode()),
+    };
     if let Some((_, least)) = storage.at_least {
         race = race.at_least(least);
     }

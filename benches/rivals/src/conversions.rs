@@ -5,7 +5,7 @@ use hyperslab::{Datatype, File};
 
 use crate::data;
 use crate::harness::{Amount, Bench, race, timed};
-use crate::{Outcome, c};
+use crate::{Outcome, c, limits};
 
 const ELEMENTS: usize = 1 << 26;
 const RECORDS: usize = 10_000_000;
@@ -29,7 +29,7 @@ fn narrow(bench: &mut Bench) -> Outcome<()> {
         return Ok(());
     }
     let values: Vec<f64> = (0..ELEMENTS).map(|n| n as f64 * 0.1).collect();
-    let (theirs, ours) = (bench.path("theirs.h5"), bench.path("ours.h5"));
+    let (theirs, ours, plain) = (bench.path("theirs.h5"), bench.path("ours.h5"), bench.path("plain"));
     race(NARROW, Amount::Elements(ELEMENTS as u64))
         .at_least(1.6)
         .theirs(|| {
@@ -47,8 +47,9 @@ fn narrow(bench: &mut Bench) -> Outcome<()> {
                 Ok(file.close()?)
             })
         })
+        .limit("pwrite, 2 threads", || limits::pwrite(&plain, 4 * ELEMENTS))
         .run(bench, || data::same::<f32>(&theirs, &ours, "x"))?;
-    bench.remove(&["theirs.h5", "ours.h5"]);
+    bench.remove(&["theirs.h5", "ours.h5", "plain"]);
     Ok(())
 }
 
@@ -67,6 +68,7 @@ fn swapped(bench: &mut Bench) -> Outcome<()> {
         .at_least(1.25)
         .theirs(|| timed(|| c::read(&hdf5::File::open(&path)?.dataset("x")?, None, &mut their)))
         .ours(|| timed(|| Ok(File::open(&path)?.dataset("x")?.read_into(&mut our)?)))
+        .limit("pread, 2 threads", || limits::pread(&path))
         .run(bench, || Ok(true))?;
     bench.remove(&["swapped.h5"]);
     if their == values && our == values { Ok(()) } else { Err("big-endian read: results differ".into()) }
@@ -103,7 +105,7 @@ fn compound(bench: &mut Bench) -> Outcome<()> {
     }
     let record = |n: usize| Record { id: n as i32, value: n as f64 * 0.5, flag: (n % 7) as u8 };
     let records: Vec<Record> = (0..RECORDS).map(record).collect();
-    let (theirs, ours) = (bench.path("theirs.h5"), bench.path("ours.h5"));
+    let (theirs, ours, plain) = (bench.path("theirs.h5"), bench.path("ours.h5"), bench.path("plain"));
     let write_theirs = || {
         std::fs::remove_file(&theirs).ok();
         timed(|| {
@@ -125,12 +127,14 @@ fn compound(bench: &mut Bench) -> Outcome<()> {
         .at_least(2.5)
         .theirs(write_theirs)
         .ours(write_ours)
+        .limit("pwrite, 2 threads", || limits::pwrite(&plain, 13 * RECORDS))
         .run(bench, || data::same::<Record>(&theirs, &ours, "x"))?;
     let (mut their, mut our) = (vec![Record::default(); RECORDS], vec![Record::default(); RECORDS]);
     race(COMPOUND[1], Amount::Calls(1))
         .at_least(2.5)
         .theirs(|| timed(|| c::read(&hdf5::File::open(&theirs)?.dataset("x")?, None, &mut their)))
         .ours(|| timed(|| Ok(File::open(&theirs)?.dataset("x")?.read_into(&mut our)?)))
+        .limit("pread, 2 threads", || limits::pread(&theirs))
         .run(bench, || Ok(true))?;
     if bench.wants(&[COMPOUND[1]]) && (their != records || our != records) {
         return Err("compound read: results differ".into());
@@ -147,6 +151,7 @@ fn one_member(bench: &mut Bench, path: &str) -> Outcome<()> {
         .at_least(2.0)
         .theirs(|| timed(|| c::read(&hdf5::File::open(path)?.dataset("x")?, None, &mut their)))
         .ours(|| timed(|| Ok(File::open(path)?.dataset("x")?.read_into(&mut our)?)))
+        .limit("pread, 2 threads", || limits::pread(path))
         .run(bench, || Ok(true))?;
     if their == our { Ok(()) } else { Err("one member: results differ".into()) }
 }

@@ -12,6 +12,7 @@ mod contiguous;
 mod conversions;
 mod data;
 mod harness;
+mod limits;
 mod objects;
 mod output;
 mod pure;

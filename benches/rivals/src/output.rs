@@ -58,9 +58,21 @@ pub(crate) fn write(bench: &Bench) -> Outcome<()> {
     let Some(folder) = &bench.out else { return Ok(()) };
     std::fs::create_dir_all(folder)?;
     std::fs::write(folder.join("performance.json"), json(&bench.rows))?;
-    std::fs::write(folder.join("performance-table.md"), markdown(&bench.rows))?;
+    let page = folder.join("performance.md");
+    let text = with_table(&std::fs::read_to_string(&page).unwrap_or_default(), &markdown(&bench.rows));
+    std::fs::write(page, text)?;
     std::fs::write(folder.join("performance.svg"), picture(&bench.rows))?;
     Ok(())
+}
+
+const TABLE_START: &str = "<!-- table -->\n";
+const TABLE_END: &str = "<!-- end of table -->\n";
+
+/// The page with another table between its marks; a page without them gets both at its end.
+fn with_table(page: &str, table: &str) -> String {
+    let (before, rest) = page.split_once(TABLE_START).unwrap_or((page, ""));
+    let after = rest.split_once(TABLE_END).map_or("", |(_, after)| after);
+    format!("{before}{TABLE_START}{table}{TABLE_END}{after}")
 }
 
 fn json(rows: &[Row]) -> String {

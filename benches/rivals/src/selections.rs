@@ -8,7 +8,7 @@ use ndarray::{ArrayD, IxDyn};
 
 use crate::data::{self, Numbers};
 use crate::harness::{Amount, Bench, race, timed};
-use crate::{Outcome, c};
+use crate::{Outcome, c, limits};
 
 const SIDE: u64 = 16384;
 const CHUNK: usize = 256;
@@ -66,6 +66,7 @@ fn windows(bench: &mut Bench, theirs: &hdf5::Dataset, ours: &hyperslab::Dataset)
     let elements = (WINDOW * WINDOW) as usize;
     let (mut their, mut our) = (vec![0f32; elements], vec![0f32; elements]);
     let (mut their_sum, mut our_sum) = (0.0, 0.0);
+    let bench_path = bench.path("square.h5");
     race(NAMES[0], Amount::Calls(WINDOWS))
         .at_least(5.0)
         .theirs(|| {
@@ -88,6 +89,10 @@ fn windows(bench: &mut Bench, theirs: &hdf5::Dataset, ours: &hyperslab::Dataset)
                     Ok(())
                 })
             })
+        })
+        .limit("pread of the rows, 2 threads", || {
+            let places: Vec<u64> = corners.iter().map(|corner| corner[0] * SIDE * 4 / 2).collect();
+            limits::pread_at(&bench_path, &places, 64 << 10)
         })
         .run(bench, || Ok(true))?;
     equal(NAMES[0], their == our && their_sum == our_sum)
@@ -119,8 +124,15 @@ fn read_both(
     }
     let count = selection.element_count(&[SIDE, SIDE])? as usize;
     let (mut their, mut our) = (vec![0f32; count], vec![0f32; count]);
+    let path = bench.path("square.h5");
+    let places: Vec<u64> = match selection {
+        Selection::Points(points) => points.iter().map(|at| at[0] * SIDE * 4 / 2 + at[1] * 4).collect(),
+        _ => Vec::new(),
+    };
+    let limit = || if places.is_empty() { limits::pread(&path) } else { limits::pread_at(&path, &places, 4) };
     race(name, amount)
         .at_least(at_least)
+        .limit(if places.is_empty() { "pread of all, 2 threads" } else { "pread, 2 threads" }, limit)
         .theirs(|| timed(|| c::read(theirs, Some(space), &mut their)))
         .ours(|| timed(|| Ok(ours.read_selection_into(selection, &mut our)?)))
         .run(bench, || Ok(true))?;
