@@ -4,7 +4,7 @@ use hyperslab::{Dataset, File};
 
 use crate::harness::{Amount, Bench, race, timed};
 use crate::limits::{self, Codec};
-use crate::pure::{self, hdf5_pure, rust_hdf5};
+use crate::pure;
 use crate::zarr::{self, Filters};
 use crate::{Outcome, c, data};
 
@@ -84,13 +84,12 @@ pub(crate) fn run(bench: &mut Bench) -> Outcome<()> {
 struct Paths {
     theirs: String,
     ours: String,
-    rust_hdf5: String,
-    hdf5_pure: String,
+    pure: String,
     zarr: String,
     plain: String,
 }
 
-const FILES: [&str; 6] = ["theirs.h5", "ours.h5", "rust-hdf5.h5", "hdf5-pure.h5", "zarr", "plain"];
+const FILES: [&str; 5] = ["theirs.h5", "ours.h5", "pure.h5", "zarr", "plain"];
 
 fn both_ways(bench: &mut Bench, storage: &Storage) -> Outcome<()> {
     let (write, read) = (format!("{}, write", storage.name), format!("{}, read", storage.name));
@@ -102,15 +101,15 @@ fn both_ways(bench: &mut Bench, storage: &Storage) -> Outcome<()> {
     } else {
         data::measurements(storage.bytes / 4)
     };
-    let [theirs, ours, rust_hdf5, hdf5_pure, zarr, plain] = FILES.map(|name| bench.path(name));
-    let paths = Paths { theirs, ours, rust_hdf5, hdf5_pure, zarr, plain };
+    let [theirs, ours, pure, zarr, plain] = FILES.map(|name| bench.path(name));
+    let paths = Paths { theirs, ours, pure, zarr, plain };
     writes(bench, &write, storage, (&paths, &values))?;
     reads(bench, &read, storage, (&paths, &values))?;
     bench.remove(&FILES);
     Ok(())
 }
 
-/// How the crates without C lay the dataset out, where they know its filters.
+/// How the crate without C lays the dataset out, where it is to know its filters.
 fn layout<'a>(storage: &Storage, shape: &'a [usize]) -> Option<pure::Layout<'a>> {
     let deflate = match storage.zarr {
         Filters::None => None,
@@ -138,11 +137,8 @@ fn writes(
         .ours(|| write_ours(storage, &paths.ours, values))
         .rival(zarr::NAME, zarr);
     if let Some(layout) = layout {
-        rust_hdf5::write(&paths.rust_hdf5, layout, values)?;
-        hdf5_pure::write(&paths.hdf5_pure, layout, values)?;
-        race = race
-            .rival(rust_hdf5::NAME, move || rust_hdf5::write(&paths.rust_hdf5, layout, values))
-            .rival(hdf5_pure::NAME, move || hdf5_pure::write(&paths.hdf5_pure, layout, values));
+        pure::write(&paths.pure, layout, values)?;
+        race = race.rival(pure::NAME, move || pure::write(&paths.pure, layout, values));
     }
     let codec = Codec::new(storage.stages, if storage.stages.is_empty() { &[] } else { values })?;
     race = match storage.stages {
@@ -168,23 +164,21 @@ fn all_equal(paths: &Paths, pure: bool, values: &[f32]) -> Outcome<bool> {
     Ok(zarr == values
         && by_theirs(&paths.theirs)?
         && File::open(&paths.ours)?.dataset("x")?.read_raw::<f32>()? == values
-        && (!pure || by_theirs(&paths.rust_hdf5)? && by_theirs(&paths.hdf5_pure)?))
+        && (!pure || by_theirs(&paths.pure)?))
 }
 
 fn reads(bench: &mut Bench, name: &str, storage: &Storage, (paths, values): (&Paths, &[f32])) -> Outcome<()> {
     let buffer = || vec![1f32; values.len()];
     let (mut their, mut our, mut zarr) = (buffer(), buffer(), buffer());
-    let (mut rust, mut pure) = (Vec::new(), Vec::new());
+    let mut pure = Vec::new();
     let mut race = race(name, Amount::Bytes(storage.bytes as u64))
         .theirs(|| timed(|| c::read(&hdf5::File::open(&paths.theirs)?.dataset("x")?, None, &mut their)))
         .ours(|| timed(|| Ok(File::open(&paths.ours)?.dataset("x")?.read_into(&mut our)?)))
         .rival(zarr::NAME, || zarr::read(&paths.zarr, &mut zarr));
     let pure_too = layout(storage, &[]).is_some();
     if pure_too {
-        rust = buffer();
-        race = race
-            .rival(rust_hdf5::NAME, || rust_hdf5::read(&paths.rust_hdf5, &mut rust))
-            .rival(hdf5_pure::NAME, || hdf5_pure::read(&paths.hdf5_pure, &mut pure));
+        pure = buffer();
+        race = race.rival(pure::NAME, || pure::read(&paths.pure, &mut pure));
     }
     let codec = Codec::new(storage.stages, if storage.stages.is_empty() { &[] } else { values })?;
     race = match storage.stages {
@@ -199,7 +193,7 @@ fn reads(bench: &mut Bench, name: &str, storage: &Storage, (paths, values): (&Pa
     }
     race.run(bench, || Ok(true))?;
     let read_equal = their == values && our == values && zarr == values;
-    if bench.wants(&[name]) && !(read_equal && (!pure_too || rust == values && pure == values)) {
+    if bench.wants(&[name]) && !(read_equal && (!pure_too || pure == values)) {
         return Err(format!("{name}: results differ").into());
     }
     Ok(())

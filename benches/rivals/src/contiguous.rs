@@ -7,7 +7,7 @@ use hyperslab::Selection;
 
 use crate::data::{self, Numbers};
 use crate::harness::{Amount, Bench, race, timed};
-use crate::pure::{self, hdf5_pure, rust_hdf5};
+use crate::pure;
 use crate::{Outcome, c};
 
 const ELEMENTS: usize = 1 << 28;
@@ -27,26 +27,24 @@ pub(crate) fn run(bench: &mut Bench) -> Outcome<()> {
     }
     let values = data::ramp(ELEMENTS);
     let (theirs, ours, plain) = (bench.path("theirs.h5"), bench.path("ours.h5"), bench.path("plain"));
-    let (rust, pure) = (bench.path("rust-hdf5.h5"), bench.path("hdf5-pure.h5"));
+    let rust = bench.path("rust-hdf5.h5");
     let layout = pure::Layout { shape: &[ELEMENTS], chunk: None, deflate: None };
     write_theirs(&theirs, &values)?;
     write_ours(&ours, &values)?;
     std::fs::write(&plain, data::bytes_of(&values))?;
-    rust_hdf5::write(&rust, layout, &values)?;
-    hdf5_pure::write(&pure, layout, &values)?;
+    pure::write(&rust, layout, &values)?;
     race(WRITE, Amount::Bytes(BYTES))
         .at_least(0.95)
         .theirs(|| write_theirs(&theirs, &values))
         .ours(|| write_ours(&ours, &values))
         .limit("pwrite", || write_plain(&plain, &values))
-        .rival(rust_hdf5::NAME, || rust_hdf5::write(&rust, layout, &values))
-        .rival(hdf5_pure::NAME, || hdf5_pure::write(&pure, layout, &values))
+        .rival(pure::NAME, || pure::write(&rust, layout, &values))
         .run(bench, || {
             let same = |path: &str| data::same::<f32>(&theirs, path, "x");
-            Ok(same(&ours)? && same(&rust)? && same(&pure)?)
+            Ok(same(&ours)? && same(&rust)?)
         })?;
-    read(bench, values, [&theirs, &ours, &plain, &rust, &pure])?;
-    bench.remove(&["rust-hdf5.h5", "hdf5-pure.h5"]);
+    read(bench, values, [&theirs, &ours, &plain, &rust])?;
+    bench.remove(&["rust-hdf5.h5"]);
     small(bench, [&theirs, &ours, &plain])?;
     bench.remove(&["theirs.h5", "ours.h5", "plain"]);
     Ok(())
@@ -77,16 +75,15 @@ fn write_plain(path: &str, values: &[f32]) -> Outcome<f64> {
     timed(|| Ok(File::create(path)?.write_all_at(data::bytes_of(values), 0)?))
 }
 
-fn read(bench: &mut Bench, values: Vec<f32>, [theirs, ours, plain, rust, pure]: [&str; 5]) -> Outcome<()> {
-    let mut buffers = [1f32, 2.0, 3.0, 4.0, 5.0].map(|value| vec![value; ELEMENTS]);
-    let [their, our, raw, rusts, pures] = &mut buffers;
+fn read(bench: &mut Bench, values: Vec<f32>, [theirs, ours, plain, rust]: [&str; 4]) -> Outcome<()> {
+    let mut buffers = [1f32, 2.0, 3.0, 4.0].map(|value| vec![value; ELEMENTS]);
+    let [their, our, raw, rusts] = &mut buffers;
     let race = race(READ, Amount::Bytes(BYTES))
         .at_least(0.95)
         .theirs(|| timed(|| c::read(&hdf5::File::open(theirs)?.dataset("x")?, None, their)))
         .ours(|| timed(|| Ok(hyperslab::File::open(ours)?.dataset("x")?.read_into(our)?)))
         .limit("pread", || timed(|| Ok(File::open(plain)?.read_exact_at(data::bytes_of_mut(raw), 0)?)))
-        .rival(rust_hdf5::NAME, || rust_hdf5::read(rust, rusts))
-        .rival(hdf5_pure::NAME, || hdf5_pure::read(pure, pures));
+        .rival(pure::NAME, || pure::read(rust, rusts));
     race.run(bench, || Ok(true))?;
     if bench.wants(&[READ]) && buffers.iter().any(|buffer| *buffer != values) {
         return Err("contiguous read: results differ".into());

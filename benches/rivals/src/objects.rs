@@ -109,8 +109,18 @@ fn small_datasets(bench: &mut Bench) -> Outcome<()> {
     let (mut their, mut our) = (0, 1);
     race(REOPEN, Amount::Calls(1))
         .at_least(5.0)
-        .theirs(|| timed(|| Ok(their = attributes_of_theirs(&theirs)?)))
-        .ours(|| timed(|| Ok(our = attributes_of_ours(&theirs)?)))
+        .theirs(|| {
+            timed(|| {
+                their = attributes_of_theirs(&theirs)?;
+                Ok(())
+            })
+        })
+        .ours(|| {
+            timed(|| {
+                our = attributes_of_ours(&theirs)?;
+                Ok(())
+            })
+        })
         .run(bench, || Ok(true))?;
     if bench.wants(&[REOPEN]) && their != our {
         return Err("attributes: results differ".into());
@@ -197,8 +207,18 @@ fn many(bench: &mut Bench) -> Outcome<()> {
     race(VISIT, Amount::Calls(1))
         .at_least(4.0)
         .rounds(3)
-        .theirs(|| timed(|| Ok(their = visit_theirs(&path)?)))
-        .ours(|| timed(|| Ok(our = visit_ours(&path)?)))
+        .theirs(|| {
+            timed(|| {
+                their = visit_theirs(&path)?;
+                Ok(())
+            })
+        })
+        .ours(|| {
+            timed(|| {
+                our = visit_ours(&path)?;
+                Ok(())
+            })
+        })
         .run(bench, || Ok(true))?;
     if bench.wants(&[VISIT]) && their != our {
         return Err(format!("visit: {their} objects, and {our}").into());

@@ -45,8 +45,9 @@ pub(crate) struct Shared {
     pages: Pages,
 }
 
-/// More bytes than this are read and written by several cores, each a piece of this size.
-pub(crate) const PIECE_BYTES: usize = 2 << 20;
+/// More bytes than this are read by several cores, each a piece of this size. Writing gains nothing from it: the kernel
+/// hands out pages of a file one by one.
+const PIECE_BYTES: usize = 2 << 20;
 
 /// Reads on all cores what is worth it: one core copies slower than memory gives.
 fn read_at(file: &files::Handle, offset: u64, into: &mut [u8]) -> std::io::Result<()> {

@@ -23,12 +23,10 @@ use std::collections::BTreeMap;
 
 use files::Handle;
 use model::{Error, Result};
-use vol::{Durability, crew};
+use vol::Durability;
 
 use redo::{Entry, Redo};
 use staged::Staged;
-
-use crate::store::PIECE_BYTES;
 
 /// Most bytes that one commit overwrites in place: a reader must be able to hold them.
 const STAGED_BYTES_MAX: u64 = 4 << 30;
@@ -109,15 +107,6 @@ fn io<T>(result: std::io::Result<T>, operation: &str) -> Result<T> {
     result.map_err(|e| Error::io(operation, &e))
 }
 
-/// Writes on all cores what is worth it.
-fn write_at(file: &Handle, at: u64, data: &[u8]) -> std::io::Result<()> {
-    if data.len() <= 2 * PIECE_BYTES {
-        return file.write_at(at, data);
-    }
-    let pieces = data.chunks(PIECE_BYTES).enumerate().collect();
-    crew::each(pieces, |(n, piece)| file.write_at(at + (n * PIECE_BYTES) as u64, piece))
-}
-
 impl Txn {
     /// No changes yet; everything from `end` on is free.
     pub(crate) fn new(file: Handle, end: u64) -> Self {
@@ -181,7 +170,7 @@ impl Txn {
 
     fn write_through(&mut self, at: u64, data: &[u8]) -> Result<()> {
         self.written_end = self.written_end.max(at + data.len() as u64);
-        io(write_at(&self.file, at, data), "write to file")
+        io(self.file.write_at(at, data), "write to file")
     }
 
     /// The file itself, for writes to ranges where nothing committed is: they need no order.

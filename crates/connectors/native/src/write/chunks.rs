@@ -278,10 +278,14 @@ impl Writer {
         let places: Vec<Address> = whole.iter().map(|_| self.allocate_raw(bytes)).collect();
         let store = self.store.clone();
         self.is_changed = true;
+        // What must be gathered first is worth other cores; writing alone is not.
+        let in_place = incoming.in_place(&whole[0])?.is_some();
         let done = store.write_fresh(&places, bytes, |write| {
-            crew::each(whole.iter().zip(&places).collect(), |(scaled, at)| {
+            let put = |(scaled, at): (&Vec<u64>, &Address)| {
                 incoming.with_whole(scaled, |chunk, _| write.put(*at, chunk))
-            })
+            };
+            let mut chunks = whole.iter().zip(&places);
+            if in_place { chunks.try_for_each(put) } else { crew::each(chunks.collect(), put) }
         });
         if let Err(error) = done {
             // Nothing leads there yet.
