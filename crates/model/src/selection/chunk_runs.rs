@@ -84,7 +84,7 @@ impl<W: Iterator<Item = ChunkRun>> Merged<W> {
 
 impl Selection {
     /// The runs of the selection in the chunk of `chunk_shape` at `chunk_start`, without visiting anything
-    /// outside it. Points are scanned; for many chunks, use [`PointIndex`].
+    /// outside it. Points are scanned; for many chunks, use [`PointIndex`](super::PointIndex).
     pub fn chunk_runs(&self, dims: &[u64], chunk_start: &[u64], chunk_shape: &[u64]) -> Result<ChunkRuns> {
         if [chunk_start.len(), chunk_shape.len()] != [dims.len(); 2] {
             return Err(invalid("rank of the chunk").with("rank", chunk_start.len()));

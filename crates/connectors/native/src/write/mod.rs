@@ -17,6 +17,7 @@ mod datasets;
 pub(crate) mod draft;
 mod elements;
 mod file_space;
+mod incoming;
 mod links;
 mod objects;
 mod parts;

@@ -9,7 +9,7 @@ use model::Result;
 
 use super::Writer;
 use super::addresses::ByAddress;
-use super::chunks::Encoded;
+use super::incoming::Encoded;
 use crate::file::File;
 use crate::format::Address;
 use crate::format::layout::Layout;

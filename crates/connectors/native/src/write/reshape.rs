@@ -8,7 +8,7 @@ use std::ops::Bound;
 use std::sync::Arc;
 
 use super::Writer;
-use super::chunks::{filters_of, keep_only, start_of};
+use super::incoming::{filters_of, keep_only, start_of};
 use super::parts::ChunkSet;
 use crate::file::File;
 use crate::format::Address;

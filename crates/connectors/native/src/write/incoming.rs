@@ -1,0 +1,176 @@
+//! Elements on their way to chunks: which of a chunk's are new, where they lie, and the chunk after its filters.
+
+use model::properties::FilterSpec;
+use model::selection::{ChunkRuns, PointIndex};
+use model::{Result, Selection};
+use vol::{OpWrite, crew};
+
+use crate::chunk;
+use crate::file::File;
+use crate::format::layout::Chunked;
+use crate::object::dataset::Dataset;
+use crate::work::{self, Work};
+
+/// A chunk after its filters.
+pub(super) enum Encoded {
+    /// As it was: it has none.
+    Plain,
+    Filtered(Vec<u8>, u32),
+}
+
+impl Encoded {
+    /// Chunks after their filters, on all cores. `plain` gives their elements.
+    pub(super) fn all<'p>(
+        file: &File,
+        dataset: &Dataset,
+        layout: &Chunked,
+        chunks: &[Vec<u64>],
+        plain: impl Fn(&Vec<u64>) -> &'p [u8] + Sync,
+    ) -> Result<Vec<Encoded>> {
+        let encode = |scaled: &Vec<u64>| {
+            let filters = filters_of(dataset, layout, scaled, dataset.dims());
+            file.works.with(|work| Encoded::one(file, filters, plain(scaled), work))
+        };
+        match dataset.filters().is_empty() {
+            true => Ok(chunks.iter().map(|_| Encoded::Plain).collect()),
+            false => crew::map(chunks.iter().collect(), encode),
+        }
+    }
+
+    fn one(file: &File, filters: &[FilterSpec], plain: &[u8], work: &mut Work) -> Result<Encoded> {
+        if filters.is_empty() {
+            return Ok(Encoded::Plain);
+        }
+        let (bytes, mask) = file.filter_from(filters, plain, work)?;
+        Ok(Encoded::Filtered(bytes, mask))
+    }
+}
+
+/// Elements on their way to the chunks of one dataset.
+pub(super) struct Incoming<'a> {
+    pub(super) file: &'a File,
+    pub(super) dataset: &'a Dataset,
+    pub(super) layout: &'a Chunked,
+    pub(super) op: &'a OpWrite<'a>,
+    pub(super) points: Option<PointIndex>,
+    pub(super) chunk_bytes: usize,
+}
+
+impl Incoming<'_> {
+    pub(super) fn runs(&self, scaled: &[u64]) -> Result<ChunkRuns> {
+        match &self.points {
+            Some(points) => points.chunk_runs(scaled),
+            None => {
+                let start = start_of(scaled, self.layout);
+                self.op.selection.chunk_runs(self.dataset.dims(), &start, &self.layout.shape)
+            }
+        }
+    }
+
+    /// Elements of a chunk that are in the extent.
+    fn elements_inside(&self, scaled: &[u64]) -> u64 {
+        let ends = self.dataset.dims().iter().zip(scaled).zip(&self.layout.shape);
+        ends.map(|((dim, s), c)| (*dim - (s * c).min(*dim)).min(*c)).product()
+    }
+
+    /// Whether nothing of what a chunk held stays.
+    pub(super) fn replaces(&self, scaled: &[u64]) -> Result<bool> {
+        // Points may name an element twice.
+        if self.points.is_some() {
+            return Ok(false);
+        }
+        let wanted = self.elements_inside(scaled);
+        // Where the extent can grow, so may what a chunk at its edge shows.
+        let whole = (self.chunk_bytes / self.dataset.element_bytes()) as u64;
+        let can_grow = self.dataset.info.space.max_dims() != self.dataset.dims();
+        if (self.op.from.len() as u64) < wanted * self.dataset.element_bytes() as u64
+            || (can_grow && wanted < whole)
+        {
+            return Ok(false);
+        }
+        let mut found = 0;
+        Ok(self.runs(scaled)?.any(|run| {
+            found += run.len;
+            found >= wanted
+        }))
+    }
+
+    /// The elements of a chunk that is replaced, where they lie in one piece of the caller's buffer.
+    pub(super) fn in_place(&self, scaled: &[u64]) -> Result<Option<&[u8]>> {
+        let bytes = self.dataset.element_bytes();
+        let first = self.runs(scaled)?.next();
+        let whole = first.filter(|run| run.len as usize * bytes == self.chunk_bytes);
+        Ok(whole.map(|run| &self.op.from[run.selection_offset as usize * bytes..][..self.chunk_bytes]))
+    }
+
+    /// Puts the new elements of a chunk among the others.
+    pub(super) fn put(&self, scaled: &[u64], chunk: &mut [u8]) -> Result<()> {
+        self.runs(scaled)?.copy_in(self.dataset.element_bytes(), self.op.from, chunk)
+    }
+
+    /// Calls `f` with all elements of a chunk that is replaced.
+    pub(super) fn with_whole<T>(
+        &self,
+        scaled: &[u64],
+        f: impl FnOnce(&[u8], &mut Work) -> Result<T>,
+    ) -> Result<T> {
+        let in_place = self.in_place(scaled)?;
+        self.file.works.with(|work| {
+            if let Some(chunk) = in_place {
+                return f(chunk, work);
+            }
+            let mut plain = std::mem::take(&mut work.plain);
+            let chunk = work::sized(&mut plain, self.chunk_bytes);
+            if self.elements_inside(scaled) * (self.dataset.element_bytes() as u64) < self.chunk_bytes as u64
+            {
+                chunk::fill(self.dataset, chunk);
+            }
+            let done = self.put(scaled, chunk).and_then(|()| f(chunk, work));
+            work.plain = plain;
+            done
+        })
+    }
+}
+
+/// The first element of a chunk.
+pub(super) fn start_of(scaled: &[u64], layout: &Chunked) -> Vec<u64> {
+    scaled.iter().zip(&layout.shape).map(|(s, c)| s * c).collect()
+}
+
+/// Puts the fill value over the elements of a chunk that lie outside of `dims`; whether something else was there.
+pub(super) fn keep_only(
+    dataset: &Dataset,
+    layout: &Chunked,
+    scaled: &[u64],
+    dims: &[u64],
+    chunk: &mut Vec<u8>,
+) -> Result<bool> {
+    let start = start_of(scaled, layout);
+    if start.iter().zip(&layout.shape).zip(dims).all(|((s, c), d)| s + c <= *d) {
+        return Ok(false);
+    }
+    let mut kept = vec![0; chunk.len()];
+    chunk::fill(dataset, &mut kept);
+    let bytes = dataset.element_bytes();
+    for run in Selection::All.chunk_runs(dims, &start, &layout.shape)? {
+        let (at, len) = (run.chunk_offset as usize * bytes, run.len as usize * bytes);
+        kept[at..at + len].copy_from_slice(&chunk[at..at + len]);
+    }
+    let differs = *chunk != kept;
+    *chunk = kept;
+    Ok(differs)
+}
+
+/// The filters that a chunk goes through: none at the edge of an extent, where the dataset wants it so.
+pub(super) fn filters_of<'d>(
+    dataset: &'d Dataset,
+    layout: &Chunked,
+    scaled: &[u64],
+    dims: &[u64],
+) -> &'d [FilterSpec] {
+    let mut ends = scaled.iter().zip(&layout.shape).map(|(s, c)| (s + 1).saturating_mul(*c)).zip(dims);
+    match layout.edge_chunks_unfiltered && ends.any(|(end, dim)| end > *dim) {
+        true => &[],
+        false => dataset.filters(),
+    }
+}
