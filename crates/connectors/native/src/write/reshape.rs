@@ -3,13 +3,14 @@
 use model::Result;
 use model::dataspace::Format;
 use model::properties::AllocTime;
-use model::{Dataspace, Error, Token};
+use model::{Dataspace, Error, Selection, Token};
 use std::ops::Bound;
 use std::sync::Arc;
 
 use super::Writer;
 use super::incoming::{filters_of, keep_only, start_of};
 use super::parts::ChunkSet;
+use crate::chunk;
 use crate::file::File;
 use crate::format::Address;
 use crate::format::header::kind;
@@ -59,6 +60,7 @@ impl Writer {
         let (is_implicit, time) = (matches!(layout.index, Index::Implicit), dataset.info.create.alloc_time);
         // Readers ask for it when it is laid out.
         file.datasets.remove(&at);
+        let old_dims = dataset.dims().to_vec();
         self.current = None;
         self.current = Some(dataset::resized(dataset, space));
         if self.is_swmr() || is_implicit {
@@ -67,6 +69,7 @@ impl Writer {
         if is_implicit {
             // Chunks without an index are those of the extent: they are listed again for the new one.
             self.draft(file, at)?.chunks = None;
+            self.fill_shown(file, at, &old_dims)?;
         }
         if time == AllocTime::Early { self.allocate_early(file, at) } else { Ok(()) }
     }
@@ -101,6 +104,26 @@ impl Writer {
             }
         }
         self.trim_chunks(file)
+    }
+
+    /// Chunks without an index that come into the extent have the fill value: libhdf5 leaves anything in those that it cuts off.
+    fn fill_shown(&mut self, file: &File, at: Address, old_dims: &[u64]) -> Result<()> {
+        let dataset = self.dataset(file, at)?;
+        let Layout::Chunked(layout) = &dataset.layout else { return Ok(()) };
+        if layout.address.is_none() {
+            return Ok(());
+        }
+        self.draft(file, at)?.chunks_mut(file)?;
+        let bytes = chunk::chunk_bytes(file, &layout.shape, layout.element_bytes)?;
+        for scaled in Selection::All.chunks(dataset.dims(), &layout.shape)? {
+            if start_of(&scaled, layout).iter().zip(old_dims).any(|(start, dim)| start >= dim) {
+                let mut fill = vec![0; bytes];
+                chunk::fill(&dataset, &mut fill);
+                self.pending.insert(at, &scaled, fill, true);
+                self.trim_chunks(file)?;
+            }
+        }
+        Ok(())
     }
 
     fn drop_chunk(&mut self, file: &File, dataset: Address, scaled: &[u64]) -> Result<()> {
