@@ -61,9 +61,14 @@ impl Pending {
     /// A chunk's elements, to be changed.
     pub(crate) fn change(&mut self, dataset: Address, scaled: &[u64]) -> Option<&mut [u8]> {
         self.clock += 1;
-        let chunk = self.datasets.get_mut(&dataset)?.get_mut(scaled)?;
-        (chunk.is_changed, chunk.used) = (true, self.clock);
+        let used = self.clock;
+        let chunk = self.entry(dataset, scaled)?;
+        (chunk.is_changed, chunk.used) = (true, used);
         Some(&mut chunk.data)
+    }
+
+    fn entry(&mut self, dataset: Address, scaled: &[u64]) -> Option<&mut Waiting> {
+        self.datasets.get_mut(&dataset)?.get_mut(scaled)
     }
 
     pub(crate) fn insert(&mut self, dataset: Address, scaled: &[u64], data: Vec<u8>, is_changed: bool) {
@@ -103,18 +108,17 @@ impl Pending {
     }
 
     fn take(&mut self, dataset: Address, scaled: &[u64]) -> Vec<u8> {
-        let chunk = self.datasets.get_mut(&dataset).and_then(|chunks| chunks.get_mut(scaled));
-        chunk.map(|chunk| std::mem::take(&mut chunk.data)).unwrap_or_default()
+        self.entry(dataset, scaled).map(|chunk| std::mem::take(&mut chunk.data)).unwrap_or_default()
     }
 
     fn put_back(&mut self, dataset: Address, scaled: &[u64], data: Vec<u8>) {
-        if let Some(chunk) = self.datasets.get_mut(&dataset).and_then(|chunks| chunks.get_mut(scaled)) {
+        if let Some(chunk) = self.entry(dataset, scaled) {
             chunk.data = data;
         }
     }
 
     fn written(&mut self, dataset: Address, scaled: &[u64]) {
-        if let Some(chunk) = self.datasets.get_mut(&dataset).and_then(|chunks| chunks.get_mut(scaled)) {
+        if let Some(chunk) = self.entry(dataset, scaled) {
             chunk.is_changed = false;
         }
     }
