@@ -249,10 +249,10 @@ def dumped(path):
         done = subprocess.run(["h5dump", path], capture_output=True, timeout=DUMP_SECONDS_MAX)
     except subprocess.TimeoutExpired:
         return 1, b"", b"no end"
-    # Lines break elsewhere.
+    # Lines break elsewhere, also between a long name and its brace.
     text = done.stdout.partition(b"\n")[2]
     text = re.sub(rb",\n +(\([\d,]+\): )?", rb", ", text)
-    text = re.sub(rb'(DATASET|GROUP|DATATYPE) \d* ?"?/[^\n]*', rb"\1", text)
+    text = re.sub(rb'(DATASET|GROUP|DATATYPE) \d* ?"?/[^\n]*(\n +\{)?', rb"\1", text)
     text = re.sub(rb'DATATYPE "#\d+"', b"DATATYPE", text)
     return done.returncode or int(bool(done.stderr)), text, done.stderr
 
