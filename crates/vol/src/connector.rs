@@ -1,11 +1,10 @@
 //! Connectors make containers; layer factories put something over them.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use model::{Error, Result};
 
-use crate::{Capability, Container, ContainerCreate, ContainerOpen, FileAccess};
+use crate::{Capability, Container, ContainerCreate, ContainerOpen, FileAccess, Wrap};
 
 /// Who a connector is.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -53,14 +52,10 @@ pub trait Connector: Send + Sync {
     fn is_accessible(&self, path: &str, access: &FileAccess) -> Result<bool>;
 }
 
-/// Puts a layer over a container.
+/// Puts layers over containers.
 pub trait LayerFactory: Send + Sync {
     /// Who this is.
     fn info(&self) -> ConnectorInfo;
-    /// Wraps `inner` as the parameters of the stack string say.
-    fn wrap(
-        &self,
-        inner: Arc<dyn Container>,
-        parameters: &BTreeMap<String, String>,
-    ) -> Result<Arc<dyn Container>>;
+    /// Wraps a container as the parameters of the stack string say.
+    fn wrap(&self, op: &Wrap<'_>) -> Result<Arc<dyn Container>>;
 }

@@ -24,7 +24,7 @@ pub use capability::Capability;
 pub use connector::{Connector, ConnectorInfo, LayerFactory};
 pub use container::{Container, Layer};
 pub use info::*;
-pub use location::{Location, Stack, StackEntry};
+pub use location::{Location, Parameters, Stack, StackEntry};
 pub use model::{Context, Error, Kind, Limits, Result, Token, Within};
 pub use ops::*;
 pub use registry::Registry;

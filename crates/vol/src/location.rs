@@ -1,7 +1,5 @@
 //! Locations and stacks: where a container lives, as one string.
 
-use std::collections::BTreeMap;
-
 use model::{Error, Result};
 
 /// `file.h5`, `log:run.h5`, `object+rados:pool/container`, `h5s://host:port/name`.
@@ -51,7 +49,37 @@ pub struct StackEntry {
     /// The layer's name.
     pub name: String,
     /// What stands in its braces.
-    pub parameters: BTreeMap<String, String>,
+    pub parameters: Parameters,
+}
+
+/// What stands in a layer's braces: `key=value`, separated by commas. A key may come more than once; a value may
+/// hold braces of its own.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Parameters(Vec<(String, String)>);
+
+impl Parameters {
+    /// The last value given for `key`.
+    pub fn get(&self, key: &str) -> Option<&str> {
+        self.0.iter().rfind(|(k, _)| k == key).map(|(_, value)| value.as_str())
+    }
+
+    /// All values given for `key`, in their order.
+    pub fn all<'p>(&'p self, key: &'p str) -> impl Iterator<Item = &'p str> {
+        self.0.iter().filter(move |(k, _)| k == key).map(|(_, value)| value.as_str())
+    }
+
+    /// The value of `key` as `T`, or `default` where it is not given.
+    pub fn parsed<T: std::str::FromStr>(&self, key: &str, default: T) -> Result<T> {
+        let Some(text) = self.get(key) else { return Ok(default) };
+        let wrong = |_| Error::invalid("read parameter").with("parameter", key).with("value", text);
+        text.parse().map_err(wrong)
+    }
+
+    /// An error where a key is given that is none of `known`.
+    pub fn only(&self, known: &[&str]) -> Result<()> {
+        let Some((key, _)) = self.0.iter().find(|(k, _)| !known.contains(&k.as_str())) else { return Ok(()) };
+        Err(Error::invalid("read parameters").with("unknown", key).with("known", known.join(", ")))
+    }
 }
 
 /// Layers, outermost first: `stats | mirror{to=raw:copy/}`.
@@ -63,7 +91,7 @@ impl Stack {
     pub fn parse(text: &str) -> Result<Stack> {
         let mut entries = Vec::new();
         let mut at = 0;
-        for part in split_outside_braces(text)? {
+        for part in split_outside_braces(text, '|', 0)? {
             if !part.trim().is_empty() || text.contains('|') {
                 entries.push(entry(part, at)?);
             }
@@ -77,16 +105,17 @@ fn bad(problem: &str, at: usize) -> Error {
     Error::invalid("read stack").with("problem", problem).with("character", at + 1)
 }
 
-fn split_outside_braces(text: &str) -> Result<Vec<&str>> {
+/// `text` between the `separator`s that stand in no braces; `begin` is where it stands in the whole.
+fn split_outside_braces(text: &str, separator: char, begin: usize) -> Result<Vec<&str>> {
     let (mut depth, mut start, mut parts) = (0usize, 0, Vec::new());
     for (at, c) in text.char_indices() {
         match c {
             '{' => depth += 1,
             '}' => {
-                depth =
-                    depth.checked_sub(1).ok_or_else(|| bad("closing brace without an opening one", at))?;
+                let inside = depth.checked_sub(1);
+                depth = inside.ok_or_else(|| bad("closing brace without an opening one", begin + at))?;
             }
-            '|' if depth == 0 => {
+            c if c == separator && depth == 0 => {
                 parts.push(&text[start..at]);
                 start = at + 1;
             }
@@ -94,7 +123,7 @@ fn split_outside_braces(text: &str) -> Result<Vec<&str>> {
         }
     }
     if depth > 0 {
-        return Err(bad("brace is not closed", text.len()));
+        return Err(bad("brace is not closed", begin + text.len()));
     }
     parts.push(&text[start..]);
     Ok(parts)
@@ -113,13 +142,21 @@ fn entry(part: &str, at: usize) -> Result<StackEntry> {
     if name.is_empty() || !name.bytes().all(is_name_byte) {
         return Err(bad("a layer's name is expected", indent));
     }
-    let mut parameters = BTreeMap::new();
-    for pair in inside.split(',').filter(|p| !p.trim().is_empty()) {
-        let (key, value) =
-            pair.split_once('=').ok_or_else(|| bad("key=value is expected", indent + name.len() + 1))?;
-        parameters.insert(key.trim().to_owned(), value.trim().to_owned());
+    let inside_at = indent + part.find('{').map_or(part.len(), |brace| brace + 1);
+    Ok(StackEntry { name: name.to_owned(), parameters: parameters(inside, inside_at)? })
+}
+
+fn parameters(text: &str, mut at: usize) -> Result<Parameters> {
+    let mut found = Vec::new();
+    for pair in split_outside_braces(text, ',', at)? {
+        if !pair.trim().is_empty() {
+            let place = at + pair.len() - pair.trim_start().len();
+            let (key, value) = pair.split_once('=').ok_or_else(|| bad("key=value is expected", place))?;
+            found.push((key.trim().to_owned(), value.trim().to_owned()));
+        }
+        at += pair.len() + 1;
     }
-    Ok(StackEntry { name: name.to_owned(), parameters })
+    Ok(Parameters(found))
 }
 
 #[cfg(test)]
@@ -142,13 +179,20 @@ mod tests {
     fn a_stack_keeps_order_and_parameters() {
         let s = Stack::parse("stats | mirror{to=raw:copy/, policy=stop}").unwrap();
         assert_eq!(s.0.len(), 2);
-        assert_eq!(s.0[1].parameters["to"], "raw:copy/");
+        assert_eq!(s.0[1].parameters.get("to"), Some("raw:copy/"));
+        let s = Stack::parse("mirror{to=a, to=b, under={stats{by=object, x=y} | trace}}").unwrap();
+        let parameters = &s.0[0].parameters;
+        assert_eq!(parameters.all("to").collect::<Vec<_>>(), ["a", "b"]);
+        assert_eq!(parameters.get("under"), Some("{stats{by=object, x=y} | trace}"));
+        assert!(parameters.only(&["to"]).unwrap_err().to_string().contains("under"));
         assert!(Stack::parse("").unwrap().0.is_empty());
     }
 
     #[test]
     fn a_broken_stack_says_where() {
-        for (text, place) in [("stats | {x=1}", "9"), ("a{b", "4"), ("a}", "2"), ("stats||x", "7")] {
+        for (text, place) in
+            [("stats | {x=1}", "9"), ("a{b", "4"), ("a}", "2"), ("stats||x", "7"), ("a{x=1, y}", "8")]
+        {
             let e = Stack::parse(text).unwrap_err().to_string();
             assert!(e.contains(&format!("character: {place}")), "{text}: {e}");
         }

@@ -1,21 +1,34 @@
 //! Arguments of operations: one struct each, so that nothing is swapped and fields can be added.
 
+use std::sync::Arc;
+
 use model::properties::{DatasetCreate, FileCreate, GroupCreate, ObjectCreate};
 use model::{CharacterSet, Dataspace, Datatype, Index, LinkTarget, Order, Selection, Token};
 
-use crate::FileAccess;
+use crate::{Container, FileAccess, Parameters, Registry};
 
 /// Makes a container.
 #[derive(Debug, Clone)]
 pub struct ContainerCreate<'a> {
     /// The path part of the location.
     pub path: &'a str,
+    /// The engine that the location names (`rados` in `object+rados:`).
+    pub engine: Option<&'a str>,
     /// Creation properties.
     pub create: &'a FileCreate,
     /// Access properties.
     pub access: &'a FileAccess,
     /// Replace what is there.
     pub truncate: bool,
+    /// Who makes the container beneath, for connectors that keep theirs inside another one.
+    pub registry: &'a Registry,
+}
+
+impl<'a> ContainerCreate<'a> {
+    /// A container at `path`, for a connector that needs no other; what is there stays.
+    pub fn new(path: &'a str, create: &'a FileCreate, access: &'a FileAccess) -> Self {
+        ContainerCreate { path, engine: None, create, access, truncate: false, registry: Registry::NONE }
+    }
 }
 
 /// Opens a container.
@@ -23,8 +36,45 @@ pub struct ContainerCreate<'a> {
 pub struct ContainerOpen<'a> {
     /// The path part of the location.
     pub path: &'a str,
+    /// The engine that the location names (`rados` in `object+rados:`).
+    pub engine: Option<&'a str>,
     /// Access properties.
     pub access: &'a FileAccess,
+    /// Who opens the container beneath, for connectors that keep theirs inside another one.
+    pub registry: &'a Registry,
+}
+
+impl<'a> ContainerOpen<'a> {
+    /// The container at `path`, for a connector that needs no other.
+    pub fn new(path: &'a str, access: &'a FileAccess) -> Self {
+        ContainerOpen { path, engine: None, access, registry: Registry::NONE }
+    }
+}
+
+/// Puts a layer over a container that was just made or opened.
+#[derive(Debug, Clone)]
+pub struct Wrap<'a> {
+    /// The container beneath.
+    pub inner: Arc<dyn Container>,
+    /// Where it is, as the caller wrote it.
+    pub location: &'a str,
+    /// What stands in the layer's braces.
+    pub parameters: &'a Parameters,
+    /// How the container was made; `None` where it was opened.
+    pub made: Option<Made<'a>>,
+    /// Access properties.
+    pub access: &'a FileAccess,
+    /// Who makes and opens other containers.
+    pub registry: &'a Registry,
+}
+
+/// How a container was made.
+#[derive(Debug, Clone, Copy)]
+pub struct Made<'a> {
+    /// Creation properties.
+    pub create: &'a FileCreate,
+    /// What was there was replaced.
+    pub truncate: bool,
 }
 
 /// Where a new link goes.

@@ -7,7 +7,8 @@ use model::properties::FileCreate;
 use model::{Context, Error, Result};
 
 use crate::{
-    Connector, Container, ContainerCreate, ContainerOpen, FileAccess, LayerFactory, Location, Stack,
+    Connector, Container, ContainerCreate, ContainerOpen, FileAccess, LayerFactory, Location, Made, Stack,
+    Wrap,
 };
 
 /// Finds connectors. No connector knows another: they meet here.
@@ -29,9 +30,12 @@ impl std::fmt::Debug for Registry {
 }
 
 impl Registry {
+    /// A registry that knows nothing, for connectors that need none.
+    pub const NONE: &'static Registry = &Registry::new();
+
     /// Nothing known yet.
-    pub fn new() -> Self {
-        Self::default()
+    pub const fn new() -> Self {
+        Registry { connectors: BTreeMap::new(), layers: BTreeMap::new(), order: Vec::new() }
     }
 
     /// Adds a connector; the first added is the default for new containers.
@@ -92,19 +96,21 @@ impl Registry {
             Some(name) => self.by_name(name)?,
             None => self.connectors().next().ok_or_else(|| Error::not_found("find default connector"))?,
         };
-        let made = connector.create(&ContainerCreate { path: &place.path, create, access, truncate });
-        self.stacked(made.during(&format!("create {location}"))?, access)
+        let engine = place.engine.as_deref();
+        let op = ContainerCreate { path: &place.path, engine, create, access, truncate, registry: self };
+        let made = connector.create(&op).during(&format!("create {location}"))?;
+        self.stacked(made, location, Some(Made { create, truncate }), access)
     }
 
     /// Opens a container at a location; without a prefix, its content says what it is.
     pub fn open(&self, location: &str, access: &FileAccess) -> Result<Arc<dyn Container>> {
         let place = Location::parse(location);
-        let op = ContainerOpen { path: &place.path, access };
+        let op = ContainerOpen { path: &place.path, engine: place.engine.as_deref(), access, registry: self };
         let opened = match &place.connector {
             Some(name) => self.by_name(name)?.open(&op),
             None => self.open_known(&op),
         };
-        self.stacked(opened.map_err(|e| e.during(format!("open {location}")))?, access)
+        self.stacked(opened.map_err(|e| e.during(format!("open {location}")))?, location, None, access)
     }
 
     /// A container of the connector that knows it. Where none does, the default one opens it and says what is wrong.
@@ -137,14 +143,28 @@ impl Registry {
         self.connectors().next().ok_or_else(|| Error::not_found("find default connector"))
     }
 
-    fn stacked(&self, container: Arc<dyn Container>, access: &FileAccess) -> Result<Arc<dyn Container>> {
+    /// The layers that the caller asked for, over a container that was just made or opened.
+    fn stacked(
+        &self,
+        container: Arc<dyn Container>,
+        location: &str,
+        made: Option<Made<'_>>,
+        access: &FileAccess,
+    ) -> Result<Arc<dyn Container>> {
         let Some(stack) = &access.stack else { return Ok(container) };
         let stack = Stack::parse(stack)?;
         stack.0.iter().rev().try_fold(container, |inner, entry| {
-            let layer = self.layers.get(entry.name.as_str());
-            layer
-                .ok_or_else(|| Error::not_found("find layer").with("name", &entry.name))?
-                .wrap(inner, &entry.parameters)
+            let parameters = &entry.parameters;
+            let op = Wrap { inner, location, parameters, made, access, registry: self };
+            self.layer(&entry.name)?.wrap(&op).map_err(|e| e.during(format!("put {} over it", entry.name)))
+        })
+    }
+
+    /// A layer by name.
+    pub fn layer(&self, name: &str) -> Result<&Arc<dyn LayerFactory>> {
+        self.layers.get(name).ok_or_else(|| {
+            let known: Vec<_> = self.layers.keys().copied().collect();
+            Error::not_found("find layer").with("name", name).with("known", known.join(", "))
         })
     }
 }

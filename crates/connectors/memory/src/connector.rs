@@ -117,14 +117,14 @@ mod tests {
 
     fn create(connector: &MemoryConnector, truncate: bool) -> Result<Arc<dyn Container>> {
         let (create, access) = (&FileCreate::default(), &FileAccess::write());
-        connector.create(&ContainerCreate { path: "x", create, access, truncate })
+        connector.create(&ContainerCreate { truncate, ..ContainerCreate::new("x", create, access) })
     }
 
     #[test]
     fn a_container_opened_twice_shares_its_state() {
         let connector = MemoryConnector::new();
         let one = create(&connector, false).unwrap();
-        let two = connector.open(&ContainerOpen { path: "x", access: &FileAccess::read() }).unwrap();
+        let two = connector.open(&ContainerOpen::new("x", &FileAccess::read())).unwrap();
         let root = one.info().unwrap().root;
         let place = Some(Place::new(root, "g"));
         one.group_create(&OpGroupCreate { place, create: Default::default() }).unwrap();
@@ -149,7 +149,7 @@ mod tests {
         let group = open.group_create(&OpGroupCreate::default()).unwrap();
         open.object_info(group).unwrap();
         open.close().unwrap();
-        let again = connector.open(&ContainerOpen { path: "x", access: &FileAccess::read() }).unwrap();
+        let again = connector.open(&ContainerOpen::new("x", &FileAccess::read())).unwrap();
         assert_eq!(again.object_info(group).unwrap_err().kind(), Kind::NotFound);
     }
 }

@@ -1,11 +1,10 @@
 //! The conformance suite on the memory connector, alone and under a layer: one test for each behaviour.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use hyperslab_memory::MemoryConnector;
 use testkit::{Subject, conformance};
-use vol::{Capability, ConnectorInfo, Container, FileAccess, Layer, LayerFactory, Registry, Result};
+use vol::{Capability, ConnectorInfo, Container, FileAccess, Layer, LayerFactory, Registry, Result, Wrap};
 
 /// A layer that changes nothing: what the suite asks goes through every forwarded operation.
 struct PassThrough(Arc<dyn Container>);
@@ -24,8 +23,8 @@ impl LayerFactory for PassThroughs {
         ConnectorInfo { name: "pass", value: 511, version: 1, capability, about: "forwards everything" }
     }
 
-    fn wrap(&self, inner: Arc<dyn Container>, _: &BTreeMap<String, String>) -> Result<Arc<dyn Container>> {
-        Ok(Arc::new(PassThrough(inner)))
+    fn wrap(&self, op: &Wrap<'_>) -> Result<Arc<dyn Container>> {
+        Ok(Arc::new(PassThrough(op.inner.clone())))
     }
 }
 

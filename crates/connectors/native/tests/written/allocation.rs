@@ -49,7 +49,8 @@ fn space_is_set_aside_when_libhdf5_does_so() {
     for low in [LibVersion::Earliest, LibVersion::V200] {
         let (path, theirs) = (folder.file("ours.h5"), folder.file("theirs.h5"));
         let access = &FileAccess { version_low: low, ..FileAccess::write() };
-        let op = ContainerCreate { path: &path, create: &FileCreate::default(), access, truncate: true };
+        let create = FileCreate::default();
+        let op = ContainerCreate { truncate: true, ..ContainerCreate::new(&path, &create, access) };
         let c = hyperslab_native::NativeConnector.create(&op).unwrap();
         for layout in LAYOUTS {
             for (alloc, fill) in ALLOC.into_iter().flat_map(|a| FILL.map(|f| (a, f))) {

@@ -27,11 +27,13 @@ fn access(low: LibVersion) -> FileAccess {
 
 fn create(path: &str, low: LibVersion) -> Arc<dyn Container> {
     let (create, access) = (&FileCreate::default(), &access(low));
-    NativeConnector.create(&ContainerCreate { path, create, access, truncate: true }).unwrap()
+    NativeConnector
+        .create(&ContainerCreate { truncate: true, ..ContainerCreate::new(path, create, access) })
+        .unwrap()
 }
 
 fn reopen(path: &str, low: LibVersion) -> Arc<dyn Container> {
-    NativeConnector.open(&ContainerOpen { path, access: &access(low) }).unwrap()
+    NativeConnector.open(&ContainerOpen::new(path, &access(low))).unwrap()
 }
 
 fn holds(bytes: &[u8], signature: &[u8]) -> bool {

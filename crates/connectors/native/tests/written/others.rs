@@ -142,12 +142,14 @@ pub(crate) fn assert_same(path: &str, theirs: &Values, ours: &Values) {
 }
 
 pub(crate) fn open(path: &str, access: Access) -> Result<Arc<dyn Container>> {
-    NativeConnector.open(&ContainerOpen { path, access: &FileAccess { access, ..FileAccess::default() } })
+    NativeConnector.open(&ContainerOpen::new(path, &FileAccess { access, ..FileAccess::default() }))
 }
 
 pub(crate) fn create(path: &str, create: &FileCreate) -> Arc<dyn Container> {
     let access = &FileAccess { access: Access::Write, ..FileAccess::default() };
-    NativeConnector.create(&ContainerCreate { path, create, access, truncate: true }).unwrap()
+    NativeConnector
+        .create(&ContainerCreate { truncate: true, ..ContainerCreate::new(path, create, access) })
+        .unwrap()
 }
 
 /// Both must read the same, and h5dump must have nothing to say.

@@ -18,12 +18,13 @@ fn access(low: LibVersion) -> FileAccess {
 }
 
 fn create(path: &str, create: &FileCreate, low: LibVersion) -> Arc<dyn Container> {
-    let op = ContainerCreate { path, create, access: &access(low), truncate: true };
+    let access = access(low);
+    let op = ContainerCreate { truncate: true, ..ContainerCreate::new(path, create, &access) };
     NativeConnector.create(&op).unwrap()
 }
 
 fn reopen(path: &str, low: LibVersion) -> Arc<dyn Container> {
-    NativeConnector.open(&ContainerOpen { path, access: &access(low) }).unwrap()
+    NativeConnector.open(&ContainerOpen::new(path, &access(low))).unwrap()
 }
 
 /// Each way, with a name for its file.
@@ -353,12 +354,8 @@ fn properties_that_cannot_be_are_refused() {
         FileCreate { chunk_k: 0, ..FileCreate::default() },
         FileCreate { group_leaf_k: 40_000, ..FileCreate::default() },
     ] {
-        let op = ContainerCreate {
-            path: &folder.file("refused.h5"),
-            create: &wrong,
-            access: &access(LibVersion::default()),
-            truncate: true,
-        };
+        let (path, access) = (folder.file("refused.h5"), access(LibVersion::default()));
+        let op = ContainerCreate { truncate: true, ..ContainerCreate::new(&path, &wrong, &access) };
         assert_eq!(NativeConnector.create(&op).unwrap_err().kind(), model::Kind::Invalid, "{wrong:?}");
     }
 }

@@ -80,7 +80,7 @@ fn empty_texts_and_sequences_of_references_are_stored_as_libhdf5_stores_them() {
     let (path, theirs) = (folder.file("ours.h5"), folder.file("theirs.h5"));
     let access = &FileAccess { version_low: LibVersion::V200, ..FileAccess::write() };
     let create = &FileCreate::default();
-    let op = ContainerCreate { path: &path, create, access, truncate: true };
+    let op = ContainerCreate { truncate: true, ..ContainerCreate::new(&path, create, access) };
     let c = hyperslab_native::NativeConnector.create(&op).unwrap();
     let root = c.info().unwrap().root;
     let target = dataset(&*c, (root, "target"), ints(), simple(&[2, 3]), DatasetCreate::default()).unwrap();
