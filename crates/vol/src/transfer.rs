@@ -10,11 +10,10 @@ use model::properties::FillValue;
 use model::{Dataspace, Datatype, Error, Kind, Result, Selection, Token};
 
 use crate::slots::SlotPlan;
-use crate::{Container, OpRead, OpWrite};
+use crate::{Container, OpRead, OpWrite, workers};
 
 mod scatter;
 mod strips;
-mod workers;
 
 use strips::Piece;
 
@@ -148,7 +147,7 @@ impl Elements<'_> {
             values.resize(piece.count * plan.to_bytes(), 0);
             plan.run(piece.bytes, values, piece.count, &mut Heap::new())
         };
-        let write = |piece: &Piece<&[u8]>, values: &[u8]| {
+        let write = |piece: &Piece<&[u8]>, values: &Vec<u8>| {
             let write = OpWrite { dataset: self.dataset, selection: &piece.selection, from: values };
             self.container.dataset_write(&[write])
         };

@@ -200,14 +200,14 @@ impl File {
     }
 
     /// Applies filters to a chunk that stays where it is.
-    pub(crate) fn filter_from(
+    pub(crate) fn filter_from<'w>(
         &self,
         filters: &[FilterSpec],
-        data: &[u8],
-        work: &mut Work,
-    ) -> Result<(Vec<u8>, u32)> {
+        data: &'w [u8],
+        work: &'w mut Work,
+    ) -> Result<(&'w [u8], u32)> {
         let encoded = self.registry.encode_from(&stages(filters), data, &mut work.filters);
-        encoded.map(|(bytes, mask)| (bytes.to_vec(), mask)).map_err(|e| filter_error(&e, filters))
+        encoded.map_err(|e| filter_error(&e, filters))
     }
 
     /// An object changed: what was decoded of it is out of date.

@@ -1,13 +1,12 @@
 //! How a transfer is cut: strips of a size that suits the dataset's layout.
 
-use std::num::NonZero;
-
 use model::convert::Plan;
 use model::properties::Layout;
 use model::selection::Strips;
 use model::{Error, Result, Selection};
 
 use super::Elements;
+use crate::workers;
 
 /// Where values of variable length are fetched: a strip is a batch of them.
 pub(super) const SLOTTED_BYTES: u64 = 16 << 20;
@@ -20,7 +19,7 @@ const CHUNKED_BYTES_MAX: u64 = 32 << 20;
 /// Strips in flight, all together.
 const FLIGHT_BYTES: u64 = 96 << 20;
 /// Below this, starting a thread costs more than it saves.
-const PARALLEL_BYTES_MIN: usize = 2 << 20;
+const PARALLEL_BYTES_MIN: u64 = 2 << 20;
 
 /// A caller's bytes, given out strip by strip.
 pub(super) trait Bytes: Default + Send {
@@ -92,12 +91,9 @@ impl StripLayout {
 
     /// How many threads share a transfer of so many bytes.
     pub(super) fn workers(&self, bytes: usize) -> usize {
-        if bytes < PARALLEL_BYTES_MIN {
-            return 1;
-        }
-        let cores = std::thread::available_parallelism().map_or(1, NonZero::get);
-        let strips = bytes.div_ceil(self.bytes.max(1) as usize);
-        cores.min(strips).min((FLIGHT_BYTES / self.bytes.max(1)) as usize).max(1)
+        let strip = self.bytes.max(1);
+        let most = (bytes as u64).div_ceil(strip).min(FLIGHT_BYTES / strip);
+        workers::threads(bytes as u64, PARALLEL_BYTES_MIN).min(most as usize).max(1)
     }
 }
 

@@ -3,9 +3,9 @@
 use model::properties::AllocTime;
 use model::selection::PointIndex;
 use model::{Error, Result, Selection, Within};
-use vol::{OpWrite, crew};
+use vol::{OpWrite, crew, workers};
 
-use super::incoming::{Incoming, filters_of, keep_only};
+use super::incoming::{Encoded, Incoming, filters_of, keep_only};
 use super::parts::ChunkSet;
 use super::{Writer, block};
 use crate::chunk;
@@ -16,8 +16,8 @@ use crate::format::header::kind;
 use crate::format::layout::{Chunked, Layout};
 use crate::object::dataset::Dataset;
 
-/// Chunks in flight, in bytes.
-const BATCH_BYTES: u64 = 32 << 20;
+/// Fewer bytes are encoded by one thread.
+const PARALLEL_BYTES_MIN: u64 = 256 << 10;
 
 /// Smaller chunks go to the file together.
 const PLACED_BYTES_MIN: usize = 64 << 10;
@@ -70,12 +70,6 @@ impl Writer {
         Ok(())
     }
 
-    /// How many chunks are handled at a time.
-    pub(super) fn batch_chunks(&self, file: &File, layout: &Chunked) -> Result<usize> {
-        let bytes = chunk::chunk_bytes(file, &layout.shape, layout.element_bytes)?;
-        Ok((BATCH_BYTES / bytes.max(1) as u64).clamp(1, 1024) as usize)
-    }
-
     pub(super) fn write_chunks(
         &mut self,
         file: &File,
@@ -100,9 +94,7 @@ impl Writer {
         };
         let chunk_bytes = chunk::chunk_bytes(file, &layout.shape, layout.element_bytes)?;
         let incoming = Incoming { file, dataset, layout, op, points, chunk_bytes };
-        for batch in wanted.chunks(self.batch_chunks(file, layout)?) {
-            self.write_batch(&incoming, batch)?;
-        }
+        self.write_wanted(&incoming, &wanted)?;
         if is_first { self.allocate_late(file, dataset, layout) } else { Ok(()) }
     }
 
@@ -127,9 +119,9 @@ impl Writer {
     }
 
     /// Chunks that are replaced are written at once, on all cores; others wait for more.
-    fn write_batch(&mut self, incoming: &Incoming<'_>, batch: &[Vec<u64>]) -> Result<()> {
+    fn write_wanted(&mut self, incoming: &Incoming<'_>, wanted: &[Vec<u64>]) -> Result<()> {
         let mut whole = Vec::new();
-        for scaled in batch {
+        for scaled in wanted {
             match incoming.replaces(scaled)? {
                 true => whole.push(scaled.clone()),
                 false => self.change_chunk(incoming, scaled)?,
@@ -183,19 +175,32 @@ impl Writer {
     }
 
     fn place_encoded(&mut self, incoming: &Incoming<'_>, whole: &[Vec<u64>]) -> Result<()> {
-        let (file, dataset) = (incoming.file, incoming.dataset);
-        let encode = |scaled: &Vec<u64>| {
-            let filters = filters_of(dataset, incoming.layout, scaled, dataset.dims());
-            incoming.with_whole(scaled, |chunk, work| match filters.is_empty() {
-                true => Ok((chunk.to_vec(), 0)),
-                false => file.filter_from(filters, chunk, work),
-            })
+        let Incoming { file, dataset, layout, .. } = *incoming;
+        self.put_encoded(file, dataset, whole, incoming.chunk_bytes, |scaled, encoded| {
+            let filters = filters_of(dataset, layout, scaled, dataset.dims());
+            incoming.with_whole(scaled, |chunk, work| encoded.set(file, filters, chunk, work))
+        })
+    }
+
+    /// Chunks are encoded ahead, on all cores, while those that are ready are written in their order.
+    pub(super) fn put_encoded(
+        &mut self,
+        file: &File,
+        dataset: &Dataset,
+        chunks: &[Vec<u64>],
+        chunk_bytes: usize,
+        encode: impl Fn(&[u64], &mut Encoded) -> Result<()> + Sync,
+    ) -> Result<()> {
+        let bytes = if dataset.filters().is_empty() {
+            0
+        } else {
+            (chunks.len() as u64).saturating_mul(chunk_bytes as u64)
         };
-        let encoded = crew::map(whole.iter().collect(), encode)?;
-        for (scaled, (bytes, mask)) in whole.iter().zip(encoded) {
-            self.put_chunk(file, dataset.address, scaled, &bytes, mask)?;
-        }
-        Ok(())
+        let threads = workers::threads(bytes, PARALLEL_BYTES_MIN).min(chunks.len());
+        let put = |scaled: &&Vec<u64>, encoded: &Encoded| {
+            self.put_chunk(file, dataset.address, scaled, &encoded.bytes, encoded.mask)
+        };
+        workers::in_order(chunks.iter().map(Ok), threads, |scaled, encoded| encode(scaled, encoded), put)
     }
 
     /// Changes a part of a chunk, in memory.

@@ -3,7 +3,7 @@
 use model::properties::FilterSpec;
 use model::selection::{ChunkRuns, PointIndex};
 use model::{Result, Selection};
-use vol::{OpWrite, crew};
+use vol::OpWrite;
 
 use crate::chunk;
 use crate::file::File;
@@ -11,38 +11,29 @@ use crate::format::layout::Chunked;
 use crate::object::dataset::Dataset;
 use crate::work::{self, Work};
 
-/// A chunk after its filters.
-pub(super) enum Encoded {
-    /// As it was: it has none.
-    Plain,
-    Filtered(Vec<u8>, u32),
+/// A chunk after its filters, in a buffer that serves chunk after chunk.
+#[derive(Debug, Default)]
+pub(super) struct Encoded {
+    pub(super) bytes: Vec<u8>,
+    pub(super) mask: u32,
 }
 
 impl Encoded {
-    /// Chunks after their filters, on all cores. `plain` gives their elements.
-    pub(super) fn all<'p>(
+    pub(super) fn set(
+        &mut self,
         file: &File,
-        dataset: &Dataset,
-        layout: &Chunked,
-        chunks: &[Vec<u64>],
-        plain: impl Fn(&Vec<u64>) -> &'p [u8] + Sync,
-    ) -> Result<Vec<Encoded>> {
-        let encode = |scaled: &Vec<u64>| {
-            let filters = filters_of(dataset, layout, scaled, dataset.dims());
-            file.works.with(|work| Encoded::one(file, filters, plain(scaled), work))
+        filters: &[FilterSpec],
+        plain: &[u8],
+        work: &mut Work,
+    ) -> Result<()> {
+        let (bytes, mask) = match filters.is_empty() {
+            true => (plain, 0),
+            false => file.filter_from(filters, plain, work)?,
         };
-        match dataset.filters().is_empty() {
-            true => Ok(chunks.iter().map(|_| Encoded::Plain).collect()),
-            false => crew::map(chunks.iter().collect(), encode),
-        }
-    }
-
-    fn one(file: &File, filters: &[FilterSpec], plain: &[u8], work: &mut Work) -> Result<Encoded> {
-        if filters.is_empty() {
-            return Ok(Encoded::Plain);
-        }
-        let (bytes, mask) = file.filter_from(filters, plain, work)?;
-        Ok(Encoded::Filtered(bytes, mask))
+        self.bytes.clear();
+        self.bytes.extend_from_slice(bytes);
+        self.mask = mask;
+        Ok(())
     }
 }
 

@@ -9,10 +9,12 @@ use model::Result;
 
 use super::Writer;
 use super::addresses::ByAddress;
-use super::incoming::Encoded;
+use super::incoming::filters_of;
+use crate::chunk;
 use crate::file::File;
 use crate::format::Address;
-use crate::format::layout::Layout;
+use crate::format::layout::{Chunked, Layout};
+use crate::object::dataset::Dataset;
 
 /// A chunk in memory.
 #[derive(Debug)]
@@ -107,22 +109,6 @@ impl Pending {
         changed
     }
 
-    fn take(&mut self, dataset: Address, scaled: &[u64]) -> Vec<u8> {
-        self.entry(dataset, scaled).map(|chunk| std::mem::take(&mut chunk.data)).unwrap_or_default()
-    }
-
-    fn put_back(&mut self, dataset: Address, scaled: &[u64], data: Vec<u8>) {
-        if let Some(chunk) = self.entry(dataset, scaled) {
-            chunk.data = data;
-        }
-    }
-
-    fn written(&mut self, dataset: Address, scaled: &[u64]) {
-        if let Some(chunk) = self.entry(dataset, scaled) {
-            chunk.is_changed = false;
-        }
-    }
-
     /// The chunks used longest ago, until the others take half of the budget.
     fn oldest(&self) -> Vec<(Address, Vec<u64>)> {
         let of_dataset = |(&at, chunks)| {
@@ -172,23 +158,35 @@ impl Writer {
     fn flush_some(&mut self, file: &File, at: Address, changed: &[Vec<u64>]) -> Result<()> {
         let dataset = self.current_dataset(file, at)?;
         let Layout::Chunked(layout) = &dataset.layout else { return Ok(()) };
-        for batch in changed.chunks(self.batch_chunks(file, layout)?) {
-            let plain = |scaled: &Vec<u64>| self.pending.get(at, scaled).unwrap_or(&[]);
-            let encoded = Encoded::all(file, &dataset, layout, batch, plain)?;
-            for (scaled, encoded) in batch.iter().zip(encoded) {
-                match encoded {
-                    Encoded::Filtered(bytes, mask) => self.put_chunk(file, at, scaled, &bytes, mask)?,
-                    Encoded::Plain => {
-                        // Taken out while it is written, since both are the writer's.
-                        let data = self.pending.take(at, scaled);
-                        let done = self.put_chunk(file, at, scaled, &data, 0);
-                        self.pending.put_back(at, scaled, data);
-                        done?;
-                    }
-                }
-                self.pending.written(at, scaled);
-            }
+        // Taken out while they are written, since both are the writer's.
+        let Some(mut chunks) = self.pending.datasets.remove(&at) else { return Ok(()) };
+        let done = self.put_waiting(file, &dataset, layout, changed, &chunks);
+        if done.is_ok() {
+            let written =
+                |scaled| chunks.get_mut(scaled).into_iter().for_each(|c: &mut Waiting| c.is_changed = false);
+            changed.iter().for_each(written);
         }
-        Ok(())
+        self.pending.datasets.insert(at, chunks);
+        done
+    }
+
+    fn put_waiting(
+        &mut self,
+        file: &File,
+        dataset: &Dataset,
+        layout: &Chunked,
+        changed: &[Vec<u64>],
+        chunks: &Chunks,
+    ) -> Result<()> {
+        let plain = |scaled: &[u64]| chunks.get(scaled).map_or(&[][..], |chunk| &chunk.data);
+        if dataset.filters().is_empty() {
+            let mut changed = changed.iter();
+            return changed.try_for_each(|s| self.put_chunk(file, dataset.address, s, plain(s), 0));
+        }
+        let chunk_bytes = chunk::chunk_bytes(file, &layout.shape, layout.element_bytes)?;
+        self.put_encoded(file, dataset, changed, chunk_bytes, |scaled, encoded| {
+            let filters = filters_of(dataset, layout, scaled, dataset.dims());
+            file.works.with(|work| encoded.set(file, filters, plain(scaled), work))
+        })
     }
 }

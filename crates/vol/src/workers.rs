@@ -1,13 +1,18 @@
-//! Strips on several threads.
+//! Pieces of one transfer on several threads.
 //!
-//! Threads of our own, not of a pool: a container may wait for a pool while it holds a lock, and a pool's thread
-//! that waits takes up other work, which must then not ask for that lock.
+//! Threads of their own, not of the [crew](crate::crew): what they do may wait for a container, or for one another.
 
 use std::collections::BTreeMap;
+use std::num::NonZero;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use model::Result;
+
+/// How many threads share a transfer of so many bytes, where fewer than `bytes_min` are not worth a second.
+pub fn threads(bytes: u64, bytes_min: u64) -> usize {
+    if bytes < bytes_min { 1 } else { std::thread::available_parallelism().map_or(1, NonZero::get) }
+}
 
 /// Whatever a thread that panicked left: the panic goes on when the threads are joined.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -16,7 +21,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 
 /// Does the same with every item, each thread with a buffer of its own. After an error no item is begun; of several
 /// errors, that of the first item counts.
-pub(super) fn each<T: Send>(
+pub fn each<T: Send>(
     items: impl Iterator<Item = Result<T>> + Send,
     threads: usize,
     work: impl Fn(T, &mut Vec<u8>) -> Result<()> + Sync,
@@ -50,15 +55,15 @@ pub(super) fn each<T: Send>(
 }
 
 /// Makes a buffer of every item, on several threads and ahead of time, and puts them in the order of the items.
-pub(super) fn in_order<T: Send>(
+pub fn in_order<T: Send, B: Default + Send>(
     items: impl Iterator<Item = Result<T>> + Send,
     threads: usize,
-    make: impl Fn(&T, &mut Vec<u8>) -> Result<()> + Sync,
-    mut put: impl FnMut(&T, &[u8]) -> Result<()>,
+    make: impl Fn(&T, &mut B) -> Result<()> + Sync,
+    mut put: impl FnMut(&T, &B) -> Result<()>,
 ) -> Result<()> {
     let mut items = items;
     if threads <= 1 {
-        let mut buffer = Vec::new();
+        let mut buffer = B::default();
         return items.try_for_each(|item| {
             let item = item?;
             make(&item, &mut buffer)?;
@@ -68,7 +73,7 @@ pub(super) fn in_order<T: Send>(
     let items = Mutex::new(items.enumerate());
     let (give, empty) = channel();
     // One more buffer than threads: one is put while all threads are busy.
-    (0..=threads).for_each(|_| drop(give.send(Vec::new())));
+    (0..=threads).for_each(|_| drop(give.send(B::default())));
     let empty = Mutex::new(empty);
     std::thread::scope(|scope| {
         let (items, empty, make) = (&items, &empty, &make);
@@ -85,14 +90,14 @@ pub(super) fn in_order<T: Send>(
     })
 }
 
-type Made<T> = (usize, Result<(T, Vec<u8>)>);
+type Made<T, B> = (usize, Result<(T, B)>);
 
 /// A buffer is taken before an item is, so that the item which is next in order always has one.
-fn make_all<T>(
+fn make_all<T, B>(
     items: &Mutex<impl Iterator<Item = (usize, Result<T>)>>,
-    empty: &Mutex<Receiver<Vec<u8>>>,
-    make: &(impl Fn(&T, &mut Vec<u8>) -> Result<()> + Sync),
-    send: &Sender<Made<T>>,
+    empty: &Mutex<Receiver<B>>,
+    make: &(impl Fn(&T, &mut B) -> Result<()> + Sync),
+    send: &Sender<Made<T, B>>,
 ) {
     loop {
         let Ok(mut buffer) = lock(empty).recv() else { return };
@@ -104,10 +109,10 @@ fn make_all<T>(
     }
 }
 
-fn put_all<T>(
-    made: &Receiver<Made<T>>,
-    give: &Sender<Vec<u8>>,
-    put: &mut impl FnMut(&T, &[u8]) -> Result<()>,
+fn put_all<T, B>(
+    made: &Receiver<Made<T, B>>,
+    give: &Sender<B>,
+    put: &mut impl FnMut(&T, &B) -> Result<()>,
 ) -> Result<()> {
     let mut early = BTreeMap::new();
     let mut next = 0;
@@ -169,8 +174,8 @@ mod tests {
                 buffer.extend_from_slice(&n.to_le_bytes());
                 Ok(())
             };
-            let put = |n: &usize, buffer: &[u8]| {
-                assert_eq!(buffer, n.to_le_bytes());
+            let put = |n: &usize, buffer: &Vec<u8>| {
+                assert_eq!(*buffer, n.to_le_bytes());
                 found.push(*n);
                 Ok(())
             };
@@ -193,7 +198,8 @@ mod tests {
             });
             assert!(outcome.is_err());
             assert_eq!(found, 20);
-            let refused = in_order(numbers(100), threads, |_, _| Ok(()), |_, _| Err(Error::invalid("put")));
+            let refused =
+                in_order(numbers(100), threads, |_, _: &mut ()| Ok(()), |_, ()| Err(Error::invalid("put")));
             assert!(refused.is_err());
         }
     }
