@@ -19,7 +19,7 @@
 //! # Ok::<(), hyperslab_filters::Error>(())
 //! ```
 //!
-//! A worker that handles many chunks keeps a [`Scratch`]; then [`Registry::encode_from`] and
+//! A worker that handles many chunks keeps a [`Scratch`]; then [`Registry::encode_into`] and
 //! [`Registry::decode_into`] neither allocate nor copy more than the filters must.
 #![forbid(unsafe_code)]
 

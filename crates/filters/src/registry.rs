@@ -148,16 +148,18 @@ impl Registry {
         Ok((bytes, mask))
     }
 
-    /// As [`Registry::encode`]; the bytes are those of `scratch`, or of `input` when no stage changed them.
-    pub fn encode_from<'a>(
+    /// As [`Registry::encode`], into a buffer that serves chunk after chunk: how many of its bytes are the chunk, and the mask.
+    /// The buffer's room may be exchanged with that of `scratch`.
+    pub fn encode_into(
         &self,
         stages: &[Stage<'_>],
-        input: &'a [u8],
-        scratch: &'a mut Scratch,
-    ) -> Result<(&'a [u8], u32), Error> {
+        input: &[u8],
+        scratch: &mut Scratch,
+        out: &mut Vec<u8>,
+    ) -> Result<(usize, u32), Error> {
         let mut flow = Flow::new(input, scratch);
         let mask = self.apply(stages, &mut flow)?;
-        Ok((flow.bytes(), mask))
+        Ok((flow.swap_into(out), mask))
     }
 
     fn apply(&self, stages: &[Stage<'_>], flow: &mut Flow<'_>) -> Result<u32, Error> {

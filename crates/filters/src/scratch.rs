@@ -100,9 +100,16 @@ impl<'a> Flow<'a> {
         Ok(out.settle())
     }
 
-    /// The bytes as they are now.
-    pub(crate) fn bytes(self) -> &'a [u8] {
-        if self.moved { &self.scratch.front[..self.len] } else { &self.input[..self.len] }
+    /// Puts the bytes at the start of `out`, in exchange for its room; how many they are.
+    pub(crate) fn swap_into(self, out: &mut Vec<u8>) -> usize {
+        match self.moved {
+            true => std::mem::swap(&mut self.scratch.front, out),
+            false => {
+                out.clear();
+                out.extend_from_slice(&self.input[..self.len]);
+            }
+        }
+        self.len
     }
 
     /// The bytes out of the scratch, or `None` and the length when they are still the input's.

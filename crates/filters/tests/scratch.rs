@@ -36,7 +36,9 @@ fn encode_both(
     scratch: &mut Scratch,
 ) -> Result<(Vec<u8>, u32), Error> {
     let fresh = registry.encode(stages, input.to_vec());
-    let kept = registry.encode_from(stages, input, scratch).map(|(bytes, mask)| (bytes.to_vec(), mask));
+    let mut out = vec![7; 100];
+    let kept = registry.encode_into(stages, input, scratch, &mut out);
+    let kept = kept.map(|(len, mask)| (out[..len].to_vec(), mask));
     assert!(fresh == kept, "{stages:?}, {} bytes", input.len());
     kept
 }
@@ -133,7 +135,9 @@ fn without_a_stage_the_input_is_handed_on() {
     let input = [1, 2, 3, 4];
     let stages =
         [Stage { id: 2, optional: true, values: &[1] }, Stage { id: 32013, optional: true, values: &[] }];
-    let (bytes, mask) = registry.encode_from(&stages, &input, &mut scratch).unwrap();
+    let mut out = Vec::new();
+    let (len, mask) = registry.encode_into(&stages, &input, &mut scratch, &mut out).unwrap();
+    let bytes = &out[..len];
     assert_eq!((bytes.as_ptr(), bytes.len(), mask), (input.as_ptr(), 4, 0b10));
     assert_eq!(decode_both(&registry, &[], 0, &input, 3, &mut scratch).unwrap(), [1, 2, 3]);
     assert_eq!(decode_both(&registry, &stages, 0b11, &input, 4, &mut scratch).unwrap(), input);

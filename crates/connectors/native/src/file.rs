@@ -200,13 +200,14 @@ impl File {
     }
 
     /// Applies filters to a chunk that stays where it is.
-    pub(crate) fn filter_from<'w>(
+    pub(crate) fn filter_into(
         &self,
         filters: &[FilterSpec],
-        data: &'w [u8],
-        work: &'w mut Work,
-    ) -> Result<(&'w [u8], u32)> {
-        let encoded = self.registry.encode_from(&stages(filters), data, &mut work.filters);
+        data: &[u8],
+        work: &mut Work,
+        out: &mut Vec<u8>,
+    ) -> Result<(usize, u32)> {
+        let encoded = self.registry.encode_into(&stages(filters), data, &mut work.filters, out);
         encoded.map_err(|e| filter_error(&e, filters))
     }
 

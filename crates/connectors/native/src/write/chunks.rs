@@ -198,7 +198,7 @@ impl Writer {
         };
         let threads = workers::threads(bytes, PARALLEL_BYTES_MIN).min(chunks.len());
         let put = |scaled: &&Vec<u64>, encoded: &Encoded| {
-            self.put_chunk(file, dataset.address, scaled, &encoded.bytes, encoded.mask)
+            self.put_chunk(file, dataset.address, scaled, encoded.bytes(), encoded.mask)
         };
         workers::in_order(chunks.iter().map(Ok), threads, |scaled, encoded| encode(scaled, encoded), put)
     }

@@ -14,7 +14,9 @@ use crate::work::{self, Work};
 /// A chunk after its filters, in a buffer that serves chunk after chunk.
 #[derive(Debug, Default)]
 pub(super) struct Encoded {
-    pub(super) bytes: Vec<u8>,
+    /// At its start; what follows is room.
+    buffer: Vec<u8>,
+    len: usize,
     pub(super) mask: u32,
 }
 
@@ -26,14 +28,19 @@ impl Encoded {
         plain: &[u8],
         work: &mut Work,
     ) -> Result<()> {
-        let (bytes, mask) = match filters.is_empty() {
-            true => (plain, 0),
-            false => file.filter_from(filters, plain, work)?,
+        (self.len, self.mask) = match filters.is_empty() {
+            true => {
+                self.buffer.clear();
+                self.buffer.extend_from_slice(plain);
+                (plain.len(), 0)
+            }
+            false => file.filter_into(filters, plain, work, &mut self.buffer)?,
         };
-        self.bytes.clear();
-        self.bytes.extend_from_slice(bytes);
-        self.mask = mask;
         Ok(())
+    }
+
+    pub(super) fn bytes(&self) -> &[u8] {
+        &self.buffer[..self.len]
     }
 }
 
