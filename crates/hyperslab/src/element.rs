@@ -5,7 +5,7 @@ use model::{ByteOrder, CharacterSet, Datatype, Error, Reference, Result};
 use zerocopy::{FromBytes, Immutable, IntoBytes};
 
 /// A Rust type that stands for an element. Derive it for structs (compound types) and field-less enums.
-pub trait H5Type: Sized + Send {
+pub trait H5Type: Sized + Send + Sync {
     /// The type in memory form.
     fn datatype() -> Datatype;
 
@@ -127,8 +127,7 @@ impl H5Type for String {
     fn load(element: &[u8], heap: &Heap) -> Result<Self> {
         let bytes = heap.get(VarSlot::load(element)?, 1)?;
         // A string ends at its NUL, where a writer stored one.
-        let end = if bytes.contains(&0) { bytes.iter().position(|&b| b == 0) } else { None };
-        Ok(model::text::from_bytes(&bytes[..end.unwrap_or(bytes.len())]))
+        Ok(model::text::from_bytes_to_nul(bytes))
     }
     fn store(&self, element: &mut [u8], heap: &mut Heap) -> Result<()> {
         let bytes = model::text::as_bytes(self);
@@ -205,11 +204,19 @@ pub(crate) fn load_more<T: H5Type>(elements: &[u8], heap: &Heap, values: &mut Ve
 
 /// Packed elements from values.
 pub(crate) fn store_all<T: H5Type>(values: &[T], heap: &mut Heap) -> Result<Vec<u8>> {
+    let mut elements = Vec::new();
+    store_into(values, heap, &mut elements)?;
+    Ok(elements)
+}
+
+/// The same, in a buffer that was used before.
+pub(crate) fn store_into<T: H5Type>(values: &[T], heap: &mut Heap, elements: &mut Vec<u8>) -> Result<()> {
+    elements.clear();
     if let Some(bytes) = T::bytes(values) {
-        return Ok(bytes.to_vec());
+        elements.extend_from_slice(bytes);
+        return Ok(());
     }
     let bytes = T::datatype().size() as usize;
-    let mut elements = vec![0; bytes * values.len()];
-    values.iter().zip(elements.chunks_exact_mut(bytes)).try_for_each(|(v, e)| v.store(e, heap))?;
-    Ok(elements)
+    elements.resize(bytes * values.len(), 0);
+    values.iter().zip(elements.chunks_exact_mut(bytes)).try_for_each(|(v, e)| v.store(e, heap))
 }

@@ -1,13 +1,12 @@
 //! Values that do not lie in memory as elements do: strings, sequences, structs. They are made from elements, and elements
 //! from them, a strip at a time, so that little waits; and where it pays, by several threads.
 
-use std::num::NonZero;
-
 use model::convert::Conversions;
 use model::properties::Layout;
 use model::{Datatype, Error, Heap, Result, Selection, Within};
+use vol::workers;
 
-use crate::element::{load_more, store_all};
+use crate::element::{load_more, store_into};
 use crate::{Dataset, H5Type};
 
 /// Bytes of elements in a strip: they stay in the cache of a core.
@@ -21,6 +20,13 @@ const THREADS_MAX: usize = 4;
 
 /// A strip, and how many elements it has.
 type Strip = (Selection, usize);
+
+/// Elements of a strip, and what their slots stand for.
+#[derive(Default)]
+struct Made {
+    elements: Vec<u8>,
+    heap: Heap,
+}
 
 impl Dataset {
     /// Values of a selection.
@@ -72,22 +78,29 @@ impl Dataset {
     }
 
     /// Elements from values, and to the container.
-    pub(crate) fn store<T: H5Type>(&self, selection: &Selection, mut values: &[T]) -> Result<()> {
+    pub(crate) fn store<T: H5Type>(&self, selection: &Selection, values: &[T]) -> Result<()> {
         let conversions = Conversions::default();
         let datatype = T::datatype();
         let count = self.elements(selection, &conversions).count()?;
         if count != values.len() as u64 {
             return Err(Error::invalid("write dataset").with("elements", count).with("values", values.len()));
         }
-        let mut heap = Heap::new();
-        for strip in selection.strips(self.info.space.dims(), self.strip_elements(&datatype))? {
-            let elements = self.elements(&strip, &conversions);
-            let (now, later) = values.split_at((elements.count()? as usize).min(values.len()));
-            heap.clear();
-            elements.write(&datatype, &store_all(now, &mut heap)?, &mut heap)?;
-            values = later;
-        }
-        Ok(())
+        let (dims, mut rest) = (self.info.space.dims(), values);
+        let strips = selection.strips(dims, self.strip_elements(&datatype))?.map(|strip| {
+            let count = strip.element_count(dims)? as usize;
+            let (now, later) = rest.split_at(count.min(rest.len()));
+            rest = later;
+            Ok((strip, now))
+        });
+        // While some are written, the next ones are made.
+        let make = |(_, values): &(Selection, &[T]), made: &mut Made| {
+            made.heap.clear();
+            store_into(values, &mut made.heap, &mut made.elements)
+        };
+        let write = |(strip, _): &(Selection, &[T]), made: &mut Made| {
+            self.elements(strip, &conversions).write(&datatype, &made.elements, &mut made.heap)
+        };
+        workers::in_order(strips, workers::threads(count, SHARED_MIN), make, write)
     }
 
     /// Reads strips one after the other.
@@ -119,7 +132,7 @@ impl Dataset {
         let strips = selection.strips(dims, self.strip_elements(datatype))?.map(counted);
         let strips =
             strips.map(|strip| strip.map(|(count, strip)| (strip, count))).collect::<Result<Vec<Strip>>>()?;
-        let threads = std::thread::available_parallelism().map_or(1, NonZero::get).min(THREADS_MAX);
+        let threads = workers::threads(count, SHARED_MIN).min(THREADS_MAX);
         let threads = threads.min((count / SHARED_MIN).max(1) as usize);
         let each = strips.len().div_ceil(threads).max(1);
         Ok(strips.chunks(each).map(<[Strip]>::to_vec).collect())

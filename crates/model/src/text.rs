@@ -33,6 +33,18 @@ pub fn from_bytes(bytes: &[u8]) -> String {
     }
 }
 
+/// The same up to the first NUL, where there is one.
+pub fn from_bytes_to_nul(bytes: &[u8]) -> String {
+    // As a rule there are only plain characters, and few: one look at all of them says so.
+    if bytes.iter().fold(true, |plain, &b| plain & (b.wrapping_sub(1) < 0x7F))
+        && let Ok(text) = String::from_utf8(bytes.to_vec())
+    {
+        return text;
+    }
+    let end = bytes.iter().position(|&b| b == 0);
+    from_bytes(&bytes[..end.unwrap_or(bytes.len())])
+}
+
 fn from_odd_bytes(bytes: &[u8]) -> String {
     let mut text = String::with_capacity(bytes.len());
     for part in bytes.utf8_chunks() {
@@ -88,6 +100,8 @@ mod tests {
             b"\xef\xff",
         ] {
             assert_eq!(to_bytes(&from_bytes(bytes)), bytes);
+            assert_eq!(to_bytes(&from_bytes_to_nul(bytes)), bytes);
+            assert_eq!(to_bytes(&from_bytes_to_nul(&[bytes, b"\0x"].concat())), bytes);
         }
     }
 }

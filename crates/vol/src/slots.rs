@@ -145,8 +145,15 @@ impl<'t> SlotPlan<'t> {
         memory: &mut [u8],
         heap: &mut Heap,
     ) -> Result<()> {
-        let slots: Vec<(u64, &[u8])> = self.file_slots(site, file).map(split_slot).collect::<Result<_>>()?;
-        let ids: Vec<&[u8]> = slots.iter().filter(|s| s.0 > 0).map(|s| s.1).collect();
+        let count = file.len() / self.file_bytes;
+        let (mut slots, mut ids) = (Vec::with_capacity(count), Vec::with_capacity(count));
+        for slot in self.file_slots(site, file) {
+            let slot = split_slot(slot)?;
+            slots.push(slot);
+            if slot.0 > 0 {
+                ids.push(slot.1);
+            }
+        }
         let mut blobs = Blobs::default();
         if !ids.is_empty() {
             container.blob_get(&ids, &mut blobs)?;
@@ -285,16 +292,22 @@ impl<'t> SlotPlan<'t> {
         heap: &Heap,
         file: &mut [u8],
     ) -> Result<()> {
-        let slots = self.memory_slots(site, memory).map(VarSlot::load).collect::<Result<Vec<_>>>()?;
-        let filled = slots.iter().copied().filter(|s| site.is_stored(*s));
+        let count = memory.len() / self.memory_bytes;
+        let (mut slots, mut values) = (Vec::with_capacity(count), Vec::with_capacity(count));
+        for element in self.memory_slots(site, memory) {
+            let slot = VarSlot::load(element)?;
+            slots.push(slot);
+            if site.is_stored(slot) {
+                values.push(heap.get(slot, site.value_bytes())?);
+            }
+        }
         let element = site.element(container)?;
         let ids = match element.as_deref().filter(|element| element.has_slots()) {
-            None => {
-                let value = |slot| heap.get(slot, site.value_bytes());
-                put_blobs(container, &filled.map(value).collect::<Result<Vec<_>>>()?)?
-            }
+            None => put_blobs(container, &values)?,
             Some(element) => {
-                let value = |slot| site.file_value(container, element, slot, heap);
+                let filled = slots.iter().filter(|s| site.is_stored(**s)).zip(values);
+                let value =
+                    |(slot, value): (&VarSlot, _)| site.file_value(container, element, *slot, value, heap);
                 let values = filled.map(value).collect::<Result<Vec<_>>>()?;
                 put_blobs(container, &values.iter().map(Vec::as_slice).collect::<Vec<_>>())?
             }
@@ -343,9 +356,9 @@ impl<'t> Site<'t> {
         container: &dyn Container,
         element: &Datatype,
         slot: VarSlot,
+        value: &[u8],
         heap: &Heap,
     ) -> Result<Vec<u8>> {
-        let value = heap.get(slot, self.value_bytes())?;
         let SiteKind::Sequence { file, memory } = self.kind else { return Ok(value.to_vec()) };
         let mut stored = SlotPlan::new(element, memory).attach(container, value, heap)?;
         // The room is what is declared.

@@ -4,6 +4,8 @@
 //! their slots, and scattered into or gathered from the caller's selection. Where memory already has the
 //! file's shape and type, the caller's buffer goes down as it is and nothing is copied.
 
+use std::borrow::Cow;
+
 use model::convert::{Conversions, Plan};
 use model::heap::Heap;
 use model::properties::FillValue;
@@ -134,7 +136,7 @@ impl Elements<'_> {
         }
         let each = self.file_type.size().max(memory.size());
         for piece in self.pieces(strips::SLOTTED_BYTES, each, memory.size(), from)? {
-            self.write_strip(&piece?, &unslotted, &plan, heap)?;
+            self.write_strip(&piece?, (memory, &unslotted), &plan, heap)?;
         }
         Ok(())
     }
@@ -147,7 +149,7 @@ impl Elements<'_> {
             values.resize(piece.count * plan.to_bytes(), 0);
             plan.run(piece.bytes, values, piece.count, &mut Heap::new())
         };
-        let write = |piece: &Piece<&[u8]>, values: &Vec<u8>| {
+        let write = |piece: &Piece<&[u8]>, values: &mut Vec<u8>| {
             let write = OpWrite { dataset: self.dataset, selection: &piece.selection, from: values };
             self.container.dataset_write(&[write])
         };
@@ -157,7 +159,7 @@ impl Elements<'_> {
     fn write_strip(
         &self,
         piece: &Piece<&[u8]>,
-        unslotted: &Datatype,
+        (memory, unslotted): (&Datatype, &Datatype),
         plan: &Plan,
         heap: &mut Heap,
     ) -> Result<()> {
@@ -167,13 +169,19 @@ impl Elements<'_> {
         if plan.needs_background() || self.file_type.has_slots() {
             self.fetch(strip, count, &mut old)?;
         }
-        let mut values = match plan.needs_background() {
-            true => slots.detach(self.container, &old, heap)?,
-            false => vec![0; count * unslotted.size() as usize],
+        let converted = |heap: &mut Heap| {
+            let mut values = match plan.needs_background() {
+                true => slots.detach(self.container, &old, heap)?,
+                false => vec![0; count * unslotted.size() as usize],
+            };
+            plan.run(piece.bytes, &mut values, count, heap).map(|()| values)
         };
-        plan.run(piece.bytes, &mut values, count, heap)?;
+        let mut values = match memory == unslotted {
+            true => Cow::Borrowed(piece.bytes),
+            false => Cow::Owned(converted(heap)?),
+        };
         if self.file_type.has_slots() {
-            values = slots.attach(self.container, &values, heap)?;
+            values = Cow::Owned(slots.attach(self.container, &values, heap)?);
         }
         let write = OpWrite { dataset: self.dataset, selection: strip, from: &values };
         self.container.dataset_write(&[write])?;

@@ -9,9 +9,9 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use model::Result;
 
-/// How many threads share a transfer of so many bytes, where fewer than `bytes_min` are not worth a second.
-pub fn threads(bytes: u64, bytes_min: u64) -> usize {
-    if bytes < bytes_min { 1 } else { std::thread::available_parallelism().map_or(1, NonZero::get) }
+/// How many threads share a transfer of so many bytes, or elements, where fewer than `least` are not worth a second one.
+pub fn threads(amount: u64, least: u64) -> usize {
+    if amount < least { 1 } else { std::thread::available_parallelism().map_or(1, NonZero::get) }
 }
 
 /// Whatever a thread that panicked left: the panic goes on when the threads are joined.
@@ -59,7 +59,7 @@ pub fn in_order<T: Send, B: Default + Send>(
     items: impl Iterator<Item = Result<T>> + Send,
     threads: usize,
     make: impl Fn(&T, &mut B) -> Result<()> + Sync,
-    mut put: impl FnMut(&T, &B) -> Result<()>,
+    mut put: impl FnMut(&T, &mut B) -> Result<()>,
 ) -> Result<()> {
     let mut items = items;
     if threads <= 1 {
@@ -67,7 +67,7 @@ pub fn in_order<T: Send, B: Default + Send>(
         return items.try_for_each(|item| {
             let item = item?;
             make(&item, &mut buffer)?;
-            put(&item, &buffer)
+            put(&item, &mut buffer)
         });
     }
     let items = Mutex::new(items.enumerate());
@@ -112,15 +112,15 @@ fn make_all<T, B>(
 fn put_all<T, B>(
     made: &Receiver<Made<T, B>>,
     give: &Sender<B>,
-    put: &mut impl FnMut(&T, &B) -> Result<()>,
+    put: &mut impl FnMut(&T, &mut B) -> Result<()>,
 ) -> Result<()> {
     let mut early = BTreeMap::new();
     let mut next = 0;
     while let Ok((number, result)) = made.recv() {
         early.insert(number, result);
         while let Some(result) = early.remove(&next) {
-            let (item, buffer) = result?;
-            put(&item, &buffer)?;
+            let (item, mut buffer) = result?;
+            put(&item, &mut buffer)?;
             // No thread is left to take it once all items are made.
             drop(give.send(buffer));
             next += 1;
@@ -174,7 +174,7 @@ mod tests {
                 buffer.extend_from_slice(&n.to_le_bytes());
                 Ok(())
             };
-            let put = |n: &usize, buffer: &Vec<u8>| {
+            let put = |n: &usize, buffer: &mut Vec<u8>| {
                 assert_eq!(*buffer, n.to_le_bytes());
                 found.push(*n);
                 Ok(())
@@ -199,7 +199,7 @@ mod tests {
             assert!(outcome.is_err());
             assert_eq!(found, 20);
             let refused =
-                in_order(numbers(100), threads, |_, _: &mut ()| Ok(()), |_, ()| Err(Error::invalid("put")));
+                in_order(numbers(100), threads, |_, _: &mut ()| Ok(()), |_, _| Err(Error::invalid("put")));
             assert!(refused.is_err());
         }
     }

@@ -580,7 +580,7 @@ impl Container for NativeContainer {
         let sizes = self.file.store.sizes();
         let mut last: Option<(Address, Arc<crate::object::global_heap::Collection>)> = None;
         for id in ids {
-            let Some(id) = HeapId::decode(&mut model::bytes::Cursor::new(id, "heap ID"), sizes)? else {
+            let Some(id) = HeapId::of(id, sizes)? else {
                 out.push(&[]);
                 continue;
             };

@@ -13,7 +13,21 @@ pub(crate) struct HeapId {
 }
 
 impl HeapId {
+    /// The identity in a slot; `None` as below. Most are of one shape, and there are many of them.
+    #[inline]
+    pub(crate) fn of(slot: &[u8], sizes: Sizes) -> Result<Option<Self>> {
+        let (Some(address), Some(index)) = (slot.first_chunk::<8>(), slot.last_chunk::<4>()) else {
+            return Self::decode(&mut Cursor::new(slot, "heap ID"), sizes);
+        };
+        let (address, index) = (u64::from_le_bytes(*address), u32::from_le_bytes(*index));
+        if sizes.offset != 8 || slot.len() != 12 || address == u64::MAX {
+            return Self::decode(&mut Cursor::new(slot, "heap ID"), sizes);
+        }
+        Ok((address != 0 && index != 0).then_some(HeapId { collection: Address(address), index }))
+    }
+
     /// `None` is the null reference: address 0 or undefined, or index 0 (which names free space).
+    #[inline]
     pub(crate) fn decode(c: &mut Cursor<'_>, sizes: Sizes) -> Result<Option<Self>> {
         let (collection, index) = (c.address(sizes)?, c.u32()?);
         Ok(collection.filter(|a| a.0 != 0 && index != 0).map(|collection| HeapId { collection, index }))
@@ -49,6 +63,10 @@ pub(crate) fn object_bytes(len: usize, sizes: Sizes) -> u64 {
     object_head_bytes(sizes) as u64 + (len as u64).next_multiple_of(8)
 }
 
+fn little_endian(bytes: &[u8]) -> u64 {
+    bytes.iter().rev().fold(0, |n, &b| n << 8 | u64::from(b))
+}
+
 /// Where each object lies in its collection.
 pub(crate) fn objects(collection: &[u8], sizes: Sizes) -> Result<Vec<(u32, std::ops::Range<usize>)>> {
     let object_header = object_head_bytes(sizes);
@@ -60,9 +78,11 @@ pub(crate) fn objects(collection: &[u8], sizes: Sizes) -> Result<Vec<(u32, std::
         if index == 0 {
             break;
         }
-        let mut bytes = [0; 8];
-        bytes[..sizes.length].copy_from_slice(&head[8..8 + sizes.length]);
-        let (start, bytes) = (at + object_header, u64::from_le_bytes(bytes));
+        let bytes = match head.last_chunk::<8>() {
+            Some(bytes) if sizes.length == 8 => u64::from_le_bytes(*bytes),
+            _ => little_endian(&head[8..8 + sizes.length]),
+        };
+        let start = at + object_header;
         let end = usize::try_from(bytes).ok().and_then(|n| start.checked_add(n));
         let Some(end) = end.filter(|&end| end <= collection.len()) else {
             let c = Cursor::new(collection, "global heap object");

@@ -37,21 +37,24 @@ impl Writer {
 
     /// Stores values and says where, one identity after another.
     pub(crate) fn blobs_put(&mut self, file: &File, values: &[&[u8]]) -> Result<Vec<u8>> {
-        let mut left = 0u64;
-        for value in values {
-            (value.len() as u64).within(file.store.limits.blob_bytes_max, "variable-length value")?;
-            left += global_heap::object_bytes(value.len(), self.sizes);
-        }
-        let mut ids = Vec::with_capacity(values.len() * (self.sizes.offset + 4));
-        for value in values {
-            let index = match self.blobs.as_mut().and_then(|open| open.insert(value)) {
-                Some(index) => index,
-                None => self.open_collection(file, value, left)?,
+        let longest = values.iter().map(|value| value.len()).max().unwrap_or(0) as u64;
+        longest.within(file.store.limits.blob_bytes_max, "variable-length value")?;
+        let mut ids = Vec::with_capacity(values.len() * (self.sizes.offset + 4) + 4);
+        let mut left = values;
+        while let Some(first) = left.first() {
+            let put = self.blobs.as_mut().map_or(0..0, |open| open.insert_all(left));
+            let put = match put.is_empty() {
+                true => self.open_collection(file, first, left).map(|index| index..index + 1)?,
+                false => put,
             };
-            left -= global_heap::object_bytes(value.len(), self.sizes);
+            left = &left[put.len()..];
             let at = self.blobs.as_ref().map_or(Address(0), |open| open.address);
-            ids.put_uint(at.0, self.sizes.offset);
-            ids.put_uint(u64::from(index), 4);
+            for index in put {
+                // As many bytes as the file's addresses have; a fixed number is copied without a call.
+                ids.extend_from_slice(&at.0.to_le_bytes());
+                ids.truncate(ids.len() + self.sizes.offset - 8);
+                ids.extend_from_slice(&index.to_le_bytes());
+            }
         }
         Ok(ids)
     }
@@ -158,10 +161,20 @@ impl Writer {
         }
     }
 
-    /// A new collection with this value, made for `left` bytes of values.
-    fn open_collection(&mut self, file: &File, value: &[u8], left: u64) -> Result<u32> {
+    /// A collection with room for this value: the open one where an index is free among others, or a new one that is
+    /// made for all that are `left`.
+    fn open_collection(&mut self, file: &File, value: &[u8], left: &[&[u8]]) -> Result<u32> {
+        if let Some(index) = self.blobs.as_mut().and_then(|open| open.insert(value)) {
+            return Ok(index);
+        }
         self.flush_blobs(file)?;
-        let room = global_heap::header_bytes(self.sizes).saturating_add(left).min(COLLECTION_BYTES_MAX);
+        let mut room = global_heap::header_bytes(self.sizes);
+        for value in left {
+            room = (room + global_heap::object_bytes(value.len(), self.sizes)).min(COLLECTION_BYTES_MAX);
+            if room == COLLECTION_BYTES_MAX {
+                break;
+            }
+        }
         let collection = Collection::new(room, value.len(), self.sizes);
         let address = self.allocate_raw(collection.len());
         // Whether it can be named at all.
@@ -284,12 +297,26 @@ impl OpenCollection {
 
     fn insert(&mut self, value: &[u8]) -> Option<u32> {
         let index = self.collection.insert(value)?;
-        self.is_dirty = true;
-        match self.new.last_mut().filter(|last| last.end == index) {
-            Some(last) => last.end += 1,
-            None => self.new.push(index..index + 1),
-        }
+        self.note_new(index..index + 1);
         Some(index)
+    }
+
+    /// Stores as many values as fit, and says under which indexes.
+    fn insert_all(&mut self, values: &[&[u8]]) -> Range<u32> {
+        let (first, count) = self.collection.insert_all(values);
+        let indexes = u32::from(first)..u32::from(first) + u32::from(count);
+        if !indexes.is_empty() {
+            self.note_new(indexes.clone());
+        }
+        indexes
+    }
+
+    fn note_new(&mut self, indexes: Range<u32>) {
+        self.is_dirty = true;
+        match self.new.last_mut().filter(|last| last.end == indexes.start) {
+            Some(last) => last.end = indexes.end,
+            None => self.new.push(indexes),
+        }
     }
 
     /// Whether no commit has this value yet.

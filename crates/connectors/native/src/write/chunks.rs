@@ -197,7 +197,7 @@ impl Writer {
             (chunks.len() as u64).saturating_mul(chunk_bytes as u64)
         };
         let threads = workers::threads(bytes, PARALLEL_BYTES_MIN).min(chunks.len());
-        let put = |scaled: &&Vec<u64>, encoded: &Encoded| {
+        let put = |scaled: &&Vec<u64>, encoded: &mut Encoded| {
             self.put_chunk(file, dataset.address, scaled, encoded.bytes(), encoded.mask)
         };
         workers::in_order(chunks.iter().map(Ok), threads, |scaled, encoded| encode(scaled, encoded), put)

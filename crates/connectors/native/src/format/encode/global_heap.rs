@@ -73,11 +73,15 @@ impl Collection {
         // One that is too long for its field does not fit the collection's own size either, which `encode` refuses.
         let len = (data.len() as u64).to_le_bytes();
         head[8..8 + self.sizes.length].copy_from_slice(&len[..self.sizes.length]);
-        self.image.extend_from_slice(&head[..object_head_bytes(self.sizes)]);
-        let start = self.image.len();
+        let head_bytes = object_head_bytes(self.sizes);
+        let start = self.image.len() + head_bytes;
+        self.image.reserve(head.len() + data.len() + 8);
+        // A fixed number of bytes is copied without a call: the head whole, the padding after the data in any case.
+        self.image.extend_from_slice(&head);
+        self.image.truncate(start);
         self.image.extend_from_slice(data);
-        let padding = data.len().next_multiple_of(8) - data.len();
-        self.image.extend_from_slice(&[0; 8][..padding]);
+        self.image.extend_from_slice(&[0; 8]);
+        self.image.truncate(start + data.len().next_multiple_of(8));
         self.highest = self.highest.max(index);
         self.objects.push(Object { index, start, len: data.len() });
     }
@@ -146,6 +150,24 @@ impl Collection {
         let index = self.free_index()?;
         self.push(index, 0, data);
         Some(u32::from(index))
+    }
+
+    /// Adds as many objects as there is room for, without looking for holes among the indexes: the first index, and how many.
+    pub(crate) fn insert_all(&mut self, values: &[&[u8]]) -> (u16, u16) {
+        let (first, mut free) = (self.highest.saturating_add(1), self.free_bytes());
+        let fits = values.iter().take(usize::from(u16::MAX - self.highest)).take_while(|value| {
+            let bytes = object_bytes(value.len(), self.sizes);
+            let fits = bytes <= free;
+            free -= if fits { bytes } else { 0 };
+            fits
+        });
+        let count = fits.count();
+        self.objects.reserve(count);
+        self.image.reserve((self.free_bytes() - free) as usize + 16);
+        for (value, index) in values[..count].iter().zip(first..) {
+            self.push(index, 0, value);
+        }
+        (first, count as u16)
     }
 
     /// One past the highest index, and when those are used up the lowest hole.
