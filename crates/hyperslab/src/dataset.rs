@@ -312,9 +312,7 @@ impl Dataset {
     fn resize_to(&mut self, shape: &[u64]) -> Result<()> {
         self.session.container.dataset_resize(self.token, shape)?;
         // Asking for it would cost more than appending a row does.
-        let info = Arc::make_mut(&mut self.info);
-        info.space = info.space.resized(shape)?;
-        Ok(())
+        Arc::make_mut(&mut self.info).space.resize(shape)
     }
 
     /// Grows the dataset along `axis` and writes an array at its end.

@@ -3,7 +3,8 @@
 use std::collections::HashSet;
 use std::ops::ControlFlow;
 
-use model::{Error, Index, Kind, Link, LinkTarget, ObjectKind, Order, Reference, Result};
+use model::spread::Spread;
+use model::{Error, Index, Kind, Link, LinkTarget, ObjectKind, Order, Reference, Result, Token};
 use vol::{GroupInfo, OpList};
 
 use crate::Dataset;
@@ -181,32 +182,75 @@ impl Group {
 
     /// Calls `f` with every link below this group, depth first and sorted by name; each object is entered once.
     pub fn visit(&self, mut f: impl FnMut(&Visit<'_>) -> Result<ControlFlow<()>>) -> Result<()> {
-        let mut seen = HashSet::from([self.token]);
-        let mut stack = vec![(self.clone(), String::new(), self.links()?.into_iter())];
-        while let Some((group, path, links)) = stack.last_mut() {
-            let Some(link) = links.next() else {
+        let mut seen = HashSet::<Token, Spread>::default();
+        seen.insert(self.token);
+        let mut stack = vec![Level::new(self.clone(), String::new())?];
+        while let Some(level) = stack.last_mut() {
+            let Some(link) = level.links.next() else {
                 stack.pop();
                 continue;
             };
-            let path = model::link::join(path, &link.name);
+            let path = model::link::join(&level.path, &link.name);
             let (mut object, mut kind, mut again) = (None, None, false);
             if let LinkTarget::Hard(token) = link.target {
                 again = !seen.insert(token);
-                let full = model::link::join(&group.path, &link.name);
-                let found = Object::new(group.session.clone(), token, full);
-                kind = Some(found.info()?.kind);
-                object = Some(found);
+                kind = Some(level.kind(token)?);
+                let full = model::link::join(&level.group.path, &link.name);
+                object = Some(Object::new(level.group.session.clone(), token, full));
             }
             if f(&Visit { path: &path, link: &link, object: object.as_ref(), kind, again })?.is_break() {
                 return Ok(());
             }
             if let (Some(object), Some(ObjectKind::Group), false) = (object, kind, again) {
-                let group = Group(object);
-                let links = group.links()?.into_iter();
-                stack.push((group, path, links));
+                stack.push(Level::new(Group(object), path)?);
             }
         }
         Ok(())
+    }
+}
+
+/// Objects whose kinds are asked for together.
+const KINDS: usize = 1024;
+
+/// A group on the way of a visit, with what is left of its links.
+struct Level {
+    group: Group,
+    path: String,
+    links: std::vec::IntoIter<Link>,
+    /// Kinds of the next objects.
+    kinds: std::vec::IntoIter<ObjectKind>,
+    /// So many objects are asked for one by one, since all together gave an error.
+    singly: usize,
+}
+
+impl Level {
+    fn new(group: Group, path: String) -> Result<Level> {
+        let links = group.links()?.into_iter();
+        Ok(Level { group, path, links, kinds: Vec::new().into_iter(), singly: 0 })
+    }
+
+    /// The kind of the object that the link just taken points to.
+    fn kind(&mut self, object: Token) -> Result<ObjectKind> {
+        if let Some(kind) = self.kinds.next() {
+            return Ok(kind);
+        }
+        let container = &self.group.session.container;
+        if self.singly == 0 {
+            let hard =
+                |link: &Link| if let LinkTarget::Hard(token) = link.target { Some(token) } else { None };
+            let next = self.links.as_slice().iter().filter_map(hard);
+            let objects: Vec<Token> = std::iter::once(object).chain(next).take(KINDS).collect();
+            if let Some(mut kinds) = container.object_kinds(&objects).ok().map(Vec::into_iter)
+                && kinds.len() == objects.len()
+                && let Some(kind) = kinds.next()
+            {
+                self.kinds = kinds;
+                return Ok(kind);
+            }
+            self.singly = objects.len();
+        }
+        self.singly -= 1;
+        Ok(container.object_info(object)?.kind)
     }
 }
 

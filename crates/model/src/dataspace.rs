@@ -49,6 +49,21 @@ pub struct Simple {
     max_dims: Vec<u64>,
 }
 
+fn check(dims: &[u64], max_dims: &[u64]) -> Result<()> {
+    if dims.len() != max_dims.len() {
+        return Err(invalid("dims and maximum dims differ in number").with("maximum dims", max_dims.len()));
+    }
+    if dims.len() > RANK_MAX {
+        return Err(invalid("too many dimensions").with("rank", dims.len()));
+    }
+    for (&dim, &max) in dims.iter().zip(max_dims) {
+        if dim > max || dim == UNLIMITED {
+            return Err(invalid("a dimension exceeds its maximum").with("dim", dim).with("max", max));
+        }
+    }
+    Ok(())
+}
+
 impl Dataspace {
     /// An array that keeps its size. No dimensions make a scalar.
     pub fn simple(dims: &[u64]) -> Result<Self> {
@@ -57,19 +72,7 @@ impl Dataspace {
 
     /// An array that may grow to `max_dims`, where [`UNLIMITED`] sets no bound.
     pub fn resizable(dims: &[u64], max_dims: &[u64]) -> Result<Self> {
-        if dims.len() != max_dims.len() {
-            return Err(
-                invalid("dims and maximum dims differ in number").with("maximum dims", max_dims.len())
-            );
-        }
-        if dims.len() > RANK_MAX {
-            return Err(invalid("too many dimensions").with("rank", dims.len()));
-        }
-        for (&dim, &max) in dims.iter().zip(max_dims) {
-            if dim > max || dim == UNLIMITED {
-                return Err(invalid("a dimension exceeds its maximum").with("dim", dim).with("max", max));
-            }
-        }
+        check(dims, max_dims)?;
         Ok(match dims {
             [] => Dataspace::Scalar,
             _ => Dataspace::Simple(Simple { dims: dims.to_vec(), max_dims: max_dims.to_vec() }),
@@ -113,6 +116,15 @@ impl Dataspace {
     /// The same space with other current dimensions, within the same maxima.
     pub fn resized(&self, dims: &[u64]) -> Result<Self> {
         Self::resizable(dims, self.max_dims())
+    }
+
+    /// Gives the space other current dimensions, within the same maxima.
+    pub fn resize(&mut self, dims: &[u64]) -> Result<()> {
+        check(dims, self.max_dims())?;
+        if let Dataspace::Simple(simple) = self {
+            simple.dims.copy_from_slice(dims);
+        }
+        Ok(())
     }
 
     /// Dataspace message (format spec IV.A.2.b), with the bytes it used.

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use model::datatype::ReferenceKind;
-use model::{Datatype, Error, Link, Reference, Result, Token};
+use model::{Datatype, Error, Link, ObjectKind, Reference, Result, Token};
 
 use crate::{
     AttributeInfo, Blobs, ChunkInfo, ContainerInfo, DatasetInfo, Durability, GroupInfo, Lookup, MapInfo,
@@ -64,6 +64,8 @@ operations! {
     fn release(&self, object: Token) -> ();
     /// What every object tells.
     fn object_info(&self, object: Token) -> ObjectInfo;
+    /// What kinds many objects are of: walking over a tree asks for nothing else.
+    fn object_kinds(&self, objects: &[Token]) -> Vec<ObjectKind>;
     /// Copies an object inside this container.
     fn object_copy(&self, op: &OpObjectCopy) -> Token;
     /// Sets or removes the comment.

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLockReadGuard, RwLockWrit
 
 use model::datatype::ReferenceKind;
 use model::properties::{FileCreate, FillValue, Layout};
-use model::{Datatype, Error, Limits, Link, Reference, Result, Selection, Token};
+use model::{Datatype, Error, Limits, Link, ObjectKind, Reference, Result, Selection, Token};
 use vol::*;
 
 use crate::check::SLOTS;
@@ -189,6 +189,11 @@ impl Container for MemoryContainer {
 
     fn object_info(&self, object: Token) -> Result<ObjectInfo> {
         self.state()?.object_info(object)
+    }
+
+    fn object_kinds(&self, objects: &[Token]) -> Result<Vec<ObjectKind>> {
+        let state = self.state()?;
+        objects.iter().map(|object| Ok(state.object_info(*object)?.kind)).collect()
     }
 
     fn object_copy(&self, op: &OpObjectCopy) -> Result<Token> {

@@ -10,7 +10,7 @@ use vol::{
     AttributeInfo, Blobs, Capability, ChunkInfo, Container, ContainerInfo, DatasetInfo, Durability,
     GroupInfo, Lookup, ObjectInfo, OpAttributeCreate, OpDatasetCreate, OpDatatypeCommit, OpGroupCreate,
     OpLinkCreate, OpLinkMove, OpList, OpLookup, OpObjectCopy, OpRead, OpWrite, Page, Place, StorageInfo,
-    Times,
+    Times, crew,
 };
 
 use crate::chunk::{self, virtual_target};
@@ -27,6 +27,9 @@ use crate::write::Writer;
 
 /// What this connector can do with a file.
 pub(crate) const CAPABILITY: Capability = Capability { maps: false, ..Capability::ALL };
+
+/// Objects whose kind one core tells before it takes more.
+const KINDS_AT_ONCE: usize = 64;
 
 /// An open HDF5 file.
 #[derive(Debug)]
@@ -156,9 +159,8 @@ impl NativeContainer {
 
     /// Some elements go to other datasets. Where to is found before anything is written; and while they go there,
     /// this file is not held: it may be asked to write them.
-    fn write_through(&self, writes: &[OpWrite<'_>], is_virtual: &[bool]) -> Result<()> {
-        let chosen =
-            |wanted| writes.iter().zip(is_virtual).filter(move |(_, v)| **v == wanted).map(|(op, _)| op);
+    fn write_through(&self, writes: &[OpWrite<'_>], virtuals: &[Token]) -> Result<()> {
+        let chosen = |wanted| writes.iter().filter(move |op| virtuals.contains(&op.dataset) == wanted);
         let plan = |op: &OpWrite<'_>| {
             let (view, dataset) = self.dataset(op.dataset)?;
             virtual_target::plan(view.file, &dataset, op.selection)
@@ -335,14 +337,15 @@ impl Container for NativeContainer {
     }
 
     fn retain(&self, object: Token) -> Result<()> {
+        // In a file that nobody changes, objects stay.
+        if self.open_file()?.writer.is_none() {
+            return Ok(());
+        }
         let is_draft = self.reading()?.is_some_and(|w| w.existing(address(object)).is_some());
         if !is_draft {
             self.header(object)?;
         }
-        match &self.file.writer {
-            Some(_) => self.change_state(|writer, _| writer.retain(address(object))),
-            None => Ok(()),
-        }
+        self.change_state(|writer, _| writer.retain(address(object)))
     }
 
     fn release(&self, object: Token) -> Result<()> {
@@ -408,16 +411,20 @@ impl Container for NativeContainer {
     }
 
     fn dataset_write(&self, writes: &[OpWrite<'_>]) -> Result<()> {
-        let is_virtual = self.change(|writer, file| {
+        let virtuals = self.change(|writer, file| {
             // All or none: what is wrong with one is found before any is written.
-            let checked = writes.iter().map(|op| writer.check_write(file, op));
-            let is_virtual = checked.collect::<Result<Vec<bool>>>()?;
-            if !is_virtual.contains(&true) {
+            let mut virtuals = Vec::new();
+            for op in writes {
+                if writer.check_write(file, op)? {
+                    virtuals.push(op.dataset);
+                }
+            }
+            if virtuals.is_empty() {
                 writes.iter().try_for_each(|op| writer.dataset_write(file, op))?;
             }
-            Ok(is_virtual)
+            Ok(virtuals)
         })?;
-        if is_virtual.contains(&true) { self.write_through(writes, &is_virtual) } else { Ok(()) }
+        if virtuals.is_empty() { Ok(()) } else { self.write_through(writes, &virtuals) }
     }
 
     fn dataset_resize(&self, dataset: Token, dims: &[u64]) -> Result<()> {
@@ -454,6 +461,21 @@ impl Container for NativeContainer {
         let header = view.header(object)?;
         let attributes = view.file.steady(|| attribute::count(view.file, &header))?;
         Ok(object_info(&header, header.object_kind()?, header.references()?, attributes))
+    }
+
+    fn object_kinds(&self, objects: &[Token]) -> Result<Vec<ObjectKind>> {
+        let file = self.open_file()?;
+        if file.writer.is_some() {
+            return objects.iter().map(|object| Ok(self.object_info(*object)?.kind)).collect();
+        }
+        // Few of them are looked at again soon, so their headers are not kept.
+        let kind = |object: &Token| match file.headers.get(&address(*object)) {
+            Some(header) => header.object_kind(),
+            None => file.steady(|| Header::load(&file.store, address(*object)))?.object_kind(),
+        };
+        let shares = objects.chunks(KINDS_AT_ONCE).collect();
+        let kinds = crew::map(shares, |share: &[Token]| share.iter().map(kind).collect::<Result<Vec<_>>>())?;
+        Ok(kinds.concat())
     }
 
     fn group_info(&self, group: Token) -> Result<GroupInfo> {

@@ -111,8 +111,17 @@ impl Selection {
 
     /// One block of `shape` at `start`.
     pub fn block(start: &[u64], shape: &[u64]) -> Result<Self> {
-        let ones = vec![1; start.len()];
-        Self::hyperslab(start, &ones, &ones, shape)
+        if start.len() != shape.len() {
+            return Err(invalid("start and shape differ in rank"));
+        }
+        let mut axes = Vec::with_capacity(start.len());
+        for (start, len) in start.iter().zip(shape) {
+            match Axis::new(*start, 1, 1, *len)? {
+                Some(axis) => axes.push(axis),
+                None => return Ok(Selection::None),
+            }
+        }
+        Regular::new(axes).map(Selection::Regular)
     }
 
     /// Points in order, as `rank` coordinates each.

@@ -109,13 +109,18 @@ impl Writer {
     ) -> Result<()> {
         let (at, bytes) = (dataset.address, dataset.element_bytes());
         let put = |chunk: &mut [u8]| block::put(op.selection, &layout.shape, bytes, op.from, chunk);
-        if let Some(chunk) = self.pending.change(at, scaled) {
-            return put(chunk).ok_or_else(|| Error::corrupt("change chunk").at(at.0));
+        let is_new = !self.pending.has(at, scaled);
+        if is_new {
+            self.fetch_chunk(file, dataset, layout, scaled)?;
         }
-        self.fetch_chunk(file, dataset, layout, scaled)?;
-        let done = self.pending.change(at, scaled).and_then(put);
-        done.ok_or_else(|| Error::corrupt("change chunk").at(at.0))?;
-        self.trim_chunks(file)
+        let is_full = self.pending.put(at, scaled, op.from.len(), put);
+        let is_full = is_full.ok_or_else(|| Error::corrupt("change chunk").at(at.0))?;
+        // Filters are left for later, when many chunks go through them on all cores.
+        match is_full && dataset.filters().is_empty() {
+            true => self.settle_chunk(file, at, scaled),
+            false if is_new => self.trim_chunks(file),
+            false => Ok(()),
+        }
     }
 
     /// Chunks that are replaced are written at once, on all cores; others wait for more.
@@ -251,7 +256,7 @@ impl Writer {
         let bytes = chunk::chunk_bytes(file, &layout.shape, layout.element_bytes)?;
         let found = self.chunks(dataset.address).and_then(|set| set.chunks.get(scaled).copied());
         let Some(at) = found else {
-            let mut chunk = vec![0; bytes];
+            let mut chunk = self.pending.zeros(bytes);
             if dataset.fill.is_some() {
                 chunk::fill(dataset, &mut chunk);
             }

@@ -5,7 +5,6 @@
 //! object's bytes are needed, by a reader, by a commit or because drafts take too much memory, its header is laid
 //! out in place, and those of its parts that changed are built whole in fresh space.
 
-mod addresses;
 mod array_update;
 mod attributes;
 mod blobs;
@@ -35,6 +34,7 @@ use std::collections::hash_map::Entry;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet, VecDeque};
 use std::sync::Arc;
 
+use model::spread::Spread;
 use model::{Error, Result};
 use vol::{Durability, LibVersion};
 
@@ -45,7 +45,6 @@ use crate::object::footprint::Ranges;
 use crate::space::{Policy, Space, Use};
 use crate::txn::{Publish, Turn};
 
-use addresses::ByAddress;
 use draft::Draft;
 
 pub(crate) use create::create_file;
@@ -60,11 +59,11 @@ pub(crate) struct Writer {
     /// What the file says of its free space, where it keeps it.
     account: Option<file_space::Account>,
     superblock: Superblock,
-    drafts: HashMap<Address, Box<Draft>, ByAddress>,
+    drafts: HashMap<Address, Box<Draft>, Spread>,
     /// Handles that are open, by object.
-    retained: HashMap<Address, u32, ByAddress>,
+    retained: HashMap<Address, u32, Spread>,
     /// Objects that are gone; their room may hold others later.
-    removed: HashSet<Address, ByAddress>,
+    removed: HashSet<Address, Spread>,
     blobs: Option<blobs::OpenCollection>,
     /// Values that were given up; the last commit may still use them.
     doomed: BTreeMap<Address, BTreeSet<u32>>,

@@ -6,9 +6,9 @@
 use std::collections::HashMap;
 
 use model::Result;
+use model::spread::Spread;
 
 use super::Writer;
-use super::addresses::ByAddress;
 use super::incoming::filters_of;
 use crate::chunk;
 use crate::file::File;
@@ -24,18 +24,22 @@ struct Waiting {
     is_changed: bool,
     /// When it was used last.
     used: u64,
+    /// Bytes that were put into it.
+    put_bytes: usize,
 }
 
 /// By scaled coordinates.
-type Chunks = HashMap<Vec<u64>, Waiting, ByAddress>;
+type Chunks = HashMap<Vec<u64>, Waiting, Spread>;
 
 /// Chunks in memory, by dataset and scaled coordinates.
 #[derive(Debug)]
 pub(crate) struct Pending {
-    datasets: HashMap<Address, Chunks, ByAddress>,
+    datasets: HashMap<Address, Chunks, Spread>,
     bytes: u64,
     bytes_max: u64,
     clock: u64,
+    /// The buffer of a chunk that is gone, for the next one: fresh memory costs more than what is done with it.
+    spare: Vec<u8>,
 }
 
 /// What a chunk takes besides its elements, roughly.
@@ -43,7 +47,7 @@ const EXTRA_BYTES: u64 = 160;
 
 impl Pending {
     pub(crate) fn new(bytes_max: u64) -> Self {
-        Pending { datasets: HashMap::default(), bytes: 0, bytes_max, clock: 0 }
+        Pending { datasets: HashMap::default(), bytes: 0, bytes_max, clock: 0, spare: Vec::new() }
     }
 
     pub(crate) fn has(&self, dataset: Address, scaled: &[u64]) -> bool {
@@ -69,6 +73,34 @@ impl Pending {
         Some(&mut chunk.data)
     }
 
+    /// As [`Pending::change`], for so many bytes; and whether as many came as the chunk has, so that no more are likely to.
+    pub(crate) fn put(
+        &mut self,
+        dataset: Address,
+        scaled: &[u64],
+        bytes: usize,
+        put: impl FnOnce(&mut [u8]) -> Option<()>,
+    ) -> Option<bool> {
+        self.clock += 1;
+        let used = self.clock;
+        let chunk = self.entry(dataset, scaled)?;
+        (chunk.is_changed, chunk.used) = (true, used);
+        chunk.put_bytes += bytes;
+        put(&mut chunk.data)?;
+        Some(chunk.put_bytes >= chunk.data.len())
+    }
+
+    /// Zeros of a chunk's size, in the buffer of one that is gone where there is one.
+    pub(crate) fn zeros(&mut self, bytes: usize) -> Vec<u8> {
+        if self.spare.capacity() < bytes {
+            return vec![0; bytes];
+        }
+        let mut zeros = std::mem::take(&mut self.spare);
+        zeros.clear();
+        zeros.resize(bytes, 0);
+        zeros
+    }
+
     fn entry(&mut self, dataset: Address, scaled: &[u64]) -> Option<&mut Waiting> {
         self.datasets.get_mut(&dataset)?.get_mut(scaled)
     }
@@ -77,7 +109,7 @@ impl Pending {
         self.remove(dataset, scaled);
         self.clock += 1;
         self.bytes += data.len() as u64 + EXTRA_BYTES;
-        let chunk = Waiting { data, is_changed, used: self.clock };
+        let chunk = Waiting { data, is_changed, used: self.clock, put_bytes: 0 };
         self.datasets.entry(dataset).or_default().insert(scaled.to_vec(), chunk);
     }
 
@@ -87,6 +119,7 @@ impl Pending {
             && let Some(chunk) = chunks.remove(scaled)
         {
             self.bytes -= chunk.data.len() as u64 + EXTRA_BYTES;
+            self.spare = chunk.data;
         }
     }
 
@@ -135,6 +168,13 @@ impl Writer {
         }
         let changed = self.pending.changed(dataset);
         self.flush_some(file, dataset, &changed)
+    }
+
+    /// Writes one chunk, which then no longer waits.
+    pub(super) fn settle_chunk(&mut self, file: &File, dataset: Address, scaled: &[u64]) -> Result<()> {
+        self.flush_some(file, dataset, &[scaled.to_vec()])?;
+        self.pending.remove(dataset, scaled);
+        Ok(())
     }
 
     /// Keeps the memory of chunks below its bound.

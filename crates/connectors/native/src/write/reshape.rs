@@ -60,7 +60,7 @@ impl Writer {
         let (is_implicit, time) = (matches!(layout.index, Index::Implicit), dataset.info.create.alloc_time);
         // Readers ask for it when it is laid out.
         file.datasets.remove(&at);
-        let old_dims = dataset.dims().to_vec();
+        let old_dims = if is_implicit { dataset.dims().to_vec() } else { Vec::new() };
         self.current = None;
         self.current = Some(dataset::resized(dataset, space));
         if self.is_swmr() || is_implicit {
@@ -90,7 +90,11 @@ impl Writer {
             self.flush_chunks(file, at)?;
         }
         let edges = grown_edges(dataset.dims(), dims, &layout.shape);
-        let touched = self.chunks(at).map_or_else(Vec::new, |set| touched(set, grows, &edges));
+        let mut touched = self.chunks(at).map_or_else(Vec::new, |set| touched(set, grows, &edges));
+        if grows && !layout.edge_chunks_unfiltered {
+            // One that waits has the fill value outside of the extent already.
+            touched.retain(|scaled| !self.pending.has(at, scaled));
+        }
         for scaled in touched {
             let start = start_of(&scaled, layout);
             let outside = start.iter().zip(dims).any(|(s, d)| s >= d);
@@ -172,8 +176,11 @@ fn touched(set: &ChunkSet, grows: bool, edges: &[Option<u64>]) -> Vec<Vec<u64>> 
     let at_edge = |scaled: &[u64]| scaled.iter().zip(edges).any(|(s, edge)| Some(*s) == *edge);
     match edges {
         _ if !grows => set.chunks.keys().cloned().collect(),
-        // Appending looks at the last chunks only.
+        // Appending looks at the last chunks only, and those may not be stored yet.
         [Some(edge), rest @ ..] if rest.iter().all(Option::is_none) => {
+            if set.chunks.last_key_value().is_none_or(|(last, _)| last.first() < Some(edge)) {
+                return Vec::new();
+            }
             let from = Bound::Included(&[*edge][..]);
             let to = [edge.saturating_add(1)];
             let range = set.chunks.range::<[u64], _>((from, Bound::Excluded(&to[..])));

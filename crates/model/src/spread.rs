@@ -1,29 +1,30 @@
-//! Maps by address: a multiplication spreads addresses well enough, from a start that no file can know.
+//! Maps by numbers such as addresses and tokens: a multiplication spreads them well enough, from a start that no file can know.
 
 use std::hash::{BuildHasher, Hasher, RandomState};
 
 /// Makes hashers that start at a random number.
 #[derive(Debug, Clone)]
-pub(super) struct ByAddress(u64);
+pub struct Spread(u64);
 
-impl Default for ByAddress {
+impl Default for Spread {
     fn default() -> Self {
-        ByAddress(RandomState::new().hash_one(0))
+        Spread(RandomState::new().hash_one(0))
     }
 }
 
-impl BuildHasher for ByAddress {
-    type Hasher = AddressHasher;
+impl BuildHasher for Spread {
+    type Hasher = Spreading;
 
-    fn build_hasher(&self) -> AddressHasher {
-        AddressHasher(self.0)
+    fn build_hasher(&self) -> Spreading {
+        Spreading(self.0)
     }
 }
 
+/// The hash so far.
 #[derive(Debug)]
-pub(super) struct AddressHasher(u64);
+pub struct Spreading(u64);
 
-impl Hasher for AddressHasher {
+impl Hasher for Spreading {
     fn write(&mut self, bytes: &[u8]) {
         let (words, rest) = bytes.as_chunks::<8>();
         words.iter().for_each(|&word| self.write_u64(u64::from_le_bytes(word)));
