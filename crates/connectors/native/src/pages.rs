@@ -12,7 +12,7 @@ pub(crate) const PAGE_BYTES: u64 = 4096;
 /// Most pages that are read at once.
 const WINDOW_MAX: u64 = 16;
 /// Larger blocks are read, and kept, on their own.
-const BLOCK_BYTES_MAX: u64 = 8 * PAGE_BYTES;
+const BLOCK_BYTES_MAX: u64 = 2 * PAGE_BYTES;
 
 /// Where more pages than these change, all are forgotten: it costs less than to look for each.
 const FORGOTTEN_MAX: u64 = 64;
@@ -20,7 +20,7 @@ const FORGOTTEN_MAX: u64 = 64;
 /// Bytes of a block of metadata: some of a page, or bytes of their own.
 #[derive(Debug, Clone)]
 pub(crate) struct Block {
-    bytes: Arc<[u8]>,
+    bytes: Arc<Vec<u8>>,
     range: Range<usize>,
 }
 
@@ -31,8 +31,8 @@ impl Deref for Block {
     }
 }
 
-impl From<Arc<[u8]>> for Block {
-    fn from(bytes: Arc<[u8]>) -> Self {
+impl From<Arc<Vec<u8>>> for Block {
+    fn from(bytes: Arc<Vec<u8>>) -> Self {
         Block { range: 0..bytes.len(), bytes }
     }
 }
@@ -43,7 +43,7 @@ type Read<'r, E> = dyn FnMut(u64, &mut [u8]) -> Result<(), E> + 'r;
 /// The pages that are kept, and where reading goes on.
 #[derive(Debug)]
 pub(crate) struct Pages {
-    kept: Kept<u64, Arc<[u8]>, ByBytes>,
+    kept: Kept<u64, Arc<Vec<u8>>, ByBytes>,
     /// The page after those that were read last, and how many they were: whoever reads on gets twice as many.
     next: AtomicU64,
     window: AtomicU64,
@@ -77,7 +77,7 @@ impl Pages {
     /// Keeps the start of the file, which was read already.
     pub(crate) fn put_first(&self, bytes: &[u8]) {
         if !bytes.is_empty() {
-            self.kept.insert(0, bytes.into());
+            self.kept.insert(0, Arc::new(bytes.to_vec()));
             self.next.store(1, Ordering::Relaxed);
         }
     }
@@ -124,11 +124,11 @@ impl Pages {
                 page.get(..page.len().min(len as usize - bytes.len())).unwrap_or_default(),
             );
         }
-        Ok((bytes.len() as u64 == len).then(|| Block::from(Arc::from(bytes))))
+        Ok((bytes.len() as u64 == len).then(|| Block::from(Arc::new(bytes))))
     }
 
     /// A page. Where it must be read, those up to `last` are read too.
-    fn page<E>(&self, number: u64, last: u64, end: u64, read: &mut Read<'_, E>) -> Result<Arc<[u8]>, E> {
+    fn page<E>(&self, number: u64, last: u64, end: u64, read: &mut Read<'_, E>) -> Result<Arc<Vec<u8>>, E> {
         if let Some(page) = self.kept.get(&number) {
             return Ok(page);
         }
@@ -136,10 +136,15 @@ impl Pages {
         let mut bytes =
             vec![0; (self.ahead(number, last) * PAGE_BYTES).min(end.saturating_sub(start)) as usize];
         read(start, &mut bytes)?;
-        let mut pages = bytes.chunks(PAGE_BYTES as usize);
-        let page: Arc<[u8]> = pages.next().unwrap_or_default().into();
+        // One alone is kept as it was read.
+        let later = bytes.get(PAGE_BYTES as usize..).unwrap_or_default().chunks(PAGE_BYTES as usize);
+        for (number, page) in (number + 1..).zip(later) {
+            self.kept.insert(number, Arc::new(page.to_vec()));
+        }
+        bytes.truncate(PAGE_BYTES as usize);
+        bytes.shrink_to_fit();
+        let page = Arc::new(bytes);
         self.kept.insert(number, page.clone());
-        (number + 1..).zip(pages).for_each(|(number, page)| self.kept.insert(number, page.into()));
         Ok(page)
     }
 
@@ -171,14 +176,14 @@ mod tests {
                 Ok::<(), ()>(())
             };
             for start in [0, 1, 4000, 4095, 4096, 8191, 12_288, 19_999] {
-                for size in [0, 1, 2, 100, 4095, 4096, 4097, 9000, 32_768, 32_769] {
+                for size in [0, 1, 2, 100, 4095, 4096, 4097, 8192, 8193] {
                     if start + size > len {
                         continue;
                     }
                     let range = start as u64..(start + size) as u64;
                     let block = pages.block(range, len as u64, &mut read).unwrap();
                     match size {
-                        1..=32_768 => assert_eq!(&*block.unwrap(), &bytes[start..start + size]),
+                        1..=8192 => assert_eq!(&*block.unwrap(), &bytes[start..start + size]),
                         _ => assert!(block.is_none()),
                     }
                 }

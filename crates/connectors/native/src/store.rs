@@ -23,8 +23,8 @@ pub(crate) const INTERRUPTED: &str = "a panic interrupted a change; open the fil
 #[derive(Debug, Clone)]
 pub(crate) struct ByBytes;
 
-impl<K> Weighter<K, Arc<[u8]>> for ByBytes {
-    fn weight(&self, _key: &K, value: &Arc<[u8]>) -> u64 {
+impl<K> Weighter<K, Arc<Vec<u8>>> for ByBytes {
+    fn weight(&self, _key: &K, value: &Arc<Vec<u8>>) -> u64 {
         value.len() as u64 + 64
     }
 }
@@ -207,13 +207,13 @@ pub(crate) struct Store {
     pub(crate) shared: Arc<Shared>,
     pub(crate) superblock: Superblock,
     pub(crate) limits: Limits,
-    overlay: BTreeMap<u64, Arc<[u8]>>,
+    overlay: BTreeMap<u64, Arc<Vec<u8>>>,
     /// Larger blocks of metadata as they are in the file.
-    blocks: Kept<(Address, u64), Arc<[u8]>, ByBytes>,
+    blocks: Kept<(Address, u64), Arc<Vec<u8>>, ByBytes>,
     /// Bytes of the file when it was opened.
     opened_bytes: u64,
     /// Heap blocks that were unfiltered and verified.
-    verified: Kept<Address, Arc<[u8]>, ByBytes>,
+    verified: Kept<Address, Arc<Vec<u8>>, ByBytes>,
 }
 
 /// What a store is made of.
@@ -325,7 +325,7 @@ impl Store {
         Ok(block.into())
     }
 
-    fn own_block(&self, at: Address, len: u64, what: &str) -> Result<Arc<[u8]>> {
+    fn own_block(&self, at: Address, len: u64, what: &str) -> Result<Arc<Vec<u8>>> {
         self.bytes(at, len, what).map(Arc::from)
     }
 
@@ -354,11 +354,15 @@ impl Store {
     }
 
     /// A block that `make` reads, undoes filters of and verifies, once while it is cached.
-    pub(crate) fn verified(&self, at: Address, make: impl FnOnce() -> Result<Vec<u8>>) -> Result<Arc<[u8]>> {
+    pub(crate) fn verified(
+        &self,
+        at: Address,
+        make: impl FnOnce() -> Result<Vec<u8>>,
+    ) -> Result<Arc<Vec<u8>>> {
         if let Some(block) = self.verified.get(&at) {
             return Ok(block);
         }
-        let block: Arc<[u8]> = make()?.into();
+        let block = Arc::new(make()?);
         if !self.may_change() {
             self.verified.insert(at, block.clone());
         }
@@ -372,7 +376,7 @@ impl Store {
         len: u64,
         what: &str,
         check: impl FnOnce(&[u8]) -> Result<()>,
-    ) -> Result<Arc<[u8]>> {
+    ) -> Result<Arc<Vec<u8>>> {
         self.verified(at, || {
             let bytes = self.bytes(at, len, what)?;
             check(&bytes).map_err(|e| e.during(format!("read {what}")).at(at.0))?;

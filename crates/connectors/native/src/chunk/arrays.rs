@@ -119,7 +119,7 @@ fn each(elements: &[u8], first: u64, bytes: u8, visit: &mut Visit<'_>) -> Result
 }
 
 /// The block of a fixed array, checked: its elements, or what stands before its pages.
-fn fixed_block(file: &File, header: &FixedArray, address: Address, at: Address) -> Result<Arc<[u8]>> {
+fn fixed_block(file: &File, header: &FixedArray, address: Address, at: Address) -> Result<Arc<Vec<u8>>> {
     let sizes = file.store.sizes();
     let oversize = || Error::corrupt("read fixed array").at(at.0).with("entries", header.entries);
     let bytes = header.block_bytes(sizes).ok_or_else(oversize)?;
@@ -235,7 +235,7 @@ fn fixed(file: &File, header: &FixedArray, address: Address, number: u64) -> Res
 }
 
 /// The elements of a page: all but its checksum.
-fn page_elements(file: &File, block: Address, start: u64, bytes: u64) -> Result<Arc<[u8]>> {
+fn page_elements(file: &File, block: Address, start: u64, bytes: u64) -> Result<Arc<Vec<u8>>> {
     let at =
         block.0.checked_add(start).ok_or_else(|| Error::corrupt("find page of chunk index").at(block.0))?;
     let page = file.store.verified_with(Address(at), bytes, "page of chunk index", |b| {

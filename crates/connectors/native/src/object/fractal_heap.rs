@@ -21,7 +21,7 @@ pub(crate) struct Heap<'f> {
     address: Address,
     header: Arc<FractalHeap>,
     /// Direct blocks that were used, by where they start in heap space: whoever walks a tree comes back to them.
-    used: RefCell<BTreeMap<u64, Arc<[u8]>>>,
+    used: RefCell<BTreeMap<u64, Arc<Vec<u8>>>>,
 }
 
 /// Direct blocks that one user of a heap holds on to.
@@ -82,7 +82,7 @@ impl Heap<'_> {
     }
 
     /// The bytes of the direct block that covers an offset of heap space, and where it starts there.
-    fn block_of(&self, offset: u64) -> Result<(u64, Arc<[u8]>)> {
+    fn block_of(&self, offset: u64) -> Result<(u64, Arc<Vec<u8>>)> {
         let mut used = self.used.borrow_mut();
         if let Some((&start, block)) = used.range(..=offset).next_back()
             && offset - start < block.len() as u64
@@ -142,7 +142,7 @@ impl Heap<'_> {
         Ok(children)
     }
 
-    fn direct_block(&self, direct: Direct) -> Result<Arc<[u8]>> {
+    fn direct_block(&self, direct: Direct) -> Result<Arc<Vec<u8>>> {
         let missing = || Error::corrupt("find fractal heap block").at(self.address.0);
         let address = direct.child.address.ok_or_else(missing)?;
         self.file.store.verified(address, || {
