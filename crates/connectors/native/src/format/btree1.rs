@@ -59,7 +59,9 @@ impl<'a> Node<'a> {
         }
         let (left, right) = (c.address(sizes)?, c.address(sizes)?);
         let key_bytes = kind.key_bytes(sizes);
-        let (mut keys, mut children) = (vec![c.take(key_bytes)?], Vec::new());
+        let mut keys = Vec::with_capacity(usize::from(used) + 1);
+        let mut children = Vec::with_capacity(usize::from(used));
+        keys.push(c.take(key_bytes)?);
         for _ in 0..used {
             children.push(c.defined_address(sizes)?);
             keys.push(c.take(key_bytes)?);

@@ -1,5 +1,6 @@
 //! Links of groups: symbol tables, compact and dense storage.
 
+use std::borrow::Cow;
 use std::cmp::Ordering;
 
 use model::bytes::Cursor;
@@ -149,9 +150,9 @@ impl<'f> Names<'f> {
     }
 
     /// The text at an offset, up to its NUL.
-    fn text(&self, offset: u64) -> Result<Vec<u8>> {
+    fn text(&self, offset: u64) -> Result<Cow<'_, [u8]>> {
         if let Some(data) = &self.whole {
-            return local_heap::text(data, offset).map(<[u8]>::to_vec);
+            return local_heap::text(data, offset).map(Cow::Borrowed);
         }
         let mut text = Vec::new();
         let mut at = offset;
@@ -163,7 +164,7 @@ impl<'f> Names<'f> {
             let part = &bytes[(at - page) as usize..];
             if let Some(end) = part.iter().position(|&b| b == 0) {
                 text.extend_from_slice(&part[..end]);
-                return Ok(text);
+                return Ok(Cow::Owned(text));
             }
             text.extend_from_slice(part);
             at = page + len;
@@ -199,13 +200,13 @@ fn find_old(file: &File, table: SymbolTable, name: &[u8]) -> Result<Option<Link>
     let tree = Tree { root: table.tree, kind: Kind::Group };
     let mut order = |key: &[u8]| {
         let offset = Cursor::new(key, "group key").uint(sizes.length)?;
-        Ok(names.text(offset)?.as_slice().cmp(name))
+        Ok(names.text(offset)?.as_ref().cmp(name))
     };
     let Some((_, node)) = tree.find(file, &mut |keys| between(keys, true, &mut order))? else {
         return Ok(None);
     };
     for entry in entries(file, node)? {
-        if names.text(entry.name_offset)? == name {
+        if *names.text(entry.name_offset)? == *name {
             return link_of(&entry, &names).map(Some);
         }
     }
