@@ -134,8 +134,8 @@ struct Names<'f> {
 
 /// A heap up to this size is read at once: one read costs less than the pages of a binary search.
 const NAMES_WHOLE_BYTES: u64 = 64 << 10;
-/// Bytes of heap read for one name.
-const NAMES_PAGE_BYTES: u64 = 4096;
+/// Bytes of heap that are looked at for a name, and then four times as many.
+const NAME_BYTES: u64 = 64;
 
 impl<'f> Names<'f> {
     fn open(file: &'f File, at: Address, all: bool) -> Result<Self> {
@@ -154,20 +154,16 @@ impl<'f> Names<'f> {
         if let Some(data) = &self.whole {
             return local_heap::text(data, offset).map(Cow::Borrowed);
         }
-        let mut text = Vec::new();
-        let mut at = offset;
-        while at < self.heap.data_bytes {
-            let page = at / NAMES_PAGE_BYTES * NAMES_PAGE_BYTES;
-            let len = NAMES_PAGE_BYTES.min(self.heap.data_bytes - page);
-            let place = Address(self.heap.data.0.saturating_add(page));
-            let bytes = self.file.store.block(place, len, "local heap data")?;
-            let part = &bytes[(at - page) as usize..];
-            if let Some(end) = part.iter().position(|&b| b == 0) {
-                text.extend_from_slice(&part[..end]);
-                return Ok(Cow::Owned(text));
+        // Most names are short, and a short block lies in a page that is there already.
+        let rest = self.heap.data_bytes.saturating_sub(offset);
+        let place = Address(self.heap.data.0.saturating_add(offset));
+        let mut seen = 0;
+        while seen < rest {
+            seen = (4 * seen).max(NAME_BYTES).min(rest);
+            let bytes = self.file.store.block(place, seen, "local heap data")?;
+            if let Some(end) = bytes.iter().position(|&b| b == 0) {
+                return Ok(Cow::Owned(bytes[..end].to_vec()));
             }
-            text.extend_from_slice(part);
-            at = page + len;
         }
         Err(Error::corrupt("read name in local heap").with("offset", offset))
     }
