@@ -53,14 +53,12 @@ pub(crate) fn collection_bytes(header: &[u8], sizes: Sizes) -> Result<u64> {
     }
 }
 
-/// Bytes before an object's data.
-pub(crate) fn object_head_bytes(sizes: Sizes) -> usize {
-    (8 + sizes.length).next_multiple_of(8)
-}
+/// Bytes before an object's data: eight, and a length of up to eight that is padded.
+pub(crate) const OBJECT_HEAD_BYTES: usize = 16;
 
 /// Bytes of an object, its head included.
-pub(crate) fn object_bytes(len: usize, sizes: Sizes) -> u64 {
-    object_head_bytes(sizes) as u64 + (len as u64).next_multiple_of(8)
+pub(crate) fn object_bytes(len: usize) -> u64 {
+    OBJECT_HEAD_BYTES as u64 + (len as u64).next_multiple_of(8)
 }
 
 fn little_endian(bytes: &[u8]) -> u64 {
@@ -69,11 +67,10 @@ fn little_endian(bytes: &[u8]) -> u64 {
 
 /// Where each object lies in its collection.
 pub(crate) fn objects(collection: &[u8], sizes: Sizes) -> Result<Vec<(u32, std::ops::Range<usize>)>> {
-    let object_header = object_head_bytes(sizes);
     let mut at = header_bytes(sizes) as usize;
-    let mut objects = Vec::with_capacity(collection.len() / (2 * object_header));
+    let mut objects = Vec::with_capacity(collection.len() / (2 * OBJECT_HEAD_BYTES));
     // Less than a header at the end is free space without one.
-    while let Some(head) = collection.get(at..at.saturating_add(object_header)) {
+    while let Some(head) = collection.get(at..at.saturating_add(OBJECT_HEAD_BYTES)) {
         let index = u16::from_le_bytes([head[0], head[1]]);
         if index == 0 {
             break;
@@ -82,7 +79,7 @@ pub(crate) fn objects(collection: &[u8], sizes: Sizes) -> Result<Vec<(u32, std::
             Some(bytes) if sizes.length == 8 => u64::from_le_bytes(*bytes),
             _ => little_endian(&head[8..8 + sizes.length]),
         };
-        let start = at + object_header;
+        let start = at + OBJECT_HEAD_BYTES;
         let end = usize::try_from(bytes).ok().and_then(|n| start.checked_add(n));
         let Some(end) = end.filter(|&end| end <= collection.len()) else {
             let c = Cursor::new(collection, "global heap object");

@@ -170,7 +170,7 @@ impl Writer {
         self.flush_blobs(file)?;
         let mut room = global_heap::header_bytes(self.sizes);
         for value in left {
-            room = (room + global_heap::object_bytes(value.len(), self.sizes)).min(COLLECTION_BYTES_MAX);
+            room = (room + global_heap::object_bytes(value.len())).min(COLLECTION_BYTES_MAX);
             if room == COLLECTION_BYTES_MAX {
                 break;
             }

@@ -7,7 +7,7 @@ use model::{Error, Result};
 
 use super::super::Sizes;
 use super::super::global_heap::{
-    HeapId, collection_bytes, header_bytes, object_bytes, object_head_bytes, objects,
+    HeapId, OBJECT_HEAD_BYTES, collection_bytes, header_bytes, object_bytes, objects,
 };
 use super::Encoder;
 
@@ -65,23 +65,21 @@ impl Collection {
         }
     }
 
-    /// libhdf5 writes 0 references and never looks.
-    fn push(&mut self, index: u16, references: u16, data: &[u8]) {
-        let mut head = [0; 16];
+    /// The bytes before an object. libhdf5 writes 0 references and never looks.
+    fn head(&self, index: u16, references: u16, len: usize) -> [u8; OBJECT_HEAD_BYTES] {
+        let mut head = [0; OBJECT_HEAD_BYTES];
         head[..2].copy_from_slice(&index.to_le_bytes());
         head[2..4].copy_from_slice(&references.to_le_bytes());
         // One that is too long for its field does not fit the collection's own size either, which `encode` refuses.
-        let len = (data.len() as u64).to_le_bytes();
-        head[8..8 + self.sizes.length].copy_from_slice(&len[..self.sizes.length]);
-        let head_bytes = object_head_bytes(self.sizes);
-        let start = self.image.len() + head_bytes;
-        self.image.reserve(head.len() + data.len() + 8);
-        // A fixed number of bytes is copied without a call: the head whole, the padding after the data in any case.
-        self.image.extend_from_slice(&head);
-        self.image.truncate(start);
+        head[8..8 + self.sizes.length].copy_from_slice(&(len as u64).to_le_bytes()[..self.sizes.length]);
+        head
+    }
+
+    fn push(&mut self, index: u16, references: u16, data: &[u8]) {
+        self.image.extend_from_slice(&self.head(index, references, data.len()));
+        let start = self.image.len();
         self.image.extend_from_slice(data);
-        self.image.extend_from_slice(&[0; 8]);
-        self.image.truncate(start + data.len().next_multiple_of(8));
+        self.image.resize(start + data.len().next_multiple_of(8), 0);
         self.highest = self.highest.max(index);
         self.objects.push(Object { index, start, len: data.len() });
     }
@@ -107,11 +105,11 @@ impl Collection {
     }
 
     fn head_bytes(&self) -> u64 {
-        object_head_bytes(self.sizes) as u64
+        OBJECT_HEAD_BYTES as u64
     }
 
     fn object_bytes(&self, len: usize) -> u64 {
-        object_bytes(len, self.sizes)
+        object_bytes(len)
     }
 
     /// Bytes of the whole collection.
@@ -156,16 +154,22 @@ impl Collection {
     pub(crate) fn insert_all(&mut self, values: &[&[u8]]) -> (u16, u16) {
         let (first, mut free) = (self.highest.saturating_add(1), self.free_bytes());
         let fits = values.iter().take(usize::from(u16::MAX - self.highest)).take_while(|value| {
-            let bytes = object_bytes(value.len(), self.sizes);
+            let bytes = object_bytes(value.len());
             let fits = bytes <= free;
             free -= if fits { bytes } else { 0 };
             fits
         });
         let count = fits.count();
+        let mut at = self.image.len();
+        self.image.resize(at + (self.free_bytes() - free) as usize, 0);
         self.objects.reserve(count);
-        self.image.reserve((self.free_bytes() - free) as usize + 16);
         for (value, index) in values[..count].iter().zip(first..) {
-            self.push(index, 0, value);
+            let (head, start) = (self.head(index, 0, value.len()), at + OBJECT_HEAD_BYTES);
+            self.image[at..start].copy_from_slice(&head);
+            self.image[start..start + value.len()].copy_from_slice(value);
+            self.objects.push(Object { index, start, len: value.len() });
+            self.highest = index;
+            at = start + value.len().next_multiple_of(8);
         }
         (first, count as u16)
     }
@@ -196,7 +200,7 @@ impl Collection {
     fn rebuild(&mut self, data: impl Fn(u16, &[u8]) -> Option<Vec<u8>>) {
         let old = std::mem::replace(self, Self::empty(self.bytes, self.sizes));
         for Object { index, start, len } in old.objects {
-            let head = start - object_head_bytes(self.sizes);
+            let head = start - OBJECT_HEAD_BYTES;
             let references = u16::from_le_bytes([old.image[head + 2], old.image[head + 3]]);
             if let Some(data) = data(index, &old.image[start..start + len]) {
                 self.push(index, references, &data);

@@ -70,7 +70,7 @@ fn continuation_block(prefix: &header::Prefix, block: &[u8]) -> model::Result<Ve
 }
 
 fn block(bytes: &[u8]) -> crate::pages::Block {
-    std::sync::Arc::<[u8]>::from(bytes).into()
+    std::sync::Arc::new(bytes.to_vec()).into()
 }
 
 fn records(node: &super::super::btree2::Node) -> Vec<&[u8]> {
