@@ -196,7 +196,7 @@ impl Codec {
     fn encode(self, block: &[u8], room: &mut [u8], states: &mut States) -> Result<usize, Error> {
         match self {
             Self::Zstd { level } => zstd::encode_into(AT, block, level, room, states),
-            _ => lz4::encode_into(AT, block, room),
+            _ => lz4::encode_into(AT, block, 1, room),
         }
     }
 }

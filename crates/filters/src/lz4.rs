@@ -64,7 +64,7 @@ impl Filter for Lz4 {
         to.push(&(block_bytes as u32).to_be_bytes())?;
         for block in input.chunks(block_bytes.max(1)) {
             to.part(u32::to_be_bytes, block, |room| {
-                Ok(Some(lz4::encode_into(AT, block, room)?).filter(|len| *len < block.len()))
+                Ok(Some(lz4::encode_into(AT, block, 1, room)?).filter(|len| *len < block.len()))
             })?;
         }
         let len = to.len();

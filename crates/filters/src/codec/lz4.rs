@@ -17,16 +17,28 @@ pub(crate) fn decode_into(at: Origin, input: &[u8], out: &mut [u8]) -> Result<us
     decoded.map_err(|error| at.corrupt(error.to_string()))
 }
 
-/// Encodes a block into `out`, which has the room of [`super::bound_bytes`]; its length.
+/// Encodes a block into `out`, which has the room of [`super::bound_bytes`]; its length. A higher acceleration asks for
+/// less effort.
 #[cfg(all(feature = "lz4", not(feature = "lz4-c")))]
-pub(crate) fn encode_into(at: Origin, input: &[u8], out: &mut [u8]) -> Result<usize, Error> {
+pub(crate) fn encode_into(
+    at: Origin,
+    input: &[u8],
+    _acceleration: u32,
+    out: &mut [u8],
+) -> Result<usize, Error> {
     lz4_flex::block::compress_into(input, out).map_err(|error| at.invalid(error.to_string()))
 }
 
 /// The same by the reference library.
 #[cfg(feature = "lz4-c")]
-pub(crate) fn encode_into(at: Origin, input: &[u8], out: &mut [u8]) -> Result<usize, Error> {
-    let encoded = lz4::block::compress_to_buffer(input, None, false, out);
+pub(crate) fn encode_into(
+    at: Origin,
+    input: &[u8],
+    acceleration: u32,
+    out: &mut [u8],
+) -> Result<usize, Error> {
+    let mode = lz4::block::CompressionMode::FAST(acceleration as i32);
+    let encoded = lz4::block::compress_to_buffer(input, Some(mode), false, out);
     encoded.map_err(|error| at.invalid(error.to_string()))
 }
 
@@ -36,6 +48,11 @@ pub(crate) fn decode_into(at: Origin, _input: &[u8], _out: &mut [u8]) -> Result<
 }
 
 #[cfg(not(feature = "lz4"))]
-pub(crate) fn encode_into(at: Origin, _input: &[u8], _out: &mut [u8]) -> Result<usize, Error> {
+pub(crate) fn encode_into(
+    at: Origin,
+    _input: &[u8],
+    _acceleration: u32,
+    _out: &mut [u8],
+) -> Result<usize, Error> {
     Err(at.unsupported("LZ4 needs the cargo feature `lz4`"))
 }
