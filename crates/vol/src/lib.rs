@@ -11,6 +11,7 @@ mod container;
 pub mod copy;
 pub mod crew;
 mod info;
+pub mod libhdf5;
 mod location;
 mod ops;
 pub mod path;

@@ -60,6 +60,14 @@ impl Registry {
         Ok(())
     }
 
+    /// Makes a connector the default: for new containers without a prefix, and asked first what a container is.
+    pub fn set_default(&mut self, name: &str) -> Result<()> {
+        let known = self.by_name(name)?.info().name;
+        self.order.retain(|other| *other != known);
+        self.order.insert(0, known);
+        Ok(())
+    }
+
     /// All connectors, in the order they were added.
     pub fn connectors(&self) -> impl Iterator<Item = &Arc<dyn Connector>> {
         self.order.iter().filter_map(|name| self.connectors.get(name))

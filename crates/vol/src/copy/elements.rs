@@ -7,15 +7,21 @@ use model::{Dataspace, Datatype, Error, Result, Selection, Token};
 
 use super::Copier;
 use super::values::has_references;
-use crate::{Allocation, Container, DatasetInfo, OpDatasetCreate, OpRead, OpWrite, Place};
+use crate::{
+    Allocation, ChunkInfo, Container, DatasetInfo, OpDatasetCreate, OpRead, OpWrite, Place, workers,
+};
 
 /// Bytes of elements moved at a time.
 const PIECE_BYTES: u64 = 16 << 20;
+/// Less is not read ahead.
+const AHEAD_BYTES_MIN: u64 = 1 << 20;
+/// More readers would only hold more pieces.
+const READERS_MAX: usize = 4;
 /// Chunks listed at a time.
 const CHUNKS_PER_PAGE: u64 = 4096;
 
 /// Called with the type, the place and the bytes of a piece of a dataset.
-type Piece<'p> = dyn FnMut(&Datatype, &Selection, Vec<u8>) -> Result<()> + 'p;
+type Piece<'p> = dyn FnMut(&Datatype, &Selection, &[u8]) -> Result<()> + 'p;
 
 impl Copier<'_> {
     pub(super) fn dataset(&mut self, old: Token, place: Option<Place>, path: &str) -> Result<Token> {
@@ -24,7 +30,8 @@ impl Copier<'_> {
         if let FillValue::Value(value) = &create.fill.value
             && !has_references(&info.datatype)
         {
-            create.fill.value = FillValue::Value(self.convert(self.target, &info.datatype, value.clone())?);
+            let value = self.convert(self.target, &info.datatype, value)?;
+            create.fill.value = FillValue::Value(value.into_owned());
         }
         let mut op = OpDatasetCreate {
             place,
@@ -36,20 +43,27 @@ impl Copier<'_> {
         if let Some(alter) = self.options.alter {
             alter(path, &mut op)?;
         }
-        self.target.dataset_create(&op)
+        self.make_dataset(op, path)
     }
 
-    pub(super) fn elements(&mut self, old: Token, new: Token) -> Result<()> {
+    /// The elements of a dataset at a path, after so many pieces that are there already.
+    pub(super) fn elements(&mut self, old: Token, new: Token, done: (&str, u64)) -> Result<()> {
         let info = self.source.dataset_info(old)?;
         if has_references(&info.datatype) {
             self.refers(old, new);
             return Ok(());
         }
-        self.copy_elements(old, new, self.target)
+        self.copy_elements(old, new, self.target, done)
     }
 
     /// Copies the elements of a dataset: as they are stored where that is possible.
-    pub(super) fn copy_elements(&self, old: Token, new: Token, target: &dyn Container) -> Result<()> {
+    pub(super) fn copy_elements(
+        &self,
+        old: Token,
+        new: Token,
+        target: &dyn Container,
+        (path, done): (&str, u64),
+    ) -> Result<()> {
         let (from, to) = (self.source.dataset_info(old)?, target.dataset_info(new)?);
         // Data beside the container, and data of other datasets, is not the copy's own.
         let elsewhere = matches!(to.create.layout, Layout::External(_) | Layout::Virtual(_));
@@ -60,13 +74,15 @@ impl Copier<'_> {
             return Ok(());
         }
         if self.is_stored_alike(&from, &to)? {
-            return self.copy_chunks(old, new);
+            return self.copy_chunks(old, new, (path, done));
         }
-        self.each_piece(old, &mut |datatype, selection, raw| {
-            let bytes = raw.len() as u64;
+        let mut pieces = done;
+        self.each_piece(old, done, &mut |datatype, selection, raw| {
             let from = &self.convert(target, datatype, raw)?;
             target.dataset_write(&[OpWrite { dataset: new, selection, from }])?;
-            self.advance(0, bytes)
+            pieces += 1;
+            self.reached(path, pieces)?;
+            self.advance(0, raw.len() as u64)
         })
     }
 
@@ -84,49 +100,58 @@ impl Copier<'_> {
         Ok(raw && alike && !from.datatype.has_slots() && from.datatype == to.datatype)
     }
 
-    fn copy_chunks(&self, old: Token, new: Token) -> Result<()> {
-        let (mut skip, mut more) = (0, true);
+    /// Chunks as they are stored: some are read ahead while others are written.
+    fn copy_chunks(&self, old: Token, new: Token, (path, done): (&str, u64)) -> Result<()> {
+        let (source, mut pieces, mut more) = (self.source, done, true);
         while more {
-            let page = self.source.chunk_list(old, skip, CHUNKS_PER_PAGE)?;
-            (skip, more) = (skip + page.entries.len() as u64, page.more && !page.entries.is_empty());
-            for chunk in page.entries {
-                let (mask, data) = self.source.chunk_read(old, &chunk.offset)?;
-                self.target.chunk_write(new, &chunk.offset, mask, &data)?;
-                self.advance(0, data.len() as u64)?;
-            }
+            let page = source.chunk_list(old, pieces, CHUNKS_PER_PAGE)?;
+            more = page.more && !page.entries.is_empty();
+            let read = |chunk: &ChunkInfo, into: &mut (u32, Vec<u8>)| {
+                *into = source.chunk_read(old, &chunk.offset)?;
+                Ok(())
+            };
+            let bytes = page.entries.iter().map(|chunk| chunk.bytes).sum();
+            let threads = workers::threads(bytes, AHEAD_BYTES_MIN).min(page.entries.len());
+            workers::in_order(page.entries.into_iter().map(Ok), threads, read, |chunk, (mask, data)| {
+                self.target.chunk_write(new, &chunk.offset, *mask, data)?;
+                pieces += 1;
+                self.reached(path, pieces)?;
+                self.advance(0, data.len() as u64)
+            })?;
         }
         Ok(())
     }
 
-    /// Reads a dataset piece by piece; pieces hold whole chunks.
-    pub(super) fn each_piece(&self, dataset: Token, visit: &mut Piece<'_>) -> Result<()> {
+    /// Reads a dataset piece by piece, after the first few; pieces hold whole chunks, and some are read ahead.
+    pub(super) fn each_piece(&self, dataset: Token, skip: u64, visit: &mut Piece<'_>) -> Result<()> {
         let info = self.source.dataset_info(dataset)?;
-        let element_bytes = u64::from(info.datatype.size());
-        let read = |selection: &Selection, count: u64| {
-            let bytes = usize::try_from(count.saturating_mul(element_bytes))
-                .map_err(|_| Error::limit("copy elements").with("count", count))?;
-            let mut raw = vec![0; bytes];
-            self.source.dataset_read(&mut [OpRead { dataset, selection, into: &mut raw }])?;
-            Ok::<_, Error>(raw)
-        };
         if info.space == Dataspace::Null {
             return Ok(());
-        }
-        if info.space.rank() == 0 {
-            let raw = read(&Selection::All, 1)?;
-            return visit(&info.datatype, &Selection::All, raw);
         }
         let unit = match &info.create.layout {
             Layout::Chunked { shape, .. } => shape.clone(),
             _ => vec![1; info.space.rank()],
         };
-        let dims = info.space.dims();
-        for (start, shape) in tiles(dims, &unit, element_bytes) {
-            let selection = Selection::block(&start, &shape)?;
-            let raw = read(&selection, shape.iter().product())?;
-            visit(&info.datatype, &selection, raw)?;
-        }
-        Ok(())
+        let (source, dims) = (self.source, info.space.dims());
+        let element_bytes = u64::from(info.datatype.size());
+        let read = |selection: &Selection, into: &mut Vec<u8>| {
+            let bytes = selection.element_count(dims)?.saturating_mul(element_bytes);
+            let bytes =
+                usize::try_from(bytes).map_err(|_| Error::limit("copy elements").with("bytes", bytes))?;
+            into.resize(bytes, 0);
+            source.dataset_read(&mut [OpRead { dataset, selection, into }])
+        };
+        let selections: Vec<Selection> = match info.space.rank() {
+            0 => vec![Selection::All],
+            _ => tiles(dims, &unit, element_bytes)
+                .into_iter()
+                .map(|(start, shape)| Selection::block(&start, &shape))
+                .collect::<Result<_>>()?,
+        };
+        let left = selections.into_iter().skip(usize::try_from(skip).unwrap_or(usize::MAX));
+        let bytes = info.space.element_count()?.saturating_mul(element_bytes);
+        let threads = workers::threads(bytes, AHEAD_BYTES_MIN).min(READERS_MAX);
+        workers::in_order(left.map(Ok), threads, read, |selection, raw| visit(&info.datatype, selection, raw))
     }
 }
 

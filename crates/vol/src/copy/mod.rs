@@ -3,8 +3,14 @@
 //! Objects are made where their first link is; groups wait in a queue until their links are copied. Values that
 //! hold references come last, when it is known which objects have copies.
 
+mod committed;
 mod elements;
+mod loss;
+mod resume;
 mod values;
+
+pub use loss::Tell as TellLost;
+pub use resume::{ALL, Resume};
 
 use std::cell::Cell;
 use std::collections::{HashMap, HashSet, VecDeque};
@@ -52,6 +58,10 @@ pub struct CopyOptions<'a> {
     pub alter: Option<&'a Alter<'a>>,
     /// Told how far it is.
     pub tell: Option<&'a Tell<'a>>,
+    /// Told what the target cannot hold; without it, that is an error.
+    pub lost: Option<&'a TellLost<'a>>,
+    /// Goes on where an earlier copy was stopped.
+    pub resume: Option<&'a dyn Resume>,
     /// Bounds of links and depth.
     pub limits: &'a Limits,
 }
@@ -75,6 +85,8 @@ impl<'a> CopyOptions<'a> {
             resolver: None,
             alter: None,
             tell: None,
+            lost: None,
+            resume: None,
             limits,
         }
     }
@@ -114,7 +126,7 @@ pub fn contents(source: &dyn Container, target: &dyn Container, options: CopyOpt
     let mut copier = Copier::new((source, false), target, options);
     let info = source.object_info(from)?;
     copier.note(from, to);
-    copier.common(&info, to)?;
+    copier.root(&info, to)?;
     copier.groups.push_back(Waiting { old: from, new: to, depth: 0, path: String::new() });
     copier.run()
 }
@@ -193,6 +205,17 @@ impl<'a> Copier<'a> {
         Ok(())
     }
 
+    /// What the root group itself has. It is there before the copy begins.
+    fn root(&mut self, info: &ObjectInfo, to: Token) -> Result<()> {
+        match self.options.resume.map(|resume| resume.pieces("/")) {
+            Some(Some(ALL)) => return self.refers_again(info, to),
+            Some(_) => self.clear_attributes(to)?,
+            None => {}
+        }
+        self.common(info, to, "/")?;
+        self.reached("/", ALL)
+    }
+
     fn drain(&mut self) -> Result<()> {
         while let Some(group) = self.groups.pop_front() {
             self.links(&group)?;
@@ -216,8 +239,11 @@ impl<'a> Copier<'a> {
     fn object(&mut self, old: Token, place: Option<Place>, depth: u32, path: String) -> Result<Token> {
         if let Some(&new) = self.copies.get(&old) {
             if let Some(place) = place {
-                self.target.link_create(&OpLinkCreate { place, target: LinkTarget::Hard(new) })?;
+                self.make_link(place, LinkTarget::Hard(new), &path)?;
             }
+            return Ok(new);
+        }
+        if let Some(new) = self.earlier(old, place.as_ref(), (depth, &path))? {
             return Ok(new);
         }
         let info = self.source.object_info(old)?;
@@ -234,14 +260,25 @@ impl<'a> Copier<'a> {
             ObjectKind::Map => self.map(old, &info, place)?,
         };
         self.note(old, new);
-        self.common(&info, new)?;
-        match info.kind {
-            ObjectKind::Group => self.groups.push_back(Waiting { old, new, depth, path }),
-            ObjectKind::Dataset => self.elements(old, new)?,
-            _ => {}
+        self.common(&info, new, &path)?;
+        if info.kind == ObjectKind::Dataset {
+            self.reached(&path, 0)?;
+            self.elements(old, new, (&path, 0))?;
+        }
+        self.reached(&path, ALL)?;
+        if info.kind == ObjectKind::Group {
+            self.groups.push_back(Waiting { old, new, depth, path });
         }
         self.advance(1, 0)?;
         Ok(new)
+    }
+
+    /// Makes a link, unless an earlier run did.
+    fn make_link(&self, place: Place, target: LinkTarget, path: &str) -> Result<()> {
+        if self.options.resume.is_some() && self.target.link_get(place.group, &place.name)?.is_some() {
+            return Ok(());
+        }
+        self.or_lost(path, "link", self.target.link_create(&OpLinkCreate { place, target }))
     }
 
     fn map(&mut self, old: Token, info: &ObjectInfo, place: Option<Place>) -> Result<Token> {
@@ -253,9 +290,11 @@ impl<'a> Copier<'a> {
             let page = self.source.map_keys(old, skip, MAP_KEYS_PER_PAGE)?;
             let keys: Vec<&[u8]> = page.entries.iter().map(Vec::as_slice).collect();
             let values = self.source.map_get(old, &keys)?;
-            let own =
-                |value: Option<Vec<u8>>| value.map(|v| self.convert(self.target, &map.value, v)).transpose();
-            let values = values.into_iter().map(own).collect::<Result<Vec<_>>>()?;
+            let own = |value: &'_ Option<Vec<u8>>| {
+                let own = value.as_ref().map(|v| self.convert(self.target, &map.value, v)).transpose();
+                own.map(|own| own.map(std::borrow::Cow::into_owned))
+            };
+            let values = values.iter().map(own).collect::<Result<Vec<_>>>()?;
             let pairs: Vec<(&[u8], &[u8])> =
                 keys.iter().zip(&values).filter_map(|(k, v)| Some((*k, v.as_deref()?))).collect();
             self.target.map_put(new, &pairs)?;
@@ -265,12 +304,12 @@ impl<'a> Copier<'a> {
     }
 
     /// What every object has: attributes and a comment.
-    fn common(&mut self, info: &ObjectInfo, new: Token) -> Result<()> {
+    fn common(&mut self, info: &ObjectInfo, new: Token, path: &str) -> Result<()> {
         if let Some(comment) = &info.comment {
-            self.target.object_set_comment(new, Some(comment))?;
+            self.or_lost(path, "comment", self.target.object_set_comment(new, Some(comment)))?;
         }
         if !self.options.without_attributes && info.attributes > 0 {
-            self.attributes(info, new)?;
+            self.attributes(info, new, path)?;
         }
         Ok(())
     }
@@ -310,8 +349,11 @@ impl<'a> Copier<'a> {
         match found {
             // A copy that is made inside its own original is no part of it.
             Some(token) if self.is_one && self.made.contains(&token) => Ok(()),
-            Some(token) => self.object(token, Some(place), group.depth + 1, path).map(|_| ()),
-            None => self.target.link_create(&OpLinkCreate { place, target: link.target }),
+            Some(token) => {
+                let made = self.object(token, Some(place), group.depth + 1, path.clone());
+                self.or_lost(&path, "object", made.map(drop))
+            }
+            None => self.make_link(place, link.target, &path),
         }
     }
 
@@ -346,62 +388,4 @@ impl<'a> Copier<'a> {
             }
         }
     }
-
-    /// The committed datatype that a copy shares.
-    fn shared(&mut self, old: Option<Token>) -> Result<Option<Token>> {
-        let Some(old) = old else { return Ok(None) };
-        if let Some(&new) = self.copies.get(&old) {
-            return Ok(Some(new));
-        }
-        if self.options.merge_committed_types {
-            if self.is_one {
-                return Ok(Some(old));
-            }
-            let datatype = self.source.datatype_get(old)?;
-            if let Some(new) = self.equal_committed(&datatype)? {
-                return Ok(Some(new));
-            }
-        }
-        let info = self.source.object_info(old)?;
-        let datatype = self.source.datatype_get(old)?;
-        let op = OpDatatypeCommit { place: None, datatype: datatype.clone(), create: info.create.clone() };
-        let new = self.target.datatype_commit(&op)?;
-        self.note(old, new);
-        self.common(&info, new)?;
-        self.committed.iter_mut().for_each(|known| known.push((datatype.clone(), new)));
-        Ok(Some(new))
-    }
-
-    /// A committed datatype of the target that is the same.
-    fn equal_committed(&mut self, datatype: &Datatype) -> Result<Option<Token>> {
-        if self.committed.is_none() {
-            self.committed = Some(committed_in(self.target)?);
-        }
-        let slots = self.target.info()?.slots;
-        let wanted = datatype.with_slots(&slots);
-        let known = self.committed.iter().flatten();
-        Ok(known.into_iter().find(|(t, _)| *t == wanted).map(|(_, token)| *token))
-    }
-}
-
-/// All committed datatypes that links of a container lead to.
-fn committed_in(container: &dyn Container) -> Result<Vec<(Datatype, Token)>> {
-    let root = container.info()?.root;
-    let (mut queue, mut met) = (VecDeque::from([root]), HashSet::from([root]));
-    let mut found = Vec::new();
-    while let Some(group) = queue.pop_front() {
-        let op = OpList { count_max: u64::MAX, ..OpList::default() };
-        for link in container.link_list(group, &op)?.entries {
-            let LinkTarget::Hard(token) = link.target else { continue };
-            if !met.insert(token) {
-                continue;
-            }
-            match container.object_info(token)?.kind {
-                ObjectKind::Group => queue.push_back(token),
-                ObjectKind::Datatype => found.push((container.datatype_get(token)?, token)),
-                _ => {}
-            }
-        }
-    }
-    Ok(found)
 }

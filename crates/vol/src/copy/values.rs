@@ -1,5 +1,6 @@
 //! Attributes, and values that hold references.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 
@@ -84,19 +85,19 @@ impl Layer for Noting<'_> {
 
 impl Copier<'_> {
     /// Elements in the source's file form become elements in the target's.
-    pub(super) fn convert(
+    pub(super) fn convert<'r>(
         &self,
         target: &dyn Container,
         datatype: &Datatype,
-        raw: Vec<u8>,
-    ) -> Result<Vec<u8>> {
+        raw: &'r [u8],
+    ) -> Result<Cow<'r, [u8]>> {
         if !datatype.has_slots() {
-            return Ok(raw);
+            return Ok(Cow::Borrowed(raw));
         }
         let (memory, mut heap) = (datatype.memory_form(), Heap::new());
-        let values = SlotPlan::new(datatype, &memory).detach(self.source, &raw, &mut heap)?;
+        let values = SlotPlan::new(datatype, &memory).detach(self.source, raw, &mut heap)?;
         let stored = datatype.with_slots(&self.target.info()?.slots);
-        SlotPlan::new(&stored, &memory).attach(target, &values, &heap)
+        SlotPlan::new(&stored, &memory).attach(target, &values, &heap).map(Cow::Owned)
     }
 
     fn all_attributes(&self, object: &ObjectInfo) -> Result<Vec<AttributeInfo>> {
@@ -106,23 +107,42 @@ impl Copier<'_> {
         Ok(self.source.attribute_list(object.token, &op)?.entries)
     }
 
-    pub(super) fn attributes(&mut self, object: &ObjectInfo, new: Token) -> Result<()> {
+    pub(super) fn attributes(&mut self, object: &ObjectInfo, new: Token, path: &str) -> Result<()> {
         let all = self.all_attributes(object)?;
         for info in &all {
-            let op = OpAttributeCreate {
-                object: new,
-                name: info.name.clone(),
-                charset: info.charset,
-                datatype: info.datatype.clone(),
-                committed: self.shared(info.committed)?,
-                space: info.space.clone(),
-            };
-            self.target.attribute_create(&op)?;
-            if !has_references(&info.datatype) {
-                self.attribute_value(object.token, new, info, self.target)?;
-            }
+            let made = self.make_attribute(object, new, info);
+            self.or_lost(path, &format!("attribute {}", info.name), made)?;
         }
         if all.iter().any(|info| has_references(&info.datatype)) {
+            self.refers(object.token, new);
+        }
+        Ok(())
+    }
+
+    fn make_attribute(&mut self, object: &ObjectInfo, new: Token, info: &AttributeInfo) -> Result<()> {
+        let op = OpAttributeCreate {
+            object: new,
+            name: info.name.clone(),
+            charset: info.charset,
+            datatype: info.datatype.clone(),
+            committed: self.shared(info.committed)?,
+            space: info.space.clone(),
+        };
+        self.target.attribute_create(&op)?;
+        if has_references(&info.datatype) {
+            Ok(())
+        } else {
+            self.attribute_value(object.token, new, info, self.target)
+        }
+    }
+
+    /// Notes again that values of an object hold references, when an earlier run made its copy.
+    pub(super) fn refers_again(&mut self, object: &ObjectInfo, new: Token) -> Result<()> {
+        let in_elements = object.kind == ObjectKind::Dataset
+            && has_references(&self.source.dataset_info(object.token)?.datatype);
+        let in_attributes = !self.options.without_attributes
+            && self.all_attributes(object)?.iter().any(|info| has_references(&info.datatype));
+        if in_elements || in_attributes {
             self.refers(object.token, new);
         }
         Ok(())
@@ -139,7 +159,7 @@ impl Copier<'_> {
             return Ok(());
         }
         let raw = self.source.attribute_read(old, &[&info.name])?.pop().unwrap_or_default();
-        target.attribute_write(new, &info.name, &self.convert(target, &info.datatype, raw)?)
+        target.attribute_write(new, &info.name, &self.convert(target, &info.datatype, &raw)?)
     }
 
     /// Values of this object come last.
@@ -163,7 +183,7 @@ impl Copier<'_> {
             }
         }
         if object.kind == ObjectKind::Dataset && has_references(&self.source.dataset_info(old)?.datatype) {
-            self.copy_elements(old, new, target)?;
+            self.copy_elements(old, new, target, ("", 0))?;
         }
         Ok(())
     }
@@ -208,7 +228,7 @@ impl Copier<'_> {
             }
         }
         if object.kind == ObjectKind::Dataset && has_references(&self.source.dataset_info(old)?.datatype) {
-            self.each_piece(old, &mut |datatype, _, raw| look(datatype, &raw))?;
+            self.each_piece(old, 0, &mut |datatype, _, raw| look(datatype, raw))?;
         }
         Ok(found.into_inner().unwrap_or_else(PoisonError::into_inner))
     }

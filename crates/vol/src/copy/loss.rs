@@ -1,0 +1,51 @@
+//! What a target cannot hold: it is named, and the rest is copied.
+
+use model::properties::Layout;
+use model::{Error, Kind, Result, Token};
+
+use super::Copier;
+use crate::OpDatasetCreate;
+
+/// Told what a copy lacks: the path of an object, what of it is missing, and what the target said.
+pub type Tell<'a> = dyn Fn(&str, &str, &Error) + 'a;
+
+impl Copier<'_> {
+    /// Goes on where the target cannot hold something, if the caller wants to hear of it instead.
+    pub(super) fn or_lost<T: Default>(&self, path: &str, what: &str, done: Result<T>) -> Result<T> {
+        match (done, self.options.lost) {
+            (Err(error), Some(tell)) if error.kind() == Kind::Unsupported => {
+                tell(path, what, &error);
+                Ok(T::default())
+            }
+            (done, _) => done,
+        }
+    }
+
+    /// Makes a dataset; one that the target cannot hold as it is loses its filters, then its layout.
+    pub(super) fn make_dataset(&self, mut op: OpDatasetCreate, path: &str) -> Result<Token> {
+        let mut done = self.target.dataset_create(&op);
+        for what in ["filters", "layout"] {
+            let (Err(error), Some(tell)) = (&done, self.options.lost) else { break };
+            if error.kind() != Kind::Unsupported {
+                break;
+            }
+            match what {
+                "filters" if op.create.filters.is_empty() => continue,
+                "filters" => op.create.filters.clear(),
+                _ => op.create.layout = plain_layout(&op),
+            }
+            tell(path, what, error);
+            done = self.target.dataset_create(&op);
+        }
+        done
+    }
+}
+
+/// The layout that everybody has: in chunks where the extent changes, in one piece where it does not.
+fn plain_layout(op: &OpDatasetCreate) -> Layout {
+    match &op.create.layout {
+        Layout::Chunked { shape, .. } => Layout::chunked(shape),
+        _ if op.space.is_resizable() => Layout::chunked(&vec![1; op.space.rank()]),
+        _ => Layout::Contiguous,
+    }
+}
