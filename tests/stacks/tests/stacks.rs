@@ -1,0 +1,29 @@
+//! The conformance suite on stacks of layers over the memory connector: one test for each stack and behaviour.
+
+use std::sync::Arc;
+
+use memory::MemoryConnector;
+use testkit::{Subject, conformance};
+use vol::{FileAccess, Registry, Result};
+
+fn registry() -> Result<Registry> {
+    let mut registry = Registry::new();
+    registry.register(Arc::new(MemoryConnector::new()))?;
+    registry.register_layer(Arc::new(stats_layer::StatsLayer))?;
+    registry.register_layer(Arc::new(trace_layer::TraceLayer))?;
+    Ok(registry)
+}
+
+/// Names of subjects, and their stacks.
+const STACKS: &[(&str, &str)] = &[("stats", "stats"), ("trace", "trace"), ("stats-trace", "stats | trace")];
+
+fn subject(stack: &str) -> Result<Subject> {
+    let subject = Subject::new("memory", registry()?, |name| format!("memory:{name}"));
+    Ok(subject.with_access(FileAccess::write().with_stack(stack)))
+}
+
+fn main() {
+    let arguments = libtest_mimic::Arguments::from_args();
+    let trials = STACKS.iter().flat_map(|(name, stack)| conformance::trials(name, || subject(stack)));
+    libtest_mimic::run(&arguments, trials.collect()).exit();
+}
