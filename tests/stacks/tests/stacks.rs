@@ -9,13 +9,19 @@ use vol::{FileAccess, Registry, Result};
 fn registry() -> Result<Registry> {
     let mut registry = Registry::new();
     registry.register(Arc::new(MemoryConnector::new()))?;
+    registry.register_layer(Arc::new(check_layer::CheckLayer))?;
     registry.register_layer(Arc::new(stats_layer::StatsLayer))?;
     registry.register_layer(Arc::new(trace_layer::TraceLayer))?;
     Ok(registry)
 }
 
 /// Names of subjects, and their stacks.
-const STACKS: &[(&str, &str)] = &[("stats", "stats"), ("trace", "trace"), ("stats-trace", "stats | trace")];
+const STACKS: &[(&str, &str)] = &[
+    ("stats", "stats"),
+    ("trace", "trace"),
+    ("check", "check"),
+    ("stats-trace-check", "stats | trace | check"),
+];
 
 fn subject(stack: &str) -> Result<Subject> {
     let subject = Subject::new("memory", registry()?, |name| format!("memory:{name}"));
