@@ -9,6 +9,7 @@ use vol::{FileAccess, Registry, Result};
 fn registry() -> Result<Registry> {
     let mut registry = Registry::new();
     registry.register(Arc::new(MemoryConnector::new()))?;
+    registry.register_layer(Arc::new(async_layer::AsyncLayer))?;
     registry.register_layer(Arc::new(check_layer::CheckLayer))?;
     registry.register_layer(Arc::new(stats_layer::StatsLayer))?;
     registry.register_layer(Arc::new(trace_layer::TraceLayer))?;
@@ -20,7 +21,11 @@ const STACKS: &[(&str, &str)] = &[
     ("stats", "stats"),
     ("trace", "trace"),
     ("check", "check"),
+    ("async", "async"),
+    // Every write waits for room, or is too large for the queue.
+    ("async-small", "async{threads=4, memory=1000}"),
     ("stats-trace-check", "stats | trace | check"),
+    ("check-async-check", "check | async | check"),
 ];
 
 fn subject(stack: &str) -> Result<Subject> {
