@@ -1,5 +1,7 @@
 //! The conformance suite on stacks of layers over the memory connector: one test for each stack and behaviour.
 
+mod proof;
+
 use std::sync::Arc;
 
 use memory::MemoryConnector;
@@ -11,6 +13,8 @@ fn registry() -> Result<Registry> {
     registry.register(Arc::new(MemoryConnector::new()))?;
     registry.register_layer(Arc::new(async_layer::AsyncLayer))?;
     registry.register_layer(Arc::new(check_layer::CheckLayer))?;
+    registry.register_layer(Arc::new(proof::ProofLayer))?;
+    registry.register_layer(Arc::new(mirror_layer::MirrorLayer))?;
     registry.register_layer(Arc::new(stats_layer::StatsLayer))?;
     registry.register_layer(Arc::new(trace_layer::TraceLayer))?;
     Ok(registry)
@@ -26,6 +30,9 @@ const STACKS: &[(&str, &str)] = &[
     ("async-small", "async{threads=4, memory=1000}"),
     ("stats-trace-check", "stats | trace | check"),
     ("check-async-check", "check | async | check"),
+    ("mirror", "proof | mirror{to=memory:{}-copy}"),
+    ("check-mirror", "check | mirror{to=memory:{}-one, to=memory:{}-two, on_failure=continue}"),
+    ("stats-async-check-mirror", "stats | async | check | mirror{to=memory:{}-copy}"),
 ];
 
 fn subject(stack: &str) -> Result<Subject> {
