@@ -51,7 +51,6 @@ impl Format {
 }
 
 struct Watch {
-    opened: Instant,
     collected: Collected,
     format: Format,
     out: Option<String>,
@@ -80,7 +79,7 @@ impl Watch {
         let events_max = if chrome.is_some() { parameters.parsed("events", EVENTS_MAX)? } else { 0 };
         let out = parameters.get("out").filter(|out| *out != "-").map(str::to_owned);
         let collected = Collected::new(Wanted { operations, objects, events_max });
-        Ok(Watch { opened: Instant::now(), collected, format, out, chrome })
+        Ok(Watch { collected, format, out, chrome })
     }
 
     fn stats(&self) -> Stats {
@@ -102,10 +101,6 @@ impl Watch {
     }
 }
 
-fn nanos(from: Instant, to: Instant) -> u64 {
-    u64::try_from(to.duration_since(from).as_nanos()).unwrap_or(u64::MAX)
-}
-
 impl Observer for Watch {
     type Begun = Instant;
 
@@ -114,8 +109,7 @@ impl Observer for Watch {
     }
 
     fn end(&self, call: &Call, begun: Instant, error: Option<&Error>) -> Result<()> {
-        let took = nanos(begun, Instant::now());
-        self.collected.add(call, nanos(self.opened, begun), took, error.is_some());
+        self.collected.add(call, begun, error.is_some());
         match call.operation {
             Operation::close => self.write_files(),
             _ => Ok(()),

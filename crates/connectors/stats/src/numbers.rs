@@ -5,6 +5,7 @@ use std::collections::hash_map::RandomState;
 use std::hash::{BuildHasher, Hasher};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
 
 use model::Token;
 use vol::{Call, Operation};
@@ -48,6 +49,7 @@ impl Numbers {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Event {
     pub(crate) call: Call,
+    /// Nanoseconds after the container was opened.
     pub(crate) begin: u64,
     pub(crate) nanos: u64,
     pub(crate) thread: usize,
@@ -72,6 +74,7 @@ pub(crate) struct Wanted {
 /// All numbers of one container.
 #[derive(Debug)]
 pub(crate) struct Collected {
+    opened: Instant,
     shards: Vec<Mutex<Shard>>,
     wanted: Wanted,
     objects: AtomicUsize,
@@ -99,9 +102,15 @@ fn thread_number() -> usize {
     NUMBER.with(|number| *number)
 }
 
+fn nanos_between(from: Instant, to: Instant) -> u64 {
+    let between = to.saturating_duration_since(from);
+    between.as_secs().saturating_mul(1_000_000_000).saturating_add(between.subsec_nanos().into())
+}
+
 impl Collected {
     pub(crate) fn new(wanted: Wanted) -> Self {
         Collected {
+            opened: Instant::now(),
             shards: (0..SHARDS).map(|_| Mutex::default()).collect(),
             wanted,
             objects: AtomicUsize::new(0),
@@ -110,8 +119,9 @@ impl Collected {
         }
     }
 
-    /// Adds a call that began so many nanoseconds after the container was opened.
-    pub(crate) fn add(&self, call: &Call, begin: u64, nanos: u64, failed: bool) {
+    /// Adds a call that has just ended.
+    pub(crate) fn add(&self, call: &Call, begun: Instant, failed: bool) {
+        let nanos = nanos_between(begun, Instant::now());
         let thread = thread_number();
         let Some(shard) = self.shards.get(thread % SHARDS) else { return };
         let mut shard = lock(shard);
@@ -130,6 +140,7 @@ impl Collected {
         }
         if self.wanted.events_max > 0 && self.events.fetch_add(1, Ordering::Relaxed) < self.wanted.events_max
         {
+            let begin = nanos_between(self.opened, begun);
             shard.events.push(Event { call: *call, begin, nanos, thread, failed });
         }
     }
