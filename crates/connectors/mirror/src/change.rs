@@ -61,15 +61,31 @@ impl Mirror {
                 let _ = pair.token(object);
             }
         }
-        self.found.clear();
+        self.found.forget();
     }
 
-    /// Remembers where an object was found.
-    pub(crate) fn note_found(&self, object: Token, group: Token, path: &str) {
+    /// A change after which paths may lead elsewhere.
+    pub(crate) fn change_links(
+        &self,
+        operation: Operation,
+        primary: impl FnOnce(&dyn Container) -> Result<()>,
+        target: impl Fn(&Pair<'_>) -> Result<()>,
+    ) -> Result<()> {
+        self.look_up_found();
+        let primary = |container: &dyn Container| {
+            let answer = primary(container);
+            self.found.forget();
+            answer
+        };
+        self.change(operation, primary, |pair, ()| target(pair))
+    }
+
+    /// Remembers where an object was found, if nothing moved since `epoch`.
+    pub(crate) fn note_found(&self, epoch: u64, object: Token, group: Token, path: &str) {
         if self.found.len() >= FOUND_MAX {
             self.look_up_found();
         }
-        self.found.note(object, group, path);
+        self.found.note(epoch, object, group, path);
     }
 
     pub(crate) fn copy_object(&self, op: &OpObjectCopy) -> Result<Token> {

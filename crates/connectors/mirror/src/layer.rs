@@ -30,6 +30,10 @@ impl LayerFactory for MirrorLayer {
             "continue" => Policy::Continue,
             other => return Err(Error::invalid("read parameter").with("on_failure", other)),
         };
+        if op.access.swmr {
+            // Its writer may not make the attribute that tells which targets are stale.
+            return Err(Error::unsupported("mirror a container that others read while it is written"));
+        }
         let path = Location::parse(op.location).path;
         let locations: Vec<String> = op.parameters.all("to").map(|to| to.replace("{}", &path)).collect();
         check_locations(op.location, &locations)?;
@@ -76,6 +80,18 @@ impl Mirror {
 impl Layer for Mirror {
     fn inner(&self) -> &dyn Container {
         &*self.primary
+    }
+
+    fn info(&self) -> Result<Arc<ContainerInfo>> {
+        let info = self.primary.info()?;
+        let stale = self.targets.iter().filter_map(|target| Some((&target.location, target.problem()?)));
+        let warnings: Vec<String> =
+            stale.map(|(location, problem)| format!("mirror {location} is stale: {problem}")).collect();
+        if warnings.is_empty() {
+            return Ok(info);
+        }
+        let warnings = info.warnings.iter().cloned().chain(warnings).collect();
+        Ok(Arc::new(ContainerInfo { warnings, ..(*info).clone() }))
     }
 
     fn commit(&self, durability: Durability) -> Result<()> {
@@ -164,24 +180,27 @@ impl Layer for Mirror {
     }
 
     fn link_get(&self, group: Token, name: &str) -> Result<Option<Link>> {
+        let epoch = self.found.epoch();
         let link = self.primary.link_get(group, name)?;
         if let Some(Link { target: LinkTarget::Hard(object), .. }) = &link {
-            self.note_found(*object, group, name);
+            self.note_found(epoch, *object, group, name);
         }
         Ok(link)
     }
 
     fn link_delete(&self, group: Token, name: &str) -> Result<()> {
-        self.look_up_found();
-        self.change_object(Operation::link_delete, group, |c, group| c.link_delete(group, name))
+        self.change_links(
+            Operation::link_delete,
+            |c| c.link_delete(group, name),
+            |pair| pair.target.link_delete(pair.token(group)?, name),
+        )
     }
 
     fn link_move(&self, op: &OpLinkMove) -> Result<()> {
-        self.look_up_found();
-        self.change(
+        self.change_links(
             Operation::link_move,
             |c| c.link_move(op),
-            |pair, ()| {
+            |pair| {
                 let (from, to) = (pair.token(op.from)?, pair.place(&op.to)?);
                 pair.target.link_move(&OpLinkMove { from, to, ..op.clone() })
             },
@@ -189,9 +208,10 @@ impl Layer for Mirror {
     }
 
     fn lookup(&self, op: &OpLookup) -> Result<Lookup> {
+        let epoch = self.found.epoch();
         let found = self.primary.lookup(op)?;
         if let Lookup::Object(object) = found {
-            self.note_found(object, op.from, &op.path);
+            self.note_found(epoch, object, op.from, &op.path);
         }
         Ok(found)
     }

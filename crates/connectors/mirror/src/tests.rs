@@ -206,6 +206,7 @@ fn a_target_that_fails_is_left_out_and_known_as_stale_later() {
     rig.storage.set_broken("a.b", false);
     write(&*container, data, 3).unwrap();
     assert_eq!(stale_count(&*container), 1);
+    assert!(container.info().unwrap().warnings[0].starts_with("mirror fragile:a.b is stale: dataset_write"));
     container.close().unwrap();
     // Changes that follow go to the others.
     let container = rig.open(CONTINUE);
@@ -313,6 +314,11 @@ fn objects_are_found_in_targets_though_they_moved() {
     write(&*container, data, 9).unwrap();
     container.close().unwrap();
     assert_eq!((rig.bytes("fragile:a"), rig.bytes("fragile:a.b")), ([0; 4], [0; 4]));
+    for place in ["fragile:a", "fragile:a.b"] {
+        let container = rig.registry.open(place, &FileAccess::read()).unwrap();
+        let moved = path::token(&*container, container.info().unwrap().root, "/e", 16).unwrap();
+        assert_eq!(read(&*container, moved).unwrap(), [9; 4]);
+    }
 }
 
 #[test]

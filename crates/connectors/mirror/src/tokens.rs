@@ -8,33 +8,53 @@ use vol::{Container, OpList};
 
 /// Where objects of the primary were found: the group and the path from there.
 ///
-/// It is good until links go or move: before that, all of it is looked up in the targets.
+/// It is good until links go or move: before that, all of it is looked up in the targets, and what was found while they
+/// did is forgotten.
 #[derive(Debug, Default)]
-pub(crate) struct Found(Mutex<HashMap<Token, (Token, String)>>);
+pub(crate) struct Found(Mutex<FoundState>);
+
+#[derive(Debug, Default)]
+struct FoundState {
+    places: HashMap<Token, (Token, String)>,
+    /// How often links went or moved.
+    epoch: u64,
+}
 
 impl Found {
-    fn lock(&self) -> MutexGuard<'_, HashMap<Token, (Token, String)>> {
+    fn lock(&self) -> MutexGuard<'_, FoundState> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    pub(crate) fn note(&self, object: Token, group: Token, path: &str) {
-        self.lock().entry(object).or_insert_with(|| (group, path.to_owned()));
+    /// The time before something is looked for, for [`Found::note`].
+    pub(crate) fn epoch(&self) -> u64 {
+        self.lock().epoch
+    }
+
+    /// Notes where an object was found, unless links went or moved meanwhile.
+    pub(crate) fn note(&self, epoch: u64, object: Token, group: Token, path: &str) {
+        let mut state = self.lock();
+        if state.epoch == epoch {
+            state.places.entry(object).or_insert_with(|| (group, path.to_owned()));
+        }
     }
 
     pub(crate) fn get(&self, object: Token) -> Option<(Token, String)> {
-        self.lock().get(&object).cloned()
+        self.lock().places.get(&object).cloned()
     }
 
     pub(crate) fn objects(&self) -> Vec<Token> {
-        self.lock().keys().copied().collect()
+        self.lock().places.keys().copied().collect()
     }
 
-    pub(crate) fn clear(&self) {
-        self.lock().clear();
+    /// Links go or move.
+    pub(crate) fn forget(&self) {
+        let mut state = self.lock();
+        state.places.clear();
+        state.epoch += 1;
     }
 
     pub(crate) fn len(&self) -> usize {
-        self.lock().len()
+        self.lock().places.len()
     }
 }
 

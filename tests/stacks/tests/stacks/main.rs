@@ -1,6 +1,7 @@
 //! The conformance suite on stacks of layers over the memory connector: one test for each stack and behaviour.
 
 mod proof;
+mod wide;
 
 use std::sync::Arc;
 
@@ -10,7 +11,9 @@ use vol::{FileAccess, Registry, Result};
 
 fn registry() -> Result<Registry> {
     let mut registry = Registry::new();
-    registry.register(Arc::new(MemoryConnector::new()))?;
+    let memory = MemoryConnector::new();
+    registry.register(Arc::new(memory.clone()))?;
+    registry.register(Arc::new(wide::WideConnector(memory)))?;
     registry.register_layer(Arc::new(async_layer::AsyncLayer))?;
     registry.register_layer(Arc::new(check_layer::CheckLayer))?;
     registry.register_layer(Arc::new(proof::ProofLayer))?;
@@ -31,6 +34,8 @@ const STACKS: &[(&str, &str)] = &[
     ("stats-trace-check", "stats | trace | check"),
     ("check-async-check", "check | async | check"),
     ("mirror", "proof | mirror{to=memory:{}-copy}"),
+    // Slots of the target differ from those of the primary.
+    ("mirror-wide", "proof | mirror{to=wide:{}-copy}"),
     ("check-mirror", "check | mirror{to=memory:{}-one, to=memory:{}-two, on_failure=continue}"),
     ("stats-async-check-mirror", "stats | async | check | mirror{to=memory:{}-copy}"),
 ];
