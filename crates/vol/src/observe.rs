@@ -1,0 +1,356 @@
+//! A base for layers that do the same around every operation: they count, time, print or refuse it.
+
+use std::sync::Arc;
+
+use model::datatype::ReferenceKind;
+use model::{Datatype, Error, Link, Reference, Result, Token};
+
+use crate::{
+    AttributeInfo, Blobs, ChunkInfo, Container, ContainerInfo, DatasetInfo, Durability, GroupInfo, Layer,
+    Lookup, MapInfo, ObjectInfo, OpAttributeCreate, OpDatasetCreate, OpDatatypeCommit, OpGroupCreate,
+    OpLinkCreate, OpLinkMove, OpList, OpLookup, OpMapCreate, OpObjectCopy, OpRead, OpWrite, Operation, Page,
+    Place, StorageInfo,
+};
+
+/// One operation of a container, as an observer sees it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Call {
+    /// Which.
+    pub operation: Operation,
+    /// The object it is about: the first that the arguments name, or the one that was made.
+    pub object: Option<Token>,
+    /// Bytes of elements, values, chunks and blobs: those that are given, and at the end also those that came back.
+    pub bytes: u64,
+}
+
+/// Sees every operation of a container. All of it may be called from many threads at once.
+pub trait Observer: Send + Sync {
+    /// What is kept from the begin of a call to its end.
+    type Begun;
+
+    /// Before a call; an error refuses it.
+    fn begin(&self, call: &Call) -> Result<Self::Begun>;
+
+    /// After a call that was not refused; an error here fails a call that went well.
+    fn end(&self, call: &Call, begun: Self::Begun, error: Option<&Error>) -> Result<()>;
+
+    /// What the container tells about itself.
+    fn describe(&self, info: Arc<ContainerInfo>) -> Arc<ContainerInfo> {
+        info
+    }
+
+    /// Optional operations of the layer's own; `None` goes to the container beneath.
+    fn optional(&self, operation: &str, arguments: &[u8]) -> Option<Result<Vec<u8>>> {
+        let _ = (operation, arguments);
+        None
+    }
+}
+
+/// A container whose operations an observer sees.
+pub struct Observed<O> {
+    inner: Arc<dyn Container>,
+    observer: O,
+}
+
+impl<O> std::fmt::Debug for Observed<O> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Observed").field("inner", &self.inner).finish_non_exhaustive()
+    }
+}
+
+impl<O: Observer> Observed<O> {
+    /// `inner`, seen by `observer`.
+    pub fn new(inner: Arc<dyn Container>, observer: O) -> Self {
+        Observed { inner, observer }
+    }
+
+    /// Who sees the operations.
+    pub fn observer(&self) -> &O {
+        &self.observer
+    }
+}
+
+/// The container beneath, with what the observer answers itself.
+pub(crate) struct Beneath<'a, O>(&'a Observed<O>);
+
+impl<O: Observer> Layer for Beneath<'_, O> {
+    fn inner(&self) -> &dyn Container {
+        &*self.0.inner
+    }
+
+    fn info(&self) -> Result<Arc<ContainerInfo>> {
+        Ok(self.0.observer.describe(self.0.inner.info()?))
+    }
+
+    fn optional(&self, operation: &str, arguments: &[u8]) -> Result<Vec<u8>> {
+        let own = self.0.observer.optional(operation, arguments);
+        own.unwrap_or_else(|| self.0.inner.optional(operation, arguments))
+    }
+}
+
+/// Operations as values, and the container that calls the observer: generated from the table in `container.rs`.
+macro_rules! observed {
+    ($( fn $name:ident(&self $(, $arg:ident : $ty:ty)*) -> $ret:ty; )*) => {
+        /// The operations of a container, called as its methods are.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        #[expect(non_camel_case_types, reason = "a method and its operation have one name")]
+        pub enum Operation {
+            $( #[doc = concat!("[`Container::", stringify!($name), "`].")] $name, )*
+        }
+
+        impl Operation {
+            /// All of them, in the order of the contract.
+            pub const ALL: &'static [Operation] = &[$( Operation::$name, )*];
+
+            /// The name of the method.
+            pub fn name(self) -> &'static str {
+                match self { $( Operation::$name => stringify!($name), )* }
+            }
+        }
+
+        #[deny(clippy::missing_trait_methods)]
+        impl<O: $crate::Observer> Container for $crate::Observed<O> {
+            $( fn $name(&self $(, $arg: $ty)*) -> Result<$ret> {
+                #[allow(unused_imports, reason = "operations without arguments")]
+                use $crate::observe::Seen;
+                let object = None::<Token>$( .or($arg.seen_object()) )*;
+                let bytes = 0 $( + $arg.seen_bytes() )*;
+                self.watch(Operation::$name, object, bytes, |beneath| {
+                    let filled = 0 $( + $arg.seen_filled() )*;
+                    let answer = Layer::$name(beneath $(, $arg)*);
+                    (answer, 0 $( + $arg.seen_filled() )* - filled)
+                })
+            } )*
+        }
+    };
+}
+pub(crate) use observed;
+
+impl<O: Observer> Observed<O> {
+    /// One call with the observer around it; `run` gives the answer and the bytes that came back in an argument.
+    #[inline]
+    pub(crate) fn watch<R: Seen>(
+        &self,
+        operation: Operation,
+        object: Option<Token>,
+        bytes: u64,
+        run: impl FnOnce(&Beneath<'_, O>) -> (Result<R>, u64),
+    ) -> Result<R> {
+        let mut call = Call { operation, object, bytes };
+        let begun = self.observer.begin(&call)?;
+        let (answer, filled) = run(&Beneath(self));
+        call.bytes += filled;
+        if let Ok(answer) = &answer {
+            call.bytes += answer.seen_bytes();
+            call.object = answer.seen_made().or(call.object);
+        }
+        let told = self.observer.end(&call, begun, answer.as_ref().err());
+        answer.and_then(|answer| told.map(|()| answer))
+    }
+}
+
+impl Operation {
+    /// Whether it changes what is stored. `optional` does not say, and counts as not.
+    pub fn changes(self) -> bool {
+        use Operation as O;
+        // What is not listed changes something: a new operation is refused rather than let through by mistake.
+        !matches!(
+            self,
+            O::info
+                | O::commit
+                | O::close
+                | O::optional
+                | O::retain
+                | O::release
+                | O::object_info
+                | O::group_info
+                | O::link_get
+                | O::link_list
+                | O::lookup
+                | O::attribute_info
+                | O::attribute_list
+                | O::attribute_read
+                | O::dataset_info
+                | O::dataset_storage
+                | O::dataset_read
+                | O::chunk_list
+                | O::chunk_read
+                | O::datatype_get
+                | O::map_info
+                | O::map_get
+                | O::map_keys
+                | O::blob_get
+                | O::reference_get
+        )
+    }
+}
+
+/// What arguments and answers tell an observer.
+pub(crate) trait Seen {
+    /// The object that an argument names.
+    fn seen_object(&self) -> Option<Token> {
+        None
+    }
+
+    /// The object that an answer made.
+    fn seen_made(&self) -> Option<Token> {
+        None
+    }
+
+    /// Bytes that it moves.
+    fn seen_bytes(&self) -> u64 {
+        0
+    }
+
+    /// Bytes in it that the call adds to.
+    fn seen_filled(&self) -> u64 {
+        0
+    }
+}
+
+/// Types that tell nothing.
+macro_rules! seen_silent {
+    ($($ty:ty),* $(,)?) => { $( impl Seen for $ty {} )* };
+}
+
+seen_silent!(
+    (),
+    bool,
+    i32,
+    u32,
+    u64,
+    str,
+    [u64],
+    [&str],
+    Option<&str>,
+    Durability,
+    ReferenceKind,
+    [Reference],
+    OpList,
+    Arc<ContainerInfo>,
+    ObjectInfo,
+    GroupInfo,
+    Option<Link>,
+    Page<Link>,
+    Lookup,
+    Option<AttributeInfo>,
+    Page<AttributeInfo>,
+    Arc<DatasetInfo>,
+    StorageInfo,
+    Page<ChunkInfo>,
+    Datatype,
+    MapInfo,
+    Vec<Reference>,
+);
+
+/// Arguments that name an object in one of their fields.
+macro_rules! seen_object {
+    ($($ty:ty: |$op:ident| $object:expr;)*) => {
+        $( impl Seen for $ty {
+            fn seen_object(&self) -> Option<Token> {
+                let $op = self;
+                $object
+            }
+        } )*
+    };
+}
+
+fn group_of(place: Option<&Place>) -> Option<Token> {
+    place.map(|place| place.group)
+}
+
+seen_object! {
+    OpObjectCopy: |op| Some(op.object);
+    OpGroupCreate: |op| group_of(op.place.as_ref());
+    OpDatasetCreate: |op| group_of(op.place.as_ref());
+    OpDatatypeCommit: |op| group_of(op.place.as_ref());
+    OpMapCreate: |op| group_of(op.place.as_ref());
+    OpLinkCreate: |op| Some(op.place.group);
+    OpLinkMove: |op| Some(op.from);
+    OpLookup: |op| Some(op.from);
+    OpAttributeCreate: |op| Some(op.object);
+}
+
+impl Seen for Token {
+    fn seen_object(&self) -> Option<Token> {
+        Some(*self)
+    }
+
+    fn seen_made(&self) -> Option<Token> {
+        Some(*self)
+    }
+}
+
+impl Seen for [OpRead<'_>] {
+    fn seen_object(&self) -> Option<Token> {
+        self.first().map(|read| read.dataset)
+    }
+
+    fn seen_bytes(&self) -> u64 {
+        self.iter().map(|read| read.into.len() as u64).sum()
+    }
+}
+
+impl Seen for [OpWrite<'_>] {
+    fn seen_object(&self) -> Option<Token> {
+        self.first().map(|write| write.dataset)
+    }
+
+    fn seen_bytes(&self) -> u64 {
+        self.iter().map(|write| write.from.len() as u64).sum()
+    }
+}
+
+impl Seen for [u8] {
+    fn seen_bytes(&self) -> u64 {
+        self.len() as u64
+    }
+}
+
+impl Seen for [&[u8]] {
+    fn seen_bytes(&self) -> u64 {
+        self.iter().map(|value| value.len() as u64).sum()
+    }
+}
+
+impl Seen for [(&[u8], &[u8])] {
+    fn seen_bytes(&self) -> u64 {
+        self.iter().map(|(key, value)| (key.len() + value.len()) as u64).sum()
+    }
+}
+
+impl Seen for Blobs {
+    fn seen_filled(&self) -> u64 {
+        Blobs::bytes(self).len() as u64
+    }
+}
+
+impl Seen for Vec<u8> {
+    fn seen_bytes(&self) -> u64 {
+        self.len() as u64
+    }
+}
+
+impl Seen for (u32, Vec<u8>) {
+    fn seen_bytes(&self) -> u64 {
+        self.1.len() as u64
+    }
+}
+
+impl Seen for Vec<Vec<u8>> {
+    fn seen_bytes(&self) -> u64 {
+        self.iter().map(|value| value.len() as u64).sum()
+    }
+}
+
+impl Seen for Vec<Option<Vec<u8>>> {
+    fn seen_bytes(&self) -> u64 {
+        self.iter().flatten().map(|value| value.len() as u64).sum()
+    }
+}
+
+impl Seen for Page<Vec<u8>> {
+    fn seen_bytes(&self) -> u64 {
+        self.entries.iter().map(|key| key.len() as u64).sum()
+    }
+}
