@@ -4,7 +4,7 @@ use std::fs::{self, File, Metadata, OpenOptions};
 use std::io::{Read, Write};
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
 use model::{Error, Result, Within};
 use vol::Durability;
@@ -25,6 +25,11 @@ impl Stamp {
     /// Of the file at a path; `None` where there is none.
     pub fn at(path: &Path) -> Option<Stamp> {
         fs::metadata(path).ok().map(|metadata| Self::of(&metadata))
+    }
+
+    /// How long ago it was written, where that is known.
+    pub fn age(&self) -> Option<Duration> {
+        SystemTime::now().duration_since(self.modified?).ok()
     }
 
     /// Bytes of the file.

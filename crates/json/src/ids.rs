@@ -67,7 +67,8 @@ impl Ids {
         Ids { salt, by_token: HashMap::new(), by_inner: HashMap::new(), number_next: 1, expected: None }
     }
 
-    fn token_from(&self, id: &str) -> Token {
+    /// The token of an identity, whether there is such an object or not.
+    pub fn token_from(&self, id: &str) -> Token {
         let mut bytes = id_bytes(id);
         bytes.iter_mut().zip(self.salt).for_each(|(byte, salt)| *byte ^= salt);
         Token(bytes)

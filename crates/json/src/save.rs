@@ -40,8 +40,14 @@ pub(crate) fn usual_charset(name: &str) -> CharacterSet {
     if name.is_ascii() { CharacterSet::Ascii } else { CharacterSet::Utf8 }
 }
 
-fn charset_to_json(name: &str, charset: CharacterSet) -> Option<&'static str> {
+/// The word for the character set of a name, where it is not the usual one.
+pub fn charset_to_json(name: &str, charset: CharacterSet) -> Option<&'static str> {
     (charset != usual_charset(name)).then(|| charset.word())
+}
+
+/// The character set of a name: what is said, or the usual one.
+pub fn charset_from_json(name: &str, said: Option<&Value<'_>>) -> Result<CharacterSet> {
+    said.map_or(Ok(usual_charset(name)), Word::from_word)
 }
 
 fn sizes(space: &Dataspace) -> Result<Vec<usize>> {
@@ -130,7 +136,8 @@ impl Saver<'_> {
                 Fields::class("H5L_TYPE_USER_DEFINED").with("userClass", *class).with("data", hex(data))
             }
         };
-        Ok(fields.with("title", link.name.clone()).some("charSet", charset_to_json(&link.name, link.charset)))
+        let title = Fields::new().with("title", link.name.clone());
+        Ok(title.append(fields).some("charSet", charset_to_json(&link.name, link.charset)))
     }
 
     /// A dataset, without its elements.

@@ -72,7 +72,8 @@ impl Shared {
     }
 }
 
-/// The container: a layer that translates.
+/// The container: a layer that translates. Clones are the same opening.
+#[derive(Clone)]
 pub struct Translated {
     beneath: Arc<dyn Container>,
     shared: Arc<Shared>,

@@ -128,7 +128,7 @@ fn the_same_content_is_the_same_text() {
     c.object_set_comment(c.info().unwrap().root, None).unwrap();
     c.close().unwrap();
     assert_eq!(a.text(), before);
-    assert!(before.lines().all(|line| line.len() < 140), "{before}");
+    assert!(before.lines().all(|line| line.len() < 160), "{before}");
 }
 
 #[test]

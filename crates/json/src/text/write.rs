@@ -7,7 +7,7 @@ use model::{Error, Result};
 use super::{DEPTH_MAX, Value};
 
 /// Characters of a line that small values share.
-const LINE_CHARS: usize = 110;
+const LINE_CHARS: usize = 130;
 const INDENT: usize = 2;
 
 /// The text of a value, with a line break at its end.
@@ -162,7 +162,7 @@ mod tests {
         let rows: Vec<Value<'_>> = (0..3u64).map(|row| list((0..40u64).map(|n| row * 1000 + n))).collect();
         let text = again(&Fields::new().with("value", rows).into());
         assert!(text.lines().count() < 20, "{text}");
-        assert!(text.lines().all(|line| line.len() < 120), "{text}");
+        assert!(text.lines().all(|line| line.len() < 140), "{text}");
     }
 
     #[test]

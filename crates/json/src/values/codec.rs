@@ -105,7 +105,7 @@ impl Codec {
                 };
                 members.iter().map(member).collect::<Result<Vec<_>>>()?.into()
             }
-            Node::Reference => references::to_json(&heap.load_reference(element)?, objects)?,
+            Node::Reference => references::reference_to_json(&heap.load_reference(element)?, objects)?,
             Node::VarText => match VarSlot::load(element)? {
                 slot if slot.is_null() => Value::Null,
                 slot => text::from_bytes(heap.get(slot, 1)?).into(),
@@ -153,7 +153,7 @@ impl Codec {
             Node::Compound(members) => self.compound(members, value, out, reading)?,
             Node::Reference => {
                 let blocks_max = reading.limits.selection_blocks_max;
-                let reference = references::from_json(value, reading.objects, blocks_max)?;
+                let reference = references::reference_from_json(value, reading.objects, blocks_max)?;
                 let mut slot = [0; 16];
                 reading.heap.store_reference(reference, &mut slot)?;
                 out.extend(slot);

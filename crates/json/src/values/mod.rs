@@ -9,7 +9,7 @@ mod integers;
 mod references;
 
 pub use codec::{Codec, Reading};
-pub use references::{Objects, Strangers};
+pub use references::{Objects, Strangers, reference_from_json, reference_to_json};
 
 pub(crate) use integers::{number_from_json, number_to_json};
 

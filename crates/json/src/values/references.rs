@@ -30,7 +30,7 @@ impl Objects for Strangers {
 }
 
 /// A reference as JSON; objects of other containers keep their token.
-pub(super) fn to_json(reference: &Reference, objects: &dyn Objects) -> Result<Value<'static>> {
+pub fn reference_to_json(reference: &Reference, objects: &dyn Objects) -> Result<Value<'static>> {
     let Some(token) = reference.token() else { return Ok(Value::Null) };
     let name = match &reference.file {
         Some(_) => format!("token/{}", hex(&token.0)),
@@ -49,7 +49,7 @@ pub(super) fn to_json(reference: &Reference, objects: &dyn Objects) -> Result<Va
 }
 
 /// The reference that JSON means.
-pub(super) fn from_json(value: &Value<'_>, objects: &dyn Objects, blocks_max: u64) -> Result<Reference> {
+pub fn reference_from_json(value: &Value<'_>, objects: &dyn Objects, blocks_max: u64) -> Result<Reference> {
     let file = value.maybe("file", |file| file.text().map(str::to_owned))?;
     let name = match value {
         Value::Null => return Ok(Reference::null()),
