@@ -102,8 +102,15 @@ impl RawContainer {
         Ok(done)
     }
 
-    fn place(&self, place: Option<&Place>) -> Vec<Token> {
-        place.map(|place| place.group).into_iter().collect()
+    /// Makes an object, at a place or at none.
+    fn make(&self, place: Option<&Place>, make: impl FnOnce() -> Result<Token>) -> Result<Token> {
+        let groups: Vec<Token> = place.map(|place| place.group).into_iter().collect();
+        let made = self.relink(&groups, make)?;
+        if let Some(place) = place {
+            let home = (place.group, place.name.clone());
+            self.folder()?.birthplaces().insert(made, home);
+        }
+        Ok(made)
     }
 
     /// A dataset as the metadata says it is.
@@ -258,7 +265,7 @@ impl Layer for RawContainer {
     }
 
     fn group_create(&self, op: &OpGroupCreate) -> Result<Token> {
-        self.relink(&self.place(op.place.as_ref()), || Container::group_create(&self.opened, op))
+        self.make(op.place.as_ref(), || Container::group_create(&self.opened, op))
     }
 
     fn group_info(&self, group: Token) -> Result<GroupInfo> {
@@ -329,7 +336,7 @@ impl Layer for RawContainer {
             // The container beneath has none of our elements: it asks for this one.
             op.create.layout = Layout::Virtual(renamed(mappings, ".", Beside::OWN));
         }
-        self.relink(&self.place(op.place.as_ref()), || Container::dataset_create(&self.opened, &op))
+        self.make(op.place.as_ref(), || Container::dataset_create(&self.opened, &op))
     }
 
     fn dataset_info(&self, dataset: Token) -> Result<Arc<DatasetInfo>> {
@@ -400,11 +407,11 @@ impl Layer for RawContainer {
     }
 
     fn datatype_commit(&self, op: &OpDatatypeCommit) -> Result<Token> {
-        self.relink(&self.place(op.place.as_ref()), || Container::datatype_commit(&self.opened, op))
+        self.make(op.place.as_ref(), || Container::datatype_commit(&self.opened, op))
     }
 
     fn map_create(&self, op: &OpMapCreate) -> Result<Token> {
-        self.relink(&self.place(op.place.as_ref()), || Container::map_create(&self.opened, op))
+        self.make(op.place.as_ref(), || Container::map_create(&self.opened, op))
     }
 
     fn map_info(&self, map: Token) -> Result<MapInfo> {

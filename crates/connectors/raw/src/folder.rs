@@ -42,6 +42,8 @@ pub(crate) struct Folder {
     pub(crate) blobs: Blobs,
     /// Objects whose metadata is newer here than in their files.
     dirty: Mutex<HashSet<Token>>,
+    /// Where objects were made since the last commit: there they belong, whatever else links to them.
+    births: Mutex<HashMap<Token, (Token, String)>>,
     pub(crate) saved: Mutex<Saved>,
     /// Held while somebody has it open for writing.
     lock: Mutex<Option<File>>,
@@ -109,6 +111,7 @@ impl Folder {
             data: RwLock::default(),
             blobs: Blobs::new(base.join(OWN_FOLDER).join("heap")),
             dirty: Mutex::default(),
+            births: Mutex::default(),
             saved: Mutex::default(),
             lock: Mutex::default(),
             warnings: Mutex::default(),
@@ -194,6 +197,10 @@ impl Folder {
     /// All datasets that were used.
     pub(crate) fn all_data(&self) -> RwLockWriteGuard<'_, HashMap<Token, Arc<Data>>> {
         self.data.write().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn birthplaces(&self) -> MutexGuard<'_, HashMap<Token, (Token, String)>> {
+        self.births.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn dirty(&self) -> MutexGuard<'_, HashSet<Token>> {

@@ -36,6 +36,9 @@ pub(crate) struct Plan {
     pub(crate) unlinked_types: Vec<Token>,
 }
 
+/// Whether an object belongs where a link of a group is.
+type Rule<'r> = dyn Fn(Token, Token, &Link, &OsString) -> bool + 'r;
+
 /// What is assigned so far.
 struct Assigning<'a> {
     saver: &'a Saver<'a>,
@@ -45,16 +48,26 @@ struct Assigning<'a> {
 }
 
 impl Plan {
-    /// Objects stay where they are as long as the link is there; else they go to the first one that is found.
-    pub(crate) fn new(saver: &Saver<'_>, homes: &Homes) -> Result<Plan> {
+    /// Objects stay where they are as long as the link is there; else they go to where they were made, or to the
+    /// first link that is found.
+    pub(crate) fn new(
+        saver: &Saver<'_>,
+        homes: &Homes,
+        births: &HashMap<Token, (Token, String)>,
+    ) -> Result<Plan> {
         let plan = Plan { objects: Vec::new(), groups: HashMap::new(), unlinked_types: Vec::new() };
         let root = homes.root();
-        let mut assigning =
-            Assigning { saver, plan, homed: HashSet::from([root]), queue: VecDeque::from([root]) };
-        assigning.spread(Some(homes))?;
-        assigning.queue =
-            std::iter::once(root).chain(assigning.plan.objects.iter().map(|o| o.token)).collect();
-        assigning.spread(None)?;
+        let mut assigning = Assigning { saver, plan, homed: HashSet::from([root]), queue: VecDeque::new() };
+        let is_home = |token: Token, group: Token, _: &Link, stem: &OsString| {
+            homes.get(token).is_some_and(|home| home.parent == group && home.stem == *stem)
+        };
+        assigning.spread(root, &is_home)?;
+        assigning.spread(root, &|token, group, link, stem| {
+            let born =
+                births.get(&token).is_some_and(|(parent, name)| *parent == group && *name == link.name);
+            born || is_home(token, group, link, stem)
+        })?;
+        assigning.spread(root, &|_, _, _, _| true)?;
         assigning.unlinked_types()?;
         Ok(assigning.plan)
     }
@@ -68,8 +81,10 @@ impl Plan {
 }
 
 impl Assigning<'_> {
-    /// Goes through groups in the queue; with homes, only links that are homes already count.
-    fn spread(&mut self, homes: Option<&Homes>) -> Result<()> {
+    /// Goes through all groups that have a place, and gives one to what a rule says belongs where a link is.
+    fn spread(&mut self, root: Token, rule: &Rule<'_>) -> Result<()> {
+        self.queue =
+            std::iter::once(root).chain(self.plan.objects.iter().map(|planned| planned.token)).collect();
         while let Some(group) = self.queue.pop_front() {
             if !self.plan.groups.contains_key(&group) {
                 if self.saver.container.object_info(group)?.kind != ObjectKind::Group {
@@ -79,29 +94,26 @@ impl Assigning<'_> {
                 let stems = names::stems(all.iter().map(|link| link.name.as_str()));
                 self.plan.groups.insert(group, Links { all, stems });
             }
-            self.assign(group, homes)?;
+            self.assign(group, rule)?;
         }
         Ok(())
     }
 
-    fn assign(&mut self, group: Token, homes: Option<&Homes>) -> Result<()> {
+    fn assign(&mut self, group: Token, rule: &Rule<'_>) -> Result<()> {
         let Some(links) = self.plan.groups.get(&group) else { return Ok(()) };
         for link in &links.all {
-            let (LinkTarget::Hard(token), Some(stem)) = (&link.target, links.stems.get(&link.name)) else {
+            let (&LinkTarget::Hard(token), Some(stem)) = (&link.target, links.stems.get(&link.name)) else {
                 continue;
             };
-            let is_here = |homes: &Homes| {
-                homes.get(*token).is_some_and(|home| home.parent == group && home.stem == *stem)
-            };
-            if self.homed.contains(token) || !homes.is_none_or(is_here) {
+            if self.homed.contains(&token) || !rule(token, group, link, stem) {
                 continue;
             }
-            let kind = self.saver.container.object_info(*token)?.kind;
+            let kind = self.saver.container.object_info(token)?.kind;
             let home = Home { parent: group, stem: stem.clone(), is_plain: false };
-            self.homed.insert(*token);
-            self.plan.objects.push(Planned { token: *token, kind, home, name: link.name.clone() });
+            self.homed.insert(token);
+            self.plan.objects.push(Planned { token, kind, home, name: link.name.clone() });
             if kind == ObjectKind::Group {
-                self.queue.push_back(*token);
+                self.queue.push_back(token);
             }
         }
         Ok(())

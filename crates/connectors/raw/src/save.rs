@@ -78,10 +78,11 @@ impl Folder {
         let keeper = RawContainer::keeper(self);
         let objects = Whoever(self);
         let saver = Saver { container: &keeper, objects: &objects, limits: self.limits() };
-        let plan = Plan::new(&saver, &self.homes())?;
+        let plan = Plan::new(&saver, &self.homes(), &self.birthplaces())?;
         let (moving, touched) = (HashMap::new(), HashSet::new());
         let mut commit = Commit { folder: self, saver: &saver, plan, durability, moving, touched };
         commit.run().during("write folder")?;
+        self.birthplaces().clear();
         self.clean();
         drop(paused);
         self.sync(durability)?;
@@ -101,7 +102,12 @@ impl Folder {
             dirty.map(|(token, data)| (*token, data.clone())).collect()
         };
         for (token, data) in dirty {
-            if let Some(file) = self.elements(token, &data)? {
+            let file = match self.elements(token, &data) {
+                // Somebody put something else there by hand: nothing of ours is in it.
+                Err(error) if error.kind() == Kind::Denied => None,
+                file => file?,
+            };
+            if let Some(file) = file {
                 file.sync_all().map_err(|e| Error::io("sync elements", &e))?;
             }
         }

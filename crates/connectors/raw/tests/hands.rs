@@ -40,7 +40,10 @@ fn edited_metadata_is_read_anew() {
     put(&*c, d, &[1, 2, 3, 4, 5, 6]);
     attribute(&*c, d, "unit", 5);
     c.commit(Durability::None).unwrap();
-    let text = place.text("d.json").replace("\"dims\": [6]", "\"dims\": [2, 3]").replace("\"value\": 5", "\"value\": 77");
+    let text = place
+        .text("d.json")
+        .replace("\"dims\": [6]", "\"dims\": [2, 3]")
+        .replace("\"value\": 5", "\"value\": 77");
     fs::write(place.path.join("d.json"), &text).unwrap();
     assert_eq!(c.dataset_info(d).unwrap().space.dims(), [2, 3]);
     assert_eq!(c.attribute_read(d, &["unit"]).unwrap(), [77i32.to_ne_bytes().to_vec()]);
@@ -154,7 +157,8 @@ fn what_is_changed_on_both_sides_is_the_containers() {
     attribute(&*c, d, "a", 1);
     c.commit(Durability::None).unwrap();
     c.attribute_write(d, "a", &2i32.to_ne_bytes()).unwrap();
-    fs::write(place.path.join("d.json"), place.text("d.json").replace("\"value\": 1", "\"value\": 333")).unwrap();
+    fs::write(place.path.join("d.json"), place.text("d.json").replace("\"value\": 1", "\"value\": 333"))
+        .unwrap();
     assert_eq!(c.attribute_read(d, &["a"]).unwrap(), [2i32.to_ne_bytes().to_vec()]);
     c.commit(Durability::None).unwrap();
     assert!(place.text("d.json").contains("\"value\": 2"));
@@ -185,11 +189,24 @@ fn mutated_metadata_ends_well() {
     put(&*c, ints(&*c, g, "d", &[2, 2]), &[1, 2, 3, 4]);
     link(&*c, g, "l", model::LinkTarget::Hard(root));
     c.close().unwrap();
-    let files = [".group.json", "g/.group.json", "g/t.json", "g/d.json", "g/l.link", "g/t.bin", ".hyperslab/heap"];
+    let files =
+        [".group.json", "g/.group.json", "g/t.json", "g/d.json", "g/l.link", "g/t.bin", ".hyperslab/heap"];
     let good: Vec<Vec<u8>> = files.iter().map(|file| fs::read(place.path.join(file)).unwrap()).collect();
     let mut random = Generator::new(11);
-    let pieces: Vec<&[u8]> =
-        vec![b"[", b"]", b"{", b"}", b"null", b"99999999999999999999", b"-1", b"\"", b"4294967295", b",", b"../..", b"\xff"];
+    let pieces: Vec<&[u8]> = vec![
+        b"[",
+        b"]",
+        b"{",
+        b"}",
+        b"null",
+        b"99999999999999999999",
+        b"-1",
+        b"\"",
+        b"4294967295",
+        b",",
+        b"../..",
+        b"\xff",
+    ];
     for _ in 0..600 {
         let n = random.below(files.len() as u64) as usize;
         let mut bad = good[n].clone();
