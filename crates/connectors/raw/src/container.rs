@@ -1,29 +1,27 @@
 //! One opening of a container: objects are beneath, elements and values are in files.
 
-use std::sync::atomic::Ordering;
 use std::sync::{Arc, PoisonError, RwLock};
 
-use json_text::text::{read, write};
-use json_text::{Beside, Translated, reference_from_json, reference_to_json};
+use json_text::{Beside, Translated};
 use model::datatype::ReferenceKind;
-use model::properties::{Layout, VirtualMapping};
-use model::{Error, Limits, Link, Reference, ReferenceTarget, Result, Token};
+use model::properties::Layout;
+use model::{Error, Limits, Link, Reference, Result, Token};
 use vol::*;
 
 use crate::data::*;
 use crate::folder::Folder;
-use crate::load::Whoever;
+use crate::transfers::renamed;
 
 /// A layer over the container beneath.
 pub(crate) struct RawContainer {
-    opened: Translated,
+    pub(crate) opened: Translated,
     /// Let go at the close: without openings, a container is not open.
     folder: RwLock<Option<Arc<Folder>>>,
     is_writable: bool,
     /// The opening that loads and saves: what it stores is in the metadata already.
-    is_keeper: bool,
+    pub(crate) is_keeper: bool,
     durability: Durability,
-    limits: Limits,
+    pub(crate) limits: Limits,
 }
 
 fn closed() -> Error {
@@ -59,12 +57,12 @@ impl RawContainer {
         }
     }
 
-    fn folder(&self) -> Result<Arc<Folder>> {
+    pub(crate) fn folder(&self) -> Result<Arc<Folder>> {
         self.folder.read().unwrap_or_else(PoisonError::into_inner).clone().ok_or_else(closed)
     }
 
     /// The folder, where changes by hand to an object were picked up.
-    fn fresh(&self, object: Token) -> Result<Arc<Folder>> {
+    pub(crate) fn fresh(&self, object: Token) -> Result<Arc<Folder>> {
         let folder = self.folder()?;
         if !self.is_keeper {
             folder.refresh(object)?;
@@ -72,7 +70,7 @@ impl RawContainer {
         Ok(folder)
     }
 
-    fn writing(&self) -> Result<Arc<Folder>> {
+    pub(crate) fn writing(&self) -> Result<Arc<Folder>> {
         let folder = self.folder()?;
         match self.is_writable {
             true => Ok(folder),
@@ -112,120 +110,6 @@ impl RawContainer {
         }
         Ok(made)
     }
-
-    /// A dataset as the metadata says it is.
-    fn shown(&self, folder: &Folder, dataset: Token) -> Result<Arc<DatasetInfo>> {
-        let info = Container::dataset_info(&self.opened, dataset)?;
-        if let Some(edited) = folder.data(dataset).edited() {
-            return Ok(edited);
-        }
-        let Layout::Virtual(mappings) = &info.create.layout else { return Ok(info) };
-        let layout = Layout::Virtual(renamed(mappings, Beside::OWN, "."));
-        let mut shown = DatasetInfo::clone(&info);
-        shown.create.layout = layout;
-        Ok(Arc::new(shown))
-    }
-
-    fn read_one(&self, read: &mut OpRead<'_>) -> Result<()> {
-        let folder = self.folder()?;
-        let info = self.shown(&folder, read.dataset)?;
-        if is_elsewhere(&info) {
-            let OpRead { dataset, selection, into } = read;
-            return Container::dataset_read(
-                &self.opened,
-                &mut [OpRead { dataset: *dataset, selection, into }],
-            );
-        }
-        let data = folder.data(read.dataset);
-        let _reading = data.reading();
-        // The extent may have changed before the lock was there.
-        let info = self.shown(&folder, read.dataset)?;
-        check_transfer(&info, read.selection, read.into.len())?;
-        if read.into.is_empty() {
-            return Ok(());
-        }
-        let file = folder.elements(read.dataset, &data)?;
-        elements_of(&info).read(file.as_ref(), read.selection, info.space.dims(), read.into)
-    }
-
-    fn write_one(&self, write: &OpWrite<'_>) -> Result<()> {
-        let folder = self.folder()?;
-        let info = self.shown(&folder, write.dataset)?;
-        if is_elsewhere(&info) {
-            return Container::dataset_write(&self.opened, std::slice::from_ref(write));
-        }
-        let data = folder.data(write.dataset);
-        let _writing = data.writing();
-        let info = self.shown(&folder, write.dataset)?;
-        check_transfer(&info, write.selection, write.from.len())?;
-        if write.from.is_empty() {
-            return Ok(());
-        }
-        let file = folder.elements_mut(write.dataset, &data)?;
-        elements_of(&info).write(&file, write.selection, info.space.dims(), write.from)?;
-        folder.keeper().shared().change();
-        Ok(())
-    }
-
-    fn check_reference(&self, folder: &Folder, kind: ReferenceKind, reference: &Reference) -> Result<()> {
-        let is_fitting = match (kind, &reference.target) {
-            (_, ReferenceTarget::Null) => true,
-            (ReferenceKind::ObjectOld, target) => matches!(target, ReferenceTarget::Object(_)),
-            (ReferenceKind::RegionOld, target) => matches!(target, ReferenceTarget::Region { .. }),
-            _ => true,
-        };
-        let is_old = matches!(kind, ReferenceKind::ObjectOld | ReferenceKind::RegionOld);
-        if !is_fitting || (is_old && reference.file.is_some()) {
-            return Err(Error::invalid("store reference").with("kind", format!("{kind:?}")));
-        }
-        match reference.token() {
-            // Metadata may mean what is gone.
-            Some(token) if reference.file.is_none() && !self.is_keeper => {
-                folder.ids().inner(token).map(|_| ())
-            }
-            _ => Ok(()),
-        }
-    }
-
-    fn put_blobs(&self, folder: &Folder, values: &[&[u8]]) -> Result<Vec<u8>> {
-        if self.is_keeper { Ok(folder.blobs.keep(values)) } else { folder.blobs.put(values, &self.limits) }
-    }
-
-    fn reference_slot(&self, folder: &Folder, kind: ReferenceKind, reference: &Reference) -> Result<Vec<u8>> {
-        match (kind, reference.token()) {
-            (ReferenceKind::ObjectOld, token) => Ok(token.unwrap_or_default().0.to_vec()),
-            (_, None) => Ok(vec![0; 8]),
-            _ => {
-                let text = write(&reference_to_json(reference, &Whoever(folder))?)?;
-                self.put_blobs(folder, &[text.trim_end().as_bytes()])
-            }
-        }
-    }
-
-    fn reference_of(&self, folder: &Folder, kind: ReferenceKind, slot: &[u8]) -> Result<Reference> {
-        if slot.iter().all(|&byte| byte == 0) {
-            return Ok(Reference::null());
-        }
-        if kind == ReferenceKind::ObjectOld {
-            let token = slot.try_into().map(Token);
-            let token = token.map_err(|_| Error::invalid("read reference").with("bytes", slot.len()))?;
-            return Ok(Reference::object(token));
-        }
-        let mut found = Blobs::default();
-        folder.blobs.get(&[slot], &self.limits, &mut found)?;
-        let text = std::str::from_utf8(found.bytes());
-        let text = text.map_err(|_| Error::corrupt("read reference").with("problem", "not text"))?;
-        reference_from_json(&read(text)?, &Whoever(folder), self.limits.selection_blocks_max)
-    }
-}
-
-/// Mappings whose sources in one file are in another.
-fn renamed(mappings: &[VirtualMapping], from: &str, to: &str) -> Vec<VirtualMapping> {
-    let rename = |mapping: &VirtualMapping| {
-        let file = if mapping.file == from { to.to_owned() } else { mapping.file.clone() };
-        VirtualMapping { file, ..mapping.clone() }
-    };
-    mappings.iter().map(rename).collect()
 }
 
 impl Layer for RawContainer {
@@ -373,25 +257,7 @@ impl Layer for RawContainer {
     }
 
     fn dataset_resize(&self, dataset: Token, dims: &[u64]) -> Result<()> {
-        self.writing()?;
-        let folder = self.fresh(dataset)?;
-        let data = folder.data(dataset);
-        let _writing = data.writing();
-        let old = self.shown(&folder, dataset)?;
-        match data.edited() {
-            Some(edited) => data.set_edited(resized(&edited, dims)?),
-            None => Container::dataset_resize(&self.opened, dataset, dims)?,
-        }
-        folder.touch(dataset);
-        if is_elsewhere(&old) || old.space.dims() == dims {
-            return Ok(());
-        }
-        let moved = folder.relay(dataset, &data, &old, dims);
-        if moved.is_err() && data.edited().is_none() {
-            // What the file holds is still the old extent. Should this fail as well, the first error says more.
-            let _ = Container::dataset_resize(&self.opened, dataset, old.space.dims());
-        }
-        moved
+        self.resize(dataset, dims)
     }
 
     fn chunk_list(&self, _dataset: Token, _skip: u64, _count_max: u64) -> Result<Page<ChunkInfo>> {
@@ -459,44 +325,5 @@ impl Layer for RawContainer {
         let folder = self.writing()?;
         references.iter().try_for_each(|reference| self.check_reference(&folder, kind, reference))?;
         references.iter().map(|reference| self.reference_slot(&folder, kind, reference)).collect()
-    }
-}
-
-/// A dataset whose metadata was changed by hand, with another extent.
-fn resized(info: &DatasetInfo, dims: &[u64]) -> Result<DatasetInfo> {
-    let is_chunked = matches!(info.create.layout, Layout::Chunked { .. });
-    if dims.len() != info.space.rank() || dims.is_empty() || !(is_chunked || dims == info.space.dims()) {
-        return Err(Error::invalid("resize dataset").with("rank", dims.len()));
-    }
-    Ok(DatasetInfo { space: info.space.resized(dims)?, ..info.clone() })
-}
-
-impl Folder {
-    /// Brings the file of a dataset from one extent to another; the dataset is locked.
-    fn relay(&self, dataset: Token, data: &Data, old: &DatasetInfo, dims: &[u64]) -> Result<()> {
-        let Some(from) = self.elements(dataset, data)? else { return Ok(()) };
-        let elements = elements_of(old);
-        if old.space.dims().get(1..) == dims.get(1..) {
-            // Rows stay where they are: what is beyond the smaller of both extents goes.
-            let rows = |dims: &[u64]| dims.iter().try_fold(elements.size, |n, &dim| n.checked_mul(dim));
-            let end = rows(old.space.dims()).zip(rows(dims)).map_or(0, |(a, b)| a.min(b));
-            let file = self.elements_mut(dataset, data)?;
-            let len = file.metadata().map_err(|e| Error::io("look at elements", &e))?.len();
-            return match len > end {
-                true => file.set_len(end).map_err(|e| Error::io("cut elements", &e)),
-                false => Ok(()),
-            };
-        }
-        let waiting = self.waiting_path(dataset)?;
-        let temporary = waiting.with_extension("tmp");
-        let failed = |e: std::io::Error| Error::io("move elements", &e).with("path", waiting.display());
-        let to = open_to_write(&temporary)?;
-        to.set_len(0).map_err(failed)?;
-        elements.relay(&from, old.space.dims(), &to, dims)?;
-        // A commit moves what waits: not now.
-        let _homes = self.homes();
-        std::fs::rename(&temporary, &waiting).map_err(failed)?;
-        data.is_fresh.store(true, Ordering::SeqCst);
-        Ok(())
     }
 }

@@ -3,7 +3,7 @@
 use std::fs::{File, OpenOptions};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+use std::sync::{Arc, OnceLock, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use model::properties::{FillValue, Layout};
 use model::{Dataspace, Error, Result, Selection};
@@ -22,6 +22,8 @@ pub(crate) struct Data {
     pub(crate) is_fresh: AtomicBool,
     /// Elements were written since the last commit.
     pub(crate) is_dirty: AtomicBool,
+    /// The fill value with values of its own in the heap, once it was needed.
+    stored_fill: OnceLock<Vec<u8>>,
 }
 
 impl Data {
@@ -32,6 +34,15 @@ impl Data {
     pub(crate) fn writing(&self) -> RwLockWriteGuard<'_, ()> {
         self.is_dirty.store(true, Ordering::SeqCst);
         self.lock.write().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The fill value as it goes to the file.
+    pub(crate) fn stored_fill(&self, make: impl FnOnce() -> Result<Vec<u8>>) -> Result<Vec<u8>> {
+        if let Some(known) = self.stored_fill.get() {
+            return Ok(known.clone());
+        }
+        let made = make()?;
+        Ok(self.stored_fill.get_or_init(|| made).clone())
     }
 
     pub(crate) fn edited(&self) -> Option<Arc<DatasetInfo>> {

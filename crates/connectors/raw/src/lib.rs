@@ -15,11 +15,14 @@ mod elements;
 mod folder;
 mod homes;
 mod load;
+mod moves;
 mod names;
 mod plan;
 mod positioned;
 mod refresh;
 mod save;
 mod scan;
+mod transfers;
+mod values;
 
 pub use connector::RawConnector;

@@ -37,11 +37,16 @@ impl Folder {
         Ok(())
     }
 
-    /// Picks up what changed by hand anywhere.
-    pub(crate) fn refresh_all(self: &Arc<Self>) -> Result<()> {
+    /// Picks up what changed by hand anywhere. What cannot be read stays as it is, and is no reason not to commit
+    /// the rest.
+    pub(crate) fn refresh_all(self: &Arc<Self>) {
         let root = self.homes().root();
         let tokens = self.homes().tokens();
-        tokens.into_iter().chain([root]).try_for_each(|token| self.refresh(token))
+        for token in tokens.into_iter().chain([root]) {
+            if let Err(error) = self.refresh(token) {
+                self.warn(format!("a change by hand was left out: {error}"));
+            }
+        }
     }
 
     fn is_metadata_current(&self, object: Token, is_group: bool) -> bool {
