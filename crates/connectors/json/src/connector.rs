@@ -1,0 +1,133 @@
+//! The connector: documents by path, and which of them are open.
+
+use std::collections::HashMap;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+
+use model::{Error, Result};
+use vol::{
+    Access, Capability, Connector, ConnectorInfo, Container, ContainerCreate, ContainerOpen, FileAccess,
+};
+
+use crate::container::JsonContainer;
+use crate::document::Document;
+
+/// Everything that the memory connector has, and it lasts. Times are left out: they would differ in every diff.
+pub(crate) const CAPABILITY: Capability = Capability { times: false, ..Capability::ALL };
+
+/// Name in locations.
+pub(crate) const NAME: &str = "json";
+
+/// Bytes at the start of a file that show whether it is a document.
+const HEAD_BYTES: u64 = 4096;
+
+/// Keeps containers as JSON documents. Clones know the same open ones.
+#[derive(Clone, Default)]
+pub struct JsonConnector {
+    open: Arc<Mutex<HashMap<PathBuf, Weak<Document>>>>,
+}
+
+impl std::fmt::Debug for JsonConnector {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("JsonConnector").field("open", &self.table().len()).finish()
+    }
+}
+
+impl JsonConnector {
+    /// A connector without open documents.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    fn table(&self) -> MutexGuard<'_, HashMap<PathBuf, Weak<Document>>> {
+        let mut table = self.open.lock().unwrap_or_else(PoisonError::into_inner);
+        table.retain(|_, document| document.strong_count() > 0);
+        table
+    }
+}
+
+/// One path for one file, however it is written; it may not exist yet.
+fn absolute(path: &str) -> Result<PathBuf> {
+    let path = Path::new(path);
+    let failed = |e: std::io::Error| Error::io("find document", &e).with("path", path.display());
+    if let Ok(found) = path.canonicalize() {
+        return Ok(found);
+    }
+    let name =
+        path.file_name().ok_or_else(|| Error::invalid("find document").with("path", path.display()))?;
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    Ok(folder.canonicalize().map_err(failed)?.join(name))
+}
+
+/// Whether a text starts as documents do.
+fn is_document(path: &Path) -> bool {
+    let mut head = Vec::new();
+    let is_file = path.is_file();
+    let read =
+        is_file && std::fs::File::open(path).and_then(|f| f.take(HEAD_BYTES).read_to_end(&mut head)).is_ok();
+    let text = String::from_utf8_lossy(&head);
+    let text = text.trim_start_matches('\u{FEFF}').trim_start();
+    read && text.starts_with('{') && text.contains("\"apiVersion\"")
+}
+
+impl Connector for JsonConnector {
+    fn info(&self) -> ConnectorInfo {
+        ConnectorInfo {
+            name: NAME,
+            value: 531,
+            version: 1,
+            capability: CAPABILITY,
+            about: "one HDF5/JSON text that people can diff, for small data",
+        }
+    }
+
+    fn create(&self, op: &ContainerCreate<'_>) -> Result<Arc<dyn Container>> {
+        let path = absolute(op.path)?;
+        let mut table = self.table();
+        if path.exists() && !op.truncate {
+            return Err(Error::exists("create document").with("path", op.path));
+        }
+        if table.contains_key(&path) {
+            return Err(Error::busy("replace document").with("path", op.path));
+        }
+        let document = Document::create(&path, op)?;
+        table.insert(path, Arc::downgrade(&document));
+        // A new document can be written, whatever the access asked for: there is nothing to read in it.
+        let access = FileAccess { access: Access::Write, ..op.access.clone() };
+        Ok(Arc::new(JsonContainer::new(document, op.path, &access)?))
+    }
+
+    fn open(&self, op: &ContainerOpen<'_>) -> Result<Arc<dyn Container>> {
+        let path = absolute(op.path)?;
+        // The table is held while a document is read: two who open one at the same time get the same one.
+        let mut table = self.table();
+        let document = match table.get(&path).and_then(Weak::upgrade) {
+            Some(document) => document,
+            None => {
+                let document = Document::open(&path, op)?;
+                table.insert(path, Arc::downgrade(&document));
+                document
+            }
+        };
+        drop(table);
+        Ok(Arc::new(JsonContainer::new(document, op.path, op.access)?))
+    }
+
+    fn delete(&self, path: &str) -> Result<()> {
+        let found = absolute(path)?;
+        if self.table().contains_key(&found) {
+            return Err(Error::busy("delete document").with("path", path));
+        }
+        if found.exists() && !is_document(&found) {
+            return Err(Error::invalid("delete document")
+                .with("problem", "not a document")
+                .with("path", path));
+        }
+        std::fs::remove_file(&found).map_err(|e| Error::io("delete document", &e).with("path", path))
+    }
+
+    fn is_accessible(&self, path: &str, _access: &FileAccess) -> Result<bool> {
+        Ok(is_document(Path::new(path)))
+    }
+}

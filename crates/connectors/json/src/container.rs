@@ -1,0 +1,58 @@
+//! One opening of a document.
+
+use std::sync::{Arc, PoisonError, RwLock};
+
+use json_text::Translated;
+use model::Result;
+use vol::{Access, Container, ContainerInfo, Durability, FileAccess, Layer};
+
+use crate::document::Document;
+
+/// A layer over the container beneath: a commit writes the document.
+pub(crate) struct JsonContainer {
+    opened: Translated,
+    /// Let go at the close: without openings, a document is not open.
+    document: RwLock<Option<Arc<Document>>>,
+    is_writable: bool,
+    durability: Durability,
+}
+
+impl JsonContainer {
+    pub(crate) fn new(document: Arc<Document>, place: &str, access: &FileAccess) -> Result<Self> {
+        let opened = document.opening(place, access)?;
+        let is_writable = access.access == Access::Write;
+        let document = RwLock::new(Some(document));
+        Ok(JsonContainer { opened, document, is_writable, durability: access.durability })
+    }
+
+    fn document(&self) -> Option<Arc<Document>> {
+        self.document.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+}
+
+impl Layer for JsonContainer {
+    fn inner(&self) -> &dyn Container {
+        &self.opened
+    }
+
+    fn info(&self) -> Result<Arc<ContainerInfo>> {
+        let mut info = ContainerInfo::clone(&*Container::info(&self.opened)?);
+        info.storage_bytes = self.document().and_then(|document| document.bytes());
+        Ok(Arc::new(info))
+    }
+
+    fn commit(&self, durability: Durability) -> Result<()> {
+        Container::commit(&self.opened, durability)?;
+        match self.document().filter(|_| self.is_writable) {
+            Some(document) => document.save(durability),
+            None => Ok(()),
+        }
+    }
+
+    fn close(&self) -> Result<()> {
+        Layer::commit(self, self.durability)?;
+        Container::close(&self.opened)?;
+        self.document.write().unwrap_or_else(PoisonError::into_inner).take();
+        Ok(())
+    }
+}

@@ -1,0 +1,134 @@
+//! One open document: the container beneath, and the file it came from.
+
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use json_text::files::{self, Stamp};
+use json_text::{Beside, Shared, Told, Translated, text};
+use model::properties::FileCreate;
+use model::{Context, Error, Limits, Result, Within};
+use vol::{Access, Connector, Container, ContainerCreate, ContainerOpen, Durability, FileAccess, Registry};
+
+use crate::connector::{CAPABILITY, NAME};
+use crate::{read, write};
+
+/// The connector beneath.
+const BENEATH: &str = "memory";
+
+/// Numbers of documents of this process, so that one opened again is not mixed up with the one before.
+static DOCUMENT_NEXT: AtomicU64 = AtomicU64::new(0);
+
+/// What all openings of a document share.
+pub(crate) struct Document {
+    path: PathBuf,
+    memory: Arc<dyn Connector>,
+    /// The path of the container beneath: no file is called like this.
+    beneath: String,
+    /// An opening that loads and saves, and keeps the container beneath alive.
+    keeper: Translated,
+    create: FileCreate,
+    limits: Limits,
+    saved: Mutex<Saved>,
+}
+
+/// What is in the file.
+struct Saved {
+    changes: u64,
+    stamp: Option<Stamp>,
+    durability: Durability,
+}
+
+impl Document {
+    /// A document with an empty root group.
+    pub(crate) fn create(path: &Path, op: &ContainerCreate<'_>) -> Result<Arc<Self>> {
+        let document = Self::empty(path, op.registry, op.create, &op.access.limits)?;
+        document.save(op.access.durability)?;
+        Ok(Arc::new(document))
+    }
+
+    /// The document that a file holds.
+    pub(crate) fn open(path: &Path, op: &ContainerOpen<'_>) -> Result<Arc<Self>> {
+        let limits = &op.access.limits;
+        let (text, stamp) = files::read_text(path, limits.metadata_bytes_max)?;
+        let value = text::read(&text)?;
+        let create = read::file_create(&value)?;
+        let document = Self::empty(path, op.registry, &create, limits)?;
+        read::fill(&document.keeper, &value, limits).during("read document")?;
+        let changes = document.keeper.shared().changes();
+        *document.saved.lock().unwrap_or_else(PoisonError::into_inner) =
+            Saved { changes, stamp: Some(stamp), durability: Durability::Full };
+        Ok(Arc::new(document))
+    }
+
+    fn empty(path: &Path, registry: &Registry, create: &FileCreate, limits: &Limits) -> Result<Self> {
+        let memory = registry.by_name(BENEATH)?.clone();
+        let number = DOCUMENT_NEXT.fetch_add(1, Ordering::Relaxed);
+        let beneath = format!("\0json {number} {}", path.display());
+        let access = FileAccess { access: Access::Write, limits: limits.clone(), ..FileAccess::default() };
+        let made = memory.create(&ContainerCreate::new(&beneath, create, &access))?;
+        let shared = Shared::new(&path.display().to_string());
+        let told = Told { connector: NAME, capability: CAPABILITY, limits: limits.clone(), is_keeper: true };
+        let keeper = Translated::new(made, shared, told);
+        let saved = Mutex::new(Saved { changes: u64::MAX, stamp: None, durability: Durability::None });
+        let (path, create, limits) = (path.to_owned(), create.clone(), limits.clone());
+        Ok(Document { path, memory, beneath, keeper, create, limits, saved })
+    }
+
+    /// An opening for a user.
+    pub(crate) fn opening(&self, place: &str, access: &FileAccess) -> Result<Translated> {
+        let beside = access.resolver.is_some().then(|| Beside::new(access, place));
+        let below = FileAccess {
+            resolver: beside.map(|beside| beside as Arc<dyn vol::Resolver>),
+            stack: None,
+            driver: None,
+            ..access.clone()
+        };
+        let opened = self.memory.open(&ContainerOpen::new(&self.beneath, &below))?;
+        let limits = access.limits.clone();
+        let told = Told { connector: NAME, capability: CAPABILITY, limits, is_keeper: false };
+        Ok(Translated::new(opened, self.keeper.shared().clone(), told))
+    }
+
+    /// Bytes of the file.
+    pub(crate) fn bytes(&self) -> Option<u64> {
+        self.saved.lock().unwrap_or_else(PoisonError::into_inner).stamp.map(|stamp| stamp.bytes())
+    }
+
+    /// Puts the text of what is now in the container in the place of the file.
+    pub(crate) fn save(&self, durability: Durability) -> Result<()> {
+        let mut saved = self.saved.lock().unwrap_or_else(PoisonError::into_inner);
+        let paused = self.keeper.shared().pause();
+        let changes = self.keeper.shared().changes();
+        let is_safe = durability == Durability::None || saved.durability == Durability::Full;
+        if saved.changes == changes && is_safe {
+            return Ok(());
+        }
+        let text = write::document(&self.keeper, &self.create, &self.limits).during("write document")?;
+        drop(paused);
+        (text.len() as u64).within(self.limits.metadata_bytes_max, "document")?;
+        self.check_unchanged(saved.stamp)?;
+        let stamp = Some(files::replace(&self.path, text.as_bytes(), durability)?);
+        *saved = Saved { changes, stamp, durability };
+        Ok(())
+    }
+
+    /// What another program wrote meanwhile is not overwritten.
+    fn check_unchanged(&self, known: Option<Stamp>) -> Result<()> {
+        let Some(known) = known else { return Ok(()) };
+        match Stamp::at(&self.path) {
+            Some(now) if now != known => Err(Error::busy("write document")
+                .with("problem", "another program changed it since it was read")
+                .with("path", self.path.display())),
+            _ => Ok(()),
+        }
+    }
+}
+
+impl Drop for Document {
+    fn drop(&mut self) {
+        // Nobody is left who could be told.
+        let _ = self.keeper.close();
+        let _ = self.memory.delete(&self.beneath);
+    }
+}

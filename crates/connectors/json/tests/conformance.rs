@@ -1,0 +1,34 @@
+//! The conformance suite on the json connector: one test for each behaviour.
+
+use std::sync::Arc;
+
+use hyperslab_json::JsonConnector;
+use memory::MemoryConnector;
+use testkit::{Subject, conformance};
+use vol::{Registry, Result};
+
+/// A folder that goes with the subject.
+struct Folder(std::path::PathBuf);
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        // What is left behind in a temporary folder is not worth a failure.
+        let _ = std::fs::remove_dir(&self.0);
+    }
+}
+
+fn json() -> Result<Subject> {
+    let mut registry = Registry::new();
+    registry.register(Arc::new(MemoryConnector::new()))?;
+    registry.register(Arc::new(JsonConnector::new()))?;
+    let folder = std::env::temp_dir().join(format!("hyperslab-json-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).map_err(|e| vol::Error::io("make folder", &e))?;
+    let kept = Folder(folder.clone());
+    Ok(Subject::new("json", registry, move |name| format!("json:{}/{name}.json", folder.display()))
+        .keeping(kept))
+}
+
+fn main() {
+    let arguments = libtest_mimic::Arguments::from_args();
+    libtest_mimic::run(&arguments, conformance::trials("json", json)).exit();
+}

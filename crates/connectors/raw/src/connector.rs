@@ -1,0 +1,153 @@
+//! The connector: containers by folder, and which of them are open.
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+
+use model::{Error, Result};
+use vol::{
+    Access, Capability, Connector, ConnectorInfo, Container, ContainerCreate, ContainerOpen, FileAccess,
+    Limits,
+};
+
+use crate::container::RawContainer;
+use crate::folder::Folder;
+use crate::homes::GROUP_FILE;
+use crate::load::check_format;
+use crate::scan::read_metadata;
+
+/// Elements are plain, so there are no chunks as they are stored; and times are those of the files.
+pub(crate) const CAPABILITY: Capability = Capability { raw_chunks: false, times: false, ..Capability::ALL };
+
+/// Name in locations.
+pub(crate) const NAME: &str = "raw";
+
+/// Keeps containers as folders. Clones know the same open ones.
+#[derive(Clone, Default)]
+pub struct RawConnector {
+    open: Arc<Mutex<HashMap<PathBuf, Weak<Folder>>>>,
+}
+
+impl std::fmt::Debug for RawConnector {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("RawConnector").field("open", &self.table().len()).finish()
+    }
+}
+
+impl RawConnector {
+    /// A connector without open containers.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    fn table(&self) -> MutexGuard<'_, HashMap<PathBuf, Weak<Folder>>> {
+        let mut table = self.open.lock().unwrap_or_else(PoisonError::into_inner);
+        table.retain(|_, folder| folder.strong_count() > 0);
+        table
+    }
+}
+
+fn failed(operation: &str, path: &Path, e: &std::io::Error) -> Error {
+    Error::io(operation, e).with("path", path.display())
+}
+
+/// One path for one folder, however it is written.
+fn found(path: &str) -> Result<PathBuf> {
+    let path = Path::new(path);
+    path.canonicalize().map_err(|e| failed("find folder", path, &e))
+}
+
+/// Whether a folder is a container of ours.
+fn is_container(path: &Path) -> bool {
+    let metadata = path.join(GROUP_FILE);
+    let is_file = std::fs::symlink_metadata(&metadata).is_ok_and(|metadata| metadata.is_file());
+    is_file
+        && read_metadata(&metadata, &Limits::strict()).is_ok_and(|(value, _)| check_format(&value).is_ok())
+}
+
+fn is_empty_folder(path: &Path) -> bool {
+    std::fs::read_dir(path).is_ok_and(|mut entries| entries.next().is_none())
+}
+
+/// An empty folder in the place of what may be there.
+fn make_room(path: &Path, truncate: bool) -> Result<()> {
+    if path.symlink_metadata().is_ok() && !is_empty_folder(path) {
+        if !truncate {
+            return Err(Error::exists("create folder").with("path", path.display()));
+        }
+        if !is_container(path) {
+            let error = Error::invalid("replace folder").with("path", path.display());
+            return Err(error.with("problem", "it is no raw container"));
+        }
+        std::fs::remove_dir_all(path).map_err(|e| failed("replace folder", path, &e))?;
+    }
+    match path.is_dir() {
+        true => Ok(()),
+        false => std::fs::create_dir(path).map_err(|e| failed("create folder", path, &e)),
+    }
+}
+
+impl Connector for RawConnector {
+    fn info(&self) -> ConnectorInfo {
+        ConnectorInfo {
+            name: NAME,
+            value: 530,
+            version: 1,
+            capability: CAPABILITY,
+            about: "folders and plain binary files, with readable metadata beside them",
+        }
+    }
+
+    fn create(&self, op: &ContainerCreate<'_>) -> Result<Arc<dyn Container>> {
+        let mut table = self.table();
+        if let Ok(path) = found(op.path)
+            && table.contains_key(&path)
+        {
+            return Err(match op.truncate {
+                true => Error::busy("replace folder").with("path", op.path),
+                false => Error::exists("create folder").with("path", op.path),
+            });
+        }
+        make_room(Path::new(op.path), op.truncate)?;
+        let path = found(op.path)?;
+        let folder = Folder::create(&path, op)?;
+        table.insert(path, Arc::downgrade(&folder));
+        drop(table);
+        // A new container can be written, whatever the access asked for: there is nothing to read in it.
+        let access = FileAccess { access: Access::Write, ..op.access.clone() };
+        RawContainer::open(folder, op.path, &access)
+    }
+
+    fn open(&self, op: &ContainerOpen<'_>) -> Result<Arc<dyn Container>> {
+        let path = found(op.path)?;
+        // The table is held while a folder is read: two who open one at the same time get the same one.
+        let mut table = self.table();
+        let folder = match table.get(&path).and_then(Weak::upgrade) {
+            Some(folder) => folder,
+            None => {
+                let folder = Folder::open(&path, op)?;
+                table.insert(path, Arc::downgrade(&folder));
+                folder
+            }
+        };
+        drop(table);
+        RawContainer::open(folder, op.path, op.access)
+    }
+
+    fn delete(&self, path: &str) -> Result<()> {
+        let folder = found(path)?;
+        if self.table().contains_key(&folder) {
+            return Err(Error::busy("delete folder").with("path", path));
+        }
+        if !is_container(&folder) {
+            return Err(Error::invalid("delete folder")
+                .with("problem", "it is no raw container")
+                .with("path", path));
+        }
+        std::fs::remove_dir_all(&folder).map_err(|e| failed("delete folder", &folder, &e))
+    }
+
+    fn is_accessible(&self, path: &str, _access: &FileAccess) -> Result<bool> {
+        Ok(is_container(Path::new(path)))
+    }
+}

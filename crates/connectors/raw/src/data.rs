@@ -1,0 +1,139 @@
+//! The elements of one dataset: which file, which extent, and who may touch them now.
+
+use std::fs::{File, OpenOptions};
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+
+use model::properties::{FillValue, Layout};
+use model::{Dataspace, Error, Result, Selection};
+use vol::{Allocation, DatasetInfo, StorageInfo};
+
+use crate::elements::Elements;
+
+/// What is known of a dataset beyond its object.
+#[derive(Debug, Default)]
+pub(crate) struct Data {
+    /// Read while elements are read, written while they are written.
+    lock: RwLock<()>,
+    /// What the metadata says since somebody changed it by hand.
+    edited: RwLock<Option<Arc<DatasetInfo>>>,
+    /// Its file waits to take the place of the one at home.
+    pub(crate) is_fresh: AtomicBool,
+    /// Elements were written since the last commit.
+    pub(crate) is_dirty: AtomicBool,
+    /// The fill value with values of its own in the heap, once it was needed.
+    stored_fill: OnceLock<Vec<u8>>,
+}
+
+impl Data {
+    pub(crate) fn reading(&self) -> RwLockReadGuard<'_, ()> {
+        self.lock.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn writing(&self) -> RwLockWriteGuard<'_, ()> {
+        self.is_dirty.store(true, Ordering::SeqCst);
+        self.lock.write().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The fill value as it goes to the file.
+    pub(crate) fn stored_fill(&self, make: impl FnOnce() -> Result<Vec<u8>>) -> Result<Vec<u8>> {
+        if let Some(known) = self.stored_fill.get() {
+            return Ok(known.clone());
+        }
+        let made = make()?;
+        Ok(self.stored_fill.get_or_init(|| made).clone())
+    }
+
+    pub(crate) fn edited(&self) -> Option<Arc<DatasetInfo>> {
+        self.edited.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    pub(crate) fn set_edited(&self, info: DatasetInfo) {
+        *self.edited.write().unwrap_or_else(PoisonError::into_inner) = Some(Arc::new(info));
+    }
+}
+
+/// Whether elements lie in other files or datasets.
+pub(crate) fn is_elsewhere(info: &DatasetInfo) -> bool {
+    matches!(info.create.layout, Layout::External(_) | Layout::Virtual(_))
+}
+
+/// How elements are stored; `fill` is one in the form it has in the file.
+pub(crate) fn elements_of(info: &DatasetInfo) -> Elements {
+    let fill = match &info.create.fill.value {
+        FillValue::Value(value) if value.iter().any(|&b| b != 0) => Some(value.clone()),
+        _ => None,
+    };
+    let size = u64::from(info.datatype.size()).max(1);
+    // A fill value of another size is refused when a dataset is made; text made by hand may still have one.
+    Elements { size, fill: fill.filter(|fill| fill.len() as u64 == size) }
+}
+
+/// Bytes of all elements.
+pub(crate) fn extent_bytes(info: &DatasetInfo) -> Result<u64> {
+    let count = info.space.element_count()?;
+    let bytes = count.checked_mul(u64::from(info.datatype.size()));
+    bytes.ok_or_else(|| Error::limit("count bytes").with("elements", count))
+}
+
+/// An error unless the selection fits the extent and the buffer has room for exactly its elements.
+pub(crate) fn check_transfer(info: &DatasetInfo, selection: &Selection, buffer_bytes: usize) -> Result<()> {
+    let count = match &info.space {
+        Dataspace::Null => 0,
+        space => {
+            selection.validate(space.dims())?;
+            selection.element_count(space.dims())?
+        }
+    };
+    let wanted = count.checked_mul(u64::from(info.datatype.size()));
+    match wanted == Some(buffer_bytes as u64) {
+        true => Ok(()),
+        false => Err(Error::invalid("transfer elements").with("elements", count).with("bytes", buffer_bytes)),
+    }
+}
+
+/// The file at a path, if there is one. A link to somewhere else is none.
+pub(crate) fn open_to_read(path: &Path) -> Result<Option<File>> {
+    let failed = |e: std::io::Error| Error::io("open elements", &e).with("path", path.display());
+    match std::fs::symlink_metadata(path) {
+        Ok(metadata) if metadata.is_file() => File::open(path).map(Some).map_err(failed),
+        Ok(_) => Err(Error::denied("open elements")
+            .with("problem", "not a plain file")
+            .with("path", path.display())),
+        Err(e) if e.kind() == std::io::ErrorKind::NotFound => Ok(None),
+        Err(e) => Err(failed(e)),
+    }
+}
+
+/// The file at a path, which is made where there is none.
+pub(crate) fn open_to_write(path: &Path) -> Result<File> {
+    let failed = |e: std::io::Error| Error::io("open elements", &e).with("path", path.display());
+    if let Ok(metadata) = std::fs::symlink_metadata(path)
+        && !metadata.is_file()
+    {
+        return Err(Error::denied("open elements")
+            .with("problem", "not a plain file")
+            .with("path", path.display()));
+    }
+    if let Some(folder) = path.parent() {
+        std::fs::create_dir_all(folder).map_err(failed)?;
+    }
+    OpenOptions::new().read(true).write(true).create(true).truncate(false).open(path).map_err(failed)
+}
+
+/// How much of a dataset is stored.
+pub(crate) fn storage_of(info: &DatasetInfo, file: Option<&File>) -> Result<StorageInfo> {
+    let wanted = extent_bytes(info)?;
+    let Some(file) = file else {
+        return Ok(StorageInfo { bytes: 0, allocation: Allocation::None, offset: None });
+    };
+    let len = file.metadata().map_err(|e| Error::io("look at elements", &e))?.len();
+    let bytes = len.min(wanted);
+    let allocation = match bytes {
+        0 => Allocation::None,
+        n if n < wanted => Allocation::Part,
+        _ => Allocation::Full,
+    };
+    Ok(StorageInfo { bytes, allocation, offset: Some(0) })
+}

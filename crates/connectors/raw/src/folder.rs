@@ -1,0 +1,297 @@
+//! One open folder: the container beneath, where objects are, and what their elements need.
+
+use std::collections::{HashMap, HashSet};
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+
+use json_text::ids::Ids;
+use json_text::{Beside, Shared, Told, Translated, file_from_json, group_properties};
+use model::properties::FileCreate;
+use model::{Error, Limits, ObjectKind, Result, Token};
+use vol::{Access, Connector, Container, ContainerCreate, ContainerOpen, FileAccess, Registry};
+
+use crate::blobs::Blobs;
+use crate::connector::{CAPABILITY, NAME};
+use crate::container::RawContainer;
+use crate::data::{Data, open_to_read, open_to_write};
+use crate::homes::{GROUP_FILE, Homes, OWN_FOLDER};
+use crate::load::{check_format, load};
+use crate::save::Saved;
+use crate::scan::{Found, read_metadata};
+
+/// The connector beneath.
+const BENEATH: &str = "memory";
+
+/// Numbers of folders of this process, so that one opened again is not mixed up with the one before.
+static FOLDER_NEXT: AtomicU64 = AtomicU64::new(0);
+
+/// What all openings of a container share.
+pub(crate) struct Folder {
+    base: PathBuf,
+    memory: Arc<dyn Connector>,
+    /// The path of the container beneath: no file is called like this.
+    beneath: String,
+    /// An opening that loads and saves, and keeps the container beneath alive.
+    keeper: Translated,
+    create: FileCreate,
+    limits: Limits,
+    homes: RwLock<Homes>,
+    data: RwLock<HashMap<Token, Arc<Data>>>,
+    pub(crate) blobs: Blobs,
+    /// Objects whose metadata is newer here than in their files.
+    dirty: Mutex<HashSet<Token>>,
+    /// Where objects were made since the last commit: there they belong, whatever else links to them.
+    births: Mutex<HashMap<Token, (Token, String)>>,
+    pub(crate) saved: Mutex<Saved>,
+    /// Held while somebody has it open for writing.
+    lock: Mutex<Option<File>>,
+    warnings: Mutex<Vec<String>>,
+}
+
+impl Folder {
+    /// A container with an empty root group, in a folder that is there and empty.
+    pub(crate) fn create(base: &Path, op: &ContainerCreate<'_>) -> Result<Arc<Self>> {
+        let folder = Arc::new(Self::empty(base, op.registry, op.create, &op.access.limits)?);
+        let root = folder.keeper.info()?.root;
+        *folder.homes_mut() = Homes::new(base, root);
+        folder.lock_for_writing()?;
+        folder.save(op.access.durability)?;
+        Ok(folder)
+    }
+
+    /// The container that a folder holds.
+    pub(crate) fn open(base: &Path, op: &ContainerOpen<'_>) -> Result<Arc<Self>> {
+        let limits = &op.access.limits;
+        let (value, seen) = read_metadata(&base.join(GROUP_FILE), limits)?;
+        check_format(&value)?;
+        let create = file_from_json(value.get("fileCreationProperties"), group_properties(&value)?)?;
+        let folder = Arc::new(Self::empty(base, op.registry, &create, limits)?);
+        let id = value.need("id")?.text()?;
+        let root = folder.keeper.shared().add(id, folder.keeper.beneath().info()?.root)?;
+        if let Some(number) = value.maybe("numberNext", json_text::text::Value::uint)? {
+            let ids = &folder.keeper.shared().ids;
+            ids.write().unwrap_or_else(PoisonError::into_inner).skip_to(number);
+        }
+        *folder.homes_mut() = Homes::new(base, root);
+        let mut found = Found::new(base, limits);
+        let listing = found.all(root)?;
+        let keeper = RawContainer::keeper(&folder);
+        load(&folder, &keeper, &found, Some(&value))?;
+        folder.apply_metadata(&keeper, root, ObjectKind::Group, &value)?;
+        let mut homes = folder.homes_mut();
+        homes.seen.insert(root, seen);
+        homes.listings.insert(root, listing);
+        drop(homes);
+        folder.note_unfinished_moves();
+        folder.clean();
+        folder.saved.lock().unwrap_or_else(PoisonError::into_inner).changes =
+            folder.keeper.shared().changes();
+        Ok(folder)
+    }
+
+    fn empty(base: &Path, registry: &Registry, create: &FileCreate, limits: &Limits) -> Result<Self> {
+        let memory = registry.by_name(BENEATH)?.clone();
+        let number = FOLDER_NEXT.fetch_add(1, Ordering::Relaxed);
+        let beneath = format!("\0raw {number} {}", base.display());
+        let access = FileAccess { access: Access::Write, limits: limits.clone(), ..FileAccess::default() };
+        let made = memory.create(&ContainerCreate::new(&beneath, create, &access))?;
+        let shared = Shared::new(&base.display().to_string());
+        let told = Told { connector: NAME, capability: CAPABILITY, limits: limits.clone(), is_keeper: true };
+        let keeper = Translated::new(made, shared, told);
+        Ok(Folder {
+            base: base.to_owned(),
+            memory,
+            beneath,
+            keeper,
+            create: create.clone(),
+            limits: limits.clone(),
+            homes: RwLock::new(Homes::new(base, Token::default())),
+            data: RwLock::default(),
+            blobs: Blobs::new(base.join(OWN_FOLDER).join("heap")),
+            dirty: Mutex::default(),
+            births: Mutex::default(),
+            saved: Mutex::default(),
+            lock: Mutex::default(),
+            warnings: Mutex::default(),
+        })
+    }
+
+    /// An opening for a user, and what it asks for what lies beside.
+    pub(crate) fn opening(&self, place: &str, access: &FileAccess) -> Result<(Translated, Arc<Beside>)> {
+        if access.access == Access::Write {
+            self.lock_for_writing()?;
+        }
+        let beside = Beside::new(access, place);
+        let resolver = Some(beside.clone() as Arc<dyn vol::Resolver>);
+        let below = FileAccess { resolver, stack: None, driver: None, ..access.clone() };
+        let opened = self.memory.open(&ContainerOpen::new(&self.beneath, &below))?;
+        let limits = access.limits.clone();
+        let told = Told { connector: NAME, capability: CAPABILITY, limits, is_keeper: false };
+        Ok((Translated::new(opened, self.keeper.shared().clone(), told), beside))
+    }
+
+    /// One process writes at a time.
+    fn lock_for_writing(&self) -> Result<()> {
+        let mut lock = self.lock.lock().unwrap_or_else(PoisonError::into_inner);
+        if lock.is_some() {
+            return Ok(());
+        }
+        let failed = |e: std::io::Error| Error::io("lock folder", &e).with("path", self.base.display());
+        let own = self.base.join(OWN_FOLDER);
+        std::fs::create_dir_all(&own).map_err(failed)?;
+        let file = File::create(own.join("lock")).map_err(failed)?;
+        match file.try_lock() {
+            Ok(()) => {}
+            Err(std::fs::TryLockError::WouldBlock) => {
+                let error = Error::busy("open folder for writing").with("path", self.base.display());
+                return Err(error.with("problem", "another program writes to it"));
+            }
+            // A file system without locks: as well as can be.
+            Err(std::fs::TryLockError::Error(_)) => {}
+        }
+        // Elements of objects that a program never linked: whoever made them is gone.
+        let _ = std::fs::remove_dir_all(own.join("new"));
+        *lock = Some(file);
+        Ok(())
+    }
+
+    pub(crate) fn base(&self) -> &Path {
+        &self.base
+    }
+
+    pub(crate) fn keeper(&self) -> &Translated {
+        &self.keeper
+    }
+
+    pub(crate) fn limits(&self) -> &Limits {
+        &self.limits
+    }
+
+    pub(crate) fn file_create(&self) -> &FileCreate {
+        &self.create
+    }
+
+    pub(crate) fn ids(&self) -> RwLockReadGuard<'_, Ids> {
+        self.keeper.shared().ids.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn homes(&self) -> RwLockReadGuard<'_, Homes> {
+        self.homes.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn homes_mut(&self) -> RwLockWriteGuard<'_, Homes> {
+        self.homes.write().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// What is known of a dataset.
+    pub(crate) fn data(&self, dataset: Token) -> Arc<Data> {
+        let known = self.data.read().unwrap_or_else(PoisonError::into_inner).get(&dataset).cloned();
+        known.unwrap_or_else(|| {
+            let mut data = self.data.write().unwrap_or_else(PoisonError::into_inner);
+            data.entry(dataset).or_default().clone()
+        })
+    }
+
+    /// All datasets that were used.
+    pub(crate) fn all_data(&self) -> RwLockWriteGuard<'_, HashMap<Token, Arc<Data>>> {
+        self.data.write().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn birthplaces(&self) -> MutexGuard<'_, HashMap<Token, (Token, String)>> {
+        self.births.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn dirty(&self) -> MutexGuard<'_, HashSet<Token>> {
+        self.dirty.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Notes that the metadata of an object changed.
+    pub(crate) fn touch(&self, object: Token) {
+        self.dirty().insert(object);
+    }
+
+    pub(crate) fn is_dirty(&self, object: Token) -> bool {
+        self.dirty().contains(&object)
+    }
+
+    /// Notes that the metadata of one object is in its file.
+    pub(crate) fn untouch(&self, object: Token) {
+        self.dirty().remove(&object);
+    }
+
+    /// Notes that all metadata is in its files.
+    pub(crate) fn clean(&self) {
+        self.dirty().clear();
+    }
+
+    pub(crate) fn warn(&self, warning: String) {
+        let mut warnings = self.warnings.lock().unwrap_or_else(PoisonError::into_inner);
+        if !warnings.contains(&warning) {
+            warnings.push(warning);
+        }
+    }
+
+    pub(crate) fn warnings(&self) -> Vec<String> {
+        self.warnings.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Where elements wait that are at home nowhere yet.
+    pub(crate) fn waiting_path(&self, dataset: Token) -> Result<PathBuf> {
+        // An identity may come from a text made by hand: its digest is a good name for a file.
+        let id = self.keeper.shared().id(dataset)?;
+        let name = json_text::ids::uuid(&json_text::ids::digest(id.as_bytes()));
+        Ok(self.base.join(OWN_FOLDER).join("new").join(format!("{name}.bin")))
+    }
+
+    /// The file with the elements of a dataset now; whoever asks holds the homes until it is open.
+    pub(crate) fn data_path(&self, homes: &Homes, dataset: Token, data: &Data) -> Result<PathBuf> {
+        let home = homes.data_path(dataset).filter(|_| !data.is_fresh.load(Ordering::SeqCst));
+        home.map_or_else(|| self.waiting_path(dataset), Ok)
+    }
+
+    /// The elements of a dataset, where there are any.
+    pub(crate) fn elements(&self, dataset: Token, data: &Data) -> Result<Option<File>> {
+        let homes = self.homes();
+        open_to_read(&self.data_path(&homes, dataset, data)?)
+    }
+
+    /// The elements of a dataset, to change them.
+    pub(crate) fn elements_mut(&self, dataset: Token, data: &Data) -> Result<File> {
+        let homes = self.homes();
+        open_to_write(&self.data_path(&homes, dataset, data)?)
+    }
+
+    fn note_unfinished_moves(&self) {
+        let moving = self.base.join(OWN_FOLDER).join("moving");
+        let left = std::fs::read_dir(&moving).map_or(0, Iterator::count);
+        if left > 0 {
+            let what = "objects were being moved when a program ended; they are here";
+            self.warn(format!("{}: {left} {what}", moving.display()));
+        }
+    }
+
+    /// Whether elements of some dataset need the heap.
+    fn needs_heap(&self) -> bool {
+        let homes = self.homes();
+        let has_slots =
+            |token: &Token| self.keeper.dataset_info(*token).is_ok_and(|info| info.datatype.has_slots());
+        homes.tokens().iter().any(has_slots)
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        // Nobody is left who could be told when something of this fails.
+        if self.lock.get_mut().unwrap_or_else(PoisonError::into_inner).is_some() {
+            let own = self.base.join(OWN_FOLDER);
+            let _ = std::fs::remove_dir_all(own.join("new"));
+            if !self.needs_heap() {
+                self.blobs.remove();
+            }
+        }
+        let _ = self.keeper.close();
+        let _ = self.memory.delete(&self.beneath);
+    }
+}

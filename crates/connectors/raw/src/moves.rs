@@ -1,0 +1,153 @@
+//! Objects go where they belong, in the folder: away from where they do not, then in.
+
+use std::collections::HashMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::Ordering;
+
+use model::{ObjectKind, Result, Token};
+
+use crate::homes::{Home, Homes, OWN_FOLDER, with_ending};
+use crate::save::{Commit, failed};
+
+/// Removes a file that may not be there.
+pub(crate) fn remove_file(path: &Path) -> Result<()> {
+    match fs::remove_file(path) {
+        Err(e) if e.kind() != std::io::ErrorKind::NotFound => Err(failed("remove file", path, &e)),
+        _ => Ok(()),
+    }
+}
+
+/// Renames what may not be there; whether it was.
+fn rename(from: &Path, to: &Path) -> Result<bool> {
+    match fs::rename(from, to) {
+        Err(e) if e.kind() == std::io::ErrorKind::NotFound && fs::symlink_metadata(from).is_err() => {
+            Ok(false)
+        }
+        Err(e) => Err(failed("move", from, &e).with("to", to.display())),
+        Ok(()) => Ok(true),
+    }
+}
+
+impl Commit<'_> {
+    fn is_alive(&self, token: Token) -> bool {
+        self.saver.container.object_info(token).is_ok()
+    }
+
+    pub(crate) fn moving_path(&self, token: Token) -> Result<PathBuf> {
+        let waiting = self.folder.waiting_path(token)?;
+        let name = waiting.file_stem().unwrap_or_default().to_owned();
+        Ok(self.folder.base().join(OWN_FOLDER).join("moving").join(name))
+    }
+
+    /// Takes everything away from where it does not belong any more: what is deepest first.
+    pub(crate) fn move_out(&mut self, homes: &mut Homes) -> Result<()> {
+        let wanted: HashMap<Token, Home> =
+            self.plan.objects.iter().map(|planned| (planned.token, planned.home.clone())).collect();
+        let leaving = homes.tokens().into_iter().filter(|token| homes.get(*token) != wanted.get(token));
+        let mut leaving: Vec<(usize, Token)> = leaving.map(|token| (homes.depth(token), token)).collect();
+        leaving.sort_unstable_by(|a, b| b.cmp(a));
+        for (_, token) in leaving {
+            let is_wanted = wanted.contains_key(&token);
+            self.touched.extend(homes.get(token).map(|home| home.parent));
+            if let (Some(path), Some(data)) = (homes.path(token), homes.data_path(token)) {
+                match is_wanted {
+                    true => self.take(token, &path, &data)?,
+                    false => self.drop_or_keep(token, &path, &data)?,
+                }
+            }
+            let seen = homes.seen.get(&token).cloned();
+            homes.remove(token);
+            if let Some(seen) = seen.filter(|_| is_wanted) {
+                homes.seen.insert(token, seen);
+            }
+        }
+        Ok(())
+    }
+
+    /// Moves all files of an object to where it waits.
+    fn take(&mut self, token: Token, path: &Path, data: &Path) -> Result<()> {
+        let to = self.moving_path(token)?;
+        let folder = to.parent().unwrap_or(&to);
+        fs::create_dir_all(folder).map_err(|e| failed("make folder", folder, &e))?;
+        if path.is_dir() {
+            rename(path, &to)?;
+        } else {
+            rename(data, &with_ending(&to, ".bin"))?;
+            rename(&with_ending(path, ".json"), &with_ending(&to, ".json"))?;
+        }
+        self.moving.insert(token, to);
+        Ok(())
+    }
+
+    /// An object that no link leads to: its elements stay while somebody has it open.
+    fn drop_or_keep(&self, token: Token, path: &Path, data: &Path) -> Result<()> {
+        if path.is_dir() {
+            return fs::remove_dir_all(path).map_err(|e| failed("remove folder", path, &e));
+        }
+        remove_file(&with_ending(path, ".json"))?;
+        let known = self.folder.data(token);
+        if self.is_alive(token) && !known.is_fresh.load(Ordering::SeqCst) {
+            let waiting = self.folder.waiting_path(token)?;
+            let folder = waiting.parent().unwrap_or(&waiting);
+            fs::create_dir_all(folder).map_err(|e| failed("make folder", folder, &e))?;
+            rename(data, &waiting)?;
+            return Ok(());
+        }
+        remove_file(data)
+    }
+
+    /// Elements of objects that are gone.
+    pub(crate) fn forget_dead_data(&self) -> Result<()> {
+        let tokens: Vec<Token> = self.folder.all_data().keys().copied().collect();
+        for token in tokens.into_iter().filter(|token| !self.is_alive(*token)) {
+            remove_file(&self.folder.waiting_path(token)?)?;
+            self.folder.all_data().remove(&token);
+        }
+        Ok(())
+    }
+
+    /// Brings everything to where it belongs: groups before what is in them.
+    pub(crate) fn move_in(&mut self, homes: &mut Homes) -> Result<()> {
+        for planned in &self.plan.objects {
+            let (token, is_group) = (planned.token, planned.kind == ObjectKind::Group);
+            let is_new = homes.get(token).is_none();
+            if is_new {
+                homes.set(token, planned.home.clone());
+                self.touched.insert(planned.home.parent);
+                self.touched.extend(is_group.then_some(token));
+            }
+            let (Some(path), Some(data)) = (homes.path(token), homes.data_path(token)) else { continue };
+            if let Some(from) = self.moving.remove(&token) {
+                self.bring(planned.kind, &from, &path)?;
+            }
+            if is_group && is_new && !path.is_dir() {
+                fs::create_dir(&path).map_err(|e| failed("make folder", &path, &e))?;
+            }
+            if planned.kind == ObjectKind::Dataset {
+                self.bring_elements(token, is_new, &data)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn bring(&self, kind: ObjectKind, from: &Path, path: &Path) -> Result<()> {
+        if kind == ObjectKind::Group {
+            rename(from, path)?;
+            return Ok(());
+        }
+        rename(&with_ending(from, ".bin"), &with_ending(path, ".bin"))?;
+        rename(&with_ending(from, ".json"), &with_ending(path, ".json"))?;
+        Ok(())
+    }
+
+    /// Elements that waited take the place of those at home.
+    fn bring_elements(&self, token: Token, is_new: bool, path: &Path) -> Result<()> {
+        let data = self.folder.data(token);
+        if is_new || data.is_fresh.load(Ordering::SeqCst) {
+            rename(&self.folder.waiting_path(token)?, path)?;
+            data.is_fresh.store(false, Ordering::SeqCst);
+        }
+        Ok(())
+    }
+}

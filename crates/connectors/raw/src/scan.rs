@@ -1,0 +1,266 @@
+//! What is in a folder, before it is made into objects. Links of the file system are not followed.
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+use json_text::files;
+use json_text::ids::{digest, uuid};
+use json_text::text::{self, Fields, Value, list};
+use model::{Context, Error, Limits, ObjectKind, Result, Token};
+
+use crate::homes::{GROUP_FILE, Listing, OWN_FOLDER, Seen, with_ending};
+use crate::names::{is_cut, name_of};
+
+/// What there is of one stem.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct Forms {
+    pub(crate) folder: bool,
+    pub(crate) metadata: bool,
+    pub(crate) data: bool,
+    pub(crate) link: bool,
+    /// A file without an ending of ours, which is its own stem.
+    pub(crate) plain: bool,
+}
+
+impl Forms {
+    /// Whether it is the same thing as before. Elements may come and go.
+    pub(crate) fn is_same(&self, other: &Forms) -> bool {
+        let essence = |f: &Forms| (f.folder, f.metadata, f.link, f.plain, f.data && !f.metadata);
+        essence(self) == essence(other)
+    }
+}
+
+/// Where an object is linked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Parent {
+    /// In a group that is there already.
+    Known(Token),
+    /// In one that is found too, by its number.
+    Found(usize),
+}
+
+/// An object that was found.
+#[derive(Debug)]
+pub(crate) struct Item {
+    /// `None` for a type that no link leads to.
+    pub(crate) parent: Option<Parent>,
+    pub(crate) stem: OsString,
+    /// Folder and stem.
+    pub(crate) path: PathBuf,
+    pub(crate) name: String,
+    pub(crate) kind: ObjectKind,
+    pub(crate) is_plain: bool,
+    pub(crate) value: Value<'static>,
+    pub(crate) seen: Option<Seen>,
+    pub(crate) listing: Option<Listing>,
+}
+
+/// A link that is a file.
+#[derive(Debug)]
+pub(crate) struct LinkItem {
+    pub(crate) parent: Parent,
+    pub(crate) name: String,
+    pub(crate) value: Value<'static>,
+}
+
+/// All that was found.
+#[derive(Debug)]
+pub(crate) struct Found<'a> {
+    base: &'a Path,
+    limits: &'a Limits,
+    pub(crate) items: Vec<Item>,
+    pub(crate) links: Vec<LinkItem>,
+    pub(crate) warnings: Vec<String>,
+}
+
+/// The entries of a folder, by stem.
+pub(crate) fn level(folder: &Path, limits: &Limits) -> Result<Listing> {
+    let failed = |e: std::io::Error| Error::io("list folder", &e).with("path", folder.display());
+    let stamp = files::Stamp::at(folder);
+    let mut forms: BTreeMap<OsString, Forms> = BTreeMap::new();
+    for entry in std::fs::read_dir(folder).map_err(failed)? {
+        let entry = entry.map_err(failed)?;
+        let (name, kind) = (entry.file_name(), entry.file_type().map_err(failed)?);
+        if name.as_encoded_bytes().starts_with(b".") || !(kind.is_dir() || kind.is_file()) {
+            continue;
+        }
+        if kind.is_dir() {
+            forms.entry(name).or_default().folder = true;
+        } else {
+            note_file(name, &mut forms);
+        }
+        if forms.len() as u64 > limits.entries_max {
+            return Err(Error::limit("list folder").with("limit", limits.entries_max));
+        }
+    }
+    Ok(Listing::new(stamp, forms))
+}
+
+fn note_file(name: OsString, forms: &mut BTreeMap<OsString, Forms>) {
+    let text = name.to_str().unwrap_or_default();
+    let strip = |ending| text.strip_suffix(ending).filter(|stem| !stem.is_empty()).map(OsString::from);
+    if let Some(stem) = strip(".json") {
+        forms.entry(stem).or_default().metadata = true;
+    } else if let Some(stem) = strip(".bin") {
+        forms.entry(stem).or_default().data = true;
+    } else if let Some(stem) = strip(".link") {
+        forms.entry(stem).or_default().link = true;
+    } else {
+        forms.entry(name).or_default().plain = true;
+    }
+}
+
+impl<'a> Found<'a> {
+    /// Nothing yet, of a container in `base`.
+    pub(crate) fn new(base: &'a Path, limits: &'a Limits) -> Self {
+        Found { base, limits, items: Vec::new(), links: Vec::new(), warnings: Vec::new() }
+    }
+
+    /// Finds all that is in a container; the entries of its root folder.
+    pub(crate) fn all(&mut self, root: Token) -> Result<Listing> {
+        let listing = level(self.base, self.limits)?;
+        let stems: Vec<_> = listing.forms.iter().map(|(stem, forms)| (stem.clone(), *forms)).collect();
+        self.stems(self.base, Parent::Known(root), &stems)?;
+        self.unlinked_types()?;
+        Ok(listing)
+    }
+
+    /// Finds what some stems of a folder are, and what is below.
+    pub(crate) fn stems(&mut self, folder: &Path, parent: Parent, stems: &[(OsString, Forms)]) -> Result<()> {
+        let mut next = self.items.len();
+        for (stem, forms) in stems {
+            self.stem(folder, parent, stem, forms)?;
+        }
+        // Groups that are found come to the end: no recursion that folders control.
+        while let Some(item) = self.items.get(next) {
+            if item.kind == ObjectKind::Group {
+                let folder = item.path.clone();
+                let listing = level(&folder, self.limits)?;
+                for (stem, forms) in &listing.forms {
+                    self.stem(&folder, Parent::Found(next), stem, forms)?;
+                }
+                self.items[next].listing = Some(listing);
+            }
+            next += 1;
+            if self.items.len() as u64 > self.limits.entries_max {
+                return Err(Error::limit("read folder").with("limit", self.limits.entries_max));
+            }
+        }
+        Ok(())
+    }
+
+    fn stem(&mut self, folder: &Path, parent: Parent, stem: &OsString, forms: &Forms) -> Result<()> {
+        let path = folder.join(stem);
+        if [forms.folder, forms.metadata, forms.link, forms.plain].iter().filter(|is| **is).count() > 1 {
+            let problem = "more than one thing has this name; only one is shown";
+            self.warnings.push(format!("{}: {problem}", path.display()));
+        }
+        match forms {
+            Forms { folder: true, .. } => {
+                let file = path.join(GROUP_FILE);
+                let known = is_file(&file).then(|| read_metadata(&file, self.limits)).transpose()?;
+                self.object(parent, stem, path, known, true)
+            }
+            Forms { metadata: true, .. } => {
+                let known = read_metadata(&with_ending(&path, ".json"), self.limits)?;
+                self.object(parent, stem, path, Some(known), false)
+            }
+            Forms { link: true, .. } => {
+                let (value, _) = read_metadata(&with_ending(&path, ".link"), self.limits)?;
+                let name = name_in(&value, stem)?;
+                self.links.push(LinkItem { parent, name, value });
+                Ok(())
+            }
+            _ => {
+                self.bytes(parent, stem, path, forms.plain);
+                Ok(())
+            }
+        }
+    }
+
+    fn object(
+        &mut self,
+        parent: Parent,
+        stem: &OsString,
+        path: PathBuf,
+        known: Option<(Value<'static>, Seen)>,
+        is_group: bool,
+    ) -> Result<()> {
+        let (value, seen) =
+            known.map_or((Value::Object(Vec::new()), None), |(value, seen)| (value, Some(seen)));
+        let kind = match value.get("kind").and_then(|kind| kind.text().ok()) {
+            _ if is_group => ObjectKind::Group,
+            Some("datatype") => ObjectKind::Datatype,
+            Some("map") => ObjectKind::Map,
+            _ => ObjectKind::Dataset,
+        };
+        let (name, parent, stem) = (name_in(&value, stem)?, Some(parent), stem.clone());
+        self.items.push(Item { parent, stem, path, name, kind, is_plain: false, value, seen, listing: None });
+        Ok(())
+    }
+
+    /// A file without metadata is a dataset of bytes.
+    fn bytes(&mut self, parent: Parent, stem: &OsString, path: PathBuf, is_plain: bool) {
+        let file = if is_plain { path.clone() } else { with_ending(&path, ".bin") };
+        let bytes = std::fs::metadata(&file).map_or(0, |metadata| metadata.len());
+        let shape = Fields::class("H5S_SIMPLE").with("dims", list([bytes]));
+        let value = Fields::new().with("type", "H5T_STD_U8LE").with("shape", shape).into();
+        let (name, parent, stem, kind) = (name_of(stem), Some(parent), stem.clone(), ObjectKind::Dataset);
+        self.items.push(Item { parent, stem, path, name, kind, is_plain, value, seen: None, listing: None });
+    }
+
+    /// Types that are used though no link leads to them.
+    fn unlinked_types(&mut self) -> Result<()> {
+        let folder = self.base.join(OWN_FOLDER).join("types");
+        if !folder.is_dir() {
+            return Ok(());
+        }
+        for (stem, _) in level(&folder, self.limits)?.forms.into_iter().filter(|(_, forms)| forms.metadata) {
+            let path = folder.join(&stem);
+            let (value, _) = read_metadata(&with_ending(&path, ".json"), self.limits)?;
+            let (parent, kind, name, is_plain) = (None, ObjectKind::Datatype, String::new(), false);
+            self.items.push(Item {
+                parent,
+                stem,
+                path,
+                name,
+                kind,
+                is_plain,
+                value,
+                seen: None,
+                listing: None,
+            });
+        }
+        Ok(())
+    }
+
+    /// The identity that the metadata says, and one made of the path for what has none, or that of a copy.
+    pub(crate) fn ids(&self, item: &Item) -> [Option<String>; 2] {
+        let relative = item.path.strip_prefix(self.base).unwrap_or(&item.path);
+        let made = uuid(&digest(relative.as_os_str().as_encoded_bytes()));
+        let said = item.value.get("id").and_then(|id| id.text().ok()).map(str::to_owned);
+        [said, Some(made)]
+    }
+}
+
+fn is_file(path: &Path) -> bool {
+    std::fs::symlink_metadata(path).is_ok_and(|metadata| metadata.is_file())
+}
+
+/// The name of a link: in its stem or, where that was cut, in the metadata.
+fn name_in(value: &Value<'_>, stem: &OsString) -> Result<String> {
+    match value.get("name") {
+        Some(name) if is_cut(stem) => name.text_owned(),
+        _ => Ok(name_of(stem)),
+    }
+}
+
+/// The value of a metadata file.
+pub(crate) fn read_metadata(path: &Path, limits: &Limits) -> Result<(Value<'static>, Seen)> {
+    let during = format!("read {}", path.display());
+    let (content, stamp) = files::read_text(path, limits.metadata_bytes_max).during(&during)?;
+    let value = text::read(&content).during(&during)?;
+    value.members().during(&during)?;
+    Ok((value.into_owned(), Seen::new(&content, stamp)))
+}

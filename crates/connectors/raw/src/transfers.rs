@@ -1,0 +1,168 @@
+//! Elements in and out of their files, and extents that change.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use json_text::Beside;
+use model::convert::Conversions;
+use model::properties::{Layout, VirtualMapping};
+use model::{Error, Heap, Result, Token};
+use vol::{Container, DatasetInfo, OpRead, OpWrite, transfer};
+
+use crate::container::RawContainer;
+use crate::data::*;
+use crate::elements::Elements;
+use crate::folder::Folder;
+
+impl RawContainer {
+    /// A dataset as the metadata says it is.
+    pub(crate) fn shown(&self, folder: &Folder, dataset: Token) -> Result<Arc<DatasetInfo>> {
+        let info = Container::dataset_info(&self.opened, dataset)?;
+        if let Some(edited) = folder.data(dataset).edited() {
+            return Ok(edited);
+        }
+        let Layout::Virtual(mappings) = &info.create.layout else { return Ok(info) };
+        let layout = Layout::Virtual(renamed(mappings, Beside::OWN, "."));
+        let mut shown = DatasetInfo::clone(&info);
+        shown.create.layout = layout;
+        Ok(Arc::new(shown))
+    }
+
+    pub(crate) fn read_one(&self, read: &mut OpRead<'_>) -> Result<()> {
+        let folder = self.folder()?;
+        let info = self.shown(&folder, read.dataset)?;
+        if is_elsewhere(&info) {
+            let OpRead { dataset, selection, into } = read;
+            return Container::dataset_read(
+                &self.opened,
+                &mut [OpRead { dataset: *dataset, selection, into }],
+            );
+        }
+        let data = folder.data(read.dataset);
+        let _reading = data.reading();
+        // The extent may have changed before the lock was there.
+        let info = self.shown(&folder, read.dataset)?;
+        check_transfer(&info, read.selection, read.into.len())?;
+        if read.into.is_empty() {
+            return Ok(());
+        }
+        let file = folder.elements(read.dataset, &data)?;
+        elements_of(&info).read(file.as_ref(), read.selection, info.space.dims(), read.into)
+    }
+
+    pub(crate) fn write_one(&self, write: &OpWrite<'_>) -> Result<()> {
+        let folder = self.folder()?;
+        let info = self.shown(&folder, write.dataset)?;
+        if is_elsewhere(&info) {
+            return Container::dataset_write(&self.opened, std::slice::from_ref(write));
+        }
+        let data = folder.data(write.dataset);
+        let _writing = data.writing();
+        let info = self.shown(&folder, write.dataset)?;
+        check_transfer(&info, write.selection, write.from.len())?;
+        if write.from.is_empty() {
+            return Ok(());
+        }
+        let file = folder.elements_mut(write.dataset, &data)?;
+        self.stored_elements(&data, &info)?.write(&file, write.selection, info.space.dims(), write.from)?;
+        folder.keeper().shared().change();
+        Ok(())
+    }
+
+    /// How elements are stored when they are written: a fill value with slots needs values that stay.
+    fn stored_elements(&self, data: &Data, info: &DatasetInfo) -> Result<Elements> {
+        let mut elements = elements_of(info);
+        if let Some(fill) = elements.fill.take() {
+            elements.fill = Some(match info.datatype.has_slots() {
+                false => fill,
+                true => data.stored_fill(|| self.with_own_values(info, &fill))?,
+            });
+        }
+        Ok(elements)
+    }
+
+    /// An element whose values are in the heap, where those of metadata are not.
+    fn with_own_values(&self, info: &DatasetInfo, element: &[u8]) -> Result<Vec<u8>> {
+        let (memory, none, mut heap) = (info.datatype.memory_form(), Conversions::default(), Heap::new());
+        let values = transfer::from_file_form(self, &info.datatype, element, &memory, &none, &mut heap)?;
+        transfer::to_file_form(self, &memory, &values, &info.datatype, &none, &mut heap)
+    }
+
+    /// Changes the extent of a dataset, and brings its file to it.
+    pub(crate) fn resize(&self, dataset: Token, dims: &[u64]) -> Result<()> {
+        self.writing()?;
+        let folder = self.fresh(dataset)?;
+        let data = folder.data(dataset);
+        let _writing = data.writing();
+        let old = self.shown(&folder, dataset)?;
+        match data.edited() {
+            Some(edited) => data.set_edited(resized(&edited, dims)?),
+            None => Container::dataset_resize(&self.opened, dataset, dims)?,
+        }
+        folder.touch(dataset);
+        if is_elsewhere(&old) || old.space.dims() == dims {
+            return Ok(());
+        }
+        let elements = self.stored_elements(&data, &old)?;
+        let moved = folder.relay(dataset, &data, &elements, (old.space.dims(), dims));
+        if moved.is_err() && data.edited().is_none() {
+            // What the file holds is still the old extent. Should this fail as well, the first error says more.
+            let _ = Container::dataset_resize(&self.opened, dataset, old.space.dims());
+        }
+        moved
+    }
+}
+
+/// Mappings whose sources in one file are in another.
+pub(crate) fn renamed(mappings: &[VirtualMapping], from: &str, to: &str) -> Vec<VirtualMapping> {
+    let rename = |mapping: &VirtualMapping| {
+        let file = if mapping.file == from { to.to_owned() } else { mapping.file.clone() };
+        VirtualMapping { file, ..mapping.clone() }
+    };
+    mappings.iter().map(rename).collect()
+}
+
+/// A dataset whose metadata was changed by hand, with another extent.
+fn resized(info: &DatasetInfo, dims: &[u64]) -> Result<DatasetInfo> {
+    let is_chunked = matches!(info.create.layout, Layout::Chunked { .. });
+    if dims.len() != info.space.rank() || dims.is_empty() || !(is_chunked || dims == info.space.dims()) {
+        return Err(Error::invalid("resize dataset").with("rank", dims.len()));
+    }
+    Ok(DatasetInfo { space: info.space.resized(dims)?, ..info.clone() })
+}
+
+impl Folder {
+    /// Brings the file of a dataset from one extent to another; the dataset is locked.
+    fn relay(
+        &self,
+        dataset: Token,
+        data: &Data,
+        elements: &Elements,
+        extents: (&[u64], &[u64]),
+    ) -> Result<()> {
+        let (old, dims) = extents;
+        let Some(from) = self.elements(dataset, data)? else { return Ok(()) };
+        if old.get(1..) == dims.get(1..) {
+            // Rows stay where they are: what is beyond the smaller of both extents goes.
+            let rows = |dims: &[u64]| dims.iter().try_fold(elements.size, |n, &dim| n.checked_mul(dim));
+            let end = rows(old).zip(rows(dims)).map_or(0, |(a, b)| a.min(b));
+            let file = self.elements_mut(dataset, data)?;
+            let len = file.metadata().map_err(|e| Error::io("look at elements", &e))?.len();
+            return match len > end {
+                true => file.set_len(end).map_err(|e| Error::io("cut elements", &e)),
+                false => Ok(()),
+            };
+        }
+        let waiting = self.waiting_path(dataset)?;
+        let temporary = waiting.with_extension("tmp");
+        let failed = |e: std::io::Error| Error::io("move elements", &e).with("path", waiting.display());
+        let to = open_to_write(&temporary)?;
+        to.set_len(0).map_err(failed)?;
+        elements.relay(&from, old, &to, dims)?;
+        // A commit moves what waits: not now.
+        let _homes = self.homes();
+        std::fs::rename(&temporary, &waiting).map_err(failed)?;
+        data.is_fresh.store(true, Ordering::SeqCst);
+        Ok(())
+    }
+}

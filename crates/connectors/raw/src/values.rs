@@ -1,0 +1,79 @@
+//! What slots stand for: values, and references as text.
+
+use json_text::text::{read, write};
+use json_text::{reference_from_json, reference_to_json};
+use model::datatype::ReferenceKind;
+use model::{Error, Reference, ReferenceTarget, Result, Token};
+use vol::Blobs;
+
+use crate::container::RawContainer;
+use crate::folder::Folder;
+use crate::load::Whoever;
+
+impl RawContainer {
+    pub(crate) fn check_reference(
+        &self,
+        folder: &Folder,
+        kind: ReferenceKind,
+        reference: &Reference,
+    ) -> Result<()> {
+        let is_fitting = match (kind, &reference.target) {
+            (_, ReferenceTarget::Null) => true,
+            (ReferenceKind::ObjectOld, target) => matches!(target, ReferenceTarget::Object(_)),
+            (ReferenceKind::RegionOld, target) => matches!(target, ReferenceTarget::Region { .. }),
+            _ => true,
+        };
+        let is_old = matches!(kind, ReferenceKind::ObjectOld | ReferenceKind::RegionOld);
+        if !is_fitting || (is_old && reference.file.is_some()) {
+            return Err(Error::invalid("store reference").with("kind", format!("{kind:?}")));
+        }
+        match reference.token() {
+            // Metadata may mean what is gone.
+            Some(token) if reference.file.is_none() && !self.is_keeper => {
+                folder.ids().inner(token).map(|_| ())
+            }
+            _ => Ok(()),
+        }
+    }
+
+    pub(crate) fn put_blobs(&self, folder: &Folder, values: &[&[u8]]) -> Result<Vec<u8>> {
+        if self.is_keeper { Ok(folder.blobs.keep(values)) } else { folder.blobs.put(values, &self.limits) }
+    }
+
+    pub(crate) fn reference_slot(
+        &self,
+        folder: &Folder,
+        kind: ReferenceKind,
+        reference: &Reference,
+    ) -> Result<Vec<u8>> {
+        match (kind, reference.token()) {
+            (ReferenceKind::ObjectOld, token) => Ok(token.unwrap_or_default().0.to_vec()),
+            (_, None) => Ok(vec![0; 8]),
+            _ => {
+                let text = write(&reference_to_json(reference, &Whoever(folder))?)?;
+                self.put_blobs(folder, &[text.trim_end().as_bytes()])
+            }
+        }
+    }
+
+    pub(crate) fn reference_of(
+        &self,
+        folder: &Folder,
+        kind: ReferenceKind,
+        slot: &[u8],
+    ) -> Result<Reference> {
+        if slot.iter().all(|&byte| byte == 0) {
+            return Ok(Reference::null());
+        }
+        if kind == ReferenceKind::ObjectOld {
+            let token = slot.try_into().map(Token);
+            let token = token.map_err(|_| Error::invalid("read reference").with("bytes", slot.len()))?;
+            return Ok(Reference::object(token));
+        }
+        let mut found = Blobs::default();
+        folder.blobs.get(&[slot], &self.limits, &mut found)?;
+        let text = std::str::from_utf8(found.bytes());
+        let text = text.map_err(|_| Error::corrupt("read reference").with("problem", "not text"))?;
+        reference_from_json(&read(text)?, &Whoever(folder), self.limits.selection_blocks_max)
+    }
+}

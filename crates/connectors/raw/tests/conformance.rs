@@ -1,0 +1,33 @@
+//! The conformance suite on the raw connector: one test for each behaviour.
+
+use std::sync::Arc;
+
+use hyperslab_raw::RawConnector;
+use memory::MemoryConnector;
+use testkit::{Subject, conformance};
+use vol::{Registry, Result};
+
+/// A folder that goes with the subject.
+struct Folder(std::path::PathBuf);
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        // What is left behind in a temporary folder is not worth a failure.
+        let _ = std::fs::remove_dir(&self.0);
+    }
+}
+
+fn raw() -> Result<Subject> {
+    let mut registry = Registry::new();
+    registry.register(Arc::new(MemoryConnector::new()))?;
+    registry.register(Arc::new(RawConnector::new()))?;
+    let folder = std::env::temp_dir().join(format!("hyperslab-raw-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).map_err(|e| vol::Error::io("make folder", &e))?;
+    let kept = Folder(folder.clone());
+    Ok(Subject::new("raw", registry, move |name| format!("raw:{}/{name}", folder.display())).keeping(kept))
+}
+
+fn main() {
+    let arguments = libtest_mimic::Arguments::from_args();
+    libtest_mimic::run(&arguments, conformance::trials("raw", raw)).exit();
+}

@@ -1,0 +1,224 @@
+//! Objects of a container as JSON.
+
+use model::convert::Conversions;
+use model::properties::{CreationOrder, FillValue, Layout};
+use model::{
+    CharacterSet, Dataspace, Datatype, Heap, Index, Limits, Link, LinkTarget, Result, Selection, Token,
+    Within,
+};
+use vol::{Allocation, AttributeInfo, Container, DatasetInfo, OpList, OpRead, transfer};
+
+use crate::datatype::datatype_to_json;
+use crate::ids::collection;
+use crate::names::{Word, hex};
+use crate::properties;
+use crate::space::dataspace_to_json;
+use crate::text::{Fields, Value, list};
+use crate::values::{Codec, Objects};
+
+/// Turns objects into JSON.
+pub struct Saver<'a> {
+    /// Where they are.
+    pub container: &'a dyn Container,
+    /// What they are called.
+    pub objects: &'a dyn Objects,
+    /// What one value may take.
+    pub limits: &'a Limits,
+}
+
+impl std::fmt::Debug for Saver<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Saver").finish_non_exhaustive()
+    }
+}
+
+/// Keys of a map taken at a time.
+const KEYS_PER_PAGE: u64 = 1024;
+
+/// The character set that a name has if nothing else is said.
+pub(crate) fn usual_charset(name: &str) -> CharacterSet {
+    if name.is_ascii() { CharacterSet::Ascii } else { CharacterSet::Utf8 }
+}
+
+/// The word for the character set of a name, where it is not the usual one.
+pub fn charset_to_json(name: &str, charset: CharacterSet) -> Option<&'static str> {
+    (charset != usual_charset(name)).then(|| charset.word())
+}
+
+/// The character set of a name: what is said, or the usual one.
+pub fn charset_from_json(name: &str, said: Option<&Value<'_>>) -> Result<CharacterSet> {
+    said.map_or(Ok(usual_charset(name)), Word::from_word)
+}
+
+fn sizes(space: &Dataspace) -> Result<Vec<usize>> {
+    space.dims().iter().map(|&dim| dim.within(u64::MAX, "extent")).collect()
+}
+
+impl Saver<'_> {
+    /// Elements in file form as JSON, in lists of lists.
+    fn values(&self, datatype: &Datatype, dims: &[usize], raw: &[u8]) -> Result<Value<'static>> {
+        let (memory, mut heap) = (datatype.memory_form(), Heap::new());
+        let none = Conversions::default();
+        let bytes = transfer::from_file_form(self.container, datatype, raw, &memory, &none, &mut heap)?;
+        Codec::new(datatype).show_all(dims, &bytes, &heap, self.objects)
+    }
+
+    /// A type, or the name of the committed one that it is.
+    fn datatype(&self, datatype: &Datatype, committed: Option<Token>) -> Result<Value<'static>> {
+        match committed {
+            Some(token) => self.objects.name_of(token).map(Value::from),
+            None => Ok(datatype_to_json(datatype)),
+        }
+    }
+
+    /// What every object has.
+    fn common(&self, object: Token, create: Option<Value<'static>>) -> Result<Fields<'static>> {
+        let info = self.container.object_info(object)?;
+        let attributes = self.attributes(object, info.create.attribute_order)?;
+        Ok(Fields::new()
+            .some("comment", info.comment)
+            .some("creationProperties", create)
+            .some("attributes", (!attributes.is_empty()).then_some(attributes)))
+    }
+
+    fn attributes(&self, object: Token, order: CreationOrder) -> Result<Vec<Value<'static>>> {
+        let index = if order == CreationOrder::Untracked { Index::Name } else { Index::CreationOrder };
+        let op = OpList { index, count_max: u64::MAX, ..OpList::default() };
+        let all = self.container.attribute_list(object, &op)?.entries;
+        all.iter().map(|info| self.attribute(object, info)).collect()
+    }
+
+    fn attribute(&self, object: Token, info: &AttributeInfo) -> Result<Value<'static>> {
+        let value = match info.space {
+            Dataspace::Null => None,
+            _ => {
+                let raw = self.container.attribute_read(object, &[&info.name])?.pop().unwrap_or_default();
+                Some(self.values(&info.datatype, &sizes(&info.space)?, &raw)?)
+            }
+        };
+        Ok(Fields::new()
+            .with("name", info.name.clone())
+            .some("charSet", charset_to_json(&info.name, info.charset))
+            .with("type", self.datatype(&info.datatype, info.committed)?)
+            .with("shape", dataspace_to_json(&info.space))
+            .some("value", value)
+            .into())
+    }
+
+    /// A group, without its links.
+    pub fn group(&self, group: Token) -> Result<Fields<'static>> {
+        let create = self.container.group_info(group)?.create;
+        self.common(group, properties::group_to_json(&create).filled())
+    }
+
+    /// All links of a group: in the order of their creation, where that is tracked.
+    pub fn all_links(&self, group: Token) -> Result<Vec<Link>> {
+        let tracked = self.container.group_info(group)?.create.link_order != CreationOrder::Untracked;
+        let index = if tracked { Index::CreationOrder } else { Index::Name };
+        let op = OpList { index, count_max: u64::MAX, ..OpList::default() };
+        Ok(self.container.link_list(group, &op)?.entries)
+    }
+
+    /// A link.
+    pub fn link(&self, link: &Link) -> Result<Fields<'static>> {
+        let fields = match &link.target {
+            LinkTarget::Hard(token) => {
+                let name = self.objects.name_of(*token)?;
+                let kind = collection(self.container.object_info(*token)?.kind);
+                let id = name.rsplit_once('/').map_or(name.as_str(), |(_, id)| id).to_owned();
+                Fields::class("H5L_TYPE_HARD").with("collection", kind).with("id", id)
+            }
+            LinkTarget::Soft(path) => Fields::class("H5L_TYPE_SOFT").with("h5path", path.clone()),
+            LinkTarget::External { file, path } => {
+                Fields::class("H5L_TYPE_EXTERNAL").with("file", file.clone()).with("h5path", path.clone())
+            }
+            LinkTarget::User { class, data } => {
+                Fields::class("H5L_TYPE_USER_DEFINED").with("userClass", *class).with("data", hex(data))
+            }
+        };
+        let title = Fields::new().with("title", link.name.clone());
+        Ok(title.append(fields).some("charSet", charset_to_json(&link.name, link.charset)))
+    }
+
+    /// A dataset, without its elements.
+    pub fn dataset(&self, dataset: Token) -> Result<Fields<'static>> {
+        let info = self.container.dataset_info(dataset)?;
+        let fill = self.fill(&info)?;
+        let create = properties::dataset_to_json(&info.create, fill)?;
+        Ok(Fields::new()
+            .with("type", self.datatype(&info.datatype, info.committed)?)
+            .with("shape", dataspace_to_json(&info.space))
+            .append(self.common(dataset, create.filled())?))
+    }
+
+    fn fill(&self, info: &DatasetInfo) -> Result<Option<Value<'static>>> {
+        let FillValue::Value(value) = &info.create.fill.value else { return Ok(None) };
+        let has_references = info.datatype.any(&|t| matches!(t, Datatype::Reference(_)));
+        // Whom they mean may not be there yet when the dataset is made again.
+        let zeros = vec![0; value.len()];
+        self.values(&info.datatype, &[], if has_references { &zeros } else { value }).map(Some)
+    }
+
+    /// The elements of a dataset; nothing where it has none of its own.
+    pub fn elements(&self, dataset: Token) -> Result<Option<Value<'static>>> {
+        let info = self.container.dataset_info(dataset)?;
+        let elsewhere = matches!(info.create.layout, Layout::External(_) | Layout::Virtual(_));
+        let storage = self.container.dataset_storage(dataset)?;
+        if elsewhere || info.space == Dataspace::Null || storage.allocation == Allocation::None {
+            return Ok(None);
+        }
+        let bytes = info.space.element_count()?.saturating_mul(u64::from(info.datatype.size()));
+        let mut raw = vec![0; bytes.within(self.limits.metadata_bytes_max, "dataset kept as text")?];
+        let read = OpRead { dataset, selection: &Selection::All, into: &mut raw };
+        self.container.dataset_read(&mut [read])?;
+        self.values(&info.datatype, &sizes(&info.space)?, &raw).map(Some)
+    }
+
+    /// A committed datatype.
+    pub fn committed(&self, datatype: Token) -> Result<Fields<'static>> {
+        let create = self.container.object_info(datatype)?.create;
+        let own = Fields::new().with("type", datatype_to_json(&self.container.datatype_get(datatype)?));
+        Ok(own.append(self.common(datatype, properties::object_to_json(&create).filled())?))
+    }
+
+    /// A map with its pairs.
+    pub fn map(&self, map: Token) -> Result<Fields<'static>> {
+        let create = self.container.object_info(map)?.create;
+        let info = self.container.map_info(map)?;
+        let own = Fields::new()
+            .with("keyType", datatype_to_json(&info.key))
+            .with("valueType", datatype_to_json(&info.value));
+        let pairs = self.pairs(map, &info.key, &info.value)?;
+        let common = self.common(map, properties::object_to_json(&create).filled())?;
+        Ok(own.append(common).with("pairs", pairs))
+    }
+
+    fn pairs(&self, map: Token, key_type: &Datatype, value_type: &Datatype) -> Result<Vec<Value<'static>>> {
+        let (mut pairs, mut more) = (Vec::new(), true);
+        while more {
+            let page = self.container.map_keys(map, pairs.len() as u64, KEYS_PER_PAGE)?;
+            let keys: Vec<&[u8]> = page.entries.iter().map(Vec::as_slice).collect();
+            for (key, value) in keys.iter().zip(self.container.map_get(map, &keys)?) {
+                let value = self.values(value_type, &[], &value.unwrap_or_default())?;
+                pairs.push(list([key_to_json(key_type, key)?, value]));
+            }
+            more = page.more && !keys.is_empty();
+        }
+        Ok(pairs)
+    }
+}
+
+/// A key: its element or, where its length varies, its value.
+fn key_to_json(datatype: &Datatype, key: &[u8]) -> Result<Value<'static>> {
+    let (codec, mut heap) = (Codec::new(datatype), Heap::new());
+    let mut slot = [0; 16];
+    let element = match datatype {
+        Datatype::VarLen(_) => {
+            let unit = datatype.children().first().map_or(1, |base| u64::from(base.size()).max(1));
+            heap.push(key, key.len() as u64 / unit).store(&mut slot)?;
+            &slot[..]
+        }
+        _ => key,
+    };
+    codec.show(element, &heap, &crate::values::Strangers)
+}

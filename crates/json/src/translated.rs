@@ -1,0 +1,399 @@
+//! A container whose tokens are made from identities in text, over one that makes tokens as it likes.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, PoisonError, RwLock, RwLockWriteGuard};
+
+use model::datatype::ReferenceKind;
+use model::{Limits, Link, LinkTarget, Reference, ReferenceTarget, Result, Token};
+use vol::*;
+
+use crate::ids::{Ids, Named};
+use crate::values::Objects;
+
+/// What all openings of one container share.
+#[derive(Debug)]
+pub struct Shared {
+    /// Who is who.
+    pub ids: RwLock<Ids>,
+    changes: AtomicU64,
+    /// Held by who changes objects, and alone by who needs them to hold still.
+    gate: RwLock<()>,
+}
+
+impl Shared {
+    /// For a container that is always called `place`.
+    pub fn new(place: &str) -> Arc<Self> {
+        Arc::new(Shared {
+            ids: RwLock::new(Ids::new(place)),
+            changes: AtomicU64::new(0),
+            gate: RwLock::new(()),
+        })
+    }
+
+    /// While this is held, nobody makes, links, unlinks or describes objects; elements may still be written.
+    pub fn pause(&self) -> RwLockWriteGuard<'_, ()> {
+        self.gate.write().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The next object that is made has this identity. For who paused the others.
+    pub fn expect(&self, id: &str) {
+        self.ids.write().unwrap_or_else(PoisonError::into_inner).expect(id);
+    }
+
+    /// Notes that something changed.
+    pub fn change(&self) {
+        self.changes.fetch_add(1, Ordering::SeqCst);
+    }
+
+    /// How often something changed.
+    pub fn changes(&self) -> u64 {
+        self.changes.load(Ordering::SeqCst)
+    }
+
+    /// The object beneath.
+    pub fn inner(&self, token: Token) -> Result<Token> {
+        self.ids.read().unwrap_or_else(PoisonError::into_inner).inner(token)
+    }
+
+    /// The token of an object beneath.
+    pub fn outer(&self, inner: Token) -> Token {
+        let known = self.ids.read().unwrap_or_else(PoisonError::into_inner).known(inner);
+        known.unwrap_or_else(|| self.ids.write().unwrap_or_else(PoisonError::into_inner).token(inner))
+    }
+
+    /// The identity of an object in text.
+    pub fn id(&self, token: Token) -> Result<String> {
+        self.ids.read().unwrap_or_else(PoisonError::into_inner).id(token).map(str::to_owned)
+    }
+
+    /// Notes an object beneath whose identity is known.
+    pub fn add(&self, id: &str, inner: Token) -> Result<Token> {
+        self.ids.write().unwrap_or_else(PoisonError::into_inner).add(id, inner)
+    }
+}
+
+/// The container: a layer that translates. Clones are the same opening.
+#[derive(Clone)]
+pub struct Translated {
+    beneath: Arc<dyn Container>,
+    shared: Arc<Shared>,
+    told: Told,
+}
+
+/// What such a container tells about itself.
+#[derive(Debug, Clone)]
+pub struct Told {
+    /// Its connector.
+    pub connector: &'static str,
+    /// What it can do.
+    pub capability: Capability,
+    /// What it may spend.
+    pub limits: Limits,
+    /// Whether this opening is the one that loads and saves, to whom a pause does not apply.
+    pub is_keeper: bool,
+}
+
+impl std::fmt::Debug for Translated {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Translated").field("connector", &self.told.connector).finish_non_exhaustive()
+    }
+}
+
+impl Translated {
+    /// Over `beneath`.
+    pub fn new(beneath: Arc<dyn Container>, shared: Arc<Shared>, told: Told) -> Self {
+        Translated { beneath, shared, told }
+    }
+
+    /// What all openings share.
+    pub fn shared(&self) -> &Arc<Shared> {
+        &self.shared
+    }
+
+    /// The container beneath, with its own tokens.
+    pub fn beneath(&self) -> &dyn Container {
+        &*self.beneath
+    }
+
+    /// What objects are called in text.
+    pub fn objects(&self) -> impl Objects + '_ {
+        Named { ids: &self.shared.ids, container: self }
+    }
+
+    fn down(&self, token: Token) -> Result<Token> {
+        self.shared.inner(token)
+    }
+
+    fn down_place(&self, place: &Place) -> Result<Place> {
+        Ok(Place { group: self.down(place.group)?, ..place.clone() })
+    }
+
+    fn down_maybe(&self, place: Option<&Place>) -> Result<Option<Place>> {
+        place.map(|place| self.down_place(place)).transpose()
+    }
+
+    fn down_token(&self, token: Option<Token>) -> Result<Option<Token>> {
+        token.map(|token| self.down(token)).transpose()
+    }
+
+    fn up(&self, inner: Token) -> Token {
+        self.shared.outer(inner)
+    }
+
+    /// Changes something, when nobody needs it to hold still.
+    fn change<T>(&self, change: impl FnOnce() -> Result<T>) -> Result<T> {
+        let _entered = (!self.told.is_keeper).then(|| self.shared.gate.read());
+        let done = change()?;
+        self.shared.change();
+        Ok(done)
+    }
+
+    fn make(&self, make: impl FnOnce() -> Result<Token>) -> Result<Token> {
+        self.change(|| make().map(|inner| self.up(inner)))
+    }
+
+    fn up_link(&self, mut link: Link) -> Link {
+        if let LinkTarget::Hard(inner) = link.target {
+            link.target = LinkTarget::Hard(self.up(inner));
+        }
+        link
+    }
+
+    fn up_attribute(&self, mut info: AttributeInfo) -> AttributeInfo {
+        info.committed = info.committed.map(|inner| self.up(inner));
+        info
+    }
+
+    fn reference(
+        &self,
+        reference: &Reference,
+        translate: impl Fn(Token) -> Result<Token>,
+    ) -> Result<Reference> {
+        let mut reference = reference.clone();
+        if reference.file.is_none() {
+            match &mut reference.target {
+                ReferenceTarget::Null => {}
+                ReferenceTarget::Object(token)
+                | ReferenceTarget::Region { dataset: token, .. }
+                | ReferenceTarget::Attribute { object: token, .. } => *token = translate(*token)?,
+            }
+        }
+        Ok(reference)
+    }
+}
+
+impl Layer for Translated {
+    fn inner(&self) -> &dyn Container {
+        &*self.beneath
+    }
+
+    fn info(&self) -> Result<Arc<ContainerInfo>> {
+        let mut info = ContainerInfo::clone(&*self.beneath.info()?);
+        info.root = self.up(info.root);
+        info.connector = self.told.connector.to_owned();
+        info.capability = self.told.capability;
+        Ok(Arc::new(info))
+    }
+
+    fn retain(&self, object: Token) -> Result<()> {
+        self.beneath.retain(self.down(object)?)
+    }
+
+    fn release(&self, object: Token) -> Result<()> {
+        self.beneath.release(self.down(object)?)
+    }
+
+    fn object_info(&self, object: Token) -> Result<ObjectInfo> {
+        let info = self.beneath.object_info(self.down(object)?)?;
+        let times = info.times.filter(|_| self.told.capability.times);
+        Ok(ObjectInfo { token: object, times, ..info })
+    }
+
+    fn object_copy(&self, op: &OpObjectCopy) -> Result<Token> {
+        vol::copy::within(self, op, vol::copy::CopyOptions::of(op, &self.told.limits))
+    }
+
+    fn object_set_comment(&self, object: Token, comment: Option<&str>) -> Result<()> {
+        self.change(|| self.beneath.object_set_comment(self.down(object)?, comment))
+    }
+
+    fn object_adjust_references(&self, object: Token, by: i32) -> Result<u32> {
+        self.change(|| self.beneath.object_adjust_references(self.down(object)?, by))
+    }
+
+    fn group_create(&self, op: &OpGroupCreate) -> Result<Token> {
+        let place = self.down_maybe(op.place.as_ref())?;
+        self.make(|| self.beneath.group_create(&OpGroupCreate { place, ..op.clone() }))
+    }
+
+    fn group_info(&self, group: Token) -> Result<GroupInfo> {
+        self.beneath.group_info(self.down(group)?)
+    }
+
+    fn link_create(&self, op: &OpLinkCreate) -> Result<()> {
+        let target = match &op.target {
+            LinkTarget::Hard(token) => LinkTarget::Hard(self.down(*token)?),
+            other => other.clone(),
+        };
+        let place = self.down_place(&op.place)?;
+        self.change(|| self.beneath.link_create(&OpLinkCreate { place, target }))
+    }
+
+    fn link_get(&self, group: Token, name: &str) -> Result<Option<Link>> {
+        Ok(self.beneath.link_get(self.down(group)?, name)?.map(|link| self.up_link(link)))
+    }
+
+    fn link_list(&self, group: Token, op: &OpList) -> Result<Page<Link>> {
+        let page = self.beneath.link_list(self.down(group)?, op)?;
+        let entries = page.entries.into_iter().map(|link| self.up_link(link)).collect();
+        Ok(Page { entries, more: page.more })
+    }
+
+    fn link_delete(&self, group: Token, name: &str) -> Result<()> {
+        self.change(|| self.beneath.link_delete(self.down(group)?, name))
+    }
+
+    fn link_move(&self, op: &OpLinkMove) -> Result<()> {
+        let (from, to) = (self.down(op.from)?, self.down_place(&op.to)?);
+        self.change(|| self.beneath.link_move(&OpLinkMove { from, to, ..op.clone() }))
+    }
+
+    fn lookup(&self, op: &OpLookup) -> Result<Lookup> {
+        let found = self.beneath.lookup(&OpLookup { from: self.down(op.from)?, ..op.clone() })?;
+        Ok(match found {
+            Lookup::Object(inner) => Lookup::Object(self.up(inner)),
+            other => other,
+        })
+    }
+
+    fn attribute_create(&self, op: &OpAttributeCreate) -> Result<()> {
+        let (object, committed) = (self.down(op.object)?, self.down_token(op.committed)?);
+        self.change(|| self.beneath.attribute_create(&OpAttributeCreate { object, committed, ..op.clone() }))
+    }
+
+    fn attribute_info(&self, object: Token, name: &str) -> Result<Option<AttributeInfo>> {
+        let found = self.beneath.attribute_info(self.down(object)?, name)?;
+        Ok(found.map(|info| self.up_attribute(info)))
+    }
+
+    fn attribute_list(&self, object: Token, op: &OpList) -> Result<Page<AttributeInfo>> {
+        let page = self.beneath.attribute_list(self.down(object)?, op)?;
+        let entries = page.entries.into_iter().map(|info| self.up_attribute(info)).collect();
+        Ok(Page { entries, more: page.more })
+    }
+
+    fn attribute_read(&self, object: Token, names: &[&str]) -> Result<Vec<Vec<u8>>> {
+        self.beneath.attribute_read(self.down(object)?, names)
+    }
+
+    fn attribute_write(&self, object: Token, name: &str, data: &[u8]) -> Result<()> {
+        self.change(|| self.beneath.attribute_write(self.down(object)?, name, data))
+    }
+
+    fn attribute_delete(&self, object: Token, name: &str) -> Result<()> {
+        self.change(|| self.beneath.attribute_delete(self.down(object)?, name))
+    }
+
+    fn attribute_rename(&self, object: Token, from: &str, to: &str) -> Result<()> {
+        self.change(|| self.beneath.attribute_rename(self.down(object)?, from, to))
+    }
+
+    fn dataset_create(&self, op: &OpDatasetCreate) -> Result<Token> {
+        let (place, committed) = (self.down_maybe(op.place.as_ref())?, self.down_token(op.committed)?);
+        self.make(|| self.beneath.dataset_create(&OpDatasetCreate { place, committed, ..op.clone() }))
+    }
+
+    fn dataset_info(&self, dataset: Token) -> Result<Arc<DatasetInfo>> {
+        let info = self.beneath.dataset_info(self.down(dataset)?)?;
+        Ok(match info.committed {
+            None => info,
+            Some(inner) => {
+                Arc::new(DatasetInfo { committed: Some(self.up(inner)), ..DatasetInfo::clone(&info) })
+            }
+        })
+    }
+
+    fn dataset_storage(&self, dataset: Token) -> Result<StorageInfo> {
+        self.beneath.dataset_storage(self.down(dataset)?)
+    }
+
+    fn dataset_read(&self, reads: &mut [OpRead<'_>]) -> Result<()> {
+        let mut below = Vec::with_capacity(reads.len());
+        for read in reads.iter_mut() {
+            let (dataset, selection) = (self.down(read.dataset)?, read.selection);
+            below.push(OpRead { dataset, selection, into: &mut *read.into });
+        }
+        self.beneath.dataset_read(&mut below)
+    }
+
+    // Without a pause: a write may go to another container, or by way of one to this one again.
+    fn dataset_write(&self, writes: &[OpWrite<'_>]) -> Result<()> {
+        let mut below = writes.to_vec();
+        for write in &mut below {
+            write.dataset = self.down(write.dataset)?;
+        }
+        self.beneath.dataset_write(&below)?;
+        self.shared.change();
+        Ok(())
+    }
+
+    fn dataset_resize(&self, dataset: Token, dims: &[u64]) -> Result<()> {
+        self.change(|| self.beneath.dataset_resize(self.down(dataset)?, dims))
+    }
+
+    fn chunk_list(&self, dataset: Token, skip: u64, count_max: u64) -> Result<Page<ChunkInfo>> {
+        self.beneath.chunk_list(self.down(dataset)?, skip, count_max)
+    }
+
+    fn chunk_read(&self, dataset: Token, offset: &[u64]) -> Result<(u32, Vec<u8>)> {
+        self.beneath.chunk_read(self.down(dataset)?, offset)
+    }
+
+    fn chunk_write(&self, dataset: Token, offset: &[u64], filter_mask: u32, data: &[u8]) -> Result<()> {
+        self.change(|| self.beneath.chunk_write(self.down(dataset)?, offset, filter_mask, data))
+    }
+
+    fn datatype_commit(&self, op: &OpDatatypeCommit) -> Result<Token> {
+        let place = self.down_maybe(op.place.as_ref())?;
+        self.make(|| self.beneath.datatype_commit(&OpDatatypeCommit { place, ..op.clone() }))
+    }
+
+    fn datatype_get(&self, datatype: Token) -> Result<model::Datatype> {
+        self.beneath.datatype_get(self.down(datatype)?)
+    }
+
+    fn map_create(&self, op: &OpMapCreate) -> Result<Token> {
+        let place = self.down_maybe(op.place.as_ref())?;
+        self.make(|| self.beneath.map_create(&OpMapCreate { place, ..op.clone() }))
+    }
+
+    fn map_info(&self, map: Token) -> Result<MapInfo> {
+        self.beneath.map_info(self.down(map)?)
+    }
+
+    fn map_put(&self, map: Token, pairs: &[(&[u8], &[u8])]) -> Result<()> {
+        self.change(|| self.beneath.map_put(self.down(map)?, pairs))
+    }
+
+    fn map_get(&self, map: Token, keys: &[&[u8]]) -> Result<Vec<Option<Vec<u8>>>> {
+        self.beneath.map_get(self.down(map)?, keys)
+    }
+
+    fn map_keys(&self, map: Token, skip: u64, count_max: u64) -> Result<Page<Vec<u8>>> {
+        self.beneath.map_keys(self.down(map)?, skip, count_max)
+    }
+
+    fn map_delete(&self, map: Token, key: &[u8]) -> Result<bool> {
+        self.change(|| self.beneath.map_delete(self.down(map)?, key))
+    }
+
+    fn reference_get(&self, kind: ReferenceKind, slots: &[&[u8]]) -> Result<Vec<Reference>> {
+        let references = self.beneath.reference_get(kind, slots)?;
+        references.iter().map(|r| self.reference(r, |inner| Ok(self.up(inner)))).collect()
+    }
+
+    fn reference_put(&self, kind: ReferenceKind, references: &[Reference]) -> Result<Vec<Vec<u8>>> {
+        let below = references.iter().map(|r| self.reference(r, |token| self.down(token)));
+        self.beneath.reference_put(kind, &below.collect::<Result<Vec<_>>>()?)
+    }
+}
