@@ -43,6 +43,8 @@ macro_rules! operations {
                 Layer::$name(self $(, $arg)*)
             } )*
         }
+
+        crate::wire::remote! { $( fn $name(&self $(, $arg: $ty)*) -> $ret; )* }
     };
 }
 

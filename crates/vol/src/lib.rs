@@ -18,6 +18,7 @@ mod registry;
 mod slot_bytes;
 mod slots;
 pub mod transfer;
+pub mod wire;
 
 pub use access::{Access, Durability, FileAccess, LibVersion, Locking, RawBytes, Resolver, VirtualView};
 pub use capability::Capability;
