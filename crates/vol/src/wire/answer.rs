@@ -18,6 +18,16 @@ pub struct Answer {
 }
 
 impl Answer {
+    /// An answer that is to come, in a buffer that the thread used before.
+    pub fn new() -> Self {
+        Answer { bytes: scratch::take(), ..Answer::default() }
+    }
+
+    /// For an answer that was read: the thread uses its buffer again.
+    pub fn recycle(self) {
+        scratch::give(self.bytes);
+    }
+
     /// Makes this the answer of an operation that failed.
     pub fn fail(&mut self, error: &Error) {
         self.failed = true;
@@ -36,13 +46,6 @@ impl Answer {
             }
             false => Ok(()),
         }
-    }
-}
-
-impl Answer {
-    /// For an answer that was read: the thread uses its buffer again.
-    pub(crate) fn recycle(self) {
-        scratch::give(self.bytes);
     }
 }
 

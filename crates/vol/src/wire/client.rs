@@ -31,7 +31,7 @@ impl<T: Transport> Client<T> {
 
     /// Sends an operation and waits for its answer.
     pub(crate) fn send(&self, code: Code, out: Outgoing<'_>) -> Result<Answer> {
-        let mut answer = Answer { bytes: scratch::take(), ..Answer::default() };
+        let mut answer = Answer::new();
         let Outgoing { bytes, bulk, into } = out;
         self.transport.call(Request { code, arguments: &bytes, bulk, into }, &mut answer)?;
         scratch::give(bytes);
