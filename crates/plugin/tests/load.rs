@@ -222,6 +222,18 @@ fn the_layer_of_c_tells_what_it_counted() {
 }
 
 #[test]
+fn a_layer_is_given_its_parameters() {
+    let mut registry = Registry::new();
+    registry.register(Arc::new(MemoryConnector::new())).unwrap();
+    load(common::example("pass_plugin")).unwrap().register(&mut registry).unwrap();
+    let access = FileAccess::write().with_stack("pass{word=yes}");
+    let container = registry.create("memory:x", &FileCreate::default(), &access, false).unwrap();
+    assert_eq!(container.optional("word", b"!").unwrap(), b"yes!");
+    let wrong = FileAccess::write().with_stack("pass{say=yes}");
+    assert!(registry.open("memory:x", &wrong).unwrap_err().to_string().contains("unknown: say"));
+}
+
+#[test]
 fn plugins_are_found_by_name_and_by_number() {
     let folder = common::folder("found");
     std::fs::copy(common::example("memory_plugin"), common::library(&folder, "a_memory")).unwrap();
