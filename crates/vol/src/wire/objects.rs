@@ -57,7 +57,7 @@ macro_rules! bits {
             }
 
             /// The flags of these bits; others are of no meaning here.
-            pub fn from_bits(bits: u64) -> Self {
+            pub const fn from_bits(bits: u64) -> Self {
                 $name { $($field: bits >> $bit & 1 == 1),+ }
             }
         }
