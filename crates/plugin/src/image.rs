@@ -18,7 +18,7 @@ pub(crate) fn check(path: &Path, symbol: &str) -> Result<()> {
     let bytes = std::fs::read(path).map_err(failed)?;
     // The dynamic loader runs a library's own code as it opens it, so a library that has no such symbol is not opened.
     if !names(&bytes, symbol) {
-        return Err(Error::invalid("read library")
+        return Err(Error::not_found("find plugin in library")
             .with("problem", "no plugin of ours")
             .with("missing", symbol));
     }

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use model::{Error, Result};
+use model::{Error, Kind, Result};
 use vol::Registry;
 
 use crate::library::{Loaded, load};
@@ -86,8 +86,9 @@ impl SearchPath {
         }
         let folders: Vec<_> = self.folders.iter().map(|folder| folder.display().to_string()).collect();
         let error = Error::not_found("find plugin").with("folders", folders.join(", "));
-        // Where nothing else is in the way, a file that could not be loaded is probably the one that is looked for.
-        Err(found.skipped.into_iter().fold(error, |e, skipped| e.with("passed over", skipped.why)))
+        // A plugin that could not be loaded may be the one that is looked for; other libraries are not.
+        let refused = found.skipped.into_iter().filter(|skipped| skipped.why.kind() != Kind::NotFound);
+        Err(refused.fold(error, |error, skipped| error.with("passed over", skipped.why)))
     }
 
     /// Loads plugins until one is the last.

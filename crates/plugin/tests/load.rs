@@ -259,12 +259,12 @@ fn plugins_are_found_by_name_and_by_number() {
 }
 
 #[test]
-fn the_header_has_the_numbers_of_all_operations_and_capabilities() {
-    let header =
-        std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("include/hyperslab_connector.h"));
-    let header = header.unwrap();
+fn header_and_page_have_the_numbers_of_all_operations_and_capabilities() {
+    let read = |name| std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(name)).unwrap();
+    let (header, page) = (read("include/hyperslab_connector.h"), read("../../docs/plugins.md"));
     for code in Code::ALL {
         assert!(header.contains(&format!("X({}, {})", code.name(), code.number())), "{}", code.name());
+        assert!(page.contains(&format!("| `{}` | {} |", code.name(), code.number())), "{}", code.name());
     }
     for (bit, (name, _)) in Capability::default().list().into_iter().enumerate() {
         let name = name.to_uppercase().replace(' ', "_");

@@ -18,14 +18,9 @@ pub struct Registry {
     layers: BTreeMap<&'static str, Arc<dyn LayerFactory>>,
     /// In the order they were added: what creates a file without a prefix, and what is asked first.
     order: Vec<&'static str>,
-    /// Where those came from that are not built in; connectors and layers may share a name.
-    origins: BTreeMap<(Role, &'static str), String>,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Role {
-    Connector,
-    Layer,
+    /// Where those came from that are not built in.
+    origins: BTreeMap<&'static str, String>,
+    layer_origins: BTreeMap<&'static str, String>,
 }
 
 /// Where a connector came from that the program brought along.
@@ -51,6 +46,7 @@ impl Registry {
             layers: BTreeMap::new(),
             order: Vec::new(),
             origins: BTreeMap::new(),
+            layer_origins: BTreeMap::new(),
         }
     }
 
@@ -81,7 +77,7 @@ impl Registry {
     pub fn register_from(&mut self, connector: Arc<dyn Connector>, origin: &str) -> Result<()> {
         let name = connector.info().name;
         self.register(connector)?;
-        self.origins.insert((Role::Connector, name), origin.to_owned());
+        self.origins.insert(name, origin.to_owned());
         Ok(())
     }
 
@@ -89,18 +85,18 @@ impl Registry {
     pub fn register_layer_from(&mut self, layer: Arc<dyn LayerFactory>, origin: &str) -> Result<()> {
         let name = layer.info().name;
         self.register_layer(layer)?;
-        self.origins.insert((Role::Layer, name), origin.to_owned());
+        self.layer_origins.insert(name, origin.to_owned());
         Ok(())
     }
 
     /// Where a connector came from: a file, or `built in`.
-    pub fn origin(&self, connector: &'static str) -> &str {
-        self.origins.get(&(Role::Connector, connector)).map_or(BUILT_IN, String::as_str)
+    pub fn origin(&self, connector: &str) -> &str {
+        self.origins.get(connector).map_or(BUILT_IN, String::as_str)
     }
 
     /// Where a layer came from: a file, or `built in`.
-    pub fn layer_origin(&self, layer: &'static str) -> &str {
-        self.origins.get(&(Role::Layer, layer)).map_or(BUILT_IN, String::as_str)
+    pub fn layer_origin(&self, layer: &str) -> &str {
+        self.layer_origins.get(layer).map_or(BUILT_IN, String::as_str)
     }
 
     /// All connectors, in the order they were added.

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use hyperslab_vol::wire::{Answer, Code, Request, Wire, dispatch, from_bytes, to_bytes};
+use hyperslab_vol::wire::{Answer, Client, Code, Request, Transport, Wire, dispatch, from_bytes, to_bytes};
 use hyperslab_vol::*;
 use memory::MemoryConnector;
 use model::datatype::*;
@@ -244,6 +244,54 @@ fn random_requests_never_panic() {
                 &mut Answer::default(),
             );
         }
+    }
+}
+
+/// Answers with bytes that nobody meant.
+struct Liar(std::sync::Mutex<Generator>);
+
+impl Transport for Liar {
+    fn call(&self, _: Request<'_>, answer: &mut Answer) -> Result<()> {
+        let mut random = self.0.lock().unwrap();
+        let len = random.below(60) as usize;
+        answer.bytes = random.bytes(len).iter().map(|byte| byte % 5).collect();
+        answer.bulk = (0..random.below(4)).map(|_| vec![7; 5]).collect();
+        answer.failed = random.one_in(8);
+        Ok(())
+    }
+}
+
+#[test]
+fn random_answers_never_panic() {
+    let random = Generator::new(announced_seed("random_answers_never_panic"));
+    let client = Client::new(Liar(random.into()));
+    let token = Token::default();
+    for _ in 0..3000 {
+        let _ = client.info();
+        let _ = client.commit(Durability::Full);
+        let _ = client.optional("x", &[]);
+        let _ = client.object_info(token);
+        let _ = client.object_adjust_references(token, 1);
+        let _ = client.group_info(token);
+        let _ = client.link_get(token, "x");
+        let _ = client.link_list(token, &OpList::default());
+        let _ = client.lookup(&OpLookup { from: token, path: "x".into(), traversals_max: 1 });
+        let _ = client.attribute_info(token, "x");
+        let _ = client.attribute_list(token, &OpList::default());
+        let _ = client.attribute_read(token, &["x"]);
+        let _ = client.dataset_info(token);
+        let _ = client.dataset_storage(token);
+        let _ = client.chunk_list(token, 0, 1);
+        let _ = client.chunk_read(token, &[0]);
+        let _ = client.datatype_get(token);
+        let _ = client.map_info(token);
+        let _ = client.map_get(token, &[b"x"]);
+        let _ = client.map_keys(token, 0, 1);
+        let _ = client.map_delete(token, b"x");
+        let _ = client.blob_put(&[b"x"]);
+        let _ = client.blob_get(&[b"x"], &mut Blobs::default());
+        let _ = client.reference_get(ReferenceKind::Object, &[b"x"]);
+        let _ = client.reference_put(ReferenceKind::Object, &[Reference::null()]);
     }
 }
 

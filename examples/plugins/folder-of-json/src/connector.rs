@@ -63,7 +63,8 @@ impl FolderOfJson {
         Self::default()
     }
 
-    fn open(&self) -> MutexGuard<'_, BTreeMap<PathBuf, Weak<Store>>> {
+    /// What is open now.
+    fn in_use(&self) -> MutexGuard<'_, BTreeMap<PathBuf, Weak<Store>>> {
         let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
         open.retain(|_, store| {
             store.upgrade().is_some_and(|store| store.openings.load(Ordering::SeqCst) > 0)
@@ -80,7 +81,7 @@ impl Connector for FolderOfJson {
 
     fn create(&self, op: &ContainerCreate<'_>) -> Result<Arc<dyn Container>> {
         let folder = Path::new(op.path);
-        let mut open = self.open();
+        let mut open = self.in_use();
         if folder.exists() {
             if !op.truncate || !files::is_container(folder) {
                 return Err(Error::exists("create container").with("path", op.path));
@@ -99,7 +100,7 @@ impl Connector for FolderOfJson {
     }
 
     fn open(&self, op: &ContainerOpen<'_>) -> Result<Arc<dyn Container>> {
-        let mut open = self.open();
+        let mut open = self.in_use();
         let folder = absolute(Path::new(op.path))?;
         let store = match open.get(&folder).and_then(Weak::upgrade) {
             Some(store) => store,
@@ -110,7 +111,7 @@ impl Connector for FolderOfJson {
     }
 
     fn delete(&self, path: &str) -> Result<()> {
-        remove(&self.open(), Path::new(path))
+        remove(&self.in_use(), Path::new(path))
     }
 
     fn is_accessible(&self, path: &str, _: &FileAccess) -> Result<bool> {

@@ -75,6 +75,16 @@ fn write(path: &Path, value: &Value, durability: Durability) -> Result<()> {
     std::fs::rename(&new, path).map_err(failed("rename file", path))
 }
 
+/// New names of files are as durable as the files.
+fn sync_folder(folder: &Path) -> Result<()> {
+    match cfg!(unix) {
+        true => std::fs::File::open(folder)
+            .and_then(|folder| folder.sync_all())
+            .map_err(failed("sync folder", folder)),
+        false => Ok(()),
+    }
+}
+
 /// Writes what changed.
 pub(crate) fn save(state: &mut State, folder: &Path, durability: Durability) -> Result<()> {
     for &id in &state.changed {
@@ -88,6 +98,9 @@ pub(crate) fn save(state: &mut State, folder: &Path, durability: Durability) -> 
     let container =
         json!({"format": FORMAT, "next": state.next, "create": properties_to_json(&state.create)?});
     write(&folder.join(CONTAINER), &container, durability)?;
+    if durability == Durability::Full {
+        sync_folder(folder)?;
+    }
     // Objects without a link are in no file until they get one.
     let is_unlinked = |id: &u64| state.objects.get(id).is_some_and(|object| object.references == 0);
     state.changed.retain(is_unlinked);
