@@ -10,7 +10,7 @@ struct Faulty;
 impl Connector for Faulty {
     fn info(&self) -> ConnectorInfo {
         let capability = Capability::default();
-        ConnectorInfo { name: "faulty", value: 99, version: 3, capability, about: "panics" }
+        ConnectorInfo { name: "faulty", value: 399, version: 3, capability, about: "panics" }
     }
 
     fn create(&self, _: &ContainerCreate<'_>) -> Result<Arc<dyn Container>> {

@@ -12,7 +12,7 @@ impl Connector for Onto {
         let capability = Capability { persistent: false, ..Capability::ALL };
         ConnectorInfo {
             name: "onto",
-            value: 98,
+            value: 398,
             version: 1,
             capability,
             about: "onto:memory:name is memory:name",

@@ -29,7 +29,7 @@ struct Passes;
 impl LayerFactory for Passes {
     fn info(&self) -> ConnectorInfo {
         let capability = Capability::default();
-        ConnectorInfo { name: "pass", value: 97, version: 1, capability, about: "forwards everything" }
+        ConnectorInfo { name: "pass", value: 397, version: 1, capability, about: "forwards everything" }
     }
 
     fn wrap(&self, op: &Wrap<'_>) -> Result<Arc<dyn Container>> {

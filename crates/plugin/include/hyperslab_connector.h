@@ -8,6 +8,7 @@
  * Rules:
  *  - Every function may be called from any thread, and from many at once.
  *  - Everything in a request is lent until the call returns: bytes, room and objects. To keep an object, retain it.
+ *  - Bytes and rooms of one request do not overlap. An answer is used by one thread at a time.
  *  - No memory changes hands. An answer is written into room that the answer makes (bytes, bulk).
  *  - A call returns HYPERSLAB_OK, or HYPERSLAB_FAILED with the error as the bytes of the answer (hyperslab_fail).
  *  - What a plugin cannot do answers HYPERSLAB_UNSUPPORTED; it never answers success instead.

@@ -78,6 +78,14 @@ impl SearchPath {
         Found { loaded, skipped }
     }
 
+    /// Makes sure that a program knows a connector or layer of this name: what it does not know is looked for.
+    pub fn provide(&self, name: &str, registry: &mut Registry) -> Result<()> {
+        match registry.by_name(name).is_ok() || registry.layer(name).is_ok() {
+            true => Ok(()),
+            false => self.by_name(name)?.register(registry),
+        }
+    }
+
     fn first(&self, is_it: impl Fn(&Loaded) -> bool) -> Result<Loaded> {
         let mut found = Found::default();
         self.search(&mut found, &is_it);

@@ -222,6 +222,34 @@ fn the_layer_of_c_tells_what_it_counted() {
 }
 
 #[test]
+fn a_connector_of_c_answers_in_bytes_that_it_wrote_by_hand() {
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/empty.c");
+    let Some(path) = common::compile(&source, &common::folder("empty_c"), "empty_c") else { return };
+    let mut registry = Registry::new();
+    load(&path).unwrap().register(&mut registry).unwrap();
+    let missing = registry.open("empty-c:missing", &FileAccess::read()).unwrap_err();
+    assert_eq!(missing.kind(), Kind::NotFound);
+    assert!(missing.to_string().contains("it is called missing"), "{missing}");
+    // Without a prefix it is asked whether the container is its own.
+    let container = registry.open("anything", &FileAccess::read()).unwrap();
+    let info = container.info().unwrap();
+    assert_eq!((&*info.connector, info.capability.persistent, info.writable), ("empty-c", true, false));
+    assert_eq!(
+        (info.create.clone(), &info.versions[..]),
+        (FileCreate::default(), &[("emptiness".into(), 3)][..])
+    );
+    let group = container.group_info(info.root).unwrap();
+    assert_eq!((group.links, group.create), (0, FileCreate::default().root));
+    assert_eq!(container.object_info(info.root).unwrap().kind, model::ObjectKind::Group);
+    assert_eq!(container.link_get(info.root, "x").unwrap(), None);
+    assert!(container.link_list(info.root, &OpList::default()).unwrap().entries.is_empty());
+    assert_eq!(container.group_info(Token::default()).unwrap_err().kind(), Kind::NotFound);
+    let error = container.attribute_info(info.root, "x").unwrap_err();
+    assert_eq!(error.to_string(), "attribute_info: unsupported");
+    container.close().unwrap();
+}
+
+#[test]
 fn a_layer_is_given_its_parameters() {
     let mut registry = Registry::new();
     registry.register(Arc::new(MemoryConnector::new())).unwrap();
@@ -242,13 +270,15 @@ fn plugins_are_found_by_name_and_by_number() {
     std::fs::write(folder.join("readme.txt"), "").unwrap();
     let text = std::env::join_paths([Path::new("/nowhere"), &folder]).unwrap();
     let path = SearchPath::parse(text);
-    assert_eq!(path.by_name("faulty").unwrap().info.value, 99);
+    assert_eq!(path.by_name("faulty").unwrap().info.value, 399);
     assert_eq!(path.by_value(510).unwrap().info.name, "memory");
     let error = path.by_name("absent").unwrap_err();
     assert_eq!(error.kind(), Kind::NotFound);
 
     let mut registry = Registry::new();
     registry.register(Arc::new(MemoryConnector::new())).unwrap();
+    path.provide("memory", &mut registry).unwrap();
+    assert_eq!(registry.origin("memory"), "built in");
     let found = path.register_all(&mut registry);
     assert_eq!(found.loaded.iter().map(|loaded| loaded.info.name).collect::<Vec<_>>(), ["faulty"]);
     let skipped: Vec<String> = found.skipped.iter().map(|skipped| skipped.why.to_string()).collect();
@@ -256,6 +286,10 @@ fn plugins_are_found_by_name_and_by_number() {
     assert!(skipped.iter().any(|why| why.contains("no plugin of ours")), "{skipped:#?}");
     assert!(skipped.iter().any(|why| why.contains("already exists")), "{skipped:#?}");
     assert!(registry.by_name("faulty").is_ok());
+    let mut registry = Registry::new();
+    path.provide("faulty", &mut registry).unwrap();
+    assert!(registry.origin("faulty").contains("b_faulty"));
+    assert_eq!(path.provide("absent", &mut registry).unwrap_err().kind(), Kind::NotFound);
 }
 
 #[test]

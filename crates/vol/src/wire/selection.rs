@@ -11,8 +11,9 @@ const POINTS: u8 = 2;
 const REGULAR: u8 = 3;
 const BLOCKS: u8 = 4;
 
-/// Spans that blocks in no order may become. Our own come in order and need none of it.
-const SPANS_MAX: u64 = 1 << 20;
+/// Spans that blocks in no order may become, for each number that describes them: the work grows with the bytes and
+/// not faster. Our own blocks come in order and need none of it.
+const SPANS_PER_NUMBER_MAX: u64 = 64;
 
 impl Wire for Selection {
     fn put(&self, out: &mut Vec<u8>) -> Result<()> {
@@ -46,8 +47,9 @@ impl Wire for Selection {
             }
             REGULAR => get_regular(from),
             BLOCKS => {
-                let (rank, corners) = (u32::get(from)? as usize, Vec::get(from)?);
-                let union = Selection::union_within(rank, &corners, SPANS_MAX);
+                let (rank, corners) = (u32::get(from)? as usize, Vec::<u64>::get(from)?);
+                let spans_max = SPANS_PER_NUMBER_MAX * corners.len() as u64;
+                let union = Selection::union_within(rank, &corners, spans_max);
                 union.map_err(|e| e.during("decode message: blocks"))
             }
             tag => Err(from.unknown("Selection", tag)),
