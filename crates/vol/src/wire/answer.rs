@@ -1,6 +1,6 @@
 //! What comes back: bytes, and bulk beside them.
 
-use model::{Datatype, Error, Link, Reference, Result, Token};
+use model::{Datatype, Error, Link, ObjectKind, Reference, Result, Token};
 
 use super::plain::put_count;
 use super::{Reader, Wire, scratch};
@@ -128,6 +128,7 @@ by_value!(
     Page<AttributeInfo>,
     Page<ChunkInfo>,
     Vec<Reference>,
+    Vec<ObjectKind>,
 );
 
 impl Answered for Vec<u8> {

@@ -128,7 +128,7 @@ macro_rules! lists {
     )+ };
 }
 
-lists!(u64, Reference);
+lists!(u64, Token, Reference);
 
 /// Text and byte strings stay where they are.
 macro_rules! borrowed {
