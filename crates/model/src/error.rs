@@ -2,6 +2,7 @@
 //!
 //! The kind is for code; operation, place and causes are for people.
 
+use std::borrow::Cow;
 use std::fmt;
 
 /// A result whose error is [`Error`].
@@ -63,7 +64,7 @@ struct Inner {
     kind: Kind,
     operation: String,
     address: Option<u64>,
-    facts: Vec<(&'static str, String)>,
+    facts: Vec<(Cow<'static, str>, String)>,
     cause: Option<Error>,
 }
 
@@ -127,7 +128,14 @@ impl Error {
     /// One more fact for the reader of the message.
     #[must_use]
     pub fn with(mut self, key: &'static str, value: impl fmt::Display) -> Self {
-        self.0.facts.push((key, value.to_string()));
+        self.0.facts.push((Cow::Borrowed(key), value.to_string()));
+        self
+    }
+
+    /// As [`Error::with`], for a fact that came from elsewhere.
+    #[must_use]
+    pub fn with_fact(mut self, key: String, value: String) -> Self {
+        self.0.facts.push((Cow::Owned(key), value));
         self
     }
 
@@ -157,6 +165,11 @@ impl Error {
     /// The address in the file, where there is one.
     pub fn address(&self) -> Option<u64> {
         self.0.address
+    }
+
+    /// The facts, in the order they were added.
+    pub fn facts(&self) -> impl ExactSizeIterator<Item = (&str, &str)> {
+        self.0.facts.iter().map(|(key, value)| (&**key, &**value))
     }
 
     /// The next error down.

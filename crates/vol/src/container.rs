@@ -45,6 +45,7 @@ macro_rules! operations {
         }
 
         crate::observe::observed! { $( fn $name(&self $(, $arg: $ty)*) -> $ret; )* }
+        crate::wire::remote! { $( fn $name(&self $(, $arg: $ty)*) -> $ret; )* }
     };
 }
 

@@ -1,5 +1,7 @@
 //! What containers tell about themselves and their objects.
 
+use std::borrow::Cow;
+
 use model::datatype::SlotSizes;
 use model::properties::{DatasetCreate, FileCreate, GroupCreate, ObjectCreate};
 use model::{CharacterSet, Dataspace, Datatype, ObjectKind, Token};
@@ -24,7 +26,7 @@ pub struct ContainerInfo {
     /// Bytes in storage, where that means something.
     pub storage_bytes: Option<u64>,
     /// Versions of the format's parts, for people: name and number.
-    pub versions: Vec<(&'static str, u32)>,
+    pub versions: Vec<(Cow<'static, str>, u32)>,
     /// What a person should know about its state (left open by a dead writer, …).
     pub warnings: Vec<String>,
 }
@@ -222,6 +224,11 @@ impl Blobs {
     /// All of them, one after another.
     pub fn bytes(&self) -> &[u8] {
         &self.bytes
+    }
+
+    /// As [`Blobs::bytes`], without a copy.
+    pub fn into_bytes(self) -> Vec<u8> {
+        self.bytes
     }
 
     /// Bytes of each.

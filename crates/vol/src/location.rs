@@ -55,7 +55,7 @@ pub struct StackEntry {
 /// What stands in a layer's braces: `key=value`, separated by commas. A key may come more than once; a value may
 /// hold braces of its own.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Parameters(Vec<(String, String)>);
+pub struct Parameters(pub(crate) Vec<(String, String)>);
 
 impl Parameters {
     /// The last value given for `key`.

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use model::datatype::ReferenceKind;
-use model::{Datatype, Error, Link, Reference, Result, Token};
+use model::{Datatype, Error, Link, ObjectKind, Reference, Result, Token};
 
 use crate::{
     AttributeInfo, Blobs, ChunkInfo, Container, ContainerInfo, DatasetInfo, Durability, GroupInfo, Layer,
@@ -88,26 +88,9 @@ impl<O: Observer> Layer for Beneath<'_, O> {
     }
 }
 
-/// Operations as values, and the container that calls the observer: generated from the table in `container.rs`.
+/// The container that calls the observer: generated from the table in `container.rs`.
 macro_rules! observed {
     ($( fn $name:ident(&self $(, $arg:ident : $ty:ty)*) -> $ret:ty; )*) => {
-        /// The operations of a container, called as its methods are.
-        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-        #[expect(non_camel_case_types, reason = "a method and its operation have one name")]
-        pub enum Operation {
-            $( #[doc = concat!("[`Container::", stringify!($name), "`].")] $name, )*
-        }
-
-        impl Operation {
-            /// All of them, in the order of the contract.
-            pub const ALL: &'static [Operation] = &[$( Operation::$name, )*];
-
-            /// The name of the method.
-            pub fn name(self) -> &'static str {
-                match self { $( Operation::$name => stringify!($name), )* }
-            }
-        }
-
         #[deny(clippy::missing_trait_methods)]
         impl<O: $crate::Observer> Container for $crate::Observed<O> {
             $( fn $name(&self $(, $arg: $ty)*) -> Result<$ret> {
@@ -115,7 +98,7 @@ macro_rules! observed {
                 use $crate::observe::Seen;
                 let object = None::<Token>$( .or($arg.seen_object()) )*;
                 let bytes = 0 $( + $arg.seen_bytes() )*;
-                self.watch(Operation::$name, object, bytes, |beneath| {
+                self.watch($crate::Operation::$name, object, bytes, |beneath| {
                     let filled = 0 $( + $arg.seen_filled() )*;
                     let answer = Layer::$name(beneath $(, $arg)*);
                     (answer, 0 $( + $arg.seen_filled() )* - filled)
@@ -146,42 +129,6 @@ impl<O: Observer> Observed<O> {
         }
         let told = self.observer.end(&call, begun, answer.as_ref().err());
         answer.and_then(|answer| told.map(|()| answer))
-    }
-}
-
-impl Operation {
-    /// Whether it changes what is stored. `optional` does not say, and counts as not.
-    pub fn changes(self) -> bool {
-        use Operation as O;
-        // What is not listed changes something: a new operation is refused rather than let through by mistake.
-        !matches!(
-            self,
-            O::info
-                | O::commit
-                | O::close
-                | O::optional
-                | O::retain
-                | O::release
-                | O::object_info
-                | O::group_info
-                | O::link_get
-                | O::link_list
-                | O::lookup
-                | O::attribute_info
-                | O::attribute_list
-                | O::attribute_read
-                | O::dataset_info
-                | O::dataset_storage
-                | O::dataset_read
-                | O::chunk_list
-                | O::chunk_read
-                | O::datatype_get
-                | O::map_info
-                | O::map_get
-                | O::map_keys
-                | O::blob_get
-                | O::reference_get
-        )
     }
 }
 
@@ -226,6 +173,7 @@ seen_silent!(
     Durability,
     ReferenceKind,
     [Reference],
+    [Token],
     OpList,
     Arc<ContainerInfo>,
     ObjectInfo,
@@ -241,6 +189,7 @@ seen_silent!(
     Datatype,
     MapInfo,
     Vec<Reference>,
+    Vec<ObjectKind>,
 );
 
 /// Arguments that name an object in one of their fields.

@@ -18,7 +18,13 @@ pub struct Registry {
     layers: BTreeMap<&'static str, Arc<dyn LayerFactory>>,
     /// In the order they were added: what creates a file without a prefix, and what is asked first.
     order: Vec<&'static str>,
+    /// Where those came from that are not built in.
+    origins: BTreeMap<&'static str, String>,
+    layer_origins: BTreeMap<&'static str, String>,
 }
+
+/// Where a connector came from that the program brought along.
+const BUILT_IN: &str = "built in";
 
 impl std::fmt::Debug for Registry {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -35,7 +41,13 @@ impl Registry {
 
     /// Nothing known yet.
     pub const fn new() -> Self {
-        Registry { connectors: BTreeMap::new(), layers: BTreeMap::new(), order: Vec::new() }
+        Registry {
+            connectors: BTreeMap::new(),
+            layers: BTreeMap::new(),
+            order: Vec::new(),
+            origins: BTreeMap::new(),
+            layer_origins: BTreeMap::new(),
+        }
     }
 
     /// Adds a connector; the first added is the default for new containers.
@@ -54,9 +66,10 @@ impl Registry {
     /// Adds a layer.
     pub fn register_layer(&mut self, layer: Arc<dyn LayerFactory>) -> Result<()> {
         let info = layer.info();
-        if self.layers.insert(info.name, layer).is_some() {
+        if self.layers.contains_key(info.name) {
             return Err(Error::exists("register layer").with("name", info.name));
         }
+        self.layers.insert(info.name, layer);
         Ok(())
     }
 
@@ -66,6 +79,32 @@ impl Registry {
         self.order.retain(|other| *other != known);
         self.order.insert(0, known);
         Ok(())
+    }
+
+    /// As [`Registry::register`], for one that came from elsewhere: a file, for example.
+    pub fn register_from(&mut self, connector: Arc<dyn Connector>, origin: &str) -> Result<()> {
+        let name = connector.info().name;
+        self.register(connector)?;
+        self.origins.insert(name, origin.to_owned());
+        Ok(())
+    }
+
+    /// As [`Registry::register_layer`], for one that came from elsewhere.
+    pub fn register_layer_from(&mut self, layer: Arc<dyn LayerFactory>, origin: &str) -> Result<()> {
+        let name = layer.info().name;
+        self.register_layer(layer)?;
+        self.layer_origins.insert(name, origin.to_owned());
+        Ok(())
+    }
+
+    /// Where a connector came from: a file, or `built in`.
+    pub fn origin(&self, connector: &str) -> &str {
+        self.origins.get(connector).map_or(BUILT_IN, String::as_str)
+    }
+
+    /// Where a layer came from: a file, or `built in`.
+    pub fn layer_origin(&self, layer: &str) -> &str {
+        self.layer_origins.get(layer).map_or(BUILT_IN, String::as_str)
     }
 
     /// All connectors, in the order they were added.

@@ -292,10 +292,10 @@ fn describe(file: &File) -> Result<ContainerInfo> {
         create: file.creation(create),
         storage_bytes: Some(file.store.file_bytes()?),
         versions: vec![
-            ("superblock", u32::from(superblock.version)),
-            ("free list", 0),
-            ("symbol table", 0),
-            ("object header", 0),
+            ("superblock".into(), u32::from(superblock.version)),
+            ("free list".into(), 0),
+            ("symbol table".into(), 0),
+            ("object header".into(), 0),
         ],
         warnings: file.warnings.clone(),
     })

@@ -127,9 +127,9 @@ impl Collected {
         let mut shard = lock(shard);
         if self.wanted.operations {
             if shard.operations.is_empty() {
-                shard.operations.resize_with(Operation::ALL.len(), Numbers::default);
+                shard.operations.resize_with(Operation::NUMBER_END, Numbers::default);
             }
-            if let Some(numbers) = shard.operations.get_mut(call.operation as usize) {
+            if let Some(numbers) = shard.operations.get_mut(call.operation.number() as usize) {
                 numbers.add(call, nanos, failed);
             }
         }
@@ -157,7 +157,7 @@ impl Collected {
 
     /// The numbers so far.
     pub(crate) fn merged(&self) -> Merged {
-        let mut operations = vec![Numbers::default(); Operation::ALL.len()];
+        let mut operations = vec![Numbers::default(); Operation::NUMBER_END];
         let mut objects: HashMap<Token, Numbers> = HashMap::new();
         for shard in &self.shards {
             let shard = lock(shard);
@@ -166,7 +166,9 @@ impl Collected {
                 objects.entry(*object).or_default().merge(numbers);
             }
         }
-        let operations = Operation::ALL.iter().copied().zip(operations).filter(|(_, n)| n.count > 0);
+        let of =
+            |operation: &Operation| Some((*operation, operations.get(operation.number() as usize)?.clone()));
+        let operations = Operation::ALL.iter().filter_map(of).filter(|(_, n)| n.count > 0);
         let others = lock(&self.others).clone();
         Merged { operations: operations.collect(), objects: objects.into_iter().collect(), others }
     }

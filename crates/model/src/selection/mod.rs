@@ -137,7 +137,9 @@ impl Selection {
         Self::union_within(rank, corners, SPANS_MAX)
     }
 
-    fn union_within(rank: usize, corners: &[u64], made_max: u64) -> Result<Self> {
+    /// As [`Selection::union_of_blocks`], with at most `made_max` spans made on the way. Blocks in the order in which
+    /// [`Selection::blocks`] lists them make none.
+    pub fn union_within(rank: usize, corners: &[u64], made_max: u64) -> Result<Self> {
         if rank == 0 || rank > dataspace::RANK_MAX || !corners.len().is_multiple_of(2 * rank) {
             return Err(invalid("blocks are not whole").with("rank", rank));
         }

@@ -1,0 +1,184 @@
+//! The C interface, version 1, as `include/hyperslab_connector.h` has it.
+
+use std::ffi::{c_char, c_void};
+
+/// The version of this interface.
+pub const ABI: u32 = 1;
+
+/// The symbol of a plugin: a function without arguments that returns a pointer to its [`Table`].
+pub const SYMBOL: &str = "hyperslab_connector_v1";
+
+/// The plugin stores containers.
+pub const KIND_CONNECTOR: u32 = 1;
+/// The plugin puts something over containers.
+pub const KIND_LAYER: u32 = 2;
+
+/// An operation went well.
+pub const OK: i32 = 0;
+/// An operation failed; the bytes of its answer are the error.
+pub const FAILED: i32 = 1;
+
+/// What a connector or layer is asked: the code of a request to one.
+pub mod connector {
+    /// Makes a container.
+    pub const CREATE: u32 = 1;
+    /// Opens a container.
+    pub const OPEN: u32 = 2;
+    /// Removes a container.
+    pub const REMOVE: u32 = 3;
+    /// Whether there is a container.
+    pub const IS_ACCESSIBLE: u32 = 4;
+    /// Puts a layer over a container.
+    pub const WRAP: u32 = 5;
+}
+
+/// What a resolver is asked.
+pub mod resolver {
+    /// Another container, to read.
+    pub const CONTAINER: u32 = 1;
+    /// Another container, to change.
+    pub const CONTAINER_FOR_WRITING: u32 = 2;
+    /// A file of raw data.
+    pub const BYTES: u32 = 3;
+}
+
+/// What a file of raw data is asked.
+pub mod raw {
+    /// Reads at an offset.
+    pub const READ_AT: u32 = 1;
+    /// Writes at an offset.
+    pub const WRITE_AT: u32 = 2;
+}
+
+/// What a registry is asked.
+pub mod registry {
+    /// Its connectors.
+    pub const CONNECTORS: u32 = 1;
+    /// Its layers.
+    pub const LAYERS: u32 = 2;
+    /// One connector, by name.
+    pub const CONNECTOR: u32 = 3;
+    /// One layer, by name.
+    pub const LAYER: u32 = 4;
+}
+
+/// Bytes to read.
+#[repr(C)]
+#[derive(Debug, Clone, Copy)]
+pub struct Bytes {
+    /// The first; of no meaning where there are none.
+    pub data: *const u8,
+    /// How many.
+    pub length: u64,
+}
+
+/// Bytes to write.
+#[repr(C)]
+#[derive(Debug, Clone, Copy)]
+pub struct Room {
+    /// The first; of no meaning where there are none.
+    pub data: *mut u8,
+    /// How many.
+    pub length: u64,
+}
+
+/// Answers a request to `this`. Called from any thread, and from many at once.
+pub type Call = unsafe extern "C" fn(this: *mut c_void, request: *const Request, answer: *mut Answer) -> i32;
+
+/// Counts one holder more, or one less.
+pub type Count = unsafe extern "C" fn(this: *mut c_void);
+
+/// Something that answers requests: a container, a resolver, a file of raw data, a registry, a connector.
+#[repr(C)]
+#[derive(Debug, Clone, Copy)]
+pub struct Object {
+    /// What the functions are given.
+    pub this: *mut c_void,
+    /// Answers a request.
+    pub call: Option<Call>,
+    /// One holder more.
+    pub retain: Option<Count>,
+    /// One holder less; after the last nobody calls it.
+    pub release: Option<Count>,
+}
+
+impl Object {
+    /// No object.
+    pub const NONE: Object = Object { this: std::ptr::null_mut(), call: None, retain: None, release: None };
+}
+
+/// A request. All of it is lent for the time of the call.
+#[repr(C)]
+#[derive(Debug)]
+pub struct Request {
+    /// Bytes of this structure.
+    pub size: u32,
+    /// What is asked.
+    pub code: u32,
+    /// Arguments.
+    pub arguments: Bytes,
+    /// Byte strings.
+    pub bulk: *const Bytes,
+    /// How many.
+    pub bulk_count: u64,
+    /// Room for elements.
+    pub into: *const Room,
+    /// How many.
+    pub into_count: u64,
+    /// For a layer: the container beneath.
+    pub inner: *const Object,
+    /// Opens what a container refers to; null where nothing may be opened.
+    pub resolver: *const Object,
+    /// Other connectors; may be null.
+    pub registry: *const Object,
+}
+
+/// Where an answer goes.
+#[repr(C)]
+#[derive(Debug)]
+pub struct Answer {
+    /// What the functions are given.
+    pub this: *mut c_void,
+    /// Room for the next bytes of the answer, valid until the next call; null where there is no memory.
+    pub bytes: Option<unsafe extern "C" fn(this: *mut c_void, length: u64) -> *mut u8>,
+    /// Room for the next byte string, valid until the call returns; null where there is no memory.
+    pub bulk: Option<unsafe extern "C" fn(this: *mut c_void, length: u64) -> *mut u8>,
+    /// An object that was asked for, which now is the caller's to release.
+    pub object: Object,
+}
+
+/// What a plugin is. It stays where it is, unchanged, for the rest of the process.
+#[repr(C)]
+#[derive(Debug)]
+pub struct Table {
+    /// [`ABI`].
+    pub abi: u32,
+    /// Bytes of this structure.
+    pub size: u32,
+    /// [`vol::wire::VERSION`].
+    pub wire: u32,
+    /// [`KIND_CONNECTOR`] or [`KIND_LAYER`].
+    pub kind: u32,
+    /// Unique number.
+    pub value: u32,
+    /// Version of the plugin.
+    pub version: u32,
+    /// [`vol::Capability::to_bits`].
+    pub capability: u64,
+    /// Unique name.
+    pub name: *const c_char,
+    /// One line for people.
+    pub about: *const c_char,
+    /// What the functions are given.
+    pub this: *mut c_void,
+    /// [`connector::CREATE`].
+    pub create: Option<Call>,
+    /// [`connector::OPEN`].
+    pub open: Option<Call>,
+    /// [`connector::REMOVE`].
+    pub remove: Option<Call>,
+    /// [`connector::IS_ACCESSIBLE`].
+    pub is_accessible: Option<Call>,
+    /// [`connector::WRAP`].
+    pub wrap: Option<Call>,
+}

@@ -1,0 +1,160 @@
+//! Connectors and layers across the boundary: asking one that is elsewhere, and answering for one of ours.
+
+use std::sync::Arc;
+
+use model::{Error, Result};
+use vol::Operation;
+use vol::wire::{self, Client, Opening, Wrapping};
+use vol::{
+    Connector, ConnectorInfo, Container, ContainerCreate, ContainerOpen, FileAccess, LayerFactory, Registry,
+    Wrap,
+};
+
+use crate::abi::connector as code;
+use crate::call::{Message, Reply};
+use crate::object::{Callee, Remote, lend};
+use crate::serve::arguments;
+use crate::services::{foreign_registry, foreign_resolver, lend_registry, lend_resolver};
+
+/// Who answers for a connector or layer that is elsewhere.
+pub(crate) trait Source: Send + Sync {
+    /// Asks it; the code says what.
+    fn ask(&self, message: Message<'_>) -> Result<Reply>;
+}
+
+impl Source for Remote {
+    fn ask(&self, message: Message<'_>) -> Result<Reply> {
+        self.call(message)
+    }
+}
+
+/// A connector or layer that is elsewhere.
+pub(crate) struct Foreign<S> {
+    pub(crate) info: ConnectorInfo,
+    pub(crate) source: S,
+}
+
+impl<S: Source> Foreign<S> {
+    fn container(&self, message: Message<'_>) -> Result<Arc<dyn Container>> {
+        Ok(Arc::new(Client::new(self.source.ask(message)?.into_object()?)))
+    }
+}
+
+/// What comes with every way to a container.
+fn with_services<'a>(
+    code: u32,
+    arguments: &'a [u8],
+    access: &FileAccess,
+    registry: &Registry,
+) -> Message<'a> {
+    let resolver = access.resolver.clone().map(lend_resolver);
+    Message { code, arguments, resolver, registry: lend_registry(registry), ..Message::default() }
+}
+
+impl<S: Source> Connector for Foreign<S> {
+    fn info(&self) -> ConnectorInfo {
+        self.info.clone()
+    }
+
+    fn create(&self, op: &ContainerCreate<'_>) -> Result<Arc<dyn Container>> {
+        let arguments = wire::to_bytes(&Opening::create(op))?;
+        self.container(with_services(code::CREATE, &arguments, op.access, op.registry))
+    }
+
+    fn open(&self, op: &ContainerOpen<'_>) -> Result<Arc<dyn Container>> {
+        let arguments = wire::to_bytes(&Opening::open(op))?;
+        self.container(with_services(code::OPEN, &arguments, op.access, op.registry))
+    }
+
+    fn delete(&self, path: &str) -> Result<()> {
+        let arguments = wire::to_bytes(&path.to_owned())?;
+        self.source.ask(Message { code: code::REMOVE, arguments: &arguments, ..Message::default() })?;
+        Ok(())
+    }
+
+    fn is_accessible(&self, path: &str, access: &FileAccess) -> Result<bool> {
+        let arguments = wire::to_bytes(&(path.to_owned(), access.clone()))?;
+        let message = with_services(code::IS_ACCESSIBLE, &arguments, access, Registry::NONE);
+        wire::from_bytes(&self.source.ask(message)?.answer.bytes)
+    }
+}
+
+impl<S: Source> LayerFactory for Foreign<S> {
+    fn info(&self) -> ConnectorInfo {
+        self.info.clone()
+    }
+
+    fn wrap(&self, op: &Wrap<'_>) -> Result<Arc<dyn Container>> {
+        let arguments = wire::to_bytes(&Wrapping::of(op))?;
+        let message = with_services(code::WRAP, &arguments, op.access, op.registry);
+        self.container(Message { inner: Some(lend_container(op.inner.clone())), ..message })
+    }
+}
+
+/// Answers for a connector of ours.
+pub(crate) fn answer_connector(connector: &dyn Connector, message: &Message<'_>) -> Result<Reply> {
+    match message.code {
+        code::CREATE | code::OPEN => open(connector, message),
+        code::REMOVE => Reply::of(&connector.delete(&arguments::<String>(message)?)?),
+        code::IS_ACCESSIBLE => {
+            let (path, access): (String, FileAccess) = arguments(message)?;
+            Reply::of(&connector.is_accessible(&path, &with_resolver(access, message))?)
+        }
+        code => Err(Error::unsupported("ask connector").with("code", code)),
+    }
+}
+
+fn with_resolver(access: FileAccess, message: &Message<'_>) -> FileAccess {
+    FileAccess { resolver: foreign_resolver(message), ..access }
+}
+
+fn open(connector: &dyn Connector, message: &Message<'_>) -> Result<Reply> {
+    let opening: Opening = arguments(message)?;
+    let (path, engine, truncate) = (&*opening.path, opening.engine.as_deref(), opening.truncate);
+    let access = &with_resolver(opening.access, message);
+    let registry = &foreign_registry(message)?;
+    let container = match &opening.create {
+        Some(create) => {
+            connector.create(&ContainerCreate { path, engine, create, access, truncate, registry })
+        }
+        None => connector.open(&ContainerOpen { path, engine, access, registry }),
+    };
+    Ok(Reply::object(lend_container(container?)))
+}
+
+/// Answers for a layer of ours.
+pub(crate) fn answer_layer(layer: &dyn LayerFactory, message: &mut Message<'_>) -> Result<Reply> {
+    if message.code != code::WRAP {
+        return Err(Error::unsupported("ask layer").with("code", message.code));
+    }
+    let wrapping: Wrapping = arguments(message)?;
+    let inner =
+        message.inner.take().ok_or_else(|| Error::invalid("wrap").with("problem", "no container beneath"))?;
+    let op = Wrap {
+        inner: Arc::new(Client::new(inner)),
+        location: &wrapping.location,
+        parameters: &wrapping.parameters,
+        made: wrapping.made(),
+        access: &with_resolver(wrapping.access.clone(), message),
+        registry: &foreign_registry(message)?,
+    };
+    Ok(Reply::object(lend_container(layer.wrap(&op)?)))
+}
+
+/// A container of ours, for the other side.
+pub(crate) fn lend_container(container: Arc<dyn Container>) -> Remote {
+    lend(Lent(container))
+}
+
+struct Lent(Arc<dyn Container>);
+
+impl Callee for Lent {
+    fn answer(&self, message: Message<'_>) -> Result<Reply> {
+        let Message { code, arguments, bulk, into, .. } = message;
+        let code =
+            Operation::of(code).ok_or_else(|| Error::unsupported("run operation").with("code", code))?;
+        let mut answer = wire::Answer::new();
+        wire::dispatch(&*self.0, wire::Request { code, arguments, bulk, into }, &mut answer)?;
+        Ok(Reply { answer, object: None })
+    }
+}

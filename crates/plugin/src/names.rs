@@ -1,0 +1,17 @@
+//! Names that live as long as the process. There are as many as plugins and connectors, however often they are named.
+
+use std::collections::BTreeSet;
+use std::sync::{Mutex, PoisonError};
+
+static NAMES: Mutex<BTreeSet<&'static str>> = Mutex::new(BTreeSet::new());
+
+/// The same text, for good.
+pub(crate) fn interned(name: &str) -> &'static str {
+    let mut names = NAMES.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(known) = names.get(name) {
+        return known;
+    }
+    let name: &'static str = Box::leak(name.to_owned().into_boxed_str());
+    names.insert(name);
+    name
+}

@@ -1,0 +1,142 @@
+//! Plugins along a path of folders.
+
+use std::path::{Path, PathBuf};
+
+use model::{Error, Kind, Result};
+use vol::Registry;
+
+use crate::library::{Loaded, load};
+
+/// Folders in which plugins are looked for, in order.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct SearchPath {
+    folders: Vec<PathBuf>,
+}
+
+/// A file that was passed over.
+#[derive(Debug, Clone)]
+pub struct Skipped {
+    /// Which.
+    pub path: PathBuf,
+    /// Why.
+    pub why: Error,
+}
+
+/// What was found along a path.
+#[derive(Debug, Default)]
+pub struct Found {
+    /// Plugins, in the order of the folders and of their file names.
+    pub loaded: Vec<Loaded>,
+    /// What was passed over.
+    pub skipped: Vec<Skipped>,
+}
+
+impl SearchPath {
+    /// These folders.
+    pub fn new(folders: impl IntoIterator<Item = impl Into<PathBuf>>) -> Self {
+        SearchPath { folders: folders.into_iter().map(Into::into).collect() }
+    }
+
+    /// Folders as a variable of the environment such as `HDF5_PLUGIN_PATH` lists them. Reading it is the caller's.
+    pub fn parse(text: impl AsRef<std::ffi::OsStr>) -> Self {
+        SearchPath::new(std::env::split_paths(text.as_ref()).filter(|folder| !folder.as_os_str().is_empty()))
+    }
+
+    /// The folders.
+    pub fn folders(&self) -> &[PathBuf] {
+        &self.folders
+    }
+
+    /// All plugins.
+    pub fn load_all(&self) -> Found {
+        let mut found = Found::default();
+        self.search(&mut found, |_| false);
+        found
+    }
+
+    /// The first plugin of this name.
+    pub fn by_name(&self, name: &str) -> Result<Loaded> {
+        self.first(|loaded| loaded.info.name == name).map_err(|e| e.with("name", name))
+    }
+
+    /// The first plugin of this number.
+    pub fn by_value(&self, value: u32) -> Result<Loaded> {
+        self.first(|loaded| loaded.info.value == value).map_err(|e| e.with("value", value))
+    }
+
+    /// Adds all plugins to what a program knows. One whose name or number is taken is passed over.
+    pub fn register_all(&self, registry: &mut Registry) -> Found {
+        let Found { loaded, mut skipped } = self.load_all();
+        let registers = |loaded: &Loaded| match loaded.register(registry) {
+            Ok(()) => true,
+            Err(why) => {
+                skipped.push(Skipped { path: loaded.path.clone(), why });
+                false
+            }
+        };
+        let loaded = loaded.into_iter().filter(registers).collect();
+        Found { loaded, skipped }
+    }
+
+    /// Makes sure that a program knows a connector or layer of this name: what it does not know is looked for.
+    pub fn provide(&self, name: &str, registry: &mut Registry) -> Result<()> {
+        match registry.by_name(name).is_ok() || registry.layer(name).is_ok() {
+            true => Ok(()),
+            false => self.by_name(name)?.register(registry),
+        }
+    }
+
+    fn first(&self, is_it: impl Fn(&Loaded) -> bool) -> Result<Loaded> {
+        let mut found = Found::default();
+        self.search(&mut found, &is_it);
+        if let Some(loaded) = found.loaded.pop().filter(is_it) {
+            return Ok(loaded);
+        }
+        let folders: Vec<_> = self.folders.iter().map(|folder| folder.display().to_string()).collect();
+        let error = Error::not_found("find plugin").with("folders", folders.join(", "));
+        // A plugin that could not be loaded may be the one that is looked for; other libraries are not.
+        let refused = found.skipped.into_iter().filter(|skipped| skipped.why.kind() != Kind::NotFound);
+        Err(refused.fold(error, |error, skipped| error.with("passed over", skipped.why)))
+    }
+
+    /// Loads plugins until one is the last.
+    fn search(&self, found: &mut Found, is_last: impl Fn(&Loaded) -> bool) {
+        for folder in &self.folders {
+            let files = match libraries(folder) {
+                Ok(files) => files,
+                Err(why) => {
+                    found.skipped.push(Skipped { path: folder.clone(), why });
+                    continue;
+                }
+            };
+            for path in files {
+                match load(&path) {
+                    Ok(loaded) => {
+                        let ends = is_last(&loaded);
+                        found.loaded.push(loaded);
+                        if ends {
+                            return;
+                        }
+                    }
+                    Err(why) => found.skipped.push(Skipped { path, why }),
+                }
+            }
+        }
+    }
+}
+
+/// Shared libraries in a folder, by name.
+fn libraries(folder: &Path) -> Result<Vec<PathBuf>> {
+    let failed = |e: std::io::Error| Error::io("list plugins", &e).with("folder", folder.display());
+    let mut files = Vec::new();
+    for entry in std::fs::read_dir(folder).map_err(failed)? {
+        let path = entry.map_err(failed)?.path();
+        let is_library =
+            path.extension().is_some_and(|end| ["so", "dylib", "dll"].iter().any(|known| end == *known));
+        if is_library && path.is_file() {
+            files.push(path);
+        }
+    }
+    files.sort();
+    Ok(files)
+}

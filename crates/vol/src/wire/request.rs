@@ -1,0 +1,102 @@
+//! What goes there: arguments as bytes, with byte strings and room for elements beside them.
+
+use std::cell::OnceCell;
+
+use model::{Result, Selection, Token};
+
+use super::{Reader, Wire, scratch};
+use crate::Operation;
+
+/// One operation on its way.
+#[derive(Debug)]
+pub struct Request<'a> {
+    /// Which.
+    pub code: Operation,
+    /// Its arguments.
+    pub arguments: &'a [u8],
+    /// Byte strings, which the arguments count but do not hold.
+    pub bulk: Vec<&'a [u8]>,
+    /// Room that elements are read into.
+    pub into: Vec<&'a mut [u8]>,
+}
+
+/// Arguments that are being put together.
+#[derive(Debug)]
+pub struct Outgoing<'a> {
+    /// Values.
+    pub bytes: Vec<u8>,
+    /// Byte strings.
+    pub bulk: Vec<&'a [u8]>,
+    /// Room for elements.
+    pub into: Vec<&'a mut [u8]>,
+}
+
+impl Outgoing<'_> {
+    /// No arguments yet.
+    pub fn new() -> Self {
+        Outgoing { bytes: scratch::take(), bulk: Vec::new(), into: Vec::new() }
+    }
+}
+
+impl Default for Outgoing<'_> {
+    fn default() -> Self {
+        Outgoing::new()
+    }
+}
+
+/// Arguments that are being read.
+#[derive(Debug)]
+pub struct Incoming<'a> {
+    pub(super) reader: Reader<'a>,
+    bulk: std::vec::IntoIter<&'a [u8]>,
+    into: std::vec::IntoIter<&'a mut [u8]>,
+    /// Where the selections of transfers stay while the operation runs.
+    selections: &'a OnceCell<Vec<Selection>>,
+}
+
+impl<'a> Incoming<'a> {
+    /// The arguments of a request; `selections` is an empty place that lives as long as they do.
+    pub fn new(request: Request<'a>, selections: &'a OnceCell<Vec<Selection>>) -> Self {
+        let reader = Reader::new(request.arguments);
+        Incoming { reader, bulk: request.bulk.into_iter(), into: request.into.into_iter(), selections }
+    }
+
+    /// The next byte string.
+    pub(super) fn bulk(&mut self) -> Result<&'a [u8]> {
+        self.bulk.next().ok_or_else(|| self.reader.corrupt("a byte string is missing"))
+    }
+
+    /// The next `count` byte strings.
+    pub(super) fn bulks(&mut self, count: usize) -> Result<Vec<&'a [u8]>> {
+        match count <= self.bulk.len() {
+            true => Ok(self.bulk.by_ref().take(count).collect()),
+            false => Err(self.reader.corrupt("byte strings are missing").with("count", count)),
+        }
+    }
+
+    /// The next room for elements.
+    pub(super) fn into(&mut self) -> Result<&'a mut [u8]> {
+        self.into.next().ok_or_else(|| self.reader.corrupt("room is missing"))
+    }
+
+    /// Datasets and selections of transfers, which come one after another.
+    pub(super) fn transfers(&mut self) -> Result<impl Iterator<Item = (Token, &'a Selection)> + use<'a>> {
+        let count = self.reader.count(17)?;
+        let (mut datasets, mut selections) = (Vec::new(), Vec::new());
+        for _ in 0..count {
+            datasets.push(Token::get(&mut self.reader)?);
+            selections.push(Selection::get(&mut self.reader)?);
+        }
+        let kept: &'a Vec<Selection> = self.selections.get_or_init(|| selections);
+        Ok(datasets.into_iter().zip(kept))
+    }
+
+    /// An error where anything is left.
+    pub fn finish(&self) -> Result<()> {
+        self.reader.finish()?;
+        match self.bulk.len() + self.into.len() {
+            0 => Ok(()),
+            left => Err(self.reader.corrupt("byte strings are left").with("count", left)),
+        }
+    }
+}
