@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError, RwLock, RwLockWriteGuard};
 
 use model::datatype::ReferenceKind;
-use model::{Limits, Link, LinkTarget, Reference, ReferenceTarget, Result, Token};
+use model::{Limits, Link, LinkTarget, ObjectKind, Reference, ReferenceTarget, Result, Token};
 use vol::*;
 
 use crate::ids::{Ids, Named};
@@ -207,6 +207,11 @@ impl Layer for Translated {
         let info = self.beneath.object_info(self.down(object)?)?;
         let times = info.times.filter(|_| self.told.capability.times);
         Ok(ObjectInfo { token: object, times, ..info })
+    }
+
+    fn object_kinds(&self, objects: &[Token]) -> Result<Vec<ObjectKind>> {
+        let beneath = objects.iter().map(|object| self.down(*object)).collect::<Result<Vec<_>>>()?;
+        self.beneath.object_kinds(&beneath)
     }
 
     fn object_copy(&self, op: &OpObjectCopy) -> Result<Token> {

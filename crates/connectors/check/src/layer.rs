@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use model::datatype::ReferenceKind;
-use model::{Error, LinkTarget, Reference, Result, Token};
+use model::{Error, LinkTarget, ObjectKind, Reference, Result, Token};
 use vol::*;
 
 use crate::lives::{Known, Lives};
@@ -128,6 +128,13 @@ impl Layer for Check {
         let rule = "an object has the token it was asked for by";
         container(Operation::object_info, rule, info.token == object, info.token)?;
         Ok(info)
+    }
+
+    fn object_kinds(&self, objects: &[Token]) -> Result<Vec<ObjectKind>> {
+        objects.iter().try_for_each(|object| self.known.check(Operation::object_kinds, *object))?;
+        let kinds = self.inner.object_kinds(objects)?;
+        answers::count(Operation::object_kinds, objects.len(), kinds.len())?;
+        Ok(kinds)
     }
 
     fn object_copy(&self, op: &OpObjectCopy) -> Result<Token> {

@@ -5,7 +5,7 @@ use std::sync::{Arc, PoisonError, RwLock};
 use json_text::{Beside, Translated};
 use model::datatype::ReferenceKind;
 use model::properties::Layout;
-use model::{Error, Limits, Link, Reference, Result, Token};
+use model::{Error, Limits, Link, ObjectKind, Reference, Result, Token};
 use vol::*;
 
 use crate::data::*;
@@ -138,6 +138,11 @@ impl Layer for RawContainer {
     fn object_info(&self, object: Token) -> Result<ObjectInfo> {
         self.fresh(object)?;
         Container::object_info(&self.opened, object)
+    }
+
+    fn object_kinds(&self, objects: &[Token]) -> Result<Vec<ObjectKind>> {
+        objects.iter().try_for_each(|object| self.fresh(*object).map(drop))?;
+        Container::object_kinds(&self.opened, objects)
     }
 
     fn object_copy(&self, op: &OpObjectCopy) -> Result<Token> {
