@@ -51,20 +51,20 @@ impl Answer {
 
 /// An answer that is being read.
 #[derive(Debug)]
-pub struct Received<'a> {
+pub(crate) struct Received<'a> {
     reader: Reader<'a>,
     bulk: std::vec::IntoIter<Vec<u8>>,
 }
 
 impl<'a> Received<'a> {
     /// The start of an answer.
-    pub fn new(answer: &'a mut Answer) -> Self {
+    pub(crate) fn new(answer: &'a mut Answer) -> Self {
         let bulk = std::mem::take(&mut answer.bulk).into_iter();
         Received { reader: Reader::new(&answer.bytes), bulk }
     }
 
     /// The next byte string.
-    pub fn bulk(&mut self) -> Result<Vec<u8>> {
+    pub(crate) fn bulk(&mut self) -> Result<Vec<u8>> {
         self.bulk.next().ok_or_else(|| self.reader.corrupt("a byte string is missing"))
     }
 
@@ -78,7 +78,7 @@ impl<'a> Received<'a> {
     }
 
     /// An error where anything is left.
-    pub fn finish(&self) -> Result<()> {
+    pub(crate) fn finish(&self) -> Result<()> {
         self.reader.finish()?;
         match self.bulk.len() {
             0 => Ok(()),
@@ -88,7 +88,7 @@ impl<'a> Received<'a> {
 }
 
 /// What an operation returns.
-pub trait Answered: Sized {
+pub(crate) trait Answered: Sized {
     /// Into an answer.
     fn put(self, answer: &mut Answer) -> Result<()>;
     /// From an answer.

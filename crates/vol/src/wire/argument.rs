@@ -9,7 +9,7 @@ use super::{Answer, Incoming, Outgoing, Received, Wire};
 use crate::{Blobs, Durability, OpRead, OpWrite};
 
 /// The type of an argument of some operation.
-pub trait Argument {
+pub(crate) trait Argument {
     /// What holds it on the other side while the operation runs.
     type Held<'a>: Lend;
 
@@ -27,7 +27,7 @@ pub trait Argument {
 }
 
 /// What holds an argument, and gives it to the operation.
-pub trait Lend {
+pub(crate) trait Lend {
     /// As the operation takes it.
     type As<'b>
     where
@@ -75,7 +75,7 @@ by_value!(u32, i32, u64, Token, Durability, ReferenceKind);
 
 /// A value that operations take by reference.
 #[derive(Debug)]
-pub struct Kept<T>(T);
+pub(crate) struct Kept<T>(T);
 
 impl<T> Lend for Kept<T> {
     type As<'b>
@@ -252,7 +252,7 @@ impl Argument for &[OpWrite<'_>] {
 
 /// Reads, with the room that the caller gave.
 #[derive(Debug)]
-pub struct Reads<'a>(Vec<OpRead<'a>>);
+pub(crate) struct Reads<'a>(Vec<OpRead<'a>>);
 
 impl<'a> Lend for Reads<'a> {
     type As<'b>

@@ -31,15 +31,19 @@ mod scratch;
 mod selection;
 
 pub use access::{Opening, Wrapping};
-pub use answer::{Answer, Answered, Received};
-pub use argument::{Argument, Kept, Lend, Reads};
+pub use answer::Answer;
 pub use client::{Client, Transport, respond};
 pub use form::Wire;
 pub use reader::Reader;
-pub use request::{Incoming, Outgoing, Request};
+pub use request::Request;
 
 pub use crate::container::dispatch;
+
+// What the table of operations makes both ends of.
+pub(crate) use answer::{Answered, Received};
+pub(crate) use argument::{Argument, Lend};
 pub(crate) use client::remote;
+pub(crate) use request::{Incoming, Outgoing};
 
 /// The version of the form. Both sides must have the same.
 pub const VERSION: u32 = 1;

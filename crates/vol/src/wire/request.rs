@@ -22,18 +22,18 @@ pub struct Request<'a> {
 
 /// Arguments that are being put together.
 #[derive(Debug)]
-pub struct Outgoing<'a> {
+pub(crate) struct Outgoing<'a> {
     /// Values.
-    pub bytes: Vec<u8>,
+    pub(crate) bytes: Vec<u8>,
     /// Byte strings.
-    pub bulk: Vec<&'a [u8]>,
+    pub(crate) bulk: Vec<&'a [u8]>,
     /// Room for elements.
-    pub into: Vec<&'a mut [u8]>,
+    pub(crate) into: Vec<&'a mut [u8]>,
 }
 
 impl Outgoing<'_> {
     /// No arguments yet.
-    pub fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Outgoing { bytes: scratch::take(), bulk: Vec::new(), into: Vec::new() }
     }
 }
@@ -46,7 +46,7 @@ impl Default for Outgoing<'_> {
 
 /// Arguments that are being read.
 #[derive(Debug)]
-pub struct Incoming<'a> {
+pub(crate) struct Incoming<'a> {
     pub(super) reader: Reader<'a>,
     bulk: std::vec::IntoIter<&'a [u8]>,
     into: std::vec::IntoIter<&'a mut [u8]>,
@@ -56,7 +56,7 @@ pub struct Incoming<'a> {
 
 impl<'a> Incoming<'a> {
     /// The arguments of a request; `selections` is an empty place that lives as long as they do.
-    pub fn new(request: Request<'a>, selections: &'a OnceCell<Vec<Selection>>) -> Self {
+    pub(crate) fn new(request: Request<'a>, selections: &'a OnceCell<Vec<Selection>>) -> Self {
         let reader = Reader::new(request.arguments);
         Incoming { reader, bulk: request.bulk.into_iter(), into: request.into.into_iter(), selections }
     }
@@ -92,7 +92,7 @@ impl<'a> Incoming<'a> {
     }
 
     /// An error where anything is left.
-    pub fn finish(&self) -> Result<()> {
+    pub(crate) fn finish(&self) -> Result<()> {
         self.reader.finish()?;
         match self.bulk.len() + self.into.len() {
             0 => Ok(()),
