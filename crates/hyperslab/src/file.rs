@@ -7,9 +7,10 @@ use model::Result;
 use model::properties::FileCreate;
 use vol::{Container, ContainerInfo, Durability, FileAccess, Registry};
 
+use crate::Group;
 use crate::object::Object;
+use crate::registry::built_in;
 use crate::session::Session;
-use crate::{Group, registry};
 
 /// The cache of decoded chunks of an open file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -39,7 +40,7 @@ impl File {
 
     /// Opens a container at a location, with access properties.
     pub fn open_with(location: &str, access: &FileAccess) -> Result<File> {
-        Self::open_in(&registry(), location, access)
+        Self::open_in(built_in(), location, access)
     }
 
     /// Opens a container with connectors of the caller's own.
@@ -64,7 +65,18 @@ impl File {
         access: &FileAccess,
         truncate: bool,
     ) -> Result<File> {
-        Self::from_container(registry().create(location, create, access, truncate)?, location, access)
+        Self::create_in(built_in(), location, create, access, truncate)
+    }
+
+    /// Makes a container with connectors of the caller's own.
+    pub fn create_in(
+        registry: &Registry,
+        location: &str,
+        create: &FileCreate,
+        access: &FileAccess,
+        truncate: bool,
+    ) -> Result<File> {
+        Self::from_container(registry.create(location, create, access, truncate)?, location, access)
     }
 
     /// Opens a file to change it.

@@ -24,6 +24,7 @@ pub mod check;
 mod create;
 mod dataset;
 mod element;
+mod environment;
 mod file;
 mod group;
 mod load;
@@ -34,11 +35,14 @@ mod session;
 mod slice;
 pub mod types;
 
+/// Event sets: what the `async` layer has under way.
+pub use async_layer as asynchronous;
 pub use attribute::Attribute;
 pub use create::{DatasetBuilder, IntoShape, UNLIMITED_DIM};
 pub use dataset::Dataset;
 pub use derive::H5Type;
 pub use element::H5Type;
+pub use environment::Environment;
 pub use file::{ChunkCache, File};
 pub use group::{Group, Visit};
 pub use model;
@@ -51,5 +55,7 @@ pub use ndarray::s;
 pub use object::{NamedDatatype, Object, ObjectHandle};
 pub use registry::{FolderResolver, registry};
 pub use slice::Slice;
+/// Numbers that the `stats` layer took.
+pub use stats_layer::Stats;
 pub use vol;
 pub use vol::{Durability, FileAccess, LibVersion, Locking};

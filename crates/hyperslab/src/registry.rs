@@ -1,21 +1,42 @@
 //! The connectors of this build, and the way from one container to others.
 
 use std::path::{Component, Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::sync::{Arc, LazyLock, Mutex, PoisonError, Weak};
 
 use model::{Error, Result};
 use vol::{Container, FileAccess, RawBytes, Registry, Resolver};
 
-/// A registry with every connector of this build; the native one is the default.
+/// A registry with every connector and layer of this build; the native connector is the default.
+///
+/// Connectors are the same in all such registries of a process: what one makes as `memory:name`, others open.
 pub fn registry() -> Registry {
-    let mut registry = Registry::new();
-    let connectors: [Arc<dyn vol::Connector>; 2] =
-        [Arc::new(native::NativeConnector), Arc::new(memory::MemoryConnector::default())];
-    for connector in connectors {
-        // Names and numbers of our own connectors differ.
-        let _ = registry.register(connector);
-    }
-    registry
+    built_in().clone()
+}
+
+/// The same, for those who add nothing to it.
+pub(crate) fn built_in() -> &'static Registry {
+    static BUILT_IN: LazyLock<Registry> = LazyLock::new(|| {
+        let mut registry = Registry::new();
+        let connectors: [Arc<dyn vol::Connector>; 4] = [
+            Arc::new(native::NativeConnector),
+            Arc::new(memory::MemoryConnector::default()),
+            Arc::new(raw::RawConnector::new()),
+            Arc::new(json::JsonConnector::new()),
+        ];
+        let layers: [Arc<dyn vol::LayerFactory>; 6] = [
+            Arc::new(stats_layer::StatsLayer),
+            Arc::new(trace_layer::TraceLayer),
+            Arc::new(readonly_layer::ReadonlyLayer),
+            Arc::new(check_layer::CheckLayer),
+            Arc::new(mirror_layer::MirrorLayer),
+            Arc::new(async_layer::AsyncLayer),
+        ];
+        // Names and numbers of our own differ.
+        connectors.into_iter().for_each(|connector| drop(registry.register(connector)));
+        layers.into_iter().for_each(|layer| drop(registry.register_layer(layer)));
+        registry
+    });
+    &BUILT_IN
 }
 
 /// Opens what files refer to, under one folder: external links, external raw data, virtual sources.

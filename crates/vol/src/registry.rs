@@ -207,6 +207,13 @@ impl Registry {
         })
     }
 
+    /// A stack whose layers are all known; an error says what is wrong with it.
+    pub fn check_stack(&self, stack: &str) -> Result<Stack> {
+        let stack = Stack::parse(stack)?;
+        stack.0.iter().try_for_each(|entry| self.layer(&entry.name).map(drop))?;
+        Ok(stack)
+    }
+
     /// A layer by name.
     pub fn layer(&self, name: &str) -> Result<&Arc<dyn LayerFactory>> {
         self.layers.get(name).ok_or_else(|| {
