@@ -6,6 +6,7 @@
 
 mod access;
 mod capability;
+pub mod compare;
 mod connector;
 mod container;
 pub mod copy;

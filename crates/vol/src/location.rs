@@ -75,6 +75,11 @@ impl Parameters {
         text.parse().map_err(wrong)
     }
 
+    /// Keys and values, in their order.
+    pub fn iter(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.0.iter().map(|(key, value)| (key.as_str(), value.as_str()))
+    }
+
     /// An error where a key is given that is none of `known`.
     pub fn only(&self, known: &[&str]) -> Result<()> {
         let Some((key, _)) = self.0.iter().find(|(k, _)| !known.contains(&k.as_str())) else { return Ok(()) };

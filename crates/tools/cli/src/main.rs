@@ -9,7 +9,9 @@ mod open;
 mod progress;
 mod recover;
 mod render;
+mod settings;
 mod stat;
+mod vol;
 
 use std::ffi::OsString;
 use std::process::ExitCode;
@@ -18,7 +20,7 @@ use std::process::ExitCode;
 const STACK_BYTES: usize = 512 << 20;
 
 const USAGE: &str = "\
-usage: hyperslab COMMAND [ARGUMENTS]
+usage: hyperslab [--vol STACK] COMMAND [ARGUMENTS]
 
 commands:
   dump     print a file's contents; takes the options of h5dump
@@ -29,6 +31,11 @@ commands:
   stat     say what a file holds and where its bytes go; takes the options of h5stat
   check    read everything in a file and say what is wrong
   recover  finish a commit that a crash cut short
+  vol      say which connectors and layers there are, and what a stack means
+
+Files are locations: run.h5 is an HDF5 file, raw:folder/ a folder, json:run.json a text, memory:name nothing but memory.
+--vol puts layers over what a command opens, or over what copy writes: --vol \"stats | check\". The variables HYPERSLAB_VOL,
+HDF5_VOL_CONNECTOR and HDF5_PLUGIN_PATH are read.
 ";
 
 fn main() -> ExitCode {
@@ -46,6 +53,20 @@ fn main() -> ExitCode {
 
 fn run(arguments: &[OsString]) -> ExitCode {
     let words: Vec<String> = arguments.iter().map(|a| a.to_string_lossy().into_owned()).collect();
+    match settings::read(&words) {
+        Ok(words) => {
+            let code = run_command(words);
+            settings::print_measured();
+            code
+        }
+        Err(error) => {
+            eprintln!("hyperslab: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run_command(words: &[String]) -> ExitCode {
     match words.split_first() {
         Some((command, rest)) if command == "dump" => dump::run(rest),
         Some((command, rest)) if command == "ls" => ls::run(rest),
@@ -55,6 +76,7 @@ fn run(arguments: &[OsString]) -> ExitCode {
         Some((command, rest)) if command == "copy" => copy::run(rest),
         Some((command, rest)) if command == "repack" => copy::repack::run(rest),
         Some((command, rest)) if command == "recover" => recover::run(rest),
+        Some((command, rest)) if command == "vol" => vol::run(rest),
         Some((command, _)) if command == "help" || command == "--help" || command == "-h" => {
             print!("{USAGE}");
             ExitCode::SUCCESS

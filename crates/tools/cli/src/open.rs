@@ -4,7 +4,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use hyperslab::vol::{Container, FileAccess, Resolver, VirtualView};
-use hyperslab::{FolderResolver, Result, registry};
+use hyperslab::{FolderResolver, Result};
+
+use crate::settings::{layered, measured, registry};
 
 /// An open container, and the way from it to the files it refers to.
 #[derive(Clone)]
@@ -24,15 +26,24 @@ pub(crate) fn open(location: &str, driver: Option<&str>) -> Result<Opened> {
 
 /// As [`open`], and virtual datasets reach as far as the view says.
 pub(crate) fn open_with(location: &str, driver: Option<&str>, view: VirtualView) -> Result<Opened> {
+    let access = FileAccess { driver: driver.map(str::to_owned), virtual_view: view, ..FileAccess::read() };
+    let mut opened = open_as(location, layered(access))?;
+    opened.container = measured(opened.container);
+    Ok(opened)
+}
+
+/// As [`open`], without the layers that the user asked for: they are for what is written.
+pub(crate) fn open_beneath(location: &str) -> Result<Opened> {
+    open_as(location, FileAccess::read())
+}
+
+fn open_as(location: &str, mut access: FileAccess) -> Result<Opened> {
     let registry = registry();
     let folder = Path::new(location).parent().unwrap_or(Path::new(""));
-    let mut access = FileAccess::read();
     let resolver = FolderResolver::new(folder, registry.clone()).ok();
     if let Some(resolver) = &resolver {
         access = access.with_resolver(resolver.clone());
     }
-    access.driver = driver.map(str::to_owned);
-    access.virtual_view = view;
     let container = registry.open(location, &access)?;
     Ok(Opened { container, resolver, location: location.to_owned() })
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use model::properties::{FillValue, Layout};
-use model::{Dataspace, Datatype, Error, Result, Selection, Token};
+use model::{Dataspace, Datatype, Error, Kind, Result, Selection, Token};
 
 use super::Copier;
 use super::values::has_references;
@@ -74,7 +74,11 @@ impl Copier<'_> {
             return Ok(());
         }
         if self.is_stored_alike(&from, &to)? {
-            return self.copy_chunks(old, new, (path, done));
+            match self.copy_chunks(old, new, (path, done)) {
+                // A container without these filters takes the elements instead.
+                Err(error) if error.kind() == Kind::Unsupported && done == 0 => {}
+                copied => return copied,
+            }
         }
         let mut pieces = done;
         self.each_piece(old, done, &mut |datatype, selection, raw| {
@@ -125,13 +129,6 @@ impl Copier<'_> {
     /// Reads a dataset piece by piece, after the first few; pieces hold whole chunks, and some are read ahead.
     pub(super) fn each_piece(&self, dataset: Token, skip: u64, visit: &mut Piece<'_>) -> Result<()> {
         let info = self.source.dataset_info(dataset)?;
-        if info.space == Dataspace::Null {
-            return Ok(());
-        }
-        let unit = match &info.create.layout {
-            Layout::Chunked { shape, .. } => shape.clone(),
-            _ => vec![1; info.space.rank()],
-        };
         let (source, dims) = (self.source, info.space.dims());
         let element_bytes = u64::from(info.datatype.size());
         let read = |selection: &Selection, into: &mut Vec<u8>| {
@@ -141,18 +138,27 @@ impl Copier<'_> {
             into.resize(bytes, 0);
             source.dataset_read(&mut [OpRead { dataset, selection, into }])
         };
-        let selections: Vec<Selection> = match info.space.rank() {
-            0 => vec![Selection::All],
-            _ => tiles(dims, &unit, element_bytes)
-                .into_iter()
-                .map(|(start, shape)| Selection::block(&start, &shape))
-                .collect::<Result<_>>()?,
-        };
-        let left = selections.into_iter().skip(usize::try_from(skip).unwrap_or(usize::MAX));
+        let left = pieces(&info)?.into_iter().skip(usize::try_from(skip).unwrap_or(usize::MAX));
         let bytes = info.space.element_count()?.saturating_mul(element_bytes);
         let threads = workers::threads(bytes, AHEAD_BYTES_MIN).min(READERS_MAX);
         workers::in_order(left.map(Ok), threads, read, |selection, raw| visit(&info.datatype, selection, raw))
     }
+}
+
+/// Pieces that cover a dataset, each of whole chunks.
+pub(crate) fn pieces(info: &DatasetInfo) -> Result<Vec<Selection>> {
+    if info.space == Dataspace::Null {
+        return Ok(Vec::new());
+    }
+    if info.space.rank() == 0 {
+        return Ok(vec![Selection::All]);
+    }
+    let unit = match &info.create.layout {
+        Layout::Chunked { shape, .. } => shape.clone(),
+        _ => vec![1; info.space.rank()],
+    };
+    let tiles = tiles(info.space.dims(), &unit, info.datatype.size().into()).into_iter();
+    tiles.map(|(start, shape)| Selection::block(&start, &shape)).collect()
 }
 
 /// Blocks that cover an extent: multiples of `unit`, as many of them in C order as a piece holds.

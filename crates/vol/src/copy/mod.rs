@@ -9,6 +9,7 @@ mod loss;
 mod resume;
 mod values;
 
+pub(crate) use elements::pieces;
 pub use loss::Tell as TellLost;
 pub use resume::{ALL, Resume};
 

@@ -1,6 +1,7 @@
 //! `hyperslab copy`: containers, objects and subtrees, from any storage to any other.
 
 mod alter;
+mod journal;
 pub(crate) mod repack;
 mod work;
 
@@ -10,9 +11,11 @@ use std::process::ExitCode;
 use hyperslab::model::properties::FileCreate;
 use hyperslab::vol::copy::CopyOptions;
 use hyperslab::vol::{Container, FileAccess, OpGroupCreate, Place, Resolver};
-use hyperslab::{Error, Limits, Result, Token, registry};
+use hyperslab::{Error, Limits, Result, Token};
 
-use crate::open::{Opened, open};
+use crate::open::{Opened, open_beneath};
+use crate::settings::{layered, measured, registry};
+use journal::Journal;
 use work::{Output, Work};
 
 const USAGE: &str = "\
@@ -25,6 +28,9 @@ usage: hyperslab copy [OPTIONS] SOURCE TARGET
                      links lead to, ref: what references point to, noattr: no attributes, merge: share equal
                      committed datatypes, allflags: shallow, soft, ext, ref
       --overwrite    replace a TARGET that is there
+      --resume       keep what is done when the copy is stopped, in TARGET.partial or TARGET, with notes in
+                     TARGET.resume; and go on from there the next time
+      --strict       fail where TARGET cannot hold something; otherwise it is named, and the rest is copied
   Nothing half-written is left behind when the copy is stopped or fails.
 ";
 
@@ -36,6 +42,8 @@ struct Arguments {
     flags: Vec<String>,
     parents: bool,
     overwrite: bool,
+    resume: bool,
+    strict: bool,
 }
 
 /// The value of an option: what follows `=`, or the next word.
@@ -58,6 +66,8 @@ fn parse(args: &[String]) -> Result<Arguments> {
             }
             "-p" | "--parents" => found.parents = true,
             "--overwrite" => found.overwrite = true,
+            "--resume" => found.resume = true,
+            "--strict" => found.strict = true,
             _ if word.starts_with('-') => return Err(Error::invalid("read arguments").with("option", word)),
             _ => found.containers.push(word.clone()),
         }
@@ -113,15 +123,20 @@ fn set_flags(options: &mut CopyOptions<'_>, flags: &[String]) -> Result<()> {
 
 fn copy(arguments: &Arguments) -> Result<()> {
     let [from, to] = &arguments.containers[..] else { return Err(Error::invalid("read arguments")) };
-    let source = open(from, None)?;
+    let source = open_beneath(from)?;
     let work = Work::start("copy")?;
     let (limits, tell) = (Limits::default(), |progress| work.tell(progress));
+    let lost = |path: &str, what: &str, error: &Error| work.lost(path, what, error);
     let mut options = CopyOptions { tell: Some(&tell), ..CopyOptions::new(&limits) };
+    if !arguments.strict {
+        options.lost = Some(&lost);
+    }
     set_flags(&mut options, &arguments.flags)?;
     if let Some(resolver) = &source.resolver {
         options.resolver = Some((resolver.as_ref() as &dyn Resolver, from));
     }
     match &arguments.source {
+        None if arguments.resume => copy_resumed(arguments, &source, to, options),
         None => {
             let create = source.container.info()?.create.clone();
             let output = Output::create(to, &create, &FileAccess::write(), arguments.overwrite)?;
@@ -130,6 +145,27 @@ fn copy(arguments: &Arguments) -> Result<()> {
         }
         Some(path) => copy_object(arguments, &source, path, to, options),
     }
+}
+
+/// Copies everything, and goes on where an earlier run was stopped.
+fn copy_resumed(arguments: &Arguments, source: &Opened, to: &str, options: CopyOptions<'_>) -> Result<()> {
+    if options.expand_references || options.expand_external_links {
+        return Err(
+            Error::invalid("read arguments").with("problem", "--resume goes with neither ref nor ext")
+        );
+    }
+    let create = source.container.info()?.create.clone();
+    let (output, notes) = Output::resume(to, &create, arguments.overwrite)?;
+    let journal = Journal::open(&notes, &source.location, output.container())?;
+    let options = CopyOptions { resume: Some(&journal), ..options };
+    let done = hyperslab::vol::copy::contents(source.container.as_ref(), output.container(), options);
+    // Also of a copy that was stopped as much as possible stays.
+    let noted = journal.checkpoint();
+    done.and(noted).map_err(|error| error.with("help", "the same command goes on from here"))?;
+    let user_block = user_block(&source.location, create.userblock_bytes)?;
+    journal.remove()?;
+    drop(journal);
+    output.finish(&user_block)
 }
 
 /// What stands before a file's content: it is not the library's, but the user's.
@@ -160,7 +196,7 @@ fn copy_object(
     let there = registry().open(to, &FileAccess::read()).is_ok();
     if there && !arguments.overwrite {
         // What is not committed is not there: a copy that is stopped leaves the container as it was.
-        let target = registry().open(to, &FileAccess::write())?;
+        let target = measured(registry().open(to, &layered(FileAccess::write()))?);
         put(source, object, &*target, place, arguments.parents, options)?;
         return target.close();
     }

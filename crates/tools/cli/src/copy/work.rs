@@ -9,10 +9,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use hyperslab::model::properties::FileCreate;
 use hyperslab::vol::copy::Progress;
 use hyperslab::vol::{Container, FileAccess, Location};
-use hyperslab::{Error, Result, registry};
+use hyperslab::{Error, Result};
 use indicatif::{HumanBytes, ProgressBar};
 
 use crate::progress::spinner;
+use crate::settings::{layered, measured, registry};
 
 /// Work that a person may watch and stop.
 pub(super) struct Work {
@@ -28,6 +29,11 @@ impl Work {
         ctrlc::set_handler(move || flag.store(true, Ordering::Relaxed))
             .map_err(|e| Error::invalid("watch for interrupts").with("problem", e))?;
         Ok(Work { bar: spinner(name), stopped })
+    }
+
+    /// Names what the target cannot hold.
+    pub(super) fn lost(&self, path: &str, what: &str, error: &Error) {
+        self.bar.suspend(|| eprintln!("hyperslab copy: {path}: {what} is lost: {error}"));
     }
 
     /// Shows how far it is; an error once it shall stop.
@@ -53,7 +59,8 @@ pub(super) struct Output {
     location: String,
     /// What it will be called.
     name: Option<PathBuf>,
-    is_finished: bool,
+    /// Nothing is to be taken away when it is dropped.
+    is_kept: bool,
 }
 
 impl Output {
@@ -73,8 +80,30 @@ impl Output {
             Some(name) => format!("{}.{}.partial", name.display(), std::process::id()),
             None => location.to_owned(),
         };
-        let container = registry().create(&location, create, access, overwrite || is_file)?;
-        Ok(Output { container, location, name, is_finished: false })
+        let container =
+            registry().create(&location, create, &layered(access.clone()), overwrite || is_file)?;
+        Ok(Output { container: measured(container), location, name, is_kept: false })
+    }
+
+    /// A container that an earlier run may have begun; it stays when this one is stopped, too. With it comes the
+    /// place for notes of how far it is.
+    pub(super) fn resume(location: &str, create: &FileCreate, overwrite: bool) -> Result<(Output, PathBuf)> {
+        let place = Location::parse(location);
+        let is_file = place.connector.as_deref().is_none_or(|c| c == "native");
+        let path = place.path.trim_end_matches('/');
+        let notes = PathBuf::from(format!("{path}.resume"));
+        let name = is_file.then(|| PathBuf::from(path));
+        let location = if is_file { format!("{path}.partial") } else { location.to_owned() };
+        let access = layered(FileAccess::write());
+        let is_there = !is_file && registry().open(&location, &FileAccess::read()).is_ok();
+        let container = match notes.exists() {
+            true => registry().open(&location, &access)?,
+            false if !overwrite && (is_there || name.as_ref().is_some_and(|name| name.exists())) => {
+                return Err(Error::exists("create container").with("location", location));
+            }
+            false => registry().create(&location, create, &access, overwrite || is_file)?,
+        };
+        Ok((Output { container: measured(container), location, name, is_kept: true }, notes))
     }
 
     pub(super) fn container(&self) -> &dyn Container {
@@ -93,14 +122,14 @@ impl Output {
             }
             std::fs::rename(&self.location, name).map_err(io)?;
         }
-        self.is_finished = true;
+        self.is_kept = true;
         Ok(())
     }
 }
 
 impl Drop for Output {
     fn drop(&mut self) {
-        if self.is_finished {
+        if self.is_kept {
             return;
         }
         // The first error is what the caller hears of.

@@ -1,0 +1,162 @@
+//! How far a copy came, in a file beside its target: what is noted there was committed in the target before.
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::fs::{File, OpenOptions};
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use hyperslab::model::text;
+use hyperslab::vol::Container;
+use hyperslab::vol::copy::Resume;
+use hyperslab::{Durability, Error, Result};
+
+/// Work between two commits that a crash may undo.
+const INTERVAL: Duration = Duration::from_secs(5);
+const TITLE: &str = "hyperslab copy 1";
+
+pub(super) struct Journal<'c> {
+    target: &'c dyn Container,
+    path: PathBuf,
+    state: RefCell<State>,
+}
+
+struct State {
+    file: File,
+    /// Pieces of each object that an earlier run made.
+    known: BTreeMap<String, u64>,
+    /// Pieces that no commit has yet.
+    fresh: BTreeMap<String, u64>,
+    committed: Instant,
+}
+
+impl<'c> Journal<'c> {
+    /// The journal at `path`, which goes on where it ends if it is about the same source.
+    pub(super) fn open(path: &Path, source: &str, target: &'c dyn Container) -> Result<Journal<'c>> {
+        let io = |e: std::io::Error| Error::io("open journal of copy", &e).with("path", path.display());
+        let title = format!("{TITLE} {}", identity(source));
+        let text = match std::fs::read_to_string(path) {
+            Err(e) if e.kind() == std::io::ErrorKind::NotFound => String::new(),
+            text => text.map_err(io)?,
+        };
+        let known = entries(&text, &title).map_err(|e| e.with("path", path.display()))?;
+        let mut file = OpenOptions::new().create(true).append(true).open(path).map_err(io)?;
+        if text.is_empty() {
+            writeln!(file, "{title}").map_err(io)?;
+        } else if !text.ends_with('\n') {
+            // What a crash cut short counts for nothing, and must not become part of the next line.
+            writeln!(file).map_err(io)?;
+        }
+        let state = State { file, known, fresh: BTreeMap::new(), committed: Instant::now() };
+        Ok(Journal { target, path: path.to_owned(), state: RefCell::new(state) })
+    }
+
+    /// Commits what is in the target, then notes it.
+    pub(super) fn checkpoint(&self) -> Result<()> {
+        self.target.commit(Durability::Full)?;
+        let mut state = self.state.borrow_mut();
+        let mut lines = String::new();
+        for (path, pieces) in std::mem::take(&mut state.fresh) {
+            lines.push_str(&format!("{pieces} {}\n", path.escape_default()));
+            state.known.insert(path, pieces);
+        }
+        let io = |e: std::io::Error| Error::io("write journal of copy", &e).with("path", self.path.display());
+        state.file.write_all(lines.as_bytes()).map_err(io)?;
+        state.file.sync_all().map_err(io)?;
+        state.committed = Instant::now();
+        Ok(())
+    }
+
+    /// The copy is whole: nothing is left to go on with.
+    pub(super) fn remove(&self) -> Result<()> {
+        std::fs::remove_file(&self.path).map_err(|e| Error::io("remove journal of copy", &e))
+    }
+}
+
+impl Resume for Journal<'_> {
+    fn pieces(&self, path: &str) -> Option<u64> {
+        self.state.borrow().known.get(path).copied()
+    }
+
+    fn reached(&self, path: &str, pieces: u64) -> Result<()> {
+        self.state.borrow_mut().fresh.insert(path.to_owned(), pieces);
+        let is_time = self.state.borrow().committed.elapsed() >= INTERVAL;
+        if is_time { self.checkpoint() } else { Ok(()) }
+    }
+}
+
+/// What tells a source from what it was before: its size and the time of its last change.
+fn identity(source: &str) -> String {
+    let place = hyperslab::vol::Location::parse(source).path;
+    let metadata = std::fs::metadata(&place).ok();
+    let changed =
+        metadata.as_ref().and_then(|m| m.modified().ok()?.duration_since(std::time::UNIX_EPOCH).ok());
+    let (bytes, time) = (metadata.map_or(0, |m| m.len()), changed.map_or(0, |t| t.as_nanos()));
+    format!("{} {bytes} {time}", text::to_bytes(source).escape_ascii())
+}
+
+/// The last that was noted of each object; a line without an end was cut short.
+fn entries(text: &str, title: &str) -> Result<BTreeMap<String, u64>> {
+    let mut found = BTreeMap::new();
+    for (number, line) in text.split_inclusive('\n').filter(|line| line.ends_with('\n')).enumerate() {
+        let line = line.trim_end_matches('\n');
+        if number == 0 {
+            if line != title {
+                let error = Error::invalid("go on with a copy")
+                    .with("problem", "it is of another source, or the source changed since");
+                return Err(error.with("help", "remove this file to begin anew"));
+            }
+            continue;
+        }
+        let entry =
+            line.split_once(' ').and_then(|(pieces, path)| Some((pieces.parse().ok()?, unescaped(path)?)));
+        if let Some((pieces, path)) = entry {
+            found.insert(path, pieces);
+        }
+    }
+    Ok(found)
+}
+
+/// Undoes `escape_default`.
+fn unescaped(text: &str) -> Option<String> {
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text.chars();
+    while let Some(c) = rest.next() {
+        match (c, c == '\\') {
+            (_, false) => out.push(c),
+            _ => match rest.next()? {
+                't' => out.push('\t'),
+                'r' => out.push('\r'),
+                'n' => out.push('\n'),
+                'u' => {
+                    let code: String = rest.by_ref().take_while(|&c| c != '}').collect();
+                    out.push(char::from_u32(u32::from_str_radix(code.strip_prefix('{')?, 16).ok()?)?);
+                }
+                other => out.push(other),
+            },
+        }
+    }
+    Some(out)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_come_back_from_their_lines() {
+        for path in ["/", "/a b", "/é数\n\t\"x'\\", "/\u{F780}"] {
+            assert_eq!(unescaped(&path.escape_default().to_string()).as_deref(), Some(path));
+        }
+    }
+
+    #[test]
+    fn the_last_word_on_an_object_counts_and_a_cut_line_does_not() {
+        let text = "title\n0 /a\n7 /a\n3 /b\n99 /c";
+        let found = entries(text, "title").unwrap();
+        assert_eq!(found.into_iter().collect::<Vec<_>>(), [("/a".to_owned(), 7), ("/b".to_owned(), 3)]);
+        assert!(entries(text, "other").is_err());
+        assert!(entries("", "other").unwrap().is_empty());
+    }
+}

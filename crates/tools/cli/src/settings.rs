@@ -1,0 +1,64 @@
+//! What holds for the whole command: the connectors that are known, and the layers that the user asked for.
+
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+
+use hyperslab::vol::{Container, FileAccess, Registry, Stack};
+use hyperslab::{Environment, Result};
+
+static SETTINGS: OnceLock<Environment> = OnceLock::new();
+/// Containers whose statistics are printed at the end.
+static MEASURED: Mutex<Vec<Arc<dyn Container>>> = Mutex::new(Vec::new());
+
+/// Reads the environment, and takes the options before the command off the words: `--vol STACK`.
+pub(crate) fn read(mut words: &[String]) -> Result<&[String]> {
+    let mut found = Environment::read()?;
+    while let [option, rest @ ..] = words {
+        let (stack, rest) = match (option.as_str(), option.strip_prefix("--vol=")) {
+            (_, Some(stack)) => (stack, rest),
+            ("--vol", None) => match rest {
+                [stack, rest @ ..] => (stack.as_str(), rest),
+                [] => return Err(hyperslab::Error::invalid("read arguments").with("option", "--vol")),
+            },
+            _ => break,
+        };
+        found.registry.check_stack(stack)?;
+        (found.stack, words) = (Some(stack.to_owned()), rest);
+    }
+    let _ = SETTINGS.set(found);
+    Ok(words)
+}
+
+/// What was read.
+pub(crate) fn settings() -> &'static Environment {
+    SETTINGS.get_or_init(|| Environment { registry: hyperslab::registry(), ..Environment::default() })
+}
+
+/// The connectors and layers that are known.
+pub(crate) fn registry() -> &'static Registry {
+    &settings().registry
+}
+
+/// Access properties with the layers that the user asked for.
+pub(crate) fn layered(access: FileAccess) -> FileAccess {
+    FileAccess { stack: settings().stack.clone(), ..access }
+}
+
+/// A container whose layers may have something to say at the end.
+pub(crate) fn measured(container: Arc<dyn Container>) -> Arc<dyn Container> {
+    let stack = settings().stack.as_deref().and_then(|stack| Stack::parse(stack).ok()).unwrap_or_default();
+    let prints =
+        |entry: &hyperslab::vol::StackEntry| entry.name == "stats" && entry.parameters.get("out").is_none();
+    if stack.0.iter().any(prints) {
+        MEASURED.lock().unwrap_or_else(PoisonError::into_inner).push(container.clone());
+    }
+    container
+}
+
+/// Prints what layers measured.
+pub(crate) fn print_measured() {
+    for container in std::mem::take(&mut *MEASURED.lock().unwrap_or_else(PoisonError::into_inner)) {
+        if let Ok(table) = container.optional("stats.table", &[]) {
+            eprint!("{}", String::from_utf8_lossy(&table));
+        }
+    }
+}

@@ -1,0 +1,112 @@
+//! `hyperslab vol`: which connectors and layers there are, and what a stack means.
+
+use std::process::ExitCode;
+
+use hyperslab::vol::{Capability, ConnectorInfo, StackEntry};
+use hyperslab::{Error, Result};
+
+use crate::settings::{registry, settings};
+
+const USAGE: &str = "\
+usage: hyperslab vol list          every connector and layer: number, version, what it can do, where it came from
+       hyperslab vol show STACK    what a stack does with every operation, from the caller down
+";
+
+pub(crate) fn run(args: &[String]) -> ExitCode {
+    let done = match args {
+        [command] if command == "list" => {
+            list();
+            Ok(())
+        }
+        [command, stack] if command == "show" => show(stack),
+        [option] if option == "-h" || option == "--help" => {
+            print!("{USAGE}");
+            return ExitCode::SUCCESS;
+        }
+        _ => {
+            eprint!("{USAGE}");
+            return ExitCode::FAILURE;
+        }
+    };
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("hyperslab vol: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn list() {
+    println!("connectors, which store containers; NAME:PATH chooses one");
+    for connector in registry().connectors() {
+        let info = connector.info();
+        line(&info, registry().origin(info.name));
+        println!("    {}", can(&info.capability));
+    }
+    println!("\nlayers, which stand over them; --vol \"A | B{{key=value}}\" chooses some, outermost first");
+    for layer in registry().layers() {
+        let info = layer.info();
+        line(&info, registry().layer_origin(info.name));
+    }
+    for skipped in &settings().skipped {
+        println!("passed over: {skipped}");
+    }
+}
+
+fn line(info: &ConnectorInfo, origin: &str) {
+    println!("  {:<10} {:>4}  version {}  {} ({origin})", info.name, info.value, info.version, info.about);
+}
+
+/// What a connector can do, or what it cannot where that is shorter.
+fn can(capability: &Capability) -> String {
+    let all = capability.list();
+    let named = |wanted: bool| {
+        let some = all.iter().filter(|(_, can)| *can == wanted).map(|(name, _)| *name);
+        some.collect::<Vec<_>>().join(", ")
+    };
+    let count = all.iter().filter(|(_, can)| *can).count();
+    match count {
+        n if n == all.len() => "can do everything".to_owned(),
+        n if 2 * n > all.len() => format!("can do everything but: {}", named(false)),
+        _ => format!("can do: {}", named(true)),
+    }
+}
+
+fn show(text: &str) -> Result<()> {
+    let stack = registry().check_stack(text).map_err(|error| pointed(text, error))?;
+    println!("the caller");
+    for entry in &stack.0 {
+        println!("  |");
+        let info = registry().layer(&entry.name)?.info();
+        println!("{} ({}): {}", shown(entry), info.value, info.about);
+    }
+    println!("  |");
+    let beneath =
+        registry().connectors().next().ok_or_else(|| Error::not_found("find default connector"))?.info();
+    println!(
+        "the connector that the location names, or else {} ({}): {}",
+        beneath.name, beneath.value, beneath.about
+    );
+    Ok(())
+}
+
+fn shown(entry: &StackEntry) -> String {
+    let parameters: Vec<String> =
+        entry.parameters.iter().map(|(key, value)| format!("{key}={value}")).collect();
+    if parameters.is_empty() {
+        entry.name.clone()
+    } else {
+        format!("{}{{{}}}", entry.name, parameters.join(", "))
+    }
+}
+
+/// The stack with a mark under the place that an error names.
+fn pointed(text: &str, error: Error) -> Error {
+    if let Some(at) =
+        error.facts().find(|(key, _)| *key == "character").and_then(|(_, at)| at.parse::<usize>().ok())
+    {
+        eprintln!("  {text}\n  {:>at$}", "^");
+    }
+    error
+}

@@ -1,0 +1,65 @@
+//! Datasets: their properties, and their elements piece by piece.
+
+use model::properties::{FillValue, Layout};
+use model::{Dataspace, Result, Token};
+
+use super::Comparer;
+use crate::copy::pieces;
+use crate::{Container, DatasetInfo, OpRead, workers};
+
+/// Less is not read ahead.
+const AHEAD_BYTES_MIN: u64 = 1 << 20;
+
+impl Comparer<'_> {
+    pub(super) fn dataset(&mut self, from: Token, to: Token, path: &str) -> Result<()> {
+        let (a, b) = (self.a.dataset_info(from)?, self.b.dataset_info(to)?);
+        self.same(path, "datatype", &a.datatype.memory_form(), &b.datatype.memory_form());
+        self.same(path, "extent", &a.space, &b.space);
+        self.committed(a.committed, b.committed, path);
+        self.same(path, "layout", &a.create.layout, &b.create.layout);
+        self.same(path, "filters", &a.create.filters, &b.create.filters);
+        self.same(path, "time of filling", &a.create.fill.time, &b.create.fill.time);
+        match (&a.create.fill.value, &b.create.fill.value) {
+            (FillValue::Value(one), FillValue::Value(other)) => {
+                self.values(path, "fill value", (&a.datatype, one), (&b.datatype, other))?;
+            }
+            (one, other) => self.same(path, "fill value", one, other),
+        }
+        let is_readable =
+            |info: &DatasetInfo| !matches!(info.create.layout, Layout::External(_) | Layout::Virtual(_));
+        // What lies elsewhere is the same where the way to it is.
+        if a.space == b.space && a.space != Dataspace::Null && is_readable(&a) && is_readable(&b) {
+            self.elements((from, &a), (to, &b), path)?;
+        }
+        Ok(())
+    }
+
+    fn elements(
+        &mut self,
+        (from, a): (Token, &DatasetInfo),
+        (to, b): (Token, &DatasetInfo),
+        path: &str,
+    ) -> Result<()> {
+        let (one, other) = (self.a, self.b);
+        let read = |selection: &model::Selection, (ours, theirs): &mut (Vec<u8>, Vec<u8>)| {
+            read_into(one, (from, a), selection, ours)?;
+            read_into(other, (to, b), selection, theirs)
+        };
+        let bytes = a.space.element_count()?.saturating_mul(a.datatype.size().into());
+        let threads = workers::threads(bytes, AHEAD_BYTES_MIN).min(2);
+        workers::in_order(pieces(a)?.into_iter().map(Ok), threads, read, |_, (ours, theirs)| {
+            self.values(path, "elements", (&a.datatype, ours), (&b.datatype, theirs))
+        })
+    }
+}
+
+fn read_into(
+    container: &dyn Container,
+    (dataset, info): (Token, &DatasetInfo),
+    selection: &model::Selection,
+    into: &mut Vec<u8>,
+) -> Result<()> {
+    let count = selection.element_count(info.space.dims())?;
+    into.resize(count as usize * info.datatype.size() as usize, 0);
+    container.dataset_read(&mut [OpRead { dataset, selection, into }])
+}

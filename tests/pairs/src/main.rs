@@ -1,0 +1,200 @@
+//! Takes files through every pair of connectors: from one to the other and back, and compares what came back.
+//!
+//! `pairs FOLDER [--at-least PERCENT]` takes all HDF5 files of a folder. It prints for each pair how many came back equal, and
+//! names what was lost or failed; it fails where fewer than 95 % are equal with no loss at all.
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use hyperslab::model::properties::FileCreate;
+use hyperslab::vol::copy::CopyOptions;
+use hyperslab::vol::{Container, FileAccess, Registry, compare};
+use hyperslab::{Durability, Error, FolderResolver, Limits, Result};
+
+const CONNECTORS: [&str; 4] = ["native", "raw", "memory", "json"];
+/// Larger files only take time.
+const FILE_BYTES_MAX: u64 = 8 << 20;
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let [folder, rest @ ..] = &arguments[..] else {
+        eprintln!("usage: pairs FOLDER [--at-least PERCENT]");
+        return ExitCode::FAILURE;
+    };
+    let percent = match rest {
+        [option, percent] if option == "--at-least" => percent.parse().unwrap_or(95.0),
+        _ => 95.0,
+    };
+    match Run::over(Path::new(folder)) {
+        Ok(run) => run.report(percent),
+        Err(error) => {
+            eprintln!("pairs: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+#[derive(Default)]
+struct Tally {
+    files: usize,
+    equal: usize,
+    /// Files and what of them was lost, differs or failed.
+    problems: Vec<String>,
+}
+
+struct Run {
+    registry: Registry,
+    scratch: PathBuf,
+    number: RefCell<u64>,
+    tallies: BTreeMap<(usize, usize), Tally>,
+    unreadable: usize,
+}
+
+impl Run {
+    fn over(folder: &Path) -> Result<Run> {
+        let scratch = std::env::temp_dir().join(format!("pairs-{}", std::process::id()));
+        std::fs::create_dir_all(&scratch).map_err(|e| Error::io("make folder", &e))?;
+        let mut run = Run {
+            registry: hyperslab::registry(),
+            scratch,
+            number: RefCell::new(0),
+            tallies: BTreeMap::new(),
+            unreadable: 0,
+        };
+        let mut files = Vec::new();
+        find(folder, &mut files)?;
+        files.sort();
+        for file in files {
+            run.file(&file);
+        }
+        let _ = std::fs::remove_dir_all(&run.scratch);
+        Ok(run)
+    }
+
+    /// One file in all forms, then each form through each other one. A file that cannot be read whole has no forms.
+    fn file(&mut self, path: &Path) {
+        let Ok(original) = self.original(path) else {
+            self.unreadable += 1;
+            return;
+        };
+        if compare::contents(original.as_ref(), original.as_ref()).is_err() {
+            self.unreadable += 1;
+            return;
+        }
+        let forms = CONNECTORS.map(|connector| self.copied(original.as_ref(), connector));
+        for (from, form) in forms.iter().enumerate() {
+            for (to, connector) in CONNECTORS.iter().enumerate().filter(|(to, _)| *to != from) {
+                let outcome = match form {
+                    Ok(form) => self.there_and_back(original.as_ref(), form, connector, CONNECTORS[from]),
+                    Err(problem) => Err(problem.clone()),
+                };
+                let tally = self.tallies.entry((from, to)).or_default();
+                tally.files += 1;
+                match outcome {
+                    Ok(()) => tally.equal += 1,
+                    Err(problem) => tally.problems.push(format!("{}: {problem}", path.display())),
+                }
+            }
+        }
+        forms.into_iter().flatten().for_each(|form| self.forget(form));
+    }
+
+    fn original(&self, path: &Path) -> Result<Arc<dyn Container>> {
+        let folder = path.parent().unwrap_or(Path::new("."));
+        let access = FileAccess::read().with_resolver(FolderResolver::new(folder, self.registry.clone())?);
+        self.registry.open(&path.to_string_lossy(), &access)
+    }
+
+    fn there_and_back(
+        &self,
+        original: &dyn Container,
+        form: &Form,
+        to: &str,
+        back: &str,
+    ) -> std::result::Result<(), String> {
+        let other = self.copied(form.container.as_ref(), to)?;
+        let again = self.copied(other.container.as_ref(), back);
+        self.forget(other);
+        let again = again?;
+        let found = compare::contents(original, again.container.as_ref()).map_err(|error| error.to_string());
+        self.forget(again);
+        match found?.first() {
+            None => Ok(()),
+            Some(difference) => Err(difference.to_string()),
+        }
+    }
+
+    /// A copy in a connector, committed and opened again, so that it is what was stored that counts.
+    fn copied(&self, source: &dyn Container, connector: &str) -> std::result::Result<Form, String> {
+        *self.number.borrow_mut() += 1;
+        let name = format!("{}", self.number.borrow());
+        let location = match connector {
+            "memory" => format!("memory:{name}"),
+            _ => format!("{connector}:{}", self.scratch.join(&name).display()),
+        };
+        let told = |error: Error| format!("{connector}: {error}");
+        let lost = RefCell::new(None);
+        let tell = |path: &str, what: &str, error: &Error| {
+            lost.borrow_mut().get_or_insert(format!("{connector}: {path}: {what} is lost: {error}"));
+        };
+        let limits = Limits::default();
+        let copy = || {
+            let access = FileAccess { durability: Durability::None, ..FileAccess::write() };
+            let create = FileCreate { userblock_bytes: 0, ..source.info()?.create.clone() };
+            let target = self.registry.create(&location, &create, &access, true)?;
+            let options = CopyOptions { lost: Some(&tell), ..CopyOptions::new(&limits) };
+            hyperslab::vol::copy::contents(source, target.as_ref(), options)?;
+            target.commit(Durability::None)?;
+            if connector != "memory" {
+                target.close()?;
+                return self.registry.open(&location, &FileAccess::read());
+            }
+            Ok(target)
+        };
+        let container = copy().map_err(told)?;
+        match lost.take() {
+            Some(loss) => Err(loss),
+            None => Ok(Form { location, container }),
+        }
+    }
+
+    fn forget(&self, form: Form) {
+        let _ = form.container.close();
+        drop(form.container);
+        let _ = self.registry.delete(&form.location, &FileAccess::write());
+    }
+
+    fn report(&self, percent: f64) -> ExitCode {
+        let mut good = true;
+        for ((from, to), tally) in &self.tallies {
+            let (one, other) = (CONNECTORS[*from], CONNECTORS[*to]);
+            println!("{one} -> {other} -> {one}: equal {} of {}", tally.equal, tally.files);
+            tally.problems.iter().for_each(|problem| println!("  {problem}"));
+            good &= tally.equal as f64 >= tally.files as f64 * percent / 100.0;
+        }
+        println!("left out, since they cannot be read whole: {}", self.unreadable);
+        if good && !self.tallies.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+    }
+}
+
+struct Form {
+    location: String,
+    container: Arc<dyn Container>,
+}
+
+fn find(folder: &Path, files: &mut Vec<PathBuf>) -> Result<()> {
+    let io = |e: std::io::Error| Error::io("list folder", &e).with("path", folder.display());
+    for entry in std::fs::read_dir(folder).map_err(io)? {
+        let path = entry.map_err(io)?.path();
+        let bytes = path.metadata().map_or(0, |m| m.len());
+        if path.is_dir() {
+            find(&path, files)?;
+        } else if bytes > 0 && bytes <= FILE_BYTES_MAX {
+            files.push(path);
+        }
+    }
+    Ok(())
+}
