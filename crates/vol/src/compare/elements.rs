@@ -47,7 +47,7 @@ impl Comparer<'_> {
         };
         let bytes = a.space.element_count()?.saturating_mul(a.datatype.size().into());
         let threads = workers::threads(bytes, AHEAD_BYTES_MIN).min(2);
-        workers::in_order(pieces(a)?.into_iter().map(Ok), threads, read, |_, (ours, theirs)| {
+        workers::in_order(pieces(a), threads, read, |_, (ours, theirs)| {
             self.values(path, "elements", (&a.datatype, ours), (&b.datatype, theirs))
         })
     }

@@ -30,6 +30,8 @@ impl std::fmt::Display for Difference {
 
 /// More differences than these are not told.
 const DIFFERENCES_MAX: usize = 1000;
+/// Longer values are not shown.
+const SHOWN_MAX: usize = 120;
 /// Keys of a map compared at a time.
 const KEYS_PER_PAGE: u64 = 1024;
 
@@ -81,9 +83,15 @@ impl Comparer<'_> {
         self.found.push(Difference { path: path.to_owned(), what: what.into() });
     }
 
-    fn same<T: PartialEq>(&mut self, path: &str, what: &str, a: &T, b: &T) {
+    fn same<T: PartialEq + std::fmt::Debug>(&mut self, path: &str, what: &str, a: &T, b: &T) {
         if a != b {
-            self.differs(path, what);
+            let (mut a, mut b) = (format!("{a:?}"), format!("{b:?}"));
+            // Long types and names are not worth all of a line.
+            [&mut a, &mut b]
+                .into_iter()
+                .filter(|text| text.len() > SHOWN_MAX)
+                .for_each(|text| *text = "…".into());
+            self.differs(path, format!("{what}: {a} and {b}"));
         }
     }
 

@@ -138,67 +138,80 @@ impl Copier<'_> {
             into.resize(bytes, 0);
             source.dataset_read(&mut [OpRead { dataset, selection, into }])
         };
-        let left = pieces(&info)?.into_iter().skip(usize::try_from(skip).unwrap_or(usize::MAX));
+        let left = pieces(&info).skip(usize::try_from(skip).unwrap_or(usize::MAX));
         let bytes = info.space.element_count()?.saturating_mul(element_bytes);
         let threads = workers::threads(bytes, AHEAD_BYTES_MIN).min(READERS_MAX);
-        workers::in_order(left.map(Ok), threads, read, |selection, raw| visit(&info.datatype, selection, raw))
+        workers::in_order(left, threads, read, |selection, raw| visit(&info.datatype, selection, raw))
     }
 }
 
 /// Pieces that cover a dataset, each of whole chunks.
-pub(crate) fn pieces(info: &DatasetInfo) -> Result<Vec<Selection>> {
-    if info.space == Dataspace::Null {
-        return Ok(Vec::new());
-    }
-    if info.space.rank() == 0 {
-        return Ok(vec![Selection::All]);
-    }
+pub(crate) fn pieces(info: &DatasetInfo) -> impl Iterator<Item = Result<Selection>> + Send {
     let unit = match &info.create.layout {
         Layout::Chunked { shape, .. } => shape.clone(),
         _ => vec![1; info.space.rank()],
     };
-    let tiles = tiles(info.space.dims(), &unit, info.datatype.size().into()).into_iter();
-    tiles.map(|(start, shape)| Selection::block(&start, &shape)).collect()
+    let whole = (info.space == Dataspace::Scalar).then_some(Ok(Selection::All));
+    let tiles = Tiles::new(info.space.dims(), &unit, info.datatype.size().into());
+    whole.into_iter().chain(tiles.map(|(start, shape)| Selection::block(&start, &shape)))
 }
 
-/// Blocks that cover an extent: multiples of `unit`, as many of them in C order as a piece holds.
-fn tiles(dims: &[u64], unit: &[u64], element_bytes: u64) -> Vec<(Vec<u64>, Vec<u64>)> {
-    if dims.contains(&0) {
-        return Vec::new();
-    }
-    let mut shape: Vec<u64> = unit.iter().zip(dims).map(|(u, d)| *u.min(d)).collect();
-    for d in (0..dims.len()).rev() {
-        let bytes = shape.iter().fold(element_bytes.max(1), |n, &s| n.saturating_mul(s));
-        let times = (PIECE_BYTES / bytes.max(1)).max(1);
-        shape[d] = shape[d].saturating_mul(times).min(dims[d]);
-        if shape[d] < dims[d] {
-            break;
+/// Blocks that cover an extent: multiples of `unit`, as many of them in C order as a piece holds. They are made when they are
+/// asked for: an extent may be larger than any list.
+struct Tiles {
+    dims: Vec<u64>,
+    shape: Vec<u64>,
+    /// Where the next one begins.
+    next: Option<Vec<u64>>,
+}
+
+impl Tiles {
+    fn new(dims: &[u64], unit: &[u64], element_bytes: u64) -> Tiles {
+        let mut shape: Vec<u64> = unit.iter().zip(dims).map(|(u, d)| *u.min(d)).collect();
+        for d in (0..dims.len()).rev() {
+            let bytes = shape.iter().fold(element_bytes.max(1), |n, &s| n.saturating_mul(s));
+            let times = (PIECE_BYTES / bytes.max(1)).max(1);
+            shape[d] = shape[d].saturating_mul(times).min(dims[d]);
+            if shape[d] < dims[d] {
+                break;
+            }
         }
+        let is_empty = dims.is_empty() || dims.contains(&0);
+        Tiles { dims: dims.to_vec(), shape, next: (!is_empty).then(|| vec![0; dims.len()]) }
     }
-    let mut found = Vec::new();
-    let mut start = vec![0; dims.len()];
-    loop {
-        let block = start.iter().zip(&shape).zip(dims).map(|((at, s), d)| *s.min(&(d - at))).collect();
-        found.push((start.clone(), block));
-        let Some(d) = (0..dims.len()).rev().find(|&d| start[d] + shape[d] < dims[d]) else { return found };
-        start[d] += shape[d];
-        start[d + 1..].fill(0);
+}
+
+impl Iterator for Tiles {
+    /// Start and shape.
+    type Item = (Vec<u64>, Vec<u64>);
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let start = self.next.take()?;
+        let (dims, shape) = (&self.dims, &self.shape);
+        let block = start.iter().zip(shape).zip(dims).map(|((at, s), d)| *s.min(&(d - at))).collect();
+        if let Some(d) = (0..dims.len()).rev().find(|&d| start[d] + shape[d] < dims[d]) {
+            let mut next = start.clone();
+            next[d] += shape[d];
+            next[d + 1..].fill(0);
+            self.next = Some(next);
+        }
+        Some((start, block))
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::tiles;
+    use super::Tiles;
 
     #[test]
     fn tiles_cover_everything_once_and_hold_whole_chunks() {
         for (dims, unit) in [(vec![7, 5], vec![2, 3]), (vec![3000, 2000], vec![64, 100]), (vec![1], vec![1])]
         {
-            let found = tiles(&dims, &unit, 8);
+            let found: Vec<_> = Tiles::new(&dims, &unit, 8).collect();
             let count: u64 = found.iter().map(|(_, shape)| shape.iter().product::<u64>()).sum();
             assert_eq!(count, dims.iter().product::<u64>());
             assert!(found.iter().all(|(start, _)| start.iter().zip(&unit).all(|(s, u)| s % u == 0)));
         }
-        assert_eq!(tiles(&[4, 0], &[1, 1], 8), []);
+        assert_eq!(Tiles::new(&[4, 0], &[1, 1], 8).count(), 0);
     }
 }
