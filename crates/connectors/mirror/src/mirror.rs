@@ -131,7 +131,8 @@ impl Mirror {
             root: info.root,
             location: op.location.to_owned(),
             registry: op.registry.clone(),
-            access: FileAccess { access, stack: None, ..op.access.clone() },
+            // Layers and byte planes were chosen for the primary.
+            access: FileAccess { access, stack: None, driver: None, ..op.access.clone() },
             policy,
             targets: locations.into_iter().map(Target::new).collect(),
             found: Found::default(),
