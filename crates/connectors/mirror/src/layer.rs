@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use model::{Error, Link, LinkTarget, Result, Token};
+use model::{Error, Kind, Link, LinkTarget, Result, Token};
 use vol::*;
 
 use crate::mark::MARK;
@@ -115,6 +115,8 @@ impl Layer for Mirror {
         for (target, pair) in self.healthy() {
             match pair.token(object).and_then(|same| pair.target.retain(same)) {
                 Ok(()) => *pair.tokens.retained().entry(object).or_insert(0) += 1,
+                // There objects live by their links alone.
+                Err(error) if error.kind() == Kind::Unsupported => {}
                 // Looking at an object changes nothing: the next change says that a target lacks it.
                 Err(error) => drop(self.failed(target, Operation::retain, error)),
             }

@@ -52,6 +52,10 @@ impl Connector for Fragile {
         self.over(op.path, self.memory.open(op))
     }
 
+    fn delete(&self, path: &str) -> Result<()> {
+        self.memory.delete(path)
+    }
+
     fn is_accessible(&self, path: &str, access: &FileAccess) -> Result<bool> {
         self.memory.is_accessible(path, access)
     }
@@ -328,7 +332,9 @@ fn what_is_there_already_is_not_replaced() {
     drop(rig.registry.create("fragile:a.b", &FileCreate::default(), access, false).unwrap());
     for stack in [STOP, CONTINUE] {
         assert_eq!(rig.create(stack).map(|_| ()).unwrap_err().kind(), Kind::Exists);
-        rig.storage.memory.delete("a").unwrap();
+        // And nothing stays of what could not be mirrored.
+        assert!(!rig.storage.is_accessible("a", access).unwrap());
+        assert!(rig.storage.is_accessible("a.b", access).unwrap());
     }
 }
 
@@ -342,6 +348,6 @@ fn parameters_that_make_no_sense_are_refused() {
         "mirror{to=fragile:b, on_failure=panic}",
     ] {
         assert_eq!(rig.create(stack).map(|_| ()).unwrap_err().kind(), Kind::Invalid, "{stack}");
-        rig.storage.memory.delete("a").unwrap();
+        rig.storage.delete("a").unwrap();
     }
 }
