@@ -303,3 +303,21 @@ impl Seen for Page<Vec<u8>> {
         self.entries.iter().map(|key| key.len() as u64).sum()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_say_which_operations_change_something() {
+        let words = [
+            "create", "write", "put", "delete", "move", "rename", "resize", "commit", "copy", "set", "adjust",
+        ];
+        for operation in Operation::ALL {
+            // A commit of the container makes changes last; that of a datatype is one.
+            let is_container = *operation == Operation::commit;
+            let is_named = operation.name().split('_').any(|word| words.contains(&word)) && !is_container;
+            assert_eq!(operation.changes(), is_named, "{}", operation.name());
+        }
+    }
+}

@@ -15,7 +15,8 @@ impl Buffers {
     pub(crate) fn take(&mut self, len: usize) -> Vec<u8> {
         // One that is much larger would keep memory that nobody needs.
         let fits = |buffer: &Vec<u8>| (len..=len.saturating_mul(2)).contains(&buffer.capacity());
-        match self.free.iter().position(fits) {
+        // The last one that was used is the one that caches still hold.
+        match self.free.iter().rposition(fits) {
             Some(at) if len >= KEPT_BYTES_MIN => {
                 let buffer = self.free.swap_remove(at);
                 self.bytes -= buffer.capacity();

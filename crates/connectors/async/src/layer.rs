@@ -1,10 +1,11 @@
 //! The layer: what is queued, and what waits for it.
 
 use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use model::properties::Layout;
-use model::{Dataspace, Error, ObjectKind, Result, Selection, Token};
+use model::{Dataspace, Error, Kind, ObjectKind, Result, Selection, Token};
 use vol::{
     Call, Capability, ConnectorInfo, Container, DatasetInfo, Durability, Layer, LayerFactory, Observed,
     Observer, OpRead, OpWrite, Operation, Wrap,
@@ -46,7 +47,8 @@ impl LayerFactory for AsyncLayer {
         let is_writable = op.inner.info()?.writable;
         let queue = Queue::new(op.inner.clone(), threads, bytes);
         let waits = Waits(queue.clone());
-        let queued = Queued { inner: op.inner.clone(), queue, is_writable, handles: Mutex::default() };
+        let (inner, handles, has_no_handles) = (op.inner.clone(), Mutex::default(), AtomicBool::new(false));
+        let queued = Queued { inner, queue, is_writable, handles, has_no_handles };
         Ok(Arc::new(Observed::new(Arc::new(queued), waits)))
     }
 }
@@ -103,6 +105,8 @@ struct Queued {
     is_writable: bool,
     /// How often objects are retained.
     handles: Mutex<HashMap<Token, u64>>,
+    /// The container beneath does not count handles: letting go of one removes nothing.
+    has_no_handles: AtomicBool,
 }
 
 impl Drop for Queued {
@@ -204,7 +208,11 @@ impl Layer for Queued {
 
     fn retain(&self, object: Token) -> Result<()> {
         self.queue.wait_for_releases(object);
-        self.inner.retain(object)?;
+        self.inner.retain(object).inspect_err(|error| {
+            if error.kind() == Kind::Unsupported {
+                self.has_no_handles.store(true, Ordering::Relaxed);
+            }
+        })?;
         *self.handles().entry(object).or_insert(0) += 1;
         Ok(())
     }
@@ -215,6 +223,9 @@ impl Layer for Queued {
             self.forget_handle(object);
             self.queue.push(object, Work::Release);
             return Ok(());
+        }
+        if self.has_no_handles.load(Ordering::Relaxed) {
+            return self.inner.release(object);
         }
         // A handle too many is refused only after those that are queued.
         self.queue.wait_for(object);

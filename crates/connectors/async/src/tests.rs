@@ -258,3 +258,32 @@ fn wrong_arguments_fail_at_once() {
     assert_eq!(rig.container.dataset_resize(dataset, &[65]).unwrap_err().kind(), Kind::Invalid);
     assert!(rig.container.attribute_write(dataset, "none", &[]).is_err());
 }
+
+#[test]
+fn dropping_a_container_finishes_what_is_queued() {
+    let mut rig = Rig::new("threads=1");
+    let data = rig.dataset();
+    rig.container.retain(data).unwrap();
+    [1, 2, 3].into_iter().for_each(|value| rig.write(data, value).unwrap());
+    rig.gate.open();
+    // The gate stands in for the container: the queue goes with its last holder.
+    rig.container = rig.gate.clone();
+    assert_eq!((rig.read(data), rig.gate.left.load(Ordering::SeqCst)), (3, 3));
+}
+
+#[test]
+fn values_of_attributes_are_queued_in_order_with_elements() {
+    let rig = Rig::new("threads=4");
+    let data = rig.dataset();
+    let (name, charset, datatype) = ("a".to_owned(), model::CharacterSet::Ascii, Datatype::native_int(1));
+    let space = Dataspace::Scalar;
+    let op = OpAttributeCreate { object: data, name, charset, datatype, committed: None, space };
+    rig.container.attribute_create(&op).unwrap();
+    rig.write(data, 1).unwrap();
+    let ((), queued) = requests(|| rig.container.attribute_write(data, "a", &[9]).unwrap());
+    rig.gate.wait_entered(1);
+    assert_eq!((queued[0].operation(), queued[0].status()), (Operation::attribute_write, Status::Waiting));
+    assert!(rig.container.attribute_info(data, "a").unwrap().is_some());
+    rig.gate.open();
+    assert_eq!(rig.container.attribute_read(data, &["a"]).unwrap(), [[9]]);
+}

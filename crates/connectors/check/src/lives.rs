@@ -31,6 +31,8 @@ impl Known {
                 self.note(token);
                 Ok(())
             }
+            // A connector for a part of the model may not tell.
+            Err(error) if error.kind() == Kind::Unsupported => Ok(()),
             Err(error) if error.kind() == Kind::NotFound => {
                 Err(broken(Kind::NotFound, operation, rule).with("value", token).because(error))
             }

@@ -1,7 +1,8 @@
 //! Changes: the primary first, then every healthy target.
 
 use model::properties::Layout;
-use model::{Error, Result, Selection, Token};
+use model::{Error, Kind, Result, Selection, Token};
+use vol::copy::CopyOptions;
 use vol::{Container, DatasetInfo, Durability, OpObjectCopy, Operation};
 
 use crate::mirror::{Mirror, Progress};
@@ -91,10 +92,20 @@ impl Mirror {
     pub(crate) fn copy_object(&self, op: &OpObjectCopy) -> Result<Token> {
         let copy = |pair: &Pair<'_>, made: &Token| {
             let (object, place) = (pair.token(op.object)?, pair.place(&op.place)?);
-            let same = pair.target.object_copy(&OpObjectCopy { object, place, ..op.clone() })?;
+            let same = self.copy_in(&*pair.target, &OpObjectCopy { object, place, ..op.clone() })?;
             pair.learn((*made, same))
         };
         self.change(Operation::object_copy, |primary| primary.object_copy(op), copy)
+    }
+
+    /// Copies an object in a target, in its own way where it has one.
+    fn copy_in(&self, target: &dyn Container, op: &OpObjectCopy) -> Result<Token> {
+        match target.object_copy(op) {
+            Err(error) if error.kind() == Kind::Unsupported => {
+                vol::copy::within(target, op, CopyOptions::of(op, &self.access.limits))
+            }
+            answer => answer,
+        }
     }
 
     /// Stores a chunk; where a target cannot take it as it is, its elements are copied.

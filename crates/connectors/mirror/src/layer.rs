@@ -2,11 +2,12 @@
 
 use std::sync::Arc;
 
-use model::{Error, Link, LinkTarget, Result, Token};
+use model::{Error, Kind, Link, LinkTarget, Result, Token};
 use vol::*;
 
 use crate::mark::MARK;
 use crate::mirror::{Mirror, Policy};
+use crate::read::without_slots;
 
 /// Keeps containers in several places.
 #[derive(Debug, Clone, Copy, Default)]
@@ -58,11 +59,13 @@ fn check_locations(primary: &str, locations: &[String]) -> Result<()> {
 impl Mirror {
     /// An object without the mirror's own attribute.
     pub(crate) fn info_of(&self, object: Token) -> Result<ObjectInfo> {
-        let mut info = self.primary.object_info(object)?;
-        if self.is_marked(object)? {
-            info.attributes = info.attributes.saturating_sub(1);
-        }
-        Ok(info)
+        let info = self.primary.object_info(object).and_then(|mut info| {
+            info.attributes = info.attributes.saturating_sub(u64::from(self.is_marked(object)?));
+            Ok(info)
+        });
+        self.or_elsewhere(info, |pair| {
+            Ok(ObjectInfo { token: object, ..pair.target.object_info(pair.token(object)?)? })
+        })
     }
 
     /// A change of one object that takes nothing from elsewhere.
@@ -115,6 +118,8 @@ impl Layer for Mirror {
         for (target, pair) in self.healthy() {
             match pair.token(object).and_then(|same| pair.target.retain(same)) {
                 Ok(()) => *pair.tokens.retained().entry(object).or_insert(0) += 1,
+                // There objects live by their links alone.
+                Err(error) if error.kind() == Kind::Unsupported => {}
                 // Looking at an object changes nothing: the next change says that a target lacks it.
                 Err(error) => drop(self.failed(target, Operation::retain, error)),
             }
@@ -162,6 +167,10 @@ impl Layer for Mirror {
                 pair.target.group_create(&OpGroupCreate { place, create: op.create.clone() })
             },
         )
+    }
+
+    fn group_info(&self, group: Token) -> Result<GroupInfo> {
+        self.or_elsewhere(self.primary.group_info(group), |pair| pair.target.group_info(pair.token(group)?))
     }
 
     fn link_create(&self, op: &OpLinkCreate) -> Result<()> {
@@ -271,6 +280,10 @@ impl Layer for Mirror {
         self.make(Operation::dataset_create, |c| c.dataset_create(op), target)
     }
 
+    fn dataset_info(&self, dataset: Token) -> Result<Arc<DatasetInfo>> {
+        self.read_info(dataset)
+    }
+
     fn dataset_read(&self, reads: &mut [OpRead<'_>]) -> Result<()> {
         self.read(reads)
     }
@@ -315,6 +328,13 @@ impl Layer for Mirror {
                 pair.target.map_create(&OpMapCreate { place, ..op.clone() })
             },
         )
+    }
+
+    fn map_info(&self, map: Token) -> Result<MapInfo> {
+        self.or_elsewhere(self.primary.map_info(map), |pair| {
+            let info = pair.target.map_info(pair.token(map)?)?;
+            without_slots(&info.value).map(|()| info)
+        })
     }
 
     fn map_put(&self, map: Token, pairs: &[(&[u8], &[u8])]) -> Result<()> {

@@ -131,7 +131,8 @@ impl Mirror {
             root: info.root,
             location: op.location.to_owned(),
             registry: op.registry.clone(),
-            access: FileAccess { access, stack: None, ..op.access.clone() },
+            // Layers and byte planes were chosen for the primary.
+            access: FileAccess { access, stack: None, driver: None, ..op.access.clone() },
             policy,
             targets: locations.into_iter().map(Target::new).collect(),
             found: Found::default(),
@@ -139,8 +140,22 @@ impl Mirror {
             stale_elsewhere,
             progress: Mutex::new(progress),
         };
-        mirror.targets.iter().try_for_each(|target| mirror.begin_target(target, op, &mark))?;
-        Ok(mirror)
+        let begun = mirror.targets.iter().try_for_each(|target| mirror.begin_target(target, op, &mark));
+        if begun.is_err() && op.made.is_some_and(|made| !made.truncate) {
+            mirror.unmake();
+        }
+        begun.map(|()| mirror)
+    }
+
+    /// Takes away what was just made where nothing was: half a mirror is none.
+    fn unmake(&self) {
+        let targets = self.targets.iter().filter_map(|target| Some((&target.location, target.take().0?)));
+        for (location, container) in targets.chain([(&self.location, self.primary.clone())]) {
+            // The error that led here says more than one about an empty container that stays.
+            let _ = container.close();
+            drop(container);
+            let _ = self.registry.delete(location, &self.access);
+        }
     }
 
     fn begin_target(&self, target: &Target, op: &Wrap<'_>, mark: &Mark) -> Result<()> {

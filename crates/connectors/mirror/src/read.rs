@@ -1,7 +1,9 @@
 //! Reads: from the primary, without its mark; values also from a target where the primary's storage fails.
 
+use std::sync::Arc;
+
 use model::{Error, Kind, Result, Token};
-use vol::{AttributeInfo, OpList, OpRead, Page};
+use vol::{AttributeInfo, DatasetInfo, OpList, OpRead, Page};
 
 use crate::mark::{self, MARK};
 use crate::mirror::Mirror;
@@ -29,6 +31,17 @@ impl Mirror {
             }
         }
         Err(error)
+    }
+
+    pub(crate) fn read_info(&self, dataset: Token) -> Result<Arc<DatasetInfo>> {
+        self.or_elsewhere(self.primary.dataset_info(dataset), |pair| {
+            let info = pair.target.dataset_info(pair.token(dataset)?)?;
+            without_slots(&info.datatype)?;
+            match info.committed {
+                Some(_) => Err(Error::unsupported("tell a committed datatype of a target")),
+                None => Ok(info),
+            }
+        })
     }
 
     pub(crate) fn read(&self, reads: &mut [OpRead<'_>]) -> Result<()> {
@@ -89,7 +102,7 @@ impl Mirror {
 }
 
 /// Slots in elements belong to one container: another's mean nothing to the caller.
-fn without_slots(datatype: &model::Datatype) -> Result<()> {
+pub(crate) fn without_slots(datatype: &model::Datatype) -> Result<()> {
     match datatype.has_slots() {
         true => Err(Error::unsupported("read variable-length values and references from a target")),
         false => Ok(()),

@@ -52,6 +52,10 @@ impl Connector for Fragile {
         self.over(op.path, self.memory.open(op))
     }
 
+    fn delete(&self, path: &str) -> Result<()> {
+        self.memory.delete(path)
+    }
+
     fn is_accessible(&self, path: &str, access: &FileAccess) -> Result<bool> {
         self.memory.is_accessible(path, access)
     }
@@ -75,6 +79,11 @@ impl Layer for Breaking {
     fn dataset_read(&self, reads: &mut [OpRead<'_>]) -> Result<()> {
         check(&self.broken)?;
         self.inner.dataset_read(reads)
+    }
+
+    fn dataset_info(&self, dataset: Token) -> Result<Arc<DatasetInfo>> {
+        check(&self.broken)?;
+        self.inner.dataset_info(dataset)
     }
 
     fn commit(&self, durability: Durability) -> Result<()> {
@@ -261,7 +270,8 @@ fn values_are_read_elsewhere_when_the_primary_fails() {
     let data = dataset(&*container);
     rig.storage.set_broken("a", true);
     assert_eq!(read(&*container, data).unwrap(), [7; 4]);
-    assert!(state(&*container).unwrap().contains("\"reads\": 1"));
+    assert_eq!(container.dataset_info(data).unwrap().space.dims(), [4]);
+    assert!(state(&*container).unwrap().contains("\"reads\": 2"));
     rig.storage.set_broken("a.b", true);
     assert_eq!(read(&*container, data).unwrap_err().kind(), Kind::Io);
 }
@@ -328,7 +338,9 @@ fn what_is_there_already_is_not_replaced() {
     drop(rig.registry.create("fragile:a.b", &FileCreate::default(), access, false).unwrap());
     for stack in [STOP, CONTINUE] {
         assert_eq!(rig.create(stack).map(|_| ()).unwrap_err().kind(), Kind::Exists);
-        rig.storage.memory.delete("a").unwrap();
+        // And nothing stays of what could not be mirrored.
+        assert!(!rig.storage.is_accessible("a", access).unwrap());
+        assert!(rig.storage.is_accessible("a.b", access).unwrap());
     }
 }
 
@@ -342,6 +354,6 @@ fn parameters_that_make_no_sense_are_refused() {
         "mirror{to=fragile:b, on_failure=panic}",
     ] {
         assert_eq!(rig.create(stack).map(|_| ()).unwrap_err().kind(), Kind::Invalid, "{stack}");
-        rig.storage.memory.delete("a").unwrap();
+        rig.storage.delete("a").unwrap();
     }
 }

@@ -1,5 +1,6 @@
 //! The conformance suite on stacks of layers over the memory connector: one test for each stack and behaviour.
 
+mod lazy;
 mod proof;
 mod wide;
 
@@ -16,6 +17,7 @@ fn registry() -> Result<Registry> {
     registry.register(Arc::new(wide::WideConnector(memory)))?;
     registry.register_layer(Arc::new(async_layer::AsyncLayer))?;
     registry.register_layer(Arc::new(check_layer::CheckLayer))?;
+    registry.register_layer(Arc::new(lazy::LazyLayer))?;
     registry.register_layer(Arc::new(proof::ProofLayer))?;
     registry.register_layer(Arc::new(mirror_layer::MirrorLayer))?;
     registry.register_layer(Arc::new(stats_layer::StatsLayer))?;
@@ -31,6 +33,7 @@ const STACKS: &[(&str, &str)] = &[
     ("async", "async"),
     // Every write waits for room, or is too large for the queue.
     ("async-small", "async{threads=4, memory=1000}"),
+    ("async-lazy", "async | lazy"),
     ("stats-trace-check", "stats | trace | check"),
     ("check-async-check", "check | async | check"),
     ("mirror", "proof | mirror{to=memory:{}-copy}"),
@@ -38,6 +41,7 @@ const STACKS: &[(&str, &str)] = &[
     ("mirror-wide", "proof | mirror{to=wide:{}-copy}"),
     ("check-mirror", "check | mirror{to=memory:{}-one, to=memory:{}-two, on_failure=continue}"),
     ("stats-async-check-mirror", "stats | async | check | mirror{to=memory:{}-copy}"),
+    ("async-proof-mirror-lazy", "async | proof | mirror{to=memory:{}-copy} | lazy"),
 ];
 
 fn subject(stack: &str) -> Result<Subject> {
