@@ -154,7 +154,8 @@ impl Run {
         let copy = || {
             let access = FileAccess { durability: Durability::None, ..FileAccess::write() };
             let create = FileCreate { userblock_bytes: 0, ..source.info()?.create.clone() };
-            let target = self.registry.create(&location, &create, &access, true)?;
+            let make = |create: &FileCreate| self.registry.create(&location, create, &access, true);
+            let target = hyperslab::vol::copy::create_for(make, &create, Some(&tell))?;
             let options = CopyOptions { lost: Some(&tell), ..CopyOptions::new(&limits) };
             hyperslab::vol::copy::contents(source, target.as_ref(), options)?;
             target.commit(Durability::None)?;

@@ -1,13 +1,32 @@
 //! What a target cannot hold: it is named, and the rest is copied.
 
-use model::properties::Layout;
+use std::sync::Arc;
+
+use model::properties::{FileCreate, Layout};
 use model::{Error, Kind, Result, Token};
 
 use super::Copier;
-use crate::OpDatasetCreate;
+use crate::{Container, OpDatasetCreate};
 
 /// Told what a copy lacks: the path of an object, what of it is missing, and what the target said.
 pub type Tell<'a> = dyn Fn(&str, &str, &Error) + 'a;
+
+/// Makes a container for a copy: one that shares no messages where the connector cannot share them.
+pub fn create_for(
+    make: impl Fn(&FileCreate) -> Result<Arc<dyn Container>>,
+    create: &FileCreate,
+    lost: Option<&Tell<'_>>,
+) -> Result<Arc<dyn Container>> {
+    match (make(create), lost) {
+        (Err(error), Some(tell))
+            if error.kind() == Kind::Unsupported && !create.shared_indexes.is_empty() =>
+        {
+            tell("/", "sharing of messages", &error);
+            make(&FileCreate { shared_indexes: Vec::new(), ..create.clone() })
+        }
+        (made, _) => made,
+    }
+}
 
 impl Copier<'_> {
     /// Goes on where the target cannot hold something, if the caller wants to hear of it instead.

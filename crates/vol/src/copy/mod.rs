@@ -10,7 +10,7 @@ mod resume;
 mod values;
 
 pub(crate) use elements::pieces;
-pub use loss::Tell as TellLost;
+pub use loss::{Tell as TellLost, create_for};
 pub use resume::{ALL, Resume};
 
 use std::cell::Cell;

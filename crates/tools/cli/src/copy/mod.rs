@@ -139,7 +139,8 @@ fn copy(arguments: &Arguments) -> Result<()> {
         None if arguments.resume => copy_resumed(arguments, &source, to, options),
         None => {
             let create = source.container.info()?.create.clone();
-            let output = Output::create(to, &create, &FileAccess::write(), arguments.overwrite)?;
+            let output =
+                Output::create(to, &create, &FileAccess::write(), arguments.overwrite, options.lost)?;
             hyperslab::vol::copy::contents(source.container.as_ref(), output.container(), options)?;
             output.finish(&user_block(from, create.userblock_bytes)?)
         }
@@ -155,7 +156,7 @@ fn copy_resumed(arguments: &Arguments, source: &Opened, to: &str, options: CopyO
         );
     }
     let create = source.container.info()?.create.clone();
-    let (output, notes) = Output::resume(to, &create, arguments.overwrite)?;
+    let (output, notes) = Output::resume(to, &create, arguments.overwrite, options.lost)?;
     let journal = Journal::open(&notes, &source.location, output.container())?;
     let options = CopyOptions { resume: Some(&journal), ..options };
     let done = hyperslab::vol::copy::contents(source.container.as_ref(), output.container(), options);
@@ -200,7 +201,8 @@ fn copy_object(
         put(source, object, &*target, place, arguments.parents, options)?;
         return target.close();
     }
-    let output = Output::create(to, &FileCreate::default(), &FileAccess::write(), arguments.overwrite)?;
+    let output =
+        Output::create(to, &FileCreate::default(), &FileAccess::write(), arguments.overwrite, options.lost)?;
     put(source, object, output.container(), place, arguments.parents, options)?;
     output.finish(&[])
 }

@@ -92,7 +92,7 @@ fn repack(arguments: &Arguments) -> Result<()> {
     create.userblock_bytes = arguments.user_block.unwrap_or(there);
     let block = user_block(from, there.min(create.userblock_bytes))?;
     let access = FileAccess { version_low: arguments.low, ..FileAccess::write() };
-    let output = Output::create(to, &create, &access, true)?;
+    let output = Output::create(to, &create, &access, true, None)?;
     hyperslab::vol::copy::contents(source.container.as_ref(), output.container(), options)?;
     output.finish(&block)
 }

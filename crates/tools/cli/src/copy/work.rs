@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use hyperslab::model::properties::FileCreate;
-use hyperslab::vol::copy::Progress;
+use hyperslab::vol::copy::{Progress, TellLost, create_for};
 use hyperslab::vol::{Container, FileAccess, Location};
 use hyperslab::{Error, Result};
 use indicatif::{HumanBytes, ProgressBar};
@@ -69,6 +69,7 @@ impl Output {
         create: &FileCreate,
         access: &FileAccess,
         overwrite: bool,
+        lost: Option<&TellLost<'_>>,
     ) -> Result<Output> {
         let place = Location::parse(location);
         let is_file = place.connector.as_deref().is_none_or(|c| c == "native");
@@ -80,14 +81,20 @@ impl Output {
             Some(name) => format!("{}.{}.partial", name.display(), std::process::id()),
             None => location.to_owned(),
         };
-        let container =
-            registry().create(&location, create, &layered(access.clone()), overwrite || is_file)?;
+        let access = layered(access.clone());
+        let make = |create: &FileCreate| registry().create(&location, create, &access, overwrite || is_file);
+        let container = create_for(make, create, lost)?;
         Ok(Output { container: measured(container), location, name, is_kept: false })
     }
 
     /// A container that an earlier run may have begun; it stays when this one is stopped, too. With it comes the
     /// place for notes of how far it is.
-    pub(super) fn resume(location: &str, create: &FileCreate, overwrite: bool) -> Result<(Output, PathBuf)> {
+    pub(super) fn resume(
+        location: &str,
+        create: &FileCreate,
+        overwrite: bool,
+        lost: Option<&TellLost<'_>>,
+    ) -> Result<(Output, PathBuf)> {
         let place = Location::parse(location);
         let is_file = place.connector.as_deref().is_none_or(|c| c == "native");
         let path = place.path.trim_end_matches('/');
@@ -101,7 +108,11 @@ impl Output {
             false if !overwrite && (is_there || name.as_ref().is_some_and(|name| name.exists())) => {
                 return Err(Error::exists("create container").with("location", location));
             }
-            false => registry().create(&location, create, &access, overwrite || is_file)?,
+            false => {
+                let make =
+                    |create: &FileCreate| registry().create(&location, create, &access, overwrite || is_file);
+                create_for(make, create, lost)?
+            }
         };
         Ok((Output { container: measured(container), location, name, is_kept: true }, notes))
     }
