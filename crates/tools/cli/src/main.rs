@@ -11,6 +11,7 @@ mod recover;
 mod render;
 mod settings;
 mod stat;
+mod tour;
 mod vol;
 
 use std::ffi::OsString;
@@ -23,6 +24,7 @@ const USAGE: &str = "\
 usage: hyperslab [--vol STACK] COMMAND [ARGUMENTS]
 
 commands:
+  tour     see the same data in every kind of storage: a first look, in a temporary folder
   dump     print a file's contents; takes the options of h5dump
   ls       list a file's objects; takes the options of h5ls
   copy     copy a container, an object or a subtree to any other container
@@ -77,6 +79,7 @@ fn run_command(words: &[String]) -> ExitCode {
         Some((command, rest)) if command == "repack" => copy::repack::run(rest),
         Some((command, rest)) if command == "recover" => recover::run(rest),
         Some((command, rest)) if command == "vol" => vol::run(rest),
+        Some((command, rest)) if command == "tour" => tour::run(rest),
         Some((command, _)) if command == "help" || command == "--help" || command == "-h" => {
             print!("{USAGE}");
             ExitCode::SUCCESS

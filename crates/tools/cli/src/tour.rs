@@ -1,0 +1,230 @@
+//! `hyperslab tour`: a newcomer's first command. It makes a small container, takes it through every kind of storage that
+//! needs no server, and shows that it stays the same.
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::time::Instant;
+
+use hyperslab::model::properties::{FileCreate, ObjectCreate};
+use hyperslab::vol::copy::CopyOptions;
+use hyperslab::vol::{Container, FileAccess, OpMapCreate, Place, compare};
+use hyperslab::{Datatype, Durability, Error, File, H5Type, Limits, Result};
+use ndarray::Array3;
+
+use crate::settings::registry;
+
+/// A weather station.
+#[derive(H5Type)]
+struct Station {
+    id: i32,
+    latitude: f64,
+    longitude: f64,
+    height: f32,
+}
+
+const NAMES: [&str; 6] =
+    ["Sonnblick", "Zugspitze", "Jungfraujoch", "Pic du Midi", "Ben Nevis", "Galdhøpiggen"];
+
+/// What a row of the table tells.
+struct Row {
+    storage: String,
+    objects: u64,
+    bytes: u64,
+    seconds: f64,
+    differences: Vec<compare::Difference>,
+    note: &'static str,
+}
+
+pub(crate) fn run(args: &[String]) -> ExitCode {
+    if !args.is_empty() {
+        eprintln!("usage: hyperslab tour");
+        return ExitCode::FAILURE;
+    }
+    let folder = std::env::temp_dir().join(format!("hyperslab-tour-{}", std::process::id()));
+    let done = std::fs::create_dir_all(&folder)
+        .map_err(|e| Error::io("make folder", &e).with("path", folder.display()))
+        .and_then(|()| tour(&folder));
+    let _ = std::fs::remove_dir_all(&folder);
+    match done {
+        Ok(rows) if rows.iter().all(|row| row.differences.is_empty()) => ExitCode::SUCCESS,
+        Ok(_) => ExitCode::FAILURE,
+        Err(error) => {
+            eprintln!("hyperslab tour: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn tour(folder: &Path) -> Result<Vec<Row>> {
+    println!(
+        "A weather container: a grid of temperatures (deflated chunks), a table of stations, their names, links between them, a map.\n"
+    );
+    let (full, plain) = (made("memory:tour", true)?, made("memory:tour without a map", false)?);
+    let at = |name: &str| folder.join(name).display().to_string();
+    let mirror = format!("stats | async | mirror{{to=raw:{}}}", at("mirror"));
+    let stops: [(String, Option<&str>); 5] = [
+        (format!("native:{}", at("weather.h5")), None),
+        (format!("raw:{}", at("weather")), None),
+        (format!("json:{}", at("weather.json")), None),
+        ("memory:weather".to_owned(), None),
+        (format!("native:{}", at("mirrored.h5")), Some(&mirror)),
+    ];
+    let mut rows = Vec::new();
+    let mut last: Option<Arc<dyn Container>> = None;
+    for (location, stack) in &stops {
+        let holds_maps = holds_maps(location)?;
+        let original = if holds_maps { &full } else { &plain };
+        // Each takes over from the one before, where that has all of it.
+        let is_whole = |c: &Arc<dyn Container>| c.info().is_ok_and(|info| info.capability.maps == holds_maps);
+        let source = last.clone().filter(is_whole).unwrap_or_else(|| original.clone());
+        let (row, container) = stop(&*source, &**original, location, *stack, !holds_maps)?;
+        rows.push(row);
+        last = Some(container);
+    }
+    let copies = registry().open(&format!("raw:{}", at("mirror")), &FileAccess::read())?;
+    rows.push(Row {
+        storage: "the mirror of the row above, a folder".to_owned(),
+        objects: count(&copies)?,
+        bytes: bytes_of(&folder.join("mirror")),
+        seconds: 0.0,
+        differences: compare::contents(&*plain, &*copies)?,
+        note: "",
+    });
+    print(&rows);
+    Ok(rows)
+}
+
+/// Copies to one storage, closes and opens it, and compares it with the original.
+fn stop(
+    source: &dyn Container,
+    original: &dyn Container,
+    location: &str,
+    stack: Option<&str>,
+    is_without_map: bool,
+) -> Result<(Row, Arc<dyn Container>)> {
+    let begun = Instant::now();
+    let access = FileAccess { stack: stack.map(str::to_owned), ..FileAccess::write() };
+    let create = FileCreate { root: source.info()?.create.root.clone(), ..FileCreate::default() };
+    let target = registry().create(location, &create, &access, true)?;
+    hyperslab::vol::copy::contents(source, &*target, CopyOptions::new(&Limits::default()))?;
+    target.close()?;
+    let seconds = begun.elapsed().as_secs_f64();
+    let opened = registry().open(location, &FileAccess::read())?;
+    let (connector, path) = location.split_once(':').unwrap_or(("native", location));
+    let storage = match (connector, stack) {
+        (_, Some(_)) => "an HDF5 file under stats | async | mirror".to_owned(),
+        ("native", _) => "native: an HDF5 file".to_owned(),
+        ("raw", _) => "raw: a folder of plain files".to_owned(),
+        ("json", _) => "json: one text that people can diff".to_owned(),
+        (other, _) => format!("{other}: the memory of this process"),
+    };
+    let row = Row {
+        storage,
+        objects: count(&opened)?,
+        bytes: bytes_of(&PathBuf::from(path)),
+        seconds,
+        differences: compare::contents(original, &*opened)?,
+        note: if is_without_map { "without the map, which HDF5 files cannot hold" } else { "" },
+    };
+    Ok((row, opened))
+}
+
+fn holds_maps(location: &str) -> Result<bool> {
+    let name = location.split_once(':').map_or("native", |(name, _)| name);
+    Ok(registry().by_name(name)?.info().capability.maps)
+}
+
+/// The container that goes on tour.
+fn made(location: &str, with_map: bool) -> Result<Arc<dyn Container>> {
+    let file = File::create_in(registry(), location, &FileCreate::default(), &FileAccess::write(), true)?;
+    let grid = Array3::from_shape_fn((24, 60, 90), |(hour, y, x)| {
+        let (day, height) = ((hour as f32 / 24.0 * std::f32::consts::TAU).sin(), (x as f32 / 9.0).cos());
+        (10.0 * (285.0 + 6.0 * day - 0.3 * y as f32 + 2.0 * height)).round() / 10.0
+    });
+    let temperature = file
+        .new_dataset::<f32>()
+        .shape(grid.shape())
+        .chunk((6, 30, 30))
+        .shuffle()
+        .deflate(4)
+        .create("forecast/temperature")?;
+    temperature.write(&grid)?;
+    temperature.set_attr("unit", "K".to_owned())?;
+    let stations: Vec<Station> = (0..NAMES.len())
+        .map(|n| Station {
+            id: n as i32 + 1,
+            latitude: 47.0 + n as f64 / 3.0,
+            longitude: 13.0 - n as f64,
+            height: 3105.0 - 200.0 * n as f32,
+        })
+        .collect();
+    file.new_dataset::<Station>().shape(NAMES.len()).create("stations/table")?.write_raw(&stations)?;
+    let names: Vec<String> = NAMES.map(str::to_owned).to_vec();
+    file.new_dataset::<String>().shape(NAMES.len()).create("stations/names")?.write_raw(&names)?;
+    file.link_soft("/forecast/temperature", "latest")?;
+    file.link_hard("/stations/table", "forecast/stations")?;
+    file.set_attr("title", "Weather on the tour".to_owned())?;
+    if with_map {
+        add_map(&file)?;
+    }
+    file.commit(Durability::None)?;
+    Ok(file.container().clone())
+}
+
+/// Heights by name.
+fn add_map(file: &File) -> Result<()> {
+    let container = file.container();
+    let op = OpMapCreate {
+        place: Some(Place::new(file.token(), "heights")),
+        key: Datatype::var_string(hyperslab::model::CharacterSet::Utf8),
+        value: <f64 as H5Type>::datatype(),
+        create: ObjectCreate::default(),
+    };
+    let map = container.map_create(&op)?;
+    for (n, name) in NAMES.iter().enumerate() {
+        let height = 3105.0 - 200.0 * n as f64;
+        container.map_put(map, &[(name.as_bytes(), &height.to_le_bytes())])?;
+    }
+    Ok(())
+}
+
+fn count(container: &Arc<dyn Container>) -> Result<u64> {
+    let file = File::from_container(container.clone(), "", &FileAccess::read())?;
+    let mut objects = 1;
+    file.visit(|stop| {
+        objects += u64::from(stop.object.is_some() && !stop.again);
+        Ok(std::ops::ControlFlow::Continue(()))
+    })?;
+    Ok(objects)
+}
+
+/// Bytes of a file, or of all files in a folder.
+fn bytes_of(path: &Path) -> u64 {
+    match std::fs::read_dir(path) {
+        Ok(entries) => entries.flatten().map(|entry| bytes_of(&entry.path())).sum(),
+        Err(_) => path.metadata().map_or(0, |m| m.len()),
+    }
+}
+
+fn print(rows: &[Row]) {
+    println!("{:<42} {:>7} {:>9} {:>9}  equal", "storage", "objects", "bytes", "seconds");
+    for row in rows {
+        let bytes = if row.bytes == 0 { "–".to_owned() } else { row.bytes.to_string() };
+        let equal = if row.differences.is_empty() { "equal" } else { "DIFFERS" };
+        println!(
+            "{:<42} {:>7} {:>9} {:>9.3}  {equal} {}",
+            row.storage, row.objects, bytes, row.seconds, row.note
+        );
+        row.differences.iter().take(3).for_each(|difference| println!("    {difference}"));
+    }
+    println!(
+        "\nWhat to try next:
+  hyperslab ls -rv FILE.h5                             look into any HDF5 file
+  hyperslab copy FILE.h5 raw:folder/                   the same as plain files, for numpy.fromfile
+  hyperslab copy FILE.h5 json:file.json                the same as text
+  hyperslab --vol stats copy FILE.h5 COPY.h5           what that took
+  hyperslab diff FILE.h5 raw:folder/                   whether it is the same
+  hyperslab vol list                                   what else there is"
+    );
+}
