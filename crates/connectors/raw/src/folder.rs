@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, Rw
 use json_text::ids::Ids;
 use json_text::{Beside, Shared, Told, Translated, file_from_json, group_properties};
 use model::properties::FileCreate;
-use model::{Error, Limits, ObjectKind, Result, Token};
+use model::{Context, Error, Limits, ObjectKind, Result, Token};
 use vol::{Access, Connector, Container, ContainerCreate, ContainerOpen, FileAccess, Registry};
 
 use crate::blobs::Blobs;
@@ -18,6 +18,7 @@ use crate::container::RawContainer;
 use crate::data::{Data, open_to_read, open_to_write};
 use crate::homes::{GROUP_FILE, Homes, OWN_FOLDER};
 use crate::load::{check_format, load};
+use crate::recover;
 use crate::save::Saved;
 use crate::scan::{Found, read_metadata};
 
@@ -64,6 +65,12 @@ impl Folder {
     /// The container that a folder holds.
     pub(crate) fn open(base: &Path, op: &ContainerOpen<'_>) -> Result<Arc<Self>> {
         let limits = &op.access.limits;
+        let is_unfinished = recover::is_unfinished(base);
+        let mut lock = None;
+        if is_unfinished && op.access.access == Access::Write {
+            lock = Some(take_lock(base)?);
+            recover::finish(base, limits).during("finish moves of a program that ended")?;
+        }
         let (value, seen) = read_metadata(&base.join(GROUP_FILE), limits)?;
         check_format(&value)?;
         let create = file_from_json(value.get("fileCreationProperties"), group_properties(&value)?)?;
@@ -74,6 +81,12 @@ impl Folder {
             let ids = &folder.keeper.shared().ids;
             ids.write().unwrap_or_else(PoisonError::into_inner).skip_to(number);
         }
+        if is_unfinished && lock.is_none() {
+            folder.warn(
+                "objects were being moved when a program ended: opening for writing finishes it".into(),
+            );
+        }
+        *folder.lock.lock().unwrap_or_else(PoisonError::into_inner) = lock;
         *folder.homes_mut() = Homes::new(base, root);
         let mut found = Found::new(base, limits);
         let listing = found.all(root)?;
@@ -84,7 +97,6 @@ impl Folder {
         homes.seen.insert(root, seen);
         homes.listings.insert(root, listing);
         drop(homes);
-        folder.note_unfinished_moves();
         folder.clean();
         folder.saved.lock().unwrap_or_else(PoisonError::into_inner).changes =
             folder.keeper.shared().changes();
@@ -138,21 +150,9 @@ impl Folder {
         if lock.is_some() {
             return Ok(());
         }
-        let failed = |e: std::io::Error| Error::io("lock folder", &e).with("path", self.base.display());
-        let own = self.base.join(OWN_FOLDER);
-        std::fs::create_dir_all(&own).map_err(failed)?;
-        let file = File::create(own.join("lock")).map_err(failed)?;
-        match file.try_lock() {
-            Ok(()) => {}
-            Err(std::fs::TryLockError::WouldBlock) => {
-                let error = Error::busy("open folder for writing").with("path", self.base.display());
-                return Err(error.with("problem", "another program writes to it"));
-            }
-            // A file system without locks: as well as can be.
-            Err(std::fs::TryLockError::Error(_)) => {}
-        }
+        let file = take_lock(&self.base)?;
         // Elements of objects that a program never linked: whoever made them is gone.
-        let _ = std::fs::remove_dir_all(own.join("new"));
+        let _ = std::fs::remove_dir_all(self.base.join(OWN_FOLDER).join("new"));
         *lock = Some(file);
         Ok(())
     }
@@ -263,21 +263,27 @@ impl Folder {
         open_to_write(&self.data_path(&homes, dataset, data)?)
     }
 
-    fn note_unfinished_moves(&self) {
-        let moving = self.base.join(OWN_FOLDER).join("moving");
-        let left = std::fs::read_dir(&moving).map_or(0, Iterator::count);
-        if left > 0 {
-            let what = "objects were being moved when a program ended; they are here";
-            self.warn(format!("{}: {left} {what}", moving.display()));
-        }
-    }
-
     /// Whether elements of some dataset need the heap.
     fn needs_heap(&self) -> bool {
         let homes = self.homes();
         let has_slots =
             |token: &Token| self.keeper.dataset_info(*token).is_ok_and(|info| info.datatype.has_slots());
         homes.tokens().iter().any(has_slots)
+    }
+}
+
+fn take_lock(base: &Path) -> Result<File> {
+    let failed = |e: std::io::Error| Error::io("lock folder", &e).with("path", base.display());
+    let own = base.join(OWN_FOLDER);
+    std::fs::create_dir_all(&own).map_err(failed)?;
+    let file = File::create(own.join("lock")).map_err(failed)?;
+    match file.try_lock() {
+        Err(std::fs::TryLockError::WouldBlock) => {
+            let error = Error::busy("open folder for writing").with("path", base.display());
+            Err(error.with("problem", "another program writes to it"))
+        }
+        // On a file system without locks it is as well as can be.
+        _ => Ok(file),
     }
 }
 

@@ -7,7 +7,8 @@ use std::sync::atomic::Ordering;
 
 use model::{ObjectKind, Result, Token};
 
-use crate::homes::{Home, Homes, OWN_FOLDER, with_ending};
+use crate::homes::{Home, Homes, with_ending};
+use crate::recover::{self, Move};
 use crate::save::{Commit, failed};
 
 /// Removes a file that may not be there.
@@ -34,14 +35,45 @@ impl Commit<'_> {
         self.saver.container.object_info(token).is_ok()
     }
 
-    pub(crate) fn moving_path(&self, token: Token) -> Result<PathBuf> {
+    /// What an object is called while it moves.
+    pub(crate) fn moving_name(&self, token: Token) -> Result<String> {
         let waiting = self.folder.waiting_path(token)?;
-        let name = waiting.file_stem().unwrap_or_default().to_owned();
-        Ok(self.folder.base().join(OWN_FOLDER).join("moving").join(name))
+        Ok(waiting.file_stem().unwrap_or_default().to_string_lossy().into_owned())
+    }
+
+    fn moving_path(&self, token: Token) -> Result<PathBuf> {
+        Ok(recover::moving_folder(self.folder.base()).join(self.moving_name(token)?))
+    }
+
+    /// Notes what will move, so that another program can finish it. Whether anything does.
+    fn note_moves(&self, homes: &Homes) -> Result<bool> {
+        let mut paths: HashMap<Token, PathBuf> = HashMap::from([(homes.root(), PathBuf::new())]);
+        let mut moves = Vec::new();
+        for planned in &self.plan.objects {
+            let parent = paths.get(&planned.home.parent).cloned().unwrap_or_default();
+            let to = parent.join(&planned.home.stem);
+            paths.insert(planned.token, to.clone());
+            if homes.get(planned.token).is_some_and(|home| *home != planned.home) {
+                moves.push(Move { name: self.moving_name(planned.token)?, to });
+            }
+        }
+        if !moves.is_empty() {
+            recover::note(self.folder.base(), &moves, self.durability)?;
+        }
+        Ok(!moves.is_empty())
+    }
+
+    /// Brings every object to its place.
+    pub(crate) fn move_all(&mut self, homes: &mut Homes) -> Result<()> {
+        let is_moving = self.note_moves(homes)?;
+        self.move_out(homes)?;
+        self.forget_dead_data()?;
+        self.move_in(homes)?;
+        if is_moving { recover::forget(self.folder.base()) } else { Ok(()) }
     }
 
     /// Takes everything away from where it does not belong any more: what is deepest first.
-    pub(crate) fn move_out(&mut self, homes: &mut Homes) -> Result<()> {
+    fn move_out(&mut self, homes: &mut Homes) -> Result<()> {
         let wanted: HashMap<Token, Home> =
             self.plan.objects.iter().map(|planned| (planned.token, planned.home.clone())).collect();
         let leaving = homes.tokens().into_iter().filter(|token| homes.get(*token) != wanted.get(token));
@@ -98,7 +130,7 @@ impl Commit<'_> {
     }
 
     /// Elements of objects that are gone.
-    pub(crate) fn forget_dead_data(&self) -> Result<()> {
+    fn forget_dead_data(&self) -> Result<()> {
         let tokens: Vec<Token> = self.folder.all_data().keys().copied().collect();
         for token in tokens.into_iter().filter(|token| !self.is_alive(*token)) {
             remove_file(&self.folder.waiting_path(token)?)?;
@@ -108,7 +140,7 @@ impl Commit<'_> {
     }
 
     /// Brings everything to where it belongs: groups before what is in them.
-    pub(crate) fn move_in(&mut self, homes: &mut Homes) -> Result<()> {
+    fn move_in(&mut self, homes: &mut Homes) -> Result<()> {
         for planned in &self.plan.objects {
             let (token, is_group) = (planned.token, planned.kind == ObjectKind::Group);
             let is_new = homes.get(token).is_none();

@@ -102,9 +102,7 @@ impl Commit<'_> {
         {
             // Whoever opens a file of elements looks here first: while things move, nobody does.
             let mut homes = self.folder.homes_mut();
-            self.move_out(&mut homes)?;
-            self.forget_dead_data()?;
-            self.move_in(&mut homes)?;
+            self.move_all(&mut homes)?;
         }
         self.write_metadata()?;
         self.write_links()?;
@@ -236,7 +234,7 @@ impl Commit<'_> {
             let id = self.folder.ids().id(token)?.to_owned();
             let fields = Fields::new().with("kind", "datatype").with("id", id);
             let text = write(&fields.append(self.saver.committed(token)?).into())?;
-            let name = self.moving_path(token)?.file_name().unwrap_or_default().to_owned();
+            let name = OsString::from(self.moving_name(token)?);
             wanted.insert(name, text);
         }
         if wanted.is_empty() && !folder.is_dir() {

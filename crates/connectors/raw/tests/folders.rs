@@ -383,3 +383,33 @@ fn many_small_pieces_are_few_system_calls() {
     let untouched = all.iter().enumerate().filter(|(n, v)| *n as i32 == **v).count();
     assert_eq!(untouched, 10_000 - count + usize::from(all[101] == 101));
 }
+
+#[test]
+fn moves_that_a_program_did_not_finish_are_finished() {
+    let place = Folder::new();
+    let c = place.create();
+    let root = c.info().unwrap().root;
+    let (g, d) = (group(&*c, root, "g"), ints(&*c, root, "d", &[2]));
+    put(&*c, d, &[1, 2]);
+    put(&*c, ints(&*c, g, "inner", &[1]), &[3]);
+    c.close().unwrap();
+    // As if it ended after both were taken away: `g` was to become `d`, and `d` was to go into it.
+    let own = place.path.join(".hyperslab");
+    std::fs::create_dir_all(own.join("moving")).unwrap();
+    std::fs::rename(place.path.join("g"), own.join("moving/aa")).unwrap();
+    for ending in ["bin", "json"] {
+        let from = place.path.join(format!("d.{ending}"));
+        std::fs::rename(from, own.join(format!("moving/bb.{ending}"))).unwrap();
+    }
+    let note = r#"{"moves": [{"name": "aa", "to": "d"}, {"name": "bb", "to": "d/x"}]}"#;
+    std::fs::write(own.join("moves.json"), note).unwrap();
+    let c = place.open(&FileAccess::read()).unwrap();
+    assert_eq!(c.info().unwrap().warnings.len(), 1);
+    c.close().unwrap();
+    let c = place.open(&FileAccess::write()).unwrap();
+    assert_eq!(path::token(&*c, root, "/d", 9).unwrap(), g);
+    assert_eq!(path::token(&*c, root, "/d/x", 9).unwrap(), d);
+    assert_eq!(get(&*c, d), [1, 2]);
+    c.close().unwrap();
+    assert!(!own.join("moves.json").exists());
+}
