@@ -124,7 +124,7 @@ impl Folder {
             blobs: Blobs::new(base.join(OWN_FOLDER).join("heap")),
             dirty: Mutex::default(),
             births: Mutex::default(),
-            saved: Mutex::default(),
+            saved: Mutex::new(Saved::at_open(u64::MAX)),
             lock: Mutex::default(),
             warnings: Mutex::default(),
         })

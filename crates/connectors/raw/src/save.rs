@@ -24,14 +24,51 @@ use crate::plan::{Plan, Planned};
 use crate::scan;
 
 /// What is in the files.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Saved {
     pub(crate) changes: u64,
-    is_synced: bool,
+    /// What the last commit promised.
+    durability: Durability,
+}
+
+impl Saved {
+    /// Nothing is owed for what others wrote.
+    pub(crate) fn at_open(changes: u64) -> Saved {
+        Saved { changes, durability: Durability::Full }
+    }
+}
+
+/// How much a commit promises.
+fn rank(durability: Durability) -> u8 {
+    match durability {
+        Durability::None => 0,
+        Durability::Ordered => 1,
+        Durability::Full => 2,
+    }
 }
 
 pub(crate) fn failed(operation: &str, path: &Path, e: &std::io::Error) -> Error {
     Error::io(operation, e).with("path", path.display())
+}
+
+/// Makes everything in a folder and below survive.
+fn sync_all(base: &Path) -> Result<()> {
+    let mut pending = vec![base.to_owned()];
+    while let Some(folder) = pending.pop() {
+        for entry in fs::read_dir(&folder).map_err(|e| failed("list folder", &folder, &e))? {
+            let entry = entry.map_err(|e| failed("list folder", &folder, &e))?;
+            let (path, kind) =
+                (entry.path(), entry.file_type().map_err(|e| failed("list folder", &folder, &e))?);
+            if kind.is_dir() {
+                pending.push(path);
+            } else if kind.is_file() {
+                let synced = fs::File::open(&path).and_then(|file| file.sync_all());
+                synced.map_err(|e| failed("sync file", &path, &e))?;
+            }
+        }
+        files::sync_folder(&folder)?;
+    }
+    Ok(())
 }
 
 /// One commit.
@@ -54,7 +91,8 @@ impl Folder {
         let shared = self.keeper().shared();
         let paused = shared.pause();
         let changes = shared.changes();
-        if saved.changes == changes && (durability == Durability::None || saved.is_synced) {
+        let is_owed = rank(durability) > rank(saved.durability);
+        if saved.changes == changes && !is_owed {
             return Ok(());
         }
         let keeper = RawContainer::keeper(self);
@@ -68,7 +106,11 @@ impl Folder {
         self.clean();
         drop(paused);
         self.sync(durability)?;
-        *saved = Saved { changes, is_synced: durability != Durability::None };
+        if is_owed {
+            // What earlier commits left to the system.
+            sync_all(self.base())?;
+        }
+        *saved = Saved { changes, durability };
         Ok(())
     }
 
