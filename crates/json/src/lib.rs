@@ -11,6 +11,7 @@ pub mod ids;
 mod load;
 mod names;
 mod properties;
+mod room;
 mod save;
 mod space;
 pub mod text;

@@ -45,7 +45,7 @@ pub(crate) fn load(
     root_value: Option<&Value<'static>>,
 ) -> Result<()> {
     let objects = Whoever(folder);
-    let loader = Loader { container: keeper, objects: &objects, limits: folder.limits() };
+    let loader = Loader::new(keeper, &objects, folder.limits());
     let mut tokens = vec![None; found.items.len()];
     // Types first: datasets and attributes use them.
     for kind in [ObjectKind::Datatype, ObjectKind::Group, ObjectKind::Dataset, ObjectKind::Map] {

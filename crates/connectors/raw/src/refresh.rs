@@ -75,7 +75,8 @@ impl Folder {
     }
 
     fn refresh_metadata(self: &Arc<Self>, object: Token, is_group: bool) -> Result<()> {
-        if self.changed_metadata(object, is_group)?.is_none() {
+        // An error may come of a commit that moves things right now: then it is looked at again, in peace.
+        if matches!(self.changed_metadata(object, is_group), Ok(None)) {
             return Ok(());
         }
         // Somebody changed it: nobody else may meanwhile. It may have been picked up before it was our turn.
@@ -122,7 +123,7 @@ impl Folder {
         value: &Value<'_>,
     ) -> Result<()> {
         let objects = Whoever(self);
-        let loader = Loader { container: keeper, objects: &objects, limits: self.limits() };
+        let loader = Loader::new(keeper, &objects, self.limits());
         let op = OpList { count_max: u64::MAX, ..OpList::default() };
         for info in keeper.attribute_list(object, &op)?.entries {
             keeper.attribute_delete(object, &info.name)?;
@@ -167,11 +168,17 @@ impl Folder {
     }
 
     fn refresh_listing(self: &Arc<Self>, group: Token) -> Result<()> {
-        let Some(changes) = self.changed_listing(group)? else { return Ok(()) };
-        if changes.gone.is_empty() && changes.come.is_empty() {
+        let changes = self.changed_listing(group);
+        if matches!(changes, Ok(None)) {
+            return Ok(());
+        }
+        if let Ok(Some(changes)) = changes
+            && changes.gone.is_empty()
+            && changes.come.is_empty()
+        {
             let mut homes = self.homes_mut();
             // A commit may have changed the folder since: then this is old.
-            if homes.listings.get(&group).is_some_and(|known| known.forms == changes.listing.forms) {
+            if homes.listings.get(&group).is_some_and(|known| known.is_same(&changes.listing)) {
                 homes.listings.insert(group, changes.listing);
             }
             return Ok(());

@@ -97,7 +97,7 @@ impl Folder {
         }
         let keeper = RawContainer::keeper(self);
         let objects = Whoever(self);
-        let saver = Saver { container: &keeper, objects: &objects, limits: self.limits() };
+        let saver = Saver::new(&keeper, &objects, self.limits());
         let plan = Plan::new(&saver, &self.homes(), &self.birthplaces())?;
         let (moving, touched) = (HashMap::new(), HashSet::new());
         let mut commit = Commit { folder: self, saver: &saver, plan, durability, moving, touched };

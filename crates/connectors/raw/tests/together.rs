@@ -55,8 +55,9 @@ fn no_write_is_lost_while_groups_move_and_commits_run() {
                 c.link_delete(root, "late").unwrap();
             }
         });
-        writers.into_iter().for_each(|writer| writer.join().unwrap());
+        let written: Vec<_> = writers.into_iter().map(thread::ScopedJoinHandle::join).collect();
         is_done.store(true, Ordering::SeqCst);
+        written.into_iter().for_each(|writer| writer.unwrap());
         committer.join().unwrap();
         assert!(mover.join().unwrap() >= 5);
     });
