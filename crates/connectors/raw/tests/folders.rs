@@ -413,3 +413,34 @@ fn moves_that_a_program_did_not_finish_are_finished() {
     c.close().unwrap();
     assert!(!own.join("moves.json").exists());
 }
+
+#[test]
+fn a_container_that_was_moved_is_whole() {
+    let place = Folder::new();
+    let c = place.create();
+    let root = c.info().unwrap().root;
+    let target = ints(&*c, root, "target", &[2]);
+    for (name, kind) in [("old", ReferenceKind::ObjectOld), ("new", ReferenceKind::Object)] {
+        let memory = Datatype::reference(kind);
+        let d = dataset(&*c, root, name, memory.clone(), &[1]);
+        let (mut heap, mut slot) = (Heap::new(), [0; 16]);
+        heap.store_reference(Reference::object(target), &mut slot).unwrap();
+        let stored = memory.with_slots(&c.info().unwrap().slots);
+        let none = Conversions::default();
+        let from = &transfer::to_file_form(&*c, &memory, &slot, &stored, &none, &mut heap).unwrap();
+        c.dataset_write(&[OpWrite { dataset: d, selection: &Selection::All, from }]).unwrap();
+    }
+    texts(&*c, root, "texts", &["moved"]);
+    let wanted = Snapshot::of(&*c, root).unwrap();
+    c.close().unwrap();
+    let moved = Folder::new();
+    std::fs::rename(&place.path, &moved.path).unwrap();
+    let c = moved.open(&FileAccess::read()).unwrap();
+    let root = c.info().unwrap().root;
+    assert_eq!(wanted.difference(&Snapshot::of(&*c, root).unwrap()), None);
+    let target = path::token(&*c, root, "target", 9).unwrap();
+    for (name, kind) in [("old", ReferenceKind::ObjectOld), ("new", ReferenceKind::Object)] {
+        let slot = bytes(&*c, path::token(&*c, root, name, 9).unwrap());
+        assert_eq!(c.reference_get(kind, &[&slot]).unwrap(), [Reference::object(target)]);
+    }
+}
