@@ -95,6 +95,8 @@ impl Folder {
         if saved.changes == changes && !is_owed {
             return Ok(());
         }
+        // Elements before the metadata that speaks of them.
+        self.sync(durability)?;
         let keeper = RawContainer::keeper(self);
         let objects = Whoever(self);
         let saver = Saver::new(&keeper, &objects, self.limits());
@@ -105,7 +107,6 @@ impl Folder {
         self.birthplaces().clear();
         self.clean();
         drop(paused);
-        self.sync(durability)?;
         if is_owed {
             // What earlier commits left to the system.
             sync_all(self.base())?;
@@ -152,6 +153,11 @@ impl Commit<'_> {
         self.look_again()
     }
 
+    /// What each file promises: folders are synced once, at the end.
+    fn of_files(&self) -> Durability {
+        if self.durability == Durability::None { Durability::None } else { Durability::Ordered }
+    }
+
     fn write_metadata(&mut self) -> Result<()> {
         let root = self.folder.homes().root();
         let text = write(&self.root(root)?)?;
@@ -178,7 +184,7 @@ impl Commit<'_> {
         if is_same && path.exists() {
             return Ok(());
         }
-        let stamp = replace(&path, text.as_bytes(), self.durability)?;
+        let stamp = replace(&path, text.as_bytes(), self.of_files())?;
         let mut homes = self.folder.homes_mut();
         let parent = homes.get(token).map(|home| home.parent);
         self.touched.extend(if is_group { Some(token) } else { parent });
@@ -250,7 +256,7 @@ impl Commit<'_> {
             let is_there = there.get(&stem).is_some_and(|forms| forms.link);
             let old = is_there.then(|| files::read_text(&path, self.folder.limits().metadata_bytes_max));
             if !old.is_some_and(|old| old.is_ok_and(|(old, _)| old == text)) {
-                replace(&path, text.as_bytes(), self.durability)?;
+                replace(&path, text.as_bytes(), self.of_files())?;
             }
         }
         Ok(())
@@ -289,9 +295,9 @@ impl Commit<'_> {
             remove_file(&with_ending(&folder.join(stem), ".json"))?;
         }
         for (stem, text) in wanted {
-            replace(&with_ending(&folder.join(stem), ".json"), text.as_bytes(), self.durability)?;
+            replace(&with_ending(&folder.join(stem), ".json"), text.as_bytes(), self.of_files())?;
         }
-        Ok(())
+        if self.durability == Durability::Full { files::sync_folder(&folder) } else { Ok(()) }
     }
 
     /// What is in the folders now is no change by hand.
