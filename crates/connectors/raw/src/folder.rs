@@ -45,6 +45,8 @@ pub(crate) struct Folder {
     dirty: Mutex<HashSet<Token>>,
     /// Where objects were made since the last commit: there they belong, whatever else links to them.
     births: Mutex<HashMap<Token, (Token, String)>>,
+    /// Held while an extent changes, and alone by a commit: it sees the metadata and the file of one extent.
+    pub(crate) resizing: RwLock<()>,
     pub(crate) saved: Mutex<Saved>,
     /// Held while somebody has it open for writing.
     lock: Mutex<Option<File>>,
@@ -124,6 +126,7 @@ impl Folder {
             blobs: Blobs::new(base.join(OWN_FOLDER).join("heap")),
             dirty: Mutex::default(),
             births: Mutex::default(),
+            resizing: RwLock::new(()),
             saved: Mutex::new(Saved::at_open(u64::MAX)),
             lock: Mutex::default(),
             warnings: Mutex::default(),
@@ -152,7 +155,7 @@ impl Folder {
         }
         let file = take_lock(&self.base)?;
         // Elements of objects that a program never linked: whoever made them is gone.
-        let _ = std::fs::remove_dir_all(self.base.join(OWN_FOLDER).join("new"));
+        let _ = std::fs::remove_dir_all(recover::waiting_folder(&self.base));
         *lock = Some(file);
         Ok(())
     }
@@ -242,7 +245,7 @@ impl Folder {
         // An identity may come from a text made by hand: its digest is a good name for a file.
         let id = self.keeper.shared().id(dataset)?;
         let name = json_text::ids::uuid(&json_text::ids::digest(id.as_bytes()));
-        Ok(self.base.join(OWN_FOLDER).join("new").join(format!("{name}.bin")))
+        Ok(recover::waiting_folder(&self.base).join(format!("{name}.bin")))
     }
 
     /// The file with the elements of a dataset now; whoever asks holds the homes until it is open.
@@ -291,8 +294,7 @@ impl Drop for Folder {
     fn drop(&mut self) {
         // Nobody is left who could be told when something of this fails.
         if self.lock.get_mut().unwrap_or_else(PoisonError::into_inner).is_some() {
-            let own = self.base.join(OWN_FOLDER);
-            let _ = std::fs::remove_dir_all(own.join("new"));
+            let _ = std::fs::remove_dir_all(recover::waiting_folder(&self.base));
             if !self.needs_heap() {
                 self.blobs.remove();
             }

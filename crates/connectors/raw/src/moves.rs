@@ -8,6 +8,7 @@ use std::sync::atomic::Ordering;
 use model::{ObjectKind, Result, Token};
 
 use crate::homes::{Home, Homes, with_ending};
+use crate::plan::Planned;
 use crate::recover::{self, Move};
 use crate::save::{Commit, failed};
 
@@ -45,31 +46,54 @@ impl Commit<'_> {
         Ok(recover::moving_folder(self.folder.base()).join(self.moving_name(token)?))
     }
 
-    /// Notes what will move, so that another program can finish it. Whether anything does.
-    fn note_moves(&self, homes: &Homes) -> Result<bool> {
+    /// Notes what will move, so that another program can finish it.
+    fn note_moves(&mut self, homes: &Homes) -> Result<()> {
         let mut paths: HashMap<Token, PathBuf> = HashMap::from([(homes.root(), PathBuf::new())]);
         let mut moves = Vec::new();
-        for planned in &self.plan.objects {
-            let parent = paths.get(&planned.home.parent).cloned().unwrap_or_default();
-            let to = parent.join(&planned.home.stem);
-            paths.insert(planned.token, to.clone());
-            if homes.get(planned.token).is_some_and(|home| *home != planned.home) {
-                moves.push(Move { name: self.moving_name(planned.token)?, to });
+        for Planned { token, kind, home, .. } in &self.plan.objects {
+            let to = paths.get(&home.parent).cloned().unwrap_or_default().join(&home.stem);
+            paths.insert(*token, to.clone());
+            let (name, old) = (self.moving_name(*token)?, homes.get(*token));
+            if *kind == ObjectKind::Dataset && self.has_waiting(*token, old.is_none())? {
+                let dims = Some(self.saver.container.dataset_info(*token)?.space.dims().to_vec());
+                moves.push(Move { name: name.clone(), to: to.clone(), dims });
+            }
+            if old.is_some_and(|old| old != home) {
+                moves.push(Move { name, to, dims: None });
             }
         }
-        if !moves.is_empty() {
-            recover::note(self.folder.base(), &moves, self.durability)?;
-        }
-        Ok(!moves.is_empty())
+        self.is_noted = !moves.is_empty();
+        if self.is_noted { recover::note(self.folder.base(), &moves, self.durability) } else { Ok(()) }
+    }
+
+    /// Whether elements wait to take the place of those at home.
+    fn has_waiting(&self, dataset: Token, is_new: bool) -> Result<bool> {
+        let is_fresh = self.folder.data(dataset).is_fresh.load(Ordering::SeqCst);
+        Ok((is_new || is_fresh) && self.folder.waiting_path(dataset)?.exists())
     }
 
     /// Brings every object to its place.
     pub(crate) fn move_all(&mut self, homes: &mut Homes) -> Result<()> {
-        let is_moving = self.note_moves(homes)?;
+        self.note_moves(homes)?;
         self.move_out(homes)?;
         self.forget_dead_data()?;
-        self.move_in(homes)?;
-        if is_moving { recover::forget(self.folder.base()) } else { Ok(()) }
+        self.move_in(homes)
+    }
+
+    /// Brings elements that waited, now that metadata speaks of them; then nothing moves any more.
+    pub(crate) fn bring_elements(&self) -> Result<()> {
+        for planned in self.plan.objects.iter().filter(|planned| planned.kind == ObjectKind::Dataset) {
+            let data = self.folder.data(planned.token);
+            if !data.is_fresh.load(Ordering::SeqCst) {
+                continue;
+            }
+            let homes = self.folder.homes_mut();
+            if let Some(path) = homes.data_path(planned.token) {
+                rename(&self.folder.waiting_path(planned.token)?, &path)?;
+                data.is_fresh.store(false, Ordering::SeqCst);
+            }
+        }
+        if self.is_noted { recover::forget(self.folder.base()) } else { Ok(()) }
     }
 
     /// Takes everything away from where it does not belong any more: what is deepest first.
@@ -117,16 +141,16 @@ impl Commit<'_> {
         if path.is_dir() {
             return fs::remove_dir_all(path).map_err(|e| failed("remove folder", path, &e));
         }
-        remove_file(&with_ending(path, ".json"))?;
+        // Elements first: without metadata they would be a dataset of bytes.
         let known = self.folder.data(token);
         if self.is_alive(token) && !known.is_fresh.load(Ordering::SeqCst) {
             let waiting = self.folder.waiting_path(token)?;
             let folder = waiting.parent().unwrap_or(&waiting);
             fs::create_dir_all(folder).map_err(|e| failed("make folder", folder, &e))?;
             rename(data, &waiting)?;
-            return Ok(());
         }
-        remove_file(data)
+        remove_file(data)?;
+        remove_file(&with_ending(path, ".json"))
     }
 
     /// Elements of objects that are gone.
@@ -149,15 +173,17 @@ impl Commit<'_> {
                 self.touched.insert(planned.home.parent);
                 self.touched.extend(is_group.then_some(token));
             }
-            let (Some(path), Some(data)) = (homes.path(token), homes.data_path(token)) else { continue };
-            if let Some(from) = self.moving.remove(&token) {
-                self.bring(planned.kind, &from, &path)?;
+            let Some(path) = homes.path(token) else { continue };
+            match self.moving.remove(&token) {
+                Some(from) => self.bring(planned.kind, &from, &path)?,
+                // Its elements come after its metadata; until then they are where they wait.
+                None if is_new && planned.kind == ObjectKind::Dataset => {
+                    self.folder.data(token).is_fresh.store(true, Ordering::SeqCst);
+                }
+                None => {}
             }
             if is_group && is_new && !path.is_dir() {
                 fs::create_dir(&path).map_err(|e| failed("make folder", &path, &e))?;
-            }
-            if planned.kind == ObjectKind::Dataset {
-                self.bring_elements(token, is_new, &data)?;
             }
         }
         Ok(())
@@ -170,16 +196,6 @@ impl Commit<'_> {
         }
         rename(&with_ending(from, ".bin"), &with_ending(path, ".bin"))?;
         rename(&with_ending(from, ".json"), &with_ending(path, ".json"))?;
-        Ok(())
-    }
-
-    /// Elements that waited take the place of those at home.
-    fn bring_elements(&self, token: Token, is_new: bool, path: &Path) -> Result<()> {
-        let data = self.folder.data(token);
-        if is_new || data.is_fresh.load(Ordering::SeqCst) {
-            rename(&self.folder.waiting_path(token)?, path)?;
-            data.is_fresh.store(false, Ordering::SeqCst);
-        }
         Ok(())
     }
 }

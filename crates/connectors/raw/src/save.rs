@@ -81,6 +81,8 @@ pub(crate) struct Commit<'a> {
     pub(crate) moving: HashMap<Token, PathBuf>,
     /// Groups whose folders changed.
     pub(crate) touched: HashSet<Token>,
+    /// What moves was noted.
+    pub(crate) is_noted: bool,
 }
 
 impl Folder {
@@ -89,6 +91,7 @@ impl Folder {
         let mut saved = self.saved.lock().unwrap_or_else(PoisonError::into_inner);
         self.refresh_all();
         let shared = self.keeper().shared();
+        let _still = self.resizing.write().unwrap_or_else(PoisonError::into_inner);
         let paused = shared.pause();
         let changes = shared.changes();
         let is_owed = rank(durability) > rank(saved.durability);
@@ -102,7 +105,8 @@ impl Folder {
         let saver = Saver::new(&keeper, &objects, self.limits());
         let plan = Plan::new(&saver, &self.homes(), &self.birthplaces())?;
         let (moving, touched) = (HashMap::new(), HashSet::new());
-        let mut commit = Commit { folder: self, saver: &saver, plan, durability, moving, touched };
+        let mut commit =
+            Commit { folder: self, saver: &saver, plan, durability, moving, touched, is_noted: false };
         commit.run().during("write folder")?;
         self.birthplaces().clear();
         self.clean();
@@ -148,6 +152,7 @@ impl Commit<'_> {
             self.move_all(&mut homes)?;
         }
         self.write_metadata()?;
+        self.bring_elements()?;
         self.write_links()?;
         self.write_types()?;
         self.look_again()

@@ -71,6 +71,49 @@ fn no_write_is_lost_while_groups_move_and_commits_run() {
     assert_eq!(c.info().unwrap().warnings, Vec::<String>::new());
 }
 
+#[test]
+fn extents_change_while_commits_run() {
+    let place = Folder::new();
+    let c = place.create();
+    let root = c.info().unwrap().root;
+    let space = model::Dataspace::resizable(&[3, 4], &[model::UNLIMITED; 2]).unwrap();
+    let create = model::properties::DatasetCreate {
+        layout: model::properties::Layout::chunked(&[2, 2]),
+        ..Default::default()
+    };
+    let placed = Some(Place::new(root, "d"));
+    let datatype = Datatype::native_int(4);
+    let op = OpDatasetCreate { place: placed, datatype, committed: None, space, create };
+    let d = c.dataset_create(&op).unwrap();
+    put(&*c, d, &(1..=12).collect::<Vec<_>>());
+    let is_done = AtomicBool::new(false);
+    let first_columns = |values: &[i32], columns: usize| -> Vec<i32> {
+        values.chunks(columns).flat_map(|row| row[..4].to_vec()).collect()
+    };
+    thread::scope(|scope| {
+        let committer = scope.spawn(|| {
+            while !is_done.load(Ordering::SeqCst) {
+                c.commit(Durability::None).unwrap();
+            }
+        });
+        let resized = scope.spawn(|| {
+            for n in 0..60u64 {
+                let columns = 4 + n % 5;
+                c.dataset_resize(d, &[3, columns]).unwrap();
+                assert_eq!(first_columns(&get(&*c, d), columns as usize), (1..=12).collect::<Vec<_>>());
+            }
+        });
+        let resized = resized.join();
+        is_done.store(true, Ordering::SeqCst);
+        committer.join().unwrap();
+        resized.unwrap();
+    });
+    let wanted = get(&*c, d);
+    c.close().unwrap();
+    let c = place.open(&FileAccess::read()).unwrap();
+    assert_eq!(get(&*c, d), wanted);
+}
+
 /// A bit of everything that a copy must carry.
 fn fill(c: &dyn Container) {
     let root = c.info().unwrap().root;
