@@ -7,7 +7,20 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, SystemTime};
 
 use model::{Error, Result, Within};
-use vol::Durability;
+use vol::{Durability, FileAccess};
+
+/// An error for what only other connectors can do.
+pub fn check_access(engine: Option<&str>, access: &FileAccess) -> Result<()> {
+    let lacked = [
+        engine.map(|engine| format!("engine {engine}")),
+        access.driver.as_ref().map(|driver| format!("driver {driver}")),
+        access.swmr.then(|| "one writer and many readers (SWMR)".to_owned()),
+    ];
+    match lacked.into_iter().flatten().next() {
+        Some(what) => Err(Error::unsupported("open as text and plain files").with("asked for", what)),
+        None => Ok(()),
+    }
+}
 
 /// What tells that a file is not the one it was: somebody else wrote it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,7 +1,7 @@
 //! One open folder: the container beneath, where objects are, and what their elements need.
 
 use std::collections::{HashMap, HashSet};
-use std::fs::File;
+use std::fs::{File, TryLockError};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
@@ -10,7 +10,7 @@ use json_text::ids::Ids;
 use json_text::{Beside, Shared, Told, Translated, file_from_json, group_properties};
 use model::properties::FileCreate;
 use model::{Context, Error, Limits, ObjectKind, Result, Token};
-use vol::{Access, Connector, Container, ContainerCreate, ContainerOpen, FileAccess, Registry};
+use vol::{Access, Connector, Container, ContainerCreate, ContainerOpen, FileAccess, Locking, Registry};
 
 use crate::blobs::Blobs;
 use crate::connector::{CAPABILITY, NAME};
@@ -59,7 +59,7 @@ impl Folder {
         let folder = Arc::new(Self::empty(base, op.registry, op.create, &op.access.limits)?);
         let root = folder.keeper.info()?.root;
         *folder.homes_mut() = Homes::new(base, root);
-        folder.lock_for_writing()?;
+        folder.lock_for_writing(op.access.locking)?;
         folder.save(op.access.durability)?;
         Ok(folder)
     }
@@ -70,7 +70,7 @@ impl Folder {
         let is_unfinished = recover::is_unfinished(base);
         let mut lock = None;
         if is_unfinished && op.access.access == Access::Write {
-            lock = Some(take_lock(base)?);
+            lock = Some(take_lock(base, op.access.locking)?);
             recover::finish(base, limits).during("finish moves of a program that ended")?;
         }
         let (value, seen) = read_metadata(&base.join(GROUP_FILE), limits)?;
@@ -136,7 +136,7 @@ impl Folder {
     /// An opening for a user, and what it asks for what lies beside.
     pub(crate) fn opening(&self, place: &str, access: &FileAccess) -> Result<(Translated, Arc<Beside>)> {
         if access.access == Access::Write {
-            self.lock_for_writing()?;
+            self.lock_for_writing(access.locking)?;
         }
         let beside = Beside::new(access, place);
         let resolver = Some(beside.clone() as Arc<dyn vol::Resolver>);
@@ -148,12 +148,12 @@ impl Folder {
     }
 
     /// One process writes at a time.
-    fn lock_for_writing(&self) -> Result<()> {
+    fn lock_for_writing(&self, locking: Locking) -> Result<()> {
         let mut lock = self.lock.lock().unwrap_or_else(PoisonError::into_inner);
         if lock.is_some() {
             return Ok(());
         }
-        let file = take_lock(&self.base)?;
+        let file = take_lock(&self.base, locking)?;
         // Elements of objects that a program never linked: whoever made them is gone.
         let _ = std::fs::remove_dir_all(recover::waiting_folder(&self.base));
         *lock = Some(file);
@@ -275,16 +275,18 @@ impl Folder {
     }
 }
 
-fn take_lock(base: &Path) -> Result<File> {
+fn take_lock(base: &Path, locking: Locking) -> Result<File> {
     let failed = |e: std::io::Error| Error::io("lock folder", &e).with("path", base.display());
     let own = base.join(OWN_FOLDER);
     std::fs::create_dir_all(&own).map_err(failed)?;
     let file = File::create(own.join("lock")).map_err(failed)?;
-    match file.try_lock() {
-        Err(std::fs::TryLockError::WouldBlock) => {
+    let taken = if locking == Locking::Off { Ok(()) } else { file.try_lock() };
+    match taken {
+        Err(TryLockError::WouldBlock) => {
             let error = Error::busy("open folder for writing").with("path", base.display());
             Err(error.with("problem", "another program writes to it"))
         }
+        Err(TryLockError::Error(e)) if locking == Locking::Required => Err(failed(e)),
         // On a file system without locks it is as well as can be.
         _ => Ok(file),
     }

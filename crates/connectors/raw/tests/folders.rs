@@ -362,6 +362,7 @@ fn an_open_container_is_shared_and_neither_replaced_nor_deleted() {
     let stranger = Folder::at(&place.path);
     assert_eq!(stranger.open(&FileAccess::write()).unwrap_err().kind(), Kind::Busy);
     stranger.open(&FileAccess::read()).unwrap();
+    stranger.open(&FileAccess { locking: Locking::Off, ..FileAccess::write() }).unwrap();
     std::mem::forget(stranger);
 }
 
@@ -443,4 +444,17 @@ fn a_container_that_was_moved_is_whole() {
         let slot = bytes(&*c, path::token(&*c, root, name, 9).unwrap());
         assert_eq!(c.reference_get(kind, &[&slot]).unwrap(), [Reference::object(target)]);
     }
+}
+
+#[test]
+fn what_only_others_can_do_is_unsupported() {
+    let place = Folder::new();
+    place.create().close().unwrap();
+    for access in
+        [FileAccess::read().with_swmr(), FileAccess { driver: Some("family".into()), ..FileAccess::read() }]
+    {
+        assert_eq!(place.open(&access).unwrap_err().kind(), Kind::Unsupported);
+    }
+    let engine = format!("raw+rados:{}", place.path.display());
+    assert_eq!(place.registry.open(&engine, &FileAccess::read()).unwrap_err().kind(), Kind::Unsupported);
 }
