@@ -3,14 +3,14 @@
 use std::collections::{HashMap, HashSet};
 use std::fs::{File, TryLockError};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use json_text::ids::Ids;
-use json_text::{Beside, Shared, Told, Translated, file_from_json, group_properties};
+use json_text::{Beneath, Beside, Told, Translated, file_from_json, group_properties};
 use model::properties::FileCreate;
 use model::{Context, Error, Limits, ObjectKind, Result, Token};
-use vol::{Access, Connector, Container, ContainerCreate, ContainerOpen, FileAccess, Locking, Registry};
+use vol::{Access, Container, ContainerCreate, ContainerOpen, FileAccess, Locking, Registry};
 
 use crate::blobs::Blobs;
 use crate::connector::{CAPABILITY, NAME};
@@ -22,20 +22,10 @@ use crate::recover;
 use crate::save::Saved;
 use crate::scan::{Found, read_metadata};
 
-/// The connector beneath.
-const BENEATH: &str = "memory";
-
-/// Numbers of folders of this process, so that one opened again is not mixed up with the one before.
-static FOLDER_NEXT: AtomicU64 = AtomicU64::new(0);
-
 /// What all openings of a container share.
 pub(crate) struct Folder {
     base: PathBuf,
-    memory: Arc<dyn Connector>,
-    /// The path of the container beneath: no file is called like this.
-    beneath: String,
-    /// An opening that loads and saves, and keeps the container beneath alive.
-    keeper: Translated,
+    beneath: Beneath,
     create: FileCreate,
     limits: Limits,
     homes: RwLock<Homes>,
@@ -57,7 +47,7 @@ impl Folder {
     /// A container with an empty root group, in a folder that is there and empty.
     pub(crate) fn create(base: &Path, op: &ContainerCreate<'_>) -> Result<Arc<Self>> {
         let folder = Arc::new(Self::empty(base, op.registry, op.create, &op.access.limits)?);
-        let root = folder.keeper.info()?.root;
+        let root = folder.keeper().info()?.root;
         *folder.homes_mut() = Homes::new(base, root);
         folder.lock_for_writing(op.access.locking)?;
         folder.save(op.access.durability)?;
@@ -78,9 +68,9 @@ impl Folder {
         let create = file_from_json(value.get("fileCreationProperties"), group_properties(&value)?)?;
         let folder = Arc::new(Self::empty(base, op.registry, &create, limits)?);
         let id = value.need("id")?.text()?;
-        let root = folder.keeper.shared().add(id, folder.keeper.beneath().info()?.root)?;
+        let root = folder.keeper().shared().add(id, folder.keeper().beneath().info()?.root)?;
         if let Some(number) = value.maybe("numberNext", json_text::text::Value::uint)? {
-            let ids = &folder.keeper.shared().ids;
+            let ids = &folder.keeper().shared().ids;
             ids.write().unwrap_or_else(PoisonError::into_inner).skip_to(number);
         }
         if is_unfinished && lock.is_none() {
@@ -101,24 +91,16 @@ impl Folder {
         drop(homes);
         folder.clean();
         folder.saved.lock().unwrap_or_else(PoisonError::into_inner).changes =
-            folder.keeper.shared().changes();
+            folder.keeper().shared().changes();
         Ok(folder)
     }
 
     fn empty(base: &Path, registry: &Registry, create: &FileCreate, limits: &Limits) -> Result<Self> {
-        let memory = registry.by_name(BENEATH)?.clone();
-        let number = FOLDER_NEXT.fetch_add(1, Ordering::Relaxed);
-        let beneath = format!("\0raw {number} {}", base.display());
-        let access = FileAccess { access: Access::Write, limits: limits.clone(), ..FileAccess::default() };
-        let made = memory.create(&ContainerCreate::new(&beneath, create, &access))?;
-        let shared = Shared::new(&base.display().to_string());
         let told = Told { connector: NAME, capability: CAPABILITY, limits: limits.clone(), is_keeper: true };
-        let keeper = Translated::new(made, shared, told);
+        let beneath = Beneath::new(&base.display().to_string(), told, registry, create)?;
         Ok(Folder {
             base: base.to_owned(),
-            memory,
             beneath,
-            keeper,
             create: create.clone(),
             limits: limits.clone(),
             homes: RwLock::new(Homes::new(base, Token::default())),
@@ -139,12 +121,7 @@ impl Folder {
             self.lock_for_writing(access.locking)?;
         }
         let beside = Beside::new(access, place);
-        let resolver = Some(beside.clone() as Arc<dyn vol::Resolver>);
-        let below = FileAccess { resolver, stack: None, driver: None, ..access.clone() };
-        let opened = self.memory.open(&ContainerOpen::new(&self.beneath, &below))?;
-        let limits = access.limits.clone();
-        let told = Told { connector: NAME, capability: CAPABILITY, limits, is_keeper: false };
-        Ok((Translated::new(opened, self.keeper.shared().clone(), told), beside))
+        Ok((self.beneath.opening(access, Some(beside.clone()))?, beside))
     }
 
     /// One process writes at a time.
@@ -154,6 +131,13 @@ impl Folder {
             return Ok(());
         }
         let file = take_lock(&self.base, locking)?;
+        if recover::is_unfinished(&self.base) {
+            // Only a first opening reads the folder after it finished them.
+            let error = Error::busy("open folder for writing").with("path", self.base.display());
+            return Err(
+                error.with("problem", "it has unfinished moves, and is open for reading: close that first")
+            );
+        }
         // Elements of objects that a program never linked: whoever made them is gone.
         let _ = std::fs::remove_dir_all(recover::waiting_folder(&self.base));
         *lock = Some(file);
@@ -165,7 +149,7 @@ impl Folder {
     }
 
     pub(crate) fn keeper(&self) -> &Translated {
-        &self.keeper
+        self.beneath.keeper()
     }
 
     pub(crate) fn limits(&self) -> &Limits {
@@ -177,7 +161,7 @@ impl Folder {
     }
 
     pub(crate) fn ids(&self) -> RwLockReadGuard<'_, Ids> {
-        self.keeper.shared().ids.read().unwrap_or_else(PoisonError::into_inner)
+        self.keeper().shared().ids.read().unwrap_or_else(PoisonError::into_inner)
     }
 
     pub(crate) fn homes(&self) -> RwLockReadGuard<'_, Homes> {
@@ -243,7 +227,7 @@ impl Folder {
     /// Where elements wait that are at home nowhere yet.
     pub(crate) fn waiting_path(&self, dataset: Token) -> Result<PathBuf> {
         // An identity may come from a text made by hand: its digest is a good name for a file.
-        let id = self.keeper.shared().id(dataset)?;
+        let id = self.keeper().shared().id(dataset)?;
         let name = json_text::ids::uuid(&json_text::ids::digest(id.as_bytes()));
         Ok(recover::waiting_folder(&self.base).join(format!("{name}.bin")))
     }
@@ -270,7 +254,7 @@ impl Folder {
     fn needs_heap(&self) -> bool {
         let homes = self.homes();
         let has_slots =
-            |token: &Token| self.keeper.dataset_info(*token).is_ok_and(|info| info.datatype.has_slots());
+            |token: &Token| self.keeper().dataset_info(*token).is_ok_and(|info| info.datatype.has_slots());
         homes.tokens().iter().any(has_slots)
     }
 }
@@ -301,7 +285,5 @@ impl Drop for Folder {
                 self.blobs.remove();
             }
         }
-        let _ = self.keeper.close();
-        let _ = self.memory.delete(&self.beneath);
     }
 }

@@ -406,6 +406,7 @@ fn moves_that_a_program_did_not_finish_are_finished() {
     std::fs::write(own.join("moves.json"), note).unwrap();
     let c = place.open(&FileAccess::read()).unwrap();
     assert_eq!(c.info().unwrap().warnings.len(), 1);
+    assert_eq!(place.open(&FileAccess::write()).unwrap_err().kind(), Kind::Busy);
     c.close().unwrap();
     let c = place.open(&FileAccess::write()).unwrap();
     assert_eq!(path::token(&*c, root, "/d", 9).unwrap(), g);
