@@ -7,7 +7,20 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, SystemTime};
 
 use model::{Error, Result, Within};
-use vol::Durability;
+use vol::{Durability, FileAccess};
+
+/// An error for what only other connectors can do.
+pub fn check_access(engine: Option<&str>, access: &FileAccess) -> Result<()> {
+    let lacked = [
+        engine.map(|engine| format!("engine {engine}")),
+        access.driver.as_ref().map(|driver| format!("driver {driver}")),
+        access.swmr.then(|| "one writer and many readers (SWMR)".to_owned()),
+    ];
+    match lacked.into_iter().flatten().next() {
+        Some(what) => Err(Error::unsupported("open as text and plain files").with("asked for", what)),
+        None => Ok(()),
+    }
+}
 
 /// What tells that a file is not the one it was: somebody else wrote it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -70,6 +83,11 @@ pub fn replace(path: &Path, text: &[u8], durability: Durability) -> Result<Stamp
     let name = format!(".hyperslab-{}-{number}.tmp", std::process::id());
     let temporary = path.with_file_name(name);
     let written = write_new(&temporary, text, durability).and_then(|stamp| {
+        // Who may read it stays as it was.
+        if let Ok(old) = fs::metadata(path) {
+            let kept = fs::set_permissions(&temporary, old.permissions());
+            kept.map_err(|e| failed("keep permissions", path, &e))?;
+        }
         fs::rename(&temporary, path).map_err(|e| failed("replace file", path, &e))?;
         Ok(stamp)
     });
@@ -77,10 +95,11 @@ pub fn replace(path: &Path, text: &[u8], durability: Durability) -> Result<Stamp
         // It may not even exist.
         let _ = fs::remove_file(&temporary);
     }
+    let stamp = written?;
     if durability == Durability::Full {
         sync_folder_of(path)?;
     }
-    written
+    Ok(stamp)
 }
 
 fn write_new(path: &Path, text: &[u8], durability: Durability) -> Result<Stamp> {
@@ -108,4 +127,26 @@ pub fn sync_folder(folder: &Path) -> Result<()> {
     }
     let synced = File::open(folder).and_then(|folder| folder.sync_all());
     synced.map_err(|e| failed("sync folder", folder, &e))
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use std::os::unix::fs::PermissionsExt;
+
+    use super::*;
+
+    #[test]
+    fn a_replaced_file_keeps_its_permissions_and_leaves_nothing_behind() {
+        let folder = std::env::temp_dir().join(format!("hyperslab-replace-{}", std::process::id()));
+        fs::create_dir_all(&folder).unwrap();
+        let path = folder.join("text");
+        fs::write(&path, "old").unwrap();
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o600)).unwrap();
+        let stamp = replace(&path, b"new text", Durability::Full).unwrap();
+        assert_eq!(read_text(&path, 100).unwrap(), ("new text".to_owned(), stamp));
+        assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
+        assert!(read_text(&path, 3).is_err() && read_text(&folder, 100).is_err());
+        assert_eq!(fs::read_dir(&folder).unwrap().count(), 1);
+        fs::remove_dir_all(&folder).unwrap();
+    }
 }

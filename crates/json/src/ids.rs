@@ -69,9 +69,22 @@ impl Ids {
 
     /// The token of an identity, whether there is such an object or not.
     pub fn token_from(&self, id: &str) -> Token {
-        let mut bytes = id_bytes(id);
+        Token(self.salted(id_bytes(id)))
+    }
+
+    fn salted(&self, mut bytes: [u8; 16]) -> [u8; 16] {
         bytes.iter_mut().zip(self.salt).for_each(|(byte, salt)| *byte ^= salt);
-        Token(bytes)
+        bytes
+    }
+
+    /// A token as bytes that mean the same object wherever the container is: those of its identity.
+    pub fn to_stored(&self, token: Token) -> [u8; 16] {
+        self.salted(token.0)
+    }
+
+    /// The token of [`Ids::to_stored`].
+    pub fn of_stored(&self, bytes: [u8; 16]) -> Token {
+        Token(self.salted(bytes))
     }
 
     /// The number that the next object gets.

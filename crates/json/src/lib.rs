@@ -4,6 +4,7 @@
 //! Text that nobody vouches for gives errors in bounded time and memory.
 #![forbid(unsafe_code)]
 
+mod beneath;
 mod beside;
 mod datatype;
 pub mod files;
@@ -11,12 +12,14 @@ pub mod ids;
 mod load;
 mod names;
 mod properties;
+mod room;
 mod save;
 mod space;
 pub mod text;
 mod translated;
 mod values;
 
+pub use beneath::Beneath;
 pub use beside::Beside;
 pub use datatype::{datatype_from_json, datatype_to_json};
 pub use load::{Loader, group_properties};

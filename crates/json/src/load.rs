@@ -11,6 +11,7 @@ use vol::{
 use crate::datatype::datatype_from_json;
 use crate::names::{Word, from_hex};
 use crate::properties;
+use crate::room::Room;
 use crate::save::usual_charset;
 use crate::space::dataspace_from_json;
 use crate::text::Value;
@@ -24,6 +25,14 @@ pub struct Loader<'a> {
     pub objects: &'a dyn Objects,
     /// What may be spent.
     pub limits: &'a Limits,
+    room: Room,
+}
+
+impl<'a> Loader<'a> {
+    /// Makes objects in `container`, which `objects` names.
+    pub fn new(container: &'a dyn Container, objects: &'a dyn Objects, limits: &'a Limits) -> Self {
+        Loader { container, objects, limits, room: Room::new(limits) }
+    }
 }
 
 impl std::fmt::Debug for Loader<'_> {
@@ -44,17 +53,14 @@ pub fn group_properties(value: &Value<'_>) -> Result<GroupCreate> {
 }
 
 impl Loader<'_> {
-    fn reading<'r>(&'r self, heap: &'r mut Heap) -> Reading<'r> {
-        let room = self.limits.metadata_bytes_max;
-        Reading { heap, objects: self.objects, room, limits: self.limits }
-    }
-
     /// JSON as elements in file form.
     fn values(&self, datatype: &Datatype, dims: &[u64], value: &Value<'_>) -> Result<Vec<u8>> {
         let dims = dims.iter().map(|&dim| dim.within(u64::MAX, "extent")).collect::<Result<Vec<_>>>()?;
         let (mut heap, mut bytes) = (Heap::new(), Vec::new());
-        let codec = Codec::new(datatype);
-        codec.parse_all(&dims, value, &mut bytes, &mut self.reading(&mut heap))?;
+        let room = self.limits.metadata_bytes_max.min(self.room.left());
+        let mut reading = Reading { heap: &mut heap, objects: self.objects, room, limits: self.limits };
+        Codec::new(datatype).parse_all(&dims, value, &mut bytes, &mut reading)?;
+        self.room.take(room - reading.room)?;
         let (memory, none) = (datatype.memory_form(), Conversions::default());
         let stored = datatype.with_slots(&self.container.info()?.slots);
         transfer::to_file_form(self.container, &memory, &bytes, &stored, &none, &mut heap)
@@ -161,6 +167,10 @@ impl Loader<'_> {
         let charset = value.or("charSet", usual_charset(&name), Word::from_word)?;
         let given = value.get("value").filter(|_| space != Dataspace::Null);
         let bytes = given.map(|value| self.values(&datatype, space.dims(), value)).transpose()?;
+        if bytes.is_none() {
+            // Zeros take memory as well.
+            self.room.take(space.element_count()?.saturating_mul(u64::from(datatype.size())))?;
+        }
         let op = OpAttributeCreate { object, name: name.clone(), charset, datatype, committed, space };
         self.container.attribute_create(&op)?;
         bytes.map_or(Ok(()), |bytes| self.container.attribute_write(object, &name, &bytes))

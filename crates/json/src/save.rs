@@ -12,6 +12,7 @@ use crate::datatype::datatype_to_json;
 use crate::ids::collection;
 use crate::names::{Word, hex};
 use crate::properties;
+use crate::room::Room;
 use crate::space::dataspace_to_json;
 use crate::text::{Fields, Value, list};
 use crate::values::{Codec, Objects};
@@ -24,6 +25,14 @@ pub struct Saver<'a> {
     pub objects: &'a dyn Objects,
     /// What one value may take.
     pub limits: &'a Limits,
+    room: Room,
+}
+
+impl<'a> Saver<'a> {
+    /// Turns objects of `container`, which `objects` names, into JSON.
+    pub fn new(container: &'a dyn Container, objects: &'a dyn Objects, limits: &'a Limits) -> Self {
+        Saver { container, objects, limits, room: Room::new(limits) }
+    }
 }
 
 impl std::fmt::Debug for Saver<'_> {
@@ -60,6 +69,8 @@ impl Saver<'_> {
         let (memory, mut heap) = (datatype.memory_form(), Heap::new());
         let none = Conversions::default();
         let bytes = transfer::from_file_form(self.container, datatype, raw, &memory, &none, &mut heap)?;
+        // What could not be read again is not written.
+        self.room.take(bytes.len() as u64 + heap.len() as u64)?;
         Codec::new(datatype).show_all(dims, &bytes, &heap, self.objects)
     }
 

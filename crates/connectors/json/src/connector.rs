@@ -5,6 +5,7 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
+use json_text::files::check_access;
 use model::{Error, Result};
 use vol::{
     Access, Capability, Connector, ConnectorInfo, Container, ContainerCreate, ContainerOpen, FileAccess,
@@ -83,6 +84,7 @@ impl Connector for JsonConnector {
     }
 
     fn create(&self, op: &ContainerCreate<'_>) -> Result<Arc<dyn Container>> {
+        check_access(op.engine, op.access)?;
         let path = absolute(op.path)?;
         let mut table = self.table();
         if path.exists() && !op.truncate {
@@ -99,6 +101,7 @@ impl Connector for JsonConnector {
     }
 
     fn open(&self, op: &ContainerOpen<'_>) -> Result<Arc<dyn Container>> {
+        check_access(op.engine, op.access)?;
         let path = absolute(op.path)?;
         // The table is held while a document is read: two who open one at the same time get the same one.
         let mut table = self.table();

@@ -1,32 +1,21 @@
 //! One open document: the container beneath, and the file it came from.
 
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use json_text::files::{self, Stamp};
-use json_text::{Beside, Shared, Told, Translated, text};
+use json_text::{Beneath, Beside, Told, Translated, text};
 use model::properties::FileCreate;
 use model::{Context, Error, Limits, Result, Within};
-use vol::{Access, Connector, Container, ContainerCreate, ContainerOpen, Durability, FileAccess, Registry};
+use vol::{ContainerCreate, ContainerOpen, Durability, FileAccess, Registry};
 
 use crate::connector::{CAPABILITY, NAME};
 use crate::{read, write};
 
-/// The connector beneath.
-const BENEATH: &str = "memory";
-
-/// Numbers of documents of this process, so that one opened again is not mixed up with the one before.
-static DOCUMENT_NEXT: AtomicU64 = AtomicU64::new(0);
-
 /// What all openings of a document share.
 pub(crate) struct Document {
     path: PathBuf,
-    memory: Arc<dyn Connector>,
-    /// The path of the container beneath: no file is called like this.
-    beneath: String,
-    /// An opening that loads and saves, and keeps the container beneath alive.
-    keeper: Translated,
+    beneath: Beneath,
     create: FileCreate,
     limits: Limits,
     saved: Mutex<Saved>,
@@ -54,40 +43,25 @@ impl Document {
         let value = text::read(&text)?;
         let create = read::file_create(&value)?;
         let document = Self::empty(path, op.registry, &create, limits)?;
-        read::fill(&document.keeper, &value, limits).during("read document")?;
-        let changes = document.keeper.shared().changes();
+        read::fill(document.beneath.keeper(), &value, limits).during("read document")?;
+        let changes = document.beneath.keeper().shared().changes();
         *document.saved.lock().unwrap_or_else(PoisonError::into_inner) =
             Saved { changes, stamp: Some(stamp), durability: Durability::Full };
         Ok(Arc::new(document))
     }
 
     fn empty(path: &Path, registry: &Registry, create: &FileCreate, limits: &Limits) -> Result<Self> {
-        let memory = registry.by_name(BENEATH)?.clone();
-        let number = DOCUMENT_NEXT.fetch_add(1, Ordering::Relaxed);
-        let beneath = format!("\0json {number} {}", path.display());
-        let access = FileAccess { access: Access::Write, limits: limits.clone(), ..FileAccess::default() };
-        let made = memory.create(&ContainerCreate::new(&beneath, create, &access))?;
-        let shared = Shared::new(&path.display().to_string());
         let told = Told { connector: NAME, capability: CAPABILITY, limits: limits.clone(), is_keeper: true };
-        let keeper = Translated::new(made, shared, told);
+        let beneath = Beneath::new(&path.display().to_string(), told, registry, create)?;
         let saved = Mutex::new(Saved { changes: u64::MAX, stamp: None, durability: Durability::None });
         let (path, create, limits) = (path.to_owned(), create.clone(), limits.clone());
-        Ok(Document { path, memory, beneath, keeper, create, limits, saved })
+        Ok(Document { path, beneath, create, limits, saved })
     }
 
     /// An opening for a user.
     pub(crate) fn opening(&self, place: &str, access: &FileAccess) -> Result<Translated> {
         let beside = access.resolver.is_some().then(|| Beside::new(access, place));
-        let below = FileAccess {
-            resolver: beside.map(|beside| beside as Arc<dyn vol::Resolver>),
-            stack: None,
-            driver: None,
-            ..access.clone()
-        };
-        let opened = self.memory.open(&ContainerOpen::new(&self.beneath, &below))?;
-        let limits = access.limits.clone();
-        let told = Told { connector: NAME, capability: CAPABILITY, limits, is_keeper: false };
-        Ok(Translated::new(opened, self.keeper.shared().clone(), told))
+        self.beneath.opening(access, beside)
     }
 
     /// Bytes of the file.
@@ -98,13 +72,14 @@ impl Document {
     /// Puts the text of what is now in the container in the place of the file.
     pub(crate) fn save(&self, durability: Durability) -> Result<()> {
         let mut saved = self.saved.lock().unwrap_or_else(PoisonError::into_inner);
-        let paused = self.keeper.shared().pause();
-        let changes = self.keeper.shared().changes();
+        let paused = self.beneath.keeper().shared().pause();
+        let changes = self.beneath.keeper().shared().changes();
         let is_safe = durability == Durability::None || saved.durability == Durability::Full;
         if saved.changes == changes && is_safe {
             return Ok(());
         }
-        let text = write::document(&self.keeper, &self.create, &self.limits).during("write document")?;
+        let text =
+            write::document(self.beneath.keeper(), &self.create, &self.limits).during("write document")?;
         drop(paused);
         (text.len() as u64).within(self.limits.metadata_bytes_max, "document")?;
         self.check_unchanged(saved.stamp)?;
@@ -122,13 +97,5 @@ impl Document {
                 .with("path", self.path.display())),
             _ => Ok(()),
         }
-    }
-}
-
-impl Drop for Document {
-    fn drop(&mut self) {
-        // Nobody is left who could be told.
-        let _ = self.keeper.close();
-        let _ = self.memory.delete(&self.beneath);
     }
 }

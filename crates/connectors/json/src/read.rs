@@ -53,7 +53,7 @@ impl<O: Objects> Objects for Known<'_, O> {
 /// Fills an empty container.
 pub(crate) fn fill(container: &Translated, value: &Value<'_>, limits: &Limits) -> Result<()> {
     let objects = Known { objects: container.objects(), container };
-    let loader = Loader { container, objects: &objects, limits };
+    let loader = Loader::new(container, &objects, limits);
     let beneath = container.beneath().info()?;
     let (root_id, root_value) = root(value)?;
     let root = container.shared().add(root_id, beneath.root)?;

@@ -295,3 +295,20 @@ fn mutated_documents_end_well() {
         }
     }
 }
+
+#[test]
+fn many_large_values_of_a_short_text_are_over_the_limit() {
+    let wide = r#"{"class": "H5T_STRING", "length": 30000000}"#;
+    for value in [", \"value\": \"\"", ""] {
+        let attribute =
+            |n| format!(r#"{{"name": "a{n}", "type": {wide}, "shape": {{"class": "H5S_SCALAR"}}{value}}}"#);
+        let attributes = (0..100).map(attribute).collect::<Vec<_>>().join(",");
+        let text = format!(
+            r#"{{"apiVersion": "1", "root": "r", "groups": {{"r": {{"attributes": [{attributes}], "links": []}}}}}}"#
+        );
+        let place = Document::new();
+        std::fs::write(&place.path, text).unwrap();
+        let error = place.open(&FileAccess::read().with_limits(Limits::strict())).unwrap_err();
+        assert_eq!(error.kind(), Kind::Limit, "{error}");
+    }
+}

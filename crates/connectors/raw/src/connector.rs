@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
+use json_text::files::check_access;
 use model::{Error, Result};
 use vol::{
     Access, Capability, Connector, ConnectorInfo, Container, ContainerCreate, ContainerOpen, FileAccess,
@@ -99,6 +100,7 @@ impl Connector for RawConnector {
     }
 
     fn create(&self, op: &ContainerCreate<'_>) -> Result<Arc<dyn Container>> {
+        check_access(op.engine, op.access)?;
         let mut table = self.table();
         if let Ok(path) = found(op.path)
             && table.contains_key(&path)
@@ -119,6 +121,7 @@ impl Connector for RawConnector {
     }
 
     fn open(&self, op: &ContainerOpen<'_>) -> Result<Arc<dyn Container>> {
+        check_access(op.engine, op.access)?;
         let path = found(op.path)?;
         // The table is held while a folder is read: two who open one at the same time get the same one.
         let mut table = self.table();

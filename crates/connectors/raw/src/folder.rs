@@ -1,16 +1,16 @@
 //! One open folder: the container beneath, where objects are, and what their elements need.
 
 use std::collections::{HashMap, HashSet};
-use std::fs::File;
+use std::fs::{File, TryLockError};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use json_text::ids::Ids;
-use json_text::{Beside, Shared, Told, Translated, file_from_json, group_properties};
+use json_text::{Beneath, Beside, Told, Translated, file_from_json, group_properties};
 use model::properties::FileCreate;
-use model::{Error, Limits, ObjectKind, Result, Token};
-use vol::{Access, Connector, Container, ContainerCreate, ContainerOpen, FileAccess, Registry};
+use model::{Context, Error, Limits, ObjectKind, Result, Token};
+use vol::{Access, Container, ContainerCreate, ContainerOpen, FileAccess, Locking, Registry};
 
 use crate::blobs::Blobs;
 use crate::connector::{CAPABILITY, NAME};
@@ -18,23 +18,14 @@ use crate::container::RawContainer;
 use crate::data::{Data, open_to_read, open_to_write};
 use crate::homes::{GROUP_FILE, Homes, OWN_FOLDER};
 use crate::load::{check_format, load};
+use crate::recover;
 use crate::save::Saved;
 use crate::scan::{Found, read_metadata};
-
-/// The connector beneath.
-const BENEATH: &str = "memory";
-
-/// Numbers of folders of this process, so that one opened again is not mixed up with the one before.
-static FOLDER_NEXT: AtomicU64 = AtomicU64::new(0);
 
 /// What all openings of a container share.
 pub(crate) struct Folder {
     base: PathBuf,
-    memory: Arc<dyn Connector>,
-    /// The path of the container beneath: no file is called like this.
-    beneath: String,
-    /// An opening that loads and saves, and keeps the container beneath alive.
-    keeper: Translated,
+    beneath: Beneath,
     create: FileCreate,
     limits: Limits,
     homes: RwLock<Homes>,
@@ -44,6 +35,8 @@ pub(crate) struct Folder {
     dirty: Mutex<HashSet<Token>>,
     /// Where objects were made since the last commit: there they belong, whatever else links to them.
     births: Mutex<HashMap<Token, (Token, String)>>,
+    /// Held while an extent changes, and alone by a commit: it sees the metadata and the file of one extent.
+    pub(crate) resizing: RwLock<()>,
     pub(crate) saved: Mutex<Saved>,
     /// Held while somebody has it open for writing.
     lock: Mutex<Option<File>>,
@@ -54,9 +47,9 @@ impl Folder {
     /// A container with an empty root group, in a folder that is there and empty.
     pub(crate) fn create(base: &Path, op: &ContainerCreate<'_>) -> Result<Arc<Self>> {
         let folder = Arc::new(Self::empty(base, op.registry, op.create, &op.access.limits)?);
-        let root = folder.keeper.info()?.root;
+        let root = folder.keeper().info()?.root;
         *folder.homes_mut() = Homes::new(base, root);
-        folder.lock_for_writing()?;
+        folder.lock_for_writing(op.access.locking)?;
         folder.save(op.access.durability)?;
         Ok(folder)
     }
@@ -64,16 +57,28 @@ impl Folder {
     /// The container that a folder holds.
     pub(crate) fn open(base: &Path, op: &ContainerOpen<'_>) -> Result<Arc<Self>> {
         let limits = &op.access.limits;
+        let is_unfinished = recover::is_unfinished(base);
+        let mut lock = None;
+        if is_unfinished && op.access.access == Access::Write {
+            lock = Some(take_lock(base, op.access.locking)?);
+            recover::finish(base, limits).during("finish moves of a program that ended")?;
+        }
         let (value, seen) = read_metadata(&base.join(GROUP_FILE), limits)?;
         check_format(&value)?;
         let create = file_from_json(value.get("fileCreationProperties"), group_properties(&value)?)?;
         let folder = Arc::new(Self::empty(base, op.registry, &create, limits)?);
         let id = value.need("id")?.text()?;
-        let root = folder.keeper.shared().add(id, folder.keeper.beneath().info()?.root)?;
+        let root = folder.keeper().shared().add(id, folder.keeper().beneath().info()?.root)?;
         if let Some(number) = value.maybe("numberNext", json_text::text::Value::uint)? {
-            let ids = &folder.keeper.shared().ids;
+            let ids = &folder.keeper().shared().ids;
             ids.write().unwrap_or_else(PoisonError::into_inner).skip_to(number);
         }
+        if is_unfinished && lock.is_none() {
+            folder.warn(
+                "objects were being moved when a program ended: opening for writing finishes it".into(),
+            );
+        }
+        *folder.lock.lock().unwrap_or_else(PoisonError::into_inner) = lock;
         *folder.homes_mut() = Homes::new(base, root);
         let mut found = Found::new(base, limits);
         let listing = found.all(root)?;
@@ -84,27 +89,18 @@ impl Folder {
         homes.seen.insert(root, seen);
         homes.listings.insert(root, listing);
         drop(homes);
-        folder.note_unfinished_moves();
         folder.clean();
         folder.saved.lock().unwrap_or_else(PoisonError::into_inner).changes =
-            folder.keeper.shared().changes();
+            folder.keeper().shared().changes();
         Ok(folder)
     }
 
     fn empty(base: &Path, registry: &Registry, create: &FileCreate, limits: &Limits) -> Result<Self> {
-        let memory = registry.by_name(BENEATH)?.clone();
-        let number = FOLDER_NEXT.fetch_add(1, Ordering::Relaxed);
-        let beneath = format!("\0raw {number} {}", base.display());
-        let access = FileAccess { access: Access::Write, limits: limits.clone(), ..FileAccess::default() };
-        let made = memory.create(&ContainerCreate::new(&beneath, create, &access))?;
-        let shared = Shared::new(&base.display().to_string());
         let told = Told { connector: NAME, capability: CAPABILITY, limits: limits.clone(), is_keeper: true };
-        let keeper = Translated::new(made, shared, told);
+        let beneath = Beneath::new(&base.display().to_string(), told, registry, create)?;
         Ok(Folder {
             base: base.to_owned(),
-            memory,
             beneath,
-            keeper,
             create: create.clone(),
             limits: limits.clone(),
             homes: RwLock::new(Homes::new(base, Token::default())),
@@ -112,7 +108,8 @@ impl Folder {
             blobs: Blobs::new(base.join(OWN_FOLDER).join("heap")),
             dirty: Mutex::default(),
             births: Mutex::default(),
-            saved: Mutex::default(),
+            resizing: RwLock::new(()),
+            saved: Mutex::new(Saved::at_open(u64::MAX)),
             lock: Mutex::default(),
             warnings: Mutex::default(),
         })
@@ -121,38 +118,28 @@ impl Folder {
     /// An opening for a user, and what it asks for what lies beside.
     pub(crate) fn opening(&self, place: &str, access: &FileAccess) -> Result<(Translated, Arc<Beside>)> {
         if access.access == Access::Write {
-            self.lock_for_writing()?;
+            self.lock_for_writing(access.locking)?;
         }
         let beside = Beside::new(access, place);
-        let resolver = Some(beside.clone() as Arc<dyn vol::Resolver>);
-        let below = FileAccess { resolver, stack: None, driver: None, ..access.clone() };
-        let opened = self.memory.open(&ContainerOpen::new(&self.beneath, &below))?;
-        let limits = access.limits.clone();
-        let told = Told { connector: NAME, capability: CAPABILITY, limits, is_keeper: false };
-        Ok((Translated::new(opened, self.keeper.shared().clone(), told), beside))
+        Ok((self.beneath.opening(access, Some(beside.clone()))?, beside))
     }
 
     /// One process writes at a time.
-    fn lock_for_writing(&self) -> Result<()> {
+    fn lock_for_writing(&self, locking: Locking) -> Result<()> {
         let mut lock = self.lock.lock().unwrap_or_else(PoisonError::into_inner);
         if lock.is_some() {
             return Ok(());
         }
-        let failed = |e: std::io::Error| Error::io("lock folder", &e).with("path", self.base.display());
-        let own = self.base.join(OWN_FOLDER);
-        std::fs::create_dir_all(&own).map_err(failed)?;
-        let file = File::create(own.join("lock")).map_err(failed)?;
-        match file.try_lock() {
-            Ok(()) => {}
-            Err(std::fs::TryLockError::WouldBlock) => {
-                let error = Error::busy("open folder for writing").with("path", self.base.display());
-                return Err(error.with("problem", "another program writes to it"));
-            }
-            // A file system without locks: as well as can be.
-            Err(std::fs::TryLockError::Error(_)) => {}
+        let file = take_lock(&self.base, locking)?;
+        if recover::is_unfinished(&self.base) {
+            // Only a first opening reads the folder after it finished them.
+            let error = Error::busy("open folder for writing").with("path", self.base.display());
+            return Err(
+                error.with("problem", "it has unfinished moves, and is open for reading: close that first")
+            );
         }
         // Elements of objects that a program never linked: whoever made them is gone.
-        let _ = std::fs::remove_dir_all(own.join("new"));
+        let _ = std::fs::remove_dir_all(recover::waiting_folder(&self.base));
         *lock = Some(file);
         Ok(())
     }
@@ -162,7 +149,7 @@ impl Folder {
     }
 
     pub(crate) fn keeper(&self) -> &Translated {
-        &self.keeper
+        self.beneath.keeper()
     }
 
     pub(crate) fn limits(&self) -> &Limits {
@@ -174,7 +161,7 @@ impl Folder {
     }
 
     pub(crate) fn ids(&self) -> RwLockReadGuard<'_, Ids> {
-        self.keeper.shared().ids.read().unwrap_or_else(PoisonError::into_inner)
+        self.keeper().shared().ids.read().unwrap_or_else(PoisonError::into_inner)
     }
 
     pub(crate) fn homes(&self) -> RwLockReadGuard<'_, Homes> {
@@ -240,9 +227,9 @@ impl Folder {
     /// Where elements wait that are at home nowhere yet.
     pub(crate) fn waiting_path(&self, dataset: Token) -> Result<PathBuf> {
         // An identity may come from a text made by hand: its digest is a good name for a file.
-        let id = self.keeper.shared().id(dataset)?;
+        let id = self.keeper().shared().id(dataset)?;
         let name = json_text::ids::uuid(&json_text::ids::digest(id.as_bytes()));
-        Ok(self.base.join(OWN_FOLDER).join("new").join(format!("{name}.bin")))
+        Ok(recover::waiting_folder(&self.base).join(format!("{name}.bin")))
     }
 
     /// The file with the elements of a dataset now; whoever asks holds the homes until it is open.
@@ -263,21 +250,29 @@ impl Folder {
         open_to_write(&self.data_path(&homes, dataset, data)?)
     }
 
-    fn note_unfinished_moves(&self) {
-        let moving = self.base.join(OWN_FOLDER).join("moving");
-        let left = std::fs::read_dir(&moving).map_or(0, Iterator::count);
-        if left > 0 {
-            let what = "objects were being moved when a program ended; they are here";
-            self.warn(format!("{}: {left} {what}", moving.display()));
-        }
-    }
-
     /// Whether elements of some dataset need the heap.
     fn needs_heap(&self) -> bool {
         let homes = self.homes();
         let has_slots =
-            |token: &Token| self.keeper.dataset_info(*token).is_ok_and(|info| info.datatype.has_slots());
+            |token: &Token| self.keeper().dataset_info(*token).is_ok_and(|info| info.datatype.has_slots());
         homes.tokens().iter().any(has_slots)
+    }
+}
+
+fn take_lock(base: &Path, locking: Locking) -> Result<File> {
+    let failed = |e: std::io::Error| Error::io("lock folder", &e).with("path", base.display());
+    let own = base.join(OWN_FOLDER);
+    std::fs::create_dir_all(&own).map_err(failed)?;
+    let file = File::create(own.join("lock")).map_err(failed)?;
+    let taken = if locking == Locking::Off { Ok(()) } else { file.try_lock() };
+    match taken {
+        Err(TryLockError::WouldBlock) => {
+            let error = Error::busy("open folder for writing").with("path", base.display());
+            Err(error.with("problem", "another program writes to it"))
+        }
+        Err(TryLockError::Error(e)) if locking == Locking::Required => Err(failed(e)),
+        // On a file system without locks it is as well as can be.
+        _ => Ok(file),
     }
 }
 
@@ -285,13 +280,10 @@ impl Drop for Folder {
     fn drop(&mut self) {
         // Nobody is left who could be told when something of this fails.
         if self.lock.get_mut().unwrap_or_else(PoisonError::into_inner).is_some() {
-            let own = self.base.join(OWN_FOLDER);
-            let _ = std::fs::remove_dir_all(own.join("new"));
+            let _ = std::fs::remove_dir_all(recover::waiting_folder(&self.base));
             if !self.needs_heap() {
                 self.blobs.remove();
             }
         }
-        let _ = self.keeper.close();
-        let _ = self.memory.delete(&self.beneath);
     }
 }

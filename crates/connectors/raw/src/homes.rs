@@ -67,6 +67,12 @@ impl Listing {
     pub(crate) fn is_current(&self, now: Option<Stamp>) -> bool {
         self.is_settled && now == self.stamp
     }
+
+    /// Whether the same things are there.
+    pub(crate) fn is_same(&self, other: &Listing) -> bool {
+        self.forms.len() == other.forms.len()
+            && self.forms.iter().all(|(stem, forms)| other.forms.get(stem).is_some_and(|f| f.is_same(forms)))
+    }
 }
 
 fn is_settled(stamp: Stamp) -> bool {

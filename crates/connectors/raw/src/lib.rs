@@ -19,6 +19,7 @@ mod moves;
 mod names;
 mod plan;
 mod positioned;
+mod recover;
 mod refresh;
 mod save;
 mod scan;

@@ -45,7 +45,7 @@ pub(crate) fn load(
     root_value: Option<&Value<'static>>,
 ) -> Result<()> {
     let objects = Whoever(folder);
-    let loader = Loader { container: keeper, objects: &objects, limits: folder.limits() };
+    let loader = Loader::new(keeper, &objects, folder.limits());
     let mut tokens = vec![None; found.items.len()];
     // Types first: datasets and attributes use them.
     for kind in [ObjectKind::Datatype, ObjectKind::Group, ObjectKind::Dataset, ObjectKind::Map] {
@@ -59,9 +59,10 @@ pub(crate) fn load(
         Parent::Found(n) => tokens.get(n).copied().flatten(),
     };
     note_homes(folder, found, &tokens, token_of);
+    let values: HashMap<Token, &Value<'static>> =
+        tokens.iter().zip(&found.items).filter_map(|(token, item)| Some(((*token)?, &item.value))).collect();
     for (group, links) in gather(found, &tokens, token_of) {
-        let n = tokens.iter().position(|token| *token == Some(group));
-        let value = n.map(|n| &found.items[n].value).or(root_value);
+        let value = values.get(&group).copied().or(root_value);
         link_all(folder, &loader, group, links, value);
     }
     for (item, token) in found.items.iter().zip(&tokens) {

@@ -7,7 +7,9 @@ use std::sync::atomic::Ordering;
 
 use model::{ObjectKind, Result, Token};
 
-use crate::homes::{Home, Homes, OWN_FOLDER, with_ending};
+use crate::homes::{Home, Homes, with_ending};
+use crate::plan::Planned;
+use crate::recover::{self, Move};
 use crate::save::{Commit, failed};
 
 /// Removes a file that may not be there.
@@ -34,14 +36,68 @@ impl Commit<'_> {
         self.saver.container.object_info(token).is_ok()
     }
 
-    pub(crate) fn moving_path(&self, token: Token) -> Result<PathBuf> {
+    /// What an object is called while it moves.
+    pub(crate) fn moving_name(&self, token: Token) -> Result<String> {
         let waiting = self.folder.waiting_path(token)?;
-        let name = waiting.file_stem().unwrap_or_default().to_owned();
-        Ok(self.folder.base().join(OWN_FOLDER).join("moving").join(name))
+        Ok(waiting.file_stem().unwrap_or_default().to_string_lossy().into_owned())
+    }
+
+    fn moving_path(&self, token: Token) -> Result<PathBuf> {
+        Ok(recover::moving_folder(self.folder.base()).join(self.moving_name(token)?))
+    }
+
+    /// Notes what will move, so that another program can finish it.
+    fn note_moves(&mut self, homes: &Homes) -> Result<()> {
+        let mut paths: HashMap<Token, PathBuf> = HashMap::from([(homes.root(), PathBuf::new())]);
+        let mut moves = Vec::new();
+        for Planned { token, kind, home, .. } in &self.plan.objects {
+            let to = paths.get(&home.parent).cloned().unwrap_or_default().join(&home.stem);
+            paths.insert(*token, to.clone());
+            let (name, old) = (self.moving_name(*token)?, homes.get(*token));
+            if *kind == ObjectKind::Dataset && self.has_waiting(*token, old.is_none())? {
+                let dims = Some(self.saver.container.dataset_info(*token)?.space.dims().to_vec());
+                moves.push(Move { name: name.clone(), to: to.clone(), dims });
+            }
+            if old.is_some_and(|old| old != home) {
+                moves.push(Move { name, to, dims: None });
+            }
+        }
+        self.is_noted = !moves.is_empty();
+        if self.is_noted { recover::note(self.folder.base(), &moves, self.durability) } else { Ok(()) }
+    }
+
+    /// Whether elements wait to take the place of those at home.
+    fn has_waiting(&self, dataset: Token, is_new: bool) -> Result<bool> {
+        let is_fresh = self.folder.data(dataset).is_fresh.load(Ordering::SeqCst);
+        Ok((is_new || is_fresh) && self.folder.waiting_path(dataset)?.exists())
+    }
+
+    /// Brings every object to its place.
+    pub(crate) fn move_all(&mut self, homes: &mut Homes) -> Result<()> {
+        self.note_moves(homes)?;
+        self.move_out(homes)?;
+        self.forget_dead_data()?;
+        self.move_in(homes)
+    }
+
+    /// Brings elements that waited, now that metadata speaks of them; then nothing moves any more.
+    pub(crate) fn bring_elements(&self) -> Result<()> {
+        for planned in self.plan.objects.iter().filter(|planned| planned.kind == ObjectKind::Dataset) {
+            let data = self.folder.data(planned.token);
+            if !data.is_fresh.load(Ordering::SeqCst) {
+                continue;
+            }
+            let homes = self.folder.homes_mut();
+            if let Some(path) = homes.data_path(planned.token) {
+                rename(&self.folder.waiting_path(planned.token)?, &path)?;
+                data.is_fresh.store(false, Ordering::SeqCst);
+            }
+        }
+        if self.is_noted { recover::forget(self.folder.base()) } else { Ok(()) }
     }
 
     /// Takes everything away from where it does not belong any more: what is deepest first.
-    pub(crate) fn move_out(&mut self, homes: &mut Homes) -> Result<()> {
+    fn move_out(&mut self, homes: &mut Homes) -> Result<()> {
         let wanted: HashMap<Token, Home> =
             self.plan.objects.iter().map(|planned| (planned.token, planned.home.clone())).collect();
         let leaving = homes.tokens().into_iter().filter(|token| homes.get(*token) != wanted.get(token));
@@ -85,20 +141,20 @@ impl Commit<'_> {
         if path.is_dir() {
             return fs::remove_dir_all(path).map_err(|e| failed("remove folder", path, &e));
         }
-        remove_file(&with_ending(path, ".json"))?;
+        // Elements first: without metadata they would be a dataset of bytes.
         let known = self.folder.data(token);
         if self.is_alive(token) && !known.is_fresh.load(Ordering::SeqCst) {
             let waiting = self.folder.waiting_path(token)?;
             let folder = waiting.parent().unwrap_or(&waiting);
             fs::create_dir_all(folder).map_err(|e| failed("make folder", folder, &e))?;
             rename(data, &waiting)?;
-            return Ok(());
         }
-        remove_file(data)
+        remove_file(data)?;
+        remove_file(&with_ending(path, ".json"))
     }
 
     /// Elements of objects that are gone.
-    pub(crate) fn forget_dead_data(&self) -> Result<()> {
+    fn forget_dead_data(&self) -> Result<()> {
         let tokens: Vec<Token> = self.folder.all_data().keys().copied().collect();
         for token in tokens.into_iter().filter(|token| !self.is_alive(*token)) {
             remove_file(&self.folder.waiting_path(token)?)?;
@@ -108,7 +164,7 @@ impl Commit<'_> {
     }
 
     /// Brings everything to where it belongs: groups before what is in them.
-    pub(crate) fn move_in(&mut self, homes: &mut Homes) -> Result<()> {
+    fn move_in(&mut self, homes: &mut Homes) -> Result<()> {
         for planned in &self.plan.objects {
             let (token, is_group) = (planned.token, planned.kind == ObjectKind::Group);
             let is_new = homes.get(token).is_none();
@@ -117,15 +173,17 @@ impl Commit<'_> {
                 self.touched.insert(planned.home.parent);
                 self.touched.extend(is_group.then_some(token));
             }
-            let (Some(path), Some(data)) = (homes.path(token), homes.data_path(token)) else { continue };
-            if let Some(from) = self.moving.remove(&token) {
-                self.bring(planned.kind, &from, &path)?;
+            let Some(path) = homes.path(token) else { continue };
+            match self.moving.remove(&token) {
+                Some(from) => self.bring(planned.kind, &from, &path)?,
+                // Its elements come after its metadata; until then they are where they wait.
+                None if is_new && planned.kind == ObjectKind::Dataset => {
+                    self.folder.data(token).is_fresh.store(true, Ordering::SeqCst);
+                }
+                None => {}
             }
             if is_group && is_new && !path.is_dir() {
                 fs::create_dir(&path).map_err(|e| failed("make folder", &path, &e))?;
-            }
-            if planned.kind == ObjectKind::Dataset {
-                self.bring_elements(token, is_new, &data)?;
             }
         }
         Ok(())
@@ -138,16 +196,6 @@ impl Commit<'_> {
         }
         rename(&with_ending(from, ".bin"), &with_ending(path, ".bin"))?;
         rename(&with_ending(from, ".json"), &with_ending(path, ".json"))?;
-        Ok(())
-    }
-
-    /// Elements that waited take the place of those at home.
-    fn bring_elements(&self, token: Token, is_new: bool, path: &Path) -> Result<()> {
-        let data = self.folder.data(token);
-        if is_new || data.is_fresh.load(Ordering::SeqCst) {
-            rename(&self.folder.waiting_path(token)?, path)?;
-            data.is_fresh.store(false, Ordering::SeqCst);
-        }
         Ok(())
     }
 }

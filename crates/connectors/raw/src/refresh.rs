@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use json_text::Loader;
@@ -16,10 +16,18 @@ use vol::{Container, DatasetInfo, OpList};
 
 use crate::container::RawContainer;
 use crate::folder::Folder;
-use crate::homes::Seen;
+use crate::homes::{Listing, Seen};
 use crate::load::{Whoever, load};
 use crate::names;
 use crate::scan::{Forms, Found, Parent, level};
+
+/// What differs in the folder of a group.
+struct Changes {
+    path: PathBuf,
+    listing: Listing,
+    gone: Vec<OsString>,
+    come: Vec<(OsString, Forms)>,
+}
 
 /// Keys of a map taken at a time.
 const KEYS_PER_PAGE: u64 = 1024;
@@ -67,24 +75,43 @@ impl Folder {
     }
 
     fn refresh_metadata(self: &Arc<Self>, object: Token, is_group: bool) -> Result<()> {
+        // An error may come of a commit that moves things right now: then it is looked at again, in peace.
+        if matches!(self.changed_metadata(object, is_group), Ok(None)) {
+            return Ok(());
+        }
+        // Somebody changed it: nobody else may meanwhile. It may have been picked up before it was our turn.
         let _paused = self.keeper().shared().pause();
+        let Some((path, content, stamp)) = self.changed_metadata(object, is_group)? else { return Ok(()) };
+        if self.is_dirty(object) {
+            return Ok(());
+        }
+        let during = format!("read {}", path.display());
+        let value = text::read(&content).during(&during)?;
+        let keeper = RawContainer::keeper(self);
+        let kind = Container::object_info(self.keeper(), object)?.kind;
+        let applied = self.apply_metadata(&keeper, object, kind, &value).during(&during);
+        self.untouch(object);
+        applied?;
+        self.homes_mut().seen.insert(object, Seen::new(&content, stamp));
+        Ok(())
+    }
+
+    /// The metadata of an object, if it is another than was seen.
+    fn changed_metadata(&self, object: Token, is_group: bool) -> Result<Option<(PathBuf, String, Stamp)>> {
         let path = self.homes().metadata_path(object, is_group);
         // Whoever takes the file away changes the folder as well, where that is seen.
-        let Some(path) = path.filter(|path| path.is_file()) else { return Ok(()) };
+        let Some(path) = path.filter(|path| path.is_file()) else { return Ok(None) };
         let (content, stamp) = files::read_text(&path, self.limits().metadata_bytes_max)?;
-        let is_known = self.homes().seen.get(&object).is_some_and(|seen| seen.is_text(&content));
-        if !is_known && !self.is_dirty(object) {
-            let during = format!("read {}", path.display());
-            let value = text::read(&content).during(&during)?;
-            let keeper = RawContainer::keeper(self);
-            let kind = Container::object_info(self.keeper(), object)?.kind;
-            self.apply_metadata(&keeper, object, kind, &value).during(&during)?;
-            self.untouch(object);
+        let is_known = self.homes().seen.get(&object).is_none_or(|seen| seen.is_text(&content));
+        if is_known {
+            let mut homes = self.homes_mut();
+            // It may have been written anew meanwhile, and then it is another text.
+            if let Some(seen) = homes.seen.get_mut(&object).filter(|seen| seen.is_text(&content)) {
+                *seen = Seen::new(&content, stamp);
+            }
+            return Ok(None);
         }
-        if is_known || !self.is_dirty(object) {
-            self.homes_mut().seen.insert(object, Seen::new(&content, stamp));
-        }
-        Ok(())
+        Ok(Some((path, content, stamp)))
     }
 
     /// Makes an object what its metadata says.
@@ -96,7 +123,7 @@ impl Folder {
         value: &Value<'_>,
     ) -> Result<()> {
         let objects = Whoever(self);
-        let loader = Loader { container: keeper, objects: &objects, limits: self.limits() };
+        let loader = Loader::new(keeper, &objects, self.limits());
         let op = OpList { count_max: u64::MAX, ..OpList::default() };
         for info in keeper.attribute_list(object, &op)?.entries {
             keeper.attribute_delete(object, &info.name)?;
@@ -141,28 +168,47 @@ impl Folder {
     }
 
     fn refresh_listing(self: &Arc<Self>, group: Token) -> Result<()> {
+        let changes = self.changed_listing(group);
+        if matches!(changes, Ok(None)) {
+            return Ok(());
+        }
+        if let Ok(Some(changes)) = changes
+            && changes.gone.is_empty()
+            && changes.come.is_empty()
+        {
+            let mut homes = self.homes_mut();
+            // A commit may have changed the folder since: then this is old.
+            if homes.listings.get(&group).is_some_and(|known| known.is_same(&changes.listing)) {
+                homes.listings.insert(group, changes.listing);
+            }
+            return Ok(());
+        }
+        // Somebody changed it: nobody else may meanwhile. It may have been picked up before it was our turn.
         let _paused = self.keeper().shared().pause();
+        let Some(changes) = self.changed_listing(group)? else { return Ok(()) };
+        let keeper = RawContainer::keeper(self);
+        self.unlink(&keeper, group, &changes.gone)?;
+        self.add(&keeper, group, &changes.path, &changes.come)?;
+        self.homes_mut().listings.insert(group, changes.listing);
+        Ok(())
+    }
+
+    /// What is in the folder of a group, and what differs from what was seen.
+    fn changed_listing(&self, group: Token) -> Result<Option<Changes>> {
         let (path, old) = {
             let homes = self.homes();
             (homes.path(group), homes.listings.get(&group).cloned())
         };
-        let (Some(path), Some(old)) = (path, old) else { return Ok(()) };
-        if !path.is_dir() {
-            return Ok(());
-        }
-        let new = level(&path, self.limits())?;
+        let (Some(path), Some(old)) = (path.filter(|path| path.is_dir()), old) else { return Ok(None) };
+        let listing = level(&path, self.limits())?;
         let differs = |stem: &OsString, forms: &Forms, other: &BTreeMap<OsString, Forms>| {
             !other.get(stem).is_some_and(|other| other.is_same(forms))
         };
-        let gone = old.forms.iter().filter(|(stem, forms)| differs(stem, forms, &new.forms));
-        let gone: Vec<OsString> = gone.map(|(stem, _)| stem.clone()).collect();
-        let come = new.forms.iter().filter(|(stem, forms)| differs(stem, forms, &old.forms));
-        let come: Vec<(OsString, Forms)> = come.map(|(stem, forms)| (stem.clone(), *forms)).collect();
-        let keeper = RawContainer::keeper(self);
-        self.unlink(&keeper, group, &gone)?;
-        self.add(&keeper, group, &path, &come)?;
-        self.homes_mut().listings.insert(group, new);
-        Ok(())
+        let gone = old.forms.iter().filter(|(stem, forms)| differs(stem, forms, &listing.forms));
+        let gone = gone.map(|(stem, _)| stem.clone()).collect();
+        let come = listing.forms.iter().filter(|(stem, forms)| differs(stem, forms, &old.forms));
+        let come = come.map(|(stem, forms)| (stem.clone(), *forms)).collect();
+        Ok(Some(Changes { path, listing, gone, come }))
     }
 
     /// Takes links away whose files are gone.

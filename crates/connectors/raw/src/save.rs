@@ -24,14 +24,51 @@ use crate::plan::{Plan, Planned};
 use crate::scan;
 
 /// What is in the files.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Saved {
     pub(crate) changes: u64,
-    is_synced: bool,
+    /// What the last commit promised.
+    durability: Durability,
+}
+
+impl Saved {
+    /// Nothing is owed for what others wrote.
+    pub(crate) fn at_open(changes: u64) -> Saved {
+        Saved { changes, durability: Durability::Full }
+    }
+}
+
+/// How much a commit promises.
+fn rank(durability: Durability) -> u8 {
+    match durability {
+        Durability::None => 0,
+        Durability::Ordered => 1,
+        Durability::Full => 2,
+    }
 }
 
 pub(crate) fn failed(operation: &str, path: &Path, e: &std::io::Error) -> Error {
     Error::io(operation, e).with("path", path.display())
+}
+
+/// Makes everything in a folder and below survive.
+fn sync_all(base: &Path) -> Result<()> {
+    let mut pending = vec![base.to_owned()];
+    while let Some(folder) = pending.pop() {
+        for entry in fs::read_dir(&folder).map_err(|e| failed("list folder", &folder, &e))? {
+            let entry = entry.map_err(|e| failed("list folder", &folder, &e))?;
+            let (path, kind) =
+                (entry.path(), entry.file_type().map_err(|e| failed("list folder", &folder, &e))?);
+            if kind.is_dir() {
+                pending.push(path);
+            } else if kind.is_file() {
+                let synced = fs::File::open(&path).and_then(|file| file.sync_all());
+                synced.map_err(|e| failed("sync file", &path, &e))?;
+            }
+        }
+        files::sync_folder(&folder)?;
+    }
+    Ok(())
 }
 
 /// One commit.
@@ -44,6 +81,8 @@ pub(crate) struct Commit<'a> {
     pub(crate) moving: HashMap<Token, PathBuf>,
     /// Groups whose folders changed.
     pub(crate) touched: HashSet<Token>,
+    /// What moves was noted.
+    pub(crate) is_noted: bool,
 }
 
 impl Folder {
@@ -52,23 +91,31 @@ impl Folder {
         let mut saved = self.saved.lock().unwrap_or_else(PoisonError::into_inner);
         self.refresh_all();
         let shared = self.keeper().shared();
+        let _still = self.resizing.write().unwrap_or_else(PoisonError::into_inner);
         let paused = shared.pause();
         let changes = shared.changes();
-        if saved.changes == changes && (durability == Durability::None || saved.is_synced) {
+        let is_owed = rank(durability) > rank(saved.durability);
+        if saved.changes == changes && !is_owed {
             return Ok(());
         }
+        // Elements before the metadata that speaks of them.
+        self.sync(durability)?;
         let keeper = RawContainer::keeper(self);
         let objects = Whoever(self);
-        let saver = Saver { container: &keeper, objects: &objects, limits: self.limits() };
+        let saver = Saver::new(&keeper, &objects, self.limits());
         let plan = Plan::new(&saver, &self.homes(), &self.birthplaces())?;
         let (moving, touched) = (HashMap::new(), HashSet::new());
-        let mut commit = Commit { folder: self, saver: &saver, plan, durability, moving, touched };
+        let mut commit =
+            Commit { folder: self, saver: &saver, plan, durability, moving, touched, is_noted: false };
         commit.run().during("write folder")?;
         self.birthplaces().clear();
         self.clean();
         drop(paused);
-        self.sync(durability)?;
-        *saved = Saved { changes, is_synced: durability != Durability::None };
+        if is_owed {
+            // What earlier commits left to the system.
+            sync_all(self.base())?;
+        }
+        *saved = Saved { changes, durability };
         Ok(())
     }
 
@@ -102,14 +149,18 @@ impl Commit<'_> {
         {
             // Whoever opens a file of elements looks here first: while things move, nobody does.
             let mut homes = self.folder.homes_mut();
-            self.move_out(&mut homes)?;
-            self.forget_dead_data()?;
-            self.move_in(&mut homes)?;
+            self.move_all(&mut homes)?;
         }
         self.write_metadata()?;
+        self.bring_elements()?;
         self.write_links()?;
         self.write_types()?;
         self.look_again()
+    }
+
+    /// What each file promises: folders are synced once, at the end.
+    fn of_files(&self) -> Durability {
+        if self.durability == Durability::None { Durability::None } else { Durability::Ordered }
     }
 
     fn write_metadata(&mut self) -> Result<()> {
@@ -138,7 +189,7 @@ impl Commit<'_> {
         if is_same && path.exists() {
             return Ok(());
         }
-        let stamp = replace(&path, text.as_bytes(), self.durability)?;
+        let stamp = replace(&path, text.as_bytes(), self.of_files())?;
         let mut homes = self.folder.homes_mut();
         let parent = homes.get(token).map(|home| home.parent);
         self.touched.extend(if is_group { Some(token) } else { parent });
@@ -210,7 +261,7 @@ impl Commit<'_> {
             let is_there = there.get(&stem).is_some_and(|forms| forms.link);
             let old = is_there.then(|| files::read_text(&path, self.folder.limits().metadata_bytes_max));
             if !old.is_some_and(|old| old.is_ok_and(|(old, _)| old == text)) {
-                replace(&path, text.as_bytes(), self.durability)?;
+                replace(&path, text.as_bytes(), self.of_files())?;
             }
         }
         Ok(())
@@ -236,7 +287,7 @@ impl Commit<'_> {
             let id = self.folder.ids().id(token)?.to_owned();
             let fields = Fields::new().with("kind", "datatype").with("id", id);
             let text = write(&fields.append(self.saver.committed(token)?).into())?;
-            let name = self.moving_path(token)?.file_name().unwrap_or_default().to_owned();
+            let name = OsString::from(self.moving_name(token)?);
             wanted.insert(name, text);
         }
         if wanted.is_empty() && !folder.is_dir() {
@@ -249,9 +300,9 @@ impl Commit<'_> {
             remove_file(&with_ending(&folder.join(stem), ".json"))?;
         }
         for (stem, text) in wanted {
-            replace(&with_ending(&folder.join(stem), ".json"), text.as_bytes(), self.durability)?;
+            replace(&with_ending(&folder.join(stem), ".json"), text.as_bytes(), self.of_files())?;
         }
-        Ok(())
+        if self.durability == Durability::Full { files::sync_folder(&folder) } else { Ok(()) }
     }
 
     /// What is in the folders now is no change by hand.

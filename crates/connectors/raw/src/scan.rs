@@ -163,8 +163,19 @@ impl<'a> Found<'a> {
                 self.object(parent, stem, path, known, true)
             }
             Forms { metadata: true, .. } => {
-                let known = read_metadata(&with_ending(&path, ".json"), self.limits)?;
-                self.object(parent, stem, path, Some(known), false)
+                let file = with_ending(&path, ".json");
+                let (value, seen) = read_value(&file, self.limits)?;
+                if is_ours(&value) {
+                    return self.object(parent, stem, path, Some((value, seen)), false);
+                }
+                // A text of somebody else's, and elements that it says nothing about.
+                let mut name = stem.clone();
+                name.push(".json");
+                self.bytes(parent, &name, file, true);
+                if forms.data {
+                    self.bytes(parent, stem, path, false);
+                }
+                Ok(())
             }
             Forms { link: true, .. } => {
                 let (value, _) = read_metadata(&with_ending(&path, ".link"), self.limits)?;
@@ -256,11 +267,22 @@ fn name_in(value: &Value<'_>, stem: &OsString) -> Result<String> {
     }
 }
 
+/// Whether a text is metadata of an object.
+fn is_ours(value: &Value<'_>) -> bool {
+    value.get("kind").is_some() || (value.get("type").is_some() && value.get("shape").is_some())
+}
+
 /// The value of a metadata file.
 pub(crate) fn read_metadata(path: &Path, limits: &Limits) -> Result<(Value<'static>, Seen)> {
+    let (value, seen) = read_value(path, limits)?;
+    value.members().during(&format!("read {}", path.display()))?;
+    Ok((value, seen))
+}
+
+/// The value of a JSON file.
+fn read_value(path: &Path, limits: &Limits) -> Result<(Value<'static>, Seen)> {
     let during = format!("read {}", path.display());
     let (content, stamp) = files::read_text(path, limits.metadata_bytes_max).during(&during)?;
     let value = text::read(&content).during(&during)?;
-    value.members().during(&during)?;
     Ok((value.into_owned(), Seen::new(&content, stamp)))
 }

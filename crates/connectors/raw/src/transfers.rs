@@ -1,7 +1,7 @@
 //! Elements in and out of their files, and extents that change.
 
-use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::sync::{Arc, PoisonError};
 
 use json_text::Beside;
 use model::convert::Conversions;
@@ -93,6 +93,7 @@ impl RawContainer {
         self.writing()?;
         let folder = self.fresh(dataset)?;
         let data = folder.data(dataset);
+        let _resizing = folder.resizing.read().unwrap_or_else(PoisonError::into_inner);
         let _writing = data.writing();
         let old = self.shown(&folder, dataset)?;
         match data.edited() {
@@ -105,10 +106,14 @@ impl RawContainer {
         }
         let elements = self.stored_elements(&data, &old)?;
         let moved = folder.relay(dataset, &data, &elements, (old.space.dims(), dims));
-        if moved.is_err() && data.edited().is_none() {
+        if moved.is_err() {
             // What the file holds is still the old extent. Should this fail as well, the first error says more.
-            let _ = Container::dataset_resize(&self.opened, dataset, old.space.dims());
+            match data.edited() {
+                Some(_) => data.set_edited(DatasetInfo::clone(&old)),
+                None => drop(Container::dataset_resize(&self.opened, dataset, old.space.dims())),
+            }
         }
+        folder.keeper().shared().change();
         moved
     }
 }

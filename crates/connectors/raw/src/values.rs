@@ -3,7 +3,7 @@
 use json_text::text::{read, write};
 use json_text::{reference_from_json, reference_to_json};
 use model::datatype::ReferenceKind;
-use model::{Error, Reference, ReferenceTarget, Result, Token};
+use model::{Error, Reference, ReferenceTarget, Result};
 use vol::Blobs;
 
 use crate::container::RawContainer;
@@ -47,7 +47,8 @@ impl RawContainer {
         reference: &Reference,
     ) -> Result<Vec<u8>> {
         match (kind, reference.token()) {
-            (ReferenceKind::ObjectOld, token) => Ok(token.unwrap_or_default().0.to_vec()),
+            (ReferenceKind::ObjectOld, Some(token)) => Ok(folder.ids().to_stored(token).to_vec()),
+            (ReferenceKind::ObjectOld, None) => Ok(vec![0; 16]),
             (_, None) => Ok(vec![0; 8]),
             _ => {
                 let text = write(&reference_to_json(reference, &Whoever(folder))?)?;
@@ -66,9 +67,9 @@ impl RawContainer {
             return Ok(Reference::null());
         }
         if kind == ReferenceKind::ObjectOld {
-            let token = slot.try_into().map(Token);
-            let token = token.map_err(|_| Error::invalid("read reference").with("bytes", slot.len()))?;
-            return Ok(Reference::object(token));
+            let stored = slot.try_into();
+            let stored = stored.map_err(|_| Error::invalid("read reference").with("bytes", slot.len()))?;
+            return Ok(Reference::object(folder.ids().of_stored(stored)));
         }
         let mut found = Blobs::default();
         folder.blobs.get(&[slot], &self.limits, &mut found)?;

@@ -362,6 +362,7 @@ fn an_open_container_is_shared_and_neither_replaced_nor_deleted() {
     let stranger = Folder::at(&place.path);
     assert_eq!(stranger.open(&FileAccess::write()).unwrap_err().kind(), Kind::Busy);
     stranger.open(&FileAccess::read()).unwrap();
+    stranger.open(&FileAccess { locking: Locking::Off, ..FileAccess::write() }).unwrap();
     std::mem::forget(stranger);
 }
 
@@ -382,4 +383,79 @@ fn many_small_pieces_are_few_system_calls() {
     let all = get(&*c, d);
     let untouched = all.iter().enumerate().filter(|(n, v)| *n as i32 == **v).count();
     assert_eq!(untouched, 10_000 - count + usize::from(all[101] == 101));
+}
+
+#[test]
+fn moves_that_a_program_did_not_finish_are_finished() {
+    let place = Folder::new();
+    let c = place.create();
+    let root = c.info().unwrap().root;
+    let (g, d) = (group(&*c, root, "g"), ints(&*c, root, "d", &[2]));
+    put(&*c, d, &[1, 2]);
+    put(&*c, ints(&*c, g, "inner", &[1]), &[3]);
+    c.close().unwrap();
+    // As if it ended after both were taken away: `g` was to become `d`, and `d` was to go into it.
+    let own = place.path.join(".hyperslab");
+    std::fs::create_dir_all(own.join("moving")).unwrap();
+    std::fs::rename(place.path.join("g"), own.join("moving/aa")).unwrap();
+    for ending in ["bin", "json"] {
+        let from = place.path.join(format!("d.{ending}"));
+        std::fs::rename(from, own.join(format!("moving/bb.{ending}"))).unwrap();
+    }
+    let note = r#"{"moves": [{"name": "aa", "to": "d"}, {"name": "bb", "to": "d/x"}]}"#;
+    std::fs::write(own.join("moves.json"), note).unwrap();
+    let c = place.open(&FileAccess::read()).unwrap();
+    assert_eq!(c.info().unwrap().warnings.len(), 1);
+    assert_eq!(place.open(&FileAccess::write()).unwrap_err().kind(), Kind::Busy);
+    c.close().unwrap();
+    let c = place.open(&FileAccess::write()).unwrap();
+    assert_eq!(path::token(&*c, root, "/d", 9).unwrap(), g);
+    assert_eq!(path::token(&*c, root, "/d/x", 9).unwrap(), d);
+    assert_eq!(get(&*c, d), [1, 2]);
+    c.close().unwrap();
+    assert!(!own.join("moves.json").exists());
+}
+
+#[test]
+fn a_container_that_was_moved_is_whole() {
+    let place = Folder::new();
+    let c = place.create();
+    let root = c.info().unwrap().root;
+    let target = ints(&*c, root, "target", &[2]);
+    for (name, kind) in [("old", ReferenceKind::ObjectOld), ("new", ReferenceKind::Object)] {
+        let memory = Datatype::reference(kind);
+        let d = dataset(&*c, root, name, memory.clone(), &[1]);
+        let (mut heap, mut slot) = (Heap::new(), [0; 16]);
+        heap.store_reference(Reference::object(target), &mut slot).unwrap();
+        let stored = memory.with_slots(&c.info().unwrap().slots);
+        let none = Conversions::default();
+        let from = &transfer::to_file_form(&*c, &memory, &slot, &stored, &none, &mut heap).unwrap();
+        c.dataset_write(&[OpWrite { dataset: d, selection: &Selection::All, from }]).unwrap();
+    }
+    texts(&*c, root, "texts", &["moved"]);
+    let wanted = Snapshot::of(&*c, root).unwrap();
+    c.close().unwrap();
+    let moved = Folder::new();
+    std::fs::rename(&place.path, &moved.path).unwrap();
+    let c = moved.open(&FileAccess::read()).unwrap();
+    let root = c.info().unwrap().root;
+    assert_eq!(wanted.difference(&Snapshot::of(&*c, root).unwrap()), None);
+    let target = path::token(&*c, root, "target", 9).unwrap();
+    for (name, kind) in [("old", ReferenceKind::ObjectOld), ("new", ReferenceKind::Object)] {
+        let slot = bytes(&*c, path::token(&*c, root, name, 9).unwrap());
+        assert_eq!(c.reference_get(kind, &[&slot]).unwrap(), [Reference::object(target)]);
+    }
+}
+
+#[test]
+fn what_only_others_can_do_is_unsupported() {
+    let place = Folder::new();
+    place.create().close().unwrap();
+    for access in
+        [FileAccess::read().with_swmr(), FileAccess { driver: Some("family".into()), ..FileAccess::read() }]
+    {
+        assert_eq!(place.open(&access).unwrap_err().kind(), Kind::Unsupported);
+    }
+    let engine = format!("raw+rados:{}", place.path.display());
+    assert_eq!(place.registry.open(&engine, &FileAccess::read()).unwrap_err().kind(), Kind::Unsupported);
 }

@@ -88,6 +88,23 @@ fn new_folders_and_files_are_objects() {
 }
 
 #[test]
+fn json_of_others_is_a_dataset_of_bytes() {
+    let place = Folder::new();
+    place.create().close().unwrap();
+    fs::write(place.path.join("package.json"), "{\"name\": 1}").unwrap();
+    fs::write(place.path.join("list.json"), "[1, 2]").unwrap();
+    let c = place.open(&FileAccess::write()).unwrap();
+    let root = c.info().unwrap().root;
+    assert_eq!(names(&*c, root), ["list.json", "package.json"]);
+    assert_eq!(bytes(&*c, path::token(&*c, root, "list.json", 9).unwrap()), b"[1, 2]");
+    attribute(&*c, root, "a", 1);
+    c.close().unwrap();
+    let c = place.open(&FileAccess::read()).unwrap();
+    assert_eq!(names(&*c, root), ["list.json", "package.json"]);
+    assert_eq!(bytes(&*c, path::token(&*c, root, "package.json", 9).unwrap()), b"{\"name\": 1}");
+}
+
+#[test]
 fn a_folder_moved_by_hand_keeps_its_identity() {
     let place = Folder::new();
     let c = place.create();
