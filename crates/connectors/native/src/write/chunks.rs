@@ -332,7 +332,8 @@ impl Writer {
         mask: u32,
         data: &[u8],
     ) -> Result<()> {
-        let dataset = self.dataset(file, at)?;
+        self.check_there(at)?;
+        let dataset = self.current_dataset(file, at)?;
         let Layout::Chunked(layout) = &dataset.layout else {
             return Err(Error::invalid("write chunk").with("problem", "dataset is not chunked"));
         };
