@@ -2,14 +2,16 @@
 
 use std::process::ExitCode;
 
-use hyperslab::vol::{Capability, ConnectorInfo, StackEntry};
+use hyperslab::vol::{Access, Capability, ConnectorInfo, FileAccess, StackEntry};
 use hyperslab::{Error, Result};
 
-use crate::settings::{registry, settings};
+use crate::settings::{layered, registry, settings};
 
 const USAGE: &str = "\
 usage: hyperslab vol list          every connector and layer: number, version, what it can do, where it came from
        hyperslab vol show STACK    what a stack does with every operation, from the caller down
+       hyperslab --vol \"mirror{to=…}\" vol state LOCATION     which copies of a container are up to date
+       hyperslab --vol \"mirror{to=…}\" vol resync LOCATION    makes those anew that are not
 ";
 
 pub(crate) fn run(args: &[String]) -> ExitCode {
@@ -19,6 +21,8 @@ pub(crate) fn run(args: &[String]) -> ExitCode {
             Ok(())
         }
         [command, stack] if command == "show" => show(stack),
+        [command, location] if command == "state" => ask(location, "mirror.state", Access::Read),
+        [command, location] if command == "resync" => ask(location, "mirror.resync", Access::Write),
         [option] if option == "-h" || option == "--help" => {
             print!("{USAGE}");
             return ExitCode::SUCCESS;
@@ -89,6 +93,13 @@ fn show(text: &str) -> Result<()> {
         beneath.name, beneath.value, beneath.about
     );
     Ok(())
+}
+
+/// Asks a layer for what only it has, and prints its answer.
+fn ask(location: &str, operation: &str, access: Access) -> Result<()> {
+    let container = registry().open(location, &layered(FileAccess { access, ..FileAccess::default() }))?;
+    println!("{}", String::from_utf8_lossy(&container.optional(operation, &[])?));
+    container.close()
 }
 
 fn shown(entry: &StackEntry) -> String {
