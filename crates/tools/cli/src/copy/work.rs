@@ -123,6 +123,8 @@ impl Output {
 
     /// Commits, writes what stands before a file's content, and gives the file its name.
     pub(super) fn finish(mut self, user_block: &[u8]) -> Result<()> {
+        // A layer may have gone on without something, such as a copy elsewhere.
+        self.container.info()?.warnings.iter().for_each(|warning| eprintln!("hyperslab copy: {warning}"));
         self.container.close()?;
         if let Some(name) = &self.name {
             let io = |e: std::io::Error| Error::io("finish file", &e).with("path", name.display());
