@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use model::properties::{FillValue, Layout};
-use model::{Dataspace, Datatype, Error, Result, Selection, Token};
+use model::{Dataspace, Datatype, Error, Kind, Result, Selection, Token};
 
 use super::Copier;
 use super::values::has_references;
@@ -74,7 +74,11 @@ impl Copier<'_> {
             return Ok(());
         }
         if self.is_stored_alike(&from, &to)? {
-            return self.copy_chunks(old, new, (path, done));
+            match self.copy_chunks(old, new, (path, done)) {
+                // A container without these filters takes the elements instead.
+                Err(error) if error.kind() == Kind::Unsupported && done == 0 => {}
+                copied => return copied,
+            }
         }
         let mut pieces = done;
         self.each_piece(old, done, &mut |datatype, selection, raw| {
