@@ -1,8 +1,8 @@
-//! The conformance suite on every subject: one test a subject, which runs all behaviours in its process and lists those
+//! The conformance suite on every stack: one test a stack, which runs all behaviours in its process and lists those
 //! that fail. A process for each behaviour would take minutes.
 
 use libtest_mimic::{Arguments, Failed, Trial};
-use stacks::{Entry, SUBJECTS};
+use stacks::{Entry, SUBJECTS, table};
 use testkit::conformance;
 
 fn conforms(entry: &Entry) -> Result<(), Failed> {
@@ -16,7 +16,19 @@ fn conforms(entry: &Entry) -> Result<(), Failed> {
     }
 }
 
+/// The page has the capabilities that connectors claim, and says how many behaviours there are.
+fn page_is_current() -> Result<(), Failed> {
+    let page = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/connectors.md"))?;
+    match page.contains(&table::capabilities(&hyperslab::registry())) && page.contains(&table::count()) {
+        true => Ok(()),
+        false => Err("docs/connectors.md is out of date: run `cargo xtask conformance --write`".into()),
+    }
+}
+
 fn main() {
+    // Connectors alone are tested in their own crates, one test a behaviour.
+    let stacks = SUBJECTS.iter().filter(|entry| !entry.layers.is_empty());
     let trial = |entry: &'static Entry| Trial::test(entry.test, || conforms(entry));
-    libtest_mimic::run(&Arguments::from_args(), SUBJECTS.iter().map(trial).collect()).exit();
+    let page = Trial::test("page_is_current", page_is_current);
+    libtest_mimic::run(&Arguments::from_args(), stacks.map(trial).chain([page]).collect()).exit();
 }

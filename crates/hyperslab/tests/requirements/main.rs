@@ -349,3 +349,20 @@ fn section_4_3_containers_are_copied_between_any_two_connectors() {
         }
     }
 }
+
+/// `docs/vol.md` lists the tests of the eleven, all of them and no other.
+#[test]
+fn the_page_names_every_test() {
+    let page = include_str!("../../../../docs/vol.md");
+    let lines = include_str!("main.rs").lines().chain(include_str!("plugins.rs").lines());
+    let tests = lines.filter_map(|line| line.strip_prefix("fn requirement_")?.strip_suffix("() {"));
+    let tests: Vec<String> = tests.map(|name| format!("`{name}`")).collect();
+    let missing: Vec<_> = tests.iter().filter(|name| !page.contains(*name)).collect();
+    assert!(missing.is_empty(), "not on the page: {missing:?}");
+    let is_of = |number: usize| tests.iter().any(|name| name.starts_with(&format!("`{number:02}_")));
+    assert!((1..=11).all(is_of), "{tests:?}");
+    let named =
+        page.split('`').filter(|word| word.starts_with(|c: char| c.is_ascii_digit()) && word.contains('_'));
+    let unknown: Vec<_> = named.filter(|word| !tests.contains(&format!("`{word}`"))).collect();
+    assert!(unknown.is_empty(), "no such test: {unknown:?}");
+}
