@@ -3,6 +3,7 @@
 //! `tests/stacks.rs` is one test a subject; `src/main.rs` prints what `docs/connectors.md` shows.
 #![forbid(unsafe_code)]
 
+mod lazy;
 mod loopback;
 mod proof;
 mod subjects;

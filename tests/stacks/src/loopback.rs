@@ -22,7 +22,7 @@ impl LayerFactory for LoopbackLayer {
         let capability = Capability::default();
         ConnectorInfo {
             name: "loopback",
-            value: 596,
+            value: 595,
             version: 1,
             capability,
             about: "there and back as bytes",

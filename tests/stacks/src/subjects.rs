@@ -8,7 +8,7 @@ use memory::MemoryConnector;
 use testkit::Subject;
 use vol::{FileAccess, Registry, Result};
 
-use crate::{loopback, proof, wide};
+use crate::{lazy, loopback, proof, wide};
 
 /// A terminal connector, and what lies over it.
 #[derive(Debug, Clone, Copy)]
@@ -40,7 +40,8 @@ const fn mirrored(
     Entry { test, layers, connector, copy: Some(copy) }
 }
 
-/// Every terminal connector alone, and stacks in which each of them and each layer stands at least once.
+/// Every terminal connector alone, and stacks in which each of them and each layer stands at least once; but for
+/// `readonly`, which refuses most of the suite.
 pub const SUBJECTS: &[Entry] = &[
     alone("native"),
     alone("memory"),
@@ -54,6 +55,14 @@ pub const SUBJECTS: &[Entry] = &[
     // Every write waits for room, or is too large for the queue.
     over("check-async-small-raw", "check | async{threads=4, memory=1000}", "raw"),
     over("stats-trace-check-json", "stats | trace | check", "json"),
+    // What is queued is still queued when the next call comes.
+    over("async-lazy-memory", "async | lazy", "memory"),
+    mirrored(
+        "async-mirror-lazy-memory",
+        "async | mirror{to=memory:{}-copy} | lazy",
+        "memory",
+        "memory:{}-copy",
+    ),
     // Slots of the target differ from those of the primary.
     mirrored("mirror-wide-memory", "mirror{to=wide:{}-copy}", "memory", "wide:{}-copy"),
     mirrored("mirror-memory-native", "mirror{to=memory:{}-copy}", "native", "memory:{}-copy"),
@@ -92,6 +101,7 @@ fn folder() -> Result<Folder> {
 pub fn registry() -> Result<Registry> {
     let mut registry = hyperslab::registry();
     registry.register(Arc::new(wide::WideConnector(MemoryConnector::new())))?;
+    registry.register_layer(Arc::new(lazy::LazyLayer))?;
     registry.register_layer(Arc::new(loopback::LoopbackLayer))?;
     registry.register_layer(Arc::new(proof::ProofLayer))?;
     Ok(registry)
