@@ -6,7 +6,10 @@
 //! - `rivals [OPTIONS] [WORDS]`: builds and runs `benches/rivals`, and writes its table to `docs/` when all of it was run.
 //! - `hot-paths [--update]`: counts the instructions of the paths in `benches/hot_paths`; fails where one takes over a
 //!   tenth more than `counts.txt` there says. `--update` writes that file anew.
+//! - `conformance [--write]`: the conformance suite on every connector and on stacks of layers, as a table; fails where one
+//!   does not do what it claims. `--write` puts the tables into `docs/connectors.md`.
 
+mod conformance;
 mod counts;
 mod hot_paths;
 mod oracle;
@@ -20,12 +23,14 @@ fn main() -> ExitCode {
         Some("golden") => golden(&arguments.collect::<Vec<_>>()),
         Some("rivals") => rivals(&arguments.collect::<Vec<_>>()),
         Some("hot-paths") => hot_paths::run(&arguments.collect::<Vec<_>>()),
+        Some("conformance") => conformance::run(&arguments.collect::<Vec<_>>()),
         _ => {
             eprintln!(
                 "usage: cargo xtask oracle DIR… [--tool dump|ls] [-- OPTIONS]\n       \
                  cargo xtask golden DIR\n       \
                  cargo xtask rivals [WORDS]\n       \
-                 cargo xtask hot-paths [--update]"
+                 cargo xtask hot-paths [--update]\n       \
+                 cargo xtask conformance [--write]"
             );
             ExitCode::from(2)
         }

@@ -138,6 +138,8 @@ impl Registry {
         access: &FileAccess,
         truncate: bool,
     ) -> Result<Arc<dyn Container>> {
+        // Nothing is made or replaced for a stack that makes no sense.
+        let stack = self.stack_of(access)?;
         let place = Location::parse(location);
         let connector = match &place.connector {
             Some(name) => self.by_name(name)?,
@@ -146,18 +148,20 @@ impl Registry {
         let engine = place.engine.as_deref();
         let op = ContainerCreate { path: &place.path, engine, create, access, truncate, registry: self };
         let made = connector.create(&op).during(&format!("create {location}"))?;
-        self.stacked(made, location, Some(Made { create, truncate }), access)
+        self.stacked(made, &stack, location, Some(Made { create, truncate }), access)
     }
 
     /// Opens a container at a location; without a prefix, its content says what it is.
     pub fn open(&self, location: &str, access: &FileAccess) -> Result<Arc<dyn Container>> {
+        let stack = self.stack_of(access)?;
         let place = Location::parse(location);
         let op = ContainerOpen { path: &place.path, engine: place.engine.as_deref(), access, registry: self };
         let opened = match &place.connector {
             Some(name) => self.by_name(name)?.open(&op),
             None => self.open_known(&op),
         };
-        self.stacked(opened.map_err(|e| e.during(format!("open {location}")))?, location, None, access)
+        let opened = opened.map_err(|e| e.during(format!("open {location}")))?;
+        self.stacked(opened, &stack, location, None, access)
     }
 
     /// A container of the connector that knows it. Where none does, the default one opens it and says what is wrong.
@@ -194,17 +198,20 @@ impl Registry {
     fn stacked(
         &self,
         container: Arc<dyn Container>,
+        stack: &Stack,
         location: &str,
         made: Option<Made<'_>>,
         access: &FileAccess,
     ) -> Result<Arc<dyn Container>> {
-        let Some(stack) = &access.stack else { return Ok(container) };
-        let stack = Stack::parse(stack)?;
         stack.0.iter().rev().try_fold(container, |inner, entry| {
             let parameters = &entry.parameters;
             let op = Wrap { inner, location, parameters, made, access, registry: self };
             self.layer(&entry.name)?.wrap(&op).map_err(|e| e.during(format!("put {} over it", entry.name)))
         })
+    }
+
+    fn stack_of(&self, access: &FileAccess) -> Result<Stack> {
+        access.stack.as_deref().map_or(Ok(Stack::default()), |stack| self.check_stack(stack))
     }
 
     /// A stack whose layers are all known; an error says what is wrong with it.

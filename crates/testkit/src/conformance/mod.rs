@@ -27,7 +27,7 @@ use std::sync::Arc;
 
 use libtest_mimic::{Failed, Trial};
 use model::{Error, Result};
-use vol::Capability;
+use vol::{Capability, workers};
 
 use crate::Subject;
 
@@ -87,31 +87,34 @@ pub fn behaviours() -> impl Iterator<Item = &'static Behaviour> {
     .flatten()
 }
 
-/// How a subject did.
+/// How a subject did; behaviours are in the order of the suite.
 #[derive(Debug, Default)]
 pub struct Report {
     /// Behaviours it showed.
-    pub passed: Vec<&'static str>,
+    pub passed: Vec<&'static Behaviour>,
     /// Behaviours its capability does not promise.
-    pub unsupported: Vec<&'static str>,
+    pub unsupported: Vec<&'static Behaviour>,
     /// Behaviours it did not show, and why.
-    pub failed: Vec<(&'static str, String)>,
+    pub failed: Vec<(&'static Behaviour, String)>,
 }
 
-/// Runs every behaviour on a subject.
+/// Runs every behaviour on a subject, in this process, on all cores.
 pub fn run(subject: &Subject) -> Result<Report> {
     let capability = subject.capability()?;
-    let mut report = Report::default();
-    for behaviour in behaviours() {
-        if !(behaviour.needs)(&capability) {
-            report.unsupported.push(behaviour.name);
-            continue;
+    let (needed, unsupported): (Vec<_>, Vec<_>) = behaviours().partition(|b| (b.needs)(&capability));
+    let mut report = Report { unsupported, ..Report::default() };
+    // An outcome is a value: no failure of one behaviour keeps others from being run.
+    let show = |behaviour: &&Behaviour, outcome: &mut Option<String>| {
+        *outcome = shown(behaviour, subject).err().map(|error| error.stack());
+        Ok(())
+    };
+    workers::in_order(needed.into_iter().map(Ok), workers::threads(1, 0), show, |behaviour, outcome| {
+        match outcome.take() {
+            None => report.passed.push(*behaviour),
+            Some(why) => report.failed.push((*behaviour, why)),
         }
-        match shown(behaviour, subject) {
-            Ok(()) => report.passed.push(behaviour.name),
-            Err(error) => report.failed.push((behaviour.name, error.stack())),
-        }
-    }
+        Ok(())
+    })?;
     Ok(report)
 }
 

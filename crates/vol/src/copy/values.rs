@@ -195,7 +195,7 @@ impl Copier<'_> {
             next += 1;
             for token in self.referenced_by(old)? {
                 if !self.copies.contains_key(&token) && self.source.object_info(token).is_ok() {
-                    let place = self.place_of_pointed(token)?;
+                    let place = self.place_of_pointed()?;
                     self.object(token, Some(place), 1, String::new())?;
                     self.drain()?;
                 }
@@ -204,9 +204,11 @@ impl Copier<'_> {
         Ok(())
     }
 
-    /// Objects that only references lead to are linked in the root group, under the name libhdf5 gives them.
-    fn place_of_pointed(&self, old: Token) -> Result<Place> {
-        let mut place = Place::new(self.target.info()?.root, format!("~obj_pointed_by_{}", old.to_u64()));
+    /// Objects that only references lead to are linked in the root group, under a name such as libhdf5 gives them. Its
+    /// number is no token: copies of one object in two storages, as a mirror makes them, have one name.
+    fn place_of_pointed(&self) -> Result<Place> {
+        let number = self.copies.len();
+        let mut place = Place::new(self.target.info()?.root, format!("~obj_pointed_by_{number}"));
         while self.target.link_get(place.group, &place.name)?.is_some() {
             place.name.push('~');
         }
