@@ -76,7 +76,7 @@ impl Copier<'_> {
         if self.is_stored_alike(&from, &to)? {
             match self.copy_chunks(old, new, (path, done)) {
                 // A container without these filters takes the elements instead.
-                Err(error) if error.kind() == Kind::Unsupported && done == 0 => {}
+                Err(error) if error.kind() == Kind::Unsupported => {}
                 copied => return copied,
             }
         }
