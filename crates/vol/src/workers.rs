@@ -55,6 +55,8 @@ pub fn each<T: Send>(
 }
 
 /// Makes a buffer of every item, on several threads and ahead of time, and puts them in the order of the items.
+///
+/// The caller's thread puts, and makes while there is nothing to put: no more threads run than are asked for.
 pub fn in_order<T: Send, B: Default + Send>(
     items: impl Iterator<Item = Result<T>> + Send,
     threads: usize,
@@ -70,20 +72,18 @@ pub fn in_order<T: Send, B: Default + Send>(
             put(&item, &mut buffer)
         });
     }
-    let items = Mutex::new(items.enumerate());
     let (give, empty) = channel();
-    // One more buffer than threads: one is put while all threads are busy.
-    (0..=threads).for_each(|_| drop(give.send(B::default())));
-    let empty = Mutex::new(empty);
+    // Twice as many buffers as threads: nobody waits while the caller makes one and others are ready.
+    (0..2 * threads).for_each(|_| drop(give.send(B::default())));
+    let line = Line { items: Mutex::new(items.enumerate()), empty: Mutex::new(empty), make: &make };
     std::thread::scope(|scope| {
-        let (items, empty, make) = (&items, &empty, &make);
-        let (send, made) = channel();
-        for _ in 0..threads {
+        let (line, (send, made)) = (&line, channel());
+        for _ in 1..threads {
             let send = send.clone();
-            scope.spawn(move || make_all(items, empty, make, &send));
+            scope.spawn(move || while line.next(true).is_some_and(|one| send.send(one).is_ok()) {});
         }
         drop(send);
-        let outcome = put_all(&made, &give, &mut put);
+        let outcome = put_all(line, &made, &give, &mut put);
         // Threads that wait for a buffer, or have one to send, end.
         drop((made, give));
         outcome
@@ -92,31 +92,38 @@ pub fn in_order<T: Send, B: Default + Send>(
 
 type Made<T, B> = (usize, Result<(T, B)>);
 
-/// A buffer is taken before an item is, so that the item which is next in order always has one.
-fn make_all<T, B>(
-    items: &Mutex<impl Iterator<Item = (usize, Result<T>)>>,
-    empty: &Mutex<Receiver<B>>,
-    make: &(impl Fn(&T, &mut B) -> Result<()> + Sync),
-    send: &Sender<Made<T, B>>,
-) {
-    loop {
-        let Ok(mut buffer) = lock(empty).recv() else { return };
-        let Some((number, item)) = lock(items).next() else { return };
-        let made = item.and_then(|item| make(&item, &mut buffer).map(|()| (item, buffer)));
-        if send.send((number, made)).is_err() {
-            return;
-        }
+/// Items in order, and buffers for them.
+struct Line<'m, I, B, M> {
+    items: Mutex<I>,
+    empty: Mutex<Receiver<B>>,
+    make: &'m M,
+}
+
+impl<T, B, I: Iterator<Item = (usize, Result<T>)>, M: Fn(&T, &mut B) -> Result<()>> Line<'_, I, B, M> {
+    /// Makes the next item; `None` where none is left, or no buffer and the caller does not wait for one. A buffer is
+    /// taken before an item is, so that the item which is next in order always has one.
+    fn next(&self, waits: bool) -> Option<Made<T, B>> {
+        let mut buffer = match waits {
+            true => lock(&self.empty).recv().ok()?,
+            // Whoever holds the lock waits for a buffer: there is none.
+            false => self.empty.try_lock().ok()?.try_recv().ok()?,
+        };
+        let (number, item) = lock(&self.items).next()?;
+        Some((number, item.and_then(|item| (self.make)(&item, &mut buffer).map(|()| (item, buffer)))))
     }
 }
 
-fn put_all<T, B>(
+fn put_all<T, B, I: Iterator<Item = (usize, Result<T>)>, M: Fn(&T, &mut B) -> Result<()>>(
+    line: &Line<'_, I, B, M>,
     made: &Receiver<Made<T, B>>,
     give: &Sender<B>,
     put: &mut impl FnMut(&T, &mut B) -> Result<()>,
 ) -> Result<()> {
-    let mut early = BTreeMap::new();
-    let mut next = 0;
-    while let Ok((number, result)) = made.recv() {
+    let (mut early, mut next) = (BTreeMap::new(), 0);
+    loop {
+        // What others made; else one of its own; else what others make. Nothing comes once all threads have ended.
+        let one = made.try_recv().ok().or_else(|| line.next(false)).or_else(|| made.recv().ok());
+        let Some((number, result)) = one else { return Ok(()) };
         early.insert(number, result);
         while let Some(result) = early.remove(&next) {
             let (item, mut buffer) = result?;
@@ -126,7 +133,6 @@ fn put_all<T, B>(
             next += 1;
         }
     }
-    Ok(())
 }
 
 #[cfg(test)]

@@ -37,6 +37,8 @@ pub struct NativeContainer {
     pub(crate) file: Arc<File>,
     info: Arc<ContainerInfo>,
     listing: Mutex<Option<Listing>>,
+    /// The attribute whose type was asked for last: as a rule its value is asked for next.
+    attribute: Mutex<Option<(Token, attribute::Attribute)>>,
     pub(crate) closed: AtomicBool,
     /// Whoever made this one holds the file still already.
     pub(crate) is_held: bool,
@@ -66,6 +68,7 @@ impl NativeContainer {
             file,
             info,
             listing: Mutex::new(None),
+            attribute: Mutex::new(None),
             closed: AtomicBool::new(false),
             is_held,
         }))
@@ -187,6 +190,10 @@ impl NativeContainer {
         let (token, bytes) = arguments.split_at_checked(size_of::<Token>())?;
         let (token, bytes) = (Token(token.try_into().ok()?), u64::from_le_bytes(bytes.try_into().ok()?));
         Some(self.chunked(token).map(|(view, _, _)| view.file.chunks.set_budget(address(token), bytes)))
+    }
+
+    fn last_attribute(&self) -> MutexGuard<'_, Option<(Token, attribute::Attribute)>> {
+        self.attribute.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn last_listing(&self) -> MutexGuard<'_, Option<Listing>> {
@@ -509,7 +516,11 @@ impl Container for NativeContainer {
     }
 
     fn attribute_info(&self, object: Token, name: &str) -> Result<Option<AttributeInfo>> {
-        Ok(self.attribute(object, name)?.map(|a| a.info))
+        let found = self.attribute(object, name)?;
+        if !self.file.store.may_change() {
+            *self.last_attribute() = found.clone().map(|found| (object, found));
+        }
+        Ok(found.map(|a| a.info))
     }
 
     fn attribute_list(&self, object: Token, op: &OpList) -> Result<Page<AttributeInfo>> {
@@ -522,7 +533,13 @@ impl Container for NativeContainer {
     }
 
     fn attribute_read(&self, object: Token, names: &[&str]) -> Result<Vec<Vec<u8>>> {
+        self.open_file()?;
         let one = |name: &&str| {
+            let is_it =
+                |last: &mut (Token, attribute::Attribute)| last.0 == object && last.1.info.name == **name;
+            if let Some((_, last)) = self.last_attribute().take_if(is_it) {
+                return Ok(last.data);
+            }
             let found = self.attribute(object, name)?;
             found.map(|a| a.data).ok_or_else(|| Error::not_found("read attribute").with("name", name))
         };
