@@ -184,13 +184,19 @@ impl Group {
     pub fn visit(&self, mut f: impl FnMut(&Visit<'_>) -> Result<ControlFlow<()>>) -> Result<()> {
         let mut seen = HashSet::<Token, Spread>::default();
         seen.insert(self.token);
-        let mut stack = vec![Level::new(self.clone(), String::new())?];
+        let mut stack = vec![Level::new(self.clone(), 0)?];
+        // The path of the group that is visited, and then of what is in it.
+        let mut path = String::new();
         while let Some(level) = stack.last_mut() {
+            path.truncate(level.path_bytes);
             let Some(link) = level.links.next() else {
                 stack.pop();
                 continue;
             };
-            let path = model::link::join(&level.path, &link.name);
+            if level.path_bytes > 0 {
+                path.push('/');
+            }
+            path.push_str(&link.name);
             let (mut object, mut kind, mut again) = (None, None, false);
             if let LinkTarget::Hard(token) = link.target {
                 again = !seen.insert(token);
@@ -202,7 +208,7 @@ impl Group {
                 return Ok(());
             }
             if let (Some(object), Some(ObjectKind::Group), false) = (object, kind, again) {
-                stack.push(Level::new(Group(object), path)?);
+                stack.push(Level::new(Group(object), path.len())?);
             }
         }
         Ok(())
@@ -215,7 +221,8 @@ const KINDS: usize = 1024;
 /// A group on the way of a visit, with what is left of its links.
 struct Level {
     group: Group,
-    path: String,
+    /// Bytes of its path.
+    path_bytes: usize,
     links: std::vec::IntoIter<Link>,
     /// Kinds of the next objects.
     kinds: std::vec::IntoIter<ObjectKind>,
@@ -224,9 +231,9 @@ struct Level {
 }
 
 impl Level {
-    fn new(group: Group, path: String) -> Result<Level> {
+    fn new(group: Group, path_bytes: usize) -> Result<Level> {
         let links = group.links()?.into_iter();
-        Ok(Level { group, path, links, kinds: Vec::new().into_iter(), singly: 0 })
+        Ok(Level { group, path_bytes, links, kinds: Vec::new().into_iter(), singly: 0 })
     }
 
     /// The kind of the object that the link just taken points to.

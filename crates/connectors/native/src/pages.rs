@@ -37,8 +37,8 @@ impl From<Arc<Vec<u8>>> for Block {
     }
 }
 
-/// Fills a buffer from a place on.
-type Read<'r, E> = dyn FnMut(u64, &mut [u8]) -> Result<(), E> + 'r;
+/// Reads so many bytes from a place on.
+type Read<'r, E> = dyn FnMut(u64, usize) -> Result<Vec<u8>, E> + 'r;
 
 /// The pages that are kept, and where reading goes on.
 #[derive(Debug)]
@@ -98,7 +98,7 @@ impl Pages {
 
     /// Bytes of a file that ends at `end`, which a block lies before; `None` where it is too long for pages.
     ///
-    /// `read` fills a buffer from a place on.
+    /// `read` gives so many bytes from a place on.
     pub(crate) fn block<E>(
         &self,
         range: Range<u64>,
@@ -133,9 +133,8 @@ impl Pages {
             return Ok(page);
         }
         let start = number * PAGE_BYTES;
-        let mut bytes =
-            vec![0; (self.ahead(number, last) * PAGE_BYTES).min(end.saturating_sub(start)) as usize];
-        read(start, &mut bytes)?;
+        let len = (self.ahead(number, last) * PAGE_BYTES).min(end.saturating_sub(start));
+        let mut bytes = read(start, len as usize)?;
         // One alone is kept as it was read.
         let later = bytes.get(PAGE_BYTES as usize..).unwrap_or_default().chunks(PAGE_BYTES as usize);
         for (number, page) in (number + 1..).zip(later) {
@@ -171,10 +170,7 @@ mod tests {
     fn blocks_of_any_place_and_length_are_the_files_bytes() {
         for len in [1, 4095, 4096, 4097, 20_000, 40_000] {
             let (bytes, pages) = (file(len), Pages::new(1 << 20));
-            let mut read = |at: u64, into: &mut [u8]| {
-                into.copy_from_slice(&bytes[at as usize..at as usize + into.len()]);
-                Ok::<(), ()>(())
-            };
+            let mut read = |at: u64, len: usize| Ok::<_, ()>(bytes[at as usize..at as usize + len].to_vec());
             for start in [0, 1, 4000, 4095, 4096, 8191, 12_288, 19_999] {
                 for size in [0, 1, 2, 100, 4095, 4096, 4097, 8192, 8193] {
                     if start + size > len {
@@ -195,10 +191,9 @@ mod tests {
     fn whoever_reads_on_reads_ever_more_and_whoever_jumps_reads_one_page() {
         let (bytes, pages) = (file(1 << 20), Pages::new(4 << 20));
         let mut reads = Vec::new();
-        let mut read = |at: u64, into: &mut [u8]| {
-            into.copy_from_slice(&bytes[at as usize..at as usize + into.len()]);
-            reads.push((at / PAGE_BYTES, into.len() as u64 / PAGE_BYTES));
-            Ok::<(), ()>(())
+        let mut read = |at: u64, len: usize| {
+            reads.push((at / PAGE_BYTES, len as u64 / PAGE_BYTES));
+            Ok::<_, ()>(bytes[at as usize..at as usize + len].to_vec())
         };
         for at in (0..200 << 10).step_by(512) {
             pages.block(at..at + 512, bytes.len() as u64, &mut read).unwrap();
@@ -216,9 +211,8 @@ mod tests {
     fn what_changed_is_read_again_and_the_end_may_grow() {
         let (pages, file) = (Pages::new(1 << 20), std::cell::RefCell::new(file(9000)));
         let block = |range: Range<u64>| {
-            let read = &mut |at: u64, into: &mut [u8]| {
-                into.copy_from_slice(&file.borrow()[at as usize..at as usize + into.len()]);
-                Ok::<(), ()>(())
+            let read = &mut |at: u64, len: usize| {
+                Ok::<_, ()>(file.borrow()[at as usize..at as usize + len].to_vec())
             };
             let end = file.borrow().len() as u64;
             pages.block(range, end, read).unwrap().map(|block| block.to_vec())
@@ -239,10 +233,7 @@ mod tests {
     fn a_read_that_fails_keeps_nothing() {
         let pages = Pages::new(1 << 20);
         assert!(pages.block(0..8, 100, &mut |_, _| Err(())).is_err());
-        let fill = &mut |_: u64, into: &mut [u8]| {
-            into.fill(3);
-            Ok::<(), ()>(())
-        };
+        let fill = &mut |_: u64, len: usize| Ok::<_, ()>(vec![3; len]);
         let block = pages.block(0..8, 100, fill).unwrap();
         assert_eq!(&*block.unwrap(), &[3; 8]);
     }

@@ -332,9 +332,19 @@ impl Store {
     /// Metadata that is not kept here.
     pub(crate) fn bytes(&self, at: Address, len: u64, what: &str) -> Result<Vec<u8>> {
         self.check(at, len, what)?;
-        let mut bytes = vec![0; len.within(self.limits.metadata_bytes_max, what)?];
-        self.read(at, &mut bytes, what)?;
-        Ok(bytes)
+        self.read_vec(at, len.within(self.limits.metadata_bytes_max, what)?, what)
+    }
+
+    /// As [`Store::read`], into a buffer of its own.
+    fn read_vec(&self, at: Address, len: usize, what: &str) -> Result<Vec<u8>> {
+        if self.may_change() || !self.overlay.is_empty() {
+            let mut bytes = vec![0; len];
+            self.read(at, &mut bytes, what)?;
+            return Ok(bytes);
+        }
+        self.check(at, len as u64, what)?;
+        let read = self.shared.file.read_vec(self.absolute(at), len);
+        read.map_err(|e| Error::io(format!("read {what}"), &e).at(at.0))
     }
 
     /// A small block. A page may fail where the block alone would not: not all of a file of several files is there.
@@ -343,7 +353,7 @@ impl Store {
             return None;
         }
         let range = at.0..at.0.checked_add(len).filter(|&stop| stop <= self.end())?;
-        let read = &mut |at, into: &mut [u8]| self.read(Address(at), into, "metadata");
+        let read = &mut |at, len| self.read_vec(Address(at), len, "metadata");
         self.shared.pages.block(range, self.end(), read).ok().flatten()
     }
 

@@ -94,6 +94,14 @@ pub trait File: Send + std::marker::Sync + std::fmt::Debug {
     /// succeeds. After an error the contents of `buf` are unspecified.
     fn read_at(&self, offset: u64, buf: &mut [u8]) -> io::Result<()>;
 
+    /// The `len` bytes from `offset` on, as [`File::read_at`] fills a buffer with them. A driver that can spares the zeros that
+    /// a buffer begins with.
+    fn read_vec(&self, offset: u64, len: usize) -> io::Result<Vec<u8>> {
+        let mut bytes = vec![0; len];
+        self.read_at(offset, &mut bytes)?;
+        Ok(bytes)
+    }
+
     /// Writes all of `data` at `offset`, extending the file if need be; a hole left behind reads as zeros.
     /// Empty `data` changes nothing, not even the length. After an error any part may have been written.
     fn write_at(&self, offset: u64, data: &[u8]) -> io::Result<()>;

@@ -77,6 +77,24 @@ impl File for Posix {
         self.file.read_exact_at(buf, offset)
     }
 
+    fn read_vec(&self, offset: u64, len: usize) -> io::Result<Vec<u8>> {
+        if read_end(offset, len)? > OFFSET_MAX {
+            return Err(io::ErrorKind::UnexpectedEof.into());
+        }
+        let mut bytes = Vec::with_capacity(len);
+        while bytes.len() < len {
+            let at = offset + bytes.len() as u64;
+            match rustix::io::pread(&self.file, rustix::buffer::spare_capacity(&mut bytes), at) {
+                Ok(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
+                Ok(_) | Err(rustix::io::Errno::INTR) => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+        // The room may have been more than was asked for.
+        bytes.truncate(len);
+        Ok(bytes)
+    }
+
     fn write_at(&self, offset: u64, data: &[u8]) -> io::Result<()> {
         self.check_writable()?;
         if data.is_empty() {

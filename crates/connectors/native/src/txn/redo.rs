@@ -13,6 +13,7 @@
 use files::Handle;
 use model::bytes::{Cursor, Put};
 use model::{Error, Limits, Result, Within};
+use vol::crew;
 
 use super::io;
 use crate::format::checksum::lookup3;
@@ -20,6 +21,8 @@ use crate::head::Head;
 
 const HEAD: &[u8; 8] = b"HSLREDO1";
 const TAIL: &[u8; 8] = b"HSLREDOE";
+/// Entries whose old content one core reads before it takes more.
+const ENTRIES_AT_ONCE: usize = 256;
 const HEAD_BYTES: u64 = 32;
 const TAIL_BYTES: u64 = 24;
 
@@ -65,8 +68,10 @@ impl Redo {
             let old = read_before(file, len, e.at, e.data.len())?;
             Ok(sectors(e.at, &old).map(checksum).collect())
         };
-        let before = entries.iter().map(sums).collect::<Result<_>>()?;
-        Ok(Redo { end, entries, before })
+        // Many small ones are read by all cores.
+        let shares = entries.chunks(ENTRIES_AT_ONCE).collect();
+        let before = crew::map(shares, |share: &[Entry]| share.iter().map(sums).collect::<Result<Vec<_>>>())?;
+        Ok(Redo { end, before: before.concat(), entries })
     }
 
     fn encode(&self, at: u64) -> Vec<u8> {
