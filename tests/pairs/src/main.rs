@@ -1,7 +1,7 @@
 //! Takes files through every pair of connectors: from one to the other and back, and compares what came back.
 //!
-//! `pairs FOLDER [--at-least PERCENT]` takes all HDF5 files of a folder. It prints for each pair how many came back equal, and
-//! names what was lost or failed; it fails where fewer than 95 % are equal with no loss at all.
+//! `pairs FOLDER [BYTES]` takes all HDF5 files of a folder that have at most so many bytes. It prints for each pair how many came
+//! back equal, and names what was lost or failed; it fails where fewer than 95 % are equal with no loss at all.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -18,19 +18,18 @@ const CONNECTORS: [&str; 4] = ["native", "raw", "memory", "json"];
 /// Larger files, and datasets that show more than is stored, only take time.
 const FILE_BYTES_MAX: u64 = 8 << 20;
 const DATASET_BYTES_MAX: u64 = 32 << 20;
+/// So many files must come back equal.
+const PERCENT: f64 = 95.0;
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let [folder, rest @ ..] = &arguments[..] else {
-        eprintln!("usage: pairs FOLDER [--at-least PERCENT]");
+        eprintln!("usage: pairs FOLDER [BYTES]");
         return ExitCode::FAILURE;
     };
-    let percent = match rest {
-        [option, percent] if option == "--at-least" => percent.parse().unwrap_or(95.0),
-        _ => 95.0,
-    };
-    match Run::over(Path::new(folder)) {
-        Ok(run) => run.report(percent),
+    let bytes_max = rest.first().and_then(|bytes| bytes.parse().ok()).unwrap_or(FILE_BYTES_MAX);
+    match Run::over(Path::new(folder), bytes_max) {
+        Ok(run) => run.report(PERCENT),
         Err(error) => {
             eprintln!("pairs: {error}");
             ExitCode::FAILURE
@@ -56,7 +55,7 @@ struct Run {
 }
 
 impl Run {
-    fn over(folder: &Path) -> Result<Run> {
+    fn over(folder: &Path, bytes_max: u64) -> Result<Run> {
         let scratch = std::env::temp_dir().join(format!("pairs-{}", std::process::id()));
         std::fs::create_dir_all(&scratch).map_err(|e| Error::io("make folder", &e))?;
         let mut run = Run {
@@ -68,7 +67,7 @@ impl Run {
             large: 0,
         };
         let mut files = Vec::new();
-        find(folder, &mut files)?;
+        find(folder, bytes_max, &mut files)?;
         files.sort();
         for file in files {
             run.file(&file);
@@ -216,14 +215,14 @@ struct Form {
     container: Arc<dyn Container>,
 }
 
-fn find(folder: &Path, files: &mut Vec<PathBuf>) -> Result<()> {
+fn find(folder: &Path, bytes_max: u64, files: &mut Vec<PathBuf>) -> Result<()> {
     let io = |e: std::io::Error| Error::io("list folder", &e).with("path", folder.display());
     for entry in std::fs::read_dir(folder).map_err(io)? {
         let path = entry.map_err(io)?.path();
         let bytes = path.metadata().map_or(0, |m| m.len());
         if path.is_dir() {
-            find(&path, files)?;
-        } else if bytes > 0 && bytes <= FILE_BYTES_MAX {
+            find(&path, bytes_max, files)?;
+        } else if bytes > 0 && bytes <= bytes_max {
             files.push(path);
         }
     }
