@@ -209,12 +209,8 @@ impl Reader<'_> {
     }
 
     fn runs(&self, scaled: &[u64]) -> Result<ChunkRuns> {
-        if let Some(points) = &self.points {
-            return points.chunk_runs(scaled);
-        }
-        let shape = &self.chunks.layout.shape;
-        let start: Vec<u64> = scaled.iter().zip(shape).map(|(s, c)| s * c).collect();
-        self.selection.chunk_runs(self.dataset.dims(), &start, shape)
+        let wanted = (self.selection, self.points.as_ref());
+        super::runs_in(self.dataset, &self.chunks.layout.shape, wanted, scaled)
     }
 
     fn find(&self, scaled: &[u64]) -> Result<Option<ChunkAt>> {

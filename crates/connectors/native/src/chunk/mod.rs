@@ -13,6 +13,7 @@ pub(crate) mod virtual_source;
 pub(crate) mod virtual_target;
 
 use model::properties::Layout as LayoutProperty;
+use model::selection::{ChunkRuns, PointIndex};
 use model::{Error, Result, Selection, Within};
 use vol::{Allocation, StorageInfo};
 
@@ -22,6 +23,24 @@ use crate::object::dataset::Dataset;
 
 pub(crate) use plain::write_external;
 pub(crate) use stored::{list, read_raw};
+
+/// The first element of a chunk.
+pub(crate) fn start_of(scaled: &[u64], shape: &[u64]) -> Vec<u64> {
+    scaled.iter().zip(shape).map(|(s, c)| s * c).collect()
+}
+
+/// What a chunk has of a selection; points are found by their index, where there is one.
+pub(crate) fn runs_in(
+    dataset: &Dataset,
+    shape: &[u64],
+    (selection, points): (&Selection, Option<&PointIndex>),
+    scaled: &[u64],
+) -> Result<ChunkRuns> {
+    match points {
+        Some(points) => points.chunk_runs(scaled),
+        None => selection.chunk_runs(dataset.dims(), &start_of(scaled, shape), shape),
+    }
+}
 
 /// Reads the selected elements, packed in selection order.
 pub(crate) fn read(file: &File, dataset: &Dataset, selection: &Selection, into: &mut [u8]) -> Result<()> {

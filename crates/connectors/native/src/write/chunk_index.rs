@@ -7,6 +7,7 @@ use vol::LibVersion;
 use super::Writer;
 use super::draft::Draft;
 use super::parts::ChunkSet;
+use crate::chunk;
 use crate::chunk::index::{ChunkAt, number};
 use crate::format::Address;
 use crate::format::btree1::ChunkKey;
@@ -135,7 +136,7 @@ impl Writer {
     fn build_chunk_btree1(&mut self, set: &ChunkSet, layout: &Chunked) -> Result<Option<Address>> {
         let mut entries = Vec::with_capacity(set.chunks.len());
         for (scaled, chunk) in &set.chunks {
-            let offset = scaled.iter().zip(&layout.shape).map(|(s, c)| s * c).collect();
+            let offset = chunk::start_of(scaled, &layout.shape);
             let stored_bytes = u32::try_from(chunk.bytes)
                 .map_err(|_| Error::limit("store chunk").with("bytes", chunk.bytes))?;
             let key = ChunkKey { stored_bytes, filter_mask: chunk.filter_mask, offset, byte_offset: 0 };

@@ -56,13 +56,8 @@ pub(super) struct Incoming<'a> {
 
 impl Incoming<'_> {
     pub(super) fn runs(&self, scaled: &[u64]) -> Result<ChunkRuns> {
-        match &self.points {
-            Some(points) => points.chunk_runs(scaled),
-            None => {
-                let start = start_of(scaled, self.layout);
-                self.op.selection.chunk_runs(self.dataset.dims(), &start, &self.layout.shape)
-            }
-        }
+        let given = (self.op.selection, self.points.as_ref());
+        chunk::runs_in(self.dataset, &self.layout.shape, given, scaled)
     }
 
     /// Elements of a chunk that are in the extent.
@@ -130,11 +125,6 @@ impl Incoming<'_> {
     }
 }
 
-/// The first element of a chunk.
-pub(super) fn start_of(scaled: &[u64], layout: &Chunked) -> Vec<u64> {
-    scaled.iter().zip(&layout.shape).map(|(s, c)| s * c).collect()
-}
-
 /// Puts the fill value over the elements of a chunk that lie outside of `dims`; whether something else was there.
 pub(super) fn keep_only(
     dataset: &Dataset,
@@ -143,7 +133,7 @@ pub(super) fn keep_only(
     dims: &[u64],
     chunk: &mut Vec<u8>,
 ) -> Result<bool> {
-    let start = start_of(scaled, layout);
+    let start = chunk::start_of(scaled, &layout.shape);
     if start.iter().zip(&layout.shape).zip(dims).all(|((s, c), d)| s + c <= *d) {
         return Ok(false);
     }

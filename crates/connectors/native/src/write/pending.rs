@@ -66,11 +66,7 @@ impl Pending {
 
     /// A chunk's elements, to be changed.
     pub(crate) fn change(&mut self, dataset: Address, scaled: &[u64]) -> Option<&mut [u8]> {
-        self.clock += 1;
-        let used = self.clock;
-        let chunk = self.entry(dataset, scaled)?;
-        (chunk.is_changed, chunk.used) = (true, used);
-        Some(&mut chunk.data)
+        self.entry(dataset, scaled).map(|chunk| &mut chunk.data[..])
     }
 
     /// As [`Pending::change`], for so many bytes; and whether as many came as the chunk has, so that no more are likely to.
@@ -81,10 +77,7 @@ impl Pending {
         bytes: usize,
         put: impl FnOnce(&mut [u8]) -> Option<()>,
     ) -> Option<bool> {
-        self.clock += 1;
-        let used = self.clock;
         let chunk = self.entry(dataset, scaled)?;
-        (chunk.is_changed, chunk.used) = (true, used);
         chunk.put_bytes += bytes;
         put(&mut chunk.data)?;
         Some(chunk.put_bytes >= chunk.data.len())
@@ -101,8 +94,12 @@ impl Pending {
         zeros
     }
 
+    /// A chunk that is about to change.
     fn entry(&mut self, dataset: Address, scaled: &[u64]) -> Option<&mut Waiting> {
-        self.datasets.get_mut(&dataset)?.get_mut(scaled)
+        self.clock += 1;
+        let chunk = self.datasets.get_mut(&dataset)?.get_mut(scaled)?;
+        (chunk.is_changed, chunk.used) = (true, self.clock);
+        Some(chunk)
     }
 
     pub(crate) fn insert(&mut self, dataset: Address, scaled: &[u64], data: Vec<u8>, is_changed: bool) {

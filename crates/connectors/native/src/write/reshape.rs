@@ -8,7 +8,7 @@ use std::ops::Bound;
 use std::sync::Arc;
 
 use super::Writer;
-use super::incoming::{filters_of, keep_only, start_of};
+use super::incoming::{filters_of, keep_only};
 use super::parts::ChunkSet;
 use crate::chunk;
 use crate::file::File;
@@ -96,7 +96,7 @@ impl Writer {
             touched.retain(|scaled| !self.pending.has(at, scaled));
         }
         for scaled in touched {
-            let start = start_of(&scaled, layout);
+            let start = chunk::start_of(&scaled, &layout.shape);
             let outside = start.iter().zip(dims).any(|(s, d)| s >= d);
             if outside && !fixed {
                 self.drop_chunk(file, at, &scaled)?;
@@ -120,7 +120,7 @@ impl Writer {
         self.draft(file, at)?.chunks_mut(file)?;
         let bytes = chunk::chunk_bytes(file, &layout.shape, layout.element_bytes)?;
         for scaled in Selection::All.chunks(dataset.dims(), &layout.shape)? {
-            if start_of(&scaled, layout).iter().zip(old_dims).any(|(start, dim)| start >= dim) {
+            if chunk::start_of(&scaled, &layout.shape).iter().zip(old_dims).any(|(start, dim)| start >= dim) {
                 let mut fill = vec![0; bytes];
                 chunk::fill(&dataset, &mut fill);
                 self.pending.insert(at, &scaled, fill, true);
