@@ -1,0 +1,38 @@
+//! What can go wrong.
+
+use std::io;
+
+/// Result of a storage operation.
+pub type Result<T> = std::result::Result<T, Error>;
+
+/// Why a storage operation failed. Nothing has changed then, unless the operation says otherwise.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// There is no such container, pool or cluster.
+    #[error("{0}")]
+    NotFound(String),
+    /// There is one already.
+    #[error("{0}")]
+    Exists(String),
+    /// A condition did not hold: somebody else was faster, or the akey is of the other kind.
+    #[error("{0}")]
+    Condition(String),
+    /// Another process has it, or a right is missing.
+    #[error("{0}")]
+    Refused(String),
+    /// What is stored makes no sense, or is of a newer version.
+    #[error("{0}")]
+    Corrupt(String),
+    /// A value, key or number is larger than the engine takes.
+    #[error("{0}")]
+    TooLarge(String),
+    /// The system says no.
+    #[error("{what}: {source}")]
+    Io {
+        /// What was tried.
+        what: String,
+        /// What the system says.
+        source: io::Error,
+    },
+}

@@ -1,0 +1,200 @@
+//! Object storage with two levels of keys, as DAOS has it: a container holds objects, an object holds *dkeys*, a
+//! dkey holds *akeys*, and an akey holds one value or an array of records with holes.
+//!
+//! [`Pool`] is where containers are, [`Store`] is one open container. What a store promises is the same on every
+//! engine, and no more: **one call on one (object, dkey) is atomic; nothing spans two of them.** What was done is
+//! seen by this store at once, by others and after a crash once [`Store::flush`] returned. Until then it may arrive
+//! in parts, but [phase](Phase) by phase, so that a caller who puts data before descriptions, and descriptions
+//! before links, never leaves a link that leads nowhere.
+//!
+//! Objects are not made: their first update makes them. An absent key has length 0 and is no error.
+
+mod error;
+mod id;
+
+use std::ops::Range;
+use std::sync::Arc;
+
+pub use error::{Error, Result};
+pub use id::{ContainerId, ObjectId};
+
+/// How a container is opened.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mode {
+    /// Updates are refused.
+    Read,
+    /// For reading and writing.
+    ReadWrite,
+}
+
+/// Where containers are: a folder, a pool of a cluster, memory.
+pub trait Pool: Send + Sync + std::fmt::Debug {
+    /// Makes an empty container; one of the same identity is `Exists`.
+    fn create(&self, id: ContainerId) -> Result<Arc<dyn Store>>;
+    /// Opens a container; without one it is `NotFound`.
+    fn open(&self, id: ContainerId, mode: Mode) -> Result<Arc<dyn Store>>;
+    /// Removes a container and all that is in it; without one it is `NotFound`.
+    fn destroy(&self, id: ContainerId) -> Result<()>;
+    /// All containers, sorted.
+    fn list(&self) -> Result<Vec<ContainerId>>;
+}
+
+/// When an update reaches the others, compared with other updates of the same flush: all of one phase have arrived
+/// before the first of the next is sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Phase {
+    /// Elements and blobs: nobody finds them yet.
+    Content,
+    /// What describes an object.
+    Description,
+    /// What makes it found.
+    Link,
+    /// What takes away things that nobody finds any more.
+    Removal,
+}
+
+/// Must hold for an update or a punch, or nothing changes and the call answers `Condition`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Condition<'a> {
+    /// The dkey has this akey.
+    Present(&'a [u8]),
+    /// The dkey does not have this akey.
+    Absent(&'a [u8]),
+    /// The akey holds exactly this single value.
+    Equals(&'a [u8], &'a [u8]),
+}
+
+/// One akey's part of an update.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Change<'a> {
+    /// Replaces a single value.
+    Single(&'a [u8], &'a [u8]),
+    /// Writes records from an index on. Their size is that of the akey's first update.
+    Records {
+        /// The akey.
+        akey: &'a [u8],
+        /// Bytes of one record.
+        record_size: u32,
+        /// The first record.
+        start: u64,
+        /// Whole records.
+        bytes: &'a [u8],
+    },
+    /// Makes records absent again.
+    PunchRecords {
+        /// The akey.
+        akey: &'a [u8],
+        /// Which.
+        range: Range64,
+    },
+    /// Removes an akey; with its last one the dkey goes.
+    Punch(&'a [u8]),
+}
+
+/// A range of records that is `Copy`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Range64 {
+    /// The first.
+    pub start: u64,
+    /// One past the last.
+    pub end: u64,
+}
+
+/// Changes of one dkey, atomic together.
+#[derive(Clone, Copy, Debug)]
+pub struct Update<'a> {
+    /// The object.
+    pub object: ObjectId,
+    /// The dkey.
+    pub dkey: &'a [u8],
+    /// What changes, in order.
+    pub changes: &'a [Change<'a>],
+    /// What must hold.
+    pub conditions: &'a [Condition<'a>],
+    /// When others see it.
+    pub phase: Phase,
+}
+
+/// Records to read: those that are absent leave their bytes of `into` as they were.
+#[derive(Debug)]
+pub struct Fetch<'a> {
+    /// The object.
+    pub object: ObjectId,
+    /// The dkey.
+    pub dkey: &'a [u8],
+    /// The akey.
+    pub akey: &'a [u8],
+    /// Bytes of one record.
+    pub record_size: u32,
+    /// The first record.
+    pub start: u64,
+    /// Room for whole records.
+    pub into: &'a mut [u8],
+}
+
+/// What an akey holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Size {
+    /// One value of so many bytes.
+    Single(u64),
+    /// An array: the size of a record, and one past the last record that was ever written and not punched.
+    Records {
+        /// Bytes of one record.
+        record_size: u32,
+        /// One past the last.
+        end: u64,
+    },
+}
+
+/// One open container. Every method may be called from many threads at once.
+pub trait Store: Send + Sync + std::fmt::Debug {
+    /// Takes `count` numbers that nobody else of this container gets, for the lower 64 bits of object identities.
+    /// The first are never 0 or 1. This is acknowledged and durable at once.
+    fn allocate(&self, count: u64) -> Result<Range<u64>>;
+
+    /// Changes one dkey. A condition is tested against what this store sees now; where another process was faster,
+    /// the flush answers `Condition` instead.
+    fn update(&self, update: &Update<'_>) -> Result<()>;
+
+    /// Changes many dkeys, each on its own: after an error some may have changed. Engines overlap them.
+    fn update_many(&self, updates: &[Update<'_>]) -> Result<()>;
+
+    /// Like [`Store::update`], but acknowledged, durable and seen by all when it returns, whatever waits for a flush.
+    /// With [`Condition::Equals`] it is how processes share a counter.
+    fn update_now(&self, update: &Update<'_>) -> Result<()>;
+
+    /// Reads records of many akeys; engines overlap them. `Condition` where an akey holds a single value,
+    /// or records of another size.
+    fn fetch(&self, fetches: &mut [Fetch<'_>]) -> Result<()>;
+
+    /// Reads single values of one dkey, all from one moment; `None` where there is none.
+    fn get(&self, object: ObjectId, dkey: &[u8], akeys: &[&[u8]]) -> Result<Vec<Option<Vec<u8>>>>;
+
+    /// Reads single values anywhere; engines overlap them.
+    fn get_many(&self, keys: &[(ObjectId, &[u8], &[u8])]) -> Result<Vec<Option<Vec<u8>>>>;
+
+    /// What an akey holds, or `None`.
+    fn size(&self, object: ObjectId, dkey: &[u8], akey: &[u8]) -> Result<Option<Size>>;
+
+    /// Removes a dkey with all its akeys; an absent one is no error.
+    fn punch_dkey(&self, object: ObjectId, dkey: &[u8], phase: Phase) -> Result<()>;
+
+    /// Removes an object with all its dkeys; an absent one is no error.
+    fn punch_object(&self, object: ObjectId, phase: Phase) -> Result<()>;
+
+    /// Up to `count_max` dkeys in byte order, from `from` on: the anchor of a page is the last key of the page
+    /// before, with a 0 byte appended.
+    fn dkeys(&self, object: ObjectId, from: &[u8], count_max: usize) -> Result<Vec<Vec<u8>>>;
+
+    /// Up to `count_max` akeys of a dkey in byte order, from `from` on.
+    fn akeys(&self, object: ObjectId, dkey: &[u8], from: &[u8], count_max: usize) -> Result<Vec<Vec<u8>>>;
+
+    /// Up to `count_max` objects that hold a dkey, from `from` on, in an order of the engine that does not change.
+    fn objects(&self, from: Option<ObjectId>, count_max: usize) -> Result<Vec<ObjectId>>;
+
+    /// Makes all that was done durable and seen by everybody, phase by phase.
+    fn flush(&self) -> Result<()>;
+
+    /// Forgets what was read or is waiting of an object's dkey that another process may have changed since.
+    fn refresh(&self) -> Result<()>;
+}
