@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use crate::error::{Error, ErrorKind, Origin};
 use crate::output::Output;
@@ -26,17 +26,20 @@ const STAGES_MAX: usize = 32;
 /// The filters a program can use.
 #[derive(Clone)]
 pub struct Registry {
-    filters: BTreeMap<FilterId, Arc<dyn Filter>>,
+    /// Shared until one is added: every open file has a registry.
+    filters: Arc<BTreeMap<FilterId, Arc<dyn Filter>>>,
 }
+
+static COMPILED_IN: LazyLock<Registry> = LazyLock::new(|| {
+    let mut registry = Registry::empty();
+    compiled_in().into_iter().for_each(|filter| registry.register(filter));
+    registry
+});
 
 impl Default for Registry {
     /// Every filter of this build.
     fn default() -> Self {
-        let mut registry = Self::empty();
-        for filter in compiled_in() {
-            registry.register(filter);
-        }
-        registry
+        COMPILED_IN.clone()
     }
 }
 
@@ -49,12 +52,12 @@ impl fmt::Debug for Registry {
 impl Registry {
     /// A registry without filters.
     pub fn empty() -> Self {
-        Self { filters: BTreeMap::new() }
+        Self { filters: Arc::default() }
     }
 
     /// Adds a filter; one with the same number is replaced.
     pub fn register(&mut self, filter: Arc<dyn Filter>) {
-        self.filters.insert(filter.id(), filter);
+        Arc::make_mut(&mut self.filters).insert(filter.id(), filter);
     }
 
     /// The filter with this number, or an `Unsupported` error that names it.

@@ -55,14 +55,18 @@ impl Attribute {
         values.into_iter().next().ok_or_else(missing)
     }
 
+    /// Whether values are in memory as they are in the file.
+    fn is_plain<T: H5Type>(&self) -> bool {
+        T::bytes(&[]).is_some() && T::datatype() == self.info.datatype
+    }
+
     /// Values that are in memory as they are in the file; `None` where they are not.
     fn read_plain<T: H5Type>(&self) -> Result<Option<Vec<T>>> {
-        let datatype = T::datatype();
-        if datatype != self.info.datatype || T::bytes(&[]).is_none() {
+        if !self.is_plain::<T>() {
             return Ok(None);
         }
         let raw = self.raw()?;
-        let Some(mut values) = T::zeroed(raw.len() / datatype.size().max(1) as usize) else {
+        let Some(mut values) = T::zeroed(raw.len() / self.info.datatype.size().max(1) as usize) else {
             return Ok(None);
         };
         match T::bytes_mut(&mut values) {
@@ -117,7 +121,14 @@ impl Attribute {
 
     /// The only element.
     pub fn read_scalar<T: H5Type>(&self) -> Result<T> {
-        one(self.read_raw()?)
+        if !self.is_plain::<T>() {
+            return one(self.read_raw()?);
+        }
+        let raw = self.raw()?;
+        match raw.len() == self.info.datatype.size() as usize {
+            true => T::load(&raw, &Heap::new()),
+            false => one(self.read_raw()?),
+        }
     }
 
     /// Writes all elements, in C order.

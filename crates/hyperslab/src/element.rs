@@ -17,6 +17,16 @@ pub trait H5Type: Sized + Send + Sync {
     /// One value from the bytes of its element.
     fn load(element: &[u8], heap: &Heap) -> Result<Self>;
 
+    /// Appends the values of packed elements.
+    fn load_more(elements: &[u8], heap: &Heap, values: &mut Vec<Self>) -> Result<()> {
+        let bytes = Self::element_bytes();
+        values.reserve(elements.len() / bytes);
+        for element in elements.chunks_exact(bytes) {
+            values.push(Self::load(element, heap)?);
+        }
+        Ok(())
+    }
+
     /// One value into the bytes of its element.
     fn store(&self, element: &mut [u8], heap: &mut Heap) -> Result<()>;
 
@@ -129,6 +139,19 @@ impl H5Type for String {
         // A string ends at its NUL, where a writer stored one.
         Ok(model::text::from_bytes_to_nul(bytes))
     }
+    fn load_more(elements: &[u8], heap: &Heap, values: &mut Vec<Self>) -> Result<()> {
+        let text = heap.plain_text();
+        values.reserve(elements.len() / Self::element_bytes());
+        for element in elements.chunks_exact(Self::element_bytes()) {
+            let VarSlot { offset, count } = VarSlot::load(element)?;
+            let end = offset.saturating_add(count) as usize;
+            values.push(match text.and_then(|text| text.get(offset as usize..end)) {
+                Some(value) => value.to_owned(),
+                None => Self::load(element, heap)?,
+            });
+        }
+        Ok(())
+    }
     fn store(&self, element: &mut [u8], heap: &mut Heap) -> Result<()> {
         let bytes = model::text::as_bytes(self);
         heap.push(&bytes, bytes.len() as u64).store(element)
@@ -188,18 +211,8 @@ impl H5Type for Reference {
 /// Values from packed elements.
 pub(crate) fn load_all<T: H5Type>(elements: &[u8], heap: &Heap) -> Result<Vec<T>> {
     let mut values = Vec::new();
-    load_more(elements, heap, &mut values)?;
+    T::load_more(elements, heap, &mut values)?;
     Ok(values)
-}
-
-/// Appends values from packed elements.
-pub(crate) fn load_more<T: H5Type>(elements: &[u8], heap: &Heap, values: &mut Vec<T>) -> Result<()> {
-    let bytes = T::datatype().size() as usize;
-    values.reserve(elements.len() / bytes);
-    for element in elements.chunks_exact(bytes) {
-        values.push(T::load(element, heap)?);
-    }
-    Ok(())
 }
 
 /// Packed elements from values.

@@ -6,7 +6,7 @@ use model::properties::Layout;
 use model::{Datatype, Error, Heap, Result, Selection, Within};
 use vol::workers;
 
-use crate::element::{load_more, store_into};
+use crate::element::store_into;
 use crate::{Dataset, H5Type};
 
 /// Bytes of elements in a strip: they stay in the cache of a core.
@@ -38,13 +38,17 @@ impl Dataset {
                 let mut values = Vec::new();
                 let room = values.try_reserve_exact(count as usize);
                 room.map_err(|_| Error::limit("size of result").with("elements", count))?;
-                self.load_share(&T::datatype(), &first, |buffer, heap| load_more(buffer, heap, &mut values))?;
+                self.load_share(&T::datatype(), &first, |buffer, heap| {
+                    T::load_more(buffer, heap, &mut values)
+                })?;
                 Ok(values)
             },
             shares.collect(),
             |share: Vec<Strip>| {
                 let mut values = Vec::with_capacity(share.iter().map(|strip| strip.1).sum());
-                self.load_share(&T::datatype(), &share, |buffer, heap| load_more(buffer, heap, &mut values))?;
+                self.load_share(&T::datatype(), &share, |buffer, heap| {
+                    T::load_more(buffer, heap, &mut values)
+                })?;
                 Ok(values)
             },
         )?;

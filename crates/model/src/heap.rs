@@ -91,7 +91,8 @@ impl Heap {
     #[inline]
     pub fn push(&mut self, data: &[u8], count: u64) -> VarSlot {
         if self.bytes.is_empty() && count == 0 {
-            self.bytes.push(0);
+            // Any byte will do; this one keeps a heap of plain characters plain.
+            self.bytes.push(b' ');
         }
         let offset = self.bytes.len() as u64;
         self.bytes.extend_from_slice(data);
@@ -110,6 +111,13 @@ impl Heap {
     pub fn get(&self, slot: VarSlot, element_bytes: u64) -> Result<&[u8]> {
         let range = self.range(slot, element_bytes)?;
         Ok(&self.bytes[range])
+    }
+
+    /// All bytes as text, where they are plain characters and no NUL among them: whoever makes many strings of them checks
+    /// them once.
+    pub fn plain_text(&self) -> Option<&str> {
+        let is_plain = self.bytes.iter().fold(true, |plain, &b| plain & (b.wrapping_sub(1) < 0x7F));
+        if is_plain { std::str::from_utf8(&self.bytes).ok() } else { None }
     }
 
     /// As [`Heap::get`], to change in place.

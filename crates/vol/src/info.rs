@@ -204,7 +204,16 @@ pub struct Blobs {
     ends: Vec<usize>,
 }
 
+/// Most bytes for which there is room before they are there.
+const BLOBS_ROOM_BYTES: u64 = 1 << 20;
+
 impl Blobs {
+    /// Room for so many of so many bytes together. The bytes are a guess, which a broken file may have made.
+    pub fn with_room(count: usize, bytes: u64) -> Self {
+        let bytes = Vec::with_capacity(bytes.min(BLOBS_ROOM_BYTES) as usize);
+        Blobs { bytes, ends: Vec::with_capacity(count) }
+    }
+
     /// Appends one.
     pub fn push(&mut self, blob: &[u8]) {
         self.bytes.extend_from_slice(blob);

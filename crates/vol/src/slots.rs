@@ -154,7 +154,7 @@ impl<'t> SlotPlan<'t> {
                 ids.push(slot.1);
             }
         }
-        let mut blobs = Blobs::default();
+        let mut blobs = Blobs::with_room(ids.len(), slots.iter().map(|slot| slot.0).sum());
         if !ids.is_empty() {
             container.blob_get(&ids, &mut blobs)?;
         }

@@ -38,10 +38,18 @@ pub struct NativeContainer {
     info: Arc<ContainerInfo>,
     listing: Mutex<Option<Listing>>,
     /// The attribute whose type was asked for last: as a rule its value is asked for next.
-    attribute: Mutex<Option<(Token, attribute::Attribute)>>,
+    attribute: Mutex<Option<LastAttribute>>,
     pub(crate) closed: AtomicBool,
     /// Whoever made this one holds the file still already.
     pub(crate) is_held: bool,
+}
+
+/// The value of an attribute whose type was asked for.
+#[derive(Debug, Clone)]
+struct LastAttribute {
+    object: Token,
+    name: String,
+    data: Vec<u8>,
 }
 
 /// The links of the group that was listed last, sorted: pages of one listing come one after another.
@@ -192,7 +200,7 @@ impl NativeContainer {
         Some(self.chunked(token).map(|(view, _, _)| view.file.chunks.set_budget(address(token), bytes)))
     }
 
-    fn last_attribute(&self) -> MutexGuard<'_, Option<(Token, attribute::Attribute)>> {
+    fn last_attribute(&self) -> MutexGuard<'_, Option<LastAttribute>> {
         self.attribute.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -476,12 +484,18 @@ impl Container for NativeContainer {
             return objects.iter().map(|object| Ok(self.object_info(*object)?.kind)).collect();
         }
         // Few of them are looked at again soon, so their headers are not kept.
-        let kind = |object: &Token| match file.headers.get(&address(*object)) {
+        let kind = |room: &mut Header, object: &Token| match file.headers.get(&address(*object)) {
             Some(header) => header.object_kind(),
-            None => file.steady(|| Header::load(&file.store, address(*object)))?.object_kind(),
+            None => {
+                file.steady(|| room.reload(&file.store, address(*object)))?;
+                room.object_kind()
+            }
         };
         let shares = objects.chunks(KINDS_AT_ONCE).collect();
-        let kinds = crew::map(shares, |share: &[Token]| share.iter().map(kind).collect::<Result<Vec<_>>>())?;
+        let kinds = crew::map(shares, |share: &[Token]| {
+            let mut room = Header::default();
+            share.iter().map(|object| kind(&mut room, object)).collect::<Result<Vec<_>>>()
+        })?;
         Ok(kinds.concat())
     }
 
@@ -517,10 +531,11 @@ impl Container for NativeContainer {
 
     fn attribute_info(&self, object: Token, name: &str) -> Result<Option<AttributeInfo>> {
         let found = self.attribute(object, name)?;
+        let Some(attribute::Attribute { info, data }) = found else { return Ok(None) };
         if !self.file.store.may_change() {
-            *self.last_attribute() = found.clone().map(|found| (object, found));
+            *self.last_attribute() = Some(LastAttribute { object, name: info.name.clone(), data });
         }
-        Ok(found.map(|a| a.info))
+        Ok(Some(info))
     }
 
     fn attribute_list(&self, object: Token, op: &OpList) -> Result<Page<AttributeInfo>> {
@@ -535,9 +550,8 @@ impl Container for NativeContainer {
     fn attribute_read(&self, object: Token, names: &[&str]) -> Result<Vec<Vec<u8>>> {
         self.open_file()?;
         let one = |name: &&str| {
-            let is_it =
-                |last: &mut (Token, attribute::Attribute)| last.0 == object && last.1.info.name == **name;
-            if let Some((_, last)) = self.last_attribute().take_if(is_it) {
+            let is_it = |last: &mut LastAttribute| last.object == object && last.name == **name;
+            if let Some(last) = self.last_attribute().take_if(is_it) {
                 return Ok(last.data);
             }
             let found = self.attribute(object, name)?;

@@ -20,8 +20,7 @@ impl Head {
     pub(crate) fn read(file: &Handle) -> Result<Head> {
         let failed = |e: io::Error| Error::io("read start of file", &e);
         let len = file.len().map_err(failed)?;
-        let mut bytes = vec![0; len.min(PAGE_BYTES) as usize];
-        file.read_at(0, &mut bytes).map_err(failed)?;
+        let bytes = file.read_vec(0, len.min(PAGE_BYTES) as usize).map_err(failed)?;
         Ok(Head { len, bytes })
     }
 
@@ -32,9 +31,7 @@ impl Head {
         if let Some(bytes) = self.bytes.get(start..start.saturating_add(len)) {
             return Ok(bytes.to_vec());
         }
-        let mut bytes = vec![0; len];
-        file.read_at(at, &mut bytes)?;
-        Ok(bytes)
+        file.read_vec(at, len)
     }
 
     /// Looks for the signature at 0, 512, 1024, 2048, … and decodes what follows it.

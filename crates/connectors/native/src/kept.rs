@@ -1,13 +1,16 @@
-//! Caches that cost nothing until something is kept in them: most files that are opened need few of theirs.
+//! Caches that cost nothing until something is kept in them, and little while it is not much: most files that are
+//! opened need few of theirs, for few things.
 
 use std::hash::Hash;
-use std::sync::OnceLock;
+use std::sync::{OnceLock, PoisonError, RwLock};
 
 use quick_cache::Weighter;
 use quick_cache::sync::Cache;
 
 /// Things that a cache is made for, and with that among how many parts threads share it. It grows with what it holds.
 const ITEMS: usize = 256;
+/// So many are kept in a list, which is searched from end to end.
+const FEW: usize = 12;
 
 /// A cache of things that weigh `weight_max` together at most.
 #[derive(Debug)]
@@ -16,12 +19,14 @@ pub(crate) struct Kept<K, V, W> {
     weighter: W,
     /// Things that it is made for.
     items: usize,
+    /// What is kept, until there is a cache.
+    few: RwLock<Vec<(K, V)>>,
     cache: OnceLock<Cache<K, V, W>>,
 }
 
 impl<K: Eq + Hash, V: Clone, W: Weighter<K, V> + Clone> Kept<K, V, W> {
     pub(crate) fn new(weight_max: u64, weighter: W) -> Self {
-        Kept { weight_max, weighter, items: ITEMS, cache: OnceLock::new() }
+        Kept { weight_max, weighter, items: ITEMS, few: RwLock::default(), cache: OnceLock::new() }
     }
 
     /// For a few large things: parts of a cache would be too small for them.
@@ -31,16 +36,52 @@ impl<K: Eq + Hash, V: Clone, W: Weighter<K, V> + Clone> Kept<K, V, W> {
 
     /// What is kept, all together.
     pub(crate) fn weight(&self) -> u64 {
-        self.cache.get().map_or(0, Cache::weight)
+        match self.cache.get() {
+            Some(cache) => cache.weight(),
+            None => self.weight_of(&self.few.read().unwrap_or_else(PoisonError::into_inner)),
+        }
+    }
+
+    fn weight_of(&self, few: &[(K, V)]) -> u64 {
+        few.iter().map(|(key, value)| self.weighter.weight(key, value)).sum()
     }
 
     pub(crate) fn get(&self, key: &K) -> Option<V> {
-        self.cache.get()?.get(key)
+        if let Some(cache) = self.cache.get() {
+            return cache.get(key);
+        }
+        let few = self.few.read().unwrap_or_else(PoisonError::into_inner);
+        few.iter().find(|(k, _)| k == key).map(|(_, value)| value.clone())
     }
 
     pub(crate) fn insert(&self, key: K, value: V) {
-        let make = || Cache::with_weighter(self.items, self.weight_max, self.weighter.clone());
-        self.cache.get_or_init(make).insert(key, value);
+        let (key, value) = match self.insert_few(key, value) {
+            None => return,
+            Some(pair) => pair,
+        };
+        if let Some(cache) = self.cache.get() {
+            cache.insert(key, value);
+        }
+    }
+
+    /// Puts a thing into the list; gives it back where there is a cache instead, which it makes of a full list.
+    fn insert_few(&self, key: K, value: V) -> Option<(K, V)> {
+        if self.cache.get().is_some() {
+            return Some((key, value));
+        }
+        let mut few = self.few.write().unwrap_or_else(PoisonError::into_inner);
+        few.retain(|(k, _)| *k != key);
+        let weight = self.weight_of(&few).saturating_add(self.weighter.weight(&key, &value));
+        if self.cache.get().is_none() && few.len() < FEW && weight <= self.weight_max {
+            few.push((key, value));
+            return None;
+        }
+        self.cache.get_or_init(|| {
+            let cache = Cache::with_weighter(self.items, self.weight_max, self.weighter.clone());
+            few.drain(..).for_each(|(key, value)| cache.insert(key, value));
+            cache
+        });
+        Some((key, value))
     }
 
     /// What is kept, or what `make` gives: two threads may make it at the same time.
@@ -54,17 +95,24 @@ impl<K: Eq + Hash, V: Clone, W: Weighter<K, V> + Clone> Kept<K, V, W> {
     }
 
     pub(crate) fn remove(&self, key: &K) {
+        // The list first: what it held a moment ago may be in the cache by now, never the other way round.
+        if self.cache.get().is_none() {
+            self.few.write().unwrap_or_else(PoisonError::into_inner).retain(|(k, _)| k != key);
+        }
         if let Some(cache) = self.cache.get() {
             cache.remove(key);
         }
     }
 
-    /// Whether nothing was ever kept.
+    /// Whether nothing is kept, or was since there is a cache.
     pub(crate) fn is_empty(&self) -> bool {
-        self.cache.get().is_none()
+        self.cache.get().is_none() && self.few.read().unwrap_or_else(PoisonError::into_inner).is_empty()
     }
 
     pub(crate) fn clear(&self) {
+        if self.cache.get().is_none() {
+            self.few.write().unwrap_or_else(PoisonError::into_inner).clear();
+        }
         if let Some(cache) = self.cache.get() {
             cache.clear();
         }

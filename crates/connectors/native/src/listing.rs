@@ -49,8 +49,42 @@ pub(crate) fn sort<T: Listed>(entries: &mut [T], op: &OpList) -> Result<()> {
 /// By the bytes of names in the file.
 fn sort_by_name<T: Listed>(entries: &mut [T]) {
     match entries.iter().all(|e| matches!(text::as_bytes(e.name()), Cow::Borrowed(_))) {
-        true => entries.sort_unstable_by(|a, b| a.name().cmp(b.name())),
+        true => sort_plain(entries),
         false => entries.sort_by_cached_key(|e| text::to_bytes(e.name())),
+    }
+}
+
+/// Names of a large group have much in common: what differs is compared as a number, and seldom needs a second look.
+fn sort_plain<T: Listed>(entries: &mut [T]) {
+    let Some(first) = entries.first().map(|e| e.name().as_bytes()) else { return };
+    let same = |name: &[u8]| first.iter().zip(name).take_while(|(a, b)| a == b).count();
+    let common = entries.iter().map(|e| same(e.name().as_bytes())).min().unwrap_or(0);
+    let mut order: Vec<(u64, usize)> = entries.iter().map(|e| number_at(e.name(), common)).zip(0..).collect();
+    let names = |a: usize, b: usize| entries[a].name().cmp(entries[b].name());
+    order.sort_unstable_by(|a, b| a.0.cmp(&b.0).then_with(|| names(a.1, b.1)));
+    arrange(entries, &mut order);
+}
+
+/// Eight bytes of a name, as a number that compares as they do; a name that ends comes first.
+fn number_at(name: &str, start: usize) -> u64 {
+    let rest = &name.as_bytes()[start.min(name.len())..];
+    let mut bytes = [0; 8];
+    let len = rest.len().min(8);
+    bytes[..len].copy_from_slice(&rest[..len]);
+    u64::from_be_bytes(bytes)
+}
+
+/// Puts every entry where `order` has its place, one circle after another.
+fn arrange<T>(entries: &mut [T], order: &mut [(u64, usize)]) {
+    for start in 0..order.len() {
+        let mut at = start;
+        while order[at].1 != start {
+            let from = order[at].1;
+            entries.swap(at, from);
+            order[at].1 = at;
+            at = from;
+        }
+        order[at].1 = at;
     }
 }
 
@@ -60,4 +94,29 @@ pub(crate) fn page<T: Listed>(all: &[T], op: &OpList) -> Page<T> {
     let count = usize::try_from(op.count_max).unwrap_or(usize::MAX);
     let entries: Vec<T> = all[skip..].iter().take(count).cloned().collect();
     Page { more: skip + entries.len() < all.len(), entries }
+}
+
+#[cfg(test)]
+mod tests {
+    use model::{CharacterSet, LinkTarget};
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn link(name: &str) -> Link {
+        let target = LinkTarget::Soft(name.to_owned());
+        Link { name: name.to_owned(), target, charset: CharacterSet::Ascii, creation_order: None }
+    }
+
+    proptest! {
+        #[test]
+        fn names_are_sorted_by_their_bytes(prefix in "[a-c]{0,9}", names in prop::collection::hash_set("[a-cé]{0,12}", 0..40)) {
+            let mut names: Vec<String> = names.into_iter().map(|name| format!("{prefix}{name}")).collect();
+            let mut links: Vec<Link> = names.iter().map(|name| link(name)).collect();
+            sort_by_name(&mut links);
+            names.sort();
+            prop_assert_eq!(links.iter().map(|l| l.name.clone()).collect::<Vec<_>>(), names);
+            prop_assert!(links.iter().all(|l| l.target == LinkTarget::Soft(l.name.clone())));
+        }
+    }
 }

@@ -75,9 +75,9 @@ impl Pages {
     }
 
     /// Keeps the start of the file, which was read already.
-    pub(crate) fn put_first(&self, bytes: &[u8]) {
+    pub(crate) fn put_first(&self, bytes: Vec<u8>) {
         if !bytes.is_empty() {
-            self.kept.insert(0, Arc::new(bytes.to_vec()));
+            self.kept.insert(0, Arc::new(bytes));
             self.next.store(1, Ordering::Relaxed);
         }
     }

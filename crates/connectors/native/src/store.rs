@@ -234,11 +234,12 @@ pub(crate) struct StoreParts {
 
 impl Store {
     pub(crate) fn new(parts: StoreParts) -> Self {
-        let StoreParts { file, superblock, limits, base, end, head, writable, live, cache_bytes } = parts;
+        let StoreParts { file, superblock, limits, base, end, mut head, writable, live, cache_bytes } = parts;
         let txn = writable.then(|| RwLock::new(Txn::new(file.clone(), base + end)));
         let pages = Pages::new(cache_bytes / 4);
         if base == 0 && !writable && !live {
-            pages.put_first(&head.bytes[..head.bytes.len().min(usize::try_from(end).unwrap_or(usize::MAX))]);
+            head.bytes.truncate(usize::try_from(end).unwrap_or(usize::MAX));
+            pages.put_first(head.bytes);
         }
         Store {
             shared: Arc::new(Shared { file, base, end: AtomicU64::new(end), txn, live, pages }),

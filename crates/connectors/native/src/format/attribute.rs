@@ -64,7 +64,7 @@ struct Start<'a> {
     type_bytes: usize,
     space_bytes: usize,
     charset: CharacterSet,
-    unit: usize,
+    padded: bool,
     name: &'a [u8],
 }
 
@@ -73,13 +73,13 @@ fn start<'a>(c: &mut Cursor<'a>) -> Result<Start<'a>> {
     let flags = c.u8()?;
     let [name_bytes, type_bytes, space_bytes] = [c.u16()?, c.u16()?, c.u16()?].map(usize::from);
     let charset = if version == 3 && c.u8()? == 1 { CharacterSet::Utf8 } else { CharacterSet::Ascii };
-    let unit = if version == 1 { 8 } else { 1 };
-    let name = field(c, name_bytes, unit)?;
+    let padded = version == 1;
+    let name = field(c, name_bytes, padded)?;
     let name = &name[..name.iter().position(|&b| b == 0).unwrap_or(name.len())];
     if name.is_empty() {
         return Err(c.corrupt("name is empty"));
     }
-    Ok(Start { version, flags, type_bytes, space_bytes, charset, unit, name })
+    Ok(Start { version, flags, type_bytes, space_bytes, charset, padded, name })
 }
 
 /// The bytes of an attribute's name.
@@ -89,17 +89,19 @@ pub(crate) fn name(body: &[u8]) -> Result<&[u8]> {
 
 pub(crate) fn view(body: &[u8]) -> Result<View<'_>> {
     let mut c = Cursor::new(body, "attribute");
-    let Start { version, flags, type_bytes, space_bytes, charset, unit, name } = start(&mut c)?;
+    let Start { version, flags, type_bytes, space_bytes, charset, padded, name } = start(&mut c)?;
     let shared = |bit: u8| version > 1 && flags & bit != 0;
-    let datatype = PartView { shared: shared(1), bytes: field(&mut c, type_bytes, unit)? };
-    let dataspace = PartView { shared: shared(2), bytes: field(&mut c, space_bytes, unit)? };
+    let datatype = PartView { shared: shared(1), bytes: field(&mut c, type_bytes, padded)? };
+    let dataspace = PartView { shared: shared(2), bytes: field(&mut c, space_bytes, padded)? };
     Ok(View { name, charset, datatype, dataspace, data: c.rest() })
 }
 
 /// `len` bytes, and the padding of version 1 after them.
-fn field<'a>(c: &mut Cursor<'a>, len: usize, unit: usize) -> Result<&'a [u8]> {
+fn field<'a>(c: &mut Cursor<'a>, len: usize, padded: bool) -> Result<&'a [u8]> {
     let bytes = c.take(len)?;
-    c.skip((len.next_multiple_of(unit) - len).min(c.remaining()))?;
+    if padded {
+        c.skip((len.next_multiple_of(8) - len).min(c.remaining()))?;
+    }
     Ok(bytes)
 }
 

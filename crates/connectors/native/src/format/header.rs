@@ -84,8 +84,7 @@ impl MessageRef<'_> {
     }
 }
 
-/// Where a message stands: its body is a range of its block's bytes. One block holds all bodies, so that a header costs
-/// few allocations.
+/// Where a message stands: its body is a range of the bytes of all blocks, so that a header costs few allocations.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Entry {
     pub(crate) kind: u16,
@@ -95,7 +94,7 @@ pub(crate) struct Entry {
 }
 
 /// What stands before the messages.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct Prefix {
     pub(crate) version: u8,
     pub(crate) references: Option<u32>,
@@ -166,56 +165,61 @@ fn new_prefix(bytes: &[u8]) -> Result<Prefix> {
     })
 }
 
-/// The messages of the first block. `bytes` is all of it, prefix included.
-pub(crate) fn first_block(prefix: &Prefix, bytes: &[u8]) -> Result<Vec<Entry>> {
+/// Adds the messages of the first block, which stands in `bytes` from `start` to the end, prefix included.
+pub(crate) fn first_block(prefix: &Prefix, bytes: &[u8], start: usize, into: &mut Vec<Entry>) -> Result<()> {
     if prefix.version == 1 {
-        return old_messages(bytes, prefix.prefix_bytes);
+        return old_messages(bytes, start + prefix.prefix_bytes, into);
     }
-    checksum::verify(bytes, "object header")?;
-    new_messages(prefix, &bytes[..bytes.len() - 4], prefix.prefix_bytes)
+    checksum::verify(&bytes[start..], "object header")?;
+    new_messages(prefix, &bytes[..bytes.len() - 4], start + prefix.prefix_bytes, into)
 }
 
-/// The messages of a continuation block.
-pub(crate) fn continuation_block(prefix: &Prefix, bytes: &[u8]) -> Result<Vec<Entry>> {
+/// Adds the messages of a continuation block, which stands in `bytes` from `start` to the end.
+pub(crate) fn continuation_block(
+    prefix: &Prefix,
+    bytes: &[u8],
+    start: usize,
+    into: &mut Vec<Entry>,
+) -> Result<()> {
     if prefix.version == 1 {
-        return old_messages(bytes, 0);
+        return old_messages(bytes, start, into);
     }
-    checksum::verify(bytes, "object header continuation")?;
-    let mut c = Cursor::new(bytes, "object header continuation");
+    checksum::verify(&bytes[start..], "object header continuation")?;
+    let mut c = Cursor::new(&bytes[start..], "object header continuation");
     c.signature(b"OCHK")?;
-    new_messages(prefix, &bytes[..bytes.len() - 4], c.position())
+    new_messages(prefix, &bytes[..bytes.len() - 4], start + c.position(), into)
 }
 
 /// Messages of a header, as a rule.
 const MESSAGES: usize = 8;
 
-fn old_messages(block: &[u8], start: usize) -> Result<Vec<Entry>> {
+fn old_messages(block: &[u8], start: usize, messages: &mut Vec<Entry>) -> Result<()> {
     let mut c = Cursor::new(block, "object header messages");
     c.skip(start)?;
-    let mut messages = Vec::with_capacity(MESSAGES);
+    messages.reserve(MESSAGES);
     while c.remaining() >= 8 {
         let (kind, size, flags) = (c.u16()?, c.u16()?, c.u8()?);
         c.skip(3)?;
         if size % 8 != 0 {
             return Err(c.corrupt(format!("message of {size} bytes")));
         }
-        push(&mut messages, &mut c, (kind, flags, None), size)?;
+        push(messages, &mut c, (kind, flags, None), size)?;
     }
-    Ok(messages)
+    Ok(())
 }
 
-fn new_messages(prefix: &Prefix, block: &[u8], start: usize) -> Result<Vec<Entry>> {
+fn new_messages(prefix: &Prefix, block: &[u8], start: usize, messages: &mut Vec<Entry>) -> Result<()> {
     let mut c = Cursor::new(block, "object header messages");
     c.skip(start)?;
     let head = if prefix.attribute_order_tracked { 6 } else { 4 };
-    let mut messages = Vec::with_capacity(MESSAGES);
+    messages.reserve(MESSAGES);
     // Less than a message's head at the end is a gap.
     while c.remaining() >= head {
         let (kind, size, flags) = (u16::from(c.u8()?), c.u16()?, c.u8()?);
         let creation_order = if prefix.attribute_order_tracked { Some(c.u16()?) } else { None };
-        push(&mut messages, &mut c, (kind, flags, creation_order), size)?;
+        push(messages, &mut c, (kind, flags, creation_order), size)?;
     }
-    Ok(messages)
+    Ok(())
 }
 
 /// One message whose head was read.

@@ -38,7 +38,7 @@ use model::Result;
 use model::bytes::Cursor;
 
 /// A position in the file, counted from the superblock.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub(crate) struct Address(pub(crate) u64);
 
 /// Widths of addresses and lengths, from the superblock.

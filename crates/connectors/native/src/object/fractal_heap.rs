@@ -1,7 +1,6 @@
 //! Reading objects out of a fractal heap.
 
 use std::cell::RefCell;
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use model::{Context, Error, Result, Within};
@@ -20,8 +19,8 @@ pub(crate) struct Heap<'f> {
     file: &'f File,
     address: Address,
     header: Arc<FractalHeap>,
-    /// Direct blocks that were used, by where they start in heap space: whoever walks a tree comes back to them.
-    used: RefCell<BTreeMap<u64, Arc<Vec<u8>>>>,
+    /// Direct blocks that were used, sorted by where they start in heap space: whoever walks a tree comes back to them.
+    used: RefCell<Vec<(u64, Arc<Vec<u8>>)>>,
 }
 
 /// Direct blocks that one user of a heap holds on to.
@@ -67,7 +66,9 @@ impl Heap<'_> {
     }
 
     fn managed<T>(&self, offset: u64, len: u64, look: impl FnOnce(&[u8]) -> Result<T>) -> Result<T> {
-        let (start, block) = self.block_of(offset)?;
+        let mut used = self.used.borrow_mut();
+        let at = self.place_of(&mut used, offset)?;
+        let (start, block) = &used[at];
         let start = offset - start;
         let end = start.checked_add(len).filter(|&end| end <= block.len() as u64);
         match end {
@@ -81,21 +82,22 @@ impl Heap<'_> {
         }
     }
 
-    /// The bytes of the direct block that covers an offset of heap space, and where it starts there.
-    fn block_of(&self, offset: u64) -> Result<(u64, Arc<Vec<u8>>)> {
-        let mut used = self.used.borrow_mut();
-        if let Some((&start, block)) = used.range(..=offset).next_back()
+    /// Which of the blocks in use covers an offset of heap space; it may be new among them.
+    fn place_of(&self, used: &mut Vec<(u64, Arc<Vec<u8>>)>, offset: u64) -> Result<usize> {
+        let after = used.partition_point(|(start, _)| *start <= offset);
+        if let Some((start, block)) = after.checked_sub(1).and_then(|at| used.get(at))
             && offset - start < block.len() as u64
         {
-            return Ok((start, block.clone()));
+            return Ok(after - 1);
         }
         let direct = self.find(offset)?;
         let block = self.direct_block(direct)?;
         if used.len() >= USED_MAX {
             used.clear();
         }
-        used.insert(direct.offset, block.clone());
-        Ok((direct.offset, block))
+        let at = used.partition_point(|(start, _)| *start < direct.offset);
+        used.insert(at, (direct.offset, block));
+        Ok(at)
     }
 
     /// The direct block that covers an offset of heap space.

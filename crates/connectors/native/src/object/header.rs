@@ -16,7 +16,7 @@ use crate::store::Store;
 const FIRST_READ_BYTES: u64 = 512;
 
 /// An object header with all its blocks.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Header {
     pub(crate) address: Address,
     pub(crate) prefix: Prefix,
@@ -27,7 +27,14 @@ pub(crate) struct Header {
 
 impl Header {
     pub(crate) fn load(store: &Store, address: Address) -> Result<Header> {
-        load(store, address).during_at("read object header", address.0)
+        let mut header = Header::default();
+        header.reload(store, address)?;
+        Ok(header)
+    }
+
+    /// Becomes the header at `address`. Whoever looks at many headers spares the room for each.
+    pub(crate) fn reload(&mut self, store: &Store, address: Address) -> Result<()> {
+        load(self, store, address).during_at("read object header", address.0)
     }
 
     /// A header with these messages.
@@ -45,18 +52,6 @@ impl Header {
     fn get(&self, entry: &Entry) -> MessageRef<'_> {
         let Entry { kind, flags, creation_order, ref body } = *entry;
         MessageRef { kind, flags, creation_order, body: &self.bytes[body.clone()] }
-    }
-
-    /// Takes a block's bytes and its messages.
-    fn push_block(&mut self, block: &[u8], entries: Vec<Entry>) {
-        let start = self.bytes.len();
-        self.bytes.extend_from_slice(block);
-        let shifted =
-            |entry: Entry| Entry { body: entry.body.start + start..entry.body.end + start, ..entry };
-        match start {
-            0 => self.entries = entries,
-            _ => self.entries.extend(entries.into_iter().map(shifted)),
-        }
     }
 
     /// All messages.
@@ -114,30 +109,27 @@ impl Header {
     }
 }
 
-fn load(store: &Store, address: Address) -> Result<Header> {
+fn load(header: &mut Header, store: &Store, address: Address) -> Result<()> {
     let start = store.block_up_to(address, FIRST_READ_BYTES, "object header")?;
-    let prefix = Prefix::decode(&start[..start.len().min(header::PREFIX_BYTES_MAX)])?;
-    let whole = prefix.first_block_bytes();
+    header.address = address;
+    header.prefix = Prefix::decode(&start[..start.len().min(header::PREFIX_BYTES_MAX)])?;
+    header.bytes.clear();
+    header.entries.clear();
+    let whole = header.prefix.first_block_bytes();
     let len = whole.within(store.limits.metadata_bytes_max, "object header")?;
-    let longer;
-    let block = match start.get(..len) {
-        Some(block) => block,
-        None => {
-            longer = store.block(address, whole, "object header")?;
-            &longer
-        }
-    };
-    let entries = header::first_block(&prefix, block)?;
-    let mut header = Header { address, prefix, bytes: Vec::new(), entries: Vec::new() };
-    header.push_block(block, entries);
+    match start.get(..len) {
+        Some(block) => header.bytes.extend_from_slice(block),
+        None => header.bytes.extend_from_slice(&store.block(address, whole, "object header")?),
+    }
+    header::first_block(&header.prefix, &header.bytes, 0, &mut header.entries)?;
     if header.message(kind::CONTINUATION).is_some() {
-        continuations(store, &mut header)?;
+        continuations(store, header)?;
     }
     // The prefix of this version counts references itself; libhdf5 reads no header that does it twice.
     if header.prefix.version == 1 && header.message(kind::REFERENCES).is_some() {
         return Err(Error::corrupt("decode object header").with("problem", "two reference counts"));
     }
-    Ok(header)
+    Ok(())
 }
 
 /// Appends the messages of all further blocks, which may lead to others. Blocks that repeat, or that add up to more than
@@ -157,10 +149,10 @@ fn continuations(store: &Store, header: &mut Header) -> Result<()> {
                 .at(at.0)
                 .with("problem", "block repeats"));
         }
-        let block = store.block(at, len, "object header continuation")?;
-        let more =
-            header::continuation_block(&header.prefix, &block).during_at("read header continuation", at.0)?;
-        header.push_block(&block, more);
+        let start = header.bytes.len();
+        header.bytes.extend_from_slice(&store.block(at, len, "object header continuation")?);
+        header::continuation_block(&header.prefix, &header.bytes, start, &mut header.entries)
+            .during_at("read header continuation", at.0)?;
         if header.entries.len() as u64 > store.limits.entries_max {
             return Err(Error::limit("read object header").with("messages", header.entries.len()));
         }

@@ -192,12 +192,12 @@ impl Writer {
 
     /// Writes the open collection, so that what is in it can be read.
     pub(crate) fn flush_blobs(&mut self, file: &File) -> Result<()> {
-        let Some(open) = self.blobs.as_mut().filter(|open| open.is_dirty) else { return Ok(()) };
-        let (at, bytes) = (open.address, open.collection.encode()?);
-        file.forget_collection(at);
-        self.write_in_turn(at, &bytes, Turn::First)?;
-        self.blobs.iter_mut().for_each(|open| open.is_dirty = false);
-        Ok(())
+        let Some(mut open) = self.blobs.take_if(|open| open.is_dirty) else { return Ok(()) };
+        file.forget_collection(open.address);
+        let done = open.collection.encode_for(|bytes| self.write_in_turn(open.address, bytes, Turn::First));
+        open.is_dirty = done.is_err();
+        self.blobs = Some(open);
+        done
     }
 
     /// The slot of a reference.

@@ -14,6 +14,9 @@ use super::Encoder;
 /// Smallest collection that libhdf5 makes.
 pub(crate) const COLLECTION_BYTES_MIN: u64 = 4096;
 
+/// Room that an image has from its start.
+const COLLECTION_ROOM_BYTES: u64 = 16 << 10;
+
 impl HeapId {
     /// An ID as values and messages store it; `None` is all zero.
     pub(crate) fn encode(id: Option<Self>, sizes: Sizes) -> Result<Vec<u8>> {
@@ -47,6 +50,13 @@ pub(crate) struct Collection {
     objects: Vec<Object>,
 }
 
+/// `len` zeros, with room for as many bytes as a collection takes as a rule.
+fn room(len: usize, bytes: u64) -> Vec<u8> {
+    let mut image = Vec::with_capacity(bytes.min(COLLECTION_ROOM_BYTES) as usize);
+    image.resize(len, 0);
+    image
+}
+
 impl Collection {
     /// An empty collection of `bytes` bytes, or of as many as an object of `first_object_bytes` needs.
     pub(crate) fn new(bytes: u64, first_object_bytes: usize, sizes: Sizes) -> Self {
@@ -59,7 +69,7 @@ impl Collection {
         Collection {
             sizes,
             bytes,
-            image: vec![0; header_bytes(sizes) as usize],
+            image: room(header_bytes(sizes) as usize, bytes),
             highest: 0,
             objects: Vec::new(),
         }
@@ -223,16 +233,27 @@ impl Collection {
 
     /// The bytes of the collection.
     pub(crate) fn encode(&self) -> Result<Vec<u8>> {
+        self.clone().encode_for(|bytes| Ok(bytes.to_vec()))
+    }
+
+    /// What `write` makes of the bytes of the collection, which are not copied for it.
+    pub(crate) fn encode_for<T>(&mut self, write: impl FnOnce(&[u8]) -> Result<T>) -> Result<T> {
         let mut e = Encoder::block("global heap collection", self.sizes, b"GCOL", 1);
-        e.reserve(self.bytes);
-        e.zeros(3).length(self.bytes).pad(0, 8);
-        let header = e.len();
-        e.raw(self.image.get(header..).unwrap_or_default());
-        let free = self.free_bytes();
+        let header = e.zeros(3).length(self.bytes).pad(0, 8).finish()?;
+        self.image[..header.len()].copy_from_slice(&header);
+        let (used, free) = (self.image.len(), self.free_bytes());
         // Less than a head is free space without one. The size of free space counts its own head.
         if free >= self.head_bytes() {
-            e.u16(0).u16(0).zeros(4).length(free).pad(0, 8);
+            let mut e = Encoder::new("free space of global heap collection", self.sizes);
+            self.image.extend(e.u16(0).u16(0).zeros(4).length(free).pad(0, 8).finish()?);
         }
-        e.finish_in(self.bytes)
+        if self.image.len() as u64 > self.bytes {
+            let error = Error::invalid("encode global heap collection").with("bytes", self.image.len());
+            return Err(error.with("room", self.bytes));
+        }
+        self.image.resize(self.bytes as usize, 0);
+        let done = write(&self.image);
+        self.image.truncate(used);
+        done
     }
 }

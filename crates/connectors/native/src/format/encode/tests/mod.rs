@@ -62,11 +62,13 @@ fn messages(block: &[u8], entries: Vec<header::Entry>) -> Vec<header::Message> {
 }
 
 fn first_block(prefix: &header::Prefix, block: &[u8]) -> model::Result<Vec<header::Message>> {
-    header::first_block(prefix, block).map(|entries| messages(block, entries))
+    let mut entries = Vec::new();
+    header::first_block(prefix, block, 0, &mut entries).map(|()| messages(block, entries))
 }
 
 fn continuation_block(prefix: &header::Prefix, block: &[u8]) -> model::Result<Vec<header::Message>> {
-    header::continuation_block(prefix, block).map(|entries| messages(block, entries))
+    let mut entries = Vec::new();
+    header::continuation_block(prefix, block, 0, &mut entries).map(|()| messages(block, entries))
 }
 
 fn block(bytes: &[u8]) -> crate::pages::Block {
