@@ -257,7 +257,7 @@ fn guess_chunk(space: &Dataspace, element_bytes: u64) -> Vec<u64> {
 
 impl Group {
     /// Where a new link goes; groups on the way are made.
-    fn place(&self, path: &str) -> Result<Place> {
+    pub(crate) fn place(&self, path: &str) -> Result<Place> {
         let (parent, name) = model::link::split_last(path)?;
         let mut here = if model::link::is_absolute(path) { self.session.root } else { self.token };
         for part in model::link::components(parent) {

@@ -50,7 +50,7 @@ impl Group {
         Ok(Object::new(session, token, full))
     }
 
-    fn open_kind(&self, path: &str, kind: ObjectKind) -> Result<Object> {
+    pub(crate) fn open_kind(&self, path: &str, kind: ObjectKind) -> Result<Object> {
         let object = self.open(path)?;
         let found = object.info()?.kind;
         if found == kind { Ok(object) } else { Err(another_kind(path, kind, found)) }

@@ -28,6 +28,7 @@ mod environment;
 mod file;
 mod group;
 mod load;
+mod map;
 mod mask;
 mod object;
 mod registry;
@@ -45,6 +46,7 @@ pub use element::H5Type;
 pub use environment::Environment;
 pub use file::{ChunkCache, File};
 pub use group::{Group, Visit};
+pub use map::Map;
 pub use model;
 pub use model::datatype::Datatype;
 pub use model::{

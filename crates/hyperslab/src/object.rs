@@ -7,7 +7,7 @@ use model::{Error, Index, ObjectKind, Order, Result, Token};
 use vol::{ObjectInfo, OpList};
 
 use crate::session::Session;
-use crate::{Attribute, Dataset, Group};
+use crate::{Attribute, Dataset, Group, Map};
 
 /// Entries asked for at a time.
 const PAGE: u64 = 4096;
@@ -140,7 +140,7 @@ pub enum ObjectHandle {
     /// A committed datatype.
     Datatype(NamedDatatype),
     /// A map.
-    Map(Object),
+    Map(Map),
 }
 
 impl ObjectHandle {
@@ -150,7 +150,7 @@ impl ObjectHandle {
             ObjectKind::Group => ObjectHandle::Group(Group(object)),
             ObjectKind::Dataset => ObjectHandle::Dataset(Dataset::open(object)?),
             ObjectKind::Datatype => ObjectHandle::Datatype(NamedDatatype(object)),
-            ObjectKind::Map => ObjectHandle::Map(object),
+            ObjectKind::Map => ObjectHandle::Map(Map::open(object)?),
         })
     }
 

@@ -106,7 +106,7 @@ fn map_fact(container: &dyn Container, map: Token) -> Result<String> {
         let value = container.map_get(map, &[&key])?.remove(0).unwrap_or_default();
         pairs.insert(key, values(container, &info.value, &value)?);
     }
-    Ok(format!("map {:?} {:?} {pairs:?}", info.key, info.value.memory_form()))
+    Ok(format!("map {:?} {:?} {pairs:?}", info.key.memory_form(), info.value.memory_form()))
 }
 
 /// Elements as text: their bytes or, with variable-length values, the bytes in memory and what they stand for.

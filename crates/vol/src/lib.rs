@@ -14,6 +14,7 @@ pub mod crew;
 mod info;
 pub mod libhdf5;
 mod location;
+pub mod maps;
 mod observe;
 mod operation;
 mod ops;

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use model::{Datatype, Error, Limits, Result, Token};
+use vol::maps::{check_key, check_key_type};
 use vol::{MapInfo, OpMapCreate, Page};
 
 use crate::check;
@@ -14,33 +15,6 @@ pub(crate) struct Map {
     key: Datatype,
     pub(crate) value: Datatype,
     pub(crate) pairs: BTreeMap<Vec<u8>, Vec<u8>>,
-}
-
-impl Map {
-    fn check_key(&self, key: &[u8]) -> Result<()> {
-        match &self.key {
-            Datatype::VarLen(_) => {
-                let unit = self.key.children().first().map_or(1, |base| base.size() as usize);
-                let whole = key.len().is_multiple_of(unit.max(1));
-                if whole { Ok(()) } else { Err(Error::invalid("use map key").with("bytes", key.len())) }
-            }
-            fixed => check::length("use map key", fixed.size().into(), key.len()),
-        }
-    }
-}
-
-/// A key is compared by its bytes, so it must hold its value and not a slot for it.
-fn check_key_type(key: &Datatype) -> Result<()> {
-    let has_inner_slots = match key {
-        Datatype::VarLen(_) => key.children().into_iter().any(Datatype::has_slots),
-        other => other.has_slots(),
-    };
-    match has_inner_slots {
-        true => {
-            Err(Error::invalid("make map").with("problem", "keys with references or nested variable length"))
-        }
-        false => Ok(()),
-    }
 }
 
 impl State {
@@ -60,7 +34,7 @@ impl State {
     pub(crate) fn map_put(&mut self, token: Token, pairs: &[(&[u8], &[u8])], limits: &Limits) -> Result<()> {
         let map = self.map_mut(token)?;
         for (key, value) in pairs {
-            map.check_key(key)?;
+            check_key(&map.key, key)?;
             check::length("set map value", map.value.size().into(), value.len())?;
         }
         if map.pairs.len() as u64 + pairs.len() as u64 > limits.entries_max {
@@ -73,7 +47,7 @@ impl State {
 
     pub(crate) fn map_get(&self, map: Token, keys: &[&[u8]]) -> Result<Vec<Option<Vec<u8>>>> {
         let map = self.map(map)?;
-        keys.iter().map(|key| map.check_key(key).map(|()| map.pairs.get(*key).cloned())).collect()
+        keys.iter().map(|key| check_key(&map.key, key).map(|()| map.pairs.get(*key).cloned())).collect()
     }
 
     pub(crate) fn map_keys(&self, map: Token, skip: u64, count_max: u64) -> Result<Page<Vec<u8>>> {
@@ -86,7 +60,7 @@ impl State {
 
     pub(crate) fn map_delete(&mut self, token: Token, key: &[u8]) -> Result<bool> {
         let map = self.map_mut(token)?;
-        map.check_key(key)?;
+        check_key(&map.key, key)?;
         let was_there = map.pairs.remove(key).is_some();
         self.object_mut(token)?.touch_data();
         Ok(was_there)

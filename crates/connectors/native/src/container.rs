@@ -8,9 +8,9 @@ use model::{Context, Datatype, Error, Index, Link, ObjectKind, Order, Reference,
 use vol::copy::CopyOptions;
 use vol::{
     AttributeInfo, Blobs, Capability, ChunkInfo, Container, ContainerInfo, DatasetInfo, Durability,
-    GroupInfo, Lookup, ObjectInfo, OpAttributeCreate, OpDatasetCreate, OpDatatypeCommit, OpGroupCreate,
-    OpLinkCreate, OpLinkMove, OpList, OpLookup, OpObjectCopy, OpRead, OpWrite, Page, Place, StorageInfo,
-    Times, crew,
+    GroupInfo, Lookup, MapInfo, ObjectInfo, OpAttributeCreate, OpDatasetCreate, OpDatatypeCommit,
+    OpGroupCreate, OpLinkCreate, OpLinkMove, OpList, OpLookup, OpMapCreate, OpObjectCopy, OpRead, OpWrite,
+    Page, Place, StorageInfo, Times, crew,
 };
 
 use crate::chunk::{self, virtual_target};
@@ -20,13 +20,14 @@ use crate::format::global_heap::HeapId;
 use crate::format::header::kind;
 use crate::format::layout::{Chunked, Layout};
 use crate::listing;
+use crate::maps;
 use crate::object::header::Header;
 use crate::object::{attribute, dataset, group, reference};
 use crate::statistics;
 use crate::write::Writer;
 
 /// What this connector can do with a file.
-pub(crate) const CAPABILITY: Capability = Capability { maps: false, ..Capability::ALL };
+pub(crate) const CAPABILITY: Capability = Capability::ALL;
 
 /// Objects whose kind one core tells before it takes more.
 const KINDS_AT_ONCE: usize = 64;
@@ -116,7 +117,10 @@ impl NativeContainer {
     }
 
     /// Changes what is in the file beside elements and extents.
-    fn change_structure<T>(&self, change: impl FnOnce(&mut Writer, &File) -> Result<T>) -> Result<T> {
+    pub(crate) fn change_structure<T>(
+        &self,
+        change: impl FnOnce(&mut Writer, &File) -> Result<T>,
+    ) -> Result<T> {
         self.change(|writer, file| {
             writer.check_structure()?;
             change(writer, file)
@@ -402,6 +406,7 @@ impl Container for NativeContainer {
     }
 
     fn attribute_create(&self, op: &OpAttributeCreate) -> Result<()> {
+        maps::check_attribute(&op.name)?;
         self.change_structure(|writer, file| writer.attribute_create(file, op))
     }
 
@@ -410,10 +415,13 @@ impl Container for NativeContainer {
     }
 
     fn attribute_delete(&self, object: Token, name: &str) -> Result<()> {
+        maps::check_attribute(name)?;
         self.change_structure(|writer, file| writer.attribute_delete(file, address(object), name))
     }
 
     fn attribute_rename(&self, object: Token, from: &str, to: &str) -> Result<()> {
+        maps::check_attribute(from)?;
+        maps::check_attribute(to)?;
         self.change_structure(|writer, file| writer.attribute_rename(file, address(object), from, to))
     }
 
@@ -450,6 +458,30 @@ impl Container for NativeContainer {
         self.change(|writer, file| writer.chunk_write(file, address(dataset), offset, filter_mask, data))
     }
 
+    fn map_create(&self, op: &OpMapCreate) -> Result<Token> {
+        maps::create(self, op)
+    }
+
+    fn map_info(&self, map: Token) -> Result<MapInfo> {
+        maps::info(self, map)
+    }
+
+    fn map_put(&self, map: Token, pairs: &[(&[u8], &[u8])]) -> Result<()> {
+        maps::put(self, map, pairs)
+    }
+
+    fn map_get(&self, map: Token, keys: &[&[u8]]) -> Result<Vec<Option<Vec<u8>>>> {
+        maps::get(self, map, keys)
+    }
+
+    fn map_keys(&self, map: Token, skip: u64, count_max: u64) -> Result<Page<Vec<u8>>> {
+        maps::keys(self, map, skip, count_max)
+    }
+
+    fn map_delete(&self, map: Token, key: &[u8]) -> Result<bool> {
+        maps::delete(self, map, key)
+    }
+
     fn blob_put(&self, values: &[&[u8]]) -> Result<Vec<u8>> {
         self.change_structure(|writer, file| writer.blobs_put(file, values))
     }
@@ -469,13 +501,21 @@ impl Container for NativeContainer {
         if let Some(writer) = self.reading()?
             && let Some(draft) = writer.existing(address(object))
         {
+            let header = draft.header();
+            let is_map = draft.kind == ObjectKind::Group
+                && match writer.attribute(file, address(object), maps::MARK)? {
+                    Some(found) => found.is_some(),
+                    None => attribute::find(file, &header, maps::MARK)?.is_some(),
+                };
             let attributes = draft.attribute_count(file)?;
-            return Ok(object_info(&draft.header(), draft.kind, draft.references, attributes));
+            let info = object_info(&header, draft.kind, draft.references, attributes);
+            return Ok(if is_map { maps::told(info) } else { info });
         }
         let view = self.view(object)?;
         let header = view.header(object)?;
         let attributes = view.file.steady(|| attribute::count(view.file, &header))?;
-        Ok(object_info(&header, header.object_kind()?, header.references()?, attributes))
+        let info = object_info(&header, header.object_kind()?, header.references()?, attributes);
+        Ok(if maps::is_map(view.file, &header)? { maps::told(info) } else { info })
     }
 
     fn object_kinds(&self, objects: &[Token]) -> Result<Vec<ObjectKind>> {
@@ -485,10 +525,10 @@ impl Container for NativeContainer {
         }
         // Few of them are looked at again soon, so their headers are not kept.
         let kind = |room: &mut Header, object: &Token| match file.headers.get(&address(*object)) {
-            Some(header) => header.object_kind(),
+            Some(header) => maps::kind_of(file, &header),
             None => {
                 file.steady(|| room.reload(&file.store, address(*object)))?;
-                room.object_kind()
+                maps::kind_of(file, room)
             }
         };
         let shares = objects.chunks(KINDS_AT_ONCE).collect();
@@ -542,7 +582,8 @@ impl Container for NativeContainer {
         let view = self.view(object)?;
         let header = view.header(object)?;
         let all = view.file.steady(|| attribute::all(view.file, &header))?;
-        let mut infos: Vec<AttributeInfo> = all.into_iter().map(|a| a.info).collect();
+        let shown = all.into_iter().map(|a| a.info).filter(|info| info.name != maps::MARK);
+        let mut infos: Vec<AttributeInfo> = shown.collect();
         listing::sort(&mut infos, op)?;
         Ok(listing::page(&infos, op))
     }

@@ -14,6 +14,7 @@ mod head;
 mod kept;
 mod listing;
 mod lock;
+mod maps;
 mod marks;
 mod object;
 mod open_files;

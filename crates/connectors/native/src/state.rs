@@ -1,7 +1,7 @@
 //! What all handles of one open file share: its store, its superblock extension, and caches of what was decoded.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, RwLock};
+use std::sync::{Arc, Mutex, RwLock};
 
 use filters::Registry;
 use model::{Context, Error, Result};
@@ -16,6 +16,7 @@ use crate::format::shared::{self, SharedIndex};
 use crate::format::superblock::{self, TreeK};
 use crate::format::{Address, cache_image, driver_info};
 use crate::kept::Kept;
+use crate::maps::Maps;
 use crate::object::dataset::Dataset;
 use crate::object::decoded::{ByDecoded, DecodedCache};
 use crate::object::global_heap::Collection;
@@ -65,6 +66,8 @@ pub(crate) struct Core {
     pub(crate) collections: Kept<Address, Arc<Collection>, ByCollection>,
     pub(crate) datasets: Kept<Address, Arc<Dataset>, UnitWeighter>,
     pub(crate) decoded: DecodedCache,
+    /// Where keys of maps are. Whoever holds it may wait for the writer, never the other way round.
+    pub(crate) maps: Mutex<Maps>,
     /// Changes, where the file is open for writing.
     pub(crate) writer: Option<RwLock<Writer>>,
     /// Handles that were not closed.
@@ -111,6 +114,7 @@ impl Core {
             collections: Kept::new(quarter, ByCollection),
             datasets: Kept::new(DATASETS_CACHE_COUNT, UnitWeighter),
             decoded: Kept::new(DECODED_BYTES, ByDecoded),
+            maps: Mutex::default(),
             writer: None,
             handles: AtomicUsize::new(1),
         };

@@ -6,10 +6,10 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Instant;
 
-use hyperslab::model::properties::{FileCreate, ObjectCreate};
+use hyperslab::model::properties::FileCreate;
 use hyperslab::vol::copy::CopyOptions;
-use hyperslab::vol::{Container, FileAccess, OpMapCreate, Place, compare};
-use hyperslab::{Datatype, Durability, Error, File, H5Type, Limits, Result};
+use hyperslab::vol::{Container, FileAccess, compare};
+use hyperslab::{Durability, Error, File, H5Type, Limits, Result};
 use ndarray::Array3;
 
 use crate::settings::registry;
@@ -33,7 +33,6 @@ struct Row {
     bytes: u64,
     seconds: f64,
     differences: Vec<compare::Difference>,
-    note: &'static str,
 }
 
 pub(crate) fn run(args: &[String]) -> ExitCode {
@@ -60,7 +59,7 @@ fn tour(folder: &Path) -> Result<Vec<Row>> {
     println!(
         "A weather container: a grid of temperatures (deflated chunks), a table of stations, their names, links between them, a map.\n"
     );
-    let (full, plain) = (made("memory:tour", true)?, made("memory:tour without a map", false)?);
+    let original = made("memory:tour")?;
     let at = |name: &str| folder.join(name).display().to_string();
     let mirror = format!("stats | async | mirror{{to=raw:{}}}", at("mirror"));
     let stops: [(String, Option<&str>); 5] = [
@@ -71,16 +70,12 @@ fn tour(folder: &Path) -> Result<Vec<Row>> {
         (format!("native:{}", at("mirrored.h5")), Some(&mirror)),
     ];
     let mut rows = Vec::new();
-    let mut last: Option<Arc<dyn Container>> = None;
+    let mut last = original.clone();
     for (location, stack) in &stops {
-        let holds_maps = holds_maps(location)?;
-        let original = if holds_maps { &full } else { &plain };
-        // Each takes over from the one before, where that has all of it.
-        let is_whole = |c: &Arc<dyn Container>| c.info().is_ok_and(|info| info.capability.maps == holds_maps);
-        let source = last.clone().filter(is_whole).unwrap_or_else(|| original.clone());
-        let (row, container) = stop(&*source, &**original, location, *stack, !holds_maps)?;
+        // Each takes over from the one before.
+        let (row, container) = stop(&*last, &*original, location, *stack)?;
         rows.push(row);
-        last = Some(container);
+        last = container;
     }
     let copies = registry().open(&format!("raw:{}", at("mirror")), &FileAccess::read())?;
     rows.push(Row {
@@ -88,8 +83,7 @@ fn tour(folder: &Path) -> Result<Vec<Row>> {
         objects: count(&copies)?,
         bytes: bytes_of(&folder.join("mirror")),
         seconds: 0.0,
-        differences: compare::contents(&*plain, &*copies)?,
-        note: "",
+        differences: compare::contents(&*original, &*copies)?,
     });
     print(&rows);
     Ok(rows)
@@ -101,7 +95,6 @@ fn stop(
     original: &dyn Container,
     location: &str,
     stack: Option<&str>,
-    is_without_map: bool,
 ) -> Result<(Row, Arc<dyn Container>)> {
     let begun = Instant::now();
     let access = FileAccess { stack: stack.map(str::to_owned), ..FileAccess::write() };
@@ -125,18 +118,12 @@ fn stop(
         bytes: bytes_of(&PathBuf::from(path)),
         seconds,
         differences: compare::contents(original, &*opened)?,
-        note: if is_without_map { "without the map, which HDF5 files cannot hold" } else { "" },
     };
     Ok((row, opened))
 }
 
-fn holds_maps(location: &str) -> Result<bool> {
-    let name = location.split_once(':').map_or("native", |(name, _)| name);
-    Ok(registry().by_name(name)?.info().capability.maps)
-}
-
 /// The container that goes on tour.
-fn made(location: &str, with_map: bool) -> Result<Arc<dyn Container>> {
+fn made(location: &str) -> Result<Arc<dyn Container>> {
     let file = File::create_in(registry(), location, &FileCreate::default(), &FileAccess::write(), true)?;
     let grid = Array3::from_shape_fn((24, 60, 90), |(hour, y, x)| {
         let (day, height) = ((hour as f32 / 24.0 * std::f32::consts::TAU).sin(), (x as f32 / 9.0).cos());
@@ -165,28 +152,17 @@ fn made(location: &str, with_map: bool) -> Result<Arc<dyn Container>> {
     file.link_soft("/forecast/temperature", "latest")?;
     file.link_hard("/stations/table", "forecast/stations")?;
     file.set_attr("title", "Weather on the tour".to_owned())?;
-    if with_map {
-        add_map(&file)?;
-    }
+    add_map(&file)?;
     file.commit(Durability::None)?;
     Ok(file.container().clone())
 }
 
 /// Heights by name.
 fn add_map(file: &File) -> Result<()> {
-    let container = file.container();
-    let op = OpMapCreate {
-        place: Some(Place::new(file.token(), "heights")),
-        key: Datatype::var_string(hyperslab::model::CharacterSet::Utf8),
-        value: <f64 as H5Type>::datatype(),
-        create: ObjectCreate::default(),
-    };
-    let map = container.map_create(&op)?;
-    for (n, name) in NAMES.iter().enumerate() {
-        let height = 3105.0 - 200.0 * n as f64;
-        container.map_put(map, &[(name.as_bytes(), &height.to_le_bytes())])?;
-    }
-    Ok(())
+    let heights = file.create_map::<String, f64>("heights")?;
+    let pairs: Vec<(String, f64)> =
+        NAMES.iter().enumerate().map(|(n, name)| ((*name).to_owned(), 3105.0 - 200.0 * n as f64)).collect();
+    heights.put_all(pairs.iter().map(|(name, height)| (name, height)))
 }
 
 fn count(container: &Arc<dyn Container>) -> Result<u64> {
@@ -212,10 +188,7 @@ fn print(rows: &[Row]) {
     for row in rows {
         let bytes = if row.bytes == 0 { "–".to_owned() } else { row.bytes.to_string() };
         let equal = if row.differences.is_empty() { "equal" } else { "DIFFERS" };
-        println!(
-            "{:<42} {:>7} {:>9} {:>9.3}  {equal} {}",
-            row.storage, row.objects, bytes, row.seconds, row.note
-        );
+        println!("{:<42} {:>7} {:>9} {:>9.3}  {equal}", row.storage, row.objects, bytes, row.seconds);
         row.differences.iter().take(3).for_each(|difference| println!("    {difference}"));
     }
     println!(

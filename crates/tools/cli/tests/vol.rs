@@ -74,7 +74,7 @@ fn plain_bytes(folder: &Path) -> u64 {
 fn the_tour_ends_with_every_row_equal() {
     let output = done(&["tour"]);
     let text = String::from_utf8_lossy(&output.stdout);
-    assert!(text.matches("equal ").count() >= 6 && !text.contains("DIFFERS"), "{text}");
+    assert!(text.matches("  equal\n").count() >= 6 && !text.contains("DIFFERS"), "{text}");
 }
 
 #[test]
@@ -164,4 +164,24 @@ fn connectors_are_listed_and_stacks_explained() {
     let wrong = hyperslab(&["vol", "show", "stats || x"]);
     assert!(!wrong.status.success() && String::from_utf8_lossy(&wrong.stderr).contains('^'));
     assert!(!hyperslab(&["--vol", "nothing", "vol", "list"]).status.success());
+}
+
+#[test]
+fn maps_are_listed_and_dumped() {
+    let folder = Folder::new("maps");
+    let path = folder.at("maps.h5");
+    let file = File::create(&path).unwrap();
+    let ids = file.create_map::<String, u64>("ids").unwrap();
+    ids.put(&"Alice".to_owned(), &25_385_486u64).unwrap();
+    ids.put(&"Bob".to_owned(), &34_873_275u64).unwrap();
+    file.close().unwrap();
+    let text = |arguments: &[&str]| String::from_utf8_lossy(&done(arguments).stdout).into_owned();
+    let listed = text(&["ls", "-v", &path]);
+    assert!(listed.contains("ids                      Map {2}"), "{listed}");
+    assert!(listed.contains("Value:") && listed.contains("native unsigned long"), "{listed}");
+    let dumped = text(&["dump", &path]);
+    for part in ["MAP \"ids\" {", "KEYS {", "(0): \"Alice\", \"Bob\"", "VALUES {", "(0): 25385486, 34873275"]
+    {
+        assert!(dumped.contains(part), "{part} in {dumped}");
+    }
 }

@@ -11,7 +11,7 @@ use hyperslab::{Datatype, Kind, Result, Token};
 use super::Dumper;
 use super::binary::{self, target_type};
 use super::lenient;
-use super::source::{Block, Source, read_block, strips};
+use super::source::{Block, Source, read_block, read_pairs, strips};
 use super::streams::{Stream, failed};
 use super::subset::{Hyperslab, Subset};
 use crate::render::cformat::FloatFormat;
@@ -203,6 +203,10 @@ impl Dumper<'_> {
                 let block = self.read_attribute(*object, info, &memory)?;
                 self.print_run(state, &run, &block, &mut 0)
             }
+            Source::Pairs { .. } => {
+                let block = self.read_source(source, &Selection::All, &memory)?;
+                self.print_run(state, &run, &block, &mut 0)
+            }
             Source::Dataset { token, info } => match slab {
                 Some(slab) => self.subset_elements(state, *token, info, slab, &memory, &run),
                 None => self.all_elements(state, *token, info, &memory, &run),
@@ -228,6 +232,9 @@ impl Dumper<'_> {
         match source {
             Source::Dataset { token, info } => read_block(&*self.container(), *token, info, part, memory),
             Source::Attribute { object, info } => self.read_attribute(*object, info, memory),
+            Source::Pairs { map, side, datatype, .. } => {
+                read_pairs(&*self.container(), *map, (*side, datatype), memory)
+            }
         }
     }
 

@@ -2,9 +2,10 @@
 
 use hyperslab::model::properties::CreationOrder;
 use hyperslab::model::text::to_bytes;
-use hyperslab::{Datatype, Error, Index, Link, LinkTarget, ObjectKind, Result, Token};
+use hyperslab::{Dataspace, Datatype, Error, Index, Link, LinkTarget, ObjectKind, Result, Token};
 
 use super::Dumper;
+use super::source::{Side, Source};
 use super::subset::Subset;
 use super::tables::{Sorting, list_links};
 use crate::render::line::State;
@@ -94,7 +95,7 @@ impl Dumper<'_> {
                 None => self.dataset(token, name, None),
             },
             ObjectKind::Datatype => self.named_type(token, name),
-            ObjectKind::Map => Err(Error::unsupported("print map")),
+            ObjectKind::Map => self.map(token, name),
         }
     }
 
@@ -137,6 +138,34 @@ impl Dumper<'_> {
         if self.options.binary.is_none() {
             self.attributes(token, object.create.attribute_order)?;
         }
+        self.indent -= 1;
+        state.indent -= 1;
+        self.line(&mut state, b"}")
+    }
+
+    /// A map: its keys and its values as two arrays in the same order. h5dump has no word for maps.
+    fn map(&mut self, token: Token, name: &str) -> Result<()> {
+        let container = self.container();
+        let (info, object) = (container.map_info(token)?, container.object_info(token)?);
+        let space = Dataspace::simple(&[info.count])?;
+        let mut state = State::at(self.indent);
+        self.head(&mut state, "MAP", &to_bytes(name))?;
+        self.comment(&mut state, object.comment.as_deref())?;
+        state.indent += 1;
+        self.indent += 1;
+        for (word, side, datatype) in [("KEYS", Side::Keys, &info.key), ("VALUES", Side::Values, &info.value)]
+        {
+            self.line(&mut state, format!("{word} {{").as_bytes())?;
+            state.indent += 1;
+            self.type_and_space(&mut state, datatype, None, &space)?;
+            if self.options.data {
+                let source = Source::Pairs { map: token, side, datatype, space: &space };
+                self.values(&mut state, &source, None, None)?;
+            }
+            state.indent -= 1;
+            self.line(&mut state, b"}")?;
+        }
+        self.attributes(token, object.create.attribute_order)?;
         self.indent -= 1;
         state.indent -= 1;
         self.line(&mut state, b"}")
@@ -210,7 +239,7 @@ impl Dumper<'_> {
         match kind {
             ObjectKind::Group => self.group(token, path),
             ObjectKind::Datatype => self.named_type(token, path),
-            ObjectKind::Map => Ok(()),
+            ObjectKind::Map => self.map(token, path),
             ObjectKind::Dataset => {
                 let before = self.shown_before(token, references, kind);
                 match before {

@@ -2,8 +2,8 @@
 
 use hyperslab::model::convert::Conversions;
 use hyperslab::model::{Heap, Selection};
-use hyperslab::vol::transfer::Elements;
-use hyperslab::vol::{AttributeInfo, Container, DatasetInfo, OpRead};
+use hyperslab::vol::transfer::{Elements, from_file_form};
+use hyperslab::vol::{AttributeInfo, Container, DatasetInfo, OpRead, maps};
 use hyperslab::{Dataspace, Datatype, Error, Kind, Result, Token};
 
 use super::lenient;
@@ -21,6 +21,15 @@ pub(crate) enum Source<'a> {
     Dataset { token: Token, info: &'a DatasetInfo },
     /// An attribute of an object.
     Attribute { object: Token, info: &'a AttributeInfo },
+    /// One side of the pairs of a map.
+    Pairs { map: Token, side: Side, datatype: &'a Datatype, space: &'a Dataspace },
+}
+
+/// What of a pair.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Side {
+    Keys,
+    Values,
 }
 
 impl Source<'_> {
@@ -28,6 +37,7 @@ impl Source<'_> {
         match self {
             Source::Dataset { info, .. } => &info.datatype,
             Source::Attribute { info, .. } => &info.datatype,
+            Source::Pairs { datatype, .. } => datatype,
         }
     }
 
@@ -35,12 +45,13 @@ impl Source<'_> {
         match self {
             Source::Dataset { info, .. } => &info.space,
             Source::Attribute { info, .. } => &info.space,
+            Source::Pairs { space, .. } => space,
         }
     }
 
     pub(crate) fn stream(&self) -> Stream {
         match self {
-            Source::Dataset { .. } => Stream::Data,
+            Source::Dataset { .. } | Source::Pairs { .. } => Stream::Data,
             Source::Attribute { .. } => Stream::Attributes,
         }
     }
@@ -51,6 +62,35 @@ pub(crate) struct Block {
     pub(crate) datatype: Datatype,
     pub(crate) bytes: Vec<u8>,
     pub(crate) heap: Heap,
+}
+
+/// Pairs that are fetched at a time.
+const PAIRS: u64 = 4096;
+
+/// Reads one side of all pairs of a map, in the order in which it lists its keys.
+pub(crate) fn read_pairs(
+    container: &dyn Container,
+    map: Token,
+    (side, datatype): (Side, &Datatype),
+    memory: &Datatype,
+) -> Result<Block> {
+    let (mut bytes, mut heap, conversions) = (Vec::new(), Heap::new(), Conversions::default());
+    let mut skip = 0;
+    loop {
+        let page = container.map_keys(map, skip, PAIRS)?;
+        skip += page.entries.len() as u64;
+        let keys: Vec<&[u8]> = page.entries.iter().map(Vec::as_slice).collect();
+        bytes.extend(match side {
+            Side::Keys => maps::to_elements(datatype, keys.into_iter(), &mut heap)?,
+            Side::Values => {
+                let raw = container.map_get(map, &keys)?.into_iter().flatten().collect::<Vec<_>>().concat();
+                from_file_form(container, datatype, &raw, memory, &conversions, &mut heap)?
+            }
+        });
+        if !page.more || page.entries.is_empty() {
+            return Ok(Block { datatype: memory.clone(), bytes, heap });
+        }
+    }
 }
 
 /// Reads some elements of a dataset as `datatype`.
@@ -86,7 +126,7 @@ pub(crate) fn strips(source: &Source<'_>, memory: &Datatype) -> Result<Box<dyn I
     }
     match source {
         _ if count == 0 => Ok(Box::new(std::iter::empty())),
-        Source::Attribute { .. } => Ok(Box::new(std::iter::once(Selection::All))),
+        Source::Attribute { .. } | Source::Pairs { .. } => Ok(Box::new(std::iter::once(Selection::All))),
         Source::Dataset { info, .. } => {
             let element_bytes = u64::from(memory.size().max(info.datatype.size())).max(1);
             let strip = (STRIP_BYTES / element_bytes).max(1);

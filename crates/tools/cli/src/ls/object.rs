@@ -52,7 +52,26 @@ impl Lister<'_> {
                 }
                 Err(error) => self.unreadable(&error)?,
             },
-            ObjectKind::Group | ObjectKind::Map => self.common(place, info, through_link)?,
+            ObjectKind::Group => self.common(place, info, through_link)?,
+            ObjectKind::Map => self.map(place, info, through_link)?,
+        }
+        Ok(())
+    }
+
+    /// A map tells how many pairs it has, and of what types.
+    fn map(&mut self, place: &Place, info: &ObjectInfo, through_link: bool) -> io::Result<()> {
+        let map = match place.container().map_info(place.token) {
+            Ok(map) => map,
+            Err(error) => return self.unreadable(&error),
+        };
+        write!(self.out, " {{{}}}", map.count)?;
+        self.common(place, info, through_link)?;
+        if self.options.verbose {
+            for (word, datatype) in [("Key", &map.key), ("Value", &map.value)] {
+                let datatype = types::in_memory(datatype);
+                let line = dataset::type_line(place, &datatype, None, self.options.simple);
+                write!(self.out, "    {word}:{}", line.trim_start().trim_start_matches("Type:"))?;
+            }
         }
         Ok(())
     }

@@ -1,0 +1,271 @@
+//! Maps: values by keys, as first-class objects.
+
+use std::ops::ControlFlow;
+
+use model::convert::Conversions;
+use model::heap::Heap;
+use model::properties::ObjectCreate;
+use model::{Datatype, Error, Result};
+use vol::transfer::{from_file_form, to_file_form};
+use vol::{MapInfo, OpMapCreate};
+
+use crate::object::Object;
+use crate::{Group, H5Type};
+
+/// Keys fetched at a time while a map is iterated, unless the caller says otherwise.
+const KEYS_AT_ONCE: u64 = 4096;
+
+/// A map: pairs of a key and a value, each of one type. It dereferences to [`Object`], so it has attributes.
+///
+/// Keys and values of other types than the map's are converted. A key holds no references and no nested variable-length
+/// values.
+///
+/// ```
+/// # fn main() -> hyperslab::Result<()> {
+/// let file = hyperslab::File::create("memory:staff")?;
+/// let ids = file.create_map::<String, u64>("ids")?;
+/// ids.put(&"Alice".to_owned(), &25_385_486u64)?;
+/// assert_eq!(ids.get::<_, u64>(&"Alice".to_owned())?, Some(25_385_486));
+/// assert_eq!(ids.len()?, 1);
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Debug, Clone)]
+pub struct Map {
+    object: Object,
+    key: Datatype,
+    value: Datatype,
+    keys_at_once: u64,
+}
+
+impl std::ops::Deref for Map {
+    type Target = Object;
+    fn deref(&self) -> &Object {
+        &self.object
+    }
+}
+
+impl Map {
+    pub(crate) fn open(object: Object) -> Result<Self> {
+        let MapInfo { key, value, .. } = object.session.container.map_info(object.token)?;
+        Ok(Map { object, key, value, keys_at_once: KEYS_AT_ONCE })
+    }
+
+    /// The type of keys, as stored.
+    pub fn key_type(&self) -> &Datatype {
+        &self.key
+    }
+
+    /// The type of values, as stored.
+    pub fn value_type(&self) -> &Datatype {
+        &self.value
+    }
+
+    /// How many pairs there are.
+    pub fn len(&self) -> Result<u64> {
+        Ok(self.session.container.map_info(self.token)?.count)
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> Result<bool> {
+        Ok(self.len()? == 0)
+    }
+
+    /// Fetches so many keys at a time while it iterates: more cost memory, fewer cost round trips.
+    pub fn keys_at_once(mut self, count: u64) -> Self {
+        self.keys_at_once = count.max(1);
+        self
+    }
+
+    /// Sets the value of a key.
+    pub fn put<K: H5Type, V: H5Type>(&self, key: &K, value: &V) -> Result<()> {
+        self.put_all([(key, value)])
+    }
+
+    /// Sets many values, which costs far less than one after the other. A key that comes twice has its last value.
+    pub fn put_all<'p, K: H5Type + 'p, V: H5Type + 'p>(
+        &self,
+        pairs: impl IntoIterator<Item = (&'p K, &'p V)>,
+    ) -> Result<()> {
+        let (mut keys, mut values) = (Elements::new::<K>(), Elements::new::<V>());
+        for (key, value) in pairs {
+            keys.push(key)?;
+            values.push(value)?;
+        }
+        let keys = self.stored_keys(keys)?;
+        let container = self.session.container.as_ref();
+        let values = to_file_form(
+            container,
+            &V::datatype(),
+            &values.bytes,
+            &self.value,
+            &Conversions::default(),
+            &mut values.heap,
+        )?;
+        let values = values.chunks_exact(self.value.size().max(1) as usize);
+        let pairs: Vec<(&[u8], &[u8])> = keys.iter().map(Vec::as_slice).zip(values).collect();
+        container.map_put(self.token, &pairs)
+    }
+
+    /// The value of a key, or `None`.
+    pub fn get<K: H5Type, V: H5Type>(&self, key: &K) -> Result<Option<V>> {
+        Ok(self.get_all([key])?.pop().flatten())
+    }
+
+    /// The values of many keys, in their order.
+    pub fn get_all<'k, K: H5Type + 'k, V: H5Type>(
+        &self,
+        keys: impl IntoIterator<Item = &'k K>,
+    ) -> Result<Vec<Option<V>>> {
+        let keys = self.keys_of(keys)?;
+        let keys: Vec<&[u8]> = keys.iter().map(Vec::as_slice).collect();
+        let found = self.session.container.map_get(self.token, &keys)?;
+        // Those that are there go through conversion together.
+        let present: Vec<&[u8]> = found.iter().flatten().map(Vec::as_slice).collect();
+        let mut values = self.values(&present.concat())?.into_iter();
+        Ok(found.iter().map(|value| value.as_ref().and_then(|_| values.next())).collect())
+    }
+
+    /// Whether a key has a value.
+    pub fn contains<K: H5Type>(&self, key: &K) -> Result<bool> {
+        let key = self.stored_key(key)?;
+        let found = self.session.container.map_get(self.token, &[&key])?;
+        Ok(found.into_iter().any(|value| value.is_some()))
+    }
+
+    /// Removes a pair; `false` where there was none.
+    pub fn delete<K: H5Type>(&self, key: &K) -> Result<bool> {
+        self.session.container.map_delete(self.token, &self.stored_key(key)?)
+    }
+
+    /// Calls `visit` with every key from place `from` on, until it breaks or there are no more; the place to go on from.
+    /// The order stays as long as the map does.
+    pub fn iterate<K: H5Type>(
+        &self,
+        from: u64,
+        mut visit: impl FnMut(K) -> Result<ControlFlow<()>>,
+    ) -> Result<u64> {
+        let mut at = from;
+        loop {
+            let page = self.session.container.map_keys(self.token, at, self.keys_at_once)?;
+            for key in self.loaded_keys(&page.entries)? {
+                at += 1;
+                if visit(key)?.is_break() {
+                    return Ok(at);
+                }
+            }
+            if !page.more || page.entries.is_empty() {
+                return Ok(at);
+            }
+        }
+    }
+
+    /// All keys.
+    pub fn keys<K: H5Type>(&self) -> Result<Vec<K>> {
+        let mut keys = Vec::new();
+        self.iterate(0, |key| {
+            keys.push(key);
+            Ok(ControlFlow::Continue(()))
+        })?;
+        Ok(keys)
+    }
+
+    fn values<V: H5Type>(&self, raw: &[u8]) -> Result<Vec<V>> {
+        let (container, mut heap) = (self.session.container.as_ref(), Heap::new());
+        let memory = V::datatype();
+        let values =
+            from_file_form(container, &self.value, raw, &memory, &Conversions::default(), &mut heap)?;
+        let mut loaded = Vec::new();
+        V::load_more(&values, &heap, &mut loaded)?;
+        Ok(loaded)
+    }
+
+    fn keys_of<'k, K: H5Type + 'k>(&self, keys: impl IntoIterator<Item = &'k K>) -> Result<Vec<Vec<u8>>> {
+        let mut elements = Elements::new::<K>();
+        keys.into_iter().try_for_each(|key| elements.push(key))?;
+        self.stored_keys(elements)
+    }
+
+    fn stored_key<K: H5Type>(&self, key: &K) -> Result<Vec<u8>> {
+        let missing = || Error::invalid("use map key");
+        self.keys_of([key])?.pop().ok_or_else(missing)
+    }
+
+    /// The bytes that stand for keys: an element's, or those of a variable-length value.
+    fn stored_keys(&self, elements: Elements) -> Result<Vec<Vec<u8>>> {
+        let Elements { datatype, bytes, mut heap } = elements;
+        let memory = self.key.memory_form();
+        let count = bytes.len() / datatype.size().max(1) as usize;
+        let mut keys = vec![0; count * memory.size() as usize];
+        model::convert::Plan::compile(&datatype, &memory, &Conversions::default())?
+            .run(&bytes, &mut keys, count, &mut heap)?;
+        vol::maps::from_elements(&self.key, &keys, &heap)
+    }
+
+    /// The opposite.
+    fn loaded_keys<K: H5Type>(&self, keys: &[Vec<u8>]) -> Result<Vec<K>> {
+        let (memory, mut heap) = (self.key.memory_form(), Heap::new());
+        let bytes = vol::maps::to_elements(&self.key, keys.iter().map(Vec::as_slice), &mut heap)?;
+        let mut out = vec![0; keys.len() * K::element_bytes()];
+        model::convert::Plan::compile(&memory, &K::datatype(), &Conversions::default())?.run(
+            &bytes,
+            &mut out,
+            keys.len(),
+            &mut heap,
+        )?;
+        let mut loaded = Vec::new();
+        K::load_more(&out, &heap, &mut loaded)?;
+        Ok(loaded)
+    }
+}
+
+/// Packed elements of values in memory form.
+struct Elements {
+    datatype: Datatype,
+    bytes: Vec<u8>,
+    heap: Heap,
+}
+
+impl Elements {
+    fn new<T: H5Type>() -> Self {
+        Elements { datatype: T::datatype(), bytes: Vec::new(), heap: Heap::new() }
+    }
+
+    fn push<T: H5Type>(&mut self, value: &T) -> Result<()> {
+        let start = self.bytes.len();
+        self.bytes.resize(start + T::element_bytes(), 0);
+        value.store(&mut self.bytes[start..], &mut self.heap)
+    }
+}
+
+impl Group {
+    /// Makes a map from keys to values.
+    pub fn create_map<K: H5Type, V: H5Type>(&self, path: &str) -> Result<Map> {
+        self.create_map_of(Some(path), &K::datatype(), &V::datatype(), &ObjectCreate::default())
+    }
+
+    /// Makes a map that no link leads to: it goes with its last handle unless it is linked.
+    pub fn create_anonymous_map<K: H5Type, V: H5Type>(&self) -> Result<Map> {
+        self.create_map_of(None, &K::datatype(), &V::datatype(), &ObjectCreate::default())
+    }
+
+    /// Makes a map of types that are chosen at run time.
+    pub fn create_map_of(
+        &self,
+        path: Option<&str>,
+        key: &Datatype,
+        value: &Datatype,
+        create: &ObjectCreate,
+    ) -> Result<Map> {
+        let place = path.map(|path| self.place(path)).transpose()?;
+        let op = OpMapCreate { place, key: key.clone(), value: value.clone(), create: create.clone() };
+        let token = self.session.container.map_create(&op)?;
+        let path = path.map_or_else(String::new, |path| model::link::join(&self.path, path));
+        Map::open(Object::new(self.session.clone(), token, path))
+    }
+
+    /// The map at a path.
+    pub fn map(&self, path: &str) -> Result<Map> {
+        self.open_kind(path, model::ObjectKind::Map).and_then(Map::open)
+    }
+}

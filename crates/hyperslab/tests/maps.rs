@@ -1,0 +1,170 @@
+//! Maps through the facade, on every connector that keeps them.
+
+use std::ops::ControlFlow;
+use std::process::Command;
+
+use hyperslab::model::datatype::ReferenceKind;
+use hyperslab::model::properties::ObjectCreate;
+use hyperslab::{Datatype, File, Kind, ObjectHandle, Result};
+
+/// A folder of its own for a test.
+fn scratch(name: &str) -> std::path::PathBuf {
+    let folder = std::env::temp_dir().join(format!("hyperslab-maps-{name}-{}", std::process::id()));
+    let _ = std::fs::remove_dir_all(&folder);
+    std::fs::create_dir_all(&folder).unwrap();
+    folder
+}
+
+fn locations(folder: &std::path::Path) -> Vec<String> {
+    let at = |name: &str| folder.join(name).display().to_string();
+    vec![
+        at("native.h5"),
+        format!("raw:{}", at("raw")),
+        format!("json:{}", at("text.json")),
+        "memory:maps".to_owned(),
+    ]
+}
+
+fn name(n: u64) -> String {
+    format!("name {n}")
+}
+
+/// Every call of the document, on one connector.
+fn walk_through(location: &str) -> Result<()> {
+    let file = File::create(location)?;
+    let ids = file.create_map::<String, u64>("staff/ids")?;
+    assert!(ids.is_empty()?);
+    ids.put(&"Alice".to_owned(), &25_385_486u64)?;
+    ids.put(&"Bob".to_owned(), &34_873_275u64)?;
+    ids.put(&"Bob".to_owned(), &1u64)?;
+    assert_eq!((ids.len()?, ids.get::<_, u64>(&"Bob".to_owned())?), (2, Some(1)));
+    // Conversion of values, both ways.
+    assert_eq!(ids.get::<_, f64>(&"Alice".to_owned())?, Some(25_385_486.0));
+    ids.put(&"Carol".to_owned(), &7i16)?;
+    let wanted = ["Nobody".to_owned(), "Carol".to_owned()];
+    assert_eq!(ids.get_all::<_, u64>(&wanted)?, [None, Some(7)]);
+    assert!(ids.contains(&"Carol".to_owned())? && !ids.contains(&"Nobody".to_owned())?);
+    assert!(ids.delete(&"Alice".to_owned())? && !ids.delete(&"Alice".to_owned())?);
+    ids.set_attr("unit", 5i32)?;
+    assert_eq!(ids.attr_names()?, ["unit"]);
+    assert_eq!(ids.info()?.attributes, 1);
+
+    // Keys of numbers, converted; many pairs; a restart in the middle.
+    let squares = file.create_map::<i32, f64>("squares")?.keys_at_once(100);
+    let pairs: Vec<(i32, f64)> = (0..1000).map(|n| (n, f64::from(n * n))).collect();
+    squares.put_all(pairs.iter().map(|(k, v)| (k, v)))?;
+    assert_eq!(squares.get::<i64, f32>(&30)?, Some(900.0));
+    let mut seen = Vec::new();
+    let at = squares.iterate(0, |key: i64| {
+        seen.push(key);
+        Ok(if seen.len() == 250 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
+    })?;
+    assert_eq!(at, 250);
+    squares.iterate(at, |key: i64| {
+        seen.push(key);
+        Ok(ControlFlow::Continue(()))
+    })?;
+    seen.sort_unstable();
+    assert_eq!(seen, (0..1000).collect::<Vec<i64>>());
+
+    // Values of variable length, and a map without a name.
+    let words = file.create_map::<u8, Vec<String>>("words")?;
+    words.put(&1u8, &vec!["one".to_owned(), "eins".to_owned()])?;
+    let anonymous = file.create_anonymous_map::<u8, u8>()?;
+    anonymous.put(&1u8, &2u8)?;
+    assert_eq!(anonymous.get::<u8, u8>(&1)?, Some(2));
+    drop(anonymous);
+
+    let key = Datatype::reference(ReferenceKind::ObjectOld);
+    let create = ObjectCreate::default();
+    let refused = file.create_map_of(Some("bad"), &key, &Datatype::native_int(4), &create);
+    assert_eq!(refused.unwrap_err().kind(), Kind::Invalid);
+    let nested = Datatype::var_sequence(Datatype::var_sequence(Datatype::native_int(4)));
+    let refused = file.create_map_of(Some("bad"), &nested, &Datatype::native_int(4), &create);
+    assert_eq!(refused.unwrap_err().kind(), Kind::Invalid);
+    assert!(!file.exists("bad")?);
+    assert_eq!(file.create_map::<u8, u8>("words").unwrap_err().kind(), Kind::Exists);
+    file.close()
+}
+
+fn read_back(location: &str) -> Result<()> {
+    let file = File::open(location)?;
+    let ids = file.map("staff/ids")?;
+    let mut names: Vec<String> = ids.keys()?;
+    names.sort();
+    assert_eq!(names, ["Bob", "Carol"]);
+    assert_eq!(file.map("squares")?.get::<u16, u32>(&31)?, Some(961));
+    assert_eq!(file.map("words")?.get::<u8, Vec<String>>(&1)?, Some(vec!["one".into(), "eins".into()]));
+    assert!(matches!(file.object("words")?, ObjectHandle::Map(_)));
+    assert!(file.map("staff").is_err() && file.group("words").is_err());
+    Ok(())
+}
+
+#[test]
+fn every_call_works_on_every_connector_that_keeps_maps() {
+    let folder = scratch("calls");
+    for location in locations(&folder) {
+        walk_through(&location).unwrap_or_else(|e| panic!("{location}: {e}"));
+        if !location.starts_with("memory:") {
+            read_back(&location).unwrap_or_else(|e| panic!("{location}: {e}"));
+        }
+    }
+    std::fs::remove_dir_all(&folder).unwrap();
+}
+
+#[test]
+fn native_maps_change_in_files_that_were_closed() {
+    let folder = scratch("changes");
+    let path = folder.join("maps.h5").display().to_string();
+    let file = File::create(&path).unwrap();
+    file.create_map::<String, u64>("m").unwrap();
+    file.close().unwrap();
+    let mut model = std::collections::BTreeMap::new();
+    for round in 0..4u64 {
+        let file = File::open_rw(&path).unwrap();
+        let map = file.map("m").unwrap();
+        for n in 0..50 {
+            let key = name((n * 7 + round * 13) % 120);
+            if n % 3 == 2 {
+                assert_eq!(map.delete(&key).unwrap(), model.remove(&key).is_some());
+            } else {
+                map.put(&key, &(n + round)).unwrap();
+                model.insert(key, n + round);
+            }
+        }
+        file.close().unwrap();
+        let file = File::open(&path).unwrap();
+        let map = file.map("m").unwrap();
+        let mut keys: Vec<String> = map.keys().unwrap();
+        keys.sort();
+        assert_eq!(keys, model.keys().cloned().collect::<Vec<_>>());
+        let values = map.get_all::<_, u64>(&keys).unwrap();
+        assert_eq!(
+            values.into_iter().flatten().collect::<Vec<_>>(),
+            model.values().copied().collect::<Vec<_>>()
+        );
+    }
+    std::fs::remove_dir_all(&folder).unwrap();
+}
+
+/// libhdf5 sees a group with two datasets.
+#[test]
+fn h5py_reads_the_maps_of_a_file() {
+    let h5py = Command::new("python3").args(["-c", "import h5py"]).output();
+    if !h5py.is_ok_and(|output| output.status.success()) {
+        println!("skipped: no h5py");
+        return;
+    }
+    let folder = scratch("h5py");
+    let path = folder.join("maps.h5").display().to_string();
+    walk_through(&path).unwrap();
+    let script = format!(
+        "import h5py\nf = h5py.File({path:?})\nm = f['staff/ids']\nassert m.attrs['HYPERSLAB_MAP'] == 1\n\
+         pairs = dict(zip((k.decode() for k in m['keys'][:]), (int(v) for v in m['values'][:])))\n\
+         assert pairs == {{'Bob': 1, 'Carol': 7}}, pairs\n\
+         s = f['squares']\nassert all(v == k * k for k, v in zip(s['keys'][:].astype('i8'), s['values'][:]))\n"
+    );
+    let output = Command::new("python3").args(["-c", &script]).output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    std::fs::remove_dir_all(&folder).unwrap();
+}
