@@ -163,7 +163,7 @@ fn a_punched_object_begins_anew(subject: &Subject) {
 
 fn objects_are_listed_once(subject: &Subject) {
     let store = subject.create();
-    let ids: Vec<ObjectId> = (0..25u64).map(|i| ObjectId { high: i % 3 << 32, low: i * 7 }).collect();
+    let ids: Vec<ObjectId> = (0..25u64).map(|i| ObjectId { high: (i % 3) << 32, low: i * 7 }).collect();
     for id in &ids {
         fill(&*store, *id);
     }
