@@ -1,5 +1,7 @@
 //! What every engine tests before it changes anything.
 
+use std::collections::BTreeMap;
+
 use crate::{Change, Condition, Error, Fetch, Result, Update};
 
 /// More than any key of ours, and what every engine takes.
@@ -47,13 +49,12 @@ pub(crate) fn unmet(akey: &[u8], what: &str) -> Error {
 
 /// The shapes of akeys as the changes go on: a later one sees what an earlier one did.
 fn shapes(changes: &[Change<'_>], before: &dyn Before) -> Result<()> {
-    let mut seen: Vec<(&[u8], Option<Shape>)> = Vec::new();
+    let mut seen: BTreeMap<&[u8], Option<Shape>> = BTreeMap::new();
     for change in changes {
         let (akey, wanted) = wanted(change)?;
         key(akey)?;
-        let known = seen.iter().rev().find(|(other, _)| *other == akey).map(|(_, shape)| *shape);
-        let current = match known {
-            Some(shape) => shape,
+        let current = match seen.get(akey) {
+            Some(shape) => *shape,
             None => before.shape(akey)?,
         };
         let after = match (change, current) {
@@ -65,7 +66,7 @@ fn shapes(changes: &[Change<'_>], before: &dyn Before) -> Result<()> {
             (_, Some(current)) => Some(same(akey, current, wanted.unwrap_or(current))?),
             (_, None) => wanted,
         };
-        seen.push((akey, after));
+        seen.insert(akey, after);
     }
     Ok(())
 }

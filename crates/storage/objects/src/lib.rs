@@ -11,10 +11,14 @@
 //! single or an array, with records of one size, from its first update on until it is punched; an array without a
 //! record is absent. Keys and values are any bytes, also none.
 
+mod bytes;
 mod check;
+pub mod embedded;
 mod error;
 mod id;
+mod keys;
 pub mod memory;
+mod runs;
 
 use std::ops::Range;
 use std::sync::Arc;
