@@ -121,7 +121,9 @@ impl Connector for ObjectConnector {
         let site = self.engines.find(path)?.ok_or_else(missing)?;
         let mut open = self.check_closed(&site, "delete container")?;
         open.remove(&site.key);
-        site.pool.destroy(site.id).during("delete container")
+        site.pool.destroy(site.id).during("delete container")?;
+        site.clean();
+        Ok(())
     }
 
     fn is_accessible(&self, path: &str, _access: &FileAccess) -> Result<bool> {

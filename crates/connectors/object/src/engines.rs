@@ -1,9 +1,12 @@
 //! Which engine holds a container, and under which identity.
 
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use model::{Error, Result};
 use objects::{ContainerId, Pool};
+
+use crate::error::stored;
 
 /// A container's place.
 #[derive(Debug, Clone)]
@@ -14,6 +17,18 @@ pub(crate) struct Site {
     pub(crate) key: String,
     /// Whether other processes may write at the same time.
     pub(crate) is_concurrent: bool,
+    /// The folder that is there for this container only.
+    pub(crate) folder: Option<PathBuf>,
+}
+
+impl Site {
+    /// Takes away what is left of a container that was destroyed.
+    pub(crate) fn clean(&self) {
+        if let Some(folder) = &self.folder {
+            // Whatever else is in it stays, and so does the folder.
+            let _ = std::fs::remove_dir(folder);
+        }
+    }
 }
 
 /// Engines of a connector.
@@ -23,7 +38,11 @@ pub(crate) struct Engines {
 }
 
 /// The engine whose containers go with the process.
-pub(crate) const MEMORY: &str = "memory";
+const MEMORY: &str = "memory";
+/// The engine of a Ceph cluster.
+const RADOS: &str = "rados";
+/// The name of a container that has a folder for itself. It is part of the format.
+const ALONE: &str = "/";
 
 impl Engines {
     pub(crate) fn new() -> Self {
@@ -33,23 +52,59 @@ impl Engines {
     /// Where a location is.
     pub(crate) fn site(&self, engine: Option<&str>, path: &str) -> Result<Site> {
         match engine {
+            None => embedded(path),
             Some(MEMORY) => Ok(self.in_memory(path)),
+            Some(RADOS) => rados(path),
             Some(other) => Err(Error::unsupported("use storage engine")
                 .with("engine", other)
-                .with("known", "memory, rados (feature of this build)")),
-            None => Err(Error::unsupported("use storage engine")),
+                .with("known", format!("{MEMORY}, {RADOS}"))),
         }
     }
 
     fn in_memory(&self, path: &str) -> Site {
         let (pool, id) = (self.memory.clone(), ContainerId::from_name(path));
-        Site { pool, id, key: format!("{MEMORY}:{path}"), is_concurrent: false }
+        Site { pool, id, key: format!("{MEMORY}:{path}"), is_concurrent: false, folder: None }
     }
 
     /// Where a path is whose engine nobody named, if something is there.
     pub(crate) fn find(&self, path: &str) -> Result<Option<Site>> {
         let memory = self.in_memory(path);
-        let known = memory.pool.list().map_err(|e| crate::error::stored("list containers", &e))?;
-        Ok(known.contains(&memory.id).then_some(memory))
+        if is_there(&memory)? {
+            return Ok(Some(memory));
+        }
+        if path.is_empty() || !Path::new(path).is_dir() {
+            return Ok(None);
+        }
+        let site = embedded(path)?;
+        Ok(is_there(&site)?.then_some(site))
     }
+}
+
+fn is_there(site: &Site) -> Result<bool> {
+    let known = site.pool.list().map_err(|error| stored("list containers", &error))?;
+    Ok(known.contains(&site.id))
+}
+
+/// A folder with one container in it. It may have come from elsewhere with another name: whichever is alone is meant.
+fn embedded(path: &str) -> Result<Site> {
+    if path.is_empty() {
+        return Err(Error::invalid("find container").with("problem", "the location names no folder"));
+    }
+    let folder = PathBuf::from(path);
+    let pool = objects::embedded::pool(&folder);
+    let id = match pool.list().as_deref() {
+        Ok([only]) => *only,
+        _ => ContainerId::from_name(ALONE),
+    };
+    let absolute = std::fs::canonicalize(&folder).or_else(|_| std::path::absolute(&folder));
+    let key = absolute.as_deref().unwrap_or(&folder).display().to_string();
+    Ok(Site { pool, id, key, is_concurrent: false, folder: Some(folder) })
+}
+
+#[cfg(not(feature = "rados"))]
+fn rados(path: &str) -> Result<Site> {
+    Err(Error::unsupported("use storage engine")
+        .with("engine", RADOS)
+        .with("path", path)
+        .with("problem", "this build has no Ceph client (feature rados)"))
 }
