@@ -215,19 +215,25 @@ impl Opening {
     }
 
     pub(crate) fn attribute_values(&self, object: &Described, names: &[&str]) -> Result<Vec<Vec<u8>>> {
-        let akeys: Vec<_> = names.iter().map(|name| Part::Value.of(&text::as_bytes(name))).collect();
+        const PARTS: [Part; 3] = [Part::Value, Part::Datatype, Part::Dataspace];
+        let akeys: Vec<Vec<u8>> =
+            names.iter().flat_map(|name| PARTS.map(|part| part.of(&text::as_bytes(name)))).collect();
         let wanted: Vec<&[u8]> = akeys.iter().map(Vec::as_slice).collect();
-        let found = self.store().get(object.id, ATTRIBUTES, &wanted).during("read attributes")?;
-        let value = |(name, found): (&&str, Option<Vec<u8>>)| match found {
-            Some(value) => Ok(value),
-            None => self.unwritten(object, name),
-        };
-        names.iter().zip(found).map(value).collect()
-    }
-
-    /// Zeros for an attribute that nobody wrote.
-    fn unwritten(&self, object: &Described, name: &str) -> Result<Vec<u8>> {
-        Ok(vec![0; self.value_bytes(object, name)?.0])
+        let mut found = self.store().get(object.id, ATTRIBUTES, &wanted).during("read attributes")?;
+        let mut values = Vec::with_capacity(names.len());
+        for (name, found) in names.iter().zip(found.chunks_mut(PARTS.len())) {
+            let [value, Some(datatype), Some(space)] = found else { return Err(missing(name)) };
+            let datatype = slots::decode_type(datatype, self.limits())?;
+            let bytes = space_bytes(&encode::decode_space_of(space, self.limits())?, &datatype)?;
+            let bytes = bytes.within(self.limits().metadata_bytes_max, "attribute")?;
+            // Nobody wrote an attribute that has no value: it is zeros.
+            let value = value.take().unwrap_or_else(|| vec![0; bytes]);
+            if value.len() != bytes {
+                return Err(Error::corrupt("read attribute").with("name", name).with("bytes", value.len()));
+            }
+            values.push(value);
+        }
+        Ok(values)
     }
 
     /// Bytes of an attribute's value, and its type.

@@ -6,7 +6,7 @@ use objects::{Fetch, ObjectId, Size};
 use vol::{Allocation, ChunkInfo, OpList, Page, StorageInfo};
 
 use crate::described::{Dataset, Described};
-use crate::error::During;
+use crate::error::{During, fetched};
 use crate::filtered::undone;
 use crate::keys::{self, ELEMENTS};
 use crate::links::slice;
@@ -130,7 +130,7 @@ impl Opening {
         }
         let record_size = dataset.element_bytes() as u32;
         let fetch = Fetch { object: id, dkey: &dkey, akey: ELEMENTS, record_size, start: 0, into: &mut room };
-        self.store().fetch(&mut [fetch]).during("read chunk")?;
+        self.store().fetch(&mut [fetch]).map_err(|error| fetched("read chunk", &error))?;
         Ok(Some(room))
     }
 

@@ -7,7 +7,7 @@ use objects::{Change, Fetch, ObjectId, Phase, Update};
 use vol::{DatasetInfo, OpRead, OpWrite, crew};
 
 use crate::described::Dataset;
-use crate::error::During;
+use crate::error::{During, fetched};
 use crate::keys::ELEMENTS;
 use crate::opening::Opening;
 use crate::parts::{Part, each_batch, split};
@@ -117,7 +117,7 @@ impl Opening {
                 into: target.bytes.as_mut(),
             })
             .collect();
-        self.store().fetch(&mut fetches).during("read elements")?;
+        self.store().fetch(&mut fetches).map_err(|error| fetched("read elements", &error))?;
         drop(fetches);
         let scattered: Vec<Target<'_, '_>> =
             targets.into_iter().filter(|target| target.scatter.is_some()).collect();
@@ -207,7 +207,7 @@ impl Opening {
             start: first,
             into: &mut bytes,
         };
-        self.store().fetch(&mut [fetch]).during("read elements")?;
+        self.store().fetch(&mut [fetch]).map_err(|error| fetched("read elements", &error))?;
         for run in &part.runs {
             let at = (run.chunk_offset - first) as usize * element_bytes;
             let (packed, len) =

@@ -16,6 +16,14 @@ pub(crate) fn stored(operation: &str, error: &objects::Error) -> Error {
     Error::new(kind, operation).with("problem", error)
 }
 
+/// The same for a fetch, which has no conditions: an akey is not what its dataset says.
+pub(crate) fn fetched(operation: &str, error: &objects::Error) -> Error {
+    match error {
+        objects::Error::Condition(_) => Error::corrupt(operation).with("problem", error),
+        error => stored(operation, error),
+    }
+}
+
 /// `store.get(…).during("read link")?`
 pub(crate) trait During<T> {
     /// The same, seen from `operation`.

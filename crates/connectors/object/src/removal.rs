@@ -25,6 +25,7 @@ impl Opening {
             Body::Group(_) => held.extend(self.hard_links_of(id)?),
             Body::Dataset(dataset) => {
                 held.extend(dataset.info.committed.map(identity::object).transpose()?);
+                blobs.extend(self.blobs_of_fill(dataset)?);
                 blobs.extend(self.blobs_of_dataset(&described)?);
             }
             Body::Map { .. } => blobs.extend(self.blobs_of_map(&described)?),
@@ -51,7 +52,8 @@ impl Opening {
         Ok(held)
     }
 
-    fn blobs_of_map(&self, described: &Described) -> Result<Vec<BlobId>> {
+    /// The blobs that the values of a map use.
+    pub(crate) fn blobs_of_map(&self, described: &Described) -> Result<Vec<BlobId>> {
         let (_, value_type) = described.map()?;
         let mut blobs = Vec::new();
         if value_type.has_slots() {
