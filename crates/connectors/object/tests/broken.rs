@@ -103,7 +103,7 @@ fn look(c: &dyn Container) -> Result<()> {
             }
         }
     }
-    let _ = (c.optional("check storage", b""), c.optional("show storage", b""));
+    let _ = (c.optional("storage.check", b""), c.optional("storage.show", b""));
     Ok(())
 }
 

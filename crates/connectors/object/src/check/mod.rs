@@ -75,15 +75,15 @@ impl Findings {
 }
 
 impl Opening {
-    /// `check storage` (with `repair` to mend), and `show storage`.
+    /// `storage.check` (with `repair` to mend), and `storage.show`.
     pub(crate) fn optional_operation(&self, operation: &str, arguments: &[u8]) -> Result<Vec<u8>> {
         match (operation, arguments) {
-            ("check storage", b"") => self.check_storage(false),
-            ("check storage", b"repair") => {
+            ("storage.check", b"") => self.check_storage(false),
+            ("storage.check", b"repair") => {
                 self.check_writable()?;
                 self.check_storage(true)
             }
-            ("show storage", _) => self.dump().map(String::into_bytes),
+            ("storage.show", _) => self.dump().map(String::into_bytes),
             _ => Err(Error::unsupported("optional operation").with("operation", operation)),
         }
     }

@@ -51,12 +51,12 @@ pub(crate) fn read(c: &dyn Container, dataset: Token) -> Result<Vec<i32>> {
 
 /// What is wrong with what is stored, a line each.
 pub(crate) fn problems(c: &dyn Container) -> Result<Vec<String>> {
-    lines(c.optional("check storage", b"")?)
+    lines(c.optional("storage.check", b"")?)
 }
 
 /// The same, mended.
 pub(crate) fn mend(c: &dyn Container) -> Result<Vec<String>> {
-    lines(c.optional("check storage", b"repair")?)
+    lines(c.optional("storage.check", b"repair")?)
 }
 
 fn lines(bytes: Vec<u8>) -> Result<Vec<String>> {
