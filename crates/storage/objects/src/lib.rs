@@ -19,6 +19,8 @@ mod id;
 mod keys;
 mod layout;
 pub mod memory;
+#[cfg(feature = "rados")]
+pub mod rados;
 mod runs;
 
 use std::ops::Range;
