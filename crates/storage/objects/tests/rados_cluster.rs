@@ -230,7 +230,8 @@ fn a_wrong_key_is_refused() {
     let other = folder.path().join("ceph.conf");
     let keyring = format!("keyring = {}", keyring.display());
     let lines = text.lines().map(|line| if line.starts_with("keyring") { &keyring } else { line });
-    fs::write(&other, lines.collect::<Vec<_>>().join("\n")).unwrap();
+    // Ceph wants a line end after the last line too.
+    fs::write(&other, lines.collect::<Vec<_>>().join("\n") + "\n").unwrap();
     let answer = rados::pool("p3", Some(&other));
     assert!(matches!(&answer, Err(Error::Refused(text)) if text.contains("key")), "{answer:?}");
 }
