@@ -1,7 +1,10 @@
 //! The embedded engine of object storage, as a ratio to plain files and to plain redb, in one run.
 //!
 //! `objects-bench [FOLDER]`: the folder is best on a file system in memory, so that the engine is measured and not
-//! the disk.
+//! the disk. With the feature `rados` and the arguments `rados POOL CONF BYTES COUNT` it measures a Ceph cluster.
+
+#[cfg(feature = "rados")]
+mod cluster;
 
 use std::fs::File;
 use std::os::unix::fs::FileExt;
@@ -21,6 +24,12 @@ const OBJECT: ObjectId = ObjectId { high: 1, low: 2 };
 type Outcome<T> = Result<T, Box<dyn std::error::Error + Send + Sync>>;
 
 fn main() -> Outcome<()> {
+    #[cfg(feature = "rados")]
+    if let [_, kind, pool, conf, bytes, count] = std::env::args().collect::<Vec<_>>().as_slice()
+        && kind == "rados"
+    {
+        return cluster::bulk(pool, Path::new(conf), bytes.parse()?, count.parse()?);
+    }
     let parent = std::env::args_os().nth(1).map_or_else(std::env::temp_dir, PathBuf::from);
     let folder = tempfile::tempdir_in(parent)?;
     bulk(folder.path())?;

@@ -17,7 +17,10 @@ pub mod embedded;
 mod error;
 mod id;
 mod keys;
+mod layout;
 pub mod memory;
+#[cfg(feature = "rados")]
+pub mod rados;
 mod runs;
 
 use std::ops::Range;
@@ -97,6 +100,27 @@ pub enum Change<'a> {
     },
     /// Removes an akey; with its last one the dkey goes.
     Punch(&'a [u8]),
+}
+
+impl<'a> Change<'a> {
+    /// The akey that changes.
+    #[must_use]
+    pub fn akey(&self) -> &'a [u8] {
+        match *self {
+            Change::Single(akey, _) | Change::Punch(akey) => akey,
+            Change::Records { akey, .. } | Change::PunchRecords { akey, .. } => akey,
+        }
+    }
+}
+
+impl<'a> Condition<'a> {
+    /// The akey that is looked at.
+    #[must_use]
+    pub fn akey(&self) -> &'a [u8] {
+        match *self {
+            Condition::Present(akey) | Condition::Absent(akey) | Condition::Equals(akey, _) => akey,
+        }
+    }
 }
 
 /// A range of records that is `Copy`; made from a `Range<u64>` by `into()`.

@@ -9,7 +9,7 @@ use redb::{
     ReadableTable, TableDefinition,
 };
 
-use super::value::Value;
+use crate::layout::value::Value;
 use crate::{Error, Result};
 
 type Bytes = &'static [u8];

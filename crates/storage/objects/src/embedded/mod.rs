@@ -5,8 +5,8 @@
 //! once), and a flush puts them into the index by one transaction, after `data` was synced: it is there whole or not
 //! at all.
 
-mod array;
 mod data;
+mod far;
 mod index;
 mod listing;
 mod open;
@@ -15,8 +15,6 @@ mod shared;
 mod space;
 mod store;
 mod update;
-mod value;
-mod writer;
 
 use std::fs::{self, File, OpenOptions};
 use std::io::ErrorKind;

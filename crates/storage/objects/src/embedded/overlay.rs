@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::index::Snapshot;
-use super::value::Value;
+use crate::layout::value::Value;
 use crate::{Phase, Result};
 
 /// A change that waits.

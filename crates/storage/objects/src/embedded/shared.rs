@@ -6,12 +6,12 @@ use std::ops::Range;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use super::data::Data;
+use super::far;
 use super::index::{Commit, Index, Number};
 use super::open::Registration;
 use super::overlay::{Changes, Slot, View};
 use super::space::Space;
-use super::value::{Released, Value};
-use super::writer;
+use crate::layout::value::{Released, Value};
 use crate::{Error, ObjectId, Phase, Result, keys};
 
 /// Locks of dkeys: readers of one share it, a writer has it alone.
@@ -167,7 +167,7 @@ impl Shared {
         match self.commit(true) {
             Ok(()) => {
                 *unsafe_yet = false;
-                writer::give(self.space.get(), &released);
+                far::give(self.space.get(), &released);
                 Ok(())
             }
             Err(error) => {

@@ -6,8 +6,8 @@ use std::thread;
 
 use super::overlay::Single;
 use super::shared::Shared;
-use super::value::Value;
 use super::{key, listing, prefix};
+use crate::layout::value::Value;
 use crate::{Change, Error, Fetch, Mode, ObjectId, Phase, Result, Size, Store, Update, check};
 
 /// Below this a second thread takes longer to begin than it saves.

@@ -1,14 +1,14 @@
 //! One update: test, write the large bytes, note the rest.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, PoisonError};
+use std::sync::PoisonError;
 
-use super::array::Array;
+use super::far::{self, FarFile, NEAR_BYTES_MAX};
 use super::key;
 use super::shared::Shared;
-use super::value::Value;
-use super::writer::{self, NEAR_BYTES_MAX, Writer};
 use crate::check::{self, Before, Shape};
+use crate::layout::value::Value;
+use crate::layout::writer::{self, Writer};
 use crate::{Change, Condition, ObjectId, Phase, Result, Update};
 
 /// The akeys that an update names, as they are and then as they become.
@@ -50,9 +50,10 @@ impl Shared {
         let _dkey = self.stripe(update.object, update.dkey).write().unwrap_or_else(PoisonError::into_inner);
         let mut named = self.named(update)?;
         check::update(update, &named)?;
-        let mut writer = Writer::new(&self.data, space, *epoch);
+        let file = FarFile { data: &self.data, space };
+        let mut writer = Writer::new(&file, *epoch);
         if let Err(error) = update.changes.iter().try_for_each(|change| named.apply(change, &mut writer)) {
-            writer.undo();
+            far::give(space, &writer.undo());
             return Err(error);
         }
         let mut view = self.view_mut();
@@ -60,18 +61,20 @@ impl Shared {
             view.put(entry.key, entry.value, update.phase);
         }
         drop(view);
-        self.release(writer.done());
+        self.finish(writer);
         Ok(())
     }
 
+    /// What no commit knows of is free at once, the rest after the next flush.
+    fn finish(&self, writer: Writer<'_>) {
+        let (now, later) = writer.done();
+        far::give(self.space_if_known(), &now);
+        self.release(later);
+    }
+
     fn named<'a>(&'a self, update: &Update<'a>) -> Result<Named<'a>> {
-        let changes = update.changes.iter().map(|change| match *change {
-            Change::Single(akey, _) | Change::Punch(akey) => akey,
-            Change::Records { akey, .. } | Change::PunchRecords { akey, .. } => akey,
-        });
-        let conditions = update.conditions.iter().map(|condition| match *condition {
-            Condition::Present(akey) | Condition::Absent(akey) | Condition::Equals(akey, _) => akey,
-        });
+        let changes = update.changes.iter().map(Change::akey);
+        let conditions = update.conditions.iter().map(Condition::akey);
         let view = self.view();
         let mut akeys = BTreeMap::new();
         for akey in changes.chain(conditions) {
@@ -88,7 +91,8 @@ impl Shared {
     pub(super) fn punch_dkey(&self, object: ObjectId, dkey: &[u8], phase: Phase) -> Result<()> {
         let epoch = self.epoch();
         let _dkey = self.stripe(object, dkey).write().unwrap_or_else(PoisonError::into_inner);
-        let mut writer = Writer::new(&self.data, self.space_if_known(), *epoch);
+        let file = FarFile { data: &self.data, space: self.space_if_known() };
+        let mut writer = Writer::new(&file, *epoch);
         let keys = {
             let view = self.view();
             let keys = super::listing::keys_of(&view, object, dkey)?;
@@ -100,7 +104,7 @@ impl Shared {
         let mut view = self.view_mut();
         keys.into_iter().for_each(|key| view.put(key, None, phase));
         drop(view);
-        self.release(writer.done());
+        self.finish(writer);
         Ok(())
     }
 
@@ -112,7 +116,9 @@ impl Shared {
         let Some(value) = value else { return Ok(()) };
         check::same(fetch.akey, value.shape(), Shape::Records(fetch.record_size))?;
         match value {
-            Value::Array(array) => writer::read(&self.data, &array, fetch.start, fetch.into),
+            Value::Array(array) => {
+                writer::read(&FarFile { data: &self.data, space: None }, &array, fetch.start, fetch.into)
+            }
             Value::Single(_) | Value::Far(_) => Ok(()),
         }
     }
@@ -128,42 +134,8 @@ fn needs_space(change: &Change<'_>) -> bool {
 
 impl Named<'_> {
     fn apply(&mut self, change: &Change<'_>, writer: &mut Writer<'_>) -> Result<()> {
-        match *change {
-            Change::Single(akey, value) => self.replace(akey, Some(value), writer),
-            Change::Punch(akey) => self.replace(akey, None, writer),
-            Change::Records { akey, record_size, start, bytes } if !bytes.is_empty() => {
-                let Some(entry) = self.akeys.get_mut(akey) else { return Ok(()) };
-                let new = || Value::Array(Arc::new(Array::new(record_size)));
-                entry.changed = true;
-                match entry.value.get_or_insert_with(new) {
-                    Value::Array(array) => writer.write(Arc::make_mut(array), start, bytes),
-                    Value::Single(_) | Value::Far(_) => Ok(()),
-                }
-            }
-            Change::Records { .. } => Ok(()),
-            Change::PunchRecords { akey, range } => {
-                let Some(entry) = self.akeys.get_mut(akey) else { return Ok(()) };
-                let Some(Value::Array(array)) = &mut entry.value else { return Ok(()) };
-                entry.changed = true;
-                let array = Arc::make_mut(array);
-                writer.punch(array, range.start, range.end);
-                if array.is_empty() {
-                    entry.value = None;
-                }
-                Ok(())
-            }
-        }
-    }
-
-    fn replace(&mut self, akey: &[u8], value: Option<&[u8]>, writer: &mut Writer<'_>) -> Result<()> {
-        let Some(entry) = self.akeys.get_mut(akey) else { return Ok(()) };
-        let new = value.map(|value| writer.single(value)).transpose()?;
-        if let Some(old) = entry.value.take() {
-            writer.release(&old);
-            entry.changed = true;
-        }
-        entry.changed |= new.is_some();
-        entry.value = new;
+        let Some(entry) = self.akeys.get_mut(change.akey()) else { return Ok(()) };
+        entry.changed |= writer.apply(&mut entry.value, change)?;
         Ok(())
     }
 }

@@ -3,79 +3,79 @@
 use super::value::{Place, Released};
 use crate::runs::Runs;
 
-/// An array of records: small ones are near (in the index), others in extents of the data file.
+/// An array of records: small ones are near (in the index), others in extents of far bytes.
 #[derive(Clone, Debug)]
-pub(super) struct Array {
+pub(crate) struct Array {
     /// Bytes of one record.
-    pub(super) record_size: u32,
+    pub(crate) record_size: u32,
     /// All records of a small array; no extents then.
-    pub(super) near: Option<Near>,
+    pub(crate) near: Option<Near>,
     /// In order, none overlap, each has a record.
-    pub(super) extents: Vec<Extent>,
+    pub(crate) extents: Vec<Extent>,
 }
 
 /// Records in the index.
 #[derive(Clone, Debug)]
-pub(super) struct Near {
+pub(crate) struct Near {
     /// The record that the bytes begin with.
-    pub(super) start: u64,
+    pub(crate) start: u64,
     /// Those of absent records mean nothing.
-    pub(super) bytes: Vec<u8>,
+    pub(crate) bytes: Vec<u8>,
     /// Which records are there.
-    pub(super) runs: Runs,
+    pub(crate) runs: Runs,
 }
 
-/// Room for records in the data file.
+/// Room for records far away.
 #[derive(Clone, Debug)]
-pub(super) struct Extent {
+pub(crate) struct Extent {
     /// The first record there is room for.
-    pub(super) start: u64,
+    pub(crate) start: u64,
     /// One past the last.
-    pub(super) end: u64,
+    pub(crate) end: u64,
     /// Where the room begins.
-    pub(super) at: u64,
+    pub(crate) at: u64,
     /// When it was taken: in the current epoch no commit knows of it.
-    pub(super) epoch: u64,
+    pub(crate) epoch: u64,
     /// Which records are there.
-    pub(super) runs: Runs,
+    pub(crate) runs: Runs,
 }
 
 impl Array {
-    pub(super) fn new(record_size: u32) -> Array {
+    pub(crate) fn new(record_size: u32) -> Array {
         Array { record_size, near: None, extents: Vec::new() }
     }
 
-    pub(super) fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.extents.is_empty() && self.near.as_ref().is_none_or(|near| near.runs.is_empty())
     }
 
     /// One past the last record.
-    pub(super) fn end(&self) -> u64 {
+    pub(crate) fn end(&self) -> u64 {
         let far = self.extents.last().map_or(0, |extent| extent.runs.end());
         self.near.as_ref().map_or(far, |near| near.runs.end())
     }
 
     /// Bytes of so many records.
-    pub(super) fn bytes(&self, records: u64) -> u64 {
+    pub(crate) fn bytes(&self, records: u64) -> u64 {
         records * u64::from(self.record_size)
     }
 
     /// Extents with room for a record of a range.
-    pub(super) fn overlapping(&self, start: u64, end: u64) -> &[Extent] {
+    pub(crate) fn overlapping(&self, start: u64, end: u64) -> &[Extent] {
         let from = self.extents.partition_point(|extent| extent.end <= start);
         let to = self.extents.partition_point(|extent| extent.start < end);
         self.extents.get(from..to).unwrap_or_default()
     }
 
     /// The extent of this epoch that has room for all of a range.
-    pub(super) fn writable(&mut self, start: u64, end: u64, epoch: u64) -> Option<&mut Extent> {
+    pub(crate) fn writable(&mut self, start: u64, end: u64, epoch: u64) -> Option<&mut Extent> {
         let at = self.extents.partition_point(|extent| extent.end <= start);
         let extent = self.extents.get_mut(at)?;
         (extent.start <= start && end <= extent.end && extent.epoch == epoch).then_some(extent)
     }
 
     /// Takes the room of a range away, with what is there.
-    pub(super) fn trim(&mut self, start: u64, end: u64, released: &mut Vec<Released>) {
+    pub(crate) fn trim(&mut self, start: u64, end: u64, released: &mut Vec<Released>) {
         let from = self.extents.partition_point(|extent| extent.end <= start);
         let to = self.extents.partition_point(|extent| extent.start < end);
         if from >= to {
@@ -94,13 +94,13 @@ impl Array {
     }
 
     /// Adds an extent where there is none.
-    pub(super) fn insert(&mut self, extent: Extent) {
+    pub(crate) fn insert(&mut self, extent: Extent) {
         let at = self.extents.partition_point(|other| other.start < extent.start);
         self.extents.insert(at, extent);
     }
 
     /// Makes records of a small array absent.
-    pub(super) fn punch_near(&mut self, start: u64, end: u64) {
+    pub(crate) fn punch_near(&mut self, start: u64, end: u64) {
         let Some(near) = &mut self.near else { return };
         near.runs.remove(start, end);
         if near.runs.is_empty() {
@@ -109,7 +109,7 @@ impl Array {
     }
 
     /// Writes records of a small array.
-    pub(super) fn write_near(&mut self, start: u64, end: u64, bytes: &[u8]) {
+    pub(crate) fn write_near(&mut self, start: u64, end: u64, bytes: &[u8]) {
         let size = self.record_size as usize;
         let old = self.near.take();
         let (low, high) = span(old.as_ref(), start, end);
@@ -123,7 +123,7 @@ impl Array {
     }
 
     /// Bytes of the span that a small array has after a write.
-    pub(super) fn span_bytes(&self, start: u64, end: u64) -> u64 {
+    pub(crate) fn span_bytes(&self, start: u64, end: u64) -> u64 {
         let (low, high) = span(self.near.as_ref(), start, end);
         (high - low).saturating_mul(u64::from(self.record_size))
     }
@@ -143,12 +143,12 @@ impl Near {
     }
 
     /// Each run with its bytes.
-    pub(super) fn held(&self, size: usize) -> impl Iterator<Item = ((u64, u64), &[u8])> {
+    pub(crate) fn held(&self, size: usize) -> impl Iterator<Item = ((u64, u64), &[u8])> {
         self.runs.as_slice().iter().filter_map(move |run| Some((*run, self.slice(*run, size)?)))
     }
 
     /// The bytes of a run that is there.
-    pub(super) fn slice(&self, run: (u64, u64), size: usize) -> Option<&[u8]> {
+    pub(crate) fn slice(&self, run: (u64, u64), size: usize) -> Option<&[u8]> {
         let (from, to) = ((run.0 - self.start) as usize * size, (run.1 - self.start) as usize * size);
         self.bytes.get(from..to)
     }
@@ -167,7 +167,7 @@ impl Extent {
     }
 
     /// The room as bytes.
-    pub(super) fn place(&self, record_size: u32) -> Place {
+    pub(crate) fn place(&self, record_size: u32) -> Place {
         Place { at: self.at, length: (self.end - self.start) * u64::from(record_size), epoch: self.epoch }
     }
 }

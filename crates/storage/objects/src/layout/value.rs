@@ -10,28 +10,28 @@ use crate::{Result, Size};
 
 /// A value in memory.
 #[derive(Clone, Debug)]
-pub(super) enum Value {
+pub(crate) enum Value {
     /// A small single value.
     Single(Arc<[u8]>),
-    /// A large single value, in the data file.
+    /// A large single value.
     Far(Place),
     /// An array.
     Array(Arc<Array>),
 }
 
-/// Bytes of the data file.
+/// Bytes that are far.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Place {
+pub(crate) struct Place {
     /// Where they begin.
-    pub(super) at: u64,
+    pub(crate) at: u64,
     /// How many.
-    pub(super) length: u64,
+    pub(crate) length: u64,
     /// When they were taken.
-    pub(super) epoch: u64,
+    pub(crate) epoch: u64,
 }
 
 /// A place that nobody needs any more.
-pub(super) type Released = Place;
+pub(crate) type Released = Place;
 
 /// What was committed is of an epoch that never is the current one.
 const COMMITTED: u64 = 0;
@@ -42,14 +42,14 @@ const NEAR_ARRAY: u8 = 2;
 const FAR_ARRAY: u8 = 3;
 
 impl Value {
-    pub(super) fn shape(&self) -> Shape {
+    pub(crate) fn shape(&self) -> Shape {
         match self {
             Value::Single(_) | Value::Far(_) => Shape::Single,
             Value::Array(array) => Shape::Records(array.record_size),
         }
     }
 
-    pub(super) fn size(&self) -> Size {
+    pub(crate) fn size(&self) -> Size {
         match self {
             Value::Single(value) => Size::Single(value.len() as u64),
             Value::Far(place) => Size::Single(place.length),
@@ -57,8 +57,8 @@ impl Value {
         }
     }
 
-    /// The bytes of the data file that it has.
-    pub(super) fn places(&self) -> Vec<Place> {
+    /// The far bytes that it has.
+    pub(crate) fn places(&self) -> Vec<Place> {
         match self {
             Value::Single(_) => Vec::new(),
             Value::Far(place) => vec![*place],
@@ -69,7 +69,7 @@ impl Value {
     }
 
     /// About the bytes that it takes in memory.
-    pub(super) fn weight(&self) -> usize {
+    pub(crate) fn weight(&self) -> usize {
         match self {
             Value::Single(value) => value.len(),
             Value::Far(_) => 0,
@@ -84,7 +84,7 @@ impl Value {
         }
     }
 
-    pub(super) fn encode(&self, out: &mut Vec<u8>) {
+    pub(crate) fn encode(&self, out: &mut Vec<u8>) {
         match self {
             Value::Single(value) => {
                 out.push(SINGLE);
@@ -102,7 +102,7 @@ impl Value {
         }
     }
 
-    pub(super) fn decode(stored: &[u8]) -> Result<Value> {
+    pub(crate) fn decode(stored: &[u8]) -> Result<Value> {
         let mut reader = Reader(stored);
         let value = match reader.byte()? {
             SINGLE => return Ok(Value::Single(reader.rest().into())),
@@ -115,7 +115,7 @@ impl Value {
     }
 
     /// A small single value, without a copy of it.
-    pub(super) fn single(stored: &[u8]) -> Option<&[u8]> {
+    pub(crate) fn single(stored: &[u8]) -> Option<&[u8]> {
         stored.split_first().filter(|(tag, _)| **tag == SINGLE).map(|(_, value)| value)
     }
 }
