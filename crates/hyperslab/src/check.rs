@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use model::convert::Conversions;
 use model::heap::Heap;
 use model::properties::Layout;
-use model::{Dataspace, Error, LinkTarget, ObjectKind, Result, Selection, Token, Within};
+use model::{Dataspace, Error, Kind, LinkTarget, ObjectKind, Result, Selection, Token, Within};
 use vol::transfer::Elements;
 use vol::{Container, DatasetInfo, OpList};
 
@@ -76,6 +76,7 @@ impl Check {
             walk.object(token, &path);
             progress(&walk.report);
         }
+        walk.storage();
         walk.report
     }
 }
@@ -88,7 +89,47 @@ struct Walk<'a> {
     queue: Vec<(Token, String)>,
 }
 
+/// Mends what is wrong with the way a container is stored, where its connector can: what it mended, and what not.
+///
+/// Nobody else may write to the container meanwhile.
+pub fn repair(container: &dyn Container) -> Result<(Vec<String>, Vec<Finding>)> {
+    let lines = container.optional(STORAGE, b"repair")?;
+    let (mut mended, mut left) = (Vec::new(), Vec::new());
+    for (finding, is_mended) in storage_findings(&lines) {
+        match is_mended {
+            true => mended.push(format!("{}: {}: {}", finding.path, finding.part, finding.error)),
+            false => left.push(finding),
+        }
+    }
+    Ok((mended, left))
+}
+
+/// The operation of connectors that look at their storage: a line for each finding, with object, part, problem and
+/// whether it was mended, and tabs between them.
+const STORAGE: &str = "storage.check";
+
+fn storage_findings(lines: &[u8]) -> impl Iterator<Item = (Finding, bool)> {
+    let lines = String::from_utf8_lossy(lines).into_owned();
+    let finding = |line: &str| {
+        let mut words = line.splitn(4, '\t').map(str::to_owned);
+        let mut word = || words.next().unwrap_or_default();
+        let (path, part, problem, mended) = (word(), word(), word(), word());
+        let error = Error::corrupt("check storage").with("problem", problem);
+        (Finding { path, part, error }, mended == "mended")
+    };
+    lines.lines().map(finding).collect::<Vec<_>>().into_iter()
+}
+
 impl Walk<'_> {
+    /// What the connector finds wrong beneath the objects, where it looks.
+    fn storage(&mut self) {
+        match self.container.optional(STORAGE, b"") {
+            Ok(lines) => self.report.findings.extend(storage_findings(&lines).map(|(finding, _)| finding)),
+            Err(error) if error.kind() == Kind::Unsupported => {}
+            Err(error) => self.found("/", "storage", error),
+        }
+    }
+
     fn found(&mut self, path: &str, part: &str, error: Error) {
         self.report.findings.push(Finding { path: path.to_owned(), part: part.to_owned(), error });
     }

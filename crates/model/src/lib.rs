@@ -5,6 +5,7 @@ pub mod bytes;
 pub mod convert;
 pub mod dataspace;
 pub mod datatype;
+pub mod encode;
 pub mod error;
 pub mod heap;
 pub mod limits;

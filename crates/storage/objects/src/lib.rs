@@ -7,10 +7,21 @@
 //! in parts, but [phase](Phase) by phase, so that a caller who puts data before descriptions, and descriptions
 //! before links, never leaves a link that leads nowhere.
 //!
-//! Objects are not made: their first update makes them. An absent key has length 0 and is no error.
+//! Objects are not made: their first update makes them. An absent key has length 0 and is no error. An akey is
+//! single or an array, with records of one size, from its first update on until it is punched; an array without a
+//! record is absent. Keys and values are any bytes, also none.
 
+mod bytes;
+mod check;
+pub mod embedded;
 mod error;
 mod id;
+mod keys;
+mod layout;
+pub mod memory;
+#[cfg(feature = "rados")]
+pub mod rados;
+mod runs;
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -91,13 +102,40 @@ pub enum Change<'a> {
     Punch(&'a [u8]),
 }
 
-/// A range of records that is `Copy`.
+impl<'a> Change<'a> {
+    /// The akey that changes.
+    #[must_use]
+    pub fn akey(&self) -> &'a [u8] {
+        match *self {
+            Change::Single(akey, _) | Change::Punch(akey) => akey,
+            Change::Records { akey, .. } | Change::PunchRecords { akey, .. } => akey,
+        }
+    }
+}
+
+impl<'a> Condition<'a> {
+    /// The akey that is looked at.
+    #[must_use]
+    pub fn akey(&self) -> &'a [u8] {
+        match *self {
+            Condition::Present(akey) | Condition::Absent(akey) | Condition::Equals(akey, _) => akey,
+        }
+    }
+}
+
+/// A range of records that is `Copy`; made from a `Range<u64>` by `into()`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Range64 {
     /// The first.
     pub start: u64,
     /// One past the last.
     pub end: u64,
+}
+
+impl From<Range<u64>> for Range64 {
+    fn from(range: Range<u64>) -> Range64 {
+        Range64 { start: range.start, end: range.end }
+    }
 }
 
 /// Changes of one dkey, atomic together.
@@ -163,11 +201,11 @@ pub trait Store: Send + Sync + std::fmt::Debug {
     /// With [`Condition::Equals`] it is how processes share a counter.
     fn update_now(&self, update: &Update<'_>) -> Result<()>;
 
-    /// Reads records of many akeys; engines overlap them. `Condition` where an akey holds a single value,
-    /// or records of another size.
+    /// Reads records of many akeys; engines overlap them. Each is from one moment. `Condition` where an akey holds
+    /// a single value, or records of another size.
     fn fetch(&self, fetches: &mut [Fetch<'_>]) -> Result<()>;
 
-    /// Reads single values of one dkey, all from one moment; `None` where there is none.
+    /// Reads single values of one dkey, all from one moment; `None` where there is none. An array is `Condition`.
     fn get(&self, object: ObjectId, dkey: &[u8], akeys: &[&[u8]]) -> Result<Vec<Option<Vec<u8>>>>;
 
     /// Reads single values anywhere; engines overlap them.
@@ -189,12 +227,13 @@ pub trait Store: Send + Sync + std::fmt::Debug {
     /// Up to `count_max` akeys of a dkey in byte order, from `from` on.
     fn akeys(&self, object: ObjectId, dkey: &[u8], from: &[u8], count_max: usize) -> Result<Vec<Vec<u8>>>;
 
-    /// Up to `count_max` objects that hold a dkey, from `from` on, in an order of the engine that does not change.
-    fn objects(&self, from: Option<ObjectId>, count_max: usize) -> Result<Vec<ObjectId>>;
+    /// Up to `count_max` objects that hold a dkey, those after `after`, in an order of the engine that does not
+    /// change.
+    fn objects(&self, after: Option<ObjectId>, count_max: usize) -> Result<Vec<ObjectId>>;
 
     /// Makes all that was done durable and seen by everybody, phase by phase.
     fn flush(&self) -> Result<()>;
 
-    /// Forgets what was read or is waiting of an object's dkey that another process may have changed since.
+    /// From now on reads see what others had flushed before this call; what waits here for a flush stays.
     fn refresh(&self) -> Result<()>;
 }

@@ -3,18 +3,22 @@
 use std::io::{self, Write};
 use std::process::ExitCode;
 
-use hyperslab::check::{Check, Finding, Report};
-use hyperslab::{Error, Kind};
+use hyperslab::check::{Check, Finding, Report, repair};
+use hyperslab::vol::FileAccess;
+use hyperslab::{Error, Kind, Result};
 use indicatif::{HumanBytes, ProgressBar};
 
 use crate::open::open;
 use crate::progress::spinner;
+use crate::settings::registry;
 
 const USAGE: &str = "\
-usage: hyperslab check [-v] FILE...
+usage: hyperslab check [-v] [--repair] FILE...
   Opens every object and reads every attribute and every stored element.
   Prints a line for each thing that is wrong; the exit code is then 1.
   -v, --verbose  print how each error came about
+  --repair       first mend what is safe to mend: blobs and objects that nothing uses, links that lead nowhere, wrong
+                 counts, in object stores. Nobody else may write to the container meanwhile.
 ";
 
 /// Checks the files that the command line names.
@@ -24,24 +28,61 @@ pub(crate) fn run(args: &[String]) -> ExitCode {
         print!("{USAGE}");
         return ExitCode::SUCCESS;
     }
-    let known = options.iter().all(|option| *option == "-v" || *option == "--verbose");
-    if !known || files.is_empty() {
+    let is_verbose = |option: &&String| *option == "-v" || *option == "--verbose";
+    let (verbose, others): (Vec<&String>, Vec<&String>) = options.into_iter().partition(is_verbose);
+    let repair = others.iter().any(|option| *option == "--repair");
+    if others.iter().any(|option| *option != "--repair") || files.is_empty() {
         eprint!("{USAGE}");
         return ExitCode::FAILURE;
     }
     // A reader that went away (`| head`) does not learn the result.
-    match check_all(&mut io::stdout().lock(), &files, !options.is_empty()) {
+    let mode = Mode { verbose: !verbose.is_empty(), repair };
+    match check_all(&mut io::stdout().lock(), &files, mode) {
         Ok(true) => ExitCode::SUCCESS,
         Ok(false) | Err(_) => ExitCode::FAILURE,
     }
 }
 
-fn check_all(out: &mut dyn Write, files: &[&String], verbose: bool) -> io::Result<bool> {
+/// What the command line asks for.
+#[derive(Clone, Copy)]
+struct Mode {
+    verbose: bool,
+    repair: bool,
+}
+
+fn check_all(out: &mut dyn Write, files: &[&String], mode: Mode) -> io::Result<bool> {
     let mut sound = true;
     for file in files {
-        sound &= check(out, file, verbose)?;
+        if mode.repair {
+            mend(out, file)?;
+        }
+        sound &= check(out, file, mode.verbose)?;
     }
     Ok(sound)
+}
+
+/// Mends one container, as far as its connector can.
+fn mend(out: &mut dyn Write, file: &str) -> io::Result<()> {
+    let mended = mended(file);
+    match mended {
+        Ok(mended) => mended.iter().try_for_each(|line| writeln!(out, "mended: {line}")),
+        Err(error) if error.kind() == Kind::Unsupported => {
+            writeln!(out, "{file}: nothing to mend in storage of this kind")
+        }
+        Err(error) => {
+            eprintln!("{file}: {}", advice(&error));
+            Ok(())
+        }
+    }
+}
+
+/// What was mended. A container is opened to change it only where its connector mends storage.
+fn mended(file: &str) -> Result<Vec<String>> {
+    open(file, None)?.container.optional("storage.check", b"")?;
+    let container = registry().open(file, &FileAccess::write())?;
+    let (mended, _) = repair(&*container)?;
+    container.close()?;
+    Ok(mended)
 }
 
 /// Checks one file; `true` where nothing is wrong.

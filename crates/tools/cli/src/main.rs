@@ -5,6 +5,7 @@ mod copy;
 mod diff;
 mod dump;
 mod ls;
+mod objects;
 mod open;
 mod progress;
 mod recover;
@@ -32,10 +33,11 @@ commands:
   diff     compare two files; takes the options of h5diff
   stat     say what a file holds and where its bytes go; takes the options of h5stat
   check    read everything in a file and say what is wrong
+  objects  list what a container keeps in an object store: objects, dkeys, akeys
   recover  finish a commit that a crash cut short
   vol      say which connectors and layers there are, and what a stack means
 
-Files are locations: run.h5 is an HDF5 file, raw:folder/ a folder, json:run.json a text, memory:name nothing but memory.
+Files are locations: run.h5 is an HDF5 file, raw:folder/ a folder, json:run.json a text, object:folder/ an object store, memory:name nothing but memory.
 --vol puts layers over what a command opens, or over what copy writes: --vol \"stats | check\". The variables HYPERSLAB_VOL,
 HDF5_VOL_CONNECTOR and HDF5_PLUGIN_PATH are read.
 ";
@@ -77,6 +79,7 @@ fn run_command(words: &[String]) -> ExitCode {
         Some((command, rest)) if command == "check" => check::run(rest),
         Some((command, rest)) if command == "copy" => copy::run(rest),
         Some((command, rest)) if command == "repack" => copy::repack::run(rest),
+        Some((command, rest)) if command == "objects" => objects::run(rest),
         Some((command, rest)) if command == "recover" => recover::run(rest),
         Some((command, rest)) if command == "vol" => vol::run(rest),
         Some((command, rest)) if command == "tour" => tour::run(rest),

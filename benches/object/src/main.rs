@@ -1,0 +1,90 @@
+//! The object connector beside others: `cargo run --release -p object-bench [FOLDER]`.
+//!
+//! Both sides take turns, and each figure is the best of some rounds, so that a busy machine disturbs all of them alike.
+
+mod bulk;
+mod maps;
+mod small;
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use model::Result;
+use model::properties::FileCreate;
+use vol::{Container, FileAccess, Registry};
+
+/// Where containers are made, and who makes them.
+struct Bench {
+    registry: Registry,
+    folder: PathBuf,
+}
+
+/// The two connectors that are compared.
+#[derive(Debug, Clone, Copy)]
+enum Side {
+    Native,
+    Object,
+}
+
+impl Bench {
+    fn new(folder: &Path) -> Result<Self> {
+        let mut registry = Registry::new();
+        registry.register(Arc::new(native::NativeConnector))?;
+        registry.register(Arc::new(object::ObjectConnector::new()))?;
+        Ok(Bench { registry, folder: folder.to_owned() })
+    }
+
+    fn location(&self, side: Side, name: &str) -> String {
+        let folder = self.folder.display();
+        match side {
+            Side::Native => format!("native:{folder}/{name}.h5"),
+            Side::Object => format!("object:{folder}/{name}/"),
+        }
+    }
+
+    fn create(&self, side: Side, name: &str) -> Result<Arc<dyn Container>> {
+        let location = self.location(side, name);
+        self.registry.create(&location, &FileCreate::default(), &FileAccess::write(), true)
+    }
+
+    fn open(&self, side: Side, name: &str) -> Result<Arc<dyn Container>> {
+        self.registry.open(&self.location(side, name), &FileAccess::read())
+    }
+
+    fn delete(&self, side: Side, name: &str) -> Result<()> {
+        self.registry.delete(&self.location(side, name), &FileAccess::write())
+    }
+}
+
+/// How long something takes.
+fn timed<T>(work: impl FnOnce() -> Result<T>) -> Result<(Duration, T)> {
+    let start = Instant::now();
+    let done = work()?;
+    Ok((start.elapsed(), done))
+}
+
+/// The shorter of what was best so far and a new time.
+fn keep(best: &mut Duration, new: Duration) {
+    *best = (*best).min(new);
+}
+
+fn rate(bytes: u64, time: Duration) -> f64 {
+    bytes as f64 / 1e6 / time.as_secs_f64()
+}
+
+fn run() -> Result<()> {
+    let given = std::env::args().nth(1).map(PathBuf::from);
+    let made = tempfile::tempdir().map_err(|error| model::Error::io("make folder", &error))?;
+    let bench = Bench::new(given.as_deref().unwrap_or(made.path()))?;
+    bulk::run(&bench)?;
+    small::run(&bench)?;
+    maps::run(&bench)
+}
+
+fn main() {
+    if let Err(error) = run() {
+        eprintln!("{error}");
+        std::process::exit(1);
+    }
+}

@@ -1,0 +1,102 @@
+//! Blobs: values of variable length, in the object of global metadata, each under a UUID.
+
+use std::hash::{BuildHasher, RandomState};
+use std::sync::LazyLock;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use model::{Error, Result};
+use objects::{Change, Phase, Update};
+
+use crate::error::During;
+use crate::keys::{BLOB, GLOBAL};
+use crate::opening::Opening;
+use crate::slots::{BlobId, ID_BYTES};
+
+/// Keys that the system gave this process: nobody else makes the same identities.
+static KEYS: LazyLock<(RandomState, RandomState)> = LazyLock::new(Default::default);
+static NEXT: AtomicU64 = AtomicU64::new(1);
+
+/// A UUID of version 4.
+fn new_id() -> BlobId {
+    let number = NEXT.fetch_add(1, Ordering::Relaxed);
+    let mut id = [0; ID_BYTES];
+    id[..8].copy_from_slice(&KEYS.0.hash_one(number).to_le_bytes());
+    id[8..].copy_from_slice(&KEYS.1.hash_one(number).to_le_bytes());
+    id[6] = id[6] & 0x0f | 0x40;
+    id[8] = id[8] & 0x3f | 0x80;
+    id
+}
+
+fn checked<'i>(id: &'i [u8], operation: &str) -> Result<&'i [u8]> {
+    match id.len() {
+        ID_BYTES => Ok(id),
+        bytes => Err(Error::invalid(operation).with("bytes", bytes)),
+    }
+}
+
+fn shown(id: &[u8]) -> String {
+    format!("{id:02x?}")
+}
+
+impl Opening {
+    /// Stores values under new identities.
+    pub(crate) fn put_blobs(&self, values: &[&[u8]]) -> Result<Vec<u8>> {
+        let limit = self.limits().blob_bytes_max;
+        if let Some(value) = values.iter().find(|value| value.len() as u64 > limit) {
+            return Err(Error::limit("store blob").with("bytes", value.len()).with("limit", limit));
+        }
+        let ids: Vec<BlobId> = values.iter().map(|_| new_id()).collect();
+        let changes: Vec<_> = values.iter().map(|value| [Change::Single(BLOB, value)]).collect();
+        let updates: Vec<Update<'_>> = ids
+            .iter()
+            .zip(&changes)
+            .map(|(id, changes)| Update {
+                object: GLOBAL,
+                dkey: id,
+                changes,
+                conditions: &[],
+                phase: Phase::Content,
+            })
+            .collect();
+        self.store().update_many(&updates).during("store blobs")?;
+        Ok(ids.concat())
+    }
+
+    /// Appends the values of blobs.
+    pub(crate) fn get_blobs(&self, ids: &[&[u8]], out: &mut vol::Blobs) -> Result<()> {
+        let keys =
+            ids.iter().map(|id| Ok((GLOBAL, checked(id, "read blob")?, BLOB))).collect::<Result<Vec<_>>>()?;
+        let values = self.store().get_many(&keys).during("read blobs")?;
+        for (id, value) in ids.iter().zip(values) {
+            let value = value.ok_or_else(|| Error::not_found("read blob").with("identity", shown(id)))?;
+            out.push(&value);
+        }
+        Ok(())
+    }
+
+    /// Removes blobs, all of which are there.
+    pub(crate) fn delete_blobs(&self, ids: &[&[u8]]) -> Result<()> {
+        for id in ids {
+            let size = self.store().size(GLOBAL, checked(id, "delete blob")?, BLOB).during("delete blob")?;
+            if size.is_none() {
+                return Err(Error::not_found("delete blob").with("identity", shown(id)));
+            }
+        }
+        let ids: Vec<BlobId> = ids.iter().filter_map(|id| (*id).try_into().ok()).collect();
+        self.drop_blobs(&ids)
+    }
+
+    /// Removes blobs that nobody uses any more, as far as they are there.
+    pub(crate) fn drop_blobs(&self, ids: &[BlobId]) -> Result<()> {
+        let changes = [Change::Punch(BLOB)];
+        let update = |id| Update {
+            object: GLOBAL,
+            dkey: id,
+            changes: &changes,
+            conditions: &[],
+            phase: Phase::Removal,
+        };
+        let updates: Vec<Update<'_>> = ids.iter().map(|id| update(&id[..])).collect();
+        self.store().update_many(&updates).during("delete blobs")
+    }
+}

@@ -1,0 +1,132 @@
+//! The connector: containers by location, and those that are open.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+
+use model::{Error, Result};
+use objects::Mode;
+use vol::{
+    Access, Capability, Connector, ConnectorInfo, Container, ContainerCreate, ContainerOpen, FileAccess,
+};
+
+use crate::container::ObjectContainer;
+use crate::engines::{Engines, Site};
+use crate::error::{During, stored};
+use crate::shared::Shared;
+
+/// Everything in the model but times, and elements that lie elsewhere.
+pub(crate) const CAPABILITY: Capability =
+    Capability { times: false, external_data: false, virtual_datasets: false, ..Capability::ALL };
+
+/// Name in locations.
+pub(crate) const NAME: &str = "object";
+
+/// Keeps containers in object stores. Clones share what they have open.
+#[derive(Debug, Clone)]
+pub struct ObjectConnector {
+    engines: Engines,
+    open: Arc<Mutex<HashMap<String, Weak<Shared>>>>,
+}
+
+impl Default for ObjectConnector {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl ObjectConnector {
+    /// A connector with nothing open, and a memory engine of its own.
+    pub fn new() -> Self {
+        ObjectConnector { engines: Engines::new(), open: Arc::default() }
+    }
+
+    fn open_table(&self) -> MutexGuard<'_, HashMap<String, Weak<Shared>>> {
+        self.open.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn check_closed(
+        &self,
+        site: &Site,
+        operation: &str,
+    ) -> Result<MutexGuard<'_, HashMap<String, Weak<Shared>>>> {
+        let open = self.open_table();
+        match open.get(&site.key).is_some_and(|shared| shared.strong_count() > 0) {
+            true => Err(Error::busy(operation).with("container", &site.key)),
+            false => Ok(open),
+        }
+    }
+
+    fn make(&self, site: &Site, op: &ContainerCreate<'_>) -> Result<Arc<Shared>> {
+        let exists = || Error::exists("create container").with("path", op.path);
+        let made = match site.pool.create(site.id) {
+            Err(objects::Error::Exists(_)) if op.truncate => {
+                let mut open = self.check_closed(site, "replace container")?;
+                open.remove(&site.key);
+                site.pool.destroy(site.id).during("replace container")?;
+                site.pool.create(site.id)
+            }
+            made => made,
+        };
+        let store = made.map_err(|error| match error {
+            objects::Error::Exists(_) => exists(),
+            error => stored("create container", &error),
+        })?;
+        let shared = Arc::new(Shared::create(store, site.is_concurrent, op.create)?);
+        self.open_table().insert(site.key.clone(), Arc::downgrade(&shared));
+        Ok(shared)
+    }
+
+    fn find(&self, site: &Site, access: Access) -> Result<Arc<Shared>> {
+        let mut open = self.open_table();
+        open.retain(|_, shared| shared.strong_count() > 0);
+        let known = open.get(&site.key).and_then(Weak::upgrade);
+        let mode = if access == Access::Write { Mode::ReadWrite } else { Mode::Read };
+        if let Some(shared) = known.filter(|shared| mode == Mode::Read || shared.mode == Mode::ReadWrite) {
+            return Ok(shared);
+        }
+        let store = site.pool.open(site.id, mode).during("open container")?;
+        let shared = Arc::new(Shared::open(store, site.is_concurrent, mode)?);
+        open.insert(site.key.clone(), Arc::downgrade(&shared));
+        Ok(shared)
+    }
+}
+
+impl Connector for ObjectConnector {
+    fn info(&self) -> ConnectorInfo {
+        ConnectorInfo {
+            name: NAME,
+            value: 540,
+            version: 1,
+            capability: CAPABILITY,
+            about: "objects with two levels of keys: embedded, or on Ceph (object+rados:)",
+        }
+    }
+
+    fn create(&self, op: &ContainerCreate<'_>) -> Result<Arc<dyn Container>> {
+        let site = self.engines.site(op.engine, op.path)?;
+        let shared = self.make(&site, op)?;
+        // A new container can be written, whatever the access asked for: there is nothing to read in it.
+        let access = FileAccess { access: Access::Write, ..op.access.clone() };
+        Ok(Arc::new(ObjectContainer::new(shared, op.path, access)))
+    }
+
+    fn open(&self, op: &ContainerOpen<'_>) -> Result<Arc<dyn Container>> {
+        let site = self.engines.site(op.engine, op.path)?;
+        let shared = self.find(&site, op.access.access).map_err(|error| error.with("path", op.path))?;
+        Ok(Arc::new(ObjectContainer::new(shared, op.path, op.access.clone())))
+    }
+
+    fn delete(&self, path: &str) -> Result<()> {
+        let missing = || Error::not_found("find container").with("path", path);
+        let site = self.engines.find(path)?.ok_or_else(missing)?;
+        let mut open = self.check_closed(&site, "delete container")?;
+        open.remove(&site.key);
+        site.pool.destroy(site.id).during("delete container")?;
+        site.clean();
+        Ok(())
+    }
+
+    fn is_accessible(&self, path: &str, _access: &FileAccess) -> Result<bool> {
+        Ok(self.engines.find(path)?.is_some())
+    }
+}

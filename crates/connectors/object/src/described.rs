@@ -1,0 +1,229 @@
+//! What an object is, decoded from its `/Internal Metadata`.
+
+use std::sync::Arc;
+
+use model::properties::{FillValue, FilterSpec, GroupCreate, Layout, ObjectCreate};
+use model::{Datatype, Error, Limits, ObjectKind, Result, Token, encode};
+use objects::{ObjectId, Store};
+use vol::DatasetInfo;
+
+use crate::error::During;
+use crate::keys::{self, COMMITTED, CREATION, DATASPACE, DATATYPE, FILL_VALUE, INTERNAL};
+use crate::{identity, pipeline, slots};
+
+/// An object, without what changes often: counts, comments, links, attributes.
+#[derive(Debug)]
+pub(crate) struct Described {
+    pub(crate) id: ObjectId,
+    pub(crate) body: Body,
+}
+
+/// What only one kind of object has.
+#[derive(Debug)]
+pub(crate) enum Body {
+    Group(GroupCreate),
+    Dataset(Dataset),
+    Datatype { datatype: Datatype, create: ObjectCreate },
+    Map { key: Datatype, value: Datatype, create: ObjectCreate },
+}
+
+/// A dataset and how its elements are stored.
+#[derive(Debug, Clone)]
+pub(crate) struct Dataset {
+    pub(crate) info: Arc<DatasetInfo>,
+    /// Chunks as they are stored, also where nobody asked for any.
+    pub(crate) shape: Vec<u64>,
+}
+
+impl Dataset {
+    pub(crate) fn element_bytes(&self) -> usize {
+        self.info.datatype.size() as usize
+    }
+
+    /// Elements of a chunk; [`Dataset::check`] found that the product fits.
+    pub(crate) fn chunk_elements(&self) -> u64 {
+        self.shape.iter().product()
+    }
+
+    pub(crate) fn chunk_bytes(&self) -> usize {
+        self.chunk_elements() as usize * self.element_bytes()
+    }
+
+    /// Filters of chunks; those of other layouts are kept and not applied.
+    pub(crate) fn filters(&self) -> &[FilterSpec] {
+        match &self.info.create.layout {
+            Layout::Chunked { .. } => &self.info.create.filters,
+            _ => &[],
+        }
+    }
+
+    /// Gives elements that nobody wrote.
+    pub(crate) fn fill(&self, out: &mut [u8]) {
+        match &self.info.create.fill.value {
+            FillValue::Value(value) if value.iter().any(|&byte| byte != 0) => {
+                out.chunks_exact_mut(value.len()).for_each(|element| element.copy_from_slice(value));
+            }
+            _ => out.fill(0),
+        }
+    }
+
+    /// An error unless numbers that came from storage fit together.
+    pub(crate) fn check(&self, limits: &Limits) -> Result<()> {
+        let rank = self.info.space.rank();
+        let element_bytes = u64::from(self.info.datatype.size());
+        let bytes = self.shape.iter().try_fold(element_bytes, |n, &len| n.checked_mul(len));
+        if self.shape.len() != rank || self.shape.contains(&0) {
+            return Err(corrupt("its chunks do not fit its extent"));
+        }
+        if bytes.is_none_or(|bytes| bytes > limits.chunk_bytes_max) {
+            return Err(Error::limit("open dataset").with("limit", limits.chunk_bytes_max));
+        }
+        match &self.info.create.fill.value {
+            FillValue::Value(value) if value.len() as u64 != element_bytes => {
+                Err(corrupt("its fill value has another size than its elements"))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+fn corrupt(problem: &str) -> Error {
+    Error::corrupt("read object").with("problem", problem)
+}
+
+/// Values of one dkey, in the order they were asked for.
+struct Found(Vec<Option<Vec<u8>>>);
+
+impl Found {
+    fn get(&mut self, at: usize) -> Option<Vec<u8>> {
+        self.0.get_mut(at).and_then(Option::take)
+    }
+
+    fn need(&mut self, at: usize, what: &str) -> Result<Vec<u8>> {
+        self.get(at).ok_or_else(|| corrupt("a part of it is missing").with("part", what))
+    }
+}
+
+impl Described {
+    /// Reads what an object is.
+    pub(crate) fn load(store: &dyn Store, id: ObjectId, limits: &Limits) -> Result<Self> {
+        let wanted: &[&[u8]] = match identity::kind(id) {
+            ObjectKind::Group => &[CREATION],
+            ObjectKind::Dataset => &[
+                CREATION,
+                DATATYPE,
+                DATASPACE,
+                FILL_VALUE,
+                COMMITTED,
+                keys::CHUNK_SHAPE,
+                keys::OTHER_PROPERTIES,
+            ],
+            ObjectKind::Datatype => &[CREATION, DATATYPE],
+            ObjectKind::Map => &[CREATION, keys::KEY_DATATYPE, keys::VALUE_DATATYPE],
+        };
+        let mut found = Found(store.get(id, INTERNAL, wanted).during("read object")?);
+        let creation = found.get(0).ok_or_else(|| identity::missing(identity::token(id)))?;
+        let body = body(id, &creation, &mut found, limits);
+        let body = body.map_err(|error| error.during("read object").with("object", id))?;
+        Ok(Described { id, body })
+    }
+
+    pub(crate) fn token(&self) -> Token {
+        identity::token(self.id)
+    }
+
+    pub(crate) fn kind(&self) -> ObjectKind {
+        identity::kind(self.id)
+    }
+
+    /// The creation properties that every object has.
+    pub(crate) fn object(&self) -> &ObjectCreate {
+        match &self.body {
+            Body::Group(create) => &create.object,
+            Body::Dataset(dataset) => &dataset.info.create.object,
+            Body::Datatype { create, .. } | Body::Map { create, .. } => create,
+        }
+    }
+
+    fn wrong(&self, wanted: ObjectKind) -> Error {
+        Error::invalid(format!("use {} as {}", self.kind().name(), wanted.name())).with("token", self.token())
+    }
+
+    pub(crate) fn group(&self) -> Result<&GroupCreate> {
+        match &self.body {
+            Body::Group(create) => Ok(create),
+            _ => Err(self.wrong(ObjectKind::Group)),
+        }
+    }
+
+    pub(crate) fn dataset(&self) -> Result<&Dataset> {
+        match &self.body {
+            Body::Dataset(dataset) => Ok(dataset),
+            _ => Err(self.wrong(ObjectKind::Dataset)),
+        }
+    }
+
+    pub(crate) fn datatype(&self) -> Result<&Datatype> {
+        match &self.body {
+            Body::Datatype { datatype, .. } => Ok(datatype),
+            _ => Err(self.wrong(ObjectKind::Datatype)),
+        }
+    }
+
+    pub(crate) fn map(&self) -> Result<(&Datatype, &Datatype)> {
+        match &self.body {
+            Body::Map { key, value, .. } => Ok((key, value)),
+            _ => Err(self.wrong(ObjectKind::Map)),
+        }
+    }
+}
+
+fn body(id: ObjectId, creation: &[u8], found: &mut Found, limits: &Limits) -> Result<Body> {
+    Ok(match identity::kind(id) {
+        ObjectKind::Group => Body::Group(encode::decode_group_create(creation)?),
+        ObjectKind::Dataset => Body::Dataset(dataset(creation, found, limits)?),
+        ObjectKind::Datatype => Body::Datatype {
+            datatype: slots::decode_type(&found.need(1, "datatype")?, limits)?,
+            create: encode::decode_object_create(encode::ObjectClass::Datatype, creation)?,
+        },
+        ObjectKind::Map => Body::Map {
+            key: slots::decode_type(&found.need(1, "key datatype")?, limits)?,
+            value: slots::decode_type(&found.need(2, "value datatype")?, limits)?,
+            create: encode::decode_object_create(encode::ObjectClass::Map, creation)?,
+        },
+    })
+}
+
+fn dataset(creation: &[u8], found: &mut Found, limits: &Limits) -> Result<Dataset> {
+    let mut create = encode::decode_dataset_create(creation, limits)?;
+    if let Some(other) = found.get(6) {
+        pipeline::take_other(&other, &mut create)?;
+    }
+    if let Some(value) = found.get(3) {
+        create.fill.value = FillValue::Value(value);
+    }
+    let shape = match (&create.layout, found.get(5)) {
+        (Layout::Chunked { shape, .. }, _) => shape.clone(),
+        (_, Some(shape)) => keys::shape_of(&shape)?,
+        (_, None) => return Err(corrupt("its chunk dimensions are missing")),
+    };
+    let committed = found.get(4).map(|token| committed(&token)).transpose()?;
+    let info = DatasetInfo {
+        datatype: slots::decode_type(&found.need(1, "datatype")?, limits)?,
+        committed,
+        space: encode::decode_space_of(&found.need(2, "dataspace")?, limits)?,
+        create,
+    };
+    let dataset = Dataset { info: Arc::new(info), shape };
+    dataset.check(limits)?;
+    Ok(dataset)
+}
+
+/// The token of a committed datatype.
+pub(crate) fn committed(bytes: &[u8]) -> Result<Token> {
+    let token = bytes.try_into().map(Token).map_err(|_| corrupt("its committed datatype makes no sense"))?;
+    match identity::object(token).map(identity::kind) {
+        Ok(ObjectKind::Datatype) => Ok(token),
+        _ => Err(corrupt("its committed datatype makes no sense")),
+    }
+}

@@ -1,0 +1,154 @@
+//! Maps: each pair under the dkey of its key.
+
+use model::{Datatype, Error, ObjectKind, Result, Token, encode};
+use objects::{Change, ObjectId, Phase, Update};
+use vol::{MapInfo, OpMapCreate, Page};
+
+use crate::described::{Body, Described};
+use crate::error::During;
+use crate::keys::{ATTRIBUTES, CREATION, INTERNAL, KEY_DATATYPE, MAP, VALUE_DATATYPE};
+use crate::listing::each_dkey;
+use crate::opening::Opening;
+
+/// A key is compared by its bytes, so it must hold its value and not a slot for it.
+fn check_key_type(key: &Datatype) -> Result<()> {
+    let has_inner_slots = match key {
+        Datatype::VarLen(_) => key.children().into_iter().any(Datatype::has_slots),
+        other => other.has_slots(),
+    };
+    match has_inner_slots {
+        true => {
+            Err(Error::invalid("make map").with("problem", "keys with references or nested variable length"))
+        }
+        false => Ok(()),
+    }
+}
+
+fn check_key(key_type: &Datatype, key: &[u8]) -> Result<()> {
+    let is_whole = match key_type {
+        Datatype::VarLen(_) => {
+            let unit = key_type.children().first().map_or(1, |base| base.size() as usize);
+            key.len().is_multiple_of(unit.max(1))
+        }
+        fixed => key.len() == fixed.size() as usize,
+    };
+    if is_whole { Ok(()) } else { Err(Error::invalid("use map key").with("bytes", key.len())) }
+}
+
+impl Opening {
+    pub(crate) fn make_map(&self, op: &OpMapCreate) -> Result<Token> {
+        let key = self.file_type(&op.key, None)?;
+        let value = self.file_type(&op.value, None)?;
+        check_key_type(&key)?;
+        let creation = encode::object_create(encode::ObjectClass::Map, &op.create)?;
+        let (key_bytes, value_bytes) = (encode::datatype(&key)?, encode::datatype(&value)?);
+        let id = self.new_identity(ObjectKind::Map)?;
+        let entries = vec![
+            (CREATION, &creation[..]),
+            (KEY_DATATYPE, &key_bytes[..]),
+            (VALUE_DATATYPE, &value_bytes[..]),
+        ];
+        let body = Body::Map { key, value, create: op.create.clone() };
+        self.insert(Described { id, body }, entries, None, op.place.as_ref())
+    }
+
+    /// Whether a dkey of a map is a key: one may be called like a dkey of ours.
+    fn is_key(&self, map: ObjectId, dkey: &[u8]) -> Result<bool> {
+        match dkey == INTERNAL || dkey == ATTRIBUTES {
+            true => Ok(self.store().size(map, dkey, MAP).during("list keys")?.is_some()),
+            false => Ok(true),
+        }
+    }
+
+    pub(crate) fn map_info_of(&self, map: &Described) -> Result<MapInfo> {
+        let (key, value) = map.map()?;
+        let count = self.shared.listings.count(map.id, || {
+            let mut count = 0;
+            each_dkey(self.store(), map.id, b"", |dkey| {
+                count += u64::from(self.is_key(map.id, dkey)?);
+                Ok(true)
+            })?;
+            Ok(count)
+        })?;
+        Ok(MapInfo { key: key.clone(), value: value.clone(), count })
+    }
+
+    pub(crate) fn put_pairs(&self, map: &Described, pairs: &[(&[u8], &[u8])]) -> Result<()> {
+        let (key_type, value_type) = map.map()?;
+        for (key, value) in pairs {
+            check_key(key_type, key)?;
+            if value.len() != value_type.size() as usize {
+                let wanted = value_type.size();
+                return Err(Error::invalid("set map value")
+                    .with("bytes", value.len())
+                    .with("wanted", wanted));
+            }
+        }
+        let old = match value_type.has_slots() {
+            true => self.values_of(map, &pairs.iter().map(|(key, _)| *key).collect::<Vec<_>>())?,
+            false => Vec::new(),
+        };
+        let changes: Vec<_> = pairs.iter().map(|(_, value)| [Change::Single(MAP, value)]).collect();
+        let update = |((key, _), changes)| Update {
+            object: map.id,
+            dkey: key,
+            changes,
+            conditions: &[],
+            phase: Phase::Content,
+        };
+        let updates: Vec<Update<'_>> =
+            pairs.iter().copied().zip(changes.iter().map(|change| &change[..])).map(update).collect();
+        let done = self.store().update_many(&updates).during("set map values");
+        self.shared.listings.changed(map.id);
+        done?;
+        self.give_up(value_type, &old, pairs)
+    }
+
+    /// Removes the blobs of values that were replaced.
+    fn give_up(&self, datatype: &Datatype, old: &[Option<Vec<u8>>], new: &[(&[u8], &[u8])]) -> Result<()> {
+        let (mut gone, mut kept) = (Vec::new(), std::collections::HashSet::new());
+        for value in old.iter().flatten() {
+            gone.extend(self.blobs_in(datatype, value)?);
+        }
+        if gone.is_empty() {
+            return Ok(());
+        }
+        for (_, value) in new {
+            kept.extend(self.blobs_in(datatype, value)?);
+        }
+        gone.retain(|id| !kept.contains(id));
+        self.drop_blobs(&gone)
+    }
+
+    pub(crate) fn values_of(&self, map: &Described, keys: &[&[u8]]) -> Result<Vec<Option<Vec<u8>>>> {
+        let (key_type, value_type) = map.map()?;
+        keys.iter().try_for_each(|key| check_key(key_type, key))?;
+        let wanted: Vec<_> = keys.iter().map(|key| (map.id, *key, MAP)).collect();
+        let found = self.store().get_many(&wanted).during("get map values")?;
+        match found.iter().flatten().find(|value| value.len() != value_type.size() as usize) {
+            Some(value) => Err(Error::corrupt("get map values").with("bytes", value.len())),
+            None => Ok(found),
+        }
+    }
+
+    pub(crate) fn list_keys(&self, map: &Described, skip: u64, count: u64) -> Result<Page<Vec<u8>>> {
+        map.map()?;
+        let listings = &self.shared.listings;
+        let (entries, more) =
+            listings.page(self.store(), map.id, (skip, count), |dkey| self.is_key(map.id, dkey))?;
+        Ok(Page { entries, more })
+    }
+
+    pub(crate) fn delete_pair(&self, map: &Described, key: &[u8]) -> Result<bool> {
+        let (_, value_type) = map.map()?;
+        let Some(old) = self.values_of(map, &[key])?.pop().flatten() else { return Ok(false) };
+        let changes = [Change::Punch(MAP)];
+        let update =
+            Update { object: map.id, dkey: key, changes: &changes, conditions: &[], phase: Phase::Content };
+        self.store().update(&update).during("delete map value")?;
+        self.shared.listings.changed(map.id);
+        let gone = self.blobs_in(value_type, &old)?;
+        self.drop_blobs(&gone)?;
+        Ok(true)
+    }
+}

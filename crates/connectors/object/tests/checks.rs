@@ -1,0 +1,157 @@
+//! What a check finds in storage, and what it mends.
+
+mod kit;
+
+use std::path::Path;
+
+use kit::{create, dataset, mend, open, problems, write};
+use model::properties::{CreationOrder, FileCreate, GroupCreate};
+use model::{CharacterSet, Dataspace, Datatype, Heap, Kind, Result, Selection};
+use objects::{Change, Mode, ObjectId, Phase, Store, Update};
+use vol::transfer::Elements;
+use vol::{Container, FileAccess, OpDatasetCreate, OpGroupCreate, Place};
+
+const ROOT: ObjectId = ObjectId { high: 0, low: 1 };
+const GLOBAL: ObjectId = ObjectId { high: 0, low: 0 };
+
+fn put(store: &dyn Store, object: ObjectId, dkey: &[u8], changes: &[Change<'_>]) {
+    store.update(&Update { object, dkey, changes, conditions: &[], phase: Phase::Content }).unwrap();
+    store.flush().unwrap();
+}
+
+/// A container with a group, a dataset and some texts; all is well.
+fn sound(folder: &Path) {
+    let root = GroupCreate { link_order: CreationOrder::Tracked, ..GroupCreate::default() };
+    let c = create(folder, &FileCreate { root, ..FileCreate::default() }).unwrap();
+    let root = c.info().unwrap().root;
+    let place = Some(Place::new(root, "g"));
+    let group = c.group_create(&OpGroupCreate { place, create: GroupCreate::default() }).unwrap();
+    let data = dataset(&*c, Place::new(group, "d"), &[10], &[5]).unwrap();
+    write(&*c, data, &[1; 10]).unwrap();
+    texts(&*c, group).unwrap();
+    assert_eq!(problems(&*c).unwrap(), Vec::<String>::new());
+    c.close().unwrap();
+}
+
+fn texts(c: &dyn Container, group: model::Token) -> Result<()> {
+    let memory = Datatype::var_string(CharacterSet::Utf8).memory_form();
+    let place = Some(Place::new(group, "texts"));
+    let (space, create) = (Dataspace::simple(&[2])?, Default::default());
+    let op = OpDatasetCreate { place, datatype: memory.clone(), committed: None, space, create };
+    let dataset = c.dataset_create(&op)?;
+    let mut heap = Heap::new();
+    let mut slots = vec![0; 32];
+    heap.push(b"one", 3).store(&mut slots[..16])?;
+    heap.push(b"three", 5).store(&mut slots[16..])?;
+    let info = c.dataset_info(dataset)?;
+    let conversions = Default::default();
+    let elements = Elements {
+        container: c,
+        dataset,
+        file_type: &info.datatype,
+        space: &info.space,
+        selection: &Selection::All,
+        conversions: &conversions,
+    };
+    elements.write(&memory, &slots, &mut heap)
+}
+
+/// Breaks something; a check must find it, mend it, and be content afterwards.
+fn broken(wanted: &str, harm: impl FnOnce(&dyn Store)) {
+    let folder = tempfile::tempdir().unwrap();
+    sound(folder.path());
+    harm(&*kit::store(folder.path(), Mode::ReadWrite));
+    let c = open(folder.path(), &FileAccess::read()).unwrap();
+    let found = problems(&*c).unwrap();
+    assert!(found.iter().any(|line| line.contains(wanted)), "{wanted}: {found:?}");
+    assert_eq!(c.optional("storage.check", b"repair").unwrap_err().kind(), Kind::Denied);
+    c.close().unwrap();
+    let c = open(folder.path(), &FileAccess::write()).unwrap();
+    assert!(mend(&*c).unwrap().iter().all(|line| line.ends_with("\tmended")));
+    assert_eq!(problems(&*c).unwrap(), Vec::<String>::new());
+    c.close().unwrap();
+}
+
+#[test]
+fn an_orphaned_blob_is_found() {
+    broken("1 that nothing uses", |store| put(store, GLOBAL, &[7; 16], &[Change::Single(b"Blob", b"lost")]));
+}
+
+#[test]
+fn an_orphaned_object_is_found() {
+    let orphan = ObjectId { high: 1 << 30, low: 99_999 };
+    broken("nothing leads to it", |store| put(store, orphan, &[0; 9], &[Change::Single(&[0], b"lost")]));
+}
+
+#[test]
+fn a_link_to_nothing_is_found() {
+    let target = [&[0][..], &99_999u64.to_le_bytes(), &[0; 8]].concat();
+    broken("is not there", |store| put(store, ROOT, b"gone", &[Change::Single(b"Link", &target)]));
+}
+
+#[test]
+fn a_wrong_reference_count_is_found() {
+    let count = 5u64.to_le_bytes();
+    let change = [Change::Single(b"Reference Count", &count)];
+    broken("it says 5 references and has 1", |store| put(store, ROOT, b"/Internal Metadata", &change));
+}
+
+#[test]
+fn a_wrong_link_count_is_found() {
+    let count = 5u64.to_le_bytes();
+    let change = [Change::Single(b"Num Links", &count)];
+    broken("it says 5 links and has 1", |store| put(store, ROOT, b"/Link Creation Order", &change));
+}
+
+#[test]
+fn a_place_without_a_link_is_found() {
+    let change = [Change::Single(&[9, 0, 0, 0, 0, 0, 0, 0], b"ghost")];
+    broken("place 9 has \"ghost\"", |store| put(store, ROOT, b"/Link Creation Order", &change));
+}
+
+#[test]
+fn a_missing_blob_is_told_and_not_mended() {
+    let folder = tempfile::tempdir().unwrap();
+    sound(folder.path());
+    let store = kit::store(folder.path(), Mode::ReadWrite);
+    let blob = store.dkeys(GLOBAL, b"", 100).unwrap().into_iter().find(|dkey| dkey.len() == 16).unwrap();
+    store.punch_dkey(GLOBAL, &blob, Phase::Removal).unwrap();
+    store.flush().unwrap();
+    drop(store);
+    let c = open(folder.path(), &FileAccess::write()).unwrap();
+    let found = mend(&*c).unwrap();
+    assert!(found[0].contains("1 that are used are not there") && !found[0].ends_with("mended"), "{found:?}");
+}
+
+#[test]
+fn what_is_deleted_leaves_nothing_behind() {
+    let folder = tempfile::tempdir().unwrap();
+    sound(folder.path());
+    let c = open(folder.path(), &FileAccess::write()).unwrap();
+    c.link_delete(c.info().unwrap().root, "g").unwrap();
+    assert_eq!(problems(&*c).unwrap(), Vec::<String>::new());
+    c.close().unwrap();
+    let store = kit::store(folder.path(), Mode::Read);
+    assert_eq!(store.dkeys(GLOBAL, b"", 100).unwrap(), [b"/Internal Metadata"]);
+    assert_eq!(store.objects(None, 100).unwrap(), [GLOBAL, ROOT]);
+}
+
+#[test]
+fn storage_is_shown_in_words() {
+    let folder = tempfile::tempdir().unwrap();
+    sound(folder.path());
+    let c = open(folder.path(), &FileAccess::read()).unwrap();
+    let shown = String::from_utf8(c.optional("storage.show", b"").unwrap()).unwrap();
+    for line in [
+        "object 0000000000000000.0000000000000000 global metadata",
+        "    akey \"Layout Version\" = 1",
+        "  dkey \"g\"",
+        "  dkey chunk [5]",
+        "    akey [0] = records of 4 bytes, the last before 5",
+        "    akey \"Blob\" = \"three\"",
+        "    akey \"Num Links\" = 1",
+        "    akey \"Datatype\" = integer of 4 bytes",
+    ] {
+        assert!(shown.lines().any(|shown| shown == line), "{line}\n{shown}");
+    }
+}

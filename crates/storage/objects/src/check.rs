@@ -1,0 +1,117 @@
+//! What every engine tests before it changes anything.
+
+use std::collections::BTreeMap;
+
+use crate::{Change, Condition, Error, Fetch, Result, Update};
+
+/// More than any key of ours, and what every engine takes.
+pub(crate) const KEY_BYTES_MAX: usize = 32 << 10;
+
+/// What an akey is from its first update on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Shape {
+    /// One value.
+    Single,
+    /// Records of this size.
+    Records(u32),
+}
+
+/// What a dkey holds before an update.
+pub(crate) trait Before {
+    /// What the akey is, if it is there.
+    fn shape(&self, akey: &[u8]) -> Result<Option<Shape>>;
+    /// Whether the akey holds exactly this single value.
+    fn equals(&self, akey: &[u8], value: &[u8]) -> Result<bool>;
+}
+
+/// Answers `Condition` or `TooLarge` where an update must not be done. Afterwards it can be applied without a check.
+pub(crate) fn update(update: &Update<'_>, before: &dyn Before) -> Result<()> {
+    key(update.dkey)?;
+    for condition in update.conditions {
+        holds(condition, before)?;
+    }
+    shapes(update.changes, before)
+}
+
+fn holds(condition: &Condition<'_>, before: &dyn Before) -> Result<()> {
+    let (akey, holds, what) = match *condition {
+        Condition::Present(akey) => (akey, before.shape(akey)?.is_some(), "is absent"),
+        Condition::Absent(akey) => (akey, before.shape(akey)?.is_none(), "is there already"),
+        Condition::Equals(akey, value) => (akey, before.equals(akey, value)?, "has another value"),
+    };
+    if holds { Ok(()) } else { Err(unmet(akey, what)) }
+}
+
+/// The error of a condition that does not hold.
+pub(crate) fn unmet(akey: &[u8], what: &str) -> Error {
+    Error::Condition(format!("akey {} {what}", akey.escape_ascii()))
+}
+
+/// The shapes of akeys as the changes go on: a later one sees what an earlier one did.
+fn shapes(changes: &[Change<'_>], before: &dyn Before) -> Result<()> {
+    let mut seen: BTreeMap<&[u8], Option<Shape>> = BTreeMap::new();
+    for change in changes {
+        let (akey, wanted) = wanted(change)?;
+        key(akey)?;
+        let current = match seen.get(akey) {
+            Some(shape) => *shape,
+            None => before.shape(akey)?,
+        };
+        let after = match (change, current) {
+            (Change::Punch(_), _) => None,
+            (Change::PunchRecords { .. }, Some(Shape::Single)) => {
+                return Err(unmet(akey, "holds a single value"));
+            }
+            (Change::PunchRecords { .. }, _) => current,
+            (_, Some(current)) => Some(same(akey, current, wanted.unwrap_or(current))?),
+            (_, None) => wanted,
+        };
+        seen.insert(akey, after);
+    }
+    Ok(())
+}
+
+fn wanted<'a>(change: &Change<'a>) -> Result<(&'a [u8], Option<Shape>)> {
+    Ok(match *change {
+        Change::Single(akey, _) => (akey, Some(Shape::Single)),
+        Change::Records { akey, record_size, start, bytes } => {
+            count(record_size, start, bytes.len())?;
+            (akey, (!bytes.is_empty()).then_some(Shape::Records(record_size)))
+        }
+        Change::PunchRecords { akey, .. } | Change::Punch(akey) => (akey, None),
+    })
+}
+
+/// Answers `Condition` where an akey is not what it is taken for.
+pub(crate) fn same(akey: &[u8], current: Shape, wanted: Shape) -> Result<Shape> {
+    if current == wanted {
+        return Ok(current);
+    }
+    Err(match current {
+        Shape::Single => unmet(akey, "holds a single value"),
+        Shape::Records(size) => unmet(akey, &format!("holds records of {size} bytes")),
+    })
+}
+
+fn key(key: &[u8]) -> Result<()> {
+    if key.len() <= KEY_BYTES_MAX {
+        return Ok(());
+    }
+    Err(Error::TooLarge(format!("a key of {} bytes: at most {KEY_BYTES_MAX} are taken", key.len())))
+}
+
+/// The number of records in a buffer.
+pub(crate) fn count(record_size: u32, start: u64, bytes: usize) -> Result<u64> {
+    let (size, bytes) = (u64::from(record_size), bytes as u64);
+    if size == 0 || bytes % size != 0 {
+        return Err(Error::Condition(format!("{bytes} bytes are no whole records of {size} bytes")));
+    }
+    let end = start.checked_add(bytes / size).and_then(|end| end.checked_mul(size));
+    end.ok_or_else(|| Error::TooLarge(format!("records from {start} on end beyond 2^64 bytes")))?;
+    Ok(bytes / size)
+}
+
+/// The number of records that a fetch asks for.
+pub(crate) fn fetch(fetch: &Fetch<'_>) -> Result<u64> {
+    count(fetch.record_size, fetch.start, fetch.into.len())
+}

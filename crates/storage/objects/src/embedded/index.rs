@@ -1,0 +1,255 @@
+//! The index: keys and small values in one `redb` file.
+
+use std::io::ErrorKind;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::Path;
+
+use redb::{
+    Builder, Database, DatabaseError, Durability, ReadOnlyDatabase, ReadOnlyTable, ReadableDatabase,
+    ReadableTable, TableDefinition,
+};
+
+use crate::layout::value::Value;
+use crate::{Error, Result};
+
+type Bytes = &'static [u8];
+
+/// What a value is, under the object's 16 bytes and the pair of its keys.
+const KEYS: TableDefinition<'_, Bytes, Bytes> = TableDefinition::new("keys");
+/// Numbers of the container.
+const NUMBERS: TableDefinition<'_, &str, u64> = TableDefinition::new("numbers");
+
+/// The layout of this folder. A newer program may raise it, and this one refuses then.
+const LAYOUT: u64 = 1;
+/// Pages that redb keeps. Its default, 1 GiB, is much for a library.
+const CACHE_BYTES: usize = 128 << 20;
+
+/// Names of numbers.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Number {
+    /// The layout's version.
+    Layout,
+    /// The next number that nobody took.
+    Next,
+    /// The data file's length at the last commit: a shorter one was cut.
+    DataEnd,
+}
+
+impl Number {
+    fn name(self) -> &'static str {
+        match self {
+            Number::Layout => "layout",
+            Number::Next => "next",
+            Number::DataEnd => "data end",
+        }
+    }
+}
+
+/// An open index.
+pub(super) enum Index {
+    Write(Database),
+    Read(ReadOnlyDatabase),
+}
+
+/// What one commit changes.
+pub(super) struct Commit<'a> {
+    /// Entries in order; `None` removes.
+    pub(super) entries: &'a mut dyn Iterator<Item = (&'a [u8], Option<&'a Value>)>,
+    pub(super) numbers: &'a [(Number, u64)],
+    /// Whether it outlives a crash.
+    pub(super) durable: bool,
+}
+
+/// The keys of one moment.
+pub(super) struct Snapshot(ReadOnlyTable<Bytes, Bytes>);
+
+impl std::fmt::Debug for Snapshot {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Snapshot")
+    }
+}
+
+impl std::fmt::Debug for Index {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Index")
+    }
+}
+
+/// What redb says, as one of our errors.
+fn failed(error: impl Into<redb::Error>) -> Error {
+    match error.into() {
+        redb::Error::Corrupted(text) => Error::Corrupt(format!("the index is damaged: {text}")),
+        redb::Error::Io(source)
+            if matches!(source.kind(), ErrorKind::UnexpectedEof | ErrorKind::InvalidData) =>
+        {
+            Error::Corrupt(format!("the index is damaged: {source}"))
+        }
+        redb::Error::Io(source) => Error::Io { what: "use the index".into(), source },
+        redb::Error::ValueTooLarge(bytes) => {
+            Error::TooLarge(format!("a value of {bytes} bytes in the index"))
+        }
+        other => Error::Corrupt(format!("the index cannot be used: {other}")),
+    }
+}
+
+/// redb takes its own pages on trust and may panic on damaged ones: that is an error like others here.
+fn guarded<T>(work: impl FnOnce() -> Result<T>) -> Result<T> {
+    catch_unwind(AssertUnwindSafe(work))
+        .unwrap_or_else(|_| Err(Error::Corrupt("the index is damaged".into())))
+}
+
+fn busy() -> Error {
+    Error::Refused(
+        "the container is open in another process; to share it between processes, run `hyperslab serve`"
+            .into(),
+    )
+}
+
+fn not_opened(error: DatabaseError) -> Error {
+    match error {
+        DatabaseError::DatabaseAlreadyOpen => busy(),
+        other => failed(other),
+    }
+}
+
+fn builder() -> Builder {
+    let mut builder = Builder::new();
+    builder.set_cache_size(CACHE_BYTES);
+    builder
+}
+
+impl Index {
+    /// Makes a new index in a file that is not there.
+    pub(super) fn create(path: &Path) -> Result<Index> {
+        let index = Index::Write(builder().create(path).map_err(not_opened)?);
+        let none: &mut dyn Iterator<Item = (&[u8], Option<&Value>)> = &mut std::iter::empty();
+        let numbers = [(Number::Layout, LAYOUT), (Number::Next, 2)];
+        index.commit(Commit { entries: none, numbers: &numbers, durable: true })?;
+        Ok(index)
+    }
+
+    /// Opens an index. It is looked at before anything of it may change.
+    pub(super) fn open(path: &Path, write: bool) -> Result<Index> {
+        guarded(|| {
+            let found = match builder().open_read_only(path) {
+                Ok(found) => Some(found),
+                // A writer was killed: redb goes back to the last commit when it opens for writing.
+                Err(DatabaseError::RepairAborted) => None,
+                Err(error) => return Err(not_opened(error)),
+            };
+            let found = match found {
+                Some(found) => found,
+                None => {
+                    drop(builder().open(path).map_err(not_opened)?);
+                    builder().open_read_only(path).map_err(not_opened)?
+                }
+            };
+            let index = Index::Read(found);
+            index.check_layout()?;
+            if !write {
+                return Ok(index);
+            }
+            drop(index);
+            Ok(Index::Write(builder().open(path).map_err(not_opened)?))
+        })
+    }
+
+    /// Whether another process has it.
+    pub(super) fn check_unused(path: &Path) -> Result<()> {
+        let mut builder = builder();
+        builder.set_repair_callback(redb::RepairSession::abort);
+        match builder.open(path) {
+            Err(DatabaseError::DatabaseAlreadyOpen) => Err(busy()),
+            _ => Ok(()),
+        }
+    }
+
+    fn check_layout(&self) -> Result<()> {
+        match self.number(Number::Layout)? {
+            Some(LAYOUT) => Ok(()),
+            Some(newer) if newer > LAYOUT => Err(Error::Corrupt(format!(
+                "the container has layout version {newer}, and this program knows {LAYOUT}: use a newer one"
+            ))),
+            _ => Err(Error::Corrupt("the index is none of an object container".into())),
+        }
+    }
+
+    fn begin(&self) -> Result<redb::ReadTransaction> {
+        match self {
+            Index::Write(database) => database.begin_read(),
+            Index::Read(database) => database.begin_read(),
+        }
+        .map_err(failed)
+    }
+
+    /// One of the container's numbers.
+    pub(super) fn number(&self, number: Number) -> Result<Option<u64>> {
+        guarded(|| {
+            let table = self.begin()?.open_table(NUMBERS).map_err(failed)?;
+            let found = table.get(number.name()).map_err(failed)?;
+            Ok(found.map(|found| found.value()))
+        })
+    }
+
+    /// The keys as they are now.
+    pub(super) fn snapshot(&self) -> Result<Snapshot> {
+        guarded(|| Ok(Snapshot(self.begin()?.open_table(KEYS).map_err(failed)?)))
+    }
+
+    /// Changes many keys at once.
+    pub(super) fn commit(&self, commit: Commit<'_>) -> Result<()> {
+        let Index::Write(database) = self else {
+            return Err(Error::Refused("the container is open for reading only".into()));
+        };
+        guarded(|| {
+            let mut transaction = database.begin_write().map_err(failed)?;
+            let durability = if commit.durable { Durability::Immediate } else { Durability::None };
+            transaction.set_durability(durability).map_err(failed)?;
+            write(&transaction, commit)?;
+            transaction.commit().map_err(failed)
+        })
+    }
+}
+
+fn write(transaction: &redb::WriteTransaction, commit: Commit<'_>) -> Result<()> {
+    let mut keys = transaction.open_table(KEYS).map_err(failed)?;
+    let mut stored = Vec::new();
+    for (key, value) in commit.entries {
+        match value {
+            None => drop(keys.remove(key).map_err(failed)?),
+            Some(value) => {
+                stored.clear();
+                value.encode(&mut stored);
+                keys.insert(key, stored.as_slice()).map_err(failed)?;
+            }
+        }
+    }
+    let mut numbers = transaction.open_table(NUMBERS).map_err(failed)?;
+    for (number, value) in commit.numbers {
+        numbers.insert(number.name(), value).map_err(failed)?;
+    }
+    Ok(())
+}
+
+impl Snapshot {
+    /// Looks at the stored value of a key.
+    pub(super) fn get<T>(&self, key: &[u8], look: impl FnOnce(Option<&[u8]>) -> Result<T>) -> Result<T> {
+        guarded(|| {
+            let found = ReadableTable::get(&self.0, key).map_err(failed)?;
+            look(found.as_ref().map(redb::AccessGuard::value))
+        })
+    }
+
+    /// Calls `each` with keys and stored values from a key on, until it answers false.
+    pub(super) fn scan(&self, from: &[u8], mut each: impl FnMut(&[u8], &[u8]) -> Result<bool>) -> Result<()> {
+        guarded(|| {
+            for entry in ReadableTable::range::<&[u8]>(&self.0, from..).map_err(failed)? {
+                let (key, value) = entry.map_err(failed)?;
+                if !each(key.value(), value.value())? {
+                    break;
+                }
+            }
+            Ok(())
+        })
+    }
+}

@@ -1,0 +1,111 @@
+//! Pages of objects, dkeys and akeys.
+
+use super::{OBJECT_BYTES, dkey_of};
+use crate::bytes::Reader;
+use crate::keys;
+use crate::{ObjectId, Result};
+
+use super::overlay::View;
+
+/// Keys of one group that are passed before the next group is looked for: a look takes as long as some of them.
+const PASSED_MAX: usize = 24;
+
+/// Keys in groups of a common begin: one key of each group, from a key on.
+fn groups(
+    view: &View,
+    from: Vec<u8>,
+    count_max: usize,
+    group: impl Fn(&[u8]) -> Option<&[u8]>,
+    behind: impl Fn(&[u8]) -> Option<Vec<u8>>,
+) -> Result<Vec<Vec<u8>>> {
+    let mut found: Vec<Vec<u8>> = Vec::new();
+    let mut next = Some(from);
+    while let Some(from) = next.take().filter(|_| found.len() < count_max) {
+        let mut passed = 0;
+        view.keys(&from, |key| {
+            let Some(begin) = group(key) else { return Ok(false) };
+            if found.last().is_none_or(|last| last != begin) {
+                passed = 0;
+                if found.len() == count_max {
+                    return Ok(false);
+                }
+                found.push(begin.to_vec());
+                return Ok(true);
+            }
+            passed += 1;
+            if passed > PASSED_MAX {
+                next = behind(begin);
+            }
+            Ok(passed <= PASSED_MAX)
+        })?;
+    }
+    Ok(found)
+}
+
+/// A page of dkeys.
+pub(super) fn dkeys(view: &View, object: ObjectId, from: &[u8], count_max: usize) -> Result<Vec<Vec<u8>>> {
+    let object = object.to_bytes();
+    let mut start = object.to_vec();
+    keys::escape(from, &mut start);
+    let group = |key: &[u8]| -> Option<std::ops::Range<usize>> {
+        key.starts_with(&object).then(|| 0..dkey_of(key).len())
+    };
+    let behind = |begin: &[u8]| {
+        let mut behind = begin.to_vec();
+        behind.push(0);
+        keys::behind(&mut behind);
+        Some(behind)
+    };
+    let found = groups(view, start, count_max, |key| key.get(group(key)?), behind)?;
+    let dkey = |begin: Vec<u8>| keys::unescape(begin.get(OBJECT_BYTES..)?);
+    found.into_iter().map(|begin| dkey(begin).ok_or_else(Reader::corrupt)).collect()
+}
+
+/// A page of objects.
+pub(super) fn objects(view: &View, after: Option<ObjectId>, count_max: usize) -> Result<Vec<ObjectId>> {
+    let behind = |begin: &[u8]| {
+        let begin: [u8; OBJECT_BYTES] = begin.try_into().ok()?;
+        Some(u128::from_be_bytes(begin).checked_add(1)?.to_be_bytes().to_vec())
+    };
+    let start = after.map_or_else(|| Some(Vec::new()), |after| behind(&after.to_bytes()));
+    let Some(start) = start else { return Ok(Vec::new()) };
+    let found = groups(view, start, count_max, |key| key.get(..OBJECT_BYTES), behind)?;
+    let object = |begin: Vec<u8>| begin.try_into().map(ObjectId::from_bytes);
+    found.into_iter().map(|begin| object(begin).map_err(|_| Reader::corrupt())).collect()
+}
+
+/// A page of akeys.
+pub(super) fn akeys(
+    view: &View,
+    object: ObjectId,
+    dkey: &[u8],
+    from: &[u8],
+    count_max: usize,
+) -> Result<Vec<Vec<u8>>> {
+    let prefix = super::prefix(object, dkey);
+    let mut start = prefix.clone();
+    keys::escape(from, &mut start);
+    let mut found = Vec::new();
+    view.keys(&start, |key| {
+        let Some(akey) = key.strip_prefix(&*prefix).filter(|_| found.len() < count_max) else {
+            return Ok(false);
+        };
+        found.push(keys::unescape(akey).ok_or_else(Reader::corrupt)?);
+        Ok(true)
+    })?;
+    Ok(found)
+}
+
+/// All keys of a dkey.
+pub(super) fn keys_of(view: &View, object: ObjectId, dkey: &[u8]) -> Result<Vec<Box<[u8]>>> {
+    let prefix = super::prefix(object, dkey);
+    let mut found = Vec::new();
+    view.keys(&prefix, |key| {
+        let inside = key.starts_with(&prefix);
+        if inside {
+            found.push(key.into());
+        }
+        Ok(inside)
+    })?;
+    Ok(found)
+}

@@ -1,0 +1,182 @@
+//! Containers in a folder, for one process at a time.
+//!
+//! A pool is a folder, a container is a folder in it, named by its identity, with two files: `index.redb` has the keys
+//! and what is small, `data` has what is large. Updates change memory (large bytes go to fresh places of `data` at
+//! once), and a flush puts them into the index by one transaction, after `data` was synced: it is there whole or not
+//! at all.
+
+mod data;
+mod far;
+mod index;
+mod listing;
+mod open;
+mod overlay;
+mod shared;
+mod space;
+mod store;
+mod update;
+
+use std::fs::{self, File, OpenOptions};
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use crate::{ContainerId, Error, Mode, ObjectId, Pool, Result, Store, keys};
+use data::Data;
+use index::{Index, Number};
+use open::Registration;
+use shared::Shared;
+use store::EmbeddedStore;
+
+const INDEX: &str = "index.redb";
+const DATA: &str = "data";
+/// What a key of the index begins with.
+const OBJECT_BYTES: usize = 16;
+
+/// The pool of a folder. It is made with the first container.
+#[must_use]
+pub fn pool(folder: &Path) -> Arc<dyn Pool> {
+    Arc::new(EmbeddedPool { folder: folder.to_owned() })
+}
+
+/// What the index has for an akey.
+fn key(object: ObjectId, dkey: &[u8], akey: &[u8]) -> Box<[u8]> {
+    let mut key = Vec::with_capacity(OBJECT_BYTES + dkey.len() + akey.len() + 8);
+    key.extend_from_slice(&object.to_bytes());
+    keys::pair(dkey, akey, &mut key);
+    key.into_boxed_slice()
+}
+
+/// What all keys of a dkey begin with.
+fn prefix(object: ObjectId, dkey: &[u8]) -> Vec<u8> {
+    let mut prefix = object.to_bytes().to_vec();
+    keys::dkey_prefix(dkey, &mut prefix);
+    prefix
+}
+
+/// The part of a key before its akey.
+fn dkey_of(key: &[u8]) -> &[u8] {
+    let dkey = key.get(OBJECT_BYTES..).and_then(keys::split).map_or(0, |(dkey, _)| dkey.len());
+    key.get(..OBJECT_BYTES + dkey).unwrap_or(key)
+}
+
+#[derive(Debug)]
+struct EmbeddedPool {
+    folder: PathBuf,
+}
+
+fn io(what: &str, path: &Path) -> impl FnOnce(std::io::Error) -> Error {
+    let what = format!("{what} {}", path.display());
+    move |source| Error::Io { what, source }
+}
+
+fn sync_folder(folder: &Path) -> Result<()> {
+    File::open(folder).and_then(|folder| folder.sync_all()).map_err(io("sync", folder))
+}
+
+fn data_file(path: &Path, write: bool) -> Result<Data> {
+    let opened = OpenOptions::new().read(true).write(write).open(path);
+    opened.map(Data::new).map_err(|error| match error.kind() {
+        ErrorKind::NotFound => Error::Corrupt(format!("{} is missing", path.display())),
+        _ => io("open", path)(error),
+    })
+}
+
+fn open_files(folder: &Path, mode: Mode, registration: Registration) -> Result<Shared> {
+    let write = mode == Mode::ReadWrite;
+    let index = Index::open(&folder.join(INDEX), write)?;
+    let path = folder.join(DATA);
+    let data = data_file(&path, write)?;
+    let (length, wanted) = (data.len()?, index.number(Number::DataEnd)?.unwrap_or(0));
+    if length < wanted {
+        let path = path.display();
+        return Err(Error::Corrupt(format!("{path} was cut: it has {length} bytes of {wanted}")));
+    }
+    Shared::new(index, data, registration)
+}
+
+impl EmbeddedPool {
+    fn missing(&self, id: ContainerId) -> Error {
+        Error::NotFound(format!("there is no container {id} in {}", self.folder.display()))
+    }
+
+    /// The folder of a container that is there, always by the same name.
+    fn find(&self, id: ContainerId) -> Result<PathBuf> {
+        let folder = self.folder.join(id.to_string());
+        match fs::canonicalize(&folder) {
+            Ok(folder) => Ok(folder),
+            Err(error) if error.kind() == ErrorKind::NotFound => Err(self.missing(id)),
+            Err(error) => Err(io("open", &folder)(error)),
+        }
+    }
+
+    /// Makes the files under another name, so that a container is there whole or not at all.
+    fn make(&self, id: ContainerId) -> Result<()> {
+        let making = self.folder.join(format!("{id}.new-{}", std::process::id()));
+        let _ = fs::remove_dir_all(&making);
+        fs::create_dir_all(&making).map_err(io("make", &making))?;
+        File::create_new(making.join(DATA)).map_err(io("make", &making))?;
+        drop(Index::create(&making.join(INDEX))?);
+        sync_folder(&making)?;
+        let folder = self.folder.join(id.to_string());
+        fs::rename(&making, &folder).map_err(|error| {
+            let _ = fs::remove_dir_all(&making);
+            match error.kind() {
+                ErrorKind::DirectoryNotEmpty | ErrorKind::AlreadyExists => self.exists(id),
+                _ => io("make", &folder)(error),
+            }
+        })?;
+        sync_folder(&self.folder)
+    }
+
+    fn exists(&self, id: ContainerId) -> Error {
+        Error::Exists(format!("container {id} is in {} already", self.folder.display()))
+    }
+}
+
+impl Pool for EmbeddedPool {
+    fn create(&self, id: ContainerId) -> Result<Arc<dyn Store>> {
+        if self.find(id).is_ok() {
+            return Err(self.exists(id));
+        }
+        self.make(id)?;
+        self.open(id, Mode::ReadWrite)
+    }
+
+    fn open(&self, id: ContainerId, mode: Mode) -> Result<Arc<dyn Store>> {
+        let folder = self.find(id)?;
+        let shared = open::share(&folder, |registration| open_files(&folder, mode, registration))?;
+        if mode == Mode::ReadWrite && !shared.writable() {
+            let folder = folder.display();
+            return Err(Error::Refused(format!(
+                "{folder} is open for reading in this process: close it first"
+            )));
+        }
+        Ok(Arc::new(EmbeddedStore::new(shared, mode)))
+    }
+
+    fn destroy(&self, id: ContainerId) -> Result<()> {
+        let folder = self.find(id)?;
+        if open::is_open(&folder) {
+            return Err(Error::Refused(format!("{} is open: close it first", folder.display())));
+        }
+        Index::check_unused(&folder.join(INDEX))?;
+        let going = self.folder.join(format!("{id}.gone-{}", std::process::id()));
+        fs::rename(&folder, &going).map_err(io("remove", &folder))?;
+        fs::remove_dir_all(&going).map_err(io("remove", &going))
+    }
+
+    fn list(&self) -> Result<Vec<ContainerId>> {
+        let entries = fs::read_dir(&self.folder).map_err(|error| match error.kind() {
+            ErrorKind::NotFound => Error::NotFound(format!("there is no folder {}", self.folder.display())),
+            _ => io("list", &self.folder)(error),
+        })?;
+        let mut found = Vec::new();
+        for entry in entries {
+            let name = entry.map_err(io("list", &self.folder))?.file_name();
+            found.extend(name.to_str().and_then(ContainerId::parse));
+        }
+        found.sort();
+        Ok(found)
+    }
+}

@@ -1,0 +1,186 @@
+//! A handle of an open container.
+
+use std::ops::Range;
+use std::sync::{Arc, PoisonError};
+use std::thread;
+
+use super::overlay::Single;
+use super::shared::Shared;
+use super::{key, listing, prefix};
+use crate::layout::value::Value;
+use crate::{Change, Error, Fetch, Mode, ObjectId, Phase, Result, Size, Store, Update, check};
+
+/// Below this a second thread takes longer to begin than it saves.
+const PARALLEL_BYTES_MIN: usize = 4 << 20;
+/// dkeys that are punched at once.
+const PUNCH_PAGE: usize = 1000;
+
+/// A handle.
+#[derive(Debug)]
+pub(super) struct EmbeddedStore {
+    shared: Arc<Shared>,
+    mode: Mode,
+}
+
+impl EmbeddedStore {
+    pub(super) fn new(shared: Arc<Shared>, mode: Mode) -> EmbeddedStore {
+        EmbeddedStore { shared, mode }
+    }
+
+    fn writable(&self) -> Result<()> {
+        match self.mode {
+            Mode::ReadWrite => Ok(()),
+            Mode::Read => Err(Error::Refused("the container is open for reading only".into())),
+        }
+    }
+
+    fn single(&self, object: ObjectId, dkey: &[u8], akeys: &[&[u8]]) -> Result<Vec<Option<Vec<u8>>>> {
+        let _dkey = self.shared.stripe(object, dkey).read().unwrap_or_else(PoisonError::into_inner);
+        let found: Vec<Single> = {
+            let view = self.shared.view();
+            akeys.iter().map(|akey| view.single(&key(object, dkey, akey))).collect::<Result<_>>()?
+        };
+        akeys.iter().zip(found).map(|(akey, single)| self.bytes(akey, single)).collect()
+    }
+
+    fn bytes(&self, akey: &[u8], single: Single) -> Result<Option<Vec<u8>>> {
+        match single {
+            Single::Absent => Ok(None),
+            Single::Near(bytes) => Ok(Some(bytes)),
+            Single::Other(Value::Single(bytes)) => Ok(Some(bytes.to_vec())),
+            Single::Other(Value::Array(_)) => Err(check::unmet(akey, "holds records")),
+            Single::Other(Value::Far(place)) => {
+                // A damaged index must not ask for more memory than there are bytes.
+                if place.at + place.length > self.shared.data.len()? {
+                    return Err(Error::Corrupt("a value lies behind the end of the data file".into()));
+                }
+                let mut bytes = vec![0; place.length as usize];
+                self.shared.data.read(place.at, &mut bytes)?;
+                Ok(Some(bytes))
+            }
+        }
+    }
+}
+
+/// Does work on parts of a list, by several threads where it is much.
+fn in_parts<T: Send>(
+    items: &mut [T],
+    bytes: usize,
+    work: impl Fn(&mut T) -> Result<()> + Sync,
+) -> Result<()> {
+    let threads = thread::available_parallelism().map_or(1, usize::from).min(4).min(items.len());
+    if bytes < PARALLEL_BYTES_MIN || threads < 2 {
+        return items.iter_mut().try_for_each(work);
+    }
+    let part = items.len().div_ceil(threads);
+    let work = &work;
+    thread::scope(|scope| {
+        let parts: Vec<_> = items
+            .chunks_mut(part)
+            .map(|part| scope.spawn(move || part.iter_mut().try_for_each(work)))
+            .collect();
+        let stopped = || Err(Error::Corrupt("a thread stopped".into()));
+        parts.into_iter().try_for_each(|part| part.join().unwrap_or_else(|_| stopped()))
+    })
+}
+
+fn bytes_of(update: &Update<'_>) -> usize {
+    let bytes = |change: &Change<'_>| match change {
+        Change::Single(_, bytes) | Change::Records { bytes, .. } => bytes.len(),
+        Change::PunchRecords { .. } | Change::Punch(_) => 0,
+    };
+    update.changes.iter().map(bytes).sum()
+}
+
+/// Updates of the same dkey must stay in order: then they are not parted.
+fn in_order_only(updates: &[&Update<'_>]) -> bool {
+    let mut seen = std::collections::HashSet::new();
+    !updates.iter().all(|update| seen.insert((update.object, update.dkey)))
+}
+
+impl Store for EmbeddedStore {
+    fn allocate(&self, count: u64) -> Result<Range<u64>> {
+        self.writable()?;
+        self.shared.allocate(count)
+    }
+
+    fn update(&self, update: &Update<'_>) -> Result<()> {
+        self.writable()?;
+        self.shared.update(update)?;
+        self.shared.relieve()
+    }
+
+    fn update_many(&self, updates: &[Update<'_>]) -> Result<()> {
+        self.writable()?;
+        let bytes = updates.iter().map(bytes_of).sum();
+        let mut updates: Vec<&Update<'_>> = updates.iter().collect();
+        if bytes >= PARALLEL_BYTES_MIN && in_order_only(&updates) {
+            return updates.iter().try_for_each(|update| self.update(update));
+        }
+        in_parts(&mut updates, bytes, |update| self.update(update))
+    }
+
+    fn update_now(&self, update: &Update<'_>) -> Result<()> {
+        self.writable()?;
+        self.shared.update(update)?;
+        self.shared.flush_dkey(&prefix(update.object, update.dkey))
+    }
+
+    fn fetch(&self, fetches: &mut [Fetch<'_>]) -> Result<()> {
+        let bytes = fetches.iter().map(|fetch| fetch.into.len()).sum();
+        in_parts(fetches, bytes, |fetch| self.shared.fetch(fetch))
+    }
+
+    fn get(&self, object: ObjectId, dkey: &[u8], akeys: &[&[u8]]) -> Result<Vec<Option<Vec<u8>>>> {
+        self.single(object, dkey, akeys)
+    }
+
+    fn get_many(&self, keys: &[(ObjectId, &[u8], &[u8])]) -> Result<Vec<Option<Vec<u8>>>> {
+        let one = |&(object, dkey, akey): &(ObjectId, &[u8], &[u8])| {
+            self.single(object, dkey, &[akey]).map(|found| found.into_iter().next().flatten())
+        };
+        keys.iter().map(one).collect()
+    }
+
+    fn size(&self, object: ObjectId, dkey: &[u8], akey: &[u8]) -> Result<Option<Size>> {
+        Ok(self.shared.view().value(&key(object, dkey, akey))?.map(|value| value.size()))
+    }
+
+    fn punch_dkey(&self, object: ObjectId, dkey: &[u8], phase: Phase) -> Result<()> {
+        self.writable()?;
+        self.shared.punch_dkey(object, dkey, phase)?;
+        self.shared.relieve()
+    }
+
+    fn punch_object(&self, object: ObjectId, phase: Phase) -> Result<()> {
+        self.writable()?;
+        loop {
+            let page = self.dkeys(object, b"", PUNCH_PAGE)?;
+            page.iter().try_for_each(|dkey| self.punch_dkey(object, dkey, phase))?;
+            if page.len() < PUNCH_PAGE {
+                return Ok(());
+            }
+        }
+    }
+
+    fn dkeys(&self, object: ObjectId, from: &[u8], count_max: usize) -> Result<Vec<Vec<u8>>> {
+        listing::dkeys(&self.shared.view(), object, from, count_max)
+    }
+
+    fn akeys(&self, object: ObjectId, dkey: &[u8], from: &[u8], count_max: usize) -> Result<Vec<Vec<u8>>> {
+        listing::akeys(&self.shared.view(), object, dkey, from, count_max)
+    }
+
+    fn objects(&self, after: Option<ObjectId>, count_max: usize) -> Result<Vec<ObjectId>> {
+        listing::objects(&self.shared.view(), after, count_max)
+    }
+
+    fn flush(&self) -> Result<()> {
+        self.shared.flush()
+    }
+
+    fn refresh(&self) -> Result<()> {
+        // No other process changes it while it is open here.
+        Ok(())
+    }
+}

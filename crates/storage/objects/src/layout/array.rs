@@ -1,0 +1,186 @@
+//! Where the records of an array are.
+
+use super::value::{Place, Released};
+use crate::runs::Runs;
+
+/// An array of records: small ones are near (in the index), others in extents of far bytes.
+#[derive(Clone, Debug)]
+pub(crate) struct Array {
+    /// Bytes of one record.
+    pub(crate) record_size: u32,
+    /// All records of a small array; no extents then.
+    pub(crate) near: Option<Near>,
+    /// In order, none overlap, each has a record.
+    pub(crate) extents: Vec<Extent>,
+}
+
+/// Records in the index.
+#[derive(Clone, Debug)]
+pub(crate) struct Near {
+    /// The record that the bytes begin with.
+    pub(crate) start: u64,
+    /// Those of absent records mean nothing.
+    pub(crate) bytes: Vec<u8>,
+    /// Which records are there.
+    pub(crate) runs: Runs,
+}
+
+/// Room for records far away.
+#[derive(Clone, Debug)]
+pub(crate) struct Extent {
+    /// The first record there is room for.
+    pub(crate) start: u64,
+    /// One past the last.
+    pub(crate) end: u64,
+    /// Where the room begins.
+    pub(crate) at: u64,
+    /// When it was taken: in the current epoch no commit knows of it.
+    pub(crate) epoch: u64,
+    /// Which records are there.
+    pub(crate) runs: Runs,
+}
+
+impl Array {
+    pub(crate) fn new(record_size: u32) -> Array {
+        Array { record_size, near: None, extents: Vec::new() }
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.extents.is_empty() && self.near.as_ref().is_none_or(|near| near.runs.is_empty())
+    }
+
+    /// One past the last record.
+    pub(crate) fn end(&self) -> u64 {
+        let far = self.extents.last().map_or(0, |extent| extent.runs.end());
+        self.near.as_ref().map_or(far, |near| near.runs.end())
+    }
+
+    /// Bytes of so many records.
+    pub(crate) fn bytes(&self, records: u64) -> u64 {
+        records * u64::from(self.record_size)
+    }
+
+    /// Extents with room for a record of a range.
+    pub(crate) fn overlapping(&self, start: u64, end: u64) -> &[Extent] {
+        let from = self.extents.partition_point(|extent| extent.end <= start);
+        let to = self.extents.partition_point(|extent| extent.start < end);
+        self.extents.get(from..to).unwrap_or_default()
+    }
+
+    /// The extent of this epoch that has room for all of a range.
+    pub(crate) fn writable(&mut self, start: u64, end: u64, epoch: u64) -> Option<&mut Extent> {
+        let at = self.extents.partition_point(|extent| extent.end <= start);
+        let extent = self.extents.get_mut(at)?;
+        (extent.start <= start && end <= extent.end && extent.epoch == epoch).then_some(extent)
+    }
+
+    /// Takes the room of a range away, with what is there.
+    pub(crate) fn trim(&mut self, start: u64, end: u64, released: &mut Vec<Released>) {
+        let from = self.extents.partition_point(|extent| extent.end <= start);
+        let to = self.extents.partition_point(|extent| extent.start < end);
+        if from >= to {
+            return;
+        }
+        let size = u64::from(self.record_size);
+        let cut: Vec<Extent> = self.extents.drain(from..to).collect();
+        let mut rest = Vec::with_capacity(2);
+        for extent in cut {
+            for part in [extent.part(extent.start, start, size), extent.part(end, extent.end, size)] {
+                rest.extend(part);
+            }
+            release(&extent, &rest, size, released);
+        }
+        self.extents.splice(from..from, rest);
+    }
+
+    /// Adds an extent where there is none.
+    pub(crate) fn insert(&mut self, extent: Extent) {
+        let at = self.extents.partition_point(|other| other.start < extent.start);
+        self.extents.insert(at, extent);
+    }
+
+    /// Makes records of a small array absent.
+    pub(crate) fn punch_near(&mut self, start: u64, end: u64) {
+        let Some(near) = &mut self.near else { return };
+        near.runs.remove(start, end);
+        if near.runs.is_empty() {
+            self.near = None;
+        }
+    }
+
+    /// Writes records of a small array.
+    pub(crate) fn write_near(&mut self, start: u64, end: u64, bytes: &[u8]) {
+        let size = self.record_size as usize;
+        let old = self.near.take();
+        let (low, high) = span(old.as_ref(), start, end);
+        let mut near =
+            Near { start: low, bytes: vec![0; (high - low) as usize * size], runs: Runs::default() };
+        for (run, held) in old.iter().flat_map(|old| old.held(size)) {
+            near.put(run, held, size);
+        }
+        near.put((start, end), bytes, size);
+        self.near = Some(near);
+    }
+
+    /// Bytes of the span that a small array has after a write.
+    pub(crate) fn span_bytes(&self, start: u64, end: u64) -> u64 {
+        let (low, high) = span(self.near.as_ref(), start, end);
+        (high - low).saturating_mul(u64::from(self.record_size))
+    }
+}
+
+fn span(near: Option<&Near>, start: u64, end: u64) -> (u64, u64) {
+    near.map_or((start, end), |near| (start.min(near.runs.start()), end.max(near.runs.end())))
+}
+
+impl Near {
+    fn put(&mut self, run: (u64, u64), bytes: &[u8], size: usize) {
+        let at = (run.0 - self.start) as usize * size;
+        if let Some(room) = self.bytes.get_mut(at..at + bytes.len()) {
+            room.copy_from_slice(bytes);
+            self.runs.insert(run.0, run.1);
+        }
+    }
+
+    /// Each run with its bytes.
+    pub(crate) fn held(&self, size: usize) -> impl Iterator<Item = ((u64, u64), &[u8])> {
+        self.runs.as_slice().iter().filter_map(move |run| Some((*run, self.slice(*run, size)?)))
+    }
+
+    /// The bytes of a run that is there.
+    pub(crate) fn slice(&self, run: (u64, u64), size: usize) -> Option<&[u8]> {
+        let (from, to) = ((run.0 - self.start) as usize * size, (run.1 - self.start) as usize * size);
+        self.bytes.get(from..to)
+    }
+}
+
+impl Extent {
+    /// A part of an extent, if it has a record.
+    fn part(&self, start: u64, end: u64, size: u64) -> Option<Extent> {
+        let (start, end) = (start.max(self.start), end.min(self.end));
+        if start >= end {
+            return None;
+        }
+        let runs = self.runs.cut(start, end);
+        let at = self.at + (start - self.start) * size;
+        (!runs.is_empty()).then_some(Extent { start, end, at, epoch: self.epoch, runs })
+    }
+
+    /// The room as bytes.
+    pub(crate) fn place(&self, record_size: u32) -> Place {
+        Place { at: self.at, length: (self.end - self.start) * u64::from(record_size), epoch: self.epoch }
+    }
+}
+
+/// What an extent had and its parts do not have any more.
+fn release(extent: &Extent, parts: &[Extent], size: u64, released: &mut Vec<Released>) {
+    let mut from = extent.start;
+    let inside = parts.iter().filter(|part| extent.start <= part.start && part.end <= extent.end);
+    for (start, end) in inside.map(|part| (part.start, part.end)).chain([(extent.end, extent.end)]) {
+        if from < start {
+            let (at, length) = (extent.at + (from - extent.start) * size, (start - from) * size);
+            released.push(Place { at, length, epoch: extent.epoch });
+        }
+        from = end;
+    }
+}

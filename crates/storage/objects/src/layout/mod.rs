@@ -1,0 +1,5 @@
+//! How values and arrays are kept by engines that have an index for what is small and another place for what is large.
+
+pub(crate) mod array;
+pub(crate) mod value;
+pub(crate) mod writer;

@@ -1,0 +1,191 @@
+//! What the index holds for a key.
+
+use std::sync::Arc;
+
+use super::array::{Array, Extent, Near};
+use crate::bytes::{self, Reader};
+use crate::check::Shape;
+use crate::runs::Runs;
+use crate::{Result, Size};
+
+/// A value in memory.
+#[derive(Clone, Debug)]
+pub(crate) enum Value {
+    /// A small single value.
+    Single(Arc<[u8]>),
+    /// A large single value.
+    Far(Place),
+    /// An array.
+    Array(Arc<Array>),
+}
+
+/// Bytes that are far.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Place {
+    /// Where they begin.
+    pub(crate) at: u64,
+    /// How many.
+    pub(crate) length: u64,
+    /// When they were taken.
+    pub(crate) epoch: u64,
+}
+
+/// A place that nobody needs any more.
+pub(crate) type Released = Place;
+
+/// What was committed is of an epoch that never is the current one.
+const COMMITTED: u64 = 0;
+
+const SINGLE: u8 = 0;
+const FAR: u8 = 1;
+const NEAR_ARRAY: u8 = 2;
+const FAR_ARRAY: u8 = 3;
+
+impl Value {
+    pub(crate) fn shape(&self) -> Shape {
+        match self {
+            Value::Single(_) | Value::Far(_) => Shape::Single,
+            Value::Array(array) => Shape::Records(array.record_size),
+        }
+    }
+
+    pub(crate) fn size(&self) -> Size {
+        match self {
+            Value::Single(value) => Size::Single(value.len() as u64),
+            Value::Far(place) => Size::Single(place.length),
+            Value::Array(array) => Size::Records { record_size: array.record_size, end: array.end() },
+        }
+    }
+
+    /// The far bytes that it has.
+    pub(crate) fn places(&self) -> Vec<Place> {
+        match self {
+            Value::Single(_) => Vec::new(),
+            Value::Far(place) => vec![*place],
+            Value::Array(array) => {
+                array.extents.iter().map(|extent| extent.place(array.record_size)).collect()
+            }
+        }
+    }
+
+    /// About the bytes that it takes in memory.
+    pub(crate) fn weight(&self) -> usize {
+        match self {
+            Value::Single(value) => value.len(),
+            Value::Far(_) => 0,
+            Value::Array(array) => {
+                let runs: usize =
+                    array.extents.iter().map(|extent| 64 + 16 * extent.runs.as_slice().len()).sum();
+                runs + array
+                    .near
+                    .as_ref()
+                    .map_or(0, |near| near.bytes.len() + 16 * near.runs.as_slice().len())
+            }
+        }
+    }
+
+    pub(crate) fn encode(&self, out: &mut Vec<u8>) {
+        match self {
+            Value::Single(value) => {
+                out.push(SINGLE);
+                out.extend_from_slice(value);
+            }
+            Value::Far(place) => {
+                out.push(FAR);
+                bytes::put(place.at, out);
+                bytes::put(place.length, out);
+            }
+            Value::Array(array) => match &array.near {
+                Some(near) => encode_near(array.record_size, near, out),
+                None => encode_far(array, out),
+            },
+        }
+    }
+
+    pub(crate) fn decode(stored: &[u8]) -> Result<Value> {
+        let mut reader = Reader(stored);
+        let value = match reader.byte()? {
+            SINGLE => return Ok(Value::Single(reader.rest().into())),
+            FAR => Value::Far(place(reader.number()?, reader.number()?)?),
+            NEAR_ARRAY => Value::Array(Arc::new(decode_near(&mut reader)?)),
+            FAR_ARRAY => Value::Array(Arc::new(decode_far(&mut reader)?)),
+            _ => return Err(Reader::corrupt()),
+        };
+        if reader.0.is_empty() { Ok(value) } else { Err(Reader::corrupt()) }
+    }
+
+    /// A small single value, without a copy of it.
+    pub(crate) fn single(stored: &[u8]) -> Option<&[u8]> {
+        stored.split_first().filter(|(tag, _)| **tag == SINGLE).map(|(_, value)| value)
+    }
+}
+
+fn place(at: u64, length: u64) -> Result<Place> {
+    at.checked_add(length).ok_or_else(Reader::corrupt)?;
+    Ok(Place { at, length, epoch: COMMITTED })
+}
+
+fn encode_near(record_size: u32, near: &Near, out: &mut Vec<u8>) {
+    out.push(NEAR_ARRAY);
+    bytes::put(record_size.into(), out);
+    bytes::put_runs(&near.runs, out);
+    let held = near.slice((near.runs.start(), near.runs.end()), record_size as usize);
+    out.extend_from_slice(held.unwrap_or_default());
+}
+
+fn record_size(reader: &mut Reader<'_>) -> Result<u32> {
+    u32::try_from(reader.number()?).ok().filter(|size| *size > 0).ok_or_else(Reader::corrupt)
+}
+
+fn decode_near(reader: &mut Reader<'_>) -> Result<Array> {
+    let record_size = record_size(reader)?;
+    let runs = bytes::runs(reader)?;
+    let held = reader.rest();
+    let wanted = (runs.end() - runs.start()).checked_mul(record_size.into());
+    if runs.is_empty() || wanted != Some(held.len() as u64) {
+        return Err(Reader::corrupt());
+    }
+    let near = Near { start: runs.start(), bytes: held.to_vec(), runs };
+    Ok(Array { record_size, near: Some(near), extents: Vec::new() })
+}
+
+fn encode_far(array: &Array, out: &mut Vec<u8>) {
+    out.push(FAR_ARRAY);
+    bytes::put(array.record_size.into(), out);
+    bytes::put(array.extents.len() as u64, out);
+    for extent in &array.extents {
+        bytes::put(extent.start, out);
+        bytes::put(extent.end - extent.start, out);
+        bytes::put(extent.at, out);
+        if extent.runs.as_slice() == [(extent.start, extent.end)] {
+            bytes::put(0, out);
+        } else {
+            bytes::put_runs(&extent.runs, out);
+        }
+    }
+}
+
+fn decode_far(reader: &mut Reader<'_>) -> Result<Array> {
+    let record_size = record_size(reader)?;
+    let mut array = Array::new(record_size);
+    for _ in 0..reader.count()? {
+        let extent = decode_extent(reader, record_size)?;
+        if array.extents.last().is_some_and(|last| last.end > extent.start) {
+            return Err(Reader::corrupt());
+        }
+        array.extents.push(extent);
+    }
+    if array.extents.is_empty() { Err(Reader::corrupt()) } else { Ok(array) }
+}
+
+fn decode_extent(reader: &mut Reader<'_>, record_size: u32) -> Result<Extent> {
+    let (start, count, at) = (reader.number()?, reader.number()?, reader.number()?);
+    let end = start.checked_add(count).ok_or_else(Reader::corrupt)?;
+    place(at, count.checked_mul(record_size.into()).ok_or_else(Reader::corrupt)?)?;
+    let stored = bytes::runs(reader)?;
+    let runs = if stored.is_empty() && count > 0 { Runs::one(start, end) } else { stored };
+    if runs.start() < start || runs.end() > end || runs.is_empty() {
+        return Err(Reader::corrupt());
+    }
+    Ok(Extent { start, end, at, epoch: COMMITTED, runs })
+}

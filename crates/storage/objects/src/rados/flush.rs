@@ -1,0 +1,272 @@
+//! Sends what waits, phase by phase, with many operations in flight.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::atomic::Ordering;
+
+use super::core::{Core, lock};
+use super::far;
+use super::ffi::{Ask, CANCELED, Code, Completion, Guard, NOT_FOUND, Write};
+use super::heads::{self, Home, LEVEL};
+use super::pending::{Akey, Dkey, DkeyId};
+use super::{AT_ONCE, failed};
+use crate::layout::value::Value;
+use crate::layout::writer::{self, Writer};
+use crate::{Change, Error, Phase, Result};
+
+/// Keys and bytes of one operation on a head.
+const OPERATION_KEYS_MAX: usize = 400;
+const OPERATION_BYTES_MAX: usize = 1 << 20;
+/// How often a change is made anew on what others stored meanwhile.
+const TRIES_MAX: usize = 1000;
+const SEND: &str = "write keys to the cluster";
+
+/// All phases.
+pub(super) const PHASES: [Phase; 4] = [Phase::Content, Phase::Description, Phase::Link, Phase::Removal];
+
+/// One operation and what it brings.
+struct Sent {
+    dkeys: Vec<DkeyId>,
+    write: Write<'static>,
+    name: String,
+}
+
+impl Core {
+    /// Sends all that waits of some phases; the gate is held alone.
+    pub(super) fn flush(&self, phases: &[Phase], epoch: u64) -> Result<()> {
+        self.flight.wait().map_err(failed("write to the cluster"))?;
+        for phase in phases {
+            self.flush_phase(*phase, epoch)?;
+        }
+        self.weight.store(0, Ordering::Relaxed);
+        self.remove_doomed();
+        self.shard_large()
+    }
+
+    fn flush_phase(&self, phase: Phase, epoch: u64) -> Result<()> {
+        let ids: Vec<DkeyId> = {
+            let pending = self.pending();
+            pending.iter().filter(|(_, dkey)| dkey.phase == phase).map(|(id, _)| id.clone()).collect()
+        };
+        let operations = self.operations(&ids)?;
+        let (mut again, mut error) = (Vec::new(), None);
+        let mut flying: VecDeque<(Sent, Completion)> = VecDeque::new();
+        let mut end = |sent: Sent, code: Code| match code {
+            0.. => self.arrived(&sent.dkeys),
+            // Only keys to remove, and nothing that has them.
+            NOT_FOUND if sent.write.create.is_none() => self.arrived(&sent.dkeys),
+            CANCELED => again.extend(sent.dkeys),
+            code => drop(error.get_or_insert(failed(SEND)(code))),
+        };
+        for sent in operations {
+            if flying.len() >= AT_ONCE {
+                flying.pop_front().into_iter().for_each(|(sent, begun)| end(sent, begun.wait()));
+            }
+            match self.names.begin(&sent.name, &sent.write) {
+                Ok(begun) => flying.push_back((sent, begun)),
+                Err(code) => end(sent, code),
+            }
+        }
+        flying.into_iter().for_each(|(sent, begun)| end(sent, begun.wait()));
+        for id in again {
+            if let Err(failure) = self.flush_dkey(&id, epoch) {
+                error.get_or_insert(failure);
+            }
+        }
+        error.map_or(Ok(()), Err)
+    }
+
+    /// The operations for some dkeys: those of one head together, up to a size.
+    fn operations(&self, ids: &[DkeyId]) -> Result<Vec<Sent>> {
+        let dkeys: Vec<_> = ids.iter().map(|(object, dkey)| (*object, dkey.as_slice())).collect();
+        let mut by_home: BTreeMap<Home, Vec<&DkeyId>> = BTreeMap::new();
+        for (home, id) in self.homes(&dkeys)?.into_iter().zip(ids) {
+            by_home.entry(home).or_default().push(id);
+        }
+        let pending = self.pending();
+        let mut operations = Vec::new();
+        for (home, ids) in by_home {
+            let new = || Sent { dkeys: Vec::new(), write: home.write(), name: home.name.clone() };
+            let (mut sent, mut keys, mut bytes) = (new(), 0, 0);
+            for id in ids {
+                let Some(dkey) = pending.get(id) else { continue };
+                if keys > OPERATION_KEYS_MAX || bytes > OPERATION_BYTES_MAX {
+                    operations.push(std::mem::replace(&mut sent, new()));
+                    (keys, bytes) = (0, 0);
+                }
+                bytes += fill(&mut sent.write, &id.1, dkey);
+                keys += dkey.akeys.len();
+                sent.dkeys.push(id.clone());
+            }
+            operations.push(sent);
+        }
+        Ok(operations)
+    }
+
+    /// Forgets changes that are acknowledged.
+    fn arrived(&self, ids: &[DkeyId]) {
+        let mut pending = self.pending_mut();
+        let arrived: Vec<(DkeyId, Dkey)> = ids.iter().filter_map(|id| pending.remove_entry(id)).collect();
+        drop(pending);
+        arrived.iter().for_each(|(id, dkey)| self.note_arrived(id, dkey));
+    }
+
+    fn note_arrived(&self, id: &DkeyId, dkey: &Dkey) {
+        lock(&self.doomed).extend(dkey.akeys.values().filter(|akey| akey.changed).flat_map(Akey::doomed));
+        self.set_stored([id.0].into_iter());
+        *lock(&self.puts).entry(id.0).or_default() += dkey.akeys.len();
+    }
+
+    /// Sends the changes of one dkey; where a condition does not hold any more they are given up.
+    pub(super) fn flush_dkey(&self, id: &DkeyId, epoch: u64) -> Result<()> {
+        let Some(mut dkey) = self.pending().get(id).cloned() else { return Ok(()) };
+        let sent = self.settle(id, &mut dkey, epoch);
+        if matches!(sent, Ok(()) | Err(Error::Condition(_))) {
+            self.pending_mut().remove(id);
+        }
+        sent
+    }
+
+    /// Sends changes of one dkey until nobody else is faster.
+    pub(super) fn settle(&self, id: &DkeyId, dkey: &mut Dkey, epoch: u64) -> Result<()> {
+        for _ in 0..TRIES_MAX {
+            self.flight.wait().map_err(failed("write to the cluster"))?;
+            let home = self.homes(&[(id.0, &id.1)])?.into_iter().next();
+            let Some(home) = home else { return Ok(()) };
+            let mut write = home.write();
+            fill(&mut write, &id.1, dkey);
+            match self.names.write(&home.name, &write) {
+                Err(CANCELED) => {}
+                Err(code) if code != NOT_FOUND || write.create.is_some() => return Err(failed(SEND)(code)),
+                // Without an object to create there were only keys to remove.
+                Ok(()) | Err(_) => {
+                    self.note_arrived(id, dkey);
+                    return Ok(());
+                }
+            }
+            if let Err(error) = self.learn_again(id, dkey, epoch) {
+                lock(&self.doomed).extend(dkey.akeys.values().flat_map(Akey::wasted));
+                return Err(error);
+            }
+        }
+        Err(Error::Condition("others change the same dkey all the time".into()))
+    }
+
+    /// Looks at what the cluster has now, and makes the changes anew on it.
+    fn learn_again(&self, id: &DkeyId, dkey: &mut Dkey, epoch: u64) -> Result<()> {
+        let wanted: Vec<_> = dkey.akeys.keys().map(|akey| (id.0, id.1.as_slice(), akey.as_slice())).collect();
+        let found = self.look_up(&wanted)?;
+        for ((name, akey), base) in dkey.akeys.iter_mut().zip(found) {
+            let holds = match &akey.guard {
+                None => true,
+                Some(Guard::Present) => base.is_some(),
+                Some(Guard::Equals(value)) => base.as_deref().unwrap_or_default() == value.as_slice(),
+            };
+            if !holds {
+                return Err(crate::check::unmet(name, "was changed by another process"));
+            }
+            if base == akey.base {
+                continue;
+            }
+            let value = if akey.merges() {
+                self.rebuilt(name, akey, base.as_deref(), epoch)?
+            } else {
+                akey.value.clone()
+            };
+            akey.rebased(value, base)?;
+        }
+        Ok(())
+    }
+
+    /// The records that were written and punched here, on an array that another process changed.
+    fn rebuilt(&self, name: &[u8], akey: &Akey, base: Option<&[u8]>, epoch: u64) -> Result<Option<Value>> {
+        let mut value = base.map(Value::decode).transpose()?;
+        let mine = match &akey.value {
+            Some(Value::Array(array)) => Some(array),
+            _ => None,
+        };
+        if let (Some(base), Some(mine)) = (&value, mine) {
+            crate::check::same(name, base.shape(), crate::check::Shape::Records(mine.record_size))?;
+        }
+        let mut writer = Writer::new(self, epoch);
+        for &(start, end) in akey.punched.as_slice() {
+            writer.apply(&mut value, &Change::PunchRecords { akey: name, range: (start..end).into() })?;
+        }
+        for &(start, end) in akey.own.as_slice() {
+            let Some(mine) = mine else { break };
+            let mut bytes = vec![0; mine.bytes(end - start) as usize];
+            writer::read(self, mine, start, &mut bytes)?;
+            let record_size = mine.record_size;
+            writer.apply(&mut value, &Change::Records { akey: name, record_size, start, bytes: &bytes })?;
+        }
+        Ok(value)
+    }
+
+    /// Removes data objects that nobody needs. What fails stays for the next time.
+    pub(super) fn remove_doomed(&self) {
+        let doomed = std::mem::take(&mut *lock(&self.doomed));
+        let remove = Write { remove: true, ..Write::default() };
+        for part in doomed.chunks(AT_ONCE) {
+            let begun: Vec<_> =
+                part.iter().map(|number| self.names.begin(&far::data(*number), &remove)).collect();
+            for (number, begun) in part.iter().zip(begun) {
+                let code = begun.map_or_else(|code| code, |begun| begun.wait());
+                if code < 0 && code != NOT_FOUND {
+                    lock(&self.doomed).push(*number);
+                }
+            }
+        }
+    }
+
+    /// Gives heads that have many keys shards.
+    fn shard_large(&self) -> Result<()> {
+        let enough = self.head_keys_max / 4;
+        let large: Vec<_> =
+            lock(&self.puts).iter().filter(|(_, puts)| **puts > enough).map(|(id, _)| *id).collect();
+        for object in large {
+            lock(&self.puts).remove(&object);
+            if !self.is_sharded(object) && self.has_many_keys(&heads::head(object))? {
+                let set = vec![(LEVEL.to_vec(), vec![1])];
+                let write = Write { create: Some(false), set, ..Write::default() };
+                self.names.write(&heads::head(object), &write).map_err(failed(SEND))?;
+                self.set_sharded(object);
+            }
+        }
+        Ok(())
+    }
+
+    fn has_many_keys(&self, name: &str) -> Result<bool> {
+        let (mut count, mut after) = (0, Vec::new());
+        while count < self.head_keys_max {
+            let ask = Ask { name: name.into(), keys: Vec::new(), after: Some((after, super::PAGE)) };
+            let Some(answer) = self.ask(&[ask])?.into_iter().next() else { return Ok(false) };
+            count += answer.behind.len();
+            match answer.behind.into_iter().next_back().filter(|_| answer.more) {
+                Some((last, _)) => after = last,
+                None => break,
+            }
+        }
+        Ok(count >= self.head_keys_max)
+    }
+}
+
+/// Adds the changes of a dkey to an operation, and answers their bytes.
+fn fill(write: &mut Write<'_>, dkey: &[u8], changes: &Dkey) -> usize {
+    let mut bytes = 0;
+    for (name, akey) in &changes.akeys {
+        let key = heads::key(dkey, name);
+        if let Some(guard) = akey.needed() {
+            write.guards.push((key.clone(), guard));
+            write.create = Some(false);
+        }
+        match akey.stored().filter(|_| akey.changed) {
+            Some(stored) => {
+                bytes += key.len() + stored.len();
+                write.set.push((key, stored));
+                write.create = Some(false);
+            }
+            None if akey.changed => write.unset.push(key),
+            None => {}
+        }
+    }
+    bytes
+}

@@ -1,0 +1,107 @@
+//! Random changes on an engine and on the memory engine: both must say the same.
+
+use std::sync::Arc;
+
+use hyperslab_objects::{Change, ContainerId, ObjectId, Phase, Store, memory};
+
+use super::{ODD, Random, Subject, Test, update_at};
+
+pub(super) const TESTS: &[(&str, Test)] =
+    &[("random_changes_are_those_of_memory", random_changes_are_those_of_memory)];
+
+const OBJECTS: u64 = 2;
+const DKEYS: u64 = 4;
+const AKEYS: u64 = 5;
+
+fn random_changes_are_those_of_memory(subject: &Subject) {
+    let seed = std::env::var("HYPERSLAB_SEED").ok().and_then(|seed| seed.parse().ok()).unwrap_or(20_261_115);
+    println!("seed {seed}");
+    let mut random = Random(seed);
+    let model = memory::pool().create(ContainerId::from_name("model")).unwrap();
+    let mut store = subject.create();
+    for step in 0..600 {
+        change(&*store, &*model, &mut random);
+        match random.below(20) {
+            0 => store.flush().unwrap(),
+            1 if step % 3 == 0 => store = subject.reopen(store),
+            2..5 => same(&*store, &*model),
+            _ => {}
+        }
+    }
+    store = subject.reopen(store);
+    same(&*store, &*model);
+}
+
+fn object(i: u64) -> ObjectId {
+    ObjectId { high: i, low: 5 }
+}
+
+fn change(store: &dyn Store, model: &dyn Store, random: &mut Random) {
+    let (object, dkey) = (object(random.below(OBJECTS)), ODD[random.below(DKEYS) as usize]);
+    if random.below(60) == 0 {
+        store.punch_object(object, Phase::Removal).unwrap();
+        return model.punch_object(object, Phase::Removal).unwrap();
+    }
+    if random.below(30) == 0 {
+        store.punch_dkey(object, dkey, Phase::Removal).unwrap();
+        return model.punch_dkey(object, dkey, Phase::Removal).unwrap();
+    }
+    let bytes: Vec<u8> = (0..bytes_count(random)).map(|_| random.below(256) as u8).collect();
+    let changes: Vec<Change<'_>> = (0..1 + random.below(3)).map(|_| one(random, &bytes)).collect();
+    let (ours, theirs) =
+        (update_at(store, (object, dkey), &changes, &[]), update_at(model, (object, dkey), &changes, &[]));
+    assert_eq!(ours.is_ok(), theirs.is_ok(), "{ours:?}, {theirs:?}");
+}
+
+fn bytes_count(random: &mut Random) -> u64 {
+    match random.below(4) {
+        0 => random.below(10),
+        1 => random.below(2_000),
+        2 => random.below(20_000),
+        _ => random.below(200_000),
+    }
+}
+
+fn one<'a>(random: &mut Random, bytes: &'a [u8]) -> Change<'a> {
+    let akey = ODD[random.below(AKEYS) as usize];
+    // Of an akey, mostly the same kind, so that most changes are no mistake.
+    let record_size = if akey.len() == 1 { 8 } else { 3 };
+    let whole = &bytes[..bytes.len() - bytes.len() % record_size as usize];
+    let start = random.below(3) * random.below(40_000);
+    match random.below(12) {
+        0 => Change::Punch(akey),
+        1 | 2 => {
+            let end = start + random.below(30_000);
+            Change::PunchRecords { akey, range: (start..end).into() }
+        }
+        3 if akey.len() == 2 => Change::Single(akey, bytes),
+        _ => Change::Records { akey, record_size, start, bytes: whole },
+    }
+}
+
+/// Compares all that can be asked.
+fn same(store: &dyn Store, model: &dyn Store) {
+    for object in (0..OBJECTS).map(object) {
+        let dkeys = model.dkeys(object, b"", 100).unwrap();
+        assert_eq!(store.dkeys(object, b"", 100).unwrap(), dkeys);
+        for dkey in &dkeys {
+            let akeys = model.akeys(object, dkey, b"", 100).unwrap();
+            assert_eq!(store.akeys(object, dkey, b"", 100).unwrap(), akeys);
+            for akey in &akeys {
+                assert_eq!(content(store, object, dkey, akey), content(model, object, dkey, akey));
+            }
+        }
+    }
+}
+
+fn content(store: &dyn Store, object: ObjectId, dkey: &[u8], akey: &[u8]) -> Arc<[u8]> {
+    use hyperslab_objects::{Fetch, Size};
+    match store.size(object, dkey, akey).unwrap().unwrap() {
+        Size::Single(_) => store.get(object, dkey, &[akey]).unwrap().remove(0).unwrap().into(),
+        Size::Records { record_size, end } => {
+            let mut into = vec![0xaa; end as usize * record_size as usize + 2 * record_size as usize];
+            store.fetch(&mut [Fetch { object, dkey, akey, record_size, start: 0, into: &mut into }]).unwrap();
+            into.into()
+        }
+    }
+}

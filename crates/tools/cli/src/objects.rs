@@ -1,0 +1,49 @@
+//! `hyperslab objects`: what a container keeps in an object store, for people who want to see the mapping.
+
+use std::io::{self, Write};
+use std::process::ExitCode;
+
+use hyperslab::Kind;
+
+use crate::open::open;
+
+const USAGE: &str = "\
+usage: hyperslab objects LOCATION...
+  Lists the objects of containers in object stores (object:folder/, object+rados:pool/name) with their dkeys, their
+  akeys and what these hold, decoded where it has a meaning. docs/object-layout.md explains them.
+";
+
+/// Lists the containers that the command line names.
+pub(crate) fn run(args: &[String]) -> ExitCode {
+    match args {
+        [option] if option == "-h" || option == "--help" => {
+            print!("{USAGE}");
+            ExitCode::SUCCESS
+        }
+        files if files.is_empty() || files.iter().any(|file| file.starts_with('-')) => {
+            eprint!("{USAGE}");
+            ExitCode::FAILURE
+        }
+        files => match files.iter().all(|file| list(file)) {
+            true => ExitCode::SUCCESS,
+            false => ExitCode::FAILURE,
+        },
+    }
+}
+
+/// Lists one container; `false` where that failed.
+fn list(file: &str) -> bool {
+    let shown = open(file, None).and_then(|opened| opened.container.optional("storage.show", b""));
+    match shown {
+        // A reader that went away (`| head`) does not learn the rest.
+        Ok(shown) => io::stdout().lock().write_all(&shown).is_ok(),
+        Err(error) if error.kind() == Kind::Unsupported => {
+            eprintln!("{file}: it is not in an object store");
+            false
+        }
+        Err(error) => {
+            eprintln!("{file}: {error}");
+            false
+        }
+    }
+}
