@@ -17,19 +17,14 @@ use crate::state::Known;
 const MOVED_BYTES: u64 = 64 << 20;
 
 impl LogContainer {
-    /// Writes the log anew: only elements that show are kept. Room of the old log is free in the file afterwards; a
-    /// second pass moves the new log there, so that the file becomes shorter. Each pass is one commit.
+    /// Writes the log anew, as one commit: only elements that show are kept. The room of the old log is free for what is
+    /// written later; the file becomes shorter when it is repacked.
     pub fn compact(&self) -> Result<()> {
         self.check_writable()?;
         if !self.shared().is_alone() {
             return Err(Error::unsupported("compact a log that several processes have open"));
         }
         Container::commit(self, Durability::Full)?;
-        self.compact_once()?;
-        self.compact_once()
-    }
-
-    fn compact_once(&self) -> Result<()> {
         let (shared, inner) = (self.shared(), self.beneath());
         let old: Vec<String> = shared.read().logs.iter().map(|(number, _)| log_name(number)).collect();
         let stale = [old, self.flush_tables()?, vec![TABLE.to_owned(), OFFSETS.to_owned()]].concat();
