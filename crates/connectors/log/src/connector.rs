@@ -252,7 +252,8 @@ impl Connector for LogConnector {
     fn info(&self) -> ConnectorInfo {
         ConnectorInfo {
             name: NAME,
-            value: 531,
+            // The number under which a log-based connector is registered with The HDF Group.
+            value: 514,
             version: 1,
             capability: CAPABILITY,
             about: "HDF5 files in which writes are appended to logs",
