@@ -135,8 +135,8 @@ fn scattered(
     })
 }
 
-/// Elements of a request: 128 bytes.
-const ELEMENTS: u64 = 32;
+/// Elements of a request: 512 bytes.
+const ELEMENTS: u64 = 128;
 const DATASETS: u64 = 100;
 /// A tenth of what is to be shown; `HYPERSLAB_REQUESTS` sets another number.
 const REQUESTS: u64 = 20_000;
