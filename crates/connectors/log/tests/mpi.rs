@@ -122,13 +122,17 @@ fn killed(comm: Arc<dyn Comm>, path: &str, kind: &str, number: u64) {
         // It waits for a line, so that the end comes as soon as it is asked for.
         let script = format!("read x; kill -9 {}", std::process::id());
         let mut killer = Command::new("sh").args(["-c", &script]).stdin(Stdio::piped()).spawn().unwrap();
-        killer.stdin.as_mut().unwrap().write_all(b"\n").unwrap();
+        let mut ask = killer.stdin.take().unwrap();
         if kind == "before" {
+            ask.write_all(b"\n").unwrap();
             let _ = killer.wait();
         }
-        // Some work of varying length: kills hit all parts of a flush.
-        let mut sum = 0u64;
-        (0..number * 40_000).for_each(|n| sum = std::hint::black_box(sum ^ n));
+        // After some work of varying length: kills hit all parts of a flush.
+        std::thread::spawn(move || {
+            let mut sum = 0u64;
+            (0..number * 300_000).for_each(|n| sum = std::hint::black_box(sum ^ n));
+            ask.write_all(b"\n").unwrap();
+        });
     }
     let _ = c.commit(durability);
     // Where the kill comes late, the flush was complete: nobody leaves before it came.
