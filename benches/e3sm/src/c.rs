@@ -46,7 +46,15 @@ impl Datasets {
             let mut datasets = Vec::new();
             for n in 0..count {
                 let name = CString::new(format!("d{n}"))?;
-                let made = H5Dcreate2(file, name.as_ptr(), *H5T_NATIVE_INT32, space, H5P_DEFAULT, create, H5P_DEFAULT);
+                let made = H5Dcreate2(
+                    file,
+                    name.as_ptr(),
+                    *H5T_NATIVE_INT32,
+                    space,
+                    H5P_DEFAULT,
+                    create,
+                    H5P_DEFAULT,
+                );
                 datasets.push(check(made)?);
             }
             H5Pclose(create);
@@ -59,10 +67,18 @@ impl Datasets {
         let count = values.len() as u64;
         // SAFETY: the buffer has as many elements as are selected.
         unsafe {
-            H5Sselect_hyperslab(self.space, H5S_SELECT_SET, &start, std::ptr::null(), &count, std::ptr::null());
+            H5Sselect_hyperslab(
+                self.space,
+                H5S_SELECT_SET,
+                &start,
+                std::ptr::null(),
+                &count,
+                std::ptr::null(),
+            );
             let memory = H5Screate_simple(1, &count, std::ptr::null());
             let from = values.as_ptr().cast::<c_void>();
-            let done = H5Dwrite(self.datasets[dataset], *H5T_NATIVE_INT32, memory, self.space, H5P_DEFAULT, from);
+            let done =
+                H5Dwrite(self.datasets[dataset], *H5T_NATIVE_INT32, memory, self.space, H5P_DEFAULT, from);
             H5Sclose(memory);
             check(done.into()).map(drop)
         }
@@ -71,7 +87,9 @@ impl Datasets {
     pub fn close(self) -> Outcome<()> {
         // SAFETY: the identifiers are ours.
         unsafe {
-            self.datasets.iter().for_each(|dataset| drop(H5Dclose(*dataset)));
+            self.datasets.iter().for_each(|dataset| {
+                H5Dclose(*dataset);
+            });
             H5Sclose(self.space);
             check(H5Fclose(self.file).into()).map(drop)
         }
@@ -85,7 +103,8 @@ pub fn read(path: &str, name: &str, into: &mut [i32]) -> Outcome<()> {
     unsafe {
         let file = check(H5Fopen(path.as_ptr(), H5F_ACC_RDONLY, H5P_DEFAULT))?;
         let dataset = check(H5Dopen2(file, name.as_ptr(), H5P_DEFAULT))?;
-        let done = H5Dread(dataset, *H5T_NATIVE_INT32, H5S_ALL, H5S_ALL, H5P_DEFAULT, into.as_mut_ptr().cast());
+        let done =
+            H5Dread(dataset, *H5T_NATIVE_INT32, H5S_ALL, H5S_ALL, H5P_DEFAULT, into.as_mut_ptr().cast());
         H5Dclose(dataset);
         H5Fclose(file);
         check(done.into()).map(drop)

@@ -6,7 +6,6 @@ use crate::Outcome;
 
 /// One way of dividing an extent among processes.
 pub struct Decomposition {
-    pub name: String,
     pub dims: Vec<u64>,
     /// Variables that are divided so, in one step of the model.
     pub variables: u64,
@@ -36,13 +35,20 @@ pub fn read(path: &str, case: &str) -> Outcome<Vec<Decomposition>> {
         if file.dataset(&format!("{name}.nreqs")).is_err() {
             break;
         }
-        let dims = file.attribute(&format!("{name}.dims"))?.read_raw::<i64>()?;
-        let (counts, offsets, lengths) =
-            (list(format!("{name}.nreqs"))?, list(format!("{name}.offsets"))?, list(format!("{name}.lengths"))?);
+        let dims = file.attr(&format!("{name}.dims"))?.read_raw::<i64>()?;
+        let (counts, offsets, lengths) = (
+            list(format!("{name}.nreqs"))?,
+            list(format!("{name}.offsets"))?,
+            list(format!("{name}.lengths"))?,
+        );
         let mut all = offsets.into_iter().zip(lengths);
         let requests = counts.iter().map(|&count| all.by_ref().take(count as usize).collect()).collect();
         let variables = variables(case).get(n - 1).copied().unwrap_or(1);
-        found.push(Decomposition { name, dims: dims.into_iter().map(|dim| dim as u64).collect(), variables, requests });
+        found.push(Decomposition {
+            dims: dims.into_iter().map(|dim| dim as u64).collect(),
+            variables,
+            requests,
+        });
     }
     Ok(found)
 }
@@ -53,14 +59,14 @@ pub fn made_up(case: &str) -> Vec<Decomposition> {
         let mut requests = vec![Vec::new(); 16];
         for level in 0..levels {
             for start in (0..columns).step_by(run as usize) {
-                requests[(owned(start / run) % 16) as usize].push((level * columns + start, run.min(columns - start)));
+                requests[(owned(start / run) % 16) as usize]
+                    .push((level * columns + start, run.min(columns - start)));
             }
         }
         requests
     };
     let spread = |n: u64| n.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 40;
     let make = |number: usize, dims: &[u64], requests| Decomposition {
-        name: format!("D{}", number + 1),
         dims: dims.to_vec(),
         variables: variables(case)[number],
         requests,

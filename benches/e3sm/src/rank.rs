@@ -15,7 +15,8 @@ pub fn run(words: &[String]) -> Outcome<()> {
     let comm: Arc<dyn Comm> = Arc::new(Mpi::start()?);
     let parts = plan::read(plan)?;
     let connector = log::LogConnector::new(Arc::new(native::NativeConnector));
-    let (create, access) = (FileCreate::default(), FileAccess { durability: Durability::None, ..FileAccess::write() });
+    let (create, access) =
+        (FileCreate::default(), FileAccess { durability: Durability::None, ..FileAccess::write() });
     let op = ContainerCreate { truncate: true, ..ContainerCreate::new(path, &create, &access) };
     let c = connector.create_shared(comm.clone(), &op)?;
     let root = Container::info(&*c)?.root;
@@ -25,7 +26,8 @@ pub fn run(words: &[String]) -> Outcome<()> {
             let space = Dataspace::simple(&part.dims)?;
             let place = Some(Place::new(root, format!("D{n}_{variable}")));
             let datatype = Datatype::native_int(8);
-            let op = OpDatasetCreate { place, datatype, committed: None, space, create: DatasetCreate::default() };
+            let op =
+                OpDatasetCreate { place, datatype, committed: None, space, create: DatasetCreate::default() };
             datasets.push((n, c.dataset_create(&op)?));
         }
     }
@@ -36,7 +38,11 @@ pub fn run(words: &[String]) -> Outcome<()> {
     for (n, dataset) in datasets {
         for &[row, column, len] in &parts[n].requests[comm.rank()] {
             let selection = Selection::block(&[row, column], &[1, len])?;
-            c.dataset_write(&[OpWrite { dataset, selection: &selection, from: &values[..len as usize * 8] }])?;
+            c.dataset_write(&[OpWrite {
+                dataset,
+                selection: &selection,
+                from: &values[..len as usize * 8],
+            }])?;
         }
     }
     let written = start.elapsed().as_micros() as u64;

@@ -10,7 +10,10 @@ const ROUNDS: usize = 5;
 
 pub fn run(folder: &Path, maps: &[String]) -> Outcome<()> {
     let rival = compile(folder)?;
-    println!("{:>4} {:>5} {:>9} {:>12} {:>14} {:>14} {:>7} {:>7}", "case", "ranks", "requests", "log /s", "independent /s", "collective /s", "ratio", "ratio");
+    println!(
+        "{:>4} {:>5} {:>9} {:>12} {:>14} {:>14} {:>7} {:>7}",
+        "case", "ranks", "requests", "log /s", "independent /s", "collective /s", "ratio", "ratio"
+    );
     for case in ["f", "g", "i"] {
         let file = maps.iter().find(|path| path.contains(&format!("_{case}_case")));
         let parts = match file {
@@ -24,7 +27,13 @@ pub fn run(folder: &Path, maps: &[String]) -> Outcome<()> {
     Ok(())
 }
 
-fn measure(folder: &Path, case: &str, parts: &[plan::Part], ranks: usize, rival: Option<&str>) -> Outcome<()> {
+fn measure(
+    folder: &Path,
+    case: &str,
+    parts: &[plan::Part],
+    ranks: usize,
+    rival: Option<&str>,
+) -> Outcome<()> {
     let (plan_file, data) = (folder.join("e3sm.plan"), folder.join("e3sm.h5"));
     plan::write(parts, &plan_file)?;
     let (plan_file, data) = (plan_file.display().to_string(), data.display().to_string());

@@ -7,7 +7,8 @@ use std::sync::Arc;
 use hyperslab::model::properties::{DatasetCreate, FileCreate};
 use hyperslab::model::{Dataspace, Datatype, Selection, Token};
 use hyperslab::vol::{
-    Connector, Container, ContainerCreate, ContainerOpen, Durability, FileAccess, OpDatasetCreate, OpRead, OpWrite, Place,
+    Connector, Container, ContainerCreate, ContainerOpen, Durability, FileAccess, OpDatasetCreate, OpRead,
+    OpWrite, Place,
 };
 use log::{LogConnector, LogContainer};
 use native::NativeConnector;
@@ -16,7 +17,7 @@ use crate::{Outcome, best, c, timed};
 
 const REQUESTS: u64 = 200_000;
 const DATASETS: usize = 100;
-const ROUNDS: usize = 5;
+const ROUNDS: usize = 9;
 
 fn connector() -> LogConnector {
     LogConnector::new(Arc::new(NativeConnector))
@@ -64,9 +65,15 @@ fn requests() -> (Vec<(usize, u64, u64)>, u64) {
     (all, ends.into_iter().max().unwrap_or(0))
 }
 
-fn log_requests(path: &str, requests: &[(usize, u64, u64)], elements: u64, values: &[u8]) -> Outcome<[f64; 3]> {
+fn log_requests(
+    path: &str,
+    requests: &[(usize, u64, u64)],
+    elements: u64,
+    values: &[u8],
+) -> Outcome<[f64; 3]> {
     let c = create_log(path)?;
-    let made = (0..DATASETS).map(|n| dataset(&*c, &format!("d{n}"), elements)).collect::<Outcome<Vec<_>>>()?;
+    let made =
+        (0..DATASETS).map(|n| dataset(&*c, &format!("d{n}"), elements)).collect::<Outcome<Vec<_>>>()?;
     c.commit(Durability::None)?;
     let written = timed(|| {
         for &(which, start, len) in requests {
@@ -106,10 +113,26 @@ fn small_requests(path: &str) -> Outcome<()> {
         chunked = chunked.min(c_requests(path, &requests, elements, Some(8192))?);
     }
     let speed = |seconds: f64| REQUESTS as f64 / seconds;
-    println!("200,000 requests of 64 to 256 bytes over 100 datasets, random order, flush and close included (nothing synced)");
-    println!("  log                 {:>12.0} requests/s (write {:.1} ms, flush {:.1} ms, close {:.1} ms)", speed(log), parts[0] * 1e3, parts[1] * 1e3, parts[2] * 1e3);
-    println!("  libhdf5 contiguous  {:>12.0} requests/s: the log is {:.1} times as fast", speed(contiguous), contiguous / log);
-    println!("  libhdf5 chunked     {:>12.0} requests/s: the log is {:.1} times as fast", speed(chunked), chunked / log);
+    println!(
+        "200,000 requests of 64 to 256 bytes over 100 datasets, random order, flush and close included (nothing synced)"
+    );
+    println!(
+        "  log                 {:>12.0} requests/s (write {:.1} ms, flush {:.1} ms, close {:.1} ms)",
+        speed(log),
+        parts[0] * 1e3,
+        parts[1] * 1e3,
+        parts[2] * 1e3
+    );
+    println!(
+        "  libhdf5 contiguous  {:>12.0} requests/s: the log is {:.1} times as fast",
+        speed(contiguous),
+        contiguous / log
+    );
+    println!(
+        "  libhdf5 chunked     {:>12.0} requests/s: the log is {:.1} times as fast",
+        speed(chunked),
+        chunked / log
+    );
     Ok(())
 }
 
@@ -117,19 +140,26 @@ fn small_requests(path: &str) -> Outcome<()> {
 fn table_share(path: &str) -> Outcome<()> {
     let c = create_log(path)?;
     let elements = REQUESTS / DATASETS as u64 * 64;
-    let made = (0..DATASETS).map(|n| dataset(&*c, &format!("d{n}"), elements)).collect::<Outcome<Vec<_>>>()?;
+    let made =
+        (0..DATASETS).map(|n| dataset(&*c, &format!("d{n}"), elements)).collect::<Outcome<Vec<_>>>()?;
     let mut seed = 1u64;
     for n in 0..REQUESTS {
         seed = seed.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
         let start = n / DATASETS as u64 * 64 + (seed >> 60);
         let selection = Selection::block(&[start], &[32])?;
-        c.dataset_write(&[OpWrite { dataset: made[n as usize % DATASETS], selection: &selection, from: &[7; 128] }])?;
+        c.dataset_write(&[OpWrite {
+            dataset: made[n as usize % DATASETS],
+            selection: &selection,
+            from: &[7; 128],
+        }])?;
     }
     c.close()?;
     let c = connector().open_log(&ContainerOpen::new(path, &FileAccess::read()))?;
     let statistics = c.statistics()?;
     let share = 100.0 * statistics.table_bytes as f64 / statistics.log_bytes as f64;
-    println!("tables of version 2 for {REQUESTS} requests of 128 bytes at odd places: {share:.2} % of the data");
+    println!(
+        "tables of version 2 for {REQUESTS} requests of 128 bytes at odd places: {share:.2} % of the data"
+    );
     Ok(c.close()?)
 }
 
@@ -138,13 +168,17 @@ fn large_flush(path: &str) -> Outcome<()> {
     const BYTES: usize = 1 << 30;
     const PIECE: usize = 8 << 20;
     let piece = vec![7u8; PIECE];
-    let plain = best(3, || {
+    // From as much memory as the log has to write.
+    let all = vec![7u8; BYTES];
+    let plain = best(5, || {
         std::fs::remove_file(path).ok();
         let file = std::fs::File::create(path)?;
-        timed(|| Ok((0..BYTES / PIECE).try_for_each(|n| file.write_all_at(&piece, (n * PIECE) as u64))?))
+        let mut pieces = all.chunks(PIECE).enumerate();
+        timed(|| Ok(pieces.try_for_each(|(n, piece)| file.write_all_at(piece, (n * PIECE) as u64))?))
     })?;
-    let mut run = |small: bool| {
-        best(3, || {
+    drop(all);
+    let run = |small: bool| {
+        best(5, || {
             std::fs::remove_file(path).ok();
             let c = create_log(path)?;
             let data = dataset(&*c, "d", (BYTES / 4) as u64)?;
@@ -161,7 +195,14 @@ fn large_flush(path: &str) -> Outcome<()> {
     };
     let (large, small) = (run(false)?, run(true)?);
     let speed = |seconds: f64| BYTES as f64 / seconds / 1e9;
-    println!("a flush of 1 GiB: {:.2} GB/s in pieces of 8 MiB, {:.2} GB/s of 16 KiB; plain pwrite {:.2} GB/s: {:.2} and {:.2} of it", speed(large), speed(small), speed(plain), plain / large, plain / small);
+    println!(
+        "a flush of 1 GiB: {:.2} GB/s in pieces of 8 MiB, {:.2} GB/s of 16 KiB; plain pwrite {:.2} GB/s: {:.2} and {:.2} of it",
+        speed(large),
+        speed(small),
+        speed(plain),
+        plain / large,
+        plain / small
+    );
     std::fs::remove_file(path)?;
     Ok(())
 }
@@ -171,7 +212,8 @@ fn read_back(folder: &Path, path: &str) -> Outcome<()> {
     const ELEMENTS: u64 = 25_000_000;
     for block in [32u64, 256, 4096] {
         let c = create_log(path)?;
-        let made: Vec<Token> = (0..2).map(|n| dataset(&*c, &format!("d{n}"), ELEMENTS)).collect::<Outcome<_>>()?;
+        let made: Vec<Token> =
+            (0..2).map(|n| dataset(&*c, &format!("d{n}"), ELEMENTS)).collect::<Outcome<_>>()?;
         let values: Vec<u8> = (0..block * 4).map(|n| n as u8).collect();
         let blocks = ELEMENTS / block;
         for flush in 0..10 {
@@ -197,12 +239,25 @@ fn read_back(folder: &Path, path: &str) -> Outcome<()> {
         for _ in 0..ROUNDS {
             let read = FileAccess::read();
             let mut c = None;
-            let mut all = |dataset, c: &dyn Container| timed(|| Ok(c.dataset_read(&mut [OpRead { dataset, selection: &Selection::All, into: &mut bytes }])?));
+            let mut all = |dataset, c: &dyn Container| {
+                timed(|| {
+                    Ok(c.dataset_read(&mut [OpRead {
+                        dataset,
+                        selection: &Selection::All,
+                        into: &mut bytes,
+                    }])?)
+                })
+            };
             open = open.min(timed(|| {
                 let opened = connector().open_log(&ContainerOpen::new(path, &read))?;
-                let dataset = hyperslab::vol::path::token(&*opened, Container::info(&*opened)?.root, "d0", 16)?;
+                let dataset =
+                    hyperslab::vol::path::token(&*opened, Container::info(&*opened)?.root, "d0", 16)?;
                 // One element, so that the index is there.
-                opened.dataset_read(&mut [OpRead { dataset, selection: &Selection::block(&[0], &[1])?, into: &mut [0; 4] }])?;
+                opened.dataset_read(&mut [OpRead {
+                    dataset,
+                    selection: &Selection::block(&[0], &[1])?,
+                    into: &mut [0; 4],
+                }])?;
                 c = Some((opened, dataset));
                 Ok(())
             })?);
@@ -216,7 +271,14 @@ fn read_back(folder: &Path, path: &str) -> Outcome<()> {
         let speed = |seconds: f64| ELEMENTS as f64 * 4.0 / seconds / 1e9;
         println!(
             "reading 100 MB after 10 flushes, requests of {} bytes: {:.2} GB/s (open and index {:.1} ms); canonical {:.2} GB/s, libhdf5 {:.2} GB/s: {:.2} and {:.2} of it; with the opening {:.2} of canonical",
-            block * 4, speed(log), open * 1e3, speed(native), speed(library), native / log, library / log, native / (log + open)
+            block * 4,
+            speed(log),
+            open * 1e3,
+            speed(native),
+            speed(library),
+            native / log,
+            library / log,
+            native / (log + open)
         );
         std::fs::remove_file(&canonical)?;
     }

@@ -310,9 +310,6 @@ impl Layer for LogContainer {
 
     fn dataset_write(&self, writes: &[OpWrite<'_>]) -> Result<()> {
         self.check_writable()?;
-        if self.shared.is_alone() {
-            writes.iter().try_for_each(|write| self.know(write.dataset))?;
-        }
         self.write_all(writes)
     }
 

@@ -1,7 +1,7 @@
 //! Flat indices: elements are counted in an extent that never changes, so that what was logged stays where it is when a
 //! dataset grows.
 
-use model::selection::Runs;
+use model::selection::{Run, Runs};
 use model::{Dataspace, Error, Result, Selection, UNLIMITED};
 
 /// Bits of a flat index.
@@ -53,6 +53,27 @@ pub(crate) fn runs(selection: &Selection, dims: &[u64], shape: &[u64]) -> Result
     }
 }
 
+/// The run of a block that lies in one piece and in the extent, by arithmetic alone: most requests are no more than that.
+pub(crate) fn one_run(selection: &Selection, dims: &[u64], shape: &[u64]) -> Option<Run> {
+    let Selection::Regular(regular) = selection else { return None };
+    if regular.axes().len() != dims.len() {
+        return None;
+    }
+    let (mut run, mut step, mut is_whole) = (Run { offset: 0, len: 1 }, 1u64, true);
+    for ((axis, dim), max) in regular.axes().iter().zip(dims).zip(shape).rev() {
+        let (start, len) = axis.single()?;
+        if start.checked_add(len)? > *dim || (!is_whole && len > 1) {
+            return None;
+        }
+        // Flat indices are within 62 bits.
+        run.offset += start * step;
+        run.len *= len;
+        is_whole &= len == *max;
+        step *= max;
+    }
+    Some(run)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -71,6 +92,19 @@ mod tests {
         assert_eq!(shape(&space).unwrap(), [1 << 31, 1 << 31]);
         let space = Dataspace::resizable(&[1, 1], &[1 << 40, 1 << 41]).unwrap();
         assert_eq!(shape(&space).unwrap(), [1 << 40, 1 << 22]);
+    }
+
+    #[test]
+    fn a_block_in_one_piece_is_found_without_a_walk() {
+        let (dims, shape) = ([4, 6], [10, 6]);
+        for (start, len) in [([1, 0], [2, 6]), ([3, 2], [1, 4]), ([0, 0], [4, 6])] {
+            let block = Selection::block(&start, &len).unwrap();
+            let walked: Vec<_> = runs(&block, &dims, &shape).unwrap().collect();
+            assert_eq!(one_run(&block, &dims, &shape).as_slice(), walked);
+        }
+        for (start, len) in [([1, 1], [2, 3]), ([3, 0], [2, 6]), ([0, 5], [1, 2])] {
+            assert_eq!(one_run(&Selection::block(&start, &len).unwrap(), &dims, &shape), None);
+        }
     }
 
     #[test]

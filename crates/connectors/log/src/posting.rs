@@ -42,7 +42,7 @@ impl<'c, 'b> Posting<'c, 'b> {
         let container = self.container;
         let state = container.shared().read();
         let logged = state.logged(dataset).ok_or_else(|| unknown(dataset))?;
-        logged.check_write(selection, from.len(), container.shared().is_alone())?;
+        logged.plan(selection, from.len(), container.shared().is_alone())?;
         self.note(&state, dataset, selection, from)
     }
 

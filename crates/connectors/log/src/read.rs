@@ -15,6 +15,8 @@ use crate::write::{check_transfer, unknown};
 const GAP_BYTES_MAX: u64 = 4 << 10;
 /// Pieces read together span at most so many bytes, which a core's cache holds.
 const SPAN_BYTES_MAX: u64 = 512 << 10;
+/// Room that is filled by one thread at a time.
+const WINDOW_BYTES: usize = 2 << 20;
 /// Pieces of this size are read straight to where they belong.
 const DIRECT_BYTES_MIN: usize = 64 << 10;
 /// Reads of this size are worth more than one thread.
@@ -68,36 +70,63 @@ fn parts<'r>(
     Ok(parts)
 }
 
-/// Parts in the order of their bytes, those near each other together.
-fn spans(mut parts: Vec<Part<'_>>) -> Vec<Vec<Part<'_>>> {
+/// Parts whose room lies side by side: what is read for them, and where it goes, stays in a core's cache.
+fn windows(parts: Vec<Part<'_>>) -> Vec<Vec<Part<'_>>> {
+    let (mut windows, mut window, mut bytes) = (Vec::new(), Vec::new(), 0);
+    for mut part in parts {
+        while part.source == FILE && part.into.len() > WINDOW_BYTES {
+            let (into, rest) = std::mem::take(&mut part.into).split_at_mut(WINDOW_BYTES);
+            windows.push(vec![Part { source: FILE, at: part.at, into }]);
+            (part.at, part.into) = (part.at + WINDOW_BYTES as u64, rest);
+        }
+        bytes += part.into.len();
+        window.push(part);
+        if bytes >= WINDOW_BYTES {
+            windows.push(std::mem::take(&mut window));
+            bytes = 0;
+        }
+    }
+    windows.push(window);
+    windows
+}
+
+/// How many of the first parts are read together; they are in the order of their bytes.
+fn span(parts: &[Part<'_>]) -> usize {
+    let Some(first) = parts.first() else { return 0 };
+    if first.source == FILE && first.into.len() >= DIRECT_BYTES_MIN {
+        return 1;
+    }
+    let (mut end, mut count) = (first.end(), 1);
+    for part in &parts[1..] {
+        let is_near = part.into.len() < DIRECT_BYTES_MIN
+            && part.at.saturating_sub(end) <= GAP_BYTES_MAX
+            && part.end() - first.at <= SPAN_BYTES_MAX;
+        if part.source != first.source || (first.source == FILE && !is_near) {
+            break;
+        }
+        end = end.max(part.end());
+        count += 1;
+    }
+    count
+}
+
+fn read_window(
+    shared: &Shared,
+    state: &State,
+    logged: &Logged,
+    mut parts: Vec<Part<'_>>,
+    buffer: &mut Vec<u8>,
+) -> Result<()> {
     if !parts.is_sorted_by_key(|part| (part.source, part.at)) {
         parts.sort_unstable_by_key(|part| (part.source, part.at));
     }
-    let mut spans: Vec<Vec<Part<'_>>> = Vec::new();
-    let (mut start, mut end, mut source) = (0, 0, FILE);
-    for part in parts {
-        let is_near = part.source == source
-            && (source != FILE
-                || (part.into.len() < DIRECT_BYTES_MIN
-                    && part.at.saturating_sub(end) <= GAP_BYTES_MAX
-                    && part.end() - start <= SPAN_BYTES_MAX));
-        match spans.last_mut() {
-            Some(span) if is_near => {
-                end = end.max(part.end());
-                span.push(part);
-            }
-            _ => {
-                (start, end, source) = (part.at, part.end(), part.source);
-                if part.source == FILE && part.into.len() >= DIRECT_BYTES_MIN {
-                    // Nothing is read together with it.
-                    end = u64::MAX;
-                    start = 0;
-                }
-                spans.push(vec![part]);
-            }
-        }
+    let mut rest = &mut parts[..];
+    while !rest.is_empty() {
+        let (now, later) = rest.split_at_mut(span(rest));
+        read_span(shared, state, logged, now, buffer)?;
+        rest = later;
     }
-    spans
+    Ok(())
 }
 
 fn read_span(
@@ -114,9 +143,12 @@ fn read_span(
         [Part { source: FILE, at, .. }, ..] => {
             let start = *at;
             let end = span.iter().map(Part::end).max().unwrap_or(start);
-            buffer.resize((end - start) as usize, 0);
-            shared.file.read_at(start, buffer).map_err(failed(start))?;
-            copy_out(span, start, buffer)
+            let bytes = (end - start) as usize;
+            if buffer.len() < bytes {
+                buffer.resize(bytes, 0);
+            }
+            shared.file.read_at(start, &mut buffer[..bytes]).map_err(failed(start))?;
+            copy_out(span, start, &buffer[..bytes])
         }
         [Part { source, .. }, ..] => {
             let bytes = decode_entry(shared, &state.logs, logged, *source)?;
@@ -176,8 +208,7 @@ pub(crate) fn read_pieces(
         parts.push(Part { source: piece.source, at: piece.at, into });
         room = rest;
     }
-    let mut buffer = Vec::new();
-    spans(parts).into_iter().try_for_each(|mut span| read_span(shared, state, logged, &mut span, &mut buffer))
+    read_window(shared, state, logged, parts, &mut Vec::new())
 }
 
 fn read_one(shared: &Shared, state: &State, logged: &Logged, read: &mut OpRead<'_>) -> Result<()> {
@@ -187,8 +218,8 @@ fn read_one(shared: &Shared, state: &State, logged: &Logged, read: &mut OpRead<'
     let list = logged.index.lists().next().unwrap_or(&[]);
     let threads = workers::threads(read.into.len() as u64, THREADS_BYTES_MIN);
     let parts_found = parts(logged, list, read.selection, read.into, Some(&logged.info.create.fill.value))?;
-    let spans = spans(parts_found).into_iter().map(Ok);
-    workers::each(spans, threads, |mut span, buffer| read_span(shared, state, logged, &mut span, buffer))?;
+    let windows = windows(parts_found).into_iter().map(Ok);
+    workers::each(windows, threads, |window, buffer| read_window(shared, state, logged, window, buffer))?;
     let blocks = state.arena.blocks();
     for list in logged.recent.lists() {
         for part in parts(logged, list, read.selection, read.into, None)? {

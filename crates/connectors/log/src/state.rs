@@ -57,6 +57,8 @@ pub(crate) struct Logged {
     pub(crate) shape: Vec<u64>,
     /// Bytes of an element.
     pub(crate) size: u64,
+    /// Elements hold variable-length values or references.
+    pub(crate) has_slots: bool,
     /// What waits, in the order of its writing.
     pub(crate) requests: Vec<Piece>,
     /// The same, in order, as far as somebody asked for it.
@@ -135,6 +137,7 @@ impl Logged {
             id,
             shape,
             size: u64::from(info.datatype.size()).max(1),
+            has_slots: info.datatype.has_slots(),
             info,
             requests: Vec::new(),
             recent: Index::default(),

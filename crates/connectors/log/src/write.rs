@@ -1,5 +1,6 @@
 //! Writing elements: they are copied, or kept, until the next flush.
 
+use model::selection::Runs;
 use model::{Dataspace, Error, Result, Selection, Token};
 use vol::{DatasetInfo, OpWrite, WhenFull};
 
@@ -8,7 +9,7 @@ use crate::container::LogContainer;
 use crate::flat;
 use crate::pieces::{Piece, push};
 use crate::posting::Posting;
-use crate::state::{Known, Logged, Shared, State};
+use crate::state::{Known, Logged, Settings, Shared, State};
 
 /// An error unless the selection fits the extent and the buffer has room for exactly its elements.
 pub(crate) fn check_transfer(info: &DatasetInfo, selection: &Selection, buffer_bytes: usize) -> Result<()> {
@@ -26,27 +27,31 @@ pub(crate) fn check_transfer(info: &DatasetInfo, selection: &Selection, buffer_b
 }
 
 impl Logged {
-    /// An error where elements cannot be written so.
-    pub(crate) fn check_write(&self, selection: &Selection, bytes: usize, is_alone: bool) -> Result<()> {
-        if !is_alone && self.info.datatype.has_slots() {
+    /// The runs that a write goes to; an error where it cannot.
+    pub(crate) fn plan(&self, selection: &Selection, bytes: usize, is_alone: bool) -> Result<Option<Runs>> {
+        if !is_alone && self.has_slots {
             let error =
                 Error::unsupported("write variable-length values or references from several processes");
             return Err(error.with("dataset", self.id));
         }
-        check_transfer(&self.info, selection, bytes)
+        if self.info.space == Dataspace::Null {
+            return check_transfer(&self.info, selection, bytes).map(|()| None);
+        }
+        let dims = self.info.space.dims();
+        let runs = flat::runs(selection, dims, &self.shape)?;
+        let count = selection.element_count(dims)?;
+        match count.checked_mul(self.size) == Some(bytes as u64) {
+            true => Ok(Some(runs)),
+            false => Err(Error::invalid("transfer elements").with("elements", count).with("bytes", bytes)),
+        }
     }
 
     /// Notes elements whose bytes begin at `at` of a source.
-    pub(crate) fn note(&mut self, selection: &Selection, source: u32, mut at: u64) -> Result<()> {
-        if self.info.space == Dataspace::Null {
-            return Ok(());
-        }
-        for run in flat::runs(selection, self.info.space.dims(), &self.shape)? {
-            let piece = Piece { start: run.offset, len: run.len, at, source };
-            self.add_request(piece);
+    fn note(&mut self, runs: Runs, source: u32, mut at: u64) {
+        for run in runs {
+            self.add_request(Piece { start: run.offset, len: run.len, at, source });
             at += run.len * self.size;
         }
-        Ok(())
     }
 
     pub(crate) fn add_request(&mut self, piece: Piece) {
@@ -59,15 +64,20 @@ impl Logged {
 }
 
 impl State {
-    /// Copies elements.
-    fn append(&mut self, write: &OpWrite<'_>) -> Result<()> {
-        if let Some(Known::Logged(logged)) = self.known.get_mut(&write.dataset)
-            && !write.from.is_empty()
-        {
-            let (source, at) = self.arena.copy(write.from);
-            return logged.note(write.selection, source, at);
+    /// Copies elements that are one run of a known dataset and find room; `false` where they do not, or are not.
+    fn append_run(&mut self, write: &OpWrite<'_>, settings: &Settings, is_alone: bool) -> bool {
+        let Some(Known::Logged(logged)) = self.known.get_mut(&write.dataset) else { return false };
+        let Some(run) = flat::one_run(write.selection, logged.info.space.dims(), &logged.shape) else {
+            return false;
+        };
+        let bytes = write.from.len() as u64;
+        let fits = self.arena.bytes().saturating_add(bytes) <= settings.buffer_bytes_max;
+        if run.len.checked_mul(logged.size) != Some(bytes) || !fits || (logged.has_slots && !is_alone) {
+            return false;
         }
-        Ok(())
+        let (source, at) = self.arena.copy(write.from);
+        logged.add_request(Piece { start: run.offset, len: run.len, at, source });
+        true
     }
 }
 
@@ -82,41 +92,91 @@ impl Shared {
     }
 }
 
+/// What is known of the datasets of some writes.
+enum Found {
+    /// Not what this one is.
+    Missing(Token),
+    /// Runs of the only write; `None` where the container beneath takes it, or there is nothing to take.
+    One(Option<Runs>),
+    Many(Vec<Option<Runs>>),
+}
+
 impl LogContainer {
-    /// Writes of any datasets, which are known.
+    /// Writes of any datasets: all or none.
     pub(crate) fn write_all(&self, writes: &[OpWrite<'_>]) -> Result<()> {
         let shared = self.shared();
-        let mut state = shared.write();
-        let (mut bytes, mut plain) = (0u64, false);
-        for write in writes {
-            match state.known.get(&write.dataset) {
-                Some(Known::Logged(logged)) => {
-                    logged.check_write(write.selection, write.from.len(), shared.is_alone())?;
-                    bytes += write.from.len() as u64;
+        loop {
+            let mut state = shared.write();
+            if let [write] = writes
+                && state.append_run(write, &shared.settings, shared.is_alone())
+            {
+                return Ok(());
+            }
+            let found = self.plan_all(&state, writes)?;
+            match found {
+                Found::Missing(dataset) if shared.is_alone() => {
+                    drop(state);
+                    self.know(dataset)?;
                 }
-                Some(Known::Plain) => plain = true,
-                None => return Err(unknown(write.dataset)),
+                Found::Missing(dataset) => return Err(unknown(dataset)),
+                Found::One(runs) => return self.append(&mut state, writes, std::iter::once(runs)),
+                Found::Many(runs) => return self.append(&mut state, writes, runs.into_iter()),
             }
         }
-        if plain {
-            let is_plain = |write: &&OpWrite<'_>| state.logged(write.dataset).is_none();
-            let plain: Vec<OpWrite<'_>> = writes.iter().filter(is_plain).cloned().collect();
-            self.beneath().dataset_write(&plain)?;
-        }
-        if state.arena.bytes().saturating_add(bytes) > shared.settings.buffer_bytes_max {
-            if shared.settings.when_full == WhenFull::Fail || !shared.is_alone() {
-                return Err(shared.full(&state, bytes));
+    }
+
+    fn plan_all(&self, state: &State, writes: &[OpWrite<'_>]) -> Result<Found> {
+        let is_alone = self.shared().is_alone();
+        let mut many = Vec::new();
+        for write in writes {
+            let runs = match state.known.get(&write.dataset) {
+                Some(Known::Logged(logged)) => logged.plan(write.selection, write.from.len(), is_alone)?,
+                Some(Known::Plain) => None,
+                None => return Ok(Found::Missing(write.dataset)),
+            };
+            if writes.len() == 1 {
+                return Ok(Found::One(runs));
             }
-            return self.write_through(&mut state, writes);
+            many.push(runs);
         }
-        writes.iter().try_for_each(|write| state.append(write))
+        Ok(Found::Many(many))
+    }
+
+    /// Copies elements, or flushes where too many wait.
+    fn append(
+        &self,
+        state: &mut State,
+        writes: &[OpWrite<'_>],
+        runs: impl Iterator<Item = Option<Runs>>,
+    ) -> Result<()> {
+        let settings = &self.shared().settings;
+        let bytes = writes.iter().map(|write| write.from.len() as u64).sum::<u64>();
+        if state.arena.bytes().saturating_add(bytes) > settings.buffer_bytes_max {
+            if settings.when_full == WhenFull::Fail || !self.shared().is_alone() {
+                return Err(self.shared().full(state, bytes));
+            }
+            return self.write_through(state, writes);
+        }
+        for (write, runs) in writes.iter().zip(runs).filter(|(write, _)| !write.from.is_empty()) {
+            match (state.known.get_mut(&write.dataset), runs) {
+                (Some(Known::Logged(logged)), Some(runs)) => {
+                    let (source, at) = state.arena.copy(write.from);
+                    logged.note(runs, source, at);
+                }
+                _ => self.beneath().dataset_write(std::slice::from_ref(write))?,
+            }
+        }
+        Ok(())
     }
 
     /// What does not fit goes to the file at once: what waits, and these writes without a copy.
     fn write_through(&self, state: &mut State, writes: &[OpWrite<'_>]) -> Result<()> {
         let mut posting = Posting::new(self);
         for write in writes.iter().filter(|write| !write.from.is_empty()) {
-            posting.note(state, write.dataset, write.selection, write.from)?;
+            match state.logged(write.dataset) {
+                Some(_) => posting.note(state, write.dataset, write.selection, write.from)?,
+                None => self.beneath().dataset_write(std::slice::from_ref(write))?,
+            }
         }
         let lent = posting.take();
         self.flush_state(state, &lent, vol::Durability::None)
@@ -136,12 +196,12 @@ impl LogContainer {
         let shared = self.shared();
         let mut state = shared.write();
         let logged = state.logged(dataset).ok_or_else(|| unknown(dataset))?;
-        logged.check_write(selection, len, shared.is_alone())?;
-        if len == 0 {
-            return Ok(());
+        let runs = logged.plan(selection, len, shared.is_alone())?;
+        if let Some(runs) = runs.filter(|_| len > 0) {
+            let source = state.arena.keep(given);
+            state.logged_mut(dataset).into_iter().for_each(|logged| logged.note(runs.clone(), source, 0));
         }
-        let source = state.arena.keep(given);
-        state.logged_mut(dataset).map_or(Ok(()), |logged| logged.note(selection, source, 0))
+        Ok(())
     }
 }
 

@@ -72,7 +72,7 @@ fn scattered(comm: Arc<dyn Comm>, path: &str) {
     let each = total / DATASETS * ELEMENTS;
     let made: Vec<Token> = (0..DATASETS).map(|n| ints(&*c, &format!("d{n}"), &[each])).collect();
     let mut random = Random(rank + 7);
-    let mut order: Vec<u64> = (0..total).filter(|n| n % ranks == rank).collect();
+    let mut order: Vec<u64> = (0..total).filter(|n| (n + n / DATASETS) % ranks == rank).collect();
     (1..order.len()).rev().for_each(|n| order.swap(n, random.below(n as u64 + 1) as usize));
     let half = order.len() / 2;
     for (k, n) in order.into_iter().enumerate() {

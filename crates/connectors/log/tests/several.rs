@@ -124,7 +124,7 @@ fn scattered(
     datasets: u64,
 ) -> impl Iterator<Item = (usize, u64, Vec<i32>)> {
     let mut random = Random(rank + 77);
-    let mut order: Vec<u64> = (0..requests).filter(|n| n % ranks == rank).collect();
+    let mut order: Vec<u64> = (0..requests).filter(|n| (n + n / DATASETS) % ranks == rank).collect();
     for n in (1..order.len()).rev() {
         order.swap(n, random.below(n as u64 + 1) as usize);
     }
