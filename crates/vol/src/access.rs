@@ -28,6 +28,16 @@ pub enum Durability {
     None,
 }
 
+/// What a write does that finds no room in the buffer of a connector that keeps elements until a flush.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum WhenFull {
+    /// What waits goes to storage, without a commit. Where several processes write together they cannot.
+    #[default]
+    Flush,
+    /// It fails; the caller flushes.
+    Fail,
+}
+
 /// Whether a file is locked while it is open, so that other programs neither write to it nor see half of a change.
 ///
 /// The environment variable `HDF5_USE_FILE_LOCKING` (`TRUE` or `1`, `FALSE` or `0`, `BEST_EFFORT`) has the last word, as in libhdf5.
@@ -126,6 +136,10 @@ pub struct FileAccess {
     pub swmr: bool,
     /// Open for writing even if the file says that it is in use, and take that mark away: for files whose writer died.
     pub clear_marks: bool,
+    /// Bytes of elements that may wait for a flush, over all datasets, where a connector keeps them; `None` is its default.
+    pub write_buffer_bytes: Option<u64>,
+    /// What happens when more would wait.
+    pub write_buffer_full: WhenFull,
 }
 
 impl std::fmt::Debug for FileAccess {

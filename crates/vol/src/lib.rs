@@ -26,7 +26,9 @@ pub mod transfer;
 pub mod wire;
 pub mod workers;
 
-pub use access::{Access, Durability, FileAccess, LibVersion, Locking, RawBytes, Resolver, VirtualView};
+pub use access::{
+    Access, Durability, FileAccess, LibVersion, Locking, RawBytes, Resolver, VirtualView, WhenFull,
+};
 pub use capability::Capability;
 pub use connector::{Connector, ConnectorInfo, LayerFactory};
 pub use container::{Container, Layer};

@@ -614,6 +614,8 @@ impl Container for NativeContainer {
     /// `object storage`: an object's token, and `file storage`: nothing; answer numbers of 8 bytes, little-endian, which
     /// `statistics.rs` names.
     /// `refresh`: an object's token; what another program wrote of it is seen from now on.
+    /// `place elements`: the token of a contiguous dataset without room; answers the offset in the file (8 bytes,
+    /// little-endian) of room that the caller fills itself, through the file, before the next commit.
     /// `start swmr`: nothing; from now on readers of other programs may look on.
     fn optional(&self, operation: &str, arguments: &[u8]) -> Result<Vec<u8>> {
         let unknown = || Error::unsupported("optional operation").with("name", operation);
@@ -621,6 +623,11 @@ impl Container for NativeContainer {
         match operation {
             "refresh" => self.refresh(token()?).map(|()| Vec::new()),
             "start swmr" => self.start_swmr().map(|()| Vec::new()),
+            "place elements" => {
+                let at = address(token()?);
+                let offset = self.change_structure(|writer, file| writer.place_for_others(file, at))?;
+                Ok(offset.to_le_bytes().to_vec())
+            }
             "chunk index address" => {
                 let address = self.chunked(token()?)?.2.address;
                 Ok(address.map_or_else(Vec::new, |at| at.0.to_le_bytes().to_vec()))

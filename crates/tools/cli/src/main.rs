@@ -1,9 +1,11 @@
 //! The `hyperslab` command.
 
 mod check;
+mod compact;
 mod copy;
 mod diff;
 mod dump;
+mod log;
 mod ls;
 mod objects;
 mod open;
@@ -35,9 +37,12 @@ commands:
   check    read everything in a file and say what is wrong
   objects  list what a container keeps in an object store: objects, dkeys, akeys
   recover  finish a commit that a crash cut short
+  log      say what a log holds: flushes, entries, what was overwritten
+  compact  write a log anew without what was overwritten
   vol      say which connectors and layers there are, and what a stack means
 
 Files are locations: run.h5 is an HDF5 file, raw:folder/ a folder, json:run.json a text, object:folder/ an object store, memory:name nothing but memory.
+Files are locations: run.h5 is an HDF5 file, raw:folder/ a folder, json:run.json a text, log:run.h5 an HDF5 file with a log, memory:name nothing but memory.
 --vol puts layers over what a command opens, or over what copy writes: --vol \"stats | check\". The variables HYPERSLAB_VOL,
 HDF5_VOL_CONNECTOR and HDF5_PLUGIN_PATH are read.
 ";
@@ -81,6 +86,8 @@ fn run_command(words: &[String]) -> ExitCode {
         Some((command, rest)) if command == "repack" => copy::repack::run(rest),
         Some((command, rest)) if command == "objects" => objects::run(rest),
         Some((command, rest)) if command == "recover" => recover::run(rest),
+        Some((command, rest)) if command == "log" => log::run(rest),
+        Some((command, rest)) if command == "compact" => compact::run(rest),
         Some((command, rest)) if command == "vol" => vol::run(rest),
         Some((command, rest)) if command == "tour" => tour::run(rest),
         Some((command, _)) if command == "help" || command == "--help" || command == "-h" => {

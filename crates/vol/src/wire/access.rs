@@ -101,7 +101,7 @@ impl Wire for Parameters {
     }
 }
 
-/// All but the resolver: it comes back as `None`.
+/// All but the resolver, which comes back as `None`, and how writes are buffered: whoever is at the other end does it as it likes.
 impl Wire for FileAccess {
     fn put(&self, out: &mut Vec<u8>) -> Result<()> {
         let FileAccess {
@@ -118,6 +118,8 @@ impl Wire for FileAccess {
             locking,
             swmr,
             clear_marks,
+            write_buffer_bytes: _,
+            write_buffer_full: _,
         } = self;
         access.put(out)?;
         limits.put(out)?;
@@ -148,6 +150,7 @@ impl Wire for FileAccess {
             locking: Wire::get(from)?,
             swmr: Wire::get(from)?,
             clear_marks: Wire::get(from)?,
+            ..FileAccess::default()
         })
     }
 }

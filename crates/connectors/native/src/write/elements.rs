@@ -155,6 +155,27 @@ impl Writer {
         Ok(())
     }
 
+    /// Makes room for the elements of a contiguous dataset that has none, for one who writes them to the file itself before
+    /// the next commit. The fill value is not written. The offset in the file.
+    pub(crate) fn place_for_others(&mut self, file: &File, at: Address) -> Result<u64> {
+        let dataset = self.dataset(file, at)?;
+        let bytes = chunk::logical_bytes(&dataset)?;
+        let is_new = matches!(dataset.layout, Layout::Contiguous { address: None, .. });
+        if !is_new || bytes == 0 || dataset.info.create.layout != LayoutProperty::Contiguous {
+            let error = Error::invalid("make room for elements").at(at.0);
+            return Err(error.with("problem", "not a contiguous dataset without room"));
+        }
+        let place = self.allocate_raw(bytes);
+        if let Err(error) = self.store.write_fresh(&[place], bytes, |_| Ok(())) {
+            self.release_raw(place, bytes);
+            return Err(error);
+        }
+        self.is_changed = true;
+        let body = Layout::Contiguous { address: Some(place), bytes: Some(bytes) }.encode_new(self.sizes)?;
+        self.draft(file, at)?.set(kind::LAYOUT, 0, body);
+        Ok(self.store.base() + place.0)
+    }
+
     /// Makes room for all elements of a dataset now, with its fill value.
     pub(crate) fn allocate_early(&mut self, file: &File, at: Address) -> Result<()> {
         let dataset = self.dataset(file, at)?;

@@ -1,0 +1,156 @@
+//! Anchors: a user's dataset as a scalar one, with its extent and properties in attributes.
+
+use std::sync::Arc;
+
+use model::convert::Conversions;
+use model::properties::{AllocTime, DatasetCreate, FillValue, Layout};
+use model::{CharacterSet, Dataspace, Datatype, Error, Heap, Limits, Result, Token, Within};
+use vol::{Container, DatasetInfo, OpAttributeCreate, OpDatasetCreate, transfer};
+
+use crate::{hidden, pipeline, properties};
+
+/// Whether elements of a new dataset go to the log; others are the container's beneath.
+pub(crate) fn is_logged(create: &DatasetCreate) -> bool {
+    !matches!(create.layout, Layout::External(_) | Layout::Virtual(_))
+}
+
+fn invalid(problem: &str) -> Error {
+    Error::invalid("create dataset").with("problem", problem)
+}
+
+/// An error where a dataset makes no sense; `datatype` is in file form.
+pub(crate) fn check(op: &OpDatasetCreate, datatype: &Datatype, limits: &Limits) -> Result<()> {
+    let count = op.space.element_count()?;
+    let bytes = count.checked_mul(u64::from(datatype.size()));
+    bytes.ok_or_else(|| Error::limit("create dataset").with("elements", count))?;
+    if let FillValue::Value(value) = &op.create.fill.value
+        && value.len() != datatype.size() as usize
+    {
+        let error = Error::invalid("set fill value").with("bytes", value.len());
+        return Err(error.with("wanted", datatype.size()));
+    }
+    match &op.create.layout {
+        Layout::Chunked { shape, .. } => check_chunks(shape, &op.space, datatype.size(), limits)?,
+        _ if op.space.is_resizable() => return Err(invalid("only a chunked dataset can change its extent")),
+        _ if !op.create.filters.is_empty() => return Err(invalid("only a chunked dataset can have filters")),
+        _ => {}
+    }
+    pipeline::check(&op.create.filters)
+}
+
+fn check_chunks(shape: &[u64], space: &Dataspace, element_bytes: u32, limits: &Limits) -> Result<()> {
+    if shape.len() != space.rank() || shape.is_empty() {
+        return Err(invalid("chunks have another rank"));
+    }
+    if shape.contains(&0) {
+        return Err(invalid("chunk dimension is zero"));
+    }
+    if shape.iter().zip(space.max_dims()).zip(space.dims()).any(|((len, max), dim)| *dim > 0 && len > max) {
+        return Err(invalid("chunk is larger than the dataset can be"));
+    }
+    let bytes = shape.iter().try_fold(u64::from(element_bytes), |n, &len| n.checked_mul(len));
+    bytes.unwrap_or(u64::MAX).within(limits.chunk_bytes_max, "chunk").map(|_| ())
+}
+
+/// Makes the anchor of a dataset.
+pub(crate) fn create(inner: &dyn Container, op: &OpDatasetCreate, id: u64) -> Result<Token> {
+    let space = if op.space == Dataspace::Null { Dataspace::Null } else { Dataspace::Scalar };
+    let create = DatasetCreate {
+        layout: Layout::Contiguous,
+        filters: Vec::new(),
+        alloc_time: AllocTime::Late,
+        ..op.create.clone()
+    };
+    let anchor = inner.dataset_create(&OpDatasetCreate { space, create, ..op.clone() })?;
+    let bytes = |numbers: &[u64]| numbers.iter().flat_map(|n| n.to_le_bytes()).collect::<Vec<u8>>();
+    let number = Datatype::native_uint(8);
+    attribute(inner, anchor, hidden::ID, &number, Dataspace::Scalar, &bytes(&[id]))?;
+    let list = |dims: &[u64]| {
+        if dims.is_empty() { Ok(Dataspace::Null) } else { Dataspace::simple(&[dims.len() as u64]) }
+    };
+    let (dims, max) = (op.space.dims(), op.space.max_dims());
+    attribute(inner, anchor, hidden::DIMS, &number, list(dims)?, &bytes(dims))?;
+    attribute(inner, anchor, hidden::MAX_DIMS, &number, list(max)?, &bytes(max))?;
+    let properties = properties::encode(&op.create);
+    let space = Dataspace::simple(&[properties.len() as u64])?;
+    attribute(inner, anchor, hidden::PROPERTIES, &Datatype::native_uint(1), space, &properties)?;
+    Ok(anchor)
+}
+
+fn attribute(
+    inner: &dyn Container,
+    object: Token,
+    name: &str,
+    datatype: &Datatype,
+    space: Dataspace,
+    data: &[u8],
+) -> Result<()> {
+    inner.attribute_create(&OpAttributeCreate {
+        object,
+        name: name.to_owned(),
+        charset: CharacterSet::Ascii,
+        datatype: datatype.clone(),
+        committed: None,
+        space,
+    })?;
+    inner.attribute_write(object, name, data)
+}
+
+/// A number that belongs to an object, made where it is missing.
+pub(crate) fn set_number(inner: &dyn Container, object: Token, name: &str, number: u64) -> Result<()> {
+    match inner.attribute_info(object, name)? {
+        Some(_) => inner.attribute_write(object, name, &number.to_le_bytes()),
+        None => {
+            let datatype = Datatype::native_uint(8);
+            attribute(inner, object, name, &datatype, Dataspace::Scalar, &number.to_le_bytes())
+        }
+    }
+}
+
+/// Numbers in an attribute, whatever integers they are; `None` where there is no such attribute.
+pub(crate) fn numbers(inner: &dyn Container, object: Token, name: &str) -> Result<Option<Vec<u64>>> {
+    let Some(info) = inner.attribute_info(object, name)? else { return Ok(None) };
+    let Datatype::Integer(kind) = &info.datatype else {
+        return Err(Error::corrupt("read attribute of the log")
+            .with("name", name)
+            .with("problem", "no integers"));
+    };
+    if info.space.element_count()? > model::RANK_MAX as u64 {
+        return Err(Error::corrupt("read attribute of the log")
+            .with("name", name)
+            .with("problem", "too many"));
+    }
+    let raw = inner.attribute_read(object, &[name])?.pop().unwrap_or_default();
+    // A signed −1 is how programs write that there is no bound.
+    let wide = if kind.signed { Datatype::native_int(8) } else { Datatype::native_uint(8) };
+    let (none, mut heap) = (Conversions::default(), Heap::new());
+    let bytes = transfer::from_file_form(inner, &info.datatype, &raw, &wide, &none, &mut heap)?;
+    Ok(Some(bytes.as_chunks::<8>().0.iter().map(|bytes| u64::from_ne_bytes(*bytes)).collect()))
+}
+
+/// The number of a dataset and what it tells, if it is an anchor.
+pub(crate) fn load(inner: &dyn Container, dataset: Token) -> Result<Option<(u64, Arc<DatasetInfo>)>> {
+    let anchor = inner.dataset_info(dataset)?;
+    let Some(id) = numbers(inner, dataset, hidden::ID)? else { return Ok(None) };
+    let broken = |name: &str| Error::corrupt("open logged dataset").with("attribute", name);
+    let &[id] = id.as_slice() else { return Err(broken(hidden::ID)) };
+    let dims = numbers(inner, dataset, hidden::DIMS)?.ok_or_else(|| broken(hidden::DIMS))?;
+    let max = numbers(inner, dataset, hidden::MAX_DIMS)?.unwrap_or_else(|| dims.clone());
+    if dims.len() != max.len() {
+        return Err(broken(hidden::MAX_DIMS));
+    }
+    let space = match anchor.space {
+        Dataspace::Null => Dataspace::Null,
+        _ => Dataspace::resizable(&dims, &max).map_err(|e| broken(hidden::DIMS).because(e))?,
+    };
+    space.element_count().map_err(|e| broken(hidden::DIMS).because(e))?;
+    let mut info = DatasetInfo { space, ..DatasetInfo::clone(&anchor) };
+    match inner.attribute_info(dataset, hidden::PROPERTIES)? {
+        Some(_) => {
+            let bytes = inner.attribute_read(dataset, &[hidden::PROPERTIES])?.pop().unwrap_or_default();
+            properties::decode(&bytes, &mut info.create)?;
+        }
+        None => (info.create.layout, info.create.alloc_time) = (Layout::Contiguous, AllocTime::Default),
+    }
+    Ok(Some((id, Arc::new(info))))
+}

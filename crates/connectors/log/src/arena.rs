@@ -1,0 +1,99 @@
+//! Bytes that wait for a flush: blocks that are filled one after another and never move.
+
+use std::sync::Arc;
+
+/// The first block; later ones are twice as large, up to the last size.
+const BLOCK_BYTES_MIN: usize = 64 << 10;
+const BLOCK_BYTES_MAX: usize = 16 << 20;
+
+/// Bytes whose owner let go of them.
+pub(crate) type Given = Arc<dyn AsRef<[u8]> + Send + Sync>;
+
+enum Block {
+    Own(Vec<u8>),
+    Given(Given),
+}
+
+impl Block {
+    fn bytes(&self) -> &[u8] {
+        match self {
+            Block::Own(bytes) => bytes,
+            Block::Given(bytes) => (**bytes).as_ref(),
+        }
+    }
+}
+
+/// What waits.
+#[derive(Default)]
+pub(crate) struct Arena {
+    blocks: Vec<Block>,
+    bytes: u64,
+    /// A block that was filled before, for the next time.
+    spare: Option<Vec<u8>>,
+}
+
+impl std::fmt::Debug for Arena {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Arena").field("bytes", &self.bytes).finish_non_exhaustive()
+    }
+}
+
+impl Arena {
+    /// Bytes that wait.
+    pub(crate) fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    /// Copies bytes; the number of their block, and where they are in it.
+    pub(crate) fn copy(&mut self, bytes: &[u8]) -> (u32, u64) {
+        self.bytes += bytes.len() as u64;
+        let number = self.blocks.len().wrapping_sub(1) as u32;
+        if let Some(Block::Own(last)) = self.blocks.last_mut()
+            && last.capacity() - last.len() >= bytes.len()
+        {
+            let at = last.len() as u64;
+            last.extend_from_slice(bytes);
+            return (number, at);
+        }
+        let mut block = self.room(bytes.len());
+        block.extend_from_slice(bytes);
+        self.blocks.push(Block::Own(block));
+        (number.wrapping_add(1), 0)
+    }
+
+    fn room(&mut self, bytes: usize) -> Vec<u8> {
+        match self.spare.take() {
+            Some(spare) if spare.capacity() >= bytes => spare,
+            _ => {
+                let doubled = BLOCK_BYTES_MIN << self.blocks.len().min(8);
+                Vec::with_capacity(doubled.min(BLOCK_BYTES_MAX).max(bytes))
+            }
+        }
+    }
+
+    /// Keeps bytes as they are; the number of their block.
+    pub(crate) fn keep(&mut self, bytes: Given) -> u32 {
+        self.bytes += (*bytes).as_ref().len() as u64;
+        self.blocks.push(Block::Given(bytes));
+        self.blocks.len() as u32 - 1
+    }
+
+    /// All blocks, by number.
+    pub(crate) fn blocks(&self) -> Vec<&[u8]> {
+        self.blocks.iter().map(Block::bytes).collect()
+    }
+
+    /// Lets go of everything.
+    pub(crate) fn clear(&mut self) {
+        self.bytes = 0;
+        for block in self.blocks.drain(..) {
+            if let Block::Own(mut bytes) = block
+                && self.spare.as_ref().is_none_or(|spare| spare.capacity() < bytes.capacity())
+                && bytes.capacity() <= BLOCK_BYTES_MAX
+            {
+                bytes.clear();
+                self.spare = Some(bytes);
+            }
+        }
+    }
+}

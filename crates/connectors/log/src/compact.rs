@@ -1,0 +1,89 @@
+//! Compaction: the log is written anew without what was overwritten, cut off or deleted.
+
+use std::sync::Arc;
+
+use model::{Error, Result, Selection, Token};
+use vol::{Container, Durability};
+
+use crate::container::LogContainer;
+use crate::flat;
+use crate::load::{Loaded, OFFSETS, TABLE, log_name};
+use crate::pieces::{Piece, batches, within};
+use crate::posting::Lent;
+use crate::read::read_pieces;
+use crate::state::Known;
+
+/// Bytes that are moved at a time.
+const MOVED_BYTES: u64 = 64 << 20;
+
+impl LogContainer {
+    /// Writes the log anew, as one commit: only elements that show are kept. The room of the old log is free for what is
+    /// written later; the file becomes shorter when it is repacked.
+    pub fn compact(&self) -> Result<()> {
+        self.check_writable()?;
+        if !self.shared().is_alone() {
+            return Err(Error::unsupported("compact a log that several processes have open"));
+        }
+        Container::commit(self, Durability::Full)?;
+        let (shared, inner) = (self.shared(), self.beneath());
+        let old: Vec<String> = shared.read().logs.iter().map(|(number, _)| log_name(number)).collect();
+        let stale = [old, self.flush_tables()?, vec![TABLE.to_owned(), OFFSETS.to_owned()]].concat();
+        for (_, dataset) in self.all_datasets()? {
+            self.know(dataset)?;
+            self.move_elements(dataset)?;
+        }
+        let mut state = shared.write();
+        self.flush_state(&mut state, &Lent::default(), Durability::None)?;
+        for name in stale {
+            if inner.link_get(shared.group, &name)?.is_some() {
+                inner.link_delete(shared.group, &name)?;
+            }
+        }
+        let fresh = Loaded::read(inner, shared.group, &shared.limits)?.into_state(&shared.limits)?;
+        (state.logs, state.arrived, state.flushes) = (fresh.logs, fresh.arrived, fresh.flushes);
+        for known in state.known.values_mut() {
+            if let Known::Logged(logged) = known {
+                logged.forget_file();
+            }
+        }
+        shared.forget_decoded();
+        state.is_changed = true;
+        self.merge_tables(&mut state)?;
+        self.update_numbers(&mut state)?;
+        drop(state);
+        inner.commit(Durability::Full)
+    }
+
+    /// Writes all elements of a dataset that show once more, some at a time.
+    fn move_elements(&self, dataset: Token) -> Result<()> {
+        let shared = self.shared();
+        let (pieces, size) = {
+            let state = shared.ready(&[dataset])?;
+            let Some(logged) = state.logged(dataset) else { return Ok(()) };
+            let list = logged.index.lists().next().unwrap_or(&[]);
+            let mut pieces: Vec<Piece> = Vec::new();
+            for run in flat::runs(&Selection::All, logged.info.space.dims(), &logged.shape)? {
+                pieces.extend(within(list, run.offset, run.offset + run.len, logged.size));
+            }
+            (pieces, logged.size)
+        };
+        for batch in batches(&pieces, size, MOVED_BYTES) {
+            let bytes = batch.iter().map(|piece| piece.len * size).sum::<u64>();
+            let mut buffer = vec![0; bytes as usize];
+            read_pieces(shared, &*shared.ready(&[dataset])?, dataset, &batch, &mut buffer)?;
+            let mut state = shared.write();
+            let source = state.arena.keep(Arc::new(buffer));
+            let mut at = 0;
+            for piece in batch {
+                if let Some(logged) = state.logged_mut(dataset) {
+                    logged.add_request(Piece { at, source, ..piece });
+                }
+                at += piece.len * size;
+            }
+            if state.arena.bytes() >= MOVED_BYTES {
+                self.flush_state(&mut state, &Lent::default(), Durability::None)?;
+            }
+        }
+        Ok(())
+    }
+}

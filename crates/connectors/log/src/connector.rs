@@ -1,0 +1,285 @@
+//! The connector: files by path, and which of them are open.
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, Weak};
+
+use comm::{Comm, Single};
+use files::{Mode, Posix};
+use model::{Error, Result, Token};
+use vol::wire::{self, Client};
+use vol::{
+    Access, Capability, Connector, ConnectorInfo, Container, ContainerCreate, ContainerOpen, FileAccess,
+};
+
+use crate::collective::Collective;
+use crate::container::LogContainer;
+use crate::load::{self, Loaded};
+use crate::logs::Log;
+use crate::state::{Settings, Shared, State};
+use crate::table::TableVersion;
+
+/// Elements have no chunks as they are stored, and what virtual datasets are made of would be anchors to the file beneath.
+pub(crate) const CAPABILITY: Capability =
+    Capability { maps: false, raw_chunks: false, virtual_datasets: false, ..Capability::ALL };
+
+/// Name in locations.
+pub(crate) const NAME: &str = "log";
+
+/// Bytes of elements that may wait, unless the caller says otherwise.
+const BUFFER_BYTES_MAX: u64 = 256 << 20;
+
+/// Keeps containers as HDF5 files with logs in them. Clones know the same open ones.
+#[derive(Clone)]
+pub struct LogConnector {
+    beneath: Arc<dyn Connector>,
+    open: Arc<Mutex<HashMap<PathBuf, Weak<Shared>>>>,
+}
+
+impl std::fmt::Debug for LogConnector {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("LogConnector").field("beneath", &self.beneath.info().name).finish_non_exhaustive()
+    }
+}
+
+fn failed(operation: &str, path: &str, e: &std::io::Error) -> Error {
+    Error::io(operation, e).with("path", path)
+}
+
+fn check_access(access: &FileAccess) -> Result<()> {
+    match (&access.driver, access.swmr) {
+        (None, false) => Ok(()),
+        (Some(driver), _) => Err(Error::unsupported("keep a log on a driver").with("driver", driver)),
+        (None, true) => Err(Error::unsupported("read a log while it is written")),
+    }
+}
+
+/// `log+v1:` writes tables of version 1.
+fn settings(engine: Option<&str>, access: &FileAccess) -> Result<Settings> {
+    let version = match engine {
+        None | Some("v2") => TableVersion::V2,
+        Some("v1") => TableVersion::V1,
+        Some(other) => return Err(Error::unsupported("write a log").with("engine", other)),
+    };
+    let buffer_bytes_max = access.write_buffer_bytes.unwrap_or(BUFFER_BYTES_MAX);
+    Ok(Settings { version, buffer_bytes_max, when_full: access.write_buffer_full })
+}
+
+/// One path for one file, however it is written.
+fn canonical(path: &str) -> Result<PathBuf> {
+    Path::new(path).canonicalize().map_err(|e| failed("find file", path, &e))
+}
+
+/// What a file is opened with.
+struct Opening<'a> {
+    path: &'a str,
+    settings: Settings,
+    access: &'a FileAccess,
+    comm: Arc<dyn Comm>,
+}
+
+impl Opening<'_> {
+    fn shared(
+        &self,
+        leader: Option<Arc<dyn Container>>,
+        root: Token,
+        group: Token,
+        state: State,
+    ) -> Result<Shared> {
+        let mode = if self.access.access == Access::Write { Mode::ReadWrite } else { Mode::Read };
+        let file = Posix::open(self.path, mode).map_err(|e| failed("open file", self.path, &e))?;
+        Ok(Shared {
+            state: RwLock::new(state),
+            file,
+            path: self.path.to_owned(),
+            comm: self.comm.clone(),
+            leader,
+            root,
+            group,
+            settings: self.settings,
+            limits: self.access.limits.clone(),
+            decoded: Mutex::new(None),
+        })
+    }
+}
+
+fn not_a_log(path: &str) -> Error {
+    Error::invalid("open log").with("path", path).with("problem", "the file has no log in it")
+}
+
+fn load_state(beneath: &dyn Container, group: Token, access: &FileAccess) -> Result<State> {
+    Loaded::read(beneath, group, &access.limits)?.into_state(&access.limits)
+}
+
+impl LogConnector {
+    /// Logs in files of the connector beneath, which must keep contiguous datasets in one file at a path.
+    pub fn new(beneath: Arc<dyn Connector>) -> Self {
+        LogConnector { beneath, open: Arc::default() }
+    }
+
+    fn table(&self) -> MutexGuard<'_, HashMap<PathBuf, Weak<Shared>>> {
+        let mut table = self.open.lock().unwrap_or_else(PoisonError::into_inner);
+        table.retain(|_, shared| shared.strong_count() > 0);
+        table
+    }
+
+    /// Makes a file for this process alone.
+    pub fn create_log(&self, op: &ContainerCreate<'_>) -> Result<Arc<LogContainer>> {
+        check_access(op.access)?;
+        let settings = settings(op.engine, op.access)?;
+        // A new file can be written, whatever the access asked for.
+        let access = FileAccess { access: Access::Write, ..op.access.clone() };
+        let mut table = self.table();
+        let beneath =
+            self.beneath.create(&ContainerCreate { engine: None, access: &access, ..op.clone() })?;
+        let group = load::create(&*beneath)?;
+        beneath.commit(vol::Durability::None)?;
+        let opening = Opening { path: op.path, settings, access: &access, comm: Arc::new(Single) };
+        let shared = Arc::new(opening.shared(None, beneath.info()?.root, group, State::default())?);
+        table.insert(canonical(op.path)?, Arc::downgrade(&shared));
+        Ok(Arc::new(LogContainer::new(beneath, shared, &access)?))
+    }
+
+    /// Opens a file for this process alone.
+    pub fn open_log(&self, op: &ContainerOpen<'_>) -> Result<Arc<LogContainer>> {
+        check_access(op.access)?;
+        let settings = settings(op.engine, op.access)?;
+        // Held while a file is read: two who open one at the same time get the same one.
+        let mut table = self.table();
+        let beneath = self.beneath.open(&ContainerOpen { engine: None, ..op.clone() })?;
+        let path = canonical(op.path)?;
+        let known = table.get(&path).and_then(Weak::upgrade).filter(|shared| {
+            // A file in the place of the one that was open is another one.
+            Posix::open(op.path, Mode::Read).is_ok_and(|file| file.identity() == shared.file.identity())
+        });
+        let shared = match known {
+            Some(shared) => shared,
+            None => {
+                let group = load::find(&*beneath)?.ok_or_else(|| not_a_log(op.path))?;
+                let state = load_state(&*beneath, group, op.access)?;
+                let opening = Opening { path: op.path, settings, access: op.access, comm: Arc::new(Single) };
+                Arc::new(opening.shared(None, beneath.info()?.root, group, state)?)
+            }
+        };
+        table.insert(path, Arc::downgrade(&shared));
+        Ok(Arc::new(LogContainer::new(beneath, shared, op.access)?))
+    }
+
+    /// Makes a file that all members of a group write. All of them call this.
+    pub fn create_shared(&self, comm: Arc<dyn Comm>, op: &ContainerCreate<'_>) -> Result<Arc<LogContainer>> {
+        let access = FileAccess { access: Access::Write, ..op.access.clone() };
+        let make = || {
+            check_access(op.access)?;
+            let beneath =
+                self.beneath.create(&ContainerCreate { engine: None, access: &access, ..op.clone() })?;
+            let group = load::create(&*beneath)?;
+            beneath.commit(vol::Durability::None)?;
+            Ok((beneath, group))
+        };
+        let settings = settings(op.engine, op.access)?;
+        self.begin(&Opening { path: op.path, settings, access: &access, comm }, make)
+    }
+
+    /// Opens a file for all members of a group. All of them call this.
+    pub fn open_shared(&self, comm: Arc<dyn Comm>, op: &ContainerOpen<'_>) -> Result<Arc<LogContainer>> {
+        let make = || {
+            check_access(op.access)?;
+            let beneath = self.beneath.open(&ContainerOpen { engine: None, ..op.clone() })?;
+            let group = load::find(&*beneath)?.ok_or_else(|| not_a_log(op.path))?;
+            Ok((beneath, group))
+        };
+        let settings = settings(op.engine, op.access)?;
+        self.begin(&Opening { path: op.path, settings, access: op.access, comm }, make)
+    }
+
+    /// The leader makes or opens the file, and tells the others what is in it.
+    fn begin(
+        &self,
+        opening: &Opening<'_>,
+        make: impl FnOnce() -> Result<(Arc<dyn Container>, Token)>,
+    ) -> Result<Arc<LogContainer>> {
+        let leads = opening.comm.rank() == 0;
+        let made = leads.then(|| {
+            let (beneath, group) = make()?;
+            let loaded = Loaded::read(&*beneath, group, &opening.access.limits)?;
+            Ok((beneath.clone(), to_bytes(&*beneath, group, &loaded)?))
+        });
+        let mut message = match &made {
+            None => Vec::new(),
+            Some(Ok((_, bytes))) => [&[1], bytes.as_slice()].concat(),
+            Some(Err(error)) => [wire::to_bytes(&false)?, wire::to_bytes::<Error>(error)?].concat(),
+        };
+        opening.comm.bcast(0, &mut message)?;
+        let (root, group, loaded) = match message.split_first() {
+            Some((1, bytes)) => from_bytes(bytes)?,
+            Some((0, error)) => return Err(wire::from_bytes(error)?),
+            _ => return Err(Error::invalid("open log").with("problem", "no word from the leader")),
+        };
+        let leader = made.transpose()?.map(|(beneath, _)| beneath);
+        let state = loaded.into_state(&opening.access.limits)?;
+        let shared = Arc::new(opening.shared(leader.clone(), root, group, state)?);
+        let beneath: Arc<dyn Container> = match leader {
+            Some(alone) if opening.comm.size() == 1 => alone,
+            leader => Arc::new(Client::new(Collective { comm: opening.comm.clone(), leader })),
+        };
+        Ok(Arc::new(LogContainer::new(beneath, shared, opening.access)?))
+    }
+}
+
+type Message = (Vec<u64>, Vec<Vec<u8>>);
+
+fn to_bytes(beneath: &dyn Container, group: Token, loaded: &Loaded) -> Result<Vec<u8>> {
+    let mut numbers = vec![beneath.info()?.root.to_u64(), group.to_u64(), loaded.id_next];
+    numbers.push(loaded.logs.len() as u64);
+    loaded.logs.iter().for_each(|(number, log)| numbers.extend([*number, log.offset, log.bytes]));
+    numbers.extend(&loaded.flushes);
+    wire::to_bytes::<Message>(&(numbers, loaded.tables.clone()))
+}
+
+fn from_bytes(bytes: &[u8]) -> Result<(Token, Token, Loaded)> {
+    let (numbers, tables) = wire::from_bytes::<Message>(bytes)?;
+    let broken = || Error::invalid("open log").with("problem", "the leader told something else");
+    let &[root, group, id_next, count, ref rest @ ..] = numbers.as_slice() else { return Err(broken()) };
+    let logs = usize::try_from(count).ok().and_then(|n| n.checked_mul(3));
+    let (logs, flushes) = logs.and_then(|n| rest.split_at_checked(n)).ok_or_else(broken)?;
+    let logs = logs.as_chunks::<3>().0.iter();
+    let logs = logs.map(|&[number, offset, bytes]| (number, Log { offset, bytes })).collect();
+    let loaded = Loaded { logs, tables, flushes: flushes.to_vec(), id_next };
+    Ok((Token::from_u64(root), Token::from_u64(group), loaded))
+}
+
+impl Connector for LogConnector {
+    fn info(&self) -> ConnectorInfo {
+        ConnectorInfo {
+            name: NAME,
+            // The number under which a log-based connector is registered with The HDF Group.
+            value: 514,
+            version: 1,
+            capability: CAPABILITY,
+            about: "HDF5 files in which writes are appended to logs",
+        }
+    }
+
+    fn create(&self, op: &ContainerCreate<'_>) -> Result<Arc<dyn Container>> {
+        Ok(self.create_log(op)?)
+    }
+
+    fn open(&self, op: &ContainerOpen<'_>) -> Result<Arc<dyn Container>> {
+        Ok(self.open_log(op)?)
+    }
+
+    fn delete(&self, path: &str) -> Result<()> {
+        self.beneath.delete(path)
+    }
+
+    fn is_accessible(&self, path: &str, access: &FileAccess) -> Result<bool> {
+        if !self.beneath.is_accessible(path, access)? {
+            return Ok(false);
+        }
+        let access = FileAccess { access: Access::Read, ..access.clone() };
+        let beneath = self.beneath.open(&ContainerOpen::new(path, &access))?;
+        let found = load::find(&*beneath);
+        beneath.close()?;
+        Ok(found?.is_some())
+    }
+}

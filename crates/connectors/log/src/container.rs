@@ -1,0 +1,336 @@
+//! One opening of a file: objects are beneath, elements are in the log.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use model::datatype::SlotSizes;
+use model::{Error, Kind, Link, Result, Token};
+use vol::*;
+
+use crate::connector::{CAPABILITY, NAME};
+use crate::hidden;
+use crate::posting::Lent;
+use crate::state::{Known, Shared};
+
+/// An open file whose datasets are logged.
+///
+/// Where several processes share it, all operations but [`Container::dataset_write`] and [`Container::dataset_read`] are
+/// called by all of them together, in the same order and with the same arguments. A dataset is opened (`dataset_info`)
+/// by all before elements move.
+pub struct LogContainer {
+    beneath: Arc<dyn Container>,
+    shared: Arc<Shared>,
+    is_writable: bool,
+    durability: Durability,
+    slots: SlotSizes,
+    is_closed: AtomicBool,
+}
+
+impl std::fmt::Debug for LogContainer {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("LogContainer").field("path", &self.shared.path).finish_non_exhaustive()
+    }
+}
+
+fn closed() -> Error {
+    Error::invalid("use container").with("problem", "it is closed")
+}
+
+impl LogContainer {
+    pub(crate) fn new(beneath: Arc<dyn Container>, shared: Arc<Shared>, access: &FileAccess) -> Result<Self> {
+        let slots = beneath.info()?.slots;
+        Ok(LogContainer {
+            beneath,
+            shared,
+            is_writable: access.access == Access::Write,
+            durability: access.durability,
+            slots,
+            is_closed: AtomicBool::new(false),
+        })
+    }
+
+    pub(crate) fn shared(&self) -> &Shared {
+        &self.shared
+    }
+
+    pub(crate) fn beneath(&self) -> &dyn Container {
+        &*self.beneath
+    }
+
+    pub(crate) fn slots(&self) -> SlotSizes {
+        self.slots
+    }
+
+    pub(crate) fn check_open(&self) -> Result<()> {
+        if self.is_closed.load(Ordering::Acquire) { Err(closed()) } else { Ok(()) }
+    }
+
+    pub(crate) fn check_writable(&self) -> Result<()> {
+        self.check_open()?;
+        match self.is_writable {
+            true => Ok(()),
+            false => Err(Error::denied("change container").with("path", &self.shared.path)),
+        }
+    }
+
+    /// An error for a dataset that is gone; what is known of it goes too.
+    pub(crate) fn check_there(&self, dataset: Token) -> Result<()> {
+        self.check_open()?;
+        let found = self.beneath.dataset_info(dataset);
+        if found.as_ref().is_err_and(|error| error.kind() == Kind::NotFound) {
+            self.shared.write().known.remove(&dataset);
+        }
+        found.map(drop)
+    }
+
+    /// The link to the log's group.
+    fn own_link(&self) -> Result<Option<Link>> {
+        self.beneath.link_get(self.shared.root, hidden::GROUP)
+    }
+
+    fn is_root(&self, group: Token) -> bool {
+        group == self.shared.root
+    }
+
+    /// Attributes of the log's own that an object has.
+    fn hidden_attributes(&self, object: Token) -> Result<u32> {
+        let names = [hidden::ID, hidden::DIMS, hidden::MAX_DIMS, hidden::PROPERTIES];
+        if matches!(self.shared.read().known.get(&object), Some(Known::Logged(_))) {
+            return Ok(names.len() as u32);
+        }
+        if self.beneath.attribute_info(object, hidden::ID)?.is_none() {
+            return Ok(0);
+        }
+        names
+            .iter()
+            .try_fold(0, |n, name| Ok(n + u32::from(self.beneath.attribute_info(object, name)?.is_some())))
+    }
+
+    /// An object that was just made is no dataset, though one may have had its place before.
+    fn made(&self, token: Token) -> Token {
+        if self.shared.read().known.contains_key(&token) {
+            self.shared.write().known.remove(&token);
+        }
+        token
+    }
+
+    fn check_place(&self, place: Option<&Place>) -> Result<()> {
+        self.check_open()?;
+        place.map_or(Ok(()), |place| hidden::check_link(self.shared.root, place.group, &place.name))
+    }
+
+    fn missing(name: &str, operation: &str) -> Error {
+        Error::not_found(operation).with("name", name)
+    }
+}
+
+impl Layer for LogContainer {
+    fn inner(&self) -> &dyn Container {
+        &*self.beneath
+    }
+
+    fn info(&self) -> Result<Arc<ContainerInfo>> {
+        let mut info = ContainerInfo::clone(&*self.beneath.info()?);
+        (info.connector, info.capability) = (NAME.to_owned(), CAPABILITY);
+        info.writable = self.is_writable;
+        Ok(Arc::new(info))
+    }
+
+    fn commit(&self, durability: Durability) -> Result<()> {
+        self.check_open()?;
+        match self.is_writable {
+            true => self.flush_with(&Lent::default(), durability),
+            false => self.beneath.commit(durability),
+        }
+    }
+
+    fn close(&self) -> Result<()> {
+        self.check_open()?;
+        if self.is_writable {
+            let mut state = self.shared.write();
+            self.flush_state(&mut state, &Lent::default(), self.durability)?;
+            self.merge_tables(&mut state)?;
+            drop(state);
+            self.beneath.commit(self.durability)?;
+        }
+        self.is_closed.store(true, Ordering::Release);
+        self.beneath.close()
+    }
+
+    fn optional(&self, operation: &str, arguments: &[u8]) -> Result<Vec<u8>> {
+        self.check_open()?;
+        match operation {
+            "log statistics" => Ok(self.statistics()?.to_string().into_bytes()),
+            "compact log" => self.compact().map(|()| Vec::new()),
+            // Elements of anchors are not the container's beneath to place.
+            "place elements" => Err(Error::unsupported("optional operation").with("name", operation)),
+            _ => self.beneath.optional(operation, arguments),
+        }
+    }
+
+    fn object_info(&self, object: Token) -> Result<ObjectInfo> {
+        let mut info = self.beneath.object_info(object)?;
+        if info.kind == model::ObjectKind::Dataset {
+            info.attributes = info.attributes.saturating_sub(self.hidden_attributes(object)?.into());
+        }
+        Ok(info)
+    }
+
+    fn object_copy(&self, op: &OpObjectCopy) -> Result<Token> {
+        self.check_place(Some(&op.place))?;
+        vol::copy::within(self, op, vol::copy::CopyOptions::of(op, &self.shared.limits))
+    }
+
+    fn group_create(&self, op: &OpGroupCreate) -> Result<Token> {
+        self.check_place(op.place.as_ref())?;
+        self.beneath.group_create(op).map(|token| self.made(token))
+    }
+
+    fn group_info(&self, group: Token) -> Result<GroupInfo> {
+        let info = self.beneath.group_info(group)?;
+        match self.is_root(group) {
+            true => Ok(hidden::shown_group(info, self.own_link()?.as_ref())),
+            false => Ok(info),
+        }
+    }
+
+    fn link_create(&self, op: &OpLinkCreate) -> Result<()> {
+        self.check_place(Some(&op.place))?;
+        self.beneath.link_create(op)
+    }
+
+    fn link_get(&self, group: Token, name: &str) -> Result<Option<Link>> {
+        match self.is_root(group) {
+            true if name == hidden::GROUP => self.check_open().map(|()| None),
+            true => {
+                let own = self.own_link()?;
+                Ok(self.beneath.link_get(group, name)?.map(|link| hidden::shown_link(link, own.as_ref())))
+            }
+            false => self.beneath.link_get(group, name),
+        }
+    }
+
+    fn link_list(&self, group: Token, op: &OpList) -> Result<Page<Link>> {
+        match self.is_root(group) {
+            true => hidden::root_links(&*self.beneath, group, op, self.own_link()?.as_ref()),
+            false => self.beneath.link_list(group, op),
+        }
+    }
+
+    fn link_delete(&self, group: Token, name: &str) -> Result<()> {
+        if self.is_root(group) && name == hidden::GROUP {
+            self.check_writable()?;
+            return Err(Self::missing(name, "delete link"));
+        }
+        self.beneath.link_delete(group, name)
+    }
+
+    fn link_move(&self, op: &OpLinkMove) -> Result<()> {
+        self.check_place(Some(&op.to))?;
+        if self.is_root(op.from) && op.name == hidden::GROUP {
+            self.check_writable()?;
+            return Err(Self::missing(&op.name, "move link"));
+        }
+        self.beneath.link_move(op)
+    }
+
+    fn lookup(&self, op: &OpLookup) -> Result<Lookup> {
+        vol::path::walk(self, op)
+    }
+
+    fn attribute_create(&self, op: &OpAttributeCreate) -> Result<()> {
+        hidden::check_attribute(&op.name)?;
+        self.beneath.attribute_create(op)
+    }
+
+    fn attribute_info(&self, object: Token, name: &str) -> Result<Option<AttributeInfo>> {
+        if hidden::is_hidden(name) {
+            return self.check_open().map(|()| None);
+        }
+        let Some(info) = self.beneath.attribute_info(object, name)? else { return Ok(None) };
+        let own = if info.creation_order.is_some() { self.hidden_attributes(object)? } else { 0 };
+        Ok(Some(hidden::shown_attribute(info, own)))
+    }
+
+    fn attribute_list(&self, object: Token, op: &OpList) -> Result<Page<AttributeInfo>> {
+        match self.hidden_attributes(object)? {
+            0 => self.beneath.attribute_list(object, op),
+            _ => hidden::attributes(&*self.beneath, object, op),
+        }
+    }
+
+    fn attribute_read(&self, object: Token, names: &[&str]) -> Result<Vec<Vec<u8>>> {
+        match names.iter().find(|name| hidden::is_hidden(name)) {
+            Some(name) => Err(Self::missing(name, "read attribute")),
+            None => self.beneath.attribute_read(object, names),
+        }
+    }
+
+    fn attribute_write(&self, object: Token, name: &str, data: &[u8]) -> Result<()> {
+        match hidden::is_hidden(name) {
+            true => Err(Self::missing(name, "write attribute")),
+            false => self.beneath.attribute_write(object, name, data),
+        }
+    }
+
+    fn attribute_delete(&self, object: Token, name: &str) -> Result<()> {
+        match hidden::is_hidden(name) {
+            true => Err(Self::missing(name, "delete attribute")),
+            false => self.beneath.attribute_delete(object, name),
+        }
+    }
+
+    fn attribute_rename(&self, object: Token, from: &str, to: &str) -> Result<()> {
+        hidden::check_attribute(to)?;
+        match hidden::is_hidden(from) {
+            true => Err(Self::missing(from, "rename attribute")),
+            false => self.beneath.attribute_rename(object, from, to),
+        }
+    }
+
+    fn dataset_create(&self, op: &OpDatasetCreate) -> Result<Token> {
+        self.make_dataset(op)
+    }
+
+    fn dataset_info(&self, dataset: Token) -> Result<Arc<DatasetInfo>> {
+        self.show_dataset(dataset)
+    }
+
+    fn dataset_storage(&self, dataset: Token) -> Result<StorageInfo> {
+        self.storage(dataset)
+    }
+
+    fn dataset_read(&self, reads: &mut [OpRead<'_>]) -> Result<()> {
+        self.check_open()?;
+        if self.shared.is_alone() {
+            reads.iter().try_for_each(|read| self.know(read.dataset))?;
+        }
+        self.read_all(reads)
+    }
+
+    fn dataset_write(&self, writes: &[OpWrite<'_>]) -> Result<()> {
+        self.check_writable()?;
+        self.write_all(writes)
+    }
+
+    fn dataset_resize(&self, dataset: Token, dims: &[u64]) -> Result<()> {
+        self.resize(dataset, dims)
+    }
+
+    fn chunk_list(&self, _dataset: Token, _skip: u64, _count_max: u64) -> Result<Page<ChunkInfo>> {
+        Err(Error::unsupported("list raw chunks of a log"))
+    }
+
+    fn chunk_read(&self, _dataset: Token, _offset: &[u64]) -> Result<(u32, Vec<u8>)> {
+        Err(Error::unsupported("read raw chunk of a log"))
+    }
+
+    fn chunk_write(&self, _dataset: Token, _offset: &[u64], _mask: u32, _data: &[u8]) -> Result<()> {
+        Err(Error::unsupported("write raw chunk of a log"))
+    }
+
+    fn datatype_commit(&self, op: &OpDatatypeCommit) -> Result<Token> {
+        self.check_place(op.place.as_ref())?;
+        self.beneath.datatype_commit(op).map(|token| self.made(token))
+    }
+}

@@ -1,0 +1,200 @@
+//! Datasets: made, opened, resized, and what they take.
+
+use std::sync::Arc;
+
+use model::properties::Layout;
+use model::selection::SetOp;
+use model::{Dataspace, Error, Result, Selection, Token};
+use vol::{Allocation, DatasetInfo, OpDatasetCreate, StorageInfo};
+
+use crate::container::LogContainer;
+use crate::pieces::{Piece, within};
+use crate::state::{Known, Logged, State};
+use crate::{anchor, flat, hidden, read};
+
+/// Numbers without a name between two that have one, at most.
+const NAMES_GAP_MAX: u64 = 1 << 20;
+/// Bytes of fill values that are made at a time.
+const FILL_BYTES: u64 = 1 << 20;
+
+impl LogContainer {
+    pub(crate) fn make_dataset(&self, op: &OpDatasetCreate) -> Result<Token> {
+        self.check_writable()?;
+        let (shared, inner) = (self.shared(), self.beneath());
+        if let Some(place) = &op.place {
+            hidden::check_link(shared.root, place.group, &place.name)?;
+        }
+        if matches!(op.create.layout, Layout::Virtual(_)) {
+            return Err(Error::unsupported("create virtual dataset in a log"));
+        }
+        if !anchor::is_logged(&op.create) {
+            let token = inner.dataset_create(op)?;
+            shared.write().known.insert(token, Known::Plain);
+            return Ok(token);
+        }
+        op.datatype.validate(&shared.limits)?;
+        let datatype = op.datatype.with_slots(&self.slots());
+        anchor::check(op, &datatype, &shared.limits)?;
+        flat::shape(&op.space)?;
+        let id = shared.write().take_id(op.place.as_ref().map_or("", |place| &place.name));
+        let token = anchor::create(inner, op, id)?;
+        let made = inner.dataset_info(token)?;
+        let info =
+            DatasetInfo { space: op.space.clone(), create: op.create.clone(), ..DatasetInfo::clone(&made) };
+        let logged = Logged::new(id, Arc::new(info))?;
+        let mut state = shared.write();
+        state.is_changed = true;
+        state.known.insert(token, Known::Logged(Box::new(logged)));
+        Ok(token)
+    }
+
+    /// Finds out what a dataset is, unless that is known.
+    pub(crate) fn know(&self, dataset: Token) -> Result<()> {
+        let shared = self.shared();
+        if shared.read().known.contains_key(&dataset) {
+            return Ok(());
+        }
+        self.find_out(dataset)
+    }
+
+    fn find_out(&self, dataset: Token) -> Result<()> {
+        let known = match anchor::load(self.beneath(), dataset)? {
+            Some((id, info)) => Known::Logged(Box::new(Logged::new(id, info)?)),
+            None => Known::Plain,
+        };
+        // Somebody else may have been faster.
+        self.shared().write().known.entry(dataset).or_insert(known);
+        Ok(())
+    }
+
+    pub(crate) fn show_dataset(&self, dataset: Token) -> Result<Arc<DatasetInfo>> {
+        self.check_there(dataset)?;
+        self.know(dataset)?;
+        let state = self.shared().read();
+        match state.logged(dataset) {
+            Some(logged) => Ok(logged.info.clone()),
+            None => {
+                drop(state);
+                self.beneath().dataset_info(dataset)
+            }
+        }
+    }
+
+    pub(crate) fn storage(&self, dataset: Token) -> Result<StorageInfo> {
+        self.check_there(dataset)?;
+        self.know(dataset)?;
+        let state = self.shared().ready(&[dataset])?;
+        let Some(logged) = state.logged(dataset) else {
+            drop(state);
+            return self.beneath().dataset_storage(dataset);
+        };
+        let (covered, total) = (covered(logged)?, logged.info.space.element_count()?);
+        let allocation = match covered {
+            0 => Allocation::None,
+            some if some < total => Allocation::Part,
+            _ => Allocation::Full,
+        };
+        Ok(StorageInfo { bytes: covered * logged.size, allocation, offset: None })
+    }
+
+    pub(crate) fn resize(&self, dataset: Token, dims: &[u64]) -> Result<()> {
+        self.check_writable()?;
+        self.check_there(dataset)?;
+        self.know(dataset)?;
+        let shared = self.shared();
+        drop(shared.ready(&[dataset])?);
+        let mut state = shared.write();
+        let Some(logged) = state.logged(dataset) else {
+            drop(state);
+            return self.beneath().dataset_resize(dataset, dims);
+        };
+        let old = logged.info.space.clone();
+        if dims == old.dims() && old != Dataspace::Null {
+            return Ok(());
+        }
+        let is_chunked = matches!(logged.info.create.layout, Layout::Chunked { .. });
+        if !is_chunked || dims.len() != old.rank() || dims.is_empty() {
+            return Err(Error::invalid("resize dataset").with("rank", dims.len()));
+        }
+        let space = old.resized(dims)?;
+        let count = space.element_count()?;
+        let bytes = count.checked_mul(logged.size);
+        bytes.ok_or_else(|| Error::limit("resize dataset").with("elements", count))?;
+        flat::check(dims, &logged.shape)?;
+        let bytes: Vec<u8> = dims.iter().flat_map(|dim| dim.to_le_bytes()).collect();
+        self.beneath().attribute_write(dataset, hidden::DIMS, &bytes)?;
+        state.cover_exposed(dataset, &old, &space, self.leading().is_some())?;
+        if let Some(logged) = state.logged_mut(dataset) {
+            Arc::make_mut(&mut logged.info).space = space;
+        }
+        Ok(())
+    }
+}
+
+/// Elements of the extent that somebody wrote.
+fn covered(logged: &Logged) -> Result<u64> {
+    if logged.info.space == Dataspace::Null {
+        return Ok(0);
+    }
+    let mut index = crate::pieces::Index::default();
+    for list in logged.index.lists().chain(logged.recent.lists()) {
+        index.push(list.to_vec(), logged.size);
+    }
+    index.settle(logged.size);
+    let list = index.lists().next().unwrap_or(&[]);
+    let mut covered = 0;
+    for run in flat::runs(&Selection::All, logged.info.space.dims(), &logged.shape)? {
+        let pieces = within(list, run.offset, run.offset + run.len, logged.size);
+        covered += pieces.map(|piece| piece.len).sum::<u64>();
+    }
+    Ok(covered)
+}
+
+impl State {
+    /// The number of a new dataset.
+    fn take_id(&mut self, name: &str) -> u64 {
+        let id = self.id_next;
+        self.id_next = id.saturating_add(1);
+        // Names are for people: they stop where numbers have run away from them.
+        if self.names.len() as u64 <= id && id - (self.names.len() as u64) < NAMES_GAP_MAX {
+            self.names.resize(id as usize, String::new());
+            self.names.push(name.to_owned());
+        }
+        id
+    }
+
+    /// A dataset that shrank and grows again shows fill values, and not what it once had there: they are written over it.
+    fn cover_exposed(&mut self, dataset: Token, old: &Dataspace, new: &Dataspace, leads: bool) -> Result<()> {
+        let Some(Known::Logged(logged)) = self.known.get_mut(&dataset) else { return Ok(()) };
+        // What is in the file concerns one process only.
+        let in_file = logged.index.lists().filter(|_| leads);
+        let lists: Vec<&[Piece]> =
+            in_file.chain(logged.recent.lists()).filter(|list| !list.is_empty()).collect();
+        if lists.is_empty() || new.dims().contains(&0) {
+            return Ok(());
+        }
+        let zeros = vec![0; new.rank()];
+        let whole = Selection::block(&zeros, new.dims())?;
+        let exposed = whole.combine(SetOp::NotB, &Selection::block(&zeros, old.dims())?, new.dims())?;
+        let mut stale: Vec<Piece> = Vec::new();
+        for run in flat::runs(&exposed, new.dims(), &logged.shape)? {
+            for list in &lists {
+                stale.extend(within(list, run.offset, run.offset + run.len, logged.size));
+            }
+        }
+        let elements_max = (FILL_BYTES / logged.size).max(1);
+        let longest = stale.iter().map(|piece| piece.len).max().unwrap_or(0).min(elements_max);
+        let mut values = vec![0; (longest * logged.size) as usize];
+        read::fill(&logged.info.create.fill.value, &mut values);
+        for piece in stale {
+            let mut start = piece.start;
+            while start < piece.end() {
+                let len = (piece.end() - start).min(elements_max);
+                let (source, at) = self.arena.copy(&values[..(len * logged.size) as usize]);
+                logged.add_request(Piece { start, len, at, source });
+                start += len;
+            }
+        }
+        Ok(())
+    }
+}

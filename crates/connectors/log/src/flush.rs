@@ -1,0 +1,354 @@
+//! The flush: one log dataset of everything that waits, each process in its own range of it.
+
+use std::sync::Arc;
+
+use comm::Reduce;
+use files::File;
+use model::properties::{AllocTime, DatasetCreate, Fill, FillTime, FillValue, Layout};
+use model::selection::Run;
+use model::{Dataspace, Datatype, Error, Result, Token};
+use vol::wire;
+use vol::{Container, Durability, OpDatasetCreate, OpWrite, Place as At};
+
+use crate::container::LogContainer;
+use crate::gather;
+use crate::load::{log_name, table_name};
+use crate::logs::Log;
+use crate::pieces::{Piece, batches, settle};
+use crate::pipeline::{ENTRY_BYTES_MAX, Pipeline};
+use crate::posting::Lent;
+use crate::state::{Known, Logged, Shared, State};
+use crate::table::{Coded, Entry, Place, Table, TableVersion};
+
+/// What this process adds to the log: entries whose places count from the start of its own range, and their bytes.
+#[derive(Default)]
+struct Plan<'a> {
+    entries: Vec<Entry>,
+    bytes: u64,
+    pieces: Vec<&'a [u8]>,
+}
+
+/// An entry that went through filters.
+struct Filtered {
+    id: u64,
+    bytes: Vec<u8>,
+    coded: Coded,
+    runs: Arc<[Run]>,
+}
+
+/// The requests of one dataset, in order.
+struct Ordered {
+    id: u64,
+    size: u64,
+    pieces: Vec<Piece>,
+    pipeline: Option<Pipeline>,
+}
+
+/// Elements of pieces that follow each other are one run, wherever their bytes come from.
+fn runs_of(pieces: &[Piece]) -> Arc<[Run]> {
+    let mut runs: Vec<Run> = Vec::with_capacity(pieces.len());
+    for piece in pieces {
+        match runs.last_mut() {
+            Some(last) if last.offset + last.len == piece.start => last.len += piece.len,
+            _ => runs.push(Run { offset: piece.start, len: piece.len }),
+        }
+    }
+    runs.into()
+}
+
+fn slice<'a>(blocks: &[&'a [u8]], piece: &Piece, size: u64) -> Result<&'a [u8]> {
+    let lost = || Error::invalid("flush").with("problem", "a request lost its bytes");
+    let block = blocks.get(piece.source as usize).ok_or_else(lost)?;
+    let (at, len) = (piece.at as usize, (piece.len * size) as usize);
+    block.get(at..at + len).ok_or_else(lost)
+}
+
+impl State {
+    /// What waits, by dataset, newest over oldest.
+    fn ordered(&self, lent: &Lent<'_>, version: TableVersion) -> Vec<Ordered> {
+        let first = self.arena.blocks().len() as u32;
+        let mut ordered = Vec::new();
+        for (token, known) in &self.known {
+            let Known::Logged(logged) = known else { continue };
+            let borrowed = lent.requests.iter().find(|(other, _)| other == token).map(|(_, pieces)| pieces);
+            let moved = |piece: &Piece| Piece { source: piece.source + first, ..*piece };
+            let pieces = match borrowed {
+                None if logged.requests.is_empty() => continue,
+                None => settle(&logged.requests, logged.size),
+                Some(borrowed) => {
+                    let all = logged.requests.iter().copied().chain(borrowed.iter().map(moved));
+                    settle(&all.collect::<Vec<_>>(), logged.size)
+                }
+            };
+            let pipeline = Pipeline::new(&logged.info, version);
+            ordered.push(Ordered { id: logged.id, size: logged.size, pieces, pipeline });
+        }
+        ordered.sort_unstable_by_key(|one| one.id);
+        ordered
+    }
+}
+
+/// The entries of datasets with filters, on all cores.
+fn filter(ordered: &[Ordered], blocks: &[&[u8]]) -> Result<Vec<Filtered>> {
+    let mut work = Vec::new();
+    for one in ordered.iter().filter(|one| one.pipeline.is_some()) {
+        batches(&one.pieces, one.size, ENTRY_BYTES_MAX).into_iter().for_each(|group| work.push((one, group)));
+    }
+    vol::crew::map(work, |(one, group): (&Ordered, Vec<Piece>)| {
+        let mut raw = Vec::new();
+        for piece in &group {
+            raw.extend_from_slice(slice(blocks, piece, one.size)?);
+        }
+        let (bytes, coded) = match &one.pipeline {
+            Some(pipeline) => pipeline.encode(raw)?,
+            None => (raw, Coded::Plain),
+        };
+        Ok(Filtered { id: one.id, bytes, coded, runs: runs_of(&group) })
+    })
+}
+
+impl<'a> Plan<'a> {
+    fn new(ordered: &[Ordered], filtered: &'a [Filtered], blocks: &[&'a [u8]]) -> Result<Self> {
+        let mut plan = Plan::default();
+        let mut filtered = filtered.iter().peekable();
+        for one in ordered {
+            if one.pipeline.is_none() {
+                let start = plan.bytes;
+                for piece in &one.pieces {
+                    plan.add_bytes(slice(blocks, piece, one.size)?);
+                }
+                plan.add_entry(one.id, Coded::Plain, start, runs_of(&one.pieces));
+            }
+            while let Some(entry) = filtered.next_if(|entry| entry.id == one.id) {
+                let start = plan.bytes;
+                plan.add_bytes(&entry.bytes);
+                plan.add_entry(entry.id, entry.coded, start, entry.runs.clone());
+            }
+        }
+        Ok(plan)
+    }
+
+    fn add_bytes(&mut self, bytes: &'a [u8]) {
+        self.pieces.push(bytes);
+        self.bytes += bytes.len() as u64;
+    }
+
+    fn add_entry(&mut self, dataset: u64, coded: Coded, start: u64, runs: Arc<[Run]>) {
+        let (place, stored) = (Place::Log(0, start), Some(self.bytes - start));
+        self.entries.push(Entry { dataset, coded, place, stored, runs });
+    }
+}
+
+/// What the leader tells the others: a number and an offset, or why there is none.
+type Told = Result<(u64, u64)>;
+
+fn told_to_bytes(told: &Told) -> Result<Vec<u8>> {
+    match told {
+        Ok((number, offset)) => wire::to_bytes(&(true, vec![*number, *offset])),
+        Err(error) => Ok([wire::to_bytes(&false)?, wire::to_bytes(error)?].concat()),
+    }
+}
+
+fn told_from_bytes(bytes: &[u8]) -> Told {
+    match bytes.split_first() {
+        Some((0, error)) => Err(wire::from_bytes(error)?),
+        _ => match wire::from_bytes::<(bool, Vec<u64>)>(bytes)?.1[..] {
+            [number, offset] => Ok((number, offset)),
+            _ => Err(Error::invalid("flush").with("problem", "processes call different operations")),
+        },
+    }
+}
+
+impl LogContainer {
+    /// The container beneath, where this process is the one that changes it.
+    pub(crate) fn leading(&self) -> Option<&dyn Container> {
+        let shared = self.shared();
+        if shared.is_alone() { Some(self.beneath()) } else { shared.leader.as_deref() }
+    }
+
+    /// What the leader finds out, for everyone; its error is everyone's.
+    pub(crate) fn ask_leader(&self, find: impl FnOnce(&dyn Container) -> Told) -> Told {
+        let told = self.leading().map(find);
+        if let Some(told) = told.as_ref().filter(|_| self.shared().is_alone()) {
+            return told.clone();
+        }
+        let mut bytes = told.as_ref().map_or(Ok(Vec::new()), told_to_bytes)?;
+        self.shared().comm.bcast(0, &mut bytes)?;
+        told.unwrap_or_else(|| told_from_bytes(&bytes))
+    }
+}
+
+impl Shared {
+    /// Everyone's bytes, or the first error.
+    fn gather(&self, own: Result<Vec<u8>>) -> Result<Vec<Vec<u8>>> {
+        if self.is_alone() {
+            return own.map(|own| vec![own]);
+        }
+        let message = match &own {
+            Ok(bytes) => [&[1], bytes.as_slice()].concat(),
+            Err(error) => [wire::to_bytes(&false)?, wire::to_bytes(error)?].concat(),
+        };
+        let all = self.comm.allgather(&message)?;
+        own?;
+        let read = |(rank, message): (usize, Vec<u8>)| match message.split_first() {
+            Some((1, bytes)) => Ok(bytes.to_vec()),
+            Some((0, error)) => Err(wire::from_bytes::<Error>(error)?.with("rank", rank)),
+            _ => Err(Error::invalid("flush").with("problem", "processes call different operations")),
+        };
+        all.into_iter().enumerate().map(read).collect()
+    }
+}
+
+/// A one-dimensional dataset of bytes in the log's group.
+pub(crate) fn bytes_dataset(group: Token, name: String, bytes: u64) -> Result<OpDatasetCreate> {
+    let fill = Fill { value: FillValue::Default, time: FillTime::Never };
+    let create = DatasetCreate {
+        layout: Layout::Contiguous,
+        fill,
+        alloc_time: AllocTime::Late,
+        ..DatasetCreate::default()
+    };
+    Ok(OpDatasetCreate {
+        place: Some(At::new(group, name)),
+        datatype: Datatype::native_uint(1),
+        committed: None,
+        space: Dataspace::simple(&[bytes])?,
+        create,
+    })
+}
+
+/// A log dataset with room for `bytes`; the offset in the file.
+fn make_log(inner: &dyn Container, group: Token, number: u64, bytes: u64) -> Result<u64> {
+    let dataset = inner.dataset_create(&bytes_dataset(group, log_name(number), bytes)?)?;
+    let answer = inner.optional("place elements", &dataset.0)?;
+    let offset = answer.try_into().map(u64::from_le_bytes);
+    offset.map_err(|_| Error::invalid("make log").with("problem", "the container beneath gives no room"))
+}
+
+impl LogContainer {
+    /// Flushes and commits, with requests that borrow their bytes.
+    pub(crate) fn flush_with(&self, lent: &Lent<'_>, durability: Durability) -> Result<()> {
+        self.check_writable()?;
+        let shared = self.shared();
+        self.flush_state(&mut shared.write(), lent, durability)?;
+        self.beneath().commit(durability)
+    }
+
+    /// Makes one log dataset of what waits; a commit makes it last.
+    pub(crate) fn flush_state(
+        &self,
+        state: &mut State,
+        lent: &Lent<'_>,
+        durability: Durability,
+    ) -> Result<()> {
+        let shared = self.shared();
+        let ordered = state.ordered(lent, shared.settings.version);
+        let blocks = [state.arena.blocks(), lent.blocks.clone()].concat();
+        let filtered = filter(&ordered, &blocks);
+        let plan = filtered.as_ref().map_err(Clone::clone);
+        let plan = plan.and_then(|filtered| Plan::new(&ordered, filtered, &blocks));
+        // Who cannot take part says so when all tell how it went: until then the others count on it.
+        let own_bytes = plan.as_ref().map_or(0, |plan| plan.bytes);
+        let before = shared.comm.exscan(own_bytes)?;
+        let total = shared.comm.allreduce(own_bytes, Reduce::Sum)?;
+        if total == 0 && shared.is_alone() {
+            plan?;
+            state.forget_requests();
+            return self.update_numbers(state);
+        }
+        let number = state.logs.next();
+        let make = |inner: &dyn Container| {
+            let offset = if total > 0 { make_log(inner, shared.group, number, total)? } else { 0 };
+            Ok((number, offset))
+        };
+        let (number, offset) = self.ask_leader(make)?;
+        let own = plan.and_then(|plan| self.write_own(plan, (number, offset, before), durability));
+        let undo = |error: Error| self.undo_log(number, total).map_or_else(|e| e, |()| error);
+        let gathered = own.map_or_else(
+            |e| shared.gather(Err(e)).map(|t| (Vec::new(), t)),
+            |(entries, table)| shared.gather(Ok(table)).map(|tables| (entries, tables)),
+        );
+        let (entries, tables) = gathered.map_err(undo)?;
+        if total > 0 {
+            self.keep_tables(state, &tables)?;
+            state.logs.insert(number, Log { offset, bytes: total });
+        }
+        match shared.is_alone() {
+            true => state.arrive(entries),
+            false => {
+                for table in &tables {
+                    state.arrive(Table::decode_all(table, &shared.limits)?.entries);
+                }
+            }
+        }
+        state.forget_requests();
+        self.update_numbers(state)
+    }
+
+    /// Writes what this process has; its entries, and the same as a table.
+    fn write_own(
+        &self,
+        mut plan: Plan<'_>,
+        (number, offset, before): (u64, u64, u64),
+        durability: Durability,
+    ) -> Result<(Vec<Entry>, Vec<u8>)> {
+        let shared = self.shared();
+        let threads = if shared.is_alone() { vol::workers::threads(plan.bytes, 16 << 20) } else { 1 };
+        gather::write(&shared.file, offset + before, &plan.pieces, threads)?;
+        if durability != Durability::None && !shared.is_alone() && plan.bytes > 0 {
+            shared.file.sync(files::Sync::Data).map_err(|e| Error::io("sync log", &e))?;
+        }
+        for entry in &mut plan.entries {
+            if let Place::Log(_, start) = entry.place {
+                entry.place = Place::Log(number, before + start);
+            }
+        }
+        if plan.entries.is_empty() {
+            return Ok((Vec::new(), Vec::new()));
+        }
+        let table = Table { names: Vec::new(), entries: plan.entries };
+        let locate = |place: Place| match place {
+            Place::Log(_, at) => Place::File(offset + at),
+            file => file,
+        };
+        let bytes = table.encode(shared.settings.version, &locate)?.bytes;
+        Ok((table.entries, bytes))
+    }
+
+    /// Takes back a log that somebody could not write: what waits goes on waiting.
+    fn undo_log(&self, number: u64, total: u64) -> Result<()> {
+        match self.leading() {
+            Some(inner) if total > 0 => inner.link_delete(self.shared().group, &log_name(number)),
+            _ => Ok(()),
+        }
+    }
+
+    /// Stores the tables of a flush, so that a commit has them with their log.
+    fn keep_tables(&self, state: &mut State, tables: &[Vec<u8>]) -> Result<()> {
+        let shared = self.shared();
+        let flush = state.flush_next;
+        let keep = |inner: &dyn Container| {
+            let bytes = tables.concat();
+            let dataset =
+                inner.dataset_create(&bytes_dataset(shared.group, table_name(flush), bytes.len() as u64)?)?;
+            inner.dataset_write(&[OpWrite { dataset, selection: &model::Selection::All, from: &bytes }])?;
+            Ok((flush, 0))
+        };
+        self.ask_leader(keep)?;
+        state.flushes.push(flush);
+        state.flush_next = flush + 1;
+        state.is_changed = true;
+        Ok(())
+    }
+}
+
+impl State {
+    fn forget_requests(&mut self) {
+        for known in self.known.values_mut() {
+            if let Known::Logged(logged) = known {
+                Logged::flushed(logged);
+            }
+        }
+        self.arena.clear();
+    }
+}

@@ -1,0 +1,35 @@
+//! The log connector: a valid HDF5 file in which writes are appended to logs, and put in order when somebody reads.
+//!
+//! A user's dataset is a scalar *anchor* dataset with its extent in attributes. Elements wait in memory until a flush,
+//! which makes one log dataset of them; a metadata table says which elements lie where. Many processes write one file:
+//! each writes its own range, and nothing but sizes and tables goes between them. `docs/log-layout.md` fixes the bytes.
+
+mod anchor;
+mod arena;
+mod collective;
+mod compact;
+mod connector;
+mod container;
+mod datasets;
+mod flat;
+mod flush;
+mod gather;
+mod hidden;
+mod load;
+mod logs;
+mod merge;
+mod pieces;
+mod pipeline;
+mod posting;
+mod properties;
+mod read;
+mod state;
+mod statistics;
+mod table;
+mod write;
+
+pub use connector::LogConnector;
+pub use container::LogContainer;
+pub use posting::Posting;
+pub use statistics::{DatasetStatistics, LogStatistics};
+pub use table::TableVersion;

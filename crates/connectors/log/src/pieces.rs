@@ -1,0 +1,208 @@
+//! Pieces: elements that lie one after another, and where their bytes are. A later piece hides what it overlaps.
+
+/// The file itself as the source of a piece.
+pub(crate) const FILE: u32 = u32::MAX;
+
+/// Elements `start..start + len`, whose bytes begin at `at` of a source.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Piece {
+    /// First element, counted in the flat extent.
+    pub(crate) start: u64,
+    /// Elements; never none.
+    pub(crate) len: u64,
+    /// First byte in the source.
+    pub(crate) at: u64,
+    /// Which source: a block of memory, an entry that went through filters, or [`FILE`].
+    pub(crate) source: u32,
+}
+
+impl Piece {
+    pub(crate) fn end(&self) -> u64 {
+        self.start + self.len
+    }
+
+    /// What lies in `from..to`, which it meets.
+    pub(crate) fn cut(&self, from: u64, to: u64, size: u64) -> Piece {
+        let (start, end) = (self.start.max(from), self.end().min(to));
+        Piece { start, len: end - start, at: self.at + (start - self.start) * size, source: self.source }
+    }
+
+    /// Whether `next` goes on where this ends, in the extent and in the source.
+    fn is_followed_by(&self, next: &Piece, size: u64) -> bool {
+        self.end() == next.start && self.source == next.source && self.at + self.len * size == next.at
+    }
+}
+
+/// Adds a piece behind others; one that goes on where the last ends makes it longer.
+pub(crate) fn push(pieces: &mut Vec<Piece>, piece: Piece, size: u64) {
+    match pieces.last_mut() {
+        Some(last) if last.is_followed_by(&piece, size) => last.len += piece.len,
+        _ => pieces.push(piece),
+    }
+}
+
+/// Two lists, each in ascending order without overlap, as one: newer pieces hide what they overlap.
+fn overlay(older: &[Piece], newer: &[Piece], size: u64) -> Vec<Piece> {
+    let mut merged = Vec::with_capacity(older.len() + newer.len());
+    let mut rest = older.iter().copied();
+    let mut old = rest.next();
+    for new in newer {
+        while let Some(piece) = old.filter(|piece| piece.start < new.end()) {
+            if piece.start < new.start {
+                merged.push(piece.cut(0, new.start, size));
+            }
+            if piece.end() > new.end() {
+                old = Some(piece.cut(new.end(), u64::MAX, size));
+                break;
+            }
+            old = rest.next();
+        }
+        merged.push(*new);
+    }
+    merged.extend(old.into_iter().chain(rest));
+    merged
+}
+
+fn is_in_order(pieces: &[Piece]) -> bool {
+    pieces.windows(2).all(|pair| pair[0].end() <= pair[1].start)
+}
+
+/// Pieces in the order of their writing become a list in ascending order without overlap.
+pub(crate) fn settle(pieces: &[Piece], size: u64) -> Vec<Piece> {
+    let mut sorted = pieces.to_vec();
+    if is_in_order(&sorted) {
+        return sorted;
+    }
+    sorted.sort_unstable_by_key(|piece| piece.start);
+    if is_in_order(&sorted) {
+        return sorted;
+    }
+    let ascending = pieces.chunk_by(|a, b| a.end() <= b.start).map(<[Piece]>::to_vec);
+    unite(ascending.collect(), size)
+}
+
+/// Lists from old to new become one, two neighbours at a time.
+fn unite(mut lists: Vec<Vec<Piece>>, size: u64) -> Vec<Piece> {
+    while lists.len() > 1 {
+        let pairs = lists.chunks_mut(2).map(|pair| match pair {
+            [older, newer] => overlay(older, newer, size),
+            rest => rest.first_mut().map(std::mem::take).unwrap_or_default(),
+        });
+        lists = pairs.collect();
+    }
+    lists.pop().unwrap_or_default()
+}
+
+/// The pieces of a dataset: a few lists, each newer and much shorter than the one before it.
+#[derive(Debug, Default)]
+pub(crate) struct Index {
+    lists: Vec<Vec<Piece>>,
+}
+
+impl Index {
+    /// Adds a list that is newer than all others, in ascending order without overlap.
+    pub(crate) fn push(&mut self, mut list: Vec<Piece>, size: u64) {
+        while let Some(last) = self.lists.pop_if(|last| last.len() <= 2 * list.len()) {
+            list = overlay(&last, &list, size);
+        }
+        if !list.is_empty() {
+            self.lists.push(list);
+        }
+    }
+
+    /// Makes all lists one.
+    pub(crate) fn settle(&mut self, size: u64) {
+        if self.lists.len() > 1 {
+            let lists = std::mem::take(&mut self.lists);
+            self.lists = vec![unite(lists, size)];
+        }
+    }
+
+    pub(crate) fn is_settled(&self) -> bool {
+        self.lists.len() <= 1
+    }
+
+    pub(crate) fn clear(&mut self) {
+        self.lists.clear();
+    }
+
+    /// The lists, oldest first.
+    pub(crate) fn lists(&self) -> impl Iterator<Item = &[Piece]> {
+        self.lists.iter().map(Vec::as_slice)
+    }
+}
+
+/// What of an ordered list lies in `from..to`.
+pub(crate) fn within(list: &[Piece], from: u64, to: u64, size: u64) -> impl Iterator<Item = Piece> {
+    let first = list.partition_point(|piece| piece.end() <= from);
+    let meets = move |piece: &&Piece| piece.start < to;
+    list[first..].iter().take_while(meets).map(move |piece| piece.cut(from, to, size))
+}
+
+/// Pieces in groups of bounded size; one that is larger is cut.
+pub(crate) fn batches(pieces: &[Piece], size: u64, bytes_max: u64) -> Vec<Vec<Piece>> {
+    let most = (bytes_max / size).max(1);
+    let (mut batches, mut batch, mut room) = (Vec::new(), Vec::new(), most);
+    for piece in pieces {
+        let mut from = piece.start;
+        while from < piece.end() {
+            let to = piece.end().min(from + room);
+            batch.push(piece.cut(from, to, size));
+            room -= to - from;
+            from = to;
+            if room == 0 {
+                batches.push(std::mem::take(&mut batch));
+                room = most;
+            }
+        }
+    }
+    if !batch.is_empty() {
+        batches.push(batch);
+    }
+    batches
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The piece that shows at every element, by trying them all.
+    fn shown(pieces: &[Piece], element: u64) -> Option<(u32, u64)> {
+        let newest = pieces.iter().rfind(|piece| (piece.start..piece.end()).contains(&element))?;
+        Some((newest.source, newest.at + (element - newest.start) * 4))
+    }
+
+    #[test]
+    fn newest_piece_shows_whatever_the_order() {
+        let mut seed = 1u64;
+        let mut next = |below: u64| {
+            seed = seed.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+            (seed >> 33) % below
+        };
+        for round in 0..500u32 {
+            let pieces: Vec<Piece> = (0..next(40))
+                .map(|n| Piece { start: next(60), len: 1 + next(12), at: n * 1000, source: n as u32 % 3 })
+                .collect();
+            let settled = settle(&pieces, 4);
+            assert!(is_in_order(&settled), "round {round}");
+            let mut index = Index::default();
+            pieces.iter().for_each(|piece| index.push(vec![*piece], 4));
+            index.settle(4);
+            for element in 0..80 {
+                let wanted = shown(&pieces, element);
+                assert_eq!(shown(&settled, element), wanted, "round {round}, element {element}");
+                let found = index.lists().flat_map(|list| within(list, element, element + 1, 4)).last();
+                assert_eq!(found.map(|piece| (piece.source, piece.at)), wanted, "round {round}");
+            }
+        }
+    }
+
+    #[test]
+    fn pieces_that_go_on_become_one() {
+        let mut pieces = Vec::new();
+        for n in 0..1000u64 {
+            push(&mut pieces, Piece { start: n * 3, len: 3, at: n * 12, source: 0 }, 4);
+        }
+        assert_eq!(pieces, [Piece { start: 0, len: 3000, at: 0, source: 0 }]);
+    }
+}

@@ -1,0 +1,279 @@
+//! What is known of one open file: datasets, what waits, and where everything lies.
+
+use std::collections::HashMap;
+use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+
+use comm::Comm;
+use files::Posix;
+use model::spread::Spread;
+use model::{Error, Limits, Result, Token};
+use vol::{Container, DatasetInfo, WhenFull};
+
+use crate::arena::Arena;
+use crate::logs::Logs;
+use crate::pieces::{FILE, Index, Piece, settle};
+use crate::table::{Coded, Entry, TableVersion};
+use crate::{flat, pipeline};
+
+/// One open file, as one process (or one that stands for a process) has it.
+pub(crate) struct Shared {
+    pub(crate) state: RwLock<State>,
+    /// The bytes of the file: logs are read and written here, everything else through the container beneath.
+    pub(crate) file: Posix,
+    pub(crate) path: String,
+    pub(crate) comm: Arc<dyn Comm>,
+    /// The container beneath, where this process is the one that changes it.
+    pub(crate) leader: Option<Arc<dyn Container>>,
+    pub(crate) root: Token,
+    pub(crate) group: Token,
+    pub(crate) settings: Settings,
+    pub(crate) limits: Limits,
+    /// The entry that was decoded last.
+    pub(crate) decoded: std::sync::Mutex<Option<Decoded>>,
+}
+
+/// How a file is written.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Settings {
+    pub(crate) version: TableVersion,
+    /// Bytes that may wait.
+    pub(crate) buffer_bytes_max: u64,
+    pub(crate) when_full: WhenFull,
+}
+
+/// Elements of an entry that went through filters.
+pub(crate) struct Decoded {
+    pub(crate) dataset: u64,
+    pub(crate) entry: u32,
+    pub(crate) bytes: Arc<Vec<u8>>,
+}
+
+/// A dataset whose elements are in the log.
+#[derive(Debug)]
+pub(crate) struct Logged {
+    pub(crate) id: u64,
+    pub(crate) info: Arc<DatasetInfo>,
+    /// The extent in which elements are counted.
+    pub(crate) shape: Vec<u64>,
+    /// Bytes of an element.
+    pub(crate) size: u64,
+    /// Elements hold variable-length values or references.
+    pub(crate) has_slots: bool,
+    /// What waits, in the order of its writing.
+    pub(crate) requests: Vec<Piece>,
+    /// The same, in order, as far as somebody asked for it.
+    pub(crate) recent: Index,
+    pub(crate) absorbed: usize,
+    /// What is in the file.
+    pub(crate) index: Index,
+    /// Entries that went through filters: sources of pieces.
+    pub(crate) coded: Vec<Entry>,
+    /// Runs of all entries: there cannot be more of them than bytes in the logs.
+    runs: u64,
+    /// Why it cannot be read.
+    broken: Option<Error>,
+}
+
+/// A dataset of the file.
+#[derive(Debug)]
+pub(crate) enum Known {
+    Logged(Box<Logged>),
+    /// Not an anchor: the container beneath has its elements.
+    Plain,
+}
+
+#[derive(Debug, Default)]
+pub(crate) struct State {
+    pub(crate) known: HashMap<Token, Known, Spread>,
+    pub(crate) arena: Arena,
+    pub(crate) logs: Logs,
+    /// Entries that no index has yet, by dataset.
+    pub(crate) arrived: HashMap<u64, Vec<Entry>, Spread>,
+    /// Names of datasets by number, as they were made.
+    pub(crate) names: Vec<String>,
+    pub(crate) id_next: u64,
+    /// Tables of single flushes, which wait to become one.
+    pub(crate) flushes: Vec<u64>,
+    pub(crate) flush_next: u64,
+    /// The numbers of the log's group are out of date.
+    pub(crate) is_changed: bool,
+}
+
+impl Shared {
+    pub(crate) fn read(&self) -> RwLockReadGuard<'_, State> {
+        self.state.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn write(&self) -> RwLockWriteGuard<'_, State> {
+        self.state.write().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn is_alone(&self) -> bool {
+        self.comm.size() == 1
+    }
+
+    pub(crate) fn forget_decoded(&self) {
+        *self.decoded.lock().unwrap_or_else(PoisonError::into_inner) = None;
+    }
+
+    /// The state, when all that was written to these datasets is in their indexes.
+    pub(crate) fn ready(&self, datasets: &[Token]) -> Result<RwLockReadGuard<'_, State>> {
+        loop {
+            let state = self.read();
+            if datasets.iter().all(|dataset| state.is_ready(*dataset)) {
+                return Ok(state);
+            }
+            drop(state);
+            let mut state = self.write();
+            datasets.iter().try_for_each(|dataset| state.make_ready(*dataset, &self.limits))?;
+        }
+    }
+}
+
+impl Logged {
+    pub(crate) fn new(id: u64, info: Arc<DatasetInfo>) -> Result<Self> {
+        let shape = flat::shape(&info.space)?;
+        Ok(Logged {
+            id,
+            shape,
+            size: u64::from(info.datatype.size()).max(1),
+            has_slots: info.datatype.has_slots(),
+            info,
+            requests: Vec::new(),
+            recent: Index::default(),
+            absorbed: 0,
+            index: Index::default(),
+            coded: Vec::new(),
+            runs: 0,
+            broken: None,
+        })
+    }
+
+    /// Takes the place of the requests that waited.
+    pub(crate) fn flushed(&mut self) {
+        self.requests.clear();
+        self.recent.clear();
+        self.absorbed = 0;
+    }
+
+    /// Forgets what is in the file: it is about to be told anew.
+    pub(crate) fn forget_file(&mut self) {
+        (self.runs, self.broken) = (0, None);
+        self.coded.clear();
+        self.index.clear();
+    }
+
+    /// Puts what waits in order.
+    fn absorb(&mut self) {
+        if let Some(new) = self.requests.get(self.absorbed..).filter(|new| !new.is_empty()) {
+            let list = settle(new, self.size);
+            self.recent.push(list, self.size);
+            self.absorbed = self.requests.len();
+        }
+    }
+
+    /// Adds an entry to the index.
+    fn attach(&mut self, entry: Entry, logs: &Logs, limits: &Limits) -> Result<()> {
+        let broken = |problem: &str| Error::corrupt("read log entry").with("problem", problem);
+        let elements = entry.elements().ok_or_else(|| broken("too many elements"))?;
+        let bytes = elements.checked_mul(self.size).ok_or_else(|| broken("too many bytes"))?;
+        self.runs = self.runs.saturating_add(entry.runs.len() as u64);
+        let (mut at, source, scale) = match entry.coded {
+            Coded::Plain => (logs.find(entry.place, bytes)?, FILE, 1),
+            _ if bytes > limits.chunk_bytes_max => return Err(broken("an entry is too large")),
+            _ => (0, self.coded.len() as u32, 1024),
+        };
+        if self.runs > logs.bytes().saturating_mul(scale) {
+            return Err(broken("more runs than bytes"));
+        }
+        let mut pieces = Vec::with_capacity(entry.runs.len());
+        for run in entry.runs.iter() {
+            pieces.push(Piece { start: run.offset, len: run.len, at, source });
+            at += run.len * self.size;
+        }
+        if source != FILE {
+            if let Some(stored) = entry.stored {
+                logs.find(entry.place, stored)?;
+            }
+            self.coded.push(entry);
+        }
+        self.index.push(settle(&pieces, self.size), self.size);
+        Ok(())
+    }
+}
+
+impl State {
+    /// A dataset of the log, if it is one that is known.
+    pub(crate) fn logged(&self, dataset: Token) -> Option<&Logged> {
+        match self.known.get(&dataset) {
+            Some(Known::Logged(logged)) => Some(logged),
+            _ => None,
+        }
+    }
+
+    pub(crate) fn logged_mut(&mut self, dataset: Token) -> Option<&mut Logged> {
+        match self.known.get_mut(&dataset) {
+            Some(Known::Logged(logged)) => Some(logged),
+            _ => None,
+        }
+    }
+
+    fn is_ready(&self, dataset: Token) -> bool {
+        self.logged(dataset).is_none_or(|logged| {
+            logged.broken.is_none()
+                && logged.absorbed == logged.requests.len()
+                && logged.index.is_settled()
+                && !self.arrived.contains_key(&logged.id)
+        })
+    }
+
+    fn make_ready(&mut self, dataset: Token, limits: &Limits) -> Result<()> {
+        let Some(Known::Logged(logged)) = self.known.get_mut(&dataset) else { return Ok(()) };
+        logged.absorb();
+        let mut arrived = self.arrived.remove(&logged.id).unwrap_or_default().into_iter();
+        if let Err(error) = arrived.try_for_each(|entry| logged.attach(entry, &self.logs, limits)) {
+            logged.broken = Some(error);
+        }
+        logged.index.settle(logged.size);
+        logged.broken.clone().map_or(Ok(()), Err)
+    }
+
+    /// Notes entries that are in the file.
+    pub(crate) fn arrive(&mut self, entries: Vec<Entry>) {
+        for entry in entries {
+            self.arrived.entry(entry.dataset).or_default().push(entry);
+        }
+    }
+}
+
+/// The elements of an entry that went through filters.
+pub(crate) fn decode_entry(
+    shared: &Shared,
+    logs: &Logs,
+    logged: &Logged,
+    number: u32,
+) -> Result<Arc<Vec<u8>>> {
+    let mut last = shared.decoded.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(known) = last.as_ref().filter(|d| d.dataset == logged.id && d.entry == number) {
+        return Ok(known.bytes.clone());
+    }
+    let missing = || Error::corrupt("read log entry").with("entry", number);
+    let entry = logged.coded.get(number as usize).ok_or_else(missing)?;
+    let bytes = entry.elements().and_then(|n| n.checked_mul(logged.size)).ok_or_else(missing)?;
+    let bytes = model::Within::within(bytes, shared.limits.chunk_bytes_max, "log entry")?;
+    // A stream that says itself where it ends needs no more than this, and may have less before the log ends.
+    let bound = (bytes as u64).saturating_add((bytes / 1000) as u64 + 1024);
+    let (at, stored) = match entry.stored {
+        Some(stored) => (logs.find(entry.place, stored)?, stored),
+        None => logs.find_up_to(entry.place, bound)?,
+    };
+    let stored = model::Within::within(stored, shared.limits.chunk_bytes_max, "log entry")?;
+    let raw = files::File::read_vec(&shared.file, at, stored);
+    let raw = raw.map_err(|e| Error::io("read log", &e).at(at))?;
+    let decoded = Arc::new(pipeline::decode(&logged.info, entry.coded, raw, bytes)?);
+    if decoded.len() != bytes {
+        return Err(missing().with("bytes", decoded.len()).with("wanted", bytes));
+    }
+    *last = Some(Decoded { dataset: logged.id, entry: number, bytes: decoded.clone() });
+    Ok(decoded)
+}

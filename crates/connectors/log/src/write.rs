@@ -1,0 +1,213 @@
+//! Writing elements: they are copied, or kept, until the next flush.
+
+use model::selection::Runs;
+use model::{Dataspace, Error, Result, Selection, Token};
+use vol::{DatasetInfo, OpWrite, WhenFull};
+
+use crate::arena::Given;
+use crate::container::LogContainer;
+use crate::flat;
+use crate::pieces::{Piece, push};
+use crate::posting::Posting;
+use crate::state::{Known, Logged, Settings, Shared, State};
+
+/// An error unless the selection fits the extent and the buffer has room for exactly its elements.
+pub(crate) fn check_transfer(info: &DatasetInfo, selection: &Selection, buffer_bytes: usize) -> Result<()> {
+    let count = match &info.space {
+        Dataspace::Null => 0,
+        space => {
+            selection.validate(space.dims())?;
+            selection.element_count(space.dims())?
+        }
+    };
+    match count.checked_mul(u64::from(info.datatype.size())) == Some(buffer_bytes as u64) {
+        true => Ok(()),
+        false => Err(Error::invalid("transfer elements").with("elements", count).with("bytes", buffer_bytes)),
+    }
+}
+
+impl Logged {
+    /// The runs that a write goes to; an error where it cannot.
+    pub(crate) fn plan(&self, selection: &Selection, bytes: usize, is_alone: bool) -> Result<Option<Runs>> {
+        if !is_alone && self.has_slots {
+            let error =
+                Error::unsupported("write variable-length values or references from several processes");
+            return Err(error.with("dataset", self.id));
+        }
+        if self.info.space == Dataspace::Null {
+            return check_transfer(&self.info, selection, bytes).map(|()| None);
+        }
+        let dims = self.info.space.dims();
+        let runs = flat::runs(selection, dims, &self.shape)?;
+        let count = selection.element_count(dims)?;
+        match count.checked_mul(self.size) == Some(bytes as u64) {
+            true => Ok(Some(runs)),
+            false => Err(Error::invalid("transfer elements").with("elements", count).with("bytes", bytes)),
+        }
+    }
+
+    /// Notes elements whose bytes begin at `at` of a source.
+    fn note(&mut self, runs: Runs, source: u32, mut at: u64) {
+        for run in runs {
+            self.add_request(Piece { start: run.offset, len: run.len, at, source });
+            at += run.len * self.size;
+        }
+    }
+
+    pub(crate) fn add_request(&mut self, piece: Piece) {
+        // What somebody has put in order already does not grow any more.
+        match self.absorbed == self.requests.len() {
+            true => self.requests.push(piece),
+            false => push(&mut self.requests, piece, self.size),
+        }
+    }
+}
+
+impl State {
+    /// Copies elements that are one run of a known dataset and find room; `false` where they do not, or are not.
+    fn append_run(&mut self, write: &OpWrite<'_>, settings: &Settings, is_alone: bool) -> bool {
+        let Some(Known::Logged(logged)) = self.known.get_mut(&write.dataset) else { return false };
+        let Some(run) = flat::one_run(write.selection, logged.info.space.dims(), &logged.shape) else {
+            return false;
+        };
+        let bytes = write.from.len() as u64;
+        let fits = self.arena.bytes().saturating_add(bytes) <= settings.buffer_bytes_max;
+        if run.len.checked_mul(logged.size) != Some(bytes) || !fits || (logged.has_slots && !is_alone) {
+            return false;
+        }
+        let (source, at) = self.arena.copy(write.from);
+        logged.add_request(Piece { start: run.offset, len: run.len, at, source });
+        true
+    }
+}
+
+impl Shared {
+    /// An error where more would wait than may.
+    fn full(&self, state: &State, bytes: u64) -> Error {
+        Error::limit("buffer elements until a flush")
+            .with("waiting", state.arena.bytes())
+            .with("bytes", bytes)
+            .with("limit", self.settings.buffer_bytes_max)
+            .with("remedy", "flush, or allow more")
+    }
+}
+
+/// What is known of the datasets of some writes.
+enum Found {
+    /// Not what this one is.
+    Missing(Token),
+    /// Runs of the only write; `None` where the container beneath takes it, or there is nothing to take.
+    One(Option<Runs>),
+    Many(Vec<Option<Runs>>),
+}
+
+impl LogContainer {
+    /// Writes of any datasets: all or none.
+    pub(crate) fn write_all(&self, writes: &[OpWrite<'_>]) -> Result<()> {
+        let shared = self.shared();
+        loop {
+            let mut state = shared.write();
+            if let [write] = writes
+                && state.append_run(write, &shared.settings, shared.is_alone())
+            {
+                return Ok(());
+            }
+            let found = self.plan_all(&state, writes)?;
+            match found {
+                Found::Missing(dataset) if shared.is_alone() => {
+                    drop(state);
+                    self.know(dataset)?;
+                }
+                Found::Missing(dataset) => return Err(unknown(dataset)),
+                Found::One(runs) => return self.append(&mut state, writes, std::iter::once(runs)),
+                Found::Many(runs) => return self.append(&mut state, writes, runs.into_iter()),
+            }
+        }
+    }
+
+    fn plan_all(&self, state: &State, writes: &[OpWrite<'_>]) -> Result<Found> {
+        let is_alone = self.shared().is_alone();
+        let mut many = Vec::new();
+        for write in writes {
+            let runs = match state.known.get(&write.dataset) {
+                Some(Known::Logged(logged)) => logged.plan(write.selection, write.from.len(), is_alone)?,
+                Some(Known::Plain) => None,
+                None => return Ok(Found::Missing(write.dataset)),
+            };
+            if writes.len() == 1 {
+                return Ok(Found::One(runs));
+            }
+            many.push(runs);
+        }
+        Ok(Found::Many(many))
+    }
+
+    /// Copies elements, or flushes where too many wait.
+    fn append(
+        &self,
+        state: &mut State,
+        writes: &[OpWrite<'_>],
+        runs: impl Iterator<Item = Option<Runs>>,
+    ) -> Result<()> {
+        let settings = &self.shared().settings;
+        let bytes = writes.iter().map(|write| write.from.len() as u64).sum::<u64>();
+        if state.arena.bytes().saturating_add(bytes) > settings.buffer_bytes_max {
+            if settings.when_full == WhenFull::Fail || !self.shared().is_alone() {
+                return Err(self.shared().full(state, bytes));
+            }
+            return self.write_through(state, writes);
+        }
+        for (write, runs) in writes.iter().zip(runs).filter(|(write, _)| !write.from.is_empty()) {
+            match (state.known.get_mut(&write.dataset), runs) {
+                (Some(Known::Logged(logged)), Some(runs)) => {
+                    let (source, at) = state.arena.copy(write.from);
+                    logged.note(runs, source, at);
+                }
+                _ => self.beneath().dataset_write(std::slice::from_ref(write))?,
+            }
+        }
+        Ok(())
+    }
+
+    /// What does not fit goes to the file at once: what waits, and these writes without a copy.
+    fn write_through(&self, state: &mut State, writes: &[OpWrite<'_>]) -> Result<()> {
+        let mut posting = Posting::new(self);
+        for write in writes.iter().filter(|write| !write.from.is_empty()) {
+            match state.logged(write.dataset) {
+                Some(_) => posting.note(state, write.dataset, write.selection, write.from)?,
+                None => self.beneath().dataset_write(std::slice::from_ref(write))?,
+            }
+        }
+        let lent = posting.take();
+        self.flush_state(state, &lent, vol::Durability::None)
+    }
+
+    /// Writes elements whose buffer is given away: nothing is copied until the flush, and nobody can change it meanwhile.
+    pub fn write_owned(
+        &self,
+        dataset: Token,
+        selection: &Selection,
+        from: impl AsRef<[u8]> + Send + Sync + 'static,
+    ) -> Result<()> {
+        self.check_writable()?;
+        self.know(dataset)?;
+        let given: Given = std::sync::Arc::new(from);
+        let len = (*given).as_ref().len();
+        let shared = self.shared();
+        let mut state = shared.write();
+        let logged = state.logged(dataset).ok_or_else(|| unknown(dataset))?;
+        let runs = logged.plan(selection, len, shared.is_alone())?;
+        if let Some(runs) = runs.filter(|_| len > 0) {
+            let source = state.arena.keep(given);
+            state.logged_mut(dataset).into_iter().for_each(|logged| logged.note(runs.clone(), source, 0));
+        }
+        Ok(())
+    }
+}
+
+/// The error of a dataset that not all processes have opened.
+pub(crate) fn unknown(dataset: Token) -> Error {
+    Error::invalid("use logged dataset")
+        .with("token", dataset)
+        .with("problem", "it is opened by all processes together before elements move")
+}

@@ -1,0 +1,167 @@
+//! Several processes under MPI: this program starts itself under `mpirun`.
+//!
+//! `HYPERSLAB_RANKS` (2), `HYPERSLAB_REQUESTS` (20000) and `HYPERSLAB_KILLS` (3 of each kind) set other sizes.
+
+mod common;
+
+use std::io::{Read, Write};
+use std::process::{Command, ExitStatus, Stdio};
+use std::sync::Arc;
+
+use comm::{Comm, Mpi};
+use common::*;
+use libtest_mimic::{Arguments, Failed, Trial};
+use model::properties::FileCreate;
+use model::{Selection, Token};
+use vol::{Container, ContainerCreate, Durability, FileAccess};
+
+/// What a process is to do, when `mpirun` started it: a task, a file, and a number.
+const TASK: &str = "HYPERSLAB_LOG_TASK";
+/// Elements of a request: 512 bytes.
+const ELEMENTS: u64 = 128;
+const DATASETS: u64 = 100;
+/// Elements that each process writes in a flush that is killed: 4 MiB.
+const KILLED_ELEMENTS: u64 = 1 << 20;
+
+fn number(name: &str, default: u64) -> u64 {
+    std::env::var(name).ok().and_then(|text| text.parse().ok()).unwrap_or(default)
+}
+
+fn main() {
+    if let Ok(task) = std::env::var(TASK) {
+        let parts: Vec<&str> = task.splitn(3, ' ').collect();
+        let (kind, number, path) = (parts[0], parts[1].parse().unwrap(), parts[2]);
+        let comm: Arc<dyn Comm> = Arc::new(Mpi::start().unwrap());
+        return match kind {
+            "scattered" => scattered(comm, path),
+            kind => killed(comm, path, kind, number),
+        };
+    }
+    let has_mpi =
+        Command::new("mpirun").arg("--version").output().is_ok_and(|output| output.status.success());
+    let trials = [
+        ("scattered_requests_of_several_processes_read_back", check_scattered as fn() -> Result<(), Failed>),
+        ("a_process_killed_before_a_flush_leaves_the_last_one", || check_killed("before")),
+        ("a_process_killed_during_a_flush_leaves_a_whole_one", || check_killed("during")),
+    ];
+    let skip = || {
+        println!("skipped: there is no mpirun");
+        Ok(())
+    };
+    let trials = trials.map(|(name, run)| Trial::test(name, if has_mpi { run } else { skip }));
+    libtest_mimic::run(&Arguments::from_args(), trials.into()).exit();
+}
+
+/// Runs this program in several processes; how it ended and what it said.
+fn mpirun(task: &str) -> (ExitStatus, String) {
+    let ranks = number("HYPERSLAB_RANKS", 2).to_string();
+    let mut command = Command::new("mpirun");
+    command.args(["--allow-run-as-root", "--oversubscribe", "-n", &ranks]);
+    command.arg(std::env::current_exe().unwrap()).env(TASK, task);
+    let mut child = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut said = String::new();
+    child.stderr.take().unwrap().read_to_string(&mut said).unwrap();
+    (child.wait().unwrap(), said)
+}
+
+fn scattered(comm: Arc<dyn Comm>, path: &str) {
+    let (rank, ranks) = (comm.rank() as u64, comm.size() as u64);
+    let total = number("HYPERSLAB_REQUESTS", 20_000);
+    let (create, access) = (FileCreate::default(), FileAccess::write());
+    let c = connector().create_shared(comm, &ContainerCreate::new(path, &create, &access)).unwrap();
+    let each = total / DATASETS * ELEMENTS;
+    let made: Vec<Token> = (0..DATASETS).map(|n| ints(&*c, &format!("d{n}"), &[each])).collect();
+    let mut random = Random(rank + 7);
+    let mut order: Vec<u64> = (0..total).filter(|n| (n + n / DATASETS) % ranks == rank).collect();
+    (1..order.len()).rev().for_each(|n| order.swap(n, random.below(n as u64 + 1) as usize));
+    let half = order.len() / 2;
+    for (k, n) in order.into_iter().enumerate() {
+        let values: Vec<i32> = (0..ELEMENTS).map(|k| (n * ELEMENTS + k) as i32).collect();
+        let block = Selection::block(&[n / DATASETS * ELEMENTS], &[ELEMENTS]).unwrap();
+        put(&*c, made[(n % DATASETS) as usize], &block, &values).unwrap();
+        if k == half {
+            c.commit(Durability::None).unwrap();
+        }
+    }
+    c.close().unwrap();
+}
+
+fn check_scattered() -> Result<(), Failed> {
+    let folder = Folder::new();
+    let path = folder.path("scattered.h5");
+    let (status, said) = mpirun(&format!("scattered 0 {path}"));
+    if !status.success() {
+        return Err(said.into());
+    }
+    let c = open(&path, &FileAccess::read())?;
+    let blocks = number("HYPERSLAB_REQUESTS", 20_000) / DATASETS;
+    for n in 0..DATASETS {
+        let found = get(&*c, find(&*c, &format!("d{n}")), &Selection::All)?;
+        let block = |b: u64| (0..ELEMENTS).map(move |k| ((b * DATASETS + n) * ELEMENTS + k) as i32);
+        if !found.into_iter().eq((0..blocks).flat_map(block)) {
+            return Err(format!("dataset {n} differs").into());
+        }
+    }
+    assert_eq!(c.statistics()?.flushes, 2);
+    Ok(c.close()?)
+}
+
+/// Two flushes; one process is killed before the second, or somewhere in it.
+fn killed(comm: Arc<dyn Comm>, path: &str, kind: &str, number: u64) {
+    let (rank, ranks) = (comm.rank() as u64, comm.size() as u64);
+    let is_victim = rank == number % ranks;
+    let durability = if number % 4 < 2 { Durability::None } else { Durability::Full };
+    let (create, access) = (FileCreate::default(), FileAccess::write());
+    let c = connector().create_shared(comm, &ContainerCreate::new(path, &create, &access)).unwrap();
+    let data = ints(&*c, "d", &[ranks * KILLED_ELEMENTS]);
+    let own = Selection::block(&[rank * KILLED_ELEMENTS], &[KILLED_ELEMENTS]).unwrap();
+    put(&*c, data, &own, &vec![1; KILLED_ELEMENTS as usize]).unwrap();
+    c.commit(durability).unwrap();
+    put(&*c, data, &own, &vec![2; KILLED_ELEMENTS as usize]).unwrap();
+    if is_victim {
+        // It waits for a line, so that the end comes as soon as it is asked for.
+        let script = format!("read x; kill -9 {}", std::process::id());
+        let mut killer = Command::new("sh").args(["-c", &script]).stdin(Stdio::piped()).spawn().unwrap();
+        let mut ask = killer.stdin.take().unwrap();
+        if kind == "before" {
+            ask.write_all(b"\n").unwrap();
+            let _ = killer.wait();
+        }
+        // After some work of varying length: kills hit all parts of a flush.
+        std::thread::spawn(move || {
+            let mut sum = 0u64;
+            (0..number * 300_000).for_each(|n| sum = std::hint::black_box(sum ^ n));
+            ask.write_all(b"\n").unwrap();
+        });
+    }
+    let _ = c.commit(durability);
+    // Where the kill comes late, the flush was complete: nobody leaves before it came.
+    if is_victim {
+        loop {
+            std::thread::park();
+        }
+    }
+    let _ = c.commit(durability);
+    std::process::exit(3);
+}
+
+fn check_killed(kind: &str) -> Result<(), Failed> {
+    let folder = Folder::new();
+    let mut complete = 0;
+    for n in 0..number("HYPERSLAB_KILLS", 3) {
+        let path = folder.path(&format!("{kind}-{n}.h5"));
+        // The others end with an error; were one to hang, this would not return.
+        let (status, said) = mpirun(&format!("{kind} {n} {path}"));
+        assert!(!status.success(), "kill {n}: all ended well: {said}");
+        let c = open(&path, &FileAccess::read())?;
+        let found = get(&*c, find(&*c, "d"), &Selection::All)?;
+        c.close()?;
+        let first = found[0];
+        assert!(found.iter().all(|value| *value == first), "kill {n}: half of a flush");
+        assert!(first == 1 || (first == 2 && kind == "during"), "kill {n}: {first}");
+        complete += u64::from(first == 2);
+        std::fs::remove_file(&path).unwrap();
+    }
+    println!("{kind}: {complete} of the second flushes were complete");
+    Ok(())
+}

@@ -1,0 +1,40 @@
+//! `hyperslab compact`: a log without what was overwritten.
+
+use std::process::ExitCode;
+
+use hyperslab::Result;
+use hyperslab::vol::{FileAccess, Location};
+
+use crate::settings::registry;
+use crate::{copy, log};
+
+const USAGE: &str = "\
+usage: hyperslab compact FILE
+  Writes the log of a file anew without elements that were overwritten, cut off or deleted, and repacks the file, so that
+  it becomes shorter. The file is whole at every moment. FILE is run.h5 or log:run.h5.
+";
+
+/// Compacts the log of the file that the command line names.
+pub(crate) fn run(args: &[String]) -> ExitCode {
+    let [path] = args else {
+        eprint!("{USAGE}");
+        return ExitCode::FAILURE;
+    };
+    if path.starts_with('-') {
+        print!("{USAGE}");
+        return if path == "-h" || path == "--help" { ExitCode::SUCCESS } else { ExitCode::FAILURE };
+    }
+    match compact(path) {
+        Ok(()) => copy::repack::run(&[Location::parse(path).path]),
+        Err(error) => {
+            eprintln!("hyperslab compact: {path}: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn compact(path: &str) -> Result<()> {
+    let container = registry().open(&log::location(path), &FileAccess::write())?;
+    container.optional("compact log", &[])?;
+    container.close()
+}

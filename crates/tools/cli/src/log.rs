@@ -1,0 +1,49 @@
+//! `hyperslab log`: what a log holds.
+
+use std::process::ExitCode;
+
+use hyperslab::vol::{FileAccess, Location};
+use hyperslab::{Error, Result};
+
+use crate::settings::registry;
+
+const USAGE: &str = "\
+usage: hyperslab log FILE...
+  Says what the logs of files hold: flushes, bytes, what was overwritten later, and for each dataset its entries and the
+  pieces that a reader puts together. FILE is run.h5 or log:run.h5.
+";
+
+/// A location of the log connector, with or without its prefix.
+pub(crate) fn location(text: &str) -> String {
+    match Location::parse(text).connector {
+        Some(_) => text.to_owned(),
+        None => format!("log:{text}"),
+    }
+}
+
+/// Prints what each log holds.
+pub(crate) fn run(args: &[String]) -> ExitCode {
+    let wants_help = args.iter().any(|arg| arg == "-h" || arg == "--help");
+    if args.is_empty() || args.iter().any(|arg| arg.starts_with('-')) {
+        eprint!("{USAGE}");
+        return if wants_help { ExitCode::SUCCESS } else { ExitCode::FAILURE };
+    }
+    let mut code = ExitCode::SUCCESS;
+    for path in args {
+        match statistics(path) {
+            Ok(text) => print!("{path}\n{text}"),
+            Err(error) => {
+                eprintln!("hyperslab log: {path}: {error}");
+                code = ExitCode::FAILURE;
+            }
+        }
+    }
+    code
+}
+
+fn statistics(path: &str) -> Result<String> {
+    let container = registry().open(&location(path), &FileAccess::read())?;
+    let text = container.optional("log statistics", &[])?;
+    container.close()?;
+    String::from_utf8(text).map_err(|_| Error::invalid("print statistics").with("problem", "not text"))
+}
