@@ -41,8 +41,7 @@ commands:
   compact  write a log anew without what was overwritten
   vol      say which connectors and layers there are, and what a stack means
 
-Files are locations: run.h5 is an HDF5 file, raw:folder/ a folder, json:run.json a text, object:folder/ an object store, memory:name nothing but memory.
-Files are locations: run.h5 is an HDF5 file, raw:folder/ a folder, json:run.json a text, log:run.h5 an HDF5 file with a log, memory:name nothing but memory.
+Files are locations: run.h5 is an HDF5 file, log:run.h5 one with a log, raw:folder/ a folder, json:run.json a text, object:folder/ an object store, memory:name nothing but memory.
 --vol puts layers over what a command opens, or over what copy writes: --vol \"stats | check\". The variables HYPERSLAB_VOL,
 HDF5_VOL_CONNECTOR and HDF5_PLUGIN_PATH are read.
 ";
