@@ -89,14 +89,11 @@ impl Opening {
         if place.charset == CharacterSet::Utf8 {
             changes.push(Change::Single(LINK_CHARSET, &[1]));
         }
-        let conditions = [Condition::Absent(LINK)];
-        let update = Update {
-            object: group.id,
-            dkey: &name,
-            changes: &changes,
-            conditions: &conditions,
-            phase: Phase::Link,
-        };
+        // In one process the name is still as free as it was found.
+        let unused = [Condition::Absent(LINK)];
+        let conditions: &[Condition<'_>] = if self.shared.is_concurrent { &unused } else { &[] };
+        let update =
+            Update { object: group.id, dkey: &name, changes: &changes, conditions, phase: Phase::Link };
         let done = self.store().update(&update);
         self.shared.listings.changed(group.id);
         done.map_err(|error| match error {

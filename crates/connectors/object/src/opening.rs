@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use model::{Error, Limits, Result, Token};
-use objects::{ObjectId, Store};
+use objects::{ObjectId, Store, Update};
 use vol::{Access, ContainerInfo, FileAccess};
 
 use crate::connector::{CAPABILITY, NAME};
@@ -54,6 +54,15 @@ impl Opening {
 
     pub(crate) fn store(&self) -> &dyn Store {
         &*self.shared.store
+    }
+
+    /// Many changes; few are not worth what it costs to overlap them.
+    pub(crate) fn update_all(&self, updates: &[Update<'_>]) -> objects::Result<()> {
+        match updates {
+            [] => Ok(()),
+            [update] => self.store().update(update),
+            updates => self.store().update_many(updates),
+        }
     }
 
     pub(crate) fn check_writable(&self) -> Result<()> {
