@@ -105,13 +105,13 @@ impl Opening {
         let mut changes: Vec<Change<'_>> =
             akeys.iter().zip([&datatype, &space, &creation]).map(|(k, v)| Change::Single(k, v)).collect();
         changes.extend(op.committed.as_ref().map(|token| Change::Single(&committed_akey, &token.0)));
-        let _structure = self.shared.structure();
+        let mut structure = self.shared.structure();
         let conditions = [Condition::Absent(&akeys[0])];
         if let Some(committed) = op.committed {
             if self.store().size(object.id, ATTRIBUTES, &akeys[0]).during("make attribute")?.is_some() {
                 return Err(Error::exists("make attribute").with("name", &op.name));
             }
-            self.add_references(identity::object(committed)?, 1)?;
+            self.add_reference(&mut structure, identity::object(committed)?)?;
         }
         let done = match is_tracked(object.object().attribute_order) {
             true => self.put_in_order(object.id, &name, &changes, &conditions),

@@ -133,8 +133,7 @@ impl Opening {
         };
         let group = self.check_place(&op.place)?;
         if let Some(target) = target {
-            self.add_references(target, 1)?;
-            structure.unlinked.remove(&target);
+            self.add_reference(&mut structure, target)?;
         }
         self.put_link(&group, &op.place, &op.target)
     }
@@ -217,7 +216,7 @@ impl Opening {
     }
 
     pub(crate) fn move_link(&self, op: &OpLinkMove) -> Result<()> {
-        let structure = self.shared.structure();
+        let mut structure = self.shared.structure();
         let from = self.described(op.from)?;
         let link = self.link(&from, &op.name)?.ok_or_else(|| missing_link(&op.name))?;
         let to = self.check_place(&op.to)?;
@@ -227,7 +226,7 @@ impl Opening {
             _ => None,
         };
         if let Some(target) = target {
-            self.add_references(target, 1)?;
+            self.add_reference(&mut structure, target)?;
         }
         self.put_link(&to, &op.to, &link.target)?;
         drop(structure);

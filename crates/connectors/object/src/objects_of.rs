@@ -37,7 +37,7 @@ impl Opening {
         let mut structure = self.shared.structure();
         let group = place.map(|place| self.check_place(place)).transpose()?;
         if let Some(committed) = committed {
-            self.add_references(identity::object(committed)?, 1)?;
+            self.add_reference(&mut structure, identity::object(committed)?)?;
         }
         let (id, token) = (described.id, described.token());
         let references = keys::number(u64::from(place.is_some()));
@@ -134,8 +134,11 @@ impl Opening {
         Err(Error::busy(operation).with("tries", TRIES))
     }
 
-    pub(crate) fn add_references(&self, id: ObjectId, by: i64) -> Result<u64> {
-        self.change_references(id, by, Phase::Description)
+    /// Counts one more reference to an object.
+    pub(crate) fn add_reference(&self, structure: &mut Structure, id: ObjectId) -> Result<()> {
+        self.change_references(id, 1, Phase::Description)?;
+        structure.unlinked.remove(&id);
+        Ok(())
     }
 
     /// Takes one reference away; with the last reference and handle the object goes, and what it held may follow.

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use model::properties::FileCreate;
 use model::{Error, Limits, Result, Token};
 use objects::{ObjectId, Store, Update};
 use vol::{Access, ContainerInfo, FileAccess};
@@ -33,7 +34,8 @@ fn describe(shared: &Shared, writable: bool) -> ContainerInfo {
         writable,
         root: identity::token(keys::ROOT),
         slots: SLOTS,
-        create: shared.create.clone(),
+        // No bytes come before an object store's own.
+        create: FileCreate { userblock_bytes: 0, ..shared.create.clone() },
         storage_bytes: None,
         versions: vec![("layout".into(), keys::VERSION)],
         warnings: Vec::new(),
