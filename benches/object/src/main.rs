@@ -3,6 +3,8 @@
 //! Both sides take turns, and each figure is the best of some rounds, so that a busy machine disturbs all of them alike.
 
 mod bulk;
+#[cfg(feature = "rados")]
+mod ceph;
 mod maps;
 mod small;
 
@@ -90,6 +92,13 @@ fn run() -> Result<()> {
     }
     if wants("maps") {
         maps::run(&bench)?;
+    }
+    #[cfg(feature = "rados")]
+    if wants("ceph") {
+        match std::env::var("HYPERSLAB_CEPH_CONF") {
+            Ok(conf) => ceph::run(&bench, &conf)?,
+            Err(_) => println!("Ceph: skipped, HYPERSLAB_CEPH_CONF names no cluster"),
+        }
     }
     Ok(())
 }

@@ -77,6 +77,19 @@ impl Opening {
         }
     }
 
+    /// The same for a new object. Far away one question is enough: the condition of the link finds a name that is used.
+    pub(crate) fn place_of_new(&self, place: &Place) -> Result<Arc<Described>> {
+        if !self.shared.is_concurrent {
+            return self.check_place(place);
+        }
+        check_name(&place.name)?;
+        let group = self.described(place.group)?;
+        match is_tracked(group.group()?.link_order) {
+            true => self.check_place(place),
+            false => Ok(group),
+        }
+    }
+
     /// Makes a link at a place that was checked. The object's references are the caller's business.
     pub(crate) fn put_link(&self, group: &Described, place: &Place, target: &LinkTarget) -> Result<()> {
         let (name, value) = (text::as_bytes(&place.name), keys::link_value(target)?);
