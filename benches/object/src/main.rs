@@ -1,8 +1,10 @@
-//! The object connector beside others: `cargo run --release -p object-bench [FOLDER]`.
+//! The object connector beside others: `cargo run --release -p object-bench [bulk] [small] [maps] [--in FOLDER]`.
 //!
 //! Both sides take turns, and each figure is the best of some rounds, so that a busy machine disturbs all of them alike.
 
 mod bulk;
+#[cfg(feature = "rados")]
+mod ceph;
 mod maps;
 mod small;
 
@@ -74,12 +76,31 @@ fn rate(bytes: u64, time: Duration) -> f64 {
 }
 
 fn run() -> Result<()> {
-    let given = std::env::args().nth(1).map(PathBuf::from);
+    let words: Vec<String> = std::env::args().skip(1).collect();
+    let (words, given) = match words.iter().position(|word| word == "--in") {
+        Some(at) => (&words[..at], words.get(at + 1).map(PathBuf::from)),
+        None => (&words[..], None),
+    };
+    let wants = |part: &str| words.is_empty() || words.iter().any(|word| word == part);
     let made = tempfile::tempdir().map_err(|error| model::Error::io("make folder", &error))?;
     let bench = Bench::new(given.as_deref().unwrap_or(made.path()))?;
-    bulk::run(&bench)?;
-    small::run(&bench)?;
-    maps::run(&bench)
+    if wants("bulk") {
+        bulk::run(&bench)?;
+    }
+    if wants("small") {
+        small::run(&bench)?;
+    }
+    if wants("maps") {
+        maps::run(&bench)?;
+    }
+    #[cfg(feature = "rados")]
+    if wants("ceph") {
+        match std::env::var("HYPERSLAB_CEPH_CONF") {
+            Ok(conf) => ceph::run(&bench, &conf)?,
+            Err(_) => println!("Ceph: skipped, HYPERSLAB_CEPH_CONF names no cluster"),
+        }
+    }
+    Ok(())
 }
 
 fn main() {

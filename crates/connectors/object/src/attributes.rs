@@ -94,8 +94,10 @@ impl Opening {
     pub(crate) fn make_attribute(&self, object: &Described, op: &OpAttributeCreate) -> Result<()> {
         check_name(&op.name)?;
         let datatype = self.file_type(&op.datatype, op.committed)?;
-        space_bytes(&op.space, &datatype)?.within(self.limits().metadata_bytes_max, "attribute")?;
-        let (datatype, space) = (encode::datatype(&datatype)?, encode::space(&op.space)?);
+        let value_bytes = space_bytes(&op.space, &datatype)?;
+        let value_bytes = value_bytes.within(self.limits().metadata_bytes_max, "attribute")?;
+        let file_type = datatype;
+        let (datatype, space) = (encode::datatype(&file_type)?, encode::space(&op.space)?);
         let creation = encode::attribute_create(op.charset);
         let name = text::as_bytes(&op.name);
         let akeys = [Part::Datatype, Part::Dataspace, Part::Creation].map(|part| part.of(&name));
@@ -103,19 +105,22 @@ impl Opening {
         let mut changes: Vec<Change<'_>> =
             akeys.iter().zip([&datatype, &space, &creation]).map(|(k, v)| Change::Single(k, v)).collect();
         changes.extend(op.committed.as_ref().map(|token| Change::Single(&committed_akey, &token.0)));
-        let _structure = self.shared.structure();
+        let mut structure = self.shared.structure();
         let conditions = [Condition::Absent(&akeys[0])];
         if let Some(committed) = op.committed {
             if self.store().size(object.id, ATTRIBUTES, &akeys[0]).during("make attribute")?.is_some() {
                 return Err(Error::exists("make attribute").with("name", &op.name));
             }
-            self.add_references(identity::object(committed)?, 1)?;
+            self.add_reference(&mut structure, identity::object(committed)?)?;
         }
         let done = match is_tracked(object.object().attribute_order) {
             true => self.put_in_order(object.id, &name, &changes, &conditions),
             false => self.change_attributes(object.id, &changes, &conditions).map_err(|error| made(&error)),
         };
         self.shared.listings.changed(object.id);
+        if done.is_ok() {
+            self.shared.note_new_attribute(object.id, &op.name, value_bytes, file_type);
+        }
         done.map_err(|error| error.with("name", &op.name))
     }
 
@@ -238,22 +243,30 @@ impl Opening {
 
     /// Bytes of an attribute's value, and its type.
     fn value_bytes(&self, object: &Described, name: &str) -> Result<(usize, Datatype)> {
-        let info = self.attribute(object, name)?.ok_or_else(|| missing(name))?;
-        let bytes = space_bytes(&info.space, &info.datatype)?;
-        Ok((bytes.within(self.limits().metadata_bytes_max, "attribute")?, info.datatype))
+        let akeys = [Part::Datatype, Part::Dataspace].map(|part| part.of(&text::as_bytes(name)));
+        let wanted = [&akeys[0][..], &akeys[1][..]];
+        let found = self.store().get(object.id, ATTRIBUTES, &wanted).during("read attribute")?;
+        let [Some(datatype), Some(space)] = &found[..] else { return Err(missing(name)) };
+        let datatype = slots::decode_type(datatype, self.limits())?;
+        let bytes = space_bytes(&encode::decode_space_of(space, self.limits())?, &datatype)?;
+        Ok((bytes.within(self.limits().metadata_bytes_max, "attribute")?, datatype))
     }
 
     pub(crate) fn write_attribute(&self, object: &Described, name: &str, data: &[u8]) -> Result<()> {
-        let (bytes, datatype) = self.value_bytes(object, name)?;
+        let _structure = self.shared.structure();
+        let (bytes, datatype) = match self.shared.new_attribute(object.id, name) {
+            Some(known) => known,
+            None => self.value_bytes(object, name)?,
+        };
         if bytes != data.len() {
             return Err(Error::invalid("write attribute").with("bytes", data.len()).with("wanted", bytes));
         }
         let akey = Part::Value.of(&text::as_bytes(name));
-        let datatype_akey = Part::Datatype.of(&text::as_bytes(name));
         let old = self.blobs_of_value(object.id, &datatype, &akey)?;
-        let conditions = [Condition::Present(&datatype_akey)];
-        self.change_attributes(object.id, &[Change::Single(&akey, data)], &conditions)
-            .during("write attribute")?;
+        self.change_attributes(object.id, &[Change::Single(&akey, data)], &[]).during("write attribute")?;
+        if old.is_empty() {
+            return Ok(());
+        }
         // What the new value uses too stays.
         let kept = self.blobs_in(&datatype, data)?;
         self.drop_blobs(&old.into_iter().filter(|id| !kept.contains(id)).collect::<Vec<_>>())
@@ -272,6 +285,7 @@ impl Opening {
 
     pub(crate) fn delete_attribute(&self, object: &Described, name: &str) -> Result<()> {
         let mut structure = self.shared.structure();
+        self.shared.forget_new_attribute();
         let info = self.attribute(object, name)?.ok_or_else(|| missing(name))?;
         let bytes = text::as_bytes(name);
         let blobs = self.blobs_of_value(object.id, &info.datatype, &Part::Value.of(&bytes))?;
@@ -303,6 +317,7 @@ impl Opening {
     pub(crate) fn rename_attribute(&self, object: &Described, from: &str, to: &str) -> Result<()> {
         check_name(to)?;
         let _structure = self.shared.structure();
+        self.shared.forget_new_attribute();
         let info = self.attribute(object, from)?.ok_or_else(|| missing(from))?;
         let (old, new) = (text::to_bytes(from), text::to_bytes(to));
         let (old_akeys, new_akeys) = (ALL.map(|part| part.of(&old)), ALL.map(|part| part.of(&new)));

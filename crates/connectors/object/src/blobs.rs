@@ -58,7 +58,7 @@ impl Opening {
                 phase: Phase::Content,
             })
             .collect();
-        self.store().update_many(&updates).during("store blobs")?;
+        self.update_all(&updates).during("store blobs")?;
         Ok(ids.concat())
     }
 
@@ -97,6 +97,6 @@ impl Opening {
             phase: Phase::Removal,
         };
         let updates: Vec<Update<'_>> = ids.iter().map(|id| update(&id[..])).collect();
-        self.store().update_many(&updates).during("delete blobs")
+        self.update_all(&updates).during("delete blobs")
     }
 }

@@ -16,6 +16,8 @@ use crate::parts::{Part, each_batch, split};
 const DIRECT_BYTES: usize = 16 << 10;
 /// With more pieces of one chunk than this, the chunk is read, changed and written whole.
 const SPANS_MAX: usize = 256;
+/// Records of many small chunks are fetched by one call for so many.
+const FETCHES_MAX: usize = 64;
 /// Bytes from which on a second thread is worth it.
 const PARALLEL_BYTES: usize = 1 << 20;
 
@@ -101,30 +103,42 @@ impl Opening {
         for (part, rooms) in parts.iter().zip(&mut rooms) {
             targets.extend(targets_of(part, rooms, element_bytes));
         }
-        // Records that nobody wrote leave what is there.
-        each(targets.iter_mut().collect(), bytes, |target| {
-            dataset.fill(target.bytes.as_mut());
-            Ok(())
-        })?;
-        let mut fetches: Vec<Fetch<'_>> = targets
-            .iter_mut()
-            .map(|target| Fetch {
-                object: id,
-                dkey: target.dkey,
-                akey: ELEMENTS,
-                record_size: element_bytes as u32,
-                start: target.first,
-                into: target.bytes.as_mut(),
-            })
-            .collect();
-        self.store().fetch(&mut fetches).map_err(|error| fetched("read elements", &error))?;
-        drop(fetches);
+        self.fetch_targets(id, dataset, &mut targets, bytes)?;
         let scattered: Vec<Target<'_, '_>> =
             targets.into_iter().filter(|target| target.scatter.is_some()).collect();
         each(scattered, bytes, |target| {
             target.finish(element_bytes);
             Ok(())
         })
+    }
+
+    /// Fetches records over the fill value: those that nobody wrote leave what is there.
+    fn fetch_targets(
+        &self,
+        id: ObjectId,
+        dataset: &Dataset,
+        targets: &mut [Target<'_, '_>],
+        bytes: usize,
+    ) -> Result<()> {
+        let record_size = dataset.element_bytes() as u32;
+        let fetch = |targets: &mut [Target<'_, '_>]| {
+            let mut fetches: Vec<Fetch<'_>> = Vec::with_capacity(targets.len());
+            for target in targets.iter_mut() {
+                let (dkey, start) = (target.dkey, target.first);
+                let into = target.bytes.as_mut();
+                dataset.fill(into);
+                fetches.push(Fetch { object: id, dkey, akey: ELEMENTS, record_size, start, into });
+            }
+            self.store().fetch(&mut fetches).map_err(|error| fetched("read elements", &error))
+        };
+        if self.shared.is_concurrent {
+            // Far away, what counts is how many requests are under way.
+            return fetch(targets);
+        }
+        // Nearby, what was just filled is still in the cache when it is fetched.
+        let threads = vol::workers::threads(bytes as u64, PARALLEL_BYTES as u64);
+        let pieces = targets.chunks_mut(if threads == 1 { FETCHES_MAX } else { 1 });
+        vol::workers::each(pieces.map(Ok), threads, |piece, _| fetch(piece))
     }
 
     pub(crate) fn write_elements(&self, writes: &[OpWrite<'_>]) -> Result<()> {
@@ -190,7 +204,7 @@ impl Opening {
                 phase: Phase::Content,
             })
             .collect();
-        self.store().update_many(&updates).during("write elements")
+        self.update_all(&updates).during("write elements")
     }
 
     /// One piece of a chunk around all that changes in it.

@@ -112,7 +112,7 @@ impl Opening {
                 phase: Phase::Content,
             })
             .collect();
-        self.store().update_many(&updates).during("write chunks")
+        self.update_all(&updates).during("write chunks")
     }
 }
 

@@ -77,6 +77,19 @@ impl Opening {
         }
     }
 
+    /// The same for a new object. Far away one question is enough: the condition of the link finds a name that is used.
+    pub(crate) fn place_of_new(&self, place: &Place) -> Result<Arc<Described>> {
+        if !self.shared.is_concurrent {
+            return self.check_place(place);
+        }
+        check_name(&place.name)?;
+        let group = self.described(place.group)?;
+        match is_tracked(group.group()?.link_order) {
+            true => self.check_place(place),
+            false => Ok(group),
+        }
+    }
+
     /// Makes a link at a place that was checked. The object's references are the caller's business.
     pub(crate) fn put_link(&self, group: &Described, place: &Place, target: &LinkTarget) -> Result<()> {
         let (name, value) = (text::as_bytes(&place.name), keys::link_value(target)?);
@@ -89,14 +102,11 @@ impl Opening {
         if place.charset == CharacterSet::Utf8 {
             changes.push(Change::Single(LINK_CHARSET, &[1]));
         }
-        let conditions = [Condition::Absent(LINK)];
-        let update = Update {
-            object: group.id,
-            dkey: &name,
-            changes: &changes,
-            conditions: &conditions,
-            phase: Phase::Link,
-        };
+        // In one process the name is still as free as it was found.
+        let unused = [Condition::Absent(LINK)];
+        let conditions: &[Condition<'_>] = if self.shared.is_concurrent { &unused } else { &[] };
+        let update =
+            Update { object: group.id, dkey: &name, changes: &changes, conditions, phase: Phase::Link };
         let done = self.store().update(&update);
         self.shared.listings.changed(group.id);
         done.map_err(|error| match error {
@@ -136,8 +146,7 @@ impl Opening {
         };
         let group = self.check_place(&op.place)?;
         if let Some(target) = target {
-            self.add_references(target, 1)?;
-            structure.unlinked.remove(&target);
+            self.add_reference(&mut structure, target)?;
         }
         self.put_link(&group, &op.place, &op.target)
     }
@@ -220,7 +229,7 @@ impl Opening {
     }
 
     pub(crate) fn move_link(&self, op: &OpLinkMove) -> Result<()> {
-        let structure = self.shared.structure();
+        let mut structure = self.shared.structure();
         let from = self.described(op.from)?;
         let link = self.link(&from, &op.name)?.ok_or_else(|| missing_link(&op.name))?;
         let to = self.check_place(&op.to)?;
@@ -230,7 +239,7 @@ impl Opening {
             _ => None,
         };
         if let Some(target) = target {
-            self.add_references(target, 1)?;
+            self.add_reference(&mut structure, target)?;
         }
         self.put_link(&to, &op.to, &link.target)?;
         drop(structure);

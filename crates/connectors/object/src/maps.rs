@@ -98,7 +98,7 @@ impl Opening {
         };
         let updates: Vec<Update<'_>> =
             pairs.iter().copied().zip(changes.iter().map(|change| &change[..])).map(update).collect();
-        let done = self.store().update_many(&updates).during("set map values");
+        let done = self.update_all(&updates).during("set map values");
         self.shared.listings.changed(map.id);
         done?;
         self.give_up(value_type, &old, pairs)

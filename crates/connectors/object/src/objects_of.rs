@@ -35,9 +35,9 @@ impl Opening {
         place: Option<&Place>,
     ) -> Result<Token> {
         let mut structure = self.shared.structure();
-        let group = place.map(|place| self.check_place(place)).transpose()?;
+        let group = place.map(|place| self.place_of_new(place)).transpose()?;
         if let Some(committed) = committed {
-            self.add_references(identity::object(committed)?, 1)?;
+            self.add_reference(&mut structure, identity::object(committed)?)?;
         }
         let (id, token) = (described.id, described.token());
         let references = keys::number(u64::from(place.is_some()));
@@ -47,10 +47,20 @@ impl Opening {
         self.describe_as(id, &changes, &[])?;
         self.shared.remember(Arc::new(described));
         match (place, group) {
-            (Some(place), Some(group)) => self.put_link(&group, place, &model::LinkTarget::Hard(token))?,
+            (Some(place), Some(group)) => {
+                let linked = self.put_link(&group, place, &model::LinkTarget::Hard(token));
+                linked.map_err(|error| self.take_back(&mut structure, id, error))?;
+            }
             _ => drop(structure.unlinked.insert(id)),
         }
         Ok(token)
+    }
+
+    /// An object that did not get its link goes again; what kept it from it is the error.
+    fn take_back(&self, structure: &mut Structure, id: ObjectId, error: Error) -> Error {
+        let held = self.remove(id);
+        let held = held.and_then(|held| held.iter().try_for_each(|id| self.drop_reference(structure, *id)));
+        held.err().unwrap_or(error)
     }
 
     /// Changes akeys of an object's description.
@@ -134,8 +144,11 @@ impl Opening {
         Err(Error::busy(operation).with("tries", TRIES))
     }
 
-    pub(crate) fn add_references(&self, id: ObjectId, by: i64) -> Result<u64> {
-        self.change_references(id, by, Phase::Description)
+    /// Counts one more reference to an object.
+    pub(crate) fn add_reference(&self, structure: &mut Structure, id: ObjectId) -> Result<()> {
+        self.change_references(id, 1, Phase::Description)?;
+        structure.unlinked.remove(&id);
+        Ok(())
     }
 
     /// Takes one reference away; with the last reference and handle the object goes, and what it held may follow.

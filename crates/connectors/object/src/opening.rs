@@ -4,8 +4,9 @@ use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use model::properties::FileCreate;
 use model::{Error, Limits, Result, Token};
-use objects::{ObjectId, Store};
+use objects::{ObjectId, Store, Update};
 use vol::{Access, ContainerInfo, FileAccess};
 
 use crate::connector::{CAPABILITY, NAME};
@@ -33,7 +34,8 @@ fn describe(shared: &Shared, writable: bool) -> ContainerInfo {
         writable,
         root: identity::token(keys::ROOT),
         slots: SLOTS,
-        create: shared.create.clone(),
+        // No bytes come before an object store's own.
+        create: FileCreate { userblock_bytes: 0, ..shared.create.clone() },
         storage_bytes: None,
         versions: vec![("layout".into(), keys::VERSION)],
         warnings: Vec::new(),
@@ -54,6 +56,15 @@ impl Opening {
 
     pub(crate) fn store(&self) -> &dyn Store {
         &*self.shared.store
+    }
+
+    /// Many changes; few are not worth what it costs to overlap them.
+    pub(crate) fn update_all(&self, updates: &[Update<'_>]) -> objects::Result<()> {
+        match updates {
+            [] => Ok(()),
+            [update] => self.store().update(update),
+            updates => self.store().update_many(updates),
+        }
     }
 
     pub(crate) fn check_writable(&self) -> Result<()> {

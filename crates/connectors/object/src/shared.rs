@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use model::properties::FileCreate;
-use model::{Error, Limits, Result, encode};
+use model::{Datatype, Error, Limits, Result, encode};
 use objects::{Change, Mode, ObjectId, Phase, Store, Update};
 
 use crate::described::Described;
@@ -30,6 +30,8 @@ pub(crate) struct Shared {
     structure: Mutex<Structure>,
     /// Elements of one dataset change under its lock; datasets share locks by their numbers.
     elements: Vec<RwLock<()>>,
+    /// The attribute that was made last, until it is written: bytes and type of its value.
+    new_attribute: Mutex<Option<NewAttribute>>,
     /// What was decoded of objects.
     known: Mutex<HashMap<ObjectId, Arc<Described>>>,
 }
@@ -41,6 +43,14 @@ pub(crate) struct Structure {
     pub(crate) handles: HashMap<ObjectId, u32>,
     /// Objects without a reference: they go with their last handle, or when the container closes.
     pub(crate) unlinked: HashSet<ObjectId>,
+}
+
+#[derive(Debug)]
+struct NewAttribute {
+    object: ObjectId,
+    name: String,
+    bytes: usize,
+    datatype: Datatype,
 }
 
 /// Locks of datasets: more than threads that write at once.
@@ -93,6 +103,7 @@ impl Shared {
             opened: AtomicU64::new(0),
             structure: Mutex::default(),
             elements: (0..LOCKS).map(|_| RwLock::default()).collect(),
+            new_attribute: Mutex::default(),
             known: Mutex::default(),
         }
     }
@@ -113,6 +124,19 @@ impl Shared {
     /// Nobody else looks at the elements of a dataset.
     pub(crate) fn changing(&self, dataset: ObjectId) -> RwLockWriteGuard<'_, ()> {
         self.lock_of(dataset).write().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Remembers an attribute that was just made: most are written next.
+    pub(crate) fn note_new_attribute(&self, object: ObjectId, name: &str, bytes: usize, datatype: Datatype) {
+        let new = NewAttribute { object, name: name.to_owned(), bytes, datatype };
+        *self.new_attribute.lock().unwrap_or_else(PoisonError::into_inner) = Some(new);
+    }
+
+    /// Bytes and type of an attribute, where it was the last that was made and nobody has written it.
+    pub(crate) fn new_attribute(&self, object: ObjectId, name: &str) -> Option<(usize, Datatype)> {
+        let mut new = self.new_attribute.lock().unwrap_or_else(PoisonError::into_inner);
+        let new = new.take_if(|new| new.object == object && new.name == name)?;
+        Some((new.bytes, new.datatype))
     }
 
     fn known(&self) -> MutexGuard<'_, HashMap<ObjectId, Arc<Described>>> {
@@ -138,14 +162,21 @@ impl Shared {
         known.insert(described.id, described);
     }
 
+    /// Whatever attribute was made last may not be there any more.
+    pub(crate) fn forget_new_attribute(&self) {
+        *self.new_attribute.lock().unwrap_or_else(PoisonError::into_inner) = None;
+    }
+
     /// The object is gone.
     pub(crate) fn forget(&self, id: ObjectId) {
+        self.forget_new_attribute();
         self.known().remove(&id);
         self.listings.changed(id);
     }
 
     /// Whatever other processes changed is looked at again.
     pub(crate) fn forget_all(&self) {
+        self.forget_new_attribute();
         self.known().clear();
         self.listings.clear();
     }

@@ -155,3 +155,22 @@ fn storage_is_shown_in_words() {
         assert!(shown.lines().any(|shown| shown == line), "{line}\n{shown}");
     }
 }
+
+#[test]
+fn a_committed_type_without_a_link_lives_by_its_users() {
+    let folder = tempfile::tempdir().unwrap();
+    let c = create(folder.path(), &FileCreate::default()).unwrap();
+    let root = c.info().unwrap().root;
+    let op = vol::OpDatatypeCommit { place: None, datatype: kit::int(), create: Default::default() };
+    let token = c.datatype_commit(&op).unwrap();
+    let (space, create) = (Dataspace::Scalar, Default::default());
+    let place = Some(Place::new(root, "d"));
+    let op = OpDatasetCreate { place, datatype: kit::int(), committed: Some(token), space, create };
+    c.dataset_create(&op).unwrap();
+    c.close().unwrap();
+    let c = open(folder.path(), &FileAccess::write()).unwrap();
+    assert_eq!(problems(&*c).unwrap(), Vec::<String>::new());
+    c.datatype_get(token).unwrap();
+    c.link_delete(root, "d").unwrap();
+    assert_eq!(c.datatype_get(token).unwrap_err().kind(), Kind::NotFound);
+}
