@@ -191,7 +191,8 @@ pub trait Store: Send + Sync + std::fmt::Debug {
     fn allocate(&self, count: u64) -> Result<Range<u64>>;
 
     /// Changes one dkey. A condition is tested against what this store sees now; where another process was faster,
-    /// the flush answers `Condition` instead.
+    /// or an akey is of another kind and this store did not look at it before, the flush answers `Condition` instead
+    /// and gives up that dkey's changes.
     fn update(&self, update: &Update<'_>) -> Result<()>;
 
     /// Changes many dkeys, each on its own: after an error some may have changed. Engines overlap them.
