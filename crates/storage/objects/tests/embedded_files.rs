@@ -5,7 +5,9 @@ use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use hyperslab_objects::{Change, ContainerId, Error, Fetch, Mode, ObjectId, Phase, Store, Update, embedded};
+use hyperslab_objects::{
+    Change, ContainerId, Error, Fetch, Mode, ObjectId, Phase, Size, Store, Update, embedded,
+};
 
 const OBJECT: ObjectId = ObjectId { high: 0, low: 5 };
 
@@ -37,12 +39,14 @@ fn read_all(store: &dyn Store) -> Result<(), Error> {
     for object in store.objects(None, 100)? {
         for dkey in store.dkeys(object, b"", 10_000)? {
             for akey in store.akeys(object, &dkey, b"", 100)? {
-                store.size(object, &dkey, &akey)?;
-                let _ = store.get(object, &dkey, &[&akey])?;
-                let mut into = vec![0; 400_000];
-                let fetch =
-                    Fetch { object, dkey: &dkey, akey: &akey, record_size: 4, start: 0, into: &mut into };
-                let _ = store.fetch(&mut [fetch]);
+                match store.size(object, &dkey, &akey)? {
+                    Some(Size::Records { record_size, .. }) => {
+                        let mut into = vec![0; 1000 * record_size.min(1000) as usize];
+                        let (dkey, akey, into) = (&dkey, &akey, &mut into);
+                        store.fetch(&mut [Fetch { object, dkey, akey, record_size, start: 0, into }])?;
+                    }
+                    _ => drop(store.get(object, &dkey, &[&akey])?),
+                }
             }
         }
     }
@@ -70,6 +74,59 @@ fn cut_files_are_one_clear_error_and_stay_as_they_are() {
         fs::write(&path, &whole).unwrap();
     }
     embedded::pool(pool.path()).open(id(), Mode::Read).unwrap();
+}
+
+/// The files as a killed writer leaves them: copied while the container is open.
+fn killed(pool: &Path) {
+    let first = tempfile::tempdir().unwrap();
+    fill(first.path());
+    let store = embedded::pool(first.path()).open(id(), Mode::ReadWrite).unwrap();
+    update(&*store, b"more", &[Change::Single(b"value", b"flushed")]);
+    store.flush().unwrap();
+    update(&*store, b"more", &[Change::Single(b"value", b"not flushed")]);
+    fs::create_dir(folder(pool)).unwrap();
+    for name in ["index.redb", "data"] {
+        fs::copy(folder(first.path()).join(name), folder(pool).join(name)).unwrap();
+    }
+}
+
+#[test]
+fn the_files_of_a_killed_writer_open() {
+    for mode in [Mode::Read, Mode::ReadWrite] {
+        let pool = tempfile::tempdir().unwrap();
+        killed(pool.path());
+        let store = embedded::pool(pool.path()).open(id(), mode).unwrap();
+        assert_eq!(store.get(OBJECT, b"more", &[b"value"]).unwrap(), [Some(b"flushed".to_vec())]);
+        read_all(&*store).unwrap();
+    }
+}
+
+#[test]
+fn cut_files_of_a_killed_writer_stay_as_they_are() {
+    let pool = tempfile::tempdir().unwrap();
+    killed(pool.path());
+    let path = folder(pool.path()).join("index.redb");
+    let whole = fs::read(&path).unwrap();
+    for keep in
+        [0, 1, 100, 4096, 5000, 100_000, 200_000, whole.len() / 2, whole.len() - 4096, whole.len() - 1]
+    {
+        for mode in [Mode::Read, Mode::ReadWrite] {
+            fs::write(&path, &whole[..keep]).unwrap();
+            match embedded::pool(pool.path()).open(id(), mode) {
+                // The end of the file was not in use.
+                Ok(store) => read_all(&*store).unwrap(),
+                Err(Error::Corrupt(text)) => {
+                    assert!(!text.is_empty() && !text.contains('\n'), "{text}");
+                    assert!(
+                        fs::read(&path).unwrap() == whole[..keep],
+                        "{keep} bytes of {} changed",
+                        whole.len()
+                    );
+                }
+                Err(other) => panic!("{keep} bytes: {other:?}"),
+            }
+        }
+    }
 }
 
 #[test]
