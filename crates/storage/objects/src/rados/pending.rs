@@ -151,6 +151,11 @@ impl Akey {
         self.taken.difference(&kept).copied().collect()
     }
 
+    /// Data objects that are in use while the change waits.
+    pub(super) fn used(&self) -> impl Iterator<Item = u64> + '_ {
+        self.taken.iter().copied()
+    }
+
     /// Data objects that nobody needs if the change never arrives.
     pub(super) fn wasted(&self) -> Vec<u64> {
         let base = self.base.as_deref().and_then(|base| Value::decode(base).ok());

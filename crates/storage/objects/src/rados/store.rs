@@ -215,4 +215,11 @@ impl Store for RadosStore {
         lock(&self.core.listed).clone_from(&std::sync::Arc::default());
         Ok(())
     }
+
+    fn orphans(&self, remove: bool) -> Result<u64> {
+        if remove {
+            self.writable()?;
+        }
+        self.core.orphans(remove)
+    }
 }
