@@ -243,9 +243,18 @@ impl Snapshot {
     /// Calls `each` with keys and stored values from a key on, until it answers false.
     pub(super) fn scan(&self, from: &[u8], mut each: impl FnMut(&[u8], &[u8]) -> Result<bool>) -> Result<()> {
         guarded(|| {
+            let mut last: Option<Vec<u8>> = None;
             for entry in ReadableTable::range::<&[u8]>(&self.0, from..).map_err(failed)? {
                 let (key, value) = entry.map_err(failed)?;
-                if !each(key.value(), value.value())? {
+                let key = key.value();
+                // A damaged tree may go round in circles.
+                if last.as_deref().map_or(key < from, |last| key <= last) {
+                    return Err(Error::Corrupt("the index is damaged: its keys are out of order".into()));
+                }
+                let last = last.get_or_insert_default();
+                last.clear();
+                last.extend_from_slice(key);
+                if !each(key, value.value())? {
                     break;
                 }
             }
