@@ -30,6 +30,20 @@ fn fill(pool: &Path) {
     store.flush().unwrap();
 }
 
+/// Writes here and there; what matters is that it ends without a panic.
+fn write_some(store: &dyn Store) -> Result<(), Error> {
+    let large = vec![8; 50_000];
+    for i in (0..2_000u32).step_by(100) {
+        let changes = [Change::Single(b"value", &large[..100]), Change::Single(b"large", &large)];
+        let dkey = i.to_be_bytes();
+        let phase = Phase::Content;
+        store.update(&Update { object: OBJECT, dkey: &dkey, changes: &changes, conditions: &[], phase })?;
+    }
+    store.punch_dkey(OBJECT, b"large", Phase::Removal)?;
+    store.flush()?;
+    store.allocate(10_000).map(drop)
+}
+
 fn folder(pool: &Path) -> PathBuf {
     pool.join(id().to_string())
 }
@@ -140,8 +154,18 @@ fn a_missing_data_file_is_one_clear_error() {
 
 #[test]
 fn damaged_files_end_well() {
+    damage(fill);
+}
+
+#[test]
+fn damaged_files_of_a_killed_writer_end_well() {
+    damage(killed);
+}
+
+/// Damages files in many ways, and reads and writes what opens.
+fn damage(make: impl Fn(&Path)) {
     let pool = tempfile::tempdir().unwrap();
-    fill(pool.path());
+    make(pool.path());
     let path = folder(pool.path()).join("index.redb");
     let whole = fs::read(&path).unwrap();
     let rounds = std::env::var("HYPERSLAB_MUTATIONS").ok().and_then(|n| n.parse().ok()).unwrap_or(60);
@@ -152,7 +176,7 @@ fn damaged_files_end_well() {
         random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         (random >> 33) as usize % end
     };
-    for _ in 0..rounds {
+    for round in 0..rounds {
         let mut bytes = whole.clone();
         let used = bytes.len().min(600_000);
         for _ in 0..1 + below(8) {
@@ -161,8 +185,12 @@ fn damaged_files_end_well() {
             bytes[at..end].fill_with(|| below(256) as u8);
         }
         fs::write(&path, &bytes).unwrap();
-        if let Ok(store) = embedded::pool(pool.path()).open(id(), Mode::Read) {
+        let mode = if round % 2 == 0 { Mode::Read } else { Mode::ReadWrite };
+        if let Ok(store) = embedded::pool(pool.path()).open(id(), mode) {
             let _ = read_all(&*store);
+            if mode == Mode::ReadWrite {
+                let _ = write_some(&*store);
+            }
         }
     }
 }

@@ -46,9 +46,25 @@ impl Number {
 }
 
 /// An open index.
-pub(super) enum Index {
+pub(super) struct Index {
+    /// Is there until the index closes.
+    base: Option<Base>,
+}
+
+enum Base {
     Write(Database),
     Read(ReadOnlyDatabase),
+}
+
+impl Drop for Index {
+    fn drop(&mut self) {
+        // Closing writes, and a damaged index must not end the program here.
+        let base = self.base.take();
+        let _ = guarded(|| {
+            drop(base);
+            Ok(())
+        });
+    }
 }
 
 /// What one commit changes.
@@ -119,9 +135,18 @@ fn builder() -> Builder {
 }
 
 impl Index {
+    fn new(base: Base) -> Index {
+        Index { base: Some(base) }
+    }
+
+    /// Whether it may change.
+    pub(super) fn is_writable(&self) -> bool {
+        matches!(self.base, Some(Base::Write(_)))
+    }
+
     /// Makes a new index in a file that is not there.
     pub(super) fn create(path: &Path) -> Result<Index> {
-        let index = Index::Write(builder().create(path).map_err(not_opened)?);
+        let index = Index::new(Base::Write(builder().create(path).map_err(not_opened)?));
         let none: &mut dyn Iterator<Item = (&[u8], Option<&Value>)> = &mut std::iter::empty();
         let numbers = [(Number::Layout, LAYOUT), (Number::Next, 2)];
         index.commit(Commit { entries: none, numbers: &numbers, durable: true })?;
@@ -144,13 +169,13 @@ impl Index {
                     builder().open_read_only(path).map_err(not_opened)?
                 }
             };
-            let index = Index::Read(found);
+            let index = Index::new(Base::Read(found));
             index.check_layout()?;
             if !write {
                 return Ok(index);
             }
             drop(index);
-            Ok(Index::Write(builder().open(path).map_err(not_opened)?))
+            Ok(Index::new(Base::Write(builder().open(path).map_err(not_opened)?)))
         })
     }
 
@@ -175,11 +200,11 @@ impl Index {
     }
 
     fn begin(&self) -> Result<redb::ReadTransaction> {
-        match self {
-            Index::Write(database) => database.begin_read(),
-            Index::Read(database) => database.begin_read(),
+        match &self.base {
+            Some(Base::Write(database)) => database.begin_read().map_err(failed),
+            Some(Base::Read(database)) => database.begin_read().map_err(failed),
+            None => Err(Error::Corrupt("the index is closed".into())),
         }
-        .map_err(failed)
     }
 
     /// One of the container's numbers.
@@ -198,7 +223,7 @@ impl Index {
 
     /// Changes many keys at once.
     pub(super) fn commit(&self, commit: Commit<'_>) -> Result<()> {
-        let Index::Write(database) = self else {
+        let Some(Base::Write(database)) = &self.base else {
             return Err(Error::Refused("the container is open for reading only".into()));
         };
         guarded(|| {

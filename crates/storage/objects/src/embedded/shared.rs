@@ -66,7 +66,7 @@ impl Shared {
 
     /// Whether it may change.
     pub(super) fn writable(&self) -> bool {
-        matches!(self.index, Index::Write(_))
+        self.index.is_writable()
     }
 
     pub(super) fn view(&self) -> RwLockReadGuard<'_, View> {
