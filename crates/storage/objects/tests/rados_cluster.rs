@@ -195,6 +195,40 @@ fn a_killed_osd_loses_nothing_and_clients_go_on() {
 }
 
 #[test]
+fn what_a_killed_writer_left_is_found_and_removed() {
+    let Some(conf) = conf() else { return };
+    let (pool, id) = (pool(&conf), id("orphans"));
+    let store = pool.create(id).unwrap();
+    let bytes = vec![5; 9 << 20];
+    let write = |store: &dyn Store, dkey: &[u8]| {
+        let change = Change::Records { akey: b"\0", record_size: 1, start: 0, bytes: &bytes };
+        store.update(&update(dkey, &[change], &[])).unwrap();
+    };
+    write(&*store, b"kept");
+    store.flush().unwrap();
+    assert_eq!(store.orphans(false).unwrap(), 0);
+    write(&*store, b"lost");
+    assert_eq!(store.orphans(false).unwrap(), 0, "what waits is no orphan");
+    drop(store);
+    let store = pool.open(id, Mode::ReadWrite).unwrap();
+    assert_eq!(store.orphans(true).unwrap(), 3);
+    assert_eq!(store.orphans(false).unwrap(), 0);
+    let mut into = vec![0; bytes.len()];
+    let fetch =
+        Fetch { object: OBJECT, dkey: b"kept", akey: b"\0", record_size: 1, start: 0, into: &mut into };
+    store.fetch(&mut [fetch]).unwrap();
+    assert!(into == bytes);
+    // What is replaced leaves nothing.
+    write(&*store, b"kept");
+    store.flush().unwrap();
+    store.punch_object(OBJECT, Phase::Removal).unwrap();
+    store.flush().unwrap();
+    assert_eq!(store.orphans(false).unwrap(), 0);
+    drop(store);
+    pool.destroy(id).unwrap();
+}
+
+#[test]
 fn what_is_not_there_is_one_clear_line() {
     let Some(conf) = conf() else { return };
     let folder = tempfile::tempdir().unwrap();
