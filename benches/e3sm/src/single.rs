@@ -226,7 +226,8 @@ fn read_back(folder: &Path, path: &str) -> Outcome<()> {
             c.commit(Durability::None)?;
         }
         c.close()?;
-        let canonical = folder.join("e3sm-canonical.h5").display().to_string();
+        let canonical =
+            folder.join(format!("e3sm-canonical-{}.h5", std::process::id())).display().to_string();
         let (create, access) = (FileCreate::default(), access());
         let op = ContainerCreate { truncate: true, ..ContainerCreate::new(&canonical, &create, &access) };
         let n = NativeConnector.create(&op)?;
@@ -288,7 +289,7 @@ fn read_back(folder: &Path, path: &str) -> Outcome<()> {
 
 pub fn run(folder: &Path) -> Outcome<()> {
     println!("libhdf5 {}, {} cores", c::version(), std::thread::available_parallelism()?);
-    let path = folder.join("e3sm.h5").display().to_string();
+    let path = folder.join(format!("e3sm-{}.h5", std::process::id())).display().to_string();
     small_requests(&path)?;
     table_share(&path)?;
     large_flush(&path)?;
