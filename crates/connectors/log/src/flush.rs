@@ -263,14 +263,14 @@ impl LogContainer {
         };
         let (number, offset) = self.ask_leader(make)?;
         let own = plan.and_then(|plan| self.write_own(plan, (number, offset, before), durability));
-        let undo = |error: Error| self.undo_log(number, total).map_or_else(|e| e, |()| error);
+        let undo = |error: Error| self.undo_log(number, total).err().unwrap_or(error);
         let gathered = own.map_or_else(
             |e| shared.gather(Err(e)).map(|t| (Vec::new(), t)),
             |(entries, table)| shared.gather(Ok(table)).map(|tables| (entries, tables)),
         );
         let (entries, tables) = gathered.map_err(undo)?;
         if total > 0 {
-            self.keep_tables(state, &tables)?;
+            self.keep_tables(state, &tables).map_err(undo)?;
             state.logs.insert(number, Log { offset, bytes: total });
         }
         match shared.is_alone() {
