@@ -34,7 +34,8 @@ fn measure(
     ranks: usize,
     rival: Option<&str>,
 ) -> Outcome<()> {
-    let (plan_file, data) = (folder.join("e3sm.plan"), folder.join("e3sm.h5"));
+    let own = std::process::id();
+    let (plan_file, data) = (folder.join(format!("e3sm-{own}.plan")), folder.join(format!("e3sm-{own}.h5")));
     plan::write(parts, &plan_file)?;
     let (plan_file, data) = (plan_file.display().to_string(), data.display().to_string());
     let own = std::env::current_exe()?.display().to_string();

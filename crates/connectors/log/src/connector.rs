@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, Weak};
 
 use comm::{Comm, Single};
@@ -98,6 +99,7 @@ impl Opening<'_> {
             group,
             settings: self.settings,
             limits: self.access.limits.clone(),
+            openings: AtomicUsize::new(0),
             decoded: Mutex::new(None),
         })
     }
@@ -150,7 +152,8 @@ impl LogConnector {
         let path = canonical(op.path)?;
         let known = table.get(&path).and_then(Weak::upgrade).filter(|shared| {
             // A file in the place of the one that was open is another one.
-            Posix::open(op.path, Mode::Read).is_ok_and(|file| file.identity() == shared.file.identity())
+            let is_same = |file: Posix| file.identity() == shared.file.identity();
+            shared.openings.load(Ordering::Acquire) > 0 && Posix::open(op.path, Mode::Read).is_ok_and(is_same)
         });
         let shared = match known {
             Some(shared) => shared,

@@ -39,6 +39,7 @@ fn closed() -> Error {
 impl LogContainer {
     pub(crate) fn new(beneath: Arc<dyn Container>, shared: Arc<Shared>, access: &FileAccess) -> Result<Self> {
         let slots = beneath.info()?.slots;
+        shared.openings.fetch_add(1, Ordering::AcqRel);
         Ok(LogContainer {
             beneath,
             shared,
@@ -47,6 +48,12 @@ impl LogContainer {
             slots,
             is_closed: AtomicBool::new(false),
         })
+    }
+
+    fn let_go(&self) {
+        if !self.is_closed.swap(true, Ordering::AcqRel) {
+            self.shared.openings.fetch_sub(1, Ordering::AcqRel);
+        }
     }
 
     pub(crate) fn shared(&self) -> &Shared {
@@ -124,6 +131,12 @@ impl LogContainer {
     }
 }
 
+impl Drop for LogContainer {
+    fn drop(&mut self) {
+        self.let_go();
+    }
+}
+
 impl Layer for LogContainer {
     fn inner(&self) -> &dyn Container {
         &*self.beneath
@@ -153,7 +166,7 @@ impl Layer for LogContainer {
             drop(state);
             self.beneath.commit(self.durability)?;
         }
-        self.is_closed.store(true, Ordering::Release);
+        self.let_go();
         self.beneath.close()
     }
 

@@ -1,5 +1,6 @@
 //! The flush: one log dataset of everything that waits, each process in its own range of it.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use comm::Reduce;
@@ -65,26 +66,32 @@ fn slice<'a>(blocks: &[&'a [u8]], piece: &Piece, size: u64) -> Result<&'a [u8]> 
 
 impl State {
     /// What waits, by dataset, newest over oldest.
-    fn ordered(&self, lent: &Lent<'_>, version: TableVersion) -> Vec<Ordered> {
+    fn ordered(&self, lent: &Lent<'_>, version: TableVersion) -> Result<Vec<Ordered>> {
         let first = self.arena.blocks().len() as u32;
-        let mut ordered = Vec::new();
+        let lent: HashMap<Token, &[Piece]> =
+            lent.requests.iter().map(|(token, pieces)| (*token, pieces.as_slice())).collect();
+        let mut waiting: Vec<(&Logged, &[Piece])> = Vec::new();
         for (token, known) in &self.known {
-            let Known::Logged(logged) = known else { continue };
-            let borrowed = lent.requests.iter().find(|(other, _)| other == token).map(|(_, pieces)| pieces);
-            let moved = |piece: &Piece| Piece { source: piece.source + first, ..*piece };
+            if let Known::Logged(logged) = known {
+                let borrowed = lent.get(token).copied().unwrap_or(&[]);
+                waiting.push((logged, borrowed));
+            }
+        }
+        waiting.retain(|(logged, borrowed)| !logged.requests.is_empty() || !borrowed.is_empty());
+        waiting.sort_unstable_by_key(|(logged, _)| logged.id);
+        let order = |(logged, borrowed): (&Logged, &[Piece])| {
             let pieces = match borrowed {
-                None if logged.requests.is_empty() => continue,
-                None => settle(&logged.requests, logged.size),
-                Some(borrowed) => {
-                    let all = logged.requests.iter().copied().chain(borrowed.iter().map(moved));
-                    settle(&all.collect::<Vec<_>>(), logged.size)
+                [] => settle(&logged.requests, logged.size),
+                _ => {
+                    let moved = borrowed.iter().map(|piece| Piece { source: piece.source + first, ..*piece });
+                    let all: Vec<Piece> = logged.requests.iter().copied().chain(moved).collect();
+                    settle(&all, logged.size)
                 }
             };
             let pipeline = Pipeline::new(&logged.info, version);
-            ordered.push(Ordered { id: logged.id, size: logged.size, pieces, pipeline });
-        }
-        ordered.sort_unstable_by_key(|one| one.id);
-        ordered
+            Ok(Ordered { id: logged.id, size: logged.size, pieces, pipeline })
+        };
+        vol::crew::map(waiting, order)
     }
 }
 
@@ -242,7 +249,7 @@ impl LogContainer {
         durability: Durability,
     ) -> Result<()> {
         let shared = self.shared();
-        let ordered = state.ordered(lent, shared.settings.version);
+        let ordered = state.ordered(lent, shared.settings.version)?;
         let blocks = [state.arena.blocks(), lent.blocks.clone()].concat();
         let filtered = filter(&ordered, &blocks);
         let plan = filtered.as_ref().map_err(Clone::clone);
@@ -263,14 +270,14 @@ impl LogContainer {
         };
         let (number, offset) = self.ask_leader(make)?;
         let own = plan.and_then(|plan| self.write_own(plan, (number, offset, before), durability));
-        let undo = |error: Error| self.undo_log(number, total).map_or_else(|e| e, |()| error);
+        let undo = |error: Error| self.undo_log(number, total).err().unwrap_or(error);
         let gathered = own.map_or_else(
             |e| shared.gather(Err(e)).map(|t| (Vec::new(), t)),
             |(entries, table)| shared.gather(Ok(table)).map(|tables| (entries, tables)),
         );
         let (entries, tables) = gathered.map_err(undo)?;
         if total > 0 {
-            self.keep_tables(state, &tables)?;
+            self.keep_tables(state, &tables).map_err(undo)?;
             state.logs.insert(number, Log { offset, bytes: total });
         }
         match shared.is_alone() {

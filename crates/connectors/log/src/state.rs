@@ -1,6 +1,7 @@
 //! What is known of one open file: datasets, what waits, and where everything lies.
 
 use std::collections::HashMap;
+use std::sync::atomic::AtomicUsize;
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use comm::Comm;
@@ -28,6 +29,8 @@ pub(crate) struct Shared {
     pub(crate) group: Token,
     pub(crate) settings: Settings,
     pub(crate) limits: Limits,
+    /// Openings that are not closed: without any, the file may change behind this.
+    pub(crate) openings: AtomicUsize,
     /// The entry that was decoded last.
     pub(crate) decoded: std::sync::Mutex<Option<Decoded>>,
 }

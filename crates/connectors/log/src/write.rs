@@ -1,6 +1,6 @@
 //! Writing elements: they are copied, or kept, until the next flush.
 
-use model::selection::Runs;
+use model::selection::{Run, Runs};
 use model::{Dataspace, Error, Result, Selection, Token};
 use vol::{DatasetInfo, OpWrite, WhenFull};
 
@@ -64,17 +64,29 @@ impl Logged {
 }
 
 impl State {
-    /// Copies elements that are one run of a known dataset and find room; `false` where they do not, or are not.
-    fn append_run(&mut self, write: &OpWrite<'_>, settings: &Settings, is_alone: bool) -> bool {
-        let Some(Known::Logged(logged)) = self.known.get_mut(&write.dataset) else { return false };
-        let Some(run) = flat::one_run(write.selection, logged.info.space.dims(), &logged.shape) else {
-            return false;
-        };
-        let bytes = write.from.len() as u64;
-        let fits = self.arena.bytes().saturating_add(bytes) <= settings.buffer_bytes_max;
-        if run.len.checked_mul(logged.size) != Some(bytes) || !fits || (logged.has_slots && !is_alone) {
+    /// The run of a write to a known dataset, where it is one run and may be made.
+    fn run_of(&self, write: &OpWrite<'_>, is_alone: bool) -> Option<Run> {
+        let logged = self.logged(write.dataset)?;
+        let run = flat::one_run(write.selection, logged.info.space.dims(), &logged.shape)?;
+        let fits = run.len.checked_mul(logged.size) == Some(write.from.len() as u64);
+        (fits && (is_alone || !logged.has_slots)).then_some(run)
+    }
+
+    /// Copies elements that are one run each and find room; `false` where they do not, or are not.
+    fn append_runs(&mut self, writes: &[OpWrite<'_>], settings: &Settings, is_alone: bool) -> bool {
+        let bytes = writes.iter().map(|write| write.from.len() as u64).sum::<u64>();
+        if self.arena.bytes().saturating_add(bytes) > settings.buffer_bytes_max {
             return false;
         }
+        if let [write] = writes {
+            return self.run_of(write, is_alone).is_some_and(|run| self.append_run(write, run));
+        }
+        let runs: Option<Vec<Run>> = writes.iter().map(|write| self.run_of(write, is_alone)).collect();
+        runs.is_some_and(|runs| writes.iter().zip(runs).all(|(write, run)| self.append_run(write, run)))
+    }
+
+    fn append_run(&mut self, write: &OpWrite<'_>, run: Run) -> bool {
+        let Some(Known::Logged(logged)) = self.known.get_mut(&write.dataset) else { return false };
         let (source, at) = self.arena.copy(write.from);
         logged.add_request(Piece { start: run.offset, len: run.len, at, source });
         true
@@ -107,9 +119,7 @@ impl LogContainer {
         let shared = self.shared();
         loop {
             let mut state = shared.write();
-            if let [write] = writes
-                && state.append_run(write, &shared.settings, shared.is_alone())
-            {
+            if state.append_runs(writes, &shared.settings, shared.is_alone()) {
                 return Ok(());
             }
             let found = self.plan_all(&state, writes)?;

@@ -124,6 +124,28 @@ fn borrowed_and_owned_requests_are_written_without_a_copy_of_ours() {
 }
 
 #[test]
+fn a_file_that_was_read_is_written_though_the_reader_is_still_at_hand() {
+    let folder = Folder::new();
+    let path = folder.path("again.h5");
+    let shared = connector();
+    let op = |access| vol::ContainerOpen::new(&path, access);
+    let (read, write) = (FileAccess::read(), FileAccess::write());
+    let c = create(&path, &write);
+    ints(&*c, "d", &[4]);
+    c.close().unwrap();
+    let reader = shared.open_log(&op(&read)).unwrap();
+    reader.close().unwrap();
+    let writer = shared.open_log(&op(&write)).unwrap();
+    // A second opening of a file that is written sees what waits in the first.
+    let looker = shared.open_log(&op(&read)).unwrap();
+    put(&*writer, find(&*writer, "d"), &Selection::All, &[1, 2, 3, 4]).unwrap();
+    assert_eq!(get(&*looker, find(&*looker, "d"), &Selection::All).unwrap(), [1, 2, 3, 4]);
+    looker.close().unwrap();
+    writer.close().unwrap();
+    drop(reader);
+}
+
+#[test]
 fn several_datasets_are_written_in_one_call() {
     let folder = Folder::new();
     let c = create(&folder.path("many.h5"), &FileAccess::write());
