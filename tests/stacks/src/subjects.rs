@@ -47,9 +47,13 @@ pub const SUBJECTS: &[Entry] = &[
     alone("memory"),
     alone("raw"),
     alone("json"),
+    alone("object"),
+    alone("log"),
     over("stats-memory", "stats", "memory"),
     over("trace-raw", "trace", "raw"),
     over("check-native", "check", "native"),
+    over("stats-check-object", "stats | check", "object"),
+    over("trace-log", "trace", "log"),
     over("loopback-json", "loopback", "json"),
     over("async-check-memory", "async | check", "memory"),
     // Every write waits for room, or is too large for the queue.
@@ -122,7 +126,7 @@ impl Entry {
         let folder = kept.0.display().to_string();
         let location = move |name: &str| match connector {
             "memory" => format!("memory:{name}"),
-            "native" => format!("native:{folder}/{name}.h5"),
+            "native" | "log" => format!("{connector}:{folder}/{name}.h5"),
             other => format!("{other}:{folder}/{name}"),
         };
         let subject = Subject::new(self.name(), registry()?, location).keeping(kept);
