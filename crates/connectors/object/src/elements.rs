@@ -1,12 +1,13 @@
 //! Elements: chunks as arrays of records, in which nobody writes what the fill value says anyway.
 
 use std::ops::Range;
+use std::sync::Arc;
 
 use model::{Dataspace, Error, Result, Selection};
 use objects::{Change, Fetch, ObjectId, Phase, Update};
 use vol::{DatasetInfo, OpRead, OpWrite, crew};
 
-use crate::described::Dataset;
+use crate::described::{Dataset, Described};
 use crate::error::{During, fetched};
 use crate::keys::ELEMENTS;
 use crate::opening::Opening;
@@ -155,7 +156,7 @@ impl Opening {
             let described = self.described(write.dataset)?;
             let dataset = described.dataset()?;
             check_transfer(&dataset.info, write.selection, write.from.len())?;
-            self.write_selection(id, dataset, write.selection, write.from)?;
+            self.write_selection(&described, dataset, write.selection, write.from)?;
         }
         Ok(())
     }
@@ -163,16 +164,16 @@ impl Opening {
     /// Writes elements that nobody else looks at; the transfer was checked.
     pub(crate) fn write_selection(
         &self,
-        id: ObjectId,
+        described: &Arc<Described>,
         dataset: &Dataset,
         selection: &Selection,
         from: &[u8],
     ) -> Result<()> {
-        let (dims, shape) = (dataset.info.space.dims(), &dataset.shape);
+        let (id, dims, shape) = (described.id, dataset.info.space.dims(), &dataset.shape);
         let done = each_batch(selection, dims, shape, dataset.chunk_bytes(), |parts| {
             match dataset.filters().is_empty() {
                 true => self.update_parts(id, dataset, parts, from),
-                false => self.encode_parts(id, dataset, parts, from),
+                false => self.encode_parts(described, dataset, parts, from),
             }
         });
         self.shared.listings.changed(id);
