@@ -10,6 +10,9 @@
 //! Objects are not made: their first update makes them. An absent key has length 0 and is no error. An akey is
 //! single or an array, with records of one size, from its first update on until it is punched; an array without a
 //! record is absent. Keys and values are any bytes, also none.
+//!
+//! Engines: [`embedded::pool`] (a folder, one process at a time), `rados::pool` (a pool of a Ceph cluster, any number
+//! of processes; with the feature `rados`), [`memory::pool`] (for tests).
 
 mod bytes;
 mod check;
@@ -191,7 +194,8 @@ pub trait Store: Send + Sync + std::fmt::Debug {
     fn allocate(&self, count: u64) -> Result<Range<u64>>;
 
     /// Changes one dkey. A condition is tested against what this store sees now; where another process was faster,
-    /// the flush answers `Condition` instead.
+    /// or an akey is of another kind and this store did not look at it before, the flush answers `Condition` instead
+    /// and gives up that dkey's changes.
     fn update(&self, update: &Update<'_>) -> Result<()>;
 
     /// Changes many dkeys, each on its own: after an error some may have changed. Engines overlap them.
@@ -236,4 +240,12 @@ pub trait Store: Send + Sync + std::fmt::Debug {
 
     /// From now on reads see what others had flushed before this call; what waits here for a flush stays.
     fn refresh(&self) -> Result<()>;
+
+    /// How many pieces the engine keeps that no key points to, left by writers that were killed; they are removed if
+    /// asked to. Only while no other process writes: what it has not flushed looks the same.
+    fn orphans(&self, remove: bool) -> Result<u64> {
+        // Engines that find their free space by their keys have none.
+        let _ = remove;
+        Ok(0)
+    }
 }

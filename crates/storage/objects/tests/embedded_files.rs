@@ -5,7 +5,9 @@ use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use hyperslab_objects::{Change, ContainerId, Error, Fetch, Mode, ObjectId, Phase, Store, Update, embedded};
+use hyperslab_objects::{
+    Change, ContainerId, Error, Fetch, Mode, ObjectId, Phase, Size, Store, Update, embedded,
+};
 
 const OBJECT: ObjectId = ObjectId { high: 0, low: 5 };
 
@@ -28,6 +30,20 @@ fn fill(pool: &Path) {
     store.flush().unwrap();
 }
 
+/// Writes here and there; what matters is that it ends without a panic.
+fn write_some(store: &dyn Store) -> Result<(), Error> {
+    let large = vec![8; 50_000];
+    for i in (0..2_000u32).step_by(100) {
+        let changes = [Change::Single(b"value", &large[..100]), Change::Single(b"large", &large)];
+        let dkey = i.to_be_bytes();
+        let phase = Phase::Content;
+        store.update(&Update { object: OBJECT, dkey: &dkey, changes: &changes, conditions: &[], phase })?;
+    }
+    store.punch_dkey(OBJECT, b"large", Phase::Removal)?;
+    store.flush()?;
+    store.allocate(10_000).map(drop)
+}
+
 fn folder(pool: &Path) -> PathBuf {
     pool.join(id().to_string())
 }
@@ -37,12 +53,14 @@ fn read_all(store: &dyn Store) -> Result<(), Error> {
     for object in store.objects(None, 100)? {
         for dkey in store.dkeys(object, b"", 10_000)? {
             for akey in store.akeys(object, &dkey, b"", 100)? {
-                store.size(object, &dkey, &akey)?;
-                let _ = store.get(object, &dkey, &[&akey])?;
-                let mut into = vec![0; 400_000];
-                let fetch =
-                    Fetch { object, dkey: &dkey, akey: &akey, record_size: 4, start: 0, into: &mut into };
-                let _ = store.fetch(&mut [fetch]);
+                match store.size(object, &dkey, &akey)? {
+                    Some(Size::Records { record_size, .. }) => {
+                        let mut into = vec![0; 1000 * record_size.min(1000) as usize];
+                        let (dkey, akey, into) = (&dkey, &akey, &mut into);
+                        store.fetch(&mut [Fetch { object, dkey, akey, record_size, start: 0, into }])?;
+                    }
+                    _ => drop(store.get(object, &dkey, &[&akey])?),
+                }
             }
         }
     }
@@ -72,6 +90,59 @@ fn cut_files_are_one_clear_error_and_stay_as_they_are() {
     embedded::pool(pool.path()).open(id(), Mode::Read).unwrap();
 }
 
+/// The files as a killed writer leaves them: copied while the container is open.
+fn killed(pool: &Path) {
+    let first = tempfile::tempdir().unwrap();
+    fill(first.path());
+    let store = embedded::pool(first.path()).open(id(), Mode::ReadWrite).unwrap();
+    update(&*store, b"more", &[Change::Single(b"value", b"flushed")]);
+    store.flush().unwrap();
+    update(&*store, b"more", &[Change::Single(b"value", b"not flushed")]);
+    fs::create_dir(folder(pool)).unwrap();
+    for name in ["index.redb", "data"] {
+        fs::copy(folder(first.path()).join(name), folder(pool).join(name)).unwrap();
+    }
+}
+
+#[test]
+fn the_files_of_a_killed_writer_open() {
+    for mode in [Mode::Read, Mode::ReadWrite] {
+        let pool = tempfile::tempdir().unwrap();
+        killed(pool.path());
+        let store = embedded::pool(pool.path()).open(id(), mode).unwrap();
+        assert_eq!(store.get(OBJECT, b"more", &[b"value"]).unwrap(), [Some(b"flushed".to_vec())]);
+        read_all(&*store).unwrap();
+    }
+}
+
+#[test]
+fn cut_files_of_a_killed_writer_stay_as_they_are() {
+    let pool = tempfile::tempdir().unwrap();
+    killed(pool.path());
+    let path = folder(pool.path()).join("index.redb");
+    let whole = fs::read(&path).unwrap();
+    for keep in
+        [0, 1, 100, 4096, 5000, 100_000, 200_000, whole.len() / 2, whole.len() - 4096, whole.len() - 1]
+    {
+        for mode in [Mode::Read, Mode::ReadWrite] {
+            fs::write(&path, &whole[..keep]).unwrap();
+            match embedded::pool(pool.path()).open(id(), mode) {
+                // The end of the file was not in use.
+                Ok(store) => read_all(&*store).unwrap(),
+                Err(Error::Corrupt(text)) => {
+                    assert!(!text.is_empty() && !text.contains('\n'), "{text}");
+                    assert!(
+                        fs::read(&path).unwrap() == whole[..keep],
+                        "{keep} bytes of {} changed",
+                        whole.len()
+                    );
+                }
+                Err(other) => panic!("{keep} bytes: {other:?}"),
+            }
+        }
+    }
+}
+
 #[test]
 fn a_missing_data_file_is_one_clear_error() {
     let pool = tempfile::tempdir().unwrap();
@@ -83,8 +154,18 @@ fn a_missing_data_file_is_one_clear_error() {
 
 #[test]
 fn damaged_files_end_well() {
+    damage(fill);
+}
+
+#[test]
+fn damaged_files_of_a_killed_writer_end_well() {
+    damage(killed);
+}
+
+/// Damages files in many ways, and reads and writes what opens.
+fn damage(make: impl Fn(&Path)) {
     let pool = tempfile::tempdir().unwrap();
-    fill(pool.path());
+    make(pool.path());
     let path = folder(pool.path()).join("index.redb");
     let whole = fs::read(&path).unwrap();
     let rounds = std::env::var("HYPERSLAB_MUTATIONS").ok().and_then(|n| n.parse().ok()).unwrap_or(60);
@@ -95,7 +176,7 @@ fn damaged_files_end_well() {
         random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         (random >> 33) as usize % end
     };
-    for _ in 0..rounds {
+    for round in 0..rounds {
         let mut bytes = whole.clone();
         let used = bytes.len().min(600_000);
         for _ in 0..1 + below(8) {
@@ -104,8 +185,12 @@ fn damaged_files_end_well() {
             bytes[at..end].fill_with(|| below(256) as u8);
         }
         fs::write(&path, &bytes).unwrap();
-        if let Ok(store) = embedded::pool(pool.path()).open(id(), Mode::Read) {
+        let mode = if round % 2 == 0 { Mode::Read } else { Mode::ReadWrite };
+        if let Ok(store) = embedded::pool(pool.path()).open(id(), mode) {
             let _ = read_all(&*store);
+            if mode == Mode::ReadWrite {
+                let _ = write_some(&*store);
+            }
         }
     }
 }

@@ -1,6 +1,6 @@
 //! The file beside the index that holds what is large.
 
-use std::fs::File;
+use std::fs::{File, TryLockError};
 use std::io::ErrorKind;
 use std::os::unix::fs::FileExt;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -18,6 +18,16 @@ pub(super) struct Data {
 impl Data {
     pub(super) fn new(file: File) -> Data {
         Data { file, dirty: AtomicBool::new(false) }
+    }
+
+    /// Locks the container: many readers or one writer, until the file is closed. Whether nobody is in the way.
+    pub(super) fn lock(&self, alone: bool) -> Result<bool> {
+        let locked = if alone { self.file.try_lock() } else { self.file.try_lock_shared() };
+        match locked {
+            Ok(()) => Ok(true),
+            Err(TryLockError::WouldBlock) => Ok(false),
+            Err(TryLockError::Error(source)) => Err(Error::Io { what: "lock the data file".into(), source }),
+        }
     }
 
     pub(super) fn read(&self, at: u64, into: &mut [u8]) -> Result<()> {

@@ -1,5 +1,6 @@
 //! The index: keys and small values in one `redb` file.
 
+use std::fs;
 use std::io::ErrorKind;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
@@ -14,15 +15,16 @@ use crate::{Error, Result};
 
 type Bytes = &'static [u8];
 
-/// What a value is, under the object's 16 bytes and the pair of its keys.
+/// What a value is, under its object's identity and the pair of its keys.
 const KEYS: TableDefinition<'_, Bytes, Bytes> = TableDefinition::new("keys");
 /// Numbers of the container.
 const NUMBERS: TableDefinition<'_, &str, u64> = TableDefinition::new("numbers");
 
 /// The layout of this folder. A newer program may raise it, and this one refuses then.
 const LAYOUT: u64 = 1;
-/// Pages that redb keeps. Its default, 1 GiB, is much for a library.
-const CACHE_BYTES: usize = 128 << 20;
+/// Pages that redb keeps at most. A tenth of it is for pages that a commit changes: with less, a batch of 10,000 keys
+/// is written twice.
+const CACHE_BYTES: usize = 512 << 20;
 
 /// Names of numbers.
 #[derive(Clone, Copy, Debug)]
@@ -45,10 +47,33 @@ impl Number {
     }
 }
 
+/// What opening came to.
+pub(super) enum Opened {
+    Good(Index),
+    /// A writer was killed: the index must be recovered first.
+    Killed,
+}
+
 /// An open index.
-pub(super) enum Index {
+pub(super) struct Index {
+    /// Is there until the index closes.
+    base: Option<Base>,
+}
+
+enum Base {
     Write(Database),
     Read(ReadOnlyDatabase),
+}
+
+impl Drop for Index {
+    fn drop(&mut self) {
+        // Closing writes, and a damaged index must not end the program here.
+        let base = self.base.take();
+        let _ = guarded(|| {
+            drop(base);
+            Ok(())
+        });
+    }
 }
 
 /// What one commit changes.
@@ -98,7 +123,8 @@ fn guarded<T>(work: impl FnOnce() -> Result<T>) -> Result<T> {
         .unwrap_or_else(|_| Err(Error::Corrupt("the index is damaged".into())))
 }
 
-fn busy() -> Error {
+/// Another process has the container.
+pub(super) fn busy() -> Error {
     Error::Refused(
         "the container is open in another process; to share it between processes, run `hyperslab serve`"
             .into(),
@@ -119,9 +145,18 @@ fn builder() -> Builder {
 }
 
 impl Index {
+    fn new(base: Base) -> Index {
+        Index { base: Some(base) }
+    }
+
+    /// Whether it may change.
+    pub(super) fn is_writable(&self) -> bool {
+        matches!(self.base, Some(Base::Write(_)))
+    }
+
     /// Makes a new index in a file that is not there.
     pub(super) fn create(path: &Path) -> Result<Index> {
-        let index = Index::Write(builder().create(path).map_err(not_opened)?);
+        let index = Index::new(Base::Write(builder().create(path).map_err(not_opened)?));
         let none: &mut dyn Iterator<Item = (&[u8], Option<&Value>)> = &mut std::iter::empty();
         let numbers = [(Number::Layout, LAYOUT), (Number::Next, 2)];
         index.commit(Commit { entries: none, numbers: &numbers, durable: true })?;
@@ -129,39 +164,40 @@ impl Index {
     }
 
     /// Opens an index. It is looked at before anything of it may change.
-    pub(super) fn open(path: &Path, write: bool) -> Result<Index> {
+    pub(super) fn open(path: &Path, write: bool) -> Result<Opened> {
         guarded(|| {
-            let found = match builder().open_read_only(path) {
-                Ok(found) => Some(found),
-                // A writer was killed: redb goes back to the last commit when it opens for writing.
-                Err(DatabaseError::RepairAborted) => None,
+            let index = match builder().open_read_only(path) {
+                Ok(found) => Index::new(Base::Read(found)),
+                Err(DatabaseError::RepairAborted) => return Ok(Opened::Killed),
                 Err(error) => return Err(not_opened(error)),
             };
-            let found = match found {
-                Some(found) => found,
-                None => {
-                    drop(builder().open(path).map_err(not_opened)?);
-                    builder().open_read_only(path).map_err(not_opened)?
-                }
-            };
-            let index = Index::Read(found);
             index.check_layout()?;
             if !write {
-                return Ok(index);
+                return Ok(Opened::Good(index));
             }
             drop(index);
-            Ok(Index::Write(builder().open(path).map_err(not_opened)?))
+            Ok(Opened::Good(Index::new(Base::Write(builder().open(path).map_err(not_opened)?))))
         })
     }
 
-    /// Whether another process has it.
-    pub(super) fn check_unused(path: &Path) -> Result<()> {
-        let mut builder = builder();
-        builder.set_repair_callback(redb::RepairSession::abort);
-        match builder.open(path) {
-            Err(DatabaseError::DatabaseAlreadyOpen) => Err(busy()),
-            _ => Ok(()),
+    /// Goes back to the last commit of a writer that was killed. redb does that in place, and what it leaves when it
+    /// fails is not what was there: so it works on a copy. The caller has the container alone.
+    pub(super) fn recover(path: &Path) -> Result<()> {
+        let copy = path.with_extension("recovering");
+        let failed = |source| Error::Io { what: format!("recover {}", path.display()), source };
+        fs::copy(path, &copy).map_err(failed)?;
+        let recovered = guarded(|| {
+            drop(builder().open(&copy).map_err(not_opened)?);
+            Index::new(Base::Read(builder().open_read_only(&copy).map_err(not_opened)?)).check_layout()
+        });
+        let replaced = recovered.and_then(|()| {
+            fs::File::open(&copy).and_then(|copy| copy.sync_all()).map_err(failed)?;
+            fs::rename(&copy, path).map_err(failed)
+        });
+        if replaced.is_err() {
+            let _ = fs::remove_file(&copy);
         }
+        replaced
     }
 
     fn check_layout(&self) -> Result<()> {
@@ -175,11 +211,11 @@ impl Index {
     }
 
     fn begin(&self) -> Result<redb::ReadTransaction> {
-        match self {
-            Index::Write(database) => database.begin_read(),
-            Index::Read(database) => database.begin_read(),
+        match &self.base {
+            Some(Base::Write(database)) => database.begin_read().map_err(failed),
+            Some(Base::Read(database)) => database.begin_read().map_err(failed),
+            None => Err(Error::Corrupt("the index is closed".into())),
         }
-        .map_err(failed)
     }
 
     /// One of the container's numbers.
@@ -198,7 +234,7 @@ impl Index {
 
     /// Changes many keys at once.
     pub(super) fn commit(&self, commit: Commit<'_>) -> Result<()> {
-        let Index::Write(database) = self else {
+        let Some(Base::Write(database)) = &self.base else {
             return Err(Error::Refused("the container is open for reading only".into()));
         };
         guarded(|| {
@@ -243,9 +279,18 @@ impl Snapshot {
     /// Calls `each` with keys and stored values from a key on, until it answers false.
     pub(super) fn scan(&self, from: &[u8], mut each: impl FnMut(&[u8], &[u8]) -> Result<bool>) -> Result<()> {
         guarded(|| {
+            let mut last: Option<Vec<u8>> = None;
             for entry in ReadableTable::range::<&[u8]>(&self.0, from..).map_err(failed)? {
                 let (key, value) = entry.map_err(failed)?;
-                if !each(key.value(), value.value())? {
+                let key = key.value();
+                // A damaged tree may go round in circles.
+                if last.as_deref().map_or(key < from, |last| key <= last) {
+                    return Err(Error::Corrupt("the index is damaged: its keys are out of order".into()));
+                }
+                let last = last.get_or_insert_default();
+                last.clear();
+                last.extend_from_slice(key);
+                if !each(key, value.value())? {
                     break;
                 }
             }

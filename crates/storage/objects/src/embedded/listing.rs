@@ -1,6 +1,6 @@
 //! Pages of objects, dkeys and akeys.
 
-use super::{OBJECT_BYTES, dkey_of};
+use super::{dkey_of, object_of, put_object};
 use crate::bytes::Reader;
 use crate::keys;
 use crate::{ObjectId, Result};
@@ -10,12 +10,12 @@ use super::overlay::View;
 /// Keys of one group that are passed before the next group is looked for: a look takes as long as some of them.
 const PASSED_MAX: usize = 24;
 
-/// Keys in groups of a common begin: one key of each group, from a key on.
+/// Keys in groups of a common begin, whose length `group` says: the begin of each, from a key on.
 fn groups(
     view: &View,
     from: Vec<u8>,
     count_max: usize,
-    group: impl Fn(&[u8]) -> Option<&[u8]>,
+    group: impl Fn(&[u8]) -> Option<usize>,
     behind: impl Fn(&[u8]) -> Option<Vec<u8>>,
 ) -> Result<Vec<Vec<u8>>> {
     let mut found: Vec<Vec<u8>> = Vec::new();
@@ -23,7 +23,7 @@ fn groups(
     while let Some(from) = next.take().filter(|_| found.len() < count_max) {
         let mut passed = 0;
         view.keys(&from, |key| {
-            let Some(begin) = group(key) else { return Ok(false) };
+            let Some(begin) = group(key).and_then(|length| key.get(..length)) else { return Ok(false) };
             if found.last().is_none_or(|last| last != begin) {
                 passed = 0;
                 if found.len() == count_max {
@@ -44,34 +44,38 @@ fn groups(
 
 /// A page of dkeys.
 pub(super) fn dkeys(view: &View, object: ObjectId, from: &[u8], count_max: usize) -> Result<Vec<Vec<u8>>> {
-    let object = object.to_bytes();
-    let mut start = object.to_vec();
+    let mut own = Vec::new();
+    put_object(object, &mut own);
+    let mut start = own.clone();
     keys::escape(from, &mut start);
-    let group = |key: &[u8]| -> Option<std::ops::Range<usize>> {
-        key.starts_with(&object).then(|| 0..dkey_of(key).len())
-    };
     let behind = |begin: &[u8]| {
         let mut behind = begin.to_vec();
         behind.push(0);
         keys::behind(&mut behind);
         Some(behind)
     };
-    let found = groups(view, start, count_max, |key| key.get(group(key)?), behind)?;
-    let dkey = |begin: Vec<u8>| keys::unescape(begin.get(OBJECT_BYTES..)?);
+    let found =
+        groups(view, start, count_max, |key| key.starts_with(&own).then(|| dkey_of(key).len()), behind)?;
+    let dkey = |begin: Vec<u8>| keys::unescape(begin.get(own.len()..)?);
     found.into_iter().map(|begin| dkey(begin).ok_or_else(Reader::corrupt)).collect()
+}
+
+/// What is before all keys of the next object.
+fn behind_object(object: ObjectId) -> Option<Vec<u8>> {
+    let next = u128::from_be_bytes(object.to_bytes()).checked_add(1)?;
+    let mut behind = Vec::new();
+    put_object(ObjectId::from_bytes(next.to_be_bytes()), &mut behind);
+    Some(behind)
 }
 
 /// A page of objects.
 pub(super) fn objects(view: &View, after: Option<ObjectId>, count_max: usize) -> Result<Vec<ObjectId>> {
-    let behind = |begin: &[u8]| {
-        let begin: [u8; OBJECT_BYTES] = begin.try_into().ok()?;
-        Some(u128::from_be_bytes(begin).checked_add(1)?.to_be_bytes().to_vec())
-    };
-    let start = after.map_or_else(|| Some(Vec::new()), |after| behind(&after.to_bytes()));
+    let start = after.map_or_else(|| Some(Vec::new()), behind_object);
     let Some(start) = start else { return Ok(Vec::new()) };
-    let found = groups(view, start, count_max, |key| key.get(..OBJECT_BYTES), behind)?;
-    let object = |begin: Vec<u8>| begin.try_into().map(ObjectId::from_bytes);
-    found.into_iter().map(|begin| object(begin).map_err(|_| Reader::corrupt())).collect()
+    let behind = |begin: &[u8]| behind_object(object_of(begin)?.0);
+    let found = groups(view, start, count_max, |key| object_of(key).map(|(_, end)| end), behind)?;
+    let object = |begin: &Vec<u8>| object_of(begin).map(|(object, _)| object);
+    found.iter().map(|begin| object(begin).ok_or_else(Reader::corrupt)).collect()
 }
 
 /// A page of akeys.

@@ -1,7 +1,7 @@
 //! Containers in a folder, for one process at a time.
 //!
 //! A pool is a folder, a container is a folder in it, named by its identity, with two files: `index.redb` has the keys
-//! and what is small, `data` has what is large. Updates change memory (large bytes go to fresh places of `data` at
+//! and what is small, `data` has what is large (and the lock that keeps other processes away). Updates change memory (large bytes go to fresh places of `data` at
 //! once), and a flush puts them into the index by one transaction, after `data` was synced: it is there whole or not
 //! at all.
 
@@ -23,16 +23,13 @@ use std::sync::Arc;
 
 use crate::{ContainerId, Error, Mode, ObjectId, Pool, Result, Store, keys};
 use data::Data;
-use index::{Index, Number};
+use index::{Index, Number, Opened};
 use open::Registration;
 use shared::Shared;
 use store::EmbeddedStore;
 
 const INDEX: &str = "index.redb";
 const DATA: &str = "data";
-/// What a key of the index begins with.
-const OBJECT_BYTES: usize = 16;
-
 /// The pool of a folder. It is made with the first container.
 #[must_use]
 pub fn pool(folder: &Path) -> Arc<dyn Pool> {
@@ -41,23 +38,47 @@ pub fn pool(folder: &Path) -> Arc<dyn Pool> {
 
 /// What the index has for an akey.
 fn key(object: ObjectId, dkey: &[u8], akey: &[u8]) -> Box<[u8]> {
-    let mut key = Vec::with_capacity(OBJECT_BYTES + dkey.len() + akey.len() + 8);
-    key.extend_from_slice(&object.to_bytes());
+    let mut key = Vec::with_capacity(18 + dkey.len() + akey.len() + 8);
+    put_object(object, &mut key);
     keys::pair(dkey, akey, &mut key);
     key.into_boxed_slice()
 }
 
+/// Appends an object's identity, in its order and short: each half as the count of its bytes and these bytes, without
+/// leading zeros. Most identities are small numbers, and there is one in every key.
+fn put_object(object: ObjectId, out: &mut Vec<u8>) {
+    for half in [object.high, object.low] {
+        let bytes = half.to_be_bytes();
+        let zeros = half.leading_zeros() as usize / 8;
+        out.push((bytes.len() - zeros) as u8);
+        out.extend_from_slice(bytes.get(zeros..).unwrap_or_default());
+    }
+}
+
+/// The identity that a key begins with, and how many bytes it takes.
+fn object_of(key: &[u8]) -> Option<(ObjectId, usize)> {
+    let half = |at: usize| {
+        let count = usize::from(*key.get(at)?);
+        let bytes = key.get(at + 1..at + 1 + count).filter(|bytes| bytes.len() <= 8)?;
+        Some((bytes.iter().fold(0, |number: u64, byte| number << 8 | u64::from(*byte)), at + 1 + count))
+    };
+    let (high, at) = half(0)?;
+    let (low, end) = half(at)?;
+    Some((ObjectId { high, low }, end))
+}
+
 /// What all keys of a dkey begin with.
 fn prefix(object: ObjectId, dkey: &[u8]) -> Vec<u8> {
-    let mut prefix = object.to_bytes().to_vec();
+    let mut prefix = Vec::new();
+    put_object(object, &mut prefix);
     keys::dkey_prefix(dkey, &mut prefix);
     prefix
 }
 
 /// The part of a key before its akey.
 fn dkey_of(key: &[u8]) -> &[u8] {
-    let dkey = key.get(OBJECT_BYTES..).and_then(keys::split).map_or(0, |(dkey, _)| dkey.len());
-    key.get(..OBJECT_BYTES + dkey).unwrap_or(key)
+    let end = object_of(key).and_then(|(_, end)| Some(end + keys::split(key.get(end..)?)?.0.len()));
+    end.and_then(|end| key.get(..end)).unwrap_or(key)
 }
 
 #[derive(Debug)]
@@ -82,11 +103,30 @@ fn data_file(path: &Path, write: bool) -> Result<Data> {
     })
 }
 
+/// Locks a container, or says that another process has it.
+fn lock(data: &Data, alone: bool) -> Result<()> {
+    if data.lock(alone)? { Ok(()) } else { Err(index::busy()) }
+}
+
+fn open_index(path: &Path, data: &Data, write: bool) -> Result<Index> {
+    lock(data, write)?;
+    if let Opened::Good(index) = Index::open(path, write)? {
+        return Ok(index);
+    }
+    lock(data, true)?;
+    Index::recover(path)?;
+    lock(data, write)?;
+    match Index::open(path, write)? {
+        Opened::Good(index) => Ok(index),
+        Opened::Killed => Err(Error::Corrupt("the index cannot be recovered".into())),
+    }
+}
+
 fn open_files(folder: &Path, mode: Mode, registration: Registration) -> Result<Shared> {
     let write = mode == Mode::ReadWrite;
-    let index = Index::open(&folder.join(INDEX), write)?;
     let path = folder.join(DATA);
     let data = data_file(&path, write)?;
+    let index = open_index(&folder.join(INDEX), &data, write)?;
     let (length, wanted) = (data.len()?, index.number(Number::DataEnd)?.unwrap_or(0));
     if length < wanted {
         let path = path.display();
@@ -160,7 +200,10 @@ impl Pool for EmbeddedPool {
         if open::is_open(&folder) {
             return Err(Error::Refused(format!("{} is open: close it first", folder.display())));
         }
-        Index::check_unused(&folder.join(INDEX))?;
+        // Without its data file it is damaged, and nobody can have it open.
+        if let Ok(data) = data_file(&folder.join(DATA), false) {
+            lock(&data, true)?;
+        }
         let going = self.folder.join(format!("{id}.gone-{}", std::process::id()));
         fs::rename(&folder, &going).map_err(io("remove", &folder))?;
         fs::remove_dir_all(&going).map_err(io("remove", &going))
@@ -178,5 +221,22 @@ impl Pool for EmbeddedPool {
         }
         found.sort();
         Ok(found)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn identities_in_keys_keep_their_order_and_come_back() {
+        let halves = [0, 1, 0xff, 0x100, 0xffff, 1 << 30, 1 << 32, u64::MAX - 1, u64::MAX];
+        let ids = halves.iter().flat_map(|high| halves.map(|low| ObjectId { high: *high, low }));
+        let keys: Vec<(ObjectId, Box<[u8]>)> = ids.map(|id| (id, key(id, b"d", b"a"))).collect();
+        assert!(keys.windows(2).all(|pair| pair[0].1 < pair[1].1));
+        for (id, key) in &keys {
+            assert_eq!(object_of(key).unwrap().0, *id);
+            assert_eq!(dkey_of(key), &prefix(*id, b"d")[..prefix(*id, b"d").len() - 1]);
+        }
     }
 }

@@ -26,7 +26,6 @@ const NUMBERS_AT_ONCE: u64 = 1 << 12;
 /// Locks are taken in this order: `gate`, a stripe, `view` or `space`; and `commits`, `gate`, `view` or `space`.
 #[derive(Debug)]
 pub(super) struct Shared {
-    pub(super) data: Data,
     pub(super) view: RwLock<View>,
     stripes: Vec<RwLock<()>>,
     /// The epoch. Updates hold it shared, so that a flush takes whole updates.
@@ -39,6 +38,8 @@ pub(super) struct Shared {
     /// One commit at a time; whether the index has something that a crash would take.
     commits: Mutex<bool>,
     index: Index,
+    /// Has the lock of the container, so it goes after the index.
+    pub(super) data: Data,
     /// The last to go: only then may another handle open the files.
     _registration: Registration,
 }
@@ -66,7 +67,7 @@ impl Shared {
 
     /// Whether it may change.
     pub(super) fn writable(&self) -> bool {
-        matches!(self.index, Index::Write(_))
+        self.index.is_writable()
     }
 
     pub(super) fn view(&self) -> RwLockReadGuard<'_, View> {

@@ -9,8 +9,10 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, Rw
 
 use super::ffi::{Answer, Ask, CANCELED, Guard, Names, Write};
 use super::flight::Flight;
+use super::heads::Wanted;
 use super::pending::Pending;
 use super::{AT_ONCE, CONTAINER, failed};
+use crate::layout::value::Value;
 use crate::{Error, ObjectId, Result};
 
 /// Locks of dkeys: readers of one share it, a writer has it alone.
@@ -50,6 +52,8 @@ pub(super) struct Core {
     pub(super) doomed: Mutex<Vec<u64>>,
     /// Keys that were put into heads since they were counted.
     pub(super) puts: Mutex<HashMap<ObjectId, usize>>,
+    /// Hashes of akeys that were seen as arrays: a single value must not replace them unasked.
+    arrays: Mutex<HashSet<u64>>,
     /// The objects of a listing, for its later pages.
     pub(super) listed: Mutex<Arc<BTreeSet<ObjectId>>>,
     pub(super) head_keys_max: usize,
@@ -58,6 +62,12 @@ pub(super) struct Core {
 /// A lock, whatever another thread's panic left.
 pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn hash(key: impl Hash) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    key.hash(&mut hasher);
+    hasher.finish()
 }
 
 impl Core {
@@ -75,6 +85,7 @@ impl Core {
             sharded: RwLock::default(),
             doomed: Mutex::default(),
             puts: Mutex::default(),
+            arrays: Mutex::default(),
             listed: Mutex::default(),
             head_keys_max,
         }
@@ -89,9 +100,19 @@ impl Core {
     }
 
     fn stripe_number(object: ObjectId, dkey: &[u8]) -> usize {
-        let mut hasher = DefaultHasher::new();
-        (object, dkey).hash(&mut hasher);
-        hasher.finish() as usize % STRIPES
+        hash((object, dkey)) as usize % STRIPES
+    }
+
+    /// Notes an akey that was seen as an array.
+    pub(super) fn note_kind(&self, akey: Wanted<'_>, value: Option<&Value>) {
+        if matches!(value, Some(Value::Array(_))) {
+            lock(&self.arrays).insert(hash(akey));
+        }
+    }
+
+    /// Whether an akey may have been seen as an array.
+    pub(super) fn is_maybe_array(&self, akey: Wanted<'_>) -> bool {
+        lock(&self.arrays).contains(&hash(akey))
     }
 
     /// The lock of a dkey.
@@ -127,11 +148,23 @@ impl Core {
         }
     }
 
-    /// Whether the cluster has nothing of an object.
+    /// Whether the cluster has nothing of an object: nobody else knows its number.
     pub(super) fn is_fresh(&self, object: ObjectId) -> bool {
         let fresh = lock(&self.fresh);
-        let ours = fresh.created || fresh.ranges.iter().any(|range| range.contains(&object.low));
-        ours && !fresh.stored.contains(&object)
+        fresh.ranges.iter().any(|range| range.contains(&object.low)) && !fresh.stored.contains(&object)
+    }
+
+    /// Whether the cluster need not be asked before a change, since it probably has nothing of an object. Where it
+    /// has, the flush finds out.
+    pub(super) fn is_likely_fresh(&self, object: ObjectId) -> bool {
+        let created = lock(&self.fresh).created;
+        created || self.is_fresh(object)
+    }
+
+    /// Notes that others may have changed the container.
+    pub(super) fn set_shared(&self) {
+        lock(&self.fresh).created = false;
+        *lock(&self.listed) = Arc::default();
     }
 
     /// Notes that objects are on the cluster now.

@@ -47,8 +47,9 @@ impl Core {
             let pending = self.pending();
             pending.iter().filter(|(_, dkey)| dkey.phase == phase).map(|(id, _)| id.clone()).collect()
         };
+        let mut error = self.learn(&ids)?;
         let operations = self.operations(&ids)?;
-        let (mut again, mut error) = (Vec::new(), None);
+        let mut again = Vec::new();
         let mut flying: VecDeque<(Sent, Completion)> = VecDeque::new();
         let mut end = |sent: Sent, code: Code| match code {
             0.. => self.arrived(&sent.dkeys),
@@ -73,6 +74,32 @@ impl Core {
             }
         }
         error.map_or(Ok(()), Err)
+    }
+
+    /// Asks for what was not known yet. Where a change must not be, it is given up, and the answer says why.
+    fn learn(&self, ids: &[DkeyId]) -> Result<Option<Error>> {
+        let mut unknown: Vec<(&DkeyId, Vec<u8>)> = Vec::new();
+        {
+            let pending = self.pending();
+            for id in ids {
+                let akeys = pending.get(id).into_iter().flat_map(|dkey| &dkey.akeys);
+                unknown.extend(akeys.filter(|(_, akey)| akey.unknown).map(|(name, _)| (id, name.clone())));
+            }
+        }
+        let wanted: Vec<_> =
+            unknown.iter().map(|(id, name)| (id.0, id.1.as_slice(), name.as_slice())).collect();
+        let found = self.look_up(&wanted)?;
+        let (mut pending, mut error) = (self.pending_mut(), None);
+        for ((id, name), base) in unknown.iter().zip(found) {
+            let Some(akey) = pending.get_mut(*id).and_then(|dkey| dkey.akeys.get_mut(name)) else { continue };
+            if let Err(failure) = akey.learn(name, base) {
+                error.get_or_insert(failure);
+                let given_up = pending.remove(*id);
+                lock(&self.doomed)
+                    .extend(given_up.iter().flat_map(|dkey| dkey.akeys.values()).flat_map(Akey::wasted));
+            }
+        }
+        Ok(error)
     }
 
     /// The operations for some dkeys: those of one head together, up to a size.
@@ -118,6 +145,9 @@ impl Core {
 
     /// Sends the changes of one dkey; where a condition does not hold any more they are given up.
     pub(super) fn flush_dkey(&self, id: &DkeyId, epoch: u64) -> Result<()> {
+        if let Some(error) = self.learn(std::slice::from_ref(id))? {
+            return Err(error);
+        }
         let Some(mut dkey) = self.pending().get(id).cloned() else { return Ok(()) };
         let sent = self.settle(id, &mut dkey, epoch);
         if matches!(sent, Ok(()) | Err(Error::Condition(_))) {

@@ -12,46 +12,52 @@ use super::{PAGE, failed};
 use crate::bytes::Reader;
 use crate::{ObjectId, Result, keys};
 
-/// Keys of an object from a key on, and whether there are more.
-struct Page {
-    keys: Vec<Vec<u8>>,
-    more: bool,
+/// Keys and stored values of an object from a key on, and whether there are more.
+#[derive(Default)]
+pub(super) struct Page {
+    pub(super) pairs: Vec<(Vec<u8>, Vec<u8>)>,
+    pub(super) more: bool,
 }
 
 impl Core {
-    /// The RADOS objects that have keys of an object.
-    fn sources(&self, object: ObjectId) -> Vec<String> {
-        let shards = if self.is_sharded(object) { SHARDS } else { 0 };
-        [heads::head(object)]
-            .into_iter()
-            .chain((0..shards).map(|number| heads::shard(object, number)))
-            .collect()
+    /// The RADOS objects that have keys of an object, or of one of its dkeys.
+    fn sources(&self, object: ObjectId, dkey: Option<&[u8]>) -> Vec<String> {
+        let shards = match dkey {
+            _ if !self.is_sharded(object) => 0..0,
+            None => 0..SHARDS,
+            Some(dkey) => heads::shard_of(dkey)..heads::shard_of(dkey) + 1,
+        };
+        [heads::head(object)].into_iter().chain(shards.map(|number| heads::shard(object, number))).collect()
     }
 
-    fn page(&self, object: ObjectId, from: &[u8]) -> Result<Page> {
+    /// A page of keys: of all dkeys, or at least of one.
+    pub(super) fn page(&self, object: ObjectId, dkey: Option<&[u8]>, from: &[u8]) -> Result<Page> {
+        if self.is_fresh(object) {
+            return Ok(Page::default());
+        }
         let sharded = self.is_sharded(object);
         let ask = |name| Ask {
             name,
             keys: vec![from.to_vec(), LEVEL.to_vec()],
             after: Some((from.to_vec(), PAGE)),
         };
-        let asks: Vec<Ask> = self.sources(object).into_iter().map(ask).collect();
+        let asks: Vec<Ask> = self.sources(object, dkey).into_iter().map(ask).collect();
         let answers = self.ask(&asks)?;
         asks.iter().zip(&answers).for_each(|(ask, answer)| self.note_level(ask, answer));
         if self.is_sharded(object) != sharded {
-            return self.page(object, from);
+            return self.page(object, dkey, from);
         }
         // Where one source has more, only keys up to its last are known to be all.
         let lasts = answers.iter().filter(|answer| answer.more).filter_map(|answer| answer.behind.last());
         let horizon = lasts.map(|(key, _)| key.clone()).min();
         let all = answers.into_iter().flat_map(|answer| answer.pairs.into_iter().chain(answer.behind));
-        let mut keys: Vec<Vec<u8>> = all.map(|(key, _)| key).filter(|key| key != LEVEL).collect();
-        keys.sort_unstable();
-        keys.dedup();
+        let mut pairs: Vec<(Vec<u8>, Vec<u8>)> = all.filter(|(key, _)| key != LEVEL).collect();
+        pairs.sort_unstable();
+        pairs.dedup();
         if let Some(horizon) = &horizon {
-            keys.retain(|key| key <= horizon);
+            pairs.retain(|(key, _)| key <= horizon);
         }
-        Ok(Page { keys, more: horizon.is_some() })
+        Ok(Page { pairs, more: horizon.is_some() })
     }
 
     /// Up to some dkeys in order.
@@ -61,13 +67,9 @@ impl Core {
         while let Some(from) = next.take().filter(|_| found.len() < count_max) {
             let mut start = Vec::new();
             keys::escape(&from, &mut start);
-            let page = if self.is_fresh(object) {
-                Page { keys: Vec::new(), more: false }
-            } else {
-                self.page(object, &start)?
-            };
+            let page = self.page(object, None, &start)?;
             let mut stored = BTreeSet::new();
-            for key in &page.keys {
+            for (key, _) in &page.pairs {
                 let dkey = keys::split(key).and_then(|(dkey, _)| keys::unescape(dkey));
                 stored.insert(dkey.ok_or_else(Reader::corrupt)?);
             }
@@ -122,18 +124,18 @@ impl Core {
         let prefix = heads::prefix(dkey);
         let mut start = prefix.clone();
         keys::escape(from, &mut start);
-        let (mut found, mut more) = (BTreeSet::new(), !self.is_fresh(object));
+        let (mut found, mut more) = (BTreeSet::new(), true);
         while more && found.len() < count_max {
-            let page = self.page(object, &start)?;
-            let inside = page.keys.iter().filter_map(|key| key.strip_prefix(prefix.as_slice()));
+            let page = self.page(object, Some(dkey), &start)?;
+            let inside = page.pairs.iter().filter_map(|(key, _)| key.strip_prefix(prefix.as_slice()));
             for akey in inside {
                 let akey = keys::unescape(akey).ok_or_else(Reader::corrupt)?;
                 if !waiting.contains_key(&akey) {
                     found.insert(akey);
                 }
             }
-            more = page.more && page.keys.last().is_some_and(|key| key.starts_with(&prefix));
-            if let Some(last) = page.keys.into_iter().next_back() {
+            more = page.more && page.pairs.last().is_some_and(|(key, _)| key.starts_with(&prefix));
+            if let Some((last, _)) = page.pairs.into_iter().next_back() {
                 start = last;
             }
         }

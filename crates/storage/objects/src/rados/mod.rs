@@ -13,6 +13,7 @@ mod flight;
 mod flush;
 mod heads;
 mod listing;
+mod orphans;
 mod pending;
 mod store;
 mod update;

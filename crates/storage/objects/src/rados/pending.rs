@@ -34,6 +34,10 @@ pub(super) struct Akey {
     /// What a condition asked of the cluster's value.
     pub(super) guard: Option<Guard>,
     pub(super) changed: bool,
+    /// Whether the cluster was not asked yet: a value that is replaced whole can wait with that until the flush.
+    pub(super) unknown: bool,
+    /// Whether it was punched, so that it may be of another kind now.
+    any_kind: bool,
     /// Whether the change does not depend on what was there: then it needs no comparison.
     whole: bool,
     /// Records that were written here.
@@ -65,6 +69,21 @@ impl Akey {
         let value = base.as_deref().map(Value::decode).transpose()?;
         let taken = numbers(value.as_ref());
         Ok(Akey { value, base, taken, ..Akey::default() })
+    }
+
+    /// An akey that the cluster was not asked for.
+    pub(super) fn unknown() -> Akey {
+        Akey { unknown: true, ..Akey::default() }
+    }
+
+    /// Notes what the cluster has, where it was not asked before.
+    pub(super) fn learn(&mut self, name: &[u8], base: Option<Vec<u8>>) -> Result<()> {
+        let stored = base.as_deref().map(Value::decode).transpose()?;
+        if let (Some(stored), Some(value), false) = (stored, &self.value, self.any_kind) {
+            crate::check::same(name, stored.shape(), value.shape())?;
+        }
+        self.unknown = false;
+        self.rebased(self.value.clone(), base)
     }
 
     /// The akey's value as it is stored.
@@ -100,9 +119,13 @@ impl Akey {
 
     /// Does a change.
     pub(super) fn apply(&mut self, change: &Change<'_>, writer: &mut Writer<'_>) -> Result<()> {
-        if !writer.apply(&mut self.value, change)? {
+        let changes = writer.apply(&mut self.value, change)?;
+        // What is not known may be there to be punched.
+        let punches = matches!(change, Change::Punch(_));
+        if !(changes || self.unknown && punches) {
             return Ok(());
         }
+        self.any_kind |= punches;
         self.changed = true;
         match *change {
             Change::Single(..) | Change::Punch(_) => {
@@ -126,6 +149,11 @@ impl Akey {
     pub(super) fn doomed(&self) -> Vec<u64> {
         let kept = numbers(self.value.as_ref());
         self.taken.difference(&kept).copied().collect()
+    }
+
+    /// Data objects that are in use while the change waits.
+    pub(super) fn used(&self) -> impl Iterator<Item = u64> + '_ {
+        self.taken.iter().copied()
     }
 
     /// Data objects that nobody needs if the change never arrives.

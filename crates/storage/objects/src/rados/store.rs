@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::PoisonError;
 
-use super::core::{Core, lock};
+use super::core::Core;
 use super::flush::PHASES;
 use super::heads::Wanted;
 use super::pending::{Akey, Dkey};
@@ -13,8 +13,6 @@ use crate::layout::value::Value;
 use crate::layout::writer::{self, Far, Piece};
 use crate::{Change, Condition, Error, Fetch, Mode, ObjectId, Phase, Result, Size, Store, Update};
 
-/// dkeys that are punched at once.
-const PUNCH_PAGE: usize = 1000;
 /// Another process may remove what is just being read: then the keys are asked for again.
 const TRIES_MAX: usize = 20;
 
@@ -66,6 +64,7 @@ impl RadosStore {
         let asked: Vec<Wanted<'_>> = unknown.iter().map(|i| wanted[*i]).collect();
         for (i, stored) in unknown.into_iter().zip(self.core.look_up(&asked)?) {
             values[i] = stored.as_deref().map(Value::decode).transpose()?;
+            self.core.note_kind(wanted[i], values[i].as_ref());
         }
         Ok(values)
     }
@@ -189,13 +188,7 @@ impl Store for RadosStore {
 
     fn punch_object(&self, object: ObjectId, phase: Phase) -> Result<()> {
         self.writable()?;
-        let mut from = Vec::new();
-        loop {
-            let page = self.core.dkeys(object, &from, PUNCH_PAGE)?;
-            page.iter().try_for_each(|dkey| self.punch_dkey(object, dkey, phase))?;
-            let Some(last) = page.last().filter(|_| page.len() == PUNCH_PAGE) else { return Ok(()) };
-            from = [last.as_slice(), b"\0"].concat();
-        }
+        self.core.punch_object(object, phase, *self.epoch())
     }
 
     fn dkeys(&self, object: ObjectId, from: &[u8], count_max: usize) -> Result<Vec<Vec<u8>>> {
@@ -218,8 +211,15 @@ impl Store for RadosStore {
     }
 
     fn refresh(&self) -> Result<()> {
-        // Every read asks the cluster; only the listing of objects is kept.
-        lock(&self.core.listed).clone_from(&std::sync::Arc::default());
+        // Every read asks the cluster already.
+        self.core.set_shared();
         Ok(())
+    }
+
+    fn orphans(&self, remove: bool) -> Result<u64> {
+        if remove {
+            self.writable()?;
+        }
+        self.core.orphans(remove)
     }
 }

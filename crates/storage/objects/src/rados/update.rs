@@ -7,16 +7,27 @@ use std::sync::atomic::Ordering;
 use super::core::{Core, lock};
 use super::heads::Wanted;
 use super::pending::{Akey, Dkey, Named};
+use crate::bytes::Reader;
 use crate::check;
 use crate::layout::value::Value;
 use crate::layout::writer::{Far, Piece, Writer};
-use crate::{Change, Condition, ObjectId, Phase, Result, Update};
+use crate::{Change, Condition, ObjectId, Phase, Result, Update, keys};
 
 /// What waits takes about so much memory before content is flushed early.
 const WAITING_BYTES_MAX: usize = 64 << 20;
 
 /// What the cluster has for akeys.
 pub(super) type Bases<'a> = HashMap<Wanted<'a>, Option<Vec<u8>>>;
+
+/// Akeys that an update looks at: a value that is replaced whole, without a condition, need not be known.
+fn looked_at<'a>(update: &Update<'a>) -> impl Iterator<Item = &'a [u8]> {
+    let parts = |change: &&Change<'_>| matches!(change, Change::Records { .. } | Change::PunchRecords { .. });
+    let changes = update.changes.iter().filter(parts).map(Change::akey);
+    changes.chain(update.conditions.iter().map(Condition::akey))
+}
+
+/// An akey, and what the cluster has for it.
+type Stored = (Vec<u8>, Option<Vec<u8>>);
 
 fn named<'a>(update: &Update<'a>) -> impl Iterator<Item = &'a [u8]> {
     let changes = update.changes.iter().map(Change::akey);
@@ -29,10 +40,12 @@ impl Core {
         let mut wanted: Vec<Wanted<'a>> = Vec::new();
         {
             let pending = self.pending();
-            for update in updates.iter().filter(|update| !self.is_fresh(update.object)) {
+            for update in updates.iter().filter(|update| !self.is_likely_fresh(update.object)) {
                 let waiting = pending.get(&(update.object, update.dkey.to_vec()));
                 let known = |akey: &[u8]| waiting.is_some_and(|dkey| dkey.akeys.contains_key(akey));
-                let unknown = named(update).filter(|akey| !known(akey));
+                let array = |akey: &&[u8]| self.is_maybe_array((update.object, update.dkey, akey));
+                let looked_at = looked_at(update).chain(named(update).filter(array));
+                let unknown = looked_at.filter(|akey| !known(akey));
                 wanted.extend(unknown.map(|akey| (update.object, update.dkey, akey)));
             }
         }
@@ -50,11 +63,18 @@ impl Core {
             let waiting = pending.get(&id);
             for akey in named(update) {
                 let known = waiting.and_then(|dkey| dkey.akeys.get(akey)).cloned();
-                let base = || Akey::known(bases.get(&(update.object, update.dkey, akey)).cloned().flatten());
+                let base = || match bases.get(&(update.object, update.dkey, akey)) {
+                    Some(base) => Akey::known(base.clone()),
+                    None if self.is_likely_fresh(update.object) => Ok(Akey::default()),
+                    None => Ok(Akey::unknown()),
+                };
                 akeys.insert(akey, known.map_or_else(base, Ok)?);
             }
         }
         let akeys = self.applied(update, akeys, epoch)?;
+        for (name, akey) in &akeys {
+            self.note_kind((update.object, update.dkey, name), akey.value.as_ref());
+        }
         let mut pending = self.pending_mut();
         let dkey = pending.entry(id).or_insert_with(|| Dkey { phase: update.phase, akeys: BTreeMap::new() });
         self.weight.fetch_add(dkey.merge(update.phase, akeys), Ordering::Relaxed);
@@ -107,6 +127,57 @@ impl Core {
         let update = Update { object, dkey, changes: &changes, conditions: &[], phase };
         let bases = self.bases(&[update])?;
         self.update(&update, &bases, epoch)
+    }
+
+    /// Notes that all dkeys of an object go; the gate is held.
+    pub(super) fn punch_object(&self, object: ObjectId, phase: Phase, epoch: u64) -> Result<()> {
+        let (mut from, mut more) = (Vec::new(), true);
+        while more {
+            let page = self.page(object, None, &from)?;
+            let mut dkeys: BTreeMap<Vec<u8>, Vec<Stored>> = BTreeMap::new();
+            for (key, value) in &page.pairs {
+                let pair = keys::split(key)
+                    .and_then(|(dkey, akey)| Some((keys::unescape(dkey)?, keys::unescape(akey)?)));
+                let (dkey, akey) = pair.ok_or_else(Reader::corrupt)?;
+                dkeys.entry(dkey).or_default().push((akey, Some(value.clone())));
+            }
+            for (dkey, akeys) in &dkeys {
+                self.punch_akeys((object, dkey), akeys, phase, epoch)?;
+            }
+            more = page.more;
+            from = page.pairs.into_iter().next_back().map_or(from, |(last, _)| last);
+        }
+        self.punch_waiting(object, phase, epoch)
+    }
+
+    /// Notes that what only waits goes too.
+    fn punch_waiting(&self, object: ObjectId, phase: Phase, epoch: u64) -> Result<()> {
+        let waiting: Vec<(Vec<u8>, Vec<Stored>)> = {
+            let pending = self.pending();
+            let ours = pending.range((object, Vec::new())..).take_while(|((id, _), _)| *id == object);
+            let puts = |dkey: &Dkey| -> Vec<Stored> {
+                let akeys = dkey.akeys.iter().filter(|(_, akey)| akey.changed && akey.value.is_some());
+                akeys.map(|(name, _)| (name.clone(), None)).collect()
+            };
+            ours.map(|((_, name), dkey)| (name.clone(), puts(dkey))).collect()
+        };
+        for (dkey, akeys) in waiting.iter().filter(|(_, akeys)| !akeys.is_empty()) {
+            self.punch_akeys((object, dkey), akeys, phase, epoch)?;
+        }
+        Ok(())
+    }
+
+    fn punch_akeys(
+        &self,
+        (object, dkey): (ObjectId, &[u8]),
+        akeys: &[Stored],
+        phase: Phase,
+        epoch: u64,
+    ) -> Result<()> {
+        let changes: Vec<Change<'_>> = akeys.iter().map(|(akey, _)| Change::Punch(akey)).collect();
+        let bases =
+            akeys.iter().map(|(akey, base)| ((object, dkey, akey.as_slice()), base.clone())).collect();
+        self.update(&Update { object, dkey, changes: &changes, conditions: &[], phase }, &bases, epoch)
     }
 
     /// Whether content should be flushed early.

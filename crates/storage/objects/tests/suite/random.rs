@@ -1,43 +1,80 @@
 //! Random changes on an engine and on the memory engine: both must say the same.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
 
 use hyperslab_objects::{Change, ContainerId, ObjectId, Phase, Store, memory};
 
 use super::{ODD, Random, Subject, Test, update_at};
 
-pub(super) const TESTS: &[(&str, Test)] =
-    &[("random_changes_are_those_of_memory", random_changes_are_those_of_memory)];
+pub(super) const TESTS: &[(&str, Test)] = &[
+    ("random_changes_are_those_of_memory", random_changes_are_those_of_memory),
+    ("random_changes_of_threads_are_those_of_memory", random_changes_of_threads_are_those_of_memory),
+];
 
 const OBJECTS: u64 = 2;
 const DKEYS: u64 = 4;
 const AKEYS: u64 = 5;
 
-fn random_changes_are_those_of_memory(subject: &Subject) {
+fn seed() -> u64 {
     let seed = std::env::var("HYPERSLAB_SEED").ok().and_then(|seed| seed.parse().ok()).unwrap_or(20_261_115);
     println!("seed {seed}");
-    let mut random = Random(seed);
+    seed
+}
+
+/// Threads change objects of their own, and one of them flushes all the time.
+fn random_changes_of_threads_are_those_of_memory(subject: &Subject) {
+    let (store, seed) = (subject.create(), seed());
+    let model = memory::pool().create(ContainerId::from_name("model")).unwrap();
+    let done = AtomicUsize::new(0);
+    thread::scope(|scope| {
+        for part in 0..3 {
+            let (store, model, done) = (&store, &model, &done);
+            scope.spawn(move || {
+                let mut random = Random(seed + part);
+                for _ in 0..150 {
+                    change(&**store, &**model, part, &mut random);
+                    if random.below(6) == 0 {
+                        same(&**store, &**model, part);
+                    }
+                }
+                done.fetch_add(1, Ordering::Relaxed);
+            });
+        }
+        scope.spawn(|| {
+            while done.load(Ordering::Relaxed) < 3 {
+                store.flush().unwrap();
+            }
+        });
+    });
+    let store = subject.reopen(store);
+    (0..3).for_each(|part| same(&*store, &*model, part));
+}
+
+fn random_changes_are_those_of_memory(subject: &Subject) {
+    let mut random = Random(seed());
     let model = memory::pool().create(ContainerId::from_name("model")).unwrap();
     let mut store = subject.create();
     for step in 0..600 {
-        change(&*store, &*model, &mut random);
+        change(&*store, &*model, 0, &mut random);
         match random.below(20) {
             0 => store.flush().unwrap(),
             1 if step % 3 == 0 => store = subject.reopen(store),
-            2..5 => same(&*store, &*model),
+            2..5 => same(&*store, &*model, 0),
             _ => {}
         }
     }
     store = subject.reopen(store);
-    same(&*store, &*model);
+    same(&*store, &*model, 0);
 }
 
-fn object(i: u64) -> ObjectId {
-    ObjectId { high: i, low: 5 }
+fn object(part: u64, i: u64) -> ObjectId {
+    ObjectId { high: i, low: 5 + part }
 }
 
-fn change(store: &dyn Store, model: &dyn Store, random: &mut Random) {
-    let (object, dkey) = (object(random.below(OBJECTS)), ODD[random.below(DKEYS) as usize]);
+fn change(store: &dyn Store, model: &dyn Store, part: u64, random: &mut Random) {
+    let (object, dkey) = (object(part, random.below(OBJECTS)), ODD[random.below(DKEYS) as usize]);
     if random.below(60) == 0 {
         store.punch_object(object, Phase::Removal).unwrap();
         return model.punch_object(object, Phase::Removal).unwrap();
@@ -48,6 +85,10 @@ fn change(store: &dyn Store, model: &dyn Store, random: &mut Random) {
     }
     let bytes: Vec<u8> = (0..bytes_count(random)).map(|_| random.below(256) as u8).collect();
     let changes: Vec<Change<'_>> = (0..1 + random.below(3)).map(|_| one(random, &bytes)).collect();
+    // Engines may learn an akey's kind with the flush only, unless somebody looked.
+    for change in &changes {
+        store.size(object, dkey, change.akey()).unwrap();
+    }
     let (ours, theirs) =
         (update_at(store, (object, dkey), &changes, &[]), update_at(model, (object, dkey), &changes, &[]));
     assert_eq!(ours.is_ok(), theirs.is_ok(), "{ours:?}, {theirs:?}");
@@ -80,8 +121,8 @@ fn one<'a>(random: &mut Random, bytes: &'a [u8]) -> Change<'a> {
 }
 
 /// Compares all that can be asked.
-fn same(store: &dyn Store, model: &dyn Store) {
-    for object in (0..OBJECTS).map(object) {
+fn same(store: &dyn Store, model: &dyn Store, part: u64) {
+    for object in (0..OBJECTS).map(|i| object(part, i)) {
         let dkeys = model.dkeys(object, b"", 100).unwrap();
         assert_eq!(store.dkeys(object, b"", 100).unwrap(), dkeys);
         for dkey in &dkeys {

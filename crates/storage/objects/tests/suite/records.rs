@@ -12,6 +12,10 @@ pub(super) const TESTS: &[(&str, Test)] = &[
     ("an_array_without_records_is_absent", an_array_without_records_is_absent),
     ("an_akey_keeps_its_kind", an_akey_keeps_its_kind),
     ("a_punched_akey_may_change_its_kind", a_punched_akey_may_change_its_kind),
+    (
+        "a_punched_akey_that_nobody_looked_at_may_change_its_kind",
+        a_punched_akey_that_nobody_looked_at_may_change_its_kind,
+    ),
     ("large_arrays_come_back", large_arrays_come_back),
     ("small_writes_into_a_large_array", small_writes_into_a_large_array),
     ("records_far_apart", records_far_apart),
@@ -131,6 +135,20 @@ fn a_punched_akey_may_change_its_kind(subject: &Subject) {
     let mut into = *b"....";
     fetch(&*store, b"a", 2, 0, &mut into).unwrap();
     assert_eq!(&into, b"..xy");
+}
+
+fn a_punched_akey_that_nobody_looked_at_may_change_its_kind(subject: &Subject) {
+    let store = subject.create();
+    update(&*store, &[letters(b"a", 0, &"x".repeat(50_000)), Change::Single(b"s", b"1")]).unwrap();
+    let store = subject.reopen(store);
+    for akey in [b"a", b"s", b"n"] {
+        update(&*store, &[Change::Punch(akey)]).unwrap();
+    }
+    update(&*store, &[Change::Single(b"a", b"2"), letters(b"s", 1, "b")]).unwrap();
+    let store = subject.reopen(store);
+    assert_eq!(get(&*store, b"a").unwrap(), b"2");
+    assert_eq!(read(&*store, b"s", 0, 3), ".b.");
+    assert_eq!(akeys(&*store), [b"a", b"s"]);
 }
 
 fn pattern(length: usize, salt: usize) -> Vec<u8> {
