@@ -1,5 +1,7 @@
 //! Chunks as they are stored.
 
+use std::sync::Arc;
+
 use model::properties::{FillValue, Layout};
 use model::{Error, Result, Selection};
 use objects::{Fetch, ObjectId, Size};
@@ -7,7 +9,7 @@ use vol::{Allocation, ChunkInfo, OpList, Page, StorageInfo};
 
 use crate::described::{Dataset, Described};
 use crate::error::{During, fetched};
-use crate::filtered::undone;
+use crate::filtered::{put_chunks, undone};
 use crate::keys::{self, ELEMENTS};
 use crate::links::slice;
 use crate::listing::{View, each_dkey};
@@ -47,6 +49,7 @@ impl Opening {
     pub(crate) fn chunk_starts(&self, described: &Described) -> Result<Vec<Vec<u64>>> {
         let rank = described.dataset()?.shape.len();
         let id = described.id;
+        self.shared.settle(id)?;
         let dkeys = self.shared.listings.snapshot(id, View::Chunks, || {
             let mut found = Vec::new();
             // Other keys begin with a slash, which comes after all of these.
@@ -122,6 +125,7 @@ impl Opening {
     ) -> Result<Option<Vec<u8>>> {
         let dkey = keys::chunk(start);
         if !dataset.filters().is_empty() {
+            self.shared.settle(id)?;
             let stored = self.stored_chunks(id, &[&dkey])?.pop().flatten();
             return stored.map(|(mask, stored)| undone(dataset, mask, &stored)).transpose();
         }
@@ -139,6 +143,7 @@ impl Opening {
         check_chunked(dataset)?;
         check_offset(dataset, offset)?;
         let _still = self.shared.reading(id);
+        self.shared.settle(id)?;
         let found = match dataset.filters().is_empty() {
             true => {
                 let mut room = vec![0; dataset.chunk_bytes()];
@@ -152,7 +157,7 @@ impl Opening {
 
     pub(crate) fn write_chunk(
         &self,
-        described: &Described,
+        described: &Arc<Described>,
         offset: &[u64],
         mask: u32,
         data: &[u8],
@@ -171,18 +176,25 @@ impl Opening {
         }
         let _alone = self.shared.changing(id);
         if filters.is_empty() {
-            return self.write_inside(id, dataset, offset, data);
+            return self.write_inside(described, dataset, offset, data);
         }
-        let done = self.put_chunks(id, &[&keys::chunk(offset)], &[(mask, data.to_vec())]);
+        self.shared.settle(id)?;
+        let done = put_chunks(self.store(), id, &[&keys::chunk(offset)], &[(mask, data.to_vec())]);
         self.shared.listings.changed(id);
         done
     }
 
     /// Writes of a chunk what is inside of the extent: the rest would show when the extent grows.
-    fn write_inside(&self, id: ObjectId, dataset: &Dataset, start: &[u64], data: &[u8]) -> Result<()> {
+    fn write_inside(
+        &self,
+        described: &Arc<Described>,
+        dataset: &Dataset,
+        start: &[u64],
+        data: &[u8],
+    ) -> Result<()> {
         let (selection, shape) = inside(dataset, start)?;
         if shape == dataset.shape {
-            return self.write_selection(id, dataset, &selection, data);
+            return self.write_selection(described, dataset, &selection, data);
         }
         let mut packed = Vec::new();
         let element_bytes = dataset.element_bytes();
@@ -190,7 +202,7 @@ impl Opening {
             let at = run.offset as usize * element_bytes;
             packed.extend_from_slice(&data[at..at + run.len as usize * element_bytes]);
         }
-        self.write_selection(id, dataset, &selection, &packed)
+        self.write_selection(described, dataset, &selection, &packed)
     }
 
     /// The blobs that a chunk's elements use, without those of the fill value, which all of them share.

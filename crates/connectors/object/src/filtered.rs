@@ -1,15 +1,18 @@
 //! Chunks with filters: each is one value, made and undone on all cores.
 
+use std::sync::Arc;
+
 use model::properties::Layout;
 use model::{Error, Result, Within};
-use objects::{Change, ObjectId, Phase, Update};
+use objects::{Change, ObjectId, Phase, Store, Update};
 
-use crate::described::Dataset;
+use crate::described::{Dataset, Described};
 use crate::elements::{each, map};
 use crate::error::During;
 use crate::keys::{ELEMENTS, FILTER_MASK};
-use crate::opening::Opening;
+use crate::opening::{Opening, update_all};
 use crate::parts::{Part, split};
+use crate::pending::Waiting;
 use crate::pipeline;
 
 /// A chunk as it is stored: its filter mask and its bytes.
@@ -40,6 +43,7 @@ impl Opening {
         parts: &[Part],
         into: &mut [u8],
     ) -> Result<()> {
+        self.shared.settle(id)?;
         let (element_bytes, bytes) = (dataset.element_bytes(), into.len());
         let dkeys: Vec<&[u8]> = parts.iter().map(|part| &part.dkey[..]).collect();
         let stored = self.stored_chunks(id, &dkeys)?;
@@ -64,56 +68,73 @@ impl Opening {
         })
     }
 
+    /// Writes chunks: whole ones go through their filters now, others wait.
     pub(crate) fn encode_parts(
         &self,
-        id: ObjectId,
+        described: &Arc<Described>,
         dataset: &Dataset,
         parts: &[Part],
         from: &[u8],
     ) -> Result<()> {
-        let dims = dataset.info.space.dims();
+        let (id, dims) = (described.id, dataset.info.space.dims());
+        pipeline::check(dataset.filters())?;
         let is_whole =
-            |part: &Part| part.elements() == part.inside(dims, &dataset.shape).iter().product::<u64>();
-        // What stays of chunks that change in part.
-        let partial: Vec<&[u8]> =
-            parts.iter().filter(|part| !is_whole(part)).map(|part| &part.dkey[..]).collect();
-        let mut old = self.stored_chunks(id, &partial)?.into_iter();
-        let jobs: Vec<_> = parts
-            .iter()
-            .map(|part| (part, if is_whole(part) { None } else { old.next().flatten() }))
-            .collect();
-        let made = map(jobs, from.len().saturating_mul(4), |(part, old)| filtered(dataset, part, old, from))?;
-        let dkeys: Vec<&[u8]> = parts.iter().map(|part| &part.dkey[..]).collect();
-        self.put_chunks(id, &dkeys, &made)
+            |part: &&Part| part.elements() == part.inside(dims, &dataset.shape).iter().product::<u64>();
+        let (whole, partial): (Vec<&Part>, Vec<&Part>) = parts.iter().partition(is_whole);
+        let dkeys: Vec<&[u8]> = whole.iter().map(|part| &part.dkey[..]).collect();
+        let made = map(whole, from.len().saturating_mul(4), |part| filtered(dataset, part, from))?;
+        put_chunks(self.store(), id, &dkeys, &made)?;
+        let mut pending = self.shared.pending();
+        dkeys.iter().for_each(|dkey| pending.remove(id, dkey));
+        for part in partial {
+            if pending.get(id, &part.dkey).is_none() {
+                let waiting = self.waiting(id, dataset, part)?;
+                pending.put(described, &part.dkey, waiting);
+            }
+            if let Some(waiting) = pending.get(id, &part.dkey) {
+                put_runs(dataset, part, from, &mut waiting.elements);
+            }
+            if pending.is_full() {
+                for id in pending.datasets() {
+                    pending.settle(self.store(), id)?;
+                    self.shared.listings.changed(id);
+                }
+            }
+        }
+        Ok(())
     }
 
-    /// Stores chunks as they are.
-    pub(crate) fn put_chunks(&self, id: ObjectId, dkeys: &[&[u8]], chunks: &[Stored]) -> Result<()> {
-        let masks: Vec<[u8; 4]> = chunks.iter().map(|(mask, _)| mask.to_le_bytes()).collect();
-        let changes: Vec<[Change<'_>; 2]> = chunks
-            .iter()
-            .zip(&masks)
-            .map(|((mask, bytes), stored)| {
-                let mask = match mask {
-                    0 => Change::Punch(FILTER_MASK),
-                    _ => Change::Single(FILTER_MASK, stored),
-                };
-                [Change::Single(ELEMENTS, bytes), mask]
-            })
-            .collect();
-        let updates: Vec<Update<'_>> = dkeys
-            .iter()
-            .zip(&changes)
-            .map(|(dkey, changes)| Update {
-                object: id,
-                dkey,
-                changes,
-                conditions: &[],
-                phase: Phase::Content,
-            })
-            .collect();
-        self.update_all(&updates).during("write chunks")
+    /// A chunk as it is stored, without its filters.
+    fn waiting(&self, id: ObjectId, dataset: &Dataset, part: &Part) -> Result<Waiting> {
+        let is_inside = part.inside(dataset.info.space.dims(), &dataset.shape) == dataset.shape;
+        let elements = match self.stored_chunks(id, &[&part.dkey])?.pop().flatten() {
+            Some((mask, stored)) => undone(dataset, mask, &stored)?,
+            None => filled(dataset),
+        };
+        Ok(Waiting { is_inside, elements })
     }
+}
+
+/// Stores chunks as they are.
+pub(crate) fn put_chunks(store: &dyn Store, id: ObjectId, dkeys: &[&[u8]], chunks: &[Stored]) -> Result<()> {
+    let masks: Vec<[u8; 4]> = chunks.iter().map(|(mask, _)| mask.to_le_bytes()).collect();
+    let changes: Vec<[Change<'_>; 2]> = chunks
+        .iter()
+        .zip(&masks)
+        .map(|((mask, bytes), stored)| {
+            let mask = match mask {
+                0 => Change::Punch(FILTER_MASK),
+                _ => Change::Single(FILTER_MASK, stored),
+            };
+            [Change::Single(ELEMENTS, bytes), mask]
+        })
+        .collect();
+    let updates: Vec<Update<'_>> = dkeys
+        .iter()
+        .zip(&changes)
+        .map(|(dkey, changes)| Update { object: id, dkey, changes, conditions: &[], phase: Phase::Content })
+        .collect();
+    update_all(store, &updates).during("write chunks")
 }
 
 /// A chunk from what is stored.
@@ -123,7 +144,7 @@ pub(crate) fn undone(dataset: &Dataset, mask: u32, stored: &[u8]) -> Result<Vec<
     Ok(chunk)
 }
 
-/// What is stored of a whole chunk that begins at `start`.
+/// What is stored of a chunk, which may stick out of the extent.
 pub(crate) fn applied(dataset: &Dataset, is_inside: bool, chunk: &[u8]) -> Result<Stored> {
     let keeps_edges =
         matches!(dataset.info.create.layout, Layout::Chunked { edge_chunks_unfiltered: true, .. });
@@ -134,30 +155,32 @@ pub(crate) fn applied(dataset: &Dataset, is_inside: bool, chunk: &[u8]) -> Resul
     Ok((mask, bytes))
 }
 
-/// A chunk with what changes in it, through its filters.
-fn filtered(dataset: &Dataset, part: &Part, old: Option<Stored>, from: &[u8]) -> Result<Stored> {
+/// A chunk that nobody wrote.
+fn filled(dataset: &Dataset) -> Vec<u8> {
+    let mut chunk = vec![0; dataset.chunk_bytes()];
+    dataset.fill(&mut chunk);
+    chunk
+}
+
+fn put_runs(dataset: &Dataset, part: &Part, from: &[u8], chunk: &mut [u8]) {
     let element_bytes = dataset.element_bytes();
+    for run in &part.runs {
+        let (at, len) = (run.chunk_offset as usize * element_bytes, run.len as usize * element_bytes);
+        let packed = run.selection_offset as usize * element_bytes;
+        chunk[at..at + len].copy_from_slice(&from[packed..packed + len]);
+    }
+}
+
+/// A chunk whose elements all change, through its filters.
+fn filtered(dataset: &Dataset, part: &Part, from: &[u8]) -> Result<Stored> {
     let is_inside = part.inside(dataset.info.space.dims(), &dataset.shape) == dataset.shape;
-    let packed = |run: &model::selection::ChunkRun| {
-        let at = run.selection_offset as usize * element_bytes;
-        &from[at..at + run.len as usize * element_bytes]
-    };
     if let [run] = &part.runs[..]
         && run.len == dataset.chunk_elements()
     {
-        return applied(dataset, is_inside, packed(run));
+        let at = run.selection_offset as usize * dataset.element_bytes();
+        return applied(dataset, is_inside, &from[at..at + dataset.chunk_bytes()]);
     }
-    let mut chunk = match old {
-        Some((mask, stored)) => undone(dataset, mask, &stored)?,
-        None => {
-            let mut chunk = vec![0; dataset.chunk_bytes()];
-            dataset.fill(&mut chunk);
-            chunk
-        }
-    };
-    for run in &part.runs {
-        let (at, values) = (run.chunk_offset as usize * element_bytes, packed(run));
-        chunk[at..at + values.len()].copy_from_slice(values);
-    }
+    let mut chunk = filled(dataset);
+    put_runs(dataset, part, from, &mut chunk);
     applied(dataset, is_inside, &chunk)
 }

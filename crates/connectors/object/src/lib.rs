@@ -30,6 +30,7 @@ mod objects_of;
 mod opening;
 mod order;
 mod parts;
+mod pending;
 mod pipeline;
 mod references;
 mod removal;

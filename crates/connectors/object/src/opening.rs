@@ -58,13 +58,8 @@ impl Opening {
         &*self.shared.store
     }
 
-    /// Many changes; few are not worth what it costs to overlap them.
     pub(crate) fn update_all(&self, updates: &[Update<'_>]) -> objects::Result<()> {
-        match updates {
-            [] => Ok(()),
-            [update] => self.store().update(update),
-            updates => self.store().update_many(updates),
-        }
+        update_all(self.store(), updates)
     }
 
     pub(crate) fn check_writable(&self) -> Result<()> {
@@ -101,6 +96,15 @@ impl Opening {
         }
         drop(structure);
         if self.is_writing() { self.shared.flush() } else { Ok(()) }
+    }
+}
+
+/// Many changes; few are not worth what it costs to overlap them.
+pub(crate) fn update_all(store: &dyn Store, updates: &[Update<'_>]) -> objects::Result<()> {
+    match updates {
+        [] => Ok(()),
+        [update] => store.update(update),
+        updates => store.update_many(updates),
     }
 }
 

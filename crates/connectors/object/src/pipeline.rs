@@ -119,6 +119,14 @@ fn stages(filters: &[FilterSpec]) -> Vec<Stage<'_>> {
     filters.iter().map(|f| Stage { id: f.id, optional: f.optional, values: &f.values }).collect()
 }
 
+/// An error where a filter that must be applied is not in this build.
+pub(crate) fn check(filters: &[FilterSpec]) -> Result<()> {
+    let mut needed = filters.iter().filter(|filter| !filter.optional);
+    needed.try_for_each(|filter| {
+        REGISTRY.get(filter.id).map(drop).map_err(|error| failed("apply filters", &error))
+    })
+}
+
 /// The mask of a chunk that went through none of these filters.
 pub(crate) fn mask_of_none(filters: &[FilterSpec]) -> u32 {
     ((1u64 << filters.len().min(32)) - 1) as u32

@@ -10,7 +10,7 @@ use vol::DatasetInfo;
 use crate::attributes::space_bytes;
 use crate::described::{Body, Dataset, Described};
 use crate::error::During;
-use crate::filtered::applied;
+use crate::filtered::{applied, put_chunks};
 use crate::keys::{self, DATASPACE, ELEMENTS};
 use crate::opening::Opening;
 
@@ -39,6 +39,7 @@ fn outside(shape: &[u64], inside: &[u64]) -> Result<Vec<Range64>> {
 impl Opening {
     pub(crate) fn resize(&self, id: ObjectId, dims: &[u64]) -> Result<()> {
         let _alone = self.shared.changing(id);
+        self.shared.settle(id)?;
         let described = self.shared.describe(id, self.limits())?;
         let dataset = described.dataset()?;
         let old = &dataset.info.space;
@@ -125,6 +126,6 @@ impl Opening {
             chunk[range.clone()].copy_from_slice(&old[range]);
         }
         let stored = applied(new, left == new.shape, &chunk)?;
-        self.put_chunks(id, &[&keys::chunk(start)], &[stored])
+        put_chunks(self.store(), id, &[&keys::chunk(start)], &[stored])
     }
 }

@@ -13,6 +13,7 @@ use crate::error::During;
 use crate::identity::Numbers;
 use crate::keys;
 use crate::listing::Listings;
+use crate::pending::Pending;
 
 /// One container that is open in this process.
 #[derive(Debug)]
@@ -30,6 +31,8 @@ pub(crate) struct Shared {
     structure: Mutex<Structure>,
     /// Elements of one dataset change under its lock; datasets share locks by their numbers.
     elements: Vec<RwLock<()>>,
+    /// Chunks that changed in part.
+    pending: Mutex<Pending>,
     /// The attribute that was made last, until it is written: bytes and type of its value.
     new_attribute: Mutex<Option<NewAttribute>>,
     /// What was decoded of objects.
@@ -103,6 +106,7 @@ impl Shared {
             opened: AtomicU64::new(0),
             structure: Mutex::default(),
             elements: (0..LOCKS).map(|_| RwLock::default()).collect(),
+            pending: Mutex::default(),
             new_attribute: Mutex::default(),
             known: Mutex::default(),
         }
@@ -170,6 +174,7 @@ impl Shared {
     /// The object is gone.
     pub(crate) fn forget(&self, id: ObjectId) {
         self.forget_new_attribute();
+        self.pending().forget(id);
         self.known().remove(&id);
         self.listings.changed(id);
     }
@@ -181,8 +186,28 @@ impl Shared {
         self.listings.clear();
     }
 
+    /// Chunks that changed in part. Whoever holds this and a dataset took the dataset first.
+    pub(crate) fn pending(&self) -> MutexGuard<'_, Pending> {
+        self.pending.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Stores what waits of a dataset, so that its chunks can be looked at.
+    pub(crate) fn settle(&self, id: ObjectId) -> Result<()> {
+        if self.pending().settle(&*self.store, id)? {
+            self.listings.changed(id);
+        }
+        Ok(())
+    }
+
+    /// Stores what waits of all datasets.
+    pub(crate) fn settle_all(&self) -> Result<()> {
+        let waiting = self.pending().datasets();
+        waiting.into_iter().try_for_each(|id| self.settle(id))
+    }
+
     /// Makes everything durable, and sees what others made so.
     pub(crate) fn flush(&self) -> Result<()> {
+        self.settle_all()?;
         self.store.flush().during("commit container")?;
         if self.is_concurrent {
             self.store.refresh().during("commit container")?;

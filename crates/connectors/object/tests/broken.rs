@@ -151,7 +151,7 @@ fn mutated(value: &[u8], generator: &mut Generator) -> Vec<u8> {
 
 #[test]
 fn mutated_values_end_in_errors() {
-    let count = std::env::var("HYPERSLAB_MUTATIONS").ok().and_then(|n| n.parse().ok()).unwrap_or(300);
+    let count = std::env::var("HYPERSLAB_MUTATIONS").ok().and_then(|n| n.parse().ok()).unwrap_or(150);
     let seed = std::env::var("HYPERSLAB_SEED").ok().and_then(|n| n.parse().ok()).unwrap_or(6);
     println!("seed {seed}");
     let mut generator = Generator::new(seed);

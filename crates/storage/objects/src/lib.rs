@@ -10,6 +10,9 @@
 //! Objects are not made: their first update makes them. An absent key has length 0 and is no error. An akey is
 //! single or an array, with records of one size, from its first update on until it is punched; an array without a
 //! record is absent. Keys and values are any bytes, also none.
+//!
+//! Engines: [`embedded::pool`] (a folder, one process at a time), `rados::pool` (a pool of a Ceph cluster, any number
+//! of processes; with the feature `rados`), [`memory::pool`] (for tests).
 
 mod bytes;
 mod check;

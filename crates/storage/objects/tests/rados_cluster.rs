@@ -5,6 +5,7 @@
 
 use std::collections::BTreeSet;
 use std::fs;
+use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
@@ -192,6 +193,98 @@ fn a_killed_osd_loses_nothing_and_clients_go_on() {
     } else {
         println!("osd.1 stays down: the cluster keeps its objects in memory");
     }
+}
+
+const DKEYS: u8 = 6;
+
+/// Writes rounds until it is killed: the link first, since phases and not the order of calls say what arrives first.
+fn write_for_ever(conf: &Path, container: &str) {
+    let store = pool(conf).open(ContainerId::parse(container).unwrap(), Mode::ReadWrite).unwrap();
+    let first = store.get(OBJECT, b"latest", &[b"round"]).unwrap().remove(0);
+    let first = first.map_or(0, |round| u64::from_le_bytes(round.try_into().unwrap()) + 1);
+    println!("open");
+    for round in first.. {
+        let number = round.to_le_bytes();
+        store.update(&update(b"latest", &[Change::Single(b"round", &number)], &[])).unwrap();
+        let bytes = vec![round as u8; 150_000];
+        for dkey in 0..DKEYS {
+            let changes = [
+                Change::Single(b"round", &number),
+                Change::Single(b"large", &bytes[..20_000]),
+                Change::Records { akey: b"array", record_size: 1, start: 0, bytes: &bytes },
+            ];
+            let dkey = [dkey];
+            let content = Update {
+                object: OBJECT,
+                dkey: &dkey,
+                changes: &changes,
+                conditions: &[],
+                phase: Phase::Content,
+            };
+            store.update(&content).unwrap();
+        }
+        store.flush().unwrap();
+        println!("flushed {round}");
+    }
+}
+
+/// Each dkey is of one round, and none is older than the link says.
+fn check_rounds(store: &dyn Store) -> Option<u64> {
+    let latest = store.get(OBJECT, b"latest", &[b"round"]).unwrap().remove(0)?;
+    let latest = u64::from_le_bytes(latest.try_into().unwrap());
+    for dkey in 0..DKEYS {
+        let values = store.get(OBJECT, &[dkey], &[b"round", b"large"]).unwrap();
+        let round = u64::from_le_bytes(values[0].clone().unwrap().try_into().unwrap());
+        assert!(round >= latest, "round {latest} is found, and dkey {dkey} has {round}");
+        assert!(values[1].as_ref().unwrap().iter().all(|byte| *byte == round as u8));
+        let mut into = vec![0xee; 150_000];
+        let fetch = Fetch {
+            object: OBJECT,
+            dkey: &[dkey],
+            akey: b"array",
+            record_size: 1,
+            start: 0,
+            into: &mut into,
+        };
+        store.fetch(&mut [fetch]).unwrap();
+        assert!(into.iter().all(|byte| *byte == round as u8), "the array of dkey {dkey}");
+    }
+    Some(latest)
+}
+
+#[test]
+fn a_killed_client_leaves_no_dkey_half_and_no_link_to_nothing() {
+    let Some(conf) = conf() else { return };
+    if let Ok(container) = std::env::var(ROLE) {
+        return write_for_ever(&conf, &container);
+    }
+    let (pool, id) = (pool(&conf), id("killed client"));
+    let store = pool.create(id).unwrap();
+    let mut last = None;
+    for kill in 0..12u32 {
+        let mut child = child("a_killed_client_leaves_no_dkey_half_and_no_link_to_nothing", &id.to_string());
+        let mut lines = BufReader::new(child.stdout.take().unwrap()).lines().map_while(Result::ok);
+        let mut note =
+            |line: String| last = line.strip_prefix("flushed ").and_then(|n| n.parse().ok()).or(last);
+        lines
+            .by_ref()
+            .skip_while(|line| !line.ends_with("open"))
+            .take(1 + kill as usize % 4)
+            .for_each(&mut note);
+        for i in 0..kill % 5 * 8_000_000 {
+            std::hint::black_box(i);
+        }
+        child.kill().unwrap();
+        child.wait().unwrap();
+        lines.for_each(&mut note);
+        let found = check_rounds(&*store);
+        assert!(found >= last, "round {last:?} was promised, {found:?} is there");
+    }
+    assert!(last.is_some());
+    store.orphans(true).unwrap();
+    check_rounds(&*store);
+    drop(store);
+    pool.destroy(id).unwrap();
 }
 
 #[test]

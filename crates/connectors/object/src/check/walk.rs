@@ -65,7 +65,20 @@ impl<'a> Walk<'a> {
         self.counts()?;
         self.orphans()?;
         self.blobs()?;
+        self.pieces()?;
         Ok(self.findings)
+    }
+
+    /// What the engine keeps and no key points to.
+    fn pieces(&mut self) -> Result<()> {
+        let store = self.opening.store();
+        let count = store.orphans(false).during("look for lost pieces")?;
+        if count == 0 {
+            return Ok(());
+        }
+        self.findings.mend("container", "engine", format!("{count} pieces that no key points to"), || {
+            store.orphans(true).map(drop).during("remove lost pieces")
+        })
     }
 
     fn refer(&mut self, id: ObjectId) {

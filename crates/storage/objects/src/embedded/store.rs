@@ -154,12 +154,12 @@ impl Store for EmbeddedStore {
 
     fn punch_object(&self, object: ObjectId, phase: Phase) -> Result<()> {
         self.writable()?;
+        let mut from = Vec::new();
         loop {
-            let page = self.dkeys(object, b"", PUNCH_PAGE)?;
+            let page = self.dkeys(object, &from, PUNCH_PAGE)?;
             page.iter().try_for_each(|dkey| self.punch_dkey(object, dkey, phase))?;
-            if page.len() < PUNCH_PAGE {
-                return Ok(());
-            }
+            let Some(last) = page.last().filter(|_| page.len() == PUNCH_PAGE) else { return Ok(()) };
+            from = [last.as_slice(), b"\0"].concat();
         }
     }
 

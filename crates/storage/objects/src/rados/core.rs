@@ -148,11 +148,23 @@ impl Core {
         }
     }
 
-    /// Whether the cluster has nothing of an object.
+    /// Whether the cluster has nothing of an object: nobody else knows its number.
     pub(super) fn is_fresh(&self, object: ObjectId) -> bool {
         let fresh = lock(&self.fresh);
-        let ours = fresh.created || fresh.ranges.iter().any(|range| range.contains(&object.low));
-        ours && !fresh.stored.contains(&object)
+        fresh.ranges.iter().any(|range| range.contains(&object.low)) && !fresh.stored.contains(&object)
+    }
+
+    /// Whether the cluster need not be asked before a change, since it probably has nothing of an object. Where it
+    /// has, the flush finds out.
+    pub(super) fn is_likely_fresh(&self, object: ObjectId) -> bool {
+        let created = lock(&self.fresh).created;
+        created || self.is_fresh(object)
+    }
+
+    /// Notes that others may have changed the container.
+    pub(super) fn set_shared(&self) {
+        lock(&self.fresh).created = false;
+        *lock(&self.listed) = Arc::default();
     }
 
     /// Notes that objects are on the cluster now.

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::PoisonError;
 
-use super::core::{Core, lock};
+use super::core::Core;
 use super::flush::PHASES;
 use super::heads::Wanted;
 use super::pending::{Akey, Dkey};
@@ -211,8 +211,8 @@ impl Store for RadosStore {
     }
 
     fn refresh(&self) -> Result<()> {
-        // Every read asks the cluster; only the listing of objects is kept.
-        lock(&self.core.listed).clone_from(&std::sync::Arc::default());
+        // Every read asks the cluster already.
+        self.core.set_shared();
         Ok(())
     }
 

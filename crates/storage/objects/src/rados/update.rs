@@ -40,7 +40,7 @@ impl Core {
         let mut wanted: Vec<Wanted<'a>> = Vec::new();
         {
             let pending = self.pending();
-            for update in updates.iter().filter(|update| !self.is_fresh(update.object)) {
+            for update in updates.iter().filter(|update| !self.is_likely_fresh(update.object)) {
                 let waiting = pending.get(&(update.object, update.dkey.to_vec()));
                 let known = |akey: &[u8]| waiting.is_some_and(|dkey| dkey.akeys.contains_key(akey));
                 let array = |akey: &&[u8]| self.is_maybe_array((update.object, update.dkey, akey));
@@ -65,7 +65,7 @@ impl Core {
                 let known = waiting.and_then(|dkey| dkey.akeys.get(akey)).cloned();
                 let base = || match bases.get(&(update.object, update.dkey, akey)) {
                     Some(base) => Akey::known(base.clone()),
-                    None if self.is_fresh(update.object) => Ok(Akey::default()),
+                    None if self.is_likely_fresh(update.object) => Ok(Akey::default()),
                     None => Ok(Akey::unknown()),
                 };
                 akeys.insert(akey, known.map_or_else(base, Ok)?);
