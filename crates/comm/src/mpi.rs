@@ -14,6 +14,9 @@ use crate::{Comm, Reduce};
 /// Bytes of one message: MPI counts in 31 bits.
 const MESSAGE_BYTES_MAX: usize = 1 << 30;
 
+/// Bytes of a message that may hold all there is to say.
+const FIRST_BYTES: usize = 1024;
+
 /// All processes of the job (`MPI_COMM_WORLD`). MPI ends when this is dropped.
 ///
 /// When a process of the job dies, MPI itself ends the others with an error: that is its default, which stays.
@@ -91,9 +94,21 @@ impl Comm for Mpi {
             return Err(Error::invalid("broadcast").with("root", root));
         }
         let _one = self.one_call();
-        let mut length = bytes.len() as u64;
-        SimpleCommunicator::world().process_at_rank(root as i32).broadcast_into(&mut length);
-        bytes.resize(length as usize, 0);
+        // Most messages are small: they go with their length.
+        let mut first = [0u8; FIRST_BYTES];
+        if self.rank == root {
+            let small = bytes.len().min(FIRST_BYTES - 8);
+            first[..8].copy_from_slice(&(bytes.len() as u64).to_le_bytes());
+            first[8..8 + small].copy_from_slice(&bytes[..small]);
+        }
+        self.send_all(root, &mut first);
+        let (length, small) = first.split_at(8);
+        let length = length.try_into().map_or(0, u64::from_le_bytes) as usize;
+        bytes.resize(length, 0);
+        if let Some(small) = small.get(..length) {
+            bytes.copy_from_slice(small);
+            return Ok(());
+        }
         self.send_all(root, bytes);
         Ok(())
     }

@@ -8,6 +8,7 @@ use vol::{Container, Durability};
 use crate::container::LogContainer;
 use crate::flat;
 use crate::load::{Loaded, OFFSETS, TABLE, log_name};
+use crate::merge::Last;
 use crate::pieces::{Piece, batches, within};
 use crate::posting::Lent;
 use crate::read::read_pieces;
@@ -33,7 +34,7 @@ impl LogContainer {
             self.move_elements(dataset)?;
         }
         let mut state = shared.write();
-        self.flush_state(&mut state, &Lent::default(), Durability::None)?;
+        self.flush_state(&mut state, &Lent::default(), Last::Nothing)?;
         for name in stale {
             if inner.link_get(shared.group, &name)?.is_some() {
                 inner.link_delete(shared.group, &name)?;
@@ -48,7 +49,8 @@ impl LogContainer {
         }
         shared.forget_decoded();
         state.is_changed = true;
-        self.merge_tables(&mut state)?;
+        self.merge(inner, &state)?;
+        (state.flushes, state.flush_next) = (Vec::new(), 0);
         self.update_numbers(&mut state)?;
         drop(state);
         inner.commit(Durability::Full)
@@ -81,7 +83,7 @@ impl LogContainer {
                 at += piece.len * size;
             }
             if state.arena.bytes() >= MOVED_BYTES {
-                self.flush_state(&mut state, &Lent::default(), Durability::None)?;
+                self.flush_state(&mut state, &Lent::default(), Last::Nothing)?;
             }
         }
         Ok(())

@@ -9,6 +9,7 @@ use vol::*;
 
 use crate::connector::{CAPABILITY, NAME};
 use crate::hidden;
+use crate::merge::Last;
 use crate::posting::Lent;
 use crate::state::{Known, Shared};
 
@@ -160,11 +161,7 @@ impl Layer for LogContainer {
     fn close(&self) -> Result<()> {
         self.check_open()?;
         if self.is_writable {
-            let mut state = self.shared.write();
-            self.flush_state(&mut state, &Lent::default(), self.durability)?;
-            self.merge_tables(&mut state)?;
-            drop(state);
-            self.beneath.commit(self.durability)?;
+            self.flush_state(&mut self.shared.write(), &Lent::default(), Last::Merge(self.durability))?;
         }
         self.let_go();
         self.beneath.close()

@@ -3,23 +3,26 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use comm::Reduce;
 use files::File;
 use model::properties::{AllocTime, DatasetCreate, Fill, FillTime, FillValue, Layout};
 use model::selection::Run;
 use model::{Dataspace, Datatype, Error, Result, Token};
 use vol::wire;
-use vol::{Container, Durability, OpDatasetCreate, OpWrite, Place as At};
+use vol::{Container, Durability, OpDatasetCreate, Place as At};
 
 use crate::container::LogContainer;
 use crate::gather;
-use crate::load::{log_name, table_name};
+use crate::load::log_name;
 use crate::logs::Log;
+use crate::merge::{Last, Unfinished};
 use crate::pieces::{Piece, batches, settle};
 use crate::pipeline::{ENTRY_BYTES_MAX, Pipeline};
 use crate::posting::Lent;
 use crate::state::{Known, Logged, Shared, State};
 use crate::table::{Coded, Entry, Place, Table, TableVersion};
+
+/// The size of one who cannot take part in a flush.
+const CANNOT: u64 = u64::MAX;
 
 /// What this process adds to the log: entries whose places count from the start of its own range, and their bytes.
 #[derive(Default)]
@@ -236,60 +239,64 @@ impl LogContainer {
     /// Flushes and commits, with requests that borrow their bytes.
     pub(crate) fn flush_with(&self, lent: &Lent<'_>, durability: Durability) -> Result<()> {
         self.check_writable()?;
-        let shared = self.shared();
-        self.flush_state(&mut shared.write(), lent, durability)?;
-        self.beneath().commit(durability)
+        self.flush_state(&mut self.shared().write(), lent, Last::Commit(durability))
     }
 
-    /// Makes one log dataset of what waits; a commit makes it last.
-    pub(crate) fn flush_state(
-        &self,
-        state: &mut State,
-        lent: &Lent<'_>,
-        durability: Durability,
-    ) -> Result<()> {
+    /// Makes one log dataset of what waits.
+    pub(crate) fn flush_state(&self, state: &mut State, lent: &Lent<'_>, last: Last) -> Result<()> {
         let shared = self.shared();
-        let ordered = state.ordered(lent, shared.settings.version)?;
+        let ordered = state.ordered(lent, shared.settings.version);
         let blocks = [state.arena.blocks(), lent.blocks.clone()].concat();
-        let filtered = filter(&ordered, &blocks);
-        let plan = filtered.as_ref().map_err(Clone::clone);
-        let plan = plan.and_then(|filtered| Plan::new(&ordered, filtered, &blocks));
-        // Who cannot take part says so when all tell how it went: until then the others count on it.
-        let own_bytes = plan.as_ref().map_or(0, |plan| plan.bytes);
-        let before = shared.comm.exscan(own_bytes)?;
-        let total = shared.comm.allreduce(own_bytes, Reduce::Sum)?;
-        if total == 0 && shared.is_alone() {
-            plan?;
+        let filtered = ordered.as_ref().map_err(Clone::clone).and_then(|ordered| filter(ordered, &blocks));
+        let plan = match (&ordered, &filtered) {
+            (Ok(ordered), Ok(filtered)) => Plan::new(ordered, filtered, &blocks),
+            (Err(error), _) | (_, Err(error)) => Err(error.clone()),
+        };
+        // One exchange is the exclusive scan of sizes and their sum, and tells who cannot take part.
+        let sizes = shared.comm.numbers(plan.as_ref().map_or(CANNOT, |plan| plan.bytes))?;
+        if sizes.contains(&CANNOT) {
+            shared.gather(plan.map(|_| Vec::new()))?;
+            return Err(Error::invalid("flush").with("problem", "a process cannot take part"));
+        }
+        let before = sizes.iter().take(shared.comm.rank()).sum();
+        let total = sizes.iter().sum();
+        if total == 0 {
             state.forget_requests();
-            return self.update_numbers(state);
+            return Ok(self.finish(state, &[], last)?);
         }
         let number = state.logs.next();
-        let make = |inner: &dyn Container| {
-            let offset = if total > 0 { make_log(inner, shared.group, number, total)? } else { 0 };
-            Ok((number, offset))
-        };
+        let make = |inner: &dyn Container| Ok((number, make_log(inner, shared.group, number, total)?));
         let (number, offset) = self.ask_leader(make)?;
-        let own = plan.and_then(|plan| self.write_own(plan, (number, offset, before), durability));
-        let undo = |error: Error| self.undo_log(number, total).err().unwrap_or(error);
+        let own = plan.and_then(|plan| self.write_own(plan, (number, offset, before), last.durability()));
         let gathered = own.map_or_else(
             |e| shared.gather(Err(e)).map(|t| (Vec::new(), t)),
             |(entries, table)| shared.gather(Ok(table)).map(|tables| (entries, tables)),
         );
+        let undo = |error: Error| self.undo_log(number).err().unwrap_or(error);
         let (entries, tables) = gathered.map_err(undo)?;
-        if total > 0 {
-            self.keep_tables(state, &tables).map_err(undo)?;
-            state.logs.insert(number, Log { offset, bytes: total });
-        }
-        match shared.is_alone() {
-            true => state.arrive(entries),
-            false => {
-                for table in &tables {
-                    state.arrive(Table::decode_all(table, &shared.limits)?.entries);
-                }
+        let entries = if shared.is_alone() { entries } else { self.entries_of(&tables)? };
+        state.logs.insert(number, Log { offset, bytes: total });
+        let kept = self.finish(state, &tables, last);
+        match kept {
+            Err(Unfinished::NotKept(error)) => {
+                state.logs.remove(number);
+                Err(undo(error))
+            }
+            kept => {
+                state.arrive(entries);
+                state.forget_requests();
+                kept.map_err(Error::from)
             }
         }
-        state.forget_requests();
-        self.update_numbers(state)
+    }
+
+    /// The entries of all processes.
+    fn entries_of(&self, tables: &[Vec<u8>]) -> Result<Vec<Entry>> {
+        let mut entries = Vec::new();
+        for table in tables {
+            entries.extend(Table::decode_all(table, &self.shared().limits)?.entries);
+        }
+        Ok(entries)
     }
 
     /// Writes what this process has; its entries, and the same as a table.
@@ -323,29 +330,9 @@ impl LogContainer {
     }
 
     /// Takes back a log that somebody could not write: what waits goes on waiting.
-    fn undo_log(&self, number: u64, total: u64) -> Result<()> {
-        match self.leading() {
-            Some(inner) if total > 0 => inner.link_delete(self.shared().group, &log_name(number)),
-            _ => Ok(()),
-        }
-    }
-
-    /// Stores the tables of a flush, so that a commit has them with their log.
-    fn keep_tables(&self, state: &mut State, tables: &[Vec<u8>]) -> Result<()> {
-        let shared = self.shared();
-        let flush = state.flush_next;
-        let keep = |inner: &dyn Container| {
-            let bytes = tables.concat();
-            let dataset =
-                inner.dataset_create(&bytes_dataset(shared.group, table_name(flush), bytes.len() as u64)?)?;
-            inner.dataset_write(&[OpWrite { dataset, selection: &model::Selection::All, from: &bytes }])?;
-            Ok((flush, 0))
-        };
-        self.ask_leader(keep)?;
-        state.flushes.push(flush);
-        state.flush_next = flush + 1;
-        state.is_changed = true;
-        Ok(())
+    fn undo_log(&self, number: u64) -> Result<()> {
+        let group = self.shared().group;
+        self.leading().map_or(Ok(()), |inner| inner.link_delete(group, &log_name(number)))
     }
 }
 

@@ -1,10 +1,11 @@
 //! At the close the tables of all flushes become one, sorted by dataset, with a look-up table beside it.
 
 use model::properties::{DatasetCreate, Layout};
-use model::{Dataspace, Datatype, Result, Selection, Token, UNLIMITED};
-use vol::{Container, OpDatasetCreate, OpWrite, Place as At};
+use model::{Dataspace, Datatype, Error, Result, Selection, Token, UNLIMITED};
+use vol::{Container, Durability, OpDatasetCreate, OpWrite, Place as At};
 
 use crate::container::LogContainer;
+use crate::flush::bytes_dataset;
 use crate::load::{Loaded, OFFSETS, TABLE, store_numbers, table_name};
 use crate::state::State;
 use crate::table::{Coded, Table, TableVersion};
@@ -12,7 +13,97 @@ use crate::table::{Coded, Table, TableVersion};
 /// Elements of a chunk of the tables, at most.
 const CHUNK_ELEMENTS_MAX: u64 = 1 << 20;
 
+/// What comes after a log is written.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Last {
+    /// Nothing: somebody commits later.
+    Nothing,
+    /// A commit.
+    Commit(Durability),
+    /// One table of those of all flushes, and a commit.
+    Merge(Durability),
+}
+
+impl Last {
+    pub(crate) fn durability(self) -> Durability {
+        match self {
+            Last::Nothing => Durability::None,
+            Last::Commit(durability) | Last::Merge(durability) => durability,
+        }
+    }
+}
+
+/// Why a flush did not end well.
+#[derive(Debug)]
+pub(crate) enum Unfinished {
+    /// Its tables could not be kept: it did not happen.
+    NotKept(Error),
+    /// It waits for a commit that goes well.
+    NotCommitted(Error),
+}
+
+impl From<Unfinished> for Error {
+    fn from(unfinished: Unfinished) -> Error {
+        match unfinished {
+            Unfinished::NotKept(error) | Unfinished::NotCommitted(error) => error,
+        }
+    }
+}
+
 impl LogContainer {
+    /// Keeps the tables of a flush, and does what comes last: the leader does all of it at once, and says how it went.
+    pub(crate) fn finish(&self, state: &mut State, tables: &[Vec<u8>], last: Last) -> Result<(), Unfinished> {
+        let (flush, has_tables) = (state.flush_next, !tables.is_empty());
+        let merges = matches!(last, Last::Merge(_)) && (has_tables || !state.flushes.is_empty());
+        let mut failed = None;
+        let done = self.ask_leader(|inner| {
+            self.keep(inner, state, tables, merges)?;
+            if !matches!(last, Last::Nothing) {
+                failed = inner.commit(last.durability()).err();
+            }
+            Ok((flush, u64::from(failed.is_some())))
+        });
+        let (_, is_failed) = done.map_err(Unfinished::NotKept)?;
+        state.is_changed = false;
+        match merges {
+            true => (state.flushes, state.flush_next) = (Vec::new(), 0),
+            false if has_tables => {
+                state.flushes.push(flush);
+                state.flush_next = flush + 1;
+            }
+            false => {}
+        }
+        match (failed, is_failed) {
+            (None, 0) => Ok(()),
+            (Some(error), _) => Err(Unfinished::NotCommitted(error)),
+            (None, _) => {
+                let error = Error::invalid("commit").with("problem", "the leader could not");
+                Err(Unfinished::NotCommitted(error))
+            }
+        }
+    }
+
+    /// Stores the tables of a flush and what counts datasets and logs; all or nothing.
+    fn keep(&self, inner: &dyn Container, state: &State, tables: &[Vec<u8>], merges: bool) -> Result<()> {
+        let (group, name) = (self.shared().group, table_name(state.flush_next));
+        let store = || {
+            if state.is_changed || !tables.is_empty() {
+                store_numbers(inner, group, state)?;
+            }
+            if merges { self.merge(inner, state) } else { Ok(()) }
+        };
+        if tables.is_empty() {
+            return store();
+        }
+        let bytes = tables.concat();
+        let dataset = inner.dataset_create(&bytes_dataset(group, name.clone(), bytes.len() as u64)?)?;
+        let written = inner.dataset_write(&[OpWrite { dataset, selection: &Selection::All, from: &bytes }]);
+        written.and_then(|()| store()).inspect_err(|_| {
+            // The first error says more than one about this.
+            let _ = inner.link_delete(group, &name);
+        })
+    }
+
     /// Stores the numbers of datasets and logs, if they changed.
     pub(crate) fn update_numbers(&self, state: &mut State) -> Result<()> {
         if std::mem::take(&mut state.is_changed)
@@ -24,27 +115,16 @@ impl LogContainer {
     }
 
     /// Makes one table of those of all flushes.
-    pub(crate) fn merge_tables(&self, state: &mut State) -> Result<()> {
-        if state.flushes.is_empty() {
-            return Ok(());
+    pub(crate) fn merge(&self, inner: &dyn Container, state: &State) -> Result<()> {
+        let shared = self.shared();
+        let loaded = Loaded::read(inner, shared.group, &shared.limits)?;
+        let mut table = Table::default();
+        for bytes in &loaded.tables {
+            table.entries.extend(Table::decode_all(bytes, &shared.limits)?.entries);
         }
-        self.ask_leader(|inner| {
-            let shared = self.shared();
-            let loaded = Loaded::read(inner, shared.group, &shared.limits)?;
-            let mut table = Table::default();
-            for bytes in &loaded.tables {
-                table.entries.extend(Table::decode_all(bytes, &shared.limits)?.entries);
-            }
-            table.names = state.names.clone();
-            self.store_table(inner, state, table)?;
-            for flush in &loaded.flushes {
-                inner.link_delete(shared.group, &table_name(*flush))?;
-            }
-            Ok((0, 0))
-        })?;
-        state.flushes.clear();
-        state.flush_next = 0;
-        Ok(())
+        table.names = state.names.clone();
+        self.store_table(inner, state, table)?;
+        loaded.flushes.iter().try_for_each(|flush| inner.link_delete(shared.group, &table_name(*flush)))
     }
 
     /// Puts a table in the place of the one that is there.

@@ -7,6 +7,7 @@ use vol::{DatasetInfo, OpWrite, WhenFull};
 use crate::arena::Given;
 use crate::container::LogContainer;
 use crate::flat;
+use crate::merge::Last;
 use crate::pieces::{Piece, push};
 use crate::posting::Posting;
 use crate::state::{Known, Logged, Settings, Shared, State};
@@ -189,7 +190,7 @@ impl LogContainer {
             }
         }
         let lent = posting.take();
-        self.flush_state(state, &lent, vol::Durability::None)
+        self.flush_state(state, &lent, Last::Nothing)
     }
 
     /// Writes elements whose buffer is given away: nothing is copied until the flush, and nobody can change it meanwhile.

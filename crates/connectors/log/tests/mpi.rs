@@ -123,16 +123,17 @@ fn killed(comm: Arc<dyn Comm>, path: &str, kind: &str, number: u64) {
         let script = format!("read x; kill -9 {}", std::process::id());
         let mut killer = Command::new("sh").args(["-c", &script]).stdin(Stdio::piped()).spawn().unwrap();
         let mut ask = killer.stdin.take().unwrap();
-        if kind == "before" {
+        // Before the flush at once, else after some work of varying length: kills hit all parts of a flush.
+        let work = if kind == "before" { 0 } else { number * 300_000 };
+        let end = std::thread::spawn(move || {
+            let mut sum = 0u64;
+            (0..work).for_each(|n| sum = std::hint::black_box(sum ^ n));
             ask.write_all(b"\n").unwrap();
             let _ = killer.wait();
-        }
-        // After some work of varying length: kills hit all parts of a flush.
-        std::thread::spawn(move || {
-            let mut sum = 0u64;
-            (0..number * 300_000).for_each(|n| sum = std::hint::black_box(sum ^ n));
-            ask.write_all(b"\n").unwrap();
         });
+        if kind == "before" {
+            let _ = end.join();
+        }
     }
     let _ = c.commit(durability);
     // Where the kill comes late, the flush was complete: nobody leaves before it came.
