@@ -1,9 +1,10 @@
 //! Elements: chunks as arrays of records, in which nobody writes what the fill value says anyway.
 
+use std::collections::HashSet;
 use std::ops::Range;
 use std::sync::Arc;
 
-use model::{Dataspace, Error, Result, Selection};
+use model::{Dataspace, Datatype, Error, Result, Selection};
 use objects::{Change, Fetch, ObjectId, Phase, Update};
 use vol::{DatasetInfo, OpRead, OpWrite, crew};
 
@@ -12,6 +13,7 @@ use crate::error::{During, fetched};
 use crate::keys::ELEMENTS;
 use crate::opening::Opening;
 use crate::parts::{Part, each_batch, split};
+use crate::slots::BlobId;
 
 /// Runs of this many bytes are fetched where they belong; shorter ones through a buffer.
 const DIRECT_BYTES: usize = 16 << 10;
@@ -156,9 +158,32 @@ impl Opening {
             let described = self.described(write.dataset)?;
             let dataset = described.dataset()?;
             check_transfer(&dataset.info, write.selection, write.from.len())?;
+            let old = self.references_before(id, dataset, write)?;
             self.write_selection(&described, dataset, write.selection, write.from)?;
+            self.drop_references(dataset, old, write.from)?;
         }
         Ok(())
+    }
+
+    /// The blobs of elements that are about to be overwritten and hold references: nobody else gives those up.
+    fn references_before(&self, id: ObjectId, dataset: &Dataset, write: &OpWrite<'_>) -> Result<Vec<BlobId>> {
+        if !dataset.info.datatype.any(&|part| matches!(part, Datatype::Reference(_))) {
+            return Ok(Vec::new());
+        }
+        let mut old = vec![0; write.from.len()];
+        self.read_selection(id, dataset, write.selection, &mut old)?;
+        self.blobs_in(&dataset.info.datatype, &old)
+    }
+
+    /// Removes blobs of overwritten elements, but those that new elements use, and the fill value's.
+    fn drop_references(&self, dataset: &Dataset, mut old: Vec<BlobId>, new: &[u8]) -> Result<()> {
+        if old.is_empty() {
+            return Ok(());
+        }
+        let mut kept: HashSet<BlobId> = self.blobs_in(&dataset.info.datatype, new)?.into_iter().collect();
+        kept.extend(self.blobs_of_fill(dataset)?);
+        old.retain(|id| !kept.contains(id));
+        self.drop_blobs(&old)
     }
 
     /// Writes elements that nobody else looks at; the transfer was checked.

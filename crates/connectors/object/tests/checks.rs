@@ -174,3 +174,25 @@ fn a_committed_type_without_a_link_lives_by_its_users() {
     c.link_delete(root, "d").unwrap();
     assert_eq!(c.datatype_get(token).unwrap_err().kind(), Kind::NotFound);
 }
+
+#[test]
+fn overwritten_references_leave_nothing_behind() {
+    let folder = tempfile::tempdir().unwrap();
+    let c = create(folder.path(), &FileCreate::default()).unwrap();
+    let root = c.info().unwrap().root;
+    let kind = model::datatype::ReferenceKind::Object;
+    let place = Some(Place::new(root, "refs"));
+    let (space, create) = (Dataspace::simple(&[2]).unwrap(), Default::default());
+    let datatype = Datatype::reference(kind);
+    let op = OpDatasetCreate { place, datatype, committed: None, space, create };
+    let dataset = c.dataset_create(&op).unwrap();
+    for _ in 0..3 {
+        let references = [model::Reference::object(root), model::Reference::object(dataset)];
+        let from = c.reference_put(kind, &references).unwrap().concat();
+        let write = vol::OpWrite { dataset, selection: &Selection::All, from: &from };
+        c.dataset_write(std::slice::from_ref(&write)).unwrap();
+        // The same once more: what is used stays.
+        c.dataset_write(&[write]).unwrap();
+    }
+    assert_eq!(problems(&*c).unwrap(), Vec::<String>::new());
+}
