@@ -190,7 +190,7 @@ fn overwritten_references_leave_nothing_behind() {
         let references = [model::Reference::object(root), model::Reference::object(dataset)];
         let from = c.reference_put(kind, &references).unwrap().concat();
         let write = vol::OpWrite { dataset, selection: &Selection::All, from: &from };
-        c.dataset_write(&[write.clone()]).unwrap();
+        c.dataset_write(std::slice::from_ref(&write)).unwrap();
         // The same once more: what is used stays.
         c.dataset_write(&[write]).unwrap();
     }
