@@ -68,10 +68,11 @@ fn in_parts<T: Send>(
     bytes: usize,
     work: impl Fn(&mut T) -> Result<()> + Sync,
 ) -> Result<()> {
-    let threads = thread::available_parallelism().map_or(1, usize::from).min(4).min(items.len());
-    if bytes < PARALLEL_BYTES_MIN || threads < 2 {
+    if bytes < PARALLEL_BYTES_MIN || items.len() < 2 {
         return items.iter_mut().try_for_each(work);
     }
+    // Asking costs more than a small update.
+    let threads = thread::available_parallelism().map_or(1, usize::from).min(4);
     let part = items.len().div_ceil(threads);
     let work = &work;
     thread::scope(|scope| {
