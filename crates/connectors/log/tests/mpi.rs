@@ -152,7 +152,7 @@ fn open_when_free(path: &str) -> vol::Result<Arc<hyperslab_log::LogContainer>> {
     loop {
         match open(path, &FileAccess::read()) {
             Err(error) if error.kind() == model::Kind::Busy && tries.next().is_some() => {
-                std::thread::yield_now()
+                std::thread::yield_now();
             }
             opened => return opened,
         }
