@@ -70,6 +70,7 @@ fn log_requests(
     requests: &[(usize, u64, u64)],
     elements: u64,
     values: &[u8],
+    at_once: usize,
 ) -> Outcome<[f64; 3]> {
     let c = create_log(path)?;
     let made =

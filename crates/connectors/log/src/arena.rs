@@ -6,6 +6,9 @@ use std::sync::Arc;
 const BLOCK_BYTES_MIN: usize = 64 << 10;
 const BLOCK_BYTES_MAX: usize = 16 << 20;
 
+/// Bytes of blocks that are kept for the next time.
+const SPARE_BYTES_MAX: usize = 64 << 20;
+
 /// Bytes whose owner let go of them.
 pub(crate) type Given = Arc<dyn AsRef<[u8]> + Send + Sync>;
 
@@ -28,8 +31,8 @@ impl Block {
 pub(crate) struct Arena {
     blocks: Vec<Block>,
     bytes: u64,
-    /// A block that was filled before, for the next time.
-    spare: Option<Vec<u8>>,
+    /// Blocks that were filled before, for the next time: memory that was never touched is dear.
+    spares: Vec<Vec<u8>>,
 }
 
 impl std::fmt::Debug for Arena {
@@ -62,9 +65,9 @@ impl Arena {
     }
 
     fn room(&mut self, bytes: usize) -> Vec<u8> {
-        match self.spare.take() {
-            Some(spare) if spare.capacity() >= bytes => spare,
-            _ => {
+        match self.spares.pop_if(|spare| spare.capacity() >= bytes) {
+            Some(spare) => spare,
+            None => {
                 let doubled = BLOCK_BYTES_MIN << self.blocks.len().min(8);
                 Vec::with_capacity(doubled.min(BLOCK_BYTES_MAX).max(bytes))
             }
@@ -86,14 +89,17 @@ impl Arena {
     /// Lets go of everything.
     pub(crate) fn clear(&mut self) {
         self.bytes = 0;
+        let mut kept: usize = self.spares.iter().map(Vec::capacity).sum();
         for block in self.blocks.drain(..) {
             if let Block::Own(mut bytes) = block
-                && self.spare.as_ref().is_none_or(|spare| spare.capacity() < bytes.capacity())
-                && bytes.capacity() <= BLOCK_BYTES_MAX
+                && kept + bytes.capacity() <= SPARE_BYTES_MAX
             {
+                kept += bytes.capacity();
                 bytes.clear();
-                self.spare = Some(bytes);
+                self.spares.push(bytes);
             }
         }
+        // The largest are taken first.
+        self.spares.sort_by_key(Vec::capacity);
     }
 }

@@ -57,7 +57,8 @@ impl<'c, 'b> Posting<'c, 'b> {
         let logged = state.logged(dataset).ok_or_else(|| unknown(dataset))?;
         let source = self.lent.blocks.len() as u32;
         self.lent.blocks.push(from);
-        let number = match self.lent.requests.iter().position(|(other, _)| *other == dataset) {
+        // As a rule the dataset of the request before.
+        let number = match self.lent.requests.iter().rposition(|(other, _)| *other == dataset) {
             Some(number) => number,
             None => {
                 self.lent.requests.push((dataset, Vec::new()));

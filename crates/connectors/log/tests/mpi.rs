@@ -146,6 +146,19 @@ fn killed(comm: Arc<dyn Comm>, path: &str, kind: &str, number: u64) {
     std::process::exit(3);
 }
 
+/// Opens a file whose writers were ended: `mpirun` may be back a moment before the last of them has let go of it.
+fn open_when_free(path: &str) -> vol::Result<Arc<hyperslab_log::LogContainer>> {
+    let mut tries = 0..100_000;
+    loop {
+        match open(path, &FileAccess::read()) {
+            Err(error) if error.kind() == model::Kind::Busy && tries.next().is_some() => {
+                std::thread::yield_now();
+            }
+            opened => return opened,
+        }
+    }
+}
+
 fn check_killed(kind: &str) -> Result<(), Failed> {
     let folder = Folder::new();
     let mut complete = 0;
@@ -154,7 +167,7 @@ fn check_killed(kind: &str) -> Result<(), Failed> {
         // The others end with an error; were one to hang, this would not return.
         let (status, said) = mpirun(&format!("{kind} {n} {path}"));
         assert!(!status.success(), "kill {n}: all ended well: {said}");
-        let c = open(&path, &FileAccess::read())?;
+        let c = open_when_free(&path)?;
         let found = get(&*c, find(&*c, "d"), &Selection::All)?;
         c.close()?;
         let first = found[0];
