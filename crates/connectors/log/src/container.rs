@@ -327,6 +327,31 @@ impl Layer for LogContainer {
         self.resize(dataset, dims)
     }
 
+    // The document leaves maps out, and what is beneath would keep them apart from the log.
+    fn map_create(&self, _op: &OpMapCreate) -> Result<Token> {
+        Err(Error::unsupported("make map in a log"))
+    }
+
+    fn map_info(&self, _map: Token) -> Result<MapInfo> {
+        Err(Error::unsupported("use map of a log"))
+    }
+
+    fn map_put(&self, _map: Token, _pairs: &[(&[u8], &[u8])]) -> Result<()> {
+        Err(Error::unsupported("use map of a log"))
+    }
+
+    fn map_get(&self, _map: Token, _keys: &[&[u8]]) -> Result<Vec<Option<Vec<u8>>>> {
+        Err(Error::unsupported("use map of a log"))
+    }
+
+    fn map_keys(&self, _map: Token, _skip: u64, _count_max: u64) -> Result<Page<Vec<u8>>> {
+        Err(Error::unsupported("use map of a log"))
+    }
+
+    fn map_delete(&self, _map: Token, _key: &[u8]) -> Result<bool> {
+        Err(Error::unsupported("use map of a log"))
+    }
+
     fn chunk_list(&self, _dataset: Token, _skip: u64, _count_max: u64) -> Result<Page<ChunkInfo>> {
         Err(Error::unsupported("list raw chunks of a log"))
     }

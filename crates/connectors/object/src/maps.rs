@@ -2,6 +2,7 @@
 
 use model::{Datatype, Error, ObjectKind, Result, Token, encode};
 use objects::{Change, ObjectId, Phase, Update};
+use vol::maps::{check_key, check_key_type};
 use vol::{MapInfo, OpMapCreate, Page};
 
 use crate::described::{Body, Described};
@@ -9,31 +10,6 @@ use crate::error::During;
 use crate::keys::{ATTRIBUTES, CREATION, INTERNAL, KEY_DATATYPE, MAP, VALUE_DATATYPE};
 use crate::listing::each_dkey;
 use crate::opening::Opening;
-
-/// A key is compared by its bytes, so it must hold its value and not a slot for it.
-fn check_key_type(key: &Datatype) -> Result<()> {
-    let has_inner_slots = match key {
-        Datatype::VarLen(_) => key.children().into_iter().any(Datatype::has_slots),
-        other => other.has_slots(),
-    };
-    match has_inner_slots {
-        true => {
-            Err(Error::invalid("make map").with("problem", "keys with references or nested variable length"))
-        }
-        false => Ok(()),
-    }
-}
-
-fn check_key(key_type: &Datatype, key: &[u8]) -> Result<()> {
-    let is_whole = match key_type {
-        Datatype::VarLen(_) => {
-            let unit = key_type.children().first().map_or(1, |base| base.size() as usize);
-            key.len().is_multiple_of(unit.max(1))
-        }
-        fixed => key.len() == fixed.size() as usize,
-    };
-    if is_whole { Ok(()) } else { Err(Error::invalid("use map key").with("bytes", key.len())) }
-}
 
 impl Opening {
     pub(crate) fn make_map(&self, op: &OpMapCreate) -> Result<Token> {

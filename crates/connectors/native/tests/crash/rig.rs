@@ -94,7 +94,9 @@ impl Run {
             recorder
         })?;
         let crash = crash.expect("begin wraps the storage");
-        let promise = |durability| Ok(Promise { at: crash.position(), content: snapshot(&*c)?, durability });
+        let promise = |durability| -> Result<Promise> {
+            Ok(Promise { at: crash.position(), content: snapshot(&*c)?, durability })
+        };
         let mut promises = vec![promise(Durability::Full)?];
         for (n, step) in workload.steps.iter().enumerate() {
             step(&file(&c)?)?;
