@@ -10,6 +10,7 @@ use vol::wire::Opening;
 use vol::{Access, Container, FileAccess, Registry};
 
 use crate::config::Config;
+use crate::metrics::Metrics;
 use crate::rights::Principal;
 use crate::session::{Beginning, Session};
 use crate::{lock, names};
@@ -77,7 +78,13 @@ impl Containers {
     }
 
     /// Opens or makes a container for a client.
-    pub(crate) fn begin(&self, who: &Principal, begin: &Begin, opening: &Opening) -> Result<Session> {
+    pub(crate) fn begin(
+        &self,
+        who: &Principal,
+        begin: &Begin,
+        opening: &Opening,
+        metrics: &Arc<Metrics>,
+    ) -> Result<Session> {
         let writable = opening.create.is_some() || opening.access.access == Access::Write;
         let wanted = if writable { Access::Write } else { Access::Read };
         let location = self.location(who, &opening.path, wanted)?;
@@ -98,6 +105,7 @@ impl Containers {
                     writable,
                     queued: begin.queued,
                     objects_max: self.objects_max,
+                    metrics: metrics.clone(),
                 },
             )),
             Err(error) => {

@@ -9,6 +9,8 @@ mod buffers;
 mod config;
 mod connection;
 mod containers;
+#[cfg(test)]
+mod fuzz;
 mod guard;
 mod http;
 mod listener;

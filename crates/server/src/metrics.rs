@@ -17,6 +17,7 @@ pub(crate) struct Metrics {
     pub(crate) bytes_received: AtomicU64,
     pub(crate) bytes_sent: AtomicU64,
     pub(crate) sessions_expired: AtomicU64,
+    pub(crate) panics_total: AtomicU64,
     operations: [AtomicU64; Operation::NUMBER_END],
     failures: AtomicU64,
     buckets: [AtomicU64; BUCKETS.len()],
@@ -31,6 +32,7 @@ impl Default for Metrics {
             bytes_received: AtomicU64::new(0),
             bytes_sent: AtomicU64::new(0),
             sessions_expired: AtomicU64::new(0),
+            panics_total: AtomicU64::new(0),
             operations: [const { AtomicU64::new(0) }; Operation::NUMBER_END],
             failures: AtomicU64::new(0),
             buckets: [const { AtomicU64::new(0) }; BUCKETS.len()],
@@ -62,6 +64,7 @@ impl Metrics {
             ("received_bytes_total", &self.bytes_received),
             ("sent_bytes_total", &self.bytes_sent),
             ("sessions_expired_total", &self.sessions_expired),
+            ("panics_total", &self.panics_total),
             ("operation_failures_total", &self.failures),
         ];
         for (name, value) in now {

@@ -13,6 +13,7 @@ use vol::{Container, Durability, Operation};
 
 use crate::guard::Guard;
 use crate::lock;
+use crate::metrics::Metrics;
 use crate::translate::Translated;
 
 /// Failures of queued operations that are kept with their reasons; more are counted.
@@ -57,6 +58,7 @@ pub(crate) struct Session {
     queued: Mutex<Queued>,
     connections: AtomicUsize,
     seen: Mutex<Instant>,
+    metrics: Arc<Metrics>,
 }
 
 impl std::fmt::Debug for Session {
@@ -77,6 +79,7 @@ pub(crate) struct Beginning {
     pub(crate) writable: bool,
     pub(crate) queued: bool,
     pub(crate) objects_max: usize,
+    pub(crate) metrics: Arc<Metrics>,
 }
 
 impl Session {
@@ -100,6 +103,7 @@ impl Session {
             queued: Mutex::default(),
             connections: AtomicUsize::new(0),
             seen: Mutex::new(Instant::now()),
+            metrics: of.metrics,
         }
     }
 
@@ -203,7 +207,7 @@ impl Session {
             }
             return answer.fail(&error);
         }
-        guarded(&*self.container, request, answer);
+        guarded(&*self.container, &self.metrics, request, answer);
     }
 
     fn failures(&self) -> Option<Error> {
@@ -227,7 +231,7 @@ impl Session {
         }
         queued.done = sequence;
         let mut answer = Answer::new();
-        guarded(&*self.container, request, &mut answer);
+        guarded(&*self.container, &self.metrics, request, &mut answer);
         if let (Some(translated), true) = (&self.translated, makes_object(code)) {
             let made = (!answer.failed).then(|| wire::from_bytes::<Token>(&answer.bytes).ok()).flatten();
             translated.made(sequence, made);
@@ -254,10 +258,11 @@ fn is_once(code: Operation) -> bool {
 }
 
 /// Runs an operation; a panic is a failure of that operation.
-fn guarded(container: &dyn Container, request: Request<'_>, answer: &mut Answer) {
+fn guarded(container: &dyn Container, metrics: &Metrics, request: Request<'_>, answer: &mut Answer) {
     let code = request.code;
     let ran = catch_unwind(AssertUnwindSafe(|| wire::respond(container, request, answer)));
     if ran.is_err() {
+        metrics.panics_total.fetch_add(1, Ordering::Relaxed);
         tracing::error!(operation = code.name(), "an operation panicked");
         answer.fail(&Error::new(Kind::Io, code.name()).with("problem", "the server failed in it"));
     }

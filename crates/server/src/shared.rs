@@ -22,7 +22,7 @@ pub(crate) struct Shared {
     pub(crate) life: Id,
     pub(crate) limits: ServerLimits,
     pub(crate) containers: Containers,
-    pub(crate) metrics: Metrics,
+    pub(crate) metrics: Arc<Metrics>,
     pub(crate) budget: Budget,
     rights: Option<Rights>,
     sessions: Mutex<HashMap<Id, Arc<Session>>>,
@@ -38,7 +38,7 @@ impl Shared {
             life: Id::random(),
             limits: config.limits.clone(),
             containers: Containers::new(config)?,
-            metrics: Metrics::default(),
+            metrics: Arc::default(),
             budget: Budget::new(config.limits.memory_bytes_max),
             rights: config.rights.clone(),
             sessions: Mutex::default(),
@@ -71,7 +71,7 @@ impl Shared {
         if self.stopping.load(Ordering::Acquire) {
             return Err(Error::busy("open container").with("problem", "the server stops"));
         }
-        let session = Arc::new(self.containers.begin(who, begin, opening)?);
+        let session = Arc::new(self.containers.begin(who, begin, opening, &self.metrics)?);
         lock(&self.sessions).insert(session.id, session.clone());
         Ok(session)
     }

@@ -6,7 +6,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use hyperslab_server::{Config, Server};
-use vol::{Registry, Result};
+use model::datatype::ByteOrder;
+use model::properties::DatasetCreate;
+use model::{Dataspace, Datatype, Token};
+use vol::{Container, OpDatasetCreate, OpGroupCreate, Place, Registry, Result};
 
 /// A folder of its own, removed at the end.
 #[derive(Debug)]
@@ -56,4 +59,20 @@ pub(crate) fn in_memory() -> Config {
 pub(crate) fn in_folder() -> Result<(Server, Folder)> {
     let folder = Folder::new();
     Ok((Server::start(&Config::local(storage(), folder.path()))?, folder))
+}
+
+/// A dataset of bytes in the root group.
+pub(crate) fn bytes_dataset(container: &dyn Container, name: &str, length: u64) -> Result<Token> {
+    container.dataset_create(&OpDatasetCreate {
+        place: Some(Place::new(container.info()?.root, name)),
+        datatype: Datatype::integer(1, false, ByteOrder::Little),
+        committed: None,
+        space: Dataspace::simple(&[length])?,
+        create: DatasetCreate::default(),
+    })
+}
+
+/// A group to be.
+pub(crate) fn group(parent: Token, name: &str) -> OpGroupCreate {
+    OpGroupCreate { place: Some(Place::new(parent, name)), ..OpGroupCreate::default() }
 }
