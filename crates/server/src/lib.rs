@@ -14,6 +14,7 @@ mod fuzz;
 mod guard;
 mod http;
 mod listener;
+mod log;
 mod metrics;
 mod names;
 mod rights;
@@ -27,7 +28,9 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 pub use config::{Config, Listen, ServerLimits, TlsFiles};
 pub use listener::Server;
+pub use log::{Log, LogFormat};
 pub use rights::Rights;
+pub use tracing::Level;
 
 /// Whatever a thread that panicked left behind is as good as before: values are replaced whole.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {

@@ -9,6 +9,7 @@ mod open;
 mod progress;
 mod recover;
 mod render;
+mod serve;
 mod settings;
 mod stat;
 mod tour;
@@ -34,8 +35,9 @@ commands:
   check    read everything in a file and say what is wrong
   recover  finish a commit that a crash cut short
   vol      say which connectors and layers there are, and what a stack means
+  serve    let clients elsewhere use the containers of a folder
 
-Files are locations: run.h5 is an HDF5 file, raw:folder/ a folder, json:run.json a text, memory:name nothing but memory.
+Files are locations: run.h5 is an HDF5 file, raw:folder/ a folder, json:run.json a text, memory:name nothing but memory, h5s://host:port/name a server's.
 --vol puts layers over what a command opens, or over what copy writes: --vol \"stats | check\". The variables HYPERSLAB_VOL,
 HDF5_VOL_CONNECTOR and HDF5_PLUGIN_PATH are read.
 ";
@@ -79,6 +81,7 @@ fn run_command(words: &[String]) -> ExitCode {
         Some((command, rest)) if command == "repack" => copy::repack::run(rest),
         Some((command, rest)) if command == "recover" => recover::run(rest),
         Some((command, rest)) if command == "vol" => vol::run(rest),
+        Some((command, rest)) if command == "serve" => serve::run(rest),
         Some((command, rest)) if command == "tour" => tour::run(rest),
         Some((command, _)) if command == "help" || command == "--help" || command == "-h" => {
             print!("{USAGE}");
