@@ -146,6 +146,9 @@ impl Layer for Translated {
     }
 
     fn group_create(&self, op: &OpGroupCreate) -> Result<Token> {
+        if op.place.as_ref().is_none_or(|place| !is_queued_token(place.group)) {
+            return self.inner.group_create(op);
+        }
         self.inner.group_create(&OpGroupCreate { place: self.real_place_if(&op.place)?, ..op.clone() })
     }
 

@@ -222,7 +222,7 @@ fn a_killed_server_loses_nothing_committed_and_clients_go_on() {
                 .iter()
                 .zip(&before)
                 .any(|(count, before)| count.load(Ordering::Relaxed) <= *before)
-                && !writers.iter().any(|writer| writer.is_finished())
+                && !writers.iter().any(std::thread::ScopedJoinHandle::is_finished)
             {
                 std::thread::yield_now();
             }

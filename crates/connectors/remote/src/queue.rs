@@ -72,12 +72,12 @@ pub fn may_be_queued(code: Operation) -> bool {
 #[derive(Debug, Default)]
 pub(crate) struct Queue {
     pub(crate) connection: Option<Connection>,
-    /// Numbers and frames that the server did not say it ran.
-    frames: VecDeque<(u64, Vec<u8>)>,
-    bytes: usize,
-    /// How many of them were sent on this connection, and the bytes of the others.
-    sent: usize,
-    unsent_bytes: usize,
+    /// Frames that the server did not say it ran, one after another.
+    bytes: Vec<u8>,
+    /// Their numbers and lengths.
+    frames: VecDeque<(u64, usize)>,
+    /// How many of the bytes were sent on this connection.
+    posted: usize,
 }
 
 impl Queue {
@@ -102,43 +102,26 @@ impl Queue {
         let code = request.code.number() as u16;
         let header = Header { code, ..Header::new(FrameKind::Queued, sequence) };
         let (arguments, bulk) = (request.arguments, &request.bulk[..]);
-        let mut frame = Vec::with_capacity(arguments.len() + 64);
+        let before = self.bytes.len();
         let outgoing = Outgoing { header, arguments, bulk, rooms: &[], elements: &[] };
-        outgoing.encode(&mut frame).map_err(|e| model::Error::io("queue operation", &e))?;
-        self.bytes += frame.len();
-        self.unsent_bytes += frame.len();
-        self.frames.push_back((sequence, frame));
+        outgoing.encode(&mut self.bytes).map_err(|e| model::Error::io("queue operation", &e))?;
+        self.frames.push_back((sequence, self.bytes.len() - before));
         if makes_object(request.code) {
             answer.bytes.extend_from_slice(&queued_token(sequence).0);
         }
         session.note(request.code, false);
-        if self.bytes >= UNACKNOWLEDGED_BYTES_MAX {
+        if self.bytes.len() >= UNACKNOWLEDGED_BYTES_MAX {
             return self.wait(session);
         }
-        if self.unsent_bytes >= POST_BYTES
-            && let Some(connection) = &mut self.connection
-        {
-            // Where it fails, the next attempt that is waited for sends them again.
-            let unsent = self.frames.iter().skip(self.sent).flat_map(|(_, frame)| frame).copied();
-            let posted = connection.post(&unsent.collect::<Vec<u8>>());
-            self.after_post(posted.is_ok());
-        }
-        if self.connection.is_none() && self.unsent_bytes >= POST_BYTES {
-            return self.wait(session);
+        if self.bytes.len() - self.posted >= POST_BYTES {
+            let deadline = session.options.deadline;
+            return persist(deadline, |deadline| self.post(session, deadline));
         }
         Ok(())
     }
 
-    fn after_post(&mut self, posted: bool) {
-        if posted {
-            (self.sent, self.unsent_bytes) = (self.frames.len(), 0);
-        } else {
-            self.disconnect();
-        }
-    }
-
     fn disconnect(&mut self) {
-        (self.connection, self.sent, self.unsent_bytes) = (None, 0, self.bytes);
+        (self.connection, self.posted) = (None, 0);
     }
 
     /// Waits until everything was run.
@@ -156,10 +139,11 @@ impl Queue {
         deadline: Instant,
         ask: impl FnOnce(&mut Connection) -> Result<Told, Failure>,
     ) -> Result<(), Failure> {
-        let told = self.post_all(session, deadline).and_then(|()| match &mut self.connection {
+        self.post(session, deadline)?;
+        let told = match &mut self.connection {
             Some(connection) => ask(connection),
             None => Err(Failure::Lost(std::io::ErrorKind::NotConnected.into())),
-        });
+        };
         match told {
             Ok(told) => {
                 self.acknowledge(told.acknowledged);
@@ -172,34 +156,36 @@ impl Queue {
         }
     }
 
-    fn post_all(&mut self, session: &Session, deadline: Instant) -> Result<(), Failure> {
+    /// Sends what was not sent, on a new connection where there is none.
+    fn post(&mut self, session: &Session, deadline: Instant) -> Result<(), Failure> {
         if self.connection.is_none() {
             let (connection, done) = session.connect(deadline)?;
             self.connection = Some(connection);
             self.acknowledge(done);
         }
-        if let Some(connection) = &mut self.connection
-            && self.sent < self.frames.len()
-        {
-            let unsent = self.frames.iter().skip(self.sent).flat_map(|(_, frame)| frame).copied();
-            connection.post(&unsent.collect::<Vec<u8>>())?;
-            self.after_post(true);
+        let Some(connection) = &mut self.connection else { return Ok(()) };
+        match connection.post(&self.bytes[self.posted..]) {
+            Ok(()) => {
+                self.posted = self.bytes.len();
+                Ok(())
+            }
+            Err(failure) => {
+                self.disconnect();
+                Err(failure)
+            }
         }
-        Ok(())
     }
 
     /// The server ran everything up to this number.
     fn acknowledge(&mut self, done: u64) {
-        while let Some((sequence, frame)) = self.frames.front() {
-            if *sequence > done {
-                break;
-            }
-            self.bytes -= frame.len();
-            if self.sent == 0 {
-                self.unsent_bytes -= frame.len();
-            }
-            self.sent = self.sent.saturating_sub(1);
+        let mut run = 0;
+        while let Some((sequence, length)) = self.frames.front()
+            && *sequence <= done
+        {
+            run += length;
             self.frames.pop_front();
         }
+        self.bytes.drain(..run);
+        self.posted = self.posted.saturating_sub(run);
     }
 }

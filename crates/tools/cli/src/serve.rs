@@ -57,7 +57,10 @@ fn serve(wanted: Wanted) -> Result<()> {
     }
     Log::install(wanted.format, wanted.level);
     let (stop, stopped) = mpsc::channel();
-    let told = ctrlc::set_handler(move || drop(stop.send(())));
+    let told = ctrlc::set_handler(move || {
+        // Who stops already needs no second signal.
+        let _ = stop.send(());
+    });
     told.map_err(|e| Error::invalid("wait for signals").with("problem", e))?;
     let server = Server::start(&wanted.config)?;
     println!("serving {}", server.location(""));
