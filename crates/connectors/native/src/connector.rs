@@ -21,7 +21,7 @@ use crate::open_files;
 use crate::state::{Core, Options};
 use crate::store::{Store, StoreParts};
 use crate::txn::redo::Redo;
-use crate::write::create_file;
+use crate::write::{check_create, create_file};
 
 /// Bytes of metadata kept for a file, unless the caller says otherwise.
 const METADATA_BYTES: u64 = 64 << 20;
@@ -57,6 +57,8 @@ impl Connector for NativeConnector {
     }
 
     fn create(&self, op: &ContainerCreate<'_>) -> Result<Arc<dyn Container>> {
+        // Before a file is made, or what is there goes.
+        check_create(op.create)?;
         let access = FileAccess { access: vol::Access::Write, ..op.access.clone() };
         let file = io(make(op.path, op.truncate), "create file", op.path)?;
         let slot = open_files::slot(file.identity());

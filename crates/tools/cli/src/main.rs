@@ -12,6 +12,7 @@ mod open;
 mod progress;
 mod recover;
 mod render;
+mod serve;
 mod settings;
 mod stat;
 mod tour;
@@ -40,8 +41,9 @@ commands:
   log      say what a log holds: flushes, entries, what was overwritten
   compact  write a log anew without what was overwritten
   vol      say which connectors and layers there are, and what a stack means
+  serve    let clients elsewhere use the containers of a folder
 
-Files are locations: run.h5 is an HDF5 file, log:run.h5 one with a log, raw:folder/ a folder, json:run.json a text, object:folder/ an object store, memory:name nothing but memory.
+Files are locations: run.h5 is an HDF5 file, log:run.h5 one with a log, raw:folder/ a folder, json:run.json a text, object:folder/ an object store, h5s://host:port/name a server's, memory:name nothing but memory.
 --vol puts layers over what a command opens, or over what copy writes: --vol \"stats | check\". The variables HYPERSLAB_VOL,
 HDF5_VOL_CONNECTOR and HDF5_PLUGIN_PATH are read.
 ";
@@ -88,6 +90,7 @@ fn run_command(words: &[String]) -> ExitCode {
         Some((command, rest)) if command == "log" => log::run(rest),
         Some((command, rest)) if command == "compact" => compact::run(rest),
         Some((command, rest)) if command == "vol" => vol::run(rest),
+        Some((command, rest)) if command == "serve" => serve::run(rest),
         Some((command, rest)) if command == "tour" => tour::run(rest),
         Some((command, _)) if command == "help" || command == "--help" || command == "-h" => {
             print!("{USAGE}");

@@ -218,7 +218,7 @@ pub(super) fn group_info_message(create: &GroupCreate) -> Result<Message> {
 }
 
 /// What cannot be, and what is not written yet.
-fn check(create: &FileCreate) -> Result<()> {
+pub(crate) fn check(create: &FileCreate) -> Result<()> {
     let unsupported = |what: &str| Err(Error::unsupported("create file").with("property", what));
     let invalid = |what: &'static str, value: u64| Err(Error::invalid("create file").with(what, value));
     let (user_block, page) = (create.userblock_bytes, create.page_bytes);

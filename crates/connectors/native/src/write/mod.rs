@@ -47,7 +47,7 @@ use crate::txn::{Publish, Turn};
 
 use draft::Draft;
 
-pub(crate) use create::create_file;
+pub(crate) use create::{check as check_create, create_file};
 
 /// The changes to one open file.
 #[derive(Debug)]

@@ -1,0 +1,71 @@
+//! The connector: `h5s://host:port/name`.
+
+use std::sync::Arc;
+
+use model::{Error, Result};
+use vol::wire::{self, Opening};
+use vol::{Capability, Connector, ConnectorInfo, Container, ContainerCreate, ContainerOpen, FileAccess};
+
+use crate::address::Address;
+use crate::container::RemoteContainer;
+use crate::frame::FrameKind;
+use crate::session::{self, Session};
+
+/// The connector's name.
+pub const NAME: &str = "remote";
+
+/// What a server may have beneath; a container says what its own can do.
+pub const CAPABILITY: Capability =
+    Capability { external_data: false, virtual_datasets: false, ..Capability::ALL };
+
+/// Containers behind a server.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct RemoteConnector;
+
+impl RemoteConnector {
+    fn begin(path: &str, mut opening: Opening) -> Result<Arc<dyn Container>> {
+        let address = Address::parse(path)?;
+        if let Some(driver) = &opening.access.driver {
+            return Err(Error::unsupported("choose driver of remote container").with("driver", driver));
+        }
+        opening.path = address.name.clone();
+        // Layers that the caller asked for are on the caller's side.
+        opening.access.stack = None;
+        Ok(Arc::new(RemoteContainer::new(Session::open(address, opening)?)))
+    }
+}
+
+impl Connector for RemoteConnector {
+    fn info(&self) -> ConnectorInfo {
+        ConnectorInfo {
+            name: NAME,
+            value: 540,
+            version: 1,
+            capability: CAPABILITY,
+            about: "containers behind a server, at h5s://host:port/name",
+        }
+    }
+
+    fn create(&self, op: &ContainerCreate<'_>) -> Result<Arc<dyn Container>> {
+        RemoteConnector::begin(op.path, Opening::create(op))
+    }
+
+    fn open(&self, op: &ContainerOpen<'_>) -> Result<Arc<dyn Container>> {
+        RemoteConnector::begin(op.path, Opening::open(op))
+    }
+
+    /// Nobody is asked over a network who was not named.
+    fn open_known(&self, _: &ContainerOpen<'_>) -> Result<Option<Arc<dyn Container>>> {
+        Ok(None)
+    }
+
+    fn delete(&self, path: &str) -> Result<()> {
+        let address = Address::parse(path)?;
+        session::ask(&address, FrameKind::Delete, &wire::to_bytes(&address.name)?)
+    }
+
+    fn is_accessible(&self, path: &str, _: &FileAccess) -> Result<bool> {
+        let address = Address::parse(path)?;
+        session::ask(&address, FrameKind::Accessible, &wire::to_bytes(&address.name)?)
+    }
+}

@@ -1,0 +1,316 @@
+//! Frames: a header of 40 bytes, a table of lengths, arguments, then raw bulk (`docs/protocol.md`).
+//!
+//! Every length is checked against [`FrameLimits`] before it sizes anything, and room for bulk grows with the bytes that
+//! really came.
+
+use std::io::{self, IoSlice, Read, Write};
+
+/// What every frame begins with; the last byte is the version of frames.
+pub const MAGIC: [u8; 4] = *b"H5S\x01";
+
+/// Bytes of a header.
+pub const HEADER_BYTES: usize = 40;
+
+/// Bulk up to so many bytes is copied behind the header, so that a small frame is one write.
+const SMALL_BYTES: usize = 16 << 10;
+
+/// Room grows by so many bytes at a time: who claims much has to send much.
+const STEP_BYTES: usize = 1 << 20;
+
+macro_rules! kinds {
+    ($($(#[$doc:meta])* $name:ident = $number:literal),+ $(,)?) => {
+        /// What a frame is.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+        #[repr(u8)]
+        pub enum FrameKind { $($(#[$doc])* $name = $number),+ }
+
+        impl FrameKind {
+            /// The kind of this number.
+            pub fn of(number: u8) -> Option<Self> {
+                match number {
+                    $( $number => Some(FrameKind::$name), )+
+                    _ => None,
+                }
+            }
+        }
+    };
+}
+
+kinds! {
+    /// The first frame of a connection: who asks.
+    Hello = 1,
+    /// Makes or opens a container, and begins a session.
+    Open = 2,
+    /// Goes on with a session, on a new connection.
+    Attach = 3,
+    /// An operation whose answer is waited for.
+    Call = 4,
+    /// An operation that is not answered; see `docs/protocol.md`.
+    Queued = 5,
+    /// Removes a container.
+    Delete = 6,
+    /// Whether there is a container.
+    Accessible = 7,
+    /// Asks for nothing but an answer.
+    Ping = 8,
+    /// The session ends without a close.
+    Bye = 9,
+    /// What was asked for.
+    Answer = 128,
+    /// An error.
+    Failed = 129,
+}
+
+/// The fixed part of a frame.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Header {
+    /// What it is.
+    pub kind: FrameKind,
+    /// The operation, for calls.
+    pub code: u16,
+    /// The number of the operation in its session; answers have that of what they answer.
+    pub sequence: u64,
+    /// Requests: every operation below this number was answered. Answers: every queued one up to this was run.
+    pub acknowledged: u64,
+    /// Bytes of arguments.
+    pub arguments: u32,
+    /// Byte strings that follow.
+    pub bulk: u32,
+    /// Rooms for elements; in an answer their bytes follow the byte strings.
+    pub rooms: u32,
+}
+
+impl Header {
+    /// A header of this kind and nothing else.
+    pub fn new(kind: FrameKind, sequence: u64) -> Self {
+        Header { kind, code: 0, sequence, acknowledged: 0, arguments: 0, bulk: 0, rooms: 0 }
+    }
+
+    fn encode(&self) -> [u8; HEADER_BYTES] {
+        let mut bytes = [0; HEADER_BYTES];
+        bytes[..4].copy_from_slice(&MAGIC);
+        bytes[4] = self.kind as u8;
+        bytes[6..8].copy_from_slice(&self.code.to_le_bytes());
+        bytes[8..16].copy_from_slice(&self.sequence.to_le_bytes());
+        bytes[16..24].copy_from_slice(&self.acknowledged.to_le_bytes());
+        bytes[24..28].copy_from_slice(&self.arguments.to_le_bytes());
+        bytes[28..32].copy_from_slice(&self.bulk.to_le_bytes());
+        bytes[32..36].copy_from_slice(&self.rooms.to_le_bytes());
+        bytes
+    }
+
+    fn decode(bytes: &[u8; HEADER_BYTES]) -> io::Result<Self> {
+        if bytes[..4] != MAGIC {
+            return Err(broken("not a frame of this version"));
+        }
+        if bytes[5] != 0 || bytes[36..40] != [0; 4] {
+            return Err(broken("reserved bytes are not zero"));
+        }
+        let kind = FrameKind::of(bytes[4]).ok_or_else(|| broken("unknown kind of frame"))?;
+        let u32_at = |at: usize| u32::from_le_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]]);
+        let u64_at = |at: usize| u64::from(u32_at(at)) | u64::from(u32_at(at + 4)) << 32;
+        let code = u16::from_le_bytes([bytes[6], bytes[7]]);
+        Ok(Header {
+            kind,
+            code,
+            sequence: u64_at(8),
+            acknowledged: u64_at(16),
+            arguments: u32_at(24),
+            bulk: u32_at(28),
+            rooms: u32_at(32),
+        })
+    }
+}
+
+/// The other side does not keep to the protocol.
+pub fn broken(problem: &'static str) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidData, problem)
+}
+
+/// What a frame may claim.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FrameLimits {
+    /// Bytes of arguments.
+    pub arguments_max: u32,
+    /// Byte strings and rooms.
+    pub parts_max: u32,
+    /// Bytes of all byte strings, and of all rooms.
+    pub bulk_bytes_max: u64,
+}
+
+impl Default for FrameLimits {
+    fn default() -> Self {
+        FrameLimits { arguments_max: 16 << 20, parts_max: 1 << 20, bulk_bytes_max: 256 << 20 }
+    }
+}
+
+/// A frame that came, without its bulk; used again for the next one.
+#[derive(Debug)]
+pub struct Frame {
+    /// The fixed part.
+    pub header: Header,
+    /// Lengths of the byte strings, then of the rooms.
+    pub lengths: Vec<u64>,
+    /// Arguments, or the answer's values.
+    pub arguments: Vec<u8>,
+}
+
+impl Default for Frame {
+    fn default() -> Self {
+        Frame { header: Header::new(FrameKind::Ping, 0), lengths: Vec::new(), arguments: Vec::new() }
+    }
+}
+
+impl Frame {
+    /// Receives the next frame up to its bulk; `false` where the other side ended in good order.
+    pub fn receive(&mut self, from: &mut impl Read, limits: &FrameLimits) -> io::Result<bool> {
+        let mut bytes = [0; HEADER_BYTES];
+        if !fill_or_end(from, &mut bytes)? {
+            return Ok(false);
+        }
+        self.header = Header::decode(&bytes)?;
+        let Header { arguments, bulk, rooms, .. } = self.header;
+        let parts = bulk.saturating_add(rooms);
+        if arguments > limits.arguments_max || parts > limits.parts_max {
+            return Err(broken("a frame larger than is allowed"));
+        }
+        receive_lengths(from, parts as usize, &mut self.lengths)?;
+        let (bulks, room_lengths) = self.lengths.split_at(bulk as usize);
+        if total(bulks)? > limits.bulk_bytes_max || total(room_lengths)? > limits.bulk_bytes_max {
+            return Err(broken("more bulk than is allowed"));
+        }
+        self.arguments.clear();
+        receive_bytes(from, u64::from(arguments), &mut self.arguments)?;
+        Ok(true)
+    }
+
+    /// Lengths of the byte strings.
+    pub fn bulk_lengths(&self) -> &[u64] {
+        self.lengths.get(..self.header.bulk as usize).unwrap_or(&[])
+    }
+
+    /// Lengths of the rooms.
+    pub fn room_lengths(&self) -> &[u64] {
+        self.lengths.get(self.header.bulk as usize..).unwrap_or(&[])
+    }
+}
+
+/// The sum of lengths.
+pub fn total(lengths: &[u64]) -> io::Result<u64> {
+    let sum = lengths.iter().try_fold(0u64, |sum, length| sum.checked_add(*length));
+    sum.ok_or_else(|| broken("lengths without end"))
+}
+
+fn receive_lengths(from: &mut impl Read, count: usize, lengths: &mut Vec<u64>) -> io::Result<()> {
+    lengths.clear();
+    let mut bytes = [0; 8];
+    for _ in 0..count {
+        from.read_exact(&mut bytes)?;
+        lengths.push(u64::from_le_bytes(bytes));
+    }
+    Ok(())
+}
+
+/// Fills the buffer; `false` where there is not even a first byte.
+fn fill_or_end(from: &mut impl Read, bytes: &mut [u8]) -> io::Result<bool> {
+    let mut have = 0;
+    while have < bytes.len() {
+        match from.read(&mut bytes[have..]) {
+            Ok(0) if have == 0 => return Ok(false),
+            Ok(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
+            Ok(count) => have += count,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(true)
+}
+
+/// Appends `length` bytes; room is made as they come.
+pub fn receive_bytes(from: &mut impl Read, length: u64, into: &mut Vec<u8>) -> io::Result<()> {
+    let mut left = usize::try_from(length).map_err(|_| broken("more bytes than there is memory"))?;
+    while left > 0 {
+        let step = left.min(STEP_BYTES);
+        let start = into.len();
+        into.resize(start + step, 0);
+        from.read_exact(&mut into[start..])?;
+        left -= step;
+    }
+    Ok(())
+}
+
+/// What is sent.
+#[derive(Debug)]
+pub struct Outgoing<'a> {
+    /// The fixed part; its counts are set when it is encoded.
+    pub header: Header,
+    /// Arguments, or the answer's values.
+    pub arguments: &'a [u8],
+    /// Byte strings.
+    pub bulk: &'a [&'a [u8]],
+    /// Lengths of rooms. In an answer their bytes are `elements`.
+    pub rooms: &'a [u64],
+    /// Bytes of the rooms.
+    pub elements: &'a [&'a [u8]],
+}
+
+impl Outgoing<'_> {
+    /// Appends everything but large bulk to `out`; whether the bulk is in it too.
+    pub fn encode(&self, out: &mut Vec<u8>) -> io::Result<bool> {
+        let too_many = |_| broken("a frame larger than is possible");
+        let mut header = self.header;
+        header.arguments = u32::try_from(self.arguments.len()).map_err(too_many)?;
+        header.bulk = u32::try_from(self.bulk.len()).map_err(too_many)?;
+        header.rooms = u32::try_from(self.rooms.len()).map_err(too_many)?;
+        out.extend_from_slice(&header.encode());
+        for bulk in self.bulk {
+            out.extend_from_slice(&(bulk.len() as u64).to_le_bytes());
+        }
+        for room in self.rooms {
+            out.extend_from_slice(&room.to_le_bytes());
+        }
+        out.extend_from_slice(self.arguments);
+        let is_small = self.parts().map(<[u8]>::len).sum::<usize>() <= SMALL_BYTES;
+        if is_small {
+            self.parts().for_each(|part| out.extend_from_slice(part));
+        }
+        Ok(is_small)
+    }
+
+    /// Bytes that follow the arguments.
+    fn parts(&self) -> impl Iterator<Item = &[u8]> {
+        self.bulk.iter().chain(self.elements).copied()
+    }
+
+    /// Sends it, with `scratch` for the small parts; what is in there goes first.
+    pub fn send(&self, to: &mut impl Write, scratch: &mut Vec<u8>) -> io::Result<()> {
+        let is_whole = self.encode(scratch)?;
+        if is_whole {
+            to.write_all(scratch)?;
+        } else {
+            let mut slices: Vec<IoSlice<'_>> = std::iter::once(&scratch[..])
+                .chain(self.parts().filter(|part| !part.is_empty()))
+                .map(IoSlice::new)
+                .collect();
+            write_all_slices(to, &mut slices)?;
+        }
+        scratch.clear();
+        to.flush()
+    }
+}
+
+/// The kernel takes so many slices at once.
+const SLICES_MAX: usize = 512;
+
+fn write_all_slices(to: &mut impl Write, mut slices: &mut [IoSlice<'_>]) -> io::Result<()> {
+    while !slices.is_empty() {
+        let some = slices.len().min(SLICES_MAX);
+        match to.write_vectored(&slices[..some]) {
+            Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
+            Ok(written) => IoSlice::advance_slices(&mut slices, written),
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,22 @@
+//! The remote connector: a container behind `hyperslab serve` is used as any other (`docs/protocol.md`).
+//!
+//! Every operation becomes a frame, in the form of [`vol::wire`]; bulk goes between the socket and the caller's buffers
+//! as it is. An operation that is waited for costs one round trip on a connection of its own, so that many threads ask
+//! at once. Broken connections are made anew, and the numbers of operations let the server run each of them once.
+#![forbid(unsafe_code)]
+
+pub mod address;
+mod connection;
+mod connector;
+mod container;
+pub mod frame;
+mod messages;
+mod queue;
+mod session;
+pub mod stream;
+#[cfg(feature = "tls")]
+pub mod tls;
+
+pub use connector::{CAPABILITY, NAME, RemoteConnector};
+pub use messages::{Attach, Begin, Hello, Id, Identity, VERSION, Welcome};
+pub use queue::{is_queued_token, makes_object, may_be_queued, queued_token};

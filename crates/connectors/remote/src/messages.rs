@@ -1,0 +1,89 @@
+//! What the frames around operations say.
+
+use model::Result;
+use vol::wire::{Reader, Wire};
+
+/// The version of the protocol; both sides must have the same.
+pub const VERSION: u32 = 1;
+
+/// A number that nobody guesses: of a session, of a server's life.
+pub type Identity = [u8; 16];
+
+macro_rules! message {
+    ($($(#[$doc:meta])* $name:ident { $($(#[$field_doc:meta])* $field:ident: $type:ty),+ $(,)? })+) => { $(
+        $(#[$doc])*
+        #[derive(Debug, Clone, PartialEq, Eq)]
+        pub struct $name { $($(#[$field_doc])* pub $field: $type),+ }
+
+        impl Wire for $name {
+            fn put(&self, out: &mut Vec<u8>) -> Result<()> {
+                $( Wire::put(&self.$field, out)?; )+
+                Ok(())
+            }
+
+            fn get(from: &mut Reader<'_>) -> Result<Self> {
+                $( let $field = Wire::get(from)?; )+
+                Ok($name { $($field),+ })
+            }
+        }
+    )+ };
+}
+
+message! {
+    /// The first frame of a connection.
+    Hello {
+        /// [`VERSION`].
+        version: u32,
+        /// [`vol::wire::VERSION`].
+        wire_version: u32,
+        /// The bearer token, where there is one.
+        token: Option<String>,
+    }
+    /// The answer to it.
+    Welcome {
+        /// The number of this life of the server: after a restart it is another.
+        life: Id,
+        /// Bytes of bulk that one frame may have.
+        bulk_bytes_max: u64,
+        /// Seconds that a session lives without a connection.
+        lease_seconds: u32,
+    }
+    /// What stands before an opening: the session that the client chose for it.
+    Begin {
+        /// The number of the session.
+        session: Id,
+        /// Whether operations may come without being waited for.
+        queued: bool,
+    }
+    /// Goes on with a session.
+    Attach {
+        /// The number of the session.
+        session: Id,
+    }
+}
+
+/// An [`Identity`] in a message.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Id(pub Identity);
+
+impl Wire for Id {
+    fn put(&self, out: &mut Vec<u8>) -> Result<()> {
+        out.extend_from_slice(&self.0);
+        Ok(())
+    }
+
+    fn get(from: &mut Reader<'_>) -> Result<Self> {
+        from.array().map(Id)
+    }
+}
+
+impl Id {
+    /// A new one, from the randomness that the system gives to hash tables.
+    pub fn random() -> Self {
+        use std::hash::{BuildHasher, RandomState};
+        let mut id = [0; 16];
+        id[..8].copy_from_slice(&RandomState::new().hash_one(std::process::id()).to_le_bytes());
+        id[8..].copy_from_slice(&RandomState::new().hash_one(std::time::Instant::now()).to_le_bytes());
+        Id(id)
+    }
+}

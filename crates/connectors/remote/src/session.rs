@@ -1,0 +1,292 @@
+//! One open container of a server: numbers its operations, sends them, and sends them again where a connection broke.
+
+use std::collections::BTreeSet;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use model::{Error, Kind, Result};
+use vol::Operation;
+use vol::wire::{self, Answer, Opening, Request, Transport};
+
+use crate::address::{Address, Endpoint, Options};
+use crate::connection::{Connection, Failure};
+use crate::frame::{FrameKind, Header};
+use crate::messages::{Attach, Begin, Id};
+use crate::queue::Queue;
+
+/// Pauses between attempts grow up to this.
+const PAUSE_MAX: Duration = Duration::from_millis(250);
+
+/// Connections that are kept for the next operation.
+const IDLE_MAX: usize = 16;
+
+/// The numbers of operations.
+#[derive(Debug, Default)]
+struct Numbers {
+    last: u64,
+    /// Those that wait for an answer.
+    open: BTreeSet<u64>,
+}
+
+/// A session with a server.
+#[derive(Debug)]
+pub(crate) struct Session {
+    endpoint: Endpoint,
+    pub(crate) options: Options,
+    opening: Opening,
+    /// The number of the session: another one after the server began a new life.
+    id: Mutex<Id>,
+    idle: Mutex<Vec<Connection>>,
+    numbers: Mutex<Numbers>,
+    /// Something was changed since the last commit.
+    changed: AtomicBool,
+    /// Changes were lost, and no commit told it yet.
+    lost: AtomicBool,
+    closed: AtomicBool,
+    queue: Mutex<Queue>,
+}
+
+pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Runs `attempt` until it comes through, is refused, or takes longer than `deadline`.
+pub(crate) fn persist<T>(
+    patience: Duration,
+    mut attempt: impl FnMut(Instant) -> Result<T, Failure>,
+) -> Result<T> {
+    let deadline = Instant::now() + patience;
+    let mut pause = Duration::from_millis(5);
+    loop {
+        match attempt(deadline) {
+            Ok(value) => return Ok(value),
+            Err(Failure::Lost(error)) if !is_fatal(&error) && Instant::now() + pause < deadline => {
+                std::thread::sleep(pause);
+                pause = (2 * pause).min(PAUSE_MAX);
+            }
+            Err(failure) => return Err(failure.into_error()),
+        }
+    }
+}
+
+/// A silent server used up the time already.
+fn is_fatal(error: &std::io::Error) -> bool {
+    use std::io::ErrorKind as K;
+    matches!(error.kind(), K::TimedOut | K::WouldBlock | K::InvalidInput)
+}
+
+/// One question that belongs to no session.
+pub(crate) fn ask<V: wire::Wire>(address: &Address, kind: FrameKind, bytes: &[u8]) -> Result<V> {
+    let deadline = Instant::now() + address.options.deadline;
+    let connection = Connection::open(&address.endpoint, &address.options, deadline);
+    let answer = connection.and_then(|mut connection| connection.ask_bytes(kind, 1, bytes));
+    answer.map_err(|failure| failure.into_error().with("server", &address.endpoint))
+}
+
+/// Whoever was never there is not waited for.
+fn at_once(began: bool) -> impl Fn(Failure) -> Failure {
+    move |failure| match failure {
+        Failure::Lost(error) if !began => Failure::Refused(Error::io("connect to server", &error)),
+        failure => failure,
+    }
+}
+
+impl Session {
+    /// Makes or opens a container.
+    pub(crate) fn open(address: Address, opening: Opening) -> Result<Self> {
+        let session = Session {
+            endpoint: address.endpoint,
+            options: address.options,
+            opening,
+            id: Mutex::new(Id::random()),
+            idle: Mutex::default(),
+            numbers: Mutex::default(),
+            changed: AtomicBool::new(false),
+            lost: AtomicBool::new(false),
+            closed: AtomicBool::new(false),
+            queue: Mutex::default(),
+        };
+        let id = *lock(&session.id);
+        session.changed.store(session.opening.create.is_some(), Ordering::Relaxed);
+        let mut began = false;
+        let connection = persist(session.options.deadline, |deadline| {
+            let connection = Connection::open(&session.endpoint, &session.options, deadline);
+            let mut connection = connection.map_err(at_once(began))?;
+            began = true;
+            session.begin(&mut connection, id, &session.opening)?;
+            Ok(connection)
+        })
+        .map_err(|error| error.with("server", &session.endpoint))?;
+        session.keep(connection);
+        Ok(session)
+    }
+
+    fn begin(&self, connection: &mut Connection, session: Id, opening: &Opening) -> Result<(), Failure> {
+        let begin = (Begin { session, queued: self.options.pipeline }, opening.clone());
+        connection.ask(FrameKind::Open, 0, &begin)
+    }
+
+    fn keep(&self, connection: Connection) {
+        let mut idle = lock(&self.idle);
+        if idle.len() < IDLE_MAX {
+            idle.push(connection);
+        }
+    }
+
+    /// A new connection of this session. The number of the last queued operation that was run comes with it.
+    pub(crate) fn connect(&self, deadline: Instant) -> Result<(Connection, u64), Failure> {
+        let mut connection = Connection::open(&self.endpoint, &self.options, deadline)?;
+        let mut id = lock(&self.id);
+        match connection.ask(FrameKind::Attach, 0, &Attach { session: *id }) {
+            Ok(done) => Ok((connection, done)),
+            Err(Failure::Refused(error)) if error.kind() == Kind::NotFound => {
+                // The server began a new life, or our lease ran out: what was not committed is gone.
+                let reopening = Opening { create: None, truncate: false, ..self.opening.clone() };
+                let fresh = Id::random();
+                self.begin(&mut connection, fresh, &reopening)?;
+                *id = fresh;
+                if self.changed.swap(false, Ordering::AcqRel) {
+                    self.lost.store(true, Ordering::Release);
+                }
+                Ok((connection, u64::MAX))
+            }
+            Err(failure) => Err(failure),
+        }
+    }
+
+    fn number(&self) -> u64 {
+        let mut numbers = lock(&self.numbers);
+        numbers.last += 1;
+        let number = numbers.last;
+        numbers.open.insert(number);
+        number
+    }
+
+    /// A number whose answer nobody waits for.
+    pub(crate) fn queued_number(&self) -> u64 {
+        let mut numbers = lock(&self.numbers);
+        numbers.last += 1;
+        numbers.last
+    }
+
+    fn header(&self, code: Operation) -> Header {
+        let sequence = self.number();
+        let acknowledged = lock(&self.numbers).open.first().copied().unwrap_or(sequence);
+        // Numbers of operations are below 128.
+        Header { code: code.number() as u16, acknowledged, ..Header::new(FrameKind::Call, sequence) }
+    }
+
+    /// What was lost is told to everything that builds on it, the last time by a commit.
+    pub(crate) fn check_lost(&self, code: Operation) -> Result<()> {
+        let is_end = matches!(code, Operation::commit | Operation::close);
+        if !(code.changes() || is_end) || !self.lost.load(Ordering::Acquire) {
+            return Ok(());
+        }
+        if is_end {
+            self.lost.store(false, Ordering::Release);
+        }
+        Err(lost())
+    }
+
+    /// Waits for the answer of an operation on any connection.
+    fn run(&self, request: &mut Request<'_>, answer: &mut Answer) -> Result<()> {
+        let code = request.code;
+        let header = self.header(code);
+        let done = persist(self.options.deadline, |deadline| {
+            let idle = lock(&self.idle).pop();
+            let mut connection = match idle {
+                Some(connection) => connection,
+                None => self.connect(deadline)?.0,
+            };
+            self.check_lost(code).map_err(Failure::Refused)?;
+            match connection.call(header, request, answer) {
+                Ok(_) => {
+                    self.keep(connection);
+                    Ok(())
+                }
+                Err(failure) => {
+                    lock(&self.idle).clear();
+                    Err(failure)
+                }
+            }
+        });
+        lock(&self.numbers).open.remove(&header.sequence);
+        done?;
+        self.note(code, answer.failed);
+        Ok(())
+    }
+
+    pub(crate) fn note(&self, code: Operation, failed: bool) {
+        match code {
+            Operation::commit if !failed => self.changed.store(false, Ordering::Release),
+            Operation::close if !failed => {
+                self.changed.store(false, Ordering::Release);
+                self.closed.store(true, Ordering::Release);
+            }
+            code if code.changes() => self.changed.store(true, Ordering::Release),
+            _ => {}
+        }
+    }
+
+    /// Sends what is queued, then an operation, and waits for its answer.
+    fn run_after_queue(
+        &self,
+        queue: &mut Queue,
+        request: &mut Request<'_>,
+        answer: &mut Answer,
+    ) -> Result<()> {
+        let code = request.code;
+        let header = self.header(code);
+        let done = persist(self.options.deadline, |deadline| {
+            queue.attempt(self, deadline, |connection| {
+                self.check_lost(code).map_err(Failure::Refused)?;
+                connection.call(header, request, answer)
+            })
+        });
+        lock(&self.numbers).open.remove(&header.sequence);
+        done?;
+        self.note(code, answer.failed);
+        Ok(())
+    }
+}
+
+fn lost() -> Error {
+    let problem = "the server was restarted, or did not hear of us for too long: changes since the last commit are lost";
+    Error::new(Kind::Io, "change remote container").with("problem", problem)
+}
+
+impl Transport for Session {
+    fn call(&self, mut request: Request<'_>, answer: &mut Answer) -> Result<()> {
+        if self.closed.load(Ordering::Acquire) {
+            return Err(Error::invalid(request.code.name()).with("problem", "the container is closed"));
+        }
+        if !self.options.pipeline {
+            return self.run(&mut request, answer);
+        }
+        let mut queue = lock(&self.queue);
+        if Queue::takes(&request) {
+            self.check_lost(request.code)?;
+            return queue.put(self, &request, answer);
+        }
+        if queue.is_empty() {
+            drop(queue);
+            return self.run(&mut request, answer);
+        }
+        self.run_after_queue(&mut queue, &mut request, answer)
+    }
+}
+
+impl Drop for Session {
+    fn drop(&mut self) {
+        // A server that does not hear it waits until the lease ends.
+        let idle = lock(&self.idle).pop();
+        let queue = lock(&self.queue).connection.take();
+        if let Some(mut connection) = idle.or(queue) {
+            let header = Header::new(FrameKind::Bye, 0);
+            let mut bytes = Vec::new();
+            let bye = crate::frame::Outgoing { header, arguments: &[], bulk: &[], rooms: &[], elements: &[] };
+            let _ = bye.encode(&mut bytes).map(|_| connection.post(&bytes));
+        }
+    }
+}

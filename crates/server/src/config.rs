@@ -1,0 +1,170 @@
+//! What a server is started with.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use model::{Error, Result};
+use vol::{Registry, Stack};
+
+use crate::rights::Rights;
+
+/// Where a server listens.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Listen {
+    /// An address and a port; port 0 is any that is free.
+    Tcp(SocketAddr),
+    /// A socket of this machine: the permissions of its folder say who may connect.
+    Unix(PathBuf),
+}
+
+impl Listen {
+    /// Whether others than this machine can reach it.
+    pub fn is_beyond_loopback(&self) -> bool {
+        matches!(self, Listen::Tcp(address) if !address.ip().is_loopback())
+    }
+}
+
+/// What clients may use.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ServerLimits {
+    /// Bytes of arguments of one operation: selections, types, names.
+    pub arguments_bytes_max: u32,
+    /// Bytes of elements or values of one operation.
+    pub bulk_bytes_max: u64,
+    /// Bytes of elements and values of all operations that run at once; more wait for room.
+    pub memory_bytes_max: u64,
+    /// Connections at once.
+    pub connections_max: usize,
+    /// Containers open at once.
+    pub sessions_max: usize,
+    /// Objects that one session holds open.
+    pub objects_max: usize,
+    /// A frame that began must go on within this time, and be taken within it.
+    pub patience: Duration,
+    /// Connections without a word end after this.
+    pub idle: Duration,
+    /// A session without a connection ends after this.
+    pub lease: Duration,
+}
+
+impl Default for ServerLimits {
+    fn default() -> Self {
+        ServerLimits {
+            arguments_bytes_max: 16 << 20,
+            bulk_bytes_max: 256 << 20,
+            memory_bytes_max: 1 << 30,
+            connections_max: 256,
+            sessions_max: 1024,
+            objects_max: 1 << 20,
+            patience: Duration::from_secs(30),
+            idle: Duration::from_secs(3600),
+            lease: Duration::from_secs(60),
+        }
+    }
+}
+
+/// Files of certificates and keys (PEM).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TlsFiles {
+    /// The server's certificate, and those that vouch for it.
+    pub certificate: PathBuf,
+    /// Its key.
+    pub key: PathBuf,
+    /// Clients must have a certificate that one of these vouches for.
+    pub client_ca: Option<PathBuf>,
+}
+
+/// A server to be.
+#[derive(Debug, Clone)]
+pub struct Config {
+    /// Connectors and layers.
+    pub registry: Registry,
+    /// Layers over every container, and the connector of new ones: `stats | iod:`. See [`Config::split_stack`].
+    pub stack: Option<String>,
+    /// Containers are under this folder; `None` only for connectors that keep them elsewhere (`memory:`).
+    pub root: Option<PathBuf>,
+    /// Where to listen.
+    pub listen: Listen,
+    /// Where `/healthz` and `/metrics` are told.
+    pub http: Option<SocketAddr>,
+    /// Who may do what; `None` is everybody everything, on this machine only.
+    pub rights: Option<Rights>,
+    /// Encryption.
+    pub tls: Option<TlsFiles>,
+    /// Several sessions may write to one container, whatever its connector.
+    pub shared_writers: bool,
+    /// What clients may use.
+    pub limits: ServerLimits,
+}
+
+impl Config {
+    /// A server on a free port of this machine, for containers of `registry` under `root`.
+    pub fn local(registry: Registry, root: impl Into<PathBuf>) -> Self {
+        Config {
+            registry,
+            stack: None,
+            root: Some(root.into()),
+            listen: Listen::Tcp(SocketAddr::from(([127, 0, 0, 1], 0))),
+            http: None,
+            rights: None,
+            tls: None,
+            shared_writers: false,
+            limits: ServerLimits::default(),
+        }
+    }
+
+    /// The layers, and the connector where the last part is one (it ends with a colon).
+    pub fn split_stack(&self) -> (Option<String>, Option<String>) {
+        let Some(stack) = &self.stack else { return (None, None) };
+        let (layers, last) = stack.rsplit_once('|').unwrap_or(("", stack));
+        match last.trim().strip_suffix(':') {
+            Some(connector) => (some(layers), Some(connector.to_owned())),
+            None => (some(stack), None),
+        }
+    }
+
+    /// An error where it makes no sense, or is not safe.
+    pub fn check(&self) -> Result<()> {
+        let (layers, connector) = self.split_stack();
+        layers.map_or(Ok(Stack::default()), |layers| self.registry.check_stack(&layers))?;
+        let connector = connector.unwrap_or_else(|| "native".into());
+        let name = connector.split('+').next().unwrap_or_default();
+        self.registry.by_name(name)?;
+        if name == remote::NAME {
+            return Err(wrong("a server does not stand on another"));
+        }
+        match &self.root {
+            Some(root) if !root.is_dir() => {
+                return Err(Error::not_found("find root folder").with("root", root.display()));
+            }
+            None if name != "memory" => return Err(wrong("containers need a folder: root")),
+            _ => {}
+        }
+        self.check_safety()
+    }
+
+    fn check_safety(&self) -> Result<()> {
+        let asks_who = self.rights.is_some() || self.tls.as_ref().is_some_and(|tls| tls.client_ca.is_some());
+        if self.listen.is_beyond_loopback() && !asks_who {
+            return Err(wrong("beyond this machine, clients need tokens or certificates"));
+        }
+        if self.tls.is_some() && !cfg!(feature = "tls") {
+            return Err(Error::unsupported("encrypt connections")
+                .with("problem", "this build has no TLS; it is the feature `tls`"));
+        }
+        #[cfg(feature = "tls")]
+        if let Some(files) = &self.tls {
+            crate::tls::acceptor(files)?;
+        }
+        Ok(())
+    }
+}
+
+fn some(text: &str) -> Option<String> {
+    (!text.trim().is_empty()).then(|| text.trim().to_owned())
+}
+
+fn wrong(problem: &str) -> Error {
+    Error::invalid("check configuration").with("problem", problem)
+}

@@ -1,0 +1,219 @@
+//! Making, opening and removing containers for clients.
+
+use std::collections::HashMap;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex};
+
+use model::{Error, Limits, Result};
+use remote::Begin;
+use vol::wire::Opening;
+use vol::{Access, Container, FileAccess, Registry};
+
+use crate::config::Config;
+use crate::metrics::Metrics;
+use crate::rights::Principal;
+use crate::session::{Beginning, Session};
+use crate::{lock, names};
+
+/// Connectors whose containers, opened twice in one process, are one.
+const SHARED: [&str; 2] = ["native", "memory"];
+
+/// The client's limits, where they are below the server's own.
+fn lower(wanted: &Limits) -> Limits {
+    let mut limits = Limits::default();
+    macro_rules! lower {
+        ($($field:ident),+) => { $( limits.$field = limits.$field.min(wanted.$field); )+ };
+    }
+    lower!(metadata_bytes_max, element_bytes_max, chunk_bytes_max, blob_bytes_max, result_bytes_max);
+    lower!(depth_max, link_traversals_max, entries_max, selection_blocks_max);
+    limits
+}
+
+/// Where containers are, and who writes to them.
+#[derive(Debug)]
+pub(crate) struct Containers {
+    registry: Registry,
+    root: Option<PathBuf>,
+    layers: Option<String>,
+    /// Connector and engine of new containers.
+    connector: Option<String>,
+    shared_writers: bool,
+    objects_max: usize,
+    /// Sessions that write, by location.
+    writers: Mutex<HashMap<String, usize>>,
+}
+
+impl Containers {
+    pub(crate) fn new(config: &Config) -> Result<Self> {
+        let root = config.root.as_ref().map(|root| {
+            root.canonicalize().map_err(|e| Error::io("find root folder", &e).with("root", root.display()))
+        });
+        let (layers, connector) = config.split_stack();
+        Ok(Containers {
+            registry: config.registry.clone(),
+            root: root.transpose()?,
+            layers,
+            connector,
+            shared_writers: config.shared_writers,
+            objects_max: config.limits.objects_max,
+            writers: Mutex::default(),
+        })
+    }
+
+    /// Where the container of this name is, where the client may use it so.
+    fn location(&self, who: &Principal, name: &str, access: Access) -> Result<String> {
+        names::checked(name)?;
+        if !who.may(access, name) {
+            let wanted = if access == Access::Write { "write" } else { "read" };
+            return Err(Error::denied("use container").with("name", name).with("wanted", wanted));
+        }
+        let path = match &self.root {
+            Some(root) => names::under(root, name)?.to_string_lossy().into_owned(),
+            None => name.to_owned(),
+        };
+        Ok(match &self.connector {
+            Some(connector) => format!("{connector}:{path}"),
+            None => path,
+        })
+    }
+
+    /// Opens or makes a container for a client.
+    pub(crate) fn begin(
+        &self,
+        who: &Principal,
+        begin: &Begin,
+        opening: &Opening,
+        metrics: &Arc<Metrics>,
+    ) -> Result<Session> {
+        let writable = opening.create.is_some() || opening.access.access == Access::Write;
+        let wanted = if writable { Access::Write } else { Access::Read };
+        let location = self.location(who, &opening.path, wanted)?;
+        let access = self.access(opening, wanted)?;
+        self.enter(&location, writable)?;
+        let container = match &opening.create {
+            Some(create) => self.registry.create(&location, create, &access, opening.truncate),
+            None => self.registry.open(&location, &access),
+        };
+        let container = container.and_then(|container| self.check_shared(&location, container, writable));
+        match container {
+            Ok(container) => Ok(Session::new(
+                container,
+                Beginning {
+                    id: begin.session,
+                    owner: who.name.clone(),
+                    name: opening.path.clone(),
+                    writable,
+                    queued: begin.queued,
+                    objects_max: self.objects_max,
+                    metrics: metrics.clone(),
+                },
+            )),
+            Err(error) => {
+                self.leave(&location, writable);
+                Err(self.without_root(error))
+            }
+        }
+    }
+
+    /// What of the client's wishes holds here: nothing that names files, layers or locks of the server.
+    fn access(&self, opening: &Opening, access: Access) -> Result<FileAccess> {
+        if let Some(driver) = &opening.access.driver {
+            return Err(Error::denied("use container").with("driver", driver));
+        }
+        let wanted = &opening.access;
+        Ok(FileAccess {
+            access,
+            limits: lower(&wanted.limits),
+            stack: self.layers.clone(),
+            version_low: wanted.version_low,
+            durability: wanted.durability,
+            swmr: wanted.swmr,
+            ..FileAccess::default()
+        })
+    }
+
+    fn enter(&self, location: &str, writable: bool) -> Result<()> {
+        if writable {
+            *lock(&self.writers).entry(location.to_owned()).or_default() += 1;
+        }
+        Ok(())
+    }
+
+    fn leave(&self, location: &str, writable: bool) {
+        let mut writers = lock(&self.writers);
+        if writable && let Some(count) = writers.get_mut(location) {
+            *count -= 1;
+            if *count == 0 {
+                writers.remove(location);
+            }
+        }
+    }
+
+    /// A second writer, where two do not see each other, is refused.
+    fn check_shared(
+        &self,
+        location: &str,
+        container: Arc<dyn Container>,
+        writable: bool,
+    ) -> Result<Arc<dyn Container>> {
+        let count = lock(&self.writers).get(location).copied().unwrap_or(0);
+        if !writable || count <= 1 || self.shared_writers {
+            return Ok(container);
+        }
+        let connector = container.info()?.connector.clone();
+        match SHARED.contains(&connector.as_str()) {
+            true => Ok(container),
+            false => Err(Error::busy("open container").with("problem", "another client writes to it")),
+        }
+    }
+
+    /// A session is over.
+    pub(crate) fn ended(&self, session: &Session) {
+        let location = self.location(&Principal::trusted("server"), &session.name, Access::Write);
+        if let Ok(location) = location {
+            self.leave(&location, session.writable);
+        }
+    }
+
+    pub(crate) fn delete(&self, who: &Principal, name: &str) -> Result<()> {
+        let location = self.location(who, name, Access::Write)?;
+        if lock(&self.writers).contains_key(&location) {
+            return Err(Error::busy("delete container").with("name", name));
+        }
+        self.registry.delete(&location, &FileAccess::read()).map_err(|error| self.without_root(error))
+    }
+
+    pub(crate) fn is_accessible(&self, who: &Principal, name: &str) -> Result<bool> {
+        let location = self.location(who, name, Access::Read)?;
+        let place = vol::Location::parse(&location);
+        let access = FileAccess::read();
+        match &place.connector {
+            Some(connector) => self.registry.by_name(connector)?.is_accessible(&place.path, &access),
+            None => Ok(self
+                .registry
+                .connectors()
+                .filter(|connector| connector.info().name != remote::NAME)
+                .any(|connector| connector.is_accessible(&place.path, &access).unwrap_or(false))),
+        }
+    }
+
+    /// Clients are not told where the root is.
+    fn without_root(&self, error: Error) -> Error {
+        let Some(root) = self.root.as_ref().map(|root| root.to_string_lossy().into_owned()) else {
+            return error;
+        };
+        let hide = |text: &str| text.replace(&root, "…");
+        let mut links = Vec::new();
+        let mut next = Some(&error);
+        while let Some(error) = next {
+            let mut link = Error::new(error.kind(), hide(error.operation()));
+            if let Some(address) = error.address() {
+                link = link.at(address);
+            }
+            link = error.facts().fold(link, |link, (key, value)| link.with_fact(key.to_owned(), hide(value)));
+            links.push(link);
+            next = error.cause();
+        }
+        links.into_iter().rev().reduce(|cause, error| error.because(cause)).unwrap_or(error)
+    }
+}

@@ -1,0 +1,147 @@
+//! Frames that somebody broke: none makes the server panic, hang or ask for memory without end.
+
+use std::io::{self, Cursor, Read, Write};
+use std::sync::Arc;
+use std::time::Duration;
+
+use model::properties::FileCreate;
+use model::{Selection, Token};
+use remote::frame::{FrameKind, Header, Outgoing};
+use remote::stream::Stream;
+use remote::{Begin, Hello, Id, VERSION, queued_token};
+use vol::wire::{self, Opening, Wire};
+use vol::{ContainerCreate, FileAccess, OpGroupCreate, OpList, Operation, Place, Registry};
+
+use crate::config::Config;
+use crate::connection::Connection;
+use crate::shared::Shared;
+
+/// What a client sends, all at once; answers go nowhere.
+struct Script(Cursor<Vec<u8>>);
+
+impl Read for Script {
+    fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
+        self.0.read(bytes)
+    }
+}
+
+impl Write for Script {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+fn frame(header: Header, arguments: &[u8], bulk: &[&[u8]], rooms: &[u64]) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    Outgoing { header, arguments, bulk, rooms, elements: &[] }.encode(&mut bytes).expect("encoded");
+    bytes
+}
+
+fn call(kind: FrameKind, code: Operation, sequence: u64) -> Header {
+    Header { code: code.number() as u16, ..Header::new(kind, sequence) }
+}
+
+/// Good frames of one connection.
+fn conversation(name: &str) -> Vec<Vec<u8>> {
+    let hello = Hello { version: VERSION, wire_version: wire::VERSION, token: None };
+    let begin = Begin { session: Id::random(), queued: true };
+    let (create, access) = (FileCreate::default(), FileAccess::write());
+    let opening = Opening::create(&ContainerCreate::new(name, &create, &access));
+    let root = Token::from_u64(0);
+    let group = OpGroupCreate { place: Some(Place::new(root, "g")), ..OpGroupCreate::default() };
+    let list =
+        [wire::to_bytes(&root), wire::to_bytes(&OpList::default())].map(|b| b.expect("bytes")).concat();
+    let mut read = 1u32.to_le_bytes().to_vec();
+    queued_token(1).put(&mut read).expect("bytes");
+    Selection::hyperslab(&[1, 2], &[3, 4], &[2, 2], &[1, 1]).expect("valid").put(&mut read).expect("bytes");
+    let mut value = root.0.to_vec();
+    "name".to_owned().put(&mut value).expect("bytes");
+    let group = wire::to_bytes(&group).expect("bytes");
+    vec![
+        frame(Header::new(FrameKind::Hello, 0), &wire::to_bytes(&hello).expect("bytes"), &[], &[]),
+        frame(Header::new(FrameKind::Open, 0), &wire::to_bytes(&(begin, opening)).expect("bytes"), &[], &[]),
+        frame(call(FrameKind::Queued, Operation::group_create, 1), &group, &[], &[]),
+        frame(call(FrameKind::Call, Operation::link_list, 2), &list, &[], &[]),
+        frame(call(FrameKind::Call, Operation::dataset_read, 3), &read, &[], &[16]),
+        frame(call(FrameKind::Call, Operation::attribute_write, 4), &value, &[b"value"], &[]),
+        frame(call(FrameKind::Call, Operation::group_create, 5), &group, &[], &[]),
+        frame(call(FrameKind::Call, Operation::commit, 6), &[0], &[], &[]),
+        frame(Header::new(FrameKind::Bye, 7), &[], &[], &[]),
+    ]
+}
+
+/// Small random numbers (xorshift).
+struct Random(u64);
+
+impl Random {
+    fn next(&mut self) -> u64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        self.0
+    }
+
+    fn below(&mut self, end: usize) -> usize {
+        (self.next() % end.max(1) as u64) as usize
+    }
+}
+
+/// Breaks a frame in one of several ways.
+fn mutate(frame: &mut Vec<u8>, random: &mut Random) {
+    for _ in 0..=random.below(4) {
+        if frame.is_empty() {
+            return;
+        }
+        let at = random.below(frame.len());
+        match random.below(6) {
+            0 => frame[at] ^= 1 << random.below(8),
+            1 => frame[at] = [0, 1, 0x7f, 0x80, 0xff][random.below(5)],
+            2 => frame.truncate(at),
+            3 => drop(frame.splice(at..at, (0..random.below(40)).map(|_| 0xff))),
+            4 => drop(frame.drain(at..(at + random.below(16)).min(frame.len()))),
+            // Another operation with the same arguments.
+            _ => {
+                let code = Operation::ALL[random.below(Operation::ALL.len())];
+                if let Some(place) = frame.get_mut(6) {
+                    *place = code.number() as u8;
+                }
+            }
+        }
+    }
+}
+
+/// `HYPERSLAB_FUZZ_FRAMES` and `HYPERSLAB_SEED` say how many and which.
+#[test]
+fn broken_frames_never_panic_or_hang() {
+    let number =
+        |name: &str, default: u64| std::env::var(name).ok().and_then(|n| n.parse().ok()).unwrap_or(default);
+    let (count, seed) = (number("HYPERSLAB_FUZZ_FRAMES", 100_000), number("HYPERSLAB_SEED", 0x5eed));
+    println!("HYPERSLAB_SEED={seed}");
+    let mut storage = Registry::new();
+    storage.register(Arc::new(memory::MemoryConnector::new())).expect("memory");
+    let config = Config { stack: Some("memory:".into()), root: None, ..Config::local(storage, "") };
+    let mut random = Random(seed | 1);
+    let mut broken = 0;
+    let mut shared = Shared::new(&config).expect("a server");
+    while broken < count {
+        let name = format!("fuzz{}", broken % 64);
+        let mut frames = conversation(&name);
+        // The first two are left alone most of the time: else nothing but them is tried.
+        let from = if random.below(8) == 0 { 0 } else { 2 };
+        for frame in frames.iter_mut().skip(from) {
+            mutate(frame, &mut random);
+            broken += 1;
+        }
+        let stream = Stream::new(Box::new(Script(Cursor::new(frames.concat()))), Duration::from_secs(60));
+        Connection::new(&shared, stream, "fuzz".into()).serve();
+        assert_eq!(shared.metrics.panics_total.load(std::sync::atomic::Ordering::Relaxed), 0);
+        if broken % 4096 < 16 {
+            // What was made so far is forgotten: containers that nobody closed stay in memory.
+            shared = Shared::new(&config).expect("a server");
+        }
+    }
+}

@@ -1,0 +1,68 @@
+//! What stands between a client and a container: how much it holds, and what the server cannot do for it.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex};
+
+use model::{Error, Result, Token};
+use vol::{Capability, Container, ContainerInfo, Layer};
+
+use crate::lock;
+
+/// A container as one session has it.
+pub(crate) struct Guard {
+    inner: Arc<dyn Container>,
+    /// Objects that the client holds, and how often.
+    held: Mutex<HashMap<Token, u64>>,
+    objects_max: usize,
+}
+
+impl Guard {
+    pub(crate) fn new(inner: Arc<dyn Container>, objects_max: usize) -> Self {
+        Guard { inner, held: Mutex::default(), objects_max }
+    }
+
+    /// Lets go of what the client held.
+    pub(crate) fn let_go(&self) {
+        for (object, count) in std::mem::take(&mut *lock(&self.held)) {
+            for _ in 0..count {
+                // An object that is gone needs nobody to let go of it.
+                let _ = self.inner.release(object);
+            }
+        }
+    }
+}
+
+impl Layer for Guard {
+    fn inner(&self) -> &dyn Container {
+        &*self.inner
+    }
+
+    /// Files beside the container are not followed here.
+    fn info(&self) -> Result<Arc<ContainerInfo>> {
+        let info = self.inner.info()?;
+        let capability = Capability { external_data: false, virtual_datasets: false, ..info.capability };
+        Ok(Arc::new(ContainerInfo { capability, ..(*info).clone() }))
+    }
+
+    fn retain(&self, object: Token) -> Result<()> {
+        let mut held = lock(&self.held);
+        if held.len() >= self.objects_max && !held.contains_key(&object) {
+            return Err(Error::limit("open object").with("objects", held.len()));
+        }
+        self.inner.retain(object)?;
+        *held.entry(object).or_default() += 1;
+        Ok(())
+    }
+
+    fn release(&self, object: Token) -> Result<()> {
+        self.inner.release(object)?;
+        let mut held = lock(&self.held);
+        if let Some(count) = held.get_mut(&object) {
+            *count -= 1;
+            if *count == 0 {
+                held.remove(&object);
+            }
+        }
+        Ok(())
+    }
+}

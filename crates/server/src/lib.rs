@@ -1,0 +1,38 @@
+//! The server: containers of any connector, for clients elsewhere (`docs/protocol.md`, `docs/serve.md`).
+//!
+//! A thread for each connection reads frames, runs them on the containers of its session and answers. Whatever a client
+//! sends ends in an answer or in the end of its connection: lengths are bounded before they size anything, names do not
+//! leave the root, and everything refused is logged with who and why.
+#![forbid(unsafe_code)]
+
+mod buffers;
+mod config;
+mod connection;
+mod containers;
+#[cfg(test)]
+mod fuzz;
+mod guard;
+mod http;
+mod listener;
+mod log;
+mod metrics;
+mod names;
+mod rights;
+mod session;
+mod shared;
+#[cfg(feature = "tls")]
+mod tls;
+mod translate;
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+pub use config::{Config, Listen, ServerLimits, TlsFiles};
+pub use listener::Server;
+pub use log::{Log, LogFormat};
+pub use rights::Rights;
+pub use tracing::Level;
+
+/// Whatever a thread that panicked left behind is as good as before: values are replaced whole.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

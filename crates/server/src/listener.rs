@@ -1,0 +1,268 @@
+//! Starting, accepting and stopping.
+
+use std::io;
+use std::net::{Shutdown, SocketAddr, TcpListener};
+use std::os::unix::net::UnixListener;
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, Condvar, Mutex};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use model::{Error, Result};
+use remote::stream::{Duplex, Socket, Stream};
+
+use crate::config::{Config, Listen};
+use crate::connection::Connection;
+use crate::shared::Shared;
+use crate::{http, lock};
+
+/// How often sessions are looked at whose clients are gone.
+const EXPIRE_EVERY: Duration = Duration::from_secs(1);
+/// Operations that run when the server stops get so much time.
+const STOP_PATIENCE: Duration = Duration::from_secs(30);
+
+/// Bytes of stack of a thread: types nest, and each level is a call.
+const STACK_BYTES: usize = 32 << 20;
+
+enum Listener {
+    Tcp(TcpListener),
+    Unix(UnixListener),
+}
+
+impl Listener {
+    fn accept(&self) -> io::Result<(Socket, String)> {
+        match self {
+            Listener::Tcp(listener) => {
+                let (socket, peer) = listener.accept()?;
+                socket.set_nodelay(true)?;
+                Ok((Socket::Tcp(socket), peer.to_string()))
+            }
+            Listener::Unix(listener) => Ok((Socket::Unix(listener.accept()?.0), "unix".to_owned())),
+        }
+    }
+}
+
+type Secure = dyn Fn(Socket) -> Result<Box<dyn Duplex>> + Send + Sync;
+
+/// A server that runs until it is stopped or dropped.
+pub struct Server {
+    shared: Arc<Shared>,
+    listen: Listen,
+    http: Option<SocketAddr>,
+    threads: Vec<JoinHandle<()>>,
+    /// Wakes the thread that ends sessions.
+    wake: Arc<(Mutex<bool>, Condvar)>,
+}
+
+impl std::fmt::Debug for Server {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Server").field("listen", &self.listen).finish_non_exhaustive()
+    }
+}
+
+impl Server {
+    /// Checks the configuration, listens, and serves on threads of its own.
+    pub fn start(config: &Config) -> Result<Server> {
+        config.check()?;
+        let shared = Arc::new(Shared::new(config)?);
+        let (listener, listen) = bind(&config.listen)?;
+        let secure = secure(config)?;
+        let mut server =
+            Server { shared: shared.clone(), listen, http: None, threads: Vec::new(), wake: Arc::default() };
+        if let Some(address) = config.http {
+            let (address, thread) = http::start(address, shared.clone())?;
+            server.http = Some(address);
+            server.threads.push(thread);
+        }
+        let wake = server.wake.clone();
+        let expiring = shared.clone();
+        server.threads.push(spawn("expire", move || expire(&expiring, &wake))?);
+        server.threads.push(spawn("accept", move || accept(&shared, &listener, &secure))?);
+        tracing::info!(listen = ?server.listen, "serving");
+        Ok(server)
+    }
+
+    /// Where it listens: the port is the one it has.
+    pub fn listen(&self) -> &Listen {
+        &self.listen
+    }
+
+    /// Where `/metrics` is.
+    pub fn http(&self) -> Option<SocketAddr> {
+        self.http
+    }
+
+    /// The location of a container of this server, for clients on this machine.
+    pub fn location(&self, name: &str) -> String {
+        match &self.listen {
+            Listen::Tcp(address) => format!("h5s://{address}/{name}"),
+            Listen::Unix(path) => format!("h5s://[unix:{}]/{name}", path.display()),
+        }
+    }
+
+    /// What is counted, as Prometheus reads it.
+    pub fn metrics(&self) -> String {
+        self.shared.metrics_text()
+    }
+
+    /// Ends in good order: no new connections, operations that run are finished, containers are committed and closed.
+    pub fn stop(mut self) -> Result<()> {
+        self.halt();
+        let outcome = self.shared.finish();
+        tracing::info!("stopped");
+        outcome
+    }
+
+    /// Ends connections; containers stay as they are.
+    fn halt(&mut self) {
+        if self.shared.stopping.swap(true, Ordering::AcqRel) {
+            return;
+        }
+        *lock(&self.wake.0) = true;
+        self.wake.1.notify_all();
+        self.knock();
+        // What a client sent is still run and answered; then its connection is at its end.
+        lock(&self.shared.sockets).values().for_each(|socket| drop(socket.shutdown(Shutdown::Read)));
+        let since = Instant::now();
+        while self.shared.connections.load(Ordering::Acquire) > 0 && since.elapsed() < STOP_PATIENCE {
+            std::thread::sleep(Duration::from_millis(2));
+        }
+        lock(&self.shared.sockets).values().for_each(|socket| drop(socket.shutdown(Shutdown::Both)));
+        for thread in self.threads.drain(..) {
+            let _ = thread.join();
+        }
+        if let Listen::Unix(path) = &self.listen {
+            let _ = std::fs::remove_file(path);
+        }
+    }
+
+    /// Whoever waits for connections gets one.
+    fn knock(&self) {
+        match &self.listen {
+            Listen::Tcp(address) => drop(std::net::TcpStream::connect(reachable(*address))),
+            Listen::Unix(path) => drop(std::os::unix::net::UnixStream::connect(path)),
+        }
+        if let Some(address) = self.http {
+            drop(std::net::TcpStream::connect(reachable(address)));
+        }
+    }
+}
+
+/// An address that listens everywhere is reached on this machine.
+fn reachable(address: SocketAddr) -> SocketAddr {
+    match (address.ip().is_unspecified(), address.is_ipv4()) {
+        (true, true) => SocketAddr::from(([127, 0, 0, 1], address.port())),
+        (true, false) => SocketAddr::from((std::net::Ipv6Addr::LOCALHOST, address.port())),
+        _ => address,
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        self.halt();
+    }
+}
+
+fn bind(listen: &Listen) -> Result<(Listener, Listen)> {
+    let failed = |e: io::Error| Error::io("listen", &e).with("at", format!("{listen:?}"));
+    Ok(match listen {
+        Listen::Tcp(address) => {
+            let listener = TcpListener::bind(address).map_err(failed)?;
+            let address = listener.local_addr().map_err(failed)?;
+            (Listener::Tcp(listener), Listen::Tcp(address))
+        }
+        Listen::Unix(path) => {
+            (Listener::Unix(UnixListener::bind(path).map_err(failed)?), Listen::Unix(path.clone()))
+        }
+    })
+}
+
+fn spawn(name: &str, work: impl FnOnce() + Send + 'static) -> Result<JoinHandle<()>> {
+    let thread = std::thread::Builder::new().name(format!("serve-{name}")).stack_size(STACK_BYTES);
+    thread.spawn(work).map_err(|e| Error::io("start thread", &e))
+}
+
+fn expire(shared: &Shared, wake: &(Mutex<bool>, Condvar)) {
+    let mut stopping = lock(&wake.0);
+    while !*stopping {
+        let waited = wake.1.wait_timeout(stopping, EXPIRE_EVERY);
+        stopping = waited.unwrap_or_else(std::sync::PoisonError::into_inner).0;
+        if !*stopping {
+            shared.expire();
+        }
+    }
+}
+
+fn accept(shared: &Arc<Shared>, listener: &Listener, secure: &Arc<Secure>) {
+    for number in 0.. {
+        let accepted = listener.accept();
+        if shared.stopping.load(Ordering::Acquire) {
+            return;
+        }
+        match accepted {
+            Ok((socket, peer)) => admit(shared, socket, peer, number, secure),
+            // No more descriptors, or a client that went away at once: the next one may do better.
+            Err(error) => {
+                tracing::error!(why = %error, "could not accept a connection");
+                std::thread::sleep(Duration::from_millis(10));
+            }
+        }
+    }
+}
+
+fn admit(shared: &Arc<Shared>, socket: Socket, peer: String, number: u64, secure: &Arc<Secure>) {
+    shared.metrics.connections_total.fetch_add(1, Ordering::Relaxed);
+    let count = shared.connections.fetch_add(1, Ordering::AcqRel);
+    let left = Left(shared.clone(), number);
+    if count >= shared.limits.connections_max {
+        shared.metrics.refusals_total.fetch_add(1, Ordering::Relaxed);
+        tracing::warn!(peer, why = "too many connections", "refused a connection");
+        return;
+    }
+    let secure = secure.clone();
+    let started = spawn("client", move || {
+        if let Err(error) = run(&left, socket, peer.clone(), &secure) {
+            tracing::warn!(peer, why = %error, "refused a connection");
+        }
+    });
+    if let Err(error) = started {
+        tracing::error!(why = %error, "could not serve a connection");
+    }
+}
+
+/// A connection that is counted until it ends, however it does.
+struct Left(Arc<Shared>, u64);
+
+impl Drop for Left {
+    fn drop(&mut self) {
+        lock(&self.0.sockets).remove(&self.1);
+        self.0.connections.fetch_sub(1, Ordering::AcqRel);
+    }
+}
+
+fn run(left: &Left, socket: Socket, peer: String, secure: &Arc<Secure>) -> Result<()> {
+    let Left(shared, number) = left;
+    let failed = |e: io::Error| Error::io("set up connection", &e);
+    let patience = shared.limits.patience;
+    socket.set_patience(patience).map_err(failed)?;
+    lock(&shared.sockets).insert(*number, socket.again().map_err(failed)?);
+    let stream = Stream::new(secure(socket)?, patience);
+    Connection::new(shared, stream, peer).serve();
+    Ok(())
+}
+
+#[cfg(feature = "tls")]
+fn secure(config: &Config) -> Result<Arc<Secure>> {
+    match &config.tls {
+        None => Ok(Arc::new(|socket| Ok(Box::new(socket)))),
+        Some(files) => {
+            let acceptor = crate::tls::acceptor(files)?;
+            Ok(Arc::new(move |socket| crate::tls::accept(&acceptor, socket)))
+        }
+    }
+}
+
+#[cfg(not(feature = "tls"))]
+fn secure(_: &Config) -> Result<Arc<Secure>> {
+    Ok(Arc::new(|socket| Ok(Box::new(socket))))
+}

@@ -1,0 +1,269 @@
+//! A container that a client has open: runs each of its operations once, however often it comes.
+
+use std::collections::BTreeMap;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Condvar, Mutex};
+use std::time::{Duration, Instant};
+
+use model::{Error, Kind, Result, Token};
+use remote::{Id, makes_object};
+use vol::wire::{self, Answer, Request};
+use vol::{Container, Durability, Operation};
+
+use crate::guard::Guard;
+use crate::lock;
+use crate::metrics::Metrics;
+use crate::translate::Translated;
+
+/// Failures of queued operations that are kept with their reasons; more are counted.
+const FAILURES_MAX: usize = 100;
+/// Answers that a client may leave unacknowledged.
+const ANSWERS_MAX: usize = 4096;
+
+/// The answer to an operation that must not be run twice.
+#[derive(Debug, Clone)]
+enum Outcome {
+    Running,
+    Done(Arc<Kept>),
+}
+
+#[derive(Debug)]
+struct Kept {
+    failed: bool,
+    bytes: Vec<u8>,
+    bulk: Vec<Vec<u8>>,
+}
+
+/// Queued operations that were run.
+#[derive(Debug, Default)]
+struct Queued {
+    /// The last one.
+    done: u64,
+    failures: Vec<Error>,
+    failures_count: u64,
+}
+
+/// One open container of one client.
+pub(crate) struct Session {
+    pub(crate) id: Id,
+    pub(crate) owner: String,
+    pub(crate) name: String,
+    pub(crate) writable: bool,
+    guard: Arc<Guard>,
+    translated: Option<Arc<Translated>>,
+    container: Arc<dyn Container>,
+    outcomes: Mutex<BTreeMap<u64, Outcome>>,
+    finished: Condvar,
+    queued: Mutex<Queued>,
+    connections: AtomicUsize,
+    seen: Mutex<Instant>,
+    metrics: Arc<Metrics>,
+}
+
+impl std::fmt::Debug for Session {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Session")
+            .field("owner", &self.owner)
+            .field("name", &self.name)
+            .finish_non_exhaustive()
+    }
+}
+
+/// What a session is made with.
+#[derive(Debug)]
+pub(crate) struct Beginning {
+    pub(crate) id: Id,
+    pub(crate) owner: String,
+    pub(crate) name: String,
+    pub(crate) writable: bool,
+    pub(crate) queued: bool,
+    pub(crate) objects_max: usize,
+    pub(crate) metrics: Arc<Metrics>,
+}
+
+impl Session {
+    pub(crate) fn new(container: Arc<dyn Container>, of: Beginning) -> Self {
+        let guard = Arc::new(Guard::new(container, of.objects_max));
+        let translated = of.queued.then(|| Arc::new(Translated::new(guard.clone())));
+        let container: Arc<dyn Container> = match &translated {
+            Some(translated) => translated.clone(),
+            None => guard.clone(),
+        };
+        Session {
+            id: of.id,
+            owner: of.owner,
+            name: of.name,
+            writable: of.writable,
+            guard,
+            translated,
+            container,
+            outcomes: Mutex::default(),
+            finished: Condvar::new(),
+            queued: Mutex::default(),
+            connections: AtomicUsize::new(0),
+            seen: Mutex::new(Instant::now()),
+            metrics: of.metrics,
+        }
+    }
+
+    /// A connection of this session came.
+    pub(crate) fn join(&self) {
+        self.connections.fetch_add(1, Ordering::AcqRel);
+    }
+
+    /// A connection of this session ended.
+    pub(crate) fn leave(&self) {
+        *lock(&self.seen) = Instant::now();
+        self.connections.fetch_sub(1, Ordering::AcqRel);
+    }
+
+    /// Whether nobody came back in time.
+    pub(crate) fn is_expired(&self, lease: Duration) -> bool {
+        self.connections.load(Ordering::Acquire) == 0 && lock(&self.seen).elapsed() >= lease
+    }
+
+    /// Frees what the client held. What it did not commit stays uncommitted.
+    pub(crate) fn end(&self) {
+        self.guard.let_go();
+    }
+
+    /// Commits and closes, for a server that stops in good order.
+    pub(crate) fn finish(&self) -> Result<()> {
+        self.guard.let_go();
+        if !self.writable {
+            return self.container.close();
+        }
+        match self.container.commit(Durability::Full) {
+            // The client closed it.
+            Err(error) if error.kind() == Kind::Invalid => Ok(()),
+            Err(error) => Err(error),
+            Ok(()) => self.container.close(),
+        }
+    }
+
+    /// The number of the last queued operation that was run.
+    pub(crate) fn queue_done(&self) -> u64 {
+        lock(&self.queued).done
+    }
+
+    /// Runs an operation that the client waits for, or answers as it was answered before.
+    pub(crate) fn call(&self, sequence: u64, acknowledged: u64, request: Request<'_>, answer: &mut Answer) {
+        if !is_once(request.code) {
+            return self.run(request, answer);
+        }
+        match self.begin(sequence, acknowledged) {
+            Err(error) => answer.fail(&error),
+            Ok(Some(kept)) => {
+                answer.failed = kept.failed;
+                answer.bytes.extend_from_slice(&kept.bytes);
+                answer.bulk.clone_from(&kept.bulk);
+            }
+            Ok(None) => {
+                self.run(request, answer);
+                let Answer { failed, bytes, bulk } = &*answer;
+                let kept = Kept { failed: *failed, bytes: bytes.clone(), bulk: bulk.clone() };
+                lock(&self.outcomes).insert(sequence, Outcome::Done(Arc::new(kept)));
+                self.finished.notify_all();
+            }
+        }
+    }
+
+    /// Marks an operation as running, or gives the answer that it had.
+    fn begin(&self, sequence: u64, acknowledged: u64) -> Result<Option<Arc<Kept>>> {
+        let mut outcomes = lock(&self.outcomes);
+        if outcomes.first_key_value().is_some_and(|(first, _)| *first < acknowledged) {
+            *outcomes = outcomes.split_off(&acknowledged);
+        }
+        if sequence < acknowledged {
+            return Err(Error::invalid("run operation").with("problem", "its number was acknowledged"));
+        }
+        loop {
+            match outcomes.get(&sequence) {
+                Some(Outcome::Done(kept)) => return Ok(Some(kept.clone())),
+                Some(Outcome::Running) => {
+                    outcomes =
+                        self.finished.wait(outcomes).unwrap_or_else(std::sync::PoisonError::into_inner);
+                }
+                None if outcomes.len() >= ANSWERS_MAX => {
+                    return Err(Error::limit("run operation").with("unacknowledged", outcomes.len()));
+                }
+                None => {
+                    outcomes.insert(sequence, Outcome::Running);
+                    return Ok(None);
+                }
+            }
+        }
+    }
+
+    /// A commit or close tells the failures of what was queued before it, instead of doing anything.
+    fn run(&self, request: Request<'_>, answer: &mut Answer) {
+        let code = request.code;
+        if matches!(code, Operation::commit | Operation::close)
+            && let Some(error) = self.failures()
+        {
+            if code == Operation::close {
+                let _ = self.container.close();
+            }
+            return answer.fail(&error);
+        }
+        guarded(&*self.container, &self.metrics, request, answer);
+    }
+
+    fn failures(&self) -> Option<Error> {
+        let mut queued = lock(&self.queued);
+        let count = std::mem::take(&mut queued.failures_count);
+        let mut failures = std::mem::take(&mut queued.failures).into_iter();
+        let first = failures.next()?;
+        let mut error = Error::new(first.kind(), "run queued operations").with("failed", count);
+        for (number, other) in failures.enumerate() {
+            error = error.with_fact(format!("failure {}", number + 2), other.to_string());
+        }
+        Some(error.because(first))
+    }
+
+    /// Runs an operation that nobody waits for. Those of a session come one after another.
+    pub(crate) fn queue(&self, sequence: u64, request: Request<'_>) {
+        let code = request.code;
+        let mut queued = lock(&self.queued);
+        if sequence <= queued.done {
+            return;
+        }
+        queued.done = sequence;
+        let mut answer = Answer::new();
+        guarded(&*self.container, &self.metrics, request, &mut answer);
+        if let (Some(translated), true) = (&self.translated, makes_object(code)) {
+            let made = (!answer.failed).then(|| wire::from_bytes::<Token>(&answer.bytes).ok()).flatten();
+            translated.made(sequence, made);
+        }
+        if let Err(error) = answer.check() {
+            queued.failures_count += 1;
+            if queued.failures.len() < FAILURES_MAX {
+                queued.failures.push(error);
+            }
+        }
+        answer.recycle();
+    }
+
+    /// Whether operations may be queued.
+    pub(crate) fn has_queue(&self) -> bool {
+        self.translated.is_some()
+    }
+}
+
+/// Whether running an operation twice could do something twice.
+fn is_once(code: Operation) -> bool {
+    use Operation as O;
+    code.changes() || matches!(code, O::commit | O::close | O::retain | O::release | O::optional)
+}
+
+/// Runs an operation; a panic is a failure of that operation.
+fn guarded(container: &dyn Container, metrics: &Metrics, request: Request<'_>, answer: &mut Answer) {
+    let code = request.code;
+    let ran = catch_unwind(AssertUnwindSafe(|| wire::respond(container, request, answer)));
+    if ran.is_err() {
+        metrics.panics_total.fetch_add(1, Ordering::Relaxed);
+        tracing::error!(operation = code.name(), "an operation panicked");
+        answer.fail(&Error::new(Kind::Io, code.name()).with("problem", "the server failed in it"));
+    }
+}

@@ -1,0 +1,126 @@
+//! What all connections of a server have in common.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+
+use model::{Error, Result};
+use remote::stream::Socket;
+use remote::{Begin, Id};
+use vol::wire::Opening;
+
+use crate::buffers::Budget;
+use crate::config::{Config, ServerLimits};
+use crate::containers::Containers;
+use crate::lock;
+use crate::metrics::Metrics;
+use crate::rights::{Principal, Rights};
+use crate::session::Session;
+
+/// A running server.
+pub(crate) struct Shared {
+    pub(crate) life: Id,
+    pub(crate) limits: ServerLimits,
+    pub(crate) containers: Containers,
+    pub(crate) metrics: Arc<Metrics>,
+    pub(crate) budget: Budget,
+    rights: Option<Rights>,
+    sessions: Mutex<HashMap<Id, Arc<Session>>>,
+    /// Sockets of open connections, by number: stopping shuts them.
+    pub(crate) sockets: Mutex<HashMap<u64, Socket>>,
+    pub(crate) connections: AtomicUsize,
+    pub(crate) stopping: AtomicBool,
+}
+
+impl Shared {
+    pub(crate) fn new(config: &Config) -> Result<Self> {
+        Ok(Shared {
+            life: Id::random(),
+            limits: config.limits.clone(),
+            containers: Containers::new(config)?,
+            metrics: Arc::default(),
+            budget: Budget::new(config.limits.memory_bytes_max),
+            rights: config.rights.clone(),
+            sessions: Mutex::default(),
+            sockets: Mutex::default(),
+            connections: AtomicUsize::new(0),
+            stopping: AtomicBool::new(false),
+        })
+    }
+
+    /// Who has this token.
+    pub(crate) fn who(&self, token: Option<&str>) -> Result<Principal> {
+        match &self.rights {
+            None => Ok(Principal::trusted("anybody")),
+            Some(rights) => rights.principal(token).ok_or_else(|| {
+                let problem = if token.is_some() { "an unknown token" } else { "no token" };
+                Error::denied("talk to client").with("problem", problem)
+            }),
+        }
+    }
+
+    /// Begins a session, or finds the one that a lost answer was about.
+    pub(crate) fn open(&self, who: &Principal, begin: &Begin, opening: &Opening) -> Result<Arc<Session>> {
+        if let Ok(session) = self.session(who, begin.session) {
+            return Ok(session);
+        }
+        let count = lock(&self.sessions).len();
+        if count >= self.limits.sessions_max {
+            return Err(Error::busy("open container").with("sessions", count));
+        }
+        if self.stopping.load(Ordering::Acquire) {
+            return Err(Error::busy("open container").with("problem", "the server stops"));
+        }
+        let session = Arc::new(self.containers.begin(who, begin, opening, &self.metrics)?);
+        lock(&self.sessions).insert(session.id, session.clone());
+        Ok(session)
+    }
+
+    /// A session of this client.
+    pub(crate) fn session(&self, who: &Principal, id: Id) -> Result<Arc<Session>> {
+        let session = lock(&self.sessions).get(&id).filter(|session| session.owner == who.name).cloned();
+        session.ok_or_else(|| Error::not_found("find session"))
+    }
+
+    /// A session is over.
+    pub(crate) fn end(&self, session: &Session) {
+        if lock(&self.sessions).remove(&session.id).is_some() {
+            session.end();
+            self.containers.ended(session);
+        }
+    }
+
+    /// Ends sessions whose clients did not come back.
+    pub(crate) fn expire(&self) {
+        let sessions: Vec<Arc<Session>> = lock(&self.sessions).values().cloned().collect();
+        for session in sessions.iter().filter(|session| session.is_expired(self.limits.lease)) {
+            self.metrics.sessions_expired.fetch_add(1, Ordering::Relaxed);
+            tracing::warn!(
+                who = session.owner,
+                name = session.name,
+                "a client did not come back: its session ended"
+            );
+            self.end(session);
+        }
+    }
+
+    /// Commits and closes what is open.
+    pub(crate) fn finish(&self) -> Result<()> {
+        let sessions = std::mem::take(&mut *lock(&self.sessions));
+        let mut outcome = Ok(());
+        for session in sessions.values() {
+            if let Err(error) = session.finish() {
+                tracing::error!(name = session.name, why = %error, "could not close a container");
+                outcome = outcome.and(Err(error));
+            }
+            self.containers.ended(session);
+        }
+        outcome
+    }
+
+    pub(crate) fn metrics_text(&self) -> String {
+        let sessions = lock(&self.sessions).len() as u64;
+        let connections = self.connections.load(Ordering::Relaxed) as u64;
+        self.metrics.text(&[("connections", connections), ("sessions", sessions)])
+    }
+}

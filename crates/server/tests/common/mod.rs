@@ -1,0 +1,78 @@
+//! Servers in this process, and registries of clients.
+#![allow(dead_code, reason = "every test uses some of it")]
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use hyperslab_server::{Config, Server};
+use model::datatype::ByteOrder;
+use model::properties::DatasetCreate;
+use model::{Dataspace, Datatype, Token};
+use vol::{Container, OpDatasetCreate, OpGroupCreate, Place, Registry, Result};
+
+/// A folder of its own, removed at the end.
+#[derive(Debug)]
+pub(crate) struct Folder(PathBuf);
+
+impl Folder {
+    pub(crate) fn new() -> Self {
+        static NEXT: AtomicU64 = AtomicU64::new(0);
+        let number = NEXT.fetch_add(1, Ordering::Relaxed);
+        let path = std::env::temp_dir().join(format!("hyperslab-server-{}-{number}", std::process::id()));
+        std::fs::create_dir_all(&path).expect("a temporary folder");
+        Folder(path)
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        &self.0
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+/// What servers stand on.
+pub(crate) fn storage() -> Registry {
+    let mut registry = Registry::new();
+    registry.register(Arc::new(native::NativeConnector)).expect("native");
+    registry.register(Arc::new(memory::MemoryConnector::new())).expect("memory");
+    registry
+}
+
+/// What clients know.
+pub(crate) fn clients() -> Registry {
+    let mut registry = Registry::new();
+    registry.register(Arc::new(remote::RemoteConnector)).expect("remote");
+    registry
+}
+
+/// A server for containers in memory.
+pub(crate) fn in_memory() -> Config {
+    Config { stack: Some("memory:".into()), root: None, ..Config::local(storage(), "") }
+}
+
+/// A server for HDF5 files in a folder.
+pub(crate) fn in_folder() -> Result<(Server, Folder)> {
+    let folder = Folder::new();
+    Ok((Server::start(&Config::local(storage(), folder.path()))?, folder))
+}
+
+/// A dataset of bytes in the root group.
+pub(crate) fn bytes_dataset(container: &dyn Container, name: &str, length: u64) -> Result<Token> {
+    container.dataset_create(&OpDatasetCreate {
+        place: Some(Place::new(container.info()?.root, name)),
+        datatype: Datatype::integer(1, false, ByteOrder::Little),
+        committed: None,
+        space: Dataspace::simple(&[length])?,
+        create: DatasetCreate::default(),
+    })
+}
+
+/// A group to be.
+pub(crate) fn group(parent: Token, name: &str) -> OpGroupCreate {
+    OpGroupCreate { place: Some(Place::new(parent, name)), ..OpGroupCreate::default() }
+}

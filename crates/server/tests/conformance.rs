@@ -1,0 +1,40 @@
+//! The conformance suite through a server: over memory and over HDF5 files, over TCP and over a socket of this machine.
+
+mod common;
+
+use common::Folder;
+use hyperslab_server::{Config, Listen, Server};
+use testkit::{Subject, conformance};
+use vol::Result;
+
+fn subject(name: &str, config: &Config, kept: Option<Folder>) -> Result<Subject> {
+    let server = Server::start(config)?;
+    let location = server.location("");
+    let subject = Subject::new(name, common::clients(), move |name| format!("{location}{name}"));
+    Ok(subject.keeping((server, kept)))
+}
+
+fn memory() -> Result<Subject> {
+    subject("remote-memory", &common::in_memory(), None)
+}
+
+fn native() -> Result<Subject> {
+    let folder = Folder::new();
+    let config = Config::local(common::storage(), folder.path());
+    subject("remote-native", &config, Some(folder))
+}
+
+fn socket() -> Result<Subject> {
+    let folder = Folder::new();
+    let listen = Listen::Unix(folder.path().join("socket"));
+    let config = Config { listen, ..Config::local(common::storage(), folder.path()) };
+    subject("remote-unix-native", &config, Some(folder))
+}
+
+fn main() {
+    let arguments = libtest_mimic::Arguments::from_args();
+    let mut trials = conformance::trials("remote-memory", memory);
+    trials.extend(conformance::trials("remote-native", native));
+    trials.extend(conformance::trials("remote-unix-native", socket));
+    libtest_mimic::run(&arguments, trials).exit();
+}

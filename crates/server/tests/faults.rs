@@ -1,0 +1,278 @@
+//! Connections that break and servers that die: nothing committed is lost, nothing happens twice, nobody waits for ever.
+//!
+//! `HYPERSLAB_KILLS` says how often the server is killed under its clients (3; the full run is 50).
+
+mod common;
+#[path = "common/proxy.rs"]
+mod proxy;
+
+use std::io::{BufRead, BufReader};
+use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use common::{Folder, clients, group, in_memory, storage};
+use hyperslab_server::{Config, Listen, Server, ServerLimits};
+use model::properties::FileCreate;
+use model::{Kind, Selection};
+use proxy::{Proxy, Trouble};
+use vol::{Container, Durability, FileAccess, OpList, OpRead, OpWrite, Result};
+
+/// Groups are numbered: what was made twice would fail, what was lost would be missing.
+fn make_groups(container: &dyn Container, count: u64) -> Result<()> {
+    let root = container.info()?.root;
+    for number in 0..count {
+        container.group_create(&group(root, &format!("{number:06}")))?;
+        if number % 10 == 9 {
+            container.commit(Durability::None)?;
+        }
+    }
+    container.commit(Durability::None)
+}
+
+fn names(container: &dyn Container) -> Result<Vec<String>> {
+    let list = OpList { count_max: 1 << 20, ..OpList::default() };
+    Ok(container
+        .link_list(container.info()?.root, &list)?
+        .entries
+        .into_iter()
+        .map(|link| link.name)
+        .collect())
+}
+
+/// Every operation happens once though connections break at any byte.
+fn survives(trouble: Trouble, options: &str) {
+    let server = Server::start(&in_memory()).unwrap();
+    let proxy = Proxy::start(server.listen(), trouble).unwrap();
+    let location = proxy.location(&format!("a{options}"));
+    let open = || clients().create(&location, &FileCreate::default(), &FileAccess::write(), true);
+    // Opening is not hidden: a server that was never there is told at once.
+    let container = std::iter::repeat_with(open).find_map(Result::ok).unwrap();
+    make_groups(&*container, 300).unwrap();
+    assert_eq!(names(&*container).unwrap(), (0..300).map(|n| format!("{n:06}")).collect::<Vec<_>>());
+    let data = common::bytes_dataset(&*container, "data", 3 << 20).unwrap();
+    let bytes: Vec<u8> = (0..3u32 << 20).map(|n| (n * 7) as u8).collect();
+    container.dataset_write(&[OpWrite { dataset: data, selection: &Selection::All, from: &bytes }]).unwrap();
+    let mut back = vec![0; bytes.len()];
+    container
+        .dataset_read(&mut [OpRead { dataset: data, selection: &Selection::All, into: &mut back }])
+        .unwrap();
+    assert!(back == bytes);
+    container.close().unwrap();
+    assert!(proxy.broken() > 0 || matches!(trouble, Trouble::Delay), "the proxy broke nothing");
+}
+
+#[test]
+fn dropped_connections_do_nothing_twice() {
+    survives(Trouble::Cut { bytes: 6_000 }, "");
+}
+
+#[test]
+fn dropped_connections_lose_nothing_that_was_queued() {
+    survives(Trouble::Cut { bytes: 6_000 }, "?pipeline=yes");
+}
+
+#[test]
+fn truncated_answers_are_asked_for_again() {
+    survives(Trouble::Truncate { bytes: 4_000 }, "");
+}
+
+#[test]
+fn delayed_bytes_arrive() {
+    survives(Trouble::Delay, "");
+}
+
+#[test]
+fn a_silent_server_is_given_up_at_the_deadline() {
+    let server = Server::start(&in_memory()).unwrap();
+    let proxy = Proxy::start(server.listen(), Trouble::Silence { bytes: 3_000 }).unwrap();
+    let location = proxy.location("a?deadline=1");
+    let container = clients().create(&location, &FileCreate::default(), &FileAccess::write(), true).unwrap();
+    let began = Instant::now();
+    let error = make_groups(&*container, 300).unwrap_err();
+    assert_eq!(error.kind(), Kind::Io, "{error}");
+    assert!(began.elapsed() < Duration::from_secs(30), "it waited {:?}", began.elapsed());
+}
+
+#[test]
+fn a_vanished_client_frees_what_it_held() {
+    let limits = ServerLimits { lease: Duration::ZERO, ..ServerLimits::default() };
+    let server = Server::start(&Config { limits, ..in_memory() }).unwrap();
+    let proxy = Proxy::start(server.listen(), Trouble::Delay).unwrap();
+    let container =
+        clients().create(&proxy.location("a"), &FileCreate::default(), &FileAccess::write(), true).unwrap();
+    container.retain(container.info().unwrap().root).unwrap();
+    assert!(server.metrics().contains("hyperslab_sessions 1\n"));
+    proxy.vanish();
+    while !server.metrics().contains("hyperslab_sessions 0\n") {
+        std::thread::yield_now();
+    }
+    assert!(server.metrics().contains("hyperslab_sessions_expired_total 1\n"));
+}
+
+#[test]
+fn a_server_that_stops_commits() {
+    let folder = Folder::new();
+    let server = Server::start(&Config::local(storage(), folder.path())).unwrap();
+    let container = clients()
+        .create(&server.location("a.h5"), &FileCreate::default(), &FileAccess::write(), false)
+        .unwrap();
+    container.group_create(&group(container.info().unwrap().root, "kept")).unwrap();
+    server.stop().unwrap();
+    let file = storage().open(&folder.path().join("a.h5").to_string_lossy(), &FileAccess::read()).unwrap();
+    assert_eq!(names(&*file).unwrap(), ["kept"]);
+}
+
+/// A server in a process of its own.
+struct Process {
+    child: Child,
+    address: String,
+}
+
+impl Process {
+    fn start(root: &Folder, listen: &str) -> Process {
+        let this = std::env::current_exe().expect("this program");
+        let mut command = Command::new(this);
+        command.args(["--exact", "a_server_of_its_own", "--ignored", "--nocapture"]);
+        command.env("HYPERSLAB_TEST_ROOT", root.path()).env("HYPERSLAB_TEST_LISTEN", listen);
+        let mut child = command.stdout(Stdio::piped()).spawn().expect("a process");
+        let mut lines = BufReader::new(child.stdout.take().expect("output")).lines();
+        let ready = |line: String| line.split_once("ready at ").map(|(_, address)| address.to_owned());
+        let address = lines.find_map(|line| line.ok().and_then(ready)).expect("an address");
+        // The rest of the output has nowhere to go, and must not fill up.
+        std::thread::spawn(move || lines.for_each(drop));
+        Process { child, address }
+    }
+
+    fn kill(&mut self) {
+        self.child.kill().expect("killed");
+        self.child.wait().expect("ended");
+    }
+}
+
+/// Not a test: what [`Process`] runs.
+#[test]
+#[ignore = "run by other tests"]
+fn a_server_of_its_own() {
+    let Ok(root) = std::env::var("HYPERSLAB_TEST_ROOT") else { return };
+    let listen = std::env::var("HYPERSLAB_TEST_LISTEN").unwrap().parse().unwrap();
+    let config = Config { listen: Listen::Tcp(listen), ..Config::local(storage(), root) };
+    // The port of the server that was killed may be ours a moment later.
+    let server = std::iter::repeat_with(|| Server::start(&config)).find_map(Result::ok).unwrap();
+    let Listen::Tcp(address) = server.listen() else { return };
+    println!("ready at {address}");
+    loop {
+        std::thread::park();
+    }
+}
+
+/// Makes numbered groups with a commit after each, until it is told to end; the numbers whose commit was answered.
+fn write_until(location: &str, ended: &AtomicBool, committed: &AtomicU64) -> Result<()> {
+    let container = clients().open(location, &FileAccess::write())?;
+    let root = container.info()?.root;
+    let mut next = 0;
+    while !ended.load(Ordering::Relaxed) {
+        let made = container.group_create(&group(root, &format!("{next:06}")));
+        let done = made.and_then(|_| container.commit(Durability::Full));
+        match done {
+            Ok(()) => {
+                next += 1;
+                committed.store(next, Ordering::Relaxed);
+            }
+            // Lost since the last commit, or a commit that may have happened: the container says.
+            Err(error) if error.kind() == Kind::Io => {
+                let _ = container.commit(Durability::Full);
+                let found = names(&*container)?.len() as u64;
+                assert!(found >= next, "{found} of {next} that were committed are left");
+                next = found;
+                committed.store(next, Ordering::Relaxed);
+            }
+            Err(error) => return Err(error),
+        }
+    }
+    container.close()
+}
+
+#[test]
+fn a_killed_server_loses_nothing_committed_and_clients_go_on() {
+    let kills: u64 = std::env::var("HYPERSLAB_KILLS").ok().and_then(|n| n.parse().ok()).unwrap_or(3);
+    let root = Folder::new();
+    let mut process = Process::start(&root, "127.0.0.1:0");
+    let address = process.address.clone();
+    let location = |client: usize| format!("h5s://{address}/client{client}.h5?deadline=60");
+    for client in 0..8 {
+        let made = clients().create(&location(client), &FileCreate::default(), &FileAccess::write(), false);
+        made.unwrap().close().unwrap();
+    }
+    let (ended, committed) = (AtomicBool::new(false), [const { AtomicU64::new(0) }; 8]);
+    std::thread::scope(|scope| {
+        let writers: Vec<_> = committed
+            .iter()
+            .enumerate()
+            .map(|(client, count)| {
+                let (location, ended) = (location(client), &ended);
+                scope.spawn(move || write_until(&location, ended, count))
+            })
+            .collect();
+        for _ in 0..kills {
+            // Everybody has something committed since the last time.
+            let before: Vec<u64> = committed.iter().map(|count| count.load(Ordering::Relaxed)).collect();
+            while committed
+                .iter()
+                .zip(&before)
+                .any(|(count, before)| count.load(Ordering::Relaxed) <= *before)
+                && !writers.iter().any(std::thread::ScopedJoinHandle::is_finished)
+            {
+                std::thread::yield_now();
+            }
+            process.kill();
+            process = Process::start(&root, &address);
+        }
+        ended.store(true, Ordering::Relaxed);
+        for writer in writers {
+            writer.join().unwrap().unwrap();
+        }
+    });
+    process.kill();
+    for (client, count) in committed.iter().enumerate() {
+        let path = root.path().join(format!("client{client}.h5"));
+        let file = storage().open(&path.to_string_lossy(), &FileAccess::read()).unwrap();
+        let found = names(&*file).unwrap();
+        let expected: Vec<String> = (0..count.load(Ordering::Relaxed)).map(|n| format!("{n:06}")).collect();
+        assert_eq!(found, expected, "client {client}");
+    }
+    println!(
+        "{kills} kills, {:?} committed",
+        committed.iter().map(|c| c.load(Ordering::Relaxed)).collect::<Vec<_>>()
+    );
+}
+
+#[test]
+fn sixteen_clients_none_starves() {
+    let server = Arc::new(Server::start(&in_memory()).unwrap());
+    let container =
+        clients().create(&server.location("a"), &FileCreate::default(), &FileAccess::write(), false).unwrap();
+    let length = 8u64 << 20;
+    let data = common::bytes_dataset(&*container, "data", length).unwrap();
+    let bytes: Vec<u8> = (0..length).map(|n| (n >> 12) as u8).collect();
+    container.dataset_write(&[OpWrite { dataset: data, selection: &Selection::All, from: &bytes }]).unwrap();
+    // Each reads as much as all others together had to: a starved one would never end.
+    std::thread::scope(|scope| {
+        for client in 0..16u64 {
+            let (server, bytes) = (server.clone(), &bytes);
+            scope.spawn(move || {
+                let container = clients().open(&server.location("a"), &FileAccess::read()).unwrap();
+                let mut window = vec![0; 64 << 10];
+                for number in 0..100 {
+                    let start = (client * 7919 + number * 104_729) % (length - window.len() as u64);
+                    let selection =
+                        Selection::hyperslab(&[start], &[1], &[1], &[window.len() as u64]).unwrap();
+                    let mut read = [OpRead { dataset: data, selection: &selection, into: &mut window }];
+                    container.dataset_read(&mut read).unwrap();
+                    assert!(window == bytes[start as usize..][..window.len()]);
+                }
+            });
+        }
+    });
+}

@@ -1,0 +1,164 @@
+//! `hyperslab serve`: lets clients elsewhere use the containers of a folder.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::sync::mpsc;
+use std::time::Duration;
+
+use hyperslab::{Error, Result};
+use server::{Config, Level, Listen, Log, LogFormat, Rights, Server, TlsFiles};
+
+use crate::settings::registry;
+
+const USAGE: &str = "\
+usage: hyperslab serve [OPTIONS]
+  --root DIR              containers are under this folder (.)
+  --vol STACK             layers over every container; a last part with a colon is the connector: \"stats | raw:\"
+  --listen ADDR           127.0.0.1:4555; unix:/path is a socket of this machine
+  --http ADDR             where /healthz and /metrics are told
+  --tokens FILE           who may do what: lines of NAME TOKEN read|write PATH; needed beyond this machine
+  --cert FILE --key FILE  encrypt (PEM)
+  --client-ca FILE        clients need a certificate that one of these vouches for
+  --shared-writers        several clients may write to one container, whatever its connector
+  --max-connections N --max-sessions N --max-objects N --max-bulk BYTES --max-memory BYTES
+  --patience SECONDS      of a frame; --lease SECONDS of a client that is gone; --idle SECONDS of one that is silent
+  --log text|json         lines on standard error; --log-level error|warn|info|debug
+  --check-config          say whether this makes sense, and end
+";
+
+/// What the command line says.
+struct Wanted {
+    config: Config,
+    check_only: bool,
+    format: LogFormat,
+    level: Level,
+}
+
+pub(crate) fn run(args: &[String]) -> ExitCode {
+    if args.iter().any(|arg| arg == "-h" || arg == "--help") {
+        print!("{USAGE}");
+        return ExitCode::SUCCESS;
+    }
+    match wanted(args).and_then(serve) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("hyperslab serve: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn serve(wanted: Wanted) -> Result<()> {
+    if wanted.check_only {
+        wanted.config.check()?;
+        println!("the configuration makes sense");
+        return Ok(());
+    }
+    Log::install(wanted.format, wanted.level);
+    let (stop, stopped) = mpsc::channel();
+    let told = ctrlc::set_handler(move || {
+        // Who stops already needs no second signal.
+        let _ = stop.send(());
+    });
+    told.map_err(|e| Error::invalid("wait for signals").with("problem", e))?;
+    let server = Server::start(&wanted.config)?;
+    println!("serving {}", server.location(""));
+    if let Some(http) = server.http() {
+        println!("metrics at http://{http}/metrics");
+    }
+    // A signal, or nobody who could send one.
+    let _ = stopped.recv();
+    server.stop()
+}
+
+fn wanted(args: &[String]) -> Result<Wanted> {
+    let mut wanted = Wanted {
+        config: Config {
+            listen: Listen::Tcp(SocketAddr::from(([127, 0, 0, 1], 4555))),
+            ..Config::local(registry().clone(), ".")
+        },
+        check_only: false,
+        format: LogFormat::Text,
+        level: Level::INFO,
+    };
+    let (mut certificate, mut key, mut client_ca) = (None, None, None);
+    let mut words = args.iter().map(String::as_str);
+    while let Some(option) = words.next() {
+        match option {
+            "--check-config" => wanted.check_only = true,
+            "--shared-writers" => wanted.config.shared_writers = true,
+            "--cert" => certificate = Some(PathBuf::from(value(option, words.next())?)),
+            "--key" => key = Some(PathBuf::from(value(option, words.next())?)),
+            "--client-ca" => client_ca = Some(PathBuf::from(value(option, words.next())?)),
+            _ => set(&mut wanted, option, words.next())?,
+        }
+    }
+    wanted.config.tls = match (certificate, key) {
+        (Some(certificate), Some(key)) => Some(TlsFiles { certificate, key, client_ca }),
+        (None, None) if client_ca.is_none() => None,
+        _ => return Err(Error::invalid("read arguments").with("problem", "--cert and --key go together")),
+    };
+    if wanted.config.split_stack().1.as_deref() == Some("memory") {
+        wanted.config.root = None;
+    }
+    Ok(wanted)
+}
+
+/// Options with a value.
+fn set(wanted: &mut Wanted, option: &str, word: Option<&str>) -> Result<()> {
+    let config = &mut wanted.config;
+    let seconds = |word| number(option, word).map(Duration::from_secs);
+    match option {
+        "--root" => config.root = Some(value(option, word)?.into()),
+        "--vol" => config.stack = Some(value(option, word)?.to_owned()),
+        "--listen" => config.listen = listen(value(option, word)?)?,
+        "--http" => config.http = Some(address(value(option, word)?)?),
+        "--tokens" => config.rights = Some(Rights::read(value(option, word)?.as_ref())?),
+        "--max-connections" => config.limits.connections_max = number(option, word)? as usize,
+        "--max-sessions" => config.limits.sessions_max = number(option, word)? as usize,
+        "--max-objects" => config.limits.objects_max = number(option, word)? as usize,
+        "--max-bulk" => config.limits.bulk_bytes_max = number(option, word)?,
+        "--max-memory" => config.limits.memory_bytes_max = number(option, word)?,
+        "--patience" => config.limits.patience = seconds(word)?,
+        "--lease" => config.limits.lease = seconds(word)?,
+        "--idle" => config.limits.idle = seconds(word)?,
+        "--log" => {
+            wanted.format = match value(option, word)? {
+                "text" => LogFormat::Text,
+                "json" => LogFormat::Json,
+                other => return Err(wrong(option, other)),
+            };
+        }
+        "--log-level" => {
+            let level = value(option, word)?;
+            wanted.level = level.parse().map_err(|_| wrong(option, level))?;
+        }
+        _ => return Err(Error::invalid("read arguments").with("unknown", option)),
+    }
+    Ok(())
+}
+
+fn wrong(option: &str, value: &str) -> Error {
+    Error::invalid("read arguments").with("option", option).with("value", value)
+}
+
+fn value<'a>(option: &str, word: Option<&'a str>) -> Result<&'a str> {
+    word.ok_or_else(|| wrong(option, "missing"))
+}
+
+fn number(option: &str, word: Option<&str>) -> Result<u64> {
+    let word = value(option, word)?;
+    word.parse().ok().filter(|n| *n > 0).ok_or_else(|| wrong(option, word))
+}
+
+fn address(text: &str) -> Result<SocketAddr> {
+    text.parse().map_err(|_| wrong("address", text))
+}
+
+fn listen(text: &str) -> Result<Listen> {
+    match text.strip_prefix("unix:") {
+        Some(path) => Ok(Listen::Unix(path.into())),
+        None => address(text).map(Listen::Tcp),
+    }
+}

@@ -1,0 +1,155 @@
+//! `hyperslab serve` as a process, and the other commands on what it serves.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpStream;
+use std::path::PathBuf;
+use std::process::{Child, Command, Output, Stdio};
+
+use hyperslab::File;
+
+const HYPERSLAB: &str = env!("CARGO_BIN_EXE_hyperslab");
+
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new(name: &str) -> Folder {
+        let path = std::env::temp_dir().join(format!("hyperslab-serve-{name}-{}", std::process::id()));
+        std::fs::create_dir_all(path.join("root")).unwrap();
+        Folder(path)
+    }
+
+    fn path(&self, name: &str) -> String {
+        self.0.join(name).to_string_lossy().into_owned()
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+/// A server, its location and where its metrics are.
+fn start(root: &str, more: &[&str]) -> (Child, String, String) {
+    let mut command = Command::new(HYPERSLAB);
+    command.args([
+        "serve",
+        "--root",
+        root,
+        "--listen",
+        "127.0.0.1:0",
+        "--http",
+        "127.0.0.1:0",
+        "--log",
+        "json",
+    ]);
+    let mut child = command.args(more).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
+    let mut after = |start: &str| lines.next().unwrap().unwrap().strip_prefix(start).unwrap().to_owned();
+    let (location, http) = (after("serving "), after("metrics at http://"));
+    (child, location, http.trim_end_matches("/metrics").to_owned())
+}
+
+/// Ends it as an operator would; what it logged.
+fn stop(mut child: Child) -> String {
+    let id = child.id().to_string();
+    assert!(Command::new("kill").args(["-TERM", &id]).status().unwrap().success());
+    assert!(child.wait().unwrap().success());
+    let mut log = String::new();
+    child.stderr.take().unwrap().read_to_string(&mut log).unwrap();
+    log
+}
+
+fn hyperslab(args: &[&str]) -> Output {
+    Command::new(HYPERSLAB).args(args).output().unwrap()
+}
+
+fn get(http: &str, path: &str) -> String {
+    let mut socket = TcpStream::connect(http).unwrap();
+    write!(socket, "GET {path} HTTP/1.1\r\nHost: x\r\n\r\n").unwrap();
+    let mut answer = String::new();
+    socket.read_to_string(&mut answer).unwrap();
+    answer
+}
+
+/// A file with numbers in groups.
+fn sample(folder: &Folder) -> String {
+    let path = folder.path("sample.h5");
+    let file = File::create(&path).unwrap();
+    for number in 0..4u32 {
+        let values: Vec<f64> = (0..1000).map(|n| f64::from(n * number)).collect();
+        let dataset = file.new_dataset::<f64>().shape(1000).create(&format!("group/{number}")).unwrap();
+        dataset.write_raw(&values).unwrap();
+    }
+    file.close().unwrap();
+    path
+}
+
+#[test]
+fn every_command_works_on_a_remote_location() {
+    let folder = Folder::new("commands");
+    let sample = sample(&folder);
+    let (server, location, http) = start(&folder.path("root"), &[]);
+    let there = format!("{location}copy.h5");
+    let copied = hyperslab(&["copy", &sample, &there]);
+    assert!(copied.status.success(), "{}", String::from_utf8_lossy(&copied.stderr));
+    for command in [&["ls", "-r"][..], &["dump"], &["dump", "-H"], &["stat"], &["check"]] {
+        let run = hyperslab(&[command, &[&there]].concat());
+        assert!(run.status.success(), "{command:?}: {}", String::from_utf8_lossy(&run.stderr));
+    }
+    let dumped = |file: &str| {
+        let text = String::from_utf8(hyperslab(&["dump", file]).stdout).unwrap();
+        text.split_once('\n').map(|(_, rest)| rest.to_owned()).unwrap()
+    };
+    assert_eq!(dumped(&there), dumped(&sample));
+    let differ = hyperslab(&["diff", &sample, &there]);
+    assert!(differ.status.success(), "{}", String::from_utf8_lossy(&differ.stdout));
+    let back = folder.path("back.h5");
+    assert!(hyperslab(&["copy", &there, &back]).status.success());
+    assert_eq!(dumped(&back), dumped(&sample));
+    assert!(get(&http, "/healthz").ends_with("ok\n"));
+    let metrics = get(&http, "/metrics");
+    assert!(metrics.contains("hyperslab_operations_total{operation=\"dataset_read\"}"), "{metrics}");
+    assert!(get(&http, "/else").starts_with("HTTP/1.1 404"));
+    let log = stop(server);
+    assert!(log.lines().all(|line| line.starts_with("{\"time\":") && line.ends_with('}')), "{log}");
+    assert!(log.contains("\"message\":\"opened a container\""), "{log}");
+}
+
+#[test]
+fn refusals_are_logged_with_who_and_why() {
+    let folder = Folder::new("refusals");
+    let tokens = folder.path("tokens");
+    std::fs::write(&tokens, "ann 0123456789abcdef read *\n").unwrap();
+    let private = <std::fs::Permissions as std::os::unix::fs::PermissionsExt>::from_mode(0o600);
+    std::fs::set_permissions(&tokens, private).unwrap();
+    let (server, location, _) = start(&folder.path("root"), &["--tokens", &tokens]);
+    for name in ["a.h5", "a.h5?token=wrong-wrong-wrong", "../a.h5?token=0123456789abcdef"] {
+        assert!(!hyperslab(&["ls", &format!("{location}{name}")]).status.success());
+    }
+    let log = stop(server);
+    for why in ["no token", "an unknown token", "leaves its folder"] {
+        assert!(log.lines().any(|line| line.contains("\"WARN\"") && line.contains(why)), "{why}: {log}");
+    }
+    assert!(log.contains("\"who\":\"ann\""), "{log}");
+    assert!(!log.contains("0123456789abcdef") && !log.contains("wrong-wrong"), "{log}");
+}
+
+#[test]
+fn a_configuration_is_checked_without_serving() {
+    let folder = Folder::new("config");
+    let root = folder.path("root");
+    let good = hyperslab(&["serve", "--check-config", "--root", &root, "--vol", "stats | native:"]);
+    assert!(good.status.success(), "{}", String::from_utf8_lossy(&good.stderr));
+    for bad in [
+        &["--root", "/does/not/exist"][..],
+        &["--root", &root, "--listen", "0.0.0.0:0"],
+        &["--root", &root, "--vol", "nosuchlayer"],
+        &["--root", &root, "--vol", "nosuch:"],
+        &["--root", &root, "--cert", "x.pem"],
+        &["--root", &root, "--patience", "soon"],
+        &["--what"],
+    ] {
+        assert!(!hyperslab(&[&["serve", "--check-config"], bad].concat()).status.success(), "{bad:?}");
+    }
+}
