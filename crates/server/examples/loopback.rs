@@ -1,6 +1,7 @@
 //! What a server costs on one machine, beside what the sockets alone can do: one run, figures as ratios.
 //!
-//! `cargo run --release -p hyperslab-server --example loopback [MiB]`
+//! `cargo run --release -p hyperslab-server --example loopback [MiB]`; with a location (`h5s://host:port/?token=…`)
+//! instead, creations on that server.
 
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -19,6 +20,9 @@ use vol::{
 const PIECE: usize = 1 << 20;
 
 fn main() -> Result<()> {
+    if let Some(location) = std::env::args().nth(1).filter(|word| word.starts_with("h5s://")) {
+        return creations(&|name| elsewhere(&location, name));
+    }
     let mib: usize = std::env::args().nth(1).and_then(|n| n.parse().ok()).unwrap_or(1024);
     let folder = std::env::temp_dir().join(format!("hyperslab-loopback-{}", std::process::id()));
     std::fs::create_dir_all(&folder).expect("a folder");
@@ -32,7 +36,7 @@ fn only_creations(folder: &std::path::Path) -> Result<()> {
     let mut storage = Registry::new();
     storage.register(Arc::new(native::NativeConnector))?;
     let server = Server::start(&Config::local(storage.clone(), folder))?;
-    creations(&server)?;
+    creations(&|name| server.location(name))?;
     local_creations(&storage, &folder.join("local.h5").display().to_string())
 }
 
@@ -50,7 +54,7 @@ fn measure(bytes: usize, folder: &std::path::Path) -> Result<()> {
         println!("\n{name}");
         bulk(&server, &mut data, plain)?;
         small(&server)?;
-        creations(&server)?;
+        creations(&|name| server.location(name))?;
         let local = folder.join("local.h5");
         let local = if name == "memory" { "memory:local".to_owned() } else { local.display().to_string() };
         local_creations(&config.registry, &local)?;
@@ -87,9 +91,13 @@ fn plain_copy(data: &mut [u8]) -> Duration {
 }
 
 fn open(server: &Server, name: &str) -> Result<Arc<dyn Container>> {
+    open_at(&server.location(name))
+}
+
+fn open_at(location: &str) -> Result<Arc<dyn Container>> {
     let mut registry = Registry::new();
     registry.register(Arc::new(remote::RemoteConnector))?;
-    registry.create(&server.location(name), &FileCreate::default(), &FileAccess::write(), true)
+    registry.create(location, &FileCreate::default(), &FileAccess::write(), true)
 }
 
 fn bytes_dataset(container: &dyn Container, name: &str, length: u64) -> Result<Token> {
@@ -198,11 +206,18 @@ fn create_all(container: &dyn Container) -> Result<Duration> {
     Ok(took)
 }
 
-fn creations(server: &Server) -> Result<()> {
+/// `name` may have options of its own.
+fn elsewhere(location: &str, name: &str) -> String {
+    let (server, options) = location.split_once('?').unwrap_or((location, ""));
+    let (name, more) = name.split_once('?').unwrap_or((name, ""));
+    format!("{server}{name}?{options}&{more}")
+}
+
+fn creations(location: &dyn Fn(&str) -> String) -> Result<()> {
     let (mut one_by_one, mut queued) = (Duration::MAX, Duration::MAX);
     for _ in 0..7 {
-        one_by_one = one_by_one.min(create_all(&*open(server, "singly")?)?);
-        queued = queued.min(create_all(&*open(server, "queued?pipeline=yes")?)?);
+        one_by_one = one_by_one.min(create_all(&*open_at(&location("singly"))?)?);
+        queued = queued.min(create_all(&*open_at(&location("queued?pipeline=yes"))?)?);
     }
     let ratio = one_by_one.as_secs_f64() / queued.as_secs_f64();
     println!("  10,000 groups: one by one {one_by_one:?}, queued {queued:?}: {ratio:.1} times faster");

@@ -8,7 +8,9 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use model::{Error, Result};
+use remote::stream::Socket;
 
+use crate::listener::tcp_closer;
 use crate::shared::Shared;
 
 /// Bytes of a request that are looked at.
@@ -16,10 +18,18 @@ const REQUEST_BYTES_MAX: usize = 4096;
 /// One client at a time is served, for this long at most.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-pub(crate) fn start(address: SocketAddr, shared: Arc<Shared>) -> Result<(SocketAddr, JoinHandle<()>)> {
+/// What answers, and how to end it.
+pub(crate) struct Http {
+    pub(crate) address: SocketAddr,
+    pub(crate) thread: JoinHandle<()>,
+    pub(crate) closer: Socket,
+}
+
+pub(crate) fn start(address: SocketAddr, shared: Arc<Shared>) -> Result<Http> {
     let failed = |e: std::io::Error| Error::io("listen", &e).with("at", address);
     let listener = TcpListener::bind(address).map_err(failed)?;
     let address = listener.local_addr().map_err(failed)?;
+    let closer = tcp_closer(&listener).map_err(failed)?;
     let thread = std::thread::Builder::new().name("serve-http".to_owned());
     let thread = thread.spawn(move || {
         for stream in listener.incoming() {
@@ -30,7 +40,7 @@ pub(crate) fn start(address: SocketAddr, shared: Arc<Shared>) -> Result<(SocketA
             let _ = stream.and_then(|stream| answer(stream, &shared));
         }
     });
-    Ok((address, thread.map_err(|e| Error::io("start thread", &e))?))
+    Ok(Http { address, thread: thread.map_err(|e| Error::io("start thread", &e))?, closer })
 }
 
 fn answer(mut stream: TcpStream, shared: &Shared) -> std::io::Result<()> {

@@ -2,6 +2,7 @@
 
 use std::io;
 use std::net::{Shutdown, SocketAddr, TcpListener};
+use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixListener;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Condvar, Mutex};
@@ -42,6 +43,21 @@ impl Listener {
     }
 }
 
+impl Listener {
+    /// A handle that ends the waiting for connections. The address itself may be out of reach from here.
+    fn closer(&self) -> io::Result<Socket> {
+        Ok(match self {
+            Listener::Tcp(listener) => tcp_closer(listener)?,
+            Listener::Unix(listener) => Socket::Unix(OwnedFd::from(listener.try_clone()?).into()),
+        })
+    }
+}
+
+/// As [`Listener::closer`]: shutting a socket that listens wakes who waits at it.
+pub(crate) fn tcp_closer(listener: &TcpListener) -> io::Result<Socket> {
+    Ok(Socket::Tcp(OwnedFd::from(listener.try_clone()?).into()))
+}
+
 type Secure = dyn Fn(Socket) -> Result<Box<dyn Duplex>> + Send + Sync;
 
 /// A server that runs until it is stopped or dropped.
@@ -50,6 +66,7 @@ pub struct Server {
     listen: Listen,
     http: Option<SocketAddr>,
     threads: Vec<JoinHandle<()>>,
+    closers: Vec<Socket>,
     /// Wakes the thread that ends sessions.
     wake: Arc<(Mutex<bool>, Condvar)>,
 }
@@ -67,12 +84,20 @@ impl Server {
         let shared = Arc::new(Shared::new(config)?);
         let (listener, listen) = bind(&config.listen)?;
         let secure = secure(config)?;
-        let mut server =
-            Server { shared: shared.clone(), listen, http: None, threads: Vec::new(), wake: Arc::default() };
+        let mut server = Server {
+            shared: shared.clone(),
+            listen,
+            http: None,
+            threads: Vec::new(),
+            closers: Vec::new(),
+            wake: Arc::default(),
+        };
+        server.closers.push(listener.closer().map_err(|e| Error::io("listen", &e))?);
         if let Some(address) = config.http {
-            let (address, thread) = http::start(address, shared.clone())?;
-            server.http = Some(address);
-            server.threads.push(thread);
+            let http = http::start(address, shared.clone())?;
+            server.http = Some(http.address);
+            server.threads.push(http.thread);
+            server.closers.push(http.closer);
         }
         let wake = server.wake.clone();
         let expiring = shared.clone();
@@ -120,7 +145,7 @@ impl Server {
         }
         *lock(&self.wake.0) = true;
         self.wake.1.notify_all();
-        self.knock();
+        self.closers.iter().for_each(|listener| drop(listener.shutdown(Shutdown::Both)));
         // What a client sent is still run and answered; then its connection is at its end.
         lock(&self.shared.sockets).values().for_each(|socket| drop(socket.shutdown(Shutdown::Read)));
         let since = Instant::now();
@@ -134,26 +159,6 @@ impl Server {
         if let Listen::Unix(path) = &self.listen {
             let _ = std::fs::remove_file(path);
         }
-    }
-
-    /// Whoever waits for connections gets one.
-    fn knock(&self) {
-        match &self.listen {
-            Listen::Tcp(address) => drop(std::net::TcpStream::connect(reachable(*address))),
-            Listen::Unix(path) => drop(std::os::unix::net::UnixStream::connect(path)),
-        }
-        if let Some(address) = self.http {
-            drop(std::net::TcpStream::connect(reachable(address)));
-        }
-    }
-}
-
-/// An address that listens everywhere is reached on this machine.
-fn reachable(address: SocketAddr) -> SocketAddr {
-    match (address.ip().is_unspecified(), address.is_ipv4()) {
-        (true, true) => SocketAddr::from(([127, 0, 0, 1], address.port())),
-        (true, false) => SocketAddr::from((std::net::Ipv6Addr::LOCALHOST, address.port())),
-        _ => address,
     }
 }
 

@@ -40,7 +40,7 @@ pub(crate) fn run(args: &[String]) -> ExitCode {
         print!("{USAGE}");
         return ExitCode::SUCCESS;
     }
-    match wanted(args).and_then(serve) {
+    match wanted(args).and_then(|wanted| serve(&wanted)) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("hyperslab serve: {error}");
@@ -49,7 +49,7 @@ pub(crate) fn run(args: &[String]) -> ExitCode {
     }
 }
 
-fn serve(wanted: Wanted) -> Result<()> {
+fn serve(wanted: &Wanted) -> Result<()> {
     if wanted.check_only {
         wanted.config.check()?;
         println!("the configuration makes sense");
