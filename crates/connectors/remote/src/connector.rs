@@ -39,7 +39,7 @@ impl Connector for RemoteConnector {
     fn info(&self) -> ConnectorInfo {
         ConnectorInfo {
             name: NAME,
-            value: 540,
+            value: 541,
             version: 1,
             capability: CAPABILITY,
             about: "containers behind a server, at h5s://host:port/name",
