@@ -6,7 +6,7 @@ use std::cmp::Ordering;
 use model::bytes::Cursor;
 use model::properties::{CreationOrder, GroupCreate};
 use model::{CharacterSet, Context, Error, Link, LinkTarget, Result, Token, text};
-use vol::{GroupInfo, LinkStorage};
+use vol::{GroupInfo, LinkStorage, crew};
 
 use crate::file::File;
 use crate::format::btree1::Kind;
@@ -255,6 +255,9 @@ fn find_compact(file: &File, header: &Header, name: &[u8]) -> Result<Option<Link
 
 // --- dense ---
 
+/// Links that one core decodes before it takes more.
+const LINKS_AT_ONCE: usize = 256;
+
 /// Heap ID of a link in the name tree: hash, then ID.
 fn heap_id(record: &[u8]) -> Result<&[u8]> {
     record.get(4..).ok_or_else(|| Error::corrupt("read link record"))
@@ -283,14 +286,28 @@ fn find_dense(file: &File, heap: Address, tree: Address, name: &[u8]) -> Result<
 }
 
 fn links_dense(file: &File, heap: Address, tree: Address) -> Result<Vec<Link>> {
-    let (heap, tree) = (fractal_heap::open(file, heap)?, btree2::open(file, tree)?);
+    let tree = btree2::open(file, tree)?;
     check_tree(&tree, 5)?;
-    let mut links = Vec::new();
+    let (mut ids, mut id_bytes) = (Vec::new(), 1);
     btree2::walk(file, &tree, &mut |record| {
-        links.push(heap.with(heap_id(record)?, |body| link::decode(body, file.store.sizes()))?);
-        check_count(file, links.len())
+        let id = heap_id(record)?;
+        id_bytes = id.len().max(1);
+        ids.extend_from_slice(id);
+        check_count(file, ids.len() / id_bytes)
     })?;
-    Ok(links)
+    // While a file may change, its bytes are behind a lock, for which the crew must not wait.
+    if ids.len() <= LINKS_AT_ONCE * id_bytes || file.store.may_change() {
+        return links_of(file, heap, &ids, id_bytes);
+    }
+    let shares = ids.chunks(LINKS_AT_ONCE * id_bytes).collect();
+    Ok(crew::map(shares, |ids: &[u8]| links_of(file, heap, ids, id_bytes))?.into_iter().flatten().collect())
+}
+
+/// The links that objects of a heap hold.
+fn links_of(file: &File, heap: Address, ids: &[u8], id_bytes: usize) -> Result<Vec<Link>> {
+    let heap = fractal_heap::open(file, heap)?;
+    let link = |id| heap.with(id, |body| link::decode(body, file.store.sizes()));
+    ids.chunks_exact(id_bytes).map(link).collect()
 }
 
 pub(crate) fn check_tree(tree: &crate::format::btree2::BTree2, kind: u8) -> Result<()> {
