@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use hyperslab::model::properties::FileCreate;
+use hyperslab::model::properties::{FileCreate, Layout};
 use hyperslab::vol::copy::CopyOptions;
 use hyperslab::vol::{Container, FileAccess, Registry, compare};
 use hyperslab::{Durability, Error, FolderResolver, Limits, Result};
@@ -95,9 +95,16 @@ impl Run {
                 return;
             }
         }
+        let all_hold = is_without_views(&original).unwrap_or(true);
+        let holds = |connector: &str| {
+            all_hold || self.registry.by_name(connector).is_ok_and(|c| c.info().capability.virtual_datasets)
+        };
+        let held = CONNECTORS.map(holds);
         let forms = CONNECTORS.map(|connector| self.copied(original.as_ref(), connector));
         for (from, form) in forms.iter().enumerate() {
-            let is_taken = |to: usize| to != from && (to == 0 || from == 0 || to.max(from) < PAIRED);
+            let is_taken = |to: usize| {
+                held[to] && held[from] && to != from && (to == 0 || from == 0 || to.max(from) < PAIRED)
+            };
             for (to, connector) in CONNECTORS.iter().enumerate().filter(|(to, _)| is_taken(*to)) {
                 let outcome = match form {
                     Ok(form) => self.there_and_back(original.as_ref(), form, connector, CONNECTORS[from]),
@@ -197,6 +204,20 @@ impl Run {
 }
 
 /// Whether all datasets are of a size that can be copied again and again.
+/// Whether no virtual dataset is in it: some connectors hold none, and say so.
+fn is_without_views(container: &Arc<dyn Container>) -> Result<bool> {
+    let file = hyperslab::File::from_container(container.clone(), "", &FileAccess::read())?;
+    let mut views = 0;
+    file.visit(|stop| {
+        if let (Some(object), Some(hyperslab::ObjectKind::Dataset)) = (stop.object, stop.kind) {
+            let info = container.dataset_info(object.token())?;
+            views += usize::from(matches!(info.create.layout, Layout::Virtual(_)));
+        }
+        Ok(std::ops::ControlFlow::Continue(()))
+    })?;
+    Ok(views == 0)
+}
+
 fn is_small(container: &Arc<dyn Container>) -> Result<bool> {
     let file = hyperslab::File::from_container(container.clone(), "", &FileAccess::read())?;
     let mut bytes = 0u64;
