@@ -11,6 +11,7 @@ mod connector;
 mod container;
 pub mod copy;
 pub mod crew;
+pub mod demands;
 mod info;
 pub mod libhdf5;
 mod location;

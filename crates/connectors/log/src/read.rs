@@ -10,7 +10,7 @@ use crate::container::LogContainer;
 use crate::flat;
 use crate::pieces::{FILE, Piece};
 use crate::state::{Logged, Shared, State, decode_entry};
-use crate::write::{check_transfer, unknown};
+use crate::write::unknown;
 
 /// Bytes between two pieces that are read all the same: a call costs more.
 const GAP_BYTES_MAX: u64 = 4 << 10;
@@ -218,7 +218,7 @@ impl LogContainer {
         let state = shared.ready(&datasets)?;
         for read in reads.iter() {
             match state.logged(read.dataset) {
-                Some(logged) => check_transfer(&logged.info, read.selection, read.into.len())?,
+                Some(logged) => vol::demands::transfer(&logged.info, read.selection, read.into.len())?,
                 None if state.known.contains_key(&read.dataset) => {}
                 None => return Err(unknown(read.dataset)),
             }

@@ -2,7 +2,7 @@
 
 use model::selection::{Run, Runs};
 use model::{Dataspace, Error, Result, Selection, Token};
-use vol::{DatasetInfo, OpWrite, WhenFull};
+use vol::{OpWrite, WhenFull};
 
 use crate::arena::Given;
 use crate::container::LogContainer;
@@ -11,21 +11,6 @@ use crate::merge::Last;
 use crate::pieces::{Piece, push};
 use crate::posting::Posting;
 use crate::state::{Known, Logged, Settings, Shared, State};
-
-/// An error unless the selection fits the extent and the buffer has room for exactly its elements.
-pub(crate) fn check_transfer(info: &DatasetInfo, selection: &Selection, buffer_bytes: usize) -> Result<()> {
-    let count = match &info.space {
-        Dataspace::Null => 0,
-        space => {
-            selection.validate(space.dims())?;
-            selection.element_count(space.dims())?
-        }
-    };
-    match count.checked_mul(u64::from(info.datatype.size())) == Some(buffer_bytes as u64) {
-        true => Ok(()),
-        false => Err(Error::invalid("transfer elements").with("elements", count).with("bytes", buffer_bytes)),
-    }
-}
 
 impl Logged {
     /// The runs that a write goes to; an error where it cannot.
@@ -36,7 +21,7 @@ impl Logged {
             return Err(error.with("dataset", self.id));
         }
         if self.info.space == Dataspace::Null {
-            return check_transfer(&self.info, selection, bytes).map(|()| None);
+            return vol::demands::transfer(&self.info, selection, bytes).map(|()| None);
         }
         let dims = self.info.space.dims();
         let runs = flat::runs(selection, dims, &self.shape)?;

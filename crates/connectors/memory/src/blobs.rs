@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use model::datatype::ReferenceKind;
-use model::{Error, Limits, Reference, ReferenceTarget, Result, Token};
+use model::{Error, Limits, Reference, Result, Token};
 
 use crate::objects::State;
 
@@ -103,16 +103,7 @@ impl State {
 
     /// The old kinds say one thing about this container. The target may be gone: then the reference dangles.
     fn check_reference(&self, kind: ReferenceKind, reference: &Reference) -> Result<()> {
-        let is_fitting = match (kind, &reference.target) {
-            (_, ReferenceTarget::Null) => true,
-            (ReferenceKind::ObjectOld, target) => matches!(target, ReferenceTarget::Object(_)),
-            (ReferenceKind::RegionOld, target) => matches!(target, ReferenceTarget::Region { .. }),
-            _ => true,
-        };
-        let is_old = matches!(kind, ReferenceKind::ObjectOld | ReferenceKind::RegionOld);
-        if !is_fitting || (is_old && reference.file.is_some()) {
-            return Err(Error::invalid("store reference").with("kind", format!("{kind:?}")));
-        }
+        vol::demands::reference(kind, reference)?;
         match reference.token() {
             Some(token) if reference.file.is_none() && !self.is_own(token) => {
                 Err(Error::not_found("store reference").with("token", token))

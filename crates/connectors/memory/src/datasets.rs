@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use model::properties::{DatasetCreate, FillValue, Layout};
-use model::{Dataspace, Datatype, Error, Limits, Result, Selection, Token, Within};
+use model::{Dataspace, Datatype, Error, Limits, Result, Selection, Token};
 use vol::{Allocation, DatasetInfo, OpDatasetCreate, StorageInfo};
 
 use crate::blocks::{Blocks, default_shape};
@@ -31,27 +31,13 @@ fn fill_of(create: &DatasetCreate, datatype: &Datatype) -> Result<Option<Vec<u8>
     }
 }
 
-fn check_chunks(shape: &[u64], space: &Dataspace, element_bytes: u32, limits: &Limits) -> Result<()> {
-    if shape.is_empty() || shape.len() != space.rank() {
-        return Err(invalid("chunks differ in rank from the extent").with("rank", shape.len()));
-    }
-    if shape.contains(&0) {
-        return Err(invalid("a chunk without elements"));
-    }
-    if shape.iter().zip(space.max_dims()).any(|(len, max)| len > max) {
-        return Err(invalid("a chunk is larger than the extent may become"));
-    }
-    let bytes = shape.iter().try_fold(u64::from(element_bytes), |n, &len| n.checked_mul(len));
-    bytes.unwrap_or(u64::MAX).within(limits.chunk_bytes_max, "chunk").map(|_| ())
-}
-
 fn check_layout(op: &OpDatasetCreate, datatype: &Datatype, limits: &Limits) -> Result<()> {
     let is_chunked = matches!(op.create.layout, Layout::Chunked { .. });
     if !is_chunked && op.create.filters.iter().any(|filter| !filter.optional) {
         return Err(invalid("filters without chunks"));
     }
     match &op.create.layout {
-        Layout::Chunked { shape, .. } => check_chunks(shape, &op.space, datatype.size(), limits),
+        Layout::Chunked { shape, .. } => vol::demands::chunks(shape, &op.space, datatype.size(), limits),
         Layout::External(files) => external::check(files, &op.space, datatype),
         Layout::Virtual(mappings) => sources::check(mappings, &op.space),
         Layout::Compact | Layout::Contiguous if op.space.is_resizable() => {

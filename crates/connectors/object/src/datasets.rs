@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use model::properties::{DatasetCreate, FillValue, Layout};
-use model::{Dataspace, Datatype, Error, Limits, ObjectKind, Result, Token, Within, encode};
+use model::{Datatype, Error, Limits, ObjectKind, Result, Token, encode};
 use vol::{DatasetInfo, OpDatasetCreate};
 
 use crate::attributes::space_bytes;
@@ -42,27 +42,13 @@ fn check_fill(create: &DatasetCreate, datatype: &Datatype) -> Result<()> {
     }
 }
 
-fn check_chunks(shape: &[u64], space: &Dataspace, element_bytes: u32, limits: &Limits) -> Result<()> {
-    if shape.is_empty() || shape.len() != space.rank() {
-        return Err(invalid("chunks differ in rank from the extent").with("rank", shape.len()));
-    }
-    if shape.contains(&0) {
-        return Err(invalid("a chunk without elements"));
-    }
-    if shape.iter().zip(space.max_dims()).any(|(len, max)| len > max) {
-        return Err(invalid("a chunk is larger than the extent may become"));
-    }
-    let bytes = shape.iter().try_fold(u64::from(element_bytes), |n, &len| n.checked_mul(len));
-    bytes.unwrap_or(u64::MAX).within(limits.chunk_bytes_max, "chunk").map(|_| ())
-}
-
 fn check_layout(op: &OpDatasetCreate, datatype: &Datatype, limits: &Limits) -> Result<()> {
     let is_chunked = matches!(op.create.layout, Layout::Chunked { .. });
     if !is_chunked && op.create.filters.iter().any(|filter| !filter.optional) {
         return Err(invalid("filters without chunks"));
     }
     match &op.create.layout {
-        Layout::Chunked { shape, .. } => check_chunks(shape, &op.space, datatype.size(), limits),
+        Layout::Chunked { shape, .. } => vol::demands::chunks(shape, &op.space, datatype.size(), limits),
         Layout::External(_) => Err(Error::unsupported("keep elements in files beside an object store")),
         Layout::Virtual(_) => Err(Error::unsupported("make virtual dataset in an object store")),
         Layout::Compact | Layout::Contiguous if op.space.is_resizable() => {

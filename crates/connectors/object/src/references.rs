@@ -80,16 +80,7 @@ pub(crate) fn decode(bytes: &[u8], limits: &Limits) -> Result<Reference> {
 
 /// The old kinds say one thing about this container. The target may be gone: then the reference dangles.
 fn check(kind: ReferenceKind, reference: &Reference) -> Result<()> {
-    let is_fitting = match (kind, &reference.target) {
-        (_, ReferenceTarget::Null) => true,
-        (ReferenceKind::ObjectOld, target) => matches!(target, ReferenceTarget::Object(_)),
-        (ReferenceKind::RegionOld, target) => matches!(target, ReferenceTarget::Region { .. }),
-        _ => true,
-    };
-    let is_old = matches!(kind, ReferenceKind::ObjectOld | ReferenceKind::RegionOld);
-    if !is_fitting || (is_old && reference.file.is_some()) {
-        return Err(Error::invalid("store reference").with("kind", format!("{kind:?}")));
-    }
+    vol::demands::reference(kind, reference)?;
     match reference.token() {
         Some(token) if reference.file.is_none() => identity::object(token).map(drop),
         _ => Ok(()),

@@ -247,7 +247,7 @@ impl Layer for RawContainer {
     fn dataset_read(&self, reads: &mut [OpRead<'_>]) -> Result<()> {
         for read in reads.iter() {
             let folder = self.fresh(read.dataset)?;
-            check_transfer(&*self.shown(&folder, read.dataset)?, read.selection, read.into.len())?;
+            vol::demands::transfer(&*self.shown(&folder, read.dataset)?, read.selection, read.into.len())?;
         }
         reads.iter_mut().try_for_each(|read| self.read_one(read))
     }
@@ -256,7 +256,7 @@ impl Layer for RawContainer {
         self.writing()?;
         for write in writes {
             let folder = self.fresh(write.dataset)?;
-            check_transfer(&*self.shown(&folder, write.dataset)?, write.selection, write.from.len())?;
+            vol::demands::transfer(&*self.shown(&folder, write.dataset)?, write.selection, write.from.len())?;
         }
         writes.iter().try_for_each(|write| self.write_one(write))
     }

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use model::properties::{FillValue, Layout};
-use model::{Dataspace, Error, Result, Selection};
+use model::{Error, Result};
 use vol::{Allocation, DatasetInfo, StorageInfo};
 
 use crate::elements::Elements;
@@ -75,22 +75,6 @@ pub(crate) fn extent_bytes(info: &DatasetInfo) -> Result<u64> {
     let count = info.space.element_count()?;
     let bytes = count.checked_mul(u64::from(info.datatype.size()));
     bytes.ok_or_else(|| Error::limit("count bytes").with("elements", count))
-}
-
-/// An error unless the selection fits the extent and the buffer has room for exactly its elements.
-pub(crate) fn check_transfer(info: &DatasetInfo, selection: &Selection, buffer_bytes: usize) -> Result<()> {
-    let count = match &info.space {
-        Dataspace::Null => 0,
-        space => {
-            selection.validate(space.dims())?;
-            selection.element_count(space.dims())?
-        }
-    };
-    let wanted = count.checked_mul(u64::from(info.datatype.size()));
-    match wanted == Some(buffer_bytes as u64) {
-        true => Ok(()),
-        false => Err(Error::invalid("transfer elements").with("elements", count).with("bytes", buffer_bytes)),
-    }
 }
 
 /// The file at a path, if there is one. A link to somewhere else is none.

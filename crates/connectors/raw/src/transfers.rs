@@ -42,7 +42,7 @@ impl RawContainer {
         let _reading = data.reading();
         // The extent may have changed before the lock was there.
         let info = self.shown(&folder, read.dataset)?;
-        check_transfer(&info, read.selection, read.into.len())?;
+        vol::demands::transfer(&info, read.selection, read.into.len())?;
         if read.into.is_empty() {
             return Ok(());
         }
@@ -59,7 +59,7 @@ impl RawContainer {
         let data = folder.data(write.dataset);
         let _writing = data.writing();
         let info = self.shown(&folder, write.dataset)?;
-        check_transfer(&info, write.selection, write.from.len())?;
+        vol::demands::transfer(&info, write.selection, write.from.len())?;
         if write.from.is_empty() {
             return Ok(());
         }

@@ -3,7 +3,7 @@
 use json_text::text::{read, write};
 use json_text::{reference_from_json, reference_to_json};
 use model::datatype::ReferenceKind;
-use model::{Error, Reference, ReferenceTarget, Result};
+use model::{Error, Reference, Result};
 use vol::Blobs;
 
 use crate::container::RawContainer;
@@ -17,16 +17,7 @@ impl RawContainer {
         kind: ReferenceKind,
         reference: &Reference,
     ) -> Result<()> {
-        let is_fitting = match (kind, &reference.target) {
-            (_, ReferenceTarget::Null) => true,
-            (ReferenceKind::ObjectOld, target) => matches!(target, ReferenceTarget::Object(_)),
-            (ReferenceKind::RegionOld, target) => matches!(target, ReferenceTarget::Region { .. }),
-            _ => true,
-        };
-        let is_old = matches!(kind, ReferenceKind::ObjectOld | ReferenceKind::RegionOld);
-        if !is_fitting || (is_old && reference.file.is_some()) {
-            return Err(Error::invalid("store reference").with("kind", format!("{kind:?}")));
-        }
+        vol::demands::reference(kind, reference)?;
         match reference.token() {
             // Metadata may mean what is gone.
             Some(token) if reference.file.is_none() && !self.is_keeper => {

@@ -49,6 +49,14 @@ impl<'a> Reader<'a> {
         if count > self.0.len() as u64 { Err(Reader::corrupt()) } else { Ok(count as usize) }
     }
 
+    /// Bytes behind their count.
+    pub(crate) fn counted(&mut self) -> Result<&'a [u8]> {
+        let count = self.count()?;
+        let (bytes, rest) = self.0.split_at_checked(count).ok_or_else(Reader::corrupt)?;
+        self.0 = rest;
+        Ok(bytes)
+    }
+
     /// All that is left.
     pub(crate) fn rest(&mut self) -> &'a [u8] {
         std::mem::take(&mut self.0)

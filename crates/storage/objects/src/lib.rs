@@ -19,7 +19,6 @@ mod check;
 pub mod embedded;
 mod error;
 mod id;
-mod keys;
 mod layout;
 pub mod memory;
 #[cfg(feature = "rados")]

@@ -10,18 +10,21 @@ use redb::{
     ReadableTable, TableDefinition,
 };
 
-use crate::layout::value::Value;
-use crate::{Error, Result};
+use super::overlay::Changes;
+use super::rows::{self, Content, SPREAD_ENTRY, Spread};
+use crate::{Error, Result, bytes};
 
 type Bytes = &'static [u8];
 
-/// What a value is, under its object's identity and the pair of its keys.
-const KEYS: TableDefinition<'_, Bytes, Bytes> = TableDefinition::new("keys");
+/// What a dkey holds, under its object's identity and its bytes: all its akeys, or that they are spread.
+const DKEYS: TableDefinition<'_, Bytes, Bytes> = TableDefinition::new("dkeys");
+/// What an akey that is spread holds, under its dkey's key and its bytes.
+const AKEYS: TableDefinition<'_, Bytes, Bytes> = TableDefinition::new("akeys");
 /// Numbers of the container.
 const NUMBERS: TableDefinition<'_, &str, u64> = TableDefinition::new("numbers");
 
 /// The layout of this folder. A newer program may raise it, and this one refuses then.
-const LAYOUT: u64 = 1;
+const LAYOUT: u64 = 2;
 /// Pages that redb keeps at most. A tenth of it is for pages that a commit changes: with less, a batch of 10,000 keys
 /// is written twice.
 const CACHE_BYTES: usize = 512 << 20;
@@ -78,15 +81,17 @@ impl Drop for Index {
 
 /// What one commit changes.
 pub(super) struct Commit<'a> {
-    /// Entries in order; `None` removes.
-    pub(super) entries: &'a mut dyn Iterator<Item = (&'a [u8], Option<&'a Value>)>,
+    pub(super) changes: &'a Changes,
     pub(super) numbers: &'a [(Number, u64)],
     /// Whether it outlives a crash.
     pub(super) durable: bool,
 }
 
 /// The keys of one moment.
-pub(super) struct Snapshot(ReadOnlyTable<Bytes, Bytes>);
+pub(super) struct Snapshot {
+    dkeys: ReadOnlyTable<Bytes, Bytes>,
+    akeys: ReadOnlyTable<Bytes, Bytes>,
+}
 
 impl std::fmt::Debug for Snapshot {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -157,9 +162,8 @@ impl Index {
     /// Makes a new index in a file that is not there.
     pub(super) fn create(path: &Path) -> Result<Index> {
         let index = Index::new(Base::Write(builder().create(path).map_err(not_opened)?));
-        let none: &mut dyn Iterator<Item = (&[u8], Option<&Value>)> = &mut std::iter::empty();
         let numbers = [(Number::Layout, LAYOUT), (Number::Next, 2)];
-        index.commit(Commit { entries: none, numbers: &numbers, durable: true })?;
+        index.commit(&Commit { changes: &Changes::new(), numbers: &numbers, durable: true })?;
         Ok(index)
     }
 
@@ -203,9 +207,12 @@ impl Index {
     fn check_layout(&self) -> Result<()> {
         match self.number(Number::Layout)? {
             Some(LAYOUT) => Ok(()),
-            Some(newer) if newer > LAYOUT => Err(Error::Corrupt(format!(
-                "the container has layout version {newer}, and this program knows {LAYOUT}: use a newer one"
-            ))),
+            Some(other) if other > 0 => {
+                let program = if other > LAYOUT { "a newer" } else { "an older" };
+                Err(Error::Corrupt(format!(
+                    "the container has layout version {other}, and this program knows {LAYOUT}: use {program} one"
+                )))
+            }
             _ => Err(Error::Corrupt("the index is none of an object container".into())),
         }
     }
@@ -229,11 +236,15 @@ impl Index {
 
     /// The keys as they are now.
     pub(super) fn snapshot(&self) -> Result<Snapshot> {
-        guarded(|| Ok(Snapshot(self.begin()?.open_table(KEYS).map_err(failed)?)))
+        guarded(|| {
+            let moment = self.begin()?;
+            let open = |table| moment.open_table(table).map_err(failed);
+            Ok(Snapshot { dkeys: open(DKEYS)?, akeys: open(AKEYS)? })
+        })
     }
 
     /// Changes many keys at once.
-    pub(super) fn commit(&self, commit: Commit<'_>) -> Result<()> {
+    pub(super) fn commit(&self, commit: &Commit<'_>) -> Result<()> {
         let Some(Base::Write(database)) = &self.base else {
             return Err(Error::Refused("the container is open for reading only".into()));
         };
@@ -247,17 +258,29 @@ impl Index {
     }
 }
 
-fn write(transaction: &redb::WriteTransaction, commit: Commit<'_>) -> Result<()> {
-    let mut keys = transaction.open_table(KEYS).map_err(failed)?;
+fn write(transaction: &redb::WriteTransaction, commit: &Commit<'_>) -> Result<()> {
+    let mut dkeys = transaction.open_table(DKEYS).map_err(failed)?;
+    let mut akeys = transaction.open_table(AKEYS).map_err(failed)?;
     let mut stored = Vec::new();
-    for (key, value) in commit.entries {
-        match value {
-            None => drop(keys.remove(key).map_err(failed)?),
-            Some(value) => {
+    for (key, waiting) in commit.changes {
+        let is_there = match &waiting.content {
+            Content::Row(row) if row.is_empty() => false,
+            Content::Row(row) => {
                 stored.clear();
-                value.encode(&mut stored);
-                keys.insert(key, stored.as_slice()).map_err(failed)?;
+                row.encode(&mut stored);
+                dkeys.insert(&**key, stored.as_slice()).map_err(failed)?;
+                true
             }
+            Content::Spread(spread) => {
+                let is_there = write_spread(&mut akeys, &akey_prefix(key), spread)?;
+                if is_there && spread.is_whole {
+                    dkeys.insert(&**key, SPREAD_ENTRY).map_err(failed)?;
+                }
+                is_there
+            }
+        };
+        if !is_there {
+            dkeys.remove(&**key).map_err(failed)?;
         }
     }
     let mut numbers = transaction.open_table(NUMBERS).map_err(failed)?;
@@ -267,34 +290,139 @@ fn write(transaction: &redb::WriteTransaction, commit: Commit<'_>) -> Result<()>
     Ok(())
 }
 
+/// Changes akeys that are spread; whether any is left.
+fn write_spread(akeys: &mut redb::Table<'_, Bytes, Bytes>, prefix: &[u8], spread: &Spread) -> Result<bool> {
+    let (mut key, mut stored) = (prefix.to_vec(), Vec::new());
+    for (akey, value) in &spread.akeys {
+        key.truncate(prefix.len());
+        key.extend_from_slice(akey);
+        match value {
+            None => drop(akeys.remove(key.as_slice()).map_err(failed)?),
+            Some(value) => {
+                stored.clear();
+                value.encode(&mut stored);
+                akeys.insert(key.as_slice(), stored.as_slice()).map_err(failed)?;
+            }
+        }
+    }
+    if spread.akeys.values().any(Option::is_some) {
+        return Ok(true);
+    }
+    let first = akeys.range::<&[u8]>(prefix..).map_err(failed)?.next().transpose().map_err(failed)?;
+    Ok(first.is_some_and(|(key, _)| key.value().starts_with(prefix)))
+}
+
+/// What the keys of a dkey's spread akeys begin with.
+fn akey_prefix(dkey: &[u8]) -> Vec<u8> {
+    let mut prefix = Vec::with_capacity(dkey.len() + 8);
+    bytes::put(dkey.len() as u64, &mut prefix);
+    prefix.extend_from_slice(dkey);
+    prefix
+}
+
+/// Calls `each` with keys and stored values from a key on, until it answers false.
+fn scan(
+    table: &ReadOnlyTable<Bytes, Bytes>,
+    from: &[u8],
+    mut each: impl FnMut(&[u8], &[u8]) -> Result<bool>,
+) -> Result<()> {
+    guarded(|| {
+        let mut last: Option<Vec<u8>> = None;
+        for entry in ReadableTable::range::<&[u8]>(table, from..).map_err(failed)? {
+            let (key, value) = entry.map_err(failed)?;
+            let key = key.value();
+            // A damaged tree may go round in circles.
+            if last.as_deref().map_or(key < from, |last| key <= last) {
+                return Err(Error::Corrupt("the index is damaged: its keys are out of order".into()));
+            }
+            let last = last.get_or_insert_default();
+            last.clear();
+            last.extend_from_slice(key);
+            if !each(key, value.value())? {
+                break;
+            }
+        }
+        Ok(())
+    })
+}
+
 impl Snapshot {
-    /// Looks at the stored value of a key.
-    pub(super) fn get<T>(&self, key: &[u8], look: impl FnOnce(Option<&[u8]>) -> Result<T>) -> Result<T> {
+    /// What a dkey holds.
+    pub(super) fn content(&self, dkey: &[u8]) -> Result<Content> {
         guarded(|| {
-            let found = ReadableTable::get(&self.0, key).map_err(failed)?;
-            look(found.as_ref().map(redb::AccessGuard::value))
+            let entry = ReadableTable::get(&self.dkeys, dkey).map_err(failed)?;
+            Content::decode(entry.as_ref().map(redb::AccessGuard::value))
         })
     }
 
-    /// Calls `each` with keys and stored values from a key on, until it answers false.
-    pub(super) fn scan(&self, from: &[u8], mut each: impl FnMut(&[u8], &[u8]) -> Result<bool>) -> Result<()> {
+    /// Calls `look` with the stored values of akeys, in their order.
+    pub(super) fn values(
+        &self,
+        dkey: &[u8],
+        akeys: &[&[u8]],
+        mut look: impl FnMut(usize, Option<&[u8]>) -> Result<()>,
+    ) -> Result<()> {
         guarded(|| {
-            let mut last: Option<Vec<u8>> = None;
-            for entry in ReadableTable::range::<&[u8]>(&self.0, from..).map_err(failed)? {
-                let (key, value) = entry.map_err(failed)?;
-                let key = key.value();
-                // A damaged tree may go round in circles.
-                if last.as_deref().map_or(key < from, |last| key <= last) {
-                    return Err(Error::Corrupt("the index is damaged: its keys are out of order".into()));
-                }
-                let last = last.get_or_insert_default();
-                last.clear();
-                last.extend_from_slice(key);
-                if !each(key, value.value())? {
-                    break;
+            let entry = ReadableTable::get(&self.dkeys, dkey).map_err(failed)?;
+            let row = entry.as_ref().map(|entry| rows::stored(entry.value())).transpose()?;
+            for (n, akey) in akeys.iter().enumerate() {
+                match row {
+                    None => look(n, None)?,
+                    Some(Some(row)) => look(n, row.find(akey)?)?,
+                    Some(None) => {
+                        let key = [&akey_prefix(dkey), *akey].concat();
+                        let value = ReadableTable::get(&self.akeys, key.as_slice()).map_err(failed)?;
+                        look(n, value.as_ref().map(redb::AccessGuard::value))?;
+                    }
                 }
             }
             Ok(())
         })
+    }
+
+    /// Calls `each` with the keys of dkeys from one on, until it answers false.
+    pub(super) fn dkeys(&self, from: &[u8], each: &mut dyn FnMut(&[u8]) -> Result<bool>) -> Result<()> {
+        scan(&self.dkeys, from, |key, _| each(key))
+    }
+
+    /// Calls `each` with the akeys of a dkey from one on, until it answers false.
+    pub(super) fn akeys(
+        &self,
+        dkey: &[u8],
+        from: &[u8],
+        each: &mut dyn FnMut(&[u8]) -> Result<bool>,
+    ) -> Result<()> {
+        let spread = guarded(|| {
+            let Some(entry) = ReadableTable::get(&self.dkeys, dkey).map_err(failed)? else {
+                return Ok(false);
+            };
+            let Some(row) = rows::stored(entry.value())? else { return Ok(true) };
+            for entry in row {
+                let (akey, _) = entry?;
+                if akey >= from && !each(akey)? {
+                    break;
+                }
+            }
+            Ok(false)
+        })?;
+        if !spread {
+            return Ok(());
+        }
+        let prefix = akey_prefix(dkey);
+        scan(&self.akeys, &[&prefix, from].concat(), |key, _| match key.strip_prefix(&*prefix) {
+            Some(akey) => each(akey),
+            None => Ok(false),
+        })
+    }
+
+    /// Calls `each` with all stored values.
+    pub(super) fn all_values(&self, mut each: impl FnMut(&[u8]) -> Result<()>) -> Result<()> {
+        scan(&self.dkeys, b"", |_, entry| {
+            for entry in rows::stored(entry)?.into_iter().flatten() {
+                each(entry?.1)?;
+            }
+            Ok(true)
+        })?;
+        scan(&self.akeys, b"", |_, value| each(value).map(|()| true))
     }
 }

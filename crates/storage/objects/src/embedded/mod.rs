@@ -1,7 +1,8 @@
 //! Containers in a folder, for one process at a time.
 //!
 //! A pool is a folder, a container is a folder in it, named by its identity, with two files: `index.redb` has the keys
-//! and what is small, `data` has what is large (and the lock that keeps other processes away). Updates change memory (large bytes go to fresh places of `data` at
+//! and what is small, `data` has what is large (and the lock that keeps other processes away). A dkey is one entry of
+//! the index while its akeys are small together. Updates change memory (large bytes go to fresh places of `data` at
 //! once), and a flush puts them into the index by one transaction, after `data` was synced: it is there whole or not
 //! at all.
 
@@ -11,6 +12,7 @@ mod index;
 mod listing;
 mod open;
 mod overlay;
+mod rows;
 mod shared;
 mod space;
 mod store;
@@ -21,7 +23,7 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::{ContainerId, Error, Mode, ObjectId, Pool, Result, Store, keys};
+use crate::{ContainerId, Error, Mode, ObjectId, Pool, Result, Store};
 use data::Data;
 use index::{Index, Number, Opened};
 use open::Registration;
@@ -36,11 +38,11 @@ pub fn pool(folder: &Path) -> Arc<dyn Pool> {
     Arc::new(EmbeddedPool { folder: folder.to_owned() })
 }
 
-/// What the index has for an akey.
-fn key(object: ObjectId, dkey: &[u8], akey: &[u8]) -> Box<[u8]> {
-    let mut key = Vec::with_capacity(18 + dkey.len() + akey.len() + 8);
+/// What the index has for a dkey: nothing follows it, so its bytes stay as they are.
+fn key(object: ObjectId, dkey: &[u8]) -> Box<[u8]> {
+    let mut key = Vec::with_capacity(18 + dkey.len());
     put_object(object, &mut key);
-    keys::pair(dkey, akey, &mut key);
+    key.extend_from_slice(dkey);
     key.into_boxed_slice()
 }
 
@@ -65,20 +67,6 @@ fn object_of(key: &[u8]) -> Option<(ObjectId, usize)> {
     let (high, at) = half(0)?;
     let (low, end) = half(at)?;
     Some((ObjectId { high, low }, end))
-}
-
-/// What all keys of a dkey begin with.
-fn prefix(object: ObjectId, dkey: &[u8]) -> Vec<u8> {
-    let mut prefix = Vec::new();
-    put_object(object, &mut prefix);
-    keys::dkey_prefix(dkey, &mut prefix);
-    prefix
-}
-
-/// The part of a key before its akey.
-fn dkey_of(key: &[u8]) -> &[u8] {
-    let end = object_of(key).and_then(|(_, end)| Some(end + keys::split(key.get(end..)?)?.0.len()));
-    end.and_then(|end| key.get(..end)).unwrap_or(key)
 }
 
 #[derive(Debug)]
@@ -232,11 +220,11 @@ mod tests {
     fn identities_in_keys_keep_their_order_and_come_back() {
         let halves = [0, 1, 0xff, 0x100, 0xffff, 1 << 30, 1 << 32, u64::MAX - 1, u64::MAX];
         let ids = halves.iter().flat_map(|high| halves.map(|low| ObjectId { high: *high, low }));
-        let keys: Vec<(ObjectId, Box<[u8]>)> = ids.map(|id| (id, key(id, b"d", b"a"))).collect();
+        let keys: Vec<(ObjectId, Box<[u8]>)> = ids.map(|id| (id, key(id, b"d"))).collect();
         assert!(keys.windows(2).all(|pair| pair[0].1 < pair[1].1));
         for (id, key) in &keys {
-            assert_eq!(object_of(key).unwrap().0, *id);
-            assert_eq!(dkey_of(key), &prefix(*id, b"d")[..prefix(*id, b"d").len() - 1]);
+            let (object, end) = object_of(key).unwrap();
+            assert_eq!((object, &key[end..]), (*id, &b"d"[..]));
         }
     }
 }

@@ -1,24 +1,28 @@
 //! What was done since the last commit, over what was committed.
 
 use std::collections::BTreeMap;
+use std::collections::btree_map::{Entry, Range};
+use std::iter::Peekable;
+use std::ops::Bound;
 use std::sync::Arc;
 
 use super::index::Snapshot;
+use super::rows::{Content, Spread};
 use crate::layout::value::Value;
 use crate::{Phase, Result};
 
-/// A change that waits.
+/// Changes of a dkey that wait.
 #[derive(Clone, Debug)]
-pub(super) struct Slot {
-    /// `None` removes the key.
-    pub(super) value: Option<Value>,
+pub(super) struct Waiting {
+    pub(super) content: Content,
+    /// The last phase of them.
     pub(super) phase: Phase,
 }
 
-/// Changes by their keys.
-pub(super) type Changes = BTreeMap<Box<[u8]>, Slot>;
+/// Changes by the keys of dkeys.
+pub(super) type Changes = BTreeMap<Box<[u8]>, Waiting>;
 
-/// What readers see: the first of the three that knows a key.
+/// What readers see: the first of the three that knows a dkey.
 #[derive(Debug)]
 pub(super) struct View {
     /// Changes that wait for a flush.
@@ -37,65 +41,146 @@ impl View {
         View { waiting: Changes::new(), flushing, committed: Arc::new(committed), weight: 0 }
     }
 
-    /// The change of a key that is not committed.
-    fn change(&self, key: &[u8]) -> Option<&Slot> {
-        self.waiting.get(key).or_else(|| self.flushing.get(key))
+    /// What is known of a dkey that is not committed, the newest first.
+    fn contents(&self, dkey: &[u8]) -> impl Iterator<Item = &Content> {
+        let layers = [self.waiting.get(dkey), self.flushing.get(dkey)];
+        layers.into_iter().flatten().map(|waiting| &waiting.content)
     }
 
-    /// What a key holds.
-    pub(super) fn value(&self, key: &[u8]) -> Result<Option<Value>> {
-        match self.change(key) {
-            Some(slot) => Ok(slot.value.clone()),
-            None => self.committed.get(key, |stored| stored.map(Value::decode).transpose()),
-        }
-    }
-
-    /// What a key holds, with its bytes copied once where they are near.
-    pub(super) fn single(&self, key: &[u8]) -> Result<Single> {
-        match self.change(key) {
-            Some(slot) => Ok(slot.value.as_ref().map_or(Single::Absent, Single::of)),
-            None => self.committed.get(key, |stored| match stored {
-                None => Ok(Single::Absent),
-                Some(stored) => match Value::single(stored) {
-                    Some(bytes) => Ok(Single::Near(bytes.to_vec())),
-                    None => Ok(Single::Other(Value::decode(stored)?)),
+    /// What an akey holds, where no commit is needed to know it.
+    fn known(&self, dkey: &[u8], akey: &[u8]) -> Option<Option<&Value>> {
+        for content in self.contents(dkey) {
+            match content {
+                Content::Row(row) => return Some(row.find(akey)),
+                Content::Spread(spread) => match spread.akeys.get(akey) {
+                    Some(value) => return Some(value.as_ref()),
+                    None if spread.is_whole => return Some(None),
+                    None => {}
                 },
-            }),
+            }
+        }
+        None
+    }
+
+    /// What an akey holds.
+    pub(super) fn value(&self, dkey: &[u8], akey: &[u8]) -> Result<Option<Value>> {
+        match self.known(dkey, akey) {
+            Some(value) => Ok(value.cloned()),
+            None => {
+                let mut found = None;
+                self.committed.values(dkey, &[akey], |_, stored| {
+                    found = stored.map(Value::decode).transpose()?;
+                    Ok(())
+                })?;
+                Ok(found)
+            }
         }
     }
 
-    /// Notes a change.
-    pub(super) fn put(&mut self, key: Box<[u8]>, value: Option<Value>, phase: Phase) {
-        self.weight += key.len() + 64 + value.as_ref().map_or(0, Value::weight);
-        match self.waiting.entry(key) {
-            std::collections::btree_map::Entry::Vacant(entry) => {
-                entry.insert(Slot { value, phase });
-            }
-            std::collections::btree_map::Entry::Occupied(mut entry) => {
-                let phase = phase.max(entry.get().phase);
-                entry.insert(Slot { value, phase });
-            }
+    /// What akeys of a dkey hold, with their bytes copied once where they are near.
+    pub(super) fn singles(&self, dkey: &[u8], akeys: &[&[u8]]) -> Result<Vec<Single>> {
+        let mut found = Vec::with_capacity(akeys.len());
+        if self.contents(dkey).next().is_none() {
+            self.committed.values(dkey, akeys, |_, stored| {
+                found.push(stored.map_or(Ok(Single::Absent), Single::stored)?);
+                Ok(())
+            })?;
+            return Ok(found);
         }
+        for akey in akeys {
+            found.push(match self.known(dkey, akey) {
+                Some(value) => value.map_or(Single::Absent, Single::of),
+                None => self.value(dkey, akey)?.as_ref().map_or(Single::Absent, Single::of),
+            });
+        }
+        Ok(found)
     }
 
-    /// Calls `each` with the keys that are there, in order, from a key on, until it answers false.
-    pub(super) fn keys(&self, from: &[u8], mut each: impl FnMut(&[u8]) -> Result<bool>) -> Result<()> {
-        let mut changes = Merge::new(self, from);
-        let mut go_on = true;
-        self.committed.scan(from, |key, _| {
-            while go_on && changes.next.as_ref().is_some_and(|(next, _)| *next < key) {
-                go_on = changes.step(&mut each)?;
+    /// What a dkey holds before its first change that waits; `None` where some wait already.
+    pub(super) fn base(&self, dkey: &[u8]) -> Result<Option<Content>> {
+        if self.waiting.contains_key(dkey) {
+            return Ok(None);
+        }
+        Ok(Some(match self.flushing.get(dkey).map(|flushing| &flushing.content) {
+            Some(Content::Row(row)) => Content::Row(row.clone()),
+            Some(Content::Spread(_)) => Content::Spread(Spread::default()),
+            None => self.committed.content(dkey)?,
+        }))
+    }
+
+    /// Notes changes of a dkey over its [`View::base`], which nobody changed since.
+    pub(super) fn put<'a>(
+        &mut self,
+        dkey: Box<[u8]>,
+        base: Option<Content>,
+        changes: impl Iterator<Item = (&'a [u8], Option<Value>)>,
+        phase: Phase,
+    ) {
+        let weight = &mut self.weight;
+        let waiting = match (self.waiting.entry(dkey), base) {
+            (Entry::Occupied(entry), _) => entry.into_mut(),
+            (Entry::Vacant(entry), base) => {
+                *weight += entry.key().len();
+                let content = base.unwrap_or(Content::Spread(Spread::default()));
+                entry.insert(Waiting { content, phase })
             }
-            if go_on {
-                let same = changes.next.as_ref().is_some_and(|(next, _)| *next == key);
-                go_on = if same { changes.step(&mut each)? } else { each(key)? };
-            }
-            Ok(go_on)
+        };
+        waiting.phase = waiting.phase.max(phase);
+        changes.for_each(|(akey, value)| *weight += waiting.content.change(akey, value));
+    }
+
+    /// Whether a dkey has an akey.
+    fn is_present(&self, dkey: &[u8]) -> Result<bool> {
+        let mut found = false;
+        self.akeys(dkey, b"", |_| {
+            found = true;
+            Ok(false)
         })?;
-        while go_on && changes.next.is_some() {
-            go_on = changes.step(&mut each)?;
+        Ok(found)
+    }
+
+    /// Calls `each` with the keys of dkeys that are there, in order, from a key on, until it answers false.
+    pub(super) fn dkeys(&self, from: &[u8], each: impl FnMut(&[u8]) -> Result<bool>) -> Result<()> {
+        let present = |key: &[u8], waiting: &Waiting| match &waiting.content {
+            Content::Row(row) => Ok(!row.is_empty()),
+            Content::Spread(_) => self.is_present(key),
+        };
+        let merge = Merge::new(Some(&self.waiting), Some(&*self.flushing), from);
+        merge.run(present, each, |each| self.committed.dkeys(from, each))
+    }
+
+    /// Calls `each` with the akeys of a dkey, in order, from one on, until it answers false.
+    pub(super) fn akeys(
+        &self,
+        dkey: &[u8],
+        from: &[u8],
+        mut each: impl FnMut(&[u8]) -> Result<bool>,
+    ) -> Result<()> {
+        let mut layers = Vec::new();
+        for content in self.contents(dkey) {
+            match content {
+                Content::Row(row) => {
+                    for (akey, _) in row.iter().filter(|(akey, _)| *akey >= from) {
+                        if !each(akey)? {
+                            break;
+                        }
+                    }
+                    return Ok(());
+                }
+                Content::Spread(spread) => layers.push(spread),
+            }
+            if layers.last().is_some_and(|spread| spread.is_whole) {
+                break;
+            }
         }
-        Ok(())
+        let is_whole = layers.last().is_some_and(|spread| spread.is_whole);
+        let layer = |n: usize| layers.get(n).map(|spread| &spread.akeys);
+        let merge = Merge::new(layer(0), layer(1), from);
+        merge.run(
+            |_, value| Ok(value.is_some()),
+            each,
+            |each| if is_whole { Ok(()) } else { self.committed.akeys(dkey, from, each) },
+        )
     }
 }
 
@@ -115,46 +200,75 @@ impl Single {
             other => Single::Other(other.clone()),
         }
     }
+
+    fn stored(stored: &[u8]) -> Result<Single> {
+        Ok(match Value::single(stored) {
+            Some(bytes) => Single::Near(bytes.to_vec()),
+            None => Single::Other(Value::decode(stored)?),
+        })
+    }
 }
 
 /// Changes that wait and those that are being committed, in order: the waiting ones win.
-struct Merge<'a> {
-    waiting: std::iter::Peekable<std::collections::btree_map::Range<'a, Box<[u8]>, Slot>>,
-    flushing: std::iter::Peekable<std::collections::btree_map::Range<'a, Box<[u8]>, Slot>>,
-    next: Option<(&'a [u8], bool)>,
+struct Merge<'a, V> {
+    waiting: Peekable<Layer<'a, V>>,
+    flushing: Peekable<Layer<'a, V>>,
 }
 
-impl<'a> Merge<'a> {
-    fn new(view: &'a View, from: &[u8]) -> Merge<'a> {
-        let range = || (std::ops::Bound::Included(from), std::ops::Bound::Unbounded);
-        let waiting = view.waiting.range::<[u8], _>(range()).peekable();
-        let flushing = view.flushing.range::<[u8], _>(range()).peekable();
-        let mut merge = Merge { waiting, flushing, next: None };
-        merge.advance();
-        merge
-    }
+type Layer<'a, V> = std::iter::Flatten<std::option::IntoIter<Range<'a, Box<[u8]>, V>>>;
 
-    fn advance(&mut self) {
-        let (first, second) =
-            (self.waiting.peek().map(|(key, _)| *key), self.flushing.peek().map(|(key, _)| *key));
-        let from_waiting = match (first, second) {
-            (Some(a), Some(b)) => {
-                if a == b {
-                    self.flushing.next();
-                }
-                a <= b
-            }
-            (first, _) => first.is_some(),
+impl<'a, V> Merge<'a, V> {
+    fn new(
+        waiting: Option<&'a BTreeMap<Box<[u8]>, V>>,
+        flushing: Option<&'a BTreeMap<Box<[u8]>, V>>,
+        from: &[u8],
+    ) -> Self {
+        let range = (Bound::Included(from), Bound::Unbounded);
+        let layer = |layer: Option<&'a BTreeMap<Box<[u8]>, V>>| {
+            layer.map(|layer| layer.range::<[u8], _>(range)).into_iter().flatten().peekable()
         };
-        let entry = if from_waiting { self.waiting.next() } else { self.flushing.next() };
-        self.next = entry.map(|(key, slot)| (&**key, slot.value.is_some()));
+        Merge { waiting: layer(waiting), flushing: layer(flushing) }
     }
 
-    /// Shows the next key, if it is not one that was removed, and goes on.
-    fn step(&mut self, each: &mut impl FnMut(&[u8]) -> Result<bool>) -> Result<bool> {
-        let Some((key, present)) = self.next else { return Ok(true) };
-        let go_on = if present { each(key)? } else { true };
-        self.advance();
-        Ok(go_on)
+    /// The next key that changed.
+    fn peek(&mut self) -> Option<&'a [u8]> {
+        let keys = [self.waiting.peek().map(|next| next.0), self.flushing.peek().map(|next| next.0)];
+        keys.into_iter().flatten().min().map(|key| &**key)
+    }
+
+    /// Takes the next key that changed.
+    fn next(&mut self) -> Option<(&'a [u8], &'a V)> {
+        let key = self.peek()?;
+        let waiting = self.waiting.next_if(|next| **next.0 == *key);
+        let flushing = self.flushing.next_if(|next| **next.0 == *key);
+        waiting.or(flushing).map(|(key, value)| (&**key, value))
+    }
+
+    /// Calls `each` with the keys that are present, those of `scan` among them, until it answers false.
+    fn run(
+        mut self,
+        present: impl Fn(&[u8], &V) -> Result<bool>,
+        mut each: impl FnMut(&[u8]) -> Result<bool>,
+        scan: impl FnOnce(&mut dyn FnMut(&[u8]) -> Result<bool>) -> Result<()>,
+    ) -> Result<()> {
+        let mut go_on = true;
+        let step = |merge: &mut Self, each: &mut dyn FnMut(&[u8]) -> Result<bool>| match merge.next() {
+            Some((key, value)) if present(key, value)? => each(key),
+            _ => Ok(true),
+        };
+        scan(&mut |key| {
+            while go_on && self.peek().is_some_and(|next| next < key) {
+                go_on = step(&mut self, &mut each)?;
+            }
+            if go_on {
+                let is_changed = self.peek() == Some(key);
+                go_on = if is_changed { step(&mut self, &mut each)? } else { each(key)? };
+            }
+            Ok(go_on)
+        })?;
+        while go_on && self.peek().is_some() {
+            go_on = step(&mut self, &mut each)?;
+        }
+        Ok(())
     }
 }

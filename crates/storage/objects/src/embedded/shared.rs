@@ -1,5 +1,6 @@
 //! What all handles of an open container share.
 
+use std::collections::btree_map::Entry;
 use std::collections::hash_map::DefaultHasher;
 use std::hash::{Hash, Hasher};
 use std::ops::Range;
@@ -9,10 +10,10 @@ use super::data::Data;
 use super::far;
 use super::index::{Commit, Index, Number};
 use super::open::Registration;
-use super::overlay::{Changes, Slot, View};
+use super::overlay::{Changes, View};
 use super::space::Space;
 use crate::layout::value::{Released, Value};
-use crate::{Error, ObjectId, Phase, Result, keys};
+use crate::{Error, ObjectId, Phase, Result};
 
 /// Locks of dkeys: readers of one share it, a writer has it alone.
 const STRIPES: usize = 512;
@@ -101,12 +102,12 @@ impl Shared {
         if self.space.get().is_none() {
             let committed = self.view().committed.clone();
             let mut taken = Vec::new();
-            committed.scan(b"", |_, stored| {
+            committed.all_values(|stored| {
                 if Value::single(stored).is_none() {
                     let places = Value::decode(stored)?.places();
                     taken.extend(places.iter().map(|place| (place.at, place.length)));
                 }
-                Ok(true)
+                Ok(())
             })?;
             let _ = self.space.set(Mutex::new(Space::around(taken)));
         }
@@ -135,8 +136,8 @@ impl Shared {
             let end = end.ok_or_else(|| Error::TooLarge(format!("{count} numbers are not left")))?;
             // What is durable early must be whole: the bytes before the index.
             self.data.sync()?;
-            self.index.commit(Commit {
-                entries: &mut std::iter::empty(),
+            self.index.commit(&Commit {
+                changes: &Changes::new(),
                 numbers: &[(Number::Next, end)],
                 durable: true,
             })?;
@@ -188,8 +189,11 @@ impl Shared {
             Ok(snapshot) => view.committed = Arc::new(snapshot),
             Err(error) => {
                 let changes = Arc::unwrap_or_clone(flushing);
-                for (key, slot) in changes {
-                    view.waiting.entry(key).or_insert(slot);
+                for (key, below) in changes {
+                    match view.waiting.entry(key) {
+                        Entry::Vacant(entry) => drop(entry.insert(below)),
+                        Entry::Occupied(mut entry) => below.content.go_below(&mut entry.get_mut().content),
+                    }
                 }
                 return Err(error);
             }
@@ -205,25 +209,18 @@ impl Shared {
             self.data.sync()?;
             numbers.push((Number::DataEnd, self.data.len()?));
         }
-        let mut entries = changes.iter().map(|(key, slot)| (&**key, slot.value.as_ref()));
-        self.index.commit(Commit { entries: &mut entries, numbers: &numbers, durable })?;
+        self.index.commit(&Commit { changes, numbers: &numbers, durable })?;
         self.index.snapshot()
     }
 
     /// Commits the changes of one dkey, and no others.
-    pub(super) fn flush_dkey(&self, prefix: &[u8]) -> Result<()> {
+    pub(super) fn flush_dkey(&self, dkey: &[u8]) -> Result<()> {
         let mut unsafe_yet = lock(&self.commits);
         {
             let mut epoch = self.gate.write().unwrap_or_else(PoisonError::into_inner);
             let mut view = self.view_mut();
             *epoch += 1;
-            let mut behind = prefix.to_vec();
-            keys::behind(&mut behind);
-            let range = (std::ops::Bound::Included(prefix), std::ops::Bound::Excluded(behind.as_slice()));
-            let keys: Vec<Box<[u8]>> =
-                view.waiting.range::<[u8], _>(range).map(|(key, _)| key.clone()).collect();
-            let changes = keys.into_iter().filter_map(|key| view.waiting.remove_entry(&key)).collect();
-            view.flushing = Arc::new(changes);
+            view.flushing = Arc::new(view.waiting.remove_entry(dkey).into_iter().collect());
         }
         self.commit(true)?;
         *unsafe_yet = false;
@@ -243,7 +240,8 @@ impl Shared {
                 return Ok(());
             }
             *epoch += 1;
-            let (content, others) = by_phase(std::mem::take(&mut view.waiting));
+            let all = std::mem::take(&mut view.waiting);
+            let (content, others) = all.into_iter().partition(|(_, waiting)| waiting.phase == Phase::Content);
             view.waiting = others;
             view.weight = 0;
             view.flushing = Arc::new(content);
@@ -251,22 +249,4 @@ impl Shared {
         *unsafe_yet = true;
         self.commit(false)
     }
-}
-
-/// Parts dkeys that changed in the first phase only from the others.
-fn by_phase(changes: Changes) -> (Changes, Changes) {
-    let (mut content, mut others) = (Changes::new(), Changes::new());
-    let mut group: Vec<(Box<[u8]>, Slot)> = Vec::new();
-    let mut put = |group: &mut Vec<(Box<[u8]>, Slot)>| {
-        let first = group.iter().all(|(_, slot)| slot.phase == Phase::Content);
-        if first { content.extend(group.drain(..)) } else { others.extend(group.drain(..)) }
-    };
-    for (key, slot) in changes {
-        if group.last().is_some_and(|(last, _)| super::dkey_of(last) != super::dkey_of(&key)) {
-            put(&mut group);
-        }
-        group.push((key, slot));
-    }
-    put(&mut group);
-    (content, others)
 }

@@ -6,7 +6,7 @@ use std::thread;
 
 use super::overlay::Single;
 use super::shared::Shared;
-use super::{key, listing, prefix};
+use super::{key, listing};
 use crate::layout::value::Value;
 use crate::{Change, Error, Fetch, Mode, ObjectId, Phase, Result, Size, Store, Update, check};
 
@@ -34,12 +34,9 @@ impl EmbeddedStore {
         }
     }
 
-    fn single(&self, object: ObjectId, dkey: &[u8], akeys: &[&[u8]]) -> Result<Vec<Option<Vec<u8>>>> {
+    fn singles(&self, object: ObjectId, dkey: &[u8], akeys: &[&[u8]]) -> Result<Vec<Option<Vec<u8>>>> {
         let _dkey = self.shared.stripe(object, dkey).read().unwrap_or_else(PoisonError::into_inner);
-        let found: Vec<Single> = {
-            let view = self.shared.view();
-            akeys.iter().map(|akey| view.single(&key(object, dkey, akey))).collect::<Result<_>>()?
-        };
+        let found = self.shared.view().singles(&key(object, dkey), akeys)?;
         akeys.iter().zip(found).map(|(akey, single)| self.bytes(akey, single)).collect()
     }
 
@@ -124,7 +121,7 @@ impl Store for EmbeddedStore {
     fn update_now(&self, update: &Update<'_>) -> Result<()> {
         self.writable()?;
         self.shared.update(update)?;
-        self.shared.flush_dkey(&prefix(update.object, update.dkey))
+        self.shared.flush_dkey(&key(update.object, update.dkey))
     }
 
     fn fetch(&self, fetches: &mut [Fetch<'_>]) -> Result<()> {
@@ -133,18 +130,21 @@ impl Store for EmbeddedStore {
     }
 
     fn get(&self, object: ObjectId, dkey: &[u8], akeys: &[&[u8]]) -> Result<Vec<Option<Vec<u8>>>> {
-        self.single(object, dkey, akeys)
+        self.singles(object, dkey, akeys)
     }
 
     fn get_many(&self, keys: &[(ObjectId, &[u8], &[u8])]) -> Result<Vec<Option<Vec<u8>>>> {
-        let one = |&(object, dkey, akey): &(ObjectId, &[u8], &[u8])| {
-            self.single(object, dkey, &[akey]).map(|found| found.into_iter().next().flatten())
-        };
-        keys.iter().map(one).collect()
+        let mut values = Vec::with_capacity(keys.len());
+        for run in keys.chunk_by(|a, b| (a.0, a.1) == (b.0, b.1)) {
+            let Some((object, dkey, _)) = run.first() else { continue };
+            let akeys: Vec<&[u8]> = run.iter().map(|key| key.2).collect();
+            values.extend(self.singles(*object, dkey, &akeys)?);
+        }
+        Ok(values)
     }
 
     fn size(&self, object: ObjectId, dkey: &[u8], akey: &[u8]) -> Result<Option<Size>> {
-        Ok(self.shared.view().value(&key(object, dkey, akey))?.map(|value| value.size()))
+        Ok(self.shared.view().value(&key(object, dkey), akey)?.map(|value| value.size()))
     }
 
     fn punch_dkey(&self, object: ObjectId, dkey: &[u8], phase: Phase) -> Result<()> {

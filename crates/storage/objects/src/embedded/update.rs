@@ -1,10 +1,10 @@
 //! One update: test, write the large bytes, note the rest.
 
-use std::collections::BTreeMap;
 use std::sync::PoisonError;
 
 use super::far::{self, FarFile, NEAR_BYTES_MAX};
 use super::key;
+use super::rows::Content;
 use super::shared::Shared;
 use crate::check::{self, Before, Shape};
 use crate::layout::value::Value;
@@ -14,22 +14,43 @@ use crate::{Change, Condition, ObjectId, Phase, Result, Update};
 /// The akeys that an update names, as they are and then as they become.
 struct Named<'a> {
     shared: &'a Shared,
-    akeys: BTreeMap<&'a [u8], Entry>,
+    key: Box<[u8]>,
+    /// What the dkey holds, where nothing of it waits yet.
+    base: Option<Content>,
+    /// Sorted.
+    akeys: Vec<Entry<'a>>,
 }
 
-struct Entry {
-    key: Box<[u8]>,
+struct Entry<'a> {
+    akey: &'a [u8],
     value: Option<Value>,
     changed: bool,
 }
 
+impl Named<'_> {
+    fn position(&self, akey: &[u8]) -> Option<usize> {
+        self.akeys.binary_search_by(|entry| entry.akey.cmp(akey)).ok()
+    }
+
+    fn value(&self, akey: &[u8]) -> Option<&Value> {
+        self.akeys[self.position(akey)?].value.as_ref()
+    }
+
+    fn apply(&mut self, change: &Change<'_>, writer: &mut Writer<'_>) -> Result<()> {
+        let Some(at) = self.position(change.akey()) else { return Ok(()) };
+        let entry = &mut self.akeys[at];
+        entry.changed |= writer.apply(&mut entry.value, change)?;
+        Ok(())
+    }
+}
+
 impl Before for Named<'_> {
     fn shape(&self, akey: &[u8]) -> Result<Option<Shape>> {
-        Ok(self.akeys.get(akey).and_then(|entry| entry.value.as_ref()).map(Value::shape))
+        Ok(self.value(akey).map(Value::shape))
     }
 
     fn equals(&self, akey: &[u8], value: &[u8]) -> Result<bool> {
-        match self.akeys.get(akey).and_then(|entry| entry.value.as_ref()) {
+        match self.value(akey) {
             Some(Value::Single(held)) => Ok(**held == *value),
             Some(Value::Far(place)) if place.length == value.len() as u64 => {
                 let mut held = vec![0; value.len()];
@@ -56,11 +77,11 @@ impl Shared {
             far::give(space, &writer.undo());
             return Err(error);
         }
-        let mut view = self.view_mut();
-        for entry in named.akeys.into_values().filter(|entry| entry.changed) {
-            view.put(entry.key, entry.value, update.phase);
+        let changed = named.akeys.into_iter().filter(|entry| entry.changed);
+        let mut changes = changed.map(|entry| (entry.akey, entry.value)).peekable();
+        if changes.peek().is_some() {
+            self.view_mut().put(named.key, named.base, changes, update.phase);
         }
-        drop(view);
         self.finish(writer);
         Ok(())
     }
@@ -74,17 +95,21 @@ impl Shared {
 
     fn named<'a>(&'a self, update: &Update<'a>) -> Result<Named<'a>> {
         let changes = update.changes.iter().map(Change::akey);
-        let conditions = update.conditions.iter().map(Condition::akey);
+        let mut names: Vec<&[u8]> = changes.chain(update.conditions.iter().map(Condition::akey)).collect();
+        names.sort_unstable();
+        names.dedup();
+        let key = key(update.object, update.dkey);
         let view = self.view();
-        let mut akeys = BTreeMap::new();
-        for akey in changes.chain(conditions) {
-            if let std::collections::btree_map::Entry::Vacant(entry) = akeys.entry(akey) {
-                let key = key(update.object, update.dkey, akey);
-                let value = view.value(&key)?;
-                entry.insert(Entry { key, value, changed: false });
-            }
+        let base = view.base(&key)?;
+        let mut akeys = Vec::with_capacity(names.len());
+        for akey in names {
+            let value = match &base {
+                Some(Content::Row(row)) => row.find(akey).cloned(),
+                _ => view.value(&key, akey)?,
+            };
+            akeys.push(Entry { akey, value, changed: false });
         }
-        Ok(Named { shared: self, akeys })
+        Ok(Named { shared: self, key, base, akeys })
     }
 
     /// Removes all akeys of a dkey.
@@ -93,17 +118,23 @@ impl Shared {
         let _dkey = self.stripe(object, dkey).write().unwrap_or_else(PoisonError::into_inner);
         let file = FarFile { data: &self.data, space: self.space_if_known() };
         let mut writer = Writer::new(&file, *epoch);
-        let keys = {
+        let key = key(object, dkey);
+        let (base, akeys) = {
             let view = self.view();
-            let keys = super::listing::keys_of(&view, object, dkey)?;
-            for key in &keys {
-                view.value(key)?.iter().for_each(|value| writer.release(value));
+            let mut akeys: Vec<Vec<u8>> = Vec::new();
+            view.akeys(&key, b"", |akey| {
+                akeys.push(akey.to_vec());
+                Ok(true)
+            })?;
+            for akey in &akeys {
+                view.value(&key, akey)?.iter().for_each(|value| writer.release(value));
             }
-            keys
+            (view.base(&key)?, akeys)
         };
-        let mut view = self.view_mut();
-        keys.into_iter().for_each(|key| view.put(key, None, phase));
-        drop(view);
+        if !akeys.is_empty() {
+            let changes = akeys.iter().map(|akey| (&akey[..], None));
+            self.view_mut().put(key, base, changes, phase);
+        }
         self.finish(writer);
         Ok(())
     }
@@ -112,7 +143,7 @@ impl Shared {
     pub(super) fn fetch(&self, fetch: &mut crate::Fetch<'_>) -> Result<()> {
         check::fetch(fetch)?;
         let _dkey = self.stripe(fetch.object, fetch.dkey).read().unwrap_or_else(PoisonError::into_inner);
-        let value = self.view().value(&key(fetch.object, fetch.dkey, fetch.akey))?;
+        let value = self.view().value(&key(fetch.object, fetch.dkey), fetch.akey)?;
         let Some(value) = value else { return Ok(()) };
         check::same(fetch.akey, value.shape(), Shape::Records(fetch.record_size))?;
         match value {
@@ -129,13 +160,5 @@ fn needs_space(change: &Change<'_>) -> bool {
         Change::Single(_, value) => value.len() as u64 > NEAR_BYTES_MAX,
         Change::Records { .. } => true,
         Change::PunchRecords { .. } | Change::Punch(_) => false,
-    }
-}
-
-impl Named<'_> {
-    fn apply(&mut self, change: &Change<'_>, writer: &mut Writer<'_>) -> Result<()> {
-        let Some(entry) = self.akeys.get_mut(change.akey()) else { return Ok(()) };
-        entry.changed |= writer.apply(&mut entry.value, change)?;
-        Ok(())
     }
 }

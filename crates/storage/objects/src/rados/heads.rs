@@ -7,7 +7,8 @@ use std::collections::HashMap;
 
 use super::core::Core;
 use super::ffi::{Answer, Ask, Guard, Write};
-use crate::{ObjectId, Result, keys};
+use super::keys;
+use crate::{ObjectId, Result};
 
 /// Shards of a head.
 pub(super) const SHARDS: u64 = 64;

@@ -7,10 +7,11 @@ use std::sync::Arc;
 use super::core::{Core, lock};
 use super::ffi::Ask;
 use super::heads::{self, LEVEL, SHARDS};
+use super::keys;
 use super::pending::Dkey;
 use super::{PAGE, failed};
 use crate::bytes::Reader;
-use crate::{ObjectId, Result, keys};
+use crate::{ObjectId, Result};
 
 /// Keys and stored values of an object from a key on, and whether there are more.
 #[derive(Default)]

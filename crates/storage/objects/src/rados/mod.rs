@@ -12,6 +12,7 @@ mod ffi;
 mod flight;
 mod flush;
 mod heads;
+mod keys;
 mod listing;
 mod orphans;
 mod pending;

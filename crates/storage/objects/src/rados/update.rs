@@ -6,12 +6,13 @@ use std::sync::atomic::Ordering;
 
 use super::core::{Core, lock};
 use super::heads::Wanted;
+use super::keys;
 use super::pending::{Akey, Dkey, Named};
 use crate::bytes::Reader;
 use crate::check;
 use crate::layout::value::Value;
 use crate::layout::writer::{Far, Piece, Writer};
-use crate::{Change, Condition, ObjectId, Phase, Result, Update, keys};
+use crate::{Change, Condition, ObjectId, Phase, Result, Update};
 
 /// What waits takes about so much memory before content is flushed early.
 const WAITING_BYTES_MAX: usize = 64 << 20;

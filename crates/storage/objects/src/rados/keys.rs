@@ -5,7 +5,7 @@ const SEPARATOR: u8 = 1;
 const ESCAPE: u8 = 2;
 
 /// Appends a key's escaped bytes.
-pub(crate) fn escape(key: &[u8], out: &mut Vec<u8>) {
+pub(super) fn escape(key: &[u8], out: &mut Vec<u8>) {
     for &byte in key {
         if byte <= ESCAPE {
             out.push(ESCAPE);
@@ -17,7 +17,7 @@ pub(crate) fn escape(key: &[u8], out: &mut Vec<u8>) {
 }
 
 /// The bytes before an escape; `None` for what is no escape of anything.
-pub(crate) fn unescape(escaped: &[u8]) -> Option<Vec<u8>> {
+pub(super) fn unescape(escaped: &[u8]) -> Option<Vec<u8>> {
     let mut key = Vec::with_capacity(escaped.len());
     let mut bytes = escaped.iter();
     while let Some(&byte) = bytes.next() {
@@ -31,26 +31,19 @@ pub(crate) fn unescape(escaped: &[u8]) -> Option<Vec<u8>> {
 }
 
 /// Appends what all keys of a dkey begin with.
-pub(crate) fn dkey_prefix(dkey: &[u8], out: &mut Vec<u8>) {
+pub(super) fn dkey_prefix(dkey: &[u8], out: &mut Vec<u8>) {
     escape(dkey, out);
     out.push(SEPARATOR);
 }
 
 /// Appends a whole key.
-pub(crate) fn pair(dkey: &[u8], akey: &[u8], out: &mut Vec<u8>) {
+pub(super) fn pair(dkey: &[u8], akey: &[u8], out: &mut Vec<u8>) {
     dkey_prefix(dkey, out);
     escape(akey, out);
 }
 
-/// Makes the prefix of a dkey (or a key of it, cut there) into what is behind all its keys and before the next dkey.
-pub(crate) fn behind(prefix: &mut [u8]) {
-    if let Some(last) = prefix.last_mut() {
-        *last = ESCAPE;
-    }
-}
-
 /// The escaped dkey and akey of a key.
-pub(crate) fn split(key: &[u8]) -> Option<(&[u8], &[u8])> {
+pub(super) fn split(key: &[u8]) -> Option<(&[u8], &[u8])> {
     let mut at = 0;
     loop {
         match *key.get(at)? {
