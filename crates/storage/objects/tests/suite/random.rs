@@ -11,6 +11,7 @@ use super::{ODD, Random, Subject, Test, update_at};
 pub(super) const TESTS: &[(&str, Test)] = &[
     ("random_changes_are_those_of_memory", random_changes_are_those_of_memory),
     ("random_changes_of_threads_are_those_of_memory", random_changes_of_threads_are_those_of_memory),
+    ("random_small_values_are_those_of_memory", random_small_values_are_those_of_memory),
 ];
 
 const OBJECTS: u64 = 2;
@@ -64,6 +65,43 @@ fn random_changes_are_those_of_memory(subject: &Subject) {
             2..5 => same(&*store, &*model, 0),
             _ => {}
         }
+    }
+    store = subject.reopen(store);
+    same(&*store, &*model, 0);
+}
+
+/// dkeys that grow to hundreds of small akeys and shrink again: engines may keep few of them together.
+fn random_small_values_are_those_of_memory(subject: &Subject) {
+    let mut random = Random(seed());
+    let model = memory::pool().create(ContainerId::from_name("model")).unwrap();
+    let mut store = subject.create();
+    for step in 0..400 {
+        // Mostly growing, then mostly shrinking.
+        let is_shrinking = step / 50 % 2 == 1;
+        let dkey = ODD[random.below(3) as usize];
+        let value = vec![step as u8; random.below(60) as usize];
+        let akeys: Vec<Vec<u8>> =
+            (0..1 + random.below(30)).map(|_| format!("akey {}", random.below(200)).into_bytes()).collect();
+        let change = |akey| match is_shrinking {
+            true => Change::Punch(akey),
+            false => Change::Single(akey, &value),
+        };
+        let changes: Vec<Change<'_>> = akeys.iter().map(|akey| change(akey)).collect();
+        for store in [&store, &model] {
+            update_at(&**store, (object(0, 0), dkey), &changes, &[]).unwrap();
+            if is_shrinking && step % 25 == 24 {
+                store.punch_dkey(object(0, 0), dkey, Phase::Removal).unwrap();
+            }
+        }
+        match random.below(20) {
+            0 | 1 => store.flush().unwrap(),
+            2 => store = subject.reopen(store),
+            3..8 => same(&*store, &*model, 0),
+            _ => {}
+        }
+        let from = akeys[0].as_slice();
+        let page = |store: &dyn Store| store.akeys(object(0, 0), dkey, from, 7).unwrap();
+        assert_eq!(page(&*store), page(&*model));
     }
     store = subject.reopen(store);
     same(&*store, &*model, 0);
@@ -126,8 +164,8 @@ fn same(store: &dyn Store, model: &dyn Store, part: u64) {
         let dkeys = model.dkeys(object, b"", 100).unwrap();
         assert_eq!(store.dkeys(object, b"", 100).unwrap(), dkeys);
         for dkey in &dkeys {
-            let akeys = model.akeys(object, dkey, b"", 100).unwrap();
-            assert_eq!(store.akeys(object, dkey, b"", 100).unwrap(), akeys);
+            let akeys = model.akeys(object, dkey, b"", 1000).unwrap();
+            assert_eq!(store.akeys(object, dkey, b"", 1000).unwrap(), akeys);
             for akey in &akeys {
                 assert_eq!(content(store, object, dkey, akey), content(model, object, dkey, akey));
             }
