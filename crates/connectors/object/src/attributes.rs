@@ -96,14 +96,16 @@ impl Opening {
         let datatype = self.file_type(&op.datatype, op.committed)?;
         let value_bytes = space_bytes(&op.space, &datatype)?;
         let value_bytes = value_bytes.within(self.limits().metadata_bytes_max, "attribute")?;
-        let file_type = datatype;
-        let (datatype, space) = (encode::datatype(&file_type)?, encode::space(&op.space)?);
-        let creation = encode::attribute_create(op.charset);
+        let form = (datatype, op.space.clone(), op.charset);
+        let parts = self.shared.last_attribute.attribute(&form)?;
         let name = text::as_bytes(&op.name);
         let akeys = [Part::Datatype, Part::Dataspace, Part::Creation].map(|part| part.of(&name));
         let committed_akey = Part::Committed.of(&name);
-        let mut changes: Vec<Change<'_>> =
-            akeys.iter().zip([&datatype, &space, &creation]).map(|(k, v)| Change::Single(k, v)).collect();
+        let mut changes: Vec<Change<'_>> = akeys
+            .iter()
+            .zip([&parts.datatype, &parts.space, &parts.creation])
+            .map(|(k, v)| Change::Single(k, v))
+            .collect();
         changes.extend(op.committed.as_ref().map(|token| Change::Single(&committed_akey, &token.0)));
         let mut structure = self.shared.structure();
         let conditions = [Condition::Absent(&akeys[0])];
@@ -119,7 +121,7 @@ impl Opening {
         };
         self.shared.listings.changed(object.id);
         if done.is_ok() {
-            self.shared.note_new_attribute(object.id, &op.name, value_bytes, file_type);
+            self.shared.note_new_attribute(object.id, &op.name, value_bytes, form.0);
         }
         done.map_err(|error| error.with("name", &op.name))
     }

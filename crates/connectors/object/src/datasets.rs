@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use model::properties::{DatasetCreate, FillValue, Layout};
-use model::{Datatype, Error, Limits, ObjectKind, Result, Token, encode};
+use model::{Datatype, Error, Limits, ObjectKind, Result, Token};
 use vol::{DatasetInfo, OpDatasetCreate};
 
 use crate::attributes::space_bytes;
@@ -79,9 +79,9 @@ impl Opening {
     fn insert_dataset(&self, described: Described, op: &OpDatasetCreate) -> Result<Token> {
         let dataset = described.dataset()?.clone();
         let info = &dataset.info;
-        let creation = encode::dataset_create(&info.create, &info.datatype, &info.space)?;
-        let (datatype, space) = (encode::datatype(&info.datatype)?, encode::space(&info.space)?);
-        let mut entries = vec![(CREATION, &creation[..]), (DATATYPE, &datatype[..]), (DATASPACE, &space[..])];
+        let parts = self.shared.last_dataset.dataset(info)?;
+        let mut entries =
+            vec![(CREATION, &parts.creation[..]), (DATATYPE, &parts.datatype), (DATASPACE, &parts.space)];
         if let FillValue::Value(value) = &info.create.fill.value {
             entries.push((FILL_VALUE, value));
         }

@@ -18,6 +18,7 @@ mod container;
 mod datasets;
 mod described;
 mod elements;
+mod encoded;
 mod engines;
 mod error;
 mod filtered;

@@ -7,8 +7,10 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, Rw
 use model::properties::FileCreate;
 use model::{Datatype, Error, Limits, Result, encode};
 use objects::{Change, Mode, ObjectId, Phase, Store, Update};
+use vol::DatasetInfo;
 
 use crate::described::Described;
+use crate::encoded::{AttributeForm, Last};
 use crate::error::During;
 use crate::identity::Numbers;
 use crate::keys;
@@ -35,6 +37,8 @@ pub(crate) struct Shared {
     pending: Mutex<Pending>,
     /// The attribute that was made last, until it is written: bytes and type of its value.
     new_attribute: Mutex<Option<NewAttribute>>,
+    pub(crate) last_attribute: Last<AttributeForm>,
+    pub(crate) last_dataset: Last<Arc<DatasetInfo>>,
     /// What was decoded of objects.
     known: Mutex<HashMap<ObjectId, Arc<Described>>>,
 }
@@ -108,6 +112,8 @@ impl Shared {
             elements: (0..LOCKS).map(|_| RwLock::default()).collect(),
             pending: Mutex::default(),
             new_attribute: Mutex::default(),
+            last_attribute: Last::default(),
+            last_dataset: Last::default(),
             known: Mutex::default(),
         }
     }

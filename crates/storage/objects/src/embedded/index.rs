@@ -163,7 +163,7 @@ impl Index {
     pub(super) fn create(path: &Path) -> Result<Index> {
         let index = Index::new(Base::Write(builder().create(path).map_err(not_opened)?));
         let numbers = [(Number::Layout, LAYOUT), (Number::Next, 2)];
-        index.commit(&Commit { changes: &Changes::new(), numbers: &numbers, durable: true })?;
+        index.commit(&Commit { changes: &Changes::default(), numbers: &numbers, durable: true })?;
         Ok(index)
     }
 
@@ -262,25 +262,26 @@ fn write(transaction: &redb::WriteTransaction, commit: &Commit<'_>) -> Result<()
     let mut dkeys = transaction.open_table(DKEYS).map_err(failed)?;
     let mut akeys = transaction.open_table(AKEYS).map_err(failed)?;
     let mut stored = Vec::new();
-    for (key, waiting) in commit.changes {
+    for (key, waiting) in commit.changes.from(b"") {
         let is_there = match &waiting.content {
             Content::Row(row) if row.is_empty() => false,
             Content::Row(row) => {
                 stored.clear();
                 row.encode(&mut stored);
-                dkeys.insert(&**key, stored.as_slice()).map_err(failed)?;
+                dkeys.insert(key, stored.as_slice()).map_err(failed)?;
                 true
             }
             Content::Spread(spread) => {
                 let is_there = write_spread(&mut akeys, &akey_prefix(key), spread)?;
-                if is_there && spread.is_whole {
-                    dkeys.insert(&**key, SPREAD_ENTRY).map_err(failed)?;
+                // Also where it was spread: the flush before this one may have taken all its akeys.
+                if is_there {
+                    dkeys.insert(key, SPREAD_ENTRY).map_err(failed)?;
                 }
                 is_there
             }
         };
         if !is_there {
-            dkeys.remove(&**key).map_err(failed)?;
+            dkeys.remove(key).map_err(failed)?;
         }
     }
     let mut numbers = transaction.open_table(NUMBERS).map_err(failed)?;

@@ -39,11 +39,11 @@ pub fn pool(folder: &Path) -> Arc<dyn Pool> {
 }
 
 /// What the index has for a dkey: nothing follows it, so its bytes stay as they are.
-fn key(object: ObjectId, dkey: &[u8]) -> Box<[u8]> {
+fn key(object: ObjectId, dkey: &[u8]) -> Vec<u8> {
     let mut key = Vec::with_capacity(18 + dkey.len());
     put_object(object, &mut key);
     key.extend_from_slice(dkey);
-    key.into_boxed_slice()
+    key
 }
 
 /// Appends an object's identity, in its order and short: each half as the count of its bytes and these bytes, without
@@ -220,7 +220,7 @@ mod tests {
     fn identities_in_keys_keep_their_order_and_come_back() {
         let halves = [0, 1, 0xff, 0x100, 0xffff, 1 << 30, 1 << 32, u64::MAX - 1, u64::MAX];
         let ids = halves.iter().flat_map(|high| halves.map(|low| ObjectId { high: *high, low }));
-        let keys: Vec<(ObjectId, Box<[u8]>)> = ids.map(|id| (id, key(id, b"d"))).collect();
+        let keys: Vec<(ObjectId, Vec<u8>)> = ids.map(|id| (id, key(id, b"d"))).collect();
         assert!(keys.windows(2).all(|pair| pair[0].1 < pair[1].1));
         for (id, key) in &keys {
             let (object, end) = object_of(key).unwrap();

@@ -1,7 +1,6 @@
 //! What was done since the last commit, over what was committed.
 
-use std::collections::BTreeMap;
-use std::collections::btree_map::{Entry, Range};
+use std::collections::{BTreeSet, HashMap};
 use std::iter::Peekable;
 use std::ops::Bound;
 use std::sync::Arc;
@@ -19,8 +18,62 @@ pub(super) struct Waiting {
     pub(super) phase: Phase,
 }
 
-/// Changes by the keys of dkeys.
-pub(super) type Changes = BTreeMap<Box<[u8]>, Waiting>;
+/// Changes by the keys of dkeys. Most look-ups are for one key, and much faster without the order.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Changes {
+    by_key: HashMap<Arc<[u8]>, Waiting>,
+    order: BTreeSet<Arc<[u8]>>,
+}
+
+impl Changes {
+    pub(super) fn get(&self, dkey: &[u8]) -> Option<&Waiting> {
+        self.by_key.get(dkey)
+    }
+
+    pub(super) fn get_mut(&mut self, dkey: &[u8]) -> Option<&mut Waiting> {
+        self.by_key.get_mut(dkey)
+    }
+
+    pub(super) fn insert(&mut self, dkey: Arc<[u8]>, waiting: Waiting) {
+        self.order.insert(dkey.clone());
+        self.by_key.insert(dkey, waiting);
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.by_key.is_empty()
+    }
+
+    /// Takes the changes of one dkey out.
+    pub(super) fn take(&mut self, dkey: &[u8]) -> Changes {
+        let mut taken = Changes::default();
+        if let Some((dkey, waiting)) = self.by_key.remove_entry(dkey) {
+            self.order.remove(&dkey);
+            taken.insert(dkey, waiting);
+        }
+        taken
+    }
+
+    /// Takes those out that are of the first phase only.
+    pub(super) fn take_content(&mut self) -> Changes {
+        let content = |_: &Arc<[u8]>, waiting: &mut Waiting| waiting.phase == Phase::Content;
+        let by_key: HashMap<_, _> = self.by_key.extract_if(content).collect();
+        let (taken, left) =
+            std::mem::take(&mut self.order).into_iter().partition(|dkey| by_key.contains_key(dkey));
+        self.order = left;
+        Changes { by_key, order: taken }
+    }
+
+    /// All, in no order.
+    pub(super) fn into_unordered(self) -> impl Iterator<Item = (Arc<[u8]>, Waiting)> {
+        self.by_key.into_iter()
+    }
+
+    /// Those from a key on, in order.
+    pub(super) fn from(&self, from: &[u8]) -> impl Iterator<Item = (&[u8], &Waiting)> {
+        let keys = self.order.range::<[u8], _>((Bound::Included(from), Bound::Unbounded));
+        keys.filter_map(|key| Some((&**key, self.by_key.get(key)?)))
+    }
+}
 
 /// What readers see: the first of the three that knows a dkey.
 #[derive(Debug)]
@@ -37,8 +90,8 @@ pub(super) struct View {
 
 impl View {
     pub(super) fn new(committed: Snapshot) -> View {
-        let flushing = Arc::new(Changes::new());
-        View { waiting: Changes::new(), flushing, committed: Arc::new(committed), weight: 0 }
+        let flushing = Arc::new(Changes::default());
+        View { waiting: Changes::default(), flushing, committed: Arc::new(committed), weight: 0 }
     }
 
     /// What is known of a dkey that is not committed, the newest first.
@@ -98,7 +151,7 @@ impl View {
 
     /// What a dkey holds before its first change that waits; `None` where some wait already.
     pub(super) fn base(&self, dkey: &[u8]) -> Result<Option<Content>> {
-        if self.waiting.contains_key(dkey) {
+        if self.waiting.get(dkey).is_some() {
             return Ok(None);
         }
         Ok(Some(match self.flushing.get(dkey).map(|flushing| &flushing.content) {
@@ -111,22 +164,18 @@ impl View {
     /// Notes changes of a dkey over its [`View::base`], which nobody changed since.
     pub(super) fn put<'a>(
         &mut self,
-        dkey: Box<[u8]>,
+        dkey: &[u8],
         base: Option<Content>,
         changes: impl Iterator<Item = (&'a [u8], Option<Value>)>,
         phase: Phase,
     ) {
-        let weight = &mut self.weight;
-        let waiting = match (self.waiting.entry(dkey), base) {
-            (Entry::Occupied(entry), _) => entry.into_mut(),
-            (Entry::Vacant(entry), base) => {
-                *weight += entry.key().len();
-                let content = base.unwrap_or(Content::Spread(Spread::default()));
-                entry.insert(Waiting { content, phase })
-            }
-        };
+        if let Some(content) = base {
+            self.weight += dkey.len();
+            self.waiting.insert(dkey.into(), Waiting { content, phase });
+        }
+        let Some(waiting) = self.waiting.get_mut(dkey) else { return };
         waiting.phase = waiting.phase.max(phase);
-        changes.for_each(|(akey, value)| *weight += waiting.content.change(akey, value));
+        changes.for_each(|(akey, value)| self.weight += waiting.content.change(akey, value));
     }
 
     /// Whether a dkey has an akey.
@@ -145,7 +194,7 @@ impl View {
             Content::Row(row) => Ok(!row.is_empty()),
             Content::Spread(_) => self.is_present(key),
         };
-        let merge = Merge::new(Some(&self.waiting), Some(&*self.flushing), from);
+        let merge = Merge::new(self.waiting.from(from), self.flushing.from(from));
         merge.run(present, each, |each| self.committed.dkeys(from, each))
     }
 
@@ -174,8 +223,8 @@ impl View {
             }
         }
         let is_whole = layers.last().is_some_and(|spread| spread.is_whole);
-        let layer = |n: usize| layers.get(n).map(|spread| &spread.akeys);
-        let merge = Merge::new(layer(0), layer(1), from);
+        let layer = |n: usize| layers.get(n).into_iter().flat_map(|spread| spread.from(from));
+        let merge = Merge::new(layer(0), layer(1));
         merge.run(
             |_, value| Ok(value.is_some()),
             each,
@@ -210,38 +259,33 @@ impl Single {
 }
 
 /// Changes that wait and those that are being committed, in order: the waiting ones win.
-struct Merge<'a, V> {
-    waiting: Peekable<Layer<'a, V>>,
-    flushing: Peekable<Layer<'a, V>>,
+struct Merge<W: Iterator, F: Iterator> {
+    waiting: Peekable<W>,
+    flushing: Peekable<F>,
 }
 
-type Layer<'a, V> = std::iter::Flatten<std::option::IntoIter<Range<'a, Box<[u8]>, V>>>;
-
-impl<'a, V> Merge<'a, V> {
-    fn new(
-        waiting: Option<&'a BTreeMap<Box<[u8]>, V>>,
-        flushing: Option<&'a BTreeMap<Box<[u8]>, V>>,
-        from: &[u8],
-    ) -> Self {
-        let range = (Bound::Included(from), Bound::Unbounded);
-        let layer = |layer: Option<&'a BTreeMap<Box<[u8]>, V>>| {
-            layer.map(|layer| layer.range::<[u8], _>(range)).into_iter().flatten().peekable()
-        };
-        Merge { waiting: layer(waiting), flushing: layer(flushing) }
+impl<'a, V, W, F> Merge<W, F>
+where
+    V: 'a,
+    W: Iterator<Item = (&'a [u8], &'a V)>,
+    F: Iterator<Item = (&'a [u8], &'a V)>,
+{
+    fn new(waiting: W, flushing: F) -> Self {
+        Merge { waiting: waiting.peekable(), flushing: flushing.peekable() }
     }
 
     /// The next key that changed.
     fn peek(&mut self) -> Option<&'a [u8]> {
         let keys = [self.waiting.peek().map(|next| next.0), self.flushing.peek().map(|next| next.0)];
-        keys.into_iter().flatten().min().map(|key| &**key)
+        keys.into_iter().flatten().min()
     }
 
     /// Takes the next key that changed.
     fn next(&mut self) -> Option<(&'a [u8], &'a V)> {
         let key = self.peek()?;
-        let waiting = self.waiting.next_if(|next| **next.0 == *key);
-        let flushing = self.flushing.next_if(|next| **next.0 == *key);
-        waiting.or(flushing).map(|(key, value)| (&**key, value))
+        let waiting = self.waiting.next_if(|next| next.0 == key);
+        let flushing = self.flushing.next_if(|next| next.0 == key);
+        waiting.or(flushing)
     }
 
     /// Calls `each` with the keys that are present, those of `scan` among them, until it answers false.

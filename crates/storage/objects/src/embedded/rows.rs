@@ -4,6 +4,7 @@
 //! one for each akey, and a look at an object one search.
 
 use std::collections::BTreeMap;
+use std::ops::Bound;
 
 use crate::Result;
 use crate::bytes::{self, Reader};
@@ -38,6 +39,14 @@ pub(super) struct Spread {
 pub(super) enum Content {
     Row(Row),
     Spread(Spread),
+}
+
+impl Spread {
+    /// Changes from an akey on, in order.
+    pub(super) fn from(&self, from: &[u8]) -> impl Iterator<Item = (&[u8], &Option<Value>)> {
+        let akeys = self.akeys.range::<[u8], _>((Bound::Included(from), Bound::Unbounded));
+        akeys.map(|(akey, value)| (&**akey, value))
+    }
 }
 
 fn bytes_of(akey: &[u8], value: &Value) -> usize {

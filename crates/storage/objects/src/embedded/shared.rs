@@ -1,6 +1,5 @@
 //! What all handles of an open container share.
 
-use std::collections::btree_map::Entry;
 use std::collections::hash_map::DefaultHasher;
 use std::hash::{Hash, Hasher};
 use std::ops::Range;
@@ -13,7 +12,7 @@ use super::open::Registration;
 use super::overlay::{Changes, View};
 use super::space::Space;
 use crate::layout::value::{Released, Value};
-use crate::{Error, ObjectId, Phase, Result};
+use crate::{Error, ObjectId, Result};
 
 /// Locks of dkeys: readers of one share it, a writer has it alone.
 const STRIPES: usize = 512;
@@ -137,7 +136,7 @@ impl Shared {
             // What is durable early must be whole: the bytes before the index.
             self.data.sync()?;
             self.index.commit(&Commit {
-                changes: &Changes::new(),
+                changes: &Changes::default(),
                 numbers: &[(Number::Next, end)],
                 durable: true,
             })?;
@@ -184,15 +183,15 @@ impl Shared {
         let flushing = self.view().flushing.clone();
         let committed = self.commit_changes(&flushing, durable);
         let mut view = self.view_mut();
-        view.flushing = Arc::new(Changes::new());
+        view.flushing = Arc::new(Changes::default());
         match committed {
             Ok(snapshot) => view.committed = Arc::new(snapshot),
             Err(error) => {
                 let changes = Arc::unwrap_or_clone(flushing);
-                for (key, below) in changes {
-                    match view.waiting.entry(key) {
-                        Entry::Vacant(entry) => drop(entry.insert(below)),
-                        Entry::Occupied(mut entry) => below.content.go_below(&mut entry.get_mut().content),
+                for (key, below) in changes.into_unordered() {
+                    match view.waiting.get_mut(&key) {
+                        Some(over) => below.content.go_below(&mut over.content),
+                        None => view.waiting.insert(key, below),
                     }
                 }
                 return Err(error);
@@ -220,7 +219,7 @@ impl Shared {
             let mut epoch = self.gate.write().unwrap_or_else(PoisonError::into_inner);
             let mut view = self.view_mut();
             *epoch += 1;
-            view.flushing = Arc::new(view.waiting.remove_entry(dkey).into_iter().collect());
+            view.flushing = Arc::new(view.waiting.take(dkey));
         }
         self.commit(true)?;
         *unsafe_yet = false;
@@ -240,11 +239,8 @@ impl Shared {
                 return Ok(());
             }
             *epoch += 1;
-            let all = std::mem::take(&mut view.waiting);
-            let (content, others) = all.into_iter().partition(|(_, waiting)| waiting.phase == Phase::Content);
-            view.waiting = others;
+            view.flushing = Arc::new(view.waiting.take_content());
             view.weight = 0;
-            view.flushing = Arc::new(content);
         }
         *unsafe_yet = true;
         self.commit(false)

@@ -14,7 +14,7 @@ use crate::{Change, Condition, ObjectId, Phase, Result, Update};
 /// The akeys that an update names, as they are and then as they become.
 struct Named<'a> {
     shared: &'a Shared,
-    key: Box<[u8]>,
+    key: Vec<u8>,
     /// What the dkey holds, where nothing of it waits yet.
     base: Option<Content>,
     /// Sorted.
@@ -80,7 +80,7 @@ impl Shared {
         let changed = named.akeys.into_iter().filter(|entry| entry.changed);
         let mut changes = changed.map(|entry| (entry.akey, entry.value)).peekable();
         if changes.peek().is_some() {
-            self.view_mut().put(named.key, named.base, changes, update.phase);
+            self.view_mut().put(&named.key, named.base, changes, update.phase);
         }
         self.finish(writer);
         Ok(())
@@ -133,7 +133,7 @@ impl Shared {
         };
         if !akeys.is_empty() {
             let changes = akeys.iter().map(|akey| (&akey[..], None));
-            self.view_mut().put(key, base, changes, phase);
+            self.view_mut().put(&key, base, changes, phase);
         }
         self.finish(writer);
         Ok(())

@@ -24,6 +24,15 @@ fn seed() -> u64 {
     seed
 }
 
+/// Counts when it goes, also in a panic: whoever waits for the count must not wait for ever.
+struct Done<'a>(&'a AtomicUsize);
+
+impl Drop for Done<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
 /// Threads change objects of their own, and one of them flushes all the time.
 fn random_changes_of_threads_are_those_of_memory(subject: &Subject) {
     let (store, seed) = (subject.create(), seed());
@@ -33,6 +42,7 @@ fn random_changes_of_threads_are_those_of_memory(subject: &Subject) {
         for part in 0..3 {
             let (store, model, done) = (&store, &model, &done);
             scope.spawn(move || {
+                let _done = Done(done);
                 let mut random = Random(seed + part);
                 for _ in 0..150 {
                     change(&**store, &**model, part, &mut random);
@@ -40,7 +50,6 @@ fn random_changes_of_threads_are_those_of_memory(subject: &Subject) {
                         same(&**store, &**model, part);
                     }
                 }
-                done.fetch_add(1, Ordering::Relaxed);
             });
         }
         scope.spawn(|| {
