@@ -1,10 +1,6 @@
 //! Groups: links, paths, visits.
 
-use std::collections::HashSet;
-use std::ops::ControlFlow;
-
-use model::spread::Spread;
-use model::{Error, Index, Kind, Link, LinkTarget, ObjectKind, Order, Reference, Result, Token};
+use model::{Error, Index, Kind, Link, LinkTarget, ObjectKind, Order, Reference, Result};
 use vol::{GroupInfo, OpList};
 
 use crate::Dataset;
@@ -22,21 +18,6 @@ impl std::ops::Deref for Group {
     fn deref(&self) -> &Object {
         &self.0
     }
-}
-
-/// One stop of a visit.
-#[derive(Debug)]
-pub struct Visit<'a> {
-    /// Path from the group where the visit began.
-    pub path: &'a str,
-    /// The link that led there.
-    pub link: &'a Link,
-    /// The object, where the link is a hard one. [`ObjectHandle::open`] gives it by its kind.
-    pub object: Option<&'a Object>,
-    /// What the object is.
-    pub kind: Option<ObjectKind>,
-    /// Whether the object was met before, under another path.
-    pub again: bool,
 }
 
 impl Group {
@@ -178,86 +159,6 @@ impl Group {
     pub fn named_datatypes(&self) -> Result<Vec<NamedDatatype>> {
         let pick = |object| if let ObjectHandle::Datatype(t) = object { Some(t) } else { None };
         Ok(self.members()?.into_iter().filter_map(pick).collect())
-    }
-
-    /// Calls `f` with every link below this group, depth first and sorted by name; each object is entered once.
-    pub fn visit(&self, mut f: impl FnMut(&Visit<'_>) -> Result<ControlFlow<()>>) -> Result<()> {
-        let mut seen = HashSet::<Token, Spread>::default();
-        seen.insert(self.token);
-        let mut stack = vec![Level::new(self.clone(), 0)?];
-        // The path of the group that is visited, and then of what is in it.
-        let mut path = String::new();
-        while let Some(level) = stack.last_mut() {
-            path.truncate(level.path_bytes);
-            let Some(link) = level.links.next() else {
-                stack.pop();
-                continue;
-            };
-            if level.path_bytes > 0 {
-                path.push('/');
-            }
-            path.push_str(&link.name);
-            let (mut object, mut kind, mut again) = (None, None, false);
-            if let LinkTarget::Hard(token) = link.target {
-                again = !seen.insert(token);
-                kind = Some(level.kind(token)?);
-                let full = model::link::join(&level.group.path, &link.name);
-                object = Some(Object::new(level.group.session.clone(), token, full));
-            }
-            if f(&Visit { path: &path, link: &link, object: object.as_ref(), kind, again })?.is_break() {
-                return Ok(());
-            }
-            if let (Some(object), Some(ObjectKind::Group), false) = (object, kind, again) {
-                stack.push(Level::new(Group(object), path.len())?);
-            }
-        }
-        Ok(())
-    }
-}
-
-/// Objects whose kinds are asked for together.
-const KINDS: usize = 1024;
-
-/// A group on the way of a visit, with what is left of its links.
-struct Level {
-    group: Group,
-    /// Bytes of its path.
-    path_bytes: usize,
-    links: std::vec::IntoIter<Link>,
-    /// Kinds of the next objects.
-    kinds: std::vec::IntoIter<ObjectKind>,
-    /// So many objects are asked for one by one, since all together gave an error.
-    singly: usize,
-}
-
-impl Level {
-    fn new(group: Group, path_bytes: usize) -> Result<Level> {
-        let links = group.links()?.into_iter();
-        Ok(Level { group, path_bytes, links, kinds: Vec::new().into_iter(), singly: 0 })
-    }
-
-    /// The kind of the object that the link just taken points to.
-    fn kind(&mut self, object: Token) -> Result<ObjectKind> {
-        if let Some(kind) = self.kinds.next() {
-            return Ok(kind);
-        }
-        let container = &self.group.session.container;
-        if self.singly == 0 {
-            let hard =
-                |link: &Link| if let LinkTarget::Hard(token) = link.target { Some(token) } else { None };
-            let next = self.links.as_slice().iter().filter_map(hard);
-            let objects: Vec<Token> = std::iter::once(object).chain(next).take(KINDS).collect();
-            if let Some(mut kinds) = container.object_kinds(&objects).ok().map(Vec::into_iter)
-                && kinds.len() == objects.len()
-                && let Some(kind) = kinds.next()
-            {
-                self.kinds = kinds;
-                return Ok(kind);
-            }
-            self.singly = objects.len();
-        }
-        self.singly -= 1;
-        Ok(container.object_info(object)?.kind)
     }
 }
 

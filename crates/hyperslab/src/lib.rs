@@ -35,6 +35,7 @@ mod registry;
 mod session;
 mod slice;
 pub mod types;
+mod visit;
 
 /// Event sets: what the `async` layer has under way.
 pub use async_layer as asynchronous;
@@ -45,7 +46,7 @@ pub use derive::H5Type;
 pub use element::H5Type;
 pub use environment::Environment;
 pub use file::{ChunkCache, File};
-pub use group::{Group, Visit};
+pub use group::Group;
 pub use map::Map;
 pub use model;
 pub use model::datatype::Datatype;
@@ -59,5 +60,6 @@ pub use registry::{FolderResolver, registry};
 pub use slice::Slice;
 /// Numbers that the `stats` layer took.
 pub use stats_layer::Stats;
+pub use visit::Visit;
 pub use vol;
 pub use vol::{Durability, FileAccess, LibVersion, Locking};

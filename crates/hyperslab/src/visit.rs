@@ -1,0 +1,167 @@
+//! Visits: every link below a group, with groups looked at ahead of their turn.
+
+use std::collections::HashSet;
+use std::ops::ControlFlow;
+
+use model::spread::Spread;
+use model::{Link, LinkTarget, ObjectKind, Result, Token};
+use vol::crew;
+
+use crate::Group;
+use crate::object::Object;
+
+/// One stop of a visit.
+#[derive(Debug)]
+pub struct Visit<'a> {
+    /// Path from the group where the visit began.
+    pub path: &'a str,
+    /// The link that led there.
+    pub link: &'a Link,
+    /// The object, where the link is a hard one. [`ObjectHandle::open`](crate::ObjectHandle::open) gives it by its kind.
+    pub object: Option<&'a Object>,
+    /// What the object is.
+    pub kind: Option<ObjectKind>,
+    /// Whether the object was met before, under another path.
+    pub again: bool,
+}
+
+/// Objects whose kinds are asked for together.
+const KINDS: usize = 1024;
+/// Groups that are looked at together, on all cores.
+const AHEAD: usize = 8;
+
+type Seen = HashSet<Token, Spread>;
+
+impl Group {
+    /// Calls `f` with every link below this group, depth first and sorted by name; each object is entered once.
+    pub fn visit(&self, mut f: impl FnMut(&Visit<'_>) -> Result<ControlFlow<()>>) -> Result<()> {
+        let mut seen = Seen::default();
+        seen.insert(self.token);
+        // Where nothing changes, groups can be looked at before their turn.
+        let is_still = !self.session.container.info()?.writable;
+        let mut stack = vec![Level::new(self.clone(), 0, self.links()?, Vec::new())];
+        // The path of the group that is visited, and then of what is in it.
+        let mut path = String::new();
+        while let Some(level) = stack.last_mut() {
+            path.truncate(level.path_bytes);
+            let Some(link) = level.links.next() else {
+                stack.pop();
+                continue;
+            };
+            if level.path_bytes > 0 {
+                path.push('/');
+            }
+            path.push_str(&link.name);
+            let (mut object, mut kind, mut again) = (None, None, false);
+            if let LinkTarget::Hard(token) = link.target {
+                again = !seen.insert(token);
+                kind = Some(level.kind(token)?);
+                let full = model::link::join(&level.group.path, &link.name);
+                object = Some(Object::new(level.group.session.clone(), token, full));
+            }
+            if f(&Visit { path: &path, link: &link, object: object.as_ref(), kind, again })?.is_break() {
+                return Ok(());
+            }
+            if let (Some(object), Some(ObjectKind::Group), false) = (object, kind, again) {
+                let group = Group(object);
+                if is_still {
+                    level.look_ahead(&group, &seen);
+                }
+                let next = level.enter(group, path.len())?;
+                stack.push(next);
+            }
+        }
+        Ok(())
+    }
+
+    /// Kinds of the first objects that links point to, where all of them can be told.
+    fn first_kinds(&self, links: &[Link]) -> Option<Vec<ObjectKind>> {
+        let objects: Vec<Token> = links.iter().filter_map(hard).take(KINDS).collect();
+        let kinds = self.session.container.object_kinds(&objects).ok()?;
+        (kinds.len() == objects.len()).then_some(kinds)
+    }
+}
+
+fn hard(link: &Link) -> Option<Token> {
+    if let LinkTarget::Hard(token) = link.target { Some(token) } else { None }
+}
+
+/// A group that was looked at before its turn.
+struct Ahead {
+    group: Token,
+    links: Vec<Link>,
+    kinds: Vec<ObjectKind>,
+}
+
+/// A group on the way of a visit, with what is left of its links.
+struct Level {
+    group: Group,
+    /// Bytes of its path.
+    path_bytes: usize,
+    links: std::vec::IntoIter<Link>,
+    /// Kinds of the next objects.
+    kinds: std::vec::IntoIter<ObjectKind>,
+    /// So many objects are asked for one by one, since all together gave an error.
+    singly: usize,
+    /// Groups in it whose turn comes next; the next one is the last here.
+    ahead: Vec<Ahead>,
+}
+
+impl Level {
+    fn new(group: Group, path_bytes: usize, links: Vec<Link>, kinds: Vec<ObjectKind>) -> Level {
+        let (links, kinds) = (links.into_iter(), kinds.into_iter());
+        Level { group, path_bytes, links, kinds, singly: 0, ahead: Vec::new() }
+    }
+
+    /// The level of a group in this one.
+    fn enter(&mut self, group: Group, path_bytes: usize) -> Result<Level> {
+        let (links, kinds) = match self.ahead.pop_if(|next: &mut Ahead| next.group == group.token) {
+            Some(ahead) => (ahead.links, ahead.kinds),
+            None => (group.links()?, Vec::new()),
+        };
+        Ok(Level::new(group, path_bytes, links, kinds))
+    }
+
+    /// Looks at this group and at those whose turn comes next, unless that was done. What fails is left to its turn.
+    fn look_ahead(&mut self, group: &Group, seen: &Seen) {
+        // Another path may have led to one of them meanwhile.
+        while self.ahead.pop_if(|next: &mut Ahead| next.group != group.token).is_some() {}
+        if !self.ahead.is_empty() {
+            return;
+        }
+        let next = self.links.as_slice().iter().filter_map(hard).zip(self.kinds.as_slice());
+        let next = next.filter(|(token, kind)| **kind == ObjectKind::Group && !seen.contains(token));
+        let tokens: Vec<Token> =
+            std::iter::once(group.token).chain(next.map(|(token, _)| token)).take(AHEAD).collect();
+        let look = |token| {
+            let group = Group(Object::new(group.session.clone(), token, String::new()));
+            let links = group.links()?;
+            let kinds = group.first_kinds(&links).unwrap_or_default();
+            Ok(Ahead { group: token, links, kinds })
+        };
+        self.ahead = crew::map(tokens, look).unwrap_or_else(|_: model::Error| Vec::new());
+        self.ahead.reverse();
+    }
+
+    /// The kind of the object that the link just taken points to.
+    fn kind(&mut self, object: Token) -> Result<ObjectKind> {
+        if let Some(kind) = self.kinds.next() {
+            return Ok(kind);
+        }
+        let container = &self.group.session.container;
+        if self.singly == 0 {
+            let next = self.links.as_slice().iter().filter_map(hard);
+            let objects: Vec<Token> = std::iter::once(object).chain(next).take(KINDS).collect();
+            if let Some(mut kinds) = container.object_kinds(&objects).ok().map(Vec::into_iter)
+                && kinds.len() == objects.len()
+                && let Some(kind) = kinds.next()
+            {
+                self.kinds = kinds;
+                return Ok(kind);
+            }
+            self.singly = objects.len();
+        }
+        self.singly -= 1;
+        Ok(container.object_info(object)?.kind)
+    }
+}
