@@ -53,7 +53,7 @@ pub trait Pool: Send + Sync + std::fmt::Debug {
 }
 
 /// When an update reaches the others, compared with other updates of the same flush: all of one phase have arrived
-/// before the first of the next is sent.
+/// before the first of the next is sent. Only content may come later, in one piece with its own object's description.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Phase {
     /// Elements and blobs: nobody finds them yet.

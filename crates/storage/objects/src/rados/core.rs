@@ -10,6 +10,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, Rw
 use super::ffi::{Answer, Ask, CANCELED, Guard, Names, Write};
 use super::flight::Flight;
 use super::heads::Wanted;
+use super::known::Known;
 use super::pending::Pending;
 use super::{AT_ONCE, CONTAINER, failed};
 use crate::layout::value::Value;
@@ -56,6 +57,7 @@ pub(super) struct Core {
     arrays: Mutex<HashSet<u64>>,
     /// The objects of a listing, for its later pages.
     pub(super) listed: Mutex<Arc<BTreeSet<ObjectId>>>,
+    pub(super) known: Mutex<Known>,
     pub(super) head_keys_max: usize,
 }
 
@@ -87,6 +89,7 @@ impl Core {
             puts: Mutex::default(),
             arrays: Mutex::default(),
             listed: Mutex::default(),
+            known: Mutex::default(),
             head_keys_max,
         }
     }
@@ -165,6 +168,7 @@ impl Core {
     pub(super) fn set_shared(&self) {
         lock(&self.fresh).created = false;
         *lock(&self.listed) = Arc::default();
+        lock(&self.known).clear();
     }
 
     /// Notes that objects are on the cluster now.

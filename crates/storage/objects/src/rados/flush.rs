@@ -1,6 +1,6 @@
 //! Sends what waits, phase by phase, with many operations in flight.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, HashSet, VecDeque};
 use std::sync::atomic::Ordering;
 
 use super::core::{Core, lock};
@@ -11,7 +11,7 @@ use super::pending::{Akey, Dkey, DkeyId};
 use super::{AT_ONCE, failed};
 use crate::layout::value::Value;
 use crate::layout::writer::{self, Writer};
-use crate::{Change, Error, Phase, Result};
+use crate::{Change, Error, ObjectId, Phase, Result};
 
 /// Keys and bytes of one operation on a head.
 const OPERATION_KEYS_MAX: usize = 400;
@@ -34,18 +34,40 @@ impl Core {
     /// Sends all that waits of some phases; the gate is held alone.
     pub(super) fn flush(&self, phases: &[Phase], epoch: u64) -> Result<()> {
         self.flight.wait().map_err(failed("write to the cluster"))?;
+        let together = if phases.contains(&Phase::Description) { self.together() } else { HashSet::new() };
         for phase in phases {
-            self.flush_phase(*phase, epoch)?;
+            self.flush_phase(*phase, &together, epoch)?;
         }
         self.weight.store(0, Ordering::Relaxed);
         self.remove_doomed();
         self.shard_large()
     }
 
-    fn flush_phase(&self, phase: Phase, epoch: u64) -> Result<()> {
+    /// Objects whose content and description fit into one operation: half as many, and none is there without the
+    /// other.
+    fn together(&self) -> HashSet<ObjectId> {
+        let pending = self.pending();
+        let of_object = pending.iter().collect::<Vec<_>>();
+        let objects = of_object.chunk_by(|a, b| a.0.0 == b.0.0).filter(|dkeys| {
+            let has = |phase| dkeys.iter().any(|(_, dkey)| dkey.phase == phase);
+            let akeys = || dkeys.iter().flat_map(|(_, dkey)| dkey.akeys.values());
+            has(Phase::Content)
+                && has(Phase::Description)
+                && akeys().count() <= OPERATION_KEYS_MAX
+                && akeys().map(Akey::weight).sum::<usize>() <= OPERATION_BYTES_MAX
+        });
+        let objects = objects.filter_map(|dkeys| dkeys.first()).map(|(id, _)| id.0);
+        objects.filter(|object| !self.is_sharded(*object)).collect()
+    }
+
+    fn flush_phase(&self, phase: Phase, together: &HashSet<ObjectId>, epoch: u64) -> Result<()> {
+        let is_now = |id: &DkeyId, dkey: &Dkey| match dkey.phase {
+            Phase::Content if together.contains(&id.0) => phase == Phase::Description,
+            own => own == phase,
+        };
         let ids: Vec<DkeyId> = {
             let pending = self.pending();
-            pending.iter().filter(|(_, dkey)| dkey.phase == phase).map(|(id, _)| id.clone()).collect()
+            pending.iter().filter(|(id, dkey)| is_now(id, dkey)).map(|(id, _)| id.clone()).collect()
         };
         let mut error = self.learn(&ids)?;
         let operations = self.operations(&ids)?;
@@ -68,6 +90,8 @@ impl Core {
             }
         }
         flying.into_iter().for_each(|(sent, begun)| end(sent, begun.wait()));
+        let of_phase = |id: &DkeyId| self.pending().get(id).map(|dkey| dkey.phase);
+        again.sort_by_key(of_phase);
         for id in again {
             if let Err(failure) = self.flush_dkey(&id, epoch) {
                 error.get_or_insert(failure);
@@ -139,6 +163,7 @@ impl Core {
 
     fn note_arrived(&self, id: &DkeyId, dkey: &Dkey) {
         lock(&self.doomed).extend(dkey.akeys.values().filter(|akey| akey.changed).flat_map(Akey::doomed));
+        self.note_keys(id, dkey);
         self.set_stored([id.0].into_iter());
         *lock(&self.puts).entry(id.0).or_default() += dkey.akeys.len();
     }

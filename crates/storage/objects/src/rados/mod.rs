@@ -13,6 +13,7 @@ mod flight;
 mod flush;
 mod heads;
 mod keys;
+mod known;
 mod listing;
 mod orphans;
 mod pending;

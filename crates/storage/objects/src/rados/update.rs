@@ -1,6 +1,6 @@
 //! Updates: tested against what is known, noted until a flush.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::PoisonError;
 use std::sync::atomic::Ordering;
 
@@ -35,6 +35,15 @@ fn named<'a>(update: &Update<'a>) -> impl Iterator<Item = &'a [u8]> {
     changes.chain(update.conditions.iter().map(Condition::akey))
 }
 
+/// Akeys that must not be there.
+fn must_be_absent<'a>(update: &Update<'a>) -> impl Iterator<Item = Wanted<'a>> {
+    let (object, dkey) = (update.object, update.dkey);
+    update.conditions.iter().filter_map(move |condition| match condition {
+        Condition::Absent(akey) => Some((object, dkey, *akey)),
+        _ => None,
+    })
+}
+
 impl Core {
     /// Looks up what updates need to know.
     pub(super) fn bases<'a>(&self, updates: &[Update<'a>]) -> Result<Bases<'a>> {
@@ -50,8 +59,18 @@ impl Core {
                 wanted.extend(unknown.map(|akey| (update.object, update.dkey, akey)));
             }
         }
-        let found = self.look_up(&wanted)?;
-        Ok(wanted.into_iter().zip(found).collect())
+        let (mut bases, must_be_absent) =
+            (Bases::new(), updates.iter().flat_map(must_be_absent).collect::<HashSet<_>>());
+        let mut asked = Vec::with_capacity(wanted.len());
+        for wanted in wanted {
+            match must_be_absent.contains(&wanted) && self.is_absent(wanted)? {
+                true => drop(bases.insert(wanted, None)),
+                false => asked.push(wanted),
+            }
+        }
+        let found = self.look_up(&asked)?;
+        bases.extend(asked.into_iter().zip(found));
+        Ok(bases)
     }
 
     /// Changes one dkey for this handle; the gate is held.
