@@ -136,6 +136,13 @@ impl Draft {
         Ok(self.chunks.get_or_insert_default().change())
     }
 
+    /// Whether it is a dataset whose header alone says where its elements are.
+    pub(crate) fn is_plain(&self, sizes: Sizes) -> bool {
+        let layout = self.body(kind::LAYOUT).map(|body| Layout::decode(body, sizes));
+        let is_plain = matches!(layout, Some(Ok(Layout::Contiguous { .. } | Layout::Compact { .. })));
+        is_plain && self.body(kind::EXTERNAL_FILES).is_none()
+    }
+
     /// Whether chunks lie in order and have no index.
     pub(crate) fn is_implicit(&self, sizes: Sizes) -> bool {
         let layout = self.body(kind::LAYOUT).map(|body| Layout::decode(body, sizes));

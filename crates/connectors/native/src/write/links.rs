@@ -36,6 +36,7 @@ impl Writer {
         draft.used = self.clock;
         self.newborn.push_back(at);
         self.drafts.insert(at, Box::new(draft));
+        self.drafted = None;
         at
     }
 

@@ -88,6 +88,8 @@ pub(crate) struct Writer {
     changed_chunks: HashMap<Address, Option<BTreeSet<Vec<u64>>>>,
     /// The dataset that was written last, with an extent that its header may not have yet.
     current: Option<Arc<crate::object::dataset::Dataset>>,
+    /// The dataset that elements went to last, while its header waits.
+    drafted: Option<Arc<crate::object::dataset::Dataset>>,
     /// Chunks that changed in part.
     pending: pending::Pending,
     /// Bytes that drafts may take: what was found when they were weighed, and a guess at what came since.
@@ -148,6 +150,7 @@ impl Writer {
             is_swmr: false,
             changed_chunks: HashMap::new(),
             current: None,
+            drafted: None,
             pending: pending::Pending::new(options.chunks_bytes_max),
             drafts_bytes: 0,
         }
@@ -283,6 +286,7 @@ impl Writer {
         self.check_there(at)?;
         self.clock += 1;
         self.drafts_bytes += USE_BYTES;
+        self.drafted.take_if(|drafted| drafted.address == at);
         let draft = match self.drafts.entry(at) {
             Entry::Occupied(draft) => draft.into_mut(),
             Entry::Vacant(place) => {

@@ -1,9 +1,8 @@
 //! Extents that change, and the chunks at their edges.
 
-use model::Result;
 use model::dataspace::Format;
 use model::properties::AllocTime;
-use model::{Dataspace, Error, Selection, Token};
+use model::{Context, Dataspace, Error, Result, Selection, Token};
 use std::ops::Bound;
 use std::sync::Arc;
 
@@ -22,7 +21,8 @@ impl Writer {
     /// The dataset that elements go to. The header of a chunked one stays as it is while its chunks and its extent change.
     pub(super) fn current_dataset(&mut self, file: &File, at: Address) -> Result<Arc<Dataset>> {
         if self.existing(at).is_none_or(|draft| draft.chunks.is_none()) {
-            return self.dataset(file, at);
+            let drafted = self.drafted_dataset(file, at)?;
+            return drafted.map_or_else(|| self.dataset(file, at), Ok);
         }
         if let Some(current) = self.current.as_ref().filter(|current| current.address == at) {
             return Ok(current.clone());
@@ -37,6 +37,21 @@ impl Writer {
         }
         self.current = Some(dataset.clone());
         Ok(dataset)
+    }
+
+    /// A dataset whose header waits and says all about its elements: to write them, it need not be laid out now and
+    /// again when its attributes follow.
+    fn drafted_dataset(&mut self, file: &File, at: Address) -> Result<Option<Arc<Dataset>>> {
+        let Some(draft) = self.existing(at).filter(|draft| draft.is_dirty) else { return Ok(None) };
+        if let Some(drafted) = self.drafted.as_ref().filter(|drafted| drafted.address == at) {
+            return Ok(Some(drafted.clone()));
+        }
+        if !draft.is_plain(self.sizes) {
+            return Ok(None);
+        }
+        let dataset = dataset::load(file, &draft.header()).during_at("open dataset", at.0)?;
+        self.drafted = Some(Arc::new(dataset));
+        Ok(self.drafted.clone())
     }
 
     /// What was known of a dataset may be out of date.
