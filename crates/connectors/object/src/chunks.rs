@@ -14,7 +14,6 @@ use crate::keys::{self, ELEMENTS};
 use crate::links::slice;
 use crate::listing::{View, each_dkey};
 use crate::opening::Opening;
-use crate::pipeline;
 use crate::slots::BlobId;
 
 fn check_chunked(dataset: &Dataset) -> Result<()> {

@@ -12,7 +12,6 @@ use crate::keys::{
     self, CHUNK_SHAPE, COMMITTED, CREATION, DATASPACE, DATATYPE, FILL_VALUE, OTHER_PROPERTIES,
 };
 use crate::opening::Opening;
-use crate::pipeline;
 
 /// Bytes of a chunk where the layout has none.
 const CHUNK_BYTES: u64 = 1 << 20;

@@ -9,7 +9,7 @@ use vol::DatasetInfo;
 
 use crate::error::During;
 use crate::keys::{self, COMMITTED, CREATION, DATASPACE, DATATYPE, FILL_VALUE, INTERNAL};
-use crate::{identity, pipeline, slots};
+use crate::{identity, slots};
 
 /// An object, without what changes often: counts, comments, links, attributes.
 #[derive(Debug)]

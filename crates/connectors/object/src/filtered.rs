@@ -13,7 +13,6 @@ use crate::keys::{ELEMENTS, FILTER_MASK};
 use crate::opening::{Opening, update_all};
 use crate::parts::{Part, split};
 use crate::pending::Waiting;
-use crate::pipeline;
 
 /// A chunk as it is stored: its filter mask and its bytes.
 pub(crate) type Stored = (u32, Vec<u8>);

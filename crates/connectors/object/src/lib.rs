@@ -31,7 +31,6 @@ mod opening;
 mod order;
 mod parts;
 mod pending;
-mod pipeline;
 mod references;
 mod removal;
 mod resize;
