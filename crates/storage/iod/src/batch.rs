@@ -35,6 +35,7 @@ enum Step<'a> {
     Remove(Cow<'a, [u8]>),
     Resize(u64),
     Delete,
+    Discard,
 }
 
 impl<'a> Batch<'a> {
@@ -110,6 +111,11 @@ impl<'a> Batch<'a> {
     pub fn delete(&mut self, id: Id) -> &mut Self {
         self.step(id, Step::Delete)
     }
+
+    /// The same, where the object may be gone already.
+    pub fn discard(&mut self, id: Id) -> &mut Self {
+        self.step(id, Step::Discard)
+    }
 }
 
 impl Object<'_> {
@@ -124,7 +130,7 @@ impl Object<'_> {
                 Step::Content(_) => kind == Kind::Blob,
                 Step::Put(key, _) | Step::Remove(key) => check_key(key).map(|()| kind == Kind::KeyValue)?,
                 Step::Resize(_) => kind == Kind::Array && self.rank(before) > 0,
-                Step::Delete => true,
+                Step::Delete | Step::Discard => true,
             };
             if !fits || is_gone {
                 return Err(Error::Condition(format!("{} cannot change like this", self.id)));
@@ -137,6 +143,7 @@ impl Object<'_> {
                     return Err(Error::Condition(format!("{} has chunks that cannot be", self.id)));
                 }
                 Step::Create(_) => is_there = true,
+                Step::Discard => is_gone = true,
                 _ if !is_there => return Err(missing(self.id)),
                 Step::Delete => is_gone = true,
                 _ => {}
@@ -172,7 +179,7 @@ impl Object<'_> {
     }
 
     fn is_deleted(&self) -> bool {
-        matches!(self.steps.last(), Some(Step::Delete))
+        matches!(self.steps.last(), Some(Step::Delete | Step::Discard))
     }
 }
 
@@ -264,7 +271,11 @@ impl Container {
         if object.is_deleted() {
             self.core.know(object.id, None);
             return match before {
-                Some(_) => self.store().punch_object(object.id.object(), PHASE),
+                Some(_) if object.id.kind() == Some(Kind::Array) => {
+                    self.store().punch_object(object.id.object(), PHASE)
+                }
+                // Others have all they have in one place.
+                Some(_) => self.store().punch_dkey(object.id.object(), HERE, PHASE),
                 None => Ok(()),
             };
         }

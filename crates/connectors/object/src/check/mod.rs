@@ -77,7 +77,7 @@ impl Findings {
 impl Opening {
     /// `storage.check` (with `repair` to mend), and `storage.show`.
     pub(crate) fn optional_operation(&self, operation: &str, arguments: &[u8]) -> Result<Vec<u8>> {
-        self.shared.settle_all()?;
+        self.shared.elements().settle_all()?;
         match (operation, arguments) {
             ("storage.check", b"") => self.check_storage(false),
             ("storage.check", b"repair") => {

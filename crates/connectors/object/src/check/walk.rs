@@ -2,6 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
+use keyed::{Datasets, Values};
 use model::{LinkTarget, Result, text};
 use objects::{Change, ObjectId, Phase, Update};
 
@@ -102,7 +103,7 @@ impl<'a> Walk<'a> {
                     self.refer(identity::object(committed)?);
                 }
                 self.used.extend(self.opening.blobs_of_fill(dataset)?);
-                self.used.extend(self.opening.blobs_of_dataset(&described)?);
+                self.used.extend(self.opening.blobs_of_chunks(described.id, dataset)?);
                 Ok(())
             }
             Body::Map { .. } => {
