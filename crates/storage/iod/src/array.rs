@@ -58,7 +58,8 @@ impl<'a> CellWrite<'a> {
 
 /// Blocks for an array without chunks: whole rows of the fastest dimensions. The first dimension may grow, so its
 /// length now says nothing.
-pub(crate) fn automatic_block(dims: &[u64], cell_bytes: u32) -> Vec<u64> {
+#[must_use]
+pub fn automatic_block(dims: &[u64], cell_bytes: u32) -> Vec<u64> {
     let mut cells = (BLOCK_BYTES / u64::from(cell_bytes.max(1))).max(1);
     let mut block = vec![1; dims.len()];
     for (at, (len, dim)) in block.iter_mut().zip(dims).enumerate().rev() {

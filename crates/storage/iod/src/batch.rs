@@ -125,6 +125,9 @@ impl Object<'_> {
         let mut is_there = before.is_some();
         let mut is_gone = false;
         for step in &self.steps {
+            if is_gone && matches!(step, Step::Discard) {
+                continue;
+            }
             let fits = match step {
                 Step::Create(head) => head.shape.is_some() == (kind == Kind::Array),
                 Step::Content(_) => kind == Kind::Blob,

@@ -36,7 +36,7 @@ mod kv;
 mod service;
 mod slab;
 
-pub use array::{ArrayInfo, CellRead, CellWrite};
+pub use array::{ArrayInfo, CellRead, CellWrite, automatic_block};
 pub use batch::Batch;
 pub use container::Container;
 pub use id::{Id, Kind, ScratchPad};
