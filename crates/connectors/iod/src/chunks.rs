@@ -193,7 +193,8 @@ impl Chunks for Shared {
         let old = self.cells(id, dataset, &[start])?;
         let block = self.storage.array(id).during("cut dataset")?.block;
         let (block, first) = place_of(&block, dataset, start);
-        self.storage.punch_cells(id, &block, &[first..first + 1]).during("cut dataset")?;
+        let cell = first..first + 1;
+        self.storage.punch_cells(id, &block, std::slice::from_ref(&cell)).during("cut dataset")?;
         let mut gone = Batch::new();
         for cell in old.into_iter().flatten() {
             gone.discard(cell.blob);

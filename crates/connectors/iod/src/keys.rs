@@ -134,13 +134,11 @@ impl LinkInfo {
 
     /// The inverse of [`LinkInfo::to_bytes`].
     pub fn of(bytes: &[u8]) -> Result<LinkInfo> {
-        let Some((place, &[charset])) =
-            bytes.split_at_checked(8).and_then(|(a, b)| Some((a, b.as_array::<1>()?)))
-        else {
+        let [place @ .., charset] = bytes else {
             return Err(Error::corrupt("read link").with("bytes", bytes.len()));
         };
         let place = number_of(place, "link")?;
-        Ok(LinkInfo { place: (place != NO_PLACE).then_some(place), is_utf8: charset == 1 })
+        Ok(LinkInfo { place: (place != NO_PLACE).then_some(place), is_utf8: *charset == 1 })
     }
 }
 

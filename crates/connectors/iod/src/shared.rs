@@ -136,7 +136,7 @@ impl Shared {
 
     /// What an object is from now on.
     pub(crate) fn remember(&self, described: Arc<Described>) {
-        insert(&mut locked(&self.known), described.id, described.clone());
+        insert(&mut locked(&self.known), described.id, described);
     }
 
     /// What an attribute is.
@@ -151,7 +151,7 @@ impl Shared {
 
     /// What an attribute is from now on.
     pub(crate) fn remember_attribute(&self, attribute: Arc<Attribute>) {
-        insert(&mut locked(&self.known_attributes), attribute.id, attribute.clone());
+        insert(&mut locked(&self.known_attributes), attribute.id, attribute);
     }
 
     /// The object or attribute is gone.
