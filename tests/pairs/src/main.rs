@@ -14,7 +14,7 @@ use hyperslab::vol::copy::CopyOptions;
 use hyperslab::vol::{Container, FileAccess, Registry, compare};
 use hyperslab::{Durability, Error, FolderResolver, Limits, Result};
 
-const CONNECTORS: [&str; 6] = ["native", "raw", "memory", "json", "object", "log"];
+const CONNECTORS: [&str; 7] = ["native", "raw", "memory", "json", "object", "log", "iod"];
 /// Of these every pair is taken; the others go to an HDF5 file and back.
 const PAIRED: usize = 4;
 /// Larger files, and datasets that show more than is stored, only take time.

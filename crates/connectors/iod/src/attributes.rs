@@ -24,12 +24,12 @@ use crate::opening::Opening;
 #[derive(Debug)]
 pub(crate) struct Attribute {
     pub(crate) id: Id,
-    metadata: Id,
+    pub(crate) metadata: Id,
     datatype: Datatype,
     space: Dataspace,
     charset: CharacterSet,
     creation_order: Option<u64>,
-    committed: Option<Token>,
+    pub(crate) committed: Option<Token>,
     /// Bytes of its value.
     bytes: usize,
 }
@@ -237,7 +237,8 @@ impl Opening {
         self.drop_replaced(&attribute.datatype, old, data)
     }
 
-    fn blobs_of_value(&self, attribute: &Attribute) -> Result<Vec<[u8; ID_BYTES]>> {
+    /// The blobs that the value of an attribute uses.
+    pub(crate) fn blobs_of_value(&self, attribute: &Attribute) -> Result<Vec<[u8; ID_BYTES]>> {
         match attribute.datatype.has_slots() {
             true => self.blobs_in(&attribute.datatype, &self.read_value(attribute)?),
             false => Ok(Vec::new()),

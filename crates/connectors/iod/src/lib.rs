@@ -10,6 +10,7 @@
 
 mod attributes;
 mod blobs;
+mod check;
 mod chunks;
 mod connector;
 mod container;

@@ -57,7 +57,7 @@ impl Opening {
     }
 
     /// Takes a link away; the count of its target's links is the caller's business.
-    fn take_link(&self, batch: &mut Batch<'_>, group: &Described, link: &Link) -> Result<()> {
+    pub(crate) fn take_link(&self, batch: &mut Batch<'_>, group: &Described, link: &Link) -> Result<()> {
         let name = text::to_bytes(&link.name);
         if let Some(created) = link.creation_order {
             batch.remove(group.metadata, keys::link_place(crate::order::place(created)?));

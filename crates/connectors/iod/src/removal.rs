@@ -54,7 +54,7 @@ impl Opening {
     }
 
     /// The blobs that the values of a map use.
-    fn blobs_of_map(&self, described: &Described) -> Result<Vec<[u8; ID_BYTES]>> {
+    pub(crate) fn blobs_of_map(&self, described: &Described) -> Result<Vec<[u8; ID_BYTES]>> {
         let (_, value_type) = described.map()?;
         let mut blobs = Vec::new();
         if value_type.has_slots() {

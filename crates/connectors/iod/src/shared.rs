@@ -162,6 +162,13 @@ impl Shared {
         self.listings.changed(id);
     }
 
+    /// Whatever was decoded is looked at again.
+    pub(crate) fn forget_all(&self) {
+        locked(&self.known).clear();
+        locked(&self.known_attributes).clear();
+        self.listings.clear();
+    }
+
     /// Makes everything durable.
     pub(crate) fn flush(&self) -> Result<()> {
         self.elements().settle_all()?;

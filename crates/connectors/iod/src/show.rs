@@ -69,31 +69,29 @@ enum Role {
 }
 
 impl Opening {
-    /// `storage.show`; nothing else is known.
-    pub(crate) fn optional_operation(&self, operation: &str, _arguments: &[u8]) -> Result<Vec<u8>> {
+    /// `storage.check` (with `repair` to mend), and `storage.show`.
+    pub(crate) fn optional_operation(&self, operation: &str, arguments: &[u8]) -> Result<Vec<u8>> {
         self.shared.elements().settle_all()?;
-        match operation {
-            "storage.show" => self.show().map(String::into_bytes),
+        match (operation, arguments) {
+            ("storage.check", b"") => self.check_storage(false),
+            ("storage.check", b"repair") => {
+                self.check_writable()?;
+                self.check_storage(true)
+            }
+            ("storage.show", _) => self.show().map(String::into_bytes),
             _ => Err(Error::unsupported("optional operation").with("operation", operation)),
         }
     }
 
     /// The whole container as text.
     fn show(&self) -> Result<String> {
-        let mut ids: Vec<Id> = Vec::new();
-        loop {
-            let page = self.storage().list(ids.last().copied(), keyed::PAGE).during("list objects")?;
-            if page.is_empty() {
-                break;
-            }
-            ids.extend(page);
-        }
+        let ids = self.all_ids()?;
         let mut out = String::new();
         let (metadata, attributes) = self.auxiliary(&ids)?;
         for id in ids {
             let role = match () {
-                () if metadata.contains(&id) => Role::Metadata,
-                () if attributes.contains(&id) => Role::Attributes,
+                () if metadata.binary_search(&id).is_ok() => Role::Metadata,
+                () if attributes.binary_search(&id).is_ok() => Role::Attributes,
                 () if self.described(identity::token(id)).is_ok_and(|found| found.map().is_ok()) => {
                     Role::Pairs
                 }

@@ -55,3 +55,18 @@ pub(crate) fn storage(folder: &Path, mode: Mode) -> iod_storage::Container {
     let name = folder.file_name().unwrap().to_str().unwrap();
     Service::folder(folder.parent().unwrap()).open(name, mode).unwrap()
 }
+
+/// What is wrong with what is stored, a line each.
+pub(crate) fn problems(c: &dyn Container) -> Result<Vec<String>> {
+    lines(c.optional("storage.check", b"")?)
+}
+
+/// The same, mended.
+pub(crate) fn mend(c: &dyn Container) -> Result<Vec<String>> {
+    lines(c.optional("storage.check", b"repair")?)
+}
+
+fn lines(bytes: Vec<u8>) -> Result<Vec<String>> {
+    let text = String::from_utf8(bytes).map_err(|_| model::Error::corrupt("read findings"))?;
+    Ok(text.lines().map(str::to_owned).collect())
+}

@@ -2,11 +2,10 @@
 
 use std::collections::{HashMap, HashSet};
 
-use keyed::{Datasets, Values};
+use keyed::{Datasets, Findings, Values};
 use model::{LinkTarget, Result, text};
 use objects::{Change, ObjectId, Phase, Update};
 
-use super::Findings;
 use crate::described::{Body, Described};
 use crate::error::During;
 use crate::identity;
