@@ -17,12 +17,13 @@ pub fn registry() -> Registry {
 pub(crate) fn built_in() -> &'static Registry {
     static BUILT_IN: LazyLock<Registry> = LazyLock::new(|| {
         let mut registry = Registry::new();
-        let connectors: [Arc<dyn vol::Connector>; 7] = [
+        let connectors: [Arc<dyn vol::Connector>; 8] = [
             Arc::new(native::NativeConnector),
             Arc::new(memory::MemoryConnector::default()),
             Arc::new(raw::RawConnector::new()),
             Arc::new(json::JsonConnector::new()),
             Arc::new(object::ObjectConnector::new()),
+            Arc::new(iod::IodConnector::new()),
             Arc::new(log::LogConnector::new(Arc::new(native::NativeConnector))),
             Arc::new(remote::RemoteConnector),
         ];

@@ -16,7 +16,7 @@ use crate::session::{Beginning, Session};
 use crate::{lock, names};
 
 /// Connectors whose containers, opened twice in one process, are one.
-const SHARED: [&str; 2] = ["native", "memory"];
+const SHARED: [&str; 4] = ["native", "memory", "object", "iod"];
 
 /// The client's limits, where they are below the server's own.
 fn lower(wanted: &Limits) -> Limits {

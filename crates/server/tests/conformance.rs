@@ -1,4 +1,5 @@
-//! The conformance suite through a server: over memory and over HDF5 files, over TCP and over a socket of this machine.
+//! The conformance suite through a server: over memory, HDF5 files, object stores and key-value stores, arrays and blobs;
+//! over TCP and over a socket of this machine.
 
 mod common;
 
@@ -24,6 +25,22 @@ fn native() -> Result<Subject> {
     subject("remote-native", &config, Some(folder))
 }
 
+/// Containers that a connector keeps in folders.
+fn in_folders(name: &str, stack: &str) -> Result<Subject> {
+    let folder = Folder::new();
+    let stack = Some(stack.to_owned());
+    let config = Config { stack, ..Config::local(common::storage(), folder.path()) };
+    subject(name, &config, Some(folder))
+}
+
+fn object() -> Result<Subject> {
+    in_folders("remote-object", "object:")
+}
+
+fn iod() -> Result<Subject> {
+    in_folders("remote-iod", "iod:")
+}
+
 fn socket() -> Result<Subject> {
     let folder = Folder::new();
     let listen = Listen::Unix(folder.path().join("socket"));
@@ -36,5 +53,7 @@ fn main() {
     let mut trials = conformance::trials("remote-memory", memory);
     trials.extend(conformance::trials("remote-native", native));
     trials.extend(conformance::trials("remote-unix-native", socket));
+    trials.extend(conformance::trials("remote-object", object));
+    trials.extend(conformance::trials("remote-iod", iod));
     libtest_mimic::run(&arguments, trials).exit();
 }

@@ -5,8 +5,10 @@
 #![forbid(unsafe_code)]
 
 pub mod conformance;
+pub mod damage;
 pub mod generate;
 mod kit;
+pub mod rounds;
 pub mod snapshot;
 mod subject;
 

@@ -1,6 +1,7 @@
 //! Takes files through every pair of connectors: from one to the other and back, and compares what came back.
 //!
-//! `pairs FOLDER [BYTES]` takes all HDF5 files of a folder that have at most so many bytes. It prints for each pair how many came
+//! `pairs FOLDER [BYTES [CONNECTOR...]]` takes all HDF5 files of a folder that have at most so many bytes, to all connectors or to
+//! those that are named. It prints for each pair how many came
 //! back equal, and names what was lost or failed; it fails where fewer than 95 % are equal with no loss at all.
 
 use std::cell::RefCell;
@@ -14,7 +15,7 @@ use hyperslab::vol::copy::CopyOptions;
 use hyperslab::vol::{Container, FileAccess, Registry, compare};
 use hyperslab::{Durability, Error, FolderResolver, Limits, Result};
 
-const CONNECTORS: [&str; 6] = ["native", "raw", "memory", "json", "object", "log"];
+const CONNECTORS: [&str; 7] = ["native", "raw", "memory", "json", "object", "log", "iod"];
 /// Of these every pair is taken; the others go to an HDF5 file and back.
 const PAIRED: usize = 4;
 /// Larger files, and datasets that show more than is stored, only take time.
@@ -26,11 +27,12 @@ const PERCENT: f64 = 95.0;
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let [folder, rest @ ..] = &arguments[..] else {
-        eprintln!("usage: pairs FOLDER [BYTES]");
+        eprintln!("usage: pairs FOLDER [BYTES [CONNECTOR...]]");
         return ExitCode::FAILURE;
     };
     let bytes_max = rest.first().and_then(|bytes| bytes.parse().ok()).unwrap_or(FILE_BYTES_MAX);
-    match Run::over(Path::new(folder), bytes_max) {
+    let asked = rest.get(1..).unwrap_or_default();
+    match Run::over(Path::new(folder), bytes_max, asked) {
         Ok(run) => run.report(PERCENT),
         Err(error) => {
             eprintln!("pairs: {error}");
@@ -49,6 +51,8 @@ struct Tally {
 
 struct Run {
     registry: Registry,
+    /// The connectors that are taken; none for all.
+    asked: Vec<String>,
     scratch: PathBuf,
     number: RefCell<u64>,
     tallies: BTreeMap<(usize, usize), Tally>,
@@ -57,11 +61,12 @@ struct Run {
 }
 
 impl Run {
-    fn over(folder: &Path, bytes_max: u64) -> Result<Run> {
+    fn over(folder: &Path, bytes_max: u64, asked: &[String]) -> Result<Run> {
         let scratch = std::env::temp_dir().join(format!("pairs-{}", std::process::id()));
         std::fs::create_dir_all(&scratch).map_err(|e| Error::io("make folder", &e))?;
         let mut run = Run {
             registry: hyperslab::registry(),
+            asked: asked.to_vec(),
             scratch,
             number: RefCell::new(0),
             tallies: BTreeMap::new(),
@@ -96,11 +101,23 @@ impl Run {
             }
         }
         let all_hold = is_without_views(&original).unwrap_or(true);
+        let is_asked = |connector: &str| {
+            connector == CONNECTORS[0]
+                || self.asked.is_empty()
+                || self.asked.iter().any(|name| name == connector)
+        };
         let holds = |connector: &str| {
+            if !is_asked(connector) {
+                return false;
+            }
             all_hold || self.registry.by_name(connector).is_ok_and(|c| c.info().capability.virtual_datasets)
         };
         let held = CONNECTORS.map(holds);
-        let forms = CONNECTORS.map(|connector| self.copied(original.as_ref(), connector));
+        let form = |connector| match is_asked(connector) {
+            true => self.copied(original.as_ref(), connector),
+            false => Err("not asked for".to_owned()),
+        };
+        let forms = CONNECTORS.map(form);
         for (from, form) in forms.iter().enumerate() {
             let is_taken = |to: usize| {
                 held[to] && held[from] && to != from && (to == 0 || from == 0 || to.max(from) < PAIRED)

@@ -3,9 +3,9 @@
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, RwLockReadGuard, RwLockWriteGuard, Weak};
 use std::time::Duration;
 
-use filters::Stage;
 use model::properties::{FilterSpec, GroupCreate, SpaceStrategy};
 use model::{Context, Error, Kind, ObjectKind, Result, Token};
+use pipeline::{stage_bytes_max, stages};
 use vol::{Container, Durability, FileAccess, Locking, Resolver, VirtualView};
 
 use crate::format::Address;
@@ -293,15 +293,6 @@ impl File {
 /// Half a change must not become part of a commit, nor be shown.
 fn interrupted() -> Error {
     Error::invalid("use file").with("problem", INTERRUPTED)
-}
-
-fn stages(filters: &[FilterSpec]) -> Vec<Stage<'_>> {
-    filters.iter().map(|f| Stage { id: f.id, optional: f.optional, values: &f.values }).collect()
-}
-
-/// Between stages the data may be longer than the chunk: a checksum or a codec's frame around it.
-fn stage_bytes_max(chunk_bytes: usize) -> usize {
-    chunk_bytes.saturating_add(chunk_bytes / 2).saturating_add(4096)
 }
 
 fn filter_error(error: &filters::Error, filters: &[FilterSpec]) -> Error {

@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use model::{Dataspace, Datatype, Error, Index, Result, Within, encode, text};
+pub(crate) use keyed::space_bytes;
+use keyed::{Values, check_attribute_name as check_name};
+use model::{Datatype, Error, Index, Result, Within, encode, text};
 use objects::{Change, Condition, ObjectId, Phase, Update};
 use vol::{AttributeInfo, OpAttributeCreate, OpList, Page};
 
@@ -17,20 +19,6 @@ use crate::slots::{self, BlobId};
 
 fn missing(name: &str) -> Error {
     Error::not_found("find attribute").with("name", name)
-}
-
-fn check_name(name: &str) -> Result<()> {
-    match name.is_empty() || name.contains('\0') {
-        true => Err(Error::invalid("check attribute name").with("name", format!("{name:?}"))),
-        false => Ok(()),
-    }
-}
-
-/// Bytes of all elements of an extent.
-pub(crate) fn space_bytes(space: &Dataspace, datatype: &Datatype) -> Result<u64> {
-    let count = space.element_count()?;
-    let bytes = count.checked_mul(u64::from(datatype.size()));
-    bytes.ok_or_else(|| Error::limit("count bytes").with("elements", count))
 }
 
 /// The akeys of everything that [`AttributeInfo`] tells.

@@ -4,10 +4,12 @@ use std::hash::{BuildHasher, RandomState};
 use std::sync::LazyLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use model::{Error, Result};
+use keyed::Values;
+use model::{Error, Limits, Result, Token};
 use objects::{Change, Phase, Update};
 
 use crate::error::During;
+use crate::identity;
 use crate::keys::{BLOB, GLOBAL};
 use crate::opening::Opening;
 use crate::slots::{BlobId, ID_BYTES};
@@ -38,9 +40,16 @@ fn shown(id: &[u8]) -> String {
     format!("{id:02x?}")
 }
 
-impl Opening {
-    /// Stores values under new identities.
-    pub(crate) fn put_blobs(&self, values: &[&[u8]]) -> Result<Vec<u8>> {
+impl Values<ID_BYTES> for Opening {
+    fn limits(&self) -> &Limits {
+        &self.access.limits
+    }
+
+    fn check_token(&self, token: Token) -> Result<()> {
+        identity::object(token).map(drop)
+    }
+
+    fn put_blobs(&self, values: &[&[u8]]) -> Result<Vec<u8>> {
         let limit = self.limits().blob_bytes_max;
         if let Some(value) = values.iter().find(|value| value.len() as u64 > limit) {
             return Err(Error::limit("store blob").with("bytes", value.len()).with("limit", limit));
@@ -62,8 +71,7 @@ impl Opening {
         Ok(ids.concat())
     }
 
-    /// Appends the values of blobs.
-    pub(crate) fn get_blobs(&self, ids: &[&[u8]], out: &mut vol::Blobs) -> Result<()> {
+    fn get_blobs(&self, ids: &[&[u8]], out: &mut vol::Blobs) -> Result<()> {
         let keys =
             ids.iter().map(|id| Ok((GLOBAL, checked(id, "read blob")?, BLOB))).collect::<Result<Vec<_>>>()?;
         let values = self.store().get_many(&keys).during("read blobs")?;
@@ -74,20 +82,7 @@ impl Opening {
         Ok(())
     }
 
-    /// Removes blobs, all of which are there.
-    pub(crate) fn delete_blobs(&self, ids: &[&[u8]]) -> Result<()> {
-        for id in ids {
-            let size = self.store().size(GLOBAL, checked(id, "delete blob")?, BLOB).during("delete blob")?;
-            if size.is_none() {
-                return Err(Error::not_found("delete blob").with("identity", shown(id)));
-            }
-        }
-        let ids: Vec<BlobId> = ids.iter().filter_map(|id| (*id).try_into().ok()).collect();
-        self.drop_blobs(&ids)
-    }
-
-    /// Removes blobs that nobody uses any more, as far as they are there.
-    pub(crate) fn drop_blobs(&self, ids: &[BlobId]) -> Result<()> {
+    fn drop_blobs(&self, ids: &[BlobId]) -> Result<()> {
         let changes = [Change::Punch(BLOB)];
         let update = |id| Update {
             object: GLOBAL,
@@ -98,5 +93,19 @@ impl Opening {
         };
         let updates: Vec<Update<'_>> = ids.iter().map(|id| update(&id[..])).collect();
         self.update_all(&updates).during("delete blobs")
+    }
+}
+
+impl Opening {
+    /// Removes blobs, all of which are there.
+    pub(crate) fn delete_blobs(&self, ids: &[&[u8]]) -> Result<()> {
+        for id in ids {
+            let size = self.store().size(GLOBAL, checked(id, "delete blob")?, BLOB).during("delete blob")?;
+            if size.is_none() {
+                return Err(Error::not_found("delete blob").with("identity", shown(id)));
+            }
+        }
+        let ids: Vec<BlobId> = ids.iter().filter_map(|id| (*id).try_into().ok()).collect();
+        self.drop_blobs(&ids)
     }
 }

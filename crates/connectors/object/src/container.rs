@@ -2,6 +2,7 @@
 
 use std::sync::{Arc, PoisonError, RwLock};
 
+use keyed::{Datasets, Values};
 use model::datatype::ReferenceKind;
 use model::{Datatype, Error, Link, ObjectKind, Reference, Result, Token};
 use vol::*;
@@ -201,9 +202,7 @@ impl Container for ObjectContainer {
     }
 
     fn dataset_storage(&self, dataset: Token) -> Result<StorageInfo> {
-        let opening = self.opening()?;
-        let described = opening.described(dataset)?;
-        opening.storage_of(&described)
+        self.opening()?.storage_of(dataset)
     }
 
     fn dataset_read(&self, reads: &mut [OpRead<'_>]) -> Result<()> {
@@ -223,21 +222,15 @@ impl Container for ObjectContainer {
     }
 
     fn chunk_list(&self, dataset: Token, skip: u64, count_max: u64) -> Result<Page<ChunkInfo>> {
-        let opening = self.opening()?;
-        let described = opening.described(dataset)?;
-        opening.list_chunks(&described, skip, count_max)
+        self.opening()?.list_chunks(dataset, skip, count_max)
     }
 
     fn chunk_read(&self, dataset: Token, offset: &[u64]) -> Result<(u32, Vec<u8>)> {
-        let opening = self.opening()?;
-        let described = opening.described(dataset)?;
-        opening.read_chunk(&described, offset)
+        self.opening()?.read_chunk(dataset, offset)
     }
 
     fn chunk_write(&self, dataset: Token, offset: &[u64], filter_mask: u32, data: &[u8]) -> Result<()> {
-        let opening = self.to_change()?;
-        let described = opening.described(dataset)?;
-        opening.write_chunk(&described, offset, filter_mask, data)
+        self.to_change()?.write_chunk(dataset, offset, filter_mask, data)
     }
 
     fn datatype_commit(&self, op: &OpDatatypeCommit) -> Result<Token> {

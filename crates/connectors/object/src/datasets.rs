@@ -2,68 +2,21 @@
 
 use std::sync::Arc;
 
-use model::properties::{DatasetCreate, FillValue, Layout};
-use model::{Datatype, Error, Limits, ObjectKind, Result, Token};
+use keyed::{Dataset, automatic_shape, check_dataset};
+use model::properties::{FillValue, Layout};
+use model::{ObjectKind, Result, Token};
 use vol::{DatasetInfo, OpDatasetCreate};
 
-use crate::attributes::space_bytes;
-use crate::described::{Body, Dataset, Described};
+use crate::described::{Body, Described};
 use crate::keys::{
     self, CHUNK_SHAPE, COMMITTED, CREATION, DATASPACE, DATATYPE, FILL_VALUE, OTHER_PROPERTIES,
 };
 use crate::opening::Opening;
-use crate::pipeline;
-
-/// Bytes of a chunk where the layout has none.
-const CHUNK_BYTES: u64 = 1 << 20;
-
-fn invalid(problem: &str) -> Error {
-    Error::invalid("make dataset").with("problem", problem)
-}
-
-/// Chunks for an extent whose layout has none: whole rows of the fastest dimensions.
-fn automatic_shape(dims: &[u64], element_bytes: u64) -> Vec<u64> {
-    let mut elements = (CHUNK_BYTES / element_bytes.max(1)).max(1);
-    let mut shape = vec![1; dims.len()];
-    for (len, &dim) in shape.iter_mut().zip(dims).rev() {
-        *len = dim.clamp(1, elements);
-        elements = (elements / *len).max(1);
-    }
-    shape
-}
-
-fn check_fill(create: &DatasetCreate, datatype: &Datatype) -> Result<()> {
-    match &create.fill.value {
-        FillValue::Value(value) if value.len() != datatype.size() as usize => {
-            let wanted = datatype.size();
-            Err(Error::invalid("set fill value").with("bytes", value.len()).with("wanted", wanted))
-        }
-        _ => Ok(()),
-    }
-}
-
-fn check_layout(op: &OpDatasetCreate, datatype: &Datatype, limits: &Limits) -> Result<()> {
-    let is_chunked = matches!(op.create.layout, Layout::Chunked { .. });
-    if !is_chunked && op.create.filters.iter().any(|filter| !filter.optional) {
-        return Err(invalid("filters without chunks"));
-    }
-    match &op.create.layout {
-        Layout::Chunked { shape, .. } => vol::demands::chunks(shape, &op.space, datatype.size(), limits),
-        Layout::External(_) => Err(Error::unsupported("keep elements in files beside an object store")),
-        Layout::Virtual(_) => Err(Error::unsupported("make virtual dataset in an object store")),
-        Layout::Compact | Layout::Contiguous if op.space.is_resizable() => {
-            Err(invalid("an extent that changes needs chunks"))
-        }
-        Layout::Compact | Layout::Contiguous => Ok(()),
-    }
-}
 
 impl Opening {
     pub(crate) fn make_dataset(&self, op: &OpDatasetCreate) -> Result<Token> {
         let datatype = self.file_type(&op.datatype, op.committed)?;
-        space_bytes(&op.space, &datatype)?;
-        check_layout(op, &datatype, self.limits())?;
-        check_fill(&op.create, &datatype)?;
+        check_dataset(op, &datatype, self.limits(), "an object store")?;
         let mut create = op.create.clone();
         pipeline::complete(&mut create, &datatype)?;
         let shape = match &create.layout {

@@ -2,14 +2,15 @@
 
 use std::sync::Arc;
 
-use model::properties::{FillValue, FilterSpec, GroupCreate, Layout, ObjectCreate};
+pub(crate) use keyed::Dataset;
+use model::properties::{FillValue, GroupCreate, Layout, ObjectCreate};
 use model::{Datatype, Error, Limits, ObjectKind, Result, Token, encode};
 use objects::{ObjectId, Store};
 use vol::DatasetInfo;
 
 use crate::error::During;
 use crate::keys::{self, COMMITTED, CREATION, DATASPACE, DATATYPE, FILL_VALUE, INTERNAL};
-use crate::{identity, pipeline, slots};
+use crate::{identity, slots};
 
 /// An object, without what changes often: counts, comments, links, attributes.
 #[derive(Debug)]
@@ -25,66 +26,6 @@ pub(crate) enum Body {
     Dataset(Dataset),
     Datatype { datatype: Datatype, create: ObjectCreate },
     Map { key: Datatype, value: Datatype, create: ObjectCreate },
-}
-
-/// A dataset and how its elements are stored.
-#[derive(Debug, Clone)]
-pub(crate) struct Dataset {
-    pub(crate) info: Arc<DatasetInfo>,
-    /// Chunks as they are stored, also where nobody asked for any.
-    pub(crate) shape: Vec<u64>,
-}
-
-impl Dataset {
-    pub(crate) fn element_bytes(&self) -> usize {
-        self.info.datatype.size() as usize
-    }
-
-    /// Elements of a chunk; [`Dataset::check`] found that the product fits.
-    pub(crate) fn chunk_elements(&self) -> u64 {
-        self.shape.iter().product()
-    }
-
-    pub(crate) fn chunk_bytes(&self) -> usize {
-        self.chunk_elements() as usize * self.element_bytes()
-    }
-
-    /// Filters of chunks; those of other layouts are kept and not applied.
-    pub(crate) fn filters(&self) -> &[FilterSpec] {
-        match &self.info.create.layout {
-            Layout::Chunked { .. } => &self.info.create.filters,
-            _ => &[],
-        }
-    }
-
-    /// Gives elements that nobody wrote.
-    pub(crate) fn fill(&self, out: &mut [u8]) {
-        match &self.info.create.fill.value {
-            FillValue::Value(value) if value.iter().any(|&byte| byte != 0) => {
-                out.chunks_exact_mut(value.len()).for_each(|element| element.copy_from_slice(value));
-            }
-            _ => out.fill(0),
-        }
-    }
-
-    /// An error unless numbers that came from storage fit together.
-    pub(crate) fn check(&self, limits: &Limits) -> Result<()> {
-        let rank = self.info.space.rank();
-        let element_bytes = u64::from(self.info.datatype.size());
-        let bytes = self.shape.iter().try_fold(element_bytes, |n, &len| n.checked_mul(len));
-        if self.shape.len() != rank || self.shape.contains(&0) {
-            return Err(corrupt("its chunks do not fit its extent"));
-        }
-        if bytes.is_none_or(|bytes| bytes > limits.chunk_bytes_max) {
-            return Err(Error::limit("open dataset").with("limit", limits.chunk_bytes_max));
-        }
-        match &self.info.create.fill.value {
-            FillValue::Value(value) if value.len() as u64 != element_bytes => {
-                Err(corrupt("its fill value has another size than its elements"))
-            }
-            _ => Ok(()),
-        }
-    }
 }
 
 fn corrupt(problem: &str) -> Error {

@@ -1,7 +1,7 @@
 //! Every key of the layout, and the values that have a form of their own. `docs/object-layout.md` says the same.
 
 use model::bytes::{Cursor, Put};
-use model::{Error, LinkTarget, Result, Token, text};
+use model::{Error, LinkTarget, Result, Token};
 use objects::ObjectId;
 
 use crate::identity;
@@ -142,45 +142,24 @@ pub fn chunk_start(dkey: &[u8], rank: usize) -> Option<Vec<u64>> {
 }
 
 const HARD: u8 = 0;
-const SOFT: u8 = 1;
-const EXTERNAL: u8 = 64;
 
 /// The value of a link: its class as HDF5 numbers them, and what the class keeps.
 pub fn link_value(target: &LinkTarget) -> Result<Vec<u8>> {
-    Ok(match target {
-        LinkTarget::Hard(token) => [&[HARD][..], &token.0].concat(),
-        LinkTarget::Soft(path) => [&[SOFT][..], &text::to_bytes(path)].concat(),
-        LinkTarget::External { file, path } => {
-            let file = text::to_bytes(file);
-            if file.contains(&0) {
-                return Err(Error::invalid("make external link").with("problem", "NUL in the file's name"));
-            }
-            [&[EXTERNAL, 0][..], &file, &[0], &text::to_bytes(path)].concat()
-        }
-        LinkTarget::User { class, data } => [&[*class][..], data].concat(),
-    })
+    match target {
+        LinkTarget::Hard(token) => Ok([&[HARD][..], &token.0].concat()),
+        other => keyed::link_value(other),
+    }
 }
 
 /// The inverse of [`link_value`].
 pub fn link_target(value: &[u8]) -> Result<LinkTarget> {
     let mut cursor = Cursor::new(value, "link");
-    Ok(match cursor.u8()? {
-        HARD => {
-            let token = Token(cursor.array()?);
-            identity::object(token).map_err(|error| cursor.corrupt("target").because(error))?;
-            LinkTarget::Hard(token)
-        }
-        SOFT => LinkTarget::Soft(text::from_bytes(cursor.rest())),
-        EXTERNAL => {
-            if cursor.u8()? != 0 {
-                return Err(cursor.corrupt("version of an external link"));
-            }
-            let file = text::from_bytes(cursor.until_nul()?);
-            LinkTarget::External { file, path: text::from_bytes(cursor.rest()) }
-        }
-        class @ 65.. => LinkTarget::User { class, data: cursor.rest().to_vec() },
-        class => return Err(cursor.corrupt(format!("class {class}"))),
-    })
+    if cursor.u8()? != HARD {
+        return keyed::link_target(value);
+    }
+    let token = Token(cursor.array()?);
+    identity::object(token).map_err(|error| cursor.corrupt("target").because(error))?;
+    Ok(LinkTarget::Hard(token))
 }
 
 /// Eight bytes of a counter.

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
+pub(crate) use keyed::{is_tracked, slice, untracked};
 use model::link::check_name;
-use model::properties::CreationOrder;
 use model::{CharacterSet, Error, Index, Link, LinkTarget, Order, Result, text};
 use objects::{Change, Condition, ObjectId, Phase, Update};
 use vol::{GroupInfo, LinkStorage, OpLinkCreate, OpLinkMove, OpList, Page, Place};
@@ -14,17 +14,6 @@ use crate::keys::{self, LINK, LINK_CHARSET, LINK_ORDER};
 use crate::listing::{View, each_dkey};
 use crate::opening::Opening;
 use crate::{identity, order};
-
-/// User-defined classes; the numbers below belong to the library.
-const USER_CLASS_MIN: u8 = 65;
-
-pub(crate) fn is_tracked(order: CreationOrder) -> bool {
-    order != CreationOrder::Untracked
-}
-
-pub(crate) fn untracked(operation: &str) -> Error {
-    Error::invalid(operation).with("problem", "the order of creation is not tracked")
-}
 
 fn missing_link(name: &str) -> Error {
     Error::not_found("find link").with("name", name)
@@ -37,31 +26,6 @@ fn exists(name: &str) -> Error {
 /// Whether a dkey of a group is a link: names have no slash, our own keys begin with one.
 pub(crate) fn is_link(dkey: &[u8]) -> bool {
     !dkey.starts_with(b"/")
-}
-
-/// A page of something that is all there, in increasing order.
-pub(crate) fn slice<T: Clone>(entries: &[T], op: &OpList) -> (Vec<T>, bool) {
-    let skip = usize::try_from(op.skip).unwrap_or(usize::MAX);
-    let count = usize::try_from(op.count_max).unwrap_or(usize::MAX);
-    let more = entries.len() > skip.saturating_add(count);
-    let page = match op.order {
-        Order::Decreasing => entries.iter().rev().skip(skip).take(count).cloned().collect(),
-        _ => entries.iter().skip(skip).take(count).cloned().collect(),
-    };
-    (page, more)
-}
-
-fn check_target(target: &LinkTarget) -> Result<()> {
-    match target {
-        LinkTarget::Soft(path) if path.is_empty() => Err(Error::invalid("make soft link to nothing")),
-        LinkTarget::External { file, path } if file.is_empty() || path.is_empty() => {
-            Err(Error::invalid("make external link to nothing"))
-        }
-        LinkTarget::User { class, .. } if *class < USER_CLASS_MIN => {
-            Err(Error::invalid("make user-defined link").with("class", class))
-        }
-        _ => Ok(()),
-    }
 }
 
 impl Opening {
@@ -138,7 +102,7 @@ impl Opening {
     }
 
     pub(crate) fn make_link(&self, op: &OpLinkCreate) -> Result<()> {
-        check_target(&op.target)?;
+        keyed::check_link_target(&op.target)?;
         let mut structure = self.shared.structure();
         let target = match &op.target {
             LinkTarget::Hard(token) => Some(self.described(*token)?.id),

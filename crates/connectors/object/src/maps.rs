@@ -1,5 +1,6 @@
 //! Maps: each pair under the dkey of its key.
 
+use keyed::Values;
 use model::{Datatype, Error, ObjectKind, Result, Token, encode};
 use objects::{Change, ObjectId, Phase, Update};
 use vol::maps::{check_key, check_key_type};
@@ -82,18 +83,12 @@ impl Opening {
 
     /// Removes the blobs of values that were replaced.
     fn give_up(&self, datatype: &Datatype, old: &[Option<Vec<u8>>], new: &[(&[u8], &[u8])]) -> Result<()> {
-        let (mut gone, mut kept) = (Vec::new(), std::collections::HashSet::new());
+        let mut gone = Vec::new();
         for value in old.iter().flatten() {
             gone.extend(self.blobs_in(datatype, value)?);
         }
-        if gone.is_empty() {
-            return Ok(());
-        }
-        for (_, value) in new {
-            kept.extend(self.blobs_in(datatype, value)?);
-        }
-        gone.retain(|id| !kept.contains(id));
-        self.drop_blobs(&gone)
+        let new: Vec<&[u8]> = new.iter().map(|(_, value)| *value).collect();
+        self.drop_replaced(datatype, gone, &new.concat())
     }
 
     pub(crate) fn values_of(&self, map: &Described, keys: &[&[u8]]) -> Result<Vec<Option<Vec<u8>>>> {

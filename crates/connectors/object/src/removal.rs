@@ -1,5 +1,6 @@
 //! Objects that go: what they held is found before their keys are punched.
 
+use keyed::{Datasets, Values};
 use model::{Kind, LinkTarget, Result};
 use objects::{ObjectId, Phase};
 
@@ -26,7 +27,7 @@ impl Opening {
             Body::Dataset(dataset) => {
                 held.extend(dataset.info.committed.map(identity::object).transpose()?);
                 blobs.extend(self.blobs_of_fill(dataset)?);
-                blobs.extend(self.blobs_of_dataset(&described)?);
+                blobs.extend(self.blobs_of_chunks(id, dataset)?);
             }
             Body::Map { .. } => blobs.extend(self.blobs_of_map(&described)?),
             Body::Datatype { .. } => {}
@@ -61,18 +62,6 @@ impl Opening {
                 blobs.extend(self.blobs_in(value_type, &value)?);
                 Ok(())
             })?;
-        }
-        Ok(blobs)
-    }
-
-    /// The blobs that the chunks of a dataset use.
-    pub(crate) fn blobs_of_dataset(&self, described: &Described) -> Result<Vec<BlobId>> {
-        let dataset = described.dataset()?;
-        let mut blobs = Vec::new();
-        if dataset.info.datatype.has_slots() {
-            for start in &self.chunk_starts(described)? {
-                blobs.extend(self.blobs_of_chunk(described, start)?);
-            }
         }
         Ok(blobs)
     }

@@ -2,8 +2,9 @@
 
 use std::collections::{HashMap, HashSet};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 
+use keyed::{Elements, Pending};
 use model::properties::FileCreate;
 use model::{Datatype, Error, Limits, Result, encode};
 use objects::{Change, Mode, ObjectId, Phase, Store, Update};
@@ -15,7 +16,6 @@ use crate::error::During;
 use crate::identity::Numbers;
 use crate::keys;
 use crate::listing::Listings;
-use crate::pending::Pending;
 
 /// One container that is open in this process.
 #[derive(Debug)]
@@ -34,7 +34,7 @@ pub(crate) struct Shared {
     /// Elements of one dataset change under its lock; datasets share locks by their numbers.
     elements: Vec<RwLock<()>>,
     /// Chunks that changed in part.
-    pending: Mutex<Pending>,
+    pending: Mutex<Pending<ObjectId>>,
     /// The attribute that was made last, until it is written: bytes and type of its value.
     new_attribute: Mutex<Option<NewAttribute>>,
     pub(crate) last_attribute: Last<AttributeForm>,
@@ -122,18 +122,9 @@ impl Shared {
         self.structure.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn lock_of(&self, dataset: ObjectId) -> &RwLock<()> {
+    /// The lock of a dataset's elements.
+    pub(crate) fn lock_of(&self, dataset: ObjectId) -> &RwLock<()> {
         &self.elements[dataset.low as usize % LOCKS]
-    }
-
-    /// Elements of a dataset hold still.
-    pub(crate) fn reading(&self, dataset: ObjectId) -> RwLockReadGuard<'_, ()> {
-        self.lock_of(dataset).read().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Nobody else looks at the elements of a dataset.
-    pub(crate) fn changing(&self, dataset: ObjectId) -> RwLockWriteGuard<'_, ()> {
-        self.lock_of(dataset).write().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Remembers an attribute that was just made: most are written next.
@@ -180,7 +171,7 @@ impl Shared {
     /// The object is gone.
     pub(crate) fn forget(&self, id: ObjectId) {
         self.forget_new_attribute();
-        self.pending().forget(id);
+        self.pending.lock().unwrap_or_else(PoisonError::into_inner).forget(id);
         self.known().remove(&id);
         self.listings.changed(id);
     }
@@ -192,28 +183,14 @@ impl Shared {
         self.listings.clear();
     }
 
-    /// Chunks that changed in part. Whoever holds this and a dataset took the dataset first.
-    pub(crate) fn pending(&self) -> MutexGuard<'_, Pending> {
-        self.pending.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Stores what waits of a dataset, so that its chunks can be looked at.
-    pub(crate) fn settle(&self, id: ObjectId) -> Result<()> {
-        if self.pending().settle(&*self.store, id)? {
-            self.listings.changed(id);
-        }
-        Ok(())
-    }
-
-    /// Stores what waits of all datasets.
-    pub(crate) fn settle_all(&self) -> Result<()> {
-        let waiting = self.pending().datasets();
-        waiting.into_iter().try_for_each(|id| self.settle(id))
+    /// Elements of all datasets.
+    pub(crate) fn elements(&self) -> Elements<'_, Shared> {
+        Elements { chunks: self, pending: &self.pending }
     }
 
     /// Makes everything durable, and sees what others made so.
     pub(crate) fn flush(&self) -> Result<()> {
-        self.settle_all()?;
+        self.elements().settle_all()?;
         self.store.flush().during("commit container")?;
         if self.is_concurrent {
             self.store.refresh().during("commit container")?;

@@ -5,106 +5,20 @@ mod kit;
 use std::path::Path;
 
 use kit::{create, dataset, open, write};
-use model::properties::{CreationOrder, FileCreate, GroupCreate, ObjectCreate};
-use model::{Kind, Limits, LinkTarget, ObjectKind, Result, Selection};
+use model::properties::FileCreate;
+use model::{Kind, Limits};
 use objects::{Change, Mode, ObjectId, Phase, Size, Store, Update};
+use testkit::damage::{self, look, mutated};
 use testkit::generate::Generator;
-use vol::{Container, FileAccess, OpGroupCreate, OpLinkCreate, OpList, OpMapCreate, OpRead, Place};
+use vol::{FileAccess, Place};
 
 const GLOBAL: ObjectId = ObjectId { high: 0, low: 0 };
 
 /// One object of every kind.
 fn sample(folder: &Path) {
     let c = create(folder, &FileCreate::default()).unwrap();
-    let root = c.info().unwrap().root;
-    let object = ObjectCreate { attribute_order: CreationOrder::Tracked, ..ObjectCreate::default() };
-    let create = GroupCreate { link_order: CreationOrder::Tracked, object, ..GroupCreate::default() };
-    let group = c.group_create(&OpGroupCreate { place: Some(Place::new(root, "g")), create }).unwrap();
-    let soft = LinkTarget::Soft("/g".into());
-    c.link_create(&OpLinkCreate { place: Place::new(group, "soft"), target: soft }).unwrap();
-    let external = LinkTarget::External { file: "f".into(), path: "/x".into() };
-    c.link_create(&OpLinkCreate { place: Place::new(group, "external"), target: external }).unwrap();
-    for (name, datatype) in [
-        ("ints", kit::int()),
-        ("texts", model::Datatype::var_string(model::CharacterSet::Utf8)),
-        ("refs", model::Datatype::reference(model::datatype::ReferenceKind::Object)),
-    ] {
-        let space = model::Dataspace::simple(&[3]).unwrap();
-        let (name, charset) = (name.to_owned(), model::CharacterSet::Ascii);
-        let op = vol::OpAttributeCreate { object: group, name, charset, datatype, committed: None, space };
-        c.attribute_create(&op).unwrap();
-        let bytes = c.attribute_info(group, &op.name).unwrap().unwrap().datatype.size() as usize * 3;
-        c.attribute_write(group, &op.name, &vec![1; bytes]).unwrap();
-    }
-    let data = dataset(&*c, Place::new(group, "d"), &[10, 4], &[4, 4]).unwrap();
-    write(&*c, data, &(0..40).collect::<Vec<_>>()).unwrap();
-    let mut create = model::properties::DatasetCreate {
-        layout: model::properties::Layout::chunked(&[8]),
-        ..Default::default()
-    };
-    let shuffle = model::properties::FilterSpec { id: 2, name: None, optional: false, values: vec![] };
-    create.filters.push(shuffle);
-    let space = model::Dataspace::simple(&[20]).unwrap();
-    let place = Some(Place::new(group, "filtered"));
-    let op = vol::OpDatasetCreate { place, datatype: kit::int(), committed: None, space, create };
-    let filtered = c.dataset_create(&op).unwrap();
-    write(&*c, filtered, &[5; 20]).unwrap();
-    let place = Some(Place::new(group, "map"));
-    let create = ObjectCreate::default();
-    let map = c.map_create(&OpMapCreate { place, key: kit::int(), value: kit::int(), create }).unwrap();
-    c.map_put(map, &[(&[1; 4], &[2; 4])]).unwrap();
+    damage::sample(&*c).unwrap();
     c.close().unwrap();
-}
-
-/// Looks at everything; errors are answers.
-fn look(c: &dyn Container) -> Result<()> {
-    let mut queue = vec![c.info()?.root];
-    for _ in 0..100 {
-        let Some(token) = queue.pop() else { break };
-        let Ok(info) = c.object_info(token) else { continue };
-        let all = OpList { count_max: 1000, ..OpList::default() };
-        if let Ok(page) = c.attribute_list(token, &all) {
-            page.entries.iter().for_each(|info| drop(c.attribute_read(token, &[&info.name])));
-        }
-        match info.kind {
-            ObjectKind::Group => {
-                let _ = (
-                    c.group_info(token),
-                    c.link_list(token, &OpList { index: model::Index::CreationOrder, ..all }),
-                );
-                let links = c.link_list(token, &all).map_or_else(|_| Vec::new(), |page| page.entries);
-                queue.extend(links.iter().filter_map(|link| match link.target {
-                    LinkTarget::Hard(token) => Some(token),
-                    _ => None,
-                }));
-            }
-            ObjectKind::Dataset => {
-                let Ok(info) = c.dataset_info(token) else { continue };
-                let _ = (c.dataset_storage(token), c.chunk_list(token, 0, 100));
-                let bytes = info
-                    .space
-                    .element_count()
-                    .unwrap_or(u64::MAX)
-                    .saturating_mul(info.datatype.size().into());
-                if bytes < 1 << 20 {
-                    let mut into = vec![0; bytes as usize];
-                    let _ = c.dataset_read(&mut [OpRead {
-                        dataset: token,
-                        selection: &Selection::All,
-                        into: &mut into,
-                    }]);
-                }
-            }
-            ObjectKind::Datatype => drop(c.datatype_get(token)),
-            ObjectKind::Map => {
-                let keys = c.map_keys(token, 0, 10).map_or_else(|_| Vec::new(), |page| page.entries);
-                keys.iter().for_each(|key| drop(c.map_get(token, &[key])));
-                let _ = c.map_info(token);
-            }
-        }
-    }
-    let _ = (c.optional("storage.check", b""), c.optional("storage.show", b""));
-    Ok(())
 }
 
 fn put(store: &dyn Store, (object, dkey, akey): &(ObjectId, Vec<u8>, Vec<u8>), value: &[u8]) {
@@ -128,25 +42,6 @@ fn singles(store: &dyn Store) -> Vec<(ObjectId, Vec<u8>, Vec<u8>)> {
         }
     }
     keys
-}
-
-fn mutated(value: &[u8], generator: &mut Generator) -> Vec<u8> {
-    let mut value = value.to_vec();
-    match generator.below(6) {
-        0 => value.truncate(generator.below(value.len() as u64 + 1) as usize),
-        1 => value.extend([0xff; 5]),
-        2 => value.clear(),
-        _ => {
-            for _ in 0..=generator.below(3) {
-                if !value.is_empty() {
-                    let at = generator.below(value.len() as u64) as usize;
-                    let choices = [0, 1, 0x7f, 0x80, 0xff, generator.below(256) as u8];
-                    value[at] = choices[generator.below(6) as usize];
-                }
-            }
-        }
-    }
-    value
 }
 
 #[test]

@@ -2,14 +2,13 @@
 
 mod kit;
 
-use std::io::{BufRead, BufReader};
 use std::path::Path;
-use std::process::{Command, Stdio};
 
-use kit::{create, dataset, int, open, problems, read, write};
-use model::properties::{CreationOrder, FileCreate, GroupCreate, ObjectCreate};
-use model::{Dataspace, Kind, Result, Token};
-use vol::{Container, Durability, FileAccess, OpAttributeCreate, OpGroupCreate, OpList, OpMapCreate, Place};
+use kit::{create, dataset, open, problems, read, write};
+use model::Kind;
+use model::properties::FileCreate;
+use testkit::rounds;
+use vol::{FileAccess, OpList, Place};
 
 const THREADS: usize = 4;
 const DATASETS: usize = 2500;
@@ -51,107 +50,23 @@ fn four_threads_make_datasets_in_one_container() {
     assert_eq!(problems(&*c).unwrap(), Vec::<String>::new());
 }
 
-const FOLDER: &str = "HYPERSLAB_KILLED_FOLDER";
-const FIRST: &str = "HYPERSLAB_KILLED_FIRST";
-const KILLS: &str = "HYPERSLAB_KILLS";
-
-/// One round of a writer: an object of every kind, and changes of what is there.
-fn round(c: &dyn Container, first: i32, n: i32) -> Result<()> {
-    let root = c.info()?.root;
-    let place = Some(Place::new(root, format!("round {n}")));
-    let create = GroupCreate { link_order: CreationOrder::Indexed, ..GroupCreate::default() };
-    let group = c.group_create(&OpGroupCreate { place, create })?;
-    let data = dataset(c, Place::new(group, "data"), &[20_000], &[6000])?;
-    write(c, data, &vec![n; 20_000])?;
-    let (name, charset, space) = ("n".to_owned(), Default::default(), Dataspace::Scalar);
-    let op = OpAttributeCreate { object: data, name, charset, datatype: int(), committed: None, space };
-    c.attribute_create(&op)?;
-    c.attribute_write(data, "n", &n.to_le_bytes())?;
-    let place = Some(Place::new(group, "map"));
-    let create = ObjectCreate::default();
-    let map = c.map_create(&OpMapCreate { place, key: int(), value: int(), create })?;
-    c.map_put(map, &[(&n.to_le_bytes(), &n.to_le_bytes())])?;
-    match n % 3 {
-        // What an earlier round made goes.
-        0 if n - 2 >= first => c.link_delete(root, &format!("round {}", n - 2)),
-        _ => Ok(()),
-    }
-}
-
-/// What a round left: `false` where nothing is there.
-fn check_round(c: &dyn Container, n: i32) -> Result<bool> {
-    let root = c.info()?.root;
-    let found = |group: Token, name: &str| vol::path::token(c, group, name, 16);
-    let group = match found(root, &format!("round {n}")) {
-        Err(error) if error.kind() == Kind::NotFound => return Ok(false),
-        group => group?,
-    };
-    assert_eq!(c.group_info(group)?.links, 2);
-    let data = found(group, "data")?;
-    assert_eq!(read(c, data)?, vec![n; 20_000]);
-    assert_eq!(c.attribute_read(data, &["n"])?, [n.to_le_bytes()]);
-    assert_eq!(c.map_get(found(group, "map")?, &[&n.to_le_bytes()])?, [Some(n.to_le_bytes().to_vec())]);
-    Ok(true)
-}
-
-/// The writer that is killed: it says which rounds are committed.
+/// The writer that is killed.
 #[test]
 #[ignore = "it runs until somebody kills it"]
 fn writer() {
-    let Some(folder) = std::env::var_os(FOLDER) else { return };
-    let c = match open(Path::new(&folder), &FileAccess::write()) {
-        Err(error) if error.kind() == Kind::NotFound => {
-            create(Path::new(&folder), &FileCreate::default()).unwrap()
-        }
-        opened => opened.unwrap(),
+    let opened = |folder: &Path| match open(folder, &FileAccess::write()) {
+        Err(error) if error.kind() == Kind::NotFound => create(folder, &FileCreate::default()),
+        opened => opened,
     };
-    let first = std::env::var(FIRST).unwrap().parse().unwrap();
-    for n in first.. {
-        round(&*c, first, n).unwrap();
-        c.commit(Durability::Full).unwrap();
-        println!("committed {n}");
-    }
-}
-
-/// Runs the writer until it has committed some rounds, and kills it; the last that it told.
-fn killed(folder: &Path, first: i32, rounds: usize) -> i32 {
-    let mut writer = Command::new(std::env::current_exe().unwrap())
-        .args(["--exact", "writer", "--ignored", "--nocapture"])
-        .env(FOLDER, folder)
-        .env(FIRST, first.to_string())
-        .stdout(Stdio::piped())
-        .spawn()
-        .unwrap();
-    let lines = BufReader::new(writer.stdout.take().unwrap()).lines();
-    let mut told = lines.map_while(std::result::Result::ok);
-    let number = |line: &String| line.split_once("committed ").and_then(|(_, n)| n.trim().parse().ok());
-    let mut seen: Vec<i32> = told.by_ref().filter_map(|line| number(&line)).take(rounds).collect();
-    writer.kill().unwrap();
-    writer.wait().unwrap();
-    // What it told before it died counts too.
-    seen.extend(told.filter_map(|line| number(&line)));
-    *seen.last().unwrap()
+    rounds::writer(opened).unwrap();
 }
 
 #[test]
 fn a_killed_writer_leaves_what_it_committed_and_nothing_half() {
-    let kills: i32 = std::env::var(KILLS).ok().and_then(|n| n.parse().ok()).unwrap_or(5);
     let folder = tempfile::tempdir().unwrap();
     let place = folder.path().join("c");
-    for kill in 0..kills {
-        let first = kill * 1_000_000;
-        let last = killed(&place, first, 1 + kill as usize % 7);
-        let c = open(&place, &FileAccess::read()).unwrap();
-        for n in first..=last {
-            // A later round deletes the one two before it.
-            let may_be_gone = (n + 2) % 3 == 0;
-            assert!(check_round(&*c, n).unwrap() || may_be_gone, "round {n} of {first}..={last} is lost");
-        }
-        // The round that was cut short is there whole or not at all.
-        check_round(&*c, last + 1).unwrap();
-        assert_eq!(problems(&*c).unwrap(), Vec::<String>::new());
-        c.close().unwrap();
-    }
+    let open = |place: &Path| open(place, &FileAccess::read());
+    rounds::kill_writers(&place, open, |c| assert_eq!(problems(c).unwrap(), Vec::<String>::new()));
 }
 
 /// Processes that write to one container on a cluster at the same time, without talking to each other.
@@ -159,8 +74,10 @@ fn a_killed_writer_leaves_what_it_committed_and_nothing_half() {
 mod on_ceph {
     use super::*;
     use hyperslab_object::ObjectConnector;
+    use model::properties::{CreationOrder, GroupCreate};
+    use std::process::{Command, Stdio};
     use std::sync::Arc;
-    use vol::{Connector, ContainerCreate, ContainerOpen};
+    use vol::{Connector, Container, ContainerCreate, ContainerOpen, OpGroupCreate};
 
     const CONF: &str = "HYPERSLAB_CEPH_CONF";
     const PATH: &str = "HYPERSLAB_WRITER_PATH";

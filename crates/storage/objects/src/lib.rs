@@ -237,6 +237,13 @@ pub trait Store: Send + Sync + std::fmt::Debug {
     /// Makes all that was done durable and seen by everybody, phase by phase.
     fn flush(&self) -> Result<()>;
 
+    /// Whether a flush is one commit, so that after a crash all that was done before it is there, or nothing since
+    /// the flush before. Only while nobody uses [`Store::update_now`] and [`Store::allocate`], which are durable at
+    /// once.
+    fn is_atomic(&self) -> bool {
+        false
+    }
+
     /// From now on reads see what others had flushed before this call; what waits here for a flush stays.
     fn refresh(&self) -> Result<()>;
 

@@ -10,7 +10,8 @@ use crate::open::open;
 const USAGE: &str = "\
 usage: hyperslab objects LOCATION...
   Lists the objects of containers in object stores (object:folder/, object+rados:pool/name) with their dkeys, their
-  akeys and what these hold, decoded where it has a meaning. docs/object-layout.md explains them.
+  akeys and what these hold, decoded where it has a meaning, and the key-value stores, arrays and blobs of iod:folder/
+  with their scratch pads. docs/object-layout.md and docs/iod-layout.md explain them.
 ";
 
 /// Lists the containers that the command line names.

@@ -209,7 +209,10 @@ fn fill_of(op: &OpDatasetCreate, datatype: &Datatype) -> Result<(Fill, AllocTime
     let has_values = datatype.any(&|t| matches!(t, Datatype::VarLen(VarLen { .. })));
     match (fill.time, &fill.value) {
         (FillTime::Never, _) if has_values => return refused("variable-length values must be filled"),
-        (FillTime::Alloc, FillValue::Undefined) => return refused("there is none to write on allocation"),
+        // With values of variable length it is how (IfSet, Undefined) is stored: such a dataset can be copied.
+        (FillTime::Alloc, FillValue::Undefined) if !has_values => {
+            return refused("there is none to write on allocation");
+        }
         (FillTime::IfSet, _) if has_values => fill.time = FillTime::Alloc,
         _ => {}
     }

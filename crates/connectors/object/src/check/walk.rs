@@ -2,10 +2,10 @@
 
 use std::collections::{HashMap, HashSet};
 
+use keyed::{Datasets, Findings, Values};
 use model::{LinkTarget, Result, text};
 use objects::{Change, ObjectId, Phase, Update};
 
-use super::Findings;
 use crate::described::{Body, Described};
 use crate::error::During;
 use crate::identity;
@@ -102,7 +102,7 @@ impl<'a> Walk<'a> {
                     self.refer(identity::object(committed)?);
                 }
                 self.used.extend(self.opening.blobs_of_fill(dataset)?);
-                self.used.extend(self.opening.blobs_of_dataset(&described)?);
+                self.used.extend(self.opening.blobs_of_chunks(described.id, dataset)?);
                 Ok(())
             }
             Body::Map { .. } => {

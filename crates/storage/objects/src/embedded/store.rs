@@ -180,6 +180,10 @@ impl Store for EmbeddedStore {
         self.shared.flush()
     }
 
+    fn is_atomic(&self) -> bool {
+        true
+    }
+
     fn refresh(&self) -> Result<()> {
         // No other process changes it while it is open here.
         Ok(())

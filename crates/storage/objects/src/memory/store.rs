@@ -220,6 +220,10 @@ impl Store for MemoryStore {
         Ok(())
     }
 
+    fn is_atomic(&self) -> bool {
+        true
+    }
+
     fn refresh(&self) -> Result<()> {
         Ok(())
     }

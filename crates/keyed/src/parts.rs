@@ -3,14 +3,11 @@
 use model::selection::{ChunkRun, ChunkRuns, PointIndex};
 use model::{Result, Selection};
 
-use crate::keys;
-
 /// What a selection has of one chunk.
 #[derive(Debug)]
 pub(crate) struct Part {
     /// The first element of the chunk.
     pub(crate) start: Vec<u64>,
-    pub(crate) dkey: Vec<u8>,
     /// In the order of the selection; runs that touch on both sides are one.
     pub(crate) runs: Vec<ChunkRun>,
 }
@@ -36,7 +33,7 @@ impl Part {
                 _ => runs.push(run),
             }
         }
-        Part { dkey: keys::chunk(&start), start, runs }
+        Part { start, runs }
     }
 
     /// Elements of the selection in this chunk.
@@ -49,12 +46,6 @@ impl Part {
         let first = self.runs.iter().map(|run| run.chunk_offset).min().unwrap_or(0);
         let last = self.runs.iter().map(|run| run.chunk_offset + run.len).max().unwrap_or(0);
         (first, last)
-    }
-
-    /// Elements of this chunk that are inside of an extent.
-    pub(crate) fn inside(&self, dims: &[u64], shape: &[u64]) -> Vec<u64> {
-        let room = self.start.iter().zip(dims).map(|(at, dim)| dim.saturating_sub(*at));
-        room.zip(shape).map(|(room, len)| room.min(*len)).collect()
     }
 }
 

@@ -1,13 +1,8 @@
 //! References: blobs too, in bytes that look like libhdf5's.
 
 use model::bytes::{Cursor, Put};
-use model::datatype::ReferenceKind;
 use model::selection::SelectionVersion;
 use model::{Error, Limits, Reference, ReferenceTarget, Result, Selection, Token, Within, text};
-
-use crate::identity;
-use crate::opening::Opening;
-use crate::slots::{COUNT_BYTES, ID_BYTES, SLOTS, id_of};
 
 const OBJECT: u8 = 2;
 const REGION: u8 = 3;
@@ -76,57 +71,4 @@ pub(crate) fn decode(bytes: &[u8], limits: &Limits) -> Result<Reference> {
         kind => return Err(cursor.corrupt(format!("kind {kind}"))),
     };
     Ok(Reference { target, file })
-}
-
-/// The old kinds say one thing about this container. The target may be gone: then the reference dangles.
-fn check(kind: ReferenceKind, reference: &Reference) -> Result<()> {
-    vol::demands::reference(kind, reference)?;
-    match reference.token() {
-        Some(token) if reference.file.is_none() => identity::object(token).map(drop),
-        _ => Ok(()),
-    }
-}
-
-impl Opening {
-    /// Slots for references; null ones are zeros and have no blob.
-    pub(crate) fn put_references(
-        &self,
-        kind: ReferenceKind,
-        references: &[Reference],
-    ) -> Result<Vec<Vec<u8>>> {
-        references.iter().try_for_each(|reference| check(kind, reference))?;
-        let values = references
-            .iter()
-            .filter(|reference| !reference.is_null())
-            .map(encode)
-            .collect::<Result<Vec<_>>>()?;
-        let ids = self.put_blobs(&values.iter().map(Vec::as_slice).collect::<Vec<_>>())?;
-        let mut stored = values.iter().zip(ids.chunks_exact(ID_BYTES));
-        let slot = |reference: &Reference| match reference.is_null() {
-            true => Some(vec![0; SLOTS.reference as usize]),
-            false => stored.next().map(|(value, id)| [&(value.len() as u32).to_le_bytes()[..], id].concat()),
-        };
-        let slots: Option<Vec<_>> = references.iter().map(slot).collect();
-        slots.ok_or_else(|| Error::invalid("store references"))
-    }
-
-    /// What slots stand for.
-    pub(crate) fn get_references(&self, slots: &[&[u8]]) -> Result<Vec<Reference>> {
-        if let Some(slot) = slots.iter().find(|slot| slot.len() != COUNT_BYTES + ID_BYTES) {
-            return Err(Error::invalid("read reference").with("bytes", slot.len()));
-        }
-        let ids: Vec<_> = slots.iter().map(|slot| id_of(slot)).collect();
-        let used: Vec<&[u8]> = ids.iter().flatten().map(|id| &id[..]).collect();
-        let mut blobs = vol::Blobs::default();
-        if !used.is_empty() {
-            self.get_blobs(&used, &mut blobs)?;
-        }
-        let mut values = blobs.iter();
-        ids.iter()
-            .map(|id| match id {
-                None => Ok(Reference::null()),
-                Some(_) => decode(values.next().unwrap_or_default(), self.limits()),
-            })
-            .collect()
-    }
 }

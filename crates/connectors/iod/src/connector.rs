@@ -1,0 +1,172 @@
+//! The connector: containers by location, and those that are open.
+
+use std::collections::HashMap;
+use std::path::Path;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+
+use iod_storage::{Mode, Service};
+use model::{Error, Result};
+use vol::{
+    Access, Capability, Connector, ConnectorInfo, Container, ContainerCreate, ContainerOpen, FileAccess,
+};
+
+use crate::container::IodContainer;
+use crate::shared::Shared;
+
+/// Everything in the model but times, and elements that lie elsewhere.
+pub(crate) const CAPABILITY: Capability =
+    Capability { times: false, external_data: false, virtual_datasets: false, ..Capability::ALL };
+
+/// Name in locations.
+pub(crate) const NAME: &str = "iod";
+
+/// The engine whose containers go with the connector.
+const MEMORY: &str = "memory";
+
+/// Keeps containers in key-value stores, arrays and blobs. Clones share what they have open.
+#[derive(Debug, Clone)]
+pub struct IodConnector {
+    memory: Service,
+    open: Arc<Mutex<HashMap<String, Weak<Shared>>>>,
+}
+
+impl Default for IodConnector {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+/// A container's place.
+struct Site {
+    service: Service,
+    name: String,
+    /// The same for the same container, whatever name it was opened by.
+    key: String,
+}
+
+/// A folder is a container of the folder that it lies in.
+fn in_folder(path: &str) -> Result<Site> {
+    let invalid = || Error::invalid("find container").with("path", path);
+    if path.is_empty() {
+        return Err(invalid().with("problem", "the location names no folder"));
+    }
+    let folder = std::fs::canonicalize(path).or_else(|_| std::path::absolute(path));
+    let folder = folder.map_err(|error| Error::io("find container", &error).with("path", path))?;
+    let name = folder.file_name().and_then(|name| name.to_str()).ok_or_else(invalid)?;
+    let parent = folder.parent().unwrap_or(Path::new("/"));
+    let key = folder.display().to_string();
+    Ok(Site { service: Service::folder(parent), name: name.to_owned(), key })
+}
+
+fn stored(operation: &str, error: &iod_storage::Error) -> Error {
+    keyed::stored(operation, error)
+}
+
+impl IodConnector {
+    /// A connector with nothing open, and a memory of its own.
+    pub fn new() -> Self {
+        IodConnector { memory: Service::memory(), open: Arc::default() }
+    }
+
+    fn in_memory(&self, path: &str) -> Site {
+        let key = format!("{MEMORY}:{path}");
+        Site { service: self.memory.clone(), name: path.to_owned(), key }
+    }
+
+    fn site(&self, engine: Option<&str>, path: &str) -> Result<Site> {
+        match engine {
+            None => in_folder(path),
+            Some(MEMORY) => Ok(self.in_memory(path)),
+            Some(other) => {
+                Err(Error::unsupported("use storage engine").with("engine", other).with("known", MEMORY))
+            }
+        }
+    }
+
+    /// Where a path is whose engine nobody named, if something is there.
+    fn find_site(&self, path: &str) -> Option<Site> {
+        let is_there = |site: &Site| site.service.contains(&site.name);
+        let memory = self.in_memory(path);
+        if is_there(&memory) {
+            return Some(memory);
+        }
+        in_folder(path).ok().filter(is_there)
+    }
+
+    fn open_table(&self) -> MutexGuard<'_, HashMap<String, Weak<Shared>>> {
+        self.open.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn destroy(&self, site: &Site, operation: &str) -> Result<()> {
+        let mut open = self.open_table();
+        if open.get(&site.key).is_some_and(|shared| shared.strong_count() > 0) {
+            return Err(Error::busy(operation).with("container", &site.key));
+        }
+        open.remove(&site.key);
+        site.service.destroy(&site.name).map_err(|error| stored(operation, &error))
+    }
+
+    fn make(&self, site: &Site, op: &ContainerCreate<'_>) -> Result<Arc<Shared>> {
+        if site.service.contains(&site.name) {
+            match op.truncate {
+                true => self.destroy(site, "replace container")?,
+                false => return Err(Error::exists("create container").with("path", op.path)),
+            }
+        }
+        let storage = site.service.create(&site.name).map_err(|error| stored("create container", &error))?;
+        let shared = Arc::new(Shared::create(storage, op.create)?);
+        self.open_table().insert(site.key.clone(), Arc::downgrade(&shared));
+        Ok(shared)
+    }
+
+    fn find(&self, site: &Site, access: Access) -> Result<Arc<Shared>> {
+        let mut open = self.open_table();
+        open.retain(|_, shared| shared.strong_count() > 0);
+        let known = open.get(&site.key).and_then(Weak::upgrade);
+        let mode = if access == Access::Write { Mode::ReadWrite } else { Mode::Read };
+        if let Some(shared) = known.filter(|shared| mode == Mode::Read || shared.mode == Mode::ReadWrite) {
+            return Ok(shared);
+        }
+        let storage =
+            site.service.open(&site.name, mode).map_err(|error| stored("open container", &error))?;
+        let shared = Arc::new(Shared::open(storage, mode)?);
+        open.insert(site.key.clone(), Arc::downgrade(&shared));
+        Ok(shared)
+    }
+}
+
+impl Connector for IodConnector {
+    fn info(&self) -> ConnectorInfo {
+        ConnectorInfo {
+            name: NAME,
+            value: 542,
+            version: 1,
+            capability: CAPABILITY,
+            about: "key-value stores, arrays and blobs, as an I/O dispatcher has them",
+        }
+    }
+
+    fn create(&self, op: &ContainerCreate<'_>) -> Result<Arc<dyn Container>> {
+        let site = self.site(op.engine, op.path)?;
+        let shared = self.make(&site, op)?;
+        // A new container can be written, whatever the access asked for: there is nothing to read in it.
+        let access = FileAccess { access: Access::Write, ..op.access.clone() };
+        Ok(Arc::new(IodContainer::new(shared, op.path, access)))
+    }
+
+    fn open(&self, op: &ContainerOpen<'_>) -> Result<Arc<dyn Container>> {
+        let site = self.site(op.engine, op.path)?;
+        let shared = self.find(&site, op.access.access).map_err(|error| error.with("path", op.path))?;
+        Ok(Arc::new(IodContainer::new(shared, op.path, op.access.clone())))
+    }
+
+    fn delete(&self, path: &str) -> Result<()> {
+        let missing = || Error::not_found("find container").with("path", path);
+        let site = self.find_site(path).ok_or_else(missing)?;
+        self.destroy(&site, "delete container")
+    }
+
+    fn is_accessible(&self, path: &str, _access: &FileAccess) -> Result<bool> {
+        Ok(self.find_site(path).is_some())
+    }
+}

@@ -1,0 +1,124 @@
+//! Identities of objects: tokens, and numbers that nobody else gets.
+
+use std::ops::Range;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use iod_storage::{Container, Id, Kind};
+use model::{Error, Result, Token};
+
+use crate::error::During;
+use crate::keys::{ARRAY_INDEX, BLOB_INDEX, KV_INDEX, ROOT_METADATA, number, number_of};
+
+/// The second half of every token: the root's identity is 0, and a token of zeros is nobody's.
+const MARK: [u8; 8] = 1u64.to_le_bytes();
+
+/// The token of an object: the eight bytes of its identity, and a 1 of eight bytes.
+pub(crate) fn token(id: Id) -> Token {
+    let mut token = Token::default();
+    token.0[..8].copy_from_slice(&id.to_bytes());
+    token.0[8..].copy_from_slice(&MARK);
+    token
+}
+
+/// The inverse of [`token`]; what cannot be an object of ours is not found.
+pub(crate) fn object(given: Token) -> Result<Id> {
+    let id = given.0.first_chunk::<8>().map(|bytes| Id::from_bytes(*bytes));
+    match id {
+        Some(id) if token(id) == given && id.kind().is_some() => Ok(id),
+        _ => Err(missing(given)),
+    }
+}
+
+pub(crate) fn missing(token: Token) -> Error {
+    Error::not_found("find object").with("token", token)
+}
+
+/// Numbers that a client takes at a time.
+const RANGE: u64 = 1024;
+
+/// Numbers for new objects, of each kind.
+#[derive(Debug, Default)]
+pub(crate) struct Numbers(Mutex<[Range<u64>; 3]>);
+
+fn index_of(kind: Kind) -> (usize, &'static [u8]) {
+    match kind {
+        Kind::KeyValue => (0, KV_INDEX),
+        Kind::Array => (1, ARRAY_INDEX),
+        Kind::Blob => (2, BLOB_INDEX),
+    }
+}
+
+impl Numbers {
+    fn ranges(&self) -> MutexGuard<'_, [Range<u64>; 3]> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// An identity that nobody has.
+    pub(crate) fn next(&self, storage: &Container, kind: Kind) -> Result<Id> {
+        let all = self.take(storage, kind, 1)?;
+        all.first().copied().ok_or_else(|| Error::limit("take numbers for objects"))
+    }
+
+    /// Identities that nobody has.
+    pub(crate) fn take(&self, storage: &Container, kind: Kind, count: usize) -> Result<Vec<Id>> {
+        let (place, key) = index_of(kind);
+        let mut ranges = self.ranges();
+        let range = &mut ranges[place];
+        let mut taken = Vec::with_capacity(count);
+        while taken.len() < count {
+            if range.is_empty() {
+                *range = reserve(storage, key, RANGE.max((count - taken.len()) as u64))?;
+            }
+            taken.extend(range.by_ref().take(count - taken.len()).map(|number| Id::new(kind, number)));
+        }
+        Ok(taken)
+    }
+
+    /// Gives back what was not used, where nobody took others since.
+    pub(crate) fn give_back(&self, storage: &Container) -> Result<()> {
+        let mut ranges = self.ranges();
+        for kind in [Kind::KeyValue, Kind::Array, Kind::Blob] {
+            let (place, key) = index_of(kind);
+            let range = std::mem::take(&mut ranges[place]);
+            if !range.is_empty() && read_index(storage, key)? == range.end {
+                storage.put(ROOT_METADATA, &[(key, &number(range.start))]).during("give back numbers")?;
+            }
+        }
+        Ok(())
+    }
+}
+
+fn read_index(storage: &Container, key: &[u8]) -> Result<u64> {
+    let found = storage.get(ROOT_METADATA, &[key]).during("take numbers for objects")?.pop().flatten();
+    number_of(&found.unwrap_or_default(), "index of identities")
+}
+
+/// Takes a range. It needs no sync: after a crash both the index and what was made with it are as before.
+fn reserve(storage: &Container, key: &[u8], count: u64) -> Result<Range<u64>> {
+    let first = read_index(storage, key)?;
+    let end = first.checked_add(count).filter(|end| *end < 1 << 62);
+    let end = end.ok_or_else(|| Error::limit("take numbers for objects").with("first", first))?;
+    storage.put(ROOT_METADATA, &[(key, &number(end))]).during("take numbers for objects")?;
+    Ok(first..end)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::keys::ROOT;
+
+    #[test]
+    fn tokens_are_the_bytes_of_identities() {
+        let id = Id::new(Kind::Blob, 0x0102);
+        assert_eq!(token(id).0, [2, 1, 0, 0, 0, 0, 0, 0x80, 1, 0, 0, 0, 0, 0, 0, 0]);
+        assert_eq!(object(token(id)).unwrap(), id);
+        assert_eq!(object(token(ROOT)).unwrap(), ROOT);
+    }
+
+    #[test]
+    fn what_is_no_object_is_not_found() {
+        for token in [Token([0; 16]), Token([0xee; 16]), token(Id::UNDEFINED)] {
+            assert!(object(token).is_err());
+        }
+    }
+}

@@ -1,0 +1,176 @@
+//! A dataset as its elements see it.
+
+use std::sync::Arc;
+
+use model::properties::{DatasetCreate, FillValue, FilterSpec, Layout};
+use model::{Datatype, Error, Limits, Result, Selection};
+use vol::{DatasetInfo, OpDatasetCreate};
+
+use crate::checks::space_bytes;
+
+/// A dataset and how its elements are stored.
+#[derive(Debug, Clone)]
+pub struct Dataset {
+    /// What it tells.
+    pub info: Arc<DatasetInfo>,
+    /// Chunks as they are stored, also where nobody asked for any.
+    pub shape: Vec<u64>,
+}
+
+impl Dataset {
+    /// Bytes of an element.
+    pub fn element_bytes(&self) -> usize {
+        self.info.datatype.size() as usize
+    }
+
+    /// Elements of a chunk; [`Dataset::check`] found that the product fits.
+    pub fn chunk_elements(&self) -> u64 {
+        self.shape.iter().product()
+    }
+
+    /// Bytes of a chunk's elements.
+    pub fn chunk_bytes(&self) -> usize {
+        self.chunk_elements() as usize * self.element_bytes()
+    }
+
+    /// Filters of chunks; those of other layouts are kept and not applied.
+    pub fn filters(&self) -> &[FilterSpec] {
+        match &self.info.create.layout {
+            Layout::Chunked { .. } => &self.info.create.filters,
+            _ => &[],
+        }
+    }
+
+    /// Gives elements that nobody wrote.
+    pub fn fill(&self, out: &mut [u8]) {
+        match &self.info.create.fill.value {
+            FillValue::Value(value) if value.iter().any(|&byte| byte != 0) => {
+                out.chunks_exact_mut(value.len()).for_each(|element| element.copy_from_slice(value));
+            }
+            _ => out.fill(0),
+        }
+    }
+
+    /// A chunk that nobody wrote.
+    pub(crate) fn filled(&self) -> Vec<u8> {
+        let mut chunk = vec![0; self.chunk_bytes()];
+        self.fill(&mut chunk);
+        chunk
+    }
+
+    /// An error unless numbers that came from storage fit together.
+    pub fn check(&self, limits: &Limits) -> Result<()> {
+        let rank = self.info.space.rank();
+        let element_bytes = u64::from(self.info.datatype.size());
+        let bytes = self.shape.iter().try_fold(element_bytes, |n, &len| n.checked_mul(len));
+        if self.shape.len() != rank || self.shape.contains(&0) {
+            return Err(corrupt("its chunks do not fit its extent"));
+        }
+        if bytes.is_none_or(|bytes| bytes > limits.chunk_bytes_max) {
+            return Err(Error::limit("open dataset").with("limit", limits.chunk_bytes_max));
+        }
+        match &self.info.create.fill.value {
+            FillValue::Value(value) if value.len() as u64 != element_bytes => {
+                Err(corrupt("its fill value has another size than its elements"))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// The part of a chunk that is inside of the extent.
+    pub(crate) fn inside(&self, start: &[u64]) -> Vec<u64> {
+        let room = start.iter().zip(self.info.space.dims()).map(|(at, dim)| dim.saturating_sub(*at));
+        room.zip(&self.shape).map(|(room, len)| room.min(*len)).collect()
+    }
+
+    /// Whether all of a chunk is inside of the extent.
+    pub(crate) fn is_inside(&self, start: &[u64]) -> bool {
+        self.inside(start) == self.shape
+    }
+
+    /// The elements of a chunk that are inside of the extent, as a selection of the dataset, and their shape.
+    pub(crate) fn chunk_selection(&self, start: &[u64]) -> Result<(Selection, Vec<u64>)> {
+        let shape = self.inside(start);
+        let selection = if start.is_empty() { Selection::All } else { Selection::block(start, &shape)? };
+        Ok((selection, shape))
+    }
+
+    pub(crate) fn check_chunked(&self) -> Result<()> {
+        match self.info.create.layout {
+            Layout::Chunked { .. } => Ok(()),
+            _ => Err(Error::invalid("use raw chunks").with("problem", "the dataset is not chunked")),
+        }
+    }
+
+    /// An error unless a chunk begins there.
+    pub(crate) fn check_offset(&self, offset: &[u64]) -> Result<()> {
+        let dims = self.info.space.dims();
+        let is_chunk = offset.len() == dims.len()
+            && offset.iter().zip(&self.shape).all(|(at, len)| at.is_multiple_of(*len))
+            && offset.iter().zip(dims).all(|(at, dim)| at < dim);
+        match is_chunk {
+            true => Ok(()),
+            false => Err(Error::invalid("find chunk").with("offset", format!("{offset:?}"))),
+        }
+    }
+}
+
+fn corrupt(problem: &str) -> Error {
+    Error::corrupt("read object").with("problem", problem)
+}
+
+fn invalid(problem: &str) -> Error {
+    Error::invalid("make dataset").with("problem", problem)
+}
+
+/// Bytes of a chunk where the layout has none.
+const CHUNK_BYTES: u64 = 1 << 20;
+
+/// Chunks for an extent whose layout has none: whole rows of the fastest dimensions.
+pub fn automatic_shape(dims: &[u64], element_bytes: u64) -> Vec<u64> {
+    let mut elements = (CHUNK_BYTES / element_bytes.max(1)).max(1);
+    let mut shape = vec![1; dims.len()];
+    for (len, &dim) in shape.iter_mut().zip(dims).rev() {
+        *len = dim.clamp(1, elements);
+        elements = (elements / *len).max(1);
+    }
+    shape
+}
+
+/// An error unless a dataset of this type in file form can be made; `storage` is what elements would be kept in.
+pub fn check_dataset(
+    op: &OpDatasetCreate,
+    datatype: &Datatype,
+    limits: &Limits,
+    storage: &str,
+) -> Result<()> {
+    space_bytes(&op.space, datatype)?;
+    check_layout(op, datatype, limits, storage)?;
+    check_fill(&op.create, datatype)
+}
+
+fn check_fill(create: &DatasetCreate, datatype: &Datatype) -> Result<()> {
+    match &create.fill.value {
+        FillValue::Value(value) if value.len() != datatype.size() as usize => {
+            let wanted = datatype.size();
+            Err(Error::invalid("set fill value").with("bytes", value.len()).with("wanted", wanted))
+        }
+        _ => Ok(()),
+    }
+}
+
+fn check_layout(op: &OpDatasetCreate, datatype: &Datatype, limits: &Limits, storage: &str) -> Result<()> {
+    let is_chunked = matches!(op.create.layout, Layout::Chunked { .. });
+    if !is_chunked && op.create.filters.iter().any(|filter| !filter.optional) {
+        return Err(invalid("filters without chunks"));
+    }
+    match &op.create.layout {
+        Layout::Chunked { shape, .. } => vol::demands::chunks(shape, &op.space, datatype.size(), limits),
+        Layout::External(_) => Err(Error::unsupported(format!("keep elements in files beside {storage}"))),
+        Layout::Virtual(_) => Err(Error::unsupported(format!("make virtual dataset in {storage}"))),
+        Layout::Compact | Layout::Contiguous if op.space.is_resizable() => {
+            Err(invalid("an extent that changes needs chunks"))
+        }
+        Layout::Compact | Layout::Contiguous => Ok(()),
+    }
+}

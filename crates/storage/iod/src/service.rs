@@ -1,0 +1,188 @@
+//! Where containers are.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+
+use objects::{ContainerId, Pool};
+
+use crate::container::Core;
+use crate::{Container, Error, Mode, Result};
+
+/// Containers by name: the folders of a folder, or memory. Clones share what they have.
+#[derive(Clone, Debug)]
+pub struct Service(Place);
+
+#[derive(Clone, Debug)]
+enum Place {
+    Folder(PathBuf),
+    Memory(Arc<Mutex<BTreeMap<String, Arc<Core>>>>),
+}
+
+/// What a container is called inside of its folder. It is part of the format.
+const INSIDE: &str = "iod";
+
+/// Containers that this process has open: their handles share one state.
+static OPEN: Mutex<BTreeMap<PathBuf, Weak<Core>>> = Mutex::new(BTreeMap::new());
+
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn pool(folder: &Path) -> (Arc<dyn Pool>, ContainerId) {
+    (objects::embedded::pool(folder), ContainerId::from_name(INSIDE))
+}
+
+/// Whether a container lies in a folder.
+fn is_there(folder: &Path) -> bool {
+    let (pool, id) = pool(folder);
+    pool.list().is_ok_and(|found| found.contains(&id))
+}
+
+fn missing(name: &str) -> Error {
+    Error::NotFound(format!("there is no container {name:?}"))
+}
+
+fn exists(name: &str) -> Error {
+    Error::Exists(format!("there is a container {name:?} already"))
+}
+
+/// A name is one component of a path: nothing else can leave the folder.
+fn check_name(name: &str) -> Result<()> {
+    let is_component = !name.is_empty() && !name.contains(['/', '\\', '\0']) && name != "." && name != "..";
+    if is_component { Ok(()) } else { Err(missing(name)) }
+}
+
+impl Service {
+    /// Containers in the folders of a folder. Folders are made as they are needed.
+    #[must_use]
+    pub fn folder(folder: &Path) -> Service {
+        Service(Place::Folder(folder.to_owned()))
+    }
+
+    /// Containers that go with the last clone of the service.
+    #[must_use]
+    pub fn memory() -> Service {
+        Service(Place::Memory(Arc::default()))
+    }
+
+    /// Makes an empty container; one of the same name is `Exists`.
+    pub fn create(&self, name: &str) -> Result<Container> {
+        match &self.0 {
+            Place::Memory(all) => {
+                let mut all = locked(all);
+                if all.contains_key(name) {
+                    return Err(exists(name));
+                }
+                let store = objects::memory::pool().create(ContainerId::from_name(INSIDE))?;
+                let core = Arc::new(Core::create(store)?);
+                all.insert(name.to_owned(), core.clone());
+                Ok(Container::new(core, Mode::ReadWrite))
+            }
+            Place::Folder(parent) => {
+                check_name(name)?;
+                let (pool, id) = pool(&parent.join(name));
+                let store = pool.create(id).map_err(|error| match error {
+                    Error::Exists(_) => exists(name),
+                    error => error,
+                })?;
+                let core = Arc::new(Core::create(store)?);
+                locked(&OPEN).insert(key(&parent.join(name)), Arc::downgrade(&core));
+                Ok(Container::new(core, Mode::ReadWrite))
+            }
+        }
+    }
+
+    /// Opens a container; without one it is `NotFound`.
+    pub fn open(&self, name: &str, mode: Mode) -> Result<Container> {
+        match &self.0 {
+            Place::Memory(all) => {
+                let core = locked(all).get(name).cloned().ok_or_else(|| missing(name))?;
+                Ok(Container::new(core, mode))
+            }
+            Place::Folder(parent) => {
+                check_name(name)?;
+                let core = share(&parent.join(name), mode).map_err(|error| match error {
+                    Error::NotFound(_) => missing(name),
+                    error => error,
+                })?;
+                Ok(Container::new(core, mode))
+            }
+        }
+    }
+
+    /// Removes a container; without one it is `NotFound`, and one that is open is `Refused`.
+    pub fn destroy(&self, name: &str) -> Result<()> {
+        match &self.0 {
+            Place::Memory(all) => {
+                let mut all = locked(all);
+                let core = all.get(name).ok_or_else(|| missing(name))?;
+                if Arc::strong_count(core) > 1 {
+                    return Err(Error::Refused(format!("{name:?} is open: close it first")));
+                }
+                all.remove(name);
+                Ok(())
+            }
+            Place::Folder(parent) => {
+                check_name(name)?;
+                let folder = parent.join(name);
+                let (pool, id) = pool(&folder);
+                if !is_there(&folder) {
+                    return Err(missing(name));
+                }
+                pool.destroy(id)?;
+                // Whatever else is in it stays, and so does the folder.
+                let _ = std::fs::remove_dir(&folder);
+                Ok(())
+            }
+        }
+    }
+
+    /// Whether there is a container of this name.
+    #[must_use]
+    pub fn contains(&self, name: &str) -> bool {
+        match &self.0 {
+            Place::Memory(all) => locked(all).contains_key(name),
+            Place::Folder(parent) => check_name(name).is_ok() && is_there(&parent.join(name)),
+        }
+    }
+
+    /// The names of all containers, sorted.
+    pub fn list(&self) -> Result<Vec<String>> {
+        match &self.0 {
+            Place::Memory(all) => Ok(locked(all).keys().cloned().collect()),
+            Place::Folder(parent) => {
+                let failed = |source| Error::Io { what: format!("list {}", parent.display()), source };
+                let mut names = Vec::new();
+                for entry in std::fs::read_dir(parent).map_err(failed)? {
+                    let entry = entry.map_err(failed)?;
+                    if is_there(&entry.path()) {
+                        names.extend(entry.file_name().into_string().ok());
+                    }
+                }
+                names.sort();
+                Ok(names)
+            }
+        }
+    }
+}
+
+/// The same for the same folder, whatever name it was opened by.
+fn key(folder: &Path) -> PathBuf {
+    let absolute = std::fs::canonicalize(folder).or_else(|_| std::path::absolute(folder));
+    absolute.unwrap_or_else(|_| folder.to_owned())
+}
+
+/// The open container of a folder, or a new opening. The table is held: two threads must not open one at once.
+fn share(folder: &Path, mode: Mode) -> Result<Arc<Core>> {
+    let mut open = locked(&OPEN);
+    open.retain(|_, core| core.strong_count() > 0);
+    let known = open.get(&key(folder)).and_then(Weak::upgrade);
+    if let Some(core) = known.filter(|core| mode == Mode::Read || core.is_writable()) {
+        return Ok(core);
+    }
+    let (pool, id) = pool(folder);
+    let core = Arc::new(Core::open(pool.open(id, mode)?, mode)?);
+    open.insert(key(folder), Arc::downgrade(&core));
+    Ok(core)
+}
