@@ -61,7 +61,63 @@ fn measure(bytes: usize, folder: &std::path::Path) -> Result<()> {
         windows(&server)?;
         server.stop()?;
     }
-    Ok(())
+    direct(folder, &mut data)
+}
+
+/// Elements that pass by the server, beside the same calls on a file alone.
+fn direct(folder: &std::path::Path, data: &mut [u8]) -> Result<()> {
+    use std::os::unix::fs::FileExt;
+    println!("\nnative, elements in the file itself");
+    let mut storage = Registry::new();
+    storage.register(Arc::new(native::NativeConnector))?;
+    let server = Server::start(&Config { direct: true, ..Config::local(storage, folder) })?;
+    let path = folder.join("alone");
+    let file = std::fs::File::options().create(true).truncate(true).read(true).write(true).open(path);
+    let file = file.expect("a file");
+    let all = Selection::All;
+    let each = |work: &mut dyn FnMut()| -> Vec<Duration> {
+        (0..5)
+            .map(|_| {
+                let began = Instant::now();
+                work();
+                began.elapsed()
+            })
+            .collect()
+    };
+    let alone_write = each(&mut || {
+        let mut pieces = data.chunks(PIECE).enumerate();
+        pieces.try_for_each(|(n, piece)| file.write_all_at(piece, (n * PIECE) as u64)).expect("written");
+    });
+    let alone_read = each(&mut || {
+        let mut pieces = data.chunks_mut(PIECE).enumerate();
+        pieces.try_for_each(|(n, piece)| file.read_exact_at(piece, (n * PIECE) as u64)).expect("read");
+    });
+    for (kind, location) in
+        [("direct", server.direct_location("direct")), ("h5s", server.location("shipped"))]
+    {
+        let container = open_at(&location)?;
+        let dataset = bytes_dataset(&*container, "data", data.len() as u64)?;
+        let writes = each(&mut || {
+            container.dataset_write(&[OpWrite { dataset, selection: &all, from: data }]).expect("written");
+        });
+        let reads = each(&mut || {
+            container.dataset_read(&mut [OpRead { dataset, selection: &all, into: data }]).expect("read");
+        });
+        for (what, times, alone) in [("write", writes, &alone_write), ("read", reads, &alone_read)] {
+            let least = |times: &[Duration]| times.iter().min().copied().unwrap_or_default();
+            let (best, plain) = (least(&times), least(alone));
+            println!(
+                "  {kind} {what}: first {:.2} GB/s, best {:.2} GB/s; p{what} alone first {:.2}, best {:.2} GB/s: {:.0} %",
+                rate(data.len(), times[0]),
+                rate(data.len(), best),
+                rate(data.len(), alone[0]),
+                rate(data.len(), plain),
+                100.0 * plain.as_secs_f64() / best.as_secs_f64()
+            );
+        }
+        container.close()?;
+    }
+    server.stop()
 }
 
 fn best(mut run: impl FnMut() -> Duration) -> Duration {

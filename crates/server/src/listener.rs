@@ -125,6 +125,11 @@ impl Server {
         }
     }
 
+    /// The same, for clients that use the file themselves.
+    pub fn direct_location(&self, name: &str) -> String {
+        self.location(name).replacen("h5s://", "h5s+direct://", 1)
+    }
+
     /// What is counted, as Prometheus reads it.
     pub fn metrics(&self) -> String {
         self.shared.metrics_text()

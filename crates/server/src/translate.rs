@@ -37,7 +37,8 @@ impl Translated {
         }
     }
 
-    fn real(&self, token: Token) -> Result<Token> {
+    /// What a token of the client means.
+    pub(crate) fn real(&self, token: Token) -> Result<Token> {
         if !is_queued_token(token) {
             return Ok(token);
         }

@@ -93,12 +93,34 @@ impl Connection {
         sequence: u64,
         bytes: &[u8],
     ) -> Result<V, Failure> {
-        let header = Header::new(kind, sequence);
         let mut answer = Answer::new();
-        self.send(&Outgoing { header, arguments: bytes, bulk: &[], rooms: &[], elements: &[] })?;
-        self.receive(sequence, &mut [], &mut answer)?;
+        self.exchange(kind, sequence, bytes, &mut answer)?;
         answer.check().map_err(Failure::Refused)?;
         wire::from_bytes(&answer.bytes).map_err(Failure::Refused)
+    }
+
+    /// Sends a message and receives what answers it.
+    pub(crate) fn exchange(
+        &mut self,
+        kind: FrameKind,
+        sequence: u64,
+        bytes: &[u8],
+        answer: &mut Answer,
+    ) -> Result<Told, Failure> {
+        let header = Header::new(kind, sequence);
+        self.send(&Outgoing { header, arguments: bytes, bulk: &[], rooms: &[], elements: &[] })?;
+        self.receive(sequence, &mut [], answer)
+    }
+
+    /// Says that the session ends; a server that does not hear it waits until the lease ends.
+    pub(crate) fn bye(&mut self) {
+        let _ = self.tell(FrameKind::Bye, &[]);
+    }
+
+    /// Sends a message that nobody answers.
+    pub(crate) fn tell(&mut self, kind: FrameKind, bytes: &[u8]) -> Result<(), Failure> {
+        let header = Header::new(kind, 0);
+        self.send(&Outgoing { header, arguments: bytes, bulk: &[], rooms: &[], elements: &[] })
     }
 
     /// Runs an operation.
@@ -221,9 +243,6 @@ fn secured(socket: Socket, _: &Endpoint, options: &Options) -> Result<Box<dyn Du
 impl Connection {
     /// Waits until everything that was sent before was run.
     pub(crate) fn ping(&mut self, sequence: u64) -> Result<Told, Failure> {
-        let header = Header::new(FrameKind::Ping, sequence);
-        let mut answer = Answer::new();
-        self.send(&Outgoing { header, arguments: &[], bulk: &[], rooms: &[], elements: &[] })?;
-        self.receive(sequence, &mut [], &mut answer)
+        self.exchange(FrameKind::Ping, sequence, &[], &mut Answer::new())
     }
 }

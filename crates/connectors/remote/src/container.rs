@@ -1,19 +1,18 @@
 //! The container that callers hold: large transfers are cut into pieces that go over several connections at once.
 
-use model::properties::Layout;
-use model::selection::Strips;
-use model::{Error, Result, Selection};
+use model::{Result, Selection, Token};
 use vol::wire::Client;
-use vol::{Container, DatasetInfo, Layer, OpRead, OpWrite, workers};
+use vol::{Container, Durability, Layer, OpPlacement, OpRead, OpWrite, Placement, workers};
 
+use crate::direct::Direct;
+use crate::pieces::{Cut, Pieces};
+use crate::placed::Placed;
 use crate::session::Session;
 
 /// Transfers up to this many bytes go in one piece.
 const WHOLE_BYTES_MAX: usize = 4 << 20;
-/// Pieces of larger ones: large enough that a round trip is nothing beside them, small enough for the caches.
-const PIECE_BYTES: u64 = 1 << 20;
-/// Chunks that lie in two pieces are decoded twice.
-const CHUNKED_PIECE_BYTES: u64 = 16 << 20;
+/// Transfers whose lock ran out are tried so often before their elements are shipped.
+const DIRECT_ATTEMPTS: usize = 3;
 
 /// A container behind a server.
 #[derive(Debug)]
@@ -34,7 +33,7 @@ impl RemoteContainer {
         let info = self.client.dataset_info(read.dataset)?;
         let dataset = read.dataset;
         let room = std::mem::take(&mut read.into);
-        let pieces = Pieces::new(&info, read.selection, room)?;
+        let pieces = Pieces::new(Cut::of(&info), read.selection, room)?;
         workers::each(pieces, self.threads(), |(selection, into), _| {
             self.client.dataset_read(&mut [OpRead { dataset, selection: &selection, into }])
         })
@@ -43,11 +42,83 @@ impl RemoteContainer {
     fn write_in_pieces(&self, write: &OpWrite<'_>) -> Result<()> {
         let info = self.client.dataset_info(write.dataset)?;
         let dataset = write.dataset;
-        let pieces = Pieces::new(&info, write.selection, write.from)?;
+        let pieces = Pieces::new(Cut::of(&info), write.selection, write.from)?;
         workers::each(pieces, self.threads(), |(selection, from), _| {
             self.client.dataset_write(&[OpWrite { dataset, selection: &selection, from }])
         })
     }
+
+    /// The file, where all these transfers may be made in it.
+    fn direct(&self, mut transfers: impl Iterator<Item = (Token, usize)>) -> Option<&Direct> {
+        let direct = self.client.transport().direct.as_ref()?;
+        let is_shipped = |(dataset, bytes): (Token, usize)| bytes == 0 || direct.is_shipped(dataset);
+        (!transfers.any(is_shipped)).then_some(direct)
+    }
+
+    /// Reads elements in the file itself; whether that was possible.
+    fn read_directly(&self, reads: &mut [OpRead<'_>]) -> Result<bool> {
+        let Some(direct) = self.direct(reads.iter().map(|read| (read.dataset, read.into.len()))) else {
+            return Ok(false);
+        };
+        for _ in 0..DIRECT_ATTEMPTS {
+            let ops = reads.iter().map(|read| placement(read.dataset, read.selection)).collect();
+            let Some((lease, placements)) = direct.lock(self.client.transport(), ops, false) else { break };
+            let mut pairs = reads.iter().zip(&placements);
+            if !pairs.all(|(read, placement)| fits(placement, read.selection, read.into.len())) {
+                break;
+            }
+            let file = direct.file()?;
+            let done = reads.iter_mut().zip(&placements).try_for_each(|(read, placement)| {
+                Placed::new(&file, placement, read.selection, &lease)?.read(read.selection, read.into)
+            });
+            if !lease.is_lost() {
+                return done.map(|()| true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// Writes elements in the file itself; whether that was possible.
+    fn write_directly(&self, writes: &[OpWrite<'_>]) -> Result<bool> {
+        let Some(direct) = self.direct(writes.iter().map(|write| (write.dataset, write.from.len()))) else {
+            return Ok(false);
+        };
+        for _ in 0..DIRECT_ATTEMPTS {
+            let ops = writes.iter().map(|write| placement(write.dataset, write.selection)).collect();
+            let Some((lease, placements)) = direct.lock(self.client.transport(), ops, true) else { break };
+            let mut pairs = writes.iter().zip(&placements);
+            if !pairs.all(|(write, placement)| fits(placement, write.selection, write.from.len())) {
+                break;
+            }
+            let file = direct.file()?;
+            let done = writes.iter().zip(&placements).try_for_each(|(write, placement)| {
+                Placed::new(&file, placement, write.selection, &lease)?.write(write.selection, write.from)
+            });
+            direct.wrote();
+            if !lease.is_lost() {
+                return done.map(|()| true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// What we wrote ourselves is durable before the server says so of all.
+    fn sync(&self, durability: Durability) -> Result<()> {
+        match &self.client.transport().direct {
+            Some(direct) if durability != Durability::None => direct.sync(),
+            _ => Ok(()),
+        }
+    }
+}
+
+fn placement(dataset: Token, selection: &Selection) -> OpPlacement {
+    OpPlacement { dataset, selection: selection.clone() }
+}
+
+/// Whether a buffer has as many bytes as the selection; where not, the server says what is wrong.
+fn fits(placement: &Placement, selection: &Selection, bytes: usize) -> bool {
+    let count = selection.element_count(&placement.dims).ok();
+    count.and_then(|count| count.checked_mul(placement.element_bytes.into())) == Some(bytes as u64)
 }
 
 impl Layer for RemoteContainer {
@@ -55,7 +126,20 @@ impl Layer for RemoteContainer {
         &self.client
     }
 
+    fn commit(&self, durability: Durability) -> Result<()> {
+        self.sync(durability)?;
+        self.client.commit(durability)
+    }
+
+    fn close(&self) -> Result<()> {
+        self.sync(self.client.transport().durability())?;
+        self.client.close()
+    }
+
     fn dataset_read(&self, reads: &mut [OpRead<'_>]) -> Result<()> {
+        if self.read_directly(reads)? {
+            return Ok(());
+        }
         if reads.iter().map(|read| read.into.len()).sum::<usize>() <= WHOLE_BYTES_MAX {
             return self.client.dataset_read(reads);
         }
@@ -66,6 +150,9 @@ impl Layer for RemoteContainer {
     }
 
     fn dataset_write(&self, writes: &[OpWrite<'_>]) -> Result<()> {
+        if self.write_directly(writes)? {
+            return Ok(());
+        }
         if writes.iter().map(|write| write.from.len()).sum::<usize>() <= WHOLE_BYTES_MAX {
             return self.client.dataset_write(writes);
         }
@@ -73,75 +160,5 @@ impl Layer for RemoteContainer {
             0..=WHOLE_BYTES_MAX => self.client.dataset_write(std::slice::from_ref(write)),
             _ => self.write_in_pieces(write),
         })
-    }
-}
-
-/// Bytes that are given out piece by piece.
-trait Bytes: Default {
-    fn len(&self) -> usize;
-    fn split(self, at: usize) -> (Self, Self);
-}
-
-impl Bytes for &[u8] {
-    fn len(&self) -> usize {
-        (**self).len()
-    }
-
-    fn split(self, at: usize) -> (Self, Self) {
-        self.split_at(at)
-    }
-}
-
-impl Bytes for &mut [u8] {
-    fn len(&self) -> usize {
-        (**self).len()
-    }
-
-    fn split(self, at: usize) -> (Self, Self) {
-        self.split_at_mut(at)
-    }
-}
-
-/// The pieces of a transfer, in order.
-struct Pieces<B> {
-    strips: Strips,
-    dims: Vec<u64>,
-    each: u64,
-    rest: B,
-}
-
-impl<B: Bytes> Pieces<B> {
-    fn new(info: &DatasetInfo, selection: &Selection, rest: B) -> Result<Self> {
-        let (dims, each) = (info.space.dims().to_vec(), u64::from(info.datatype.size()).max(1));
-        if selection.element_count(&dims)?.checked_mul(each) != Some(rest.len() as u64) {
-            let error = Error::invalid("transfer elements").with("buffer bytes", rest.len());
-            return Err(error.with("problem", "not as many as are selected"));
-        }
-        let strips = match &info.create.layout {
-            Layout::Chunked { shape, .. } if shape.len() == dims.len() => {
-                selection.strips(&dims, (CHUNKED_PIECE_BYTES / each).max(1))?.between_chunks(shape)?
-            }
-            _ => selection.strips(&dims, (PIECE_BYTES / each).max(1))?,
-        };
-        Ok(Pieces { strips, dims, each, rest })
-    }
-
-    fn piece(&mut self, selection: Selection) -> Result<(Selection, B)> {
-        let bytes = selection.element_count(&self.dims)?.checked_mul(self.each);
-        let bytes = bytes.and_then(|bytes| usize::try_from(bytes).ok()).filter(|&n| n <= self.rest.len());
-        let bytes =
-            bytes.ok_or_else(|| Error::invalid("transfer elements").with("problem", "cut wrongly"))?;
-        let (piece, rest) = std::mem::take(&mut self.rest).split(bytes);
-        self.rest = rest;
-        Ok((selection, piece))
-    }
-}
-
-impl<B: Bytes> Iterator for Pieces<B> {
-    type Item = Result<(Selection, B)>;
-
-    fn next(&mut self) -> Option<Self::Item> {
-        let selection = self.strips.next()?;
-        Some(self.piece(selection))
     }
 }
