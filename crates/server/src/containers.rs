@@ -157,7 +157,7 @@ impl Containers {
         let marks = self.direct.as_ref();
         let marks = marks.ok_or_else(|| refused("the server was not started for direct access"))?;
         let path = names::under(marks.root(), &session.name)?;
-        let inode = std::fs::metadata(&path).ok().filter(|file| file.is_file()).map(|file| file.ino());
+        let inode = std::fs::metadata(&path).ok().filter(std::fs::Metadata::is_file).map(|file| file.ino());
         let inode = inode.ok_or_else(|| refused("the container is not one file"))?;
         let (mark, proof) = marks.mark()?;
         let root = marks.root().to_string_lossy().into_owned();
