@@ -249,17 +249,20 @@ fn small(server: &Server) -> Result<()> {
     container.close()
 }
 
-fn create_all(container: &dyn Container) -> Result<Duration> {
+/// What 10,000 groups took to make, until the last one is seen; and to be listed in storage after that.
+fn create_all(container: &dyn Container) -> Result<(Duration, Duration)> {
     let root = container.info()?.root;
     let began = Instant::now();
     for number in 0..10_000 {
         let place = Some(Place::new(root, format!("group {number}")));
         container.group_create(&OpGroupCreate { place, ..OpGroupCreate::default() })?;
     }
+    assert!(container.link_get(root, "group 9999")?.is_some());
+    let made = began.elapsed();
     assert_eq!(container.group_info(root)?.links, 10_000);
     let took = began.elapsed();
     container.close()?;
-    Ok(took)
+    Ok((made, took))
 }
 
 /// `name` may have options of its own.
@@ -270,24 +273,37 @@ fn elsewhere(location: &str, name: &str) -> String {
 }
 
 fn creations(location: &dyn Fn(&str) -> String) -> Result<()> {
-    let (mut one_by_one, mut queued) = (Duration::MAX, Duration::MAX);
+    let mut least = [(Duration::MAX, Duration::MAX); 2];
     for _ in 0..7 {
-        one_by_one = one_by_one.min(create_all(&*open_at(&location("singly"))?)?);
-        queued = queued.min(create_all(&*open_at(&location("queued?pipeline=yes"))?)?);
+        for (name, least) in ["singly", "queued?pipeline=yes"].iter().zip(&mut least) {
+            let (made, took) = create_all(&*open_at(&location(name))?)?;
+            *least = (least.0.min(made), least.1.min(took));
+        }
     }
-    let ratio = one_by_one.as_secs_f64() / queued.as_secs_f64();
-    println!("  10,000 groups: one by one {one_by_one:?}, queued {queued:?}: {ratio:.1} times faster");
+    let [one_by_one, queued] = least;
+    for (what, one_by_one, queued) in
+        [("made", one_by_one.0, queued.0), ("made, and the group of them stored", one_by_one.1, queued.1)]
+    {
+        let ratio = one_by_one.as_secs_f64() / queued.as_secs_f64();
+        println!(
+            "  10,000 groups {what}: one by one {one_by_one:?}, queued {queued:?}: {ratio:.1} times faster"
+        );
+    }
     Ok(())
 }
 
 /// The same without a server: what of it is the storage's.
 fn local_creations(storage: &Registry, location: &str) -> Result<()> {
-    let mut local = Duration::MAX;
+    let mut least = (Duration::MAX, Duration::MAX);
     for _ in 0..7 {
         let container = storage.create(location, &FileCreate::default(), &FileAccess::write(), true)?;
-        local = local.min(create_all(&*container)?);
+        let (made, took) = create_all(&*container)?;
+        least = (least.0.min(made), least.1.min(took));
     }
-    println!("  10,000 groups without a server: {local:?}");
+    println!(
+        "  10,000 groups without a server: made {:?}, and the group of them stored {:?}",
+        least.0, least.1
+    );
     Ok(())
 }
 

@@ -17,8 +17,8 @@ use crate::rights::Principal;
 use crate::session::Session;
 use crate::shared::Shared;
 
-/// Bytes that are read ahead: small frames come in one read; bulk passes by.
-const AHEAD_BYTES: usize = 16 << 10;
+/// Bytes that are read ahead: many small frames come in one read; bulk passes by.
+const AHEAD_BYTES: usize = 64 << 10;
 
 /// What a frame may have before we know who sends it.
 const STRANGER_LIMITS: FrameLimits = FrameLimits { arguments_max: 4096, parts_max: 0, bulk_bytes_max: 0 };

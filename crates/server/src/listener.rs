@@ -254,7 +254,7 @@ fn run(left: &Left, socket: Socket, peer: String, secure: &Arc<Secure>) -> Resul
     let Left(shared, number) = left;
     let failed = |e: io::Error| Error::io("set up connection", &e);
     let patience = shared.limits.patience;
-    socket.set_patience(patience).map_err(failed)?;
+    socket.set_patience(patience).and_then(|()| socket.keep_alive()).map_err(failed)?;
     lock(&shared.sockets).insert(*number, socket.again().map_err(failed)?);
     let stream = Stream::new(secure(socket)?, patience);
     Connection::new(shared, stream, peer).serve();

@@ -1,4 +1,4 @@
-//! The conformance suite through a server: over memory and over HDF5 files, over TCP and over a socket of this machine,
+//! The conformance suite through a server: over memory, over HDF5 files and over objects, over TCP and over a socket of this machine,
 //! and with elements that clients read and write in the file themselves.
 
 mod common;
@@ -23,6 +23,12 @@ fn native() -> Result<Subject> {
     let folder = Folder::new();
     let config = Config::local(common::storage(), folder.path());
     subject("remote-native", &config, Some(folder))
+}
+
+fn object() -> Result<Subject> {
+    let folder = Folder::new();
+    let config = Config { stack: Some("object:".into()), ..Config::local(common::storage(), folder.path()) };
+    subject("remote-object", &config, Some(folder))
 }
 
 fn socket() -> Result<Subject> {
@@ -57,6 +63,7 @@ fn main() {
     let arguments = libtest_mimic::Arguments::from_args();
     let mut trials = conformance::trials("remote-memory", memory);
     trials.extend(conformance::trials("remote-native", native));
+    trials.extend(conformance::trials("remote-object", object));
     trials.extend(conformance::trials("remote-unix-native", socket));
     trials.extend(conformance::trials("direct-native", direct));
     trials.extend(conformance::trials("direct-unix-native", direct_socket));

@@ -67,6 +67,7 @@ impl Connection {
     pub(crate) fn open(endpoint: &Endpoint, options: &Options, deadline: Instant) -> Result<Self, Failure> {
         let socket = connect(endpoint, deadline)?;
         socket.set_patience(options.deadline)?;
+        socket.keep_alive()?;
         let inner: Box<dyn Duplex> = secured(socket, endpoint, options)?;
         let stream = BufReader::with_capacity(AHEAD_BYTES, Stream::new(inner, options.deadline));
         let welcome = Welcome { life: crate::Id([0; 16]), bulk_bytes_max: 0, lease_seconds: 0 };

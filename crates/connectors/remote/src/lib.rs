@@ -24,4 +24,4 @@ pub use connector::{CAPABILITY, NAME, RemoteConnector};
 pub use messages::{
     Attach, Begin, Granted, Hello, Id, Identity, Lock, Renew, Unlock, VERSION, Welcome, Whereabouts,
 };
-pub use queue::{is_queued_token, makes_object, may_be_queued, queued_token};
+pub use queue::{is_queued_token, makes_object, may_be_queued, queued_sequence, queued_token};

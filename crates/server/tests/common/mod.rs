@@ -40,6 +40,7 @@ pub(crate) fn storage() -> Registry {
     let mut registry = Registry::new();
     registry.register(Arc::new(native::NativeConnector)).expect("native");
     registry.register(Arc::new(memory::MemoryConnector::new())).expect("memory");
+    registry.register(Arc::new(object::ObjectConnector::default())).expect("object");
     registry
 }
 
