@@ -162,7 +162,8 @@ impl Locks {
             for (holder, shared) in &mut dataset.shared {
                 if !shared.is_going && which(holder, shared) {
                     shared.is_going = true;
-                    let (writes, is_expired) = (std::mem::take(&mut shared.writes), shared.until <= now);
+                    // Who reads meanwhile must know of them: they are not settled yet.
+                    let (writes, is_expired) = (shared.writes.clone(), shared.until <= now);
                     ending.push(Ending { dataset: *token, writes, is_expired, holder: *holder });
                 }
             }
@@ -251,5 +252,89 @@ impl Locks {
         let chosen = all.iter().filter(|(token, _)| dataset.is_none_or(|wanted| wanted == **token));
         let shared = chosen.flat_map(|(_, dataset)| dataset.shared.values());
         shared.flat_map(|shared| shared.writes.iter().cloned()).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use model::Selection;
+
+    use super::*;
+
+    const LONG: Duration = Duration::from_secs(3600);
+
+    fn token(number: u64) -> Token {
+        Token::from_u64(number)
+    }
+
+    fn op(number: u64) -> OpPlacement {
+        OpPlacement { dataset: token(number), selection: Selection::All }
+    }
+
+    fn share(locks: &Locks, holder: u64, datasets: &[u64], patience: Duration) -> Result<()> {
+        let ops: Vec<OpPlacement> = datasets.iter().map(|number| op(*number)).collect();
+        locks.share((Id([0; 16]), holder), &ops, true, (LONG, patience))
+    }
+
+    fn give_back(locks: &Locks, holder: u64) {
+        locks.unshare((Id([0; 16]), holder), &|_| {});
+    }
+
+    #[test]
+    fn shared_locks_bear_each_other_and_an_exclusive_one_bears_none() {
+        let locks = Locks::default();
+        share(&locks, 1, &[1, 2], LONG).unwrap();
+        share(&locks, 2, &[2], LONG).unwrap();
+        let exclusive = |datasets: &[Token]| locks.exclusive(datasets.to_vec(), Duration::ZERO, &|_| {});
+        assert_eq!(exclusive(&[token(1)]).unwrap_err().kind(), model::Kind::Busy);
+        assert_eq!(exclusive(&[WHOLE]).unwrap_err().kind(), model::Kind::Busy);
+        let third = exclusive(&[token(3)]).unwrap();
+        assert!(share(&locks, 3, &[2, 3], Duration::ZERO).is_err());
+        drop(third);
+        give_back(&locks, 1);
+        assert!(exclusive(&[token(1), token(2)]).is_err());
+        give_back(&locks, 2);
+        let whole = exclusive(&[WHOLE]).unwrap();
+        assert!(share(&locks, 1, &[5], Duration::ZERO).is_err());
+        drop(whole);
+        assert!(locks.is_empty());
+    }
+
+    #[test]
+    fn who_waits_for_an_exclusive_lock_comes_before_those_that_ask_later() {
+        let locks = Locks::default();
+        share(&locks, 1, &[1], LONG).unwrap();
+        std::thread::scope(|scope| {
+            let waiter = scope.spawn(|| locks.exclusive(vec![token(1)], LONG, &|_| {}).map(drop));
+            while lock(&locks.datasets)[&token(1)].waiting == 0 {
+                std::thread::yield_now();
+            }
+            assert_eq!(share(&locks, 2, &[1], Duration::ZERO).unwrap_err().kind(), model::Kind::Busy);
+            give_back(&locks, 1);
+            waiter.join().unwrap().unwrap();
+        });
+        share(&locks, 2, &[1], Duration::ZERO).unwrap();
+    }
+
+    #[test]
+    fn what_was_written_is_settled_once_and_before_others_go_on() {
+        let locks = Locks::default();
+        let holder = (Id([1; 16]), 7);
+        locks.share(holder, &[op(1)], true, (Duration::ZERO, LONG)).unwrap();
+        assert_eq!(locks.writes(Some(token(1))), [op(1)]);
+        assert_eq!(locks.renew(holder, LONG).unwrap_err().kind(), model::Kind::NotFound);
+        let settled = Mutex::new(Vec::new());
+        let settle = |ending: &Ending| {
+            // Until then, who reads is told of it.
+            assert!(ending.writes.is_empty() || locks.writes(Some(token(1))) == [op(1)]);
+            lock(&settled).extend(ending.writes.clone());
+        };
+        let exclusive = locks.exclusive(vec![token(1)], LONG, &settle).unwrap();
+        locks.unshare(holder, &settle);
+        locks.end(holder.0, &settle);
+        locks.expire(&settle);
+        assert_eq!(*lock(&settled), [op(1)]);
+        drop(exclusive);
+        assert!(locks.is_empty());
     }
 }

@@ -3,6 +3,8 @@
 mod common;
 #[path = "common/process.rs"]
 mod process;
+#[path = "common/proxy.rs"]
+mod proxy;
 
 use std::net::TcpStream;
 use std::process::Command;
@@ -15,6 +17,7 @@ use model::datatype::ByteOrder;
 use model::properties::{DatasetCreate, FileCreate, Layout};
 use model::{Dataspace, Datatype, Kind, LinkTarget, Selection, Token};
 use process::Process;
+use proxy::{Proxy, Trouble};
 use remote::frame::{Frame, FrameKind, FrameLimits, Header, Outgoing};
 use remote::{Begin, Hello, Id, Lock, Unlock, VERSION};
 use vol::wire::{self, Opening, Wire};
@@ -399,4 +402,85 @@ fn a_killed_server_loses_nothing_that_was_written_directly_and_committed() {
     process.kill();
     let file = storage().open(&root.path().join("a.h5").to_string_lossy(), &FileAccess::read()).unwrap();
     assert!(read(&*file, data, 100_000) == pattern(2, 100_000));
+}
+
+#[test]
+fn broken_connections_lose_no_elements_and_leave_no_locks() {
+    let folder = Folder::new();
+    let server = impatient(&folder, Duration::from_millis(100), LONG);
+    let proxy = Proxy::start(server.listen(), Trouble::Cut { bytes: 3_000 }).unwrap();
+    let location = proxy.location("a.h5").replacen("h5s", "h5s+direct", 1);
+    let open = || clients().create(&location, &FileCreate::default(), &FileAccess::write(), true);
+    // Opening is not hidden: a server that was never there is told at once.
+    let container = std::iter::repeat_with(open).find_map(vol::Result::ok).unwrap();
+    let tokens: Vec<Token> = (0..30u64)
+        .map(|number| {
+            let data = chunked(&*container, &format!("{number}"), &[4000], &[9000], &[700]);
+            write(&*container, data, &pattern(number, 4000));
+            // It waits for a lock whose end was lost on the way.
+            container.dataset_resize(data, &[5000]).unwrap();
+            data
+        })
+        .collect();
+    container.commit(Durability::Full).unwrap();
+    let plain = clients().open(&server.location("a.h5"), &FileAccess::read()).unwrap();
+    for (number, data) in (0u64..).zip(tokens) {
+        let mut wanted = pattern(number, 4000);
+        wanted.resize(5000, 0);
+        assert_eq!(read(&*container, data, 5000), wanted);
+        assert_eq!(read(&*plain, data, 5000), wanted);
+    }
+    assert!(proxy.broken() > 0, "the proxy broke nothing");
+}
+
+/// Threads that do at random what clients do, each with datasets of its own and one that all share.
+#[test]
+fn many_clients_of_both_kinds_see_what_they_wrote() {
+    let folder = Folder::new();
+    let server = Server::start(&config(&folder)).unwrap();
+    let container = create(&server.location("a.h5"));
+    let shared = chunked(&*container, "shared", &[8, 1000], &[8, 1000], &[3, 300]);
+    std::thread::scope(|scope| {
+        for client in 0..8u64 {
+            let (server, container) = (&server, &container);
+            scope.spawn(move || {
+                let location = match client % 3 {
+                    0 => server.location("a.h5"),
+                    1 => server.direct_location("a.h5"),
+                    _ => server.direct_location("a.h5?pipeline=yes"),
+                };
+                let own = clients().open(&location, &FileAccess::write()).unwrap();
+                let row = Selection::block(&[client, 0], &[1, 1000]).unwrap();
+                let mut length = 100;
+                let data = chunked(&*own, &format!("own {client}"), &[length], &[100_000], &[64]);
+                for round in 0..40u64 {
+                    let bytes = pattern(client * 1000 + round, length as usize);
+                    write(&*own, data, &bytes);
+                    assert_eq!(read(&*own, data, bytes.len()), bytes);
+                    let line = pattern(client + round, 1000);
+                    own.dataset_write(&[OpWrite { dataset: shared, selection: &row, from: &line }]).unwrap();
+                    let mut back = vec![0; 1000];
+                    let mut reads = [OpRead { dataset: shared, selection: &row, into: &mut back }];
+                    container.dataset_read(&mut reads).unwrap();
+                    if client % 3 < 2 {
+                        assert_eq!(back, line);
+                    }
+                    if round % 5 == 0 {
+                        length += 77;
+                        own.dataset_resize(data, &[length]).unwrap();
+                        own.commit(Durability::None).unwrap();
+                    }
+                }
+                own.close().unwrap();
+            });
+        }
+    });
+    for client in 0..8 {
+        let line = pattern(client + 39, 1000);
+        let row = Selection::block(&[client, 0], &[1, 1000]).unwrap();
+        let mut back = vec![0; 1000];
+        container.dataset_read(&mut [OpRead { dataset: shared, selection: &row, into: &mut back }]).unwrap();
+        assert_eq!(back, line, "row {client}");
+    }
+    container.close().unwrap();
 }

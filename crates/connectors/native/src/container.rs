@@ -73,7 +73,11 @@ impl NativeContainer {
     }
 
     fn with(file: Arc<File>, is_held: bool) -> Result<Arc<Self>> {
-        let info = Arc::new(describe(&file)?);
+        let info = {
+            // What is read while others write must not be kept when it is out of date.
+            let _still = if is_held { None } else { file.reading()? };
+            Arc::new(describe(&file)?)
+        };
         Ok(Arc::new(NativeContainer {
             file,
             info,
@@ -469,8 +473,8 @@ impl Container for NativeContainer {
     }
 
     fn elements_changed(&self, op: &OpPlacement) -> Result<()> {
-        let (view, dataset) = self.dataset(op.dataset)?;
-        placement::changed(view.file, &dataset, &op.selection)
+        // Nobody is in the middle of reading what is out of date, to keep it.
+        self.change_state(|writer, file| writer.elements_changed(file, address(op.dataset), &op.selection))
     }
 
     fn map_create(&self, op: &OpMapCreate) -> Result<Token> {

@@ -59,14 +59,6 @@ pub(crate) fn find(file: &File, dataset: &Dataset, selection: &Selection) -> Res
     told(file, dataset, parts)
 }
 
-/// Others wrote elements in the file.
-pub(crate) fn changed(file: &File, dataset: &Dataset, selection: &Selection) -> Result<()> {
-    check(file, dataset, selection)?;
-    let parts = parts(file, dataset, selection)?;
-    file.store.shared.written_by_others(&ranges(dataset, &parts)?);
-    Ok(())
-}
-
 pub(crate) fn told(file: &File, dataset: &Dataset, parts: PlacementParts) -> Result<Placement> {
     let path = std::path::absolute(&file.path).map_err(|e| Error::io("place elements", &e))?;
     Ok(Placement {

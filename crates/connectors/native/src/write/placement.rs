@@ -44,6 +44,16 @@ impl Writer {
         placement::told(file, &dataset, parts)
     }
 
+    /// Others wrote elements in the file.
+    pub(crate) fn elements_changed(&mut self, file: &File, at: Address, selection: &Selection) -> Result<()> {
+        self.check_there(at)?;
+        let dataset = self.dataset(file, at)?;
+        placement::check(file, &dataset, selection)?;
+        let parts = placement::parts(file, &dataset, selection)?;
+        self.store.written_by_others(&placement::ranges(&dataset, &parts)?);
+        Ok(())
+    }
+
     fn contiguous(&self, dataset: &Dataset) -> Result<PlacementParts> {
         match dataset.layout {
             Layout::Contiguous { address: Some(at), .. } => {
