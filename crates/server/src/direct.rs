@@ -100,6 +100,12 @@ impl Layer for Direct {
         &*self.inner
     }
 
+    /// What gives locks back may come over another connection, and be settled only while the container is open.
+    fn close(&self) -> Result<()> {
+        self.locks.wait_for(self.session, &|ending| self.settle(ending));
+        self.inner.close()
+    }
+
     fn dataset_write(&self, writes: &[OpWrite<'_>]) -> Result<()> {
         let _alone = self.exclusive(writes.iter().map(|write| write.dataset))?;
         self.inner.dataset_write(writes)

@@ -184,6 +184,21 @@ impl Locks {
         self.give_back(|other, _| *other == holder, settle);
     }
 
+    /// Waits until the locks of a session are back, or ran out.
+    pub(crate) fn wait_for(&self, session: Id, settle: Settle<'_>) {
+        let mut all = lock(&self.datasets);
+        let until = |all: &Datasets| {
+            let held = all.values().flat_map(|dataset| &dataset.shared);
+            held.filter(|((holder, _), _)| *holder == session).map(|(_, shared)| shared.until).max()
+        };
+        while let Some(left) = until(&all).and_then(|until| until.checked_duration_since(Instant::now())) {
+            let waited = self.changed.wait_timeout(all, left);
+            all = waited.unwrap_or_else(std::sync::PoisonError::into_inner).0;
+        }
+        drop(all);
+        self.expire(settle);
+    }
+
     /// A session ended in good order: it uses none of its locks any more.
     pub(crate) fn end(&self, session: Id, settle: Settle<'_>) {
         self.give_back(|(other, _), _| *other == session, settle);
@@ -278,6 +293,16 @@ mod tests {
 
     fn give_back(locks: &Locks, holder: u64) {
         locks.unshare((Id([0; 16]), holder), &|_| {});
+    }
+
+    #[test]
+    fn who_closes_waits_for_its_own_locks_only() {
+        let locks = Locks::default();
+        locks.share((Id([1; 16]), 1), &[op(1)], true, (LONG, LONG)).unwrap();
+        locks.wait_for(Id([2; 16]), &|_| {});
+        locks.share((Id([2; 16]), 1), &[op(1)], true, (Duration::ZERO, LONG)).unwrap();
+        locks.wait_for(Id([2; 16]), &|_| {});
+        assert_eq!(locks.writes(None), [op(1)]);
     }
 
     #[test]

@@ -9,6 +9,7 @@ mod proxy;
 use std::net::TcpStream;
 use std::process::Command;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
 use common::{Folder, bytes_dataset, clients, group, storage};
@@ -483,4 +484,63 @@ fn many_clients_of_both_kinds_see_what_they_wrote() {
         assert_eq!(back, line, "row {client}");
     }
     container.close().unwrap();
+}
+
+/// Makes a dataset, writes it directly and commits it; whatever was lost with a server is done again.
+fn put(container: &dyn Container, name: &str, bytes: &[u8]) -> vol::Result<()> {
+    let root = container.info()?.root;
+    let data = match container.link_get(root, name)?.map(|link| link.target) {
+        Some(LinkTarget::Hard(data)) => data,
+        _ => bytes_dataset(container, name, bytes.len() as u64)?,
+    };
+    container.dataset_write(&[OpWrite { dataset: data, selection: &Selection::All, from: bytes }])?;
+    container.commit(Durability::Full)
+}
+
+/// `HYPERSLAB_KILLS` says how often the server is killed (2).
+#[test]
+fn servers_that_are_killed_lose_nothing_that_four_clients_wrote_directly_and_committed() {
+    let kills: u64 = std::env::var("HYPERSLAB_KILLS").ok().and_then(|n| n.parse().ok()).unwrap_or(2);
+    let root = Folder::new();
+    let mut process = Process::start(&root, "127.0.0.1:0", true);
+    let address = process.address.clone();
+    let location = format!("h5s+direct://{address}/a.h5");
+    create(&location).close().unwrap();
+    let (ended, committed) = (AtomicBool::new(false), [const { AtomicU64::new(0) }; 4]);
+    std::thread::scope(|scope| {
+        for (client, count) in (0u64..).zip(&committed) {
+            let (location, ended) = (&location, &ended);
+            scope.spawn(move || {
+                let container = clients().open(location, &FileAccess::write()).unwrap();
+                while !ended.load(Ordering::Relaxed) {
+                    let number = count.load(Ordering::Relaxed);
+                    let bytes = pattern(client * 1000 + number, 5000);
+                    match put(&*container, &format!("{client}-{number}"), &bytes) {
+                        Ok(()) => drop(count.fetch_add(1, Ordering::Relaxed)),
+                        // A commit tells that something was lost; the next round does it again.
+                        Err(_) => drop(container.commit(Durability::Full)),
+                    }
+                }
+            });
+        }
+        for _ in 0..kills {
+            let before: Vec<u64> = committed.iter().map(|count| count.load(Ordering::Relaxed)).collect();
+            while committed.iter().zip(&before).any(|(now, before)| now.load(Ordering::Relaxed) < before + 3)
+            {
+                std::thread::yield_now();
+            }
+            process.kill();
+            process = Process::start(&root, &address, true);
+        }
+        ended.store(true, Ordering::Relaxed);
+    });
+    process.kill();
+    let file = storage().open(&root.path().join("a.h5").to_string_lossy(), &FileAccess::read()).unwrap();
+    let top = file.info().unwrap().root;
+    for (client, count) in (0u64..).zip(&committed) {
+        for number in 0..count.load(Ordering::Relaxed) {
+            let data = vol::path::token(&*file, top, &format!("{client}-{number}"), 4).unwrap();
+            assert!(read(&*file, data, 5000) == pattern(client * 1000 + number, 5000), "{client}-{number}");
+        }
+    }
 }
