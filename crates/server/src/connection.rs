@@ -254,7 +254,7 @@ impl<'a> Connection<'a> {
 
     fn refused(&self, kind: FrameKind, error: &Error) {
         // Elements that cannot be used directly now are shipped: nobody is refused anything.
-        if kind == FrameKind::Lock && error.kind() == Kind::Busy {
+        if kind == FrameKind::Lock && matches!(error.kind(), Kind::Busy | Kind::Limit) {
             return;
         }
         if matches!(error.kind(), Kind::Denied | Kind::Limit | Kind::Busy | Kind::Corrupt) {

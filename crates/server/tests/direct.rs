@@ -6,25 +6,18 @@ mod process;
 #[path = "common/proxy.rs"]
 mod proxy;
 
-use std::net::TcpStream;
 use std::process::Command;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
-use common::{Folder, bytes_dataset, clients, group, storage};
-use hyperslab_server::{Config, Listen, Rights, Server, ServerLimits};
-use model::datatype::ByteOrder;
-use model::properties::{DatasetCreate, FileCreate, Layout};
-use model::{Dataspace, Datatype, Kind, LinkTarget, Selection, Token};
+use common::{Folder, bytes_dataset, chunked, clients, group, storage};
+use hyperslab_server::{Config, Rights, Server, ServerLimits};
+use model::properties::FileCreate;
+use model::{Kind, LinkTarget, Selection, Token};
 use process::Process;
 use proxy::{Proxy, Trouble};
-use remote::frame::{Frame, FrameKind, FrameLimits, Header, Outgoing};
-use remote::{Begin, Hello, Id, Lock, Unlock, VERSION};
-use vol::wire::{self, Opening, Wire};
-use vol::{
-    Container, ContainerOpen, Durability, FileAccess, OpDatasetCreate, OpPlacement, OpRead, OpWrite, Place,
-};
+use vol::{Container, Durability, FileAccess, OpPlacement, OpRead, OpWrite};
 
 fn config(folder: &Folder) -> Config {
     Config { direct: true, ..Config::local(storage(), folder.path()) }
@@ -59,18 +52,6 @@ fn ran(server: &Server, operation: &str) -> u64 {
     let wanted = format!("operation=\"{operation}\"}} ");
     let count = text.lines().find_map(|line| line.split_once(&wanted)?.1.parse().ok());
     count.unwrap_or(0)
-}
-
-fn chunked(container: &dyn Container, name: &str, dims: &[u64], max: &[u64], chunk: &[u64]) -> Token {
-    let create = DatasetCreate { layout: Layout::chunked(chunk), ..DatasetCreate::default() };
-    let op = OpDatasetCreate {
-        place: Some(Place::new(container.info().unwrap().root, name)),
-        datatype: Datatype::integer(1, false, ByteOrder::Little),
-        committed: None,
-        space: Dataspace::resizable(dims, max).unwrap(),
-        create,
-    };
-    container.dataset_create(&op).unwrap()
 }
 
 #[test]
@@ -217,114 +198,12 @@ fn four_processes_create_and_write_without_talking_to_each_other() {
     }
 }
 
-/// A client that says what it likes.
-struct Raw(TcpStream);
-
-impl Raw {
-    fn open(server: &Server, name: &str, access: &FileAccess) -> Raw {
-        let Listen::Tcp(address) = server.listen() else { panic!("not TCP") };
-        let mut raw = Raw(TcpStream::connect(address).unwrap());
-        let hello = Hello { version: VERSION, wire_version: wire::VERSION, token: None };
-        assert!(raw.ask(FrameKind::Hello, &hello));
-        let opening = Opening::open(&ContainerOpen::new(name, access));
-        assert!(raw.ask(FrameKind::Open, &(Begin { session: Id::random(), queued: false }, opening)));
-        raw
-    }
-
-    fn tell(&mut self, kind: FrameKind, message: &impl Wire) {
-        let arguments = &wire::to_bytes(message).unwrap();
-        let header = Header::new(kind, 1);
-        let outgoing = Outgoing { header, arguments, bulk: &[], rooms: &[], elements: &[] };
-        outgoing.send(&mut self.0, &mut Vec::new()).unwrap();
-    }
-
-    fn ask(&mut self, kind: FrameKind, message: &impl Wire) -> bool {
-        self.tell(kind, message);
-        let mut frame = Frame::default();
-        assert!(frame.receive(&mut self.0, &FrameLimits::default()).unwrap());
-        frame.header.kind == FrameKind::Answer
-    }
-
-    fn lock(&mut self, lock: u64, dataset: Token, write: bool) -> bool {
-        let ops = vec![OpPlacement { dataset, selection: Selection::All }];
-        self.ask(FrameKind::Lock, &Lock { lock, write, ops })
-    }
-}
-
 fn impatient(folder: &Folder, lock_lease: Duration, lock_patience: Duration) -> Server {
     let limits = ServerLimits { lock_lease, lock_patience, ..ServerLimits::default() };
     Server::start(&Config { limits, ..config(folder) }).unwrap()
 }
 
 const LONG: Duration = Duration::from_secs(3600);
-
-#[test]
-fn what_changes_a_dataset_waits_for_shared_locks_and_gives_up_in_the_end() {
-    let folder = Folder::new();
-    let server = impatient(&folder, LONG, Duration::from_millis(20));
-    let container = create(&server.location("a.h5"));
-    let data = chunked(&*container, "data", &[8], &[64], &[4]);
-    let root = container.info().unwrap().root;
-    let mut other = Raw::open(&server, "a.h5", &FileAccess::write());
-    assert!(other.lock(1, data, true));
-    let busy = |result: vol::Result<()>| assert_eq!(result.unwrap_err().kind(), Kind::Busy);
-    let byte = [OpWrite { dataset: data, selection: &Selection::All, from: &[1; 8] }];
-    busy(container.dataset_resize(data, &[16]));
-    busy(container.dataset_write(&byte));
-    busy(container.chunk_write(data, &[0], 0, &[0; 4]));
-    busy(container.link_delete(root, "data"));
-    // Reading needs no lock, and other shared locks are no obstacle.
-    assert_eq!(read(&*container, data, 8), [0; 8]);
-    let mut third = Raw::open(&server, "a.h5", &FileAccess::write());
-    assert!(third.lock(1, data, false));
-    other.tell(FrameKind::Unlock, &Unlock { lock: 1 });
-    third.tell(FrameKind::Unlock, &Unlock { lock: 1 });
-    // Answers come in their order: the locks are back.
-    assert!(other.ask(FrameKind::Ping, &()) && third.ask(FrameKind::Ping, &()));
-    container.dataset_resize(data, &[16]).unwrap();
-    container
-        .dataset_write(&[OpWrite { dataset: data, selection: &Selection::All, from: &[1; 16] }])
-        .unwrap();
-    container.link_delete(root, "data").unwrap();
-}
-
-#[test]
-fn a_group_is_not_deleted_under_those_who_write_in_it() {
-    let folder = Folder::new();
-    let server = impatient(&folder, LONG, Duration::from_millis(20));
-    let container = create(&server.location("a.h5"));
-    let root = container.info().unwrap().root;
-    let inside = container.group_create(&group(root, "group")).unwrap();
-    let data = bytes_dataset(&*container, "data", 8).unwrap();
-    let place = Place::new(inside, "data");
-    container.link_create(&vol::OpLinkCreate { place, target: LinkTarget::Hard(data) }).unwrap();
-    container.link_delete(root, "data").unwrap();
-    let mut other = Raw::open(&server, "a.h5", &FileAccess::write());
-    assert!(other.lock(1, data, true));
-    assert_eq!(container.link_delete(root, "group").unwrap_err().kind(), Kind::Busy);
-    other.tell(FrameKind::Bye, &());
-    drop(other);
-    while container.link_delete(root, "group").is_err() {
-        std::thread::yield_now();
-    }
-}
-
-#[test]
-fn a_vanished_client_frees_its_locks_when_they_run_out() {
-    let folder = Folder::new();
-    let server = impatient(&folder, Duration::from_millis(100), LONG);
-    let container = create(&server.location("a.h5"));
-    let data = chunked(&*container, "data", &[8], &[64], &[4]);
-    let mut other = Raw::open(&server, "a.h5", &FileAccess::write());
-    assert!(other.lock(1, data, true));
-    drop(other);
-    container.dataset_resize(data, &[16]).unwrap();
-    // So does one that is there and silent.
-    let mut other = Raw::open(&server, "a.h5", &FileAccess::write());
-    assert!(other.lock(1, data, true));
-    container.dataset_resize(data, &[24]).unwrap();
-    assert!(!other.ask(FrameKind::Renew, &remote::Renew { lock: 1 }), "it ran out");
-}
 
 #[test]
 fn nobody_writes_after_the_lock_ran_out() {
@@ -542,5 +421,18 @@ fn servers_that_are_killed_lose_nothing_that_four_clients_wrote_directly_and_com
             let data = vol::path::token(&*file, top, &format!("{client}-{number}"), 4).unwrap();
             assert!(read(&*file, data, 5000) == pattern(client * 1000 + number, 5000), "{client}-{number}");
         }
+    }
+}
+
+#[test]
+fn a_transfer_that_takes_longer_than_its_lock_is_good_for_is_whole() {
+    let folder = Folder::new();
+    let server = impatient(&folder, Duration::from_millis(20), LONG);
+    let container = create(&server.direct_location("a.h5"));
+    let data = bytes_dataset(&*container, "data", 32 << 20).unwrap();
+    let bytes = pattern(3, 32 << 20);
+    for _ in 0..5 {
+        write(&*container, data, &bytes);
+        assert!(read(&*container, data, bytes.len()) == bytes);
     }
 }

@@ -10,7 +10,7 @@ use crate::file::File;
 use crate::format::layout::{Chunked, Layout};
 use crate::object::dataset::Dataset;
 
-/// Chunks of one placement. More of them are small, and better left to us.
+/// Chunks of one placement. Where there are more, they are small, and better left to us.
 pub(crate) const CHUNKS_MAX: usize = 1 << 16;
 
 fn elsewhere(problem: &str) -> Error {
@@ -47,7 +47,7 @@ pub(crate) fn chunks(dataset: &Dataset, layout: &Chunked, selection: &Selection)
     };
     match count <= CHUNKS_MAX {
         true => placement::chunks(selection, dataset.dims(), &layout.shape),
-        false => Err(elsewhere("too many chunks")),
+        false => Err(Error::limit("place elements").with("chunks", count)),
     }
 }
 

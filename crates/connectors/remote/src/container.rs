@@ -1,4 +1,5 @@
-//! The container that callers hold: large transfers are cut into pieces that go over several connections at once.
+//! The container that callers hold: elements are shipped, in pieces that go over several connections at once where there are
+//! many, or read and written in the file itself.
 
 use model::{Result, Selection, Token};
 use vol::wire::Client;
@@ -13,11 +14,33 @@ use crate::session::Session;
 const WHOLE_BYTES_MAX: usize = 4 << 20;
 /// Transfers whose lock ran out are tried so often before their elements are shipped.
 const DIRECT_ATTEMPTS: usize = 3;
+/// One lock serves for so many bytes: others get their turn, and the list of chunks stays short.
+const DIRECT_BYTES_MAX: usize = 1 << 30;
 
 /// A container behind a server.
 #[derive(Debug)]
 pub(crate) struct RemoteContainer {
     client: Client<Session>,
+}
+
+/// Elements on their way.
+#[derive(Debug, Clone, Copy)]
+struct Transfer<'a> {
+    dataset: Token,
+    selection: &'a Selection,
+    bytes: usize,
+}
+
+impl Transfer<'_> {
+    fn placement(&self) -> OpPlacement {
+        OpPlacement { dataset: self.dataset, selection: self.selection.clone() }
+    }
+
+    /// Whether a buffer has as many bytes as the selection; where not, the server says what is wrong.
+    fn fits(&self, placement: &Placement) -> bool {
+        let count = self.selection.element_count(&placement.dims).ok();
+        count.and_then(|count| count.checked_mul(placement.element_bytes.into())) == Some(self.bytes as u64)
+    }
 }
 
 impl RemoteContainer {
@@ -48,58 +71,111 @@ impl RemoteContainer {
         })
     }
 
+    fn ship_reads(&self, reads: &mut [OpRead<'_>]) -> Result<()> {
+        if reads.iter().map(|read| read.into.len()).sum::<usize>() <= WHOLE_BYTES_MAX {
+            return self.client.dataset_read(reads);
+        }
+        reads.iter_mut().try_for_each(|read| match read.into.len() {
+            0..=WHOLE_BYTES_MAX => self.client.dataset_read(std::slice::from_mut(read)),
+            _ => self.read_in_pieces(read),
+        })
+    }
+
+    fn ship_writes(&self, writes: &[OpWrite<'_>]) -> Result<()> {
+        if writes.iter().map(|write| write.from.len()).sum::<usize>() <= WHOLE_BYTES_MAX {
+            return self.client.dataset_write(writes);
+        }
+        writes.iter().try_for_each(|write| match write.from.len() {
+            0..=WHOLE_BYTES_MAX => self.client.dataset_write(std::slice::from_ref(write)),
+            _ => self.write_in_pieces(write),
+        })
+    }
+}
+
+/// Elements in the file itself.
+impl RemoteContainer {
     /// The file, where all these transfers may be made in it.
-    fn direct(&self, mut transfers: impl Iterator<Item = (Token, usize)>) -> Option<&Direct> {
+    fn direct(&self, transfers: &[Transfer<'_>]) -> Option<&Direct> {
         let direct = self.client.transport().direct.as_ref()?;
-        let is_shipped = |(dataset, bytes): (Token, usize)| bytes == 0 || direct.is_shipped(dataset);
-        (!transfers.any(is_shipped)).then_some(direct)
+        let is_shipped = |transfer: &Transfer<'_>| transfer.bytes == 0 || direct.is_shipped(transfer.dataset);
+        (!transfers.iter().any(is_shipped)).then_some(direct)
     }
 
-    /// Reads elements in the file itself; whether that was possible.
+    /// Runs transfers under one lock; whether that was possible.
+    fn directly(
+        &self,
+        transfers: &[Transfer<'_>],
+        write: bool,
+        mut run: impl FnMut(usize, &Placed<'_>) -> Result<()>,
+    ) -> Result<bool> {
+        let Some(direct) = self.direct(transfers) else { return Ok(false) };
+        for _ in 0..DIRECT_ATTEMPTS {
+            let ops = transfers.iter().map(Transfer::placement).collect();
+            let Some((lease, placements)) = direct.lock(self.client.transport(), ops, write) else { break };
+            let pairs = || transfers.iter().zip(&placements);
+            if !pairs().all(|(transfer, placement)| transfer.fits(placement)) {
+                break;
+            }
+            let file = direct.file()?;
+            let done = pairs().enumerate().try_for_each(|(number, (transfer, placement))| {
+                run(number, &Placed::new(&file, placement, transfer.selection, &lease)?)
+            });
+            if write {
+                direct.wrote();
+            }
+            if !lease.is_lost() {
+                return done.map(|()| true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// As [`Self::directly`] for a transfer of any size.
     fn read_directly(&self, reads: &mut [OpRead<'_>]) -> Result<bool> {
-        let Some(direct) = self.direct(reads.iter().map(|read| (read.dataset, read.into.len()))) else {
-            return Ok(false);
-        };
-        for _ in 0..DIRECT_ATTEMPTS {
-            let ops = reads.iter().map(|read| placement(read.dataset, read.selection)).collect();
-            let Some((lease, placements)) = direct.lock(self.client.transport(), ops, false) else { break };
-            let mut pairs = reads.iter().zip(&placements);
-            if !pairs.all(|(read, placement)| fits(placement, read.selection, read.into.len())) {
-                break;
+        let of = |read: &OpRead<'_>| (read.dataset, read.into.len());
+        if let [read] = reads
+            && let (dataset, bytes) = of(read)
+            && bytes > DIRECT_BYTES_MAX
+            && self.direct(&[Transfer { dataset, selection: read.selection, bytes }]).is_some()
+        {
+            let info = self.client.dataset_info(dataset)?;
+            let room = std::mem::take(&mut read.into);
+            for piece in Pieces::of(Cut::of(&info), DIRECT_BYTES_MAX as u64, read.selection, room)? {
+                let (selection, into) = piece?;
+                Layer::dataset_read(self, &mut [OpRead { dataset, selection: &selection, into }])?;
             }
-            let file = direct.file()?;
-            let done = reads.iter_mut().zip(&placements).try_for_each(|(read, placement)| {
-                Placed::new(&file, placement, read.selection, &lease)?.read(read.selection, read.into)
-            });
-            if !lease.is_lost() {
-                return done.map(|()| true);
-            }
+            return Ok(true);
         }
-        Ok(false)
+        let transfers: Vec<Transfer<'_>> = reads
+            .iter()
+            .map(|read| Transfer { dataset: read.dataset, selection: read.selection, bytes: read.into.len() })
+            .collect();
+        self.directly(&transfers, false, |number, placed| {
+            placed.read(transfers[number].selection, reads[number].into)
+        })
     }
 
-    /// Writes elements in the file itself; whether that was possible.
+    /// As [`Self::read_directly`].
     fn write_directly(&self, writes: &[OpWrite<'_>]) -> Result<bool> {
-        let Some(direct) = self.direct(writes.iter().map(|write| (write.dataset, write.from.len()))) else {
-            return Ok(false);
-        };
-        for _ in 0..DIRECT_ATTEMPTS {
-            let ops = writes.iter().map(|write| placement(write.dataset, write.selection)).collect();
-            let Some((lease, placements)) = direct.lock(self.client.transport(), ops, true) else { break };
-            let mut pairs = writes.iter().zip(&placements);
-            if !pairs.all(|(write, placement)| fits(placement, write.selection, write.from.len())) {
-                break;
+        let transfers: Vec<Transfer<'_>> = writes
+            .iter()
+            .map(|op| Transfer { dataset: op.dataset, selection: op.selection, bytes: op.from.len() })
+            .collect();
+        if let [write] = writes
+            && write.from.len() > DIRECT_BYTES_MAX
+            && self.direct(&transfers).is_some()
+        {
+            let dataset = write.dataset;
+            let info = self.client.dataset_info(dataset)?;
+            for piece in Pieces::of(Cut::of(&info), DIRECT_BYTES_MAX as u64, write.selection, write.from)? {
+                let (selection, from) = piece?;
+                Layer::dataset_write(self, &[OpWrite { dataset, selection: &selection, from }])?;
             }
-            let file = direct.file()?;
-            let done = writes.iter().zip(&placements).try_for_each(|(write, placement)| {
-                Placed::new(&file, placement, write.selection, &lease)?.write(write.selection, write.from)
-            });
-            direct.wrote();
-            if !lease.is_lost() {
-                return done.map(|()| true);
-            }
+            return Ok(true);
         }
-        Ok(false)
+        self.directly(&transfers, true, |number, placed| {
+            placed.write(transfers[number].selection, writes[number].from)
+        })
     }
 
     /// What we wrote ourselves is durable before the server says so of all.
@@ -109,16 +185,6 @@ impl RemoteContainer {
             _ => Ok(()),
         }
     }
-}
-
-fn placement(dataset: Token, selection: &Selection) -> OpPlacement {
-    OpPlacement { dataset, selection: selection.clone() }
-}
-
-/// Whether a buffer has as many bytes as the selection; where not, the server says what is wrong.
-fn fits(placement: &Placement, selection: &Selection, bytes: usize) -> bool {
-    let count = selection.element_count(&placement.dims).ok();
-    count.and_then(|count| count.checked_mul(placement.element_bytes.into())) == Some(bytes as u64)
 }
 
 impl Layer for RemoteContainer {
@@ -137,28 +203,10 @@ impl Layer for RemoteContainer {
     }
 
     fn dataset_read(&self, reads: &mut [OpRead<'_>]) -> Result<()> {
-        if self.read_directly(reads)? {
-            return Ok(());
-        }
-        if reads.iter().map(|read| read.into.len()).sum::<usize>() <= WHOLE_BYTES_MAX {
-            return self.client.dataset_read(reads);
-        }
-        reads.iter_mut().try_for_each(|read| match read.into.len() {
-            0..=WHOLE_BYTES_MAX => self.client.dataset_read(std::slice::from_mut(read)),
-            _ => self.read_in_pieces(read),
-        })
+        if self.read_directly(reads)? { Ok(()) } else { self.ship_reads(reads) }
     }
 
     fn dataset_write(&self, writes: &[OpWrite<'_>]) -> Result<()> {
-        if self.write_directly(writes)? {
-            return Ok(());
-        }
-        if writes.iter().map(|write| write.from.len()).sum::<usize>() <= WHOLE_BYTES_MAX {
-            return self.client.dataset_write(writes);
-        }
-        writes.iter().try_for_each(|write| match write.from.len() {
-            0..=WHOLE_BYTES_MAX => self.client.dataset_write(std::slice::from_ref(write)),
-            _ => self.write_in_pieces(write),
-        })
+        if self.write_directly(writes)? { Ok(()) } else { self.ship_writes(writes) }
     }
 }

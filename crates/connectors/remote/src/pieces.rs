@@ -67,16 +67,21 @@ pub(crate) struct Pieces<B> {
 
 impl<B: Bytes> Pieces<B> {
     pub(crate) fn new(cut: Cut<'_>, selection: &Selection, rest: B) -> Result<Self> {
+        let bytes = if cut.chunk.is_some() { CHUNKED_PIECE_BYTES } else { PIECE_BYTES };
+        Pieces::of(cut, bytes, selection, rest)
+    }
+
+    /// Pieces of about so many bytes.
+    pub(crate) fn of(cut: Cut<'_>, bytes: u64, selection: &Selection, rest: B) -> Result<Self> {
         let Cut { dims, element_bytes: each, chunk } = cut;
         if selection.element_count(dims)?.checked_mul(each) != Some(rest.len() as u64) {
             let error = Error::invalid("transfer elements").with("buffer bytes", rest.len());
             return Err(error.with("problem", "not as many as are selected"));
         }
+        let strips = selection.strips(dims, (bytes / each).max(1))?;
         let strips = match chunk {
-            Some(shape) => {
-                selection.strips(dims, (CHUNKED_PIECE_BYTES / each).max(1))?.between_chunks(shape)?
-            }
-            None => selection.strips(dims, (PIECE_BYTES / each).max(1))?,
+            Some(shape) => strips.between_chunks(shape)?,
+            None => strips,
         };
         Ok(Pieces { strips, dims: dims.to_vec(), each, rest })
     }
