@@ -89,6 +89,7 @@ enum hyperslab_error_kind {
     X(attribute_write, 52) X(attribute_delete, 53) X(attribute_rename, 54) \
     X(dataset_create, 64) X(dataset_info, 65) X(dataset_storage, 66) X(dataset_read, 67) X(dataset_write, 68) \
     X(dataset_resize, 69) X(chunk_list, 70) X(chunk_read, 71) X(chunk_write, 72) \
+    X(elements_find, 73) X(elements_place, 74) X(elements_changed, 75) \
     X(datatype_commit, 80) X(datatype_get, 81) \
     X(map_create, 96) X(map_info, 97) X(map_put, 98) X(map_get, 99) X(map_keys, 100) X(map_delete, 101) \
     X(blob_put, 112) X(blob_get, 113) X(blob_delete, 114) X(reference_get, 115) X(reference_put, 116)

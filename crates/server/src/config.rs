@@ -46,6 +46,10 @@ pub struct ServerLimits {
     pub idle: Duration,
     /// A session without a connection ends after this.
     pub lease: Duration,
+    /// A lock of a client that reads or writes elements in the file itself is good for this, unless it is renewed.
+    pub lock_lease: Duration,
+    /// Whoever waits for locks of others gives up after this.
+    pub lock_patience: Duration,
 }
 
 impl Default for ServerLimits {
@@ -60,6 +64,8 @@ impl Default for ServerLimits {
             patience: Duration::from_secs(30),
             idle: Duration::from_secs(3600),
             lease: Duration::from_secs(60),
+            lock_lease: Duration::from_secs(10),
+            lock_patience: Duration::from_secs(30),
         }
     }
 }
@@ -94,6 +100,8 @@ pub struct Config {
     pub tls: Option<TlsFiles>,
     /// Several sessions may write to one container, whatever its connector.
     pub shared_writers: bool,
+    /// Clients that see the same file system may read and write elements in the files themselves.
+    pub direct: bool,
     /// What clients may use.
     pub limits: ServerLimits,
 }
@@ -110,6 +118,7 @@ impl Config {
             rights: None,
             tls: None,
             shared_writers: false,
+            direct: false,
             limits: ServerLimits::default(),
         }
     }
@@ -138,6 +147,7 @@ impl Config {
             Some(root) if !root.is_dir() => {
                 return Err(Error::not_found("find root folder").with("root", root.display()));
             }
+            None if self.direct => return Err(wrong("direct access needs a folder: root")),
             None if name != "memory" => return Err(wrong("containers need a folder: root")),
             _ => {}
         }

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use model::{Error, Kind, Result};
 use remote::frame::{self, Frame, FrameKind, FrameLimits, Header, Outgoing};
 use remote::stream::Stream;
-use remote::{Attach, Begin, Hello, VERSION, Welcome};
+use remote::{Attach, Begin, Hello, Lock, Renew, Unlock, VERSION, Welcome};
 use vol::Operation;
 use vol::wire::{self, Answer, Opening, Request};
 
@@ -17,11 +17,14 @@ use crate::rights::Principal;
 use crate::session::Session;
 use crate::shared::Shared;
 
-/// Bytes that are read ahead: small frames come in one read; bulk passes by.
-const AHEAD_BYTES: usize = 16 << 10;
+/// Bytes that are read ahead: many small frames come in one read; bulk passes by.
+const AHEAD_BYTES: usize = 64 << 10;
 
 /// What a frame may have before we know who sends it.
 const STRANGER_LIMITS: FrameLimits = FrameLimits { arguments_max: 4096, parts_max: 0, bulk_bytes_max: 0 };
+
+/// Datasets that are locked at once.
+const LOCKED_MAX: usize = 1024;
 
 /// A connection and what it is used for.
 pub(crate) struct Connection<'a> {
@@ -98,10 +101,11 @@ impl<'a> Connection<'a> {
             FrameKind::Bye => {
                 if let Some(session) = self.session.take() {
                     session.leave();
-                    self.shared.end(&session);
+                    self.shared.end(&session, true);
                 }
                 return Ok(false);
             }
+            FrameKind::Unlock => self.unlock()?,
             FrameKind::Answer | FrameKind::Failed => return Err(frame::broken("an answer to nothing")),
             kind => {
                 if !self.frame.lengths.is_empty() {
@@ -151,8 +155,38 @@ impl<'a> Connection<'a> {
                 let name: String = wire::from_bytes(arguments)?;
                 wire::to_bytes(&self.shared.containers.is_accessible(self.who()?, &name)?)
             }
+            FrameKind::Direct => wire::to_bytes(&self.shared.containers.whereabouts(self.session()?)?),
+            FrameKind::Lock => self.lock(&wire::from_bytes(arguments)?),
+            FrameKind::Renew => {
+                let renew: Renew = wire::from_bytes(arguments)?;
+                self.session()?.renew(renew.lock).map(|()| Vec::new())
+            }
             _ => Ok(Vec::new()),
         }
+    }
+
+    fn session(&self) -> Result<&Arc<Session>> {
+        self.session.as_ref().ok_or_else(|| Error::invalid("use container").with("problem", "none is open"))
+    }
+
+    fn lock(&self, asked: &Lock) -> Result<Vec<u8>> {
+        if asked.ops.len() > LOCKED_MAX {
+            return Err(Error::limit("lock datasets").with("count", asked.ops.len()));
+        }
+        let granted = self.session()?.lock(asked)?;
+        self.shared.metrics.locks_total.fetch_add(1, Relaxed);
+        wire::to_bytes(&granted)
+    }
+
+    fn unlock(&mut self) -> io::Result<()> {
+        if !self.frame.lengths.is_empty() {
+            return Err(frame::broken("bulk where none belongs"));
+        }
+        let unlock: Unlock =
+            wire::from_bytes(&self.frame.arguments).map_err(|_| frame::broken("a lock without a number"))?;
+        let session = self.session().map_err(|_| frame::broken("a lock without a session"))?;
+        session.unlock(unlock.lock);
+        Ok(())
     }
 
     fn who(&self) -> Result<&Principal> {
@@ -219,6 +253,10 @@ impl<'a> Connection<'a> {
     }
 
     fn refused(&self, kind: FrameKind, error: &Error) {
+        // Elements that cannot be used directly now are shipped: nobody is refused anything.
+        if kind == FrameKind::Lock && matches!(error.kind(), Kind::Busy | Kind::Limit) {
+            return;
+        }
         if matches!(error.kind(), Kind::Denied | Kind::Limit | Kind::Busy | Kind::Corrupt) {
             self.shared.metrics.refusals_total.fetch_add(1, Relaxed);
             let who = self.who.as_ref().map_or("?", |who| who.name.as_str());
@@ -244,6 +282,9 @@ impl<'a> Connection<'a> {
             Request { code, arguments: &self.frame.arguments, bulk: slices(&bulk), into: into.collect() };
         session.call(header.sequence, header.acknowledged, request, &mut answer);
         self.ran(code, &answer, began.elapsed());
+        if code == Operation::close && !answer.failed {
+            shared.containers.ended(&session);
+        }
         let header = Header { acknowledged: session.queue_done(), ..header };
         let elements: Vec<&[u8]> =
             room_buffers.iter().zip(&rooms).filter_map(|(buffer, &n)| buffer.get(..n as usize)).collect();

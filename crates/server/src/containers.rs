@@ -1,15 +1,20 @@
 //! Making, opening and removing containers for clients.
 
 use std::collections::HashMap;
+use std::os::unix::fs::MetadataExt;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use model::{Error, Limits, Result};
-use remote::Begin;
+use remote::{Begin, Whereabouts};
 use vol::wire::Opening;
 use vol::{Access, Container, FileAccess, Registry};
 
 use crate::config::Config;
+use crate::direct::Direct;
+use crate::locks::Locks;
+use crate::mark::Marks;
 use crate::metrics::Metrics;
 use crate::rights::Principal;
 use crate::session::{Beginning, Session};
@@ -41,6 +46,12 @@ pub(crate) struct Containers {
     objects_max: usize,
     /// Sessions that write, by location.
     writers: Mutex<HashMap<String, usize>>,
+    /// Where clients may use files themselves.
+    direct: Option<Marks>,
+    /// How long locks are good, and how long they are waited for.
+    lock_times: (Duration, Duration),
+    /// What of containers is locked, by location.
+    locks: Mutex<HashMap<String, Arc<Locks>>>,
 }
 
 impl Containers {
@@ -49,9 +60,15 @@ impl Containers {
             root.canonicalize().map_err(|e| Error::io("find root folder", &e).with("root", root.display()))
         });
         let (layers, connector) = config.split_stack();
+        let root = root.transpose()?;
+        let lease = config.limits.lock_lease;
+        let direct = root.as_ref().filter(|_| config.direct).map(|root| Marks::new(root, lease));
         Ok(Containers {
             registry: config.registry.clone(),
-            root: root.transpose()?,
+            direct: direct.transpose()?,
+            lock_times: (lease, config.limits.lock_patience),
+            locks: Mutex::default(),
+            root,
             layers,
             connector,
             shared_writers: config.shared_writers,
@@ -89,6 +106,9 @@ impl Containers {
         let wanted = if writable { Access::Write } else { Access::Read };
         let location = self.location(who, &opening.path, wanted)?;
         let access = self.access(opening, wanted)?;
+        if let Some(marks) = &self.direct {
+            marks.wait();
+        }
         self.enter(&location, writable)?;
         let container = match &opening.create {
             Some(create) => self.registry.create(&location, create, &access, opening.truncate),
@@ -96,9 +116,17 @@ impl Containers {
         };
         let container = container.and_then(|container| self.check_shared(&location, container, writable));
         match container {
-            Ok(container) => Ok(Session::new(
-                container,
-                Beginning {
+            Ok(container) => {
+                let direct = self.direct.is_some().then(|| {
+                    Arc::new(Direct::new(
+                        container.clone(),
+                        self.locks(&location),
+                        begin.session,
+                        self.lock_times,
+                    ))
+                });
+                let container = direct.clone().map_or(container, |direct| direct as Arc<dyn Container>);
+                let of = Beginning {
                     id: begin.session,
                     owner: who.name.clone(),
                     name: opening.path.clone(),
@@ -106,13 +134,34 @@ impl Containers {
                     queued: begin.queued,
                     objects_max: self.objects_max,
                     metrics: metrics.clone(),
-                },
-            )),
+                };
+                Ok(Session::new(container, direct, of))
+            }
             Err(error) => {
                 self.leave(&location, writable);
                 Err(self.without_root(error))
             }
         }
+    }
+
+    /// The locks of a container. Those that nobody holds any more go.
+    fn locks(&self, location: &str) -> Arc<Locks> {
+        let mut all = lock(&self.locks);
+        all.retain(|_, locks| Arc::strong_count(locks) > 1 || !locks.is_empty());
+        all.entry(location.to_owned()).or_default().clone()
+    }
+
+    /// Where the file of a session is, for a client that sees the same file system.
+    pub(crate) fn whereabouts(&self, session: &Session) -> Result<Whereabouts> {
+        let refused = |problem: &str| Error::unsupported("use file directly").with("problem", problem);
+        let marks = self.direct.as_ref();
+        let marks = marks.ok_or_else(|| refused("the server was not started for direct access"))?;
+        let path = names::under(marks.root(), &session.name)?;
+        let inode = std::fs::metadata(&path).ok().filter(std::fs::Metadata::is_file).map(|file| file.ino());
+        let inode = inode.ok_or_else(|| refused("the container is not one file"))?;
+        let (mark, proof) = marks.mark()?;
+        let root = marks.root().to_string_lossy().into_owned();
+        Ok(Whereabouts { root, name: session.name.clone(), inode, mark, proof })
     }
 
     /// What of the client's wishes holds here: nothing that names files, layers or locks of the server.
@@ -167,8 +216,11 @@ impl Containers {
         }
     }
 
-    /// A session is over.
+    /// A session is over, or closed its container.
     pub(crate) fn ended(&self, session: &Session) {
+        if !session.uncount() {
+            return;
+        }
         let location = self.location(&Principal::trusted("server"), &session.name, Access::Write);
         if let Ok(location) = location {
             self.leave(&location, session.writable);
@@ -215,5 +267,15 @@ impl Containers {
             next = error.cause();
         }
         links.into_iter().rev().reduce(|cause, error| error.because(cause)).unwrap_or(error)
+    }
+}
+
+impl Drop for Containers {
+    /// Locks may outlive a server: the next one is told by the mark.
+    fn drop(&mut self) {
+        let is_locked = lock(&self.locks).values().any(|locks| !locks.is_empty());
+        if let Some(marks) = self.direct.as_ref().filter(|_| is_locked) {
+            marks.leave();
+        }
     }
 }

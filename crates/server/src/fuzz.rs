@@ -9,9 +9,9 @@ use model::properties::FileCreate;
 use model::{Selection, Token};
 use remote::frame::{FrameKind, Header, Outgoing};
 use remote::stream::Stream;
-use remote::{Begin, Hello, Id, VERSION, queued_token};
+use remote::{Begin, Hello, Id, Lock, Renew, Unlock, VERSION, queued_token};
 use vol::wire::{self, Opening, Wire};
-use vol::{ContainerCreate, FileAccess, OpGroupCreate, OpList, Operation, Place, Registry};
+use vol::{ContainerCreate, FileAccess, OpGroupCreate, OpList, OpPlacement, Operation, Place, Registry};
 
 use crate::config::Config;
 use crate::connection::Connection;
@@ -62,6 +62,8 @@ fn conversation(name: &str) -> Vec<Vec<u8>> {
     let mut value = root.0.to_vec();
     "name".to_owned().put(&mut value).expect("bytes");
     let group = wire::to_bytes(&group).expect("bytes");
+    let op = OpPlacement { dataset: queued_token(1), selection: Selection::All };
+    let lock = Lock { lock: 1, write: true, ops: vec![op] };
     vec![
         frame(Header::new(FrameKind::Hello, 0), &wire::to_bytes(&hello).expect("bytes"), &[], &[]),
         frame(Header::new(FrameKind::Open, 0), &wire::to_bytes(&(begin, opening)).expect("bytes"), &[], &[]),
@@ -71,6 +73,20 @@ fn conversation(name: &str) -> Vec<Vec<u8>> {
         frame(call(FrameKind::Call, Operation::attribute_write, 4), &value, &[b"value"], &[]),
         frame(call(FrameKind::Call, Operation::group_create, 5), &group, &[], &[]),
         frame(call(FrameKind::Call, Operation::commit, 6), &[0], &[], &[]),
+        frame(Header::new(FrameKind::Direct, 0), &[], &[], &[]),
+        frame(Header::new(FrameKind::Lock, 0), &wire::to_bytes(&lock).expect("bytes"), &[], &[]),
+        frame(
+            Header::new(FrameKind::Renew, 0),
+            &wire::to_bytes(&Renew { lock: 1 }).expect("bytes"),
+            &[],
+            &[],
+        ),
+        frame(
+            Header::new(FrameKind::Unlock, 0),
+            &wire::to_bytes(&Unlock { lock: 1 }).expect("bytes"),
+            &[],
+            &[],
+        ),
         frame(Header::new(FrameKind::Bye, 7), &[], &[], &[]),
     ]
 }
@@ -147,6 +163,7 @@ fn broken_frames_never_panic_or_hang() {
 fn fresh() -> Shared {
     let mut storage = Registry::new();
     storage.register(Arc::new(memory::MemoryConnector::new())).expect("memory");
-    let config = Config { stack: Some("memory:".into()), root: None, ..Config::local(storage, "") };
+    let stack = Some("memory:".into());
+    let config = Config { stack, direct: true, ..Config::local(storage, std::env::temp_dir()) };
     Shared::new(&config).expect("a server")
 }

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 
 use model::{Error, Result, Token};
-use vol::{Capability, Container, ContainerInfo, Layer};
+use vol::{Capability, Container, ContainerInfo, Layer, OpPlacement, Placement};
 
 use crate::lock;
 
@@ -42,6 +42,19 @@ impl Layer for Guard {
         let info = self.inner.info()?;
         let capability = Capability { external_data: false, virtual_datasets: false, ..info.capability };
         Ok(Arc::new(ContainerInfo { capability, ..(*info).clone() }))
+    }
+
+    /// Where elements lie is told with a lock, or not at all.
+    fn elements_find(&self, _op: &OpPlacement) -> Result<Placement> {
+        Err(Error::unsupported("find elements without a lock"))
+    }
+
+    fn elements_place(&self, _op: &OpPlacement) -> Result<Placement> {
+        Err(Error::unsupported("place elements without a lock"))
+    }
+
+    fn elements_changed(&self, _op: &OpPlacement) -> Result<()> {
+        Err(Error::unsupported("change elements without a lock"))
     }
 
     fn retain(&self, object: Token) -> Result<()> {

@@ -9,12 +9,15 @@ mod buffers;
 mod config;
 mod connection;
 mod containers;
+mod direct;
 #[cfg(test)]
 mod fuzz;
 mod guard;
 mod http;
 mod listener;
+mod locks;
 mod log;
+mod mark;
 mod metrics;
 mod names;
 mod rights;

@@ -125,6 +125,11 @@ impl Server {
         }
     }
 
+    /// The same, for clients that use the file themselves.
+    pub fn direct_location(&self, name: &str) -> String {
+        self.location(name).replacen("h5s://", "h5s+direct://", 1)
+    }
+
     /// What is counted, as Prometheus reads it.
     pub fn metrics(&self) -> String {
         self.shared.metrics_text()
@@ -249,7 +254,7 @@ fn run(left: &Left, socket: Socket, peer: String, secure: &Arc<Secure>) -> Resul
     let Left(shared, number) = left;
     let failed = |e: io::Error| Error::io("set up connection", &e);
     let patience = shared.limits.patience;
-    socket.set_patience(patience).map_err(failed)?;
+    socket.set_patience(patience).and_then(|()| socket.keep_alive()).map_err(failed)?;
     lock(&shared.sockets).insert(*number, socket.again().map_err(failed)?);
     let stream = Stream::new(secure(socket)?, patience);
     Connection::new(shared, stream, peer).serve();

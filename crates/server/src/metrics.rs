@@ -18,6 +18,8 @@ pub(crate) struct Metrics {
     pub(crate) bytes_sent: AtomicU64,
     pub(crate) sessions_expired: AtomicU64,
     pub(crate) panics_total: AtomicU64,
+    /// Locks of clients that use elements in the file themselves.
+    pub(crate) locks_total: AtomicU64,
     operations: [AtomicU64; Operation::NUMBER_END],
     failures: AtomicU64,
     buckets: [AtomicU64; BUCKETS.len()],
@@ -33,6 +35,7 @@ impl Default for Metrics {
             bytes_sent: AtomicU64::new(0),
             sessions_expired: AtomicU64::new(0),
             panics_total: AtomicU64::new(0),
+            locks_total: AtomicU64::new(0),
             operations: [const { AtomicU64::new(0) }; Operation::NUMBER_END],
             failures: AtomicU64::new(0),
             buckets: [const { AtomicU64::new(0) }; BUCKETS.len()],
@@ -65,6 +68,7 @@ impl Metrics {
             ("sent_bytes_total", &self.bytes_sent),
             ("sessions_expired_total", &self.sessions_expired),
             ("panics_total", &self.panics_total),
+            ("locks_total", &self.locks_total),
             ("operation_failures_total", &self.failures),
         ];
         for (name, value) in now {

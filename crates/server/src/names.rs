@@ -24,6 +24,7 @@ pub(crate) fn checked(name: &str) -> Result<&str> {
     for part in parts {
         match part {
             "" | "." | ".." => return refused("a path that leaves its folder, or none at all"),
+            part if part.starts_with(crate::mark::PREFIX) => return refused("a mark of the server's own"),
             _ => {}
         }
     }
@@ -65,6 +66,7 @@ mod tests {
             "a\n",
             "//x",
             "a/../b",
+            ".hyperslab-direct-0123",
         ] {
             assert_eq!(checked(name).unwrap_err().kind(), model::Kind::Denied, "{name:?}");
         }

@@ -2,15 +2,16 @@
 
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex};
 use std::time::{Duration, Instant};
 
 use model::{Error, Kind, Result, Token};
-use remote::{Id, makes_object};
+use remote::{Granted, Id, Lock, makes_object};
 use vol::wire::{self, Answer, Request};
 use vol::{Container, Durability, Operation};
 
+use crate::direct::Direct;
 use crate::guard::Guard;
 use crate::lock;
 use crate::metrics::Metrics;
@@ -50,6 +51,7 @@ pub(crate) struct Session {
     pub(crate) owner: String,
     pub(crate) name: String,
     pub(crate) writable: bool,
+    direct: Option<Arc<Direct>>,
     guard: Arc<Guard>,
     translated: Option<Arc<Translated>>,
     container: Arc<dyn Container>,
@@ -57,6 +59,8 @@ pub(crate) struct Session {
     finished: Condvar,
     queued: Mutex<Queued>,
     connections: AtomicUsize,
+    /// Counted among those that have the container open.
+    is_counted: AtomicBool,
     seen: Mutex<Instant>,
     metrics: Arc<Metrics>,
 }
@@ -83,7 +87,8 @@ pub(crate) struct Beginning {
 }
 
 impl Session {
-    pub(crate) fn new(container: Arc<dyn Container>, of: Beginning) -> Self {
+    /// `direct` is the container, where clients may use elements in its file themselves.
+    pub(crate) fn new(container: Arc<dyn Container>, direct: Option<Arc<Direct>>, of: Beginning) -> Self {
         let guard = Arc::new(Guard::new(container, of.objects_max));
         let translated = of.queued.then(|| Arc::new(Translated::new(guard.clone())));
         let container: Arc<dyn Container> = match &translated {
@@ -95,6 +100,7 @@ impl Session {
             owner: of.owner,
             name: of.name,
             writable: of.writable,
+            direct,
             guard,
             translated,
             container,
@@ -102,9 +108,15 @@ impl Session {
             finished: Condvar::new(),
             queued: Mutex::default(),
             connections: AtomicUsize::new(0),
+            is_counted: AtomicBool::new(true),
             seen: Mutex::new(Instant::now()),
             metrics: of.metrics,
         }
+    }
+
+    /// The container is not this session's any more; whether it was until now.
+    pub(crate) fn uncount(&self) -> bool {
+        self.is_counted.swap(false, Ordering::AcqRel)
     }
 
     /// A connection of this session came.
@@ -124,12 +136,55 @@ impl Session {
     }
 
     /// Frees what the client held. What it did not commit stays uncommitted.
-    pub(crate) fn end(&self) {
+    pub(crate) fn end(&self, in_good_order: bool) {
+        if let Some(direct) = &self.direct {
+            direct.end(in_good_order);
+        }
         self.guard.let_go();
+    }
+
+    fn direct(&self) -> Result<&Direct> {
+        let problem = "the server was not started for direct access";
+        self.direct.as_deref().ok_or_else(|| Error::unsupported("use file directly").with("problem", problem))
+    }
+
+    /// Locks datasets for a client that uses their elements in the file itself.
+    pub(crate) fn lock(&self, asked: &Lock) -> Result<Granted> {
+        let direct = self.direct()?;
+        if asked.write && !self.writable {
+            return Err(Error::denied("lock dataset").with("problem", "the container is open to read"));
+        }
+        let mut ops = asked.ops.clone();
+        if let Some(translated) = &self.translated {
+            ops.iter_mut().try_for_each(|op| translated.real(op.dataset).map(|real| op.dataset = real))?;
+        }
+        let mut placements = direct.lock(asked.lock, &ops, asked.write)?;
+        // The client knows the file by another name.
+        placements.iter_mut().for_each(|placement| placement.path.clear());
+        let lease_ms = u32::try_from(direct.lease().as_millis()).unwrap_or(u32::MAX);
+        Ok(Granted { lease_ms, placements })
+    }
+
+    pub(crate) fn renew(&self, lock: u64) -> Result<()> {
+        self.direct()?.renew(lock)
+    }
+
+    pub(crate) fn unlock(&self, lock: u64) {
+        if let Some(direct) = &self.direct {
+            direct.unlock(lock);
+        }
+    }
+
+    /// Gives back locks that ran out.
+    pub(crate) fn expire_locks(&self) {
+        if let Some(direct) = &self.direct {
+            direct.expire();
+        }
     }
 
     /// Commits and closes, for a server that stops in good order.
     pub(crate) fn finish(&self) -> Result<()> {
+        self.expire_locks();
         self.guard.let_go();
         if !self.writable {
             return self.container.close();

@@ -83,9 +83,9 @@ impl Shared {
     }
 
     /// A session is over.
-    pub(crate) fn end(&self, session: &Session) {
+    pub(crate) fn end(&self, session: &Session, in_good_order: bool) {
         if lock(&self.sessions).remove(&session.id).is_some() {
-            session.end();
+            session.end(in_good_order);
             self.containers.ended(session);
         }
     }
@@ -93,6 +93,7 @@ impl Shared {
     /// Ends sessions whose clients did not come back.
     pub(crate) fn expire(&self) {
         let sessions: Vec<Arc<Session>> = lock(&self.sessions).values().cloned().collect();
+        sessions.iter().for_each(|session| session.expire_locks());
         for session in sessions.iter().filter(|session| session.is_expired(self.limits.lease)) {
             self.metrics.sessions_expired.fetch_add(1, Ordering::Relaxed);
             tracing::warn!(
@@ -100,7 +101,7 @@ impl Shared {
                 name = session.name,
                 "a client did not come back: its session ended"
             );
-            self.end(session);
+            self.end(session, false);
         }
     }
 

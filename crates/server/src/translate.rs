@@ -1,57 +1,61 @@
 //! Tokens that a client gave to objects before they were there, in both directions.
 
 use std::collections::HashMap;
-use std::sync::{Arc, RwLock};
+use std::sync::{Arc, Mutex};
 
 use model::datatype::ReferenceKind;
+use model::spread::Spread;
 use model::{Error, Link, LinkTarget, ObjectKind, Reference, ReferenceTarget, Result, Token};
-use remote::{is_queued_token, queued_token};
+use remote::{is_queued_token, queued_sequence, queued_token};
 use vol::*;
+
+use crate::lock;
 
 /// What the client's tokens mean.
 #[derive(Debug, Default)]
 struct Names {
-    /// `None` where making it failed.
-    real: HashMap<Token, Option<Token>>,
-    given: HashMap<Token, Token>,
+    /// What operations made, by their numbers, which grow; `None` where making it failed.
+    made: Vec<(u64, Option<Token>)>,
+    /// The numbers of what was made, of the first `known` of them: most clients never ask.
+    given: HashMap<Token, u64, Spread>,
+    known: usize,
 }
 
 /// A container whose client names what it makes.
 pub(crate) struct Translated {
     inner: Arc<dyn Container>,
-    names: RwLock<Names>,
+    names: Mutex<Names>,
 }
 
 impl Translated {
     pub(crate) fn new(inner: Arc<dyn Container>) -> Self {
-        Translated { inner, names: RwLock::default() }
+        Translated { inner, names: Mutex::default() }
     }
 
-    /// What the operation of this number made, or that it failed.
+    /// What the operation of this number made, or that it failed. Numbers come in their order.
     pub(crate) fn made(&self, sequence: u64, real: Option<Token>) {
-        let mut names = self.names.write().unwrap_or_else(std::sync::PoisonError::into_inner);
-        let given = queued_token(sequence);
-        names.real.insert(given, real);
-        if let Some(real) = real {
-            names.given.insert(real, given);
-        }
+        lock(&self.names).made.push((sequence, real));
     }
 
-    fn real(&self, token: Token) -> Result<Token> {
-        if !is_queued_token(token) {
-            return Ok(token);
-        }
-        let names = self.names.read().unwrap_or_else(std::sync::PoisonError::into_inner);
+    /// What a token of the client means.
+    pub(crate) fn real(&self, token: Token) -> Result<Token> {
+        let Some(sequence) = queued_sequence(token) else { return Ok(token) };
+        let names = lock(&self.names);
+        let found = names.made.binary_search_by_key(&sequence, |(number, _)| *number);
         let failed = || {
             let error = Error::not_found("find object").with("object", token);
             error.with("problem", "it was to be made by an operation that failed, or that never came")
         };
-        names.real.get(&token).copied().flatten().ok_or_else(failed)
+        found.ok().and_then(|at| names.made[at].1).ok_or_else(failed)
     }
 
     fn given(&self, token: Token) -> Token {
-        let names = self.names.read().unwrap_or_else(std::sync::PoisonError::into_inner);
-        names.given.get(&token).copied().unwrap_or(token)
+        let names = &mut *lock(&self.names);
+        for (sequence, real) in &names.made[names.known..] {
+            real.map(|real| names.given.insert(real, *sequence));
+        }
+        names.known = names.made.len();
+        names.given.get(&token).map_or(token, |sequence| queued_token(*sequence))
     }
 
     fn real_place(&self, place: &Place) -> Result<Place> {

@@ -3,19 +3,20 @@
 //! `HYPERSLAB_KILLS` says how often the server is killed under its clients (3; the full run is 50).
 
 mod common;
+#[path = "common/process.rs"]
+mod process;
 #[path = "common/proxy.rs"]
 mod proxy;
 
-use std::io::{BufRead, BufReader};
-use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use common::{Folder, clients, group, in_memory, storage};
-use hyperslab_server::{Config, Listen, Server, ServerLimits};
+use hyperslab_server::{Config, Server, ServerLimits};
 use model::properties::FileCreate;
 use model::{Kind, Selection};
+use process::Process;
 use proxy::{Proxy, Trouble};
 use vol::{Container, Durability, FileAccess, OpList, OpRead, OpWrite, Result};
 
@@ -124,49 +125,6 @@ fn a_server_that_stops_commits() {
     assert_eq!(names(&*file).unwrap(), ["kept"]);
 }
 
-/// A server in a process of its own.
-struct Process {
-    child: Child,
-    address: String,
-}
-
-impl Process {
-    fn start(root: &Folder, listen: &str) -> Process {
-        let this = std::env::current_exe().expect("this program");
-        let mut command = Command::new(this);
-        command.args(["--exact", "a_server_of_its_own", "--ignored", "--nocapture"]);
-        command.env("HYPERSLAB_TEST_ROOT", root.path()).env("HYPERSLAB_TEST_LISTEN", listen);
-        let mut child = command.stdout(Stdio::piped()).spawn().expect("a process");
-        let mut lines = BufReader::new(child.stdout.take().expect("output")).lines();
-        let ready = |line: String| line.split_once("ready at ").map(|(_, address)| address.to_owned());
-        let address = lines.find_map(|line| line.ok().and_then(ready)).expect("an address");
-        // The rest of the output has nowhere to go, and must not fill up.
-        std::thread::spawn(move || lines.for_each(drop));
-        Process { child, address }
-    }
-
-    fn kill(&mut self) {
-        self.child.kill().expect("killed");
-        self.child.wait().expect("ended");
-    }
-}
-
-/// Not a test: what [`Process`] runs.
-#[test]
-#[ignore = "run by other tests"]
-fn a_server_of_its_own() {
-    let Ok(root) = std::env::var("HYPERSLAB_TEST_ROOT") else { return };
-    let listen = std::env::var("HYPERSLAB_TEST_LISTEN").unwrap().parse().unwrap();
-    let config = Config { listen: Listen::Tcp(listen), ..Config::local(storage(), root) };
-    // The port of the server that was killed may be ours a moment later.
-    let server = std::iter::repeat_with(|| Server::start(&config)).find_map(Result::ok).unwrap();
-    let Listen::Tcp(address) = server.listen() else { return };
-    println!("ready at {address}");
-    loop {
-        std::thread::park();
-    }
-}
-
 /// Makes numbered groups with a commit after each, until it is told to end; the numbers whose commit was answered.
 fn write_until(location: &str, ended: &AtomicBool, committed: &AtomicU64) -> Result<()> {
     let container = clients().open(location, &FileAccess::write())?;
@@ -198,7 +156,7 @@ fn write_until(location: &str, ended: &AtomicBool, committed: &AtomicU64) -> Res
 fn a_killed_server_loses_nothing_committed_and_clients_go_on() {
     let kills: u64 = std::env::var("HYPERSLAB_KILLS").ok().and_then(|n| n.parse().ok()).unwrap_or(3);
     let root = Folder::new();
-    let mut process = Process::start(&root, "127.0.0.1:0");
+    let mut process = Process::start(&root, "127.0.0.1:0", false);
     let address = process.address.clone();
     let location = |client: usize| format!("h5s://{address}/client{client}.h5?deadline=60");
     for client in 0..8 {
@@ -227,7 +185,7 @@ fn a_killed_server_loses_nothing_committed_and_clients_go_on() {
                 std::thread::yield_now();
             }
             process.kill();
-            process = Process::start(&root, &address);
+            process = Process::start(&root, &address, false);
         }
         ended.store(true, Ordering::Relaxed);
         for writer in writers {

@@ -7,7 +7,8 @@
 //! - names that leave the root: `..`, absolute, doubled slashes, control characters, links to files and to folders,
 //!   percent-encoded, too long;
 //! - no token, a wrong one, one that may only read, one for another folder, the session of somebody else;
-//! - more connections, sessions and open objects than are allowed; drivers and files beside the container.
+//! - more connections, sessions and open objects than are allowed; drivers and files beside the container;
+//! - locks of others, too many at once, on what is not there, and the server's own marks: see `direct_locks.rs`, `direct.rs`.
 
 mod common;
 

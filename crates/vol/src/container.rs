@@ -9,7 +9,8 @@ use model::{Datatype, Error, Link, ObjectKind, Reference, Result, Token};
 use crate::{
     AttributeInfo, Blobs, ChunkInfo, ContainerInfo, DatasetInfo, Durability, GroupInfo, Lookup, MapInfo,
     ObjectInfo, OpAttributeCreate, OpDatasetCreate, OpDatatypeCommit, OpGroupCreate, OpLinkCreate,
-    OpLinkMove, OpList, OpLookup, OpMapCreate, OpObjectCopy, OpRead, OpWrite, Page, StorageInfo,
+    OpLinkMove, OpList, OpLookup, OpMapCreate, OpObjectCopy, OpPlacement, OpRead, OpWrite, Page, Placement,
+    StorageInfo,
 };
 
 macro_rules! operations {
@@ -129,6 +130,13 @@ operations! {
     fn chunk_read(&self, dataset: Token, offset: &[u64]) -> (u32, Vec<u8>);
     /// Stores one chunk as given.
     fn chunk_write(&self, dataset: Token, offset: &[u64], filter_mask: u32, data: &[u8]) -> ();
+    /// Where elements lie in a file, for one who reads them there. `Unsupported` where those of this dataset never lie there
+    /// as they are, `Busy` where they do not now.
+    fn elements_find(&self, op: &OpPlacement) -> Placement;
+    /// As `elements_find`, for one who writes them there: what has no room gets some, with the fill value.
+    fn elements_place(&self, op: &OpPlacement) -> Placement;
+    /// Elements were written where they lie: what was kept of them is out of date.
+    fn elements_changed(&self, op: &OpPlacement) -> ();
 
     // --- committed datatypes ---
     /// Commits a datatype.

@@ -124,6 +124,39 @@ pub struct StorageInfo {
     pub offset: Option<u64>,
 }
 
+/// Where elements of a dataset lie in a file, each as it is: without filters, in the file datatype.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Placement {
+    /// The file.
+    pub path: String,
+    /// The extent.
+    pub dims: Vec<u64>,
+    /// Bytes of an element.
+    pub element_bytes: u32,
+    /// An element that nobody wrote; `None` is all zeros.
+    pub fill: Option<Vec<u8>>,
+    /// Where in the file.
+    pub parts: PlacementParts,
+}
+
+/// The pieces that elements lie in.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum PlacementParts {
+    /// All in one, in C order; nowhere yet where there is no offset.
+    Contiguous {
+        /// Of the first element.
+        offset: Option<u64>,
+    },
+    /// In chunks.
+    Chunks {
+        /// Elements of a chunk, in each dimension.
+        shape: Vec<u64>,
+        /// Of the chunks that the selection touches, in the order of [`crate::placement::chunks`]; nothing where one is not
+        /// stored yet.
+        offsets: Vec<Option<u64>>,
+    },
+}
+
 /// An attribute.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AttributeInfo {

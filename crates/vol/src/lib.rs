@@ -20,6 +20,7 @@ mod observe;
 mod operation;
 mod ops;
 pub mod path;
+pub mod placement;
 mod registry;
 mod slot_bytes;
 mod slots;

@@ -2,7 +2,7 @@
 
 use model::{Error, Result};
 
-/// `file.h5`, `log:run.h5`, `object+rados:pool/container`, `h5s://host:port/name`.
+/// `file.h5`, `log:run.h5`, `object+rados:pool/container`, `h5s://host:port/name`, `h5s+direct://host:port/name`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Location {
     /// The connector, where one is named.
@@ -16,8 +16,11 @@ pub struct Location {
 impl Location {
     /// Reads a location. A prefix is a connector's name of two letters or more, so `C:\x` stays a path.
     pub fn parse(text: &str) -> Location {
-        if let Some(rest) = text.strip_prefix("h5s://") {
-            return Location { connector: Some("remote".into()), engine: None, path: rest.to_owned() };
+        for (prefix, engine) in [("h5s://", None), ("h5s+direct://", Some("direct"))] {
+            if let Some(rest) = text.strip_prefix(prefix) {
+                let (connector, engine) = (Some("remote".into()), engine.map(str::to_owned));
+                return Location { connector, engine, path: rest.to_owned() };
+            }
         }
         match text.split_once(':') {
             Some((prefix, path)) if is_prefix(prefix) => {
@@ -178,6 +181,8 @@ mod tests {
         assert_eq!(Location::parse("dir/file.h5").connector, None);
         assert_eq!(Location::parse("C:/data.h5").connector, None);
         assert_eq!(Location::parse("h5s://h:1/n").path, "h:1/n");
+        let direct = Location::parse("h5s+direct://h:1/n");
+        assert_eq!((direct.engine.as_deref(), direct.path.as_str()), (Some("direct"), "h:1/n"));
     }
 
     #[test]

@@ -8,8 +8,8 @@ use model::{Datatype, Error, Link, ObjectKind, Reference, Result, Token};
 use crate::{
     AttributeInfo, Blobs, ChunkInfo, Container, ContainerInfo, DatasetInfo, Durability, GroupInfo, Layer,
     Lookup, MapInfo, ObjectInfo, OpAttributeCreate, OpDatasetCreate, OpDatatypeCommit, OpGroupCreate,
-    OpLinkCreate, OpLinkMove, OpList, OpLookup, OpMapCreate, OpObjectCopy, OpRead, OpWrite, Operation, Page,
-    Place, StorageInfo,
+    OpLinkCreate, OpLinkMove, OpList, OpLookup, OpMapCreate, OpObjectCopy, OpPlacement, OpRead, OpWrite,
+    Operation, Page, Place, Placement, StorageInfo,
 };
 
 /// One operation of a container, as an observer sees it.
@@ -185,6 +185,7 @@ seen_silent!(
     Page<AttributeInfo>,
     Arc<DatasetInfo>,
     StorageInfo,
+    Placement,
     Page<ChunkInfo>,
     Datatype,
     MapInfo,
@@ -218,6 +219,7 @@ seen_object! {
     OpLinkMove: |op| Some(op.from);
     OpLookup: |op| Some(op.from);
     OpAttributeCreate: |op| Some(op.object);
+    OpPlacement: |op| Some(op.dataset);
 }
 
 impl Seen for Token {
@@ -311,7 +313,8 @@ mod tests {
     #[test]
     fn names_say_which_operations_change_something() {
         let words = [
-            "create", "write", "put", "delete", "move", "rename", "resize", "commit", "copy", "set", "adjust",
+            "create", "write", "put", "delete", "move", "rename", "resize", "commit", "copy", "set",
+            "adjust", "place", "changed",
         ];
         for operation in Operation::ALL {
             // A commit of the container makes changes last; that of a datatype is one.

@@ -70,6 +70,9 @@ codes! {
     chunk_list = 70,
     chunk_read = 71,
     chunk_write = 72,
+    elements_find = 73,
+    elements_place = 74,
+    elements_changed = 75,
     datatype_commit = 80,
     datatype_get = 81,
     map_create = 96,
@@ -119,6 +122,7 @@ impl Operation {
                 | O::dataset_read
                 | O::chunk_list
                 | O::chunk_read
+                | O::elements_find
                 | O::datatype_get
                 | O::map_info
                 | O::object_kinds

@@ -225,6 +225,15 @@ pub struct OpRead<'a> {
     pub into: &'a mut [u8],
 }
 
+/// Asks where elements lie.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OpPlacement {
+    /// The dataset.
+    pub dataset: Token,
+    /// Which elements.
+    pub selection: Selection,
+}
+
 /// Writes elements: `from` holds them in the file datatype, packed in selection order.
 #[derive(Debug, Clone)]
 pub struct OpWrite<'a> {

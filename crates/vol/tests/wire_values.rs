@@ -294,6 +294,7 @@ fn random_answers_never_panic() {
         let _ = client.dataset_storage(token);
         let _ = client.chunk_list(token, 0, 1);
         let _ = client.chunk_read(token, &[0]);
+        let _ = client.elements_find(&OpPlacement { dataset: token, selection: model::Selection::All });
         let _ = client.datatype_get(token);
         let _ = client.map_info(token);
         let _ = client.map_get(token, &[b"x"]);

@@ -364,6 +364,15 @@ impl Layer for LogContainer {
         Err(Error::unsupported("write raw chunk of a log"))
     }
 
+    /// Elements of anchors are in the log.
+    fn elements_find(&self, _op: &OpPlacement) -> Result<Placement> {
+        Err(Error::unsupported("find elements of a log"))
+    }
+
+    fn elements_place(&self, _op: &OpPlacement) -> Result<Placement> {
+        Err(Error::unsupported("place elements of a log"))
+    }
+
     fn datatype_commit(&self, op: &OpDatatypeCommit) -> Result<Token> {
         self.check_place(op.place.as_ref())?;
         self.beneath.datatype_commit(op).map(|token| self.made(token))

@@ -308,6 +308,11 @@ impl Layer for Mirror {
         self.write_chunk(dataset, offset, filter_mask, data)
     }
 
+    /// What is written past us does not reach the targets.
+    fn elements_place(&self, _op: &OpPlacement) -> Result<Placement> {
+        Err(Error::unsupported("place elements of a mirrored container"))
+    }
+
     fn datatype_commit(&self, op: &OpDatatypeCommit) -> Result<Token> {
         self.make(
             Operation::datatype_commit,

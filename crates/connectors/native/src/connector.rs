@@ -61,7 +61,8 @@ impl Connector for NativeConnector {
         check_create(op.create)?;
         let access = FileAccess { access: vol::Access::Write, ..op.access.clone() };
         let file = io(make(op.path, op.truncate), "create file", op.path)?;
-        let slot = open_files::slot(file.identity());
+        let identity = file.identity();
+        let slot = open_files::slot(identity);
         let mut open = open_files::hold(&slot);
         if open.has_writer() || open.has_readers() {
             return Err(Error::busy("create file").with("path", op.path).with("problem", "it is open"));
@@ -71,7 +72,7 @@ impl Connector for NativeConnector {
         let held = lock::take(&file, op.path, access.access, access.locking)?;
         io(file.set_len(0), "create file", op.path)?;
         create_file(&file, op.create, access.version_low)?;
-        let plane = Plane { file, is_plain: true, identity: None };
+        let plane = Plane { file, is_plain: true, identity: Some(identity) };
         let core = open_core(plane, held, op.path, &access)?;
         open.add(&core);
         Ok(NativeContainer::new(File::new(core, op.path, &access))?)
@@ -319,6 +320,7 @@ fn open_core(plane: Plane, held: Held, path: &str, access: &FileAccess) -> Resul
         durability: access.durability,
         warnings,
         writable,
+        is_file: plane.identity.is_some(),
     };
     let mut store = Store::new(parts);
     if !writable && !overlay.is_empty() {

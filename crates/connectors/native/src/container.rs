@@ -9,8 +9,8 @@ use vol::copy::CopyOptions;
 use vol::{
     AttributeInfo, Blobs, Capability, ChunkInfo, Container, ContainerInfo, DatasetInfo, Durability,
     GroupInfo, Lookup, MapInfo, ObjectInfo, OpAttributeCreate, OpDatasetCreate, OpDatatypeCommit,
-    OpGroupCreate, OpLinkCreate, OpLinkMove, OpList, OpLookup, OpMapCreate, OpObjectCopy, OpRead, OpWrite,
-    Page, Place, StorageInfo, Times, crew,
+    OpGroupCreate, OpLinkCreate, OpLinkMove, OpList, OpLookup, OpMapCreate, OpObjectCopy, OpPlacement,
+    OpRead, OpWrite, Page, Place, Placement, StorageInfo, Times, crew,
 };
 
 use crate::chunk::{self, virtual_target};
@@ -23,6 +23,7 @@ use crate::listing;
 use crate::maps;
 use crate::object::header::Header;
 use crate::object::{attribute, dataset, group, reference};
+use crate::placement;
 use crate::statistics;
 use crate::write::Writer;
 
@@ -72,7 +73,11 @@ impl NativeContainer {
     }
 
     fn with(file: Arc<File>, is_held: bool) -> Result<Arc<Self>> {
-        let info = Arc::new(describe(&file)?);
+        let info = {
+            // What is read while others write must not be kept when it is out of date.
+            let _still = if is_held { None } else { file.reading()? };
+            Arc::new(describe(&file)?)
+        };
         Ok(Arc::new(NativeContainer {
             file,
             info,
@@ -456,6 +461,20 @@ impl Container for NativeContainer {
 
     fn chunk_write(&self, dataset: Token, offset: &[u64], filter_mask: u32, data: &[u8]) -> Result<()> {
         self.change(|writer, file| writer.chunk_write(file, address(dataset), offset, filter_mask, data))
+    }
+
+    fn elements_find(&self, op: &OpPlacement) -> Result<Placement> {
+        let (view, dataset) = self.dataset(op.dataset)?;
+        placement::find(view.file, &dataset, &op.selection)
+    }
+
+    fn elements_place(&self, op: &OpPlacement) -> Result<Placement> {
+        self.change(|writer, file| writer.place_elements(file, address(op.dataset), &op.selection))
+    }
+
+    fn elements_changed(&self, op: &OpPlacement) -> Result<()> {
+        // Nobody is in the middle of reading what is out of date, to keep it.
+        self.change_state(|writer, file| writer.elements_changed(file, address(op.dataset), &op.selection))
     }
 
     fn map_create(&self, op: &OpMapCreate) -> Result<Token> {

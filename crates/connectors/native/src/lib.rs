@@ -19,6 +19,7 @@ mod marks;
 mod object;
 mod open_files;
 mod pages;
+mod placement;
 mod space;
 mod state;
 mod statistics;

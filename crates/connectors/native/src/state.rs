@@ -57,6 +57,8 @@ pub(crate) struct Core {
     pub(crate) space: Option<FileSpace>,
     pub(crate) driver: Option<DriverInfo>,
     pub(crate) warnings: Vec<String>,
+    /// It is one file of the system, which others can open by its path.
+    pub(crate) is_file: bool,
     /// What the last commit, on closing, promises.
     pub(crate) durability: Durability,
     pub(crate) chunks: ChunkCache,
@@ -89,6 +91,8 @@ pub(crate) struct Options {
     pub(crate) durability: Durability,
     pub(crate) warnings: Vec<String>,
     pub(crate) writable: bool,
+    /// It is one file of the system.
+    pub(crate) is_file: bool,
 }
 
 impl Core {
@@ -106,6 +110,7 @@ impl Core {
             space: None,
             driver: None,
             warnings: options.warnings,
+            is_file: options.is_file,
             durability: options.durability,
             chunks: ChunkCache::new(chunk_cache_bytes),
             works: Works::default(),

@@ -148,6 +148,20 @@ impl Shared {
         done
     }
 
+    /// Makes ranges ready for one who reads, or writes, them in the file itself: nothing of them waits in memory. `Busy` where
+    /// something waits for the commit. Offsets count from the start of the file.
+    pub(crate) fn lay_bare(&self, ranges: &[(u64, u64)], for_write: bool) -> Result<()> {
+        match &self.txn {
+            None => Ok(()),
+            Some(_) => self.change(|txn| txn.lay_bare(ranges, for_write)),
+        }
+    }
+
+    /// Others wrote there.
+    pub(crate) fn written_by_others(&self, ranges: &[(u64, u64)]) {
+        ranges.iter().for_each(|(start, len)| self.pages.forget(start.saturating_sub(self.base), *len));
+    }
+
     /// Whether nothing that was committed is there.
     pub(crate) fn is_fresh(&self, at: Address, len: u64) -> bool {
         let fresh = |txn: &mut Txn| Ok(txn.is_fresh(self.base + at.0, len));

@@ -135,13 +135,16 @@ mod tests {
         refused(c.dataset_write(&[OpWrite { dataset, selection, from: &[0; 16] }]));
         refused(c.dataset_resize(dataset, &[2]));
         refused(c.chunk_write(dataset, &[0], 0, &[0; 16]));
+        let placement = OpPlacement { dataset, selection: Selection::All };
+        refused(c.elements_place(&placement));
+        refused(c.elements_changed(&placement));
         refused(c.map_put(root, &[(b"k", b"v")]));
         refused(c.map_delete(root, b"k"));
         refused(c.blob_put(&[b"x"]));
         refused(c.blob_delete(&[b"12345678"]));
         refused(c.reference_put(ReferenceKind::Object, &[Reference::null()]));
         let changing = Operation::ALL.iter().filter(|operation| operation.changes()).count();
-        assert_eq!(changing, 22, "a new operation wants a line in these tests");
+        assert_eq!(changing, 24, "a new operation wants a line in these tests");
     }
 
     #[test]

@@ -54,6 +54,10 @@ pub struct Options {
     pub deadline: Duration,
     /// Connections that a large transfer uses at once.
     pub connections: usize,
+    /// Elements are read and written in the file itself, which we see as the server does.
+    pub direct: bool,
+    /// Where we see the server's root, if not where it does.
+    pub root: Option<PathBuf>,
 }
 
 impl Default for Options {
@@ -66,6 +70,8 @@ impl Default for Options {
             pipeline: false,
             deadline: Duration::from_secs(60),
             connections: 2,
+            direct: false,
+            root: None,
         }
     }
 }
@@ -117,6 +123,7 @@ fn options(query: &str, text: &str) -> Result<Options> {
                 options.pipeline = is_yes(value).ok_or_else(|| wrong(text, "pipeline=yes or no"))?;
             }
             "deadline" => options.deadline = Duration::from_secs(number(value, text)?.max(1)),
+            "root" => options.root = Some(value.into()),
             "connections" => options.connections = number(value, text)?.clamp(1, 64) as usize,
             _ => return Err(wrong(text, "unknown option").with("option", name)),
         }

@@ -67,6 +67,7 @@ impl Connection {
     pub(crate) fn open(endpoint: &Endpoint, options: &Options, deadline: Instant) -> Result<Self, Failure> {
         let socket = connect(endpoint, deadline)?;
         socket.set_patience(options.deadline)?;
+        socket.keep_alive()?;
         let inner: Box<dyn Duplex> = secured(socket, endpoint, options)?;
         let stream = BufReader::with_capacity(AHEAD_BYTES, Stream::new(inner, options.deadline));
         let welcome = Welcome { life: crate::Id([0; 16]), bulk_bytes_max: 0, lease_seconds: 0 };
@@ -93,12 +94,34 @@ impl Connection {
         sequence: u64,
         bytes: &[u8],
     ) -> Result<V, Failure> {
-        let header = Header::new(kind, sequence);
         let mut answer = Answer::new();
-        self.send(&Outgoing { header, arguments: bytes, bulk: &[], rooms: &[], elements: &[] })?;
-        self.receive(sequence, &mut [], &mut answer)?;
+        self.exchange(kind, sequence, bytes, &mut answer)?;
         answer.check().map_err(Failure::Refused)?;
         wire::from_bytes(&answer.bytes).map_err(Failure::Refused)
+    }
+
+    /// Sends a message and receives what answers it.
+    pub(crate) fn exchange(
+        &mut self,
+        kind: FrameKind,
+        sequence: u64,
+        bytes: &[u8],
+        answer: &mut Answer,
+    ) -> Result<Told, Failure> {
+        let header = Header::new(kind, sequence);
+        self.send(&Outgoing { header, arguments: bytes, bulk: &[], rooms: &[], elements: &[] })?;
+        self.receive(sequence, &mut [], answer)
+    }
+
+    /// Says that the session ends; a server that does not hear it waits until the lease ends.
+    pub(crate) fn bye(&mut self) {
+        let _ = self.tell(FrameKind::Bye, &[]);
+    }
+
+    /// Sends a message that nobody answers.
+    pub(crate) fn tell(&mut self, kind: FrameKind, bytes: &[u8]) -> Result<(), Failure> {
+        let header = Header::new(kind, 0);
+        self.send(&Outgoing { header, arguments: bytes, bulk: &[], rooms: &[], elements: &[] })
     }
 
     /// Runs an operation.
@@ -221,9 +244,6 @@ fn secured(socket: Socket, _: &Endpoint, options: &Options) -> Result<Box<dyn Du
 impl Connection {
     /// Waits until everything that was sent before was run.
     pub(crate) fn ping(&mut self, sequence: u64) -> Result<Told, Failure> {
-        let header = Header::new(FrameKind::Ping, sequence);
-        let mut answer = Answer::new();
-        self.send(&Outgoing { header, arguments: &[], bulk: &[], rooms: &[], elements: &[] })?;
-        self.receive(sequence, &mut [], &mut answer)
+        self.exchange(FrameKind::Ping, sequence, &[], &mut Answer::new())
     }
 }

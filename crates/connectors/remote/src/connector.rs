@@ -14,6 +14,9 @@ use crate::session::{self, Session};
 /// The connector's name.
 pub const NAME: &str = "remote";
 
+/// What stands behind the plus where elements are read and written in the file itself: `h5s+direct://`.
+const DIRECT: &str = "direct";
+
 /// What a server may have beneath; a container says what its own can do.
 pub const CAPABILITY: Capability =
     Capability { external_data: false, virtual_datasets: false, ..Capability::ALL };
@@ -23,8 +26,16 @@ pub const CAPABILITY: Capability =
 pub struct RemoteConnector;
 
 impl RemoteConnector {
-    fn begin(path: &str, mut opening: Opening) -> Result<Arc<dyn Container>> {
-        let address = Address::parse(path)?;
+    fn begin(path: &str, engine: Option<&str>, mut opening: Opening) -> Result<Arc<dyn Container>> {
+        let mut address = Address::parse(path)?;
+        address.options.direct = match engine {
+            None => false,
+            Some(DIRECT) => true,
+            Some(other) => return Err(Error::unsupported("open remote container").with("engine", other)),
+        };
+        if address.options.root.is_some() && !address.options.direct {
+            return Err(Error::invalid("open remote container").with("problem", "root is for h5s+direct://"));
+        }
         if let Some(driver) = &opening.access.driver {
             return Err(Error::unsupported("choose driver of remote container").with("driver", driver));
         }
@@ -47,11 +58,11 @@ impl Connector for RemoteConnector {
     }
 
     fn create(&self, op: &ContainerCreate<'_>) -> Result<Arc<dyn Container>> {
-        RemoteConnector::begin(op.path, Opening::create(op))
+        RemoteConnector::begin(op.path, op.engine, Opening::create(op))
     }
 
     fn open(&self, op: &ContainerOpen<'_>) -> Result<Arc<dyn Container>> {
-        RemoteConnector::begin(op.path, Opening::open(op))
+        RemoteConnector::begin(op.path, op.engine, Opening::open(op))
     }
 
     /// Nobody is asked over a network who was not named.

@@ -1,24 +1,46 @@
-//! The container that callers hold: large transfers are cut into pieces that go over several connections at once.
+//! The container that callers hold: elements are shipped, in pieces that go over several connections at once where there are
+//! many, or read and written in the file itself.
 
-use model::properties::Layout;
-use model::selection::Strips;
-use model::{Error, Result, Selection};
+use model::{Result, Selection, Token};
 use vol::wire::Client;
-use vol::{Container, DatasetInfo, Layer, OpRead, OpWrite, workers};
+use vol::{Container, Durability, Layer, OpPlacement, OpRead, OpWrite, Placement, workers};
 
+use crate::direct::Direct;
+use crate::pieces::{Cut, Pieces};
+use crate::placed::Placed;
 use crate::session::Session;
 
 /// Transfers up to this many bytes go in one piece.
 const WHOLE_BYTES_MAX: usize = 4 << 20;
-/// Pieces of larger ones: large enough that a round trip is nothing beside them, small enough for the caches.
-const PIECE_BYTES: u64 = 1 << 20;
-/// Chunks that lie in two pieces are decoded twice.
-const CHUNKED_PIECE_BYTES: u64 = 16 << 20;
+/// Transfers whose lock ran out are tried so often before their elements are shipped.
+const DIRECT_ATTEMPTS: usize = 3;
+/// One lock serves for so many bytes: others get their turn, and the list of chunks stays short.
+const DIRECT_BYTES_MAX: usize = 1 << 30;
 
 /// A container behind a server.
 #[derive(Debug)]
 pub(crate) struct RemoteContainer {
     client: Client<Session>,
+}
+
+/// Elements on their way.
+#[derive(Debug, Clone, Copy)]
+struct Transfer<'a> {
+    dataset: Token,
+    selection: &'a Selection,
+    bytes: usize,
+}
+
+impl Transfer<'_> {
+    fn placement(&self) -> OpPlacement {
+        OpPlacement { dataset: self.dataset, selection: self.selection.clone() }
+    }
+
+    /// Whether a buffer has as many bytes as the selection; where not, the server says what is wrong.
+    fn fits(&self, placement: &Placement) -> bool {
+        let count = self.selection.element_count(&placement.dims).ok();
+        count.and_then(|count| count.checked_mul(placement.element_bytes.into())) == Some(self.bytes as u64)
+    }
 }
 
 impl RemoteContainer {
@@ -34,7 +56,7 @@ impl RemoteContainer {
         let info = self.client.dataset_info(read.dataset)?;
         let dataset = read.dataset;
         let room = std::mem::take(&mut read.into);
-        let pieces = Pieces::new(&info, read.selection, room)?;
+        let pieces = Pieces::new(Cut::of(&info), read.selection, room)?;
         workers::each(pieces, self.threads(), |(selection, into), _| {
             self.client.dataset_read(&mut [OpRead { dataset, selection: &selection, into }])
         })
@@ -43,19 +65,13 @@ impl RemoteContainer {
     fn write_in_pieces(&self, write: &OpWrite<'_>) -> Result<()> {
         let info = self.client.dataset_info(write.dataset)?;
         let dataset = write.dataset;
-        let pieces = Pieces::new(&info, write.selection, write.from)?;
+        let pieces = Pieces::new(Cut::of(&info), write.selection, write.from)?;
         workers::each(pieces, self.threads(), |(selection, from), _| {
             self.client.dataset_write(&[OpWrite { dataset, selection: &selection, from }])
         })
     }
-}
 
-impl Layer for RemoteContainer {
-    fn inner(&self) -> &dyn Container {
-        &self.client
-    }
-
-    fn dataset_read(&self, reads: &mut [OpRead<'_>]) -> Result<()> {
+    fn ship_reads(&self, reads: &mut [OpRead<'_>]) -> Result<()> {
         if reads.iter().map(|read| read.into.len()).sum::<usize>() <= WHOLE_BYTES_MAX {
             return self.client.dataset_read(reads);
         }
@@ -65,7 +81,7 @@ impl Layer for RemoteContainer {
         })
     }
 
-    fn dataset_write(&self, writes: &[OpWrite<'_>]) -> Result<()> {
+    fn ship_writes(&self, writes: &[OpWrite<'_>]) -> Result<()> {
         if writes.iter().map(|write| write.from.len()).sum::<usize>() <= WHOLE_BYTES_MAX {
             return self.client.dataset_write(writes);
         }
@@ -76,72 +92,121 @@ impl Layer for RemoteContainer {
     }
 }
 
-/// Bytes that are given out piece by piece.
-trait Bytes: Default {
-    fn len(&self) -> usize;
-    fn split(self, at: usize) -> (Self, Self);
-}
-
-impl Bytes for &[u8] {
-    fn len(&self) -> usize {
-        (**self).len()
+/// Elements in the file itself.
+impl RemoteContainer {
+    /// The file, where all these transfers may be made in it.
+    fn direct(&self, transfers: &[Transfer<'_>]) -> Option<&Direct> {
+        let direct = self.client.transport().direct.as_ref()?;
+        let is_shipped = |transfer: &Transfer<'_>| transfer.bytes == 0 || direct.is_shipped(transfer.dataset);
+        (!transfers.iter().any(is_shipped)).then_some(direct)
     }
 
-    fn split(self, at: usize) -> (Self, Self) {
-        self.split_at(at)
-    }
-}
-
-impl Bytes for &mut [u8] {
-    fn len(&self) -> usize {
-        (**self).len()
-    }
-
-    fn split(self, at: usize) -> (Self, Self) {
-        self.split_at_mut(at)
-    }
-}
-
-/// The pieces of a transfer, in order.
-struct Pieces<B> {
-    strips: Strips,
-    dims: Vec<u64>,
-    each: u64,
-    rest: B,
-}
-
-impl<B: Bytes> Pieces<B> {
-    fn new(info: &DatasetInfo, selection: &Selection, rest: B) -> Result<Self> {
-        let (dims, each) = (info.space.dims().to_vec(), u64::from(info.datatype.size()).max(1));
-        if selection.element_count(&dims)?.checked_mul(each) != Some(rest.len() as u64) {
-            let error = Error::invalid("transfer elements").with("buffer bytes", rest.len());
-            return Err(error.with("problem", "not as many as are selected"));
-        }
-        let strips = match &info.create.layout {
-            Layout::Chunked { shape, .. } if shape.len() == dims.len() => {
-                selection.strips(&dims, (CHUNKED_PIECE_BYTES / each).max(1))?.between_chunks(shape)?
+    /// Runs transfers under one lock; whether that was possible.
+    fn directly(
+        &self,
+        transfers: &[Transfer<'_>],
+        write: bool,
+        mut run: impl FnMut(usize, &Placed<'_>) -> Result<()>,
+    ) -> Result<bool> {
+        let Some(direct) = self.direct(transfers) else { return Ok(false) };
+        for _ in 0..DIRECT_ATTEMPTS {
+            let ops = transfers.iter().map(Transfer::placement).collect();
+            let Some((lease, placements)) = direct.lock(self.client.transport(), ops, write) else { break };
+            let pairs = || transfers.iter().zip(&placements);
+            if !pairs().all(|(transfer, placement)| transfer.fits(placement)) {
+                break;
             }
-            _ => selection.strips(&dims, (PIECE_BYTES / each).max(1))?,
-        };
-        Ok(Pieces { strips, dims, each, rest })
+            let file = direct.file()?;
+            let done = pairs().enumerate().try_for_each(|(number, (transfer, placement))| {
+                run(number, &Placed::new(&file, placement, transfer.selection, &lease)?)
+            });
+            if write {
+                direct.wrote();
+            }
+            if !lease.is_lost() {
+                return done.map(|()| true);
+            }
+        }
+        Ok(false)
     }
 
-    fn piece(&mut self, selection: Selection) -> Result<(Selection, B)> {
-        let bytes = selection.element_count(&self.dims)?.checked_mul(self.each);
-        let bytes = bytes.and_then(|bytes| usize::try_from(bytes).ok()).filter(|&n| n <= self.rest.len());
-        let bytes =
-            bytes.ok_or_else(|| Error::invalid("transfer elements").with("problem", "cut wrongly"))?;
-        let (piece, rest) = std::mem::take(&mut self.rest).split(bytes);
-        self.rest = rest;
-        Ok((selection, piece))
+    /// As [`Self::directly`] for a transfer of any size.
+    fn read_directly(&self, reads: &mut [OpRead<'_>]) -> Result<bool> {
+        let of = |read: &OpRead<'_>| (read.dataset, read.into.len());
+        if let [read] = reads
+            && let (dataset, bytes) = of(read)
+            && bytes > DIRECT_BYTES_MAX
+            && self.direct(&[Transfer { dataset, selection: read.selection, bytes }]).is_some()
+        {
+            let info = self.client.dataset_info(dataset)?;
+            let room = std::mem::take(&mut read.into);
+            for piece in Pieces::of(Cut::of(&info), DIRECT_BYTES_MAX as u64, read.selection, room)? {
+                let (selection, into) = piece?;
+                Layer::dataset_read(self, &mut [OpRead { dataset, selection: &selection, into }])?;
+            }
+            return Ok(true);
+        }
+        let transfers: Vec<Transfer<'_>> = reads
+            .iter()
+            .map(|read| Transfer { dataset: read.dataset, selection: read.selection, bytes: read.into.len() })
+            .collect();
+        self.directly(&transfers, false, |number, placed| {
+            placed.read(transfers[number].selection, reads[number].into)
+        })
+    }
+
+    /// As [`Self::read_directly`].
+    fn write_directly(&self, writes: &[OpWrite<'_>]) -> Result<bool> {
+        let transfers: Vec<Transfer<'_>> = writes
+            .iter()
+            .map(|op| Transfer { dataset: op.dataset, selection: op.selection, bytes: op.from.len() })
+            .collect();
+        if let [write] = writes
+            && write.from.len() > DIRECT_BYTES_MAX
+            && self.direct(&transfers).is_some()
+        {
+            let dataset = write.dataset;
+            let info = self.client.dataset_info(dataset)?;
+            for piece in Pieces::of(Cut::of(&info), DIRECT_BYTES_MAX as u64, write.selection, write.from)? {
+                let (selection, from) = piece?;
+                Layer::dataset_write(self, &[OpWrite { dataset, selection: &selection, from }])?;
+            }
+            return Ok(true);
+        }
+        self.directly(&transfers, true, |number, placed| {
+            placed.write(transfers[number].selection, writes[number].from)
+        })
+    }
+
+    /// What we wrote ourselves is durable before the server says so of all.
+    fn sync(&self, durability: Durability) -> Result<()> {
+        match &self.client.transport().direct {
+            Some(direct) if durability != Durability::None => direct.sync(),
+            _ => Ok(()),
+        }
     }
 }
 
-impl<B: Bytes> Iterator for Pieces<B> {
-    type Item = Result<(Selection, B)>;
+impl Layer for RemoteContainer {
+    fn inner(&self) -> &dyn Container {
+        &self.client
+    }
 
-    fn next(&mut self) -> Option<Self::Item> {
-        let selection = self.strips.next()?;
-        Some(self.piece(selection))
+    fn commit(&self, durability: Durability) -> Result<()> {
+        self.sync(durability)?;
+        self.client.commit(durability)
+    }
+
+    fn close(&self) -> Result<()> {
+        self.sync(self.client.transport().durability())?;
+        self.client.close()
+    }
+
+    fn dataset_read(&self, reads: &mut [OpRead<'_>]) -> Result<()> {
+        if self.read_directly(reads)? { Ok(()) } else { self.ship_reads(reads) }
+    }
+
+    fn dataset_write(&self, writes: &[OpWrite<'_>]) -> Result<()> {
+        if self.write_directly(writes)? { Ok(()) } else { self.ship_writes(writes) }
     }
 }

@@ -55,6 +55,14 @@ kinds! {
     Ping = 8,
     /// The session ends without a close.
     Bye = 9,
+    /// Where the file of the session is.
+    Direct = 10,
+    /// Asks for a shared lock on datasets, and where their elements lie.
+    Lock = 11,
+    /// Asks for more time for a lock.
+    Renew = 12,
+    /// Gives a lock back; it is not answered.
+    Unlock = 13,
     /// What was asked for.
     Answer = 128,
     /// An error.

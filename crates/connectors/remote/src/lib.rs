@@ -9,8 +9,11 @@ pub mod address;
 mod connection;
 mod connector;
 mod container;
+mod direct;
 pub mod frame;
 mod messages;
+mod pieces;
+mod placed;
 mod queue;
 mod session;
 pub mod stream;
@@ -18,5 +21,7 @@ pub mod stream;
 pub mod tls;
 
 pub use connector::{CAPABILITY, NAME, RemoteConnector};
-pub use messages::{Attach, Begin, Hello, Id, Identity, VERSION, Welcome};
-pub use queue::{is_queued_token, makes_object, may_be_queued, queued_token};
+pub use messages::{
+    Attach, Begin, Granted, Hello, Id, Identity, Lock, Renew, Unlock, VERSION, Welcome, Whereabouts,
+};
+pub use queue::{is_queued_token, makes_object, may_be_queued, queued_sequence, queued_token};

@@ -2,9 +2,10 @@
 
 use model::Result;
 use vol::wire::{Reader, Wire};
+use vol::{OpPlacement, Placement};
 
 /// The version of the protocol; both sides must have the same.
-pub const VERSION: u32 = 1;
+pub const VERSION: u32 = 2;
 
 /// A number that nobody guesses: of a session, of a server's life.
 pub type Identity = [u8; 16];
@@ -59,6 +60,45 @@ message! {
     Attach {
         /// The number of the session.
         session: Id,
+    }
+    /// Where the file of a session is, for a client that sees it too.
+    Whereabouts {
+        /// The server's root, as the server sees it.
+        root: String,
+        /// The file, from there.
+        name: String,
+        /// The number that the system knows the file by.
+        inode: u64,
+        /// A file in the root.
+        mark: String,
+        /// What stands in it: who reads it there sees the same folder.
+        proof: String,
+    }
+    /// Asks for a shared lock on datasets, and where their elements lie.
+    Lock {
+        /// The number of the lock, which the client chose. One that is there is taken anew.
+        lock: u64,
+        /// Whether elements will be written.
+        write: bool,
+        /// Which elements.
+        ops: Vec<OpPlacement>,
+    }
+    /// The answer to it.
+    Granted {
+        /// The lock is the client's for so long, counted from before it asked.
+        lease_ms: u32,
+        /// Of each, in their order, without the path.
+        placements: Vec<Placement>,
+    }
+    /// A lock's time begins anew.
+    Renew {
+        /// The number of the lock.
+        lock: u64,
+    }
+    /// Gives a lock back.
+    Unlock {
+        /// The number of the lock.
+        lock: u64,
     }
 }
 

@@ -18,7 +18,7 @@ use crate::session::{Session, persist};
 /// Bulk of an operation that is queued; more is worth waiting for.
 const BULK_BYTES_MAX: usize = 8 << 10;
 /// Frames go in writes of about so many bytes.
-const POST_BYTES: usize = 32 << 10;
+const POST_BYTES: usize = 64 << 10;
 /// Frames that the server did not say it ran; beyond this we wait until it does.
 const UNACKNOWLEDGED_BYTES_MAX: usize = 4 << 20;
 
@@ -33,9 +33,15 @@ pub fn queued_token(sequence: u64) -> Token {
     Token(token)
 }
 
+/// The number that a token of [`queued_token`] stands for.
+pub fn queued_sequence(token: Token) -> Option<u64> {
+    let sequence = token.0.strip_prefix(&MARK)?;
+    sequence.try_into().ok().map(u64::from_le_bytes)
+}
+
 /// Whether the token is one of [`queued_token`].
 pub fn is_queued_token(token: Token) -> bool {
-    token.0.starts_with(&MARK)
+    queued_sequence(token).is_some()
 }
 
 /// Whether an operation answers with the token of what it made.

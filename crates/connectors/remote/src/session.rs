@@ -6,13 +6,14 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use model::{Error, Kind, Result};
-use vol::Operation;
 use vol::wire::{self, Answer, Opening, Request, Transport};
+use vol::{Access, Durability, Operation};
 
 use crate::address::{Address, Endpoint, Options};
-use crate::connection::{Connection, Failure};
+use crate::connection::{Connection, Failure, Told};
+use crate::direct::Direct;
 use crate::frame::{FrameKind, Header};
-use crate::messages::{Attach, Begin, Id};
+use crate::messages::{Attach, Begin, Granted, Id, Lock, Renew, Unlock};
 use crate::queue::Queue;
 
 /// Pauses between attempts grow up to this.
@@ -45,6 +46,8 @@ pub(crate) struct Session {
     lost: AtomicBool,
     closed: AtomicBool,
     queue: Mutex<Queue>,
+    /// The file, where we see it as the server does.
+    pub(crate) direct: Option<Direct>,
 }
 
 pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -95,7 +98,10 @@ fn at_once(began: bool) -> impl Fn(Failure) -> Failure {
 impl Session {
     /// Makes or opens a container.
     pub(crate) fn open(address: Address, opening: Opening) -> Result<Self> {
+        let writable = opening.create.is_some() || opening.access.access == Access::Write;
+        let direct = address.options.direct.then(|| Direct::new(address.options.root.clone(), writable));
         let session = Session {
+            direct,
             endpoint: address.endpoint,
             options: address.options,
             opening,
@@ -124,7 +130,15 @@ impl Session {
 
     fn begin(&self, connection: &mut Connection, session: Id, opening: &Opening) -> Result<(), Failure> {
         let begin = (Begin { session, queued: self.options.pipeline }, opening.clone());
-        connection.ask(FrameKind::Open, 0, &begin)
+        connection.ask::<_, ()>(FrameKind::Open, 0, &begin)?;
+        let Some(direct) = &self.direct else { return Ok(()) };
+        let told = connection.ask(FrameKind::Direct, 0, &());
+        told.and_then(|told| direct.see(&told).map_err(Failure::Refused)).inspect_err(|_| connection.bye())
+    }
+
+    /// What closing promises.
+    pub(crate) fn durability(&self) -> Durability {
+        self.opening.access.durability
     }
 
     fn keep(&self, connection: Connection) {
@@ -189,27 +203,38 @@ impl Session {
         Err(lost())
     }
 
+    /// Does something on any connection.
+    fn attempt<T>(
+        &self,
+        deadline: Instant,
+        ask: impl FnOnce(&mut Connection) -> Result<T, Failure>,
+    ) -> Result<(), Failure> {
+        let idle = lock(&self.idle).pop();
+        let mut connection = match idle {
+            Some(connection) => connection,
+            None => self.connect(deadline)?.0,
+        };
+        match ask(&mut connection) {
+            Ok(_) => {
+                self.keep(connection);
+                Ok(())
+            }
+            Err(failure) => {
+                lock(&self.idle).clear();
+                Err(failure)
+            }
+        }
+    }
+
     /// Waits for the answer of an operation on any connection.
     fn run(&self, request: &mut Request<'_>, answer: &mut Answer) -> Result<()> {
         let code = request.code;
         let header = self.header(code);
         let done = persist(self.options.deadline, |deadline| {
-            let idle = lock(&self.idle).pop();
-            let mut connection = match idle {
-                Some(connection) => connection,
-                None => self.connect(deadline)?.0,
-            };
-            self.check_lost(code).map_err(Failure::Refused)?;
-            match connection.call(header, request, answer) {
-                Ok(_) => {
-                    self.keep(connection);
-                    Ok(())
-                }
-                Err(failure) => {
-                    lock(&self.idle).clear();
-                    Err(failure)
-                }
-            }
+            self.attempt(deadline, |connection| {
+                self.check_lost(code).map_err(Failure::Refused)?;
+                connection.call(header, request, answer)
+            })
         });
         lock(&self.numbers).open.remove(&header.sequence);
         done?;
@@ -251,6 +276,52 @@ impl Session {
     }
 }
 
+impl Session {
+    /// Asks for shared locks on datasets, and where their elements lie.
+    pub(crate) fn lock_datasets(&self, wanted: &Lock) -> Result<Granted> {
+        let (bytes, write) = (wire::to_bytes(wanted)?, wanted.write);
+        let mut answer = Answer::new();
+        let ask = |connection: &mut Connection, answer: &mut Answer| -> Result<Told, Failure> {
+            if write {
+                self.check_lost(Operation::dataset_write).map_err(Failure::Refused)?;
+            }
+            connection.exchange(FrameKind::Lock, 0, &bytes, answer)
+        };
+        let mut queue = lock(&self.queue);
+        if queue.is_empty() {
+            drop(queue);
+            persist(self.options.deadline, |deadline| self.attempt(deadline, |c| ask(c, &mut answer)))?;
+        } else {
+            // What is queued may make the datasets.
+            let attempt = |deadline| queue.attempt(self, deadline, |c| ask(c, &mut answer));
+            persist(self.options.deadline, attempt)?;
+        }
+        answer.check()?;
+        if write {
+            self.note(Operation::dataset_write, false);
+        }
+        wire::from_bytes(&answer.bytes)
+    }
+
+    /// Asks for more time for a lock.
+    pub(crate) fn renew_lock(&self, number: u64) -> Result<()> {
+        let bytes = wire::to_bytes(&Renew { lock: number })?;
+        let mut answer = Answer::new();
+        persist(self.options.deadline, |deadline| {
+            self.attempt(deadline, |connection| connection.exchange(FrameKind::Renew, 0, &bytes, &mut answer))
+        })?;
+        answer.check()
+    }
+
+    /// Gives a lock back, and does not wait for it. Never behind what is queued: that may wait for the lock.
+    pub(crate) fn unlock(&self, number: u64, patience: Duration) -> Result<()> {
+        let bytes = wire::to_bytes(&Unlock { lock: number })?;
+        persist(patience.min(self.options.deadline), |deadline| {
+            self.attempt(deadline, |connection| connection.tell(FrameKind::Unlock, &bytes))
+        })
+    }
+}
+
 fn lost() -> Error {
     let problem = "the server was restarted, or did not hear of us for too long: changes since the last commit are lost";
     Error::new(Kind::Io, "change remote container").with("problem", problem)
@@ -279,14 +350,10 @@ impl Transport for Session {
 
 impl Drop for Session {
     fn drop(&mut self) {
-        // A server that does not hear it waits until the lease ends.
         let idle = lock(&self.idle).pop();
         let queue = lock(&self.queue).connection.take();
         if let Some(mut connection) = idle.or(queue) {
-            let header = Header::new(FrameKind::Bye, 0);
-            let mut bytes = Vec::new();
-            let bye = crate::frame::Outgoing { header, arguments: &[], bulk: &[], rooms: &[], elements: &[] };
-            let _ = bye.encode(&mut bytes).map(|_| connection.post(&bytes));
+            connection.bye();
         }
     }
 }

@@ -5,6 +5,11 @@ use std::net::{Shutdown, TcpStream};
 use std::os::unix::net::UnixStream;
 use std::time::{Duration, Instant};
 
+/// A connection is asked after so much silence, then so often, and is at its end after so many questions: a minute.
+const ALIVE_AFTER: Duration = Duration::from_secs(30);
+const ALIVE_EVERY: Duration = Duration::from_secs(10);
+const ALIVE_COUNT: u32 = 3;
+
 /// The socket beneath.
 #[derive(Debug)]
 pub enum Socket {
@@ -30,6 +35,16 @@ impl Socket {
             socket.set_read_timeout(Some(patience))?;
             socket.set_write_timeout(Some(patience))
         })
+    }
+
+    /// The system asks a silent other side whether it is still there: a machine that is gone says nothing by itself.
+    pub fn keep_alive(&self) -> io::Result<()> {
+        use rustix::net::sockopt;
+        let Socket::Tcp(socket) = self else { return Ok(()) };
+        sockopt::set_socket_keepalive(socket, true)?;
+        sockopt::set_tcp_keepidle(socket, ALIVE_AFTER)?;
+        sockopt::set_tcp_keepintvl(socket, ALIVE_EVERY)?;
+        Ok(sockopt::set_tcp_keepcnt(socket, ALIVE_COUNT)?)
     }
 
     /// A second handle of the same socket.

@@ -2,8 +2,8 @@
 //! container of a handle.
 
 use hyperslab::model::datatype::ReferenceKind;
-use hyperslab::vol::{OpMapCreate, OpObjectCopy, Place};
-use hyperslab::{Datatype, File, Reference, Result};
+use hyperslab::vol::{Kind, OpMapCreate, OpObjectCopy, OpPlacement, Place};
+use hyperslab::{Datatype, File, Reference, Result, Selection};
 
 pub(crate) fn make_all(file: &File) -> Result<()> {
     objects(file)?;
@@ -31,6 +31,10 @@ fn values(file: &File) -> Result<()> {
     grid.resize(6)?;
     let container = file.container();
     container.chunk_write(grid.token(), &[0], 0, &[0; 8])?;
+    // Where elements lie, only a container in one file can say; they are operations all the same.
+    let placement = OpPlacement { dataset: grid.token(), selection: Selection::All };
+    assert_eq!(container.elements_place(&placement).unwrap_err().kind(), Kind::Unsupported);
+    assert_eq!(container.elements_changed(&placement).unwrap_err().kind(), Kind::Unsupported);
     let words = file.new_dataset::<String>().shape(2).create("words")?;
     words.write_raw(&["one".to_owned(), "two".to_owned()])?;
     let ids = container.blob_put(&[b"more"])?;

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use hyperslab_server::{Config, Server};
 use model::datatype::ByteOrder;
-use model::properties::DatasetCreate;
+use model::properties::{DatasetCreate, Layout};
 use model::{Dataspace, Datatype, Token};
 use vol::{Container, OpDatasetCreate, OpGroupCreate, Place, Registry, Result};
 
@@ -72,6 +72,25 @@ pub(crate) fn bytes_dataset(container: &dyn Container, name: &str, length: u64) 
         space: Dataspace::simple(&[length])?,
         create: DatasetCreate::default(),
     })
+}
+
+/// A dataset of bytes in chunks.
+pub(crate) fn chunked(
+    container: &dyn Container,
+    name: &str,
+    dims: &[u64],
+    max: &[u64],
+    chunk: &[u64],
+) -> Token {
+    let create = DatasetCreate { layout: Layout::chunked(chunk), ..DatasetCreate::default() };
+    let op = OpDatasetCreate {
+        place: Some(Place::new(container.info().unwrap().root, name)),
+        datatype: Datatype::integer(1, false, ByteOrder::Little),
+        committed: None,
+        space: Dataspace::resizable(dims, max).unwrap(),
+        create,
+    };
+    container.dataset_create(&op).unwrap()
 }
 
 /// A group to be.

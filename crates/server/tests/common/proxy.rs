@@ -1,4 +1,5 @@
 //! A proxy that makes trouble.
+#![allow(dead_code, reason = "every test uses some of it")]
 
 use std::io::{Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};

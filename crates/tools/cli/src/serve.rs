@@ -21,8 +21,10 @@ usage: hyperslab serve [OPTIONS]
   --cert FILE --key FILE  encrypt (PEM)
   --client-ca FILE        clients need a certificate that one of these vouches for
   --shared-writers        several clients may write to one container, whatever its connector
+  --direct                clients that see the same file system read and write elements in the files: h5s+direct://
   --max-connections N --max-sessions N --max-objects N --max-bulk BYTES --max-memory BYTES
   --patience SECONDS      of a frame; --lease SECONDS of a client that is gone; --idle SECONDS of one that is silent
+  --lock-lease SECONDS    of a lock of such a client; --lock-patience SECONDS of those that wait for it
   --log text|json         lines on standard error; --log-level error|warn|info|debug
   --check-config          say whether this makes sense, and end
 ";
@@ -87,6 +89,7 @@ fn wanted(args: &[String]) -> Result<Wanted> {
     while let Some(option) = words.next() {
         match option {
             "--check-config" => wanted.check_only = true,
+            "--direct" => wanted.config.direct = true,
             "--shared-writers" => wanted.config.shared_writers = true,
             "--cert" => certificate = Some(PathBuf::from(value(option, words.next())?)),
             "--key" => key = Some(PathBuf::from(value(option, words.next())?)),
@@ -122,6 +125,8 @@ fn set(wanted: &mut Wanted, option: &str, word: Option<&str>) -> Result<()> {
         "--max-memory" => config.limits.memory_bytes_max = number(option, word)?,
         "--patience" => config.limits.patience = seconds(word)?,
         "--lease" => config.limits.lease = seconds(word)?,
+        "--lock-lease" => config.limits.lock_lease = seconds(word)?,
+        "--lock-patience" => config.limits.lock_patience = seconds(word)?,
         "--idle" => config.limits.idle = seconds(word)?,
         "--log" => {
             wanted.format = match value(option, word)? {

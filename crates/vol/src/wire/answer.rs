@@ -120,6 +120,7 @@ by_value!(
     GroupInfo,
     MapInfo,
     StorageInfo,
+    Placement,
     std::sync::Arc<ContainerInfo>,
     std::sync::Arc<DatasetInfo>,
     Option<Link>,

@@ -15,6 +15,7 @@ choice! {
     Durability { 0 = Full, 1 = Ordered, 2 = None }
     LinkStorage { 0 = SymbolTable, 1 = Compact, 2 = Dense, 3 = Other }
     Allocation { 0 = None, 1 = Part, 2 = Full }
+    PlacementParts { 0 = Contiguous { offset }, 1 = Chunks { shape, offsets } }
     Lookup { 0 = Object(token), 1 = External { file, path }, 2 = User { class, data, rest } }
 }
 
@@ -44,6 +45,8 @@ structure! {
     AttributeInfo { name, charset, creation_order, datatype, committed, space }
     MapInfo { key, value, count }
     ChunkInfo { offset, filter_mask, bytes, address }
+    OpPlacement { dataset, selection }
+    Placement { path, dims, element_bytes, fill, parts }
 }
 
 /// Flags as bits, from the lowest, in the order of [`Capability::list`].

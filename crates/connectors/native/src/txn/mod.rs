@@ -187,6 +187,26 @@ impl Txn {
         Ok(&self.file)
     }
 
+    /// Sees to it that the file has all bytes of ranges, for one who reads or writes them there. What is staged is not in the
+    /// file before its commit: then they cannot be used so.
+    pub(crate) fn lay_bare(&mut self, ranges: &[(u64, u64)], for_write: bool) -> Result<()> {
+        self.check()?;
+        let is_staged = |&(start, len): &(u64, u64)| {
+            self.staged.iter().any(|staged| staged.holds_some_of(start, start.saturating_add(len)))
+        };
+        if ranges.iter().any(is_staged) {
+            return Err(Error::busy("lay elements bare").with("problem", "changes wait for the commit"));
+        }
+        self.flush()?;
+        if for_write {
+            // The record of the last commit may lie there; and gaps between our own writes are no longer ours to fill.
+            self.settle()?;
+            let end = ranges.iter().map(|(start, len)| start.saturating_add(*len)).max();
+            self.written_end = self.written_end.max(end.unwrap_or(0));
+        }
+        Ok(())
+    }
+
     /// Writes what waits in the buffer. On an error it waits on.
     fn flush(&mut self) -> Result<()> {
         if self.buffered == 0 {

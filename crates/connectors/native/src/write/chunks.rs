@@ -222,7 +222,7 @@ impl Writer {
     }
 
     /// With the first of its chunks, a dataset that is allocated late gets all of them, as in libhdf5.
-    fn allocate_late(&mut self, file: &File, dataset: &Dataset, layout: &Chunked) -> Result<()> {
+    pub(super) fn allocate_late(&mut self, file: &File, dataset: &Dataset, layout: &Chunked) -> Result<()> {
         match dataset.info.create.alloc_time {
             AllocTime::Late => self.allocate_chunks(file, dataset, layout),
             _ => Ok(()),
@@ -313,7 +313,13 @@ impl Writer {
     }
 
     /// From now on a chunk is there; its old room is given up.
-    fn set_chunk(&mut self, file: &File, dataset: Address, scaled: &[u64], chunk: ChunkAt) -> Result<()> {
+    pub(super) fn set_chunk(
+        &mut self,
+        file: &File,
+        dataset: Address,
+        scaled: &[u64],
+        chunk: ChunkAt,
+    ) -> Result<()> {
         let old = self.draft(file, dataset)?.chunks_mut(file)?.chunks.insert(scaled.to_vec(), chunk);
         if let Some(old) = old {
             file.chunks.remove(dataset, old.address);

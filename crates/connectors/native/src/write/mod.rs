@@ -22,6 +22,7 @@ mod objects;
 mod parts;
 mod pending;
 mod pipeline;
+mod placement;
 mod reshape;
 mod shared_index;
 mod swmr;

@@ -1,0 +1,191 @@
+//! A file that we see as the server does: its elements are read and written here, under locks that the server gives.
+
+use std::collections::HashSet;
+use std::fs::File;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+use model::{Error, Kind, Result, Token};
+use vol::{OpPlacement, Placement};
+
+use crate::messages::{Lock, Whereabouts};
+use crate::session::{Session, lock};
+
+/// Datasets that are remembered because their elements never lie in the file as they are.
+const SHIPPED_MAX: usize = 1 << 16;
+
+/// The file of a session.
+#[derive(Debug)]
+pub(crate) struct Direct {
+    /// Where we see the server's root, if not where it does.
+    root: Option<PathBuf>,
+    writable: bool,
+    /// Another one after the server began a new life.
+    file: Mutex<Option<Arc<File>>>,
+    /// Something was written since the last sync.
+    is_unsynced: AtomicBool,
+    /// The number of the last lock.
+    last: AtomicU64,
+    shipped: Mutex<HashSet<Token>>,
+}
+
+impl Direct {
+    pub(crate) fn new(root: Option<PathBuf>, writable: bool) -> Self {
+        Direct {
+            root,
+            writable,
+            file: Mutex::default(),
+            is_unsynced: AtomicBool::new(false),
+            last: AtomicU64::new(0),
+            shipped: Mutex::default(),
+        }
+    }
+
+    /// Opens the file, if it is the server's. No lock of the system is asked for: the server has it.
+    pub(crate) fn see(&self, told: &Whereabouts) -> Result<()> {
+        let root = self.root.as_deref().unwrap_or(Path::new(&told.root));
+        let refused = |problem: &str| {
+            let error = Error::invalid("use file directly").with("root", root.display());
+            error
+                .with("problem", problem)
+                .with("help", "h5s:// needs no common file system; ?root=DIR says where it is")
+        };
+        let proof = std::fs::read_to_string(root.join(&told.mark));
+        if proof.ok().as_deref() != Some(&told.proof) {
+            return Err(refused("this is not the folder that the server sees"));
+        }
+        let path = root.join(&told.name);
+        let opened = File::options().read(true).write(self.writable).open(&path);
+        let file = opened.map_err(|e| Error::io("use file directly", &e).with("path", path.display()))?;
+        let inode = file.metadata().map(|metadata| metadata.ino());
+        if inode.ok() != Some(told.inode) {
+            return Err(refused("this is not the file that the server sees"));
+        }
+        *lock(&self.file) = Some(Arc::new(file));
+        Ok(())
+    }
+
+    pub(crate) fn file(&self) -> Result<Arc<File>> {
+        let file = lock(&self.file).clone();
+        file.ok_or_else(|| Error::invalid("use file directly").with("problem", "it is not open"))
+    }
+
+    /// Makes durable what was written here, before the server makes durable what leads there.
+    pub(crate) fn sync(&self) -> Result<()> {
+        if !self.is_unsynced.swap(false, Ordering::AcqRel) {
+            return Ok(());
+        }
+        self.file()?.sync_data().map_err(|e| {
+            self.is_unsynced.store(true, Ordering::Release);
+            Error::io("sync file", &e)
+        })
+    }
+
+    pub(crate) fn wrote(&self) {
+        self.is_unsynced.store(true, Ordering::Release);
+    }
+
+    /// Whether it is known that elements of a dataset are better shipped.
+    pub(crate) fn is_shipped(&self, dataset: Token) -> bool {
+        lock(&self.shipped).contains(&dataset)
+    }
+
+    /// Remembers datasets whose elements never lie in the file as they are. Where that is wrong, it only costs time.
+    fn note_refusal(&self, ops: &[OpPlacement], error: &Error) {
+        let [op] = ops else { return };
+        let mut shipped = lock(&self.shipped);
+        if error.kind() == Kind::Unsupported && shipped.len() < SHIPPED_MAX {
+            shipped.insert(op.dataset);
+        }
+    }
+
+    /// A shared lock on datasets, and where their elements lie; nothing where the elements must be shipped.
+    pub(crate) fn lock<'s>(
+        &self,
+        session: &'s Session,
+        ops: Vec<OpPlacement>,
+        write: bool,
+    ) -> Option<(Lease<'s>, Vec<Placement>)> {
+        let number = self.last.fetch_add(1, Ordering::Relaxed) + 1;
+        let (wanted, asked) = (Lock { lock: number, write, ops }, Instant::now());
+        match session.lock_datasets(&wanted) {
+            Ok(granted) if granted.placements.len() == wanted.ops.len() => {
+                let span = Duration::from_millis(granted.lease_ms.into());
+                Some((Lease::new(session, number, asked, span), granted.placements))
+            }
+            Ok(_) => None,
+            Err(error) => {
+                self.note_refusal(&wanted.ops, &error);
+                None
+            }
+        }
+    }
+}
+
+/// A lock that the server gave us, until it is dropped or its time ran out.
+pub(crate) struct Lease<'s> {
+    session: &'s Session,
+    number: u64,
+    span: Duration,
+    began: Instant,
+    /// Nanoseconds after `began` until which it is good, with a margin for what is under way then.
+    good_ns: AtomicU64,
+    renewing: Mutex<()>,
+    is_lost: AtomicBool,
+}
+
+impl<'s> Lease<'s> {
+    fn new(session: &'s Session, number: u64, began: Instant, span: Duration) -> Self {
+        let good_ns = AtomicU64::new(nanoseconds(span * 3 / 4));
+        let (renewing, is_lost) = (Mutex::new(()), AtomicBool::new(false));
+        Lease { session, number, span, began, good_ns, renewing, is_lost }
+    }
+
+    /// Time for which it is good, as we know it.
+    fn left(&self) -> Duration {
+        let now = nanoseconds(self.began.elapsed());
+        Duration::from_nanos(self.good_ns.load(Ordering::Acquire).saturating_sub(now))
+    }
+
+    /// An error where the lock may have run out. It is renewed in time.
+    pub(crate) fn check(&self) -> Result<()> {
+        if self.left() < self.span / 4 {
+            self.renew();
+        }
+        if self.left().is_zero() {
+            self.is_lost.store(true, Ordering::Release);
+            return Err(Error::busy("use file directly").with("problem", "the lock ran out"));
+        }
+        Ok(())
+    }
+
+    /// Whether the lock ran out before everything was done.
+    pub(crate) fn is_lost(&self) -> bool {
+        self.is_lost.load(Ordering::Acquire) || self.left().is_zero()
+    }
+
+    fn renew(&self) {
+        let _one = lock(&self.renewing);
+        if self.is_lost() || self.left() >= self.span / 4 {
+            return;
+        }
+        let asked = self.began.elapsed();
+        if self.session.renew_lock(self.number).is_ok() {
+            self.good_ns.store(nanoseconds(asked + self.span * 3 / 4), Ordering::Release);
+        }
+    }
+}
+
+impl Drop for Lease<'_> {
+    fn drop(&mut self) {
+        // Where it does not arrive, the lock ends with its time.
+        let _ = self.session.unlock(self.number, self.span);
+    }
+}
+
+fn nanoseconds(span: Duration) -> u64 {
+    u64::try_from(span.as_nanos()).unwrap_or(u64::MAX)
+}
