@@ -57,13 +57,19 @@ pub fn run(words: &[String]) -> Outcome<()> {
     comm.barrier()?;
     let start = Instant::now();
     let (mut posting, is_posted) = (c.posting(), how == "posted");
-    for (n, dataset) in datasets {
-        for &[row, column, len] in &parts[n].requests[comm.rank()] {
-            let (selection, from) =
-                (Selection::block(&[row, column], &[1, len])?, &values[..len as usize * 8]);
-            match is_posted {
-                true => posting.write(dataset, &selection, from)?,
-                false => c.dataset_write(&[OpWrite { dataset, selection: &selection, from }])?,
+    let mut datasets = datasets.into_iter().peekable();
+    for (n, part) in parts.iter().enumerate() {
+        // One list of selections serves all variables of a shape.
+        let own = &part.requests[comm.rank()];
+        let block = |&[row, column, len]: &[u64; 3]| Selection::block(&[row, column], &[1, len]);
+        let selections = own.iter().map(block).collect::<Result<Vec<_>, _>>()?;
+        while let Some((_, dataset)) = datasets.next_if(|(of, _)| *of == n) {
+            for (selection, [.., len]) in selections.iter().zip(own) {
+                let from = &values[..*len as usize * 8];
+                match is_posted {
+                    true => posting.write(dataset, selection, from)?,
+                    false => c.dataset_write(&[OpWrite { dataset, selection, from }])?,
+                }
             }
         }
     }

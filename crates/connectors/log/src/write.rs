@@ -65,12 +65,13 @@ impl Logged {
 }
 
 impl State {
-    /// The run of a write to a known dataset, where it is one run and may be made.
-    fn run_of(&self, write: &OpWrite<'_>, is_alone: bool) -> Option<Run> {
+    /// The run of a write to a known dataset and the size of an element, where it is one run with elements and may be made.
+    #[inline]
+    pub(crate) fn run_of(&self, write: &OpWrite<'_>, is_alone: bool) -> Option<(Run, u64)> {
         let logged = self.logged(write.dataset)?;
         let run = flat::one_run(write.selection, logged.info.space.dims(), &logged.shape)?;
         let fits = run.len.checked_mul(logged.size) == Some(write.from.len() as u64);
-        (fits && (is_alone || !logged.has_slots)).then_some(run)
+        (fits && run.len > 0 && (is_alone || !logged.has_slots)).then_some((run, logged.size))
     }
 
     /// Copies elements that are one run each and find room; `false` where they do not, or are not.
@@ -80,10 +81,10 @@ impl State {
             return false;
         }
         if let [write] = writes {
-            return self.run_of(write, is_alone).is_some_and(|run| self.append_run(write, run));
+            return self.run_of(write, is_alone).is_some_and(|(run, _)| self.append_run(write, run));
         }
-        let runs: Option<Vec<Run>> = writes.iter().map(|write| self.run_of(write, is_alone)).collect();
-        runs.is_some_and(|runs| writes.iter().zip(runs).all(|(write, run)| self.append_run(write, run)))
+        let runs: Option<Vec<(Run, u64)>> = writes.iter().map(|write| self.run_of(write, is_alone)).collect();
+        runs.is_some_and(|runs| writes.iter().zip(runs).all(|(write, (run, _))| self.append_run(write, run)))
     }
 
     fn append_run(&mut self, write: &OpWrite<'_>, run: Run) -> bool {
