@@ -7,6 +7,7 @@ mod common;
 use std::io::{Read, Write};
 use std::process::{Command, ExitStatus, Stdio};
 use std::sync::Arc;
+use std::time::Duration;
 
 use comm::{Comm, Mpi};
 use common::*;
@@ -23,6 +24,11 @@ const DATASETS: u64 = 100;
 /// Elements that each process writes in a flush that is killed: 4 MiB.
 const KILLED_ELEMENTS: u64 = 1 << 20;
 
+/// What a process says before it ends because another one is missing.
+const OWN_ERROR: &str = "ended with an error of its own:";
+/// How long processes wait for a silent one.
+const SILENCE_MAX: Duration = Duration::from_millis(200);
+
 fn number(name: &str, default: u64) -> u64 {
     std::env::var(name).ok().and_then(|text| text.parse().ok()).unwrap_or(default)
 }
@@ -31,9 +37,11 @@ fn main() {
     if let Ok(task) = std::env::var(TASK) {
         let parts: Vec<&str> = task.splitn(3, ' ').collect();
         let (kind, number, path) = (parts[0], parts[1].parse().unwrap(), parts[2]);
-        let comm: Arc<dyn Comm> = Arc::new(Mpi::start().unwrap());
+        let started = if kind == "silent" { Mpi::start_within(SILENCE_MAX) } else { Mpi::start() };
+        let comm: Arc<dyn Comm> = Arc::new(started.unwrap());
         return match kind {
             "scattered" => scattered(comm, path),
+            "silent" => silent(&*comm, path),
             kind => killed(comm, path, kind, number),
         };
     }
@@ -41,6 +49,7 @@ fn main() {
         Command::new("mpirun").arg("--version").output().is_ok_and(|output| output.status.success());
     let trials = [
         ("scattered_requests_of_several_processes_read_back", check_scattered as fn() -> Result<(), Failed>),
+        ("a_process_that_keeps_silent_fails_the_others", check_silent),
         ("a_process_killed_before_a_flush_leaves_the_last_one", || check_killed("before")),
         ("a_process_killed_during_a_flush_leaves_a_whole_one", || check_killed("during")),
     ];
@@ -52,11 +61,14 @@ fn main() {
     libtest_mimic::run(&Arguments::from_args(), trials.into()).exit();
 }
 
+fn ranks() -> u64 {
+    number("HYPERSLAB_RANKS", 2)
+}
+
 /// Runs this program in several processes; how it ended and what it said.
-fn mpirun(task: &str) -> (ExitStatus, String) {
-    let ranks = number("HYPERSLAB_RANKS", 2).to_string();
+fn mpirun(task: &str, options: &[&str]) -> (ExitStatus, String) {
     let mut command = Command::new("mpirun");
-    command.args(["--allow-run-as-root", "--oversubscribe", "-n", &ranks]);
+    command.args(["--allow-run-as-root", "--oversubscribe", "-n", &ranks().to_string()]).args(options);
     command.arg(std::env::current_exe().unwrap()).env(TASK, task);
     let mut child = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
     let mut said = String::new();
@@ -89,7 +101,7 @@ fn scattered(comm: Arc<dyn Comm>, path: &str) {
 fn check_scattered() -> Result<(), Failed> {
     let folder = Folder::new();
     let path = folder.path("scattered.h5");
-    let (status, said) = mpirun(&format!("scattered 0 {path}"));
+    let (status, said) = mpirun(&format!("scattered 0 {path}"), &[]);
     if !status.success() {
         return Err(said.into());
     }
@@ -135,15 +147,42 @@ fn killed(comm: Arc<dyn Comm>, path: &str, kind: &str, number: u64) {
             let _ = end.join();
         }
     }
-    let _ = c.commit(durability);
+    let mut outcome = c.commit(durability);
     // Where the kill comes late, the flush was complete: nobody leaves before it came.
     if is_victim {
         loop {
             std::thread::park();
         }
     }
-    let _ = c.commit(durability);
+    loop {
+        if let Err(error) = outcome {
+            eprintln!("{OWN_ERROR} {error}");
+            std::process::exit(3);
+        }
+        outcome = c.commit(durability);
+    }
+}
+
+/// One process takes no part, though it is there.
+fn silent(comm: &dyn Comm, path: &str) {
+    if comm.rank() != 0 {
+        while !std::path::Path::new(path).exists() {
+            std::thread::yield_now();
+        }
+        std::process::exit(3);
+    }
+    let error = comm.barrier().unwrap_err();
+    eprintln!("{OWN_ERROR} {error}");
+    assert!(comm.allgather(&[1]).is_err());
+    std::fs::write(path, []).unwrap();
     std::process::exit(3);
+}
+
+fn check_silent() -> Result<(), Failed> {
+    let folder = Folder::new();
+    let (_, said) = mpirun(&format!("silent 0 {}", folder.path("over")), &["--enable-recovery"]);
+    let is_said = said.lines().any(|line| line.contains(OWN_ERROR) && line.contains("silent"));
+    if is_said { Ok(()) } else { Err(said.into()) }
 }
 
 /// Opens a file whose writers were ended: `mpirun` may be back a moment before the last of them has let go of it.
@@ -164,9 +203,10 @@ fn check_killed(kind: &str) -> Result<(), Failed> {
     let mut complete = 0;
     for n in 0..number("HYPERSLAB_KILLS", 3) {
         let path = folder.path(&format!("{kind}-{n}.h5"));
-        // The others end with an error; were one to hang, this would not return.
-        let (status, said) = mpirun(&format!("{kind} {n} {path}"));
-        assert!(!status.success(), "kill {n}: all ended well: {said}");
+        // Left to themselves, the others end with an error of their own; were one to hang, this would not return.
+        let (_, said) = mpirun(&format!("{kind} {n} {path}"), &["--enable-recovery"]);
+        let ended = said.lines().filter(|line| line.contains(OWN_ERROR)).count() as u64;
+        assert_eq!(ended, ranks() - 1, "kill {n}: {said}");
         let c = open_when_free(&path)?;
         let found = get(&*c, find(&*c, "d"), &Selection::All)?;
         c.close()?;
