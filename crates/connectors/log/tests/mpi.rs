@@ -12,15 +12,12 @@ use std::time::Duration;
 use comm::{Comm, Mpi};
 use common::*;
 use libtest_mimic::{Arguments, Failed, Trial};
+use model::Selection;
 use model::properties::FileCreate;
-use model::{Selection, Token};
 use vol::{Container, ContainerCreate, Durability, FileAccess};
 
 /// What a process is to do, when `mpirun` started it: a task, a file, and a number.
 const TASK: &str = "HYPERSLAB_LOG_TASK";
-/// Elements of a request: 512 bytes.
-const ELEMENTS: u64 = 128;
-const DATASETS: u64 = 100;
 /// Elements that each process writes in a flush that is killed: 4 MiB.
 const KILLED_ELEMENTS: u64 = 1 << 20;
 
@@ -40,7 +37,7 @@ fn main() {
         let started = if kind == "silent" { Mpi::start_within(SILENCE_MAX) } else { Mpi::start() };
         let comm: Arc<dyn Comm> = Arc::new(started.unwrap());
         return match kind {
-            "scattered" => scattered(comm, path),
+            "scattered" => scattered::write(comm, path),
             "silent" => silent(&*comm, path),
             kind => killed(comm, path, kind, number),
         };
@@ -76,28 +73,6 @@ fn mpirun(task: &str, options: &[&str]) -> (ExitStatus, String) {
     (child.wait().unwrap(), said)
 }
 
-fn scattered(comm: Arc<dyn Comm>, path: &str) {
-    let (rank, ranks) = (comm.rank() as u64, comm.size() as u64);
-    let total = number("HYPERSLAB_REQUESTS", 20_000);
-    let (create, access) = (FileCreate::default(), FileAccess::write());
-    let c = connector().create_shared(comm, &ContainerCreate::new(path, &create, &access)).unwrap();
-    let each = total / DATASETS * ELEMENTS;
-    let made: Vec<Token> = (0..DATASETS).map(|n| ints(&*c, &format!("d{n}"), &[each])).collect();
-    let mut random = Random(rank + 7);
-    let mut order: Vec<u64> = (0..total).filter(|n| (n + n / DATASETS) % ranks == rank).collect();
-    (1..order.len()).rev().for_each(|n| order.swap(n, random.below(n as u64 + 1) as usize));
-    let half = order.len() / 2;
-    for (k, n) in order.into_iter().enumerate() {
-        let values: Vec<i32> = (0..ELEMENTS).map(|k| (n * ELEMENTS + k) as i32).collect();
-        let block = Selection::block(&[n / DATASETS * ELEMENTS], &[ELEMENTS]).unwrap();
-        put(&*c, made[(n % DATASETS) as usize], &block, &values).unwrap();
-        if k == half {
-            c.commit(Durability::None).unwrap();
-        }
-    }
-    c.close().unwrap();
-}
-
 fn check_scattered() -> Result<(), Failed> {
     let folder = Folder::new();
     let path = folder.path("scattered.h5");
@@ -105,17 +80,8 @@ fn check_scattered() -> Result<(), Failed> {
     if !status.success() {
         return Err(said.into());
     }
-    let c = open(&path, &FileAccess::read())?;
-    let blocks = number("HYPERSLAB_REQUESTS", 20_000) / DATASETS;
-    for n in 0..DATASETS {
-        let found = get(&*c, find(&*c, &format!("d{n}")), &Selection::All)?;
-        let block = |b: u64| (0..ELEMENTS).map(move |k| ((b * DATASETS + n) * ELEMENTS + k) as i32);
-        if !found.into_iter().eq((0..blocks).flat_map(block)) {
-            return Err(format!("dataset {n} differs").into());
-        }
-    }
-    assert_eq!(c.statistics()?.flushes, 2);
-    Ok(c.close()?)
+    scattered::check(&path);
+    Ok(())
 }
 
 /// Two flushes; one process is killed before the second, or somewhere in it.
@@ -156,11 +122,16 @@ fn killed(comm: Arc<dyn Comm>, path: &str, kind: &str, number: u64) {
     }
     loop {
         if let Err(error) = outcome {
-            eprintln!("{OWN_ERROR} {error}");
-            std::process::exit(3);
+            end_with(&error);
         }
         outcome = c.commit(durability);
     }
+}
+
+/// Says why, in one piece: others do so at the same time.
+fn end_with(error: &vol::Error) -> ! {
+    std::io::stderr().write_all(format!("{OWN_ERROR} {error}\n").as_bytes()).unwrap();
+    std::process::exit(3);
 }
 
 /// One process takes no part, though it is there.
@@ -172,10 +143,9 @@ fn silent(comm: &dyn Comm, path: &str) {
         std::process::exit(3);
     }
     let error = comm.barrier().unwrap_err();
-    eprintln!("{OWN_ERROR} {error}");
     assert!(comm.allgather(&[1]).is_err());
     std::fs::write(path, []).unwrap();
-    std::process::exit(3);
+    end_with(&error);
 }
 
 fn check_silent() -> Result<(), Failed> {
@@ -205,7 +175,7 @@ fn check_killed(kind: &str) -> Result<(), Failed> {
         let path = folder.path(&format!("{kind}-{n}.h5"));
         // Left to themselves, the others end with an error of their own; were one to hang, this would not return.
         let (_, said) = mpirun(&format!("{kind} {n} {path}"), &["--enable-recovery"]);
-        let ended = said.lines().filter(|line| line.contains(OWN_ERROR)).count() as u64;
+        let ended = said.matches(OWN_ERROR).count() as u64;
         assert_eq!(ended, ranks() - 1, "kill {n}: {said}");
         let c = open_when_free(&path)?;
         let found = get(&*c, find(&*c, "d"), &Selection::All)?;
