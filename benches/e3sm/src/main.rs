@@ -1,6 +1,6 @@
 //! Scattered writes as climate codes make them: the log connector against libhdf5 and the bare hardware, in one run.
 //!
-//! `cargo run --release` in this folder: one process. `cargo run --release --features mpi -- ranks [MAP.h5 ...]`: the F, G and I cases with 2 and 4
+//! `cargo run --release` in this folder: one process (`-- small`, `tables`, `flush` or `read`: only that part). `cargo run --release --features mpi -- ranks [MAP.h5 ...]`: the F, G and I cases with 2 and 4
 //! ranks under `mpirun`, against libhdf5 with MPI (`h5pcc.openmpi` or `h5pcc` compiles `rival.c`). Without maps, or where they are not
 //! there, cases of the same shape are made. `--dir DIR` says where files go (default: /dev/shm), `--rounds N` how often everything is
 //! measured (default: 5; the best counts).
@@ -46,7 +46,7 @@ fn main() -> Outcome<()> {
         #[cfg(feature = "mpi")]
         Some((word, rest)) if word == "plain" => rank::plain(rest),
         Some((word, rest)) if word == "ranks" => ranks::run(&arguments, rest),
-        _ => single::run(&arguments.folder),
+        _ => single::run(&arguments.folder, &arguments.words),
     }
 }
 

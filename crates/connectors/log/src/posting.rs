@@ -113,9 +113,11 @@ impl<'c, 'b> Posting<'c, 'b> {
         self.container.check_writable()?;
         let shared = self.container.shared();
         let state = shared.read();
-        if let Some((run, size)) = state.run_of(&OpWrite { dataset, selection, from }, shared.is_alone()) {
+        if let Some(logged) = state.logged(dataset)
+            && let Some(run) = logged.run_of(&OpWrite { dataset, selection, from }, shared.is_alone())
+        {
             let (source, at, requests) = self.lent.take(dataset, from);
-            push(requests, Piece { start: run.offset, len: run.len, at, source }, size);
+            push(requests, Piece { start: run.offset, len: run.len, at, source }, logged.size);
             return Ok(());
         }
         drop(state);

@@ -1,7 +1,7 @@
 //! A file of the operating system, read and written at offsets (`pread`, `pwrite`), locked with `flock`.
 
 use std::fs;
-use std::io::{self, IoSlice};
+use std::io::{self, IoSlice, IoSliceMut};
 use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::Path;
 use std::sync::Mutex;
@@ -48,6 +48,29 @@ impl Posix {
     /// Device and number of the file: equal for two handles of one file, whatever it is called.
     pub fn identity(&self) -> (u64, u64) {
         self.identity
+    }
+
+    /// Fills slices one after another with what lies from `offset` on.
+    pub fn read_slices_at(&self, offset: u64, slices: &mut [IoSliceMut<'_>]) -> io::Result<()> {
+        let bytes = slices.iter().try_fold(0usize, |n, slice| n.checked_add(slice.len()));
+        let end = read_end(offset, bytes.ok_or(io::ErrorKind::UnexpectedEof)?)?;
+        if end > OFFSET_MAX {
+            return Err(io::ErrorKind::UnexpectedEof.into());
+        }
+        let (mut rest, mut at) = (slices, offset);
+        while at < end {
+            let count = rest.len().min(SLICES_MAX);
+            match rustix::io::preadv(&self.file, &mut rest[..count], at) {
+                Ok(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
+                Ok(done) => {
+                    at += done as u64;
+                    IoSliceMut::advance_slices(&mut rest, done);
+                }
+                Err(rustix::io::Errno::INTR) => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+        Ok(())
     }
 
     /// Writes slices one after another from `offset` on, from where they are in memory.
@@ -216,6 +239,12 @@ mod tests {
         let all = pieces.concat();
         assert_eq!(file.read_vec(5, all.len()).unwrap(), all);
         assert_eq!(file.len().unwrap(), 5 + all.len() as u64);
+        let mut found: Vec<Vec<u8>> = pieces.iter().map(|piece| vec![0; piece.len()]).collect();
+        let mut slices: Vec<IoSliceMut<'_>> = found.iter_mut().map(|piece| IoSliceMut::new(piece)).collect();
+        file.read_slices_at(5, &mut slices).unwrap();
+        assert_eq!(found, pieces);
+        let mut slices = [IoSliceMut::new(&mut found[3])];
+        assert_eq!(kind(file.read_slices_at(4 + all.len() as u64, &mut slices)), ErrorKind::UnexpectedEof);
     }
 
     #[test]
