@@ -1,4 +1,4 @@
-/* The same requests through libhdf5 with MPI: each by itself, or all of a variable in one independent or collective call. */
+/* The same requests through libhdf5 with MPI, in independent or collective calls: one for each request, or one for all of a variable. */
 #include <hdf5.h>
 #include <mpi.h>
 #include <stdint.h>
@@ -7,7 +7,7 @@
 #include <string.h>
 
 typedef struct {
-    uint64_t variables, dims[2], count;
+    uint64_t variables, dims[2], count, count_max;
     uint64_t *rows, *columns, *lengths;
 } Part;
 
@@ -44,17 +44,28 @@ static hid_t selection(const Part *part, uint64_t *elements) {
     return space;
 }
 
-static void write_each(hid_t dataset, const Part *part, const int64_t *values, hid_t transfer) {
-    hsize_t dims[2] = {part->dims[0], part->dims[1]};
-    hid_t space = H5Screate_simple(2, dims, NULL);
-    for (uint64_t n = 0; n < part->count; n++) {
+/* Each request by itself. Collective calls need all ranks: one that has no request left takes part with nothing selected. */
+static void write_each(hid_t dataset, const Part *part, const int64_t *values, hid_t transfer, int is_collective, uint64_t *calls_left,
+                       uint64_t *done) {
+    hsize_t dims[2] = {part->dims[0], part->dims[1]}, one = 1;
+    hid_t space = H5Screate_simple(2, dims, NULL), nothing = H5Screate_simple(1, &one, NULL);
+    H5Sselect_none(nothing);
+    uint64_t calls = is_collective ? part->count_max : part->count;
+    for (uint64_t n = 0; n < calls && *calls_left > 0; n++, --*calls_left) {
+        if (n >= part->count) {
+            H5Sselect_none(space);
+            H5Dwrite(dataset, H5T_NATIVE_INT64, nothing, space, transfer, values);
+            continue;
+        }
         hsize_t start[2] = {part->rows[n], part->columns[n]}, count[2] = {1, part->lengths[n]}, len = part->lengths[n];
         H5Sselect_hyperslab(space, H5S_SELECT_SET, start, NULL, count, NULL);
         hid_t memory = H5Screate_simple(1, &len, NULL);
         H5Dwrite(dataset, H5T_NATIVE_INT64, memory, space, transfer, values);
+        ++*done;
         H5Sclose(memory);
     }
     H5Sclose(space);
+    H5Sclose(nothing);
 }
 
 int main(int argc, char **argv) {
@@ -62,7 +73,7 @@ int main(int argc, char **argv) {
     int rank, size;
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
-    if (argc != 4) return 1;
+    if (argc != 6) return 1;
     FILE *file = fopen(argv[1], "rb");
     if (!file) return 1;
     fseek(file, 0, SEEK_END);
@@ -83,6 +94,7 @@ int main(int argc, char **argv) {
         if (part->dims[0] * part->dims[1] > elements_max) elements_max = part->dims[0] * part->dims[1];
         for (uint64_t r = 0; r < ranks; r++) {
             uint64_t count = next();
+            if (count > part->count_max) part->count_max = count;
             if ((int)r == rank) {
                 part->count = count;
                 part->rows = numbers;
@@ -116,7 +128,9 @@ int main(int argc, char **argv) {
         H5Sclose(space);
     }
     H5Fflush(out, H5F_SCOPE_GLOBAL);
-    int is_each = strcmp(argv[3], "each") == 0, is_collective = strcmp(argv[3], "collective") == 0;
+    /* "each" or "variable", "independent" or "collective", and how many calls a rank makes at most. */
+    int is_each = strcmp(argv[3], "each") == 0, is_collective = strcmp(argv[4], "collective") == 0;
+    uint64_t calls_left = strtoull(argv[5], NULL, 10), done = 0, all_done;
     hid_t transfer = H5Pcreate(H5P_DATASET_XFER);
     H5Pset_dxpl_mpio(transfer, is_collective ? H5FD_MPIO_COLLECTIVE : H5FD_MPIO_INDEPENDENT);
     MPI_Barrier(MPI_COMM_WORLD);
@@ -124,7 +138,7 @@ int main(int argc, char **argv) {
     made = 0;
     for (uint64_t p = 0; p < parts_count; p++) {
         if (is_each) {
-            for (uint64_t v = 0; v < parts[p].variables; v++) write_each(datasets[made++], &parts[p], values, transfer);
+            for (uint64_t v = 0; v < parts[p].variables; v++) write_each(datasets[made++], &parts[p], values, transfer, is_collective, &calls_left, &done);
             continue;
         }
         uint64_t elements;
@@ -135,6 +149,7 @@ int main(int argc, char **argv) {
         if (!elements) H5Sselect_none(memory);
         for (uint64_t v = 0; v < parts[p].variables; v++) {
             if (H5Dwrite(datasets[made++], H5T_NATIVE_INT64, memory, space, transfer, values) < 0) return 1;
+            done += parts[p].count;
         }
         H5Sclose(space);
         H5Sclose(memory);
@@ -143,7 +158,8 @@ int main(int argc, char **argv) {
     H5Fclose(out);
     double seconds = MPI_Wtime() - start, slowest;
     MPI_Allreduce(&seconds, &slowest, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
-    if (rank == 0) printf("%.0f\n", slowest * 1e6);
+    MPI_Allreduce(&done, &all_done, 1, MPI_UINT64_T, MPI_SUM, MPI_COMM_WORLD);
+    if (rank == 0) printf("%.0f %lu\n", slowest * 1e6, (unsigned long)all_done);
     MPI_Finalize();
     return 0;
 }

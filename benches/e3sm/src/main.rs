@@ -1,8 +1,9 @@
 //! Scattered writes as climate codes make them: the log connector against libhdf5 and the bare hardware, in one run.
 //!
-//! `cargo run --release` in this folder: one process. `cargo run --release --features mpi -- ranks [MAP.h5 ...]`: the F, G and I cases with 2 and 4
+//! `cargo run --release` in this folder: one process (`-- small`, `tables`, `flush` or `read`: only that part). `cargo run --release --features mpi -- ranks [MAP.h5 ...]`: the F, G and I cases with 2 and 4
 //! ranks under `mpirun`, against libhdf5 with MPI (`h5pcc.openmpi` or `h5pcc` compiles `rival.c`). Without maps, or where they are not
-//! there, cases of the same shape are made. `--dir DIR` says where files go (default: /dev/shm).
+//! there, cases of the same shape are made. `--dir DIR` says where files go (default: /dev/shm), `--rounds N` how often everything is
+//! measured (default: 5; the best counts).
 
 mod c;
 mod map;
@@ -20,15 +21,17 @@ type Outcome<T> = Result<T, Box<dyn std::error::Error>>;
 /// What the command line says.
 struct Arguments {
     folder: PathBuf,
+    rounds: usize,
     words: Vec<String>,
 }
 
 fn arguments() -> Outcome<Arguments> {
-    let mut found = Arguments { folder: PathBuf::from("/dev/shm"), words: Vec::new() };
+    let mut found = Arguments { folder: PathBuf::from("/dev/shm"), rounds: 5, words: Vec::new() };
     let mut rest = std::env::args().skip(1);
     while let Some(word) = rest.next() {
         match word.as_str() {
             "--dir" => found.folder = rest.next().ok_or("--dir needs a folder")?.into(),
+            "--rounds" => found.rounds = rest.next().ok_or("--rounds needs a number")?.parse()?,
             _ => found.words.push(word),
         }
     }
@@ -40,8 +43,10 @@ fn main() -> Outcome<()> {
     match arguments.words.split_first() {
         #[cfg(feature = "mpi")]
         Some((word, rest)) if word == "rank" => rank::run(rest),
-        Some((word, rest)) if word == "ranks" => ranks::run(&arguments.folder, rest),
-        _ => single::run(&arguments.folder),
+        #[cfg(feature = "mpi")]
+        Some((word, rest)) if word == "plain" => rank::plain(rest),
+        Some((word, rest)) if word == "ranks" => ranks::run(&arguments, rest),
+        _ => single::run(&arguments.folder, &arguments.words),
     }
 }
 

@@ -42,6 +42,18 @@ pub fn count(parts: &[Part]) -> u64 {
     parts.iter().map(|part| part.variables * part.requests.iter().map(|r| r.len() as u64).sum::<u64>()).sum()
 }
 
+/// Bytes of all requests of one rank.
+pub fn bytes_of(parts: &[Part], rank: usize) -> u64 {
+    let elements = |part: &Part| part.requests[rank].iter().map(|request| request[2]).sum::<u64>();
+    parts.iter().map(|part| part.variables * elements(part) * 8).sum()
+}
+
+/// Bytes of all requests.
+pub fn bytes(parts: &[Part]) -> u64 {
+    let ranks = parts.first().map_or(0, |part| part.requests.len());
+    (0..ranks).map(|rank| bytes_of(parts, rank)).sum()
+}
+
 pub fn write(parts: &[Part], path: &Path) -> Outcome<()> {
     let ranks = parts.first().map_or(0, |part| part.requests.len());
     let mut numbers = vec![ranks as u64, parts.len() as u64];

@@ -1,5 +1,6 @@
 //! One process: many small requests, one large flush, and reading after ten flushes.
 
+use std::io::ErrorKind;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::sync::Arc;
@@ -76,18 +77,29 @@ fn log_requests(
     let made =
         (0..DATASETS).map(|n| dataset(&*c, &format!("d{n}"), elements)).collect::<Outcome<Vec<_>>>()?;
     c.commit(Durability::None)?;
-    let written = timed(|| {
+    let bytes = |start: u64, len: u64| &values[start as usize % 1000 * 4..][..len as usize * 4];
+    let one_by_one = || {
+        for &(which, start, len) in requests {
+            let selection = Selection::block(&[start], &[len])?;
+            let (dataset, from) = (made[which], bytes(start, len));
+            c.dataset_write(&[OpWrite { dataset, selection: &selection, from }])?;
+        }
+        Ok(())
+    };
+    let several = || {
         for some in requests.chunks(at_once) {
             let blocks = some.iter().map(|&(_, start, len)| Selection::block(&[start], &[len]));
             let selections = blocks.collect::<Result<Vec<_>, _>>()?;
-            let write = |(&(which, start, len), selection)| {
-                let from = &values[start as usize % 1000 * 4..][..len as usize * 4];
-                OpWrite { dataset: made[which], selection, from }
+            let write = |(&(which, start, len), selection)| OpWrite {
+                dataset: made[which],
+                selection,
+                from: bytes(start, len),
             };
             c.dataset_write(&some.iter().zip(&selections).map(write).collect::<Vec<_>>())?;
         }
         Ok(())
-    })?;
+    };
+    let written = if at_once == 1 { timed(one_by_one) } else { timed(several) }?;
     let flushed = timed(|| Ok(c.commit(Durability::None)?))?;
     let closed = timed(|| Ok(c.close()?))?;
     Ok([written, flushed, closed])
@@ -286,15 +298,38 @@ fn read_back(folder: &Path, path: &str) -> Outcome<()> {
         );
         std::fs::remove_file(&canonical)?;
     }
-    std::fs::remove_file(path)?;
     Ok(())
 }
 
-pub fn run(folder: &Path) -> Outcome<()> {
+/// The log's part of the small requests alone, for a profiler.
+fn profiled(path: &str) -> Outcome<()> {
+    let (requests, elements) = requests();
+    let values: Vec<u8> = (0..8000).map(|n| n as u8).collect();
+    let [written, flushed, closed] = log_requests(path, &requests, elements, &values, 1)?;
+    println!("write {:.1} ms, flush {:.1} ms, close {:.1} ms", written * 1e3, flushed * 1e3, closed * 1e3);
+    Ok(())
+}
+
+/// All parts, or those that are named: `small`, `tables`, `flush`, `read`; `profiled` only if it is.
+pub fn run(folder: &Path, words: &[String]) -> Outcome<()> {
     println!("libhdf5 {}, {} cores", c::version(), std::thread::available_parallelism()?);
     let path = folder.join(format!("e3sm-{}.h5", std::process::id())).display().to_string();
-    small_requests(&path)?;
-    table_share(&path)?;
-    large_flush(&path)?;
-    read_back(folder, &path)
+    let is_wanted = |name: &str| words.is_empty() || words.iter().any(|word| word == name);
+    if is_wanted("small") {
+        small_requests(&path)?;
+    }
+    if words.iter().any(|word| word == "profiled") {
+        (0..3).try_for_each(|_| profiled(&path))?;
+    }
+    if is_wanted("tables") {
+        table_share(&path)?;
+    }
+    if is_wanted("flush") {
+        large_flush(&path)?;
+    }
+    if is_wanted("read") {
+        read_back(folder, &path)?;
+    }
+    std::fs::remove_file(&path).or_else(|e| if e.kind() == ErrorKind::NotFound { Ok(()) } else { Err(e) })?;
+    Ok(())
 }

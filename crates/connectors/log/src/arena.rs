@@ -1,6 +1,6 @@
 //! Bytes that wait for a flush: blocks that are filled one after another and never move.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// The first block; later ones are twice as large, up to the last size.
 const BLOCK_BYTES_MIN: usize = 64 << 10;
@@ -8,6 +8,14 @@ const BLOCK_BYTES_MAX: usize = 16 << 20;
 
 /// Bytes of blocks that are kept for the next time.
 const SPARE_BYTES_MAX: usize = 64 << 20;
+
+/// Blocks that were filled before, whoever filled them, from small to large: memory that was never touched is dear, and
+/// models write file after file.
+static SPARES: Mutex<Vec<Vec<u8>>> = Mutex::new(Vec::new());
+
+fn spares() -> MutexGuard<'static, Vec<Vec<u8>>> {
+    SPARES.lock().unwrap_or_else(PoisonError::into_inner)
+}
 
 /// Bytes whose owner let go of them.
 pub(crate) type Given = Arc<dyn AsRef<[u8]> + Send + Sync>;
@@ -31,8 +39,6 @@ impl Block {
 pub(crate) struct Arena {
     blocks: Vec<Block>,
     bytes: u64,
-    /// Blocks that were filled before, for the next time: memory that was never touched is dear.
-    spares: Vec<Vec<u8>>,
 }
 
 impl std::fmt::Debug for Arena {
@@ -65,7 +71,7 @@ impl Arena {
     }
 
     fn room(&mut self, bytes: usize) -> Vec<u8> {
-        match self.spares.pop_if(|spare| spare.capacity() >= bytes) {
+        match spares().pop_if(|spare| spare.capacity() >= bytes) {
             Some(spare) => spare,
             None => {
                 let doubled = BLOCK_BYTES_MIN << self.blocks.len().min(8);
@@ -89,17 +95,27 @@ impl Arena {
     /// Lets go of everything.
     pub(crate) fn clear(&mut self) {
         self.bytes = 0;
-        let mut kept: usize = self.spares.iter().map(Vec::capacity).sum();
+        if self.blocks.is_empty() {
+            return;
+        }
+        let mut spares = spares();
+        let mut kept: usize = spares.iter().map(Vec::capacity).sum();
         for block in self.blocks.drain(..) {
             if let Block::Own(mut bytes) = block
                 && kept + bytes.capacity() <= SPARE_BYTES_MAX
             {
                 kept += bytes.capacity();
                 bytes.clear();
-                self.spares.push(bytes);
+                spares.push(bytes);
             }
         }
         // The largest are taken first.
-        self.spares.sort_by_key(Vec::capacity);
+        spares.sort_by_key(Vec::capacity);
+    }
+}
+
+impl Drop for Arena {
+    fn drop(&mut self) {
+        self.clear();
     }
 }

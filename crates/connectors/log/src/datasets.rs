@@ -5,7 +5,7 @@ use std::sync::Arc;
 use model::properties::Layout;
 use model::selection::SetOp;
 use model::{Dataspace, Error, Result, Selection, Token};
-use vol::{Allocation, DatasetInfo, OpDatasetCreate, StorageInfo};
+use vol::{Allocation, Container, DatasetInfo, OpDatasetCreate, StorageInfo};
 
 use crate::container::LogContainer;
 use crate::pieces::{Piece, within};
@@ -37,7 +37,14 @@ impl LogContainer {
         anchor::check(op, &datatype, &shared.limits)?;
         flat::shape(&op.space)?;
         let id = shared.write().take_id(op.place.as_ref().map_or("", |place| &place.name));
-        let token = anchor::create(inner, op, id)?;
+        let token = match shared.is_alone() {
+            true => anchor::create(inner, op, id)?,
+            // All of it is one exchange.
+            false => {
+                let make = |leader: &dyn Container| Ok((anchor::create(leader, op, id)?.to_u64(), 0));
+                Token::from_u64(self.ask_leader(make)?.0)
+            }
+        };
         let made = inner.dataset_info(token)?;
         let info =
             DatasetInfo { space: op.space.clone(), create: op.create.clone(), ..DatasetInfo::clone(&made) };

@@ -56,6 +56,10 @@ pub(crate) fn runs(selection: &Selection, dims: &[u64], shape: &[u64]) -> Result
 /// The run of a block that lies in one piece and in the extent, by arithmetic alone: most requests are no more than that.
 pub(crate) fn one_run(selection: &Selection, dims: &[u64], shape: &[u64]) -> Option<Run> {
     let Selection::Regular(regular) = selection else { return None };
+    if let ([axis], [dim]) = (regular.axes(), dims) {
+        let (offset, len) = axis.single()?;
+        return (offset.checked_add(len)? <= *dim).then_some(Run { offset, len });
+    }
     if regular.axes().len() != dims.len() {
         return None;
     }

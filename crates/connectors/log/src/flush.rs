@@ -1,11 +1,7 @@
 //! The flush: one log dataset of everything that waits, each process in its own range of it.
 
-use std::collections::HashMap;
-use std::sync::Arc;
-
 use files::File;
 use model::properties::{AllocTime, DatasetCreate, Fill, FillTime, FillValue, Layout};
-use model::selection::Run;
 use model::{Dataspace, Datatype, Error, Result, Token};
 use vol::wire;
 use vol::{Container, Durability, OpDatasetCreate, Place as At};
@@ -15,139 +11,13 @@ use crate::gather;
 use crate::load::log_name;
 use crate::logs::Log;
 use crate::merge::{Last, Unfinished};
-use crate::pieces::{Piece, batches, settle};
-use crate::pipeline::{ENTRY_BYTES_MAX, Pipeline};
-use crate::posting::Lent;
+use crate::plan::{Plan, filter};
+use crate::posting::{Blocks, Lent};
 use crate::state::{Known, Logged, Shared, State};
-use crate::table::{Coded, Entry, Place, Table, TableVersion};
+use crate::table::{Entry, Place, Table};
 
 /// The size of one who cannot take part in a flush.
 const CANNOT: u64 = u64::MAX;
-
-/// What this process adds to the log: entries whose places count from the start of its own range, and their bytes.
-#[derive(Default)]
-struct Plan<'a> {
-    entries: Vec<Entry>,
-    bytes: u64,
-    pieces: Vec<&'a [u8]>,
-}
-
-/// An entry that went through filters.
-struct Filtered {
-    id: u64,
-    bytes: Vec<u8>,
-    coded: Coded,
-    runs: Arc<[Run]>,
-}
-
-/// The requests of one dataset, in order.
-struct Ordered {
-    id: u64,
-    size: u64,
-    pieces: Vec<Piece>,
-    pipeline: Option<Pipeline>,
-}
-
-/// Elements of pieces that follow each other are one run, wherever their bytes come from.
-fn runs_of(pieces: &[Piece]) -> Arc<[Run]> {
-    let mut runs: Vec<Run> = Vec::with_capacity(pieces.len());
-    for piece in pieces {
-        match runs.last_mut() {
-            Some(last) if last.offset + last.len == piece.start => last.len += piece.len,
-            _ => runs.push(Run { offset: piece.start, len: piece.len }),
-        }
-    }
-    runs.into()
-}
-
-fn slice<'a>(blocks: &[&'a [u8]], piece: &Piece, size: u64) -> Result<&'a [u8]> {
-    let lost = || Error::invalid("flush").with("problem", "a request lost its bytes");
-    let block = blocks.get(piece.source as usize).ok_or_else(lost)?;
-    let (at, len) = (piece.at as usize, (piece.len * size) as usize);
-    block.get(at..at + len).ok_or_else(lost)
-}
-
-impl State {
-    /// What waits, by dataset, newest over oldest.
-    fn ordered(&self, lent: &Lent<'_>, version: TableVersion) -> Result<Vec<Ordered>> {
-        let first = self.arena.blocks().len() as u32;
-        let lent: HashMap<Token, &[Piece]> =
-            lent.requests.iter().map(|(token, pieces)| (*token, pieces.as_slice())).collect();
-        let mut waiting: Vec<(&Logged, &[Piece])> = Vec::new();
-        for (token, known) in &self.known {
-            if let Known::Logged(logged) = known {
-                let borrowed = lent.get(token).copied().unwrap_or(&[]);
-                waiting.push((logged, borrowed));
-            }
-        }
-        waiting.retain(|(logged, borrowed)| !logged.requests.is_empty() || !borrowed.is_empty());
-        waiting.sort_unstable_by_key(|(logged, _)| logged.id);
-        let order = |(logged, borrowed): (&Logged, &[Piece])| {
-            let pieces = match borrowed {
-                [] => settle(&logged.requests, logged.size),
-                _ => {
-                    let moved = borrowed.iter().map(|piece| Piece { source: piece.source + first, ..*piece });
-                    let all: Vec<Piece> = logged.requests.iter().copied().chain(moved).collect();
-                    settle(&all, logged.size)
-                }
-            };
-            let pipeline = Pipeline::new(&logged.info, version);
-            Ok(Ordered { id: logged.id, size: logged.size, pieces, pipeline })
-        };
-        vol::crew::map(waiting, order)
-    }
-}
-
-/// The entries of datasets with filters, on all cores.
-fn filter(ordered: &[Ordered], blocks: &[&[u8]]) -> Result<Vec<Filtered>> {
-    let mut work = Vec::new();
-    for one in ordered.iter().filter(|one| one.pipeline.is_some()) {
-        batches(&one.pieces, one.size, ENTRY_BYTES_MAX).into_iter().for_each(|group| work.push((one, group)));
-    }
-    vol::crew::map(work, |(one, group): (&Ordered, Vec<Piece>)| {
-        let mut raw = Vec::new();
-        for piece in &group {
-            raw.extend_from_slice(slice(blocks, piece, one.size)?);
-        }
-        let (bytes, coded) = match &one.pipeline {
-            Some(pipeline) => pipeline.encode(raw)?,
-            None => (raw, Coded::Plain),
-        };
-        Ok(Filtered { id: one.id, bytes, coded, runs: runs_of(&group) })
-    })
-}
-
-impl<'a> Plan<'a> {
-    fn new(ordered: &[Ordered], filtered: &'a [Filtered], blocks: &[&'a [u8]]) -> Result<Self> {
-        let mut plan = Plan::default();
-        let mut filtered = filtered.iter().peekable();
-        for one in ordered {
-            if one.pipeline.is_none() {
-                let start = plan.bytes;
-                for piece in &one.pieces {
-                    plan.add_bytes(slice(blocks, piece, one.size)?);
-                }
-                plan.add_entry(one.id, Coded::Plain, start, runs_of(&one.pieces));
-            }
-            while let Some(entry) = filtered.next_if(|entry| entry.id == one.id) {
-                let start = plan.bytes;
-                plan.add_bytes(&entry.bytes);
-                plan.add_entry(entry.id, entry.coded, start, entry.runs.clone());
-            }
-        }
-        Ok(plan)
-    }
-
-    fn add_bytes(&mut self, bytes: &'a [u8]) {
-        self.pieces.push(bytes);
-        self.bytes += bytes.len() as u64;
-    }
-
-    fn add_entry(&mut self, dataset: u64, coded: Coded, start: u64, runs: Arc<[Run]>) {
-        let (place, stored) = (Place::Log(0, start), Some(self.bytes - start));
-        self.entries.push(Entry { dataset, coded, place, stored, runs });
-    }
-}
 
 /// What the leader tells the others: a number and an offset, or why there is none.
 type Told = Result<(u64, u64)>;
@@ -246,7 +116,7 @@ impl LogContainer {
     pub(crate) fn flush_state(&self, state: &mut State, lent: &Lent<'_>, last: Last) -> Result<()> {
         let shared = self.shared();
         let ordered = state.ordered(lent, shared.settings.version);
-        let blocks = [state.arena.blocks(), lent.blocks.clone()].concat();
+        let blocks = Blocks::new(&state.arena, lent);
         let filtered = ordered.as_ref().map_err(Clone::clone).and_then(|ordered| filter(ordered, &blocks));
         let plan = match (&ordered, &filtered) {
             (Ok(ordered), Ok(filtered)) => Plan::new(ordered, filtered, &blocks),
@@ -307,8 +177,7 @@ impl LogContainer {
         durability: Durability,
     ) -> Result<(Vec<Entry>, Vec<u8>)> {
         let shared = self.shared();
-        let threads = if shared.is_alone() { vol::workers::threads(plan.bytes, 16 << 20) } else { 1 };
-        gather::write(&shared.file, offset + before, &plan.pieces, threads)?;
+        gather::write(&shared.file, offset + before, &plan, shared.is_alone())?;
         if durability != Durability::None && !shared.is_alone() && plan.bytes > 0 {
             shared.file.sync(files::Sync::Data).map_err(|e| Error::io("sync log", &e))?;
         }

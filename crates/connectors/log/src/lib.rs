@@ -20,6 +20,7 @@ mod logs;
 mod merge;
 mod pieces;
 mod pipeline;
+mod plan;
 mod posting;
 mod properties;
 mod read;

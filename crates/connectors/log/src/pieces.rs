@@ -1,5 +1,7 @@
 //! Pieces: elements that lie one after another, and where their bytes are. A later piece hides what it overlaps.
 
+use std::borrow::Cow;
+
 /// The file itself as the source of a piece.
 pub(crate) const FILE: u32 = u32::MAX;
 
@@ -68,17 +70,18 @@ fn is_in_order(pieces: &[Piece]) -> bool {
 }
 
 /// Pieces in the order of their writing become a list in ascending order without overlap.
-pub(crate) fn settle(pieces: &[Piece], size: u64) -> Vec<Piece> {
-    let mut sorted = pieces.to_vec();
-    if is_in_order(&sorted) {
-        return sorted;
+pub(crate) fn settle(pieces: &[Piece], size: u64) -> Cow<'_, [Piece]> {
+    if is_in_order(pieces) {
+        return Cow::Borrowed(pieces);
     }
-    sorted.sort_unstable_by_key(|piece| piece.start);
+    let mut sorted = pieces.to_vec();
+    // What several processes of a model had comes as so many ascending lists: this sort merges them.
+    sorted.sort_by_key(|piece| piece.start);
     if is_in_order(&sorted) {
-        return sorted;
+        return Cow::Owned(sorted);
     }
     let ascending = pieces.chunk_by(|a, b| a.end() <= b.start).map(<[Piece]>::to_vec);
-    unite(ascending.collect(), size)
+    Cow::Owned(unite(ascending.collect(), size))
 }
 
 /// Lists from old to new become one, two neighbours at a time.

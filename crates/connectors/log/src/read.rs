@@ -1,5 +1,7 @@
 //! Reading elements: what the index finds, as few large reads as can be, and what still waits over it.
 
+use std::io::IoSliceMut;
+
 use files::File;
 use model::properties::FillValue;
 use model::selection::Runs;
@@ -8,7 +10,7 @@ use vol::{OpRead, workers};
 
 use crate::container::LogContainer;
 use crate::flat;
-use crate::pieces::{FILE, Piece};
+use crate::pieces::{FILE, Piece, within};
 use crate::state::{Logged, Shared, State, decode_entry};
 use crate::write::unknown;
 
@@ -17,11 +19,15 @@ const GAP_BYTES_MAX: u64 = 4 << 10;
 /// Pieces read together span at most so many bytes, which a core's cache holds.
 const SPAN_BYTES_MAX: u64 = 512 << 10;
 /// Room that is filled by one thread at a time.
-const WINDOW_BYTES: u64 = 2 << 20;
+const WINDOW_BYTES: u64 = 1 << 20;
+/// Bytes that go through the buffer at a time.
+const BUFFER_BYTES_MAX: usize = 4 << 20;
 /// Spans that a part may belong to, at most: the last ones.
 const SPANS_TRIED_MAX: usize = 64;
-/// Pieces of this size are read straight to where they belong.
-const DIRECT_BYTES_MIN: usize = 64 << 10;
+/// Pieces of this size are read by themselves.
+const ALONE_BYTES_MIN: usize = 64 << 10;
+/// Pieces of this size, on average, are read straight to where they belong if nothing lies between them: a copy costs more.
+const SCATTERED_BYTES_MIN: u64 = 512;
 /// Reads of this size are worth more than one thread.
 const THREADS_BYTES_MIN: u64 = 1 << 20;
 
@@ -48,74 +54,78 @@ pub(crate) fn fill(value: &FillValue, into: &mut [u8]) {
     }
 }
 
-/// The parts of a selection that a list of pieces has, some at a time: what is read for them, and where it goes, stays in a
-/// core's cache. The rest of the room is filled where `unwritten` says with what.
-struct Windows<'l, 'r> {
+/// Some elements of a selection: what is read for them, and where it goes, stays in a core's cache.
+struct Window<'r> {
+    /// Flat indices, from and to.
+    runs: Vec<(u64, u64)>,
+    room: &'r mut [u8],
+}
+
+/// A selection in windows.
+struct Windows<'r> {
     runs: Runs,
     /// What is left of the run at hand.
     run: (u64, u64),
-    list: &'l [Piece],
-    /// The first piece that does not end before the run at hand.
-    next: usize,
     room: &'r mut [u8],
     size: u64,
-    unwritten: Option<&'l FillValue>,
 }
 
-impl<'l, 'r> Windows<'l, 'r> {
-    fn new(
-        logged: &'l Logged,
-        list: &'l [Piece],
-        selection: &Selection,
-        room: &'r mut [u8],
-        unwritten: Option<&'l FillValue>,
-    ) -> Result<Self> {
+impl<'r> Windows<'r> {
+    fn new(logged: &Logged, selection: &Selection, room: &'r mut [u8]) -> Result<Self> {
         let runs = flat::runs(selection, logged.info.space.dims(), &logged.shape)?;
-        Ok(Windows { runs, run: (0, 0), list, next: 0, room, size: logged.size, unwritten })
-    }
-
-    /// Room for so many elements of the run at hand.
-    fn take(&mut self, elements: u64) -> &'r mut [u8] {
-        self.run.0 += elements;
-        let (room, rest) = std::mem::take(&mut self.room).split_at_mut((elements * self.size) as usize);
-        self.room = rest;
-        room
+        Ok(Windows { runs, run: (0, 0), room, size: logged.size })
     }
 
     /// Goes on to the next run; `false` after the last.
     fn next_run(&mut self) -> bool {
         let Some(run) = self.runs.next() else { return false };
         self.run = (run.offset, run.offset + run.len);
-        self.next = self.list.partition_point(|piece| piece.end() <= run.offset);
         true
     }
 }
 
-impl<'r> Iterator for Windows<'_, 'r> {
-    type Item = Result<Vec<Part<'r>>>;
+impl<'r> Iterator for Windows<'r> {
+    type Item = Result<Window<'r>>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        let (mut parts, mut left) = (Vec::new(), (WINDOW_BYTES / self.size).max(1));
+        let most = (WINDOW_BYTES / self.size).max(1);
+        let (mut runs, mut left) = (Vec::new(), most);
         while left > 0 && (self.run.0 < self.run.1 || self.next_run()) {
-            let (at, stop) = (self.run.0, self.run.1.min(self.run.0 + left));
-            let elements = match self.list.get(self.next).filter(|piece| piece.start < stop) {
-                Some(piece) if piece.start <= at => {
-                    let part = piece.cut(at, stop, self.size);
-                    self.next += usize::from(part.end() == piece.end());
-                    let into = self.take(part.len);
-                    parts.push(Part { source: part.source, at: part.at, into });
-                    part.len
-                }
-                piece => {
-                    let elements = piece.map_or(stop, |piece| piece.start) - at;
-                    let room = self.take(elements);
-                    self.unwritten.into_iter().for_each(|value| fill(value, room));
-                    elements
-                }
-            };
-            left -= elements;
+            let (from, to) = (self.run.0, self.run.1.min(self.run.0 + left));
+            runs.push((from, to));
+            left -= to - from;
+            self.run.0 = to;
         }
-        if left == (WINDOW_BYTES / self.size).max(1) { None } else { Some(Ok(parts)) }
+        let room = std::mem::take(&mut self.room);
+        let (own, rest) = room.split_at_mut_checked(((most - left) * self.size) as usize)?;
+        self.room = rest;
+        (!runs.is_empty()).then_some(Ok(Window { runs, room: own }))
+    }
+}
+
+impl<'r> Window<'r> {
+    /// What a list of pieces has of it. The rest of the room is filled where `unwritten` says with what.
+    fn parts(self, list: &[Piece], size: u64, unwritten: Option<&FillValue>) -> Vec<Part<'r>> {
+        let (mut parts, mut room) = (Vec::new(), self.room);
+        let mut take = |elements: u64| {
+            let (own, rest) = std::mem::take(&mut room).split_at_mut((elements * size) as usize);
+            room = rest;
+            own
+        };
+        for (from, to) in self.runs {
+            let mut done = from;
+            for piece in within(list, from, to, size) {
+                if piece.start > done {
+                    let gap = take(piece.start - done);
+                    unwritten.into_iter().for_each(|value| fill(value, gap));
+                }
+                done = piece.end();
+                parts.push(Part { source: piece.source, at: piece.at, into: take(piece.len) });
+            }
+            let gap = take(to - done);
+            unwritten.into_iter().for_each(|value| fill(value, gap));
+        }
+        parts
     }
 }
 
@@ -126,16 +136,23 @@ struct Span {
     end: u64,
     /// Parts in it.
     count: usize,
+    /// Each part begins where the one before it ends.
+    is_dense: bool,
 }
 
 impl Span {
+    /// Parts are read straight to where they belong.
+    fn is_scattered(&self) -> bool {
+        self.is_dense && self.end - self.start >= SCATTERED_BYTES_MIN * self.count as u64
+    }
+
     fn takes(&self, part: &Part<'_>) -> bool {
         self.source == part.source
             && (self.source != FILE
                 || (part.at >= self.start
                     && part.at.saturating_sub(self.end) <= GAP_BYTES_MAX
                     && part.end() - self.start <= SPAN_BYTES_MAX
-                    && part.into.len() < DIRECT_BYTES_MIN))
+                    && part.into.len() < ALONE_BYTES_MIN))
     }
 }
 
@@ -149,23 +166,57 @@ fn spans(parts: &[Part<'_>]) -> (Vec<Span>, Vec<usize>) {
     for part in parts {
         let first = spans.len().saturating_sub(SPANS_TRIED_MAX);
         let guess = (last + 1).max(first);
-        let mut tried = (guess..spans.len()).chain(first..guess.min(spans.len()));
-        let found = tried.find(|n| spans[*n].takes(part));
-        last = found.unwrap_or(spans.len());
+        last = match spans.get(guess).is_some_and(|span| span.takes(part)) {
+            true => guess,
+            false => {
+                let mut tried = (guess..spans.len()).chain(first..guess.min(spans.len()));
+                tried.find(|n| spans[*n].takes(part)).unwrap_or(spans.len())
+            }
+        };
         match spans.get_mut(last) {
             Some(span) => {
+                span.is_dense &= span.end == part.at;
                 span.end = span.end.max(part.end());
                 span.count += 1;
             }
-            None => spans.push(Span { source: part.source, start: part.at, end: part.end(), count: 1 }),
+            None => {
+                let (source, start, end) = (part.source, part.at, part.end());
+                spans.push(Span { source, start, end, count: 1, is_dense: true });
+            }
         }
         of.push(last);
     }
     (spans, of)
 }
 
+/// How the parts of a span get their bytes.
+enum Way<'r> {
+    /// Through the buffer, where the span begins at this place.
+    Copied(usize),
+    /// Straight from the file.
+    Straight(Vec<IoSliceMut<'r>>),
+    /// From an entry that went through filters.
+    Decoded(Vec<Part<'r>>),
+}
+
+/// How each span is read, and the bytes that go through the buffer.
+fn ways<'r>(spans: &[Span]) -> (Vec<Way<'r>>, usize) {
+    let (mut ways, mut bytes) = (Vec::with_capacity(spans.len()), 0);
+    for span in spans {
+        ways.push(match span.source {
+            FILE if span.is_scattered() => Way::Straight(Vec::with_capacity(span.count)),
+            FILE => {
+                bytes += (span.end - span.start) as usize;
+                Way::Copied(bytes - (span.end - span.start) as usize)
+            }
+            _ => Way::Decoded(Vec::with_capacity(span.count)),
+        });
+    }
+    (ways, bytes)
+}
+
 /// Reads parts whose room lies side by side.
-fn read_window(
+fn read_parts(
     shared: &Shared,
     state: &State,
     logged: &Logged,
@@ -173,40 +224,52 @@ fn read_window(
     buffer: &mut Vec<u8>,
 ) -> Result<()> {
     let (spans, of) = spans(&parts);
-    let mut ends: Vec<usize> =
-        spans.iter().scan(0, |at, span| Some(std::mem::replace(at, *at + span.count))).collect();
-    let mut order = vec![0u32; parts.len()];
-    for (n, span) in of.into_iter().enumerate() {
-        order[ends[span]] = n as u32;
-        ends[span] += 1;
+    let (mut ways, bytes) = ways(&spans);
+    if bytes > BUFFER_BYTES_MAX && parts.len() > 1 {
+        // Far apart: some at a time.
+        let rest = parts.split_off(parts.len() / 2);
+        read_parts(shared, state, logged, parts, buffer)?;
+        return read_parts(shared, state, logged, rest, buffer);
     }
-    for (span, end) in spans.iter().zip(ends) {
-        let own = &order[end - span.count..end];
-        let failed = |e: std::io::Error| Error::io("read log", &e).at(span.start);
-        if span.source != FILE {
-            let bytes = decode_entry(shared, &state.logs, logged, span.source)?;
-            copy_out(&mut parts, own, 0, &bytes)?;
-        } else if let [one] = own {
-            shared.file.read_at(span.start, parts[*one as usize].into).map_err(failed)?;
-        } else {
-            let bytes = (span.end - span.start) as usize;
-            if buffer.len() < bytes {
-                buffer.resize(bytes, 0);
+    if buffer.len() < bytes {
+        buffer.resize(bytes, 0);
+    }
+    let failed = |e: std::io::Error, span: &Span| Error::io("read log", &e).at(span.start);
+    for (span, way) in spans.iter().zip(&ways) {
+        if let Way::Copied(at) = way {
+            let room = &mut buffer[*at..*at + (span.end - span.start) as usize];
+            shared.file.read_at(span.start, room).map_err(|e| failed(e, span))?;
+        }
+    }
+    for (part, span) in parts.into_iter().zip(of) {
+        match &mut ways[span] {
+            Way::Copied(at) => {
+                let from = *at + (part.at - spans[span].start) as usize;
+                part.into.copy_from_slice(&buffer[from..from + part.into.len()]);
             }
-            shared.file.read_at(span.start, &mut buffer[..bytes]).map_err(failed)?;
-            copy_out(&mut parts, own, span.start, &buffer[..bytes])?;
+            Way::Straight(slices) => slices.push(IoSliceMut::new(part.into)),
+            Way::Decoded(parts) => parts.push(part),
+        }
+    }
+    for (span, way) in spans.iter().zip(ways) {
+        match way {
+            Way::Copied(_) => {}
+            Way::Straight(mut slices) => {
+                shared.file.read_slices_at(span.start, &mut slices).map_err(|e| failed(e, span))?;
+            }
+            Way::Decoded(mut parts) => {
+                let bytes = decode_entry(shared, &state.logs, logged, span.source)?;
+                parts.iter_mut().try_for_each(|part| copy_out(part, &bytes))?;
+            }
         }
     }
     Ok(())
 }
 
-fn copy_out(parts: &mut [Part<'_>], own: &[u32], start: u64, bytes: &[u8]) -> Result<()> {
-    for part in own {
-        let part = &mut parts[*part as usize];
-        let from = (part.at - start) as usize;
-        let found = bytes.get(from..from + part.into.len());
-        part.into.copy_from_slice(found.ok_or_else(|| Error::corrupt("read log entry").at(part.at))?);
-    }
+fn copy_out(part: &mut Part<'_>, bytes: &[u8]) -> Result<()> {
+    let from = part.at as usize;
+    let found = bytes.get(from..from + part.into.len());
+    part.into.copy_from_slice(found.ok_or_else(|| Error::corrupt("read log entry").at(part.at))?);
     Ok(())
 }
 
@@ -251,7 +314,7 @@ pub(crate) fn read_pieces(
         parts.push(Part { source: piece.source, at: piece.at, into });
         room = rest;
     }
-    read_window(shared, state, logged, parts, &mut Vec::new())
+    read_parts(shared, state, logged, parts, &mut Vec::new())
 }
 
 fn read_one(shared: &Shared, state: &State, logged: &Logged, read: &mut OpRead<'_>) -> Result<()> {
@@ -260,13 +323,16 @@ fn read_one(shared: &Shared, state: &State, logged: &Logged, read: &mut OpRead<'
     }
     let list = logged.index.lists().next().unwrap_or(&[]);
     let threads = workers::threads(read.into.len() as u64, THREADS_BYTES_MIN);
-    let windows =
-        Windows::new(logged, list, read.selection, read.into, Some(&logged.info.create.fill.value))?;
-    workers::each(windows, threads, |window, buffer| read_window(shared, state, logged, window, buffer))?;
+    let unwritten = Some(&logged.info.create.fill.value);
+    workers::each(Windows::new(logged, read.selection, read.into)?, threads, |window, buffer| {
+        let parts = window.parts(list, logged.size, unwritten);
+        read_parts(shared, state, logged, parts, buffer)
+    })?;
     let blocks = state.arena.blocks();
     for list in logged.recent.lists() {
-        for window in Windows::new(logged, list, read.selection, read.into, None)? {
-            window?.iter_mut().try_for_each(|part| copy_waiting(&blocks, part))?;
+        for window in Windows::new(logged, read.selection, read.into)? {
+            let mut parts = window?.parts(list, logged.size, None);
+            parts.iter_mut().try_for_each(|part| copy_waiting(&blocks, part))?;
         }
     }
     Ok(())
@@ -274,9 +340,6 @@ fn read_one(shared: &Shared, state: &State, logged: &Logged, read: &mut OpRead<'
 
 /// Bytes that wait in memory.
 fn copy_waiting(blocks: &[&[u8]], part: &mut Part<'_>) -> Result<()> {
-    let at = part.at as usize;
-    let found = blocks.get(part.source as usize).and_then(|block| block.get(at..at + part.into.len()));
     let lost = || Error::invalid("read elements").with("problem", "a request lost its bytes");
-    part.into.copy_from_slice(found.ok_or_else(lost)?);
-    Ok(())
+    copy_out(part, blocks.get(part.source as usize).ok_or_else(lost)?)
 }

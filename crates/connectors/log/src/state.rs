@@ -1,5 +1,6 @@
 //! What is known of one open file: datasets, what waits, and where everything lies.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::atomic::AtomicUsize;
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
@@ -169,7 +170,7 @@ impl Logged {
     /// Puts what waits in order.
     fn absorb(&mut self) {
         if let Some(new) = self.requests.get(self.absorbed..).filter(|new| !new.is_empty()) {
-            let list = settle(new, self.size);
+            let list = settle(new, self.size).into_owned();
             self.recent.push(list, self.size);
             self.absorbed = self.requests.len();
         }
@@ -200,7 +201,11 @@ impl Logged {
             }
             self.coded.push(entry);
         }
-        self.index.push(settle(&pieces, self.size), self.size);
+        let list = match settle(&pieces, self.size) {
+            Cow::Borrowed(_) => pieces,
+            Cow::Owned(list) => list,
+        };
+        self.index.push(list, self.size);
         Ok(())
     }
 }

@@ -49,15 +49,17 @@ impl Logged {
     }
 }
 
-impl State {
-    /// The run of a write to a known dataset, where it is one run and may be made.
-    fn run_of(&self, write: &OpWrite<'_>, is_alone: bool) -> Option<Run> {
-        let logged = self.logged(write.dataset)?;
-        let run = flat::one_run(write.selection, logged.info.space.dims(), &logged.shape)?;
-        let fits = run.len.checked_mul(logged.size) == Some(write.from.len() as u64);
-        (fits && (is_alone || !logged.has_slots)).then_some(run)
+impl Logged {
+    /// The run of a write, where it is one run with elements and may be made.
+    #[inline]
+    pub(crate) fn run_of(&self, write: &OpWrite<'_>, is_alone: bool) -> Option<Run> {
+        let run = flat::one_run(write.selection, self.info.space.dims(), &self.shape)?;
+        let fits = run.len.checked_mul(self.size) == Some(write.from.len() as u64);
+        (fits && run.len > 0 && (is_alone || !self.has_slots)).then_some(run)
     }
+}
 
+impl State {
     /// Copies elements that are one run each and find room; `false` where they do not, or are not.
     fn append_runs(&mut self, writes: &[OpWrite<'_>], settings: &Settings, is_alone: bool) -> bool {
         let bytes = writes.iter().map(|write| write.from.len() as u64).sum::<u64>();
@@ -65,14 +67,18 @@ impl State {
             return false;
         }
         if let [write] = writes {
-            return self.run_of(write, is_alone).is_some_and(|run| self.append_run(write, run));
+            return self.append_run(write, is_alone);
         }
-        let runs: Option<Vec<Run>> = writes.iter().map(|write| self.run_of(write, is_alone)).collect();
-        runs.is_some_and(|runs| writes.iter().zip(runs).all(|(write, run)| self.append_run(write, run)))
+        let is_one_run = |write: &OpWrite<'_>| {
+            self.logged(write.dataset).is_some_and(|logged| logged.run_of(write, is_alone).is_some())
+        };
+        writes.iter().all(is_one_run) && writes.iter().all(|write| self.append_run(write, is_alone))
     }
 
-    fn append_run(&mut self, write: &OpWrite<'_>, run: Run) -> bool {
+    #[inline]
+    fn append_run(&mut self, write: &OpWrite<'_>, is_alone: bool) -> bool {
         let Some(Known::Logged(logged)) = self.known.get_mut(&write.dataset) else { return false };
+        let Some(run) = logged.run_of(write, is_alone) else { return false };
         let (source, at) = self.arena.copy(write.from);
         logged.add_request(Piece { start: run.offset, len: run.len, at, source });
         true

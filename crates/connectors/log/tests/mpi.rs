@@ -7,21 +7,24 @@ mod common;
 use std::io::{Read, Write};
 use std::process::{Command, ExitStatus, Stdio};
 use std::sync::Arc;
+use std::time::Duration;
 
 use comm::{Comm, Mpi};
 use common::*;
 use libtest_mimic::{Arguments, Failed, Trial};
+use model::Selection;
 use model::properties::FileCreate;
-use model::{Selection, Token};
 use vol::{Container, ContainerCreate, Durability, FileAccess};
 
 /// What a process is to do, when `mpirun` started it: a task, a file, and a number.
 const TASK: &str = "HYPERSLAB_LOG_TASK";
-/// Elements of a request: 512 bytes.
-const ELEMENTS: u64 = 128;
-const DATASETS: u64 = 100;
 /// Elements that each process writes in a flush that is killed: 4 MiB.
 const KILLED_ELEMENTS: u64 = 1 << 20;
+
+/// What a process says before it ends because another one is missing.
+const OWN_ERROR: &str = "ended with an error of its own:";
+/// How long processes wait for a silent one.
+const SILENCE_MAX: Duration = Duration::from_millis(200);
 
 fn number(name: &str, default: u64) -> u64 {
     std::env::var(name).ok().and_then(|text| text.parse().ok()).unwrap_or(default)
@@ -31,9 +34,11 @@ fn main() {
     if let Ok(task) = std::env::var(TASK) {
         let parts: Vec<&str> = task.splitn(3, ' ').collect();
         let (kind, number, path) = (parts[0], parts[1].parse().unwrap(), parts[2]);
-        let comm: Arc<dyn Comm> = Arc::new(Mpi::start().unwrap());
+        let started = if kind == "silent" { Mpi::start_within(SILENCE_MAX) } else { Mpi::start() };
+        let comm: Arc<dyn Comm> = Arc::new(started.unwrap());
         return match kind {
-            "scattered" => scattered(comm, path),
+            "scattered" => scattered::write(comm, path),
+            "silent" => silent(&*comm, path),
             kind => killed(comm, path, kind, number),
         };
     }
@@ -41,6 +46,7 @@ fn main() {
         Command::new("mpirun").arg("--version").output().is_ok_and(|output| output.status.success());
     let trials = [
         ("scattered_requests_of_several_processes_read_back", check_scattered as fn() -> Result<(), Failed>),
+        ("a_process_that_keeps_silent_fails_the_others", check_silent),
         ("a_process_killed_before_a_flush_leaves_the_last_one", || check_killed("before")),
         ("a_process_killed_during_a_flush_leaves_a_whole_one", || check_killed("during")),
     ];
@@ -52,11 +58,14 @@ fn main() {
     libtest_mimic::run(&Arguments::from_args(), trials.into()).exit();
 }
 
+fn ranks() -> u64 {
+    number("HYPERSLAB_RANKS", 2)
+}
+
 /// Runs this program in several processes; how it ended and what it said.
-fn mpirun(task: &str) -> (ExitStatus, String) {
-    let ranks = number("HYPERSLAB_RANKS", 2).to_string();
+fn mpirun(task: &str, options: &[&str]) -> (ExitStatus, String) {
     let mut command = Command::new("mpirun");
-    command.args(["--allow-run-as-root", "--oversubscribe", "-n", &ranks]);
+    command.args(["--allow-run-as-root", "--oversubscribe", "-n", &ranks().to_string()]).args(options);
     command.arg(std::env::current_exe().unwrap()).env(TASK, task);
     let mut child = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
     let mut said = String::new();
@@ -64,46 +73,15 @@ fn mpirun(task: &str) -> (ExitStatus, String) {
     (child.wait().unwrap(), said)
 }
 
-fn scattered(comm: Arc<dyn Comm>, path: &str) {
-    let (rank, ranks) = (comm.rank() as u64, comm.size() as u64);
-    let total = number("HYPERSLAB_REQUESTS", 20_000);
-    let (create, access) = (FileCreate::default(), FileAccess::write());
-    let c = connector().create_shared(comm, &ContainerCreate::new(path, &create, &access)).unwrap();
-    let each = total / DATASETS * ELEMENTS;
-    let made: Vec<Token> = (0..DATASETS).map(|n| ints(&*c, &format!("d{n}"), &[each])).collect();
-    let mut random = Random(rank + 7);
-    let mut order: Vec<u64> = (0..total).filter(|n| (n + n / DATASETS) % ranks == rank).collect();
-    (1..order.len()).rev().for_each(|n| order.swap(n, random.below(n as u64 + 1) as usize));
-    let half = order.len() / 2;
-    for (k, n) in order.into_iter().enumerate() {
-        let values: Vec<i32> = (0..ELEMENTS).map(|k| (n * ELEMENTS + k) as i32).collect();
-        let block = Selection::block(&[n / DATASETS * ELEMENTS], &[ELEMENTS]).unwrap();
-        put(&*c, made[(n % DATASETS) as usize], &block, &values).unwrap();
-        if k == half {
-            c.commit(Durability::None).unwrap();
-        }
-    }
-    c.close().unwrap();
-}
-
 fn check_scattered() -> Result<(), Failed> {
     let folder = Folder::new();
     let path = folder.path("scattered.h5");
-    let (status, said) = mpirun(&format!("scattered 0 {path}"));
+    let (status, said) = mpirun(&format!("scattered 0 {path}"), &[]);
     if !status.success() {
         return Err(said.into());
     }
-    let c = open(&path, &FileAccess::read())?;
-    let blocks = number("HYPERSLAB_REQUESTS", 20_000) / DATASETS;
-    for n in 0..DATASETS {
-        let found = get(&*c, find(&*c, &format!("d{n}")), &Selection::All)?;
-        let block = |b: u64| (0..ELEMENTS).map(move |k| ((b * DATASETS + n) * ELEMENTS + k) as i32);
-        if !found.into_iter().eq((0..blocks).flat_map(block)) {
-            return Err(format!("dataset {n} differs").into());
-        }
-    }
-    assert_eq!(c.statistics()?.flushes, 2);
-    Ok(c.close()?)
+    scattered::check(&path);
+    Ok(())
 }
 
 /// Two flushes; one process is killed before the second, or somewhere in it.
@@ -135,15 +113,46 @@ fn killed(comm: Arc<dyn Comm>, path: &str, kind: &str, number: u64) {
             let _ = end.join();
         }
     }
-    let _ = c.commit(durability);
+    let mut outcome = c.commit(durability);
     // Where the kill comes late, the flush was complete: nobody leaves before it came.
     if is_victim {
         loop {
             std::thread::park();
         }
     }
-    let _ = c.commit(durability);
+    loop {
+        if let Err(error) = outcome {
+            end_with(&error);
+        }
+        outcome = c.commit(durability);
+    }
+}
+
+/// Says why, in one piece: others do so at the same time.
+fn end_with(error: &vol::Error) -> ! {
+    std::io::stderr().write_all(format!("{OWN_ERROR} {error}\n").as_bytes()).unwrap();
     std::process::exit(3);
+}
+
+/// One process takes no part, though it is there.
+fn silent(comm: &dyn Comm, path: &str) {
+    if comm.rank() != 0 {
+        while !std::path::Path::new(path).exists() {
+            std::thread::yield_now();
+        }
+        std::process::exit(3);
+    }
+    let error = comm.barrier().unwrap_err();
+    assert!(comm.allgather(&[1]).is_err());
+    std::fs::write(path, []).unwrap();
+    end_with(&error);
+}
+
+fn check_silent() -> Result<(), Failed> {
+    let folder = Folder::new();
+    let (_, said) = mpirun(&format!("silent 0 {}", folder.path("over")), &["--enable-recovery"]);
+    let is_said = said.lines().any(|line| line.contains(OWN_ERROR) && line.contains("silent"));
+    if is_said { Ok(()) } else { Err(said.into()) }
 }
 
 /// Opens a file whose writers were ended: `mpirun` may be back a moment before the last of them has let go of it.
@@ -164,9 +173,10 @@ fn check_killed(kind: &str) -> Result<(), Failed> {
     let mut complete = 0;
     for n in 0..number("HYPERSLAB_KILLS", 3) {
         let path = folder.path(&format!("{kind}-{n}.h5"));
-        // The others end with an error; were one to hang, this would not return.
-        let (status, said) = mpirun(&format!("{kind} {n} {path}"));
-        assert!(!status.success(), "kill {n}: all ended well: {said}");
+        // Left to themselves, the others end with an error of their own; were one to hang, this would not return.
+        let (_, said) = mpirun(&format!("{kind} {n} {path}"), &["--enable-recovery"]);
+        let ended = said.matches(OWN_ERROR).count() as u64;
+        assert_eq!(ended, ranks() - 1, "kill {n}: {said}");
         let c = open_when_free(&path)?;
         let found = get(&*c, find(&*c, "d"), &Selection::All)?;
         c.close()?;

@@ -70,10 +70,17 @@ impl Program {
         let made: Vec<Token> =
             names.iter().zip(&self.extents).map(|(name, dims)| growing(&*c, name, dims)).collect();
         for (round, wanted) in self.rounds.iter().zip(&self.wanted) {
-            for (which, chosen, values) in &round.writes[rank] {
-                put(&*c, made[*which], chosen, values).unwrap();
+            let writes = &round.writes[rank];
+            // The first half is copied, the rest borrowed.
+            let bytes: Vec<Vec<u8>> = writes.iter().map(|(_, _, values)| to_bytes(values)).collect();
+            let mut posting = c.posting();
+            for (n, ((which, chosen, values), bytes)) in writes.iter().zip(&bytes).enumerate() {
+                match n < writes.len() / 2 {
+                    true => put(&*c, made[*which], chosen, values).unwrap(),
+                    false => posting.write(made[*which], chosen, bytes).unwrap(),
+                }
             }
-            c.commit(Durability::None).unwrap();
+            posting.flush(Durability::None).unwrap();
             check(&c, &made, wanted);
             if let Some((which, dims)) = &round.resize {
                 c.dataset_resize(made[*which], dims).unwrap();
@@ -116,61 +123,11 @@ fn random_programs_of_several_writers_agree_with_the_sequential_model() {
     }
 }
 
-/// Requests of one rank: every rank has its own elements, in an order that looks random.
-fn scattered(
-    rank: u64,
-    ranks: u64,
-    requests: u64,
-    datasets: u64,
-) -> impl Iterator<Item = (usize, u64, Vec<i32>)> {
-    let mut random = Random(rank + 77);
-    let mut order: Vec<u64> = (0..requests).filter(|n| (n + n / DATASETS) % ranks == rank).collect();
-    for n in (1..order.len()).rev() {
-        order.swap(n, random.below(n as u64 + 1) as usize);
-    }
-    order.into_iter().map(move |n| {
-        let (dataset, block) = (n % datasets, n / datasets);
-        let values = (0..ELEMENTS).map(|k| (n * ELEMENTS + k) as i32).collect();
-        (dataset as usize, block * ELEMENTS, values)
-    })
-}
-
-/// Elements of a request: 512 bytes.
-const ELEMENTS: u64 = 128;
-const DATASETS: u64 = 100;
-/// A tenth of what is to be shown; `HYPERSLAB_REQUESTS` sets another number.
-const REQUESTS: u64 = 20_000;
-
-fn requests() -> u64 {
-    std::env::var("HYPERSLAB_REQUESTS").ok().and_then(|n| n.parse().ok()).unwrap_or(REQUESTS)
-}
-
 fn scattered_requests_read_back(ranks: usize) {
     let folder = Folder::new();
     let path = folder.path("scattered.h5");
-    let (total, each) = (requests(), requests() / DATASETS * ELEMENTS);
-    on_threads(ranks, |member| {
-        let rank = member.rank() as u64;
-        let (create, access) = (FileCreate::default(), FileAccess::write());
-        let c = connector().create_shared(member, &ContainerCreate::new(&path, &create, &access)).unwrap();
-        let made: Vec<Token> = (0..DATASETS).map(|n| ints(&*c, &format!("d{n}"), &[each])).collect();
-        for (n, (which, start, values)) in scattered(rank, ranks as u64, total, DATASETS).enumerate() {
-            let block = Selection::block(&[start], &[ELEMENTS]).unwrap();
-            put(&*c, made[which], &block, &values).unwrap();
-            if n as u64 == total / ranks as u64 / 2 {
-                c.commit(Durability::None).unwrap();
-            }
-        }
-        c.close().unwrap();
-    });
-    let c = open(&path, &FileAccess::read()).unwrap();
-    for n in 0..DATASETS {
-        let found = get(&*c, find(&*c, &format!("d{n}")), &Selection::All).unwrap();
-        let block = |b: u64| (0..ELEMENTS).map(move |k| ((b * DATASETS + n) * ELEMENTS + k) as i32);
-        assert!(found.into_iter().eq((0..each / ELEMENTS).flat_map(block)), "dataset {n}");
-    }
-    assert_eq!(c.statistics().unwrap().flushes, 2);
-    c.close().unwrap();
+    on_threads(ranks, |member| scattered::write(member, &path));
+    scattered::check(&path);
 }
 
 #[test]

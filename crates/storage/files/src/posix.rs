@@ -1,7 +1,7 @@
 //! A file of the operating system, read and written at offsets (`pread`, `pwrite`), locked with `flock`.
 
 use std::fs;
-use std::io;
+use std::io::{self, IoSlice, IoSliceMut};
 use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::Path;
 use std::sync::Mutex;
@@ -10,6 +10,9 @@ use crate::{File, Lock, Mode, Sync, read_end, read_only, unpoison, write_end};
 
 /// Offsets are signed in the system calls.
 const OFFSET_MAX: u64 = i64::MAX as u64;
+
+/// Slices that one system call takes (`IOV_MAX`).
+const SLICES_MAX: usize = 1024;
 
 /// A file of the operating system.
 ///
@@ -45,6 +48,52 @@ impl Posix {
     /// Device and number of the file: equal for two handles of one file, whatever it is called.
     pub fn identity(&self) -> (u64, u64) {
         self.identity
+    }
+
+    /// Fills slices one after another with what lies from `offset` on.
+    pub fn read_slices_at(&self, offset: u64, slices: &mut [IoSliceMut<'_>]) -> io::Result<()> {
+        let bytes = slices.iter().try_fold(0usize, |n, slice| n.checked_add(slice.len()));
+        let end = read_end(offset, bytes.ok_or(io::ErrorKind::UnexpectedEof)?)?;
+        if end > OFFSET_MAX {
+            return Err(io::ErrorKind::UnexpectedEof.into());
+        }
+        let (mut rest, mut at) = (slices, offset);
+        while at < end {
+            let count = rest.len().min(SLICES_MAX);
+            match rustix::io::preadv(&self.file, &mut rest[..count], at) {
+                Ok(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
+                Ok(done) => {
+                    at += done as u64;
+                    IoSliceMut::advance_slices(&mut rest, done);
+                }
+                Err(rustix::io::Errno::INTR) => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes slices one after another from `offset` on, from where they are in memory.
+    pub fn write_slices_at(&self, offset: u64, slices: &mut [IoSlice<'_>]) -> io::Result<()> {
+        self.check_writable()?;
+        let bytes = slices.iter().try_fold(0usize, |n, slice| n.checked_add(slice.len()));
+        let bytes = bytes.ok_or(io::ErrorKind::FileTooLarge)?;
+        if write_end(offset, bytes)? > OFFSET_MAX {
+            return Err(io::ErrorKind::FileTooLarge.into());
+        }
+        let (mut rest, mut at, end) = (slices, offset, offset + bytes as u64);
+        while at < end {
+            match rustix::io::pwritev(&self.file, &rest[..rest.len().min(SLICES_MAX)], at) {
+                Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
+                Ok(done) => {
+                    at += done as u64;
+                    IoSlice::advance_slices(&mut rest, done);
+                }
+                Err(rustix::io::Errno::INTR) => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+        Ok(())
     }
 
     fn check_writable(&self) -> io::Result<()> {
@@ -177,6 +226,25 @@ mod tests {
         assert_eq!(kind(file.write_at(0, b"x")), ErrorKind::PermissionDenied);
         assert_eq!(kind(file.set_len(0)), ErrorKind::PermissionDenied);
         assert_eq!(std::fs::read(&path).unwrap(), b"abc");
+    }
+
+    #[test]
+    fn many_slices_lie_one_after_another() {
+        let scratch = Scratch::new();
+        let path = scratch.path("slices");
+        let file = Posix::open(&path, Mode::Create).unwrap();
+        let pieces: Vec<Vec<u8>> = (0..3000usize).map(|n| vec![n as u8; n % 7]).collect();
+        let mut slices: Vec<IoSlice<'_>> = pieces.iter().map(|piece| IoSlice::new(piece)).collect();
+        file.write_slices_at(5, &mut slices).unwrap();
+        let all = pieces.concat();
+        assert_eq!(file.read_vec(5, all.len()).unwrap(), all);
+        assert_eq!(file.len().unwrap(), 5 + all.len() as u64);
+        let mut found: Vec<Vec<u8>> = pieces.iter().map(|piece| vec![0; piece.len()]).collect();
+        let mut slices: Vec<IoSliceMut<'_>> = found.iter_mut().map(|piece| IoSliceMut::new(piece)).collect();
+        file.read_slices_at(5, &mut slices).unwrap();
+        assert_eq!(found, pieces);
+        let mut slices = [IoSliceMut::new(&mut found[3])];
+        assert_eq!(kind(file.read_slices_at(4 + all.len() as u64, &mut slices)), ErrorKind::UnexpectedEof);
     }
 
     #[test]

@@ -1,6 +1,8 @@
 //! What tests of logs share: folders, numbers, datasets, a model of elements.
 #![allow(dead_code, reason = "every test uses some of it")]
 
+pub(crate) mod scattered;
+
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};

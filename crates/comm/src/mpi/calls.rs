@@ -1,0 +1,142 @@
+//! The thread that calls MPI.
+
+use std::sync::mpsc::{Receiver, Sender};
+
+use model::{Error, Result};
+use mpi::Threading;
+use mpi::collective::{CommunicatorCollectives, Root, SystemOperation};
+use mpi::datatype::PartitionMut;
+use mpi::environment::Universe;
+use mpi::topology::{Communicator, SimpleCommunicator};
+
+use crate::Reduce;
+
+/// Bytes of one message: MPI counts in 31 bits.
+const MESSAGE_BYTES_MAX: usize = 1 << 30;
+
+/// Bytes of a message that may hold all there is to say.
+const FIRST_BYTES: usize = 1024;
+
+/// What MPI is asked for.
+pub(super) enum Call {
+    Gather(Vec<u8>),
+    Broadcast(usize, Vec<u8>),
+    Reduce(u64, Reduce),
+    Scan(u64),
+    Barrier,
+}
+
+/// What came of a call.
+pub(super) enum Answer {
+    All(Vec<Vec<u8>>),
+    Bytes(Vec<u8>),
+    Number(u64),
+}
+
+fn begin() -> Result<(Universe, World)> {
+    let begun = mpi::initialize_with_threading(Threading::Serialized);
+    let (universe, threading) =
+        begun.ok_or_else(|| Error::invalid("begin MPI").with("problem", "it was begun before"))?;
+    if threading < Threading::Serialized {
+        return Err(Error::unsupported("use MPI from several threads"));
+    }
+    let all = SimpleCommunicator::world();
+    let (rank, size) = (all.rank() as usize, all.size() as usize);
+    Ok((universe, World { all, rank, size }))
+}
+
+/// Begins MPI, tells rank and size, answers calls until no more are to come, and ends MPI.
+pub(super) fn serve(begun: &Sender<Result<(usize, usize)>>, asked: &Receiver<Call>, answer: &Sender<Answer>) {
+    let (universe, world) = match begin() {
+        Ok((universe, world)) => (universe, world),
+        // Where nobody waits for it, nobody wants to know.
+        Err(error) => return drop(begun.send(Err(error))),
+    };
+    let mut is_wanted = begun.send(Ok((world.rank, world.size))).is_ok();
+    while let Some(call) = asked.recv().ok().filter(|_| is_wanted) {
+        is_wanted = answer.send(world.answer(call)).is_ok();
+    }
+    drop(universe);
+}
+
+/// All processes of the job.
+struct World {
+    all: SimpleCommunicator,
+    rank: usize,
+    size: usize,
+}
+
+impl World {
+    fn answer(&self, call: Call) -> Answer {
+        match call {
+            Call::Gather(bytes) => Answer::All(self.gather(&bytes)),
+            Call::Broadcast(root, bytes) => Answer::Bytes(self.broadcast(root, bytes)),
+            Call::Reduce(number, reduce) => Answer::Number(self.reduce(number, reduce)),
+            Call::Scan(number) => Answer::Number(self.scan(number)),
+            Call::Barrier => {
+                self.all.barrier();
+                Answer::Number(0)
+            }
+        }
+    }
+
+    fn send_all(&self, root: usize, bytes: &mut [u8]) {
+        let root = self.all.process_at_rank(root as i32);
+        bytes.chunks_mut(MESSAGE_BYTES_MAX).for_each(|part| root.broadcast_into(part));
+    }
+
+    fn gather(&self, bytes: &[u8]) -> Vec<Vec<u8>> {
+        let mut lengths = vec![0u64; self.size];
+        self.all.all_gather_into(&(bytes.len() as u64), &mut lengths[..]);
+        let total: u64 = lengths.iter().sum();
+        if total > MESSAGE_BYTES_MAX as u64 {
+            let mut all: Vec<Vec<u8>> = lengths.iter().map(|len| vec![0; *len as usize]).collect();
+            all[self.rank].copy_from_slice(bytes);
+            all.iter_mut().enumerate().for_each(|(root, bytes)| self.send_all(root, bytes));
+            return all;
+        }
+        let counts: Vec<i32> = lengths.iter().map(|len| *len as i32).collect();
+        let starts: Vec<i32> = counts.iter().scan(0, |at, n| Some(std::mem::replace(at, *at + n))).collect();
+        let mut joined = vec![0u8; total as usize];
+        let mut partition = PartitionMut::new(&mut joined[..], counts.as_slice(), starts.as_slice());
+        self.all.all_gather_varcount_into(bytes, &mut partition);
+        let part = |(&start, &count): (&i32, &i32)| joined[start as usize..][..count as usize].to_vec();
+        starts.iter().zip(&counts).map(part).collect()
+    }
+
+    fn broadcast(&self, root: usize, mut bytes: Vec<u8>) -> Vec<u8> {
+        // Most messages are small: they go with their length.
+        let mut first = [0u8; FIRST_BYTES];
+        if self.rank == root {
+            let small = bytes.len().min(FIRST_BYTES - 8);
+            first[..8].copy_from_slice(&(bytes.len() as u64).to_le_bytes());
+            first[8..8 + small].copy_from_slice(&bytes[..small]);
+        }
+        self.send_all(root, &mut first);
+        let (length, small) = first.split_at(8);
+        let length = length.try_into().map_or(0, u64::from_le_bytes) as usize;
+        bytes.resize(length, 0);
+        match small.get(..length) {
+            Some(small) => bytes.copy_from_slice(small),
+            None => self.send_all(root, &mut bytes),
+        }
+        bytes
+    }
+
+    fn reduce(&self, number: u64, reduce: Reduce) -> u64 {
+        let (operation, mut all) = match reduce {
+            Reduce::Sum => (SystemOperation::sum(), 0),
+            Reduce::Max => (SystemOperation::max(), 0),
+            Reduce::Min => (SystemOperation::min(), 0),
+        };
+        self.all.all_reduce_into(&number, &mut all, operation);
+        all
+    }
+
+    fn scan(&self, number: u64) -> u64 {
+        let mut before = 0;
+        self.all.exclusive_scan_into(&number, &mut before, SystemOperation::sum());
+        // MPI leaves the first member's result as it was.
+        if self.rank == 0 { 0 } else { before }
+    }
+}

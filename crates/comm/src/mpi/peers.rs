@@ -1,0 +1,77 @@
+//! Whether other processes of this machine are still there.
+
+use std::fs;
+
+/// A process of this machine.
+pub(super) struct Peer {
+    id: u32,
+    /// When it began: its number may be another's one day.
+    began: u64,
+}
+
+/// The machine since its last start, and the space in which its processes are numbered.
+fn machine() -> Option<String> {
+    let boot = fs::read_to_string("/proc/sys/kernel/random/boot_id").ok()?;
+    let space = fs::read_link("/proc/self/ns/pid").ok()?;
+    Some(format!("{} {}", boot.trim(), space.display()))
+}
+
+/// State and beginning of a process that is there.
+fn look(id: u32) -> Option<(String, u64)> {
+    let text = fs::read_to_string(format!("/proc/{id}/stat")).ok()?;
+    // The second field is a name in parentheses, with anything in it.
+    let mut fields = text.get(text.rfind(')')? + 1..)?.split_whitespace();
+    let state = fields.next()?.to_owned();
+    Some((state, fields.nth(18)?.parse().ok()?))
+}
+
+/// What this process tells others of itself; nothing where the system does not say.
+pub(super) fn own() -> Vec<u8> {
+    let id = std::process::id();
+    let told = || Some(format!("{id} {} {}", look(id)?.1, machine()?));
+    told().unwrap_or_default().into_bytes()
+}
+
+/// The process that told this, where it runs on this machine.
+pub(super) fn of(told: &[u8]) -> Option<Peer> {
+    let mut words = std::str::from_utf8(told).ok()?.splitn(3, ' ');
+    let (id, began) = (words.next()?.parse().ok()?, words.next()?.parse().ok()?);
+    (words.next()? == machine()?).then_some(Peer { id, began })
+}
+
+impl Peer {
+    /// It ended, whether or not somebody has taken note of that.
+    pub(super) fn is_gone(&self) -> bool {
+        let is_running = |(state, began): (String, u64)| began == self.began && state != "Z" && state != "X";
+        !look(self.id).is_some_and(is_running)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::process::Command;
+
+    #[test]
+    fn a_process_is_there_until_it_ends() {
+        let own = of(&own()).expect("this machine says what runs");
+        assert!(!own.is_gone());
+        assert!(Peer { began: own.began + 1, ..own }.is_gone());
+        let mut child = Command::new("cat").stdin(std::process::Stdio::piped()).spawn().unwrap();
+        let peer = Peer { id: child.id(), began: look(child.id()).unwrap().1 };
+        assert!(!peer.is_gone());
+        child.kill().unwrap();
+        // Dead, though nobody has asked for its status, or gone.
+        while !peer.is_gone() {
+            std::thread::yield_now();
+        }
+        child.wait().unwrap();
+        assert!(peer.is_gone());
+    }
+
+    #[test]
+    fn processes_elsewhere_are_not_looked_for() {
+        assert!(of(b"1 2 another machine").is_none());
+        assert!(of(b"").is_none());
+    }
+}
