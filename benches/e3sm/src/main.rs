@@ -56,8 +56,3 @@ fn timed(work: impl FnOnce() -> Outcome<()>) -> Outcome<f64> {
     work()?;
     Ok(start.elapsed().as_secs_f64())
 }
-
-/// The best of some rounds.
-fn best(rounds: usize, mut work: impl FnMut() -> Outcome<f64>) -> Outcome<f64> {
-    (0..rounds).try_fold(f64::MAX, |best, _| Ok(best.min(work()?)))
-}
