@@ -1,4 +1,5 @@
-//! The object connector beside others: `cargo run --release -p object-bench [bulk] [small] [maps] [--in FOLDER]`.
+//! The object connector beside others: `cargo run --release -p object-bench [bulk] [small] [maps] [--in FOLDER]`; with the word
+//! `iod` the iod connector stands in its place.
 //!
 //! Both sides take turns, and each figure is the best of some rounds, so that a busy machine disturbs all of them alike.
 
@@ -20,6 +21,8 @@ use vol::{Container, FileAccess, Registry};
 struct Bench {
     registry: Registry,
     folder: PathBuf,
+    /// Whether the iod connector stands where the object connector is.
+    is_iod: bool,
 }
 
 /// The two connectors that are compared.
@@ -30,17 +33,19 @@ enum Side {
 }
 
 impl Bench {
-    fn new(folder: &Path) -> Result<Self> {
+    fn new(folder: &Path, is_iod: bool) -> Result<Self> {
         let mut registry = Registry::new();
         registry.register(Arc::new(native::NativeConnector))?;
         registry.register(Arc::new(object::ObjectConnector::new()))?;
-        Ok(Bench { registry, folder: folder.to_owned() })
+        registry.register(Arc::new(iod::IodConnector::new()))?;
+        Ok(Bench { registry, folder: folder.to_owned(), is_iod })
     }
 
     fn location(&self, side: Side, name: &str) -> String {
         let folder = self.folder.display();
         match side {
             Side::Native => format!("native:{folder}/{name}.h5"),
+            Side::Object if self.is_iod => format!("iod:{folder}/{name}/"),
             Side::Object => format!("object:{folder}/{name}/"),
         }
     }
@@ -81,9 +86,11 @@ fn run() -> Result<()> {
         Some(at) => (&words[..at], words.get(at + 1).map(PathBuf::from)),
         None => (&words[..], None),
     };
-    let wants = |part: &str| words.is_empty() || words.iter().any(|word| word == part);
+    let is_iod = words.iter().any(|word| word == "iod");
+    let parts = words.len() - usize::from(is_iod);
+    let wants = |part: &str| parts == 0 || words.iter().any(|word| word == part);
     let made = tempfile::tempdir().map_err(|error| model::Error::io("make folder", &error))?;
-    let bench = Bench::new(given.as_deref().unwrap_or(made.path()))?;
+    let bench = Bench::new(given.as_deref().unwrap_or(made.path()), is_iod)?;
     if wants("bulk") {
         bulk::run(&bench)?;
     }

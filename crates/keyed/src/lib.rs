@@ -8,6 +8,7 @@
 
 mod checks;
 mod chunks;
+mod container;
 mod dataset;
 mod datasets;
 mod elements;

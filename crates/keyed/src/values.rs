@@ -23,6 +23,15 @@ pub trait Values<const N: usize> {
     /// An error for a token that cannot be one of an object of this container; the object itself may be gone.
     fn check_token(&self, token: Token) -> Result<()>;
 
+    /// An error for values that are too large to be stored.
+    fn check_blobs(&self, values: &[&[u8]]) -> Result<()> {
+        let limit = self.limits().blob_bytes_max;
+        match values.iter().find(|value| value.len() as u64 > limit) {
+            Some(value) => Err(Error::limit("store blob").with("bytes", value.len()).with("limit", limit)),
+            None => Ok(()),
+        }
+    }
+
     /// The blobs that elements in file form use, and those inside of them.
     fn blobs_in(&self, datatype: &Datatype, elements: &[u8]) -> Result<Vec<[u8; N]>> {
         let mut found = Vec::new();

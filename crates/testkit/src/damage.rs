@@ -2,33 +2,17 @@
 
 use model::datatype::ReferenceKind;
 use model::properties::{CreationOrder, DatasetCreate, FilterSpec, GroupCreate, Layout, ObjectCreate};
-use model::{
-    CharacterSet, Dataspace, Datatype, Error, Index, LinkTarget, ObjectKind, Result, Selection, Token,
-};
+use model::{CharacterSet, Dataspace, Datatype, Error, Index, LinkTarget, ObjectKind, Result, Selection};
 use vol::{
     Container, OpAttributeCreate, OpDatasetCreate, OpGroupCreate, OpLinkCreate, OpList, OpMapCreate, OpRead,
-    OpWrite, Place,
+    Place,
 };
 
 use crate::generate::Generator;
-
-pub(crate) fn int() -> Datatype {
-    Datatype::integer(4, true, model::ByteOrder::Little)
-}
+use crate::ints::{dataset, int, write};
 
 fn lost() -> Error {
     Error::not_found("find what was just made")
-}
-
-pub(crate) fn dataset(c: &dyn Container, place: Place, dims: &[u64], shape: &[u64]) -> Result<Token> {
-    let create = DatasetCreate { layout: Layout::chunked(shape), ..DatasetCreate::default() };
-    let space = Dataspace::simple(dims)?;
-    c.dataset_create(&OpDatasetCreate { place: Some(place), datatype: int(), committed: None, space, create })
-}
-
-pub(crate) fn write(c: &dyn Container, dataset: Token, values: &[i32]) -> Result<()> {
-    let from: Vec<u8> = values.iter().flat_map(|value| value.to_le_bytes()).collect();
-    c.dataset_write(&[OpWrite { dataset, selection: &Selection::All, from: &from }])
 }
 
 /// One object of every kind.

@@ -7,6 +7,7 @@
 pub mod conformance;
 pub mod damage;
 pub mod generate;
+pub mod ints;
 mod kit;
 pub mod rounds;
 pub mod snapshot;

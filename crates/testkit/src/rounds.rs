@@ -5,21 +5,14 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 use model::properties::{CreationOrder, GroupCreate, ObjectCreate};
-use model::{Dataspace, Kind, Result, Selection, Token};
-use vol::{Container, Durability, OpAttributeCreate, OpGroupCreate, OpMapCreate, OpRead, Place};
+use model::{Dataspace, Kind, Result, Token};
+use vol::{Container, Durability, OpAttributeCreate, OpGroupCreate, OpMapCreate, Place};
 
-use crate::damage::{dataset, int, write};
+use crate::ints::{dataset, int, read, write};
 
 const FOLDER: &str = "HYPERSLAB_KILLED_FOLDER";
 const FIRST: &str = "HYPERSLAB_KILLED_FIRST";
 const KILLS: &str = "HYPERSLAB_KILLS";
-
-fn read(c: &dyn Container, dataset: Token) -> Result<Vec<i32>> {
-    let count = c.dataset_info(dataset)?.space.element_count()?;
-    let mut into = vec![0; count as usize * 4];
-    c.dataset_read(&mut [OpRead { dataset, selection: &Selection::All, into: &mut into }])?;
-    Ok(into.as_chunks::<4>().0.iter().map(|bytes| i32::from_le_bytes(*bytes)).collect())
-}
 
 /// One round of a writer: an object of every kind, and changes of what is there.
 fn round(c: &dyn Container, first: i32, n: i32) -> Result<()> {

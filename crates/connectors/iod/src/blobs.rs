@@ -40,10 +40,7 @@ impl Values<ID_BYTES> for Opening {
     }
 
     fn put_blobs(&self, values: &[&[u8]]) -> Result<Vec<u8>> {
-        let limit = self.limits().blob_bytes_max;
-        if let Some(value) = values.iter().find(|value| value.len() as u64 > limit) {
-            return Err(Error::limit("store blob").with("bytes", value.len()).with("limit", limit));
-        }
+        self.check_blobs(values)?;
         let ids = self.shared.numbers.take(self.storage(), Kind::Blob, values.len())?;
         let mut batch = Batch::new();
         for (id, value) in ids.iter().zip(values) {

@@ -50,10 +50,7 @@ impl Values<ID_BYTES> for Opening {
     }
 
     fn put_blobs(&self, values: &[&[u8]]) -> Result<Vec<u8>> {
-        let limit = self.limits().blob_bytes_max;
-        if let Some(value) = values.iter().find(|value| value.len() as u64 > limit) {
-            return Err(Error::limit("store blob").with("bytes", value.len()).with("limit", limit));
-        }
+        self.check_blobs(values)?;
         let ids: Vec<BlobId> = values.iter().map(|_| new_id()).collect();
         let changes: Vec<_> = values.iter().map(|value| [Change::Single(BLOB, value)]).collect();
         let updates: Vec<Update<'_>> = ids
