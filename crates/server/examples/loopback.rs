@@ -1,6 +1,7 @@
 //! What a server costs on one machine, beside what the sockets alone can do: one run, figures as ratios.
 //!
-//! `cargo run --release -p hyperslab-server --example loopback [MiB]`; with a location (`h5s://host:port/?token=…`)
+//! `cargo run --release -p hyperslab-server --example loopback [MiB] [direct]`: the last word measures nothing but elements that pass
+//! by the server. The temporary folder needs three times as much room; with a location (`h5s://host:port/?token=…`)
 //! instead, creations on that server.
 
 use std::io::{Read, Write};
@@ -26,7 +27,12 @@ fn main() -> Result<()> {
     let mib: usize = std::env::args().nth(1).and_then(|n| n.parse().ok()).unwrap_or(1024);
     let folder = std::env::temp_dir().join(format!("hyperslab-loopback-{}", std::process::id()));
     std::fs::create_dir_all(&folder).expect("a folder");
-    let measured = if mib == 0 { only_creations(&folder) } else { measure(mib << 20, &folder) };
+    let is_direct = std::env::args().nth(2).is_some_and(|word| word == "direct");
+    let measured = match mib {
+        0 => only_creations(&folder),
+        _ if is_direct => direct(&folder, &mut pattern(mib << 20)),
+        _ => measure(mib << 20, &folder),
+    };
     let _ = std::fs::remove_dir_all(&folder);
     measured
 }
@@ -40,8 +46,12 @@ fn only_creations(folder: &std::path::Path) -> Result<()> {
     local_creations(&storage, &folder.join("local.h5").display().to_string())
 }
 
+fn pattern(bytes: usize) -> Vec<u8> {
+    (0..bytes).map(|n| n as u8).collect()
+}
+
 fn measure(bytes: usize, folder: &std::path::Path) -> Result<()> {
-    let mut data: Vec<u8> = (0..bytes).map(|n| n as u8).collect();
+    let mut data = pattern(bytes);
     let plain = best(|| plain_copy(&mut data));
     println!("plain TCP copy of {} MiB: {:.2} GB/s", bytes >> 20, rate(bytes, plain));
     let mut storage = Registry::new();
@@ -116,6 +126,7 @@ fn direct(folder: &std::path::Path, data: &mut [u8]) -> Result<()> {
             );
         }
         container.close()?;
+        remove(&location)?;
     }
     server.stop()
 }
@@ -192,8 +203,16 @@ fn bulk(server: &Server, data: &mut [u8], plain: Duration) -> Result<()> {
             );
         }
         container.close()?;
+        remove(&server.location(&format!("bulk{connections}")))?;
     }
     Ok(())
+}
+
+/// Large containers go as soon as they are measured.
+fn remove(location: &str) -> Result<()> {
+    let mut registry = Registry::new();
+    registry.register(Arc::new(remote::RemoteConnector))?;
+    registry.delete(location, &FileAccess::read())
 }
 
 fn median(mut run: impl FnMut()) -> Duration {

@@ -37,6 +37,9 @@ pub(crate) struct Connection<'a> {
     limits: FrameLimits,
     who: Option<Principal>,
     session: Option<Arc<Session>>,
+    /// When the last queued operation ended, where the next one was there already: a look at the clock costs more than a
+    /// frame.
+    ended: Option<Instant>,
 }
 
 impl<'a> Connection<'a> {
@@ -51,6 +54,7 @@ impl<'a> Connection<'a> {
             limits: STRANGER_LIMITS,
             who: None,
             session: None,
+            ended: None,
         }
     }
 
@@ -95,9 +99,10 @@ impl<'a> Connection<'a> {
         if self.who.is_none() && header.kind != FrameKind::Hello {
             return Err(frame::broken("a frame before the first one"));
         }
+        let ended = self.ended.take();
         match header.kind {
             FrameKind::Call => self.call(header)?,
-            FrameKind::Queued => self.queued(header)?,
+            FrameKind::Queued => self.queued(header, ended)?,
             FrameKind::Bye => {
                 if let Some(session) = self.session.take() {
                     session.leave();
@@ -122,7 +127,7 @@ impl<'a> Connection<'a> {
 
     /// The next frame. Between frames a client may be silent for long, in a frame it may not.
     fn wait(&mut self) -> io::Result<bool> {
-        let since = Instant::now();
+        let mut since = None;
         loop {
             self.stream.get_mut().rest();
             match self.frame.receive(&mut self.stream, &self.limits) {
@@ -130,7 +135,7 @@ impl<'a> Connection<'a> {
                     if matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut)
                         && self.stream.get_ref().is_resting()
                         && self.who.is_some()
-                        && since.elapsed() < self.shared.limits.idle => {}
+                        && since.get_or_insert_with(Instant::now).elapsed() < self.shared.limits.idle => {}
                 received => return received,
             }
         }
@@ -297,17 +302,19 @@ impl<'a> Connection<'a> {
         Ok(())
     }
 
-    fn queued(&mut self, header: Header) -> io::Result<()> {
+    fn queued(&mut self, header: Header, before: Option<Instant>) -> io::Result<()> {
         let (session, code) = self.operation(header)?;
         if !session.has_queue() || !remote::may_be_queued(code) || header.rooms > 0 {
             return Err(frame::broken("an operation that cannot be queued"));
         }
         let bulk = self.receive_bulk()?;
-        let began = Instant::now();
+        let began = before.unwrap_or_else(Instant::now);
         let request =
             Request { code, arguments: &self.frame.arguments, bulk: slices(&bulk), into: Vec::new() };
         session.queue(header.sequence, request);
-        self.shared.metrics.ran(code, false, began.elapsed());
+        let now = Instant::now();
+        self.shared.metrics.ran(code, false, now.duration_since(began));
+        self.ended = (!self.stream.buffer().is_empty()).then_some(now);
         bulk.into_iter().for_each(|(buffer, _)| self.buffers.give(buffer));
         Ok(())
     }

@@ -7,12 +7,9 @@ use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
 use model::{Error, Result};
-use remote::Id;
+use remote::{Id, MARK_PREFIX};
 
 use crate::lock;
-
-/// What names of these files begin with; no container has such a name.
-pub(crate) const PREFIX: &str = ".hyperslab-direct-";
 
 /// The mark of a running server, made when the first client needs it.
 #[derive(Debug)]
@@ -42,7 +39,7 @@ impl Marks {
         let mut locked_until = None;
         for entry in std::fs::read_dir(root).map_err(failed)? {
             let entry = entry.map_err(failed)?;
-            if !entry.file_name().to_string_lossy().starts_with(PREFIX) {
+            if !entry.file_name().to_string_lossy().starts_with(MARK_PREFIX) {
                 continue;
             }
             // One that cannot be locked is that of a server that lives.
@@ -73,7 +70,7 @@ impl Marks {
     pub(crate) fn mark(&self) -> Result<(String, String)> {
         let mut mark = lock(&self.mark);
         if mark.is_none() {
-            let (name, proof) = (format!("{PREFIX}{}", hex(Id::random())), hex(Id::random()));
+            let (name, proof) = (format!("{MARK_PREFIX}{}", hex(Id::random())), hex(Id::random()));
             let failed = |e: std::io::Error| Error::io("mark root folder", &e);
             let mut file = File::create_new(self.root.join(&name)).map_err(failed)?;
             file.lock().and_then(|()| file.write_all(proof.as_bytes())).map_err(failed)?;

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::fs::File;
 use std::os::unix::fs::MetadataExt;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use model::{Error, Kind, Result, Token};
 use vol::{OpPlacement, Placement};
 
-use crate::messages::{Lock, Whereabouts};
+use crate::messages::{Lock, MARK_PREFIX, Whereabouts};
 use crate::session::{Session, lock};
 
 /// Datasets that are remembered because their elements never lie in the file as they are.
@@ -20,6 +20,8 @@ const SHIPPED_MAX: usize = 1 << 16;
 /// The file of a session.
 #[derive(Debug)]
 pub(crate) struct Direct {
+    /// The name that we asked for: a server does not choose another file of ours.
+    name: String,
     /// Where we see the server's root, if not where it does.
     root: Option<PathBuf>,
     writable: bool,
@@ -33,8 +35,9 @@ pub(crate) struct Direct {
 }
 
 impl Direct {
-    pub(crate) fn new(root: Option<PathBuf>, writable: bool) -> Self {
+    pub(crate) fn new(name: &str, root: Option<PathBuf>, writable: bool) -> Self {
         Direct {
+            name: name.to_owned(),
             root,
             writable,
             file: Mutex::default(),
@@ -53,11 +56,23 @@ impl Direct {
                 .with("problem", problem)
                 .with("help", "h5s:// needs no common file system; ?root=DIR says where it is")
         };
+        let is_plain =
+            |name: &str| Path::new(name).components().all(|part| matches!(part, Component::Normal(_)));
+        if told.name != self.name || !is_plain(&told.name) {
+            return Err(refused("the server names another file"));
+        }
+        if !told.mark.starts_with(MARK_PREFIX) || told.mark.contains('/') {
+            return Err(refused("the server names something else as its mark"));
+        }
         let proof = std::fs::read_to_string(root.join(&told.mark));
         if proof.ok().as_deref() != Some(&told.proof) {
             return Err(refused("this is not the folder that the server sees"));
         }
         let path = root.join(&told.name);
+        let is_inside = root.canonicalize().and_then(|root| Ok(path.canonicalize()?.starts_with(root)));
+        if !is_inside.unwrap_or(false) {
+            return Err(refused("the file is not there, or a link leads out of the root"));
+        }
         let opened = File::options().read(true).write(self.writable).open(&path);
         let file = opened.map_err(|e| Error::io("use file directly", &e).with("path", path.display()))?;
         let inode = file.metadata().map(|metadata| metadata.ino());
@@ -188,4 +203,47 @@ impl Drop for Lease<'_> {
 
 fn nanoseconds(span: Duration) -> u64 {
     u64::try_from(span.as_nanos()).unwrap_or(u64::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_server_does_not_choose_another_file_of_ours() {
+        let root = std::env::temp_dir().join(format!("hyperslab-direct-{}", std::process::id()));
+        std::fs::create_dir_all(&root).unwrap();
+        let mark = format!("{MARK_PREFIX}1");
+        std::fs::write(root.join(&mark), "proof").unwrap();
+        std::fs::write(root.join("plain"), "proof").unwrap();
+        std::fs::write(root.join("a.h5"), "data").unwrap();
+        let inode = std::fs::metadata(root.join("a.h5")).unwrap().ino();
+        let right = Whereabouts {
+            root: root.to_string_lossy().into_owned(),
+            name: "a.h5".into(),
+            inode,
+            mark,
+            proof: "proof".into(),
+        };
+        let direct = Direct::new("a.h5", None, true);
+        direct.see(&right).unwrap();
+        assert!(direct.file().is_ok());
+        for wrong in [
+            Whereabouts { name: "plain".into(), ..right.clone() },
+            Whereabouts { mark: "plain".into(), ..right.clone() },
+            Whereabouts { mark: format!("{MARK_PREFIX}/../plain"), ..right.clone() },
+            Whereabouts { proof: "guess".into(), ..right.clone() },
+            Whereabouts { inode: inode + 1, ..right.clone() },
+            Whereabouts { root: "/".into(), ..right.clone() },
+        ] {
+            assert_eq!(direct.see(&wrong).unwrap_err().kind(), Kind::Invalid, "{wrong:?}");
+        }
+        std::os::unix::fs::symlink("/etc/hostname", root.join("link")).unwrap();
+        let outside = Whereabouts { name: "link".into(), ..right.clone() };
+        assert_eq!(Direct::new("link", None, false).see(&outside).unwrap_err().kind(), Kind::Invalid);
+        let above = Direct::new("../a.h5", Some(root.join("x")), true);
+        let told = Whereabouts { name: "../a.h5".into(), ..right };
+        assert_eq!(above.see(&told).unwrap_err().kind(), Kind::Invalid);
+        std::fs::remove_dir_all(&root).unwrap();
+    }
 }

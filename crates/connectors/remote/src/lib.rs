@@ -22,6 +22,7 @@ pub mod tls;
 
 pub use connector::{CAPABILITY, NAME, RemoteConnector};
 pub use messages::{
-    Attach, Begin, Granted, Hello, Id, Identity, Lock, Renew, Unlock, VERSION, Welcome, Whereabouts,
+    Attach, Begin, Granted, Hello, Id, Identity, Lock, MARK_PREFIX, Renew, Unlock, VERSION, Welcome,
+    Whereabouts,
 };
 pub use queue::{is_queued_token, makes_object, may_be_queued, queued_sequence, queued_token};

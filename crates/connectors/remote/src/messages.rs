@@ -7,6 +7,9 @@ use vol::{OpPlacement, Placement};
 /// The version of the protocol; both sides must have the same.
 pub const VERSION: u32 = 2;
 
+/// What names of files in a root begin with by which clients know that they see the same folder.
+pub const MARK_PREFIX: &str = ".hyperslab-direct-";
+
 /// A number that nobody guesses: of a session, of a server's life.
 pub type Identity = [u8; 16];
 

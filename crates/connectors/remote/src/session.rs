@@ -99,7 +99,8 @@ impl Session {
     /// Makes or opens a container.
     pub(crate) fn open(address: Address, opening: Opening) -> Result<Self> {
         let writable = opening.create.is_some() || opening.access.access == Access::Write;
-        let direct = address.options.direct.then(|| Direct::new(address.options.root.clone(), writable));
+        let Options { direct, root, .. } = &address.options;
+        let direct = direct.then(|| Direct::new(&address.name, root.clone(), writable));
         let session = Session {
             direct,
             endpoint: address.endpoint,
