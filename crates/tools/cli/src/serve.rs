@@ -66,6 +66,9 @@ fn serve(wanted: &Wanted) -> Result<()> {
     told.map_err(|e| Error::invalid("wait for signals").with("problem", e))?;
     let server = Server::start(&wanted.config)?;
     println!("serving {}", server.location(""));
+    if wanted.config.direct {
+        println!("    and {}", server.direct_location(""));
+    }
     if let Some(http) = server.http() {
         println!("metrics at http://{http}/metrics");
     }
