@@ -93,7 +93,8 @@ impl Opening {
         }
         drop(structure);
         // The last to go may be a reader beside writers: what went with it is a change too.
-        if !self.is_writing() && !(is_last && self.shared.mode == Mode::ReadWrite) {
+        let ends_writing = is_last && self.shared.mode == Mode::ReadWrite;
+        if !self.is_writing() && !ends_writing {
             return Ok(());
         }
         self.shared.elements().settle_all()?;
