@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use iod_storage::{Container as Storage, Id};
+use iod_storage::{Container as Storage, Id, Mode};
 use model::properties::FileCreate;
 use model::{Error, Limits, Result, Token};
 use vol::{Access, ContainerInfo, FileAccess};
@@ -92,7 +92,9 @@ impl Opening {
             self.remove_unlinked(&mut structure)?;
         }
         drop(structure);
-        if !self.is_writing() {
+        // The last to go may be a reader beside writers: what went with it is a change too.
+        let ends_writing = is_last && self.shared.mode == Mode::ReadWrite;
+        if !self.is_writing() && !ends_writing {
             return Ok(());
         }
         self.shared.elements().settle_all()?;
