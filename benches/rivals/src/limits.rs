@@ -83,7 +83,9 @@ impl Codec {
     pub(crate) fn encode(&self) -> Outcome<f64> {
         let registry = Registry::default();
         shared(self.plain.len(), |n| {
-            let done = registry.encode_into(&self.stages(), &self.plain[n], &mut Scratch::new(), &mut Vec::new()).map(drop);
+            let done = registry
+                .encode_into(&self.stages(), &self.plain[n], &mut Scratch::new(), &mut Vec::new())
+                .map(drop);
             done.map_err(std::io::Error::other)
         })
     }

@@ -20,6 +20,7 @@ const LOOPS: u64 = 100_000;
 const OPENS: u64 = 1000;
 
 const CREATE: &str = "create 10,000 datasets with 5 attributes";
+const CREATE_OBJECTS: &str = "the same in an object store";
 const REOPEN: &str = "reopen, read 50,000 attributes";
 const REOPEN_DATA: &str = "reopen, read 10,000 small datasets";
 const VISIT: &str = "visit 100,000 objects";
@@ -89,7 +90,7 @@ fn attributes_of_ours(path: &str) -> Outcome<i64> {
 }
 
 fn small_datasets(bench: &mut Bench) -> Outcome<()> {
-    if !bench.wants(&[CREATE, REOPEN, REOPEN_DATA]) {
+    if !bench.wants(&[CREATE, CREATE_OBJECTS, REOPEN, REOPEN_DATA]) {
         return Ok(());
     }
     let (theirs, ours) = (bench.path("theirs.h5"), bench.path("ours.h5"));
@@ -106,6 +107,18 @@ fn small_datasets(bench: &mut Bench) -> Outcome<()> {
             timed(|| create_ours(&ours))
         })
         .run(bench, || Ok(attributes_of_theirs(&theirs)? == attributes_of_theirs(&ours)?))?;
+    let (folder, store) = (bench.path("store"), format!("object:{}", bench.path("store")));
+    race(CREATE_OBJECTS, Amount::Calls(1))
+        .at_least(2.0)
+        .theirs(|| {
+            std::fs::remove_file(&theirs).ok();
+            timed(|| create_theirs(&theirs))
+        })
+        .ours(|| {
+            std::fs::remove_dir_all(&folder).ok();
+            timed(|| create_ours(&store))
+        })
+        .run(bench, || Ok(attributes_of_theirs(&theirs)? == attributes_of_ours(&store)?))?;
     let (mut their, mut our) = (0, 1);
     race(REOPEN, Amount::Calls(1))
         .at_least(5.0)
@@ -126,7 +139,7 @@ fn small_datasets(bench: &mut Bench) -> Outcome<()> {
         return Err("attributes: results differ".into());
     }
     read_small(bench, &theirs)?;
-    bench.remove(&["theirs.h5", "ours.h5"]);
+    bench.remove(&["theirs.h5", "ours.h5", "store"]);
     Ok(())
 }
 
