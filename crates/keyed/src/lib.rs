@@ -6,6 +6,7 @@
 //! listings of chunks and extents that change. [`Listings`] remembers where pages of a listing ended.
 #![forbid(unsafe_code)]
 
+mod body;
 mod checks;
 mod chunks;
 mod container;
@@ -17,6 +18,7 @@ mod filtered;
 mod findings;
 mod links;
 mod listing;
+mod open;
 mod parts;
 mod pending;
 mod references;
@@ -24,6 +26,7 @@ mod resize;
 mod slots;
 mod values;
 
+pub use body::Body;
 pub use checks::{check_attribute_name, check_link_target, is_tracked, slice, space_bytes, untracked};
 pub use chunks::{ChunkRead, ChunkWrite, Chunks, Stored};
 pub use dataset::{Dataset, automatic_shape, check_dataset};
@@ -33,6 +36,7 @@ pub use error::{During, fetched, stored};
 pub use findings::Findings;
 pub use links::{link_target, link_value};
 pub use listing::{Listings, PAGE, Snapshot, View, after};
+pub use open::Open;
 pub use pending::Pending;
 pub use slots::{COUNT_BYTES, decode_type, file_type, id_of, slot_sizes};
 pub use values::Values;

@@ -1,10 +1,10 @@
 //! The connector: containers by location, and those that are open.
 
-use std::collections::HashMap;
 use std::path::Path;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::Arc;
 
 use iod_storage::{Mode, Service};
+use keyed::Open;
 use model::{Error, Result};
 use vol::{
     Access, Capability, Connector, ConnectorInfo, Container, ContainerCreate, ContainerOpen, FileAccess,
@@ -27,7 +27,7 @@ const MEMORY: &str = "memory";
 #[derive(Debug, Clone)]
 pub struct IodConnector {
     memory: Service,
-    open: Arc<Mutex<HashMap<String, Weak<Shared>>>>,
+    open: Open<Shared>,
 }
 
 impl Default for IodConnector {
@@ -65,7 +65,7 @@ fn stored(operation: &str, error: &iod_storage::Error) -> Error {
 impl IodConnector {
     /// A connector with nothing open, and a memory of its own.
     pub fn new() -> Self {
-        IodConnector { memory: Service::memory(), open: Arc::default() }
+        IodConnector { memory: Service::memory(), open: Open::default() }
     }
 
     fn in_memory(&self, path: &str) -> Site {
@@ -93,17 +93,10 @@ impl IodConnector {
         in_folder(path).ok().filter(is_there)
     }
 
-    fn open_table(&self) -> MutexGuard<'_, HashMap<String, Weak<Shared>>> {
-        self.open.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     fn destroy(&self, site: &Site, operation: &str) -> Result<()> {
-        let mut open = self.open_table();
-        if open.get(&site.key).is_some_and(|shared| shared.strong_count() > 0) {
-            return Err(Error::busy(operation).with("container", &site.key));
-        }
-        open.remove(&site.key);
-        site.service.destroy(&site.name).map_err(|error| stored(operation, &error))
+        self.open.while_closed(&site.key, operation, || {
+            site.service.destroy(&site.name).map_err(|error| stored(operation, &error))
+        })
     }
 
     fn make(&self, site: &Site, op: &ContainerCreate<'_>) -> Result<Arc<Shared>> {
@@ -114,24 +107,16 @@ impl IodConnector {
             }
         }
         let storage = site.service.create(&site.name).map_err(|error| stored("create container", &error))?;
-        let shared = Arc::new(Shared::create(storage, op.create)?);
-        self.open_table().insert(site.key.clone(), Arc::downgrade(&shared));
-        Ok(shared)
+        Ok(self.open.insert(&site.key, Shared::create(storage, op.create)?))
     }
 
     fn find(&self, site: &Site, access: Access) -> Result<Arc<Shared>> {
-        let mut open = self.open_table();
-        open.retain(|_, shared| shared.strong_count() > 0);
-        let known = open.get(&site.key).and_then(Weak::upgrade);
         let mode = if access == Access::Write { Mode::ReadWrite } else { Mode::Read };
-        if let Some(shared) = known.filter(|shared| mode == Mode::Read || shared.mode == Mode::ReadWrite) {
-            return Ok(shared);
-        }
-        let storage =
-            site.service.open(&site.name, mode).map_err(|error| stored("open container", &error))?;
-        let shared = Arc::new(Shared::open(storage, mode)?);
-        open.insert(site.key.clone(), Arc::downgrade(&shared));
-        Ok(shared)
+        let fits = |shared: &Shared| mode == Mode::Read || shared.mode == Mode::ReadWrite;
+        self.open.find(&site.key, fits, || {
+            let storage = site.service.open(&site.name, mode);
+            Shared::open(storage.map_err(|error| stored("open container", &error))?, mode)
+        })
     }
 }
 

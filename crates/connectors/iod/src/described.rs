@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use iod_storage::{Container, Id, Kind, ScratchPad};
+pub(crate) use keyed::Body;
 use keyed::Dataset;
 use model::properties::{FillValue, GroupCreate, Layout, ObjectCreate};
 use model::{Dataspace, Datatype, Error, Limits, ObjectKind, Result, Token, encode};
@@ -22,15 +23,6 @@ pub(crate) struct Described {
     pub(crate) metadata: Id,
     pub(crate) attributes: Id,
     pub(crate) body: Body,
-}
-
-/// What only one kind of object has.
-#[derive(Debug)]
-pub(crate) enum Body {
-    Group(GroupCreate),
-    Dataset(Dataset),
-    Datatype { datatype: Datatype, create: ObjectCreate },
-    Map { key: Datatype, value: Datatype, create: ObjectCreate },
 }
 
 pub(crate) fn corrupt(problem: &str) -> Error {
@@ -107,53 +99,28 @@ impl Described {
     }
 
     pub(crate) fn kind(&self) -> ObjectKind {
-        match self.body {
-            Body::Group(_) => ObjectKind::Group,
-            Body::Dataset(_) => ObjectKind::Dataset,
-            Body::Datatype { .. } => ObjectKind::Datatype,
-            Body::Map { .. } => ObjectKind::Map,
-        }
+        self.body.kind()
     }
 
     /// The creation properties that every object has.
     pub(crate) fn object(&self) -> &ObjectCreate {
-        match &self.body {
-            Body::Group(create) => &create.object,
-            Body::Dataset(dataset) => &dataset.info.create.object,
-            Body::Datatype { create, .. } | Body::Map { create, .. } => create,
-        }
-    }
-
-    fn wrong(&self, wanted: ObjectKind) -> Error {
-        Error::invalid(format!("use {} as {}", self.kind().name(), wanted.name())).with("token", self.token())
+        self.body.object()
     }
 
     pub(crate) fn group(&self) -> Result<&GroupCreate> {
-        match &self.body {
-            Body::Group(create) => Ok(create),
-            _ => Err(self.wrong(ObjectKind::Group)),
-        }
+        self.body.group(self.token())
     }
 
     pub(crate) fn dataset(&self) -> Result<&Dataset> {
-        match &self.body {
-            Body::Dataset(dataset) => Ok(dataset),
-            _ => Err(self.wrong(ObjectKind::Dataset)),
-        }
+        self.body.dataset(self.token())
     }
 
     pub(crate) fn datatype(&self) -> Result<&Datatype> {
-        match &self.body {
-            Body::Datatype { datatype, .. } => Ok(datatype),
-            _ => Err(self.wrong(ObjectKind::Datatype)),
-        }
+        self.body.datatype(self.token())
     }
 
     pub(crate) fn map(&self) -> Result<(&Datatype, &Datatype)> {
-        match &self.body {
-            Body::Map { key, value, .. } => Ok((key, value)),
-            _ => Err(self.wrong(ObjectKind::Map)),
-        }
+        self.body.map(self.token())
     }
 }
 

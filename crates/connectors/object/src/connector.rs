@@ -1,8 +1,8 @@
 //! The connector: containers by location, and those that are open.
 
-use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::Arc;
 
+use keyed::Open;
 use model::{Error, Result};
 use objects::Mode;
 use vol::{
@@ -25,7 +25,7 @@ pub(crate) const NAME: &str = "object";
 #[derive(Debug, Clone)]
 pub struct ObjectConnector {
     engines: Engines,
-    open: Arc<Mutex<HashMap<String, Weak<Shared>>>>,
+    open: Open<Shared>,
 }
 
 impl Default for ObjectConnector {
@@ -37,33 +37,17 @@ impl Default for ObjectConnector {
 impl ObjectConnector {
     /// A connector with nothing open, and a memory engine of its own.
     pub fn new() -> Self {
-        ObjectConnector { engines: Engines::new(), open: Arc::default() }
-    }
-
-    fn open_table(&self) -> MutexGuard<'_, HashMap<String, Weak<Shared>>> {
-        self.open.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn check_closed(
-        &self,
-        site: &Site,
-        operation: &str,
-    ) -> Result<MutexGuard<'_, HashMap<String, Weak<Shared>>>> {
-        let open = self.open_table();
-        match open.get(&site.key).is_some_and(|shared| shared.strong_count() > 0) {
-            true => Err(Error::busy(operation).with("container", &site.key)),
-            false => Ok(open),
-        }
+        ObjectConnector { engines: Engines::new(), open: Open::default() }
     }
 
     fn make(&self, site: &Site, op: &ContainerCreate<'_>) -> Result<Arc<Shared>> {
         let exists = || Error::exists("create container").with("path", op.path);
         let made = match site.pool.create(site.id) {
             Err(objects::Error::Exists(_)) if op.truncate => {
-                let mut open = self.check_closed(site, "replace container")?;
-                open.remove(&site.key);
-                site.pool.destroy(site.id).during("replace container")?;
-                site.pool.create(site.id)
+                self.open.while_closed(&site.key, "replace container", || {
+                    site.pool.destroy(site.id).during("replace container")?;
+                    Ok(site.pool.create(site.id))
+                })?
             }
             made => made,
         };
@@ -71,23 +55,16 @@ impl ObjectConnector {
             objects::Error::Exists(_) => exists(),
             error => stored("create container", &error),
         })?;
-        let shared = Arc::new(Shared::create(store, site.is_concurrent, op.create)?);
-        self.open_table().insert(site.key.clone(), Arc::downgrade(&shared));
-        Ok(shared)
+        Ok(self.open.insert(&site.key, Shared::create(store, site.is_concurrent, op.create)?))
     }
 
     fn find(&self, site: &Site, access: Access) -> Result<Arc<Shared>> {
-        let mut open = self.open_table();
-        open.retain(|_, shared| shared.strong_count() > 0);
-        let known = open.get(&site.key).and_then(Weak::upgrade);
         let mode = if access == Access::Write { Mode::ReadWrite } else { Mode::Read };
-        if let Some(shared) = known.filter(|shared| mode == Mode::Read || shared.mode == Mode::ReadWrite) {
-            return Ok(shared);
-        }
-        let store = site.pool.open(site.id, mode).during("open container")?;
-        let shared = Arc::new(Shared::open(store, site.is_concurrent, mode)?);
-        open.insert(site.key.clone(), Arc::downgrade(&shared));
-        Ok(shared)
+        let fits = |shared: &Shared| mode == Mode::Read || shared.mode == Mode::ReadWrite;
+        self.open.find(&site.key, fits, || {
+            let store = site.pool.open(site.id, mode).during("open container")?;
+            Shared::open(store, site.is_concurrent, mode)
+        })
     }
 }
 
@@ -119,11 +96,11 @@ impl Connector for ObjectConnector {
     fn delete(&self, path: &str) -> Result<()> {
         let missing = || Error::not_found("find container").with("path", path);
         let site = self.engines.find(path)?.ok_or_else(missing)?;
-        let mut open = self.check_closed(&site, "delete container")?;
-        open.remove(&site.key);
-        site.pool.destroy(site.id).during("delete container")?;
-        site.clean();
-        Ok(())
+        self.open.while_closed(&site.key, "delete container", || {
+            site.pool.destroy(site.id).during("delete container")?;
+            site.clean();
+            Ok(())
+        })
     }
 
     fn is_accessible(&self, path: &str, _access: &FileAccess) -> Result<bool> {
