@@ -52,6 +52,12 @@ fn create_theirs(path: &str) -> Outcome<()> {
     Ok(file.close()?)
 }
 
+/// Seconds to make it anew.
+fn again_theirs(path: &str) -> Outcome<f64> {
+    std::fs::remove_file(path).ok();
+    timed(|| create_theirs(path))
+}
+
 fn create_ours(path: &str) -> Outcome<()> {
     let file = data::create(path)?;
     let values: Vec<f64> = (0..10).map(f64::from).collect();
@@ -98,10 +104,7 @@ fn small_datasets(bench: &mut Bench) -> Outcome<()> {
     create_ours(&ours)?;
     race(CREATE, Amount::Calls(1))
         .at_least(3.0)
-        .theirs(|| {
-            std::fs::remove_file(&theirs).ok();
-            timed(|| create_theirs(&theirs))
-        })
+        .theirs(|| again_theirs(&theirs))
         .ours(|| {
             std::fs::remove_file(&ours).ok();
             timed(|| create_ours(&ours))
@@ -110,10 +113,7 @@ fn small_datasets(bench: &mut Bench) -> Outcome<()> {
     let (folder, store) = (bench.path("store"), format!("object:{}", bench.path("store")));
     race(CREATE_OBJECTS, Amount::Calls(1))
         .at_least(2.0)
-        .theirs(|| {
-            std::fs::remove_file(&theirs).ok();
-            timed(|| create_theirs(&theirs))
-        })
+        .theirs(|| again_theirs(&theirs))
         .ours(|| {
             std::fs::remove_dir_all(&folder).ok();
             timed(|| create_ours(&store))

@@ -74,10 +74,9 @@ impl Group {
         Ok(())
     }
 
-    /// Kinds of the first objects that links point to, where all of them can be told.
-    fn first_kinds(&self, links: &[Link]) -> Option<Vec<ObjectKind>> {
-        let objects: Vec<Token> = links.iter().filter_map(hard).take(KINDS).collect();
-        let kinds = self.session.container.object_kinds(&objects).ok()?;
+    /// Kinds of objects, where all of them can be told.
+    fn kinds_of(&self, objects: &[Token]) -> Option<Vec<ObjectKind>> {
+        let kinds = self.session.container.object_kinds(objects).ok()?;
         (kinds.len() == objects.len()).then_some(kinds)
     }
 }
@@ -136,7 +135,8 @@ impl Level {
         let look = |token| {
             let group = Group(Object::new(group.session.clone(), token, String::new()));
             let links = group.links()?;
-            let kinds = group.first_kinds(&links).unwrap_or_default();
+            let objects: Vec<Token> = links.iter().filter_map(hard).take(KINDS).collect();
+            let kinds = group.kinds_of(&objects).unwrap_or_default();
             Ok(Ahead { group: token, links, kinds })
         };
         self.ahead = crew::map(tokens, look).unwrap_or_else(|_: model::Error| Vec::new());
@@ -148,12 +148,10 @@ impl Level {
         if let Some(kind) = self.kinds.next() {
             return Ok(kind);
         }
-        let container = &self.group.session.container;
         if self.singly == 0 {
             let next = self.links.as_slice().iter().filter_map(hard);
             let objects: Vec<Token> = std::iter::once(object).chain(next).take(KINDS).collect();
-            if let Some(mut kinds) = container.object_kinds(&objects).ok().map(Vec::into_iter)
-                && kinds.len() == objects.len()
+            if let Some(mut kinds) = self.group.kinds_of(&objects).map(Vec::into_iter)
                 && let Some(kind) = kinds.next()
             {
                 self.kinds = kinds;
@@ -162,6 +160,6 @@ impl Level {
             self.singly = objects.len();
         }
         self.singly -= 1;
-        Ok(container.object_info(object)?.kind)
+        Ok(self.group.session.container.object_info(object)?.kind)
     }
 }
