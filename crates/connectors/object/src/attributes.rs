@@ -15,6 +15,7 @@ use crate::keys::{self, ATTRIBUTE_COUNT, ATTRIBUTE_NEXT, ATTRIBUTES, Part};
 use crate::links::{is_tracked, slice, untracked};
 use crate::listing::{View, each_akey};
 use crate::opening::Opening;
+use crate::shared::NewAttribute;
 use crate::slots::{self, BlobId};
 
 fn missing(name: &str) -> Error {
@@ -26,6 +27,33 @@ const INFO: [Part; 5] = [Part::Datatype, Part::Dataspace, Part::Creation, Part::
 /// All akeys of an attribute.
 const ALL: [Part; 6] =
     [Part::Datatype, Part::Dataspace, Part::Creation, Part::Order, Part::Committed, Part::Value];
+
+/// Akeys of parts of attributes: all parts of one, then those of the next.
+struct Akeys {
+    bytes: Vec<u8>,
+    lengths: Vec<usize>,
+}
+
+impl Akeys {
+    fn of(names: &[impl AsRef<[u8]>], parts: &[Part]) -> Akeys {
+        let count = names.len() * parts.len();
+        let (mut bytes, mut lengths) = (Vec::with_capacity(16 * count), Vec::with_capacity(count));
+        for name in names.iter().map(AsRef::as_ref) {
+            for part in parts {
+                bytes.extend_from_slice(part.prefix());
+                bytes.extend_from_slice(name);
+                lengths.push(part.prefix().len() + name.len());
+            }
+        }
+        Akeys { bytes, lengths }
+    }
+
+    fn all(&self) -> Vec<&[u8]> {
+        let mut rest = &self.bytes[..];
+        let next = |length: &usize| rest.split_off(..*length).unwrap_or_default();
+        self.lengths.iter().map(next).collect()
+    }
+}
 
 /// The place and count of attributes before one is added or after one went.
 struct Counts {
@@ -87,31 +115,40 @@ impl Opening {
         let form = (datatype, op.space.clone(), op.charset);
         let parts = self.shared.last_attribute.attribute(&form)?;
         let name = text::as_bytes(&op.name);
-        let akeys = [Part::Datatype, Part::Dataspace, Part::Creation].map(|part| part.of(&name));
-        let committed_akey = Part::Committed.of(&name);
-        let mut changes: Vec<Change<'_>> = akeys
-            .iter()
-            .zip([&parts.datatype, &parts.space, &parts.creation])
-            .map(|(k, v)| Change::Single(k, v))
-            .collect();
-        changes.extend(op.committed.as_ref().map(|token| Change::Single(&committed_akey, &token.0)));
+        let akeys = Akeys::of(&[&name], &[Part::Datatype, Part::Dataspace, Part::Creation, Part::Committed]);
+        let akeys = akeys.all();
+        let committed = op.committed.as_ref().map(|token| &token.0[..]);
+        let values = [Some(&parts.datatype[..]), Some(&parts.space), Some(&parts.creation), committed];
+        let changes = akeys.iter().zip(values).filter_map(|(akey, value)| Some(Change::Single(akey, value?)));
+        let changes: Vec<Change<'_>> = changes.collect();
         let mut structure = self.shared.structure();
-        let conditions = [Condition::Absent(&akeys[0])];
+        let conditions = [Condition::Absent(akeys[0])];
         if let Some(committed) = op.committed {
-            if self.store().size(object.id, ATTRIBUTES, &akeys[0]).during("make attribute")?.is_some() {
+            if self.store().size(object.id, ATTRIBUTES, akeys[0]).during("make attribute")?.is_some() {
                 return Err(Error::exists("make attribute").with("name", &op.name));
             }
             self.add_reference(&mut structure, identity::object(committed)?)?;
         }
         let done = match is_tracked(object.object().attribute_order) {
-            true => self.put_in_order(object.id, &name, &changes, &conditions),
-            false => self.change_attributes(object.id, &changes, &conditions).map_err(|error| made(&error)),
+            true => self.put_in_order(object.id, &name, &changes, &conditions).map(Some),
+            false => {
+                let done = self.change_attributes(object.id, &changes, &conditions);
+                done.map(|()| None).map_err(|error| made(&error))
+            }
         };
         self.shared.listings.changed(object.id);
-        if done.is_ok() {
-            self.shared.note_new_attribute(object.id, &op.name, value_bytes, form.0);
-        }
-        done.map_err(|error| error.with("name", &op.name))
+        let place = done.map_err(|error| error.with("name", &op.name))?;
+        let (datatype, space, charset) = form;
+        let info = AttributeInfo {
+            name: op.name.clone(),
+            charset,
+            creation_order: place.and_then(|place| u32::try_from(place).ok()),
+            datatype,
+            committed: op.committed,
+            space,
+        };
+        self.shared.note_new_attribute(NewAttribute { object: object.id, info, bytes: value_bytes });
+        Ok(())
     }
 
     /// Makes an attribute and gives it its place in the order of creation.
@@ -121,7 +158,7 @@ impl Opening {
         name: &[u8],
         changes: &[Change<'_>],
         conditions: &[Condition<'_>],
-    ) -> Result<()> {
+    ) -> Result<u64> {
         let datatype_akey = Part::Datatype.of(name);
         let order_akey = Part::Order.of(name);
         self.retried("make attribute", &mut || {
@@ -139,19 +176,27 @@ impl Opening {
                 Change::Single(ATTRIBUTE_NEXT, &next),
                 Change::Single(ATTRIBUTE_COUNT, &count),
             ]);
-            Ok((self.change_counted(object, &counts, &all, conditions), ()))
+            Ok((self.change_counted(object, &counts, &all, conditions), counts.next))
         })
     }
 
     pub(crate) fn attribute(&self, object: &Described, name: &str) -> Result<Option<AttributeInfo>> {
-        Ok(self.attribute_infos(object, &[text::to_bytes(name)])?.pop())
+        if let Some(info) = self.shared.new_attribute(object.id, name, |new| new.info.clone()) {
+            return Ok(Some(info));
+        }
+        let name = text::as_bytes(name);
+        // Many that are asked for are about to be made. Where every look is a message, all parts are better one.
+        let is_absent = !self.shared.is_concurrent && {
+            let found = self.store().size(object.id, ATTRIBUTES, &Part::Datatype.of(&name));
+            found.during("read attributes")?.is_none()
+        };
+        if is_absent { Ok(None) } else { Ok(self.attribute_infos(object, &[name])?.pop()) }
     }
 
     /// What attributes of these names tell; names without one are left out.
-    fn attribute_infos(&self, object: &Described, names: &[Vec<u8>]) -> Result<Vec<AttributeInfo>> {
-        let akeys: Vec<Vec<u8>> = names.iter().flat_map(|name| INFO.map(|part| part.of(name))).collect();
-        let wanted: Vec<&[u8]> = akeys.iter().map(Vec::as_slice).collect();
-        let found = self.store().get(object.id, ATTRIBUTES, &wanted).during("read attributes")?;
+    fn attribute_infos(&self, object: &Described, names: &[impl AsRef<[u8]>]) -> Result<Vec<AttributeInfo>> {
+        let akeys = Akeys::of(names, &INFO);
+        let found = self.store().get(object.id, ATTRIBUTES, &akeys.all()).during("read attributes")?;
         let is_ordered = is_tracked(object.object().attribute_order);
         let mut infos = Vec::with_capacity(names.len());
         for (name, values) in names.iter().zip(found.chunks(INFO.len())) {
@@ -161,7 +206,7 @@ impl Opening {
                 _ => None,
             };
             infos.push(AttributeInfo {
-                name: text::from_bytes(name),
+                name: text::from_bytes(name.as_ref()),
                 charset: creation
                     .as_deref()
                     .map_or(Ok(Default::default()), encode::decode_attribute_create)?,
@@ -211,10 +256,9 @@ impl Opening {
 
     pub(crate) fn attribute_values(&self, object: &Described, names: &[&str]) -> Result<Vec<Vec<u8>>> {
         const PARTS: [Part; 3] = [Part::Value, Part::Datatype, Part::Dataspace];
-        let akeys: Vec<Vec<u8>> =
-            names.iter().flat_map(|name| PARTS.map(|part| part.of(&text::as_bytes(name)))).collect();
-        let wanted: Vec<&[u8]> = akeys.iter().map(Vec::as_slice).collect();
-        let mut found = self.store().get(object.id, ATTRIBUTES, &wanted).during("read attributes")?;
+        let encoded: Vec<_> = names.iter().map(|name| text::as_bytes(name)).collect();
+        let akeys = Akeys::of(&encoded, &PARTS);
+        let mut found = self.store().get(object.id, ATTRIBUTES, &akeys.all()).during("read attributes")?;
         let mut values = Vec::with_capacity(names.len());
         for (name, found) in names.iter().zip(found.chunks_mut(PARTS.len())) {
             let [value, Some(datatype), Some(space)] = found else { return Err(missing(name)) };
@@ -233,9 +277,8 @@ impl Opening {
 
     /// Bytes of an attribute's value, and its type.
     fn value_bytes(&self, object: &Described, name: &str) -> Result<(usize, Datatype)> {
-        let akeys = [Part::Datatype, Part::Dataspace].map(|part| part.of(&text::as_bytes(name)));
-        let wanted = [&akeys[0][..], &akeys[1][..]];
-        let found = self.store().get(object.id, ATTRIBUTES, &wanted).during("read attribute")?;
+        let akeys = Akeys::of(&[text::as_bytes(name)], &[Part::Datatype, Part::Dataspace]);
+        let found = self.store().get(object.id, ATTRIBUTES, &akeys.all()).during("read attribute")?;
         let [Some(datatype), Some(space)] = &found[..] else { return Err(missing(name)) };
         let datatype = slots::decode_type(datatype, self.limits())?;
         let bytes = space_bytes(&encode::decode_space_of(space, self.limits())?, &datatype)?;
@@ -244,10 +287,11 @@ impl Opening {
 
     pub(crate) fn write_attribute(&self, object: &Described, name: &str, data: &[u8]) -> Result<()> {
         let _structure = self.shared.structure();
-        let (bytes, datatype) = match self.shared.new_attribute(object.id, name) {
-            Some(known) => known,
-            None => self.value_bytes(object, name)?,
-        };
+        let (bytes, datatype) =
+            match self.shared.new_attribute(object.id, name, |new| (new.bytes, new.info.datatype.clone())) {
+                Some(known) => known,
+                None => self.value_bytes(object, name)?,
+            };
         if bytes != data.len() {
             return Err(Error::invalid("write attribute").with("bytes", data.len()).with("wanted", bytes));
         }

@@ -55,7 +55,7 @@ fn kind_bits(kind: ObjectKind) -> u64 {
     number << KIND_SHIFT
 }
 
-/// Numbers taken from the store at a time: each time is a durable change.
+/// Numbers taken from the store at a time: on some engines each time is a durable change.
 const RANGE: u64 = 1024;
 
 /// Numbers for new objects.

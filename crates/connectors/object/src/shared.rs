@@ -6,9 +6,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 
 use keyed::{Elements, Pending};
 use model::properties::FileCreate;
-use model::{Datatype, Error, Limits, Result, encode};
+use model::{Error, Limits, Result, encode};
 use objects::{Change, Mode, ObjectId, Phase, Store, Update};
-use vol::DatasetInfo;
+use vol::{AttributeInfo, DatasetInfo};
 
 use crate::described::Described;
 use crate::encoded::{AttributeForm, Last};
@@ -35,13 +35,16 @@ pub(crate) struct Shared {
     elements: Vec<RwLock<()>>,
     /// Chunks that changed in part.
     pending: Mutex<Pending<ObjectId>>,
-    /// The attribute that was made last, until it is written: bytes and type of its value.
+    /// The attribute that was made last: most are looked at and written next.
     new_attribute: Mutex<Option<NewAttribute>>,
     pub(crate) last_attribute: Last<AttributeForm>,
     pub(crate) last_dataset: Last<Arc<DatasetInfo>>,
     /// What was decoded of objects.
-    known: Mutex<HashMap<ObjectId, Arc<Described>>>,
+    known: Mutex<Known>,
 }
+
+/// Descriptions by their objects: every call looks here.
+type Known = HashMap<ObjectId, Arc<Described>, ahash::RandomState>;
 
 /// What is known about lives of objects, besides the counts in the store.
 #[derive(Debug, Default)]
@@ -52,12 +55,13 @@ pub(crate) struct Structure {
     pub(crate) unlinked: HashSet<ObjectId>,
 }
 
+/// What is known of an attribute that was just made.
 #[derive(Debug)]
-struct NewAttribute {
-    object: ObjectId,
-    name: String,
-    bytes: usize,
-    datatype: Datatype,
+pub(crate) struct NewAttribute {
+    pub(crate) object: ObjectId,
+    pub(crate) info: AttributeInfo,
+    /// Of its value.
+    pub(crate) bytes: usize,
 }
 
 /// Locks of datasets: more than threads that write at once.
@@ -127,20 +131,23 @@ impl Shared {
         &self.elements[dataset.low as usize % LOCKS]
     }
 
-    /// Remembers an attribute that was just made: most are written next.
-    pub(crate) fn note_new_attribute(&self, object: ObjectId, name: &str, bytes: usize, datatype: Datatype) {
-        let new = NewAttribute { object, name: name.to_owned(), bytes, datatype };
+    /// Remembers an attribute that was just made.
+    pub(crate) fn note_new_attribute(&self, new: NewAttribute) {
         *self.new_attribute.lock().unwrap_or_else(PoisonError::into_inner) = Some(new);
     }
 
-    /// Bytes and type of an attribute, where it was the last that was made and nobody has written it.
-    pub(crate) fn new_attribute(&self, object: ObjectId, name: &str) -> Option<(usize, Datatype)> {
-        let mut new = self.new_attribute.lock().unwrap_or_else(PoisonError::into_inner);
-        let new = new.take_if(|new| new.object == object && new.name == name)?;
-        Some((new.bytes, new.datatype))
+    /// What is known of an attribute, where it was the last that was made.
+    pub(crate) fn new_attribute<T>(
+        &self,
+        object: ObjectId,
+        name: &str,
+        known: impl FnOnce(&NewAttribute) -> T,
+    ) -> Option<T> {
+        let new = self.new_attribute.lock().unwrap_or_else(PoisonError::into_inner);
+        new.as_ref().filter(|new| new.object == object && new.info.name == name).map(known)
     }
 
-    fn known(&self) -> MutexGuard<'_, HashMap<ObjectId, Arc<Described>>> {
+    fn known(&self) -> MutexGuard<'_, Known> {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

@@ -1,7 +1,5 @@
 //! What every engine tests before it changes anything.
 
-use std::collections::BTreeMap;
-
 use crate::{Change, Condition, Error, Fetch, Result, Update};
 
 /// More than any key of ours, and what every engine takes.
@@ -49,26 +47,32 @@ pub(crate) fn unmet(akey: &[u8], what: &str) -> Error {
 
 /// The shapes of akeys as the changes go on: a later one sees what an earlier one did.
 fn shapes(changes: &[Change<'_>], before: &dyn Before) -> Result<()> {
-    let mut seen: BTreeMap<&[u8], Option<Shape>> = BTreeMap::new();
-    for change in changes {
-        let (akey, wanted) = wanted(change)?;
-        key(akey)?;
-        let current = match seen.get(akey) {
-            Some(shape) => *shape,
-            None => before.shape(akey)?,
-        };
-        let after = match (change, current) {
-            (Change::Punch(_), _) => None,
-            (Change::PunchRecords { .. }, Some(Shape::Single)) => {
-                return Err(unmet(akey, "holds a single value"));
-            }
-            (Change::PunchRecords { .. }, _) => current,
-            (_, Some(current)) => Some(same(akey, current, wanted.unwrap_or(current))?),
-            (_, None) => wanted,
-        };
-        seen.insert(akey, after);
+    let mut sorted: Vec<&Change<'_>> = changes.iter().collect();
+    // It is stable: changes of one akey stay in their order.
+    sorted.sort_by_key(|change| change.akey());
+    for run in sorted.chunk_by(|a, b| a.akey() == b.akey()) {
+        let Some(first) = run.first() else { continue };
+        key(first.akey())?;
+        let mut shape = before.shape(first.akey())?;
+        for change in run {
+            shape = after(change, shape)?;
+        }
     }
     Ok(())
+}
+
+/// The shape of an akey after a change.
+fn after(change: &Change<'_>, current: Option<Shape>) -> Result<Option<Shape>> {
+    let (akey, wanted) = wanted(change)?;
+    Ok(match (change, current) {
+        (Change::Punch(_), _) => None,
+        (Change::PunchRecords { .. }, Some(Shape::Single)) => {
+            return Err(unmet(akey, "holds a single value"));
+        }
+        (Change::PunchRecords { .. }, _) => current,
+        (_, Some(current)) => Some(same(akey, current, wanted.unwrap_or(current))?),
+        (_, None) => wanted,
+    })
 }
 
 fn wanted<'a>(change: &Change<'a>) -> Result<(&'a [u8], Option<Shape>)> {

@@ -189,7 +189,8 @@ pub enum Size {
 /// One open container. Every method may be called from many threads at once.
 pub trait Store: Send + Sync + std::fmt::Debug {
     /// Takes `count` numbers that nobody else of this container gets, for the lower 64 bits of object identities.
-    /// The first are never 0 or 1. This is acknowledged and durable at once.
+    /// The first are never 0 or 1. Numbers that were taken before a flush which never came may be given again after
+    /// a crash: nothing that lasts has them.
     fn allocate(&self, count: u64) -> Result<Range<u64>>;
 
     /// Changes one dkey. A condition is tested against what this store sees now; where another process was faster,
@@ -238,8 +239,7 @@ pub trait Store: Send + Sync + std::fmt::Debug {
     fn flush(&self) -> Result<()>;
 
     /// Whether a flush is one commit, so that after a crash all that was done before it is there, or nothing since
-    /// the flush before. Only while nobody uses [`Store::update_now`] and [`Store::allocate`], which are durable at
-    /// once.
+    /// the flush before. Only while nobody uses [`Store::update_now`], which is durable at once.
     fn is_atomic(&self) -> bool {
         false
     }

@@ -262,8 +262,8 @@ fn write(transaction: &redb::WriteTransaction, commit: &Commit<'_>) -> Result<()
     let mut dkeys = transaction.open_table(DKEYS).map_err(failed)?;
     let mut akeys = transaction.open_table(AKEYS).map_err(failed)?;
     let mut stored = Vec::new();
-    for (key, waiting) in commit.changes.from(b"") {
-        let is_there = match &waiting.content {
+    for (key, content) in commit.changes.from(b"") {
+        let is_there = match content {
             Content::Row(row) if row.is_empty() => false,
             Content::Row(row) => {
                 stored.clear();
@@ -361,19 +361,19 @@ impl Snapshot {
         &self,
         dkey: &[u8],
         akeys: &[&[u8]],
-        mut look: impl FnMut(usize, Option<&[u8]>) -> Result<()>,
+        mut look: impl FnMut(Option<&[u8]>) -> Result<()>,
     ) -> Result<()> {
         guarded(|| {
             let entry = ReadableTable::get(&self.dkeys, dkey).map_err(failed)?;
             let row = entry.as_ref().map(|entry| rows::stored(entry.value())).transpose()?;
-            for (n, akey) in akeys.iter().enumerate() {
+            for akey in akeys {
                 match row {
-                    None => look(n, None)?,
-                    Some(Some(row)) => look(n, row.find(akey)?)?,
+                    None => look(None)?,
+                    Some(Some(row)) => look(row.find(akey)?)?,
                     Some(None) => {
                         let key = [&akey_prefix(dkey), *akey].concat();
                         let value = ReadableTable::get(&self.akeys, key.as_slice()).map_err(failed)?;
-                        look(n, value.as_ref().map(redb::AccessGuard::value))?;
+                        look(value.as_ref().map(redb::AccessGuard::value))?;
                     }
                 }
             }

@@ -6,37 +6,29 @@ use std::ops::Bound;
 use std::sync::Arc;
 
 use super::index::Snapshot;
-use super::rows::{Content, Spread};
+use super::rows::{Content, Held, Spread, value_of};
 use crate::layout::value::Value;
-use crate::{Phase, Result};
-
-/// Changes of a dkey that wait.
-#[derive(Clone, Debug)]
-pub(super) struct Waiting {
-    pub(super) content: Content,
-    /// The last phase of them.
-    pub(super) phase: Phase,
-}
+use crate::{Result, Size};
 
 /// Changes by the keys of dkeys. Most look-ups are for one key, and much faster without the order.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Changes {
-    by_key: HashMap<Arc<[u8]>, Waiting>,
+    by_key: HashMap<Arc<[u8]>, Content, ahash::RandomState>,
     order: BTreeSet<Arc<[u8]>>,
 }
 
 impl Changes {
-    pub(super) fn get(&self, dkey: &[u8]) -> Option<&Waiting> {
+    pub(super) fn get(&self, dkey: &[u8]) -> Option<&Content> {
         self.by_key.get(dkey)
     }
 
-    pub(super) fn get_mut(&mut self, dkey: &[u8]) -> Option<&mut Waiting> {
+    pub(super) fn get_mut(&mut self, dkey: &[u8]) -> Option<&mut Content> {
         self.by_key.get_mut(dkey)
     }
 
-    pub(super) fn insert(&mut self, dkey: Arc<[u8]>, waiting: Waiting) {
+    pub(super) fn insert(&mut self, dkey: Arc<[u8]>, content: Content) {
         self.order.insert(dkey.clone());
-        self.by_key.insert(dkey, waiting);
+        self.by_key.insert(dkey, content);
     }
 
     pub(super) fn is_empty(&self) -> bool {
@@ -46,30 +38,20 @@ impl Changes {
     /// Takes the changes of one dkey out.
     pub(super) fn take(&mut self, dkey: &[u8]) -> Changes {
         let mut taken = Changes::default();
-        if let Some((dkey, waiting)) = self.by_key.remove_entry(dkey) {
+        if let Some((dkey, content)) = self.by_key.remove_entry(dkey) {
             self.order.remove(&dkey);
-            taken.insert(dkey, waiting);
+            taken.insert(dkey, content);
         }
         taken
     }
 
-    /// Takes those out that are of the first phase only.
-    pub(super) fn take_content(&mut self) -> Changes {
-        let content = |_: &Arc<[u8]>, waiting: &mut Waiting| waiting.phase == Phase::Content;
-        let by_key: HashMap<_, _> = self.by_key.extract_if(content).collect();
-        let (taken, left) =
-            std::mem::take(&mut self.order).into_iter().partition(|dkey| by_key.contains_key(dkey));
-        self.order = left;
-        Changes { by_key, order: taken }
-    }
-
     /// All, in no order.
-    pub(super) fn into_unordered(self) -> impl Iterator<Item = (Arc<[u8]>, Waiting)> {
+    pub(super) fn into_unordered(self) -> impl Iterator<Item = (Arc<[u8]>, Content)> {
         self.by_key.into_iter()
     }
 
     /// Those from a key on, in order.
-    pub(super) fn from(&self, from: &[u8]) -> impl Iterator<Item = (&[u8], &Waiting)> {
+    pub(super) fn from(&self, from: &[u8]) -> impl Iterator<Item = (&[u8], &Content)> {
         let keys = self.order.range::<[u8], _>((Bound::Included(from), Bound::Unbounded));
         keys.filter_map(|key| Some((&**key, self.by_key.get(key)?)))
     }
@@ -94,59 +76,69 @@ impl View {
         View { waiting: Changes::default(), flushing, committed: Arc::new(committed), weight: 0 }
     }
 
-    /// What is known of a dkey that is not committed, the newest first.
-    fn contents(&self, dkey: &[u8]) -> impl Iterator<Item = &Content> {
-        let layers = [self.waiting.get(dkey), self.flushing.get(dkey)];
-        layers.into_iter().flatten().map(|waiting| &waiting.content)
+    /// What waits is being committed from now on.
+    pub(super) fn begin_flush(&mut self) {
+        self.flushing = Arc::new(std::mem::take(&mut self.waiting));
+        self.weight = 0;
     }
 
-    /// What an akey holds, where no commit is needed to know it.
-    fn known(&self, dkey: &[u8], akey: &[u8]) -> Option<Option<&Value>> {
-        for content in self.contents(dkey) {
-            match content {
-                Content::Row(row) => return Some(row.find(akey)),
-                Content::Spread(spread) => match spread.akeys.get(akey) {
-                    Some(value) => return Some(value.as_ref()),
-                    None if spread.is_whole => return Some(None),
-                    None => {}
-                },
+    /// What is known of a dkey that is not committed, the newest first.
+    fn contents(&self, dkey: &[u8]) -> [Option<&Content>; 2] {
+        [self.waiting.get(dkey), self.flushing.get(dkey)]
+    }
+
+    /// What akeys of a dkey hold; `stored` makes it of a stored value, `held` of one that is in memory.
+    fn each<T>(
+        &self,
+        dkey: &[u8],
+        akeys: &[&[u8]],
+        stored: impl Fn(&[u8]) -> Result<T>,
+        held: impl Fn(Held<'_>) -> T,
+    ) -> Result<Vec<Option<T>>> {
+        let mut found = Vec::with_capacity(akeys.len());
+        let committed = |akeys: &[&[u8]], found: &mut Vec<Option<T>>| {
+            self.committed.values(dkey, akeys, |value| {
+                found.push(value.map(&stored).transpose()?);
+                Ok(())
+            })
+        };
+        let layers = self.contents(dkey);
+        if layers.iter().all(Option::is_none) {
+            committed(akeys, &mut found)?;
+            return Ok(found);
+        }
+        for akey in akeys {
+            match known(layers, akey) {
+                Some(value) => found.push(value.map(&held)),
+                None => committed(&[akey], &mut found)?,
             }
         }
-        None
+        Ok(found)
+    }
+
+    /// What akeys of a dkey hold.
+    pub(super) fn values(&self, dkey: &[u8], akeys: &[&[u8]]) -> Result<Vec<Option<Value>>> {
+        self.each(dkey, akeys, Value::decode, value_of)
     }
 
     /// What an akey holds.
     pub(super) fn value(&self, dkey: &[u8], akey: &[u8]) -> Result<Option<Value>> {
-        match self.known(dkey, akey) {
-            Some(value) => Ok(value.cloned()),
-            None => {
-                let mut found = None;
-                self.committed.values(dkey, &[akey], |_, stored| {
-                    found = stored.map(Value::decode).transpose()?;
-                    Ok(())
-                })?;
-                Ok(found)
-            }
-        }
+        Ok(self.values(dkey, &[akey])?.pop().flatten())
+    }
+
+    /// How much an akey holds.
+    pub(super) fn size(&self, dkey: &[u8], akey: &[u8]) -> Result<Option<Size>> {
+        let stored = |stored: &[u8]| Ok(Value::decode(stored)?.size());
+        let held = |held: Held<'_>| match held {
+            Held::Single(bytes) => Size::Single(bytes.len() as u64),
+            Held::Other(value) => value.size(),
+        };
+        Ok(self.each(dkey, &[akey], stored, held)?.pop().flatten())
     }
 
     /// What akeys of a dkey hold, with their bytes copied once where they are near.
-    pub(super) fn singles(&self, dkey: &[u8], akeys: &[&[u8]]) -> Result<Vec<Single>> {
-        let mut found = Vec::with_capacity(akeys.len());
-        if self.contents(dkey).next().is_none() {
-            self.committed.values(dkey, akeys, |_, stored| {
-                found.push(stored.map_or(Ok(Single::Absent), Single::stored)?);
-                Ok(())
-            })?;
-            return Ok(found);
-        }
-        for akey in akeys {
-            found.push(match self.known(dkey, akey) {
-                Some(value) => value.map_or(Single::Absent, Single::of),
-                None => self.value(dkey, akey)?.as_ref().map_or(Single::Absent, Single::of),
-            });
-        }
-        Ok(found)
+    pub(super) fn singles(&self, dkey: &[u8], akeys: &[&[u8]]) -> Result<Vec<Option<Single>>> {
+        self.each(dkey, akeys, Single::stored, Single::of)
     }
 
     /// What a dkey holds before its first change that waits; `None` where some wait already.
@@ -154,7 +146,7 @@ impl View {
         if self.waiting.get(dkey).is_some() {
             return Ok(None);
         }
-        Ok(Some(match self.flushing.get(dkey).map(|flushing| &flushing.content) {
+        Ok(Some(match self.flushing.get(dkey) {
             Some(Content::Row(row)) => Content::Row(row.clone()),
             Some(Content::Spread(_)) => Content::Spread(Spread::default()),
             None => self.committed.content(dkey)?,
@@ -166,16 +158,14 @@ impl View {
         &mut self,
         dkey: &[u8],
         base: Option<Content>,
-        changes: impl Iterator<Item = (&'a [u8], Option<Value>)>,
-        phase: Phase,
+        changes: impl Iterator<Item = (&'a [u8], Option<Held<'a>>)>,
     ) {
         if let Some(content) = base {
             self.weight += dkey.len();
-            self.waiting.insert(dkey.into(), Waiting { content, phase });
+            self.waiting.insert(dkey.into(), content);
         }
-        let Some(waiting) = self.waiting.get_mut(dkey) else { return };
-        waiting.phase = waiting.phase.max(phase);
-        changes.for_each(|(akey, value)| self.weight += waiting.content.change(akey, value));
+        let Some(content) = self.waiting.get_mut(dkey) else { return };
+        changes.for_each(|(akey, value)| self.weight += content.change(akey, value));
     }
 
     /// Whether a dkey has an akey.
@@ -190,7 +180,7 @@ impl View {
 
     /// Calls `each` with the keys of dkeys that are there, in order, from a key on, until it answers false.
     pub(super) fn dkeys(&self, from: &[u8], each: impl FnMut(&[u8]) -> Result<bool>) -> Result<()> {
-        let present = |key: &[u8], waiting: &Waiting| match &waiting.content {
+        let present = |key: &[u8], content: &Content| match content {
             Content::Row(row) => Ok(!row.is_empty()),
             Content::Spread(_) => self.is_present(key),
         };
@@ -206,10 +196,10 @@ impl View {
         mut each: impl FnMut(&[u8]) -> Result<bool>,
     ) -> Result<()> {
         let mut layers = Vec::new();
-        for content in self.contents(dkey) {
+        for content in self.contents(dkey).into_iter().flatten() {
             match content {
                 Content::Row(row) => {
-                    for (akey, _) in row.iter().filter(|(akey, _)| *akey >= from) {
+                    for (akey, _) in row.sorted().into_iter().filter(|(akey, _)| *akey >= from) {
                         if !each(akey)? {
                             break;
                         }
@@ -233,20 +223,34 @@ impl View {
     }
 }
 
+/// What an akey holds, where no commit is needed to know it.
+fn known<'a>(layers: [Option<&'a Content>; 2], akey: &[u8]) -> Option<Option<Held<'a>>> {
+    for content in layers.into_iter().flatten() {
+        match content {
+            Content::Row(row) => return Some(row.find(akey)),
+            Content::Spread(spread) => match spread.akeys.get(akey) {
+                Some(value) => return Some(value.as_ref().map(Held::from)),
+                None if spread.is_whole => return Some(None),
+                None => {}
+            },
+        }
+    }
+    None
+}
+
 /// A single value as it was found.
 #[derive(Debug)]
 pub(super) enum Single {
-    Absent,
     Near(Vec<u8>),
     /// A far one, or an array.
     Other(Value),
 }
 
 impl Single {
-    fn of(value: &Value) -> Single {
-        match value {
-            Value::Single(bytes) => Single::Near(bytes.to_vec()),
-            other => Single::Other(other.clone()),
+    fn of(held: Held<'_>) -> Single {
+        match held {
+            Held::Single(bytes) => Single::Near(bytes.to_vec()),
+            Held::Other(value) => Single::Other(value.clone()),
         }
     }
 

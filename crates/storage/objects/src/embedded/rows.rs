@@ -8,22 +8,77 @@ use std::ops::Bound;
 
 use crate::Result;
 use crate::bytes::{self, Reader};
-use crate::layout::value::Value;
+use crate::layout::value::{SINGLE, Value};
 
 /// With more bytes than this, akeys are spread: a change of one must not write all others again.
 const ROW_BYTES_MAX: usize = 4 << 10;
 /// About what an akey takes in memory besides its bytes.
 const ENTRY_BYTES: usize = 64;
 
+/// What a new row is given at once: growing to it by doubling takes longer than filling it.
+const NEW_ROW_BYTES: usize = 512;
+
 const SPREAD: u8 = 0;
 const ROW: u8 = 1;
 
-/// All akeys of a dkey, sorted.
+/// All akeys of a dkey.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Row {
-    akeys: Vec<(Box<[u8]>, Value)>,
-    /// About the bytes that the entry takes.
-    bytes: usize,
+    /// Small single values, sorted by their akeys: most rows have nothing else.
+    singles: Vec<Slot>,
+    /// Their bytes, those of former values among them: one buffer is made, filled and freed faster than a handful.
+    bytes: Vec<u8>,
+    /// How many of these are former ones.
+    former: usize,
+    /// Other values, sorted: they know when their bytes were taken, which no entry says.
+    others: Vec<(Box<[u8]>, Value)>,
+}
+
+/// Where an akey and, behind it, its value are.
+#[derive(Clone, Copy, Debug)]
+struct Slot {
+    at: u32,
+    akey: u32,
+    value: u32,
+}
+
+impl Slot {
+    fn akey(self, bytes: &[u8]) -> &[u8] {
+        bytes.get(self.at as usize..).and_then(|rest| rest.get(..self.akey as usize)).unwrap_or_default()
+    }
+
+    fn value(self, bytes: &[u8]) -> &[u8] {
+        let rest = bytes.get((self.at + self.akey) as usize..);
+        rest.and_then(|rest| rest.get(..self.value as usize)).unwrap_or_default()
+    }
+
+    fn bytes(self) -> usize {
+        (self.akey + self.value) as usize
+    }
+}
+
+/// What an akey of a row holds.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Held<'a> {
+    Single(&'a [u8]),
+    Other(&'a Value),
+}
+
+/// The value on its own.
+pub(super) fn value_of(held: Held<'_>) -> Value {
+    match held {
+        Held::Single(bytes) => Value::Single(bytes.into()),
+        Held::Other(value) => value.clone(),
+    }
+}
+
+impl<'a> From<&'a Value> for Held<'a> {
+    fn from(value: &'a Value) -> Self {
+        match value {
+            Value::Single(bytes) => Held::Single(bytes),
+            other => Held::Other(other),
+        }
+    }
 }
 
 /// What changed of a dkey whose akeys are spread: `None` removes one.
@@ -49,69 +104,163 @@ impl Spread {
     }
 }
 
-fn bytes_of(akey: &[u8], value: &Value) -> usize {
-    akey.len() + value.weight() + 8
+fn bytes_of(akey: &[u8], held: Held<'_>) -> usize {
+    let value = match held {
+        Held::Single(bytes) => bytes.len(),
+        Held::Other(value) => value.weight(),
+    };
+    akey.len() + value + 8
 }
 
 impl Row {
-    fn position(&self, akey: &[u8]) -> std::result::Result<usize, usize> {
-        self.akeys.binary_search_by(|(held, _)| (**held).cmp(akey))
+    fn single(&self, akey: &[u8]) -> std::result::Result<usize, usize> {
+        self.singles.binary_search_by(|slot| slot.akey(&self.bytes).cmp(akey))
     }
 
-    pub(super) fn find(&self, akey: &[u8]) -> Option<&Value> {
-        self.position(akey).ok().map(|at| &self.akeys[at].1)
+    fn other(&self, akey: &[u8]) -> std::result::Result<usize, usize> {
+        self.others.binary_search_by(|(held, _)| (**held).cmp(akey))
+    }
+
+    pub(super) fn find(&self, akey: &[u8]) -> Option<Held<'_>> {
+        match self.single(akey) {
+            Ok(at) => Some(Held::Single(self.singles[at].value(&self.bytes))),
+            Err(_) => self.other(akey).ok().map(|at| Held::Other(&self.others[at].1)),
+        }
     }
 
     pub(super) fn is_empty(&self) -> bool {
-        self.akeys.is_empty()
+        self.singles.is_empty() && self.others.is_empty()
+    }
+
+    fn singles(&self) -> impl Iterator<Item = (&[u8], &[u8])> {
+        self.singles.iter().map(|slot| (slot.akey(&self.bytes), slot.value(&self.bytes)))
     }
 
     /// Akeys and values in order.
-    pub(super) fn iter(&self) -> impl Iterator<Item = (&[u8], &Value)> {
-        self.akeys.iter().map(|(akey, value)| (&**akey, value))
+    pub(super) fn sorted(&self) -> Vec<(&[u8], Held<'_>)> {
+        let singles = self.singles().map(|(akey, value)| (akey, Held::Single(value)));
+        let others = self.others.iter().map(|(akey, value)| (&**akey, Held::Other(value)));
+        let mut all: Vec<_> = singles.chain(others).collect();
+        all.sort_unstable_by_key(|(akey, _)| *akey);
+        all
     }
 
-    fn set(&mut self, akey: &[u8], value: Option<Value>) {
-        let position = self.position(akey);
-        if let Ok(at) = position {
-            self.bytes -= bytes_of(akey, &self.akeys[at].1);
+    /// About the bytes that the entry takes.
+    fn weight(&self) -> usize {
+        let others = self.others.iter().map(|(akey, value)| bytes_of(akey, value.into())).sum::<usize>();
+        self.bytes.len() - self.former + 4 * self.singles.len() + others
+    }
+
+    fn set(&mut self, akey: &[u8], held: Option<Held<'_>>) {
+        match held {
+            Some(Held::Single(bytes)) => {
+                self.set_other(akey, None);
+                self.set_single(akey, bytes);
+            }
+            other => {
+                self.remove_single(akey);
+                self.set_other(akey, other.map(value_of));
+            }
         }
-        self.bytes += value.as_ref().map_or(0, |value| bytes_of(akey, value));
-        match (position, value) {
-            (Ok(at), Some(value)) => self.akeys[at].1 = value,
-            (Ok(at), None) => drop(self.akeys.remove(at)),
-            (Err(at), Some(value)) => self.akeys.insert(at, (akey.into(), value)),
+    }
+
+    fn set_other(&mut self, akey: &[u8], value: Option<Value>) {
+        match (self.other(akey), value) {
+            (Ok(at), Some(value)) => self.others[at].1 = value,
+            (Ok(at), None) => drop(self.others.remove(at)),
+            (Err(at), Some(value)) => self.others.insert(at, (akey.into(), value)),
             (Err(_), None) => {}
+        }
+    }
+
+    fn set_single(&mut self, akey: &[u8], value: &[u8]) {
+        let slot = self.add(akey, value);
+        match self.single(akey) {
+            Ok(at) => {
+                self.former += std::mem::replace(&mut self.singles[at], slot).bytes();
+                self.tidy();
+            }
+            Err(at) => self.singles.insert(at, slot),
+        }
+    }
+
+    /// Appends the bytes of a single value. Keys and near values have few: a row is spread long before 2^32.
+    fn add(&mut self, akey: &[u8], value: &[u8]) -> Slot {
+        if self.bytes.is_empty() {
+            self.bytes.reserve(NEW_ROW_BYTES.max(akey.len() + value.len()));
+            self.singles.reserve(NEW_ROW_BYTES / ENTRY_BYTES);
+        }
+        let at = self.bytes.len() as u32;
+        self.bytes.extend_from_slice(akey);
+        self.bytes.extend_from_slice(value);
+        Slot { at, akey: akey.len() as u32, value: value.len() as u32 }
+    }
+
+    fn remove_single(&mut self, akey: &[u8]) {
+        if let Ok(at) = self.single(akey) {
+            self.former += self.singles.remove(at).bytes();
+            self.tidy();
+        }
+    }
+
+    /// Keeps fewer former bytes than a row may have.
+    fn tidy(&mut self) {
+        if self.former > ROW_BYTES_MAX {
+            let mut tidy = Row { others: std::mem::take(&mut self.others), ..Row::default() };
+            for (akey, value) in self.singles() {
+                let slot = tidy.add(akey, value);
+                tidy.singles.push(slot);
+            }
+            *self = tidy;
         }
     }
 
     /// Appends the stored form.
     pub(super) fn encode(&self, out: &mut Vec<u8>) {
         out.push(ROW);
+        if self.others.is_empty() {
+            return self.singles().for_each(|(akey, value)| put_entry(akey, &[SINGLE], value, out));
+        }
         let mut stored = Vec::new();
-        for (akey, value) in &self.akeys {
-            stored.clear();
-            value.encode(&mut stored);
-            bytes::put(akey.len() as u64, out);
-            out.extend_from_slice(akey);
-            bytes::put(stored.len() as u64, out);
-            out.extend_from_slice(&stored);
+        for (akey, held) in self.sorted() {
+            match held {
+                Held::Single(value) => put_entry(akey, &[SINGLE], value, out),
+                Held::Other(value) => {
+                    stored.clear();
+                    value.encode(&mut stored);
+                    put_entry(akey, &[], &stored, out);
+                }
+            }
         }
     }
 
     fn decode(stored: Stored<'_>) -> Result<Row> {
-        let mut row = Row::default();
+        let (mut row, mut last) = (Row::default(), None);
         for entry in stored {
             let (akey, value) = entry?;
-            if row.akeys.last().is_some_and(|(last, _)| **last >= *akey) {
+            if last.is_some_and(|last| last >= akey) {
                 return Err(Reader::corrupt());
             }
-            let value = Value::decode(value)?;
-            row.bytes += bytes_of(akey, &value);
-            row.akeys.push((akey.into(), value));
+            last = Some(akey);
+            match Value::single(value) {
+                Some(value) => {
+                    let slot = row.add(akey, value);
+                    row.singles.push(slot);
+                }
+                None => row.others.push((akey.into(), Value::decode(value)?)),
+            }
         }
         Ok(row)
     }
+}
+
+/// Appends an akey and its stored value, which begins with `head`.
+fn put_entry(akey: &[u8], head: &[u8], value: &[u8], out: &mut Vec<u8>) {
+    bytes::put(akey.len() as u64, out);
+    out.extend_from_slice(akey);
+    bytes::put((head.len() + value.len()) as u64, out);
+    out.extend_from_slice(head);
+    out.extend_from_slice(value);
 }
 
 impl Content {
@@ -125,11 +274,11 @@ impl Content {
     }
 
     /// Changes akeys, and returns about how many bytes of memory that takes.
-    pub(super) fn change(&mut self, akey: &[u8], value: Option<Value>) -> usize {
-        let bytes = ENTRY_BYTES + value.as_ref().map_or(akey.len(), |value| bytes_of(akey, value));
+    pub(super) fn change(&mut self, akey: &[u8], held: Option<Held<'_>>) -> usize {
+        let bytes = ENTRY_BYTES + held.map_or(akey.len(), |held| bytes_of(akey, held));
         match self {
-            Content::Row(row) => row.set(akey, value),
-            Content::Spread(spread) => drop(spread.akeys.insert(akey.into(), value)),
+            Content::Row(row) => row.set(akey, held),
+            Content::Spread(spread) => drop(spread.akeys.insert(akey.into(), held.map(value_of))),
         }
         self.spread_if_large();
         bytes
@@ -137,10 +286,10 @@ impl Content {
 
     fn spread_if_large(&mut self) {
         if let Content::Row(row) = self
-            && row.bytes > ROW_BYTES_MAX
+            && row.weight() > ROW_BYTES_MAX
         {
-            let akeys = std::mem::take(&mut row.akeys);
-            let akeys = akeys.into_iter().map(|(akey, value)| (akey, Some(value))).collect();
+            let akeys = row.sorted().into_iter();
+            let akeys = akeys.map(|(akey, held)| (akey.into(), Some(value_of(held)))).collect();
             *self = Content::Spread(Spread { akeys, is_whole: true });
         }
     }
@@ -204,8 +353,8 @@ impl<'a> Iterator for Stored<'a> {
 mod tests {
     use super::*;
 
-    fn single(bytes: &[u8]) -> Option<Value> {
-        Some(Value::Single(bytes.into()))
+    fn single(bytes: &[u8]) -> Option<Held<'_>> {
+        Some(Held::Single(bytes))
     }
 
     #[test]
@@ -225,7 +374,7 @@ mod tests {
         assert_eq!(Value::single(entry.find(b"a").unwrap().unwrap()).unwrap(), b"other");
         assert!(entry.find(b"d").unwrap().is_none());
         let Content::Row(again) = Content::decode(Some(&out)).unwrap() else { panic!("it is a row") };
-        assert_eq!(again.bytes, row.bytes);
+        assert_eq!(again.weight(), row.weight());
     }
 
     #[test]

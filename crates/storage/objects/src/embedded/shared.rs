@@ -1,9 +1,8 @@
 //! What all handles of an open container share.
 
-use std::collections::hash_map::DefaultHasher;
-use std::hash::{Hash, Hasher};
 use std::ops::Range;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+use std::thread::{self, JoinHandle};
 
 use super::data::Data;
 use super::far;
@@ -16,10 +15,10 @@ use crate::{Error, ObjectId, Result};
 
 /// Locks of dkeys: readers of one share it, a writer has it alone.
 const STRIPES: usize = 512;
-/// Changes that wait take about so much memory before those nobody finds yet go to the index.
+/// Changes that wait take about so much memory before a thread begins to put them into the index.
+const EARLY_BYTES: usize = 4 << 20;
+/// With so much of them, whoever makes more waits for it.
 const WAITING_BYTES_MAX: usize = 64 << 20;
-/// Numbers that are made durable at once: what a process does not use is lost, and there are 2^64.
-const NUMBERS_AT_ONCE: u64 = 1 << 12;
 
 /// An open container.
 ///
@@ -28,13 +27,18 @@ const NUMBERS_AT_ONCE: u64 = 1 << 12;
 pub(super) struct Shared {
     pub(super) view: RwLock<View>,
     stripes: Vec<RwLock<()>>,
+    /// Which stripe a dkey has.
+    hasher: ahash::RandomState,
     /// The epoch. Updates hold it shared, so that a flush takes whole updates.
     gate: RwLock<u64>,
     /// Free bytes, known from the first update that needs some.
     space: OnceLock<Mutex<Space>>,
     /// Bytes that are free after the next flush.
     released: Mutex<Vec<Released>>,
-    numbers: Mutex<Range<u64>>,
+    /// The next number that nobody took.
+    next: Mutex<u64>,
+    /// Puts changes into the index while others are made.
+    helper: Mutex<Option<JoinHandle<()>>>,
     /// One commit at a time; whether the index has something that a crash would take.
     commits: Mutex<bool>,
     index: Index,
@@ -51,14 +55,17 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 impl Shared {
     pub(super) fn new(index: Index, data: Data, registration: Registration) -> Result<Shared> {
         let view = RwLock::new(View::new(index.snapshot()?));
+        let next = Mutex::new(index.number(Number::Next)?.unwrap_or(2));
         Ok(Shared {
             data,
             view,
             stripes: (0..STRIPES).map(|_| RwLock::new(())).collect(),
+            hasher: ahash::RandomState::new(),
             gate: RwLock::new(1),
             space: OnceLock::new(),
             released: Mutex::default(),
-            numbers: Mutex::new(0..0),
+            next,
+            helper: Mutex::default(),
             commits: Mutex::new(false),
             index,
             _registration: registration,
@@ -85,10 +92,8 @@ impl Shared {
 
     /// The lock of a dkey.
     pub(super) fn stripe(&self, object: ObjectId, dkey: &[u8]) -> &RwLock<()> {
-        let mut hasher = DefaultHasher::new();
-        (object, dkey).hash(&mut hasher);
         // There are STRIPES of them.
-        &self.stripes[hasher.finish() as usize % STRIPES]
+        &self.stripes[self.hasher.hash_one((object, dkey)) as usize % STRIPES]
     }
 
     /// The free bytes. Must not be called while the gate is held.
@@ -127,25 +132,10 @@ impl Shared {
 
     /// Takes numbers that nobody else gets.
     pub(super) fn allocate(&self, count: u64) -> Result<Range<u64>> {
-        let mut numbers = lock(&self.numbers);
-        if numbers.end - numbers.start < count {
-            let commits = lock(&self.commits);
-            let next = self.index.number(Number::Next)?.unwrap_or(2);
-            let end = next.checked_add(count.max(NUMBERS_AT_ONCE));
-            let end = end.ok_or_else(|| Error::TooLarge(format!("{count} numbers are not left")))?;
-            // What is durable early must be whole: the bytes before the index.
-            self.data.sync()?;
-            self.index.commit(&Commit {
-                changes: &Changes::default(),
-                numbers: &[(Number::Next, end)],
-                durable: true,
-            })?;
-            drop(commits);
-            *numbers = next..end;
-        }
-        let start = numbers.start;
-        numbers.start += count;
-        Ok(start..start + count)
+        let mut next = lock(&self.next);
+        let end = next.checked_add(count);
+        let end = end.ok_or_else(|| Error::TooLarge(format!("{count} numbers are not left")))?;
+        Ok(std::mem::replace(&mut *next, end)..end)
     }
 
     /// Commits all that waits.
@@ -155,14 +145,12 @@ impl Shared {
         }
         let mut unsafe_yet = lock(&self.commits);
         let released = {
-            let mut epoch = self.gate.write().unwrap_or_else(PoisonError::into_inner);
-            let mut view = self.view_mut();
+            let (mut epoch, mut view) = self.between_updates();
             if view.waiting.is_empty() && !*unsafe_yet {
                 return Ok(());
             }
             *epoch += 1;
-            view.flushing = Arc::new(std::mem::take(&mut view.waiting));
-            view.weight = 0;
+            view.begin_flush();
             std::mem::take(&mut *lock(&self.released))
         };
         match self.commit(true) {
@@ -178,6 +166,11 @@ impl Shared {
         }
     }
 
+    /// Epoch and view while no update is under way.
+    fn between_updates(&self) -> (RwLockWriteGuard<'_, u64>, RwLockWriteGuard<'_, View>) {
+        (self.gate.write().unwrap_or_else(PoisonError::into_inner), self.view_mut())
+    }
+
     /// Commits what is being flushed, and shows the result; after an error it waits again.
     fn commit(&self, durable: bool) -> Result<()> {
         let flushing = self.view().flushing.clone();
@@ -190,7 +183,7 @@ impl Shared {
                 let changes = Arc::unwrap_or_clone(flushing);
                 for (key, below) in changes.into_unordered() {
                     match view.waiting.get_mut(&key) {
-                        Some(over) => below.content.go_below(&mut over.content),
+                        Some(over) => below.go_below(over),
                         None => view.waiting.insert(key, below),
                     }
                 }
@@ -207,17 +200,18 @@ impl Shared {
         if durable {
             self.data.sync()?;
             numbers.push((Number::DataEnd, self.data.len()?));
+            // Numbers that nothing durable has may be given again after a crash.
+            numbers.push((Number::Next, *lock(&self.next)));
         }
         self.index.commit(&Commit { changes, numbers: &numbers, durable })?;
         self.index.snapshot()
     }
 
-    /// Commits the changes of one dkey, and no others.
+    /// Commits the changes of one dkey, and of those that wait no others.
     pub(super) fn flush_dkey(&self, dkey: &[u8]) -> Result<()> {
         let mut unsafe_yet = lock(&self.commits);
         {
-            let mut epoch = self.gate.write().unwrap_or_else(PoisonError::into_inner);
-            let mut view = self.view_mut();
+            let (mut epoch, mut view) = self.between_updates();
             *epoch += 1;
             view.flushing = Arc::new(view.waiting.take(dkey));
         }
@@ -226,23 +220,43 @@ impl Shared {
         Ok(())
     }
 
-    /// Keeps the changes that wait few: those of content go to the index, where only a flush makes them last.
-    pub(super) fn relieve(&self) -> Result<()> {
-        if self.view().weight < WAITING_BYTES_MAX {
+    /// Keeps the changes that wait few: they go to the index early, and by another thread while they are not many.
+    pub(super) fn relieve(self: &Arc<Self>) -> Result<()> {
+        let weight = self.view().weight;
+        if weight < EARLY_BYTES {
             return Ok(());
         }
+        if weight >= WAITING_BYTES_MAX {
+            return self.flush_early();
+        }
+        let mut helper = lock(&self.helper);
+        if helper.as_ref().is_none_or(JoinHandle::is_finished) {
+            let shared = self.clone();
+            // After an error the changes wait again, and the next flush tells. Without a thread they wait for that.
+            *helper = thread::Builder::new().spawn(move || drop(shared.flush_early())).ok();
+        }
+        Ok(())
+    }
+
+    /// Puts what waits into the index, where only a flush makes it last.
+    fn flush_early(&self) -> Result<()> {
         let mut unsafe_yet = lock(&self.commits);
         {
-            let mut epoch = self.gate.write().unwrap_or_else(PoisonError::into_inner);
-            let mut view = self.view_mut();
-            if view.weight < WAITING_BYTES_MAX {
+            let (mut epoch, mut view) = self.between_updates();
+            if view.weight < EARLY_BYTES {
                 return Ok(());
             }
             *epoch += 1;
-            view.flushing = Arc::new(view.waiting.take_content());
-            view.weight = 0;
+            view.begin_flush();
         }
         *unsafe_yet = true;
         self.commit(false)
+    }
+
+    /// Waits for the thread that puts changes into the index.
+    pub(super) fn join_helper(&self) {
+        if let Some(helper) = lock(&self.helper).take() {
+            let _ = helper.join();
+        }
     }
 }

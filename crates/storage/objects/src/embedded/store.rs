@@ -37,14 +37,14 @@ impl EmbeddedStore {
     fn singles(&self, object: ObjectId, dkey: &[u8], akeys: &[&[u8]]) -> Result<Vec<Option<Vec<u8>>>> {
         let _dkey = self.shared.stripe(object, dkey).read().unwrap_or_else(PoisonError::into_inner);
         let found = self.shared.view().singles(&key(object, dkey), akeys)?;
-        akeys.iter().zip(found).map(|(akey, single)| self.bytes(akey, single)).collect()
+        let bytes = |(akey, single): (&&[u8], Option<Single>)| single.map(|single| self.bytes(akey, single));
+        akeys.iter().zip(found).map(|found| bytes(found).transpose()).collect()
     }
 
-    fn bytes(&self, akey: &[u8], single: Single) -> Result<Option<Vec<u8>>> {
+    fn bytes(&self, akey: &[u8], single: Single) -> Result<Vec<u8>> {
         match single {
-            Single::Absent => Ok(None),
-            Single::Near(bytes) => Ok(Some(bytes)),
-            Single::Other(Value::Single(bytes)) => Ok(Some(bytes.to_vec())),
+            Single::Near(bytes) => Ok(bytes),
+            Single::Other(Value::Single(bytes)) => Ok(bytes.to_vec()),
             Single::Other(Value::Array(_)) => Err(check::unmet(akey, "holds records")),
             Single::Other(Value::Far(place)) => {
                 // A damaged index must not ask for more memory than there are bytes.
@@ -53,7 +53,7 @@ impl EmbeddedStore {
                 }
                 let mut bytes = vec![0; place.length as usize];
                 self.shared.data.read(place.at, &mut bytes)?;
-                Ok(Some(bytes))
+                Ok(bytes)
             }
         }
     }
@@ -94,6 +94,13 @@ fn bytes_of(update: &Update<'_>) -> usize {
 fn in_order_only(updates: &[&Update<'_>]) -> bool {
     let mut seen = std::collections::HashSet::new();
     !updates.iter().all(|update| seen.insert((update.object, update.dkey)))
+}
+
+impl Drop for EmbeddedStore {
+    fn drop(&mut self) {
+        // Whoever opens the container next must not find it open because of a thread of ours.
+        self.shared.join_helper();
+    }
 }
 
 impl Store for EmbeddedStore {
@@ -144,12 +151,13 @@ impl Store for EmbeddedStore {
     }
 
     fn size(&self, object: ObjectId, dkey: &[u8], akey: &[u8]) -> Result<Option<Size>> {
-        Ok(self.shared.view().value(&key(object, dkey), akey)?.map(|value| value.size()))
+        self.shared.view().size(&key(object, dkey), akey)
     }
 
-    fn punch_dkey(&self, object: ObjectId, dkey: &[u8], phase: Phase) -> Result<()> {
+    fn punch_dkey(&self, object: ObjectId, dkey: &[u8], _phase: Phase) -> Result<()> {
         self.writable()?;
-        self.shared.punch_dkey(object, dkey, phase)?;
+        // A flush is one commit: phases are for engines that have none.
+        self.shared.punch_dkey(object, dkey)?;
         self.shared.relieve()
     }
 

@@ -4,12 +4,12 @@ use std::sync::PoisonError;
 
 use super::far::{self, FarFile, NEAR_BYTES_MAX};
 use super::key;
-use super::rows::Content;
+use super::rows::{Content, Held, value_of};
 use super::shared::Shared;
 use crate::check::{self, Before, Shape};
 use crate::layout::value::Value;
 use crate::layout::writer::{self, Writer};
-use crate::{Change, Condition, ObjectId, Phase, Result, Update};
+use crate::{Change, Condition, ObjectId, Result, Update};
 
 /// The akeys that an update names, as they are and then as they become.
 struct Named<'a> {
@@ -24,10 +24,39 @@ struct Named<'a> {
 struct Entry<'a> {
     akey: &'a [u8],
     value: Option<Value>,
+    /// A small single value that takes the place of it: no copy is made before the row's own.
+    near: Option<&'a [u8]>,
     changed: bool,
 }
 
-impl Named<'_> {
+impl<'a> Entry<'a> {
+    fn new(akey: &'a [u8], value: Option<Value>) -> Self {
+        Entry { akey, value, near: None, changed: false }
+    }
+
+    fn held(&self) -> Option<Held<'_>> {
+        self.near.map(Held::Single).or_else(|| self.value.as_ref().map(Held::from))
+    }
+
+    fn apply(&mut self, change: &Change<'a>, writer: &mut Writer<'_>) -> Result<()> {
+        match change {
+            Change::Single(_, bytes) if bytes.len() as u64 <= NEAR_BYTES_MAX => {
+                self.value.take().iter().for_each(|old| writer.release(old));
+                self.near = Some(bytes);
+                self.changed = true;
+            }
+            change => {
+                if let Some(bytes) = self.near.take() {
+                    self.value = Some(Value::Single(bytes.into()));
+                }
+                self.changed |= writer.apply(&mut self.value, change)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl<'a> Named<'a> {
     fn position(&self, akey: &[u8]) -> Option<usize> {
         self.akeys.binary_search_by(|entry| entry.akey.cmp(akey)).ok()
     }
@@ -36,11 +65,11 @@ impl Named<'_> {
         self.akeys[self.position(akey)?].value.as_ref()
     }
 
-    fn apply(&mut self, change: &Change<'_>, writer: &mut Writer<'_>) -> Result<()> {
-        let Some(at) = self.position(change.akey()) else { return Ok(()) };
-        let entry = &mut self.akeys[at];
-        entry.changed |= writer.apply(&mut entry.value, change)?;
-        Ok(())
+    fn apply(&mut self, change: &Change<'a>, writer: &mut Writer<'_>) -> Result<()> {
+        match self.position(change.akey()) {
+            Some(at) => self.akeys[at].apply(change, writer),
+            None => Ok(()),
+        }
     }
 }
 
@@ -77,10 +106,10 @@ impl Shared {
             far::give(space, &writer.undo());
             return Err(error);
         }
-        let changed = named.akeys.into_iter().filter(|entry| entry.changed);
-        let mut changes = changed.map(|entry| (entry.akey, entry.value)).peekable();
-        if changes.peek().is_some() {
-            self.view_mut().put(&named.key, named.base, changes, update.phase);
+        if named.akeys.iter().any(|entry| entry.changed) {
+            let changed = named.akeys.iter().filter(|entry| entry.changed);
+            let changes = changed.map(|entry| (entry.akey, entry.held()));
+            self.view_mut().put(&named.key, named.base, changes);
         }
         self.finish(writer);
         Ok(())
@@ -101,19 +130,17 @@ impl Shared {
         let key = key(update.object, update.dkey);
         let view = self.view();
         let base = view.base(&key)?;
-        let mut akeys = Vec::with_capacity(names.len());
-        for akey in names {
-            let value = match &base {
-                Some(Content::Row(row)) => row.find(akey).cloned(),
-                _ => view.value(&key, akey)?,
-            };
-            akeys.push(Entry { akey, value, changed: false });
-        }
+        let values = match &base {
+            Some(Content::Row(row)) => names.iter().map(|akey| row.find(akey).map(value_of)).collect(),
+            _ => view.values(&key, &names)?,
+        };
+        let akeys = names.into_iter().zip(values);
+        let akeys = akeys.map(|(akey, value)| Entry::new(akey, value)).collect();
         Ok(Named { shared: self, key, base, akeys })
     }
 
     /// Removes all akeys of a dkey.
-    pub(super) fn punch_dkey(&self, object: ObjectId, dkey: &[u8], phase: Phase) -> Result<()> {
+    pub(super) fn punch_dkey(&self, object: ObjectId, dkey: &[u8]) -> Result<()> {
         let epoch = self.epoch();
         let _dkey = self.stripe(object, dkey).write().unwrap_or_else(PoisonError::into_inner);
         let file = FarFile { data: &self.data, space: self.space_if_known() };
@@ -133,7 +160,7 @@ impl Shared {
         };
         if !akeys.is_empty() {
             let changes = akeys.iter().map(|akey| (&akey[..], None));
-            self.view_mut().put(&key, base, changes, phase);
+            self.view_mut().put(&key, base, changes);
         }
         self.finish(writer);
         Ok(())

@@ -36,7 +36,8 @@ pub(crate) type Released = Place;
 /// What was committed is of an epoch that never is the current one.
 const COMMITTED: u64 = 0;
 
-const SINGLE: u8 = 0;
+/// What the stored form of a small single value begins with.
+pub(crate) const SINGLE: u8 = 0;
 const FAR: u8 = 1;
 const NEAR_ARRAY: u8 = 2;
 const FAR_ARRAY: u8 = 3;

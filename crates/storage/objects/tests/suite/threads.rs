@@ -36,6 +36,8 @@ fn allocations_go_on_after_opening_again(subject: &Subject) {
         let taken = store.allocate(count).unwrap();
         assert!(taken.start >= end && taken.end == taken.start + count, "{taken:?} after {end}");
         end = taken.end;
+        update(&*store, &[Change::Single(b"last", &end.to_le_bytes())]).unwrap();
+        store.flush().unwrap();
         store = subject.reopen(store);
     }
     let answer = store.allocate(u64::MAX);
