@@ -32,15 +32,19 @@ pub trait Datasets<const N: usize>: Values<N> {
 
     /// Reads elements.
     fn read_elements(&self, reads: &mut [OpRead<'_>]) -> Result<()> {
-        for read in reads.iter() {
+        // One alone is checked below, before anything happens.
+        for read in reads.iter().filter(|_| reads.len() > 1) {
             demands::transfer(&self.dataset(read.dataset)?.1.info, read.selection, read.into.len())?;
         }
-        for read in reads.iter_mut().filter(|read| !read.into.is_empty()) {
+        for read in reads.iter_mut() {
             let (id, _) = self.dataset(read.dataset)?;
             let _still = self.reading(id);
             // The extent may have changed before the elements held still.
             let (_, dataset) = self.dataset(read.dataset)?;
             demands::transfer(&dataset.info, read.selection, read.into.len())?;
+            if read.into.is_empty() {
+                continue;
+            }
             self.elements().read(id, &dataset, read.selection, read.into)?;
         }
         Ok(())
@@ -48,14 +52,17 @@ pub trait Datasets<const N: usize>: Values<N> {
 
     /// Writes elements.
     fn write_elements(&self, writes: &[OpWrite<'_>]) -> Result<()> {
-        for write in writes {
+        for write in writes.iter().filter(|_| writes.len() > 1) {
             demands::transfer(&self.dataset(write.dataset)?.1.info, write.selection, write.from.len())?;
         }
-        for write in writes.iter().filter(|write| !write.from.is_empty()) {
+        for write in writes {
             let (id, _) = self.dataset(write.dataset)?;
             let _alone = self.changing(id);
             let (_, dataset) = self.dataset(write.dataset)?;
             demands::transfer(&dataset.info, write.selection, write.from.len())?;
+            if write.from.is_empty() {
+                continue;
+            }
             let old = self.references_before(id, &dataset, write)?;
             self.elements().write(id, &dataset, write.selection, write.from)?;
             self.drop_replaced(&dataset.info.datatype, old, write.from)?;

@@ -67,7 +67,11 @@ pub(crate) fn each_batch(
         batch.parts.push(part);
         Ok(())
     };
-    if let Selection::Points(points) = selection {
+    if matches!(selection, Selection::All) && dims == shape {
+        // A small dataset is one chunk, and all of it one run.
+        let run = ChunkRun { chunk_offset: 0, selection_offset: 0, len: dims.iter().product() };
+        add(Part { start: vec![0; dims.len()], runs: vec![run] })?;
+    } else if let Selection::Points(points) = selection {
         let index = PointIndex::new(points, shape)?;
         for scaled in index.chunks() {
             add(Part::new(&scaled, shape, index.chunk_runs(&scaled)?))?;

@@ -41,11 +41,9 @@ impl Opening {
         }
     }
 
-    /// The same for a new object. Far away one question is enough: the condition of the link finds a name that is used.
+    /// The group of a new object's link. The link's own condition finds a name that is used, but in a group that keeps
+    /// an order the name would have its place already.
     pub(crate) fn place_of_new(&self, place: &Place) -> Result<Arc<Described>> {
-        if !self.shared.is_concurrent {
-            return self.check_place(place);
-        }
         check_name(&place.name)?;
         let group = self.described(place.group)?;
         match is_tracked(group.group()?.link_order) {
@@ -66,9 +64,7 @@ impl Opening {
         if place.charset == CharacterSet::Utf8 {
             changes.push(Change::Single(LINK_CHARSET, &[1]));
         }
-        // In one process the name is still as free as it was found.
-        let unused = [Condition::Absent(LINK)];
-        let conditions: &[Condition<'_>] = if self.shared.is_concurrent { &unused } else { &[] };
+        let conditions = &[Condition::Absent(LINK)];
         let update =
             Update { object: group.id, dkey: &name, changes: &changes, conditions, phase: Phase::Link };
         let done = self.store().update(&update);

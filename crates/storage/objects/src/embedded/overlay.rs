@@ -87,58 +87,9 @@ impl View {
         [self.waiting.get(dkey), self.flushing.get(dkey)]
     }
 
-    /// What akeys of a dkey hold; `stored` makes it of a stored value, `held` of one that is in memory.
-    fn each<T>(
-        &self,
-        dkey: &[u8],
-        akeys: &[&[u8]],
-        stored: impl Fn(&[u8]) -> Result<T>,
-        held: impl Fn(Held<'_>) -> T,
-    ) -> Result<Vec<Option<T>>> {
-        let mut found = Vec::with_capacity(akeys.len());
-        let committed = |akeys: &[&[u8]], found: &mut Vec<Option<T>>| {
-            self.committed.values(dkey, akeys, |value| {
-                found.push(value.map(&stored).transpose()?);
-                Ok(())
-            })
-        };
-        let layers = self.contents(dkey);
-        if layers.iter().all(Option::is_none) {
-            committed(akeys, &mut found)?;
-            return Ok(found);
-        }
-        for akey in akeys {
-            match known(layers, akey) {
-                Some(value) => found.push(value.map(&held)),
-                None => committed(&[akey], &mut found)?,
-            }
-        }
-        Ok(found)
-    }
-
-    /// What akeys of a dkey hold.
-    pub(super) fn values(&self, dkey: &[u8], akeys: &[&[u8]]) -> Result<Vec<Option<Value>>> {
-        self.each(dkey, akeys, Value::decode, value_of)
-    }
-
-    /// What an akey holds.
-    pub(super) fn value(&self, dkey: &[u8], akey: &[u8]) -> Result<Option<Value>> {
-        Ok(self.values(dkey, &[akey])?.pop().flatten())
-    }
-
-    /// How much an akey holds.
-    pub(super) fn size(&self, dkey: &[u8], akey: &[u8]) -> Result<Option<Size>> {
-        let stored = |stored: &[u8]| Ok(Value::decode(stored)?.size());
-        let held = |held: Held<'_>| match held {
-            Held::Single(bytes) => Size::Single(bytes.len() as u64),
-            Held::Other(value) => value.size(),
-        };
-        Ok(self.each(dkey, &[akey], stored, held)?.pop().flatten())
-    }
-
-    /// What akeys of a dkey hold, with their bytes copied once where they are near.
-    pub(super) fn singles(&self, dkey: &[u8], akeys: &[&[u8]]) -> Result<Vec<Option<Single>>> {
-        self.each(dkey, akeys, Single::stored, Single::of)
+    /// A dkey, to look at its akeys.
+    pub(super) fn at<'a>(&'a self, dkey: &'a [u8]) -> Dkey<'a> {
+        Dkey { dkey, layers: self.contents(dkey), committed: &self.committed }
     }
 
     /// What a dkey holds before its first change that waits; `None` where some wait already.
@@ -223,19 +174,73 @@ impl View {
     }
 }
 
-/// What an akey holds, where no commit is needed to know it.
-fn known<'a>(layers: [Option<&'a Content>; 2], akey: &[u8]) -> Option<Option<Held<'a>>> {
-    for content in layers.into_iter().flatten() {
-        match content {
-            Content::Row(row) => return Some(row.find(akey)),
-            Content::Spread(spread) => match spread.akeys.get(akey) {
-                Some(value) => return Some(value.as_ref().map(Held::from)),
-                None if spread.is_whole => return Some(None),
-                None => {}
-            },
+/// One dkey of a view.
+#[derive(Debug)]
+pub(super) struct Dkey<'a> {
+    dkey: &'a [u8],
+    /// What is not committed, the newest first.
+    layers: [Option<&'a Content>; 2],
+    committed: &'a Snapshot,
+}
+
+impl<'a> Dkey<'a> {
+    /// What an akey holds, where no commit is needed to know it.
+    fn known(&self, akey: &[u8]) -> Option<Option<Held<'a>>> {
+        for content in self.layers.into_iter().flatten() {
+            match content {
+                Content::Row(row) => return Some(row.find(akey)),
+                Content::Spread(spread) => match spread.akeys.get(akey) {
+                    Some(value) => return Some(value.as_ref().map(Held::from)),
+                    None if spread.is_whole => return Some(None),
+                    None => {}
+                },
+            }
         }
+        None
     }
-    None
+
+    /// What an akey holds; `held` makes it of a value in memory, `stored` of one that was committed.
+    fn get<T>(
+        &self,
+        akey: &[u8],
+        held: impl FnOnce(Held<'_>) -> T,
+        stored: impl Fn(&[u8]) -> Result<T>,
+    ) -> Result<Option<T>> {
+        if let Some(value) = self.known(akey) {
+            return Ok(value.map(held));
+        }
+        let mut found = None;
+        self.committed.values(self.dkey, &[akey], |value| {
+            found = value.map(&stored).transpose()?;
+            Ok(())
+        })?;
+        Ok(found)
+    }
+
+    pub(super) fn value(&self, akey: &[u8]) -> Result<Option<Value>> {
+        self.get(akey, value_of, Value::decode)
+    }
+
+    pub(super) fn size(&self, akey: &[u8]) -> Result<Option<Size>> {
+        let held = |held: Held<'_>| match held {
+            Held::Single(bytes) => Size::Single(bytes.len() as u64),
+            Held::Other(value) => value.size(),
+        };
+        self.get(akey, held, |stored| Ok(Value::decode(stored)?.size()))
+    }
+
+    /// What akeys hold, with their bytes copied once where they are near.
+    pub(super) fn singles(&self, akeys: &[&[u8]]) -> Result<Vec<Option<Single>>> {
+        if self.layers.iter().any(Option::is_some) {
+            return akeys.iter().map(|akey| self.get(akey, Single::of, Single::stored)).collect();
+        }
+        let mut found = Vec::with_capacity(akeys.len());
+        self.committed.values(self.dkey, akeys, |value| {
+            found.push(value.map(Single::stored).transpose()?);
+            Ok(())
+        })?;
+        Ok(found)
+    }
 }
 
 /// A single value as it was found.

@@ -36,7 +36,7 @@ impl EmbeddedStore {
 
     fn singles(&self, object: ObjectId, dkey: &[u8], akeys: &[&[u8]]) -> Result<Vec<Option<Vec<u8>>>> {
         let _dkey = self.shared.stripe(object, dkey).read().unwrap_or_else(PoisonError::into_inner);
-        let found = self.shared.view().singles(&key(object, dkey), akeys)?;
+        let found = self.shared.view().at(&key(object, dkey)).singles(akeys)?;
         let bytes = |(akey, single): (&&[u8], Option<Single>)| single.map(|single| self.bytes(akey, single));
         akeys.iter().zip(found).map(|found| bytes(found).transpose()).collect()
     }
@@ -151,7 +151,7 @@ impl Store for EmbeddedStore {
     }
 
     fn size(&self, object: ObjectId, dkey: &[u8], akey: &[u8]) -> Result<Option<Size>> {
-        self.shared.view().size(&key(object, dkey), akey)
+        self.shared.view().at(&key(object, dkey)).size(akey)
     }
 
     fn punch_dkey(&self, object: ObjectId, dkey: &[u8], _phase: Phase) -> Result<()> {

@@ -30,8 +30,8 @@ struct Entry<'a> {
 }
 
 impl<'a> Entry<'a> {
-    fn new(akey: &'a [u8], value: Option<Value>) -> Self {
-        Entry { akey, value, near: None, changed: false }
+    fn new(akey: &'a [u8]) -> Self {
+        Entry { akey, value: None, near: None, changed: false }
     }
 
     fn held(&self) -> Option<Held<'_>> {
@@ -123,19 +123,21 @@ impl Shared {
     }
 
     fn named<'a>(&'a self, update: &Update<'a>) -> Result<Named<'a>> {
-        let changes = update.changes.iter().map(Change::akey);
-        let mut names: Vec<&[u8]> = changes.chain(update.conditions.iter().map(Condition::akey)).collect();
-        names.sort_unstable();
-        names.dedup();
+        let names = update.changes.iter().map(Change::akey);
+        let names = names.chain(update.conditions.iter().map(Condition::akey));
+        let mut akeys: Vec<Entry<'a>> = names.map(Entry::new).collect();
+        akeys.sort_unstable_by_key(|entry| entry.akey);
+        akeys.dedup_by_key(|entry| entry.akey);
         let key = key(update.object, update.dkey);
         let view = self.view();
         let base = view.base(&key)?;
-        let values = match &base {
-            Some(Content::Row(row)) => names.iter().map(|akey| row.find(akey).map(value_of)).collect(),
-            _ => view.values(&key, &names)?,
-        };
-        let akeys = names.into_iter().zip(values);
-        let akeys = akeys.map(|(akey, value)| Entry::new(akey, value)).collect();
+        let held = view.at(&key);
+        for entry in &mut akeys {
+            entry.value = match &base {
+                Some(Content::Row(row)) => row.find(entry.akey).map(value_of),
+                _ => held.value(entry.akey)?,
+            };
+        }
         Ok(Named { shared: self, key, base, akeys })
     }
 
@@ -154,7 +156,7 @@ impl Shared {
                 Ok(true)
             })?;
             for akey in &akeys {
-                view.value(&key, akey)?.iter().for_each(|value| writer.release(value));
+                view.at(&key).value(akey)?.iter().for_each(|value| writer.release(value));
             }
             (view.base(&key)?, akeys)
         };
@@ -170,7 +172,7 @@ impl Shared {
     pub(super) fn fetch(&self, fetch: &mut crate::Fetch<'_>) -> Result<()> {
         check::fetch(fetch)?;
         let _dkey = self.stripe(fetch.object, fetch.dkey).read().unwrap_or_else(PoisonError::into_inner);
-        let value = self.view().value(&key(fetch.object, fetch.dkey), fetch.akey)?;
+        let value = self.view().at(&key(fetch.object, fetch.dkey)).value(fetch.akey)?;
         let Some(value) = value else { return Ok(()) };
         check::same(fetch.akey, value.shape(), Shape::Records(fetch.record_size))?;
         match value {
