@@ -43,7 +43,7 @@ struct Known {
 struct Table<Id> {
     /// The version of what is not in the table.
     floor: u64,
-    objects: HashMap<Id, Known>,
+    objects: HashMap<Id, Known, ahash::RandomState>,
 }
 
 /// What is remembered of listings. Whatever changes an object's keys says so.
@@ -55,7 +55,7 @@ pub struct Listings<Id> {
 
 impl<Id> Default for Listings<Id> {
     fn default() -> Self {
-        let table = Table { floor: 0, objects: HashMap::new() };
+        let table = Table { floor: 0, objects: HashMap::default() };
         Listings { version: AtomicU64::new(0), table: Mutex::new(table) }
     }
 }

@@ -47,6 +47,10 @@ pub(crate) fn unmet(akey: &[u8], what: &str) -> Error {
 
 /// The shapes of akeys as the changes go on: a later one sees what an earlier one did.
 fn shapes(changes: &[Change<'_>], before: &dyn Before) -> Result<()> {
+    if let [change] = changes {
+        key(change.akey())?;
+        return after(change, before.shape(change.akey())?).map(drop);
+    }
     let mut sorted: Vec<&Change<'_>> = changes.iter().collect();
     // It is stable: changes of one akey stay in their order.
     sorted.sort_by_key(|change| change.akey());

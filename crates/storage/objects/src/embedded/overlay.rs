@@ -3,18 +3,19 @@
 use std::collections::{BTreeSet, HashMap};
 use std::iter::Peekable;
 use std::ops::Bound;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use super::index::Snapshot;
 use super::rows::{Content, Held, Spread, value_of};
 use crate::layout::value::Value;
 use crate::{Result, Size};
 
-/// Changes by the keys of dkeys. Most look-ups are for one key, and much faster without the order.
+/// Changes by the keys of dkeys. Most look-ups are for one key, and much faster without an order.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Changes {
     by_key: HashMap<Arc<[u8]>, Content, ahash::RandomState>,
-    order: BTreeSet<Arc<[u8]>>,
+    /// Made when somebody first needs it, and kept up from then on: a commit is often the first.
+    order: OnceLock<BTreeSet<Arc<[u8]>>>,
 }
 
 impl Changes {
@@ -27,7 +28,9 @@ impl Changes {
     }
 
     pub(super) fn insert(&mut self, dkey: Arc<[u8]>, content: Content) {
-        self.order.insert(dkey.clone());
+        if let Some(order) = self.order.get_mut() {
+            order.insert(dkey.clone());
+        }
         self.by_key.insert(dkey, content);
     }
 
@@ -39,7 +42,9 @@ impl Changes {
     pub(super) fn take(&mut self, dkey: &[u8]) -> Changes {
         let mut taken = Changes::default();
         if let Some((dkey, content)) = self.by_key.remove_entry(dkey) {
-            self.order.remove(&dkey);
+            if let Some(order) = self.order.get_mut() {
+                order.remove(&dkey);
+            }
             taken.insert(dkey, content);
         }
         taken
@@ -52,7 +57,8 @@ impl Changes {
 
     /// Those from a key on, in order.
     pub(super) fn from(&self, from: &[u8]) -> impl Iterator<Item = (&[u8], &Content)> {
-        let keys = self.order.range::<[u8], _>((Bound::Included(from), Bound::Unbounded));
+        let order = self.order.get_or_init(|| self.by_key.keys().cloned().collect());
+        let keys = order.range::<[u8], _>((Bound::Included(from), Bound::Unbounded));
         keys.filter_map(|key| Some((&**key, self.by_key.get(key)?)))
     }
 }
