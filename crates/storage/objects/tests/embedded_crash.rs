@@ -13,6 +13,11 @@ const OBJECTS: u64 = 3;
 const DKEYS: u8 = 3;
 const ARRAY: usize = 150_000;
 const PATCH: usize = 3_000;
+/// Some rounds change so much that it goes to the index before the flush.
+const CROWD: ObjectId = ObjectId { high: 2, low: 0 };
+const CROWD_DKEYS: u32 = 2_500;
+const CROWD_BYTES: usize = 2_000;
+const CROWD_EVERY: u64 = 3;
 
 fn id() -> ContainerId {
     ContainerId::from_name("crash")
@@ -57,12 +62,22 @@ fn write_round(store: &dyn Store, round: u64) {
     }
 }
 
+fn write_crowd(store: &dyn Store, round: u64) {
+    for dkey in 0..CROWD_DKEYS {
+        let value = round.to_le_bytes().repeat(CROWD_BYTES / 8);
+        change(store, CROWD, &dkey.to_be_bytes(), &[Change::Single(b"round", &value)]);
+    }
+}
+
 /// The other process: writes rounds until it is killed, and says which are flushed.
 fn write_for_ever(pool: &Path) {
     let store = embedded::pool(pool).open(id(), Mode::ReadWrite).unwrap();
     let first = round_of(&*store).map_or(0, |round| round + 1);
     println!("open");
     for round in first.. {
+        if round % CROWD_EVERY == 0 {
+            write_crowd(&*store, round);
+        }
         write_round(&*store, round);
         store.flush().unwrap();
         println!("flushed {round}");
@@ -94,6 +109,11 @@ fn check(store: &dyn Store) -> Option<u64> {
         }
         let dkeys = store.dkeys(object, &[DKEYS], 10).unwrap();
         assert_eq!(dkeys, [format!("only in round {round}").into_bytes()]);
+    }
+    let crowd = (round - round % CROWD_EVERY).to_le_bytes().repeat(CROWD_BYTES / 8);
+    for dkey in 0..CROWD_DKEYS {
+        let values = store.get(CROWD, &dkey.to_be_bytes(), &[b"round"]).unwrap();
+        assert!(values[0].as_deref() == Some(&crowd), "{dkey} of the crowd in round {round}");
     }
     Some(round)
 }
