@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use model::properties::FileCreate;
 use model::{Error, Limits, Result, Token};
-use objects::{ObjectId, Store, Update};
+use objects::{Mode, ObjectId, Store, Update};
 use vol::{Access, ContainerInfo, FileAccess};
 
 use crate::connector::{CAPABILITY, NAME};
@@ -91,11 +91,14 @@ impl Opening {
         for (id, times) in std::mem::take(&mut *self.handles()) {
             self.release_handles(&mut structure, id, times)?;
         }
-        if self.shared.is_last() {
+        let is_last = self.shared.is_last();
+        if is_last {
             self.remove_unlinked(&mut structure)?;
         }
         drop(structure);
-        if self.is_writing() { self.shared.flush() } else { Ok(()) }
+        // The last to go may be a reader beside writers: what went with it is a change too.
+        let ends_writing = is_last && self.shared.mode == Mode::ReadWrite;
+        if self.is_writing() || ends_writing { self.shared.flush() } else { Ok(()) }
     }
 }
 
