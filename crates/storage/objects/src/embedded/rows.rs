@@ -15,8 +15,8 @@ const ROW_BYTES_MAX: usize = 4 << 10;
 /// About what an akey takes in memory besides its bytes.
 const ENTRY_BYTES: usize = 64;
 
-/// What a new row is given at once: growing to it by doubling takes longer than filling it.
-const NEW_ROW_BYTES: usize = 512;
+/// A new row gets room for about so many akeys: growing from nothing takes longer than filling it.
+const NEW_ROW_AKEYS: usize = 4;
 
 const SPREAD: u8 = 0;
 const ROW: u8 = 1;
@@ -187,8 +187,8 @@ impl Row {
     /// Appends the bytes of a single value. Keys and near values have few: a row is spread long before 2^32.
     fn add(&mut self, akey: &[u8], value: &[u8]) -> Slot {
         if self.bytes.is_empty() {
-            self.bytes.reserve(NEW_ROW_BYTES.max(akey.len() + value.len()));
-            self.singles.reserve(NEW_ROW_BYTES / ENTRY_BYTES);
+            self.bytes.reserve(NEW_ROW_AKEYS * (akey.len() + value.len()));
+            self.singles.reserve(NEW_ROW_AKEYS);
         }
         let at = self.bytes.len() as u32;
         self.bytes.extend_from_slice(akey);
