@@ -17,6 +17,7 @@ pub(crate) mod draft;
 mod elements;
 mod file_space;
 mod incoming;
+mod link_set;
 mod links;
 mod objects;
 mod parts;

@@ -7,6 +7,7 @@ use model::{Error, Link, LinkTarget, Result, Token, text};
 
 use super::Writer;
 use super::create::group_info_message;
+use super::link_set::LinkSet;
 use crate::chunk::index::{ChunkAt, Chunks};
 use crate::file::File;
 use crate::format::Address;
@@ -123,10 +124,10 @@ fn is_dense(count: usize, phase: PhaseChange, dense: bool) -> bool {
     count > usize::from(phase.compact_max) || (dense && count >= usize::from(phase.dense_min))
 }
 
-/// Links by the bytes of their names.
+/// The links of a group.
 #[derive(Debug, Default)]
 pub(crate) struct Links {
-    pub(crate) by_name: BTreeMap<Vec<u8>, Link>,
+    pub(crate) by_name: LinkSet,
     pub(crate) order: CreationOrder,
     pub(crate) next: i64,
     pub(crate) phase: PhaseChange,
@@ -144,7 +145,7 @@ impl Links {
         let links = group::links(file, header)?;
         let blocks = group::blocks(file, header)?.all();
         let mut value = Links {
-            by_name: links.into_iter().map(|l| (text::to_bytes(&l.name), l)).collect(),
+            by_name: links.into_iter().collect(),
             order: create.link_order,
             next: 0,
             phase: create.link_phase,
@@ -163,9 +164,9 @@ impl Links {
     /// The messages of these links, with what they point to.
     pub(crate) fn messages(&mut self, writer: &mut Writer) -> Result<Vec<Message>> {
         let fits_old = |l: &Link| matches!(l.target, LinkTarget::Hard(_) | LinkTarget::Soft(_));
-        self.is_old &= self.by_name.values().all(fits_old);
+        self.is_old = self.is_old && self.by_name.iter().all(fits_old);
         if self.is_old {
-            let table = writer.build_symbol_table(&self.by_name)?;
+            let table = writer.build_symbol_table(&self.by_name.sorted())?;
             let body = encode_group::symbol_table(table, writer.sizes)?;
             return Ok(vec![Message { kind: kind::SYMBOL_TABLE, flags: 0, creation_order: None, body }]);
         }
@@ -178,9 +179,8 @@ impl Links {
     }
 
     fn new_messages(&mut self, writer: &mut Writer) -> Result<Vec<Message>> {
-        let sizes = writer.sizes;
-        let bodies =
-            self.by_name.values().map(|l| encode_link::encode(l, sizes)).collect::<Result<Vec<_>>>()?;
+        let (sizes, links) = (writer.sizes, self.by_name.sorted());
+        let bodies = links.iter().map(|l| encode_link::encode(l, sizes)).collect::<Result<Vec<_>>>()?;
         self.is_dense = is_dense(bodies.len(), self.phase, self.is_dense)
             || bodies.iter().any(|b| b.len() > MESSAGE_BYTES_MAX);
         let mut info = LinkInfo {
@@ -195,12 +195,12 @@ impl Links {
         if self.is_dense {
             let heap = writer.build_heap(Client::Links, &bodies)?;
             info.heap = Some(heap.address);
-            info.name_tree = Some(writer.build_btree2(5, 11, &self.name_records(&heap.ids))?);
+            info.name_tree = Some(writer.build_btree2(5, 11, &name_records(&links, &heap.ids))?);
             if info.order_indexed {
-                info.order_tree = Some(writer.build_btree2(6, 15, &self.order_records(&heap.ids))?);
+                info.order_tree = Some(writer.build_btree2(6, 15, &order_records(&links, &heap.ids))?);
             }
         } else {
-            let mut in_order: Vec<_> = self.by_name.values().zip(bodies).collect();
+            let mut in_order: Vec<_> = links.into_iter().zip(bodies).collect();
             in_order.sort_by_key(|(l, _)| l.creation_order);
             let message = |(_, body)| Message { kind: kind::LINK, flags: 0, creation_order: None, body };
             out.extend(in_order.into_iter().map(message));
@@ -209,26 +209,21 @@ impl Links {
         out.insert(0, Message { kind: kind::LINK_INFO, flags: 0, creation_order: None, body });
         Ok(out)
     }
+}
 
-    /// Records of the name tree: hash and ID, sorted by hash, then name.
-    fn name_records(&self, ids: &[Vec<u8>]) -> Vec<Vec<u8>> {
-        let mut records: Vec<(u32, &[u8], &[u8])> = self
-            .by_name
-            .keys()
-            .zip(ids)
-            .map(|(name, id)| (checksum::lookup3(name, 0), name.as_slice(), id.as_slice()))
-            .collect();
-        records.sort_unstable();
-        records.into_iter().map(|(hash, _, id)| [&hash.to_le_bytes()[..], id].concat()).collect()
-    }
+/// Records of the name tree: hash and ID, sorted by hash, then name, which links come sorted by.
+fn name_records(links: &[&Link], ids: &[Vec<u8>]) -> Vec<Vec<u8>> {
+    let hash = |link: &&Link| checksum::lookup3(&text::as_bytes(&link.name), 0);
+    let mut records: Vec<(u32, usize)> = links.iter().map(hash).zip(0..).collect();
+    records.sort_unstable();
+    records.into_iter().map(|(hash, n)| [&hash.to_le_bytes()[..], &ids[n]].concat()).collect()
+}
 
-    fn order_records(&self, ids: &[Vec<u8>]) -> Vec<Vec<u8>> {
-        let order = |l: &Link| l.creation_order.unwrap_or(0);
-        let mut records: Vec<(i64, &[u8])> =
-            self.by_name.values().zip(ids).map(|(l, id)| (order(l), id.as_slice())).collect();
-        records.sort_unstable();
-        records.into_iter().map(|(order, id)| [&order.to_le_bytes()[..], id].concat()).collect()
-    }
+fn order_records(links: &[&Link], ids: &[Vec<u8>]) -> Vec<Vec<u8>> {
+    let order = |l: &&Link| l.creation_order.unwrap_or(0);
+    let mut records: Vec<(i64, &[u8])> = links.iter().map(order).zip(ids.iter().map(Vec::as_slice)).collect();
+    records.sort_unstable();
+    records.into_iter().map(|(order, id)| [&order.to_le_bytes()[..], id].concat()).collect()
 }
 
 /// An attribute and its place among the others.
