@@ -25,6 +25,8 @@ impl Writer {
         }
         let (order, phase) = (create.link_order, create.link_phase);
         draft.links = Some(Part::new(Links { order, phase, is_old, lacks_info: is_old, ..Links::default() }));
+        // A symbol table is each group's own, and older headers say how many links lead to them.
+        draft.blank = (!is_old && draft.prefix.version == 2).then(|| create.clone());
         Ok(self.adopt(draft))
     }
 
@@ -69,7 +71,8 @@ impl Writer {
 
     /// The first link to an object that was just made, at a place that was found good.
     pub(crate) fn link_new(&mut self, file: &File, place: &Place, at: Address) -> Result<()> {
-        let draft = self.draft(file, at)?;
+        let unknown = || Error::not_found("open object").at(at.0);
+        let draft = self.drafts.get_mut(&at).ok_or_else(unknown)?;
         draft.references += 1;
         // One whose room is made at once was laid out before the link.
         draft.is_dirty = true;
