@@ -212,8 +212,7 @@ impl Draft {
         };
         let done = writer.write(self.address, &blank.block);
         writer.blank = Some(blank);
-        self.is_stored = true;
-        self.is_dirty = done.is_err();
+        (self.is_stored, self.is_dirty) = (done.is_ok(), done.is_err());
         done
     }
 

@@ -239,7 +239,8 @@ pub(crate) struct Kept {
 /// Attributes by name.
 #[derive(Debug, Default)]
 pub(crate) struct Attributes {
-    pub(crate) by_name: BTreeMap<String, Kept>,
+    /// In boxes, since a map makes room for many at once, and most objects have few.
+    pub(crate) by_name: BTreeMap<String, Box<Kept>>,
     pub(crate) next: u16,
     pub(crate) phase: PhaseChange,
     is_dense: bool,
@@ -275,7 +276,7 @@ impl Attributes {
     pub(crate) fn insert(&mut self, raw: RawAttribute, order: Option<u16>) {
         let rank = self.rank_next;
         self.rank_next += 1;
-        self.by_name.insert(raw.name.clone(), Kept { raw, order, rank });
+        self.by_name.insert(raw.name.clone(), Box::new(Kept { raw, order, rank }));
     }
 
     /// Gives an attribute another name, in its old place.
@@ -295,7 +296,7 @@ impl Attributes {
 
     /// The messages of these attributes, with what they point to.
     pub(crate) fn messages(&mut self, prefix: &Prefix, writer: &mut Writer) -> Result<Vec<Message>> {
-        let mut list: Vec<&Kept> = self.by_name.values().collect();
+        let mut list: Vec<&Kept> = self.by_name.values().map(Box::as_ref).collect();
         list.sort_unstable_by_key(|kept| kept.rank);
         if list.is_empty() {
             self.is_dense = false;

@@ -30,8 +30,9 @@ impl Writer {
         let header = self.allocate(LocalHeap::header_bytes(self.sizes));
         let data = self.allocate(names.len());
         let heap = LocalHeap { data_bytes: names.len(), free: names.first_free(), data };
-        self.write(data, &names.encode()?)?;
+        // In the order of the file: what follows the last write is kept together with it.
         self.write(header, &heap.encode(self.sizes)?)?;
+        self.write(data, &names.encode()?)?;
         Ok(header)
     }
 
