@@ -25,6 +25,10 @@ use crate::object::{attribute, group};
 /// The largest message that stays in a header.
 const MESSAGE_BYTES_MAX: usize = 65000;
 
+/// Bytes of heap IDs of links and of attributes, as libhdf5 has them.
+const LINK_ID_BYTES: usize = 7;
+const ATTRIBUTE_ID_BYTES: usize = 8;
+
 /// A part of an object as values, with what the file holds of it.
 #[derive(Debug, Default)]
 pub(crate) struct Part<T> {
@@ -194,10 +198,11 @@ impl Links {
         let mut out = Vec::new();
         if self.is_dense {
             let heap = writer.build_heap(Client::Links, &bodies)?;
+            let (ids, _) = heap.ids.as_chunks();
             info.heap = Some(heap.address);
-            info.name_tree = Some(writer.build_btree2(5, 11, &name_records(&links, &heap.ids))?);
+            info.name_tree = Some(writer.build_btree2(5, 11, &name_records(&links, ids))?);
             if info.order_indexed {
-                info.order_tree = Some(writer.build_btree2(6, 15, &order_records(&links, &heap.ids))?);
+                info.order_tree = Some(writer.build_btree2(6, 15, &order_records(&links, ids))?);
             }
         } else {
             let mut in_order: Vec<_> = links.into_iter().zip(bodies).collect();
@@ -211,19 +216,26 @@ impl Links {
     }
 }
 
+/// The fields of a record, which fill it.
+fn joined<const FIELDS: usize, const BYTES: usize>(fields: [&[u8]; FIELDS]) -> [u8; BYTES] {
+    let mut record = [0; BYTES];
+    record.iter_mut().zip(fields.into_iter().flatten()).for_each(|(to, from)| *to = *from);
+    record
+}
+
 /// Records of the name tree: hash and ID, sorted by hash, then name, which links come sorted by.
-fn name_records(links: &[&Link], ids: &[Vec<u8>]) -> Vec<Vec<u8>> {
+fn name_records(links: &[&Link], ids: &[[u8; LINK_ID_BYTES]]) -> Vec<[u8; 4 + LINK_ID_BYTES]> {
     let hash = |link: &&Link| checksum::lookup3(&text::as_bytes(&link.name), 0);
     let mut records: Vec<(u32, usize)> = links.iter().map(hash).zip(0..).collect();
     records.sort_unstable();
-    records.into_iter().map(|(hash, n)| [&hash.to_le_bytes()[..], &ids[n]].concat()).collect()
+    records.into_iter().map(|(hash, n)| joined([&hash.to_le_bytes(), &ids[n]])).collect()
 }
 
-fn order_records(links: &[&Link], ids: &[Vec<u8>]) -> Vec<Vec<u8>> {
+fn order_records(links: &[&Link], ids: &[[u8; LINK_ID_BYTES]]) -> Vec<[u8; 8 + LINK_ID_BYTES]> {
     let order = |l: &&Link| l.creation_order.unwrap_or(0);
-    let mut records: Vec<(i64, &[u8])> = links.iter().map(order).zip(ids.iter().map(Vec::as_slice)).collect();
+    let mut records: Vec<(i64, &[u8; LINK_ID_BYTES])> = links.iter().map(order).zip(ids).collect();
     records.sort_unstable();
-    records.into_iter().map(|(order, id)| [&order.to_le_bytes()[..], id].concat()).collect()
+    records.into_iter().map(|(order, id)| joined([&order.to_le_bytes(), id])).collect()
 }
 
 /// An attribute and its place among the others.
@@ -323,7 +335,7 @@ impl Attributes {
         if dense {
             let heap = writer.build_heap(Client::Attributes, &bodies)?;
             info.heap = Some(heap.address);
-            let (names, orders) = attribute_records(&list, &heap.ids);
+            let (names, orders) = attribute_records(&list, heap.ids.as_chunks().0);
             info.name_tree = Some(writer.build_btree2(8, 17, &names)?);
             if info.order_indexed {
                 info.order_tree = Some(writer.build_btree2(9, 13, &orders)?);
@@ -343,15 +355,18 @@ impl Attributes {
 }
 
 /// Records of both attribute trees. Where order is not tracked, libhdf5 stores 0xFFFF.
-fn attribute_records(list: &[&Kept], ids: &[Vec<u8>]) -> (Vec<Vec<u8>>, Vec<Vec<u8>>) {
-    let mut names: Vec<(u32, Vec<u8>, Vec<u8>)> = Vec::new();
-    let mut orders: Vec<(u32, Vec<u8>)> = Vec::new();
+fn attribute_records(
+    list: &[&Kept],
+    ids: &[[u8; ATTRIBUTE_ID_BYTES]],
+) -> (Vec<[u8; ATTRIBUTE_ID_BYTES + 9]>, Vec<[u8; ATTRIBUTE_ID_BYTES + 5]>) {
+    let mut names = Vec::new();
+    let mut orders = Vec::new();
     for (kept, id) in list.iter().zip(ids) {
-        let name = text::to_bytes(&kept.raw.name);
+        let name = text::as_bytes(&kept.raw.name);
         let (hash, order) = (checksum::lookup3(&name, 0), u32::from(kept.order.unwrap_or(u16::MAX)));
-        let record = [id, &[0][..], &order.to_le_bytes()[..]].concat();
-        orders.push((order, record.clone()));
-        names.push((hash, name, [&record[..], &hash.to_le_bytes()].concat()));
+        let record: [u8; ATTRIBUTE_ID_BYTES + 5] = joined([id, &[0], &order.to_le_bytes()]);
+        orders.push((order, record));
+        names.push((hash, name, joined([&record, &hash.to_le_bytes()])));
     }
     names.sort_unstable();
     orders.sort_unstable();
