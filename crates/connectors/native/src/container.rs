@@ -191,6 +191,14 @@ impl NativeContainer {
         plans.iter().zip(chosen(true)).try_for_each(|(plan, op)| plan.write(file, op.from))
     }
 
+    /// A dataset whose header waits and need not be laid out to say what it is: whoever makes one asks next.
+    fn drafted(&self, token: Token) -> Result<Option<Arc<dataset::Dataset>>> {
+        match self.reading()?.is_some_and(|writer| writer.must_lay_out(address(token))) {
+            true => self.change_state(|writer, file| writer.drafted_dataset(file, address(token))),
+            false => Ok(None),
+        }
+    }
+
     fn chunked(&self, token: Token) -> Result<(View<'_>, Arc<dataset::Dataset>, Chunked)> {
         let (view, dataset) = self.dataset(token)?;
         match &dataset.layout {
@@ -621,7 +629,10 @@ impl Container for NativeContainer {
     }
 
     fn dataset_info(&self, dataset: Token) -> Result<Arc<DatasetInfo>> {
-        Ok(self.dataset(dataset)?.1.info.clone())
+        Ok(match self.drafted(dataset)? {
+            Some(drafted) => drafted.info.clone(),
+            None => self.dataset(dataset)?.1.info.clone(),
+        })
     }
 
     fn dataset_storage(&self, dataset: Token) -> Result<StorageInfo> {

@@ -12,6 +12,15 @@ pub(crate) trait Listed: Clone {
     fn creation_order(&self) -> Option<i64>;
 }
 
+impl Listed for &Link {
+    fn name(&self) -> &str {
+        &self.name
+    }
+    fn creation_order(&self) -> Option<i64> {
+        self.creation_order
+    }
+}
+
 impl Listed for Link {
     fn name(&self) -> &str {
         &self.name
@@ -47,7 +56,7 @@ pub(crate) fn sort<T: Listed>(entries: &mut [T], op: &OpList) -> Result<()> {
 }
 
 /// By the bytes of names in the file.
-fn sort_by_name<T: Listed>(entries: &mut [T]) {
+pub(crate) fn sort_by_name<T: Listed>(entries: &mut [T]) {
     match entries.iter().all(|e| matches!(text::as_bytes(e.name()), Cow::Borrowed(_))) {
         true => sort_plain(entries),
         false => entries.sort_by_cached_key(|e| text::to_bytes(e.name())),

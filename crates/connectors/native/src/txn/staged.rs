@@ -29,21 +29,27 @@ impl Staged {
         Ok(())
     }
 
-    /// As `put`, for bytes that as a rule follow or replace others.
+    /// As `put`, for bytes that as a rule follow or replace others, or lie where nothing is.
     pub(super) fn put_near(&mut self, at: u64, data: &[u8]) -> Result<()> {
-        let room = self.0.range(at.saturating_add(1)..).next().map_or(u64::MAX, |(&next, _)| next - at);
+        let next = self.0.range(at.saturating_add(1)..).next().map_or(u64::MAX, |(&next, _)| next);
+        let mut is_clear = data.len() as u64 <= next - at;
         if let Some((&start, piece)) = self.0.range_mut(..=at).next_back() {
             let offset = usize::try_from(at - start).unwrap_or(usize::MAX);
             if let Some(there) = piece.get_mut(offset..offset.saturating_add(data.len())) {
                 there.copy_from_slice(data);
                 return Ok(());
             }
-            if offset == piece.len() && data.len() as u64 <= room {
+            if offset == piece.len() && is_clear {
                 piece.extend_from_slice(data);
                 return Ok(());
             }
+            is_clear &= offset > piece.len();
         }
-        self.put(at, data)
+        if !is_clear {
+            return self.put(at, data);
+        }
+        self.0.insert(at, data.to_vec());
+        Ok(())
     }
 
     /// Puts what is kept over what was read from the file at `at`.
@@ -83,5 +89,29 @@ pub(super) fn overlay((start, data): (u64, &[u8]), at: u64, into: &mut [u8]) {
     if from < to {
         let source = &data[(from - start) as usize..(to - start) as usize];
         into[(from - at) as usize..(to - at) as usize].copy_from_slice(source);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn bytes_come_to_the_same_places_both_ways(puts in prop::collection::vec((0u64..60, 1usize..20), 0..30)) {
+            let (mut plain, mut near) = (Staged::default(), Staged::default());
+            for (n, &(at, len)) in puts.iter().enumerate() {
+                let data = vec![n as u8 + 1; len];
+                plain.put(at, &data).unwrap();
+                near.put_near(at, &data).unwrap();
+                let (mut a, mut b) = ([0; 80], [0; 80]);
+                plain.overlay(0, &mut a);
+                near.overlay(0, &mut b);
+                prop_assert_eq!(a, b);
+                prop_assert_eq!(plain.bytes(), near.bytes());
+            }
+        }
     }
 }

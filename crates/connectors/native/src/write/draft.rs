@@ -1,6 +1,6 @@
 //! An object as values: what is kept in its header, and what hangs on it.
 
-use model::properties::ObjectCreate;
+use model::properties::{GroupCreate, ObjectCreate};
 use model::{Error, ObjectKind, Result};
 
 use super::parts::{Attributes, ChunkSet, Links, Part};
@@ -30,6 +30,8 @@ pub(crate) struct Draft {
     pub(crate) references: u32,
     /// When it was used last, by the writer's clock.
     pub(crate) used: u64,
+    /// It is a group with these properties and nothing else, as it was made.
+    pub(crate) blank: Option<GroupCreate>,
     pub(crate) prefix: Prefix,
     /// Continuation blocks of the header as it stands in the file.
     continuations: Vec<(Address, u64)>,
@@ -38,6 +40,14 @@ pub(crate) struct Draft {
     pub(crate) links: Option<Part<Links>>,
     pub(crate) attributes: Option<Part<Attributes>>,
     pub(crate) chunks: Option<Part<ChunkSet>>,
+}
+
+/// The header of an empty group, which others of these properties have too if they are made in the same second.
+#[derive(Debug)]
+pub(crate) struct Blank {
+    create: GroupCreate,
+    prefix: Prefix,
+    block: Vec<u8>,
 }
 
 /// Messages that say where a header continues, what is unused, and how many links lead to it.
@@ -64,6 +74,7 @@ impl Draft {
             is_indexed: false,
             references: 0,
             used: 0,
+            blank: None,
             prefix,
             continuations: Vec::new(),
             messages,
@@ -90,6 +101,7 @@ impl Draft {
             is_indexed: header.messages().any(|m| m.flags & flag::INDEXED != 0),
             references: header.references()?,
             used: 0,
+            blank: None,
             prefix: header.prefix.clone(),
             continuations: continuations.collect::<Result<_>>()?,
             messages: messages.map(unindexed).collect(),
@@ -183,6 +195,29 @@ impl Draft {
 
     /// Writes the object's header, and in fresh space those of its parts that changed.
     pub(crate) fn lay_out(&mut self, writer: &mut Writer) -> Result<()> {
+        match self.blank.take().filter(|_| self.references == 1) {
+            Some(create) => self.lay_out_blank(create, writer),
+            None => self.lay_out_all(writer).map(drop),
+        }
+    }
+
+    /// Writes the header of an empty group. Many are made one after the other, and their headers are alike to the last byte.
+    fn lay_out_blank(&mut self, create: GroupCreate, writer: &mut Writer) -> Result<()> {
+        let last = writer.blank.take().filter(|b| b.create == create && b.prefix == self.prefix);
+        let Some(blank) = last else {
+            let prefix = self.prefix.clone();
+            let block = self.lay_out_all(writer)?;
+            writer.blank = Some(Blank { create, prefix, block });
+            return Ok(());
+        };
+        let done = writer.write(self.address, &blank.block);
+        writer.blank = Some(blank);
+        (self.is_stored, self.is_dirty) = (done.is_ok(), done.is_err());
+        done
+    }
+
+    /// The same for any object; the first block of its header.
+    fn lay_out_all(&mut self, writer: &mut Writer) -> Result<Vec<u8>> {
         self.lay_out_chunks(writer)?;
         let prefix = &self.prefix;
         if let Some(links) = &mut self.links {
@@ -196,9 +231,9 @@ impl Draft {
             let body = messages::references(self.references)?;
             counted = Some(Message { kind: kind::REFERENCES, flags: 4, creation_order: None, body });
         }
-        self.store(writer, counted.as_ref())?;
+        let block = self.store(writer, counted.as_ref())?;
         self.is_dirty = false;
-        Ok(())
+        Ok(block)
     }
 
     /// The layout message follows its chunk index.
@@ -216,7 +251,7 @@ impl Draft {
     }
 
     /// Lays messages out in the first block, and what does not fit in one continuation.
-    fn store(&mut self, writer: &mut Writer, counted: Option<&Message>) -> Result<()> {
+    fn store(&mut self, writer: &mut Writer, counted: Option<&Message>) -> Result<Vec<u8>> {
         for (at, len) in std::mem::take(&mut self.continuations) {
             writer.release(at, len);
         }
@@ -251,7 +286,8 @@ impl Draft {
         }
         let block = prefix.encode_first_block(&all)?;
         (self.prefix, self.continuations, self.is_stored) = (prefix, continuations, true);
-        writer.write(self.address, &block)
+        writer.write(self.address, &block)?;
+        Ok(block)
     }
 
     /// Gives back the room of the header, and makes sure that it is not taken for one any more.

@@ -2,7 +2,7 @@
 
 use model::link::check_name;
 use model::properties::{CreationOrder, GroupCreate};
-use model::{Error, Link, LinkTarget, ObjectKind, Result, Token, text};
+use model::{Error, Link, LinkTarget, ObjectKind, Result, Token};
 use vol::{OpLinkMove, Place};
 
 use super::create::{GROUP_ROOM_BYTES, OLD_GROUP_ROOM_BYTES, group_info_message};
@@ -25,6 +25,8 @@ impl Writer {
         }
         let (order, phase) = (create.link_order, create.link_phase);
         draft.links = Some(Part::new(Links { order, phase, is_old, lacks_info: is_old, ..Links::default() }));
+        // A symbol table is each group's own, and older headers say how many links lead to them.
+        draft.blank = (!is_old && draft.prefix.version == 2).then(|| create.clone());
         Ok(self.adopt(draft))
     }
 
@@ -48,7 +50,7 @@ impl Writer {
     pub(crate) fn check_place(&mut self, file: &File, place: &Place) -> Result<()> {
         check_name(&place.name)?;
         let links = self.links(file, Address(place.group.to_u64()))?;
-        match links.by_name.contains_key(&*text::as_bytes(&place.name)) {
+        match links.by_name.contains(&place.name) {
             true => Err(Error::exists("create link").with("name", &place.name)),
             false => Ok(()),
         }
@@ -69,7 +71,8 @@ impl Writer {
 
     /// The first link to an object that was just made, at a place that was found good.
     pub(crate) fn link_new(&mut self, file: &File, place: &Place, at: Address) -> Result<()> {
-        let draft = self.draft(file, at)?;
+        let unknown = || Error::not_found("open object").at(at.0);
+        let draft = self.drafts.get_mut(&at).ok_or_else(unknown)?;
         draft.references += 1;
         // One whose room is made at once was laid out before the link.
         draft.is_dirty = true;
@@ -82,13 +85,13 @@ impl Writer {
         let creation_order = tracked.then_some(links.next);
         links.next += i64::from(tracked);
         let link = Link { name: place.name.clone(), target, charset: place.charset, creation_order };
-        links.by_name.insert(text::to_bytes(&place.name), link);
+        links.by_name.insert(link);
         Ok(())
     }
 
     pub(crate) fn link_delete(&mut self, file: &File, group: Address, name: &str) -> Result<()> {
         let links = self.links(file, group)?;
-        let removed = links.by_name.remove(&*text::as_bytes(name));
+        let removed = links.by_name.remove(name);
         let removed = removed.ok_or_else(|| Error::not_found("delete link").with("name", name))?;
         if links.by_name.is_empty() {
             links.next = 0;
@@ -101,7 +104,7 @@ impl Writer {
 
     pub(crate) fn link_move(&mut self, file: &File, op: &OpLinkMove) -> Result<()> {
         let from = Address(op.from.to_u64());
-        let found = self.links(file, from)?.by_name.get(&*text::as_bytes(&op.name)).cloned();
+        let found = self.links(file, from)?.by_name.get(&op.name).cloned();
         let found = found.ok_or_else(|| Error::not_found("move link").with("name", &op.name))?;
         self.link_create(file, &op.to, found.target)?;
         if op.copy { Ok(()) } else { self.link_delete(file, from, &op.name) }

@@ -17,6 +17,7 @@ pub(crate) mod draft;
 mod elements;
 mod file_space;
 mod incoming;
+mod link_set;
 mod links;
 mod objects;
 mod parts;
@@ -46,7 +47,7 @@ use crate::object::footprint::Ranges;
 use crate::space::{Policy, Space, Use};
 use crate::txn::{Publish, Turn};
 
-use draft::Draft;
+use draft::{Blank, Draft};
 
 pub(crate) use create::{check as check_create, create_file};
 
@@ -78,6 +79,8 @@ pub(crate) struct Writer {
     pub(crate) low: LibVersion,
     /// Bytes of drafts that may wait in memory.
     drafts_bytes_max: u64,
+    /// The header of the empty group that was laid out last.
+    blank: Option<Blank>,
     /// Objects made lately, in the order of their making.
     newborn: VecDeque<Address>,
     /// Counts uses of drafts.
@@ -146,6 +149,7 @@ impl Writer {
             building: None,
             low: options.low,
             drafts_bytes_max: options.drafts_bytes_max,
+            blank: None,
             newborn: VecDeque::new(),
             clock: 0,
             is_swmr: false,
@@ -256,11 +260,23 @@ impl Writer {
     pub(crate) fn lay_out(&mut self, file: &File, at: Address) -> Result<()> {
         self.flush_blobs(file)?;
         self.flush_chunks(file, at)?;
-        if !self.existing(at).is_some_and(|draft| draft.is_dirty) {
+        let Entry::Occupied(place) = self.drafts.entry(at) else { return Ok(()) };
+        if !place.get().is_dirty {
+            return Ok(());
+        }
+        let mut draft = place.remove();
+        let done = self.lay_out_draft(file, &mut draft);
+        self.drafts.insert(at, draft);
+        done
+    }
+
+    /// Lays out a draft that is not among the others for the moment, if it changed.
+    fn lay_out_draft(&mut self, file: &File, draft: &mut Draft) -> Result<()> {
+        let at = draft.address;
+        if !draft.is_dirty {
             return Ok(());
         }
         self.forget_current(at);
-        let Some(mut draft) = self.drafts.remove(&at) else { return Ok(()) };
         if std::mem::take(&mut draft.is_indexed) {
             self.take_out_of_index(at);
         }
@@ -268,7 +284,6 @@ impl Writer {
         if at == self.superblock.root && self.superblock.version < 2 {
             self.superblock.root_cached = draft.cached(self.sizes);
         }
-        self.drafts.insert(at, draft);
         file.forget(at);
         done
     }
@@ -297,6 +312,7 @@ impl Writer {
             }
         };
         draft.used = self.clock;
+        draft.blank = None;
         Ok(draft)
     }
 
@@ -315,11 +331,17 @@ impl Writer {
 
     /// Writes an object and drops its draft, unless nothing in the file leads to it: then its draft is all there is.
     fn drop_draft(&mut self, file: &File, at: Address) -> Result<()> {
-        if self.existing(at).is_some_and(|d| d.references > 0) {
-            self.lay_out(file, at)?;
-            self.drafts.remove(&at);
+        if self.existing(at).is_none_or(|d| d.references == 0) {
+            return Ok(());
         }
-        Ok(())
+        self.flush_blobs(file)?;
+        self.flush_chunks(file, at)?;
+        let Some(mut draft) = self.drafts.remove(&at) else { return Ok(()) };
+        let done = self.lay_out_draft(file, &mut draft);
+        if done.is_err() {
+            self.drafts.insert(at, draft);
+        }
+        done
     }
 
     /// Keeps the memory of drafts below its bound: those used longest ago are laid out and dropped.

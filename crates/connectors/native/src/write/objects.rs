@@ -89,7 +89,7 @@ impl Writer {
         let draft = self.draft(file, at)?;
         let mut found = Vec::new();
         if draft.kind == ObjectKind::Group {
-            for link in draft.links_mut(file)?.by_name.values() {
+            for link in draft.links_mut(file)?.by_name.sorted() {
                 if let LinkTarget::Hard(token) = link.target {
                     found.push(Address(token.to_u64()));
                 }

@@ -7,6 +7,7 @@ use model::{Error, Link, LinkTarget, Result, Token, text};
 
 use super::Writer;
 use super::create::group_info_message;
+use super::link_set::LinkSet;
 use crate::chunk::index::{ChunkAt, Chunks};
 use crate::file::File;
 use crate::format::Address;
@@ -23,6 +24,10 @@ use crate::object::{attribute, group};
 
 /// The largest message that stays in a header.
 const MESSAGE_BYTES_MAX: usize = 65000;
+
+/// Bytes of heap IDs of links and of attributes, as libhdf5 has them.
+const LINK_ID_BYTES: usize = 7;
+const ATTRIBUTE_ID_BYTES: usize = 8;
 
 /// A part of an object as values, with what the file holds of it.
 #[derive(Debug, Default)]
@@ -123,10 +128,10 @@ fn is_dense(count: usize, phase: PhaseChange, dense: bool) -> bool {
     count > usize::from(phase.compact_max) || (dense && count >= usize::from(phase.dense_min))
 }
 
-/// Links by the bytes of their names.
+/// The links of a group.
 #[derive(Debug, Default)]
 pub(crate) struct Links {
-    pub(crate) by_name: BTreeMap<Vec<u8>, Link>,
+    pub(crate) by_name: LinkSet,
     pub(crate) order: CreationOrder,
     pub(crate) next: i64,
     pub(crate) phase: PhaseChange,
@@ -144,7 +149,7 @@ impl Links {
         let links = group::links(file, header)?;
         let blocks = group::blocks(file, header)?.all();
         let mut value = Links {
-            by_name: links.into_iter().map(|l| (text::to_bytes(&l.name), l)).collect(),
+            by_name: links.into_iter().collect(),
             order: create.link_order,
             next: 0,
             phase: create.link_phase,
@@ -163,9 +168,9 @@ impl Links {
     /// The messages of these links, with what they point to.
     pub(crate) fn messages(&mut self, writer: &mut Writer) -> Result<Vec<Message>> {
         let fits_old = |l: &Link| matches!(l.target, LinkTarget::Hard(_) | LinkTarget::Soft(_));
-        self.is_old &= self.by_name.values().all(fits_old);
+        self.is_old = self.is_old && self.by_name.iter().all(fits_old);
         if self.is_old {
-            let table = writer.build_symbol_table(&self.by_name)?;
+            let table = writer.build_symbol_table(&self.by_name.sorted())?;
             let body = encode_group::symbol_table(table, writer.sizes)?;
             return Ok(vec![Message { kind: kind::SYMBOL_TABLE, flags: 0, creation_order: None, body }]);
         }
@@ -178,9 +183,8 @@ impl Links {
     }
 
     fn new_messages(&mut self, writer: &mut Writer) -> Result<Vec<Message>> {
-        let sizes = writer.sizes;
-        let bodies =
-            self.by_name.values().map(|l| encode_link::encode(l, sizes)).collect::<Result<Vec<_>>>()?;
+        let (sizes, links) = (writer.sizes, self.by_name.sorted());
+        let bodies = links.iter().map(|l| encode_link::encode(l, sizes)).collect::<Result<Vec<_>>>()?;
         self.is_dense = is_dense(bodies.len(), self.phase, self.is_dense)
             || bodies.iter().any(|b| b.len() > MESSAGE_BYTES_MAX);
         let mut info = LinkInfo {
@@ -194,13 +198,14 @@ impl Links {
         let mut out = Vec::new();
         if self.is_dense {
             let heap = writer.build_heap(Client::Links, &bodies)?;
+            let (ids, _) = heap.ids.as_chunks();
             info.heap = Some(heap.address);
-            info.name_tree = Some(writer.build_btree2(5, 11, &self.name_records(&heap.ids))?);
+            info.name_tree = Some(writer.build_btree2(5, 11, &name_records(&links, ids))?);
             if info.order_indexed {
-                info.order_tree = Some(writer.build_btree2(6, 15, &self.order_records(&heap.ids))?);
+                info.order_tree = Some(writer.build_btree2(6, 15, &order_records(&links, ids))?);
             }
         } else {
-            let mut in_order: Vec<_> = self.by_name.values().zip(bodies).collect();
+            let mut in_order: Vec<_> = links.into_iter().zip(bodies).collect();
             in_order.sort_by_key(|(l, _)| l.creation_order);
             let message = |(_, body)| Message { kind: kind::LINK, flags: 0, creation_order: None, body };
             out.extend(in_order.into_iter().map(message));
@@ -209,26 +214,28 @@ impl Links {
         out.insert(0, Message { kind: kind::LINK_INFO, flags: 0, creation_order: None, body });
         Ok(out)
     }
+}
 
-    /// Records of the name tree: hash and ID, sorted by hash, then name.
-    fn name_records(&self, ids: &[Vec<u8>]) -> Vec<Vec<u8>> {
-        let mut records: Vec<(u32, &[u8], &[u8])> = self
-            .by_name
-            .keys()
-            .zip(ids)
-            .map(|(name, id)| (checksum::lookup3(name, 0), name.as_slice(), id.as_slice()))
-            .collect();
-        records.sort_unstable();
-        records.into_iter().map(|(hash, _, id)| [&hash.to_le_bytes()[..], id].concat()).collect()
-    }
+/// The fields of a record, which fill it.
+fn joined<const FIELDS: usize, const BYTES: usize>(fields: [&[u8]; FIELDS]) -> [u8; BYTES] {
+    let mut record = [0; BYTES];
+    record.iter_mut().zip(fields.into_iter().flatten()).for_each(|(to, from)| *to = *from);
+    record
+}
 
-    fn order_records(&self, ids: &[Vec<u8>]) -> Vec<Vec<u8>> {
-        let order = |l: &Link| l.creation_order.unwrap_or(0);
-        let mut records: Vec<(i64, &[u8])> =
-            self.by_name.values().zip(ids).map(|(l, id)| (order(l), id.as_slice())).collect();
-        records.sort_unstable();
-        records.into_iter().map(|(order, id)| [&order.to_le_bytes()[..], id].concat()).collect()
-    }
+/// Records of the name tree: hash and ID, sorted by hash, then name, which links come sorted by.
+fn name_records(links: &[&Link], ids: &[[u8; LINK_ID_BYTES]]) -> Vec<[u8; 4 + LINK_ID_BYTES]> {
+    let hash = |link: &&Link| checksum::lookup3(&text::as_bytes(&link.name), 0);
+    let mut records: Vec<(u32, usize)> = links.iter().map(hash).zip(0..).collect();
+    records.sort_unstable();
+    records.into_iter().map(|(hash, n)| joined([&hash.to_le_bytes(), &ids[n]])).collect()
+}
+
+fn order_records(links: &[&Link], ids: &[[u8; LINK_ID_BYTES]]) -> Vec<[u8; 8 + LINK_ID_BYTES]> {
+    let order = |l: &&Link| l.creation_order.unwrap_or(0);
+    let mut records: Vec<(i64, &[u8; LINK_ID_BYTES])> = links.iter().map(order).zip(ids).collect();
+    records.sort_unstable();
+    records.into_iter().map(|(order, id)| joined([&order.to_le_bytes(), id])).collect()
 }
 
 /// An attribute and its place among the others.
@@ -244,7 +251,8 @@ pub(crate) struct Kept {
 /// Attributes by name.
 #[derive(Debug, Default)]
 pub(crate) struct Attributes {
-    pub(crate) by_name: BTreeMap<String, Kept>,
+    /// In boxes, since a map makes room for many at once, and most objects have few.
+    pub(crate) by_name: BTreeMap<String, Box<Kept>>,
     pub(crate) next: u16,
     pub(crate) phase: PhaseChange,
     is_dense: bool,
@@ -280,7 +288,7 @@ impl Attributes {
     pub(crate) fn insert(&mut self, raw: RawAttribute, order: Option<u16>) {
         let rank = self.rank_next;
         self.rank_next += 1;
-        self.by_name.insert(raw.name.clone(), Kept { raw, order, rank });
+        self.by_name.insert(raw.name.clone(), Box::new(Kept { raw, order, rank }));
     }
 
     /// Gives an attribute another name, in its old place.
@@ -300,7 +308,7 @@ impl Attributes {
 
     /// The messages of these attributes, with what they point to.
     pub(crate) fn messages(&mut self, prefix: &Prefix, writer: &mut Writer) -> Result<Vec<Message>> {
-        let mut list: Vec<&Kept> = self.by_name.values().collect();
+        let mut list: Vec<&Kept> = self.by_name.values().map(Box::as_ref).collect();
         list.sort_unstable_by_key(|kept| kept.rank);
         if list.is_empty() {
             self.is_dense = false;
@@ -327,7 +335,7 @@ impl Attributes {
         if dense {
             let heap = writer.build_heap(Client::Attributes, &bodies)?;
             info.heap = Some(heap.address);
-            let (names, orders) = attribute_records(&list, &heap.ids);
+            let (names, orders) = attribute_records(&list, heap.ids.as_chunks().0);
             info.name_tree = Some(writer.build_btree2(8, 17, &names)?);
             if info.order_indexed {
                 info.order_tree = Some(writer.build_btree2(9, 13, &orders)?);
@@ -347,15 +355,18 @@ impl Attributes {
 }
 
 /// Records of both attribute trees. Where order is not tracked, libhdf5 stores 0xFFFF.
-fn attribute_records(list: &[&Kept], ids: &[Vec<u8>]) -> (Vec<Vec<u8>>, Vec<Vec<u8>>) {
-    let mut names: Vec<(u32, Vec<u8>, Vec<u8>)> = Vec::new();
-    let mut orders: Vec<(u32, Vec<u8>)> = Vec::new();
+fn attribute_records(
+    list: &[&Kept],
+    ids: &[[u8; ATTRIBUTE_ID_BYTES]],
+) -> (Vec<[u8; ATTRIBUTE_ID_BYTES + 9]>, Vec<[u8; ATTRIBUTE_ID_BYTES + 5]>) {
+    let mut names = Vec::new();
+    let mut orders = Vec::new();
     for (kept, id) in list.iter().zip(ids) {
-        let name = text::to_bytes(&kept.raw.name);
+        let name = text::as_bytes(&kept.raw.name);
         let (hash, order) = (checksum::lookup3(&name, 0), u32::from(kept.order.unwrap_or(u16::MAX)));
-        let record = [id, &[0][..], &order.to_le_bytes()[..]].concat();
-        orders.push((order, record.clone()));
-        names.push((hash, name, [&record[..], &hash.to_le_bytes()].concat()));
+        let record: [u8; ATTRIBUTE_ID_BYTES + 5] = joined([id, &[0], &order.to_le_bytes()]);
+        orders.push((order, record));
+        names.push((hash, name, joined([&record, &hash.to_le_bytes()])));
     }
     names.sort_unstable();
     orders.sort_unstable();

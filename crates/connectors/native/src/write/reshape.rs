@@ -41,7 +41,7 @@ impl Writer {
 
     /// A dataset whose header waits and says all about its elements: to write them, it need not be laid out now and
     /// again when its attributes follow.
-    fn drafted_dataset(&mut self, file: &File, at: Address) -> Result<Option<Arc<Dataset>>> {
+    pub(crate) fn drafted_dataset(&mut self, file: &File, at: Address) -> Result<Option<Arc<Dataset>>> {
         let Some(draft) = self.existing(at).filter(|draft| draft.is_dirty) else { return Ok(None) };
         if let Some(drafted) = self.drafted.as_ref().filter(|drafted| drafted.address == at) {
             return Ok(Some(drafted.clone()));

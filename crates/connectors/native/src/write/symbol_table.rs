@@ -1,7 +1,5 @@
 //! Groups as they were before HDF5 1.8: a B-tree of symbol table nodes, and a local heap of names.
 
-use std::collections::BTreeMap;
-
 use model::{Error, Link, LinkTarget, Result, text};
 
 use super::Writer;
@@ -18,11 +16,10 @@ use crate::format::symbol_table::{Cached, Entry, node_bytes};
 type Child = (Address, u64);
 
 impl Writer {
-    /// A symbol table with these links, which are hard or soft.
-    pub(crate) fn build_symbol_table(&mut self, links: &BTreeMap<Vec<u8>, Link>) -> Result<SymbolTable> {
+    /// A symbol table with these links, which are hard or soft and sorted by name.
+    pub(crate) fn build_symbol_table(&mut self, links: &[&Link]) -> Result<SymbolTable> {
         let mut names = Segment::for_group(self.sizes)?;
-        let entries =
-            links.iter().map(|(name, link)| entry(&mut names, name, link)).collect::<Result<Vec<_>>>()?;
+        let entries = links.iter().map(|link| entry(&mut names, link)).collect::<Result<Vec<_>>>()?;
         let heap = self.store_local_heap(&names)?;
         let tree = self.store_group_tree(&entries)?;
         Ok(SymbolTable { tree, heap })
@@ -33,8 +30,9 @@ impl Writer {
         let header = self.allocate(LocalHeap::header_bytes(self.sizes));
         let data = self.allocate(names.len());
         let heap = LocalHeap { data_bytes: names.len(), free: names.first_free(), data };
-        self.write(data, &names.encode()?)?;
+        // In the order of the file: what follows the last write is kept together with it.
         self.write(header, &heap.encode(self.sizes)?)?;
+        self.write(data, &names.encode()?)?;
         Ok(header)
     }
 
@@ -85,12 +83,12 @@ impl Writer {
     }
 }
 
-fn entry(names: &mut Segment, name: &[u8], link: &Link) -> Result<Entry> {
-    let name_offset = names.insert(name)?;
+fn entry(names: &mut Segment, link: &Link) -> Result<Entry> {
+    let name_offset = names.insert(&text::as_bytes(&link.name))?;
     match &link.target {
         LinkTarget::Hard(token) => Ok(Entry::hard(name_offset, Address(token.to_u64()), Cached::Nothing)),
         LinkTarget::Soft(path) => {
-            let offset = names.insert(&text::to_bytes(path))?;
+            let offset = names.insert(&text::as_bytes(path))?;
             let offset = u32::try_from(offset).map_err(|_| Error::limit("store soft link"))?;
             Ok(Entry::soft(name_offset, offset))
         }

@@ -13,10 +13,10 @@ use crate::format::fractal_heap::{Child as HeapChild, Counts, FractalHeap, Objec
 /// Bytes of a node of a version 2 B-tree for links, attributes and huge objects.
 const NODE_BYTES: u32 = 512;
 
-/// A heap that was built: where it is, and the ID of each object in the order given.
+/// A heap that was built: where it is, and the IDs of all objects in the order given, one after the other.
 pub(crate) struct BuiltHeap {
     pub(crate) address: Address,
-    pub(crate) ids: Vec<Vec<u8>>,
+    pub(crate) ids: Vec<u8>,
 }
 
 /// A direct block under construction.
@@ -37,7 +37,7 @@ impl Writer {
         let mut directs: Vec<Direct> = Vec::new();
         let mut huge = Vec::new();
         for object in objects {
-            let id = match object.len() {
+            ids.push(match object.len() {
                 n if n > heap.managed_bytes_max as usize => {
                     self.store_huge(object, &mut huge, &mut heap.counts)?
                 }
@@ -47,10 +47,10 @@ impl Writer {
                     ObjectId::Tiny(object.clone())
                 }
                 _ => place(&heap, &mut directs, object)?,
-            };
-            ids.push(heap.encode_id(&id)?);
+            });
         }
-        heap.counts.managed_objects = managed_count(&heap, &ids);
+        heap.counts.managed_objects = managed_count(&heap, objects.len());
+        let ids = heap.encode_ids(&ids)?;
         self.store_directs(&mut heap, address, &mut directs)?;
         if !huge.is_empty() {
             heap.huge_id_last = huge.len() as u64;
@@ -151,7 +151,7 @@ impl Writer {
         &mut self,
         kind: u8,
         record_bytes: u16,
-        records: &[Vec<u8>],
+        records: &[impl AsRef<[u8]>],
     ) -> Result<Address> {
         self.build_btree2_of(kind, NODE_BYTES, record_bytes, records)
     }
@@ -162,7 +162,7 @@ impl Writer {
         kind: u8,
         node_bytes: u32,
         record_bytes: u16,
-        records: &[Vec<u8>],
+        records: &[impl AsRef<[u8]>],
     ) -> Result<Address> {
         let mut tree = BTree2::empty(kind, node_bytes, record_bytes, self.sizes)?;
         let header = self.allocate(BTree2::header_bytes(self.sizes));
@@ -182,8 +182,8 @@ impl Writer {
     }
 
     /// A node over these records, and those below it; records are spread evenly.
-    fn store_node(&mut self, tree: &BTree2, depth: u16, records: &[Vec<u8>]) -> Result<Child> {
-        let (mut own, mut children): (Vec<&Vec<u8>>, Vec<Child>) = (Vec::new(), Vec::new());
+    fn store_node<R: AsRef<[u8]>>(&mut self, tree: &BTree2, depth: u16, records: &[R]) -> Result<Child> {
+        let (mut own, mut children): (Vec<&R>, Vec<Child>) = (Vec::new(), Vec::new());
         if depth == 0 {
             own.extend(records);
         } else {
@@ -272,8 +272,8 @@ fn object_room(heap: &FractalHeap, rows: u64) -> u64 {
 }
 
 /// Managed objects are those that are neither tiny nor huge.
-fn managed_count(heap: &FractalHeap, ids: &[Vec<u8>]) -> u64 {
-    ids.len() as u64 - heap.counts.tiny_objects - heap.counts.huge_objects
+fn managed_count(heap: &FractalHeap, objects: usize) -> u64 {
+    objects as u64 - heap.counts.tiny_objects - heap.counts.huge_objects
 }
 
 /// Puts an object in the current block, or in the next one that holds it.

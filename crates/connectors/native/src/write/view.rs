@@ -1,6 +1,6 @@
 //! What readers may ask of an object whose draft need not be laid out for it.
 
-use model::{Link, Result, text};
+use model::{Link, Result};
 
 use super::Writer;
 use super::draft::Draft;
@@ -35,7 +35,7 @@ impl Writer {
     /// A link of a group whose links changed: `None` where the file must be asked.
     pub(crate) fn link(&self, group: Address, name: &str) -> Option<Option<Link>> {
         let links = self.existing(group)?.links.as_ref()?.value();
-        Some(links.by_name.get(&*text::as_bytes(name)).cloned())
+        Some(links.by_name.get(name).cloned())
     }
 
     /// An attribute of an object whose attributes changed: `None` where the file must be asked.
@@ -54,6 +54,6 @@ impl Writer {
     /// All links of a group whose links changed.
     pub(crate) fn all_links(&self, group: Address) -> Option<Vec<Link>> {
         let links = self.existing(group)?.links.as_ref()?.value();
-        Some(links.by_name.values().cloned().collect())
+        Some(links.by_name.sorted().into_iter().cloned().collect())
     }
 }

@@ -12,7 +12,7 @@ use vol::{Access, Connector, Container, ContainerCreate, ContainerOpen, FileAcce
 use crate::life::{STEPS, attribute, dataset, deflated, group, ints, member, put, simple, snapshot};
 use crate::others::{Folder, assert_read_by_all, assert_same, h5dump, has_h5py, ours, python, theirs};
 
-const BOUNDS: [LibVersion; 6] = [
+pub(crate) const BOUNDS: [LibVersion; 6] = [
     LibVersion::Earliest,
     LibVersion::V18,
     LibVersion::V110,
@@ -25,14 +25,14 @@ fn access(low: LibVersion) -> FileAccess {
     FileAccess { access: Access::Write, version_low: low, ..FileAccess::default() }
 }
 
-fn create(path: &str, low: LibVersion) -> Arc<dyn Container> {
+pub(crate) fn create(path: &str, low: LibVersion) -> Arc<dyn Container> {
     let (create, access) = (&FileCreate::default(), &access(low));
     NativeConnector
         .create(&ContainerCreate { truncate: true, ..ContainerCreate::new(path, create, access) })
         .unwrap()
 }
 
-fn reopen(path: &str, low: LibVersion) -> Arc<dyn Container> {
+pub(crate) fn reopen(path: &str, low: LibVersion) -> Arc<dyn Container> {
     NativeConnector.open(&ContainerOpen::new(path, &access(low))).unwrap()
 }
 
@@ -41,7 +41,7 @@ fn holds(bytes: &[u8], signature: &[u8]) -> bool {
 }
 
 /// h5dump 1.10 reads what libraries up to 1.10 write.
-fn assert_read(path: &str, low: LibVersion) {
+pub(crate) fn assert_read(path: &str, low: LibVersion) {
     match low {
         LibVersion::V112 | LibVersion::V114 | LibVersion::V200 => {
             assert_same(path, &theirs(path), &ours(path));

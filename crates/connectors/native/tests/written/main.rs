@@ -6,6 +6,7 @@ mod allocation;
 mod bounds;
 mod edges;
 mod life;
+mod many;
 mod others;
 mod shared;
 mod space;

@@ -6,6 +6,9 @@ use super::super::Sizes;
 use super::super::attribute::{AttributeInfo, RawAttribute};
 use super::Encoder;
 
+/// Bytes before the parts of a message.
+const HEAD_BYTES: usize = 9;
+
 /// The version that says all of an attribute, and at least `floor` (1 before HDF5 1.8, then 3).
 pub(crate) fn version(attribute: &RawAttribute, floor: u8) -> u8 {
     let needed = match attribute.charset {
@@ -26,6 +29,8 @@ pub(crate) fn encode(attribute: &RawAttribute, version: u8) -> Result<Vec<u8>> {
     e.require(!name.is_empty() && !name.contains(&0), "name is empty or holds a NUL");
     name.push(0);
     let parts = [&name, &attribute.datatype.bytes, &attribute.dataspace.bytes];
+    let parts_bytes: usize = parts.iter().map(|part| part.len().next_multiple_of(8)).sum();
+    e.reserve((HEAD_BYTES + parts_bytes + attribute.data.len()) as u64);
     e.u8(version).u8(flags);
     for part in parts {
         e.count(part.len(), 2);

@@ -10,7 +10,8 @@ impl Node<'_> {
     /// The node, with zeros where another child would go. Keys are one more than children.
     pub(crate) fn encode(&self, kind: Kind, k: u16, sizes: Sizes) -> Result<Vec<u8>> {
         let mut e = Encoder::new("B-tree v1 node", sizes);
-        let key_bytes = kind.key_bytes(sizes);
+        let (key_bytes, node_bytes) = (kind.key_bytes(sizes), kind.node_bytes(k, sizes));
+        e.reserve(node_bytes);
         e.require(self.keys.len() == self.children.len() + 1, "number of keys");
         e.require(self.keys.iter().all(|key| key.len() == key_bytes), "size of keys");
         e.require(self.children.len() <= 2 * usize::from(k), "number of children");
@@ -20,7 +21,7 @@ impl Node<'_> {
             e.raw(key).defined(child);
         }
         e.raw(self.keys.last().unwrap_or(&&[][..]));
-        e.finish_in(kind.node_bytes(k, sizes))
+        e.finish_in(node_bytes)
     }
 }
 

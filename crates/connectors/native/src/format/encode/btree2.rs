@@ -81,6 +81,7 @@ impl BTree2 {
     ) -> Result<Vec<u8>> {
         let signature = if depth == 0 { b"BTLF" } else { b"BTIN" };
         let mut e = Encoder::block("B-tree v2 node", self.sizes, signature, 0);
+        e.reserve(self.node_bytes.into());
         e.require(records.len() as u64 <= self.records_max(depth), "too many records");
         e.require(children.len() == if depth == 0 { 0 } else { records.len() + 1 }, "number of children");
         e.u8(self.kind);

@@ -83,6 +83,7 @@ impl FractalHeap {
         if self.checksummed {
             e.zeros(4);
         }
+        e.reserve(body.len() as u64);
         let mut block = e.raw(body).finish()?;
         self.seal_direct(&mut block)?;
         Ok(block)
@@ -128,14 +129,25 @@ impl FractalHeap {
         if room <= 17 { room.min(16) } else { room - 1 }
     }
 
-    /// A heap ID.
-    pub(crate) fn encode_id(&self, id: &ObjectId) -> Result<Vec<u8>> {
+    /// Heap IDs, one after the other.
+    pub(crate) fn encode_ids(&self, ids: &[ObjectId]) -> Result<Vec<u8>> {
         let mut e = Encoder::new("fractal heap ID", self.sizes);
+        e.reserve(ids.len() as u64 * u64::from(self.id_bytes));
+        for id in ids {
+            let end = e.len() + usize::from(self.id_bytes);
+            self.encode_id(&mut e, id);
+            let len = e.len();
+            e.require(len <= end, "longer than IDs of this heap").zeros(end.saturating_sub(len));
+        }
+        e.finish()
+    }
+
+    fn encode_id(&self, e: &mut Encoder, id: &ObjectId) {
         match id {
             ObjectId::Managed { offset, len } => {
                 e.u8(0).uint(*offset, self.offset_bytes()).uint(*len, self.length_bytes());
             }
-            ObjectId::Tiny(data) => self.tiny(&mut e, data),
+            ObjectId::Tiny(data) => self.tiny(e, data),
             ObjectId::HugeDirect { address, stored, len } => {
                 e.u8(1 << 4).defined(*address).length(stored.bytes);
                 if !self.filters.is_empty() {
@@ -146,7 +158,6 @@ impl FractalHeap {
                 e.u8(1 << 4).uint(*key, usize::from(self.id_bytes).saturating_sub(1).min(8));
             }
         }
-        e.finish_in(u64::from(self.id_bytes))
     }
 
     fn tiny(&self, e: &mut Encoder, data: &[u8]) {

@@ -146,6 +146,7 @@ impl Prefix {
         block_bytes: u64,
     ) -> Result<Vec<u8>> {
         let mut e = Encoder::plain("object header continuation");
+        e.reserve(block_bytes);
         if self.version == 1 {
             self.lay_out(&mut e, messages, block_bytes);
             return e.finish();
@@ -207,8 +208,8 @@ impl Prefix {
             if rest > 0 && rest < head {
                 body -= head;
             }
-            let nil = Message { kind: NIL, flags: 0, creation_order: None, body: vec![0; body] };
-            self.message(e, &nil, 0);
+            let nil = Message { kind: NIL, flags: 0, creation_order: None, body: Vec::new() };
+            self.message(e, &nil, body);
             spare -= head + body;
         }
     }

@@ -8,7 +8,7 @@ use super::Encoder;
 /// The body of a link message.
 pub(crate) fn encode(link: &Link, sizes: Sizes) -> Result<Vec<u8>> {
     let mut e = Encoder::new("link", sizes);
-    let name = text::to_bytes(&link.name);
+    let name = text::as_bytes(&link.name);
     e.require(!name.is_empty(), "name is empty");
     let width_code = match name.len() {
         0..=0xFF => 0u8,

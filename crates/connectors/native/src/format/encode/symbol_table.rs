@@ -43,9 +43,11 @@ impl Entry {
 /// A node with its entries, which the caller has sorted by name; unused room is zero.
 pub(crate) fn node(entries: &[Entry], leaf_k: u16, sizes: Sizes) -> Result<Vec<u8>> {
     let mut e = Encoder::block("symbol table node", sizes, b"SNOD", 1);
+    let bytes = node_bytes(leaf_k, sizes);
+    e.reserve(bytes);
     e.zeros(1).count(entries.len(), 2);
     for entry in entries {
         entry.encode_into(&mut e);
     }
-    e.finish_in(node_bytes(leaf_k, sizes))
+    e.finish_in(bytes)
 }

@@ -206,7 +206,7 @@ proptest! {
             ids.push(ObjectId::Tiny(data));
         }
         for id in ids {
-            let encoded = heap.encode_id(&id).unwrap();
+            let encoded = heap.encode_ids(std::slice::from_ref(&id)).unwrap();
             prop_assert_eq!(encoded.len(), usize::from(id_bytes));
             prop_assert_eq!(heap.object_id(&encoded).unwrap(), id);
         }
