@@ -4,7 +4,8 @@
 //! and what is small, `data` has what is large (and the lock that keeps other processes away). A dkey is one entry of
 //! the index while its akeys are small together. Updates change memory (large bytes go to fresh places of `data` at
 //! once), and a flush puts them into the index by one transaction, after `data` was synced: it is there whole or not
-//! at all.
+//! at all. Where many wait, a thread puts them into the index before, by transactions that no crash leaves anything of
+//! until the next flush.
 
 mod data;
 mod far;
