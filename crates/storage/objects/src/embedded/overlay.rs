@@ -117,7 +117,10 @@ impl View {
         base: Option<Content>,
         changes: impl Iterator<Item = (&'a [u8], Option<Held<'a>>)>,
     ) {
-        if let Some(content) = base {
+        // Where a commit failed since the base was taken, all that it had waits here again.
+        if let Some(content) = base
+            && self.waiting.get(dkey).is_none()
+        {
             self.weight += dkey.len();
             self.waiting.insert(dkey.into(), content);
         }
@@ -329,5 +332,30 @@ where
             go_on = step(&mut self, &mut each)?;
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::index::Index;
+    use super::*;
+
+    #[test]
+    fn what_a_failed_commit_gives_back_stays_when_an_update_was_under_way() {
+        let folder = tempfile::tempdir().unwrap();
+        let index = Index::create(&folder.path().join("index")).unwrap();
+        let mut view = View::new(index.snapshot().unwrap());
+        let many: Vec<[u8; 1]> = (0..100).map(|n| [n]).collect();
+        let base = view.base(b"dkey").unwrap();
+        view.put(b"dkey", base, many.iter().map(|akey| (&akey[..], Some(Held::Single(&[7; 50])))));
+        view.begin_flush();
+        // An update looks at it, the commit fails, and only then the update is put down.
+        let base = view.base(b"dkey").unwrap();
+        let failed = std::mem::take(&mut view.flushing);
+        Arc::unwrap_or_clone(failed).into_unordered().for_each(|(key, back)| view.waiting.insert(key, back));
+        view.put(b"dkey", base, [(&b"new"[..], Some(Held::Single(b"1")))].into_iter());
+        for akey in [&[0][..], &[99], b"new"] {
+            assert!(view.at(b"dkey").value(akey).unwrap().is_some(), "{akey:?}");
+        }
     }
 }
