@@ -28,13 +28,6 @@ impl<'a> Reader<'a> {
     }
 
     pub(crate) fn number(&mut self) -> Result<u64> {
-        // Most are small.
-        if let Some((&small, rest)) = self.0.split_first()
-            && small < 0x80
-        {
-            self.0 = rest;
-            return Ok(small.into());
-        }
         let mut number = 0u64;
         for shift in (0..70).step_by(7) {
             let byte = self.byte()?;

@@ -196,6 +196,12 @@ impl Row {
         Slot { at, akey: akey.len() as u32, value: value.len() as u32 }
     }
 
+    /// Adds a single value whose akey comes after all others.
+    fn push_single(&mut self, akey: &[u8], value: &[u8]) {
+        let slot = self.add(akey, value);
+        self.singles.push(slot);
+    }
+
     fn remove_single(&mut self, akey: &[u8]) {
         if let Ok(at) = self.single(akey) {
             self.former += self.singles.remove(at).bytes();
@@ -207,10 +213,7 @@ impl Row {
     fn tidy(&mut self) {
         if self.former > ROW_BYTES_MAX {
             let mut tidy = Row { others: std::mem::take(&mut self.others), ..Row::default() };
-            for (akey, value) in self.singles() {
-                let slot = tidy.add(akey, value);
-                tidy.singles.push(slot);
-            }
+            self.singles().for_each(|(akey, value)| tidy.push_single(akey, value));
             *self = tidy;
         }
     }
@@ -243,10 +246,7 @@ impl Row {
             }
             last = Some(akey);
             match Value::single(value) {
-                Some(value) => {
-                    let slot = row.add(akey, value);
-                    row.singles.push(slot);
-                }
+                Some(value) => row.push_single(akey, value),
                 None => row.others.push((akey.into(), Value::decode(value)?)),
             }
         }
