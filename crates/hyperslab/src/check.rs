@@ -186,18 +186,13 @@ impl Walk<'_> {
         let Some(page) = self.keep(path, "attributes", page) else { return };
         for attribute in page.entries {
             self.report.attributes += 1;
-            let read = self.container.attribute_read(token, &[&attribute.name]).and_then(|values| {
+            let container = self.container;
+            let read = vol::Pin::of(container, &attribute.datatype).and_then(|_pin| {
+                let values = container.attribute_read(token, &[&attribute.name])?;
                 let (file, memory) = (&attribute.datatype, attribute.datatype.memory_form());
                 let raw = values.first().map_or(&[][..], Vec::as_slice);
                 let conversions = Conversions::default();
-                vol::transfer::from_file_form(
-                    self.container,
-                    file,
-                    raw,
-                    &memory,
-                    &conversions,
-                    &mut Heap::new(),
-                )
+                vol::transfer::from_file_form(container, file, raw, &memory, &conversions, &mut Heap::new())
             });
             self.keep(path, &format!("attribute \"{}\"", attribute.name), read);
         }

@@ -119,6 +119,7 @@ impl Map {
     ) -> Result<Vec<Option<V>>> {
         let keys = self.keys_of(keys)?;
         let keys: Vec<&[u8]> = keys.iter().map(Vec::as_slice).collect();
+        let _pin = vol::Pin::of(self.session.container.as_ref(), &self.value)?;
         let found = self.session.container.map_get(self.token, &keys)?;
         // Those that are there go through conversion together.
         let present: Vec<&[u8]> = found.iter().flatten().map(Vec::as_slice).collect();

@@ -43,7 +43,11 @@ macro_rules! container {
 
             fn commit(&self, _durability: Durability) -> Result<()> {
                 let opening = self.opening()?;
-                if opening.is_writing() { opening.shared.flush() } else { Ok(()) }
+                if !opening.is_writing() {
+                    return Ok(());
+                }
+                opening.remove_blobs(&opening.released().due())?;
+                opening.shared.flush()
             }
 
             fn close(&self) -> Result<()> {
@@ -299,6 +303,16 @@ macro_rules! container {
             fn blob_delete(&self, ids: &[&[u8]]) -> Result<()> {
                 let opening = self.to_change()?;
                 opening.delete_blobs(ids)
+            }
+
+            fn blob_pin(&self, pin: u64) -> Result<()> {
+                self.opening()?.released().pin(pin);
+                Ok(())
+            }
+
+            fn blob_unpin(&self, pin: u64) -> Result<()> {
+                self.opening()?.released().unpin(pin);
+                Ok(())
             }
 
             fn reference_get(&self, _kind: ReferenceKind, slots: &[&[u8]]) -> Result<Vec<Reference>> {

@@ -1,7 +1,7 @@
 //! Maps: key-value stores whose pairs are the application's own.
 
 use iod_storage::{Batch, Kind};
-use keyed::Values;
+use keyed::{Datasets, Values};
 use model::{Error, ObjectKind, Result, Token, encode};
 use vol::maps::{check_key, check_key_type};
 use vol::{MapInfo, OpMapCreate, Page};
@@ -39,6 +39,7 @@ impl Opening {
         let (key_type, value_type) = map.map()?;
         let info = MapInfo { key: key_type.clone(), value: value_type.clone(), count: 0 };
         info.check_pairs(pairs)?;
+        let _alone = self.changing_values(map.id, value_type);
         let mut old = Vec::new();
         if value_type.has_slots() {
             let keys: Vec<&[u8]> = pairs.iter().map(|(key, _)| *key).collect();
@@ -75,11 +76,12 @@ impl Opening {
 
     pub(crate) fn delete_pair(&self, map: &Described, key: &[u8]) -> Result<bool> {
         let (_, value_type) = map.map()?;
+        let _alone = self.changing_values(map.id, value_type);
         let Some(old) = self.values_of(map, &[key])?.pop().flatten() else { return Ok(false) };
         let gone = self.blobs_in(value_type, &old)?;
         let mut batch = Batch::new();
         batch.remove(map.id, key);
-        crate::blobs::discard(&mut batch, &gone);
+        self.discard(&mut batch, gone);
         let done = self.shared.apply(&batch, "delete map value");
         self.shared.listings.changed(map.id);
         done?;

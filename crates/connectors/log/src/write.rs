@@ -16,9 +16,7 @@ impl Logged {
     /// The runs that a write goes to; an error where it cannot.
     pub(crate) fn plan(&self, selection: &Selection, bytes: usize, is_alone: bool) -> Result<Option<Runs>> {
         if !is_alone && self.has_slots {
-            let error =
-                Error::unsupported("write variable-length values or references from several processes");
-            return Err(error.with("dataset", self.id));
+            return Err(alone_only());
         }
         if self.info.space == Dataspace::Null {
             return vol::demands::transfer(&self.info, selection, bytes).map(|()| None);
@@ -133,7 +131,8 @@ impl LogContainer {
         for write in writes {
             let runs = match state.known.get(&write.dataset) {
                 Some(Known::Logged(logged)) => logged.plan(write.selection, write.from.len(), is_alone)?,
-                Some(Known::Plain) => None,
+                Some(Known::Plain { has_slots: true }) if !is_alone => return Err(alone_only()),
+                Some(Known::Plain { .. }) => None,
                 None => return Ok(Found::Missing(write.dataset)),
             };
             if writes.len() == 1 {
@@ -205,6 +204,10 @@ impl LogContainer {
         }
         Ok(())
     }
+}
+
+fn alone_only() -> Error {
+    Error::unsupported("write variable-length values or references from several processes")
 }
 
 /// The error of a dataset that not all processes have opened.

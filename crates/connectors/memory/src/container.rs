@@ -383,6 +383,16 @@ impl Container for MemoryContainer {
         self.writing()?.blob_delete(ids)
     }
 
+    fn blob_pin(&self, pin: u64) -> Result<()> {
+        self.state()?.blobs.released.pin(pin);
+        Ok(())
+    }
+
+    fn blob_unpin(&self, pin: u64) -> Result<()> {
+        self.state()?.blobs.released.unpin(pin);
+        Ok(())
+    }
+
     fn reference_get(&self, kind: ReferenceKind, slots: &[&[u8]]) -> Result<Vec<Reference>> {
         self.state()?.reference_get(kind, slots)
     }

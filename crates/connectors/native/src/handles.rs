@@ -54,6 +54,7 @@ impl NativeContainer {
 fn close_last(file: &File) -> Result<()> {
     let mut writer = file.writer()?;
     writer.release_handles(file)?;
+    writer.remove_released(file, file.released.all())?;
     writer.commit_closed(file, file.durability)?;
     file.store.shared.unlock()
 }

@@ -1,6 +1,6 @@
 //! Maps: each pair under the dkey of its key.
 
-use keyed::Values;
+use keyed::{Datasets, Values};
 use model::{Datatype, Error, ObjectKind, Result, Token, encode};
 use objects::{Change, ObjectId, Phase, Update};
 use vol::maps::{check_key, check_key_type};
@@ -61,6 +61,7 @@ impl Opening {
                     .with("wanted", wanted));
             }
         }
+        let _alone = self.changing_values(map.id, value_type);
         let old = match value_type.has_slots() {
             true => self.values_of(map, &pairs.iter().map(|(key, _)| *key).collect::<Vec<_>>())?,
             false => Vec::new(),
@@ -112,6 +113,7 @@ impl Opening {
 
     pub(crate) fn delete_pair(&self, map: &Described, key: &[u8]) -> Result<bool> {
         let (_, value_type) = map.map()?;
+        let _alone = self.changing_values(map.id, value_type);
         let Some(old) = self.values_of(map, &[key])?.pop().flatten() else { return Ok(false) };
         let changes = [Change::Punch(MAP)];
         let update =

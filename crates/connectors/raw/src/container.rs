@@ -125,7 +125,12 @@ impl Layer for RawContainer {
 
     fn commit(&self, durability: Durability) -> Result<()> {
         Container::commit(&self.opened, durability)?;
-        if self.is_writable { self.folder()?.save(durability) } else { Ok(()) }
+        if !self.is_writable {
+            return Ok(());
+        }
+        let folder = self.folder()?;
+        folder.blobs.remove_released(folder.blobs.released.due(), &self.limits)?;
+        folder.save(durability)
     }
 
     fn close(&self) -> Result<()> {
@@ -319,6 +324,16 @@ impl Layer for RawContainer {
 
     fn blob_delete(&self, ids: &[&[u8]]) -> Result<()> {
         self.writing()?.blobs.delete(ids, &self.limits)
+    }
+
+    fn blob_pin(&self, pin: u64) -> Result<()> {
+        self.folder()?.blobs.released.pin(pin);
+        Ok(())
+    }
+
+    fn blob_unpin(&self, pin: u64) -> Result<()> {
+        self.folder()?.blobs.released.unpin(pin);
+        Ok(())
     }
 
     fn reference_get(&self, kind: ReferenceKind, slots: &[&[u8]]) -> Result<Vec<Reference>> {

@@ -6,8 +6,8 @@ use std::sync::{Arc, PoisonError};
 use json_text::Beside;
 use model::convert::Conversions;
 use model::properties::{Layout, VirtualMapping};
-use model::{Error, Heap, Result, Token};
-use vol::{Container, DatasetInfo, OpRead, OpWrite, transfer};
+use model::{Datatype, Error, Heap, Result, Token};
+use vol::{Blobs, Container, DatasetInfo, OpRead, OpWrite, replaced_blobs, transfer};
 
 use crate::container::RawContainer;
 use crate::data::*;
@@ -64,9 +64,28 @@ impl RawContainer {
             return Ok(());
         }
         let file = folder.elements_mut(write.dataset, &data)?;
-        self.stored_elements(&data, &info)?.write(&file, write.selection, info.space.dims(), write.from)?;
+        let (elements, dims) = (self.stored_elements(&data, &info)?, info.space.dims());
+        let mut old = Vec::new();
+        if info.datatype.has_slots() {
+            old.resize(write.from.len(), 0);
+            elements.read(Some(&file), write.selection, dims, &mut old)?;
+        }
+        elements.write(&file, write.selection, dims, write.from)?;
         folder.keeper().shared().change();
-        Ok(())
+        self.release_replaced(&folder, (&info.datatype, elements.fill.as_deref()), &old, write.from)
+    }
+
+    /// Releases the values that only the old elements had.
+    fn release_replaced(
+        &self,
+        folder: &Folder,
+        (datatype, fill): (&Datatype, Option<&[u8]>),
+        old: &[u8],
+        new: &[u8],
+    ) -> Result<()> {
+        let mut get = |ids: &[&[u8]], out: &mut Blobs| folder.blobs.get(ids, &self.limits, out);
+        let ids = replaced_blobs(datatype, old, new, fill, &mut get)?;
+        folder.blobs.release(&ids, &self.limits)
     }
 
     /// How elements are stored when they are written: a fill value with slots needs values that stay.

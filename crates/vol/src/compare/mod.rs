@@ -11,7 +11,7 @@ use std::collections::{BTreeMap, HashMap, VecDeque};
 use model::properties::CreationOrder;
 use model::{Index, Link, LinkTarget, ObjectKind, Reference, Result, Token};
 
-use crate::{Container, ObjectInfo, OpList};
+use crate::{Container, ObjectInfo, OpList, Pin};
 
 /// Something that is not the same.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -46,6 +46,7 @@ pub fn objects(
     (a, from): (&dyn Container, Token),
     (b, to): (&dyn Container, Token),
 ) -> Result<Vec<Difference>> {
+    let _pins = (Pin::new(a)?, Pin::new(b)?);
     let mut comparer = Comparer {
         a,
         b,

@@ -21,7 +21,7 @@ use model::{Datatype, Error, Index, Kind, Limits, Link, LinkTarget, ObjectKind, 
 
 use crate::{
     Container, Lookup, ObjectInfo, OpDatasetCreate, OpDatatypeCommit, OpGroupCreate, OpLinkCreate, OpList,
-    OpLookup, OpMapCreate, OpObjectCopy, Place, Resolver,
+    OpLookup, OpMapCreate, OpObjectCopy, Pin, Place, Resolver,
 };
 
 /// Changes a dataset before its copy is made: its path in the source, and what is about to be made.
@@ -108,6 +108,7 @@ impl<'a> CopyOptions<'a> {
 
 /// Copies an object inside one container. On an error nothing of the copy stays.
 pub fn within(container: &dyn Container, op: &OpObjectCopy, options: CopyOptions<'_>) -> Result<Token> {
+    let _pin = Pin::new(container)?;
     let mut copier = Copier::new((container, true), container, options);
     copier.top(op.object, &op.place)
 }
@@ -118,12 +119,14 @@ pub fn between(
     (target, place): (&dyn Container, &Place),
     options: CopyOptions<'_>,
 ) -> Result<Token> {
+    let _pin = Pin::new(source)?;
     Copier::new((source, false), target, options).top(object, place)
 }
 
 /// Copies all that is in one container to another, whose root group is empty.
 pub fn contents(source: &dyn Container, target: &dyn Container, options: CopyOptions<'_>) -> Result<()> {
     let (from, to) = (source.info()?.root, target.info()?.root);
+    let _pin = Pin::new(source)?;
     let mut copier = Copier::new((source, false), target, options);
     let info = source.object_info(from)?;
     copier.note(from, to);

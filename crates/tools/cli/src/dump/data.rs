@@ -5,7 +5,7 @@ use std::sync::Arc;
 use hyperslab::model::convert::Conversions;
 use hyperslab::model::{Heap, Selection};
 use hyperslab::vol::transfer::from_file_form;
-use hyperslab::vol::{AttributeInfo, DatasetInfo};
+use hyperslab::vol::{AttributeInfo, DatasetInfo, Pin};
 use hyperslab::{Datatype, Kind, Result, Token};
 
 use super::Dumper;
@@ -245,6 +245,7 @@ impl Dumper<'_> {
         memory: &Datatype,
     ) -> Result<Block> {
         let container = self.container();
+        let _pin = Pin::of(&*container, &info.datatype)?;
         let raw = container.attribute_read(object, &[&info.name])?.pop().unwrap_or_default();
         let mut heap = Heap::new();
         let conversions = Conversions::default();

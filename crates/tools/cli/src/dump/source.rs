@@ -3,7 +3,7 @@
 use hyperslab::model::convert::Conversions;
 use hyperslab::model::{Heap, Selection};
 use hyperslab::vol::transfer::{Elements, from_file_form};
-use hyperslab::vol::{AttributeInfo, Container, DatasetInfo, OpRead, maps};
+use hyperslab::vol::{AttributeInfo, Container, DatasetInfo, OpRead, Pin, maps};
 use hyperslab::{Dataspace, Datatype, Error, Kind, Result, Token};
 
 use super::lenient;
@@ -83,6 +83,7 @@ pub(crate) fn read_pairs(
         bytes.extend(match side {
             Side::Keys => maps::to_elements(datatype, keys.into_iter(), &mut heap)?,
             Side::Values => {
+                let _pin = Pin::of(container, datatype)?;
                 let raw = container.map_get(map, &keys)?.into_iter().flatten().collect::<Vec<_>>().concat();
                 from_file_form(container, datatype, &raw, memory, &conversions, &mut heap)?
             }
@@ -110,6 +111,7 @@ pub(crate) fn read_block(
     match elements.read(datatype, &mut bytes, &mut heap) {
         Err(error) if error.kind() == Kind::Corrupt && lenient::can_be_missing(datatype) => {
             let mut raw = vec![0; elements.count()? as usize * file_type.size() as usize];
+            let _pin = Pin::of(container, file_type)?;
             container.dataset_read(&mut [OpRead { dataset, selection, into: &mut raw }])?;
             bytes = lenient::convert(container, file_type, &raw, datatype, &mut heap)?;
         }
