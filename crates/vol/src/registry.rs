@@ -1,6 +1,7 @@
 //! The connectors and layers that a program knows, by name and by number.
 
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use model::properties::FileCreate;
@@ -161,6 +162,7 @@ impl Registry {
             None => self.open_known(&op),
         };
         let opened = opened.map_err(|e| e.during(format!("open {location}")))?;
+        let opened = crate::copy::with_warning(opened);
         self.stacked(opened, &stack, location, None, access)
     }
 
@@ -172,6 +174,17 @@ impl Registry {
             }
         }
         self.connectors().next().ok_or_else(|| Error::not_found("find default connector"))?.open(op)
+    }
+
+    /// The file or folder that holds all of a container at a location, where one does: renaming it moves the container.
+    pub fn path_of(&self, location: &str) -> Result<Option<PathBuf>> {
+        let place = Location::parse(location);
+        let connector = match &place.connector {
+            Some(name) => self.by_name(name)?,
+            None => self.connectors().next().ok_or_else(|| Error::not_found("find default connector"))?,
+        };
+        let path = place.path.trim_end_matches('/');
+        Ok(connector.is_at_path(place.engine.as_deref()).then(|| PathBuf::from(path)))
     }
 
     /// Removes a container.

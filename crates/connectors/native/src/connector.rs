@@ -78,6 +78,10 @@ impl Connector for NativeConnector {
         Ok(NativeContainer::new(File::new(core, op.path, &access))?)
     }
 
+    fn is_at_path(&self, engine: Option<&str>) -> bool {
+        engine.is_none()
+    }
+
     fn delete(&self, path: &str) -> Result<()> {
         std::fs::remove_file(path).map_err(|e| Error::io("delete file", &e).with("path", path))
     }

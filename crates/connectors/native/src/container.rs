@@ -360,6 +360,7 @@ impl Container for NativeContainer {
             return Ok(());
         }
         file.commit_sources(durability)?;
+        let _maps = maps::indexes(self)?;
         file.writer()?.commit(file, durability)
     }
 

@@ -72,7 +72,8 @@ pub(crate) fn check_attribute(name: &str) -> Result<()> {
     }
 }
 
-fn indexes(container: &NativeContainer) -> Result<MutexGuard<'_, Maps>> {
+/// While this is held, nobody is in the middle of changing a map: its two datasets agree, and may be committed.
+pub(crate) fn indexes(container: &NativeContainer) -> Result<MutexGuard<'_, Maps>> {
     Ok(container.open_file()?.maps.lock().unwrap_or_else(PoisonError::into_inner))
 }
 
@@ -150,6 +151,7 @@ fn parts(container: &NativeContainer, map: Token) -> Result<Parts> {
 }
 
 pub(crate) fn info(container: &NativeContainer, map: Token) -> Result<MapInfo> {
+    let _still = indexes(container)?;
     parts(container, map).map(|parts| parts.info)
 }
 

@@ -7,11 +7,14 @@ mod committed;
 mod elements;
 mod loss;
 mod resume;
+mod unfinished;
 mod values;
 
 pub(crate) use elements::pieces;
 pub use loss::{Tell as TellLost, create_for};
 pub use resume::{ALL, Resume};
+pub(crate) use unfinished::with_warning;
+pub use unfinished::{UNFINISHED_WARNING, clear_unfinished, is_unfinished, mark_unfinished};
 
 use std::cell::Cell;
 use std::collections::{HashMap, HashSet, VecDeque};

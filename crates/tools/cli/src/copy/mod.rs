@@ -3,6 +3,7 @@
 mod alter;
 mod journal;
 pub(crate) mod repack;
+mod replace;
 mod work;
 
 use std::io::Read;
@@ -11,7 +12,7 @@ use std::process::ExitCode;
 use hyperslab::model::properties::FileCreate;
 use hyperslab::vol::copy::CopyOptions;
 use hyperslab::vol::{Container, FileAccess, OpGroupCreate, Place, Resolver};
-use hyperslab::{Error, Limits, Result, Token};
+use hyperslab::{Error, Kind, Limits, Result, Token};
 
 use crate::open::{Opened, open_beneath};
 use crate::settings::{layered, measured, registry};
@@ -198,8 +199,7 @@ fn copy_object(
         options.limits.link_traversals_max,
     )?;
     let place = arguments.target.as_deref().unwrap_or(path);
-    let there = registry().open(to, &FileAccess::read()).is_ok();
-    if there && !arguments.overwrite {
+    if !arguments.overwrite && is_there(to)? {
         // What is not committed is not there: a copy that is stopped leaves the container as it was.
         let target = measured(registry().open(to, &layered(FileAccess::write()))?);
         put(source, object, &*target, place, arguments.parents, options)?;
@@ -209,6 +209,15 @@ fn copy_object(
         Output::create(to, &FileCreate::default(), &FileAccess::write(), arguments.overwrite, options.lost)?;
     put(source, object, output.container(), place, arguments.parents, options)?;
     output.finish(&[])
+}
+
+/// Whether a container is at a location. One that is there and does not open is an error, and not a place for a new one.
+fn is_there(location: &str) -> Result<bool> {
+    match registry().open(location, &FileAccess::read()) {
+        Ok(_) => Ok(true),
+        Err(error) if error.kind() == Kind::NotFound => Ok(false),
+        Err(error) => Err(error),
+    }
 }
 
 fn put(
