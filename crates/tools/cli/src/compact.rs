@@ -5,6 +5,7 @@ use std::process::ExitCode;
 use hyperslab::Result;
 use hyperslab::vol::{FileAccess, Location};
 
+use crate::open::shown;
 use crate::settings::registry;
 use crate::{copy, log};
 
@@ -27,7 +28,7 @@ pub(crate) fn run(args: &[String]) -> ExitCode {
     match compact(path) {
         Ok(()) => copy::repack::run(&[Location::parse(path).path]),
         Err(error) => {
-            eprintln!("hyperslab compact: {path}: {error}");
+            eprintln!("hyperslab compact: {}: {error}", shown(path));
             ExitCode::FAILURE
         }
     }

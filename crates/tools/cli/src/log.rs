@@ -5,6 +5,7 @@ use std::process::ExitCode;
 use hyperslab::vol::{FileAccess, Location};
 use hyperslab::{Error, Result};
 
+use crate::open::shown;
 use crate::settings::registry;
 
 const USAGE: &str = "\
@@ -33,7 +34,7 @@ pub(crate) fn run(args: &[String]) -> ExitCode {
         match statistics(path) {
             Ok(text) => print!("{path}\n{text}"),
             Err(error) => {
-                eprintln!("hyperslab log: {path}: {error}");
+                eprintln!("hyperslab log: {}: {error}", shown(path));
                 code = ExitCode::FAILURE;
             }
         }

@@ -14,7 +14,7 @@ use hyperslab::vol::copy::CopyOptions;
 use hyperslab::vol::{Container, FileAccess, OpGroupCreate, Place, Resolver};
 use hyperslab::{Error, Kind, Limits, Result, Token};
 
-use crate::open::{Opened, open_beneath};
+use crate::open::{Opened, open_beneath, shown};
 use crate::settings::{layered, measured, registry};
 use journal::Journal;
 use work::{Output, Work};
@@ -177,7 +177,10 @@ fn user_block(location: &str, bytes: u64) -> Result<Vec<u8>> {
     let mut block = Vec::new();
     if bytes > 0 && place.connector.as_deref().is_some_and(|connector| connector != "native") {
         // A server's file is not ours to open.
-        eprintln!("hyperslab copy: {location}: the bytes of the user block are lost: they are out of reach");
+        eprintln!(
+            "hyperslab copy: {}: the bytes of the user block are lost: they are out of reach",
+            shown(location)
+        );
     } else if bytes > 0 {
         std::fs::File::open(&place.path).map_err(io)?.take(bytes).read_to_end(&mut block).map_err(io)?;
     }

@@ -15,6 +15,7 @@ use hyperslab::{Error, Kind, Result};
 use indicatif::{HumanBytes, ProgressBar};
 
 use super::replace::{Replacement, refuse_link};
+use crate::open::shown;
 use crate::progress::spinner;
 use crate::settings::{layered, measured, registry};
 
@@ -243,7 +244,7 @@ fn write_user_block(path: &Path, user_block: &[u8]) -> std::io::Result<()> {
 
 fn remove(location: &str, what: &str) {
     if let Err(error) = registry().delete(location, &FileAccess::write()) {
-        eprintln!("hyperslab copy: {location}: {what} is left: {error}");
+        eprintln!("hyperslab copy: {}: {what} is left: {error}", shown(location));
     }
 }
 

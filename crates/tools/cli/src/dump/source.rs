@@ -1,5 +1,7 @@
 //! Reading values of datasets and attributes, in parts of bounded size.
 
+use std::cell::Cell;
+
 use hyperslab::model::convert::Conversions;
 use hyperslab::model::{Heap, Selection};
 use hyperslab::vol::transfer::{Elements, from_file_form};
@@ -94,13 +96,14 @@ pub(crate) fn read_pairs(
     }
 }
 
-/// Reads some elements of a dataset as `datatype`.
+/// Reads some elements of a dataset as `datatype`; `failed` tells whether some of them stand for what cannot be read.
 pub(crate) fn read_block(
     container: &dyn Container,
     dataset: Token,
     info: &DatasetInfo,
     selection: &Selection,
     datatype: &Datatype,
+    failed: &Cell<bool>,
 ) -> Result<Block> {
     let conversions = Conversions::default();
     let (file_type, space) = (&info.datatype, &info.space);
@@ -113,7 +116,7 @@ pub(crate) fn read_block(
             let mut raw = vec![0; elements.count()? as usize * file_type.size() as usize];
             let _pin = Pin::of(container, file_type)?;
             container.dataset_read(&mut [OpRead { dataset, selection, into: &mut raw }])?;
-            bytes = lenient::convert(container, file_type, &raw, datatype, &mut heap)?;
+            bytes = lenient::convert(container, file_type, &raw, datatype, &mut heap, failed)?;
         }
         result => result?,
     }

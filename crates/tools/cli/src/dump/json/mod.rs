@@ -221,7 +221,7 @@ impl Dumper<'_> {
         let memory = info.datatype.memory_form();
         let strip = (STRIP_BYTES / u64::from(memory.size().max(1))).max(1);
         for selection in Selection::All.strips(info.space.dims(), strip)? {
-            let block = read_block(&*container, token, info, &selection, &memory)?;
+            let block = read_block(&*container, token, info, &selection, &memory, &self.failed)?;
             let mut text = String::new();
             values.extend(&*container, &block, &mut text)?;
             self.json(&text)?;

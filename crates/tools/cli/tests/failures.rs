@@ -1,0 +1,78 @@
+//! What commands say and return when something is wrong.
+
+mod common;
+
+use std::net::TcpListener;
+
+use common::{Folder, hyperslab, text};
+use hyperslab::File;
+
+#[test]
+fn dump_fails_when_values_cannot_be_read() {
+    let folder = Folder::new("dump");
+    let path = folder.at("strings.h5");
+    let file = File::create(&path).unwrap();
+    let data = file.new_dataset::<String>().shape([3]).create("d").unwrap();
+    data.write_raw(&["one".to_owned(), "two".to_owned(), "three".to_owned()]).unwrap();
+    file.close().unwrap();
+    let mut bytes = std::fs::read(&path).unwrap();
+    let at = bytes.windows(4).position(|window| window == b"GCOL").unwrap();
+    bytes[at..at + 4].copy_from_slice(b"LOST");
+    std::fs::write(&path, bytes).unwrap();
+    let dumped = hyperslab(&["dump", &path]);
+    assert_eq!(dumped.status.code(), Some(1), "{}", text(&dumped.stdout));
+    assert!(text(&dumped.stderr).contains("global heap"), "{}", text(&dumped.stderr));
+}
+
+#[test]
+fn ls_names_the_cause() {
+    let folder = Folder::new("ls");
+    std::fs::write(folder.at("text.h5"), "no HDF5 file").unwrap();
+    std::fs::write(folder.at("empty.h5"), "").unwrap();
+    std::fs::create_dir(folder.at("folder")).unwrap();
+    let busy = File::create(folder.at("busy.h5")).unwrap();
+    let closed = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let server = format!("h5s://{closed}/x?deadline=1");
+    let causes = [
+        (folder.at("missing.h5"), "there is no such file"),
+        (folder.at("text.h5"), "no HDF5 signature"),
+        (folder.at("empty.h5"), "it is empty"),
+        (folder.at("folder"), "directory"),
+        (folder.at("busy.h5"), "another program has it open"),
+        (format!("json:{}", folder.at("text.h5")), "read JSON"),
+        ("nonsense:x".to_owned(), "vol list"),
+        (server, "refused"),
+    ];
+    for (location, cause) in causes {
+        let listed = hyperslab(&["ls", &location]);
+        let said = text(&listed.stderr);
+        assert_eq!(listed.status.code(), Some(1), "{location}");
+        assert!(said.contains(cause), "{location}: {said}");
+    }
+    drop(busy);
+}
+
+#[test]
+fn no_command_shows_a_token() {
+    let closed = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let location = format!("h5s://{closed}/x?deadline=1&token=s3cret-s3cret-s3cret");
+    let folder = Folder::new("token");
+    let target = folder.at("x.h5");
+    let commands: [&[&str]; 10] = [
+        &["ls", "-v", &location],
+        &["dump", &location],
+        &["stat", &location],
+        &["check", "-v", &location],
+        &["diff", "-v", &location, &location],
+        &["copy", &location, &target],
+        &["objects", &location],
+        &["recover", &location],
+        &["log", &location],
+        &["--vol", &format!("mirror{{to={location}}}"), "copy", &target, &folder.at("y.h5")],
+    ];
+    for command in commands {
+        let output = hyperslab(command);
+        let all = text(&output.stdout) + &text(&output.stderr);
+        assert!(!output.status.success() && !all.contains("s3cret"), "{command:?}: {all}");
+    }
+}
