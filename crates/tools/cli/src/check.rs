@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use hyperslab::check::{Check, Finding, Report, repair};
 use hyperslab::vol::FileAccess;
-use hyperslab::{Error, Kind, Result};
+use hyperslab::{Kind, Result};
 use indicatif::{HumanBytes, ProgressBar};
 
 use crate::open::{advice, open, shown};
@@ -133,6 +133,8 @@ fn summary(report: &Report) -> String {
 
 #[cfg(test)]
 mod tests {
+    use hyperslab::Error;
+
     use super::*;
 
     #[test]
