@@ -385,6 +385,7 @@ fn open_core(plane: Plane, held: Held, path: &str, access: &FileAccess) -> Resul
         writable,
         live,
         cache_bytes: metadata_cache_bytes / 2,
+        is_unlocked: held == Held::Unknown,
     };
     let options = Options {
         chunk_cache_bytes: access.chunk_cache_bytes.unwrap_or(CACHE_BYTES),
@@ -436,7 +437,14 @@ fn pending_commit(
     if !plane.is_plain {
         return Ok(None);
     }
-    let Some(redo) = Redo::find(&plane.file, head, &access.limits)? else { return Ok(None) };
+    let stored = head.superblock(&plane.file).ok().flatten();
+    let stored_end = stored.map(|(base, superblock)| absolute_end(base, &superblock));
+    let found = Redo::find(&plane.file, head, stored_end, &access.limits, warnings)?;
+    let Some(redo) = found else { return Ok(None) };
+    if !brings_superblock(&redo) {
+        warnings.push("the file ends with a redo record without a superblock; it is left alone".to_owned());
+        return Ok(None);
+    }
     if redo.applies(&plane.file)? {
         warnings.push("the last commit was cut short; it is read from its redo record".to_owned());
         return Ok(Some(redo));
@@ -452,13 +460,23 @@ fn not_hdf5(file: &Handle) -> Error {
     superblock::not_hdf5(if read { &start[..len] } else { &[] })
 }
 
+/// Whether a record has the superblock that states its own end.
+fn brings_superblock(redo: &Redo) -> bool {
+    let superblock = redo.entries.first().map(|first| (first.at, Superblock::decode(&first.data)));
+    matches!(superblock, Some((base, Ok(superblock))) if absolute_end(base, &superblock) == redo.end)
+}
+
+/// Where a file ends whose superblock was found at `base`.
+fn absolute_end(base: u64, superblock: &Superblock) -> u64 {
+    superblock.end.wrapping_sub(superblock.base.wrapping_sub(base))
+}
+
 /// The first address that is not allocated. A plain file shorter than that has lost its end.
 fn end_of_file(plane: &Plane, len: u64, base: u64, superblock: &Superblock, live: bool) -> Result<u64> {
     if !plane.is_plain {
         return Ok(len.saturating_sub(base));
     }
-    let shift = superblock.base.wrapping_sub(base);
-    let end = superblock.end.wrapping_sub(shift);
+    let end = absolute_end(base, superblock);
     // A writer that lives may say where the file will end before it does.
     if end > len && !live {
         let error = Error::corrupt("open HDF5 file").with("problem", "file is truncated");
