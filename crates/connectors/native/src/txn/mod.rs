@@ -26,7 +26,7 @@ use files::Handle;
 use model::{Error, Result};
 use vol::Durability;
 
-use redo::{Entry, Redo};
+use redo::{Entry, Redo, SaltBytes};
 use staged::Staged;
 
 /// Where the file's own description of itself goes.
@@ -77,6 +77,10 @@ pub(crate) struct Txn {
     redo_bytes_max: u64,
     /// The superblock as it was when this writer saw or wrote it last: nobody else may have written it since.
     seen: Seen,
+    /// The salt of the next commit.
+    salt: SaltBytes,
+    /// It is in the file already: no lock keeps other writers out, and one that changes the file writes over it.
+    is_marked: bool,
 }
 
 /// What a writer is told of its file.
@@ -152,6 +156,8 @@ impl Txn {
         Txn {
             redo_bytes_max,
             seen: Seen { at: superblock_at, bytes, is_unlocked },
+            salt: redo::random_salt(),
+            is_marked: false,
             file,
             end,
             fresh: BTreeMap::from([(end, u64::MAX)]),
@@ -189,6 +195,7 @@ impl Txn {
         if data.is_empty() {
             return Ok(());
         }
+        self.mark()?;
         if !self.is_fresh(at, data.len() as u64) {
             return self.staged[turn as usize].put(at, data);
         }
@@ -243,6 +250,7 @@ impl Txn {
     /// [reserved](Self::reserved) bytes is [held back](Self::hold_back).
     pub(crate) fn open_fresh(&mut self, ranges: impl Iterator<Item = (u64, u64)>) -> Result<&Handle> {
         self.check()?;
+        self.mark()?;
         self.check_alone_unlocked()?;
         self.flush()?;
         self.settle()?;
@@ -337,6 +345,7 @@ impl Txn {
         self.fresh = BTreeMap::from([(publish.end, u64::MAX)]);
         self.end = publish.end;
         self.seen.bytes = Some(publish.superblock.to_vec());
+        (self.salt, self.is_marked) = (redo::random_salt(), false);
         self.unsynced = durability == Durability::None;
         // Without a last sync the record is what makes the commit last.
         self.unsettled = durability == Durability::Ordered || self.cut().is_err();
@@ -348,6 +357,7 @@ impl Txn {
         self.staged.iter_mut().for_each(Staged::clear);
         self.buffer.clear();
         self.buffered = 0;
+        self.is_marked = false;
         self.end
     }
 
@@ -383,7 +393,7 @@ impl Txn {
             (len > 0).then(|| Entry { at, data: data[..len].to_vec() })
         });
         let entries: Vec<Entry> = std::iter::once(superblock).chain(others).collect();
-        let redo = Redo::new(&self.file, entries, self.end, publish.end)?;
+        let redo = Redo::new(&self.file, entries, self.salt, (self.end, publish.end))?;
         self.check_record(redo.bytes())?;
         Ok(redo)
     }
@@ -418,12 +428,39 @@ impl Txn {
     fn check_alone(&mut self) -> Result<()> {
         let Some(seen) = &self.seen.bytes else { return Ok(()) };
         let there = io(self.file.read_vec(self.seen.at, seen.len()), "read superblock")?;
-        if there == *seen {
+        if there == *seen && self.has_mark()? {
             return Ok(());
         }
         let problem = "another program changed the file; what this one did not commit is lost";
         let error = Error::busy("change file").with("problem", problem);
         Err(self.fail(error.with("help", "open the file again, with locks")))
+    }
+
+    /// Puts the salt into the file before the first change, where no lock keeps others out: of two writers that change the file
+    /// at the same time, the first finds the other's.
+    fn mark(&mut self) -> Result<()> {
+        if !self.seen.is_unlocked || self.is_marked {
+            return Ok(());
+        }
+        self.settle()?;
+        self.check_alone()?;
+        let reserved = self.reserved();
+        let mut bytes = vec![0; redo::RESERVED_BYTES as usize];
+        self.overlay(reserved.start, &mut bytes);
+        self.hold_back(reserved.start, &bytes)?;
+        io(self.file.write_at(reserved.start, &redo::encode_salt(self.end, &self.salt)), "mark file")?;
+        self.is_marked = true;
+        Ok(())
+    }
+
+    /// Whether nobody else changes the file.
+    fn has_mark(&self) -> Result<bool> {
+        if !self.is_marked {
+            return Ok(true);
+        }
+        let mark = redo::encode_salt(self.end, &self.salt);
+        let (at, len) = (self.reserved().start, io(self.file.len(), "get size of file")?);
+        Ok(len >= self.reserved().end && io(self.file.read_vec(at, mark.len()), "read mark")? == mark)
     }
 
     /// The same before anything is written, where no lock keeps others out.
@@ -441,6 +478,8 @@ impl Txn {
     }
 
     fn withdraw(&mut self, redo: &Redo) -> Result<()> {
+        // The record may have stood where the mark was.
+        self.is_marked = false;
         match redo.withdraw(&self.file) {
             Ok(()) => self.sync(),
             Err(error) => Err(self.fail(error)),

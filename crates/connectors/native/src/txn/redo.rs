@@ -59,7 +59,7 @@ pub(crate) struct Entry {
 }
 
 /// Random bytes that nothing that is stored can hold before the commit.
-type SaltBytes = [u8; 16];
+pub(crate) type SaltBytes = [u8; 16];
 
 /// A record, made or found.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -92,7 +92,7 @@ fn place(start: u64, end: u64) -> u64 {
 }
 
 /// Keys of the standard library's hash maps are random, and nobody sees them.
-fn random_salt() -> SaltBytes {
+pub(super) fn random_salt() -> SaltBytes {
     let random = || RandomState::new().hash_one((std::process::id(), SystemTime::now())).to_le_bytes();
     let mut salt = SaltBytes::default();
     salt[..8].copy_from_slice(&random());
@@ -100,7 +100,8 @@ fn random_salt() -> SaltBytes {
     salt
 }
 
-fn encode_salt(stored_end: u64, salt: &SaltBytes) -> Vec<u8> {
+/// What stands in the reserved bytes while a commit is stored.
+pub(super) fn encode_salt(stored_end: u64, salt: &SaltBytes) -> Vec<u8> {
     let mut out = SALT.to_vec();
     out.put_uint(stored_end, 8);
     out.extend_from_slice(salt);
@@ -125,8 +126,8 @@ fn read_before(file: &Handle, end: u64, at: u64, len: usize) -> Result<Vec<u8>> 
 }
 
 impl Redo {
-    /// The record of a commit that moves the end of the file from `start` to `end`.
-    pub(crate) fn new(file: &Handle, entries: Vec<Entry>, start: u64, end: u64) -> Result<Redo> {
+    /// The record of a commit that moves the end of the file from the first of `ends` to the second.
+    pub(crate) fn new(file: &Handle, entries: Vec<Entry>, salt: SaltBytes, ends: (u64, u64)) -> Result<Redo> {
         let len = io(file.len(), "get size of file")?;
         let sums = |e: &Entry| {
             let old = read_before(file, len, e.at, e.data.len())?;
@@ -135,7 +136,7 @@ impl Redo {
         // Many small ones are read by all cores.
         let shares = entries.chunks(ENTRIES_AT_ONCE).collect();
         let before = crew::map(shares, |share: &[Entry]| share.iter().map(sums).collect::<Result<Vec<_>>>())?;
-        Ok(Redo { start, end, salt: random_salt(), before: before.concat(), entries })
+        Ok(Redo { start: ends.0, end: ends.1, salt, before: before.concat(), entries })
     }
 
     fn encode(&self, at: u64) -> Vec<u8> {
