@@ -24,6 +24,8 @@ pub struct Limits {
     pub entries_max: u64,
     /// Blocks of one serialized selection.
     pub selection_blocks_max: u64,
+    /// Bytes of a redo record: what one commit of an HDF5 file overwrites in place. Who writes is held to it as who reads.
+    pub redo_bytes_max: u64,
 }
 
 impl Default for Limits {
@@ -38,6 +40,7 @@ impl Default for Limits {
             link_traversals_max: 16,
             entries_max: 1 << 28,
             selection_blocks_max: 1 << 24,
+            redo_bytes_max: 17 << 28,
         }
     }
 }
@@ -55,6 +58,7 @@ impl Limits {
             link_traversals_max: 16,
             entries_max: 1 << 22,
             selection_blocks_max: 1 << 20,
+            redo_bytes_max: 256 << 20,
         }
     }
 }

@@ -5,11 +5,12 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use model::properties::FileCreate;
+use model::text::to_path;
 use model::{Context, Error, Result};
 
 use crate::{
     Connector, Container, ContainerCreate, ContainerOpen, FileAccess, LayerFactory, Location, Made, Stack,
-    Wrap,
+    Wrap, WrapCheck, close_on_drop,
 };
 
 /// Finds connectors. No connector knows another: they meet here.
@@ -131,7 +132,7 @@ impl Registry {
         found.ok_or_else(|| Error::not_found("find connector").with("value", value))
     }
 
-    /// Makes a container at a location.
+    /// Makes a container at a location. It is closed when the last `Arc` of it is dropped.
     pub fn create(
         &self,
         location: &str,
@@ -139,22 +140,76 @@ impl Registry {
         access: &FileAccess,
         truncate: bool,
     ) -> Result<Arc<dyn Container>> {
-        // Nothing is made or replaced for a stack that makes no sense.
+        // Nothing is made or replaced for what cannot work.
+        self.check_create(location, create, access, truncate)?;
         let stack = self.stack_of(access)?;
         let place = Location::parse(location);
-        let connector = match &place.connector {
-            Some(name) => self.by_name(name)?,
-            None => self.connectors().next().ok_or_else(|| Error::not_found("find default connector"))?,
-        };
-        let engine = place.engine.as_deref();
-        let op = ContainerCreate { path: &place.path, engine, create, access, truncate, registry: self };
+        let op = self.creation(&place, create, access, truncate);
+        let connector = self.creator(&place)?;
         let made = connector.create(&op).during(&format!("create {location}"))?;
-        self.stacked(made, &stack, location, Some(Made { create, truncate }), access)
+        let how = Some(Made { create, truncate });
+        let stacked = self.stacked(made.clone(), &stack, location, how, access).inspect_err(|_| {
+            // What stood there is gone, and a container without its layers is not what was asked for. The error says more
+            // than one about an empty container that stays.
+            let _ = made.close();
+            let _ = connector.delete(&place.path);
+        })?;
+        Ok(close_on_drop(stacked, location, access))
     }
 
-    /// Opens a container at a location; without a prefix, its content says what it is.
+    /// Returns the error that [`Registry::create`] would return, as far as it can be known without making or replacing
+    /// anything: the location, the connector's own checks, and every layer of the stack with its parameters and targets.
+    pub fn check_create(
+        &self,
+        location: &str,
+        create: &FileCreate,
+        access: &FileAccess,
+        truncate: bool,
+    ) -> Result<()> {
+        let stack = self.stack_of(access)?;
+        let place = Location::parse(location);
+        let op = self.creation(&place, create, access, truncate);
+        self.creator(&place)?.check_create(&op).during(&format!("create {location}"))?;
+        self.check_layers(&stack, location, Some(Made { create, truncate }), access)
+    }
+
+    fn creation<'a>(
+        &'a self,
+        place: &'a Location,
+        create: &'a FileCreate,
+        access: &'a FileAccess,
+        truncate: bool,
+    ) -> ContainerCreate<'a> {
+        let (path, engine) = (&*place.path, place.engine.as_deref());
+        ContainerCreate { path, engine, create, access, truncate, registry: self }
+    }
+
+    /// The connector that makes a container at a location.
+    fn creator(&self, place: &Location) -> Result<&Arc<dyn Connector>> {
+        match &place.connector {
+            Some(name) => self.by_name(name),
+            None => self.connectors().next().ok_or_else(|| Error::not_found("find default connector")),
+        }
+    }
+
+    fn check_layers(
+        &self,
+        stack: &Stack,
+        location: &str,
+        made: Option<Made<'_>>,
+        access: &FileAccess,
+    ) -> Result<()> {
+        stack.0.iter().try_for_each(|entry| {
+            let op = WrapCheck { location, parameters: &entry.parameters, made, access, registry: self };
+            self.layer(&entry.name)?.check(&op).map_err(|e| e.during(format!("put {} over it", entry.name)))
+        })
+    }
+
+    /// Opens a container at a location; without a prefix, its content says what it is. It is closed when the last `Arc` of it
+    /// is dropped.
     pub fn open(&self, location: &str, access: &FileAccess) -> Result<Arc<dyn Container>> {
         let stack = self.stack_of(access)?;
+        self.check_layers(&stack, location, None, access)?;
         let place = Location::parse(location);
         let op = ContainerOpen { path: &place.path, engine: place.engine.as_deref(), access, registry: self };
         let opened = match &place.connector {
@@ -163,7 +218,8 @@ impl Registry {
         };
         let opened = opened.map_err(|e| e.during(format!("open {location}")))?;
         let opened = crate::copy::with_warning(opened);
-        self.stacked(opened, &stack, location, None, access)
+        let stacked = self.stacked(opened, &stack, location, None, access)?;
+        Ok(close_on_drop(stacked, location, access))
     }
 
     /// A container of the connector that knows it. Where none does, the default one opens it and says what is wrong.
@@ -179,12 +235,8 @@ impl Registry {
     /// The file or folder that holds all of a container at a location, where one does: renaming it moves the container.
     pub fn path_of(&self, location: &str) -> Result<Option<PathBuf>> {
         let place = Location::parse(location);
-        let connector = match &place.connector {
-            Some(name) => self.by_name(name)?,
-            None => self.connectors().next().ok_or_else(|| Error::not_found("find default connector"))?,
-        };
-        let path = place.path.trim_end_matches('/');
-        Ok(connector.is_at_path(place.engine.as_deref()).then(|| PathBuf::from(path)))
+        let is_at_path = self.creator(&place)?.is_at_path(place.engine.as_deref());
+        Ok(is_at_path.then(|| to_path(place.path.trim_end_matches('/')).into_owned()))
     }
 
     /// Removes a container.

@@ -51,15 +51,22 @@ impl Replacement {
     pub(super) fn temporaries(&self) -> Vec<PathBuf> {
         let process = std::process::id();
         let name = |n| match n {
-            0 => format!("{}.{process}.partial", self.path.display()),
-            n => format!("{}.{process}-{n}.partial", self.path.display()),
+            0 => self.named(&format!(".{process}.partial")),
+            n => self.named(&format!(".{process}-{n}.partial")),
         };
-        (0..ATTEMPTS_MAX).map(name).map(PathBuf::from).collect()
+        (0..ATTEMPTS_MAX).map(name).collect()
     }
 
     /// Where several runs write it, one after another.
     pub(super) fn resumed(&self) -> PathBuf {
-        PathBuf::from(format!("{}.partial", self.path.display()))
+        self.named(".partial")
+    }
+
+    /// The path with something after its name.
+    fn named(&self, end: &str) -> PathBuf {
+        let mut name = self.path.clone().into_os_string();
+        name.push(end);
+        PathBuf::from(name)
     }
 
     /// What is written may be seen by those who may see what it replaces, from the start.
@@ -89,7 +96,7 @@ impl Replacement {
 
     /// A folder cannot be renamed over another one: the old one goes out of the way first.
     fn exchange(&self, temporary: &Path) -> io::Result<PathBuf> {
-        let aside = PathBuf::from(format!("{}.{}.old", self.path.display(), std::process::id()));
+        let aside = self.named(&format!(".{}.old", std::process::id()));
         std::fs::rename(&self.path, &aside)?;
         if let Err(e) = std::fs::rename(temporary, &self.path) {
             // The old one comes back; should that fail too, the error that is told still names the place.

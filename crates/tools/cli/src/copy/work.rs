@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use hyperslab::model::properties::FileCreate;
+use hyperslab::model::text::{from_path, to_path};
 use hyperslab::vol::copy::{
     Progress, TellLost, UNFINISHED_WARNING, clear_unfinished, create_for, is_unfinished, mark_unfinished,
 };
@@ -87,10 +88,10 @@ fn replaced_at(location: &str) -> Result<Option<Replacement>> {
 fn at_path(location: &str, path: &Path) -> String {
     match Location::parse(location) {
         Location { connector: Some(connector), engine: Some(engine), .. } => {
-            format!("{connector}+{engine}:{}", path.display())
+            format!("{connector}+{engine}:{}", from_path(path))
         }
-        Location { connector: Some(connector), .. } => format!("{connector}:{}", path.display()),
-        _ => path.display().to_string(),
+        Location { connector: Some(connector), .. } => format!("{connector}:{}", from_path(path)),
+        _ => from_path(path),
     }
 }
 
@@ -141,7 +142,7 @@ impl Output {
     ) -> Result<(Output, PathBuf)> {
         let access = layered(FileAccess::write());
         let path = Location::parse(location).path;
-        let notes = PathBuf::from(format!("{}.resume", path.trim_end_matches('/')));
+        let notes = to_path(&format!("{}.resume", path.trim_end_matches('/'))).into_owned();
         refuse_link(&notes)?;
         let Some(replaced) = replaced_at(location)? else {
             let output = Self::resume_there(location, create, overwrite, (&notes, lost))?;
@@ -221,7 +222,7 @@ impl Output {
 impl Remains {
     fn put(&mut self, user_block: &[u8]) -> Result<()> {
         if let Some(replaced) = &self.replaced {
-            let path = PathBuf::from(Location::parse(&self.location).path);
+            let path = to_path(&Location::parse(&self.location).path).into_owned();
             if !user_block.is_empty() {
                 write_user_block(&path, user_block)
                     .map_err(|e| Error::io("write user block", &e).with("path", path.display()))?;

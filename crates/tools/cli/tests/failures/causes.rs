@@ -1,10 +1,8 @@
 //! What commands say and return when something is wrong.
 
-mod common;
-
 use std::net::TcpListener;
 
-use common::{Folder, hyperslab, text};
+use super::common::{Folder, hyperslab, text};
 use hyperslab::File;
 
 #[test]

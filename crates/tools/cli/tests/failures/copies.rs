@@ -1,14 +1,12 @@
 //! Copies that do not finish: what is left is gone, or says that it is unfinished, and `--resume` goes on.
 
-mod common;
-
 use std::io::Write;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use common::{Folder, done, hyperslab, text};
+use super::common::{Folder, done, hyperslab, text};
 use hyperslab::{File, s};
 
 const TARGETS: [&str; 6] = ["x.h5", "log:x.h5", "object:x/", "iod:x/", "raw:x/", "json:x.json"];
