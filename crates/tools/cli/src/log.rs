@@ -2,11 +2,14 @@
 
 use std::process::ExitCode;
 
-use hyperslab::vol::{FileAccess, Location};
+use hyperslab::vol::{Container, FileAccess, Location};
 use hyperslab::{Error, Result};
 
 use crate::open::shown;
 use crate::settings::registry;
+
+/// The group that makes a log of a file.
+const GROUP: &str = "__LOG";
 
 const USAGE: &str = "\
 usage: hyperslab log FILE...
@@ -19,6 +22,18 @@ pub(crate) fn location(text: &str) -> String {
     match Location::parse(text).connector {
         Some(_) => text.to_owned(),
         None => format!("log:{text}"),
+    }
+}
+
+/// An error where a file holds a log that would not survive if the file were repacked.
+pub(crate) fn check_repack(path: &str, container: &dyn Container) -> Result<()> {
+    if container.link_get(container.info()?.root, GROUP)?.is_none() {
+        return Ok(());
+    }
+    match registry().open(&location(path), &FileAccess::read()) {
+        Ok(log) => log.optional("check repack", &[]).map(drop),
+        // A group that is only called so.
+        Err(_) => Ok(()),
     }
 }
 

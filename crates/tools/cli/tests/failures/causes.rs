@@ -2,7 +2,7 @@
 
 use std::net::TcpListener;
 
-use super::common::{Folder, hyperslab, text};
+use super::common::{Folder, done, hyperslab, text};
 use hyperslab::File;
 
 #[test]
@@ -73,4 +73,32 @@ fn no_command_shows_a_token() {
         let all = text(&output.stdout) + &text(&output.stderr);
         assert!(!output.status.success() && !all.contains("s3cret"), "{command:?}: {all}");
     }
+}
+
+/// What every connector holds, chunked and not, is read and found sound; a file that was cut short is found.
+#[test]
+fn check_reads_every_connector_and_finds_a_file_that_was_cut() {
+    let folder = Folder::new("check");
+    let path = folder.at("a.h5");
+    let file = File::create(&path).unwrap();
+    let values: Vec<i32> = (0..10_000).collect();
+    let chunked = file.new_dataset::<i32>().shape([10_000]).chunk([1000]).create("chunked").unwrap();
+    chunked.write_raw(&values).unwrap();
+    file.new_dataset::<i32>().shape([10_000]).create("plain").unwrap().write_raw(&values).unwrap();
+    file.close().unwrap();
+    for target in ["raw:x/", "json:x.json", "log:x.h5", "object:y/", "iod:z/"] {
+        let (connector, name) = target.split_once(':').unwrap();
+        let location = format!("{connector}:{}", folder.at(name));
+        done(&["copy", &path, &location]);
+        let said = text(&done(&["check", &location]).stdout);
+        assert!(said.contains("80000 bytes of elements, nothing wrong"), "{location}: {said}");
+    }
+    for name in ["chunked", "plain"] {
+        let elements = std::fs::OpenOptions::new().write(true).open(folder.at(&format!("x/{name}.bin")));
+        elements.unwrap().set_len(20_000).unwrap();
+    }
+    let checked = hyperslab(&["check", &format!("raw:{}", folder.at("x/"))]);
+    let said = text(&checked.stdout);
+    assert!(said.contains("/chunked: elements") && said.contains("/plain: elements"), "{said}");
+    assert_eq!(checked.status.code(), Some(1));
 }
