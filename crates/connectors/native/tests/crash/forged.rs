@@ -48,7 +48,7 @@ fn record(version: u8, at: u64, ends: (u64, u64), image: &[u8], victim: u64) -> 
     let superblock = with_end(&image[..superblock_bytes], ends.1);
     let entries = [(0, superblock), (victim, vec![9; 32])];
     let mut out = format!("HSLREDO{version}").into_bytes();
-    let mut put = |out: &mut Vec<u8>, n: u64| out.extend_from_slice(&n.to_le_bytes());
+    let put = |out: &mut Vec<u8>, n: u64| out.extend_from_slice(&n.to_le_bytes());
     put(&mut out, 0);
     if version == 2 {
         put(&mut out, ends.0);
