@@ -1,6 +1,6 @@
 //! Datasets: typed reads of all or part of the elements.
 
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError};
 
 use model::convert::Conversions;
 use model::heap::Heap;
@@ -11,13 +11,17 @@ use vol::transfer::{Elements, Memory};
 use vol::{DatasetInfo, StorageInfo};
 
 use crate::object::Object;
+use crate::session::SharedInfo;
 use crate::{H5Type, Slice};
 
 /// A dataset. It dereferences to [`Object`].
 #[derive(Debug, Clone)]
 pub struct Dataset {
     object: Object,
-    pub(crate) info: Arc<DatasetInfo>,
+    /// Shared by all handles of the dataset, so that all of them see a new extent.
+    info: SharedInfo,
+    /// As it was opened: what never changes.
+    opened: Arc<DatasetInfo>,
 }
 
 impl std::ops::Deref for Dataset {
@@ -29,48 +33,53 @@ impl std::ops::Deref for Dataset {
 
 impl Dataset {
     pub(crate) fn open(object: Object) -> Result<Self> {
-        let info = object.session.container.dataset_info(object.token)?;
-        Ok(Dataset { object, info })
+        let info = object.session.dataset(object.token)?;
+        let opened = info.read().unwrap_or_else(PoisonError::into_inner).clone();
+        Ok(Dataset { object, info, opened })
     }
 
     /// Type, extent and creation properties.
-    pub fn dataset_info(&self) -> &Arc<DatasetInfo> {
-        &self.info
+    pub fn dataset_info(&self) -> Arc<DatasetInfo> {
+        self.info.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    fn change_info(&self, change: impl FnOnce(&mut Arc<DatasetInfo>) -> Result<()>) -> Result<()> {
+        change(&mut self.info.write().unwrap_or_else(PoisonError::into_inner))
     }
 
     /// The type of an element, as stored.
     pub fn dtype(&self) -> &Datatype {
-        &self.info.datatype
+        &self.opened.datatype
     }
 
     /// The extent, with its maximum.
-    pub fn space(&self) -> &Dataspace {
-        &self.info.space
+    pub fn space(&self) -> Dataspace {
+        self.dataset_info().space.clone()
     }
 
     /// The extent; empty for a scalar.
     pub fn shape(&self) -> Vec<usize> {
-        shape_of(&self.info.space)
+        shape_of(&self.dataset_info().space)
     }
 
     /// The number of dimensions.
     pub fn ndim(&self) -> usize {
-        self.info.space.rank()
+        self.dataset_info().space.rank()
     }
 
     /// The number of elements.
     pub fn size(&self) -> Result<u64> {
-        self.info.space.element_count()
+        self.dataset_info().space.element_count()
     }
 
     /// Whether there is one element and no dimension.
     pub fn is_scalar(&self) -> bool {
-        matches!(self.info.space, Dataspace::Scalar)
+        matches!(self.opened.space, Dataspace::Scalar)
     }
 
     /// The shape of chunks, where there are any.
     pub fn chunk(&self) -> Option<&[u64]> {
-        match &self.info.create.layout {
+        match &self.opened.create.layout {
             Layout::Chunked { shape, .. } => Some(shape),
             _ => None,
         }
@@ -78,7 +87,7 @@ impl Dataset {
 
     /// The filters of chunks.
     pub fn filters(&self) -> &[FilterSpec] {
-        &self.info.create.filters
+        &self.opened.create.filters
     }
 
     /// Bytes in storage, which may take a walk over all chunks.
@@ -88,14 +97,15 @@ impl Dataset {
 
     pub(crate) fn elements<'a>(
         &'a self,
+        info: &'a DatasetInfo,
         selection: &'a Selection,
         conversions: &'a Conversions,
     ) -> Elements<'a> {
         Elements {
             container: self.session.container.as_ref(),
             dataset: self.token,
-            file_type: &self.info.datatype,
-            space: &self.info.space,
+            file_type: &info.datatype,
+            space: &info.space,
             selection,
             conversions,
         }
@@ -103,8 +113,8 @@ impl Dataset {
 
     /// Reads a selection into packed elements of a type in memory form; variable-length values go to `heap`.
     pub fn read_bytes(&self, selection: &Selection, memory: &Datatype, heap: &mut Heap) -> Result<Vec<u8>> {
-        let conversions = Conversions::default();
-        let elements = self.elements(selection, &conversions);
+        let (info, conversions) = (self.dataset_info(), Conversions::default());
+        let elements = self.elements(&info, selection, &conversions);
         let bytes = elements.count()?.saturating_mul(u64::from(memory.size()));
         let mut buffer = vec![0; bytes.within(self.session.access.limits.result_bytes_max, "result")?];
         elements.read(memory, &mut buffer, heap)?;
@@ -113,8 +123,8 @@ impl Dataset {
 
     /// Reads a selection into values.
     pub fn read_selection<T: H5Type>(&self, selection: &Selection) -> Result<Vec<T>> {
-        let conversions = Conversions::default();
-        let count = self.elements(selection, &conversions).count()?;
+        let (info, conversions) = (self.dataset_info(), Conversions::default());
+        let count = self.elements(&info, selection, &conversions).count()?;
         let bytes = count.saturating_mul(size_of::<T>() as u64);
         bytes.within(self.session.access.limits.result_bytes_max, "result")?;
         if let Some(mut values) = T::zeroed(count as usize) {
@@ -126,8 +136,8 @@ impl Dataset {
 
     /// Reads a selection into a buffer that has exactly its size. Numbers go straight into it.
     pub fn read_selection_into<T: H5Type>(&self, selection: &Selection, values: &mut [T]) -> Result<()> {
-        let conversions = Conversions::default();
-        let elements = self.elements(selection, &conversions);
+        let (info, conversions) = (self.dataset_info(), Conversions::default());
+        let elements = self.elements(&info, selection, &conversions);
         if let Some(bytes) = T::bytes_mut(values) {
             return elements.read(&T::datatype(), bytes, &mut Heap::new());
         }
@@ -147,11 +157,11 @@ impl Dataset {
         into: &Selection,
     ) -> Result<()> {
         let datatype = T::datatype();
-        let conversions = Conversions::default();
+        let (info, conversions) = (self.dataset_info(), Conversions::default());
         let memory = Memory { datatype: &datatype, dims, selection: into };
         let bytes = T::bytes_mut(values)
             .ok_or_else(|| Error::unsupported("scatter values that are not plain numbers"))?;
-        self.elements(selection, &conversions).read_scattered(&memory, bytes, &mut Heap::new())
+        self.elements(&info, selection, &conversions).read_scattered(&memory, bytes, &mut Heap::new())
     }
 
     /// All elements, in C order.
@@ -191,7 +201,7 @@ impl Dataset {
 
     /// A slice, as an array whose indexed dimensions are dropped: `read_slice::<f32, _, Ix2>(s![.., 3, 0..4])`.
     pub fn read_slice<T: H5Type, S: Into<Slice>, D: Dimension>(&self, slice: S) -> Result<Array<T, D>> {
-        let (selection, shape) = slice.into().resolve(self.info.space.dims())?;
+        let (selection, shape) = slice.into().resolve(self.dataset_info().space.dims())?;
         let shape: Vec<usize> = shape.into_iter().map(|d| d as usize).collect();
         with_rank(to_array(&shape, self.read_selection(&selection)?)?)
     }
@@ -224,8 +234,8 @@ impl Dataset {
         data: &[u8],
         heap: &mut Heap,
     ) -> Result<()> {
-        let conversions = Conversions::default();
-        self.elements(selection, &conversions).write(memory, data, heap)
+        let (info, conversions) = (self.dataset_info(), Conversions::default());
+        self.elements(&info, selection, &conversions).write(memory, data, heap)
     }
 
     /// Writes values to a selection, in selection order. Numbers go down as they are.
@@ -275,7 +285,7 @@ impl Dataset {
         D: Dimension,
         S: Into<Slice>,
     {
-        let (selection, shape) = slice.into().resolve(self.info.space.dims())?;
+        let (selection, shape) = slice.into().resolve(self.dataset_info().space.dims())?;
         if shape.iter().map(|&d| d as usize).ne(array.shape().iter().copied()) {
             let shapes = (format!("{:?}", array.shape()), format!("{shape:?}"));
             return Err(Error::invalid("write slice").with("array", shapes.0).with("slice", shapes.1));
@@ -299,20 +309,24 @@ impl Dataset {
     pub fn refresh(&mut self) -> Result<()> {
         match self.session.container.optional("refresh", &self.token.0) {
             Err(error) if error.kind() != model::Kind::Unsupported => return Err(error),
-            _ => self.info = self.session.container.dataset_info(self.token)?,
+            _ => self.change_info(|info| {
+                *info = self.session.container.dataset_info(self.token)?;
+                Ok(())
+            }),
         }
-        Ok(())
     }
 
-    /// Changes the extent. Handles that were opened before keep showing the old one.
+    /// Changes the extent, for all handles of the dataset in this file.
     pub fn resize(&mut self, shape: impl crate::IntoShape) -> Result<()> {
         self.resize_to(&shape.into_shape())
     }
 
     fn resize_to(&mut self, shape: &[u64]) -> Result<()> {
-        self.session.container.dataset_resize(self.token, shape)?;
-        // Asking for it would cost more than appending a row does.
-        Arc::make_mut(&mut self.info).space.resize(shape)
+        self.change_info(|info| {
+            self.session.container.dataset_resize(self.token, shape)?;
+            // Asking for it would cost more than appending a row does.
+            Arc::make_mut(info).space.resize(shape)
+        })
     }
 
     /// Grows the dataset along `axis` and writes an array at its end.
@@ -336,7 +350,7 @@ impl Dataset {
         S: Data<Elem = T>,
         D: Dimension,
     {
-        let old = self.info.space.dims().to_vec();
+        let old = self.dataset_info().space.dims().to_vec();
         let added: Vec<u64> = array.shape().iter().map(|&d| d as u64).collect();
         let fits = added.len() == old.len()
             && axis < old.len()

@@ -79,7 +79,8 @@ impl Dataset {
         mut values: Vec<T>,
     ) -> Result<Array1<T>> {
         let datatype = T::datatype();
-        let dims = self.space().dims();
+        let info = self.dataset_info();
+        let dims = info.space.dims();
         let (mut start, mut shape) = (vec![0; dims.len()], dims.to_vec());
         (start[0], shape[0]) = (extent.first as u64, (extent.end - extent.first) as u64);
         let row: usize = shape[1..].iter().map(|&d| d as usize).product();
@@ -115,7 +116,7 @@ impl Dataset {
         into: &mut [u8],
     ) -> Result<()> {
         let conversions = model::convert::Conversions::default();
-        self.elements(selection, &conversions).read(datatype, into, &mut Heap::new())
+        self.elements(&self.dataset_info(), selection, &conversions).read(datatype, into, &mut Heap::new())
     }
 }
 

@@ -31,6 +31,7 @@ pub(crate) struct Handle {
     pub(crate) inner: Arc<dyn Container>,
     location: String,
     hook: Option<CloseErrorHook>,
+    discards: bool,
     /// The process that opened it. After a `fork` the changes are the parent's to commit.
     process: u32,
     is_closed: AtomicBool,
@@ -50,6 +51,7 @@ pub fn close_on_drop(
         inner: container,
         location: location.to_owned(),
         hook: access.close_error_hook.clone(),
+        discards: access.discard_on_drop,
         process: std::process::id(),
         is_closed: AtomicBool::new(false),
         is_dirty: AtomicBool::new(false),
@@ -144,6 +146,9 @@ impl Drop for Handle {
             std::mem::forget(self.inner.clone());
             return;
         }
+        if self.discards {
+            return;
+        }
         let done = match self.check_may_commit() {
             Ok(()) => self.inner.close(),
             // Nothing is lost where nothing was changed.
@@ -227,6 +232,16 @@ mod tests {
         drop(handle);
         assert_eq!(*noted.calls.lock().unwrap(), ["close"]);
         assert!(errors.lock().unwrap().is_empty());
+    }
+
+    #[test]
+    fn work_that_counts_only_when_it_is_done_is_given_up() {
+        let noted = Arc::new(Noted::default());
+        let access = FileAccess { discard_on_drop: true, ..FileAccess::write() };
+        drop(close_on_drop(noted.clone(), "here", &access));
+        assert!(noted.calls.lock().unwrap().is_empty());
+        close_on_drop(noted.clone(), "here", &access).close().unwrap();
+        assert_eq!(*noted.calls.lock().unwrap(), ["close"]);
     }
 
     #[test]

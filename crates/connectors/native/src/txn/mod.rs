@@ -16,6 +16,8 @@
 //! soon. When a sync fails, nobody knows what is on the disk, and when publishing fails, only the record does: from then on
 //! every change is refused, and opening the file again finds the last commit that is whole.
 
+mod alone;
+mod claim;
 pub(crate) mod redo;
 mod staged;
 
@@ -26,6 +28,7 @@ use files::Handle;
 use model::{Error, Result};
 use vol::Durability;
 
+use alone::Seen;
 use redo::{Entry, Redo, SaltBytes};
 use staged::Staged;
 
@@ -94,16 +97,6 @@ pub(crate) struct TxnParts {
     /// No lock keeps other writers out.
     pub(crate) is_unlocked: bool,
     pub(crate) redo_bytes_max: u64,
-}
-
-/// A superblock that was read or written.
-#[derive(Debug)]
-struct Seen {
-    at: u64,
-    /// What stands there; `None` where it could not be read.
-    bytes: Option<Vec<u8>>,
-    /// It is looked at before anything is written, not only before a commit is published.
-    is_unlocked: bool,
 }
 
 /// Fresh bytes that are written at once.
@@ -422,50 +415,6 @@ impl Txn {
         io(self.file.read_at(reserved.start, &mut bytes[..there]), "read file")?;
         self.overlay(reserved.start, &mut bytes);
         self.hold_back(reserved.start, &bytes)
-    }
-
-    /// An error if another program wrote the superblock since this writer did: it would lose what that one committed.
-    fn check_alone(&mut self) -> Result<()> {
-        let Some(seen) = &self.seen.bytes else { return Ok(()) };
-        let there = io(self.file.read_vec(self.seen.at, seen.len()), "read superblock")?;
-        if there == *seen && self.has_mark()? {
-            return Ok(());
-        }
-        let problem = "another program changed the file; what this one did not commit is lost";
-        let error = Error::busy("change file").with("problem", problem);
-        Err(self.fail(error.with("help", "open the file again, with locks")))
-    }
-
-    /// Puts the salt into the file before the first change, where no lock keeps others out: of two writers that change the file
-    /// at the same time, the first finds the other's.
-    fn mark(&mut self) -> Result<()> {
-        if !self.seen.is_unlocked || self.is_marked {
-            return Ok(());
-        }
-        self.settle()?;
-        self.check_alone()?;
-        let reserved = self.reserved();
-        let mut bytes = vec![0; redo::RESERVED_BYTES as usize];
-        self.overlay(reserved.start, &mut bytes);
-        self.hold_back(reserved.start, &bytes)?;
-        io(self.file.write_at(reserved.start, &redo::encode_salt(self.end, &self.salt)), "mark file")?;
-        self.is_marked = true;
-        Ok(())
-    }
-
-    /// Whether nobody else changes the file.
-    fn has_mark(&self) -> Result<bool> {
-        if !self.is_marked {
-            return Ok(true);
-        }
-        let mark = redo::encode_salt(self.end, &self.salt);
-        let (at, len) = (self.reserved().start, io(self.file.len(), "get size of file")?);
-        Ok(len >= self.reserved().end && io(self.file.read_vec(at, mark.len()), "read mark")? == mark)
-    }
-
-    /// The same before anything is written, where no lock keeps others out.
-    fn check_alone_unlocked(&mut self) -> Result<()> {
-        if self.seen.is_unlocked { self.check_alone() } else { Ok(()) }
     }
 
     /// Writes the record, or leaves nothing of it: what is written later must not meet it.
