@@ -12,6 +12,7 @@ use redb::{
 
 use super::overlay::Changes;
 use super::rows::{self, Content, SPREAD_ENTRY, Spread};
+use super::seal::{seal, unseal};
 use crate::{Error, Result, bytes};
 
 type Bytes = &'static [u8];
@@ -24,7 +25,9 @@ const AKEYS: TableDefinition<'_, Bytes, Bytes> = TableDefinition::new("akeys");
 const NUMBERS: TableDefinition<'_, &str, u64> = TableDefinition::new("numbers");
 
 /// The layout of this folder. A newer program may raise it, and this one refuses then.
-const LAYOUT: u64 = 2;
+const LAYOUT: u64 = 3;
+/// The oldest layout that is read: it has no checksums. The first commit raises it.
+const LAYOUT_MIN: u64 = 2;
 /// Pages that redb keeps at most. A tenth of it is for pages that a commit changes: with less, a batch of 10,000 keys
 /// is written twice.
 const CACHE_BYTES: usize = 512 << 20;
@@ -206,7 +209,7 @@ impl Index {
 
     fn check_layout(&self) -> Result<()> {
         match self.number(Number::Layout)? {
-            Some(LAYOUT) => Ok(()),
+            Some(LAYOUT_MIN..=LAYOUT) => Ok(()),
             Some(other) if other > 0 => {
                 let program = if other > LAYOUT { "a newer" } else { "an older" };
                 Err(Error::Corrupt(format!(
@@ -243,6 +246,16 @@ impl Index {
         })
     }
 
+    /// Says that older programs do not understand the index any more.
+    fn raise_layout(&self, transaction: &redb::WriteTransaction) -> Result<()> {
+        let mut numbers = transaction.open_table(NUMBERS).map_err(failed)?;
+        let held = numbers.get(Number::Layout.name()).map_err(failed)?.map(|number| number.value());
+        if held != Some(LAYOUT) {
+            numbers.insert(Number::Layout.name(), LAYOUT).map_err(failed)?;
+        }
+        Ok(())
+    }
+
     /// Changes many keys at once.
     pub(super) fn commit(&self, commit: &Commit<'_>) -> Result<()> {
         let Some(Base::Write(database)) = &self.base else {
@@ -253,6 +266,7 @@ impl Index {
             let durability = if commit.durable { Durability::Immediate } else { Durability::None };
             transaction.set_durability(durability).map_err(failed)?;
             write(&transaction, commit)?;
+            self.raise_layout(&transaction)?;
             transaction.commit().map_err(failed)
         })
     }
@@ -266,8 +280,7 @@ fn write(transaction: &redb::WriteTransaction, commit: &Commit<'_>) -> Result<()
         let is_there = match content {
             Content::Row(row) if row.is_empty() => false,
             Content::Row(row) => {
-                stored.clear();
-                row.encode(&mut stored);
+                seal(key, &mut stored, |out| row.encode(out));
                 dkeys.insert(key, stored.as_slice()).map_err(failed)?;
                 true
             }
@@ -275,7 +288,8 @@ fn write(transaction: &redb::WriteTransaction, commit: &Commit<'_>) -> Result<()
                 let is_there = write_spread(&mut akeys, &akey_prefix(key), spread)?;
                 // Also where it was spread: the flush before this one may have taken all its akeys.
                 if is_there {
-                    dkeys.insert(key, SPREAD_ENTRY).map_err(failed)?;
+                    seal(key, &mut stored, |out| out.extend_from_slice(SPREAD_ENTRY));
+                    dkeys.insert(key, stored.as_slice()).map_err(failed)?;
                 }
                 is_there
             }
@@ -300,8 +314,7 @@ fn write_spread(akeys: &mut redb::Table<'_, Bytes, Bytes>, prefix: &[u8], spread
         match value {
             None => drop(akeys.remove(key.as_slice()).map_err(failed)?),
             Some(value) => {
-                stored.clear();
-                value.encode(&mut stored);
+                seal(&key, &mut stored, |out| value.encode(out));
                 akeys.insert(key.as_slice(), stored.as_slice()).map_err(failed)?;
             }
         }
@@ -339,7 +352,7 @@ fn scan(
             let last = last.get_or_insert_default();
             last.clear();
             last.extend_from_slice(key);
-            if !each(key, value.value())? {
+            if !each(key, unseal(key, value.value())?)? {
                 break;
             }
         }
@@ -352,7 +365,8 @@ impl Snapshot {
     pub(super) fn content(&self, dkey: &[u8]) -> Result<Content> {
         guarded(|| {
             let entry = ReadableTable::get(&self.dkeys, dkey).map_err(failed)?;
-            Content::decode(entry.as_ref().map(redb::AccessGuard::value))
+            let entry = entry.as_ref().map(|entry| unseal(dkey, entry.value())).transpose()?;
+            Content::decode(entry)
         })
     }
 
@@ -365,7 +379,8 @@ impl Snapshot {
     ) -> Result<()> {
         guarded(|| {
             let entry = ReadableTable::get(&self.dkeys, dkey).map_err(failed)?;
-            let row = entry.as_ref().map(|entry| rows::stored(entry.value())).transpose()?;
+            let entry = entry.as_ref().map(|entry| unseal(dkey, entry.value())).transpose()?;
+            let row = entry.map(rows::stored).transpose()?;
             for akey in akeys {
                 match row {
                     None => look(None)?,
@@ -373,7 +388,7 @@ impl Snapshot {
                     Some(None) => {
                         let key = [&akey_prefix(dkey), *akey].concat();
                         let value = ReadableTable::get(&self.akeys, key.as_slice()).map_err(failed)?;
-                        look(value.as_ref().map(redb::AccessGuard::value))?;
+                        look(value.as_ref().map(|value| unseal(&key, value.value())).transpose()?)?;
                     }
                 }
             }
@@ -397,7 +412,7 @@ impl Snapshot {
             let Some(entry) = ReadableTable::get(&self.dkeys, dkey).map_err(failed)? else {
                 return Ok(false);
             };
-            let Some(row) = rows::stored(entry.value())? else { return Ok(true) };
+            let Some(row) = rows::stored(unseal(dkey, entry.value())?)? else { return Ok(true) };
             for entry in row {
                 let (akey, _) = entry?;
                 if akey >= from && !each(akey)? {

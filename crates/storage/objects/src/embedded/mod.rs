@@ -14,6 +14,7 @@ mod listing;
 mod open;
 mod overlay;
 mod rows;
+mod seal;
 mod shared;
 mod space;
 mod store;
