@@ -200,3 +200,49 @@ fn partial_writes_of_any_kind_keep_every_record_verifiable() {
     let right: Vec<u8> = held.iter().flat_map(|record| record.unwrap_or([0xee; 4])).collect();
     assert!(read(&*store, b"d", 0, count).unwrap() == right);
 }
+
+/// All that a container holds.
+fn all(store: &dyn Store) -> Result<Vec<(Vec<u8>, Vec<u8>, Option<Vec<u8>>)>> {
+    store.verify_index()?;
+    let mut found = Vec::new();
+    for dkey in store.dkeys(OBJECT, b"", usize::MAX)? {
+        for akey in store.akeys(OBJECT, &dkey, b"", usize::MAX)? {
+            let value = store.get(OBJECT, &dkey, &[&akey])?.remove(0);
+            found.push((dkey.clone(), akey, value));
+        }
+    }
+    Ok(found)
+}
+
+#[test]
+fn no_flipped_bit_of_the_index_changes_what_is_read() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = embedded::pool(folder.path()).create(id()).unwrap();
+    for n in 0..1_500u32 {
+        write(&*store, &n.to_be_bytes(), &[Change::Single(b"v", &n.to_le_bytes().repeat(20))]).unwrap();
+    }
+    for n in 0..200u8 {
+        write(&*store, b"spread", &[Change::Single(&[n], &[n; 100])]).unwrap();
+    }
+    store.flush().unwrap();
+    let right = all(&*store).unwrap();
+    drop(store);
+    let path = file(folder.path(), "index.redb");
+    let whole = fs::read(&path).unwrap();
+    let used: Vec<usize> = (0..whole.len()).filter(|at| whole[*at] != 0).collect();
+    let (mut found, mut seed) = (0, 20_261_116u64);
+    println!("seed {seed}");
+    for _ in 0..1_000 {
+        seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        let at = used[(seed >> 33) as usize % used.len()] as u64;
+        flip(&path, at);
+        match embedded::pool(folder.path()).open(id(), Mode::Read).and_then(|store| all(&*store)) {
+            Ok(held) => assert!(held == right, "byte {at} changes what is read, and nobody says so"),
+            Err(Error::Corrupt(_)) => found += 1,
+            Err(other) => panic!("byte {at}: {other:?}"),
+        }
+        flip(&path, at);
+    }
+    assert!(found > 0);
+    println!("{found} of 1,000 are errors, the others are of no use");
+}

@@ -1,16 +1,19 @@
 //! The index: keys and small values in one `redb` file.
 
-use std::fs;
-use std::io::ErrorKind;
+use std::io::{self, ErrorKind};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
+use std::sync::Arc;
 
 use redb::{
-    Builder, Database, DatabaseError, Durability, ReadOnlyDatabase, ReadOnlyTable, ReadableDatabase,
-    ReadableTable, TableDefinition,
+    Builder, Database, DatabaseError, Durability, ReadOnlyTable, ReadableDatabase, ReadableTable,
+    ReadableTableMetadata, TableDefinition,
 };
 
+use super::index_file::{Backend, IndexFile};
+use super::medium::{Medium, Open};
 use super::overlay::Changes;
+use super::reserve::Reserve;
 use super::rows::{self, Content, SPREAD_ENTRY, Spread};
 use super::seal::{seal, unseal};
 use crate::{Error, Result, bytes};
@@ -53,22 +56,12 @@ impl Number {
     }
 }
 
-/// What opening came to.
-pub(super) enum Opened {
-    Good(Index),
-    /// A writer was killed: the index must be recovered first.
-    Killed,
-}
-
 /// An open index.
 pub(super) struct Index {
     /// Is there until the index closes.
-    base: Option<Base>,
-}
-
-enum Base {
-    Write(Database),
-    Read(ReadOnlyDatabase),
+    base: Option<Database>,
+    file: Arc<IndexFile>,
+    is_writable: bool,
 }
 
 impl Drop for Index {
@@ -118,6 +111,10 @@ fn failed(error: impl Into<redb::Error>) -> Error {
             Error::Corrupt(format!("the index is damaged: {source}"))
         }
         redb::Error::Io(source) => Error::Io { what: "use the index".into(), source },
+        redb::Error::PreviousIo => Error::Io {
+            what: "use the index".into(),
+            source: io::Error::other("an earlier call failed: open the container again"),
+        },
         redb::Error::ValueTooLarge(bytes) => {
             Error::TooLarge(format!("a value of {bytes} bytes in the index"))
         }
@@ -152,59 +149,60 @@ fn builder() -> Builder {
     builder
 }
 
+/// The error of the index's file.
+fn refused(path: &Path) -> impl FnOnce(io::Error) -> Error {
+    let path = path.display().to_string();
+    move |source| match source.kind() {
+        ErrorKind::NotFound => Error::Corrupt(format!("{path} is missing")),
+        ErrorKind::InvalidData | ErrorKind::UnexpectedEof => {
+            Error::Corrupt(format!("{path} is damaged: {source}"))
+        }
+        _ => Error::Io { what: format!("open {path}"), source },
+    }
+}
+
 impl Index {
-    fn new(base: Base) -> Index {
-        Index { base: Some(base) }
+    fn new(file: IndexFile, is_writable: bool) -> Result<Index> {
+        let file = Arc::new(file);
+        let base = builder().create_with_backend(Backend(file.clone())).map_err(not_opened)?;
+        Ok(Index { base: Some(base), file, is_writable })
     }
 
     /// Whether it may change.
     pub(super) fn is_writable(&self) -> bool {
-        matches!(self.base, Some(Base::Write(_)))
+        self.is_writable
     }
 
     /// Makes a new index in a file that is not there.
-    pub(super) fn create(path: &Path) -> Result<Index> {
-        let index = Index::new(Base::Write(builder().create(path).map_err(not_opened)?));
+    pub(super) fn create(medium: &dyn Medium, path: &Path) -> Result<()> {
+        let file = medium.open(path, Open::Create).and_then(IndexFile::create).map_err(refused(path))?;
+        let index = Index::new(file, true)?;
         let numbers = [(Number::Layout, LAYOUT), (Number::Next, 2)];
-        index.commit(&Commit { changes: &Changes::default(), numbers: &numbers, durable: true })?;
-        Ok(index)
+        index.commit(&Commit { changes: &Changes::default(), numbers: &numbers, durable: true })
     }
 
-    /// Opens an index. It is looked at before anything of it may change.
-    pub(super) fn open(path: &Path, write: bool) -> Result<Opened> {
+    /// Opens an index to read: it goes back to the last commit of a writer that was killed, and nothing is written.
+    pub(super) fn open_to_read(medium: &dyn Medium, path: &Path) -> Result<Index> {
+        let file = medium.open(path, Open::Read).and_then(IndexFile::open_to_read).map_err(refused(path))?;
         guarded(|| {
-            let index = match builder().open_read_only(path) {
-                Ok(found) => Index::new(Base::Read(found)),
-                Err(DatabaseError::RepairAborted) => return Ok(Opened::Killed),
-                Err(error) => return Err(not_opened(error)),
-            };
+            let index = Index::new(file, false)?;
             index.check_layout()?;
-            if !write {
-                return Ok(Opened::Good(index));
-            }
-            drop(index);
-            Ok(Opened::Good(Index::new(Base::Write(builder().open(path).map_err(not_opened)?))))
+            Ok(index)
         })
     }
 
-    /// Goes back to the last commit of a writer that was killed. redb does that in place, and what it leaves when it
-    /// fails is not what was there: so it works on a copy. The caller has the container alone.
-    pub(super) fn recover(path: &Path) -> Result<()> {
-        let copy = path.with_extension("recovering");
-        let failed = |source| Error::Io { what: format!("recover {}", path.display()), source };
-        fs::copy(path, &copy).map_err(failed)?;
-        let recovered = guarded(|| {
-            drop(builder().open(&copy).map_err(not_opened)?);
-            Index::new(Base::Read(builder().open_read_only(&copy).map_err(not_opened)?)).check_layout()
-        });
-        let replaced = recovered.and_then(|()| {
-            fs::File::open(&copy).and_then(|copy| copy.sync_all()).map_err(failed)?;
-            fs::rename(&copy, path).map_err(failed)
-        });
-        if replaced.is_err() {
-            let _ = fs::remove_file(&copy);
-        }
-        replaced
+    /// Opens an index to write. redb recovers in place, and what it leaves when it fails is not what was there: so it is
+    /// tried in memory first.
+    pub(super) fn open_to_write(medium: &dyn Medium, path: &Path, reserve: Reserve) -> Result<Index> {
+        drop(Index::open_to_read(medium, path)?);
+        let file = medium.open(path, Open::Write);
+        let file = file.and_then(|file| IndexFile::open_to_write(file, reserve)).map_err(refused(path))?;
+        guarded(|| Index::new(file, true))
+    }
+
+    /// Does what waits for space on the disk.
+    fn drain(&self) -> Result<()> {
+        self.file.drain().map_err(|source| Error::Io { what: "write the index".into(), source })
     }
 
     fn check_layout(&self) -> Result<()> {
@@ -222,8 +220,7 @@ impl Index {
 
     fn begin(&self) -> Result<redb::ReadTransaction> {
         match &self.base {
-            Some(Base::Write(database)) => database.begin_read().map_err(failed),
-            Some(Base::Read(database)) => database.begin_read().map_err(failed),
+            Some(database) => database.begin_read().map_err(failed),
             None => Err(Error::Corrupt("the index is closed".into())),
         }
     }
@@ -256,11 +253,12 @@ impl Index {
         Ok(())
     }
 
-    /// Changes many keys at once.
+    /// Changes many keys at once. After an error nothing is lost: the caller does the same again later.
     pub(super) fn commit(&self, commit: &Commit<'_>) -> Result<()> {
-        let Some(Base::Write(database)) = &self.base else {
+        let Some(database) = self.base.as_ref().filter(|_| self.is_writable) else {
             return Err(Error::Refused("the container is open for reading only".into()));
         };
+        self.drain()?;
         guarded(|| {
             let mut transaction = database.begin_write().map_err(failed)?;
             let durability = if commit.durable { Durability::Immediate } else { Durability::None };
@@ -268,7 +266,9 @@ impl Index {
             write(&transaction, commit)?;
             self.raise_layout(&transaction)?;
             transaction.commit().map_err(failed)
-        })
+        })?;
+        // Where the disk is full redb has committed in memory only: the changes wait, and doing them again does no harm.
+        self.drain()
     }
 }
 
@@ -428,6 +428,24 @@ impl Snapshot {
         scan(&self.akeys, &[&prefix, from].concat(), |key, _| match key.strip_prefix(&*prefix) {
             Some(akey) => each(akey),
             None => Ok(false),
+        })
+    }
+
+    /// An error unless every key that is there is also found.
+    pub(super) fn verify(&self) -> Result<()> {
+        [&self.dkeys, &self.akeys].into_iter().try_for_each(|table| {
+            let mut count = 0;
+            scan(table, b"", |key, _| {
+                count += 1;
+                match ReadableTable::get(table, key).map_err(failed)? {
+                    Some(found) => unseal(key, found.value()).map(|_| true),
+                    None => Err(Error::Corrupt("the index is damaged: a key is not found".into())),
+                }
+            })?;
+            match guarded(|| table.len().map_err(failed))? == count {
+                true => Ok(()),
+                false => Err(Error::Corrupt("the index is damaged: keys are missing".into())),
+            }
         })
     }
 

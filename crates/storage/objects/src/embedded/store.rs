@@ -185,6 +185,11 @@ impl Store for EmbeddedStore {
         true
     }
 
+    fn verify_index(&self) -> Result<()> {
+        let committed = self.shared.view().committed.clone();
+        committed.verify()
+    }
+
     fn refresh(&self) -> Result<()> {
         // No other process changes it while it is open here.
         Ok(())
