@@ -201,8 +201,10 @@ fn partial_writes_of_any_kind_keep_every_record_verifiable() {
     assert!(read(&*store, b"d", 0, count).unwrap() == right);
 }
 
+type Held = (Vec<u8>, Vec<u8>, Option<Vec<u8>>);
+
 /// All that a container holds.
-fn all(store: &dyn Store) -> Result<Vec<(Vec<u8>, Vec<u8>, Option<Vec<u8>>)>> {
+fn all(store: &dyn Store) -> Result<Vec<Held>> {
     store.verify_index()?;
     let mut found = Vec::new();
     for dkey in store.dkeys(OBJECT, b"", usize::MAX)? {

@@ -3,6 +3,7 @@
 pub(crate) mod array;
 pub(crate) mod blocks;
 pub(crate) mod reader;
+mod records;
 pub(crate) mod sums;
 pub(crate) mod value;
 pub(crate) mod writer;

@@ -9,6 +9,8 @@ use std::sync::Arc;
 use super::array::{Array, Extent};
 use super::blocks::{Grid, Loaded};
 use super::reader::{self, LastBlock};
+pub(crate) use super::records::groups;
+use super::records::{Records, patch, take_window};
 use super::sums;
 use super::value::{Place, Released, Value};
 use crate::runs::{Run, Runs};
@@ -47,42 +49,6 @@ pub(crate) struct Writer<'a> {
     released: Vec<Released>,
     /// What was written over: where an update fails, other bytes may be there now.
     overwritten: Vec<Place>,
-}
-
-/// Records that one change writes, or a part of them.
-#[derive(Clone, Copy, Debug)]
-struct Records<'b> {
-    start: u64,
-    end: u64,
-    bytes: &'b [u8],
-}
-
-impl<'b> Records<'b> {
-    fn new(start: u64, bytes: &'b [u8], record_size: u32) -> Self {
-        Records { start, end: start + bytes.len() as u64 / u64::from(record_size), bytes }
-    }
-
-    fn run(&self) -> Run {
-        (self.start, self.end)
-    }
-
-    /// The part within a run.
-    fn within(&self, run: Run, grid: Grid) -> Self {
-        let (start, end) = (self.start.max(run.0), self.end.min(run.1));
-        let bytes = if start < end { self.bytes.get(grid.range((start, end), self.start)) } else { None };
-        Records { start, end: end.max(start), bytes: bytes.unwrap_or_default() }
-    }
-}
-
-/// Changes that are done together: records of one akey in their order, or one change of any kind.
-pub(crate) fn groups<'c, 'a>(changes: &'c [Change<'a>]) -> impl Iterator<Item = &'c [Change<'a>]> {
-    changes.chunk_by(|first, second| match (first, second) {
-        (
-            Change::Records { akey, record_size, start, bytes },
-            Change::Records { akey: b, start: next, .. },
-        ) => akey == b && start + bytes.len() as u64 / u64::from(*record_size) <= *next,
-        _ => false,
-    })
 }
 
 impl<'a> Writer<'a> {
@@ -372,27 +338,6 @@ impl<'a> Writer<'a> {
         old.iter().for_each(|old| self.release(old));
         Ok(old.is_some() || value.is_some())
     }
-}
-
-/// Puts records where they belong in bytes that begin with a record.
-fn patch(bytes: &mut [u8], start: u64, group: &[Records<'_>], grid: Grid) {
-    for records in group {
-        if let Some(room) = bytes.get_mut(grid.range(records.run(), start)) {
-            room.copy_from_slice(records.bytes);
-        }
-    }
-}
-
-/// Takes the records that lie in a window, and leaves the rest of one that goes beyond it.
-fn take_window<'b>(all: &mut VecDeque<Records<'b>>, window: Run, grid: Grid) -> Vec<Records<'b>> {
-    let mut group = Vec::new();
-    while let Some(records) = all.pop_front_if(|records| records.start < window.1) {
-        group.push(records.within(window, grid));
-        if records.end > window.1 {
-            all.push_front(records.within((window.1, records.end), grid));
-        }
-    }
-    group
 }
 
 /// Copies the records that are near, and answers what is to read for the others.
