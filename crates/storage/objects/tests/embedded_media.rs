@@ -318,3 +318,39 @@ fn closed(pool: &Path, count: u32) {
     }
     store.flush().unwrap();
 }
+
+#[test]
+fn updates_that_belong_together_are_done_or_none_is() {
+    let folder = tempfile::tempdir().unwrap();
+    let medium = Arc::new(Small::default());
+    let pool = embedded::pool_on(folder.path(), medium.clone());
+    let store = pool.create(id()).unwrap();
+    put(&*store, 1, &[1; 3_000]).unwrap();
+    let large = vec![7; 100_000];
+    let records = |start, bytes| Change::Records { akey: b"r", record_size: 1, start, bytes };
+    let together = |bytes: &[u8]| {
+        let (first, second) = ([records(100, &large[..50])], [Change::Single(b"v", bytes)]);
+        let both = [(1u32.to_be_bytes(), &first[..]), (2u32.to_be_bytes(), &second[..])];
+        let updates = both.each_ref().map(|(dkey, changes)| Update {
+            object: OBJECT,
+            dkey,
+            changes,
+            conditions: &[],
+            phase: Phase::Content,
+        });
+        store.update_together(&updates)
+    };
+    medium.fill(2);
+    assert!(is_full(&together(&large)));
+    assert_eq!(store.get(OBJECT, &2u32.to_be_bytes(), &[b"v"]).unwrap(), [None]);
+    // What was written since the last flush may have changed, and is readable.
+    let mut into = vec![0; 3_000];
+    let fetch =
+        Fetch { object: OBJECT, dkey: &[0, 0, 0, 1], akey: b"r", record_size: 1, start: 0, into: &mut into };
+    store.fetch(&mut [fetch]).unwrap();
+    assert!(into[..100] == [1; 100] && into[150..] == [1; 2_850]);
+    medium.grow();
+    together(&large).unwrap();
+    store.flush().unwrap();
+    assert_eq!(store.get(OBJECT, &2u32.to_be_bytes(), &[b"v"]).unwrap(), [Some(large.clone())]);
+}

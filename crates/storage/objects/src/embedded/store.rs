@@ -115,6 +115,12 @@ impl Store for EmbeddedStore {
         in_parts(&mut updates, bytes, |part| part.iter().try_for_each(|update| self.update(update)))
     }
 
+    fn update_together(&self, updates: &[Update<'_>]) -> Result<()> {
+        self.writable()?;
+        self.shared.update_together(updates)?;
+        self.shared.relieve()
+    }
+
     fn update_now(&self, update: &Update<'_>) -> Result<()> {
         self.writable()?;
         self.shared.update(update)?;

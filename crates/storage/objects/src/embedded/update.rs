@@ -1,11 +1,12 @@
 //! One update: test, write the large bytes, note the rest.
 
-use std::sync::{Arc, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use super::far::{self, FarFile, NEAR_BYTES_MAX};
 use super::key;
 use super::rows::{Content, Held, value_of};
 use super::shared::Shared;
+use super::space::Space;
 use crate::check::{self, Before, Shape};
 use crate::layout::blocks;
 use crate::layout::reader::{self, LastBlock};
@@ -100,28 +101,64 @@ impl Shared {
             if update.changes.iter().any(needs_space) { Some(self.space()?) } else { self.space_if_known() };
         let epoch = self.epoch();
         let _dkey = self.stripe(update.object, update.dkey).write().unwrap_or_else(PoisonError::into_inner);
+        let file = FarFile { data: &self.data, space };
+        let (named, writer) = self.prepare(update, &file, *epoch)?;
+        self.publish(named, writer);
+        Ok(())
+    }
+
+    /// Changes many dkeys, each at most once: all of them or, after an error, none.
+    pub(super) fn update_together(&self, updates: &[Update<'_>]) -> Result<()> {
+        let mut changes = updates.iter().flat_map(|update| update.changes);
+        let space = if changes.any(needs_space) { Some(self.space()?) } else { self.space_if_known() };
+        let epoch = self.epoch();
+        let _dkeys = self.stripes_of(updates);
+        let file = FarFile { data: &self.data, space };
+        let mut prepared = Vec::with_capacity(updates.len());
+        for update in updates {
+            match self.prepare(update, &file, *epoch) {
+                Ok(done) => prepared.push(done),
+                Err(error) => {
+                    prepared.into_iter().for_each(|(named, writer)| self.give_up(&named, writer, space));
+                    return Err(error);
+                }
+            }
+        }
+        prepared.into_iter().for_each(|(named, writer)| self.publish(named, writer));
+        Ok(())
+    }
+
+    /// Writes the large bytes of an update. The dkey is locked.
+    fn prepare<'a>(
+        &'a self,
+        update: &Update<'a>,
+        file: &'a FarFile<'a>,
+        epoch: u64,
+    ) -> Result<(Named<'a>, Writer<'a>)> {
         let mut named = self.named(update)?;
         check::update(update, &named)?;
-        let file = FarFile { data: &self.data, space };
-        let mut writer = Writer::new(&file, *epoch);
-        if let Err(error) =
-            writer::groups(update.changes).try_for_each(|group| named.apply(group, &mut writer))
-        {
-            self.give_up(&named, &writer);
-            far::give(space, &writer.undo());
-            return Err(error);
+        let mut writer = Writer::new(file, epoch);
+        match writer::groups(update.changes).try_for_each(|group| named.apply(group, &mut writer)) {
+            Ok(()) => Ok((named, writer)),
+            Err(error) => {
+                self.give_up(&named, writer, file.space);
+                Err(error)
+            }
         }
+    }
+
+    /// Shows an update that was prepared.
+    fn publish(&self, named: Named<'_>, writer: Writer<'_>) {
         if named.akeys.iter().any(|entry| entry.changed) {
             let changed = named.akeys.iter().filter(|entry| entry.changed);
             let changes = changed.map(|entry| (entry.akey, entry.held()));
             self.view_mut().put(&named.key, named.base, changes);
         }
         self.finish(writer);
-        Ok(())
     }
 
     /// An update failed: where it wrote over records of this epoch, their checksums are made again.
-    fn give_up(&self, named: &Named<'_>, writer: &Writer<'_>) {
+    fn give_up(&self, named: &Named<'_>, writer: Writer<'_>, space: Option<&Mutex<Space>>) {
         for entry in &named.akeys {
             let held = self.view().at(&named.key).value(entry.akey);
             let Ok(Some(Value::Array(mut array))) = held else { continue };
@@ -132,6 +169,7 @@ impl Shared {
                 self.view_mut().put(&named.key, named.base.clone(), changes.into_iter());
             }
         }
+        far::give(space, &writer.undo());
     }
 
     /// A large single value.
