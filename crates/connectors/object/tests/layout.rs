@@ -181,3 +181,45 @@ fn of_scattered_points_nothing_but_them_is_stored() {
     }
     assert!(into == right, "something else is stored");
 }
+
+fn id_in(folder: &Path) -> objects::ContainerId {
+    let all = objects::embedded::pool(folder).list().unwrap();
+    assert_eq!(all.len(), 1);
+    all[0]
+}
+
+#[test]
+fn every_container_has_an_identity_of_its_own_and_keeps_it() {
+    let (one, other) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    for folder in [&one, &other] {
+        create(folder.path(), &FileCreate::default()).unwrap().close().unwrap();
+    }
+    let id = id_in(one.path());
+    assert_ne!(id, id_in(other.path()));
+    let moved = one.path().join("moved");
+    std::fs::create_dir(&moved).unwrap();
+    std::fs::rename(one.path().join(id.to_string()), moved.join(id.to_string())).unwrap();
+    kit::open(&moved, &vol::FileAccess::write()).unwrap().close().unwrap();
+    assert_eq!(id_in(&moved), id);
+    // As older programs named it.
+    let old = objects::ContainerId::from_name("/");
+    std::fs::rename(moved.join(id.to_string()), moved.join(old.to_string())).unwrap();
+    kit::open(&moved, &vol::FileAccess::read()).unwrap().close().unwrap();
+    assert_eq!(create(&moved, &FileCreate::default()).unwrap_err().kind(), model::Kind::Exists);
+}
+
+#[test]
+fn many_who_make_a_container_in_one_folder_make_one() {
+    let folder = tempfile::tempdir().unwrap();
+    let made = std::sync::atomic::AtomicUsize::new(0);
+    std::thread::scope(|scope| {
+        for _ in 0..8 {
+            scope.spawn(|| match create(folder.path(), &FileCreate::default()) {
+                Ok(_) => drop(made.fetch_add(1, std::sync::atomic::Ordering::Relaxed)),
+                Err(error) => assert_eq!(error.kind(), model::Kind::Exists, "{error}"),
+            });
+        }
+    });
+    assert_eq!(made.into_inner(), 1);
+    id_in(folder.path());
+}
