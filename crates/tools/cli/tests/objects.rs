@@ -76,3 +76,21 @@ fn a_flipped_bit_of_elements_is_found_by_check_and_by_whoever_reads_them() {
         }
     }
 }
+
+#[test]
+fn folders_are_recognised_by_the_mark_of_their_storage() {
+    for connector in ["object", "iod", "raw"] {
+        let folder = std::env::temp_dir().join(format!("hyperslab-mark-{connector}-{}", std::process::id()));
+        let path = folder.join("c").display().to_string();
+        let file = hyperslab::File::create(format!("{connector}:{path}")).unwrap();
+        file.create_group("inside").unwrap();
+        file.close().unwrap();
+        let file = hyperslab::File::open(&path).unwrap();
+        assert_eq!(file.container_info().unwrap().connector, connector);
+        assert!(file.group("inside").is_ok());
+        drop(file);
+        let output = hyperslab(&["ls", &path]);
+        assert!(output.status.success(), "{connector}: {}", String::from_utf8_lossy(&output.stderr));
+        std::fs::remove_dir_all(&folder).unwrap();
+    }
+}
