@@ -81,6 +81,7 @@ fn a_flipped_bit_of_elements_is_found_by_check_and_by_whoever_reads_them() {
 fn folders_are_recognised_by_the_mark_of_their_storage() {
     for connector in ["object", "iod", "raw"] {
         let folder = std::env::temp_dir().join(format!("hyperslab-mark-{connector}-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
         let path = folder.join("c").display().to_string();
         let file = hyperslab::File::create(format!("{connector}:{path}")).unwrap();
         file.create_group("inside").unwrap();

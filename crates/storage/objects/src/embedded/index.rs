@@ -334,7 +334,8 @@ fn akey_prefix(dkey: &[u8]) -> Vec<u8> {
     prefix
 }
 
-/// Calls `each` with keys and stored values from a key on, until it answers false.
+/// Calls `each` with keys and entries from a key on, until it answers false. Entries are not verified: one that is damaged
+/// must not stand in the way of who looks for others.
 fn scan(
     table: &ReadOnlyTable<Bytes, Bytes>,
     from: &[u8],
@@ -352,7 +353,7 @@ fn scan(
             let last = last.get_or_insert_default();
             last.clear();
             last.extend_from_slice(key);
-            if !each(key, unseal(key, value.value())?)? {
+            if !each(key, value.value())? {
                 break;
             }
         }
@@ -435,8 +436,9 @@ impl Snapshot {
     pub(super) fn verify(&self) -> Result<()> {
         [&self.dkeys, &self.akeys].into_iter().try_for_each(|table| {
             let mut count = 0;
-            scan(table, b"", |key, _| {
+            scan(table, b"", |key, entry| {
                 count += 1;
+                unseal(key, entry)?;
                 match ReadableTable::get(table, key).map_err(failed)? {
                     Some(found) => unseal(key, found.value()).map(|_| true),
                     None => Err(Error::Corrupt("the index is damaged: a key is not found".into())),
@@ -451,12 +453,12 @@ impl Snapshot {
 
     /// Calls `each` with all stored values.
     pub(super) fn all_values(&self, mut each: impl FnMut(&[u8]) -> Result<()>) -> Result<()> {
-        scan(&self.dkeys, b"", |_, entry| {
-            for entry in rows::stored(entry)?.into_iter().flatten() {
+        scan(&self.dkeys, b"", |key, entry| {
+            for entry in rows::stored(unseal(key, entry)?)?.into_iter().flatten() {
                 each(entry?.1)?;
             }
             Ok(true)
         })?;
-        scan(&self.akeys, b"", |_, value| each(value).map(|()| true))
+        scan(&self.akeys, b"", |key, value| each(unseal(key, value)?).map(|()| true))
     }
 }
