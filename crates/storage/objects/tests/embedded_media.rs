@@ -294,7 +294,7 @@ fn noise_in_any_of_the_first_sectors_of_the_index_loses_nothing() {
                 make(pool.path(), 30);
                 let path = folder(pool.path()).join("index.redb");
                 let noise: Vec<u8> =
-                    (0..sector as u64).map(|n| ((n + at + 1) * 2_654_435_761 >> 13) as u8).collect();
+                    (0..sector as u64).map(|n| (((n + at + 1) * 2_654_435_761) >> 13) as u8).collect();
                 let file = fs::OpenOptions::new().write(true).open(&path).unwrap();
                 FileExt::write_all_at(&file, &noise, at).unwrap();
                 for mode in [Mode::Read, Mode::ReadWrite, Mode::Read] {

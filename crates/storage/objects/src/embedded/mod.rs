@@ -20,6 +20,7 @@ mod reserve;
 mod rows;
 mod seal;
 mod shared;
+mod snapshot;
 mod space;
 mod store;
 mod update;

@@ -5,8 +5,8 @@ use std::iter::Peekable;
 use std::ops::Bound;
 use std::sync::{Arc, OnceLock};
 
-use super::index::Snapshot;
 use super::rows::{Content, Held, Spread, value_of};
+use super::snapshot::Snapshot;
 use crate::layout::value::Value;
 use crate::{Result, Size};
 

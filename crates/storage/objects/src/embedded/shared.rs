@@ -207,7 +207,7 @@ impl Shared {
         Ok(())
     }
 
-    fn commit_changes(&self, changes: &Changes, durable: bool) -> Result<super::index::Snapshot> {
+    fn commit_changes(&self, changes: &Changes, durable: bool) -> Result<super::snapshot::Snapshot> {
         let mut numbers = Vec::new();
         if durable {
             self.data.sync()?;
