@@ -47,7 +47,7 @@ pub use element::H5Type;
 pub use environment::Environment;
 pub use file::{ChunkCache, File};
 pub use group::Group;
-pub use map::Map;
+pub use map::{KeyPosition, Map};
 pub use model;
 pub use model::datatype::Datatype;
 pub use model::{

@@ -278,10 +278,10 @@ macro_rules! container {
                 opening.values_of(&described, keys)
             }
 
-            fn map_keys(&self, map: Token, skip: u64, count_max: u64) -> Result<Page<Vec<u8>>> {
+            fn map_keys(&self, map: Token, after: Option<&[u8]>, count_max: u64) -> Result<Page<Vec<u8>>> {
                 let opening = self.opening()?;
                 let described = opening.described(map)?;
-                opening.list_keys(&described, skip, count_max)
+                opening.list_keys(&described, after, count_max)
             }
 
             fn map_delete(&self, map: Token, key: &[u8]) -> Result<bool> {

@@ -151,12 +151,14 @@ operations! {
     fn map_create(&self, op: &OpMapCreate) -> Token;
     /// What a map tells.
     fn map_info(&self, map: Token) -> MapInfo;
-    /// Sets pairs. A key is the bytes of its element or, for a variable-length key, of its value.
+    /// Sets pairs. A key is the bytes of its element or, for a variable-length key, of its value. A key that comes twice
+    /// has its last value, and the others are given up as any value that is replaced.
     fn map_put(&self, map: Token, pairs: &[(&[u8], &[u8])]) -> ();
     /// Values of keys, `None` where there is none.
     fn map_get(&self, map: Token, keys: &[&[u8]]) -> Vec<Option<Vec<u8>>>;
-    /// Some keys, in an order that does not change while the map does not.
-    fn map_keys(&self, map: Token, skip: u64, count_max: u64) -> Page<Vec<u8>>;
+    /// Some keys in the order of their bytes: those after `after`, which need not be there any more, or the first ones.
+    /// So nobody who goes on after the last key that was seen misses one, whatever is set and deleted meanwhile.
+    fn map_keys(&self, map: Token, after: Option<&[u8]>, count_max: u64) -> Page<Vec<u8>>;
     /// Removes a pair; `false` if there was none.
     fn map_delete(&self, map: Token, key: &[u8]) -> bool;
 

@@ -9,8 +9,8 @@ use model::text::to_path;
 use model::{Context, Error, Result};
 
 use crate::{
-    Connector, Container, ContainerCreate, ContainerOpen, FileAccess, LayerFactory, Location, Made, Stack,
-    Wrap, WrapCheck, close_on_drop,
+    Connector, ConnectorInfo, Container, ContainerCreate, ContainerOpen, FileAccess, LayerFactory, Location,
+    Made, Stack, Wrap, WrapCheck, close_on_drop,
 };
 
 /// Finds connectors. No connector knows another: they meet here.
@@ -55,11 +55,8 @@ impl Registry {
     /// Adds a connector; the first added is the default for new containers.
     pub fn register(&mut self, connector: Arc<dyn Connector>) -> Result<()> {
         let info = connector.info();
-        if self.connectors.values().any(|c| c.info().value == info.value || c.info().name == info.name) {
-            return Err(Error::exists("register connector")
-                .with("name", info.name)
-                .with("value", info.value));
-        }
+        let is_named = self.connectors.contains_key(info.name);
+        self.check_new(&info, is_named, "register connector")?;
         self.order.push(info.name);
         self.connectors.insert(info.name, connector);
         Ok(())
@@ -68,11 +65,26 @@ impl Registry {
     /// Adds a layer.
     pub fn register_layer(&mut self, layer: Arc<dyn LayerFactory>) -> Result<()> {
         let info = layer.info();
-        if self.layers.contains_key(info.name) {
-            return Err(Error::exists("register layer").with("name", info.name));
-        }
+        let is_named = self.layers.contains_key(info.name);
+        self.check_new(&info, is_named, "register layer")?;
         self.layers.insert(info.name, layer);
         Ok(())
+    }
+
+    /// An error where a name is taken, or a number: connectors and layers have them from one range, as in libhdf5.
+    fn check_new(&self, info: &ConnectorInfo, is_named: bool, operation: &str) -> Result<()> {
+        let connectors = self.connectors.values().map(|connector| connector.info());
+        let mut all = connectors.chain(self.layers.values().map(|layer| layer.info()));
+        let Some(taken) = all.find(|known| known.value == info.value).map(|known| known.name) else {
+            return match is_named {
+                true => Err(Error::exists(operation).with("name", info.name)),
+                false => Ok(()),
+            };
+        };
+        Err(Error::exists(operation)
+            .with("name", info.name)
+            .with("value", info.value)
+            .with("taken by", taken))
     }
 
     /// Makes a connector the default: for new containers without a prefix, and asked first what a container is.

@@ -345,7 +345,7 @@ impl Layer for LogContainer {
         Err(Error::unsupported("use map of a log"))
     }
 
-    fn map_keys(&self, _map: Token, _skip: u64, _count_max: u64) -> Result<Page<Vec<u8>>> {
+    fn map_keys(&self, _map: Token, _after: Option<&[u8]>, _count_max: u64) -> Result<Page<Vec<u8>>> {
         Err(Error::unsupported("use map of a log"))
     }
 

@@ -153,10 +153,7 @@ impl LogContainer {
         let settings = &self.shared().settings;
         let bytes = writes.iter().map(|write| write.from.len() as u64).sum::<u64>();
         if state.arena.bytes().saturating_add(bytes) > settings.buffer_bytes_max {
-            if settings.when_full == WhenFull::Fail || !self.shared().is_alone() {
-                return Err(self.shared().full(state, bytes));
-            }
-            return self.write_through(state, writes);
+            return self.write_over_limit(state, writes);
         }
         for (write, runs) in writes.iter().zip(runs).filter(|(write, _)| !write.from.is_empty()) {
             match (state.known.get_mut(&write.dataset), runs) {
@@ -168,6 +165,15 @@ impl LogContainer {
             }
         }
         Ok(())
+    }
+
+    /// Writes what the buffer has no room for: to the file at once, or not at all.
+    fn write_over_limit(&self, state: &mut State, writes: &[OpWrite<'_>]) -> Result<()> {
+        let bytes = writes.iter().map(|write| write.from.len() as u64).sum::<u64>();
+        match self.shared().settings.when_full == WhenFull::Fail || !self.shared().is_alone() {
+            true => Err(self.shared().full(state, bytes)),
+            false => self.write_through(state, writes),
+        }
     }
 
     /// What does not fit goes to the file at once: what waits, and these writes without a copy.
@@ -184,6 +190,7 @@ impl LogContainer {
     }
 
     /// Writes elements whose buffer is given away: nothing is copied until the flush, and nobody can change it meanwhile.
+    /// It counts towards the limit of what may wait, as copies do.
     pub fn write_owned(
         &self,
         dataset: Token,
@@ -198,6 +205,10 @@ impl LogContainer {
         let mut state = shared.write();
         let logged = state.logged(dataset).ok_or_else(|| unknown(dataset))?;
         let runs = logged.plan(selection, len, shared.is_alone())?;
+        if state.arena.bytes().saturating_add(len as u64) > shared.settings.buffer_bytes_max {
+            let write = OpWrite { dataset, selection, from: (*given).as_ref() };
+            return self.write_over_limit(&mut state, &[write]);
+        }
         if let Some(runs) = runs.filter(|_| len > 0) {
             let source = state.arena.keep(given);
             state.logged_mut(dataset).into_iter().for_each(|logged| logged.note(runs.clone(), source, 0));

@@ -501,8 +501,8 @@ impl Container for NativeContainer {
         maps::get(self, map, keys)
     }
 
-    fn map_keys(&self, map: Token, skip: u64, count_max: u64) -> Result<Page<Vec<u8>>> {
-        maps::keys(self, map, skip, count_max)
+    fn map_keys(&self, map: Token, after: Option<&[u8]>, count_max: u64) -> Result<Page<Vec<u8>>> {
+        maps::keys(self, map, after, count_max)
     }
 
     fn map_delete(&self, map: Token, key: &[u8]) -> Result<bool> {

@@ -20,7 +20,7 @@ static KEYS: LazyLock<(RandomState, RandomState)> = LazyLock::new(Default::defau
 static NEXT: AtomicU64 = AtomicU64::new(1);
 
 /// A UUID of version 4.
-fn new_id() -> BlobId {
+pub(crate) fn new_id() -> BlobId {
     let number = NEXT.fetch_add(1, Ordering::Relaxed);
     let mut id = [0; ID_BYTES];
     id[..8].copy_from_slice(&KEYS.0.hash_one(number).to_le_bytes());

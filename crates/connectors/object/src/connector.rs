@@ -87,6 +87,8 @@ impl Connector for ObjectConnector {
     }
 
     fn create(&self, op: &ContainerCreate<'_>) -> Result<Arc<dyn Container>> {
+        // Two that make a container in one folder must find the same one.
+        let _alone = Engines::hold(op.engine, op.path);
         let site = self.engines.site(op.engine, op.path)?;
         let shared = self.make(&site, op)?;
         // A new container can be written, whatever the access asked for: there is nothing to read in it.

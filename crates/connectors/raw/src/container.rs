@@ -312,9 +312,9 @@ impl Layer for RawContainer {
         Container::map_get(&self.opened, map, keys)
     }
 
-    fn map_keys(&self, map: Token, skip: u64, count_max: u64) -> Result<Page<Vec<u8>>> {
+    fn map_keys(&self, map: Token, after: Option<&[u8]>, count_max: u64) -> Result<Page<Vec<u8>>> {
         self.fresh(map)?;
-        Container::map_keys(&self.opened, map, skip, count_max)
+        Container::map_keys(&self.opened, map, after, count_max)
     }
 
     fn map_delete(&self, map: Token, key: &[u8]) -> Result<bool> {

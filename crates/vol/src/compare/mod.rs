@@ -166,11 +166,8 @@ impl Comparer<'_> {
         self.same(path, "type of keys", &a.key.memory_form(), &b.key.memory_form());
         self.same(path, "type of values", &a.value.memory_form(), &b.value.memory_form());
         self.same(path, "number of keys", &a.count, &b.count);
-        let (mut skip, mut more) = (0, true);
-        while more {
-            let page = self.a.map_keys(from, skip, KEYS_PER_PAGE)?;
-            let keys: Vec<&[u8]> = page.entries.iter().map(Vec::as_slice).collect();
-            let values = self.a.map_get(from, &keys)?.into_iter().zip(self.b.map_get(to, &keys)?);
+        crate::maps::each_page(self.a, from, KEYS_PER_PAGE, |keys| {
+            let values = self.a.map_get(from, keys)?.into_iter().zip(self.b.map_get(to, keys)?);
             for (one, other) in values {
                 match (one, other) {
                     (Some(one), Some(other)) => {
@@ -179,9 +176,8 @@ impl Comparer<'_> {
                     _ => self.differs(path, "a key is only in the first"),
                 }
             }
-            (skip, more) = (skip + keys.len() as u64, page.more && !keys.is_empty());
-        }
-        Ok(())
+            Ok(())
+        })
     }
 
     fn attributes(&mut self, a: &ObjectInfo, b: &ObjectInfo, path: &str) -> Result<()> {

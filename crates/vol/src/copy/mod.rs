@@ -292,11 +292,8 @@ impl<'a> Copier<'a> {
         let map = self.source.map_info(old)?;
         let (key, value, create) = (map.key.clone(), map.value.clone(), info.create.clone());
         let new = self.target.map_create(&OpMapCreate { place, key, value, create })?;
-        let (mut skip, mut more) = (0, true);
-        while more {
-            let page = self.source.map_keys(old, skip, MAP_KEYS_PER_PAGE)?;
-            let keys: Vec<&[u8]> = page.entries.iter().map(Vec::as_slice).collect();
-            let values = self.source.map_get(old, &keys)?;
+        crate::maps::each_page(self.source, old, MAP_KEYS_PER_PAGE, |keys| {
+            let values = self.source.map_get(old, keys)?;
             let own = |value: &'_ Option<Vec<u8>>| {
                 let own = value.as_ref().map(|v| self.convert(self.target, &map.value, v)).transpose();
                 own.map(|own| own.map(std::borrow::Cow::into_owned))
@@ -304,9 +301,8 @@ impl<'a> Copier<'a> {
             let values = values.iter().map(own).collect::<Result<Vec<_>>>()?;
             let pairs: Vec<(&[u8], &[u8])> =
                 keys.iter().zip(&values).filter_map(|(k, v)| Some((*k, v.as_deref()?))).collect();
-            self.target.map_put(new, &pairs)?;
-            (skip, more) = (skip + keys.len() as u64, page.more && !keys.is_empty());
-        }
+            self.target.map_put(new, &pairs)
+        })?;
         Ok(new)
     }
 

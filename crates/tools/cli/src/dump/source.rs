@@ -77,23 +77,18 @@ pub(crate) fn read_pairs(
     memory: &Datatype,
 ) -> Result<Block> {
     let (mut bytes, mut heap, conversions) = (Vec::new(), Heap::new(), Conversions::default());
-    let mut skip = 0;
-    loop {
-        let page = container.map_keys(map, skip, PAIRS)?;
-        skip += page.entries.len() as u64;
-        let keys: Vec<&[u8]> = page.entries.iter().map(Vec::as_slice).collect();
+    maps::each_page(container, map, PAIRS, |keys| {
         bytes.extend(match side {
-            Side::Keys => maps::to_elements(datatype, keys.into_iter(), &mut heap)?,
+            Side::Keys => maps::to_elements(datatype, keys.iter().copied(), &mut heap)?,
             Side::Values => {
                 let _pin = Pin::of(container, datatype)?;
-                let raw = container.map_get(map, &keys)?.into_iter().flatten().collect::<Vec<_>>().concat();
+                let raw = container.map_get(map, keys)?.into_iter().flatten().collect::<Vec<_>>().concat();
                 from_file_form(container, datatype, &raw, memory, &conversions, &mut heap)?
             }
         });
-        if !page.more || page.entries.is_empty() {
-            return Ok(Block { datatype: memory.clone(), bytes, heap });
-        }
-    }
+        Ok(())
+    })?;
+    Ok(Block { datatype: memory.clone(), bytes, heap })
 }
 
 /// Reads some elements of a dataset as `datatype`; `failed` tells whether some of them stand for what cannot be read.
