@@ -129,10 +129,38 @@ impl DatasetBuilder {
         self
     }
 
-    /// One more filter, after those before it.
+    /// One more filter, after those before it. Values that depend on datatype and chunks are added at creation; one
+    /// that this build lacks is refused then. Chunks that a filter cannot shrink are stored without it.
     #[must_use]
-    pub fn filter(mut self, id: u16, values: &[u32]) -> Self {
-        self.create.filters.push(FilterSpec { id, name: None, optional: true, values: values.to_vec() });
+    pub fn filter(self, id: u16, values: &[u32]) -> Self {
+        let optional = pipeline::is_available(id);
+        self.push_filter(Ok(FilterSpec { id, name: None, optional, values: values.to_vec() }))
+    }
+
+    /// One more filter by its name: `"ZSTD=3"`, `"BLOSC=lz4:5:shuffle"`, `"BITSHUFFLE"`; see
+    /// [`named_filter`](crate::named_filter).
+    ///
+    /// ```
+    /// # fn main() -> hyperslab::Result<()> {
+    /// # let path = std::env::temp_dir().join(format!("named-{}.h5", std::process::id()));
+    /// let file = hyperslab::File::create(&path)?;
+    /// let data = file.new_dataset::<f32>().shape([100, 100]).named_filter("BLOSC=lz4:5:shuffle").create("data")?;
+    /// assert_eq!(data.filters()[0].values, [2, 2, 4, 40000, 5, 1, 1]);
+    /// # file.close()?;
+    /// # std::fs::remove_file(&path).ok();
+    /// # Ok(())
+    /// # }
+    /// ```
+    #[must_use]
+    pub fn named_filter(self, text: &str) -> Self {
+        self.push_filter(pipeline::named(text))
+    }
+
+    fn push_filter(mut self, filter: Result<FilterSpec>) -> Self {
+        match filter.and_then(|filter| pipeline::check_level(&filter).map(|()| filter)) {
+            Ok(filter) => self.create.filters.push(filter),
+            Err(error) => self.problem = self.problem.or(Some(error)),
+        }
         self
     }
 

@@ -56,6 +56,7 @@ pub use model::{
 };
 pub use ndarray::s;
 pub use object::{NamedDatatype, Object, ObjectHandle};
+pub use pipeline::{is_named as is_named_filter, named as named_filter};
 pub use registry::{FolderResolver, registry};
 pub use slice::Slice;
 /// Numbers that the `stats` layer took.

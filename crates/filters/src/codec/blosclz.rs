@@ -11,6 +11,8 @@ const LITERALS_MAX: usize = 32;
 const NEAR_MAX: usize = 8191;
 const FAR_MAX: usize = 65535 + NEAR_MAX;
 const MATCH_MIN: usize = 4;
+/// A near match takes two bytes.
+const REPEAT_MIN: usize = 3;
 const HASH_BITS: u32 = 14;
 const MARKER: u8 = 1 << 5;
 /// Inputs below this many bytes are not worth a stream, and decoders assume there is none.
@@ -110,17 +112,17 @@ pub(crate) fn encode(input: &[u8]) -> Option<Vec<u8>> {
     // Places are 1-based so that 0 means none.
     let mut table = vec![0usize; 1 << HASH_BITS];
     let mut out = Vec::with_capacity(input.len() / 2 + 64);
-    let (mut at, mut literals_from) = (0, 0);
+    let (mut at, mut literals_from, mut last_distance) = (0, 0, 0);
     let body = &input[..input.len() - TAIL_BYTES];
     while let Some(head) = body.get(at..).and_then(|rest| rest.first_chunk::<MATCH_MIN>()) {
         let hash = u32::from_le_bytes(*head).wrapping_mul(0x9e37_79b1) >> (32 - HASH_BITS);
         let candidate = std::mem::replace(&mut table[hash as usize], at + 1);
-        match find_match(body, candidate, at) {
+        match repeat_match(body, last_distance, at).or_else(|| find_match(body, candidate, at)) {
             Some((distance, length)) => {
                 push_literals(&mut out, &input[literals_from..at]);
                 push_match(&mut out, distance - 1, length - 2);
                 at += length;
-                literals_from = at;
+                (literals_from, last_distance) = (at, distance);
             }
             None => at += stride(at - literals_from),
         }
@@ -129,6 +131,13 @@ pub(crate) fn encode(input: &[u8]) -> Option<Vec<u8>> {
     // The first control byte always starts literals, so it has room.
     *out.first_mut()? |= MARKER;
     Some(out)
+}
+
+/// A match at the distance of the one before: numbers that change in one byte go on at the distance of their size.
+fn repeat_match(input: &[u8], distance: usize, at: usize) -> Option<(usize, usize)> {
+    let from = at.checked_sub(distance).filter(|_| (1..=NEAR_MAX).contains(&distance))?;
+    let same = same_bytes(&input[from..], &input[at..]);
+    (same >= REPEAT_MIN).then_some((distance, same))
 }
 
 fn find_match(input: &[u8], candidate: usize, at: usize) -> Option<(usize, usize)> {
