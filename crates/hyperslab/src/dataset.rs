@@ -1,12 +1,12 @@
 //! Datasets: typed reads of all or part of the elements.
 
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError, RwLock};
 
 use model::convert::Conversions;
 use model::heap::Heap;
 use model::properties::{FilterSpec, Layout};
 use model::{Dataspace, Datatype, Error, Result, Selection, Within};
-use ndarray::{Array, Array1, Array2, ArrayBase, ArrayD, Data, Dimension, IxDyn};
+use ndarray::{Array, Array1, Array2, ArrayD, Dimension, IxDyn};
 use vol::transfer::{Elements, Memory};
 use vol::{DatasetInfo, StorageInfo};
 
@@ -17,7 +17,8 @@ use crate::{H5Type, Slice};
 #[derive(Debug, Clone)]
 pub struct Dataset {
     object: Object,
-    pub(crate) info: Arc<DatasetInfo>,
+    /// Shared by clones of the handle, so that all of them see a new extent.
+    info: Arc<RwLock<Arc<DatasetInfo>>>,
 }
 
 impl std::ops::Deref for Dataset {
@@ -30,55 +31,75 @@ impl std::ops::Deref for Dataset {
 impl Dataset {
     pub(crate) fn open(object: Object) -> Result<Self> {
         let info = object.session.container.dataset_info(object.token)?;
-        Ok(Dataset { object, info })
+        Ok(Dataset { object, info: Arc::new(RwLock::new(info)) })
     }
 
     /// Type, extent and creation properties.
-    pub fn dataset_info(&self) -> &Arc<DatasetInfo> {
-        &self.info
+    pub fn dataset_info(&self) -> Arc<DatasetInfo> {
+        self.info.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    pub(crate) fn set_info(&self, info: Arc<DatasetInfo>) {
+        *self.info.write().unwrap_or_else(PoisonError::into_inner) = info;
     }
 
     /// The type of an element, as stored.
-    pub fn dtype(&self) -> &Datatype {
-        &self.info.datatype
+    pub fn dtype(&self) -> Result<Datatype> {
+        Ok(self.dataset_info().datatype.clone())
     }
 
     /// The extent, with its maximum.
-    pub fn space(&self) -> &Dataspace {
-        &self.info.space
+    pub fn space(&self) -> Result<Dataspace> {
+        Ok(self.dataset_info().space.clone())
     }
 
     /// The extent; empty for a scalar.
     pub fn shape(&self) -> Vec<usize> {
-        shape_of(&self.info.space)
+        shape_of(&self.dataset_info().space)
     }
 
     /// The number of dimensions.
     pub fn ndim(&self) -> usize {
-        self.info.space.rank()
+        self.dataset_info().space.rank()
     }
 
-    /// The number of elements.
-    pub fn size(&self) -> Result<u64> {
-        self.info.space.element_count()
+    /// The number of elements; `usize::MAX` where it does not fit.
+    pub fn size(&self) -> usize {
+        let count = self.dataset_info().space.element_count();
+        count.ok().and_then(|count| usize::try_from(count).ok()).unwrap_or(usize::MAX)
     }
 
     /// Whether there is one element and no dimension.
     pub fn is_scalar(&self) -> bool {
-        matches!(self.info.space, Dataspace::Scalar)
+        matches!(self.dataset_info().space, Dataspace::Scalar)
+    }
+
+    /// Whether a dimension can change.
+    pub fn is_resizable(&self) -> bool {
+        self.dataset_info().space.is_resizable()
+    }
+
+    /// Whether elements lie in chunks.
+    pub fn is_chunked(&self) -> bool {
+        matches!(self.dataset_info().create.layout, Layout::Chunked { .. })
+    }
+
+    /// How elements are laid out.
+    pub fn layout(&self) -> Layout {
+        self.dataset_info().create.layout.clone()
     }
 
     /// The shape of chunks, where there are any.
-    pub fn chunk(&self) -> Option<&[u64]> {
-        match &self.info.create.layout {
-            Layout::Chunked { shape, .. } => Some(shape),
+    pub fn chunk(&self) -> Option<Vec<usize>> {
+        match &self.dataset_info().create.layout {
+            Layout::Chunked { shape, .. } => Some(shape.iter().map(|&dim| dim as usize).collect()),
             _ => None,
         }
     }
 
     /// The filters of chunks.
-    pub fn filters(&self) -> &[FilterSpec] {
-        &self.info.create.filters
+    pub fn filters(&self) -> Vec<FilterSpec> {
+        self.dataset_info().create.filters.clone()
     }
 
     /// Bytes in storage, which may take a walk over all chunks.
@@ -88,14 +109,15 @@ impl Dataset {
 
     pub(crate) fn elements<'a>(
         &'a self,
+        info: &'a DatasetInfo,
         selection: &'a Selection,
         conversions: &'a Conversions,
     ) -> Elements<'a> {
         Elements {
             container: self.session.container.as_ref(),
             dataset: self.token,
-            file_type: &self.info.datatype,
-            space: &self.info.space,
+            file_type: &info.datatype,
+            space: &info.space,
             selection,
             conversions,
         }
@@ -103,8 +125,8 @@ impl Dataset {
 
     /// Reads a selection into packed elements of a type in memory form; variable-length values go to `heap`.
     pub fn read_bytes(&self, selection: &Selection, memory: &Datatype, heap: &mut Heap) -> Result<Vec<u8>> {
-        let conversions = Conversions::default();
-        let elements = self.elements(selection, &conversions);
+        let (info, conversions) = (self.dataset_info(), Conversions::default());
+        let elements = self.elements(&info, selection, &conversions);
         let bytes = elements.count()?.saturating_mul(u64::from(memory.size()));
         let mut buffer = vec![0; bytes.within(self.session.access.limits.result_bytes_max, "result")?];
         elements.read(memory, &mut buffer, heap)?;
@@ -113,8 +135,8 @@ impl Dataset {
 
     /// Reads a selection into values.
     pub fn read_selection<T: H5Type>(&self, selection: &Selection) -> Result<Vec<T>> {
-        let conversions = Conversions::default();
-        let count = self.elements(selection, &conversions).count()?;
+        let (info, conversions) = (self.dataset_info(), Conversions::default());
+        let count = self.elements(&info, selection, &conversions).count()?;
         let bytes = count.saturating_mul(size_of::<T>() as u64);
         bytes.within(self.session.access.limits.result_bytes_max, "result")?;
         if let Some(mut values) = T::zeroed(count as usize) {
@@ -126,8 +148,8 @@ impl Dataset {
 
     /// Reads a selection into a buffer that has exactly its size. Numbers go straight into it.
     pub fn read_selection_into<T: H5Type>(&self, selection: &Selection, values: &mut [T]) -> Result<()> {
-        let conversions = Conversions::default();
-        let elements = self.elements(selection, &conversions);
+        let (info, conversions) = (self.dataset_info(), Conversions::default());
+        let elements = self.elements(&info, selection, &conversions);
         if let Some(bytes) = T::bytes_mut(values) {
             return elements.read(&T::datatype(), bytes, &mut Heap::new());
         }
@@ -147,11 +169,11 @@ impl Dataset {
         into: &Selection,
     ) -> Result<()> {
         let datatype = T::datatype();
-        let conversions = Conversions::default();
+        let (info, conversions) = (self.dataset_info(), Conversions::default());
         let memory = Memory { datatype: &datatype, dims, selection: into };
         let bytes = T::bytes_mut(values)
             .ok_or_else(|| Error::unsupported("scatter values that are not plain numbers"))?;
-        self.elements(selection, &conversions).read_scattered(&memory, bytes, &mut Heap::new())
+        self.elements(&info, selection, &conversions).read_scattered(&memory, bytes, &mut Heap::new())
     }
 
     /// All elements, in C order.
@@ -162,6 +184,14 @@ impl Dataset {
     /// All elements, into a buffer that has exactly their number.
     pub fn read_into<T: H5Type>(&self, values: &mut [T]) -> Result<()> {
         self.read_selection_into(&Selection::All, values)
+    }
+
+    /// All elements, into a buffer that has room for them; their number.
+    pub fn read_into_raw<T: H5Type>(&self, values: &mut [T]) -> Result<usize> {
+        let (size, room) = (self.size(), values.len());
+        let short = || Error::invalid("read dataset").with("elements", size).with("buffer", room);
+        self.read_into(values.get_mut(..size).ok_or_else(short)?)?;
+        Ok(size)
     }
 
     /// All elements as an array of a static dimension.
@@ -191,7 +221,7 @@ impl Dataset {
 
     /// A slice, as an array whose indexed dimensions are dropped: `read_slice::<f32, _, Ix2>(s![.., 3, 0..4])`.
     pub fn read_slice<T: H5Type, S: Into<Slice>, D: Dimension>(&self, slice: S) -> Result<Array<T, D>> {
-        let (selection, shape) = slice.into().resolve(self.info.space.dims())?;
+        let (selection, shape) = slice.into().resolve(self.dataset_info().space.dims())?;
         let shape: Vec<usize> = shape.into_iter().map(|d| d as usize).collect();
         with_rank(to_array(&shape, self.read_selection(&selection)?)?)
     }
@@ -214,149 +244,6 @@ impl Dataset {
         }
         let points = Selection::points(rank, coordinates.concat())?;
         Ok(Array1::from_vec(self.read_selection(&points)?))
-    }
-
-    /// Writes packed elements of a type in memory form; variable-length values are in `heap`.
-    pub fn write_bytes(
-        &self,
-        selection: &Selection,
-        memory: &Datatype,
-        data: &[u8],
-        heap: &mut Heap,
-    ) -> Result<()> {
-        let conversions = Conversions::default();
-        self.elements(selection, &conversions).write(memory, data, heap)
-    }
-
-    /// Writes values to a selection, in selection order. Numbers go down as they are.
-    pub fn write_selection<T: H5Type>(&self, selection: &Selection, values: &[T]) -> Result<()> {
-        match T::bytes(values) {
-            Some(bytes) => self.write_bytes(selection, &T::datatype(), bytes, &mut Heap::new()),
-            None => self.store(selection, values),
-        }
-    }
-
-    /// Writes all elements, in C order.
-    pub fn write_raw<T: H5Type>(&self, values: &[T]) -> Result<()> {
-        self.write_selection(&Selection::All, values)
-    }
-
-    /// Writes an array of the dataset's shape.
-    pub fn write<T, S, D>(&self, array: &ArrayBase<S, D>) -> Result<()>
-    where
-        T: H5Type + Clone,
-        S: Data<Elem = T>,
-        D: Dimension,
-    {
-        if array.shape() != self.shape() {
-            let shapes = (format!("{:?}", array.shape()), format!("{:?}", self.shape()));
-            return Err(Error::invalid("write dataset").with("array", shapes.0).with("dataset", shapes.1));
-        }
-        self.write_ordered(&Selection::All, array)
-    }
-
-    fn write_ordered<T, S, D>(&self, selection: &Selection, array: &ArrayBase<S, D>) -> Result<()>
-    where
-        T: H5Type + Clone,
-        S: Data<Elem = T>,
-        D: Dimension,
-    {
-        match array.as_slice() {
-            Some(values) => self.write_selection(selection, values),
-            None => self.write_selection(selection, &array.iter().cloned().collect::<Vec<T>>()),
-        }
-    }
-
-    /// Writes an array to a slice of the same shape.
-    pub fn write_slice<T, A, D, S>(&self, array: &ArrayBase<A, D>, slice: S) -> Result<()>
-    where
-        T: H5Type + Clone,
-        A: Data<Elem = T>,
-        D: Dimension,
-        S: Into<Slice>,
-    {
-        let (selection, shape) = slice.into().resolve(self.info.space.dims())?;
-        if shape.iter().map(|&d| d as usize).ne(array.shape().iter().copied()) {
-            let shapes = (format!("{:?}", array.shape()), format!("{shape:?}"));
-            return Err(Error::invalid("write slice").with("array", shapes.0).with("slice", shapes.1));
-        }
-        self.write_ordered(&selection, array)
-    }
-
-    /// Writes the only element.
-    pub fn write_scalar<T: H5Type>(&self, value: &T) -> Result<()> {
-        self.write_raw(std::slice::from_ref(value))
-    }
-
-    /// Gives this dataset a cache of decoded chunks of its own, of so many bytes, for all handles of the open file.
-    /// Without, all datasets of a file share [`FileAccess::chunk_cache_bytes`](crate::FileAccess).
-    pub fn set_chunk_cache(&self, bytes: u64) -> Result<()> {
-        let arguments = [&self.token.0[..], &bytes.to_le_bytes()].concat();
-        self.session.container.optional("set chunk cache", &arguments).map(drop)
-    }
-
-    /// Shows what was written since: by another program in a file that was opened with SWMR, or through another handle.
-    pub fn refresh(&mut self) -> Result<()> {
-        match self.session.container.optional("refresh", &self.token.0) {
-            Err(error) if error.kind() != model::Kind::Unsupported => return Err(error),
-            _ => self.info = self.session.container.dataset_info(self.token)?,
-        }
-        Ok(())
-    }
-
-    /// Changes the extent. Handles that were opened before keep showing the old one.
-    pub fn resize(&mut self, shape: impl crate::IntoShape) -> Result<()> {
-        self.resize_to(&shape.into_shape())
-    }
-
-    fn resize_to(&mut self, shape: &[u64]) -> Result<()> {
-        self.session.container.dataset_resize(self.token, shape)?;
-        // Asking for it would cost more than appending a row does.
-        Arc::make_mut(&mut self.info).space.resize(shape)
-    }
-
-    /// Grows the dataset along `axis` and writes an array at its end.
-    ///
-    /// ```
-    /// # fn main() -> hyperslab::Result<()> {
-    /// # let path = std::env::temp_dir().join(format!("append-{}.h5", std::process::id()));
-    /// let file = hyperslab::File::create(&path)?;
-    /// let mut log = file.new_dataset::<f64>().shape([0, 3]).max_shape([hyperslab::UNLIMITED_DIM, 3]).create("log")?;
-    /// log.append(0, &ndarray::arr2(&[[1.0, 2.0, 3.0]]))?;
-    /// log.append(0, &ndarray::arr2(&[[4.0, 5.0, 6.0], [7.0, 8.0, 9.0]]))?;
-    /// assert_eq!(log.shape(), [3, 3]);
-    /// # file.close()?;
-    /// # std::fs::remove_file(&path).ok();
-    /// # Ok(())
-    /// # }
-    /// ```
-    pub fn append<T, S, D>(&mut self, axis: usize, array: &ArrayBase<S, D>) -> Result<()>
-    where
-        T: H5Type + Clone,
-        S: Data<Elem = T>,
-        D: Dimension,
-    {
-        let old = self.info.space.dims().to_vec();
-        let added: Vec<u64> = array.shape().iter().map(|&d| d as u64).collect();
-        let fits = added.len() == old.len()
-            && axis < old.len()
-            && (0..old.len()).all(|d| d == axis || added[d] == old[d]);
-        if !fits {
-            let shapes = (format!("{added:?}"), format!("{old:?}"));
-            return Err(Error::invalid("append to dataset")
-                .with("array", shapes.0)
-                .with("dataset", shapes.1)
-                .with("axis", axis));
-        }
-        let (mut start, mut shape) = (vec![0; old.len()], old);
-        start[axis] = shape[axis];
-        let grown = shape[axis].checked_add(added[axis]);
-        shape[axis] = grown.ok_or_else(|| Error::limit("append to dataset").with("axis", axis))?;
-        self.resize_to(&shape)?;
-        if added.contains(&0) {
-            return Ok(());
-        }
-        self.write_ordered(&Selection::block(&start, &added)?, array)
     }
 
     /// All elements of a dataset of strings, fixed or variable.

@@ -4,7 +4,7 @@
 use model::convert::Conversions;
 use model::properties::Layout;
 use model::{Datatype, Error, Heap, Result, Selection, Within};
-use vol::workers;
+use vol::{DatasetInfo, workers};
 
 use crate::element::store_into;
 use crate::{Dataset, H5Type};
@@ -83,14 +83,14 @@ impl Dataset {
 
     /// Elements from values, and to the container.
     pub(crate) fn store<T: H5Type>(&self, selection: &Selection, values: &[T]) -> Result<()> {
-        let conversions = Conversions::default();
+        let (info, conversions) = (self.dataset_info(), Conversions::default());
         let datatype = T::datatype();
-        let count = self.elements(selection, &conversions).count()?;
+        let count = self.elements(&info, selection, &conversions).count()?;
         if count != values.len() as u64 {
             return Err(Error::invalid("write dataset").with("elements", count).with("values", values.len()));
         }
-        let (dims, mut rest) = (self.info.space.dims(), values);
-        let strips = selection.strips(dims, self.strip_elements(&datatype))?.map(|strip| {
+        let (dims, mut rest) = (info.space.dims(), values);
+        let strips = selection.strips(dims, strip_elements(&info, &datatype))?.map(|strip| {
             let count = strip.element_count(dims)? as usize;
             let (now, later) = rest.split_at(count.min(rest.len()));
             rest = later;
@@ -102,7 +102,7 @@ impl Dataset {
             store_into(values, &mut made.heap, &mut made.elements)
         };
         let write = |(strip, _): &(Selection, &[T]), made: &mut Made| {
-            self.elements(strip, &conversions).write(&datatype, &made.elements, &mut made.heap)
+            self.elements(&info, strip, &conversions).write(&datatype, &made.elements, &mut made.heap)
         };
         workers::in_order(strips, workers::threads(count, SHARED_MIN), make, write)
     }
@@ -114,13 +114,13 @@ impl Dataset {
         strips: &[Strip],
         mut load: impl FnMut(&[u8], &Heap) -> Result<()>,
     ) -> Result<()> {
-        let conversions = Conversions::default();
+        let (info, conversions) = (self.dataset_info(), Conversions::default());
         let (mut buffer, mut heap) = (Vec::new(), Heap::new());
         for (strip, count) in strips {
             let bytes = (*count as u64).saturating_mul(u64::from(datatype.size()));
             buffer.resize(bytes.within(self.session.access.limits.result_bytes_max, "result")?, 0);
             heap.clear();
-            self.elements(strip, &conversions).read(datatype, &mut buffer, &mut heap)?;
+            self.elements(&info, strip, &conversions).read(datatype, &mut buffer, &mut heap)?;
             load(&buffer, &heap)?;
         }
         Ok(())
@@ -131,9 +131,10 @@ impl Dataset {
         if count == 0 {
             return Ok(Vec::new());
         }
-        let dims = self.info.space.dims();
+        let info = self.dataset_info();
+        let dims = info.space.dims();
         let counted = |strip: Selection| Ok((strip.element_count(dims)? as usize, strip));
-        let strips = selection.strips(dims, self.strip_elements(datatype))?.map(counted);
+        let strips = selection.strips(dims, strip_elements(&info, datatype))?.map(counted);
         let strips =
             strips.map(|strip| strip.map(|(count, strip)| (strip, count))).collect::<Result<Vec<Strip>>>()?;
         let threads = workers::threads(count, SHARED_MIN).min(THREADS_MAX);
@@ -141,14 +142,14 @@ impl Dataset {
         let each = strips.len().div_ceil(threads).max(1);
         Ok(strips.chunks(each).map(<[Strip]>::to_vec).collect())
     }
+}
 
-    fn strip_elements(&self, datatype: &Datatype) -> u64 {
-        let bytes = match self.info.create.layout {
-            Layout::Contiguous | Layout::Compact => STRIP_BYTES,
-            _ => CHUNKED_STRIP_BYTES,
-        };
-        (bytes / u64::from(datatype.size()).max(1)).max(1)
-    }
+fn strip_elements(info: &DatasetInfo, datatype: &Datatype) -> u64 {
+    let bytes = match info.create.layout {
+        Layout::Contiguous | Layout::Compact => STRIP_BYTES,
+        _ => CHUNKED_STRIP_BYTES,
+    };
+    (bytes / u64::from(datatype.size()).max(1)).max(1)
 }
 
 /// What `mine` gives, and what `theirs` makes of each item on a thread of its own. The threads may wait for locks of a file,
