@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use model::Result;
 use model::properties::FileCreate;
+use model::text::from_path;
 use vol::{Container, ContainerInfo, Durability, FileAccess, Registry};
 
 use crate::Group;
@@ -35,10 +36,11 @@ impl File {
     /// Opens a file to read it. Nothing beyond it is opened: external links, external data and virtual sources
     /// need [`File::open_with`] and a resolver.
     pub fn open(path: impl AsRef<Path>) -> Result<File> {
-        Self::open_with(&path.as_ref().to_string_lossy(), &FileAccess::read())
+        Self::open_with(&from_path(path.as_ref()), &FileAccess::read())
     }
 
-    /// Opens a container at a location, with access properties.
+    /// Opens a container at a location, with access properties. Bytes of a path that are not UTF-8 stand in a location as
+    /// [`model::text::from_path`] writes them.
     pub fn open_with(location: &str, access: &FileAccess) -> Result<File> {
         Self::open_in(built_in(), location, access)
     }
@@ -50,12 +52,7 @@ impl File {
 
     /// Makes a file, or empties the one that is there.
     pub fn create(path: impl AsRef<Path>) -> Result<File> {
-        Self::create_with(
-            &path.as_ref().to_string_lossy(),
-            &FileCreate::default(),
-            &FileAccess::write(),
-            true,
-        )
+        Self::create_with(&from_path(path.as_ref()), &FileCreate::default(), &FileAccess::write(), true)
     }
 
     /// Makes a container at a location. Without `truncate` it must not be there yet.
@@ -81,7 +78,7 @@ impl File {
 
     /// Opens a file to change it.
     pub fn open_rw(path: impl AsRef<Path>) -> Result<File> {
-        Self::open_with(&path.as_ref().to_string_lossy(), &FileAccess::write())
+        Self::open_with(&from_path(path.as_ref()), &FileAccess::write())
     }
 
     /// Makes all changes so far one commit. It survives power loss when this returns, unless the file was opened

@@ -88,4 +88,4 @@ pub use slice::Slice;
 pub use stats_layer::Stats;
 pub use visit::Visit;
 pub use vol;
-pub use vol::{Durability, FileAccess, LibVersion, Locking};
+pub use vol::{CloseErrorHook, Durability, FileAccess, LibVersion, Locking, set_close_error_hook};

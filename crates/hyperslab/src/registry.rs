@@ -3,6 +3,7 @@
 use std::path::{Component, Path, PathBuf};
 use std::sync::{Arc, LazyLock, Mutex, PoisonError, Weak};
 
+use model::text::{from_path, to_path};
 use model::{Error, Result};
 use vol::{Container, FileAccess, RawBytes, Registry, Resolver};
 
@@ -73,10 +74,11 @@ impl FolderResolver {
     /// The file that `name` means to a file at `from`.
     fn find(&self, name: &str, from: &str) -> Result<PathBuf> {
         let missing = || Error::not_found("open other file").with("file", name).with("from", from);
-        let beside = Path::new(from).parent().unwrap_or(Path::new(""));
+        let (path, from_file) = (&*to_path(name), to_path(from));
+        let beside = from_file.parent().unwrap_or(Path::new(""));
         let candidates =
-            [Path::new(name).to_path_buf(), beside.join(name), beside.join(last(name)), self.root.join(name)];
-        let found = candidates.iter().skip(usize::from(!Path::new(name).is_absolute())).find(|p| p.is_file());
+            [path.to_path_buf(), beside.join(path), beside.join(last(path)), self.root.join(path)];
+        let found = candidates.iter().skip(usize::from(!path.is_absolute())).find(|p| p.is_file());
         let found = found.ok_or_else(missing)?.canonicalize().map_err(|_| missing())?;
         if found.starts_with(&self.root) {
             return Ok(found);
@@ -87,11 +89,8 @@ impl FolderResolver {
 }
 
 /// libhdf5 falls back to the bare file name beside the referring file.
-fn last(name: &str) -> &Path {
-    Path::new(name)
-        .components()
-        .rfind(|c| matches!(c, Component::Normal(_)))
-        .map_or(Path::new(name), |c| Path::new(c.as_os_str()))
+fn last(path: &Path) -> &Path {
+    path.components().rfind(|c| matches!(c, Component::Normal(_))).map_or(path, |c| Path::new(c.as_os_str()))
 }
 
 impl Resolver for FolderResolver {
@@ -104,7 +103,7 @@ impl Resolver for FolderResolver {
         }
         let resolver = FolderResolver::new(&self.root, self.registry.clone())?;
         let access = FileAccess::read().with_resolver(resolver);
-        let container = self.registry.open(&path.to_string_lossy(), &access)?;
+        let container = self.registry.open(&from_path(&path), &access)?;
         open.push((path, Arc::downgrade(&container)));
         let mut recent = self.recent.lock().unwrap_or_else(PoisonError::into_inner);
         recent.truncate(RECENT_MAX - 1);
@@ -114,7 +113,7 @@ impl Resolver for FolderResolver {
 
     fn container_for_writing(&self, name: &str, from: &str) -> Result<Arc<dyn Container>> {
         let path = self.find(name, from)?;
-        if Path::new(from).canonicalize().is_ok_and(|from| from == path) {
+        if to_path(from).canonicalize().is_ok_and(|from| from == path) {
             let error = Error::denied("open other file to write").with("file", name);
             return Err(error.with("problem", "it is the file that asks"));
         }
@@ -133,7 +132,7 @@ impl Resolver for FolderResolver {
         }
         let resolver = FolderResolver::new(&self.root, self.registry.clone())?;
         let access = FileAccess::write().with_resolver(resolver);
-        let container = self.registry.open(&path.to_string_lossy(), &access)?;
+        let container = self.registry.open(&from_path(&path), &access)?;
         open.push((path, Arc::downgrade(&container)));
         Ok(container)
     }

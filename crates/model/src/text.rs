@@ -5,6 +5,7 @@
 //! name read from a file can be looked up in it again.
 
 use std::borrow::Cow;
+use std::path::{Path, PathBuf};
 
 const ESCAPE_BASE: u32 = 0xF700;
 
@@ -84,6 +85,31 @@ fn unescape(text: &str) -> Vec<u8> {
     bytes
 }
 
+/// The path of a file as text: [`to_path`] gives exactly this path back, whatever bytes are in it.
+pub fn from_path(path: &Path) -> String {
+    from_bytes(path.as_os_str().as_encoded_bytes())
+}
+
+/// The path that a text stands for.
+#[cfg(unix)]
+pub fn to_path(text: &str) -> Cow<'_, Path> {
+    use std::ffi::OsString;
+    use std::os::unix::ffi::OsStringExt;
+    match as_bytes(text) {
+        Cow::Borrowed(_) => Cow::Borrowed(Path::new(text)),
+        Cow::Owned(bytes) => Cow::Owned(PathBuf::from(OsString::from_vec(bytes))),
+    }
+}
+
+/// The path that a text stands for. Paths of this system are Unicode.
+#[cfg(not(unix))]
+pub fn to_path(text: &str) -> Cow<'_, Path> {
+    match as_bytes(text) {
+        Cow::Borrowed(_) => Cow::Borrowed(Path::new(text)),
+        Cow::Owned(bytes) => Cow::Owned(PathBuf::from(String::from_utf8_lossy(&bytes).into_owned())),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -102,6 +128,17 @@ mod tests {
             assert_eq!(to_bytes(&from_bytes(bytes)), bytes);
             assert_eq!(to_bytes(&from_bytes_to_nul(bytes)), bytes);
             assert_eq!(to_bytes(&from_bytes_to_nul(&[bytes, b"\0x"].concat())), bytes);
+        }
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn any_path_survives() {
+        use std::ffi::OsStr;
+        use std::os::unix::ffi::OsStrExt;
+        for bytes in [&b"a/plain.h5"[..], b"out\xff.h5", "\u{F780}.h5".as_bytes(), b"\xef\x9e\xff"] {
+            let path = Path::new(OsStr::from_bytes(bytes));
+            assert_eq!(to_path(&from_path(path)), path);
         }
     }
 }

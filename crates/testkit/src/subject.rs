@@ -156,6 +156,13 @@ impl Case<'_> {
         Ok(())
     }
 
+    /// Drops the container without closing it, and opens it for reading.
+    pub fn drop_and_reopen_read(&mut self) -> Result<()> {
+        self.container = Arc::new(Gone);
+        self.container = self.subject.registry.open(&self.location, &self.subject.read_access())?;
+        Ok(())
+    }
+
     /// The root group.
     pub fn root(&self) -> Result<Token> {
         Ok(self.info()?.root)
@@ -169,6 +176,11 @@ impl Drop for Case<'_> {
         let _ = self.subject.registry.delete(&self.location, &self.subject.access);
     }
 }
+
+/// Stands where a container was that is dropped.
+struct Gone;
+
+impl Container for Gone {}
 
 /// The resolver of the suite: containers by location, files by name.
 struct Beside {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use model::{Error, Limits, Result};
 
-use crate::Container;
+use crate::{CloseErrorHook, Container};
 
 /// What the caller wants to do with a container.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
@@ -140,6 +140,9 @@ pub struct FileAccess {
     pub write_buffer_bytes: Option<u64>,
     /// What happens when more would wait.
     pub write_buffer_full: WhenFull,
+    /// Called when the container cannot be closed as its last handle is dropped; `None` leaves it to
+    /// [`crate::set_close_error_hook`].
+    pub close_error_hook: Option<CloseErrorHook>,
 }
 
 impl std::fmt::Debug for FileAccess {
@@ -175,6 +178,13 @@ impl FileAccess {
     #[must_use]
     pub fn with_swmr(mut self) -> Self {
         self.swmr = true;
+        self
+    }
+
+    /// With a function that is called when the container cannot be closed as its last handle is dropped.
+    #[must_use]
+    pub fn with_close_error_hook(mut self, hook: impl Fn(&Error) + Send + Sync + 'static) -> Self {
+        self.close_error_hook = Some(Arc::new(hook));
         self
     }
 

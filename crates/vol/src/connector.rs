@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use model::{Error, Result};
 
-use crate::{Capability, Container, ContainerCreate, ContainerOpen, FileAccess, Wrap};
+use crate::{Capability, Container, ContainerCreate, ContainerOpen, FileAccess, Wrap, WrapCheck};
 
 /// Who a connector is.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -25,6 +25,13 @@ pub struct ConnectorInfo {
 pub trait Connector: Send + Sync {
     /// Who this is.
     fn info(&self) -> ConnectorInfo;
+
+    /// Returns the error that `create` would return for these properties at this path, as far as it can be known without
+    /// changing what is there. The registry asks before anything is made or replaced, also for the targets of layers.
+    fn check_create(&self, op: &ContainerCreate<'_>) -> Result<()> {
+        let _ = op;
+        Ok(())
+    }
 
     /// Makes a container.
     fn create(&self, op: &ContainerCreate<'_>) -> Result<Arc<dyn Container>> {
@@ -56,6 +63,12 @@ pub trait Connector: Send + Sync {
 pub trait LayerFactory: Send + Sync {
     /// Who this is.
     fn info(&self) -> ConnectorInfo;
+    /// Returns the error that `wrap` would return, as far as it can be known before there is a container: parameters, and
+    /// places that the layer needs. Nothing is made or changed. The registry asks before anything is made or replaced.
+    fn check(&self, op: &WrapCheck<'_>) -> Result<()> {
+        let _ = op;
+        Ok(())
+    }
     /// Wraps a container as the parameters of the stack string say.
     fn wrap(&self, op: &Wrap<'_>) -> Result<Arc<dyn Container>>;
 }

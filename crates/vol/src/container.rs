@@ -46,6 +46,7 @@ macro_rules! operations {
         }
 
         crate::observe::observed! { $( fn $name(&self $(, $arg: $ty)*) -> $ret; )* }
+        crate::handle::handled! { $( fn $name(&self $(, $arg: $ty)*) -> $ret; )* }
         crate::wire::remote! { $( fn $name(&self $(, $arg: $ty)*) -> $ret; )* }
     };
 }

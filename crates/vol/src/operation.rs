@@ -98,7 +98,8 @@ impl Operation {
     }
 
     /// Whether it changes what is stored. `optional` does not say, and counts as not.
-    pub fn changes(self) -> bool {
+    #[inline]
+    pub const fn changes(self) -> bool {
         use Operation as O;
         // What is not listed changes something: a new operation is refused rather than let through by mistake.
         !matches!(

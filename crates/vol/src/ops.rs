@@ -68,6 +68,21 @@ pub struct Wrap<'a> {
     pub registry: &'a Registry,
 }
 
+/// Asks whether a layer can be put over a container that is about to be made or opened. Fields are those of [`Wrap`].
+#[derive(Debug, Clone, Copy)]
+pub struct WrapCheck<'a> {
+    /// Where the container will be, as the caller wrote it.
+    pub location: &'a str,
+    /// What stands in the layer's braces.
+    pub parameters: &'a Parameters,
+    /// How the container will be made; `None` where it is opened.
+    pub made: Option<Made<'a>>,
+    /// Access properties.
+    pub access: &'a FileAccess,
+    /// Who makes and opens other containers.
+    pub registry: &'a Registry,
+}
+
 /// How a container was made.
 #[derive(Debug, Clone, Copy)]
 pub struct Made<'a> {

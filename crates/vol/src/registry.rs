@@ -8,7 +8,7 @@ use model::{Context, Error, Result};
 
 use crate::{
     Connector, Container, ContainerCreate, ContainerOpen, FileAccess, LayerFactory, Location, Made, Stack,
-    Wrap,
+    Wrap, WrapCheck, close_on_drop,
 };
 
 /// Finds connectors. No connector knows another: they meet here.
@@ -130,7 +130,7 @@ impl Registry {
         found.ok_or_else(|| Error::not_found("find connector").with("value", value))
     }
 
-    /// Makes a container at a location.
+    /// Makes a container at a location. It is closed when the last `Arc` of it is dropped.
     pub fn create(
         &self,
         location: &str,
@@ -138,22 +138,76 @@ impl Registry {
         access: &FileAccess,
         truncate: bool,
     ) -> Result<Arc<dyn Container>> {
-        // Nothing is made or replaced for a stack that makes no sense.
+        // Nothing is made or replaced for what cannot work.
+        self.check_create(location, create, access, truncate)?;
         let stack = self.stack_of(access)?;
         let place = Location::parse(location);
-        let connector = match &place.connector {
-            Some(name) => self.by_name(name)?,
-            None => self.connectors().next().ok_or_else(|| Error::not_found("find default connector"))?,
-        };
-        let engine = place.engine.as_deref();
-        let op = ContainerCreate { path: &place.path, engine, create, access, truncate, registry: self };
+        let op = self.creation(&place, create, access, truncate);
+        let connector = self.creator(&place)?;
         let made = connector.create(&op).during(&format!("create {location}"))?;
-        self.stacked(made, &stack, location, Some(Made { create, truncate }), access)
+        let how = Some(Made { create, truncate });
+        let stacked = self.stacked(made.clone(), &stack, location, how, access).inspect_err(|_| {
+            // What stood there is gone, and a container without its layers is not what was asked for. The error says more
+            // than one about an empty container that stays.
+            let _ = made.close();
+            let _ = connector.delete(&place.path);
+        })?;
+        Ok(close_on_drop(stacked, location, access))
     }
 
-    /// Opens a container at a location; without a prefix, its content says what it is.
+    /// Returns the error that [`Registry::create`] would return, as far as it can be known without making or replacing
+    /// anything: the location, the connector's own checks, and every layer of the stack with its parameters and targets.
+    pub fn check_create(
+        &self,
+        location: &str,
+        create: &FileCreate,
+        access: &FileAccess,
+        truncate: bool,
+    ) -> Result<()> {
+        let stack = self.stack_of(access)?;
+        let place = Location::parse(location);
+        let op = self.creation(&place, create, access, truncate);
+        self.creator(&place)?.check_create(&op).during(&format!("create {location}"))?;
+        self.check_layers(&stack, location, Some(Made { create, truncate }), access)
+    }
+
+    fn creation<'a>(
+        &'a self,
+        place: &'a Location,
+        create: &'a FileCreate,
+        access: &'a FileAccess,
+        truncate: bool,
+    ) -> ContainerCreate<'a> {
+        let (path, engine) = (&*place.path, place.engine.as_deref());
+        ContainerCreate { path, engine, create, access, truncate, registry: self }
+    }
+
+    /// The connector that makes a container at a location.
+    fn creator(&self, place: &Location) -> Result<&Arc<dyn Connector>> {
+        match &place.connector {
+            Some(name) => self.by_name(name),
+            None => self.connectors().next().ok_or_else(|| Error::not_found("find default connector")),
+        }
+    }
+
+    fn check_layers(
+        &self,
+        stack: &Stack,
+        location: &str,
+        made: Option<Made<'_>>,
+        access: &FileAccess,
+    ) -> Result<()> {
+        stack.0.iter().try_for_each(|entry| {
+            let op = WrapCheck { location, parameters: &entry.parameters, made, access, registry: self };
+            self.layer(&entry.name)?.check(&op).map_err(|e| e.during(format!("put {} over it", entry.name)))
+        })
+    }
+
+    /// Opens a container at a location; without a prefix, its content says what it is. It is closed when the last `Arc` of it
+    /// is dropped.
     pub fn open(&self, location: &str, access: &FileAccess) -> Result<Arc<dyn Container>> {
         let stack = self.stack_of(access)?;
+        self.check_layers(&stack, location, None, access)?;
         let place = Location::parse(location);
         let op = ContainerOpen { path: &place.path, engine: place.engine.as_deref(), access, registry: self };
         let opened = match &place.connector {
@@ -161,7 +215,8 @@ impl Registry {
             None => self.open_known(&op),
         };
         let opened = opened.map_err(|e| e.during(format!("open {location}")))?;
-        self.stacked(opened, &stack, location, None, access)
+        let stacked = self.stacked(opened, &stack, location, None, access)?;
+        Ok(close_on_drop(stacked, location, access))
     }
 
     /// A container of the connector that knows it. Where none does, the default one opens it and says what is wrong.

@@ -8,7 +8,7 @@ use model::properties::Layout;
 use model::{Dataspace, Error, Kind, ObjectKind, Result, Selection, Token};
 use vol::{
     Call, Capability, ConnectorInfo, Container, DatasetInfo, Durability, Layer, LayerFactory, Observed,
-    Observer, OpRead, OpWrite, Operation, Wrap,
+    Observer, OpRead, OpWrite, Operation, Parameters, Wrap, WrapCheck,
 };
 
 use crate::queue::{Queue, Work};
@@ -35,15 +35,12 @@ impl LayerFactory for AsyncLayer {
         }
     }
 
+    fn check(&self, op: &WrapCheck<'_>) -> Result<()> {
+        settings(op.parameters).map(drop)
+    }
+
     fn wrap(&self, op: &Wrap<'_>) -> Result<Arc<dyn Container>> {
-        op.parameters.only(&["threads", "memory"])?;
-        let threads = op.parameters.parsed("threads", THREADS)?;
-        if threads == 0 || threads > THREADS_MAX {
-            return Err(Error::invalid("read parameter")
-                .with("threads", threads)
-                .with("maximum", THREADS_MAX));
-        }
-        let bytes = op.parameters.parsed("memory", BYTES_MAX)?;
+        let (threads, bytes) = settings(op.parameters)?;
         let is_writable = op.inner.info()?.writable;
         let queue = Queue::new(op.inner.clone(), threads, bytes);
         let waits = Waits(queue.clone());
@@ -51,6 +48,17 @@ impl LayerFactory for AsyncLayer {
         let queued = Queued { inner, queue, is_writable, handles, has_no_handles };
         Ok(Arc::new(Observed::new(Arc::new(queued), waits)))
     }
+}
+
+/// Threads, and bytes that may wait.
+fn settings(parameters: &Parameters) -> Result<(usize, usize)> {
+    parameters.only(&["threads", "memory"])?;
+    let threads = parameters.parsed("threads", THREADS)?;
+    if threads == 0 || threads > THREADS_MAX {
+        let error = Error::invalid("read parameter").with("threads", threads);
+        return Err(error.with("maximum", THREADS_MAX));
+    }
+    Ok((threads, parameters.parsed("memory", BYTES_MAX)?))
 }
 
 /// Lets every call wait for what it depends on.

@@ -25,17 +25,26 @@ impl LayerFactory for CheckLayer {
         }
     }
 
+    fn check(&self, op: &WrapCheck<'_>) -> Result<()> {
+        is_strict(op.parameters).map(drop)
+    }
+
     fn wrap(&self, op: &Wrap<'_>) -> Result<Arc<dyn Container>> {
-        op.parameters.only(&["handles"])?;
-        let is_strict = match op.parameters.get("handles").unwrap_or("lenient") {
-            "strict" => true,
-            "lenient" => false,
-            other => return Err(Error::invalid("read parameter").with("handles", other)),
-        };
+        let is_strict = is_strict(op.parameters)?;
         let known = Arc::new(Known::new(op.inner.clone()));
         let (inner, handles) = (op.inner.clone(), Mutex::default());
         let check = Check { inner, known: known.clone(), first: OnceLock::new(), handles, is_strict };
         Ok(Arc::new(Observed::new(Arc::new(check), Lives::new(known))))
+    }
+}
+
+/// Whether everything must be released before the container is closed.
+fn is_strict(parameters: &Parameters) -> Result<bool> {
+    parameters.only(&["handles"])?;
+    match parameters.get("handles").unwrap_or("lenient") {
+        "strict" => Ok(true),
+        "lenient" => Ok(false),
+        other => Err(Error::invalid("read parameter").with("handles", other)),
     }
 }
 

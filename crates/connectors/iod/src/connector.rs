@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use iod_storage::{Mode, Service};
 use keyed::Open;
+use model::text::to_path;
 use model::{Error, Result};
 use vol::{
     Access, Capability, Connector, ConnectorInfo, Container, ContainerCreate, ContainerOpen, FileAccess,
@@ -50,7 +51,8 @@ fn in_folder(path: &str) -> Result<Site> {
     if path.is_empty() {
         return Err(invalid().with("problem", "the location names no folder"));
     }
-    let folder = std::fs::canonicalize(path).or_else(|_| std::path::absolute(path));
+    let given = to_path(path);
+    let folder = std::fs::canonicalize(&given).or_else(|_| std::path::absolute(&given));
     let folder = folder.map_err(|error| Error::io("find container", &error).with("path", path))?;
     let name = folder.file_name().and_then(|name| name.to_str()).ok_or_else(invalid)?;
     let parent = folder.parent().unwrap_or(Path::new("/"));
@@ -128,6 +130,13 @@ impl Connector for IodConnector {
             version: 1,
             capability: CAPABILITY,
             about: "key-value stores, arrays and blobs, as an I/O dispatcher has them",
+        }
+    }
+
+    fn check_create(&self, op: &ContainerCreate<'_>) -> Result<()> {
+        match op.engine {
+            None => vol::places::check_can_create_folders(&to_path(op.path)),
+            Some(_) => Ok(()),
         }
     }
 

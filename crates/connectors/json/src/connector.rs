@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use json_text::files::check_access;
+use model::text::to_path;
 use model::{Error, Result};
 use vol::{
     Access, Capability, Connector, ConnectorInfo, Container, ContainerCreate, ContainerOpen, FileAccess,
@@ -50,7 +51,7 @@ impl JsonConnector {
 
 /// One path for one file, however it is written; it may not exist yet.
 fn absolute(path: &str) -> Result<PathBuf> {
-    let path = Path::new(path);
+    let path = &*to_path(path);
     let failed = |e: std::io::Error| Error::io("find document", &e).with("path", path.display());
     if let Ok(found) = path.canonicalize() {
         return Ok(found);
@@ -59,6 +60,19 @@ fn absolute(path: &str) -> Result<PathBuf> {
         path.file_name().ok_or_else(|| Error::invalid("find document").with("path", path.display()))?;
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     Ok(folder.canonicalize().map_err(failed)?.join(name))
+}
+
+/// Where a new document goes, if nothing is in the way.
+fn free(table: &HashMap<PathBuf, Weak<Document>>, op: &ContainerCreate<'_>) -> Result<PathBuf> {
+    check_access(op.engine, op.access)?;
+    let path = absolute(op.path)?;
+    if path.exists() && !op.truncate {
+        return Err(Error::exists("create document").with("path", op.path));
+    }
+    match table.contains_key(&path) {
+        true => Err(Error::busy("replace document").with("path", op.path)),
+        false => Ok(path),
+    }
 }
 
 /// Whether a text starts as documents do.
@@ -83,16 +97,13 @@ impl Connector for JsonConnector {
         }
     }
 
+    fn check_create(&self, op: &ContainerCreate<'_>) -> Result<()> {
+        vol::places::check_can_create(&free(&self.table(), op)?)
+    }
+
     fn create(&self, op: &ContainerCreate<'_>) -> Result<Arc<dyn Container>> {
-        check_access(op.engine, op.access)?;
-        let path = absolute(op.path)?;
         let mut table = self.table();
-        if path.exists() && !op.truncate {
-            return Err(Error::exists("create document").with("path", op.path));
-        }
-        if table.contains_key(&path) {
-            return Err(Error::busy("replace document").with("path", op.path));
-        }
+        let path = free(&table, op)?;
         let document = Document::create(&path, op)?;
         table.insert(path, Arc::downgrade(&document));
         // A new document can be written, whatever the access asked for: there is nothing to read in it.
@@ -131,6 +142,6 @@ impl Connector for JsonConnector {
     }
 
     fn is_accessible(&self, path: &str, _access: &FileAccess) -> Result<bool> {
-        Ok(is_document(Path::new(path)))
+        Ok(is_document(&to_path(path)))
     }
 }

@@ -52,7 +52,7 @@ impl Document {
 
     fn empty(path: &Path, registry: &Registry, create: &FileCreate, limits: &Limits) -> Result<Self> {
         let told = Told { connector: NAME, capability: CAPABILITY, limits: limits.clone(), is_keeper: true };
-        let beneath = Beneath::new(&path.display().to_string(), told, registry, create)?;
+        let beneath = Beneath::new(&model::text::from_path(path), told, registry, create)?;
         let saved = Mutex::new(Saved { changes: u64::MAX, stamp: None, durability: Durability::None });
         let (path, create, limits) = (path.to_owned(), create.clone(), limits.clone());
         Ok(Document { path, beneath, create, limits, saved })

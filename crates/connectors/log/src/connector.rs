@@ -1,12 +1,13 @@
 //! The connector: files by path, and which of them are open.
 
 use std::collections::HashMap;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, Weak};
 
 use comm::{Comm, Single};
 use files::{Mode, Posix};
+use model::text::to_path;
 use model::{Error, Result, Token};
 use vol::wire::{self, Client};
 use vol::{
@@ -68,7 +69,7 @@ fn settings(engine: Option<&str>, access: &FileAccess) -> Result<Settings> {
 
 /// One path for one file, however it is written.
 fn canonical(path: &str) -> Result<PathBuf> {
-    Path::new(path).canonicalize().map_err(|e| failed("find file", path, &e))
+    to_path(path).canonicalize().map_err(|e| failed("find file", path, &e))
 }
 
 /// What a file is opened with.
@@ -88,7 +89,7 @@ impl Opening<'_> {
         state: State,
     ) -> Result<Shared> {
         let mode = if self.access.access == Access::Write { Mode::ReadWrite } else { Mode::Read };
-        let file = Posix::open(self.path, mode).map_err(|e| failed("open file", self.path, &e))?;
+        let file = Posix::open(to_path(self.path), mode).map_err(|e| failed("open file", self.path, &e))?;
         Ok(Shared {
             state: RwLock::new(state),
             file,
@@ -153,7 +154,8 @@ impl LogConnector {
         let known = table.get(&path).and_then(Weak::upgrade).filter(|shared| {
             // A file in the place of the one that was open is another one.
             let is_same = |file: Posix| file.identity() == shared.file.identity();
-            shared.openings.load(Ordering::Acquire) > 0 && Posix::open(op.path, Mode::Read).is_ok_and(is_same)
+            shared.openings.load(Ordering::Acquire) > 0
+                && Posix::open(to_path(op.path), Mode::Read).is_ok_and(is_same)
         });
         let shared = match known {
             Some(shared) => shared,
@@ -261,6 +263,13 @@ impl Connector for LogConnector {
             capability: CAPABILITY,
             about: "HDF5 files in which writes are appended to logs",
         }
+    }
+
+    fn check_create(&self, op: &ContainerCreate<'_>) -> Result<()> {
+        check_access(op.access)?;
+        settings(op.engine, op.access)?;
+        let access = FileAccess { access: Access::Write, ..op.access.clone() };
+        self.beneath.check_create(&ContainerCreate { engine: None, access: &access, ..op.clone() })
     }
 
     fn create(&self, op: &ContainerCreate<'_>) -> Result<Arc<dyn Container>> {

@@ -24,22 +24,47 @@ impl LayerFactory for MirrorLayer {
         }
     }
 
+    fn check(&self, op: &WrapCheck<'_>) -> Result<()> {
+        let (policy, locations) = settings(op.location, op.parameters, op.access)?;
+        let Some(made) = op.made else { return Ok(()) };
+        let access = FileAccess { access: Access::Write, ..target_access(op.access) };
+        locations.iter().try_for_each(|location| {
+            match op.registry.check_create(location, made.create, &access, made.truncate) {
+                Err(error) if policy == Policy::Stop || error.kind() == Kind::Exists => {
+                    Err(error.during(format!("mirror to {location}")))
+                }
+                _ => Ok(()),
+            }
+        })
+    }
+
     fn wrap(&self, op: &Wrap<'_>) -> Result<Arc<dyn Container>> {
-        op.parameters.only(&["to", "on_failure"])?;
-        let policy = match op.parameters.get("on_failure").unwrap_or("stop") {
-            "stop" => Policy::Stop,
-            "continue" => Policy::Continue,
-            other => return Err(Error::invalid("read parameter").with("on_failure", other)),
-        };
-        if op.access.swmr {
-            // Its writer may not make the attribute that tells which targets are stale.
-            return Err(Error::unsupported("mirror a container that others read while it is written"));
-        }
-        let path = Location::parse(op.location).path;
-        let locations: Vec<String> = op.parameters.all("to").map(|to| to.replace("{}", &path)).collect();
-        check_locations(op.location, &locations)?;
+        let (policy, locations) = settings(op.location, op.parameters, op.access)?;
         Ok(Arc::new(Mirror::new(op, policy, locations)?))
     }
+}
+
+/// What the parameters say: the policy, and where the targets are.
+fn settings(location: &str, parameters: &Parameters, access: &FileAccess) -> Result<(Policy, Vec<String>)> {
+    parameters.only(&["to", "on_failure"])?;
+    let policy = match parameters.get("on_failure").unwrap_or("stop") {
+        "stop" => Policy::Stop,
+        "continue" => Policy::Continue,
+        other => return Err(Error::invalid("read parameter").with("on_failure", other)),
+    };
+    if access.swmr {
+        // Its writer may not make the attribute that tells which targets are stale.
+        return Err(Error::unsupported("mirror a container that others read while it is written"));
+    }
+    let path = Location::parse(location).path;
+    let locations: Vec<String> = parameters.all("to").map(|to| to.replace("{}", &path)).collect();
+    check_locations(location, &locations)?;
+    Ok((policy, locations))
+}
+
+/// Layers and drivers were chosen for the primary.
+pub(crate) fn target_access(access: &FileAccess) -> FileAccess {
+    FileAccess { stack: None, driver: None, ..access.clone() }
 }
 
 fn check_locations(primary: &str, locations: &[String]) -> Result<()> {

@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use model::{Error, Kind, Result, Token};
 use vol::{Access, Container, FileAccess, Operation, Registry, Wrap};
 
+use crate::layer::target_access;
 use crate::mark::{Mark, Session};
 use crate::pair::Pair;
 use crate::tokens::{Found, Tokens};
@@ -131,8 +132,7 @@ impl Mirror {
             root: info.root,
             location: op.location.to_owned(),
             registry: op.registry.clone(),
-            // Layers and byte planes were chosen for the primary.
-            access: FileAccess { access, stack: None, driver: None, ..op.access.clone() },
+            access: FileAccess { access, ..target_access(op.access) },
             policy,
             targets: locations.into_iter().map(Target::new).collect(),
             found: Found::default(),
@@ -141,16 +141,16 @@ impl Mirror {
             progress: Mutex::new(progress),
         };
         let begun = mirror.targets.iter().try_for_each(|target| mirror.begin_target(target, op, &mark));
-        if begun.is_err() && op.made.is_some_and(|made| !made.truncate) {
+        if begun.is_err() && op.made.is_some() {
             mirror.unmake();
         }
         begun.map(|()| mirror)
     }
 
-    /// Takes away what was just made where nothing was: half a mirror is none.
+    /// Takes away the targets that were just made: half a mirror is none. The registry takes away the primary.
     fn unmake(&self) {
         let targets = self.targets.iter().filter_map(|target| Some((&target.location, target.take().0?)));
-        for (location, container) in targets.chain([(&self.location, self.primary.clone())]) {
+        for (location, container) in targets {
             // The error that led here says more than one about an empty container that stays.
             let _ = container.close();
             drop(container);

@@ -1,10 +1,10 @@
 //! Opening HDF5 files.
 
-use std::path::Path;
 use std::sync::Arc;
 
 use files::{Family, Handle, Memory, Mode, Multi, Posix, Split};
 use model::properties::FileCreate;
+use model::text::to_path;
 use model::{Error, Result};
 use vol::{Connector, ConnectorInfo, Container, ContainerCreate, ContainerOpen, FileAccess, Stack};
 
@@ -25,6 +25,9 @@ use crate::write::{check_create, create_file};
 
 /// Bytes of metadata kept for a file, unless the caller says otherwise.
 const METADATA_BYTES: u64 = 64 << 20;
+
+/// Bytes of a user block that are enough to try a file out.
+const REHEARSED_USERBLOCK_BYTES: u64 = 4096;
 
 /// The native connector: containers are HDF5 files.
 #[derive(Debug, Clone, Copy, Default)]
@@ -58,28 +61,36 @@ impl Connector for NativeConnector {
 
     fn create(&self, op: &ContainerCreate<'_>) -> Result<Arc<dyn Container>> {
         // Before a file is made, or what is there goes.
-        check_create(op.create)?;
-        let access = FileAccess { access: vol::Access::Write, ..op.access.clone() };
-        let file = io(make(op.path, op.truncate), "create file", op.path)?;
-        let identity = file.identity();
-        let slot = open_files::slot(identity);
-        let mut open = open_files::hold(&slot);
-        if open.has_writer() || open.has_readers() {
-            return Err(Error::busy("create file").with("path", op.path).with("problem", "it is open"));
+        rehearse(op)?;
+        let (file, is_new) = io(make(op.path, op.truncate), "create file", op.path)?;
+        let made = create_in(file, op);
+        if made.is_err() && is_new {
+            // Half a file is none. The error that led here says more than one about this.
+            let _ = std::fs::remove_file(to_path(op.path));
         }
-        let file: Handle = Arc::new(file);
-        // What is there goes only when nobody else has it open.
-        let held = lock::take(&file, op.path, access.access, access.locking)?;
-        io(file.set_len(0), "create file", op.path)?;
-        create_file(&file, op.create, access.version_low)?;
-        let plane = Plane { file, is_plain: true, identity: Some(identity) };
-        let core = open_core(plane, held, op.path, &access)?;
-        open.add(&core);
-        Ok(NativeContainer::new(File::new(core, op.path, &access))?)
+        Ok(made?)
+    }
+
+    fn check_create(&self, op: &ContainerCreate<'_>) -> Result<()> {
+        rehearse(op)?;
+        let path = to_path(op.path);
+        let file = match Posix::open(&path, Mode::ReadWrite) {
+            Err(e) if e.kind() == std::io::ErrorKind::NotFound => {
+                return vol::places::check_can_create(&path);
+            }
+            Ok(_) if !op.truncate => {
+                return Err(Error::exists("create file").with("path", op.path));
+            }
+            opened => io(opened, "create file", op.path)?,
+        };
+        let slot = open_files::slot(file.identity());
+        check_unused(&mut open_files::hold(&slot), op.path)?;
+        // The lock goes with the handle.
+        lock::take(&(Arc::new(file) as Handle), op.path, vol::Access::Write, op.access.locking).map(drop)
     }
 
     fn delete(&self, path: &str) -> Result<()> {
-        std::fs::remove_file(path).map_err(|e| Error::io("delete file", &e).with("path", path))
+        std::fs::remove_file(to_path(path)).map_err(|e| Error::io("delete file", &e).with("path", path))
     }
 
     fn is_accessible(&self, path: &str, access: &FileAccess) -> Result<bool> {
@@ -93,6 +104,49 @@ impl Connector for NativeConnector {
             Err(error) if error.kind() == model::Kind::NotFound => Ok(false),
             Err(error) => Err(error),
         }
+    }
+}
+
+/// Makes the file in memory and opens it there: what is wrong with the properties shows before a file is touched.
+fn rehearse(op: &ContainerCreate<'_>) -> Result<()> {
+    check_create(op.create)?;
+    let driver = op.access.driver.as_deref().map(Stack::parse).transpose()?;
+    if let Some(driver) = driver.as_ref().and_then(|stack| stack.0.first())
+        && !(is_posix(&driver.name) || is_memory(&driver.name))
+    {
+        return Err(Error::unsupported("create file").with("driver", &driver.name));
+    }
+    let file: Handle = Arc::new(Memory::new());
+    // A user block is only room, and may be large.
+    let userblock_bytes = op.create.userblock_bytes.min(REHEARSED_USERBLOCK_BYTES);
+    create_file(&file, &FileCreate { userblock_bytes, ..op.create.clone() }, op.access.version_low)?;
+    let access = FileAccess { access: vol::Access::Write, ..op.access.clone() };
+    let core = open_core(Plane { file, is_plain: true, identity: None }, Held::Sure, op.path, &access)?;
+    NativeContainer::new(File::new(core, op.path, &access)).map(drop)
+}
+
+/// An empty file in the place of what a file holds.
+fn create_in(file: Posix, op: &ContainerCreate<'_>) -> Result<Arc<NativeContainer>> {
+    let access = FileAccess { access: vol::Access::Write, ..op.access.clone() };
+    let identity = file.identity();
+    let slot = open_files::slot(identity);
+    let mut open = open_files::hold(&slot);
+    check_unused(&mut open, op.path)?;
+    let file: Handle = Arc::new(file);
+    // What is there goes only when nobody else has it open.
+    let held = lock::take(&file, op.path, access.access, access.locking)?;
+    io(file.set_len(0), "create file", op.path)?;
+    create_file(&file, op.create, access.version_low)?;
+    let plane = Plane { file, is_plain: true, identity: Some(identity) };
+    let core = open_core(plane, held, op.path, &access)?;
+    open.add(&core);
+    NativeContainer::new(File::new(core, op.path, &access))
+}
+
+fn check_unused(open: &mut open_files::Open, path: &str) -> Result<()> {
+    match open.has_writer() || open.has_readers() {
+        true => Err(Error::busy("create file").with("path", path).with("problem", "it is open")),
+        false => Ok(()),
     }
 }
 
@@ -113,9 +167,10 @@ pub fn create_handle(
     open_handle(file, path, &access)
 }
 
-/// Opens a file through a byte plane of the caller's own.
+/// Opens a file through a byte plane of the caller's own. It is closed when the last `Arc` of the container is dropped.
 pub fn open_handle(file: Handle, path: &str, access: &FileAccess) -> Result<Arc<dyn Container>> {
-    Ok(open_plane(Plane { file, is_plain: true, identity: None }, path, access)?)
+    let container = open_plane(Plane { file, is_plain: true, identity: None }, path, access)?;
+    Ok(vol::close_on_drop(container, path, access))
 }
 
 /// The bytes of a container.
@@ -127,18 +182,19 @@ struct Plane {
     identity: Option<open_files::Identity>,
 }
 
-/// A new file, or the one that is there as it is.
-fn make(path: &str, may_exist: bool) -> std::io::Result<Posix> {
+/// A new file, or the one that is there as it is; whether it is new.
+fn make(path: &str, may_exist: bool) -> std::io::Result<(Posix, bool)> {
+    let path = &to_path(path);
     use std::io::ErrorKind::{AlreadyExists, NotFound};
     // Somebody may make or delete it between two attempts.
     for _ in 0..8 {
         match Posix::open(path, Mode::CreateNew) {
             Err(e) if may_exist && e.kind() == AlreadyExists => {}
-            made => return made,
+            made => return made.map(|file| (file, true)),
         }
         match Posix::open(path, Mode::ReadWrite) {
             Err(e) if e.kind() == NotFound => {}
-            opened => return opened,
+            opened => return opened.map(|file| (file, false)),
         }
     }
     Err(AlreadyExists.into())
@@ -150,26 +206,39 @@ fn io<T>(result: std::io::Result<T>, operation: &str, path: &str) -> Result<T> {
 
 /// The byte plane that the caller asked for or, like the HDF Group's tools, the one that fits the name.
 fn plane(path: &str, access: &FileAccess) -> Result<Plane> {
+    let location = path;
+    let path = &*to_path(location);
     let writes = access.access == vol::Access::Write;
     let mode = if writes { Mode::ReadWrite } else { Mode::Read };
     let stack = access.driver.as_deref().map(Stack::parse).transpose()?;
     let (name, parameters) = match stack.as_ref().and_then(|stack| stack.0.first()) {
         Some(entry) => (entry.name.as_str(), entry.parameters.clone()),
         None => match Posix::open(path, mode) {
-            Err(e) if e.kind() == std::io::ErrorKind::NotFound => (guess(path), Default::default()),
-            opened => return posix(opened, path),
+            Err(e) if e.kind() == std::io::ErrorKind::NotFound => (guess(location), Default::default()),
+            opened => return posix(opened, location),
         },
     };
     let number = |key: &str| parameters.get(key).and_then(|v| v.parse::<u64>().ok());
     let (file, is_plain): (Handle, bool) = match name {
-        "posix" | "sec2" | "stdio" | "log" | "direct" => return posix(Posix::open(path, mode), path),
-        "memory" | "core" => (Arc::new(io(Memory::open(path, Mode::Read), "open file", path)?), true),
-        "family" => (family(path, number("member_bytes"))?, false),
-        "split" => (Arc::new(io(Split::open(path, Mode::Read), "open split file", path)?), false),
-        "multi" => (multi(path)?, false),
+        name if is_posix(name) => return posix(Posix::open(path, mode), location),
+        name if is_memory(name) => {
+            (Arc::new(io(Memory::open(path, Mode::Read), "open file", location)?), true)
+        }
+        "family" => (family(location, number("member_bytes"))?, false),
+        "split" => (Arc::new(io(Split::open(path, Mode::Read), "open split file", location)?), false),
+        "multi" => (multi(location)?, false),
         other => return Err(Error::unsupported("open file").with("driver", other)),
     };
     Ok(Plane { file, is_plain, identity: None })
+}
+
+/// Drivers of libhdf5 that keep a file as it is.
+fn is_posix(driver: &str) -> bool {
+    matches!(driver, "posix" | "sec2" | "stdio" | "log" | "direct")
+}
+
+fn is_memory(driver: &str) -> bool {
+    matches!(driver, "memory" | "core")
 }
 
 fn posix(opened: std::io::Result<Posix>, path: &str) -> Result<Plane> {
@@ -180,7 +249,7 @@ fn posix(opened: std::io::Result<Posix>, path: &str) -> Result<Plane> {
 
 /// What a name that is no file may stand for.
 fn guess(path: &str) -> &'static str {
-    let beside = |suffix: &str| Path::new(&format!("{path}{suffix}")).is_file();
+    let beside = |suffix: &str| to_path(&format!("{path}{suffix}")).is_file();
     match () {
         () if path.contains('%') => "family",
         () if beside("-m.h5") && beside("-r.h5") => "split",
@@ -192,12 +261,16 @@ fn guess(path: &str) -> &'static str {
 /// A family says in its own driver block how large its members are; a member may be shorter than that.
 fn family(path: &str, member_bytes: Option<u64>) -> Result<Handle> {
     if let Some(bytes) = member_bytes.filter(|&n| n > 0) {
-        return Ok(Arc::new(io(Family::open_sized(path, Mode::Read, bytes), "open family of files", path)?));
+        return Ok(Arc::new(io(
+            Family::open_sized(to_path(path), Mode::Read, bytes),
+            "open family of files",
+            path,
+        )?));
     }
-    let first: Handle = Arc::new(io(Family::open(path, Mode::Read), "open family of files", path)?);
+    let first: Handle = Arc::new(io(Family::open(to_path(path), Mode::Read), "open family of files", path)?);
     match driver_of(&first)? {
         Some(DriverInfo::Family { member_bytes }) => Ok(Arc::new(io(
-            Family::open_sized(path, Mode::Read, member_bytes),
+            Family::open_sized(to_path(path), Mode::Read, member_bytes),
             "open family of files",
             path,
         )?)),
@@ -209,7 +282,7 @@ fn family(path: &str, member_bytes: Option<u64>) -> Result<Handle> {
 fn multi(path: &str) -> Result<Handle> {
     let name = |template: &str| template.replace("%s", path);
     let first = name("%s-s.h5");
-    let head: Handle = Arc::new(io(Posix::open(&first, Mode::Read), "open multi file", &first)?);
+    let head: Handle = Arc::new(io(Posix::open(to_path(&first), Mode::Read), "open multi file", &first)?);
     let Some(DriverInfo::Multi { mut members }) = driver_of(&head)? else {
         return Err(Error::corrupt("open multi file")
             .with("path", path)
@@ -220,7 +293,7 @@ fn multi(path: &str) -> Result<Handle> {
     let mut parts = Vec::new();
     for ((start, template), end) in members.iter().zip(ends) {
         // A member that never got data may be missing.
-        if let Ok(file) = Posix::open(name(template), Mode::Read) {
+        if let Ok(file) = Posix::open(to_path(&name(template)), Mode::Read) {
             parts.push(files::Member { start: *start, end, file: Arc::new(file) });
         }
     }

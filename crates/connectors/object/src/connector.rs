@@ -79,6 +79,13 @@ impl Connector for ObjectConnector {
         }
     }
 
+    fn check_create(&self, op: &ContainerCreate<'_>) -> Result<()> {
+        match op.engine {
+            None => vol::places::check_can_create_folders(&model::text::to_path(op.path)),
+            Some(_) => Ok(()),
+        }
+    }
+
     fn create(&self, op: &ContainerCreate<'_>) -> Result<Arc<dyn Container>> {
         let site = self.engines.site(op.engine, op.path)?;
         let shared = self.make(&site, op)?;

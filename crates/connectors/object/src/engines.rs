@@ -1,9 +1,10 @@
 //! Which engine holds a container, and under which identity.
 
 use std::collections::HashMap;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use model::text::{from_path, to_path};
 use model::{Error, Result};
 use objects::{ContainerId, Pool};
 
@@ -80,7 +81,7 @@ impl Engines {
         {
             return Ok(Some(site));
         }
-        if path.is_empty() || !Path::new(path).is_dir() {
+        if path.is_empty() || !to_path(path).is_dir() {
             return Ok(None);
         }
         let site = embedded(path)?;
@@ -166,13 +167,13 @@ fn embedded(path: &str) -> Result<Site> {
     if path.is_empty() {
         return Err(Error::invalid("find container").with("problem", "the location names no folder"));
     }
-    let folder = PathBuf::from(path);
+    let folder = to_path(path).into_owned();
     let pool = objects::embedded::pool(&folder);
     let id = match pool.list().as_deref() {
         Ok([only]) => *only,
         _ => ContainerId::from_name(ALONE),
     };
     let absolute = std::fs::canonicalize(&folder).or_else(|_| std::path::absolute(&folder));
-    let key = absolute.as_deref().unwrap_or(&folder).display().to_string();
+    let key = from_path(absolute.as_deref().unwrap_or(&folder));
     Ok(Site { pool, id, key, is_concurrent: false, folder: Some(folder) })
 }

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use json_text::files::check_access;
+use model::text::to_path;
 use model::{Error, Result};
 use vol::{
     Access, Capability, Connector, ConnectorInfo, Container, ContainerCreate, ContainerOpen, FileAccess,
@@ -48,13 +49,22 @@ impl RawConnector {
     }
 }
 
+/// A container that is open is not replaced.
+fn check_closed(table: &HashMap<PathBuf, Weak<Folder>>, op: &ContainerCreate<'_>) -> Result<()> {
+    match found(op.path).is_ok_and(|path| table.contains_key(&path)) {
+        true if op.truncate => Err(Error::busy("replace folder").with("path", op.path)),
+        true => Err(Error::exists("create folder").with("path", op.path)),
+        false => Ok(()),
+    }
+}
+
 fn failed(operation: &str, path: &Path, e: &std::io::Error) -> Error {
     Error::io(operation, e).with("path", path.display())
 }
 
 /// One path for one folder, however it is written.
 fn found(path: &str) -> Result<PathBuf> {
-    let path = Path::new(path);
+    let path = &*to_path(path);
     path.canonicalize().map_err(|e| failed("find folder", path, &e))
 }
 
@@ -70,16 +80,24 @@ fn is_empty_folder(path: &Path) -> bool {
     std::fs::read_dir(path).is_ok_and(|mut entries| entries.next().is_none())
 }
 
+/// Whether something must be replaced, if it may be.
+fn check_room(path: &Path, truncate: bool) -> Result<bool> {
+    if path.symlink_metadata().is_err() || is_empty_folder(path) {
+        return Ok(false);
+    }
+    if !truncate {
+        return Err(Error::exists("create folder").with("path", path.display()));
+    }
+    if !is_container(path) {
+        let error = Error::invalid("replace folder").with("path", path.display());
+        return Err(error.with("problem", "it is no raw container"));
+    }
+    Ok(true)
+}
+
 /// An empty folder in the place of what may be there.
 fn make_room(path: &Path, truncate: bool) -> Result<()> {
-    if path.symlink_metadata().is_ok() && !is_empty_folder(path) {
-        if !truncate {
-            return Err(Error::exists("create folder").with("path", path.display()));
-        }
-        if !is_container(path) {
-            let error = Error::invalid("replace folder").with("path", path.display());
-            return Err(error.with("problem", "it is no raw container"));
-        }
+    if check_room(path, truncate)? {
         std::fs::remove_dir_all(path).map_err(|e| failed("replace folder", path, &e))?;
     }
     match path.is_dir() {
@@ -99,18 +117,19 @@ impl Connector for RawConnector {
         }
     }
 
+    fn check_create(&self, op: &ContainerCreate<'_>) -> Result<()> {
+        check_access(op.engine, op.access)?;
+        check_closed(&self.table(), op)?;
+        let path = to_path(op.path);
+        check_room(&path, op.truncate)?;
+        vol::places::check_can_create(&path)
+    }
+
     fn create(&self, op: &ContainerCreate<'_>) -> Result<Arc<dyn Container>> {
         check_access(op.engine, op.access)?;
         let mut table = self.table();
-        if let Ok(path) = found(op.path)
-            && table.contains_key(&path)
-        {
-            return Err(match op.truncate {
-                true => Error::busy("replace folder").with("path", op.path),
-                false => Error::exists("create folder").with("path", op.path),
-            });
-        }
-        make_room(Path::new(op.path), op.truncate)?;
+        check_closed(&table, op)?;
+        make_room(&to_path(op.path), op.truncate)?;
         let path = found(op.path)?;
         let folder = Folder::create(&path, op)?;
         table.insert(path, Arc::downgrade(&folder));
@@ -151,6 +170,6 @@ impl Connector for RawConnector {
     }
 
     fn is_accessible(&self, path: &str, _access: &FileAccess) -> Result<bool> {
-        Ok(is_container(Path::new(path)))
+        Ok(is_container(&to_path(path)))
     }
 }

@@ -97,7 +97,7 @@ impl Folder {
 
     fn empty(base: &Path, registry: &Registry, create: &FileCreate, limits: &Limits) -> Result<Self> {
         let told = Told { connector: NAME, capability: CAPABILITY, limits: limits.clone(), is_keeper: true };
-        let beneath = Beneath::new(&base.display().to_string(), told, registry, create)?;
+        let beneath = Beneath::new(&model::text::from_path(base), told, registry, create)?;
         Ok(Folder {
             base: base.to_owned(),
             beneath,

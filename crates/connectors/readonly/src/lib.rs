@@ -12,6 +12,7 @@ use std::sync::Arc;
 use model::{Error, Result};
 use vol::{
     Call, Capability, ConnectorInfo, Container, ContainerInfo, LayerFactory, Observed, Observer, Wrap,
+    WrapCheck,
 };
 
 /// Makes containers read-only.
@@ -27,6 +28,10 @@ impl LayerFactory for ReadonlyLayer {
             capability: Capability::default(),
             about: "refuses every change",
         }
+    }
+
+    fn check(&self, op: &WrapCheck<'_>) -> Result<()> {
+        op.parameters.only(&[])
     }
 
     fn wrap(&self, op: &Wrap<'_>) -> Result<Arc<dyn Container>> {

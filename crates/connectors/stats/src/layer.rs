@@ -5,7 +5,8 @@ use std::time::Instant;
 
 use model::{Error, Result};
 use vol::{
-    Call, Capability, ConnectorInfo, Container, LayerFactory, Observed, Observer, Operation, Parameters, Wrap,
+    Call, Capability, ConnectorInfo, Container, LayerFactory, Observed, Observer, Operation, Parameters,
+    Wrap, WrapCheck,
 };
 
 use crate::chrome;
@@ -28,6 +29,10 @@ impl LayerFactory for StatsLayer {
             capability: Capability::default(),
             about: "counts, bytes and latencies of every operation",
         }
+    }
+
+    fn check(&self, op: &WrapCheck<'_>) -> Result<()> {
+        Watch::new(op.parameters).map(drop)
     }
 
     fn wrap(&self, op: &Wrap<'_>) -> Result<Arc<dyn Container>> {

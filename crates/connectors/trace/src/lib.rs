@@ -12,7 +12,9 @@ use std::time::Instant;
 
 use model::{Error, Result};
 use tracing::Level;
-use vol::{Call, Capability, ConnectorInfo, Container, LayerFactory, Observed, Observer, Wrap};
+use vol::{
+    Call, Capability, ConnectorInfo, Container, LayerFactory, Observed, Observer, Parameters, Wrap, WrapCheck,
+};
 
 /// Puts tracing over containers.
 #[derive(Debug, Clone, Copy, Default)]
@@ -29,15 +31,24 @@ impl LayerFactory for TraceLayer {
         }
     }
 
+    fn check(&self, op: &WrapCheck<'_>) -> Result<()> {
+        Tell::new(op.parameters).map(drop)
+    }
+
     fn wrap(&self, op: &Wrap<'_>) -> Result<Arc<dyn Container>> {
-        op.parameters.only(&["level"])?;
-        let level = op.parameters.parsed("level", Level::DEBUG)?;
-        Ok(Arc::new(Observed::new(op.inner.clone(), Tell { level })))
+        Ok(Arc::new(Observed::new(op.inner.clone(), Tell::new(op.parameters)?)))
     }
 }
 
 struct Tell {
     level: Level,
+}
+
+impl Tell {
+    fn new(parameters: &Parameters) -> Result<Self> {
+        parameters.only(&["level"])?;
+        Ok(Tell { level: parameters.parsed("level", Level::DEBUG)? })
+    }
 }
 
 /// `$with!(level)` for the level that is a constant only in each arm.

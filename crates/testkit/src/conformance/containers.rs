@@ -11,7 +11,8 @@ super::suite! { "containers":
     |_| true => new_container_has_an_empty_root_group, creating_an_existing_container_is_refused,
         opening_a_missing_container_is_not_found, deleted_container_is_gone, accessible_only_while_it_exists,
         truncating_replaces_a_closed_container, written_objects_are_there_after_reopening,
-        written_elements_are_there_after_reopening, operations_after_close_fail, commit_may_be_repeated,
+        written_elements_are_there_after_reopening, dropping_the_last_handle_commits,
+        a_handle_that_is_shared_closes_with_its_last_owner, operations_after_close_fail, commit_may_be_repeated,
         every_durability_commits, read_only_container_refuses_changes, read_only_container_reads,
         info_tells_whether_it_is_writable, unknown_optional_operation_is_unsupported, two_containers_are_apart;
     |c| c.attributes => written_attributes_are_there_after_reopening;
@@ -92,6 +93,28 @@ fn written_attributes_are_there_after_reopening(s: &Subject) -> Result<()> {
     c.attribute(c.root()?, "answer", 42)?;
     c.reopen()?;
     same(c.attribute_value(c.root()?, "answer")?, [42])
+}
+
+fn dropping_the_last_handle_commits(s: &Subject) -> Result<()> {
+    let mut c = s.fresh()?;
+    let data = c.ints(c.root()?, "data", &[3])?;
+    c.put(data, &Selection::All, &[1, 2, 3])?;
+    c.commit(Durability::Full)?;
+    c.put(data, &Selection::All, &[4, 5, 6])?;
+    c.group(c.root()?, "late")?;
+    c.drop_and_reopen_read()?;
+    let data = vol::path::token(&*c.container, c.root()?, "data", 16)?;
+    same(c.get(data, &Selection::All)?, [4, 5, 6])?;
+    same(c.link_names(c.root()?, &OpList::default())?, ["data", "late"])
+}
+
+fn a_handle_that_is_shared_closes_with_its_last_owner(s: &Subject) -> Result<()> {
+    let mut c = s.fresh()?;
+    let other = c.container.clone();
+    drop(other);
+    c.group(c.root()?, "after one owner went")?;
+    c.drop_and_reopen_read()?;
+    same(c.link_names(c.root()?, &OpList::default())?, ["after one owner went"])
 }
 
 fn operations_after_close_fail(s: &Subject) -> Result<()> {

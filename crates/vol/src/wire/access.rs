@@ -101,7 +101,7 @@ impl Wire for Parameters {
     }
 }
 
-/// All but the resolver, which comes back as `None`, and how writes are buffered: whoever is at the other end does it as it likes.
+/// All but the resolver and the hook, which come back as `None`, and how writes are buffered: whoever is at the other end does it as it likes.
 impl Wire for FileAccess {
     fn put(&self, out: &mut Vec<u8>) -> Result<()> {
         let FileAccess {
@@ -120,6 +120,7 @@ impl Wire for FileAccess {
             clear_marks,
             write_buffer_bytes: _,
             write_buffer_full: _,
+            close_error_hook: _,
         } = self;
         access.put(out)?;
         limits.put(out)?;

@@ -1,0 +1,175 @@
+//! What cannot be created leaves what is there as it is, and nothing where nothing was. Paths are kept byte for byte.
+
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+use std::path::PathBuf;
+
+use hyperslab::{File, FileAccess, Limits};
+use model::properties::FileCreate;
+
+struct Scratch(PathBuf);
+
+impl Scratch {
+    fn new(name: &str) -> Self {
+        let path = std::env::temp_dir().join(format!("hyperslab-refused-{name}-{}", std::process::id()));
+        let _ = std::fs::remove_dir_all(&path);
+        std::fs::create_dir_all(&path).unwrap();
+        Scratch(path)
+    }
+
+    fn at(&self, prefix: &str, name: &str) -> String {
+        format!("{prefix}{}", self.0.join(name).display())
+    }
+
+    fn entries(&self) -> Vec<std::ffi::OsString> {
+        let mut names: Vec<_> =
+            std::fs::read_dir(&self.0).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+        names.sort();
+        names
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+const CONNECTORS: [&str; 6] = ["native:", "log:", "raw:", "json:", "object:", "iod:"];
+
+fn stack(stack: &str) -> FileAccess {
+    FileAccess::write().with_stack(stack)
+}
+
+fn make(location: &str) {
+    let file = File::create_with(location, &FileCreate::default(), &FileAccess::write(), false).unwrap();
+    file.new_dataset::<i32>().shape(2).create("precious").unwrap().write_raw(&[4, 2]).unwrap();
+    file.close().unwrap();
+}
+
+fn assert_intact(location: &str, why: &str) {
+    let file = File::open_with(location, &FileAccess::read()).unwrap();
+    let read = file.dataset("precious").unwrap().read_raw::<i32>().unwrap();
+    assert_eq!(read, [4, 2], "{location} {why}");
+}
+
+#[test]
+fn a_stack_that_cannot_be_built_replaces_nothing() {
+    let scratch = Scratch::new("stack");
+    let missing = scratch.at("", "no/such/folder/x.h5");
+    let wrong = [
+        "stats{bogus=1}".to_owned(),
+        "stats | trace{level=loud}".to_owned(),
+        "async{threads=0}".to_owned(),
+        "check{handles=loose}".to_owned(),
+        "readonly{x=1}".to_owned(),
+        "mirror{to=memory:m, on_failure=perhaps}".to_owned(),
+        "mirror{to=nobody:m}".to_owned(),
+        format!("mirror{{to={missing}}}"),
+        format!("mirror{{to=memory:refused, to=raw:{missing}}}"),
+        format!("mirror{{to=json:{missing}}}"),
+    ];
+    for connector in CONNECTORS {
+        let location = scratch.at(connector, &connector.replace(':', ".x"));
+        make(&location);
+        let before = scratch.entries();
+        for stack in &wrong {
+            let access = self::stack(stack);
+            let made = File::create_with(&location, &FileCreate::default(), &access, true);
+            assert!(made.is_err(), "{location} with {stack}");
+            assert_intact(&location, stack);
+        }
+        assert_eq!(scratch.entries(), before, "nothing is left behind");
+    }
+}
+
+#[test]
+fn a_mirror_that_cannot_be_made_leaves_nothing() {
+    let scratch = Scratch::new("mirror");
+    for (n, connector) in CONNECTORS.iter().enumerate() {
+        let location = scratch.at(connector, &format!("new-{n}"));
+        let first = scratch.at("raw:", &format!("first-{n}"));
+        let access = stack(&format!("mirror{{to={first}, to={}}}", scratch.at("", "no/such/x.h5")));
+        for truncate in [false, true] {
+            assert!(File::create_with(&location, &FileCreate::default(), &access, truncate).is_err());
+        }
+    }
+    assert!(scratch.entries().is_empty(), "{:?}", scratch.entries());
+}
+
+#[test]
+fn properties_that_no_file_can_have_replace_nothing() {
+    let scratch = Scratch::new("properties");
+    let location = scratch.at("native:", "a.h5");
+    make(&location);
+    let accesses = [
+        // A file of the default version has no consistency flags.
+        FileAccess::write().with_swmr(),
+        FileAccess { driver: Some("family{member_bytes=1024}".to_owned()), ..FileAccess::write() },
+        FileAccess { driver: Some("no such driver".to_owned()), ..FileAccess::write() },
+        FileAccess::write().with_limits({
+            let mut limits = Limits::default();
+            limits.metadata_bytes_max = 8;
+            limits
+        }),
+    ];
+    for access in accesses {
+        assert!(File::create_with(&location, &FileCreate::default(), &access, true).is_err(), "{access:?}");
+        assert_intact(&location, "access");
+    }
+    for create in [
+        FileCreate { userblock_bytes: 100, ..FileCreate::default() },
+        FileCreate { offset_bytes: 3, ..FileCreate::default() },
+        FileCreate {
+            page_bytes: 1,
+            space_strategy: model::properties::SpaceStrategy::Page,
+            ..FileCreate::default()
+        },
+    ] {
+        assert!(File::create_with(&location, &create, &FileAccess::write(), true).is_err(), "{create:?}");
+        assert_intact(&location, "create");
+    }
+    // Nor is a file made that was not there.
+    let fresh = scratch.at("native:", "b.h5");
+    assert!(
+        File::create_with(&fresh, &FileCreate::default(), &FileAccess::write().with_swmr(), true).is_err()
+    );
+    assert_eq!(scratch.entries(), ["a.h5"]);
+}
+
+#[test]
+fn a_path_that_is_not_utf8_is_kept() {
+    let scratch = Scratch::new("path");
+    let names: [&[u8]; 4] =
+        [b"out\xff.h5", b"out\xfe.h5", "\u{F7FF}.h5".as_bytes(), "\u{FFFD}.h5".as_bytes()];
+    for (n, name) in names.iter().enumerate() {
+        let path = scratch.0.join(OsStr::from_bytes(name));
+        let file = File::create(&path).unwrap();
+        file.new_dataset::<i32>().shape(1).create("n").unwrap().write_raw(&[n as i32]).unwrap();
+        file.close().unwrap();
+        File::open_rw(&path).unwrap().create_group("more").unwrap();
+    }
+    let mut expected: Vec<_> = names.iter().map(|name| OsStr::from_bytes(name).to_owned()).collect();
+    expected.sort();
+    assert_eq!(scratch.entries(), expected);
+    for (n, name) in names.iter().enumerate() {
+        let file = File::open(scratch.0.join(OsStr::from_bytes(name))).unwrap();
+        assert_eq!(file.dataset("n").unwrap().read_raw::<i32>().unwrap(), [n as i32]);
+        assert!(file.exists("more").unwrap());
+    }
+}
+
+#[test]
+fn folders_and_texts_keep_paths_that_are_not_utf8() {
+    let scratch = Scratch::new("folders");
+    for prefix in ["log:", "raw:", "json:", "object:"] {
+        let tag = prefix.trim_end_matches(':');
+        let name = [tag.as_bytes(), b"\xff.x"].concat();
+        let path = scratch.0.join(OsStr::from_bytes(&name));
+        let location = format!("{prefix}{}", model::text::from_path(&path));
+        make(&location);
+        assert!(path.exists(), "{location}");
+        assert_intact(&location, "is found again");
+    }
+    assert_eq!(scratch.entries().len(), 4);
+}
