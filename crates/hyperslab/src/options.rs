@@ -172,8 +172,8 @@ pub struct FileAccessBuilder {
 
 impl FileAccessBuilder {
     fn location(&self, path: &Path) -> String {
-        let text = path.to_string_lossy();
-        if self.in_memory { format!("memory:{text}") } else { text.into_owned() }
+        let text = model::text::from_path(path);
+        if self.in_memory { format!("memory:{text}") } else { text }
     }
 
     fn version(&mut self, low: LibVersion) -> &mut Self {
@@ -233,7 +233,7 @@ impl FileAccessBuilder {
         self
     }
 
-    /// In memory only (`false`), or in a file (`true`).
+    /// In memory only (`false`), or in a file (`true`). In memory it stays until the process ends or deletes it.
     pub fn core_filebacked(&mut self, filebacked: bool) -> &mut Self {
         self.in_memory = !filebacked;
         self
