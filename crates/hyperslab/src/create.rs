@@ -46,6 +46,18 @@ impl IntoShape for Vec<usize> {
     }
 }
 
+impl IntoShape for &Vec<usize> {
+    fn into_shape(self) -> Vec<u64> {
+        self.as_slice().into_shape()
+    }
+}
+
+impl<const N: usize> IntoShape for &[usize; N] {
+    fn into_shape(self) -> Vec<u64> {
+        self.as_slice().into_shape()
+    }
+}
+
 impl IntoShape for () {
     fn into_shape(self) -> Vec<u64> {
         Vec::new()
@@ -53,19 +65,24 @@ impl IntoShape for () {
 }
 
 macro_rules! tuple_shape {
-    ($($name:ident: $t:ty),*) => {
-        impl IntoShape for ($($t,)*) {
+    ($($name:ident)*) => {
+        impl IntoShape for ($(tuple_shape!(@dim $name),)*) {
             fn into_shape(self) -> Vec<u64> {
                 let ($($name,)*) = self;
                 vec![$(dimension($name)),*]
             }
         }
     };
+    (@dim $name:ident) => { usize };
 }
-tuple_shape!(a: usize);
-tuple_shape!(a: usize, b: usize);
-tuple_shape!(a: usize, b: usize, c: usize);
-tuple_shape!(a: usize, b: usize, c: usize, d: usize);
+tuple_shape!(a);
+tuple_shape!(a b);
+tuple_shape!(a b c);
+tuple_shape!(a b c d);
+tuple_shape!(a b c d e);
+tuple_shape!(a b c d e f);
+tuple_shape!(a b c d e f g);
+tuple_shape!(a b c d e f g h);
 
 impl Group {
     /// Where a new link goes; groups on the way are made.

@@ -32,3 +32,48 @@ fn h5py_reads_every_filter_given_no_some_and_all_parameters() {
     run("python3", &[script, "check", "."], &folder);
     std::fs::remove_dir_all(folder).unwrap();
 }
+
+/// Names reach `repack` and `copy`, for all datasets or for those that are named before a colon.
+#[test]
+fn filters_are_named_in_repack_and_copy() {
+    let folder = folder("named-filters");
+    let hyperslab = env!("CARGO_BIN_EXE_hyperslab");
+    let make = "
+import h5py, numpy as np
+with h5py.File('f.h5', 'w') as f:
+    for name in ('a', 'b'):
+        f.create_dataset(name, data=np.arange(10000, dtype='<i4'), chunks=(5000,))
+";
+    run("python3", &["-c", make], &folder);
+    run(hyperslab, &["repack", "-f", "SHUF", "-f", "ZSTD=3", "f.h5", "all.h5"], &folder);
+    run(
+        hyperslab,
+        &["repack", "-f", "a:BLOSC=lz4:5:shuffle", "-f", "b:BITSHUFFLE", "f.h5", "each.h5"],
+        &folder,
+    );
+    run(hyperslab, &["copy", "--filter", "/b:BLOSC2=zstd:9", "f.h5", "copy.h5"], &folder);
+    let check = "
+import h5py, hdf5plugin, numpy as np
+def filters(path, name):
+    with h5py.File(path) as f:
+        assert np.array_equal(f[name][...], np.arange(10000)), (path, name)
+        plist = f[name].id.get_create_plist()
+        return [(plist.get_filter(n)[0], plist.get_filter(n)[2]) for n in range(plist.get_nfilters())]
+assert filters('all.h5', 'a') == filters('all.h5', 'b') == [(2, (4,)), (32015, (3,))]
+assert filters('each.h5', 'a') == [(32001, (2, 2, 4, 20000, 5, 1, 1))]
+assert filters('each.h5', 'b') == [(32008, (0, 4, 4, 0, 2))]
+assert filters('copy.h5', 'a') == []
+assert filters('copy.h5', 'b') == [(32026, (1, 0, 4, 20000, 9, 1, 5, 1, 5000))]
+";
+    run("python3", &["-c", check], &folder);
+    for refused in
+        [["repack", "-f", "ZIP=3"], ["copy", "--filter", "BLOSC=lzma"], ["repack", "-f", "UD=60000,0,0"]]
+    {
+        let target = ["f.h5", "refused.h5"];
+        let output =
+            Command::new(hyperslab).args(refused).args(target).current_dir(&folder).output().unwrap();
+        assert!(!output.status.success() && !output.stderr.is_empty(), "{refused:?}");
+        assert!(!folder.join("refused.h5").exists(), "{refused:?}");
+    }
+    std::fs::remove_dir_all(folder).unwrap();
+}
