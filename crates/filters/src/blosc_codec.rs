@@ -88,7 +88,7 @@ impl Codec {
         states: &mut States,
     ) -> Result<Option<usize>, Error> {
         let len = match self {
-            Self::BloscLz => return Ok(blosclz(input, out)),
+            Self::BloscLz => return Ok(blosclz(input, level, out)),
             Self::Lz4 => lz4::encode_into(at, input, lz4_acceleration(level), out)?,
             Self::Lz4Hc => lz4::encode_high(at, input, level, out)?,
             Self::Snappy => snappy::encode_into(at, input, out, states)?,
@@ -99,8 +99,8 @@ impl Codec {
     }
 }
 
-fn blosclz(input: &[u8], out: &mut [u8]) -> Option<usize> {
-    let stream = blosclz::encode(input).filter(|stream| stream.len() < input.len())?;
+fn blosclz(input: &[u8], level: u32, out: &mut [u8]) -> Option<usize> {
+    let stream = blosclz::encode(input, level).filter(|stream| stream.len() < input.len())?;
     out.get_mut(..stream.len())?.copy_from_slice(&stream);
     Some(stream.len())
 }

@@ -56,14 +56,19 @@ pub fn blosc(given: &[u32], chunk: &Chunk<'_>) -> Vec<u32> {
     values
 }
 
-/// Values of Blosc2: filter revision, block bytes, type size, chunk bytes, level, shuffle, codec, rank, chunk shape.
+/// Values of Blosc2: filter revision, block bytes, type size, chunk bytes, and what was given of level, shuffle and codec.
+/// Chunks of several dimensions have all three, then their rank and shape.
 pub fn blosc2(given: &[u32], chunk: &Chunk<'_>) -> Vec<u32> {
     let block_bytes = given.get(1).copied().unwrap_or(0);
     let mut values = vec![BLOSC2_REVISION, block_bytes, chunk.base_bytes, chunk.bytes];
-    let chosen = BLOSC2_DEFAULTS.iter().enumerate();
-    values.extend(chosen.map(|(n, default)| given.get(4 + n).copied().unwrap_or(*default)));
-    values.push(chunk.shape.len() as u32);
-    values.extend(chunk.shape.iter().map(|&dim| dim as u32));
+    let chosen = given.iter().copied().skip(4).take(BLOSC2_DEFAULTS.len());
+    values.extend(chosen);
+    if chunk.shape.len() > 1 {
+        let missing = BLOSC2_DEFAULTS.iter().skip(values.len() - 4);
+        values.extend(missing);
+        values.push(chunk.shape.len() as u32);
+        values.extend(chunk.shape.iter().map(|&dim| dim as u32));
+    }
     values
 }
 
@@ -165,6 +170,9 @@ mod tests {
         let all = blosc2(&[0, 0, 0, 0, 5, 2, 1], &CHUNK);
         assert_eq!(all, [1, 0, 4, 60_000, 5, 2, 1, 2, 100, 50]);
         assert_eq!(blosc2(&all, &CHUNK), all);
+        let line = Chunk { shape: &[5000], ..CHUNK };
+        assert_eq!(blosc2(&[], &line), [1, 0, 4, 60_000]);
+        assert_eq!(blosc2(&[0, 0, 0, 0, 9, 1, 5], &line), [1, 0, 4, 60_000, 9, 1, 5]);
     }
 
     #[test]

@@ -87,7 +87,7 @@ fn attributes_are_built_and_strings_set_as_they_are() {
 import h5py
 with h5py.File('f.h5') as f:
     a = f.attrs
-    assert a['unit'] == 'K' and a['text'] == 'Grüße' and a['ascii'] == 'plain' and a['fixed'] == b'fixed'.decode(), dict(a)
+    assert a['unit'] == 'K' and a['text'] == 'Grüße' and a['ascii'] == 'plain' and a['fixed'] == b'fixed', dict(a)
 ";
     python(script, folder.path());
 }

@@ -42,7 +42,6 @@ fn what_is_printed_opens_as_a_document() {
     let document = text(&["dump", "--json", "f.h5"], folder.path());
     std::fs::write(folder.path().join("f.json"), &document).unwrap();
     text(&["diff", "f.h5", "json:f.json"], folder.path());
-    text(&["check", "json:f.json"], folder.path());
     // The same text that a copy writes.
     text(&["copy", "f.h5", "json:copy.json"], folder.path());
     assert_eq!(std::fs::read_to_string(folder.path().join("copy.json")).unwrap(), document);

@@ -41,11 +41,13 @@ def arrays():
         "wave_f8": np.round(wave, 3).astype("<f8"),
         "noisy_f4": (wave + random.normal(0, 0.01, wave.shape)).astype("<f4"),
         "text_s5": np.array([b"north", b"south", b"east", b"west"])[random.integers(0, 4, (400, 500))],
+        "line_i4": (np.arange(100_000) // 11).astype("<i4"),
+        "cube_u1": (np.arange(64_000).reshape(40, 40, 40) // 100).astype("u1"),
         "long_i8": np.arange(300_000, dtype="<i8").reshape(600, 500) * 3,
     }
 
 
-CHUNKS = {"long_i8": (600, 500), "noisy_f4": (400, 500)}
+CHUNKS = {"line_i4": (25_000,), "cube_u1": (20, 20, 20), "long_i8": (600, 500), "noisy_f4": (400, 500)}
 
 
 def cases():
