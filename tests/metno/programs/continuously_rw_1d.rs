@@ -12,7 +12,9 @@ fn main() -> hdf5_metno::Result<()> {
 
 #[cfg(not(feature = "1.10.5"))]
 fn main() {
-    println!("needs version 1.10.5 or later for querying the number of chunks with H5Dget_num_chunks");
+    println!(
+        "needs version 1.10.5 or later for querying the number of chunks with H5Dget_num_chunks"
+    );
 }
 
 #[cfg(feature = "1.10.5")]
@@ -32,7 +34,8 @@ mod example {
         println!("Creating file '{FILE_NAME}' with 1D resizable dataset");
         let file = File::create(FILE_NAME)?;
         let shape = Extent::resizable(0); // 1D resizable
-        let ds = file.new_dataset::<usize>().chunk((CHUNK_SIZE,)).shape(shape).create(DATASET_NAME)?;
+        let ds =
+            file.new_dataset::<usize>().chunk((CHUNK_SIZE,)).shape(shape).create(DATASET_NAME)?;
 
         // Simulate continuously accumulating data in a buffer
         // and writing it to the dataset anytime there's enough to fill a chunk

@@ -59,7 +59,10 @@ fn read_hdf5() -> Result<()> {
     assert_eq!(
         // read a slice of the 2-D dataset and verify it
         ds.read_slice::<Pixel, _, _>(s![1.., ..])?,
-        arr2(&[[Pixel::new(3, 4, G), Pixel::new(4, 5, R)], [Pixel::new(5, 6, B), Pixel::new(6, 7, G)],])
+        arr2(&[
+            [Pixel::new(3, 4, G), Pixel::new(4, 5, R)],
+            [Pixel::new(5, 6, B), Pixel::new(6, 7, G)],
+        ])
     );
     let attr = ds.attr("colors")?; // open the attribute
     assert_eq!(attr.read_1d::<Color>()?.as_slice().unwrap(), &[R, G, B]);

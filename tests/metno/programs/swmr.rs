@@ -25,7 +25,10 @@ fn main() {
 
     #[cfg(feature = "1.10.2")]
     {
-        let file = hdf5::File::with_options().with_fapl(|fapl| fapl.libver_v110()).create("swmr.h5").unwrap();
+        let file = hdf5::File::with_options()
+            .with_fapl(|fapl| fapl.libver_v110())
+            .create("swmr.h5")
+            .unwrap();
 
         let var = file.new_dataset::<u8>().shape((0.., 5)).create("foo").unwrap();
 
