@@ -59,7 +59,7 @@ pub(crate) fn append(scratch: &Scratch) -> Outcome<()> {
     let row = Array2::from_shape_fn((1, COLUMNS), |(_, n)| n as f64);
     let file = File::create(scratch.file())?;
     let builder = file.new_dataset::<f64>().shape((0, COLUMNS)).max_shape((UNLIMITED_DIM, COLUMNS));
-    let mut dataset = builder.chunk((100, COLUMNS)).create("x")?;
+    let dataset = builder.chunk((100, COLUMNS)).create("x")?;
     measured(&mut || {
         for _ in 0..ROWS {
             dataset.append(0, &row)?;
@@ -96,7 +96,7 @@ pub(crate) fn convert(scratch: &Scratch) -> Outcome<()> {
     file.close()?;
     let file = File::open(scratch.file())?;
     let (from, swapped) = (file.dataset("records")?, file.dataset("numbers")?);
-    expect(&from.dtype().size(), &13)?;
+    expect(&from.dtype()?.size(), &13)?;
     let (mut found, mut native) = (vec![Record::default(); RECORDS], vec![0i32; NUMBERS]);
     measured(&mut || {
         from.read_into(&mut found)?;

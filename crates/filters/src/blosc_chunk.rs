@@ -11,7 +11,7 @@ use crate::{Codecs, Done, Output, transpose};
 /// Blosc 1 splits blocks only for types and blocks of these sizes, whatever the flag says.
 const SPLIT_TYPE_BYTES_MAX: usize = 16;
 const SPLIT_ELEMENTS_MIN: usize = 128;
-const TOKEN_REPEATED_BYTE: u8 = 1;
+pub(crate) const TOKEN_REPEATED_BYTE: u8 = 1;
 
 /// Decodes the chunk at the front of `input`.
 pub(crate) fn decode(

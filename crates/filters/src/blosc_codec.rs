@@ -3,11 +3,12 @@
 use crate::codec::{States, blosclz, lz4, snappy, zlib, zstd};
 use crate::error::{Error, Origin};
 
-/// A stream format. LZ4HC writes LZ4 streams.
+/// A compressor. LZ4HC writes LZ4 streams.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Codec {
     BloscLz,
     Lz4,
+    Lz4Hc,
     Snappy,
     Zlib,
     Zstd,
@@ -18,7 +19,8 @@ impl Codec {
     pub(crate) fn from_value(at: Origin, value: u32) -> Result<Self, Error> {
         match value {
             0 => Ok(Self::BloscLz),
-            1 | 2 => Ok(Self::Lz4),
+            1 => Ok(Self::Lz4),
+            2 => Ok(Self::Lz4Hc),
             3 => Ok(Self::Snappy),
             4 => Ok(Self::Zlib),
             5 => Ok(Self::Zstd),
@@ -40,7 +42,18 @@ impl Codec {
 
     /// The upper three bits of a chunk's flags.
     pub(crate) fn format(self) -> u8 {
-        self as u8
+        match self {
+            Self::BloscLz => 0,
+            Self::Lz4 | Self::Lz4Hc => 1,
+            Self::Snappy => 2,
+            Self::Zlib => 3,
+            Self::Zstd => 4,
+        }
+    }
+
+    /// Whether it spends time for size.
+    pub(crate) fn is_thorough(self) -> bool {
+        matches!(self, Self::Lz4Hc | Self::Zlib | Self::Zstd)
     }
 
     /// Decodes a stream that must fill `out`.
@@ -53,7 +66,7 @@ impl Codec {
     ) -> Result<(), Error> {
         let written = match self {
             Self::BloscLz => blosclz::decode_into(at, stream, out)?,
-            Self::Lz4 => lz4::decode_into(at, stream, out)?,
+            Self::Lz4 | Self::Lz4Hc => lz4::decode_into(at, stream, out)?,
             Self::Snappy => snappy::decode_into(at, stream, out)?,
             Self::Zlib => zlib::decode_into(at, stream, out, states)?,
             Self::Zstd => zstd::decode_into(at, stream, out, states)?,
@@ -75,8 +88,9 @@ impl Codec {
         states: &mut States,
     ) -> Result<Option<usize>, Error> {
         let len = match self {
-            Self::BloscLz => return Ok(blosclz(input, out)),
+            Self::BloscLz => return Ok(blosclz(input, level, out)),
             Self::Lz4 => lz4::encode_into(at, input, lz4_acceleration(level), out)?,
+            Self::Lz4Hc => lz4::encode_high(at, input, level, out)?,
             Self::Snappy => snappy::encode_into(at, input, out, states)?,
             Self::Zlib => zlib::encode_into(at, input, level, out, states)?,
             Self::Zstd => zstd::encode_into(at, input, zstd_level(level), out, states)?,
@@ -85,8 +99,8 @@ impl Codec {
     }
 }
 
-fn blosclz(input: &[u8], out: &mut [u8]) -> Option<usize> {
-    let stream = blosclz::encode(input).filter(|stream| stream.len() < input.len())?;
+fn blosclz(input: &[u8], level: u32, out: &mut [u8]) -> Option<usize> {
+    let stream = blosclz::encode(input, level).filter(|stream| stream.len() < input.len())?;
     out.get_mut(..stream.len())?.copy_from_slice(&stream);
     Some(stream.len())
 }

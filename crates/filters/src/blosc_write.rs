@@ -1,6 +1,6 @@
 //! Encodes chunks of Blosc 1 and 2: one stream per block.
 
-use crate::blosc_chunk::bitshuffled_bytes;
+use crate::blosc_chunk::{TOKEN_REPEATED_BYTE, bitshuffled_bytes};
 use crate::blosc_codec::Codec;
 use crate::blosc_header::{
     FLAG_BITSHUFFLE, FLAG_ONE_STREAM, FLAG_SHUFFLE, FLAG_STORED, FLAGS_EXTENDED, HEADER2_BYTES,
@@ -11,8 +11,13 @@ use crate::output::at_least;
 use crate::writer::Writer;
 use crate::{Codecs, transpose};
 
-/// Block of the automatic choice: small enough for second-level caches, large enough for good matches.
-const BLOCK_BYTES: usize = 128 << 10;
+/// The unit of the automatic choice of blocks: a first-level cache.
+const BLOCK_UNIT: usize = 32 << 10;
+/// Bytes of a plane of a block that is split.
+const SPLIT_BYTES_MAX: usize = 256 << 10;
+/// A block whose elements are wider, or whose planes are shorter, stays one stream.
+const SPLIT_TYPE_BYTES_MAX: usize = 16;
+const SPLIT_PLANE_BYTES_MIN: usize = 128;
 const STORED_BYTES_AT: usize = 12;
 const NUMBER_BYTES: usize = 4;
 const VERSION1: u8 = 2;
@@ -82,17 +87,55 @@ impl Settings {
     /// Room that a chunk needs while it is written.
     pub(crate) fn room_bytes(&self, input_bytes: usize) -> usize {
         let block_bytes = self.block_bytes(input_bytes);
-        // Each block has its start and its length.
-        let numbers = input_bytes.div_ceil(block_bytes.max(1)).saturating_mul(2 * NUMBER_BYTES);
+        // Each block has its start, and each of its streams a length.
+        let numbers = input_bytes.div_ceil(block_bytes.max(1)).saturating_mul(NUMBER_BYTES);
+        let numbers = numbers.saturating_mul(1 + self.type_bytes.min(SPLIT_TYPE_BYTES_MAX));
         let room = numbers.saturating_add(input_bytes).saturating_add(slack_bytes(block_bytes));
         room.saturating_add(HEADER2_BYTES)
     }
 
     /// Whole groups of 8 elements, so that both shuffles reach every byte.
     fn block_bytes(&self, input_bytes: usize) -> usize {
-        let wanted = if self.block_bytes == 0 { BLOCK_BYTES } else { self.block_bytes };
+        let wanted = if self.block_bytes == 0 { self.automatic_block() } else { self.block_bytes };
         let group = self.type_bytes * 8;
         (wanted - wanted % group).max(group).min(input_bytes)
+    }
+
+    /// Blosc's own choice: grows with the level and with compressors that spend time for size. Blocks that are split are
+    /// as many times longer as they have planes.
+    fn automatic_block(&self) -> usize {
+        let (level, thorough) = (self.level.min(9) as usize, usize::from(self.codec.is_thorough()));
+        let doubled = [0, 0, 1, 1, 2, 2, 3, 3, 3, 3 + thorough][level];
+        let bytes = BLOCK_UNIT << (doubled + thorough);
+        match self.format {
+            Format::Blosc2 if level == 9 => 16 * SPLIT_BYTES_MAX,
+            _ if !self.may_split() => bytes,
+            Format::Blosc1 => {
+                (bytes.min(SPLIT_BYTES_MAX) * self.type_bytes).clamp(2 * BLOCK_UNIT, 4 * SPLIT_BYTES_MAX)
+            }
+            Format::Blosc2 => {
+                let doubled = [0, 0, 0, 0, 1, 1, 1, 2, 3, 4][level];
+                ((BLOCK_UNIT << doubled) * self.type_bytes).min(16 * SPLIT_BYTES_MAX)
+            }
+        }
+    }
+
+    /// Whether planes of full blocks may be streams of their own. Blosc 2 leaves the best compressors all of a block.
+    fn may_split(&self) -> bool {
+        let suits = match (self.format, self.codec) {
+            (Format::Blosc1, codec) => codec != Codec::Zstd && self.rearrange != Rearrange::None,
+            (_, Codec::BloscLz | Codec::Lz4) => self.rearrange == Rearrange::Bytes,
+            (_, Codec::Zstd) => self.rearrange == Rearrange::Bytes && self.level <= 5,
+            _ => false,
+        };
+        suits && (2..=SPLIT_TYPE_BYTES_MAX).contains(&self.type_bytes)
+    }
+
+    fn is_split(&self, block_bytes: usize) -> bool {
+        let plane_bytes = block_bytes / self.type_bytes;
+        self.may_split()
+            && block_bytes.is_multiple_of(self.type_bytes)
+            && plane_bytes >= SPLIT_PLANE_BYTES_MIN
     }
 
     /// A chunk of compressed blocks; false when it is no smaller than a stored one.
@@ -104,7 +147,8 @@ impl Settings {
         codecs: &mut Codecs,
     ) -> Result<bool, Error> {
         let start = to.len();
-        self.header(to, FLAG_ONE_STREAM, input.len(), block_bytes)?;
+        let is_split = self.is_split(block_bytes);
+        self.header(to, if is_split { 0 } else { FLAG_ONE_STREAM }, input.len(), block_bytes)?;
         let starts_at = to.len();
         let stored_limit = starts_at + input.len();
         for _ in 0..input.len().div_ceil(block_bytes) {
@@ -117,9 +161,17 @@ impl Settings {
             let place = (to.len() - start) as u32;
             to.patch(starts_at + index * NUMBER_BYTES, &place.to_le_bytes());
             let planes = self.rearranged(block, &mut planes[..block.len()], scratch);
-            to.part(u32::to_le_bytes, planes, |room| {
-                self.codec.encode(self.at, planes, self.level, room, states)
-            })?;
+            // A last block that is shorter is one stream always.
+            let is_whole = !is_split || block.len() < block_bytes;
+            let stream_bytes = if is_whole { planes.len() } else { planes.len() / self.type_bytes };
+            for stream in planes.chunks(stream_bytes.max(1)) {
+                if self.format == Format::Blosc2 && push_run(stream, to)? {
+                    continue;
+                }
+                to.part(u32::to_le_bytes, stream, |room| {
+                    self.codec.encode(self.at, stream, self.level, room, states)
+                })?;
+            }
             if to.len() >= stored_limit {
                 return Ok(false);
             }
@@ -172,4 +224,18 @@ impl Settings {
         }
         Ok(())
     }
+}
+
+/// A stream of one byte repeated, which Blosc 2 has a short form for: zeros are a length of 0, another byte is its
+/// negative number and a token.
+fn push_run(stream: &[u8], to: &mut Writer<'_>) -> Result<bool, Error> {
+    let Some((&first, rest)) = stream.split_first() else { return Ok(false) };
+    if rest.iter().any(|byte| *byte != first) {
+        return Ok(false);
+    }
+    to.push(&(-i32::from(first)).to_le_bytes())?;
+    if first != 0 {
+        to.push(&[TOKEN_REPEATED_BYTE])?;
+    }
+    Ok(true)
 }

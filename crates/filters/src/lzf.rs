@@ -121,12 +121,22 @@ fn encode(input: &[u8]) -> Result<Vec<u8>, Error> {
                 push_match(&mut out, distance, length);
                 at += length;
                 literals_from = at;
+                remember(&mut table, input, at);
             }
             None => at += stride(at - literals_from),
         }
     }
     push_literals(&mut out, &input[literals_from..]);
     Ok(out)
+}
+
+/// Notes the last places of a match that ends at `end`, where the next one may start.
+fn remember(table: &mut [usize], input: &[u8], end: usize) {
+    for at in end.saturating_sub(2)..end {
+        if let Some(head) = input.get(at..).and_then(|rest| rest.first_chunk::<MATCH_MIN>()) {
+            table[hash(*head)] = at + 1;
+        }
+    }
 }
 
 fn find_match(input: &[u8], candidate: usize, at: usize) -> Option<(usize, usize)> {

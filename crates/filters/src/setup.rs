@@ -76,11 +76,6 @@ pub fn shuffle(element_bytes: u32) -> [u32; 1] {
     [element_bytes]
 }
 
-/// Values of LZF for chunks of this many bytes: filter revision, LZF version, size.
-pub fn lzf(chunk_bytes: u32) -> [u32; 3] {
-    [4, 0x0105, chunk_bytes]
-}
-
 /// Values of n-bit for chunks of `chunk_elements`.
 pub fn nbit(element: &Type, chunk_elements: u32) -> Result<Vec<u32>, Error> {
     let mut tree = Tree { values: vec![0, 0, chunk_elements], is_full: true };

@@ -3,7 +3,7 @@
 use model::convert::Conversions;
 use model::heap::Heap;
 use model::{Dataspace, Datatype, Error, Result};
-use ndarray::{Array, Array1, Array2, ArrayD, Dimension};
+use ndarray::{Array, Array1, Array2, ArrayD, ArrayView, Dimension, Ix1};
 use vol::AttributeInfo;
 
 use crate::H5Type;
@@ -34,13 +34,29 @@ impl Attribute {
     }
 
     /// The type of an element, as stored.
-    pub fn dtype(&self) -> &Datatype {
-        &self.info.datatype
+    pub fn dtype(&self) -> Result<Datatype> {
+        Ok(self.info.datatype.clone())
     }
 
     /// The extent.
-    pub fn space(&self) -> &Dataspace {
-        &self.info.space
+    pub fn space(&self) -> Result<Dataspace> {
+        Ok(self.info.space.clone())
+    }
+
+    /// The number of dimensions.
+    pub fn ndim(&self) -> usize {
+        self.info.space.rank()
+    }
+
+    /// The number of elements; `usize::MAX` where it does not fit.
+    pub fn size(&self) -> usize {
+        let count = self.info.space.element_count();
+        count.ok().and_then(|count| usize::try_from(count).ok()).unwrap_or(usize::MAX)
+    }
+
+    /// Whether there is one element and no dimension.
+    pub fn is_scalar(&self) -> bool {
+        matches!(self.info.space, Dataspace::Scalar)
     }
 
     /// The extent; empty for a scalar.
@@ -132,23 +148,57 @@ impl Attribute {
         }
     }
 
-    /// Writes all elements, in C order.
-    pub fn write_raw<T: H5Type>(&self, values: &[T]) -> Result<()> {
-        let count = self.info.space.element_count()?;
-        if count != values.len() as u64 {
+    /// Writes an array of the attribute's shape. Slices and vectors are arrays of one dimension.
+    pub fn write<'v, A, T, D>(&self, array: A) -> Result<()>
+    where
+        A: Into<ArrayView<'v, T, D>>,
+        T: H5Type + 'v,
+        D: Dimension,
+    {
+        let view = array.into();
+        if view.shape() != self.shape() {
+            let shapes = (format!("{:?}", view.shape()), format!("{:?}", self.shape()));
             return Err(Error::invalid("write attribute")
-                .with("elements", count)
-                .with("values", values.len()));
+                .with("array", shapes.0)
+                .with("attribute", shapes.1));
+        }
+        self.write_view(&view)
+    }
+
+    /// Writes all elements, in C order.
+    pub fn write_raw<'v, A, T>(&self, values: A) -> Result<()>
+    where
+        A: Into<ArrayView<'v, T, Ix1>>,
+        T: H5Type + 'v,
+    {
+        self.write_view(&values.into())
+    }
+
+    fn write_view<T: H5Type, D: Dimension>(&self, view: &ArrayView<'_, T, D>) -> Result<()> {
+        let mut heap = Heap::new();
+        if let Some(values) = view.as_slice() {
+            let elements = store_all(values, &mut heap)?;
+            return self.write_elements::<T>(view.len(), &elements, heap);
+        }
+        let bytes = T::element_bytes();
+        let mut elements = vec![0; view.len().saturating_mul(bytes)];
+        let rooms = elements.chunks_exact_mut(bytes.max(1));
+        view.iter().zip(rooms).try_for_each(|(value, room)| value.store(room, &mut heap))?;
+        self.write_elements::<T>(view.len(), &elements, heap)
+    }
+
+    fn write_elements<T: H5Type>(&self, len: usize, elements: &[u8], mut heap: Heap) -> Result<()> {
+        let count = self.info.space.element_count()?;
+        if count != len as u64 {
+            return Err(Error::invalid("write attribute").with("elements", count).with("values", len));
         }
         let container = self.object.session.container.as_ref();
-        let mut heap = Heap::new();
-        let elements = store_all(values, &mut heap)?;
         let conversions = Conversions::default();
         let file_type = &self.info.datatype;
         let raw = vol::transfer::to_file_form(
             container,
             &T::datatype(),
-            &elements,
+            elements,
             file_type,
             &conversions,
             &mut heap,
@@ -157,7 +207,7 @@ impl Attribute {
     }
 
     /// Writes the only element.
-    pub fn write_scalar<T: H5Type + Clone>(&self, value: &T) -> Result<()> {
+    pub fn write_scalar<T: H5Type>(&self, value: &T) -> Result<()> {
         self.write_raw(std::slice::from_ref(value))
     }
 

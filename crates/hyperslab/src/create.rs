@@ -1,20 +1,18 @@
-//! Making objects: builders for datasets and attributes, in the manner that users of `hdf5-metno` know.
+//! Making objects: groups, links, committed datatypes, attributes. Datasets are made by [`DatasetBuilder`].
 
-use model::properties::{CreationOrder, DatasetCreate, FillValue, FilterSpec, Layout, ObjectCreate};
-use model::{Dataspace, Datatype, Error, Heap, LinkTarget, Result, Token, UNLIMITED};
-use ndarray::{ArrayBase, ArrayView, Data, Dimension};
-use vol::{
-    OpAttributeCreate, OpDatasetCreate, OpDatatypeCommit, OpGroupCreate, OpLinkCreate, OpLinkMove, Place,
-};
+use model::properties::ObjectCreate;
+use model::{Dataspace, Datatype, LinkTarget, Result, UNLIMITED};
+use ndarray::{ArrayView, Dimension};
+use vol::{OpAttributeCreate, OpDatatypeCommit, OpGroupCreate, OpLinkCreate, OpLinkMove, Place};
 
-use crate::element::store_all;
+use crate::builder::DatasetBuilder;
 use crate::object::{NamedDatatype, Object};
 use crate::{Attribute, Dataset, Group, H5Type};
 
 /// A dimension that can grow without end, for [`DatasetBuilder::max_shape`].
 pub const UNLIMITED_DIM: usize = usize::MAX;
 
-fn dimension(d: usize) -> u64 {
+pub(crate) fn dimension(d: usize) -> u64 {
     if d == UNLIMITED_DIM { UNLIMITED } else { d as u64 }
 }
 
@@ -48,6 +46,18 @@ impl IntoShape for Vec<usize> {
     }
 }
 
+impl IntoShape for &Vec<usize> {
+    fn into_shape(self) -> Vec<u64> {
+        self.as_slice().into_shape()
+    }
+}
+
+impl<const N: usize> IntoShape for &[usize; N] {
+    fn into_shape(self) -> Vec<u64> {
+        self.as_slice().into_shape()
+    }
+}
+
 impl IntoShape for () {
     fn into_shape(self) -> Vec<u64> {
         Vec::new()
@@ -55,205 +65,24 @@ impl IntoShape for () {
 }
 
 macro_rules! tuple_shape {
-    ($($name:ident: $t:ty),*) => {
-        impl IntoShape for ($($t,)*) {
+    ($($name:ident)*) => {
+        impl IntoShape for ($(tuple_shape!(@dim $name),)*) {
             fn into_shape(self) -> Vec<u64> {
                 let ($($name,)*) = self;
                 vec![$(dimension($name)),*]
             }
         }
     };
+    (@dim $name:ident) => { usize };
 }
-tuple_shape!(a: usize);
-tuple_shape!(a: usize, b: usize);
-tuple_shape!(a: usize, b: usize, c: usize);
-tuple_shape!(a: usize, b: usize, c: usize, d: usize);
-
-/// A dataset to be made.
-#[derive(Debug, Clone)]
-pub struct DatasetBuilder {
-    group: Group,
-    datatype: Datatype,
-    committed: Option<Token>,
-    dims: Option<Vec<u64>>,
-    max_dims: Option<Vec<u64>>,
-    create: DatasetCreate,
-    problem: Option<Error>,
-}
-
-impl DatasetBuilder {
-    fn new(group: &Group, datatype: Datatype) -> Self {
-        DatasetBuilder {
-            group: group.clone(),
-            datatype,
-            committed: None,
-            dims: None,
-            max_dims: None,
-            create: DatasetCreate::default(),
-            problem: None,
-        }
-    }
-
-    /// The extent; without one the dataset is a scalar.
-    #[must_use]
-    pub fn shape(mut self, shape: impl IntoShape) -> Self {
-        self.dims = Some(shape.into_shape());
-        self
-    }
-
-    /// The largest extent, if it can grow.
-    #[must_use]
-    pub fn max_shape(mut self, shape: impl IntoShape) -> Self {
-        self.max_dims = Some(shape.into_shape());
-        self
-    }
-
-    /// Every dimension can grow without end.
-    #[must_use]
-    pub fn resizable(mut self) -> Self {
-        self.max_dims = self.dims.as_ref().map(|d| vec![UNLIMITED; d.len()]);
-        self
-    }
-
-    /// Chunks of a shape.
-    #[must_use]
-    pub fn chunk(mut self, shape: impl IntoShape) -> Self {
-        self.create.layout = Layout::chunked(&shape.into_shape());
-        self
-    }
-
-    /// Elements in the object's header.
-    #[must_use]
-    pub fn compact(mut self) -> Self {
-        self.create.layout = Layout::Compact;
-        self
-    }
-
-    /// One more filter, after those before it.
-    #[must_use]
-    pub fn filter(mut self, id: u16, values: &[u32]) -> Self {
-        self.create.filters.push(FilterSpec { id, name: None, optional: true, values: values.to_vec() });
-        self
-    }
-
-    /// Deflate (gzip), level 0 to 9.
-    #[must_use]
-    pub fn deflate(self, level: u8) -> Self {
-        self.filter(1, &[u32::from(level)])
-    }
-
-    /// Bytes of elements side by side, which compresses better.
-    #[must_use]
-    pub fn shuffle(self) -> Self {
-        self.filter(2, &[])
-    }
-
-    /// A checksum on every chunk.
-    #[must_use]
-    pub fn fletcher32(mut self) -> Self {
-        self.create.filters.push(FilterSpec { id: 3, name: None, optional: false, values: Vec::new() });
-        self
-    }
-
-    /// What elements hold that nobody wrote.
-    #[must_use]
-    pub fn fill_value<T: H5Type>(mut self, value: &T) -> Self {
-        match self.fill_bytes(value) {
-            Ok(bytes) => self.create.fill.value = FillValue::Value(bytes),
-            Err(error) => self.problem = Some(error),
-        }
-        self
-    }
-
-    fn fill_bytes<T: H5Type>(&self, value: &T) -> Result<Vec<u8>> {
-        let container = self.group.container().as_ref();
-        let file_type = self.datatype.with_slots(&container.info()?.slots);
-        let mut heap = Heap::new();
-        let element = store_all(std::slice::from_ref(value), &mut heap)?;
-        vol::transfer::to_file_form(
-            container,
-            &T::datatype(),
-            &element,
-            &file_type,
-            &Default::default(),
-            &mut heap,
-        )
-    }
-
-    /// Keeps the order in which attributes are made.
-    #[must_use]
-    pub fn track_attr_order(mut self) -> Self {
-        self.create.object.attribute_order = CreationOrder::Indexed;
-        self
-    }
-
-    /// The type of a committed datatype, which the dataset shares.
-    pub fn committed(mut self, datatype: &NamedDatatype) -> Result<Self> {
-        self.datatype = datatype.datatype()?;
-        self.committed = Some(datatype.token());
-        Ok(self)
-    }
-
-    /// All creation properties at once.
-    #[must_use]
-    pub fn properties(mut self, create: DatasetCreate) -> Self {
-        self.create = create;
-        self
-    }
-
-    fn space(&self) -> Result<Dataspace> {
-        match (&self.dims, &self.max_dims) {
-            (None, _) => Ok(Dataspace::Scalar),
-            (Some(dims), _) if dims.is_empty() => Ok(Dataspace::Scalar),
-            (Some(dims), Some(max)) => Dataspace::resizable(dims, max),
-            (Some(dims), None) => Dataspace::simple(dims),
-        }
-    }
-
-    /// Makes the dataset at a path; groups on the way are made too.
-    pub fn create(self, path: &str) -> Result<Dataset> {
-        if let Some(problem) = self.problem {
-            return Err(problem);
-        }
-        let space = self.space()?;
-        let mut create = self.create;
-        let wants_chunks = space.is_resizable() || !create.filters.is_empty();
-        if create.layout == Layout::Contiguous && wants_chunks && space.rank() > 0 {
-            create.layout = Layout::chunked(&guess_chunk(&space, u64::from(self.datatype.size())));
-        }
-        let place = self.group.place(path)?;
-        let full = model::link::join(self.group.name(), path);
-        let op = OpDatasetCreate {
-            place: Some(place),
-            datatype: self.datatype,
-            committed: self.committed,
-            space,
-            create,
-        };
-        let token = self.group.session.container.dataset_create(&op)?;
-        Dataset::open(Object::new(self.group.session.clone(), token, full))
-    }
-}
-
-/// Bytes of a chunk that nobody chose: enough to compress and to transfer well, few enough to change one.
-const CHUNK_BYTES: std::ops::RangeInclusive<u64> = 16 << 10..=1 << 20;
-/// Elements that a dimension without end is taken for.
-const GROWING_DIM: u64 = 1024;
-
-/// A chunk shape for a dataset: its own shape, halved where it is longest until a chunk is of a good size.
-fn guess_chunk(space: &Dataspace, element_bytes: u64) -> Vec<u64> {
-    let largest = space.dims().iter().zip(space.max_dims());
-    let mut shape: Vec<u64> = largest
-        .map(|(&dim, &max)| if max == UNLIMITED { dim.max(GROWING_DIM) } else { max.max(1) })
-        .collect();
-    let bytes = |shape: &[u64]| shape.iter().fold(element_bytes.max(1), |n, &d| n.saturating_mul(d));
-    let target = (bytes(&shape) / 64).clamp(*CHUNK_BYTES.start(), *CHUNK_BYTES.end());
-    while bytes(&shape) > target {
-        let Some(longest) = shape.iter_mut().rev().max().filter(|d| **d > 1) else { break };
-        *longest = longest.div_ceil(2);
-    }
-    shape
-}
+tuple_shape!(a);
+tuple_shape!(a b);
+tuple_shape!(a b c);
+tuple_shape!(a b c d);
+tuple_shape!(a b c d e);
+tuple_shape!(a b c d e f);
+tuple_shape!(a b c d e f g);
+tuple_shape!(a b c d e f g h);
 
 impl Group {
     /// Where a new link goes; groups on the way are made.
@@ -285,26 +114,29 @@ impl Group {
         Ok(Group(Object::new(self.session.clone(), token, model::link::join(&self.path, path))))
     }
 
-    /// A dataset of `T` to be made.
+    /// A dataset of `T` to be made. References are of the kind that the file's version bound has.
     pub fn new_dataset<T: H5Type>(&self) -> DatasetBuilder {
-        DatasetBuilder::new(self, T::datatype())
+        self.new_dataset_builder().empty::<T>()
     }
 
     /// A dataset of any type to be made.
     pub fn new_dataset_as(&self, datatype: Datatype) -> DatasetBuilder {
-        DatasetBuilder::new(self, datatype)
+        self.new_dataset_builder().empty_as(&datatype)
+    }
+
+    /// A dataset to be made, of a type that is said later: by [`DatasetBuilder::empty`] or by data.
+    pub fn new_dataset_builder(&self) -> DatasetBuilder {
+        DatasetBuilder::new(self)
     }
 
     /// Makes a dataset that holds an array.
-    pub fn write_array<T, S, D>(&self, path: &str, array: &ArrayBase<S, D>) -> Result<Dataset>
+    pub fn write_array<'d, A, T, D>(&self, path: &str, array: A) -> Result<Dataset>
     where
-        T: H5Type + Clone,
-        S: Data<Elem = T>,
+        A: Into<ArrayView<'d, T, D>>,
+        T: H5Type + 'd,
         D: Dimension,
     {
-        let dataset = self.new_dataset::<T>().shape(array.shape()).create(path)?;
-        dataset.write(array)?;
-        Ok(dataset)
+        self.new_dataset_builder().with_data(array).create(path)
     }
 
     /// Commits a datatype.
@@ -367,9 +199,9 @@ impl Object {
         self.attr(name)
     }
 
-    /// Gives an attribute one value, whether it is there already or not.
-    pub fn set_attr<T: H5Type>(&self, name: &str, value: T) -> Result<Attribute> {
-        self.replace_attr(name, &[value], Dataspace::Scalar)
+    /// Gives an attribute one value, whether it is there already or not: `set_attr("unit", "K")`.
+    pub fn set_attr<V: AttributeValue>(&self, name: &str, value: V) -> Result<Attribute> {
+        self.replace_attr(name, &[value.into_value()], Dataspace::Scalar)
     }
 
     /// Gives an attribute an array, whether it is there already or not.
@@ -396,7 +228,7 @@ impl Object {
         if self.session.container.attribute_info(self.token, name)?.is_some() {
             self.delete_attr(name)?;
         }
-        let attribute = self.create_attr(name, T::datatype(), space)?;
+        let attribute = self.create_attr(name, self.session.stored_type(T::datatype()), space)?;
         attribute.write_raw(values)?;
         Ok(attribute)
     }
@@ -412,17 +244,31 @@ impl Object {
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
+/// One value of an attribute: any element, or a `&str`.
+pub trait AttributeValue {
+    /// The element that it is stored as.
+    type Stored: H5Type;
+    /// The value to be stored.
+    fn into_value(self) -> Self::Stored;
+}
 
-    #[test]
-    fn chunks_that_nobody_chose_are_of_a_good_size() {
-        let guess =
-            |dims: &[u64], max: &[u64], bytes| guess_chunk(&Dataspace::resizable(dims, max).unwrap(), bytes);
-        assert_eq!(guess(&[0, 3], &[UNLIMITED, 3], 8), [512, 3]);
-        assert_eq!(guess(&[100], &[100], 4), [100]);
-        assert_eq!(guess(&[10_000, 10_000], &[10_000, 10_000], 4), [313, 625]);
-        assert_eq!(guess(&[1], &[1], 1 << 30), [1]);
+impl<T: H5Type> AttributeValue for T {
+    type Stored = T;
+    fn into_value(self) -> T {
+        self
+    }
+}
+
+impl AttributeValue for &str {
+    type Stored = String;
+    fn into_value(self) -> String {
+        self.to_owned()
+    }
+}
+
+impl AttributeValue for &String {
+    type Stored = String;
+    fn into_value(self) -> String {
+        self.clone()
     }
 }

@@ -87,32 +87,10 @@ plain! {
     u16 => Datatype::native_uint(2),
     u32 => Datatype::native_uint(4),
     u64 => Datatype::native_uint(8),
+    isize => Datatype::native_int(size_of::<isize>() as u32),
+    usize => Datatype::native_uint(size_of::<usize>() as u32),
     f32 => Datatype::ieee_f32(ByteOrder::NATIVE),
     f64 => Datatype::ieee_f64(ByteOrder::NATIVE),
-}
-
-impl H5Type for usize {
-    fn datatype() -> Datatype {
-        Datatype::native_uint(size_of::<usize>() as u32)
-    }
-    fn load(element: &[u8], _heap: &Heap) -> Result<Self> {
-        load_plain(element)
-    }
-    fn store(&self, element: &mut [u8], _heap: &mut Heap) -> Result<()> {
-        store_plain(self, element)
-    }
-}
-
-impl H5Type for half::f16 {
-    fn datatype() -> Datatype {
-        Datatype::ieee_f16(ByteOrder::NATIVE)
-    }
-    fn load(element: &[u8], _heap: &Heap) -> Result<Self> {
-        load_plain(element).map(half::f16::from_bits)
-    }
-    fn store(&self, element: &mut [u8], _heap: &mut Heap) -> Result<()> {
-        store_plain(&self.to_bits(), element)
-    }
 }
 
 impl H5Type for bool {

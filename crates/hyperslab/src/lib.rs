@@ -20,33 +20,55 @@
 extern crate self as hyperslab;
 
 mod attribute;
+mod attribute_builder;
+mod builder;
 pub mod check;
+mod chunk_guess;
+mod chunks;
+mod copying;
 mod create;
 mod dataset;
 mod element;
 mod environment;
+mod extents;
 mod file;
+pub mod filters;
 mod group;
+mod iteration;
 mod load;
 mod map;
 mod mask;
+mod numbers;
 mod object;
+mod options;
+mod reader;
+mod references;
 mod registry;
 mod session;
 mod slice;
 pub mod types;
 mod visit;
+mod write;
 
 /// Event sets: what the `async` layer has under way.
 pub use async_layer as asynchronous;
 pub use attribute::Attribute;
-pub use create::{DatasetBuilder, IntoShape, UNLIMITED_DIM};
+pub use attribute_builder::{
+    AttributeBuilder, AttributeBuilderData, AttributeBuilderEmpty, AttributeBuilderEmptyShape,
+};
+pub use builder::{
+    DatasetBuilder, DatasetBuilderData, DatasetBuilderEmpty, DatasetBuilderEmptyShape, DatasetName, NoData,
+};
+pub use chunks::ChunkInfo;
+pub use create::{AttributeValue, IntoShape, UNLIMITED_DIM};
 pub use dataset::Dataset;
 pub use derive::H5Type;
 pub use element::H5Type;
 pub use environment::Environment;
+pub use extents::{Extent, Extents, SimpleExtents};
 pub use file::{ChunkCache, File};
 pub use group::Group;
+pub use iteration::{IterationCursor, LinkInfo, LinkType};
 pub use map::{KeyPosition, Map};
 pub use model;
 pub use model::datatype::Datatype;
@@ -54,8 +76,12 @@ pub use model::{
     Context, Dataspace, Error, Index, Kind, Limits, Link, LinkTarget, ObjectKind, Order, Reference,
     ReferenceTarget, Result, Selection, Token,
 };
+pub use model::{Index as IndexType, Order as IterationOrder};
 pub use ndarray::s;
 pub use object::{NamedDatatype, Object, ObjectHandle};
+pub use options::{FileAccessBuilder, FileBuilder, FileCreateBuilder, OpenMode};
+pub use pipeline::{is_named as is_named_filter, named as named_filter};
+pub use reader::{AttributeReader, AttributeWriter, Conversion, Reader, Writer};
 pub use registry::{FolderResolver, registry};
 pub use slice::Slice;
 /// Numbers that the `stats` layer took.

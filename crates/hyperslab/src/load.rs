@@ -4,7 +4,7 @@
 use model::convert::Conversions;
 use model::properties::Layout;
 use model::{Datatype, Error, Heap, Result, Selection, Within};
-use vol::workers;
+use vol::{DatasetInfo, workers};
 
 use crate::element::store_into;
 use crate::{Dataset, H5Type};
@@ -90,7 +90,7 @@ impl Dataset {
             return Err(Error::invalid("write dataset").with("elements", count).with("values", values.len()));
         }
         let (dims, mut rest) = (info.space.dims(), values);
-        let strips = selection.strips(dims, self.strip_elements(&datatype))?.map(|strip| {
+        let strips = selection.strips(dims, strip_elements(&info, &datatype))?.map(|strip| {
             let count = strip.element_count(dims)? as usize;
             let (now, later) = rest.split_at(count.min(rest.len()));
             rest = later;
@@ -134,7 +134,7 @@ impl Dataset {
         let info = self.dataset_info();
         let dims = info.space.dims();
         let counted = |strip: Selection| Ok((strip.element_count(dims)? as usize, strip));
-        let strips = selection.strips(dims, self.strip_elements(datatype))?.map(counted);
+        let strips = selection.strips(dims, strip_elements(&info, datatype))?.map(counted);
         let strips =
             strips.map(|strip| strip.map(|(count, strip)| (strip, count))).collect::<Result<Vec<Strip>>>()?;
         let threads = workers::threads(count, SHARED_MIN).min(THREADS_MAX);
@@ -142,14 +142,14 @@ impl Dataset {
         let each = strips.len().div_ceil(threads).max(1);
         Ok(strips.chunks(each).map(<[Strip]>::to_vec).collect())
     }
+}
 
-    fn strip_elements(&self, datatype: &Datatype) -> u64 {
-        let bytes = match self.dataset_info().create.layout {
-            Layout::Contiguous | Layout::Compact => STRIP_BYTES,
-            _ => CHUNKED_STRIP_BYTES,
-        };
-        (bytes / u64::from(datatype.size()).max(1)).max(1)
-    }
+fn strip_elements(info: &DatasetInfo, datatype: &Datatype) -> u64 {
+    let bytes = match info.create.layout {
+        Layout::Contiguous | Layout::Compact => STRIP_BYTES,
+        _ => CHUNKED_STRIP_BYTES,
+    };
+    (bytes / u64::from(datatype.size()).max(1)).max(1)
 }
 
 /// What `mine` gives, and what `theirs` makes of each item on a thread of its own. The threads may wait for locks of a file,

@@ -1,6 +1,7 @@
 //! Elements where a mask is true: as a selection of its runs, or out of everything around them.
 
 use model::heap::Heap;
+use model::properties::Layout;
 use model::{Error, Result, Selection, Within};
 use ndarray::{Array1, ArrayD};
 
@@ -52,7 +53,8 @@ impl Dataset {
         let flat = ordered.as_slice().unwrap_or(&[]);
         let row: usize = mask.shape().iter().skip(1).product();
         let Some(extent) = Extent::of(flat, row.max(1)) else { return Ok(Array1::from_vec(Vec::new())) };
-        let element_bytes = u64::from(self.dtype().size()).max(u64::from(T::datatype().size()));
+        let element_bytes =
+            u64::from(self.dataset_info().datatype.size()).max(u64::from(T::datatype().size()));
         let box_bytes = ((extent.end - extent.first) * row) as u64 * element_bytes;
         if self.ndim() > 0
             && box_bytes < extent.runs.saturating_mul(RUN_BYTES)
@@ -88,9 +90,9 @@ impl Dataset {
         let each = datatype.size() as usize;
         let strips =
             Selection::block(&start, &shape)?.strips(dims, (STRIP_BYTES / each.max(1) as u64).max(1))?;
-        let strips = match self.chunk() {
-            Some(chunk) => strips.between_chunks(chunk)?,
-            None => strips,
+        let strips = match &info.create.layout {
+            Layout::Chunked { shape, .. } => strips.between_chunks(shape)?,
+            _ => strips,
         };
         let mut rest = flat.get(extent.first * row..).unwrap_or(&[]);
         let mut kept = Kept { bytes, each, at: 0 };
@@ -115,8 +117,8 @@ impl Dataset {
         datatype: &model::Datatype,
         into: &mut [u8],
     ) -> Result<()> {
-        let conversions = model::convert::Conversions::default();
-        self.elements(&self.dataset_info(), selection, &conversions).read(datatype, into, &mut Heap::new())
+        let (info, conversions) = (self.dataset_info(), model::convert::Conversions::default());
+        self.elements(&info, selection, &conversions).read(datatype, into, &mut Heap::new())
     }
 }
 

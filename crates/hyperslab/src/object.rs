@@ -1,9 +1,10 @@
 //! What every object has: a place, attributes, a comment, times.
 
-use std::sync::Arc;
+use std::ops::ControlFlow;
+use std::sync::{Arc, OnceLock};
 
 use model::datatype::Datatype;
-use model::{Error, Index, ObjectKind, Order, Result, Token};
+use model::{Error, Index, LinkTarget, ObjectKind, Order, Result, Token};
 use vol::{ObjectInfo, OpList};
 
 use crate::session::Session;
@@ -20,7 +21,10 @@ pub struct Object(Arc<Handle>);
 pub struct Handle {
     pub(crate) session: Arc<Session>,
     pub(crate) token: Token,
+    /// The path that it was opened by; empty where it was found otherwise.
     pub(crate) path: String,
+    /// A path to an object that no path led to, once it was asked for.
+    found: OnceLock<String>,
 }
 
 impl std::ops::Deref for Object {
@@ -53,12 +57,35 @@ impl Object {
     pub(crate) fn new(session: Arc<Session>, token: Token, path: String) -> Self {
         // A container that does not count handles answers `Unsupported`; it keeps objects anyway.
         let _ = session.container.retain(token);
-        Object(Arc::new(Handle { session, token, path }))
+        Object(Arc::new(Handle { session, token, path, found: OnceLock::new() }))
     }
 
-    /// The path it was opened by.
+    /// The path it was opened by. For an object that a reference led to, the first path to it from the root, as
+    /// `H5Rget_name` finds it; empty where there is none.
     pub fn name(&self) -> &str {
-        &self.path
+        if !self.path.is_empty() {
+            return &self.path;
+        }
+        self.found.get_or_init(|| self.search_path().unwrap_or_default())
+    }
+
+    /// The first path from the root, sorted by name, at which this object lies.
+    fn search_path(&self) -> Result<String> {
+        let root = Object::new(self.session.clone(), self.session.root, "/".to_owned());
+        if self.token == root.token {
+            return Ok("/".to_owned());
+        }
+        let mut found = String::new();
+        Group(root).visit(|visit| {
+            Ok(match visit.link.target {
+                LinkTarget::Hard(token) if token == self.token => {
+                    found = format!("/{}", visit.path);
+                    ControlFlow::Break(())
+                }
+                _ => ControlFlow::Continue(()),
+            })
+        })?;
+        Ok(found)
     }
 
     /// Its identity in the container.

@@ -1,11 +1,70 @@
 //! Slices of datasets, written as for `ndarray`: `s![0..10, 3, ..;2]`, negative indices counted from the end.
 
+use std::ops::{Range, RangeFrom, RangeFull, RangeInclusive, RangeTo, RangeToInclusive};
+
 use model::{Error, Result, Selection};
 use ndarray::{Dimension, SliceInfo, SliceInfoElem};
 
-/// What is taken of a dataset: one entry for each dimension.
+/// What is taken of a dataset: one entry for each dimension, or everything. Made of `s![…]`, of a range or an index for
+/// datasets of one dimension, of a tuple of them (`(3, .., 0..5)`), or of `..` for everything.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Slice(Vec<SliceInfoElem>);
+pub struct Slice(Taking);
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Taking {
+    All,
+    Each(Vec<SliceInfoElem>),
+}
+
+impl From<RangeFull> for Slice {
+    fn from(_: RangeFull) -> Self {
+        Slice(Taking::All)
+    }
+}
+
+impl From<()> for Slice {
+    fn from((): ()) -> Self {
+        Slice(Taking::Each(Vec::new()))
+    }
+}
+
+macro_rules! one_dimension {
+    ($($t:ty),*) => { $(
+        impl From<$t> for Slice {
+            fn from(taken: $t) -> Self {
+                Slice(Taking::Each(vec![taken.into()]))
+            }
+        }
+    )* };
+}
+one_dimension!(
+    usize,
+    Range<usize>,
+    RangeFrom<usize>,
+    RangeInclusive<usize>,
+    RangeTo<usize>,
+    RangeToInclusive<usize>,
+    SliceInfoElem
+);
+
+macro_rules! dimensions {
+    ($($name:ident)*) => {
+        impl<$($name: Into<SliceInfoElem>),*> From<($($name,)*)> for Slice {
+            #[allow(non_snake_case)]
+            fn from(($($name,)*): ($($name,)*)) -> Self {
+                Slice(Taking::Each(vec![$($name.into()),*]))
+            }
+        }
+    };
+}
+dimensions!(A);
+dimensions!(A B);
+dimensions!(A B C);
+dimensions!(A B C D);
+dimensions!(A B C D E);
+dimensions!(A B C D E F);
+dimensions!(A B C D E F G);
+dimensions!(A B C D E F G H);
 
 impl<T, D, E> From<SliceInfo<T, D, E>> for Slice
 where
@@ -15,7 +74,7 @@ where
 {
     fn from(info: SliceInfo<T, D, E>) -> Self {
         let elements: &[SliceInfoElem] = info.as_ref();
-        Slice(elements.to_vec())
+        Slice(Taking::Each(elements.to_vec()))
     }
 }
 
@@ -31,12 +90,13 @@ struct Taken {
 impl Slice {
     /// The selection of a dataset of `dims`, and the shape of what comes out.
     pub fn resolve(&self, dims: &[u64]) -> Result<(Selection, Vec<u64>)> {
-        if self.0.len() != dims.len() {
+        let Taking::Each(each) = &self.0 else { return Ok((Selection::All, dims.to_vec())) };
+        if each.len() != dims.len() {
             return Err(Error::invalid("slice dataset")
-                .with("slice rank", self.0.len())
+                .with("slice rank", each.len())
                 .with("rank", dims.len()));
         }
-        let taken = self.0.iter().zip(dims).map(|(e, &dim)| take(*e, dim)).collect::<Result<Vec<_>>>()?;
+        let taken = each.iter().zip(dims).map(|(e, &dim)| take(*e, dim)).collect::<Result<Vec<_>>>()?;
         let shape: Vec<u64> = taken.iter().filter(|t| t.keep).map(|t| t.count).collect();
         if taken.iter().any(|t| t.count == 0) {
             return Ok((Selection::None, shape));

@@ -21,9 +21,9 @@ fn handles_of_one_dataset_share_its_extent() {
         let location = format!("{connector}:{}", scratch.0.join(connector).display());
         let file = File::create_with(&location, &FileCreate::default(), &FileAccess::write(), false).unwrap();
         let made = file.new_dataset::<i32>().shape(4).max_shape(UNLIMITED_DIM).chunk(2).create("d");
-        let mut a = made.unwrap();
+        let a = made.unwrap();
         a.write_raw(&[1, 2, 3, 4]).unwrap();
-        let (mut b, c) = (file.dataset("d").unwrap(), a.clone());
+        let (b, c) = (file.dataset("d").unwrap(), a.clone());
         a.resize(8).unwrap();
         for (name, dataset) in [("another handle", &b), ("a clone", &c)] {
             assert_eq!(dataset.shape(), [8], "{connector}, {name}");

@@ -58,7 +58,7 @@ fn every_dataset_has_the_bytes_that_h5py_reads() {
         for bin in expected {
             let path = bin.strip_prefix(entry.path()).unwrap().with_extension("");
             let dataset = file.dataset(path.to_str().unwrap()).unwrap();
-            let found = dataset.read_bytes(&Selection::All, dataset.dtype(), &mut Heap::new());
+            let found = dataset.read_bytes(&Selection::All, &dataset.dtype().unwrap(), &mut Heap::new());
             let found = found.unwrap_or_else(|e| panic!("{name} {}: {e}", path.display()));
             assert_eq!(found, std::fs::read(&bin).unwrap(), "{name} {}", path.display());
             compared += 1;
@@ -207,7 +207,7 @@ fn references_lead_to_objects_and_regions() {
     assert!(matches!(file.dereference(&objects[1]).unwrap(), ObjectHandle::Group(_)));
     assert!(objects[2].is_null());
     let regions = file.dataset("regions").unwrap();
-    let memory = regions.dtype().memory_form();
+    let memory = regions.dtype().unwrap().memory_form();
     let mut heap = Heap::new();
     let slots = regions.read_bytes(&Selection::All, &memory, &mut heap).unwrap();
     let region = heap.load_reference(&slots[..16]).unwrap();
@@ -349,7 +349,7 @@ fn what_we_write_we_read() {
     assert!(!file.exists("empty/group").unwrap());
     drop(file);
     let file = File::open_rw(&path).unwrap();
-    let mut temperature = file.dataset("weather/temperature").unwrap();
+    let temperature = file.dataset("weather/temperature").unwrap();
     temperature.resize((60, 40)).unwrap();
     file.flush().unwrap();
     assert_eq!(

@@ -5,10 +5,12 @@
 //! take one chunk through them; [`other`] keeps what `H5Pencode` does not say about them.
 #![forbid(unsafe_code)]
 
+mod named;
 mod other;
 mod run;
 mod setup;
 
+pub use named::{NAMED, check_level, is_named, named};
 pub use other::{other, take_other};
-pub use run::{apply, check, mask_of_none, stage_bytes_max, stages, undo};
-pub use setup::{complete, values};
+pub use run::{apply, check, check_new, is_available, mask_of_none, stage_bytes_max, stages, undo};
+pub use setup::{complete, complete_values, values};

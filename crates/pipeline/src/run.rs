@@ -6,6 +6,8 @@ use filters::{Registry, Scratch, Stage};
 use model::properties::FilterSpec;
 use model::{Error, Result};
 
+const APPLY: &str = "apply filters";
+
 static REGISTRY: LazyLock<Registry> = LazyLock::new(Registry::default);
 
 /// Filters as a registry takes them.
@@ -21,9 +23,23 @@ pub fn stage_bytes_max(chunk_bytes: usize) -> usize {
 /// An error where a filter that must be applied is not in this build.
 pub fn check(filters: &[FilterSpec]) -> Result<()> {
     let mut needed = filters.iter().filter(|filter| !filter.optional);
+    needed.try_for_each(|filter| REGISTRY.get(filter.id).map(drop).map_err(|error| failed(APPLY, &error)))
+}
+
+/// An error where a filter that must be applied to a new dataset is not in this build.
+///
+/// A filter with a name was read from a container that stores it: a copy may take its chunks as they are, without
+/// this build knowing the filter.
+pub fn check_new(filters: &[FilterSpec]) -> Result<()> {
+    let mut needed = filters.iter().filter(|filter| !filter.optional && filter.name.is_none());
     needed.try_for_each(|filter| {
-        REGISTRY.get(filter.id).map(drop).map_err(|error| failed("apply filters", &error))
+        REGISTRY.get(filter.id).map(drop).map_err(|error| failed("create dataset", &error))
     })
+}
+
+/// Whether this build has the filter with this number.
+pub fn is_available(id: u16) -> bool {
+    REGISTRY.get(id).is_ok()
 }
 
 /// The mask of a chunk that went through none of these filters.
@@ -35,7 +51,7 @@ pub fn mask_of_none(filters: &[FilterSpec]) -> u32 {
 pub fn apply(filters: &[FilterSpec], chunk: &[u8]) -> Result<(Vec<u8>, u32)> {
     let (mut scratch, mut out) = (Scratch::new(), Vec::new());
     let done = REGISTRY.encode_into(&stages(filters), chunk, &mut scratch, &mut out);
-    let (len, mask) = done.map_err(|error| failed("apply filters", &error))?;
+    let (len, mask) = done.map_err(|error| failed(APPLY, &error))?;
     out.truncate(len);
     Ok((out, mask))
 }
@@ -51,6 +67,8 @@ fn failed(operation: &str, error: &filters::Error) -> Error {
     let base = match error.kind() {
         filters::ErrorKind::Unsupported => Error::unsupported(operation),
         filters::ErrorKind::Limit => Error::limit(operation),
+        // Values that make no sense come from the caller when they are applied, and from storage when they are undone.
+        _ if operation == APPLY => Error::invalid(operation),
         _ => Error::corrupt(operation),
     };
     base.with("problem", error)

@@ -1,9 +1,12 @@
 //! Filters of new datasets: the values that depend on type and chunk, as libhdf5 sets them at creation.
 
+use filters::registered::{self, Chunk};
 use filters::setup::{self, Coding, Number, Scale, Type};
 use model::datatype::{Bits, ByteOrder, VarLenKind};
 use model::properties::{DatasetCreate, FillValue, FilterSpec, Layout};
 use model::{Datatype, Error, Result};
+
+use crate::run::check_new;
 
 const DEFLATE: u16 = 1;
 const SHUFFLE: u16 = 2;
@@ -11,6 +14,9 @@ const SZIP: u16 = 4;
 const NBIT: u16 = 5;
 const SCALE_OFFSET: u16 = 6;
 const LZF: u16 = 32000;
+const BLOSC: u16 = 32001;
+const BITSHUFFLE: u16 = 32008;
+const BLOSC2: u16 = 32026;
 
 /// The level of deflate where nobody chose one.
 const DEFLATE_LEVEL: u32 = 6;
@@ -20,7 +26,17 @@ const SZIP_NEAREST_NEIGHBOUR: u32 = 32;
 const SCALE_OFFSET_VALUES: usize = 20;
 
 /// Gives all filters of a new dataset their values.
+///
+/// # Errors
+/// Returns `Unsupported` for a filter that must be applied and is not in this build (see [`check_new`]), and `Invalid`
+/// for values that a filter does not take.
 pub fn complete(create: &mut DatasetCreate, datatype: &Datatype) -> Result<()> {
+    check_new(&create.filters)?;
+    complete_values(create, datatype)
+}
+
+/// As [`complete`], for containers that keep filters without applying them: those that this build lacks are welcome.
+pub fn complete_values(create: &mut DatasetCreate, datatype: &Datatype) -> Result<()> {
     let mut filters = std::mem::take(&mut create.filters);
     for filter in &mut filters {
         if let Some(values) = values(filter, create, datatype)? {
@@ -51,9 +67,36 @@ pub fn values(filter: &FilterSpec, create: &DatasetCreate, datatype: &Datatype) 
             let number = number(datatype).ok_or_else(|| unfit(datatype))?;
             setup::szip(coding, pixels, &number, shape).map_err(|e| refused(&e))?.to_vec()
         }
-        (LZF, []) => setup::lzf(small(bytes)?).to_vec(),
+        (LZF | BLOSC | BITSHUFFLE | BLOSC2, _) => {
+            let chunk = Chunk {
+                element_bytes: datatype.size(),
+                base_bytes: base_bytes(datatype),
+                shape,
+                bytes: small(bytes)?,
+            };
+            registered_values(filter, &chunk)?
+        }
         _ => return Ok(None),
     }))
+}
+
+fn registered_values(filter: &FilterSpec, chunk: &Chunk<'_>) -> Result<Vec<u32>> {
+    let given = &filter.values;
+    match filter.id {
+        LZF => Ok(registered::lzf(given, chunk)),
+        BLOSC => Ok(registered::blosc(given, chunk)),
+        BLOSC2 => Ok(registered::blosc2(given, chunk)),
+        // A filter that was stored has its name.
+        _ => registered::bitshuffle(given, chunk, filter.name.is_some()).map_err(|e| refused(&e)),
+    }
+}
+
+/// Bytes of an element, or of one element of the array that it is.
+fn base_bytes(datatype: &Datatype) -> u32 {
+    match datatype {
+        Datatype::Array(array) => array.base.size(),
+        other => other.size(),
+    }
 }
 
 fn refused(error: &filters::Error) -> Error {

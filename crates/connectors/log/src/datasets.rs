@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use model::properties::Layout;
 use model::selection::SetOp;
-use model::{Dataspace, Error, Result, Selection, Token};
+use model::{Dataspace, Datatype, Error, Result, Selection, Token};
 use vol::{Allocation, Container, DatasetInfo, OpDatasetCreate, StorageInfo};
 
 use crate::container::LogContainer;
@@ -16,6 +16,13 @@ use crate::{anchor, flat, hidden, read};
 const NAMES_GAP_MAX: u64 = 1 << 20;
 /// Bytes of fill values that are made at a time.
 const FILL_BYTES: u64 = 1 << 20;
+
+/// The operation with the values that its filters have for this datatype and these chunks.
+fn with_values(op: &OpDatasetCreate, datatype: &Datatype) -> Result<OpDatasetCreate> {
+    let mut op = op.clone();
+    ::pipeline::complete(&mut op.create, datatype)?;
+    Ok(op)
+}
 
 impl LogContainer {
     pub(crate) fn make_dataset(&self, op: &OpDatasetCreate) -> Result<Token> {
@@ -36,6 +43,7 @@ impl LogContainer {
         op.datatype.validate(&shared.limits)?;
         let datatype = op.datatype.with_slots(&self.slots());
         anchor::check(op, &datatype, &shared.limits)?;
+        let op = &with_values(op, &datatype)?;
         flat::shape(&op.space)?;
         let id = shared.write().take_id(op.place.as_ref().map_or("", |place| &place.name));
         let token = match shared.is_alone() {

@@ -57,7 +57,9 @@ impl Dataset {
             _ => default_shape(op.space.dims(), datatype.size().into()),
         };
         let blocks = Blocks::new(shape, datatype.size() as usize, fill);
-        let (space, create) = (op.space.clone(), op.create.clone());
+        let (space, mut create) = (op.space.clone(), op.create.clone());
+        // Filters are not applied here, so that unknown ones do no harm; whoever copies them wants them whole.
+        pipeline::complete_values(&mut create, &datatype)?;
         let info = Arc::new(DatasetInfo { datatype, committed: op.committed, space, create });
         Ok(Dataset { info, blocks })
     }

@@ -161,7 +161,7 @@ impl File {
         bytes: usize,
     ) -> Result<Vec<u8>> {
         let decoded = self.registry.decode(&stages(filters), mask, raw, bytes, stage_bytes_max(bytes));
-        decoded.map_err(|e| filter_error(&e, filters))
+        decoded.map_err(|e| filter_error(UNDO, &e, filters))
     }
 
     /// Undoes the filters of the bytes that wait in `work.raw`, into a buffer of exactly what comes out.
@@ -175,7 +175,7 @@ impl File {
         let bytes_max = stage_bytes_max(into.len());
         let done =
             self.registry.decode_into(&stages(filters), mask, &work.raw, into, bytes_max, &mut work.filters);
-        done.map_err(|e| filter_error(&e, filters))
+        done.map_err(|e| filter_error(UNDO, &e, filters))
     }
 
     /// Applies filters: bytes, and the mask of those that were left out.
@@ -184,7 +184,8 @@ impl File {
             return Ok((data, 0));
         }
         let plain_bytes = data.len() as u64;
-        let encoded = self.registry.encode(&stages(filters), data).map_err(|e| filter_error(&e, filters))?;
+        let encoded =
+            self.registry.encode(&stages(filters), data).map_err(|e| filter_error(APPLY, &e, filters))?;
         check_stored(&self.store.limits, plain_bytes, encoded.0.len() as u64)?;
         Ok(encoded)
     }
@@ -212,7 +213,7 @@ impl File {
         out: &mut Vec<u8>,
     ) -> Result<(usize, u32)> {
         let encoded = self.registry.encode_into(&stages(filters), data, &mut work.filters, out);
-        let encoded = encoded.map_err(|e| filter_error(&e, filters))?;
+        let encoded = encoded.map_err(|e| filter_error(APPLY, &e, filters))?;
         check_stored(&self.store.limits, data.len() as u64, encoded.0 as u64)?;
         Ok(encoded)
     }
@@ -301,13 +302,18 @@ fn interrupted() -> Error {
     Error::invalid("use file").with("problem", INTERRUPTED)
 }
 
-fn filter_error(error: &filters::Error, filters: &[FilterSpec]) -> Error {
+const APPLY: &str = "apply filters";
+const UNDO: &str = "undo filters";
+
+fn filter_error(operation: &str, error: &filters::Error, filters: &[FilterSpec]) -> Error {
     let names: Vec<String> =
         filters.iter().map(|f| f.name.clone().unwrap_or_else(|| f.id.to_string())).collect();
     let base = match error.kind() {
-        filters::ErrorKind::Unsupported => Error::unsupported("undo filters"),
-        filters::ErrorKind::Limit => Error::limit("undo filters"),
-        _ => Error::corrupt("undo filters"),
+        filters::ErrorKind::Unsupported => Error::unsupported(operation),
+        filters::ErrorKind::Limit => Error::limit(operation),
+        // Values that make no sense come from the caller when they are applied, and from the file when they are undone.
+        _ if operation == APPLY => Error::invalid(operation),
+        _ => Error::corrupt(operation),
     };
     base.with("problem", error).with("pipeline", names.join(", "))
 }

@@ -11,7 +11,12 @@ const LITERALS_MAX: usize = 32;
 const NEAR_MAX: usize = 8191;
 const FAR_MAX: usize = 65535 + NEAR_MAX;
 const MATCH_MIN: usize = 4;
+/// A near match takes two bytes.
+const REPEAT_MIN: usize = 3;
 const HASH_BITS: u32 = 14;
+/// Places that are tried for a match, and those of the highest level.
+const DEPTH: usize = 2;
+const DEPTH_MAX: usize = 16;
 const MARKER: u8 = 1 << 5;
 /// Inputs below this many bytes are not worth a stream, and decoders assume there is none.
 const INPUT_MIN: usize = 16;
@@ -102,25 +107,28 @@ impl Decoder<'_> {
     }
 }
 
-/// Encodes a stream; `None` when the input is too small for one.
-pub(crate) fn encode(input: &[u8]) -> Option<Vec<u8>> {
+/// Encodes a stream; `None` when the input is too small for one. The highest level looks further for matches.
+pub(crate) fn encode(input: &[u8], level: u32) -> Option<Vec<u8>> {
     if input.len() < INPUT_MIN {
         return None;
     }
-    // Places are 1-based so that 0 means none.
-    let mut table = vec![0usize; 1 << HASH_BITS];
-    let mut out = Vec::with_capacity(input.len() / 2 + 64);
-    let (mut at, mut literals_from) = (0, 0);
     let body = &input[..input.len() - TAIL_BYTES];
-    while let Some(head) = body.get(at..).and_then(|rest| rest.first_chunk::<MATCH_MIN>()) {
-        let hash = u32::from_le_bytes(*head).wrapping_mul(0x9e37_79b1) >> (32 - HASH_BITS);
-        let candidate = std::mem::replace(&mut table[hash as usize], at + 1);
-        match find_match(body, candidate, at) {
+    let mut places = Places::new(body, if level >= 9 { DEPTH_MAX } else { DEPTH });
+    let mut out = Vec::with_capacity(input.len() / 2 + 64);
+    let (mut at, mut literals_from, mut last_distance) = (0, 0, 0);
+    while at + MATCH_MIN <= body.len() {
+        let repeated = repeat_match(body, last_distance, at);
+        let found = better(repeated, places.longest(at));
+        places.note(at);
+        match found {
             Some((distance, length)) => {
                 push_literals(&mut out, &input[literals_from..at]);
                 push_match(&mut out, distance - 1, length - 2);
                 at += length;
-                literals_from = at;
+                (literals_from, last_distance) = (at, distance);
+                // The next match may start where this one ends.
+                places.note(at - 2);
+                places.note(at - 1);
             }
             None => at += stride(at - literals_from),
         }
@@ -131,11 +139,63 @@ pub(crate) fn encode(input: &[u8]) -> Option<Vec<u8>> {
     Some(out)
 }
 
-fn find_match(input: &[u8], candidate: usize, at: usize) -> Option<(usize, usize)> {
-    let from = candidate.checked_sub(1)?;
-    if at - from > FAR_MAX {
-        return None;
+/// Places by the hash of what stands there, latest first. They are 1-based, so that 0 means none.
+struct Places<'a> {
+    body: &'a [u8],
+    heads: Vec<u32>,
+    earlier: Vec<u32>,
+    depth: usize,
+}
+
+impl<'a> Places<'a> {
+    fn new(body: &'a [u8], depth: usize) -> Self {
+        Places { body, heads: vec![0; 1 << HASH_BITS], earlier: vec![0; body.len()], depth }
     }
+
+    fn hash(&self, at: usize) -> Option<usize> {
+        let head = self.body.get(at..)?.first_chunk::<MATCH_MIN>()?;
+        Some((u32::from_le_bytes(*head).wrapping_mul(0x9e37_79b1) >> (32 - HASH_BITS)) as usize)
+    }
+
+    fn note(&mut self, at: usize) {
+        let Some(hash) = self.hash(at) else { return };
+        let head = &mut self.heads[hash];
+        // A place that is noted twice in a row would lead to itself.
+        if *head as usize != at + 1 {
+            self.earlier[at] = std::mem::replace(head, at as u32 + 1);
+        }
+    }
+
+    /// The longest match of the latest places with the same hash.
+    fn longest(&self, at: usize) -> Option<(usize, usize)> {
+        let (mut best, mut place) = (None, self.heads[self.hash(at)?]);
+        for _ in 0..self.depth {
+            let Some(from) = (place as usize).checked_sub(1).filter(|from| at - from <= FAR_MAX) else {
+                break;
+            };
+            best = better(best, find_match(self.body, from, at));
+            place = self.earlier[from];
+        }
+        best
+    }
+}
+
+/// The longer of two matches.
+fn better(one: Option<(usize, usize)>, other: Option<(usize, usize)>) -> Option<(usize, usize)> {
+    match (one, other) {
+        (Some(one), Some(other)) => Some(if other.1 > one.1 { other } else { one }),
+        (one, other) => one.or(other),
+    }
+}
+
+/// A match at the distance of the one before: numbers that change in one byte go on at the distance of their size.
+fn repeat_match(input: &[u8], distance: usize, at: usize) -> Option<(usize, usize)> {
+    let from = at.checked_sub(distance).filter(|_| (1..=NEAR_MAX).contains(&distance))?;
+    let same = same_bytes(&input[from..], &input[at..]);
+    (same >= REPEAT_MIN).then_some((distance, same))
+}
+
+fn find_match(input: &[u8], from: usize, at: usize) -> Option<(usize, usize)> {
     let same = same_bytes(&input[from..], &input[at..]);
     // A far match costs two bytes more.
     let worth = if at - from > NEAR_MAX { MATCH_MIN + 2 } else { MATCH_MIN };
@@ -177,7 +237,7 @@ mod tests {
         input.extend_from_within(..40_000);
         input.extend(std::iter::repeat_n(9, 5000));
         input.extend_from_within(120_000..131_000);
-        let stream = encode(&input).unwrap();
+        let stream = encode(&input, 5).unwrap();
         assert!(stream.len() < input.len());
         let mut out = vec![0; input.len()];
         assert_eq!(decode_into(Origin(32001), &stream, &mut out).unwrap(), input.len());

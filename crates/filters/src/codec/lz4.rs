@@ -42,6 +42,20 @@ pub(crate) fn encode_into(
     encoded.map_err(|error| at.invalid(error.to_string()))
 }
 
+/// As [`encode_into`], with effort of a level. The pure-Rust encoder has no more of it to give.
+#[cfg(not(feature = "lz4-c"))]
+pub(crate) fn encode_high(at: Origin, input: &[u8], _level: u32, out: &mut [u8]) -> Result<usize, Error> {
+    encode_into(at, input, 1, out)
+}
+
+/// The same by the reference library.
+#[cfg(feature = "lz4-c")]
+pub(crate) fn encode_high(at: Origin, input: &[u8], level: u32, out: &mut [u8]) -> Result<usize, Error> {
+    let mode = lz4::block::CompressionMode::HIGHCOMPRESSION(level as i32);
+    let encoded = lz4::block::compress_to_buffer(input, Some(mode), false, out);
+    encoded.map_err(|error| at.invalid(error.to_string()))
+}
+
 #[cfg(not(feature = "lz4"))]
 pub(crate) fn decode_into(at: Origin, _input: &[u8], _out: &mut [u8]) -> Result<usize, Error> {
     Err(at.unsupported("LZ4 needs the cargo feature `lz4`"))

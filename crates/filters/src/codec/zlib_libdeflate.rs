@@ -39,13 +39,14 @@ impl State {
             .map_err(|_| at.incompressible("stream is longer than any should be"))
     }
 
-    /// Levels 0 to 9 mean about what they mean to zlib; there are three more above.
+    /// Levels up to 5 mean about what they mean to zlib. Above, the next one is needed for a stream as short as zlib's.
     fn encoder(&mut self, at: Origin, level: u32) -> Result<&mut Compressor, Error> {
         let kept = self.encoder.take().filter(|(kept, _)| *kept == level);
         let (_, encoder) = match kept {
             Some(kept) => self.encoder.insert(kept),
             None => {
-                let known = CompressionLvl::new(level as i32);
+                let own = if level > 5 { level + 1 } else { level };
+                let known = CompressionLvl::new(own as i32);
                 let known = known.map_err(|_| at.invalid(format!("level {level}")))?;
                 self.encoder.insert((level, Compressor::new(known)))
             }

@@ -26,7 +26,7 @@ fn objects(file: &File) -> Result<()> {
 }
 
 fn values(file: &File) -> Result<()> {
-    let mut grid = file.new_dataset::<i16>().shape(4).max_shape(8).chunk(4).create("grid")?;
+    let grid = file.new_dataset::<i16>().shape(4).max_shape(8).chunk(4).create("grid")?;
     grid.write_raw(&[1i16, 2, 3, 4])?;
     grid.resize(6)?;
     let container = file.container();

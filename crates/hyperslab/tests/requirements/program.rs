@@ -53,7 +53,7 @@ fn stations() -> Vec<Station> {
 
 pub(crate) fn write(file: &File) -> Result<()> {
     let grid = file.new_dataset::<f32>().shape([6, 4]).chunk([4, 4]).shuffle().deflate(4);
-    let mut grid = grid.max_shape([usize::MAX, 4]).create("weather/temperature")?;
+    let grid = grid.max_shape([usize::MAX, 4]).create("weather/temperature")?;
     grid.write_raw(&(0..24).map(|n| n as f32 / 2.0).collect::<Vec<_>>())?;
     grid.resize([8, 4])?;
     grid.set_attr("unit", "°C".to_owned())?;

@@ -7,7 +7,7 @@ use super::enumeration::Names;
 use super::soft::Soft;
 use super::string::Texts;
 use super::{Conversions, Plan, Step};
-use crate::datatype::{Array, Complex, Compound, Member, ReferenceKind, VarLen, VarLenKind};
+use crate::datatype::{Array, Complex, Compound, Member, VarLen, VarLenKind};
 use crate::{Datatype, Error, Result};
 
 pub(super) fn plan(from: &Datatype, to: &Datatype, conversions: &Conversions) -> Result<Plan> {
@@ -62,21 +62,11 @@ fn name(t: &Datatype) -> String {
 fn same(from: &Datatype, to: &Datatype) -> bool {
     match (from, to) {
         (Datatype::Enum(a), Datatype::Enum(b)) => Names::same(a, b),
-        (Datatype::Reference(a), Datatype::Reference(b)) => {
-            a.size == b.size && interchangeable(a.kind, b.kind)
-        }
+        // The heap holds references as values, so that a slot serves for any kind; a container refuses a target that a
+        // kind of its own cannot hold.
+        (Datatype::Reference(a), Datatype::Reference(b)) => a.size == b.size,
         _ => from == to,
     }
-}
-
-/// The heap holds references as values, so that the slot of an old object reference serves as a new one.
-fn interchangeable(from: ReferenceKind, to: ReferenceKind) -> bool {
-    use ReferenceKind::{Attribute, Object, ObjectOld, Region, RegionOld};
-    from == to
-        || matches!(
-            (from, to),
-            (ObjectOld | RegionOld | Object | Region | Attribute, Object | Region | Attribute)
-        )
 }
 
 fn is_number(t: &Datatype) -> bool {

@@ -17,7 +17,8 @@ super::suite! { "datasets":
         dataset_under_a_used_name_is_refused, huge_extent_costs_nothing_until_written, eight_dimensions_read_back,
         byte_order_of_the_file_is_kept, rewritten_elements_read_back, every_plain_class_is_kept, type_without_size_is_refused,
         storage_grows_with_what_is_written, dataset_properties_are_kept;
-    |c| c.filters => filtered_elements_read_back;
+    |c| c.filters => filtered_elements_read_back, few_values_of_a_filter_are_completed,
+        unknown_filter_is_refused_unless_optional;
 }
 
 fn read_back(c: &mut Case<'_>, create: DatasetCreate) -> Result<()> {
@@ -296,4 +297,50 @@ fn filtered_elements_read_back(s: &Subject) -> Result<()> {
     same(c.get(data, &Selection::All)?, counting(63))?;
     let ids: Vec<u16> = c.dataset_info(data)?.create.filters.iter().map(|filter| filter.id).collect();
     same(ids, [2, 3])
+}
+
+fn filter(id: u16, optional: bool, values: &[u32]) -> FilterSpec {
+    FilterSpec { id, name: None, optional, values: values.to_vec() }
+}
+
+/// Filters of registered numbers hold what their own libraries store at creation: readers lean on it.
+fn few_values_of_a_filter_are_completed(s: &Subject) -> Result<()> {
+    let mut c = s.fresh()?;
+    let blosc2 = [1, 0, 4, 48, 5, 1, 0, 2, 3, 4];
+    let cases: [(u16, &[u32], &[u32]); 4] = [
+        (32001, &[], &[2, 2, 4, 48]),
+        (32001, &[0, 0, 0, 0, 9, 2], &[2, 2, 4, 48, 9, 2]),
+        (32026, &[], &blosc2),
+        (32008, &[0, 2], &[0, 4, 4, 0, 2]),
+    ];
+    for (n, (id, given, _)) in cases.iter().enumerate() {
+        let create = DatasetCreate { filters: vec![filter(*id, true, given)], ..chunked(&[3, 4]) };
+        let data = c.ints_with(c.root()?, &n.to_string(), space(&[7, 9]), create)?;
+        c.put(data, &Selection::All, &counting(63))?;
+    }
+    c.reopen()?;
+    for (n, (id, _, stored)) in cases.iter().enumerate() {
+        let data = vol::path::token(&*c.container, c.root()?, &n.to_string(), 16)?;
+        same(c.get(data, &Selection::All)?, counting(63))?;
+        let found = c.dataset_info(data)?.create.filters[0].clone();
+        same((found.id, found.values.as_slice()), (*id, *stored))?;
+    }
+    Ok(())
+}
+
+/// A dataset that could never be written is not made. One that keeps filters without applying them can be written.
+fn unknown_filter_is_refused_unless_optional(s: &Subject) -> Result<()> {
+    let c = s.fresh()?;
+    let create =
+        |optional| DatasetCreate { filters: vec![filter(60_000, optional, &[])], ..chunked(&[3, 4]) };
+    match c.ints_with(c.root()?, "mandatory", space(&[7, 9]), create(false)) {
+        Ok(data) => c.put(data, &Selection::All, &counting(63))?,
+        Err(error) => {
+            same(error.kind(), Kind::Unsupported)?;
+            same(c.link_get(c.root()?, "mandatory")?.is_none(), true)?;
+        }
+    }
+    let data = c.ints_with(c.root()?, "optional", space(&[7, 9]), create(true))?;
+    c.put(data, &Selection::All, &counting(63))?;
+    same(c.get(data, &Selection::All)?, counting(63))
 }

@@ -11,8 +11,8 @@ super::suite! { "references":
     |c| c.object_references => old_object_references_read_back, new_object_references_read_back, null_references_read_back,
         unwritten_references_are_null, references_follow_a_renamed_object, reference_to_a_deleted_object_still_reads,
         references_inside_compounds_read_back, reference_slots_have_the_size_of_their_container,
-        old_object_reference_refuses_other_targets;
-    |c| c.region_references => old_region_references_read_back, new_region_references_read_back,
+        old_object_reference_refuses_other_targets, new_references_are_written_to_the_old_kind;
+    |c| c.region_references => old_region_references_read_back, new_regions_are_written_to_the_old_kind, new_region_references_read_back,
         region_of_points_keeps_their_order, region_of_many_blocks_reads_back;
     |c| c.attribute_references && c.attributes => attribute_references_read_back;
     |c| c.object_references && c.variable_length => sequences_of_references_read_back;
@@ -40,6 +40,39 @@ fn read_back(
     let found = slots_to_references(&slots, &heap)?;
     same(target_now, target)?;
     same(found, references)
+}
+
+/// Writes references that are of a new kind in memory to a dataset of an old one, and reads them back as both.
+fn written_as_old(
+    s: &Subject,
+    [new, old]: [ReferenceKind; 2],
+    make: impl Fn(Token) -> Result<Reference>,
+) -> Result<()> {
+    let mut c = s.fresh()?;
+    let target = c.ints(c.root()?, "target", &[6, 8])?;
+    let references = vec![make(target)?, Reference::null()];
+    let data = c.dataset(c.root()?, "d", &Datatype::reference(old), &[2])?;
+    let (memory, mut heap) = (Datatype::reference(new), Heap::new());
+    let slots = reference_slots(&references, &mut heap)?;
+    write(&*c.container, data, &Selection::All, &memory, (&slots, &mut heap))?;
+    c.reopen()?;
+    let data = vol::path::token(&*c.container, c.root()?, "d", 16)?;
+    for kind in [new, old] {
+        let mut heap = Heap::new();
+        let slots = read(&*c.container, data, &Selection::All, &Datatype::reference(kind), &mut heap)?;
+        same(&slots_to_references(&slots, &heap)?, &references)?;
+    }
+    Ok(())
+}
+
+fn new_references_are_written_to_the_old_kind(s: &Subject) -> Result<()> {
+    let kinds = [ReferenceKind::Object, ReferenceKind::ObjectOld];
+    written_as_old(s, kinds, |target| Ok(Reference::object(target)))
+}
+
+fn new_regions_are_written_to_the_old_kind(s: &Subject) -> Result<()> {
+    let kinds = [ReferenceKind::Region, ReferenceKind::RegionOld];
+    written_as_old(s, kinds, |target| Ok(Reference::region(target, Selection::block(&[1, 2], &[2, 3])?)))
 }
 
 fn objects(c: &Case<'_>, target: Token) -> Result<Vec<Reference>> {

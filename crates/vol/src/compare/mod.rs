@@ -4,7 +4,10 @@
 //! Values are compared as the model sees them: what slots stand for, not the slots; references by where they lead.
 
 mod elements;
+mod maps;
 mod values;
+
+pub use maps::{MapDifferences, maps};
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 

@@ -10,7 +10,7 @@ use crate::slots::SlotPlan;
 
 /// Values in a form where equal ones are equal bytes, and the references among them.
 #[derive(Default)]
-struct Flat {
+pub(super) struct Flat {
     bytes: Vec<u8>,
     references: Vec<Reference>,
 }
@@ -65,7 +65,7 @@ impl Comparer<'_> {
     }
 }
 
-fn flat(container: &dyn Container, datatype: &Datatype, raw: &[u8]) -> Result<Flat> {
+pub(super) fn flat(container: &dyn Container, datatype: &Datatype, raw: &[u8]) -> Result<Flat> {
     let (memory, mut heap, mut flat) = (datatype.memory_form(), Heap::new(), Flat::default());
     let values = SlotPlan::new(datatype, &memory).detach(container, raw, &mut heap)?;
     for element in values.chunks_exact((memory.size() as usize).max(1)) {
@@ -75,6 +75,23 @@ fn flat(container: &dyn Container, datatype: &Datatype, raw: &[u8]) -> Result<Fl
 }
 
 impl Flat {
+    /// Whether both are the same, where `same` says it of references.
+    pub(super) fn is_same(
+        &self,
+        other: &Flat,
+        same: &dyn Fn(&Reference, &Reference) -> Result<bool>,
+    ) -> Result<bool> {
+        if self.bytes != other.bytes || self.references.len() != other.references.len() {
+            return Ok(false);
+        }
+        for (one, other) in self.references.iter().zip(&other.references) {
+            if !same(one, other)? {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
     fn add(&mut self, datatype: &Datatype, element: &[u8], heap: &Heap) -> Result<()> {
         match datatype {
             Datatype::VarLen(varlen) => {

@@ -49,6 +49,9 @@ impl Copier<'_> {
 
     /// The elements of a dataset at a path, after so many pieces that are there already.
     pub(super) fn elements(&mut self, old: Token, new: Token, done: (&str, u64)) -> Result<()> {
+        if self.options.without_elements {
+            return Ok(());
+        }
         let info = self.source.dataset_info(old)?;
         if has_references(&info.datatype) {
             self.refers(old, new);

@@ -54,6 +54,8 @@ pub struct CopyOptions<'a> {
     pub expand_references: bool,
     /// Leave attributes behind.
     pub without_attributes: bool,
+    /// Leave the elements of datasets behind.
+    pub without_elements: bool,
     /// Share equal committed datatypes that are there already.
     pub merge_committed_types: bool,
     /// Opens other containers, and where the source is, for their names.
@@ -85,6 +87,7 @@ impl<'a> CopyOptions<'a> {
             expand_external_links: false,
             expand_references: false,
             without_attributes: false,
+            without_elements: false,
             merge_committed_types: false,
             resolver: None,
             alter: None,

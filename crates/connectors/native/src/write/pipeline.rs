@@ -1,7 +1,7 @@
 //! Filters of new datasets, with all that libhdf5 sets at creation.
 
 use model::properties::FilterSpec;
-use model::{Datatype, Result};
+use model::{Datatype, Error, Result};
 use vol::OpDatasetCreate;
 
 use crate::file::File;
@@ -18,6 +18,10 @@ pub(crate) fn with_values(
     datatype: &Datatype,
 ) -> Result<FilterSpec> {
     let mut filter = filter.clone();
+    // One with a name was read from a container: a copy takes its chunks as they are.
+    if !filter.optional && filter.name.is_none() {
+        file.registry.get(filter.id).map_err(|e| Error::unsupported("create dataset").with("problem", e))?;
+    }
     if filter.id >= FOREIGN_MIN && filter.name.is_none() {
         filter.name = Some(file.filter_name(filter.id));
     }

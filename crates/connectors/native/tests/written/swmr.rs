@@ -381,7 +381,7 @@ fn the_file_of_many_small_commits_stays_small() {
     };
     let file = File::create_with(&path, &FileCreate::default(), &access, true).unwrap();
     let builder = file.new_dataset::<f64>().shape([0]).max_shape([UNLIMITED_DIM]);
-    let mut dataset = builder.chunk(64).create("log").unwrap();
+    let dataset = builder.chunk(64).create("log").unwrap();
     file.start_swmr().unwrap();
     let start = Instant::now();
     for n in 0..2000 {

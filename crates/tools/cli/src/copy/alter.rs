@@ -2,7 +2,7 @@
 
 use hyperslab::model::properties::{FilterSpec, Layout};
 use hyperslab::vol::OpDatasetCreate;
-use hyperslab::{Error, Result};
+use hyperslab::{Error, Result, is_named_filter, named_filter};
 
 /// A change, and the datasets it is for: all where none is named.
 pub(super) struct Change {
@@ -24,13 +24,22 @@ fn bad(text: &str) -> Error {
 
 /// `a,b:REST` or `REST`: the paths, and the rest.
 fn split_paths(text: &str) -> (Vec<String>, &str) {
-    match text.rsplit_once(':') {
-        Some((paths, rest)) => {
-            let full = |p: &str| if p.starts_with('/') { p.to_owned() } else { format!("/{p}") };
-            (paths.split(',').map(full).collect(), rest)
-        }
-        None => (Vec::new(), text),
+    text.rsplit_once(':').map_or((Vec::new(), text), |(paths, rest)| (full_paths(paths), rest))
+}
+
+/// The same for filters, whose parameters may be separated by `:` too: they start where a filter's name does.
+fn split_filter(text: &str) -> (Vec<String>, &str) {
+    let is_filter = |rest: &str| rest == "NONE" || is_named_filter(rest);
+    let mut colons = text.match_indices(':').map(|(at, _)| (&text[..at], &text[at + 1..]));
+    match colons.find(|(_, rest)| is_filter(rest)) {
+        Some((paths, rest)) if !is_filter(text) => (full_paths(paths), rest),
+        _ => (Vec::new(), text),
     }
+}
+
+fn full_paths(paths: &str) -> Vec<String> {
+    let full = |p: &str| if p.starts_with('/') { p.to_owned() } else { format!("/{p}") };
+    paths.split(',').map(full).collect()
 }
 
 fn numbers<T: std::str::FromStr>(text: &str, separator: char) -> Result<Vec<T>> {
@@ -38,34 +47,13 @@ fn numbers<T: std::str::FromStr>(text: &str, separator: char) -> Result<Vec<T>> 
 }
 
 impl Change {
-    /// `[PATHS:]GZIP=6`, `SHUF`, `FLET`, `SZIP=8,NN`, `NBIT`, `SOFF=0,IN`, `UD=ID,FLAG,COUNT,VALUES…`, `NONE`.
+    /// `[PATHS:]FILTER`, where `FILTER` is `NONE` or as [`named_filter`] reads it.
     pub(super) fn filter(text: &str) -> Result<Change> {
-        let (paths, rest) = split_paths(text);
-        let (name, parameters) = rest.split_once('=').unwrap_or((rest, ""));
-        let values: Vec<&str> = parameters.split(',').filter(|p| !p.is_empty()).collect();
-        let number = |i: usize| values.get(i).and_then(|v| v.parse::<u32>().ok());
-        let (id, values, optional) = match name {
-            "NONE" => return Ok(Change { paths, what: What::NoFilters }),
-            "GZIP" => (1, vec![number(0).ok_or_else(|| bad(text))?], true),
-            "SHUF" => (2, Vec::new(), true),
-            "FLET" => (3, Vec::new(), false),
-            "SZIP" => {
-                let mask = if values.get(1) == Some(&"NN") { 32 } else { 4 };
-                (4, vec![mask, number(0).ok_or_else(|| bad(text))?], true)
-            }
-            "NBIT" => (5, Vec::new(), true),
-            "SOFF" => {
-                let kind = if values.get(1) == Some(&"DS") { 0 } else { 2 };
-                (6, vec![kind, number(0).ok_or_else(|| bad(text))?], true)
-            }
-            "UD" => {
-                let all: Vec<u32> = numbers(parameters, ',')?;
-                let [id, flag, _, values @ ..] = &all[..] else { return Err(bad(text)) };
-                (u16::try_from(*id).map_err(|_| bad(text))?, values.to_vec(), flag & 1 == 1)
-            }
-            _ => return Err(bad(text)),
-        };
-        Ok(Change { paths, what: What::Filters(vec![FilterSpec { id, name: None, optional, values }]) })
+        let (paths, rest) = split_filter(text);
+        if rest == "NONE" {
+            return Ok(Change { paths, what: What::NoFilters });
+        }
+        Ok(Change { paths, what: What::Filters(vec![named_filter(rest)?]) })
     }
 
     /// `[PATHS:]CHUNK=10x20`, `COMPA`, `CONTI`.

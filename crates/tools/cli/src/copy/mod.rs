@@ -16,6 +16,7 @@ use hyperslab::{Error, Kind, Limits, Result, Token};
 
 use crate::open::{Opened, open_beneath, shown};
 use crate::settings::{layered, measured, registry};
+use alter::{Change, apply};
 use journal::Journal;
 use work::{Output, Work};
 
@@ -28,6 +29,8 @@ usage: hyperslab copy [OPTIONS] SOURCE TARGET
   -f, --flags LIST   shallow: only the members of a group, soft: what soft links lead to, ext: what external
                      links lead to, ref: what references point to, noattr: no attributes, merge: share equal
                      committed datatypes, allflags: shallow, soft, ext, ref
+      --filter [PATHS:]FILTER
+                     other filters, as for `hyperslab repack`; may be given more than once
       --overwrite    replace a TARGET that is there
       --resume       keep what is done when the copy is stopped, in TARGET.partial or TARGET, with notes in
                      TARGET.resume; and go on from there the next time
@@ -41,6 +44,7 @@ struct Arguments {
     source: Option<String>,
     target: Option<String>,
     flags: Vec<String>,
+    changes: Vec<Change>,
     parents: bool,
     overwrite: bool,
     resume: bool,
@@ -65,6 +69,7 @@ fn parse(args: &[String]) -> Result<Arguments> {
             "-f" | "--flags" | "--flag" => {
                 found.flags.extend(value(word, &mut rest)?.split(',').map(str::to_owned));
             }
+            "--filter" => found.changes.push(Change::filter(&value(word, &mut rest)?)?),
             "-p" | "--parents" => found.parents = true,
             "--overwrite" => found.overwrite = true,
             "--resume" => found.resume = true,
@@ -84,6 +89,7 @@ pub(crate) fn run(args: &[String]) -> ExitCode {
     }
     let arguments = match parse(args) {
         Ok(arguments) if arguments.containers.len() == 2 => arguments,
+        Err(error) if error.operation() == "read filter" => return report("copy", Err(error)),
         _ => {
             eprint!("{USAGE}");
             return ExitCode::FAILURE;
@@ -131,6 +137,10 @@ fn copy(arguments: &Arguments) -> Result<()> {
     let mut options = CopyOptions { tell: Some(&tell), ..CopyOptions::new(&limits) };
     if !arguments.strict {
         options.lost = Some(&lost);
+    }
+    let alter = |path: &str, op: &mut _| apply(&arguments.changes, 0, path, op);
+    if !arguments.changes.is_empty() {
+        options.alter = Some(&alter);
     }
     set_flags(&mut options, &arguments.flags)?;
     if let Some(resolver) = &source.resolver {

@@ -15,8 +15,10 @@ use crate::open::open;
 const USAGE: &str = "\
 usage: hyperslab repack [OPTIONS] IN [OUT]
   Copies a file without the room that it no longer uses; without OUT, the copy takes its place.
-  -f, --filter [PATHS:]FILTER  GZIP=LEVEL, SHUF, FLET, SZIP=PIXELS,NN|EC, NBIT, SOFF=FACTOR,IN|DS,
-                               UD=ID,FLAG,COUNT,VALUES..., NONE; may be given more than once
+  -f, --filter [PATHS:]FILTER  GZIP=LEVEL, SHUF, FLET, SZIP=PIXELS,NN|EC, NBIT, SOFF=FACTOR,IN|DS, LZF,
+                               LZ4[=BLOCK], BZIP2[=1..9], ZSTD[=LEVEL], BLOSC[=CODEC:LEVEL:SHUFFLE],
+                               BLOSC2[=...], BITSHUFFLE[=none|lz4|zstd:LEVEL], UD=ID,FLAG,COUNT,VALUES...,
+                               NONE; may be given more than once, and is applied in this order
   -l, --layout [PATHS:]LAYOUT  CHUNK=10x20, COMPA, CONTI
   -m, --minimum BYTES          filter only datasets of this size and above
   -j, --low VERSION            oldest library that shall read it: earliest, v18, v110, v112, v114, v200, latest

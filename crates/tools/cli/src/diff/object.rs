@@ -1,6 +1,9 @@
 //! Differences of two objects or links.
 
-use hyperslab::{LinkTarget, ObjectKind, Result};
+use std::sync::Arc;
+
+use hyperslab::vol::{Container, FileAccess, compare};
+use hyperslab::{File, LinkTarget, ObjectKind, Reference, ReferenceTarget, Result};
 
 use super::options::Exclusions;
 use super::report::Report;
@@ -109,18 +112,34 @@ impl Objects<'_, '_> {
                 self.report.objects_found("datatype", first, second, found);
             }
             ObjectKind::Group => self.report.objects_found("group", first, second, 0),
-            ObjectKind::Map => {
-                self.report.incomparable = true;
-                self.report.remark(&format!(
-                    "Comparison not supported: <{first}> and <{second}> are of type unknown type\n"
-                ));
-                return Ok(0);
-            }
+            ObjectKind::Map => found = self.maps(places, paths)?,
         }
         if !self.excluded_attributes.contains(first, kind == ObjectKind::Group) {
             found += attribute::Pair { places, paths, depth: 0 }.compare_all(self.report)?;
         }
         Ok(found)
+    }
+
+    fn maps(&mut self, places: [&Place; 2], [first, second]: [&str; 2]) -> Result<u64> {
+        let sides = places.map(|place| (place.container(), place.token));
+        let containers = places.map(Place::shared);
+        let same = |one: &Reference, other: &Reference| same_target(containers, [one, other]);
+        let found = compare::maps(sides[0], sides[1], &same)?;
+        if found.types {
+            let why = format!("Not comparable: <{first}> and <{second}> are maps of different types\n");
+            self.report.cannot_compare(&why);
+            return Ok(0);
+        }
+        self.report.objects_found("map", first, second, found.count());
+        let parts = [
+            (found.only_first, "keys only in the first"),
+            (found.only_second, "keys only in the second"),
+            (found.values, "keys with different values"),
+        ];
+        for (count, what) in parts.into_iter().filter(|(count, _)| *count > 0) {
+            self.report.remark(&format!("{count} {what}\n"));
+        }
+        Ok(found.count())
     }
 
     fn datasets(&mut self, places: [&Place; 2], names: [&str; 2]) -> u64 {
@@ -142,6 +161,28 @@ impl Objects<'_, '_> {
         }
         found
     }
+}
+
+/// Whether two references lead to objects of the same path, and to the same part of them.
+fn same_target(containers: [&Arc<dyn Container>; 2], references: [&Reference; 2]) -> Result<bool> {
+    let [one, other] = references;
+    if one.is_null() || other.is_null() || one.file.is_some() || other.file.is_some() {
+        return Ok(one.is_null() == other.is_null() && one.file == other.file);
+    }
+    let is_same_part = match (&one.target, &other.target) {
+        (ReferenceTarget::Object(_), ReferenceTarget::Object(_)) => true,
+        (ReferenceTarget::Region { selection: a, .. }, ReferenceTarget::Region { selection: b, .. }) => {
+            a == b
+        }
+        (ReferenceTarget::Attribute { name: a, .. }, ReferenceTarget::Attribute { name: b, .. }) => a == b,
+        _ => false,
+    };
+    Ok(is_same_part && path_of(containers[0], one)? == path_of(containers[1], other)?)
+}
+
+fn path_of(container: &Arc<dyn Container>, reference: &Reference) -> Result<String> {
+    let file = File::from_container(container.clone(), "", &FileAccess::read())?;
+    Ok(file.dereference(reference)?.object().name().to_owned())
 }
 
 fn is_link(entry: &Entry) -> bool {

@@ -31,7 +31,7 @@ impl What {
             What::Object(_, ObjectKind::Dataset) => "H5G_DATASET",
             What::Object(_, ObjectKind::Group) => "H5G_GROUP",
             What::Object(_, ObjectKind::Datatype) => "H5G_TYPE",
-            What::Object(_, ObjectKind::Map) => "unknown type",
+            What::Object(_, ObjectKind::Map) => "H5G_MAP",
             What::Link(LinkTarget::Soft(_)) => "H5G_LINK",
             What::Link(_) => "H5G_UDLINK",
         }

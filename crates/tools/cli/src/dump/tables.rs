@@ -50,11 +50,6 @@ impl Table {
         self.places.get(&token).and_then(|&place| self.entries.get(place))
     }
 
-    /// All of them, in the order they were found.
-    pub(crate) fn tokens(&self) -> Vec<Token> {
-        self.entries.iter().map(|entry| entry.token).collect()
-    }
-
     /// Those that no link leads to.
     pub(crate) fn unnamed(&self) -> impl Iterator<Item = &Entry> {
         self.entries.iter().filter(|entry| !entry.named)

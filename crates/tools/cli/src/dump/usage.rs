@@ -42,7 +42,7 @@ Other forms:
   -u, --use-dtd             XML with a DTD
   -D, --xml-dtd=U           the DTD or schema at U
   -X, --xml-ns=S            prefix of XML names (\":\": none)
-      --json                JSON
+      --json                JSON that the location json:FILE opens; whole objects only
 
   -f, --filedriver=D        how files are stored: sec2, family, split, multi, ...
       --enable-error-stack  accepted for scripts

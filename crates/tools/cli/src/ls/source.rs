@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 use std::rc::Rc;
+use std::sync::Arc;
 
 use hyperslab::vol::{Container, Lookup, OpLookup, path};
 use hyperslab::{Error, Result, Token};
@@ -88,6 +89,11 @@ impl Place {
     /// Whether both are in the same file.
     pub(crate) fn is_beside(&self, other: &Place) -> bool {
         self.source.identity == other.source.identity
+    }
+
+    /// The container, to keep.
+    pub(crate) fn shared(&self) -> &Arc<dyn Container> {
+        &self.source.opened.container
     }
 
     /// The container it is in.

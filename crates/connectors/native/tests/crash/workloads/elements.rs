@@ -48,7 +48,7 @@ fn refer(f: &File, name: &str, kind: ReferenceKind, to: &[Reference]) -> Result<
 }
 
 fn append(f: &File, name: &str, values: &[i32]) -> Result<()> {
-    let mut d = f.dataset(name)?;
+    let d = f.dataset(name)?;
     let old = d.shape()[0];
     d.resize(old + values.len())?;
     put(f, name, old as u64, values)

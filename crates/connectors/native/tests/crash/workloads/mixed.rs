@@ -115,8 +115,8 @@ fn logs(f: &File) -> Result<()> {
 
 fn append(f: &File) -> Result<()> {
     for name in ["log", "packed", "wide"] {
-        let mut log = f.dataset(name)?;
-        let rows = numbers(log.size()? as i32, 7);
+        let log = f.dataset(name)?;
+        let rows = numbers(log.size() as i32, 7);
         log.append(0, &Array1::from(rows))?;
     }
     f.dataset("tree")?.append(0, &Array2::from_elem((3, 4), 5i32))

@@ -1,0 +1,112 @@
+//! Attributes to be made, in the manner that users of `hdf5-metno` know.
+
+use model::{Dataspace, Datatype, Error, Result};
+use ndarray::{ArrayView, Dimension};
+
+use crate::builder::NoData;
+use crate::object::Object;
+use crate::{Attribute, Extents, H5Type};
+
+/// An attribute to be made, empty or of data (`V`).
+#[derive(Debug, Clone)]
+pub struct AttributeBuilder<V = NoData> {
+    object: Object,
+    datatype: Option<Datatype>,
+    extents: Extents,
+    data: V,
+}
+
+/// An attribute to be made of data.
+pub type AttributeBuilderData<'d, T, D> = AttributeBuilder<ArrayView<'d, T, D>>;
+/// An attribute to be made, of a type that is known.
+pub type AttributeBuilderEmpty = AttributeBuilder;
+/// An attribute to be made, of a type and an extent that are known.
+pub type AttributeBuilderEmptyShape = AttributeBuilder;
+
+impl Object {
+    /// An attribute of `T` to be made; a scalar, unless it gets a shape.
+    pub fn new_attr<T: H5Type>(&self) -> AttributeBuilder {
+        self.new_attr_builder().empty::<T>()
+    }
+
+    /// An attribute to be made, of a type that is said later.
+    pub fn new_attr_builder(&self) -> AttributeBuilder {
+        AttributeBuilder { object: self.clone(), datatype: None, extents: Extents::Scalar, data: NoData }
+    }
+}
+
+impl AttributeBuilder {
+    /// Elements of type `T`.
+    #[must_use]
+    pub fn empty<T: H5Type>(mut self) -> Self {
+        self.datatype = Some(self.object.session.stored_type(T::datatype()));
+        self
+    }
+
+    /// Elements of any type.
+    #[must_use]
+    pub fn empty_as(mut self, datatype: &Datatype) -> Self {
+        self.datatype = Some(datatype.clone());
+        self
+    }
+
+    /// The extent.
+    #[must_use]
+    pub fn shape(mut self, shape: impl Into<Extents>) -> Self {
+        self.extents = shape.into();
+        self
+    }
+
+    /// An attribute of the shape and elements of an array, a slice or a vector.
+    pub fn with_data<'d, A, T, D>(self, data: A) -> AttributeBuilderData<'d, T, D>
+    where
+        A: Into<ArrayView<'d, T, D>>,
+        T: H5Type,
+        D: Dimension,
+    {
+        let datatype = self.object.session.stored_type(T::datatype());
+        self.with_data_as(data, &datatype)
+    }
+
+    /// As [`AttributeBuilder::with_data`], with elements stored as another type.
+    pub fn with_data_as<'d, A, T, D>(self, data: A, datatype: &Datatype) -> AttributeBuilderData<'d, T, D>
+    where
+        A: Into<ArrayView<'d, T, D>>,
+        T: H5Type,
+        D: Dimension,
+    {
+        let data = data.into();
+        let extents = data.shape().into();
+        AttributeBuilder { object: self.object, datatype: Some(datatype.clone()), extents, data }
+    }
+
+    /// Makes the attribute; it reads as zeros until it is written.
+    pub fn create(&self, name: &str) -> Result<Attribute> {
+        self.make(name)
+    }
+}
+
+impl<T: H5Type, D: Dimension> AttributeBuilderData<'_, T, D> {
+    /// Makes the attribute, and writes the data. Where that fails, the attribute is removed again.
+    pub fn create(&self, name: &str) -> Result<Attribute> {
+        let attribute = self.make(name)?;
+        match attribute.write(self.data.view()) {
+            Ok(()) => Ok(attribute),
+            Err(error) => self.object.delete_attr(name).and(Err(error)),
+        }
+    }
+}
+
+impl<V> AttributeBuilder<V> {
+    fn make(&self, name: &str) -> Result<Attribute> {
+        let untyped =
+            || Error::invalid("create attribute").with("problem", "it has no type: use empty or with_data");
+        let datatype = self.datatype.clone().ok_or_else(untyped)?;
+        // Attributes do not grow.
+        let space = match self.extents.to_space()? {
+            space if space.rank() > 0 => Dataspace::simple(space.dims())?,
+            space => space,
+        };
+        self.object.create_attr(name, datatype, space)
+    }
+}

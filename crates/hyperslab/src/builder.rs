@@ -1,0 +1,418 @@
+//! Datasets to be made, in the manner that users of `hdf5-metno` know.
+
+use model::properties::{AllocTime, CreationOrder, DatasetCreate, FillTime, FillValue, FilterSpec, Layout};
+use model::{Dataspace, Datatype, Error, Heap, Result, Token};
+use ndarray::{ArrayView, Dimension};
+use vol::OpDatasetCreate;
+
+use crate::chunk_guess::guess_chunk;
+use crate::element::store_all;
+use crate::filters::{Blosc, BloscShuffle, Filter, SZip, ScaleOffset};
+use crate::object::{NamedDatatype, Object};
+use crate::{Dataset, Extents, Group, H5Type, IntoShape};
+
+/// Where a new dataset goes: a path, or nowhere (`None`).
+pub trait DatasetName {
+    /// The path; `None` for a dataset without a link.
+    fn path(&self) -> Option<&str>;
+}
+
+impl DatasetName for &str {
+    fn path(&self) -> Option<&str> {
+        Some(self)
+    }
+}
+
+impl DatasetName for &String {
+    fn path(&self) -> Option<&str> {
+        Some(self)
+    }
+}
+
+impl DatasetName for Option<&str> {
+    fn path(&self) -> Option<&str> {
+        *self
+    }
+}
+
+/// What a builder has where its dataset is not made of data.
+#[derive(Debug, Clone, Copy)]
+pub struct NoData;
+
+/// A dataset to be made, empty or of data (`V`).
+#[derive(Debug, Clone)]
+pub struct DatasetBuilder<V = NoData> {
+    group: Group,
+    datatype: Option<Datatype>,
+    committed: Option<Token>,
+    extents: Option<Extents>,
+    max_dims: Option<Vec<u64>>,
+    create: DatasetCreate,
+    problem: Option<Error>,
+    data: V,
+}
+
+/// A dataset to be made of data.
+pub type DatasetBuilderData<'d, T, D> = DatasetBuilder<ArrayView<'d, T, D>>;
+/// A dataset to be made, of a type that is known.
+pub type DatasetBuilderEmpty = DatasetBuilder;
+/// A dataset to be made, of a type and an extent that are known.
+pub type DatasetBuilderEmptyShape = DatasetBuilder;
+
+impl DatasetBuilder {
+    pub(crate) fn new(group: &Group) -> Self {
+        DatasetBuilder {
+            group: group.clone(),
+            datatype: None,
+            committed: None,
+            extents: None,
+            max_dims: None,
+            create: DatasetCreate::default(),
+            problem: None,
+            data: NoData,
+        }
+    }
+
+    /// Elements of type `T`.
+    #[must_use]
+    pub fn empty<T: H5Type>(mut self) -> Self {
+        self.datatype = Some(self.group.session.stored_type(T::datatype()));
+        self
+    }
+
+    /// Elements of any type.
+    #[must_use]
+    pub fn empty_as(mut self, datatype: &Datatype) -> Self {
+        self.datatype = Some(datatype.clone());
+        self
+    }
+
+    /// A dataset of the shape and elements of an array, a slice or a vector.
+    pub fn with_data<'d, A, T, D>(self, data: A) -> DatasetBuilderData<'d, T, D>
+    where
+        A: Into<ArrayView<'d, T, D>>,
+        T: H5Type,
+        D: Dimension,
+    {
+        let datatype = self.group.session.stored_type(T::datatype());
+        self.with_data_as(data, &datatype)
+    }
+
+    /// As [`DatasetBuilder::with_data`], with elements stored as another type.
+    pub fn with_data_as<'d, A, T, D>(self, data: A, datatype: &Datatype) -> DatasetBuilderData<'d, T, D>
+    where
+        A: Into<ArrayView<'d, T, D>>,
+        T: H5Type,
+        D: Dimension,
+    {
+        let data = data.into();
+        DatasetBuilder {
+            group: self.group,
+            datatype: Some(datatype.clone()),
+            committed: self.committed,
+            extents: self.extents.or_else(|| Some(data.shape().into())),
+            max_dims: self.max_dims,
+            create: self.create,
+            problem: self.problem,
+            data,
+        }
+    }
+
+    /// Makes the dataset at a path; groups on the way are made too. With `None` it gets no link, and lives as long as its
+    /// handle.
+    pub fn create(&self, path: impl DatasetName) -> Result<Dataset> {
+        self.make(path.path())
+    }
+}
+
+impl<T: H5Type, D: Dimension> DatasetBuilderData<'_, T, D> {
+    /// Makes the dataset at a path, and writes the data. Where that fails, the dataset is removed again.
+    pub fn create(&self, path: impl DatasetName) -> Result<Dataset> {
+        let dataset = self.make(path.path())?;
+        let written = dataset.write(self.data.view());
+        if let (Err(_), Some(path)) = (&written, path.path()) {
+            self.group.unlink(path)?;
+        }
+        written.map(|()| dataset)
+    }
+}
+
+impl<V> DatasetBuilder<V> {
+    /// The extent: `10`, `(10, 20)`, `(0.., 5)` for one that can grow. Without one the dataset is a scalar.
+    #[must_use]
+    pub fn shape(mut self, shape: impl Into<Extents>) -> Self {
+        self.extents = Some(shape.into());
+        self
+    }
+
+    /// The largest extent, if it can grow.
+    #[must_use]
+    pub fn max_shape(mut self, shape: impl IntoShape) -> Self {
+        self.max_dims = Some(shape.into_shape());
+        self
+    }
+
+    /// Every dimension can grow without end.
+    #[must_use]
+    pub fn resizable(mut self) -> Self {
+        self.extents = self.extents.map(Extents::resizable);
+        self
+    }
+
+    /// Chunks of a shape.
+    #[must_use]
+    pub fn chunk(mut self, shape: impl IntoShape) -> Self {
+        self.create.layout = Layout::chunked(&shape.into_shape());
+        self
+    }
+
+    /// Elements in one piece.
+    #[must_use]
+    pub fn no_chunk(mut self) -> Self {
+        self.create.layout = Layout::Contiguous;
+        self
+    }
+
+    /// Elements in the object's header.
+    #[must_use]
+    pub fn compact(mut self) -> Self {
+        self.create.layout = Layout::Compact;
+        self
+    }
+
+    /// A layout of any kind.
+    #[must_use]
+    pub fn layout(mut self, layout: Layout) -> Self {
+        self.create.layout = layout;
+        self
+    }
+
+    /// One more filter, after those before it. Values that depend on datatype and chunks are added at creation; one
+    /// that this build lacks is refused then. Chunks that a filter cannot shrink are stored without it.
+    #[must_use]
+    pub fn filter(self, id: u16, values: &[u32]) -> Self {
+        let optional = pipeline::is_available(id);
+        self.push_filter(Ok(FilterSpec { id, name: None, optional, values: values.to_vec() }))
+    }
+
+    /// The same as [`DatasetBuilder::filter`].
+    #[must_use]
+    pub fn add_filter(self, id: u16, values: &[u32]) -> Self {
+        self.filter(id, values)
+    }
+
+    /// One more filter by its name: `"ZSTD=3"`, `"BLOSC=lz4:5:shuffle"`, `"BITSHUFFLE"`; see
+    /// [`named_filter`](crate::named_filter).
+    ///
+    /// ```
+    /// # fn main() -> hyperslab::Result<()> {
+    /// # let path = std::env::temp_dir().join(format!("named-{}.h5", std::process::id()));
+    /// let file = hyperslab::File::create(&path)?;
+    /// let data = file.new_dataset::<f32>().shape([100, 100]).named_filter("BLOSC=lz4:5:shuffle").create("data")?;
+    /// assert_eq!(data.filters()[0].values, [2, 2, 4, 40000, 5, 1, 1]);
+    /// # file.close()?;
+    /// # std::fs::remove_file(&path).ok();
+    /// # Ok(())
+    /// # }
+    /// ```
+    #[must_use]
+    pub fn named_filter(self, text: &str) -> Self {
+        self.push_filter(pipeline::named(text))
+    }
+
+    fn push_filter(mut self, filter: Result<FilterSpec>) -> Self {
+        match filter.and_then(|filter| pipeline::check_level(&filter).map(|()| filter)) {
+            Ok(filter) => self.create.filters.push(filter),
+            Err(error) => self.problem = self.problem.or(Some(error)),
+        }
+        self
+    }
+
+    /// These filters, instead of those before.
+    #[must_use]
+    pub fn set_filters(mut self, filters: &[Filter]) -> Self {
+        self.create.filters.clear();
+        filters.iter().fold(self, |builder, filter| builder.push_filter(Ok(filter.to_spec())))
+    }
+
+    /// No filters.
+    #[must_use]
+    pub fn clear_filters(mut self) -> Self {
+        self.create.filters.clear();
+        self
+    }
+
+    /// Deflate (gzip), level 0 to 9.
+    #[must_use]
+    pub fn deflate(self, level: u8) -> Self {
+        self.push_filter(Ok(Filter::Deflate(level).to_spec()))
+    }
+
+    /// Bytes of elements side by side, which compresses better.
+    #[must_use]
+    pub fn shuffle(self) -> Self {
+        self.push_filter(Ok(Filter::Shuffle.to_spec()))
+    }
+
+    /// A checksum on every chunk.
+    #[must_use]
+    pub fn fletcher32(self) -> Self {
+        self.push_filter(Ok(Filter::Fletcher32.to_spec()))
+    }
+
+    /// Szip.
+    #[must_use]
+    pub fn szip(self, coding: SZip, px_per_block: u8) -> Self {
+        self.push_filter(Ok(Filter::SZip(coding, px_per_block).to_spec()))
+    }
+
+    /// Only the significant bits of numbers.
+    #[must_use]
+    pub fn nbit(self) -> Self {
+        self.push_filter(Ok(Filter::NBit.to_spec()))
+    }
+
+    /// Differences to the smallest number of a chunk.
+    #[must_use]
+    pub fn scale_offset(self, mode: ScaleOffset) -> Self {
+        self.push_filter(Ok(Filter::ScaleOffset(mode).to_spec()))
+    }
+
+    /// LZF, as h5py has it.
+    #[must_use]
+    pub fn lzf(self) -> Self {
+        self.push_filter(Ok(Filter::LZF.to_spec()))
+    }
+
+    /// Blosc with any of its compressors, level 0 to 9.
+    #[must_use]
+    pub fn blosc(self, complib: Blosc, clevel: u8, shuffle: impl Into<BloscShuffle>) -> Self {
+        self.push_filter(Ok(Filter::Blosc(complib, clevel, shuffle.into()).to_spec()))
+    }
+
+    /// Blosc with BloscLZ.
+    #[must_use]
+    pub fn blosc_blosclz(self, clevel: u8, shuffle: impl Into<BloscShuffle>) -> Self {
+        self.blosc(Blosc::BloscLZ, clevel, shuffle)
+    }
+
+    /// Blosc with LZ4.
+    #[must_use]
+    pub fn blosc_lz4(self, clevel: u8, shuffle: impl Into<BloscShuffle>) -> Self {
+        self.blosc(Blosc::LZ4, clevel, shuffle)
+    }
+
+    /// Blosc with LZ4HC.
+    #[must_use]
+    pub fn blosc_lz4hc(self, clevel: u8, shuffle: impl Into<BloscShuffle>) -> Self {
+        self.blosc(Blosc::LZ4HC, clevel, shuffle)
+    }
+
+    /// Blosc with Snappy.
+    #[must_use]
+    pub fn blosc_snappy(self, clevel: u8, shuffle: impl Into<BloscShuffle>) -> Self {
+        self.blosc(Blosc::Snappy, clevel, shuffle)
+    }
+
+    /// Blosc with zlib.
+    #[must_use]
+    pub fn blosc_zlib(self, clevel: u8, shuffle: impl Into<BloscShuffle>) -> Self {
+        self.blosc(Blosc::ZLib, clevel, shuffle)
+    }
+
+    /// Blosc with Zstandard.
+    #[must_use]
+    pub fn blosc_zstd(self, clevel: u8, shuffle: impl Into<BloscShuffle>) -> Self {
+        self.blosc(Blosc::ZStd, clevel, shuffle)
+    }
+
+    /// What elements hold that nobody wrote.
+    #[must_use]
+    pub fn fill_value<T: H5Type>(mut self, value: &T) -> Self {
+        match self.fill_bytes(value) {
+            Ok(bytes) => self.create.fill.value = FillValue::Value(bytes),
+            Err(error) => self.problem = self.problem.or(Some(error)),
+        }
+        self
+    }
+
+    fn fill_bytes<T: H5Type>(&self, value: &T) -> Result<Vec<u8>> {
+        let container = self.group.container().as_ref();
+        let datatype = self.datatype.clone().unwrap_or_else(T::datatype);
+        let file_type = datatype.with_slots(&container.info()?.slots);
+        let mut heap = Heap::new();
+        let element = store_all(std::slice::from_ref(value), &mut heap)?;
+        vol::transfer::to_file_form(
+            container,
+            &T::datatype(),
+            &element,
+            &file_type,
+            &Default::default(),
+            &mut heap,
+        )
+    }
+
+    /// When elements that nobody wrote are filled.
+    #[must_use]
+    pub fn fill_time(mut self, time: FillTime) -> Self {
+        self.create.fill.time = time;
+        self
+    }
+
+    /// When storage is allocated; `None` as suits the layout.
+    #[must_use]
+    pub fn alloc_time(mut self, time: Option<AllocTime>) -> Self {
+        self.create.alloc_time = time.unwrap_or_default();
+        self
+    }
+
+    /// Keeps the order in which attributes are made.
+    #[must_use]
+    pub fn track_attr_order(mut self) -> Self {
+        self.create.object.attribute_order = CreationOrder::Indexed;
+        self
+    }
+
+    /// The type of a committed datatype, which the dataset shares.
+    pub fn committed(mut self, datatype: &NamedDatatype) -> Result<Self> {
+        self.datatype = Some(datatype.datatype()?);
+        self.committed = Some(datatype.token());
+        Ok(self)
+    }
+
+    /// All creation properties at once.
+    #[must_use]
+    pub fn properties(mut self, create: DatasetCreate) -> Self {
+        self.create = create;
+        self
+    }
+
+    fn space(&self) -> Result<Dataspace> {
+        let space = self.extents.as_ref().map_or(Ok(Dataspace::Scalar), Extents::to_space)?;
+        match &self.max_dims {
+            Some(max) if space.rank() > 0 => Dataspace::resizable(space.dims(), max),
+            _ => Ok(space),
+        }
+    }
+
+    /// Makes the dataset without its data.
+    fn make(&self, path: Option<&str>) -> Result<Dataset> {
+        if let Some(problem) = &self.problem {
+            return Err(problem.clone());
+        }
+        let untyped =
+            || Error::invalid("create dataset").with("problem", "it has no type: use empty or with_data");
+        let datatype = self.datatype.clone().ok_or_else(untyped)?;
+        let (space, mut create) = (self.space()?, self.create.clone());
+        let wants_chunks = space.is_resizable() || !create.filters.is_empty();
+        if create.layout == Layout::Contiguous && wants_chunks && space.rank() > 0 {
+            create.layout = Layout::chunked(&guess_chunk(&space, u64::from(datatype.size())));
+        }
+        let place = path.map(|path| self.group.place(path)).transpose()?;
+        let full = path.map_or_else(String::new, |path| model::link::join(self.group.name(), path));
+        let op = OpDatasetCreate { place, datatype, committed: self.committed, space, create };
+        let session = &self.group.session;
+        let token = session.container.dataset_create(&op)?;
+        Dataset::open(Object::new(session.clone(), token, full))
+    }
+}

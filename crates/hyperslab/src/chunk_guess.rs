@@ -1,0 +1,38 @@
+//! Chunk shapes that nobody chose.
+
+use model::{Dataspace, UNLIMITED};
+
+/// Bytes of a chunk that nobody chose: enough to compress and to transfer well, few enough to change one.
+const CHUNK_BYTES: std::ops::RangeInclusive<u64> = 16 << 10..=1 << 20;
+/// Elements that a dimension without end is taken for.
+const GROWING_DIM: u64 = 1024;
+
+/// A chunk shape for a dataset: its own shape, halved where it is longest until a chunk is of a good size.
+pub(crate) fn guess_chunk(space: &Dataspace, element_bytes: u64) -> Vec<u64> {
+    let largest = space.dims().iter().zip(space.max_dims());
+    let mut shape: Vec<u64> = largest
+        .map(|(&dim, &max)| if max == UNLIMITED { dim.max(GROWING_DIM) } else { max.max(1) })
+        .collect();
+    let bytes = |shape: &[u64]| shape.iter().fold(element_bytes.max(1), |n, &d| n.saturating_mul(d));
+    let target = (bytes(&shape) / 64).clamp(*CHUNK_BYTES.start(), *CHUNK_BYTES.end());
+    while bytes(&shape) > target {
+        let Some(longest) = shape.iter_mut().rev().max().filter(|d| **d > 1) else { break };
+        *longest = longest.div_ceil(2);
+    }
+    shape
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn chunks_that_nobody_chose_are_of_a_good_size() {
+        let guess =
+            |dims: &[u64], max: &[u64], bytes| guess_chunk(&Dataspace::resizable(dims, max).unwrap(), bytes);
+        assert_eq!(guess(&[0, 3], &[UNLIMITED, 3], 8), [512, 3]);
+        assert_eq!(guess(&[100], &[100], 4), [100]);
+        assert_eq!(guess(&[10_000, 10_000], &[10_000, 10_000], 4), [313, 625]);
+        assert_eq!(guess(&[1], &[1], 1 << 30), [1]);
+    }
+}

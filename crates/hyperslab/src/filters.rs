@@ -1,0 +1,184 @@
+//! Filters under the names that users of `hdf5-metno` know. [`named_filter`](crate::named_filter) reads them as text.
+
+use model::properties::FilterSpec;
+
+/// Coding methods of szip.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SZip {
+    /// Entropy coding of the numbers.
+    Entropy,
+    /// Entropy coding of differences of neighbours.
+    NearestNeighbor,
+}
+
+/// How scale-offset takes numbers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ScaleOffset {
+    /// Integers of so many bits; 0 for as few as needed.
+    Integer(u16),
+    /// Floats, rounded to so many decimal digits.
+    FloatDScale(u8),
+}
+
+/// Compressors of Blosc.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Blosc {
+    /// Blosc's own.
+    BloscLZ,
+    /// LZ4.
+    LZ4,
+    /// LZ4 that spends time for size.
+    LZ4HC,
+    /// Snappy.
+    Snappy,
+    /// zlib.
+    ZLib,
+    /// Zstandard.
+    ZStd,
+}
+
+/// How Blosc rearranges elements.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum BloscShuffle {
+    /// Not at all.
+    None,
+    /// By bytes.
+    Byte,
+    /// By bits.
+    Bit,
+}
+
+impl From<bool> for BloscShuffle {
+    fn from(shuffle: bool) -> Self {
+        if shuffle { BloscShuffle::Byte } else { BloscShuffle::None }
+    }
+}
+
+/// A filter of chunks.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Filter {
+    /// Deflate (gzip) of a level.
+    Deflate(u8),
+    /// Bytes of elements side by side.
+    Shuffle,
+    /// A checksum.
+    Fletcher32,
+    /// Szip, with the pixels of a block.
+    SZip(SZip, u8),
+    /// Only the significant bits of numbers.
+    NBit,
+    /// Differences to the smallest number.
+    ScaleOffset(ScaleOffset),
+    /// LZF.
+    LZF,
+    /// Blosc with compressor, level and shuffle.
+    Blosc(Blosc, u8, BloscShuffle),
+    /// Any other, by its number and values.
+    User(i32, Vec<u32>),
+}
+
+impl Filter {
+    /// The filter's number.
+    pub fn id(&self) -> i32 {
+        match self {
+            Filter::Deflate(_) => 1,
+            Filter::Shuffle => 2,
+            Filter::Fletcher32 => 3,
+            Filter::SZip(..) => 4,
+            Filter::NBit => 5,
+            Filter::ScaleOffset(_) => 6,
+            Filter::LZF => 32000,
+            Filter::Blosc(..) => 32001,
+            Filter::User(id, _) => *id,
+        }
+    }
+
+    /// Whether this build has it.
+    pub fn is_available(&self) -> bool {
+        u16::try_from(self.id()).is_ok_and(pipeline::is_available)
+    }
+
+    /// Deflate (gzip).
+    pub fn deflate(level: u8) -> Self {
+        Filter::Deflate(level)
+    }
+
+    /// Bytes of elements side by side.
+    pub fn shuffle() -> Self {
+        Filter::Shuffle
+    }
+
+    /// A checksum.
+    pub fn fletcher32() -> Self {
+        Filter::Fletcher32
+    }
+
+    /// Blosc.
+    pub fn blosc(complib: Blosc, clevel: u8, shuffle: impl Into<BloscShuffle>) -> Self {
+        Filter::Blosc(complib, clevel, shuffle.into())
+    }
+
+    /// Any other.
+    pub fn user(id: i32, values: &[u32]) -> Self {
+        Filter::User(id, values.to_vec())
+    }
+
+    fn values(&self) -> Vec<u32> {
+        match self {
+            Filter::Deflate(level) => vec![u32::from(*level)],
+            Filter::Shuffle | Filter::Fletcher32 | Filter::NBit | Filter::LZF => Vec::new(),
+            Filter::SZip(SZip::Entropy, pixels) => vec![4, u32::from(*pixels)],
+            Filter::SZip(SZip::NearestNeighbor, pixels) => vec![32, u32::from(*pixels)],
+            Filter::ScaleOffset(ScaleOffset::Integer(bits)) => vec![2, u32::from(*bits)],
+            Filter::ScaleOffset(ScaleOffset::FloatDScale(digits)) => vec![0, u32::from(*digits)],
+            Filter::Blosc(codec, level, shuffle) => {
+                vec![0, 0, 0, 0, u32::from(*level), *shuffle as u32, *codec as u32]
+            }
+            Filter::User(_, values) => values.clone(),
+        }
+    }
+
+    /// As the model has it. A number that no filter can have stands for one that is not available.
+    pub(crate) fn to_spec(&self) -> FilterSpec {
+        let id = u16::try_from(self.id()).unwrap_or(u16::MAX);
+        let optional = *self != Filter::Fletcher32 && pipeline::is_available(id);
+        FilterSpec { id, name: None, optional, values: self.values() }
+    }
+}
+
+/// Whether this build has deflate.
+pub fn deflate_available() -> bool {
+    pipeline::is_available(1)
+}
+
+/// Whether this build has deflate.
+pub fn gzip_available() -> bool {
+    deflate_available()
+}
+
+/// Whether this build has szip.
+pub fn szip_available() -> bool {
+    pipeline::is_available(4)
+}
+
+/// Whether this build has LZF.
+pub fn lzf_available() -> bool {
+    pipeline::is_available(32000)
+}
+
+/// Whether this build has Blosc.
+pub fn blosc_available() -> bool {
+    pipeline::is_available(32001)
+}
+
+/// For programs that were written for a Blosc with threads of its own: chunks are filtered on all cores anyway. Returns
+/// the number of threads before, which is 1 always.
+pub fn blosc_set_nthreads(_threads: u8) -> u8 {
+    blosc_get_nthreads()
+}
+
+/// The threads that Blosc takes for one chunk: 1. Several chunks are filtered at once.
+pub fn blosc_get_nthreads() -> u8 {
+    1
+}

@@ -1,0 +1,137 @@
+//! Links and attributes one after the other, under the names that users of `hdf5-metno` know.
+
+use model::{CharacterSet, Index, Link, LinkTarget, Order, Result};
+use vol::OpList;
+
+use crate::Group;
+
+/// Links asked for at a time.
+const PAGE: u64 = 1024;
+
+/// What a link is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum LinkType {
+    /// To an object of the same file.
+    Hard,
+    /// A path in the same file.
+    Soft,
+    /// A path in another file.
+    External,
+    /// Of a class that a user defined.
+    User,
+}
+
+/// A link, without its name and target.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LinkInfo {
+    /// What it is.
+    pub link_type: LinkType,
+    /// Its place in the order of creation, where the group keeps it.
+    pub creation_order: Option<i64>,
+    /// The character set of its name.
+    pub char_encoding: CharacterSet,
+}
+
+impl From<&Link> for LinkInfo {
+    fn from(link: &Link) -> Self {
+        let link_type = match link.target {
+            LinkTarget::Hard(_) => LinkType::Hard,
+            LinkTarget::Soft(_) => LinkType::Soft,
+            LinkTarget::External { .. } => LinkType::External,
+            LinkTarget::User { .. } => LinkType::User,
+        };
+        LinkInfo { link_type, creation_order: link.creation_order, char_encoding: link.charset }
+    }
+}
+
+/// A position among the links of a group.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct IterationCursor {
+    index: Index,
+    order: Order,
+    position: u64,
+}
+
+impl IterationCursor {
+    /// Before the first link.
+    pub const fn start(index: Index, order: Order) -> Self {
+        IterationCursor { index, order, position: 0 }
+    }
+
+    /// So many links further.
+    #[must_use]
+    pub const fn skip(self, items: u64) -> Self {
+        IterationCursor { position: self.position + items, ..self }
+    }
+
+    /// What links are sorted by.
+    pub const fn index_type(self) -> Index {
+        self.index
+    }
+
+    /// The direction.
+    pub const fn iteration_order(self) -> Order {
+        self.order
+    }
+
+    /// Links before it.
+    pub const fn position(self) -> u64 {
+        self.position
+    }
+}
+
+impl Group {
+    /// Calls `visit` with every link of this group.
+    pub fn iter_visit(
+        &self,
+        index: Index,
+        order: Order,
+        mut visit: impl FnMut(&str, LinkInfo) -> Result<()>,
+    ) -> Result<()> {
+        self.find_link(index, order, |name, info| visit(name, info).map(|()| None::<()>)).map(drop)
+    }
+
+    /// Calls `visit` with every link of this group, sorted by name.
+    pub fn iter_visit_default(&self, visit: impl FnMut(&str, LinkInfo) -> Result<()>) -> Result<()> {
+        self.iter_visit(Index::Name, Order::Native, visit)
+    }
+
+    /// The first value that `visit` answers for a link.
+    pub fn find_link<B>(
+        &self,
+        index: Index,
+        order: Order,
+        visit: impl FnMut(&str, LinkInfo) -> Result<Option<B>>,
+    ) -> Result<Option<B>> {
+        Ok(self.iter_visit_from(IterationCursor::start(index, order), visit)?.map(|(found, _)| found))
+    }
+
+    /// The first value that `visit` answers for a link from `cursor` on, and where to go on.
+    pub fn iter_visit_from<B>(
+        &self,
+        mut cursor: IterationCursor,
+        mut visit: impl FnMut(&str, LinkInfo) -> Result<Option<B>>,
+    ) -> Result<Option<(B, IterationCursor)>> {
+        loop {
+            let IterationCursor { index, order, position: skip } = cursor;
+            let page = self
+                .session
+                .container
+                .link_list(self.token, &OpList { index, order, skip, count_max: PAGE })?;
+            for link in &page.entries {
+                cursor = cursor.skip(1);
+                if let Some(found) = visit(&link.name, link.into())? {
+                    return Ok(Some((found, cursor)));
+                }
+            }
+            if !page.more {
+                return Ok(None);
+            }
+        }
+    }
+
+    /// Names of all links, in an order of the caller's choice.
+    pub fn member_names_by(&self, index: Index, order: Order) -> Result<Vec<String>> {
+        Ok(self.links_by(index, order)?.into_iter().map(|link| link.name).collect())
+    }
+}

@@ -1,0 +1,265 @@
+//! Ways to open a file, under the names that users of `hdf5-metno` know.
+
+use std::path::Path;
+
+use model::properties::FileCreate;
+use model::{Error, Kind, Result};
+use vol::{Access, FileAccess, LibVersion, Locking};
+
+use crate::File;
+
+/// How a file is opened.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum OpenMode {
+    /// To read it.
+    Read,
+    /// To read it while another program writes it (SWMR).
+    ReadSWMR,
+    /// To change it.
+    ReadWrite,
+    /// Made anew, or emptied.
+    Create,
+    /// Made anew; it must not be there.
+    CreateExcl,
+    /// To change it, or made anew where it is not there.
+    Append,
+}
+
+impl File {
+    /// Makes a file, which must not be there.
+    pub fn create_excl(path: impl AsRef<Path>) -> Result<File> {
+        Self::open_as(path, OpenMode::CreateExcl)
+    }
+
+    /// Opens a file to change it, or makes it where it is not there.
+    pub fn append(path: impl AsRef<Path>) -> Result<File> {
+        Self::open_as(path, OpenMode::Append)
+    }
+
+    /// Opens or makes a file.
+    pub fn open_as(path: impl AsRef<Path>, mode: OpenMode) -> Result<File> {
+        Self::with_options().open_as(path, mode)
+    }
+
+    /// Opens or makes a file with other properties than the usual ones.
+    ///
+    /// ```
+    /// # fn main() -> hyperslab::Result<()> {
+    /// # let path = std::env::temp_dir().join(format!("options-{}.h5", std::process::id()));
+    /// let file = hyperslab::File::with_options().with_fapl(|p| p.libver_v110()).create(&path)?;
+    /// # file.close()?;
+    /// # std::fs::remove_file(&path).ok();
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn with_options() -> FileBuilder {
+        FileBuilder::default()
+    }
+}
+
+/// A file to be opened or made.
+#[derive(Debug, Clone, Default)]
+pub struct FileBuilder {
+    access: FileAccessBuilder,
+    create: FileCreateBuilder,
+}
+
+impl FileBuilder {
+    /// A file with the usual properties.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Opens a file to read it.
+    pub fn open(&self, path: impl AsRef<Path>) -> Result<File> {
+        self.open_as(path, OpenMode::Read)
+    }
+
+    /// Opens a file to change it.
+    pub fn open_rw(&self, path: impl AsRef<Path>) -> Result<File> {
+        self.open_as(path, OpenMode::ReadWrite)
+    }
+
+    /// Makes a file, or empties the one that is there.
+    pub fn create(&self, path: impl AsRef<Path>) -> Result<File> {
+        self.open_as(path, OpenMode::Create)
+    }
+
+    /// Makes a file, which must not be there.
+    pub fn create_excl(&self, path: impl AsRef<Path>) -> Result<File> {
+        self.open_as(path, OpenMode::CreateExcl)
+    }
+
+    /// Opens a file to change it, or makes it where it is not there.
+    pub fn append(&self, path: impl AsRef<Path>) -> Result<File> {
+        self.open_as(path, OpenMode::Append)
+    }
+
+    /// Opens or makes a file.
+    pub fn open_as(&self, path: impl AsRef<Path>, mode: OpenMode) -> Result<File> {
+        let location = self.access.location(path.as_ref());
+        let access = |access| FileAccess { access, ..self.access.access.clone() };
+        let make = |truncate| File::create_with(&location, &self.create.0, &access(Access::Write), truncate);
+        match mode {
+            OpenMode::Read => File::open_with(&location, &access(Access::Read)),
+            OpenMode::ReadSWMR => File::open_with(&location, &access(Access::Read).with_swmr()),
+            OpenMode::ReadWrite => File::open_with(&location, &access(Access::Write)),
+            OpenMode::Create => make(true),
+            OpenMode::CreateExcl => make(false),
+            OpenMode::Append => match File::open_with(&location, &access(Access::Write)) {
+                Err(error) if error.kind() == Kind::NotFound => make(false).map_err(|e| missing(e, &error)),
+                opened => opened,
+            },
+        }
+    }
+
+    /// Changes access properties.
+    pub fn with_fapl<F>(&mut self, change: F) -> &mut Self
+    where
+        F: Fn(&mut FileAccessBuilder) -> &mut FileAccessBuilder,
+    {
+        change(&mut self.access);
+        self
+    }
+
+    /// The same as [`FileBuilder::with_fapl`].
+    pub fn with_access_plist<F>(&mut self, change: F) -> &mut Self
+    where
+        F: Fn(&mut FileAccessBuilder) -> &mut FileAccessBuilder,
+    {
+        self.with_fapl(change)
+    }
+
+    /// Changes creation properties.
+    pub fn with_fcpl<F>(&mut self, change: F) -> &mut Self
+    where
+        F: Fn(&mut FileCreateBuilder) -> &mut FileCreateBuilder,
+    {
+        change(&mut self.create);
+        self
+    }
+
+    /// The same as [`FileBuilder::with_fcpl`].
+    pub fn with_create_plist<F>(&mut self, change: F) -> &mut Self
+    where
+        F: Fn(&mut FileCreateBuilder) -> &mut FileCreateBuilder,
+    {
+        self.with_fcpl(change)
+    }
+
+    /// Access properties, to be changed.
+    pub fn fapl(&mut self) -> &mut FileAccessBuilder {
+        &mut self.access
+    }
+
+    /// Creation properties, to be changed.
+    pub fn fcpl(&mut self) -> &mut FileCreateBuilder {
+        &mut self.create
+    }
+}
+
+/// A file that could neither be opened nor made: why it could not be opened says more.
+fn missing(made: Error, opened: &Error) -> Error {
+    made.with("opening", opened)
+}
+
+/// Access properties.
+#[derive(Debug, Clone, Default)]
+pub struct FileAccessBuilder {
+    access: FileAccess,
+    in_memory: bool,
+}
+
+impl FileAccessBuilder {
+    fn location(&self, path: &Path) -> String {
+        let text = model::text::from_path(path);
+        if self.in_memory { format!("memory:{text}") } else { text }
+    }
+
+    fn version(&mut self, low: LibVersion) -> &mut Self {
+        self.access.version_low = low;
+        self
+    }
+
+    /// Structures that every library reads.
+    pub fn libver_earliest(&mut self) -> &mut Self {
+        self.version(LibVersion::Earliest)
+    }
+
+    /// Structures that libhdf5 1.8 reads.
+    pub fn libver_v18(&mut self) -> &mut Self {
+        self.version(LibVersion::V18)
+    }
+
+    /// Structures that libhdf5 1.10 reads.
+    pub fn libver_v110(&mut self) -> &mut Self {
+        self.version(LibVersion::V110)
+    }
+
+    /// Structures that libhdf5 1.12 reads.
+    pub fn libver_v112(&mut self) -> &mut Self {
+        self.version(LibVersion::V112)
+    }
+
+    /// Structures that libhdf5 1.14 reads.
+    pub fn libver_v114(&mut self) -> &mut Self {
+        self.version(LibVersion::V114)
+    }
+
+    /// Structures that libhdf5 2.0 reads.
+    pub fn libver_v200(&mut self) -> &mut Self {
+        self.version(LibVersion::V200)
+    }
+
+    /// The newest structures.
+    pub fn libver_latest(&mut self) -> &mut Self {
+        self.version(LibVersion::LATEST)
+    }
+
+    /// The oldest library that shall read it; the newest is not limited.
+    pub fn libver_bounds(&mut self, low: LibVersion, _high: LibVersion) -> &mut Self {
+        self.version(low)
+    }
+
+    /// Whether the file is locked while it is open.
+    pub fn file_locking(&mut self, locking: bool) -> &mut Self {
+        self.access.locking = if locking { Locking::Required } else { Locking::Off };
+        self
+    }
+
+    /// Bytes of decoded chunks that are cached. The other two numbers shape libhdf5's hash table, which there is none of.
+    pub fn chunk_cache(&mut self, _nslots: usize, nbytes: usize, _w0: f64) -> &mut Self {
+        self.access.chunk_cache_bytes = Some(nbytes as u64);
+        self
+    }
+
+    /// In memory only (`false`), or in a file (`true`). In memory it stays until the process ends or deletes it.
+    pub fn core_filebacked(&mut self, filebacked: bool) -> &mut Self {
+        self.in_memory = !filebacked;
+        self
+    }
+
+    /// All access properties at once.
+    pub fn set(&mut self, access: FileAccess) -> &mut Self {
+        self.access = access;
+        self
+    }
+}
+
+/// Creation properties.
+#[derive(Debug, Clone, Default)]
+pub struct FileCreateBuilder(FileCreate);
+
+impl FileCreateBuilder {
+    /// Bytes before the file's own: 0, or a power of two from 512.
+    pub fn userblock(&mut self, bytes: u64) -> &mut Self {
+        self.0.userblock_bytes = bytes;
+        self
+    }
+
+    /// All creation properties at once.
+    pub fn set(&mut self, create: FileCreate) -> &mut Self {
+        self.0 = create;
+        self
+    }
+}

@@ -1,0 +1,200 @@
+//! Reading and writing with a say in conversions, under the names that users of `hdf5-metno` know.
+
+use model::{Datatype, Error, Result};
+use ndarray::{Array, Array1, Array2, ArrayD, ArrayView, Dimension, Ix1};
+
+use crate::{Attribute, Dataset, H5Type, Slice};
+
+/// Which conversions between memory and storage are welcome.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub enum Conversion {
+    /// None: elements are stored as they are in memory.
+    NoOp,
+    /// Between types of one class.
+    Hard,
+    /// All that there are.
+    #[default]
+    Soft,
+}
+
+impl Conversion {
+    /// An error where elements of two types differ by more than this.
+    fn check(self, memory: &Datatype, stored: &Datatype) -> Result<()> {
+        let stored = stored.memory_form();
+        let allowed = match self {
+            Conversion::NoOp => *memory == stored,
+            Conversion::Hard => memory.class() == stored.class(),
+            Conversion::Soft => true,
+        };
+        let refused =
+            || Error::conversion("transfer elements").with("problem", format!("more than {self:?}"));
+        if allowed {
+            Ok(())
+        } else {
+            Err(refused().with("memory", memory.class()).with("stored", stored.class()))
+        }
+    }
+}
+
+macro_rules! reader_and_writer {
+    ($reader:ident, $writer:ident, $of:ident, $what:literal) => {
+        #[doc = concat!("Reads ", $what, ".")]
+        #[derive(Debug, Clone, Copy)]
+        pub struct $reader<'a> {
+            of: &'a $of,
+            conversion: Conversion,
+        }
+
+        #[doc = concat!("Writes ", $what, ".")]
+        #[derive(Debug, Clone, Copy)]
+        pub struct $writer<'a> {
+            of: &'a $of,
+            conversion: Conversion,
+        }
+
+        impl $of {
+            /// A reader, whose conversions can be limited.
+            pub fn as_reader(&self) -> $reader<'_> {
+                $reader { of: self, conversion: Conversion::Soft }
+            }
+
+            /// A writer, whose conversions can be limited.
+            pub fn as_writer(&self) -> $writer<'_> {
+                $writer { of: self, conversion: Conversion::Soft }
+            }
+        }
+
+        impl $reader<'_> {
+            /// The most that elements may be converted.
+            #[must_use]
+            pub fn conversion(mut self, conversion: Conversion) -> Self {
+                self.conversion = conversion;
+                self
+            }
+
+            /// No conversion.
+            #[must_use]
+            pub fn no_convert(self) -> Self {
+                self.conversion(Conversion::NoOp)
+            }
+
+            fn check<T: H5Type>(&self) -> Result<()> {
+                self.conversion.check(&T::datatype(), &self.of.dtype()?)
+            }
+
+            /// All elements, in C order.
+            pub fn read_raw<T: H5Type>(&self) -> Result<Vec<T>> {
+                self.check::<T>()?;
+                self.of.read_raw()
+            }
+
+            /// All elements as an array of a static dimension.
+            pub fn read<T: H5Type, D: Dimension>(&self) -> Result<Array<T, D>> {
+                self.check::<T>()?;
+                self.of.read()
+            }
+
+            /// All elements of one dimension.
+            pub fn read_1d<T: H5Type>(&self) -> Result<Array1<T>> {
+                self.read()
+            }
+
+            /// All elements of two dimensions.
+            pub fn read_2d<T: H5Type>(&self) -> Result<Array2<T>> {
+                self.read()
+            }
+
+            /// All elements as an array.
+            pub fn read_dyn<T: H5Type>(&self) -> Result<ArrayD<T>> {
+                self.read()
+            }
+
+            /// The only element.
+            pub fn read_scalar<T: H5Type>(&self) -> Result<T> {
+                self.check::<T>()?;
+                self.of.read_scalar()
+            }
+        }
+
+        impl $writer<'_> {
+            /// The most that elements may be converted.
+            #[must_use]
+            pub fn conversion(mut self, conversion: Conversion) -> Self {
+                self.conversion = conversion;
+                self
+            }
+
+            /// No conversion.
+            #[must_use]
+            pub fn no_convert(self) -> Self {
+                self.conversion(Conversion::NoOp)
+            }
+
+            fn check<T: H5Type>(&self) -> Result<()> {
+                self.conversion.check(&T::datatype(), &self.of.dtype()?)
+            }
+
+            /// Writes an array of the same shape.
+            pub fn write<'v, A, T, D>(&self, array: A) -> Result<()>
+            where
+                A: Into<ArrayView<'v, T, D>>,
+                T: H5Type + 'v,
+                D: Dimension,
+            {
+                self.check::<T>()?;
+                self.of.write(array)
+            }
+
+            /// Writes all elements, in C order.
+            pub fn write_raw<'v, A, T>(&self, values: A) -> Result<()>
+            where
+                A: Into<ArrayView<'v, T, Ix1>>,
+                T: H5Type + 'v,
+            {
+                self.check::<T>()?;
+                self.of.write_raw(values)
+            }
+
+            /// Writes the only element.
+            pub fn write_scalar<T: H5Type>(&self, value: &T) -> Result<()> {
+                self.check::<T>()?;
+                self.of.write_scalar(value)
+            }
+        }
+    };
+}
+
+reader_and_writer!(Reader, Writer, Dataset, "a dataset");
+reader_and_writer!(AttributeReader, AttributeWriter, Attribute, "an attribute");
+
+impl Reader<'_> {
+    /// A slice, as an array whose indexed dimensions are dropped.
+    pub fn read_slice<T: H5Type, S: Into<Slice>, D: Dimension>(&self, slice: S) -> Result<Array<T, D>> {
+        self.check::<T>()?;
+        self.of.read_slice(slice)
+    }
+
+    /// A slice of one dimension.
+    pub fn read_slice_1d<T: H5Type, S: Into<Slice>>(&self, slice: S) -> Result<Array1<T>> {
+        self.read_slice(slice)
+    }
+
+    /// A slice of two dimensions.
+    pub fn read_slice_2d<T: H5Type, S: Into<Slice>>(&self, slice: S) -> Result<Array2<T>> {
+        self.read_slice(slice)
+    }
+}
+
+impl Writer<'_> {
+    /// Writes an array to a slice of the same shape.
+    pub fn write_slice<'v, A, T, S, D>(&self, array: A, slice: S) -> Result<()>
+    where
+        A: Into<ArrayView<'v, T, D>>,
+        T: H5Type + 'v,
+        S: Into<Slice>,
+        D: Dimension,
+    {
+        self.check::<T>()?;
+        self.of.write_slice(array, slice)
+    }
+}

@@ -1,0 +1,179 @@
+//! Writing to datasets, and changing their extent.
+
+use std::sync::Arc;
+
+use model::convert::Conversions;
+use model::heap::Heap;
+use model::{Datatype, Error, Result, Selection};
+use ndarray::{ArrayView, Dimension, Ix1};
+
+use crate::{Dataset, H5Type, Slice};
+
+impl Dataset {
+    /// Writes packed elements of a type in memory form; variable-length values are in `heap`.
+    pub fn write_bytes(
+        &self,
+        selection: &Selection,
+        memory: &Datatype,
+        data: &[u8],
+        heap: &mut Heap,
+    ) -> Result<()> {
+        let (info, conversions) = (self.dataset_info(), Conversions::default());
+        self.elements(&info, selection, &conversions).write(memory, data, heap)
+    }
+
+    /// Writes values to a selection, in selection order. Numbers go down as they are.
+    pub fn write_selection<T: H5Type>(&self, selection: &Selection, values: &[T]) -> Result<()> {
+        match T::bytes(values) {
+            Some(bytes) => self.write_bytes(selection, &T::datatype(), bytes, &mut Heap::new()),
+            None => self.store(selection, values),
+        }
+    }
+
+    /// Writes all elements, in C order: a slice, an array or a vector of them.
+    pub fn write_raw<'v, A, T>(&self, values: A) -> Result<()>
+    where
+        A: Into<ArrayView<'v, T, Ix1>>,
+        T: H5Type + 'v,
+    {
+        let view = values.into();
+        if view.len() != self.size() {
+            let error = Error::invalid("write dataset").with("values", view.len());
+            return Err(error.with("elements", self.size()));
+        }
+        self.write_ordered(&Selection::All, &view)
+    }
+
+    /// Writes an array of the dataset's shape. Slices and vectors are arrays of one dimension.
+    pub fn write<'v, A, T, D>(&self, array: A) -> Result<()>
+    where
+        A: Into<ArrayView<'v, T, D>>,
+        T: H5Type + 'v,
+        D: Dimension,
+    {
+        let view = array.into();
+        if view.shape() != self.shape() {
+            let shapes = (format!("{:?}", view.shape()), format!("{:?}", self.shape()));
+            return Err(Error::invalid("write dataset").with("array", shapes.0).with("dataset", shapes.1));
+        }
+        self.write_ordered(&Selection::All, &view)
+    }
+
+    fn write_ordered<T: H5Type, D: Dimension>(
+        &self,
+        selection: &Selection,
+        view: &ArrayView<'_, T, D>,
+    ) -> Result<()> {
+        if let Some(values) = view.as_slice() {
+            return self.write_selection(selection, values);
+        }
+        let (bytes, mut heap) = (T::element_bytes(), Heap::new());
+        let mut elements = vec![0; view.len().saturating_mul(bytes)];
+        let rooms = elements.chunks_exact_mut(bytes.max(1));
+        view.iter().zip(rooms).try_for_each(|(value, room)| value.store(room, &mut heap))?;
+        self.write_bytes(selection, &T::datatype(), &elements, &mut heap)
+    }
+
+    /// Writes an array to a slice of the same shape: `write_slice(&row, (3, ..))`.
+    pub fn write_slice<'v, A, T, S, D>(&self, array: A, slice: S) -> Result<()>
+    where
+        A: Into<ArrayView<'v, T, D>>,
+        T: H5Type + 'v,
+        S: Into<Slice>,
+        D: Dimension,
+    {
+        let view = array.into();
+        let (selection, shape) = slice.into().resolve(self.dataset_info().space.dims())?;
+        if shape.iter().map(|&d| d as usize).ne(view.shape().iter().copied()) {
+            let shapes = (format!("{:?}", view.shape()), format!("{shape:?}"));
+            return Err(Error::invalid("write slice").with("array", shapes.0).with("slice", shapes.1));
+        }
+        self.write_ordered(&selection, &view)
+    }
+
+    /// Writes the only element.
+    pub fn write_scalar<T: H5Type>(&self, value: &T) -> Result<()> {
+        self.write_selection(&Selection::All, std::slice::from_ref(value))
+    }
+
+    /// Gives this dataset a cache of decoded chunks of its own, of so many bytes, for all handles of the open file.
+    /// Without, all datasets of a file share [`FileAccess::chunk_cache_bytes`](crate::FileAccess).
+    pub fn set_chunk_cache(&self, bytes: u64) -> Result<()> {
+        let arguments = [&self.token.0[..], &bytes.to_le_bytes()].concat();
+        self.session.container.optional("set chunk cache", &arguments).map(drop)
+    }
+
+    /// Shows what was written since: by another program in a file that was opened with SWMR, or through another handle.
+    pub fn refresh(&self) -> Result<()> {
+        match self.session.container.optional("refresh", &self.token.0) {
+            Err(error) if error.kind() != model::Kind::Unsupported => Err(error),
+            _ => self.change_info(|info| {
+                *info = self.session.container.dataset_info(self.token)?;
+                Ok(())
+            }),
+        }
+    }
+
+    /// Commits all changes of the file so far, those of this dataset among them.
+    pub fn flush(&self) -> Result<()> {
+        self.session.container.commit(self.session.access.durability)
+    }
+
+    /// Changes the extent, for all handles of the dataset in this file.
+    pub fn resize(&self, shape: impl crate::IntoShape) -> Result<()> {
+        self.resize_to(&shape.into_shape())
+    }
+
+    fn resize_to(&self, shape: &[u64]) -> Result<()> {
+        self.change_info(|info| {
+            self.session.container.dataset_resize(self.token, shape)?;
+            // Asking for it would cost more than appending a row does.
+            Arc::make_mut(info).space.resize(shape)
+        })
+    }
+
+    /// Grows the dataset along `axis` and writes an array at its end.
+    ///
+    /// ```
+    /// # fn main() -> hyperslab::Result<()> {
+    /// # let path = std::env::temp_dir().join(format!("append-{}.h5", std::process::id()));
+    /// let file = hyperslab::File::create(&path)?;
+    /// let log = file.new_dataset::<f64>().shape([0, 3]).max_shape([hyperslab::UNLIMITED_DIM, 3]).create("log")?;
+    /// log.append(0, &ndarray::arr2(&[[1.0, 2.0, 3.0]]))?;
+    /// log.append(0, &ndarray::arr2(&[[4.0, 5.0, 6.0], [7.0, 8.0, 9.0]]))?;
+    /// assert_eq!(log.shape(), [3, 3]);
+    /// # file.close()?;
+    /// # std::fs::remove_file(&path).ok();
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn append<'v, A, T, D>(&self, axis: usize, array: A) -> Result<()>
+    where
+        A: Into<ArrayView<'v, T, D>>,
+        T: H5Type + 'v,
+        D: Dimension,
+    {
+        let array = array.into();
+        let old = self.dataset_info().space.dims().to_vec();
+        let added: Vec<u64> = array.shape().iter().map(|&d| d as u64).collect();
+        let fits = added.len() == old.len()
+            && axis < old.len()
+            && (0..old.len()).all(|d| d == axis || added[d] == old[d]);
+        if !fits {
+            let shapes = (format!("{added:?}"), format!("{old:?}"));
+            return Err(Error::invalid("append to dataset")
+                .with("array", shapes.0)
+                .with("dataset", shapes.1)
+                .with("axis", axis));
+        }
+        let (mut start, mut shape) = (vec![0; old.len()], old);
+        start[axis] = shape[axis];
+        let grown = shape[axis].checked_add(added[axis]);
+        shape[axis] = grown.ok_or_else(|| Error::limit("append to dataset").with("axis", axis))?;
+        self.resize_to(&shape)?;
+        if added.contains(&0) {
+            return Ok(());
+        }
+        self.write_ordered(&Selection::block(&start, &added)?, &array)
+    }
+}

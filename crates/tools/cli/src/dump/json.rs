@@ -1,0 +1,125 @@
+//! `--json`: a file, or what the user named of it, as the text that `json:` opens (docs/json-layout.md).
+
+use std::path::{Path, PathBuf};
+
+use hyperslab::model::properties::FileCreate;
+use hyperslab::vol::copy::{CopyOptions, between, contents};
+use hyperslab::vol::{Container, Durability, FileAccess, OpGroupCreate, Place, path};
+use hyperslab::{Error, Limits, Result};
+
+use super::Dumper;
+use super::options::Wanted;
+use crate::settings::registry;
+
+/// Links that are followed on the way to an object.
+const TRAVERSALS_MAX: u32 = 16;
+
+impl Dumper<'_> {
+    /// Everything, or what the user named.
+    pub(crate) fn json_file(&mut self) -> Result<()> {
+        let folder = Scratch::new()?;
+        let text = self.json_text(&folder.0.join("dump.json"))?;
+        self.put(&text)
+    }
+
+    /// The text of a document that takes a copy of what is wanted.
+    fn json_text(&mut self, document: &Path) -> Result<Vec<u8>> {
+        // The text is as long as it has to be.
+        let mut limits = Limits::default();
+        limits.metadata_bytes_max = u64::MAX;
+        let access =
+            FileAccess { limits: limits.clone(), durability: Durability::None, ..FileAccess::write() };
+        let location = format!("json:{}", hyperslab::model::text::from_path(document));
+        let target = registry().create(&location, &FileCreate::default(), &access, true)?;
+        self.json_copy(&*target, &limits)?;
+        target.close()?;
+        std::fs::read(document).map_err(|error| Error::io("read document", &error))
+    }
+
+    fn json_copy(&mut self, target: &dyn Container, limits: &Limits) -> Result<()> {
+        let source = self.container();
+        let lost = |path: &str, what: &str, error: &Error| {
+            eprintln!("hyperslab dump: {path}: {what}: {error}");
+        };
+        let options = CopyOptions {
+            without_attributes: !self.options.attributes,
+            without_elements: !self.options.data,
+            lost: Some(&lost),
+            ..CopyOptions::new(limits)
+        };
+        if self.options.wanted.is_empty() {
+            return contents(&*source, target, options);
+        }
+        for name in self.options.wanted.iter().map(object_name) {
+            let name = name?;
+            let token = path::token(&*source, source.info()?.root, name, TRAVERSALS_MAX)?;
+            let full = format!("/{}", name.trim_matches('/'));
+            if full == "/" {
+                contents(&*source, target, options)?;
+            } else {
+                between((&*source, token), (target, &place_of(target, &full)?), options)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The object that an option names. Parts of objects are no document.
+fn object_name(wanted: &Wanted) -> Result<&str> {
+    let refused = |name: &str, problem: &str| {
+        Error::unsupported("dump as JSON").with("name", name).with("problem", problem)
+    };
+    match wanted {
+        Wanted::Dataset(name, None)
+        | Wanted::Group(name)
+        | Wanted::Datatype(name)
+        | Wanted::Anything(name) => Ok(name),
+        Wanted::Dataset(name, Some(_)) => Err(refused(name, "only a whole dataset, without a selection")),
+        Wanted::Attribute(name) => Err(refused(name, "an attribute goes with its object: name that")),
+        Wanted::Link(name) => Err(refused(name, "a link goes with its group: name that")),
+    }
+}
+
+/// Where an object goes: its own path, with the groups on the way.
+fn place_of(target: &dyn Container, full: &str) -> Result<Place> {
+    let (parent, name) = hyperslab::model::link::split_last(full)?;
+    let mut here = target.info()?.root;
+    for part in hyperslab::model::link::components(parent) {
+        here = match target.link_get(here, part)? {
+            Some(_) => path::token(target, here, part, TRAVERSALS_MAX)?,
+            None => {
+                let place = Some(Place::new(here, part));
+                target.group_create(&OpGroupCreate { place, create: Default::default() })?
+            }
+        };
+    }
+    Ok(Place::new(here, name))
+}
+
+/// A folder of our own, which goes when this does.
+struct Scratch(PathBuf);
+
+impl Scratch {
+    fn new() -> Result<Self> {
+        let name = format!("hyperslab-dump-{}", std::process::id());
+        let mut folder = std::env::temp_dir().join(&name);
+        // What stands there already is not ours.
+        for attempt in 0..1000 {
+            match std::fs::create_dir(&folder) {
+                Ok(()) => return Ok(Scratch(folder)),
+                Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {
+                    folder = std::env::temp_dir().join(format!("{name}-{attempt}"));
+                }
+                Err(error) => return Err(Error::io("make folder", &error).with("path", folder.display())),
+            }
+        }
+        Err(Error::busy("make folder").with("path", folder.display()))
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        // What cannot be removed is left to the system, which clears the folder of temporary files.
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
