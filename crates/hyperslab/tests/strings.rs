@@ -64,3 +64,44 @@ fn selected_strings_of_a_table_are_written_and_read() {
     file.close().unwrap();
     std::fs::remove_file(path).unwrap();
 }
+
+/// Two threads overwrite one dataset while a third writes another and a fourth commits: whatever their order, what is in the
+/// file is whole. `HYPERSLAB_RACE_FILES` makes more files.
+#[test]
+fn files_that_threads_write_at_once_are_whole() {
+    let path = place("race");
+    let files: u64 = std::env::var("HYPERSLAB_RACE_FILES").ok().and_then(|n| n.parse().ok()).unwrap_or(20);
+    for n in 0..files {
+        let file = File::create(&path).unwrap();
+        let [first, second] = ["first", "second"].map(|name| {
+            let data = file.new_dataset::<String>().shape([64]).create(name).unwrap();
+            data.write_raw(&marked(name, 0)).unwrap();
+            data
+        });
+        std::thread::scope(|scope| {
+            for (data, name, seed) in
+                [(&first, "first", 100), (&first, "first", 200), (&second, "second", 300)]
+            {
+                scope.spawn(move || {
+                    (0..20).for_each(|round| data.write_raw(&marked(name, seed + round)).unwrap());
+                });
+            }
+            scope.spawn(|| (0..5).for_each(|_| file.commit(hyperslab::Durability::None).unwrap()));
+        });
+        file.close().unwrap();
+        let file = File::open(&path).unwrap();
+        for name in ["first", "second"] {
+            let found = file.dataset(name).unwrap().read_raw::<String>().unwrap();
+            let round = found[0].split(' ').nth(1).unwrap().parse().unwrap();
+            assert_eq!(found, marked(name, round), "file {n}");
+        }
+        let report = hyperslab::check::Check::default().run(&**file.container(), &mut |_| {});
+        assert!(report.findings.is_empty(), "file {n}: {:?}", report.findings);
+    }
+    std::fs::remove_file(&path).unwrap();
+}
+
+/// 64 texts that say whose they are, and from which round.
+fn marked(name: &str, round: u64) -> Vec<String> {
+    (0..64).map(|i| format!("{name} {round} {i} ").repeat(1 + ((round + i) % 17) as usize)).collect()
+}
