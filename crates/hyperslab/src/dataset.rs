@@ -308,7 +308,7 @@ impl Dataset {
     /// Shows what was written since: by another program in a file that was opened with SWMR, or through another handle.
     pub fn refresh(&mut self) -> Result<()> {
         match self.session.container.optional("refresh", &self.token.0) {
-            Err(error) if error.kind() != model::Kind::Unsupported => return Err(error),
+            Err(error) if error.kind() != model::Kind::Unsupported => Err(error),
             _ => self.change_info(|info| {
                 *info = self.session.container.dataset_info(self.token)?;
                 Ok(())
