@@ -211,10 +211,14 @@ fn garbage_is_one_clear_error() {
     assert!(fs::read(&path).unwrap() == garbage);
 }
 
-/// Makes an index as older programs made it, for redb alone: without a copy of its head before it.
+/// Makes an index as older programs made it, for redb alone: with one head, in its first page.
 fn plain(path: &Path) {
     let bytes = fs::read(path).unwrap();
-    fs::write(path, &bytes[4096..]).unwrap();
+    let number = |sector: &usize| u64::from_le_bytes(bytes[sector + 12..sector + 20].try_into().unwrap());
+    let newest = [0, 4096].into_iter().max_by_key(number).unwrap();
+    let mut page = bytes[newest + 20..newest + 532].to_vec();
+    page.resize(4096, 0);
+    fs::write(path, [&page, &bytes[8192..]].concat()).unwrap();
 }
 
 #[test]

@@ -2,10 +2,10 @@
 //!
 //! Three things are between redb and the file:
 //!
-//! - **Its head is there twice.** redb cannot open a file without its first bytes. A copy of them, with a checksum, is a
-//!   sector of its own before them: both are written at once and made durable by the same sync, and where one of them is
-//!   damaged the other is good. Where they differ without damage, a crash came before that sync ended, and both are
-//!   states that redb goes back from to the last commit.
+//! - **Its head is there twice.** redb cannot open a file without its first bytes. Instead of redb's first page the file
+//!   has two sectors, each with these bytes, a number that grows and a checksum; the one with the higher number counts.
+//!   What redb writes goes to one of them. Only when it is durable the other one becomes the same, and the next head goes
+//!   there: so one of both is always durable and of the last commit, and noise in any sector loses nothing.
 //! - **Reading never writes.** redb writes when it opens and closes, and more after a crash. For a reader all of that
 //!   stays in memory.
 //! - **A full disk does not stop redb**, which after an error takes no more calls. From the first write on that finds no
@@ -26,9 +26,9 @@ use crate::layout::sums;
 
 /// What redb's files begin with.
 const REDB: &[u8] = b"redb\x1a\x0a\xa9\x0d\x0a";
-/// What the sector before redb's first one begins with.
+/// What the sectors of the head begin with.
 const MARK: &[u8; 8] = b"HSLBIDX\x01";
-/// Bytes of that sector.
+/// Bytes of such a sector.
 const SECTOR: u64 = 4096;
 /// redb's head is shorter.
 const HEAD_BYTES: usize = 512;
@@ -73,9 +73,9 @@ impl Step<'_> {
 /// The file of an index.
 pub(super) struct IndexFile {
     file: Box<dyn MediumFile>,
-    /// Where redb's bytes begin: older programs wrote no copy of the head.
+    /// How far behind redb's places the file's are; 0 in a file of an older program, which is redb's own.
     start: u64,
-    head: Mutex<[u8; HEAD_BYTES]>,
+    head: Mutex<Head>,
     overlay: RwLock<Option<Overlay>>,
     /// What waits until there is space.
     waiting: Mutex<Vec<Step<'static>>>,
@@ -95,110 +95,149 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// The sector with the copy of a head.
-fn sector(head: &[u8; HEAD_BYTES]) -> Vec<u8> {
-    let mut sector = MARK.to_vec();
-    sector.extend(sums::of(head).to_le_bytes());
-    sector.extend(head);
-    sector.resize(SECTOR as usize, 0);
-    sector
+/// The first bytes of redb's file, which are in two sectors.
+#[derive(Clone, Copy, Debug)]
+struct Head {
+    bytes: [u8; HEAD_BYTES],
+    /// Grows with every change.
+    number: u64,
+    /// Which sector may be written: the other one is durable.
+    sector: u64,
+    /// Whether that one was written since the last sync.
+    is_dirty: bool,
 }
 
-/// The head that a sector has a copy of.
-fn copy_in(sector: &[u8]) -> Option<[u8; HEAD_BYTES]> {
-    let (sum, rest) = sector.strip_prefix(MARK)?.split_first_chunk()?;
-    let head = rest.first_chunk::<HEAD_BYTES>()?;
-    (u32::from_le_bytes(*sum) == sums::of(head)).then_some(*head)
-}
+impl Head {
+    const NEW: Head = Head { bytes: [0; HEAD_BYTES], number: 0, sector: 0, is_dirty: false };
 
-fn read_head(file: &dyn MediumFile, at: u64) -> io::Result<[u8; HEAD_BYTES]> {
-    let mut head = [0; HEAD_BYTES];
-    let count = file.len()?.saturating_sub(at).min(HEAD_BYTES as u64) as usize;
-    file.read_exact_at(&mut head[..count], at)?;
-    Ok(head)
+    fn encode(&self) -> Vec<u8> {
+        let mut covered = self.number.to_le_bytes().to_vec();
+        covered.extend(self.bytes);
+        let mut sector = MARK.to_vec();
+        sector.extend(sums::of(&covered).to_le_bytes());
+        sector.extend(covered);
+        sector.resize(SECTOR as usize, 0);
+        sector
+    }
+
+    /// The head in a sector, if it is whole. The other sector may be written then.
+    fn decode(sectors: &[u8], sector: u64) -> Option<Head> {
+        let stored = sectors.get((sector * SECTOR) as usize..)?.strip_prefix(MARK)?;
+        let (sum, rest) = stored.split_first_chunk()?;
+        let covered = rest.get(..8 + HEAD_BYTES)?;
+        let (number, bytes) = covered.split_first_chunk()?;
+        let is_whole = u32::from_le_bytes(*sum) == sums::of(covered);
+        let (number, bytes) = (u64::from_le_bytes(*number), *bytes.first_chunk()?);
+        is_whole.then_some(Head { bytes, number, sector: 1 - sector, is_dirty: false })
+    }
+
+    /// The newest head of a file.
+    fn find(sectors: &[u8]) -> Option<Head> {
+        let both = [0, 1].into_iter().filter_map(|sector| Head::decode(sectors, sector));
+        both.max_by_key(|head| head.number)
+    }
+
+    /// Writes the sector that may be written.
+    fn write(&self, file: &dyn MediumFile) -> io::Result<()> {
+        file.write_all_at(&self.encode(), self.sector * SECTOR)
+    }
 }
 
 impl IndexFile {
     /// A new file.
     pub(super) fn create(file: Box<dyn MediumFile>) -> io::Result<IndexFile> {
-        file.write_all_at(&sector(&[0; HEAD_BYTES]), 0)?;
-        Ok(IndexFile::new(file, SECTOR, [0; HEAD_BYTES]))
+        Head::NEW.write(&*file)?;
+        Ok(IndexFile::new(file, SECTOR, Head::NEW))
     }
 
-    fn new(file: Box<dyn MediumFile>, start: u64, head: [u8; HEAD_BYTES]) -> IndexFile {
+    fn new(file: Box<dyn MediumFile>, start: u64, head: Head) -> IndexFile {
         let (overlay, waiting) = (RwLock::default(), Mutex::default());
         let (head, is_read_only) = (Mutex::new(head), false);
         IndexFile { file, start, head, overlay, waiting, is_read_only, reserve: None }
     }
 
-    /// A file that is there. Nothing is written to it before redb writes.
-    fn find(file: Box<dyn MediumFile>) -> io::Result<(IndexFile, bool)> {
-        let mut first = vec![0; SECTOR as usize];
-        let count = file.len()?.min(SECTOR) as usize;
-        file.read_exact_at(first.get_mut(..count).unwrap_or_default(), 0)?;
-        let copy = copy_in(&first);
-        if copy.is_none() && first.starts_with(REDB) {
-            let head = read_head(&*file, 0)?;
-            return Ok((IndexFile::new(file, 0, head), true));
-        }
-        let found = read_head(&*file, SECTOR)?;
-        let head = copy.unwrap_or(found);
-        match head.starts_with(REDB) {
-            true => Ok((IndexFile::new(file, SECTOR, head), copy == Some(found))),
-            false => Err(no_index()),
+    /// A file that is there. Nothing is written to it.
+    fn find(file: Box<dyn MediumFile>) -> io::Result<IndexFile> {
+        let mut sectors = vec![0; 2 * SECTOR as usize];
+        let count = file.len()?.min(2 * SECTOR) as usize;
+        file.read_exact_at(sectors.get_mut(..count).unwrap_or_default(), 0)?;
+        match Head::find(&sectors) {
+            Some(head) if head.bytes.starts_with(REDB) => Ok(IndexFile::new(file, SECTOR, head)),
+            None if sectors.starts_with(REDB) => Ok(IndexFile::new(file, 0, Head::NEW)),
+            _ => Err(no_index()),
         }
     }
 
     /// A file to read: what redb writes stays in memory.
     pub(super) fn open_to_read(file: Box<dyn MediumFile>) -> io::Result<IndexFile> {
-        let (mut file, _) = IndexFile::find(file)?;
+        let mut file = IndexFile::find(file)?;
         file.is_read_only = true;
-        let head = lock(&file.head).to_vec();
-        let mut overlay = Overlay::default();
-        overlay.write(&file, 0, &head)?;
-        *file.overlay.write().unwrap_or_else(PoisonError::into_inner) = Some(overlay);
+        *file.overlay.write().unwrap_or_else(PoisonError::into_inner) = Some(Overlay::default());
         Ok(file)
     }
 
-    /// A file to write; a head that is damaged is made good.
+    /// A file to write; a sector of its head that is damaged is made good.
     pub(super) fn open_to_write(file: Box<dyn MediumFile>, reserve: Reserve) -> io::Result<IndexFile> {
-        let (mut file, is_whole) = IndexFile::find(file)?;
+        let mut file = IndexFile::find(file)?;
         file.reserve = Some(reserve);
-        if !is_whole {
-            let head = *lock(&file.head);
-            file.write_file(0, &head)?;
-            file.file.sync_data()?;
+        if file.start > 0 {
+            lock(&file.head).write(&*file.file)?;
         }
         Ok(file)
     }
 
     /// The bytes of the file itself; what lies behind its end is zeros.
     fn read_file(&self, at: u64, into: &mut [u8]) -> io::Result<()> {
+        let in_head =
+            if self.start == 0 { 0 } else { PAGE.saturating_sub(at).min(into.len() as u64) as usize };
+        let (first, rest) = into.split_at_mut(in_head);
+        self.read_head(at, first);
+        let at = at + in_head as u64;
         let len = self.file.len()?.saturating_sub(self.start);
-        let count = len.saturating_sub(at).min(into.len() as u64) as usize;
-        let (held, behind) = into.split_at_mut(count);
+        let count = len.saturating_sub(at).min(rest.len() as u64) as usize;
+        let (held, behind) = rest.split_at_mut(count);
         behind.fill(0);
-        self.file.read_exact_at(held, self.start + at)
+        if held.is_empty() { Ok(()) } else { self.file.read_exact_at(held, self.start + at) }
     }
 
-    /// Writes to the file, and with the head its copy.
+    /// Bytes of redb's first page, of which only the head is stored.
+    fn read_head(&self, at: u64, into: &mut [u8]) {
+        into.fill(0);
+        let head = lock(&self.head);
+        let held = head.bytes.get(at as usize..).unwrap_or_default();
+        into.iter_mut().zip(held).for_each(|(byte, held)| *byte = *held);
+    }
+
+    /// Writes to the file. Of redb's first page there is nothing but the head.
     fn write_file(&self, at: u64, bytes: &[u8]) -> io::Result<()> {
-        self.file.write_all_at(bytes, self.start + at)?;
-        if at >= HEAD_BYTES as u64 || self.start == 0 {
-            return Ok(());
+        if at >= PAGE || self.start == 0 {
+            return self.file.write_all_at(bytes, self.start + at);
         }
         let mut head = lock(&self.head);
-        let at = at as usize;
-        let count = bytes.len().min(HEAD_BYTES - at);
-        head[at..at + count].copy_from_slice(&bytes[..count]);
-        self.file.write_all_at(&sector(&head), 0)
+        let mut new = Head { number: head.number + 1, is_dirty: true, ..*head };
+        let room = new.bytes.get_mut(at as usize..).unwrap_or_default();
+        room.iter_mut().zip(bytes).for_each(|(byte, new)| *byte = *new);
+        new.write(&*self.file)?;
+        *head = new;
+        Ok(())
+    }
+
+    /// Makes all durable; then the other sector of the head becomes the same.
+    fn sync_file(&self) -> io::Result<()> {
+        self.file.sync_data()?;
+        let mut head = lock(&self.head);
+        if head.is_dirty {
+            *head = Head { sector: 1 - head.sector, is_dirty: false, ..*head };
+            head.write(&*self.file)?;
+        }
+        Ok(())
     }
 
     fn run(&self, step: &Step<'_>) -> io::Result<()> {
         match step {
             Step::Write(at, bytes) => self.write_file(*at, bytes),
             Step::SetLen(len) => self.file.set_len(self.start + len),
-            Step::Sync => self.file.sync_data(),
+            Step::Sync => self.sync_file(),
         }
     }
 
@@ -325,7 +364,10 @@ impl StorageBackend for Backend {
         let overlay = self.0.overlay.read().unwrap_or_else(PoisonError::into_inner);
         match overlay.as_ref() {
             Some(overlay) => overlay.read(&self.0, offset, out),
-            None => self.0.file.read_exact_at(out, self.0.start + offset),
+            None if offset >= PAGE || self.0.start == 0 => {
+                self.0.file.read_exact_at(out, self.0.start + offset)
+            }
+            None => self.0.read_file(offset, out),
         }
     }
 

@@ -7,6 +7,9 @@ use super::writer::{Far, Piece, pieces};
 use crate::Result;
 use crate::runs::Run;
 
+/// 256 KiB: half of a small second-level cache.
+const BLOCKS_AT_ONCE: usize = 16;
+
 /// The block that was read last: short reads that follow one another are often of one block.
 #[derive(Debug, Default)]
 pub(crate) struct LastBlock {
@@ -76,10 +79,17 @@ impl Checked<'_> {
         held.next().is_some_and(|held| run.0 <= held.0 && held.1 <= run.1) && held.next().is_none()
     }
 
+    /// Reads some blocks at a time: what was just read is still in the processor's cache when it is verified.
     fn read_whole(&self, run: Run, into: &mut [u8]) -> Result<()> {
-        self.far.read(vec![Piece { at: self.grid.place(self.extent, run.0), into: &mut *into }])?;
-        let mut blocks = self.grid.blocks(self.extent, run.0, run.1);
-        blocks.try_for_each(|block| self.grid.verify(self.extent, block, run.0, into))
+        let blocks: Vec<Run> = self.grid.blocks(self.extent, run.0, run.1).collect();
+        for some in blocks.chunks(BLOCKS_AT_ONCE) {
+            let (Some(first), Some(last)) = (some.first(), some.last()) else { continue };
+            let part = (first.0.max(run.0), last.1.min(run.1));
+            let room = into.get_mut(self.grid.range(part, run.0)).unwrap_or_default();
+            self.far.read(vec![Piece { at: self.grid.place(self.extent, part.0), into: &mut *room }])?;
+            some.iter().try_for_each(|block| self.grid.verify(self.extent, *block, part.0, room))?;
+        }
+        Ok(())
     }
 
     fn read_part(&self, block: Run, part: Run, into: &mut [u8], last: &mut LastBlock) -> Result<()> {
