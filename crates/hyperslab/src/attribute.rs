@@ -95,6 +95,7 @@ impl Attribute {
     /// All elements as packed elements of a type in memory form.
     pub fn read_bytes(&self, memory: &Datatype, heap: &mut Heap) -> Result<Vec<u8>> {
         let container = self.object.session.container.as_ref();
+        let _pin = vol::Pin::of(container, &self.info.datatype)?;
         vol::transfer::from_file_form(
             container,
             &self.info.datatype,

@@ -1,6 +1,6 @@
 //! Datasets: typed reads of all or part of the elements.
 
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::{Arc, PoisonError};
 
 use model::convert::Conversions;
 use model::heap::Heap;
@@ -11,14 +11,15 @@ use vol::transfer::{Elements, Memory};
 use vol::{DatasetInfo, StorageInfo};
 
 use crate::object::Object;
+use crate::session::SharedInfo;
 use crate::{H5Type, Slice};
 
 /// A dataset. It dereferences to [`Object`].
 #[derive(Debug, Clone)]
 pub struct Dataset {
     object: Object,
-    /// Shared by clones of the handle, so that all of them see a new extent.
-    info: Arc<RwLock<Arc<DatasetInfo>>>,
+    /// Shared by all handles of the dataset, so that all of them see a new extent.
+    info: SharedInfo,
 }
 
 impl std::ops::Deref for Dataset {
@@ -30,8 +31,8 @@ impl std::ops::Deref for Dataset {
 
 impl Dataset {
     pub(crate) fn open(object: Object) -> Result<Self> {
-        let info = object.session.container.dataset_info(object.token)?;
-        Ok(Dataset { object, info: Arc::new(RwLock::new(info)) })
+        let info = object.session.dataset(object.token)?;
+        Ok(Dataset { object, info })
     }
 
     /// Type, extent and creation properties.
@@ -39,8 +40,8 @@ impl Dataset {
         self.info.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    pub(crate) fn set_info(&self, info: Arc<DatasetInfo>) {
-        *self.info.write().unwrap_or_else(PoisonError::into_inner) = info;
+    pub(crate) fn change_info(&self, change: impl FnOnce(&mut Arc<DatasetInfo>) -> Result<()>) -> Result<()> {
+        change(&mut self.info.write().unwrap_or_else(PoisonError::into_inner))
     }
 
     /// The type of an element, as stored.

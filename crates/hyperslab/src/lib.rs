@@ -70,7 +70,7 @@ pub use extents::{Extent, Extents, SimpleExtents};
 pub use file::{ChunkCache, File};
 pub use group::Group;
 pub use iteration::{IterationCursor, LinkInfo, LinkType};
-pub use map::Map;
+pub use map::{KeyPosition, Map};
 pub use model;
 pub use model::datatype::Datatype;
 pub use model::{

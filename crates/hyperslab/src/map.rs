@@ -1,5 +1,6 @@
 //! Maps: values by keys, as first-class objects.
 
+use std::collections::HashMap;
 use std::ops::ControlFlow;
 
 use model::convert::Conversions;
@@ -93,6 +94,8 @@ impl Map {
             values.push(value)?;
         }
         let keys = self.stored_keys(keys)?;
+        let (keys, places) = last_of_each(&keys);
+        values.keep(&places);
         let container = self.session.container.as_ref();
         let values = to_file_form(
             container,
@@ -103,7 +106,7 @@ impl Map {
             &mut values.heap,
         )?;
         let values = values.chunks_exact(self.value.size().max(1) as usize);
-        let pairs: Vec<(&[u8], &[u8])> = keys.iter().map(Vec::as_slice).zip(values).collect();
+        let pairs: Vec<(&[u8], &[u8])> = keys.into_iter().zip(values).collect();
         container.map_put(self.token, &pairs)
     }
 
@@ -119,6 +122,7 @@ impl Map {
     ) -> Result<Vec<Option<V>>> {
         let keys = self.keys_of(keys)?;
         let keys: Vec<&[u8]> = keys.iter().map(Vec::as_slice).collect();
+        let _pin = vol::Pin::of(self.session.container.as_ref(), &self.value)?;
         let found = self.session.container.map_get(self.token, &keys)?;
         // Those that are there go through conversion together.
         let present: Vec<&[u8]> = found.iter().flatten().map(Vec::as_slice).collect();
@@ -138,24 +142,43 @@ impl Map {
         self.session.container.map_delete(self.token, &self.stored_key(key)?)
     }
 
-    /// Calls `visit` with every key from place `from` on, until it breaks or there are no more; the place to go on from.
-    /// The order stays as long as the map does.
+    /// Calls `visit` with every key after `position`, in the order of their stored bytes, until it breaks or there are no
+    /// more. Returns `Break` if `visit` broke.
+    ///
+    /// `position` moves along: the next call goes on after the last key that was visited, whatever was set and deleted
+    /// meanwhile, by `visit` too. A key for which `visit` returns an error counts as not visited, so that going on
+    /// begins with it.
+    ///
+    /// ```
+    /// # use std::ops::ControlFlow;
+    /// # fn main() -> hyperslab::Result<()> {
+    /// # let file = hyperslab::File::create("memory:visited")?;
+    /// let map = file.create_map::<u8, f32>("map")?;
+    /// map.put_all([(&1, &0.5f32), (&2, &1.5), (&3, &2.5)])?;
+    /// let mut position = hyperslab::KeyPosition::default();
+    /// let _ = map.iterate(&mut position, |key: u8| map.delete(&key).map(|_| ControlFlow::Continue(())))?;
+    /// assert!(map.is_empty()?);
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn iterate<K: H5Type>(
         &self,
-        from: u64,
+        position: &mut KeyPosition,
         mut visit: impl FnMut(K) -> Result<ControlFlow<()>>,
-    ) -> Result<u64> {
-        let mut at = from;
+    ) -> Result<ControlFlow<()>> {
         loop {
-            let page = self.session.container.map_keys(self.token, at, self.keys_at_once)?;
-            for key in self.loaded_keys(&page.entries)? {
-                at += 1;
-                if visit(key)?.is_break() {
-                    return Ok(at);
+            let container = &self.session.container;
+            let page = container.map_keys(self.token, position.0.as_deref(), self.keys_at_once)?;
+            let is_last = !page.more || page.entries.is_empty();
+            for (key, stored) in self.loaded_keys(&page.entries)?.into_iter().zip(page.entries) {
+                let went = visit(key)?;
+                position.0 = Some(stored);
+                if went.is_break() {
+                    return Ok(went);
                 }
             }
-            if !page.more || page.entries.is_empty() {
-                return Ok(at);
+            if is_last {
+                return Ok(ControlFlow::Continue(()));
             }
         }
     }
@@ -163,7 +186,7 @@ impl Map {
     /// All keys.
     pub fn keys<K: H5Type>(&self) -> Result<Vec<K>> {
         let mut keys = Vec::new();
-        self.iterate(0, |key| {
+        let _ = self.iterate(&mut KeyPosition::default(), |key| {
             keys.push(key);
             Ok(ControlFlow::Continue(()))
         })?;
@@ -194,12 +217,7 @@ impl Map {
     /// The bytes that stand for keys: an element's, or those of a variable-length value.
     fn stored_keys(&self, elements: Elements) -> Result<Vec<Vec<u8>>> {
         let Elements { datatype, bytes, mut heap } = elements;
-        let memory = self.key.memory_form();
-        let count = bytes.len() / datatype.size().max(1) as usize;
-        let mut keys = vec![0; count * memory.size() as usize];
-        model::convert::Plan::compile(&datatype, &memory, &Conversions::default())?
-            .run(&bytes, &mut keys, count, &mut heap)?;
-        vol::maps::from_elements(&self.key, &keys, &heap)
+        vol::maps::stored_keys(&self.key, &datatype, &bytes, &mut heap)
     }
 
     /// The opposite.
@@ -213,10 +231,27 @@ impl Map {
             keys.len(),
             &mut heap,
         )?;
+        if vol::maps::stored_keys(&self.key, &K::datatype(), &out, &mut heap)? != keys {
+            return Err(
+                Error::invalid("read map keys").with("problem", "a key does not fit the type it is read as")
+            );
+        }
         let mut loaded = Vec::new();
         K::load_more(&out, &heap, &mut loaded)?;
         Ok(loaded)
     }
+}
+
+/// How far an iteration over the keys of a [`Map`] has come: after a key, which need not be there any more. The default is
+/// before the first one.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct KeyPosition(Option<Vec<u8>>);
+
+/// Keys without those that come again later, and their places.
+fn last_of_each(keys: &[Vec<u8>]) -> (Vec<&[u8]>, Vec<usize>) {
+    let last: HashMap<&[u8], usize> = keys.iter().map(Vec::as_slice).zip(0..).collect();
+    let is_last = |(place, key): &(usize, &Vec<u8>)| last.get(key.as_slice()) == Some(place);
+    keys.iter().enumerate().filter(is_last).map(|(place, key)| (key.as_slice(), place)).unzip()
 }
 
 /// Packed elements of values in memory form.
@@ -235,6 +270,15 @@ impl Elements {
         let start = self.bytes.len();
         self.bytes.resize(start + T::element_bytes(), 0);
         value.store(&mut self.bytes[start..], &mut self.heap)
+    }
+
+    /// Keeps the elements at places, which ascend.
+    fn keep(&mut self, places: &[usize]) {
+        let size = self.datatype.size().max(1) as usize;
+        if places.len() * size < self.bytes.len() {
+            let element = |place: &usize| self.bytes[place * size..(place + 1) * size].to_vec();
+            self.bytes = places.iter().flat_map(element).collect();
+        }
     }
 }
 

@@ -1,9 +1,13 @@
 //! What all handles of one open file share.
 
-use std::sync::Arc;
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError, RwLock, Weak};
 
 use model::{Error, Result, Token};
-use vol::{Container, FileAccess, Lookup, OpLookup};
+use vol::{Container, DatasetInfo, FileAccess, Lookup, OpLookup};
+
+/// What all handles of one dataset know of it.
+pub(crate) type SharedInfo = Arc<RwLock<Arc<DatasetInfo>>>;
 
 /// An open container and how it was opened.
 #[derive(Debug)]
@@ -12,6 +16,8 @@ pub(crate) struct Session {
     pub(crate) location: String,
     pub(crate) access: FileAccess,
     pub(crate) root: Token,
+    /// Datasets that handles are open of: one that changes the extent changes it for all.
+    datasets: Mutex<HashMap<Token, Weak<RwLock<Arc<DatasetInfo>>>>>,
 }
 
 impl Session {
@@ -21,7 +27,33 @@ impl Session {
         access: &FileAccess,
     ) -> Result<Arc<Self>> {
         let root = container.info()?.root;
-        Ok(Arc::new(Session { container, location: location.to_owned(), access: access.clone(), root }))
+        let (location, access) = (location.to_owned(), access.clone());
+        Ok(Arc::new(Session { container, location, access, root, datasets: Mutex::default() }))
+    }
+
+    /// What a dataset is now, shared with all its other handles.
+    pub(crate) fn dataset(&self, token: Token) -> Result<SharedInfo> {
+        let datasets = || self.datasets.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = datasets().get(&token).and_then(Weak::upgrade);
+        if let Some(shared) = known {
+            let mut info = shared.write().unwrap_or_else(PoisonError::into_inner);
+            *info = self.container.dataset_info(token)?;
+            drop(info);
+            return Ok(shared);
+        }
+        let info = self.container.dataset_info(token)?;
+        let mut datasets = datasets();
+        // Another thread may have opened it meanwhile, and changed it since.
+        if let Some(shared) = datasets.get(&token).and_then(Weak::upgrade) {
+            return Ok(shared);
+        }
+        // Entries of handles that are gone go when the table would grow.
+        if datasets.len() == datasets.capacity() {
+            datasets.retain(|_, shared| shared.strong_count() > 0);
+        }
+        let shared = Arc::new(RwLock::new(info));
+        datasets.insert(token, Arc::downgrade(&shared));
+        Ok(shared)
     }
 
     /// The object that a path leads to, through other files where links go there.

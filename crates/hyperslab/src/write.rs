@@ -106,10 +106,12 @@ impl Dataset {
     /// Shows what was written since: by another program in a file that was opened with SWMR, or through another handle.
     pub fn refresh(&self) -> Result<()> {
         match self.session.container.optional("refresh", &self.token.0) {
-            Err(error) if error.kind() != model::Kind::Unsupported => return Err(error),
-            _ => self.set_info(self.session.container.dataset_info(self.token)?),
+            Err(error) if error.kind() != model::Kind::Unsupported => Err(error),
+            _ => self.change_info(|info| {
+                *info = self.session.container.dataset_info(self.token)?;
+                Ok(())
+            }),
         }
-        Ok(())
     }
 
     /// Commits all changes of the file so far, those of this dataset among them.
@@ -117,18 +119,17 @@ impl Dataset {
         self.session.container.commit(self.session.access.durability)
     }
 
-    /// Changes the extent.
+    /// Changes the extent, for all handles of the dataset in this file.
     pub fn resize(&self, shape: impl crate::IntoShape) -> Result<()> {
         self.resize_to(&shape.into_shape())
     }
 
     fn resize_to(&self, shape: &[u64]) -> Result<()> {
-        self.session.container.dataset_resize(self.token, shape)?;
-        // Asking for it would cost more than appending a row does.
-        let mut info = self.dataset_info();
-        Arc::make_mut(&mut info).space.resize(shape)?;
-        self.set_info(info);
-        Ok(())
+        self.change_info(|info| {
+            self.session.container.dataset_resize(self.token, shape)?;
+            // Asking for it would cost more than appending a row does.
+            Arc::make_mut(info).space.resize(shape)
+        })
     }
 
     /// Grows the dataset along `axis` and writes an array at its end.

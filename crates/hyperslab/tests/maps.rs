@@ -3,9 +3,10 @@
 use std::ops::ControlFlow;
 use std::process::Command;
 
+use hyperslab::check::Check;
 use hyperslab::model::datatype::ReferenceKind;
 use hyperslab::model::properties::ObjectCreate;
-use hyperslab::{Datatype, File, Kind, ObjectHandle, Result};
+use hyperslab::{Datatype, File, KeyPosition, Kind, ObjectHandle, Result};
 
 /// A folder of its own for a test.
 fn scratch(name: &str) -> std::path::PathBuf {
@@ -21,6 +22,8 @@ fn locations(folder: &std::path::Path) -> Vec<String> {
         at("native.h5"),
         format!("raw:{}", at("raw")),
         format!("json:{}", at("text.json")),
+        format!("object:{}", at("object")),
+        format!("iod:{}", at("iod")),
         "memory:maps".to_owned(),
     ]
 }
@@ -55,17 +58,51 @@ fn walk_through(location: &str) -> Result<()> {
     squares.put_all(pairs.iter().map(|(k, v)| (k, v)))?;
     assert_eq!(squares.get::<i64, f32>(&30)?, Some(900.0));
     let mut seen = Vec::new();
-    let at = squares.iterate(0, |key: i64| {
+    let mut position = KeyPosition::default();
+    let broke = squares.iterate(&mut position, |key: i64| {
         seen.push(key);
         Ok(if seen.len() == 250 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
     })?;
-    assert_eq!(at, 250);
-    squares.iterate(at, |key: i64| {
+    assert!(broke.is_break() && seen.len() == 250);
+    // An error keeps the position: going on begins with the key that was not visited.
+    let failed = squares.iterate(&mut position, |key: i64| match seen.len() {
+        500 => Err(hyperslab::Error::invalid("visit")),
+        _ => {
+            seen.push(key);
+            Ok(ControlFlow::Continue(()))
+        }
+    });
+    assert!(failed.is_err() && seen.len() == 500);
+    // Deleting as one goes misses none.
+    let ended = squares.iterate(&mut position, |key: i64| {
         seen.push(key);
+        assert!(squares.delete(&key)?);
         Ok(ControlFlow::Continue(()))
     })?;
+    assert!(ended.is_continue() && squares.len()? == 500);
     seen.sort_unstable();
     assert_eq!(seen, (0..1000).collect::<Vec<i64>>());
+
+    // A key that the map cannot hold is an error, so that no two of them meet; neither is one read as another.
+    let small = file.create_map::<u8, i32>("small")?;
+    small.put(&255u32, &1)?;
+    for key in [256i64, 300, -1] {
+        assert_eq!(small.put(&key, &2).unwrap_err().kind(), Kind::Invalid);
+        assert_eq!(small.get::<_, i32>(&key).unwrap_err().kind(), Kind::Invalid);
+        assert!(small.contains(&key).is_err() && small.delete(&key).is_err());
+    }
+    assert!(small.put(&1.5f64, &2).is_err() && small.put(&2.0f64, &2).is_ok());
+    assert_eq!((small.len()?, small.get::<_, i32>(&255u8)?), (2, Some(1)));
+    assert!(small.keys::<i8>().is_err());
+    assert_eq!(small.keys::<u64>()?, [2, 255]);
+
+    // Of a key that comes twice the last value is there, and nothing is left of the first.
+    let twice = file.create_map::<u8, String>("twice")?;
+    let values = ["first", "other", "last"].map(str::to_owned);
+    twice.put_all([(&1u8, &values[0]), (&2, &values[1]), (&1, &values[2])])?;
+    assert_eq!(twice.get_all::<_, String>(&[1u8, 2])?, [Some(values[2].clone()), Some(values[1].clone())]);
+    let report = Check::default().run(&**file.container(), &mut |_| {});
+    assert!(report.findings.is_empty(), "{:?}", report.findings);
 
     // Values of variable length, and a map without a name.
     let words = file.create_map::<u8, Vec<String>>("words")?;

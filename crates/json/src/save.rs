@@ -205,16 +205,14 @@ impl Saver<'_> {
     }
 
     fn pairs(&self, map: Token, key_type: &Datatype, value_type: &Datatype) -> Result<Vec<Value<'static>>> {
-        let (mut pairs, mut more) = (Vec::new(), true);
-        while more {
-            let page = self.container.map_keys(map, pairs.len() as u64, KEYS_PER_PAGE)?;
-            let keys: Vec<&[u8]> = page.entries.iter().map(Vec::as_slice).collect();
-            for (key, value) in keys.iter().zip(self.container.map_get(map, &keys)?) {
+        let mut pairs = Vec::new();
+        vol::maps::each_page(self.container, map, KEYS_PER_PAGE, |keys| {
+            for (key, value) in keys.iter().zip(self.container.map_get(map, keys)?) {
                 let value = self.values(value_type, &[], &value.unwrap_or_default())?;
                 pairs.push(list([key_to_json(key_type, key)?, value]));
             }
-            more = page.more && !keys.is_empty();
-        }
+            Ok(())
+        })?;
         Ok(pairs)
     }
 }

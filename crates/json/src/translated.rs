@@ -384,8 +384,8 @@ impl Layer for Translated {
         self.beneath.map_get(self.down(map)?, keys)
     }
 
-    fn map_keys(&self, map: Token, skip: u64, count_max: u64) -> Result<Page<Vec<u8>>> {
-        self.beneath.map_keys(self.down(map)?, skip, count_max)
+    fn map_keys(&self, map: Token, after: Option<&[u8]>, count_max: u64) -> Result<Page<Vec<u8>>> {
+        self.beneath.map_keys(self.down(map)?, after, count_max)
     }
 
     fn map_delete(&self, map: Token, key: &[u8]) -> Result<bool> {

@@ -43,7 +43,11 @@ macro_rules! container {
 
             fn commit(&self, _durability: Durability) -> Result<()> {
                 let opening = self.opening()?;
-                if opening.is_writing() { opening.shared.flush() } else { Ok(()) }
+                if !opening.is_writing() {
+                    return Ok(());
+                }
+                opening.remove_blobs(&opening.released().due())?;
+                opening.shared.flush()
             }
 
             fn close(&self) -> Result<()> {
@@ -274,10 +278,10 @@ macro_rules! container {
                 opening.values_of(&described, keys)
             }
 
-            fn map_keys(&self, map: Token, skip: u64, count_max: u64) -> Result<Page<Vec<u8>>> {
+            fn map_keys(&self, map: Token, after: Option<&[u8]>, count_max: u64) -> Result<Page<Vec<u8>>> {
                 let opening = self.opening()?;
                 let described = opening.described(map)?;
-                opening.list_keys(&described, skip, count_max)
+                opening.list_keys(&described, after, count_max)
             }
 
             fn map_delete(&self, map: Token, key: &[u8]) -> Result<bool> {
@@ -299,6 +303,16 @@ macro_rules! container {
             fn blob_delete(&self, ids: &[&[u8]]) -> Result<()> {
                 let opening = self.to_change()?;
                 opening.delete_blobs(ids)
+            }
+
+            fn blob_pin(&self, pin: u64) -> Result<()> {
+                self.opening()?.released().pin(pin);
+                Ok(())
+            }
+
+            fn blob_unpin(&self, pin: u64) -> Result<()> {
+                self.opening()?.released().unpin(pin);
+                Ok(())
             }
 
             fn reference_get(&self, _kind: ReferenceKind, slots: &[&[u8]]) -> Result<Vec<Reference>> {

@@ -30,6 +30,15 @@ pub trait Datasets<const N: usize>: Values<N> {
         self.lock_of(id).write().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Nobody else changes values of a map that name blobs: each blob is released once.
+    fn changing_values(
+        &self,
+        map: <Self::Chunks as Chunks>::Id,
+        value: &Datatype,
+    ) -> Option<RwLockWriteGuard<'_, ()>> {
+        value.has_slots().then(|| self.changing(map))
+    }
+
     /// Reads elements.
     fn read_elements(&self, reads: &mut [OpRead<'_>]) -> Result<()> {
         // One alone is checked below, before anything happens.
@@ -63,22 +72,21 @@ pub trait Datasets<const N: usize>: Values<N> {
             if write.from.is_empty() {
                 continue;
             }
-            let old = self.references_before(id, &dataset, write)?;
+            let old = self.blobs_before(id, &dataset, write)?;
             self.elements().write(id, &dataset, write.selection, write.from)?;
             self.drop_replaced(&dataset.info.datatype, old, write.from)?;
         }
         Ok(())
     }
 
-    /// The blobs of elements that are about to be overwritten and hold references, but those of the fill value: nobody
-    /// else gives them up.
-    fn references_before(
+    /// The blobs of elements that are about to be overwritten, but those of the fill value, which all of them share.
+    fn blobs_before(
         &self,
         id: <Self::Chunks as Chunks>::Id,
         dataset: &Dataset,
         write: &OpWrite<'_>,
     ) -> Result<Vec<[u8; N]>> {
-        if !dataset.info.datatype.any(&|part| matches!(part, Datatype::Reference(_))) {
+        if !dataset.info.datatype.has_slots() {
             return Ok(Vec::new());
         }
         let mut elements = vec![0; write.from.len()];

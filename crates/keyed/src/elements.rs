@@ -12,8 +12,6 @@ use crate::{ChunkRead, ChunkWrite, Chunks, Dataset, Pending};
 
 /// Runs of this many bytes are fetched where they belong; shorter ones through a buffer.
 const DIRECT_BYTES: usize = 16 << 10;
-/// With more pieces of one chunk than this, the chunk is read, changed and written whole.
-const SPANS_MAX: usize = 256;
 /// Records of many small chunks are fetched by one call for so many.
 const FETCHES_MAX: usize = 64;
 /// Bytes from which on a second thread is worth it.
@@ -139,13 +137,10 @@ impl<C: Chunks> Elements<'_, C> {
 
     fn update_parts(&self, id: C::Id, dataset: &Dataset, parts: &[Part], from: &[u8]) -> Result<()> {
         let element_bytes = dataset.element_bytes();
-        let mut prepared =
+        // However many pieces of a chunk there are, nothing but them is written: another process may write what lies
+        // between them, and what nobody writes stays absent.
+        let prepared =
             map(parts.iter().collect(), from.len(), |part| Ok(spans_of(part, element_bytes, from)))?;
-        for (part, spans) in parts.iter().zip(&mut prepared) {
-            if spans.len() > SPANS_MAX {
-                *spans = vec![self.rewritten(id, dataset, part, from)?];
-            }
-        }
         let writes: Vec<ChunkWrite<'_>> = parts
             .iter()
             .zip(&prepared)
@@ -155,22 +150,6 @@ impl<C: Chunks> Elements<'_, C> {
             })
             .collect();
         self.chunks.update(id, dataset, &writes)
-    }
-
-    /// One piece of a chunk around all that changes in it.
-    fn rewritten(&self, id: C::Id, dataset: &Dataset, part: &Part, from: &[u8]) -> Result<Span> {
-        let element_bytes = dataset.element_bytes();
-        let (first, last) = part.span();
-        let mut bytes = vec![0; (last - first) as usize * element_bytes];
-        dataset.fill(&mut bytes);
-        self.chunks.fetch(id, dataset, &mut [ChunkRead { start: &part.start, first, into: &mut bytes }])?;
-        for run in &part.runs {
-            let at = (run.chunk_offset - first) as usize * element_bytes;
-            let (packed, len) =
-                (run.selection_offset as usize * element_bytes, run.len as usize * element_bytes);
-            bytes[at..at + len].copy_from_slice(&from[packed..packed + len]);
-        }
-        Ok(Span { first, source: Source::Gathered(bytes) })
     }
 
     /// All elements of a chunk, or `None` where nothing is stored; what nobody wrote stays as it is in `room`.
@@ -269,6 +248,18 @@ impl Span {
     }
 }
 
+/// Runs as they lie in the chunk, which is faster to write than any other order; where some overlap, as they were given,
+/// since the last one wins.
+fn in_place_order(runs: &[ChunkRun]) -> Vec<&ChunkRun> {
+    let mut sorted: Vec<&ChunkRun> = runs.iter().collect();
+    sorted.sort_by_key(|run| run.chunk_offset);
+    let overlap = |pair: &[&ChunkRun]| pair[0].chunk_offset + pair[0].len > pair[1].chunk_offset;
+    match sorted.windows(2).any(overlap) {
+        true => runs.iter().collect(),
+        false => sorted,
+    }
+}
+
 /// Runs that touch in the chunk become one piece; one that is a single run stays where it is.
 fn spans_of(part: &Part, element_bytes: usize, from: &[u8]) -> Vec<Span> {
     let packed = |run: &ChunkRun| {
@@ -276,7 +267,7 @@ fn spans_of(part: &Part, element_bytes: usize, from: &[u8]) -> Vec<Span> {
         at..at + run.len as usize * element_bytes
     };
     let mut spans = Vec::new();
-    let mut runs = part.runs.iter().peekable();
+    let mut runs = in_place_order(&part.runs).into_iter().peekable();
     while let Some(run) = runs.next() {
         let (first, mut end, mut source) =
             (run.chunk_offset, run.chunk_offset + run.len, Source::Place(packed(run)));

@@ -35,7 +35,7 @@ pub use elements::Elements;
 pub use error::{During, fetched, stored};
 pub use findings::Findings;
 pub use links::{link_target, link_value};
-pub use listing::{Listings, PAGE, Snapshot, View, after};
+pub use listing::{Listings, PAGE, Snapshot, View, after, page_after};
 pub use open::Open;
 pub use pending::Pending;
 pub use slots::{COUNT_BYTES, decode_type, file_type, id_of, slot_sizes};

@@ -187,6 +187,34 @@ impl Known {
     }
 }
 
+/// Up to `count_max` keys after a key for which `shown` holds, and whether more follow. `keys` gives some keys from a key
+/// on.
+pub fn page_after(
+    after_key: Option<&[u8]>,
+    count_max: u64,
+    keys: impl Fn(&[u8], usize) -> Result<Vec<Vec<u8>>>,
+    shown: impl Fn(&[u8]) -> Result<bool>,
+) -> Result<vol::Page<Vec<u8>>> {
+    let mut from = after_key.map_or_else(Vec::new, after);
+    let mut entries: Vec<Vec<u8>> = Vec::new();
+    loop {
+        let left = count_max - entries.len() as u64;
+        let room = usize::try_from(left.saturating_add(1)).unwrap_or(PAGE);
+        let found = keys(&from, room.clamp(16, PAGE))?;
+        let Some(last) = found.last() else { return Ok(vol::Page { entries, more: false }) };
+        from = after(last);
+        for key in found {
+            if !shown(&key)? {
+                continue;
+            }
+            if entries.len() as u64 == count_max {
+                return Ok(vol::Page { entries, more: true });
+            }
+            entries.push(key);
+        }
+    }
+}
+
 /// The anchor of the page after one that ended with `key`.
 pub fn after(key: &[u8]) -> Vec<u8> {
     [key, &[0]].concat()

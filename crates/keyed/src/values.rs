@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use model::datatype::ReferenceKind;
 use model::properties::FillValue;
 use model::{Datatype, Error, Limits, Reference, Result, Token};
-use vol::Blobs;
+use vol::{Blobs, Released};
 
 use crate::slots::{COUNT_BYTES, add_slots, id_of};
 use crate::{Dataset, references};
@@ -18,10 +18,17 @@ pub trait Values<const N: usize> {
     fn put_blobs(&self, values: &[&[u8]]) -> Result<Vec<u8>>;
     /// Appends the values of blobs.
     fn get_blobs(&self, ids: &[&[u8]], out: &mut Blobs) -> Result<()>;
-    /// Removes blobs that nobody uses any more, as far as they are there.
-    fn drop_blobs(&self, ids: &[[u8; N]]) -> Result<()>;
+    /// Blobs that were released, and that readers may still need.
+    fn released(&self) -> &Released<[u8; N]>;
+    /// Removes blobs, as far as they are there.
+    fn remove_blobs(&self, ids: &[[u8; N]]) -> Result<()>;
     /// An error for a token that cannot be one of an object of this container; the object itself may be gone.
     fn check_token(&self, token: Token) -> Result<()>;
+
+    /// Takes blobs that no element uses any more; they go when no reader needs them.
+    fn drop_blobs(&self, ids: &[[u8; N]]) -> Result<()> {
+        self.remove_blobs(&self.released().release(ids.to_vec()))
+    }
 
     /// An error for values that are too large to be stored.
     fn check_blobs(&self, values: &[&[u8]]) -> Result<()> {

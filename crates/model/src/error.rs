@@ -5,6 +5,8 @@
 use std::borrow::Cow;
 use std::fmt;
 
+use crate::secrets::without_tokens;
+
 /// A result whose error is [`Error`].
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
@@ -211,7 +213,7 @@ impl Error {
         if !self.0.facts.is_empty() {
             text.push(')');
         }
-        text
+        without_tokens(&text).into_owned()
     }
 }
 

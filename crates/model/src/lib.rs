@@ -12,6 +12,7 @@ pub mod limits;
 pub mod link;
 pub mod properties;
 pub mod reference;
+pub mod secrets;
 pub mod selection;
 pub mod spread;
 pub mod text;

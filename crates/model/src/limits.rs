@@ -12,6 +12,11 @@ pub struct Limits {
     pub element_bytes_max: u64,
     /// Bytes of one chunk, before or after filters.
     pub chunk_bytes_max: u64,
+    /// Chunks up to this size may come from any number of stored bytes …
+    pub chunk_expansion_free_bytes: u64,
+    /// … larger ones have at most so many times their stored bytes: few bytes that claim to be many are a bomb. Deflate reaches
+    /// 1,032; codecs for repeating data reach more.
+    pub chunk_expansion_max: u64,
     /// Bytes of one variable-length value.
     pub blob_bytes_max: u64,
     /// Bytes that one call may allocate for its result.
@@ -24,6 +29,8 @@ pub struct Limits {
     pub entries_max: u64,
     /// Blocks of one serialized selection.
     pub selection_blocks_max: u64,
+    /// Bytes of a redo record: what one commit of an HDF5 file overwrites in place. Who writes is held to it as who reads.
+    pub redo_bytes_max: u64,
 }
 
 impl Default for Limits {
@@ -32,12 +39,15 @@ impl Default for Limits {
             metadata_bytes_max: 256 << 20,
             element_bytes_max: 128 << 20,
             chunk_bytes_max: 4 << 30,
+            chunk_expansion_free_bytes: 128 << 20,
+            chunk_expansion_max: 2048,
             blob_bytes_max: 1 << 30,
             result_bytes_max: 1 << 40,
             depth_max: 64,
             link_traversals_max: 16,
             entries_max: 1 << 28,
             selection_blocks_max: 1 << 24,
+            redo_bytes_max: 17 << 28,
         }
     }
 }
@@ -49,12 +59,15 @@ impl Limits {
             metadata_bytes_max: 64 << 20,
             element_bytes_max: 32 << 20,
             chunk_bytes_max: 256 << 20,
+            chunk_expansion_free_bytes: 128 << 20,
+            chunk_expansion_max: 2048,
             blob_bytes_max: 64 << 20,
             result_bytes_max: 512 << 20,
             depth_max: 32,
             link_traversals_max: 16,
             entries_max: 1 << 22,
             selection_blocks_max: 1 << 20,
+            redo_bytes_max: 256 << 20,
         }
     }
 }

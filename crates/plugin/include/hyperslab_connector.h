@@ -27,7 +27,7 @@ extern "C" {
 
 /* The version of this interface, and of the bytes of requests and answers. */
 #define HYPERSLAB_ABI 1u
-#define HYPERSLAB_WIRE 1u
+#define HYPERSLAB_WIRE 2u
 
 /* hyperslab_table.kind */
 #define HYPERSLAB_KIND_CONNECTOR 1u
@@ -92,7 +92,8 @@ enum hyperslab_error_kind {
     X(elements_find, 73) X(elements_place, 74) X(elements_changed, 75) \
     X(datatype_commit, 80) X(datatype_get, 81) \
     X(map_create, 96) X(map_info, 97) X(map_put, 98) X(map_get, 99) X(map_keys, 100) X(map_delete, 101) \
-    X(blob_put, 112) X(blob_get, 113) X(blob_delete, 114) X(reference_get, 115) X(reference_put, 116)
+    X(blob_put, 112) X(blob_get, 113) X(blob_delete, 114) X(reference_get, 115) X(reference_put, 116) \
+    X(blob_pin, 117) X(blob_unpin, 118)
 
 #define HYPERSLAB_OPERATION_CODE(name, number) HYPERSLAB_OP_##name = number,
 enum hyperslab_operation { HYPERSLAB_OPERATIONS(HYPERSLAB_OPERATION_CODE) HYPERSLAB_OP_LIMIT = 128 };

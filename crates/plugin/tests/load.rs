@@ -168,7 +168,7 @@ fn a_library_that_only_mentions_the_symbol_is_refused() {
 fn functions_that_are_missing_are_unsupported() {
     let folder = common::folder("missing_functions");
     let table = "static const hyperslab_table table = {.abi = 1, .size = sizeof(hyperslab_table), \
-                 .wire = 1, .kind = 1, .name = \"empty\", .about = \"\"};";
+                 .wire = HYPERSLAB_WIRE, .kind = 1, .name = \"empty\", .about = \"\"};";
     let Some(path) = odd(&folder, "empty", table) else { return };
     let empty = connector(&path);
     assert_eq!(create(&*empty, "x").unwrap_err().kind(), Kind::Unsupported);
@@ -187,7 +187,7 @@ fn answers_that_make_no_sense_are_errors() {
             (void)s; (void)r; return a->bytes(a->self, ~0ull) ? HYPERSLAB_OK : 43; }\n\
         static int32_t mute(void *s, const hyperslab_request *r, hyperslab_answer *a) {\n\
             (void)s; (void)r; (void)a; return HYPERSLAB_FAILED; }\n\
-        static const hyperslab_table table = {.abi = 1, .size = sizeof(hyperslab_table), .wire = 1, .kind = 1, \
+        static const hyperslab_table table = {.abi = 1, .size = sizeof(hyperslab_table), .wire = HYPERSLAB_WIRE, .kind = 1, \
             .name = \"nonsense\", .about = \"\", .create = nothing, .open = what, .remove = mute, .is_accessible = huge};";
     let Some(path) = odd(&folder, "nonsense", table) else { return };
     let nonsense = connector(&path);

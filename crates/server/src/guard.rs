@@ -3,8 +3,8 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 
-use model::{Error, Result, Token};
-use vol::{Capability, Container, ContainerInfo, Layer, OpPlacement, Placement};
+use model::{Error, Kind, Result, Token};
+use vol::{Capability, Container, ContainerInfo, Layer, OpPlacement, Pin, Placement};
 
 use crate::lock;
 
@@ -13,16 +13,21 @@ pub(crate) struct Guard {
     inner: Arc<dyn Container>,
     /// Objects that the client holds, and how often.
     held: Mutex<HashMap<Token, u64>>,
+    /// Pins of the client, whose numbers other clients have too, and what they are called here.
+    pins: Mutex<HashMap<u64, u64>>,
     objects_max: usize,
 }
 
 impl Guard {
     pub(crate) fn new(inner: Arc<dyn Container>, objects_max: usize) -> Self {
-        Guard { inner, held: Mutex::default(), objects_max }
+        Guard { inner, held: Mutex::default(), pins: Mutex::default(), objects_max }
     }
 
     /// Lets go of what the client held.
     pub(crate) fn let_go(&self) {
+        for number in std::mem::take(&mut *lock(&self.pins)).into_values() {
+            let _ = self.inner.blob_unpin(number);
+        }
         for (object, count) in std::mem::take(&mut *lock(&self.held)) {
             for _ in 0..count {
                 // An object that is gone needs nobody to let go of it.
@@ -55,6 +60,28 @@ impl Layer for Guard {
 
     fn elements_changed(&self, _op: &OpPlacement) -> Result<()> {
         Err(Error::unsupported("change elements without a lock"))
+    }
+
+    /// A container without pins needs none: whoever queued this does not wait to be told.
+    fn blob_pin(&self, pin: u64) -> Result<()> {
+        let mut pins = lock(&self.pins);
+        if pins.len() >= self.objects_max {
+            return Err(Error::limit("pin blobs").with("pins", pins.len()));
+        }
+        let number = Pin::number();
+        match self.inner.blob_pin(number) {
+            Err(error) if error.kind() != Kind::Unsupported => return Err(error),
+            _ => pins.insert(pin, number),
+        };
+        Ok(())
+    }
+
+    fn blob_unpin(&self, pin: u64) -> Result<()> {
+        let number = lock(&self.pins).remove(&pin);
+        match number.map_or(Ok(()), |number| self.inner.blob_unpin(number)) {
+            Err(error) if error.kind() != Kind::Unsupported => Err(error),
+            _ => Ok(()),
+        }
     }
 
     fn retain(&self, object: Token) -> Result<()> {

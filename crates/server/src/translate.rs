@@ -130,7 +130,7 @@ impl Layer for Translated {
         fn map_info(map) -> MapInfo;
         fn map_put(map, pairs: &[(&[u8], &[u8])]) -> ();
         fn map_get(map, keys: &[&[u8]]) -> Vec<Option<Vec<u8>>>;
-        fn map_keys(map, skip: u64, count_max: u64) -> Page<Vec<u8>>;
+        fn map_keys(map, after: Option<&[u8]>, count_max: u64) -> Page<Vec<u8>>;
         fn map_delete(map, key: &[u8]) -> bool;
     }
 

@@ -93,7 +93,7 @@ pub fn look(c: &dyn Container) -> Result<()> {
             }
             ObjectKind::Datatype => drop(c.datatype_get(token)),
             ObjectKind::Map => {
-                let keys = c.map_keys(token, 0, 10).map_or_else(|_| Vec::new(), |page| page.entries);
+                let keys = c.map_keys(token, None, 10).map_or_else(|_| Vec::new(), |page| page.entries);
                 keys.iter().for_each(|key| drop(c.map_get(token, &[key])));
                 let _ = c.map_info(token);
             }

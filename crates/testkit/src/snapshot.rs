@@ -102,7 +102,7 @@ fn dataset_fact(container: &dyn Container, dataset: Token) -> Result<String> {
 fn map_fact(container: &dyn Container, map: Token) -> Result<String> {
     let info = container.map_info(map)?;
     let mut pairs = BTreeMap::new();
-    for key in container.map_keys(map, 0, u64::MAX)?.entries {
+    for key in container.map_keys(map, None, u64::MAX)?.entries {
         let value = container.map_get(map, &[&key])?.remove(0).unwrap_or_default();
         pairs.insert(key, values(container, &info.value, &value)?);
     }

@@ -143,6 +143,9 @@ pub struct FileAccess {
     /// Called when the container cannot be closed as its last handle is dropped; `None` leaves it to
     /// [`crate::set_close_error_hook`].
     pub close_error_hook: Option<CloseErrorHook>,
+    /// Dropping the last handle without `close` gives up what was not committed, instead of committing it: for work that counts
+    /// only when it is done. Connectors that store changes at once keep what they have.
+    pub discard_on_drop: bool,
 }
 
 impl std::fmt::Debug for FileAccess {

@@ -50,6 +50,13 @@ pub trait Connector: Send + Sync {
         }
     }
 
+    /// Whether all of a container lies at its path in the file system of this machine, as one file or folder, so that
+    /// whoever renames that moves the container.
+    fn is_at_path(&self, engine: Option<&str>) -> bool {
+        let _ = engine;
+        false
+    }
+
     /// Removes a container.
     fn delete(&self, path: &str) -> Result<()> {
         Err(Error::unsupported("delete container").with("path", path))

@@ -105,7 +105,7 @@ operations! {
     fn attribute_list(&self, object: Token, op: &OpList) -> Page<AttributeInfo>;
     /// The values of attributes, whole, in file form.
     fn attribute_read(&self, object: Token, names: &[&str]) -> Vec<Vec<u8>>;
-    /// Writes a whole value, in file form.
+    /// Writes a whole value, in file form. Blobs that only the old value used are released.
     fn attribute_write(&self, object: Token, name: &str, data: &[u8]) -> ();
     /// Removes an attribute.
     fn attribute_delete(&self, object: Token, name: &str) -> ();
@@ -121,7 +121,8 @@ operations! {
     fn dataset_storage(&self, dataset: Token) -> StorageInfo;
     /// Reads elements of one or more datasets.
     fn dataset_read(&self, reads: &mut [OpRead<'_>]) -> ();
-    /// Writes elements of one or more datasets.
+    /// Writes elements of one or more datasets. In the same step, blobs that only the overwritten elements used are
+    /// released: whoever writes at the same time releases each of them once, and none that is in use.
     fn dataset_write(&self, writes: &[OpWrite<'_>]) -> ();
     /// Changes the extent.
     fn dataset_resize(&self, dataset: Token, dims: &[u64]) -> ();
@@ -150,12 +151,14 @@ operations! {
     fn map_create(&self, op: &OpMapCreate) -> Token;
     /// What a map tells.
     fn map_info(&self, map: Token) -> MapInfo;
-    /// Sets pairs. A key is the bytes of its element or, for a variable-length key, of its value.
+    /// Sets pairs. A key is the bytes of its element or, for a variable-length key, of its value. A key that comes twice
+    /// has its last value, and the others are given up as any value that is replaced.
     fn map_put(&self, map: Token, pairs: &[(&[u8], &[u8])]) -> ();
     /// Values of keys, `None` where there is none.
     fn map_get(&self, map: Token, keys: &[&[u8]]) -> Vec<Option<Vec<u8>>>;
-    /// Some keys, in an order that does not change while the map does not.
-    fn map_keys(&self, map: Token, skip: u64, count_max: u64) -> Page<Vec<u8>>;
+    /// Some keys in the order of their bytes: those after `after`, which need not be there any more, or the first ones.
+    /// So nobody who goes on after the last key that was seen misses one, whatever is set and deleted meanwhile.
+    fn map_keys(&self, map: Token, after: Option<&[u8]>, count_max: u64) -> Page<Vec<u8>>;
     /// Removes a pair; `false` if there was none.
     fn map_delete(&self, map: Token, key: &[u8]) -> bool;
 
@@ -164,8 +167,14 @@ operations! {
     fn blob_put(&self, values: &[&[u8]]) -> Vec<u8>;
     /// Appends the values of `ids` to `out`, in order.
     fn blob_get(&self, ids: &[&[u8]], out: &mut Blobs) -> ();
-    /// Gives up values that no element uses any more.
+    /// Releases values that no element uses: they were stored, and not written to any.
     fn blob_delete(&self, ids: &[&[u8]]) -> ();
+    /// From now until [`blob_unpin`](Container::blob_unpin) of the same number, blobs that are released can still be read,
+    /// so that what elements said before they were overwritten can be fetched. See [`Pin`](crate::Pin), which chooses the
+    /// number.
+    fn blob_pin(&self, pin: u64) -> ();
+    /// Ends what `blob_pin` began.
+    fn blob_unpin(&self, pin: u64) -> ();
     /// What reference slots stand for.
     fn reference_get(&self, kind: ReferenceKind, slots: &[&[u8]]) -> Vec<Reference>;
     /// Slots for references.

@@ -6,6 +6,7 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
 
+use model::secrets::without_tokens;
 use model::{Error, Result};
 
 use crate::{Container, FileAccess, Operation};
@@ -30,6 +31,7 @@ pub(crate) struct Handle {
     pub(crate) inner: Arc<dyn Container>,
     location: String,
     hook: Option<CloseErrorHook>,
+    discards: bool,
     /// The process that opened it. After a `fork` the changes are the parent's to commit.
     process: u32,
     is_closed: AtomicBool,
@@ -49,6 +51,7 @@ pub fn close_on_drop(
         inner: container,
         location: location.to_owned(),
         hook: access.close_error_hook.clone(),
+        discards: access.discard_on_drop,
         process: std::process::id(),
         is_closed: AtomicBool::new(false),
         is_dirty: AtomicBool::new(false),
@@ -123,7 +126,8 @@ impl Handle {
     }
 
     fn report(&self, error: &Error) {
-        tracing::error!(location = self.location, %error, "container was not closed");
+        let location = &*without_tokens(&self.location);
+        tracing::error!(location, %error, "container was not closed");
         let hook = self.hook.clone();
         let hook = hook.or_else(|| HOOK.read().unwrap_or_else(PoisonError::into_inner).clone());
         if let Some(hook) = hook {
@@ -140,6 +144,9 @@ impl Drop for Handle {
         if self.process != std::process::id() {
             // Not even a lock or a consistency flag is the child's to change.
             std::mem::forget(self.inner.clone());
+            return;
+        }
+        if self.discards {
             return;
         }
         let done = match self.check_may_commit() {
@@ -225,6 +232,16 @@ mod tests {
         drop(handle);
         assert_eq!(*noted.calls.lock().unwrap(), ["close"]);
         assert!(errors.lock().unwrap().is_empty());
+    }
+
+    #[test]
+    fn work_that_counts_only_when_it_is_done_is_given_up() {
+        let noted = Arc::new(Noted::default());
+        let access = FileAccess { discard_on_drop: true, ..FileAccess::write() };
+        drop(close_on_drop(noted.clone(), "here", &access));
+        assert!(noted.calls.lock().unwrap().is_empty());
+        close_on_drop(noted.clone(), "here", &access).close().unwrap();
+        assert_eq!(*noted.calls.lock().unwrap(), ["close"]);
     }
 
     #[test]

@@ -141,6 +141,19 @@ mod tests {
         registry
     }
 
+    #[test]
+    fn a_number_that_is_taken_is_refused() {
+        let mut registry = registry();
+        for taken in [0, 530, 520] {
+            let layer = registry.register_layer(Arc::new(Named("mine", taken))).unwrap_err();
+            let connector = registry.register(Arc::new(Named("mine", taken))).unwrap_err();
+            assert_eq!([layer.kind(), connector.kind()], [model::Kind::Exists; 2], "{taken}");
+        }
+        assert!(registry.register_layer(Arc::new(Named("stats", 700))).is_err());
+        registry.register_layer(Arc::new(Named("mine", 700))).unwrap();
+        registry.register(Arc::new(Named("mine", 701))).unwrap();
+    }
+
     fn chosen(stack: Option<&str>, connector: Option<&str>) -> Chosen {
         Chosen { stack: stack.map(str::to_owned), connector: connector.map(str::to_owned) }
     }

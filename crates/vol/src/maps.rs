@@ -1,9 +1,10 @@
 //! What all connectors ask of maps.
 
+use model::convert::{Conversions, Plan};
 use model::heap::{Heap, VarSlot};
-use model::{Datatype, Error, Result};
+use model::{Datatype, Error, Result, Token};
 
-use crate::MapInfo;
+use crate::{Container, MapInfo, Page};
 
 /// Checks a type for keys. A key is compared by its bytes, so it must hold its value and not a slot for it: neither
 /// references, nor variable-length values inside of anything.
@@ -59,6 +60,74 @@ pub fn from_elements(key_type: &Datatype, elements: &[u8], heap: &Heap) -> Resul
         _ => Ok(element.to_vec()),
     };
     elements.chunks_exact(memory.size().max(1) as usize).map(one).collect()
+}
+
+/// The keys of elements in memory, in the form in which a map with keys of `key_type` holds them.
+///
+/// # Errors
+/// Returns `Error::Invalid` where a key is another one as the map holds it (a number out of range, digits that do not fit,
+/// a text that is too long): it would be found under other keys too.
+pub fn stored_keys(
+    key_type: &Datatype,
+    datatype: &Datatype,
+    elements: &[u8],
+    heap: &mut Heap,
+) -> Result<Vec<Vec<u8>>> {
+    let (memory, count) = (key_type.memory_form(), elements.len() / datatype.size().max(1) as usize);
+    let mut stored = vec![0; count * memory.size() as usize];
+    Plan::compile(datatype, &memory, &Conversions::default())?.run(elements, &mut stored, count, heap)?;
+    if memory != *datatype {
+        let mut back = vec![0; elements.len()];
+        Plan::compile(&memory, datatype, &Conversions::default())?.run(&stored, &mut back, count, heap)?;
+        let (given, held) = (from_elements(datatype, elements, heap)?, from_elements(datatype, &back, heap)?);
+        if given != held {
+            return Err(Error::invalid("use map key")
+                .with("problem", "a key does not fit the type of the map's keys"));
+        }
+    }
+    from_elements(key_type, &stored, heap)
+}
+
+/// Calls `each` with all keys of a map, `count` at a time.
+pub fn each_page(
+    container: &dyn Container,
+    map: Token,
+    count: u64,
+    mut each: impl FnMut(&[&[u8]]) -> Result<()>,
+) -> Result<()> {
+    let mut after: Option<Vec<u8>> = None;
+    loop {
+        let mut page = container.map_keys(map, after.as_deref(), count)?;
+        each(&page.entries.iter().map(Vec::as_slice).collect::<Vec<_>>())?;
+        after = page.entries.pop();
+        if !page.more || after.is_none() {
+            return Ok(());
+        }
+    }
+}
+
+/// A page of keys that are known in their order, from the first one that is asked for on.
+pub fn page<'k>(keys: impl Iterator<Item = &'k Vec<u8>>, count_max: u64) -> Page<Vec<u8>> {
+    let mut keys = keys.peekable();
+    let count = usize::try_from(count_max).unwrap_or(usize::MAX);
+    let entries = keys.by_ref().take(count).cloned().collect();
+    Page { entries, more: keys.peek().is_some() }
+}
+
+/// Pairs, each as a key and a value.
+pub type Pairs<'p> = Vec<(&'p [u8], &'p [u8])>;
+
+/// Of pairs whose keys may come twice, the last of each key, and the values that they take the place of.
+pub fn last_of_each<'p>(pairs: &[(&'p [u8], &'p [u8])]) -> (Pairs<'p>, Vec<&'p [u8]>) {
+    let (mut places, mut last, mut replaced) = (std::collections::HashMap::new(), Vec::new(), Vec::new());
+    for &(key, value) in pairs {
+        let at = *places.entry(key).or_insert(last.len());
+        match last.get_mut(at) {
+            Some((_, held)) => replaced.push(std::mem::replace(held, value)),
+            None => last.push((key, value)),
+        }
+    }
+    (last, replaced)
 }
 
 impl MapInfo {

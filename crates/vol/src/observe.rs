@@ -170,6 +170,7 @@ seen_silent!(
     [u64],
     [&str],
     Option<&str>,
+    Option<&[u8]>,
     Durability,
     ReferenceKind,
     [Reference],

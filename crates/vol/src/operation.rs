@@ -86,6 +86,8 @@ codes! {
     blob_delete = 114,
     reference_get = 115,
     reference_put = 116,
+    blob_pin = 117,
+    blob_unpin = 118,
 }
 
 impl Operation {
@@ -130,6 +132,8 @@ impl Operation {
                 | O::map_get
                 | O::map_keys
                 | O::blob_get
+                | O::blob_pin
+                | O::blob_unpin
                 | O::reference_get
         )
     }

@@ -1,14 +1,16 @@
 //! The connectors and layers that a program knows, by name and by number.
 
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use model::properties::FileCreate;
+use model::text::to_path;
 use model::{Context, Error, Result};
 
 use crate::{
-    Connector, Container, ContainerCreate, ContainerOpen, FileAccess, LayerFactory, Location, Made, Stack,
-    Wrap, WrapCheck, close_on_drop,
+    Connector, ConnectorInfo, Container, ContainerCreate, ContainerOpen, FileAccess, LayerFactory, Location,
+    Made, Stack, Wrap, WrapCheck, close_on_drop,
 };
 
 /// Finds connectors. No connector knows another: they meet here.
@@ -53,11 +55,8 @@ impl Registry {
     /// Adds a connector; the first added is the default for new containers.
     pub fn register(&mut self, connector: Arc<dyn Connector>) -> Result<()> {
         let info = connector.info();
-        if self.connectors.values().any(|c| c.info().value == info.value || c.info().name == info.name) {
-            return Err(Error::exists("register connector")
-                .with("name", info.name)
-                .with("value", info.value));
-        }
+        let is_named = self.connectors.contains_key(info.name);
+        self.check_new(&info, is_named, "register connector")?;
         self.order.push(info.name);
         self.connectors.insert(info.name, connector);
         Ok(())
@@ -66,11 +65,26 @@ impl Registry {
     /// Adds a layer.
     pub fn register_layer(&mut self, layer: Arc<dyn LayerFactory>) -> Result<()> {
         let info = layer.info();
-        if self.layers.contains_key(info.name) {
-            return Err(Error::exists("register layer").with("name", info.name));
-        }
+        let is_named = self.layers.contains_key(info.name);
+        self.check_new(&info, is_named, "register layer")?;
         self.layers.insert(info.name, layer);
         Ok(())
+    }
+
+    /// An error where a name is taken, or a number: connectors and layers have them from one range, as in libhdf5.
+    fn check_new(&self, info: &ConnectorInfo, is_named: bool, operation: &str) -> Result<()> {
+        let connectors = self.connectors.values().map(|connector| connector.info());
+        let mut all = connectors.chain(self.layers.values().map(|layer| layer.info()));
+        let Some(taken) = all.find(|known| known.value == info.value).map(|known| known.name) else {
+            return match is_named {
+                true => Err(Error::exists(operation).with("name", info.name)),
+                false => Ok(()),
+            };
+        };
+        Err(Error::exists(operation)
+            .with("name", info.name)
+            .with("value", info.value)
+            .with("taken by", taken))
     }
 
     /// Makes a connector the default: for new containers without a prefix, and asked first what a container is.
@@ -215,6 +229,7 @@ impl Registry {
             None => self.open_known(&op),
         };
         let opened = opened.map_err(|e| e.during(format!("open {location}")))?;
+        let opened = crate::copy::with_warning(opened);
         let stacked = self.stacked(opened, &stack, location, None, access)?;
         Ok(close_on_drop(stacked, location, access))
     }
@@ -227,6 +242,13 @@ impl Registry {
             }
         }
         self.connectors().next().ok_or_else(|| Error::not_found("find default connector"))?.open(op)
+    }
+
+    /// The file or folder that holds all of a container at a location, where one does: renaming it moves the container.
+    pub fn path_of(&self, location: &str) -> Result<Option<PathBuf>> {
+        let place = Location::parse(location);
+        let is_at_path = self.creator(&place)?.is_at_path(place.engine.as_deref());
+        Ok(is_at_path.then(|| to_path(place.path.trim_end_matches('/')).into_owned()))
     }
 
     /// Removes a container.

@@ -17,7 +17,7 @@ pub(crate) fn split_slot(slot: &[u8]) -> Result<(u64, &[u8])> {
     let (count, id) =
         slot.split_first_chunk::<COUNT_BYTES>().ok_or_else(|| Error::corrupt("read variable-length slot"))?;
     // A null identity means an empty value whatever the count says, as libhdf5 reads it.
-    let count = if id.iter().all(|&b| b == 0) { 0 } else { u64::from(u32::from_le_bytes(*count)) };
+    let count = if is_null(id) { 0 } else { u64::from(u32::from_le_bytes(*count)) };
     Ok((count, id))
 }
 

@@ -7,8 +7,7 @@ use model::datatype::{Datatype, ReferenceKind, ReferenceType, VarLenKind};
 use model::heap::{Heap, VarSlot};
 
 use crate::slot_bytes::{
-    COUNT_BYTES, check_value, is_null, join_blobs, join_slot, put_blobs, split_slot, store_slot,
-    wrong_identities,
+    COUNT_BYTES, check_value, join_blobs, join_slot, put_blobs, split_slot, store_slot, wrong_identities,
 };
 use crate::{Blobs, Container};
 
@@ -206,38 +205,6 @@ impl<'t> SlotPlan<'t> {
                 check_value(count, value_bytes, len)?;
                 offset += len;
             }
-        }
-        Ok(())
-    }
-
-    /// Deletes what the slots of elements in file form stand for: the elements were overwritten.
-    ///
-    /// What is not there any more, or cannot be told, is no reason to refuse a write that is done already.
-    pub(crate) fn give_up(&self, container: &dyn Container, file: &[u8]) -> Result<()> {
-        // Elements that nobody wrote before.
-        if file.chunks(64).all(|part| part.iter().fold(0, |all, byte| all | byte) == 0) {
-            return Ok(());
-        }
-        for site in &self.sites {
-            if matches!(site.kind, SiteKind::Reference(_)) {
-                continue;
-            }
-            let slots: Vec<(u64, &[u8])> =
-                self.file_slots(site, file).map(split_slot).collect::<Result<_>>()?;
-            let used: Vec<(u64, &[u8])> = slots.into_iter().filter(|s| !is_null(s.1)).collect();
-            let ids: Vec<&[u8]> = used.iter().map(|s| s.1).collect();
-            if ids.is_empty() {
-                continue;
-            }
-            if let SiteKind::Sequence { memory, .. } = site.kind
-                && let Some(element) = site.element(container)?.filter(|e| e.has_slots())
-            {
-                let mut blobs = Blobs::default();
-                container.blob_get(&ids, &mut blobs)?;
-                let joined = join_blobs(u64::from(element.size()), used.iter().map(|s| s.0), &blobs)?;
-                SlotPlan::new(&element, memory).give_up(container, &joined)?;
-            }
-            container.blob_delete(&ids)?;
         }
         Ok(())
     }

@@ -8,11 +8,10 @@ use std::borrow::Cow;
 
 use model::convert::{Conversions, Plan};
 use model::heap::Heap;
-use model::properties::FillValue;
-use model::{Dataspace, Datatype, Error, Kind, Result, Selection, Token};
+use model::{Dataspace, Datatype, Error, Result, Selection, Token};
 
 use crate::slots::SlotPlan;
-use crate::{Container, OpRead, OpWrite, workers};
+use crate::{Container, OpRead, OpWrite, Pin, workers};
 
 mod scatter;
 mod strips;
@@ -111,6 +110,8 @@ impl Elements<'_> {
         raw: &mut Vec<u8>,
         heap: &mut Heap,
     ) -> Result<()> {
+        // Who overwrites an element meanwhile does not take its values away.
+        let _pin = Pin::of(self.container, self.file_type)?;
         self.fetch(&piece.selection, piece.count, raw)?;
         if self.file_type.has_slots() {
             let values = SlotPlan::new(self.file_type, unslotted).detach(self.container, raw, heap)?;
@@ -165,13 +166,13 @@ impl Elements<'_> {
     ) -> Result<()> {
         let slots = SlotPlan::new(self.file_type, unslotted);
         let (strip, count) = (&piece.selection, piece.count);
-        let mut old = Vec::new();
-        if plan.needs_background() || self.file_type.has_slots() {
-            self.fetch(strip, count, &mut old)?;
-        }
         let converted = |heap: &mut Heap| {
             let mut values = match plan.needs_background() {
-                true => slots.detach(self.container, &old, heap)?,
+                true => {
+                    let (_pin, mut old) = (Pin::of(self.container, self.file_type)?, Vec::new());
+                    self.fetch(strip, count, &mut old)?;
+                    slots.detach(self.container, &old, heap)?
+                }
                 false => vec![0; count * unslotted.size() as usize],
             };
             plan.run(piece.bytes, &mut values, count, heap).map(|()| values)
@@ -184,20 +185,7 @@ impl Elements<'_> {
             values = Cow::Owned(slots.attach(self.container, &values, heap)?);
         }
         let write = OpWrite { dataset: self.dataset, selection: strip, from: &values };
-        self.container.dataset_write(&[write])?;
-        if self.file_type.has_slots() { self.give_up(&slots, &old) } else { Ok(()) }
-    }
-
-    /// Deletes the values that elements in file form had before they were overwritten.
-    fn give_up(&self, slots: &SlotPlan<'_>, old: &[u8]) -> Result<()> {
-        // Elements that nobody wrote show the fill value, which is not theirs to delete.
-        if matches!(self.container.dataset_info(self.dataset)?.create.fill.value, FillValue::Value(_)) {
-            return Ok(());
-        }
-        match slots.give_up(self.container, old) {
-            Err(error) if matches!(error.kind(), Kind::Io | Kind::Denied) => Err(error),
-            _ => Ok(()),
-        }
+        self.container.dataset_write(&[write])
     }
 }
 

@@ -298,7 +298,7 @@ fn random_answers_never_panic() {
         let _ = client.datatype_get(token);
         let _ = client.map_info(token);
         let _ = client.map_get(token, &[b"x"]);
-        let _ = client.map_keys(token, 0, 1);
+        let _ = client.map_keys(token, Some(b"x"), 1);
         let _ = client.map_delete(token, b"x");
         let _ = client.blob_put(&[b"x"]);
         let _ = client.blob_get(&[b"x"], &mut Blobs::default());

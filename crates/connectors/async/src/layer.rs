@@ -86,6 +86,8 @@ impl Observer for Waits {
             | O::attribute_write
             | O::blob_put
             | O::blob_get
+            | O::blob_pin
+            | O::blob_unpin
             | O::reference_put
             | O::reference_get => {}
             // They may reach any object, or remove it.

@@ -306,9 +306,13 @@ impl Layer for Check {
         Ok(values)
     }
 
-    fn map_keys(&self, map: Token, skip: u64, count_max: u64) -> Result<Page<Vec<u8>>> {
-        let page = self.inner.map_keys(map, skip, count_max)?;
+    fn map_keys(&self, map: Token, after: Option<&[u8]>, count_max: u64) -> Result<Page<Vec<u8>>> {
+        let page = self.inner.map_keys(map, after, count_max)?;
         answers::page(Operation::map_keys, &page, count_max)?;
+        let keys: Vec<&[u8]> = after.into_iter().chain(page.entries.iter().map(Vec::as_slice)).collect();
+        let rule = "keys come after the one that was given, in the order of their bytes";
+        let is_right = keys.windows(2).all(|pair| pair[0] < pair[1]);
+        container(Operation::map_keys, rule, is_right, page.entries.len())?;
         Ok(page)
     }
 

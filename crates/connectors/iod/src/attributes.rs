@@ -9,7 +9,7 @@ use model::{
 };
 use vol::{AttributeInfo, OpAttributeCreate, OpList, Page};
 
-use crate::blobs::{ID_BYTES, decode_type, discard};
+use crate::blobs::{ID_BYTES, decode_type};
 use crate::datasets::plain_dims;
 use crate::described::{Described, Found, corrupt, pad_of};
 use crate::error::During;
@@ -251,7 +251,7 @@ impl Opening {
         changes: &mut Changes<'_>,
         attribute: &Attribute,
     ) -> Result<Option<Id>> {
-        discard(&mut changes.batch, &self.blobs_of_value(attribute)?);
+        self.discard(&mut changes.batch, self.blobs_of_value(attribute)?);
         changes.batch.delete(attribute.id).delete(attribute.metadata);
         changes.gone.insert(attribute.id);
         attribute.committed.map(identity::object).transpose()

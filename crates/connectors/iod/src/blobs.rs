@@ -4,7 +4,7 @@ use iod_storage::{Batch, Id, Kind, ScratchPad};
 use keyed::Values;
 use model::datatype::SlotSizes;
 use model::{Datatype, Error, Limits, Result, Token};
-use vol::Blobs;
+use vol::{Blobs, Released};
 
 use crate::error::During;
 use crate::identity;
@@ -60,7 +60,14 @@ impl Values<ID_BYTES> for Opening {
         Ok(())
     }
 
-    fn drop_blobs(&self, ids: &[[u8; ID_BYTES]]) -> Result<()> {
+    fn released(&self) -> &Released<[u8; ID_BYTES]> {
+        &self.shared.released
+    }
+
+    fn remove_blobs(&self, ids: &[[u8; ID_BYTES]]) -> Result<()> {
+        if ids.is_empty() {
+            return Ok(());
+        }
         let mut batch = Batch::new();
         discard(&mut batch, ids);
         self.shared.apply(&batch, "delete blobs")
@@ -68,7 +75,7 @@ impl Values<ID_BYTES> for Opening {
 }
 
 /// Removes blobs, as far as they are there.
-pub(crate) fn discard(batch: &mut Batch<'_>, ids: &[[u8; ID_BYTES]]) {
+fn discard(batch: &mut Batch<'_>, ids: &[[u8; ID_BYTES]]) {
     // An element that was copied as bytes names the same blob twice.
     let ids: std::collections::BTreeSet<&[u8; ID_BYTES]> = ids.iter().collect();
     for id in ids.into_iter().map(|id| Id::from_bytes(*id)) {
@@ -79,6 +86,11 @@ pub(crate) fn discard(batch: &mut Batch<'_>, ids: &[[u8; ID_BYTES]]) {
 }
 
 impl Opening {
+    /// Blobs that no element uses any more go with a batch, or later, when no reader needs them.
+    pub(crate) fn discard(&self, batch: &mut Batch<'_>, ids: Vec<[u8; ID_BYTES]>) {
+        discard(batch, &self.shared.released.release(ids));
+    }
+
     /// Removes blobs, all of which are there.
     pub(crate) fn delete_blobs(&self, ids: &[&[u8]]) -> Result<()> {
         let mut batch = Batch::new();

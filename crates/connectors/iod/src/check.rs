@@ -68,6 +68,10 @@ impl Walk<'_> {
                 self.findings.add(id.to_string(), "object", error.to_string());
             }
         }
+        if let Err(error) = self.opening.storage().verify_index() {
+            self.is_complete = false;
+            self.findings.add("container", "index", error.to_string());
+        }
         self.counts()?;
         self.missing();
         self.orphans()

@@ -154,6 +154,10 @@ impl Connector for IodConnector {
         Ok(Arc::new(IodContainer::new(shared, op.path, op.access.clone())))
     }
 
+    fn is_at_path(&self, engine: Option<&str>) -> bool {
+        engine.is_none()
+    }
+
     fn delete(&self, path: &str) -> Result<()> {
         let missing = || Error::not_found("find container").with("path", path);
         let site = self.find_site(path).ok_or_else(missing)?;

@@ -1,9 +1,9 @@
 //! Maps: key-value stores whose pairs are the application's own.
 
 use iod_storage::{Batch, Kind};
-use keyed::Values;
+use keyed::{Datasets, Values};
 use model::{Error, ObjectKind, Result, Token, encode};
-use vol::maps::{check_key, check_key_type};
+use vol::maps::{check_key, check_key_type, last_of_each};
 use vol::{MapInfo, OpMapCreate, Page};
 
 use crate::described::{Body, Described};
@@ -39,15 +39,20 @@ impl Opening {
         let (key_type, value_type) = map.map()?;
         let info = MapInfo { key: key_type.clone(), value: value_type.clone(), count: 0 };
         info.check_pairs(pairs)?;
+        let _alone = self.changing_values(map.id, value_type);
+        let (pairs, replaced) = last_of_each(pairs);
         let mut old = Vec::new();
         if value_type.has_slots() {
+            for value in replaced {
+                old.extend(self.blobs_in(value_type, value)?);
+            }
             let keys: Vec<&[u8]> = pairs.iter().map(|(key, _)| *key).collect();
             for value in self.values_of(map, &keys)?.iter().flatten() {
                 old.extend(self.blobs_in(value_type, value)?);
             }
         }
         let mut batch = Batch::new();
-        for (key, value) in pairs {
+        for (key, value) in &pairs {
             batch.put(map.id, *key, *value);
         }
         let done = self.shared.apply(&batch, "set map values");
@@ -67,19 +72,25 @@ impl Opening {
         }
     }
 
-    pub(crate) fn list_keys(&self, map: &Described, skip: u64, count: u64) -> Result<Page<Vec<u8>>> {
+    pub(crate) fn list_keys(
+        &self,
+        map: &Described,
+        after: Option<&[u8]>,
+        count: u64,
+    ) -> Result<Page<Vec<u8>>> {
         map.map()?;
-        let (entries, more) = self.page_of_keys(map.id, (skip, count))?;
-        Ok(Page { entries, more })
+        let keys = |from: &[u8], count| self.storage().keys(map.id, from, count).during("list keys");
+        keyed::page_after(after, count, keys, |_| Ok(true))
     }
 
     pub(crate) fn delete_pair(&self, map: &Described, key: &[u8]) -> Result<bool> {
         let (_, value_type) = map.map()?;
+        let _alone = self.changing_values(map.id, value_type);
         let Some(old) = self.values_of(map, &[key])?.pop().flatten() else { return Ok(false) };
         let gone = self.blobs_in(value_type, &old)?;
         let mut batch = Batch::new();
         batch.remove(map.id, key);
-        crate::blobs::discard(&mut batch, &gone);
+        self.discard(&mut batch, gone);
         let done = self.shared.apply(&batch, "delete map value");
         self.shared.listings.changed(map.id);
         done?;

@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use iod_storage::{Container as Storage, Id, Mode};
+use keyed::Values;
 use model::properties::FileCreate;
 use model::{Error, Limits, Result, Token};
 use vol::{Access, ContainerInfo, FileAccess};
@@ -90,6 +91,7 @@ impl Opening {
         let is_last = self.shared.is_last();
         if is_last {
             self.remove_unlinked(&mut structure)?;
+            self.remove_blobs(&self.shared.released.all())?;
         }
         drop(structure);
         // The last to go may be a reader beside writers: what went with it is a change too.

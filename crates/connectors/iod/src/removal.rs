@@ -4,7 +4,7 @@ use iod_storage::Id;
 use keyed::{Datasets, Values};
 use model::{LinkTarget, Result};
 
-use crate::blobs::{ID_BYTES, discard};
+use crate::blobs::ID_BYTES;
 use crate::described::{Body, Described};
 use crate::error::During;
 use crate::identity;
@@ -35,7 +35,7 @@ impl Opening {
             Body::Map { .. } => blobs.extend(self.blobs_of_map(described)?),
             Body::Datatype { .. } => {}
         }
-        discard(&mut changes.batch, &blobs);
+        self.discard(&mut changes.batch, blobs);
         changes.batch.delete(id).delete(described.metadata).delete(described.attributes);
         changes.gone.insert(id);
         Ok(held)

@@ -24,6 +24,8 @@ pub(crate) struct Shared {
     pub(crate) mode: Mode,
     pub(crate) numbers: Numbers,
     pub(crate) listings: Listings<Id>,
+    /// Blobs that were released, and that readers may still need.
+    pub(crate) released: vol::Released<[u8; crate::blobs::ID_BYTES]>,
     /// How often it is open.
     pub(crate) opened: AtomicU64,
     /// Held while links, attributes, counts and handles change.
@@ -92,6 +94,7 @@ impl Shared {
             mode,
             numbers: Numbers::default(),
             listings: Listings::default(),
+            released: vol::Released::default(),
             opened: AtomicU64::new(0),
             structure: Mutex::default(),
             elements: (0..LOCKS).map(|_| RwLock::default()).collect(),

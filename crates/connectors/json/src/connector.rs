@@ -128,6 +128,10 @@ impl Connector for JsonConnector {
         Ok(Arc::new(JsonContainer::new(document, op.path, op.access)?))
     }
 
+    fn is_at_path(&self, engine: Option<&str>) -> bool {
+        engine.is_none()
+    }
+
     fn delete(&self, path: &str) -> Result<()> {
         let found = absolute(path)?;
         if self.table().contains_key(&found) {

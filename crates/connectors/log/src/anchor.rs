@@ -10,8 +10,11 @@ use vol::{Container, DatasetInfo, OpAttributeCreate, OpDatasetCreate, transfer};
 use crate::{hidden, pipeline, properties};
 
 /// Whether elements of a new dataset go to the log; others are the container's beneath.
-pub(crate) fn is_logged(create: &DatasetCreate) -> bool {
-    !matches!(create.layout, Layout::External(_) | Layout::Virtual(_))
+///
+/// Elements with variable-length values or references hold addresses of the file. In an ordinary dataset whoever repacks
+/// the file knows them, and brings them along; in a log nobody would.
+pub(crate) fn is_logged(create: &DatasetCreate, datatype: &Datatype) -> bool {
+    !matches!(create.layout, Layout::External(_) | Layout::Virtual(_)) && !datatype.has_slots()
 }
 
 fn invalid(problem: &str) -> Error {

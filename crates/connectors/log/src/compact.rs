@@ -13,6 +13,7 @@ use crate::pieces::{Piece, batches, within};
 use crate::posting::Lent;
 use crate::read::read_pieces;
 use crate::state::Known;
+use crate::table::Table;
 
 /// Bytes that are moved at a time.
 const MOVED_BYTES: u64 = 64 << 20;
@@ -54,6 +55,26 @@ impl LogContainer {
         self.update_numbers(&mut state)?;
         drop(state);
         inner.commit(Durability::Full)
+    }
+
+    /// An error where repacking the file would take something from the log: entries that know places in the file.
+    pub(crate) fn check_repack(&self) -> Result<()> {
+        let refused = |problem: &str| {
+            let error = Error::unsupported("repack log").with("problem", problem);
+            error.with("help", "copy it to a new log: hyperslab copy log:OLD log:NEW")
+        };
+        let shared = self.shared();
+        let loaded = Loaded::read(self.beneath(), shared.group, &shared.limits)?;
+        if loaded.tables.iter().any(|table| !Table::survives_repack(table)) {
+            return Err(refused("its tables say where in the file elements are"));
+        }
+        for (path, dataset) in self.all_datasets()? {
+            self.know(dataset)?;
+            if shared.read().logged(dataset).is_some_and(|logged| logged.has_slots) {
+                return Err(refused("entries hold addresses of values or objects").with("dataset", path));
+            }
+        }
+        Ok(())
     }
 
     /// Writes all elements of a dataset that show once more, some at a time.

@@ -280,6 +280,10 @@ impl Connector for LogConnector {
         Ok(self.open_log(op)?)
     }
 
+    fn is_at_path(&self, _engine: Option<&str>) -> bool {
+        true
+    }
+
     fn delete(&self, path: &str) -> Result<()> {
         self.beneath.delete(path)
     }

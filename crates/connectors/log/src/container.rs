@@ -171,6 +171,7 @@ impl Layer for LogContainer {
         self.check_open()?;
         match operation {
             "log statistics" => Ok(self.statistics()?.to_string().into_bytes()),
+            "check repack" => self.check_repack().map(|()| Vec::new()),
             "compact log" => self.compact().map(|()| Vec::new()),
             // Elements of anchors are not the container's beneath to place.
             "place elements" => Err(Error::unsupported("optional operation").with("name", operation)),
@@ -344,7 +345,7 @@ impl Layer for LogContainer {
         Err(Error::unsupported("use map of a log"))
     }
 
-    fn map_keys(&self, _map: Token, _skip: u64, _count_max: u64) -> Result<Page<Vec<u8>>> {
+    fn map_keys(&self, _map: Token, _after: Option<&[u8]>, _count_max: u64) -> Result<Page<Vec<u8>>> {
         Err(Error::unsupported("use map of a log"))
     }
 

@@ -34,9 +34,10 @@ impl LogContainer {
         if matches!(op.create.layout, Layout::Virtual(_)) {
             return Err(Error::unsupported("create virtual dataset in a log"));
         }
-        if !anchor::is_logged(&op.create) {
+        if !anchor::is_logged(&op.create, &op.datatype) {
             let token = inner.dataset_create(op)?;
-            shared.write().known.insert(token, Known::Plain);
+            let has_slots = op.datatype.has_slots();
+            shared.write().known.insert(token, Known::Plain { has_slots });
             return Ok(token);
         }
         op.datatype.validate(&shared.limits)?;
@@ -75,7 +76,7 @@ impl LogContainer {
     fn find_out(&self, dataset: Token) -> Result<()> {
         let known = match anchor::load(self.beneath(), dataset)? {
             Some((id, info)) => Known::Logged(Box::new(Logged::new(id, info)?)),
-            None => Known::Plain,
+            None => Known::Plain { has_slots: self.beneath().dataset_info(dataset)?.datatype.has_slots() },
         };
         // Somebody else may have been faster.
         self.shared().write().known.entry(dataset).or_insert(known);

@@ -83,7 +83,10 @@ pub(crate) struct Logged {
 pub(crate) enum Known {
     Logged(Box<Logged>),
     /// Not an anchor: the container beneath has its elements.
-    Plain,
+    Plain {
+        /// Elements hold variable-length values or references.
+        has_slots: bool,
+    },
 }
 
 #[derive(Debug, Default)]

@@ -16,9 +16,7 @@ impl Logged {
     /// The runs that a write goes to; an error where it cannot.
     pub(crate) fn plan(&self, selection: &Selection, bytes: usize, is_alone: bool) -> Result<Option<Runs>> {
         if !is_alone && self.has_slots {
-            let error =
-                Error::unsupported("write variable-length values or references from several processes");
-            return Err(error.with("dataset", self.id));
+            return Err(alone_only());
         }
         if self.info.space == Dataspace::Null {
             return vol::demands::transfer(&self.info, selection, bytes).map(|()| None);
@@ -133,7 +131,8 @@ impl LogContainer {
         for write in writes {
             let runs = match state.known.get(&write.dataset) {
                 Some(Known::Logged(logged)) => logged.plan(write.selection, write.from.len(), is_alone)?,
-                Some(Known::Plain) => None,
+                Some(Known::Plain { has_slots: true }) if !is_alone => return Err(alone_only()),
+                Some(Known::Plain { .. }) => None,
                 None => return Ok(Found::Missing(write.dataset)),
             };
             if writes.len() == 1 {
@@ -154,10 +153,7 @@ impl LogContainer {
         let settings = &self.shared().settings;
         let bytes = writes.iter().map(|write| write.from.len() as u64).sum::<u64>();
         if state.arena.bytes().saturating_add(bytes) > settings.buffer_bytes_max {
-            if settings.when_full == WhenFull::Fail || !self.shared().is_alone() {
-                return Err(self.shared().full(state, bytes));
-            }
-            return self.write_through(state, writes);
+            return self.write_over_limit(state, writes);
         }
         for (write, runs) in writes.iter().zip(runs).filter(|(write, _)| !write.from.is_empty()) {
             match (state.known.get_mut(&write.dataset), runs) {
@@ -169,6 +165,15 @@ impl LogContainer {
             }
         }
         Ok(())
+    }
+
+    /// Writes what the buffer has no room for: to the file at once, or not at all.
+    fn write_over_limit(&self, state: &mut State, writes: &[OpWrite<'_>]) -> Result<()> {
+        let bytes = writes.iter().map(|write| write.from.len() as u64).sum::<u64>();
+        match self.shared().settings.when_full == WhenFull::Fail || !self.shared().is_alone() {
+            true => Err(self.shared().full(state, bytes)),
+            false => self.write_through(state, writes),
+        }
     }
 
     /// What does not fit goes to the file at once: what waits, and these writes without a copy.
@@ -185,6 +190,7 @@ impl LogContainer {
     }
 
     /// Writes elements whose buffer is given away: nothing is copied until the flush, and nobody can change it meanwhile.
+    /// It counts towards the limit of what may wait, as copies do.
     pub fn write_owned(
         &self,
         dataset: Token,
@@ -199,12 +205,20 @@ impl LogContainer {
         let mut state = shared.write();
         let logged = state.logged(dataset).ok_or_else(|| unknown(dataset))?;
         let runs = logged.plan(selection, len, shared.is_alone())?;
+        if state.arena.bytes().saturating_add(len as u64) > shared.settings.buffer_bytes_max {
+            let write = OpWrite { dataset, selection, from: (*given).as_ref() };
+            return self.write_over_limit(&mut state, &[write]);
+        }
         if let Some(runs) = runs.filter(|_| len > 0) {
             let source = state.arena.keep(given);
             state.logged_mut(dataset).into_iter().for_each(|logged| logged.note(runs.clone(), source, 0));
         }
         Ok(())
     }
+}
+
+fn alone_only() -> Error {
+    Error::unsupported("write variable-length values or references from several processes")
 }
 
 /// The error of a dataset that not all processes have opened.

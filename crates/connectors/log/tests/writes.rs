@@ -248,3 +248,38 @@ fn a_compact_log_has_no_overwritten_bytes_and_their_room_is_used_again() {
     let c = open(&path, &FileAccess::read()).unwrap();
     check(&*c, find(&*c, "a"), find(&*c, "b"));
 }
+
+#[test]
+fn buffers_that_are_given_away_count_towards_the_limit() {
+    let folder = Folder::new();
+    let access = FileAccess {
+        write_buffer_bytes: Some(100),
+        write_buffer_full: WhenFull::Fail,
+        ..FileAccess::write()
+    };
+    let c = create(&folder.path("fail.h5"), &access);
+    let data = ints(&*c, "d", &[100]);
+    c.write_owned(data, &block(0, 20), to_bytes(&[1; 20])).unwrap();
+    let error = c.write_owned(data, &block(20, 10), to_bytes(&[2; 10])).unwrap_err();
+    assert_eq!(error.kind(), Kind::Limit, "{error}");
+    c.commit(Durability::None).unwrap();
+    c.write_owned(data, &block(20, 10), to_bytes(&[2; 10])).unwrap();
+    // Where it may, what does not fit goes to the file at once.
+    let access = FileAccess { write_buffer_full: WhenFull::default(), ..access };
+    let c = create(&folder.path("through.h5"), &access);
+    let data = ints(&*c, "d", &[100]);
+    c.write_owned(data, &block(0, 20), to_bytes(&[1; 20])).unwrap();
+    c.write_owned(data, &block(10, 80), to_bytes(&[2; 80])).unwrap();
+    let wanted: Vec<i32> = (0..100)
+        .map(|n| {
+            if n < 10 {
+                1
+            } else if n < 90 {
+                2
+            } else {
+                0
+            }
+        })
+        .collect();
+    assert_eq!(get(&*c, data, &Selection::All).unwrap(), wanted);
+}

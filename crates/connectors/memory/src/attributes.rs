@@ -112,9 +112,10 @@ impl State {
         let attribute =
             object.attributes.entries.get_mut(&text::to_bytes(name)).ok_or_else(|| missing(name))?;
         check::length("write attribute", attribute.data.len() as u64, data.len())?;
-        attribute.data.copy_from_slice(data);
+        let old = std::mem::replace(&mut attribute.data, data.to_vec());
+        let datatype = attribute.info.datatype.clone();
         object.touch();
-        Ok(())
+        self.blobs.release_replaced(&datatype, &old, data, None)
     }
 
     pub(crate) fn attribute_delete(&mut self, object: Token, name: &str) -> Result<()> {

@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 
 use model::datatype::ReferenceKind;
-use model::{Error, Limits, Reference, Result, Token};
+use model::{Datatype, Error, Limits, Reference, Result, Token};
+use vol::{Released, replaced_blobs};
 
 use crate::objects::State;
 
@@ -12,6 +13,8 @@ use crate::objects::State;
 pub(crate) struct Blobs {
     values: BTreeMap<u64, Vec<u8>>,
     value_next: u64,
+    /// Values that were released, and that readers may still need.
+    pub(crate) released: Released<u64>,
     references: Vec<Reference>,
 }
 
@@ -37,6 +40,25 @@ impl Blobs {
     fn delete(&mut self, id: &[u8]) -> Result<()> {
         let gone = self.values.remove(&number(id, "delete blob")?);
         gone.map(|_| ()).ok_or_else(|| Error::not_found("delete blob").with("identity", format!("{id:02x?}")))
+    }
+
+    /// Releases the values that only the old elements had.
+    pub(crate) fn release_replaced(
+        &mut self,
+        datatype: &Datatype,
+        old: &[u8],
+        new: &[u8],
+        fill: Option<&[u8]>,
+    ) -> Result<()> {
+        let mut get = |ids: &[&[u8]], out: &mut vol::Blobs| {
+            ids.iter().try_for_each(|id| self.get(id).map(|value| out.push(value)))
+        };
+        let ids = replaced_blobs(datatype, old, new, fill, &mut get)?;
+        let ids = ids.as_chunks::<8>().0.iter().map(|id| u64::from_le_bytes(*id)).collect();
+        for id in self.released.release(ids) {
+            self.values.remove(&id);
+        }
+        Ok(())
     }
 
     fn put_reference(&mut self, reference: &Reference) -> [u8; 8] {

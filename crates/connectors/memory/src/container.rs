@@ -363,8 +363,8 @@ impl Container for MemoryContainer {
         self.state()?.map_get(map, keys)
     }
 
-    fn map_keys(&self, map: Token, skip: u64, count_max: u64) -> Result<Page<Vec<u8>>> {
-        self.state()?.map_keys(map, skip, count_max)
+    fn map_keys(&self, map: Token, after: Option<&[u8]>, count_max: u64) -> Result<Page<Vec<u8>>> {
+        self.state()?.map_keys(map, after, count_max)
     }
 
     fn map_delete(&self, map: Token, key: &[u8]) -> Result<bool> {
@@ -381,6 +381,16 @@ impl Container for MemoryContainer {
 
     fn blob_delete(&self, ids: &[&[u8]]) -> Result<()> {
         self.writing()?.blob_delete(ids)
+    }
+
+    fn blob_pin(&self, pin: u64) -> Result<()> {
+        self.state()?.blobs.released.pin(pin);
+        Ok(())
+    }
+
+    fn blob_unpin(&self, pin: u64) -> Result<()> {
+        self.state()?.blobs.released.unpin(pin);
+        Ok(())
     }
 
     fn reference_get(&self, kind: ReferenceKind, slots: &[&[u8]]) -> Result<Vec<Reference>> {

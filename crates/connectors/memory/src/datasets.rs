@@ -134,10 +134,19 @@ impl State {
     /// Writes elements that are stored here; the transfer was checked.
     pub(crate) fn dataset_write(&mut self, token: Token, selection: &Selection, from: &[u8]) -> Result<()> {
         let dataset = self.dataset_mut(token)?;
+        let (info, mut old) = (dataset.info.clone(), Vec::new());
+        if info.datatype.has_slots() {
+            old.resize(from.len(), 0);
+            dataset.blocks.read(selection, info.space.dims(), &mut old)?;
+        }
         if !from.is_empty() {
-            dataset.blocks.write(selection, dataset.info.space.dims(), from)?;
+            dataset.blocks.write(selection, info.space.dims(), from)?;
         }
         self.object_mut(token)?.touch_data();
-        Ok(())
+        let fill = match &info.create.fill.value {
+            FillValue::Value(value) => Some(&value[..]),
+            _ => None,
+        };
+        self.blobs.release_replaced(&info.datatype, &old, from, fill)
     }
 }

@@ -1,9 +1,10 @@
 //! Maps: pairs of a key and a value.
 
 use std::collections::BTreeMap;
+use std::ops::Bound;
 
 use model::{Datatype, Error, Limits, Result, Token};
-use vol::maps::{check_key, check_key_type};
+use vol::maps::{check_key, check_key_type, page};
 use vol::{MapInfo, OpMapCreate, Page};
 
 use crate::check;
@@ -50,12 +51,10 @@ impl State {
         keys.iter().map(|key| check_key(&map.key, key).map(|()| map.pairs.get(*key).cloned())).collect()
     }
 
-    pub(crate) fn map_keys(&self, map: Token, skip: u64, count_max: u64) -> Result<Page<Vec<u8>>> {
+    pub(crate) fn map_keys(&self, map: Token, after: Option<&[u8]>, count_max: u64) -> Result<Page<Vec<u8>>> {
         let pairs = &self.map(map)?.pairs;
-        let skip = usize::try_from(skip).unwrap_or(usize::MAX);
-        let count = usize::try_from(count_max).unwrap_or(usize::MAX);
-        let entries = pairs.keys().skip(skip).take(count).cloned().collect();
-        Ok(Page { entries, more: pairs.len() > skip.saturating_add(count) })
+        let from = after.map_or(Bound::Unbounded, Bound::Excluded);
+        Ok(page(pairs.range::<[u8], _>((from, Bound::Unbounded)).map(|(key, _)| key), count_max))
     }
 
     pub(crate) fn map_delete(&mut self, token: Token, key: &[u8]) -> Result<bool> {

@@ -124,6 +124,7 @@ impl Pair<'_> {
         let bytes =
             count.checked_mul(info.datatype.size().into()).and_then(|bytes| usize::try_from(bytes).ok());
         let mut elements = vec![0; bytes.ok_or_else(|| Error::limit("copy elements").with("count", count))?];
+        let _pin = vol::Pin::of(self.primary(), &info.datatype)?;
         let read = vol::OpRead { dataset, selection, into: &mut elements };
         self.primary().dataset_read(&mut [read])?;
         self.write(&OpWrite { dataset, selection, from: &elements })

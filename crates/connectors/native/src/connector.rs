@@ -10,6 +10,7 @@ use vol::{Connector, ConnectorInfo, Container, ContainerCreate, ContainerOpen, F
 
 use crate::chunk::cache::CACHE_BYTES;
 use crate::container::{CAPABILITY, NativeContainer};
+use crate::creation::{check_unused, create_in, make, rehearse};
 use crate::file::File;
 use crate::format::Address;
 use crate::format::driver_info::{self, DriverInfo};
@@ -21,13 +22,10 @@ use crate::open_files;
 use crate::state::{Core, Options};
 use crate::store::{Store, StoreParts};
 use crate::txn::redo::Redo;
-use crate::write::{check_create, create_file};
+use crate::write::create_file;
 
 /// Bytes of metadata kept for a file, unless the caller says otherwise.
 const METADATA_BYTES: u64 = 64 << 20;
-
-/// Bytes of a user block that are enough to try a file out.
-const REHEARSED_USERBLOCK_BYTES: u64 = 4096;
 
 /// The native connector: containers are HDF5 files.
 #[derive(Debug, Clone, Copy, Default)]
@@ -89,6 +87,10 @@ impl Connector for NativeConnector {
         lock::take(&(Arc::new(file) as Handle), op.path, vol::Access::Write, op.access.locking).map(drop)
     }
 
+    fn is_at_path(&self, engine: Option<&str>) -> bool {
+        engine.is_none()
+    }
+
     fn delete(&self, path: &str) -> Result<()> {
         std::fs::remove_file(to_path(path)).map_err(|e| Error::io("delete file", &e).with("path", path))
     }
@@ -104,49 +106,6 @@ impl Connector for NativeConnector {
             Err(error) if error.kind() == model::Kind::NotFound => Ok(false),
             Err(error) => Err(error),
         }
-    }
-}
-
-/// Makes the file in memory and opens it there: what is wrong with the properties shows before a file is touched.
-fn rehearse(op: &ContainerCreate<'_>) -> Result<()> {
-    check_create(op.create)?;
-    let driver = op.access.driver.as_deref().map(Stack::parse).transpose()?;
-    if let Some(driver) = driver.as_ref().and_then(|stack| stack.0.first())
-        && !(is_posix(&driver.name) || is_memory(&driver.name))
-    {
-        return Err(Error::unsupported("create file").with("driver", &driver.name));
-    }
-    let file: Handle = Arc::new(Memory::new());
-    // A user block is only room, and may be large.
-    let userblock_bytes = op.create.userblock_bytes.min(REHEARSED_USERBLOCK_BYTES);
-    create_file(&file, &FileCreate { userblock_bytes, ..op.create.clone() }, op.access.version_low)?;
-    let access = FileAccess { access: vol::Access::Write, ..op.access.clone() };
-    let core = open_core(Plane { file, is_plain: true, identity: None }, Held::Sure, op.path, &access)?;
-    NativeContainer::new(File::new(core, op.path, &access)).map(drop)
-}
-
-/// An empty file in the place of what a file holds.
-fn create_in(file: Posix, op: &ContainerCreate<'_>) -> Result<Arc<NativeContainer>> {
-    let access = FileAccess { access: vol::Access::Write, ..op.access.clone() };
-    let identity = file.identity();
-    let slot = open_files::slot(identity);
-    let mut open = open_files::hold(&slot);
-    check_unused(&mut open, op.path)?;
-    let file: Handle = Arc::new(file);
-    // What is there goes only when nobody else has it open.
-    let held = lock::take(&file, op.path, access.access, access.locking)?;
-    io(file.set_len(0), "create file", op.path)?;
-    create_file(&file, op.create, access.version_low)?;
-    let plane = Plane { file, is_plain: true, identity: Some(identity) };
-    let core = open_core(plane, held, op.path, &access)?;
-    open.add(&core);
-    NativeContainer::new(File::new(core, op.path, &access))
-}
-
-fn check_unused(open: &mut open_files::Open, path: &str) -> Result<()> {
-    match open.has_writer() || open.has_readers() {
-        true => Err(Error::busy("create file").with("path", path).with("problem", "it is open")),
-        false => Ok(()),
     }
 }
 
@@ -174,33 +133,15 @@ pub fn open_handle(file: Handle, path: &str, access: &FileAccess) -> Result<Arc<
 }
 
 /// The bytes of a container.
-struct Plane {
-    file: Handle,
+pub(crate) struct Plane {
+    pub(crate) file: Handle,
     /// One file whose size must agree with the superblock.
-    is_plain: bool,
+    pub(crate) is_plain: bool,
     /// What this process knows the file by, where it can be shared.
-    identity: Option<open_files::Identity>,
+    pub(crate) identity: Option<open_files::Identity>,
 }
 
-/// A new file, or the one that is there as it is; whether it is new.
-fn make(path: &str, may_exist: bool) -> std::io::Result<(Posix, bool)> {
-    let path = &to_path(path);
-    use std::io::ErrorKind::{AlreadyExists, NotFound};
-    // Somebody may make or delete it between two attempts.
-    for _ in 0..8 {
-        match Posix::open(path, Mode::CreateNew) {
-            Err(e) if may_exist && e.kind() == AlreadyExists => {}
-            made => return made.map(|file| (file, true)),
-        }
-        match Posix::open(path, Mode::ReadWrite) {
-            Err(e) if e.kind() == NotFound => {}
-            opened => return opened.map(|file| (file, false)),
-        }
-    }
-    Err(AlreadyExists.into())
-}
-
-fn io<T>(result: std::io::Result<T>, operation: &str, path: &str) -> Result<T> {
+pub(crate) fn io<T>(result: std::io::Result<T>, operation: &str, path: &str) -> Result<T> {
     result.map_err(|e| Error::io(operation, &e).with("path", path))
 }
 
@@ -233,11 +174,11 @@ fn plane(path: &str, access: &FileAccess) -> Result<Plane> {
 }
 
 /// Drivers of libhdf5 that keep a file as it is.
-fn is_posix(driver: &str) -> bool {
+pub(crate) fn is_posix(driver: &str) -> bool {
     matches!(driver, "posix" | "sec2" | "stdio" | "log" | "direct")
 }
 
-fn is_memory(driver: &str) -> bool {
+pub(crate) fn is_memory(driver: &str) -> bool {
     matches!(driver, "memory" | "core")
 }
 
@@ -350,7 +291,7 @@ fn join(core: Arc<Core>, path: &str, access: &FileAccess) -> Result<Arc<NativeCo
     joined
 }
 
-fn open_core(plane: Plane, held: Held, path: &str, access: &FileAccess) -> Result<Arc<Core>> {
+pub(crate) fn open_core(plane: Plane, held: Held, path: &str, access: &FileAccess) -> Result<Arc<Core>> {
     let writable = access.access == vol::Access::Write;
     let live = access.swmr && !writable;
     let mut warnings = Vec::new();
@@ -385,6 +326,7 @@ fn open_core(plane: Plane, held: Held, path: &str, access: &FileAccess) -> Resul
         writable,
         live,
         cache_bytes: metadata_cache_bytes / 2,
+        is_unlocked: held == Held::Unknown,
     };
     let options = Options {
         chunk_cache_bytes: access.chunk_cache_bytes.unwrap_or(CACHE_BYTES),
@@ -436,7 +378,14 @@ fn pending_commit(
     if !plane.is_plain {
         return Ok(None);
     }
-    let Some(redo) = Redo::find(&plane.file, head, &access.limits)? else { return Ok(None) };
+    let stored = head.superblock(&plane.file).ok().flatten();
+    let stored_end = stored.map(|(base, superblock)| absolute_end(base, &superblock));
+    let found = Redo::find(&plane.file, head, stored_end, &access.limits, warnings)?;
+    let Some(redo) = found else { return Ok(None) };
+    if !brings_superblock(&redo) {
+        warnings.push("the file ends with a redo record without a superblock; it is left alone".to_owned());
+        return Ok(None);
+    }
     if redo.applies(&plane.file)? {
         warnings.push("the last commit was cut short; it is read from its redo record".to_owned());
         return Ok(Some(redo));
@@ -452,13 +401,23 @@ fn not_hdf5(file: &Handle) -> Error {
     superblock::not_hdf5(if read { &start[..len] } else { &[] })
 }
 
+/// Whether a record has the superblock that states its own end.
+fn brings_superblock(redo: &Redo) -> bool {
+    let superblock = redo.entries.first().map(|first| (first.at, Superblock::decode(&first.data)));
+    matches!(superblock, Some((base, Ok(superblock))) if absolute_end(base, &superblock) == redo.end)
+}
+
+/// Where a file ends whose superblock was found at `base`.
+fn absolute_end(base: u64, superblock: &Superblock) -> u64 {
+    superblock.end.wrapping_sub(superblock.base.wrapping_sub(base))
+}
+
 /// The first address that is not allocated. A plain file shorter than that has lost its end.
 fn end_of_file(plane: &Plane, len: u64, base: u64, superblock: &Superblock, live: bool) -> Result<u64> {
     if !plane.is_plain {
         return Ok(len.saturating_sub(base));
     }
-    let shift = superblock.base.wrapping_sub(base);
-    let end = superblock.end.wrapping_sub(shift);
+    let end = absolute_end(base, superblock);
     // A writer that lives may say where the file will end before it does.
     if end > len && !live {
         let error = Error::corrupt("open HDF5 file").with("problem", "file is truncated");

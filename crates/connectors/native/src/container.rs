@@ -16,13 +16,12 @@ use vol::{
 use crate::chunk::{self, virtual_target};
 use crate::file::File;
 use crate::format::Address;
-use crate::format::global_heap::HeapId;
 use crate::format::header::kind;
 use crate::format::layout::{Chunked, Layout};
 use crate::listing;
 use crate::maps;
 use crate::object::header::Header;
-use crate::object::{attribute, dataset, group, reference};
+use crate::object::{attribute, dataset, global_heap, group, reference};
 use crate::placement;
 use crate::statistics;
 use crate::write::Writer;
@@ -361,6 +360,7 @@ impl Container for NativeContainer {
             return Ok(());
         }
         file.commit_sources(durability)?;
+        let _maps = maps::indexes(self)?;
         file.writer()?.commit(file, durability)
     }
 
@@ -501,8 +501,8 @@ impl Container for NativeContainer {
         maps::get(self, map, keys)
     }
 
-    fn map_keys(&self, map: Token, skip: u64, count_max: u64) -> Result<Page<Vec<u8>>> {
-        maps::keys(self, map, skip, count_max)
+    fn map_keys(&self, map: Token, after: Option<&[u8]>, count_max: u64) -> Result<Page<Vec<u8>>> {
+        maps::keys(self, map, after, count_max)
     }
 
     fn map_delete(&self, map: Token, key: &[u8]) -> Result<bool> {
@@ -708,20 +708,16 @@ impl Container for NativeContainer {
     fn blob_get(&self, ids: &[&[u8]], out: &mut Blobs) -> Result<()> {
         let file = self.open_file()?;
         let _still = if self.is_held { None } else { file.settled_blobs()? };
-        let sizes = self.file.store.sizes();
-        let mut last: Option<(Address, Arc<crate::object::global_heap::Collection>)> = None;
-        for id in ids {
-            let Some(id) = HeapId::of(id, sizes)? else {
-                out.push(&[]);
-                continue;
-            };
-            if last.as_ref().is_none_or(|(address, _)| *address != id.collection) {
-                last = Some((id.collection, self.file.collection(id.collection)?));
-            }
-            if let Some((_, collection)) = &last {
-                out.push(collection.object(id)?);
-            }
-        }
+        global_heap::get(&self.file, ids, out)
+    }
+
+    fn blob_pin(&self, pin: u64) -> Result<()> {
+        self.open_file()?.released.pin(pin);
+        Ok(())
+    }
+
+    fn blob_unpin(&self, pin: u64) -> Result<()> {
+        self.file.released.unpin(pin);
         Ok(())
     }
 

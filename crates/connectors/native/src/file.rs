@@ -8,6 +8,7 @@ use model::{Context, Error, Kind, ObjectKind, Result, Token};
 use pipeline::{stage_bytes_max, stages};
 use vol::{Container, Durability, FileAccess, Locking, Resolver, VirtualView};
 
+use crate::chunk::load::check_stored;
 use crate::format::Address;
 use crate::object::dataset::Dataset;
 use crate::object::global_heap::Collection;
@@ -182,7 +183,11 @@ impl File {
         if filters.is_empty() {
             return Ok((data, 0));
         }
-        self.registry.encode(&stages(filters), data).map_err(|e| filter_error(APPLY, &e, filters))
+        let plain_bytes = data.len() as u64;
+        let encoded =
+            self.registry.encode(&stages(filters), data).map_err(|e| filter_error(APPLY, &e, filters))?;
+        check_stored(&self.store.limits, plain_bytes, encoded.0.len() as u64)?;
+        Ok(encoded)
     }
 
     /// What `read` says. While another program writes, what was read may be half of a change: then it is read again.
@@ -208,7 +213,9 @@ impl File {
         out: &mut Vec<u8>,
     ) -> Result<(usize, u32)> {
         let encoded = self.registry.encode_into(&stages(filters), data, &mut work.filters, out);
-        encoded.map_err(|e| filter_error(APPLY, &e, filters))
+        let encoded = encoded.map_err(|e| filter_error(APPLY, &e, filters))?;
+        check_stored(&self.store.limits, data.len() as u64, encoded.0 as u64)?;
+        Ok(encoded)
     }
 
     /// An object changed: what was decoded of it is out of date.

@@ -9,6 +9,7 @@ use crate::connector::no_swmr;
 use crate::container::NativeContainer;
 use crate::file::File;
 use crate::format::Address;
+use crate::maps;
 use crate::marks;
 
 impl NativeContainer {
@@ -17,7 +18,7 @@ impl NativeContainer {
         let file = self.open_file()?;
         file.commit_sources(file.durability)?;
         let done = match (file.leave(), file.writer.is_some()) {
-            (true, true) => close_last(file),
+            (true, true) => maps::indexes(self).and_then(|_maps| close_last(file)),
             (true, false) => file.store.shared.unlock(),
             (false, _) => self.commit(file.durability),
         };
@@ -54,6 +55,7 @@ impl NativeContainer {
 fn close_last(file: &File) -> Result<()> {
     let mut writer = file.writer()?;
     writer.release_handles(file)?;
+    writer.remove_released(file, file.released.all())?;
     writer.commit_closed(file, file.durability)?;
     file.store.shared.unlock()
 }

@@ -7,6 +7,7 @@
 mod chunk;
 mod connector;
 mod container;
+mod creation;
 mod file;
 mod format;
 mod handles;

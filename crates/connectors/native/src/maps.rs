@@ -1,7 +1,8 @@
 //! Maps inside a valid HDF5 file: a group with a mark, in which two datasets hold the pairs row by row (docs/native-maps.md).
 //! libhdf5 sees a group and reads both.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
+use std::ops::Bound;
 use std::sync::{MutexGuard, PoisonError};
 
 use model::convert::Conversions;
@@ -11,7 +12,7 @@ use model::{
     ByteOrder, CharacterSet, Dataspace, Datatype, Error, LinkTarget, ObjectKind, Result, Selection, Token,
     Within,
 };
-use vol::maps::{check_key, check_key_type};
+use vol::maps::{check_key, check_key_type, page};
 use vol::{
     Container, MapInfo, ObjectInfo, OpAttributeCreate, OpDatasetCreate, OpGroupCreate, OpLinkCreate,
     OpMapCreate, OpRead, OpWrite, Page, Place, transfer,
@@ -39,7 +40,7 @@ pub(crate) struct Maps(HashMap<Token, Index>);
 #[derive(Debug)]
 struct Index {
     keys: Token,
-    rows: HashMap<Vec<u8>, u64>,
+    rows: BTreeMap<Vec<u8>, u64>,
 }
 
 /// The two datasets of a map.
@@ -72,7 +73,8 @@ pub(crate) fn check_attribute(name: &str) -> Result<()> {
     }
 }
 
-fn indexes(container: &NativeContainer) -> Result<MutexGuard<'_, Maps>> {
+/// While this is held, nobody is in the middle of changing a map: its two datasets agree, and may be committed.
+pub(crate) fn indexes(container: &NativeContainer) -> Result<MutexGuard<'_, Maps>> {
     Ok(container.open_file()?.maps.lock().unwrap_or_else(PoisonError::into_inner))
 }
 
@@ -150,6 +152,7 @@ fn parts(container: &NativeContainer, map: Token) -> Result<Parts> {
 }
 
 pub(crate) fn info(container: &NativeContainer, map: Token) -> Result<MapInfo> {
+    let _still = indexes(container)?;
     parts(container, map).map(|parts| parts.info)
 }
 
@@ -198,7 +201,7 @@ impl Maps {
         container: &NativeContainer,
         map: Token,
         parts: &Parts,
-    ) -> Result<&mut HashMap<Vec<u8>, u64>> {
+    ) -> Result<&mut BTreeMap<Vec<u8>, u64>> {
         let live = container.open_file()?.store.is_live();
         let is_known =
             |index: &Index| !live && index.keys == parts.keys && index.rows.len() as u64 == parts.info.count;
@@ -211,10 +214,10 @@ impl Maps {
     }
 }
 
-fn all_rows(container: &NativeContainer, parts: &Parts) -> Result<HashMap<Vec<u8>, u64>> {
+fn all_rows(container: &NativeContainer, parts: &Parts) -> Result<BTreeMap<Vec<u8>, u64>> {
     let (count, limits) = (parts.info.count, &container.open_file()?.store.limits);
     count.within(limits.entries_max, "map")?;
-    let mut rows = HashMap::new();
+    let mut rows = BTreeMap::new();
     for start in (0..count).step_by(PAGE as usize) {
         let page = key_page(container, parts, start, PAGE.min(count - start))?;
         rows.extend(page.into_iter().zip(start..));
@@ -240,14 +243,14 @@ pub(crate) fn get(container: &NativeContainer, map: Token, keys: &[&[u8]]) -> Re
 pub(crate) fn keys(
     container: &NativeContainer,
     map: Token,
-    skip: u64,
+    after: Option<&[u8]>,
     count_max: u64,
 ) -> Result<Page<Vec<u8>>> {
-    let _still = indexes(container)?;
+    let mut indexes = indexes(container)?;
     let parts = parts(container, map)?;
-    let skip = skip.min(parts.info.count);
-    let count = count_max.min(parts.info.count - skip);
-    Ok(Page { entries: key_page(container, &parts, skip, count)?, more: skip + count < parts.info.count })
+    let from = after.map_or(Bound::Unbounded, Bound::Excluded);
+    let rows = indexes.rows(container, map, &parts)?.range::<[u8], _>((from, Bound::Unbounded));
+    Ok(page(rows.map(|(key, _)| key), count_max))
 }
 
 /// What a batch changes: values of rows that are there, and new rows.
@@ -258,7 +261,7 @@ struct Batch<'p> {
 }
 
 impl<'p> Batch<'p> {
-    fn new(rows: &HashMap<Vec<u8>, u64>, pairs: &[(&'p [u8], &'p [u8])]) -> Self {
+    fn new(rows: &BTreeMap<Vec<u8>, u64>, pairs: &[(&'p [u8], &'p [u8])]) -> Self {
         let (mut batch, mut places) = (Batch::default(), HashMap::new());
         for (key, value) in pairs {
             match rows.get(*key) {

@@ -6,11 +6,12 @@ use std::sync::{Arc, Mutex, RwLock};
 use filters::Registry;
 use model::{Context, Error, Result};
 use quick_cache::{UnitWeighter, Weighter};
-use vol::{Durability, LibVersion};
+use vol::{Durability, LibVersion, Released};
 
 use crate::chunk::cache::ChunkCache;
 use crate::format::driver_info::DriverInfo;
 use crate::format::file_space::{self, FileSpace};
+use crate::format::global_heap::HeapId;
 use crate::format::header::{flag, kind};
 use crate::format::shared::{self, SharedIndex};
 use crate::format::superblock::{self, TreeK};
@@ -70,6 +71,8 @@ pub(crate) struct Core {
     pub(crate) decoded: DecodedCache,
     /// Where keys of maps are. Whoever holds it may wait for the writer, never the other way round.
     pub(crate) maps: Mutex<Maps>,
+    /// Values that were released, and that readers may still need.
+    pub(crate) released: Released<HeapId>,
     /// Changes, where the file is open for writing.
     pub(crate) writer: Option<RwLock<Writer>>,
     /// Handles that were not closed.
@@ -120,6 +123,7 @@ impl Core {
             datasets: Kept::new(DATASETS_CACHE_COUNT, UnitWeighter),
             decoded: Kept::new(DECODED_BYTES, ByDecoded),
             maps: Mutex::default(),
+            released: Released::default(),
             writer: None,
             handles: AtomicUsize::new(1),
         };

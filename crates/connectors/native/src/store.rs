@@ -1,8 +1,9 @@
 //! The bytes of one open file: bounds, caches, and the overlay of a cache image.
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, RwLock};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 use model::{Error, Limits, Result, Within};
 use quick_cache::Weighter;
@@ -14,7 +15,7 @@ use crate::format::{Address, Sizes};
 use crate::head::Head;
 use crate::kept::Kept;
 use crate::pages::{Block, Pages};
-use crate::txn::{Publish, Turn, Txn};
+use crate::txn::{Publish, Turn, Txn, TxnParts, split_around};
 
 /// Said when a lock is poisoned.
 pub(crate) const INTERRUPTED: &str = "a panic interrupted a change; open the file again";
@@ -59,14 +60,26 @@ fn read_at(file: &files::Handle, offset: u64, into: &mut [u8]) -> std::io::Resul
 }
 
 /// Writes where nothing committed is.
-pub(crate) struct FreshWrite<'a> {
-    file: &'a files::Handle,
+pub(crate) struct FreshWrite {
+    file: files::Handle,
     base: u64,
+    /// Bytes that only a commit writes, and what is held back for it.
+    reserved: Range<u64>,
+    held: Mutex<Vec<(u64, Vec<u8>)>>,
 }
 
-impl FreshWrite<'_> {
+impl FreshWrite {
     pub(crate) fn put(&self, at: Address, data: &[u8]) -> Result<()> {
-        self.file.write_at(self.base + at.0, data).map_err(|e| Error::io("write to file", &e))
+        let at = self.base + at.0;
+        let (before, held, after) = split_around(&self.reserved, at, data);
+        let held_at = at + before.len() as u64;
+        if !held.is_empty() {
+            self.held.lock().unwrap_or_else(PoisonError::into_inner).push((held_at, held.to_vec()));
+        }
+        let pieces = [(at, before), (held_at + held.len() as u64, after)];
+        pieces.into_iter().filter(|(_, data)| !data.is_empty()).try_for_each(|(at, data)| {
+            self.file.write_at(at, data).map_err(|e| Error::io("write to file", &e))
+        })
     }
 }
 
@@ -137,12 +150,16 @@ impl Shared {
         &self,
         places: &[Address],
         bytes: u64,
-        f: impl FnOnce(&FreshWrite<'_>) -> Result<()>,
+        f: impl FnOnce(&FreshWrite) -> Result<()>,
     ) -> Result<()> {
         let done = self.change(|txn| {
             let places = places.iter().map(|at| (self.base + at.0, bytes));
-            let file = txn.open_fresh(places)?;
-            f(&FreshWrite { file, base: self.base })
+            let file = txn.open_fresh(places)?.clone();
+            let write =
+                FreshWrite { file, base: self.base, reserved: txn.reserved(), held: Mutex::default() };
+            f(&write)?;
+            let held = write.held.into_inner().unwrap_or_else(PoisonError::into_inner);
+            held.iter().try_for_each(|(at, data)| txn.hold_back(*at, data))
         });
         places.iter().for_each(|at| self.pages.forget(at.0, bytes));
         done
@@ -244,12 +261,34 @@ pub(crate) struct StoreParts {
     pub(crate) live: bool,
     /// Bytes of raw metadata that may be kept.
     pub(crate) cache_bytes: u64,
+    /// No lock keeps other writers out.
+    pub(crate) is_unlocked: bool,
 }
 
 impl Store {
     pub(crate) fn new(parts: StoreParts) -> Self {
-        let StoreParts { file, superblock, limits, base, end, mut head, writable, live, cache_bytes } = parts;
-        let txn = writable.then(|| RwLock::new(Txn::new(file.clone(), base + end)));
+        let StoreParts {
+            file,
+            superblock,
+            limits,
+            base,
+            end,
+            mut head,
+            writable,
+            live,
+            cache_bytes,
+            is_unlocked,
+        } = parts;
+        let txn = writable.then(|| {
+            RwLock::new(Txn::new(TxnParts {
+                file: file.clone(),
+                end: base + end,
+                superblock_at: base,
+                superblock_bytes: superblock.encode().map_or(0, |bytes| bytes.len()),
+                is_unlocked,
+                redo_bytes_max: limits.redo_bytes_max,
+            }))
+        });
         let pages = Pages::new(cache_bytes / 4);
         if base == 0 && !writable && !live {
             head.bytes.truncate(usize::try_from(end).unwrap_or(usize::MAX));

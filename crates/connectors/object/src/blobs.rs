@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use keyed::Values;
 use model::{Error, Limits, Result, Token};
 use objects::{Change, Phase, Update};
+use vol::Released;
 
 use crate::error::During;
 use crate::identity;
@@ -19,7 +20,7 @@ static KEYS: LazyLock<(RandomState, RandomState)> = LazyLock::new(Default::defau
 static NEXT: AtomicU64 = AtomicU64::new(1);
 
 /// A UUID of version 4.
-fn new_id() -> BlobId {
+pub(crate) fn new_id() -> BlobId {
     let number = NEXT.fetch_add(1, Ordering::Relaxed);
     let mut id = [0; ID_BYTES];
     id[..8].copy_from_slice(&KEYS.0.hash_one(number).to_le_bytes());
@@ -79,7 +80,11 @@ impl Values<ID_BYTES> for Opening {
         Ok(())
     }
 
-    fn drop_blobs(&self, ids: &[BlobId]) -> Result<()> {
+    fn released(&self) -> &Released<BlobId> {
+        &self.shared.released
+    }
+
+    fn remove_blobs(&self, ids: &[BlobId]) -> Result<()> {
         let changes = [Change::Punch(BLOB)];
         let update = |id| Update {
             object: GLOBAL,
@@ -103,6 +108,6 @@ impl Opening {
             }
         }
         let ids: Vec<BlobId> = ids.iter().filter_map(|id| (*id).try_into().ok()).collect();
-        self.drop_blobs(&ids)
+        self.remove_blobs(&ids)
     }
 }

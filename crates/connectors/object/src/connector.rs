@@ -87,6 +87,8 @@ impl Connector for ObjectConnector {
     }
 
     fn create(&self, op: &ContainerCreate<'_>) -> Result<Arc<dyn Container>> {
+        // Two that make a container in one folder must find the same one.
+        let _alone = Engines::hold(op.engine, op.path);
         let site = self.engines.site(op.engine, op.path)?;
         let shared = self.make(&site, op)?;
         // A new container can be written, whatever the access asked for: there is nothing to read in it.
@@ -98,6 +100,10 @@ impl Connector for ObjectConnector {
         let site = self.engines.site(op.engine, op.path)?;
         let shared = self.find(&site, op.access.access).map_err(|error| error.with("path", op.path))?;
         Ok(Arc::new(ObjectContainer::new(shared, op.path, op.access.clone())))
+    }
+
+    fn is_at_path(&self, engine: Option<&str>) -> bool {
+        engine.is_none()
     }
 
     fn delete(&self, path: &str) -> Result<()> {

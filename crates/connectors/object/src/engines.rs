@@ -45,8 +45,10 @@ pub(crate) struct Engines {
 const MEMORY: &str = "memory";
 /// The engine of a Ceph cluster.
 const RADOS: &str = "rados";
-/// The name of a container that has a folder for itself. It is part of the format.
+/// The name that older programs gave every container that has a folder for itself.
 const ALONE: &str = "/";
+/// What the identities of containers in folders end with, so that other storage on the same engine is not taken for one.
+const MARK: &[u8; 6] = b"object";
 
 impl Engines {
     pub(crate) fn new() -> Self {
@@ -63,6 +65,17 @@ impl Engines {
                 .with("engine", other)
                 .with("known", format!("{MEMORY}, {RADOS}"))),
         }
+    }
+
+    /// Keeps others from making a container in the folder of a location, as long as the answer is there.
+    pub(crate) fn hold(engine: Option<&str>, path: &str) -> Option<std::fs::File> {
+        if engine.is_some() || path.is_empty() {
+            return None;
+        }
+        // Where this fails, making the container says why.
+        std::fs::create_dir_all(path).ok()?;
+        let folder = std::fs::File::open(path).ok()?;
+        folder.lock().ok().map(|()| folder)
     }
 
     fn in_memory(&self, path: &str) -> Site {
@@ -162,15 +175,32 @@ fn is_there(site: &Site) -> Result<bool> {
     Ok(known.contains(&site.id))
 }
 
-/// A folder with one container in it. It may have come from elsewhere with another name: whichever is alone is meant.
+/// A new identity: a UUID of version 8, which leaves its bits to whoever makes it. All but the mark are random.
+fn new_id() -> ContainerId {
+    let mut id = crate::blobs::new_id();
+    id[6] = id[6] & 0x0f | 0x80;
+    id[10..].copy_from_slice(MARK);
+    ContainerId(id)
+}
+
+/// Whether an identity is that of a container of this connector.
+fn is_ours(id: &ContainerId) -> bool {
+    let has_mark = id.0.ends_with(MARK) && id.0[6] >> 4 == 8;
+    has_mark || *id == ContainerId::from_name(ALONE)
+}
+
+/// A folder with one container in it.
 fn embedded(path: &str) -> Result<Site> {
     if path.is_empty() {
         return Err(Error::invalid("find container").with("problem", "the location names no folder"));
     }
     let folder = to_path(path).into_owned();
     let pool = objects::embedded::pool(&folder);
-    let id = match pool.list().as_deref() {
-        Ok([only]) => *only,
+    let mut known = pool.list().unwrap_or_default();
+    known.retain(is_ours);
+    let id = match known[..] {
+        [] => new_id(),
+        [only] => only,
         _ => ContainerId::from_name(ALONE),
     };
     let absolute = std::fs::canonicalize(&folder).or_else(|_| std::path::absolute(&folder));

@@ -1,9 +1,9 @@
 //! Maps: each pair under the dkey of its key.
 
-use keyed::Values;
+use keyed::{Datasets, Values};
 use model::{Datatype, Error, ObjectKind, Result, Token, encode};
 use objects::{Change, ObjectId, Phase, Update};
-use vol::maps::{check_key, check_key_type};
+use vol::maps::{check_key, check_key_type, last_of_each};
 use vol::{MapInfo, OpMapCreate, Page};
 
 use crate::described::{Body, Described};
@@ -61,10 +61,14 @@ impl Opening {
                     .with("wanted", wanted));
             }
         }
-        let old = match value_type.has_slots() {
+        let _alone = self.changing_values(map.id, value_type);
+        let (pairs, replaced) = last_of_each(pairs);
+        let pairs = &pairs[..];
+        let mut old = match value_type.has_slots() {
             true => self.values_of(map, &pairs.iter().map(|(key, _)| *key).collect::<Vec<_>>())?,
             false => Vec::new(),
         };
+        old.extend(replaced.into_iter().map(|value| Some(value.to_vec())));
         let changes: Vec<_> = pairs.iter().map(|(_, value)| [Change::Single(MAP, value)]).collect();
         let update = |((key, _), changes)| Update {
             object: map.id,
@@ -102,16 +106,20 @@ impl Opening {
         }
     }
 
-    pub(crate) fn list_keys(&self, map: &Described, skip: u64, count: u64) -> Result<Page<Vec<u8>>> {
+    pub(crate) fn list_keys(
+        &self,
+        map: &Described,
+        after: Option<&[u8]>,
+        count: u64,
+    ) -> Result<Page<Vec<u8>>> {
         map.map()?;
-        let listings = &self.shared.listings;
-        let (entries, more) =
-            listings.page(self.store(), map.id, (skip, count), |dkey| self.is_key(map.id, dkey))?;
-        Ok(Page { entries, more })
+        let keys = |from: &[u8], count| self.store().dkeys(map.id, from, count).during("list keys");
+        keyed::page_after(after, count, keys, |dkey| self.is_key(map.id, dkey))
     }
 
     pub(crate) fn delete_pair(&self, map: &Described, key: &[u8]) -> Result<bool> {
         let (_, value_type) = map.map()?;
+        let _alone = self.changing_values(map.id, value_type);
         let Some(old) = self.values_of(map, &[key])?.pop().flatten() else { return Ok(false) };
         let changes = [Change::Punch(MAP)];
         let update =

@@ -27,6 +27,8 @@ pub(crate) struct Shared {
     pub(crate) mode: Mode,
     pub(crate) numbers: Numbers,
     pub(crate) listings: Listings,
+    /// Blobs that were released, and that readers may still need.
+    pub(crate) released: vol::Released<crate::slots::BlobId>,
     /// How often it is open.
     pub(crate) opened: AtomicU64,
     /// Held while links, attributes, counts and handles change.
@@ -111,6 +113,7 @@ impl Shared {
             mode,
             numbers: Numbers::default(),
             listings: Listings::default(),
+            released: vol::Released::default(),
             opened: AtomicU64::new(0),
             structure: Mutex::default(),
             elements: (0..LOCKS).map(|_| RwLock::default()).collect(),

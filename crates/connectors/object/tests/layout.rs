@@ -6,9 +6,9 @@ use std::path::Path;
 
 use kit::{create, dataset, int, write};
 use model::properties::{CreationOrder, FileCreate, GroupCreate, ObjectCreate};
-use model::{CharacterSet, Datatype, LinkTarget, Result, encode};
+use model::{CharacterSet, Datatype, LinkTarget, Result, Selection, encode};
 use objects::{Fetch, Mode, ObjectId, Size, Store};
-use vol::{Container, OpAttributeCreate, OpGroupCreate, OpLinkCreate, OpMapCreate, Place};
+use vol::{Container, OpAttributeCreate, OpGroupCreate, OpLinkCreate, OpMapCreate, OpWrite, Place};
 
 const ROOT: ObjectId = ObjectId { high: 0, low: 1 };
 const INTERNAL: &[u8] = b"/Internal Metadata";
@@ -155,4 +155,71 @@ fn attributes_with_their_order() {
     assert_eq!(get(store, id, dkey, b"Num Attributes"), number(2));
     assert_eq!(get(store, id, dkey, &[0, 1, 0, 0, 0, 0, 0, 0, 0]), b"scale");
     assert_eq!(akeys(store, id, dkey).len(), 14);
+}
+
+#[test]
+fn of_scattered_points_nothing_but_them_is_stored() {
+    let count = 4_000;
+    // Every seventh element, from the last to the first, and one of them twice.
+    let mut points: Vec<u64> = (0..count / 7).rev().map(|n| n * 7).collect();
+    points.push(7);
+    let values: Vec<u8> = (0..points.len() as u32).flat_map(u32::to_le_bytes).collect();
+    let folder = tempfile::tempdir().unwrap();
+    let id = made(folder.path(), |c| {
+        let data = dataset(c, Place::new(c.info()?.root, "d"), &[count], &[count])?;
+        let selection = &Selection::points(1, points.clone())?;
+        c.dataset_write(&[OpWrite { dataset: data, selection, from: &values }])?;
+        Ok(data)
+    });
+    let store = &*kit::store(folder.path(), Mode::Read);
+    let mut into = vec![0xee; 4 * count as usize];
+    let (dkey, akey) = (&[0; 9], &[0]);
+    store.fetch(&mut [Fetch { object: id, dkey, akey, record_size: 4, start: 0, into: &mut into }]).unwrap();
+    let mut right = vec![0xee; 4 * count as usize];
+    for (point, value) in points.iter().zip(values.as_chunks::<4>().0) {
+        right[4 * *point as usize..][..4].copy_from_slice(value);
+    }
+    assert!(into == right, "something else is stored");
+}
+
+fn id_in(folder: &Path) -> objects::ContainerId {
+    let all = objects::embedded::pool(folder).list().unwrap();
+    assert_eq!(all.len(), 1);
+    all[0]
+}
+
+#[test]
+fn every_container_has_an_identity_of_its_own_and_keeps_it() {
+    let (one, other) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    for folder in [&one, &other] {
+        create(folder.path(), &FileCreate::default()).unwrap().close().unwrap();
+    }
+    let id = id_in(one.path());
+    assert_ne!(id, id_in(other.path()));
+    let moved = one.path().join("moved");
+    std::fs::create_dir(&moved).unwrap();
+    std::fs::rename(one.path().join(id.to_string()), moved.join(id.to_string())).unwrap();
+    kit::open(&moved, &vol::FileAccess::write()).unwrap().close().unwrap();
+    assert_eq!(id_in(&moved), id);
+    // As older programs named it.
+    let old = objects::ContainerId::from_name("/");
+    std::fs::rename(moved.join(id.to_string()), moved.join(old.to_string())).unwrap();
+    kit::open(&moved, &vol::FileAccess::read()).unwrap().close().unwrap();
+    assert_eq!(create(&moved, &FileCreate::default()).unwrap_err().kind(), model::Kind::Exists);
+}
+
+#[test]
+fn many_who_make_a_container_in_one_folder_make_one() {
+    let folder = tempfile::tempdir().unwrap();
+    let made = std::sync::atomic::AtomicUsize::new(0);
+    std::thread::scope(|scope| {
+        for _ in 0..8 {
+            scope.spawn(|| match create(folder.path(), &FileCreate::default()) {
+                Ok(_) => drop(made.fetch_add(1, std::sync::atomic::Ordering::Relaxed)),
+                Err(error) => assert_eq!(error.kind(), model::Kind::Exists, "{error}"),
+            });
+        }
+    });
+    assert_eq!(made.into_inner(), 1);
+    id_in(folder.path());
 }

@@ -8,7 +8,8 @@ use std::fs::{File, OpenOptions};
 use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use model::{Error, Limits, Result};
+use model::{Error, Kind, Limits, Result};
+use vol::Released;
 
 use crate::positioned::{read_exact_at, write_all_at};
 
@@ -25,6 +26,8 @@ const LENGTH_BYTES: u64 = 8;
 pub(crate) struct Blobs {
     path: PathBuf,
     state: Mutex<State>,
+    /// Values that were released, and that readers may still need.
+    pub(crate) released: Released<[u8; 8]>,
 }
 
 #[derive(Debug, Default)]
@@ -47,7 +50,7 @@ fn missing(id: u64) -> Error {
 
 impl Blobs {
     pub(crate) fn new(path: PathBuf) -> Self {
-        Blobs { path, state: Mutex::default() }
+        Blobs { path, state: Mutex::default(), released: Released::default() }
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -166,6 +169,23 @@ impl Blobs {
                 write_all_at(file, &length, id - LENGTH_BYTES).map_err(|e| self.failed("write heap", &e))?;
             }
             state.is_dirty = true;
+        }
+        Ok(())
+    }
+
+    /// Takes values that no element has any more, one identity after another; they go when no reader needs them.
+    pub(crate) fn release(&self, ids: &[u8], limits: &Limits) -> Result<()> {
+        self.remove_released(self.released.release(ids.as_chunks::<8>().0.to_vec()), limits)
+    }
+
+    /// Removes values that no reader waits for.
+    pub(crate) fn remove_released(&self, due: Vec<[u8; 8]>, limits: &Limits) -> Result<()> {
+        for id in due {
+            match self.delete(&[&id], limits) {
+                Err(error) if matches!(error.kind(), Kind::Io | Kind::Denied) => return Err(error),
+                // What was there may be broken, and was overwritten all the same.
+                _ => {}
+            }
         }
         Ok(())
     }

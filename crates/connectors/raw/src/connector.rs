@@ -156,6 +156,10 @@ impl Connector for RawConnector {
         RawContainer::open(folder, op.path, op.access)
     }
 
+    fn is_at_path(&self, engine: Option<&str>) -> bool {
+        engine.is_none()
+    }
+
     fn delete(&self, path: &str) -> Result<()> {
         let folder = found(path)?;
         if self.table().contains_key(&folder) {

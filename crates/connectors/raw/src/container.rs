@@ -125,7 +125,12 @@ impl Layer for RawContainer {
 
     fn commit(&self, durability: Durability) -> Result<()> {
         Container::commit(&self.opened, durability)?;
-        if self.is_writable { self.folder()?.save(durability) } else { Ok(()) }
+        if !self.is_writable {
+            return Ok(());
+        }
+        let folder = self.folder()?;
+        folder.blobs.remove_released(folder.blobs.released.due(), &self.limits)?;
+        folder.save(durability)
     }
 
     fn close(&self) -> Result<()> {
@@ -133,6 +138,14 @@ impl Layer for RawContainer {
         Container::close(&self.opened)?;
         self.folder.write().unwrap_or_else(PoisonError::into_inner).take();
         Ok(())
+    }
+
+    /// `storage.check`: a line for each file of elements that is shorter than it was stored.
+    fn optional(&self, operation: &str, arguments: &[u8]) -> Result<Vec<u8>> {
+        match (operation, arguments) {
+            ("storage.check", b"") => self.folder()?.check_lengths(),
+            _ => Container::optional(&self.opened, operation, arguments),
+        }
     }
 
     fn object_info(&self, object: Token) -> Result<ObjectInfo> {
@@ -299,9 +312,9 @@ impl Layer for RawContainer {
         Container::map_get(&self.opened, map, keys)
     }
 
-    fn map_keys(&self, map: Token, skip: u64, count_max: u64) -> Result<Page<Vec<u8>>> {
+    fn map_keys(&self, map: Token, after: Option<&[u8]>, count_max: u64) -> Result<Page<Vec<u8>>> {
         self.fresh(map)?;
-        Container::map_keys(&self.opened, map, skip, count_max)
+        Container::map_keys(&self.opened, map, after, count_max)
     }
 
     fn map_delete(&self, map: Token, key: &[u8]) -> Result<bool> {
@@ -319,6 +332,16 @@ impl Layer for RawContainer {
 
     fn blob_delete(&self, ids: &[&[u8]]) -> Result<()> {
         self.writing()?.blobs.delete(ids, &self.limits)
+    }
+
+    fn blob_pin(&self, pin: u64) -> Result<()> {
+        self.folder()?.blobs.released.pin(pin);
+        Ok(())
+    }
+
+    fn blob_unpin(&self, pin: u64) -> Result<()> {
+        self.folder()?.blobs.released.unpin(pin);
+        Ok(())
     }
 
     fn reference_get(&self, kind: ReferenceKind, slots: &[&[u8]]) -> Result<Vec<Reference>> {

@@ -8,6 +8,7 @@
 #![forbid(unsafe_code)]
 
 mod blobs;
+mod check;
 mod connector;
 mod container;
 mod data;

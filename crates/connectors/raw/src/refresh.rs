@@ -259,7 +259,7 @@ impl Folder {
 
 fn clear_map(container: &RawContainer, map: Token) -> Result<()> {
     loop {
-        let keys = container.map_keys(map, 0, KEYS_PER_PAGE)?.entries;
+        let keys = container.map_keys(map, None, KEYS_PER_PAGE)?.entries;
         if keys.is_empty() {
             return Ok(());
         }

@@ -14,6 +14,7 @@ use model::properties::CreationOrder;
 use model::{Context, Error, Kind, ObjectKind, Result, Token};
 use vol::Durability;
 
+use crate::check::STORED_BYTES;
 use crate::container::RawContainer;
 use crate::folder::Folder;
 use crate::homes::{Homes, OWN_FOLDER, Seen, with_ending};
@@ -230,7 +231,9 @@ impl Commit<'_> {
         Ok(fields
             .append(match planned.kind {
                 ObjectKind::Group => self.group(token)?,
-                ObjectKind::Dataset => self.saver.dataset(token)?,
+                ObjectKind::Dataset => {
+                    self.saver.dataset(token)?.some(STORED_BYTES, self.folder.stored_bytes(token)?)
+                }
                 ObjectKind::Datatype => self.saver.committed(token)?,
                 ObjectKind::Map => self.saver.map(token)?,
             })

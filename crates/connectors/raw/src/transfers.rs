@@ -1,13 +1,14 @@
 //! Elements in and out of their files, and extents that change.
 
+use std::fs::File;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, PoisonError};
 
 use json_text::Beside;
 use model::convert::Conversions;
 use model::properties::{Layout, VirtualMapping};
-use model::{Error, Heap, Result, Token};
-use vol::{Container, DatasetInfo, OpRead, OpWrite, transfer};
+use model::{Datatype, Error, Heap, Kind, Result, Token};
+use vol::{Blobs, Container, DatasetInfo, OpRead, OpWrite, replaced_blobs, transfer};
 
 use crate::container::RawContainer;
 use crate::data::*;
@@ -64,9 +65,33 @@ impl RawContainer {
             return Ok(());
         }
         let file = folder.elements_mut(write.dataset, &data)?;
-        self.stored_elements(&data, &info)?.write(&file, write.selection, info.space.dims(), write.from)?;
+        let (elements, dims) = (self.stored_elements(&data, &info)?, info.space.dims());
+        let mut old = Vec::new();
+        if info.datatype.has_slots() {
+            old.resize(write.from.len(), 0);
+            elements.read(Some(&file), write.selection, dims, &mut old)?;
+        }
+        let before = length(&file)?;
+        elements.write(&file, write.selection, dims, write.from)?;
+        if length(&file)? != before {
+            // The metadata says how long the file is.
+            folder.touch(write.dataset);
+        }
         folder.keeper().shared().change();
-        Ok(())
+        self.release_replaced(&folder, (&info.datatype, elements.fill.as_deref()), &old, write.from)
+    }
+
+    /// Releases the values that only the old elements had.
+    fn release_replaced(
+        &self,
+        folder: &Folder,
+        (datatype, fill): (&Datatype, Option<&[u8]>),
+        old: &[u8],
+        new: &[u8],
+    ) -> Result<()> {
+        let mut get = |ids: &[&[u8]], out: &mut Blobs| folder.blobs.get(ids, &self.limits, out);
+        let ids = replaced_blobs(datatype, old, new, fill, &mut get)?;
+        folder.blobs.release(&ids, &self.limits)
     }
 
     /// How elements are stored when they are written: a fill value with slots needs values that stay.
@@ -136,7 +161,21 @@ fn resized(info: &DatasetInfo, dims: &[u64]) -> Result<DatasetInfo> {
     Ok(DatasetInfo { space: info.space.resized(dims)?, ..info.clone() })
 }
 
+fn length(file: &File) -> Result<u64> {
+    Ok(file.metadata().map_err(|e| Error::io("look at elements", &e))?.len())
+}
+
 impl Folder {
+    /// Bytes of a dataset's elements, as far as they are in a file.
+    pub(crate) fn stored_bytes(&self, dataset: Token) -> Result<Option<u64>> {
+        let file = match self.elements(dataset, &self.data(dataset)) {
+            // Somebody put something else there by hand.
+            Err(error) if error.kind() == Kind::Denied => None,
+            file => file?,
+        };
+        file.map(|file| length(&file)).transpose()
+    }
+
     /// Brings the file of a dataset from one extent to another; the dataset is locked.
     fn relay(
         &self,
@@ -152,7 +191,7 @@ impl Folder {
             let rows = |dims: &[u64]| dims.iter().try_fold(elements.size, |n, &dim| n.checked_mul(dim));
             let end = rows(old).zip(rows(dims)).map_or(0, |(a, b)| a.min(b));
             let file = self.elements_mut(dataset, data)?;
-            let len = file.metadata().map_err(|e| Error::io("look at elements", &e))?.len();
+            let len = length(&file)?;
             return match len > end {
                 true => file.set_len(end).map_err(|e| Error::io("cut elements", &e)),
                 false => Ok(()),

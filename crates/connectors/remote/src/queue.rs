@@ -71,6 +71,8 @@ pub fn may_be_queued(code: Operation) -> bool {
                 | O::chunk_write
                 | O::map_put
                 | O::blob_delete
+                | O::blob_pin
+                | O::blob_unpin
         )
 }
 

@@ -10,13 +10,20 @@ pub(crate) type Notes = Arc<Mutex<Vec<(Operation, u64)>>>;
 /// A layer with a name of its own, so that two of them may stand in one stack.
 pub(crate) struct WitnessLayer {
     pub(crate) name: &'static str,
+    pub(crate) value: u32,
     pub(crate) notes: Notes,
 }
 
 impl LayerFactory for WitnessLayer {
     fn info(&self) -> ConnectorInfo {
         let capability = Capability::default();
-        ConnectorInfo { name: self.name, value: 481, version: 1, capability, about: "notes operations" }
+        ConnectorInfo {
+            name: self.name,
+            value: self.value,
+            version: 1,
+            capability,
+            about: "notes operations",
+        }
     }
 
     fn wrap(&self, op: &Wrap<'_>) -> Result<Arc<dyn Container>> {
@@ -42,6 +49,8 @@ impl Observer for Witness {
 /// Adds a witness to a registry.
 pub(crate) fn witness(registry: &mut Registry, name: &'static str) -> Notes {
     let notes = Notes::default();
-    registry.register_layer(Arc::new(WitnessLayer { name, notes: notes.clone() })).unwrap();
+    // Each has a number of its own.
+    let value = 490 + registry.layers().count() as u32;
+    registry.register_layer(Arc::new(WitnessLayer { name, value, notes: notes.clone() })).unwrap();
     notes
 }

@@ -233,14 +233,17 @@ impl Container {
             object.check(head.as_ref())?;
             before.push(head);
         }
-        let done = self.apply_checked(batch, &before);
+        let after = self.apply_checked(batch, &before)?;
+        let mut done = batch.objects.iter().zip(after).zip(&before);
+        let done = done.try_for_each(|((object, after), before)| self.finish(object, after, before.as_ref()));
         if done.is_err() {
             self.core.break_off();
         }
         done
     }
 
-    fn apply_checked(&self, batch: &Batch<'_>, before: &[Option<Arc<Head>>]) -> Result<()> {
+    /// Changes heads and pairs, all or nothing; the heads that are new.
+    fn apply_checked(&self, batch: &Batch<'_>, before: &[Option<Arc<Head>>]) -> Result<Vec<Option<Head>>> {
         let after: Vec<Option<Head>> =
             batch.objects.iter().zip(before).map(|(object, head)| object.head_after(head.as_ref())).collect();
         let stay = batch.objects.iter().zip(&after).filter(|(object, _)| !object.is_deleted());
@@ -259,14 +262,10 @@ impl Container {
             })
             .collect();
         match &updates[..] {
-            [] => {}
             [one] => self.store().update(one)?,
-            many => self.store().update_many(many)?,
+            many => self.store().update_together(many)?,
         }
-        for ((object, after), before) in batch.objects.iter().zip(after).zip(before) {
-            self.finish(object, after, before.as_ref())?;
-        }
-        Ok(())
+        Ok(after)
     }
 
     /// What is left to do once heads and pairs are there.

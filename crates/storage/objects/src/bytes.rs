@@ -57,6 +57,13 @@ impl<'a> Reader<'a> {
         Ok(bytes)
     }
 
+    /// A checksum.
+    pub(crate) fn sum(&mut self) -> Result<u32> {
+        let (sum, rest) = self.0.split_first_chunk().ok_or_else(Reader::corrupt)?;
+        self.0 = rest;
+        Ok(u32::from_le_bytes(*sum))
+    }
+
     /// All that is left.
     pub(crate) fn rest(&mut self) -> &'a [u8] {
         std::mem::take(&mut self.0)

@@ -201,6 +201,16 @@ pub trait Store: Send + Sync + std::fmt::Debug {
     /// Changes many dkeys, each on its own: after an error some may have changed. Engines overlap them.
     fn update_many(&self, updates: &[Update<'_>]) -> Result<()>;
 
+    /// Changes many dkeys, each at most once: all of them or, after an error, none. Only engines that are
+    /// [atomic](Store::is_atomic) can do that.
+    fn update_together(&self, updates: &[Update<'_>]) -> Result<()> {
+        match updates {
+            [] => Ok(()),
+            [one] => self.update(one),
+            _ => Err(Error::Refused("the engine cannot change several objects at once".into())),
+        }
+    }
+
     /// Like [`Store::update`], but acknowledged, durable and seen by all when it returns, whatever waits for a flush.
     /// With [`Condition::Equals`] it is how processes share a counter.
     fn update_now(&self, update: &Update<'_>) -> Result<()>;
@@ -253,5 +263,13 @@ pub trait Store: Send + Sync + std::fmt::Debug {
         // Engines that find their free space by their keys have none.
         let _ = remove;
         Ok(0)
+    }
+
+    /// An error unless the engine's own index is whole: every key is found, and holds what was stored under it. Whoever
+    /// reads a value has it verified anyway; this finds keys that are not found any more. What waits for a flush is not
+    /// looked at.
+    fn verify_index(&self) -> Result<()> {
+        // Engines without an index of their own leave it to their storage.
+        Ok(())
     }
 }

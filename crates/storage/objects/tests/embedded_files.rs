@@ -5,6 +5,8 @@ use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+use redb::ReadableTable;
+
 use hyperslab_objects::{
     Change, ContainerId, Error, Fetch, Mode, ObjectId, Phase, Size, Store, Update, embedded,
 };
@@ -209,11 +211,45 @@ fn garbage_is_one_clear_error() {
     assert!(fs::read(&path).unwrap() == garbage);
 }
 
+/// Makes an index as older programs made it, for redb alone: without a copy of its head before it.
+fn plain(path: &Path) {
+    let bytes = fs::read(path).unwrap();
+    fs::write(path, &bytes[4096..]).unwrap();
+}
+
+#[test]
+fn containers_of_older_programs_open_and_change() {
+    let pool = tempfile::tempdir().unwrap();
+    fill(pool.path());
+    let path = folder(pool.path()).join("index.redb");
+    plain(&path);
+    let numbers: redb::TableDefinition<'_, &str, u64> = redb::TableDefinition::new("numbers");
+    let layout = |set: Option<u64>| {
+        let database = redb::Database::open(&path).unwrap();
+        let transaction = database.begin_write().unwrap();
+        let mut table = transaction.open_table(numbers).unwrap();
+        set.into_iter().for_each(|layout| drop(table.insert("layout", layout).unwrap()));
+        let layout = table.get("layout").unwrap().unwrap().value();
+        drop(table);
+        transaction.commit().unwrap();
+        layout
+    };
+    layout(Some(2));
+    read_all(&*embedded::pool(pool.path()).open(id(), Mode::Read).unwrap()).unwrap();
+    assert_eq!(layout(None), 2, "reading changes nothing");
+    let store = embedded::pool(pool.path()).open(id(), Mode::ReadWrite).unwrap();
+    write_some(&*store).unwrap();
+    drop(store);
+    assert_eq!(layout(None), 3, "older programs must refuse it now");
+    read_all(&*embedded::pool(pool.path()).open(id(), Mode::Read).unwrap()).unwrap();
+}
+
 #[test]
 fn a_newer_layout_is_refused() {
     let pool = tempfile::tempdir().unwrap();
     fill(pool.path());
     let path = folder(pool.path()).join("index.redb");
+    plain(&path);
     let database = redb::Database::open(&path).unwrap();
     let transaction = database.begin_write().unwrap();
     let numbers: redb::TableDefinition<'_, &str, u64> = redb::TableDefinition::new("numbers");

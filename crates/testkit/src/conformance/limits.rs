@@ -1,9 +1,9 @@
 //! Limits, and arguments that make no sense.
 
 use model::datatype::{Compound, Member};
-use model::properties::FileCreate;
-use model::{Dataspace, Datatype, Kind, Limits, Result};
-use vol::FileAccess;
+use model::properties::{DatasetCreate, FileCreate, FilterSpec};
+use model::{Dataspace, Datatype, Kind, Limits, Result, Selection};
+use vol::{Durability, FileAccess};
 
 use crate::kit::*;
 use crate::{Case, Subject};
@@ -12,6 +12,7 @@ super::suite! { "limits":
     |_| true => chunk_over_the_limit_is_refused, deeply_nested_type_is_over_the_limit, more_bytes_than_can_be_counted_are_refused,
         overlapping_members_are_refused, members_outside_their_compound_are_refused, members_of_one_name_are_refused,
         array_too_large_to_count_is_refused;
+    |c| c.filters => elements_that_filters_made_small_are_refused_or_read_back;
     |c| c.variable_length => blob_over_the_limit_is_refused;
     |c| c.attributes => attribute_over_the_limit_is_refused;
 }
@@ -26,6 +27,24 @@ fn chunk_over_the_limit_is_refused(s: &Subject) -> Result<()> {
     let c = limited(s, |limits| limits.chunk_bytes_max = 1 << 12)?;
     c.ints_with(c.root()?, "fits", space(&[4096]), chunked(&[1024]))?;
     fails(c.ints_with(c.root()?, "d", space(&[4096]), chunked(&[1025])), Kind::Limit)
+}
+
+fn elements_that_filters_made_small_are_refused_or_read_back(s: &Subject) -> Result<()> {
+    let mut limits = Limits::default();
+    (limits.chunk_expansion_free_bytes, limits.chunk_expansion_max) = (1 << 10, 8);
+    let access = FileAccess { limits, ..s.access() };
+    let mut c = s.fresh_as(&FileCreate::default(), &access)?;
+    let deflate = FilterSpec { id: 1, name: None, optional: false, values: vec![6] };
+    let create = DatasetCreate { filters: vec![deflate], ..chunked(&[1 << 14]) };
+    let data = c.ints_with(c.root()?, "zeros", space(&[1 << 14]), create)?;
+    match c.put(data, &Selection::All, &[0; 1 << 14]).and_then(|()| c.commit(Durability::None)) {
+        Ok(()) => {
+            c.reopen_as(&access)?;
+            let data = vol::path::token(&*c.container, c.root()?, "zeros", 16)?;
+            same(c.get(data, &Selection::All)?, vec![0; 1 << 14])
+        }
+        refused => fails(refused, Kind::Limit),
+    }
 }
 
 fn deeply_nested_type_is_over_the_limit(s: &Subject) -> Result<()> {

@@ -13,7 +13,8 @@ super::suite! { "maps":
         deleted_key_is_gone, map_counts_its_pairs, keys_are_listed_in_pages, map_survives_reopening,
         key_of_a_wrong_size_is_refused, value_of_a_wrong_size_is_refused, keys_of_text_have_any_length,
         keys_with_references_are_refused, map_info_tells_its_types, map_under_a_used_name_is_refused,
-        a_thousand_pairs_are_kept;
+        a_thousand_pairs_are_kept, keys_are_listed_after_a_key_that_is_gone, new_keys_are_listed_where_they_belong,
+        a_key_that_comes_twice_has_its_last_value_and_leaves_nothing;
     |c| c.maps && c.attributes => map_has_attributes;
 }
 
@@ -91,15 +92,86 @@ fn keys_are_listed_in_pages(s: &Subject) -> Result<()> {
     for n in 0..7 {
         put(&c, map, n, n)?;
     }
-    let mut keys = Vec::new();
-    for skip in [0, 3, 6] {
-        let page = c.map_keys(map, skip, 3)?;
-        same(page.more, skip < 6)?;
-        keys.extend(page.entries.iter().flat_map(|key| to_ints(key)));
+    let mut keys: Vec<Vec<u8>> = Vec::new();
+    for seen in [0, 3, 6] {
+        let page = c.map_keys(map, keys.last().map(Vec::as_slice), 3)?;
+        same(page.more, seen < 6)?;
+        keys.extend(page.entries);
     }
+    holds(keys.is_sorted(), "keys come in the order of their bytes")?;
+    let last = keys.last().cloned();
+    let mut keys: Vec<i32> = keys.iter().flat_map(|key| to_ints(key)).collect();
     keys.sort_unstable();
     same(keys, counting(7))?;
-    same(c.map_keys(map, 7, 3)?.entries.len(), 0)
+    let page = c.map_keys(map, last.as_deref(), 3)?;
+    same((page.entries.len(), page.more), (0, false))?;
+    let page = c.map_keys(map, None, 0)?;
+    same((page.entries.len(), page.more), (0, true))
+}
+
+fn keys_are_listed_after_a_key_that_is_gone(s: &Subject) -> Result<()> {
+    let c = s.fresh()?;
+    let map = map(&c)?;
+    for n in 0..50 {
+        put(&c, map, n, n)?;
+    }
+    let (mut after, mut seen): (Option<Vec<u8>>, Vec<i32>) = (None, Vec::new());
+    loop {
+        let mut page = c.map_keys(map, after.as_deref(), 4)?;
+        for key in &page.entries {
+            seen.extend(to_ints(key));
+            same(c.map_delete(map, key)?, true)?;
+        }
+        let more = page.more;
+        after = page.entries.pop();
+        if !more {
+            break;
+        }
+    }
+    seen.sort_unstable();
+    same(seen, counting(50))?;
+    same(c.map_info(map)?.count, 0)
+}
+
+fn new_keys_are_listed_where_they_belong(s: &Subject) -> Result<()> {
+    let c = s.fresh()?;
+    let map = made(&c, Datatype::var_string(CharacterSet::Utf8), int())?;
+    let one = to_bytes(&[1]);
+    for key in ["b", "d", "f"] {
+        c.map_put(map, &[(key.as_bytes(), &one)])?;
+    }
+    same(c.map_keys(map, None, 2)?.entries, [b"b", b"d"])?;
+    for key in ["a", "e", "da"] {
+        c.map_put(map, &[(key.as_bytes(), &one)])?;
+    }
+    same(c.map_keys(map, Some(b"d"), 9)?.entries, [&b"da"[..], b"e", b"f"])
+}
+
+fn a_key_that_comes_twice_has_its_last_value_and_leaves_nothing(s: &Subject) -> Result<()> {
+    let c = s.fresh()?;
+    let map = map(&c)?;
+    let (k, v) = (to_bytes(&[1, 2]), to_bytes(&[10, 20, 30]));
+    c.map_put(map, &[(&k[..4], &v[..4]), (&k[4..], &v[4..8]), (&k[..4], &v[8..])])?;
+    same((get(&c, map, 1)?, get(&c, map, 2)?, c.map_info(map)?.count), (Some(30), Some(20), 2))?;
+    let place = Some(Place::new(c.root()?, "texts"));
+    let text = Datatype::var_string(CharacterSet::Utf8);
+    let texts =
+        c.map_create(&OpMapCreate { place, key: int(), value: text, create: ObjectCreate::default() })?;
+    let value = c.map_info(texts)?.value;
+    let stored = |text: &[u8]| {
+        let (memory, mut heap) = (value.memory_form(), model::Heap::new());
+        let mut slot = [0; 16];
+        heap.push(text, text.len() as u64).store(&mut slot)?;
+        vol::transfer::to_file_form(&*c.container, &memory, &slot, &value, &Default::default(), &mut heap)
+    };
+    let (first, last) = (stored(b"the first value of the key")?, stored(b"the last value of the key")?);
+    c.map_put(texts, &[(&k[..4], &first), (&k[..4], &last)])?;
+    same(c.map_get(texts, &[&k[..4]])?, [Some(last)])?;
+    c.commit(vol::Durability::Full)?;
+    match c.optional("storage.check", b"") {
+        Ok(findings) => same(String::from_utf8_lossy(&findings).into_owned(), String::new()),
+        Err(error) => same(error.kind(), Kind::Unsupported),
+    }
 }
 
 fn map_survives_reopening(s: &Subject) -> Result<()> {

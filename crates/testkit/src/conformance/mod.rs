@@ -14,6 +14,7 @@ mod listing;
 mod maps;
 mod objects;
 mod paths;
+mod races;
 mod random;
 mod references;
 mod resizing;
@@ -78,6 +79,7 @@ pub fn behaviours() -> impl Iterator<Item = &'static Behaviour> {
         chunks::LIST,
         elsewhere::LIST,
         threads::LIST,
+        races::LIST,
         limits::LIST,
         unsupported::LIST,
         random::LIST,

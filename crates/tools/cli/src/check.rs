@@ -5,10 +5,10 @@ use std::process::ExitCode;
 
 use hyperslab::check::{Check, Finding, Report, repair};
 use hyperslab::vol::FileAccess;
-use hyperslab::{Error, Kind, Result};
+use hyperslab::{Kind, Result};
 use indicatif::{HumanBytes, ProgressBar};
 
-use crate::open::open;
+use crate::open::{advice, open, shown};
 use crate::progress::spinner;
 use crate::settings::registry;
 
@@ -63,7 +63,7 @@ fn check_all(out: &mut dyn Write, files: &[&String], mode: Mode) -> io::Result<b
 
 /// Mends one container, as far as its connector can.
 fn mend(out: &mut dyn Write, file: &str) -> io::Result<()> {
-    let mended = mended(file);
+    let (mended, file) = (mended(file), shown(file));
     match mended {
         Ok(mended) => mended.iter().try_for_each(|line| writeln!(out, "mended: {line}")),
         Err(error) if error.kind() == Kind::Unsupported => {
@@ -87,7 +87,8 @@ fn mended(file: &str) -> Result<Vec<String>> {
 
 /// Checks one file; `true` where nothing is wrong.
 fn check(out: &mut dyn Write, file: &str, verbose: bool) -> io::Result<bool> {
-    let opened = match open(file, None) {
+    let (opened, file) = (open(file, None), &*shown(file));
+    let opened = match opened {
         Ok(opened) => opened,
         Err(error) => {
             eprintln!("{file}: {}", advice(&error));
@@ -130,20 +131,10 @@ fn summary(report: &Report) -> String {
     format!("{objects} objects, {attributes} attributes, {bytes} bytes of elements, {findings}")
 }
 
-/// Why a file does not open, and what to do about it.
-fn advice(error: &Error) -> String {
-    match error.kind() {
-        Kind::NotFound => "there is no such file".to_owned(),
-        Kind::Denied => "you may not read it; ask its owner, or check its permissions".to_owned(),
-        Kind::Busy => {
-            format!("another program has it open for writing, or died while it had: {}", error.root_cause())
-        }
-        _ => format!("it does not open: {}", error.root_cause()),
-    }
-}
-
 #[cfg(test)]
 mod tests {
+    use hyperslab::Error;
+
     use super::*;
 
     #[test]
@@ -156,7 +147,16 @@ mod tests {
     }
 
     #[test]
-    fn a_missing_file_is_named_as_such() {
-        assert_eq!(advice(&Error::not_found("open file")), "there is no such file");
+    fn every_cause_has_words_of_its_own() {
+        let advice = |error: Error| advice(&error.during("open x"));
+        assert_eq!(advice(Error::not_found("open file")), "there is no such file");
+        let all = [
+            advice(Error::not_found("find connector")),
+            advice(Error::denied("open file")),
+            advice(Error::busy("lock file")),
+            advice(Error::corrupt("open HDF5 file")),
+            advice(Error::unsupported("open file")),
+        ];
+        assert!(all.iter().all(|text| all.iter().filter(|other| *other == text).count() == 1), "{all:?}");
     }
 }

@@ -2,9 +2,10 @@
 
 use std::process::ExitCode;
 
-use hyperslab::Result;
 use hyperslab::vol::{FileAccess, Location};
+use hyperslab::{Error, Result};
 
+use crate::open::shown;
 use crate::settings::registry;
 use crate::{copy, log};
 
@@ -25,16 +26,23 @@ pub(crate) fn run(args: &[String]) -> ExitCode {
         return if path == "-h" || path == "--help" { ExitCode::SUCCESS } else { ExitCode::FAILURE };
     }
     match compact(path) {
-        Ok(()) => copy::repack::run(&[Location::parse(path).path]),
+        Ok(None) => copy::repack::run(&[Location::parse(path).path]),
+        Ok(Some(reason)) => {
+            eprintln!("hyperslab compact: {}: the file is as long as before: {reason}", shown(path));
+            ExitCode::SUCCESS
+        }
         Err(error) => {
-            eprintln!("hyperslab compact: {path}: {error}");
+            eprintln!("hyperslab compact: {}: {error}", shown(path));
             ExitCode::FAILURE
         }
     }
 }
 
-fn compact(path: &str) -> Result<()> {
+/// Compacts the log; why the file cannot be repacked after that, if it cannot.
+fn compact(path: &str) -> Result<Option<Error>> {
     let container = registry().open(&log::location(path), &FileAccess::write())?;
     container.optional("compact log", &[])?;
-    container.close()
+    let refused = container.optional("check repack", &[]).err();
+    container.close()?;
+    Ok(refused)
 }

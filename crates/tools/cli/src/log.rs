@@ -2,10 +2,14 @@
 
 use std::process::ExitCode;
 
-use hyperslab::vol::{FileAccess, Location};
+use hyperslab::vol::{Container, FileAccess, Location};
 use hyperslab::{Error, Result};
 
+use crate::open::shown;
 use crate::settings::registry;
+
+/// The group that makes a log of a file.
+const GROUP: &str = "__LOG";
 
 const USAGE: &str = "\
 usage: hyperslab log FILE...
@@ -21,6 +25,18 @@ pub(crate) fn location(text: &str) -> String {
     }
 }
 
+/// An error where a file holds a log that would not survive if the file were repacked.
+pub(crate) fn check_repack(path: &str, container: &dyn Container) -> Result<()> {
+    if container.link_get(container.info()?.root, GROUP)?.is_none() {
+        return Ok(());
+    }
+    match registry().open(&location(path), &FileAccess::read()) {
+        Ok(log) => log.optional("check repack", &[]).map(drop),
+        // A group that is only called so.
+        Err(_) => Ok(()),
+    }
+}
+
 /// Prints what each log holds.
 pub(crate) fn run(args: &[String]) -> ExitCode {
     let wants_help = args.iter().any(|arg| arg == "-h" || arg == "--help");
@@ -33,7 +49,7 @@ pub(crate) fn run(args: &[String]) -> ExitCode {
         match statistics(path) {
             Ok(text) => print!("{path}\n{text}"),
             Err(error) => {
-                eprintln!("hyperslab log: {path}: {error}");
+                eprintln!("hyperslab log: {}: {error}", shown(path));
                 code = ExitCode::FAILURE;
             }
         }

@@ -19,7 +19,11 @@ mod tour;
 mod vol;
 
 use std::ffi::OsString;
+use std::path::Path;
 use std::process::ExitCode;
+use std::sync::Arc;
+
+use hyperslab::model::text::from_path;
 
 /// Bytes of stack for a command: groups and datatypes may nest deeply, and each level is a call.
 const STACK_BYTES: usize = 512 << 20;
@@ -62,7 +66,9 @@ fn main() -> ExitCode {
 }
 
 fn run(arguments: &[OsString]) -> ExitCode {
-    let words: Vec<String> = arguments.iter().map(|a| a.to_string_lossy().into_owned()).collect();
+    // Names of files keep their bytes, whatever they are.
+    let words: Vec<String> = arguments.iter().map(|word| from_path(Path::new(word))).collect();
+    hyperslab::set_close_error_hook(Some(Arc::new(|error| eprintln!("hyperslab: {error}"))));
     match settings::read(&words) {
         Ok(words) => {
             let code = run_command(words);

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use hyperslab::Kind;
 
-use crate::open::open;
+use crate::open::{advice, open, shown};
 
 const USAGE: &str = "\
 usage: hyperslab objects LOCATION...
@@ -34,16 +34,16 @@ pub(crate) fn run(args: &[String]) -> ExitCode {
 
 /// Lists one container; `false` where that failed.
 fn list(file: &str) -> bool {
-    let shown = open(file, None).and_then(|opened| opened.container.optional("storage.show", b""));
-    match shown {
+    let found = open(file, None).and_then(|opened| opened.container.optional("storage.show", b""));
+    match found {
         // A reader that went away (`| head`) does not learn the rest.
-        Ok(shown) => io::stdout().lock().write_all(&shown).is_ok(),
+        Ok(text) => io::stdout().lock().write_all(&text).is_ok(),
         Err(error) if error.kind() == Kind::Unsupported => {
-            eprintln!("{file}: it is not in an object store");
+            eprintln!("{}: it is not in an object store", shown(file));
             false
         }
         Err(error) => {
-            eprintln!("{file}: {error}");
+            eprintln!("{}: {}", shown(file), advice(&error));
             false
         }
     }

@@ -1,12 +1,35 @@
 //! Opening what the user named on the command line.
 
+use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use hyperslab::model::secrets::without_tokens;
 use hyperslab::vol::{Container, FileAccess, Resolver, VirtualView};
-use hyperslab::{FolderResolver, Result};
+use hyperslab::{Error, FolderResolver, Kind, Result};
 
 use crate::settings::{layered, measured, registry};
+
+/// A location as it may be printed: tokens are nobody else's to see.
+pub(crate) fn shown(location: &str) -> Cow<'_, str> {
+    without_tokens(location)
+}
+
+/// Why a container does not open, and what to do about it.
+pub(crate) fn advice(error: &Error) -> String {
+    let cause = error.root_cause();
+    match error.kind() {
+        // A connector or an engine that nobody knows is missing too.
+        Kind::NotFound if cause.operation() == "open file" => "there is no such file".to_owned(),
+        Kind::NotFound => format!("{cause}; `hyperslab vol list` shows what can be opened"),
+        Kind::Denied => "you may not read it; ask its owner, or check its permissions".to_owned(),
+        Kind::Busy => format!("another program has it open for writing, or died while it had: {cause}"),
+        Kind::Corrupt => {
+            format!("it does not open: {cause}; if a crash may be the reason, try `hyperslab recover`")
+        }
+        _ => format!("it does not open: {cause}"),
+    }
+}
 
 /// An open container, and the way from it to the files it refers to.
 #[derive(Clone)]

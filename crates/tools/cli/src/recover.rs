@@ -1,5 +1,6 @@
 //! `hyperslab recover`: finishes a commit that was cut short, for programs that do not know the redo record, and clears old marks.
 
+use crate::open::shown;
 use std::process::ExitCode;
 
 use hyperslab::{File, FileAccess, Kind, Result};
@@ -26,7 +27,7 @@ pub(crate) fn run(args: &[String]) -> ExitCode {
         match recover(path) {
             Ok(text) => println!("{path}: {text}"),
             Err(error) => {
-                eprintln!("hyperslab recover: {path}: {error}");
+                eprintln!("hyperslab recover: {}: {error}", shown(path));
                 code = ExitCode::FAILURE;
             }
         }

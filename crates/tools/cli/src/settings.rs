@@ -38,9 +38,9 @@ pub(crate) fn registry() -> &'static Registry {
     &settings().registry
 }
 
-/// Access properties with the layers that the user asked for.
+/// Access properties with the layers that the user asked for. What ends with an error commits nothing more.
 pub(crate) fn layered(access: FileAccess) -> FileAccess {
-    FileAccess { stack: settings().stack.clone(), ..access }
+    FileAccess { stack: settings().stack.clone(), discard_on_drop: true, ..access }
 }
 
 /// A container whose layers may have something to say at the end.

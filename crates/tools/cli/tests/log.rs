@@ -56,3 +56,52 @@ fn a_log_is_told_compacted_and_copied() {
     assert_eq!(values, vec![9; 10_000]);
     assert!(!hyperslab(&["log", &copy]).status.success());
 }
+
+/// Strings, and references to objects, in a log that is compacted and repacked, by us and by libhdf5.
+#[test]
+fn values_and_references_survive_a_repack_by_anyone() {
+    let folder = Folder(std::env::temp_dir().join(format!("hyperslab-cli-values-{}", std::process::id())));
+    std::fs::create_dir_all(&folder.0).unwrap();
+    let at = |name: &str| folder.0.join(name).display().to_string();
+    overwritten(&at("run.h5"));
+    let file = File::open_rw(format!("log:{}", at("run.h5"))).unwrap();
+    let texts: Vec<String> = (0..50).map(|n| format!("text {n}").repeat(n)).collect();
+    file.new_dataset::<String>().shape([50]).create("texts").unwrap().write_raw(&texts).unwrap();
+    let target = hyperslab::Reference::object(file.dataset("group/data").unwrap().token());
+    let references = file.new_dataset::<hyperslab::Reference>().shape([1]).create("references").unwrap();
+    references.write_raw(&[target]).unwrap();
+    file.close().unwrap();
+    done(&["compact", &at("run.h5")]);
+    let repacked = Command::new("h5repack").args([at("run.h5"), at("again.h5")]).status().unwrap();
+    assert!(repacked.success());
+    for name in ["run.h5", "again.h5"] {
+        let location = format!("log:{}", at(name));
+        let file = File::open(&location).unwrap();
+        assert_eq!(file.dataset("texts").unwrap().read_raw::<String>().unwrap(), texts, "{name}");
+        let found = file.dataset("references").unwrap().read_raw::<hyperslab::Reference>().unwrap();
+        let data = file.dereference(&found[0]).unwrap();
+        assert!(format!("{data:?}").contains("Dataset"), "{name}: {data:?}");
+        assert_eq!(file.dataset("group/data").unwrap().read_raw::<i32>().unwrap(), vec![9; 10_000]);
+        drop(file);
+        done(&["check", &location]);
+    }
+}
+
+/// A log whose entries hold addresses, as they were made before, is not repacked.
+#[test]
+fn a_log_that_would_not_survive_is_not_repacked() {
+    let folder = Folder(std::env::temp_dir().join(format!("hyperslab-cli-refused-{}", std::process::id())));
+    std::fs::create_dir_all(&folder.0).unwrap();
+    let path = folder.0.join("run.h5").display().to_string();
+    overwritten(&path);
+    let file = File::open_rw(&path).unwrap();
+    let anchor = file.new_dataset::<String>().shape(()).create("old").unwrap();
+    anchor.set_attr("__LOG_ID", 1i64).unwrap();
+    anchor.set_attr_array("__LOG_DIMS", &ndarray::arr1(&[5u64])).unwrap();
+    file.close().unwrap();
+    let before = std::fs::read(&path).unwrap();
+    let refused = hyperslab(&["repack", &path]);
+    let said = String::from_utf8_lossy(&refused.stderr).into_owned();
+    assert!(!refused.status.success() && said.contains("copy it to a new log"), "{said}");
+    assert_eq!(std::fs::read(&path).unwrap(), before);
+}

@@ -4,7 +4,7 @@ use model::{Reference, Result, Token};
 
 use super::KEYS_PER_PAGE;
 use super::values::flat;
-use crate::Container;
+use crate::{Container, Pin};
 
 /// How two maps differ.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -44,11 +44,10 @@ pub fn maps(
     if found.types {
         return Ok(found);
     }
-    let (mut skip, mut shared) = (0, 0);
-    loop {
-        let page = a.map_keys(from, skip, KEYS_PER_PAGE)?;
-        let keys: Vec<&[u8]> = page.entries.iter().map(Vec::as_slice).collect();
-        for pair in a.map_get(from, &keys)?.into_iter().zip(b.map_get(to, &keys)?) {
+    let _pins = (Pin::of(a, &first.value)?, Pin::of(b, &second.value)?);
+    let mut shared = 0;
+    crate::maps::each_page(a, from, KEYS_PER_PAGE, |keys| {
+        for pair in a.map_get(from, keys)?.into_iter().zip(b.map_get(to, keys)?) {
             let (Some(one), Some(other)) = pair else {
                 found.only_first += 1;
                 continue;
@@ -57,10 +56,8 @@ pub fn maps(
             let (one, other) = (flat(a, &first.value, &one)?, flat(b, &second.value, &other)?);
             found.values += u64::from(!one.is_same(&other, same)?);
         }
-        skip += keys.len() as u64;
-        if !page.more || keys.is_empty() {
-            found.only_second = second.count.saturating_sub(shared);
-            return Ok(found);
-        }
-    }
+        Ok(())
+    })?;
+    found.only_second = second.count.saturating_sub(shared);
+    Ok(found)
 }

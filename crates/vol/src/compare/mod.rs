@@ -14,7 +14,7 @@ use std::collections::{BTreeMap, HashMap, VecDeque};
 use model::properties::CreationOrder;
 use model::{Index, Link, LinkTarget, ObjectKind, Reference, Result, Token};
 
-use crate::{Container, ObjectInfo, OpList};
+use crate::{Container, ObjectInfo, OpList, Pin};
 
 /// Something that is not the same.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -49,6 +49,7 @@ pub fn objects(
     (a, from): (&dyn Container, Token),
     (b, to): (&dyn Container, Token),
 ) -> Result<Vec<Difference>> {
+    let _pins = (Pin::new(a)?, Pin::new(b)?);
     let mut comparer = Comparer {
         a,
         b,
@@ -168,11 +169,8 @@ impl Comparer<'_> {
         self.same(path, "type of keys", &a.key.memory_form(), &b.key.memory_form());
         self.same(path, "type of values", &a.value.memory_form(), &b.value.memory_form());
         self.same(path, "number of keys", &a.count, &b.count);
-        let (mut skip, mut more) = (0, true);
-        while more {
-            let page = self.a.map_keys(from, skip, KEYS_PER_PAGE)?;
-            let keys: Vec<&[u8]> = page.entries.iter().map(Vec::as_slice).collect();
-            let values = self.a.map_get(from, &keys)?.into_iter().zip(self.b.map_get(to, &keys)?);
+        crate::maps::each_page(self.a, from, KEYS_PER_PAGE, |keys| {
+            let values = self.a.map_get(from, keys)?.into_iter().zip(self.b.map_get(to, keys)?);
             for (one, other) in values {
                 match (one, other) {
                     (Some(one), Some(other)) => {
@@ -181,9 +179,8 @@ impl Comparer<'_> {
                     _ => self.differs(path, "a key is only in the first"),
                 }
             }
-            (skip, more) = (skip + keys.len() as u64, page.more && !keys.is_empty());
-        }
-        Ok(())
+            Ok(())
+        })
     }
 
     fn attributes(&mut self, a: &ObjectInfo, b: &ObjectInfo, path: &str) -> Result<()> {

@@ -8,7 +8,8 @@ use model::{Dataspace, Datatype, Error, Kind, Result, Selection, Token};
 use super::Copier;
 use super::values::has_references;
 use crate::{
-    Allocation, ChunkInfo, Container, DatasetInfo, OpDatasetCreate, OpRead, OpWrite, Place, workers,
+    Allocation, ChunkInfo, Container, DatasetInfo, OpDatasetCreate, OpRead, OpWrite, Place, StorageInfo,
+    workers,
 };
 
 /// Bytes of elements moved at a time.
@@ -141,10 +142,82 @@ impl Copier<'_> {
             into.resize(bytes, 0);
             source.dataset_read(&mut [OpRead { dataset, selection, into }])
         };
-        let left = pieces(&info).skip(usize::try_from(skip).unwrap_or(usize::MAX));
-        let bytes = info.space.element_count()?.saturating_mul(element_bytes);
+        let storage = source.dataset_storage(dataset)?;
+        let bytes = info.space.element_count()?.saturating_mul(element_bytes).min(storage.bytes);
         let threads = workers::threads(bytes, AHEAD_BYTES_MIN).min(READERS_MAX);
+        let pieces: Box<dyn Iterator<Item = Result<Selection>> + Send> =
+            match StoredChunks::new(source, dataset, &info, &storage)? {
+                Some(chunks) => Box::new(chunks),
+                None => Box::new(pieces(&info)),
+            };
+        let left = pieces.skip(usize::try_from(skip).unwrap_or(usize::MAX));
         workers::in_order(left, threads, read, |selection, raw| visit(&info.datatype, selection, raw))
+    }
+}
+
+/// The chunks of a dataset that are stored, where others are not: what nobody wrote is a hole in the copy, too.
+struct StoredChunks<'c> {
+    source: &'c dyn Container,
+    dataset: Token,
+    dims: Vec<u64>,
+    shape: Vec<u64>,
+    /// Chunks that were listed.
+    listed: u64,
+    page: std::vec::IntoIter<ChunkInfo>,
+    more: bool,
+}
+
+impl<'c> StoredChunks<'c> {
+    /// `None` where all chunks are there, or the container does not say which.
+    fn new(
+        source: &'c dyn Container,
+        dataset: Token,
+        info: &DatasetInfo,
+        storage: &StorageInfo,
+    ) -> Result<Option<Self>> {
+        let Layout::Chunked { shape, .. } = &info.create.layout else { return Ok(None) };
+        if storage.allocation != Allocation::Part || !source.info()?.capability.raw_chunks {
+            return Ok(None);
+        }
+        let (dims, shape) = (info.space.dims().to_vec(), shape.clone());
+        let page = Vec::new().into_iter();
+        Ok(Some(StoredChunks { source, dataset, dims, shape, listed: 0, page, more: true }))
+    }
+
+    /// What of a chunk is inside of the extent.
+    fn inside(&self, chunk: &ChunkInfo) -> Result<Option<Selection>> {
+        let ends = chunk.offset.iter().zip(&self.dims).map(|(at, dim)| dim.saturating_sub(*at));
+        let part: Vec<u64> = ends.zip(&self.shape).map(|(left, len)| left.min(*len)).collect();
+        if part.contains(&0) { Ok(None) } else { Selection::block(&chunk.offset, &part).map(Some) }
+    }
+
+    fn next_chunk(&mut self) -> Result<Option<ChunkInfo>> {
+        if self.page.len() == 0 && self.more {
+            let page = self.source.chunk_list(self.dataset, self.listed, CHUNKS_PER_PAGE)?;
+            self.listed += page.entries.len() as u64;
+            self.more = page.more && !page.entries.is_empty();
+            self.page = page.entries.into_iter();
+        }
+        Ok(self.page.next())
+    }
+}
+
+impl Iterator for StoredChunks<'_> {
+    type Item = Result<Selection>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        loop {
+            let found = self.next_chunk().and_then(|chunk| match chunk {
+                Some(chunk) => self.inside(&chunk).map(Some),
+                None => Ok(None),
+            });
+            match found {
+                Ok(None) => return None,
+                Ok(Some(None)) => {}
+                Ok(Some(Some(selection))) => return Some(Ok(selection)),
+                Err(error) => return Some(Err(error)),
+            }
+        }
     }
 }
 

@@ -7,11 +7,14 @@ mod committed;
 mod elements;
 mod loss;
 mod resume;
+mod unfinished;
 mod values;
 
 pub(crate) use elements::pieces;
 pub use loss::{Tell as TellLost, create_for};
 pub use resume::{ALL, Resume};
+pub(crate) use unfinished::with_warning;
+pub use unfinished::{UNFINISHED_WARNING, clear_unfinished, is_unfinished, mark_unfinished};
 
 use std::cell::Cell;
 use std::collections::{HashMap, HashSet, VecDeque};
@@ -21,7 +24,7 @@ use model::{Datatype, Error, Index, Kind, Limits, Link, LinkTarget, ObjectKind, 
 
 use crate::{
     Container, Lookup, ObjectInfo, OpDatasetCreate, OpDatatypeCommit, OpGroupCreate, OpLinkCreate, OpList,
-    OpLookup, OpMapCreate, OpObjectCopy, Place, Resolver,
+    OpLookup, OpMapCreate, OpObjectCopy, Pin, Place, Resolver,
 };
 
 /// Changes a dataset before its copy is made: its path in the source, and what is about to be made.
@@ -111,6 +114,7 @@ impl<'a> CopyOptions<'a> {
 
 /// Copies an object inside one container. On an error nothing of the copy stays.
 pub fn within(container: &dyn Container, op: &OpObjectCopy, options: CopyOptions<'_>) -> Result<Token> {
+    let _pin = Pin::new(container)?;
     let mut copier = Copier::new((container, true), container, options);
     copier.top(op.object, &op.place)
 }
@@ -121,12 +125,14 @@ pub fn between(
     (target, place): (&dyn Container, &Place),
     options: CopyOptions<'_>,
 ) -> Result<Token> {
+    let _pin = Pin::new(source)?;
     Copier::new((source, false), target, options).top(object, place)
 }
 
 /// Copies all that is in one container to another, whose root group is empty.
 pub fn contents(source: &dyn Container, target: &dyn Container, options: CopyOptions<'_>) -> Result<()> {
     let (from, to) = (source.info()?.root, target.info()?.root);
+    let _pin = Pin::new(source)?;
     let mut copier = Copier::new((source, false), target, options);
     let info = source.object_info(from)?;
     copier.note(from, to);
@@ -289,11 +295,8 @@ impl<'a> Copier<'a> {
         let map = self.source.map_info(old)?;
         let (key, value, create) = (map.key.clone(), map.value.clone(), info.create.clone());
         let new = self.target.map_create(&OpMapCreate { place, key, value, create })?;
-        let (mut skip, mut more) = (0, true);
-        while more {
-            let page = self.source.map_keys(old, skip, MAP_KEYS_PER_PAGE)?;
-            let keys: Vec<&[u8]> = page.entries.iter().map(Vec::as_slice).collect();
-            let values = self.source.map_get(old, &keys)?;
+        crate::maps::each_page(self.source, old, MAP_KEYS_PER_PAGE, |keys| {
+            let values = self.source.map_get(old, keys)?;
             let own = |value: &'_ Option<Vec<u8>>| {
                 let own = value.as_ref().map(|v| self.convert(self.target, &map.value, v)).transpose();
                 own.map(|own| own.map(std::borrow::Cow::into_owned))
@@ -301,9 +304,8 @@ impl<'a> Copier<'a> {
             let values = values.iter().map(own).collect::<Result<Vec<_>>>()?;
             let pairs: Vec<(&[u8], &[u8])> =
                 keys.iter().zip(&values).filter_map(|(k, v)| Some((*k, v.as_deref()?))).collect();
-            self.target.map_put(new, &pairs)?;
-            (skip, more) = (skip + keys.len() as u64, page.more && !keys.is_empty());
-        }
+            self.target.map_put(new, &pairs)
+        })?;
         Ok(new)
     }
 

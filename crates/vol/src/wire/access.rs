@@ -121,6 +121,7 @@ impl Wire for FileAccess {
             write_buffer_bytes: _,
             write_buffer_full: _,
             close_error_hook: _,
+            discard_on_drop: _,
         } = self;
         access.put(out)?;
         limits.put(out)?;

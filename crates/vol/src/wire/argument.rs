@@ -143,7 +143,7 @@ macro_rules! borrowed {
     )+ };
 }
 
-borrowed!(&'x str, Option<&'x str>, &'x [u8]);
+borrowed!(&'x str, Option<&'x str>, &'x [u8], Option<&'x [u8]>);
 
 impl Argument for &str {
     type Held<'a> = &'a str;
@@ -194,6 +194,20 @@ impl Argument for &[u8] {
 
     fn hold<'a>(from: &mut Incoming<'a>) -> Result<&'a [u8]> {
         from.bulk()
+    }
+}
+
+impl Argument for Option<&[u8]> {
+    type Held<'a> = Option<&'a [u8]>;
+
+    fn put<'a>(&'a mut self, out: &mut Outgoing<'a>) -> Result<()> {
+        self.is_some().put(&mut out.bytes)?;
+        out.bulk.extend(*self);
+        Ok(())
+    }
+
+    fn hold<'a>(from: &mut Incoming<'a>) -> Result<Option<&'a [u8]>> {
+        if bool::get(&mut from.reader)? { from.bulk().map(Some) } else { Ok(None) }
     }
 }
 

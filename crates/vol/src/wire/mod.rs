@@ -46,7 +46,7 @@ pub(crate) use client::remote;
 pub(crate) use request::{Incoming, Outgoing};
 
 /// The version of the form. Both sides must have the same.
-pub const VERSION: u32 = 1;
+pub const VERSION: u32 = 2;
 
 /// Types inside types, at most; and errors that caused errors.
 const DEPTH_MAX: u32 = 128;

@@ -103,6 +103,12 @@ impl Table {
     }
 
     /// Brings entries of one dataset together, each dataset's in their order.
+    /// Whether places in a table, as it is stored, stay true when the file is repacked.
+    pub(crate) fn survives_repack(bytes: &[u8]) -> bool {
+        // Version 1 counts from the start of the file, version 2 from that of a log dataset.
+        bytes.get(3) != Some(&1)
+    }
+
     pub(crate) fn sort(&mut self) {
         self.entries.sort_by_key(|entry| entry.dataset);
     }

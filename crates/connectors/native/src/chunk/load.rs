@@ -2,17 +2,12 @@
 
 use std::sync::Arc;
 
-use model::{Context, Error, Result, Within};
+use model::{Context, Error, Limits, Result, Within};
 
 use super::index::{ChunkAt, Chunks};
 use crate::file::File;
 use crate::object::dataset::Dataset;
 use crate::work::Work;
-
-/// Chunks up to this size may come from any number of stored bytes …
-const EXPANSION_FREE_BYTES: u64 = 128 << 20;
-/// … larger ones from at least one in this many. Deflate reaches 1,032.
-const EXPANSION_MAX: u64 = 2048;
 
 /// A chunk as it is stored.
 pub(crate) fn raw(file: &File, chunks: &Chunks<'_>, at: ChunkAt, into: &mut Vec<u8>) -> Result<()> {
@@ -23,14 +18,22 @@ pub(crate) fn raw(file: &File, chunks: &Chunks<'_>, at: ChunkAt, into: &mut Vec<
     file.store.read(at.address, into, "chunk")
 }
 
-/// A large chunk must have something to show for it: few stored bytes that claim to be many are a bomb.
-pub(crate) fn check_expansion(chunks: &Chunks<'_>, at: ChunkAt) -> Result<()> {
-    if chunks.chunk_bytes <= EXPANSION_FREE_BYTES
-        || at.bytes.saturating_mul(EXPANSION_MAX) >= chunks.chunk_bytes
+/// A large chunk must have something to show for it: few stored bytes that claim to be many are a bomb. What is refused when
+/// it is read is refused when it is written.
+pub(crate) fn check_expansion(limits: &Limits, chunk_bytes: u64, stored_bytes: u64) -> Result<()> {
+    if chunk_bytes <= limits.chunk_expansion_free_bytes
+        || stored_bytes.saturating_mul(limits.chunk_expansion_max) >= chunk_bytes
     {
         return Ok(());
     }
-    Err(Error::limit("decode chunk").with("bytes", chunks.chunk_bytes).with("stored bytes", at.bytes))
+    let error = Error::limit("expand chunk").with("bytes", chunk_bytes).with("stored bytes", stored_bytes);
+    Err(error.with("help", "use smaller chunks, or raise Limits::chunk_expansion_max"))
+}
+
+/// An error where a chunk that went through filters could not be read again.
+pub(crate) fn check_stored(limits: &Limits, chunk_bytes: u64, stored_bytes: u64) -> Result<()> {
+    stored_bytes.within(limits.chunk_bytes_max, "stored chunk")?;
+    check_expansion(limits, chunk_bytes, stored_bytes)
 }
 
 /// Chunks of one dataset that went through filters.
@@ -46,12 +49,16 @@ impl Filtered<'_> {
         if let Some(chunk) = self.cached(at) {
             return Ok(chunk);
         }
-        check_expansion(self.chunks, at)?;
+        self.check_expansion(at)?;
         let mut chunk = vec![0; self.chunks.chunk_bytes as usize];
         self.decode(scaled, at, &mut chunk, work)?;
         let chunk = Arc::new(chunk);
         self.file.chunks.put(self.dataset.address, at.address, &chunk);
         Ok(chunk)
+    }
+
+    fn check_expansion(&self, at: ChunkAt) -> Result<()> {
+        check_expansion(&self.file.store.limits, self.chunks.chunk_bytes, at.bytes)
     }
 
     pub(crate) fn cached(&self, at: ChunkAt) -> Option<Arc<Vec<u8>>> {
@@ -64,7 +71,7 @@ impl Filtered<'_> {
     }
 
     fn decode_here(&self, scaled: &[u64], at: ChunkAt, into: &mut [u8], work: &mut Work) -> Result<()> {
-        check_expansion(self.chunks, at)?;
+        self.check_expansion(at)?;
         raw(self.file, self.chunks, at, &mut work.raw)?;
         if self.chunks.layout.edge_chunks_unfiltered && self.chunks.is_edge(scaled) {
             let fits = work.raw.len() == into.len();

@@ -4,7 +4,7 @@ mod arrays;
 pub(crate) mod cache;
 mod chunked;
 pub(crate) mod index;
-mod load;
+pub(crate) mod load;
 pub(crate) mod map;
 pub(crate) mod pieces;
 mod plain;

@@ -76,10 +76,12 @@ fn value_bytes(file: &File, datatype: &Datatype, space: &Dataspace) -> Result<us
     bytes.unwrap_or(u64::MAX).within(file.store.limits.metadata_bytes_max, "attribute")
 }
 
-/// Bytes of an attribute's value. Its message may be longer: it ends with padding in old headers, and where
-/// libhdf5 left a gap that is too small for a message of its own.
-pub(crate) fn raw_value_bytes(file: &File, raw: &RawAttribute) -> Result<usize> {
-    value_bytes(file, &datatype(file, raw.datatype.view())?.0, &dataspace(file, raw.dataspace.view())?)
+/// The type of an attribute, and the bytes of its value. Its message may be longer: it ends with padding in old headers,
+/// and where libhdf5 left a gap that is too small for a message of its own.
+pub(crate) fn raw_value_type(file: &File, raw: &RawAttribute) -> Result<(Datatype, usize)> {
+    let datatype = datatype(file, raw.datatype.view())?.0;
+    let bytes = value_bytes(file, &datatype, &dataspace(file, raw.dataspace.view())?)?;
+    Ok((datatype, bytes))
 }
 
 fn datatype(file: &File, part: PartView<'_>) -> Result<(Datatype, Option<Token>)> {

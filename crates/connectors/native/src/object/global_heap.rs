@@ -2,7 +2,10 @@
 
 use std::ops::{Deref, Range};
 
+use std::sync::Arc;
+
 use model::{Context, Error, Result, Within};
+use vol::Blobs;
 
 use crate::file::File;
 use crate::format::Address;
@@ -72,4 +75,23 @@ impl Collection {
         });
         found.map(|(_, range)| &self.bytes[range.clone()]).ok_or_else(missing)
     }
+}
+
+/// Appends the objects of `ids` to `out`. Nothing that was stored waits in memory.
+pub(crate) fn get(file: &File, ids: &[&[u8]], out: &mut Blobs) -> Result<()> {
+    let sizes = file.store.sizes();
+    let mut last: Option<(Address, Arc<Collection>)> = None;
+    for id in ids {
+        let Some(id) = HeapId::of(id, sizes)? else {
+            out.push(&[]);
+            continue;
+        };
+        if last.as_ref().is_none_or(|(address, _)| *address != id.collection) {
+            last = Some((id.collection, file.collection(id.collection)?));
+        }
+        if let Some((_, collection)) = &last {
+            out.push(collection.object(id)?);
+        }
+    }
+    Ok(())
 }

@@ -4,7 +4,8 @@
 //! after each other as one, since nothing that was committed is there. All other writes are staged in memory. A commit makes them one:
 //!
 //! 1. sync, so that fresh bytes are there before anything points to them;
-//! 2. write the redo record past the end of the file, with every staged byte and the superblock; sync;
+//! 2. write the redo record past the end of the file, with every staged byte and the superblock, and its salt into the first
+//!    bytes past the stored end, which are kept free for it (what belongs there is staged); sync;
 //! 3. publish: the superblock first (an end that is too large hurts no reader, one that is too small does), then the rest
 //!    in three [turns](Turn); sync;
 //! 4. cut the record off.
@@ -15,6 +16,8 @@
 //! soon. When a sync fails, nobody knows what is on the disk, and when publishing fails, only the record does: from then on
 //! every change is refused, and opening the file again finds the last commit that is whole.
 
+mod alone;
+mod claim;
 pub(crate) mod redo;
 mod staged;
 
@@ -25,11 +28,9 @@ use files::Handle;
 use model::{Error, Result};
 use vol::Durability;
 
-use redo::{Entry, Redo};
+use alone::Seen;
+use redo::{Entry, Redo, SaltBytes};
 use staged::Staged;
-
-/// Most bytes that one commit overwrites in place: a reader must be able to hold them.
-const STAGED_BYTES_MAX: u64 = 4 << 30;
 
 /// Where the file's own description of itself goes.
 #[derive(Debug, Clone)]
@@ -75,6 +76,27 @@ pub(crate) struct Txn {
     unsynced: bool,
     /// Why nothing can be changed any more.
     failed: Option<Error>,
+    /// Most bytes of a record.
+    redo_bytes_max: u64,
+    /// The superblock as it was when this writer saw or wrote it last: nobody else may have written it since.
+    seen: Seen,
+    /// The salt of the next commit.
+    salt: SaltBytes,
+    /// It is in the file already: no lock keeps other writers out, and one that changes the file writes over it.
+    is_marked: bool,
+}
+
+/// What a writer is told of its file.
+#[derive(Debug)]
+pub(crate) struct TxnParts {
+    pub(crate) file: Handle,
+    /// End of the file at the last commit.
+    pub(crate) end: u64,
+    pub(crate) superblock_at: u64,
+    pub(crate) superblock_bytes: usize,
+    /// No lock keeps other writers out.
+    pub(crate) is_unlocked: bool,
+    pub(crate) redo_bytes_max: u64,
 }
 
 /// Fresh bytes that are written at once.
@@ -103,14 +125,32 @@ fn runs(buffer: &Staged, written_end: u64) -> Vec<(u64, Cow<'_, [u8]>)> {
     runs
 }
 
+/// What of `data`, which stands at `at`, lies before a range, in it and behind it.
+pub(crate) fn split_around<'d>(
+    range: &std::ops::Range<u64>,
+    at: u64,
+    data: &'d [u8],
+) -> (&'d [u8], &'d [u8], &'d [u8]) {
+    let inside = |to: u64| usize::try_from(to.saturating_sub(at)).unwrap_or(usize::MAX).min(data.len());
+    let (head, after) = data.split_at(inside(range.end));
+    let (before, held) = head.split_at(inside(range.start).min(head.len()));
+    (before, held, after)
+}
+
 fn io<T>(result: std::io::Result<T>, operation: &str) -> Result<T> {
     result.map_err(|e| Error::io(operation, &e))
 }
 
 impl Txn {
     /// No changes yet; everything from `end` on is free.
-    pub(crate) fn new(file: Handle, end: u64) -> Self {
+    pub(crate) fn new(parts: TxnParts) -> Self {
+        let TxnParts { file, end, superblock_at, superblock_bytes, is_unlocked, redo_bytes_max } = parts;
+        let bytes = file.read_vec(superblock_at, superblock_bytes).ok();
         Txn {
+            redo_bytes_max,
+            seen: Seen { at: superblock_at, bytes, is_unlocked },
+            salt: redo::random_salt(),
+            is_marked: false,
             file,
             end,
             fresh: BTreeMap::from([(end, u64::MAX)]),
@@ -148,10 +188,35 @@ impl Txn {
         if data.is_empty() {
             return Ok(());
         }
-        match self.is_fresh(at, data.len() as u64) {
-            true => self.write_fresh(at, data),
-            false => self.staged[turn as usize].put(at, data),
+        self.mark()?;
+        if !self.is_fresh(at, data.len() as u64) {
+            return self.staged[turn as usize].put(at, data);
         }
+        let (before, held, after) = self.without_reserved(at, data);
+        let held_at = at + before.len() as u64;
+        if !before.is_empty() {
+            self.write_fresh(at, before)?;
+        }
+        self.hold_back(held_at, held)?;
+        if !after.is_empty() {
+            self.write_fresh(held_at + held.len() as u64, after)?;
+        }
+        Ok(())
+    }
+
+    /// The bytes past the end of the last commit that only a commit writes.
+    pub(crate) fn reserved(&self) -> std::ops::Range<u64> {
+        redo::reserved(self.end)
+    }
+
+    /// What lies before the reserved bytes, in them and behind them.
+    fn without_reserved<'d>(&self, at: u64, data: &'d [u8]) -> (&'d [u8], &'d [u8], &'d [u8]) {
+        split_around(&self.reserved(), at, data)
+    }
+
+    /// Keeps bytes for the commit that belong where its salt will be.
+    pub(crate) fn hold_back(&mut self, at: u64, data: &[u8]) -> Result<()> {
+        if data.is_empty() { Ok(()) } else { self.staged[Turn::First as usize].put(at, data) }
     }
 
     fn write_fresh(&mut self, at: u64, data: &[u8]) -> Result<()> {
@@ -169,13 +234,17 @@ impl Txn {
     }
 
     fn write_through(&mut self, at: u64, data: &[u8]) -> Result<()> {
+        self.check_alone_unlocked()?;
         self.written_end = self.written_end.max(at + data.len() as u64);
         io(self.file.write_at(at, data), "write to file")
     }
 
-    /// The file itself, for writes to ranges where nothing committed is: they need no order.
+    /// The file itself, for writes to ranges where nothing committed is: they need no order. What belongs in the
+    /// [reserved](Self::reserved) bytes is [held back](Self::hold_back).
     pub(crate) fn open_fresh(&mut self, ranges: impl Iterator<Item = (u64, u64)>) -> Result<&Handle> {
         self.check()?;
+        self.mark()?;
+        self.check_alone_unlocked()?;
         self.flush()?;
         self.settle()?;
         for (start, len) in ranges {
@@ -191,8 +260,11 @@ impl Txn {
     /// file before its commit: then they cannot be used so.
     pub(crate) fn lay_bare(&mut self, ranges: &[(u64, u64)], for_write: bool) -> Result<()> {
         self.check()?;
+        let reserved = self.reserved();
         let is_staged = |&(start, len): &(u64, u64)| {
-            self.staged.iter().any(|staged| staged.holds_some_of(start, start.saturating_add(len)))
+            let end = start.saturating_add(len);
+            let is_reserved = for_write && start < reserved.end && reserved.start < end;
+            is_reserved || self.staged.iter().any(|staged| staged.holds_some_of(start, end))
         };
         if ranges.iter().any(is_staged) {
             return Err(Error::busy("lay elements bare").with("problem", "changes wait for the commit"));
@@ -244,25 +316,29 @@ impl Txn {
     /// Makes all changes since the last commit one. On an error the last commit stands, and the changes wait, or are
     /// refused from then on.
     pub(crate) fn commit(&mut self, publish: &Publish<'_>, durability: Durability) -> Result<()> {
-        let done =
-            self.check().and_then(|()| self.flush()).and_then(|()| self.try_commit(publish, durability));
+        let ready = self.check().and_then(|()| self.check_alone());
+        let done = ready.and_then(|()| self.flush()).and_then(|()| self.try_commit(publish, durability));
         // What was only taken away for this commit may be in use again before the next one.
         self.staged[Turn::Last as usize].clear();
         done
     }
 
     fn try_commit(&mut self, publish: &Publish<'_>, durability: Durability) -> Result<()> {
+        self.fill_reserved(publish.end)?;
         let redo = self.redo(publish)?;
         match durability {
             Durability::None => self.settle()?,
             _ => self.sync()?,
         }
         self.unsettled = false;
+        self.check_alone()?;
         self.store(&redo, durability)?;
         self.publish(&redo, durability)?;
         self.staged.iter_mut().for_each(Staged::clear);
         self.fresh = BTreeMap::from([(publish.end, u64::MAX)]);
         self.end = publish.end;
+        self.seen.bytes = Some(publish.superblock.to_vec());
+        (self.salt, self.is_marked) = (redo::random_salt(), false);
         self.unsynced = durability == Durability::None;
         // Without a last sync the record is what makes the commit last.
         self.unsettled = durability == Durability::Ordered || self.cut().is_err();
@@ -274,6 +350,7 @@ impl Txn {
         self.staged.iter_mut().for_each(Staged::clear);
         self.buffer.clear();
         self.buffered = 0;
+        self.is_marked = false;
         self.end
     }
 
@@ -300,14 +377,44 @@ impl Txn {
     }
 
     fn redo(&self, publish: &Publish<'_>) -> Result<Redo> {
-        if self.staged_bytes() > STAGED_BYTES_MAX {
-            return Err(Error::limit("commit").with("bytes to overwrite", self.staged_bytes()));
-        }
+        self.check_record(self.staged_bytes())?;
         let superblock = Entry { at: publish.superblock_at, data: publish.superblock.to_vec() };
         let others = self.staged.iter().flat_map(Staged::iter);
-        let others = others.map(|(at, data)| Entry { at, data: data.to_vec() });
+        // What was held back and given up again is not part of the file.
+        let others = others.filter_map(|(at, data)| {
+            let len = usize::try_from(publish.end.saturating_sub(at)).unwrap_or(usize::MAX).min(data.len());
+            (len > 0).then(|| Entry { at, data: data[..len].to_vec() })
+        });
         let entries: Vec<Entry> = std::iter::once(superblock).chain(others).collect();
-        Redo::new(&self.file, entries, publish.end)
+        let redo = Redo::new(&self.file, entries, self.salt, (self.end, publish.end))?;
+        self.check_record(redo.bytes())?;
+        Ok(redo)
+    }
+
+    /// Nobody shall write a record that others may not read.
+    fn check_record(&self, bytes: u64) -> Result<()> {
+        match bytes > self.redo_bytes_max {
+            true => Err(Error::limit("commit")
+                .with("bytes to overwrite", bytes)
+                .with("limit", self.redo_bytes_max)
+                .with("help", "commit more often, or raise Limits::redo_bytes_max")),
+            false => Ok(()),
+        }
+    }
+
+    /// Stages what belongs where the salt will be, also where nobody wrote it: it reads as it did before.
+    fn fill_reserved(&mut self, end: u64) -> Result<()> {
+        let reserved = self.reserved();
+        let stop = reserved.end.min(end);
+        if stop <= reserved.start {
+            return Ok(());
+        }
+        let mut bytes = vec![0; (stop - reserved.start) as usize];
+        let there = io(self.file.len(), "get size of file")?.saturating_sub(reserved.start);
+        let there = usize::try_from(there).unwrap_or(usize::MAX).min(bytes.len());
+        io(self.file.read_at(reserved.start, &mut bytes[..there]), "read file")?;
+        self.overlay(reserved.start, &mut bytes);
+        self.hold_back(reserved.start, &bytes)
     }
 
     /// Writes the record, or leaves nothing of it: what is written later must not meet it.
@@ -320,6 +427,8 @@ impl Txn {
     }
 
     fn withdraw(&mut self, redo: &Redo) -> Result<()> {
+        // The record may have stood where the mark was.
+        self.is_marked = false;
         match redo.withdraw(&self.file) {
             Ok(()) => self.sync(),
             Err(error) => Err(self.fail(error)),
@@ -327,7 +436,11 @@ impl Txn {
     }
 
     fn publish(&mut self, redo: &Redo, durability: Durability) -> Result<()> {
-        redo.publish(&self.file).map_err(|e| self.fail(e))?;
+        redo.publish_superblock(&self.file).map_err(|e| self.fail(e))?;
+        if redo.needs_superblock_first() && durability != Durability::None {
+            self.sync()?;
+        }
+        redo.publish_rest(&self.file).map_err(|e| self.fail(e))?;
         if durability == Durability::Full { self.sync() } else { Ok(()) }
     }
 

@@ -1,30 +1,56 @@
 //! The redo record: what a commit is about to overwrite, past the end of the file.
 //!
 //! ```text
-//! "HSLREDO1" | record bytes u64 | end of file u64 | entries u64
+//! "HSLREDO2" | record bytes u64 | stored end of file u64 | end of file u64 | salt 16 | entries u64
 //! entry:  offset u64 | bytes u64 | sectors u64 | for each: checksum of what was there u64 | data
 //! tail:   checksum of all before u64 | offset of the record u64 | "HSLREDOE"
 //! ```
 //!
-//! The tail is the last thing in the file. A record is replayed only if its checksum holds, and if no structure that it
-//! overwrites is whole and yet neither what was there before nor what the record brings: another writer's changes are
-//! not undone. (A structure that is not whole was being written when power failed.)
+//! The tail is the last thing in the file. Elements are written past the stored end too, before they are committed, and a
+//! crash may leave them there: bytes that look like a record must not become one. The first [`RESERVED_BYTES`] past the stored
+//! end are therefore never written but here ([`reserved`]). A commit that does not grow the file has its record there. One that
+//! does has the salt there, random bytes of this one commit, and the same salt in its record:
+//!
+//! ```text
+//! "HSLSALT2" | stored end of file u64 | salt 16 | checksum of all before u64 | the salt again, 24
+//! ```
+//!
+//! What decides is the superblock. If it states the end before the commit, the salt in the file must be that of the record,
+//! or something else was already published over it. If it states the end after the commit, the record stands right behind it.
+//! If it states another end, the record is not one of this file as it is. If the superblock is not whole, publishing had
+//! begun, and the record, which has the new superblock, was stored.
+//!
+//! A record is replayed only if, besides, its checksum holds, and if no structure that it overwrites is whole and yet neither
+//! what was there before nor what the record brings: another writer's changes are not undone. (A structure that is not whole
+//! was being written when power failed.)
+//!
+//! Records of version 1 have no salt. They are replayed only where publishing had begun with the superblock.
+
+use std::collections::hash_map::RandomState;
+use std::hash::BuildHasher;
+use std::time::SystemTime;
 
 use files::Handle;
-use model::bytes::{Cursor, Put};
+use model::bytes::Put;
 use model::{Error, Limits, Result, Within};
 use vol::crew;
 
+use super::claim::{Claim, Tail};
 use super::io;
 use crate::format::checksum::lookup3;
 use crate::head::Head;
 
-const HEAD: &[u8; 8] = b"HSLREDO1";
-const TAIL: &[u8; 8] = b"HSLREDOE";
+pub(super) const HEAD: &[u8; 8] = b"HSLREDO2";
+pub(super) const HEAD_V1: &[u8; 8] = b"HSLREDO1";
+pub(super) const SALT: &[u8; 8] = b"HSLSALT2";
+pub(super) const TAIL: &[u8; 8] = b"HSLREDOE";
 /// Entries whose old content one core reads before it takes more.
 const ENTRIES_AT_ONCE: usize = 256;
-const HEAD_BYTES: u64 = 32;
-const TAIL_BYTES: u64 = 24;
+pub(super) const HEAD_BYTES: u64 = 56;
+pub(super) const HEAD_V1_BYTES: u64 = 32;
+/// Bytes past the stored end that only a commit writes.
+pub(crate) const RESERVED_BYTES: u64 = 64;
+pub(super) const TAIL_BYTES: u64 = 24;
 
 /// Bytes that a commit puts in a place that was in use.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -33,23 +59,62 @@ pub(crate) struct Entry {
     pub(crate) data: Vec<u8>,
 }
 
+/// Random bytes that nothing that is stored can hold before the commit.
+pub(crate) type SaltBytes = [u8; 16];
+
 /// A record, made or found.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Redo {
+    /// End of the file before the commit.
+    pub(super) start: u64,
     /// End of the file after the commit; the record stands at or after it.
     pub(crate) end: u64,
+    pub(super) salt: SaltBytes,
     pub(crate) entries: Vec<Entry>,
     /// For each entry, checksums of what was in its sectors before.
-    before: Vec<Vec<u64>>,
+    pub(super) before: Vec<Vec<u64>>,
 }
 
 /// Two 32-bit checksums as one of 64 bits: torn records must not pass by chance.
-fn checksum(bytes: &[u8]) -> u64 {
+pub(super) fn checksum(bytes: &[u8]) -> u64 {
     u64::from(lookup3(bytes, 0)) << 32 | u64::from(lookup3(bytes, 0x9E37_79B9))
 }
 
+/// The range past a stored end that only a commit writes.
+pub(crate) fn reserved(stored_end: u64) -> std::ops::Range<u64> {
+    let start = stored_end.next_multiple_of(8);
+    start..start.saturating_add(RESERVED_BYTES)
+}
+
+/// Where the record of a commit stands that moves the end of the file from `start` to `end`.
+pub(super) fn place(start: u64, end: u64) -> u64 {
+    let (reserved, end) = (reserved(start), end.next_multiple_of(8));
+    if end <= reserved.start { reserved.start } else { end.max(reserved.end) }
+}
+
+/// Keys of the standard library's hash maps are random, and nobody sees them.
+pub(super) fn random_salt() -> SaltBytes {
+    let random = || RandomState::new().hash_one((std::process::id(), SystemTime::now())).to_le_bytes();
+    let mut salt = SaltBytes::default();
+    salt[..8].copy_from_slice(&random());
+    salt[8..].copy_from_slice(&random());
+    salt
+}
+
+/// What stands in the reserved bytes while a commit is stored.
+pub(super) fn encode_salt(stored_end: u64, salt: &SaltBytes) -> Vec<u8> {
+    let mut out = SALT.to_vec();
+    out.put_uint(stored_end, 8);
+    out.extend_from_slice(salt);
+    let sum = checksum(&out);
+    out.put_uint(sum, 8);
+    out.extend_from_slice(salt);
+    out.extend_from_slice(&salt[..8]);
+    out
+}
+
 /// Reads a place; what lies past the end of the file reads as nothing.
-fn read(file: &Handle, at: u64, len: usize) -> Result<Vec<u8>> {
+pub(super) fn read(file: &Handle, at: u64, len: usize) -> Result<Vec<u8>> {
     read_before(file, io(file.len(), "get size of file")?, at, len)
 }
 
@@ -62,7 +127,8 @@ fn read_before(file: &Handle, end: u64, at: u64, len: usize) -> Result<Vec<u8>> 
 }
 
 impl Redo {
-    pub(crate) fn new(file: &Handle, entries: Vec<Entry>, end: u64) -> Result<Redo> {
+    /// The record of a commit that moves the end of the file from the first of `ends` to the second.
+    pub(crate) fn new(file: &Handle, entries: Vec<Entry>, salt: SaltBytes, ends: (u64, u64)) -> Result<Redo> {
         let len = io(file.len(), "get size of file")?;
         let sums = |e: &Entry| {
             let old = read_before(file, len, e.at, e.data.len())?;
@@ -71,21 +137,23 @@ impl Redo {
         // Many small ones are read by all cores.
         let shares = entries.chunks(ENTRIES_AT_ONCE).collect();
         let before = crew::map(shares, |share: &[Entry]| share.iter().map(sums).collect::<Result<Vec<_>>>())?;
-        Ok(Redo { end, before: before.concat(), entries })
+        Ok(Redo { start: ends.0, end: ends.1, salt, before: before.concat(), entries })
     }
 
     fn encode(&self, at: u64) -> Vec<u8> {
         let mut out = Vec::new();
         out.extend_from_slice(HEAD);
-        for field in [0, self.end, self.entries.len() as u64] {
+        for field in [0, self.start, self.end] {
             out.put_uint(field, 8);
         }
+        out.extend_from_slice(&self.salt);
+        out.put_uint(self.entries.len() as u64, 8);
         for (entry, before) in self.entries.iter().zip(&self.before) {
             let head = [entry.at, entry.data.len() as u64, before.len() as u64];
             head.iter().chain(before).for_each(|field| out.put_uint(*field, 8));
             out.extend_from_slice(&entry.data);
         }
-        let bytes = out.len() as u64 + TAIL_BYTES;
+        let bytes = self.bytes();
         out[8..16].copy_from_slice(&bytes.to_le_bytes());
         let sum = checksum(&out);
         out.put_uint(sum, 8);
@@ -94,18 +162,46 @@ impl Redo {
         out
     }
 
-    /// Writes the record at the end of the file; the file ends with it.
+    /// Bytes of the record.
+    pub(crate) fn bytes(&self) -> u64 {
+        let entry =
+            |(entry, before): (&Entry, &Vec<u64>)| 24 + 8 * before.len() as u64 + entry.data.len() as u64;
+        HEAD_BYTES + self.entries.iter().zip(&self.before).map(entry).sum::<u64>() + TAIL_BYTES
+    }
+
+    /// Writes the salt, and the record at the end of the file; the file ends with it.
     pub(crate) fn store(&self, file: &Handle) -> Result<()> {
         let at = self.place();
         let record = self.encode(at);
         // An older, longer record or fresh bytes given up again may stand behind.
         io(file.set_len(at), "place redo record")?;
+        if self.is_salted() {
+            let salt = encode_salt(self.start, &self.salt);
+            io(file.write_at(reserved(self.start).start, &salt), "write salt of redo record")?;
+        }
         io(file.write_at(at, &record), "write redo record")
     }
 
     /// Where the record stands.
     fn place(&self) -> u64 {
-        self.end.next_multiple_of(8)
+        place(self.start, self.end)
+    }
+
+    /// Whether the record does not stand in the reserved range itself.
+    fn is_salted(&self) -> bool {
+        self.place() >= reserved(self.start).end
+    }
+
+    /// Whether the superblock must be durable before anything else is published: zeros in the place of the salt would look as
+    /// if there never was one.
+    pub(crate) fn needs_superblock_first(&self) -> bool {
+        let reserved = reserved(self.start);
+        let is_zero = |e: &Entry| {
+            let inside =
+                |at: u64| usize::try_from(at.saturating_sub(e.at)).unwrap_or(usize::MAX).min(e.data.len());
+            e.data[inside(reserved.start)..inside(reserved.end)].iter().all(|&b| b == 0)
+        };
+        self.is_salted() && self.entries.iter().all(is_zero)
     }
 
     /// Takes back a record that was not stored whole.
@@ -116,50 +212,44 @@ impl Redo {
         }
     }
 
-    /// Puts every entry in its place, the first one first.
-    pub(crate) fn publish(&self, file: &Handle) -> Result<()> {
-        self.entries.iter().try_for_each(|e| io(file.write_at(e.at, &e.data), "publish commit"))
+    /// Puts the superblock in its place.
+    pub(crate) fn publish_superblock(&self, file: &Handle) -> Result<()> {
+        self.entries.iter().take(1).try_for_each(|e| publish(file, e))
     }
 
-    /// The record that a file ends with, if it is whole.
-    pub(crate) fn find(file: &Handle, head: &Head, limits: &Limits) -> Result<Option<Redo>> {
-        let Some(tail_at) = head.len.checked_sub(TAIL_BYTES) else { return Ok(None) };
-        let tail = io(head.read_at(file, tail_at, TAIL_BYTES as usize), "read file")?;
-        let mut c = Cursor::new(&tail, "redo record");
-        let (sum, at) = (c.u64()?, c.u64()?);
-        if c.rest() != TAIL || at.checked_add(HEAD_BYTES).is_none_or(|start| start > tail_at) {
-            return Ok(None);
-        }
-        if read(file, at, HEAD.len())? != HEAD {
-            return Ok(None);
-        }
-        // It holds elements too, and those of a large dataset: metadata's bound would be too small.
-        let bytes = read(file, at, (tail_at - at).within(limits.chunk_bytes_max, "redo record")?)?;
-        if checksum(&bytes) != sum {
-            return Ok(None);
-        }
-        Redo::decode(&bytes, at, tail_at + TAIL_BYTES - at).map(Some)
+    /// Puts every other entry in its place, in their order.
+    pub(crate) fn publish_rest(&self, file: &Handle) -> Result<()> {
+        self.entries.iter().skip(1).try_for_each(|e| publish(file, e))
     }
 
-    /// A record of `record_bytes` that stands at `place`: it brings nothing to where it is itself, nor behind.
-    fn decode(bytes: &[u8], place: u64, record_bytes: u64) -> Result<Redo> {
-        let mut c = Cursor::new(bytes, "redo record");
-        c.signature(HEAD)?;
-        let (stated, end, count) = (c.u64()?, c.u64()?, c.u64()?);
-        if stated != record_bytes || end > place {
-            return Err(c.corrupt("size does not match"));
-        }
-        let (mut entries, mut before) = (Vec::new(), Vec::new());
-        for _ in 0..count {
-            let (at, len, sums) = (c.u64()?, c.u64()?, c.u64()?);
-            before.push((0..sums).map(|_| c.u64()).collect::<Result<_>>()?);
-            if at.checked_add(len).is_none_or(|stop| stop > place) {
-                return Err(c.corrupt("entry beyond the end of the file"));
+    /// The record that a file ends with, if it is whole and one of this file. `stored_end` is what the superblock states; `None`
+    /// if that is not whole. Bytes that look like a record and are none are left alone, with a warning.
+    pub(crate) fn find(
+        file: &Handle,
+        head: &Head,
+        stored_end: Option<u64>,
+        limits: &Limits,
+        warnings: &mut Vec<String>,
+    ) -> Result<Option<Redo>> {
+        let Some(tail) = Tail::read(file, head)? else { return Ok(None) };
+        let claim = Claim::read(file, &tail)?.ok_or("it has no head");
+        let claim = claim.and_then(|claim| claim.check(file, stored_end, &tail).map(|()| claim));
+        let claim = match claim {
+            Ok(claim) => claim,
+            Err(problem) => {
+                warnings.push(format!(
+                    "the file ends with what looks like a redo record; it is left alone: {problem}"
+                ));
+                return Ok(None);
             }
-            let len = usize::try_from(len).unwrap_or(usize::MAX);
-            entries.push(Entry { at, data: c.take(len)?.to_vec() });
+        };
+        // It is as large as a commit of this library may be: a reader with less refuses the file rather than half a commit.
+        let bytes =
+            read(file, tail.at, (tail.tail_at - tail.at).within(limits.redo_bytes_max, "redo record")?)?;
+        if checksum(&bytes) != tail.sum {
+            return Ok(None);
         }
-        Ok(Redo { end, entries, before })
+        claim.decode(&bytes, tail.at).map(Some)
     }
 
     /// Whether nobody else wrote over what the commit overwrites.
@@ -181,7 +271,11 @@ impl Redo {
 
     /// Replays the record and cuts it off: the file is as its commit promised.
     pub(crate) fn replay(&self, file: &Handle) -> Result<()> {
-        self.publish(file)?;
+        self.publish_superblock(file)?;
+        if self.needs_superblock_first() {
+            io(file.sync(files::Sync::Data), "sync file")?;
+        }
+        self.publish_rest(file)?;
         io(file.sync(files::Sync::Data), "sync file")?;
         // Where the cut is lost, the record is replayed again, to no other effect.
         io(file.set_len(self.end), "cut off redo record")
@@ -192,6 +286,10 @@ impl Redo {
         Error::corrupt("recover commit")
             .with("problem", "another program changed the file after the commit was cut short")
     }
+}
+
+fn publish(file: &Handle, entry: &Entry) -> Result<()> {
+    io(file.write_at(entry.at, &entry.data), "publish commit")
 }
 
 /// Whether bytes end with their own checksum, as headers and superblocks do from version 2 on.

@@ -10,7 +10,7 @@ use model::Limits;
 use vol::Durability;
 
 use super::redo::Redo;
-use super::{Publish, Turn, Txn, runs};
+use super::{Publish, Turn, Txn, TxnParts, runs};
 use crate::head::Head;
 
 const SUPERBLOCK_BYTES: usize = 48;
@@ -20,11 +20,33 @@ fn superblock(generation: u64, end: u64) -> Vec<u8> {
     let mut bytes = vec![0; SUPERBLOCK_BYTES];
     bytes[..8].copy_from_slice(&generation.to_le_bytes());
     bytes[8..16].copy_from_slice(&end.to_le_bytes());
+    let sum = crate::format::checksum::lookup3(&bytes[..SUPERBLOCK_BYTES - 4], 0);
+    bytes[SUPERBLOCK_BYTES - 4..].copy_from_slice(&sum.to_le_bytes());
     bytes
 }
 
+/// The end that a superblock states, if it is whole.
+fn stored_end(file: &Handle) -> Option<u64> {
+    let bytes = file.read_vec(0, SUPERBLOCK_BYTES).unwrap();
+    let number = |at: usize| u64::from_le_bytes(bytes[at..at + 8].try_into().unwrap());
+    (superblock(number(0), number(8)) == bytes).then(|| number(8))
+}
+
 fn find(file: &Handle) -> model::Result<Option<Redo>> {
-    Redo::find(file, &Head::read(file)?, &Limits::default())
+    let mut warnings = Vec::new();
+    Redo::find(file, &Head::read(file)?, stored_end(file), &Limits::default(), &mut warnings)
+}
+
+fn parts(file: Handle, end: u64) -> TxnParts {
+    let (superblock_at, redo_bytes_max) = (0, Limits::default().redo_bytes_max);
+    TxnParts {
+        file,
+        end,
+        superblock_at,
+        superblock_bytes: SUPERBLOCK_BYTES,
+        is_unlocked: false,
+        redo_bytes_max,
+    }
 }
 
 /// What a reader of an image sees after recovery, up to the end that its superblock states.
@@ -63,7 +85,7 @@ impl Rig {
         let mut image = superblock(0, end);
         image.resize(end as usize, 1);
         let crash = Arc::new(Crash::new(Arc::new(Memory::from_image(image.clone()))).unwrap());
-        let txn = Txn::new(wrap(crash.clone()), end);
+        let txn = Txn::new(parts(wrap(crash.clone()), end));
         let promised = vec![(0, image.clone())];
         Rig { crash, txn, end, generation: 0, promised, model: image }
     }
@@ -261,7 +283,7 @@ fn buffered_pieces_are_written_as_if_each_were_written_alone() {
     };
     for _ in 0..20 {
         let file: Handle = Arc::new(Memory::from_image(vec![7; end as usize]));
-        let mut txn = Txn::new(file.clone(), end);
+        let mut txn = Txn::new(parts(file.clone(), end));
         let mut model = vec![0; 100_000];
         for step in 0..300u64 {
             let large = if random(20) == 0 { 70_000 } else { 0 };
@@ -280,6 +302,8 @@ fn buffered_pieces_are_written_as_if_each_were_written_alone() {
         txn.flush().unwrap();
         let mut stored = vec![0; (file.len().unwrap() - end) as usize];
         file.read_at(end, &mut stored).unwrap();
+        // The first bytes wait for the commit.
+        txn.overlay(end, &mut stored);
         assert_eq!(stored[..], model[..stored.len()]);
     }
 }
@@ -287,15 +311,15 @@ fn buffered_pieces_are_written_as_if_each_were_written_alone() {
 #[test]
 fn pieces_with_small_gaps_are_one_write_and_leave_what_was_written_alone() {
     let log = Arc::new(Memory::from_image(vec![7; 512]));
-    let mut txn = Txn::new(log, 512);
+    let mut txn = Txn::new(parts(log, 512));
     for n in 0..10u64 {
-        txn.write(512 + 64 * n, &[1; 60], Turn::Middle).unwrap();
+        txn.write(640 + 64 * n, &[1; 60], Turn::Middle).unwrap();
     }
     assert_eq!(runs(&txn.buffer, txn.written_end).len(), 1);
     txn.flush().unwrap();
     // The gap before it may hold something by now.
-    txn.write(512 + 61, &[2; 1], Turn::Middle).unwrap();
-    txn.write(512 + 64, &[2; 1], Turn::Middle).unwrap();
-    txn.write(512 + 5000, &[3; 1], Turn::Middle).unwrap();
+    txn.write(640 + 61, &[2; 1], Turn::Middle).unwrap();
+    txn.write(640 + 64, &[2; 1], Turn::Middle).unwrap();
+    txn.write(640 + 5000, &[3; 1], Turn::Middle).unwrap();
     assert_eq!(runs(&txn.buffer, txn.written_end).len(), 3);
 }

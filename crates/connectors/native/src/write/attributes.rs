@@ -7,11 +7,12 @@ use vol::OpAttributeCreate;
 
 use super::Writer;
 use super::parts::Attributes;
+use super::values::Replaced;
 use crate::file::File;
 use crate::format::Address;
 use crate::format::attribute::{Part, RawAttribute};
 use crate::format::shared::SharedAt;
-use crate::object::attribute::raw_value_bytes;
+use crate::object::attribute::raw_value_type;
 
 impl Writer {
     pub(crate) fn attribute_create(&mut self, file: &File, op: &OpAttributeCreate) -> Result<()> {
@@ -64,12 +65,12 @@ impl Writer {
         data: &[u8],
     ) -> Result<()> {
         let kept = self.attributes(file, object)?.by_name.get_mut(name).ok_or_else(|| missing(name))?;
-        let wanted = raw_value_bytes(file, &kept.raw)?;
+        let (datatype, wanted) = raw_value_type(file, &kept.raw)?;
         if wanted != data.len() {
             return Err(Error::invalid("write attribute").with("bytes", data.len()).with("wanted", wanted));
         }
-        kept.raw.data = data.to_vec();
-        Ok(())
+        let old = std::mem::replace(&mut kept.raw.data, data.to_vec());
+        self.release_replaced(file, &Replaced { datatype: &datatype, old: &old, new: data, fill: None })
     }
 
     pub(crate) fn attribute_delete(&mut self, file: &File, object: Address, name: &str) -> Result<()> {

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
-use model::bytes::{Cursor, Put};
+use model::bytes::Put;
 use model::datatype::{ReferenceKind, SlotSizes};
 use model::selection::SelectionVersion;
 use model::{Error, Reference, ReferenceTarget, Result, Token, Within, text};
@@ -59,13 +59,17 @@ impl Writer {
         Ok(ids)
     }
 
-    /// Gives up values, those of one collection together.
+    /// Gives up values.
     pub(crate) fn blob_delete(&mut self, file: &File, ids: &[&[u8]]) -> Result<()> {
+        let ids = ids.iter().map(|id| HeapId::of(id, self.sizes)).collect::<Result<Vec<_>>>()?;
+        self.remove_ids(file, ids.into_iter().flatten())
+    }
+
+    /// Gives up values, those of one collection together.
+    pub(super) fn remove_ids(&mut self, file: &File, ids: impl Iterator<Item = HeapId>) -> Result<()> {
         let mut by_collection: BTreeMap<Address, Vec<u32>> = BTreeMap::new();
         for id in ids {
-            if let Some(id) = HeapId::decode(&mut Cursor::new(id, "heap ID"), self.sizes)? {
-                by_collection.entry(id.collection).or_default().push(id.index);
-            }
+            by_collection.entry(id.collection).or_default().push(id.index);
         }
         by_collection.into_iter().try_for_each(|(at, indexes)| self.delete_in(file, at, &indexes))
     }

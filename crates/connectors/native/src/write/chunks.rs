@@ -10,6 +10,7 @@ use super::parts::ChunkSet;
 use super::{Writer, block};
 use crate::chunk;
 use crate::chunk::index::ChunkAt;
+use crate::chunk::load::check_stored;
 use crate::file::File;
 use crate::format::Address;
 use crate::format::header::kind;
@@ -351,6 +352,9 @@ impl Writer {
         let whole = chunk::chunk_bytes(file, &layout.shape, layout.element_bytes)?;
         if dataset.filters().is_empty() && data.len() != whole {
             return Err(Error::invalid("write chunk").with("bytes", data.len()).with("wanted", whole));
+        }
+        if !dataset.filters().is_empty() {
+            check_stored(&file.store.limits, whole as u64, data.len() as u64)?;
         }
         let scaled: Vec<u64> = offset.iter().zip(&layout.shape).map(|(o, c)| o / c).collect();
         let is_first = self.draft(file, at)?.chunks_mut(file)?.chunks.is_empty();

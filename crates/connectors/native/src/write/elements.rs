@@ -49,14 +49,22 @@ impl Writer {
         if op.from.is_empty() {
             return Ok(());
         }
+        match dataset.info.datatype.has_slots() {
+            true => self.write_with_blobs(file, &dataset, op),
+            false => self.write_elements(file, &dataset, op),
+        }
+    }
+
+    /// Writes elements that lead to nothing else, or whose old values are dealt with.
+    pub(super) fn write_elements(&mut self, file: &File, dataset: &Dataset, op: &OpWrite<'_>) -> Result<()> {
         match (&dataset.info.create.layout, &dataset.layout) {
             (LayoutProperty::Virtual(_), _) => Err(Error::unsupported("write to virtual data")),
             (LayoutProperty::External(list), _) => {
-                chunk::write_external(file, &dataset, list, op.selection, op.from)
+                chunk::write_external(file, dataset, list, op.selection, op.from)
             }
-            (_, Layout::Compact { data }) => self.write_compact(file, &dataset, data.clone(), op),
-            (_, Layout::Contiguous { address, .. }) => self.write_contiguous(file, &dataset, *address, op),
-            (_, Layout::Chunked(layout)) => self.write_chunks(file, &dataset, layout, op),
+            (_, Layout::Compact { data }) => self.write_compact(file, dataset, data.clone(), op),
+            (_, Layout::Contiguous { address, .. }) => self.write_contiguous(file, dataset, *address, op),
+            (_, Layout::Chunked(layout)) => self.write_chunks(file, dataset, layout, op),
             (_, Layout::Virtual { .. }) => Err(Error::unsupported("write to virtual data")),
         }
     }

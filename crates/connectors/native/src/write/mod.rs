@@ -29,6 +29,7 @@ mod shared_index;
 mod swmr;
 mod symbol_table;
 mod trees;
+mod values;
 mod versions;
 mod view;
 
@@ -222,6 +223,7 @@ impl Writer {
 
     /// Lays out everything and makes it one commit.
     pub(crate) fn commit(&mut self, file: &File, durability: Durability) -> Result<()> {
+        self.remove_released(file, file.released.due())?;
         self.lay_out_all(file)?;
         self.trim(file)?;
         if !self.is_changed {

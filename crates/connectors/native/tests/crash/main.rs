@@ -6,6 +6,7 @@
 
 mod barriers;
 mod faults;
+mod forged;
 mod images;
 mod kills;
 mod others;

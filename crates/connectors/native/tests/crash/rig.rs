@@ -14,7 +14,7 @@ use vol::{Container, Durability, FileAccess};
 use crate::workloads::{Start, Workload};
 
 /// What a redo record begins with.
-pub(crate) const RECORD: &[u8] = b"HSLREDO1";
+pub(crate) const RECORD: &[u8] = b"HSLREDO2";
 
 /// What a commit that returned is held to.
 #[derive(Debug, Clone)]

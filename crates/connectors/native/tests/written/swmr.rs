@@ -394,3 +394,56 @@ fn the_file_of_many_small_commits_stays_small() {
     println!("2,000 appends with a commit each: {took:?}, {bytes} bytes for {content} of elements");
     assert!(bytes < 2 * content, "{bytes} bytes");
 }
+
+/// A writer that shares nothing with others but the bytes, as one of another program without locks.
+fn unlocked_writer(path: &str) -> File {
+    let access = FileAccess { locking: Locking::Off, ..FileAccess::write() };
+    let file = files::Posix::open(path, files::Mode::ReadWrite).unwrap();
+    let container = hyperslab_native::open_handle(std::sync::Arc::new(file), path, &access).unwrap();
+    File::from_container(container, path, &access).unwrap()
+}
+
+/// Writes a dataset that is large enough to go to the file at once, or small enough to wait.
+fn write_one(file: &File, name: &str, elements: usize) -> Result<()> {
+    let number = name.len() as i32;
+    file.new_dataset::<i32>().shape(elements).create(name)?.write_raw(&vec![number; elements])
+}
+
+fn assert_holds(path: &str, name: &str, elements: usize, without: &str) {
+    let file = File::open(path).unwrap();
+    let number = name.len() as i32;
+    assert_eq!(file.dataset(name).unwrap().read_raw::<i32>().unwrap(), vec![number; elements]);
+    assert!(!file.exists(without).unwrap());
+    assert!(hyperslab::check::Check::default().run(&**file.container(), &mut |_| ()).findings.is_empty());
+}
+
+#[test]
+fn of_two_writers_without_locks_one_gets_an_error() {
+    for low in [LibVersion::Earliest, LibVersion::V18] {
+        for elements in [10, 100_000] {
+            let folder = Folder::new("unlocked");
+            let path = folder.file("a.h5");
+            let access = FileAccess { version_low: low, ..FileAccess::write() };
+            File::create_with(&path, &FileCreate::default(), &access, true).unwrap().close().unwrap();
+            // One commits before the other changes anything.
+            let (first, second) = (unlocked_writer(&path), unlocked_writer(&path));
+            write_one(&first, "first", elements).unwrap();
+            first.close().unwrap();
+            let late = write_one(&second, "second!", elements).and_then(|()| second.flush());
+            assert_eq!(kind_of(late), Some(Kind::Busy), "{elements}");
+            drop(second);
+            assert_holds(&path, "first", elements, "second!");
+            // Both change the file, one after the other, before any commit.
+            let (first, second) = (unlocked_writer(&path), unlocked_writer(&path));
+            write_one(&first, "third", elements).unwrap();
+            write_one(&second, "fourth", elements).unwrap();
+            let done = [first.flush(), second.flush()].map(kind_of);
+            assert!(done == [Some(Kind::Busy), None] || done == [None, Some(Kind::Busy)], "{done:?}");
+            drop((first, second));
+            match done {
+                [None, _] => assert_holds(&path, "third", elements, "fourth"),
+                _ => assert_holds(&path, "fourth", elements, "third"),
+            }
+        }
+    }
+}

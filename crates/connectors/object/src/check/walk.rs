@@ -62,6 +62,10 @@ impl<'a> Walk<'a> {
                 self.findings.add(name(id), "object", error.to_string());
             }
         }
+        if let Err(error) = self.opening.store().verify_index() {
+            self.is_complete = false;
+            self.findings.add("container", "index", error.to_string());
+        }
         self.counts()?;
         self.orphans()?;
         self.blobs()?;

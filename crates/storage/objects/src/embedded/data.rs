@@ -1,33 +1,28 @@
 //! The file beside the index that holds what is large.
 
-use std::fs::{File, TryLockError};
 use std::io::ErrorKind;
-use std::os::unix::fs::FileExt;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use super::medium::MediumFile;
 use crate::{Error, Result};
 
 /// Bytes at offsets; nothing here knows whose they are.
 #[derive(Debug)]
 pub(super) struct Data {
-    file: File,
+    file: Box<dyn MediumFile>,
     /// Whether anything was written since the last sync.
     dirty: AtomicBool,
 }
 
 impl Data {
-    pub(super) fn new(file: File) -> Data {
+    pub(super) fn new(file: Box<dyn MediumFile>) -> Data {
         Data { file, dirty: AtomicBool::new(false) }
     }
 
     /// Locks the container: many readers or one writer, until the file is closed. Whether nobody is in the way.
     pub(super) fn lock(&self, alone: bool) -> Result<bool> {
-        let locked = if alone { self.file.try_lock() } else { self.file.try_lock_shared() };
-        match locked {
-            Ok(()) => Ok(true),
-            Err(TryLockError::WouldBlock) => Ok(false),
-            Err(TryLockError::Error(source)) => Err(Error::Io { what: "lock the data file".into(), source }),
-        }
+        let locked = self.file.try_lock(alone);
+        locked.map_err(|source| Error::Io { what: "lock the data file".into(), source })
     }
 
     pub(super) fn read(&self, at: u64, into: &mut [u8]) -> Result<()> {
@@ -58,7 +53,6 @@ impl Data {
 
     /// The file's length.
     pub(super) fn len(&self) -> Result<u64> {
-        let metadata = self.file.metadata();
-        Ok(metadata.map_err(|source| Error::Io { what: "look at the data file".into(), source })?.len())
+        self.file.len().map_err(|source| Error::Io { what: "look at the data file".into(), source })
     }
 }

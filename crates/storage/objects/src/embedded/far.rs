@@ -28,6 +28,10 @@ impl Far for FarFile<'_> {
         WINDOW_BYTES
     }
 
+    fn has_sums(&self) -> bool {
+        true
+    }
+
     fn take(&self, length: u64) -> Result<u64> {
         let space = self.space.ok_or_else(|| Error::Corrupt("the free space is unknown".into()))?;
         Ok(space.lock().unwrap_or_else(PoisonError::into_inner).take(length))

@@ -1,20 +1,22 @@
 //! The index: keys and small values in one `redb` file.
 
-use std::fs;
-use std::io::ErrorKind;
+use std::io::{self, ErrorKind};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
+use std::sync::Arc;
 
-use redb::{
-    Builder, Database, DatabaseError, Durability, ReadOnlyDatabase, ReadOnlyTable, ReadableDatabase,
-    ReadableTable, TableDefinition,
-};
+use redb::{Builder, Database, DatabaseError, Durability, ReadableDatabase, ReadableTable, TableDefinition};
 
+use super::index_file::{Backend, IndexFile};
+use super::medium::{Medium, Open};
 use super::overlay::Changes;
-use super::rows::{self, Content, SPREAD_ENTRY, Spread};
+use super::reserve::Reserve;
+use super::rows::{Content, SPREAD_ENTRY, Spread};
+use super::seal::seal;
+use super::snapshot::Snapshot;
 use crate::{Error, Result, bytes};
 
-type Bytes = &'static [u8];
+pub(super) type Bytes = &'static [u8];
 
 /// What a dkey holds, under its object's identity and its bytes: all its akeys, or that they are spread.
 const DKEYS: TableDefinition<'_, Bytes, Bytes> = TableDefinition::new("dkeys");
@@ -24,7 +26,9 @@ const AKEYS: TableDefinition<'_, Bytes, Bytes> = TableDefinition::new("akeys");
 const NUMBERS: TableDefinition<'_, &str, u64> = TableDefinition::new("numbers");
 
 /// The layout of this folder. A newer program may raise it, and this one refuses then.
-const LAYOUT: u64 = 2;
+const LAYOUT: u64 = 3;
+/// The oldest layout that is read: it has no checksums. The first commit raises it.
+const LAYOUT_MIN: u64 = 2;
 /// Pages that redb keeps at most. A tenth of it is for pages that a commit changes: with less, a batch of 10,000 keys
 /// is written twice.
 const CACHE_BYTES: usize = 512 << 20;
@@ -50,22 +54,12 @@ impl Number {
     }
 }
 
-/// What opening came to.
-pub(super) enum Opened {
-    Good(Index),
-    /// A writer was killed: the index must be recovered first.
-    Killed,
-}
-
 /// An open index.
 pub(super) struct Index {
     /// Is there until the index closes.
-    base: Option<Base>,
-}
-
-enum Base {
-    Write(Database),
-    Read(ReadOnlyDatabase),
+    base: Option<Database>,
+    file: Arc<IndexFile>,
+    is_writable: bool,
 }
 
 impl Drop for Index {
@@ -87,18 +81,6 @@ pub(super) struct Commit<'a> {
     pub(super) durable: bool,
 }
 
-/// The keys of one moment.
-pub(super) struct Snapshot {
-    dkeys: ReadOnlyTable<Bytes, Bytes>,
-    akeys: ReadOnlyTable<Bytes, Bytes>,
-}
-
-impl std::fmt::Debug for Snapshot {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("Snapshot")
-    }
-}
-
 impl std::fmt::Debug for Index {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str("Index")
@@ -106,7 +88,7 @@ impl std::fmt::Debug for Index {
 }
 
 /// What redb says, as one of our errors.
-fn failed(error: impl Into<redb::Error>) -> Error {
+pub(super) fn failed(error: impl Into<redb::Error>) -> Error {
     match error.into() {
         redb::Error::Corrupted(text) => Error::Corrupt(format!("the index is damaged: {text}")),
         redb::Error::Io(source)
@@ -115,6 +97,10 @@ fn failed(error: impl Into<redb::Error>) -> Error {
             Error::Corrupt(format!("the index is damaged: {source}"))
         }
         redb::Error::Io(source) => Error::Io { what: "use the index".into(), source },
+        redb::Error::PreviousIo => Error::Io {
+            what: "use the index".into(),
+            source: io::Error::other("an earlier call failed: open the container again"),
+        },
         redb::Error::ValueTooLarge(bytes) => {
             Error::TooLarge(format!("a value of {bytes} bytes in the index"))
         }
@@ -123,7 +109,7 @@ fn failed(error: impl Into<redb::Error>) -> Error {
 }
 
 /// redb takes its own pages on trust and may panic on damaged ones: that is an error like others here.
-fn guarded<T>(work: impl FnOnce() -> Result<T>) -> Result<T> {
+pub(super) fn guarded<T>(work: impl FnOnce() -> Result<T>) -> Result<T> {
     catch_unwind(AssertUnwindSafe(work))
         .unwrap_or_else(|_| Err(Error::Corrupt("the index is damaged".into())))
 }
@@ -149,64 +135,65 @@ fn builder() -> Builder {
     builder
 }
 
+/// The error of the index's file.
+fn refused(path: &Path) -> impl FnOnce(io::Error) -> Error {
+    let path = path.display().to_string();
+    move |source| match source.kind() {
+        ErrorKind::NotFound => Error::Corrupt(format!("{path} is missing")),
+        ErrorKind::InvalidData | ErrorKind::UnexpectedEof => {
+            Error::Corrupt(format!("{path} is damaged: {source}"))
+        }
+        _ => Error::Io { what: format!("open {path}"), source },
+    }
+}
+
 impl Index {
-    fn new(base: Base) -> Index {
-        Index { base: Some(base) }
+    fn new(file: IndexFile, is_writable: bool) -> Result<Index> {
+        let file = Arc::new(file);
+        let base = builder().create_with_backend(Backend(file.clone())).map_err(not_opened)?;
+        Ok(Index { base: Some(base), file, is_writable })
     }
 
     /// Whether it may change.
     pub(super) fn is_writable(&self) -> bool {
-        matches!(self.base, Some(Base::Write(_)))
+        self.is_writable
     }
 
     /// Makes a new index in a file that is not there.
-    pub(super) fn create(path: &Path) -> Result<Index> {
-        let index = Index::new(Base::Write(builder().create(path).map_err(not_opened)?));
+    pub(super) fn create(medium: &dyn Medium, path: &Path) -> Result<()> {
+        let file = medium.open(path, Open::Create).and_then(IndexFile::create).map_err(refused(path))?;
+        let index = Index::new(file, true)?;
         let numbers = [(Number::Layout, LAYOUT), (Number::Next, 2)];
-        index.commit(&Commit { changes: &Changes::default(), numbers: &numbers, durable: true })?;
-        Ok(index)
+        index.commit(&Commit { changes: &Changes::default(), numbers: &numbers, durable: true })
     }
 
-    /// Opens an index. It is looked at before anything of it may change.
-    pub(super) fn open(path: &Path, write: bool) -> Result<Opened> {
+    /// Opens an index to read: it goes back to the last commit of a writer that was killed, and nothing is written.
+    pub(super) fn open_to_read(medium: &dyn Medium, path: &Path) -> Result<Index> {
+        let file = medium.open(path, Open::Read).and_then(IndexFile::open_to_read).map_err(refused(path))?;
         guarded(|| {
-            let index = match builder().open_read_only(path) {
-                Ok(found) => Index::new(Base::Read(found)),
-                Err(DatabaseError::RepairAborted) => return Ok(Opened::Killed),
-                Err(error) => return Err(not_opened(error)),
-            };
+            let index = Index::new(file, false)?;
             index.check_layout()?;
-            if !write {
-                return Ok(Opened::Good(index));
-            }
-            drop(index);
-            Ok(Opened::Good(Index::new(Base::Write(builder().open(path).map_err(not_opened)?))))
+            Ok(index)
         })
     }
 
-    /// Goes back to the last commit of a writer that was killed. redb does that in place, and what it leaves when it
-    /// fails is not what was there: so it works on a copy. The caller has the container alone.
-    pub(super) fn recover(path: &Path) -> Result<()> {
-        let copy = path.with_extension("recovering");
-        let failed = |source| Error::Io { what: format!("recover {}", path.display()), source };
-        fs::copy(path, &copy).map_err(failed)?;
-        let recovered = guarded(|| {
-            drop(builder().open(&copy).map_err(not_opened)?);
-            Index::new(Base::Read(builder().open_read_only(&copy).map_err(not_opened)?)).check_layout()
-        });
-        let replaced = recovered.and_then(|()| {
-            fs::File::open(&copy).and_then(|copy| copy.sync_all()).map_err(failed)?;
-            fs::rename(&copy, path).map_err(failed)
-        });
-        if replaced.is_err() {
-            let _ = fs::remove_file(&copy);
-        }
-        replaced
+    /// Opens an index to write. redb recovers in place, and what it leaves when it fails is not what was there: so it is
+    /// tried in memory first.
+    pub(super) fn open_to_write(medium: &dyn Medium, path: &Path, reserve: Reserve) -> Result<Index> {
+        drop(Index::open_to_read(medium, path)?);
+        let file = medium.open(path, Open::Write);
+        let file = file.and_then(|file| IndexFile::open_to_write(file, reserve)).map_err(refused(path))?;
+        guarded(|| Index::new(file, true))
+    }
+
+    /// Does what waits for space on the disk.
+    fn drain(&self) -> Result<()> {
+        self.file.drain().map_err(|source| Error::Io { what: "write the index".into(), source })
     }
 
     fn check_layout(&self) -> Result<()> {
         match self.number(Number::Layout)? {
-            Some(LAYOUT) => Ok(()),
+            Some(LAYOUT_MIN..=LAYOUT) => Ok(()),
             Some(other) if other > 0 => {
                 let program = if other > LAYOUT { "a newer" } else { "an older" };
                 Err(Error::Corrupt(format!(
@@ -219,8 +206,7 @@ impl Index {
 
     fn begin(&self) -> Result<redb::ReadTransaction> {
         match &self.base {
-            Some(Base::Write(database)) => database.begin_read().map_err(failed),
-            Some(Base::Read(database)) => database.begin_read().map_err(failed),
+            Some(database) => database.begin_read().map_err(failed),
             None => Err(Error::Corrupt("the index is closed".into())),
         }
     }
@@ -243,18 +229,32 @@ impl Index {
         })
     }
 
-    /// Changes many keys at once.
+    /// Says that older programs do not understand the index any more.
+    fn raise_layout(&self, transaction: &redb::WriteTransaction) -> Result<()> {
+        let mut numbers = transaction.open_table(NUMBERS).map_err(failed)?;
+        let held = numbers.get(Number::Layout.name()).map_err(failed)?.map(|number| number.value());
+        if held != Some(LAYOUT) {
+            numbers.insert(Number::Layout.name(), LAYOUT).map_err(failed)?;
+        }
+        Ok(())
+    }
+
+    /// Changes many keys at once. After an error nothing is lost: the caller does the same again later.
     pub(super) fn commit(&self, commit: &Commit<'_>) -> Result<()> {
-        let Some(Base::Write(database)) = &self.base else {
+        let Some(database) = self.base.as_ref().filter(|_| self.is_writable) else {
             return Err(Error::Refused("the container is open for reading only".into()));
         };
+        self.drain()?;
         guarded(|| {
             let mut transaction = database.begin_write().map_err(failed)?;
             let durability = if commit.durable { Durability::Immediate } else { Durability::None };
             transaction.set_durability(durability).map_err(failed)?;
             write(&transaction, commit)?;
+            self.raise_layout(&transaction)?;
             transaction.commit().map_err(failed)
-        })
+        })?;
+        // Where the disk is full redb has committed in memory only: the changes wait, and doing them again does no harm.
+        self.drain()
     }
 }
 
@@ -266,8 +266,7 @@ fn write(transaction: &redb::WriteTransaction, commit: &Commit<'_>) -> Result<()
         let is_there = match content {
             Content::Row(row) if row.is_empty() => false,
             Content::Row(row) => {
-                stored.clear();
-                row.encode(&mut stored);
+                seal(key, &mut stored, |out| row.encode(out));
                 dkeys.insert(key, stored.as_slice()).map_err(failed)?;
                 true
             }
@@ -275,7 +274,8 @@ fn write(transaction: &redb::WriteTransaction, commit: &Commit<'_>) -> Result<()
                 let is_there = write_spread(&mut akeys, &akey_prefix(key), spread)?;
                 // Also where it was spread: the flush before this one may have taken all its akeys.
                 if is_there {
-                    dkeys.insert(key, SPREAD_ENTRY).map_err(failed)?;
+                    seal(key, &mut stored, |out| out.extend_from_slice(SPREAD_ENTRY));
+                    dkeys.insert(key, stored.as_slice()).map_err(failed)?;
                 }
                 is_there
             }
@@ -300,8 +300,7 @@ fn write_spread(akeys: &mut redb::Table<'_, Bytes, Bytes>, prefix: &[u8], spread
         match value {
             None => drop(akeys.remove(key.as_slice()).map_err(failed)?),
             Some(value) => {
-                stored.clear();
-                value.encode(&mut stored);
+                seal(&key, &mut stored, |out| value.encode(out));
                 akeys.insert(key.as_slice(), stored.as_slice()).map_err(failed)?;
             }
         }
@@ -314,116 +313,9 @@ fn write_spread(akeys: &mut redb::Table<'_, Bytes, Bytes>, prefix: &[u8], spread
 }
 
 /// What the keys of a dkey's spread akeys begin with.
-fn akey_prefix(dkey: &[u8]) -> Vec<u8> {
+pub(super) fn akey_prefix(dkey: &[u8]) -> Vec<u8> {
     let mut prefix = Vec::with_capacity(dkey.len() + 8);
     bytes::put(dkey.len() as u64, &mut prefix);
     prefix.extend_from_slice(dkey);
     prefix
-}
-
-/// Calls `each` with keys and stored values from a key on, until it answers false.
-fn scan(
-    table: &ReadOnlyTable<Bytes, Bytes>,
-    from: &[u8],
-    mut each: impl FnMut(&[u8], &[u8]) -> Result<bool>,
-) -> Result<()> {
-    guarded(|| {
-        let mut last: Option<Vec<u8>> = None;
-        for entry in ReadableTable::range::<&[u8]>(table, from..).map_err(failed)? {
-            let (key, value) = entry.map_err(failed)?;
-            let key = key.value();
-            // A damaged tree may go round in circles.
-            if last.as_deref().map_or(key < from, |last| key <= last) {
-                return Err(Error::Corrupt("the index is damaged: its keys are out of order".into()));
-            }
-            let last = last.get_or_insert_default();
-            last.clear();
-            last.extend_from_slice(key);
-            if !each(key, value.value())? {
-                break;
-            }
-        }
-        Ok(())
-    })
-}
-
-impl Snapshot {
-    /// What a dkey holds.
-    pub(super) fn content(&self, dkey: &[u8]) -> Result<Content> {
-        guarded(|| {
-            let entry = ReadableTable::get(&self.dkeys, dkey).map_err(failed)?;
-            Content::decode(entry.as_ref().map(redb::AccessGuard::value))
-        })
-    }
-
-    /// Calls `look` with the stored values of akeys, in their order.
-    pub(super) fn values(
-        &self,
-        dkey: &[u8],
-        akeys: &[&[u8]],
-        mut look: impl FnMut(Option<&[u8]>) -> Result<()>,
-    ) -> Result<()> {
-        guarded(|| {
-            let entry = ReadableTable::get(&self.dkeys, dkey).map_err(failed)?;
-            let row = entry.as_ref().map(|entry| rows::stored(entry.value())).transpose()?;
-            for akey in akeys {
-                match row {
-                    None => look(None)?,
-                    Some(Some(row)) => look(row.find(akey)?)?,
-                    Some(None) => {
-                        let key = [&akey_prefix(dkey), *akey].concat();
-                        let value = ReadableTable::get(&self.akeys, key.as_slice()).map_err(failed)?;
-                        look(value.as_ref().map(redb::AccessGuard::value))?;
-                    }
-                }
-            }
-            Ok(())
-        })
-    }
-
-    /// Calls `each` with the keys of dkeys from one on, until it answers false.
-    pub(super) fn dkeys(&self, from: &[u8], each: &mut dyn FnMut(&[u8]) -> Result<bool>) -> Result<()> {
-        scan(&self.dkeys, from, |key, _| each(key))
-    }
-
-    /// Calls `each` with the akeys of a dkey from one on, until it answers false.
-    pub(super) fn akeys(
-        &self,
-        dkey: &[u8],
-        from: &[u8],
-        each: &mut dyn FnMut(&[u8]) -> Result<bool>,
-    ) -> Result<()> {
-        let spread = guarded(|| {
-            let Some(entry) = ReadableTable::get(&self.dkeys, dkey).map_err(failed)? else {
-                return Ok(false);
-            };
-            let Some(row) = rows::stored(entry.value())? else { return Ok(true) };
-            for entry in row {
-                let (akey, _) = entry?;
-                if akey >= from && !each(akey)? {
-                    break;
-                }
-            }
-            Ok(false)
-        })?;
-        if !spread {
-            return Ok(());
-        }
-        let prefix = akey_prefix(dkey);
-        scan(&self.akeys, &[&prefix, from].concat(), |key, _| match key.strip_prefix(&*prefix) {
-            Some(akey) => each(akey),
-            None => Ok(false),
-        })
-    }
-
-    /// Calls `each` with all stored values.
-    pub(super) fn all_values(&self, mut each: impl FnMut(&[u8]) -> Result<()>) -> Result<()> {
-        scan(&self.dkeys, b"", |_, entry| {
-            for entry in rows::stored(entry)?.into_iter().flatten() {
-                each(entry?.1)?;
-            }
-            Ok(true)
-        })?;
-        scan(&self.akeys, b"", |_, value| each(value).map(|()| true))
-    }
 }

@@ -1,7 +1,8 @@
 //! Containers in a folder, for one process at a time.
 //!
-//! A pool is a folder, a container is a folder in it, named by its identity, with two files: `index.redb` has the keys
-//! and what is small, `data` has what is large (and the lock that keeps other processes away). A dkey is one entry of
+//! A pool is a folder, a container is a folder in it, named by its identity, with three files: `index.redb` has the keys
+//! and what is small, `data` has what is large (and the lock that keeps other processes away), and `reserve` has space
+//! that is given up when the disk is full. A dkey is one entry of
 //! the index while its akeys are small together. Updates change memory (large bytes go to fresh places of `data` at
 //! once), and a flush puts them into the index by one transaction, after `data` was synced: it is there whole or not
 //! at all. Where many wait, a thread puts them into the index before, by transactions that no crash leaves anything of
@@ -10,24 +11,31 @@
 mod data;
 mod far;
 mod index;
+mod index_file;
 mod listing;
+mod medium;
 mod open;
 mod overlay;
+mod reserve;
 mod rows;
+mod seal;
 mod shared;
+mod snapshot;
 mod space;
 mod store;
 mod update;
 
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File};
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::{ContainerId, Error, Mode, ObjectId, Pool, Result, Store};
 use data::Data;
-use index::{Index, Number, Opened};
+use index::{Index, Number};
+pub use medium::{Medium, MediumFile, Open};
 use open::Registration;
+use reserve::Reserve;
 use shared::Shared;
 use store::EmbeddedStore;
 
@@ -36,7 +44,13 @@ const DATA: &str = "data";
 /// The pool of a folder. It is made with the first container.
 #[must_use]
 pub fn pool(folder: &Path) -> Arc<dyn Pool> {
-    Arc::new(EmbeddedPool { folder: folder.to_owned() })
+    pool_on(folder, Arc::new(medium::System))
+}
+
+/// The pool of a folder whose containers have their files on a medium of the caller's, for tests.
+#[must_use]
+pub fn pool_on(folder: &Path, medium: Arc<dyn Medium>) -> Arc<dyn Pool> {
+    Arc::new(EmbeddedPool { folder: folder.to_owned(), medium })
 }
 
 /// What the index has for a dkey: nothing follows it, so its bytes stay as they are.
@@ -73,6 +87,7 @@ fn object_of(key: &[u8]) -> Option<(ObjectId, usize)> {
 #[derive(Debug)]
 struct EmbeddedPool {
     folder: PathBuf,
+    medium: Arc<dyn Medium>,
 }
 
 fn io(what: &str, path: &Path) -> impl FnOnce(std::io::Error) -> Error {
@@ -84,8 +99,8 @@ fn sync_folder(folder: &Path) -> Result<()> {
     File::open(folder).and_then(|folder| folder.sync_all()).map_err(io("sync", folder))
 }
 
-fn data_file(path: &Path, write: bool) -> Result<Data> {
-    let opened = OpenOptions::new().read(true).write(write).open(path);
+fn data_file(medium: &dyn Medium, path: &Path, write: bool) -> Result<Data> {
+    let opened = medium.open(path, if write { Open::Write } else { Open::Read });
     opened.map(Data::new).map_err(|error| match error.kind() {
         ErrorKind::NotFound => Error::Corrupt(format!("{} is missing", path.display())),
         _ => io("open", path)(error),
@@ -97,25 +112,23 @@ fn lock(data: &Data, alone: bool) -> Result<()> {
     if data.lock(alone)? { Ok(()) } else { Err(index::busy()) }
 }
 
-fn open_index(path: &Path, data: &Data, write: bool) -> Result<Index> {
-    lock(data, write)?;
-    if let Opened::Good(index) = Index::open(path, write)? {
-        return Ok(index);
-    }
-    lock(data, true)?;
-    Index::recover(path)?;
-    lock(data, write)?;
-    match Index::open(path, write)? {
-        Opened::Good(index) => Ok(index),
-        Opened::Killed => Err(Error::Corrupt("the index cannot be recovered".into())),
-    }
-}
-
-fn open_files(folder: &Path, mode: Mode, registration: Registration) -> Result<Shared> {
+fn open_files(
+    medium: &Arc<dyn Medium>,
+    folder: &Path,
+    mode: Mode,
+    registration: Registration,
+) -> Result<Shared> {
     let write = mode == Mode::ReadWrite;
     let path = folder.join(DATA);
-    let data = data_file(&path, write)?;
-    let index = open_index(&folder.join(INDEX), &data, write)?;
+    let data = data_file(&**medium, &path, write)?;
+    lock(&data, write)?;
+    let index = match write {
+        true => {
+            let reserve = Reserve::new(medium.clone(), folder);
+            Index::open_to_write(&**medium, &folder.join(INDEX), reserve)?
+        }
+        false => Index::open_to_read(&**medium, &folder.join(INDEX))?,
+    };
     let (length, wanted) = (data.len()?, index.number(Number::DataEnd)?.unwrap_or(0));
     if length < wanted {
         let path = path.display();
@@ -144,16 +157,24 @@ impl EmbeddedPool {
         let making = self.folder.join(format!("{id}.new-{}", std::process::id()));
         let _ = fs::remove_dir_all(&making);
         fs::create_dir_all(&making).map_err(io("make", &making))?;
-        File::create_new(making.join(DATA)).map_err(io("make", &making))?;
-        drop(Index::create(&making.join(INDEX))?);
-        sync_folder(&making)?;
-        let folder = self.folder.join(id.to_string());
-        fs::rename(&making, &folder).map_err(|error| {
+        let made = self.make_files(&making).and_then(|()| self.rename(&making, id));
+        if made.is_err() {
             let _ = fs::remove_dir_all(&making);
-            match error.kind() {
-                ErrorKind::DirectoryNotEmpty | ErrorKind::AlreadyExists => self.exists(id),
-                _ => io("make", &folder)(error),
-            }
+        }
+        made
+    }
+
+    fn make_files(&self, folder: &Path) -> Result<()> {
+        self.medium.open(&folder.join(DATA), Open::Create).map_err(io("make", folder))?;
+        Index::create(&*self.medium, &folder.join(INDEX))?;
+        sync_folder(folder)
+    }
+
+    fn rename(&self, making: &Path, id: ContainerId) -> Result<()> {
+        let folder = self.folder.join(id.to_string());
+        fs::rename(making, &folder).map_err(|error| match error.kind() {
+            ErrorKind::DirectoryNotEmpty | ErrorKind::AlreadyExists => self.exists(id),
+            _ => io("make", &folder)(error),
         })?;
         sync_folder(&self.folder)
     }
@@ -174,7 +195,8 @@ impl Pool for EmbeddedPool {
 
     fn open(&self, id: ContainerId, mode: Mode) -> Result<Arc<dyn Store>> {
         let folder = self.find(id)?;
-        let shared = open::share(&folder, |registration| open_files(&folder, mode, registration))?;
+        let shared =
+            open::share(&folder, |registration| open_files(&self.medium, &folder, mode, registration))?;
         if mode == Mode::ReadWrite && !shared.writable() {
             let folder = folder.display();
             return Err(Error::Refused(format!(
@@ -190,7 +212,7 @@ impl Pool for EmbeddedPool {
             return Err(Error::Refused(format!("{} is open: close it first", folder.display())));
         }
         // Without its data file it is damaged, and nobody can have it open.
-        if let Ok(data) = data_file(&folder.join(DATA), false) {
+        if let Ok(data) = data_file(&*self.medium, &folder.join(DATA), false) {
             lock(&data, true)?;
         }
         let going = self.folder.join(format!("{id}.gone-{}", std::process::id()));

@@ -5,8 +5,8 @@ use std::iter::Peekable;
 use std::ops::Bound;
 use std::sync::{Arc, OnceLock};
 
-use super::index::Snapshot;
 use super::rows::{Content, Held, Spread, value_of};
+use super::snapshot::Snapshot;
 use crate::layout::value::Value;
 use crate::{Result, Size};
 
@@ -338,12 +338,14 @@ where
 #[cfg(test)]
 mod tests {
     use super::super::index::Index;
+    use super::super::medium::System;
     use super::*;
 
     #[test]
     fn what_a_failed_commit_gives_back_stays_when_an_update_was_under_way() {
         let folder = tempfile::tempdir().unwrap();
-        let index = Index::create(&folder.path().join("index")).unwrap();
+        Index::create(&System, &folder.path().join("index")).unwrap();
+        let index = Index::open_to_read(&System, &folder.path().join("index")).unwrap();
         let mut view = View::new(index.snapshot().unwrap());
         let many: Vec<[u8; 1]> = (0..100).map(|n| [n]).collect();
         let base = view.base(b"dkey").unwrap();

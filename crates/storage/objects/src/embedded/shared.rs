@@ -11,7 +11,7 @@ use super::open::Registration;
 use super::overlay::{Changes, View};
 use super::space::Space;
 use crate::layout::value::{Released, Value};
-use crate::{Error, ObjectId, Result};
+use crate::{Error, ObjectId, Result, Update};
 
 /// Locks of dkeys: readers of one share it, a writer has it alone.
 const STRIPES: usize = 512;
@@ -90,10 +90,22 @@ impl Shared {
         self.gate.read().unwrap_or_else(PoisonError::into_inner)
     }
 
+    fn stripe_number(&self, object: ObjectId, dkey: &[u8]) -> usize {
+        self.hasher.hash_one((object, dkey)) as usize % STRIPES
+    }
+
     /// The lock of a dkey.
     pub(super) fn stripe(&self, object: ObjectId, dkey: &[u8]) -> &RwLock<()> {
         // There are STRIPES of them.
-        &self.stripes[self.hasher.hash_one((object, dkey)) as usize % STRIPES]
+        &self.stripes[self.stripe_number(object, dkey)]
+    }
+
+    /// Locks the dkeys of updates, each lock once and in their order.
+    pub(super) fn stripes_of(&self, updates: &[Update<'_>]) -> Vec<RwLockWriteGuard<'_, ()>> {
+        let numbers = updates.iter().map(|update| self.stripe_number(update.object, update.dkey));
+        let numbers: std::collections::BTreeSet<usize> = numbers.collect();
+        let lock = |number: usize| self.stripes[number].write().unwrap_or_else(PoisonError::into_inner);
+        numbers.into_iter().map(lock).collect()
     }
 
     /// The free bytes. Must not be called while the gate is held.
@@ -195,7 +207,7 @@ impl Shared {
         Ok(())
     }
 
-    fn commit_changes(&self, changes: &Changes, durable: bool) -> Result<super::index::Snapshot> {
+    fn commit_changes(&self, changes: &Changes, durable: bool) -> Result<super::snapshot::Snapshot> {
         let mut numbers = Vec::new();
         if durable {
             self.data.sync()?;

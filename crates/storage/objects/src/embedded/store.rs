@@ -7,6 +7,7 @@ use std::thread;
 use super::overlay::Single;
 use super::shared::Shared;
 use super::{key, listing};
+use crate::layout::reader::LastBlock;
 use crate::layout::value::Value;
 use crate::{Change, Error, Fetch, Mode, ObjectId, Phase, Result, Size, Store, Update, check};
 
@@ -46,15 +47,7 @@ impl EmbeddedStore {
             Single::Near(bytes) => Ok(bytes),
             Single::Other(Value::Single(bytes)) => Ok(bytes.to_vec()),
             Single::Other(Value::Array(_)) => Err(check::unmet(akey, "holds records")),
-            Single::Other(Value::Far(place)) => {
-                // A damaged index must not ask for more memory than there are bytes.
-                if place.at + place.length > self.shared.data.len()? {
-                    return Err(Error::Corrupt("a value lies behind the end of the data file".into()));
-                }
-                let mut bytes = vec![0; place.length as usize];
-                self.shared.data.read(place.at, &mut bytes)?;
-                Ok(bytes)
-            }
+            Single::Other(Value::Far(place, sum)) => self.shared.far_value(place, sum),
         }
     }
 }
@@ -63,20 +56,17 @@ impl EmbeddedStore {
 fn in_parts<T: Send>(
     items: &mut [T],
     bytes: usize,
-    work: impl Fn(&mut T) -> Result<()> + Sync,
+    work: impl Fn(&mut [T]) -> Result<()> + Sync,
 ) -> Result<()> {
     if bytes < PARALLEL_BYTES_MIN || items.len() < 2 {
-        return items.iter_mut().try_for_each(work);
+        return work(items);
     }
     // Asking costs more than a small update.
     let threads = thread::available_parallelism().map_or(1, usize::from).min(4);
     let part = items.len().div_ceil(threads);
     let work = &work;
     thread::scope(|scope| {
-        let parts: Vec<_> = items
-            .chunks_mut(part)
-            .map(|part| scope.spawn(move || part.iter_mut().try_for_each(work)))
-            .collect();
+        let parts: Vec<_> = items.chunks_mut(part).map(|part| scope.spawn(move || work(part))).collect();
         let stopped = || Err(Error::Corrupt("a thread stopped".into()));
         parts.into_iter().try_for_each(|part| part.join().unwrap_or_else(|_| stopped()))
     })
@@ -122,7 +112,13 @@ impl Store for EmbeddedStore {
         if bytes >= PARALLEL_BYTES_MIN && in_order_only(&updates) {
             return updates.iter().try_for_each(|update| self.update(update));
         }
-        in_parts(&mut updates, bytes, |update| self.update(update))
+        in_parts(&mut updates, bytes, |part| part.iter().try_for_each(|update| self.update(update)))
+    }
+
+    fn update_together(&self, updates: &[Update<'_>]) -> Result<()> {
+        self.writable()?;
+        self.shared.update_together(updates)?;
+        self.shared.relieve()
     }
 
     fn update_now(&self, update: &Update<'_>) -> Result<()> {
@@ -133,7 +129,10 @@ impl Store for EmbeddedStore {
 
     fn fetch(&self, fetches: &mut [Fetch<'_>]) -> Result<()> {
         let bytes = fetches.iter().map(|fetch| fetch.into.len()).sum();
-        in_parts(fetches, bytes, |fetch| self.shared.fetch(fetch))
+        in_parts(fetches, bytes, |part| {
+            let mut last = LastBlock::default();
+            part.iter_mut().try_for_each(|fetch| self.shared.fetch(fetch, &mut last))
+        })
     }
 
     fn get(&self, object: ObjectId, dkey: &[u8], akeys: &[&[u8]]) -> Result<Vec<Option<Vec<u8>>>> {
@@ -190,6 +189,11 @@ impl Store for EmbeddedStore {
 
     fn is_atomic(&self) -> bool {
         true
+    }
+
+    fn verify_index(&self) -> Result<()> {
+        let committed = self.shared.view().committed.clone();
+        committed.verify()
     }
 
     fn refresh(&self) -> Result<()> {

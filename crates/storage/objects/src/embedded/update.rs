@@ -1,15 +1,19 @@
 //! One update: test, write the large bytes, note the rest.
 
-use std::sync::PoisonError;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use super::far::{self, FarFile, NEAR_BYTES_MAX};
 use super::key;
 use super::rows::{Content, Held, value_of};
 use super::shared::Shared;
+use super::space::Space;
 use crate::check::{self, Before, Shape};
-use crate::layout::value::Value;
+use crate::layout::blocks;
+use crate::layout::reader::{self, LastBlock};
+use crate::layout::sums::{self, Sum};
+use crate::layout::value::{Place, Value};
 use crate::layout::writer::{self, Writer};
-use crate::{Change, Condition, ObjectId, Result, Update};
+use crate::{Change, Condition, Error, ObjectId, Result, Update};
 
 /// The akeys that an update names, as they are and then as they become.
 struct Named<'a> {
@@ -38,18 +42,18 @@ impl<'a> Entry<'a> {
         self.near.map(Held::Single).or_else(|| self.value.as_ref().map(Held::from))
     }
 
-    fn apply(&mut self, change: &Change<'a>, writer: &mut Writer<'_>) -> Result<()> {
-        match change {
-            Change::Single(_, bytes) if bytes.len() as u64 <= NEAR_BYTES_MAX => {
+    fn apply(&mut self, group: &[Change<'a>], writer: &mut Writer<'_>) -> Result<()> {
+        match group {
+            [Change::Single(_, bytes)] if bytes.len() as u64 <= NEAR_BYTES_MAX => {
                 self.value.take().iter().for_each(|old| writer.release(old));
                 self.near = Some(bytes);
                 self.changed = true;
             }
-            change => {
+            group => {
                 if let Some(bytes) = self.near.take() {
                     self.value = Some(Value::Single(bytes.into()));
                 }
-                self.changed |= writer.apply(&mut self.value, change)?;
+                self.changed |= writer.apply(&mut self.value, group)?;
             }
         }
         Ok(())
@@ -65,9 +69,9 @@ impl<'a> Named<'a> {
         self.akeys[self.position(akey)?].value.as_ref()
     }
 
-    fn apply(&mut self, change: &Change<'a>, writer: &mut Writer<'_>) -> Result<()> {
-        match self.position(change.akey()) {
-            Some(at) => self.akeys[at].apply(change, writer),
+    fn apply(&mut self, group: &[Change<'a>], writer: &mut Writer<'_>) -> Result<()> {
+        match group.first().and_then(|change| self.position(change.akey())) {
+            Some(at) => self.akeys[at].apply(group, writer),
             None => Ok(()),
         }
     }
@@ -81,10 +85,8 @@ impl Before for Named<'_> {
     fn equals(&self, akey: &[u8], value: &[u8]) -> Result<bool> {
         match self.value(akey) {
             Some(Value::Single(held)) => Ok(**held == *value),
-            Some(Value::Far(place)) if place.length == value.len() as u64 => {
-                let mut held = vec![0; value.len()];
-                self.shared.data.read(place.at, &mut held)?;
-                Ok(held == value)
+            Some(Value::Far(place, sum)) if place.length == value.len() as u64 => {
+                Ok(self.shared.far_value(*place, *sum)? == value)
             }
             _ => Ok(false),
         }
@@ -92,27 +94,96 @@ impl Before for Named<'_> {
 }
 
 impl Shared {
-    /// Changes one dkey for this process.
+    /// Changes one dkey for this process. After an error nothing has changed, but of the records to write those that
+    /// no flush has seen yet may be there.
     pub(super) fn update(&self, update: &Update<'_>) -> Result<()> {
         let space =
             if update.changes.iter().any(needs_space) { Some(self.space()?) } else { self.space_if_known() };
         let epoch = self.epoch();
         let _dkey = self.stripe(update.object, update.dkey).write().unwrap_or_else(PoisonError::into_inner);
+        let file = FarFile { data: &self.data, space };
+        let (named, writer) = self.prepare(update, &file, *epoch)?;
+        self.publish(named, writer);
+        Ok(())
+    }
+
+    /// Changes many dkeys, each at most once: all of them or, after an error, none.
+    pub(super) fn update_together(&self, updates: &[Update<'_>]) -> Result<()> {
+        let mut changes = updates.iter().flat_map(|update| update.changes);
+        let space = if changes.any(needs_space) { Some(self.space()?) } else { self.space_if_known() };
+        let epoch = self.epoch();
+        let _dkeys = self.stripes_of(updates);
+        let file = FarFile { data: &self.data, space };
+        let mut prepared = Vec::with_capacity(updates.len());
+        for update in updates {
+            match self.prepare(update, &file, *epoch) {
+                Ok(done) => prepared.push(done),
+                Err(error) => {
+                    prepared.into_iter().for_each(|(named, writer)| self.give_up(&named, writer, space));
+                    return Err(error);
+                }
+            }
+        }
+        prepared.into_iter().for_each(|(named, writer)| self.publish(named, writer));
+        Ok(())
+    }
+
+    /// Writes the large bytes of an update. The dkey is locked.
+    fn prepare<'a>(
+        &'a self,
+        update: &Update<'a>,
+        file: &'a FarFile<'a>,
+        epoch: u64,
+    ) -> Result<(Named<'a>, Writer<'a>)> {
         let mut named = self.named(update)?;
         check::update(update, &named)?;
-        let file = FarFile { data: &self.data, space };
-        let mut writer = Writer::new(&file, *epoch);
-        if let Err(error) = update.changes.iter().try_for_each(|change| named.apply(change, &mut writer)) {
-            far::give(space, &writer.undo());
-            return Err(error);
+        let mut writer = Writer::new(file, epoch);
+        match writer::groups(update.changes).try_for_each(|group| named.apply(group, &mut writer)) {
+            Ok(()) => Ok((named, writer)),
+            Err(error) => {
+                self.give_up(&named, writer, file.space);
+                Err(error)
+            }
         }
+    }
+
+    /// Shows an update that was prepared.
+    fn publish(&self, named: Named<'_>, writer: Writer<'_>) {
         if named.akeys.iter().any(|entry| entry.changed) {
             let changed = named.akeys.iter().filter(|entry| entry.changed);
             let changes = changed.map(|entry| (entry.akey, entry.held()));
             self.view_mut().put(&named.key, named.base, changes);
         }
         self.finish(writer);
-        Ok(())
+    }
+
+    /// An update failed: where it wrote over records of this epoch, their checksums are made again.
+    fn give_up(&self, named: &Named<'_>, writer: Writer<'_>, space: Option<&Mutex<Space>>) {
+        for entry in &named.akeys {
+            let held = self.view().at(&named.key).value(entry.akey);
+            let Ok(Some(Value::Array(mut array))) = held else { continue };
+            // What cannot be read keeps a checksum that is wrong now, and is an error for whoever reads it.
+            if writer.resum(Arc::make_mut(&mut array)).unwrap_or(false) {
+                let value = Value::Array(array);
+                let changes = [(entry.akey, Some(Held::from(&value)))];
+                self.view_mut().put(&named.key, named.base.clone(), changes.into_iter());
+            }
+        }
+        far::give(space, &writer.undo());
+    }
+
+    /// A large single value.
+    pub(super) fn far_value(&self, place: Place, sum: Option<Sum>) -> Result<Vec<u8>> {
+        // A damaged index must not ask for more memory than there are bytes.
+        if place.at + place.length > self.data.len()? {
+            return Err(Error::Corrupt("a value lies behind the end of the data file".into()));
+        }
+        let mut bytes = vec![0; place.length as usize];
+        self.data.read(place.at, &mut bytes)?;
+        match sum.is_none_or(|sum| sum == sums::of(&bytes)) {
+            true => Ok(bytes),
+            false => Err(blocks::damaged(place.at)),
+        }
     }
 
     /// What no commit knows of is free at once, the rest after the next flush.
@@ -169,7 +240,7 @@ impl Shared {
     }
 
     /// Copies the records that are there.
-    pub(super) fn fetch(&self, fetch: &mut crate::Fetch<'_>) -> Result<()> {
+    pub(super) fn fetch(&self, fetch: &mut crate::Fetch<'_>, last: &mut LastBlock) -> Result<()> {
         check::fetch(fetch)?;
         let _dkey = self.stripe(fetch.object, fetch.dkey).read().unwrap_or_else(PoisonError::into_inner);
         let value = self.view().at(&key(fetch.object, fetch.dkey)).value(fetch.akey)?;
@@ -177,9 +248,10 @@ impl Shared {
         check::same(fetch.akey, value.shape(), Shape::Records(fetch.record_size))?;
         match value {
             Value::Array(array) => {
-                writer::read(&FarFile { data: &self.data, space: None }, &array, fetch.start, fetch.into)
+                let file = FarFile { data: &self.data, space: None };
+                reader::read(&file, &array, fetch.start, fetch.into, last)
             }
-            Value::Single(_) | Value::Far(_) => Ok(()),
+            Value::Single(_) | Value::Far(..) => Ok(()),
         }
     }
 }

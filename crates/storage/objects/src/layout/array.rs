@@ -1,7 +1,11 @@
 //! Where the records of an array are.
 
+use super::blocks::Grid;
+use super::sums::Sum;
 use super::value::{Place, Released};
-use crate::runs::Runs;
+use super::writer::Far;
+use crate::Result;
+use crate::runs::{Run, Runs};
 
 /// An array of records: small ones are near (in the index), others in extents of far bytes.
 #[derive(Clone, Debug)]
@@ -38,6 +42,8 @@ pub(crate) struct Extent {
     pub(crate) epoch: u64,
     /// Which records are there.
     pub(crate) runs: Runs,
+    /// The checksums of its blocks; none where the engine's storage has its own, or an older program wrote it.
+    pub(crate) sums: Vec<Sum>,
 }
 
 impl Array {
@@ -74,23 +80,30 @@ impl Array {
         (extent.start <= start && end <= extent.end && extent.epoch == epoch).then_some(extent)
     }
 
-    /// Takes the room of a range away, with what is there.
-    pub(crate) fn trim(&mut self, start: u64, end: u64, released: &mut Vec<Released>) {
+    /// Takes the room of a range away, with what is there. What stays of a block is read for its new checksum.
+    pub(crate) fn trim(
+        &mut self,
+        (start, end): Run,
+        far: &dyn Far,
+        released: &mut Vec<Released>,
+    ) -> Result<()> {
         let from = self.extents.partition_point(|extent| extent.end <= start);
         let to = self.extents.partition_point(|extent| extent.start < end);
         if from >= to {
-            return;
+            return Ok(());
         }
-        let size = u64::from(self.record_size);
-        let cut: Vec<Extent> = self.extents.drain(from..to).collect();
+        let (size, grid) = (u64::from(self.record_size), Grid::new(self.record_size));
         let mut rest = Vec::with_capacity(2);
-        for extent in cut {
-            for part in [extent.part(extent.start, start, size), extent.part(end, extent.end, size)] {
-                rest.extend(part);
+        for extent in self.extents.get(from..to).unwrap_or_default() {
+            for range in [(extent.start, start), (end, extent.end)] {
+                rest.extend(
+                    extent.part(range, size).map(|part| extent.sum_part(part, far, grid)).transpose()?,
+                );
             }
-            release(&extent, &rest, size, released);
+            release(extent, &rest, size, released);
         }
-        self.extents.splice(from..from, rest);
+        self.extents.splice(from..to, rest);
+        Ok(())
     }
 
     /// Adds an extent where there is none.
@@ -156,14 +169,30 @@ impl Near {
 
 impl Extent {
     /// A part of an extent, if it has a record.
-    fn part(&self, start: u64, end: u64, size: u64) -> Option<Extent> {
+    fn part(&self, (start, end): Run, size: u64) -> Option<Extent> {
         let (start, end) = (start.max(self.start), end.min(self.end));
         if start >= end {
             return None;
         }
         let runs = self.runs.cut(start, end);
         let at = self.at + (start - self.start) * size;
-        (!runs.is_empty()).then_some(Extent { start, end, at, epoch: self.epoch, runs })
+        let sums = Vec::new();
+        (!runs.is_empty()).then_some(Extent { start, end, at, epoch: self.epoch, runs, sums })
+    }
+
+    /// Gives a part its checksums: those of its whole blocks are known.
+    fn sum_part(&self, mut part: Extent, far: &dyn Far, grid: Grid) -> Result<Extent> {
+        if self.sums.is_empty() {
+            return Ok(part);
+        }
+        for block in grid.blocks(self, part.start, part.end) {
+            let is_whole = part.runs.within(block.0, block.1).eq(self.runs.within(block.0, block.1));
+            part.sums.push(match self.sums.get(grid.at(self, block)) {
+                Some(sum) if is_whole => *sum,
+                _ => grid.of_rest(far, self, block, &part.runs)?,
+            });
+        }
+        Ok(part)
     }
 
     /// The room as bytes.

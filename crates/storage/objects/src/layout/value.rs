@@ -3,6 +3,8 @@
 use std::sync::Arc;
 
 use super::array::{Array, Extent, Near};
+use super::blocks::Grid;
+use super::sums::Sum;
 use crate::bytes::{self, Reader};
 use crate::check::Shape;
 use crate::runs::Runs;
@@ -13,8 +15,8 @@ use crate::{Result, Size};
 pub(crate) enum Value {
     /// A small single value.
     Single(Arc<[u8]>),
-    /// A large single value.
-    Far(Place),
+    /// A large single value, and its checksum if it has one.
+    Far(Place, Option<Sum>),
     /// An array.
     Array(Arc<Array>),
 }
@@ -41,11 +43,13 @@ pub(crate) const SINGLE: u8 = 0;
 const FAR: u8 = 1;
 const NEAR_ARRAY: u8 = 2;
 const FAR_ARRAY: u8 = 3;
+const FAR_SUM: u8 = 4;
+const FAR_ARRAY_SUMS: u8 = 5;
 
 impl Value {
     pub(crate) fn shape(&self) -> Shape {
         match self {
-            Value::Single(_) | Value::Far(_) => Shape::Single,
+            Value::Single(_) | Value::Far(..) => Shape::Single,
             Value::Array(array) => Shape::Records(array.record_size),
         }
     }
@@ -53,7 +57,7 @@ impl Value {
     pub(crate) fn size(&self) -> Size {
         match self {
             Value::Single(value) => Size::Single(value.len() as u64),
-            Value::Far(place) => Size::Single(place.length),
+            Value::Far(place, _) => Size::Single(place.length),
             Value::Array(array) => Size::Records { record_size: array.record_size, end: array.end() },
         }
     }
@@ -62,7 +66,7 @@ impl Value {
     pub(crate) fn places(&self) -> Vec<Place> {
         match self {
             Value::Single(_) => Vec::new(),
-            Value::Far(place) => vec![*place],
+            Value::Far(place, _) => vec![*place],
             Value::Array(array) => {
                 array.extents.iter().map(|extent| extent.place(array.record_size)).collect()
             }
@@ -73,14 +77,11 @@ impl Value {
     pub(crate) fn weight(&self) -> usize {
         match self {
             Value::Single(value) => value.len(),
-            Value::Far(_) => 0,
+            Value::Far(..) => 0,
             Value::Array(array) => {
-                let runs: usize =
-                    array.extents.iter().map(|extent| 64 + 16 * extent.runs.as_slice().len()).sum();
-                runs + array
-                    .near
-                    .as_ref()
-                    .map_or(0, |near| near.bytes.len() + 16 * near.runs.as_slice().len())
+                let bytes = |extent: &Extent| 64 + 16 * extent.runs.as_slice().len() + 4 * extent.sums.len();
+                array.extents.iter().map(bytes).sum::<usize>()
+                    + array.near.as_ref().map_or(0, |near| near.bytes.len() + 16 * near.runs.as_slice().len())
             }
         }
     }
@@ -91,10 +92,11 @@ impl Value {
                 out.push(SINGLE);
                 out.extend_from_slice(value);
             }
-            Value::Far(place) => {
-                out.push(FAR);
+            Value::Far(place, sum) => {
+                out.push(if sum.is_some() { FAR_SUM } else { FAR });
                 bytes::put(place.at, out);
                 bytes::put(place.length, out);
+                out.extend(sum.iter().flat_map(|sum| sum.to_le_bytes()));
             }
             Value::Array(array) => match &array.near {
                 Some(near) => encode_near(array.record_size, near, out),
@@ -107,9 +109,11 @@ impl Value {
         let mut reader = Reader(stored);
         let value = match reader.byte()? {
             SINGLE => return Ok(Value::Single(reader.rest().into())),
-            FAR => Value::Far(place(reader.number()?, reader.number()?)?),
+            FAR => Value::Far(place(reader.number()?, reader.number()?)?, None),
+            FAR_SUM => Value::Far(place(reader.number()?, reader.number()?)?, Some(reader.sum()?)),
             NEAR_ARRAY => Value::Array(Arc::new(decode_near(&mut reader)?)),
-            FAR_ARRAY => Value::Array(Arc::new(decode_far(&mut reader)?)),
+            FAR_ARRAY => Value::Array(Arc::new(decode_far(&mut reader, false)?)),
+            FAR_ARRAY_SUMS => Value::Array(Arc::new(decode_far(&mut reader, true)?)),
             _ => return Err(Reader::corrupt()),
         };
         if reader.0.is_empty() { Ok(value) } else { Err(Reader::corrupt()) }
@@ -151,7 +155,8 @@ fn decode_near(reader: &mut Reader<'_>) -> Result<Array> {
 }
 
 fn encode_far(array: &Array, out: &mut Vec<u8>) {
-    out.push(FAR_ARRAY);
+    let has_sums = array.extents.iter().any(|extent| !extent.sums.is_empty());
+    out.push(if has_sums { FAR_ARRAY_SUMS } else { FAR_ARRAY });
     bytes::put(array.record_size.into(), out);
     bytes::put(array.extents.len() as u64, out);
     for extent in &array.extents {
@@ -163,14 +168,21 @@ fn encode_far(array: &Array, out: &mut Vec<u8>) {
         } else {
             bytes::put_runs(&extent.runs, out);
         }
+        if has_sums {
+            bytes::put(extent.sums.len() as u64, out);
+            out.extend(extent.sums.iter().flat_map(|sum| sum.to_le_bytes()));
+        }
     }
 }
 
-fn decode_far(reader: &mut Reader<'_>) -> Result<Array> {
+fn decode_far(reader: &mut Reader<'_>, has_sums: bool) -> Result<Array> {
     let record_size = record_size(reader)?;
     let mut array = Array::new(record_size);
     for _ in 0..reader.count()? {
-        let extent = decode_extent(reader, record_size)?;
+        let mut extent = decode_extent(reader, record_size)?;
+        if has_sums {
+            extent.sums = decode_sums(reader, Grid::new(record_size).count(extent.start, extent.end))?;
+        }
         if array.extents.last().is_some_and(|last| last.end > extent.start) {
             return Err(Reader::corrupt());
         }
@@ -188,5 +200,14 @@ fn decode_extent(reader: &mut Reader<'_>, record_size: u32) -> Result<Extent> {
     if runs.start() < start || runs.end() > end || runs.is_empty() {
         return Err(Reader::corrupt());
     }
-    Ok(Extent { start, end, at, epoch: COMMITTED, runs })
+    Ok(Extent { start, end, at, epoch: COMMITTED, runs, sums: Vec::new() })
+}
+
+/// The checksums of an extent of so many blocks: all, or none where an older program wrote it.
+fn decode_sums(reader: &mut Reader<'_>, blocks: u64) -> Result<Vec<Sum>> {
+    let count = reader.count()?;
+    if count > 0 && count as u64 != blocks {
+        return Err(Reader::corrupt());
+    }
+    (0..count).map(|_| reader.sum()).collect()
 }

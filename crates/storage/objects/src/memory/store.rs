@@ -160,6 +160,14 @@ impl Store for MemoryStore {
         updates.iter().try_for_each(|op| self.update(op))
     }
 
+    fn update_together(&self, updates: &[Update<'_>]) -> Result<()> {
+        let mut objects = self.write()?;
+        let none = Akeys::new();
+        let held = |op: &Update<'_>| akeys(&objects, op.object, op.dkey).unwrap_or(&none);
+        updates.iter().try_for_each(|op| check::update(op, held(op)))?;
+        updates.iter().try_for_each(|op| update(&mut objects, op))
+    }
+
     fn update_now(&self, op: &Update<'_>) -> Result<()> {
         self.update(op)
     }

@@ -9,8 +9,9 @@ use super::ffi::{Ask, CANCELED, Code, Completion, Guard, NOT_FOUND, Write};
 use super::heads::{self, Home, LEVEL};
 use super::pending::{Akey, Dkey, DkeyId};
 use super::{AT_ONCE, failed};
+use crate::layout::reader::{self, LastBlock};
 use crate::layout::value::Value;
-use crate::layout::writer::{self, Writer};
+use crate::layout::writer::Writer;
 use crate::{Change, Error, ObjectId, Phase, Result};
 
 /// Keys and bytes of one operation on a head.
@@ -244,14 +245,14 @@ impl Core {
         }
         let mut writer = Writer::new(self, epoch);
         for &(start, end) in akey.punched.as_slice() {
-            writer.apply(&mut value, &Change::PunchRecords { akey: name, range: (start..end).into() })?;
+            writer.apply(&mut value, &[Change::PunchRecords { akey: name, range: (start..end).into() }])?;
         }
         for &(start, end) in akey.own.as_slice() {
             let Some(mine) = mine else { break };
             let mut bytes = vec![0; mine.bytes(end - start) as usize];
-            writer::read(self, mine, start, &mut bytes)?;
+            reader::read(self, mine, start, &mut bytes, &mut LastBlock::default())?;
             let record_size = mine.record_size;
-            writer.apply(&mut value, &Change::Records { akey: name, record_size, start, bytes: &bytes })?;
+            writer.apply(&mut value, &[Change::Records { akey: name, record_size, start, bytes: &bytes }])?;
         }
         Ok(value)
     }

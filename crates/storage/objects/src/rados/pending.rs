@@ -117,16 +117,23 @@ impl Akey {
         }
     }
 
-    /// Does a change.
-    pub(super) fn apply(&mut self, change: &Change<'_>, writer: &mut Writer<'_>) -> Result<()> {
-        let changes = writer.apply(&mut self.value, change)?;
+    /// Does changes that belong together.
+    pub(super) fn apply(&mut self, group: &[Change<'_>], writer: &mut Writer<'_>) -> Result<()> {
+        let changes = writer.apply(&mut self.value, group)?;
         // What is not known may be there to be punched.
-        let punches = matches!(change, Change::Punch(_));
+        let punches = matches!(group, [Change::Punch(_)]);
         if !(changes || self.unknown && punches) {
             return Ok(());
         }
         self.any_kind |= punches;
         self.changed = true;
+        group.iter().for_each(|change| self.note(change));
+        self.taken.append(&mut numbers(self.value.as_ref()));
+        Ok(())
+    }
+
+    /// Notes which records are of this process.
+    fn note(&mut self, change: &Change<'_>) {
         match *change {
             Change::Single(..) | Change::Punch(_) => {
                 (self.whole, self.own, self.punched) = (true, Runs::default(), Runs::default());
@@ -141,8 +148,6 @@ impl Akey {
                 self.own.remove(range.start, range.end);
             }
         }
-        self.taken.append(&mut numbers(self.value.as_ref()));
-        Ok(())
     }
 
     /// Data objects that nobody needs once the change arrived.
@@ -192,7 +197,7 @@ impl Before for Named<'_, '_> {
     fn equals(&self, akey: &[u8], value: &[u8]) -> Result<bool> {
         match self.akeys.get(akey).and_then(|akey| akey.value.as_ref()) {
             Some(Value::Single(held)) => Ok(**held == *value),
-            Some(far @ Value::Far(_)) => (self.far_equals)(far, value),
+            Some(far @ Value::Far(..)) => (self.far_equals)(far, value),
             _ => Ok(false),
         }
     }

@@ -77,12 +77,12 @@ impl RadosStore {
             found.push(match value {
                 None => None,
                 Some(Value::Single(bytes)) => Some(bytes.to_vec()),
-                Some(Value::Far(place)) => Some(vec![0; usize::try_from(place.length).unwrap_or(0)]),
+                Some(Value::Far(place, _)) => Some(vec![0; usize::try_from(place.length).unwrap_or(0)]),
                 Some(Value::Array(_)) => return Err(check::unmet(akey, "holds records")),
             });
         }
         let far = values.iter().zip(&mut found).filter_map(|(value, into)| match (value, into) {
-            (Some(Value::Far(place)), Some(into)) => Some(Piece { at: place.at, into }),
+            (Some(Value::Far(place, _)), Some(into)) => Some(Piece { at: place.at, into }),
             _ => None,
         });
         self.core.read(far.collect())?;

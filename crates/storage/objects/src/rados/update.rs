@@ -11,7 +11,7 @@ use super::pending::{Akey, Dkey, Named};
 use crate::bytes::Reader;
 use crate::check;
 use crate::layout::value::Value;
-use crate::layout::writer::{Far, Piece, Writer};
+use crate::layout::writer::{self, Far, Piece, Writer};
 use crate::{Change, Condition, ObjectId, Phase, Result, Update};
 
 /// What waits takes about so much memory before content is flushed early.
@@ -115,9 +115,10 @@ impl Core {
             named.akeys.get_mut(condition.akey()).into_iter().for_each(|akey| akey.guard(condition));
         }
         let mut writer = Writer::new(self, epoch);
-        for change in update.changes {
-            let Some(akey) = named.akeys.get_mut(change.akey()) else { continue };
-            if let Err(error) = akey.apply(change, &mut writer) {
+        for group in writer::groups(update.changes) {
+            let akey = group.first().and_then(|change| named.akeys.get_mut(change.akey()));
+            let Some(akey) = akey else { continue };
+            if let Err(error) = akey.apply(group, &mut writer) {
                 let taken = writer.undo();
                 let numbers = taken.iter().map(|place| place.at / super::STRIPE_BYTES);
                 lock(&self.doomed).extend(numbers);
@@ -128,7 +129,7 @@ impl Core {
     }
 
     fn far_equals(&self, far: &Value, value: &[u8]) -> Result<bool> {
-        let Value::Far(place) = far else { return Ok(false) };
+        let Value::Far(place, _) = far else { return Ok(false) };
         if place.length != value.len() as u64 {
             return Ok(false);
         }

@@ -3,6 +3,7 @@
 mod alter;
 mod journal;
 pub(crate) mod repack;
+mod replace;
 mod work;
 
 use std::io::Read;
@@ -11,9 +12,9 @@ use std::process::ExitCode;
 use hyperslab::model::properties::FileCreate;
 use hyperslab::vol::copy::CopyOptions;
 use hyperslab::vol::{Container, FileAccess, OpGroupCreate, Place, Resolver};
-use hyperslab::{Error, Limits, Result, Token};
+use hyperslab::{Error, Kind, Limits, Result, Token};
 
-use crate::open::{Opened, open_beneath};
+use crate::open::{Opened, open_beneath, shown};
 use crate::settings::{layered, measured, registry};
 use alter::{Change, apply};
 use journal::Journal;
@@ -186,7 +187,10 @@ fn user_block(location: &str, bytes: u64) -> Result<Vec<u8>> {
     let mut block = Vec::new();
     if bytes > 0 && place.connector.as_deref().is_some_and(|connector| connector != "native") {
         // A server's file is not ours to open.
-        eprintln!("hyperslab copy: {location}: the bytes of the user block are lost: they are out of reach");
+        eprintln!(
+            "hyperslab copy: {}: the bytes of the user block are lost: they are out of reach",
+            shown(location)
+        );
     } else if bytes > 0 {
         std::fs::File::open(&place.path).map_err(io)?.take(bytes).read_to_end(&mut block).map_err(io)?;
     }
@@ -208,8 +212,7 @@ fn copy_object(
         options.limits.link_traversals_max,
     )?;
     let place = arguments.target.as_deref().unwrap_or(path);
-    let there = registry().open(to, &FileAccess::read()).is_ok();
-    if there && !arguments.overwrite {
+    if !arguments.overwrite && is_there(to)? {
         // What is not committed is not there: a copy that is stopped leaves the container as it was.
         let target = measured(registry().open(to, &layered(FileAccess::write()))?);
         put(source, object, &*target, place, arguments.parents, options)?;
@@ -219,6 +222,15 @@ fn copy_object(
         Output::create(to, &FileCreate::default(), &FileAccess::write(), arguments.overwrite, options.lost)?;
     put(source, object, output.container(), place, arguments.parents, options)?;
     output.finish(&[])
+}
+
+/// Whether a container is at a location. One that is there and does not open is an error, and not a place for a new one.
+fn is_there(location: &str) -> Result<bool> {
+    match registry().open(location, &FileAccess::read()) {
+        Ok(_) => Ok(true),
+        Err(error) if error.kind() == Kind::NotFound => Ok(false),
+        Err(error) => Err(error),
+    }
 }
 
 fn put(

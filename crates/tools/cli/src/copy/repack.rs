@@ -9,6 +9,7 @@ use hyperslab::{Error, Limits, Result};
 use super::alter::{Change, apply};
 use super::work::{Output, Work};
 use super::{report, user_block, value};
+use crate::log;
 use crate::open::open;
 
 const USAGE: &str = "\
@@ -85,6 +86,7 @@ fn repack(arguments: &Arguments) -> Result<()> {
     let from = &arguments.files[0];
     let to = arguments.files.get(1).unwrap_or(from);
     let source = open(from, None)?;
+    log::check_repack(from, source.container.as_ref())?;
     let work = Work::start("repack")?;
     let (limits, tell) = (Limits::default(), |progress| work.tell(progress));
     let alter = |path: &str, op: &mut _| apply(&arguments.changes, arguments.bytes_min, path, op);

@@ -2,16 +2,21 @@
 
 use std::fs::OpenOptions;
 use std::io::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use hyperslab::model::properties::FileCreate;
-use hyperslab::vol::copy::{Progress, TellLost, create_for};
+use hyperslab::model::text::{from_path, to_path};
+use hyperslab::vol::copy::{
+    Progress, TellLost, UNFINISHED_WARNING, clear_unfinished, create_for, is_unfinished, mark_unfinished,
+};
 use hyperslab::vol::{Container, FileAccess, Location};
-use hyperslab::{Error, Result};
+use hyperslab::{Error, Kind, Result};
 use indicatif::{HumanBytes, ProgressBar};
 
+use super::replace::{Replacement, refuse_link};
+use crate::open::shown;
 use crate::progress::spinner;
 use crate::settings::{layered, measured, registry};
 
@@ -52,15 +57,52 @@ impl Drop for Work {
     }
 }
 
-/// A new container. A file gets its name when it is whole; other containers are deleted when they are not.
+/// A new container. One that lies at a path gets its name when it is whole; another is marked until it is, and deleted
+/// when the copy fails.
 pub(super) struct Output {
+    /// It goes before its remains do: nobody deletes what is open.
     container: Arc<dyn Container>,
+    remains: Remains,
+}
+
+/// What a copy leaves behind until it is finished.
+struct Remains {
     /// Where it is written.
     location: String,
-    /// What it will be called.
-    name: Option<PathBuf>,
+    /// What it takes the place of.
+    replaced: Option<Replacement>,
     /// Nothing is to be taken away when it is dropped.
     is_kept: bool,
+}
+
+fn exists(location: &str) -> Error {
+    Error::exists("create container").with("location", location).with("help", "--overwrite replaces it")
+}
+
+/// What a container at a location takes the place of, where it lies at a path.
+fn replaced_at(location: &str) -> Result<Option<Replacement>> {
+    registry().path_of(location)?.map(Replacement::new).transpose()
+}
+
+/// The same kind of container at another path.
+fn at_path(location: &str, path: &Path) -> String {
+    match Location::parse(location) {
+        Location { connector: Some(connector), engine: Some(engine), .. } => {
+            format!("{connector}+{engine}:{}", from_path(path))
+        }
+        Location { connector: Some(connector), .. } => format!("{connector}:{}", from_path(path)),
+        _ => from_path(path),
+    }
+}
+
+fn make(
+    location: &str,
+    create: &FileCreate,
+    access: &FileAccess,
+    truncate: bool,
+    lost: Option<&TellLost<'_>>,
+) -> Result<Arc<dyn Container>> {
+    create_for(|create: &FileCreate| registry().create(location, create, access, truncate), create, lost)
 }
 
 impl Output {
@@ -71,20 +113,23 @@ impl Output {
         overwrite: bool,
         lost: Option<&TellLost<'_>>,
     ) -> Result<Output> {
-        let place = Location::parse(location);
-        let is_file = place.connector.as_deref().is_none_or(|c| c == "native");
-        let name = is_file.then(|| PathBuf::from(&place.path));
-        if !overwrite && name.as_ref().is_some_and(|name| name.exists()) {
-            return Err(Error::exists("create container").with("location", location));
-        }
-        let location = match &name {
-            Some(name) => format!("{}.{}.partial", name.display(), std::process::id()),
-            None => location.to_owned(),
-        };
         let access = layered(access.clone());
-        let make = |create: &FileCreate| registry().create(&location, create, &access, overwrite || is_file);
-        let container = create_for(make, create, lost)?;
-        Ok(Output { container: measured(container), location, name, is_kept: false })
+        let Some(replaced) = replaced_at(location)? else {
+            let container = make(location, create, &access, overwrite, lost)?;
+            return Self::marked(container, location, false);
+        };
+        if !overwrite && replaced.is_there() {
+            return Err(exists(location));
+        }
+        for path in replaced.temporaries() {
+            let temporary = at_path(location, &path);
+            // Never through something that stands there, a symbolic link among others.
+            match make(&temporary, create, &access, false, lost) {
+                Err(error) if error.kind() == Kind::Exists => {}
+                made => return Self::beside((made?, &path), temporary, replaced, false),
+            }
+        }
+        Err(Error::exists("create container").with("problem", "all names for it are taken"))
     }
 
     /// A container that an earlier run may have begun; it stays when this one is stopped, too. With it comes the
@@ -95,62 +140,119 @@ impl Output {
         overwrite: bool,
         lost: Option<&TellLost<'_>>,
     ) -> Result<(Output, PathBuf)> {
-        let place = Location::parse(location);
-        let is_file = place.connector.as_deref().is_none_or(|c| c == "native");
-        let path = place.path.trim_end_matches('/');
-        let notes = PathBuf::from(format!("{path}.resume"));
-        let name = is_file.then(|| PathBuf::from(path));
-        let location = if is_file { format!("{path}.partial") } else { location.to_owned() };
         let access = layered(FileAccess::write());
-        let is_there = !is_file && registry().open(&location, &FileAccess::read()).is_ok();
-        let container = match notes.exists() {
-            true => registry().open(&location, &access)?,
-            false if !overwrite && (is_there || name.as_ref().is_some_and(|name| name.exists())) => {
-                return Err(Error::exists("create container").with("location", location));
-            }
-            false => {
-                let make =
-                    |create: &FileCreate| registry().create(&location, create, &access, overwrite || is_file);
-                create_for(make, create, lost)?
-            }
+        let path = Location::parse(location).path;
+        let notes = to_path(&format!("{}.resume", path.trim_end_matches('/'))).into_owned();
+        refuse_link(&notes)?;
+        let Some(replaced) = replaced_at(location)? else {
+            let output = Self::resume_there(location, create, overwrite, (&notes, lost))?;
+            return Ok((output, notes));
         };
-        Ok((Output { container: measured(container), location, name, is_kept: true }, notes))
+        if !overwrite && replaced.is_there() && !notes.exists() {
+            return Err(exists(location));
+        }
+        let path = replaced.resumed();
+        refuse_link(&path)?;
+        let temporary = at_path(location, &path);
+        let container = match notes.exists() {
+            true => registry().open(&temporary, &access)?,
+            false => make(&temporary, create, &access, true, lost)?,
+        };
+        Ok((Self::beside((container, &path), temporary, replaced, true)?, notes))
+    }
+
+    /// A container that is written where it stays.
+    fn resume_there(
+        location: &str,
+        create: &FileCreate,
+        overwrite: bool,
+        (notes, lost): (&Path, Option<&TellLost<'_>>),
+    ) -> Result<Output> {
+        let access = layered(FileAccess::write());
+        if notes.exists() {
+            return Self::marked(registry().open(location, &access)?, location, true);
+        }
+        // What a copy without notes left begins anew.
+        let is_whole = match registry().open(location, &FileAccess::read()) {
+            Ok(there) => !is_unfinished(&*there)?,
+            Err(_) => false,
+        };
+        if is_whole && !overwrite {
+            return Err(exists(location));
+        }
+        Self::marked(make(location, create, &access, true, lost)?, location, true)
+    }
+
+    /// A container that says that it is unfinished, whatever stops the copy.
+    fn marked(container: Arc<dyn Container>, location: &str, is_kept: bool) -> Result<Output> {
+        let remains = Remains { location: location.to_owned(), replaced: None, is_kept };
+        let output = Output { container: measured(container), remains };
+        mark_unfinished(output.container())?;
+        Ok(output)
+    }
+
+    /// A container that is written beside its place.
+    fn beside(
+        (container, path): (Arc<dyn Container>, &Path),
+        location: String,
+        replaced: Replacement,
+        is_kept: bool,
+    ) -> Result<Output> {
+        replaced.keep_mode(path)?;
+        let remains = Remains { location, replaced: Some(replaced), is_kept };
+        Ok(Output { container: measured(container), remains })
     }
 
     pub(super) fn container(&self) -> &dyn Container {
         self.container.as_ref()
     }
 
-    /// Commits, writes what stands before a file's content, and gives the file its name.
+    /// Commits, writes what stands before a file's content, and gives the container its name.
     pub(super) fn finish(mut self, user_block: &[u8]) -> Result<()> {
         // A layer may have gone on without something, such as a copy elsewhere.
-        self.container.info()?.warnings.iter().for_each(|warning| eprintln!("hyperslab copy: {warning}"));
+        let told = self.container.info()?;
+        let others = told.warnings.iter().filter(|warning| *warning != UNFINISHED_WARNING);
+        others.for_each(|warning| eprintln!("hyperslab copy: {warning}"));
+        clear_unfinished(self.container())?;
         self.container.close()?;
-        if let Some(name) = &self.name {
-            let io = |e: std::io::Error| Error::io("finish file", &e).with("path", name.display());
+        self.remains.put(user_block)
+    }
+}
+
+impl Remains {
+    fn put(&mut self, user_block: &[u8]) -> Result<()> {
+        if let Some(replaced) = &self.replaced {
+            let path = to_path(&Location::parse(&self.location).path).into_owned();
             if !user_block.is_empty() {
-                let mut file = OpenOptions::new().write(true).open(&self.location).map_err(io)?;
-                file.write_all(user_block).map_err(io)?;
-                file.sync_all().map_err(io)?;
+                write_user_block(&path, user_block)
+                    .map_err(|e| Error::io("write user block", &e).with("path", path.display()))?;
             }
-            std::fs::rename(&self.location, name).map_err(io)?;
+            if let Some(old) = replaced.put(&path)? {
+                // The new one is in place; what is left of the old one only takes space.
+                remove(&at_path(&self.location, &old), "the container that was replaced");
+            }
         }
         self.is_kept = true;
         Ok(())
     }
 }
 
-impl Drop for Output {
+fn write_user_block(path: &Path, user_block: &[u8]) -> std::io::Result<()> {
+    let mut file = OpenOptions::new().write(true).open(path)?;
+    file.write_all(user_block)?;
+    file.sync_all()
+}
+
+fn remove(location: &str, what: &str) {
+    if let Err(error) = registry().delete(location, &FileAccess::write()) {
+        eprintln!("hyperslab copy: {}: {what} is left: {error}", shown(location));
+    }
+}
+
+impl Drop for Remains {
     fn drop(&mut self) {
-        if self.is_kept {
-            return;
+        if !self.is_kept {
+            remove(&self.location, "an unfinished copy");
         }
-        // The first error is what the caller hears of.
-        let _ = match self.name {
-            Some(_) => {
-                std::fs::remove_file(&self.location).map_err(|e| Error::io("remove unfinished file", &e))
-            }
-            None => registry().delete(&self.location, &FileAccess::write()),
-        };
     }
 }

@@ -5,7 +5,7 @@ use std::cmp::Ordering;
 use hyperslab::model::Heap;
 use hyperslab::model::convert::Conversions;
 use hyperslab::vol::transfer::from_file_form;
-use hyperslab::vol::{AttributeInfo, OpList};
+use hyperslab::vol::{AttributeInfo, OpList, Pin};
 use hyperslab::{Datatype, Result};
 
 use super::comparable::{self, Shape};
@@ -94,6 +94,7 @@ impl Pair<'_> {
 
     fn read(&self, side: usize, info: &AttributeInfo, memory: &Datatype) -> Result<(Vec<u8>, Heap)> {
         let place = self.places[side];
+        let _pin = Pin::of(place.container(), &info.datatype)?;
         let raw = place.container().attribute_read(place.token, &[&info.name])?;
         let raw = raw.first().map_or(&[][..], Vec::as_slice);
         let mut heap = Heap::new();

@@ -27,6 +27,7 @@ use report::{Report, column};
 use walk::{List, What, leads_nowhere};
 
 use crate::ls::source::{Place, Source};
+use crate::open::shown;
 use crate::progress::spinner_beside_output;
 
 /// Exit codes.
@@ -123,7 +124,8 @@ fn open_both(report: &mut Report<'_>, options: &Options) -> Option<[Rc<Source>; 
     let mut open = |side: usize| match Source::open(&options.files[side], None, side as u64 + 1) {
         Ok(source) => Some(source),
         Err(error) => {
-            report.say(&format!("h5diff: <{}>: unable to open file\n", options.files[side]));
+            let file = shown(&options.files[side]);
+            report.say(&format!("h5diff: <{file}>: unable to open file\n"));
             report.fail(&error);
             None
         }
@@ -142,7 +144,10 @@ fn find_both(
         let path = options.objects.as_ref().map_or("/", |objects| &objects[side]);
         named(&root, path, options.follow).map(|what| Side { root, path: path.to_owned(), what }).map_err(
             |error| {
-                report.say(&format!("Object <{path}> could not be found in <{}>\n", options.files[side]));
+                report.say(&format!(
+                    "Object <{path}> could not be found in <{}>\n",
+                    shown(&options.files[side])
+                ));
                 report.fail(&error);
                 0u64
             },
@@ -248,7 +253,7 @@ fn compare_lists(report: &mut Report<'_>, sides: &[Side; 2], lists: &[List; 2]) 
 fn print_list(report: &mut Report<'_>, sides: &[Side; 2], matched: &[matched::Match]) {
     let options = report.options;
     if options.level > 2 {
-        report.say(&format!("file1: {}\nfile2: {}\n", options.files[0], options.files[1]));
+        report.say(&format!("file1: {}\nfile2: {}\n", shown(&options.files[0]), shown(&options.files[1])));
     }
     let whole = sides.iter().all(|side| side.path == "/");
     report.say(if whole { "\nfile1     file2\n" } else { "\ngroup1   group2\n" });

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use hyperslab::model::convert::Conversions;
 use hyperslab::model::{Heap, Selection};
 use hyperslab::vol::transfer::from_file_form;
-use hyperslab::vol::{AttributeInfo, DatasetInfo};
+use hyperslab::vol::{AttributeInfo, DatasetInfo, Pin};
 use hyperslab::{Datatype, Kind, Result, Token};
 
 use super::Dumper;
@@ -230,7 +230,9 @@ impl Dumper<'_> {
         memory: &Datatype,
     ) -> Result<Block> {
         match source {
-            Source::Dataset { token, info } => read_block(&*self.container(), *token, info, part, memory),
+            Source::Dataset { token, info } => {
+                read_block(&*self.container(), *token, info, part, memory, &self.failed)
+            }
             Source::Attribute { object, info } => self.read_attribute(*object, info, memory),
             Source::Pairs { map, side, datatype, .. } => {
                 read_pairs(&*self.container(), *map, (*side, datatype), memory)
@@ -245,12 +247,13 @@ impl Dumper<'_> {
         memory: &Datatype,
     ) -> Result<Block> {
         let container = self.container();
+        let _pin = Pin::of(&*container, &info.datatype)?;
         let raw = container.attribute_read(object, &[&info.name])?.pop().unwrap_or_default();
         let mut heap = Heap::new();
         let conversions = Conversions::default();
         let bytes = match from_file_form(&*container, &info.datatype, &raw, memory, &conversions, &mut heap) {
             Err(error) if error.kind() == Kind::Corrupt && lenient::can_be_missing(memory) => {
-                lenient::convert(&*container, &info.datatype, &raw, memory, &mut heap)?
+                lenient::convert(&*container, &info.datatype, &raw, memory, &mut heap, &self.failed)?
             }
             result => result?,
         };
@@ -269,7 +272,7 @@ impl Dumper<'_> {
         let total = info.space.element_count()?;
         let mut in_row = 0;
         for selection in strips(&Source::Dataset { token, info }, memory)? {
-            let block = read_block(&*container, token, info, &selection, memory)?;
+            let block = read_block(&*container, token, info, &selection, memory, &self.failed)?;
             let count = block.bytes.len() as u64 / u64::from(memory.size()).max(1);
             let last = state.base + count >= total;
             self.print_run(state, &Run { last, ..*run }, &block, &mut in_row)?;
@@ -290,7 +293,7 @@ impl Dumper<'_> {
     ) -> Result<()> {
         let container = self.container();
         slab.rows(info.space.dims(), &mut |row| {
-            let block = read_block(&*container, token, info, &row.selection, memory)?;
+            let block = read_block(&*container, token, info, &row.selection, memory, &self.failed)?;
             state.base = row.first;
             state.need_prefix = true;
             self.print_run(state, &Run { last: row.ends_plane, ..*run }, &block, &mut 0)?;

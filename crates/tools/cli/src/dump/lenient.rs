@@ -1,5 +1,7 @@
 //! Elements of which some cannot be followed: h5dump prints the others, and nothing for these.
 
+use std::cell::Cell;
+
 use hyperslab::model::convert::Conversions;
 use hyperslab::model::heap::VarSlot;
 use hyperslab::model::{Datatype, Heap};
@@ -13,13 +15,15 @@ pub(crate) fn can_be_missing(datatype: &Datatype) -> bool {
         || (matches!(datatype, Datatype::VarLen(_)) && datatype.is_string())
 }
 
-/// Converts elements one by one; those that fail become empty texts, or references to nothing known.
+/// Converts elements one by one; those that fail become empty texts, or references to nothing known, and the command fails in
+/// the end.
 pub(crate) fn convert(
     container: &dyn Container,
     file_type: &Datatype,
     raw: &[u8],
     memory: &Datatype,
     heap: &mut Heap,
+    failed: &Cell<bool>,
 ) -> Result<Vec<u8>> {
     let conversions = Conversions::default();
     // An empty text that is there differs from one that is not by its offset.
@@ -30,6 +34,7 @@ pub(crate) fn convert(
             Ok(good) => bytes.extend(good),
             Err(error) => {
                 eprintln!("hyperslab dump: {error}");
+                failed.set(true);
                 bytes.extend(missing(memory, heap)?);
             }
         }

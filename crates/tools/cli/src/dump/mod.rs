@@ -22,6 +22,7 @@ mod usage;
 mod wanted;
 mod xml;
 
+use std::cell::Cell;
 use std::collections::HashSet;
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -30,7 +31,7 @@ use hyperslab::model::text::to_bytes;
 use hyperslab::vol::Container;
 use hyperslab::{Index, ObjectKind, Order, Result, Token};
 
-use crate::open::{Opened, open_with};
+use crate::open::{Opened, open_with, shown};
 use crate::render::line::{Layout, State};
 pub(crate) use attributes::space_text;
 pub(crate) use datatype::{bitfield_name, float_name, integer_name};
@@ -65,7 +66,8 @@ pub(crate) struct Dumper<'o> {
     /// Numbers given to groups, datasets and attributes: the handles that h5dump would have.
     ids: [u64; 3],
     xml: xml::XmlState,
-    failed: bool,
+    /// Whether something could not be printed.
+    failed: Cell<bool>,
 }
 
 /// Runs the command.
@@ -98,14 +100,14 @@ fn dump_all(options: &Options) -> ExitCode {
     let mut dumper = Dumper::new(options, streams);
     for file in &options.files {
         if let Err(error) = dumper.dump_file(file) {
-            dumper.fail(&format!("{file}: {error}"));
+            dumper.fail(&format!("{}: {error}", shown(file)));
             break;
         }
     }
     if let Err(error) = dumper.streams.flush() {
         dumper.fail(&error.to_string());
     }
-    if dumper.failed { ExitCode::FAILURE } else { ExitCode::SUCCESS }
+    if dumper.failed.get() { ExitCode::FAILURE } else { ExitCode::SUCCESS }
 }
 
 impl<'o> Dumper<'o> {
@@ -121,7 +123,7 @@ impl<'o> Dumper<'o> {
             following: Vec::new(),
             ids: [0; 3],
             xml: xml::XmlState::default(),
-            failed: false,
+            failed: Cell::new(false),
         }
     }
 
@@ -152,7 +154,7 @@ impl<'o> Dumper<'o> {
     /// Tells about a problem and goes on; the command ends with a failure.
     fn fail(&mut self, problem: &str) {
         eprintln!("hyperslab dump: {problem}");
-        self.failed = true;
+        self.failed.set(true);
     }
 
     /// Reports an error of one object, so that the others are still printed.
@@ -183,7 +185,7 @@ impl<'o> Dumper<'o> {
         if self.options.xml {
             return self.xml_file();
         }
-        self.put(&[b"HDF5 \"", &to_bytes(name)[..], b"\" {"].concat())?;
+        self.put(&[b"HDF5 \"", &to_bytes(&shown(name))[..], b"\" {"].concat())?;
         if self.options.contents {
             self.contents()?;
             return self.put(b"}\n");

@@ -77,7 +77,7 @@ impl Dumper<'_> {
         let container = self.container();
         let mut state = State { indent: state.indent + 1, column: state.column, ..State::default() };
         if let Selection::Points(_) = selection {
-            let block = read_block(&*container, dataset, info, selection, &memory)?;
+            let block = read_block(&*container, dataset, info, selection, &memory, &self.failed)?;
             return self.region_points(&mut state, &block);
         }
         let blocks: Vec<_> = selection.blocks(dims)?.collect();
@@ -87,7 +87,7 @@ impl Dumper<'_> {
         let shape: Vec<u64> = first.iter().zip(last).map(|(a, b)| b - a + 1).collect();
         for (i, (first, _)) in blocks.iter().enumerate() {
             let part = Selection::block(first, &shape)?;
-            let block = read_block(&*container, dataset, info, &part, &memory)?;
+            let block = read_block(&*container, dataset, info, &part, &memory, &self.failed)?;
             state.set_extent(&shape);
             state.need_prefix = true;
             state.on_line = 0;

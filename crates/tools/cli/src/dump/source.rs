@@ -1,9 +1,11 @@
 //! Reading values of datasets and attributes, in parts of bounded size.
 
+use std::cell::Cell;
+
 use hyperslab::model::convert::Conversions;
 use hyperslab::model::{Heap, Selection};
 use hyperslab::vol::transfer::{Elements, from_file_form};
-use hyperslab::vol::{AttributeInfo, Container, DatasetInfo, OpRead, maps};
+use hyperslab::vol::{AttributeInfo, Container, DatasetInfo, OpRead, Pin, maps};
 use hyperslab::{Dataspace, Datatype, Error, Kind, Result, Token};
 
 use super::lenient;
@@ -75,31 +77,28 @@ pub(crate) fn read_pairs(
     memory: &Datatype,
 ) -> Result<Block> {
     let (mut bytes, mut heap, conversions) = (Vec::new(), Heap::new(), Conversions::default());
-    let mut skip = 0;
-    loop {
-        let page = container.map_keys(map, skip, PAIRS)?;
-        skip += page.entries.len() as u64;
-        let keys: Vec<&[u8]> = page.entries.iter().map(Vec::as_slice).collect();
+    maps::each_page(container, map, PAIRS, |keys| {
         bytes.extend(match side {
-            Side::Keys => maps::to_elements(datatype, keys.into_iter(), &mut heap)?,
+            Side::Keys => maps::to_elements(datatype, keys.iter().copied(), &mut heap)?,
             Side::Values => {
-                let raw = container.map_get(map, &keys)?.into_iter().flatten().collect::<Vec<_>>().concat();
+                let _pin = Pin::of(container, datatype)?;
+                let raw = container.map_get(map, keys)?.into_iter().flatten().collect::<Vec<_>>().concat();
                 from_file_form(container, datatype, &raw, memory, &conversions, &mut heap)?
             }
         });
-        if !page.more || page.entries.is_empty() {
-            return Ok(Block { datatype: memory.clone(), bytes, heap });
-        }
-    }
+        Ok(())
+    })?;
+    Ok(Block { datatype: memory.clone(), bytes, heap })
 }
 
-/// Reads some elements of a dataset as `datatype`.
+/// Reads some elements of a dataset as `datatype`; `failed` tells whether some of them stand for what cannot be read.
 pub(crate) fn read_block(
     container: &dyn Container,
     dataset: Token,
     info: &DatasetInfo,
     selection: &Selection,
     datatype: &Datatype,
+    failed: &Cell<bool>,
 ) -> Result<Block> {
     let conversions = Conversions::default();
     let (file_type, space) = (&info.datatype, &info.space);
@@ -110,8 +109,9 @@ pub(crate) fn read_block(
     match elements.read(datatype, &mut bytes, &mut heap) {
         Err(error) if error.kind() == Kind::Corrupt && lenient::can_be_missing(datatype) => {
             let mut raw = vec![0; elements.count()? as usize * file_type.size() as usize];
+            let _pin = Pin::of(container, file_type)?;
             container.dataset_read(&mut [OpRead { dataset, selection, into: &mut raw }])?;
-            bytes = lenient::convert(container, file_type, &raw, datatype, &mut heap)?;
+            bytes = lenient::convert(container, file_type, &raw, datatype, &mut heap, failed)?;
         }
         result => result?,
     }

@@ -14,7 +14,9 @@ pub(crate) mod types;
 mod values;
 pub(crate) mod walk;
 
+use crate::open::{advice, shown};
 use std::io::{self, Write};
+use std::path::Path;
 use std::process::ExitCode;
 use std::rc::Rc;
 
@@ -53,13 +55,13 @@ fn list(options: &Options, out: &mut dyn Write) -> io::Result<u8> {
     let mut lister = Lister::new(options, out);
     for argument in &options.files {
         let outcome = match open(argument, options, number) {
-            Some(Opened { source: Some(source), file, object }) => {
+            Ok(Opened { source: Some(source), file, object }) => {
                 number += 1;
                 lister.file(&source, &file, object.as_deref())?
             }
-            Some(Opened { file, .. }) => lister.rootless(&file)?,
-            None => {
-                eprintln!("{argument}: unable to open file");
+            Ok(Opened { file, .. }) => lister.rootless(&file)?,
+            Err(error) => {
+                eprintln!("{}: unable to open file: {}", shown(argument), advice(&error));
                 Outcome::Dangling
             }
         };
@@ -81,24 +83,30 @@ struct Opened {
 }
 
 /// Tries the whole name as a file, then without its last part, and so on: what was cut off names the object.
-fn open(argument: &str, options: &Options, number: u64) -> Option<Opened> {
+fn open(argument: &str, options: &Options, number: u64) -> Result<Opened, Error> {
     let mut end = argument.len();
-    let mut reasons = Vec::new();
+    // The reason to tell is that of the whole name, unless a part of it is a file.
+    let (mut reasons, mut told) = (Vec::new(), 0);
     while end > 0 {
         let file = argument[..end].to_owned();
         let object = (end < argument.len()).then(|| argument[end..].to_owned());
         end = file.rfind('/').unwrap_or(0);
         match Source::open(&file, options.driver.as_deref(), number) {
-            Ok(source) => return Some(Opened { source: Some(source), file, object }),
+            Ok(source) => return Ok(Opened { source: Some(source), file, object }),
             Err(error) if is_rootless(&file, &error) => {
                 attribute::complain(&error, options);
-                return Some(Opened { source: None, file, object });
+                return Ok(Opened { source: None, file, object });
             }
-            Err(error) => reasons.push(error),
+            Err(error) => {
+                if Path::new(&file).is_file() {
+                    told = reasons.len();
+                }
+                reasons.push(error);
+            }
         }
     }
     reasons.iter().for_each(|error| attribute::complain(error, options));
-    None
+    Err(reasons.into_iter().nth(told).unwrap_or_else(|| Error::not_found("open file")))
 }
 
 /// Whether only the root group is broken. One outside of the file makes it no HDF5 file at all.

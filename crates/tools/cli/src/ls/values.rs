@@ -6,7 +6,7 @@ use hyperslab::model::convert::Conversions;
 use hyperslab::model::datatype::ReferenceKind;
 use hyperslab::model::heap::Heap;
 use hyperslab::vol::transfer::{Elements, from_file_form};
-use hyperslab::vol::{AttributeInfo, DatasetInfo};
+use hyperslab::vol::{AttributeInfo, DatasetInfo, Pin};
 use hyperslab::{Dataspace, Datatype, Error, Result, Selection};
 
 use super::attribute::complain;
@@ -119,6 +119,7 @@ fn attribute_elements(
     options: &Options,
 ) -> Result<(), Failure> {
     let mut printer = Printer::new(place, &info.datatype, options, ATTRIBUTE_INDENT).of_attribute();
+    let _pin = Pin::of(place.container(), &info.datatype)?;
     let values = place.container().attribute_read(place.token, &[&info.name])?;
     let raw = values.first().map_or(&[][..], Vec::as_slice);
     let (mut heap, conversions) = (Heap::new(), Conversions::default());

@@ -105,7 +105,8 @@ impl<'a> Lister<'a> {
     fn opening(&mut self, file: &str) -> io::Result<()> {
         self.file = file.to_owned();
         if self.options.verbose {
-            writeln!(self.out, "Opened \"{file}\" with {} driver.", driver(file, self.options))?;
+            let driver = driver(file, self.options);
+            writeln!(self.out, "Opened \"{}\" with {driver} driver.", crate::open::shown(file))?;
         }
         Ok(())
     }

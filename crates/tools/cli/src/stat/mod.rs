@@ -10,6 +10,7 @@ use std::process::ExitCode;
 use options::{Command, Options, USAGE};
 
 use crate::ls::source::{Place, Source};
+use crate::open::shown;
 use crate::progress::spinner_beside_output;
 
 /// Tells what is in the file that the command line names.
@@ -31,7 +32,7 @@ pub(crate) fn run(args: &[String]) -> ExitCode {
 }
 
 fn tell(out: &mut dyn Write, options: &Options) -> io::Result<u8> {
-    writeln!(out, "Filename: {}", options.file)?;
+    writeln!(out, "Filename: {}", shown(&options.file))?;
     let bar = spinner_beside_output("stat");
     let found =
         Source::open(&options.file, None, 1).and_then(|source| collect::collect(&Place::root(&source)));
@@ -43,7 +44,7 @@ fn tell(out: &mut dyn Write, options: &Options) -> io::Result<u8> {
             Ok(1)
         }
         Err(error) => {
-            eprintln!("hyperslab stat: {}: {error}", options.file);
+            eprintln!("hyperslab stat: {}: {error}", shown(&options.file));
             Ok(1)
         }
     }

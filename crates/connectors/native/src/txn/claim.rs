@@ -1,0 +1,133 @@
+//! What the end of a file claims to be, and whether it is the record of a commit of this file.
+
+use files::Handle;
+use model::Result;
+use model::bytes::Cursor;
+
+use super::io;
+use super::redo::{
+    Entry, HEAD, HEAD_BYTES, HEAD_V1, HEAD_V1_BYTES, RESERVED_BYTES, Redo, SALT, SaltBytes, TAIL, TAIL_BYTES,
+    checksum, encode_salt, place, read, reserved,
+};
+use crate::head::Head;
+
+/// The last bytes of a file that may end with a record.
+pub(super) struct Tail {
+    pub(super) sum: u64,
+    /// Where the record stands.
+    pub(super) at: u64,
+    /// Where it ends but for these bytes.
+    pub(super) tail_at: u64,
+}
+
+impl Tail {
+    pub(super) fn read(file: &Handle, head: &Head) -> Result<Option<Tail>> {
+        let Some(tail_at) = head.len.checked_sub(TAIL_BYTES) else { return Ok(None) };
+        let tail = io(head.read_at(file, tail_at, TAIL_BYTES as usize), "read file")?;
+        let mut c = Cursor::new(&tail, "redo record");
+        let (sum, at) = (c.u64()?, c.u64()?);
+        let is_one = c.rest() == TAIL && at.checked_add(HEAD_V1_BYTES).is_some_and(|start| start <= tail_at);
+        Ok(is_one.then_some(Tail { sum, at, tail_at }))
+    }
+
+    fn end(&self) -> u64 {
+        self.tail_at + TAIL_BYTES
+    }
+}
+
+/// What the head of a record says of the file.
+pub(super) struct Claim {
+    /// Version 1 does not say where the file ended before, and has no salt.
+    before: Option<(u64, SaltBytes)>,
+    end: u64,
+    record_bytes: u64,
+    entries: u64,
+    head_bytes: u64,
+}
+
+impl Claim {
+    pub(super) fn read(file: &Handle, tail: &Tail) -> Result<Option<Claim>> {
+        let bytes = read(file, tail.at, HEAD_BYTES as usize)?;
+        let mut c = Cursor::new(&bytes, "redo record");
+        let signature: [u8; 8] = c.array()?;
+        let record_bytes = c.u64()?;
+        let (before, end, head_bytes) = match &signature {
+            HEAD_V1 => (None, c.u64()?, HEAD_V1_BYTES),
+            HEAD if bytes.len() as u64 == HEAD_BYTES => {
+                let (start, end) = (c.u64()?, c.u64()?);
+                (Some((start, c.array()?)), end, HEAD_BYTES)
+            }
+            _ => return Ok(None),
+        };
+        Ok(Some(Claim { before, end, record_bytes, entries: c.u64()?, head_bytes }))
+    }
+
+    /// Whether the record is one of this file as it is.
+    pub(super) fn check(
+        &self,
+        file: &Handle,
+        stored_end: Option<u64>,
+        tail: &Tail,
+    ) -> std::result::Result<(), &'static str> {
+        if stored_end.is_some_and(|end| tail.at < end) {
+            return Err("it is inside the stored end of the file");
+        }
+        if self.record_bytes != tail.end() - tail.at {
+            return Err("it has another size than it says");
+        }
+        let Some((start, salt)) = &self.before else { return self.check_v1(stored_end, tail) };
+        if *start > self.end || tail.at != place(*start, self.end) {
+            return Err("it stands in another place than its commit would put it");
+        }
+        match stored_end {
+            Some(end) if end == self.end => Ok(()),
+            Some(end) if end == *start => check_salt(file, *start, salt),
+            Some(_) => Err("the superblock is not the one before or after its commit"),
+            None => Ok(()),
+        }
+    }
+
+    fn check_v1(&self, stored_end: Option<u64>, tail: &Tail) -> std::result::Result<(), &'static str> {
+        match stored_end {
+            _ if tail.at != self.end.next_multiple_of(8) => {
+                Err("it stands in another place than its commit would put it")
+            }
+            Some(end) if end != self.end => {
+                Err("it is of version 1, without a salt, and its commit had not begun to publish")
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// The record that stands at `at`: it brings nothing to where it is itself, nor behind.
+    pub(super) fn decode(&self, bytes: &[u8], at: u64) -> Result<Redo> {
+        let mut c = Cursor::new(bytes, "redo record");
+        c.skip(self.head_bytes as usize)?;
+        let (mut entries, mut before) = (Vec::new(), Vec::new());
+        for _ in 0..self.entries {
+            let (to, len, sums) = (c.u64()?, c.u64()?, c.u64()?);
+            before.push((0..sums).map(|_| c.u64()).collect::<Result<_>>()?);
+            if to.checked_add(len).is_none_or(|stop| stop > at) {
+                return Err(c.corrupt("entry beyond the end of the file"));
+            }
+            let len = usize::try_from(len).unwrap_or(usize::MAX);
+            entries.push(Entry { at: to, data: c.take(len)?.to_vec() });
+        }
+        let (start, salt) = self.before.unwrap_or((self.end, SaltBytes::default()));
+        Ok(Redo { start, end: self.end, salt, entries, before })
+    }
+}
+
+/// Nothing of the commit was published as far as the superblock tells: the salt in the file must be that of the record. Where
+/// something else is there, publishing had begun all the same, and what the commit brings is in its place.
+fn check_salt(file: &Handle, start: u64, salt: &SaltBytes) -> std::result::Result<(), &'static str> {
+    let there =
+        read(file, reserved(start).start, RESERVED_BYTES as usize).map_err(|_| "its salt cannot be read")?;
+    let (body, sum) = there.split_at(there.len().min(32));
+    let is_salt = body.starts_with(SALT) && sum.starts_with(&checksum(body).to_le_bytes());
+    match () {
+        () if is_salt && there != encode_salt(start, salt) => Err("it has the salt of another commit"),
+        () if there.iter().all(|&b| b == 0) => Err("it has no salt"),
+        () => Ok(()),
+    }
+}

@@ -1,0 +1,73 @@
+//! Elements and attributes that name values of the global heap: an overwrite releases those that nothing names any more.
+
+use model::properties::FillValue;
+use model::{Datatype, Error, Kind, Result};
+use vol::{OpWrite, replaced_blobs};
+
+use super::Writer;
+use crate::chunk;
+use crate::file::File;
+use crate::format::global_heap::HeapId;
+use crate::object::dataset::Dataset;
+use crate::object::global_heap;
+
+/// Elements before and after they were overwritten.
+pub(super) struct Replaced<'a> {
+    pub(super) datatype: &'a Datatype,
+    pub(super) old: &'a [u8],
+    pub(super) new: &'a [u8],
+    /// What elements that nobody wrote show: its values are not theirs.
+    pub(super) fill: Option<&'a [u8]>,
+}
+
+impl Writer {
+    /// Writes elements, and releases the values that only the old ones had. Nobody comes between the two.
+    pub(super) fn write_with_blobs(
+        &mut self,
+        file: &File,
+        dataset: &Dataset,
+        op: &OpWrite<'_>,
+    ) -> Result<()> {
+        let before = self.dataset(file, dataset.address)?;
+        let mut old = vec![0; op.from.len()];
+        chunk::read(file, &before, op.selection, &mut old)?;
+        self.write_elements(file, &before, op)?;
+        let fill = match &before.info.create.fill.value {
+            FillValue::Value(value) => Some(&value[..]),
+            _ => None,
+        };
+        let datatype = &before.info.datatype;
+        self.release_replaced(file, &Replaced { datatype, old: &old, new: op.from, fill })
+    }
+
+    /// Releases the values that only the old elements had.
+    pub(super) fn release_replaced(&mut self, file: &File, replaced: &Replaced<'_>) -> Result<()> {
+        let Replaced { datatype, old, new, fill } = *replaced;
+        if !datatype.any(&|part| matches!(part, Datatype::VarLen(_))) {
+            return Ok(());
+        }
+        let mut get = |ids: &[&[u8]], out: &mut vol::Blobs| {
+            self.flush_blobs(file)?;
+            global_heap::get(file, ids, out)
+        };
+        let ids = replaced_blobs(datatype, old, new, fill, &mut get)?;
+        let id_bytes = self.sizes.offset + 4;
+        let ids = ids.chunks_exact(id_bytes).map(|id| HeapId::of(id, self.sizes)).collect::<Result<Vec<_>>>();
+        // What was there may be broken, and is overwritten all the same.
+        let due = file.released.release(ids.unwrap_or_default().into_iter().flatten().collect());
+        self.remove_released(file, due)
+    }
+
+    /// Removes values that no reader waits for.
+    pub(crate) fn remove_released(&mut self, file: &File, due: Vec<HeapId>) -> Result<()> {
+        match self.remove_ids(file, due.into_iter()) {
+            Err(error) if must_be_told(&error) => Err(error),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// Whether the error is of the storage. A value that is not there, or that cannot be found, is no reason to refuse a write.
+fn must_be_told(error: &Error) -> bool {
+    matches!(error.kind(), Kind::Io | Kind::Denied)
+}

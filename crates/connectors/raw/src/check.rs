@@ -1,0 +1,37 @@
+//! What is wrong with the files of a folder, beneath the objects.
+
+use json_text::{files, text};
+use model::{Kind, Result, Token};
+
+use crate::folder::Folder;
+
+/// What the metadata of a dataset calls the bytes of its file of elements.
+pub(crate) const STORED_BYTES: &str = "storedBytes";
+
+impl Folder {
+    /// A line for each file of elements that is shorter than it was when it was stored: what it lacks reads as the fill value.
+    pub(crate) fn check_lengths(&self) -> Result<Vec<u8>> {
+        let mut lines = String::new();
+        let tokens = self.homes().tokens();
+        for token in tokens {
+            let (wanted, found) = (self.promised_bytes(token)?, self.stored_bytes(token)?.unwrap_or(0));
+            if let Some(wanted) = wanted.filter(|wanted| found < *wanted) {
+                let path = self.homes().path(token).unwrap_or_default();
+                let path = path.strip_prefix(self.base()).unwrap_or(&path).display().to_string();
+                lines += &format!("/{path}\telements\ttheir file has {found} bytes of {wanted}\t\n");
+            }
+        }
+        Ok(lines.into_bytes())
+    }
+
+    /// The bytes that the metadata of a dataset promises.
+    fn promised_bytes(&self, token: Token) -> Result<Option<u64>> {
+        let Some(path) = self.homes().metadata_path(token, false) else { return Ok(None) };
+        let content = match files::read_text(&path, self.limits().metadata_bytes_max) {
+            // A group, or an object that was never committed.
+            Err(error) if error.kind() == Kind::NotFound => return Ok(None),
+            content => content?.0,
+        };
+        text::read(&content)?.maybe(STORED_BYTES, |bytes| bytes.uint())
+    }
+}

@@ -1,0 +1,102 @@
+//! The files of containers. Tests have media of their own: full ones, and such that refuse to be written.
+
+use std::fmt::Debug;
+use std::fs::{self, File, OpenOptions, TryLockError};
+use std::io;
+use std::os::unix::fs::FileExt;
+use std::path::Path;
+
+/// How a file is opened.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Open {
+    /// To read.
+    Read,
+    /// To read and write.
+    Write,
+    /// To read and write, and it must not be there yet.
+    Create,
+}
+
+/// Where files are.
+pub trait Medium: Send + Sync + Debug {
+    /// Opens a file.
+    fn open(&self, path: &Path, how: Open) -> io::Result<Box<dyn MediumFile>>;
+    /// Removes a file.
+    fn remove(&self, path: &Path) -> io::Result<()>;
+}
+
+/// An open file.
+#[expect(clippy::len_without_is_empty, reason = "a file is asked for its length once")]
+pub trait MediumFile: Send + Sync + Debug {
+    /// Reads bytes, all of them.
+    fn read_exact_at(&self, into: &mut [u8], at: u64) -> io::Result<()>;
+    /// Writes bytes, all of them; after an error some may be written.
+    fn write_all_at(&self, bytes: &[u8], at: u64) -> io::Result<()>;
+    /// Makes the file longer, with zeros, or shorter.
+    fn set_len(&self, len: u64) -> io::Result<()>;
+    /// Makes the file at least this long, with space on the medium for all of it.
+    fn allocate(&self, len: u64) -> io::Result<()>;
+    /// The file's length.
+    fn len(&self) -> io::Result<u64>;
+    /// Makes all that was written durable.
+    fn sync_data(&self) -> io::Result<()>;
+    /// Locks the file, alone or with others; whether nobody is in the way.
+    fn try_lock(&self, alone: bool) -> io::Result<bool>;
+}
+
+/// Files of the system.
+#[derive(Debug)]
+pub(super) struct System;
+
+impl Medium for System {
+    fn open(&self, path: &Path, how: Open) -> io::Result<Box<dyn MediumFile>> {
+        let mut options = OpenOptions::new();
+        options.read(true).write(how != Open::Read).create_new(how == Open::Create);
+        Ok(Box::new(options.open(path)?))
+    }
+
+    fn remove(&self, path: &Path) -> io::Result<()> {
+        fs::remove_file(path)
+    }
+}
+
+impl MediumFile for File {
+    fn read_exact_at(&self, into: &mut [u8], at: u64) -> io::Result<()> {
+        FileExt::read_exact_at(self, into, at)
+    }
+
+    fn write_all_at(&self, bytes: &[u8], at: u64) -> io::Result<()> {
+        FileExt::write_all_at(self, bytes, at)
+    }
+
+    fn set_len(&self, len: u64) -> io::Result<()> {
+        File::set_len(self, len)
+    }
+
+    fn allocate(&self, len: u64) -> io::Result<()> {
+        use rustix::fs::{FallocateFlags, fallocate};
+        use rustix::io::Errno;
+        match fallocate(self, FallocateFlags::empty(), 0, len) {
+            // Where the file system cannot reserve space, bytes that are written take it.
+            Err(Errno::OPNOTSUPP | Errno::NOSYS) => FileExt::write_all_at(self, &vec![0; len as usize], 0),
+            other => Ok(other?),
+        }
+    }
+
+    fn len(&self) -> io::Result<u64> {
+        Ok(self.metadata()?.len())
+    }
+
+    fn sync_data(&self) -> io::Result<()> {
+        File::sync_data(self)
+    }
+
+    fn try_lock(&self, alone: bool) -> io::Result<bool> {
+        let locked = if alone { File::try_lock(self) } else { self.try_lock_shared() };
+        match locked {
+            Ok(()) => Ok(true),
+            Err(TryLockError::WouldBlock) => Ok(false),
+            Err(TryLockError::Error(error)) => Err(error),
+        }
+    }
+}

@@ -1,0 +1,36 @@
+//! Space that is kept for the index, so that something can still be done on a full disk: a commit of what was written,
+//! or one that deletes something.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use super::medium::{Medium, Open};
+
+const RESERVE: &str = "reserve";
+/// Some hundred pages of the index: many commits of a few objects.
+const RESERVE_BYTES: u64 = 1 << 20;
+
+/// A file that takes space until somebody needs it.
+#[derive(Debug)]
+pub(super) struct Reserve {
+    medium: Arc<dyn Medium>,
+    path: PathBuf,
+}
+
+impl Reserve {
+    /// The reserve of a container's folder; it is made if it is not there and the disk has space.
+    pub(super) fn new(medium: Arc<dyn Medium>, folder: &Path) -> Reserve {
+        let reserve = Reserve { medium, path: folder.join(RESERVE) };
+        if let Ok(file) = reserve.medium.open(&reserve.path, Open::Create)
+            && file.allocate(RESERVE_BYTES).is_err()
+        {
+            reserve.release();
+        }
+        reserve
+    }
+
+    /// Gives the space up; whether there was some.
+    pub(super) fn release(&self) -> bool {
+        self.medium.remove(&self.path).is_ok()
+    }
+}

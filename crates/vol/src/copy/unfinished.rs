@@ -1,0 +1,75 @@
+//! A mark on a container that a copy goes to, until the copy is finished: whatever stops it, nobody takes a part of the data
+//! for the whole.
+
+use std::sync::Arc;
+
+use model::{CharacterSet, Dataspace, Datatype, Kind, Result};
+
+use crate::{Container, ContainerInfo, Durability, Layer, OpAttributeCreate};
+
+/// The attribute of the root group that says that a copy to the container did not finish.
+const UNFINISHED: &str = "HYPERSLAB_UNFINISHED";
+
+/// What a person is told of such a container.
+pub const UNFINISHED_WARNING: &str =
+    "a copy to this container did not finish: copy again with --resume or --overwrite";
+
+/// Marks a container before anything is copied to it, so that the mark outlives whatever stops the copy.
+///
+/// A container without attributes cannot say so.
+pub fn mark_unfinished(target: &dyn Container) -> Result<()> {
+    if !target.info()?.capability.attributes || is_unfinished(target)? {
+        return Ok(());
+    }
+    target.attribute_create(&OpAttributeCreate {
+        object: target.info()?.root,
+        name: UNFINISHED.to_owned(),
+        charset: CharacterSet::Ascii,
+        datatype: Datatype::native_uint(1),
+        committed: None,
+        space: Dataspace::Scalar,
+    })?;
+    target.commit(Durability::Full)
+}
+
+/// Takes the mark away. The commit that follows makes the copy whole.
+pub fn clear_unfinished(target: &dyn Container) -> Result<()> {
+    match is_unfinished(target)? {
+        true => target.attribute_delete(target.info()?.root, UNFINISHED),
+        false => Ok(()),
+    }
+}
+
+/// Whether a container has the mark.
+pub fn is_unfinished(container: &dyn Container) -> Result<bool> {
+    match container.attribute_info(container.info()?.root, UNFINISHED) {
+        Err(error) if error.kind() == Kind::Unsupported => Ok(false),
+        found => Ok(found?.is_some()),
+    }
+}
+
+/// A container that was opened; if it has the mark, it says so among its warnings.
+pub(crate) fn with_warning(container: Arc<dyn Container>) -> Arc<dyn Container> {
+    // A root group that cannot be read is told by whoever needs it.
+    match is_unfinished(&*container) {
+        Ok(true) => Arc::new(Unfinished(container)),
+        _ => container,
+    }
+}
+
+struct Unfinished(Arc<dyn Container>);
+
+impl Layer for Unfinished {
+    fn inner(&self) -> &dyn Container {
+        &*self.0
+    }
+
+    fn info(&self) -> Result<Arc<ContainerInfo>> {
+        let mut info = ContainerInfo::clone(&*self.0.info()?);
+        // The copy may have finished since.
+        if is_unfinished(&*self.0)? {
+            info.warnings.push(UNFINISHED_WARNING.to_owned());
+        }
+        Ok(Arc::new(info))
+    }
+}
