@@ -11,26 +11,26 @@ use crate::object::{NamedDatatype, Object};
 use crate::{Dataset, Extents, Group, H5Type, IntoShape};
 
 /// Where a new dataset goes: a path, or nowhere (`None`).
-pub trait DatasetName {
+pub trait DatasetName<'n> {
     /// The path; `None` for a dataset without a link.
-    fn path(&self) -> Option<&str>;
+    fn into_path(self) -> Option<&'n str>;
 }
 
-impl DatasetName for &str {
-    fn path(&self) -> Option<&str> {
+impl<'n> DatasetName<'n> for &'n str {
+    fn into_path(self) -> Option<&'n str> {
         Some(self)
     }
 }
 
-impl DatasetName for &String {
-    fn path(&self) -> Option<&str> {
+impl<'n> DatasetName<'n> for &'n String {
+    fn into_path(self) -> Option<&'n str> {
         Some(self)
     }
 }
 
-impl DatasetName for Option<&str> {
-    fn path(&self) -> Option<&str> {
-        *self
+impl<'n> DatasetName<'n> for Option<&'n str> {
+    fn into_path(self) -> Option<&'n str> {
+        self
     }
 }
 
@@ -81,8 +81,12 @@ impl DatasetBuilder {
 
     /// Elements of any type.
     #[must_use]
-    pub fn empty_as(mut self, datatype: &Datatype) -> Self {
-        self.datatype = Some(datatype.clone());
+    pub fn empty_as(self, datatype: &Datatype) -> Self {
+        self.of(datatype.clone())
+    }
+
+    pub(crate) fn of(mut self, datatype: Datatype) -> Self {
+        self.datatype = Some(datatype);
         self
     }
 
@@ -119,17 +123,18 @@ impl DatasetBuilder {
 
     /// Makes the dataset at a path; groups on the way are made too. With `None` it gets no link, and lives as long as its
     /// handle.
-    pub fn create(&self, path: impl DatasetName) -> Result<Dataset> {
-        self.make(path.path())
+    pub fn create<'n>(&self, path: impl DatasetName<'n>) -> Result<Dataset> {
+        self.make(path.into_path())
     }
 }
 
 impl<T: H5Type, D: Dimension> DatasetBuilderData<'_, T, D> {
     /// Makes the dataset at a path, and writes the data. Where that fails, the dataset is removed again.
-    pub fn create(&self, path: impl DatasetName) -> Result<Dataset> {
-        let dataset = self.make(path.path())?;
+    pub fn create<'n>(&self, path: impl DatasetName<'n>) -> Result<Dataset> {
+        let path = path.into_path();
+        let dataset = self.make(path)?;
         let written = dataset.write(self.data.view());
-        if let (Err(_), Some(path)) = (&written, path.path()) {
+        if let (Err(_), Some(path)) = (&written, path) {
             self.group.unlink(path)?;
         }
         written.map(|()| dataset)
