@@ -1,37 +1,36 @@
 //! Datasets to be made, in the manner that users of `hdf5-metno` know.
 
-use model::properties::{AllocTime, CreationOrder, DatasetCreate, FillTime, FillValue, FilterSpec, Layout};
+use model::properties::{AllocTime, CreationOrder, DatasetCreate, FillTime, FillValue, Layout};
 use model::{Dataspace, Datatype, Error, Heap, Result, Token};
 use ndarray::{ArrayView, Dimension};
 use vol::OpDatasetCreate;
 
 use crate::chunk_guess::guess_chunk;
 use crate::element::store_all;
-use crate::filters::{Blosc, BloscShuffle, Filter, SZip, ScaleOffset};
 use crate::object::{NamedDatatype, Object};
 use crate::{Dataset, Extents, Group, H5Type, IntoShape};
 
 /// Where a new dataset goes: a path, or nowhere (`None`).
-pub trait DatasetName {
+pub trait DatasetName<'n> {
     /// The path; `None` for a dataset without a link.
-    fn path(&self) -> Option<&str>;
+    fn into_path(self) -> Option<&'n str>;
 }
 
-impl DatasetName for &str {
-    fn path(&self) -> Option<&str> {
+impl<'n> DatasetName<'n> for &'n str {
+    fn into_path(self) -> Option<&'n str> {
         Some(self)
     }
 }
 
-impl DatasetName for &String {
-    fn path(&self) -> Option<&str> {
+impl<'n> DatasetName<'n> for &'n String {
+    fn into_path(self) -> Option<&'n str> {
         Some(self)
     }
 }
 
-impl DatasetName for Option<&str> {
-    fn path(&self) -> Option<&str> {
-        *self
+impl<'n> DatasetName<'n> for Option<&'n str> {
+    fn into_path(self) -> Option<&'n str> {
+        self
     }
 }
 
@@ -47,8 +46,8 @@ pub struct DatasetBuilder<V = NoData> {
     committed: Option<Token>,
     extents: Option<Extents>,
     max_dims: Option<Vec<u64>>,
-    create: DatasetCreate,
-    problem: Option<Error>,
+    pub(crate) create: DatasetCreate,
+    pub(crate) problem: Option<Error>,
     data: V,
 }
 
@@ -82,8 +81,12 @@ impl DatasetBuilder {
 
     /// Elements of any type.
     #[must_use]
-    pub fn empty_as(mut self, datatype: &Datatype) -> Self {
-        self.datatype = Some(datatype.clone());
+    pub fn empty_as(self, datatype: &Datatype) -> Self {
+        self.of(datatype.clone())
+    }
+
+    pub(crate) fn of(mut self, datatype: Datatype) -> Self {
+        self.datatype = Some(datatype);
         self
     }
 
@@ -120,17 +123,18 @@ impl DatasetBuilder {
 
     /// Makes the dataset at a path; groups on the way are made too. With `None` it gets no link, and lives as long as its
     /// handle.
-    pub fn create(&self, path: impl DatasetName) -> Result<Dataset> {
-        self.make(path.path())
+    pub fn create<'n>(&self, path: impl DatasetName<'n>) -> Result<Dataset> {
+        self.make(path.into_path())
     }
 }
 
 impl<T: H5Type, D: Dimension> DatasetBuilderData<'_, T, D> {
     /// Makes the dataset at a path, and writes the data. Where that fails, the dataset is removed again.
-    pub fn create(&self, path: impl DatasetName) -> Result<Dataset> {
-        let dataset = self.make(path.path())?;
+    pub fn create<'n>(&self, path: impl DatasetName<'n>) -> Result<Dataset> {
+        let path = path.into_path();
+        let dataset = self.make(path)?;
         let written = dataset.write(self.data.view());
-        if let (Err(_), Some(path)) = (&written, path.path()) {
+        if let (Err(_), Some(path)) = (&written, path) {
             self.group.unlink(path)?;
         }
         written.map(|()| dataset)
@@ -185,145 +189,6 @@ impl<V> DatasetBuilder<V> {
     pub fn layout(mut self, layout: Layout) -> Self {
         self.create.layout = layout;
         self
-    }
-
-    /// One more filter, after those before it. Values that depend on datatype and chunks are added at creation; one
-    /// that this build lacks is refused then. Chunks that a filter cannot shrink are stored without it.
-    #[must_use]
-    pub fn filter(self, id: u16, values: &[u32]) -> Self {
-        let optional = pipeline::is_available(id);
-        self.push_filter(Ok(FilterSpec { id, name: None, optional, values: values.to_vec() }))
-    }
-
-    /// The same as [`DatasetBuilder::filter`].
-    #[must_use]
-    pub fn add_filter(self, id: u16, values: &[u32]) -> Self {
-        self.filter(id, values)
-    }
-
-    /// One more filter by its name: `"ZSTD=3"`, `"BLOSC=lz4:5:shuffle"`, `"BITSHUFFLE"`; see
-    /// [`named_filter`](crate::named_filter).
-    ///
-    /// ```
-    /// # fn main() -> hyperslab::Result<()> {
-    /// # let path = std::env::temp_dir().join(format!("named-{}.h5", std::process::id()));
-    /// let file = hyperslab::File::create(&path)?;
-    /// let data = file.new_dataset::<f32>().shape([100, 100]).named_filter("BLOSC=lz4:5:shuffle").create("data")?;
-    /// assert_eq!(data.filters()[0].values, [2, 2, 4, 40000, 5, 1, 1]);
-    /// # file.close()?;
-    /// # std::fs::remove_file(&path).ok();
-    /// # Ok(())
-    /// # }
-    /// ```
-    #[must_use]
-    pub fn named_filter(self, text: &str) -> Self {
-        self.push_filter(pipeline::named(text))
-    }
-
-    fn push_filter(mut self, filter: Result<FilterSpec>) -> Self {
-        match filter.and_then(|filter| pipeline::check_level(&filter).map(|()| filter)) {
-            Ok(filter) => self.create.filters.push(filter),
-            Err(error) => self.problem = self.problem.or(Some(error)),
-        }
-        self
-    }
-
-    /// These filters, instead of those before.
-    #[must_use]
-    pub fn set_filters(mut self, filters: &[Filter]) -> Self {
-        self.create.filters.clear();
-        filters.iter().fold(self, |builder, filter| builder.push_filter(Ok(filter.to_spec())))
-    }
-
-    /// No filters.
-    #[must_use]
-    pub fn clear_filters(mut self) -> Self {
-        self.create.filters.clear();
-        self
-    }
-
-    /// Deflate (gzip), level 0 to 9.
-    #[must_use]
-    pub fn deflate(self, level: u8) -> Self {
-        self.push_filter(Ok(Filter::Deflate(level).to_spec()))
-    }
-
-    /// Bytes of elements side by side, which compresses better.
-    #[must_use]
-    pub fn shuffle(self) -> Self {
-        self.push_filter(Ok(Filter::Shuffle.to_spec()))
-    }
-
-    /// A checksum on every chunk.
-    #[must_use]
-    pub fn fletcher32(self) -> Self {
-        self.push_filter(Ok(Filter::Fletcher32.to_spec()))
-    }
-
-    /// Szip.
-    #[must_use]
-    pub fn szip(self, coding: SZip, px_per_block: u8) -> Self {
-        self.push_filter(Ok(Filter::SZip(coding, px_per_block).to_spec()))
-    }
-
-    /// Only the significant bits of numbers.
-    #[must_use]
-    pub fn nbit(self) -> Self {
-        self.push_filter(Ok(Filter::NBit.to_spec()))
-    }
-
-    /// Differences to the smallest number of a chunk.
-    #[must_use]
-    pub fn scale_offset(self, mode: ScaleOffset) -> Self {
-        self.push_filter(Ok(Filter::ScaleOffset(mode).to_spec()))
-    }
-
-    /// LZF, as h5py has it.
-    #[must_use]
-    pub fn lzf(self) -> Self {
-        self.push_filter(Ok(Filter::LZF.to_spec()))
-    }
-
-    /// Blosc with any of its compressors, level 0 to 9.
-    #[must_use]
-    pub fn blosc(self, complib: Blosc, clevel: u8, shuffle: impl Into<BloscShuffle>) -> Self {
-        self.push_filter(Ok(Filter::Blosc(complib, clevel, shuffle.into()).to_spec()))
-    }
-
-    /// Blosc with BloscLZ.
-    #[must_use]
-    pub fn blosc_blosclz(self, clevel: u8, shuffle: impl Into<BloscShuffle>) -> Self {
-        self.blosc(Blosc::BloscLZ, clevel, shuffle)
-    }
-
-    /// Blosc with LZ4.
-    #[must_use]
-    pub fn blosc_lz4(self, clevel: u8, shuffle: impl Into<BloscShuffle>) -> Self {
-        self.blosc(Blosc::LZ4, clevel, shuffle)
-    }
-
-    /// Blosc with LZ4HC.
-    #[must_use]
-    pub fn blosc_lz4hc(self, clevel: u8, shuffle: impl Into<BloscShuffle>) -> Self {
-        self.blosc(Blosc::LZ4HC, clevel, shuffle)
-    }
-
-    /// Blosc with Snappy.
-    #[must_use]
-    pub fn blosc_snappy(self, clevel: u8, shuffle: impl Into<BloscShuffle>) -> Self {
-        self.blosc(Blosc::Snappy, clevel, shuffle)
-    }
-
-    /// Blosc with zlib.
-    #[must_use]
-    pub fn blosc_zlib(self, clevel: u8, shuffle: impl Into<BloscShuffle>) -> Self {
-        self.blosc(Blosc::ZLib, clevel, shuffle)
-    }
-
-    /// Blosc with Zstandard.
-    #[must_use]
-    pub fn blosc_zstd(self, clevel: u8, shuffle: impl Into<BloscShuffle>) -> Self {
-        self.blosc(Blosc::ZStd, clevel, shuffle)
     }
 
     /// What elements hold that nobody wrote.

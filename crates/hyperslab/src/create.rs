@@ -121,7 +121,7 @@ impl Group {
 
     /// A dataset of any type to be made.
     pub fn new_dataset_as(&self, datatype: Datatype) -> DatasetBuilder {
-        self.new_dataset_builder().empty_as(&datatype)
+        self.new_dataset_builder().of(datatype)
     }
 
     /// A dataset to be made, of a type that is said later: by [`DatasetBuilder::empty`] or by data.

@@ -22,6 +22,7 @@ extern crate self as hyperslab;
 mod attribute;
 mod attribute_builder;
 mod builder;
+mod builder_filters;
 pub mod check;
 mod chunk_guess;
 mod chunks;

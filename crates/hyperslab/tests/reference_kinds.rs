@@ -78,9 +78,10 @@ fn typed_writes_reach_both_old_kinds_and_refuse_what_they_cannot_hold() {
     let old = |kind| file.new_dataset_as(Datatype::reference(kind)).shape(1);
     let objects = old(ReferenceKind::ObjectOld).create("objects").unwrap();
     let regions = old(ReferenceKind::RegionOld).create("regions").unwrap();
-    objects.write(&[object.clone()]).unwrap();
-    regions.write(&[region.clone()]).unwrap();
-    assert!(objects.write(&[region.clone()]).is_err() && regions.write(&[object.clone()]).is_err());
-    assert_eq!(objects.read_raw::<Reference>().unwrap(), [object]);
-    assert_eq!(regions.read_raw::<Reference>().unwrap(), [region]);
+    let (object, region) = ([object], [region]);
+    objects.write(&object).unwrap();
+    regions.write(&region).unwrap();
+    assert!(objects.write(&region).is_err() && regions.write(&object).is_err());
+    assert_eq!(objects.read_raw::<Reference>().unwrap(), object);
+    assert_eq!(regions.read_raw::<Reference>().unwrap(), region);
 }

@@ -1,0 +1,148 @@
+//! Filters of datasets to be made.
+
+use model::Result;
+use model::properties::FilterSpec;
+
+use crate::DatasetBuilder;
+use crate::filters::{Blosc, BloscShuffle, Filter, SZip, ScaleOffset};
+
+impl<V> DatasetBuilder<V> {
+    /// One more filter, after those before it. Values that depend on datatype and chunks are added at creation; one
+    /// that this build lacks is refused then. Chunks that a filter cannot shrink are stored without it.
+    #[must_use]
+    pub fn filter(self, id: u16, values: &[u32]) -> Self {
+        let optional = pipeline::is_available(id);
+        self.push_filter(Ok(FilterSpec { id, name: None, optional, values: values.to_vec() }))
+    }
+
+    /// The same as [`DatasetBuilder::filter`].
+    #[must_use]
+    pub fn add_filter(self, id: u16, values: &[u32]) -> Self {
+        self.filter(id, values)
+    }
+
+    /// One more filter by its name: `"ZSTD=3"`, `"BLOSC=lz4:5:shuffle"`, `"BITSHUFFLE"`; see
+    /// [`named_filter`](crate::named_filter).
+    ///
+    /// ```
+    /// # fn main() -> hyperslab::Result<()> {
+    /// # let path = std::env::temp_dir().join(format!("named-{}.h5", std::process::id()));
+    /// let file = hyperslab::File::create(&path)?;
+    /// let data = file.new_dataset::<f32>().shape([100, 100]).named_filter("BLOSC=lz4:5:shuffle").create("data")?;
+    /// assert_eq!(data.filters()[0].values, [2, 2, 4, 40000, 5, 1, 1]);
+    /// # file.close()?;
+    /// # std::fs::remove_file(&path).ok();
+    /// # Ok(())
+    /// # }
+    /// ```
+    #[must_use]
+    pub fn named_filter(self, text: &str) -> Self {
+        self.push_filter(pipeline::named(text))
+    }
+
+    fn push_filter(mut self, filter: Result<FilterSpec>) -> Self {
+        match filter.and_then(|filter| pipeline::check_level(&filter).map(|()| filter)) {
+            Ok(filter) => self.create.filters.push(filter),
+            Err(error) => self.problem = self.problem.or(Some(error)),
+        }
+        self
+    }
+
+    /// These filters, instead of those before.
+    #[must_use]
+    pub fn set_filters(mut self, filters: &[Filter]) -> Self {
+        self.create.filters.clear();
+        filters.iter().fold(self, |builder, filter| builder.push_filter(Ok(filter.to_spec())))
+    }
+
+    /// No filters.
+    #[must_use]
+    pub fn clear_filters(mut self) -> Self {
+        self.create.filters.clear();
+        self
+    }
+
+    /// Deflate (gzip), level 0 to 9.
+    #[must_use]
+    pub fn deflate(self, level: u8) -> Self {
+        self.push_filter(Ok(Filter::Deflate(level).to_spec()))
+    }
+
+    /// Bytes of elements side by side, which compresses better.
+    #[must_use]
+    pub fn shuffle(self) -> Self {
+        self.push_filter(Ok(Filter::Shuffle.to_spec()))
+    }
+
+    /// A checksum on every chunk.
+    #[must_use]
+    pub fn fletcher32(self) -> Self {
+        self.push_filter(Ok(Filter::Fletcher32.to_spec()))
+    }
+
+    /// Szip.
+    #[must_use]
+    pub fn szip(self, coding: SZip, px_per_block: u8) -> Self {
+        self.push_filter(Ok(Filter::SZip(coding, px_per_block).to_spec()))
+    }
+
+    /// Only the significant bits of numbers.
+    #[must_use]
+    pub fn nbit(self) -> Self {
+        self.push_filter(Ok(Filter::NBit.to_spec()))
+    }
+
+    /// Differences to the smallest number of a chunk.
+    #[must_use]
+    pub fn scale_offset(self, mode: ScaleOffset) -> Self {
+        self.push_filter(Ok(Filter::ScaleOffset(mode).to_spec()))
+    }
+
+    /// LZF, as h5py has it.
+    #[must_use]
+    pub fn lzf(self) -> Self {
+        self.push_filter(Ok(Filter::LZF.to_spec()))
+    }
+
+    /// Blosc with any of its compressors, level 0 to 9.
+    #[must_use]
+    pub fn blosc(self, complib: Blosc, clevel: u8, shuffle: impl Into<BloscShuffle>) -> Self {
+        self.push_filter(Ok(Filter::Blosc(complib, clevel, shuffle.into()).to_spec()))
+    }
+
+    /// Blosc with BloscLZ.
+    #[must_use]
+    pub fn blosc_blosclz(self, clevel: u8, shuffle: impl Into<BloscShuffle>) -> Self {
+        self.blosc(Blosc::BloscLZ, clevel, shuffle)
+    }
+
+    /// Blosc with LZ4.
+    #[must_use]
+    pub fn blosc_lz4(self, clevel: u8, shuffle: impl Into<BloscShuffle>) -> Self {
+        self.blosc(Blosc::LZ4, clevel, shuffle)
+    }
+
+    /// Blosc with LZ4HC.
+    #[must_use]
+    pub fn blosc_lz4hc(self, clevel: u8, shuffle: impl Into<BloscShuffle>) -> Self {
+        self.blosc(Blosc::LZ4HC, clevel, shuffle)
+    }
+
+    /// Blosc with Snappy.
+    #[must_use]
+    pub fn blosc_snappy(self, clevel: u8, shuffle: impl Into<BloscShuffle>) -> Self {
+        self.blosc(Blosc::Snappy, clevel, shuffle)
+    }
+
+    /// Blosc with zlib.
+    #[must_use]
+    pub fn blosc_zlib(self, clevel: u8, shuffle: impl Into<BloscShuffle>) -> Self {
+        self.blosc(Blosc::ZLib, clevel, shuffle)
+    }
+
+    /// Blosc with Zstandard.
+    #[must_use]
+    pub fn blosc_zstd(self, clevel: u8, shuffle: impl Into<BloscShuffle>) -> Self {
+        self.blosc(Blosc::ZStd, clevel, shuffle)
+    }
+}
