@@ -73,8 +73,9 @@ impl Engines {
             return None;
         }
         // Where this fails, making the container says why.
-        std::fs::create_dir_all(path).ok()?;
-        let folder = std::fs::File::open(path).ok()?;
+        let path = to_path(path);
+        std::fs::create_dir_all(&path).ok()?;
+        let folder = std::fs::File::open(&path).ok()?;
         folder.lock().ok().map(|()| folder)
     }
 
