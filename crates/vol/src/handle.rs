@@ -211,7 +211,9 @@ mod tests {
         container.dataset_resize(model::Token::from_u64(1), dims)
     }
 
-    fn handle(fails: bool) -> (Arc<Noted>, Arc<dyn Container>, Arc<Mutex<Vec<String>>>) {
+    type Told = Arc<Mutex<Vec<String>>>;
+
+    fn handle(fails: bool) -> (Arc<Noted>, Arc<dyn Container>, Told) {
         let noted = Arc::new(Noted { fails, ..Noted::default() });
         let errors = Arc::new(Mutex::new(Vec::new()));
         let told = errors.clone();

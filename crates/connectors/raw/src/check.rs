@@ -32,6 +32,6 @@ impl Folder {
             Err(error) if error.kind() == Kind::NotFound => return Ok(None),
             content => content?.0,
         };
-        text::read(&content)?.maybe(STORED_BYTES, |bytes| bytes.uint())
+        text::read(&content)?.maybe(STORED_BYTES, text::Value::uint)
     }
 }
