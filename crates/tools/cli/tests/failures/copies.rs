@@ -50,7 +50,8 @@ fn stopped(folder: &Folder, from: &str, to: &str, after: Duration, signal: &str)
         std::thread::sleep(Duration::from_millis(1));
     }
     std::thread::sleep(after);
-    let sent = Command::new("kill").args([signal, &child.id().to_string()]).status().unwrap();
+    // The shell has this command built in, whatever else is installed.
+    let sent = Command::new("sh").args(["-c", &format!("kill {signal} {}", child.id())]).status().unwrap();
     assert!(sent.success() || child.try_wait().unwrap().is_some());
     !child.wait().unwrap().success()
 }
