@@ -28,7 +28,8 @@ impl<V> DatasetBuilder<V> {
     /// # fn main() -> hyperslab::Result<()> {
     /// # let path = std::env::temp_dir().join(format!("named-{}.h5", std::process::id()));
     /// let file = hyperslab::File::create(&path)?;
-    /// let data = file.new_dataset::<f32>().shape([100, 100]).named_filter("BLOSC=lz4:5:shuffle").create("data")?;
+    /// let new = file.new_dataset::<f32>().shape([100, 100]).chunk([100, 100]);
+    /// let data = new.named_filter("BLOSC=lz4:5:shuffle").create("data")?;
     /// assert_eq!(data.filters()[0].values, [2, 2, 4, 40000, 5, 1, 1]);
     /// # file.close()?;
     /// # std::fs::remove_file(&path).ok();

@@ -95,7 +95,7 @@ impl<I> Released<I> {
         self.state().pins.remove(&number);
     }
 
-    /// Takes blobs that no element uses any more, and returns those that are to be removed now.
+    /// Takes blobs that no element uses any more, for any reader who comes from now on, and returns those that are to be removed now.
     #[must_use]
     pub fn release(&self, blobs: Vec<I>) -> Vec<I> {
         let mut state = self.state();

@@ -251,7 +251,7 @@ impl Opening {
         changes: &mut Changes<'_>,
         attribute: &Attribute,
     ) -> Result<Option<Id>> {
-        self.discard(&mut changes.batch, self.blobs_of_value(attribute)?);
+        changes.unused.extend(self.blobs_of_value(attribute)?);
         changes.batch.delete(attribute.id).delete(attribute.metadata);
         changes.gone.insert(attribute.id);
         attribute.committed.map(identity::object).transpose()

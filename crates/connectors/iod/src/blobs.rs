@@ -86,11 +86,6 @@ fn discard(batch: &mut Batch<'_>, ids: &[[u8; ID_BYTES]]) {
 }
 
 impl Opening {
-    /// Blobs that no element uses any more go with a batch, or later, when no reader needs them.
-    pub(crate) fn discard(&self, batch: &mut Batch<'_>, ids: Vec<[u8; ID_BYTES]>) {
-        discard(batch, &self.shared.released.release(ids));
-    }
-
     /// Removes blobs, all of which are there.
     pub(crate) fn delete_blobs(&self, ids: &[&[u8]]) -> Result<()> {
         let mut batch = Batch::new();

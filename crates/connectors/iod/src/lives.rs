@@ -3,8 +3,10 @@
 use std::collections::{HashMap, HashSet};
 
 use iod_storage::{Batch, Id};
+use keyed::Values;
 use model::{Error, Kind, Result};
 
+use crate::blobs::ID_BYTES;
 use crate::described::Described;
 use crate::error::During;
 use crate::keys::{self, LINK_COUNT};
@@ -27,6 +29,8 @@ pub(crate) struct Changes<'a> {
     counts: HashMap<Id, (Id, u64)>,
     /// Objects and attributes that go.
     pub(crate) gone: HashSet<Id>,
+    /// Blobs that nothing uses once the batch was applied: before that a reader may still find its way to them.
+    pub(crate) unused: Vec<[u8; ID_BYTES]>,
     /// Objects that lose their last link and stay for a handle.
     unlinked: Vec<Id>,
     /// Objects that get a link again.
@@ -55,7 +59,7 @@ impl Opening {
             structure.unlinked.remove(id);
         }
         structure.unlinked.extend(changes.unlinked);
-        Ok(())
+        self.drop_blobs(&changes.unused)
     }
 
     /// Links to an object, as the storage has them.

@@ -90,10 +90,10 @@ impl Opening {
         let gone = self.blobs_in(value_type, &old)?;
         let mut batch = Batch::new();
         batch.remove(map.id, key);
-        self.discard(&mut batch, gone);
         let done = self.shared.apply(&batch, "delete map value");
         self.shared.listings.changed(map.id);
         done?;
+        self.drop_blobs(&gone)?;
         Ok(true)
     }
 }

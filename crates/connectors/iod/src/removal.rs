@@ -35,7 +35,7 @@ impl Opening {
             Body::Map { .. } => blobs.extend(self.blobs_of_map(described)?),
             Body::Datatype { .. } => {}
         }
-        self.discard(&mut changes.batch, blobs);
+        changes.unused.extend(blobs);
         changes.batch.delete(id).delete(described.metadata).delete(described.attributes);
         changes.gone.insert(id);
         Ok(held)

@@ -164,10 +164,12 @@ mod tests {
     #[test]
     fn an_operation_is_one_line() {
         let lines = lines("trace{level=info}");
-        assert_eq!(lines.len(), 2, "{lines:?}");
+        assert_eq!(lines.len(), 3, "{lines:?}");
         assert_eq!(lines[0], "INFO hyperslab operation=\"blob_put\" bytes=11");
         let failed = "INFO hyperslab operation=\"group_info\" object=0x7 bytes=0 error=";
         assert!(lines[1].starts_with(failed), "{}", lines[1]);
+        // The handle was dropped.
+        assert_eq!(lines[2], "INFO hyperslab operation=\"close\" bytes=0");
     }
 
     #[test]

@@ -185,4 +185,7 @@ limits!(
     link_traversals_max,
     entries_max,
     selection_blocks_max,
+    chunk_expansion_free_bytes,
+    chunk_expansion_max,
+    redo_bytes_max,
 );
