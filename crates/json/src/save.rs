@@ -6,7 +6,7 @@ use model::{
     CharacterSet, Dataspace, Datatype, Heap, Index, Limits, Link, LinkTarget, Result, Selection, Token,
     Within,
 };
-use vol::{Allocation, AttributeInfo, Container, DatasetInfo, OpList, OpRead, transfer};
+use vol::{Allocation, AttributeInfo, Container, DatasetInfo, OpList, OpRead, Pin, transfer};
 
 use crate::datatype::datatype_to_json;
 use crate::ids::collection;
@@ -26,12 +26,14 @@ pub struct Saver<'a> {
     /// What one value may take.
     pub limits: &'a Limits,
     room: Room,
+    /// Elements may be overwritten while they are turned into text.
+    _pin: Pin<'a>,
 }
 
 impl<'a> Saver<'a> {
     /// Turns objects of `container`, which `objects` names, into JSON.
-    pub fn new(container: &'a dyn Container, objects: &'a dyn Objects, limits: &'a Limits) -> Self {
-        Saver { container, objects, limits, room: Room::new(limits) }
+    pub fn new(container: &'a dyn Container, objects: &'a dyn Objects, limits: &'a Limits) -> Result<Self> {
+        Ok(Saver { container, objects, limits, room: Room::new(limits), _pin: Pin::new(container)? })
     }
 }
 

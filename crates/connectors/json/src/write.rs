@@ -22,7 +22,7 @@ struct Found {
 /// The text of all that links lead to, and of the types that it uses: in an order that depends on nothing else.
 pub(crate) fn document(container: &Translated, create: &FileCreate, limits: &Limits) -> Result<String> {
     let objects = container.objects();
-    let saver = Saver::new(container, &objects, limits);
+    let saver = Saver::new(container, &objects, limits)?;
     let root = container.info()?.root;
     let found = walk(&saver, root)?;
     let shared = container.shared();

@@ -103,7 +103,7 @@ impl Folder {
         self.sync(durability)?;
         let keeper = RawContainer::keeper(self);
         let objects = Whoever(self);
-        let saver = Saver::new(&keeper, &objects, self.limits());
+        let saver = Saver::new(&keeper, &objects, self.limits())?;
         let plan = Plan::new(&saver, &self.homes(), &self.birthplaces())?;
         let (moving, touched) = (HashMap::new(), HashSet::new());
         let mut commit =
