@@ -161,7 +161,7 @@ impl<'p> ClusterPath<'p> {
 
 #[cfg(feature = "rados")]
 fn connect(place: &ClusterPath<'_>) -> Result<Arc<dyn Pool>> {
-    let pool = objects::rados::pool(place.pool, place.conf.map(Path::new));
+    let pool = objects::rados::pool(place.pool, place.conf.map(std::path::Path::new));
     pool.map_err(|error| stored("reach cluster", &error))
 }
 
