@@ -15,8 +15,8 @@ pub(crate) fn can_be_missing(datatype: &Datatype) -> bool {
         || (matches!(datatype, Datatype::VarLen(_)) && datatype.is_string())
 }
 
-/// Converts elements one by one; those that fail become empty texts, or references to nothing known, and the command fails in
-/// the end.
+/// Converts elements one by one; those that fail become empty texts, and the command fails in the end, or references to
+/// nothing known.
 pub(crate) fn convert(
     container: &dyn Container,
     file_type: &Datatype,
@@ -34,7 +34,8 @@ pub(crate) fn convert(
             Ok(good) => bytes.extend(good),
             Err(error) => {
                 eprintln!("hyperslab dump: {error}");
-                failed.set(true);
+                // A reference that leads nowhere is told and no failure, as in h5dump.
+                failed.set(failed.get() || !matches!(memory, Datatype::Reference(_)));
                 bytes.extend(missing(memory, heap)?);
             }
         }
