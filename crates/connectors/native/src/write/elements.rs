@@ -5,6 +5,7 @@ use model::{Dataspace, Error, Result, Selection, Token};
 use vol::OpWrite;
 
 use super::Writer;
+use super::values::names_values;
 use crate::chunk;
 use crate::file::File;
 use crate::format::Address;
@@ -49,7 +50,7 @@ impl Writer {
         if op.from.is_empty() {
             return Ok(());
         }
-        match dataset.info.datatype.has_slots() {
+        match names_values(&dataset.info.datatype) {
             true => self.write_with_blobs(file, &dataset, op),
             false => self.write_elements(file, &dataset, op),
         }

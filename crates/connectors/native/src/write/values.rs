@@ -20,6 +20,11 @@ pub(super) struct Replaced<'a> {
     pub(super) fill: Option<&'a [u8]>,
 }
 
+/// Whether elements of a type name values that an overwrite releases. Those of references stay, as in libhdf5.
+pub(super) fn names_values(datatype: &Datatype) -> bool {
+    datatype.any(&|part| matches!(part, Datatype::VarLen(_)))
+}
+
 impl Writer {
     /// Writes elements, and releases the values that only the old ones had. Nobody comes between the two.
     pub(super) fn write_with_blobs(
@@ -43,7 +48,7 @@ impl Writer {
     /// Releases the values that only the old elements had.
     pub(super) fn release_replaced(&mut self, file: &File, replaced: &Replaced<'_>) -> Result<()> {
         let Replaced { datatype, old, new, fill } = *replaced;
-        if !datatype.any(&|part| matches!(part, Datatype::VarLen(_))) {
+        if !names_values(datatype) {
             return Ok(());
         }
         let mut get = |ids: &[&[u8]], out: &mut vol::Blobs| {
