@@ -1,6 +1,7 @@
 //! The HDF5 data model as plain values: no I/O, no threads, no unsafe code.
 #![forbid(unsafe_code)]
 
+pub mod budget;
 pub mod bytes;
 pub mod convert;
 pub mod dataspace;
@@ -18,6 +19,7 @@ pub mod spread;
 pub mod text;
 pub mod token;
 
+pub use budget::{Budget, Charge, Charged};
 pub use dataspace::{Dataspace, RANK_MAX, UNLIMITED};
 pub use datatype::{ByteOrder, CharacterSet, Datatype};
 pub use error::{Context, Error, Kind, Result};

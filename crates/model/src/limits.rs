@@ -1,6 +1,6 @@
 //! Bounds that every number read from storage passes before it sizes anything.
 
-use crate::{Error, Result};
+use crate::{Budget, Error, Result};
 
 /// What a reader of untrusted bytes may spend. Every field is a maximum.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -31,6 +31,8 @@ pub struct Limits {
     pub selection_blocks_max: u64,
     /// Bytes of a redo record: what one commit of an HDF5 file overwrites in place. Who writes is held to it as who reads.
     pub redo_bytes_max: u64,
+    /// Bytes of memory that one open container may take at the same time, for all that its content sizes: see [`Budget`].
+    pub memory_bytes_max: u64,
 }
 
 impl Default for Limits {
@@ -48,6 +50,7 @@ impl Default for Limits {
             entries_max: 1 << 28,
             selection_blocks_max: 1 << 24,
             redo_bytes_max: 17 << 28,
+            memory_bytes_max: 16 << 30,
         }
     }
 }
@@ -68,7 +71,13 @@ impl Limits {
             entries_max: 1 << 22,
             selection_blocks_max: 1 << 20,
             redo_bytes_max: 256 << 20,
+            memory_bytes_max: 768 << 20,
         }
+    }
+
+    /// An account for one open container.
+    pub fn budget(&self) -> Budget {
+        Budget::new("container", self.memory_bytes_max)
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use model::{Error, Limits, Result};
+use model::{Budget, Error, Limits, Result};
 
 use crate::{CloseErrorHook, Container};
 
@@ -113,6 +113,9 @@ pub struct FileAccess {
     pub access: Access,
     /// What may be spent on it.
     pub limits: Limits,
+    /// The account that memory for its content is charged to; `None` is one of its own, with
+    /// [`Limits::memory_bytes_max`]. Several containers may share one.
+    pub budget: Option<Budget>,
     /// Opens other files; `None` refuses them.
     pub resolver: Option<Arc<dyn Resolver>>,
     /// The byte plane beneath, with its parameters (`family{member_bytes=1024}`); `None` is a plain file.
@@ -196,6 +199,18 @@ impl FileAccess {
     pub fn with_limits(mut self, limits: Limits) -> Self {
         self.limits = limits;
         self
+    }
+
+    /// With an account that memory is charged to.
+    #[must_use]
+    pub fn with_budget(mut self, budget: Budget) -> Self {
+        self.budget = Some(budget);
+        self
+    }
+
+    /// The account that memory is charged to. The registry gives every container one before its connector sees it.
+    pub fn budget(&self) -> Budget {
+        self.budget.clone().unwrap_or_else(|| self.limits.budget())
     }
 
     /// With layers above the connector.

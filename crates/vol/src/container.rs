@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use model::datatype::ReferenceKind;
-use model::{Datatype, Error, Link, ObjectKind, Reference, Result, Token};
+use model::{Budget, Datatype, Error, Link, ObjectKind, Reference, Result, Token};
 
 use crate::{
     AttributeInfo, Blobs, ChunkInfo, ContainerInfo, DatasetInfo, Durability, GroupInfo, Lookup, MapInfo,
@@ -26,6 +26,12 @@ macro_rules! operations {
                 $( let _ = $arg; )*
                 Err(Error::unsupported(stringify!($name).replace('_', " ")))
             } )*
+
+            /// The account that memory for the container's content is charged to, in this process. The handle that the
+            /// registry returns knows it; connectors leave this as it is.
+            fn budget(&self) -> Budget {
+                Budget::default()
+            }
         }
 
         /// A container that forwards every operation to another, except those it writes itself.
@@ -36,6 +42,10 @@ macro_rules! operations {
             fn $name(&self $(, $arg: $ty)*) -> Result<$ret> {
                 self.inner().$name($($arg),*)
             } )*
+            #[doc = "Forwards [`Container::budget`]."]
+            fn budget(&self) -> Budget {
+                self.inner().budget()
+            }
         }
 
         #[deny(clippy::missing_trait_methods)]
@@ -43,6 +53,9 @@ macro_rules! operations {
             $( fn $name(&self $(, $arg: $ty)*) -> Result<$ret> {
                 Layer::$name(self $(, $arg)*)
             } )*
+            fn budget(&self) -> Budget {
+                Layer::budget(self)
+            }
         }
 
         crate::observe::observed! { $( fn $name(&self $(, $arg: $ty)*) -> $ret; )* }

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
 
 use model::secrets::without_tokens;
-use model::{Error, Result};
+use model::{Budget, Error, Result};
 
 use crate::{Container, FileAccess, Operation};
 
@@ -32,6 +32,7 @@ pub(crate) struct Handle {
     location: String,
     hook: Option<CloseErrorHook>,
     discards: bool,
+    pub(crate) budget: Budget,
     /// The process that opened it. After a `fork` the changes are the parent's to commit.
     process: u32,
     is_closed: AtomicBool,
@@ -52,6 +53,7 @@ pub fn close_on_drop(
         location: location.to_owned(),
         hook: access.close_error_hook.clone(),
         discards: access.discard_on_drop,
+        budget: access.budget(),
         process: std::process::id(),
         is_closed: AtomicBool::new(false),
         is_dirty: AtomicBool::new(false),
@@ -170,6 +172,9 @@ macro_rules! handled {
             fn $name(&self $(, $arg: $ty)*) -> Result<$ret> {
                 self.run($crate::Operation::$name, || self.inner.$name($($arg),*))
             } )*
+            fn budget(&self) -> Budget {
+                self.budget.clone()
+            }
         }
     };
 }

@@ -48,7 +48,7 @@ pub trait Observer: Send + Sync {
 
 /// A container whose operations an observer sees.
 pub struct Observed<O> {
-    inner: Arc<dyn Container>,
+    pub(crate) inner: Arc<dyn Container>,
     observer: O,
 }
 
@@ -104,6 +104,9 @@ macro_rules! observed {
                     (answer, 0 $( + $arg.seen_filled() )* - filled)
                 })
             } )*
+            fn budget(&self) -> Budget {
+                self.inner.budget()
+            }
         }
     };
 }

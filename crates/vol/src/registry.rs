@@ -1,5 +1,6 @@
 //! The connectors and layers that a program knows, by name and by number.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -23,6 +24,14 @@ pub struct Registry {
     /// Where those came from that are not built in.
     origins: BTreeMap<&'static str, String>,
     layer_origins: BTreeMap<&'static str, String>,
+}
+
+/// With an account of memory that the connector, its layers and what they open share.
+fn with_account(access: &FileAccess) -> Cow<'_, FileAccess> {
+    match access.budget {
+        Some(_) => Cow::Borrowed(access),
+        None => Cow::Owned(access.clone().with_budget(access.limits.budget())),
+    }
 }
 
 /// Where a connector came from that the program brought along.
@@ -152,6 +161,7 @@ impl Registry {
         access: &FileAccess,
         truncate: bool,
     ) -> Result<Arc<dyn Container>> {
+        let access = &with_account(access);
         // Nothing is made or replaced for what cannot work.
         self.check_create(location, create, access, truncate)?;
         let stack = self.stack_of(access)?;
@@ -220,6 +230,7 @@ impl Registry {
     /// Opens a container at a location; without a prefix, its content says what it is. It is closed when the last `Arc` of it
     /// is dropped.
     pub fn open(&self, location: &str, access: &FileAccess) -> Result<Arc<dyn Container>> {
+        let access = &with_account(access);
         let stack = self.stack_of(access)?;
         self.check_layers(&stack, location, None, access)?;
         let place = Location::parse(location);

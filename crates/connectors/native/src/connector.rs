@@ -320,6 +320,7 @@ pub(crate) fn open_core(plane: Plane, held: Held, path: &str, access: &FileAcces
         file: plane.file,
         superblock,
         limits: access.limits.clone(),
+        budget: access.budget(),
         base,
         end,
         head,

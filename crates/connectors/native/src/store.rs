@@ -5,7 +5,7 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
-use model::{Error, Limits, Result, Within};
+use model::{Budget, Error, Limits, Result, Within};
 use quick_cache::Weighter;
 
 use vol::{Access, Durability, Locking, crew};
@@ -238,6 +238,8 @@ pub(crate) struct Store {
     pub(crate) shared: Arc<Shared>,
     pub(crate) superblock: Superblock,
     pub(crate) limits: Limits,
+    /// What memory for the file's content is charged to.
+    pub(crate) budget: Budget,
     overlay: BTreeMap<u64, Arc<Vec<u8>>>,
     /// Larger blocks of metadata as they are in the file.
     blocks: Kept<(Address, u64), Arc<Vec<u8>>, ByBytes>,
@@ -253,6 +255,7 @@ pub(crate) struct StoreParts {
     pub(crate) file: files::Handle,
     pub(crate) superblock: Superblock,
     pub(crate) limits: Limits,
+    pub(crate) budget: Budget,
     pub(crate) base: u64,
     pub(crate) end: u64,
     pub(crate) head: Head,
@@ -271,6 +274,7 @@ impl Store {
             file,
             superblock,
             limits,
+            budget,
             base,
             end,
             mut head,
@@ -298,6 +302,7 @@ impl Store {
             shared: Arc::new(Shared { file, base, end: AtomicU64::new(end), txn, live, pages }),
             superblock,
             limits,
+            budget,
             overlay: BTreeMap::new(),
             blocks: Kept::new(cache_bytes / 4, ByBytes),
             opened_bytes: head.len,

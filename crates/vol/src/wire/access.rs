@@ -101,12 +101,13 @@ impl Wire for Parameters {
     }
 }
 
-/// All but the resolver and the hook, which come back as `None`, and how writes are buffered: whoever is at the other end does it as it likes.
+/// All but the resolver, the hook and the account of memory, which come back as `None`, and how writes are buffered: whoever is at the other end does it as it likes.
 impl Wire for FileAccess {
     fn put(&self, out: &mut Vec<u8>) -> Result<()> {
         let FileAccess {
             access,
             limits,
+            budget: _,
             resolver: _,
             driver,
             stack,
@@ -188,4 +189,5 @@ limits!(
     chunk_expansion_free_bytes,
     chunk_expansion_max,
     redo_bytes_max,
+    memory_bytes_max,
 );

@@ -65,6 +65,9 @@ macro_rules! remote {
                 answer.recycle();
                 Ok(value)
             } )*
+            fn budget(&self) -> Budget {
+                Budget::default()
+            }
         }
 
         /// Runs an operation that a [`Client`](crate::wire::Client) sent, on the container it is meant for.
