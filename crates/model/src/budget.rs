@@ -77,6 +77,11 @@ impl Budget {
         Ok(Charge { budget: self.clone(), bytes })
     }
 
+    /// A charge of no bytes, to be [resized](Charge::resize).
+    pub fn empty_charge(&self) -> Charge {
+        Charge { budget: self.clone(), bytes: 0 }
+    }
+
     /// Returns `len` zeros, which are charged as long as they are held.
     ///
     /// # Errors
@@ -108,6 +113,13 @@ impl Budget {
             .with("in use", used)
             .with("limit", self.0.limit)
             .with("of", self.0.name)
+    }
+
+    fn add(&self, bytes: u64) {
+        self.0.used.fetch_add(bytes, Ordering::Relaxed);
+        if let Some(parent) = &self.0.parent {
+            parent.add(bytes);
+        }
     }
 
     fn give(&self, bytes: u64) {
@@ -168,6 +180,14 @@ impl Charge {
     }
 }
 
+/// A copy is charged like its original, and beyond the limit where it has to be: copies are made by the program, not by content.
+impl Clone for Charge {
+    fn clone(&self) -> Self {
+        self.budget.add(self.bytes);
+        Charge { budget: self.budget.clone(), bytes: self.bytes }
+    }
+}
+
 impl Drop for Charge {
     fn drop(&mut self) {
         self.budget.give(self.bytes);
@@ -209,6 +229,24 @@ pub fn zeroed(len: usize, what: &str) -> Result<Vec<u8>> {
     drop(probe);
     // Zeroed pages come from the system when they are first used.
     Ok(vec![0; len])
+}
+
+/// Makes room for `more` bytes at the end of a vector, at least doubling it so that few charges follow each other. A vector
+/// without a charge grows all the same.
+pub fn grow(bytes: &mut Vec<u8>, more: usize, charge: Option<&mut Charge>, what: &str) -> Result<()> {
+    let need = bytes.len().checked_add(more).ok_or_else(|| no_memory(more, what))?;
+    if need <= bytes.capacity() {
+        return Ok(());
+    }
+    let mut capacity = need.max(bytes.capacity().saturating_mul(2));
+    if let Some(charge) = charge {
+        // Where there is no room for twice as much there may be some for what is needed.
+        if charge.resize(capacity as u64, what).is_err() {
+            capacity = need;
+            charge.resize(need as u64, what)?;
+        }
+    }
+    bytes.try_reserve_exact(capacity - bytes.len()).map_err(|_| no_memory(capacity, what))
 }
 
 #[cold]

@@ -5,13 +5,18 @@
 //! for a reference, its place in the heap's references plus one, and zero. All zeros is no value: an empty one has another offset.
 //! Offsets instead of pointers keep every user of a buffer in safe code, and make buffers easy to ship.
 
+use crate::budget::{self, Budget, Charge};
 use crate::{Error, Reference, Result};
 
-/// What the slots of a buffer point into.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+/// What the slots of a buffer point into. Slots may share a value: nothing in a heap changes once it is there.
+#[derive(Default, Clone)]
 pub struct Heap {
     bytes: Vec<u8>,
     references: Vec<Reference>,
+    /// Bytes that stand for content of a container, where one was named.
+    charge: Option<Charge>,
+    /// Bytes that the values would take besides if no slots shared any.
+    extra: u64,
 }
 
 /// A variable-length value: where and how many elements.
@@ -65,6 +70,13 @@ fn put_pair(element: &mut [u8], a: u64, b: u64) -> Result<()> {
     Ok(())
 }
 
+/// What it holds; where its memory is charged is nobody's business.
+impl std::fmt::Debug for Heap {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Heap").field("bytes", &self.bytes).field("references", &self.references).finish()
+    }
+}
+
 impl Heap {
     /// An empty heap.
     pub fn new() -> Self {
@@ -85,6 +97,46 @@ impl Heap {
     pub fn clear(&mut self) {
         self.bytes.clear();
         self.references.clear();
+        self.extra = 0;
+    }
+
+    /// From now on, memory for values that [`Heap::grow`] announces is charged to `budget`. The first account named stays.
+    pub fn charge_to(&mut self, budget: &Budget) -> Result<()> {
+        if self.charge.is_none() {
+            self.charge = Some(budget.charge(self.bytes.capacity() as u64, "values")?);
+        }
+        Ok(())
+    }
+
+    /// Makes room for `len` more bytes of values whose size a file or a client told.
+    ///
+    /// # Errors
+    ///
+    /// An error of kind `Limit` if the account would pass its limit, or the system has no memory.
+    #[inline]
+    pub fn grow(&mut self, len: usize) -> Result<()> {
+        match len <= self.bytes.capacity() - self.bytes.len() {
+            true => Ok(()),
+            false => budget::grow(&mut self.bytes, len, self.charge.as_mut(), "values"),
+        }
+    }
+
+    /// Bytes that the values of all slots would take if none were shared: what a caller may make of them.
+    pub fn expanded(&self) -> u64 {
+        self.extra.saturating_add(self.bytes.len() as u64)
+    }
+
+    /// Says what the values would take if none were shared.
+    ///
+    /// # Errors
+    ///
+    /// An error of kind `Limit` if the account has no room for that: few bytes that stand for many are a bomb.
+    pub fn set_expanded(&mut self, bytes: u64) -> Result<()> {
+        self.extra = bytes.saturating_sub(self.bytes.len() as u64);
+        match &self.charge {
+            Some(charge) => charge.budget().charge(bytes, "values that elements share").map(drop),
+            None => Ok(()),
+        }
     }
 
     /// Appends a value of `count` elements whose bytes are `data`. It may be empty: its slot is not the null slot.
@@ -118,12 +170,6 @@ impl Heap {
     pub fn plain_text(&self) -> Option<&str> {
         let is_plain = self.bytes.iter().fold(true, |plain, &b| plain & (b.wrapping_sub(1) < 0x7F));
         if is_plain { std::str::from_utf8(&self.bytes).ok() } else { None }
-    }
-
-    /// As [`Heap::get`], to change in place.
-    pub fn get_mut(&mut self, slot: VarSlot, element_bytes: u64) -> Result<&mut [u8]> {
-        let range = self.range(slot, element_bytes)?;
-        Ok(&mut self.bytes[range])
     }
 
     #[inline]

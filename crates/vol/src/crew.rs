@@ -21,6 +21,11 @@ fn helpers(items: usize) -> Option<&'static ThreadPool> {
     if items < 2 || rayon::current_thread_index().is_some() { None } else { crew() }
 }
 
+/// How many items are worked on at the same time.
+pub fn threads() -> usize {
+    crew().map_or(1, ThreadPool::current_num_threads)
+}
+
 /// Calls `f` with every item, on all cores. After an error some are left out.
 pub fn each<T: Send, E: Send>(items: Vec<T>, f: impl Fn(T) -> Result<(), E> + Sync) -> Result<(), E> {
     match helpers(items.len()) {

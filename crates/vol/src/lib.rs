@@ -5,6 +5,7 @@
 //! The [`Registry`] finds connectors by name; [`transfer`] moves elements between memory and a container.
 
 mod access;
+mod blobs;
 mod capability;
 pub mod compare;
 mod connector;
@@ -26,6 +27,7 @@ pub mod placement;
 pub mod places;
 mod registry;
 mod replaced;
+mod shared_values;
 mod slot_bytes;
 mod slots;
 pub mod transfer;
@@ -35,13 +37,14 @@ pub mod workers;
 pub use access::{
     Access, Durability, FileAccess, LibVersion, Locking, RawBytes, Resolver, VirtualView, WhenFull,
 };
+pub use blobs::Blobs;
 pub use capability::Capability;
 pub use connector::{Connector, ConnectorInfo, LayerFactory};
 pub use container::{Container, Layer};
 pub use handle::{CloseErrorHook, close_on_drop, set_close_error_hook};
 pub use info::*;
 pub use location::{Location, Parameters, Stack, StackEntry};
-pub use model::{Context, Error, Kind, Limits, Result, Token, Within};
+pub use model::{Budget, Context, Error, Kind, Limits, Result, Token, Within};
 pub use observe::{Call, Observed, Observer};
 pub use operation::Operation;
 pub use ops::*;

@@ -6,8 +6,9 @@ use model::Result;
 use model::datatype::{Datatype, ReferenceKind, ReferenceType, VarLenKind};
 use model::heap::{Heap, VarSlot};
 
+use crate::shared_values::{Starts, Values};
 use crate::slot_bytes::{
-    COUNT_BYTES, check_value, join_blobs, join_slot, put_blobs, split_slot, store_slot, wrong_identities,
+    COUNT_BYTES, join_blobs, join_slot, put_blobs, split_slot, store_slot, wrong_identities,
 };
 use crate::{Blobs, Container};
 
@@ -144,67 +145,38 @@ impl<'t> SlotPlan<'t> {
         memory: &mut [u8],
         heap: &mut Heap,
     ) -> Result<()> {
-        let count = file.len() / self.file_bytes;
-        let (mut slots, mut ids) = (Vec::with_capacity(count), Vec::with_capacity(count));
-        for slot in self.file_slots(site, file) {
-            let slot = split_slot(slot)?;
-            slots.push(slot);
-            if slot.0 > 0 {
-                ids.push(slot.1);
-            }
-        }
-        let mut blobs = Blobs::with_room(ids.len(), slots.iter().map(|slot| slot.0).sum());
-        if !ids.is_empty() {
-            container.blob_get(&ids, &mut blobs)?;
-        }
         let element = site.element(container)?;
-        match (site.kind, element.as_deref()) {
+        let slots = self.file_slots(site, file).map(split_slot).collect::<Result<Vec<_>>>()?;
+        let values = Values::of(&slots, element.as_deref());
+        let budget = container.budget();
+        heap.charge_to(&budget)?;
+        let before = heap.expanded();
+        let mut blobs = Blobs::with_room(&budget, values.ids.len(), values.claimed)?;
+        if !values.ids.is_empty() {
+            container.blob_get(&values.ids, &mut blobs)?;
+        }
+        let starts = match (site.kind, element.as_deref()) {
             (SiteKind::Sequence { memory: inner, .. }, Some(element)) if element.has_slots() => {
-                let counts = slots.iter().map(|s| s.0).filter(|&n| n > 0);
-                let joined = join_blobs(u64::from(element.size()), counts, &blobs)?;
-                let values = SlotPlan::new(element, inner).detach(container, &joined, heap)?;
-                let at = heap.push(&values, 0).offset;
-                self.store_joined(site, &slots, at, u64::from(inner.size()), memory)
+                let each = u64::from(element.size());
+                let joined = join_blobs(each, values.counts(&slots), &blobs)?;
+                let inner_values = SlotPlan::new(element, inner).detach(container, &joined, heap)?;
+                heap.grow(inner_values.len())?;
+                let base = heap.push(&inner_values, 0).offset;
+                Starts::Joined(base, values.starts(&slots, base, u64::from(inner.size())))
             }
-            (_, element) => self.store_blobs(site, &slots, element_bytes(element), &blobs, memory, heap),
-        }
-    }
-
-    /// Slots of values that lie one after another from `offset` on.
-    fn store_joined(
-        &self,
-        site: &Site<'_>,
-        slots: &[(u64, &[u8])],
-        mut offset: u64,
-        value_bytes: u64,
-        memory: &mut [u8],
-    ) -> Result<()> {
-        for (m, &(count, id)) in memory.chunks_exact_mut(self.memory_bytes).zip(slots) {
-            store_slot(VarSlot { offset, count }, id, &mut m[site.memory..])?;
-            offset += count * value_bytes;
-        }
-        Ok(())
-    }
-
-    /// Takes blobs to the heap as they are; a value may be shorter than its blob.
-    fn store_blobs(
-        &self,
-        site: &Site<'_>,
-        slots: &[(u64, &[u8])],
-        value_bytes: u64,
-        blobs: &Blobs,
-        memory: &mut [u8],
-        heap: &mut Heap,
-    ) -> Result<()> {
-        let mut offset = heap.push(blobs.bytes(), 0).offset;
-        let mut lengths = blobs.lengths();
-        for (m, &(count, id)) in memory.chunks_exact_mut(self.memory_bytes).zip(slots) {
-            store_slot(VarSlot { offset, count }, id, &mut m[site.memory..])?;
-            if count > 0 {
-                let len = lengths.next().unwrap_or(0) as u64;
-                check_value(count, value_bytes, len)?;
-                offset += len;
+            (_, element) => {
+                values.check(&slots, element_bytes(element), &blobs)?;
+                heap.grow(blobs.bytes().len())?;
+                Starts::Blobs(heap.push(blobs.bytes(), 0).offset, &blobs)
             }
+        };
+        if values.is_shared() {
+            heap.set_expanded(values.expanded(before, heap.expanded()))?;
+        }
+        let mut nth = 0;
+        for (m, &(count, id)) in memory.chunks_exact_mut(self.memory_bytes).zip(&slots) {
+            let value = if count > 0 { values.value(&mut nth) } else { 0 };
+            store_slot(VarSlot { offset: starts.of(value), count }, id, &mut m[site.memory..])?;
         }
         Ok(())
     }

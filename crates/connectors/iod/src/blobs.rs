@@ -55,7 +55,7 @@ impl Values<ID_BYTES> for Opening {
         let limit = self.limits().blob_bytes_max;
         let found = self.storage().read_blobs(&ids, limit).during("read blobs")?;
         for (id, value) in ids.iter().zip(found) {
-            out.push(&value.ok_or_else(|| Error::not_found("read blob").with("identity", id))?);
+            out.push(&value.ok_or_else(|| Error::not_found("read blob").with("identity", id))?)?;
         }
         Ok(())
     }

@@ -50,9 +50,8 @@ impl Blobs {
         new: &[u8],
         fill: Option<&[u8]>,
     ) -> Result<()> {
-        let mut get = |ids: &[&[u8]], out: &mut vol::Blobs| {
-            ids.iter().try_for_each(|id| self.get(id).map(|value| out.push(value)))
-        };
+        let mut get =
+            |ids: &[&[u8]], out: &mut vol::Blobs| ids.iter().try_for_each(|id| out.push(self.get(id)?));
         let ids = replaced_blobs(datatype, old, new, fill, &mut get)?;
         let ids = ids.as_chunks::<8>().0.iter().map(|id| u64::from_le_bytes(*id)).collect();
         for id in self.released.release(ids) {
@@ -84,7 +83,7 @@ impl State {
     }
 
     pub(crate) fn blob_get(&self, ids: &[&[u8]], out: &mut vol::Blobs) -> Result<()> {
-        ids.iter().try_for_each(|id| self.blobs.get(id).map(|value| out.push(value)))
+        ids.iter().try_for_each(|id| out.push(self.blobs.get(id)?))
     }
 
     pub(crate) fn blob_delete(&mut self, ids: &[&[u8]]) -> Result<()> {

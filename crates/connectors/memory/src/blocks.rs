@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use model::selection::{ChunkRun, ChunkRuns, PointIndex};
-use model::{Result, Selection};
+use model::{Budget, Charge, Result, Selection, budget};
 
 /// Blocks by their scaled coordinates. What lies outside the extent holds the fill value.
 #[derive(Debug, Clone)]
@@ -13,6 +13,8 @@ pub(crate) struct Blocks {
     /// One element; `None` is zeros.
     fill: Option<Vec<u8>>,
     blocks: BTreeMap<Vec<u64>, Vec<u8>>,
+    /// For all blocks: a few elements in a chunk of gigabytes take all of it.
+    charge: Charge,
 }
 
 /// Bytes of a block where the layout does not say: small enough to be sparse, large enough to be few.
@@ -64,8 +66,8 @@ fn fill_with(out: &mut [u8], element: Option<&[u8]>) {
 }
 
 impl Blocks {
-    pub(crate) fn new(shape: Vec<u64>, element_bytes: usize, fill: Option<Vec<u8>>) -> Self {
-        Blocks { shape, element_bytes, fill, blocks: BTreeMap::new() }
+    pub(crate) fn new(shape: Vec<u64>, element_bytes: usize, fill: Option<Vec<u8>>, budget: &Budget) -> Self {
+        Blocks { shape, element_bytes, fill, blocks: BTreeMap::new(), charge: budget.empty_charge() }
     }
 
     pub(crate) fn block_bytes(&self) -> usize {
@@ -85,16 +87,26 @@ impl Blocks {
         self.blocks.get(scaled)
     }
 
-    pub(crate) fn set(&mut self, scaled: Vec<u64>, bytes: Vec<u8>) {
+    pub(crate) fn set(&mut self, scaled: Vec<u64>, bytes: Vec<u8>) -> Result<()> {
+        if !self.blocks.contains_key(&scaled) {
+            self.charge_blocks(self.blocks.len() + 1)?;
+        }
         self.blocks.insert(scaled, bytes);
+        Ok(())
     }
 
-    fn empty_block(&self) -> Vec<u8> {
-        let mut block = vec![0; self.block_bytes()];
+    /// Charges so many blocks.
+    fn charge_blocks(&mut self, count: usize) -> Result<()> {
+        let bytes = (count as u64).saturating_mul(self.block_bytes() as u64);
+        self.charge.resize(bytes, "elements in memory")
+    }
+
+    fn empty_block(&self) -> Result<Vec<u8>> {
+        let mut block = budget::zeroed(self.block_bytes(), "elements in memory")?;
         if self.fill.is_some() {
             fill_with(&mut block, self.fill.as_deref());
         }
-        block
+        Ok(block)
     }
 
     /// Byte ranges of a run in its block and in packed elements.
@@ -126,7 +138,13 @@ impl Blocks {
     pub(crate) fn write(&mut self, selection: &Selection, dims: &[u64], from: &[u8]) -> Result<()> {
         let shape = self.shape.clone();
         for_each_block(selection, dims, &shape, |scaled, runs| {
-            let mut block = self.blocks.remove(&scaled).unwrap_or_else(|| self.empty_block());
+            let mut block = match self.blocks.remove(&scaled) {
+                Some(block) => block,
+                None => {
+                    self.charge_blocks(self.blocks.len() + 1)?;
+                    self.empty_block()?
+                }
+            };
             for run in runs {
                 let (at, packed) = self.ranges(run);
                 block[at].copy_from_slice(&from[packed]);
@@ -145,6 +163,7 @@ impl Blocks {
         for scaled in gone {
             self.blocks.remove(&scaled);
         }
+        self.charge_blocks(self.blocks.len())?;
         kept.into_iter().try_for_each(|scaled| self.cut_block(scaled, dims))
     }
 
@@ -155,7 +174,7 @@ impl Blocks {
         if inside == self.shape {
             return Ok(());
         }
-        let mut cut = self.empty_block();
+        let mut cut = self.empty_block()?;
         if let Some(old) = self.blocks.get(&scaled) {
             for run in Selection::block(&vec![0; inside.len()], &inside)?.runs(&self.shape)? {
                 let from = run.offset as usize * self.element_bytes;

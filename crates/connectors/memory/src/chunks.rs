@@ -65,7 +65,7 @@ impl State {
         }
         check::length("write chunk", dataset.blocks.block_bytes() as u64, data.len())?;
         let scaled = dataset.scaled(offset)?;
-        dataset.blocks.set(scaled, data.to_vec());
+        dataset.blocks.set(scaled, data.to_vec())?;
         self.object_mut(token)?.touch_data();
         Ok(())
     }

@@ -270,7 +270,7 @@ impl Container for MemoryContainer {
     }
 
     fn dataset_create(&self, op: &OpDatasetCreate) -> Result<Token> {
-        self.writing()?.dataset_create(op, self.limits())
+        self.writing()?.dataset_create(op, &self.access)
     }
 
     fn dataset_info(&self, dataset: Token) -> Result<Arc<DatasetInfo>> {

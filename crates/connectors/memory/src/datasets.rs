@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use model::properties::{DatasetCreate, FillValue, Layout};
 use model::{Dataspace, Datatype, Error, Limits, Result, Selection, Token};
-use vol::{Allocation, DatasetInfo, OpDatasetCreate, StorageInfo};
+use vol::{Allocation, DatasetInfo, FileAccess, OpDatasetCreate, StorageInfo};
 
 use crate::blocks::{Blocks, default_shape};
 use crate::objects::{Body, Object, State};
@@ -48,15 +48,15 @@ fn check_layout(op: &OpDatasetCreate, datatype: &Datatype, limits: &Limits) -> R
 }
 
 impl Dataset {
-    fn new(op: &OpDatasetCreate, datatype: Datatype, limits: &Limits) -> Result<Self> {
+    fn new(op: &OpDatasetCreate, datatype: Datatype, access: &FileAccess) -> Result<Self> {
         check::space_bytes(&op.space, &datatype)?;
-        check_layout(op, &datatype, limits)?;
+        check_layout(op, &datatype, &access.limits)?;
         let fill = fill_of(&op.create, &datatype)?;
         let shape = match &op.create.layout {
             Layout::Chunked { shape, .. } => shape.clone(),
             _ => default_shape(op.space.dims(), datatype.size().into()),
         };
-        let blocks = Blocks::new(shape, datatype.size() as usize, fill);
+        let blocks = Blocks::new(shape, datatype.size() as usize, fill, &access.budget());
         let (space, mut create) = (op.space.clone(), op.create.clone());
         // Filters are not applied here, so that unknown ones do no harm; whoever copies them wants them whole.
         pipeline::complete_values(&mut create, &datatype)?;
@@ -115,9 +115,10 @@ pub(crate) fn check_transfer(info: &DatasetInfo, selection: &Selection, buffer_b
 }
 
 impl State {
-    pub(crate) fn dataset_create(&mut self, op: &OpDatasetCreate, limits: &Limits) -> Result<Token> {
+    pub(crate) fn dataset_create(&mut self, op: &OpDatasetCreate, access: &FileAccess) -> Result<Token> {
+        let limits = &access.limits;
         let datatype = self.file_type(&op.datatype, op.committed, limits)?;
-        let body = Body::Dataset(Box::new(Dataset::new(op, datatype, limits)?));
+        let body = Body::Dataset(Box::new(Dataset::new(op, datatype, access)?));
         self.insert(Object::new(op.create.object.clone(), body), op.place.as_ref(), limits.entries_max)
     }
 

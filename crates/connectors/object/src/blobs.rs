@@ -75,7 +75,7 @@ impl Values<ID_BYTES> for Opening {
         let values = self.store().get_many(&keys).during("read blobs")?;
         for (id, value) in ids.iter().zip(values) {
             let value = value.ok_or_else(|| Error::not_found("read blob").with("identity", shown(id)))?;
-            out.push(&value);
+            out.push(&value)?;
         }
         Ok(())
     }

@@ -117,7 +117,7 @@ impl Blobs {
         for id in ids {
             let id = number(id, "read blob")?;
             if id & IN_MEMORY != 0 {
-                out.push(self.state().in_memory.get(&id).ok_or_else(|| missing(id))?);
+                out.push(self.state().in_memory.get(&id).ok_or_else(|| missing(id))?)?;
                 continue;
             }
             if file.is_none() {
@@ -127,7 +127,7 @@ impl Blobs {
             let len = self.length(file, id, limits)?;
             let mut value = vec![0; len];
             read_exact_at(file, &mut value, id).map_err(|e| self.failed("read heap", &e))?;
-            out.push(&value);
+            out.push(&value)?;
         }
         Ok(())
     }

@@ -192,7 +192,7 @@ mod tests {
         let container = open("stats{by=operation}").unwrap();
         let id = container.blob_put(&[b"four"]).unwrap();
         let mut blobs = vol::Blobs::default();
-        blobs.push(b"there before");
+        blobs.push(b"there before").unwrap();
         container.blob_get(&[&id], &mut blobs).unwrap();
         let stats = Stats::of(&*container).unwrap();
         assert_eq!(stats.operation("blob_get").map(|row| row.bytes), Some(id.len() as u64 + 4));

@@ -1,5 +1,7 @@
 //! Sequences of variable length: their elements converted, appended to the heap.
 
+use std::collections::HashMap;
+
 use super::Plan;
 use crate::datatype::{MEMORY_SLOT_BYTES, VarLen};
 use crate::heap::VarSlot;
@@ -16,12 +18,20 @@ pub(super) fn check_slots(from: &VarLen, to: &VarLen) -> Result<()> {
     Ok(())
 }
 
+/// Sequences from this size on are converted once, though many slots share them.
+const SHARED_BYTES_MIN: usize = 256;
+
 pub(super) fn run(plan: &Plan, from: &[u8], to: &mut [u8], heap: &mut Heap) -> Result<()> {
     let (mut source, mut target) = (Vec::new(), Vec::new());
+    let mut converted: HashMap<(u64, u64), VarSlot> = HashMap::new();
     for (from, to) in from.chunks_exact(SLOT_BYTES).zip(to.chunks_exact_mut(SLOT_BYTES)) {
         let slot = VarSlot::load(from)?;
         if slot.count == 0 {
             to.fill(0);
+            continue;
+        }
+        if let Some(known) = converted.get(&(slot.offset, slot.count)) {
+            known.store(to)?;
             continue;
         }
         source.clear();
@@ -30,7 +40,12 @@ pub(super) fn run(plan: &Plan, from: &[u8], to: &mut [u8], heap: &mut Heap) -> R
         let count = slot.count as usize;
         zeroed(&mut target, count, plan.to_bytes)?;
         plan.run_exact(&source, &mut target, count, heap)?;
-        heap.push(&target, slot.count).store(to)?;
+        heap.grow(target.len())?;
+        let made = heap.push(&target, slot.count);
+        made.store(to)?;
+        if source.len() >= SHARED_BYTES_MIN {
+            converted.insert((slot.offset, slot.count), made);
+        }
     }
     Ok(())
 }

@@ -2,8 +2,8 @@
 
 use model::datatype::{Compound, Member};
 use model::properties::{DatasetCreate, FileCreate, FilterSpec};
-use model::{Dataspace, Datatype, Kind, Limits, Result, Selection};
-use vol::{Durability, FileAccess};
+use model::{CharacterSet, Dataspace, Datatype, Heap, Kind, Limits, Result, Selection};
+use vol::{Durability, FileAccess, OpWrite};
 
 use crate::kit::*;
 use crate::{Case, Subject};
@@ -13,8 +13,13 @@ super::suite! { "limits":
         overlapping_members_are_refused, members_outside_their_compound_are_refused, members_of_one_name_are_refused,
         array_too_large_to_count_is_refused;
     |c| c.filters => elements_that_filters_made_small_are_refused_or_read_back;
-    |c| c.variable_length => blob_over_the_limit_is_refused;
+    |c| c.variable_length => blob_over_the_limit_is_refused, values_that_the_account_has_no_memory_for_are_refused,
+        a_value_that_elements_share_is_not_multiplied;
     |c| c.attributes => attribute_over_the_limit_is_refused;
+}
+
+fn text() -> Datatype {
+    Datatype::var_string(CharacterSet::Utf8)
 }
 
 fn limited<'s>(s: &'s Subject, change: impl FnOnce(&mut Limits)) -> Result<Case<'s>> {
@@ -97,4 +102,41 @@ fn attribute_over_the_limit_is_refused(s: &Subject) -> Result<()> {
     let c = limited(s, |limits| limits.metadata_bytes_max = 1 << 16)?;
     fails(c.attribute_create(&attribute_op(c.root()?, "a", int(), space(&[1 << 20]))), Kind::Limit)?;
     same(c.object_info(c.root()?)?.attributes, 0)
+}
+
+/// Bytes of a value that is worth counting.
+const LARGE: usize = 16 << 10;
+
+fn values_that_the_account_has_no_memory_for_are_refused(s: &Subject) -> Result<()> {
+    let c = limited(s, |limits| limits.memory_bytes_max = 1 << 20)?;
+    let data = c.dataset(c.root()?, "d", &text(), &[256])?;
+    for n in 0..256 {
+        let (mut heap, one) = (Heap::new(), Selection::block(&[n], &[1])?);
+        let value = n.to_string().repeat(LARGE / 4);
+        let slots = texts_to_slots(&[&value], &mut heap)?;
+        write(&*c.container, data, &one, &text(), (&slots, &mut heap))?;
+    }
+    fails(read(&*c.container, data, &Selection::All, &text(), &mut Heap::new()), Kind::Limit)?;
+    let mut heap = Heap::new();
+    let slots = read(&*c.container, data, &Selection::block(&[7], &[1])?, &text(), &mut heap)?;
+    same(slots_to_texts(&slots, &heap)?, ["7".repeat(LARGE / 4)])
+}
+
+/// Elements of a broken container may name one value many times: it is fetched once, and what it would take as many values
+/// is charged.
+fn a_value_that_elements_share_is_not_multiplied(s: &Subject) -> Result<()> {
+    let c = limited(s, |limits| limits.memory_bytes_max = 1 << 20)?;
+    let data = c.dataset(c.root()?, "d", &text(), &[256])?;
+    let value = "shared ".repeat(LARGE / 7);
+    let mut slot = (value.len() as u32).to_le_bytes().to_vec();
+    slot.extend(c.blob_put(&[value.as_bytes()])?);
+    for n in 0..256 {
+        let one = Selection::block(&[n], &[1])?;
+        c.dataset_write(&[OpWrite { dataset: data, selection: &one, from: &slot }])?;
+    }
+    fails(read(&*c.container, data, &Selection::All, &text(), &mut Heap::new()), Kind::Limit)?;
+    let mut heap = Heap::new();
+    let slots = read(&*c.container, data, &Selection::block(&[5], &[20])?, &text(), &mut heap)?;
+    same(slots_to_texts(&slots, &heap)?, vec![value.clone(); 20])?;
+    holds(heap.len() < 2 * value.len(), "the value is in memory once")
 }

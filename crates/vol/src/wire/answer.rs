@@ -210,7 +210,7 @@ pub(super) fn get_blobs(from: &mut Received<'_>, out: &mut Blobs) -> Result<()> 
     for length in lengths {
         let split = usize::try_from(length).ok().and_then(|length| rest.split_at_checked(length));
         let (blob, after) = split.ok_or_else(|| from.reader.corrupt("blobs are longer than their bytes"))?;
-        out.push(blob);
+        out.push(blob)?;
         rest = after;
     }
     match rest.len() {

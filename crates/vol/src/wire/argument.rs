@@ -318,8 +318,8 @@ impl Argument for &mut Blobs {
         Ok(())
     }
 
-    fn hold<'a>(_: &mut Incoming<'a>) -> Result<Blobs> {
-        Ok(Blobs::default())
+    fn hold<'a>(from: &mut Incoming<'a>) -> Result<Blobs> {
+        Ok(Blobs::new(&from.budget()))
     }
 
     fn settle(&mut self, answer: &mut Received<'_>) -> Result<()> {

@@ -79,7 +79,7 @@ macro_rules! remote {
             let code = request.code;
             let selections = std::cell::OnceCell::new();
             #[allow(unused_mut, reason = "some operations have no arguments")]
-            let mut from = $crate::wire::Incoming::new(request, &selections);
+            let mut from = $crate::wire::Incoming::new(request, &selections, container);
             match code {
                 $( $crate::Operation::$name => {
                     $( let mut $arg = <$ty as $crate::wire::Argument>::hold(&mut from)?; )*

@@ -2,9 +2,10 @@
 
 use std::cell::OnceCell;
 
-use model::{Result, Selection, Token};
+use model::{Budget, Result, Selection, Token};
 
 use super::{Reader, Wire, scratch};
+use crate::Container;
 use crate::Operation;
 
 /// One operation on its way.
@@ -45,20 +46,30 @@ impl Default for Outgoing<'_> {
 }
 
 /// Arguments that are being read.
-#[derive(Debug)]
 pub(crate) struct Incoming<'a> {
     pub(super) reader: Reader<'a>,
     bulk: std::vec::IntoIter<&'a [u8]>,
     into: std::vec::IntoIter<&'a mut [u8]>,
     /// Where the selections of transfers stay while the operation runs.
     selections: &'a OnceCell<Vec<Selection>>,
+    container: &'a dyn Container,
 }
 
 impl<'a> Incoming<'a> {
     /// The arguments of a request; `selections` is an empty place that lives as long as they do.
-    pub(crate) fn new(request: Request<'a>, selections: &'a OnceCell<Vec<Selection>>) -> Self {
+    pub(crate) fn new(
+        request: Request<'a>,
+        selections: &'a OnceCell<Vec<Selection>>,
+        container: &'a dyn Container,
+    ) -> Self {
         let reader = Reader::new(request.arguments);
-        Incoming { reader, bulk: request.bulk.into_iter(), into: request.into.into_iter(), selections }
+        let (bulk, into) = (request.bulk.into_iter(), request.into.into_iter());
+        Incoming { reader, bulk, into, selections, container }
+    }
+
+    /// The account that what the operation fetches is charged to.
+    pub(super) fn budget(&self) -> Budget {
+        self.container.budget()
     }
 
     /// The next byte string.

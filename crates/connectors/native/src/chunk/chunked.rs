@@ -24,6 +24,8 @@ const BATCH_BYTES: u64 = 256 << 20;
 const WAITING_BYTES: u64 = 32 << 20;
 /// Less than this is not worth waking another core for, unless filters have to be undone.
 const PARALLEL_BYTES: u64 = 512 << 10;
+/// Chunks up to this size are decoded on all cores whatever memory is left.
+const SMALL_BYTES: u64 = 4 << 20;
 /// A chunk of which more runs than this are wanted is read from the first of them to the last.
 const RUNS_APART_MAX: usize = 64;
 
@@ -84,9 +86,16 @@ impl Reader<'_> {
         self.dataset.element_bytes() as u64
     }
 
-    /// Whether it pays to use other cores for so many chunks.
+    /// Whether it pays to use other cores for so many chunks, and there is memory for that.
     fn is_worth_sharing(&self, chunks: u64, bytes: usize) -> bool {
-        chunks > 1 && (self.chunks.filtered || bytes as u64 >= PARALLEL_BYTES)
+        let is_work = chunks > 1 && (self.chunks.filtered || bytes as u64 >= PARALLEL_BYTES);
+        is_work && (self.chunks.chunk_bytes <= SMALL_BYTES || self.has_memory_to_share())
+    }
+
+    /// Whether every core could decode a chunk at the same time.
+    fn has_memory_to_share(&self) -> bool {
+        let each = self.chunks.chunk_bytes.saturating_mul(3);
+        each.saturating_mul(crew::threads() as u64) <= self.file.store.budget.left()
     }
 
     fn read_bands(&self, wanted: impl Iterator<Item = Vec<u64>>, into: &mut [u8]) -> Result<()> {

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use model::{Context, Error, Limits, Result, Within};
+use model::{Charge, Context, Error, Limits, Result, Within, budget};
 
 use super::index::{ChunkAt, Chunks};
 use crate::file::File;
@@ -36,6 +36,19 @@ pub(crate) fn check_stored(limits: &Limits, chunk_bytes: u64, stored_bytes: u64)
     check_expansion(limits, chunk_bytes, stored_bytes)
 }
 
+/// The elements of a chunk, charged to the file's account while they are in use; the cache has a limit of its own.
+pub(crate) struct Decoded {
+    bytes: Arc<Vec<u8>>,
+    _charge: Option<Charge>,
+}
+
+impl std::ops::Deref for Decoded {
+    type Target = [u8];
+    fn deref(&self) -> &[u8] {
+        &self.bytes
+    }
+}
+
 /// Chunks of one dataset that went through filters.
 pub(crate) struct Filtered<'a> {
     pub(crate) file: &'a File,
@@ -45,16 +58,23 @@ pub(crate) struct Filtered<'a> {
 
 impl Filtered<'_> {
     /// The elements of a chunk, which stay in the cache for later.
-    pub(crate) fn load(&self, scaled: &[u64], at: ChunkAt, work: &mut Work) -> Result<Arc<Vec<u8>>> {
-        if let Some(chunk) = self.cached(at) {
-            return Ok(chunk);
+    pub(crate) fn load(&self, scaled: &[u64], at: ChunkAt, work: &mut Work) -> Result<Decoded> {
+        if let Some(bytes) = self.cached(at) {
+            return Ok(Decoded { bytes, _charge: None });
         }
         self.check_expansion(at)?;
-        let mut chunk = vec![0; self.chunks.chunk_bytes as usize];
+        let charge = self.file.store.budget.charge(self.chunks.chunk_bytes, "chunk")?;
+        let mut chunk = budget::zeroed(self.chunks.chunk_bytes as usize, "chunk")?;
         self.decode(scaled, at, &mut chunk, work)?;
-        let chunk = Arc::new(chunk);
-        self.file.chunks.put(self.dataset.address, at.address, &chunk);
-        Ok(chunk)
+        let bytes = Arc::new(chunk);
+        self.file.chunks.put(self.dataset.address, at.address, &bytes);
+        Ok(Decoded { bytes, _charge: Some(charge) })
+    }
+
+    /// Bytes that decoding takes besides the elements: the chunk as it is stored, and what lies between two filters.
+    fn decoding_bytes(&self, at: ChunkAt) -> u64 {
+        let between = if self.dataset.filters().len() > 1 { self.chunks.chunk_bytes } else { 0 };
+        at.bytes.saturating_add(between)
     }
 
     fn check_expansion(&self, at: ChunkAt) -> Result<()> {
@@ -72,6 +92,7 @@ impl Filtered<'_> {
 
     fn decode_here(&self, scaled: &[u64], at: ChunkAt, into: &mut [u8], work: &mut Work) -> Result<()> {
         self.check_expansion(at)?;
+        let _charge = self.file.store.budget.charge(self.decoding_bytes(at), "chunk while it is decoded")?;
         raw(self.file, self.chunks, at, &mut work.raw)?;
         if self.chunks.layout.edge_chunks_unfiltered && self.chunks.is_edge(scaled) {
             let fits = work.raw.len() == into.len();

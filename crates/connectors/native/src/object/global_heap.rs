@@ -83,14 +83,14 @@ pub(crate) fn get(file: &File, ids: &[&[u8]], out: &mut Blobs) -> Result<()> {
     let mut last: Option<(Address, Arc<Collection>)> = None;
     for id in ids {
         let Some(id) = HeapId::of(id, sizes)? else {
-            out.push(&[]);
+            out.push(&[])?;
             continue;
         };
         if last.as_ref().is_none_or(|(address, _)| *address != id.collection) {
             last = Some((id.collection, file.collection(id.collection)?));
         }
         if let Some((_, collection)) = &last {
-            out.push(collection.object(id)?);
+            out.push(collection.object(id)?)?;
         }
     }
     Ok(())

@@ -1,0 +1,96 @@
+//! Values of variable length that were fetched together.
+
+use model::budget::{self, Budget, Charge};
+use model::{Error, Result};
+
+/// Blobs fetched together: one buffer, and where each ends. Their memory is charged to an account.
+#[derive(Debug)]
+pub struct Blobs {
+    bytes: Vec<u8>,
+    ends: Vec<usize>,
+    charge: Charge,
+}
+
+/// Most bytes for which there is room before they are there.
+const BLOBS_ROOM_BYTES: u64 = 1 << 20;
+
+impl Blobs {
+    /// None yet, charged to `budget` as they come.
+    pub fn new(budget: &Budget) -> Self {
+        Blobs { bytes: Vec::new(), ends: Vec::new(), charge: budget.empty_charge() }
+    }
+
+    /// With room for so many of so many bytes together. The bytes are a guess, which a broken file may have made.
+    pub fn with_room(budget: &Budget, count: usize, bytes: u64) -> Result<Self> {
+        let mut blobs = Blobs::new(budget);
+        blobs.ends.try_reserve_exact(count).map_err(|_| Error::limit("fetch blobs").with("count", count))?;
+        blobs.grow(bytes.min(BLOBS_ROOM_BYTES) as usize)?;
+        Ok(blobs)
+    }
+
+    /// Appends one.
+    ///
+    /// # Errors
+    ///
+    /// An error of kind `Limit` if all of them together pass what the account has left.
+    #[inline]
+    pub fn push(&mut self, blob: &[u8]) -> Result<()> {
+        if blob.len() > self.bytes.capacity() - self.bytes.len() {
+            self.grow(blob.len())?;
+        }
+        self.bytes.extend_from_slice(blob);
+        self.ends.push(self.bytes.len());
+        Ok(())
+    }
+
+    #[cold]
+    fn grow(&mut self, more: usize) -> Result<()> {
+        budget::grow(&mut self.bytes, more, Some(&mut self.charge), "values of variable length")
+    }
+
+    /// Where a blob lies in [`Blobs::bytes`]; an empty range at the end for one that is not there.
+    pub fn range(&self, index: usize) -> std::ops::Range<usize> {
+        let end = self.ends.get(index).copied().unwrap_or(self.bytes.len());
+        let start = if index == 0 { 0 } else { self.ends.get(index - 1).copied().unwrap_or(end) };
+        start..end
+    }
+
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.ends.len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.ends.is_empty()
+    }
+
+    /// All of them, one after another.
+    pub fn bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+
+    /// As [`Blobs::bytes`], without a copy.
+    pub fn into_bytes(self) -> Vec<u8> {
+        self.bytes
+    }
+
+    /// Bytes of each.
+    pub fn lengths(&self) -> impl Iterator<Item = usize> {
+        let starts = std::iter::once(0).chain(self.ends.iter().copied());
+        starts.zip(&self.ends).map(|(start, &end)| end - start)
+    }
+
+    /// All of them, in order.
+    pub fn iter(&self) -> impl Iterator<Item = &[u8]> {
+        let starts = std::iter::once(0).chain(self.ends.iter().copied());
+        starts.zip(&self.ends).map(|(start, &end)| &self.bytes[start..end])
+    }
+}
+
+impl Default for Blobs {
+    /// None yet, with an account of their own.
+    fn default() -> Self {
+        Blobs::new(&Budget::default())
+    }
+}
