@@ -28,7 +28,8 @@ fn main() {
         let shown = blocks.iter().filter(|(of, _)| *of <= step);
         let code: Vec<_> = shown.map(|(_, code)| code.as_str()).collect();
         assert!(blocks.iter().any(|(of, _)| *of == step), "step {step} has no code");
-        writeln!(out, "/// All code up to step {step}.\n#[allow(dead_code, missing_docs, unused_imports)]").unwrap();
+        writeln!(out, "/// All code up to step {step}.\n#[allow(dead_code, missing_docs, unused_imports)]")
+            .unwrap();
         writeln!(out, "pub mod step_{step} {{\n{}\n}}", code.join("\n")).unwrap();
     }
     writeln!(out, "pub use step_{last} as whole;").unwrap();

@@ -173,3 +173,44 @@ fn folders_and_texts_keep_paths_that_are_not_utf8() {
     }
     assert_eq!(scratch.entries().len(), 4);
 }
+
+/// Four zeros in a chunk of 16 MiB, which deflate makes small.
+fn make_large_chunk(location: &str) {
+    let file = File::create_with(location, &FileCreate::default(), &FileAccess::write(), false).unwrap();
+    let builder = file.new_dataset::<i32>().shape(8 << 20).chunk(4 << 20).deflate(1);
+    builder.create("large").unwrap().write_slice(&[7; 1 << 20], 0..1 << 20).unwrap();
+    file.close().unwrap();
+}
+
+#[test]
+fn a_chunk_that_the_account_has_no_memory_for_is_refused() {
+    let scratch = Scratch::new("memory");
+    for prefix in ["native:", "object:", "iod:"] {
+        let location = scratch.at(prefix, prefix.trim_end_matches(':'));
+        make_large_chunk(&location);
+        let read = |bytes: u64| {
+            let mut limits = Limits::default();
+            limits.memory_bytes_max = bytes;
+            let file = File::open_with(&location, &FileAccess::read().with_limits(limits)).unwrap();
+            file.dataset("large").unwrap().read_slice_1d::<i32, _>(3..7)
+        };
+        let refused = read(8 << 20).unwrap_err();
+        assert_eq!(refused.kind(), model::Kind::Limit, "{prefix}: {refused}");
+        assert!(refused.to_string().contains("16777216"), "{prefix}: {refused}");
+        assert_eq!(read(64 << 20).unwrap().to_vec(), [7; 4], "{prefix}");
+    }
+}
+
+#[test]
+fn a_few_elements_of_a_huge_chunk_in_memory_are_charged() {
+    let mut limits = Limits::default();
+    limits.memory_bytes_max = 8 << 20;
+    let access = FileAccess::write().with_limits(limits);
+    let file = File::create_with("memory:charged", &FileCreate::default(), &access, true).unwrap();
+    let large = file.new_dataset::<i32>().shape(8 << 20).chunk(4 << 20).create("large").unwrap();
+    let refused = large.write_slice(&[1], 0..1).unwrap_err();
+    assert_eq!(refused.kind(), model::Kind::Limit, "{refused}");
+    let small = file.new_dataset::<i32>().shape(1 << 20).chunk(1 << 10).create("small").unwrap();
+    small.write_slice(&[1], 0..1).unwrap();
+    assert_eq!(small.read_slice_1d::<i32, _>(0..2).unwrap().to_vec(), [1, 0]);
+}

@@ -4,7 +4,7 @@ use std::ops::Range;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use model::selection::ChunkRun;
-use model::{Result, Selection};
+use model::{Budget, Charged, Result, Selection};
 use vol::crew;
 
 use crate::parts::{Part, each_batch, split};
@@ -48,6 +48,8 @@ pub struct Elements<'a, C: Chunks> {
     pub chunks: &'a C,
     /// Chunks with filters that changed in part. Whoever holds this and a dataset took the dataset first.
     pub pending: &'a Mutex<Pending<C::Id>>,
+    /// What memory for chunks is charged to.
+    pub budget: Budget,
 }
 
 impl<C: Chunks> Elements<'_, C> {
@@ -161,7 +163,7 @@ impl<C: Chunks> Elements<'_, C> {
         mut room: Vec<u8>,
     ) -> Result<Option<Vec<u8>>> {
         if !dataset.filters().is_empty() {
-            return self.undone_chunk(id, dataset, start);
+            return Ok(self.undone_chunk(id, dataset, start)?.map(Charged::into_inner));
         }
         if !self.chunks.has(id, dataset, start)? {
             return Ok(None);

@@ -1,7 +1,7 @@
 //! Chunks with filters: each is one value, made and undone on all cores.
 
 use model::properties::Layout;
-use model::{Result, Within};
+use model::{Charge, Charged, Result};
 
 use crate::elements::{each, map};
 use crate::parts::{Part, split};
@@ -30,9 +30,10 @@ impl<C: Chunks> Elements<'_, C> {
             if let [room] = &mut rooms[..]
                 && room.len() == dataset.chunk_bytes()
             {
+                let _charge = self.charge_between(dataset)?;
                 return pipeline::undo(dataset.filters(), mask, &stored, room);
             }
-            let chunk = undone(dataset, mask, &stored)?;
+            let chunk = self.undone(dataset, mask, &stored)?;
             for (run, room) in part.runs.iter().zip(rooms) {
                 let at = run.chunk_offset as usize * element_bytes;
                 room.copy_from_slice(&chunk[at..at + room.len()]);
@@ -77,8 +78,11 @@ impl<C: Chunks> Elements<'_, C> {
     /// A chunk as it is stored, without its filters.
     fn waiting(&self, id: C::Id, dataset: &Dataset, start: &[u64]) -> Result<Waiting> {
         let elements = match self.chunks.stored(id, dataset, &[start])?.pop().flatten() {
-            Some((mask, stored)) => undone(dataset, mask, &stored)?,
-            None => dataset.filled(),
+            Some((mask, stored)) => self.undone(dataset, mask, &stored)?,
+            None => {
+                let charge = self.budget.charge(dataset.chunk_bytes() as u64, "chunk")?;
+                Charged::new(dataset.filled(), charge)
+            }
         };
         Ok(Waiting { is_inside: dataset.is_inside(start), elements })
     }
@@ -89,18 +93,25 @@ impl<C: Chunks> Elements<'_, C> {
         id: C::Id,
         dataset: &Dataset,
         start: &[u64],
-    ) -> Result<Option<Vec<u8>>> {
+    ) -> Result<Option<Charged<Vec<u8>>>> {
         self.settle(id)?;
         let stored = self.chunks.stored(id, dataset, &[start])?.pop().flatten();
-        stored.map(|(mask, stored)| undone(dataset, mask, &stored)).transpose()
+        stored.map(|(mask, stored)| self.undone(dataset, mask, &stored)).transpose()
     }
-}
 
-/// A chunk from what is stored.
-fn undone(dataset: &Dataset, mask: u32, stored: &[u8]) -> Result<Vec<u8>> {
-    let mut chunk = vec![0; (dataset.chunk_bytes() as u64).within(u64::MAX, "chunk")?];
-    pipeline::undo(dataset.filters(), mask, stored, &mut chunk)?;
-    Ok(chunk)
+    /// A chunk from what is stored.
+    fn undone(&self, dataset: &Dataset, mask: u32, stored: &[u8]) -> Result<Charged<Vec<u8>>> {
+        let mut chunk = self.budget.zeroed(dataset.chunk_bytes(), "chunk")?;
+        let _charge = self.charge_between(dataset)?;
+        pipeline::undo(dataset.filters(), mask, stored, &mut chunk)?;
+        Ok(chunk)
+    }
+
+    /// Charges what lies between two filters while they are undone.
+    fn charge_between(&self, dataset: &Dataset) -> Result<Option<Charge>> {
+        let bytes = (dataset.filters().len() > 1).then_some(dataset.chunk_bytes() as u64);
+        bytes.map(|bytes| self.budget.charge(bytes, "chunk while it is decoded")).transpose()
+    }
 }
 
 /// What is stored of a chunk, which may stick out of the extent.

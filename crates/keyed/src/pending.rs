@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, HashMap};
 use std::hash::Hash;
 
-use model::Result;
+use model::{Charged, Result};
 
 use crate::elements::map;
 use crate::filtered::applied;
@@ -17,7 +17,7 @@ const BYTES_MAX: usize = 64 << 20;
 #[derive(Debug)]
 pub(crate) struct Waiting {
     pub(crate) is_inside: bool,
-    pub(crate) elements: Vec<u8>,
+    pub(crate) elements: Charged<Vec<u8>>,
 }
 
 /// Chunks of one dataset, by their first elements.

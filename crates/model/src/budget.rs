@@ -206,6 +206,11 @@ impl<T> Charged<T> {
     pub fn new(value: T, charge: Charge) -> Self {
         Charged { value, _charge: charge }
     }
+
+    /// The value; from now on its memory is the caller's affair.
+    pub fn into_inner(self) -> T {
+        self.value
+    }
 }
 
 impl<T> std::ops::Deref for Charged<T> {

@@ -46,6 +46,7 @@ fn describe(shared: &Shared, writable: bool) -> ContainerInfo {
 impl Opening {
     pub(crate) fn new(shared: Arc<Shared>, path: &str, access: FileAccess) -> Self {
         shared.opened.fetch_add(1, Ordering::SeqCst);
+        shared.budget.get_or_init(|| access.budget());
         let info = Arc::new(describe(&shared, access.access == Access::Write));
         let (is_closed, handles) = (AtomicBool::new(false), Mutex::default());
         Opening { shared, path: path.to_owned(), access, info, is_closed, handles }

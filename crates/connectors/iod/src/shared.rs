@@ -2,12 +2,12 @@
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, RwLock};
 
 use iod_storage::{Batch, Container, Id, Mode, ScratchPad};
 use keyed::{Elements, Listings, Pending};
 use model::properties::FileCreate;
-use model::{Error, Limits, ObjectKind, Result, encode};
+use model::{Budget, Error, Limits, ObjectKind, Result, encode};
 
 use crate::attributes::Attribute;
 use crate::described::Described;
@@ -26,6 +26,8 @@ pub(crate) struct Shared {
     pub(crate) listings: Listings<Id>,
     /// Blobs that were released, and that readers may still need.
     pub(crate) released: vol::Released<[u8; crate::blobs::ID_BYTES]>,
+    /// What memory for its content is charged to: the account of whoever opened it first.
+    pub(crate) budget: OnceLock<Budget>,
     /// How often it is open.
     pub(crate) opened: AtomicU64,
     /// Held while links, attributes, counts and handles change.
@@ -95,6 +97,7 @@ impl Shared {
             numbers: Numbers::default(),
             listings: Listings::default(),
             released: vol::Released::default(),
+            budget: OnceLock::new(),
             opened: AtomicU64::new(0),
             structure: Mutex::default(),
             elements: (0..LOCKS).map(|_| RwLock::default()).collect(),
@@ -116,7 +119,8 @@ impl Shared {
 
     /// Elements of all datasets.
     pub(crate) fn elements(&self) -> Elements<'_, Shared> {
-        Elements { chunks: self, pending: &self.pending }
+        let budget = self.budget.get().cloned().unwrap_or_default();
+        Elements { chunks: self, pending: &self.pending, budget }
     }
 
     /// Does a batch.

@@ -2,11 +2,11 @@
 
 use std::collections::{HashMap, HashSet};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, RwLock};
 
 use keyed::{Elements, Pending};
 use model::properties::FileCreate;
-use model::{Error, Limits, Result, encode};
+use model::{Budget, Error, Limits, Result, encode};
 use objects::{Change, Mode, ObjectId, Phase, Store, Update};
 use vol::{AttributeInfo, DatasetInfo};
 
@@ -29,6 +29,8 @@ pub(crate) struct Shared {
     pub(crate) listings: Listings,
     /// Blobs that were released, and that readers may still need.
     pub(crate) released: vol::Released<crate::slots::BlobId>,
+    /// What memory for its content is charged to: the account of whoever opened it first.
+    pub(crate) budget: OnceLock<Budget>,
     /// How often it is open.
     pub(crate) opened: AtomicU64,
     /// Held while links, attributes, counts and handles change.
@@ -114,6 +116,7 @@ impl Shared {
             numbers: Numbers::default(),
             listings: Listings::default(),
             released: vol::Released::default(),
+            budget: OnceLock::new(),
             opened: AtomicU64::new(0),
             structure: Mutex::default(),
             elements: (0..LOCKS).map(|_| RwLock::default()).collect(),
@@ -195,7 +198,8 @@ impl Shared {
 
     /// Elements of all datasets.
     pub(crate) fn elements(&self) -> Elements<'_, Shared> {
-        Elements { chunks: self, pending: &self.pending }
+        let budget = self.budget.get().cloned().unwrap_or_default();
+        Elements { chunks: self, pending: &self.pending, budget }
     }
 
     /// Makes everything durable, and sees what others made so.
