@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use model::properties::FileCreate;
 use model::text::to_path;
-use model::{Context, Error, Result};
+use model::{Budget, Context, Error, Result};
 
 use crate::{
     Connector, ConnectorInfo, Container, ContainerCreate, ContainerOpen, FileAccess, LayerFactory, Location,
@@ -24,14 +24,8 @@ pub struct Registry {
     /// Where those came from that are not built in.
     origins: BTreeMap<&'static str, String>,
     layer_origins: BTreeMap<&'static str, String>,
-}
-
-/// With an account of memory that the connector, its layers and what they open share.
-fn with_account(access: &FileAccess) -> Cow<'_, FileAccess> {
-    match access.budget {
-        Some(_) => Cow::Borrowed(access),
-        None => Cow::Owned(access.clone().with_budget(access.limits.budget())),
-    }
+    /// What all containers are charged to that come without an account.
+    budget: Option<Budget>,
 }
 
 /// Where a connector came from that the program brought along.
@@ -58,6 +52,7 @@ impl Registry {
             order: Vec::new(),
             origins: BTreeMap::new(),
             layer_origins: BTreeMap::new(),
+            budget: None,
         }
     }
 
@@ -153,6 +148,20 @@ impl Registry {
         found.ok_or_else(|| Error::not_found("find connector").with("value", value))
     }
 
+    /// Charges the memory of all containers that come without an account of their own to one, instead of one for each.
+    pub fn set_budget(&mut self, budget: Budget) {
+        self.budget = Some(budget);
+    }
+
+    /// With an account of memory that the connector, its layers and what they open share.
+    fn with_account<'a>(&self, access: &'a FileAccess) -> Cow<'a, FileAccess> {
+        if access.budget.is_some() {
+            return Cow::Borrowed(access);
+        }
+        let budget = self.budget.clone().unwrap_or_else(|| access.limits.budget());
+        Cow::Owned(access.clone().with_budget(budget))
+    }
+
     /// Makes a container at a location. It is closed when the last `Arc` of it is dropped.
     pub fn create(
         &self,
@@ -161,7 +170,7 @@ impl Registry {
         access: &FileAccess,
         truncate: bool,
     ) -> Result<Arc<dyn Container>> {
-        let access = &with_account(access);
+        let access = &self.with_account(access);
         // Nothing is made or replaced for what cannot work.
         self.check_create(location, create, access, truncate)?;
         let stack = self.stack_of(access)?;
@@ -230,7 +239,7 @@ impl Registry {
     /// Opens a container at a location; without a prefix, its content says what it is. It is closed when the last `Arc` of it
     /// is dropped.
     pub fn open(&self, location: &str, access: &FileAccess) -> Result<Arc<dyn Container>> {
-        let access = &with_account(access);
+        let access = &self.with_account(access);
         let stack = self.stack_of(access)?;
         self.check_layers(&stack, location, None, access)?;
         let place = Location::parse(location);

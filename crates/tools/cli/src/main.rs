@@ -29,7 +29,7 @@ use hyperslab::model::text::from_path;
 const STACK_BYTES: usize = 512 << 20;
 
 const USAGE: &str = "\
-usage: hyperslab [--vol STACK] COMMAND [ARGUMENTS]
+usage: hyperslab [--vol STACK] [--memory BYTES] COMMAND [ARGUMENTS]
 
 commands:
   tour     see the same data in every kind of storage: a first look, in a temporary folder
@@ -50,6 +50,7 @@ commands:
 Files are locations: run.h5 is an HDF5 file, log:run.h5 one with a log, raw:folder/ a folder, json:run.json a text, object:folder/ an object store, h5s://host:port/name a server's, memory:name nothing but memory.
 --vol puts layers over what a command opens, or over what copy writes: --vol \"stats | check\". The variables HYPERSLAB_VOL,
 HDF5_VOL_CONNECTOR and HDF5_PLUGIN_PATH are read.
+--memory says how much memory the contents of files may take (768M; 512M, 2G, ...): more is an error.
 ";
 
 fn main() -> ExitCode {
