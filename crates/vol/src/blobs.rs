@@ -48,13 +48,6 @@ impl Blobs {
         budget::grow(&mut self.bytes, more, Some(&mut self.charge), "values of variable length")
     }
 
-    /// Where a blob lies in [`Blobs::bytes`]; an empty range at the end for one that is not there.
-    pub fn range(&self, index: usize) -> std::ops::Range<usize> {
-        let end = self.ends.get(index).copied().unwrap_or(self.bytes.len());
-        let start = if index == 0 { 0 } else { self.ends.get(index - 1).copied().unwrap_or(end) };
-        start..end
-    }
-
     /// How many there are.
     pub fn len(&self) -> usize {
         self.ends.len()

@@ -1,122 +1,78 @@
-//! Which values the slots of many elements stand for: each once, though many elements may share it.
+//! Elements that share values: each value is fetched once.
 
 use std::collections::HashMap;
 
-use model::{Datatype, Result};
-
-use crate::Blobs;
-use crate::slot_bytes::check_value;
+use model::{Heap, Result};
 
 /// Values from this size on are looked for among those that were seen: a file of a few bytes may have many elements that share
 /// one large value. Smaller ones cost more to compare than to copy.
 const SHARED_BYTES_MIN: u64 = 256;
 
-/// The values of some slots, in the order in which they are first met.
-pub(crate) struct Values<'a> {
-    /// Their identities.
-    pub(crate) ids: Vec<&'a [u8]>,
-    /// Bytes that the values have together, as the slots say.
-    pub(crate) claimed: u64,
-    /// The same, counted for every slot.
-    expanded: u64,
-    /// For each value, the slot that was the first to name it; for each slot with a value, which value that is. `None`: every
-    /// slot has a value of its own.
-    shared: Option<(Vec<usize>, Vec<usize>)>,
+/// A slot of the container: elements of the value, and its identity.
+pub(crate) type FileSlot<'a> = (u64, &'a [u8]);
+
+/// The different slots among those of many elements.
+pub(crate) struct Distinct<'a> {
+    pub(crate) slots: Vec<FileSlot<'a>>,
+    /// For each element, which of the slots it has.
+    which: Vec<usize>,
+    /// Bytes of values, each counted once, and counted for every element.
+    once: u64,
+    all: u64,
 }
 
-impl<'a> Values<'a> {
-    /// The values of `slots`, whose elements are of this type.
-    pub(crate) fn of(slots: &[(u64, &'a [u8])], element: Option<&Datatype>) -> Self {
-        let each = element.map_or(1, |element| u64::from(element.size()));
-        let claimed = slots.iter().fold(0u64, |sum, slot| sum.saturating_add(slot.0.saturating_mul(each)));
-        let is_nested = element.is_some_and(Datatype::has_slots);
-        match is_nested || claimed / SHARED_BYTES_MIN >= slots.len() as u64 {
-            true => Values { expanded: claimed, ..Values::without_repetition(slots, each) },
-            false => {
-                let ids = slots.iter().filter(|slot| slot.0 > 0).map(|slot| slot.1).collect();
-                Values { ids, claimed, expanded: claimed, shared: None }
-            }
+impl<'a> Distinct<'a> {
+    /// `None` where it does not pay to look, or no two elements share a value. `each` is the size of an element of a value, and
+    /// those with values of their own (`is_nested`) may stand for more than they take.
+    pub(crate) fn of(slots: &[FileSlot<'a>], each: u64, is_nested: bool) -> Option<Self> {
+        let claimed = slots.iter().fold(0u64, |sum, slot| sum.saturating_add(slot.0)).saturating_mul(each);
+        if !is_nested && claimed / SHARED_BYTES_MIN < slots.len() as u64 {
+            return None;
         }
+        let (mut seen, mut distinct) = (HashMap::new(), Vec::new());
+        let which = slots.iter().map(|&slot| {
+            *seen.entry(slot).or_insert_with(|| {
+                distinct.push(slot);
+                distinct.len() - 1
+            })
+        });
+        let which: Vec<usize> = which.collect();
+        let once = distinct.iter().fold(0u64, |sum, slot| sum.saturating_add(slot.0)).saturating_mul(each);
+        let is_shared = distinct.len() < slots.len();
+        is_shared.then_some(Distinct { slots: distinct, which, once, all: claimed })
     }
 
-    fn without_repetition(slots: &[(u64, &'a [u8])], each: u64) -> Self {
-        let (mut ids, mut firsts, mut which) = (Vec::new(), Vec::new(), Vec::new());
-        let (mut seen, mut claimed) = (HashMap::new(), 0u64);
-        for (at, &(count, id)) in slots.iter().enumerate().filter(|(_, slot)| slot.0 > 0) {
-            let value = *seen.entry((count, id)).or_insert_with(|| {
-                claimed = claimed.saturating_add(count.saturating_mul(each));
-                ids.push(id);
-                firsts.push(at);
-                ids.len() - 1
-            });
-            which.push(value);
+    /// Tells the heap what the values would take if none were shared, where fetching them once took it from `before` bytes to
+    /// what it has now.
+    pub(crate) fn charge(&self, before: u64, heap: &mut Heap) -> Result<()> {
+        let fetched = u128::from(heap.expanded().saturating_sub(before));
+        let all = fetched * u128::from(self.all) / u128::from(self.once.max(1));
+        heap.set_expanded(before.saturating_add(u64::try_from(all).unwrap_or(u64::MAX)))
+    }
+
+    /// Gives every element the slot in memory that stands for its own.
+    pub(crate) fn spread(&self, found: &[u8], places: Places<'_>) {
+        let slots: Vec<&[u8]> = found.chunks_exact(SLOT_BYTES).collect();
+        for (place, &which) in places.iter().zip(&self.which) {
+            place[..SLOT_BYTES].copy_from_slice(slots[which]);
         }
-        Values { ids, claimed, expanded: claimed, shared: Some((firsts, which)) }
-    }
-
-    /// Whether some slots share a value.
-    pub(crate) fn is_shared(&self) -> bool {
-        self.shared.as_ref().is_some_and(|(firsts, which)| firsts.len() < which.len())
-    }
-
-    /// What a heap would hold without sharing, if these values took it from `before` to `after` bytes: each was fetched once,
-    /// with what its own elements share, and stands for as many as there are slots to a value.
-    pub(crate) fn expanded(&self, before: u64, after: u64) -> u64 {
-        let fetched = u128::from(after.saturating_sub(before));
-        let all = fetched * u128::from(self.expanded) / u128::from(self.claimed.max(1));
-        before.saturating_add(u64::try_from(all).unwrap_or(u64::MAX))
-    }
-
-    /// The value of the next slot that has one; `nth` counts them.
-    #[inline]
-    pub(crate) fn value(&self, nth: &mut usize) -> usize {
-        let at = *nth;
-        *nth += 1;
-        self.shared.as_ref().map_or(at, |(_, which)| which.get(at).copied().unwrap_or(0))
-    }
-
-    /// Elements of each value.
-    pub(crate) fn counts<'s>(&'s self, slots: &'s [(u64, &[u8])]) -> Box<dyn Iterator<Item = u64> + 's> {
-        match &self.shared {
-            None => Box::new(slots.iter().map(|slot| slot.0).filter(|&count| count > 0)),
-            Some((firsts, _)) => Box::new(firsts.iter().map(|&at| slots[at].0)),
-        }
-    }
-
-    /// Where each value starts, if they lie one after another from `base` on.
-    pub(crate) fn starts(&self, slots: &[(u64, &[u8])], base: u64, value_bytes: u64) -> Vec<u64> {
-        let next = |at: &mut u64, count: u64| {
-            let start = *at;
-            *at += count * value_bytes;
-            Some(start)
-        };
-        self.counts(slots).scan(base, next).collect()
-    }
-
-    /// An error unless every blob holds as many elements as its slots say.
-    pub(crate) fn check(&self, slots: &[(u64, &[u8])], value_bytes: u64, blobs: &Blobs) -> Result<()> {
-        let lengths = blobs.lengths().chain(std::iter::repeat(0));
-        self.counts(slots).zip(lengths).try_for_each(|(count, len)| {
-            check_value(count, value_bytes, len as u64)?;
-            Ok(())
-        })
     }
 }
 
-/// Where values start in a heap.
-pub(crate) enum Starts<'a> {
-    /// Blobs as they were fetched, from an offset on. A value may be shorter than its blob.
-    Blobs(u64, &'a Blobs),
-    /// Each for itself; what has no value is at the offset, which is not that of no value at all.
-    Joined(u64, Vec<u64>),
+/// Bytes of a slot in memory.
+pub(crate) const SLOT_BYTES: usize = model::datatype::MEMORY_SLOT_BYTES as usize;
+
+/// Slots in the elements of a buffer.
+pub(crate) struct Places<'m> {
+    pub(crate) memory: &'m mut [u8],
+    /// Bytes of an element, and where the slot is in it.
+    pub(crate) each: usize,
+    pub(crate) at: usize,
 }
 
-impl Starts<'_> {
-    #[inline]
-    pub(crate) fn of(&self, value: usize) -> u64 {
-        match self {
-            Starts::Blobs(base, blobs) => base + blobs.range(value).start as u64,
-            Starts::Joined(base, starts) => starts.get(value).copied().unwrap_or(*base),
-        }
+impl<'m> Places<'m> {
+    pub(crate) fn iter(self) -> impl Iterator<Item = &'m mut [u8]> {
+        let at = self.at;
+        self.memory.chunks_exact_mut(self.each).map(move |element| &mut element[at..])
     }
 }

@@ -6,9 +6,9 @@ use model::Result;
 use model::datatype::{Datatype, ReferenceKind, ReferenceType, VarLenKind};
 use model::heap::{Heap, VarSlot};
 
-use crate::shared_values::{Starts, Values};
+use crate::shared_values::{Distinct, FileSlot, Places, SLOT_BYTES};
 use crate::slot_bytes::{
-    COUNT_BYTES, join_blobs, join_slot, put_blobs, split_slot, store_slot, wrong_identities,
+    COUNT_BYTES, check_value, join_blobs, join_slot, put_blobs, split_slot, store_slot, wrong_identities,
 };
 use crate::{Blobs, Container};
 
@@ -146,38 +146,19 @@ impl<'t> SlotPlan<'t> {
         heap: &mut Heap,
     ) -> Result<()> {
         let element = site.element(container)?;
+        let element = element.as_deref();
         let slots = self.file_slots(site, file).map(split_slot).collect::<Result<Vec<_>>>()?;
-        let values = Values::of(&slots, element.as_deref());
-        let budget = container.budget();
-        heap.charge_to(&budget)?;
-        let before = heap.expanded();
-        let mut blobs = Blobs::with_room(&budget, values.ids.len(), values.claimed)?;
-        if !values.ids.is_empty() {
-            container.blob_get(&values.ids, &mut blobs)?;
-        }
-        let starts = match (site.kind, element.as_deref()) {
-            (SiteKind::Sequence { memory: inner, .. }, Some(element)) if element.has_slots() => {
-                let each = u64::from(element.size());
-                let joined = join_blobs(each, values.counts(&slots), &blobs)?;
-                let inner_values = SlotPlan::new(element, inner).detach(container, &joined, heap)?;
-                heap.grow(inner_values.len())?;
-                let base = heap.push(&inner_values, 0).offset;
-                Starts::Joined(base, values.starts(&slots, base, u64::from(inner.size())))
-            }
-            (_, element) => {
-                values.check(&slots, element_bytes(element), &blobs)?;
-                heap.grow(blobs.bytes().len())?;
-                Starts::Blobs(heap.push(blobs.bytes(), 0).offset, &blobs)
-            }
+        let places = Places { memory, each: self.memory_bytes, at: site.memory };
+        heap.charge_to(&container.budget())?;
+        let is_nested = element.is_some_and(Datatype::has_slots);
+        let Some(distinct) = Distinct::of(&slots, element_bytes(element), is_nested) else {
+            return site.fetch(container, element, &slots, places, heap);
         };
-        if values.is_shared() {
-            heap.set_expanded(values.expanded(before, heap.expanded()))?;
-        }
-        let mut nth = 0;
-        for (m, &(count, id)) in memory.chunks_exact_mut(self.memory_bytes).zip(&slots) {
-            let value = if count > 0 { values.value(&mut nth) } else { 0 };
-            store_slot(VarSlot { offset: starts.of(value), count }, id, &mut m[site.memory..])?;
-        }
+        let (before, mut found) = (heap.expanded(), vec![0; distinct.slots.len() * SLOT_BYTES]);
+        let each = Places { memory: &mut found, each: SLOT_BYTES, at: 0 };
+        site.fetch(container, element, &distinct.slots, each, heap)?;
+        distinct.charge(before, heap)?;
+        distinct.spread(&found, places);
         Ok(())
     }
 
@@ -265,6 +246,35 @@ impl<'t> SlotPlan<'t> {
 }
 
 impl<'t> Site<'t> {
+    /// Takes the values of slots to the heap, and writes where they are.
+    fn fetch(
+        &self,
+        container: &dyn Container,
+        element: Option<&Datatype>,
+        slots: &[FileSlot<'_>],
+        places: Places<'_>,
+        heap: &mut Heap,
+    ) -> Result<()> {
+        let mut ids = Vec::with_capacity(slots.len());
+        ids.extend(slots.iter().filter(|slot| slot.0 > 0).map(|slot| slot.1));
+        let claimed = slots.iter().fold(0u64, |sum, slot| sum.saturating_add(slot.0));
+        let mut blobs = Blobs::with_room(&container.budget(), ids.len(), claimed)?;
+        if !ids.is_empty() {
+            container.blob_get(&ids, &mut blobs)?;
+        }
+        match (self.kind, element) {
+            (SiteKind::Sequence { memory: inner, .. }, Some(element)) if element.has_slots() => {
+                let counts = slots.iter().map(|s| s.0).filter(|&n| n > 0);
+                let joined = join_blobs(u64::from(element.size()), counts, &blobs)?;
+                let values = SlotPlan::new(element, inner).detach(container, &joined, heap)?;
+                heap.grow(values.len())?;
+                let at = heap.push(&values, 0).offset;
+                store_joined(slots, at, u64::from(inner.size()), places)
+            }
+            (_, element) => store_blobs(slots, element_bytes(element), &blobs, places, heap),
+        }
+    }
+
     /// Whether a value goes to storage: an empty text does, an empty sequence does not, as in libhdf5.
     fn is_stored(&self, slot: VarSlot) -> bool {
         match self.kind {
@@ -304,6 +314,37 @@ impl<'t> Site<'t> {
         stored.resize(slot.count as usize * file.size() as usize, 0);
         Ok(stored)
     }
+}
+
+/// Slots of values that lie one after another from `offset` on.
+fn store_joined(slots: &[FileSlot<'_>], mut offset: u64, value_bytes: u64, places: Places<'_>) -> Result<()> {
+    for (place, &(count, id)) in places.iter().zip(slots) {
+        store_slot(VarSlot { offset, count }, id, place)?;
+        offset += count * value_bytes;
+    }
+    Ok(())
+}
+
+/// Takes blobs to the heap as they are; a value may be shorter than its blob.
+fn store_blobs(
+    slots: &[FileSlot<'_>],
+    value_bytes: u64,
+    blobs: &Blobs,
+    places: Places<'_>,
+    heap: &mut Heap,
+) -> Result<()> {
+    heap.grow(blobs.bytes().len())?;
+    let mut offset = heap.push(blobs.bytes(), 0).offset;
+    let mut lengths = blobs.lengths();
+    for (place, &(count, id)) in places.iter().zip(slots) {
+        store_slot(VarSlot { offset, count }, id, place)?;
+        if count > 0 {
+            let len = lengths.next().unwrap_or(0) as u64;
+            check_value(count, value_bytes, len)?;
+            offset += len;
+        }
+    }
+    Ok(())
 }
 
 /// Bytes of one element of a sequence, or of a text.
