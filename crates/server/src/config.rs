@@ -32,8 +32,11 @@ pub struct ServerLimits {
     pub arguments_bytes_max: u32,
     /// Bytes of elements or values of one operation.
     pub bulk_bytes_max: u64,
-    /// Bytes of elements and values of all operations that run at once; more wait for room.
+    /// Bytes of everything that clients can make grow, of all clients together: frames, answers, handles, what containers
+    /// keep. Sessions with one token may have half of it, one session three eighths. More waits, then is refused.
     pub memory_bytes_max: u64,
+    /// An operation waits for memory that others use for this long at most.
+    pub memory_patience: Duration,
     /// Connections at once.
     pub connections_max: usize,
     /// Containers open at once.
@@ -58,6 +61,7 @@ impl Default for ServerLimits {
             arguments_bytes_max: 16 << 20,
             bulk_bytes_max: 256 << 20,
             memory_bytes_max: 1 << 30,
+            memory_patience: Duration::from_secs(10),
             connections_max: 256,
             sessions_max: 1024,
             objects_max: 1 << 20,
@@ -67,6 +71,23 @@ impl Default for ServerLimits {
             lock_lease: Duration::from_secs(10),
             lock_patience: Duration::from_secs(30),
         }
+    }
+}
+
+impl ServerLimits {
+    /// Bytes of all sessions with one token.
+    pub(crate) fn token_bytes_max(&self) -> u64 {
+        self.memory_bytes_max / 2
+    }
+
+    /// Bytes of one session.
+    pub(crate) fn session_bytes_max(&self) -> u64 {
+        self.memory_bytes_max / 8 * 3
+    }
+
+    /// Bytes of elements or values of one operation that a session has memory for.
+    pub(crate) fn frame_bytes_max(&self) -> u64 {
+        self.bulk_bytes_max.min(self.session_bytes_max() / 4 * 3)
     }
 }
 

@@ -5,7 +5,6 @@
 //! leave the root, and everything refused is logged with who and why.
 #![forbid(unsafe_code)]
 
-mod buffers;
 mod config;
 mod connection;
 mod containers;
@@ -13,11 +12,13 @@ mod direct;
 #[cfg(test)]
 mod fuzz;
 mod guard;
+mod hidden;
 mod http;
 mod listener;
 mod locks;
 mod log;
 mod mark;
+mod memory;
 mod metrics;
 mod names;
 mod rights;

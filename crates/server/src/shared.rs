@@ -9,10 +9,10 @@ use remote::stream::Socket;
 use remote::{Begin, Id};
 use vol::wire::Opening;
 
-use crate::buffers::Budget;
 use crate::config::{Config, ServerLimits};
 use crate::containers::Containers;
 use crate::lock;
+use crate::memory::Memory;
 use crate::metrics::Metrics;
 use crate::rights::{Principal, Rights};
 use crate::session::Session;
@@ -23,7 +23,7 @@ pub(crate) struct Shared {
     pub(crate) limits: ServerLimits,
     pub(crate) containers: Containers,
     pub(crate) metrics: Arc<Metrics>,
-    pub(crate) budget: Budget,
+    pub(crate) memory: Memory,
     rights: Option<Rights>,
     sessions: Mutex<HashMap<Id, Arc<Session>>>,
     /// Sockets of open connections, by number: stopping shuts them.
@@ -39,7 +39,7 @@ impl Shared {
             limits: config.limits.clone(),
             containers: Containers::new(config)?,
             metrics: Arc::default(),
-            budget: Budget::new(config.limits.memory_bytes_max),
+            memory: Memory::new(&config.limits),
             rights: config.rights.clone(),
             sessions: Mutex::default(),
             sockets: Mutex::default(),
@@ -71,7 +71,7 @@ impl Shared {
         if self.stopping.load(Ordering::Acquire) {
             return Err(Error::busy("open container").with("problem", "the server stops"));
         }
-        let session = Arc::new(self.containers.begin(who, begin, opening, &self.metrics)?);
+        let session = Arc::new(self.containers.begin(who, begin, opening, (&self.metrics, &self.memory))?);
         lock(&self.sessions).insert(session.id, session.clone());
         Ok(session)
     }
