@@ -37,8 +37,18 @@ pub struct ServerLimits {
     pub memory_bytes_max: u64,
     /// An operation waits for memory that others use for this long at most.
     pub memory_patience: Duration,
-    /// Connections at once.
+    /// Connections at once, of clients that said who they are.
     pub connections_max: usize,
+    /// Of these, connections of one address.
+    pub connections_per_address_max: usize,
+    /// Of these, connections with one token.
+    pub connections_per_token_max: usize,
+    /// New connections in a second, of one address and with one token; twice as many at once.
+    pub connects_per_second_max: u32,
+    /// Connections that did not say yet who they are; where there are more, the oldest goes.
+    pub handshakes_max: usize,
+    /// A connection must have said who it is within this time.
+    pub handshake: Duration,
     /// Containers open at once.
     pub sessions_max: usize,
     /// Objects that one session holds open.
@@ -63,6 +73,11 @@ impl Default for ServerLimits {
             memory_bytes_max: 1 << 30,
             memory_patience: Duration::from_secs(10),
             connections_max: 256,
+            connections_per_address_max: 224,
+            connections_per_token_max: 224,
+            connects_per_second_max: 250,
+            handshakes_max: 64,
+            handshake: crate::admission::HANDSHAKE,
             sessions_max: 1024,
             objects_max: 1 << 20,
             patience: Duration::from_secs(30),
@@ -102,6 +117,19 @@ pub struct TlsFiles {
     pub client_ca: Option<PathBuf>,
 }
 
+/// Who may use a server.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub enum Auth {
+    /// Whoever has the token that the server makes when it starts, which clients of the same user on this machine find
+    /// ([`Server::token_file`](crate::Server::token_file)). For servers of this machine only.
+    #[default]
+    Made,
+    /// Whoever has one of these tokens, with its rights.
+    Tokens(Rights),
+    /// Everybody everything, on this machine or with a certificate.
+    Off,
+}
+
 /// A server to be.
 #[derive(Debug, Clone)]
 pub struct Config {
@@ -115,8 +143,10 @@ pub struct Config {
     pub listen: Listen,
     /// Where `/healthz` and `/metrics` are told.
     pub http: Option<SocketAddr>,
-    /// Who may do what; `None` is everybody everything, on this machine only.
-    pub rights: Option<Rights>,
+    /// Who may do what.
+    pub auth: Auth,
+    /// Where to write down who asked for what; see `docs/serve.md`.
+    pub audit: Option<PathBuf>,
     /// Encryption.
     pub tls: Option<TlsFiles>,
     /// Several sessions may write to one container, whatever its connector.
@@ -136,7 +166,8 @@ impl Config {
             root: Some(root.into()),
             listen: Listen::Tcp(SocketAddr::from(([127, 0, 0, 1], 0))),
             http: None,
-            rights: None,
+            auth: Auth::Made,
+            audit: None,
             tls: None,
             shared_writers: false,
             direct: false,
@@ -176,7 +207,12 @@ impl Config {
     }
 
     fn check_safety(&self) -> Result<()> {
-        let asks_who = self.rights.is_some() || self.tls.as_ref().is_some_and(|tls| tls.client_ca.is_some());
+        let has_certificates = self.tls.as_ref().is_some_and(|tls| tls.client_ca.is_some());
+        let asks_who = match self.auth {
+            Auth::Tokens(_) => true,
+            Auth::Off => has_certificates,
+            Auth::Made => false,
+        };
         if self.listen.is_beyond_loopback() && !asks_who {
             return Err(wrong("beyond this machine, clients need tokens or certificates"));
         }

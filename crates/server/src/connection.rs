@@ -7,11 +7,12 @@ use std::time::{Duration, Instant};
 
 use model::{Budget, Error, Kind, Result};
 use remote::frame::{self, Frame, FrameKind, FrameLimits, Header, Outgoing};
-use remote::stream::Stream;
+use remote::stream::{Socket, Stream};
 use remote::{Attach, Begin, Hello, Lock, Renew, Unlock, VERSION, Welcome};
-use vol::Operation;
 use vol::wire::{self, Answer, Opening, Request};
+use vol::{Access, Operation};
 
+use crate::audit::Asked;
 use crate::memory::{KEPT_BYTES_MAX, Room, SMALL_BYTES};
 use crate::rights::Principal;
 use crate::session::Session;
@@ -34,6 +35,8 @@ const LOCKED_MAX: usize = 1024;
 pub(crate) struct Connection<'a> {
     shared: &'a Shared,
     peer: String,
+    /// Its number among those that are let in, and its socket; a test has none.
+    number: Option<(u64, Socket)>,
     stream: BufReader<Stream>,
     out: Vec<u8>,
     frame: Frame,
@@ -56,6 +59,7 @@ impl<'a> Connection<'a> {
         Connection {
             shared,
             peer,
+            number: None,
             stream: BufReader::with_capacity(AHEAD_BYTES, stream),
             out: Vec::new(),
             frame: Frame::default(),
@@ -68,6 +72,12 @@ impl<'a> Connection<'a> {
             session: None,
             ended: None,
         }
+    }
+
+    /// The connection of this number, over this socket.
+    pub(crate) fn of(mut self, number: u64, socket: Socket) -> Self {
+        self.number = Some((number, socket));
+        self
     }
 
     /// Serves until the other side ends, breaks the rules, or the server stops.
@@ -213,7 +223,21 @@ impl<'a> Connection<'a> {
         Ok(true)
     }
 
+    /// Runs what is not an operation, and writes down who asked for it.
     fn control(&mut self, kind: FrameKind, arguments: &[u8]) -> Result<Vec<u8>> {
+        let answered = self.run_control(kind, arguments);
+        if let Some((what, name)) = audited(kind, arguments) {
+            self.note(what, &name, answered.as_ref().map(drop));
+        }
+        answered
+    }
+
+    fn note(&self, what: &str, name: &str, outcome: Result<(), &Error>) {
+        let who = self.who.as_ref().map_or("?", |who| who.name.as_str());
+        self.shared.audit.note(Asked { who, from: &self.peer, what, name }, outcome);
+    }
+
+    fn run_control(&mut self, kind: FrameKind, arguments: &[u8]) -> Result<Vec<u8>> {
         match kind {
             FrameKind::Hello => self.hello(&wire::from_bytes(arguments)?),
             FrameKind::Open => {
@@ -276,6 +300,11 @@ impl<'a> Connection<'a> {
             return Err(error.with("server", VERSION).with("wire", wire::VERSION));
         }
         let who = self.shared.who(hello.token.as_deref())?;
+        if let Some((number, socket)) = &self.number {
+            self.shared.admission.know(*number, &who.name)?;
+            let patience = socket.set_patience(self.shared.limits.patience);
+            patience.map_err(|e| Error::io("set up connection", &e))?;
+        }
         self.account = self.shared.memory.token(&who.name);
         self.who = Some(who);
         let limits = &self.shared.limits;
@@ -427,6 +456,7 @@ impl<'a> Connection<'a> {
             let who = self.who.as_ref().map_or("?", |who| who.name.as_str());
             let name = self.session.as_ref().map_or("", |session| session.name.as_str());
             tracing::warn!(peer = self.peer, who, name, operation = code.name(), why = %error, "refused an operation");
+            self.note(code.name(), name, Err(&error));
         }
     }
 
@@ -442,6 +472,25 @@ impl<'a> Connection<'a> {
         self.shared.metrics.bytes_sent.fetch_add(sent as u64, Relaxed);
         Ok(())
     }
+}
+
+/// What of a request is written down: what is wanted, and the container.
+fn audited(kind: FrameKind, arguments: &[u8]) -> Option<(&'static str, String)> {
+    let name = || wire::from_bytes::<String>(arguments).unwrap_or_default();
+    Some(match kind {
+        FrameKind::Hello => ("hello", String::new()),
+        FrameKind::Attach => ("attach", String::new()),
+        FrameKind::Direct => ("direct", String::new()),
+        FrameKind::Delete => ("delete", name()),
+        FrameKind::Accessible => ("accessible", name()),
+        FrameKind::Open => match wire::from_bytes::<(Begin, Opening)>(arguments) {
+            Ok((_, opening)) if opening.create.is_some() => ("create", opening.path),
+            Ok((_, opening)) if opening.access.access == Access::Write => ("open to write", opening.path),
+            Ok((_, opening)) => ("open to read", opening.path),
+            Err(_) => ("open", String::new()),
+        },
+        _ => return None,
+    })
 }
 
 /// What `bytes` hold one after another.

@@ -5,6 +5,8 @@
 //! leave the root, and everything refused is logged with who and why.
 #![forbid(unsafe_code)]
 
+mod admission;
+mod audit;
 mod config;
 mod connection;
 mod containers;
@@ -30,7 +32,7 @@ mod translate;
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-pub use config::{Config, Listen, ServerLimits, TlsFiles};
+pub use config::{Auth, Config, Listen, ServerLimits, TlsFiles};
 pub use listener::Server;
 pub use log::{Log, LogFormat};
 pub use rights::Rights;

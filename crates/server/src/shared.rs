@@ -5,11 +5,12 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
 use model::{Error, Result};
-use remote::stream::Socket;
 use remote::{Begin, Id};
 use vol::wire::Opening;
 
-use crate::config::{Config, ServerLimits};
+use crate::admission::Admission;
+use crate::audit::Audit;
+use crate::config::{Auth, Config, ServerLimits};
 use crate::containers::Containers;
 use crate::lock;
 use crate::memory::Memory;
@@ -24,25 +25,33 @@ pub(crate) struct Shared {
     pub(crate) containers: Containers,
     pub(crate) metrics: Arc<Metrics>,
     pub(crate) memory: Memory,
+    /// `None`: everybody may do everything.
     rights: Option<Rights>,
+    pub(crate) audit: Audit,
+    pub(crate) admission: Admission,
     sessions: Mutex<HashMap<Id, Arc<Session>>>,
-    /// Sockets of open connections, by number: stopping shuts them.
-    pub(crate) sockets: Mutex<HashMap<u64, Socket>>,
+    /// Threads of connections.
     pub(crate) connections: AtomicUsize,
     pub(crate) stopping: AtomicBool,
 }
 
 impl Shared {
-    pub(crate) fn new(config: &Config) -> Result<Self> {
+    /// `token` is the one that was made for this server, where it was.
+    pub(crate) fn new(config: &Config, token: Option<&str>) -> Result<Self> {
         Ok(Shared {
             life: Id::random(),
             limits: config.limits.clone(),
             containers: Containers::new(config)?,
             metrics: Arc::default(),
             memory: Memory::new(&config.limits),
-            rights: config.rights.clone(),
+            rights: match &config.auth {
+                Auth::Tokens(rights) => Some(rights.clone()),
+                Auth::Made => Some(token.map_or_else(Rights::default, Rights::owner)),
+                Auth::Off => None,
+            },
+            audit: Audit::open(config.audit.as_deref())?,
+            admission: Admission::new(&config.limits),
             sessions: Mutex::default(),
-            sockets: Mutex::default(),
             connections: AtomicUsize::new(0),
             stopping: AtomicBool::new(false),
         })
@@ -121,7 +130,11 @@ impl Shared {
 
     pub(crate) fn metrics_text(&self) -> String {
         let sessions = lock(&self.sessions).len() as u64;
-        let connections = self.connections.load(Ordering::Relaxed) as u64;
-        self.metrics.text(&[("connections", connections), ("sessions", sessions)])
+        let connections = self.admission.count() as u64;
+        self.metrics.text(&[
+            ("connections", connections),
+            ("sessions", sessions),
+            ("memory_bytes", self.memory.server().used()),
+        ])
     }
 }
