@@ -1,7 +1,7 @@
 //! Who is let in: connections that did not say yet who they are, and those that did.
 //!
-//! Strangers have slots of their own. Where these are full, the oldest stranger of the address with the most of them goes:
-//! whoever says hello at once gets in beside any number that say nothing.
+//! Strangers have slots of their own. Where these are full, the oldest stranger of the address with the most of them goes,
+//! after a moment that is long enough to say hello: whoever does gets in beside any number that say nothing.
 
 use std::collections::{BTreeMap, HashMap};
 use std::hash::Hash;
@@ -17,6 +17,9 @@ use crate::lock;
 
 /// Addresses and tokens whose rates are remembered; more are looked through for those at rest.
 const RATES_MAX: usize = 1024;
+
+/// Every stranger has its slot for so long, however many come.
+const SLOT_MIN: Duration = Duration::from_millis(100);
 
 /// A connection that did not say hello yet.
 #[derive(Debug)]
@@ -60,8 +63,8 @@ impl Admission {
         if from.is_some_and(|from| !state.addresses.take(from, self.limits.connects_per_second_max)) {
             return Err(busy("too many connections of this address in a second"));
         }
-        if state.strangers.len() >= self.limits.handshakes_max {
-            state.evict();
+        if state.strangers.len() >= self.limits.handshakes_max && !state.evict() {
+            return Err(busy("too many connections that did not say who they are"));
         }
         state.strangers.insert(number, Stranger { from, since: Instant::now(), socket });
         Ok(())
@@ -120,15 +123,16 @@ impl Admission {
 }
 
 impl State {
-    fn evict(&mut self) {
+    /// Makes a slot, if somebody had one for long enough.
+    fn evict(&mut self) -> bool {
         let mut counts: HashMap<Option<IpAddr>, usize> = HashMap::new();
         self.strangers.values().for_each(|stranger| *counts.entry(stranger.from).or_default() += 1);
         let most = counts.into_iter().max_by_key(|(_, count)| *count).map(|(from, _)| from);
         // Numbers grow: the first is the oldest.
-        let oldest = self.strangers.iter().find(|(_, stranger)| Some(stranger.from) == most);
-        if let Some(stranger) = oldest.map(|(number, _)| *number).and_then(|n| self.strangers.remove(&n)) {
-            let _ = stranger.socket.shutdown(Shutdown::Both);
-        }
+        let mut of_address = self.strangers.iter().filter(|(_, stranger)| Some(stranger.from) == most);
+        let oldest = of_address.next().filter(|(_, oldest)| oldest.since.elapsed() >= SLOT_MIN);
+        let evicted = oldest.map(|(number, _)| *number).and_then(|number| self.strangers.remove(&number));
+        evicted.is_some_and(|stranger| stranger.socket.shutdown(Shutdown::Both).is_ok())
     }
 }
 
@@ -184,8 +188,14 @@ mod tests {
         let admission = Admission::new(&limits());
         let [busy, quiet] = [[10, 0, 0, 1], [10, 0, 0, 2]].map(|octets| Some(IpAddr::from(octets)));
         admission.arrive(0, quiet, socket()).unwrap();
-        for number in 1..6 {
+        for number in 1..3 {
             admission.arrive(number, busy, socket()).unwrap();
+        }
+        assert!(admission.arrive(3, busy, socket()).is_err(), "each has a moment to say hello");
+        std::thread::sleep(SLOT_MIN);
+        for number in 3..6 {
+            let _ = admission.arrive(number, busy, socket());
+            std::thread::sleep(SLOT_MIN);
         }
         assert_eq!(admission.count(), 3);
         admission.know(0, "ann").unwrap();

@@ -33,17 +33,17 @@ pub struct ServerLimits {
     /// Bytes of elements or values of one operation.
     pub bulk_bytes_max: u64,
     /// Bytes of everything that clients can make grow, of all clients together: frames, answers, handles, what containers
-    /// keep. Sessions with one token may have half of it, one session three eighths. More waits, then is refused.
+    /// keep. Sessions with one token may have three eighths of it. More waits, then is refused.
     pub memory_bytes_max: u64,
     /// An operation waits for memory that others use for this long at most.
     pub memory_patience: Duration,
     /// Connections at once, of clients that said who they are.
     pub connections_max: usize,
-    /// Of these, connections of one address.
+    /// Of these, connections of one address of another machine.
     pub connections_per_address_max: usize,
     /// Of these, connections with one token.
     pub connections_per_token_max: usize,
-    /// New connections in a second, of one address and with one token; twice as many at once.
+    /// New connections in a second, of one address of another machine and with one token; twice as many at once.
     pub connects_per_second_max: u32,
     /// Connections that did not say yet who they are; where there are more, the oldest goes.
     pub handshakes_max: usize,
@@ -76,7 +76,7 @@ impl Default for ServerLimits {
             connections_per_address_max: 224,
             connections_per_token_max: 224,
             connects_per_second_max: 250,
-            handshakes_max: 64,
+            handshakes_max: 128,
             handshake: crate::admission::HANDSHAKE,
             sessions_max: 1024,
             objects_max: 1 << 20,
@@ -89,15 +89,42 @@ impl Default for ServerLimits {
     }
 }
 
+/// What a connection takes before it asks for anything large: bytes read ahead, a small frame and a small answer.
+pub(crate) const CONNECTION_BYTES: u64 = 128 << 10;
+/// Caches of one container, whoever asks for it.
+const CACHE_BYTES_MAX: u64 = 64 << 20;
+
+/// How [`ServerLimits::memory_bytes_max`] is shared.
 impl ServerLimits {
-    /// Bytes of all sessions with one token.
+    /// Bytes that connections have in any case.
+    pub(crate) fn connections_bytes(&self) -> u64 {
+        let count = self.connections_max.saturating_add(self.handshakes_max) as u64;
+        count.saturating_mul(CONNECTION_BYTES).min(self.memory_bytes_max / 4)
+    }
+
+    fn usable_bytes(&self) -> u64 {
+        self.memory_bytes_max - self.connections_bytes()
+    }
+
+    /// Bytes of all sessions with one token: two tokens together leave something to others.
     pub(crate) fn token_bytes_max(&self) -> u64 {
-        self.memory_bytes_max / 2
+        self.usable_bytes() / 8 * 3
     }
 
     /// Bytes of one session.
     pub(crate) fn session_bytes_max(&self) -> u64 {
-        self.memory_bytes_max / 8 * 3
+        self.token_bytes_max()
+    }
+
+    /// Bytes of what all containers keep.
+    pub(crate) fn containers_bytes_max(&self) -> u64 {
+        self.usable_bytes() / 2
+    }
+
+    /// Bytes of a cache of a container that is opened where `sessions` are open: those of all together stay within the
+    /// bound, and the first ones get most.
+    pub(crate) fn cache_bytes(&self, sessions: usize) -> u64 {
+        (self.usable_bytes() / 32 / (sessions as u64 + 1)).min(CACHE_BYTES_MAX)
     }
 
     /// Bytes of elements or values of one operation that a session has memory for.

@@ -36,6 +36,15 @@ fn lower(wanted: &Limits) -> Limits {
     limits
 }
 
+/// What a new session may use of the server.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Means<'a> {
+    pub(crate) metrics: &'a Arc<Metrics>,
+    pub(crate) memory: &'a Memory,
+    /// Bytes of each cache of its container.
+    pub(crate) cache_bytes: u64,
+}
+
 /// Where containers are, and who writes to them.
 #[derive(Debug)]
 pub(crate) struct Containers {
@@ -115,12 +124,16 @@ impl Containers {
         who: &Principal,
         begin: &Begin,
         opening: &Opening,
-        (metrics, memory): (&Arc<Metrics>, &Memory),
+        Means { metrics, memory, cache_bytes }: Means<'_>,
     ) -> Result<Session> {
         let writable = opening.create.is_some() || opening.access.access == Access::Write;
         let wanted = if writable { Access::Write } else { Access::Read };
         let location = self.location(who, &opening.path, wanted)?;
-        let access = self.access(opening, wanted)?.with_budget(memory.container());
+        let access = FileAccess {
+            chunk_cache_bytes: Some(cache_bytes),
+            metadata_cache_bytes: Some(cache_bytes),
+            ..self.access(opening, wanted)?.with_budget(memory.container())
+        };
         if let Some(marks) = &self.direct {
             marks.wait();
         }

@@ -10,13 +10,12 @@ use std::sync::{Arc, Condvar, Mutex};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use model::{Charge, Error, Result};
+use model::{Error, Result};
 use remote::stream::{Duplex, Socket, Stream};
 use remote::tokens::{Place, TokenFile};
 
 use crate::config::{Auth, Config, Listen};
 use crate::connection::Connection;
-use crate::memory::CONNECTION_BYTES;
 use crate::shared::Shared;
 use crate::{http, lock};
 
@@ -237,19 +236,15 @@ fn admit(shared: &Arc<Shared>, socket: Socket, peer: Option<SocketAddr>, number:
     shared.metrics.connections_total.fetch_add(1, Ordering::Relaxed);
     let from = peer.map_or_else(|| "unix".to_owned(), |peer| peer.to_string());
     let again = socket.again().map_err(|e| Error::io("set up connection", &e));
-    let charge = shared.memory.server().charge(CONNECTION_BYTES, "connection");
-    let let_in = again.and_then(|again| shared.admission.arrive(number, peer.map(|peer| peer.ip()), again));
-    let charge = match let_in.and(charge) {
-        Ok(charge) => charge,
-        Err(error) => {
-            shared.admission.leave(number);
-            shared.metrics.refusals_total.fetch_add(1, Ordering::Relaxed);
-            tracing::warn!(peer = from, why = %error, "refused a connection");
-            return;
-        }
-    };
+    // All clients of this machine have the same address: it says nothing about them.
+    let address = peer.map(|peer| peer.ip()).filter(|ip| !ip.is_loopback());
+    if let Err(error) = again.and_then(|again| shared.admission.arrive(number, address, again)) {
+        shared.metrics.refusals_total.fetch_add(1, Ordering::Relaxed);
+        tracing::warn!(peer = from, why = %error, "refused a connection");
+        return;
+    }
     shared.connections.fetch_add(1, Ordering::AcqRel);
-    let left = Left { shared: shared.clone(), number, _charge: charge };
+    let left = Left { shared: shared.clone(), number };
     let secure = secure.clone();
     let started = spawn("client", move || {
         if let Err(error) = run(&left, socket, from.clone(), &secure) {
@@ -265,7 +260,6 @@ fn admit(shared: &Arc<Shared>, socket: Socket, peer: Option<SocketAddr>, number:
 struct Left {
     shared: Arc<Shared>,
     number: u64,
-    _charge: Charge,
 }
 
 impl Drop for Left {
@@ -276,7 +270,7 @@ impl Drop for Left {
 }
 
 fn run(left: &Left, socket: Socket, peer: String, secure: &Arc<Secure>) -> Result<()> {
-    let Left { shared, number, .. } = left;
+    let Left { shared, number } = left;
     let failed = |e: io::Error| Error::io("set up connection", &e);
     let patience = shared.limits.patience;
     let again = socket.again().map_err(failed)?;

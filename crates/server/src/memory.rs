@@ -11,9 +11,8 @@ use remote::frame;
 use crate::config::ServerLimits;
 use crate::lock;
 
-/// What a connection takes before it asks for anything large: bytes read ahead, a small frame, a small answer, its stack.
-pub(crate) const CONNECTION_BYTES: u64 = 256 << 10;
-/// Frames and answers up to so many bytes are part of [`CONNECTION_BYTES`].
+/// Frames and answers up to so many bytes are part of what every connection has
+/// ([`CONNECTION_BYTES`](crate::config::CONNECTION_BYTES)).
 pub(crate) const SMALL_BYTES: u64 = 64 << 10;
 /// Buffers up to so many bytes are kept by a connection for the next operation: transfers come in pieces of 1 MiB.
 pub(crate) const KEPT_BYTES_MAX: usize = 1 << 20;
@@ -26,6 +25,8 @@ const LOOK_EVERY: Duration = Duration::from_millis(10);
 #[derive(Debug)]
 pub(crate) struct Memory {
     server: Budget,
+    /// What connections take before they ask for anything large: nobody can use it up.
+    _connections: Charge,
     /// Containers outlive who opened them first: what they keep belongs to none of the clients.
     containers: Budget,
     /// By the name of who has the token.
@@ -38,10 +39,11 @@ pub(crate) struct Memory {
 }
 
 impl Memory {
-    pub(crate) fn new(limits: &ServerLimits) -> Self {
+    pub(crate) fn new(limits: &ServerLimits) -> Result<Self> {
         let server = Budget::new("server", limits.memory_bytes_max);
-        Memory {
-            containers: server.child("containers of the server", limits.memory_bytes_max / 2),
+        Ok(Memory {
+            _connections: server.charge(limits.connections_bytes(), "connections")?,
+            containers: server.child("containers of the server", limits.containers_bytes_max()),
             tokens: Mutex::default(),
             token_bytes_max: limits.token_bytes_max(),
             session_bytes_max: limits.session_bytes_max(),
@@ -49,7 +51,7 @@ impl Memory {
             waiting: Mutex::default(),
             freed: Condvar::new(),
             server,
-        }
+        })
     }
 
     /// The account of everything.

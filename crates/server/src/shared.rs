@@ -11,7 +11,7 @@ use vol::wire::Opening;
 use crate::admission::Admission;
 use crate::audit::Audit;
 use crate::config::{Auth, Config, ServerLimits};
-use crate::containers::Containers;
+use crate::containers::{Containers, Means};
 use crate::lock;
 use crate::memory::Memory;
 use crate::metrics::Metrics;
@@ -43,7 +43,7 @@ impl Shared {
             limits: config.limits.clone(),
             containers: Containers::new(config)?,
             metrics: Arc::default(),
-            memory: Memory::new(&config.limits),
+            memory: Memory::new(&config.limits)?,
             rights: match &config.auth {
                 Auth::Tokens(rights) => Some(rights.clone()),
                 Auth::Made => Some(token.map_or_else(Rights::default, Rights::owner)),
@@ -80,9 +80,15 @@ impl Shared {
         if self.stopping.load(Ordering::Acquire) {
             return Err(Error::busy("open container").with("problem", "the server stops"));
         }
-        let session = Arc::new(self.containers.begin(who, begin, opening, (&self.metrics, &self.memory))?);
+        let session = Arc::new(self.containers.begin(who, begin, opening, self.means(count))?);
         lock(&self.sessions).insert(session.id, session.clone());
         Ok(session)
+    }
+
+    /// What a session that is begun beside `sessions` others has.
+    fn means(&self, sessions: usize) -> Means<'_> {
+        let cache_bytes = self.limits.cache_bytes(sessions);
+        Means { metrics: &self.metrics, memory: &self.memory, cache_bytes }
     }
 
     /// A session of this client.

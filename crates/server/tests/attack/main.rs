@@ -18,7 +18,7 @@ use common::{Folder, clients, group, storage};
 use model::properties::FileCreate;
 use model::{Result, Selection};
 use process::{Attackers, MEMORY_BYTES_MAX, Process};
-use vol::{Container, Durability, FileAccess, OpRead, OpWrite};
+use vol::{Durability, FileAccess, OpRead, OpWrite};
 
 const HONEST: u64 = 8;
 /// The server's program, its threads and what containers cache without being asked.
@@ -59,6 +59,20 @@ fn honest(location: &str, number: u64, stop: &AtomicBool, count: &AtomicU64) -> 
         }
     }
     container.close()
+}
+
+/// Comes anew again and again, each time over a new connection.
+fn newcomer(location: &str, stop: &AtomicBool, count: &AtomicU64) -> Result<()> {
+    let location = format!("{location}honest/new.h5?token={}", process::HONEST_TOKEN);
+    clients().create(&location, &FileCreate::default(), &FileAccess::write(), true)?.close()?;
+    while !stop.load(Ordering::Relaxed) {
+        let container = clients().open(&location, &FileAccess::read())?;
+        container.info()?;
+        container.close()?;
+        count.fetch_add(1, Ordering::Relaxed);
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    Ok(())
 }
 
 /// How long the answer of `/healthz` takes.
@@ -114,9 +128,9 @@ fn honest_clients_get_on_beside_hostile_ones() {
     let id = prepare(&root);
     let server = Process::start(&root);
     let location = format!("h5s://{}/", server.address);
-    let (stop, count) = (AtomicBool::new(false), AtomicU64::new(0));
+    let (stop, count, comings) = (AtomicBool::new(false), AtomicU64::new(0), AtomicU64::new(0));
     std::thread::scope(|scope| {
-        let threads: Vec<_> = (0..HONEST)
+        let mut threads: Vec<_> = (0..HONEST)
             .map(|number| {
                 scope.spawn({
                     let (location, stop, count) = (&location, &stop, &count);
@@ -124,9 +138,11 @@ fn honest_clients_get_on_beside_hostile_ones() {
                 })
             })
             .collect();
+        threads.push(scope.spawn(|| newcomer(&location, &stop, &comings)));
         // A failure must end the threads too, or nobody hears of it.
-        let outcome =
-            std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| campaign(&server, &id, length, &count)));
+        let outcome = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+            campaign(&server, &id, length, [&count, &comings])
+        }));
         stop.store(true, Ordering::Relaxed);
         for thread in threads {
             thread.join().expect("no honest client fails").expect("no honest client is refused");
@@ -135,7 +151,7 @@ fn honest_clients_get_on_beside_hostile_ones() {
     });
 }
 
-fn campaign(server: &Process, id: &[u8], length: Duration, count: &AtomicU64) {
+fn campaign(server: &Process, id: &[u8], length: Duration, [count, comings]: [&AtomicU64; 2]) {
     // The first moments are those of making files.
     std::thread::sleep(Duration::from_millis(500));
     let undisturbed = throughput(count, (length / 4).min(Duration::from_secs(20)));
@@ -144,7 +160,11 @@ fn campaign(server: &Process, id: &[u8], length: Duration, count: &AtomicU64) {
         let probing = scope.spawn(|| probe(server.http, &stop));
         let attackers = Attackers::start(server, id);
         std::thread::sleep(Duration::from_millis(500));
+        let before = comings.load(Ordering::Relaxed);
         let under_attack = throughput(count, length);
+        let came = comings.load(Ordering::Relaxed) - before;
+        println!("a newcomer was let in {came} times");
+        assert!(came > 0, "newcomers are kept out");
         drop(attackers);
         stop.store(true, Ordering::Relaxed);
         (under_attack, probing.join().expect("probed"))
