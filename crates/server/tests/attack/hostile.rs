@@ -26,25 +26,27 @@ struct Target {
 /// One attempt; how it ends is the server's business.
 type Attack = fn(&Target) -> Result<()>;
 
-/// All kinds, and how many clients do each at the same time.
-const ATTACKS: [(Attack, usize); 11] = [
-    (silence, 300),
-    (wrong_token, 2),
-    (repeated_value, 2),
-    (large_cache, 2),
-    (queued_frames, 12),
-    (unread_elements, 8),
-    (unread_answers, 4),
-    (slow_frame, 8),
-    (broken_frames, 2),
-    (slow_http, 40),
-    (handles, 2),
+/// All kinds, and how many clients do each at the same time. `HYPERSLAB_ATTACK_KINDS` names some of them.
+const ATTACKS: [(&str, Attack, usize); 11] = [
+    ("silence", silence, 300),
+    ("wrong_token", wrong_token, 2),
+    ("repeated_value", repeated_value, 2),
+    ("large_cache", large_cache, 2),
+    ("queued_frames", queued_frames, 12),
+    ("unread_elements", unread_elements, 8),
+    ("unread_answers", unread_answers, 4),
+    ("slow_frame", slow_frame, 8),
+    ("broken_frames", broken_frames, 2),
+    ("slow_http", slow_http, 40),
+    ("handles", handles, 2),
 ];
 
 pub(crate) fn attack(server: SocketAddr, http: SocketAddr, id: Vec<u8>) {
     let target = Target { server, http, id };
+    let kinds = std::env::var("HYPERSLAB_ATTACK_KINDS").ok();
+    let is_wanted = |name: &str| kinds.as_ref().is_none_or(|kinds| kinds.split(',').any(|kind| kind == name));
     std::thread::scope(|scope| {
-        for (attack, count) in ATTACKS {
+        for (_, attack, count) in ATTACKS.into_iter().filter(|(name, ..)| is_wanted(name)) {
             for number in 0..count {
                 let target = &target;
                 let thread = std::thread::Builder::new().stack_size(256 << 10);

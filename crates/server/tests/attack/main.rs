@@ -86,14 +86,26 @@ fn health(http: SocketAddr) -> Option<Duration> {
     answer.ends_with("ok\n").then(|| began.elapsed())
 }
 
-fn probe(http: SocketAddr, stop: &AtomicBool) -> Vec<Duration> {
-    let mut times = Vec::new();
+/// Times of `/healthz`, in their order, and the most memory that the server counted.
+fn probe(http: SocketAddr, stop: &AtomicBool) -> (Vec<Duration>, u64) {
+    let (mut times, mut most) = (Vec::new(), 0);
     while !stop.load(Ordering::Relaxed) {
         times.push(health(http).unwrap_or(Duration::from_secs(5)));
+        most = most.max(memory_used(http).unwrap_or(0));
         std::thread::sleep(Duration::from_millis(50));
     }
     times.sort_unstable();
-    times
+    (times, most)
+}
+
+/// What the server counts as used, as `/metrics` tells it.
+fn memory_used(http: SocketAddr) -> Option<u64> {
+    let mut stream = TcpStream::connect(http).ok()?;
+    stream.set_read_timeout(Some(Duration::from_secs(5))).ok()?;
+    stream.write_all(b"GET /metrics HTTP/1.1\r\n\r\n").ok()?;
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).ok()?;
+    answer.lines().find_map(|line| line.strip_prefix("hyperslab_memory_bytes "))?.parse().ok()
 }
 
 /// Rounds of all honest clients in a second, while `length` passes.
@@ -156,7 +168,7 @@ fn campaign(server: &Process, id: &[u8], length: Duration, [count, comings]: [&A
     std::thread::sleep(Duration::from_millis(500));
     let undisturbed = throughput(count, (length / 4).min(Duration::from_secs(20)));
     let stop = AtomicBool::new(false);
-    let (under_attack, times) = std::thread::scope(|scope| {
+    let (under_attack, (times, counted)) = std::thread::scope(|scope| {
         let probing = scope.spawn(|| probe(server.http, &stop));
         let attackers = Attackers::start(server, id);
         std::thread::sleep(Duration::from_millis(500));
@@ -172,6 +184,7 @@ fn campaign(server: &Process, id: &[u8], length: Duration, [count, comings]: [&A
     let peak = server.memory_peak();
     let at = |share: f64| times[((times.len() - 1) as f64 * share) as usize];
     println!("{undisturbed:.0} rounds/s undisturbed, {under_attack:.0} under attack");
+    println!("counted {} MiB", counted >> 20);
     println!("peak {} MiB; healthz median {:?}, 99 % {:?}", peak >> 20, at(0.5), at(0.99));
     assert!(peak <= MEMORY_BYTES_MAX + MARGIN_BYTES, "the server took {peak} bytes");
     assert!(at(0.5) <= HEALTH_MAX, "healthz takes {:?}", at(0.5));

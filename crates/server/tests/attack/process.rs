@@ -27,7 +27,7 @@ fn rights() -> Rights {
 fn half(name: &str) -> Command {
     let mut command = Command::new("nice");
     // Attackers are on other machines: they do not take the processor from the server.
-    let nice = if name.ends_with("attackers") { "19" } else { "0" };
+    let nice = if name.ends_with("attackers") { "10" } else { "0" };
     command.args(["-n", nice]).arg(std::env::current_exe().expect("this program"));
     command.args(["--exact", name, "--ignored", "--nocapture"]).stdout(Stdio::piped());
     command
