@@ -49,7 +49,7 @@ pub struct ServerLimits {
     pub handshakes_max: usize,
     /// A connection must have said who it is within this time.
     pub handshake: Duration,
-    /// Containers open at once.
+    /// Containers open at once. Those of one token are three quarters of them at most.
     pub sessions_max: usize,
     /// Objects that one session holds open.
     pub objects_max: usize,
@@ -114,6 +114,11 @@ impl ServerLimits {
     /// Bytes of one session.
     pub(crate) fn session_bytes_max(&self) -> u64 {
         self.token_bytes_max()
+    }
+
+    /// Containers that are open with one token.
+    pub(crate) fn sessions_per_token_max(&self) -> usize {
+        (self.sessions_max / 4 * 3).max(1)
     }
 
     /// Bytes of what all containers keep.

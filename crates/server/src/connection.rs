@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Duration, Instant};
 
-use model::{Budget, Error, Kind, Result};
+use model::{Budget, Charge, Error, Kind, Result};
 use remote::frame::{self, Frame, FrameKind, FrameLimits, Header, Outgoing};
 use remote::stream::{Socket, Stream};
 use remote::{Attach, Begin, Hello, Lock, Renew, Unlock, VERSION, Welcome};
@@ -13,6 +13,7 @@ use vol::wire::{self, Answer, Opening, Request};
 use vol::{Access, Operation};
 
 use crate::audit::Asked;
+use crate::guard;
 use crate::memory::{KEPT_BYTES_MAX, Room, SMALL_BYTES};
 use crate::rights::Principal;
 use crate::session::Session;
@@ -27,6 +28,9 @@ const STRANGER_LIMITS: FrameLimits = FrameLimits { arguments_max: 4096, parts_ma
 /// Memory of values is several times that of their form: what is charged for a byte of arguments, and for each byte string.
 const ARGUMENT_FACTOR: u64 = 4;
 const PART_BYTES: u64 = 64;
+
+/// Bytes of a lock without its selections.
+const LOCK_BYTES: u64 = 512;
 
 /// Datasets that are locked at once.
 const LOCKED_MAX: usize = 1024;
@@ -142,6 +146,11 @@ impl<'a> Connection<'a> {
                 let arguments = std::mem::take(&mut self.frame.arguments);
                 let answered = self.control(kind, &arguments);
                 self.frame.arguments = arguments;
+                let answered = answered.and_then(|bytes| {
+                    let copied = 2 * bytes.len() as u64;
+                    let charged = if copied > SMALL_BYTES { room.grow_now(copied, "answer") } else { Ok(()) };
+                    charged.map(|()| bytes)
+                });
                 self.reply(header, answered)
             }
         };
@@ -257,7 +266,7 @@ impl<'a> Connection<'a> {
                 wire::to_bytes(&self.shared.containers.is_accessible(self.who()?, &name)?)
             }
             FrameKind::Direct => wire::to_bytes(&self.shared.containers.whereabouts(self.session()?)?),
-            FrameKind::Lock => self.lock(&wire::from_bytes(arguments)?),
+            FrameKind::Lock => self.lock(&wire::from_bytes(arguments)?, arguments.len()),
             FrameKind::Renew => {
                 let renew: Renew = wire::from_bytes(arguments)?;
                 self.session()?.renew(renew.lock).map(|()| Vec::new())
@@ -270,11 +279,12 @@ impl<'a> Connection<'a> {
         self.session.as_ref().ok_or_else(|| Error::invalid("use container").with("problem", "none is open"))
     }
 
-    fn lock(&self, asked: &Lock) -> Result<Vec<u8>> {
+    fn lock(&self, asked: &Lock, bytes: usize) -> Result<Vec<u8>> {
         if asked.ops.len() > LOCKED_MAX {
             return Err(Error::limit("lock datasets").with("count", asked.ops.len()));
         }
-        let granted = self.session()?.lock(asked)?;
+        let remembered = LOCK_BYTES + bytes as u64 * ARGUMENT_FACTOR;
+        let granted = self.session()?.lock(asked, remembered)?;
         self.shared.metrics.locks_total.fetch_add(1, Relaxed);
         wire::to_bytes(&granted)
     }
@@ -404,9 +414,13 @@ impl<'a> Connection<'a> {
         let into = slices_mut(&mut self.elements, self.frame.room_lengths());
         let request = Request { code, arguments: &self.frame.arguments, bulk, into };
         session.call(sequence, acknowledged, request, answer);
+        // Some of it is charged already.
+        answer.charge = answer.charge.take().or(guard::answered());
+        let charged = answer.charge.as_ref().map_or(0, Charge::bytes);
         let bytes = answer.bytes.len() + answer.bulk.iter().map(Vec::len).sum::<usize>();
-        if bytes as u64 > SMALL_BYTES
-            && let Err(refused) = room.grow_now(bytes as u64, "answer")
+        let more = (bytes as u64).saturating_sub(charged);
+        if more > SMALL_BYTES
+            && let Err(refused) = room.grow_now(more, "answer")
         {
             answer.fail(&refused);
         }

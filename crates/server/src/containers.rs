@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use model::{Error, Limits, Result};
+use model::{Budget, Error, Limits, Result};
 use remote::{Begin, Whereabouts};
 use vol::wire::Opening;
 use vol::{Access, Container, FileAccess, Registry};
@@ -25,9 +25,14 @@ use crate::{lock, names};
 /// Connectors whose containers, opened twice in one process, are one.
 const SHARED: [&str; 4] = ["native", "memory", "object", "iod"];
 
-/// The client's limits, where they are below the server's own.
-fn lower(wanted: &Limits) -> Limits {
+/// The client's limits, where they are below the server's own. Nothing that a file sizes is larger than what the server has
+/// memory for.
+fn lower(wanted: &Limits, memory: &Budget) -> Limits {
     let mut limits = Limits::default();
+    let most = memory.limit() / 2;
+    for bytes in [&mut limits.chunk_bytes_max, &mut limits.blob_bytes_max, &mut limits.metadata_bytes_max] {
+        *bytes = most.min(*bytes);
+    }
     macro_rules! lower {
         ($($field:ident),+) => { $( limits.$field = limits.$field.min(wanted.$field); )+ };
     }
@@ -132,7 +137,7 @@ impl Containers {
         let access = FileAccess {
             chunk_cache_bytes: Some(cache_bytes),
             metadata_cache_bytes: Some(cache_bytes),
-            ..self.access(opening, wanted)?.with_budget(memory.container())
+            ..self.access(opening, wanted, memory.container())?
         };
         if let Some(marks) = &self.direct {
             marks.wait();
@@ -195,14 +200,15 @@ impl Containers {
     }
 
     /// What of the client's wishes holds here: nothing that names files, layers or locks of the server.
-    fn access(&self, opening: &Opening, access: Access) -> Result<FileAccess> {
+    fn access(&self, opening: &Opening, access: Access, budget: Budget) -> Result<FileAccess> {
         if let Some(driver) = &opening.access.driver {
             return Err(Error::denied("use container").with("driver", driver));
         }
         let wanted = &opening.access;
         Ok(FileAccess {
             access,
-            limits: lower(&wanted.limits),
+            limits: lower(&wanted.limits, &budget),
+            budget: Some(budget),
             stack: self.layers.clone(),
             version_low: wanted.version_low,
             durability: wanted.durability,

@@ -1,12 +1,13 @@
 //! What stands between a client and a container: how much it holds, what it may ask for, and what the server cannot do for it.
 
+use std::cell::RefCell;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 
 use model::{Budget, Charge, Error, Kind, Link, Result, Token};
 use vol::{
-    Access, AttributeInfo, Blobs, Capability, Container, ContainerInfo, Layer, OpList, OpPlacement, Page,
-    Pin, Placement, optional_access,
+    Access, AttributeInfo, Capability, Container, ContainerInfo, Layer, OpList, OpPlacement, Page, Pin,
+    Placement, optional_access,
 };
 
 use crate::lock;
@@ -23,6 +24,21 @@ const PAGE_ENTRIES: u64 = 1 << 16;
 const ENTRY_BYTES: u64 = 128;
 /// The chunk cache that a client may choose for a dataset.
 const CHUNK_CACHE_BYTES_MAX: u64 = 16 << 20;
+
+thread_local! {
+    /// What the operation that this thread runs was charged for its answer.
+    static ANSWERED: RefCell<Option<Charge>> = const { RefCell::new(None) };
+}
+
+/// Keeps a charge until the answer is sent: whoever gave it back before would count it as free too soon.
+fn leave_for_answer(charge: Charge) {
+    ANSWERED.with_borrow_mut(|answered| *answered = Some(charge));
+}
+
+/// The charge for the answer that this thread just got.
+pub(crate) fn answered() -> Option<Charge> {
+    ANSWERED.take()
+}
 
 /// What a session holds.
 #[derive(Debug, Default)]
@@ -98,6 +114,7 @@ impl Guard {
             values.extend(got);
             rest = later;
         }
+        leave_for_answer(charge);
         Ok(values)
     }
 
@@ -123,6 +140,7 @@ impl Guard {
             all.entries.extend(page.entries);
             all.more = page.more && count > 0;
         }
+        leave_for_answer(charge);
         Ok(all)
     }
 
@@ -194,20 +212,6 @@ impl Layer for Guard {
     fn map_get(&self, map: Token, keys: &[&[u8]]) -> Result<Vec<Option<Vec<u8>>>> {
         let size = |value: &Option<Vec<u8>>| value.as_ref().map_or(0, Vec::len);
         self.in_batches(keys, "values of a map", size, |keys| self.inner.map_get(map, keys))
-    }
-
-    fn blob_get(&self, ids: &[&[u8]], out: &mut Blobs) -> Result<()> {
-        let mut charge = self.budget.charge(0, "values")?;
-        let (mut rest, mut batch) = (ids, BATCH_FIRST);
-        while !rest.is_empty() {
-            let (now, later) = rest.split_at(batch.min(rest.len()));
-            let before = out.bytes().len();
-            self.inner.blob_get(now, out)?;
-            charge.resize(out.bytes().len() as u64, "values")?;
-            batch = next_batch(now.len(), (out.bytes().len() - before) as u64);
-            rest = later;
-        }
-        Ok(())
     }
 
     /// Where elements lie is told with a lock, or not at all.

@@ -1,6 +1,6 @@
 //! A container that a client has open: runs each of its operations once, however often it comes.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex};
@@ -46,7 +46,7 @@ impl Kept {
         let bytes = answer.bytes.len() + answer.bulk.iter().map(Vec::len).sum::<usize>();
         match budget.charge(bytes as u64, "answer that is kept") {
             Ok(charge) => {
-                let Answer { failed, bytes, bulk } = answer;
+                let Answer { failed, bytes, bulk, .. } = answer;
                 Kept { failed: *failed, bytes: bytes.clone(), bulk: bulk.clone(), _charge: Some(charge) }
             }
             Err(refused) => {
@@ -105,6 +105,8 @@ pub(crate) struct Session {
     seen: Mutex<Instant>,
     metrics: Arc<Metrics>,
     hidden: Arc<Hidden>,
+    /// Memory of locks, by their numbers.
+    lock_charges: Mutex<HashMap<u64, Charge>>,
 }
 
 impl std::fmt::Debug for Session {
@@ -157,6 +159,7 @@ impl Session {
             seen: Mutex::new(Instant::now()),
             metrics: of.metrics,
             hidden: of.hidden,
+            lock_charges: Mutex::default(),
         }
     }
 
@@ -194,8 +197,14 @@ impl Session {
         self.direct.as_deref().ok_or_else(|| Error::unsupported("use file directly").with("problem", problem))
     }
 
-    /// Locks datasets for a client that uses their elements in the file itself.
-    pub(crate) fn lock(&self, asked: &Lock) -> Result<Granted> {
+    /// Locks datasets for a client that uses their elements in the file itself. `bytes` is what the lock remembers.
+    pub(crate) fn lock(&self, asked: &Lock, bytes: u64) -> Result<Granted> {
+        self.charge_lock(asked.lock, bytes)?;
+        // On an error there is no lock.
+        self.take_lock(asked).inspect_err(|_| drop(lock(&self.lock_charges).remove(&asked.lock)))
+    }
+
+    fn take_lock(&self, asked: &Lock) -> Result<Granted> {
         let direct = self.direct()?;
         if asked.write && !self.writable {
             return Err(Error::denied("lock dataset").with("problem", "the container is open to read"));
@@ -215,9 +224,22 @@ impl Session {
         self.direct()?.renew(lock)
     }
 
-    pub(crate) fn unlock(&self, lock: u64) {
+    pub(crate) fn unlock(&self, number: u64) {
         if let Some(direct) = &self.direct {
-            direct.unlock(lock);
+            direct.unlock(number);
+        }
+        lock(&self.lock_charges).remove(&number);
+    }
+
+    /// A lock that is taken anew remembers more.
+    fn charge_lock(&self, number: u64, bytes: u64) -> Result<()> {
+        let mut charges = lock(&self.lock_charges);
+        match charges.get_mut(&number) {
+            Some(charge) => charge.resize(charge.bytes().saturating_add(bytes), "locks"),
+            None => {
+                charges.insert(number, self.budget.charge(bytes, "locks")?);
+                Ok(())
+            }
         }
     }
 

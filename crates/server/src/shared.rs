@@ -73,16 +73,32 @@ impl Shared {
         if let Ok(session) = self.session(who, begin.session) {
             return Ok(session);
         }
-        let count = lock(&self.sessions).len();
-        if count >= self.limits.sessions_max {
-            return Err(Error::busy("open container").with("sessions", count));
-        }
+        let count = self.check_sessions(who)?;
         if self.stopping.load(Ordering::Acquire) {
             return Err(Error::busy("open container").with("problem", "the server stops"));
         }
         let session = Arc::new(self.containers.begin(who, begin, opening, self.means(count))?);
         lock(&self.sessions).insert(session.id, session.clone());
         Ok(session)
+    }
+
+    /// How many sessions there are, where one more is allowed.
+    fn check_sessions(&self, who: &Principal) -> Result<usize> {
+        let sessions = lock(&self.sessions);
+        let count = sessions.len();
+        let of_token = sessions.values().filter(|session| session.owner == who.name).count();
+        if count >= self.limits.sessions_max {
+            return Err(Error::busy("open container").with("sessions", count));
+        }
+        if self.has_tokens() && of_token >= self.limits.sessions_per_token_max() {
+            return Err(Error::busy("open container").with("sessions with this token", of_token));
+        }
+        Ok(count)
+    }
+
+    /// Whether clients can be told apart.
+    fn has_tokens(&self) -> bool {
+        self.rights.is_some()
     }
 
     /// What a session that is begun beside `sessions` others has.

@@ -52,7 +52,7 @@ pub(crate) fn attack(server: SocketAddr, http: SocketAddr, id: Vec<u8>) {
                 let thread = std::thread::Builder::new().stack_size(256 << 10);
                 let run = move || loop {
                     let _ = attack(target);
-                    std::thread::sleep(Duration::from_millis(50 + 7 * number as u64 % 100));
+                    std::thread::sleep(Duration::from_millis(100 + 7 * number as u64 % 400));
                 };
                 let _ = thread.spawn_scoped(scope, run);
             }

@@ -42,6 +42,8 @@ pub(crate) struct Process {
 impl Process {
     pub(crate) fn start(root: &Folder) -> Process {
         let mut child = half("process::the_server");
+        // As the command does (`serve.rs` there): memory that is given back is given back to the system.
+        child.env("MALLOC_MMAP_THRESHOLD_", (1 << 20).to_string());
         let mut child = child.env("HYPERSLAB_TEST_ROOT", root.path()).spawn().expect("a process");
         let mut lines = BufReader::new(child.stdout.take().expect("output")).lines();
         let ready = |line: String| {

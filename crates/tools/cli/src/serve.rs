@@ -62,6 +62,7 @@ fn serve(wanted: &Wanted) -> Result<()> {
         println!("the configuration makes sense");
         return Ok(());
     }
+    crate::allocator::give_back_large_blocks();
     Log::install(wanted.format, wanted.level);
     let (stop, stopped) = mpsc::channel();
     let told = ctrlc::set_handler(move || {
