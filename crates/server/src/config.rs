@@ -32,11 +32,24 @@ pub struct ServerLimits {
     pub arguments_bytes_max: u32,
     /// Bytes of elements or values of one operation.
     pub bulk_bytes_max: u64,
-    /// Bytes of elements and values of all operations that run at once; more wait for room.
+    /// Bytes of everything that clients can make grow, of all clients together: frames, answers, handles, what containers
+    /// keep. Sessions with one token may have three eighths of it. More waits, then is refused.
     pub memory_bytes_max: u64,
-    /// Connections at once.
+    /// An operation waits for memory that others use for this long at most.
+    pub memory_patience: Duration,
+    /// Connections at once, of clients that said who they are.
     pub connections_max: usize,
-    /// Containers open at once.
+    /// Of these, connections of one address of another machine.
+    pub connections_per_address_max: usize,
+    /// Of these, connections with one token.
+    pub connections_per_token_max: usize,
+    /// New connections in a second, of one address of another machine and with one token; twice as many at once.
+    pub connects_per_second_max: u32,
+    /// Connections that did not say yet who they are; where there are more, the oldest goes.
+    pub handshakes_max: usize,
+    /// A connection must have said who it is within this time.
+    pub handshake: Duration,
+    /// Containers open at once. Those of one token are three quarters of them at most.
     pub sessions_max: usize,
     /// Objects that one session holds open.
     pub objects_max: usize,
@@ -58,7 +71,13 @@ impl Default for ServerLimits {
             arguments_bytes_max: 16 << 20,
             bulk_bytes_max: 256 << 20,
             memory_bytes_max: 1 << 30,
+            memory_patience: Duration::from_secs(10),
             connections_max: 256,
+            connections_per_address_max: 224,
+            connections_per_token_max: 224,
+            connects_per_second_max: 250,
+            handshakes_max: 128,
+            handshake: crate::admission::HANDSHAKE,
             sessions_max: 1024,
             objects_max: 1 << 20,
             patience: Duration::from_secs(30),
@@ -67,6 +86,55 @@ impl Default for ServerLimits {
             lock_lease: Duration::from_secs(10),
             lock_patience: Duration::from_secs(30),
         }
+    }
+}
+
+/// What a connection takes before it asks for anything large: bytes read ahead, a small frame and a small answer.
+pub(crate) const CONNECTION_BYTES: u64 = 128 << 10;
+/// Caches of one container, whoever asks for it.
+const CACHE_BYTES_MAX: u64 = 64 << 20;
+
+/// How [`ServerLimits::memory_bytes_max`] is shared.
+impl ServerLimits {
+    /// Bytes that connections have in any case.
+    pub(crate) fn connections_bytes(&self) -> u64 {
+        let count = self.connections_max.saturating_add(self.handshakes_max) as u64;
+        count.saturating_mul(CONNECTION_BYTES).min(self.memory_bytes_max / 4)
+    }
+
+    fn usable_bytes(&self) -> u64 {
+        self.memory_bytes_max - self.connections_bytes()
+    }
+
+    /// Bytes of all sessions with one token: two tokens together leave something to others.
+    pub(crate) fn token_bytes_max(&self) -> u64 {
+        self.usable_bytes() / 8 * 3
+    }
+
+    /// Bytes of one session.
+    pub(crate) fn session_bytes_max(&self) -> u64 {
+        self.token_bytes_max()
+    }
+
+    /// Containers that are open with one token.
+    pub(crate) fn sessions_per_token_max(&self) -> usize {
+        (self.sessions_max / 4 * 3).max(1)
+    }
+
+    /// Bytes of what all containers keep.
+    pub(crate) fn containers_bytes_max(&self) -> u64 {
+        self.usable_bytes() / 2
+    }
+
+    /// Bytes of a cache of a container that is opened where `sessions` are open: those of all together stay within the
+    /// bound, and the first ones get most.
+    pub(crate) fn cache_bytes(&self, sessions: usize) -> u64 {
+        (self.usable_bytes() / 32 / (sessions as u64 + 1)).min(CACHE_BYTES_MAX)
+    }
+
+    /// Bytes of elements or values of one operation that a session has memory for.
+    pub(crate) fn frame_bytes_max(&self) -> u64 {
+        self.bulk_bytes_max.min(self.session_bytes_max() / 4 * 3)
     }
 }
 
@@ -79,6 +147,19 @@ pub struct TlsFiles {
     pub key: PathBuf,
     /// Clients must have a certificate that one of these vouches for.
     pub client_ca: Option<PathBuf>,
+}
+
+/// Who may use a server.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub enum Auth {
+    /// Whoever has the token that the server makes when it starts, which clients of the same user on this machine find
+    /// ([`Server::token_file`](crate::Server::token_file)). For servers of this machine only.
+    #[default]
+    Made,
+    /// Whoever has one of these tokens, with its rights.
+    Tokens(Rights),
+    /// Everybody everything, on this machine or with a certificate.
+    Off,
 }
 
 /// A server to be.
@@ -94,8 +175,10 @@ pub struct Config {
     pub listen: Listen,
     /// Where `/healthz` and `/metrics` are told.
     pub http: Option<SocketAddr>,
-    /// Who may do what; `None` is everybody everything, on this machine only.
-    pub rights: Option<Rights>,
+    /// Who may do what.
+    pub auth: Auth,
+    /// Where to write down who asked for what; see `docs/serve.md`.
+    pub audit: Option<PathBuf>,
     /// Encryption.
     pub tls: Option<TlsFiles>,
     /// Several sessions may write to one container, whatever its connector.
@@ -115,7 +198,8 @@ impl Config {
             root: Some(root.into()),
             listen: Listen::Tcp(SocketAddr::from(([127, 0, 0, 1], 0))),
             http: None,
-            rights: None,
+            auth: Auth::Made,
+            audit: None,
             tls: None,
             shared_writers: false,
             direct: false,
@@ -155,7 +239,12 @@ impl Config {
     }
 
     fn check_safety(&self) -> Result<()> {
-        let asks_who = self.rights.is_some() || self.tls.as_ref().is_some_and(|tls| tls.client_ca.is_some());
+        let has_certificates = self.tls.as_ref().is_some_and(|tls| tls.client_ca.is_some());
+        let asks_who = match self.auth {
+            Auth::Tokens(_) => true,
+            Auth::Off => has_certificates,
+            Auth::Made => false,
+        };
         if self.listen.is_beyond_loopback() && !asks_who {
             return Err(wrong("beyond this machine, clients need tokens or certificates"));
         }

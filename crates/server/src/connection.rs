@@ -5,14 +5,16 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Duration, Instant};
 
-use model::{Error, Kind, Result};
+use model::{Budget, Charge, Error, Kind, Result};
 use remote::frame::{self, Frame, FrameKind, FrameLimits, Header, Outgoing};
-use remote::stream::Stream;
+use remote::stream::{Socket, Stream};
 use remote::{Attach, Begin, Hello, Lock, Renew, Unlock, VERSION, Welcome};
-use vol::Operation;
 use vol::wire::{self, Answer, Opening, Request};
+use vol::{Access, Operation};
 
-use crate::buffers::Buffers;
+use crate::audit::Asked;
+use crate::guard;
+use crate::memory::{KEPT_BYTES_MAX, Room, SMALL_BYTES};
 use crate::rights::Principal;
 use crate::session::Session;
 use crate::shared::Shared;
@@ -23,6 +25,13 @@ const AHEAD_BYTES: usize = 64 << 10;
 /// What a frame may have before we know who sends it.
 const STRANGER_LIMITS: FrameLimits = FrameLimits { arguments_max: 4096, parts_max: 0, bulk_bytes_max: 0 };
 
+/// Memory of values is several times that of their form: what is charged for a byte of arguments, and for each byte string.
+const ARGUMENT_FACTOR: u64 = 4;
+const PART_BYTES: u64 = 64;
+
+/// Bytes of a lock without its selections.
+const LOCK_BYTES: u64 = 512;
+
 /// Datasets that are locked at once.
 const LOCKED_MAX: usize = 1024;
 
@@ -30,12 +39,19 @@ const LOCKED_MAX: usize = 1024;
 pub(crate) struct Connection<'a> {
     shared: &'a Shared,
     peer: String,
+    /// Its number among those that are let in, and its socket; a test has none.
+    number: Option<(u64, Socket)>,
     stream: BufReader<Stream>,
     out: Vec<u8>,
     frame: Frame,
-    buffers: Buffers,
+    /// Byte strings of the last request and elements of the last answer: memory that is used again.
+    bulk: Vec<u8>,
+    elements: Vec<u8>,
+    kept: Option<Room<'a>>,
     limits: FrameLimits,
     who: Option<Principal>,
+    /// What memory is charged to.
+    account: Budget,
     session: Option<Arc<Session>>,
     /// When the last queued operation ended, where the next one was there already: a look at the clock costs more than a
     /// frame.
@@ -47,15 +63,25 @@ impl<'a> Connection<'a> {
         Connection {
             shared,
             peer,
+            number: None,
             stream: BufReader::with_capacity(AHEAD_BYTES, stream),
             out: Vec::new(),
             frame: Frame::default(),
-            buffers: Buffers::default(),
+            bulk: Vec::new(),
+            elements: Vec::new(),
+            kept: None,
             limits: STRANGER_LIMITS,
             who: None,
+            account: shared.memory.server().clone(),
             session: None,
             ended: None,
         }
+    }
+
+    /// The connection of this number, over this socket.
+    pub(crate) fn of(mut self, number: u64, socket: Socket) -> Self {
+        self.number = Some((number, socket));
+        self
     }
 
     /// Serves until the other side ends, breaks the rules, or the server stops.
@@ -100,18 +126,19 @@ impl<'a> Connection<'a> {
             return Err(frame::broken("a frame before the first one"));
         }
         let ended = self.ended.take();
-        match header.kind {
-            FrameKind::Call => self.call(header)?,
-            FrameKind::Queued => self.queued(header, ended)?,
+        let mut room = self.shared.memory.room(&self.account).map_err(|_| frame::broken("no memory"))?;
+        if let Err(refused) = self.rest(&mut room)? {
+            return self.refuse(header, &refused);
+        }
+        let goes_on = match header.kind {
+            FrameKind::Call => self.call(header, &mut room).map(|()| true),
+            FrameKind::Queued => self.queued(header, ended, &mut room).map(|()| true),
             FrameKind::Bye => {
-                if let Some(session) = self.session.take() {
-                    session.leave();
-                    self.shared.end(&session, true);
-                }
-                return Ok(false);
+                self.bye();
+                Ok(false)
             }
-            FrameKind::Unlock => self.unlock()?,
-            FrameKind::Answer | FrameKind::Failed => return Err(frame::broken("an answer to nothing")),
+            FrameKind::Unlock => self.unlock().map(|()| true),
+            FrameKind::Answer | FrameKind::Failed => Err(frame::broken("an answer to nothing")),
             kind => {
                 if !self.frame.lengths.is_empty() {
                     return Err(frame::broken("bulk where none belongs"));
@@ -119,18 +146,51 @@ impl<'a> Connection<'a> {
                 let arguments = std::mem::take(&mut self.frame.arguments);
                 let answered = self.control(kind, &arguments);
                 self.frame.arguments = arguments;
-                return self.reply(header, answered);
+                let answered = answered.and_then(|bytes| {
+                    let copied = 2 * bytes.len() as u64;
+                    let charged = if copied > SMALL_BYTES { room.grow_now(copied, "answer") } else { Ok(()) };
+                    charged.map(|()| bytes)
+                });
+                self.reply(header, answered)
             }
-        }
-        Ok(true)
+        };
+        self.tidy();
+        goes_on
     }
 
-    /// The next frame. Between frames a client may be silent for long, in a frame it may not.
+    fn bye(&mut self) {
+        if let Some(session) = self.session.take() {
+            session.leave();
+            self.shared.end(&session, true);
+        }
+    }
+
+    /// Between frames a connection has little memory of its own, and what it keeps is charged.
+    fn tidy(&mut self) {
+        self.frame.shrink(SMALL_BYTES as usize);
+        self.out.shrink_to(SMALL_BYTES as usize);
+        for buffer in [&mut self.bulk, &mut self.elements] {
+            if buffer.capacity() > KEPT_BYTES_MAX {
+                *buffer = Vec::new();
+            }
+        }
+        let bytes = (self.bulk.capacity() + self.elements.capacity()) as u64;
+        if bytes == 0 {
+            return;
+        }
+        let kept = self.kept.take().or_else(|| self.shared.memory.room(&self.account).ok());
+        self.kept = kept.and_then(|mut kept| kept.set(bytes, "buffers").ok().map(|()| kept));
+        if self.kept.is_none() {
+            (self.bulk, self.elements) = (Vec::new(), Vec::new());
+        }
+    }
+
+    /// The fixed part of the next frame. Between frames a client may be silent for long, in a frame it may not.
     fn wait(&mut self) -> io::Result<bool> {
         let mut since = None;
         loop {
             self.stream.get_mut().rest();
-            match self.frame.receive(&mut self.stream, &self.limits) {
+            match self.frame.receive_header(&mut self.stream, &self.limits) {
                 Err(error)
                     if matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut)
                         && self.stream.get_ref().is_resting()
@@ -141,7 +201,52 @@ impl<'a> Connection<'a> {
         }
     }
 
+    /// The rest of a frame up to its bulk, where there is memory for it; what is refused is passed over.
+    fn rest(&mut self, room: &mut Room<'a>) -> io::Result<Result<()>> {
+        let Header { arguments, .. } = self.frame.header;
+        let parts = u64::from(self.frame.header.parts()) * PART_BYTES;
+        let bytes = u64::from(arguments) * ARGUMENT_FACTOR + parts;
+        if bytes > SMALL_BYTES
+            && let Err(refused) = room.grow(bytes, "arguments")
+        {
+            self.frame.skip_rest(&mut self.stream, &self.limits)?;
+            return Ok(Err(refused));
+        }
+        self.frame.receive_rest(&mut self.stream, &self.limits).map(Ok)
+    }
+
+    /// Answers a frame that there was no memory for.
+    fn refuse(&mut self, header: Header, refused: &Error) -> io::Result<bool> {
+        self.refused(header.kind, refused);
+        match header.kind {
+            FrameKind::Queued => self.operation(header)?.0.queue_failed(header.sequence, refused),
+            FrameKind::Unlock | FrameKind::Bye => {
+                return Err(frame::broken("a frame larger than is allowed"));
+            }
+            _ => {
+                let mut answer = Answer::new();
+                answer.fail(refused);
+                self.answer(header, &answer, &[], &[])?;
+            }
+        }
+        Ok(true)
+    }
+
+    /// Runs what is not an operation, and writes down who asked for it.
     fn control(&mut self, kind: FrameKind, arguments: &[u8]) -> Result<Vec<u8>> {
+        let answered = self.run_control(kind, arguments);
+        if let Some((what, name)) = audited(kind, arguments) {
+            self.note(what, &name, answered.as_ref().map(drop));
+        }
+        answered
+    }
+
+    fn note(&self, what: &str, name: &str, outcome: Result<(), &Error>) {
+        let who = self.who.as_ref().map_or("?", |who| who.name.as_str());
+        self.shared.audit.note(Asked { who, from: &self.peer, what, name }, outcome);
+    }
+
+    fn run_control(&mut self, kind: FrameKind, arguments: &[u8]) -> Result<Vec<u8>> {
         match kind {
             FrameKind::Hello => self.hello(&wire::from_bytes(arguments)?),
             FrameKind::Open => {
@@ -161,7 +266,7 @@ impl<'a> Connection<'a> {
                 wire::to_bytes(&self.shared.containers.is_accessible(self.who()?, &name)?)
             }
             FrameKind::Direct => wire::to_bytes(&self.shared.containers.whereabouts(self.session()?)?),
-            FrameKind::Lock => self.lock(&wire::from_bytes(arguments)?),
+            FrameKind::Lock => self.lock(&wire::from_bytes(arguments)?, arguments.len()),
             FrameKind::Renew => {
                 let renew: Renew = wire::from_bytes(arguments)?;
                 self.session()?.renew(renew.lock).map(|()| Vec::new())
@@ -174,11 +279,12 @@ impl<'a> Connection<'a> {
         self.session.as_ref().ok_or_else(|| Error::invalid("use container").with("problem", "none is open"))
     }
 
-    fn lock(&self, asked: &Lock) -> Result<Vec<u8>> {
+    fn lock(&self, asked: &Lock, bytes: usize) -> Result<Vec<u8>> {
         if asked.ops.len() > LOCKED_MAX {
             return Err(Error::limit("lock datasets").with("count", asked.ops.len()));
         }
-        let granted = self.session()?.lock(asked)?;
+        let remembered = LOCK_BYTES + bytes as u64 * ARGUMENT_FACTOR;
+        let granted = self.session()?.lock(asked, remembered)?;
         self.shared.metrics.locks_total.fetch_add(1, Relaxed);
         wire::to_bytes(&granted)
     }
@@ -204,15 +310,18 @@ impl<'a> Connection<'a> {
             return Err(error.with("server", VERSION).with("wire", wire::VERSION));
         }
         let who = self.shared.who(hello.token.as_deref())?;
+        if let Some((number, socket)) = &self.number {
+            self.shared.admission.know(*number, &who.name)?;
+            let patience = socket.set_patience(self.shared.limits.patience);
+            patience.map_err(|e| Error::io("set up connection", &e))?;
+        }
+        self.account = self.shared.memory.token(&who.name);
         self.who = Some(who);
         let limits = &self.shared.limits;
-        self.limits = FrameLimits {
-            arguments_max: limits.arguments_bytes_max,
-            parts_max: 1 << 20,
-            bulk_bytes_max: limits.bulk_bytes_max,
-        };
+        let bulk_bytes_max = limits.frame_bytes_max();
+        self.limits =
+            FrameLimits { arguments_max: limits.arguments_bytes_max, parts_max: 1 << 20, bulk_bytes_max };
         let lease_seconds = u32::try_from(limits.lease.as_secs()).unwrap_or(u32::MAX);
-        let bulk_bytes_max = limits.bulk_bytes_max;
         wire::to_bytes(&Welcome { life: self.shared.life, bulk_bytes_max, lease_seconds })
     }
 
@@ -238,6 +347,8 @@ impl<'a> Connection<'a> {
 
     fn enter(&mut self, session: Arc<Session>) {
         session.join();
+        self.account = session.budget.clone();
+        self.kept = None;
         if let Some(before) = self.session.replace(session) {
             before.leave();
         }
@@ -249,6 +360,7 @@ impl<'a> Connection<'a> {
         match answered {
             Ok(bytes) => answer.bytes.extend_from_slice(&bytes),
             Err(error) => {
+                let error = self.shared.containers.hidden.hide(error);
                 self.refused(header.kind, &error);
                 answer.fail(&error);
             }
@@ -269,53 +381,69 @@ impl<'a> Connection<'a> {
         }
     }
 
-    fn call(&mut self, header: Header) -> io::Result<()> {
+    fn call(&mut self, header: Header, room: &mut Room<'a>) -> io::Result<()> {
         let (session, code) = self.operation(header)?;
-        let rooms = self.frame.room_lengths().to_vec();
-        let wanted = frame::total(&self.frame.lengths)?;
-        let shared = self.shared;
-        let Some(_share) = shared.budget.share(wanted, shared.limits.patience) else {
-            return Err(frame::broken("no memory for the operation"));
-        };
-        let bulk = self.receive_bulk()?;
-        let mut room_buffers: Vec<Vec<u8>> =
-            rooms.iter().map(|&room| self.buffers.take(room as usize)).collect();
-        let began = Instant::now();
         let mut answer = Answer::new();
-        let into = room_buffers.iter_mut().zip(&rooms).filter_map(|(b, &n)| b.get_mut(..n as usize));
-        let request =
-            Request { code, arguments: &self.frame.arguments, bulk: slices(&bulk), into: into.collect() };
-        session.call(header.sequence, header.acknowledged, request, &mut answer);
+        let received = self.receive_bulk(room)?;
+        let began = Instant::now();
+        match received {
+            Err(refused) => answer.fail(&refused),
+            Ok(()) => self.run(&session, code, room, &mut answer),
+        }
         self.ran(code, &answer, began.elapsed());
         if code == Operation::close && !answer.failed {
-            shared.containers.ended(&session);
+            self.shared.containers.ended(&session);
         }
         let header = Header { acknowledged: session.queue_done(), ..header };
-        let elements: Vec<&[u8]> =
-            room_buffers.iter().zip(&rooms).filter_map(|(buffer, &n)| buffer.get(..n as usize)).collect();
-        match answer.failed {
-            true => self.answer(header, &answer, &[], &[])?,
-            false => self.answer(header, &answer, &rooms, &elements)?,
-        }
+        let rooms = if answer.failed { Vec::new() } else { self.frame.room_lengths().to_vec() };
+        let elements = std::mem::take(&mut self.elements);
+        let sent = self.answer(header, &answer, &rooms, &slices(&elements, &rooms));
+        self.elements = elements;
         answer.recycle();
-        bulk.into_iter().map(|(buffer, _)| buffer).chain(room_buffers).for_each(|b| self.buffers.give(b));
-        Ok(())
+        sent
     }
 
-    fn queued(&mut self, header: Header, before: Option<Instant>) -> io::Result<()> {
+    /// Runs an operation whose byte strings are there, with memory for the elements that it reads and for its answer.
+    fn run(&mut self, session: &Session, code: Operation, room: &mut Room<'a>, answer: &mut Answer) {
+        let Header { sequence, acknowledged, .. } = self.frame.header;
+        let wanted = frame::total(self.frame.room_lengths()).unwrap_or(u64::MAX);
+        if let Err(refused) = room.extend(&mut self.elements, wanted, "elements") {
+            return answer.fail(&refused);
+        }
+        let bulk = slices(&self.bulk, self.frame.bulk_lengths());
+        let into = slices_mut(&mut self.elements, self.frame.room_lengths());
+        let request = Request { code, arguments: &self.frame.arguments, bulk, into };
+        session.call(sequence, acknowledged, request, answer);
+        // Some of it is charged already.
+        answer.charge = answer.charge.take().or(guard::answered());
+        let charged = answer.charge.as_ref().map_or(0, Charge::bytes);
+        let bytes = answer.bytes.len() + answer.bulk.iter().map(Vec::len).sum::<usize>();
+        let more = (bytes as u64).saturating_sub(charged);
+        if more > SMALL_BYTES
+            && let Err(refused) = room.grow_now(more, "answer")
+        {
+            answer.fail(&refused);
+        }
+    }
+
+    fn queued(&mut self, header: Header, before: Option<Instant>, room: &mut Room<'a>) -> io::Result<()> {
         let (session, code) = self.operation(header)?;
         if !session.has_queue() || !remote::may_be_queued(code) || header.rooms > 0 {
             return Err(frame::broken("an operation that cannot be queued"));
         }
-        let bulk = self.receive_bulk()?;
+        let received = self.receive_bulk(room)?;
         let began = before.unwrap_or_else(Instant::now);
-        let request =
-            Request { code, arguments: &self.frame.arguments, bulk: slices(&bulk), into: Vec::new() };
-        session.queue(header.sequence, request);
+        match received {
+            Err(refused) => session.queue_failed(header.sequence, &refused),
+            Ok(()) => {
+                let bulk = slices(&self.bulk, self.frame.bulk_lengths());
+                let request = Request { code, arguments: &self.frame.arguments, bulk, into: Vec::new() };
+                session.queue(header.sequence, request);
+            }
+        }
         let now = Instant::now();
         self.shared.metrics.ran(code, false, now.duration_since(began));
         self.ended = (!self.stream.buffer().is_empty()).then_some(now);
-        bulk.into_iter().for_each(|(buffer, _)| self.buffers.give(buffer));
         Ok(())
     }
 
@@ -325,17 +453,13 @@ impl<'a> Connection<'a> {
         Ok((session, code))
     }
 
-    fn receive_bulk(&mut self) -> io::Result<Vec<(Vec<u8>, usize)>> {
-        let mut bulk = Vec::new();
-        for &length in self.frame.bulk_lengths() {
-            let length =
-                usize::try_from(length).map_err(|_| frame::broken("more bytes than there is memory"))?;
-            bulk.push((self.buffers.receive(&mut self.stream, length)?, length));
-        }
-        let bytes: usize = bulk.iter().map(|(_, length)| length).sum();
-        let received = bytes + self.frame.arguments.len() + frame::HEADER_BYTES;
-        self.shared.metrics.bytes_received.fetch_add(received as u64, Relaxed);
-        Ok(bulk)
+    /// The byte strings of the frame, one after another.
+    fn receive_bulk(&mut self, room: &mut Room<'a>) -> io::Result<Result<()>> {
+        let bytes = frame::total(self.frame.bulk_lengths())?;
+        let received = room.receive(&mut self.stream, &mut self.bulk, bytes)?;
+        let sum = bytes + (self.frame.arguments.len() + frame::HEADER_BYTES) as u64;
+        self.shared.metrics.bytes_received.fetch_add(sum, Relaxed);
+        Ok(received)
     }
 
     fn ran(&self, code: Operation, answer: &Answer, took: Duration) {
@@ -346,6 +470,7 @@ impl<'a> Connection<'a> {
             let who = self.who.as_ref().map_or("?", |who| who.name.as_str());
             let name = self.session.as_ref().map_or("", |session| session.name.as_str());
             tracing::warn!(peer = self.peer, who, name, operation = code.name(), why = %error, "refused an operation");
+            self.note(code.name(), name, Err(&error));
         }
     }
 
@@ -363,7 +488,42 @@ impl<'a> Connection<'a> {
     }
 }
 
-/// The bytes that came, without the room behind them.
-fn slices(bulk: &[(Vec<u8>, usize)]) -> Vec<&[u8]> {
-    bulk.iter().filter_map(|(buffer, length)| buffer.get(..*length)).collect()
+/// What of a request is written down: what is wanted, and the container.
+fn audited(kind: FrameKind, arguments: &[u8]) -> Option<(&'static str, String)> {
+    let name = || wire::from_bytes::<String>(arguments).unwrap_or_default();
+    Some(match kind {
+        FrameKind::Hello => ("hello", String::new()),
+        FrameKind::Attach => ("attach", String::new()),
+        FrameKind::Direct => ("direct", String::new()),
+        FrameKind::Delete => ("delete", name()),
+        FrameKind::Accessible => ("accessible", name()),
+        FrameKind::Open => match wire::from_bytes::<(Begin, Opening)>(arguments) {
+            Ok((_, opening)) if opening.create.is_some() => ("create", opening.path),
+            Ok((_, opening)) if opening.access.access == Access::Write => ("open to write", opening.path),
+            Ok((_, opening)) => ("open to read", opening.path),
+            Err(_) => ("open", String::new()),
+        },
+        _ => return None,
+    })
+}
+
+/// What `bytes` hold one after another.
+fn slices<'b>(bytes: &'b [u8], lengths: &[u64]) -> Vec<&'b [u8]> {
+    let mut rest = bytes;
+    let next = |length: &u64| {
+        let (slice, after) = rest.split_at_checked(*length as usize)?;
+        rest = after;
+        Some(slice)
+    };
+    lengths.iter().map_while(next).collect()
+}
+
+fn slices_mut<'b>(bytes: &'b mut [u8], lengths: &[u64]) -> Vec<&'b mut [u8]> {
+    let mut rest = bytes;
+    let next = |length: &u64| {
+        let (slice, after) = std::mem::take(&mut rest).split_at_mut_checked(*length as usize)?;
+        rest = after;
+        Some(slice)
+    };
+    lengths.iter().map_while(next).collect()
 }

@@ -6,15 +6,17 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use model::{Error, Limits, Result};
+use model::{Budget, Error, Limits, Result};
 use remote::{Begin, Whereabouts};
 use vol::wire::Opening;
 use vol::{Access, Container, FileAccess, Registry};
 
 use crate::config::Config;
 use crate::direct::Direct;
+use crate::hidden::Hidden;
 use crate::locks::Locks;
 use crate::mark::Marks;
+use crate::memory::Memory;
 use crate::metrics::Metrics;
 use crate::rights::Principal;
 use crate::session::{Beginning, Session};
@@ -23,9 +25,14 @@ use crate::{lock, names};
 /// Connectors whose containers, opened twice in one process, are one.
 const SHARED: [&str; 4] = ["native", "memory", "object", "iod"];
 
-/// The client's limits, where they are below the server's own.
-fn lower(wanted: &Limits) -> Limits {
+/// The client's limits, where they are below the server's own. Nothing that a file sizes is larger than what the server has
+/// memory for.
+fn lower(wanted: &Limits, memory: &Budget) -> Limits {
     let mut limits = Limits::default();
+    let most = memory.limit() / 2;
+    for bytes in [&mut limits.chunk_bytes_max, &mut limits.blob_bytes_max, &mut limits.metadata_bytes_max] {
+        *bytes = most.min(*bytes);
+    }
     macro_rules! lower {
         ($($field:ident),+) => { $( limits.$field = limits.$field.min(wanted.$field); )+ };
     }
@@ -34,11 +41,22 @@ fn lower(wanted: &Limits) -> Limits {
     limits
 }
 
+/// What a new session may use of the server.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Means<'a> {
+    pub(crate) metrics: &'a Arc<Metrics>,
+    pub(crate) memory: &'a Memory,
+    /// Bytes of each cache of its container.
+    pub(crate) cache_bytes: u64,
+}
+
 /// Where containers are, and who writes to them.
 #[derive(Debug)]
 pub(crate) struct Containers {
     registry: Registry,
     root: Option<PathBuf>,
+    /// What errors do not tell.
+    pub(crate) hidden: Arc<Hidden>,
     layers: Option<String>,
     /// Connector and engine of new containers.
     connector: Option<String>,
@@ -68,6 +86,7 @@ impl Containers {
             direct: direct.transpose()?,
             lock_times: (lease, config.limits.lock_patience),
             locks: Mutex::default(),
+            hidden: Arc::new(Hidden::new(config.root.as_deref(), root.as_deref())),
             root,
             layers,
             connector,
@@ -77,16 +96,26 @@ impl Containers {
         })
     }
 
-    /// Where the container of this name is, where the client may use it so.
+    /// Where the container of this name is, where the client may use it so: by the name that it says, and by the one that
+    /// this leads to.
     fn location(&self, who: &Principal, name: &str, access: Access) -> Result<String> {
         names::checked(name)?;
-        if !who.may(access, name) {
+        let denied = || {
             let wanted = if access == Access::Write { "write" } else { "read" };
-            return Err(Error::denied("use container").with("name", name).with("wanted", wanted));
+            Error::denied("use container").with("name", name).with("wanted", wanted)
+        };
+        if !who.may(access, name) {
+            return Err(denied());
         }
         let path = match &self.root {
-            Some(root) => names::under(root, name)?.to_string_lossy().into_owned(),
             None => name.to_owned(),
+            Some(root) => {
+                let real = names::under(root, name)?;
+                if !who.may(access, &real.name) {
+                    return Err(denied());
+                }
+                real.path.to_string_lossy().into_owned()
+            }
         };
         Ok(match &self.connector {
             Some(connector) => format!("{connector}:{path}"),
@@ -100,12 +129,16 @@ impl Containers {
         who: &Principal,
         begin: &Begin,
         opening: &Opening,
-        metrics: &Arc<Metrics>,
+        Means { metrics, memory, cache_bytes }: Means<'_>,
     ) -> Result<Session> {
         let writable = opening.create.is_some() || opening.access.access == Access::Write;
         let wanted = if writable { Access::Write } else { Access::Read };
         let location = self.location(who, &opening.path, wanted)?;
-        let access = self.access(opening, wanted)?;
+        let access = FileAccess {
+            chunk_cache_bytes: Some(cache_bytes),
+            metadata_cache_bytes: Some(cache_bytes),
+            ..self.access(opening, wanted, memory.container())?
+        };
         if let Some(marks) = &self.direct {
             marks.wait();
         }
@@ -134,12 +167,14 @@ impl Containers {
                     queued: begin.queued,
                     objects_max: self.objects_max,
                     metrics: metrics.clone(),
+                    budget: memory.session(&who.name),
+                    hidden: self.hidden.clone(),
                 };
                 Ok(Session::new(container, direct, of))
             }
             Err(error) => {
                 self.leave(&location, writable);
-                Err(self.without_root(error))
+                Err(self.hidden.hide(error))
             }
         }
     }
@@ -156,7 +191,7 @@ impl Containers {
         let refused = |problem: &str| Error::unsupported("use file directly").with("problem", problem);
         let marks = self.direct.as_ref();
         let marks = marks.ok_or_else(|| refused("the server was not started for direct access"))?;
-        let path = names::under(marks.root(), &session.name)?;
+        let path = names::under(marks.root(), &session.name)?.path;
         let inode = std::fs::metadata(&path).ok().filter(std::fs::Metadata::is_file).map(|file| file.ino());
         let inode = inode.ok_or_else(|| refused("the container is not one file"))?;
         let (mark, proof) = marks.mark()?;
@@ -165,14 +200,15 @@ impl Containers {
     }
 
     /// What of the client's wishes holds here: nothing that names files, layers or locks of the server.
-    fn access(&self, opening: &Opening, access: Access) -> Result<FileAccess> {
+    fn access(&self, opening: &Opening, access: Access, budget: Budget) -> Result<FileAccess> {
         if let Some(driver) = &opening.access.driver {
             return Err(Error::denied("use container").with("driver", driver));
         }
         let wanted = &opening.access;
         Ok(FileAccess {
             access,
-            limits: lower(&wanted.limits),
+            limits: lower(&wanted.limits, &budget),
+            budget: Some(budget),
             stack: self.layers.clone(),
             version_low: wanted.version_low,
             durability: wanted.durability,
@@ -232,10 +268,14 @@ impl Containers {
         if lock(&self.writers).contains_key(&location) {
             return Err(Error::busy("delete container").with("name", name));
         }
-        self.registry.delete(&location, &FileAccess::read()).map_err(|error| self.without_root(error))
+        self.registry.delete(&location, &FileAccess::read()).map_err(|error| self.hidden.hide(error))
     }
 
     pub(crate) fn is_accessible(&self, who: &Principal, name: &str) -> Result<bool> {
+        self.is_accessible_at(who, name).map_err(|error| self.hidden.hide(error))
+    }
+
+    fn is_accessible_at(&self, who: &Principal, name: &str) -> Result<bool> {
         let location = self.location(who, name, Access::Read)?;
         let place = vol::Location::parse(&location);
         let access = FileAccess::read();
@@ -247,26 +287,6 @@ impl Containers {
                 .filter(|connector| connector.info().name != remote::NAME)
                 .any(|connector| connector.is_accessible(&place.path, &access).unwrap_or(false))),
         }
-    }
-
-    /// Clients are not told where the root is.
-    fn without_root(&self, error: Error) -> Error {
-        let Some(root) = self.root.as_ref().map(|root| root.to_string_lossy().into_owned()) else {
-            return error;
-        };
-        let hide = |text: &str| text.replace(&root, "…");
-        let mut links = Vec::new();
-        let mut next = Some(&error);
-        while let Some(error) = next {
-            let mut link = Error::new(error.kind(), hide(error.operation()));
-            if let Some(address) = error.address() {
-                link = link.at(address);
-            }
-            link = error.facts().fold(link, |link, (key, value)| link.with_fact(key.to_owned(), hide(value)));
-            links.push(link);
-            next = error.cause();
-        }
-        links.into_iter().rev().reduce(|cause, error| error.because(cause)).unwrap_or(error)
     }
 }
 

@@ -1,40 +1,176 @@
-//! What stands between a client and a container: how much it holds, and what the server cannot do for it.
+//! What stands between a client and a container: how much it holds, what it may ask for, and what the server cannot do for it.
 
+use std::cell::RefCell;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 
-use model::{Error, Kind, Result, Token};
-use vol::{Capability, Container, ContainerInfo, Layer, OpPlacement, Pin, Placement};
+use model::{Budget, Charge, Error, Kind, Link, Result, Token};
+use vol::{
+    Access, AttributeInfo, Capability, Container, ContainerInfo, Layer, OpList, OpPlacement, Page, Pin,
+    Placement, optional_access,
+};
 
 use crate::lock;
+
+/// Bytes of an object that a client holds open, here and in the connector.
+const HANDLE_BYTES: u64 = 256;
+/// Bytes of values that are asked for at once, where nobody knows how large they are.
+const BATCH_BYTES: u64 = 1 << 20;
+/// Values that are asked for first, and at most.
+const BATCH_FIRST: usize = 16;
+const BATCH_MAX: usize = 4096;
+/// Entries of a listing that are asked for at once, and what one of them takes without its name.
+const PAGE_ENTRIES: u64 = 1 << 16;
+const ENTRY_BYTES: u64 = 128;
+/// The chunk cache that a client may choose for a dataset.
+const CHUNK_CACHE_BYTES_MAX: u64 = 16 << 20;
+
+thread_local! {
+    /// What the operation that this thread runs was charged for its answer.
+    static ANSWERED: RefCell<Option<Charge>> = const { RefCell::new(None) };
+}
+
+/// Keeps a charge until the answer is sent: whoever gave it back before would count it as free too soon.
+fn leave_for_answer(charge: Charge) {
+    ANSWERED.with_borrow_mut(|answered| *answered = Some(charge));
+}
+
+/// The charge for the answer that this thread just got.
+pub(crate) fn answered() -> Option<Charge> {
+    ANSWERED.take()
+}
+
+/// What a session holds.
+#[derive(Debug, Default)]
+struct Held {
+    /// Objects, and how often.
+    objects: HashMap<Token, u64>,
+    /// Pins of the client, whose numbers other clients have too, and what they are called here.
+    pins: HashMap<u64, u64>,
+    charge: Option<Charge>,
+}
 
 /// A container as one session has it.
 pub(crate) struct Guard {
     inner: Arc<dyn Container>,
-    /// Objects that the client holds, and how often.
-    held: Mutex<HashMap<Token, u64>>,
-    /// Pins of the client, whose numbers other clients have too, and what they are called here.
-    pins: Mutex<HashMap<u64, u64>>,
+    held: Mutex<Held>,
     objects_max: usize,
+    writable: bool,
+    budget: Budget,
 }
 
 impl Guard {
-    pub(crate) fn new(inner: Arc<dyn Container>, objects_max: usize) -> Self {
-        Guard { inner, held: Mutex::default(), pins: Mutex::default(), objects_max }
+    pub(crate) fn new(inner: Arc<dyn Container>, objects_max: usize, writable: bool, budget: Budget) -> Self {
+        Guard { inner, held: Mutex::default(), objects_max, writable, budget }
     }
 
     /// Lets go of what the client held.
     pub(crate) fn let_go(&self) {
-        for number in std::mem::take(&mut *lock(&self.pins)).into_values() {
+        let held = std::mem::take(&mut *lock(&self.held));
+        for number in held.pins.into_values() {
             let _ = self.inner.blob_unpin(number);
         }
-        for (object, count) in std::mem::take(&mut *lock(&self.held)) {
+        for (object, count) in held.objects {
             for _ in 0..count {
                 // An object that is gone needs nobody to let go of it.
                 let _ = self.inner.release(object);
             }
         }
     }
+
+    /// Memory for one more object or pin.
+    fn hold_more(&self, held: &mut Held) -> Result<()> {
+        let count = held.objects.len() + held.pins.len();
+        if count >= self.objects_max {
+            return Err(Error::limit("open object").with("objects", count));
+        }
+        let bytes = (count as u64 + 1) * HANDLE_BYTES;
+        match &mut held.charge {
+            Some(charge) => charge.resize(bytes, "open objects"),
+            none => {
+                *none = Some(self.budget.charge(bytes, "open objects")?);
+                Ok(())
+            }
+        }
+    }
+
+    /// Asks for values of unknown size in batches, each of which is charged before the next: the same one may be asked for
+    /// any number of times.
+    fn in_batches<K, V>(
+        &self,
+        keys: &[K],
+        what: &str,
+        size: impl Fn(&V) -> usize,
+        get: impl Fn(&[K]) -> Result<Vec<V>>,
+    ) -> Result<Vec<V>> {
+        let mut charge = self.budget.charge(0, what)?;
+        let (mut values, mut rest, mut batch) = (Vec::new(), keys, BATCH_FIRST);
+        while !rest.is_empty() {
+            let (now, later) = rest.split_at(batch.min(rest.len()));
+            let got = get(now)?;
+            let bytes: usize = got.iter().map(&size).sum();
+            charge.resize(charge.bytes() + bytes as u64, what)?;
+            batch = next_batch(now.len(), bytes as u64);
+            values.extend(got);
+            rest = later;
+        }
+        leave_for_answer(charge);
+        Ok(values)
+    }
+
+    /// Asks for a listing in pages, each of which is charged before the next.
+    fn in_pages<T>(
+        &self,
+        op: &OpList,
+        size: impl Fn(&T) -> u64,
+        list: impl Fn(&OpList) -> Result<Page<T>>,
+    ) -> Result<Page<T>> {
+        if op.count_max <= PAGE_ENTRIES {
+            return list(op);
+        }
+        let mut charge = self.budget.charge(0, "listing")?;
+        let (mut op, mut all, mut left) = (*op, Page { entries: Vec::new(), more: true }, op.count_max);
+        while all.more && left > 0 {
+            op.count_max = left.min(PAGE_ENTRIES);
+            let page = list(&op)?;
+            let bytes: u64 = page.entries.iter().map(&size).sum();
+            charge.resize(charge.bytes() + bytes, "listing")?;
+            let count = page.entries.len() as u64;
+            (op.skip, left) = (op.skip + count, left - count);
+            all.entries.extend(page.entries);
+            all.more = page.more && count > 0;
+        }
+        leave_for_answer(charge);
+        Ok(all)
+    }
+
+    /// What of an optional operation the client may do.
+    fn check_optional(&self, operation: &str, arguments: &[u8]) -> Result<()> {
+        let refused = |error: Error| Err(error.with("name", operation));
+        if optional_access(operation, arguments) == Access::Write && !self.writable {
+            return refused(
+                Error::denied("optional operation").with("problem", "the container is open to read"),
+            );
+        }
+        match operation {
+            // Elements are placed under a lock, or not at all.
+            "place elements" => refused(Error::unsupported("optional operation")),
+            "set chunk cache" => match arguments.last_chunk().map(|bytes| u64::from_le_bytes(*bytes)) {
+                Some(bytes) if bytes > CHUNK_CACHE_BYTES_MAX => {
+                    let error = Error::limit("optional operation").with("bytes", bytes);
+                    refused(error.with("limit", CHUNK_CACHE_BYTES_MAX))
+                }
+                _ => Ok(()),
+            },
+            _ => Ok(()),
+        }
+    }
+}
+
+/// As many as [`BATCH_BYTES`] have room for, if they are as large as the last ones.
+fn next_batch(count: usize, bytes: u64) -> usize {
+    let each = (bytes / count.max(1) as u64).max(1);
+    usize::try_from(BATCH_BYTES / each).unwrap_or(BATCH_MAX).clamp(1, BATCH_MAX)
 }
 
 impl Layer for Guard {
@@ -42,11 +178,40 @@ impl Layer for Guard {
         &*self.inner
     }
 
+    /// What an operation answers is its client's; what the container keeps is not.
+    fn budget(&self) -> Budget {
+        self.budget.clone()
+    }
+
     /// Files beside the container are not followed here.
     fn info(&self) -> Result<Arc<ContainerInfo>> {
         let info = self.inner.info()?;
         let capability = Capability { external_data: false, virtual_datasets: false, ..info.capability };
         Ok(Arc::new(ContainerInfo { capability, ..(*info).clone() }))
+    }
+
+    fn optional(&self, operation: &str, arguments: &[u8]) -> Result<Vec<u8>> {
+        self.check_optional(operation, arguments)?;
+        self.inner.optional(operation, arguments)
+    }
+
+    fn link_list(&self, group: Token, op: &OpList) -> Result<Page<Link>> {
+        let size = |link: &Link| link.name.len() as u64 + ENTRY_BYTES;
+        self.in_pages(op, size, |op| self.inner.link_list(group, op))
+    }
+
+    fn attribute_list(&self, object: Token, op: &OpList) -> Result<Page<AttributeInfo>> {
+        let size = |info: &AttributeInfo| info.name.len() as u64 + 2 * ENTRY_BYTES;
+        self.in_pages(op, size, |op| self.inner.attribute_list(object, op))
+    }
+
+    fn attribute_read(&self, object: Token, names: &[&str]) -> Result<Vec<Vec<u8>>> {
+        self.in_batches(names, "attributes", Vec::len, |names| self.inner.attribute_read(object, names))
+    }
+
+    fn map_get(&self, map: Token, keys: &[&[u8]]) -> Result<Vec<Option<Vec<u8>>>> {
+        let size = |value: &Option<Vec<u8>>| value.as_ref().map_or(0, Vec::len);
+        self.in_batches(keys, "values of a map", size, |keys| self.inner.map_get(map, keys))
     }
 
     /// Where elements lie is told with a lock, or not at all.
@@ -64,20 +229,18 @@ impl Layer for Guard {
 
     /// A container without pins needs none: whoever queued this does not wait to be told.
     fn blob_pin(&self, pin: u64) -> Result<()> {
-        let mut pins = lock(&self.pins);
-        if pins.len() >= self.objects_max {
-            return Err(Error::limit("pin blobs").with("pins", pins.len()));
-        }
+        let held = &mut *lock(&self.held);
+        self.hold_more(held)?;
         let number = Pin::number();
         match self.inner.blob_pin(number) {
             Err(error) if error.kind() != Kind::Unsupported => return Err(error),
-            _ => pins.insert(pin, number),
+            _ => held.pins.insert(pin, number),
         };
         Ok(())
     }
 
     fn blob_unpin(&self, pin: u64) -> Result<()> {
-        let number = lock(&self.pins).remove(&pin);
+        let number = lock(&self.held).pins.remove(&pin);
         match number.map_or(Ok(()), |number| self.inner.blob_unpin(number)) {
             Err(error) if error.kind() != Kind::Unsupported => Err(error),
             _ => Ok(()),
@@ -85,22 +248,22 @@ impl Layer for Guard {
     }
 
     fn retain(&self, object: Token) -> Result<()> {
-        let mut held = lock(&self.held);
-        if held.len() >= self.objects_max && !held.contains_key(&object) {
-            return Err(Error::limit("open object").with("objects", held.len()));
+        let held = &mut *lock(&self.held);
+        if !held.objects.contains_key(&object) {
+            self.hold_more(held)?;
         }
         self.inner.retain(object)?;
-        *held.entry(object).or_default() += 1;
+        *held.objects.entry(object).or_default() += 1;
         Ok(())
     }
 
     fn release(&self, object: Token) -> Result<()> {
         self.inner.release(object)?;
         let mut held = lock(&self.held);
-        if let Some(count) = held.get_mut(&object) {
+        if let Some(count) = held.objects.get_mut(&object) {
             *count -= 1;
             if *count == 0 {
-                held.remove(&object);
+                held.objects.remove(&object);
             }
         }
         Ok(())

@@ -1,22 +1,30 @@
 //! `/healthz` and `/metrics`: as much HTTP/1.1 as these two need.
+//!
+//! Each client has a thread for a moment, and the oldest goes where there are too many: a slow one keeps nobody out.
 
+use std::collections::VecDeque;
 use std::io::{Read, Write};
-use std::net::{SocketAddr, TcpListener, TcpStream};
-use std::sync::Arc;
+use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::sync::atomic::Ordering;
+use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use model::{Error, Result};
 use remote::stream::Socket;
 
 use crate::listener::tcp_closer;
+use crate::lock;
 use crate::shared::Shared;
 
 /// Bytes of a request that are looked at.
 const REQUEST_BYTES_MAX: usize = 4096;
-/// One client at a time is served, for this long at most.
+/// A client is served for this long at most.
 const PATIENCE: Duration = Duration::from_secs(2);
+/// Clients at once.
+const CLIENTS_MAX: usize = 32;
+/// Bytes of stack of a client's thread: a request, and the text of the metrics.
+const STACK_BYTES: usize = 256 << 10;
 
 /// What answers, and how to end it.
 pub(crate) struct Http {
@@ -25,32 +33,67 @@ pub(crate) struct Http {
     pub(crate) closer: Socket,
 }
 
+/// Those that are being served, the oldest first.
+type Clients = Arc<Mutex<VecDeque<(u64, TcpStream)>>>;
+
 pub(crate) fn start(address: SocketAddr, shared: Arc<Shared>) -> Result<Http> {
     let failed = |e: std::io::Error| Error::io("listen", &e).with("at", address);
     let listener = TcpListener::bind(address).map_err(failed)?;
     let address = listener.local_addr().map_err(failed)?;
     let closer = tcp_closer(&listener).map_err(failed)?;
     let thread = std::thread::Builder::new().name("serve-http".to_owned());
-    let thread = thread.spawn(move || {
-        for stream in listener.incoming() {
-            if shared.stopping.load(Ordering::Acquire) {
-                return;
-            }
-            // Whoever asks badly gets no answer, or half of one.
-            let _ = stream.and_then(|stream| answer(stream, &shared));
-        }
-    });
+    let thread = thread.spawn(move || accept(&listener, &shared));
     Ok(Http { address, thread: thread.map_err(|e| Error::io("start thread", &e))?, closer })
 }
 
+fn accept(listener: &TcpListener, shared: &Arc<Shared>) {
+    let clients = Clients::default();
+    for (number, stream) in (0..).zip(listener.incoming()) {
+        if shared.stopping.load(Ordering::Acquire) {
+            return;
+        }
+        match stream {
+            Ok(stream) => serve(number, stream, shared, &clients),
+            // No more descriptors: the next one may do better.
+            Err(_) => std::thread::sleep(Duration::from_millis(10)),
+        }
+    }
+}
+
+fn serve(number: u64, stream: TcpStream, shared: &Arc<Shared>, clients: &Clients) {
+    let Ok(again) = stream.try_clone() else { return };
+    let mut all = lock(clients);
+    if all.len() >= CLIENTS_MAX
+        && let Some((_, oldest)) = all.pop_front()
+    {
+        let _ = oldest.shutdown(Shutdown::Both);
+    }
+    all.push_back((number, again));
+    drop(all);
+    let (shared, others) = (shared.clone(), clients.clone());
+    let thread = std::thread::Builder::new().name("serve-http".to_owned()).stack_size(STACK_BYTES);
+    let started = thread.spawn(move || {
+        // Whoever asks badly gets no answer, or half of one.
+        let _ = answer(stream, &shared);
+        lock(&others).retain(|(other, _)| *other != number);
+    });
+    if started.is_err() {
+        lock(clients).retain(|(other, _)| *other != number);
+    }
+}
+
 fn answer(mut stream: TcpStream, shared: &Shared) -> std::io::Result<()> {
-    stream.set_read_timeout(Some(PATIENCE))?;
+    let until = Instant::now() + PATIENCE;
     stream.set_write_timeout(Some(PATIENCE))?;
     let mut request = [0; REQUEST_BYTES_MAX];
     let mut have = 0;
     while have < request.len() && !request[..have].windows(4).any(|end| end == b"\r\n\r\n") {
+        // One byte at a time does not make it longer.
+        let left = until.saturating_duration_since(Instant::now());
+        stream.set_read_timeout(Some(left.max(Duration::from_millis(1))))?;
         match stream.read(&mut request[have..])? {
             0 => break,
+            _ if left.is_zero() => return Err(std::io::ErrorKind::TimedOut.into()),
             count => have += count,
         }
     }
@@ -62,8 +105,6 @@ fn answer(mut stream: TcpStream, shared: &Shared) -> std::io::Result<()> {
         _ => ("400 Bad Request", "GET only\n".to_owned()),
     };
     let length = body.len();
-    write!(
-        stream,
-        "HTTP/1.1 {status}\r\nContent-Type: text/plain; version=0.0.4\r\nContent-Length: {length}\r\nConnection: close\r\n\r\n{body}"
-    )
+    let head = format!("HTTP/1.1 {status}\r\nContent-Type: text/plain; version=0.0.4\r\n");
+    stream.write_all(format!("{head}Content-Length: {length}\r\nConnection: close\r\n\r\n{body}").as_bytes())
 }

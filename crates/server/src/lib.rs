@@ -5,7 +5,8 @@
 //! leave the root, and everything refused is logged with who and why.
 #![forbid(unsafe_code)]
 
-mod buffers;
+mod admission;
+mod audit;
 mod config;
 mod connection;
 mod containers;
@@ -13,11 +14,13 @@ mod direct;
 #[cfg(test)]
 mod fuzz;
 mod guard;
+mod hidden;
 mod http;
 mod listener;
 mod locks;
 mod log;
 mod mark;
+mod memory;
 mod metrics;
 mod names;
 mod rights;
@@ -29,7 +32,7 @@ mod translate;
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-pub use config::{Config, Listen, ServerLimits, TlsFiles};
+pub use config::{Auth, Config, Listen, ServerLimits, TlsFiles};
 pub use listener::Server;
 pub use log::{Log, LogFormat};
 pub use rights::Rights;

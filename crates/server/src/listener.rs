@@ -4,6 +4,7 @@ use std::io;
 use std::net::{Shutdown, SocketAddr, TcpListener};
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixListener;
+use std::path::Path;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Condvar, Mutex};
 use std::thread::JoinHandle;
@@ -11,8 +12,9 @@ use std::time::{Duration, Instant};
 
 use model::{Error, Result};
 use remote::stream::{Duplex, Socket, Stream};
+use remote::tokens::{Place, TokenFile};
 
-use crate::config::{Config, Listen};
+use crate::config::{Auth, Config, Listen};
 use crate::connection::Connection;
 use crate::shared::Shared;
 use crate::{http, lock};
@@ -31,14 +33,15 @@ enum Listener {
 }
 
 impl Listener {
-    fn accept(&self) -> io::Result<(Socket, String)> {
+    /// The next connection, and from where: clients of a socket of this machine have no address.
+    fn accept(&self) -> io::Result<(Socket, Option<SocketAddr>)> {
         match self {
             Listener::Tcp(listener) => {
                 let (socket, peer) = listener.accept()?;
                 socket.set_nodelay(true)?;
-                Ok((Socket::Tcp(socket), peer.to_string()))
+                Ok((Socket::Tcp(socket), Some(peer)))
             }
-            Listener::Unix(listener) => Ok((Socket::Unix(listener.accept()?.0), "unix".to_owned())),
+            Listener::Unix(listener) => Ok((Socket::Unix(listener.accept()?.0), None)),
         }
     }
 }
@@ -65,6 +68,7 @@ pub struct Server {
     shared: Arc<Shared>,
     listen: Listen,
     http: Option<SocketAddr>,
+    token: Option<TokenFile>,
     threads: Vec<JoinHandle<()>>,
     closers: Vec<Socket>,
     /// Wakes the thread that ends sessions.
@@ -81,13 +85,15 @@ impl Server {
     /// Checks the configuration, listens, and serves on threads of its own.
     pub fn start(config: &Config) -> Result<Server> {
         config.check()?;
-        let shared = Arc::new(Shared::new(config)?);
         let (listener, listen) = bind(&config.listen)?;
+        let token = (config.auth == Auth::Made).then(|| make_token(&listen)).transpose()?;
+        let shared = Arc::new(Shared::new(config, token.as_ref().map(TokenFile::token))?);
         let secure = secure(config)?;
         let mut server = Server {
             shared: shared.clone(),
             listen,
             http: None,
+            token,
             threads: Vec::new(),
             closers: Vec::new(),
             wake: Arc::default(),
@@ -115,6 +121,11 @@ impl Server {
     /// Where `/metrics` is.
     pub fn http(&self) -> Option<SocketAddr> {
         self.http
+    }
+
+    /// The file of the token that was made for this server, which clients of the same user on this machine find.
+    pub fn token_file(&self) -> Option<&Path> {
+        self.token.as_ref().map(TokenFile::path)
     }
 
     /// The location of a container of this server, for clients on this machine.
@@ -152,12 +163,12 @@ impl Server {
         self.wake.1.notify_all();
         self.closers.iter().for_each(|listener| drop(listener.shutdown(Shutdown::Both)));
         // What a client sent is still run and answered; then its connection is at its end.
-        lock(&self.shared.sockets).values().for_each(|socket| drop(socket.shutdown(Shutdown::Read)));
+        self.shared.admission.shut(Shutdown::Read);
         let since = Instant::now();
         while self.shared.connections.load(Ordering::Acquire) > 0 && since.elapsed() < STOP_PATIENCE {
             std::thread::sleep(Duration::from_millis(2));
         }
-        lock(&self.shared.sockets).values().for_each(|socket| drop(socket.shutdown(Shutdown::Both)));
+        self.shared.admission.shut(Shutdown::Both);
         for thread in self.threads.drain(..) {
             let _ = thread.join();
         }
@@ -198,6 +209,7 @@ fn expire(shared: &Shared, wake: &(Mutex<bool>, Condvar)) {
         let waited = wake.1.wait_timeout(stopping, EXPIRE_EVERY);
         stopping = waited.unwrap_or_else(std::sync::PoisonError::into_inner).0;
         if !*stopping {
+            shared.admission.expire();
             shared.expire();
         }
     }
@@ -220,19 +232,23 @@ fn accept(shared: &Arc<Shared>, listener: &Listener, secure: &Arc<Secure>) {
     }
 }
 
-fn admit(shared: &Arc<Shared>, socket: Socket, peer: String, number: u64, secure: &Arc<Secure>) {
+fn admit(shared: &Arc<Shared>, socket: Socket, peer: Option<SocketAddr>, number: u64, secure: &Arc<Secure>) {
     shared.metrics.connections_total.fetch_add(1, Ordering::Relaxed);
-    let count = shared.connections.fetch_add(1, Ordering::AcqRel);
-    let left = Left(shared.clone(), number);
-    if count >= shared.limits.connections_max {
+    let from = peer.map_or_else(|| "unix".to_owned(), |peer| peer.to_string());
+    let again = socket.again().map_err(|e| Error::io("set up connection", &e));
+    // All clients of this machine have the same address: it says nothing about them.
+    let address = peer.map(|peer| peer.ip()).filter(|ip| !ip.is_loopback());
+    if let Err(error) = again.and_then(|again| shared.admission.arrive(number, address, again)) {
         shared.metrics.refusals_total.fetch_add(1, Ordering::Relaxed);
-        tracing::warn!(peer, why = "too many connections", "refused a connection");
+        tracing::warn!(peer = from, why = %error, "refused a connection");
         return;
     }
+    shared.connections.fetch_add(1, Ordering::AcqRel);
+    let left = Left { shared: shared.clone(), number };
     let secure = secure.clone();
     let started = spawn("client", move || {
-        if let Err(error) = run(&left, socket, peer.clone(), &secure) {
-            tracing::warn!(peer, why = %error, "refused a connection");
+        if let Err(error) = run(&left, socket, from.clone(), &secure) {
+            tracing::warn!(peer = from, why = %error, "refused a connection");
         }
     });
     if let Err(error) = started {
@@ -241,24 +257,39 @@ fn admit(shared: &Arc<Shared>, socket: Socket, peer: String, number: u64, secure
 }
 
 /// A connection that is counted until it ends, however it does.
-struct Left(Arc<Shared>, u64);
+struct Left {
+    shared: Arc<Shared>,
+    number: u64,
+}
 
 impl Drop for Left {
     fn drop(&mut self) {
-        lock(&self.0.sockets).remove(&self.1);
-        self.0.connections.fetch_sub(1, Ordering::AcqRel);
+        self.shared.admission.leave(self.number);
+        self.shared.connections.fetch_sub(1, Ordering::AcqRel);
     }
 }
 
 fn run(left: &Left, socket: Socket, peer: String, secure: &Arc<Secure>) -> Result<()> {
-    let Left(shared, number) = left;
+    let Left { shared, number } = left;
     let failed = |e: io::Error| Error::io("set up connection", &e);
     let patience = shared.limits.patience;
-    socket.set_patience(patience).and_then(|()| socket.keep_alive()).map_err(failed)?;
-    lock(&shared.sockets).insert(*number, socket.again().map_err(failed)?);
+    let again = socket.again().map_err(failed)?;
+    // Whoever says nothing is given up sooner; [`Admission::expire`] ends those that say it slowly.
+    let handshake = shared.limits.handshake.min(patience);
+    socket.set_patience(handshake).and_then(|()| socket.keep_alive()).map_err(failed)?;
     let stream = Stream::new(secure(socket)?, patience);
-    Connection::new(shared, stream, peer).serve();
+    Connection::new(shared, stream, peer).of(*number, again).serve();
     Ok(())
+}
+
+/// A token for a server of this machine.
+fn make_token(listen: &Listen) -> Result<TokenFile> {
+    let place = match listen {
+        Listen::Tcp(address) => Place::tcp(*address),
+        Listen::Unix(path) => Place::unix(path),
+    };
+    let error = || Error::invalid("make token").with("problem", "the server is not one of this machine");
+    TokenFile::make(&place.ok_or_else(error)?)
 }
 
 #[cfg(feature = "tls")]

@@ -55,7 +55,7 @@ impl Fields {
 }
 
 /// What clients say must not begin lines of its own.
-fn escaped(text: &str) -> String {
+pub(crate) fn escaped(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
         match c {

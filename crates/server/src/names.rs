@@ -31,18 +31,33 @@ pub(crate) fn checked(name: &str) -> Result<&str> {
     Ok(name)
 }
 
-/// The path of a container under `root`, whose own path has no links.
-pub(crate) fn under(root: &Path, name: &str) -> Result<PathBuf> {
+/// Where a name leads: links in it are followed, and must not leave the root.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Real {
+    /// The path, without links as far as it is there.
+    pub(crate) path: PathBuf,
+    /// The same from the root: what rights are asked for.
+    pub(crate) name: String,
+}
+
+/// The container that `name` leads to under `root`, whose own path has no links.
+pub(crate) fn under(root: &Path, name: &str) -> Result<Real> {
     let path = root.join(checked(name)?);
     // What is there may be a link; the deepest folder that is there decides for what is not.
     let there = path.ancestors().find(|ancestor| ancestor.symlink_metadata().is_ok());
-    let real = there.and_then(|there| there.canonicalize().ok());
-    match real {
-        Some(real) if real.starts_with(root) => Ok(path),
-        _ => {
-            Err(Error::denied("use container").with("name", name).with("problem", "it leads out of the root"))
-        }
-    }
+    let real = there.and_then(|there| Some((there.canonicalize().ok()?, path.strip_prefix(there).ok()?)));
+    let real = real.filter(|(real, _)| real.starts_with(root));
+    let Some((real, rest)) = real else {
+        let error = Error::denied("use container").with("name", name);
+        return Err(error.with("problem", "it leads out of the root"));
+    };
+    let path = if rest.as_os_str().is_empty() { real } else { real.join(rest) };
+    let from_root = path.strip_prefix(root).map(|name| name.to_string_lossy().into_owned());
+    let real_name = from_root.unwrap_or_default();
+    // A link may also lead to what no name may say.
+    checked(&real_name).map_err(|_| Error::denied("use container").with("name", name))?;
+    let folder = if name.ends_with('/') { "/" } else { "" };
+    Ok(Real { path: PathBuf::from(format!("{}{folder}", path.to_string_lossy())), name: real_name })
 }
 
 #[cfg(test)]

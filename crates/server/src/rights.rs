@@ -6,13 +6,20 @@ use model::{Error, Result};
 use vol::Access;
 
 /// One line of the file.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 struct Grant {
     who: String,
     token: String,
     access: Access,
     /// Names that begin with these folders; empty is all.
     under: String,
+}
+
+/// Without the token.
+impl std::fmt::Debug for Grant {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} {:?} {:?}", self.who, self.access, self.under)
+    }
 }
 
 /// Everybody's rights. What no line grants is refused.
@@ -68,6 +75,12 @@ impl Rights {
             return Err(error.with("problem", "others can read the tokens: chmod 600"));
         }
         Rights::parse(&std::fs::read_to_string(path).map_err(failed)?)
+    }
+
+    /// Somebody with this token may do everything.
+    pub(crate) fn owner(token: &str) -> Self {
+        let (who, token) = ("owner".to_owned(), token.to_owned());
+        Rights { grants: vec![Grant { who, token, access: Access::Write, under: String::new() }] }
     }
 
     /// Who has this token.

@@ -1,24 +1,27 @@
 //! A container that a client has open: runs each of its operations once, however often it comes.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex};
 use std::time::{Duration, Instant};
 
-use model::{Error, Kind, Result, Token};
+use model::{Budget, Charge, Error, Kind, Result, Token};
 use remote::{Granted, Id, Lock, makes_object};
 use vol::wire::{self, Answer, Request};
-use vol::{Container, Durability, Operation};
+use vol::{Access, Container, Durability, Operation};
 
 use crate::direct::Direct;
 use crate::guard::Guard;
+use crate::hidden::Hidden;
 use crate::lock;
 use crate::metrics::Metrics;
 use crate::translate::Translated;
 
 /// Failures of queued operations that are kept with their reasons; more are counted.
 const FAILURES_MAX: usize = 100;
+/// Bytes of such a reason; a longer one is replaced.
+const FAILURE_BYTES_MAX: usize = 4096;
 /// Answers that a client may leave unacknowledged.
 const ANSWERS_MAX: usize = 4096;
 
@@ -34,6 +37,25 @@ struct Kept {
     failed: bool,
     bytes: Vec<u8>,
     bulk: Vec<Vec<u8>>,
+    _charge: Option<Charge>,
+}
+
+impl Kept {
+    /// The answer, as far as the session has memory to keep it. Without, the operation that was run is still not run again.
+    fn new(answer: &Answer, budget: &Budget) -> Self {
+        let bytes = answer.bytes.len() + answer.bulk.iter().map(Vec::len).sum::<usize>();
+        match budget.charge(bytes as u64, "answer that is kept") {
+            Ok(charge) => {
+                let Answer { failed, bytes, bulk, .. } = answer;
+                Kept { failed: *failed, bytes: bytes.clone(), bulk: bulk.clone(), _charge: Some(charge) }
+            }
+            Err(refused) => {
+                let mut lost = Answer::new();
+                lost.fail(&refused.with("problem", "the operation was run, and its answer is lost"));
+                Kept { failed: true, bytes: lost.bytes, bulk: Vec::new(), _charge: None }
+            }
+        }
+    }
 }
 
 /// Queued operations that were run.
@@ -45,12 +67,31 @@ struct Queued {
     failures_count: u64,
 }
 
+impl Queued {
+    fn failed(&mut self, answer: &Answer) {
+        self.failures_count += 1;
+        if self.failures.len() >= FAILURES_MAX {
+            return;
+        }
+        match answer.check() {
+            Err(error) if answer.bytes.len() <= FAILURE_BYTES_MAX => self.failures.push(error),
+            Err(error) => {
+                let short = Error::new(error.kind(), "run queued operation");
+                self.failures.push(short.with("problem", "the reason is too long to be kept"));
+            }
+            Ok(()) => {}
+        }
+    }
+}
+
 /// One open container of one client.
 pub(crate) struct Session {
     pub(crate) id: Id,
     pub(crate) owner: String,
     pub(crate) name: String,
     pub(crate) writable: bool,
+    /// What memory for its operations is charged to.
+    pub(crate) budget: Budget,
     direct: Option<Arc<Direct>>,
     guard: Arc<Guard>,
     translated: Option<Arc<Translated>>,
@@ -63,6 +104,9 @@ pub(crate) struct Session {
     is_counted: AtomicBool,
     seen: Mutex<Instant>,
     metrics: Arc<Metrics>,
+    hidden: Arc<Hidden>,
+    /// Memory of locks, by their numbers.
+    lock_charges: Mutex<HashMap<u64, Charge>>,
 }
 
 impl std::fmt::Debug for Session {
@@ -84,13 +128,15 @@ pub(crate) struct Beginning {
     pub(crate) queued: bool,
     pub(crate) objects_max: usize,
     pub(crate) metrics: Arc<Metrics>,
+    pub(crate) budget: Budget,
+    pub(crate) hidden: Arc<Hidden>,
 }
 
 impl Session {
     /// `direct` is the container, where clients may use elements in its file themselves.
     pub(crate) fn new(container: Arc<dyn Container>, direct: Option<Arc<Direct>>, of: Beginning) -> Self {
-        let guard = Arc::new(Guard::new(container, of.objects_max));
-        let translated = of.queued.then(|| Arc::new(Translated::new(guard.clone())));
+        let guard = Arc::new(Guard::new(container, of.objects_max, of.writable, of.budget.clone()));
+        let translated = of.queued.then(|| Arc::new(Translated::new(guard.clone(), of.budget.clone())));
         let container: Arc<dyn Container> = match &translated {
             Some(translated) => translated.clone(),
             None => guard.clone(),
@@ -100,6 +146,7 @@ impl Session {
             owner: of.owner,
             name: of.name,
             writable: of.writable,
+            budget: of.budget,
             direct,
             guard,
             translated,
@@ -111,6 +158,8 @@ impl Session {
             is_counted: AtomicBool::new(true),
             seen: Mutex::new(Instant::now()),
             metrics: of.metrics,
+            hidden: of.hidden,
+            lock_charges: Mutex::default(),
         }
     }
 
@@ -148,8 +197,14 @@ impl Session {
         self.direct.as_deref().ok_or_else(|| Error::unsupported("use file directly").with("problem", problem))
     }
 
-    /// Locks datasets for a client that uses their elements in the file itself.
-    pub(crate) fn lock(&self, asked: &Lock) -> Result<Granted> {
+    /// Locks datasets for a client that uses their elements in the file itself. `bytes` is what the lock remembers.
+    pub(crate) fn lock(&self, asked: &Lock, bytes: u64) -> Result<Granted> {
+        self.charge_lock(asked.lock, bytes)?;
+        // On an error there is no lock.
+        self.take_lock(asked).inspect_err(|_| drop(lock(&self.lock_charges).remove(&asked.lock)))
+    }
+
+    fn take_lock(&self, asked: &Lock) -> Result<Granted> {
         let direct = self.direct()?;
         if asked.write && !self.writable {
             return Err(Error::denied("lock dataset").with("problem", "the container is open to read"));
@@ -169,9 +224,22 @@ impl Session {
         self.direct()?.renew(lock)
     }
 
-    pub(crate) fn unlock(&self, lock: u64) {
+    pub(crate) fn unlock(&self, number: u64) {
         if let Some(direct) = &self.direct {
-            direct.unlock(lock);
+            direct.unlock(number);
+        }
+        lock(&self.lock_charges).remove(&number);
+    }
+
+    /// A lock that is taken anew remembers more.
+    fn charge_lock(&self, number: u64, bytes: u64) -> Result<()> {
+        let mut charges = lock(&self.lock_charges);
+        match charges.get_mut(&number) {
+            Some(charge) => charge.resize(charge.bytes().saturating_add(bytes), "locks"),
+            None => {
+                charges.insert(number, self.budget.charge(bytes, "locks")?);
+                Ok(())
+            }
         }
     }
 
@@ -216,8 +284,7 @@ impl Session {
             }
             Ok(None) => {
                 self.run(request, answer);
-                let Answer { failed, bytes, bulk } = &*answer;
-                let kept = Kept { failed: *failed, bytes: bytes.clone(), bulk: bulk.clone() };
+                let kept = Kept::new(answer, &self.budget);
                 lock(&self.outcomes).insert(sequence, Outcome::Done(Arc::new(kept)));
                 self.finished.notify_all();
             }
@@ -254,6 +321,9 @@ impl Session {
     /// A commit or close tells the failures of what was queued before it, instead of doing anything.
     fn run(&self, request: Request<'_>, answer: &mut Answer) {
         let code = request.code;
+        if let Err(denied) = self.check(code) {
+            return answer.fail(&denied);
+        }
         if matches!(code, Operation::commit | Operation::close)
             && let Some(error) = self.failures()
         {
@@ -262,7 +332,15 @@ impl Session {
             }
             return answer.fail(&error);
         }
-        guarded(&*self.container, &self.metrics, request, answer);
+        self.guarded(request, answer);
+    }
+
+    /// Whether the session may do this at all: see [`Operation::access`].
+    fn check(&self, code: Operation) -> Result<()> {
+        match code.access() == Access::Write && !self.writable {
+            true => Err(Error::denied(code.name()).with("problem", "the container is open to read")),
+            false => Ok(()),
+        }
     }
 
     fn failures(&self) -> Option<Error> {
@@ -286,18 +364,52 @@ impl Session {
         }
         queued.done = sequence;
         let mut answer = Answer::new();
-        guarded(&*self.container, &self.metrics, request, &mut answer);
+        match self.check(code).and_then(|()| self.promise(code)) {
+            Err(refused) => answer.fail(&refused),
+            Ok(()) => self.guarded(request, &mut answer),
+        }
         if let (Some(translated), true) = (&self.translated, makes_object(code)) {
             let made = (!answer.failed).then(|| wire::from_bytes::<Token>(&answer.bytes).ok()).flatten();
             translated.made(sequence, made);
         }
-        if let Err(error) = answer.check() {
-            queued.failures_count += 1;
-            if queued.failures.len() < FAILURES_MAX {
-                queued.failures.push(error);
-            }
+        if answer.failed {
+            queued.failed(&answer);
         }
         answer.recycle();
+    }
+
+    /// Runs an operation; a panic is a failure of that operation. What fails does not tell where the container is.
+    fn guarded(&self, request: Request<'_>, answer: &mut Answer) {
+        let code = request.code;
+        let run = AssertUnwindSafe(|| wire::dispatch(&*self.container, request, answer));
+        match catch_unwind(run) {
+            Ok(Ok(())) => {}
+            Ok(Err(error)) => answer.fail(&self.hidden.hide(error)),
+            Err(_) => {
+                self.metrics.panics_total.fetch_add(1, Ordering::Relaxed);
+                tracing::error!(operation = code.name(), "an operation panicked");
+                answer.fail(&Error::new(Kind::Io, code.name()).with("problem", "the server failed in it"));
+            }
+        }
+    }
+
+    /// Memory for the token that the client gave to what an operation makes.
+    fn promise(&self, code: Operation) -> Result<()> {
+        match &self.translated {
+            Some(translated) if makes_object(code) => translated.promise(),
+            _ => Ok(()),
+        }
+    }
+
+    /// A queued operation that was not even received.
+    pub(crate) fn queue_failed(&self, sequence: u64, error: &Error) {
+        let mut queued = lock(&self.queued);
+        if sequence > queued.done {
+            queued.done = sequence;
+            let mut answer = Answer::new();
+            answer.fail(error);
+            queued.failed(&answer);
+        }
     }
 
     /// Whether operations may be queued.
@@ -310,15 +422,4 @@ impl Session {
 fn is_once(code: Operation) -> bool {
     use Operation as O;
     code.changes() || matches!(code, O::commit | O::close | O::retain | O::release | O::optional)
-}
-
-/// Runs an operation; a panic is a failure of that operation.
-fn guarded(container: &dyn Container, metrics: &Metrics, request: Request<'_>, answer: &mut Answer) {
-    let code = request.code;
-    let ran = catch_unwind(AssertUnwindSafe(|| wire::respond(container, request, answer)));
-    if ran.is_err() {
-        metrics.panics_total.fetch_add(1, Ordering::Relaxed);
-        tracing::error!(operation = code.name(), "an operation panicked");
-        answer.fail(&Error::new(Kind::Io, code.name()).with("problem", "the server failed in it"));
-    }
 }

@@ -5,14 +5,15 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
 use model::{Error, Result};
-use remote::stream::Socket;
 use remote::{Begin, Id};
 use vol::wire::Opening;
 
-use crate::buffers::Budget;
-use crate::config::{Config, ServerLimits};
-use crate::containers::Containers;
+use crate::admission::Admission;
+use crate::audit::Audit;
+use crate::config::{Auth, Config, ServerLimits};
+use crate::containers::{Containers, Means};
 use crate::lock;
+use crate::memory::Memory;
 use crate::metrics::Metrics;
 use crate::rights::{Principal, Rights};
 use crate::session::Session;
@@ -23,26 +24,34 @@ pub(crate) struct Shared {
     pub(crate) limits: ServerLimits,
     pub(crate) containers: Containers,
     pub(crate) metrics: Arc<Metrics>,
-    pub(crate) budget: Budget,
+    pub(crate) memory: Memory,
+    /// `None`: everybody may do everything.
     rights: Option<Rights>,
+    pub(crate) audit: Audit,
+    pub(crate) admission: Admission,
     sessions: Mutex<HashMap<Id, Arc<Session>>>,
-    /// Sockets of open connections, by number: stopping shuts them.
-    pub(crate) sockets: Mutex<HashMap<u64, Socket>>,
+    /// Threads of connections.
     pub(crate) connections: AtomicUsize,
     pub(crate) stopping: AtomicBool,
 }
 
 impl Shared {
-    pub(crate) fn new(config: &Config) -> Result<Self> {
+    /// `token` is the one that was made for this server, where it was.
+    pub(crate) fn new(config: &Config, token: Option<&str>) -> Result<Self> {
         Ok(Shared {
             life: Id::random(),
             limits: config.limits.clone(),
             containers: Containers::new(config)?,
             metrics: Arc::default(),
-            budget: Budget::new(config.limits.memory_bytes_max),
-            rights: config.rights.clone(),
+            memory: Memory::new(&config.limits)?,
+            rights: match &config.auth {
+                Auth::Tokens(rights) => Some(rights.clone()),
+                Auth::Made => Some(token.map_or_else(Rights::default, Rights::owner)),
+                Auth::Off => None,
+            },
+            audit: Audit::open(config.audit.as_deref())?,
+            admission: Admission::new(&config.limits),
             sessions: Mutex::default(),
-            sockets: Mutex::default(),
             connections: AtomicUsize::new(0),
             stopping: AtomicBool::new(false),
         })
@@ -64,16 +73,38 @@ impl Shared {
         if let Ok(session) = self.session(who, begin.session) {
             return Ok(session);
         }
-        let count = lock(&self.sessions).len();
-        if count >= self.limits.sessions_max {
-            return Err(Error::busy("open container").with("sessions", count));
-        }
+        let count = self.check_sessions(who)?;
         if self.stopping.load(Ordering::Acquire) {
             return Err(Error::busy("open container").with("problem", "the server stops"));
         }
-        let session = Arc::new(self.containers.begin(who, begin, opening, &self.metrics)?);
+        let session = Arc::new(self.containers.begin(who, begin, opening, self.means(count))?);
         lock(&self.sessions).insert(session.id, session.clone());
         Ok(session)
+    }
+
+    /// How many sessions there are, where one more is allowed.
+    fn check_sessions(&self, who: &Principal) -> Result<usize> {
+        let sessions = lock(&self.sessions);
+        let count = sessions.len();
+        let of_token = sessions.values().filter(|session| session.owner == who.name).count();
+        if count >= self.limits.sessions_max {
+            return Err(Error::busy("open container").with("sessions", count));
+        }
+        if self.has_tokens() && of_token >= self.limits.sessions_per_token_max() {
+            return Err(Error::busy("open container").with("sessions with this token", of_token));
+        }
+        Ok(count)
+    }
+
+    /// Whether clients can be told apart.
+    fn has_tokens(&self) -> bool {
+        self.rights.is_some()
+    }
+
+    /// What a session that is begun beside `sessions` others has.
+    fn means(&self, sessions: usize) -> Means<'_> {
+        let cache_bytes = self.limits.cache_bytes(sessions);
+        Means { metrics: &self.metrics, memory: &self.memory, cache_bytes }
     }
 
     /// A session of this client.
@@ -121,7 +152,11 @@ impl Shared {
 
     pub(crate) fn metrics_text(&self) -> String {
         let sessions = lock(&self.sessions).len() as u64;
-        let connections = self.connections.load(Ordering::Relaxed) as u64;
-        self.metrics.text(&[("connections", connections), ("sessions", sessions)])
+        let connections = self.admission.count() as u64;
+        self.metrics.text(&[
+            ("connections", connections),
+            ("sessions", sessions),
+            ("memory_bytes", self.memory.server().used()),
+        ])
     }
 }

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 
 use model::datatype::ReferenceKind;
 use model::spread::Spread;
-use model::{Error, Link, LinkTarget, ObjectKind, Reference, ReferenceTarget, Result, Token};
+use model::{Budget, Charge, Error, Link, LinkTarget, ObjectKind, Reference, ReferenceTarget, Result, Token};
 use remote::{is_queued_token, queued_sequence, queued_token};
 use vol::*;
 
@@ -19,17 +19,35 @@ struct Names {
     /// The numbers of what was made, of the first `known` of them: most clients never ask.
     given: HashMap<Token, u64, Spread>,
     known: usize,
+    charge: Option<Charge>,
 }
+
+/// Bytes of one name in both directions.
+const NAME_BYTES: u64 = 128;
 
 /// A container whose client names what it makes.
 pub(crate) struct Translated {
     inner: Arc<dyn Container>,
     names: Mutex<Names>,
+    budget: Budget,
 }
 
 impl Translated {
-    pub(crate) fn new(inner: Arc<dyn Container>) -> Self {
-        Translated { inner, names: Mutex::default() }
+    pub(crate) fn new(inner: Arc<dyn Container>, budget: Budget) -> Self {
+        Translated { inner, names: Mutex::default(), budget }
+    }
+
+    /// Memory for one more name.
+    pub(crate) fn promise(&self) -> Result<()> {
+        let names = &mut *lock(&self.names);
+        let bytes = (names.made.len() as u64 + 1) * NAME_BYTES;
+        match &mut names.charge {
+            Some(charge) => charge.resize(bytes, "tokens of queued operations"),
+            none => {
+                *none = Some(self.budget.charge(bytes, "tokens of queued operations")?);
+                Ok(())
+            }
+        }
     }
 
     /// What the operation of this number made, or that it failed. Numbers come in their order.

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use common::{Folder, bytes_dataset, chunked, clients, group, storage};
-use hyperslab_server::{Config, Listen, Server, ServerLimits};
+use hyperslab_server::{Auth, Config, Listen, Server, ServerLimits};
 use model::properties::FileCreate;
 use model::{Kind, LinkTarget, Selection, Token};
 use remote::frame::{Frame, FrameKind, FrameLimits, Header, Outgoing};
@@ -27,7 +27,7 @@ fn read(container: &dyn Container, dataset: Token, bytes: usize) -> Vec<u8> {
 
 fn impatient(folder: &Folder, lock_lease: Duration, lock_patience: Duration) -> Server {
     let limits = ServerLimits { lock_lease, lock_patience, ..ServerLimits::default() };
-    let config = Config { limits, direct: true, ..Config::local(storage(), folder.path()) };
+    let config = Config { limits, direct: true, auth: Auth::Off, ..Config::local(storage(), folder.path()) };
     Server::start(&config).unwrap()
 }
 

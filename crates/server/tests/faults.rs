@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use common::{Folder, clients, group, in_memory, storage};
-use hyperslab_server::{Config, Server, ServerLimits};
+use hyperslab_server::{Auth, Config, Server, ServerLimits};
 use model::properties::FileCreate;
 use model::{Kind, Selection};
 use process::Process;
@@ -115,7 +115,8 @@ fn a_vanished_client_frees_what_it_held() {
 #[test]
 fn a_server_that_stops_commits() {
     let folder = Folder::new();
-    let server = Server::start(&Config::local(storage(), folder.path())).unwrap();
+    let server =
+        Server::start(&Config { auth: Auth::Off, ..Config::local(storage(), folder.path()) }).unwrap();
     let container = clients()
         .create(&server.location("a.h5"), &FileCreate::default(), &FileAccess::write(), false)
         .unwrap();

@@ -17,7 +17,7 @@ use std::net::TcpStream;
 use std::time::Duration;
 
 use common::{Folder, clients, in_folder, in_memory, storage};
-use hyperslab_server::{Config, Listen, Rights, Server, ServerLimits};
+use hyperslab_server::{Auth, Config, Listen, Rights, Server, ServerLimits};
 use model::properties::FileCreate;
 use model::{Kind, Selection};
 use remote::frame::{Frame, FrameKind, FrameLimits, Header, Outgoing};
@@ -222,8 +222,8 @@ const RIGHTS: &str = "\
 fn tokens_grant_what_they_say_and_nothing_else() {
     let folder = Folder::new();
     std::fs::create_dir(folder.path().join("runs")).unwrap();
-    let rights = Some(Rights::parse(RIGHTS).unwrap());
-    let server = Server::start(&Config { rights, ..Config::local(storage(), folder.path()) }).unwrap();
+    let auth = Auth::Tokens(Rights::parse(RIGHTS).unwrap());
+    let server = Server::start(&Config { auth, ..Config::local(storage(), folder.path()) }).unwrap();
     let kind = |name: &str, access: FileAccess| {
         clients().open(&server.location(name), &access).map(drop).map_err(|error| error.root_cause().kind())
     };
@@ -246,8 +246,8 @@ fn tokens_grant_what_they_say_and_nothing_else() {
 fn a_session_belongs_to_who_began_it() {
     let folder = Folder::new();
     std::fs::create_dir(folder.path().join("runs")).unwrap();
-    let rights = Some(Rights::parse(RIGHTS).unwrap());
-    let server = Server::start(&Config { rights, ..Config::local(storage(), folder.path()) }).unwrap();
+    let auth = Auth::Tokens(Rights::parse(RIGHTS).unwrap());
+    let server = Server::start(&Config { auth, ..Config::local(storage(), folder.path()) }).unwrap();
     create(&server, "runs/a.h5?token=annannannannannann").unwrap().close().unwrap();
     let session = Id::random();
     let (access, begin) = (FileAccess::write(), Begin { session, queued: false });
@@ -300,6 +300,6 @@ fn beyond_this_machine_nobody_is_let_in_without_asking_who() {
     let listen = Listen::Tcp("0.0.0.0:0".parse().unwrap());
     let config = Config { listen, ..in_memory() };
     assert_eq!(config.check().unwrap_err().kind(), Kind::Invalid);
-    let config = Config { rights: Some(Rights::parse(RIGHTS).unwrap()), ..config };
+    let config = Config { auth: Auth::Tokens(Rights::parse(RIGHTS).unwrap()), ..config };
     config.check().unwrap();
 }

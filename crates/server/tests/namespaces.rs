@@ -7,7 +7,7 @@ use std::io::{BufRead, BufReader};
 use std::process::{Child, Command, Stdio};
 
 use common::{Folder, clients, group, storage};
-use hyperslab_server::{Config, Listen, Rights, Server};
+use hyperslab_server::{Auth, Config, Listen, Rights, Server};
 use model::Selection;
 use model::properties::FileCreate;
 use vol::{Durability, FileAccess, OpRead, OpWrite};
@@ -86,9 +86,9 @@ fn client_and_server_on_two_hosts() {
 #[ignore = "run by another test"]
 fn the_server() {
     let Ok(root) = std::env::var("HYPERSLAB_TEST_ROOT") else { return };
-    let rights = Some(Rights::parse(&format!("client {TOKEN} write *")).unwrap());
+    let auth = Auth::Tokens(Rights::parse(&format!("client {TOKEN} write *")).unwrap());
     let listen = Listen::Tcp(format!("{SERVER}:0").parse().unwrap());
-    let server = Server::start(&Config { rights, listen, ..Config::local(storage(), root) }).unwrap();
+    let server = Server::start(&Config { auth, listen, ..Config::local(storage(), root) }).unwrap();
     println!("ready at {}", server.location("run.h5"));
     loop {
         std::thread::park();

@@ -68,6 +68,11 @@ impl Blobs {
         self.bytes
     }
 
+    /// As [`Blobs::into_bytes`], with what they are charged.
+    pub fn into_charged(self) -> (Vec<u8>, Charge) {
+        (self.bytes, self.charge)
+    }
+
     /// Bytes of each.
     pub fn lengths(&self) -> impl Iterator<Item = usize> {
         let starts = std::iter::once(0).chain(self.ends.iter().copied());

@@ -46,7 +46,7 @@ pub use info::*;
 pub use location::{Location, Parameters, Stack, StackEntry};
 pub use model::{Budget, Context, Error, Kind, Limits, Result, Token, Within};
 pub use observe::{Call, Observed, Observer};
-pub use operation::Operation;
+pub use operation::{OPTIONAL_READS, Operation, optional_access};
 pub use ops::*;
 pub use pins::{Pin, Released};
 pub use registry::Registry;

@@ -1,8 +1,10 @@
 //! The operations of a container as values. A number never changes its meaning; a new operation gets a new one.
 //! The table in `container.rs` names each of them in what is generated from it, so none can be left out here.
 
+use crate::Access;
+
 macro_rules! codes {
-    ($($name:ident = $number:literal),+ $(,)?) => {
+    ($($name:ident = $number:literal, $access:ident;)+) => {
         /// An operation of [`Container`](crate::Container), by the name it has there.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
         #[allow(non_camel_case_types, reason = "the names are those of the operations")]
@@ -24,6 +26,15 @@ macro_rules! codes {
                 }
             }
 
+            /// What a caller must be allowed to do with the container: a server asks for it before it runs the operation.
+            /// That of `optional` is in [`optional_access`].
+            #[inline]
+            pub const fn access(self) -> Access {
+                match self {
+                    $( Operation::$name => Access::$access, )+
+                }
+            }
+
             /// Its name.
             pub fn name(self) -> &'static str {
                 match self {
@@ -35,59 +46,59 @@ macro_rules! codes {
 }
 
 codes! {
-    info = 1,
-    commit = 2,
-    close = 3,
-    optional = 4,
-    retain = 16,
-    release = 17,
-    object_info = 18,
-    object_copy = 19,
-    object_set_comment = 20,
-    object_adjust_references = 21,
-    object_kinds = 22,
-    group_create = 32,
-    group_info = 33,
-    link_create = 34,
-    link_get = 35,
-    link_list = 36,
-    link_delete = 37,
-    link_move = 38,
-    lookup = 39,
-    attribute_create = 48,
-    attribute_info = 49,
-    attribute_list = 50,
-    attribute_read = 51,
-    attribute_write = 52,
-    attribute_delete = 53,
-    attribute_rename = 54,
-    dataset_create = 64,
-    dataset_info = 65,
-    dataset_storage = 66,
-    dataset_read = 67,
-    dataset_write = 68,
-    dataset_resize = 69,
-    chunk_list = 70,
-    chunk_read = 71,
-    chunk_write = 72,
-    elements_find = 73,
-    elements_place = 74,
-    elements_changed = 75,
-    datatype_commit = 80,
-    datatype_get = 81,
-    map_create = 96,
-    map_info = 97,
-    map_put = 98,
-    map_get = 99,
-    map_keys = 100,
-    map_delete = 101,
-    blob_put = 112,
-    blob_get = 113,
-    blob_delete = 114,
-    reference_get = 115,
-    reference_put = 116,
-    blob_pin = 117,
-    blob_unpin = 118,
+    info = 1, Read;
+    commit = 2, Write;
+    close = 3, Read;
+    optional = 4, Read;
+    retain = 16, Read;
+    release = 17, Read;
+    object_info = 18, Read;
+    object_copy = 19, Write;
+    object_set_comment = 20, Write;
+    object_adjust_references = 21, Write;
+    object_kinds = 22, Read;
+    group_create = 32, Write;
+    group_info = 33, Read;
+    link_create = 34, Write;
+    link_get = 35, Read;
+    link_list = 36, Read;
+    link_delete = 37, Write;
+    link_move = 38, Write;
+    lookup = 39, Read;
+    attribute_create = 48, Write;
+    attribute_info = 49, Read;
+    attribute_list = 50, Read;
+    attribute_read = 51, Read;
+    attribute_write = 52, Write;
+    attribute_delete = 53, Write;
+    attribute_rename = 54, Write;
+    dataset_create = 64, Write;
+    dataset_info = 65, Read;
+    dataset_storage = 66, Read;
+    dataset_read = 67, Read;
+    dataset_write = 68, Write;
+    dataset_resize = 69, Write;
+    chunk_list = 70, Read;
+    chunk_read = 71, Read;
+    chunk_write = 72, Write;
+    elements_find = 73, Read;
+    elements_place = 74, Write;
+    elements_changed = 75, Write;
+    datatype_commit = 80, Write;
+    datatype_get = 81, Read;
+    map_create = 96, Write;
+    map_info = 97, Read;
+    map_put = 98, Write;
+    map_get = 99, Read;
+    map_keys = 100, Read;
+    map_delete = 101, Write;
+    blob_put = 112, Write;
+    blob_get = 113, Read;
+    blob_delete = 114, Write;
+    reference_get = 115, Read;
+    reference_put = 116, Write;
+    blob_pin = 117, Read;
+    blob_unpin = 118, Read;
 }
 
 impl Operation {
@@ -102,39 +113,32 @@ impl Operation {
     /// Whether it changes what is stored. `optional` does not say, and counts as not.
     #[inline]
     pub const fn changes(self) -> bool {
-        use Operation as O;
-        // What is not listed changes something: a new operation is refused rather than let through by mistake.
-        !matches!(
-            self,
-            O::info
-                | O::commit
-                | O::close
-                | O::optional
-                | O::retain
-                | O::release
-                | O::object_info
-                | O::group_info
-                | O::link_get
-                | O::link_list
-                | O::lookup
-                | O::attribute_info
-                | O::attribute_list
-                | O::attribute_read
-                | O::dataset_info
-                | O::dataset_storage
-                | O::dataset_read
-                | O::chunk_list
-                | O::chunk_read
-                | O::elements_find
-                | O::datatype_get
-                | O::map_info
-                | O::object_kinds
-                | O::map_get
-                | O::map_keys
-                | O::blob_get
-                | O::blob_pin
-                | O::blob_unpin
-                | O::reference_get
-        )
+        matches!(self.access(), Access::Write) && !matches!(self, Operation::commit)
+    }
+}
+
+/// Optional operations that leave the container and its settings as they are.
+pub const OPTIONAL_READS: &[&str] = &[
+    "chunk cache",
+    "chunk index address",
+    "file storage",
+    "log statistics",
+    "mirror.state",
+    "object storage",
+    "refresh",
+    "stats.json",
+    "stats.rows",
+    "stats.table",
+    "storage.check",
+    "storage.show",
+];
+
+/// What a caller must be allowed to do for an [optional](crate::Container::optional) operation. One that nobody listed as
+/// reading, and one with arguments that ask for a repair, may change anything.
+pub fn optional_access(operation: &str, arguments: &[u8]) -> Access {
+    let mends = operation == "storage.check" && !arguments.is_empty();
+    match OPTIONAL_READS.contains(&operation) && !mends {
+        true => Access::Read,
+        false => Access::Write,
     }
 }

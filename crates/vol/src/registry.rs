@@ -271,13 +271,18 @@ impl Registry {
         Ok(is_at_path.then(|| to_path(place.path.trim_end_matches('/')).into_owned()))
     }
 
-    /// Removes a container.
+    /// Removes a container. Whatever else lies at the location stays, and the error is that of opening it.
     pub fn delete(&self, location: &str, access: &FileAccess) -> Result<()> {
         let place = Location::parse(location);
-        match &place.connector {
-            Some(name) => self.by_name(name)?.delete(&place.path),
-            None => self.recognise(&place.path, access)?.delete(&place.path),
+        let connector = match &place.connector {
+            Some(name) => self.by_name(name)?,
+            None => self.recognise(&place.path, access)?,
+        };
+        // `H5Fdelete` leaves alone what it does not recognise, too.
+        if !connector.is_accessible(&place.path, access)? {
+            drop(self.open(location, access).during(&format!("delete {location}"))?);
         }
+        connector.delete(&place.path)
     }
 
     /// The connector whose container lies at `path`. Where none recognises it, the default one opens it and

@@ -40,7 +40,7 @@ pub struct Address {
 /// How to reach a server.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Options {
-    /// The bearer token.
+    /// The bearer token; `None` is that of a server of this machine, where it is ours ([`crate::tokens`]).
     pub token: Option<String>,
     /// Certificates that the server's own is checked against (PEM): the connection is encrypted.
     pub ca: Option<PathBuf>,
@@ -133,7 +133,20 @@ fn options(query: &str, text: &str) -> Result<Options> {
         (None, None) => None,
         _ => return Err(wrong(text, "cert and key go together")),
     };
+    if options.token.is_none() {
+        options.token = token_of_environment()?;
+    }
     Ok(options)
+}
+
+/// `HYPERSLAB_TOKEN`, or what stands in the file `HYPERSLAB_TOKEN_FILE`.
+fn token_of_environment() -> Result<Option<String>> {
+    let named = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
+    match (named("HYPERSLAB_TOKEN"), named("HYPERSLAB_TOKEN_FILE")) {
+        (Some(token), _) => Ok(Some(token)),
+        (None, Some(path)) => token_of(&path).map(Some),
+        (None, None) => Ok(None),
+    }
 }
 
 fn token_of(path: &str) -> Result<String> {

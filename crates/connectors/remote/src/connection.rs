@@ -12,6 +12,7 @@ use crate::address::{Endpoint, Options};
 use crate::frame::{self, Frame, FrameKind, FrameLimits, Header, Outgoing};
 use crate::messages::{Hello, VERSION, Welcome};
 use crate::stream::{Duplex, Socket, Stream};
+use crate::tokens::{self, Place};
 
 /// Bytes that are read ahead: small frames come in one read; bulk passes by.
 const AHEAD_BYTES: usize = 16 << 10;
@@ -68,11 +69,12 @@ impl Connection {
         let socket = connect(endpoint, deadline)?;
         socket.set_patience(options.deadline)?;
         socket.keep_alive()?;
+        let token = options.token.clone().or_else(|| local_token(&socket, endpoint));
         let inner: Box<dyn Duplex> = secured(socket, endpoint, options)?;
         let stream = BufReader::with_capacity(AHEAD_BYTES, Stream::new(inner, options.deadline));
         let welcome = Welcome { life: crate::Id([0; 16]), bulk_bytes_max: 0, lease_seconds: 0 };
         let mut connection = Connection { stream, out: Vec::new(), frame: Frame::default(), welcome };
-        let hello = Hello { version: VERSION, wire_version: wire::VERSION, token: options.token.clone() };
+        let hello = Hello { version: VERSION, wire_version: wire::VERSION, token };
         connection.welcome = connection.ask(FrameKind::Hello, 0, &hello)?;
         Ok(connection)
     }
@@ -220,6 +222,16 @@ fn connect(endpoint: &Endpoint, deadline: Instant) -> Result<Socket, Failure> {
             Err(Failure::Lost(last))
         }
     }
+}
+
+/// The token of a server of this machine that belongs to us.
+fn local_token(socket: &Socket, endpoint: &Endpoint) -> Option<String> {
+    let place = match (socket, endpoint) {
+        (Socket::Tcp(socket), _) => Place::tcp(socket.peer_addr().ok()?),
+        (_, Endpoint::Unix(path)) => Place::unix(path),
+        _ => None,
+    };
+    tokens::find(&place?)
 }
 
 #[cfg(feature = "tls")]

@@ -193,6 +193,10 @@ impl Layer for RemoteContainer {
     }
 
     fn commit(&self, durability: Durability) -> Result<()> {
+        // As with a file that is open to read: there is nothing to commit, and the server would ask for the right to.
+        if !self.client.transport().is_writable() {
+            return self.client.info().map(drop);
+        }
         self.sync(durability)?;
         self.client.commit(durability)
     }

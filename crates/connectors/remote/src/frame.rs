@@ -94,6 +94,11 @@ impl Header {
         Header { kind, code: 0, sequence, acknowledged: 0, arguments: 0, bulk: 0, rooms: 0 }
     }
 
+    /// Byte strings and rooms.
+    pub fn parts(&self) -> u32 {
+        self.bulk.saturating_add(self.rooms)
+    }
+
     fn encode(&self) -> [u8; HEADER_BYTES] {
         let mut bytes = [0; HEADER_BYTES];
         bytes[..4].copy_from_slice(&MAGIC);
@@ -172,24 +177,59 @@ impl Default for Frame {
 impl Frame {
     /// Receives the next frame up to its bulk; `false` where the other side ended in good order.
     pub fn receive(&mut self, from: &mut impl Read, limits: &FrameLimits) -> io::Result<bool> {
+        if !self.receive_header(from, limits)? {
+            return Ok(false);
+        }
+        self.receive_rest(from, limits)?;
+        Ok(true)
+    }
+
+    /// Receives the fixed part, which says how large the rest is; `false` where the other side ended in good order.
+    pub fn receive_header(&mut self, from: &mut impl Read, limits: &FrameLimits) -> io::Result<bool> {
         let mut bytes = [0; HEADER_BYTES];
         if !fill_or_end(from, &mut bytes)? {
             return Ok(false);
         }
         self.header = Header::decode(&bytes)?;
-        let Header { arguments, bulk, rooms, .. } = self.header;
-        let parts = bulk.saturating_add(rooms);
-        if arguments > limits.arguments_max || parts > limits.parts_max {
+        if self.header.arguments > limits.arguments_max || self.header.parts() > limits.parts_max {
             return Err(broken("a frame larger than is allowed"));
         }
-        receive_lengths(from, parts as usize, &mut self.lengths)?;
-        let (bulks, room_lengths) = self.lengths.split_at(bulk as usize);
+        Ok(true)
+    }
+
+    /// Receives what lies between the fixed part and the bulk.
+    pub fn receive_rest(&mut self, from: &mut impl Read, limits: &FrameLimits) -> io::Result<()> {
+        receive_lengths(from, self.header.parts() as usize, &mut self.lengths)?;
+        let (bulks, room_lengths) = self.lengths.split_at(self.header.bulk as usize);
         if total(bulks)? > limits.bulk_bytes_max || total(room_lengths)? > limits.bulk_bytes_max {
             return Err(broken("more bulk than is allowed"));
         }
         self.arguments.clear();
-        receive_bytes(from, u64::from(arguments), &mut self.arguments)?;
-        Ok(true)
+        receive_bytes(from, u64::from(self.header.arguments), &mut self.arguments)
+    }
+
+    /// Passes over what follows the fixed part, bulk and all, without memory for it.
+    pub fn skip_rest(&mut self, from: &mut impl Read, limits: &FrameLimits) -> io::Result<()> {
+        let (mut bulk_bytes, mut length) = (0u64, [0; 8]);
+        for number in 0..self.header.parts() {
+            from.read_exact(&mut length)?;
+            let counted = if number < self.header.bulk { u64::from_le_bytes(length) } else { 0 };
+            bulk_bytes = bulk_bytes.checked_add(counted).ok_or_else(|| broken("lengths without end"))?;
+        }
+        if bulk_bytes > limits.bulk_bytes_max {
+            return Err(broken("more bulk than is allowed"));
+        }
+        self.lengths.clear();
+        self.arguments.clear();
+        skip_bytes(from, u64::from(self.header.arguments) + bulk_bytes)
+    }
+
+    /// Gives back the memory that a large frame took.
+    pub fn shrink(&mut self, bytes: usize) {
+        self.arguments.clear();
+        self.arguments.shrink_to(bytes);
+        self.lengths.clear();
+        self.lengths.shrink_to(bytes / size_of::<u64>());
     }
 
     /// Lengths of the byte strings.
@@ -214,6 +254,7 @@ fn receive_lengths(from: &mut impl Read, count: usize, lengths: &mut Vec<u64>) -
     let mut bytes = [0; 8];
     for _ in 0..count {
         from.read_exact(&mut bytes)?;
+        lengths.try_reserve(1).map_err(|_| broken("more lengths than there is memory"))?;
         lengths.push(u64::from_le_bytes(bytes));
     }
     Ok(())
@@ -240,8 +281,21 @@ pub fn receive_bytes(from: &mut impl Read, length: u64, into: &mut Vec<u8>) -> i
     while left > 0 {
         let step = left.min(STEP_BYTES);
         let start = into.len();
+        into.try_reserve(step).map_err(|_| broken("more bytes than there is memory"))?;
         into.resize(start + step, 0);
         from.read_exact(&mut into[start..])?;
+        left -= step;
+    }
+    Ok(())
+}
+
+/// Passes over `length` bytes.
+pub fn skip_bytes(from: &mut impl Read, length: u64) -> io::Result<()> {
+    let mut bytes = [0; 8 << 10];
+    let mut left = length;
+    while left > 0 {
+        let step = left.min(bytes.len() as u64);
+        from.read_exact(&mut bytes[..step as usize])?;
         left -= step;
     }
     Ok(())

@@ -19,6 +19,7 @@ mod session;
 pub mod stream;
 #[cfg(feature = "tls")]
 pub mod tls;
+pub mod tokens;
 
 pub use connector::{CAPABILITY, NAME, RemoteConnector};
 pub use messages::{

@@ -81,21 +81,36 @@ fn is_fatal(error: &std::io::Error) -> bool {
 
 /// One question that belongs to no session.
 pub(crate) fn ask<V: wire::Wire>(address: &Address, kind: FrameKind, bytes: &[u8]) -> Result<V> {
-    let deadline = Instant::now() + address.options.deadline;
-    let connection = Connection::open(&address.endpoint, &address.options, deadline);
-    let answer = connection.and_then(|mut connection| connection.ask_bytes(kind, 1, bytes));
-    answer.map_err(|failure| failure.into_error().with("server", &address.endpoint))
+    let connected = persist(address.options.deadline, |deadline| {
+        Connection::open(&address.endpoint, &address.options, deadline).map_err(at_once(false))
+    });
+    let asked = connected
+        .and_then(|mut connection| connection.ask_bytes(kind, 1, bytes).map_err(Failure::into_error));
+    asked.map_err(|error| error.with("server", &address.endpoint))
+}
+
+/// The server was there, and gave the connection up: it may have too many at the moment.
+fn is_cut(error: &std::io::Error) -> bool {
+    use std::io::ErrorKind as K;
+    matches!(error.kind(), K::UnexpectedEof | K::ConnectionReset | K::ConnectionAborted | K::BrokenPipe)
 }
 
 /// Whoever was never there is not waited for.
 fn at_once(began: bool) -> impl Fn(Failure) -> Failure {
     move |failure| match failure {
-        Failure::Lost(error) if !began => Failure::Refused(Error::io("connect to server", &error)),
+        Failure::Lost(error) if !began && !is_cut(&error) => {
+            Failure::Refused(Error::io("connect to server", &error))
+        }
         failure => failure,
     }
 }
 
 impl Session {
+    /// Whether the container is open to be changed.
+    pub(crate) fn is_writable(&self) -> bool {
+        self.opening.create.is_some() || self.opening.access.access == Access::Write
+    }
+
     /// Makes or opens a container.
     pub(crate) fn open(address: Address, opening: Opening) -> Result<Self> {
         let writable = opening.create.is_some() || opening.access.access == Access::Write;

@@ -1,11 +1,13 @@
 //! Servers in this process, and registries of clients.
 #![allow(dead_code, reason = "every test uses some of it")]
 
+pub(crate) mod raw;
+
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use hyperslab_server::{Config, Server};
+use hyperslab_server::{Auth, Config, Server};
 use model::datatype::ByteOrder;
 use model::properties::{DatasetCreate, Layout};
 use model::{Dataspace, Datatype, Token};
@@ -54,13 +56,14 @@ pub(crate) fn clients() -> Registry {
 
 /// A server for containers in memory.
 pub(crate) fn in_memory() -> Config {
-    Config { stack: Some("memory:".into()), root: None, ..Config::local(storage(), "") }
+    Config { stack: Some("memory:".into()), root: None, auth: Auth::Off, ..Config::local(storage(), "") }
 }
 
 /// A server for HDF5 files in a folder.
 pub(crate) fn in_folder() -> Result<(Server, Folder)> {
     let folder = Folder::new();
-    Ok((Server::start(&Config::local(storage(), folder.path()))?, folder))
+    let config = Config { auth: Auth::Off, ..Config::local(storage(), folder.path()) };
+    Ok((Server::start(&config)?, folder))
 }
 
 /// A dataset of bytes in the root group.

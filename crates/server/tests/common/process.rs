@@ -4,7 +4,7 @@ use std::io::{BufRead, BufReader};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
-use hyperslab_server::{Config, Listen, Server, ServerLimits};
+use hyperslab_server::{Auth, Config, Listen, Server, ServerLimits};
 use vol::Result;
 
 use crate::common::{Folder, storage};
@@ -45,7 +45,8 @@ fn a_server_of_its_own() {
     let direct = std::env::var("HYPERSLAB_TEST_DIRECT").is_ok_and(|word| word == "true");
     // The next server waits for the locks of the one that was killed.
     let limits = ServerLimits { lock_lease: Duration::from_secs(1), ..ServerLimits::default() };
-    let config = Config { listen: Listen::Tcp(listen), direct, limits, ..Config::local(storage(), root) };
+    let (listen, auth) = (Listen::Tcp(listen), Auth::Off);
+    let config = Config { listen, auth, direct, limits, ..Config::local(storage(), root) };
     // The port of the server that was killed may be ours a moment later.
     let server = std::iter::repeat_with(|| Server::start(&config)).find_map(Result::ok).unwrap();
     let Listen::Tcp(address) = server.listen() else { return };

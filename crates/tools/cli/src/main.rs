@@ -1,5 +1,6 @@
 //! The `hyperslab` command.
 
+mod allocator;
 mod check;
 mod compact;
 mod copy;

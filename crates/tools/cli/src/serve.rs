@@ -7,7 +7,7 @@ use std::sync::mpsc;
 use std::time::Duration;
 
 use hyperslab::{Error, Result};
-use server::{Config, Level, Listen, Log, LogFormat, Rights, Server, TlsFiles};
+use server::{Auth, Config, Level, Listen, Log, LogFormat, Rights, Server, TlsFiles};
 
 use crate::settings::registry;
 
@@ -18,11 +18,16 @@ usage: hyperslab serve [OPTIONS]
   --listen ADDR           127.0.0.1:4555; unix:/path is a socket of this machine
   --http ADDR             where /healthz and /metrics are told
   --tokens FILE           who may do what: lines of NAME TOKEN read|write PATH; needed beyond this machine
+  --no-auth               everybody may do everything; without it and without --tokens, a token is made, which clients
+                          of the same user on this machine find
+  --audit FILE            write down who asked for what, from where, and whether it was allowed: a line of JSON each
   --cert FILE --key FILE  encrypt (PEM)
   --client-ca FILE        clients need a certificate that one of these vouches for
   --shared-writers        several clients may write to one container, whatever its connector
   --direct                clients that see the same file system read and write elements in the files: h5s+direct://
   --max-connections N --max-sessions N --max-objects N --max-bulk BYTES --max-memory BYTES
+  --max-connections-per-address N --max-connections-per-token N --max-connects-per-second N --max-handshakes N
+  --handshake SECONDS     to say who one is; --memory-patience SECONDS of those that wait for memory
   --patience SECONDS      of a frame; --lease SECONDS of a client that is gone; --idle SECONDS of one that is silent
   --lock-lease SECONDS    of a lock of such a client; --lock-patience SECONDS of those that wait for it
   --log text|json         lines on standard error; --log-level error|warn|info|debug
@@ -57,6 +62,7 @@ fn serve(wanted: &Wanted) -> Result<()> {
         println!("the configuration makes sense");
         return Ok(());
     }
+    crate::allocator::give_back_large_blocks();
     Log::install(wanted.format, wanted.level);
     let (stop, stopped) = mpsc::channel();
     let told = ctrlc::set_handler(move || {
@@ -68,6 +74,9 @@ fn serve(wanted: &Wanted) -> Result<()> {
     println!("serving {}", server.location(""));
     if wanted.config.direct {
         println!("    and {}", server.direct_location(""));
+    }
+    if let Some(file) = server.token_file() {
+        println!("token in {}", file.display());
     }
     if let Some(http) = server.http() {
         println!("metrics at http://{http}/metrics");
@@ -88,10 +97,12 @@ fn wanted(args: &[String]) -> Result<Wanted> {
         level: Level::INFO,
     };
     let (mut certificate, mut key, mut client_ca) = (None, None, None);
+    let mut no_auth = false;
     let mut words = args.iter().map(String::as_str);
     while let Some(option) = words.next() {
         match option {
             "--check-config" => wanted.check_only = true,
+            "--no-auth" => no_auth = true,
             "--direct" => wanted.config.direct = true,
             "--shared-writers" => wanted.config.shared_writers = true,
             "--cert" => certificate = Some(PathBuf::from(value(option, words.next())?)),
@@ -105,6 +116,17 @@ fn wanted(args: &[String]) -> Result<Wanted> {
         (None, None) if client_ca.is_none() => None,
         _ => return Err(Error::invalid("read arguments").with("problem", "--cert and --key go together")),
     };
+    let has_certificates = wanted.config.tls.as_ref().is_some_and(|tls| tls.client_ca.is_some());
+    match wanted.config.auth {
+        Auth::Tokens(_) if no_auth => {
+            return Err(
+                Error::invalid("read arguments").with("problem", "--tokens and --no-auth are opposites")
+            );
+        }
+        // Whoever has a certificate said who it is.
+        Auth::Made if no_auth || has_certificates => wanted.config.auth = Auth::Off,
+        _ => {}
+    }
     if wanted.config.split_stack().1.as_deref() == Some("memory") {
         wanted.config.root = None;
     }
@@ -120,7 +142,20 @@ fn set(wanted: &mut Wanted, option: &str, word: Option<&str>) -> Result<()> {
         "--vol" => config.stack = Some(value(option, word)?.to_owned()),
         "--listen" => config.listen = listen(value(option, word)?)?,
         "--http" => config.http = Some(address(value(option, word)?)?),
-        "--tokens" => config.rights = Some(Rights::read(value(option, word)?.as_ref())?),
+        "--tokens" => config.auth = Auth::Tokens(Rights::read(value(option, word)?.as_ref())?),
+        "--audit" => config.audit = Some(value(option, word)?.into()),
+        "--max-connections-per-address" => {
+            config.limits.connections_per_address_max = number(option, word)? as usize;
+        }
+        "--max-connections-per-token" => {
+            config.limits.connections_per_token_max = number(option, word)? as usize
+        }
+        "--max-connects-per-second" => {
+            config.limits.connects_per_second_max = u32::try_from(number(option, word)?).unwrap_or(u32::MAX);
+        }
+        "--max-handshakes" => config.limits.handshakes_max = number(option, word)? as usize,
+        "--handshake" => config.limits.handshake = seconds(word)?,
+        "--memory-patience" => config.limits.memory_patience = seconds(word)?,
         "--max-connections" => config.limits.connections_max = number(option, word)? as usize,
         "--max-sessions" => config.limits.sessions_max = number(option, word)? as usize,
         "--max-objects" => config.limits.objects_max = number(option, word)? as usize,

@@ -45,7 +45,10 @@ fn start(root: &str, more: &[&str]) -> (Child, String, String) {
     ]);
     let mut child = command.args(more).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
-    let mut after = |start: &str| lines.next().unwrap().unwrap().strip_prefix(start).unwrap().to_owned();
+    let mut after = |start: &str| {
+        let found = |line: Result<String, _>| line.unwrap().strip_prefix(start).map(str::to_owned);
+        lines.find_map(found).unwrap()
+    };
     let (location, http) = (after("serving "), after("metrics at http://"));
     (child, location, http.trim_end_matches("/metrics").to_owned())
 }
@@ -135,6 +138,44 @@ fn refusals_are_logged_with_who_and_why() {
     assert!(!log.contains("0123456789abcdef") && !log.contains("wrong-wrong"), "{log}");
 }
 
+/// What a client says whose user did not start the server.
+fn as_stranger(args: &[&str]) -> Output {
+    Command::new(HYPERSLAB).args(args).env("HYPERSLAB_TOKENS", "/nowhere").output().unwrap()
+}
+
+#[test]
+fn a_server_asks_who_one_is_unless_it_is_told_not_to() {
+    let folder = Folder::new("auth");
+    let file = sample(&folder);
+    std::fs::create_dir_all(folder.path("root")).unwrap();
+    std::fs::copy(&file, folder.path("root/a.h5")).unwrap();
+    let audit = folder.path("audit");
+    let (server, location, _) = start(&folder.path("root"), &["--audit", &audit]);
+    let location = format!("{location}a.h5");
+    let ours = hyperslab(&["ls", &location]);
+    assert!(ours.status.success(), "{}", String::from_utf8_lossy(&ours.stderr));
+    let denied = as_stranger(&["ls", &location]);
+    assert!(!denied.status.success());
+    assert!(String::from_utf8_lossy(&denied.stderr).contains("no token"), "{denied:?}");
+    stop(server);
+    let written = std::fs::read_to_string(&audit).unwrap();
+    let line = |word: &str| written.lines().any(|line| line.contains("\"hello\"") && line.contains(word));
+    assert!(line("\"allowed\":true") && line("\"allowed\":false"), "{written}");
+    let (server, location, _) = start(&folder.path("root"), &["--no-auth"]);
+    assert!(as_stranger(&["ls", &format!("{location}a.h5")]).status.success());
+    stop(server);
+}
+
+/// Certificates need TLS: that an option is read as one shows that the command has it.
+#[test]
+fn the_command_has_tls() {
+    let folder = Folder::new("tls");
+    let (root, file) = (folder.path("root"), folder.path("none.pem"));
+    let refused = hyperslab(&["serve", "--check-config", "--root", &root, "--cert", &file, "--key", &file]);
+    let text = String::from_utf8_lossy(&refused.stderr).into_owned();
+    assert!(!refused.status.success() && text.contains("PEM") && !text.contains("no TLS"), "{text}");
+}
+
 #[test]
 fn a_configuration_is_checked_without_serving() {
     let folder = Folder::new("config");
@@ -148,6 +189,7 @@ fn a_configuration_is_checked_without_serving() {
         &["--root", &root, "--vol", "nosuch:"],
         &["--root", &root, "--cert", "x.pem"],
         &["--root", &root, "--patience", "soon"],
+        &["--root", &root, "--no-auth", "--listen", "0.0.0.0:0"],
         &["--what"],
     ] {
         assert!(!hyperslab(&[&["serve", "--check-config"], bad].concat()).status.success(), "{bad:?}");

@@ -1,6 +1,6 @@
 //! What comes back: bytes, and bulk beside them.
 
-use model::{Datatype, Error, Link, ObjectKind, Reference, Result, Token};
+use model::{Charge, Datatype, Error, Link, ObjectKind, Reference, Result, Token};
 
 use super::plain::put_count;
 use super::{Reader, Wire, scratch};
@@ -15,6 +15,8 @@ pub struct Answer {
     pub bytes: Vec<u8>,
     /// Byte strings, which the values count but do not hold.
     pub bulk: Vec<Vec<u8>>,
+    /// What of the byte strings is charged to the container's account, as long as they are here.
+    pub charge: Option<Charge>,
 }
 
 impl Answer {
@@ -33,6 +35,7 @@ impl Answer {
         self.failed = true;
         self.bytes.clear();
         self.bulk.clear();
+        self.charge = None;
         // Errors are text of bounded number: they always have a form.
         let _ = error.put(&mut self.bytes);
     }
@@ -199,7 +202,9 @@ pub(super) fn put_blobs(blobs: Blobs, answer: &mut Answer) -> Result<()> {
     for length in blobs.lengths() {
         Wire::put(&(length as u64), &mut answer.bytes)?;
     }
-    answer.bulk.push(blobs.into_bytes());
+    let (bytes, charge) = blobs.into_charged();
+    answer.bulk.push(bytes);
+    answer.charge = Some(charge);
     Ok(())
 }
 

@@ -1,0 +1,196 @@
+//! Memory that clients can make grow: an account of the server, in it one for each token, in that one for each session.
+
+use std::collections::HashMap;
+use std::io::Read;
+use std::sync::{Condvar, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use model::{Budget, Charge, Error, Result};
+use remote::frame;
+
+use crate::config::ServerLimits;
+use crate::lock;
+
+/// Frames and answers up to so many bytes are part of what every connection has
+/// ([`CONNECTION_BYTES`](crate::config::CONNECTION_BYTES)).
+pub(crate) const SMALL_BYTES: u64 = 64 << 10;
+/// Buffers up to so many bytes are kept by a connection for the next operation: transfers come in pieces of 1 MiB.
+pub(crate) const KEPT_BYTES_MAX: usize = 1 << 20;
+/// Memory grows with the bytes that came.
+const STEP_BYTES: u64 = 1 << 20;
+/// What is charged by containers themselves is not told when it is given back.
+const LOOK_EVERY: Duration = Duration::from_millis(10);
+
+/// The accounts of a server.
+#[derive(Debug)]
+pub(crate) struct Memory {
+    server: Budget,
+    /// What connections take before they ask for anything large: nobody can use it up.
+    _connections: Charge,
+    /// Containers outlive who opened them first: what they keep belongs to none of the clients.
+    containers: Budget,
+    /// By the name of who has the token.
+    tokens: Mutex<HashMap<String, Budget>>,
+    token_bytes_max: u64,
+    session_bytes_max: u64,
+    patience: Duration,
+    waiting: Mutex<()>,
+    freed: Condvar,
+}
+
+impl Memory {
+    pub(crate) fn new(limits: &ServerLimits) -> Result<Self> {
+        let server = Budget::new("server", limits.memory_bytes_max);
+        Ok(Memory {
+            _connections: server.charge(limits.connections_bytes(), "connections")?,
+            containers: server.child("containers of the server", limits.containers_bytes_max()),
+            tokens: Mutex::default(),
+            token_bytes_max: limits.token_bytes_max(),
+            session_bytes_max: limits.session_bytes_max(),
+            patience: limits.memory_patience,
+            waiting: Mutex::default(),
+            freed: Condvar::new(),
+            server,
+        })
+    }
+
+    /// The account of everything.
+    pub(crate) fn server(&self) -> &Budget {
+        &self.server
+    }
+
+    /// The account of a container that is to be opened.
+    pub(crate) fn container(&self) -> Budget {
+        self.containers.child("container", self.containers.limit())
+    }
+
+    /// The account of all sessions with one token.
+    pub(crate) fn token(&self, who: &str) -> Budget {
+        let mut tokens = lock(&self.tokens);
+        let known = tokens.get(who).cloned();
+        known.unwrap_or_else(|| {
+            let account = self.server.child("sessions with one token", self.token_bytes_max);
+            tokens.insert(who.to_owned(), account.clone());
+            account
+        })
+    }
+
+    /// An account for a new session.
+    pub(crate) fn session(&self, who: &str) -> Budget {
+        self.token(who).child("session", self.session_bytes_max)
+    }
+
+    /// Nothing yet, to be charged to `account`.
+    pub(crate) fn room(&self, account: &Budget) -> Result<Room<'_>> {
+        Ok(Room { memory: self, charge: account.charge(0, "frame")? })
+    }
+}
+
+/// Memory of one operation, until it is dropped.
+#[derive(Debug)]
+pub(crate) struct Room<'a> {
+    memory: &'a Memory,
+    charge: Charge,
+}
+
+impl Room<'_> {
+    /// Takes more. Waits until others give some back, for the server's patience at most.
+    ///
+    /// # Errors
+    ///
+    /// An error of kind `Limit` that says what wanted how much.
+    pub(crate) fn grow(&mut self, bytes: u64, what: &str) -> Result<()> {
+        let wanted = self.charge.bytes().saturating_add(bytes);
+        let began = Instant::now();
+        loop {
+            let Err(refused) = self.charge.resize(wanted, what) else { return Ok(()) };
+            if wanted > self.charge.budget().limit() || began.elapsed() >= self.memory.patience {
+                return Err(refused);
+            }
+            let waiting = lock(&self.memory.waiting);
+            let waited = self.memory.freed.wait_timeout(waiting, LOOK_EVERY);
+            drop(waited.unwrap_or_else(PoisonError::into_inner));
+        }
+    }
+
+    /// Takes more of what is there now.
+    pub(crate) fn grow_now(&mut self, bytes: u64, what: &str) -> Result<()> {
+        self.charge.resize(self.charge.bytes().saturating_add(bytes), what)
+    }
+
+    /// Takes so much and no more of what is there now.
+    pub(crate) fn set(&mut self, bytes: u64, what: &str) -> Result<()> {
+        self.charge.resize(bytes, what)
+    }
+
+    /// Makes `buffer` at least `bytes` long, with whatever was in it before.
+    pub(crate) fn extend(&mut self, buffer: &mut Vec<u8>, bytes: u64, what: &str) -> Result<()> {
+        if bytes > SMALL_BYTES {
+            self.grow(bytes, what)?;
+        }
+        let length = usize::try_from(bytes).map_err(|_| no_memory(bytes, what))?;
+        if buffer.is_empty() {
+            // Zeroed pages come from the system when they are first used.
+            *buffer = model::budget::zeroed(length, what)?;
+        } else if buffer.len() < length {
+            buffer.try_reserve_exact(length - buffer.len()).map_err(|_| no_memory(bytes, what))?;
+            buffer.resize(length, 0);
+        }
+        Ok(())
+    }
+
+    /// Receives `bytes` into the start of `buffer`, with memory as they come. What is refused is passed over, so that the
+    /// next frame can be read.
+    pub(crate) fn receive(
+        &mut self,
+        from: &mut impl Read,
+        buffer: &mut Vec<u8>,
+        bytes: u64,
+    ) -> std::io::Result<Result<()>> {
+        let mut have = 0;
+        if bytes <= SMALL_BYTES {
+            buffer.resize(buffer.len().max(bytes as usize), 0);
+            return from.read_exact(&mut buffer[..bytes as usize]).map(Ok);
+        }
+        while have < bytes {
+            let step = STEP_BYTES.min(bytes - have);
+            if let Err(refused) = self.step(buffer, have + step, bytes) {
+                frame::skip_bytes(from, bytes - have)?;
+                return Ok(Err(refused));
+            }
+            from.read_exact(&mut buffer[have as usize..(have + step) as usize])?;
+            have += step;
+        }
+        Ok(Ok(()))
+    }
+
+    /// One more step of `wanted` bytes.
+    fn step(&mut self, buffer: &mut Vec<u8>, end: u64, wanted: u64) -> Result<()> {
+        let what = "bytes of a frame";
+        let more = STEP_BYTES.min(wanted);
+        self.grow(more, what).map_err(|refused| refused.with("frame bytes", wanted))?;
+        let end = usize::try_from(end).map_err(|_| no_memory(wanted, what))?;
+        if buffer.len() < end {
+            buffer.try_reserve(end - buffer.len()).map_err(|_| no_memory(wanted, what))?;
+            buffer.resize(end, 0);
+        }
+        Ok(())
+    }
+}
+
+impl Drop for Room<'_> {
+    fn drop(&mut self) {
+        if self.charge.bytes() > 0 {
+            // Giving back cannot be refused.
+            let _ = self.charge.resize(0, "");
+            self.memory.freed.notify_all();
+        }
+    }
+}
+
+#[cold]
+fn no_memory(bytes: u64, what: &str) -> Error {
+    Error::limit(format!("take memory for {what}"))
+        .with("bytes", bytes)
+        .with("problem", "the system has none")
+}
