@@ -3,7 +3,7 @@
 use model::properties::{FillValue, FilterSpec, Layout};
 use model::{Dataspace, Result, Token};
 
-use super::Comparer;
+use super::{Comparer, Spot};
 use crate::copy::pieces;
 use crate::{Container, DatasetInfo, OpRead, workers};
 
@@ -11,7 +11,7 @@ use crate::{Container, DatasetInfo, OpRead, workers};
 const AHEAD_BYTES_MIN: u64 = 1 << 20;
 
 impl Comparer<'_> {
-    pub(super) fn dataset(&mut self, from: Token, to: Token, path: &str) -> Result<()> {
+    pub(super) fn dataset(&mut self, from: Token, to: Token, path: &Spot) -> Result<()> {
         let (a, b) = (self.a.dataset_info(from)?, self.b.dataset_info(to)?);
         self.same(path, "datatype", &a.datatype.memory_form(), &b.datatype.memory_form());
         self.same(path, "extent", &a.space, &b.space);
@@ -39,7 +39,7 @@ impl Comparer<'_> {
         &mut self,
         (from, a): (Token, &DatasetInfo),
         (to, b): (Token, &DatasetInfo),
-        path: &str,
+        path: &Spot,
     ) -> Result<()> {
         let (one, other) = (self.a, self.b);
         let read = |selection: &model::Selection, (ours, theirs): &mut (Vec<u8>, Vec<u8>)| {

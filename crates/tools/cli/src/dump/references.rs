@@ -30,7 +30,7 @@ pub(crate) struct Names {
 
 impl ReferenceText for Names {
     fn write(&self, reference: &Reference, out: &mut Vec<u8>) -> Result<()> {
-        let object = |token: &Token| to_bytes(self.tables.path(*token).unwrap_or(""));
+        let object = |token: &Token| to_bytes(&self.tables.path(*token).unwrap_or_default());
         let (word, path) = match &reference.target {
             ReferenceTarget::Null => return Ok(()),
             ReferenceTarget::Object(token) => match self.container.object_info(*token) {
@@ -38,7 +38,7 @@ impl ReferenceText for Names {
                 Err(_) => return Ok(()),
             },
             ReferenceTarget::Region { dataset, .. } => {
-                ("DATASET".to_owned(), to_bytes(self.by_name.path(*dataset).unwrap_or("")))
+                ("DATASET".to_owned(), to_bytes(&self.by_name.path(*dataset).unwrap_or_default()))
             }
             ReferenceTarget::Attribute { object: token, .. } => ("ATTRIBUTE".to_owned(), object(token)),
         };

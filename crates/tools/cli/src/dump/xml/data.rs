@@ -85,8 +85,8 @@ impl Dumper<'_> {
             let block = self.read_source(source, &part, &memory)?;
             for element in block.bytes.chunks_exact(memory.size().max(1) as usize) {
                 let token = block.heap.load_reference(element)?.token();
-                let path = token.and_then(|token| tables.path(token)).unwrap_or("NULL");
-                self.xml_line(value_level, &[b"\"", &escape_string(&to_bytes(path))[..], b"\""].concat())?;
+                let path = token.and_then(|token| tables.path(token)).unwrap_or_else(|| "NULL".to_owned());
+                self.xml_line(value_level, &[b"\"", &escape_string(&to_bytes(&path))[..], b"\""].concat())?;
             }
         }
         self.xml_end(level, "DataFromFile")?;
