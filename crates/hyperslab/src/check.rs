@@ -220,17 +220,26 @@ impl Walk<'_> {
         match &info.create.layout {
             Layout::Chunked { shape, .. } => match self.chunks(token, &info, shape) {
                 // A connector that keeps chunks in a way of its own: its elements are there all the same.
-                Err(error) if error.kind() == Kind::Unsupported => {
-                    self.elements(token, &info, &Selection::All, u64::MAX)
-                }
+                Err(error) if error.kind() == Kind::Unsupported => self.all_elements(token, &info),
                 done => done,
             },
             Layout::External(_) | Layout::Virtual(_) => {
                 self.elements(token, &info, &Selection::All, OUTSIDE_BYTES_MAX)
             }
             _ if storage.bytes == 0 => Ok(()),
-            _ => self.elements(token, &info, &Selection::All, u64::MAX),
+            _ => self.all_elements(token, &info),
         }
+    }
+
+    /// All elements that are stored, where their extent is far larger than these: else simply all.
+    fn all_elements(&mut self, token: Token, info: &DatasetInfo) -> Result<()> {
+        let Some(stored) = vol::stored::sparse(self.container, token, info)? else {
+            return self.elements(token, info, &Selection::All, u64::MAX);
+        };
+        for block in stored.blocks_of(u64::MAX) {
+            self.elements(token, info, &block.selection()?, u64::MAX)?;
+        }
+        Ok(())
     }
 
     /// Only chunks that are stored: a sparse dataset may have any extent.

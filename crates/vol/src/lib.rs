@@ -28,6 +28,7 @@ mod registry;
 mod replaced;
 mod slot_bytes;
 mod slots;
+pub mod stored;
 pub mod transfer;
 pub mod wire;
 pub mod workers;

@@ -1,11 +1,15 @@
 //! The `hyperslab` command.
 
+#[macro_use]
+mod out;
+
 mod check;
 mod common;
 mod compact;
 mod copy;
 mod diff;
 mod dump;
+mod holes;
 mod log;
 mod ls;
 mod objects;

@@ -9,7 +9,7 @@ use super::Copier;
 use super::values::has_references;
 use crate::{
     Allocation, ChunkInfo, Container, DatasetInfo, OpDatasetCreate, OpRead, OpWrite, Place, StorageInfo,
-    workers,
+    stored, workers,
 };
 
 /// Bytes of elements moved at a time.
@@ -148,7 +148,13 @@ impl Copier<'_> {
         let pieces: Box<dyn Iterator<Item = Result<Selection>> + Send> =
             match StoredChunks::new(source, dataset, &info, &storage)? {
                 Some(chunks) => Box::new(chunks),
-                None => Box::new(pieces(&info)),
+                None => match stored::sparse(source, dataset, &info)? {
+                    Some(stored) => {
+                        let blocks = stored.blocks_of((PIECE_BYTES / element_bytes.max(1)).max(1));
+                        Box::new(blocks.map(|block| block.selection()))
+                    }
+                    None => Box::new(pieces(&info)),
+                },
             };
         let left = pieces.skip(usize::try_from(skip).unwrap_or(usize::MAX));
         workers::in_order(left, threads, read, |selection, raw| visit(&info.datatype, selection, raw))

@@ -36,7 +36,7 @@ const FAILED: u8 = 2;
 
 /// Compares what the command line names.
 pub(crate) fn run(args: &[String]) -> ExitCode {
-    let mut out = io::BufWriter::with_capacity(1 << 16, io::stdout().lock());
+    let mut out = io::BufWriter::with_capacity(1 << 16, crate::out::stdout());
     match options::parse(args) {
         Command::Help => {
             print!("{}", usage::USAGE);

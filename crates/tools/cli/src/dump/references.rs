@@ -102,7 +102,7 @@ impl Dumper<'_> {
         let memory = source.datatype().memory_form();
         let size = memory.size().max(1) as usize;
         let mut number = 0;
-        for part in strips(source, &memory)? {
+        for part in strips(&*self.container(), source, &memory)? {
             let block = self.read_source(source, &part, &memory)?;
             for element in block.bytes.chunks_exact(size) {
                 self.follow_reference(state, &block, element, number)?;

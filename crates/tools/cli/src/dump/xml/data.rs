@@ -81,7 +81,7 @@ impl Dumper<'_> {
         self.xml_tag(level, "DataFromFile", b">")?;
         let memory = source.datatype().memory_form();
         let tables = self.file().tables.clone();
-        for part in strips(source, &memory)? {
+        for part in strips(&*self.container(), source, &memory)? {
             let block = self.read_source(source, &part, &memory)?;
             for element in block.bytes.chunks_exact(memory.size().max(1) as usize) {
                 let token = block.heap.load_reference(element)?.token();
@@ -111,7 +111,7 @@ impl Dumper<'_> {
 
     fn xml_strings(&mut self, level: usize, source: &Source<'_>) -> Result<()> {
         let memory = source.datatype().memory_form();
-        for part in strips(source, &memory)? {
+        for part in strips(&*self.container(), source, &memory)? {
             let block = self.read_source(source, &part, &memory)?;
             for element in block.bytes.chunks_exact(memory.size().max(1) as usize) {
                 let text = match string_of(&block, element)? {
