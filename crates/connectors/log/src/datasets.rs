@@ -185,6 +185,38 @@ fn covered(logged: &Logged) -> Result<u64> {
     Ok(blocks.map(|block| inside(&block, dims)).sum())
 }
 
+/// Rows of an extent that are gone through one by one; of more, only those that pieces lie in.
+const ROWS_MAX: u64 = 1 << 20;
+
+/// The pieces of a list that are in the extent.
+pub(crate) fn shown<'l>(
+    logged: &'l Logged,
+    list: &'l [Piece],
+) -> Result<Box<dyn Iterator<Item = Piece> + 'l>> {
+    let (dims, shape, size) = (logged.info.space.dims(), &logged.shape, logged.size);
+    let rows =
+        dims.split_last().map_or(1, |(_, outer)| outer.iter().fold(1u64, |n, dim| n.saturating_mul(*dim)));
+    if rows <= ROWS_MAX || dims.get(1..) == shape.get(1..) {
+        let runs = flat::runs(&Selection::All, dims, shape)?;
+        return Ok(Box::new(
+            runs.flat_map(move |run| {
+                within(list, run.offset, run.offset + run.len, size).collect::<Vec<_>>()
+            }),
+        ));
+    }
+    let blocks = list.iter().flat_map(move |piece| {
+        run_blocks((piece.start, piece.len), shape, u64::MAX).map(move |block| (piece, block))
+    });
+    Ok(Box::new(blocks.flat_map(move |(piece, block)| {
+        let left = block.start.iter().zip(dims).map(|(at, dim)| dim.saturating_sub(*at));
+        let inside: Vec<u64> = left.zip(&block.shape).map(|(left, len)| left.min(*len)).collect();
+        let found = (!inside.contains(&0))
+            .then(|| Selection::block(&block.start, &inside).and_then(|b| b.runs(shape)));
+        let runs = found.and_then(Result::ok).into_iter().flatten();
+        runs.map(move |run| piece.cut(run.offset, run.offset + run.len, size))
+    })))
+}
+
 /// Elements of a block that are in the extent.
 fn inside(block: &Block, dims: &[u64]) -> u64 {
     let left = block.start.iter().zip(dims).map(|(at, dim)| dim.saturating_sub(*at));
