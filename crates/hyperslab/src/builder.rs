@@ -1,7 +1,7 @@
 //! Datasets to be made, in the manner that users of `hdf5-metno` know.
 
 use model::properties::{AllocTime, CreationOrder, DatasetCreate, FillTime, FillValue, Layout};
-use model::{Dataspace, Datatype, Error, Heap, Result, Token};
+use model::{Dataspace, Datatype, Error, Heap, ObjectPath, Result, Token};
 use ndarray::{ArrayView, Dimension};
 use vol::OpDatasetCreate;
 
@@ -274,7 +274,7 @@ impl<V> DatasetBuilder<V> {
             create.layout = Layout::chunked(&guess_chunk(&space, u64::from(datatype.size())));
         }
         let place = path.map(|path| self.group.place(path)).transpose()?;
-        let full = path.map_or_else(String::new, |path| model::link::join(self.group.name(), path));
+        let full = path.map_or_else(|| ObjectPath::start(""), |path| self.group.path_to(path));
         let op = OpDatasetCreate { place, datatype, committed: self.committed, space, create };
         let session = &self.group.session;
         let token = session.container.dataset_create(&op)?;

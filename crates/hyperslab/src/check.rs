@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use model::convert::Conversions;
 use model::heap::Heap;
 use model::properties::Layout;
-use model::{Dataspace, Error, Kind, LinkTarget, ObjectKind, Result, Selection, Token, Within};
+use model::{Dataspace, Error, Kind, LinkTarget, ObjectKind, ObjectPath, Result, Selection, Token, Within};
 use vol::transfer::Elements;
 use vol::{Container, DatasetInfo, OpList};
 
@@ -67,10 +67,10 @@ impl Check {
         };
         match container.info() {
             Ok(info) => {
-                walk.queue.push((info.root, "/".to_owned()));
+                walk.queue.push((info.root, ObjectPath::root()));
                 walk.copied();
             }
-            Err(error) => walk.found("/", "container", error),
+            Err(error) => walk.found(&ObjectPath::root(), "container", error),
         }
         while let Some((token, path)) = walk.queue.pop() {
             if walk.report.findings.len() >= self.findings_max {
@@ -89,7 +89,7 @@ struct Walk<'a> {
     container: &'a dyn Container,
     report: Report,
     seen: HashSet<Token>,
-    queue: Vec<(Token, String)>,
+    queue: Vec<(Token, ObjectPath)>,
 }
 
 /// Mends what is wrong with the way a container is stored, where its connector can: what it mended, and what not.
@@ -128,7 +128,7 @@ impl Walk<'_> {
     fn copied(&mut self) {
         if vol::copy::is_unfinished(self.container).is_ok_and(|unfinished| unfinished) {
             let error = Error::corrupt("check container").with("problem", vol::copy::UNFINISHED_WARNING);
-            self.found("/", "container", error);
+            self.found(&ObjectPath::root(), "container", error);
         }
     }
 
@@ -137,19 +137,19 @@ impl Walk<'_> {
         match self.container.optional(STORAGE, b"") {
             Ok(lines) => self.report.findings.extend(storage_findings(&lines).map(|(finding, _)| finding)),
             Err(error) if error.kind() == Kind::Unsupported => {}
-            Err(error) => self.found("/", "storage", error),
+            Err(error) => self.found(&ObjectPath::root(), "storage", error),
         }
     }
 
-    fn found(&mut self, path: &str, part: &str, error: Error) {
-        self.report.findings.push(Finding { path: path.to_owned(), part: part.to_owned(), error });
+    fn found(&mut self, path: &ObjectPath, part: &str, error: Error) {
+        self.report.findings.push(Finding { path: path.shown(), part: part.to_owned(), error });
     }
 
-    fn keep<T>(&mut self, path: &str, part: &str, result: Result<T>) -> Option<T> {
+    fn keep<T>(&mut self, path: &ObjectPath, part: &str, result: Result<T>) -> Option<T> {
         result.map_err(|error| self.found(path, part, error)).ok()
     }
 
-    fn object(&mut self, token: Token, path: &str) {
+    fn object(&mut self, token: Token, path: &ObjectPath) {
         if !self.seen.insert(token) {
             return;
         }
@@ -174,7 +174,7 @@ impl Walk<'_> {
         }
     }
 
-    fn group(&mut self, token: Token, path: &str) {
+    fn group(&mut self, token: Token, path: &ObjectPath) {
         let mut skip = 0;
         loop {
             let page = self.container.link_list(token, &OpList { skip, ..OpList::default() });
@@ -183,7 +183,9 @@ impl Walk<'_> {
             self.report.links += page.entries.len() as u64;
             for link in page.entries.into_iter().rev() {
                 if let LinkTarget::Hard(target) = link.target {
-                    self.queue.push((target, model::link::join(path, &link.name)));
+                    if !self.seen.contains(&target) {
+                        self.queue.push((target, path.join(&link.name)));
+                    }
                 }
             }
             if !page.more {
@@ -192,7 +194,7 @@ impl Walk<'_> {
         }
     }
 
-    fn attributes(&mut self, token: Token, path: &str) {
+    fn attributes(&mut self, token: Token, path: &ObjectPath) {
         let page = self.container.attribute_list(token, &OpList { count_max: u64::MAX, ..OpList::default() });
         let Some(page) = self.keep(path, "attributes", page) else { return };
         for attribute in page.entries {
@@ -218,17 +220,26 @@ impl Walk<'_> {
         match &info.create.layout {
             Layout::Chunked { shape, .. } => match self.chunks(token, &info, shape) {
                 // A connector that keeps chunks in a way of its own: its elements are there all the same.
-                Err(error) if error.kind() == Kind::Unsupported => {
-                    self.elements(token, &info, &Selection::All, u64::MAX)
-                }
+                Err(error) if error.kind() == Kind::Unsupported => self.all_elements(token, &info),
                 done => done,
             },
             Layout::External(_) | Layout::Virtual(_) => {
                 self.elements(token, &info, &Selection::All, OUTSIDE_BYTES_MAX)
             }
             _ if storage.bytes == 0 => Ok(()),
-            _ => self.elements(token, &info, &Selection::All, u64::MAX),
+            _ => self.all_elements(token, &info),
         }
+    }
+
+    /// All elements that are stored, where their extent is far larger than these: else simply all.
+    fn all_elements(&mut self, token: Token, info: &DatasetInfo) -> Result<()> {
+        let Some(stored) = vol::stored::sparse(self.container, token, info)? else {
+            return self.elements(token, info, &Selection::All, u64::MAX);
+        };
+        for block in stored.blocks_of(u64::MAX) {
+            self.elements(token, info, &block.selection()?, u64::MAX)?;
+        }
+        Ok(())
     }
 
     /// Only chunks that are stored: a sparse dataset may have any extent.

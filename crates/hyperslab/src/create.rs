@@ -111,7 +111,7 @@ impl Group {
     pub fn create_group(&self, path: &str) -> Result<Group> {
         let op = OpGroupCreate { place: Some(self.place(path)?), create: Default::default() };
         let token = self.session.container.group_create(&op)?;
-        Ok(Group(Object::new(self.session.clone(), token, model::link::join(&self.path, path))))
+        Ok(Group(Object::new(self.session.clone(), token, self.path_to(path))))
     }
 
     /// A dataset of `T` to be made. References are of the kind that the file's version bound has.
@@ -144,7 +144,7 @@ impl Group {
         let op =
             OpDatatypeCommit { place: Some(self.place(path)?), datatype, create: ObjectCreate::default() };
         let token = self.session.container.datatype_commit(&op)?;
-        Ok(NamedDatatype(Object::new(self.session.clone(), token, model::link::join(&self.path, path))))
+        Ok(NamedDatatype(Object::new(self.session.clone(), token, self.path_to(path))))
     }
 
     fn link_to(&self, path: &str, target: LinkTarget) -> Result<()> {

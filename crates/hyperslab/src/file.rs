@@ -121,7 +121,7 @@ impl File {
     ) -> Result<File> {
         let session = Session::new(container, location, access)?;
         let root = session.root;
-        Ok(File { root: Group(Object::new(session, root, "/".to_owned())) })
+        Ok(File { root: Group(Object::new(session, root, model::ObjectPath::root())) })
     }
 
     /// Where it was opened.

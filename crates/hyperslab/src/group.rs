@@ -1,6 +1,6 @@
 //! Groups: links, paths, visits.
 
-use model::{Error, Index, Kind, Link, LinkTarget, ObjectKind, Order, Reference, Result};
+use model::{Error, Index, Kind, Link, LinkTarget, ObjectKind, ObjectPath, Order, Reference, Result};
 use vol::{GroupInfo, OpList};
 
 use crate::Dataset;
@@ -23,11 +23,7 @@ impl std::ops::Deref for Group {
 impl Group {
     fn open(&self, path: &str) -> Result<Object> {
         let (session, token) = self.session.find(self.token, path)?;
-        let full = if model::link::is_absolute(path) {
-            path.to_owned()
-        } else {
-            model::link::join(&self.path, path)
-        };
+        let full = if model::link::is_absolute(path) { ObjectPath::start(path) } else { self.path_to(path) };
         Ok(Object::new(session, token, full))
     }
 
@@ -73,7 +69,7 @@ impl Group {
             None => self.session.clone(),
             Some(file) => self.session.elsewhere(file)?,
         };
-        ObjectHandle::open(Object::new(session, token, String::new()))
+        ObjectHandle::open(Object::new(session, token, ObjectPath::start("")))
     }
 
     /// Number and storage of links.
@@ -93,7 +89,7 @@ impl Group {
 
     /// A link by name.
     pub fn link(&self, name: &str) -> Result<Link> {
-        let missing = || Error::not_found("find link").with("name", name).with("group", &self.path);
+        let missing = || Error::not_found("find link").with("name", name).with("group", self.path.shown());
         self.session.container.link_get(self.token, name)?.ok_or_else(missing)
     }
 

@@ -304,7 +304,7 @@ impl Group {
         let place = path.map(|path| self.place(path)).transpose()?;
         let op = OpMapCreate { place, key: key.clone(), value: value.clone(), create: create.clone() };
         let token = self.session.container.map_create(&op)?;
-        let path = path.map_or_else(String::new, |path| model::link::join(&self.path, path));
+        let path = path.map_or_else(|| model::ObjectPath::start(""), |path| self.path_to(path));
         Map::open(Object::new(self.session.clone(), token, path))
     }
 

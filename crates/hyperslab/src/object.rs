@@ -4,7 +4,7 @@ use std::ops::ControlFlow;
 use std::sync::{Arc, OnceLock};
 
 use model::datatype::Datatype;
-use model::{Error, Index, LinkTarget, ObjectKind, Order, Result, Token};
+use model::{Error, Index, LinkTarget, ObjectKind, ObjectPath, Order, Result, Token};
 use vol::{ObjectInfo, OpList};
 
 use crate::session::Session;
@@ -22,9 +22,9 @@ pub struct Handle {
     pub(crate) session: Arc<Session>,
     pub(crate) token: Token,
     /// The path that it was opened by; empty where it was found otherwise.
-    pub(crate) path: String,
-    /// A path to an object that no path led to, once it was asked for.
-    found: OnceLock<String>,
+    pub(crate) path: ObjectPath,
+    /// The path as text, or one to an object that no path led to, once it was asked for.
+    name: OnceLock<String>,
 }
 
 impl std::ops::Deref for Object {
@@ -36,7 +36,7 @@ impl std::ops::Deref for Object {
 
 impl std::fmt::Debug for Handle {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{}{} ({})", self.session.location, self.path, self.token)
+        write!(f, "{}{} ({})", self.session.location, self.path.shown(), self.token)
     }
 }
 
@@ -54,24 +54,29 @@ impl Drop for Handle {
 }
 
 impl Object {
-    pub(crate) fn new(session: Arc<Session>, token: Token, path: String) -> Self {
+    pub(crate) fn new(session: Arc<Session>, token: Token, path: ObjectPath) -> Self {
         // A container that does not count handles answers `Unsupported`; it keeps objects anyway.
         let _ = session.container.retain(token);
-        Object(Arc::new(Handle { session, token, path, found: OnceLock::new() }))
+        Object(Arc::new(Handle { session, token, path, name: OnceLock::new() }))
     }
 
     /// The path it was opened by. For an object that a reference led to, the first path to it from the root, as
     /// `H5Rget_name` finds it; empty where there is none.
     pub fn name(&self) -> &str {
-        if !self.path.is_empty() {
-            return &self.path;
-        }
-        self.found.get_or_init(|| self.search_path().unwrap_or_default())
+        self.name.get_or_init(|| match self.path.is_empty() {
+            true => self.search_path().unwrap_or_default(),
+            false => self.path.to_string(),
+        })
+    }
+
+    /// The path of what `path` leads to from here.
+    pub(crate) fn path_to(&self, path: &str) -> ObjectPath {
+        if self.path.is_empty() { ObjectPath::start(path) } else { self.path.join(path) }
     }
 
     /// The first path from the root, sorted by name, at which this object lies.
     fn search_path(&self) -> Result<String> {
-        let root = Object::new(self.session.clone(), self.session.root, "/".to_owned());
+        let root = Object::new(self.session.clone(), self.session.root, ObjectPath::root());
         if self.token == root.token {
             return Ok("/".to_owned());
         }
@@ -111,7 +116,8 @@ impl Object {
     /// An attribute by name.
     pub fn attr(&self, name: &str) -> Result<Attribute> {
         let info = self.session.container.attribute_info(self.token, name)?;
-        let missing = || Error::not_found("open attribute").with("name", name).with("object", &self.path);
+        let missing =
+            || Error::not_found("open attribute").with("name", name).with("object", self.path.shown());
         Ok(Attribute::new(self.clone(), info.ok_or_else(missing)?))
     }
 

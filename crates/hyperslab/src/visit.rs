@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::ops::ControlFlow;
 
 use model::spread::Spread;
-use model::{Link, LinkTarget, ObjectKind, Result, Token};
+use model::{Link, LinkTarget, ObjectKind, ObjectPath, Result, Token};
 use vol::crew;
 
 use crate::Group;
@@ -56,7 +56,7 @@ impl Group {
             if let LinkTarget::Hard(token) = link.target {
                 again = !seen.insert(token);
                 kind = Some(level.kind(token)?);
-                let full = model::link::join(&level.group.path, &link.name);
+                let full = level.group.path_to(&link.name);
                 object = Some(Object::new(level.group.session.clone(), token, full));
             }
             if f(&Visit { path: &path, link: &link, object: object.as_ref(), kind, again })?.is_break() {
@@ -133,7 +133,7 @@ impl Level {
         let tokens: Vec<Token> =
             std::iter::once(group.token).chain(next.map(|(token, _)| token)).take(AHEAD).collect();
         let look = |token| {
-            let group = Group(Object::new(group.session.clone(), token, String::new()));
+            let group = Group(Object::new(group.session.clone(), token, ObjectPath::start("")));
             let links = group.links()?;
             let objects: Vec<Token> = links.iter().filter_map(hard).take(KINDS).collect();
             let kinds = group.kinds_of(&objects).unwrap_or_default();

@@ -180,8 +180,15 @@ impl Saver<'_> {
         if elsewhere || info.space == Dataspace::Null || storage.allocation == Allocation::None {
             return Ok(None);
         }
-        let bytes = info.space.element_count()?.saturating_mul(u64::from(info.datatype.size()));
-        let mut raw = vec![0; bytes.within(self.limits.metadata_bytes_max, "dataset kept as text")?];
+        let count = info.space.element_count()?;
+        let bytes = count.saturating_mul(u64::from(info.datatype.size()));
+        let budget = self.container.budget();
+        let mut raw = budget.zeroed(
+            bytes.within(self.limits.metadata_bytes_max, "dataset kept as text")?,
+            "dataset kept as text",
+        )?;
+        let _values =
+            budget.charge(count.saturating_mul(size_of::<Value<'_>>() as u64), "dataset kept as text")?;
         let read = OpRead { dataset, selection: &Selection::All, into: &mut raw };
         self.container.dataset_read(&mut [read])?;
         self.values(&info.datatype, &sizes(&info.space)?, &raw).map(Some)

@@ -6,6 +6,7 @@ use std::borrow::Cow;
 use std::fmt;
 
 use crate::secrets::without_tokens;
+use crate::text::printable;
 
 /// A result whose error is [`Error`].
 pub type Result<T, E = Error> = std::result::Result<T, E>;
@@ -213,7 +214,8 @@ impl Error {
         if !self.0.facts.is_empty() {
             text.push(')');
         }
-        without_tokens(&text).into_owned()
+        // Names and values may come from a file: a terminal is to show them, and not to act upon them.
+        printable(&without_tokens(&text)).into_owned()
     }
 }
 
@@ -264,5 +266,12 @@ mod tests {
         assert_eq!(e.kind(), Kind::Corrupt);
         assert_eq!(e.stack().lines().count(), 2);
         assert_eq!(e.root_cause().address(), Some(0x40));
+    }
+
+    #[test]
+    fn what_a_terminal_would_act_upon_is_escaped() {
+        let e = Error::not_found("open \u{1b}]0;x\u{7}").with("name", "a\u{1b}[2J\nb");
+        assert_eq!(e.to_string(), "open \\033]0;x\\007: not found (name: a\\033[2J\\012b)");
+        assert!(!e.stack().trim_end().contains(char::is_control));
     }
 }

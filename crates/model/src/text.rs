@@ -17,6 +17,56 @@ fn escape(byte: u8) -> char {
     char::from_u32(ESCAPE_BASE + u32::from(byte)).unwrap_or(char::REPLACEMENT_CHARACTER)
 }
 
+/// Whether a terminal may act upon a character instead of showing it: control characters, and those that turn the direction of
+/// what follows or break lines.
+pub fn is_control(c: char) -> bool {
+    c.is_control()
+        || matches!(c, '\u{61C}' | '\u{200E}' | '\u{200F}' | '\u{2028}'..='\u{202E}' | '\u{2066}'..='\u{2069}')
+}
+
+/// Appends bytes as text that is safe to show: each byte of a [control character](is_control), and each that is no UTF-8, becomes
+/// a backslash and three octal digits, as in the HDF5 tools. `is_kept` says which control characters stay.
+///
+/// Returns how many bytes were taken: the start of a character at the end is left for the next call.
+pub fn push_printable(bytes: &[u8], is_kept: impl Fn(char) -> bool, out: &mut Vec<u8>) -> usize {
+    let octal = |byte: &u8, out: &mut Vec<u8>| {
+        out.extend([b'\\', b'0' + (byte >> 6), b'0' + (byte >> 3 & 7), b'0' + (byte & 7)]);
+    };
+    let (mut taken, mut chunks) = (0, bytes.utf8_chunks().peekable());
+    while let Some(chunk) = chunks.next() {
+        let mut plain = 0;
+        for (at, c) in chunk.valid().char_indices().filter(|(_, c)| is_control(*c) && !is_kept(*c)) {
+            out.extend_from_slice(&chunk.valid().as_bytes()[plain..at]);
+            plain = at + c.len_utf8();
+            chunk.valid().as_bytes()[at..plain].iter().for_each(|byte| octal(byte, out));
+        }
+        out.extend_from_slice(&chunk.valid().as_bytes()[plain..]);
+        taken += chunk.valid().len();
+        let is_begun = chunks.peek().is_none()
+            && std::str::from_utf8(chunk.invalid()).is_err_and(|error| error.error_len().is_none());
+        if !is_begun {
+            chunk.invalid().iter().for_each(|byte| octal(byte, out));
+            taken += chunk.invalid().len();
+        }
+    }
+    taken
+}
+
+/// Text that is safe to show on one line: see [`push_printable`].
+pub fn printable(text: &str) -> Cow<'_, str> {
+    let is_safe = |c: char| !is_control(c) && !is_escape(c);
+    if text.chars().all(is_safe) {
+        return Cow::Borrowed(text);
+    }
+    let (bytes, mut out) = (as_bytes(text), Vec::with_capacity(text.len()));
+    let taken = push_printable(&bytes, |_| false, &mut out);
+    // A character that the text breaks off in is no character.
+    for byte in &bytes[taken..] {
+        out.extend_from_slice(format!("\\{byte:03o}").as_bytes());
+    }
+    Cow::Owned(String::from_utf8_lossy(&out).into_owned())
+}
+
 /// The first byte of every character of the private range: text without it needs no closer look.
 const ESCAPE_LEAD: u8 = 0xEF;
 
@@ -140,5 +190,23 @@ mod tests {
             let path = Path::new(OsStr::from_bytes(bytes));
             assert_eq!(to_path(&from_path(path)), path);
         }
+    }
+
+    #[test]
+    fn what_a_terminal_acts_upon_is_shown_as_octal_numbers() {
+        assert_eq!(printable("a\u{1b}[2J\n\u{7f}"), "a\\033[2J\\012\\177");
+        assert_eq!(printable("\u{9b}x\u{202e}y"), "\\302\\233x\\342\\200\\256y");
+        assert_eq!(printable(&from_bytes(b"na\xefve\x9b\xc3")), "na\\357ve\\233\\303");
+        assert!(matches!(printable("žluť 😀"), Cow::Borrowed(_)));
+    }
+
+    #[test]
+    fn a_character_that_comes_in_two_parts_stays_whole() {
+        let (mut out, text) = (Vec::new(), "é".as_bytes());
+        assert_eq!(push_printable(&text[..1], |_| false, &mut out), 0);
+        assert_eq!(push_printable(text, |_| false, &mut out), 2);
+        assert_eq!(out, text);
+        assert_eq!(push_printable(b"\n\t", |c| c == '\n', &mut out), 2);
+        assert_eq!(&out[2..], b"\n\\011");
     }
 }

@@ -30,6 +30,7 @@ mod replaced;
 mod shared_values;
 mod slot_bytes;
 mod slots;
+pub mod stored;
 pub mod transfer;
 pub mod wire;
 pub mod workers;

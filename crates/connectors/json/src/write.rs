@@ -5,8 +5,9 @@ use std::collections::{HashSet, VecDeque};
 use json_text::ids::collection;
 use json_text::text::{self, Fields, Value, list};
 use json_text::{Saver, Translated, file_to_json};
+use model::path::SHOWN_BYTES_MAX;
 use model::properties::FileCreate;
-use model::{Limits, LinkTarget, ObjectKind, Result, Token};
+use model::{Limits, LinkTarget, ObjectKind, ObjectPath, Result, Token};
 use vol::{Container, OpList};
 
 /// The version of HDF5/JSON that the form follows.
@@ -16,7 +17,7 @@ const API_VERSION: &str = "1.1.1";
 struct Found {
     token: Token,
     kind: ObjectKind,
-    path: Option<String>,
+    path: Option<ObjectPath>,
 }
 
 /// The text of all that links lead to, and of the types that it uses: in an order that depends on nothing else.
@@ -45,7 +46,9 @@ pub(crate) fn document(container: &Translated, create: &FileCreate, limits: &Lim
 }
 
 fn one(saver: &Saver<'_>, object: &Found) -> Result<Value<'static>> {
-    let alias = Fields::new().some("alias", object.path.clone().map(|path| list([path])));
+    // Objects are found by their links. Paths for people, of groups nested very deeply, would outgrow all else.
+    let path = object.path.as_ref().filter(|path| path.len() <= SHOWN_BYTES_MAX);
+    let alias = Fields::new().some("alias", path.map(|path| list([path.to_string()])));
     let token = object.token;
     Ok(alias
         .append(match object.kind {
@@ -68,7 +71,7 @@ fn one(saver: &Saver<'_>, object: &Found) -> Result<Value<'static>> {
 fn walk(saver: &Saver<'_>, root: Token) -> Result<Vec<Found>> {
     let mut found = Vec::new();
     let mut met = HashSet::from([root]);
-    let mut pending = VecDeque::from([(root, Some(String::new()))]);
+    let mut pending = VecDeque::from([(root, Some(ObjectPath::root()))]);
     while let Some((token, path)) = pending.pop_front() {
         let kind = saver.container.object_info(token)?.kind;
         if kind == ObjectKind::Group {
@@ -76,16 +79,12 @@ fn walk(saver: &Saver<'_>, root: Token) -> Result<Vec<Found>> {
                 if let LinkTarget::Hard(member) = link.target
                     && met.insert(member)
                 {
-                    pending.push_back((member, path.as_ref().map(|path| format!("{path}/{}", link.name))));
+                    pending.push_back((member, path.as_ref().map(|path| path.join(&link.name))));
                 }
             }
         }
         // Types that are used but not linked come last: a link may still be found for them.
-        found.push(Found {
-            token,
-            kind,
-            path: path.map(|path| if path.is_empty() { "/".into() } else { path }),
-        });
+        found.push(Found { token, kind, path });
         if pending.is_empty() {
             let unlinked = used_types(saver, &found)?.into_iter().filter(|t| met.insert(*t));
             pending.extend(unlinked.map(|token| (token, None)).collect::<Vec<_>>());

@@ -2,14 +2,14 @@
 
 use std::sync::Arc;
 
-use model::{Error, Result, Selection, Token};
+use model::{Error, Result, Token};
 use vol::{Container, Durability};
 
 use crate::container::LogContainer;
-use crate::flat;
+use crate::datasets::shown;
 use crate::load::{Loaded, OFFSETS, TABLE, log_name};
 use crate::merge::Last;
-use crate::pieces::{Piece, batches, within};
+use crate::pieces::{Piece, batches};
 use crate::posting::Lent;
 use crate::read::read_pieces;
 use crate::state::Known;
@@ -84,10 +84,7 @@ impl LogContainer {
             let state = shared.ready(&[dataset])?;
             let Some(logged) = state.logged(dataset) else { return Ok(()) };
             let list = logged.index.lists().next().unwrap_or(&[]);
-            let mut pieces: Vec<Piece> = Vec::new();
-            for run in flat::runs(&Selection::All, logged.info.space.dims(), &logged.shape)? {
-                pieces.extend(within(list, run.offset, run.offset + run.len, logged.size));
-            }
+            let pieces: Vec<Piece> = shown(logged, list)?.collect();
             (pieces, logged.size)
         };
         for batch in batches(&pieces, size, MOVED_BYTES) {

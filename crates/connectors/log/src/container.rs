@@ -173,6 +173,7 @@ impl Layer for LogContainer {
             "log statistics" => Ok(self.statistics()?.to_string().into_bytes()),
             "check repack" => self.check_repack().map(|()| Vec::new()),
             "compact log" => self.compact().map(|()| Vec::new()),
+            vol::stored::BLOCKS => self.stored_blocks(arguments),
             // Elements of anchors are not the container's beneath to place.
             "place elements" => Err(Error::unsupported("optional operation").with("name", operation)),
             _ => self.beneath.optional(operation, arguments),

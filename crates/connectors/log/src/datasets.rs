@@ -5,6 +5,7 @@ use std::sync::Arc;
 use model::properties::Layout;
 use model::selection::SetOp;
 use model::{Dataspace, Datatype, Error, Result, Selection, Token};
+use vol::stored::{Block, run_blocks};
 use vol::{Allocation, Container, DatasetInfo, OpDatasetCreate, StorageInfo};
 
 use crate::container::LogContainer;
@@ -113,6 +114,23 @@ impl LogContainer {
         Ok(StorageInfo { bytes: covered * logged.size, allocation, offset: None })
     }
 
+    /// What is stored of a dataset, for [`vol::stored::BLOCKS`].
+    pub(crate) fn stored_blocks(&self, arguments: &[u8]) -> Result<Vec<u8>> {
+        let unknown = || Error::invalid("list what is stored").with("bytes", arguments.len());
+        let dataset = Token(arguments.try_into().map_err(|_| unknown())?);
+        self.check_there(dataset)?;
+        self.know(dataset)?;
+        let state = self.shared().ready(&[dataset])?;
+        let Some(logged) = state.logged(dataset) else {
+            drop(state);
+            return self.beneath().optional(vol::stored::BLOCKS, arguments);
+        };
+        let pieces = logged.index.lists().chain(logged.recent.lists()).flatten();
+        let blocks = pieces.flat_map(|piece| run_blocks((piece.start, piece.len), &logged.shape, u64::MAX));
+        let numbers = blocks.flat_map(|block| [block.start, block.shape].concat());
+        Ok(numbers.flat_map(u64::to_le_bytes).collect())
+    }
+
     pub(crate) fn resize(&self, dataset: Token, dims: &[u64]) -> Result<()> {
         self.check_writable()?;
         self.check_there(dataset)?;
@@ -157,13 +175,52 @@ fn covered(logged: &Logged) -> Result<u64> {
         index.push(list.to_vec(), logged.size);
     }
     index.settle(logged.size);
-    let list = index.lists().next().unwrap_or(&[]);
-    let mut covered = 0;
-    for run in flat::runs(&Selection::All, logged.info.space.dims(), &logged.shape)? {
-        let pieces = within(list, run.offset, run.offset + run.len, logged.size);
-        covered += pieces.map(|piece| piece.len).sum::<u64>();
+    let dims = logged.info.space.dims();
+    // By pieces, and not by rows of the extent: nobody needs to store anything to claim many of those.
+    let pieces = index.lists().next().unwrap_or(&[]).iter();
+    if dims.is_empty() {
+        return Ok(u64::from(pieces.len() > 0));
     }
-    Ok(covered)
+    let blocks = pieces.flat_map(|piece| run_blocks((piece.start, piece.len), &logged.shape, u64::MAX));
+    Ok(blocks.map(|block| inside(&block, dims)).sum())
+}
+
+/// Rows of an extent that are gone through one by one; of more, only those that pieces lie in.
+const ROWS_MAX: u64 = 1 << 20;
+
+/// The pieces of a list that are in the extent.
+pub(crate) fn shown<'l>(
+    logged: &'l Logged,
+    list: &'l [Piece],
+) -> Result<Box<dyn Iterator<Item = Piece> + 'l>> {
+    let (dims, shape, size) = (logged.info.space.dims(), &logged.shape, logged.size);
+    let rows =
+        dims.split_last().map_or(1, |(_, outer)| outer.iter().fold(1u64, |n, dim| n.saturating_mul(*dim)));
+    if rows <= ROWS_MAX || dims.get(1..) == shape.get(1..) {
+        let runs = flat::runs(&Selection::All, dims, shape)?;
+        return Ok(Box::new(
+            runs.flat_map(move |run| {
+                within(list, run.offset, run.offset + run.len, size).collect::<Vec<_>>()
+            }),
+        ));
+    }
+    let blocks = list.iter().flat_map(move |piece| {
+        run_blocks((piece.start, piece.len), shape, u64::MAX).map(move |block| (piece, block))
+    });
+    Ok(Box::new(blocks.flat_map(move |(piece, block)| {
+        let left = block.start.iter().zip(dims).map(|(at, dim)| dim.saturating_sub(*at));
+        let inside: Vec<u64> = left.zip(&block.shape).map(|(left, len)| left.min(*len)).collect();
+        let found = (!inside.contains(&0))
+            .then(|| Selection::block(&block.start, &inside).and_then(|b| b.runs(shape)));
+        let runs = found.and_then(Result::ok).into_iter().flatten();
+        runs.map(move |run| piece.cut(run.offset, run.offset + run.len, size))
+    })))
+}
+
+/// Elements of a block that are in the extent.
+fn inside(block: &Block, dims: &[u64]) -> u64 {
+    let left = block.start.iter().zip(dims).map(|(at, dim)| dim.saturating_sub(*at));
+    left.zip(&block.shape).map(|(left, len)| left.min(*len)).product()
 }
 
 impl State {

@@ -6,9 +6,8 @@ use model::{LinkTarget, ObjectKind, Result, Token};
 use vol::{Container, OpList};
 
 use crate::container::LogContainer;
-use crate::flat;
+use crate::datasets::shown;
 use crate::load::{Loaded, table_name};
-use crate::pieces::within;
 use crate::table::Table;
 
 /// What a log holds.
@@ -78,11 +77,9 @@ impl LogContainer {
             found.logged_bytes += entry.elements().unwrap_or(0).saturating_mul(logged.size);
         }
         let list = logged.index.lists().next().unwrap_or(&[]);
-        for run in flat::runs(&model::Selection::All, logged.info.space.dims(), &logged.shape)? {
-            for piece in within(list, run.offset, run.offset + run.len, logged.size) {
-                found.pieces += 1;
-                found.shown_bytes += piece.len * logged.size;
-            }
+        for piece in shown(logged, list)? {
+            found.pieces += 1;
+            found.shown_bytes += piece.len * logged.size;
         }
         Ok(Some(found))
     }

@@ -24,6 +24,26 @@ pub(crate) struct RawContainer {
     pub(crate) limits: Limits,
 }
 
+impl RawContainer {
+    /// What is stored of a dataset, for [`vol::stored::BLOCKS`].
+    fn stored_blocks(&self, token: &[u8]) -> Result<Vec<u8>> {
+        let unknown = || Error::invalid("list what is stored").with("bytes", token.len());
+        let dataset = Token(token.try_into().map_err(|_| unknown())?);
+        let folder = self.fresh(dataset)?;
+        let info = self.shown(&folder, dataset)?;
+        if is_elsewhere(&info) {
+            return Err(Error::unsupported("list what is stored"));
+        }
+        let data = folder.data(dataset);
+        let _reading = data.reading();
+        let Some(file) = folder.elements(dataset, &data)? else { return Ok(Vec::new()) };
+        let size = u64::from(info.datatype.size()).max(1);
+        let runs = stored_runs(&file, size).map_err(|e| Error::io("list what is stored", &e))?;
+        let blocks = runs.into_iter().flat_map(|run| stored::run_blocks(run, info.space.dims(), u64::MAX));
+        Ok(blocks.flat_map(|block| [block.start, block.shape].concat()).flat_map(u64::to_le_bytes).collect())
+    }
+}
+
 fn closed() -> Error {
     Error::invalid("use container").with("problem", "it is closed")
 }
@@ -144,6 +164,7 @@ impl Layer for RawContainer {
     fn optional(&self, operation: &str, arguments: &[u8]) -> Result<Vec<u8>> {
         match (operation, arguments) {
             ("storage.check", b"") => self.folder()?.check_lengths(),
+            (vol::stored::BLOCKS, token) => self.stored_blocks(token),
             _ => Container::optional(&self.opened, operation, arguments),
         }
     }

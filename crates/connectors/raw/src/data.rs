@@ -106,6 +106,24 @@ pub(crate) fn open_to_write(path: &Path) -> Result<File> {
     OpenOptions::new().read(true).write(true).create(true).truncate(false).open(path).map_err(failed)
 }
 
+/// The runs of elements for which a file has bytes; what lies between them reads as zeros.
+pub(crate) fn stored_runs(file: &File, size: u64) -> std::io::Result<Vec<(u64, u64)>> {
+    use rustix::fs::{SeekFrom, seek};
+    let end = file.metadata()?.len();
+    // What follows the end is the fill value, and what precedes it may be a hole: they are kept apart.
+    let (mut runs, mut at) = (vec![(end.saturating_sub(1) / size, 1)], 0);
+    while at < end {
+        let from = match seek(file, SeekFrom::Data(at)) {
+            Ok(from) => from,
+            Err(rustix::io::Errno::NXIO) => break,
+            Err(error) => return Err(error.into()),
+        };
+        at = seek(file, SeekFrom::Hole(from))?.max(from + 1);
+        runs.push((from / size, at.div_ceil(size) - from / size));
+    }
+    Ok(runs)
+}
+
 /// How much of a dataset is stored.
 pub(crate) fn storage_of(info: &DatasetInfo, file: Option<&File>) -> Result<StorageInfo> {
     let wanted = extent_bytes(info)?;

@@ -4,11 +4,14 @@ use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 use std::ffi::OsString;
 
 use json_text::Saver;
-use model::{Link, LinkTarget, ObjectKind, Result, Token};
+use model::{Error, Link, LinkTarget, ObjectKind, Result, Token};
 use vol::OpList;
 
 use crate::homes::{Home, Homes};
 use crate::names;
+
+/// Bytes of a path that operating systems take.
+const PATH_BYTES_MAX: usize = 4096;
 
 /// An object and its place.
 #[derive(Debug)]
@@ -44,6 +47,8 @@ struct Assigning<'a> {
     saver: &'a Saver<'a>,
     plan: Plan,
     homed: HashSet<Token>,
+    /// Bytes of the paths below the folder.
+    bytes: HashMap<Token, usize>,
     queue: VecDeque<Token>,
 }
 
@@ -57,7 +62,13 @@ impl Plan {
     ) -> Result<Plan> {
         let plan = Plan { objects: Vec::new(), groups: HashMap::new(), unlinked_types: Vec::new() };
         let root = homes.root();
-        let mut assigning = Assigning { saver, plan, homed: HashSet::from([root]), queue: VecDeque::new() };
+        let mut assigning = Assigning {
+            saver,
+            plan,
+            homed: HashSet::from([root]),
+            bytes: HashMap::new(),
+            queue: VecDeque::new(),
+        };
         let is_home = |token: Token, group: Token, _: &Link, stem: &OsString| {
             homes.get(token).is_some_and(|home| home.parent == group && home.stem == *stem)
         };
@@ -109,6 +120,13 @@ impl Assigning<'_> {
                 continue;
             }
             let kind = self.saver.container.object_info(token)?.kind;
+            let bytes = self.bytes.get(&group).copied().unwrap_or(0) + 1 + stem.len();
+            if bytes > PATH_BYTES_MAX {
+                return Err(Error::limit("put objects in folders")
+                    .with("problem", "groups are nested too deeply for paths of files")
+                    .with("limit", PATH_BYTES_MAX));
+            }
+            self.bytes.insert(token, bytes);
             let home = Home { parent: group, stem: stem.clone(), is_plain: false };
             self.homed.insert(token);
             self.plan.objects.push(Planned { token, kind, home, name: link.name.clone() });

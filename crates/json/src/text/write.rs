@@ -126,6 +126,11 @@ fn is_flat_array(value: &Value<'_>) -> bool {
     matches!(value, Value::Array(entries) if entries.iter().all(is_single))
 }
 
+/// Whether a character is shown as its number: bytes that are no UTF-8, and what a terminal or an editor acts upon.
+fn is_hidden(c: char) -> bool {
+    model::text::is_control(c) || matches!(c, '\u{F780}'..='\u{F7FF}' | '\u{FEFF}')
+}
+
 fn put_text(text: &str, out: &mut String) {
     out.push('"');
     for c in text.chars() {
@@ -135,8 +140,7 @@ fn put_text(text: &str, out: &mut String) {
             '\n' => out.push_str("\\n"),
             '\t' => out.push_str("\\t"),
             '\r' => out.push_str("\\r"),
-            // Bytes that are no UTF-8 (`model::text`), and what an editor would not show.
-            '\0'..='\x1F' | '\x7F' | '\u{F780}'..='\u{F7FF}' | '\u{FEFF}' => {
+            c if is_hidden(c) => {
                 // Writing to a string does not fail.
                 let _ = write!(out, "\\u{:04x}", u32::from(c));
             }

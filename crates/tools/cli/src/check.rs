@@ -37,7 +37,7 @@ pub(crate) fn run(args: &[String]) -> ExitCode {
     }
     // A reader that went away (`| head`) does not learn the result.
     let mode = Mode { verbose: !verbose.is_empty(), repair };
-    match check_all(&mut io::stdout().lock(), &files, mode) {
+    match check_all(&mut crate::out::stdout(), &files, mode) {
         Ok(true) => ExitCode::SUCCESS,
         Ok(false) | Err(_) => ExitCode::FAILURE,
     }

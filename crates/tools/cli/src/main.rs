@@ -1,11 +1,16 @@
 //! The `hyperslab` command.
 
+#[macro_use]
+mod out;
+
 mod allocator;
 mod check;
+mod common;
 mod compact;
 mod copy;
 mod diff;
 mod dump;
+mod holes;
 mod log;
 mod ls;
 mod objects;
@@ -19,18 +24,14 @@ mod stat;
 mod tour;
 mod vol;
 
-use std::ffi::OsString;
 use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
 
 use hyperslab::model::text::from_path;
 
-/// Bytes of stack for a command: groups and datatypes may nest deeply, and each level is a call.
-const STACK_BYTES: usize = 512 << 20;
-
 const USAGE: &str = "\
-usage: hyperslab [--vol STACK] [--memory BYTES] COMMAND [ARGUMENTS]
+usage: hyperslab [--vol STACK] COMMAND [ARGUMENTS]
 
 commands:
   tour     see the same data in every kind of storage: a first look, in a temporary folder
@@ -51,37 +52,32 @@ commands:
 Files are locations: run.h5 is an HDF5 file, log:run.h5 one with a log, raw:folder/ a folder, json:run.json a text, object:folder/ an object store, h5s://host:port/name a server's, memory:name nothing but memory.
 --vol puts layers over what a command opens, or over what copy writes: --vol \"stats | check\". The variables HYPERSLAB_VOL,
 HDF5_VOL_CONNECTOR and HDF5_PLUGIN_PATH are read.
---memory says how much memory the contents of files may take (768M; 512M, 2G, ...): more is an error.
+
+Every command takes these too:
+  --memory BYTES     memory that the contents of files may take (768M; 512M, 2G, ...): more is an error
+  --timeout SECONDS  end with an error after so long
+  --expand           print very long paths, holes of datasets and deep indentation whole
+  --raw-output       print text of files as it is; without this, what could act upon a terminal is escaped
 ";
 
 fn main() -> ExitCode {
-    let arguments: Vec<OsString> = std::env::args_os().skip(1).collect();
-    let worker = std::thread::Builder::new().stack_size(STACK_BYTES).spawn(move || run(&arguments));
-    match worker.map(std::thread::JoinHandle::join) {
-        Ok(Ok(code)) => code,
-        Ok(Err(_)) => ExitCode::FAILURE,
-        Err(error) => {
-            eprintln!("hyperslab: cannot start: {error}");
-            ExitCode::FAILURE
-        }
-    }
-}
-
-fn run(arguments: &[OsString]) -> ExitCode {
     // Names of files keep their bytes, whatever they are.
-    let words: Vec<String> = arguments.iter().map(|word| from_path(Path::new(word))).collect();
+    let words: Vec<String> = std::env::args_os().skip(1).map(|word| from_path(Path::new(&word))).collect();
     hyperslab::set_close_error_hook(Some(Arc::new(|error| eprintln!("hyperslab: {error}"))));
-    match settings::read(&words) {
-        Ok(words) => {
-            let code = run_command(words);
-            settings::print_measured();
-            code
-        }
+    match common::read(words).and_then(|words| run(&words)) {
+        Ok(code) => code,
         Err(error) => {
             eprintln!("hyperslab: {error}");
             ExitCode::FAILURE
         }
     }
+}
+
+fn run(words: &[String]) -> hyperslab::Result<ExitCode> {
+    let words = settings::read(words)?;
+    let code = run_command(words);
+    settings::print_measured();
+    Ok(code)
 }
 
 fn run_command(words: &[String]) -> ExitCode {

@@ -1,6 +1,6 @@
 //! `hyperslab objects`: what a container keeps in an object store, for people who want to see the mapping.
 
-use std::io::{self, Write};
+use std::io::Write;
 use std::process::ExitCode;
 
 use hyperslab::Kind;
@@ -37,7 +37,7 @@ fn list(file: &str) -> bool {
     let found = open(file, None).and_then(|opened| opened.container.optional("storage.show", b""));
     match found {
         // A reader that went away (`| head`) does not learn the rest.
-        Ok(text) => io::stdout().lock().write_all(&text).is_ok(),
+        Ok(text) => crate::out::stdout().write_all(&text).is_ok(),
         Err(error) if error.kind() == Kind::Unsupported => {
             eprintln!("{}: it is not in an object store", shown(file));
             false

@@ -3,64 +3,32 @@
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use hyperslab::vol::{Budget, Container, FileAccess, Registry, Stack};
-use hyperslab::{Environment, Error, Result};
+use hyperslab::{Environment, Result};
+
+use crate::common;
 
 static SETTINGS: OnceLock<Environment> = OnceLock::new();
 /// Containers whose statistics are printed at the end.
 static MEASURED: Mutex<Vec<Arc<dyn Container>>> = Mutex::new(Vec::new());
 
-/// Memory that the contents of all containers of a command may take, unless `--memory` says otherwise: a command is pointed at
-/// files that nobody vouches for.
-const MEMORY_BYTES: u64 = 768 << 20;
-
-/// Reads the environment, and takes the options before the command off the words: `--vol STACK`, `--memory BYTES`.
+/// Reads the environment, and takes the options before the command off the words: `--vol STACK`.
 pub(crate) fn read(mut words: &[String]) -> Result<&[String]> {
     let mut found = Environment::read()?;
-    let mut memory = MEMORY_BYTES;
-    while let Some((option, value, rest)) = option(words)? {
-        match option {
-            "--vol" => {
-                found.registry.check_stack(value)?;
-                found.stack = Some(value.to_owned());
-            }
-            _ => memory = bytes(value)?,
-        }
-        words = rest;
+    while let [option, rest @ ..] = words {
+        let (stack, rest) = match (option.as_str(), option.strip_prefix("--vol=")) {
+            (_, Some(stack)) => (stack, rest),
+            ("--vol", None) => match rest {
+                [stack, rest @ ..] => (stack.as_str(), rest),
+                [] => return Err(hyperslab::Error::invalid("read arguments").with("option", "--vol")),
+            },
+            _ => break,
+        };
+        found.registry.check_stack(stack)?;
+        (found.stack, words) = (Some(stack.to_owned()), rest);
     }
-    found.registry.set_budget(Budget::new("the command (--memory)", memory));
+    found.registry.set_budget(Budget::new("the command (--memory)", common::memory()));
     let _ = SETTINGS.set(found);
     Ok(words)
-}
-
-/// Options that stand before the command, each with a value.
-const OPTIONS: [&str; 2] = ["--vol", "--memory"];
-
-/// The next option, its value, and the words after it.
-fn option(words: &[String]) -> Result<Option<(&'static str, &str, &[String])>> {
-    let [word, rest @ ..] = words else { return Ok(None) };
-    let (name, value) =
-        word.split_once('=').map_or((word.as_str(), None), |(name, value)| (name, Some(value)));
-    let Some(option) = OPTIONS.into_iter().find(|option| *option == name) else { return Ok(None) };
-    match (value, rest) {
-        (Some(value), rest) => Ok(Some((option, value, rest))),
-        (None, [value, rest @ ..]) => Ok(Some((option, value, rest))),
-        (None, []) => Err(Error::invalid("read arguments").with("option without a value", option)),
-    }
-}
-
-/// A number of bytes: `4096`, `512M`, `2G`.
-fn bytes(text: &str) -> Result<u64> {
-    let digits = text.trim_end_matches(['k', 'K', 'm', 'M', 'g', 'G']);
-    let shift = match &text[digits.len()..] {
-        "" => 0,
-        "k" | "K" => 10,
-        "m" | "M" => 20,
-        "g" | "G" => 30,
-        _ => 64,
-    };
-    let number: Option<u64> = digits.parse().ok();
-    let scaled = number.and_then(|number| number.checked_mul(1u64.checked_shl(shift)?));
-    scaled.ok_or_else(|| Error::invalid("read arguments").with("bytes", text))
 }
 
 /// What was read.

@@ -56,7 +56,7 @@ fn lines(output: &Output) -> Vec<String> {
 
 fn compare(options: &[&str], file: &str, folder: &Path) {
     let theirs = run("h5dump", &[], options, file, folder);
-    let ours = run(env!("CARGO_BIN_EXE_hyperslab"), &["dump"], options, file, folder);
+    let ours = run(env!("CARGO_BIN_EXE_hyperslab"), &["--raw-output", "dump"], options, file, folder);
     assert_eq!(lines(&ours), lines(&theirs), "{options:?} {file}");
     assert_eq!(ours.status.code(), theirs.status.code(), "{options:?} {file}");
 }

@@ -1,17 +1,20 @@
 //! Datasets: their properties, and their elements piece by piece.
 
 use model::properties::{FillValue, FilterSpec, Layout};
-use model::{Dataspace, Result, Token};
+use model::{Dataspace, Result, Selection, Token};
 
-use super::Comparer;
+use super::{Comparer, Spot};
 use crate::copy::pieces;
+use crate::stored::{self, StoredRuns};
 use crate::{Container, DatasetInfo, OpRead, workers};
 
+/// Bytes of elements compared at a time.
+const PIECE_BYTES: u64 = 16 << 20;
 /// Less is not read ahead.
 const AHEAD_BYTES_MIN: u64 = 1 << 20;
 
 impl Comparer<'_> {
-    pub(super) fn dataset(&mut self, from: Token, to: Token, path: &str) -> Result<()> {
+    pub(super) fn dataset(&mut self, from: Token, to: Token, path: &Spot) -> Result<()> {
         let (a, b) = (self.a.dataset_info(from)?, self.b.dataset_info(to)?);
         self.same(path, "datatype", &a.datatype.memory_form(), &b.datatype.memory_form());
         self.same(path, "extent", &a.space, &b.space);
@@ -39,7 +42,7 @@ impl Comparer<'_> {
         &mut self,
         (from, a): (Token, &DatasetInfo),
         (to, b): (Token, &DatasetInfo),
-        path: &str,
+        path: &Spot,
     ) -> Result<()> {
         let (one, other) = (self.a, self.b);
         let read = |selection: &model::Selection, (ours, theirs): &mut (Vec<u8>, Vec<u8>)| {
@@ -48,10 +51,29 @@ impl Comparer<'_> {
         };
         let bytes = a.space.element_count()?.saturating_mul(a.datatype.size().into());
         let threads = workers::threads(bytes, AHEAD_BYTES_MIN).min(2);
-        workers::in_order(pieces(a), threads, read, |_, (ours, theirs)| {
+        let selections: Box<dyn Iterator<Item = Result<Selection>> + Send> =
+            match (stored::sparse(one, from, a)?, stored::sparse(other, to, b)?) {
+                (Some(ours), Some(theirs)) => Box::new(selections_of(&ours.united(&theirs)?, a)),
+                _ => Box::new(pieces(a)),
+            };
+        workers::in_order(selections, threads, read, |_, (ours, theirs)| {
             self.values(path, "elements", (&a.datatype, ours), (&b.datatype, theirs))
         })
     }
+}
+
+/// What one of two has, and an element of what none has: all of those are alike.
+fn selections_of(
+    stored: &StoredRuns,
+    info: &DatasetInfo,
+) -> impl Iterator<Item = Result<Selection>> + Send + use<> {
+    let hole = stored.holes().next().map(|(start, _)| (start, 1));
+    let blocks = hole.into_iter().flat_map({
+        let dims = info.space.dims().to_vec();
+        move |run| stored::run_blocks(run, &dims, 1)
+    });
+    let elements_max = (PIECE_BYTES / u64::from(info.datatype.size()).max(1)).max(1);
+    blocks.chain(stored.blocks_of(elements_max)).map(|block| block.selection())
 }
 
 /// The layout without what only one file format knows: how its chunks are found.

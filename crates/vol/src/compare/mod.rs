@@ -10,9 +10,10 @@ mod values;
 pub use maps::{MapDifferences, maps};
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::sync::Arc;
 
 use model::properties::CreationOrder;
-use model::{Index, Link, LinkTarget, ObjectKind, Reference, Result, Token};
+use model::{Index, Link, LinkTarget, ObjectKind, ObjectPath, Reference, Result, Token};
 
 use crate::{Container, ObjectInfo, OpList, Pin};
 
@@ -59,9 +60,9 @@ pub fn objects(
         references: Vec::new(),
         found: Vec::new(),
     };
-    comparer.pair(from, to, "/");
+    comparer.pair(from, to, &Spot::from(ObjectPath::root()));
     while let Some((from, to, path)) = comparer.waiting.pop_front() {
-        comparer.object(from, to, &path)?;
+        comparer.object(from, to, &Spot::from(path))?;
         if comparer.found.len() >= DIFFERENCES_MAX {
             return Ok(comparer.found);
         }
@@ -76,18 +77,40 @@ struct Comparer<'c> {
     b: &'c dyn Container,
     pairs: HashMap<Token, Token>,
     back: HashMap<Token, Token>,
-    waiting: VecDeque<(Token, Token, String)>,
+    waiting: VecDeque<(Token, Token, ObjectPath)>,
     /// References at the same place, which are compared when all objects are paired.
-    references: Vec<(Reference, Reference, String)>,
+    references: Vec<(Reference, Reference, Spot)>,
     found: Vec<Difference>,
 }
 
+/// What is compared: an object, or an attribute of it.
+#[derive(Clone)]
+struct Spot {
+    path: ObjectPath,
+    attribute: Option<Arc<str>>,
+}
+
+impl From<ObjectPath> for Spot {
+    fn from(path: ObjectPath) -> Self {
+        Spot { path, attribute: None }
+    }
+}
+
+impl Spot {
+    fn shown(&self) -> String {
+        match &self.attribute {
+            Some(name) => format!("{} attribute {name}", self.path.shown()),
+            None => self.path.shown(),
+        }
+    }
+}
+
 impl Comparer<'_> {
-    fn differs(&mut self, path: &str, what: impl Into<String>) {
-        self.found.push(Difference { path: path.to_owned(), what: what.into() });
+    fn differs(&mut self, spot: &Spot, what: impl Into<String>) {
+        self.found.push(Difference { path: spot.shown(), what: what.into() });
     }
 
-    fn same<T: PartialEq + std::fmt::Debug>(&mut self, path: &str, what: &str, a: &T, b: &T) {
+    fn same<T: PartialEq + std::fmt::Debug>(&mut self, path: &Spot, what: &str, a: &T, b: &T) {
         if a != b {
             let (mut a, mut b) = (format!("{a:?}"), format!("{b:?}"));
             // Long types and names are not worth all of a line.
@@ -100,19 +123,19 @@ impl Comparer<'_> {
     }
 
     /// Two links at one path lead to these: they are one pair from now on.
-    fn pair(&mut self, from: Token, to: Token, path: &str) {
+    fn pair(&mut self, from: Token, to: Token, path: &Spot) {
         match (self.pairs.get(&from), self.back.get(&to)) {
             (Some(known), Some(back)) if *known == to && *back == from => {}
             (None, None) => {
                 self.pairs.insert(from, to);
                 self.back.insert(to, from);
-                self.waiting.push_back((from, to, path.to_owned()));
+                self.waiting.push_back((from, to, path.path.clone()));
             }
             _ => self.differs(path, "it is not the same object that is shared"),
         }
     }
 
-    fn object(&mut self, from: Token, to: Token, path: &str) -> Result<()> {
+    fn object(&mut self, from: Token, to: Token, path: &Spot) -> Result<()> {
         let (a, b) = (self.a.object_info(from)?, self.b.object_info(to)?);
         if a.kind != b.kind {
             self.differs(path, format!("{} and {}", a.kind.name(), b.kind.name()));
@@ -134,20 +157,20 @@ impl Comparer<'_> {
         }
     }
 
-    fn group(&mut self, from: Token, to: Token, path: &str) -> Result<()> {
+    fn group(&mut self, from: Token, to: Token, path: &Spot) -> Result<()> {
         let (a, b) = (self.a.group_info(from)?.create, self.b.group_info(to)?.create);
         self.same(path, "order of links", &a.link_order, &b.link_order);
         let (a, b) = (all_links(self.a, from)?, all_links(self.b, to)?);
         let mut others: BTreeMap<&str, &Link> = b.iter().map(|link| (link.name.as_str(), link)).collect();
         for link in &a {
-            let path = format!("{}/{}", path.trim_end_matches('/'), link.name);
+            let path = Spot::from(path.path.join(&link.name));
             match others.remove(link.name.as_str()) {
                 Some(other) => self.link(link, other, &path),
                 None => self.differs(&path, "only in the first"),
             }
         }
         for name in others.keys() {
-            self.differs(&format!("{}/{name}", path.trim_end_matches('/')), "only in the second");
+            self.differs(&Spot::from(path.path.join(name)), "only in the second");
         }
         let is_tracked = a.iter().chain(&b).all(|link| link.creation_order.is_some());
         if is_tracked && in_order(&a) != in_order(&b) {
@@ -156,7 +179,7 @@ impl Comparer<'_> {
         Ok(())
     }
 
-    fn link(&mut self, a: &Link, b: &Link, path: &str) {
+    fn link(&mut self, a: &Link, b: &Link, path: &Spot) {
         self.same(path, "character set of a name", &a.charset, &b.charset);
         match (&a.target, &b.target) {
             (LinkTarget::Hard(from), LinkTarget::Hard(to)) => self.pair(*from, *to, path),
@@ -164,7 +187,7 @@ impl Comparer<'_> {
         }
     }
 
-    fn map(&mut self, from: Token, to: Token, path: &str) -> Result<()> {
+    fn map(&mut self, from: Token, to: Token, path: &Spot) -> Result<()> {
         let (a, b) = (self.a.map_info(from)?, self.b.map_info(to)?);
         self.same(path, "type of keys", &a.key.memory_form(), &b.key.memory_form());
         self.same(path, "type of values", &a.value.memory_form(), &b.value.memory_form());
@@ -183,7 +206,7 @@ impl Comparer<'_> {
         })
     }
 
-    fn attributes(&mut self, a: &ObjectInfo, b: &ObjectInfo, path: &str) -> Result<()> {
+    fn attributes(&mut self, a: &ObjectInfo, b: &ObjectInfo, path: &Spot) -> Result<()> {
         let index = match a.create.attribute_order == b.create.attribute_order
             && a.create.attribute_order != CreationOrder::Untracked
         {
@@ -199,7 +222,7 @@ impl Comparer<'_> {
             return Ok(());
         }
         for (one, other) in ours.iter().zip(&theirs) {
-            let place = format!("{path} attribute {}", one.name);
+            let place = Spot { path: path.path.clone(), attribute: Some(one.name.as_str().into()) };
             self.same(&place, "extent", &one.space, &other.space);
             self.same(&place, "datatype", &one.datatype.memory_form(), &other.datatype.memory_form());
             self.committed(one.committed, other.committed, &place);
@@ -212,7 +235,7 @@ impl Comparer<'_> {
     }
 
     /// Two committed datatypes that are shared at the same place.
-    fn committed(&mut self, a: Option<Token>, b: Option<Token>, path: &str) {
+    fn committed(&mut self, a: Option<Token>, b: Option<Token>, path: &Spot) {
         match (a, b) {
             (Some(from), Some(to)) => self.pair(from, to, path),
             (None, None) => {}

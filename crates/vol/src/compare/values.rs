@@ -4,7 +4,7 @@ use model::datatype::{Datatype, VarLenKind};
 use model::heap::{Heap, VarSlot};
 use model::{Error, Reference, ReferenceTarget, Result};
 
-use super::Comparer;
+use super::{Comparer, Spot};
 use crate::Container;
 use crate::slots::SlotPlan;
 
@@ -19,7 +19,7 @@ impl Comparer<'_> {
     /// Elements of two types, in the file forms of their containers.
     pub(super) fn values(
         &mut self,
-        path: &str,
+        path: &Spot,
         what: &str,
         (a_type, a): (&Datatype, &[u8]),
         (b_type, b): (&Datatype, &[u8]),
@@ -36,7 +36,7 @@ impl Comparer<'_> {
             return Ok(());
         }
         let pairs = one.references.into_iter().zip(other.references);
-        self.references.extend(pairs.map(|(one, other)| (one, other, path.to_owned())));
+        self.references.extend(pairs.map(|(one, other)| (one, other, path.clone())));
         Ok(())
     }
 

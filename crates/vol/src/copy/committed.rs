@@ -2,7 +2,7 @@
 
 use std::collections::{HashSet, VecDeque};
 
-use model::{Datatype, LinkTarget, ObjectKind, Result, Token};
+use model::{Datatype, LinkTarget, ObjectKind, ObjectPath, Result, Token};
 
 use super::Copier;
 use crate::{Container, OpDatatypeCommit, OpList};
@@ -28,7 +28,7 @@ impl Copier<'_> {
         let op = OpDatatypeCommit { place: None, datatype: datatype.clone(), create: info.create.clone() };
         let new = self.target.datatype_commit(&op)?;
         self.note(old, new);
-        self.common(&info, new, "")?;
+        self.common(&info, new, &ObjectPath::start(""))?;
         self.committed.iter_mut().for_each(|known| known.push((datatype.clone(), new)));
         Ok(Some(new))
     }

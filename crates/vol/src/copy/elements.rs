@@ -3,13 +3,13 @@
 use std::sync::Arc;
 
 use model::properties::{FillValue, Layout};
-use model::{Dataspace, Datatype, Error, Kind, Result, Selection, Token};
+use model::{Dataspace, Datatype, Error, Kind, ObjectPath, Result, Selection, Token};
 
 use super::Copier;
 use super::values::has_references;
 use crate::{
     Allocation, ChunkInfo, Container, DatasetInfo, OpDatasetCreate, OpRead, OpWrite, Place, StorageInfo,
-    workers,
+    stored, workers,
 };
 
 /// Bytes of elements moved at a time.
@@ -25,7 +25,7 @@ const CHUNKS_PER_PAGE: u64 = 4096;
 type Piece<'p> = dyn FnMut(&Datatype, &Selection, &[u8]) -> Result<()> + 'p;
 
 impl Copier<'_> {
-    pub(super) fn dataset(&mut self, old: Token, place: Option<Place>, path: &str) -> Result<Token> {
+    pub(super) fn dataset(&mut self, old: Token, place: Option<Place>, path: &ObjectPath) -> Result<Token> {
         let info = self.source.dataset_info(old)?;
         let mut create = info.create.clone();
         if let FillValue::Value(value) = &create.fill.value
@@ -42,13 +42,13 @@ impl Copier<'_> {
             create,
         };
         if let Some(alter) = self.options.alter {
-            alter(path, &mut op)?;
+            alter(&path.to_string(), &mut op)?;
         }
         self.make_dataset(op, path)
     }
 
     /// The elements of a dataset at a path, after so many pieces that are there already.
-    pub(super) fn elements(&mut self, old: Token, new: Token, done: (&str, u64)) -> Result<()> {
+    pub(super) fn elements(&mut self, old: Token, new: Token, done: (&ObjectPath, u64)) -> Result<()> {
         if self.options.without_elements {
             return Ok(());
         }
@@ -66,7 +66,7 @@ impl Copier<'_> {
         old: Token,
         new: Token,
         target: &dyn Container,
-        (path, done): (&str, u64),
+        (path, done): (&ObjectPath, u64),
     ) -> Result<()> {
         let (from, to) = (self.source.dataset_info(old)?, target.dataset_info(new)?);
         // Data beside the container, and data of other datasets, is not the copy's own.
@@ -109,7 +109,7 @@ impl Copier<'_> {
     }
 
     /// Chunks as they are stored: some are read ahead while others are written.
-    fn copy_chunks(&self, old: Token, new: Token, (path, done): (&str, u64)) -> Result<()> {
+    fn copy_chunks(&self, old: Token, new: Token, (path, done): (&ObjectPath, u64)) -> Result<()> {
         let (source, mut pieces, mut more) = (self.source, done, true);
         while more {
             let page = source.chunk_list(old, pieces, CHUNKS_PER_PAGE)?;
@@ -148,7 +148,13 @@ impl Copier<'_> {
         let pieces: Box<dyn Iterator<Item = Result<Selection>> + Send> =
             match StoredChunks::new(source, dataset, &info, &storage)? {
                 Some(chunks) => Box::new(chunks),
-                None => Box::new(pieces(&info)),
+                None => match stored::sparse(source, dataset, &info)? {
+                    Some(stored) => {
+                        let blocks = stored.blocks_of((PIECE_BYTES / element_bytes.max(1)).max(1));
+                        Box::new(blocks.map(|block| block.selection()))
+                    }
+                    None => Box::new(pieces(&info)),
+                },
             };
         let left = pieces.skip(usize::try_from(skip).unwrap_or(usize::MAX));
         workers::in_order(left, threads, read, |selection, raw| visit(&info.datatype, selection, raw))

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use model::properties::{FileCreate, Layout};
-use model::{Error, Kind, Result, Token};
+use model::{Error, Kind, ObjectPath, Result, Token};
 
 use super::Copier;
 use crate::{Container, OpDatasetCreate};
@@ -30,10 +30,10 @@ pub fn create_for(
 
 impl Copier<'_> {
     /// Goes on where the target cannot hold something, if the caller wants to hear of it instead.
-    pub(super) fn or_lost<T: Default>(&self, path: &str, what: &str, done: Result<T>) -> Result<T> {
+    pub(super) fn or_lost<T: Default>(&self, path: &ObjectPath, what: &str, done: Result<T>) -> Result<T> {
         match (done, self.options.lost) {
             (Err(error), Some(tell)) if error.kind() == Kind::Unsupported => {
-                tell(path, what, &error);
+                tell(&path.shown(), what, &error);
                 Ok(T::default())
             }
             (done, _) => done,
@@ -41,7 +41,7 @@ impl Copier<'_> {
     }
 
     /// Makes a dataset; one that the target cannot hold as it is loses its filters, then its layout.
-    pub(super) fn make_dataset(&self, mut op: OpDatasetCreate, path: &str) -> Result<Token> {
+    pub(super) fn make_dataset(&self, mut op: OpDatasetCreate, path: &ObjectPath) -> Result<Token> {
         let mut done = self.target.dataset_create(&op);
         for what in ["filters", "layout"] {
             let (Err(error), Some(tell)) = (&done, self.options.lost) else { break };
@@ -53,7 +53,7 @@ impl Copier<'_> {
                 "filters" => op.create.filters.clear(),
                 _ => op.create.layout = plain_layout(&op),
             }
-            tell(path, what, error);
+            tell(&path.shown(), what, error);
             done = self.target.dataset_create(&op);
         }
         done

@@ -20,7 +20,7 @@ use std::cell::Cell;
 use std::collections::{HashMap, HashSet, VecDeque};
 
 use model::properties::CreationOrder;
-use model::{Datatype, Error, Index, Kind, Limits, Link, LinkTarget, ObjectKind, Result, Token};
+use model::{Datatype, Error, Index, Kind, Limits, Link, LinkTarget, ObjectKind, ObjectPath, Result, Token};
 
 use crate::{
     Container, Lookup, ObjectInfo, OpDatasetCreate, OpDatatypeCommit, OpGroupCreate, OpLinkCreate, OpList,
@@ -137,7 +137,7 @@ pub fn contents(source: &dyn Container, target: &dyn Container, options: CopyOpt
     let info = source.object_info(from)?;
     copier.note(from, to);
     copier.root(&info, to)?;
-    copier.groups.push_back(Waiting { old: from, new: to, depth: 0, path: String::new() });
+    copier.groups.push_back(Waiting { old: from, new: to, path: ObjectPath::start("") });
     copier.run()
 }
 
@@ -148,8 +148,8 @@ const MAP_KEYS_PER_PAGE: u64 = 1024;
 struct Waiting {
     old: Token,
     new: Token,
-    depth: u32,
-    path: String,
+    /// From the object that is copied, or from the root group.
+    path: ObjectPath,
 }
 
 struct Copier<'a> {
@@ -193,7 +193,7 @@ impl<'a> Copier<'a> {
         if self.target.link_get(place.group, &place.name)?.is_some() {
             return Err(Error::exists("copy object").with("name", &place.name));
         }
-        let done = self.object(object, Some(place.clone()), 0, String::new()).and_then(|new| {
+        let done = self.object(object, Some(place.clone()), &ObjectPath::start("")).and_then(|new| {
             self.run()?;
             Ok(new)
         });
@@ -217,13 +217,14 @@ impl<'a> Copier<'a> {
 
     /// What the root group itself has. It is there before the copy begins.
     fn root(&mut self, info: &ObjectInfo, to: Token) -> Result<()> {
+        let path = ObjectPath::root();
         match self.options.resume.map(|resume| resume.pieces("/")) {
             Some(Some(ALL)) => return self.refers_again(info, to),
             Some(_) => self.clear_attributes(to)?,
             None => {}
         }
-        self.common(info, to, "/")?;
-        self.reached("/", ALL)
+        self.common(info, to, &path)?;
+        self.reached(&path, ALL)
     }
 
     fn drain(&mut self) -> Result<()> {
@@ -246,14 +247,14 @@ impl<'a> Copier<'a> {
     }
 
     /// Makes the copy of an object at a place; its links wait.
-    fn object(&mut self, old: Token, place: Option<Place>, depth: u32, path: String) -> Result<Token> {
+    fn object(&mut self, old: Token, place: Option<Place>, path: &ObjectPath) -> Result<Token> {
         if let Some(&new) = self.copies.get(&old) {
             if let Some(place) = place {
-                self.make_link(place, LinkTarget::Hard(new), &path)?;
+                self.make_link(place, LinkTarget::Hard(new), path)?;
             }
             return Ok(new);
         }
-        if let Some(new) = self.earlier(old, place.as_ref(), (depth, &path))? {
+        if let Some(new) = self.earlier(old, place.as_ref(), path)? {
             return Ok(new);
         }
         let info = self.source.object_info(old)?;
@@ -262,7 +263,7 @@ impl<'a> Copier<'a> {
                 let create = self.source.group_info(old)?.create;
                 self.target.group_create(&OpGroupCreate { place, create })?
             }
-            ObjectKind::Dataset => self.dataset(old, place, &path)?,
+            ObjectKind::Dataset => self.dataset(old, place, path)?,
             ObjectKind::Datatype => {
                 let (datatype, create) = (self.source.datatype_get(old)?, info.create.clone());
                 self.target.datatype_commit(&OpDatatypeCommit { place, datatype, create })?
@@ -270,21 +271,21 @@ impl<'a> Copier<'a> {
             ObjectKind::Map => self.map(old, &info, place)?,
         };
         self.note(old, new);
-        self.common(&info, new, &path)?;
+        self.common(&info, new, path)?;
         if info.kind == ObjectKind::Dataset {
-            self.reached(&path, 0)?;
-            self.elements(old, new, (&path, 0))?;
+            self.reached(path, 0)?;
+            self.elements(old, new, (path, 0))?;
         }
-        self.reached(&path, ALL)?;
+        self.reached(path, ALL)?;
         if info.kind == ObjectKind::Group {
-            self.groups.push_back(Waiting { old, new, depth, path });
+            self.groups.push_back(Waiting { old, new, path: path.clone() });
         }
         self.advance(1, 0)?;
         Ok(new)
     }
 
     /// Makes a link, unless an earlier run did.
-    fn make_link(&self, place: Place, target: LinkTarget, path: &str) -> Result<()> {
+    fn make_link(&self, place: Place, target: LinkTarget, path: &ObjectPath) -> Result<()> {
         if self.options.resume.is_some() && self.target.link_get(place.group, &place.name)?.is_some() {
             return Ok(());
         }
@@ -310,7 +311,7 @@ impl<'a> Copier<'a> {
     }
 
     /// What every object has: attributes and a comment.
-    fn common(&mut self, info: &ObjectInfo, new: Token, path: &str) -> Result<()> {
+    fn common(&mut self, info: &ObjectInfo, new: Token, path: &ObjectPath) -> Result<()> {
         if let Some(comment) = &info.comment {
             self.or_lost(path, "comment", self.target.object_set_comment(new, Some(comment)))?;
         }
@@ -321,7 +322,7 @@ impl<'a> Copier<'a> {
     }
 
     fn links(&mut self, group: &Waiting) -> Result<()> {
-        if self.options.shallow && group.depth > 0 {
+        if self.options.shallow && group.path.depth() > 0 {
             return Ok(());
         }
         let tracked = self.source.group_info(group.old)?.create.link_order != CreationOrder::Untracked;
@@ -340,7 +341,7 @@ impl<'a> Copier<'a> {
 
     fn link(&mut self, group: &Waiting, link: Link) -> Result<()> {
         let place = Place { group: group.new, name: link.name, charset: link.charset };
-        let path = format!("{}/{}", group.path, place.name);
+        let path = group.path.join(&place.name);
         let found = match &link.target {
             LinkTarget::Hard(token) => Some(*token),
             LinkTarget::Soft(to) if self.options.expand_soft_links => self.follow(group.old, to)?,
@@ -356,7 +357,7 @@ impl<'a> Copier<'a> {
             // A copy that is made inside its own original is no part of it.
             Some(token) if self.is_one && self.made.contains(&token) => Ok(()),
             Some(token) => {
-                let made = self.object(token, Some(place), group.depth + 1, path.clone());
+                let made = self.object(token, Some(place), &path);
                 self.or_lost(&path, "object", made.map(drop))
             }
             None => self.make_link(place, link.target, &path),

@@ -1,6 +1,6 @@
 //! Copies that go on where an earlier one was stopped.
 
-use model::{LinkTarget, ObjectKind, Result, Token};
+use model::{LinkTarget, ObjectKind, ObjectPath, Result, Token};
 
 use super::{Copier, Waiting};
 use crate::{OpList, Place};
@@ -20,9 +20,9 @@ pub trait Resume {
 
 impl Copier<'_> {
     /// Says how far an object is.
-    pub(super) fn reached(&self, path: &str, pieces: u64) -> Result<()> {
+    pub(super) fn reached(&self, path: &ObjectPath, pieces: u64) -> Result<()> {
         match self.options.resume {
-            Some(resume) if !path.is_empty() => resume.reached(path, pieces),
+            Some(resume) if !path.is_empty() => resume.reached(&path.to_string(), pieces),
             _ => Ok(()),
         }
     }
@@ -33,11 +33,11 @@ impl Copier<'_> {
         &mut self,
         old: Token,
         place: Option<&Place>,
-        (depth, path): (u32, &str),
+        path: &ObjectPath,
     ) -> Result<Option<Token>> {
         let (Some(resume), Some(place)) = (self.options.resume, place) else { return Ok(None) };
         let Some(link) = self.target.link_get(place.group, &place.name)? else { return Ok(None) };
-        let (Some(pieces), LinkTarget::Hard(new)) = (resume.pieces(path), link.target) else {
+        let (Some(pieces), LinkTarget::Hard(new)) = (resume.pieces(&path.to_string()), link.target) else {
             self.target.link_delete(place.group, &place.name)?;
             return Ok(None);
         };
@@ -46,7 +46,7 @@ impl Copier<'_> {
         self.refers_again(&info, new)?;
         match info.kind {
             ObjectKind::Group => {
-                self.groups.push_back(Waiting { old, new, depth, path: path.to_owned() });
+                self.groups.push_back(Waiting { old, new, path: path.clone() });
             }
             ObjectKind::Dataset if pieces != ALL => self.elements(old, new, (path, pieces))?,
             _ => {}

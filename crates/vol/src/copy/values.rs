@@ -7,7 +7,7 @@ use std::sync::{Mutex, PoisonError};
 use model::datatype::ReferenceKind;
 use model::heap::Heap;
 use model::properties::CreationOrder;
-use model::{Dataspace, Datatype, Index, ObjectKind, Reference, ReferenceTarget, Result, Token};
+use model::{Dataspace, Datatype, Index, ObjectKind, ObjectPath, Reference, ReferenceTarget, Result, Token};
 
 use super::Copier;
 use crate::slots::SlotPlan;
@@ -107,7 +107,7 @@ impl Copier<'_> {
         Ok(self.source.attribute_list(object.token, &op)?.entries)
     }
 
-    pub(super) fn attributes(&mut self, object: &ObjectInfo, new: Token, path: &str) -> Result<()> {
+    pub(super) fn attributes(&mut self, object: &ObjectInfo, new: Token, path: &ObjectPath) -> Result<()> {
         let all = self.all_attributes(object)?;
         for info in &all {
             let made = self.make_attribute(object, new, info);
@@ -183,7 +183,7 @@ impl Copier<'_> {
             }
         }
         if object.kind == ObjectKind::Dataset && has_references(&self.source.dataset_info(old)?.datatype) {
-            self.copy_elements(old, new, target, ("", 0))?;
+            self.copy_elements(old, new, target, (&ObjectPath::start(""), 0))?;
         }
         Ok(())
     }
@@ -196,7 +196,8 @@ impl Copier<'_> {
             for token in self.referenced_by(old)? {
                 if !self.copies.contains_key(&token) && self.source.object_info(token).is_ok() {
                     let place = self.place_of_pointed()?;
-                    self.object(token, Some(place), 1, String::new())?;
+                    let path = ObjectPath::start("").join(&place.name);
+                    self.object(token, Some(place), &path)?;
                     self.drain()?;
                 }
             }

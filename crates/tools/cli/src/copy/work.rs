@@ -4,7 +4,6 @@ use std::fs::OpenOptions;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 
 use hyperslab::model::properties::FileCreate;
 use hyperslab::model::text::{from_path, to_path};
@@ -16,6 +15,7 @@ use hyperslab::{Error, Kind, Result};
 use indicatif::{HumanBytes, ProgressBar};
 
 use super::replace::{Replacement, refuse_link};
+use crate::common::{Cleaning, interrupt, is_stopped};
 use crate::open::shown;
 use crate::progress::spinner;
 use crate::settings::{layered, measured, registry};
@@ -23,17 +23,15 @@ use crate::settings::{layered, measured, registry};
 /// Work that a person may watch and stop.
 pub(super) struct Work {
     bar: ProgressBar,
-    stopped: Arc<AtomicBool>,
+    _cleaning: Cleaning,
 }
 
 impl Work {
     pub(super) fn start(name: &'static str) -> Result<Work> {
-        let stopped = Arc::new(AtomicBool::new(false));
-        let flag = stopped.clone();
         // The work ends itself, so that it can clean up.
-        ctrlc::set_handler(move || flag.store(true, Ordering::Relaxed))
+        ctrlc::set_handler(interrupt)
             .map_err(|e| Error::invalid("watch for interrupts").with("problem", e))?;
-        Ok(Work { bar: spinner(name), stopped })
+        Ok(Work { bar: spinner(name), _cleaning: Cleaning::new() })
     }
 
     /// Names what the target cannot hold.
@@ -44,7 +42,7 @@ impl Work {
     /// Shows how far it is; an error once it shall stop.
     pub(super) fn tell(&self, progress: Progress) -> Result<()> {
         self.bar.set_message(format!("{} objects, {}", progress.objects, HumanBytes(progress.bytes)));
-        match self.stopped.load(Ordering::Relaxed) {
+        match is_stopped() {
             true => Err(Error::denied("go on").with("problem", "it was stopped")),
             false => Ok(()),
         }

@@ -4,6 +4,7 @@ use hyperslab::model::convert::Conversions;
 use hyperslab::model::properties::Layout;
 use hyperslab::model::{Datatype, Heap};
 use hyperslab::vol::DatasetInfo;
+use hyperslab::vol::stored::run_blocks;
 use hyperslab::vol::transfer::Elements;
 use hyperslab::{Error, Result, Selection};
 
@@ -13,6 +14,7 @@ use super::native;
 use super::report::Report;
 use super::table::Table;
 use crate::dump::subset::{Hyperslab, Subset};
+use crate::holes;
 use crate::ls::source::Place;
 
 /// Bytes of elements that are held at a time, of each dataset.
@@ -83,7 +85,8 @@ impl Pair<'_> {
         let mut values = Values { report, table, places: self.places, depth: self.depth };
         let smaller = usize::from(memory[1].size() < memory[0].size());
         let mut found = 0;
-        for strips in strip_pairs(&selections, infos, &memory)? {
+        for (strips, times, first) in self.strips(&selections, infos, &memory)? {
+            values.table.first = first.unwrap_or(values.table.first);
             let sides = [
                 self.read(0, infos[0], &strips[0], &memory[0])?,
                 self.read(1, infos[1], &strips[1], &memory[1])?,
@@ -92,13 +95,49 @@ impl Pair<'_> {
             // h5diff steps through arrays of different sizes by the smaller one, in both.
             let len = sides[smaller].0.len();
             let [a, b] = [0, 1].map(|i: usize| Buffer { bytes: &sides[i].0[..len], heap: &sides[i].1 });
-            found += values.compare(&memory[smaller], a, b)?;
+            // All elements of a hole are alike.
+            found += values.compare(&memory[smaller], a, b)?.saturating_mul(times);
             values.table.first += (len / size.max(1)) as u64;
             if found >= limit {
                 break;
             }
         }
         Ok(found)
+    }
+
+    /// What is compared at a time, for how many elements each stands, and where it starts. Where both are far larger than what
+    /// is stored, holes of both are compared once.
+    fn strips(
+        &self,
+        selections: &[Selection; 2],
+        infos: [&DatasetInfo; 2],
+        memory: &[Datatype; 2],
+    ) -> Result<Box<dyn Iterator<Item = (Strip, u64, Option<u64>)>>> {
+        let stored = |side: usize| {
+            let (place, info) = (self.places[side], infos[side]);
+            holes::stored(place.container(), place.token, info)
+        };
+        let is_whole = selections.iter().all(|selection| *selection == Selection::All);
+        let both = if is_whole && infos[0].space == infos[1].space {
+            (stored(0)?, stored(1)?)
+        } else {
+            (None, None)
+        };
+        let (Some(first), Some(second)) = both else {
+            let strips = strip_pairs(selections, infos, memory)?;
+            return Ok(Box::new(strips.map(|strip| (strip, 1, None))));
+        };
+        let (stored, dims) = (first.united(&second)?, infos[0].space.dims().to_vec());
+        let size = u64::from(memory[0].size().max(memory[1].size())).max(1);
+        let holes: Vec<(u64, u64)> = stored.holes().collect();
+        let holes = holes
+            .into_iter()
+            .flat_map(move |(start, len)| run_blocks((start, 1), &dims, 1).map(move |block| (block, len)));
+        let blocks = stored.blocks_of((STRIP_BYTES / size).max(1)).map(|block| (block, 1)).chain(holes);
+        Ok(Box::new(blocks.filter_map(|(block, times)| {
+            let strip = block.selection().ok()?;
+            Some(([strip.clone(), strip], times, Some(block.first)))
+        })))
     }
 
     fn read(
@@ -153,7 +192,8 @@ fn selection(part: Option<&Hyperslab>, info: &DatasetInfo) -> Result<Selection> 
     Ok(selection)
 }
 
-type Strips = Box<dyn Iterator<Item = [Selection; 2]>>;
+type Strip = [Selection; 2];
+type Strips = Box<dyn Iterator<Item = Strip>>;
 
 /// Pieces of both selections with as many elements each.
 fn strip_pairs(

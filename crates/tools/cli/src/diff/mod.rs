@@ -36,7 +36,7 @@ const FAILED: u8 = 2;
 
 /// Compares what the command line names.
 pub(crate) fn run(args: &[String]) -> ExitCode {
-    let mut out = io::BufWriter::with_capacity(1 << 16, io::stdout().lock());
+    let mut out = io::BufWriter::with_capacity(1 << 16, crate::out::stdout());
     match options::parse(args) {
         Command::Help => {
             print!("{}", usage::USAGE);
@@ -233,13 +233,12 @@ fn lists(report: &mut Report<'_>, sides: &[Side; 2]) -> Result<[List; 2]> {
 fn compare_lists(report: &mut Report<'_>, sides: &[Side; 2], lists: &[List; 2]) -> u64 {
     let options = report.options;
     let groups = sides.iter().all(|side| side.what.is_group());
-    let start =
-        |side: usize| if groups { matched::prefix(&sides[side].path) } else { sides[side].path.len() };
+    let own = |side: usize| if groups { matched::own_name(&sides[side].path) } else { "" };
     let mut excluded = options.excluded.clone();
-    let matched =
-        matched::matches((&lists[0].entries, start(0)), (&lists[1].entries, start(1)), &mut excluded);
+    let (first, second) = ((&lists[0].entries[..], own(0)), (&lists[1].entries[..], own(1)));
+    let matched = matched::matches(first, second, &mut excluded);
     if groups && options.verbose {
-        print_list(report, sides, &matched);
+        print_list(report, sides, &matched, [first, second]);
     }
     let sizes_differ = lists[0].entries.len() != lists[1].entries.len();
     report.contents_differ |= options.excluded.is_empty() && sizes_differ;
@@ -250,7 +249,12 @@ fn compare_lists(report: &mut Report<'_>, sides: &[Side; 2], lists: &[List; 2]) 
     pairs.map(|(a, b)| objects.compare(&lists[0].entries[a], &lists[1].entries[b])).sum()
 }
 
-fn print_list(report: &mut Report<'_>, sides: &[Side; 2], matched: &[matched::Match]) {
+fn print_list(
+    report: &mut Report<'_>,
+    sides: &[Side; 2],
+    matched: &[matched::Match],
+    lists: [matched::Side<'_>; 2],
+) {
     let options = report.options;
     if options.level > 2 {
         report.say(&format!("file1: {}\nfile2: {}\n", shown(&options.files[0]), shown(&options.files[1])));
@@ -261,7 +265,12 @@ fn print_list(report: &mut Report<'_>, sides: &[Side; 2], matched: &[matched::Ma
     for entry in matched {
         let mark = |side: Option<usize>| if side.is_some() { 'x' } else { ' ' };
         report.say(&format!("{:>5} {:>6}    ", mark(entry.first), mark(entry.second)));
-        report.put(&column(&entry.name, 15));
+        let found = [entry.first.map(|at| (0, at)), entry.second.map(|at| (1, at))];
+        let name = found.into_iter().flatten().next().map(|(side, at): (usize, usize)| {
+            let (entries, own) = lists[side];
+            matched::name(&entries[at], own)
+        });
+        report.put(&column(&name.unwrap_or_default(), 15));
         report.put(b"\n");
     }
     report.put(b"\n");

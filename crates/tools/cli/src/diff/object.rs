@@ -31,13 +31,16 @@ impl Objects<'_, '_> {
         if kinds[0] != kinds[1] {
             self.report.cannot_compare(&format!(
                 "Not comparable: <{}> is of type {} and <{}> is of type {}\n",
-                first.path, kinds[0], second.path, kinds[1]
+                first.path(),
+                kinds[0],
+                second.path(),
+                kinds[1]
             ));
             return 0;
         }
         if first.what.is_same(&second.what, self.files) {
             if self.report.options.shows_data() {
-                self.report.objects(kind_word(&first.what), &first.path, &second.path);
+                self.report.objects(kind_word(&first.what), &first.path(), &second.path());
                 self.report.found(0);
             }
             return 0;
@@ -45,7 +48,7 @@ impl Objects<'_, '_> {
         let result = match (&first.what, &second.what) {
             (What::Link(a), What::Link(b)) => Ok(self.links(first, second, a, b)),
             (What::Object(a, kind), What::Object(b, _)) => {
-                self.objects(*kind, [a, b], [&first.path, &second.path])
+                self.objects(*kind, [a, b], [&first.path(), &second.path()])
             }
             _ => Ok(0),
         };
@@ -59,16 +62,16 @@ impl Objects<'_, '_> {
     fn dangling(&mut self, first: &Entry, second: &Entry) -> u64 {
         let options = self.report.options;
         if options.no_dangling {
-            let path = if is_link(first) { &first.path } else { &second.path };
+            let path = if is_link(first) { first.path() } else { second.path() };
             self.report.remark(&format!("Warning: <{path}> is a dangling link.\n"));
             self.report.failed = true;
             return 0;
         }
         if is_link(first) && is_link(second) {
-            self.report.objects_found("dangling link", &first.path, &second.path, 0);
+            self.report.objects_found("dangling link", &first.path(), &second.path(), 0);
             return 0;
         }
-        let (number, path) = if is_link(first) { (1, &first.path) } else { (2, &second.path) };
+        let (number, path) = if is_link(first) { (1, first.path()) } else { (2, second.path()) };
         self.report.remark(&format!("obj{number} <{path}> is a dangling link.\n"));
         if !options.quiet {
             self.report.found(1);
@@ -89,7 +92,7 @@ impl Objects<'_, '_> {
             (LinkTarget::External { .. }, LinkTarget::External { .. }) => "external link",
             _ => "user defined link",
         };
-        self.report.objects_found(word, &first.path, &second.path, differ.into());
+        self.report.objects_found(word, &first.path(), &second.path(), differ.into());
         differ.into()
     }
 

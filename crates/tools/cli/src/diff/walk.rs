@@ -4,10 +4,11 @@ use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 
+use hyperslab::model::ObjectPath;
 use hyperslab::{Error, Kind, LinkTarget, ObjectKind, Result};
 
 use crate::ls::source::Place;
-use crate::ls::walk::{Frame, Seen, join};
+use crate::ls::walk::{Frame, Seen};
 
 /// What a path leads to.
 #[derive(Clone)]
@@ -20,8 +21,26 @@ pub(crate) enum What {
 /// A path and what it leads to.
 #[derive(Clone)]
 pub(crate) struct Entry {
-    pub(crate) path: String,
+    /// The path of what the list is of.
+    prefix: Rc<str>,
+    /// The path below it.
+    pub(crate) below: ObjectPath,
     pub(crate) what: What,
+}
+
+impl Entry {
+    /// The whole path.
+    pub(crate) fn path(&self) -> String {
+        match self.below.depth() {
+            0 => self.prefix.to_string(),
+            _ => format!("{}{}", self.prefix.trim_end_matches('/'), shown(&self.below)),
+        }
+    }
+}
+
+/// A path as text; of a very long one only its ends, unless the user wants all.
+pub(crate) fn shown(path: &ObjectPath) -> String {
+    if crate::common::expand() { path.to_string() } else { path.shown() }
 }
 
 impl What {
@@ -54,6 +73,7 @@ impl What {
 /// The list of what is under a group.
 pub(crate) struct List {
     pub(crate) entries: Vec<Entry>,
+    prefix: Rc<str>,
     /// Whether a link was met that leads nowhere.
     pub(crate) dangling: bool,
     follow: bool,
@@ -67,34 +87,41 @@ impl List {
     pub(crate) fn of(group: &Place, path: &str, follow: bool) -> Result<List> {
         let mut list = List {
             entries: Vec::new(),
+            prefix: path.into(),
             dangling: false,
             follow,
             frames: Vec::new(),
             followed: HashSet::new(),
         };
-        list.start(group.clone(), path)?;
+        list.start(group.clone(), ObjectPath::start(""))?;
         list.run()?;
         Ok(list)
     }
 
     /// A list of one.
     pub(crate) fn single(path: &str, what: What) -> List {
-        let entries = vec![Entry { path: path.to_owned(), what }];
-        List { entries, dangling: false, follow: false, frames: Vec::new(), followed: HashSet::new() }
+        let prefix: Rc<str> = path.into();
+        let entries = vec![Entry { prefix: prefix.clone(), below: ObjectPath::start(""), what }];
+        List { entries, prefix, dangling: false, follow: false, frames: Vec::new(), followed: HashSet::new() }
     }
 
-    fn start(&mut self, place: Place, path: &str) -> Result<()> {
+    #[cfg(test)]
+    pub(crate) fn push(&mut self, name: &str, what: What) {
+        self.add(&ObjectPath::start("").join(name), what);
+    }
+
+    fn start(&mut self, place: Place, path: ObjectPath) -> Result<()> {
         let kind = place.container().object_info(place.token)?.kind;
-        self.add(path, What::Object(place.clone(), kind));
+        self.add(&path, What::Object(place.clone(), kind));
         if kind == ObjectKind::Group {
-            let seen = HashMap::from([(place.token, String::new())]);
-            self.frames.push(Frame::new(place, path.to_owned(), Rc::new(RefCell::new(seen))));
+            let seen = HashMap::from([(place.token, path.clone())]);
+            self.frames.push(Frame::new(place, path, Rc::new(RefCell::new(seen))));
         }
         Ok(())
     }
 
-    fn add(&mut self, path: &str, what: What) {
-        self.entries.push(Entry { path: path.to_owned(), what });
+    fn add(&mut self, path: &ObjectPath, what: What) {
+        self.entries.push(Entry { prefix: self.prefix.clone(), below: path.clone(), what });
     }
 
     fn run(&mut self) -> Result<()> {
@@ -103,8 +130,7 @@ impl List {
                 self.frames.pop();
                 continue;
             };
-            let (group, path, seen) =
-                (frame.group.clone(), join(&frame.path, &link.name), frame.seen.clone());
+            let (group, path, seen) = (frame.group.clone(), frame.path.join(&link.name), frame.seen.clone());
             match link.target {
                 LinkTarget::Hard(token) => self.object(Place { token, ..group }, path, &seen)?,
                 target => self.link(&group, &link.name, &path, target)?,
@@ -113,29 +139,29 @@ impl List {
         Ok(())
     }
 
-    fn object(&mut self, place: Place, path: String, seen: &Seen) -> Result<()> {
+    fn object(&mut self, place: Place, path: ObjectPath, seen: &Seen) -> Result<()> {
         let kind = place.container().object_info(place.token)?.kind;
         self.add(&path, What::Object(place.clone(), kind));
         let is_new =
-            kind == ObjectKind::Group && seen.borrow_mut().insert(place.token, String::new()).is_none();
+            kind == ObjectKind::Group && seen.borrow_mut().insert(place.token, path.clone()).is_none();
         if is_new {
             self.frames.push(Frame::new(place, path, seen.clone()));
         }
         Ok(())
     }
 
-    fn link(&mut self, group: &Place, name: &str, path: &str, target: LinkTarget) -> Result<()> {
+    fn link(&mut self, group: &Place, name: &str, path: &ObjectPath, target: LinkTarget) -> Result<()> {
         if !self.follow {
             self.add(path, What::Link(target));
             return Ok(());
         }
         if matches!(target, LinkTarget::User { .. }) {
-            return Err(Error::unsupported("follow user-defined link").with("path", path));
+            return Err(Error::unsupported("follow user-defined link").with("path", path.shown()));
         }
         match group.find(name) {
             Ok(place) if !self.followed.contains(&target) => {
                 self.followed.insert(target);
-                self.start(place, path)
+                self.start(place, path.clone())
             }
             Ok(_) => Ok(()),
             Err(error) if leads_nowhere(&error) => {

@@ -6,7 +6,8 @@ use hyperslab::{LinkTarget, ObjectKind, Result, Token};
 
 use super::Dumper;
 use super::attributes::list_attributes;
-use super::tables::{Sorting, walk};
+use super::streams::Stream;
+use super::tables::{Sorting, shown, walk};
 
 impl Dumper<'_> {
     /// `FILE_CONTENTS`.
@@ -16,18 +17,18 @@ impl Dumper<'_> {
         for token in tables.unnamed_types() {
             self.put(format!(" {:<10} /#{}\n", "datatype", token.to_u64()).as_bytes())?;
         }
-        let mut lines = Vec::new();
         let container = self.container();
         let with_attributes = self.options.contents_attributes;
         let sorting = self.sorting();
         walk(&*container, self.sorting(), &mut |step| {
-            let path = to_bytes(step.path);
+            let path = shown(step.path);
+            let (path, mut lines) = (to_bytes(&path), Vec::new());
             match (step.target, step.object) {
                 (_, Some((kind, token))) => {
-                    let first = if step.again { tables.path(token).map(to_bytes) } else { None };
-                    push_line(&mut lines, kind_word(kind), &path, first.as_deref());
+                    let first = if step.again { tables.path(token) } else { None };
+                    push_line(&mut lines, kind_word(kind), &path, first.as_deref().map(to_bytes).as_deref());
                     if with_attributes && !step.again {
-                        push_attributes(&*container, token, step.path, sorting, &mut lines)?;
+                        push_attributes(&*container, token, &shown(step.path), sorting, &mut lines)?;
                     }
                 }
                 (LinkTarget::Soft(to), _) => push_line(&mut lines, "link", &path, Some(&to_bytes(to))),
@@ -40,9 +41,8 @@ impl Dumper<'_> {
                         .extend_from_slice(&[b" unknown type of UD link ", &path[..], b" -> ???\n"].concat());
                 }
             }
-            Ok(())
+            self.streams.put(Stream::Ddl, &lines)
         })?;
-        self.put(&lines)?;
         self.put(b" }\n")
     }
 

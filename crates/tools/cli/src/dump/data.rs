@@ -4,16 +4,18 @@ use std::sync::Arc;
 
 use hyperslab::model::convert::Conversions;
 use hyperslab::model::{Heap, Selection};
+use hyperslab::vol::stored::{StoredRuns, run_blocks};
 use hyperslab::vol::transfer::from_file_form;
 use hyperslab::vol::{AttributeInfo, DatasetInfo, Pin};
-use hyperslab::{Datatype, Kind, Result, Token};
+use hyperslab::{Datatype, Error, Kind, Result, Token};
 
 use super::Dumper;
 use super::binary::{self, target_type};
 use super::lenient;
-use super::source::{Block, Source, read_block, read_pairs, strips};
+use super::source::{Block, STRIP_BYTES, Source, read_block, read_pairs, strips};
 use super::streams::{Stream, failed};
 use super::subset::{Hyperslab, Subset};
+use crate::holes;
 use crate::render::cformat::FloatFormat;
 use crate::render::element::{Marks, PackedBits, Printer, Style, Values};
 use crate::render::line::{Layout, Prefix, State};
@@ -269,15 +271,57 @@ impl Dumper<'_> {
         run: &Run<'_>,
     ) -> Result<()> {
         let container = self.container();
+        if let Some(stored) = holes::stored(&*container, token, info)? {
+            return self.sparse_elements(state, (token, info), memory, run, &stored);
+        }
         let total = info.space.element_count()?;
         let mut in_row = 0;
-        for selection in strips(&Source::Dataset { token, info }, memory)? {
+        for selection in strips(&*container, &Source::Dataset { token, info }, memory)? {
             let block = read_block(&*container, token, info, &selection, memory, &self.failed)?;
             let count = block.bytes.len() as u64 / u64::from(memory.size()).max(1);
             let last = state.base + count >= total;
             self.print_run(state, &Run { last, ..*run }, &block, &mut in_row)?;
             state.base += count;
             state.continued = true;
+        }
+        Ok(())
+    }
+
+    /// What is stored, and a line for each hole.
+    fn sparse_elements(
+        &mut self,
+        state: &mut State,
+        (token, info): (Token, &DatasetInfo),
+        memory: &Datatype,
+        run: &Run<'_>,
+        stored: &StoredRuns,
+    ) -> Result<()> {
+        if self.options.binary.is_some() {
+            let error = Error::limit("write elements that are not stored");
+            return Err(error.with("help", "--expand writes them all"));
+        }
+        let (container, dims, total) = (self.container(), info.space.dims(), info.space.element_count()?);
+        let strip = (STRIP_BYTES / u64::from(memory.size()).max(1)).max(1);
+        let runs = stored.runs().iter().map(|run| (*run, false));
+        let mut parts: Vec<_> = runs.chain(stored.holes().map(|hole| (hole, true))).collect();
+        parts.sort_unstable();
+        for (part, is_hole) in parts {
+            let part_read = if is_hole { (part.0, 1) } else { part };
+            state.need_prefix = true;
+            for block in run_blocks(part_read, dims, strip) {
+                let elements =
+                    read_block(&*container, token, info, &block.selection()?, memory, &self.failed)?;
+                let last = part.0 + part.1 >= total;
+                state.base = block.first;
+                let mut in_row = block.first % state.row.max(1);
+                self.print_run(state, &Run { last: last || is_hole, ..*run }, &elements, &mut in_row)?;
+                state.continued = true;
+                let comma = if last { "" } else { run.layout.separator };
+                if is_hole {
+                    self.streams
+                        .put(run.stream, format!("{}{comma}", holes::remark(part, dims)).as_bytes())?;
+                }
+            }
         }
         Ok(())
     }

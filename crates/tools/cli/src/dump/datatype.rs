@@ -8,6 +8,7 @@ use hyperslab::model::text::to_bytes;
 use hyperslab::{Datatype, Result, Token};
 
 use super::Dumper;
+use super::tables::shown;
 use crate::render::line::State;
 use crate::render::number;
 
@@ -81,7 +82,7 @@ impl Dumper<'_> {
     fn print_type_name(&mut self, buffer: &mut Vec<u8>, token: Token) {
         match self.file().tables.types.get(token) {
             Some(entry) if entry.named => {
-                buffer.extend_from_slice(&[b"\"", &to_bytes(&entry.path)[..], b"\""].concat());
+                buffer.extend_from_slice(&[b"\"", &to_bytes(&shown(&entry.path))[..], b"\""].concat());
             }
             Some(_) => buffer.extend_from_slice(format!("\"/#{}\"", token.to_u64()).as_bytes()),
             None => self.fail("unknown committed datatype"),

@@ -7,18 +7,62 @@ use hyperslab::{Dataspace, Datatype, Error, Index, Link, LinkTarget, ObjectKind,
 use super::Dumper;
 use super::source::{Side, Source};
 use super::subset::Subset;
-use super::tables::{Sorting, list_links};
+use super::tables::{Sorting, list_links, shown};
 use crate::render::line::State;
 
-/// Groups inside each other that are followed: enough for any honest file, and few enough for the stack.
-const DEPTH_MAX: usize = 20_000;
+/// What is begun and not ended yet. It waits in a list, so that no nesting is too deep.
+pub(crate) enum Open {
+    /// A group with the links that are left.
+    Group { links: std::vec::IntoIter<Link>, state: State },
+    /// An external link, with the file that it was met in.
+    External { state: State, before: (usize, bool) },
+}
 
 impl Dumper<'_> {
     /// A group and everything in it.
     pub(crate) fn group(&mut self, token: Token, name: &str) -> Result<()> {
-        if self.indent > DEPTH_MAX {
-            return Err(Error::limit("print group").with("depth", self.indent));
+        let outer = self.open.len();
+        self.begin_group(token, name)?;
+        while self.open.len() > outer {
+            self.advance()?;
         }
+        Ok(())
+    }
+
+    /// The next link of what was begun last, or its end.
+    fn advance(&mut self) -> Result<()> {
+        let next = match self.open.last_mut() {
+            Some(Open::Group { links, .. }) => links.next(),
+            _ => None,
+        };
+        match next {
+            Some(link) => {
+                let result = self.link(&link);
+                self.tolerate(&link.name, result)
+            }
+            None => self.end(),
+        }
+    }
+
+    /// Ends what was begun last.
+    fn end(&mut self) -> Result<()> {
+        let mut state = match self.open.pop() {
+            Some(Open::Group { state, .. }) => {
+                self.indent -= 1;
+                state
+            }
+            Some(Open::External { state, before }) => {
+                self.leave_external(before);
+                state
+            }
+            None => return Ok(()),
+        };
+        state.indent -= 1;
+        self.line(&mut state, b"}")
+    }
+
+    /// A group as far as its links.
+    fn begin_group(&mut self, token: Token, name: &str) -> Result<()> {
         let container = self.container();
         let info = container.object_info(token)?;
         let mut state = State::at(self.indent);
@@ -31,18 +75,20 @@ impl Dumper<'_> {
         self.object_id(&mut state, ObjectKind::Group)?;
         self.comment(&mut state, info.comment.as_deref())?;
         match self.shown_before(token, info.references, ObjectKind::Group) {
-            Some(path) => self.line(&mut state, &hard_link(&path))?,
+            Some(path) => {
+                self.line(&mut state, &hard_link(&path))?;
+                self.open.push(Open::Group { links: Vec::new().into_iter(), state });
+            }
             None => {
                 self.attributes(token, info.create.attribute_order)?;
-                self.links(token)?;
+                let links = self.links(token)?.into_iter();
+                self.open.push(Open::Group { links, state });
             }
         }
-        self.indent -= 1;
-        state.indent -= 1;
-        self.line(&mut state, b"}")
+        Ok(())
     }
 
-    fn links(&mut self, group: Token) -> Result<()> {
+    fn links(&mut self, group: Token) -> Result<Vec<Link>> {
         let container = self.container();
         let info = container.group_info(group)?;
         // Iterating over links takes a handle in h5dump.
@@ -52,12 +98,7 @@ impl Dumper<'_> {
         } else {
             self.options.sort_by
         };
-        let links = list_links(&*container, group, Sorting { by, order: self.options.sort_order })?;
-        for link in &links {
-            let result = self.link(link);
-            self.tolerate(&link.name, result)?;
-        }
-        Ok(())
+        list_links(&*container, group, Sorting { by, order: self.options.sort_order })
     }
 
     fn link(&mut self, link: &Link) -> Result<()> {
@@ -89,7 +130,7 @@ impl Dumper<'_> {
     fn object(&mut self, token: Token, name: &str) -> Result<()> {
         let info = self.container().object_info(token)?;
         match info.kind {
-            ObjectKind::Group => self.group(token, name),
+            ObjectKind::Group => self.begin_group(token, name),
             ObjectKind::Dataset => match self.shown_before(token, info.references, ObjectKind::Dataset) {
                 Some(path) => self.block("DATASET", name, &[hard_link(&path)]),
                 None => self.dataset(token, name, None),
@@ -110,8 +151,8 @@ impl Dumper<'_> {
             ObjectKind::Dataset => &file.tables.datasets,
             _ => &file.tables.types,
         };
-        let path = table.get(token)?.path.clone();
-        (!file.shown.insert(token)).then_some(path)
+        let entry = table.get(token)?;
+        (!file.shown.insert(token)).then(|| shown(&entry.path))
     }
 
     /// A dataset.
@@ -227,17 +268,39 @@ impl Dumper<'_> {
         self.line(&mut state, &[b"TARGETPATH \"", &to_bytes(path)[..], b"\""].concat())?;
         self.ids[0] += 1;
         // A target that is not there is no error: the link may be meant for another place.
-        if let Ok((place, token, kind)) = self.follow_external(file, path) {
-            self.enter_external(place, |dumper| dumper.external_object(token, kind, path))?;
+        let found = self.follow_external(file, path).ok();
+        let before = (self.current, self.through_external);
+        self.open.push(Open::External { state, before });
+        // What is in the file that the user named is printed there.
+        let Some((place, token, kind)) = found.filter(|(place, ..)| *place != 0) else {
+            self.indent += 2;
+            return self.end();
+        };
+        (self.current, self.through_external) = (place, true);
+        self.indent += 2;
+        let outer = self.open.len();
+        let begun = self.external_object(token, kind, path);
+        match begun {
+            // It ends when the group does.
+            Ok(()) if self.open.len() > outer => Ok(()),
+            Ok(()) => self.end(),
+            Err(error) => {
+                self.open.pop();
+                self.leave_external(before);
+                Err(error)
+            }
         }
-        state.indent -= 1;
-        self.line(&mut state, b"}")
+    }
+
+    fn leave_external(&mut self, before: (usize, bool)) {
+        self.indent -= 2;
+        (self.current, self.through_external) = before;
     }
 
     fn external_object(&mut self, token: Token, kind: ObjectKind, path: &str) -> Result<()> {
         let references = self.container().object_info(token)?.references;
         match kind {
-            ObjectKind::Group => self.group(token, path),
+            ObjectKind::Group => self.begin_group(token, path),
             ObjectKind::Datatype => self.named_type(token, path),
             ObjectKind::Map => self.map(token, path),
             ObjectKind::Dataset => {
@@ -281,20 +344,6 @@ impl Dumper<'_> {
         let file = self.describe(opened)?;
         self.files.push(file);
         Ok(self.files.len() - 1)
-    }
-
-    /// Runs `body` in another file, unless that is the one the user named.
-    fn enter_external(&mut self, place: usize, body: impl FnOnce(&mut Self) -> Result<()>) -> Result<()> {
-        if place == 0 {
-            return Ok(());
-        }
-        let before = (self.current, self.through_external);
-        (self.current, self.through_external) = (place, true);
-        self.indent += 2;
-        let result = body(self);
-        self.indent -= 2;
-        (self.current, self.through_external) = before;
-        result
     }
 }
 

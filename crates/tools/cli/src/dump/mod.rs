@@ -57,6 +57,8 @@ pub(crate) struct Dumper<'o> {
     /// The file from the command line, and those that external links led to.
     files: Vec<OpenFile>,
     current: usize,
+    /// Groups and external links that are begun.
+    open: Vec<group::Open>,
     /// Levels of indentation of the object that is printed.
     indent: usize,
     /// Objects are reached through an external link, so that any may have been printed before.
@@ -118,6 +120,7 @@ impl<'o> Dumper<'o> {
             layout: Layout::declarations(options.columns, options.one_per_line),
             files: Vec::new(),
             current: 0,
+            open: Vec::new(),
             indent: 0,
             through_external: false,
             following: Vec::new(),

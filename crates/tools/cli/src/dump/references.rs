@@ -30,7 +30,7 @@ pub(crate) struct Names {
 
 impl ReferenceText for Names {
     fn write(&self, reference: &Reference, out: &mut Vec<u8>) -> Result<()> {
-        let object = |token: &Token| to_bytes(self.tables.path(*token).unwrap_or(""));
+        let object = |token: &Token| to_bytes(&self.tables.path(*token).unwrap_or_default());
         let (word, path) = match &reference.target {
             ReferenceTarget::Null => return Ok(()),
             ReferenceTarget::Object(token) => match self.container.object_info(*token) {
@@ -38,7 +38,7 @@ impl ReferenceText for Names {
                 Err(_) => return Ok(()),
             },
             ReferenceTarget::Region { dataset, .. } => {
-                ("DATASET".to_owned(), to_bytes(self.by_name.path(*dataset).unwrap_or("")))
+                ("DATASET".to_owned(), to_bytes(&self.by_name.path(*dataset).unwrap_or_default()))
             }
             ReferenceTarget::Attribute { object: token, .. } => ("ATTRIBUTE".to_owned(), object(token)),
         };
@@ -102,7 +102,7 @@ impl Dumper<'_> {
         let memory = source.datatype().memory_form();
         let size = memory.size().max(1) as usize;
         let mut number = 0;
-        for part in strips(source, &memory)? {
+        for part in strips(&*self.container(), source, &memory)? {
             let block = self.read_source(source, &part, &memory)?;
             for element in block.bytes.chunks_exact(size) {
                 self.follow_reference(state, &block, element, number)?;

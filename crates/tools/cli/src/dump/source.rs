@@ -4,6 +4,7 @@ use std::cell::Cell;
 
 use hyperslab::model::convert::Conversions;
 use hyperslab::model::{Heap, Selection};
+use hyperslab::vol::stored::sparse;
 use hyperslab::vol::transfer::{Elements, from_file_form};
 use hyperslab::vol::{AttributeInfo, Container, DatasetInfo, OpRead, Pin, maps};
 use hyperslab::{Dataspace, Datatype, Error, Kind, Result, Token};
@@ -12,7 +13,7 @@ use super::lenient;
 use super::streams::Stream;
 
 /// Bytes of elements that are held at a time.
-const STRIP_BYTES: u64 = 4 << 20;
+pub(crate) const STRIP_BYTES: u64 = 4 << 20;
 
 /// References that are printed, each with what it points to. h5dump holds all of them in memory.
 const REFERENCES_MAX: u64 = 1 << 28;
@@ -119,17 +120,30 @@ pub(crate) fn read_block(
 }
 
 /// The parts in which elements are read, so that memory stays bounded.
-pub(crate) fn strips(source: &Source<'_>, memory: &Datatype) -> Result<Box<dyn Iterator<Item = Selection>>> {
+pub(crate) fn strips(
+    container: &dyn Container,
+    source: &Source<'_>,
+    memory: &Datatype,
+) -> Result<Box<dyn Iterator<Item = Selection>>> {
     let count = source.space().element_count()?;
-    if matches!(memory, Datatype::Reference(_)) && count > REFERENCES_MAX {
+    let is_listed =
+        matches!(source, Source::Dataset { token, info } if sparse(container, *token, info)?.is_some());
+    if !is_listed && matches!(memory, Datatype::Reference(_)) && count > REFERENCES_MAX {
         return Err(Error::limit("print references").with("count", count).with("limit", REFERENCES_MAX));
     }
     match source {
         _ if count == 0 => Ok(Box::new(std::iter::empty())),
         Source::Attribute { .. } | Source::Pairs { .. } => Ok(Box::new(std::iter::once(Selection::All))),
-        Source::Dataset { info, .. } => {
+        Source::Dataset { token, info } => {
             let element_bytes = u64::from(memory.size().max(info.datatype.size())).max(1);
             let strip = (STRIP_BYTES / element_bytes).max(1);
+            if let Some(stored) = crate::holes::stored(container, *token, info)? {
+                let missing = count - stored.len();
+                eprintln!(
+                    "hyperslab dump: {missing} elements are not stored and left out; --expand prints them"
+                );
+                return Ok(Box::new(stored.blocks_of(strip).filter_map(|block| block.selection().ok())));
+            }
             Ok(Box::new(Selection::All.strips(info.space.dims(), strip)?))
         }
     }

@@ -6,6 +6,7 @@ use std::io::{self, BufWriter, Write};
 use hyperslab::{Error, Result};
 
 use super::options::{Options, Sink};
+use crate::out::Printable;
 
 /// What is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -26,18 +27,26 @@ pub(crate) struct Streams {
     attributes: Option<usize>,
 }
 
+/// An output of text, or of elements as they are.
+fn text(out: impl Write + 'static, options: &Options) -> Box<dyn Write> {
+    match options.binary {
+        Some(_) => Box::new(out),
+        None => Box::new(Printable::new(out)),
+    }
+}
+
 impl Streams {
     /// Opens what the options name.
     pub(crate) fn open(options: &Options) -> Result<Self> {
         let mut outputs: Vec<Box<dyn Write>> =
-            vec![Box::new(BufWriter::with_capacity(1 << 16, io::stdout()))];
+            vec![text(BufWriter::with_capacity(1 << 16, io::stdout()), options)];
         let mut place = |sink: &Sink| -> Result<Option<usize>> {
             match sink {
                 Sink::Stdout => Ok(Some(0)),
                 Sink::Nowhere => Ok(None),
                 Sink::File(path) => {
                     let file = File::create(path).map_err(|e| Error::io(format!("create {path}"), &e))?;
-                    outputs.push(Box::new(BufWriter::new(file)));
+                    outputs.push(text(BufWriter::new(file), options));
                     Ok(Some(outputs.len() - 1))
                 }
             }

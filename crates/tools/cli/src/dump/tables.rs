@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use hyperslab::model::link::join;
+use hyperslab::model::ObjectPath;
 use hyperslab::model::properties::CreationOrder;
 use hyperslab::vol::{Container, OpList};
 use hyperslab::{Index, Link, LinkTarget, ObjectKind, Order, Result, Token};
@@ -11,7 +11,7 @@ use hyperslab::{Index, Link, LinkTarget, ObjectKind, Order, Result, Token};
 #[derive(Debug, Clone)]
 pub(crate) struct Entry {
     /// The first path that led to it. For a datatype without a name, the path of a dataset that uses it.
-    pub(crate) path: String,
+    pub(crate) path: ObjectPath,
     /// Whether it has a name of its own.
     pub(crate) named: bool,
     /// Its identity.
@@ -26,16 +26,16 @@ pub(crate) struct Table {
 }
 
 impl Table {
-    fn add(&mut self, token: Token, path: &str, named: bool) {
+    fn add(&mut self, token: Token, path: &ObjectPath, named: bool) {
         match self.places.get(&token) {
             Some(&place) if named && !self.entries[place].named => {
                 let entry = &mut self.entries[place];
-                (entry.path, entry.named) = (path.to_owned(), true);
+                (entry.path, entry.named) = (path.clone(), true);
             }
             Some(_) => {}
             None => {
                 self.places.insert(token, self.entries.len());
-                self.entries.push(Entry { path: path.to_owned(), named, token });
+                self.entries.push(Entry { path: path.clone(), named, token });
             }
         }
     }
@@ -79,7 +79,7 @@ pub(crate) struct Sorting {
 /// A step of a walk over all links.
 pub(crate) struct Step<'a> {
     /// The path of the link.
-    pub(crate) path: &'a str,
+    pub(crate) path: &'a ObjectPath,
     /// Where it leads.
     pub(crate) target: &'a LinkTarget,
     /// The kind and token of the object behind a hard link.
@@ -118,14 +118,15 @@ pub(crate) fn walk(
     let root = container.info()?.root;
     let mut met = HashSet::from([root]);
     let target = LinkTarget::Hard(root);
-    visit(&Step { path: "/", target: &target, object: Some((ObjectKind::Group, root)), again: false })?;
-    let mut waiting = vec![("/".to_owned(), list_links(container, root, sorting)?.into_iter())];
+    let path = ObjectPath::root();
+    visit(&Step { path: &path, target: &target, object: Some((ObjectKind::Group, root)), again: false })?;
+    let mut waiting = vec![(path, list_links(container, root, sorting)?.into_iter())];
     while let Some((parent, links)) = waiting.last_mut() {
         let Some(link) = links.next() else {
             waiting.pop();
             continue;
         };
-        let path = join(parent, &link.name);
+        let path = parent.join(&link.name);
         let object = match link.target {
             LinkTarget::Hard(token) => match container.object_info(token) {
                 Ok(info) => Some((info.kind, token)),
@@ -142,6 +143,11 @@ pub(crate) fn walk(
         }
     }
     Ok(())
+}
+
+/// A path as text; of a very long one only its ends, unless the user wants all.
+pub(crate) fn shown(path: &ObjectPath) -> String {
+    if crate::common::expand() { path.to_string() } else { path.shown() }
 }
 
 impl Tables {
@@ -171,12 +177,12 @@ impl Tables {
     }
 
     /// The path of any object.
-    pub(crate) fn path(&self, token: Token) -> Option<&str> {
+    pub(crate) fn path(&self, token: Token) -> Option<String> {
         let named = |table: &Table| table.get(token).filter(|entry| entry.named).is_some();
         [&self.groups, &self.datasets, &self.types]
             .into_iter()
             .find(|table| named(table))
             .and_then(|table| table.get(token))
-            .map(|entry| entry.path.as_str())
+            .map(|entry| shown(&entry.path))
     }
 }

@@ -1,5 +1,6 @@
 //! Single objects that the user named.
 
+use hyperslab::model::ObjectPath;
 use hyperslab::model::link::split_last;
 use hyperslab::model::text::to_bytes;
 use hyperslab::vol::{Lookup, OpLookup, path};
@@ -193,7 +194,7 @@ impl Dumper<'_> {
         let absolute = if name.starts_with('/') { name.to_owned() } else { format!("/{name}") };
         walk(&*container, self.sorting(), &mut |step| {
             let Some((kind, token)) = step.object else {
-                if step.path == absolute {
+                if is_at(step.path, &absolute) {
                     found.push(Wanted::Link(name.to_owned()));
                 }
                 return Ok(());
@@ -201,20 +202,25 @@ impl Dumper<'_> {
             if !step.again {
                 let listed = list_attributes(&*container, token, sorting).unwrap_or_default();
                 if listed.iter().any(|a| a.name == attribute) {
-                    found.push(Wanted::Attribute(attribute_path(step.path, name)));
+                    found.push(Wanted::Attribute(attribute_path(&step.path.to_string(), name)));
                 }
             }
-            if step.path == name {
+            if is_at(step.path, name) {
                 found.push(match kind {
-                    ObjectKind::Group => Wanted::Group(step.path.to_owned()),
-                    ObjectKind::Datatype => Wanted::Datatype(step.path.to_owned()),
-                    _ => Wanted::Dataset(step.path.to_owned(), None),
+                    ObjectKind::Group => Wanted::Group(step.path.to_string()),
+                    ObjectKind::Datatype => Wanted::Datatype(step.path.to_string()),
+                    _ => Wanted::Dataset(step.path.to_string(), None),
                 });
             }
             Ok(())
         })?;
         found.iter().try_for_each(|wanted| self.wanted(wanted))
     }
+}
+
+/// Whether a path has this text.
+fn is_at(path: &ObjectPath, text: &str) -> bool {
+    path.len() == text.len() && path.to_string() == text
 }
 
 fn quoted(word: &str, text: &str) -> Vec<u8> {

@@ -27,7 +27,7 @@ use walk::{Lister, Outcome};
 
 /// Lists what the command line names.
 pub(crate) fn run(args: &[String]) -> ExitCode {
-    let mut out = io::BufWriter::new(io::stdout().lock());
+    let mut out = io::BufWriter::new(crate::out::stdout());
     let code = match options::parse(args) {
         Command::Help => print(&mut out, options::USAGE, 0),
         Command::Version => {

@@ -2,6 +2,7 @@
 
 use std::io;
 
+use hyperslab::model::ObjectPath;
 use hyperslab::vol::{ObjectInfo, OpList};
 use hyperslab::{Error, ObjectKind, Result};
 
@@ -17,15 +18,15 @@ impl Lister<'_> {
         &mut self,
         place: &Place,
         info: &ObjectInfo,
-        path: &str,
-        first: Option<&str>,
+        path: &ObjectPath,
+        first: Option<&ObjectPath>,
         through_link: bool,
     ) -> io::Result<()> {
         let head = if through_link { "{".to_owned() } else { self.name(path, "") };
         write!(self.out, "{head}{}", kind_word(info.kind))?;
         match first {
             Some(first) => {
-                write!(self.out, ", same as {}", escape(first, true))?;
+                write!(self.out, ", same as {}", escape(&self.text(first), true))?;
                 if !through_link {
                     writeln!(self.out)?;
                 }

@@ -1,5 +1,7 @@
 //! Open containers, and the way from one to another along links.
 
+use std::cell::RefCell;
+use std::collections::HashMap;
 use std::path::PathBuf;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -22,6 +24,8 @@ pub(crate) struct Source {
     /// What tells its file from others, whatever it is called.
     identity: PathBuf,
     opened: Opened,
+    /// Other files that links led to, by the name they have there: each is opened once.
+    others: RefCell<HashMap<String, Rc<Source>>>,
 }
 
 /// An object, wherever it is.
@@ -41,13 +45,19 @@ impl Source {
         let info = opened.container.info()?;
         let (root, userblock_bytes) = (info.root, info.create.userblock_bytes);
         let identity = opened.identity();
-        Ok(Rc::new(Source { root, number, userblock_bytes, identity, opened }))
+        let others = RefCell::default();
+        Ok(Rc::new(Source { root, number, userblock_bytes, identity, opened, others }))
     }
 
     fn elsewhere(&self, file: &str) -> Result<Rc<Source>> {
+        if let Some(other) = self.others.borrow().get(file) {
+            return Ok(other.clone());
+        }
         let other = self.opened.follow(file)?;
         let is_same = other.identity() == self.identity;
-        Source::new(other, self.number + u64::from(!is_same))
+        let other = Source::new(other, self.number + u64::from(!is_same))?;
+        self.others.borrow_mut().insert(file.to_owned(), other.clone());
+        Ok(other)
     }
 }
 

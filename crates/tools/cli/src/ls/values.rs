@@ -5,6 +5,7 @@ use std::io::{self, Write};
 use hyperslab::model::convert::Conversions;
 use hyperslab::model::datatype::ReferenceKind;
 use hyperslab::model::heap::Heap;
+use hyperslab::vol::stored::{StoredRuns, run_blocks};
 use hyperslab::vol::transfer::{Elements, from_file_form};
 use hyperslab::vol::{AttributeInfo, DatasetInfo, Pin};
 use hyperslab::{Dataspace, Datatype, Error, Result, Selection};
@@ -16,6 +17,7 @@ use super::options::Options;
 use super::reference::{Target, Under};
 use super::source::Place;
 use super::types;
+use crate::holes;
 
 /// Bytes of elements read at a time.
 const STRIP_BYTES: u64 = 4 << 20;
@@ -73,10 +75,40 @@ pub(crate) fn elements(
     if count == 0 {
         return Ok(());
     }
+    if let Some(stored) = holes::stored(place.container(), place.token, info)? {
+        return sparse_elements(out, place, info, printer, &stored);
+    }
     for strip in Selection::All.strips(info.space.dims(), elements_max)? {
         let (data, heap) = read(place, info, &strip, &printer.memory)?;
         left = left.saturating_sub(strip.element_count(info.space.dims())?);
         printer.print(out, &data, &heap, left > 0)?;
+    }
+    printer.end(out)
+}
+
+/// What is stored, and a remark for each hole.
+fn sparse_elements(
+    out: &mut dyn Write,
+    place: &Place,
+    info: &DatasetInfo,
+    mut printer: Printer<'_>,
+    stored: &StoredRuns,
+) -> Result<(), Failure> {
+    let (dims, total) = (info.space.dims(), info.space.element_count()?);
+    let strip = (STRIP_BYTES / u64::from(printer.memory.size().max(1))).max(1);
+    let runs = stored.runs().iter().map(|run| (*run, false));
+    let mut parts: Vec<_> = runs.chain(stored.holes().map(|hole| (hole, true))).collect();
+    parts.sort_unstable();
+    for ((start, len), is_hole) in parts {
+        let more = start + len < total;
+        for block in run_blocks((start, if is_hole { 1 } else { len }), dims, strip) {
+            let (data, heap) = read(place, info, &block.selection()?, &printer.memory)?;
+            printer.print(out, &data, &heap, more && !is_hole)?;
+        }
+        if is_hole {
+            let comma = if more { "," } else { "" };
+            write!(out, "{}{comma}", holes::remark((start, len), dims))?;
+        }
     }
     printer.end(out)
 }

@@ -5,6 +5,8 @@ use std::collections::{HashMap, HashSet};
 use std::io::{self, Write};
 use std::rc::Rc;
 
+use hyperslab::model::ObjectPath;
+use hyperslab::model::path::SHOWN_BYTES_MAX;
 use hyperslab::model::text::to_bytes;
 use hyperslab::vol::OpList;
 use hyperslab::{Error, Kind, Link, LinkTarget, ObjectKind, Result, Token};
@@ -29,12 +31,12 @@ pub(crate) enum Outcome {
 }
 
 /// Where each object of one traversal was seen first.
-pub(crate) type Seen = Rc<RefCell<HashMap<Token, String>>>;
+pub(crate) type Seen = Rc<RefCell<HashMap<Token, ObjectPath>>>;
 
 /// A group whose links are being listed.
 pub(crate) struct Frame {
     pub(crate) group: Place,
-    pub(crate) path: String,
+    pub(crate) path: ObjectPath,
     pub(crate) seen: Seen,
     page: std::vec::IntoIter<Link>,
     skip: u64,
@@ -87,7 +89,7 @@ impl<'a> Lister<'a> {
             None => (0, 0),
         };
         self.show_root |= object.is_none() && self.options.recursive;
-        if !self.argument(source, path)? {
+        if !self.argument(source, &ObjectPath::start(path))? {
             return Ok(Outcome::NotFound);
         }
         self.run()?;
@@ -98,7 +100,7 @@ impl<'a> Lister<'a> {
     pub(crate) fn rootless(&mut self, file: &str) -> io::Result<Outcome> {
         self.opening(file)?;
         self.name_start = 0;
-        self.not_found("/")?;
+        self.not_found(&ObjectPath::root())?;
         Ok(Outcome::NotFound)
     }
 
@@ -112,11 +114,11 @@ impl<'a> Lister<'a> {
     }
 
     /// The object, or the link where the last part of the path is one. `false` where there is neither.
-    fn argument(&mut self, source: &Rc<Source>, path: &str) -> io::Result<bool> {
+    fn argument(&mut self, source: &Rc<Source>, path: &ObjectPath) -> io::Result<bool> {
         let root = Place::root(source);
-        let trimmed = path.trim_end_matches('/');
+        let trimmed = path.name().trim_end_matches('/');
         let (parent, name) = trimmed.rsplit_once('/').unwrap_or(("", trimmed));
-        if path == "/" {
+        if path.name() == "/" {
             return self.visit(&root, "/", path, false);
         }
         let found = root.find(&format!("/{parent}")).and_then(|group| {
@@ -139,7 +141,7 @@ impl<'a> Lister<'a> {
         }
     }
 
-    fn not_found(&mut self, path: &str) -> io::Result<bool> {
+    fn not_found(&mut self, path: &ObjectPath) -> io::Result<bool> {
         let line = self.name(path, "**NOT FOUND**");
         self.out.write_all(line.as_bytes())?;
         Ok(false)
@@ -150,7 +152,7 @@ impl<'a> Lister<'a> {
             match frame.next() {
                 Ok(Some(link)) => {
                     let (group, path, seen) =
-                        (frame.group.clone(), join(&frame.path, &link.name), frame.seen.clone());
+                        (frame.group.clone(), frame.path.join(&link.name), frame.seen.clone());
                     self.entry(&group, &link, path, &seen)?;
                 }
                 Ok(None) => drop(self.frames.pop()),
@@ -168,7 +170,7 @@ impl<'a> Lister<'a> {
     }
 
     /// One link of a group.
-    fn entry(&mut self, group: &Place, link: &Link, path: String, seen: &Seen) -> io::Result<()> {
+    fn entry(&mut self, group: &Place, link: &Link, path: ObjectPath, seen: &Seen) -> io::Result<()> {
         let LinkTarget::Hard(token) = link.target else {
             return self.link(group, link, &path);
         };
@@ -181,7 +183,7 @@ impl<'a> Lister<'a> {
             }
         };
         let first = seen.borrow().get(&token).cloned();
-        self.object(&place, &info, &path, first.as_deref(), false)?;
+        self.object(&place, &info, &path, first.as_ref(), false)?;
         if first.is_some() {
             return Ok(());
         }
@@ -196,7 +198,7 @@ impl<'a> Lister<'a> {
     }
 
     /// An object that is the start of a traversal: an argument, or where a link leads.
-    fn visit(&mut self, from: &Place, name: &str, path: &str, through_link: bool) -> io::Result<bool> {
+    fn visit(&mut self, from: &Place, name: &str, path: &ObjectPath, through_link: bool) -> io::Result<bool> {
         let found = from.find(name).and_then(|place| {
             let info = place.container().object_info(place.token)?;
             Ok((place, info))
@@ -221,13 +223,13 @@ impl<'a> Lister<'a> {
         if self.show_root || through_link {
             self.object(&place, &info, path, None, through_link)?;
         }
-        let seen = HashMap::from([(place.token, path.to_owned())]);
-        self.frames.push(Frame::new(place, path.to_owned(), Rc::new(RefCell::new(seen))));
+        let seen = HashMap::from([(place.token, path.clone())]);
+        self.frames.push(Frame::new(place, path.clone(), Rc::new(RefCell::new(seen))));
         Ok(true)
     }
 
     /// A link that is not a hard one.
-    fn link(&mut self, group: &Place, link: &Link, path: &str) -> io::Result<()> {
+    fn link(&mut self, group: &Place, link: &Link, path: &ObjectPath) -> io::Result<()> {
         let (text, follow, key) = match &link.target {
             LinkTarget::Soft(target) => {
                 (format!("Soft Link {{{target}}}"), self.options.follow, (false, target.clone()))
@@ -264,8 +266,9 @@ impl<'a> Lister<'a> {
     }
 
     /// A name in its column, and a remark at the column's right.
-    pub(super) fn name(&self, path: &str, remark: &str) -> String {
-        let shown = path.get(self.name_start..).unwrap_or("");
+    pub(super) fn name(&self, path: &ObjectPath, remark: &str) -> String {
+        let shown = self.text(path);
+        let shown = shown.get(self.name_start..).unwrap_or("");
         let mut name = shown.to_owned();
         if self.options.files.len() > 1 {
             name = format!("{}/{shown}", self.file);
@@ -282,8 +285,20 @@ impl<'a> Lister<'a> {
     }
 }
 
+impl Lister<'_> {
+    /// A path as text, no longer than it is needed.
+    pub(super) fn text(&self, path: &ObjectPath) -> String {
+        match path.len() <= SHOWN_BYTES_MAX || crate::common::expand() {
+            true => path.to_string(),
+            false if self.options.full => path.shown(),
+            // Only the last name is printed.
+            false => format!("{}/{}", " ".repeat(self.name_start), path.name()),
+        }
+    }
+}
+
 impl Frame {
-    pub(crate) fn new(group: Place, path: String, seen: Seen) -> Self {
+    pub(crate) fn new(group: Place, path: ObjectPath, seen: Seen) -> Self {
         Frame { group, path, seen, page: Vec::new().into_iter(), skip: 0, more: true }
     }
 
@@ -302,12 +317,6 @@ impl Frame {
         self.page = page.entries.into_iter();
         Ok(self.page.next())
     }
-}
-
-/// The path of a link in a group.
-pub(crate) fn join(parent: &str, name: &str) -> String {
-    let slash = if parent.ends_with('/') { "" } else { "/" };
-    format!("{parent}{slash}{name}")
 }
 
 /// The name that h5ls gives to the driver it opened a file with.

@@ -12,6 +12,9 @@ pub(crate) const BREAK: u8 = 1;
 /// One level of indentation.
 pub(crate) const INDENT: &str = "   ";
 
+/// Levels that are shown as indentation: output would grow with the square of the depth.
+pub(crate) const LEVELS_MAX: usize = 512;
+
 /// What stands at the start of a line of data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Prefix {
@@ -140,8 +143,9 @@ impl State {
             Prefix::Quote { every_line } if every_line || section > 0 || position == 0 => "\"".to_owned(),
             Prefix::Quote { .. } => String::new(),
         };
+        let levels = if layout.outdent { self.indent.saturating_sub(1) } else { self.indent };
         let indentation =
-            INDENT.repeat(if layout.outdent { self.indent.saturating_sub(1) } else { self.indent });
+            INDENT.repeat(if crate::common::expand() { levels } else { levels.min(LEVELS_MAX) });
         if layout.outdent {
             write!(out, "{indentation}{prefix}")?;
         } else {

@@ -4,6 +4,7 @@ use std::cell::RefCell;
 use std::collections::{BTreeMap, HashMap};
 use std::rc::Rc;
 
+use hyperslab::model::ObjectPath;
 use hyperslab::model::properties::{FileCreate, Layout};
 use hyperslab::vol::{Container, ObjectInfo};
 use hyperslab::{Datatype, Error, Kind, LinkTarget, ObjectKind, Result};
@@ -121,8 +122,8 @@ pub(crate) fn collect(root: &Place) -> Result<Statistics> {
         ..Statistics::default()
     };
     found.object(root)?;
-    let seen = Rc::new(RefCell::new(HashMap::from([(root.token, String::new())])));
-    let mut frames = vec![Frame::new(root.clone(), String::new(), seen)];
+    let seen = Rc::new(RefCell::new(HashMap::from([(root.token, ObjectPath::start(""))])));
+    let mut frames = vec![Frame::new(root.clone(), ObjectPath::start(""), seen)];
     while let Some(frame) = frames.last_mut() {
         let Some(link) = frame.next()? else {
             frames.pop();
@@ -133,10 +134,11 @@ pub(crate) fn collect(root: &Place) -> Result<Statistics> {
             continue;
         };
         let (place, seen) = (Place { token, ..frame.group.clone() }, frame.seen.clone());
-        if seen.borrow_mut().insert(token, String::new()).is_none()
+        if seen.borrow_mut().insert(token, frame.path.clone()).is_none()
             && found.object(&place)? == ObjectKind::Group
         {
-            frames.push(Frame::new(place, String::new(), seen));
+            let path = frame.path.clone();
+            frames.push(Frame::new(place, path, seen));
         }
     }
     Ok(found)

@@ -15,7 +15,7 @@ use crate::progress::spinner_beside_output;
 
 /// Tells what is in the file that the command line names.
 pub(crate) fn run(args: &[String]) -> ExitCode {
-    let mut out = io::BufWriter::new(io::stdout().lock());
+    let mut out = io::BufWriter::new(crate::out::stdout());
     let code = match options::parse(args) {
         Command::Help => out.write_all(USAGE.as_bytes()).map(|()| 0),
         Command::Version => {

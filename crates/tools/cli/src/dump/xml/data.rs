@@ -81,12 +81,12 @@ impl Dumper<'_> {
         self.xml_tag(level, "DataFromFile", b">")?;
         let memory = source.datatype().memory_form();
         let tables = self.file().tables.clone();
-        for part in strips(source, &memory)? {
+        for part in strips(&*self.container(), source, &memory)? {
             let block = self.read_source(source, &part, &memory)?;
             for element in block.bytes.chunks_exact(memory.size().max(1) as usize) {
                 let token = block.heap.load_reference(element)?.token();
-                let path = token.and_then(|token| tables.path(token)).unwrap_or("NULL");
-                self.xml_line(value_level, &[b"\"", &escape_string(&to_bytes(path))[..], b"\""].concat())?;
+                let path = token.and_then(|token| tables.path(token)).unwrap_or_else(|| "NULL".to_owned());
+                self.xml_line(value_level, &[b"\"", &escape_string(&to_bytes(&path))[..], b"\""].concat())?;
             }
         }
         self.xml_end(level, "DataFromFile")?;
@@ -111,7 +111,7 @@ impl Dumper<'_> {
 
     fn xml_strings(&mut self, level: usize, source: &Source<'_>) -> Result<()> {
         let memory = source.datatype().memory_form();
-        for part in strips(source, &memory)? {
+        for part in strips(&*self.container(), source, &memory)? {
             let block = self.read_source(source, &part, &memory)?;
             for element in block.bytes.chunks_exact(memory.size().max(1) as usize) {
                 let text = match string_of(&block, element)? {

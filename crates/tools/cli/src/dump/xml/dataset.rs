@@ -8,20 +8,21 @@ use hyperslab::{Datatype, Result, Token};
 use super::super::Dumper;
 use super::super::properties::allocation_time;
 use super::super::source::Source;
+use super::super::tables::shown;
 use super::data::note_of;
 use super::{escape_name, quoted};
 
 impl Dumper<'_> {
     /// A dataset that was printed under another name.
-    pub(super) fn xml_dataset_again(&mut self, name: &str, before: &str) -> Result<()> {
+    pub(super) fn xml_dataset_again(&mut self, token: Token, name: &str, before: &str) -> Result<()> {
         let level = self.indent;
         let path = self.xml_path(name);
-        let id = format!("{}-{}", self.xml_id(&path), self.xml.again);
+        let id = format!("{}-{}", self.xml_id_of(&path, Some(token)), self.xml.again);
         self.xml.again += 1;
         let mut attributes = vec![
             quoted("Name", escape_name(&to_bytes(name))),
             quoted("OBJ-XID", id),
-            quoted("H5Path", escape_name(&to_bytes(&path))),
+            quoted("H5Path", escape_name(&to_bytes(&shown(&path)))),
         ];
         attributes.extend(self.xml_parents());
         self.xml_element(level, "Dataset", &attributes, b">")?;
@@ -38,8 +39,8 @@ impl Dumper<'_> {
         let level = self.indent;
         let path = self.xml_path(name);
         // h5dump has a space behind this one equals sign.
-        let spaced = [b"H5Path= \"", &escape_name(&to_bytes(&path))[..], b"\""].concat();
-        let id = self.xml_id(&path);
+        let spaced = [b"H5Path= \"", &escape_name(&to_bytes(&shown(&path)))[..], b"\""].concat();
+        let id = self.xml_id_of(&path, Some(token));
         let mut attributes =
             vec![quoted("Name", escape_name(&to_bytes(name))), quoted("OBJ-XID", id), spaced];
         attributes.extend(self.xml_parents());

@@ -7,6 +7,7 @@ use hyperslab::{Dataspace, Datatype, Result, Token};
 
 use super::super::Dumper;
 use super::super::datatype::{enum_value, padding_name};
+use super::super::tables::shown;
 use super::{escape_name, quoted};
 
 impl Dumper<'_> {
@@ -22,9 +23,10 @@ impl Dumper<'_> {
         let Some(entry) = tables.types.get(token) else {
             return self.xml_line(level, b"<!-- h5dump error: unknown committed type. -->");
         };
-        let id = quoted(" OBJ-XID", self.xml_id(&entry.path));
+        let id = quoted(" OBJ-XID", self.xml_id_of(&entry.path, Some(token)));
         let rest = match entry.named {
-            true => [&id[..], b" ", &quoted("H5Path", escape_name(&to_bytes(&entry.path))), b" />"].concat(),
+            true => [&id[..], b" ", &quoted("H5Path", escape_name(&to_bytes(&shown(&entry.path)))), b" />"]
+                .concat(),
             false => [&id[..], b"/>"].concat(),
         };
         self.xml_tag(level, "NamedDataTypePtr", &rest)
@@ -36,11 +38,11 @@ impl Dumper<'_> {
         let (datatype, info) = (container.datatype_get(token)?, container.object_info(token)?);
         let level = self.indent;
         let path = self.xml_path(name);
-        let mut attributes =
-            vec![quoted("Name", escape_name(&to_bytes(name))), quoted("OBJ-XID", self.xml_id(&path))];
+        let id = self.xml_id_of(&path, Some(token));
+        let mut attributes = vec![quoted("Name", escape_name(&to_bytes(name))), quoted("OBJ-XID", id)];
         let unnamed = name.starts_with('#');
         if !unnamed {
-            attributes.push(quoted("H5Path", escape_name(&to_bytes(&path))));
+            attributes.push(quoted("H5Path", escape_name(&to_bytes(&shown(&path)))));
         }
         attributes.extend(self.xml_parents());
         self.xml_element(level, "NamedDataType", &attributes, b">")?;

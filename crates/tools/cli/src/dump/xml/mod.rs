@@ -4,6 +4,8 @@ mod data;
 mod dataset;
 mod datatype;
 
+use hyperslab::model::ObjectPath;
+use hyperslab::model::path::SHOWN_BYTES_MAX;
 use hyperslab::model::properties::CreationOrder;
 use hyperslab::model::text::to_bytes;
 use hyperslab::vol::{Lookup, OpLookup, path};
@@ -11,8 +13,8 @@ use hyperslab::{Index, Link, LinkTarget, ObjectKind, Result, Token};
 
 use super::Dumper;
 use super::attributes::list_attributes;
-use super::tables::{Sorting, list_links};
-use crate::render::line::BREAK;
+use super::tables::{Sorting, list_links, shown};
+use crate::render::line::{BREAK, LEVELS_MAX};
 
 const SCHEMA_URI: &str = "http://www.hdfgroup.org/HDF5/XML/schema/HDF5-File.xsd";
 const DTD_URI: &str = "http://www.hdfgroup.org/HDF5/XML/DTD/HDF5-File.dtd";
@@ -23,7 +25,9 @@ const INSTANCE_URI: &str = "http://www.w3.org/2001/XMLSchema-instance";
 #[derive(Debug)]
 pub(crate) struct XmlState {
     /// The path of the group that is printed; empty for the root group.
-    path: String,
+    path: ObjectPath,
+    /// Groups that are begun and not ended yet, the last one inside of all others.
+    open: Vec<OpenGroup>,
     /// The next identity of what has none.
     fake: u64,
     /// The next number of what has been printed before.
@@ -32,9 +36,22 @@ pub(crate) struct XmlState {
     begun: bool,
 }
 
+/// A group that is begun.
+#[derive(Debug)]
+struct OpenGroup {
+    token: Token,
+    tag: &'static str,
+    level: usize,
+    /// Whether what is in it stands one level further in.
+    entered: bool,
+    links: std::vec::IntoIter<Link>,
+    /// The path of the group around it.
+    outer: ObjectPath,
+}
+
 impl Default for XmlState {
     fn default() -> Self {
-        XmlState { path: String::new(), fake: u64::MAX - 1, again: 1, begun: false }
+        XmlState { path: ObjectPath::start(""), open: Vec::new(), fake: u64::MAX - 1, again: 1, begun: false }
     }
 }
 
@@ -115,7 +132,7 @@ impl Dumper<'_> {
     /// One line at `level`.
     pub(super) fn xml_line(&mut self, level: usize, text: &[u8]) -> Result<()> {
         let newline: &[u8] = if std::mem::replace(&mut self.xml.begun, true) { b"\n" } else { b"" };
-        let indent = "   ".repeat(level);
+        let indent = "   ".repeat(if crate::common::expand() { level } else { level.min(LEVELS_MAX) });
         // h5dump takes this byte for a place to break the line, and does not print it.
         let text: Vec<u8> = text.iter().copied().filter(|&byte| byte != BREAK).collect();
         self.put(&[newline, indent.as_bytes(), &text].concat())
@@ -165,19 +182,58 @@ impl Dumper<'_> {
         format!("xid_{number}")
     }
 
+    /// The same for an object that is known. To follow a very long path would take too long.
+    pub(super) fn xml_id_of(&mut self, path: &ObjectPath, token: Option<Token>) -> String {
+        match token {
+            Some(token) if path.len() > SHOWN_BYTES_MAX => format!("xid_{}", token.to_u64()),
+            _ if path.is_empty() => self.xml_id("/"),
+            _ => self.xml_id(&path.to_string()),
+        }
+    }
+
     /// The path of something in the group that is printed.
-    pub(super) fn xml_path(&self, name: &str) -> String {
-        format!("{}/{name}", self.xml.path)
+    pub(super) fn xml_path(&self, name: &str) -> ObjectPath {
+        self.xml.path.join(name)
     }
 
     /// `Parents="…"` and `H5ParentPaths="…"` of the group that is printed.
     pub(super) fn xml_parents(&mut self) -> [Vec<u8>; 2] {
-        let path = if self.xml.path.is_empty() { "/".to_owned() } else { self.xml.path.clone() };
-        let id = self.xml_id(&path);
-        [quoted("Parents", id), quoted("H5ParentPaths", escape_name(&to_bytes(&path)))]
+        let (path, token) = (self.xml.path.clone(), self.xml.open.last().map(|open| open.token));
+        self.xml_parents_of(&path, token)
+    }
+
+    fn xml_parents_of(&mut self, path: &ObjectPath, token: Option<Token>) -> [Vec<u8>; 2] {
+        let text = if path.is_empty() { "/".to_owned() } else { shown(path) };
+        let id = self.xml_id_of(path, token);
+        [quoted("Parents", id), quoted("H5ParentPaths", escape_name(&to_bytes(&text)))]
     }
 
     fn xml_group(&mut self, token: Token, name: &str) -> Result<()> {
+        let around = self.xml.open.len();
+        self.xml_begin_group(token, name, ObjectPath::start(""))?;
+        while self.xml.open.len() > around {
+            let next = self.xml.open.last_mut().and_then(|open| open.links.next());
+            match next {
+                Some(link) => {
+                    let result = self.xml_link(&link);
+                    self.tolerate(&link.name, result)?;
+                }
+                None => self.xml_end_group()?,
+            }
+        }
+        Ok(())
+    }
+
+    /// Ends the group that was begun last.
+    fn xml_end_group(&mut self) -> Result<()> {
+        let Some(OpenGroup { tag, level, entered, outer, .. }) = self.xml.open.pop() else { return Ok(()) };
+        self.xml.path = outer;
+        self.indent -= usize::from(entered);
+        self.xml_end(level, tag)
+    }
+
+    /// A group as far as its links.
+    fn xml_begin_group(&mut self, token: Token, name: &str, outer: ObjectPath) -> Result<()> {
         let info = self.container().object_info(token)?;
         let level = self.indent;
         let tag = if name == "/" { "RootGroup" } else { "Group" };
@@ -186,35 +242,51 @@ impl Dumper<'_> {
             let id = self.xml_id("/");
             self.xml_element(level, tag, &[quoted("OBJ-XID", id), quoted("H5Path", "/")], b">")?;
         } else {
-            self.xml_group_head(level, name, before.as_deref())?;
+            self.xml_group_head((level, token), name, before.as_deref())?;
         }
-        if before.is_none() {
+        let (links, entered) = (Vec::new().into_iter(), before.is_none());
+        self.xml.open.push(OpenGroup { token, tag, level, entered, links, outer });
+        if entered {
             self.indent += 1;
-            self.xml_attributes(token, info.create.attribute_order)?;
-            if name == "/" {
-                let tables = self.file().tables.clone();
-                for token in tables.unnamed_types() {
-                    self.xml_named_type(token, &format!("#{}", token.to_u64()))?;
-                }
+            // One that cannot be read is not ended, as with h5dump.
+            if let Err(error) = self.xml_fill_group(token, name, info.create.attribute_order) {
+                self.xml.open.pop();
+                return Err(error);
             }
-            self.xml_links(token)?;
-            self.indent -= 1;
         }
-        self.xml_end(level, tag)
+        Ok(())
     }
 
-    fn xml_group_head(&mut self, level: usize, name: &str, before: Option<&str>) -> Result<()> {
+    /// What is in a group, up to its links.
+    fn xml_fill_group(&mut self, token: Token, name: &str, order: CreationOrder) -> Result<()> {
+        self.xml_attributes(token, order)?;
+        if name == "/" {
+            let tables = self.file().tables.clone();
+            for token in tables.unnamed_types() {
+                self.xml_named_type(token, &format!("#{}", token.to_u64()))?;
+            }
+        }
+        let links = self.xml_links(token)?;
+        if let Some(open) = self.xml.open.last_mut() {
+            open.links = links.into_iter();
+        }
+        Ok(())
+    }
+
+    fn xml_group_head(
+        &mut self,
+        (level, token): (usize, Token),
+        name: &str,
+        before: Option<&str>,
+    ) -> Result<()> {
         let path = self.xml.path.clone();
-        let parent = match path.rfind('/') {
-            Some(0) | None => "/",
-            Some(at) => &path[..at],
-        };
         let escaped = |text: &str| escape_name(&to_bytes(text));
-        let id = self.xml_id(&path);
-        let parents = [quoted("Parents", self.xml_id(parent)), quoted("H5ParentPaths", escaped(parent))];
+        let id = self.xml_id_of(&path, Some(token));
+        let around = self.xml.open.last().map(|open| open.token);
+        let parents = self.xml_parents_of(path.parent().unwrap_or(&path), around);
         let name = quoted("Name", escaped(name));
         let Some(before) = before else {
-            let start = [name, quoted("OBJ-XID", id), quoted("H5Path", escaped(&path))];
+            let start = [name, quoted("OBJ-XID", id), quoted("H5Path", escaped(&shown(&path)))];
             return self.xml_element(level, "Group", &[&start[..], &parents].concat(), b" >");
         };
         let numbered = format!("{id}-{}", self.xml.again);
@@ -225,15 +297,11 @@ impl Dumper<'_> {
         self.xml_element(level + 1, "GroupPtr", &[&start[..], &parents].concat(), b" />")
     }
 
-    fn xml_links(&mut self, group: Token) -> Result<()> {
+    fn xml_links(&mut self, group: Token) -> Result<Vec<Link>> {
         let container = self.container();
         let tracked = container.group_info(group)?.create.link_order;
         let by = if tracked == CreationOrder::Untracked { Index::Name } else { self.options.sort_by };
-        for link in list_links(&*container, group, Sorting { by, order: self.options.sort_order })? {
-            let result = self.xml_link(&link);
-            self.tolerate(&link.name, result)?;
-        }
-        Ok(())
+        list_links(&*container, group, Sorting { by, order: self.options.sort_order })
     }
 
     fn xml_link(&mut self, link: &Link) -> Result<()> {
@@ -243,12 +311,11 @@ impl Dumper<'_> {
             ObjectKind::Group => {
                 let path = self.xml_path(&link.name);
                 let outer = std::mem::replace(&mut self.xml.path, path);
-                let result = self.xml_group(token, &link.name);
-                self.xml.path = outer;
-                result
+                let begun = self.xml_begin_group(token, &link.name, outer.clone());
+                begun.inspect_err(|_| self.xml.path = outer)
             }
             ObjectKind::Dataset => match self.shown_before(token, info.references, ObjectKind::Dataset) {
-                Some(before) => self.xml_dataset_again(&link.name, &before),
+                Some(before) => self.xml_dataset_again(token, &link.name, &before),
                 None => self.xml_dataset(token, &link.name),
             },
             ObjectKind::Datatype => self.xml_named_type(token, &link.name),
@@ -258,7 +325,7 @@ impl Dumper<'_> {
 
     /// Links that are not hard.
     fn xml_other_link(&mut self, link: &Link) -> Result<()> {
-        let path = escape_name(&to_bytes(&self.xml_path(&link.name)));
+        let path = escape_name(&to_bytes(&shown(&self.xml_path(&link.name))));
         let id = self.xml_id(&String::from_utf8_lossy(&path));
         let mut attributes = vec![
             quoted("LinkName", escape_name(&to_bytes(&link.name))),
@@ -269,7 +336,7 @@ impl Dumper<'_> {
         let tag = match &link.target {
             LinkTarget::Soft(to) => {
                 attributes.push(quoted("TargetPath", escape_name(&to_bytes(to))));
-                let whole = if to.starts_with('/') { to.clone() } else { self.xml_path(to) };
+                let whole = if to.starts_with('/') { to.clone() } else { shown(&self.xml_path(to)) };
                 let target = self
                     .xml_lookup(&whole)
                     .map(|token| quoted("TargetObj", format!("xid_{}", token.to_u64())));

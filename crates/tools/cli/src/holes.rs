@@ -1,0 +1,57 @@
+//! Datasets whose extent is far larger than what is stored: holes are told as such, unless the user wants all of them.
+
+use hyperslab::model::properties::Layout;
+use hyperslab::vol::stored::{StoredRuns, sparse};
+use hyperslab::vol::{Container, DatasetInfo};
+use hyperslab::{Error, Result, Token};
+
+/// Elements that lie in other files, of which nobody knows how many are there, are printed up to this number.
+const ELSEWHERE_MAX: u64 = 1 << 32;
+
+/// The runs that are stored, where these are far fewer than the elements of a dataset.
+pub(crate) fn stored(
+    container: &dyn Container,
+    dataset: Token,
+    info: &DatasetInfo,
+) -> Result<Option<StoredRuns>> {
+    if crate::common::expand() {
+        return Ok(None);
+    }
+    let found = sparse(container, dataset, info)?;
+    let is_elsewhere = matches!(info.create.layout, Layout::Virtual(_) | Layout::External(_));
+    let count = info.space.element_count()?;
+    if found.is_none() && is_elsewhere && count > ELSEWHERE_MAX {
+        return Err(Error::limit("print elements that lie in other files")
+            .with("elements", count)
+            .with("limit", ELSEWHERE_MAX)
+            .with("help", "--expand prints them all"));
+    }
+    Ok(found)
+}
+
+/// The index of an element in C order.
+pub(crate) fn index_text(position: u64, dims: &[u64]) -> String {
+    let (mut rest, mut index) = (position, Vec::with_capacity(dims.len()));
+    for dim in dims.iter().rev() {
+        index.push((rest % dim.max(&1)).to_string());
+        rest /= dim.max(&1);
+    }
+    index.reverse();
+    format!("({})", index.join(","))
+}
+
+/// What is said of a hole after the value that its elements have.
+pub(crate) fn remark((start, len): (u64, u64), dims: &[u64]) -> String {
+    format!(" repeated {len} times up to {}, which are not stored", index_text(start + len - 1, dims))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_hole_is_told_with_its_last_index() {
+        assert_eq!(remark((0, 12), &[3, 4]), " repeated 12 times up to (2,3), which are not stored");
+        assert_eq!(index_text(7, &[3, 4]), "(1,3)");
+    }
+}

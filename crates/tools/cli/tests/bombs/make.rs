@@ -1,0 +1,283 @@
+//! Containers that are small and ask for much.
+
+use std::sync::Arc;
+
+use hyperslab::model::convert::Conversions;
+use hyperslab::model::datatype::{Compound, ReferenceKind};
+use hyperslab::model::properties::{DatasetCreate, FileCreate, Layout, VirtualMapping};
+use hyperslab::model::{CharacterSet, Heap};
+use hyperslab::vol::transfer::to_file_form;
+use hyperslab::vol::{
+    Container, FileAccess, OpAttributeCreate, OpDatasetCreate, OpDatatypeCommit, OpGroupCreate, OpLinkCreate,
+    OpWrite, Place,
+};
+use hyperslab::{Dataspace, Datatype, LinkTarget, Result, Selection, Token};
+
+/// Elements of an extent that nobody could store.
+const HUGE: u64 = 1 << 40;
+
+/// A new container.
+pub(crate) fn create(location: &str) -> Result<Arc<dyn Container>> {
+    hyperslab::registry().create(location, &FileCreate::default(), &FileAccess::write(), true)
+}
+
+/// A container that is there, to change it.
+fn open(location: &str) -> Result<Arc<dyn Container>> {
+    hyperslab::registry().open(location, &FileAccess::write())
+}
+
+fn group(container: &dyn Container, parent: Token, name: &str) -> Result<Token> {
+    let place = Some(Place::new(parent, name));
+    container.group_create(&OpGroupCreate { place, create: Default::default() })
+}
+
+fn dataset(
+    container: &dyn Container,
+    name: &str,
+    datatype: Datatype,
+    dims: &[u64],
+    create: DatasetCreate,
+) -> Result<Token> {
+    let place = Some(Place::new(container.info()?.root, name));
+    let space = Dataspace::simple(dims)?;
+    container.dataset_create(&OpDatasetCreate { place, datatype, committed: None, space, create })
+}
+
+fn chunked(shape: &[u64]) -> DatasetCreate {
+    DatasetCreate { layout: Layout::chunked(shape), ..DatasetCreate::default() }
+}
+
+/// Groups in groups, so many levels.
+pub(crate) fn nested_groups(location: &str, levels: usize) -> Result<()> {
+    let container = create(location)?;
+    let mut here = container.info()?.root;
+    for _ in 0..levels {
+        here = group(&*container, here, "g")?;
+    }
+    container.close()
+}
+
+/// Types in types, as deep as they may be.
+pub(crate) fn nested_types(location: &str) -> Result<()> {
+    let container = create(location)?;
+    let root = container.info()?.root;
+    let wrap = |inner| Datatype::Compound(Compound::packed([("m".to_owned(), inner)]));
+    let nested = (0..60).fold(Datatype::native_int(4), |inner, level| match level % 3 {
+        0 => wrap(inner),
+        1 => Datatype::array(&[2], inner),
+        _ => inner,
+    });
+    let place = Some(Place::new(root, "type"));
+    container.datatype_commit(&OpDatatypeCommit {
+        place,
+        datatype: nested.clone(),
+        create: Default::default(),
+    })?;
+    dataset(&*container, "d", nested, &[1], DatasetCreate::default())?;
+    container.close()
+}
+
+/// Extents far larger than what is stored, of every layout that a connector has.
+pub(crate) fn huge_extents(location: &str) -> Result<()> {
+    let container = create(location)?;
+    let int = || Datatype::native_int(4);
+    dataset(&*container, "nothing", int(), &[HUGE], chunked(&[1024]))?;
+    let few = dataset(&*container, "few", int(), &[1 << 20, 1 << 20], chunked(&[16, 16]))?;
+    for start in [[0, 0], [1000, 1 << 19], [(1 << 20) - 16, (1 << 20) - 16]] {
+        let selection = Selection::block(&start, &[16, 16])?;
+        let from: Vec<u8> = (0..256i32).flat_map(i32::to_le_bytes).collect();
+        container.dataset_write(&[OpWrite { dataset: few, selection: &selection, from: &from }])?;
+    }
+    dataset(&*container, "contiguous", int(), &[1 << 36], DatasetCreate::default())?;
+    let texts = Datatype::var_string(CharacterSet::Utf8);
+    dataset(&*container, "texts", texts, &[1 << 36], chunked(&[1024]))?;
+    let references = Datatype::reference(ReferenceKind::ObjectOld);
+    // Not every connector has these.
+    let _ = dataset(&*container, "references", references, &[1 << 36], chunked(&[1024]));
+    let mapping = VirtualMapping {
+        file: "missing.h5".to_owned(),
+        dataset: "/d".to_owned(),
+        source: Selection::All,
+        target: Selection::block(&[5], &[10])?,
+    };
+    let create = DatasetCreate { layout: Layout::Virtual(vec![mapping]), ..DatasetCreate::default() };
+    let _ = dataset(&*container, "virtual", int(), &[HUGE], create);
+    container.close()
+}
+
+/// A log whose dataset claims an extent that it never had, in a file of a few kilobytes.
+pub(crate) fn forged_extent_of_log(path: &str) -> Result<()> {
+    let location = format!("log:{path}");
+    let container = create(&location)?;
+    let space = Dataspace::resizable(&[4, 3], &[1 << 40, 5])?;
+    let place = Some(Place::new(container.info()?.root, "d"));
+    let (datatype, create) = (Datatype::native_int(4), chunked(&[4, 3]));
+    let data =
+        container.dataset_create(&OpDatasetCreate { place, datatype, committed: None, space, create })?;
+    container.dataset_write(&[OpWrite { dataset: data, selection: &Selection::All, from: &[7; 48] }])?;
+    container.close()?;
+    // The file beneath is an HDF5 file like any other.
+    let file = open(path)?;
+    let anchor = hyperslab::vol::path::token(&*file, file.info()?.root, "d", 16)?;
+    let dims: Vec<u8> = [1u64 << 40, 3].iter().flat_map(|dim| dim.to_le_bytes()).collect();
+    file.attribute_write(anchor, "__LOG_DIMS", &dims)?;
+    file.close()
+}
+
+/// A log with entries of several flushes, to be damaged.
+pub(crate) fn log(path: &str) -> Result<()> {
+    let container = create(&format!("log:{path}"))?;
+    let root = container.info()?.root;
+    let deflate = hyperslab::named_filter("GZIP=6")?;
+    let filtered = DatasetCreate { filters: vec![deflate], ..chunked(&[8, 8]) };
+    for (name, create) in [("plain", chunked(&[8, 8])), ("filtered", filtered)] {
+        let place = Some(Place::new(root, name));
+        let space = Dataspace::resizable(&[32, 32], &[1 << 30, 64])?;
+        let datatype = Datatype::native_int(4);
+        let data =
+            container.dataset_create(&OpDatasetCreate { place, datatype, committed: None, space, create })?;
+        for row in 0..4 {
+            let selection = Selection::block(&[row * 8, row], &[8, 16])?;
+            container.dataset_write(&[OpWrite { dataset: data, selection: &selection, from: &[3; 512] }])?;
+            container.commit(hyperslab::Durability::None)?;
+        }
+    }
+    container.close()
+}
+
+/// One object with more attributes than anybody reads.
+pub(crate) fn many_attributes(location: &str) -> Result<()> {
+    let container = create(location)?;
+    let object = group(&*container, container.info()?.root, "g")?;
+    for number in 0..30_000 {
+        let (name, charset) = (format!("attribute{number}"), CharacterSet::Ascii);
+        let datatype = Datatype::native_int(4);
+        container.attribute_create(&OpAttributeCreate {
+            object,
+            name,
+            charset,
+            datatype,
+            committed: None,
+            space: Dataspace::Scalar,
+        })?;
+    }
+    container.close()
+}
+
+/// Names as long as they may be.
+pub(crate) fn long_names(location: &str) -> Result<()> {
+    let container = create(location)?;
+    let mut here = container.info()?.root;
+    for number in 0..400 {
+        here = group(&*container, here, &format!("{number}{}", "n".repeat(60_000)))?;
+    }
+    container.close()
+}
+
+/// Links that lead back to where they came from: hard, soft and external, also through another file.
+pub(crate) fn cyclic_links(folder: &dyn Fn(&str) -> String) -> Result<()> {
+    for (name, other) in [("cycle.h5", "other.h5"), ("other.h5", "cycle.h5")] {
+        let container = create(&folder(name))?;
+        let root = container.info()?.root;
+        for number in 0..200 {
+            let here = group(&*container, root, &format!("g{number}"))?;
+            let targets = [
+                ("up", LinkTarget::Hard(root)),
+                ("self", LinkTarget::Hard(here)),
+                ("soft", LinkTarget::Soft("soft".to_owned())),
+                ("there", LinkTarget::Soft(format!("/g{}/back", (number + 1) % 200))),
+                ("back", LinkTarget::Soft(format!("/g{}/there", (number + 1) % 200))),
+                (
+                    "out",
+                    LinkTarget::External {
+                        file: other.to_owned(),
+                        path: format!("/g{}", (number + 1) % 200),
+                    },
+                ),
+                (
+                    "around",
+                    LinkTarget::External { file: other.to_owned(), path: format!("/g{number}/around") },
+                ),
+            ];
+            for (name, target) in targets {
+                container.link_create(&OpLinkCreate { place: Place::new(here, name), target })?;
+            }
+        }
+        container.close()?;
+    }
+    Ok(())
+}
+
+/// Many elements that share one long value.
+pub(crate) fn shared_values(location: &str) -> Result<()> {
+    let container = create(location)?;
+    let (text, count) = ("x".repeat(100_000), 20_000u64);
+    let datatype = Datatype::var_string(CharacterSet::Utf8);
+    let data = dataset(&*container, "d", datatype, &[count], DatasetCreate::default())?;
+    let info = container.dataset_info(data)?;
+    let (mut heap, mut element) = (Heap::new(), [0; 16]);
+    heap.push(text.as_bytes(), text.len() as u64).store(&mut element)?;
+    let memory = info.datatype.memory_form();
+    let slot =
+        to_file_form(&*container, &memory, &element, &info.datatype, &Conversions::default(), &mut heap)?;
+    let all = slot.repeat(count as usize);
+    container.dataset_write(&[OpWrite { dataset: data, selection: &Selection::All, from: &all }])?;
+    container.close()
+}
+
+/// Chunks of zeros, as small as a filter makes them.
+pub(crate) fn ratio(location: &str, filter: &str) -> Result<()> {
+    let container = create(location)?;
+    let filters = vec![hyperslab::named_filter(filter)?];
+    let create = DatasetCreate { filters, ..chunked(&[1 << 20]) };
+    let data = dataset(&*container, "zeros", Datatype::native_int(8), &[1 << 21], create)?;
+    container.dataset_write(&[OpWrite {
+        dataset: data,
+        selection: &Selection::All,
+        from: &vec![0; 1 << 24],
+    }])?;
+    container.close()
+}
+
+/// Names, values and comments that a terminal would act upon.
+pub(crate) fn nasty(location: &str) -> Result<()> {
+    let nasty = "\u{1b}]0;title\u{7}\u{1b}[2J\u{8}\r\u{7f}\u{9b}31m\u{202e}x\u{f79b}";
+    let container = create(location)?;
+    let root = container.info()?.root;
+    let here = group(&*container, root, nasty)?;
+    container.object_set_comment(here, Some(nasty))?;
+    for (name, target) in [
+        (format!("soft{nasty}"), LinkTarget::Soft(nasty.to_owned())),
+        (format!("external{nasty}"), LinkTarget::External { file: nasty.to_owned(), path: nasty.to_owned() }),
+    ] {
+        container.link_create(&OpLinkCreate {
+            place: Place { charset: CharacterSet::Utf8, ..Place::new(here, &name) },
+            target,
+        })?;
+    }
+    let bytes = hyperslab::model::text::to_bytes(nasty);
+    let fixed = Datatype::fixed_string(
+        bytes.len() as u32,
+        hyperslab::model::datatype::StringPad::NullPadded,
+        CharacterSet::Utf8,
+    );
+    let members = Datatype::Compound(Compound::packed([(nasty.to_owned(), fixed.clone())]));
+    for (name, datatype) in [("text", fixed.clone()), ("compound", members.clone())] {
+        let name = format!("{name}{nasty}");
+        let data = dataset(&*container, &name, datatype, &[1], chunked(&[1]))?;
+        container.dataset_write(&[OpWrite { dataset: data, selection: &Selection::All, from: &bytes }])?;
+    }
+    let place = Some(Place::new(root, &format!("type{nasty}")));
+    container.datatype_commit(&OpDatatypeCommit { place, datatype: members, create: Default::default() })?;
+    let (name, charset) = (nasty.to_owned(), CharacterSet::Utf8);
+    container.attribute_create(&OpAttributeCreate {
+        object: here,
+        name,
+        charset,
+        datatype: fixed,
+        committed: None,
+        space: Dataspace::Scalar,
+    })?;
+    container.attribute_write(here, nasty, &bytes)?;
+    container.close()
+}
