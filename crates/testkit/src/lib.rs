@@ -11,6 +11,8 @@ pub mod ints;
 mod kit;
 pub mod rounds;
 pub mod snapshot;
+#[cfg(unix)]
+pub mod strangers;
 mod subject;
 
 pub use kit::Bytes;
