@@ -2,11 +2,12 @@
 
 use std::io::{self, ErrorKind};
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::path::Path;
 use std::sync::Arc;
 
+use dir::Dir;
 use redb::{Builder, Database, DatabaseError, Durability, ReadableDatabase, ReadableTable, TableDefinition};
 
+use super::INDEX;
 use super::index_file::{Backend, IndexFile};
 use super::medium::{Medium, Open};
 use super::overlay::Changes;
@@ -136,8 +137,8 @@ fn builder() -> Builder {
 }
 
 /// The error of the index's file.
-fn refused(path: &Path) -> impl FnOnce(io::Error) -> Error {
-    let path = path.display().to_string();
+fn refused(dir: &Dir) -> impl FnOnce(io::Error) -> Error {
+    let path = dir.path(INDEX).display().to_string();
     move |source| match source.kind() {
         ErrorKind::NotFound => Error::Corrupt(format!("{path} is missing")),
         ErrorKind::InvalidData | ErrorKind::UnexpectedEof => {
@@ -160,16 +161,17 @@ impl Index {
     }
 
     /// Makes a new index in a file that is not there.
-    pub(super) fn create(medium: &dyn Medium, path: &Path) -> Result<()> {
-        let file = medium.open(path, Open::Create).and_then(IndexFile::create).map_err(refused(path))?;
+    pub(super) fn create(medium: &dyn Medium, dir: &Dir) -> Result<()> {
+        let file = medium.open(dir, INDEX, Open::Create).and_then(IndexFile::create).map_err(refused(dir))?;
         let index = Index::new(file, true)?;
         let numbers = [(Number::Layout, LAYOUT), (Number::Next, 2)];
         index.commit(&Commit { changes: &Changes::default(), numbers: &numbers, durable: true })
     }
 
     /// Opens an index to read: it goes back to the last commit of a writer that was killed, and nothing is written.
-    pub(super) fn open_to_read(medium: &dyn Medium, path: &Path) -> Result<Index> {
-        let file = medium.open(path, Open::Read).and_then(IndexFile::open_to_read).map_err(refused(path))?;
+    pub(super) fn open_to_read(medium: &dyn Medium, dir: &Dir) -> Result<Index> {
+        let file =
+            medium.open(dir, INDEX, Open::Read).and_then(IndexFile::open_to_read).map_err(refused(dir))?;
         guarded(|| {
             let index = Index::new(file, false)?;
             index.check_layout()?;
@@ -179,10 +181,10 @@ impl Index {
 
     /// Opens an index to write. redb recovers in place, and what it leaves when it fails is not what was there: so it is
     /// tried in memory first.
-    pub(super) fn open_to_write(medium: &dyn Medium, path: &Path, reserve: Reserve) -> Result<Index> {
-        drop(Index::open_to_read(medium, path)?);
-        let file = medium.open(path, Open::Write);
-        let file = file.and_then(|file| IndexFile::open_to_write(file, reserve)).map_err(refused(path))?;
+    pub(super) fn open_to_write(medium: &dyn Medium, dir: &Dir, reserve: Reserve) -> Result<Index> {
+        drop(Index::open_to_read(medium, dir)?);
+        let file = medium.open(dir, INDEX, Open::Write);
+        let file = file.and_then(|file| IndexFile::open_to_write(file, reserve)).map_err(refused(dir))?;
         guarded(|| Index::new(file, true))
     }
 
