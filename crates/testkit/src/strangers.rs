@@ -7,6 +7,10 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
+use model::Result;
+use model::properties::FileCreate;
+use vol::{Durability, FileAccess, Registry};
+
 /// Something that stands where a program wants a file or folder of its own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Trap {
@@ -151,6 +155,125 @@ impl Default for Outside {
 impl Drop for Outside {
     fn drop(&mut self) {
         let _ = fs::remove_dir_all(&self.base);
+    }
+}
+
+/// A container at a path, which strangers may change.
+#[derive(Debug)]
+pub struct Place<'a> {
+    /// Knows the connector.
+    pub registry: &'a Registry,
+    /// How the connector is called.
+    pub connector: &'a str,
+    /// Where the container is.
+    pub path: &'a Path,
+}
+
+impl Place<'_> {
+    fn location(&self) -> String {
+        format!("{}:{}", self.connector, self.path.display())
+    }
+
+    /// A new container with one object of every kind.
+    fn fill(&self) {
+        let access = FileAccess { durability: Durability::None, ..FileAccess::write() };
+        let made = self.registry.create(&self.location(), &FileCreate::default(), &access, true);
+        let container = made.expect("create container");
+        crate::damage::sample(&*container).expect("fill container");
+        container.close().expect("close container");
+    }
+
+    /// Reads and changes the container. Errors are what a trap may cause.
+    fn change(&self) -> Result<()> {
+        if let Ok(container) = self.registry.open(&self.location(), &FileAccess::read()) {
+            crate::damage::look(&*container)?;
+        }
+        let container = self.registry.open(&self.location(), &FileAccess::write())?;
+        let root = container.info()?.root;
+        let place = vol::Place::new(root, "stranger");
+        if let Ok(dataset) = crate::ints::dataset(&*container, place, &[70_000], &[70_000]) {
+            let _ = crate::ints::write(&*container, dataset, &vec![7; 70_000]);
+        }
+        let committed = container.commit(Durability::None);
+        let _ = container.link_delete(root, "stranger");
+        committed.and(container.close())
+    }
+
+    fn delete(&self) {
+        let _ = self.registry.delete(&self.location(), &FileAccess::write());
+    }
+
+    fn replace(&self) {
+        let made = self.registry.create(&self.location(), &FileCreate::default(), &FileAccess::write(), true);
+        let _ = made.map(|container| container.close());
+    }
+
+    /// Takes everything away.
+    fn clear(&self) {
+        match fs::symlink_metadata(self.path) {
+            Ok(found) if found.is_dir() => fs::remove_dir_all(self.path).expect("remove folder"),
+            Ok(_) => fs::remove_file(self.path).expect("remove file"),
+            Err(_) => {}
+        }
+    }
+
+    /// Files and folders of the container, in it.
+    fn parts(&self) -> Vec<PathBuf> {
+        let parts = state_of(self.path).into_keys();
+        parts.filter_map(|path| Some(path.strip_prefix(self.path).ok()?.to_owned())).collect()
+    }
+
+    /// Uses the container in every way while each trap stands in the place of each of its files and folders, and at `more`
+    /// names in it.
+    ///
+    /// # Panics
+    /// If anything outside changes.
+    pub fn assert_traps_are_harmless(&self, more: &[&str]) {
+        let outside = Outside::new();
+        self.clear();
+        self.fill();
+        let parts = || self.parts().into_iter().chain(more.iter().map(PathBuf::from));
+        for n in 0..parts().count() {
+            for trap in Trap::ALL {
+                self.clear();
+                self.fill();
+                // Names may be others every time; their order is the same.
+                let part = parts().nth(n).expect("the same files every time");
+                let what = format!("{trap:?} at {}", part.display());
+                outside.set(trap, &self.path.join(part));
+                let _ = self.change();
+                outside.assert_unchanged(&what);
+                let _ = self.change();
+                self.delete();
+                self.replace();
+                outside.assert_unchanged(&what);
+            }
+        }
+        self.clear();
+    }
+
+    /// Uses the container in every way while one of its folders and a link to a folder outside change places.
+    ///
+    /// # Panics
+    /// If anything outside changes, or nothing could be done with the container all the time.
+    pub fn assert_swaps_are_harmless(&self, rounds: u32) {
+        let (outside, mut changed) = (Outside::new(), 0);
+        for _ in 0..rounds {
+            self.clear();
+            self.fill();
+            let parts = self.parts();
+            let folder = parts.iter().find(|part| self.path.join(part).is_dir()).expect("a folder");
+            outside.while_swapping(&self.path.join(folder), || {
+                for _ in 0..10 {
+                    changed += u32::from(self.change().is_ok());
+                }
+                self.delete();
+                self.replace();
+            });
+            outside.assert_unchanged("swapped");
+        }
+        self.clear();
+        assert!(changed > 0, "no change got through at all: the test shows nothing");
     }
 }
 
