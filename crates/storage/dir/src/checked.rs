@@ -1,7 +1,7 @@
 //! Paths that are checked before they are used, where the system has no directory descriptors. What stands there when a
 //! program comes is not followed; a stranger who swaps a directory for a link between the check and the use is not kept out.
 
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File, Metadata, OpenOptions};
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 
@@ -97,6 +97,14 @@ impl Handle {
             let entry = entry?;
             Ok(Entry { name: entry.file_name(), kind: EntryKind::of(entry.file_type()?) })
         })))
+    }
+
+    pub(super) fn set_owner_of(&self, path: &Path, other: &Metadata) -> io::Result<()> {
+        let path = self.whole(path)?;
+        match info_at(&path)?.kind {
+            EntryKind::File | EntryKind::Dir => fs::set_permissions(path, other.permissions()),
+            _ => Err(not_a_file()),
+        }
     }
 
     /// Names are as durable as the system makes them, where it syncs no directories.

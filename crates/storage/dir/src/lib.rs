@@ -18,7 +18,7 @@ mod tests;
 mod unix;
 
 use std::ffi::OsString;
-use std::fs::{File, Permissions};
+use std::fs::{File, Metadata, Permissions};
 use std::io::{self, ErrorKind, Write};
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
@@ -314,6 +314,12 @@ impl Dir {
     pub fn entries(&self, relative: impl AsRef<Path>) -> io::Result<Entries> {
         check_beneath(relative.as_ref())?;
         self.handle.entries(relative.as_ref())
+    }
+
+    /// Gives a file or directory the permissions of another one and, where the process may, its owner.
+    pub fn set_owner_of(&self, relative: impl AsRef<Path>, other: &Metadata) -> io::Result<()> {
+        check_named(relative.as_ref())?;
+        self.handle.set_owner_of(relative.as_ref(), other)
     }
 
     /// Makes the names in a directory durable.

@@ -135,6 +135,8 @@ fn nothing_is_changed_or_listed_through_a_link() {
             dir.rename("sub/real", inside("real")).is_err() && dir.rename(inside("file"), "got").is_err()
         );
         assert!(dir.replace(inside("file"), b"x", Sync::None).is_err() && dir.info(inside("file")).is_err());
+        let other = fs::metadata("/").unwrap();
+        assert!(dir.set_owner_of(link, &other).is_err() && dir.set_owner_of(inside("file"), &other).is_err());
         assert!(dir.entries(link).is_err() && dir.dir(link).is_err() && dir.sync(link).is_err());
         assert!(dir.make_dirs(link).is_err() && dir.remove_dir(link).is_err());
         assert!(dir.remove_known(link, |_| true).is_err());

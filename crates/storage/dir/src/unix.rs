@@ -1,11 +1,11 @@
 //! Directory descriptors.
 
 use std::ffi::OsStr;
-use std::fs::{File, Permissions};
+use std::fs::{File, Metadata, Permissions};
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::Path;
 
 use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, Stat};
@@ -208,6 +208,15 @@ impl Handle {
     pub(super) fn entries(&self, path: &Path) -> io::Result<Entries> {
         let opened = open_beneath(self.0.as_fd(), path, DIR, Mode::empty()).map_err(refused)?;
         Ok(Box::new(Reading(rustix::fs::Dir::new(opened)?)))
+    }
+
+    pub(super) fn set_owner_of(&self, path: &Path, other: &Metadata) -> io::Result<()> {
+        let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK | OFlags::NOCTTY;
+        let opened = open_beneath(self.0.as_fd(), path, flags, Mode::empty()).map_err(refused)?;
+        let file = File::from(opened);
+        // Only the superuser may give a file away; the mode comes after, since a new owner may clear some of it.
+        let _ = std::os::unix::fs::fchown(&file, Some(other.uid()), Some(other.gid()));
+        file.set_permissions(other.permissions())
     }
 
     pub(super) fn sync(&self, path: &Path) -> io::Result<()> {

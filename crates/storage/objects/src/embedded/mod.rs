@@ -9,6 +9,7 @@
 //! until the next flush.
 
 mod data;
+mod engine;
 mod far;
 mod index;
 mod index_file;
@@ -16,6 +17,7 @@ mod listing;
 mod medium;
 mod open;
 mod overlay;
+mod pages;
 mod reserve;
 mod rows;
 mod seal;
