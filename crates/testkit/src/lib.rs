@@ -6,6 +6,8 @@
 
 pub mod conformance;
 pub mod damage;
+#[cfg(unix)]
+pub mod full;
 pub mod generate;
 pub mod ints;
 mod kit;

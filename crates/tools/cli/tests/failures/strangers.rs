@@ -20,8 +20,14 @@ fn links_and_fifos_in_the_place_of_temporary_files_change_nothing_outside() {
             outside.set(trap, Path::new(&place));
             let refused = hyperslab(&["copy", "--resume", &a, &location]);
             outside.assert_unchanged(&format!("{trap:?} at {place}"));
-            assert!(!refused.status.success(), "{trap:?} at {place}: {}", text(&refused.stderr));
-            std::fs::remove_file(&place).unwrap();
+            // What is left of an earlier copy is removed, and a FIFO is no more than that.
+            let may_be_replaced = trap == Trap::Fifo && end == ".partial";
+            assert!(
+                may_be_replaced || !refused.status.success(),
+                "{trap:?} at {place}: {}",
+                text(&refused.stderr)
+            );
+            remove(&place);
             remove(path);
             remove(&format!("{path}.partial"));
             remove(&format!("{path}.resume"));
