@@ -122,3 +122,90 @@ pub fn mutated(value: &[u8], generator: &mut Generator) -> Vec<u8> {
     }
     value
 }
+
+/// Mutates files of a container in a folder, one at a time, and uses it in every way each time. Errors are answers; what
+/// `HYPERSLAB_MUTATIONS` says is how many there are, and `HYPERSLAB_SEED` which.
+///
+/// # Panics
+/// If anything panics or takes longer than ten seconds, or the process took more than a gibibyte of memory.
+pub fn assert_mutated_files_end_well(
+    registry: &vol::Registry,
+    connector: &str,
+    folder: &std::path::Path,
+    count: u64,
+) {
+    use std::sync::atomic::{AtomicU32, Ordering};
+    static PANICS: AtomicU32 = AtomicU32::new(0);
+    let setting = |name: &str| std::env::var(name).ok().and_then(|n| n.parse::<u64>().ok());
+    let (count, seed) =
+        (setting("HYPERSLAB_MUTATIONS").unwrap_or(count), setting("HYPERSLAB_SEED").unwrap_or(16));
+    println!("seed {seed}");
+    let next = std::panic::take_hook();
+    std::panic::set_hook(Box::new(move |panic| {
+        PANICS.fetch_add(1, Ordering::Relaxed);
+        next(panic);
+    }));
+    let location = format!("{connector}:{}", folder.display());
+    let c = registry.create(&location, &Default::default(), &vol::FileAccess::write(), true).expect("create");
+    sample(&*c).and_then(|()| c.close()).expect("fill container");
+    drop(c);
+    let files = files_in(folder);
+    let mut generator = Generator::new(seed);
+    for n in 0..count {
+        let (path, good) = &files[generator.below(files.len() as u64) as usize];
+        std::fs::write(path, mutated(good, &mut generator)).expect("write file");
+        let begun = std::time::Instant::now();
+        use_damaged(registry, &location);
+        assert!(begun.elapsed().as_secs() < 10, "mutation {n} of seed {seed} in {} hangs", path.display());
+        assert_eq!(
+            PANICS.load(Ordering::Relaxed),
+            0,
+            "mutation {n} of seed {seed} in {} panics",
+            path.display()
+        );
+        files.iter().for_each(|(path, good)| std::fs::write(path, good).expect("write file"));
+    }
+    let c = registry.open(&location, &vol::FileAccess::write()).expect("the container is whole again");
+    look(&*c).and_then(|()| c.close()).expect("and can be read");
+    assert!(peak_bytes() < 1 << 30, "it took {} bytes of memory", peak_bytes());
+}
+
+/// Files in a folder and below, with their bytes.
+fn files_in(folder: &std::path::Path) -> Vec<(std::path::PathBuf, Vec<u8>)> {
+    let (mut files, mut pending) = (Vec::new(), vec![folder.to_owned()]);
+    while let Some(folder) = pending.pop() {
+        for entry in std::fs::read_dir(&folder).expect("list folder") {
+            let path = entry.expect("entry").path();
+            match path.is_dir() {
+                true => pending.push(path),
+                false => files.push((path.clone(), std::fs::read(&path).expect("read file"))),
+            }
+        }
+    }
+    files.retain(|(_, bytes)| bytes.iter().any(|byte| *byte != 0));
+    files.sort();
+    files
+}
+
+/// Reads all there is, verifies it, and changes it.
+fn use_damaged(registry: &vol::Registry, location: &str) {
+    for access in [vol::FileAccess::read(), vol::FileAccess::write()] {
+        let is_writing = access.access == vol::Access::Write;
+        let Ok(c) = registry.open(location, &access.with_limits(model::Limits::strict())) else { continue };
+        let _ = look(&*c);
+        let _ = c.optional("storage.check", b"");
+        if let Some(root) = c.info().ok().map(|info| info.root).filter(|_| is_writing) {
+            let _ =
+                dataset(&*c, Place::new(root, "more"), &[9], &[9]).and_then(|made| write(&*c, made, &[3; 9]));
+            let _ = c.link_delete(root, "g");
+        }
+        let _ = c.close();
+    }
+}
+
+/// The most memory that the process had, where the system tells.
+fn peak_bytes() -> u64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap_or_default();
+    line.trim().trim_end_matches(" kB").parse::<u64>().unwrap_or(0) << 10
+}

@@ -6,11 +6,15 @@
 
 pub mod conformance;
 pub mod damage;
+#[cfg(unix)]
+pub mod full;
 pub mod generate;
 pub mod ints;
 mod kit;
 pub mod rounds;
 pub mod snapshot;
+#[cfg(unix)]
+pub mod strangers;
 mod subject;
 
 pub use kit::Bytes;

@@ -5,6 +5,7 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
+use dir::{Dir, Open};
 use json_text::files::check_access;
 use model::text::to_path;
 use model::{Error, Result};
@@ -13,7 +14,7 @@ use vol::{
 };
 
 use crate::container::JsonContainer;
-use crate::document::Document;
+use crate::document::{Document, folder_of};
 
 /// Everything that the memory connector has, and it lasts. Times are left out: they would differ in every diff.
 pub(crate) const CAPABILITY: Capability = Capability { times: false, ..Capability::ALL };
@@ -75,12 +76,11 @@ fn free(table: &HashMap<PathBuf, Weak<Document>>, op: &ContainerCreate<'_>) -> R
     }
 }
 
-/// Whether a text starts as documents do.
+/// Whether a text starts as documents do. A file that is none does not hang whoever asks.
 fn is_document(path: &Path) -> bool {
     let mut head = Vec::new();
-    let is_file = path.is_file();
-    let read =
-        is_file && std::fs::File::open(path).and_then(|f| f.take(HEAD_BYTES).read_to_end(&mut head)).is_ok();
+    let file = Dir::of_file(path).and_then(|(dir, name)| dir.file(name, Open::Read));
+    let read = file.and_then(|file| file.take(HEAD_BYTES).read_to_end(&mut head)).is_ok();
     let text = String::from_utf8_lossy(&head);
     let text = text.trim_start_matches('\u{FEFF}').trim_start();
     read && text.starts_with('{') && text.contains("\"apiVersion\"")
@@ -137,15 +137,16 @@ impl Connector for JsonConnector {
         if self.table().contains_key(&found) {
             return Err(Error::busy("delete document").with("path", path));
         }
-        if found.exists() && !is_document(&found) {
+        if found.symlink_metadata().is_ok() && !is_document(&found) {
             return Err(Error::invalid("delete document")
                 .with("problem", "not a document")
                 .with("path", path));
         }
-        std::fs::remove_file(&found).map_err(|e| Error::io("delete document", &e).with("path", path))
+        let (dir, name) = folder_of(&found)?;
+        dir.remove_file(name).map_err(|e| Error::io("delete document", &e).with("path", path))
     }
 
     fn is_accessible(&self, path: &str, _access: &FileAccess) -> Result<bool> {
-        Ok(is_document(&to_path(path)))
+        Ok(absolute(path).is_ok_and(|found| is_document(&found)))
     }
 }

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use dir::Dir;
 use json_text::files::{self, Stamp};
 use json_text::{Beneath, Beside, Told, Translated, text};
 use model::properties::FileCreate;
@@ -14,7 +15,9 @@ use crate::{read, write};
 
 /// What all openings of a document share.
 pub(crate) struct Document {
-    path: PathBuf,
+    /// The folder of its file, and the file's name in it.
+    dir: Dir,
+    name: PathBuf,
     beneath: Beneath,
     create: FileCreate,
     limits: Limits,
@@ -28,6 +31,11 @@ struct Saved {
     durability: Durability,
 }
 
+/// The folder of a file, and the file's name in it.
+pub(crate) fn folder_of(path: &Path) -> Result<(Dir, PathBuf)> {
+    Dir::of_file(path).map_err(|e| Error::io("open folder of document", &e).with("path", path.display()))
+}
+
 impl Document {
     /// A document with an empty root group.
     pub(crate) fn create(path: &Path, op: &ContainerCreate<'_>) -> Result<Arc<Self>> {
@@ -39,7 +47,8 @@ impl Document {
     /// The document that a file holds.
     pub(crate) fn open(path: &Path, op: &ContainerOpen<'_>) -> Result<Arc<Self>> {
         let limits = &op.access.limits;
-        let (text, stamp) = files::read_text(path, limits.metadata_bytes_max)?;
+        let (dir, name) = folder_of(path)?;
+        let (text, stamp) = files::read_text(&dir, &name, limits.metadata_bytes_max)?;
         let value = text::read(&text)?;
         let create = read::file_create(&value)?;
         let document = Self::empty(path, op.registry, &create, limits)?;
@@ -54,8 +63,8 @@ impl Document {
         let told = Told { connector: NAME, capability: CAPABILITY, limits: limits.clone(), is_keeper: true };
         let beneath = Beneath::new(&model::text::from_path(path), told, registry, create)?;
         let saved = Mutex::new(Saved { changes: u64::MAX, stamp: None, durability: Durability::None });
-        let (path, create, limits) = (path.to_owned(), create.clone(), limits.clone());
-        Ok(Document { path, beneath, create, limits, saved })
+        let ((dir, name), create, limits) = (folder_of(path)?, create.clone(), limits.clone());
+        Ok(Document { dir, name, beneath, create, limits, saved })
     }
 
     /// An opening for a user.
@@ -83,7 +92,7 @@ impl Document {
         drop(paused);
         (text.len() as u64).within(self.limits.metadata_bytes_max, "document")?;
         self.check_unchanged(saved.stamp)?;
-        let stamp = Some(files::replace(&self.path, text.as_bytes(), durability)?);
+        let stamp = Some(files::replace(&self.dir, &self.name, text.as_bytes(), durability)?);
         *saved = Saved { changes, stamp, durability };
         Ok(())
     }
@@ -91,10 +100,10 @@ impl Document {
     /// What another program wrote meanwhile is not overwritten.
     fn check_unchanged(&self, known: Option<Stamp>) -> Result<()> {
         let Some(known) = known else { return Ok(()) };
-        match Stamp::at(&self.path) {
+        match Stamp::at(&self.dir, &self.name) {
             Some(now) if now != known => Err(Error::busy("write document")
                 .with("problem", "another program changed it since it was read")
-                .with("path", self.path.display())),
+                .with("path", self.dir.path(&self.name).display())),
             _ => Ok(()),
         }
     }

@@ -4,10 +4,11 @@
 //! in the element. What metadata says in words is kept in memory while the container is open, with a bit that tells.
 
 use std::collections::BTreeMap;
-use std::fs::{File, OpenOptions};
-use std::path::PathBuf;
+use std::fs::File;
+use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use dir::{Dir, Open};
 use model::{Error, Kind, Limits, Result};
 use vol::Released;
 
@@ -24,6 +25,7 @@ const LENGTH_BYTES: u64 = 8;
 /// The values of one container.
 #[derive(Debug)]
 pub(crate) struct Blobs {
+    dir: Dir,
     path: PathBuf,
     state: Mutex<State>,
     /// Values that were released, and that readers may still need.
@@ -49,8 +51,9 @@ fn missing(id: u64) -> Error {
 }
 
 impl Blobs {
-    pub(crate) fn new(path: PathBuf) -> Self {
-        Blobs { path, state: Mutex::default(), released: Released::default() }
+    /// The values that are in the file at `path` in `dir`.
+    pub(crate) fn new(dir: &Dir, path: PathBuf) -> Self {
+        Blobs { dir: dir.clone(), path, state: Mutex::default(), released: Released::default() }
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -58,7 +61,7 @@ impl Blobs {
     }
 
     fn failed(&self, operation: &str, e: &std::io::Error) -> Error {
-        Error::io(operation, e).with("path", self.path.display())
+        Error::io(operation, e).with("path", self.dir.path(&self.path).display())
     }
 
     /// Keeps values in memory.
@@ -99,11 +102,8 @@ impl Blobs {
 
     fn open_heap(&self) -> Result<(File, u64)> {
         let failed = |e: std::io::Error| self.failed("open heap", &e);
-        if let Some(folder) = self.path.parent() {
-            std::fs::create_dir_all(folder).map_err(failed)?;
-        }
-        let file = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(&self.path);
-        let file = file.map_err(failed)?;
+        self.dir.make_dirs(self.path.parent().unwrap_or(Path::new(""))).map_err(failed)?;
+        let file = self.dir.file(&self.path, Open::CreateOrOpen).map_err(failed)?;
         let end = file.metadata().map_err(failed)?.len();
         if end == 0 {
             write_all_at(&file, HEAD, 0).map_err(failed)?;
@@ -121,7 +121,7 @@ impl Blobs {
                 continue;
             }
             if file.is_none() {
-                file = Some(File::open(&self.path).map_err(|e| self.failed("open heap", &e))?);
+                file = Some(self.dir.file(&self.path, Open::Read).map_err(|e| self.failed("open heap", &e))?);
             }
             let Some(file) = &file else { continue };
             let len = self.length(file, id, limits)?;
@@ -150,7 +150,7 @@ impl Blobs {
     /// Gives values up. Room at the end of the heap is used again; other room when the heap goes.
     pub(crate) fn delete(&self, ids: &[&[u8]], limits: &Limits) -> Result<()> {
         let mut state = self.state();
-        if state.heap.is_none() && self.path.exists() {
+        if state.heap.is_none() && self.dir.is_file(&self.path) {
             state.heap = Some(self.open_heap()?);
         }
         for id in ids.iter().rev() {
@@ -205,6 +205,6 @@ impl Blobs {
         let mut state = self.state();
         state.heap = None;
         // It may never have been there.
-        let _ = std::fs::remove_file(&self.path);
+        let _ = self.dir.remove_file(&self.path);
     }
 }

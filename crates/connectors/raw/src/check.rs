@@ -17,7 +17,7 @@ impl Folder {
             let (wanted, found) = (self.promised_bytes(token)?, self.stored_bytes(token)?.unwrap_or(0));
             if let Some(wanted) = wanted.filter(|wanted| found < *wanted) {
                 let path = self.homes().path(token).unwrap_or_default();
-                let path = path.strip_prefix(self.base()).unwrap_or(&path).display().to_string();
+                let path = path.display();
                 lines += &format!("/{path}\telements\ttheir file has {found} bytes of {wanted}\t\n");
             }
         }
@@ -27,7 +27,7 @@ impl Folder {
     /// The bytes that the metadata of a dataset promises.
     fn promised_bytes(&self, token: Token) -> Result<Option<u64>> {
         let Some(path) = self.homes().metadata_path(token, false) else { return Ok(None) };
-        let content = match files::read_text(&path, self.limits().metadata_bytes_max) {
+        let content = match files::read_text(self.dir(), &path, self.limits().metadata_bytes_max) {
             // A group, or an object that was never committed.
             Err(error) if error.kind() == Kind::NotFound => return Ok(None),
             content => content?.0,

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
+use dir::Dir;
 use json_text::files::check_access;
 use model::text::to_path;
 use model::{Error, Result};
@@ -13,9 +14,10 @@ use vol::{
 };
 
 use crate::container::RawContainer;
-use crate::folder::Folder;
+use crate::folder::{Folder, open_dir};
 use crate::homes::GROUP_FILE;
 use crate::load::check_format;
+use crate::removal;
 use crate::scan::read_metadata;
 
 /// Elements are plain, so there are no chunks as they are stored; and times are those of the files.
@@ -69,40 +71,39 @@ fn found(path: &str) -> Result<PathBuf> {
 }
 
 /// Whether a folder is a container of ours.
-fn is_container(path: &Path) -> bool {
-    let metadata = path.join(GROUP_FILE);
-    let is_file = std::fs::symlink_metadata(&metadata).is_ok_and(|metadata| metadata.is_file());
-    is_file
-        && read_metadata(&metadata, &Limits::strict()).is_ok_and(|(value, _)| check_format(&value).is_ok())
+fn is_container(dir: &Dir) -> bool {
+    let metadata = read_metadata(dir, Path::new(GROUP_FILE), &Limits::strict());
+    metadata.is_ok_and(|(value, _)| check_format(&value).is_ok())
 }
 
 fn is_empty_folder(path: &Path) -> bool {
-    std::fs::read_dir(path).is_ok_and(|mut entries| entries.next().is_none())
+    Dir::open(path).and_then(|dir| dir.entries("")).is_ok_and(|mut entries| entries.next().is_none())
 }
 
-/// Whether something must be replaced, if it may be.
-fn check_room(path: &Path, truncate: bool) -> Result<bool> {
+/// The container that must be replaced, if it may be.
+fn check_room(path: &Path, truncate: bool) -> Result<Option<Dir>> {
     if path.symlink_metadata().is_err() || is_empty_folder(path) {
-        return Ok(false);
+        return Ok(None);
     }
     if !truncate {
         return Err(Error::exists("create folder").with("path", path.display()));
     }
-    if !is_container(path) {
-        let error = Error::invalid("replace folder").with("path", path.display());
-        return Err(error.with("problem", "it is no raw container"));
+    let refused =
+        |problem| Error::invalid("replace folder").with("path", path.display()).with("problem", problem);
+    let dir = Dir::open(path).ok().filter(is_container).ok_or_else(|| refused("it is no raw container"))?;
+    match removal::foreign(&dir)? {
+        // Before anything is removed.
+        Some(foreign) => Err(removal::not_ours("replace folder", &foreign)),
+        None => Ok(Some(dir)),
     }
-    Ok(true)
 }
 
 /// An empty folder in the place of what may be there.
 fn make_room(path: &Path, truncate: bool) -> Result<()> {
-    if check_room(path, truncate)? {
-        std::fs::remove_dir_all(path).map_err(|e| failed("replace folder", path, &e))?;
-    }
-    match path.is_dir() {
-        true => Ok(()),
-        false => std::fs::create_dir(path).map_err(|e| failed("create folder", path, &e)),
+    match check_room(path, truncate)? {
+        Some(dir) => removal::clear(&dir, "replace folder"),
+        None if path.is_dir() => Ok(()),
+        None => std::fs::create_dir(path).map_err(|e| failed("create folder", path, &e)),
     }
 }
 
@@ -165,15 +166,18 @@ impl Connector for RawConnector {
         if self.table().contains_key(&folder) {
             return Err(Error::busy("delete folder").with("path", path));
         }
-        if !is_container(&folder) {
+        let dir = open_dir(&folder)?;
+        if !is_container(&dir) {
             return Err(Error::invalid("delete folder")
                 .with("problem", "it is no raw container")
                 .with("path", path));
         }
-        std::fs::remove_dir_all(&folder).map_err(|e| failed("delete folder", &folder, &e))
+        removal::clear(&dir, "delete folder")?;
+        let removed = Dir::of_file(&folder).and_then(|(parent, name)| parent.remove_dir(name));
+        removed.map_err(|e| failed("delete folder", &folder, &e))
     }
 
     fn is_accessible(&self, path: &str, _access: &FileAccess) -> Result<bool> {
-        Ok(is_container(&to_path(path)))
+        Ok(Dir::open(&to_path(path)).is_ok_and(|dir| is_container(&dir)))
     }
 }

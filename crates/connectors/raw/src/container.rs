@@ -94,7 +94,7 @@ impl RawContainer {
         let folder = self.folder()?;
         match self.is_writable {
             true => Ok(folder),
-            false => Err(Error::denied("change container").with("path", folder.base().display())),
+            false => Err(Error::denied("change container").with("path", folder.dir().path("").display())),
         }
     }
 

@@ -1,10 +1,12 @@
 //! The elements of one dataset: which file, which extent, and who may touch them now.
 
-use std::fs::{File, OpenOptions};
+use std::fs::File;
+use std::io::ErrorKind;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
+use dir::{Dir, Open};
 use model::properties::{FillValue, Layout};
 use model::{Error, Result};
 use vol::{Allocation, DatasetInfo, StorageInfo};
@@ -77,33 +79,25 @@ pub(crate) fn extent_bytes(info: &DatasetInfo) -> Result<u64> {
     bytes.ok_or_else(|| Error::limit("count bytes").with("elements", count))
 }
 
-/// The file at a path, if there is one. A link to somewhere else is none.
-pub(crate) fn open_to_read(path: &Path) -> Result<Option<File>> {
-    let failed = |e: std::io::Error| Error::io("open elements", &e).with("path", path.display());
-    match std::fs::symlink_metadata(path) {
-        Ok(metadata) if metadata.is_file() => File::open(path).map(Some).map_err(failed),
-        Ok(_) => Err(Error::denied("open elements")
-            .with("problem", "not a plain file")
-            .with("path", path.display())),
-        Err(e) if e.kind() == std::io::ErrorKind::NotFound => Ok(None),
-        Err(e) => Err(failed(e)),
-    }
+fn failed(dir: &Dir, path: &Path, e: &std::io::Error) -> Error {
+    Error::io("open elements", e).with("path", dir.path(path).display())
+}
+
+/// The file at a path, if there is one. A link to somewhere else is an error.
+pub(crate) fn open_to_read(dir: &Dir, path: &Path) -> Result<Option<File>> {
+    dir.find_file(path).map_err(|e| failed(dir, path, &e))
 }
 
 /// The file at a path, which is made where there is none.
-pub(crate) fn open_to_write(path: &Path) -> Result<File> {
-    let failed = |e: std::io::Error| Error::io("open elements", &e).with("path", path.display());
-    if let Ok(metadata) = std::fs::symlink_metadata(path)
-        && !metadata.is_file()
-    {
-        return Err(Error::denied("open elements")
-            .with("problem", "not a plain file")
-            .with("path", path.display()));
-    }
-    if let Some(folder) = path.parent() {
-        std::fs::create_dir_all(folder).map_err(failed)?;
-    }
-    OpenOptions::new().read(true).write(true).create(true).truncate(false).open(path).map_err(failed)
+pub(crate) fn open_to_write(dir: &Dir, path: &Path) -> Result<File> {
+    let folder = path.parent().unwrap_or(Path::new(""));
+    let opened = match dir.file(path, Open::CreateOrOpen) {
+        Err(e) if e.kind() == ErrorKind::NotFound => {
+            dir.make_dirs(folder).and_then(|()| dir.file(path, Open::CreateOrOpen))
+        }
+        opened => opened,
+    };
+    opened.map_err(|e| failed(dir, path, &e))
 }
 
 /// The runs of elements for which a file has bytes; what lies between them reads as zeros.

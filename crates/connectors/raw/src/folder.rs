@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
+use dir::{Dir, Open};
 use json_text::ids::Ids;
 use json_text::{Beneath, Beside, Told, Translated, file_from_json, group_properties};
 use model::properties::FileCreate;
@@ -24,7 +25,8 @@ use crate::scan::{Found, read_metadata};
 
 /// What all openings of a container share.
 pub(crate) struct Folder {
-    base: PathBuf,
+    /// Everything in it is reached through this, and nothing outside is.
+    dir: Dir,
     beneath: Beneath,
     create: FileCreate,
     limits: Limits,
@@ -46,9 +48,9 @@ pub(crate) struct Folder {
 impl Folder {
     /// A container with an empty root group, in a folder that is there and empty.
     pub(crate) fn create(base: &Path, op: &ContainerCreate<'_>) -> Result<Arc<Self>> {
-        let folder = Arc::new(Self::empty(base, op.registry, op.create, &op.access.limits)?);
+        let folder = Arc::new(Self::empty(open_dir(base)?, op.registry, op.create, &op.access.limits)?);
         let root = folder.keeper().info()?.root;
-        *folder.homes_mut() = Homes::new(base, root);
+        *folder.homes_mut() = Homes::new(root);
         folder.lock_for_writing(op.access.locking)?;
         folder.save(op.access.durability)?;
         Ok(folder)
@@ -57,16 +59,17 @@ impl Folder {
     /// The container that a folder holds.
     pub(crate) fn open(base: &Path, op: &ContainerOpen<'_>) -> Result<Arc<Self>> {
         let limits = &op.access.limits;
-        let is_unfinished = recover::is_unfinished(base);
+        let dir = open_dir(base)?;
+        let is_unfinished = recover::is_unfinished(&dir);
         let mut lock = None;
         if is_unfinished && op.access.access == Access::Write {
-            lock = Some(take_lock(base, op.access.locking)?);
-            recover::finish(base, limits).during("finish moves of a program that ended")?;
+            lock = Some(take_lock(&dir, op.access.locking)?);
+            recover::finish(&dir, limits).during("finish moves of a program that ended")?;
         }
-        let (value, seen) = read_metadata(&base.join(GROUP_FILE), limits)?;
+        let (value, seen) = read_metadata(&dir, Path::new(GROUP_FILE), limits)?;
         check_format(&value)?;
         let create = file_from_json(value.get("fileCreationProperties"), group_properties(&value)?)?;
-        let folder = Arc::new(Self::empty(base, op.registry, &create, limits)?);
+        let folder = Arc::new(Self::empty(dir, op.registry, &create, limits)?);
         let id = value.need("id")?.text()?;
         let root = folder.keeper().shared().add(id, folder.keeper().beneath().info()?.root)?;
         if let Some(number) = value.maybe("numberNext", json_text::text::Value::uint)? {
@@ -79,8 +82,8 @@ impl Folder {
             );
         }
         *folder.lock.lock().unwrap_or_else(PoisonError::into_inner) = lock;
-        *folder.homes_mut() = Homes::new(base, root);
-        let mut found = Found::new(base, limits);
+        *folder.homes_mut() = Homes::new(root);
+        let mut found = Found::new(&folder.dir, limits);
         let listing = found.all(root)?;
         let keeper = RawContainer::keeper(&folder);
         load(&folder, &keeper, &found, Some(&value))?;
@@ -95,23 +98,23 @@ impl Folder {
         Ok(folder)
     }
 
-    fn empty(base: &Path, registry: &Registry, create: &FileCreate, limits: &Limits) -> Result<Self> {
+    fn empty(dir: Dir, registry: &Registry, create: &FileCreate, limits: &Limits) -> Result<Self> {
         let told = Told { connector: NAME, capability: CAPABILITY, limits: limits.clone(), is_keeper: true };
-        let beneath = Beneath::new(&model::text::from_path(base), told, registry, create)?;
+        let beneath = Beneath::new(&model::text::from_path(&dir.path("")), told, registry, create)?;
         Ok(Folder {
-            base: base.to_owned(),
             beneath,
             create: create.clone(),
             limits: limits.clone(),
-            homes: RwLock::new(Homes::new(base, Token::default())),
+            homes: RwLock::new(Homes::new(Token::default())),
             data: RwLock::default(),
-            blobs: Blobs::new(base.join(OWN_FOLDER).join("heap")),
+            blobs: Blobs::new(&dir, heap_path()),
             dirty: Mutex::default(),
             births: Mutex::default(),
             resizing: RwLock::new(()),
             saved: Mutex::new(Saved::at_open(u64::MAX)),
             lock: Mutex::default(),
             warnings: Mutex::default(),
+            dir,
         })
     }
 
@@ -130,22 +133,21 @@ impl Folder {
         if lock.is_some() {
             return Ok(());
         }
-        let file = take_lock(&self.base, locking)?;
-        if recover::is_unfinished(&self.base) {
+        let file = take_lock(&self.dir, locking)?;
+        if recover::is_unfinished(&self.dir) {
             // Only a first opening reads the folder after it finished them.
-            let error = Error::busy("open folder for writing").with("path", self.base.display());
+            let error = Error::busy("open folder for writing").with("path", self.dir.path("").display());
             return Err(
                 error.with("problem", "it has unfinished moves, and is open for reading: close that first")
             );
         }
-        // Elements of objects that a program never linked: whoever made them is gone.
-        let _ = std::fs::remove_dir_all(recover::waiting_folder(&self.base));
+        recover::clear_waiting(&self.dir);
         *lock = Some(file);
         Ok(())
     }
 
-    pub(crate) fn base(&self) -> &Path {
-        &self.base
+    pub(crate) fn dir(&self) -> &Dir {
+        &self.dir
     }
 
     pub(crate) fn keeper(&self) -> &Translated {
@@ -229,7 +231,7 @@ impl Folder {
         // An identity may come from a text made by hand: its digest is a good name for a file.
         let id = self.keeper().shared().id(dataset)?;
         let name = json_text::ids::uuid(&json_text::ids::digest(id.as_bytes()));
-        Ok(recover::waiting_folder(&self.base).join(format!("{name}.bin")))
+        Ok(recover::waiting_folder().join(format!("{name}.bin")))
     }
 
     /// The file with the elements of a dataset now; whoever asks holds the homes until it is open.
@@ -241,13 +243,13 @@ impl Folder {
     /// The elements of a dataset, where there are any.
     pub(crate) fn elements(&self, dataset: Token, data: &Data) -> Result<Option<File>> {
         let homes = self.homes();
-        open_to_read(&self.data_path(&homes, dataset, data)?)
+        open_to_read(&self.dir, &self.data_path(&homes, dataset, data)?)
     }
 
     /// The elements of a dataset, to change them.
     pub(crate) fn elements_mut(&self, dataset: Token, data: &Data) -> Result<File> {
         let homes = self.homes();
-        open_to_write(&self.data_path(&homes, dataset, data)?)
+        open_to_write(&self.dir, &self.data_path(&homes, dataset, data)?)
     }
 
     /// Whether elements of some dataset need the heap.
@@ -259,15 +261,31 @@ impl Folder {
     }
 }
 
-fn take_lock(base: &Path, locking: Locking) -> Result<File> {
-    let failed = |e: std::io::Error| Error::io("lock folder", &e).with("path", base.display());
-    let own = base.join(OWN_FOLDER);
-    std::fs::create_dir_all(&own).map_err(failed)?;
-    let file = File::create(own.join("lock")).map_err(failed)?;
+/// Variable-length values and references.
+pub(crate) fn heap_path() -> PathBuf {
+    Path::new(OWN_FOLDER).join("heap")
+}
+
+/// Whoever holds a lock on it writes; nothing is in it.
+pub(crate) fn lock_path() -> PathBuf {
+    Path::new(OWN_FOLDER).join("lock")
+}
+
+/// The folder of a container, whose path may be a link: the user gave it.
+pub(crate) fn open_dir(path: &Path) -> Result<Dir> {
+    Dir::open(path).map_err(|e| Error::io("open folder", &e).with("path", path.display()))
+}
+
+fn take_lock(dir: &Dir, locking: Locking) -> Result<File> {
+    let failed =
+        |e: std::io::Error| Error::io("lock folder", &e).with("path", dir.path(lock_path()).display());
+    dir.make_dirs(OWN_FOLDER).map_err(failed)?;
+    // What may be in it stays: it may have another name elsewhere.
+    let file = dir.file(lock_path(), Open::CreateOrOpen).map_err(failed)?;
     let taken = if locking == Locking::Off { Ok(()) } else { file.try_lock() };
     match taken {
         Err(TryLockError::WouldBlock) => {
-            let error = Error::busy("open folder for writing").with("path", base.display());
+            let error = Error::busy("open folder for writing").with("path", dir.path("").display());
             Err(error.with("problem", "another program writes to it"))
         }
         Err(TryLockError::Error(e)) if locking == Locking::Required => Err(failed(e)),
@@ -280,7 +298,7 @@ impl Drop for Folder {
     fn drop(&mut self) {
         // Nobody is left who could be told when something of this fails.
         if self.lock.get_mut().unwrap_or_else(PoisonError::into_inner).is_some() {
-            let _ = std::fs::remove_dir_all(recover::waiting_folder(&self.base));
+            recover::clear_waiting(&self.dir);
             if !self.needs_heap() {
                 self.blobs.remove();
             }

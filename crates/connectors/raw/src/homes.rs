@@ -15,6 +15,8 @@ use crate::scan::Forms;
 pub(crate) const GROUP_FILE: &str = ".group.json";
 /// What is not for people, in the root folder.
 pub(crate) const OWN_FOLDER: &str = ".hyperslab";
+/// Types that no link leads to, in the folder that is not for people.
+pub(crate) const TYPES_FOLDER: &str = "types";
 /// Clocks of file systems tick this slowly: what was written more lately may be written again unseen.
 const SETTLED: Duration = Duration::from_millis(100);
 
@@ -82,7 +84,6 @@ fn is_settled(stamp: Stamp) -> bool {
 /// Where everything is.
 #[derive(Debug)]
 pub(crate) struct Homes {
-    base: PathBuf,
     root: Token,
     homes: HashMap<Token, Home>,
     pub(crate) seen: HashMap<Token, Seen>,
@@ -90,9 +91,9 @@ pub(crate) struct Homes {
 }
 
 impl Homes {
-    pub(crate) fn new(base: &Path, root: Token) -> Self {
+    pub(crate) fn new(root: Token) -> Self {
         let (homes, seen, listings) = (HashMap::new(), HashMap::new(), HashMap::new());
-        Homes { base: base.to_owned(), root, homes, seen, listings }
+        Homes { root, homes, seen, listings }
     }
 
     pub(crate) fn root(&self) -> Token {
@@ -145,9 +146,9 @@ impl Homes {
         Some(parts)
     }
 
-    /// The path of an object without its ending: the folder of a group.
+    /// The path of an object in the container, without its ending: the folder of a group.
     pub(crate) fn path(&self, token: Token) -> Option<PathBuf> {
-        Some(self.parts(token)?.iter().fold(self.base.clone(), |path, part| path.join(part)))
+        Some(self.parts(token)?.into_iter().collect())
     }
 
     /// The file with the elements of a dataset.

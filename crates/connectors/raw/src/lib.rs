@@ -22,6 +22,7 @@ mod plan;
 mod positioned;
 mod recover;
 mod refresh;
+mod removal;
 mod save;
 mod scan;
 mod transfers;

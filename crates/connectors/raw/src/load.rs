@@ -51,7 +51,7 @@ pub(crate) fn load(
     for kind in [ObjectKind::Datatype, ObjectKind::Group, ObjectKind::Dataset, ObjectKind::Map] {
         for (n, item) in found.items.iter().enumerate().filter(|(_, item)| item.kind == kind) {
             let made = make(folder, &loader, found, item);
-            tokens[n] = Some(made.during(&format!("read {}", item.path.display()))?);
+            tokens[n] = Some(made.during(&format!("read {}", folder.dir().path(&item.path).display()))?);
         }
     }
     let token_of = |parent: Parent| match parent {
@@ -67,7 +67,8 @@ pub(crate) fn load(
     }
     for (item, token) in found.items.iter().zip(&tokens) {
         if let Some(token) = *token {
-            describe(&loader, token, item).during(&format!("read {}", item.path.display()))?;
+            describe(&loader, token, item)
+                .during(&format!("read {}", folder.dir().path(&item.path).display()))?;
         }
     }
     found.warnings.iter().for_each(|warning| folder.warn(warning.clone()));

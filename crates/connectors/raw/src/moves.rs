@@ -1,34 +1,37 @@
 //! Objects go where they belong, in the folder: away from where they do not, then in.
 
 use std::collections::HashMap;
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 
+use dir::Dir;
 use model::{ObjectKind, Result, Token};
 
 use crate::homes::{Home, Homes, with_ending};
 use crate::plan::Planned;
 use crate::recover::{self, Move};
+use crate::removal;
 use crate::save::{Commit, failed};
 
 /// Removes a file that may not be there.
-pub(crate) fn remove_file(path: &Path) -> Result<()> {
-    match fs::remove_file(path) {
-        Err(e) if e.kind() != std::io::ErrorKind::NotFound => Err(failed("remove file", path, &e)),
+pub(crate) fn remove_file(dir: &Dir, path: &Path) -> Result<()> {
+    match dir.remove_file(path) {
+        Err(e) if e.kind() != std::io::ErrorKind::NotFound => Err(failed("remove file", dir, path, &e)),
         _ => Ok(()),
     }
 }
 
 /// Renames what may not be there; whether it was.
-fn rename(from: &Path, to: &Path) -> Result<bool> {
-    match fs::rename(from, to) {
-        Err(e) if e.kind() == std::io::ErrorKind::NotFound && fs::symlink_metadata(from).is_err() => {
-            Ok(false)
-        }
-        Err(e) => Err(failed("move", from, &e).with("to", to.display())),
+fn rename(dir: &Dir, from: &Path, to: &Path) -> Result<bool> {
+    match dir.rename(from, to) {
+        Err(e) if e.kind() == std::io::ErrorKind::NotFound && dir.info(from).is_err() => Ok(false),
+        Err(e) => Err(failed("move", dir, from, &e).with("to", dir.path(to).display())),
         Ok(()) => Ok(true),
     }
+}
+
+fn make_folder(dir: &Dir, path: &Path) -> Result<()> {
+    dir.make_dirs(path).map_err(|e| failed("make folder", dir, path, &e))
 }
 
 impl Commit<'_> {
@@ -43,7 +46,7 @@ impl Commit<'_> {
     }
 
     fn moving_path(&self, token: Token) -> Result<PathBuf> {
-        Ok(recover::moving_folder(self.folder.base()).join(self.moving_name(token)?))
+        Ok(recover::moving_folder().join(self.moving_name(token)?))
     }
 
     /// Notes what will move, so that another program can finish it.
@@ -63,13 +66,13 @@ impl Commit<'_> {
             }
         }
         self.is_noted = !moves.is_empty();
-        if self.is_noted { recover::note(self.folder.base(), &moves, self.durability) } else { Ok(()) }
+        if self.is_noted { recover::note(self.folder.dir(), &moves, self.durability) } else { Ok(()) }
     }
 
     /// Whether elements wait to take the place of those at home.
     fn has_waiting(&self, dataset: Token, is_new: bool) -> Result<bool> {
         let is_fresh = self.folder.data(dataset).is_fresh.load(Ordering::SeqCst);
-        Ok((is_new || is_fresh) && self.folder.waiting_path(dataset)?.exists())
+        Ok((is_new || is_fresh) && self.folder.dir().is_file(self.folder.waiting_path(dataset)?))
     }
 
     /// Brings every object to its place.
@@ -89,11 +92,11 @@ impl Commit<'_> {
             }
             let homes = self.folder.homes_mut();
             if let Some(path) = homes.data_path(planned.token) {
-                rename(&self.folder.waiting_path(planned.token)?, &path)?;
+                rename(self.folder.dir(), &self.folder.waiting_path(planned.token)?, &path)?;
                 data.is_fresh.store(false, Ordering::SeqCst);
             }
         }
-        if self.is_noted { recover::forget(self.folder.base()) } else { Ok(()) }
+        if self.is_noted { recover::forget(self.folder.dir()) } else { Ok(()) }
     }
 
     /// Takes everything away from where it does not belong any more: what is deepest first.
@@ -123,14 +126,13 @@ impl Commit<'_> {
 
     /// Moves all files of an object to where it waits.
     fn take(&mut self, token: Token, path: &Path, data: &Path) -> Result<()> {
-        let to = self.moving_path(token)?;
-        let folder = to.parent().unwrap_or(&to);
-        fs::create_dir_all(folder).map_err(|e| failed("make folder", folder, &e))?;
-        if path.is_dir() {
-            rename(path, &to)?;
+        let (dir, to) = (self.folder.dir(), self.moving_path(token)?);
+        make_folder(dir, &recover::moving_folder())?;
+        if dir.is_dir(path) {
+            rename(dir, path, &to)?;
         } else {
-            rename(data, &with_ending(&to, ".bin"))?;
-            rename(&with_ending(path, ".json"), &with_ending(&to, ".json"))?;
+            rename(dir, data, &with_ending(&to, ".bin"))?;
+            rename(dir, &with_ending(path, ".json"), &with_ending(&to, ".json"))?;
         }
         self.moving.insert(token, to);
         Ok(())
@@ -138,26 +140,42 @@ impl Commit<'_> {
 
     /// An object that no link leads to: its elements stay while somebody has it open.
     fn drop_or_keep(&self, token: Token, path: &Path, data: &Path) -> Result<()> {
-        if path.is_dir() {
-            return fs::remove_dir_all(path).map_err(|e| failed("remove folder", path, &e));
+        let dir = self.folder.dir();
+        if dir.is_dir(path) {
+            return self.drop_group(token, path);
         }
         // Elements first: without metadata they would be a dataset of bytes.
         let known = self.folder.data(token);
         if self.is_alive(token) && !known.is_fresh.load(Ordering::SeqCst) {
             let waiting = self.folder.waiting_path(token)?;
-            let folder = waiting.parent().unwrap_or(&waiting);
-            fs::create_dir_all(folder).map_err(|e| failed("make folder", folder, &e))?;
-            rename(data, &waiting)?;
+            make_folder(dir, &recover::waiting_folder())?;
+            rename(dir, data, &waiting)?;
         }
-        remove_file(data)?;
-        remove_file(&with_ending(path, ".json"))
+        remove_file(dir, data)?;
+        remove_file(dir, &with_ending(path, ".json"))
+    }
+
+    /// Removes the folder of a group, whose objects left it. What somebody else put there is not ours to remove, and must
+    /// not come back as a group: it is kept aside.
+    fn drop_group(&self, token: Token, path: &Path) -> Result<()> {
+        let dir = self.folder.dir();
+        let left = dir.remove_known(path, removal::is_of_empty_group);
+        let Some(name) = left.map_err(|e| failed("remove folder", dir, path, &e))? else { return Ok(()) };
+        let aside = removal::keep_aside(dir, path, &self.moving_name(token)?)?;
+        let (name, aside) = (dir.path(path.join(name)), dir.path(aside));
+        self.folder.warn(format!(
+            "{} is not the container's; it is in {} now",
+            name.display(),
+            aside.display()
+        ));
+        Ok(())
     }
 
     /// Elements of objects that are gone.
     fn forget_dead_data(&self) -> Result<()> {
         let tokens: Vec<Token> = self.folder.all_data().keys().copied().collect();
         for token in tokens.into_iter().filter(|token| !self.is_alive(*token)) {
-            remove_file(&self.folder.waiting_path(token)?)?;
+            remove_file(self.folder.dir(), &self.folder.waiting_path(token)?)?;
             self.folder.all_data().remove(&token);
         }
         Ok(())
@@ -182,20 +200,22 @@ impl Commit<'_> {
                 }
                 None => {}
             }
-            if is_group && is_new && !path.is_dir() {
-                fs::create_dir(&path).map_err(|e| failed("make folder", &path, &e))?;
+            let dir = self.folder.dir();
+            if is_group && is_new && !dir.is_dir(&path) {
+                dir.make_dir(&path).map_err(|e| failed("make folder", dir, &path, &e))?;
             }
         }
         Ok(())
     }
 
     fn bring(&self, kind: ObjectKind, from: &Path, path: &Path) -> Result<()> {
+        let dir = self.folder.dir();
         if kind == ObjectKind::Group {
-            rename(from, path)?;
+            rename(dir, from, path)?;
             return Ok(());
         }
-        rename(&with_ending(from, ".bin"), &with_ending(path, ".bin"))?;
-        rename(&with_ending(from, ".json"), &with_ending(path, ".json"))?;
+        rename(dir, &with_ending(from, ".bin"), &with_ending(path, ".bin"))?;
+        rename(dir, &with_ending(from, ".json"), &with_ending(path, ".json"))?;
         Ok(())
     }
 }

@@ -1,9 +1,9 @@
 //! Moves that a program did not finish: noted before they begin, done by the next one that writes. Elements that wait
 //! come after their metadata, so that nothing shows that was not committed.
 
-use std::fs;
 use std::path::{Component, Path, PathBuf};
 
+use dir::Dir;
 use json_text::dataspace_from_json;
 use json_text::files::{self, replace};
 use json_text::ids::{digest, uuid};
@@ -24,55 +24,60 @@ pub(crate) struct Move {
 }
 
 /// Where elements wait that are at home nowhere yet.
-pub(crate) fn waiting_folder(base: &Path) -> PathBuf {
-    base.join(OWN_FOLDER).join("new")
+pub(crate) fn waiting_folder() -> PathBuf {
+    Path::new(OWN_FOLDER).join("new")
 }
 
 /// Where objects are while they move.
-pub(crate) fn moving_folder(base: &Path) -> PathBuf {
-    base.join(OWN_FOLDER).join("moving")
+pub(crate) fn moving_folder() -> PathBuf {
+    Path::new(OWN_FOLDER).join("moving")
 }
 
-fn note_path(base: &Path) -> PathBuf {
-    base.join(OWN_FOLDER).join("moves.json")
+pub(crate) fn note_path() -> PathBuf {
+    Path::new(OWN_FOLDER).join("moves.json")
 }
 
 /// Notes what is about to move.
-pub(crate) fn note(base: &Path, moves: &[Move], durability: Durability) -> Result<()> {
-    let folder = base.join(OWN_FOLDER);
-    fs::create_dir_all(&folder).map_err(|e| Error::io("make folder", &e).with("path", folder.display()))?;
+pub(crate) fn note(dir: &Dir, moves: &[Move], durability: Durability) -> Result<()> {
+    dir.make_dirs(OWN_FOLDER)
+        .map_err(|e| Error::io("make folder", &e).with("path", dir.path(OWN_FOLDER).display()))?;
     let entry = |m: &Move| {
         let fields = Fields::new().with("name", m.name.clone()).with("to", m.to.display().to_string());
         fields.some("dims", m.dims.as_ref().map(|dims| list(dims.iter().copied())))
     };
     let text = write(&Fields::new().with("moves", list(moves.iter().map(entry))).into())?;
-    replace(&note_path(base), text.as_bytes(), durability).map(|_| ())
+    replace(dir, &note_path(), text.as_bytes(), durability).map(|_| ())
 }
 
 /// Nothing moves any more.
-pub(crate) fn forget(base: &Path) -> Result<()> {
-    crate::moves::remove_file(&note_path(base))?;
+pub(crate) fn forget(dir: &Dir) -> Result<()> {
+    crate::moves::remove_file(dir, &note_path())?;
     // It is empty, or was never there.
-    let _ = fs::remove_dir(moving_folder(base));
+    let _ = dir.remove_dir(moving_folder());
     Ok(())
 }
 
 /// Whether a program ended while objects moved.
-pub(crate) fn is_unfinished(base: &Path) -> bool {
-    note_path(base).exists()
+pub(crate) fn is_unfinished(dir: &Dir) -> bool {
+    exists(dir, &note_path())
+}
+
+/// Removes elements of objects that a program never linked: whoever made them is gone. What is not ours stays.
+pub(crate) fn clear_waiting(dir: &Dir) {
+    let _ = dir.remove_known(waiting_folder(), crate::removal::is_of_waiting);
 }
 
 /// Brings objects to where they were going. Nothing that is there already is replaced.
-pub(crate) fn finish(base: &Path, limits: &Limits) -> Result<()> {
-    let (text, _) = files::read_text(&note_path(base), limits.metadata_bytes_max)?;
+pub(crate) fn finish(dir: &Dir, limits: &Limits) -> Result<()> {
+    let (text, _) = files::read_text(dir, &note_path(), limits.metadata_bytes_max)?;
     for entry in read(&text)?.need("moves")?.array()? {
         let entry = checked(entry)?;
         match entry.dims {
-            Some(_) => bring_elements(base, &entry, limits)?,
-            None => bring(base, &entry)?,
+            Some(_) => bring_elements(dir, &entry, limits)?,
+            None => bring(dir, &entry)?,
         }
     }
-    forget(base)
+    forget(dir)
 }
 
 /// A note may have been changed by anybody: no path leads out.
@@ -91,59 +96,43 @@ fn checked(entry: &Value<'_>) -> Result<Move> {
 }
 
 /// Elements follow their metadata, if that was written: else the change was not committed.
-fn bring_elements(base: &Path, Move { name, to, dims }: &Move, limits: &Limits) -> Result<()> {
-    let from = waiting_folder(base).join(format!("{name}.bin"));
-    let Some(folder) = to.parent().filter(|_| exists(&from)) else { return Ok(()) };
-    let path = make_folders(base, folder)?.join(to.file_name().unwrap_or_default());
-    let Ok((value, _)) = read_metadata(&with_ending(&path, ".json"), limits) else { return Ok(()) };
+fn bring_elements(dir: &Dir, Move { name, to, dims }: &Move, limits: &Limits) -> Result<()> {
+    let from = waiting_folder().join(format!("{name}.bin"));
+    if !exists(dir, &from) {
+        return Ok(());
+    }
+    let Ok((value, _)) = read_metadata(dir, &with_ending(to, ".json"), limits) else { return Ok(()) };
     let id = value.get("id").and_then(|id| id.text().ok()).unwrap_or_default();
     let said = value.get("shape").and_then(|shape| dataspace_from_json(shape).ok());
     let is_meant = uuid(&digest(id.as_bytes())) == *name;
     if !is_meant || said.map(|space| space.dims().to_vec()) != *dims {
         return Ok(());
     }
-    let to = with_ending(&path, ".bin");
-    fs::rename(&from, &to).map_err(|e| Error::io("finish move", &e).with("path", to.display()))
+    move_to(dir, &from, &with_ending(to, ".bin"))
 }
 
-fn bring(base: &Path, Move { name, to, .. }: &Move) -> Result<()> {
-    let from = moving_folder(base).join(name);
+fn bring(dir: &Dir, Move { name, to, .. }: &Move) -> Result<()> {
+    let from = moving_folder().join(name);
     let endings: Vec<&str> =
-        ["", ".bin", ".json"].into_iter().filter(|e| exists(&with_ending(&from, e))).collect();
+        ["", ".bin", ".json"].into_iter().filter(|e| exists(dir, &with_ending(&from, e))).collect();
     let Some(folder) = to.parent().filter(|_| !endings.is_empty()) else { return Ok(()) };
-    let folder = make_folders(base, folder)?;
-    let mut path = folder.join(to.file_name().unwrap_or_default());
-    while ["", ".bin", ".json"].iter().any(|ending| exists(&with_ending(&path, ending))) {
+    dir.make_dirs(folder)
+        .map_err(|e| Error::io("make folder", &e).with("path", dir.path(folder).display()))?;
+    let mut path = to.clone();
+    while ["", ".bin", ".json"].iter().any(|ending| exists(dir, &with_ending(&path, ending))) {
         path = with_ending(&path, " recovered");
     }
-    for ending in endings {
-        let (from, to) = (with_ending(&from, ending), with_ending(&path, ending));
-        fs::rename(&from, &to).map_err(|e| Error::io("finish move", &e).with("path", to.display()))?;
-    }
-    Ok(())
+    endings
+        .into_iter()
+        .try_for_each(|ending| move_to(dir, &with_ending(&from, ending), &with_ending(&path, ending)))
 }
 
-fn exists(path: &Path) -> bool {
-    fs::symlink_metadata(path).is_ok()
+fn move_to(dir: &Dir, from: &Path, to: &Path) -> Result<()> {
+    dir.rename(from, to).map_err(|e| Error::io("finish move", &e).with("path", dir.path(to).display()))
 }
 
-/// Folders on the way, none of which is a link to somewhere else.
-fn make_folders(base: &Path, relative: &Path) -> Result<PathBuf> {
-    let mut path = base.to_owned();
-    for part in relative.components() {
-        path.push(part);
-        match fs::symlink_metadata(&path) {
-            Ok(metadata) if metadata.is_dir() => {}
-            Ok(_) => {
-                return Err(Error::denied("finish move")
-                    .with("problem", "not a folder")
-                    .with("path", path.display()));
-            }
-            Err(_) => fs::create_dir(&path)
-                .map_err(|e| Error::io("make folder", &e).with("path", path.display()))?,
-        }
-    }
-    Ok(path)
+fn exists(dir: &Dir, path: &Path) -> bool {
+    dir.info(path).is_ok()
 }
 
 #[cfg(test)]

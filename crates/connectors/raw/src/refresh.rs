@@ -63,7 +63,7 @@ impl Folder {
         else {
             return true;
         };
-        seen.is_current(Stamp::at(&path))
+        seen.is_current(Stamp::at(self.dir(), &path))
     }
 
     fn is_listing_current(&self, group: Token) -> bool {
@@ -71,7 +71,7 @@ impl Folder {
         let (Some(listing), Some(path)) = (homes.listings.get(&group), homes.path(group)) else {
             return true;
         };
-        listing.is_current(Stamp::at(&path))
+        listing.is_current(Stamp::at(self.dir(), &path))
     }
 
     fn refresh_metadata(self: &Arc<Self>, object: Token, is_group: bool) -> Result<()> {
@@ -85,7 +85,7 @@ impl Folder {
         if self.is_dirty(object) {
             return Ok(());
         }
-        let during = format!("read {}", path.display());
+        let during = format!("read {}", self.dir().path(&path).display());
         let value = text::read(&content).during(&during)?;
         let keeper = RawContainer::keeper(self);
         let kind = Container::object_info(self.keeper(), object)?.kind;
@@ -100,8 +100,8 @@ impl Folder {
     fn changed_metadata(&self, object: Token, is_group: bool) -> Result<Option<(PathBuf, String, Stamp)>> {
         let path = self.homes().metadata_path(object, is_group);
         // Whoever takes the file away changes the folder as well, where that is seen.
-        let Some(path) = path.filter(|path| path.is_file()) else { return Ok(None) };
-        let (content, stamp) = files::read_text(&path, self.limits().metadata_bytes_max)?;
+        let Some(path) = path.filter(|path| self.dir().is_file(path)) else { return Ok(None) };
+        let (content, stamp) = files::read_text(self.dir(), &path, self.limits().metadata_bytes_max)?;
         let is_known = self.homes().seen.get(&object).is_none_or(|seen| seen.is_text(&content));
         if is_known {
             let mut homes = self.homes_mut();
@@ -199,8 +199,10 @@ impl Folder {
             let homes = self.homes();
             (homes.path(group), homes.listings.get(&group).cloned())
         };
-        let (Some(path), Some(old)) = (path.filter(|path| path.is_dir()), old) else { return Ok(None) };
-        let listing = level(&path, self.limits())?;
+        let (Some(path), Some(old)) = (path.filter(|path| self.dir().is_dir(path)), old) else {
+            return Ok(None);
+        };
+        let listing = level(self.dir(), &path, self.limits())?;
         let differs = |stem: &OsString, forms: &Forms, other: &BTreeMap<OsString, Forms>| {
             !other.get(stem).is_some_and(|other| other.is_same(forms))
         };
@@ -246,7 +248,7 @@ impl Folder {
         if come.is_empty() {
             return Ok(());
         }
-        let mut found = Found::new(self.base(), self.limits());
+        let mut found = Found::new(self.dir(), self.limits());
         found.stems(path, Parent::Known(group), come)?;
         let was_dirty = self.is_dirty(group);
         load(self, keeper, &found, None)?;

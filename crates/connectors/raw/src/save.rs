@@ -2,11 +2,11 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::ffi::OsString;
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, PoisonError};
 
+use dir::{Dir, Entry, EntryKind, Open};
 use json_text::files::{self, replace};
 use json_text::text::{Fields, Value, list, write};
 use json_text::{Saver, charset_to_json, file_to_json};
@@ -17,7 +17,7 @@ use vol::Durability;
 use crate::check::STORED_BYTES;
 use crate::container::RawContainer;
 use crate::folder::Folder;
-use crate::homes::{Homes, OWN_FOLDER, Seen, with_ending};
+use crate::homes::{Homes, OWN_FOLDER, Seen, TYPES_FOLDER, with_ending};
 use crate::load::{FORMAT, Whoever};
 use crate::moves::remove_file;
 use crate::names::is_cut;
@@ -48,26 +48,28 @@ fn rank(durability: Durability) -> u8 {
     }
 }
 
-pub(crate) fn failed(operation: &str, path: &Path, e: &std::io::Error) -> Error {
-    Error::io(operation, e).with("path", path.display())
+pub(crate) fn failed(operation: &str, dir: &Dir, path: &Path, e: &std::io::Error) -> Error {
+    Error::io(operation, e).with("path", dir.path(path).display())
 }
 
-/// Makes everything in a folder and below survive.
-fn sync_all(base: &Path) -> Result<()> {
-    let mut pending = vec![base.to_owned()];
+/// Makes everything in a container survive.
+fn sync_all(dir: &Dir) -> Result<()> {
+    let mut pending = vec![PathBuf::new()];
     while let Some(folder) = pending.pop() {
-        for entry in fs::read_dir(&folder).map_err(|e| failed("list folder", &folder, &e))? {
-            let entry = entry.map_err(|e| failed("list folder", &folder, &e))?;
-            let (path, kind) =
-                (entry.path(), entry.file_type().map_err(|e| failed("list folder", &folder, &e))?);
-            if kind.is_dir() {
-                pending.push(path);
-            } else if kind.is_file() {
-                let synced = fs::File::open(&path).and_then(|file| file.sync_all());
-                synced.map_err(|e| failed("sync file", &path, &e))?;
+        let listing = |e: std::io::Error| failed("list folder", dir, &folder, &e);
+        for entry in dir.entries(&folder).map_err(listing)? {
+            let Entry { name, kind } = entry.map_err(listing)?;
+            let path = folder.join(name);
+            match kind {
+                EntryKind::Dir => pending.push(path),
+                EntryKind::File => {
+                    let synced = dir.file(&path, Open::Read).and_then(|file| file.sync_all());
+                    synced.map_err(|e| failed("sync file", dir, &path, &e))?;
+                }
+                _ => {}
             }
         }
-        files::sync_folder(&folder)?;
+        files::sync_folder(dir, &folder)?;
     }
     Ok(())
 }
@@ -114,7 +116,7 @@ impl Folder {
         drop(paused);
         if is_owed {
             // What earlier commits left to the system.
-            sync_all(self.base())?;
+            sync_all(self.dir())?;
         }
         *saved = Saved { changes, durability };
         Ok(())
@@ -187,10 +189,10 @@ impl Commit<'_> {
         let path = self.folder.homes().metadata_path(token, is_group);
         let Some(path) = path else { return Ok(()) };
         let is_same = self.folder.homes().seen.get(&token).is_some_and(|seen| seen.is_text(text));
-        if is_same && path.exists() {
+        if is_same && self.folder.dir().is_file(&path) {
             return Ok(());
         }
-        let stamp = replace(&path, text.as_bytes(), self.of_files())?;
+        let stamp = replace(self.folder.dir(), &path, text.as_bytes(), self.of_files())?;
         let mut homes = self.folder.homes_mut();
         let parent = homes.get(token).map(|home| home.parent);
         self.touched.extend(if is_group { Some(token) } else { parent });
@@ -255,16 +257,17 @@ impl Commit<'_> {
     fn links_of(&self, group: Token) -> Result<()> {
         let Some(folder) = self.folder.homes().path(group) else { return Ok(()) };
         let wanted = self.wanted_links(&self.folder.homes(), group)?;
-        let there = scan::level(&folder, self.folder.limits())?.forms;
+        let there = scan::level(self.folder.dir(), &folder, self.folder.limits())?.forms;
         for (stem, _) in there.iter().filter(|(stem, forms)| forms.link && !wanted.contains_key(*stem)) {
-            remove_file(&with_ending(&folder.join(stem), ".link"))?;
+            remove_file(self.folder.dir(), &with_ending(&folder.join(stem), ".link"))?;
         }
         for (stem, text) in wanted {
             let path = with_ending(&folder.join(&stem), ".link");
             let is_there = there.get(&stem).is_some_and(|forms| forms.link);
-            let old = is_there.then(|| files::read_text(&path, self.folder.limits().metadata_bytes_max));
+            let old = is_there
+                .then(|| files::read_text(self.folder.dir(), &path, self.folder.limits().metadata_bytes_max));
             if !old.is_some_and(|old| old.is_ok_and(|(old, _)| old == text)) {
-                replace(&path, text.as_bytes(), self.of_files())?;
+                replace(self.folder.dir(), &path, text.as_bytes(), self.of_files())?;
             }
         }
         Ok(())
@@ -284,7 +287,7 @@ impl Commit<'_> {
 
     /// Types that are used though no link leads to them.
     fn write_types(&self) -> Result<()> {
-        let folder = self.folder.base().join(OWN_FOLDER).join("types");
+        let (dir, folder) = (self.folder.dir(), Path::new(OWN_FOLDER).join(TYPES_FOLDER));
         let mut wanted = BTreeMap::new();
         for &token in &self.plan.unlinked_types {
             let id = self.folder.ids().id(token)?.to_owned();
@@ -293,26 +296,28 @@ impl Commit<'_> {
             let name = OsString::from(self.moving_name(token)?);
             wanted.insert(name, text);
         }
-        if wanted.is_empty() && !folder.is_dir() {
+        if wanted.is_empty() && !dir.is_dir(&folder) {
             return Ok(());
         }
-        fs::create_dir_all(&folder).map_err(|e| failed("make folder", &folder, &e))?;
-        for stem in
-            scan::level(&folder, self.folder.limits())?.forms.keys().filter(|s| !wanted.contains_key(*s))
+        dir.make_dirs(&folder).map_err(|e| failed("make folder", dir, &folder, &e))?;
+        for stem in scan::level(self.folder.dir(), &folder, self.folder.limits())?
+            .forms
+            .keys()
+            .filter(|s| !wanted.contains_key(*s))
         {
-            remove_file(&with_ending(&folder.join(stem), ".json"))?;
+            remove_file(self.folder.dir(), &with_ending(&folder.join(stem), ".json"))?;
         }
         for (stem, text) in wanted {
-            replace(&with_ending(&folder.join(stem), ".json"), text.as_bytes(), self.of_files())?;
+            replace(dir, &with_ending(&folder.join(stem), ".json"), text.as_bytes(), self.of_files())?;
         }
-        if self.durability == Durability::Full { files::sync_folder(&folder) } else { Ok(()) }
+        if self.durability == Durability::Full { files::sync_folder(dir, &folder) } else { Ok(()) }
     }
 
     /// What is in the folders now is no change by hand.
     fn look_again(&self) -> Result<()> {
         for &group in &self.touched {
             let Some(folder) = self.folder.homes().path(group) else { continue };
-            match scan::level(&folder, self.folder.limits()) {
+            match scan::level(self.folder.dir(), &folder, self.folder.limits()) {
                 Ok(listing) => {
                     self.folder.homes_mut().listings.insert(group, listing);
                 }
@@ -320,7 +325,7 @@ impl Commit<'_> {
                 Err(error) => return Err(error),
             }
             if self.durability == Durability::Full {
-                files::sync_folder(&folder)?;
+                files::sync_folder(self.folder.dir(), &folder)?;
             }
         }
         Ok(())

@@ -4,12 +4,13 @@ use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
+use dir::{Dir, Entry, EntryKind};
 use json_text::files;
 use json_text::ids::{digest, uuid};
 use json_text::text::{self, Fields, Value, list};
 use model::{Context, Error, Limits, ObjectKind, Result, Token};
 
-use crate::homes::{GROUP_FILE, Listing, OWN_FOLDER, Seen, with_ending};
+use crate::homes::{GROUP_FILE, Listing, OWN_FOLDER, Seen, TYPES_FOLDER, with_ending};
 use crate::names::{is_cut, name_of};
 
 /// What there is of one stem.
@@ -46,7 +47,7 @@ pub(crate) struct Item {
     /// `None` for a type that no link leads to.
     pub(crate) parent: Option<Parent>,
     pub(crate) stem: OsString,
-    /// Folder and stem.
+    /// Folder and stem, in the container.
     pub(crate) path: PathBuf,
     pub(crate) name: String,
     pub(crate) kind: ObjectKind,
@@ -67,7 +68,7 @@ pub(crate) struct LinkItem {
 /// All that was found.
 #[derive(Debug)]
 pub(crate) struct Found<'a> {
-    base: &'a Path,
+    dir: &'a Dir,
     limits: &'a Limits,
     pub(crate) items: Vec<Item>,
     pub(crate) links: Vec<LinkItem>,
@@ -75,20 +76,17 @@ pub(crate) struct Found<'a> {
 }
 
 /// The entries of a folder, by stem.
-pub(crate) fn level(folder: &Path, limits: &Limits) -> Result<Listing> {
-    let failed = |e: std::io::Error| Error::io("list folder", &e).with("path", folder.display());
-    let stamp = files::Stamp::at(folder);
+pub(crate) fn level(dir: &Dir, folder: &Path, limits: &Limits) -> Result<Listing> {
+    let failed = |e: std::io::Error| Error::io("list folder", &e).with("path", dir.path(folder).display());
+    let stamp = files::Stamp::at(dir, folder);
     let mut forms: BTreeMap<OsString, Forms> = BTreeMap::new();
-    for entry in std::fs::read_dir(folder).map_err(failed)? {
-        let entry = entry.map_err(failed)?;
-        let (name, kind) = (entry.file_name(), entry.file_type().map_err(failed)?);
-        if name.as_encoded_bytes().starts_with(b".") || !(kind.is_dir() || kind.is_file()) {
-            continue;
-        }
-        if kind.is_dir() {
-            forms.entry(name).or_default().folder = true;
-        } else {
-            note_file(name, &mut forms);
+    for entry in dir.entries(folder).map_err(failed)? {
+        let Entry { name, kind } = entry.map_err(failed)?;
+        match kind {
+            _ if name.as_encoded_bytes().starts_with(b".") => {}
+            EntryKind::Dir => forms.entry(name).or_default().folder = true,
+            EntryKind::File => note_file(name, &mut forms),
+            _ => {}
         }
         if forms.len() as u64 > limits.entries_max {
             return Err(Error::limit("list folder").with("limit", limits.entries_max));
@@ -112,16 +110,16 @@ fn note_file(name: OsString, forms: &mut BTreeMap<OsString, Forms>) {
 }
 
 impl<'a> Found<'a> {
-    /// Nothing yet, of a container in `base`.
-    pub(crate) fn new(base: &'a Path, limits: &'a Limits) -> Self {
-        Found { base, limits, items: Vec::new(), links: Vec::new(), warnings: Vec::new() }
+    /// Nothing yet, of the container in `dir`.
+    pub(crate) fn new(dir: &'a Dir, limits: &'a Limits) -> Self {
+        Found { dir, limits, items: Vec::new(), links: Vec::new(), warnings: Vec::new() }
     }
 
     /// Finds all that is in a container; the entries of its root folder.
     pub(crate) fn all(&mut self, root: Token) -> Result<Listing> {
-        let listing = level(self.base, self.limits)?;
+        let listing = level(self.dir, Path::new(""), self.limits)?;
         let stems: Vec<_> = listing.forms.iter().map(|(stem, forms)| (stem.clone(), *forms)).collect();
-        self.stems(self.base, Parent::Known(root), &stems)?;
+        self.stems(Path::new(""), Parent::Known(root), &stems)?;
         self.unlinked_types()?;
         Ok(listing)
     }
@@ -136,7 +134,7 @@ impl<'a> Found<'a> {
         while let Some(item) = self.items.get(next) {
             if item.kind == ObjectKind::Group {
                 let folder = item.path.clone();
-                let listing = level(&folder, self.limits)?;
+                let listing = level(self.dir, &folder, self.limits)?;
                 for (stem, forms) in &listing.forms {
                     self.stem(&folder, Parent::Found(next), stem, forms)?;
                 }
@@ -154,17 +152,21 @@ impl<'a> Found<'a> {
         let path = folder.join(stem);
         if [forms.folder, forms.metadata, forms.link, forms.plain].iter().filter(|is| **is).count() > 1 {
             let problem = "more than one thing has this name; only one is shown";
-            self.warnings.push(format!("{}: {problem}", path.display()));
+            self.warnings.push(format!("{}: {problem}", self.dir.path(&path).display()));
         }
         match forms {
             Forms { folder: true, .. } => {
                 let file = path.join(GROUP_FILE);
-                let known = is_file(&file).then(|| read_metadata(&file, self.limits)).transpose()?;
+                let known = self
+                    .dir
+                    .is_file(&file)
+                    .then(|| read_metadata(self.dir, &file, self.limits))
+                    .transpose()?;
                 self.object(parent, stem, path, known, true)
             }
             Forms { metadata: true, .. } => {
                 let file = with_ending(&path, ".json");
-                let (value, seen) = read_value(&file, self.limits)?;
+                let (value, seen) = read_value(self.dir, &file, self.limits)?;
                 if is_ours(&value) {
                     return self.object(parent, stem, path, Some((value, seen)), false);
                 }
@@ -178,7 +180,7 @@ impl<'a> Found<'a> {
                 Ok(())
             }
             Forms { link: true, .. } => {
-                let (value, _) = read_metadata(&with_ending(&path, ".link"), self.limits)?;
+                let (value, _) = read_metadata(self.dir, &with_ending(&path, ".link"), self.limits)?;
                 let name = name_in(&value, stem)?;
                 self.links.push(LinkItem { parent, name, value });
                 Ok(())
@@ -214,7 +216,7 @@ impl<'a> Found<'a> {
     /// A file without metadata is a dataset of bytes.
     fn bytes(&mut self, parent: Parent, stem: &OsString, path: PathBuf, is_plain: bool) {
         let file = if is_plain { path.clone() } else { with_ending(&path, ".bin") };
-        let bytes = std::fs::metadata(&file).map_or(0, |metadata| metadata.len());
+        let bytes = self.dir.info(&file).map_or(0, |info| info.bytes);
         let shape = Fields::class("H5S_SIMPLE").with("dims", list([bytes]));
         let value = Fields::new().with("type", "H5T_STD_U8LE").with("shape", shape).into();
         let (name, parent, stem, kind) = (name_of(stem), Some(parent), stem.clone(), ObjectKind::Dataset);
@@ -223,13 +225,15 @@ impl<'a> Found<'a> {
 
     /// Types that are used though no link leads to them.
     fn unlinked_types(&mut self) -> Result<()> {
-        let folder = self.base.join(OWN_FOLDER).join("types");
-        if !folder.is_dir() {
+        let folder = Path::new(OWN_FOLDER).join(TYPES_FOLDER);
+        if !self.dir.is_dir(&folder) {
             return Ok(());
         }
-        for (stem, _) in level(&folder, self.limits)?.forms.into_iter().filter(|(_, forms)| forms.metadata) {
+        for (stem, _) in
+            level(self.dir, &folder, self.limits)?.forms.into_iter().filter(|(_, forms)| forms.metadata)
+        {
             let path = folder.join(&stem);
-            let (value, _) = read_metadata(&with_ending(&path, ".json"), self.limits)?;
+            let (value, _) = read_metadata(self.dir, &with_ending(&path, ".json"), self.limits)?;
             let (parent, kind, name, is_plain) = (None, ObjectKind::Datatype, String::new(), false);
             self.items.push(Item {
                 parent,
@@ -248,15 +252,10 @@ impl<'a> Found<'a> {
 
     /// The identity that the metadata says, and one made of the path for what has none, or that of a copy.
     pub(crate) fn ids(&self, item: &Item) -> [Option<String>; 2] {
-        let relative = item.path.strip_prefix(self.base).unwrap_or(&item.path);
-        let made = uuid(&digest(relative.as_os_str().as_encoded_bytes()));
+        let made = uuid(&digest(item.path.as_os_str().as_encoded_bytes()));
         let said = item.value.get("id").and_then(|id| id.text().ok()).map(str::to_owned);
         [said, Some(made)]
     }
-}
-
-fn is_file(path: &Path) -> bool {
-    std::fs::symlink_metadata(path).is_ok_and(|metadata| metadata.is_file())
 }
 
 /// The name of a link: in its stem or, where that was cut, in the metadata.
@@ -273,16 +272,16 @@ fn is_ours(value: &Value<'_>) -> bool {
 }
 
 /// The value of a metadata file.
-pub(crate) fn read_metadata(path: &Path, limits: &Limits) -> Result<(Value<'static>, Seen)> {
-    let (value, seen) = read_value(path, limits)?;
-    value.members().during(&format!("read {}", path.display()))?;
+pub(crate) fn read_metadata(dir: &Dir, path: &Path, limits: &Limits) -> Result<(Value<'static>, Seen)> {
+    let (value, seen) = read_value(dir, path, limits)?;
+    value.members().during(&format!("read {}", dir.path(path).display()))?;
     Ok((value, seen))
 }
 
 /// The value of a JSON file.
-fn read_value(path: &Path, limits: &Limits) -> Result<(Value<'static>, Seen)> {
-    let during = format!("read {}", path.display());
-    let (content, stamp) = files::read_text(path, limits.metadata_bytes_max).during(&during)?;
+fn read_value(dir: &Dir, path: &Path, limits: &Limits) -> Result<(Value<'static>, Seen)> {
+    let during = format!("read {}", dir.path(path).display());
+    let (content, stamp) = files::read_text(dir, path, limits.metadata_bytes_max).during(&during)?;
     let value = text::read(&content).during(&during)?;
     Ok((value.into_owned(), Seen::new(&content, stamp)))
 }

@@ -199,13 +199,15 @@ impl Folder {
         }
         let waiting = self.waiting_path(dataset)?;
         let temporary = waiting.with_extension("tmp");
-        let failed = |e: std::io::Error| Error::io("move elements", &e).with("path", waiting.display());
-        let to = open_to_write(&temporary)?;
+        let failed = |e: std::io::Error| {
+            Error::io("move elements", &e).with("path", self.dir().path(&waiting).display())
+        };
+        let to = open_to_write(self.dir(), &temporary)?;
         to.set_len(0).map_err(failed)?;
         elements.relay(&from, old, &to, dims)?;
         // A commit moves what waits: not now.
         let _homes = self.homes();
-        std::fs::rename(&temporary, &waiting).map_err(failed)?;
+        self.dir().rename(&temporary, &waiting).map_err(failed)?;
         data.is_fresh.store(true, Ordering::SeqCst);
         Ok(())
     }

@@ -161,7 +161,10 @@ fn links_of_the_file_system_are_not_followed() {
     let write = OpWrite { dataset: d, selection: &Selection::All, from: &[0; 4] };
     assert_eq!(c.dataset_write(&[write]).unwrap_err().kind(), Kind::Denied);
     c.close().unwrap();
-    place.registry.delete(&place.location(), &FileAccess::write()).unwrap();
+    // Links are not the container's: they stay, and are named.
+    let error = place.registry.delete(&place.location(), &FileAccess::write()).unwrap_err();
+    assert_eq!(error.kind(), Kind::Denied);
+    assert_eq!(place.names(""), ["d.bin", "file.bin", "folder"]);
     assert_eq!(fs::read(outside.join("secret")).unwrap(), [1, 2, 3, 4]);
     fs::remove_dir_all(&outside).unwrap();
 }

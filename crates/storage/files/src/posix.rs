@@ -6,6 +6,8 @@ use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::Path;
 use std::sync::Mutex;
 
+use rustix::fs::OFlags;
+
 use crate::{File, Lock, Mode, Sync, read_end, read_only, unpoison, write_end};
 
 /// Offsets are signed in the system calls.
@@ -36,8 +38,9 @@ impl Posix {
         let path = path.as_ref();
         let file = options(mode).open(path)?;
         let metadata = file.metadata()?;
-        if metadata.is_dir() {
-            return Err(io::ErrorKind::IsADirectory.into());
+        check_kind(metadata.file_type())?;
+        if mode == Mode::Create {
+            file.set_len(0)?;
         }
         let creates = matches!(mode, Mode::Create | Mode::CreateNew);
         let folder = if creates { open_folder(path) } else { None };
@@ -177,12 +180,25 @@ impl File for Posix {
     }
 }
 
+/// Returns an error for what cannot be read at offsets: a pipe, a socket, a terminal.
+fn check_kind(kind: fs::FileType) -> io::Result<()> {
+    use std::os::unix::fs::FileTypeExt;
+    match kind {
+        kind if kind.is_file() || kind.is_block_device() => Ok(()),
+        kind if kind.is_dir() => Err(io::ErrorKind::IsADirectory.into()),
+        _ => Err(io::Error::new(io::ErrorKind::InvalidInput, "not a regular file")),
+    }
+}
+
+/// A FIFO must not hang whoever opens it, so nothing is waited for; a file is cut after it is known to be one.
 fn options(mode: Mode) -> fs::OpenOptions {
+    use std::os::unix::fs::OpenOptionsExt;
     let mut options = fs::OpenOptions::new();
+    options.custom_flags((OFlags::NONBLOCK | OFlags::NOCTTY).bits() as i32);
     options.read(true).write(mode.is_writable());
     match mode {
         Mode::Read | Mode::ReadWrite => {}
-        Mode::Create => drop(options.create(true).truncate(true)),
+        Mode::Create => drop(options.create(true)),
         Mode::CreateNew => drop(options.create_new(true)),
     }
     options
@@ -203,6 +219,18 @@ mod tests {
 
     fn kind<T: std::fmt::Debug>(result: io::Result<T>) -> ErrorKind {
         result.unwrap_err().kind()
+    }
+
+    #[test]
+    fn a_fifo_and_a_device_are_refused_and_nobody_waits() {
+        let dir = Scratch::new();
+        let path = dir.path("fifo");
+        assert!(std::process::Command::new("mkfifo").arg(&path).status().unwrap().success());
+        for path in [path.as_path(), Path::new("/dev/null")] {
+            for mode in [Mode::Read, Mode::ReadWrite, Mode::Create] {
+                assert!(Posix::open(path, mode).is_err(), "{} {mode:?}", path.display());
+            }
+        }
     }
 
     #[test]

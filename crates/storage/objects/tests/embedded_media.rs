@@ -7,6 +7,7 @@ use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
+use dir::Dir;
 use hyperslab_objects::embedded::{self, Medium, MediumFile, Open};
 use hyperslab_objects::{Change, ContainerId, Error, Fetch, Mode, ObjectId, Phase, Result, Store, Update};
 
@@ -79,24 +80,18 @@ struct SmallFile {
 }
 
 /// The name under which pages are counted: containers are made in another folder, and renamed.
-fn name(path: &Path) -> PathBuf {
-    path.file_name().unwrap().into()
-}
-
 impl Medium for Small {
-    fn open(&self, path: &Path, how: Open) -> io::Result<Box<dyn MediumFile>> {
+    fn open(&self, dir: &Dir, name: &str, how: Open) -> io::Result<Box<dyn MediumFile>> {
         if how != Open::Read && self.state.lock().unwrap().refuses {
             return Err(ErrorKind::ReadOnlyFilesystem.into());
         }
-        let mut options = fs::OpenOptions::new();
-        options.read(true).write(how != Open::Read).create_new(how == Open::Create);
-        let file = options.open(path)?;
-        Ok(Box::new(SmallFile { file, path: name(path), state: self.state.clone() }))
+        let file = dir.file(name, how.into())?;
+        Ok(Box::new(SmallFile { file, path: name.into(), state: self.state.clone() }))
     }
 
-    fn remove(&self, path: &Path) -> io::Result<()> {
-        fs::remove_file(path)?;
-        self.state.lock().unwrap().taken.remove(&name(path));
+    fn remove(&self, dir: &Dir, name: &str) -> io::Result<()> {
+        dir.remove_file(name)?;
+        self.state.lock().unwrap().taken.remove(Path::new(name));
         Ok(())
     }
 }

@@ -10,6 +10,7 @@ use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
+use dir::Dir;
 use hyperslab_objects::embedded::{self, Medium, MediumFile, Open};
 use hyperslab_objects::{Change, ContainerId, Fetch, Mode, ObjectId, Phase, Store, Update};
 
@@ -43,15 +44,13 @@ struct NotingFile {
 }
 
 impl Medium for Noting {
-    fn open(&self, path: &Path, how: Open) -> io::Result<Box<dyn MediumFile>> {
-        let mut options = fs::OpenOptions::new();
-        options.read(true).write(how != Open::Read).create_new(how == Open::Create);
-        let name = path.file_name().unwrap().into();
-        Ok(Box::new(NotingFile { file: options.open(path)?, name, events: self.0.clone() }))
+    fn open(&self, dir: &Dir, name: &str, how: Open) -> io::Result<Box<dyn MediumFile>> {
+        let file = dir.file(name, how.into())?;
+        Ok(Box::new(NotingFile { file, name: name.into(), events: self.0.clone() }))
     }
 
-    fn remove(&self, path: &Path) -> io::Result<()> {
-        fs::remove_file(path)
+    fn remove(&self, dir: &Dir, name: &str) -> io::Result<()> {
+        dir.remove_file(name)
     }
 }
 

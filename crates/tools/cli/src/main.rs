@@ -18,6 +18,7 @@ mod open;
 mod progress;
 mod recover;
 mod render;
+mod scratch;
 mod serve;
 mod settings;
 mod stat;

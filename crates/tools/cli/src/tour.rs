@@ -9,9 +9,10 @@ use std::time::Instant;
 use hyperslab::model::properties::FileCreate;
 use hyperslab::vol::copy::CopyOptions;
 use hyperslab::vol::{Container, FileAccess, compare};
-use hyperslab::{Durability, Error, File, H5Type, Limits, Result};
+use hyperslab::{Durability, File, H5Type, Limits, Result};
 use ndarray::Array3;
 
+use crate::scratch::Scratch;
 use crate::settings::registry;
 
 /// A weather station.
@@ -40,11 +41,7 @@ pub(crate) fn run(args: &[String]) -> ExitCode {
         eprintln!("usage: hyperslab tour");
         return ExitCode::FAILURE;
     }
-    let folder = std::env::temp_dir().join(format!("hyperslab-tour-{}", std::process::id()));
-    let done = std::fs::create_dir_all(&folder)
-        .map_err(|e| Error::io("make folder", &e).with("path", folder.display()))
-        .and_then(|()| tour(&folder));
-    let _ = std::fs::remove_dir_all(&folder);
+    let done = Scratch::new("tour").and_then(|folder| tour(folder.path()));
     match done {
         Ok(rows) if rows.iter().all(|row| row.differences.is_empty()) => ExitCode::SUCCESS,
         Ok(_) => ExitCode::FAILURE,

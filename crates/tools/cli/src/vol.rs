@@ -112,12 +112,37 @@ fn shown(entry: &StackEntry) -> String {
     }
 }
 
+/// Characters of a stack that are shown on either side of the place that an error names.
+const SHOWN_AROUND: usize = 60;
+
 /// The stack with a mark under the place that an error names.
 fn pointed(text: &str, error: Error) -> Error {
     if let Some(at) =
         error.facts().find(|(key, _)| *key == "character").and_then(|(_, at)| at.parse::<usize>().ok())
     {
-        eprintln!("  {text}\n  {:>at$}", "^");
+        let (line, column) = around(text, at);
+        eprintln!("  {line}\n  {}^", " ".repeat(column.saturating_sub(1)));
     }
     error
+}
+
+/// The part of a text that is around a character, counted from one, and where that is in it.
+fn around(text: &str, at: usize) -> (String, usize) {
+    let skipped = at.saturating_sub(SHOWN_AROUND);
+    let line: String = text.chars().skip(skipped).take(2 * SHOWN_AROUND).collect();
+    (line, at - skipped)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_place_far_into_a_long_stack_is_shown() {
+        let text = "x".repeat(100_000) + "!";
+        assert_eq!(around(&text, 100_001), ("x".repeat(59) + "!", 60));
+        assert_eq!(around("a | b", 3), ("a | b".to_owned(), 3));
+        let error = Error::invalid("read stack").with("character", 100_001);
+        assert_eq!(pointed(&text, error).operation(), "read stack");
+    }
 }

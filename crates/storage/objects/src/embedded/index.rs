@@ -1,12 +1,13 @@
 //! The index: keys and small values in one `redb` file.
 
 use std::io::{self, ErrorKind};
-use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::path::Path;
 use std::sync::Arc;
 
+use dir::Dir;
 use redb::{Builder, Database, DatabaseError, Durability, ReadableDatabase, ReadableTable, TableDefinition};
 
+use super::INDEX;
+use super::engine::{Engine, damaged};
 use super::index_file::{Backend, IndexFile};
 use super::medium::{Medium, Open};
 use super::overlay::Changes;
@@ -58,6 +59,7 @@ impl Number {
 pub(super) struct Index {
     /// Is there until the index closes.
     base: Option<Database>,
+    engine: Engine,
     file: Arc<IndexFile>,
     is_writable: bool,
 }
@@ -66,10 +68,7 @@ impl Drop for Index {
     fn drop(&mut self) {
         // Closing writes, and a damaged index must not end the program here.
         let base = self.base.take();
-        let _ = guarded(|| {
-            drop(base);
-            Ok(())
-        });
+        self.engine.release(|| drop(base));
     }
 }
 
@@ -90,11 +89,11 @@ impl std::fmt::Debug for Index {
 /// What redb says, as one of our errors.
 pub(super) fn failed(error: impl Into<redb::Error>) -> Error {
     match error.into() {
-        redb::Error::Corrupted(text) => Error::Corrupt(format!("the index is damaged: {text}")),
+        redb::Error::Corrupted(text) => damaged(text),
         redb::Error::Io(source)
             if matches!(source.kind(), ErrorKind::UnexpectedEof | ErrorKind::InvalidData) =>
         {
-            Error::Corrupt(format!("the index is damaged: {source}"))
+            damaged(source)
         }
         redb::Error::Io(source) => Error::Io { what: "use the index".into(), source },
         redb::Error::PreviousIo => Error::Io {
@@ -106,12 +105,6 @@ pub(super) fn failed(error: impl Into<redb::Error>) -> Error {
         }
         other => Error::Corrupt(format!("the index cannot be used: {other}")),
     }
-}
-
-/// redb takes its own pages on trust and may panic on damaged ones: that is an error like others here.
-pub(super) fn guarded<T>(work: impl FnOnce() -> Result<T>) -> Result<T> {
-    catch_unwind(AssertUnwindSafe(work))
-        .unwrap_or_else(|_| Err(Error::Corrupt("the index is damaged".into())))
 }
 
 /// Another process has the container.
@@ -136,8 +129,8 @@ fn builder() -> Builder {
 }
 
 /// The error of the index's file.
-fn refused(path: &Path) -> impl FnOnce(io::Error) -> Error {
-    let path = path.display().to_string();
+fn refused(dir: &Dir) -> impl FnOnce(io::Error) -> Error {
+    let path = dir.path(INDEX).display().to_string();
     move |source| match source.kind() {
         ErrorKind::NotFound => Error::Corrupt(format!("{path} is missing")),
         ErrorKind::InvalidData | ErrorKind::UnexpectedEof => {
@@ -150,8 +143,10 @@ fn refused(path: &Path) -> impl FnOnce(io::Error) -> Error {
 impl Index {
     fn new(file: IndexFile, is_writable: bool) -> Result<Index> {
         let file = Arc::new(file);
-        let base = builder().create_with_backend(Backend(file.clone())).map_err(not_opened)?;
-        Ok(Index { base: Some(base), file, is_writable })
+        let engine = Engine::default();
+        let base =
+            engine.guarded(|| builder().create_with_backend(Backend(file.clone())).map_err(not_opened))?;
+        Ok(Index { base: Some(base), engine, file, is_writable })
     }
 
     /// Whether it may change.
@@ -160,30 +155,29 @@ impl Index {
     }
 
     /// Makes a new index in a file that is not there.
-    pub(super) fn create(medium: &dyn Medium, path: &Path) -> Result<()> {
-        let file = medium.open(path, Open::Create).and_then(IndexFile::create).map_err(refused(path))?;
+    pub(super) fn create(medium: &dyn Medium, dir: &Dir) -> Result<()> {
+        let file = medium.open(dir, INDEX, Open::Create).and_then(IndexFile::create).map_err(refused(dir))?;
         let index = Index::new(file, true)?;
         let numbers = [(Number::Layout, LAYOUT), (Number::Next, 2)];
         index.commit(&Commit { changes: &Changes::default(), numbers: &numbers, durable: true })
     }
 
     /// Opens an index to read: it goes back to the last commit of a writer that was killed, and nothing is written.
-    pub(super) fn open_to_read(medium: &dyn Medium, path: &Path) -> Result<Index> {
-        let file = medium.open(path, Open::Read).and_then(IndexFile::open_to_read).map_err(refused(path))?;
-        guarded(|| {
-            let index = Index::new(file, false)?;
-            index.check_layout()?;
-            Ok(index)
-        })
+    pub(super) fn open_to_read(medium: &dyn Medium, dir: &Dir) -> Result<Index> {
+        let file =
+            medium.open(dir, INDEX, Open::Read).and_then(IndexFile::open_to_read).map_err(refused(dir))?;
+        let index = Index::new(file, false)?;
+        index.check_layout()?;
+        Ok(index)
     }
 
     /// Opens an index to write. redb recovers in place, and what it leaves when it fails is not what was there: so it is
     /// tried in memory first.
-    pub(super) fn open_to_write(medium: &dyn Medium, path: &Path, reserve: Reserve) -> Result<Index> {
-        drop(Index::open_to_read(medium, path)?);
-        let file = medium.open(path, Open::Write);
-        let file = file.and_then(|file| IndexFile::open_to_write(file, reserve)).map_err(refused(path))?;
-        guarded(|| Index::new(file, true))
+    pub(super) fn open_to_write(medium: &dyn Medium, dir: &Dir, reserve: Reserve) -> Result<Index> {
+        drop(Index::open_to_read(medium, dir)?);
+        let file = medium.open(dir, INDEX, Open::Write);
+        let file = file.and_then(|file| IndexFile::open_to_write(file, reserve)).map_err(refused(dir))?;
+        Index::new(file, true)
     }
 
     /// Does what waits for space on the disk.
@@ -213,7 +207,7 @@ impl Index {
 
     /// One of the container's numbers.
     pub(super) fn number(&self, number: Number) -> Result<Option<u64>> {
-        guarded(|| {
+        self.engine.guarded(|| {
             let table = self.begin()?.open_table(NUMBERS).map_err(failed)?;
             let found = table.get(number.name()).map_err(failed)?;
             Ok(found.map(|found| found.value()))
@@ -222,10 +216,10 @@ impl Index {
 
     /// The keys as they are now.
     pub(super) fn snapshot(&self) -> Result<Snapshot> {
-        guarded(|| {
+        self.engine.guarded(|| {
             let moment = self.begin()?;
             let open = |table| moment.open_table(table).map_err(failed);
-            Ok(Snapshot { dkeys: open(DKEYS)?, akeys: open(AKEYS)? })
+            Ok(Snapshot::new(self.engine.clone(), open(DKEYS)?, open(AKEYS)?))
         })
     }
 
@@ -245,7 +239,7 @@ impl Index {
             return Err(Error::Refused("the container is open for reading only".into()));
         };
         self.drain()?;
-        guarded(|| {
+        self.engine.guarded(|| {
             let mut transaction = database.begin_write().map_err(failed)?;
             let durability = if commit.durable { Durability::Immediate } else { Durability::None };
             transaction.set_durability(durability).map_err(failed)?;

@@ -21,6 +21,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 use redb::StorageBackend;
 
 use super::medium::MediumFile;
+use super::pages;
 use super::reserve::Reserve;
 use crate::layout::sums;
 
@@ -83,6 +84,8 @@ pub(super) struct IndexFile {
     is_read_only: bool,
     /// Space that is given up when there is no other.
     reserve: Option<Reserve>,
+    /// Where it refers to pages that are larger than itself.
+    tables: Vec<u64>,
 }
 
 impl fmt::Debug for IndexFile {
@@ -153,7 +156,7 @@ impl IndexFile {
     fn new(file: Box<dyn MediumFile>, start: u64, head: Head) -> IndexFile {
         let (overlay, waiting) = (RwLock::default(), Mutex::default());
         let (head, is_read_only) = (Mutex::new(head), false);
-        IndexFile { file, start, head, overlay, waiting, is_read_only, reserve: None }
+        IndexFile { file, start, head, overlay, waiting, is_read_only, reserve: None, tables: Vec::new() }
     }
 
     /// A file that is there. Nothing is written to it.
@@ -161,11 +164,15 @@ impl IndexFile {
         let mut sectors = vec![0; 2 * SECTOR as usize];
         let count = file.len()?.min(2 * SECTOR) as usize;
         file.read_exact_at(sectors.get_mut(..count).unwrap_or_default(), 0)?;
-        match Head::find(&sectors) {
-            Some(head) if head.bytes.starts_with(REDB) => Ok(IndexFile::new(file, SECTOR, head)),
-            None if sectors.starts_with(REDB) => Ok(IndexFile::new(file, 0, Head::NEW)),
-            _ => Err(no_index()),
-        }
+        let mut found = match Head::find(&sectors) {
+            Some(head) if head.bytes.starts_with(REDB) => IndexFile::new(file, SECTOR, head),
+            None if sectors.starts_with(REDB) => IndexFile::new(file, 0, Head::NEW),
+            _ => return Err(no_index()),
+        };
+        let mut head = [0; HEAD_BYTES];
+        found.read_file(0, &mut head)?;
+        found.tables = pages::tables(&head, found.len_with(None)?, |at, page| found.read_file(at, page))?;
+        Ok(found)
     }
 
     /// A file to read: what redb writes stays in memory.
@@ -363,12 +370,14 @@ impl StorageBackend for Backend {
     fn read(&self, offset: u64, out: &mut [u8]) -> io::Result<()> {
         let overlay = self.0.overlay.read().unwrap_or_else(PoisonError::into_inner);
         match overlay.as_ref() {
-            Some(overlay) => overlay.read(&self.0, offset, out),
+            Some(overlay) => overlay.read(&self.0, offset, out)?,
             None if offset >= PAGE || self.0.start == 0 => {
-                self.0.file.read_exact_at(out, self.0.start + offset)
+                self.0.file.read_exact_at(out, self.0.start + offset)?;
             }
-            None => self.0.read_file(offset, out),
+            None => self.0.read_file(offset, out)?,
         }
+        pages::defuse(out, offset, self.0.len_with(overlay.as_ref())?, &self.0.tables);
+        Ok(())
     }
 
     fn set_len(&self, len: u64) -> io::Result<()> {

@@ -1,10 +1,11 @@
 //! The files of containers. Tests have media of their own: full ones, and such that refuse to be written.
 
 use std::fmt::Debug;
-use std::fs::{self, File, OpenOptions, TryLockError};
+use std::fs::{File, TryLockError};
 use std::io;
 use std::os::unix::fs::FileExt;
-use std::path::Path;
+
+use dir::Dir;
 
 /// How a file is opened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -17,12 +18,22 @@ pub enum Open {
     Create,
 }
 
+impl From<Open> for dir::Open {
+    fn from(how: Open) -> dir::Open {
+        match how {
+            Open::Read => dir::Open::Read,
+            Open::Write => dir::Open::Write,
+            Open::Create => dir::Open::CreateNew,
+        }
+    }
+}
+
 /// Where files are.
 pub trait Medium: Send + Sync + Debug {
-    /// Opens a file.
-    fn open(&self, path: &Path, how: Open) -> io::Result<Box<dyn MediumFile>>;
-    /// Removes a file.
-    fn remove(&self, path: &Path) -> io::Result<()>;
+    /// Opens a file of a container's folder.
+    fn open(&self, dir: &Dir, name: &str, how: Open) -> io::Result<Box<dyn MediumFile>>;
+    /// Removes a file of a container's folder.
+    fn remove(&self, dir: &Dir, name: &str) -> io::Result<()>;
 }
 
 /// An open file.
@@ -49,14 +60,12 @@ pub trait MediumFile: Send + Sync + Debug {
 pub(super) struct System;
 
 impl Medium for System {
-    fn open(&self, path: &Path, how: Open) -> io::Result<Box<dyn MediumFile>> {
-        let mut options = OpenOptions::new();
-        options.read(true).write(how != Open::Read).create_new(how == Open::Create);
-        Ok(Box::new(options.open(path)?))
+    fn open(&self, dir: &Dir, name: &str, how: Open) -> io::Result<Box<dyn MediumFile>> {
+        Ok(Box::new(dir.file(name, how.into())?))
     }
 
-    fn remove(&self, path: &Path) -> io::Result<()> {
-        fs::remove_file(path)
+    fn remove(&self, dir: &Dir, name: &str) -> io::Result<()> {
+        dir.remove_file(name)
     }
 }
 

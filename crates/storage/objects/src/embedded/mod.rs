@@ -9,6 +9,7 @@
 //! until the next flush.
 
 mod data;
+mod engine;
 mod far;
 mod index;
 mod index_file;
@@ -16,6 +17,7 @@ mod listing;
 mod medium;
 mod open;
 mod overlay;
+mod pages;
 mod reserve;
 mod rows;
 mod seal;
@@ -25,22 +27,33 @@ mod space;
 mod store;
 mod update;
 
-use std::fs::{self, File};
+use std::fs;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use dir::{Dir, Entry, EntryKind};
 
 use crate::{ContainerId, Error, Mode, ObjectId, Pool, Result, Store};
 use data::Data;
 use index::{Index, Number};
 pub use medium::{Medium, MediumFile, Open};
 use open::Registration;
-use reserve::Reserve;
+use reserve::{RESERVE, Reserve};
 use shared::Shared;
 use store::EmbeddedStore;
 
 const INDEX: &str = "index.redb";
 const DATA: &str = "data";
+/// All files of a container.
+const FILES: [&str; 3] = [INDEX, DATA, RESERVE];
+
+/// Numbers of temporary folders of this process.
+static TEMPORARY_NEXT: AtomicU64 = AtomicU64::new(0);
+/// Names that are tried for one of them.
+const TEMPORARY_ATTEMPTS: usize = 64;
+
 /// The pool of a folder. It is made with the first container.
 #[must_use]
 pub fn pool(folder: &Path) -> Arc<dyn Pool> {
@@ -95,16 +108,35 @@ fn io(what: &str, path: &Path) -> impl FnOnce(std::io::Error) -> Error {
     move |source| Error::Io { what, source }
 }
 
-fn sync_folder(folder: &Path) -> Result<()> {
-    File::open(folder).and_then(|folder| folder.sync_all()).map_err(io("sync", folder))
+fn sync_folder(dir: &Dir) -> Result<()> {
+    dir.sync("").map_err(io("sync", &dir.path("")))
 }
 
-fn data_file(medium: &dyn Medium, path: &Path, write: bool) -> Result<Data> {
-    let opened = medium.open(path, if write { Open::Write } else { Open::Read });
+fn data_file(medium: &dyn Medium, dir: &Dir, write: bool) -> Result<Data> {
+    let opened = medium.open(dir, DATA, if write { Open::Write } else { Open::Read });
     opened.map(Data::new).map_err(|error| match error.kind() {
-        ErrorKind::NotFound => Error::Corrupt(format!("{} is missing", path.display())),
-        _ => io("open", path)(error),
+        ErrorKind::NotFound => Error::Corrupt(format!("{} is missing", dir.path(DATA).display())),
+        _ => io("open", &dir.path(DATA))(error),
     })
+}
+
+/// A name next to a container's own, which nobody has.
+fn temporary_names(id: ContainerId, purpose: &str) -> impl Iterator<Item = String> {
+    let start = format!("{id}.{purpose}-{}", std::process::id());
+    let next = move || format!("{start}-{}", TEMPORARY_NEXT.fetch_add(1, Ordering::Relaxed));
+    std::iter::repeat_with(next).take(TEMPORARY_ATTEMPTS)
+}
+
+/// Removes the files of a container, then its folder; the error names what is in it besides, and stays.
+fn remove_folder(dir: &Dir, name: &str) -> Result<()> {
+    let is_ours = |name: &std::ffi::OsStr| FILES.iter().any(|file| name == *file);
+    match dir.remove_known(name, is_ours).map_err(io("remove", &dir.path(name)))? {
+        None => Ok(()),
+        Some(foreign) => {
+            let path = dir.path(Path::new(name).join(foreign));
+            Err(Error::Refused(format!("{} is not the container's, and stays", path.display())))
+        }
+    }
 }
 
 /// Locks a container, or says that another process has it.
@@ -112,25 +144,20 @@ fn lock(data: &Data, alone: bool) -> Result<()> {
     if data.lock(alone)? { Ok(()) } else { Err(index::busy()) }
 }
 
-fn open_files(
-    medium: &Arc<dyn Medium>,
-    folder: &Path,
-    mode: Mode,
-    registration: Registration,
-) -> Result<Shared> {
+fn open_files(medium: &Arc<dyn Medium>, dir: &Dir, mode: Mode, registration: Registration) -> Result<Shared> {
     let write = mode == Mode::ReadWrite;
-    let path = folder.join(DATA);
-    let data = data_file(&**medium, &path, write)?;
+    let data = data_file(&**medium, dir, write)?;
     lock(&data, write)?;
     let index = match write {
         true => {
-            let reserve = Reserve::new(medium.clone(), folder);
-            Index::open_to_write(&**medium, &folder.join(INDEX), reserve)?
+            let reserve = Reserve::new(medium.clone(), dir);
+            Index::open_to_write(&**medium, dir, reserve)?
         }
-        false => Index::open_to_read(&**medium, &folder.join(INDEX))?,
+        false => Index::open_to_read(&**medium, dir)?,
     };
     let (length, wanted) = (data.len()?, index.number(Number::DataEnd)?.unwrap_or(0));
     if length < wanted {
+        let path = dir.path(DATA);
         let path = path.display();
         return Err(Error::Corrupt(format!("{path} was cut: it has {length} bytes of {wanted}")));
     }
@@ -142,41 +169,64 @@ impl EmbeddedPool {
         Error::NotFound(format!("there is no container {id} in {}", self.folder.display()))
     }
 
-    /// The folder of a container that is there, always by the same name.
-    fn find(&self, id: ContainerId) -> Result<PathBuf> {
-        let folder = self.folder.join(id.to_string());
-        match fs::canonicalize(&folder) {
-            Ok(folder) => Ok(folder),
-            Err(error) if error.kind() == ErrorKind::NotFound => Err(self.missing(id)),
-            Err(error) => Err(io("open", &folder)(error)),
-        }
+    /// The pool's folder, whose path may be a link: the user gave it.
+    fn dir(&self) -> Result<Dir> {
+        let path = fs::canonicalize(&self.folder).map_err(|error| match error.kind() {
+            ErrorKind::NotFound => Error::NotFound(format!("there is no folder {}", self.folder.display())),
+            _ => io("open", &self.folder)(error),
+        })?;
+        Dir::open(&path).map_err(io("open", &path))
+    }
+
+    /// The folder of a container that is there, always with the same path.
+    fn find(&self, id: ContainerId) -> Result<Dir> {
+        let dir = self.dir().map_err(|error| match error {
+            Error::NotFound(_) => self.missing(id),
+            error => error,
+        })?;
+        dir.dir(id.to_string()).map_err(|error| match error.kind() {
+            ErrorKind::NotFound => self.missing(id),
+            _ => io("open", &dir.path(id.to_string()))(error),
+        })
     }
 
     /// Makes the files under another name, so that a container is there whole or not at all.
     fn make(&self, id: ContainerId) -> Result<()> {
-        let making = self.folder.join(format!("{id}.new-{}", std::process::id()));
-        let _ = fs::remove_dir_all(&making);
-        fs::create_dir_all(&making).map_err(io("make", &making))?;
-        let made = self.make_files(&making).and_then(|()| self.rename(&making, id));
+        fs::create_dir_all(&self.folder).map_err(io("make", &self.folder))?;
+        let dir = self.dir()?;
+        let making = self.make_folder(&dir, id)?;
+        let made = self.make_files(&dir, &making).and_then(|()| self.rename(&dir, &making, id));
         if made.is_err() {
-            let _ = fs::remove_dir_all(&making);
+            // The first error counts.
+            let _ = remove_folder(&dir, &making);
         }
         made
     }
 
-    fn make_files(&self, folder: &Path) -> Result<()> {
-        self.medium.open(&folder.join(DATA), Open::Create).map_err(io("make", folder))?;
-        Index::create(&*self.medium, &folder.join(INDEX))?;
-        sync_folder(folder)
+    /// A folder that nobody had before.
+    fn make_folder(&self, dir: &Dir, id: ContainerId) -> Result<String> {
+        for name in temporary_names(id, "new") {
+            match dir.make_dir(&name) {
+                Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
+                made => return made.map(|()| name.clone()).map_err(io("make", &dir.path(&name))),
+            }
+        }
+        Err(Error::Refused(format!("all names for a new container in {} are taken", self.folder.display())))
     }
 
-    fn rename(&self, making: &Path, id: ContainerId) -> Result<()> {
-        let folder = self.folder.join(id.to_string());
-        fs::rename(making, &folder).map_err(|error| match error.kind() {
+    fn make_files(&self, dir: &Dir, making: &str) -> Result<()> {
+        let making = dir.dir(making).map_err(io("make", &dir.path(making)))?;
+        self.medium.open(&making, DATA, Open::Create).map_err(io("make", &making.path(DATA)))?;
+        Index::create(&*self.medium, &making)?;
+        sync_folder(&making)
+    }
+
+    fn rename(&self, dir: &Dir, making: &str, id: ContainerId) -> Result<()> {
+        dir.rename(making, id.to_string()).map_err(|error| match error.kind() {
             ErrorKind::DirectoryNotEmpty | ErrorKind::AlreadyExists => self.exists(id),
-            _ => io("make", &folder)(error),
+            _ => io("make", &dir.path(id.to_string()))(error),
         })?;
-        sync_folder(&self.folder)
+        sync_folder(dir)
     }
 
     fn exists(&self, id: ContainerId) -> Error {
@@ -194,11 +244,11 @@ impl Pool for EmbeddedPool {
     }
 
     fn open(&self, id: ContainerId, mode: Mode) -> Result<Arc<dyn Store>> {
-        let folder = self.find(id)?;
-        let shared =
-            open::share(&folder, |registration| open_files(&self.medium, &folder, mode, registration))?;
+        let dir = self.find(id)?;
+        let path = dir.path("");
+        let shared = open::share(&path, |registration| open_files(&self.medium, &dir, mode, registration))?;
         if mode == Mode::ReadWrite && !shared.writable() {
-            let folder = folder.display();
+            let folder = path.display();
             return Err(Error::Refused(format!(
                 "{folder} is open for reading in this process: close it first"
             )));
@@ -207,28 +257,29 @@ impl Pool for EmbeddedPool {
     }
 
     fn destroy(&self, id: ContainerId) -> Result<()> {
-        let folder = self.find(id)?;
-        if open::is_open(&folder) {
-            return Err(Error::Refused(format!("{} is open: close it first", folder.display())));
+        let (pool, dir) = (self.dir()?, self.find(id)?);
+        let path = dir.path("");
+        if open::is_open(&path) {
+            return Err(Error::Refused(format!("{} is open: close it first", path.display())));
         }
         // Without its data file it is damaged, and nobody can have it open.
-        if let Ok(data) = data_file(&*self.medium, &folder.join(DATA), false) {
+        if let Ok(data) = data_file(&*self.medium, &dir, false) {
             lock(&data, true)?;
         }
-        let going = self.folder.join(format!("{id}.gone-{}", std::process::id()));
-        fs::rename(&folder, &going).map_err(io("remove", &folder))?;
-        fs::remove_dir_all(&going).map_err(io("remove", &going))
+        let going = temporary_names(id, "gone").find(|name| pool.info(name).is_err());
+        let going =
+            going.ok_or_else(|| Error::Refused(format!("no name is free next to {}", path.display())))?;
+        pool.rename(id.to_string(), &going).map_err(io("remove", &path))?;
+        remove_folder(&pool, &going)
     }
 
     fn list(&self) -> Result<Vec<ContainerId>> {
-        let entries = fs::read_dir(&self.folder).map_err(|error| match error.kind() {
-            ErrorKind::NotFound => Error::NotFound(format!("there is no folder {}", self.folder.display())),
-            _ => io("list", &self.folder)(error),
-        })?;
+        let dir = self.dir()?;
         let mut found = Vec::new();
-        for entry in entries {
-            let name = entry.map_err(io("list", &self.folder))?.file_name();
-            found.extend(name.to_str().and_then(ContainerId::parse));
+        for entry in dir.entries("").map_err(io("list", &self.folder))? {
+            let Entry { name, kind } = entry.map_err(io("list", &self.folder))?;
+            let id = name.to_str().and_then(ContainerId::parse);
+            found.extend(id.filter(|_| kind == EntryKind::Dir));
         }
         found.sort();
         Ok(found)

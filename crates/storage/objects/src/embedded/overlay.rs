@@ -344,8 +344,9 @@ mod tests {
     #[test]
     fn what_a_failed_commit_gives_back_stays_when_an_update_was_under_way() {
         let folder = tempfile::tempdir().unwrap();
-        Index::create(&System, &folder.path().join("index")).unwrap();
-        let index = Index::open_to_read(&System, &folder.path().join("index")).unwrap();
+        let dir = dir::Dir::open(folder.path()).unwrap();
+        Index::create(&System, &dir).unwrap();
+        let index = Index::open_to_read(&System, &dir).unwrap();
         let mut view = View::new(index.snapshot().unwrap());
         let many: Vec<[u8; 1]> = (0..100).map(|n| [n]).collect();
         let base = view.base(b"dkey").unwrap();

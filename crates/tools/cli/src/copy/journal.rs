@@ -2,11 +2,12 @@
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
-use std::fs::{File, OpenOptions};
-use std::io::Write;
+use std::fs::File;
+use std::io::{Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use dir::{Dir, Open};
 use hyperslab::model::text;
 use hyperslab::vol::Container;
 use hyperslab::vol::copy::Resume;
@@ -14,11 +15,15 @@ use hyperslab::{Durability, Error, Result};
 
 /// Work between two commits that a crash may undo.
 const INTERVAL: Duration = Duration::from_secs(5);
+/// Bytes of a journal that are read: a line for each object.
+const JOURNAL_BYTES_MAX: u64 = 1 << 30;
 const TITLE: &str = "hyperslab copy 1";
 
 pub(super) struct Journal<'c> {
     target: &'c dyn Container,
-    path: PathBuf,
+    /// The folder of the journal, and its name there.
+    dir: Dir,
+    name: PathBuf,
     state: RefCell<State>,
 }
 
@@ -36,12 +41,11 @@ impl<'c> Journal<'c> {
     pub(super) fn open(path: &Path, source: &str, target: &'c dyn Container) -> Result<Journal<'c>> {
         let io = |e: std::io::Error| Error::io("open journal of copy", &e).with("path", path.display());
         let title = format!("{TITLE} {}", identity(source));
-        let text = match std::fs::read_to_string(path) {
-            Err(e) if e.kind() == std::io::ErrorKind::NotFound => String::new(),
-            text => text.map_err(io)?,
-        };
+        let (dir, name) = Dir::of_file(path).map_err(io)?;
+        let (mut file, mut text) = (dir.file(&name, Open::CreateOrOpen).map_err(io)?, String::new());
+        (&file).take(JOURNAL_BYTES_MAX).read_to_string(&mut text).map_err(io)?;
+        file.seek(SeekFrom::End(0)).map_err(io)?;
         let known = entries(&text, &title).map_err(|e| e.with("path", path.display()))?;
-        let mut file = OpenOptions::new().create(true).append(true).open(path).map_err(io)?;
         if text.is_empty() {
             writeln!(file, "{title}").map_err(io)?;
         } else if !text.ends_with('\n') {
@@ -49,7 +53,7 @@ impl<'c> Journal<'c> {
             writeln!(file).map_err(io)?;
         }
         let state = State { file, known, fresh: BTreeMap::new(), committed: Instant::now() };
-        Ok(Journal { target, path: path.to_owned(), state: RefCell::new(state) })
+        Ok(Journal { target, dir, name, state: RefCell::new(state) })
     }
 
     /// Commits what is in the target, then notes it.
@@ -61,7 +65,9 @@ impl<'c> Journal<'c> {
             lines.push_str(&format!("{pieces} {}\n", path.escape_default()));
             state.known.insert(path, pieces);
         }
-        let io = |e: std::io::Error| Error::io("write journal of copy", &e).with("path", self.path.display());
+        let io = |e: std::io::Error| {
+            Error::io("write journal of copy", &e).with("path", self.dir.path(&self.name).display())
+        };
         state.file.write_all(lines.as_bytes()).map_err(io)?;
         state.file.sync_all().map_err(io)?;
         state.committed = Instant::now();
@@ -70,7 +76,7 @@ impl<'c> Journal<'c> {
 
     /// The copy is whole: nothing is left to go on with.
     pub(super) fn remove(&self) -> Result<()> {
-        std::fs::remove_file(&self.path).map_err(|e| Error::io("remove journal of copy", &e))
+        self.dir.remove_file(&self.name).map_err(|e| Error::io("remove journal of copy", &e))
     }
 }
 

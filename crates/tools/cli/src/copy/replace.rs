@@ -1,9 +1,11 @@
 //! A file or folder that takes its place when it is whole: written under another name beside it, then renamed.
 
+use std::cell::OnceCell;
 use std::fs::{File, Metadata};
 use std::io;
 use std::path::{Path, PathBuf};
 
+use dir::{Dir, Open};
 use hyperslab::{Error, Result};
 
 /// Links that are followed to where a file really is, and names that are tried for one.
@@ -13,6 +15,8 @@ const ATTEMPTS_MAX: usize = 40;
 pub(super) struct Replacement {
     /// Where it goes: what symbolic links lead to, and not a link itself.
     path: PathBuf,
+    /// The folder that it goes to, once it is there: what is beside it is reached without following links.
+    dir: OnceCell<Dir>,
     old: Option<Metadata>,
 }
 
@@ -39,7 +43,7 @@ impl Replacement {
             Err(e) if e.kind() == io::ErrorKind::NotFound => None,
             found => Some(found.map_err(|e| failed(&e, &path))?),
         };
-        Ok(Replacement { path, old })
+        Ok(Replacement { path, dir: OnceCell::new(), old })
     }
 
     /// Whether something is there already.
@@ -69,48 +73,69 @@ impl Replacement {
         PathBuf::from(name)
     }
 
+    fn dir(&self) -> io::Result<&Dir> {
+        if let Some(dir) = self.dir.get() {
+            return Ok(dir);
+        }
+        let (dir, _) = Dir::of_file(&self.path)?;
+        Ok(self.dir.get_or_init(|| dir))
+    }
+
+    /// The name of what lies in the same folder.
+    fn name(path: &Path) -> io::Result<&Path> {
+        path.file_name().map(Path::new).ok_or_else(|| io::ErrorKind::InvalidInput.into())
+    }
+
+    /// A file in the same folder, to change it.
+    pub(super) fn file(&self, path: &Path) -> io::Result<File> {
+        self.dir()?.file(Self::name(path)?, Open::Write)
+    }
+
     /// What is written may be seen by those who may see what it replaces, from the start.
     pub(super) fn keep_mode(&self, temporary: &Path) -> Result<()> {
-        let Some(old) = self.old.as_ref().filter(|old| old.is_dir() == temporary.is_dir()) else {
-            return Ok(());
+        let kept = || {
+            let (dir, name) = (self.dir()?, Self::name(temporary)?);
+            match self.old.as_ref().filter(|old| old.is_dir() == dir.is_dir(name)) {
+                Some(old) => dir.set_owner_of(name, old),
+                None => Ok(()),
+            }
         };
-        #[cfg(unix)]
-        {
-            use std::os::unix::fs::MetadataExt;
-            // Only the superuser may give a file away; the mode comes after, since a new owner may clear some of it.
-            let _ = std::os::unix::fs::chown(temporary, Some(old.uid()), Some(old.gid()));
-        }
-        std::fs::set_permissions(temporary, old.permissions()).map_err(|e| failed(&e, &self.path))
+        kept().map_err(|e| failed(&e, &self.path))
     }
 
     /// Gives it its name, so that a crash does not take it away again. Returns where the old one is now, unless it is gone.
     pub(super) fn put(&self, temporary: &Path) -> Result<Option<PathBuf>> {
-        let is_file = temporary.is_file() && self.old.as_ref().is_none_or(Metadata::is_file);
-        let done = match is_file || self.old.is_none() {
-            true => std::fs::rename(temporary, &self.path).map(|()| None),
-            false => self.exchange(temporary).map(Some),
+        let put = || {
+            let (dir, from, to) = (self.dir()?, Self::name(temporary)?, Self::name(&self.path)?);
+            let is_file = dir.is_file(from) && self.old.as_ref().is_none_or(Metadata::is_file);
+            let old = match is_file || self.old.is_none() {
+                true => dir.rename(from, to).map(|()| None),
+                false => self.exchange(dir, from, to).map(Some),
+            }?;
+            // A name is part of its folder.
+            dir.sync("")?;
+            Ok(old)
         };
-        let done = done.and_then(|old| sync_folder(&self.path).map(|()| old));
-        done.map_err(|e| failed(&e, &self.path))
+        put().map_err(|e: io::Error| failed(&e, &self.path))
     }
 
     /// A folder cannot be renamed over another one: the old one goes out of the way first.
-    fn exchange(&self, temporary: &Path) -> io::Result<PathBuf> {
-        let aside = self.named(&format!(".{}.old", std::process::id()));
-        std::fs::rename(&self.path, &aside)?;
-        if let Err(e) = std::fs::rename(temporary, &self.path) {
+    fn exchange(&self, dir: &Dir, from: &Path, to: &Path) -> io::Result<PathBuf> {
+        let names = (0..ATTEMPTS_MAX).map(|n| match n {
+            0 => self.named(&format!(".{}.old", std::process::id())),
+            n => self.named(&format!(".{}-{n}.old", std::process::id())),
+        });
+        let is_free = |path: &PathBuf| Self::name(path).is_ok_and(|name| dir.info(name).is_err());
+        let aside = names.into_iter().find(is_free).ok_or(io::ErrorKind::AlreadyExists)?;
+        let old = Self::name(&aside)?;
+        dir.rename(to, old)?;
+        if let Err(e) = dir.rename(from, to) {
             // The old one comes back; should that fail too, the error that is told still names the place.
-            let _ = std::fs::rename(&aside, &self.path);
+            let _ = dir.rename(old, to);
             return Err(e);
         }
         Ok(aside)
     }
-}
-
-/// Writes the folder of a file to the medium: a name is part of its folder.
-fn sync_folder(file: &Path) -> io::Result<()> {
-    let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    if cfg!(unix) { File::open(folder)?.sync_all() } else { Ok(()) }
 }
 
 /// An error where a symbolic link stands in the way of a file that is written.

@@ -1,6 +1,5 @@
 //! Long work: a progress bar, a way to stop it, and an output that is there whole or not at all.
 
-use std::fs::OpenOptions;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -154,7 +153,13 @@ impl Output {
         let temporary = at_path(location, &path);
         let container = match notes.exists() {
             true => registry().open(&temporary, &access)?,
-            false => make(&temporary, create, &access, true, lost)?,
+            false => {
+                // What a copy without notes left begins anew; nothing that stands there is written through.
+                if path.symlink_metadata().is_ok() {
+                    registry().delete(&temporary, &FileAccess::write())?;
+                }
+                make(&temporary, create, &access, false, lost)?
+            }
         };
         Ok((Self::beside((container, &path), temporary, replaced, true)?, notes))
     }
@@ -222,7 +227,7 @@ impl Remains {
         if let Some(replaced) = &self.replaced {
             let path = to_path(&Location::parse(&self.location).path).into_owned();
             if !user_block.is_empty() {
-                write_user_block(&path, user_block)
+                write_user_block(replaced, &path, user_block)
                     .map_err(|e| Error::io("write user block", &e).with("path", path.display()))?;
             }
             if let Some(old) = replaced.put(&path)? {
@@ -235,8 +240,8 @@ impl Remains {
     }
 }
 
-fn write_user_block(path: &Path, user_block: &[u8]) -> std::io::Result<()> {
-    let mut file = OpenOptions::new().write(true).open(path)?;
+fn write_user_block(replaced: &Replacement, path: &Path, user_block: &[u8]) -> std::io::Result<()> {
+    let mut file = replaced.file(path)?;
     file.write_all(user_block)?;
     file.sync_all()
 }

@@ -1,6 +1,6 @@
 //! `--json`: a file, or what the user named of it, as the text that `json:` opens (docs/json-layout.md).
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use hyperslab::model::properties::FileCreate;
 use hyperslab::vol::copy::{CopyOptions, between, contents};
@@ -9,6 +9,7 @@ use hyperslab::{Error, Limits, Result};
 
 use super::Dumper;
 use super::options::Wanted;
+use crate::scratch::Scratch;
 use crate::settings::registry;
 
 /// Links that are followed on the way to an object.
@@ -17,8 +18,8 @@ const TRAVERSALS_MAX: u32 = 16;
 impl Dumper<'_> {
     /// Everything, or what the user named.
     pub(crate) fn json_file(&mut self) -> Result<()> {
-        let folder = Scratch::new()?;
-        let text = self.json_text(&folder.0.join("dump.json"))?;
+        let folder = Scratch::new("dump")?;
+        let text = self.json_text(&folder.path().join("dump.json"))?;
         self.put(&text)
     }
 
@@ -94,32 +95,4 @@ fn place_of(target: &dyn Container, full: &str) -> Result<Place> {
         };
     }
     Ok(Place::new(here, name))
-}
-
-/// A folder of our own, which goes when this does.
-struct Scratch(PathBuf);
-
-impl Scratch {
-    fn new() -> Result<Self> {
-        let name = format!("hyperslab-dump-{}", std::process::id());
-        let mut folder = std::env::temp_dir().join(&name);
-        // What stands there already is not ours.
-        for attempt in 0..1000 {
-            match std::fs::create_dir(&folder) {
-                Ok(()) => return Ok(Scratch(folder)),
-                Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {
-                    folder = std::env::temp_dir().join(format!("{name}-{attempt}"));
-                }
-                Err(error) => return Err(Error::io("make folder", &error).with("path", folder.display())),
-            }
-        }
-        Err(Error::busy("make folder").with("path", folder.display()))
-    }
-}
-
-impl Drop for Scratch {
-    fn drop(&mut self) {
-        // What cannot be removed is left to the system, which clears the folder of temporary files.
-        let _ = std::fs::remove_dir_all(&self.0);
-    }
 }

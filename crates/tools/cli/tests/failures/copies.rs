@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use super::common::{Folder, done, hyperslab, text};
 use hyperslab::{File, s};
 
-const TARGETS: [&str; 6] = ["x.h5", "log:x.h5", "object:x/", "iod:x/", "raw:x/", "json:x.json"];
+pub(super) const TARGETS: [&str; 6] = ["x.h5", "log:x.h5", "object:x/", "iod:x/", "raw:x/", "json:x.json"];
 
 /// A file that takes a while to copy.
 fn big(folder: &Folder, megabytes: usize) -> String {
@@ -30,7 +30,7 @@ fn big(folder: &Folder, megabytes: usize) -> String {
 }
 
 /// A location in a folder: `raw:x/` is `raw:FOLDER/x/`.
-fn within(folder: &Folder, location: &str) -> (String, String) {
+pub(super) fn within(folder: &Folder, location: &str) -> (String, String) {
     match location.split_once(':') {
         Some((connector, path)) => (format!("{connector}:{}", folder.at(path)), folder.at(path)),
         None => (folder.at(location), folder.at(location)),
@@ -204,7 +204,7 @@ fn holes_of_sparse_datasets_stay_holes() {
     }
 }
 
-fn small(path: &str) {
+pub(super) fn small(path: &str) {
     let file = File::create(path).unwrap();
     let data = file.new_dataset::<i32>().shape([1000]).chunk([100]).create("d").unwrap();
     data.write_raw(&(0..1000).collect::<Vec<i32>>()).unwrap();

@@ -3,3 +3,4 @@
 mod causes;
 mod common;
 mod copies;
+mod strangers;

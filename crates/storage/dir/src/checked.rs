@@ -1,0 +1,114 @@
+//! Paths that are checked before they are used, where the system has no directory descriptors. What stands there when a
+//! program comes is not followed; a stranger who swaps a directory for a link between the check and the use is not kept out.
+
+use std::fs::{self, File, Metadata, OpenOptions};
+use std::io::{self, ErrorKind};
+use std::path::{Path, PathBuf};
+
+use super::{Entries, Entry, EntryKind, Info, Open, is_a_link, not_a_file};
+
+/// The path of a directory.
+#[derive(Debug)]
+pub(super) struct Handle(PathBuf);
+
+fn info_at(path: &Path) -> io::Result<Info> {
+    let found = fs::symlink_metadata(path)?;
+    Ok(Info {
+        kind: EntryKind::of(found.file_type()),
+        bytes: found.len(),
+        modified: found.modified().ok(),
+        permissions: Some(found.permissions()),
+    })
+}
+
+/// An error unless a directory, and no link to one, stands at a path.
+fn check_dir(path: &Path) -> io::Result<()> {
+    match info_at(path)?.kind {
+        EntryKind::Dir => Ok(()),
+        EntryKind::Link => Err(is_a_link()),
+        _ => Err(ErrorKind::NotADirectory.into()),
+    }
+}
+
+impl Handle {
+    pub(super) fn open(path: &Path) -> io::Result<Handle> {
+        let path = fs::canonicalize(path)?;
+        check_dir(&path)?;
+        Ok(Handle(path))
+    }
+
+    /// The whole path of something, whose directories on the way are no links.
+    fn whole(&self, path: &Path) -> io::Result<PathBuf> {
+        let mut here = self.0.clone();
+        for part in path.parent().into_iter().flat_map(Path::components) {
+            here.push(part);
+            check_dir(&here)?;
+        }
+        here.extend(path.file_name());
+        Ok(here)
+    }
+
+    pub(super) fn dir(&self, path: &Path) -> io::Result<Handle> {
+        let path = self.whole(path)?;
+        check_dir(&path)?;
+        Ok(Handle(path))
+    }
+
+    pub(super) fn file(&self, path: &Path, how: Open) -> io::Result<File> {
+        let path = self.whole(path)?;
+        // Before it is opened: a pipe would wait for its other end.
+        match info_at(&path) {
+            Ok(found) if how == Open::CreateNew || found.is_file() => {}
+            Ok(found) if found.kind == EntryKind::Link => return Err(is_a_link()),
+            Ok(_) => return Err(not_a_file()),
+            Err(e) if e.kind() != ErrorKind::NotFound => return Err(e),
+            Err(_) => {}
+        }
+        let mut options = OpenOptions::new();
+        options.read(true).write(how.is_writable());
+        options.create(how == Open::CreateOrOpen).create_new(how == Open::CreateNew);
+        options.open(path)
+    }
+
+    pub(super) fn info(&self, path: &Path) -> io::Result<Info> {
+        info_at(&self.whole(path)?)
+    }
+
+    pub(super) fn make_dir(&self, path: &Path) -> io::Result<()> {
+        fs::create_dir(self.whole(path)?)
+    }
+
+    pub(super) fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
+        fs::rename(self.whole(from)?, self.whole(to)?)
+    }
+
+    pub(super) fn remove_file(&self, path: &Path) -> io::Result<()> {
+        fs::remove_file(self.whole(path)?)
+    }
+
+    pub(super) fn remove_dir(&self, path: &Path) -> io::Result<()> {
+        fs::remove_dir(self.whole(path)?)
+    }
+
+    pub(super) fn entries(&self, path: &Path) -> io::Result<Entries> {
+        let path = self.whole(path)?;
+        check_dir(&path)?;
+        Ok(Box::new(fs::read_dir(path)?.map(|entry| {
+            let entry = entry?;
+            Ok(Entry { name: entry.file_name(), kind: EntryKind::of(entry.file_type()?) })
+        })))
+    }
+
+    pub(super) fn set_owner_of(&self, path: &Path, other: &Metadata) -> io::Result<()> {
+        let path = self.whole(path)?;
+        match info_at(&path)?.kind {
+            EntryKind::File | EntryKind::Dir => fs::set_permissions(path, other.permissions()),
+            _ => Err(not_a_file()),
+        }
+    }
+
+    /// Names are as durable as the system makes them, where it syncs no directories.
+    pub(super) fn sync(&self, path: &Path) -> io::Result<()> {
+        check_dir(&self.whole(path)?)
+    }
+}
