@@ -23,6 +23,7 @@ mod mark;
 mod memory;
 mod metrics;
 mod names;
+mod outcomes;
 mod rights;
 mod session;
 mod shared;

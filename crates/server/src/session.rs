@@ -16,73 +16,11 @@ use crate::guard::Guard;
 use crate::hidden::Hidden;
 use crate::lock;
 use crate::metrics::Metrics;
+use crate::outcomes::{Kept, Outcome, Queued};
 use crate::translate::Translated;
 
-/// Failures of queued operations that are kept with their reasons; more are counted.
-const FAILURES_MAX: usize = 100;
-/// Bytes of such a reason; a longer one is replaced.
-const FAILURE_BYTES_MAX: usize = 4096;
 /// Answers that a client may leave unacknowledged.
 const ANSWERS_MAX: usize = 4096;
-
-/// The answer to an operation that must not be run twice.
-#[derive(Debug, Clone)]
-enum Outcome {
-    Running,
-    Done(Arc<Kept>),
-}
-
-#[derive(Debug)]
-struct Kept {
-    failed: bool,
-    bytes: Vec<u8>,
-    bulk: Vec<Vec<u8>>,
-    _charge: Option<Charge>,
-}
-
-impl Kept {
-    /// The answer, as far as the session has memory to keep it. Without, the operation that was run is still not run again.
-    fn new(answer: &Answer, budget: &Budget) -> Self {
-        let bytes = answer.bytes.len() + answer.bulk.iter().map(Vec::len).sum::<usize>();
-        match budget.charge(bytes as u64, "answer that is kept") {
-            Ok(charge) => {
-                let Answer { failed, bytes, bulk, .. } = answer;
-                Kept { failed: *failed, bytes: bytes.clone(), bulk: bulk.clone(), _charge: Some(charge) }
-            }
-            Err(refused) => {
-                let mut lost = Answer::new();
-                lost.fail(&refused.with("problem", "the operation was run, and its answer is lost"));
-                Kept { failed: true, bytes: lost.bytes, bulk: Vec::new(), _charge: None }
-            }
-        }
-    }
-}
-
-/// Queued operations that were run.
-#[derive(Debug, Default)]
-struct Queued {
-    /// The last one.
-    done: u64,
-    failures: Vec<Error>,
-    failures_count: u64,
-}
-
-impl Queued {
-    fn failed(&mut self, answer: &Answer) {
-        self.failures_count += 1;
-        if self.failures.len() >= FAILURES_MAX {
-            return;
-        }
-        match answer.check() {
-            Err(error) if answer.bytes.len() <= FAILURE_BYTES_MAX => self.failures.push(error),
-            Err(error) => {
-                let short = Error::new(error.kind(), "run queued operation");
-                self.failures.push(short.with("problem", "the reason is too long to be kept"));
-            }
-            Ok(()) => {}
-        }
-    }
-}
 
 /// One open container of one client.
 pub(crate) struct Session {

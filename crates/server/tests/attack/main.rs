@@ -153,7 +153,7 @@ fn honest_clients_get_on_beside_hostile_ones() {
         threads.push(scope.spawn(|| newcomer(&location, &stop, &comings)));
         // A failure must end the threads too, or nobody hears of it.
         let outcome = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
-            campaign(&server, &id, length, [&count, &comings])
+            campaign(&server, &id, length, [&count, &comings]);
         }));
         stop.store(true, Ordering::Relaxed);
         for thread in threads {

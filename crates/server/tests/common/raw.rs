@@ -21,7 +21,7 @@ pub(crate) struct Raw {
 }
 
 /// What is sent with an operation.
-#[derive(Default)]
+#[derive(Clone, Copy, Default)]
 pub(crate) struct Call<'a> {
     pub(crate) arguments: &'a [u8],
     pub(crate) bulk: &'a [&'a [u8]],
@@ -103,6 +103,7 @@ impl Raw {
     }
 }
 
+#[expect(clippy::needless_pass_by_value, reason = "`map_err` hands it over")]
 fn lost(error: std::io::Error) -> Error {
     Error::io("talk to server", &error)
 }

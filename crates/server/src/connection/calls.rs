@@ -1,0 +1,137 @@
+//! Operations: received, run and answered, or queued.
+
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
+use std::time::{Duration, Instant};
+
+use model::{Charge, Kind, Result};
+use remote::frame::{self, Header};
+use vol::Operation;
+use vol::wire::{Answer, Request};
+
+use super::Connection;
+use crate::guard;
+use crate::memory::{Room, SMALL_BYTES};
+use crate::session::Session;
+
+impl<'a> Connection<'a> {
+    pub(super) fn call(&mut self, header: Header, room: &mut Room<'a>) -> io::Result<()> {
+        let (session, code) = self.operation(header)?;
+        let mut answer = Answer::new();
+        let received = self.receive_bulk(room)?;
+        let began = Instant::now();
+        match received {
+            Err(refused) => answer.fail(&refused),
+            Ok(()) => self.run(&session, code, room, &mut answer),
+        }
+        self.ran(code, &answer, began.elapsed());
+        if code == Operation::close && !answer.failed {
+            self.shared.containers.ended(&session);
+        }
+        let header = Header { acknowledged: session.queue_done(), ..header };
+        let rooms = if answer.failed { Vec::new() } else { self.frame.room_lengths().to_vec() };
+        let elements = std::mem::take(&mut self.elements);
+        let sent = self.answer(header, &answer, &rooms, &slices(&elements, &rooms));
+        self.elements = elements;
+        answer.recycle();
+        sent
+    }
+
+    /// Runs an operation whose byte strings are there, with memory for the elements that it reads and for its answer.
+    fn run(&mut self, session: &Session, code: Operation, room: &mut Room<'a>, answer: &mut Answer) {
+        let Header { sequence, acknowledged, .. } = self.frame.header;
+        let wanted = frame::total(self.frame.room_lengths()).unwrap_or(u64::MAX);
+        if let Err(refused) = room.extend(&mut self.elements, wanted, "elements") {
+            return answer.fail(&refused);
+        }
+        let bulk = slices(&self.bulk, self.frame.bulk_lengths());
+        let into = slices_mut(&mut self.elements, self.frame.room_lengths());
+        let request = Request { code, arguments: &self.frame.arguments, bulk, into };
+        session.call(sequence, acknowledged, request, answer);
+        // Some of it is charged already.
+        answer.charge = answer.charge.take().or(guard::answered());
+        let charged = answer.charge.as_ref().map_or(0, Charge::bytes);
+        let bytes = answer.bytes.len() + answer.bulk.iter().map(Vec::len).sum::<usize>();
+        let more = (bytes as u64).saturating_sub(charged);
+        if more > SMALL_BYTES
+            && let Err(refused) = room.grow_now(more, "answer")
+        {
+            answer.fail(&refused);
+        }
+    }
+
+    pub(super) fn queued(
+        &mut self,
+        header: Header,
+        before: Option<Instant>,
+        room: &mut Room<'a>,
+    ) -> io::Result<()> {
+        let (session, code) = self.operation(header)?;
+        if !session.has_queue() || !remote::may_be_queued(code) || header.rooms > 0 {
+            return Err(frame::broken("an operation that cannot be queued"));
+        }
+        let received = self.receive_bulk(room)?;
+        let began = before.unwrap_or_else(Instant::now);
+        match received {
+            Err(refused) => session.queue_failed(header.sequence, &refused),
+            Ok(()) => {
+                let bulk = slices(&self.bulk, self.frame.bulk_lengths());
+                let request = Request { code, arguments: &self.frame.arguments, bulk, into: Vec::new() };
+                session.queue(header.sequence, request);
+            }
+        }
+        let now = Instant::now();
+        self.shared.metrics.ran(code, false, now.duration_since(began));
+        self.ended = (!self.stream.buffer().is_empty()).then_some(now);
+        Ok(())
+    }
+
+    pub(super) fn operation(&self, header: Header) -> io::Result<(Arc<Session>, Operation)> {
+        let session = self.session.clone().ok_or_else(|| frame::broken("an operation without a session"))?;
+        let code = Operation::of(u32::from(header.code)).ok_or_else(|| frame::broken("unknown operation"))?;
+        Ok((session, code))
+    }
+
+    /// The byte strings of the frame, one after another.
+    fn receive_bulk(&mut self, room: &mut Room<'a>) -> io::Result<Result<()>> {
+        let bytes = frame::total(self.frame.bulk_lengths())?;
+        let received = room.receive(&mut self.stream, &mut self.bulk, bytes)?;
+        let sum = bytes + (self.frame.arguments.len() + frame::HEADER_BYTES) as u64;
+        self.shared.metrics.bytes_received.fetch_add(sum, Relaxed);
+        Ok(received)
+    }
+
+    fn ran(&self, code: Operation, answer: &Answer, took: Duration) {
+        self.shared.metrics.ran(code, answer.failed, took);
+        if let (true, Err(error)) = (answer.failed, answer.check())
+            && matches!(error.kind(), Kind::Denied | Kind::Limit)
+        {
+            let who = self.who.as_ref().map_or("?", |who| who.name.as_str());
+            let name = self.session.as_ref().map_or("", |session| session.name.as_str());
+            tracing::warn!(peer = self.peer, who, name, operation = code.name(), why = %error, "refused an operation");
+            self.note(code.name(), name, Err(&error));
+        }
+    }
+}
+
+/// What `bytes` hold one after another.
+fn slices<'b>(bytes: &'b [u8], lengths: &[u64]) -> Vec<&'b [u8]> {
+    let mut rest = bytes;
+    let next = |length: &u64| {
+        let (slice, after) = rest.split_at_checked(*length as usize)?;
+        rest = after;
+        Some(slice)
+    };
+    lengths.iter().map_while(next).collect()
+}
+
+fn slices_mut<'b>(bytes: &'b mut [u8], lengths: &[u64]) -> Vec<&'b mut [u8]> {
+    let mut rest = bytes;
+    let next = |length: &u64| {
+        let (slice, after) = std::mem::take(&mut rest).split_at_mut_checked(*length as usize)?;
+        rest = after;
+        Some(slice)
+    };
+    lengths.iter().map_while(next).collect()
+}

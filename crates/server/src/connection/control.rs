@@ -1,0 +1,197 @@
+//! Requests that are not operations: who one is, and which container one uses.
+
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
+
+use model::{Error, Result};
+use remote::frame::{self, FrameKind, FrameLimits, Header};
+use remote::{Attach, Begin, Hello, Lock, Renew, Unlock, VERSION, Welcome};
+use vol::Access;
+use vol::wire::{self, Answer, Opening};
+
+use super::{ARGUMENT_FACTOR, Connection};
+use crate::audit::Asked;
+use crate::memory::{Room, SMALL_BYTES};
+use crate::rights::Principal;
+use crate::session::Session;
+
+/// Bytes of a lock without its selections.
+const LOCK_BYTES: u64 = 512;
+
+/// Datasets that are locked at once.
+const LOCKED_MAX: usize = 1024;
+
+impl<'a> Connection<'a> {
+    /// Runs and answers a request; `false` where the connection ends with it.
+    pub(super) fn request(&mut self, header: Header, room: &mut Room<'a>) -> io::Result<bool> {
+        if !self.frame.lengths.is_empty() {
+            return Err(frame::broken("bulk where none belongs"));
+        }
+        let arguments = std::mem::take(&mut self.frame.arguments);
+        let answered = self.control(header.kind, &arguments);
+        self.frame.arguments = arguments;
+        let answered = answered.and_then(|bytes| {
+            let copied = 2 * bytes.len() as u64;
+            let charged = if copied > SMALL_BYTES { room.grow_now(copied, "answer") } else { Ok(()) };
+            charged.map(|()| bytes)
+        });
+        self.reply(header, answered)
+    }
+
+    /// Runs what is not an operation, and writes down who asked for it.
+    fn control(&mut self, kind: FrameKind, arguments: &[u8]) -> Result<Vec<u8>> {
+        let answered = self.run_control(kind, arguments);
+        if let Some((what, name)) = audited(kind, arguments) {
+            self.note(what, &name, answered.as_ref().map(drop));
+        }
+        answered
+    }
+
+    pub(super) fn note(&self, what: &str, name: &str, outcome: Result<(), &Error>) {
+        let who = self.who.as_ref().map_or("?", |who| who.name.as_str());
+        self.shared.audit.note(Asked { who, from: &self.peer, what, name }, outcome);
+    }
+
+    fn run_control(&mut self, kind: FrameKind, arguments: &[u8]) -> Result<Vec<u8>> {
+        match kind {
+            FrameKind::Hello => self.hello(&wire::from_bytes(arguments)?),
+            FrameKind::Open => {
+                let (begin, opening) = wire::from_bytes::<(Begin, Opening)>(arguments)?;
+                self.open(&begin, &opening)
+            }
+            FrameKind::Attach => self.attach(&wire::from_bytes(arguments)?),
+            FrameKind::Delete => {
+                let name: String = wire::from_bytes(arguments)?;
+                let who = self.who()?;
+                self.shared.containers.delete(who, &name)?;
+                tracing::info!(peer = self.peer, who = who.name, name, "removed a container");
+                Ok(Vec::new())
+            }
+            FrameKind::Accessible => {
+                let name: String = wire::from_bytes(arguments)?;
+                wire::to_bytes(&self.shared.containers.is_accessible(self.who()?, &name)?)
+            }
+            FrameKind::Direct => wire::to_bytes(&self.shared.containers.whereabouts(self.session()?)?),
+            FrameKind::Lock => self.lock(&wire::from_bytes(arguments)?, arguments.len()),
+            FrameKind::Renew => {
+                let renew: Renew = wire::from_bytes(arguments)?;
+                self.session()?.renew(renew.lock).map(|()| Vec::new())
+            }
+            _ => Ok(Vec::new()),
+        }
+    }
+
+    fn session(&self) -> Result<&Arc<Session>> {
+        self.session.as_ref().ok_or_else(|| Error::invalid("use container").with("problem", "none is open"))
+    }
+
+    fn lock(&self, asked: &Lock, bytes: usize) -> Result<Vec<u8>> {
+        if asked.ops.len() > LOCKED_MAX {
+            return Err(Error::limit("lock datasets").with("count", asked.ops.len()));
+        }
+        let remembered = LOCK_BYTES + bytes as u64 * ARGUMENT_FACTOR;
+        let granted = self.session()?.lock(asked, remembered)?;
+        self.shared.metrics.locks_total.fetch_add(1, Relaxed);
+        wire::to_bytes(&granted)
+    }
+
+    pub(super) fn unlock(&mut self) -> io::Result<()> {
+        if !self.frame.lengths.is_empty() {
+            return Err(frame::broken("bulk where none belongs"));
+        }
+        let unlock: Unlock =
+            wire::from_bytes(&self.frame.arguments).map_err(|_| frame::broken("a lock without a number"))?;
+        let session = self.session().map_err(|_| frame::broken("a lock without a session"))?;
+        session.unlock(unlock.lock);
+        Ok(())
+    }
+
+    fn who(&self) -> Result<&Principal> {
+        self.who.as_ref().ok_or_else(|| Error::denied("serve").with("problem", "nobody said hello"))
+    }
+
+    fn hello(&mut self, hello: &Hello) -> Result<Vec<u8>> {
+        if hello.version != VERSION || hello.wire_version != wire::VERSION {
+            let error = Error::unsupported("talk to client").with("version", hello.version);
+            return Err(error.with("server", VERSION).with("wire", wire::VERSION));
+        }
+        let who = self.shared.who(hello.token.as_deref())?;
+        if let Some((number, socket)) = &self.number {
+            self.shared.admission.know(*number, &who.name)?;
+            let patience = socket.set_patience(self.shared.limits.patience);
+            patience.map_err(|e| Error::io("set up connection", &e))?;
+        }
+        self.account = self.shared.memory.token(&who.name);
+        self.who = Some(who);
+        let limits = &self.shared.limits;
+        let bulk_bytes_max = limits.frame_bytes_max();
+        self.limits =
+            FrameLimits { arguments_max: limits.arguments_bytes_max, parts_max: 1 << 20, bulk_bytes_max };
+        let lease_seconds = u32::try_from(limits.lease.as_secs()).unwrap_or(u32::MAX);
+        wire::to_bytes(&Welcome { life: self.shared.life, bulk_bytes_max, lease_seconds })
+    }
+
+    fn open(&mut self, begin: &Begin, opening: &Opening) -> Result<Vec<u8>> {
+        let session = self.shared.open(self.who()?, begin, opening)?;
+        tracing::info!(
+            peer = self.peer,
+            who = session.owner,
+            name = session.name,
+            writes = session.writable,
+            "opened a container"
+        );
+        self.enter(session);
+        Ok(Vec::new())
+    }
+
+    fn attach(&mut self, attach: &Attach) -> Result<Vec<u8>> {
+        let session = self.shared.session(self.who()?, attach.session)?;
+        let done = session.queue_done();
+        self.enter(session);
+        wire::to_bytes(&done)
+    }
+
+    fn enter(&mut self, session: Arc<Session>) {
+        session.join();
+        self.account = session.budget.clone();
+        self.kept = None;
+        if let Some(before) = self.session.replace(session) {
+            before.leave();
+        }
+    }
+
+    /// Answers what is not an operation; a client that nobody knows is sent away.
+    fn reply(&mut self, header: Header, answered: Result<Vec<u8>>) -> io::Result<bool> {
+        let mut answer = Answer::new();
+        match answered {
+            Ok(bytes) => answer.bytes.extend_from_slice(&bytes),
+            Err(error) => {
+                let error = self.shared.containers.hidden.hide(error);
+                self.refused(header.kind, &error);
+                answer.fail(&error);
+            }
+        }
+        self.answer(header, &answer, &[], &[])?;
+        Ok(self.who.is_some())
+    }
+}
+
+/// What of a request is written down: what is wanted, and the container.
+fn audited(kind: FrameKind, arguments: &[u8]) -> Option<(&'static str, String)> {
+    let name = || wire::from_bytes::<String>(arguments).unwrap_or_default();
+    Some(match kind {
+        FrameKind::Hello => ("hello", String::new()),
+        FrameKind::Attach => ("attach", String::new()),
+        FrameKind::Direct => ("direct", String::new()),
+        FrameKind::Delete => ("delete", name()),
+        FrameKind::Accessible => ("accessible", name()),
+        FrameKind::Open => match wire::from_bytes::<(Begin, Opening)>(arguments) {
+            Ok((_, opening)) if opening.create.is_some() => ("create", opening.path),
+            Ok((_, opening)) if opening.access.access == Access::Write => ("open to write", opening.path),
+            Ok((_, opening)) => ("open to read", opening.path),
+            Err(_) => ("open", String::new()),
+        },
+        _ => return None,
+    })
+}
