@@ -240,7 +240,6 @@ fn cyclic_links() {
 }
 
 #[test]
-#[ignore = "values are not charged to the budget of their container yet: 3.8 GiB"]
 fn shared_values() {
     let folder = Folder::new("values");
     let location = folder.at("shared.h5");
