@@ -138,7 +138,7 @@ fn queued_frames_are_charged_before_they_run() {
                 let mut other = Raw::connect(address).unwrap();
                 other.hello(WRITER).unwrap();
                 other.ask(FrameKind::Attach, &Attach { session }).unwrap();
-                let value = vec![1; 16 << 20];
+                let value = vec![1; 12 << 20];
                 for round in 0..4 {
                     let call = Call { arguments, bulk: &[&value], rooms: &[] };
                     other.queue(Operation::attribute_write, 1 + 12 * round + number, call).unwrap();
