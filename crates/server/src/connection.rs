@@ -119,7 +119,7 @@ impl<'a> Connection<'a> {
             return Err(frame::broken("a frame before the first one"));
         }
         let ended = self.ended.take();
-        let mut room = self.shared.memory.room(&self.account).map_err(|_| frame::broken("no memory"))?;
+        let mut room = self.shared.memory.room(&self.account);
         if let Err(refused) = self.rest(&mut room)? {
             return self.refuse(header, &refused);
         }
@@ -159,8 +159,8 @@ impl<'a> Connection<'a> {
             self.kept = None;
             return;
         }
-        let kept = self.kept.take().or_else(|| self.shared.memory.room(&self.account).ok());
-        self.kept = kept.and_then(|mut kept| kept.set(bytes, "buffers").ok().map(|()| kept));
+        let mut kept = self.kept.take().unwrap_or_else(|| self.shared.memory.room(&self.account));
+        self.kept = kept.set(bytes, "buffers").ok().map(|()| kept);
         if self.kept.is_none() {
             (self.bulk, self.elements) = (Vec::new(), Vec::new());
         }

@@ -103,7 +103,7 @@ impl Guard {
         size: impl Fn(&V) -> usize,
         get: impl Fn(&[K]) -> Result<Vec<V>>,
     ) -> Result<Vec<V>> {
-        let mut charge = self.budget.charge(0, what)?;
+        let mut charge = self.budget.empty_charge();
         let (mut values, mut rest, mut batch) = (Vec::new(), keys, BATCH_FIRST);
         while !rest.is_empty() {
             let (now, later) = rest.split_at(batch.min(rest.len()));
@@ -128,7 +128,7 @@ impl Guard {
         if op.count_max <= PAGE_ENTRIES {
             return list(op);
         }
-        let mut charge = self.budget.charge(0, "listing")?;
+        let mut charge = self.budget.empty_charge();
         let (mut op, mut all, mut left) = (*op, Page { entries: Vec::new(), more: true }, op.count_max);
         while all.more && left > 0 {
             op.count_max = left.min(PAGE_ENTRIES);

@@ -156,7 +156,7 @@ fn a_server_asks_who_one_is_unless_it_is_told_not_to() {
     assert!(ours.status.success(), "{}", String::from_utf8_lossy(&ours.stderr));
     let denied = as_stranger(&["ls", &location]);
     assert!(!denied.status.success());
-    assert!(String::from_utf8_lossy(&denied.stderr).contains("no token"), "{denied:?}");
+    assert!(String::from_utf8_lossy(&denied.stderr).contains("you may not"), "{denied:?}");
     stop(server);
     let written = std::fs::read_to_string(&audit).unwrap();
     let line = |word: &str| written.lines().any(|line| line.contains("\"hello\"") && line.contains(word));
