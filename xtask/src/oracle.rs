@@ -81,7 +81,9 @@ fn compare_all(files: &[PathBuf], options: &Options, ours: &Path) -> (usize, usi
 /// `None`: the oracle does not print this file, or prints it differently each time.
 fn compare(file: &Path, options: &Options, ours: &Path) -> Option<Result<(), String>> {
     let expected = ask_oracle(file, options)?;
-    let why = match output(Command::new(ours).arg("--raw-output").arg(&options.tool).args(&options.passed).arg(file)) {
+    let why = match output(
+        Command::new(ours).arg("--raw-output").arg(&options.tool).args(&options.passed).arg(file),
+    ) {
         None => "no answer in time".to_owned(),
         Some((_, code)) if code != 0 => format!("exit code {code}"),
         Some((found, _)) if same(&expected, &found) => return Some(Ok(())),
