@@ -182,10 +182,10 @@ impl Walk<'_> {
             skip += page.entries.len() as u64;
             self.report.links += page.entries.len() as u64;
             for link in page.entries.into_iter().rev() {
-                if let LinkTarget::Hard(target) = link.target {
-                    if !self.seen.contains(&target) {
-                        self.queue.push((target, path.join(&link.name)));
-                    }
+                if let LinkTarget::Hard(target) = link.target
+                    && !self.seen.contains(&target)
+                {
+                    self.queue.push((target, path.join(&link.name)));
                 }
             }
             if !page.more {

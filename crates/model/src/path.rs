@@ -170,7 +170,8 @@ impl ObjectPath {
 
 /// A name, or its first bytes.
 fn cut(name: &str) -> &str {
-    &name[..name.floor_char_boundary(SHOWN_END_BYTES)]
+    let end = (0..=name.len().min(SHOWN_END_BYTES)).rev().find(|&end| name.is_char_boundary(end));
+    &name[..end.unwrap_or(0)]
 }
 
 /// As the text of the paths sorts, byte by byte.

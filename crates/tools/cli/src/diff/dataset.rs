@@ -112,7 +112,7 @@ impl Pair<'_> {
         selections: &[Selection; 2],
         infos: [&DatasetInfo; 2],
         memory: &[Datatype; 2],
-    ) -> Result<Box<dyn Iterator<Item = (Strip, u64, Option<u64>)>>> {
+    ) -> Result<Counted> {
         let stored = |side: usize| {
             let (place, info) = (self.places[side], infos[side]);
             holes::stored(place.container(), place.token, info)
@@ -194,6 +194,8 @@ fn selection(part: Option<&Hyperslab>, info: &DatasetInfo) -> Result<Selection> 
 
 type Strip = [Selection; 2];
 type Strips = Box<dyn Iterator<Item = Strip>>;
+/// Strips with the number of elements that each of theirs stands for, and where they start.
+type Counted = Box<dyn Iterator<Item = (Strip, u64, Option<u64>)>>;
 
 /// Pieces of both selections with as many elements each.
 fn strip_pairs(

@@ -40,6 +40,7 @@ impl Taken {
 }
 
 /// Runs the command with its output thrown away.
+#[expect(clippy::zombie_processes, reason = "`wait4` waits for it, and says what it took")]
 pub(crate) fn run(arguments: &[&str]) -> Taken {
     let started = Instant::now();
     // The shell's limits keep a run that fails from taking the machine along.

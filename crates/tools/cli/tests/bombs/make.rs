@@ -267,7 +267,7 @@ pub(crate) fn nasty(location: &str) -> Result<()> {
         let data = dataset(&*container, &name, datatype, &[1], chunked(&[1]))?;
         container.dataset_write(&[OpWrite { dataset: data, selection: &Selection::All, from: &bytes }])?;
     }
-    let place = Some(Place::new(root, &format!("type{nasty}")));
+    let place = Some(Place::new(root, format!("type{nasty}")));
     container.datatype_commit(&OpDatatypeCommit { place, datatype: members, create: Default::default() })?;
     let (name, charset) = (nasty.to_owned(), CharacterSet::Utf8);
     container.attribute_create(&OpAttributeCreate {
