@@ -148,7 +148,7 @@ fn set(wanted: &mut Wanted, option: &str, word: Option<&str>) -> Result<()> {
             config.limits.connections_per_address_max = number(option, word)? as usize;
         }
         "--max-connections-per-token" => {
-            config.limits.connections_per_token_max = number(option, word)? as usize
+            config.limits.connections_per_token_max = number(option, word)? as usize;
         }
         "--max-connects-per-second" => {
             config.limits.connects_per_second_max = u32::try_from(number(option, word)?).unwrap_or(u32::MAX);
