@@ -40,7 +40,7 @@ pub(crate) fn run(bench: &mut Bench) -> Outcome<()> {
             timed(|| {
                 let builder =
                     file.new_dataset::<f64>().shape([0, COLUMNS]).max_shape([UNLIMITED_DIM, COLUMNS]);
-                let mut dataset = builder.chunk([100, COLUMNS]).create("x")?;
+                let dataset = builder.chunk([100, COLUMNS]).create("x")?;
                 for _ in 0..ROWS {
                     dataset.append(0, &row)?;
                 }
