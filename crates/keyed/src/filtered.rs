@@ -80,8 +80,9 @@ impl<C: Chunks> Elements<'_, C> {
         let elements = match self.chunks.stored(id, dataset, &[start])?.pop().flatten() {
             Some((mask, stored)) => self.undone(dataset, mask, &stored)?,
             None => {
-                let charge = self.budget.charge(dataset.chunk_bytes() as u64, "chunk")?;
-                Charged::new(dataset.filled(), charge)
+                let mut chunk = self.budget.zeroed(dataset.chunk_bytes(), "chunk")?;
+                dataset.fill(&mut chunk);
+                chunk
             }
         };
         Ok(Waiting { is_inside: dataset.is_inside(start), elements })

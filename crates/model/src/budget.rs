@@ -40,11 +40,6 @@ impl Budget {
         Budget(Arc::new(Account { name, limit, used: AtomicU64::new(0), parent: None }))
     }
 
-    /// An account that refuses nothing, for memory that no stranger sizes.
-    pub fn unlimited() -> Self {
-        Budget::new("memory", u64::MAX)
-    }
-
     /// An account with a limit of its own, whose charges are charged to this one too.
     #[must_use]
     pub fn child(&self, name: &'static str, limit: u64) -> Self {
@@ -137,15 +132,6 @@ impl Default for Budget {
     }
 }
 
-/// Two accounts are equal if they refuse the same.
-impl PartialEq for Budget {
-    fn eq(&self, other: &Self) -> bool {
-        self.0.limit == other.0.limit
-    }
-}
-
-impl Eq for Budget {}
-
 /// Bytes charged to a [`Budget`]; dropping it gives them back.
 #[derive(Debug)]
 pub struct Charge {
@@ -202,11 +188,6 @@ pub struct Charged<T> {
 }
 
 impl<T> Charged<T> {
-    /// Puts a value and its charge together.
-    pub fn new(value: T, charge: Charge) -> Self {
-        Charged { value, _charge: charge }
-    }
-
     /// The value; from now on its memory is the caller's affair.
     pub fn into_inner(self) -> T {
         self.value
@@ -234,6 +215,15 @@ pub fn zeroed(len: usize, what: &str) -> Result<Vec<u8>> {
     drop(probe);
     // Zeroed pages come from the system when they are first used.
     Ok(vec![0; len])
+}
+
+/// Makes a vector at least `len` long, with zeros at its end, or returns an error where the system has no memory for them.
+pub fn lengthen(bytes: &mut Vec<u8>, len: usize, what: &str) -> Result<()> {
+    if let Some(more) = len.checked_sub(bytes.len()) {
+        bytes.try_reserve(more).map_err(|_| no_memory(len, what))?;
+        bytes.resize(len, 0);
+    }
+    Ok(())
 }
 
 /// Makes room for `more` bytes at the end of a vector, at least doubling it so that few charges follow each other. A vector
@@ -315,7 +305,7 @@ mod tests {
 
     #[test]
     fn more_than_the_machine_has_is_an_error() {
-        let refused = Budget::unlimited().zeroed(isize::MAX as usize, "a bomb").unwrap_err();
+        let refused = Budget::new("test", u64::MAX).zeroed(isize::MAX as usize, "a bomb").unwrap_err();
         assert!(refused.to_string().contains("bomb"));
     }
 }

@@ -19,6 +19,10 @@ pub struct Heap {
     extra: u64,
 }
 
+/// Values from this size on are looked for among those that were seen: a file of a few bytes may have many elements that share
+/// one large value. Smaller ones cost more to compare than to copy.
+pub const SHARED_BYTES_MIN: u64 = 256;
+
 /// A variable-length value: where and how many elements.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct VarSlot {

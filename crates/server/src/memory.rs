@@ -5,7 +5,7 @@ use std::io::Read;
 use std::sync::{Condvar, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use model::{Budget, Charge, Error, Result};
+use model::{Budget, Charge, Result, Within, budget};
 use remote::frame;
 
 use crate::config::ServerLimits;
@@ -123,18 +123,15 @@ impl Room<'_> {
         self.charge.resize(bytes, what)
     }
 
-    /// Makes `buffer` at least `bytes` long, with whatever was in it before.
+    /// Makes `buffer` at least `bytes` long, whatever is in it then.
     pub(crate) fn extend(&mut self, buffer: &mut Vec<u8>, bytes: u64, what: &str) -> Result<()> {
         if bytes > SMALL_BYTES {
             self.grow(bytes, what)?;
         }
-        let length = usize::try_from(bytes).map_err(|_| no_memory(bytes, what))?;
-        if buffer.is_empty() {
-            // Zeroed pages come from the system when they are first used.
-            *buffer = model::budget::zeroed(length, what)?;
-        } else if buffer.len() < length {
-            buffer.try_reserve_exact(length - buffer.len()).map_err(|_| no_memory(bytes, what))?;
-            buffer.resize(length, 0);
+        let length = bytes.within(u64::MAX, what)?;
+        if buffer.len() < length {
+            // Zeroed pages come from the system when they are first used, and nobody needs what was there before.
+            *buffer = budget::zeroed(length, what)?;
         }
         Ok(())
     }
@@ -169,12 +166,7 @@ impl Room<'_> {
         let what = "bytes of a frame";
         let more = STEP_BYTES.min(wanted);
         self.grow(more, what).map_err(|refused| refused.with("frame bytes", wanted))?;
-        let end = usize::try_from(end).map_err(|_| no_memory(wanted, what))?;
-        if buffer.len() < end {
-            buffer.try_reserve(end - buffer.len()).map_err(|_| no_memory(wanted, what))?;
-            buffer.resize(end, 0);
-        }
-        Ok(())
+        budget::lengthen(buffer, end.within(u64::MAX, what)?, what)
     }
 }
 
@@ -186,11 +178,4 @@ impl Drop for Room<'_> {
             self.memory.freed.notify_all();
         }
     }
-}
-
-#[cold]
-fn no_memory(bytes: u64, what: &str) -> Error {
-    Error::limit(format!("take memory for {what}"))
-        .with("bytes", bytes)
-        .with("problem", "the system has none")
 }

@@ -63,12 +63,7 @@ impl Blobs {
         &self.bytes
     }
 
-    /// As [`Blobs::bytes`], without a copy.
-    pub fn into_bytes(self) -> Vec<u8> {
-        self.bytes
-    }
-
-    /// As [`Blobs::into_bytes`], with what they are charged.
+    /// As [`Blobs::bytes`], without a copy, and what they are charged.
     pub fn into_charged(self) -> (Vec<u8>, Charge) {
         (self.bytes, self.charge)
     }

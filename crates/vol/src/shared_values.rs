@@ -2,11 +2,8 @@
 
 use std::collections::HashMap;
 
+use model::heap::SHARED_BYTES_MIN;
 use model::{Heap, Result};
-
-/// Values from this size on are looked for among those that were seen: a file of a few bytes may have many elements that share
-/// one large value. Smaller ones cost more to compare than to copy.
-const SHARED_BYTES_MIN: u64 = 256;
 
 /// A slot of the container: elements of the value, and its identity.
 pub(crate) type FileSlot<'a> = (u64, &'a [u8]);

@@ -53,7 +53,7 @@ pub fn sparse(container: &dyn Container, dataset: Token, info: &DatasetInfo) -> 
     let mut found = StoredRuns {
         dims: info.space.dims().to_vec(),
         runs: Vec::new(),
-        charge: container.budget().charge(0, "list of what is stored")?,
+        charge: container.budget().empty_charge(),
     };
     if let Layout::Virtual(mappings) = &info.create.layout {
         if !found.mapped(mappings, &is_few)? {

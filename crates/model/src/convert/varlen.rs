@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use super::Plan;
 use crate::datatype::{MEMORY_SLOT_BYTES, VarLen};
-use crate::heap::VarSlot;
+use crate::heap::{SHARED_BYTES_MIN, VarSlot};
 use crate::{Error, Heap, Result};
 
 const SLOT_BYTES: usize = MEMORY_SLOT_BYTES as usize;
@@ -17,9 +17,6 @@ pub(super) fn check_slots(from: &VarLen, to: &VarLen) -> Result<()> {
     }
     Ok(())
 }
-
-/// Sequences from this size on are converted once, though many slots share them.
-const SHARED_BYTES_MIN: usize = 256;
 
 pub(super) fn run(plan: &Plan, from: &[u8], to: &mut [u8], heap: &mut Heap) -> Result<()> {
     let (mut source, mut target) = (Vec::new(), Vec::new());
@@ -43,7 +40,7 @@ pub(super) fn run(plan: &Plan, from: &[u8], to: &mut [u8], heap: &mut Heap) -> R
         heap.grow(target.len())?;
         let made = heap.push(&target, slot.count);
         made.store(to)?;
-        if source.len() >= SHARED_BYTES_MIN {
+        if source.len() as u64 >= SHARED_BYTES_MIN {
             converted.insert((slot.offset, slot.count), made);
         }
     }

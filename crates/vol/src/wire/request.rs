@@ -5,8 +5,7 @@ use std::cell::OnceCell;
 use model::{Budget, Result, Selection, Token};
 
 use super::{Reader, Wire, scratch};
-use crate::Container;
-use crate::Operation;
+use crate::{Container, Operation};
 
 /// One operation on its way.
 #[derive(Debug)]
