@@ -26,6 +26,7 @@ mod state;
 mod statistics;
 mod store;
 mod txn;
+mod update;
 mod work;
 mod write;
 

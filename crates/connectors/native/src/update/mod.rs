@@ -1,0 +1,54 @@
+#![allow(dead_code)] // the writer takes it over step by step
+//! Indexes and heaps that change where they changed: a change costs what it touches, not what the structure holds.
+//!
+//! Nothing here knows objects, caches or commits: a structure asks [`Blocks`] for bytes, and for space.
+//! Two rules keep a file readable by anyone at every instant of a commit:
+//!
+//! - A block that others point to by its address (a node of a B-tree, a direct block of a heap) is not overwritten where the
+//!   last commit has it. It moves to new space, its old space is released, and whatever points to it changes too.
+//!   The last link of that chain is an object header, which is published in one write.
+//! - A block that stays where it is (the header of a heap, an array) is changed in place only such that whoever follows the
+//!   old pointers still finds what they led to.
+
+use model::Result;
+
+use crate::format::{Address, Sizes};
+use crate::txn::Turn;
+
+/// The bytes of a file while they change.
+pub(crate) trait Blocks {
+    fn sizes(&self) -> Sizes;
+
+    /// Bytes as they are now, with all changes.
+    fn read(&self, at: Address, len: u64, what: &str) -> Result<Vec<u8>>;
+
+    /// Space for `len` bytes of metadata.
+    fn allocate(&mut self, len: u64) -> Address;
+
+    /// Space for `len` bytes of values.
+    fn allocate_raw(&mut self, len: u64) -> Address;
+
+    /// Gives space up: it is used again after the next commit, or at once where nothing committed is there.
+    fn release(&mut self, at: Address, len: u64);
+
+    fn release_raw(&mut self, at: Address, len: u64);
+
+    /// Whether the last commit has nothing there, so that it may be overwritten freely.
+    fn is_fresh(&self, at: Address, len: u64) -> bool;
+
+    /// Writes bytes that are published in this turn, where something committed is there.
+    fn write(&mut self, at: Address, data: &[u8], turn: Turn) -> Result<()>;
+
+    /// Counts commits: what was given up within a structure is used again when this changed.
+    fn generation(&self) -> u64;
+
+    /// Where a block goes that was at `at`: the same place where nothing committed is there, else new space, and the old one is
+    /// released.
+    fn relocate(&mut self, at: Address, len: u64) -> Address {
+        if self.is_fresh(at, len) {
+            return at;
+        }
+        self.release(at, len);
+        self.allocate(len)
+    }
+}
