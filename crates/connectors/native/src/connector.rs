@@ -353,7 +353,7 @@ fn settle_in(core: &Arc<Core>, held: Held, path: &str, access: &FileAccess) -> R
     match access.access {
         vol::Access::Write => {
             let file = File::new(core.clone(), path, access);
-            file.writer()?.mark_open(&file, access.swmr)?;
+            file.writer()?.mark_open(access.swmr, file.durability)?;
             if access.swmr { shared.let_read(path, access.locking) } else { Ok(()) }
         }
         vol::Access::Read if access.swmr && held == Held::Sure => shared.unlock(),

@@ -4,6 +4,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLockReadGuard};
 
 use model::datatype::{ReferenceKind, SlotSizes};
+use model::properties::Layout as LayoutProperty;
 use model::{Context, Datatype, Error, Index, Link, ObjectKind, Order, Reference, Result, Token};
 use vol::copy::CopyOptions;
 use vol::{
@@ -24,7 +25,7 @@ use crate::object::header::Header;
 use crate::object::{attribute, dataset, global_heap, group, reference};
 use crate::placement;
 use crate::statistics;
-use crate::write::Writer;
+use crate::write::{Writer, check_elements};
 
 /// What this connector can do with a file.
 pub(crate) const CAPABILITY: Capability = Capability::ALL;
@@ -113,7 +114,7 @@ impl NativeContainer {
     }
 
     /// Changes the file.
-    pub(crate) fn change<T>(&self, change: impl FnOnce(&mut Writer, &File) -> Result<T>) -> Result<T> {
+    pub(crate) fn change<T>(&self, change: impl FnOnce(&mut Writer) -> Result<T>) -> Result<T> {
         match self.open_file()?.writable {
             true => self.change_state(change),
             false => Err(Error::denied("change file").with("problem", "it is open to read")),
@@ -121,22 +122,19 @@ impl NativeContainer {
     }
 
     /// Changes what is in the file beside elements and extents.
-    pub(crate) fn change_structure<T>(
-        &self,
-        change: impl FnOnce(&mut Writer, &File) -> Result<T>,
-    ) -> Result<T> {
-        self.change(|writer, file| {
+    pub(crate) fn change_structure<T>(&self, change: impl FnOnce(&mut Writer) -> Result<T>) -> Result<T> {
+        self.change(|writer| {
             writer.check_structure()?;
-            change(writer, file)
+            change(writer)
         })
     }
 
     /// Changes what is known of the file, which a handle may that only reads.
-    fn change_state<T>(&self, change: impl FnOnce(&mut Writer, &File) -> Result<T>) -> Result<T> {
+    fn change_state<T>(&self, change: impl FnOnce(&mut Writer) -> Result<T>) -> Result<T> {
         let file = self.open_file()?;
         let mut writer = file.writer()?;
-        let done = change(&mut writer, file)?;
-        writer.trim(file)?;
+        let done = change(&mut writer)?;
+        writer.trim()?;
         Ok(done)
     }
 
@@ -151,7 +149,7 @@ impl NativeContainer {
         // Its sources may be in this file, and how far it reaches is theirs to say.
         drop(view);
         let file = self.open_file()?;
-        file.writer()?.lay_out_all(file)?;
+        file.writer()?.lay_out_all()?;
         file.forget(address(token));
         let view = self.view(token)?;
         let dataset = view.dataset(token)?;
@@ -162,38 +160,59 @@ impl NativeContainer {
     fn create(
         &self,
         place: Option<&Place>,
-        make: impl FnOnce(&mut Writer, &File) -> Result<Address>,
+        make: impl FnOnce(&mut Writer) -> Result<Address>,
     ) -> Result<Token> {
-        self.change_structure(|writer, file| {
+        self.change_structure(|writer| {
             if let Some(place) = place {
-                writer.check_place(file, place)?;
+                writer.check_place(place)?;
             }
-            let at = make(writer, file)?;
+            let at = make(writer)?;
             if let Some(place) = place {
-                writer.link_new(file, place, at)?;
+                writer.link_new(place, at)?;
             }
             Ok(Token::from_u64(at.0))
         })
     }
 
-    /// Some elements go to other datasets. Where to is found before anything is written; and while they go there,
+    /// Some elements do not go to this file. Where to is found before anything is written; and while they go there,
     /// this file is not held: it may be asked to write them.
-    fn write_through(&self, writes: &[OpWrite<'_>], virtuals: &[Token]) -> Result<()> {
-        let chosen = |wanted| writes.iter().filter(move |op| virtuals.contains(&op.dataset) == wanted);
-        let plan = |op: &OpWrite<'_>| {
-            let (view, dataset) = self.dataset(op.dataset)?;
-            virtual_target::plan(view.file, &dataset, op.selection)
-        };
-        let plans = chosen(true).map(plan).collect::<Result<Vec<_>>>()?;
-        self.change(|writer, file| chosen(false).try_for_each(|op| writer.dataset_write(file, op)))?;
+    fn write_outside(&self, writes: &[OpWrite<'_>], outside: &[Token]) -> Result<()> {
+        let chosen = |wanted| writes.iter().filter(move |op| outside.contains(&op.dataset) == wanted);
+        let plans = chosen(true).map(|op| self.plan_outside(op)).collect::<Result<Vec<_>>>()?;
+        self.change(|writer| chosen(false).try_for_each(|op| writer.dataset_write(op)))?;
+        plans.iter().zip(chosen(true)).try_for_each(|(plan, op)| match plan {
+            Outside::Virtual(plan) => plan.write(self.open_file()?, op.from),
+            Outside::External(dataset) => self.write_external(dataset, op),
+        })
+    }
+
+    fn plan_outside(&self, op: &OpWrite<'_>) -> Result<Outside> {
+        let (view, dataset) = self.dataset(op.dataset)?;
+        check_elements(&dataset, op)?;
+        match dataset.info.create.layout {
+            LayoutProperty::Virtual(_) => {
+                virtual_target::plan(view.file, &dataset, op.selection).map(Outside::Virtual)
+            }
+            _ => Ok(Outside::External(dataset)),
+        }
+    }
+
+    /// Writes elements to external files, and releases the values that only the old ones had.
+    fn write_external(&self, dataset: &dataset::Dataset, op: &OpWrite<'_>) -> Result<()> {
         let file = self.open_file()?;
-        plans.iter().zip(chosen(true)).try_for_each(|(plan, op)| plan.write(file, op.from))
+        if !dataset.info.datatype.has_slots() {
+            return chunk::write_external(file, dataset, op.selection, op.from);
+        }
+        let mut old = vec![0; op.from.len()];
+        chunk::read(file, dataset, op.selection, &mut old)?;
+        chunk::write_external(file, dataset, op.selection, op.from)?;
+        self.change(|writer| writer.release_overwritten(dataset, &old, op.from))
     }
 
     /// A dataset whose header waits and need not be laid out to say what it is: whoever makes one asks next.
     fn drafted(&self, token: Token) -> Result<Option<Arc<dataset::Dataset>>> {
         match self.reading()?.is_some_and(|writer| writer.must_lay_out(address(token))) {
-            true => self.change_state(|writer, file| writer.drafted_dataset(file, address(token))),
+            true => self.change_state(|writer| writer.drafted_dataset(address(token))),
             false => Ok(None),
         }
     }
@@ -255,9 +274,8 @@ impl NativeContainer {
     }
 
     fn attribute(&self, object: Token, name: &str) -> Result<Option<attribute::Attribute>> {
-        let file = self.open_file()?;
         if let Some(writer) = self.reading()?
-            && let Some(found) = writer.attribute(file, address(object), name)?
+            && let Some(found) = writer.attribute(address(object), name)?
         {
             return Ok(found);
         }
@@ -265,6 +283,12 @@ impl NativeContainer {
         let header = view.header(object)?;
         view.file.steady(|| attribute::find(view.file, &header, name))
     }
+}
+
+/// Where elements go that are not in this file.
+enum Outside {
+    Virtual(virtual_target::Plan),
+    External(Arc<dataset::Dataset>),
 }
 
 /// A file that holds still.
@@ -361,7 +385,7 @@ impl Container for NativeContainer {
         }
         file.commit_sources(durability)?;
         let _maps = maps::indexes(self)?;
-        file.writer()?.commit(file, durability)
+        file.writer()?.commit(durability)
     }
 
     fn close(&self) -> Result<()> {
@@ -377,12 +401,12 @@ impl Container for NativeContainer {
         if !is_draft {
             self.header(object)?;
         }
-        self.change_state(|writer, _| writer.retain(address(object)))
+        self.change_state(|writer| writer.retain(address(object)))
     }
 
     fn release(&self, object: Token) -> Result<()> {
         match &self.open_file()?.writer {
-            Some(_) => self.change_state(|writer, file| writer.release_handle(file, address(object))),
+            Some(_) => self.change_state(|writer| writer.release_handle(address(object))),
             None => Ok(()),
         }
     }
@@ -395,80 +419,80 @@ impl Container for NativeContainer {
     }
 
     fn object_set_comment(&self, object: Token, comment: Option<&str>) -> Result<()> {
-        self.change_structure(|writer, file| writer.set_comment(file, address(object), comment))
+        self.change_structure(|writer| writer.set_comment(address(object), comment))
     }
 
     fn object_adjust_references(&self, object: Token, by: i32) -> Result<u32> {
-        self.change_structure(|writer, file| writer.adjust_references(file, address(object), by))
+        self.change_structure(|writer| writer.adjust_references(address(object), by))
     }
 
     fn group_create(&self, op: &OpGroupCreate) -> Result<Token> {
-        self.create(op.place.as_ref(), |writer, _| writer.group_create(&op.create))
+        self.create(op.place.as_ref(), |writer| writer.group_create(&op.create))
     }
 
     fn link_create(&self, op: &OpLinkCreate) -> Result<()> {
-        self.change_structure(|writer, file| writer.link_create(file, &op.place, op.target.clone()))
+        self.change_structure(|writer| writer.link_create(&op.place, op.target.clone()))
     }
 
     fn link_delete(&self, group: Token, name: &str) -> Result<()> {
-        self.change_structure(|writer, file| writer.link_delete(file, address(group), name))
+        self.change_structure(|writer| writer.link_delete(address(group), name))
     }
 
     fn link_move(&self, op: &OpLinkMove) -> Result<()> {
-        self.change_structure(|writer, file| writer.link_move(file, op))
+        self.change_structure(|writer| writer.link_move(op))
     }
 
     fn attribute_create(&self, op: &OpAttributeCreate) -> Result<()> {
         maps::check_attribute(&op.name)?;
-        self.change_structure(|writer, file| writer.attribute_create(file, op))
+        self.change_structure(|writer| writer.attribute_create(op))
     }
 
     fn attribute_write(&self, object: Token, name: &str, data: &[u8]) -> Result<()> {
-        self.change(|writer, file| writer.attribute_write(file, address(object), name, data))
+        self.change(|writer| writer.attribute_write(address(object), name, data))
     }
 
     fn attribute_delete(&self, object: Token, name: &str) -> Result<()> {
         maps::check_attribute(name)?;
-        self.change_structure(|writer, file| writer.attribute_delete(file, address(object), name))
+        self.change_structure(|writer| writer.attribute_delete(address(object), name))
     }
 
     fn attribute_rename(&self, object: Token, from: &str, to: &str) -> Result<()> {
         maps::check_attribute(from)?;
         maps::check_attribute(to)?;
-        self.change_structure(|writer, file| writer.attribute_rename(file, address(object), from, to))
+        self.change_structure(|writer| writer.attribute_rename(address(object), from, to))
     }
 
     fn dataset_create(&self, op: &OpDatasetCreate) -> Result<Token> {
-        self.create(op.place.as_ref(), |writer, file| writer.dataset_create(file, op))
+        self.create(op.place.as_ref(), |writer| writer.dataset_create(op))
     }
 
     fn datatype_commit(&self, op: &OpDatatypeCommit) -> Result<Token> {
-        self.create(op.place.as_ref(), |writer, file| writer.datatype_commit(file, op))
+        self.create(op.place.as_ref(), |writer| writer.datatype_commit(op))
     }
 
     fn dataset_write(&self, writes: &[OpWrite<'_>]) -> Result<()> {
-        let virtuals = self.change(|writer, file| {
+        let outside = self.change(|writer| {
             // All or none: what is wrong with one is found before any is written.
-            let mut virtuals = Vec::new();
+            let mut outside = Vec::new();
             for op in writes {
-                if writer.check_write(file, op)? {
-                    virtuals.push(op.dataset);
+                if !writer.check_write(op)? {
+                    outside.push(op.dataset);
                 }
             }
-            if virtuals.is_empty() {
-                writes.iter().try_for_each(|op| writer.dataset_write(file, op))?;
+            if outside.is_empty() {
+                writes.iter().try_for_each(|op| writer.dataset_write(op))?;
             }
-            Ok(virtuals)
+            Ok(outside)
         })?;
-        if virtuals.is_empty() { Ok(()) } else { self.write_through(writes, &virtuals) }
+        if outside.is_empty() { Ok(()) } else { self.write_outside(writes, &outside) }
     }
 
     fn dataset_resize(&self, dataset: Token, dims: &[u64]) -> Result<()> {
-        self.change(|writer, file| writer.dataset_resize(file, address(dataset), dims))
+        self.change(|writer| writer.dataset_resize(address(dataset), dims))
     }
 
     fn chunk_write(&self, dataset: Token, offset: &[u64], filter_mask: u32, data: &[u8]) -> Result<()> {
-        self.change(|writer, file| writer.chunk_write(file, address(dataset), offset, filter_mask, data))
+        self.change(|writer| writer.chunk_write(address(dataset), offset, filter_mask, data))
     }
 
     fn elements_find(&self, op: &OpPlacement) -> Result<Placement> {
@@ -477,12 +501,17 @@ impl Container for NativeContainer {
     }
 
     fn elements_place(&self, op: &OpPlacement) -> Result<Placement> {
-        self.change(|writer, file| writer.place_elements(file, address(op.dataset), &op.selection))
+        let file = self.open_file()?;
+        let check = |dataset: &dataset::Dataset| placement::check(file, dataset, &op.selection);
+        let placed = self.change(|writer| writer.place_elements(address(op.dataset), &op.selection, &check));
+        placed.and_then(|(dataset, parts)| placement::told(file, &dataset, parts))
     }
 
     fn elements_changed(&self, op: &OpPlacement) -> Result<()> {
         // Nobody is in the middle of reading what is out of date, to keep it.
-        self.change_state(|writer, file| writer.elements_changed(file, address(op.dataset), &op.selection))
+        let file = self.open_file()?;
+        let check = |dataset: &dataset::Dataset| placement::check(file, dataset, &op.selection);
+        self.change_state(|writer| writer.elements_changed(address(op.dataset), &op.selection, &check))
     }
 
     fn map_create(&self, op: &OpMapCreate) -> Result<Token> {
@@ -510,17 +539,15 @@ impl Container for NativeContainer {
     }
 
     fn blob_put(&self, values: &[&[u8]]) -> Result<Vec<u8>> {
-        self.change_structure(|writer, file| writer.blobs_put(file, values))
+        self.change_structure(|writer| writer.blobs_put(values))
     }
 
     fn blob_delete(&self, ids: &[&[u8]]) -> Result<()> {
-        self.change_structure(|writer, file| writer.blob_delete(file, ids))
+        self.change_structure(|writer| writer.blob_delete(ids))
     }
 
     fn reference_put(&self, kind: ReferenceKind, references: &[Reference]) -> Result<Vec<Vec<u8>>> {
-        self.change_structure(|writer, file| {
-            references.iter().map(|r| writer.reference_put(file, kind, r)).collect()
-        })
+        self.change_structure(|writer| references.iter().map(|r| writer.reference_put(kind, r)).collect())
     }
 
     fn object_info(&self, object: Token) -> Result<ObjectInfo> {
@@ -530,7 +557,7 @@ impl Container for NativeContainer {
         {
             let header = draft.header();
             let is_map = draft.kind == ObjectKind::Group
-                && match writer.attribute(file, address(object), maps::MARK)? {
+                && match writer.attribute(address(object), maps::MARK)? {
                     Some(found) => found.is_some(),
                     None => attribute::find(file, &header, maps::MARK)?.is_some(),
                 };
@@ -655,7 +682,7 @@ impl Container for NativeContainer {
             "start swmr" => self.start_swmr().map(|()| Vec::new()),
             "place elements" => {
                 let at = address(token()?);
-                let offset = self.change_structure(|writer, file| writer.place_for_others(file, at))?;
+                let offset = self.change_structure(|writer| writer.place_for_others(at))?;
                 Ok(offset.to_le_bytes().to_vec())
             }
             "chunk index address" => {

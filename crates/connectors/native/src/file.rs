@@ -1,25 +1,17 @@
 //! One handle of an open HDF5 file, and what can be asked of it through the caches.
 
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, RwLockReadGuard, RwLockWriteGuard, Weak};
-use std::time::Duration;
 
-use model::properties::{FilterSpec, GroupCreate, SpaceStrategy};
-use model::{Context, Error, Kind, ObjectKind, Result, Token};
-use pipeline::{stage_bytes_max, stages};
+use model::properties::{GroupCreate, Layout as LayoutProperty, SpaceStrategy};
+use model::{Context, Error, Result, Token};
 use vol::{Container, Durability, FileAccess, Locking, Resolver, VirtualView};
 
-use crate::chunk::load::check_stored;
+use crate::chunk::virtual_source;
 use crate::format::Address;
-use crate::object::dataset::Dataset;
-use crate::object::global_heap::Collection;
-use crate::object::header::Header;
+use crate::object::dataset::{self, Dataset};
 use crate::state::Core;
 use crate::store::INTERRUPTED;
-use crate::work::Work;
 use crate::write::Writer;
-
-/// How often metadata is read while another program writes, before what is wrong with it is an error: as in libhdf5.
-pub(crate) const READ_ATTEMPTS: u64 = 100;
 
 /// One handle of an open file, and what its opener decided.
 pub(crate) struct File {
@@ -110,123 +102,13 @@ impl File {
 }
 
 impl File {
-    /// An object's header, through the cache.
-    pub(crate) fn header(&self, address: Address) -> Result<Arc<Header>> {
-        let load = || self.steady(|| Header::load(&self.store, address)).map(Arc::new);
-        self.headers.get_or_insert_with(address, load)
-    }
-
-    pub(crate) fn header_of(&self, token: Token) -> Result<Arc<Header>> {
-        self.header(Address(token.to_u64()))
-    }
-
-    /// A dataset, through the cache.
+    /// A dataset. A virtual one reaches as far as its sources say at this moment.
     pub(crate) fn dataset(&self, token: Token) -> Result<Arc<Dataset>> {
-        let address = Address(token.to_u64());
-        if let Some(dataset) = self.datasets.get(&address) {
-            return Ok(dataset);
-        }
-        let header = self.header(address)?;
-        if header.object_kind()? != ObjectKind::Dataset {
-            return Err(Error::invalid("open dataset")
-                .at(address.0)
-                .with("problem", "object is not a dataset"));
-        }
-        let load = || crate::object::dataset::load(self, &header).during_at("open dataset", address.0);
-        let dataset = self.steady(load)?;
-        let dataset = Arc::new(dataset);
-        // A virtual dataset's extent follows its sources: it is worked out anew each time.
-        if !matches!(dataset.layout, crate::format::layout::Layout::Virtual { .. }) {
-            self.datasets.insert(address, dataset.clone());
-        }
-        Ok(dataset)
-    }
-
-    /// A global heap collection, through the cache.
-    pub(crate) fn collection(&self, address: Address) -> Result<Arc<Collection>> {
-        self.collections.get_or_insert_with(address, || Collection::load(self, address).map(Arc::new))
-    }
-
-    /// What a filter is called, whatever its number.
-    pub(crate) fn filter_name(&self, id: u16) -> String {
-        self.registry.name_of(id).map_or_else(|| format!("filter {id}"), str::to_owned)
-    }
-
-    /// Undoes filters; `bytes` is what comes out when nothing is wrong.
-    pub(crate) fn unfilter(
-        &self,
-        filters: &[FilterSpec],
-        mask: u32,
-        raw: Vec<u8>,
-        bytes: usize,
-    ) -> Result<Vec<u8>> {
-        let decoded = self.registry.decode(&stages(filters), mask, raw, bytes, stage_bytes_max(bytes));
-        decoded.map_err(|e| filter_error(UNDO, &e, filters))
-    }
-
-    /// Undoes the filters of the bytes that wait in `work.raw`, into a buffer of exactly what comes out.
-    pub(crate) fn unfilter_into(
-        &self,
-        filters: &[FilterSpec],
-        mask: u32,
-        into: &mut [u8],
-        work: &mut Work,
-    ) -> Result<()> {
-        let bytes_max = stage_bytes_max(into.len());
-        let done =
-            self.registry.decode_into(&stages(filters), mask, &work.raw, into, bytes_max, &mut work.filters);
-        done.map_err(|e| filter_error(UNDO, &e, filters))
-    }
-
-    /// Applies filters: bytes, and the mask of those that were left out.
-    pub(crate) fn filter(&self, filters: &[FilterSpec], data: Vec<u8>) -> Result<(Vec<u8>, u32)> {
-        if filters.is_empty() {
-            return Ok((data, 0));
-        }
-        let plain_bytes = data.len() as u64;
-        let encoded =
-            self.registry.encode(&stages(filters), data).map_err(|e| filter_error(APPLY, &e, filters))?;
-        check_stored(&self.store.limits, plain_bytes, encoded.0.len() as u64)?;
-        Ok(encoded)
-    }
-
-    /// What `read` says. While another program writes, what was read may be half of a change: then it is read again.
-    pub(crate) fn steady<T>(&self, mut read: impl FnMut() -> Result<T>) -> Result<T> {
-        let mut done = read();
-        for attempt in 1..READ_ATTEMPTS {
-            let torn = matches!(&done, Err(error) if matches!(error.kind(), Kind::Corrupt | Kind::Io));
-            if !self.store.is_live() || !torn {
-                break;
-            }
-            std::thread::sleep(Duration::from_micros(10 * attempt));
-            done = read();
-        }
-        done
-    }
-
-    /// Applies filters to a chunk that stays where it is.
-    pub(crate) fn filter_into(
-        &self,
-        filters: &[FilterSpec],
-        data: &[u8],
-        work: &mut Work,
-        out: &mut Vec<u8>,
-    ) -> Result<(usize, u32)> {
-        let encoded = self.registry.encode_into(&stages(filters), data, &mut work.filters, out);
-        let encoded = encoded.map_err(|e| filter_error(APPLY, &e, filters))?;
-        check_stored(&self.store.limits, data.len() as u64, encoded.0 as u64)?;
-        Ok(encoded)
-    }
-
-    /// An object changed: what was decoded of it is out of date.
-    pub(crate) fn forget(&self, at: Address) {
-        self.headers.remove(&at);
-        self.datasets.remove(&at);
-    }
-
-    /// A collection changed.
-    pub(crate) fn forget_collection(&self, at: Address) {
-        self.collections.remove(&at);
+        let dataset = self.core.dataset(token)?;
+        let LayoutProperty::Virtual(mappings) = &dataset.info.create.layout else { return Ok(dataset) };
+        let extent = || virtual_source::extent(self, &dataset.info.space, mappings);
+        let space = self.steady(extent).during_at("open dataset", token.to_u64())?;
+        Ok(if space == dataset.info.space { dataset } else { dataset::resized(dataset, space) })
     }
 
     /// The writer, where the file is open for writing.
@@ -252,7 +134,7 @@ impl File {
                 Some(writer) if writer.has_new_blobs() => drop(writer),
                 still => return Ok(still),
             }
-            self.writer()?.flush_blobs(self)?;
+            self.writer()?.flush_blobs()?;
         }
     }
 
@@ -266,7 +148,7 @@ impl File {
                 return Ok(Some(writer));
             }
             drop(writer);
-            self.writer()?.lay_out(self, at)?;
+            self.writer()?.lay_out(at)?;
         }
     }
 
@@ -300,20 +182,4 @@ impl File {
 /// Half a change must not become part of a commit, nor be shown.
 fn interrupted() -> Error {
     Error::invalid("use file").with("problem", INTERRUPTED)
-}
-
-const APPLY: &str = "apply filters";
-const UNDO: &str = "undo filters";
-
-fn filter_error(operation: &str, error: &filters::Error, filters: &[FilterSpec]) -> Error {
-    let names: Vec<String> =
-        filters.iter().map(|f| f.name.clone().unwrap_or_else(|| f.id.to_string())).collect();
-    let base = match error.kind() {
-        filters::ErrorKind::Unsupported => Error::unsupported(operation),
-        filters::ErrorKind::Limit => Error::limit(operation),
-        // Values that make no sense come from the caller when they are applied, and from the file when they are undone.
-        _ if operation == APPLY => Error::invalid(operation),
-        _ => Error::corrupt(operation),
-    };
-    base.with("problem", error).with("pipeline", names.join(", "))
 }

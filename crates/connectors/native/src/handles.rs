@@ -32,11 +32,12 @@ impl NativeContainer {
 
     /// Commits, and lets readers of other programs look on from now on.
     pub(crate) fn start_swmr(&self) -> Result<()> {
-        self.change(|writer, file| {
+        let file = self.open_file()?;
+        self.change(|writer| {
             if !marks::has_room(&file.store.superblock) {
                 return Err(no_swmr(&file.path, &file.store.superblock));
             }
-            writer.mark_open(file, true)
+            writer.mark_open(true, file.durability)
         })?;
         self.file.store.shared.let_read(&self.file.path, self.file.locking)
     }
@@ -54,9 +55,9 @@ impl NativeContainer {
 /// Commits, says that the file is not open any more, and unlocks it.
 fn close_last(file: &File) -> Result<()> {
     let mut writer = file.writer()?;
-    writer.release_handles(file)?;
-    writer.remove_released(file, file.released.all())?;
-    writer.commit_closed(file, file.durability)?;
+    writer.release_handles()?;
+    writer.remove_released(file.released.all())?;
+    writer.commit_closed(file.durability)?;
     file.store.shared.unlock()
 }
 

@@ -5,9 +5,9 @@ use std::io;
 use files::Handle;
 use model::{Context, Error, Result};
 
-use crate::file::READ_ATTEMPTS;
 use crate::format::superblock::{self, Superblock};
 use crate::pages::PAGE_BYTES;
+use crate::reader::READ_ATTEMPTS;
 
 /// The first bytes of a file, and how long it was then.
 #[derive(Debug)]

@@ -21,6 +21,7 @@ mod object;
 mod open_files;
 mod pages;
 mod placement;
+mod reader;
 mod space;
 mod state;
 mod statistics;

@@ -19,9 +19,9 @@ use vol::{
 };
 
 use crate::container::NativeContainer;
-use crate::file::File;
 use crate::object::attribute;
 use crate::object::header::Header;
+use crate::reader::Reader;
 
 /// The attribute that makes a map of a group. Its value is the version of the layout.
 pub(crate) const MARK: &str = "HYPERSLAB_MAP";
@@ -51,12 +51,12 @@ struct Parts {
 }
 
 /// Whether a header is that of a map.
-pub(crate) fn is_map(file: &File, header: &Header) -> Result<bool> {
+pub(crate) fn is_map(file: &Reader, header: &Header) -> Result<bool> {
     Ok(header.object_kind()? == ObjectKind::Group && attribute::find(file, header, MARK)?.is_some())
 }
 
 /// What an object is, maps among them.
-pub(crate) fn kind_of(file: &File, header: &Header) -> Result<ObjectKind> {
+pub(crate) fn kind_of(file: &Reader, header: &Header) -> Result<ObjectKind> {
     Ok(if is_map(file, header)? { ObjectKind::Map } else { header.object_kind()? })
 }
 
@@ -106,7 +106,7 @@ fn fill(container: &NativeContainer, map: Token, op: &OpMapCreate) -> Result<()>
         committed: None,
         space: Dataspace::Scalar,
     };
-    container.change_structure(|writer, file| writer.attribute_create(file, &mark))?;
+    container.change_structure(|writer| writer.attribute_create(&mark))?;
     container.attribute_write(map, MARK, &VERSION.to_le_bytes())?;
     for (name, datatype) in [(KEYS, &op.key), (VALUES, &op.value)] {
         let rows = (CHUNK_BYTES / u64::from(datatype.size()).max(1)).max(1);

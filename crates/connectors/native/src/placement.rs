@@ -9,6 +9,7 @@ use crate::chunk::index::Chunks;
 use crate::file::File;
 use crate::format::layout::{Chunked, Layout};
 use crate::object::dataset::Dataset;
+use crate::reader::Reader;
 
 /// Chunks of one placement. Where there are more, they are small, and better left to us.
 pub(crate) const CHUNKS_MAX: usize = 1 << 16;
@@ -71,7 +72,7 @@ pub(crate) fn told(file: &File, dataset: &Dataset, parts: PlacementParts) -> Res
 }
 
 /// The places that the file has now.
-pub(crate) fn parts(file: &File, dataset: &Dataset, selection: &Selection) -> Result<PlacementParts> {
+pub(crate) fn parts(file: &Reader, dataset: &Dataset, selection: &Selection) -> Result<PlacementParts> {
     match &dataset.layout {
         Layout::Contiguous { address, .. } => {
             Ok(PlacementParts::Contiguous { offset: address.map(|at| file.store.absolute(at)) })

@@ -3,7 +3,6 @@
 use model::{Context, ObjectKind, Result};
 
 use crate::chunk::index::Chunks;
-use crate::file::File;
 use crate::format::free_space::Manager;
 use crate::format::header::{self as message, kind};
 use crate::format::layout::Layout;
@@ -14,13 +13,14 @@ use crate::format::{Address, Sizes};
 use crate::object::footprint::{self, Ranges};
 use crate::object::header::{self, Header};
 use crate::object::{btree2, dataset, fractal_heap};
+use crate::reader::Reader;
 
 /// Type of the message that holds nothing.
 const NOTHING: u16 = 0;
 
 /// What an object's metadata takes: bytes of its header, of them unused; trees and heaps of links; trees and heaps
 /// of attributes; chunk index; names of external files and virtual mappings; and the version of its datatype message.
-pub(crate) fn object(file: &File, header: &Header) -> Result<Vec<u8>> {
+pub(crate) fn object(file: &Reader, header: &Header) -> Result<Vec<u8>> {
     let (total, unused) = header_bytes(header, file.store.sizes())?;
     let found = footprint::metadata_of(file, header)?;
     let [chunk_index, mappings] = dataset_bytes(file, header)?;
@@ -41,7 +41,7 @@ pub(crate) fn object(file: &File, header: &Header) -> Result<Vec<u8>> {
 
 /// What belongs to no object: bytes of the superblock and of its extension; table, indexes and heaps of shared
 /// messages; free-space managers; free bytes that they know of; and then the bytes of each free section.
-pub(crate) fn file(file: &File) -> Result<Vec<u8>> {
+pub(crate) fn file(file: &Reader) -> Result<Vec<u8>> {
     let store = &file.store;
     let extension = match store.superblock.extension {
         Some(at) => header_bytes(&Header::load(store, at)?, store.sizes())?.0,
@@ -55,7 +55,7 @@ pub(crate) fn file(file: &File) -> Result<Vec<u8>> {
 }
 
 /// Bytes of a dataset's chunk index and of its mappings to other datasets.
-fn dataset_bytes(file: &File, header: &Header) -> Result<[u64; 2]> {
+fn dataset_bytes(file: &Reader, header: &Header) -> Result<[u64; 2]> {
     if header.object_kind()? != ObjectKind::Dataset {
         return Ok([0; 2]);
     }
@@ -109,7 +109,7 @@ fn superblock_bytes(superblock: &Superblock) -> u64 {
     }
 }
 
-fn shared_messages(file: &File) -> Result<[u64; 3]> {
+fn shared_messages(file: &Reader) -> Result<[u64; 3]> {
     let sizes = file.store.sizes();
     let indexes = &file.shared_indexes;
     if indexes.is_empty() {
@@ -125,7 +125,7 @@ fn shared_messages(file: &File) -> Result<[u64; 3]> {
     Ok(bytes)
 }
 
-fn index_bytes(file: &File, index: &SharedIndex) -> Result<u64> {
+fn index_bytes(file: &Reader, index: &SharedIndex) -> Result<u64> {
     match index.index {
         Some(tree) if index.is_tree => Ok(sum(&btree2::blocks(file, tree, &mut |_, _| Ok(()))?)),
         None if index.is_tree => Ok(0),
@@ -135,7 +135,7 @@ fn index_bytes(file: &File, index: &SharedIndex) -> Result<u64> {
 }
 
 /// Bytes of the managers, of what they keep free, and of each section.
-fn free_space(file: &File) -> Result<(u64, u64, Vec<u64>)> {
+fn free_space(file: &Reader) -> Result<(u64, u64, Vec<u64>)> {
     let (mut bytes, mut free, mut sections) = (0, 0u64, Vec::new());
     let managers = file.space.iter().flat_map(|space| space.managers.iter().flatten());
     for &at in managers {
@@ -147,7 +147,7 @@ fn free_space(file: &File) -> Result<(u64, u64, Vec<u64>)> {
     Ok((bytes, free, sections))
 }
 
-fn free_sections(file: &File, at: Address) -> Result<Vec<u64>> {
+fn free_sections(file: &Reader, at: Address) -> Result<Vec<u64>> {
     let sizes = file.store.sizes();
     let header = file.store.block(at, Manager::header_bytes(sizes), "free-space manager")?;
     let manager = Manager::decode(&header, sizes).during_at("read free-space manager", at.0)?;

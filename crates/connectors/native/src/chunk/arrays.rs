@@ -4,11 +4,11 @@ use std::sync::Arc;
 
 use model::{Context, Error, Result};
 
-use crate::file::File;
 use crate::format::Address;
 use crate::format::checksum;
 use crate::format::extensible_array::{ExtensibleArray, Group, GroupPlace, Place};
 use crate::format::fixed_array::{self, FixedArray};
+use crate::reader::Reader;
 
 /// An open array of chunk records.
 #[derive(Debug)]
@@ -18,14 +18,14 @@ pub(crate) enum Array {
 }
 
 impl Array {
-    pub(crate) fn open_fixed(file: &File, address: Address) -> Result<Array> {
+    pub(crate) fn open_fixed(file: &Reader, address: Address) -> Result<Array> {
         let sizes = file.store.sizes();
         let bytes = file.store.block(address, FixedArray::header_bytes(sizes), "fixed array header")?;
         let header = FixedArray::decode(&bytes, sizes).during_at("open fixed array", address.0)?;
         Ok(Array::Fixed { header, address })
     }
 
-    pub(crate) fn open_extensible(file: &File, address: Address) -> Result<Array> {
+    pub(crate) fn open_extensible(file: &Reader, address: Address) -> Result<Array> {
         let sizes = file.store.sizes();
         let bytes =
             file.store.block(address, ExtensibleArray::header_bytes(sizes), "extensible array header")?;
@@ -38,7 +38,7 @@ impl Array {
     }
 
     /// The bytes of element `number`, or nothing where no block holds it.
-    pub(crate) fn element(&self, file: &File, number: u64) -> Result<Option<Vec<u8>>> {
+    pub(crate) fn element(&self, file: &Reader, number: u64) -> Result<Option<Vec<u8>>> {
         match self {
             Array::Fixed { header, address } => fixed(file, header, *address, number),
             Array::Extensible { header, address } if number < header.entries => {
@@ -54,7 +54,7 @@ type Visit<'v> = dyn FnMut(u64, &[u8]) -> Result<()> + 'v;
 
 impl Array {
     /// Every element of every block that exists.
-    pub(crate) fn walk(&self, file: &File, visit: &mut Visit<'_>) -> Result<()> {
+    pub(crate) fn walk(&self, file: &Reader, visit: &mut Visit<'_>) -> Result<()> {
         match self {
             Array::Fixed { header, address } => walk_fixed(file, header, *address, visit),
             Array::Extensible { header, address } => walk_extensible(file, header, *address, visit),
@@ -64,7 +64,7 @@ impl Array {
 
 impl Array {
     /// Every block of the index, with its bytes.
-    pub(crate) fn blocks(&self, file: &File) -> Result<Vec<(Address, u64)>> {
+    pub(crate) fn blocks(&self, file: &Reader) -> Result<Vec<(Address, u64)>> {
         let sizes = file.store.sizes();
         match self {
             Array::Fixed { header, address } => {
@@ -85,7 +85,7 @@ impl Array {
 }
 
 fn extensible_blocks(
-    file: &File,
+    file: &Reader,
     header: &ExtensibleArray,
     address: Address,
     found: &mut Vec<(Address, u64)>,
@@ -119,14 +119,14 @@ fn each(elements: &[u8], first: u64, bytes: u8, visit: &mut Visit<'_>) -> Result
 }
 
 /// The block of a fixed array, checked: its elements, or what stands before its pages.
-fn fixed_block(file: &File, header: &FixedArray, address: Address, at: Address) -> Result<Arc<Vec<u8>>> {
+fn fixed_block(file: &Reader, header: &FixedArray, address: Address, at: Address) -> Result<Arc<Vec<u8>>> {
     let sizes = file.store.sizes();
     let oversize = || Error::corrupt("read fixed array").at(at.0).with("entries", header.entries);
     let bytes = header.block_bytes(sizes).ok_or_else(oversize)?;
     file.store.verified_with(at, bytes, "fixed array block", |b| header.check_block(b, sizes, address))
 }
 
-fn walk_fixed(file: &File, header: &FixedArray, address: Address, visit: &mut Visit<'_>) -> Result<()> {
+fn walk_fixed(file: &Reader, header: &FixedArray, address: Address, visit: &mut Visit<'_>) -> Result<()> {
     let Some(at) = header.block else { return Ok(()) };
     let sizes = file.store.sizes();
     let oversize = || Error::corrupt("read fixed array").at(at.0).with("entries", header.entries);
@@ -144,7 +144,7 @@ fn walk_fixed(file: &File, header: &FixedArray, address: Address, visit: &mut Vi
 }
 
 fn walk_extensible(
-    file: &File,
+    file: &Reader,
     header: &ExtensibleArray,
     address: Address,
     visit: &mut Visit<'_>,
@@ -173,7 +173,7 @@ fn walk_extensible(
 }
 
 fn walk_data(
-    file: &File,
+    file: &Reader,
     header: &ExtensibleArray,
     address: Address,
     data: Option<Address>,
@@ -213,7 +213,7 @@ fn cut(elements: &[u8], number: u64, bytes: u8) -> Result<Option<Vec<u8>>> {
         .ok_or_else(|| Error::corrupt("read chunk index").with("element", number))
 }
 
-fn fixed(file: &File, header: &FixedArray, address: Address, number: u64) -> Result<Option<Vec<u8>>> {
+fn fixed(file: &Reader, header: &FixedArray, address: Address, number: u64) -> Result<Option<Vec<u8>>> {
     let Some(at) = header.block else { return Ok(None) };
     let sizes = file.store.sizes();
     let oversize = || Error::corrupt("read fixed array").at(at.0).with("entries", header.entries);
@@ -235,7 +235,7 @@ fn fixed(file: &File, header: &FixedArray, address: Address, number: u64) -> Res
 }
 
 /// The elements of a page: all but its checksum.
-fn page_elements(file: &File, block: Address, start: u64, bytes: u64) -> Result<Arc<Vec<u8>>> {
+fn page_elements(file: &Reader, block: Address, start: u64, bytes: u64) -> Result<Arc<Vec<u8>>> {
     let at =
         block.0.checked_add(start).ok_or_else(|| Error::corrupt("find page of chunk index").at(block.0))?;
     let page = file.store.verified_with(Address(at), bytes, "page of chunk index", |b| {
@@ -245,7 +245,7 @@ fn page_elements(file: &File, block: Address, start: u64, bytes: u64) -> Result<
 }
 
 fn extensible(
-    file: &File,
+    file: &Reader,
     header: &ExtensibleArray,
     address: Address,
     number: u64,
@@ -274,7 +274,7 @@ fn extensible(
 }
 
 fn data_element(
-    file: &File,
+    file: &Reader,
     header: &ExtensibleArray,
     address: Address,
     block: Option<Address>,

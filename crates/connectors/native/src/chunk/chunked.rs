@@ -13,9 +13,9 @@ use vol::crew;
 use super::index::{ChunkAt, Chunks};
 use super::load::Filtered;
 use super::pieces::{self, Piece};
-use crate::file::File;
 use crate::format::layout::Chunked;
 use crate::object::dataset::Dataset;
+use crate::reader::Reader;
 use crate::work::{self, Work};
 
 /// Bytes of chunks whose coordinates are listed at a time.
@@ -30,8 +30,8 @@ const SMALL_BYTES: u64 = 4 << 20;
 const RUNS_APART_MAX: usize = 64;
 
 /// What is needed to read one dataset's chunks.
-struct Reader<'a> {
-    file: &'a File,
+struct Reading<'a> {
+    file: &'a Reader,
     dataset: &'a Dataset,
     chunks: Chunks<'a>,
     /// Chunks along each dimension.
@@ -57,7 +57,7 @@ struct Target<'b> {
 }
 
 pub(crate) fn read(
-    file: &File,
+    file: &Reader,
     dataset: &Dataset,
     layout: &Chunked,
     selection: &Selection,
@@ -74,14 +74,14 @@ pub(crate) fn read(
     let grid = dataset.dims().iter().zip(&layout.shape).map(|(d, c)| d.div_ceil(*c)).collect();
     let keeps_whole = file.chunks.budget(dataset.address).has_room(2 * into.len() as u64);
     let Some(bounds) = selection.bounds(dataset.dims())? else { return Ok(()) };
-    let reader = Reader { file, dataset, chunks, grid, selection, points, bounds, keeps_whole };
+    let reader = Reading { file, dataset, chunks, grid, selection, points, bounds, keeps_whole };
     match &reader.points {
         Some(points) => reader.read_apart(points.chunks(), Target { before: 0, bytes: into }),
         None => reader.read_bands(selection.chunks(dataset.dims(), &layout.shape)?, into),
     }
 }
 
-impl Reader<'_> {
+impl Reading<'_> {
     fn element_bytes(&self) -> u64 {
         self.dataset.element_bytes() as u64
     }

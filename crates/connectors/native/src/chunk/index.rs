@@ -6,7 +6,6 @@ use model::bytes::Cursor;
 use model::{Error, Result};
 
 use super::arrays;
-use crate::file::File;
 use crate::format::btree1::{ChunkKey, Kind};
 use crate::format::btree2::BTree2;
 use crate::format::layout::{Chunked, Index};
@@ -14,6 +13,7 @@ use crate::format::{Address, SizedFields};
 use crate::object::btree1::{Tree, between};
 use crate::object::btree2;
 use crate::object::dataset::Dataset;
+use crate::reader::Reader;
 
 /// A chunk in the file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -26,7 +26,7 @@ pub(crate) struct ChunkAt {
 /// The chunks of one dataset.
 #[derive(Debug)]
 pub(crate) struct Chunks<'a> {
-    pub(crate) file: &'a File,
+    pub(crate) file: &'a Reader,
     pub(crate) layout: &'a Chunked,
     dims: &'a [u64],
     max_dims: &'a [u64],
@@ -46,7 +46,7 @@ enum Opened {
 }
 
 impl<'a> Chunks<'a> {
-    pub(crate) fn open(file: &'a File, dataset: &'a Dataset, layout: &'a Chunked) -> Result<Self> {
+    pub(crate) fn open(file: &'a Reader, dataset: &'a Dataset, layout: &'a Chunked) -> Result<Self> {
         let chunk_bytes = super::chunk_bytes(file, &layout.shape, layout.element_bytes)? as u64;
         let space = &dataset.info.space;
         let mut chunks = Chunks {

@@ -5,12 +5,12 @@ use std::sync::Arc;
 use model::{Charge, Context, Error, Limits, Result, Within, budget};
 
 use super::index::{ChunkAt, Chunks};
-use crate::file::File;
 use crate::object::dataset::Dataset;
+use crate::reader::Reader;
 use crate::work::Work;
 
 /// A chunk as it is stored.
-pub(crate) fn raw(file: &File, chunks: &Chunks<'_>, at: ChunkAt, into: &mut Vec<u8>) -> Result<()> {
+pub(crate) fn raw(file: &Reader, chunks: &Chunks<'_>, at: ChunkAt, into: &mut Vec<u8>) -> Result<()> {
     let bytes = if chunks.filtered { at.bytes } else { chunks.chunk_bytes };
     // What is larger than the file is not worth an allocation.
     let len = bytes.within(file.store.limits.chunk_bytes_max.min(file.store.end()), "stored chunk")?;
@@ -51,7 +51,7 @@ impl std::ops::Deref for Decoded {
 
 /// Chunks of one dataset that went through filters.
 pub(crate) struct Filtered<'a> {
-    pub(crate) file: &'a File,
+    pub(crate) file: &'a Reader,
     pub(crate) dataset: &'a Dataset,
     pub(crate) chunks: &'a Chunks<'a>,
 }

@@ -20,6 +20,7 @@ use vol::{Allocation, StorageInfo};
 use crate::file::File;
 use crate::format::layout::Layout;
 use crate::object::dataset::Dataset;
+use crate::reader::Reader;
 
 pub(crate) use plain::write_external;
 pub(crate) use stored::{list, read_raw};
@@ -60,17 +61,25 @@ pub(crate) fn read(file: &File, dataset: &Dataset, selection: &Selection, into: 
             .with("buffer bytes", into.len())
             .with("need", bytes.unwrap_or(u64::MAX)));
     }
-    match (&dataset.info.create.layout, &dataset.layout) {
-        (LayoutProperty::External(list), _) => plain::external(file, dataset, list, selection, into),
-        (LayoutProperty::Virtual(mappings), _) => {
-            virtual_source::read(file, dataset, mappings, selection, into)
-        }
-        (_, Layout::Compact { data }) => plain::compact(dataset, data, selection, into),
-        (_, Layout::Contiguous { address, .. }) => {
-            plain::contiguous(file, dataset, *address, selection, into)
-        }
-        (_, Layout::Chunked(chunked)) => chunked::read(file, dataset, chunked, selection, into),
-        (_, Layout::Virtual { .. }) => Err(Error::corrupt("read virtual dataset").at(dataset.address.0)),
+    match &dataset.info.create.layout {
+        LayoutProperty::External(list) => plain::external(file, dataset, list, selection, into),
+        LayoutProperty::Virtual(mappings) => virtual_source::read(file, dataset, mappings, selection, into),
+        _ => read_stored(file, dataset, selection, into),
+    }
+}
+
+/// Reads elements that lie in the file itself. The selection is inside of the extent.
+pub(crate) fn read_stored(
+    file: &Reader,
+    dataset: &Dataset,
+    selection: &Selection,
+    into: &mut [u8],
+) -> Result<()> {
+    match &dataset.layout {
+        Layout::Compact { data } => plain::compact(dataset, data, selection, into),
+        Layout::Contiguous { address, .. } => plain::contiguous(file, dataset, *address, selection, into),
+        Layout::Chunked(chunked) => chunked::read(file, dataset, chunked, selection, into),
+        Layout::Virtual { .. } => Err(Error::corrupt("read virtual dataset").at(dataset.address.0)),
     }
 }
 
@@ -93,7 +102,7 @@ pub(crate) fn logical_bytes(dataset: &Dataset) -> Result<u64> {
 }
 
 /// How much storage a dataset takes.
-pub(crate) fn storage(file: &File, dataset: &Dataset) -> Result<StorageInfo> {
+pub(crate) fn storage(file: &Reader, dataset: &Dataset) -> Result<StorageInfo> {
     let bytes = logical_bytes(dataset)?;
     let whole = |is_there: bool| if is_there { Allocation::Full } else { Allocation::None };
     Ok(match (&dataset.info.create.layout, &dataset.layout) {
@@ -112,7 +121,7 @@ pub(crate) fn storage(file: &File, dataset: &Dataset) -> Result<StorageInfo> {
 }
 
 /// The bytes of one chunk of `shape`.
-pub(crate) fn chunk_bytes(file: &File, shape: &[u64], element_bytes: u64) -> Result<usize> {
+pub(crate) fn chunk_bytes(file: &Reader, shape: &[u64], element_bytes: u64) -> Result<usize> {
     let bytes = shape.iter().try_fold(element_bytes, |n, &d| n.checked_mul(d));
     bytes.unwrap_or(u64::MAX).within(file.store.limits.chunk_bytes_max, "chunk")
 }

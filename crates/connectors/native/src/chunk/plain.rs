@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use model::properties::ExternalFile;
+use model::properties::{ExternalFile, Layout};
 use model::{Error, Result, Selection};
 use vol::RawBytes;
 
@@ -10,10 +10,11 @@ use super::pieces::{self, Piece};
 use crate::file::File;
 use crate::format::Address;
 use crate::object::dataset::Dataset;
+use crate::reader::Reader;
 
 /// Elements of one run of bytes in the file. What lies apart goes straight into the caller's buffer.
 pub(crate) fn contiguous(
-    file: &File,
+    file: &Reader,
     dataset: &Dataset,
     address: Option<Address>,
     selection: &Selection,
@@ -80,10 +81,12 @@ pub(crate) fn external(
 pub(crate) fn write_external(
     file: &File,
     dataset: &Dataset,
-    list: &[ExternalFile],
     selection: &Selection,
     from: &[u8],
 ) -> Result<()> {
+    let Layout::External(list) = &dataset.info.create.layout else {
+        return Err(Error::invalid("write external data").at(dataset.address.0));
+    };
     let mut parts = External { file, list, open: vec![None; list.len()] };
     let element_bytes = dataset.element_bytes() as u64;
     let mut rest = from;

@@ -5,13 +5,13 @@ use vol::{Allocation, ChunkInfo, Page, StorageInfo};
 
 use super::index::Chunks;
 use super::load;
-use crate::file::File;
 use crate::format::layout::Chunked;
 use crate::object::dataset::Dataset;
+use crate::reader::Reader;
 
 /// One chunk as it is stored: its filter mask and bytes.
 pub(crate) fn read_raw(
-    file: &File,
+    file: &Reader,
     dataset: &Dataset,
     layout: &Chunked,
     offset: &[u64],
@@ -31,7 +31,7 @@ pub(crate) fn read_raw(
 
 /// Some of the chunks that are stored.
 pub(crate) fn list(
-    file: &File,
+    file: &Reader,
     dataset: &Dataset,
     layout: &Chunked,
     skip: u64,
@@ -61,7 +61,7 @@ pub(crate) fn list(
 }
 
 /// Bytes of all stored chunks.
-pub(crate) fn storage(file: &File, dataset: &Dataset, layout: &Chunked) -> Result<StorageInfo> {
+pub(crate) fn storage(file: &Reader, dataset: &Dataset, layout: &Chunked) -> Result<StorageInfo> {
     let chunks = Chunks::open(file, dataset, layout)?;
     let (mut bytes, mut count) = (0u64, 0u64);
     chunks.walk(&mut |scaled, chunk| {

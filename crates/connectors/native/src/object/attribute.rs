@@ -8,7 +8,6 @@ use model::properties::{CreationOrder, ObjectCreate};
 use model::{Dataspace, Datatype, Error, Result, Token, Within, text};
 use vol::AttributeInfo;
 
-use crate::file::File;
 use crate::format::attribute::{self, PartView, RawAttribute, View};
 use crate::format::header::{MessageRef, flag, kind};
 use crate::format::{Address, checksum};
@@ -16,6 +15,7 @@ use crate::object::footprint::Blocks;
 use crate::object::group::check_tree;
 use crate::object::header::{self, Header};
 use crate::object::{btree2, fractal_heap};
+use crate::reader::Reader;
 
 /// An attribute with its value in file form.
 #[derive(Debug, Clone)]
@@ -42,12 +42,12 @@ pub(crate) fn object_create(header: &Header) -> ObjectCreate {
 }
 
 /// Decodes the bytes of an attribute message.
-fn decode(file: &File, body: &[u8], creation_order: Option<u32>) -> Result<Attribute> {
+fn decode(file: &Reader, body: &[u8], creation_order: Option<u32>) -> Result<Attribute> {
     interpret_view(file, &attribute::view(body)?, creation_order)
 }
 
 /// Finds the type and the space of an attribute.
-fn interpret_view(file: &File, view: &View<'_>, creation_order: Option<u32>) -> Result<Attribute> {
+fn interpret_view(file: &Reader, view: &View<'_>, creation_order: Option<u32>) -> Result<Attribute> {
     let name = text::from_bytes(view.name);
     let during = |e: Error| e.during(format!("read attribute \"{}\"", text::from_bytes(view.name)));
     let (datatype, committed) = datatype(file, view.datatype).map_err(during)?;
@@ -64,27 +64,27 @@ fn interpret_view(file: &File, view: &View<'_>, creation_order: Option<u32>) -> 
 }
 
 /// As for one in the file, for one that may change.
-pub(crate) fn interpret(file: &File, raw: &RawAttribute, creation_order: Option<u32>) -> Result<Attribute> {
+pub(crate) fn interpret(file: &Reader, raw: &RawAttribute, creation_order: Option<u32>) -> Result<Attribute> {
     let name = text::to_bytes(&raw.name);
     let (datatype, dataspace) = (raw.datatype.view(), raw.dataspace.view());
     let view = View { name: &name, charset: raw.charset, datatype, dataspace, data: &raw.data };
     interpret_view(file, &view, creation_order)
 }
 
-fn value_bytes(file: &File, datatype: &Datatype, space: &Dataspace) -> Result<usize> {
+fn value_bytes(file: &Reader, datatype: &Datatype, space: &Dataspace) -> Result<usize> {
     let bytes = space.element_count()?.checked_mul(u64::from(datatype.size()));
     bytes.unwrap_or(u64::MAX).within(file.store.limits.metadata_bytes_max, "attribute")
 }
 
 /// The type of an attribute, and the bytes of its value. Its message may be longer: it ends with padding in old headers,
 /// and where libhdf5 left a gap that is too small for a message of its own.
-pub(crate) fn raw_value_type(file: &File, raw: &RawAttribute) -> Result<(Datatype, usize)> {
+pub(crate) fn raw_value_type(file: &Reader, raw: &RawAttribute) -> Result<(Datatype, usize)> {
     let datatype = datatype(file, raw.datatype.view())?.0;
     let bytes = value_bytes(file, &datatype, &dataspace(file, raw.dataspace.view())?)?;
     Ok((datatype, bytes))
 }
 
-fn datatype(file: &File, part: PartView<'_>) -> Result<(Datatype, Option<Token>)> {
+fn datatype(file: &Reader, part: PartView<'_>) -> Result<(Datatype, Option<Token>)> {
     let limits = &file.store.limits;
     if !part.shared {
         return Ok((Datatype::decode(part.bytes, limits)?, None));
@@ -93,7 +93,7 @@ fn datatype(file: &File, part: PartView<'_>) -> Result<(Datatype, Option<Token>)
     Ok((Datatype::decode(&body, limits)?, at.map(|at| Token::from_u64(at.0))))
 }
 
-fn dataspace(file: &File, part: PartView<'_>) -> Result<Dataspace> {
+fn dataspace(file: &Reader, part: PartView<'_>) -> Result<Dataspace> {
     let format = space_format(file);
     if !part.shared {
         return Dataspace::decode(part.bytes, &format);
@@ -102,25 +102,25 @@ fn dataspace(file: &File, part: PartView<'_>) -> Result<Dataspace> {
     Dataspace::decode(&body, &format)
 }
 
-pub(crate) fn space_format(file: &File) -> Format {
+pub(crate) fn space_format(file: &Reader) -> Format {
     Format { length_bytes: file.store.sizes().length as u8 }
 }
 
 /// Where dense attributes are, if the object has them.
-fn dense(file: &File, header: &Header) -> Result<Option<(Address, Address)>> {
+fn dense(file: &Reader, header: &Header) -> Result<Option<(Address, Address)>> {
     let Some(message) = header.message(kind::ATTRIBUTE_INFO) else { return Ok(None) };
     let info = attribute::info(message.body, file.store.sizes())?;
     Ok(info.heap.zip(info.name_tree))
 }
 
 /// The blocks that hold an object's attributes outside of its header.
-pub(crate) fn blocks(file: &File, header: &Header) -> Result<Blocks> {
+pub(crate) fn blocks(file: &Reader, header: &Header) -> Result<Blocks> {
     let Some(message) = header.message(kind::ATTRIBUTE_INFO) else { return Ok(Blocks::default()) };
     let info = attribute::info(message.body, file.store.sizes())?;
     Blocks::dense(file, info.heap, [info.name_tree, info.order_tree])
 }
 
-pub(crate) fn count(file: &File, header: &Header) -> Result<u64> {
+pub(crate) fn count(file: &Reader, header: &Header) -> Result<u64> {
     match dense(file, header)? {
         Some((_, tree)) => Ok(btree2::open(file, tree)?.records),
         None => Ok(header.messages_of(kind::ATTRIBUTE).count() as u64),
@@ -128,7 +128,7 @@ pub(crate) fn count(file: &File, header: &Header) -> Result<u64> {
 }
 
 /// All attributes, in whatever order they are kept.
-pub(crate) fn all(file: &File, header: &Header) -> Result<Vec<Attribute>> {
+pub(crate) fn all(file: &Reader, header: &Header) -> Result<Vec<Attribute>> {
     match dense(file, header)? {
         Some((heap, tree)) => all_dense(file, heap, tree, tracks_order(header)),
         None => all_compact(file, header),
@@ -139,7 +139,7 @@ fn tracks_order(header: &Header) -> bool {
     header.prefix.attribute_order_tracked
 }
 
-fn all_compact(file: &File, header: &Header) -> Result<Vec<Attribute>> {
+fn all_compact(file: &Reader, header: &Header) -> Result<Vec<Attribute>> {
     let decode_one = |m: MessageRef<'_>| {
         let (body, _) = header::body(file, m)?;
         decode(file, &body, m.creation_order.map(u32::from))
@@ -148,7 +148,7 @@ fn all_compact(file: &File, header: &Header) -> Result<Vec<Attribute>> {
 }
 
 /// All attributes as their messages hold them, with their creation order: for changing them.
-pub(crate) fn all_raw(file: &File, header: &Header) -> Result<Vec<(RawAttribute, Option<u16>)>> {
+pub(crate) fn all_raw(file: &Reader, header: &Header) -> Result<Vec<(RawAttribute, Option<u16>)>> {
     let Some((heap, tree)) = dense(file, header)? else {
         let raw = |m: MessageRef<'_>| {
             Ok((
@@ -185,11 +185,11 @@ fn record(bytes: &[u8]) -> Result<Record<'_>> {
     Ok(Record { id, shared, order: c.u32()?, hash: c.u32()? })
 }
 
-fn load(file: &File, heap: &fractal_heap::Heap<'_>, r: &Record<'_>, tracked: bool) -> Result<Attribute> {
+fn load(file: &Reader, heap: &fractal_heap::Heap<'_>, r: &Record<'_>, tracked: bool) -> Result<Attribute> {
     decode(file, &load_body(file, heap, r)?, tracked.then_some(r.order))
 }
 
-fn load_body(file: &File, heap: &fractal_heap::Heap<'_>, r: &Record<'_>) -> Result<Vec<u8>> {
+fn load_body(file: &Reader, heap: &fractal_heap::Heap<'_>, r: &Record<'_>) -> Result<Vec<u8>> {
     match r.shared {
         false => heap.get(r.id),
         true => {
@@ -200,7 +200,7 @@ fn load_body(file: &File, heap: &fractal_heap::Heap<'_>, r: &Record<'_>) -> Resu
     }
 }
 
-fn all_dense(file: &File, heap: Address, tree: Address, tracked: bool) -> Result<Vec<Attribute>> {
+fn all_dense(file: &Reader, heap: Address, tree: Address, tracked: bool) -> Result<Vec<Attribute>> {
     let (heap, tree) = (fractal_heap::open(file, heap)?, btree2::open(file, tree)?);
     check_tree(&tree, 8)?;
     let mut attributes = Vec::new();
@@ -212,7 +212,7 @@ fn all_dense(file: &File, heap: Address, tree: Address, tracked: bool) -> Result
 }
 
 /// One attribute by name.
-pub(crate) fn find(file: &File, header: &Header, name: &str) -> Result<Option<Attribute>> {
+pub(crate) fn find(file: &Reader, header: &Header, name: &str) -> Result<Option<Attribute>> {
     match dense(file, header)? {
         Some((heap, tree)) => find_dense(file, heap, tree, name, tracks_order(header)),
         None => find_compact(file, header, name),
@@ -220,7 +220,7 @@ pub(crate) fn find(file: &File, header: &Header, name: &str) -> Result<Option<At
 }
 
 /// Other attributes of the object may be unreadable; this one is read all the same.
-fn find_compact(file: &File, header: &Header, name: &str) -> Result<Option<Attribute>> {
+fn find_compact(file: &Reader, header: &Header, name: &str) -> Result<Option<Attribute>> {
     let name = text::to_bytes(name);
     for message in header.messages_of(kind::ATTRIBUTE) {
         let (body, _) = header::body(file, message)?;
@@ -232,7 +232,7 @@ fn find_compact(file: &File, header: &Header, name: &str) -> Result<Option<Attri
 }
 
 fn find_dense(
-    file: &File,
+    file: &Reader,
     heap: Address,
     tree: Address,
     name: &str,

@@ -5,9 +5,9 @@ use std::collections::HashSet;
 
 use model::{Context, Error, Result};
 
-use crate::file::File;
 use crate::format::Address;
 use crate::format::btree1::{Kind, Node};
+use crate::reader::Reader;
 
 /// Chooses a child by the keys of a node.
 type ChildOf<'c> = dyn FnMut(&[&[u8]]) -> Result<Option<usize>> + 'c;
@@ -20,7 +20,7 @@ pub(crate) struct Tree {
 }
 
 impl Tree {
-    fn k(&self, file: &File) -> u16 {
+    fn k(&self, file: &Reader) -> u16 {
         match self.kind {
             Kind::Group => file.tree_k.group_internal,
             Kind::Chunk { .. } => file.tree_k.chunk,
@@ -29,7 +29,7 @@ impl Tree {
 
     fn with_node<T>(
         &self,
-        file: &File,
+        file: &Reader,
         address: Address,
         level: Option<u8>,
         f: impl FnOnce(&Node<'_>) -> Result<T>,
@@ -47,7 +47,11 @@ impl Tree {
     }
 
     /// The child of a leaf that would hold what is sought, and its key. `order` compares keys with it.
-    pub(crate) fn find(&self, file: &File, child_of: &mut ChildOf<'_>) -> Result<Option<(Vec<u8>, Address)>> {
+    pub(crate) fn find(
+        &self,
+        file: &Reader,
+        child_of: &mut ChildOf<'_>,
+    ) -> Result<Option<(Vec<u8>, Address)>> {
         let (mut address, mut level) = (self.root, None);
         loop {
             let step = self.with_node(file, address, level, |node| {
@@ -66,7 +70,7 @@ impl Tree {
     /// Calls `visit` with every leaf entry, in order.
     pub(crate) fn walk(
         &self,
-        file: &File,
+        file: &Reader,
         visit: &mut dyn FnMut(&[u8], Address) -> Result<()>,
     ) -> Result<()> {
         self.walk_node(file, self.root, None, &mut HashSet::new(), visit)
@@ -75,7 +79,7 @@ impl Tree {
     /// The nodes and their bytes, and calls `visit` with every leaf entry.
     pub(crate) fn nodes(
         &self,
-        file: &File,
+        file: &Reader,
         visit: &mut dyn FnMut(&[u8], Address) -> Result<()>,
     ) -> Result<Vec<(Address, u64)>> {
         let mut seen = HashSet::new();
@@ -86,7 +90,7 @@ impl Tree {
 
     fn walk_node(
         &self,
-        file: &File,
+        file: &Reader,
         address: Address,
         level: Option<u8>,
         seen: &mut HashSet<Address>,

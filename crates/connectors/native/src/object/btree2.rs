@@ -6,12 +6,12 @@ use std::sync::Arc;
 
 use model::{Context, Error, Result};
 
-use crate::file::File;
 use crate::format::Address;
 use crate::format::btree2::{BTree2, Node};
 use crate::object::decoded::{Decoded, Place};
+use crate::reader::Reader;
 
-pub(crate) fn open(file: &File, address: Address) -> Result<BTree2> {
+pub(crate) fn open(file: &Reader, address: Address) -> Result<BTree2> {
     let place = Place::Tree(address);
     if let Some(Decoded::Tree(tree)) = file.decoded(&place) {
         return Ok(BTree2::clone(&tree));
@@ -23,7 +23,7 @@ pub(crate) fn open(file: &File, address: Address) -> Result<BTree2> {
     Ok(tree)
 }
 
-fn node(file: &File, tree: &BTree2, at: Address, depth: u16, records: u64) -> Result<Arc<Node>> {
+fn node(file: &Reader, tree: &BTree2, at: Address, depth: u16, records: u64) -> Result<Arc<Node>> {
     let BTree2 { kind, node_bytes, record_bytes, .. } = *tree;
     let place = Place::Node { at, kind, node_bytes, record_bytes, depth, records };
     if let Some(Decoded::Node(node)) = file.decoded(&place) {
@@ -38,7 +38,7 @@ fn node(file: &File, tree: &BTree2, at: Address, depth: u16, records: u64) -> Re
 
 /// The record for which `order` (of the record against what is sought) is equal.
 pub(crate) fn find(
-    file: &File,
+    file: &Reader,
     tree: &BTree2,
     order: &mut dyn FnMut(&[u8]) -> Result<Ordering>,
 ) -> Result<Option<Vec<u8>>> {
@@ -75,7 +75,7 @@ fn search(
 }
 
 /// Calls `visit` with every record, in the tree's order.
-pub(crate) fn walk(file: &File, tree: &BTree2, visit: &mut dyn FnMut(&[u8]) -> Result<()>) -> Result<()> {
+pub(crate) fn walk(file: &Reader, tree: &BTree2, visit: &mut dyn FnMut(&[u8]) -> Result<()>) -> Result<()> {
     match tree.root {
         Some(root) => {
             let mut seen = HashSet::new();
@@ -87,7 +87,7 @@ pub(crate) fn walk(file: &File, tree: &BTree2, visit: &mut dyn FnMut(&[u8]) -> R
 
 /// The header and the nodes of the tree at `address`, each with its bytes, and calls `visit` with every record.
 pub(crate) fn blocks(
-    file: &File,
+    file: &Reader,
     address: Address,
     visit: &mut dyn FnMut(&BTree2, &[u8]) -> Result<()>,
 ) -> Result<Vec<(Address, u64)>> {
@@ -102,7 +102,7 @@ pub(crate) fn blocks(
 }
 
 fn walk_node(
-    file: &File,
+    file: &Reader,
     tree: &BTree2,
     address: Address,
     depth: u16,

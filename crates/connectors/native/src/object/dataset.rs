@@ -10,13 +10,12 @@ use model::{Context, Dataspace, Datatype, Error, Result, Token, Within, text};
 use vol::DatasetInfo;
 
 use crate::chunk::map::ChunkMap;
-use crate::chunk::virtual_source;
-use crate::file::File;
 use crate::format::header::kind;
 use crate::format::layout::{Chunked, Index, Layout};
 use crate::format::{Address, external_files, fill, filters, local_heap, virtual_map};
 use crate::object::attribute::{object_create, space_format};
 use crate::object::header::{self, Header};
+use crate::reader::Reader;
 
 /// A dataset, ready to be read.
 #[derive(Debug)]
@@ -62,16 +61,13 @@ pub(crate) fn resized(mut dataset: Arc<Dataset>, space: Dataspace) -> Arc<Datase
     dataset
 }
 
-pub(crate) fn load(file: &File, header: &Header) -> Result<Dataset> {
+pub(crate) fn load(file: &Reader, header: &Header) -> Result<Dataset> {
     let (datatype, committed) = datatype(file, header)?;
-    let mut space = space(file, header)?;
+    let space = space(file, header)?;
     let layout = layout(file, header, &space, &datatype)?;
     let (fill, alloc_time) = fill_of(file, header)?;
     let filters = filters_of(file, header)?;
     let property = layout_property(file, header, &layout, &space)?;
-    if let LayoutProperty::Virtual(mappings) = &property {
-        space = virtual_source::extent(file, &space, mappings)?;
-    }
     let fill_element = fill_element(&fill, &datatype);
     let object = object_create(header);
     let create = DatasetCreate { object, layout: property, filters, fill, alloc_time };
@@ -80,7 +76,7 @@ pub(crate) fn load(file: &File, header: &Header) -> Result<Dataset> {
 }
 
 /// The type of a dataset or of a committed datatype.
-pub(crate) fn datatype(file: &File, header: &Header) -> Result<(Datatype, Option<Token>)> {
+pub(crate) fn datatype(file: &Reader, header: &Header) -> Result<(Datatype, Option<Token>)> {
     let message = header.required(kind::DATATYPE, "datatype")?;
     let (body, at) = header::body(file, message)?;
     let datatype =
@@ -89,12 +85,12 @@ pub(crate) fn datatype(file: &File, header: &Header) -> Result<(Datatype, Option
     Ok((datatype, at.map(|at| Token::from_u64(at.0))))
 }
 
-fn space(file: &File, header: &Header) -> Result<Dataspace> {
+fn space(file: &Reader, header: &Header) -> Result<Dataspace> {
     let (body, _) = header::body(file, header.required(kind::DATASPACE, "dataspace")?)?;
     Dataspace::decode(&body, &space_format(file)).during_at("read dataspace", header.address.0)
 }
 
-fn layout(file: &File, header: &Header, space: &Dataspace, datatype: &Datatype) -> Result<Layout> {
+fn layout(file: &Reader, header: &Header, space: &Dataspace, datatype: &Datatype) -> Result<Layout> {
     let message = header.required(kind::LAYOUT, "layout")?;
     let layout =
         Layout::decode(message.body, file.store.sizes()).during_at("read layout", header.address.0)?;
@@ -104,7 +100,7 @@ fn layout(file: &File, header: &Header, space: &Dataspace, datatype: &Datatype) 
     Ok(layout)
 }
 
-fn check_chunks(file: &File, chunked: &Chunked, space: &Dataspace, datatype: &Datatype) -> Result<()> {
+fn check_chunks(file: &Reader, chunked: &Chunked, space: &Dataspace, datatype: &Datatype) -> Result<()> {
     let error = || Error::corrupt("check chunks");
     if chunked.shape.len() != space.rank() {
         return Err(error().with("chunk rank", chunked.shape.len()).with("rank", space.rank()));
@@ -118,7 +114,7 @@ fn check_chunks(file: &File, chunked: &Chunked, space: &Dataspace, datatype: &Da
     bytes.unwrap_or(u64::MAX).within(file.store.limits.chunk_bytes_max, "chunk").map(|_| ())
 }
 
-fn fill_of(file: &File, header: &Header) -> Result<(Fill, AllocTime)> {
+fn fill_of(file: &Reader, header: &Header) -> Result<(Fill, AllocTime)> {
     if let Some(message) = header.message(kind::FILL) {
         return fill::decode(&header::body(file, message)?.0);
     }
@@ -143,7 +139,7 @@ fn fill_element(fill: &Fill, datatype: &Datatype) -> Option<Vec<u8>> {
     }
 }
 
-fn filters_of(file: &File, header: &Header) -> Result<Vec<FilterSpec>> {
+fn filters_of(file: &Reader, header: &Header) -> Result<Vec<FilterSpec>> {
     match header.message(kind::FILTERS) {
         Some(message) => filters::decode(&header::body(file, message)?.0),
         None => Ok(Vec::new()),
@@ -151,7 +147,7 @@ fn filters_of(file: &File, header: &Header) -> Result<Vec<FilterSpec>> {
 }
 
 fn layout_property(
-    file: &File,
+    file: &Reader,
     header: &Header,
     layout: &Layout,
     space: &Dataspace,
@@ -174,7 +170,11 @@ fn layout_property(
     })
 }
 
-fn mappings(file: &File, id: crate::format::global_heap::HeapId, rank: usize) -> Result<Vec<VirtualMapping>> {
+fn mappings(
+    file: &Reader,
+    id: crate::format::global_heap::HeapId,
+    rank: usize,
+) -> Result<Vec<VirtualMapping>> {
     let collection = file.collection(id.collection)?;
     let map = collection.object(id)?;
     virtual_map::decode(map, rank, file.store.sizes(), &file.store.limits)
@@ -192,7 +192,7 @@ fn index_kind(index: &Index) -> ChunkIndexKind {
     }
 }
 
-fn external(file: &File, body: &[u8]) -> Result<Vec<ExternalFile>> {
+fn external(file: &Reader, body: &[u8]) -> Result<Vec<ExternalFile>> {
     use crate::format::local_heap::LocalHeap;
     let (store, sizes) = (&file.store, file.store.sizes());
     let (heap, slots) = external_files::decode(body, sizes)?;

@@ -4,11 +4,11 @@ use std::sync::Arc;
 
 use quick_cache::Weighter;
 
-use crate::file::File;
 use crate::format::Address;
 use crate::format::btree2::{BTree2, Node};
 use crate::format::fractal_heap::{Child, FractalHeap};
 use crate::kept::Kept;
+use crate::reader::Reader;
 
 /// Where something was decoded, and all that its meaning hangs on besides.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -44,7 +44,7 @@ impl Weighter<Place, Decoded> for ByDecoded {
 
 pub(crate) type DecodedCache = Kept<Place, Decoded, ByDecoded>;
 
-impl File {
+impl Reader {
     /// What was decoded at a place before, if the file held still since.
     pub(crate) fn decoded(&self, place: &Place) -> Option<Decoded> {
         if self.store.may_change() { None } else { self.decoded.get(place) }

@@ -3,13 +3,13 @@
 use model::{ObjectKind, Result};
 
 use crate::chunk::index::Chunks;
-use crate::file::File;
 use crate::format::Address;
 use crate::format::header::kind;
 use crate::format::layout::Layout;
 use crate::format::local_heap::LocalHeap;
 use crate::object::header::Header;
 use crate::object::{attribute, btree2, dataset, fractal_heap, group};
+use crate::reader::Reader;
 
 /// Where blocks are, and their bytes.
 pub(crate) type Ranges = Vec<(Address, u64)>;
@@ -23,7 +23,7 @@ pub(crate) struct Blocks {
 
 impl Blocks {
     /// A heap and the trees that index it.
-    pub(crate) fn dense(file: &File, heap: Option<Address>, trees: [Option<Address>; 2]) -> Result<Blocks> {
+    pub(crate) fn dense(file: &Reader, heap: Option<Address>, trees: [Option<Address>; 2]) -> Result<Blocks> {
         let mut blocks = Blocks::default();
         if let Some(heap) = heap {
             blocks.heaps = fractal_heap::open(file, heap)?.blocks()?;
@@ -61,7 +61,7 @@ impl Footprint {
 }
 
 /// What links, attributes and names of external files occupy outside of an object's header.
-pub(crate) fn metadata_of(file: &File, header: &Header) -> Result<Footprint> {
+pub(crate) fn metadata_of(file: &Reader, header: &Header) -> Result<Footprint> {
     let mut found = Footprint {
         attributes: attribute::blocks(file, header)?,
         external_names: external_names(file, header)?,
@@ -74,7 +74,7 @@ pub(crate) fn metadata_of(file: &File, header: &Header) -> Result<Footprint> {
 }
 
 /// What a dataset's elements and their index occupy.
-pub(crate) fn of_dataset(file: &File, header: &Header) -> Result<Footprint> {
+pub(crate) fn of_dataset(file: &Reader, header: &Header) -> Result<Footprint> {
     let mut found = Footprint::default();
     let dataset = dataset::load(file, header)?;
     match &dataset.layout {
@@ -96,7 +96,7 @@ pub(crate) fn of_dataset(file: &File, header: &Header) -> Result<Footprint> {
 }
 
 /// The heap of the names of external files.
-fn external_names(file: &File, header: &Header) -> Result<Ranges> {
+fn external_names(file: &Reader, header: &Header) -> Result<Ranges> {
     let Some(message) = header.message(kind::EXTERNAL_FILES) else { return Ok(Vec::new()) };
     let sizes = file.store.sizes();
     let (at, _) = crate::format::external_files::decode(message.body, sizes)?;

@@ -5,18 +5,18 @@ use std::sync::Arc;
 
 use model::{Context, Error, Result, Within};
 
-use crate::file::File;
 use crate::format::Address;
 use crate::format::btree2::BTree2;
 use crate::format::fractal_heap::{Child, FractalHeap, ObjectId, Stored};
 use crate::format::free_space::Manager;
 use crate::object::btree2;
 use crate::object::decoded::{Decoded, Place};
+use crate::reader::Reader;
 
 /// An open heap.
 #[derive(Debug)]
 pub(crate) struct Heap<'f> {
-    file: &'f File,
+    file: &'f Reader,
     address: Address,
     header: Arc<FractalHeap>,
     /// Direct blocks that were used, sorted by where they start in heap space: whoever walks a tree comes back to them.
@@ -34,7 +34,7 @@ struct Direct {
     offset: u64,
 }
 
-pub(crate) fn open(file: &File, address: Address) -> Result<Heap<'_>> {
+pub(crate) fn open(file: &Reader, address: Address) -> Result<Heap<'_>> {
     let place = Place::Heap(address);
     if let Some(Decoded::Heap(header)) = file.decoded(&place) {
         return Ok(Heap { file, address, header, used: RefCell::default() });
@@ -275,7 +275,7 @@ impl Heap<'_> {
 }
 
 /// The header of a free-space manager and its list of sections.
-pub(crate) fn free_space_blocks(file: &File, at: Address) -> Result<Vec<(Address, u64)>> {
+pub(crate) fn free_space_blocks(file: &Reader, at: Address) -> Result<Vec<(Address, u64)>> {
     let sizes = file.store.sizes();
     let bytes = Manager::header_bytes(sizes);
     let manager = Manager::decode(&file.store.block(at, bytes, "free-space manager")?, sizes)

@@ -7,10 +7,10 @@ use std::sync::Arc;
 use model::{Context, Error, Result, Within};
 use vol::Blobs;
 
-use crate::file::File;
 use crate::format::Address;
 use crate::format::global_heap::{self, HeapId};
 use crate::pages::Block;
+use crate::reader::Reader;
 
 /// Bytes of most collections.
 const GUESS_BYTES: u64 = 4096;
@@ -41,7 +41,7 @@ impl Deref for Bytes {
 }
 
 impl Collection {
-    pub(crate) fn load(file: &File, address: Address) -> Result<Collection> {
+    pub(crate) fn load(file: &Reader, address: Address) -> Result<Collection> {
         let (store, sizes) = (&file.store, file.store.sizes());
         let head = store.block_up_to(address, GUESS_BYTES, "global heap")?;
         let whole = global_heap::collection_bytes(&head, sizes).during_at("read global heap", address.0)?;
@@ -78,7 +78,7 @@ impl Collection {
 }
 
 /// Appends the objects of `ids` to `out`. Nothing that was stored waits in memory.
-pub(crate) fn get(file: &File, ids: &[&[u8]], out: &mut Blobs) -> Result<()> {
+pub(crate) fn get(file: &Reader, ids: &[&[u8]], out: &mut Blobs) -> Result<()> {
     let sizes = file.store.sizes();
     let mut last: Option<(Address, Arc<Collection>)> = None;
     for id in ids {

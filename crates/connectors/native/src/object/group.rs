@@ -8,7 +8,6 @@ use model::properties::{CreationOrder, GroupCreate};
 use model::{CharacterSet, Context, Error, Link, LinkTarget, Result, Token, text};
 use vol::{GroupInfo, LinkStorage, crew};
 
-use crate::file::File;
 use crate::format::btree1::Kind;
 use crate::format::group::{self, LinkInfo, SymbolTable};
 use crate::format::header::kind;
@@ -20,6 +19,7 @@ use crate::object::footprint::Blocks;
 use crate::object::header::Header;
 use crate::object::{btree2, fractal_heap};
 use crate::pages::Block;
+use crate::reader::Reader;
 
 /// How a group keeps its links.
 #[derive(Debug, Clone, Copy)]
@@ -28,7 +28,7 @@ enum Style {
     New(LinkInfo),
 }
 
-fn style(file: &File, header: &Header) -> Result<Style> {
+fn style(file: &Reader, header: &Header) -> Result<Style> {
     let sizes = file.store.sizes();
     if let Some(message) = header.message(kind::SYMBOL_TABLE) {
         return group::symbol_table(message.body, sizes).map(Style::Old);
@@ -42,7 +42,7 @@ fn style(file: &File, header: &Header) -> Result<Style> {
 }
 
 /// One link by name.
-pub(crate) fn find(file: &File, header: &Header, name: &str) -> Result<Option<Link>> {
+pub(crate) fn find(file: &Reader, header: &Header, name: &str) -> Result<Option<Link>> {
     let bytes = text::to_bytes(name);
     match style(file, header)? {
         Style::Old(table) => find_old(file, table, &bytes),
@@ -54,7 +54,7 @@ pub(crate) fn find(file: &File, header: &Header, name: &str) -> Result<Option<Li
 }
 
 /// All links, in whatever order they are kept.
-pub(crate) fn links(file: &File, header: &Header) -> Result<Vec<Link>> {
+pub(crate) fn links(file: &Reader, header: &Header) -> Result<Vec<Link>> {
     match style(file, header)? {
         Style::Old(table) => links_old(file, table),
         Style::New(LinkInfo { heap: Some(heap), name_tree: Some(tree), .. }) => links_dense(file, heap, tree),
@@ -63,7 +63,7 @@ pub(crate) fn links(file: &File, header: &Header) -> Result<Vec<Link>> {
 }
 
 /// The blocks that hold a group's links outside of its header: trees with their nodes, and heaps.
-pub(crate) fn blocks(file: &File, header: &Header) -> Result<Blocks> {
+pub(crate) fn blocks(file: &Reader, header: &Header) -> Result<Blocks> {
     match style(file, header)? {
         Style::Old(table) => {
             let sizes = file.store.sizes();
@@ -83,7 +83,7 @@ pub(crate) fn blocks(file: &File, header: &Header) -> Result<Blocks> {
 }
 
 /// Creation properties.
-pub(crate) fn creation(file: &File, header: &Header) -> Result<GroupCreate> {
+pub(crate) fn creation(file: &Reader, header: &Header) -> Result<GroupCreate> {
     let mut create =
         GroupCreate { object: super::attribute::object_create(header), ..GroupCreate::default() };
     if let Some(message) = header.message(kind::GROUP_INFO) {
@@ -102,7 +102,7 @@ pub(crate) fn creation(file: &File, header: &Header) -> Result<GroupCreate> {
     Ok(create)
 }
 
-pub(crate) fn info(file: &File, header: &Header) -> Result<GroupInfo> {
+pub(crate) fn info(file: &Reader, header: &Header) -> Result<GroupInfo> {
     let create = creation(file, header)?;
     match style(file, header)? {
         Style::Old(table) => {
@@ -116,7 +116,7 @@ pub(crate) fn info(file: &File, header: &Header) -> Result<GroupInfo> {
     }
 }
 
-fn count_new(file: &File, header: &Header, info: &LinkInfo) -> Result<(u64, LinkStorage)> {
+fn count_new(file: &Reader, header: &Header, info: &LinkInfo) -> Result<(u64, LinkStorage)> {
     match (info.heap, info.name_tree) {
         (Some(_), Some(tree)) => Ok((btree2::open(file, tree)?.records, LinkStorage::Dense)),
         _ => Ok((header.messages_of(kind::LINK).count() as u64, LinkStorage::Compact)),
@@ -127,7 +127,7 @@ fn count_new(file: &File, header: &Header, info: &LinkInfo) -> Result<(u64, Link
 
 /// The names of a symbol table. A look-up touches few of them, so a large heap is read in pages.
 struct Names<'f> {
-    file: &'f File,
+    file: &'f Reader,
     heap: LocalHeap,
     whole: Option<Block>,
 }
@@ -138,7 +138,7 @@ const NAMES_WHOLE_BYTES: u64 = 64 << 10;
 const NAME_BYTES: u64 = 64;
 
 impl<'f> Names<'f> {
-    fn open(file: &'f File, at: Address, all: bool) -> Result<Self> {
+    fn open(file: &'f Reader, at: Address, all: bool) -> Result<Self> {
         let sizes = file.store.sizes();
         let head = file.store.block(at, LocalHeap::header_bytes(sizes), "local heap")?;
         let heap = LocalHeap::decode(&head, sizes).during_at("read local heap", at.0)?;
@@ -169,7 +169,7 @@ impl<'f> Names<'f> {
     }
 }
 
-fn entries(file: &File, node: Address) -> Result<Vec<Entry>> {
+fn entries(file: &Reader, node: Address) -> Result<Vec<Entry>> {
     let sizes = file.store.sizes();
     let len = symbol_table::node_bytes(file.tree_k.group_leaf, sizes);
     let bytes = file.store.block_up_to(node, len, "symbol table node")?;
@@ -190,7 +190,7 @@ fn link_of(entry: &Entry, names: &Names<'_>) -> Result<Link> {
     Ok(Link { name, target, charset: CharacterSet::Ascii, creation_order: None })
 }
 
-fn find_old(file: &File, table: SymbolTable, name: &[u8]) -> Result<Option<Link>> {
+fn find_old(file: &Reader, table: SymbolTable, name: &[u8]) -> Result<Option<Link>> {
     let names = Names::open(file, table.heap, false)?;
     let sizes = file.store.sizes();
     let tree = Tree { root: table.tree, kind: Kind::Group };
@@ -209,7 +209,7 @@ fn find_old(file: &File, table: SymbolTable, name: &[u8]) -> Result<Option<Link>
     Ok(None)
 }
 
-fn links_old(file: &File, table: SymbolTable) -> Result<Vec<Link>> {
+fn links_old(file: &Reader, table: SymbolTable) -> Result<Vec<Link>> {
     let names = Names::open(file, table.heap, true)?;
     let mut links = Vec::new();
     Tree { root: table.tree, kind: Kind::Group }.walk(file, &mut |_, node| {
@@ -221,7 +221,7 @@ fn links_old(file: &File, table: SymbolTable) -> Result<Vec<Link>> {
     Ok(links)
 }
 
-fn count_old(file: &File, table: SymbolTable) -> Result<u64> {
+fn count_old(file: &Reader, table: SymbolTable) -> Result<u64> {
     let mut count = 0;
     Tree { root: table.tree, kind: Kind::Group }.walk(file, &mut |_, node| {
         count += entries(file, node)?.len() as u64;
@@ -230,7 +230,7 @@ fn count_old(file: &File, table: SymbolTable) -> Result<u64> {
     Ok(count)
 }
 
-fn check_count(file: &File, count: usize) -> Result<()> {
+fn check_count(file: &Reader, count: usize) -> Result<()> {
     if count as u64 <= file.store.limits.entries_max {
         Ok(())
     } else {
@@ -240,11 +240,11 @@ fn check_count(file: &File, count: usize) -> Result<()> {
 
 // --- compact ---
 
-fn links_compact(file: &File, header: &Header) -> Result<Vec<Link>> {
+fn links_compact(file: &Reader, header: &Header) -> Result<Vec<Link>> {
     header.messages_of(kind::LINK).map(|m| link::decode(m.body, file.store.sizes())).collect()
 }
 
-fn find_compact(file: &File, header: &Header, name: &[u8]) -> Result<Option<Link>> {
+fn find_compact(file: &Reader, header: &Header, name: &[u8]) -> Result<Option<Link>> {
     for message in header.messages_of(kind::LINK) {
         if link::name(message.body)? == name {
             return link::decode(message.body, file.store.sizes()).map(Some);
@@ -263,7 +263,7 @@ fn heap_id(record: &[u8]) -> Result<&[u8]> {
     record.get(4..).ok_or_else(|| Error::corrupt("read link record"))
 }
 
-fn find_dense(file: &File, heap: Address, tree: Address, name: &[u8]) -> Result<Option<Link>> {
+fn find_dense(file: &Reader, heap: Address, tree: Address, name: &[u8]) -> Result<Option<Link>> {
     let (heap, tree) = (fractal_heap::open(file, heap)?, btree2::open(file, tree)?);
     check_tree(&tree, 5)?;
     let hash = checksum::lookup3(name, 0);
@@ -285,7 +285,7 @@ fn find_dense(file: &File, heap: Address, tree: Address, name: &[u8]) -> Result<
     Ok(found)
 }
 
-fn links_dense(file: &File, heap: Address, tree: Address) -> Result<Vec<Link>> {
+fn links_dense(file: &Reader, heap: Address, tree: Address) -> Result<Vec<Link>> {
     let tree = btree2::open(file, tree)?;
     check_tree(&tree, 5)?;
     let (mut ids, mut id_bytes) = (Vec::new(), 1);
@@ -304,7 +304,7 @@ fn links_dense(file: &File, heap: Address, tree: Address) -> Result<Vec<Link>> {
 }
 
 /// The links that objects of a heap hold.
-fn links_of(file: &File, heap: Address, ids: &[u8], id_bytes: usize) -> Result<Vec<Link>> {
+fn links_of(file: &Reader, heap: Address, ids: &[u8], id_bytes: usize) -> Result<Vec<Link>> {
     let heap = fractal_heap::open(file, heap)?;
     let link = |id| heap.with(id, |body| link::decode(body, file.store.sizes()));
     ids.chunks_exact(id_bytes).map(link).collect()

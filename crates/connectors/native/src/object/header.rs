@@ -5,11 +5,11 @@ use std::collections::HashSet;
 
 use model::{Context, Error, ObjectKind, Result, Within};
 
-use crate::file::File;
 use crate::format::Address;
 use crate::format::header::{self, Entry, Message, MessageRef, Prefix, kind};
 use crate::format::shared::SharedAt;
 use crate::object::fractal_heap;
+use crate::reader::Reader;
 use crate::store::Store;
 
 /// Bytes read at first: most headers fit, and longer ones cost one more read.
@@ -161,7 +161,7 @@ fn continuations(store: &Store, header: &mut Header) -> Result<()> {
 }
 
 /// A message's own bytes, and the committed datatype that holds them, where one does.
-pub(crate) fn body<'m>(file: &File, message: MessageRef<'m>) -> Result<(Cow<'m, [u8]>, Option<Address>)> {
+pub(crate) fn body<'m>(file: &Reader, message: MessageRef<'m>) -> Result<(Cow<'m, [u8]>, Option<Address>)> {
     match message.is_shared() {
         false => Ok((Cow::Borrowed(message.body), None)),
         true => shared_body(file, message.kind, message.body).map(|(body, at)| (Cow::Owned(body), at)),
@@ -169,7 +169,7 @@ pub(crate) fn body<'m>(file: &File, message: MessageRef<'m>) -> Result<(Cow<'m, 
 }
 
 /// The bytes that a shared record stands for.
-pub(crate) fn shared_body(file: &File, kind: u16, record: &[u8]) -> Result<(Vec<u8>, Option<Address>)> {
+pub(crate) fn shared_body(file: &Reader, kind: u16, record: &[u8]) -> Result<(Vec<u8>, Option<Address>)> {
     match SharedAt::decode(record, file.store.sizes())? {
         SharedAt::Heap(id) => Ok((heap_body(file, kind, &id)?, None)),
         SharedAt::Object(address) => {
@@ -189,7 +189,7 @@ pub(crate) fn shared_body(file: &File, kind: u16, record: &[u8]) -> Result<(Vec<
     }
 }
 
-fn heap_body(file: &File, kind: u16, id: &[u8]) -> Result<Vec<u8>> {
+fn heap_body(file: &Reader, kind: u16, id: &[u8]) -> Result<Vec<u8>> {
     let index = file.shared_indexes.iter().find(|index| index.message_types >> kind & 1 == 1);
     let heap = index.and_then(|index| index.heap);
     let heap = heap.ok_or_else(|| Error::corrupt("find shared message").with("message type", kind))?;

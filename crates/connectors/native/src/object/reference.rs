@@ -4,12 +4,12 @@ use model::bytes::Cursor;
 use model::datatype::ReferenceKind;
 use model::{Reference, ReferenceTarget, Result, Selection, Token, text};
 
-use crate::file::File;
 use crate::format::SizedFields;
 use crate::format::global_heap::HeapId;
+use crate::reader::Reader;
 
 /// What a slot stands for.
-pub(crate) fn decode(file: &File, kind: ReferenceKind, slot: &[u8]) -> Result<Reference> {
+pub(crate) fn decode(file: &Reader, kind: ReferenceKind, slot: &[u8]) -> Result<Reference> {
     match kind {
         ReferenceKind::ObjectOld => old_object(file, slot),
         ReferenceKind::RegionOld => old_region(file, slot),
@@ -17,12 +17,12 @@ pub(crate) fn decode(file: &File, kind: ReferenceKind, slot: &[u8]) -> Result<Re
     }
 }
 
-fn old_object(file: &File, slot: &[u8]) -> Result<Reference> {
+fn old_object(file: &Reader, slot: &[u8]) -> Result<Reference> {
     let address = Cursor::new(slot, "object reference").address(file.store.sizes())?;
     Ok(address.filter(|a| a.0 != 0).map_or_else(Reference::null, |a| Reference::object(Token::from_u64(a.0))))
 }
 
-fn old_region(file: &File, slot: &[u8]) -> Result<Reference> {
+fn old_region(file: &Reader, slot: &[u8]) -> Result<Reference> {
     let sizes = file.store.sizes();
     let Some(id) = HeapId::decode(&mut Cursor::new(slot, "region reference"), sizes)? else {
         return Ok(Reference::null());
@@ -34,7 +34,7 @@ fn old_region(file: &File, slot: &[u8]) -> Result<Reference> {
     Ok(Reference::region(Token::from_u64(dataset.0), selection))
 }
 
-fn new(file: &File, slot: &[u8]) -> Result<Reference> {
+fn new(file: &Reader, slot: &[u8]) -> Result<Reference> {
     let sizes = file.store.sizes();
     let mut c = Cursor::new(slot, "reference");
     let (kind, flags) = (c.u8()?, c.u8()?);
@@ -62,7 +62,7 @@ fn token(c: &mut Cursor<'_>) -> Result<Token> {
 }
 
 /// Inner lengths count: the blob itself may be longer than what is in it.
-fn blob(file: &File, bytes: &[u8], kind: u8, flags: u8) -> Result<Reference> {
+fn blob(file: &Reader, bytes: &[u8], kind: u8, flags: u8) -> Result<Reference> {
     let mut c = Cursor::new(bytes, "reference");
     let object = token(&mut c)?;
     let mut other = None;

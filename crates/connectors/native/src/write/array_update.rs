@@ -6,8 +6,8 @@
 
 use model::{Error, Result};
 
-use super::Writer;
 use super::parts::ChunkSet;
+use super::storage::Storage;
 use crate::chunk::index::number;
 use crate::format::encode::extensible_array::SecondaryBlock;
 use crate::format::encode::fixed_array::page;
@@ -16,6 +16,7 @@ use crate::format::layout::Chunked;
 use crate::format::records::ElementForm;
 use crate::format::{Address, checksum};
 use crate::txn::Turn;
+use crate::update::Blocks;
 
 /// An array while elements of it change.
 struct Changing {
@@ -43,11 +44,9 @@ fn put(elements: &mut [u8], number: u64, bytes: &[u8]) -> Result<()> {
     Ok(())
 }
 
-impl Writer {
+impl Storage {
     fn read_back(&self, at: Address, bytes: u64) -> Result<Vec<u8>> {
-        let mut block = vec![0; usize::try_from(bytes).map_err(|_| Error::limit("read chunk index"))?];
-        self.store.read(at, &mut block).map_err(|e| Error::io("read chunk index", &e).at(at.0))?;
-        Ok(block)
+        Blocks::read(self, at, bytes, "chunk index")
     }
 
     /// Puts some chunks of a dataset into its array, which stands at `at`.

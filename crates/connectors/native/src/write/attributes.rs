@@ -8,31 +8,30 @@ use vol::OpAttributeCreate;
 use super::Writer;
 use super::parts::Attributes;
 use super::values::Replaced;
-use crate::file::File;
 use crate::format::Address;
 use crate::format::attribute::{Part, RawAttribute};
 use crate::format::shared::SharedAt;
 use crate::object::attribute::raw_value_type;
 
 impl Writer {
-    pub(crate) fn attribute_create(&mut self, file: &File, op: &OpAttributeCreate) -> Result<()> {
+    pub(crate) fn attribute_create(&mut self, op: &OpAttributeCreate) -> Result<()> {
         if op.name.is_empty() || op.name.contains('\0') {
             return Err(Error::invalid("create attribute").with("name", format!("{:?}", op.name)));
         }
-        op.datatype.validate(&file.store.limits)?;
-        let datatype = op.datatype.with_slots(&SlotSizes::native(self.sizes.offset as u32));
+        op.datatype.validate(&self.reader.store.limits)?;
+        let datatype = op.datatype.with_slots(&SlotSizes::native(self.storage.sizes.offset as u32));
         let bytes = op.space.element_count()?.saturating_mul(u64::from(datatype.size()));
-        let bytes = bytes.within(file.store.limits.metadata_bytes_max, "attribute")?;
+        let bytes = bytes.within(self.reader.store.limits.metadata_bytes_max, "attribute")?;
         let part = match op.committed {
             None => Part { shared: false, bytes: datatype.encode(self.datatype_version())? },
             Some(token) => {
                 let at = Address(token.to_u64());
-                self.check_committed(file, at, &datatype)?;
-                self.adjust_references(file, at, 1)?;
-                Part { shared: true, bytes: SharedAt::Object(at).encode(self.sizes)? }
+                self.check_committed(at, &datatype)?;
+                self.adjust_references(at, 1)?;
+                Part { shared: true, bytes: SharedAt::Object(at).encode(self.storage.sizes)? }
             }
         };
-        let format = Format { length_bytes: self.sizes.length as u8 };
+        let format = Format { length_bytes: self.storage.sizes.length as u8 };
         let space = Part { shared: false, bytes: op.space.encode(self.dataspace_version(), &format)? };
         let raw = RawAttribute {
             name: op.name.clone(),
@@ -41,9 +40,9 @@ impl Writer {
             dataspace: space,
             data: vec![0; bytes],
         };
-        let draft = self.draft(file, Address(op.object.to_u64()))?;
-        let tracked = draft.tracks_attribute_order();
-        let attributes = draft.attributes_mut(file)?;
+        let object = Address(op.object.to_u64());
+        let tracked = self.draft(object)?.tracks_attribute_order();
+        let attributes = self.attributes(object)?;
         if attributes.by_name.contains_key(&op.name) {
             return Err(Error::exists("create attribute").with("name", &op.name));
         }
@@ -53,45 +52,35 @@ impl Writer {
         Ok(())
     }
 
-    fn attributes(&mut self, file: &File, object: Address) -> Result<&mut Attributes> {
-        self.draft(file, object)?.attributes_mut(file)
+    fn attributes(&mut self, object: Address) -> Result<&mut Attributes> {
+        self.chunks.drafted.take_if(|drafted| drafted.address == object);
+        self.objects.attributes_mut(object)
     }
 
-    pub(crate) fn attribute_write(
-        &mut self,
-        file: &File,
-        object: Address,
-        name: &str,
-        data: &[u8],
-    ) -> Result<()> {
-        let kept = self.attributes(file, object)?.by_name.get_mut(name).ok_or_else(|| missing(name))?;
-        let (datatype, wanted) = raw_value_type(file, &kept.raw)?;
+    pub(crate) fn attribute_write(&mut self, object: Address, name: &str, data: &[u8]) -> Result<()> {
+        let reader = self.reader.clone();
+        let kept = self.attributes(object)?.by_name.get_mut(name).ok_or_else(|| missing(name))?;
+        let (datatype, wanted) = raw_value_type(&reader, &kept.raw)?;
         if wanted != data.len() {
             return Err(Error::invalid("write attribute").with("bytes", data.len()).with("wanted", wanted));
         }
         let old = std::mem::replace(&mut kept.raw.data, data.to_vec());
-        self.release_replaced(file, &Replaced { datatype: &datatype, old: &old, new: data, fill: None })
+        self.release_replaced(&Replaced { datatype: &datatype, old: &old, new: data, fill: None })
     }
 
-    pub(crate) fn attribute_delete(&mut self, file: &File, object: Address, name: &str) -> Result<()> {
-        let removed = self.attributes(file, object)?.by_name.remove(name);
+    pub(crate) fn attribute_delete(&mut self, object: Address, name: &str) -> Result<()> {
+        let removed = self.attributes(object)?.by_name.remove(name);
         let removed = removed.ok_or_else(|| missing(name))?.raw;
         if removed.datatype.shared
-            && let SharedAt::Object(at) = SharedAt::decode(&removed.datatype.bytes, self.sizes)?
+            && let SharedAt::Object(at) = SharedAt::decode(&removed.datatype.bytes, self.storage.sizes)?
         {
-            self.adjust_references(file, at, -1)?;
+            self.adjust_references(at, -1)?;
         }
         Ok(())
     }
 
-    pub(crate) fn attribute_rename(
-        &mut self,
-        file: &File,
-        object: Address,
-        from: &str,
-        to: &str,
-    ) -> Result<()> {
-        let attributes = self.attributes(file, object)?;
+    pub(crate) fn attribute_rename(&mut self, object: Address, from: &str, to: &str) -> Result<()> {
+        let attributes = self.attributes(object)?;
         if !attributes.by_name.contains_key(from) {
             return Err(missing(from));
         }

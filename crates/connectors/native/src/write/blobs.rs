@@ -9,7 +9,6 @@ use model::selection::SelectionVersion;
 use model::{Error, Reference, ReferenceTarget, Result, Token, Within, text};
 
 use super::Writer;
-use crate::file::File;
 use crate::format::Address;
 use crate::format::encode::global_heap::Collection;
 use crate::format::global_heap::{self, HeapId};
@@ -29,30 +28,39 @@ pub(crate) struct OpenCollection {
     new: Vec<Range<u32>>,
 }
 
+/// Values that are stored and given up.
+#[derive(Debug, Default)]
+pub(super) struct Values {
+    /// Where new ones go.
+    open: Option<OpenCollection>,
+    /// Values that were given up; the last commit may still use them.
+    pending_free: BTreeMap<Address, BTreeSet<u32>>,
+}
+
 impl Writer {
     /// Stores a value and says where.
-    pub(crate) fn blob_put(&mut self, file: &File, value: &[u8]) -> Result<Vec<u8>> {
-        self.blobs_put(file, &[value])
+    pub(crate) fn blob_put(&mut self, value: &[u8]) -> Result<Vec<u8>> {
+        self.blobs_put(&[value])
     }
 
     /// Stores values and says where, one identity after another.
-    pub(crate) fn blobs_put(&mut self, file: &File, values: &[&[u8]]) -> Result<Vec<u8>> {
+    pub(crate) fn blobs_put(&mut self, values: &[&[u8]]) -> Result<Vec<u8>> {
         let longest = values.iter().map(|value| value.len()).max().unwrap_or(0) as u64;
-        longest.within(file.store.limits.blob_bytes_max, "variable-length value")?;
-        let mut ids = Vec::with_capacity(values.len() * (self.sizes.offset + 4) + 4);
+        longest.within(self.reader.store.limits.blob_bytes_max, "variable-length value")?;
+        let mut ids = Vec::with_capacity(values.len() * (self.storage.sizes.offset + 4) + 4);
         let mut left = values;
         while let Some(first) = left.first() {
-            let put = self.blobs.as_mut().map_or(0..0, |open| open.insert_all(left));
+            let put = self.values.open.as_mut().map_or(0..0, |open| open.insert_all(left));
             let put = match put.is_empty() {
-                true => self.open_collection(file, first, left).map(|index| index..index + 1)?,
+                true => self.open_collection(first, left).map(|index| index..index + 1)?,
                 false => put,
             };
             left = &left[put.len()..];
-            let at = self.blobs.as_ref().map_or(Address(0), |open| open.address);
+            let at = self.values.open.as_ref().map_or(Address(0), |open| open.address);
             for index in put {
                 // As many bytes as the file's addresses have; a fixed number is copied without a call.
                 ids.extend_from_slice(&at.0.to_le_bytes());
-                ids.truncate(ids.len() + self.sizes.offset - 8);
+                ids.truncate(ids.len() + self.storage.sizes.offset - 8);
                 ids.extend_from_slice(&index.to_le_bytes());
             }
         }
@@ -60,25 +68,25 @@ impl Writer {
     }
 
     /// Gives up values.
-    pub(crate) fn blob_delete(&mut self, file: &File, ids: &[&[u8]]) -> Result<()> {
-        let ids = ids.iter().map(|id| HeapId::of(id, self.sizes)).collect::<Result<Vec<_>>>()?;
-        self.remove_ids(file, ids.into_iter().flatten())
+    pub(crate) fn blob_delete(&mut self, ids: &[&[u8]]) -> Result<()> {
+        let ids = ids.iter().map(|id| HeapId::of(id, self.storage.sizes)).collect::<Result<Vec<_>>>()?;
+        self.remove_ids(ids.into_iter().flatten())
     }
 
     /// Gives up values, those of one collection together.
-    pub(super) fn remove_ids(&mut self, file: &File, ids: impl Iterator<Item = HeapId>) -> Result<()> {
+    pub(super) fn remove_ids(&mut self, ids: impl Iterator<Item = HeapId>) -> Result<()> {
         let mut by_collection: BTreeMap<Address, Vec<u32>> = BTreeMap::new();
         for id in ids {
             by_collection.entry(id.collection).or_default().push(id.index);
         }
-        by_collection.into_iter().try_for_each(|(at, indexes)| self.delete_in(file, at, &indexes))
+        by_collection.into_iter().try_for_each(|(at, indexes)| self.delete_in(at, &indexes))
     }
 
     /// Takes away what no commit has; the rest goes with the next one, after what led to it.
-    fn delete_in(&mut self, file: &File, at: Address, indexes: &[u32]) -> Result<()> {
-        let mut collection = self.collection(file, at)?;
-        let is_fresh = self.store.is_fresh(at, collection.len());
-        let open = self.blobs.as_ref().filter(|open| open.address == at);
+    fn delete_in(&mut self, at: Address, indexes: &[u32]) -> Result<()> {
+        let mut collection = self.collection(at)?;
+        let is_fresh = self.storage.store().is_fresh(at, collection.len());
+        let open = self.values.open.as_ref().filter(|open| open.address == at);
         let is_new = |index: &u32| is_fresh || open.is_some_and(|open| open.is_new(*index));
         let (now, later): (Vec<u32>, Vec<u32>) = indexes.iter().partition(|index| is_new(index));
         let removed = BTreeSet::from_iter(now.iter().copied());
@@ -89,13 +97,13 @@ impl Writer {
         collection.remove_all(&removed);
         for index in later {
             let is_there = collection.get(index).is_some();
-            if !is_there || !self.doomed.entry(at).or_default().insert(index) {
+            if !is_there || !self.values.pending_free.entry(at).or_default().insert(index) {
                 missing = Some(index);
             }
-            self.is_changed = true;
+            self.storage.transaction.is_changed = true;
         }
         if !now.is_empty() {
-            self.put_back(file, at, collection)?;
+            self.put_back(at, collection)?;
         }
         match missing {
             Some(index) => Err(Error::not_found("delete value").at(at.0).with("index", index)),
@@ -104,125 +112,123 @@ impl Writer {
     }
 
     /// Keeps a collection that lost values which no commit has.
-    fn put_back(&mut self, file: &File, at: Address, collection: Collection) -> Result<()> {
-        file.forget_collection(at);
-        let open = self.blobs.take_if(|open| open.address == at);
+    fn put_back(&mut self, at: Address, collection: Collection) -> Result<()> {
+        self.reader.forget_collection(at);
+        let open = self.values.open.take_if(|open| open.address == at);
         if collection.is_empty() {
-            self.release_raw(at, collection.len());
+            self.storage.release_raw(at, collection.len());
             return Ok(());
         }
         // New values go where much room is.
-        match (&self.blobs, open) {
-            (_, Some(open)) => self.blobs = Some(OpenCollection { collection, is_dirty: true, ..open }),
+        match (&self.values.open, open) {
+            (_, Some(open)) => self.values.open = Some(OpenCollection { collection, is_dirty: true, ..open }),
             (Some(other), None) if other.collection.free_bytes() >= collection.free_bytes() => {
-                self.write_in_turn(at, &collection.encode()?, Turn::First)?;
+                self.storage.write_in_turn(at, &collection.encode()?, Turn::First)?;
             }
             (_, None) => {
-                self.flush_blobs(file)?;
-                self.blobs = Some(OpenCollection { is_dirty: true, ..OpenCollection::new(at, collection) });
+                self.flush_blobs()?;
+                self.values.open =
+                    Some(OpenCollection { is_dirty: true, ..OpenCollection::new(at, collection) });
             }
         }
         Ok(())
     }
 
     /// A collection as it is, with values that were given up and that the last commit may still use.
-    fn collection(&self, file: &File, at: Address) -> Result<Collection> {
-        if let Some(open) = self.blobs.as_ref().filter(|open| open.address == at) {
+    fn collection(&self, at: Address) -> Result<Collection> {
+        if let Some(open) = self.values.open.as_ref().filter(|open| open.address == at) {
             return Ok(open.collection.clone());
         }
-        let head = file.store.block(at, global_heap::header_bytes(self.sizes), "global heap")?;
-        let bytes = global_heap::collection_bytes(&head, self.sizes)?;
-        Collection::decode(&file.store.block(at, bytes, "global heap collection")?, self.sizes)
+        let head =
+            self.reader.store.block(at, global_heap::header_bytes(self.storage.sizes), "global heap")?;
+        let bytes = global_heap::collection_bytes(&head, self.storage.sizes)?;
+        Collection::decode(&self.reader.store.block(at, bytes, "global heap collection")?, self.storage.sizes)
     }
 
     /// Takes values away that were given up: in the file when nothing there leads to them any more. The collections without them.
-    pub(super) fn remove_blobs(&mut self, file: &File) -> Result<Vec<(Address, Collection)>> {
+    pub(super) fn remove_blobs(&mut self) -> Result<Vec<(Address, Collection)>> {
         let mut without = Vec::new();
-        for (at, indexes) in self.doomed.clone() {
-            let mut collection = self.collection(file, at)?;
+        for (at, indexes) in self.values.pending_free.clone() {
+            let mut collection = self.collection(at)?;
             collection.remove_all(&indexes);
-            self.write_in_turn(at, &collection.encode()?, Turn::Last)?;
+            self.storage.write_in_turn(at, &collection.encode()?, Turn::Last)?;
             without.push((at, collection));
         }
         Ok(without)
     }
 
     /// The commit is done: the room of values that it took away can be used.
-    pub(super) fn blobs_removed(&mut self, file: &File, without: Vec<(Address, Collection)>) {
-        self.doomed.clear();
-        self.blobs.iter_mut().for_each(|open| open.new.clear());
+    pub(super) fn blobs_removed(&mut self, without: Vec<(Address, Collection)>) {
+        self.values.pending_free.clear();
+        self.values.open.iter_mut().for_each(|open| open.new.clear());
         for (at, collection) in without {
-            file.forget_collection(at);
-            let was_open = self.blobs.take_if(|open| open.address == at).is_some();
+            self.reader.forget_collection(at);
+            let was_open = self.values.open.take_if(|open| open.address == at).is_some();
             if collection.is_empty() {
-                self.release_raw(at, collection.len());
+                self.storage.release_raw(at, collection.len());
                 continue;
             }
-            let open_bytes = self.blobs.as_ref().map(|open| open.collection.free_bytes());
+            let open_bytes = self.values.open.as_ref().map(|open| open.collection.free_bytes());
             if was_open || open_bytes.is_none_or(|bytes| bytes < collection.free_bytes()) {
-                self.blobs = Some(OpenCollection::new(at, collection));
+                self.values.open = Some(OpenCollection::new(at, collection));
             }
         }
     }
 
     /// A collection with room for this value: the open one where an index is free among others, or a new one that is
     /// made for all that are `left`.
-    fn open_collection(&mut self, file: &File, value: &[u8], left: &[&[u8]]) -> Result<u32> {
-        if let Some(index) = self.blobs.as_mut().and_then(|open| open.insert(value)) {
+    fn open_collection(&mut self, value: &[u8], left: &[&[u8]]) -> Result<u32> {
+        if let Some(index) = self.values.open.as_mut().and_then(|open| open.insert(value)) {
             return Ok(index);
         }
-        self.flush_blobs(file)?;
-        let mut room = global_heap::header_bytes(self.sizes);
+        self.flush_blobs()?;
+        let mut room = global_heap::header_bytes(self.storage.sizes);
         for value in left {
             room = (room + global_heap::object_bytes(value.len())).min(COLLECTION_BYTES_MAX);
             if room == COLLECTION_BYTES_MAX {
                 break;
             }
         }
-        let collection = Collection::new(room, value.len(), self.sizes);
-        let address = self.allocate_raw(collection.len());
+        let collection = Collection::new(room, value.len(), self.storage.sizes);
+        let address = self.storage.allocate_raw(collection.len());
         // Whether it can be named at all.
-        HeapId::encode(Some(HeapId { collection: address, index: 1 }), self.sizes)?;
+        HeapId::encode(Some(HeapId { collection: address, index: 1 }), self.storage.sizes)?;
         let mut open = OpenCollection::new(address, collection);
         let index = open.insert(value);
-        self.blobs = Some(open);
+        self.values.open = Some(open);
         index.ok_or_else(|| Error::limit("store value").with("bytes", value.len()))
     }
 
     /// Whether values were stored that the file does not hold yet.
     pub(crate) fn has_new_blobs(&self) -> bool {
-        self.blobs.as_ref().is_some_and(|open| open.is_dirty)
+        self.values.open.as_ref().is_some_and(|open| open.is_dirty)
     }
 
     /// Writes the open collection, so that what is in it can be read.
-    pub(crate) fn flush_blobs(&mut self, file: &File) -> Result<()> {
-        let Some(mut open) = self.blobs.take_if(|open| open.is_dirty) else { return Ok(()) };
-        file.forget_collection(open.address);
-        let done = open.collection.encode_for(|bytes| self.write_in_turn(open.address, bytes, Turn::First));
+    pub(crate) fn flush_blobs(&mut self) -> Result<()> {
+        let Some(mut open) = self.values.open.take_if(|open| open.is_dirty) else { return Ok(()) };
+        self.reader.forget_collection(open.address);
+        let done =
+            open.collection.encode_for(|bytes| self.storage.write_in_turn(open.address, bytes, Turn::First));
         open.is_dirty = done.is_err();
-        self.blobs = Some(open);
+        self.values.open = Some(open);
         done
     }
 
     /// The slot of a reference.
-    pub(crate) fn reference_put(
-        &mut self,
-        file: &File,
-        kind: ReferenceKind,
-        reference: &Reference,
-    ) -> Result<Vec<u8>> {
-        let size = SlotSizes::native(self.sizes.offset as u32).of_reference(kind) as usize;
+    pub(crate) fn reference_put(&mut self, kind: ReferenceKind, reference: &Reference) -> Result<Vec<u8>> {
+        let size = SlotSizes::native(self.storage.sizes.offset as u32).of_reference(kind) as usize;
         let mut slot = match kind {
             ReferenceKind::ObjectOld => self.old_object(reference)?,
-            ReferenceKind::RegionOld => self.old_region(file, reference)?,
-            _ => self.new_reference(file, reference)?,
+            ReferenceKind::RegionOld => self.old_region(reference)?,
+            _ => self.new_reference(reference)?,
         };
         slot.resize(size, 0);
         Ok(slot)
     }
 
     fn address(&self, token: Token) -> Vec<u8> {
-        token.to_u64().to_le_bytes()[..self.sizes.offset].to_vec()
+        token.to_u64().to_le_bytes()[..self.storage.sizes.offset].to_vec()
     }
 
     fn old_object(&self, reference: &Reference) -> Result<Vec<u8>> {
@@ -233,28 +239,28 @@ impl Writer {
         }
     }
 
-    fn old_region(&mut self, file: &File, reference: &Reference) -> Result<Vec<u8>> {
+    fn old_region(&mut self, reference: &Reference) -> Result<Vec<u8>> {
         match &reference.target {
             ReferenceTarget::Null => Ok(Vec::new()),
             ReferenceTarget::Region { dataset, selection } => {
                 let blob = [self.address(*dataset), selection.encode(self.selection_version())?].concat();
-                self.blob_put(file, &blob)
+                self.blob_put(&blob)
             }
             _ => Err(Error::invalid("store region reference").with("problem", "it has no region")),
         }
     }
 
     /// The rank of a dataset that a region is of; none where it is in another file, or gone.
-    fn rank_of(&mut self, file: &File, reference: &Reference, dataset: Token) -> usize {
+    fn rank_of(&mut self, reference: &Reference, dataset: Token) -> usize {
         match reference.file {
-            None => self.dataset(file, Address(dataset.to_u64())).map_or(0, |found| found.dims().len()),
+            None => self.dataset(Address(dataset.to_u64())).map_or(0, |found| found.dims().len()),
             Some(_) => 0,
         }
     }
 
-    fn new_reference(&mut self, file: &File, reference: &Reference) -> Result<Vec<u8>> {
+    fn new_reference(&mut self, reference: &Reference) -> Result<Vec<u8>> {
         let Some(token) = reference.token() else { return Ok(Vec::new()) };
-        let mut blob = vec![self.sizes.offset as u8];
+        let mut blob = vec![self.storage.sizes.offset as u8];
         blob.extend(self.address(token));
         let kind = match &reference.target {
             ReferenceTarget::Region { .. } => 3,
@@ -270,7 +276,7 @@ impl Writer {
         match &reference.target {
             ReferenceTarget::Region { dataset, selection } => {
                 let bytes = selection.encode(SelectionVersion::V112)?;
-                let rank = selection.rank().unwrap_or_else(|| self.rank_of(file, reference, *dataset));
+                let rank = selection.rank().unwrap_or_else(|| self.rank_of(reference, *dataset));
                 blob.put_uint(bytes.len() as u64, 4);
                 blob.put_uint(rank as u64, 4);
                 blob.extend(bytes);
@@ -280,7 +286,7 @@ impl Writer {
         }
         let mut slot = vec![kind, u8::from(reference.file.is_some())];
         slot.put_uint(blob.len() as u64, 4);
-        slot.extend(self.blob_put(file, &blob)?);
+        slot.extend(self.blob_put(&blob)?);
         Ok(slot)
     }
 }

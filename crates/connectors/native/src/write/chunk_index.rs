@@ -1,12 +1,14 @@
 //! Chunk indexes, built whole: each kind that libhdf5 has, chosen as it would.
 
+use std::collections::BTreeSet;
+
 use model::properties::{AllocTime, DatasetCreate};
 use model::{Dataspace, Error, Result, UNLIMITED};
 use vol::LibVersion;
 
-use super::Writer;
 use super::draft::Draft;
 use super::parts::ChunkSet;
+use super::storage::Storage;
 use crate::chunk;
 use crate::chunk::index::{ChunkAt, number};
 use crate::format::Address;
@@ -49,9 +51,13 @@ pub(crate) fn choose(
 }
 
 /// The layout message of a chunked dataset, whose index is built anew.
-pub(crate) fn layout_message(draft: &Draft, set: &ChunkSet, writer: &mut Writer) -> Result<Option<Message>> {
+pub(crate) fn layout_message(
+    draft: &Draft,
+    set: &mut ChunkSet,
+    storage: &mut Storage,
+) -> Result<Option<Message>> {
     let Some(body) = draft.body(kind::LAYOUT) else { return Ok(None) };
-    let Layout::Chunked(mut layout) = Layout::decode(body, writer.sizes)? else { return Ok(None) };
+    let Layout::Chunked(mut layout) = Layout::decode(body, storage.sizes)? else { return Ok(None) };
     if layout.version < 3 {
         layout.version = 3;
     }
@@ -66,26 +72,32 @@ pub(crate) fn layout_message(draft: &Draft, set: &ChunkSet, writer: &mut Writer)
             }
             Some(chunk.address)
         }
-        (Index::BTree1, _) => writer.build_chunk_btree1(set, &layout)?,
-        (Index::BTree2, _) => Some(writer.build_chunk_btree2(set, &layout)?),
-        (Index::FixedArray, _) => Some(writer.build_fixed_array(set, &layout)?),
-        (Index::ExtensibleArray, _) => match writer.changed_since(draft.address, layout.address) {
-            Some((at, changed)) => {
-                writer.update_extensible_array((at, &layout), set, changed.into_iter())?;
+        (Index::BTree1, _) => storage.build_chunk_btree1(set, &layout)?,
+        (Index::BTree2, _) => Some(storage.build_chunk_btree2(set, &layout)?),
+        (Index::FixedArray, _) => Some(storage.build_fixed_array(set, &layout)?),
+        (Index::ExtensibleArray, _) => match changed_since(set, storage).zip(layout.address) {
+            Some((changed, at)) => {
+                storage.update_extensible_array((at, &layout), set, changed.into_iter())?;
                 Some(at)
             }
-            None => Some(writer.build_extensible_array(set, &layout)?),
+            None => Some(storage.build_extensible_array(set, &layout)?),
         },
     };
-    let body = Layout::Chunked(layout).encode_new(writer.sizes)?;
+    let body = Layout::Chunked(layout).encode_new(storage.sizes)?;
     Ok(Some(Message { kind: kind::LAYOUT, flags: 0, creation_order: None, body }))
 }
 
+/// The chunks that changed since the index was written, if it can be changed in place.
+fn changed_since(set: &mut ChunkSet, storage: &Storage) -> Option<BTreeSet<Vec<u64>>> {
+    let changed = set.changed.replace(BTreeSet::new());
+    changed.filter(|_| storage.allocator.is_swmr)
+}
+
 impl ChunkSet {
-    pub(super) fn form(&self, layout: &Chunked, writer: &Writer) -> ElementForm {
+    pub(super) fn form(&self, layout: &Chunked, storage: &Storage) -> ElementForm {
         match self.filtered {
-            true => ElementForm::filtered(layout.version, self.chunk_bytes, writer.sizes),
-            false => ElementForm::plain(writer.sizes),
+            true => ElementForm::filtered(layout.version, self.chunk_bytes, storage.sizes),
+            false => ElementForm::plain(storage.sizes),
         }
     }
 
@@ -132,7 +144,7 @@ fn element_bytes(form: ElementForm) -> Result<u8> {
     u8::try_from(form.bytes()).map_err(|_| Error::limit("build chunk index"))
 }
 
-impl Writer {
+impl Storage {
     fn build_chunk_btree1(&mut self, set: &ChunkSet, layout: &Chunked) -> Result<Option<Address>> {
         let mut entries = Vec::with_capacity(set.chunks.len());
         for (scaled, chunk) in &set.chunks {

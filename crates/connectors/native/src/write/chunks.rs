@@ -6,12 +6,10 @@ use model::{Error, Result, Selection, Within};
 use vol::{OpWrite, crew, workers};
 
 use super::incoming::{Encoded, Incoming, filters_of, keep_only};
-use super::parts::ChunkSet;
 use super::{Writer, block};
 use crate::chunk;
 use crate::chunk::index::ChunkAt;
 use crate::chunk::load::check_stored;
-use crate::file::File;
 use crate::format::Address;
 use crate::format::header::kind;
 use crate::format::layout::{Chunked, Layout};
@@ -25,19 +23,19 @@ const PLACED_BYTES_MIN: usize = 64 << 10;
 
 impl Writer {
     /// All chunks that are not there yet, filled.
-    pub(super) fn allocate_chunks(&mut self, file: &File, dataset: &Dataset, layout: &Chunked) -> Result<()> {
-        self.draft(file, dataset.address)?.chunks_mut(file)?;
-        let bytes = chunk::chunk_bytes(file, &layout.shape, layout.element_bytes)?;
+    pub(super) fn allocate_chunks(&mut self, dataset: &Dataset, layout: &Chunked) -> Result<()> {
+        self.chunks_mut(dataset.address)?;
+        let bytes = chunk::chunk_bytes(&self.reader, &layout.shape, layout.element_bytes)?;
         let mut plain = vec![0; bytes];
         chunk::fill(dataset, &mut plain);
-        let (encoded, mask) = file.filter(dataset.filters(), plain.clone())?;
+        let (encoded, mask) = self.reader.filter(dataset.filters(), plain.clone())?;
         for scaled in Selection::All.chunks(dataset.dims(), &layout.shape)? {
             if self.has_chunk(dataset.address, &scaled) {
                 continue;
             }
             match filters_of(dataset, layout, &scaled, dataset.dims()).is_empty() {
-                true => self.put_chunk(file, dataset.address, &scaled, &plain, 0)?,
-                false => self.put_chunk(file, dataset.address, &scaled, &encoded, mask)?,
+                true => self.put_chunk(dataset.address, &scaled, &plain, 0)?,
+                false => self.put_chunk(dataset.address, &scaled, &encoded, mask)?,
             }
         }
         Ok(())
@@ -45,45 +43,39 @@ impl Writer {
 
     /// Whether a chunk is stored, or waits to be.
     fn has_chunk(&self, dataset: Address, scaled: &[u64]) -> bool {
-        self.pending.has(dataset, scaled)
-            || self.chunks(dataset).is_some_and(|set| set.chunks.contains_key(scaled))
+        self.chunks.pending.has(dataset, scaled)
+            || self.objects.chunks(dataset).is_some_and(|set| set.chunks.contains_key(scaled))
     }
 
     /// One range for all chunks of the largest extent, in order: they need no index.
-    pub(super) fn allocate_implicit(
-        &mut self,
-        file: &File,
-        dataset: &Dataset,
-        layout: &Chunked,
-    ) -> Result<()> {
+    pub(super) fn allocate_implicit(&mut self, dataset: &Dataset, layout: &Chunked) -> Result<()> {
         if layout.address.is_some() {
             return Ok(());
         }
-        let bytes = chunk::chunk_bytes(file, &layout.shape, layout.element_bytes)? as u64;
+        let bytes = chunk::chunk_bytes(&self.reader, &layout.shape, layout.element_bytes)? as u64;
         let grid = dataset.info.space.max_dims().iter().zip(&layout.shape).map(|(d, c)| d.div_ceil(*c));
         let all = grid.into_iter().try_fold(bytes, u64::checked_mul);
         let all = all.ok_or_else(|| Error::limit("allocate chunks").with("chunk bytes", bytes))?;
-        let at = self.allocate_raw(all);
+        let at = self.storage.allocate_raw(all);
         self.write_fill(dataset, at, all)?;
         let layout = Layout::Chunked(Chunked { address: Some(at), ..layout.clone() });
-        let body = layout.encode_new(self.sizes)?;
-        self.draft(file, dataset.address)?.set(kind::LAYOUT, 0, body);
+        let body = layout.encode_new(self.storage.sizes)?;
+        self.draft(dataset.address)?.set(kind::LAYOUT, 0, body);
         Ok(())
     }
 
     pub(super) fn write_chunks(
         &mut self,
-        file: &File,
         dataset: &Dataset,
         layout: &Chunked,
         op: &OpWrite<'_>,
     ) -> Result<()> {
-        let set = self.draft(file, dataset.address)?.chunks_mut(file)?;
+        let set = self.chunks_mut(dataset.address)?;
         let is_first = dataset.info.create.alloc_time == AllocTime::Late
             && set.chunks.is_empty()
-            && !self.pending.is_changed(dataset.address);
+            && !self.chunks.pending.is_changed(dataset.address);
         if !is_first && let Some(scaled) = block::chunk_of(op.selection, &layout.shape) {
-            return self.write_inside(file, dataset, layout, op, &scaled);
+            return self.write_inside(dataset, layout, op, &scaled);
         }
         let points = match op.selection {
             Selection::Points(points) => Some(PointIndex::new(points, &layout.shape)?),
@@ -93,16 +85,16 @@ impl Writer {
             Some(points) => points.chunks().collect(),
             None => op.selection.chunks(dataset.dims(), &layout.shape)?.collect(),
         };
-        let chunk_bytes = chunk::chunk_bytes(file, &layout.shape, layout.element_bytes)?;
-        let incoming = Incoming { file, dataset, layout, op, points, chunk_bytes };
+        let chunk_bytes = chunk::chunk_bytes(&self.reader, &layout.shape, layout.element_bytes)?;
+        let reader = self.reader.clone();
+        let incoming = Incoming { file: &reader, dataset, layout, op, points, chunk_bytes };
         self.write_wanted(&incoming, &wanted)?;
-        if is_first { self.allocate_late(file, dataset, layout) } else { Ok(()) }
+        if is_first { self.allocate_late(dataset, layout) } else { Ok(()) }
     }
 
     /// A block inside of one chunk.
     fn write_inside(
         &mut self,
-        file: &File,
         dataset: &Dataset,
         layout: &Chunked,
         op: &OpWrite<'_>,
@@ -110,16 +102,16 @@ impl Writer {
     ) -> Result<()> {
         let (at, bytes) = (dataset.address, dataset.element_bytes());
         let put = |chunk: &mut [u8]| block::put(op.selection, &layout.shape, bytes, op.from, chunk);
-        let is_new = !self.pending.has(at, scaled);
+        let is_new = !self.chunks.pending.has(at, scaled);
         if is_new {
-            self.fetch_chunk(file, dataset, layout, scaled)?;
+            self.fetch_chunk(dataset, layout, scaled)?;
         }
-        let is_full = self.pending.put(at, scaled, op.from.len(), put);
+        let is_full = self.chunks.pending.put(at, scaled, op.from.len(), put);
         let is_full = is_full.ok_or_else(|| Error::corrupt("change chunk").at(at.0))?;
         // Filters are left for later, when many chunks go through them on all cores.
         match is_full && dataset.filters().is_empty() {
-            true => self.settle_chunk(file, at, scaled),
-            false if is_new => self.trim_chunks(file),
+            true => self.settle_chunk(at, scaled),
+            false if is_new => self.trim_chunks(),
             false => Ok(()),
         }
     }
@@ -138,27 +130,27 @@ impl Writer {
         }
         let at = incoming.dataset.address;
         let is_plain = incoming.dataset.filters().is_empty() && incoming.chunk_bytes >= PLACED_BYTES_MIN;
-        match is_plain && self.can_move_chunks(incoming.file, at)? {
+        match is_plain && self.can_move_chunks(at)? {
             true => self.place_plain(incoming, &whole)?,
             false => self.place_encoded(incoming, &whole)?,
         }
-        whole.iter().for_each(|scaled| self.pending.remove(at, scaled));
+        whole.iter().for_each(|scaled| self.chunks.pending.remove(at, scaled));
         Ok(())
     }
 
     /// Whether chunks that are replaced go to new room, and the old one is used again.
-    fn can_move_chunks(&mut self, file: &File, dataset: Address) -> Result<bool> {
-        let sizes = self.sizes;
-        let is_implicit = self.draft(file, dataset)?.is_implicit(sizes);
-        Ok(!is_implicit && !self.is_swmr() && self.space.reuses())
+    fn can_move_chunks(&mut self, dataset: Address) -> Result<bool> {
+        let sizes = self.storage.sizes;
+        let is_implicit = self.draft(dataset)?.is_implicit(sizes);
+        Ok(!is_implicit && !self.is_swmr() && self.storage.reuses())
     }
 
     /// Chunks as they are, straight from the caller's buffer where they lie there in one piece.
     fn place_plain(&mut self, incoming: &Incoming<'_>, whole: &[Vec<u64>]) -> Result<()> {
         let bytes = incoming.chunk_bytes as u64;
-        let places: Vec<Address> = whole.iter().map(|_| self.allocate_raw(bytes)).collect();
-        let store = self.store.clone();
-        self.is_changed = true;
+        let places: Vec<Address> = whole.iter().map(|_| self.storage.allocate_raw(bytes)).collect();
+        let store = self.storage.store().clone();
+        self.storage.transaction.is_changed = true;
         // What must be gathered first is worth other cores; writing alone is not.
         let in_place = incoming.in_place(&whole[0])?.is_some();
         let done = store.write_fresh(&places, bytes, |write| {
@@ -170,19 +162,19 @@ impl Writer {
         });
         if let Err(error) = done {
             // Nothing leads there yet.
-            places.iter().for_each(|at| self.release_raw(*at, bytes));
+            places.iter().for_each(|at| self.storage.release_raw(*at, bytes));
             return Err(error);
         }
         for (scaled, address) in whole.iter().zip(places) {
             let chunk = ChunkAt { address, bytes, filter_mask: 0 };
-            self.set_chunk(incoming.file, incoming.dataset.address, scaled, chunk)?;
+            self.set_chunk(incoming.dataset.address, scaled, chunk)?;
         }
         Ok(())
     }
 
     fn place_encoded(&mut self, incoming: &Incoming<'_>, whole: &[Vec<u64>]) -> Result<()> {
         let Incoming { file, dataset, layout, .. } = *incoming;
-        self.put_encoded(file, dataset, whole, incoming.chunk_bytes, |scaled, encoded| {
+        self.put_encoded(dataset, whole, incoming.chunk_bytes, |scaled, encoded| {
             let filters = filters_of(dataset, layout, scaled, dataset.dims());
             incoming.with_whole(scaled, |chunk, work| encoded.set(file, filters, chunk, work))
         })
@@ -191,7 +183,6 @@ impl Writer {
     /// Chunks are encoded ahead, on all cores, while those that are ready are written in their order.
     pub(super) fn put_encoded(
         &mut self,
-        file: &File,
         dataset: &Dataset,
         chunks: &[Vec<u64>],
         chunk_bytes: usize,
@@ -204,7 +195,7 @@ impl Writer {
         };
         let threads = workers::threads(bytes, PARALLEL_BYTES_MIN).min(chunks.len());
         let put = |scaled: &&Vec<u64>, encoded: &mut Encoded| {
-            self.put_chunk(file, dataset.address, scaled, encoded.bytes(), encoded.mask)
+            self.put_chunk(dataset.address, scaled, encoded.bytes(), encoded.mask)
         };
         workers::in_order(chunks.iter().map(Ok), threads, |scaled, encoded| encode(scaled, encoded), put)
     }
@@ -212,20 +203,20 @@ impl Writer {
     /// Changes a part of a chunk, in memory.
     fn change_chunk(&mut self, incoming: &Incoming<'_>, scaled: &[u64]) -> Result<()> {
         let at = incoming.dataset.address;
-        if !self.pending.has(at, scaled) {
-            self.fetch_chunk(incoming.file, incoming.dataset, incoming.layout, scaled)?;
+        if !self.chunks.pending.has(at, scaled) {
+            self.fetch_chunk(incoming.dataset, incoming.layout, scaled)?;
         }
-        match self.pending.change(at, scaled) {
+        match self.chunks.pending.change(at, scaled) {
             Some(chunk) => incoming.put(scaled, chunk)?,
             None => return Err(Error::corrupt("change chunk").at(at.0)),
         }
-        self.trim_chunks(incoming.file)
+        self.trim_chunks()
     }
 
     /// With the first of its chunks, a dataset that is allocated late gets all of them, as in libhdf5.
-    pub(super) fn allocate_late(&mut self, file: &File, dataset: &Dataset, layout: &Chunked) -> Result<()> {
+    pub(super) fn allocate_late(&mut self, dataset: &Dataset, layout: &Chunked) -> Result<()> {
         match dataset.info.create.alloc_time {
-            AllocTime::Late => self.allocate_chunks(file, dataset, layout),
+            AllocTime::Late => self.allocate_chunks(dataset, layout),
             _ => Ok(()),
         }
     }
@@ -234,113 +225,86 @@ impl Writer {
     /// Whether it was not so in the file.
     pub(super) fn fetch_chunk(
         &mut self,
-        file: &File,
         dataset: &Dataset,
         layout: &Chunked,
         scaled: &[u64],
     ) -> Result<bool> {
-        let is_stored = self.chunks(dataset.address).is_some_and(|set| set.chunks.contains_key(scaled));
-        let mut chunk = self.stored_chunk(file, dataset, layout, scaled)?;
+        let is_stored =
+            self.objects.chunks(dataset.address).is_some_and(|set| set.chunks.contains_key(scaled));
+        let mut chunk = self.stored_chunk(dataset, layout, scaled)?;
         let differs = is_stored && keep_only(dataset, layout, scaled, dataset.dims(), &mut chunk)?;
-        self.pending.insert(dataset.address, scaled, chunk, false);
+        self.chunks.pending.insert(dataset.address, scaled, chunk, false);
         Ok(differs)
     }
 
     /// A chunk's elements as the file has them, or fill values where it is not stored.
-    fn stored_chunk(
-        &mut self,
-        file: &File,
-        dataset: &Dataset,
-        layout: &Chunked,
-        scaled: &[u64],
-    ) -> Result<Vec<u8>> {
-        let bytes = chunk::chunk_bytes(file, &layout.shape, layout.element_bytes)?;
-        let found = self.chunks(dataset.address).and_then(|set| set.chunks.get(scaled).copied());
+    fn stored_chunk(&mut self, dataset: &Dataset, layout: &Chunked, scaled: &[u64]) -> Result<Vec<u8>> {
+        let bytes = chunk::chunk_bytes(&self.reader, &layout.shape, layout.element_bytes)?;
+        let found = self.objects.chunks(dataset.address).and_then(|set| set.chunks.get(scaled).copied());
         let Some(at) = found else {
-            let mut chunk = self.pending.zeros(bytes);
+            let mut chunk = self.chunks.pending.zeros(bytes);
             if dataset.fill.is_some() {
                 chunk::fill(dataset, &mut chunk);
             }
             return Ok(chunk);
         };
-        let mut raw = vec![0; at.bytes.within(file.store.limits.chunk_bytes_max, "stored chunk")?];
-        file.store.read(at.address, &mut raw, "chunk")?;
+        let mut raw = vec![0; at.bytes.within(self.reader.store.limits.chunk_bytes_max, "stored chunk")?];
+        self.reader.store.read(at.address, &mut raw, "chunk")?;
         let filters = filters_of(dataset, layout, scaled, dataset.dims());
         let chunk = match filters.is_empty() {
             true => raw,
-            false => file.unfilter(filters, at.filter_mask, raw, bytes)?,
+            false => self.reader.unfilter(filters, at.filter_mask, raw, bytes)?,
         };
         if chunk.len() == bytes { Ok(chunk) } else { Err(Error::corrupt("read chunk").at(at.address.0)) }
-    }
-
-    /// The chunks of a dataset, once one of them changed.
-    pub(super) fn chunks(&self, dataset: Address) -> Option<&ChunkSet> {
-        Some(self.existing(dataset)?.chunks.as_ref()?.value())
     }
 
     /// Stores a chunk's bytes in fresh space; the old ones are given up. Without an index, chunks have no
     /// place but their own.
     pub(crate) fn put_chunk(
         &mut self,
-        file: &File,
         dataset: Address,
         scaled: &[u64],
         bytes: &[u8],
         mask: u32,
     ) -> Result<()> {
-        let sizes = self.sizes;
-        let draft = self.draft(file, dataset)?;
-        let fixed = draft.is_implicit(sizes);
-        let set = draft.chunks_mut(file)?;
+        let sizes = self.storage.sizes;
+        let fixed = self.draft(dataset)?.is_implicit(sizes);
+        let set = self.chunks_mut(dataset)?;
         let (old, has_no_filters) = (set.chunks.get(scaled).copied(), !set.filtered);
         // Where room is not used again, what has the same size stays in its place.
         let same = |old: ChunkAt| old.bytes == bytes.len() as u64 && old.filter_mask == mask;
-        let stays = !self.space.reuses() && !self.is_swmr();
+        let stays = !self.storage.reuses() && !self.is_swmr();
         if let Some(old) = old.filter(|&old| fixed || (stays && same(old))) {
-            file.chunks.remove(dataset, old.address);
-            return self.write(old.address, bytes);
+            self.reader.chunks.remove(dataset, old.address);
+            return self.storage.write(old.address, bytes);
         }
         // Readers that look on bear elements that change, and the file need not grow.
         if let Some(chunk) =
             old.filter(|chunk| self.is_swmr() && has_no_filters && chunk.bytes == bytes.len() as u64)
         {
-            file.chunks.remove(dataset, chunk.address);
+            self.reader.chunks.remove(dataset, chunk.address);
             return self.overwrite_chunk(chunk.address, bytes);
         }
-        let address = self.allocate_raw(bytes.len() as u64);
-        self.write(address, bytes)?;
+        let address = self.storage.allocate_raw(bytes.len() as u64);
+        self.storage.write(address, bytes)?;
         let chunk = ChunkAt { address, bytes: bytes.len() as u64, filter_mask: mask };
-        self.set_chunk(file, dataset, scaled, chunk)
+        self.set_chunk(dataset, scaled, chunk)
     }
 
     /// From now on a chunk is there; its old room is given up.
-    pub(super) fn set_chunk(
-        &mut self,
-        file: &File,
-        dataset: Address,
-        scaled: &[u64],
-        chunk: ChunkAt,
-    ) -> Result<()> {
-        let old = self.draft(file, dataset)?.chunks_mut(file)?.chunks.insert(scaled.to_vec(), chunk);
+    pub(super) fn set_chunk(&mut self, dataset: Address, scaled: &[u64], chunk: ChunkAt) -> Result<()> {
+        let old = self.chunks_mut(dataset)?.chunks.insert(scaled.to_vec(), chunk);
         if let Some(old) = old {
-            file.chunks.remove(dataset, old.address);
-            self.release_raw(old.address, old.bytes);
+            self.reader.chunks.remove(dataset, old.address);
+            self.storage.release_raw(old.address, old.bytes);
         }
-        self.note_chunk(dataset, scaled);
-        Ok(())
+        self.note_chunk(dataset, scaled)
     }
 
     /// Stores a chunk exactly as given.
-    pub(crate) fn chunk_write(
-        &mut self,
-        file: &File,
-        at: Address,
-        offset: &[u64],
-        mask: u32,
-        data: &[u8],
-    ) -> Result<()> {
-        self.check_there(at)?;
-        let dataset = self.current_dataset(file, at)?;
+    pub(crate) fn chunk_write(&mut self, at: Address, offset: &[u64], mask: u32, data: &[u8]) -> Result<()> {
+        self.objects.check_there(at)?;
+        let dataset = self.current_dataset(at)?;
         let Layout::Chunked(layout) = &dataset.layout else {
             return Err(Error::invalid("write chunk").with("problem", "dataset is not chunked"));
         };
@@ -349,17 +313,17 @@ impl Writer {
         if !aligned || offset.iter().zip(dataset.dims()).any(|(o, d)| o >= d) {
             return Err(Error::invalid("write chunk").with("offset", format!("{offset:?}")));
         }
-        let whole = chunk::chunk_bytes(file, &layout.shape, layout.element_bytes)?;
+        let whole = chunk::chunk_bytes(&self.reader, &layout.shape, layout.element_bytes)?;
         if dataset.filters().is_empty() && data.len() != whole {
             return Err(Error::invalid("write chunk").with("bytes", data.len()).with("wanted", whole));
         }
         if !dataset.filters().is_empty() {
-            check_stored(&file.store.limits, whole as u64, data.len() as u64)?;
+            check_stored(&self.reader.store.limits, whole as u64, data.len() as u64)?;
         }
         let scaled: Vec<u64> = offset.iter().zip(&layout.shape).map(|(o, c)| o / c).collect();
-        let is_first = self.draft(file, at)?.chunks_mut(file)?.chunks.is_empty();
-        self.put_chunk(file, at, &scaled, data, mask)?;
-        self.pending.remove(at, &scaled);
-        if is_first { self.allocate_late(file, &dataset, layout) } else { Ok(()) }
+        let is_first = self.chunks_mut(at)?.chunks.is_empty();
+        self.put_chunk(at, &scaled, data, mask)?;
+        self.chunks.pending.remove(at, &scaled);
+        if is_first { self.allocate_late(&dataset, layout) } else { Ok(()) }
     }
 }

@@ -12,7 +12,6 @@ use vol::{OpDatasetCreate, OpDatatypeCommit};
 
 use super::draft::Draft;
 use super::{Writer, chunk_index, pipeline};
-use crate::file::File;
 use crate::format::Address;
 use crate::format::encode::local_heap::Segment;
 use crate::format::encode::{external_files, fill as encode_fill, filters as encode_filters, virtual_map};
@@ -28,22 +27,22 @@ const DATASET_ROOM_BYTES: u64 = 256;
 const COMPACT_BYTES_MAX: u64 = 65531;
 
 impl Writer {
-    fn file_type(&self, file: &File, given: &Datatype) -> Result<Datatype> {
-        given.validate(&file.store.limits)?;
-        let datatype = given.with_slots(&SlotSizes::native(self.sizes.offset as u32));
-        datatype.validate(&file.store.limits)?;
+    fn file_type(&self, given: &Datatype) -> Result<Datatype> {
+        given.validate(&self.reader.store.limits)?;
+        let datatype = given.with_slots(&SlotSizes::native(self.storage.sizes.offset as u32));
+        datatype.validate(&self.reader.store.limits)?;
         Ok(datatype)
     }
 
     /// Whether a committed datatype is the type that shall be shared.
-    pub(crate) fn check_committed(&mut self, file: &File, at: Address, datatype: &Datatype) -> Result<()> {
-        if self.draft(file, at)?.kind != ObjectKind::Datatype {
+    pub(crate) fn check_committed(&mut self, at: Address, datatype: &Datatype) -> Result<()> {
+        if self.draft(at)?.kind != ObjectKind::Datatype {
             return Err(
                 Error::invalid("share committed datatype").with("problem", "object is not a datatype")
             );
         }
-        self.lay_out(file, at)?;
-        let (found, _) = crate::object::dataset::datatype(file, &*file.header(at)?)?;
+        self.lay_out(at)?;
+        let (found, _) = crate::object::dataset::datatype(&self.reader, &*self.reader.header(at)?)?;
         match found == *datatype {
             true => Ok(()),
             false => {
@@ -52,29 +51,30 @@ impl Writer {
         }
     }
 
-    pub(crate) fn datatype_commit(&mut self, file: &File, op: &OpDatatypeCommit) -> Result<Address> {
-        let body = self.file_type(file, &op.datatype)?.encode(self.datatype_version())?;
+    pub(crate) fn datatype_commit(&mut self, op: &OpDatatypeCommit) -> Result<Address> {
+        let body = self.file_type(&op.datatype)?.encode(self.datatype_version())?;
         let room = (body.len() as u64 + 6).max(24);
-        let mut draft = Draft::new(self, ObjectKind::Datatype, &op.create, room);
+        let mut draft = Draft::new(&mut self.storage, self.low, ObjectKind::Datatype, &op.create, room);
         draft.set(kind::DATATYPE, 5, body);
         Ok(self.adopt(draft))
     }
 
-    pub(crate) fn dataset_create(&mut self, file: &File, op: &OpDatasetCreate) -> Result<Address> {
-        let datatype = self.file_type(file, &op.datatype)?;
+    pub(crate) fn dataset_create(&mut self, op: &OpDatasetCreate) -> Result<Address> {
+        let datatype = self.file_type(&op.datatype)?;
         let create = &op.create;
-        let layout = self.new_layout(file, op, &datatype)?;
+        let layout = self.new_layout(op, &datatype)?;
         let (type_flags, type_body) = match op.committed {
             None => (1, datatype.encode(self.datatype_version())?),
             Some(token) => {
                 let at = Address(token.to_u64());
-                self.check_committed(file, at, &datatype)?;
-                self.adjust_references(file, at, 1)?;
-                (1 | flag::SHARED, SharedAt::Object(at).encode(self.sizes)?)
+                self.check_committed(at, &datatype)?;
+                self.adjust_references(at, 1)?;
+                (1 | flag::SHARED, SharedAt::Object(at).encode(self.storage.sizes)?)
             }
         };
-        let format = Format { length_bytes: self.sizes.length as u8 };
-        let mut draft = Draft::new(self, ObjectKind::Dataset, &create.object, DATASET_ROOM_BYTES);
+        let format = Format { length_bytes: self.storage.sizes.length as u8 };
+        let mut draft =
+            Draft::new(&mut self.storage, self.low, ObjectKind::Dataset, &create.object, DATASET_ROOM_BYTES);
         draft.set(kind::DATASPACE, 0, op.space.encode(self.dataspace_version(), &format)?);
         draft.set(kind::DATATYPE, type_flags, type_body);
         let (fill, alloc) = fill_of(op, &datatype)?;
@@ -86,7 +86,7 @@ impl Writer {
             let filters: Vec<FilterSpec> = create
                 .filters
                 .iter()
-                .map(|f| pipeline::with_values(file, f, op, &datatype))
+                .map(|f| pipeline::with_values(&self.reader, f, op, &datatype))
                 .collect::<Result<_>>()?;
             draft.set(kind::FILTERS, 1, encode_filters::encode(&filters, self.filters_version())?);
         }
@@ -94,17 +94,17 @@ impl Writer {
             let body = self.external_list(list)?;
             draft.set(kind::EXTERNAL_FILES, 1, body);
         }
-        draft.set(kind::LAYOUT, 0, layout.encode_new(self.sizes)?);
+        draft.set(kind::LAYOUT, 0, layout.encode_new(self.storage.sizes)?);
         let at = self.adopt(draft);
         if alloc == AllocTime::Early {
-            self.allocate_early(file, at)?;
+            self.allocate_early(at)?;
         }
         Ok(at)
     }
 }
 
 impl Writer {
-    fn new_layout(&mut self, file: &File, op: &OpDatasetCreate, datatype: &Datatype) -> Result<Layout> {
+    fn new_layout(&mut self, op: &OpDatasetCreate, datatype: &Datatype) -> Result<Layout> {
         let count = op.space.element_count()?;
         let bytes = count.checked_mul(u64::from(datatype.size()));
         let bytes = bytes.ok_or_else(|| Error::limit("create dataset").with("elements", count))?;
@@ -125,12 +125,12 @@ impl Writer {
                 Ok(Layout::Contiguous { address: None, bytes: Some(bytes) })
             }
             LayoutProperty::Chunked { shape, edge_chunks_unfiltered, .. } => {
-                self.chunked_layout(file, op, datatype, (shape, *edge_chunks_unfiltered))
+                self.chunked_layout(op, datatype, (shape, *edge_chunks_unfiltered))
             }
             LayoutProperty::Virtual(mappings) => {
-                let map = virtual_map::encode(mappings, 0, SelectionVersion::V110, self.sizes)?;
-                let id = self.blob_put(file, &map)?;
-                let map = HeapId::decode(&mut Cursor::new(&id, "heap ID"), self.sizes)?;
+                let map = virtual_map::encode(mappings, 0, SelectionVersion::V110, self.storage.sizes)?;
+                let id = self.blob_put(&map)?;
+                let map = HeapId::decode(&mut Cursor::new(&id, "heap ID"), self.storage.sizes)?;
                 Ok(Layout::Virtual { map })
             }
         }
@@ -138,20 +138,19 @@ impl Writer {
 
     /// The list of external files, whose names go to a local heap.
     fn external_list(&mut self, list: &[ExternalFile]) -> Result<Vec<u8>> {
-        let sizes = self.sizes;
+        let sizes = self.storage.sizes;
         let mut names = Segment::for_group(sizes)?;
         let mut slots = Vec::new();
         for file in list {
             let name_offset = names.insert(&text::to_bytes(&file.name))?;
             slots.push(Slot { name_offset, offset: file.offset, size: file.size });
         }
-        let heap = self.store_local_heap(&names)?;
+        let heap = self.storage.store_local_heap(&names)?;
         external_files::encode(heap, &slots, sizes)
     }
 
     fn chunked_layout(
         &self,
-        file: &File,
         op: &OpDatasetCreate,
         datatype: &Datatype,
         (shape, edge_chunks_unfiltered): (&[u64], bool),
@@ -172,7 +171,7 @@ impl Writer {
             chunk_index::choose(self.low, &op.space, shape, &op.create, edge_chunks_unfiltered);
         // Indexes before version 5 count a chunk's bytes in 32 bits.
         let bytes_max = if version < 5 { u64::from(u32::MAX) } else { u64::MAX };
-        let bytes_max = file.store.limits.chunk_bytes_max.min(bytes_max);
+        let bytes_max = self.reader.store.limits.chunk_bytes_max.min(bytes_max);
         bytes.unwrap_or(u64::MAX).within(bytes_max, "chunk")?;
         Ok(Layout::Chunked(Chunked {
             version,

@@ -2,15 +2,17 @@
 
 use model::properties::{GroupCreate, ObjectCreate};
 use model::{Error, ObjectKind, Result};
+use vol::LibVersion;
 
 use super::parts::{Attributes, ChunkSet, Links, Part};
-use super::{Writer, chunk_index, versions};
-use crate::file::File;
+use super::storage::Storage;
+use super::{chunk_index, versions};
 use crate::format::encode::{header, messages};
 use crate::format::header::{Message, MessageRef, Prefix, flag, kind};
 use crate::format::layout::{Chunked, Index, Layout};
 use crate::format::{Address, Sizes};
 use crate::object::header::Header;
+use crate::reader::Reader;
 use crate::txn::Turn;
 
 /// An object that changed or may change.
@@ -28,7 +30,7 @@ pub(crate) struct Draft {
     /// An index of shared messages leads to messages of the header as it stands in the file.
     pub(crate) is_indexed: bool,
     pub(crate) references: u32,
-    /// When it was used last, by the writer's clock.
+    /// When it was used last, by the storage's clock.
     pub(crate) used: u64,
     /// It is a group with these properties and nothing else, as it was made.
     pub(crate) blank: Option<GroupCreate>,
@@ -57,9 +59,15 @@ fn is_of_header(kind: u16) -> bool {
 
 impl Draft {
     /// A new object whose header has room for `room` bytes of messages.
-    pub(crate) fn new(writer: &mut Writer, kind: ObjectKind, create: &ObjectCreate, room: u64) -> Draft {
-        let prefix = versions::prefix(writer.low, create, room);
-        let address = writer.allocate(prefix.first_block_bytes());
+    pub(crate) fn new(
+        storage: &mut Storage,
+        low: LibVersion,
+        kind: ObjectKind,
+        create: &ObjectCreate,
+        room: u64,
+    ) -> Draft {
+        let prefix = versions::prefix(low, create, room);
+        let address = storage.allocate(prefix.first_block_bytes());
         let mut messages = Vec::new();
         if prefix.version == 1 && create.track_times {
             let body = versions::time_message();
@@ -85,7 +93,7 @@ impl Draft {
     }
 
     /// The object as it stands in the file.
-    pub(crate) fn load(file: &File, address: Address) -> Result<Draft> {
+    pub(crate) fn load(file: &Reader, address: Address) -> Result<Draft> {
         // Not through the cache: the draft takes the header's place.
         let header = Header::load(&file.store, address)?;
         let continuations = header.messages_of(kind::CONTINUATION);
@@ -117,7 +125,7 @@ impl Draft {
     }
 
     /// The links, to be changed.
-    pub(crate) fn links_mut(&mut self, file: &File) -> Result<&mut Links> {
+    pub(crate) fn links_mut(&mut self, file: &Reader) -> Result<&mut Links> {
         if self.kind != ObjectKind::Group {
             return Err(Error::invalid("change links")
                 .at(self.address.0)
@@ -131,7 +139,7 @@ impl Draft {
     }
 
     /// The attributes, to be changed.
-    pub(crate) fn attributes_mut(&mut self, file: &File) -> Result<&mut Attributes> {
+    pub(crate) fn attributes_mut(&mut self, file: &Reader) -> Result<&mut Attributes> {
         if self.attributes.is_none() {
             self.attributes = Some(Attributes::load(file, &self.header(), &mut self.messages)?);
         }
@@ -140,7 +148,7 @@ impl Draft {
     }
 
     /// The chunks, to be changed.
-    pub(crate) fn chunks_mut(&mut self, file: &File) -> Result<&mut ChunkSet> {
+    pub(crate) fn chunks_mut(&mut self, file: &Reader) -> Result<&mut ChunkSet> {
         if self.chunks.is_none() {
             self.chunks = Some(ChunkSet::load(file, self.address)?);
         }
@@ -194,53 +202,56 @@ impl Draft {
     }
 
     /// Writes the object's header, and in fresh space those of its parts that changed.
-    pub(crate) fn lay_out(&mut self, writer: &mut Writer) -> Result<()> {
+    pub(crate) fn lay_out(&mut self, storage: &mut Storage, last: &mut Option<Blank>) -> Result<()> {
         match self.blank.take().filter(|_| self.references == 1) {
-            Some(create) => self.lay_out_blank(create, writer),
-            None => self.lay_out_all(writer).map(drop),
+            Some(create) => self.lay_out_blank(create, storage, last),
+            None => self.lay_out_all(storage).map(drop),
         }
     }
 
     /// Writes the header of an empty group. Many are made one after the other, and their headers are alike to the last byte.
-    fn lay_out_blank(&mut self, create: GroupCreate, writer: &mut Writer) -> Result<()> {
-        let last = writer.blank.take().filter(|b| b.create == create && b.prefix == self.prefix);
-        let Some(blank) = last else {
+    fn lay_out_blank(
+        &mut self,
+        create: GroupCreate,
+        storage: &mut Storage,
+        last: &mut Option<Blank>,
+    ) -> Result<()> {
+        let Some(blank) = last.as_ref().filter(|b| b.create == create && b.prefix == self.prefix) else {
             let prefix = self.prefix.clone();
-            let block = self.lay_out_all(writer)?;
-            writer.blank = Some(Blank { create, prefix, block });
+            let block = self.lay_out_all(storage)?;
+            *last = Some(Blank { create, prefix, block });
             return Ok(());
         };
-        let done = writer.write(self.address, &blank.block);
-        writer.blank = Some(blank);
+        let done = storage.write(self.address, &blank.block);
         (self.is_stored, self.is_dirty) = (done.is_ok(), done.is_err());
         done
     }
 
     /// The same for any object; the first block of its header.
-    fn lay_out_all(&mut self, writer: &mut Writer) -> Result<Vec<u8>> {
-        self.lay_out_chunks(writer)?;
+    fn lay_out_all(&mut self, storage: &mut Storage) -> Result<Vec<u8>> {
+        self.lay_out_chunks(storage)?;
         let prefix = &self.prefix;
         if let Some(links) = &mut self.links {
-            links.lay_out(writer, Links::messages)?;
+            links.lay_out(storage, Links::messages)?;
         }
         if let Some(attributes) = &mut self.attributes {
-            attributes.lay_out(writer, |a, writer| a.messages(prefix, writer))?;
+            attributes.lay_out(storage, |a, storage| a.messages(prefix, storage))?;
         }
         let mut counted = None;
         if self.references > 1 && self.prefix.version == 2 {
             let body = messages::references(self.references)?;
             counted = Some(Message { kind: kind::REFERENCES, flags: 4, creation_order: None, body });
         }
-        let block = self.store(writer, counted.as_ref())?;
+        let block = self.store(storage, counted.as_ref())?;
         self.is_dirty = false;
         Ok(block)
     }
 
     /// The layout message follows its chunk index.
-    fn lay_out_chunks(&mut self, writer: &mut Writer) -> Result<()> {
+    fn lay_out_chunks(&mut self, storage: &mut Storage) -> Result<()> {
         let Some(mut chunks) = self.chunks.take() else { return Ok(()) };
-        let done = chunks.lay_out(writer, |chunks, writer| {
-            Ok(chunk_index::layout_message(self, chunks, writer)?.into_iter().collect())
+        let done = chunks.lay_out(storage, |chunks, storage| {
+            Ok(chunk_index::layout_message(self, chunks, storage)?.into_iter().collect())
         });
         let message = done.map(|()| chunks.messages().first().cloned());
         self.chunks = Some(chunks);
@@ -251,22 +262,22 @@ impl Draft {
     }
 
     /// Lays messages out in the first block, and what does not fit in one continuation.
-    fn store(&mut self, writer: &mut Writer, counted: Option<&Message>) -> Result<Vec<u8>> {
+    fn store(&mut self, storage: &mut Storage, counted: Option<&Message>) -> Result<Vec<u8>> {
         for (at, len) in std::mem::take(&mut self.continuations) {
-            writer.release(at, len);
+            storage.release(at, len);
         }
         let links = self.links.iter().flat_map(Part::messages);
         let attributes = self.attributes.iter().flat_map(Part::messages);
         let mut all: Vec<&Message> =
             self.messages.iter().chain(links).chain(attributes).chain(counted).collect();
         let (continues, rest, mut continuations);
-        (rest, continuations) = (split(&self.prefix, &mut all, writer.sizes), Vec::new());
+        (rest, continuations) = (split(&self.prefix, &mut all, storage.sizes), Vec::new());
         if !rest.is_empty() {
             let len = self.prefix.continuation_bytes(&rest);
-            let at = writer.allocate(len);
+            let at = storage.allocate(len);
             continuations.push((at, len));
-            writer.write(at, &self.prefix.encode_continuation(&rest, len)?)?;
-            let body = header::continuation(at, len, writer.sizes)?;
+            storage.write(at, &self.prefix.encode_continuation(&rest, len)?)?;
+            let body = header::continuation(at, len, storage.sizes)?;
             continues = Message { kind: kind::CONTINUATION, flags: 0, creation_order: None, body };
             all.push(&continues);
         }
@@ -286,20 +297,20 @@ impl Draft {
         }
         let block = prefix.encode_first_block(&all)?;
         (self.prefix, self.continuations, self.is_stored) = (prefix, continuations, true);
-        writer.write(self.address, &block)?;
+        storage.write(self.address, &block)?;
         Ok(block)
     }
 
     /// Gives back the room of the header, and makes sure that it is not taken for one any more.
-    pub(crate) fn release(&self, writer: &mut Writer) -> Result<()> {
+    pub(crate) fn release(&self, storage: &mut Storage) -> Result<()> {
         // What was never committed, nothing that was leads to.
         let bytes = self.prefix.first_block_bytes();
-        if self.is_stored && !writer.is_fresh(self.address, bytes) {
-            writer.write_in_turn(self.address, &[0; 4], Turn::Last)?;
+        if self.is_stored && !storage.is_fresh(self.address, bytes) {
+            storage.write_in_turn(self.address, &[0; 4], Turn::Last)?;
         }
-        writer.release(self.address, bytes);
+        storage.release(self.address, bytes);
         for &(at, len) in &self.continuations {
-            writer.release(at, len);
+            storage.release(at, len);
         }
         Ok(())
     }

@@ -6,7 +6,7 @@
 use model::properties::SpaceStrategy;
 use model::{Error, Result};
 
-use super::Writer;
+use super::storage::Storage;
 use crate::format::encode::header as encode_header;
 use crate::format::file_space::FileSpace;
 use crate::format::free_space::{Client, Detail, Manager, Section};
@@ -14,6 +14,7 @@ use crate::format::header::{self, Message, MessageRef, Prefix, kind};
 use crate::format::{Address, Sizes};
 use crate::object::footprint::Ranges;
 use crate::object::header::Header;
+use crate::reader::Reader;
 use crate::space::{Class, Space, Use};
 use crate::store::Store;
 use crate::txn::Turn;
@@ -72,12 +73,12 @@ impl Extension {
     }
 
     /// Finds a place for every message; the bodies have the lengths that they keep.
-    fn prepare(&mut self, writer: &mut Writer) -> Result<()> {
+    fn prepare(&mut self, storage: &mut Storage) -> Result<()> {
         for (at, len) in std::mem::take(&mut self.continuations) {
-            writer.release(at, len);
+            storage.release(at, len);
         }
         if self.prefix.messages_bytes(&self.first) > self.prefix.block_bytes {
-            let body = encode_header::continuation(Address(0), 1, writer.sizes)?;
+            let body = encode_header::continuation(Address(0), 1, storage.sizes)?;
             let last = Message { kind: kind::CONTINUATION, flags: 0, creation_order: None, body };
             let last_bytes = self.prefix.message_bytes(&last) as u64;
             while self.prefix.messages_bytes(&self.first) + last_bytes > self.prefix.block_bytes {
@@ -85,9 +86,9 @@ impl Extension {
                 self.rest.insert(0, self.first.pop().ok_or_else(too_small)?);
             }
             let len = self.prefix.continuation_bytes(&self.rest);
-            let at = writer.allocate(len);
+            let at = storage.allocate(len);
             self.continuations.push((at, len));
-            let body = encode_header::continuation(at, len, writer.sizes)?;
+            let body = encode_header::continuation(at, len, storage.sizes)?;
             self.first.push(Message { body, ..last });
         }
         if self.prefix.version == 1 {
@@ -98,18 +99,20 @@ impl Extension {
         Ok(())
     }
 
-    fn write(&self, writer: &mut Writer, turn: Turn) -> Result<()> {
+    fn write(&self, storage: &mut Storage, turn: Turn) -> Result<()> {
         for &(at, len) in &self.continuations {
-            writer.write_in_turn(at, &self.prefix.encode_continuation(&self.rest, len)?, turn)?;
+            storage.write_in_turn(at, &self.prefix.encode_continuation(&self.rest, len)?, turn)?;
         }
-        writer.write_in_turn(self.address, &self.prefix.encode_first_block(&self.first)?, turn)
+        storage.write_in_turn(self.address, &self.prefix.encode_first_block(&self.first)?, turn)
     }
 }
 
-impl Writer {
+impl Storage {
     /// Takes over the free space that the file remembers. What was wrong with it, if it cannot be trusted: then it is lost.
-    pub(crate) fn take_account(&mut self, store: &Store, info: Option<&FileSpace>) -> Result<Option<Error>> {
-        let Some((info, at)) = info.filter(|i| i.persist).zip(store.superblock.extension) else {
+    pub(super) fn take_account(&mut self, reader: &Reader) -> Result<Option<Error>> {
+        let store = &reader.store;
+        let info = reader.space.as_ref().filter(|info| info.persist);
+        let Some((info, at)) = info.zip(store.superblock.extension) else {
             return Ok(None);
         };
         let is_listed = info.managers.iter().any(Option::is_some);
@@ -125,14 +128,15 @@ impl Writer {
 
     fn take_found(&mut self, found: Found) -> Result<()> {
         for (class, start, len) in found.free {
-            self.space.add_free(start, len, class);
+            self.allocator.space.add_free(start, len, class);
         }
-        self.space.note_fresh();
-        let fresh: Vec<(u64, u64)> = self.space.free().map(|(_, start, len)| (start, len)).collect();
-        self.store.add_fresh(fresh.into_iter())?;
+        self.allocator.space.note_fresh();
+        let fresh: Vec<(u64, u64)> =
+            self.allocator.space.free().map(|(_, start, len)| (start, len)).collect();
+        self.store().add_fresh(fresh.into_iter())?;
         // The managers themselves are written anew.
         for (at, len) in found.blocks {
-            self.space.give_up(at, len, Use::Metadata);
+            self.allocator.space.give_up(at, len, Use::Metadata);
         }
         Ok(())
     }
@@ -155,35 +159,35 @@ impl Writer {
 }
 
 impl Account {
-    fn forget(&mut self, writer: &mut Writer) -> Result<()> {
+    fn forget(&mut self, storage: &mut Storage) -> Result<()> {
         if self.is_changed && !self.is_listed {
             return Ok(());
         }
         self.info.end = None;
         self.info.managers = vec![None; MANAGERS];
-        self.extension.set(self.info.encode(writer.sizes)?);
+        self.extension.set(self.info.encode(storage.sizes)?);
         if !self.is_changed {
-            self.extension.prepare(writer)?;
+            self.extension.prepare(storage)?;
             self.is_changed = true;
         }
         self.is_listed = false;
-        self.extension.write(writer, Turn::First)
+        self.extension.write(storage, Turn::First)
     }
 
-    fn store(&mut self, writer: &mut Writer) -> Result<bool> {
+    fn store(&mut self, storage: &mut Storage) -> Result<bool> {
         // Lists of narrower lengths cannot be read by libhdf5.
-        if !self.is_changed || self.is_listed || writer.sizes.length < 8 {
+        if !self.is_changed || self.is_listed || storage.sizes.length < 8 {
             return Ok(false);
         }
-        let places = places(writer);
+        let places = places(storage);
         let mut managers = vec![None; MANAGERS];
         for place in &places {
-            managers[place.slot] = place.write(writer)?;
+            managers[place.slot] = place.write(storage)?;
         }
-        self.info.end = Some(Address(writer.space.end()));
+        self.info.end = Some(Address(storage.allocator.space.end()));
         self.info.managers = managers;
-        self.extension.set(self.info.encode(writer.sizes)?);
-        self.extension.write(writer, Turn::Middle)?;
+        self.extension.set(self.info.encode(storage.sizes)?);
+        self.extension.write(storage, Turn::Middle)?;
         self.is_listed = true;
         Ok(true)
     }
@@ -214,11 +218,11 @@ fn sections(space: &Space) -> Vec<(usize, Vec<Section>)> {
 }
 
 /// Makes room for the managers. That changes what is free: lists get some room more.
-fn places(writer: &mut Writer) -> Vec<Place> {
-    let slots = sections(&writer.space);
+fn places(storage: &mut Storage) -> Vec<Place> {
+    let slots = sections(&storage.allocator.space);
     // Making room takes from one range and may leave two, each time.
     let spare = 2 * 2 * slots.len();
-    let header_bytes = Manager::header_bytes(writer.sizes);
+    let header_bytes = Manager::header_bytes(storage.sizes);
     let mut places = Vec::new();
     for (slot, sections) in slots {
         // Metadata comes first: all this room is taken from there.
@@ -226,24 +230,24 @@ fn places(writer: &mut Writer) -> Vec<Place> {
             continue;
         }
         let count_max = sections.len() + spare;
-        let list_bytes = Manager::of_file().list_bytes_max(count_max, writer.sizes);
-        let header = (writer.allocate(header_bytes), header_bytes);
-        places.push(Place { slot, header, list: (writer.allocate(list_bytes), list_bytes), count_max });
+        let list_bytes = Manager::of_file().list_bytes_max(count_max, storage.sizes);
+        let header = (storage.allocate(header_bytes), header_bytes);
+        places.push(Place { slot, header, list: (storage.allocate(list_bytes), list_bytes), count_max });
     }
-    let now = sections(&writer.space);
+    let now = sections(&storage.allocator.space);
     let is_empty = |slot: usize| now.iter().any(|(s, sections)| *s == slot && sections.is_empty());
     let (unused, used): (Vec<Place>, Vec<Place>) = places.into_iter().partition(|p| is_empty(p.slot));
     for (at, len) in unused.into_iter().flat_map(|place| [place.header, place.list]) {
-        writer.space.give_up(at, len, Use::Metadata);
+        storage.allocator.space.give_up(at, len, Use::Metadata);
     }
     used
 }
 
 impl Place {
     /// Writes the manager as the space is now.
-    fn write(&self, writer: &mut Writer) -> Result<Option<Address>> {
-        let sizes = writer.sizes;
-        let all = sections(&writer.space);
+    fn write(&self, storage: &mut Storage) -> Result<Option<Address>> {
+        let sizes = storage.sizes;
+        let all = sections(&storage.allocator.space);
         let mut sections = all.into_iter().find(|(slot, _)| *slot == self.slot).map_or(Vec::new(), |s| s.1);
         // What does not fit is lost, the smallest first.
         sections.sort_by_key(|s| std::cmp::Reverse(s.bytes));
@@ -261,8 +265,8 @@ impl Place {
             list_bytes: self.list.1,
             ..manager
         };
-        writer.write(self.list.0, &manager.encode_list(self.header.0, &sections, sizes)?)?;
-        writer.write(self.header.0, &manager.encode(sizes)?)?;
+        storage.write(self.list.0, &manager.encode_list(self.header.0, &sections, sizes)?)?;
+        storage.write(self.header.0, &manager.encode(sizes)?)?;
         Ok(Some(self.header.0))
     }
 }

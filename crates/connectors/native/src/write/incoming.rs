@@ -6,9 +6,9 @@ use model::{Result, Selection};
 use vol::OpWrite;
 
 use crate::chunk;
-use crate::file::File;
 use crate::format::layout::Chunked;
 use crate::object::dataset::Dataset;
+use crate::reader::Reader;
 use crate::work::{self, Work};
 
 /// A chunk after its filters, in a buffer that serves chunk after chunk.
@@ -23,7 +23,7 @@ pub(super) struct Encoded {
 impl Encoded {
     pub(super) fn set(
         &mut self,
-        file: &File,
+        file: &Reader,
         filters: &[FilterSpec],
         plain: &[u8],
         work: &mut Work,
@@ -46,7 +46,7 @@ impl Encoded {
 
 /// Elements on their way to the chunks of one dataset.
 pub(super) struct Incoming<'a> {
-    pub(super) file: &'a File,
+    pub(super) file: &'a Reader,
     pub(super) dataset: &'a Dataset,
     pub(super) layout: &'a Chunked,
     pub(super) op: &'a OpWrite<'a>,

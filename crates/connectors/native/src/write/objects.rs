@@ -3,7 +3,6 @@
 use model::{Error, LinkTarget, ObjectKind, Result};
 
 use super::Writer;
-use crate::file::File;
 use crate::format::Address;
 use crate::format::encode::messages;
 use crate::format::header::kind;
@@ -12,34 +11,23 @@ use crate::object::footprint::{self, Ranges};
 
 impl Writer {
     pub(crate) fn retain(&mut self, at: Address) -> Result<()> {
-        self.check_there(at)?;
-        *self.retained.entry(at).or_insert(0) += 1;
-        Ok(())
+        self.objects.retain(at)
     }
 
     /// Undoes one `retain`; an object that has no link any more goes with its last handle.
-    pub(crate) fn release_handle(&mut self, file: &File, at: Address) -> Result<()> {
-        let Some(count) = self.retained.get_mut(&at) else {
-            return Err(Error::invalid("release object").at(at.0).with("problem", "no handle is open"));
-        };
-        *count -= 1;
-        if *count == 0 {
-            self.retained.remove(&at);
-            self.remove_if_unused(file, at)?;
-        }
-        Ok(())
+    pub(crate) fn release_handle(&mut self, at: Address) -> Result<()> {
+        if self.objects.release(at)? { self.remove_if_unused(at) } else { Ok(()) }
     }
 
     /// Undoes every `retain`: the container is closed.
-    pub(crate) fn release_handles(&mut self, file: &File) -> Result<()> {
-        let retained: Vec<Address> = std::mem::take(&mut self.retained).into_keys().collect();
-        retained.into_iter().try_for_each(|at| self.remove_if_unused(file, at))
+    pub(crate) fn release_handles(&mut self) -> Result<()> {
+        self.objects.release_all().into_iter().try_for_each(|at| self.remove_if_unused(at))
     }
 
     /// Adds to an object's reference count.
-    pub(crate) fn adjust_references(&mut self, file: &File, at: Address, by: i32) -> Result<u32> {
-        let is_root = at == self.superblock.root;
-        let draft = self.draft(file, at)?;
+    pub(crate) fn adjust_references(&mut self, at: Address, by: i32) -> Result<u32> {
+        let is_root = at == self.storage.transaction.superblock.root;
+        let draft = self.draft(at)?;
         let count = draft.references.checked_add_signed(by).filter(|&n| n > 0 || !is_root);
         let count = count.ok_or_else(|| {
             Error::invalid("adjust reference count").with("count", draft.references).with("by", by)
@@ -47,34 +35,31 @@ impl Writer {
         draft.references = count;
         draft.is_dirty = true;
         if count == 0 {
-            self.remove_if_unused(file, at)?;
+            self.remove_if_unused(at)?;
         }
         Ok(count)
     }
 
     /// Removes an object that nothing leads to, and what only it led to.
-    fn remove_if_unused(&mut self, file: &File, at: Address) -> Result<()> {
+    fn remove_if_unused(&mut self, at: Address) -> Result<()> {
         let mut queue = vec![at];
         while let Some(at) = queue.pop() {
-            let kept =
-                at == self.superblock.root || self.retained.contains_key(&at) || self.removed.contains(&at);
-            if kept || self.draft(file, at)?.references > 0 {
+            let kept = at == self.storage.transaction.superblock.root
+                || self.objects.is_retained(at)
+                || self.objects.is_removed(at);
+            if kept || self.draft(at)?.references > 0 {
                 continue;
             }
-            let held = self.held_by(file, at)?;
-            self.release_parts(file, at)?;
-            let Some(draft) = self.drafts.remove(&at) else { continue };
-            draft.release(self)?;
-            if draft.is_indexed {
-                self.take_out_of_index(at);
-            }
-            self.removed.insert(at);
-            self.pending.remove_dataset(at);
-            self.forget_current(at);
-            file.chunks.clear();
-            file.forget(at);
+            let held = self.held_by(at)?;
+            self.release_parts(at)?;
+            let Some(draft) = self.objects.remove(at) else { continue };
+            draft.release(&mut self.storage)?;
+            self.chunks.pending.remove_dataset(at);
+            self.chunks.forget(at);
+            self.reader.chunks.clear();
+            self.reader.forget(at);
             for target in held {
-                let below = self.draft(file, target)?;
+                let below = self.draft(target)?;
                 below.references = below.references.saturating_sub(1);
                 below.is_dirty = true;
                 queue.push(target);
@@ -84,21 +69,21 @@ impl Writer {
     }
 
     /// Objects that this one holds: by hard links, and committed datatypes by use.
-    fn held_by(&mut self, file: &File, at: Address) -> Result<Vec<Address>> {
-        let sizes = self.sizes;
-        let draft = self.draft(file, at)?;
+    fn held_by(&mut self, at: Address) -> Result<Vec<Address>> {
+        let sizes = self.storage.sizes;
         let mut found = Vec::new();
-        if draft.kind == ObjectKind::Group {
-            for link in draft.links_mut(file)?.by_name.sorted() {
+        if self.draft(at)?.kind == ObjectKind::Group {
+            for link in self.objects.links_mut(at)?.by_name.sorted() {
                 if let LinkTarget::Hard(token) = link.target {
                     found.push(Address(token.to_u64()));
                 }
             }
         }
-        let attributes = draft.attributes_mut(file)?.by_name.values();
+        let attributes = self.objects.attributes_mut(at)?.by_name.values();
         let mut records: Vec<Vec<u8>> =
             attributes.filter(|k| k.raw.datatype.shared).map(|k| k.raw.datatype.bytes.clone()).collect();
-        let own = draft.messages.iter().filter(|m| m.kind == kind::DATATYPE && m.is_shared());
+        let messages = self.objects.existing(at).map_or(&[][..], |draft| &draft.messages);
+        let own = messages.iter().filter(|m| m.kind == kind::DATATYPE && m.is_shared());
         records.extend(own.map(|m| m.body.clone()));
         for record in records {
             if let SharedAt::Object(at) = SharedAt::decode(&record, sizes)? {
@@ -109,8 +94,8 @@ impl Writer {
     }
 
     /// Gives back what an object occupies besides its header.
-    fn release_parts(&mut self, file: &File, at: Address) -> Result<()> {
-        let Some(draft) = self.existing(at) else { return Ok(()) };
+    fn release_parts(&mut self, at: Address) -> Result<()> {
+        let Some(draft) = self.objects.existing(at) else { return Ok(()) };
         let (mut ranges, mut raw): (Ranges, Ranges) = Default::default();
         ranges.extend(draft.links.iter().flat_map(super::parts::Part::blocks));
         ranges.extend(draft.attributes.iter().flat_map(super::parts::Part::blocks));
@@ -121,19 +106,19 @@ impl Writer {
             }
             // Chunks that were not touched are as the header says. A damaged dataset can go too; its room is lost.
             None if draft.kind == ObjectKind::Dataset => {
-                let mut footprint = footprint::of_dataset(file, &draft.header()).unwrap_or_default();
+                let mut footprint = footprint::of_dataset(&self.reader, &draft.header()).unwrap_or_default();
                 raw.append(&mut footprint.elements);
                 ranges.extend(footprint.all());
             }
             None => {}
         }
-        ranges.into_iter().for_each(|(at, len)| self.release(at, len));
-        raw.into_iter().for_each(|(at, len)| self.release_raw(at, len));
+        ranges.into_iter().for_each(|(at, len)| self.storage.release(at, len));
+        raw.into_iter().for_each(|(at, len)| self.storage.release_raw(at, len));
         Ok(())
     }
 
-    pub(crate) fn set_comment(&mut self, file: &File, at: Address, comment: Option<&str>) -> Result<()> {
-        let draft = self.draft(file, at)?;
+    pub(crate) fn set_comment(&mut self, at: Address, comment: Option<&str>) -> Result<()> {
+        let draft = self.draft(at)?;
         match comment {
             Some(text) => draft.set(kind::COMMENT, 0, messages::comment(text)?),
             None => draft.remove(kind::COMMENT),

@@ -1,15 +1,14 @@
 //! What hangs on an object and is built whole: links, attributes, chunks.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use model::properties::{CreationOrder, PhaseChange};
 use model::{Error, Link, LinkTarget, Result, Token, text};
 
-use super::Writer;
 use super::create::group_info_message;
 use super::link_set::LinkSet;
+use super::storage::Storage;
 use crate::chunk::index::{ChunkAt, Chunks};
-use crate::file::File;
 use crate::format::Address;
 use crate::format::attribute::{AttributeInfo, RawAttribute};
 use crate::format::checksum;
@@ -21,6 +20,7 @@ use crate::format::layout::Layout;
 use crate::object::footprint::Ranges;
 use crate::object::header::Header;
 use crate::object::{attribute, group};
+use crate::reader::Reader;
 
 /// The largest message that stays in a header.
 const MESSAGE_BYTES_MAX: usize = 65000;
@@ -77,14 +77,14 @@ impl<T> Part<T> {
     /// Builds the part anew where it changed, and gives its old blocks back.
     pub(crate) fn lay_out(
         &mut self,
-        writer: &mut Writer,
-        build: impl FnOnce(&mut T, &mut Writer) -> Result<Vec<Message>>,
+        storage: &mut Storage,
+        build: impl FnOnce(&mut T, &mut Storage) -> Result<Vec<Message>>,
     ) -> Result<()> {
         if self.is_dirty {
             for (at, len) in std::mem::take(&mut self.blocks) {
-                writer.release(at, len);
+                storage.release(at, len);
             }
-            let (messages, blocks) = writer.note_allocated(|writer| build(&mut self.value, writer));
+            let (messages, blocks) = storage.note_allocated(|storage| build(&mut self.value, storage));
             self.blocks = blocks;
             self.messages = messages?;
             self.is_dirty = false;
@@ -101,11 +101,13 @@ pub(crate) struct ChunkSet {
     pub(crate) filtered: bool,
     /// Bytes of a chunk without filters.
     pub(crate) chunk_bytes: u64,
+    /// Chunks that were stored since the index was written, while readers look on; `None` where some were taken away too.
+    pub(crate) changed: Option<BTreeSet<Vec<u64>>>,
 }
 
 impl ChunkSet {
     /// The chunks of a dataset.
-    pub(crate) fn load(file: &File, address: Address) -> Result<Part<ChunkSet>> {
+    pub(crate) fn load(file: &Reader, address: Address) -> Result<Part<ChunkSet>> {
         let dataset = file.dataset(Token::from_u64(address.0))?;
         let Layout::Chunked(layout) = &dataset.layout else {
             return Err(Error::invalid("write chunk").with("problem", "dataset is not chunked"));
@@ -117,8 +119,13 @@ impl ChunkSet {
             Ok(())
         })?;
         let (filtered, chunk_bytes) = (index.filtered, index.chunk_bytes);
-        let value =
-            ChunkSet { chunks, max_dims: dataset.info.space.max_dims().to_vec(), filtered, chunk_bytes };
+        let value = ChunkSet {
+            chunks,
+            max_dims: dataset.info.space.max_dims().to_vec(),
+            filtered,
+            chunk_bytes,
+            changed: Some(BTreeSet::new()),
+        };
         Ok(Part::loaded(value, index.blocks()?))
     }
 }
@@ -144,7 +151,7 @@ pub(crate) struct Links {
 
 impl Links {
     /// The links of a group; their messages leave `messages`.
-    pub(crate) fn load(file: &File, header: &Header, messages: &mut Vec<Message>) -> Result<Part<Links>> {
+    pub(crate) fn load(file: &Reader, header: &Header, messages: &mut Vec<Message>) -> Result<Part<Links>> {
         let create = group::creation(file, header)?;
         let links = group::links(file, header)?;
         let blocks = group::blocks(file, header)?.all();
@@ -166,15 +173,15 @@ impl Links {
     }
 
     /// The messages of these links, with what they point to.
-    pub(crate) fn messages(&mut self, writer: &mut Writer) -> Result<Vec<Message>> {
+    pub(crate) fn messages(&mut self, storage: &mut Storage) -> Result<Vec<Message>> {
         let fits_old = |l: &Link| matches!(l.target, LinkTarget::Hard(_) | LinkTarget::Soft(_));
         self.is_old = self.is_old && self.by_name.iter().all(fits_old);
         if self.is_old {
-            let table = writer.build_symbol_table(&self.by_name.sorted())?;
-            let body = encode_group::symbol_table(table, writer.sizes)?;
+            let table = storage.build_symbol_table(&self.by_name.sorted())?;
+            let body = encode_group::symbol_table(table, storage.sizes)?;
             return Ok(vec![Message { kind: kind::SYMBOL_TABLE, flags: 0, creation_order: None, body }]);
         }
-        let mut messages = self.new_messages(writer)?;
+        let mut messages = self.new_messages(storage)?;
         if self.lacks_info {
             // libhdf5 adds no link to a group of the newer style without it.
             messages.push(group_info_message(&model::properties::GroupCreate::default())?);
@@ -182,8 +189,8 @@ impl Links {
         Ok(messages)
     }
 
-    fn new_messages(&mut self, writer: &mut Writer) -> Result<Vec<Message>> {
-        let (sizes, links) = (writer.sizes, self.by_name.sorted());
+    fn new_messages(&mut self, storage: &mut Storage) -> Result<Vec<Message>> {
+        let (sizes, links) = (storage.sizes, self.by_name.sorted());
         let bodies = links.iter().map(|l| encode_link::encode(l, sizes)).collect::<Result<Vec<_>>>()?;
         self.is_dense = is_dense(bodies.len(), self.phase, self.is_dense)
             || bodies.iter().any(|b| b.len() > MESSAGE_BYTES_MAX);
@@ -197,12 +204,12 @@ impl Links {
         };
         let mut out = Vec::new();
         if self.is_dense {
-            let heap = writer.build_heap(Client::Links, &bodies)?;
+            let heap = storage.build_heap(Client::Links, &bodies)?;
             let (ids, _) = heap.ids.as_chunks();
             info.heap = Some(heap.address);
-            info.name_tree = Some(writer.build_btree2(5, 11, &name_records(&links, ids))?);
+            info.name_tree = Some(storage.build_btree2(5, 11, &name_records(&links, ids))?);
             if info.order_indexed {
-                info.order_tree = Some(writer.build_btree2(6, 15, &order_records(&links, ids))?);
+                info.order_tree = Some(storage.build_btree2(6, 15, &order_records(&links, ids))?);
             }
         } else {
             let mut in_order: Vec<_> = links.into_iter().zip(bodies).collect();
@@ -266,7 +273,7 @@ impl Attributes {
 
     /// The attributes of an object; their messages leave `messages`.
     pub(crate) fn load(
-        file: &File,
+        file: &Reader,
         header: &Header,
         messages: &mut Vec<Message>,
     ) -> Result<Part<Attributes>> {
@@ -307,7 +314,7 @@ impl Attributes {
     }
 
     /// The messages of these attributes, with what they point to.
-    pub(crate) fn messages(&mut self, prefix: &Prefix, writer: &mut Writer) -> Result<Vec<Message>> {
+    pub(crate) fn messages(&mut self, prefix: &Prefix, storage: &mut Storage) -> Result<Vec<Message>> {
         let mut list: Vec<&Kept> = self.by_name.values().map(Box::as_ref).collect();
         list.sort_unstable_by_key(|kept| kept.rank);
         if list.is_empty() {
@@ -333,12 +340,12 @@ impl Attributes {
         };
         let mut out = Vec::new();
         if dense {
-            let heap = writer.build_heap(Client::Attributes, &bodies)?;
+            let heap = storage.build_heap(Client::Attributes, &bodies)?;
             info.heap = Some(heap.address);
             let (names, orders) = attribute_records(&list, heap.ids.as_chunks().0);
-            info.name_tree = Some(writer.build_btree2(8, 17, &names)?);
+            info.name_tree = Some(storage.build_btree2(8, 17, &names)?);
             if info.order_indexed {
-                info.order_tree = Some(writer.build_btree2(9, 13, &orders)?);
+                info.order_tree = Some(storage.build_btree2(9, 13, &orders)?);
             }
         } else {
             let message =
@@ -347,7 +354,7 @@ impl Attributes {
         }
         self.is_dense = dense;
         if prefix.version == 2 {
-            let body = encode_attribute::info(&info, writer.sizes)?;
+            let body = encode_attribute::info(&info, storage.sizes)?;
             out.insert(0, Message { kind: kind::ATTRIBUTE_INFO, flags: 4, creation_order: None, body });
         }
         Ok(out)

@@ -11,7 +11,6 @@ use model::spread::Spread;
 use super::Writer;
 use super::incoming::filters_of;
 use crate::chunk;
-use crate::file::File;
 use crate::format::Address;
 use crate::format::layout::{Chunked, Layout};
 use crate::object::dataset::Dataset;
@@ -159,57 +158,56 @@ impl Pending {
 
 impl Writer {
     /// Writes the changed chunks of a dataset. Those that cannot be written wait on.
-    pub(super) fn flush_chunks(&mut self, file: &File, dataset: Address) -> Result<()> {
-        if !self.pending.is_changed(dataset) {
+    pub(super) fn flush_chunks(&mut self, dataset: Address) -> Result<()> {
+        if !self.chunks.pending.is_changed(dataset) {
             return Ok(());
         }
-        let changed = self.pending.changed(dataset);
-        self.flush_some(file, dataset, &changed)
+        let changed = self.chunks.pending.changed(dataset);
+        self.flush_some(dataset, &changed)
     }
 
     /// Writes one chunk, which then no longer waits.
-    pub(super) fn settle_chunk(&mut self, file: &File, dataset: Address, scaled: &[u64]) -> Result<()> {
-        self.flush_some(file, dataset, &[scaled.to_vec()])?;
-        self.pending.remove(dataset, scaled);
+    pub(super) fn settle_chunk(&mut self, dataset: Address, scaled: &[u64]) -> Result<()> {
+        self.flush_some(dataset, &[scaled.to_vec()])?;
+        self.chunks.pending.remove(dataset, scaled);
         Ok(())
     }
 
     /// Keeps the memory of chunks below its bound.
-    pub(super) fn trim_chunks(&mut self, file: &File) -> Result<()> {
-        if !self.pending.is_over_budget() {
+    pub(super) fn trim_chunks(&mut self) -> Result<()> {
+        if !self.chunks.pending.is_over_budget() {
             return Ok(());
         }
-        let mut oldest = self.pending.oldest();
+        let mut oldest = self.chunks.pending.oldest();
         oldest.sort_unstable();
         for group in oldest.chunk_by(|a, b| a.0 == b.0) {
             let dataset = group[0].0;
-            let chunks = self.pending.datasets.get(&dataset);
+            let chunks = self.chunks.pending.datasets.get(&dataset);
             let is_changed = |s: &&Vec<u64>| chunks.is_some_and(|c| c.get(*s).is_some_and(|c| c.is_changed));
             let changed: Vec<Vec<u64>> = group.iter().map(|(_, s)| s).filter(is_changed).cloned().collect();
-            self.flush_some(file, dataset, &changed)?;
-            group.iter().for_each(|(_, scaled)| self.pending.remove(dataset, scaled));
+            self.flush_some(dataset, &changed)?;
+            group.iter().for_each(|(_, scaled)| self.chunks.pending.remove(dataset, scaled));
         }
         Ok(())
     }
 
-    fn flush_some(&mut self, file: &File, at: Address, changed: &[Vec<u64>]) -> Result<()> {
-        let dataset = self.current_dataset(file, at)?;
+    fn flush_some(&mut self, at: Address, changed: &[Vec<u64>]) -> Result<()> {
+        let dataset = self.current_dataset(at)?;
         let Layout::Chunked(layout) = &dataset.layout else { return Ok(()) };
         // Taken out while they are written, since both are the writer's.
-        let Some(mut chunks) = self.pending.datasets.remove(&at) else { return Ok(()) };
-        let done = self.put_waiting(file, &dataset, layout, changed, &chunks);
+        let Some(mut chunks) = self.chunks.pending.datasets.remove(&at) else { return Ok(()) };
+        let done = self.put_waiting(&dataset, layout, changed, &chunks);
         if done.is_ok() {
             let written =
                 |scaled| chunks.get_mut(scaled).into_iter().for_each(|c: &mut Waiting| c.is_changed = false);
             changed.iter().for_each(written);
         }
-        self.pending.datasets.insert(at, chunks);
+        self.chunks.pending.datasets.insert(at, chunks);
         done
     }
 
     fn put_waiting(
         &mut self,
-        file: &File,
         dataset: &Dataset,
         layout: &Chunked,
         changed: &[Vec<u64>],
@@ -218,12 +216,13 @@ impl Writer {
         let plain = |scaled: &[u64]| chunks.get(scaled).map_or(&[][..], |chunk| &chunk.data);
         if dataset.filters().is_empty() {
             let mut changed = changed.iter();
-            return changed.try_for_each(|s| self.put_chunk(file, dataset.address, s, plain(s), 0));
+            return changed.try_for_each(|s| self.put_chunk(dataset.address, s, plain(s), 0));
         }
-        let chunk_bytes = chunk::chunk_bytes(file, &layout.shape, layout.element_bytes)?;
-        self.put_encoded(file, dataset, changed, chunk_bytes, |scaled, encoded| {
+        let reader = self.reader.clone();
+        let chunk_bytes = chunk::chunk_bytes(&reader, &layout.shape, layout.element_bytes)?;
+        self.put_encoded(dataset, changed, chunk_bytes, |scaled, encoded| {
             let filters = filters_of(dataset, layout, scaled, dataset.dims());
-            file.works.with(|work| encoded.set(file, filters, plain(scaled), work))
+            reader.works.with(|work| encoded.set(&reader, filters, plain(scaled), work))
         })
     }
 }

@@ -4,7 +4,7 @@ use model::properties::FilterSpec;
 use model::{Datatype, Error, Result};
 use vol::OpDatasetCreate;
 
-use crate::file::File;
+use crate::reader::Reader;
 
 /// The first number that is not a filter of libhdf5's own.
 const FOREIGN_MIN: u16 = 256;
@@ -12,7 +12,7 @@ const FOREIGN_MIN: u16 = 256;
 /// A filter with all its values. One that is not built in always has a name: libhdf5 adds the name that it knows
 /// when it writes the message again, in the room of before.
 pub(crate) fn with_values(
-    file: &File,
+    file: &Reader,
     filter: &FilterSpec,
     op: &OpDatasetCreate,
     datatype: &Datatype,

@@ -10,7 +10,6 @@ use super::Writer;
 use super::incoming::{filters_of, keep_only};
 use super::parts::ChunkSet;
 use crate::chunk;
-use crate::file::File;
 use crate::format::Address;
 use crate::format::header::kind;
 use crate::format::layout::{Chunked, Index, Layout};
@@ -19,139 +18,129 @@ use crate::object::dataset::{self, Dataset};
 
 impl Writer {
     /// The dataset that elements go to. The header of a chunked one stays as it is while its chunks and its extent change.
-    pub(super) fn current_dataset(&mut self, file: &File, at: Address) -> Result<Arc<Dataset>> {
-        if self.existing(at).is_none_or(|draft| draft.chunks.is_none()) {
-            let drafted = self.drafted_dataset(file, at)?;
-            return drafted.map_or_else(|| self.dataset(file, at), Ok);
+    pub(super) fn current_dataset(&mut self, at: Address) -> Result<Arc<Dataset>> {
+        if self.objects.existing(at).is_none_or(|draft| draft.chunks.is_none()) {
+            let drafted = self.drafted_dataset(at)?;
+            return drafted.map_or_else(|| self.dataset(at), Ok);
         }
-        if let Some(current) = self.current.as_ref().filter(|current| current.address == at) {
+        if let Some(current) = self.chunks.current.as_ref().filter(|current| current.address == at) {
             return Ok(current.clone());
         }
-        let mut dataset = file.dataset(Token::from_u64(at.0))?;
-        let message = self.existing(at).and_then(|d| d.messages.iter().find(|m| m.kind == kind::DATASPACE));
+        let mut dataset = self.reader.dataset(Token::from_u64(at.0))?;
+        let message =
+            self.objects.existing(at).and_then(|d| d.messages.iter().find(|m| m.kind == kind::DATASPACE));
         if let Some(message) = message.filter(|m| !m.is_shared()) {
-            let space = Dataspace::decode(&message.body, &space_format(file))?;
+            let space = Dataspace::decode(&message.body, &space_format(&self.reader))?;
             if space != dataset.info.space {
                 dataset = dataset::resized(dataset, space);
             }
         }
-        self.current = Some(dataset.clone());
+        self.chunks.current = Some(dataset.clone());
         Ok(dataset)
     }
 
     /// A dataset whose header waits and says all about its elements: to write them, it need not be laid out now and
     /// again when its attributes follow.
-    pub(crate) fn drafted_dataset(&mut self, file: &File, at: Address) -> Result<Option<Arc<Dataset>>> {
-        let Some(draft) = self.existing(at).filter(|draft| draft.is_dirty) else { return Ok(None) };
-        if let Some(drafted) = self.drafted.as_ref().filter(|drafted| drafted.address == at) {
+    pub(crate) fn drafted_dataset(&mut self, at: Address) -> Result<Option<Arc<Dataset>>> {
+        let Some(draft) = self.objects.existing(at).filter(|draft| draft.is_dirty) else { return Ok(None) };
+        if let Some(drafted) = self.chunks.drafted.as_ref().filter(|drafted| drafted.address == at) {
             return Ok(Some(drafted.clone()));
         }
-        if !draft.is_plain(self.sizes) {
+        if !draft.is_plain(self.storage.sizes) {
             return Ok(None);
         }
-        let dataset = dataset::load(file, &draft.header()).during_at("open dataset", at.0)?;
-        self.drafted = Some(Arc::new(dataset));
-        Ok(self.drafted.clone())
-    }
-
-    /// What was known of a dataset may be out of date.
-    pub(super) fn forget_current(&mut self, at: Address) {
-        self.current.take_if(|current| current.address == at);
+        let dataset = dataset::load(&self.reader, &draft.header()).during_at("open dataset", at.0)?;
+        self.chunks.drafted = Some(Arc::new(dataset));
+        Ok(self.chunks.drafted.clone())
     }
 
     /// Changes the extent. What is cut off is gone: growing again shows the fill value.
-    pub(crate) fn dataset_resize(&mut self, file: &File, at: Address, dims: &[u64]) -> Result<()> {
-        self.check_there(at)?;
-        let dataset = self.current_dataset(file, at)?;
+    pub(crate) fn dataset_resize(&mut self, at: Address, dims: &[u64]) -> Result<()> {
+        self.objects.check_there(at)?;
+        let dataset = self.current_dataset(at)?;
         let Layout::Chunked(layout) = &dataset.layout else {
             return Err(Error::invalid("resize dataset").with("problem", "it is not chunked"));
         };
         let space = dataset.info.space.resized(dims)?;
-        let format = Format { length_bytes: self.sizes.length as u8 };
+        let format = Format { length_bytes: self.storage.sizes.length as u8 };
         let body = space.encode(self.dataspace_version(), &format)?;
-        self.draft(file, at)?.chunks_mut(file)?;
-        self.reshape_chunks(file, &dataset, layout, dims)?;
-        self.draft(file, at)?.set(kind::DATASPACE, 0, body);
+        self.chunks_mut(at)?;
+        self.reshape_chunks(&dataset, layout, dims)?;
+        self.draft(at)?.set(kind::DATASPACE, 0, body);
         let (is_implicit, time) = (matches!(layout.index, Index::Implicit), dataset.info.create.alloc_time);
         // Readers ask for it when it is laid out.
-        file.datasets.remove(&at);
+        self.reader.datasets.remove(&at);
         let old_dims = if is_implicit { dataset.dims().to_vec() } else { Vec::new() };
-        self.current = None;
-        self.current = Some(dataset::resized(dataset, space));
+        self.chunks.current = None;
+        self.chunks.current = Some(dataset::resized(dataset, space));
         if self.is_swmr() || is_implicit {
-            self.lay_out(file, at)?;
+            self.lay_out(at)?;
         }
         if is_implicit {
             // Chunks without an index are those of the extent: they are listed again for the new one.
-            self.draft(file, at)?.chunks = None;
-            self.fill_shown(file, at, &old_dims)?;
+            self.draft(at)?.chunks = None;
+            self.fill_shown(at, &old_dims)?;
         }
-        if time == AllocTime::Early { self.allocate_early(file, at) } else { Ok(()) }
+        if time == AllocTime::Early { self.allocate_early(at) } else { Ok(()) }
     }
 
     /// Drops the chunks outside of the new extent, and changes those that are cut or show more, or whose filters change.
-    fn reshape_chunks(
-        &mut self,
-        file: &File,
-        dataset: &Dataset,
-        layout: &Chunked,
-        dims: &[u64],
-    ) -> Result<()> {
+    fn reshape_chunks(&mut self, dataset: &Dataset, layout: &Chunked, dims: &[u64]) -> Result<()> {
         let at = dataset.address;
         let fixed = matches!(layout.index, Index::Implicit);
         let grows = dims.iter().zip(dataset.dims()).all(|(new, old)| new >= old);
         if !grows {
             // What waits is written first, so that all chunks are those of the set.
-            self.flush_chunks(file, at)?;
+            self.flush_chunks(at)?;
         }
         let edges = grown_edges(dataset.dims(), dims, &layout.shape);
-        let mut touched = self.chunks(at).map_or_else(Vec::new, |set| touched(set, grows, &edges));
+        let mut touched = self.objects.chunks(at).map_or_else(Vec::new, |set| touched(set, grows, &edges));
         if grows && !layout.edge_chunks_unfiltered {
             // One that waits has the fill value outside of the extent already.
-            touched.retain(|scaled| !self.pending.has(at, scaled));
+            touched.retain(|scaled| !self.chunks.pending.has(at, scaled));
         }
         for scaled in touched {
             let start = chunk::start_of(&scaled, &layout.shape);
             let outside = start.iter().zip(dims).any(|(s, d)| s >= d);
             if outside && !fixed {
-                self.drop_chunk(file, at, &scaled)?;
+                self.drop_chunk(at, &scaled)?;
             } else if shows_other_part(&start, &layout.shape, dataset.dims(), dims)
                 || filters_of(dataset, layout, &scaled, dataset.dims())
                     != filters_of(dataset, layout, &scaled, dims)
             {
-                self.reshape_chunk(file, dataset, layout, &scaled, dims)?;
+                self.reshape_chunk(dataset, layout, &scaled, dims)?;
             }
         }
-        self.trim_chunks(file)
+        self.trim_chunks()
     }
 
     /// Chunks without an index that come into the extent have the fill value: libhdf5 leaves anything in those that it cuts off.
-    fn fill_shown(&mut self, file: &File, at: Address, old_dims: &[u64]) -> Result<()> {
-        let dataset = self.dataset(file, at)?;
+    fn fill_shown(&mut self, at: Address, old_dims: &[u64]) -> Result<()> {
+        let dataset = self.dataset(at)?;
         let Layout::Chunked(layout) = &dataset.layout else { return Ok(()) };
         if layout.address.is_none() {
             return Ok(());
         }
-        self.draft(file, at)?.chunks_mut(file)?;
-        let bytes = chunk::chunk_bytes(file, &layout.shape, layout.element_bytes)?;
+        self.chunks_mut(at)?;
+        let bytes = chunk::chunk_bytes(&self.reader, &layout.shape, layout.element_bytes)?;
         for scaled in Selection::All.chunks(dataset.dims(), &layout.shape)? {
             if chunk::start_of(&scaled, &layout.shape).iter().zip(old_dims).any(|(start, dim)| start >= dim) {
                 let mut fill = vec![0; bytes];
                 chunk::fill(&dataset, &mut fill);
-                self.pending.insert(at, &scaled, fill, true);
-                self.trim_chunks(file)?;
+                self.chunks.pending.insert(at, &scaled, fill, true);
+                self.trim_chunks()?;
             }
         }
         Ok(())
     }
 
-    fn drop_chunk(&mut self, file: &File, dataset: Address, scaled: &[u64]) -> Result<()> {
-        self.pending.remove(dataset, scaled);
-        let old = self.draft(file, dataset)?.chunks_mut(file)?.chunks.remove(scaled);
-        self.note_removal(dataset);
+    fn drop_chunk(&mut self, dataset: Address, scaled: &[u64]) -> Result<()> {
+        self.chunks.pending.remove(dataset, scaled);
+        let old = self.chunks_mut(dataset)?.chunks.remove(scaled);
+        self.chunks_mut(dataset)?.changed = None;
         if let Some(old) = old {
-            file.chunks.remove(dataset, old.address);
-            self.release_raw(old.address, old.bytes);
+            self.reader.chunks.remove(dataset, old.address);
+            self.storage.release_raw(old.address, old.bytes);
         }
         Ok(())
     }
@@ -160,7 +149,6 @@ impl Writer {
     /// growing by small steps must not write the same chunk at every step.
     fn reshape_chunk(
         &mut self,
-        file: &File,
         dataset: &Dataset,
         layout: &Chunked,
         scaled: &[u64],
@@ -169,18 +157,18 @@ impl Writer {
         let at = dataset.address;
         let mut differs =
             filters_of(dataset, layout, scaled, dataset.dims()) != filters_of(dataset, layout, scaled, dims);
-        if !self.pending.has(at, scaled) {
-            differs |= self.fetch_chunk(file, dataset, layout, scaled)?;
+        if !self.chunks.pending.has(at, scaled) {
+            differs |= self.fetch_chunk(dataset, layout, scaled)?;
         }
         if dims.iter().zip(dataset.dims()).any(|(new, old)| new < old) {
             let kept: Vec<u64> = dataset.dims().iter().zip(dims).map(|(old, new)| *old.min(new)).collect();
-            let mut chunk = self.pending.get(at, scaled).unwrap_or(&[]).to_vec();
+            let mut chunk = self.chunks.pending.get(at, scaled).unwrap_or(&[]).to_vec();
             if keep_only(dataset, layout, scaled, &kept, &mut chunk)? {
-                self.pending.insert(at, scaled, chunk, true);
+                self.chunks.pending.insert(at, scaled, chunk, true);
             }
         }
         if differs {
-            self.pending.change(at, scaled);
+            self.chunks.pending.change(at, scaled);
         }
         Ok(())
     }

@@ -9,7 +9,6 @@ use std::collections::BTreeSet;
 use model::Result;
 
 use super::Writer;
-use crate::file::File;
 use crate::format::header::kind;
 use crate::format::shared::{self, SharedIndex};
 use crate::format::shared_list::{Place, SharedRecord, decode_list, encode_list, list_bytes};
@@ -19,77 +18,66 @@ use crate::object::header::Header;
 use crate::txn::Turn;
 
 impl Writer {
-    /// The messages of this header are not shared from there any more.
-    pub(super) fn take_out_of_index(&mut self, header: Address) {
-        self.unindexed.insert(header);
-    }
-
     /// Brings the indexes up to date, as part of the next commit.
-    pub(super) fn update_shared_indexes(&mut self, file: &File) -> Result<()> {
-        let gone = self.unindexed.clone();
+    pub(super) fn update_shared_indexes(&mut self) -> Result<()> {
+        let gone = self.objects.unindexed.clone();
         if !gone.is_empty() {
-            self.take_out(file, &gone)?;
-            self.unindexed.clear();
+            self.take_out(&gone)?;
+            self.objects.unindexed.clear();
         }
         Ok(())
     }
 
-    fn take_out(&mut self, file: &File, gone: &BTreeSet<Address>) -> Result<()> {
-        let Some(extension) = self.superblock.extension else { return Ok(()) };
-        let header = Header::load(&file.store, extension)?;
+    fn take_out(&mut self, gone: &BTreeSet<Address>) -> Result<()> {
+        let Some(extension) = self.storage.transaction.superblock.extension else { return Ok(()) };
+        let header = Header::load(&self.reader.store, extension)?;
         let Some(message) = header.message(kind::SHARED_TABLE) else { return Ok(()) };
-        let (at, count) = shared::table_message(message.body, self.sizes)?;
-        let bytes = file.store.block(at, shared::table_bytes(count, self.sizes), "shared message table")?;
-        let mut table = shared::table(&bytes, count, self.sizes)?;
+        let (at, count) = shared::table_message(message.body, self.storage.sizes)?;
+        let bytes = self.reader.store.block(
+            at,
+            shared::table_bytes(count, self.storage.sizes),
+            "shared message table",
+        )?;
+        let mut table = shared::table(&bytes, count, self.storage.sizes)?;
         for index in &mut table {
             match index.is_tree {
-                true => self.update_shared_tree(file, index, gone)?,
-                false => self.update_shared_list(file, index, gone)?,
+                true => self.update_shared_tree(index, gone)?,
+                false => self.update_shared_list(index, gone)?,
             }
         }
-        let table = encode::shared::table(&table, self.sizes)?;
+        let table = encode::shared::table(&table, self.storage.sizes)?;
         if *table != *bytes {
-            self.write_in_turn(at, &table, Turn::First)?;
+            self.storage.write_in_turn(at, &table, Turn::First)?;
         }
         Ok(())
     }
 
-    fn update_shared_list(
-        &mut self,
-        file: &File,
-        index: &mut SharedIndex,
-        gone: &BTreeSet<Address>,
-    ) -> Result<()> {
+    fn update_shared_list(&mut self, index: &mut SharedIndex, gone: &BTreeSet<Address>) -> Result<()> {
         let Some(at) = index.index else { return Ok(()) };
-        let len = list_bytes(index.list_max, self.sizes);
-        let block = file.store.block(at, len, "shared message list")?;
-        let mut records = decode_list(&block, index.messages, self.sizes)?;
+        let len = list_bytes(index.list_max, self.storage.sizes);
+        let block = self.reader.store.block(at, len, "shared message list")?;
+        let mut records = decode_list(&block, index.messages, self.storage.sizes)?;
         records.retain(|record| is_kept(record, gone));
         if records.len() == usize::from(index.messages) {
             return Ok(());
         }
         set_count(index, records.len());
         match index.index {
-            None => self.release(at, len),
+            None => self.storage.release(at, len),
             Some(_) => {
-                let list = encode_list(&records, index.list_max, self.sizes)?;
-                self.write_in_turn(at, &list, Turn::First)?;
+                let list = encode_list(&records, index.list_max, self.storage.sizes)?;
+                self.storage.write_in_turn(at, &list, Turn::First)?;
             }
         }
         Ok(())
     }
 
-    fn update_shared_tree(
-        &mut self,
-        file: &File,
-        index: &mut SharedIndex,
-        gone: &BTreeSet<Address>,
-    ) -> Result<()> {
+    fn update_shared_tree(&mut self, index: &mut SharedIndex, gone: &BTreeSet<Address>) -> Result<()> {
         let Some(at) = index.index else { return Ok(()) };
-        let tree = btree2::open(file, at)?;
+        let tree = btree2::open(&self.reader, at)?;
         let mut records = Vec::new();
-        let blocks = btree2::blocks(file, at, &mut |_, record| {
-            if is_kept(&SharedRecord::decode(record, file.store.sizes())?, gone) {
+        let blocks = btree2::blocks(&self.reader, at, &mut |_, record| {
+            if is_kept(&SharedRecord::decode(record, self.reader.store.sizes())?, gone) {
                 records.push(record.to_vec());
             }
             Ok(())
@@ -97,10 +85,10 @@ impl Writer {
         if records.len() == usize::from(index.messages) {
             return Ok(());
         }
-        blocks.into_iter().for_each(|(at, len)| self.release(at, len));
+        blocks.into_iter().for_each(|(at, len)| self.storage.release(at, len));
         set_count(index, records.len());
         if index.index.is_some() {
-            let at = self.build_btree2_of(tree.kind, tree.node_bytes, tree.record_bytes, &records)?;
+            let at = self.storage.build_btree2_of(tree.kind, tree.node_bytes, tree.record_bytes, &records)?;
             index.index = Some(at);
         }
         Ok(())

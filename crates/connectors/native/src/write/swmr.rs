@@ -4,13 +4,10 @@
 //! used again, and only elements and extents change. Each commit publishes what is pointed to before what points to it: chunks
 //! and their indexes, then headers, each of which has its checksum and is read again by readers that met half of it.
 
-use std::collections::BTreeSet;
-
 use model::{Error, Result};
 use vol::Durability;
 
 use super::Writer;
-use crate::file::File;
 use crate::format::Address;
 use crate::marks;
 use crate::txn::{Publish, Turn};
@@ -18,12 +15,12 @@ use crate::txn::{Publish, Turn};
 impl Writer {
     /// Whether readers of other programs look on.
     pub(crate) fn is_swmr(&self) -> bool {
-        self.is_swmr
+        self.storage.allocator.is_swmr
     }
 
     /// An error for what readers that look on could not follow.
     pub(crate) fn check_structure(&self) -> Result<()> {
-        match self.is_swmr {
+        match self.storage.allocator.is_swmr {
             false => Ok(()),
             true => Err(Error::denied("change file").with(
                 "problem",
@@ -33,85 +30,68 @@ impl Writer {
     }
 
     /// Notes a chunk that was stored, for readers that look on.
-    pub(super) fn note_chunk(&mut self, dataset: Address, scaled: &[u64]) {
-        if self.is_swmr
-            && let Some(changed) = self.changed_chunks.entry(dataset).or_insert_with(|| Some(BTreeSet::new()))
+    pub(super) fn note_chunk(&mut self, dataset: Address, scaled: &[u64]) -> Result<()> {
+        if self.is_swmr()
+            && let Some(changed) = &mut self.chunks_mut(dataset)?.changed
         {
             changed.insert(scaled.to_vec());
         }
-    }
-
-    /// Notes that chunks were taken away.
-    pub(super) fn note_removal(&mut self, dataset: Address) {
-        if self.is_swmr {
-            self.changed_chunks.insert(dataset, None);
-        }
-    }
-
-    /// The chunks that changed since the index at `at` was laid out, if it can be changed in place.
-    pub(super) fn changed_since(
-        &mut self,
-        dataset: Address,
-        at: Option<Address>,
-    ) -> Option<(Address, BTreeSet<Vec<u64>>)> {
-        if !self.is_swmr {
-            return None;
-        }
-        let changed = self.changed_chunks.remove(&dataset).unwrap_or_else(|| Some(BTreeSet::new()));
-        Some((at?, changed?))
+        Ok(())
     }
 
     /// Writes a chunk over what is there, where readers that look on find it whole before and after.
     pub(super) fn overwrite_chunk(&mut self, at: Address, bytes: &[u8]) -> Result<()> {
-        self.write_in_turn(at, bytes, Turn::First)
+        self.storage.write_in_turn(at, bytes, Turn::First)
     }
 
     /// Says in the file that it is open for writing.
-    pub(crate) fn mark_open(&mut self, file: &File, swmr: bool) -> Result<()> {
+    pub(crate) fn mark_open(&mut self, swmr: bool, durability: Durability) -> Result<()> {
         let swmr_mark = if swmr { marks::SWMR } else { 0 };
-        self.mark(file, marks::WRITE | marks::WHOLE | swmr_mark, file.durability)?;
-        self.is_swmr = swmr;
+        self.mark(marks::WRITE | marks::WHOLE | swmr_mark, durability)?;
+        self.storage.allocator.is_swmr = swmr;
         Ok(())
     }
 
     /// The last commit: the file is not open any more.
-    pub(crate) fn commit_closed(&mut self, file: &File, durability: Durability) -> Result<()> {
-        self.lay_out_all(file)?;
-        match marks::has_room(&self.superblock) {
-            true => self.mark(file, 0, durability)?,
-            false => self.commit(file, durability)?,
+    pub(crate) fn commit_closed(&mut self, durability: Durability) -> Result<()> {
+        self.lay_out_all()?;
+        match marks::has_room(&self.storage.transaction.superblock) {
+            true => self.mark(0, durability)?,
+            false => self.commit(durability)?,
         }
         self.commit_managers(durability)
     }
 
     /// A commit with other marks.
-    fn mark(&mut self, file: &File, marks: u8, durability: Durability) -> Result<()> {
-        if !marks::has_room(&self.superblock) {
+    fn mark(&mut self, marks: u8, durability: Durability) -> Result<()> {
+        if !marks::has_room(&self.storage.transaction.superblock) {
             return Ok(());
         }
-        let before = std::mem::replace(&mut self.superblock.flags, marks);
-        self.is_changed |= before != marks;
-        let done = self.commit(file, durability);
+        let before = std::mem::replace(&mut self.storage.transaction.superblock.flags, marks);
+        self.storage.transaction.is_changed |= before != marks;
+        let done = self.commit(durability);
         if done.is_err() {
-            self.superblock.flags = before;
+            self.storage.transaction.superblock.flags = before;
         }
         done
     }
 
     /// Takes the mark of the last commit away, and with it all changes since.
     pub(crate) fn mark_dropped(&mut self, durability: Durability) -> Result<()> {
-        if !marks::has_room(&self.superblock) || self.superblock.flags & marks::WRITE == 0 {
+        if !marks::has_room(&self.storage.transaction.superblock)
+            || self.storage.transaction.superblock.flags & marks::WRITE == 0
+        {
             return Ok(());
         }
-        let end = self.store.discard()?;
-        let mut stored = self.store.stored_superblock()?;
+        let end = self.storage.store().discard()?;
+        let mut stored = self.storage.store().stored_superblock()?;
         // Somebody else has it by now.
-        if stored.flags != self.superblock.flags || stored.end != end {
+        if stored.flags != self.storage.transaction.superblock.flags || stored.end != end {
             return Ok(());
         }
         stored.flags = 0;
         let superblock = stored.encode()?;
-        let publish = Publish { superblock_at: self.store.base(), superblock: &superblock, end };
-        self.store.commit(&publish, durability)
+        let publish = Publish { superblock_at: self.storage.store().base(), superblock: &superblock, end };
+        self.storage.store().commit(&publish, durability)
     }
 }

@@ -2,7 +2,7 @@
 
 use model::{Error, Link, LinkTarget, Result, text};
 
-use super::Writer;
+use super::storage::Storage;
 use crate::format::Address;
 use crate::format::btree1::{Kind, Node};
 use crate::format::encode::btree1::group_key;
@@ -15,7 +15,7 @@ use crate::format::symbol_table::{Cached, Entry, node_bytes};
 /// A node of some level, and the heap offset of the last name in it.
 type Child = (Address, u64);
 
-impl Writer {
+impl Storage {
     /// A symbol table with these links, which are hard or soft and sorted by name.
     pub(crate) fn build_symbol_table(&mut self, links: &[&Link]) -> Result<SymbolTable> {
         let mut names = Segment::for_group(self.sizes)?;

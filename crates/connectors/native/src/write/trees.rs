@@ -2,7 +2,7 @@
 
 use model::{Error, Result};
 
-use super::Writer;
+use super::storage::Storage;
 use crate::format::Address;
 use crate::format::btree1::{ChunkKey, Kind, Node};
 use crate::format::btree2::{BTree2, Child};
@@ -27,7 +27,7 @@ struct Direct {
     address: Address,
 }
 
-impl Writer {
+impl Storage {
     /// A fractal heap with these objects.
     pub(crate) fn build_heap(&mut self, client: Client, objects: &[Vec<u8>]) -> Result<BuiltHeap> {
         let sizes = self.sizes;

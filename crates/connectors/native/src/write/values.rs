@@ -6,7 +6,6 @@ use vol::{OpWrite, replaced_blobs};
 
 use super::Writer;
 use crate::chunk;
-use crate::file::File;
 use crate::format::global_heap::HeapId;
 use crate::object::dataset::Dataset;
 use crate::object::global_heap;
@@ -27,45 +26,47 @@ pub(super) fn names_values(datatype: &Datatype) -> bool {
 
 impl Writer {
     /// Writes elements, and releases the values that only the old ones had. Nobody comes between the two.
-    pub(super) fn write_with_blobs(
-        &mut self,
-        file: &File,
-        dataset: &Dataset,
-        op: &OpWrite<'_>,
-    ) -> Result<()> {
-        let before = self.dataset(file, dataset.address)?;
+    pub(super) fn write_with_blobs(&mut self, dataset: &Dataset, op: &OpWrite<'_>) -> Result<()> {
+        let before = self.dataset(dataset.address)?;
         let mut old = vec![0; op.from.len()];
-        chunk::read(file, &before, op.selection, &mut old)?;
-        self.write_elements(file, &before, op)?;
-        let fill = match &before.info.create.fill.value {
+        chunk::read_stored(&self.reader, &before, op.selection, &mut old)?;
+        self.write_elements(&before, op)?;
+        self.release_overwritten(&before, &old, op.from)
+    }
+
+    /// Elements of a dataset were overwritten: releases the values that only the old ones had.
+    pub(crate) fn release_overwritten(&mut self, dataset: &Dataset, old: &[u8], new: &[u8]) -> Result<()> {
+        let fill = match &dataset.info.create.fill.value {
             FillValue::Value(value) => Some(&value[..]),
             _ => None,
         };
-        let datatype = &before.info.datatype;
-        self.release_replaced(file, &Replaced { datatype, old: &old, new: op.from, fill })
+        self.release_replaced(&Replaced { datatype: &dataset.info.datatype, old, new, fill })
     }
 
     /// Releases the values that only the old elements had.
-    pub(super) fn release_replaced(&mut self, file: &File, replaced: &Replaced<'_>) -> Result<()> {
+    pub(super) fn release_replaced(&mut self, replaced: &Replaced<'_>) -> Result<()> {
         let Replaced { datatype, old, new, fill } = *replaced;
         if !names_values(datatype) {
             return Ok(());
         }
         let mut get = |ids: &[&[u8]], out: &mut vol::Blobs| {
-            self.flush_blobs(file)?;
-            global_heap::get(file, ids, out)
+            self.flush_blobs()?;
+            global_heap::get(&self.reader, ids, out)
         };
         let ids = replaced_blobs(datatype, old, new, fill, &mut get)?;
-        let id_bytes = self.sizes.offset + 4;
-        let ids = ids.chunks_exact(id_bytes).map(|id| HeapId::of(id, self.sizes)).collect::<Result<Vec<_>>>();
+        let id_bytes = self.storage.sizes.offset + 4;
+        let ids = ids
+            .chunks_exact(id_bytes)
+            .map(|id| HeapId::of(id, self.storage.sizes))
+            .collect::<Result<Vec<_>>>();
         // What was there may be broken, and is overwritten all the same.
-        let due = file.released.release(ids.unwrap_or_default().into_iter().flatten().collect());
-        self.remove_released(file, due)
+        let due = self.reader.released.release(ids.unwrap_or_default().into_iter().flatten().collect());
+        self.remove_released(due)
     }
 
     /// Removes values that no reader waits for.
-    pub(crate) fn remove_released(&mut self, file: &File, due: Vec<HeapId>) -> Result<()> {
-        match self.remove_ids(file, due.into_iter()) {
+    pub(crate) fn remove_released(&mut self, due: Vec<HeapId>) -> Result<()> {
+        match self.remove_ids(due.into_iter()) {
             Err(error) if must_be_told(&error) => Err(error),
             _ => Ok(()),
         }

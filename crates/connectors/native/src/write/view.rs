@@ -4,11 +4,11 @@ use model::{Link, Result};
 
 use super::Writer;
 use super::draft::Draft;
-use crate::file::File;
 use crate::format::header::kind;
 use crate::format::symbol_table::Cached;
 use crate::format::{Address, Sizes};
 use crate::object::attribute::{self, Attribute};
+use crate::reader::Reader;
 
 impl Draft {
     /// What a superblock of the older kind repeats of the root group.
@@ -23,10 +23,10 @@ impl Draft {
     }
 
     /// How many attributes it has.
-    pub(crate) fn attribute_count(&self, file: &File) -> Result<u64> {
+    pub(crate) fn attribute_count(&self, reader: &Reader) -> Result<u64> {
         match &self.attributes {
             Some(attributes) => Ok(attributes.value().by_name.len() as u64),
-            None => attribute::count(file, &self.header()),
+            None => attribute::count(reader, &self.header()),
         }
     }
 }
@@ -34,26 +34,23 @@ impl Draft {
 impl Writer {
     /// A link of a group whose links changed: `None` where the file must be asked.
     pub(crate) fn link(&self, group: Address, name: &str) -> Option<Option<Link>> {
-        let links = self.existing(group)?.links.as_ref()?.value();
+        let links = self.objects.existing(group)?.links.as_ref()?.value();
         Some(links.by_name.get(name).cloned())
     }
 
     /// An attribute of an object whose attributes changed: `None` where the file must be asked.
-    pub(crate) fn attribute(
-        &self,
-        file: &File,
-        object: Address,
-        name: &str,
-    ) -> Result<Option<Option<Attribute>>> {
-        let Some(part) = self.existing(object).and_then(|d| d.attributes.as_ref()) else { return Ok(None) };
+    pub(crate) fn attribute(&self, object: Address, name: &str) -> Result<Option<Option<Attribute>>> {
+        let Some(part) = self.objects.existing(object).and_then(|d| d.attributes.as_ref()) else {
+            return Ok(None);
+        };
         let Some(kept) = part.value().by_name.get(name) else { return Ok(Some(None)) };
-        let found = attribute::interpret(file, &kept.raw, kept.order.map(u32::from))?;
+        let found = attribute::interpret(&self.reader, &kept.raw, kept.order.map(u32::from))?;
         Ok(Some(Some(found)))
     }
 
     /// All links of a group whose links changed.
     pub(crate) fn all_links(&self, group: Address) -> Option<Vec<Link>> {
-        let links = self.existing(group)?.links.as_ref()?.value();
+        let links = self.objects.existing(group)?.links.as_ref()?.value();
         Some(links.by_name.sorted().into_iter().cloned().collect())
     }
 }

@@ -1,0 +1,238 @@
+//! Objects that changed or may change, in memory: read once, written when a reader or a commit needs them.
+
+use std::collections::hash_map::Entry;
+use std::collections::{BTreeSet, HashMap, HashSet, VecDeque};
+use std::sync::Arc;
+
+use model::spread::Spread;
+use model::{Error, Result};
+
+use super::draft::{Blank, Draft};
+use super::parts::{Attributes, ChunkSet, Links};
+use super::storage::Storage;
+use crate::format::Address;
+use crate::reader::Reader;
+
+/// Bytes that one use of a draft may add to it, as a rule.
+const USE_BYTES: u64 = 256;
+/// A draft is in use when it was used so few uses of any draft ago.
+const USES_IN_USE: u64 = 64;
+/// New objects that are kept in memory in any case.
+const RECENT_MAX: usize = 256;
+/// Those that are larger stay until memory is needed.
+const RECENT_BYTES_MAX: u64 = 8 << 10;
+/// Bytes of a small draft.
+const DRAFT_BYTES: u64 = 1024;
+
+/// Drafts of objects, within a budget of bytes.
+#[derive(Debug)]
+pub(crate) struct ObjectCache {
+    reader: Arc<Reader>,
+    drafts: HashMap<Address, Box<Draft>, Spread>,
+    /// Handles that are open, by object.
+    retained: HashMap<Address, u32, Spread>,
+    /// Objects that are gone; their space may hold others later.
+    removed: HashSet<Address, Spread>,
+    /// Headers whose messages the indexes of shared messages must not lead to any more.
+    pub(super) unindexed: BTreeSet<Address>,
+    /// The header of the empty group that was written last.
+    blank: Option<Blank>,
+    /// Objects made lately, in the order of their making.
+    recent: VecDeque<Address>,
+    /// Counts uses of drafts.
+    clock: u64,
+    /// Bytes that drafts may take: what was found when they were weighed, and a guess at what came since.
+    bytes: u64,
+    bytes_max: u64,
+}
+
+impl ObjectCache {
+    pub(super) fn new(reader: Arc<Reader>, bytes_max: u64) -> Self {
+        ObjectCache {
+            reader,
+            drafts: HashMap::default(),
+            retained: HashMap::default(),
+            removed: HashSet::default(),
+            unindexed: BTreeSet::new(),
+            blank: None,
+            recent: VecDeque::new(),
+            clock: 0,
+            bytes: 0,
+            bytes_max,
+        }
+    }
+
+    /// The draft of an object, made from its header when it is changed for the first time.
+    pub(super) fn draft(&mut self, at: Address) -> Result<&mut Draft> {
+        self.check_there(at)?;
+        self.clock += 1;
+        self.bytes += USE_BYTES;
+        let draft = match self.drafts.entry(at) {
+            Entry::Occupied(draft) => draft.into_mut(),
+            Entry::Vacant(place) => {
+                let unknown = |e: Error| Error::not_found("open object").at(at.0).because(e);
+                self.bytes += DRAFT_BYTES;
+                place.insert(Box::new(Draft::load(&self.reader, at).map_err(unknown)?))
+            }
+        };
+        draft.used = self.clock;
+        draft.blank = None;
+        Ok(draft)
+    }
+
+    /// The links of a group, to be changed.
+    pub(super) fn links_mut(&mut self, at: Address) -> Result<&mut Links> {
+        let reader = self.reader.clone();
+        self.draft(at)?.links_mut(&reader)
+    }
+
+    /// The attributes of an object, to be changed.
+    pub(super) fn attributes_mut(&mut self, at: Address) -> Result<&mut Attributes> {
+        let reader = self.reader.clone();
+        self.draft(at)?.attributes_mut(&reader)
+    }
+
+    /// The chunks of a dataset, to be changed.
+    pub(super) fn chunks_mut(&mut self, at: Address) -> Result<&mut ChunkSet> {
+        let reader = self.reader.clone();
+        self.draft(at)?.chunks_mut(&reader)
+    }
+
+    /// The draft of an object that changed already.
+    pub(super) fn existing(&self, at: Address) -> Option<&Draft> {
+        self.drafts.get(&at).map(Box::as_ref)
+    }
+
+    pub(super) fn existing_mut(&mut self, at: Address) -> Option<&mut Draft> {
+        self.drafts.get_mut(&at).map(Box::as_mut)
+    }
+
+    /// The chunks of a dataset, once one of them changed.
+    pub(super) fn chunks(&self, at: Address) -> Option<&ChunkSet> {
+        Some(self.existing(at)?.chunks.as_ref()?.value())
+    }
+
+    /// A new object, not linked yet.
+    pub(super) fn adopt(&mut self, mut draft: Draft) -> Address {
+        let at = draft.address;
+        self.removed.remove(&at);
+        self.clock += 1;
+        self.bytes += DRAFT_BYTES;
+        draft.used = self.clock;
+        self.recent.push_back(at);
+        self.drafts.insert(at, Box::new(draft));
+        at
+    }
+
+    /// An object is gone.
+    pub(super) fn remove(&mut self, at: Address) -> Option<Box<Draft>> {
+        let draft = self.drafts.remove(&at)?;
+        self.removed.insert(at);
+        if draft.is_indexed {
+            self.unindexed.insert(at);
+        }
+        Some(draft)
+    }
+
+    /// An error for an object that was removed.
+    pub(super) fn check_there(&self, at: Address) -> Result<()> {
+        if self.is_removed(at) { Err(Error::not_found("open object").at(at.0)) } else { Ok(()) }
+    }
+
+    pub(super) fn is_removed(&self, at: Address) -> bool {
+        self.removed.contains(&at)
+    }
+
+    pub(super) fn is_retained(&self, at: Address) -> bool {
+        self.retained.contains_key(&at)
+    }
+
+    /// One handle of an object more.
+    pub(super) fn retain(&mut self, at: Address) -> Result<()> {
+        self.check_there(at)?;
+        *self.retained.entry(at).or_insert(0) += 1;
+        Ok(())
+    }
+
+    /// One handle less; whether it was the last.
+    pub(super) fn release(&mut self, at: Address) -> Result<bool> {
+        let Some(count) = self.retained.get_mut(&at) else {
+            return Err(Error::invalid("release object").at(at.0).with("problem", "no handle is open"));
+        };
+        *count -= 1;
+        let is_last = *count == 0;
+        if is_last {
+            self.retained.remove(&at);
+        }
+        Ok(is_last)
+    }
+
+    /// All objects with handles, which have none from now on.
+    pub(super) fn release_all(&mut self) -> Vec<Address> {
+        std::mem::take(&mut self.retained).into_keys().collect()
+    }
+
+    /// Objects that the file does not hold as they are, in the order of the file: what lies side by side is written at once.
+    pub(super) fn dirty(&self) -> Vec<Address> {
+        let dirty = self.drafts.iter().filter(|(_, d)| d.is_dirty).map(|(at, _)| *at);
+        let mut dirty: Vec<Address> = dirty.collect();
+        dirty.sort_unstable();
+        dirty
+    }
+
+    /// Writes one object, if it changed.
+    pub(super) fn write(&mut self, at: Address, storage: &mut Storage) -> Result<()> {
+        let Some(draft) = self.drafts.get_mut(&at).filter(|draft| draft.is_dirty) else { return Ok(()) };
+        if std::mem::take(&mut draft.is_indexed) {
+            self.unindexed.insert(at);
+        }
+        let done = draft.lay_out(storage, &mut self.blank);
+        if at == storage.transaction.superblock.root && storage.transaction.superblock.version < 2 {
+            storage.transaction.superblock.root_cached = draft.cached(storage.sizes);
+        }
+        self.reader.forget(at);
+        done
+    }
+
+    /// Drops the draft of an object that is written.
+    pub(super) fn evict(&mut self, at: Address) {
+        if self.existing(at).is_some_and(|draft| !draft.is_dirty) {
+            self.drafts.remove(&at);
+        }
+    }
+
+    /// Whether nothing in the file leads to an object: then its draft is all there is.
+    pub(super) fn is_only_here(&self, at: Address) -> bool {
+        self.existing(at).is_none_or(|draft| draft.references == 0)
+    }
+
+    /// Small objects that were made some time ago: as a rule nobody comes back to them soon.
+    pub(super) fn no_longer_recent(&mut self) -> Vec<Address> {
+        let too_many = self.recent.len().saturating_sub(RECENT_MAX);
+        let old: Vec<Address> = self.recent.drain(..too_many).collect();
+        let is_small = |at: &Address| self.existing(*at).is_some_and(|d| d.weight() <= RECENT_BYTES_MAX);
+        old.into_iter().filter(is_small).collect()
+    }
+
+    /// Drafts that must go so that the others take half of the budget, those used longest ago first.
+    pub(super) fn over_budget(&mut self) -> Vec<Address> {
+        if self.bytes <= self.bytes_max {
+            return Vec::new();
+        }
+        let mut weight: u64 = self.drafts.values().map(|draft| draft.weight()).sum();
+        let mut by_use: Vec<(u64, Address)> = self.drafts.iter().map(|(at, d)| (d.used, *at)).collect();
+        by_use.sort_unstable();
+        // What is in use stays, however large it is: to read it anew for every change would take for ever.
+        let idle = by_use.into_iter().take_while(|(used, _)| used + USES_IN_USE < self.clock);
+        let mut go = Vec::new();
+        for (_, at) in idle {
+            if weight <= self.bytes_max / 2 {
+                break;
+            }
+            weight = weight.saturating_sub(self.drafts.get(&at).map_or(0, |draft| draft.weight()));
+            go.push(at);
+        }
+        self.bytes = weight.min(self.bytes_max / 2);
+        go
+    }
+}

@@ -1,0 +1,205 @@
+//! Space and bytes of the file while it changes: the allocator and the transaction, which all that is written goes through.
+
+use std::sync::Arc;
+
+use model::{Error, Result, Within};
+use vol::Durability;
+
+use super::file_space::Account;
+use crate::format::superblock::{Superblock, TreeK};
+use crate::format::{Address, Sizes};
+use crate::object::footprint::Ranges;
+use crate::reader::Reader;
+use crate::space::{Policy, Space, Use};
+use crate::store::{Shared, Store};
+use crate::txn::{Publish, Turn};
+use crate::update::Blocks;
+
+/// Where bytes of a file go, and how they become part of a commit.
+#[derive(Debug)]
+pub(crate) struct Storage {
+    pub(crate) sizes: Sizes,
+    pub(crate) tree_k: TreeK,
+    /// Most bytes of one block of metadata.
+    block_bytes_max: u64,
+    pub(super) allocator: Allocator,
+    pub(super) transaction: Transaction,
+    /// What the file says of its free space, where it keeps it.
+    pub(super) account: Option<Account>,
+}
+
+/// Finds space, and takes it back.
+#[derive(Debug)]
+pub(super) struct Allocator {
+    pub(super) space: Space,
+    /// What is allocated while a part of an object is built, so that it can be given back when it is built anew.
+    building: Option<Ranges>,
+    /// Readers of other programs look on: nothing is used again.
+    pub(super) is_swmr: bool,
+}
+
+/// The changes since the last commit.
+#[derive(Debug)]
+pub(super) struct Transaction {
+    store: Arc<Shared>,
+    /// As the next commit writes it.
+    pub(super) superblock: Superblock,
+    /// Whether anything was written since the last commit.
+    pub(super) is_changed: bool,
+    /// Commits since the file was opened.
+    generation: u64,
+}
+
+impl Storage {
+    /// Nothing changed yet.
+    pub(super) fn new(reader: &Reader, policy: Policy) -> Self {
+        let Store { shared, superblock, limits, .. } = &reader.store;
+        let space = Space::new(policy, reader.store.end());
+        let (store, superblock) = (shared.clone(), superblock.clone());
+        Storage {
+            sizes: superblock.sizes,
+            tree_k: reader.tree_k,
+            block_bytes_max: limits.metadata_bytes_max,
+            allocator: Allocator { space, building: None, is_swmr: false },
+            transaction: Transaction { store, superblock, is_changed: false, generation: 0 },
+            account: None,
+        }
+    }
+
+    pub(super) fn store(&self) -> &Arc<Shared> {
+        &self.transaction.store
+    }
+
+    /// What `build` says, and the space that it allocated.
+    pub(super) fn note_allocated<T>(&mut self, build: impl FnOnce(&mut Storage) -> T) -> (T, Ranges) {
+        let outer = self.allocator.building.replace(Vec::new());
+        let built = build(self);
+        let allocated = std::mem::replace(&mut self.allocator.building, outer).unwrap_or_default();
+        (built, allocated)
+    }
+
+    /// Space for `len` bytes of metadata, which may be read from now on.
+    pub(crate) fn allocate(&mut self, len: u64) -> Address {
+        self.allocate_for(len, Use::Metadata)
+    }
+
+    /// Space for `len` bytes of elements or values.
+    pub(crate) fn allocate_raw(&mut self, len: u64) -> Address {
+        self.allocate_for(len, Use::Raw)
+    }
+
+    fn allocate_for(&mut self, len: u64, what: Use) -> Address {
+        let at = self.allocator.space.allocate(len, what);
+        self.transaction.store.set_end(self.allocator.space.end());
+        if let Some(building) = &mut self.allocator.building {
+            building.push((at, len));
+        }
+        at
+    }
+
+    /// Whether nothing that was committed is there.
+    pub(crate) fn is_fresh(&self, at: Address, len: u64) -> bool {
+        at.0.checked_add(len).is_some_and(|stop| self.allocator.space.is_fresh(at.0, stop))
+    }
+
+    /// Whether space that is given up is used again.
+    pub(super) fn reuses(&self) -> bool {
+        self.allocator.space.reuses()
+    }
+
+    pub(crate) fn release(&mut self, at: Address, len: u64) {
+        self.give_back(at, len, Use::Metadata);
+    }
+
+    /// Gives back space of elements or values.
+    pub(crate) fn release_raw(&mut self, at: Address, len: u64) {
+        self.give_back(at, len, Use::Raw);
+    }
+
+    fn give_back(&mut self, at: Address, len: u64, used: Use) {
+        // A reader that looks on may still be there.
+        if !self.allocator.is_swmr {
+            self.allocator.space.release(at, len, used);
+        }
+    }
+
+    pub(crate) fn write(&mut self, at: Address, data: &[u8]) -> Result<()> {
+        self.write_in_turn(at, data, Turn::Middle)
+    }
+
+    /// Writes bytes that are published before or after those that point to them.
+    pub(crate) fn write_in_turn(&mut self, at: Address, data: &[u8], turn: Turn) -> Result<()> {
+        self.transaction.is_changed = true;
+        self.transaction.store.write(at, data, turn)
+    }
+
+    /// Makes everything that was written one commit, and finds out what may be used from then on.
+    pub(super) fn commit(&mut self, durability: Durability) -> Result<()> {
+        let (space, transaction) = (&mut self.allocator.space, &mut self.transaction);
+        space.cut_end();
+        transaction.publish(space.end(), durability)
+    }
+
+    /// What the last commit gave up may be used.
+    pub(super) fn reuse(&mut self) -> Result<()> {
+        self.transaction.store.add_fresh(self.allocator.space.commit())
+    }
+}
+
+impl Transaction {
+    fn publish(&mut self, end: u64, durability: Durability) -> Result<()> {
+        self.store.set_end(end);
+        self.superblock.end = self.superblock.base + end;
+        let superblock = self.superblock.encode()?;
+        let publish =
+            Publish { superblock_at: self.store.base(), superblock: &superblock, end: self.superblock.end };
+        self.store.commit(&publish, durability)?;
+        self.is_changed = false;
+        self.generation += 1;
+        Ok(())
+    }
+}
+
+impl Blocks for Storage {
+    fn sizes(&self) -> Sizes {
+        self.sizes
+    }
+
+    fn read(&self, at: Address, len: u64, what: &str) -> Result<Vec<u8>> {
+        let stop = at.0.checked_add(len).filter(|&stop| stop <= self.allocator.space.end());
+        let past = || Error::corrupt(format!("read {what}")).at(at.0).with("bytes", len);
+        stop.ok_or_else(past)?;
+        let mut block = vec![0; len.within(self.block_bytes_max, what)?];
+        let read = self.transaction.store.read(at, &mut block);
+        read.map_err(|e| Error::io(format!("read {what}"), &e).at(at.0))?;
+        Ok(block)
+    }
+
+    fn allocate(&mut self, len: u64) -> Address {
+        Storage::allocate(self, len)
+    }
+
+    fn allocate_raw(&mut self, len: u64) -> Address {
+        Storage::allocate_raw(self, len)
+    }
+
+    fn release(&mut self, at: Address, len: u64) {
+        Storage::release(self, at, len);
+    }
+
+    fn release_raw(&mut self, at: Address, len: u64) {
+        Storage::release_raw(self, at, len);
+    }
+
+    fn is_fresh(&self, at: Address, len: u64) -> bool {
+        Storage::is_fresh(self, at, len)
+    }
+
+    fn write(&mut self, at: Address, data: &[u8], turn: Turn) -> Result<()> {
+        self.write_in_turn(at, data, turn)
+    }
+
+    fn generation(&self) -> u64 {
+        self.transaction.generation
+    }
+}
