@@ -202,7 +202,7 @@ impl FractalHeap {
         by_block.min(uint_width(u64::from(self.managed_bytes_max)))
     }
 
-    fn row_bytes(&self, row: u64) -> Option<u64> {
+    pub(crate) fn row_bytes(&self, row: u64) -> Option<u64> {
         match row {
             0 => Some(self.start_bytes),
             r => self

@@ -17,7 +17,6 @@ pub(crate) mod fill;
 pub(crate) mod filters;
 pub(crate) mod fixed_array;
 pub(crate) mod fractal_heap;
-#[cfg_attr(not(test), expect(dead_code, reason = "the writer does not need all of it yet"))]
 pub(crate) mod free_space;
 pub(crate) mod global_heap;
 pub(crate) mod group;

@@ -10,6 +10,12 @@
 //! - A block that stays where it is (the header of a heap, an array) is changed in place only such that whoever follows the
 //!   old pointers still finds what they led to.
 
+pub(crate) mod btree2;
+pub(crate) mod fractal_heap;
+
+#[cfg(test)]
+mod tests;
+
 use model::Result;
 
 use crate::format::{Address, Sizes};

@@ -1,0 +1,266 @@
+//! Direct and indirect blocks: found, made, and written.
+
+use model::{Context, Error, Result};
+
+use super::geometry::{self, Extent};
+use super::{CLEAN_BLOCKS_MAX, Heap};
+use crate::format::Address;
+use crate::format::fractal_heap::Child;
+use crate::txn::Turn;
+use crate::update::Blocks;
+
+/// An indirect block.
+#[derive(Debug)]
+pub(super) struct Table {
+    at: Address,
+    rows: u64,
+    children: Vec<Child>,
+    is_changed: bool,
+}
+
+/// A direct block, with its prefix.
+#[derive(Debug)]
+pub(super) struct Direct {
+    at: Address,
+    slot: Slot,
+    pub(super) bytes: Vec<u8>,
+    pub(super) is_changed: bool,
+}
+
+/// What points to a block.
+#[derive(Debug, Clone, Copy)]
+enum Slot {
+    Header,
+    /// An entry of the table that starts here in heap space.
+    Entry {
+        table: u64,
+        entry: usize,
+    },
+}
+
+const NOTHING: Child = Child { address: None, stored: None };
+
+impl Heap {
+    /// The direct block that covers an offset of heap space.
+    pub(super) fn direct(&mut self, blocks: &dyn Blocks, offset: u64) -> Result<&mut Direct> {
+        let extent = geometry::block_at(&self.header, offset)?;
+        if !self.directs.contains_key(&extent.start) {
+            let direct = self.read_direct(blocks, extent)?;
+            if self.directs.values().filter(|direct| !direct.is_changed).count() >= CLEAN_BLOCKS_MAX {
+                self.trim(CLEAN_BLOCKS_MAX / 2);
+            }
+            self.directs.insert(extent.start, direct);
+        }
+        self.directs.get_mut(&extent.start).ok_or_else(|| self::missing(extent.start))
+    }
+
+    fn read_direct(&mut self, blocks: &dyn Blocks, extent: Extent) -> Result<Direct> {
+        let slot = self.slot_of(blocks, extent.start)?;
+        let at = self.child(slot).ok_or_else(|| missing(extent.start))?;
+        let bytes = blocks.read(at, extent.bytes, "fractal heap direct block")?;
+        self.header.check_direct(&bytes, self.at, extent.start).during_at("read direct block", at.0)?;
+        Ok(Direct { at, slot, bytes, is_changed: false })
+    }
+
+    fn child(&self, slot: Slot) -> Option<Address> {
+        match slot {
+            Slot::Header => self.header.root,
+            Slot::Entry { table, entry } => self.tables.get(&table)?.children.get(entry)?.address,
+        }
+    }
+
+    fn set_child(&mut self, slot: Slot, at: Address) -> Result<()> {
+        match slot {
+            Slot::Header => self.header.root = Some(at),
+            Slot::Entry { table, entry } => {
+                let table = self.tables.get_mut(&table).ok_or_else(|| missing(table))?;
+                let child = table.children.get_mut(entry).ok_or_else(|| missing(entry as u64))?;
+                (*child, table.is_changed) = (Child { address: Some(at), stored: None }, true);
+            }
+        }
+        Ok(())
+    }
+
+    /// What points to the direct block that starts at `offset`. Tables on the way are read.
+    fn slot_of(&mut self, blocks: &dyn Blocks, offset: u64) -> Result<Slot> {
+        if self.header.root_rows == 0 {
+            return if offset == 0 { Ok(Slot::Header) } else { Err(missing(offset)) };
+        }
+        let (mut slot, mut start, mut rows) = (Slot::Header, 0, u64::from(self.header.root_rows));
+        loop {
+            self.read_table(blocks, slot, start, rows)?;
+            let spot = self.header.spot(offset - start)?;
+            let entry = usize::try_from(spot.entry).map_err(|_| missing(offset))?;
+            slot = Slot::Entry { table: start, entry };
+            if spot.row < self.header.direct_rows() {
+                return Ok(slot);
+            }
+            (start, rows) = (start + spot.block_offset, self.header.rows_of(spot.block_bytes));
+        }
+    }
+
+    fn read_table(&mut self, blocks: &dyn Blocks, slot: Slot, start: u64, rows: u64) -> Result<()> {
+        if self.tables.contains_key(&start) {
+            return Ok(());
+        }
+        let at = self.child(slot).ok_or_else(|| missing(start))?;
+        let bytes = blocks.read(at, self.header.indirect_bytes(rows), "fractal heap indirect block")?;
+        let children =
+            self.header.indirect(&bytes, self.at, start, rows).during_at("read indirect block", at.0)?;
+        self.tables.insert(start, Table { at, rows, children, is_changed: false });
+        Ok(())
+    }
+
+    /// Adds a direct block for an object of `len` bytes, where the heap goes on.
+    pub(super) fn add_block(&mut self, blocks: &mut dyn Blocks, len: u64) -> Result<()> {
+        let prefix = self.header.direct_prefix_bytes() as u64;
+        if self.header.root.is_none() {
+            self.header.root_rows = 0;
+        }
+        let from = match (self.header.root, self.header.root_rows) {
+            (None, _) => 0,
+            (Some(_), 0) => self.header.start_bytes,
+            (Some(_), _) => self.header.counts.next_offset,
+        };
+        let extent = geometry::next_fit(&self.header, from, prefix + len)?;
+        let slot = match (self.header.root, extent.start) {
+            (None, 0) => self.start_with_block(),
+            _ => self.slot_for(blocks, extent)?,
+        };
+        if self.child(slot).is_some() {
+            return Err(Error::corrupt("insert in fractal heap").with("offset of next block", extent.start));
+        }
+        let at = blocks.allocate(extent.bytes);
+        self.set_child(slot, at)?;
+        let body = vec![0; (extent.bytes - prefix) as usize];
+        let bytes = self.header.encode_direct(self.at, extent.start, &body)?;
+        self.directs.insert(extent.start, Direct { at, slot, bytes, is_changed: true });
+        let counts = &mut self.header.counts;
+        counts.allocated_bytes = counts.allocated_bytes.saturating_add(extent.bytes);
+        self.sections.add(extent.start + prefix, extent.bytes - prefix)
+    }
+
+    /// The first block is the root.
+    fn start_with_block(&mut self) -> Slot {
+        self.header.root_rows = 0;
+        let counts = &mut self.header.counts;
+        (counts.managed_bytes, counts.allocated_bytes, counts.next_offset) = (self.header.start_bytes, 0, 0);
+        self.header.counts.free_bytes = geometry::object_bytes(&self.header, 0);
+        Slot::Header
+    }
+
+    /// What shall point to a new block: its tables are made where they are missing.
+    fn slot_for(&mut self, blocks: &mut dyn Blocks, extent: Extent) -> Result<Slot> {
+        let needed = self.header.spot(extent.start)?.row + 1;
+        if needed > u64::from(self.header.root_rows) {
+            self.grow_root(blocks, needed)?;
+        }
+        self.header.counts.next_offset = extent.start + extent.bytes;
+        let (mut start, mut rows) = (0, u64::from(self.header.root_rows));
+        let mut slot = Slot::Header;
+        loop {
+            match self.child(slot) {
+                Some(_) => self.read_table(blocks, slot, start, rows)?,
+                None => self.add_table(blocks, slot, start, rows)?,
+            }
+            let spot = self.header.spot(extent.start - start)?;
+            let entry = usize::try_from(spot.entry).map_err(|_| missing(extent.start))?;
+            slot = Slot::Entry { table: start, entry };
+            if spot.row < self.header.direct_rows() {
+                return Ok(slot);
+            }
+            (start, rows) = (start + spot.block_offset, self.header.rows_of(spot.block_bytes));
+        }
+    }
+
+    fn add_table(&mut self, blocks: &mut dyn Blocks, slot: Slot, start: u64, rows: u64) -> Result<()> {
+        let at = blocks.allocate(self.header.indirect_bytes(rows));
+        self.set_child(slot, at)?;
+        let children = vec![NOTHING; (rows * self.header.width) as usize];
+        self.tables.insert(start, Table { at, rows, children, is_changed: true });
+        Ok(())
+    }
+
+    /// Gives the root more rows, twice as many if it has some; a root that is a direct block becomes the first entry of a table.
+    fn grow_root(&mut self, blocks: &mut dyn Blocks, needed: u64) -> Result<()> {
+        let (before, most) = (u64::from(self.header.root_rows), self.header.rows_max());
+        let rows = match (before, self.header.start_rows) {
+            (0, 0) => most,
+            (0, least) => needed.max(u64::from(least)).next_power_of_two(),
+            (before, _) => needed.max(2 * before),
+        };
+        let rows = rows.min(most).max(needed);
+        let mut children = vec![NOTHING; (rows * self.header.width) as usize];
+        match (self.header.root, before) {
+            (None, _) => self.header.counts.free_bytes = geometry::object_bytes(&self.header, rows),
+            (Some(root), 0) => {
+                children[0].address = Some(root);
+                self.count_rows(before, rows);
+                if let Some(direct) = self.directs.get_mut(&0) {
+                    direct.slot = Slot::Entry { table: 0, entry: 0 };
+                }
+            }
+            (Some(_), _) => {
+                self.read_table(blocks, Slot::Header, 0, before)?;
+                let old = self.tables.remove(&0).ok_or_else(|| missing(0))?;
+                blocks.release(old.at, self.header.indirect_bytes(old.rows));
+                children[..old.children.len()].copy_from_slice(&old.children);
+                self.count_rows(before, rows);
+            }
+        }
+        let at = blocks.allocate(self.header.indirect_bytes(rows));
+        self.header.root_rows = u16::try_from(rows).map_err(|_| Error::limit("insert in fractal heap"))?;
+        self.header.root = Some(at);
+        self.header.counts.managed_bytes = geometry::row_start(&self.header, rows)?;
+        self.tables.insert(0, Table { at, rows, children, is_changed: true });
+        Ok(())
+    }
+
+    /// Blocks that the new rows have, though they are not made yet, count as free.
+    fn count_rows(&mut self, before: u64, rows: u64) {
+        let more = geometry::object_bytes(&self.header, rows)
+            .saturating_sub(geometry::object_bytes(&self.header, before));
+        self.header.counts.free_bytes = self.header.counts.free_bytes.saturating_add(more);
+    }
+
+    /// Writes the direct blocks that changed: those of the last commit go to new space.
+    pub(super) fn store_directs(&mut self, blocks: &mut dyn Blocks) -> Result<()> {
+        let changed: Vec<u64> =
+            self.directs.iter().filter(|(_, direct)| direct.is_changed).map(|(start, _)| *start).collect();
+        for start in changed {
+            let direct = self.directs.get_mut(&start).ok_or_else(|| missing(start))?;
+            let at = blocks.relocate(direct.at, direct.bytes.len() as u64);
+            self.header.seal_direct(&mut direct.bytes)?;
+            blocks.write(at, &direct.bytes, Turn::First)?;
+            let (old, slot) = (std::mem::replace(&mut direct.at, at), direct.slot);
+            direct.is_changed = false;
+            if old != at {
+                self.set_child(slot, at)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes the indirect blocks that changed, where they are.
+    pub(super) fn store_tables(&mut self, blocks: &mut dyn Blocks) -> Result<()> {
+        for (start, table) in self.tables.iter_mut().filter(|(_, table)| table.is_changed) {
+            let bytes = self.header.encode_indirect(self.at, *start, table.rows, &table.children)?;
+            blocks.write(table.at, &bytes, Turn::First)?;
+            table.is_changed = false;
+        }
+        Ok(())
+    }
+
+    /// Lets go of direct blocks that are in the file, but for the last `keep` of them: there the heap goes on.
+    pub(super) fn trim(&mut self, keep: usize) {
+        let clean: Vec<u64> =
+            self.directs.iter().filter(|(_, direct)| !direct.is_changed).map(|(start, _)| *start).collect();
+        for start in &clean[..clean.len().saturating_sub(keep)] {
+            self.directs.remove(start);
+        }
+    }
+}
+
+fn missing(offset: u64) -> Error {
+    Error::corrupt("find fractal heap block").with("offset", offset)
+}
