@@ -8,6 +8,7 @@ mod appends;
 mod c;
 mod chunked;
 mod churn;
+mod commits;
 mod contiguous;
 mod conversions;
 mod data;
@@ -37,5 +38,6 @@ fn main() -> Outcome<()> {
     appends::run(bench)?;
     objects::run(bench)?;
     churn::run(bench)?;
+    commits::run(bench)?;
     output::write(bench)
 }

@@ -265,7 +265,9 @@ impl NativeContainer {
 
 impl NativeContainer {
     fn all_links(&self, group: Token) -> Result<Vec<Link>> {
-        if let Some(links) = self.reading()?.and_then(|w| w.all_links(address(group))) {
+        if let Some(writer) = self.reading()?
+            && let Some(links) = writer.all_links(address(group))?
+        {
             return Ok(links);
         }
         let view = self.view(group)?;
@@ -600,7 +602,9 @@ impl Container for NativeContainer {
     }
 
     fn link_get(&self, group: Token, name: &str) -> Result<Option<Link>> {
-        if let Some(found) = self.reading()?.and_then(|w| w.link(address(group), name)) {
+        if let Some(writer) = self.reading()?
+            && let Some(found) = writer.link(address(group), name)?
+        {
             return Ok(found);
         }
         let view = self.view(group)?;

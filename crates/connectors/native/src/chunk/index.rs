@@ -95,6 +95,18 @@ impl<'a> Chunks<'a> {
         }
     }
 
+    /// About how many chunks the index holds.
+    pub(crate) fn count_hint(&self) -> Result<u64> {
+        match &self.opened {
+            Opened::BTree1(tree) => tree.count_hint(self.file),
+            Opened::BTree2(tree) => Ok(tree.records),
+            Opened::Array(arrays::Array::Fixed { header, .. }) => Ok(header.entries),
+            Opened::Array(arrays::Array::Extensible { header, .. }) => Ok(header.entries),
+            // Each is found without a search.
+            Opened::Nothing => Ok(u64::MAX),
+        }
+    }
+
     fn plain(&self, address: Address) -> ChunkAt {
         ChunkAt { address, bytes: self.chunk_bytes, filter_mask: 0 }
     }

@@ -158,13 +158,35 @@ pub(crate) fn all_raw(file: &Reader, header: &Header) -> Result<Vec<(RawAttribut
         };
         return header.messages_of(kind::ATTRIBUTE).map(raw).collect();
     };
+    all_raw_dense(file, (heap, tree), tracks_order(header))
+}
+
+/// The same of attributes in a heap.
+pub(crate) fn all_raw_dense(
+    file: &Reader,
+    (heap, tree): (Address, Address),
+    tracked: bool,
+) -> Result<Vec<(RawAttribute, Option<u16>)>> {
     let (heap, tree) = (fractal_heap::open(file, heap)?, btree2::open(file, tree)?);
     check_tree(&tree, 8)?;
     let mut found = Vec::new();
     btree2::walk(file, &tree, &mut |bytes| {
         let r = record(bytes)?;
-        let order = tracks_order(header).then_some(r.order as u16);
-        found.push((attribute::decode(&load_body(file, &heap, &r)?)?, order));
+        found.push((attribute::decode(&load_body(file, &heap, &r)?)?, tracked.then_some(r.order as u16)));
+        Ok(())
+    })?;
+    Ok(found)
+}
+
+/// One attribute of a heap as its message holds it, with its creation order.
+pub(crate) fn find_raw(
+    file: &Reader,
+    (heap, tree): (Address, Address),
+    name: &str,
+) -> Result<Option<(RawAttribute, u32)>> {
+    let mut found = None;
+    search_dense(file, (heap, tree), &text::to_bytes(name), &mut |body, order| {
+        found = Some((attribute::decode(body)?, order));
         Ok(())
     })?;
     Ok(found)
@@ -238,20 +260,35 @@ fn find_dense(
     name: &str,
     tracked: bool,
 ) -> Result<Option<Attribute>> {
+    let mut found = None;
+    search_dense(file, (heap, tree), &text::to_bytes(name), &mut |body, order| {
+        found = Some(decode(file, body, tracked.then_some(order))?);
+        Ok(())
+    })?;
+    Ok(found)
+}
+
+/// Calls `visit` with the message and the creation order of an attribute in a heap, if it is there.
+fn search_dense(
+    file: &Reader,
+    (heap, tree): (Address, Address),
+    name: &[u8],
+    visit: &mut dyn FnMut(&[u8], u32) -> Result<()>,
+) -> Result<()> {
     let (heap, tree) = (fractal_heap::open(file, heap)?, btree2::open(file, tree)?);
     check_tree(&tree, 8)?;
-    let bytes = text::to_bytes(name);
-    let hash = checksum::lookup3(&bytes, 0);
-    let mut found = None;
+    let hash = checksum::lookup3(name, 0);
     btree2::find(file, &tree, &mut |raw| {
         let r = record(raw)?;
         if r.hash != hash {
             return Ok(r.hash.cmp(&hash));
         }
-        let attribute = load(file, &heap, &r, tracked)?;
-        let order = text::to_bytes(&attribute.info.name).cmp(&bytes);
-        found = (order == Ordering::Equal).then_some(attribute);
+        let body = load_body(file, &heap, &r)?;
+        let order = attribute::name(&body)?.cmp(name);
+        if order == Ordering::Equal {
+            visit(&body, r.order)?;
+        }
         Ok(order)
     })?;
-    Ok(found)
+    Ok(())
 }

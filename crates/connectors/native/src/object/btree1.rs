@@ -46,6 +46,16 @@ impl Tree {
         f(&node)
     }
 
+    /// About how many entries its leaves have, as far as its root tells.
+    pub(crate) fn count_hint(&self, file: &Reader) -> Result<u64> {
+        // Nodes are between half full and full.
+        let per_node = 3 * u64::from(self.k(file)) / 2;
+        self.with_node(file, self.root, None, |node| {
+            let below = per_node.saturating_pow(u32::from(node.level));
+            Ok(below.saturating_mul(node.children.len() as u64))
+        })
+    }
+
     /// The child of a leaf that would hold what is sought, and its key. `order` compares keys with it.
     pub(crate) fn find(
         &self,

@@ -23,12 +23,12 @@ use crate::reader::Reader;
 
 /// How a group keeps its links.
 #[derive(Debug, Clone, Copy)]
-enum Style {
+pub(crate) enum Style {
     Old(SymbolTable),
     New(LinkInfo),
 }
 
-fn style(file: &Reader, header: &Header) -> Result<Style> {
+pub(crate) fn style(file: &Reader, header: &Header) -> Result<Style> {
     let sizes = file.store.sizes();
     if let Some(message) = header.message(kind::SYMBOL_TABLE) {
         return group::symbol_table(message.body, sizes).map(Style::Old);
@@ -43,28 +43,69 @@ fn style(file: &Reader, header: &Header) -> Result<Style> {
 
 /// One link by name.
 pub(crate) fn find(file: &Reader, header: &Header, name: &str) -> Result<Option<Link>> {
-    let bytes = text::to_bytes(name);
     match style(file, header)? {
-        Style::Old(table) => find_old(file, table, &bytes),
-        Style::New(LinkInfo { heap: Some(heap), name_tree: Some(tree), .. }) => {
-            find_dense(file, heap, tree, &bytes)
+        Style::New(LinkInfo { heap: None, .. } | LinkInfo { name_tree: None, .. }) => {
+            find_compact(file, header, &text::to_bytes(name))
         }
-        Style::New(_) => find_compact(file, header, &bytes),
+        style => find_indexed(file, &style, name),
     }
 }
 
 /// All links, in whatever order they are kept.
 pub(crate) fn links(file: &Reader, header: &Header) -> Result<Vec<Link>> {
     match style(file, header)? {
-        Style::Old(table) => links_old(file, table),
-        Style::New(LinkInfo { heap: Some(heap), name_tree: Some(tree), .. }) => links_dense(file, heap, tree),
-        Style::New(_) => links_compact(file, header),
+        Style::New(LinkInfo { heap: None, .. } | LinkInfo { name_tree: None, .. }) => {
+            links_compact(file, header)
+        }
+        style => links_indexed(file, &style),
+    }
+}
+
+/// About how many links an index holds; nothing where they stand in the header, or are so few that all are soon read.
+pub(crate) fn indexed(file: &Reader, style: &Style) -> Result<Option<u64>> {
+    match style {
+        Style::Old(table) => {
+            let bytes = Names::open(file, table.heap, false)?.heap.data_bytes;
+            Ok((bytes > FEW_NAMES_BYTES).then_some(bytes / NAME_SLOT_BYTES))
+        }
+        Style::New(LinkInfo { heap: Some(_), name_tree: Some(tree), .. }) => {
+            Ok(Some(btree2::open(file, *tree)?.records))
+        }
+        Style::New(_) => Ok(None),
+    }
+}
+
+/// One link by name, of an index.
+pub(crate) fn find_indexed(file: &Reader, style: &Style, name: &str) -> Result<Option<Link>> {
+    let bytes = text::to_bytes(name);
+    match style {
+        Style::Old(table) => find_old(file, *table, &bytes),
+        Style::New(LinkInfo { heap: Some(heap), name_tree: Some(tree), .. }) => {
+            find_dense(file, *heap, *tree, &bytes)
+        }
+        Style::New(_) => Ok(None),
+    }
+}
+
+/// All links of an index.
+pub(crate) fn links_indexed(file: &Reader, style: &Style) -> Result<Vec<Link>> {
+    match style {
+        Style::Old(table) => links_old(file, *table),
+        Style::New(LinkInfo { heap: Some(heap), name_tree: Some(tree), .. }) => {
+            links_dense(file, *heap, *tree)
+        }
+        Style::New(_) => Ok(Vec::new()),
     }
 }
 
 /// The blocks that hold a group's links outside of its header: trees with their nodes, and heaps.
 pub(crate) fn blocks(file: &Reader, header: &Header) -> Result<Blocks> {
-    match style(file, header)? {
+    blocks_of(file, &style(file, header)?)
+}
+
+/// The blocks of an index of links.
+pub(crate) fn blocks_of(file: &Reader, style: &Style) -> Result<Blocks> {
+    match style {
         Style::Old(table) => {
             let sizes = file.store.sizes();
             let heap = Names::open(file, table.heap, false)?.heap;
@@ -132,6 +173,10 @@ struct Names<'f> {
     whole: Option<Block>,
 }
 
+/// A group whose names take no more has few links.
+const FEW_NAMES_BYTES: u64 = 4 << 10;
+/// What a short name takes in a local heap.
+const NAME_SLOT_BYTES: u64 = 16;
 /// A heap up to this size is read at once: one read costs less than the pages of a binary search.
 const NAMES_WHOLE_BYTES: u64 = 64 << 10;
 /// Bytes of heap that are looked at for a name, and then four times as many.

@@ -7,7 +7,7 @@
 //! 2. write the redo record past the end of the file, with every staged byte and the superblock, and its salt into the first
 //!    bytes past the stored end, which are kept free for it (what belongs there is staged); sync;
 //! 3. publish: the superblock first (an end that is too large hurts no reader, one that is too small does), then the rest
-//!    in three [turns](Turn); sync;
+//!    in four [turns](Turn); sync;
 //! 4. cut the record off.
 //!
 //! Until step 2 is durable the last commit stands; from then on the record is replayed when the file is opened.
@@ -46,8 +46,10 @@ pub(crate) struct Publish<'a> {
 /// When staged bytes are published, so that a reader of that moment finds whatever is pointed to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Turn {
-    /// Before what points to it: heaps that only gained something.
+    /// Before what points to it: heaps and blocks of indexes that only gained something.
     First,
+    /// What says that something of the first turn is there: tables and bitmaps of indexes.
+    Second,
     /// What points to the rest: headers, elements.
     Middle,
     /// After nothing points to it: what is taken away. A commit that fails forgets it.
@@ -63,7 +65,7 @@ pub(crate) struct Txn {
     /// Ranges that were free at the last commit, by start; they do not touch.
     fresh: BTreeMap<u64, u64>,
     /// Staged bytes by turn.
-    staged: [Staged; 3],
+    staged: [Staged; 4],
     /// Fresh bytes that are not in the file yet.
     buffer: Staged,
     /// Bytes that went to the buffer since it was empty.

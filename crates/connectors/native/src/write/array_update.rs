@@ -1,18 +1,15 @@
-//! Changes to an extensible array of chunks in place, for readers that look on.
+//! Arrays of chunks that change in place: one element, one block.
 //!
-//! An append with a commit each time changes one element of the index. Building the index anew each time would let the file
-//! grow with the square of their number, since its old space is not used again while readers look on. Blocks that are there
-//! already are published before the header of the dataset, which says how far the reader may go.
+//! An element has its place for good, so that a block can be overwritten in one write: whoever reads finds what was there, or
+//! what is new. Blocks are published before the header of the dataset, which says how far a reader may go.
 
 use model::{Error, Result};
 
-use super::parts::ChunkSet;
 use super::storage::Storage;
-use crate::chunk::index::number;
 use crate::format::encode::extensible_array::SecondaryBlock;
-use crate::format::encode::fixed_array::page;
+use crate::format::encode::fixed_array::{page, set_page_written};
 use crate::format::extensible_array::{ExtensibleArray, Group, IndexBlock, Place};
-use crate::format::layout::Chunked;
+use crate::format::fixed_array::{FixedArray, page_is_written};
 use crate::format::records::ElementForm;
 use crate::format::{Address, checksum};
 use crate::txn::Turn;
@@ -28,20 +25,49 @@ struct Changing {
     secondary: Vec<Option<Address>>,
 }
 
-/// A data block and one element in it.
+/// A data block and elements in it, all in one page if it has pages.
 #[derive(Clone, Copy)]
 struct Target<'e> {
     group: Group,
     block: u64,
-    element: u64,
-    bytes: &'e [u8],
+    /// Within the block.
+    elements: &'e [(u64, &'e [u8])],
 }
 
-fn put(elements: &mut [u8], number: u64, bytes: &[u8]) -> Result<()> {
-    let start = (number as usize).checked_mul(bytes.len());
-    let room = start.and_then(|start| elements.get_mut(start..start + bytes.len()));
-    room.ok_or_else(|| Error::corrupt("change chunk index").with("element", number))?.copy_from_slice(bytes);
+/// An element and its number in the array.
+pub(super) type Element = (u64, Vec<u8>);
+
+fn put_all(room: &mut [u8], elements: &[(u64, &[u8])]) -> Result<()> {
+    for (number, bytes) in elements {
+        let start = (*number as usize).checked_mul(bytes.len());
+        let place = start.and_then(|start| room.get_mut(start..start + bytes.len()));
+        let outside = || Error::corrupt("change chunk index").with("element", number);
+        place.ok_or_else(outside)?.copy_from_slice(bytes);
+    }
     Ok(())
+}
+
+/// The place of an element in its block.
+fn element_of(place: Place) -> u64 {
+    match place {
+        Place::Index { element } | Place::Direct { element, .. } | Place::Secondary { element, .. } => {
+            element
+        }
+    }
+}
+
+impl Changing {
+    /// What is read and written together: the index block, a data block, or a page of one.
+    fn block_of(&self, place: Place) -> (u8, u64, u64, u64) {
+        match place {
+            Place::Index { .. } => (0, 0, 0, 0),
+            Place::Direct { pointer, .. } => (1, pointer, 0, 0),
+            Place::Secondary { pointer, group, block, element } => {
+                let page = if self.header.is_paged(group) { element / self.header.page_entries() } else { 0 };
+                (2, pointer, block, page)
+            }
+        }
+    }
 }
 
 impl Storage {
@@ -49,28 +75,26 @@ impl Storage {
         Blocks::read(self, at, bytes, "chunk index")
     }
 
-    /// Puts some chunks of a dataset into its array, which stands at `at`.
+    /// Puts elements, which are sorted by their numbers, into the array at `at`.
     pub(crate) fn update_extensible_array(
         &mut self,
-        (at, layout): (Address, &Chunked),
-        set: &ChunkSet,
-        changed: impl Iterator<Item = Vec<u64>>,
+        at: Address,
+        form: ElementForm,
+        elements: &[Element],
     ) -> Result<()> {
-        let mut array = self.open_array(at, set.form(layout, self))?;
-        let first = set.first_unlimited();
-        for scaled in changed {
-            let Some(chunk) = set.chunks.get(&scaled) else { continue };
-            let number = number(&scaled, first, &set.max_dims, &layout.shape)?;
-            let bytes = array.form.encode(set.element(chunk))?;
-            self.put_element(&mut array, number, &bytes)?;
-            array.header.entries = array.header.entries.max(number + 1);
-        }
+        let Some((last, _)) = elements.last() else { return Ok(()) };
+        let mut array = self.open_array(at, form)?;
+        let places = elements.iter().map(|(number, bytes)| Ok((array.header.place(*number)?, &bytes[..])));
+        let places = places.collect::<Result<Vec<_>>>()?;
+        let near: Vec<&[_]> = places.chunk_by(|a, b| array.block_of(a.0) == array.block_of(b.0)).collect();
+        near.into_iter().try_for_each(|near| self.put_elements(&mut array, near))?;
+        array.header.entries = array.header.entries.max(last + 1);
         let sizes = self.sizes;
         let Changing { header, elements, direct, secondary, .. } = array;
         let index = IndexBlock { elements: &elements, direct, secondary };
         let index_at = header.index_block.ok_or_else(|| Error::corrupt("change chunk index").at(at.0))?;
-        self.write_in_turn(index_at, &header.encode_index_block(at, &index, sizes)?, Turn::First)?;
-        self.write_in_turn(at, &header.encode(sizes)?, Turn::First)
+        self.write_in_turn(index_at, &header.encode_index_block(at, &index, sizes)?, Turn::Second)?;
+        self.write_in_turn(at, &header.encode(sizes)?, Turn::Second)
     }
 
     fn open_array(&self, at: Address, form: ElementForm) -> Result<Changing> {
@@ -84,19 +108,23 @@ impl Storage {
         Ok(Changing { at, header, form, elements, direct, secondary })
     }
 
-    fn put_element(&mut self, array: &mut Changing, number: u64, bytes: &[u8]) -> Result<()> {
-        match array.header.place(number)? {
-            Place::Index { element } => put(&mut array.elements, element, bytes),
-            Place::Direct { pointer, group, element } => {
+    /// Puts elements of one block, or of one page of it, to their places.
+    fn put_elements(&mut self, array: &mut Changing, near: &[(Place, &[u8])]) -> Result<()> {
+        let Some((first, _)) = near.first() else { return Ok(()) };
+        let elements: Vec<(u64, &[u8])> =
+            near.iter().map(|(place, bytes)| (element_of(*place), *bytes)).collect();
+        match *first {
+            Place::Index { .. } => put_all(&mut array.elements, &elements),
+            Place::Direct { pointer, group, .. } => {
                 let before: u64 = (0..group.number).map(|n| array.header.group(n).blocks).sum();
-                let target = Target { group, block: pointer - before, element, bytes };
+                let target = Target { group, block: pointer - before, elements: &elements };
                 let there = array.direct.get(pointer as usize).copied().flatten();
                 let at = self.put_in_block(array, there, target)?;
                 array.direct[pointer as usize] = Some(at);
                 Ok(())
             }
-            Place::Secondary { pointer, group, block, element } => {
-                let target = Target { group, block, element, bytes };
+            Place::Secondary { pointer, group, block, .. } => {
+                let target = Target { group, block, elements: &elements };
                 self.put_below_secondary(array, pointer, target)
             }
         }
@@ -123,7 +151,7 @@ impl Storage {
         };
         secondary.blocks[target.block as usize] = Some(data);
         let block = array.header.encode_secondary(array.at, group, &secondary, sizes)?;
-        self.write_in_turn(at, &block, Turn::First)?;
+        self.write_in_turn(at, &block, Turn::Second)?;
         array.secondary[pointer as usize] = Some(at);
         Ok(())
     }
@@ -154,7 +182,7 @@ impl Storage {
             }
             None => (self.new_block(array, group), absent(array.form, group.elements)?),
         };
-        put(&mut elements, target.element, target.bytes)?;
+        put_all(&mut elements, target.elements)?;
         let block = array.header.encode_data(array.at, (group, target.block), &elements, sizes)?;
         self.write_in_turn(at, &block, Turn::First)?;
         Ok(at)
@@ -179,22 +207,84 @@ impl Storage {
             }
         };
         let entries = array.header.page_entries();
-        let (number, within) = (target.element / entries, target.element % entries);
+        let number = target.elements.first().map_or(0, |(element, _)| element / entries);
+        let within: Vec<(u64, &[u8])> =
+            target.elements.iter().map(|(n, bytes)| (n % entries, *bytes)).collect();
         let (start, bytes) = array.header.page(number, sizes);
         let page_at = Address(at.0 + start);
         let mut elements = match array.header.is_page_written(group, secondary, target.block, number) {
-            true => {
-                let mut stored = self.read_back(page_at, bytes)?;
-                checksum::verify(&stored, "page of chunk index")?;
-                stored.truncate(stored.len() - 4);
-                stored
-            }
+            true => self.read_page(page_at, bytes)?,
             false => absent(array.form, entries)?,
         };
-        put(&mut elements, within, target.bytes)?;
+        put_all(&mut elements, &within)?;
         self.write_in_turn(page_at, &page(&elements)?, Turn::First)?;
         array.header.set_page_written(group, secondary, target.block, number);
         Ok(at)
+    }
+}
+
+impl Storage {
+    /// Puts elements, which are sorted by their numbers, into the fixed array at `at`.
+    pub(crate) fn update_fixed_array(
+        &mut self,
+        at: Address,
+        form: ElementForm,
+        elements: &[Element],
+    ) -> Result<()> {
+        let (sizes, wrong) = (self.sizes, || Error::corrupt("change chunk index").at(at.0));
+        let array = FixedArray::decode(&self.read_back(at, FixedArray::header_bytes(sizes))?, sizes)?;
+        let block = array.block.ok_or_else(wrong)?;
+        let bytes = self.read_back(block, array.block_bytes(sizes).ok_or_else(wrong)?)?;
+        array.check_block(&bytes, sizes, at)?;
+        let before = array.block_body(&bytes, sizes);
+        let mut body = before.to_vec();
+        let all: Vec<(u64, &[u8])> = elements.iter().map(|(number, bytes)| (*number, &bytes[..])).collect();
+        match array.is_paged() {
+            false => put_all(&mut body, &all)?,
+            true => {
+                for near in all.chunk_by(|a, b| a.0 / array.page_entries() == b.0 / array.page_entries()) {
+                    self.put_in_fixed_page(&array, block, &mut body, form, near)?;
+                }
+            }
+        }
+        match body == before {
+            true => Ok(()),
+            false => self.write_in_turn(block, &array.encode_block(at, &body, sizes)?, Turn::Second),
+        }
+    }
+
+    /// Puts elements into a page, and notes in the bitmap that it is there.
+    fn put_in_fixed_page(
+        &mut self,
+        array: &FixedArray,
+        block: Address,
+        bitmap: &mut [u8],
+        form: ElementForm,
+        near: &[(u64, &[u8])],
+    ) -> Result<()> {
+        let Some((first, _)) = near.first() else { return Ok(()) };
+        let number = first / array.page_entries();
+        let outside = || Error::corrupt("change chunk index").with("page", number);
+        let (start, count) = array.page(number, self.sizes).ok_or_else(outside)?;
+        let at = Address(block.0 + start);
+        let mut elements = match page_is_written(bitmap, number) {
+            true => self.read_page(at, count * form.bytes() as u64 + 4)?,
+            false => absent(form, count)?,
+        };
+        let from = number * array.page_entries();
+        let within: Vec<(u64, &[u8])> = near.iter().map(|(n, bytes)| (n - from, *bytes)).collect();
+        put_all(&mut elements, &within)?;
+        self.write_in_turn(at, &page(&elements)?, Turn::First)?;
+        set_page_written(bitmap, number);
+        Ok(())
+    }
+
+    /// The elements of a page that is there.
+    fn read_page(&self, at: Address, bytes: u64) -> Result<Vec<u8>> {
+        let mut stored = self.read_back(at, bytes)?;
+        checksum::verify(&stored, "page of chunk index")?;
+        stored.truncate(stored.len() - 4);
+        Ok(stored)
     }
 }
 

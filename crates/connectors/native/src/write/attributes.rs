@@ -41,9 +41,10 @@ impl Writer {
             data: vec![0; bytes],
         };
         let object = Address(op.object.to_u64());
-        let tracked = self.draft(object)?.tracks_attribute_order();
+        let (reader, prefix) = (self.reader.clone(), self.draft(object)?.prefix.clone());
+        let tracked = prefix.attribute_order_tracked;
         let attributes = self.attributes(object)?;
-        if attributes.by_name.contains_key(&op.name) {
+        if attributes.contains(&reader, &prefix, &op.name)? {
             return Err(Error::exists("create attribute").with("name", &op.name));
         }
         let order = tracked.then_some(attributes.next);
@@ -58,8 +59,8 @@ impl Writer {
     }
 
     pub(crate) fn attribute_write(&mut self, object: Address, name: &str, data: &[u8]) -> Result<()> {
-        let reader = self.reader.clone();
-        let kept = self.attributes(object)?.by_name.get_mut(name).ok_or_else(|| missing(name))?;
+        let (reader, prefix) = (self.reader.clone(), self.draft(object)?.prefix.clone());
+        let kept = self.attributes(object)?.change(&reader, &prefix, name)?.ok_or_else(|| missing(name))?;
         let (datatype, wanted) = raw_value_type(&reader, &kept.raw)?;
         if wanted != data.len() {
             return Err(Error::invalid("write attribute").with("bytes", data.len()).with("wanted", wanted));
@@ -69,8 +70,9 @@ impl Writer {
     }
 
     pub(crate) fn attribute_delete(&mut self, object: Address, name: &str) -> Result<()> {
-        let removed = self.attributes(object)?.by_name.remove(name);
-        let removed = removed.ok_or_else(|| missing(name))?.raw;
+        let (reader, prefix) = (self.reader.clone(), self.draft(object)?.prefix.clone());
+        let removed = self.attributes(object)?.remove(&reader, &prefix, name)?;
+        let removed = removed.ok_or_else(|| missing(name))?;
         if removed.datatype.shared
             && let SharedAt::Object(at) = SharedAt::decode(&removed.datatype.bytes, self.storage.sizes)?
         {
@@ -80,18 +82,18 @@ impl Writer {
     }
 
     pub(crate) fn attribute_rename(&mut self, object: Address, from: &str, to: &str) -> Result<()> {
+        let (reader, prefix) = (self.reader.clone(), self.draft(object)?.prefix.clone());
         let attributes = self.attributes(object)?;
-        if !attributes.by_name.contains_key(from) {
+        if !attributes.contains(&reader, &prefix, from)? {
             return Err(missing(from));
         }
-        if from != to && attributes.by_name.contains_key(to) {
+        if from != to && attributes.contains(&reader, &prefix, to)? {
             return Err(Error::exists("rename attribute").with("name", to));
         }
         if to.is_empty() || to.contains('\0') {
             return Err(Error::invalid("rename attribute").with("name", format!("{to:?}")));
         }
-        attributes.rename(from, to);
-        Ok(())
+        attributes.rename(&reader, &prefix, from, to)
     }
 }
 

@@ -1,13 +1,12 @@
 //! Chunk indexes, built whole: each kind that libhdf5 has, chosen as it would.
 
-use std::collections::BTreeSet;
+use std::cmp::Ordering;
 
 use model::properties::{AllocTime, DatasetCreate};
 use model::{Dataspace, Error, Result, UNLIMITED};
 use vol::LibVersion;
 
-use super::draft::Draft;
-use super::parts::ChunkSet;
+use super::parts::{ChunkChanges, ChunkMap, ChunkSet};
 use super::storage::Storage;
 use crate::chunk;
 use crate::chunk::index::{ChunkAt, number};
@@ -20,6 +19,8 @@ use crate::format::fractal_heap::Stored;
 use crate::format::header::{Message, kind};
 use crate::format::layout::{Chunked, Index, Layout};
 use crate::format::records::{Element, ElementForm, kind as record};
+use crate::reader::Reader;
+use crate::update::btree2::Tree;
 
 /// Nodes of a version 2 B-tree of chunks, unless the layout says otherwise.
 const NODE_BYTES: u32 = 2048;
@@ -50,47 +51,53 @@ pub(crate) fn choose(
     (version, index)
 }
 
-/// The layout message of a chunked dataset, whose index is built anew.
+/// The layout message of a chunked dataset, whose index is written: changed where few chunks changed, else built.
 pub(crate) fn layout_message(
-    draft: &Draft,
+    body: &[u8],
     set: &mut ChunkSet,
+    reader: &Reader,
     storage: &mut Storage,
 ) -> Result<Option<Message>> {
-    let Some(body) = draft.body(kind::LAYOUT) else { return Ok(None) };
     let Layout::Chunked(mut layout) = Layout::decode(body, storage.sizes)? else { return Ok(None) };
-    if layout.version < 3 {
-        layout.version = 3;
-    }
-    let only = set.chunks.first_key_value().map(|(_, chunk)| *chunk);
-    layout.address = match (&mut layout.index, only) {
+    layout.version = layout.version.max(3);
+    layout.address = match updated(&layout, set, reader, storage)? {
+        Some(address) => Some(address),
         // Its chunks stay where they are.
-        (Index::Implicit, _) => layout.address,
-        (_, None) => None,
-        (Index::Single { filtered }, Some(chunk)) => {
-            if let Some(stored) = filtered {
-                *stored = (chunk.bytes, chunk.filter_mask);
-            }
-            Some(chunk.address)
+        None if matches!(layout.index, Index::Implicit) => layout.address,
+        None => {
+            let (chunks, blocks) = (set.all(reader)?, set.blocks(reader)?);
+            blocks.into_iter().for_each(|(at, len)| storage.release(at, len));
+            storage.build_index(set, &chunks, &mut layout)?
         }
-        (Index::BTree1, _) => storage.build_chunk_btree1(set, &layout)?,
-        (Index::BTree2, _) => Some(storage.build_chunk_btree2(set, &layout)?),
-        (Index::FixedArray, _) => Some(storage.build_fixed_array(set, &layout)?),
-        (Index::ExtensibleArray, _) => match changed_since(set, storage).zip(layout.address) {
-            Some((changed, at)) => {
-                storage.update_extensible_array((at, &layout), set, changed.into_iter())?;
-                Some(at)
-            }
-            None => Some(storage.build_extensible_array(set, &layout)?),
-        },
     };
     let body = Layout::Chunked(layout).encode_new(storage.sizes)?;
     Ok(Some(Message { kind: kind::LAYOUT, flags: 0, creation_order: None, body }))
 }
 
-/// The chunks that changed since the index was written, if it can be changed in place.
-fn changed_since(set: &mut ChunkSet, storage: &Storage) -> Option<BTreeSet<Vec<u64>>> {
-    let changed = set.changed.replace(BTreeSet::new());
-    changed.filter(|_| storage.allocator.is_swmr)
+/// Puts changes in their places in the index; where it is then. Nothing where it must be built.
+fn updated(
+    layout: &Chunked,
+    set: &ChunkSet,
+    reader: &Reader,
+    storage: &mut Storage,
+) -> Result<Option<Address>> {
+    let Some(at) = layout.address else { return Ok(None) };
+    // Readers that look on follow the index that they know.
+    let Some(changes) = set.changes_to_put(reader, storage.allocator.is_swmr)? else { return Ok(None) };
+    match layout.index {
+        Index::ExtensibleArray => {
+            let elements = set.numbered(changes.iter().map(|(s, c)| (s, c.as_ref())), layout, storage)?;
+            storage.update_extensible_array(at, set.form(layout, storage), &elements)?;
+            Ok(Some(at))
+        }
+        Index::FixedArray => {
+            let elements = set.numbered(changes.iter().map(|(s, c)| (s, c.as_ref())), layout, storage)?;
+            storage.update_fixed_array(at, set.form(layout, storage), &elements)?;
+            Ok(Some(at))
+        }
+        Index::BTree2 => storage.update_chunk_btree2(at, set, layout, changes).map(Some),
+        _ => Ok(None),
+    }
 }
 
 impl ChunkSet {
@@ -108,18 +115,25 @@ impl ChunkSet {
 
     /// The dimension that grows without bound: an extensible array counts it last.
     pub(super) fn first_unlimited(&self) -> Option<usize> {
-        self.max_dims.iter().position(|&d| d == UNLIMITED)
+        self.max_dims().iter().position(|&d| d == UNLIMITED)
     }
 
-    /// Elements by their number, ascending.
-    fn numbered(&self, layout: &Chunked, form: ElementForm) -> Result<Vec<(u64, Vec<u8>)>> {
+    /// Elements by their number, ascending; absent ones for chunks that are gone.
+    fn numbered<'c>(
+        &self,
+        chunks: impl Iterator<Item = (&'c Vec<u64>, Option<&'c ChunkAt>)>,
+        layout: &Chunked,
+        storage: &Storage,
+    ) -> Result<Vec<(u64, Vec<u8>)>> {
+        let form = self.form(layout, storage);
         let extensible = matches!(layout.index, Index::ExtensibleArray);
         let first = self.first_unlimited().filter(|_| extensible);
-        let one = |(scaled, chunk): (&Vec<u64>, &ChunkAt)| {
-            let number = number(scaled, first, &self.max_dims, &layout.shape)?;
-            Ok((number, form.encode(self.element(chunk))?))
+        let one = |(scaled, chunk): (&Vec<u64>, Option<&ChunkAt>)| {
+            let number = number(scaled, first, self.max_dims(), &layout.shape)?;
+            let element = chunk.map_or_else(|| form.absent(), |chunk| self.element(chunk));
+            Ok((number, form.encode(element)?))
         };
-        let mut elements = self.chunks.iter().map(one).collect::<Result<Vec<_>>>()?;
+        let mut elements = chunks.map(one).collect::<Result<Vec<_>>>()?;
         elements.sort_unstable_by_key(|e| e.0);
         Ok(elements)
     }
@@ -140,14 +154,45 @@ fn piece(elements: &[(u64, Vec<u8>)], start: u64, count: u64, form: ElementForm)
     Ok(Some(bytes))
 }
 
+/// A record of a tree of chunks against scaled coordinates, which it ends with.
+fn order_by_chunk(record: &[u8], rank: usize, scaled: &[u64]) -> Result<Ordering> {
+    let wrong = || Error::corrupt("read chunk record");
+    let at = record.len().checked_sub(8 * rank).ok_or_else(wrong)?;
+    let (there, _) = record[at..].as_chunks::<8>();
+    Ok(there.iter().map(|n| u64::from_le_bytes(*n)).cmp(scaled.iter().copied()))
+}
+
 fn element_bytes(form: ElementForm) -> Result<u8> {
     u8::try_from(form.bytes()).map_err(|_| Error::limit("build chunk index"))
 }
 
 impl Storage {
-    fn build_chunk_btree1(&mut self, set: &ChunkSet, layout: &Chunked) -> Result<Option<Address>> {
-        let mut entries = Vec::with_capacity(set.chunks.len());
-        for (scaled, chunk) in &set.chunks {
+    /// The index of these chunks, as the layout has it; where it is.
+    fn build_index(
+        &mut self,
+        set: &ChunkSet,
+        chunks: &ChunkMap,
+        layout: &mut Chunked,
+    ) -> Result<Option<Address>> {
+        let Some(only) = chunks.values().next() else { return Ok(None) };
+        match &mut layout.index {
+            Index::Implicit => Ok(layout.address),
+            Index::Single { filtered } => {
+                if let Some(stored) = filtered {
+                    *stored = (only.bytes, only.filter_mask);
+                }
+                Ok(Some(only.address))
+            }
+            Index::BTree1 => self.build_chunk_btree1(chunks, layout),
+            Index::BTree2 => self.build_chunk_btree2(set, chunks, layout).map(Some),
+            Index::FixedArray => self.build_fixed_array(set, chunks, layout).map(Some),
+            Index::ExtensibleArray => self.build_extensible_array(set, chunks, layout).map(Some),
+        }
+    }
+
+    fn build_chunk_btree1(&mut self, chunks: &ChunkMap, layout: &Chunked) -> Result<Option<Address>> {
+        let mut entries = Vec::with_capacity(chunks.len());
+        for (scaled, chunk) in chunks {
             let offset = chunk::start_of(scaled, &layout.shape);
             let stored_bytes = u32::try_from(chunk.bytes)
                 .map_err(|_| Error::limit("store chunk").with("bytes", chunk.bytes))?;
@@ -157,9 +202,9 @@ impl Storage {
         self.build_chunk_tree(&entries, &layout.shape, layout.element_bytes)
     }
 
-    fn build_chunk_btree2(&mut self, set: &ChunkSet, layout: &Chunked) -> Result<Address> {
+    fn build_chunk_btree2(&mut self, set: &ChunkSet, chunks: &ChunkMap, layout: &Chunked) -> Result<Address> {
         let form = set.form(layout, self);
-        let records = set.chunks.iter().map(|(scaled, chunk)| form.encode_record(scaled, set.element(chunk)));
+        let records = chunks.iter().map(|(scaled, chunk)| form.encode_record(scaled, set.element(chunk)));
         let records = records.collect::<Result<Vec<_>>>()?;
         let kind = if set.filtered { record::CHUNK_FILTERED } else { record::CHUNK };
         let record_bytes = form.bytes() + 8 * layout.shape.len();
@@ -168,16 +213,40 @@ impl Storage {
         self.build_btree2_of(kind, stored, record_bytes, &records)
     }
 
-    fn build_fixed_array(&mut self, set: &ChunkSet, layout: &Chunked) -> Result<Address> {
+    /// Puts changes into a tree of chunks; where its header is then.
+    fn update_chunk_btree2(
+        &mut self,
+        at: Address,
+        set: &ChunkSet,
+        layout: &Chunked,
+        changes: &ChunkChanges,
+    ) -> Result<Address> {
+        let (form, rank) = (set.form(layout, self), layout.shape.len());
+        let mut tree = Tree::open(self, at)?;
+        for (scaled, chunk) in changes {
+            let order = &mut |record: &[u8]| order_by_chunk(record, rank, scaled);
+            let Some(chunk) = chunk else {
+                tree.remove(self, order)?;
+                continue;
+            };
+            let record = form.encode_record(scaled, set.element(chunk))?;
+            if tree.replace(self, order, &record)?.is_none() {
+                tree.insert(self, order, &record)?;
+            }
+        }
+        tree.finish(self)
+    }
+
+    fn build_fixed_array(&mut self, set: &ChunkSet, chunks: &ChunkMap, layout: &Chunked) -> Result<Address> {
         let (sizes, form) = (self.sizes, set.form(layout, self));
         let too_many = || Error::limit("build chunk index").with("problem", "too many chunks");
-        let grid = set.max_dims.iter().zip(&layout.shape).map(|(d, c)| d.div_ceil(*c));
+        let grid = set.max_dims().iter().zip(&layout.shape).map(|(d, c)| d.div_ceil(*c));
         let entries = grid.into_iter().try_fold(1u64, u64::checked_mul).ok_or_else(too_many)?;
         let page_bits = layout.parameters.first().copied().unwrap_or(10);
         let element_bytes = element_bytes(form)?;
         let mut array = FixedArray { filtered: set.filtered, element_bytes, page_bits, entries, block: None };
         let header = self.allocate(FixedArray::header_bytes(sizes));
-        let elements = set.numbered(layout, form)?;
+        let elements = set.numbered(chunks.iter().map(|(s, c)| (s, Some(c))), layout, self)?;
         let head_bytes = array.block_bytes(sizes).ok_or_else(too_many)?;
         let pages_bytes = array.pages_bytes().ok_or_else(too_many)?;
         let block = self.allocate(head_bytes.checked_add(pages_bytes).ok_or_else(too_many)?);
@@ -214,11 +283,16 @@ impl Storage {
         Ok(bitmap)
     }
 
-    fn build_extensible_array(&mut self, set: &ChunkSet, layout: &Chunked) -> Result<Address> {
+    fn build_extensible_array(
+        &mut self,
+        set: &ChunkSet,
+        chunks: &ChunkMap,
+        layout: &Chunked,
+    ) -> Result<Address> {
         let (sizes, form) = (self.sizes, set.form(layout, self));
         let [max_bits, index_elements, pointers_min, block_elements_min, page_bits] =
             layout.parameters.first_chunk().copied().unwrap_or([32, 4, 4, 16, 10]);
-        let elements = set.numbered(layout, form)?;
+        let elements = set.numbered(chunks.iter().map(|(s, c)| (s, Some(c))), layout, self)?;
         let mut array = ExtensibleArray {
             filtered: set.filtered,
             element_bytes: element_bytes(form)?,

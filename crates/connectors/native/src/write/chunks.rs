@@ -30,7 +30,7 @@ impl Writer {
         chunk::fill(dataset, &mut plain);
         let (encoded, mask) = self.reader.filter(dataset.filters(), plain.clone())?;
         for scaled in Selection::All.chunks(dataset.dims(), &layout.shape)? {
-            if self.has_chunk(dataset.address, &scaled) {
+            if self.has_chunk(dataset.address, &scaled)? {
                 continue;
             }
             match filters_of(dataset, layout, &scaled, dataset.dims()).is_empty() {
@@ -42,9 +42,8 @@ impl Writer {
     }
 
     /// Whether a chunk is stored, or waits to be.
-    fn has_chunk(&self, dataset: Address, scaled: &[u64]) -> bool {
-        self.chunks.pending.has(dataset, scaled)
-            || self.objects.chunks(dataset).is_some_and(|set| set.chunks.contains_key(scaled))
+    fn has_chunk(&mut self, dataset: Address, scaled: &[u64]) -> Result<bool> {
+        Ok(self.chunks.pending.has(dataset, scaled) || self.chunk_at(dataset, scaled)?.is_some())
     }
 
     /// One range for all chunks of the largest extent, in order: they need no index.
@@ -70,10 +69,10 @@ impl Writer {
         layout: &Chunked,
         op: &OpWrite<'_>,
     ) -> Result<()> {
-        let set = self.chunks_mut(dataset.address)?;
+        self.chunks_mut(dataset.address)?;
         let is_first = dataset.info.create.alloc_time == AllocTime::Late
-            && set.chunks.is_empty()
-            && !self.chunks.pending.is_changed(dataset.address);
+            && !self.chunks.pending.is_changed(dataset.address)
+            && self.has_no_chunks(dataset.address)?;
         if !is_first && let Some(scaled) = block::chunk_of(op.selection, &layout.shape) {
             return self.write_inside(dataset, layout, op, &scaled);
         }
@@ -229,8 +228,7 @@ impl Writer {
         layout: &Chunked,
         scaled: &[u64],
     ) -> Result<bool> {
-        let is_stored =
-            self.objects.chunks(dataset.address).is_some_and(|set| set.chunks.contains_key(scaled));
+        let is_stored = self.chunk_at(dataset.address, scaled)?.is_some();
         let mut chunk = self.stored_chunk(dataset, layout, scaled)?;
         let differs = is_stored && keep_only(dataset, layout, scaled, dataset.dims(), &mut chunk)?;
         self.chunks.pending.insert(dataset.address, scaled, chunk, false);
@@ -240,8 +238,7 @@ impl Writer {
     /// A chunk's elements as the file has them, or fill values where it is not stored.
     fn stored_chunk(&mut self, dataset: &Dataset, layout: &Chunked, scaled: &[u64]) -> Result<Vec<u8>> {
         let bytes = chunk::chunk_bytes(&self.reader, &layout.shape, layout.element_bytes)?;
-        let found = self.objects.chunks(dataset.address).and_then(|set| set.chunks.get(scaled).copied());
-        let Some(at) = found else {
+        let Some(at) = self.chunk_at(dataset.address, scaled)? else {
             let mut chunk = self.chunks.pending.zeros(bytes);
             if dataset.fill.is_some() {
                 chunk::fill(dataset, &mut chunk);
@@ -269,8 +266,8 @@ impl Writer {
     ) -> Result<()> {
         let sizes = self.storage.sizes;
         let fixed = self.draft(dataset)?.is_implicit(sizes);
-        let set = self.chunks_mut(dataset)?;
-        let (old, has_no_filters) = (set.chunks.get(scaled).copied(), !set.filtered);
+        let has_no_filters = !self.chunks_mut(dataset)?.filtered;
+        let old = self.chunk_at(dataset, scaled)?;
         // Where room is not used again, what has the same size stays in its place.
         let same = |old: ChunkAt| old.bytes == bytes.len() as u64 && old.filter_mask == mask;
         let stays = !self.storage.reuses() && !self.is_swmr();
@@ -293,12 +290,13 @@ impl Writer {
 
     /// From now on a chunk is there; its old room is given up.
     pub(super) fn set_chunk(&mut self, dataset: Address, scaled: &[u64], chunk: ChunkAt) -> Result<()> {
-        let old = self.chunks_mut(dataset)?.chunks.insert(scaled.to_vec(), chunk);
+        let reader = self.reader.clone();
+        let old = self.chunks_mut(dataset)?.set(&reader, scaled, Some(chunk))?;
         if let Some(old) = old {
             self.reader.chunks.remove(dataset, old.address);
             self.storage.release_raw(old.address, old.bytes);
         }
-        self.note_chunk(dataset, scaled)
+        Ok(())
     }
 
     /// Stores a chunk exactly as given.
@@ -321,7 +319,7 @@ impl Writer {
             check_stored(&self.reader.store.limits, whole as u64, data.len() as u64)?;
         }
         let scaled: Vec<u64> = offset.iter().zip(&layout.shape).map(|(o, c)| o / c).collect();
-        let is_first = self.chunks_mut(at)?.chunks.is_empty();
+        let is_first = self.has_no_chunks(at)?;
         self.put_chunk(at, &scaled, data, mask)?;
         self.chunks.pending.remove(at, &scaled);
         if is_first { self.allocate_late(&dataset, layout) } else { Ok(()) }

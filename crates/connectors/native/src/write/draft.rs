@@ -4,7 +4,7 @@ use model::properties::{GroupCreate, ObjectCreate};
 use model::{Error, ObjectKind, Result};
 use vol::LibVersion;
 
-use super::parts::{Attributes, ChunkSet, Links, Part};
+use super::parts::{Attributes, ChunkSet, Links, Part, Writing};
 use super::storage::Storage;
 use super::{chunk_index, versions};
 use crate::format::encode::{header, messages};
@@ -93,12 +93,12 @@ impl Draft {
     }
 
     /// The object as it stands in the file.
-    pub(crate) fn load(file: &Reader, address: Address) -> Result<Draft> {
+    pub(crate) fn load(reader: &Reader, address: Address) -> Result<Draft> {
         // Not through the cache: the draft takes the header's place.
-        let header = Header::load(&file.store, address)?;
+        let header = Header::load(&reader.store, address)?;
         let continuations = header.messages_of(kind::CONTINUATION);
         let continuations =
-            continuations.map(|m| crate::format::header::continuation(m.body, file.store.sizes()));
+            continuations.map(|m| crate::format::header::continuation(m.body, reader.store.sizes()));
         let messages = header.messages().filter(|m| !is_of_header(m.kind));
         let unindexed = |m: MessageRef<'_>| Message { flags: m.flags & !flag::INDEXED, ..m.to_message() };
         Ok(Draft {
@@ -125,35 +125,45 @@ impl Draft {
     }
 
     /// The links, to be changed.
-    pub(crate) fn links_mut(&mut self, file: &Reader) -> Result<&mut Links> {
+    pub(crate) fn links_mut(&mut self, reader: &Reader) -> Result<&mut Links> {
         if self.kind != ObjectKind::Group {
             return Err(Error::invalid("change links")
                 .at(self.address.0)
                 .with("problem", "object is not a group"));
         }
         if self.links.is_none() {
-            self.links = Some(Links::load(file, &self.header(), &mut self.messages)?);
+            self.links = Some(Links::load(reader, &self.header(), &mut self.messages)?);
         }
         self.is_dirty = true;
         Ok(self.links.get_or_insert_default().change())
     }
 
     /// The attributes, to be changed.
-    pub(crate) fn attributes_mut(&mut self, file: &Reader) -> Result<&mut Attributes> {
+    pub(crate) fn attributes_mut(&mut self, reader: &Reader) -> Result<&mut Attributes> {
         if self.attributes.is_none() {
-            self.attributes = Some(Attributes::load(file, &self.header(), &mut self.messages)?);
+            self.attributes = Some(Attributes::load(reader, &self.header(), &mut self.messages)?);
         }
         self.is_dirty = true;
         Ok(self.attributes.get_or_insert_default().change())
     }
 
     /// The chunks, to be changed.
-    pub(crate) fn chunks_mut(&mut self, file: &Reader) -> Result<&mut ChunkSet> {
-        if self.chunks.is_none() {
-            self.chunks = Some(ChunkSet::load(file, self.address)?);
-        }
+    pub(crate) fn chunks_mut(&mut self, reader: &Reader) -> Result<&mut ChunkSet> {
         self.is_dirty = true;
-        Ok(self.chunks.get_or_insert_default().change())
+        Ok(self.chunk_part(reader)?.change())
+    }
+
+    /// The chunks, to be looked at.
+    pub(crate) fn chunks_seen(&mut self, reader: &Reader) -> Result<&mut ChunkSet> {
+        Ok(self.chunk_part(reader)?.value_mut())
+    }
+
+    fn chunk_part(&mut self, reader: &Reader) -> Result<&mut Part<ChunkSet>> {
+        let part = match self.chunks.take() {
+            Some(part) => part,
+            None => ChunkSet::load(reader, self.address)?,
+        };
+        Ok(self.chunks.insert(part))
     }
 
     /// Whether it is a dataset whose header alone says where its elements are.
@@ -167,10 +177,6 @@ impl Draft {
     pub(crate) fn is_implicit(&self, sizes: Sizes) -> bool {
         let layout = self.body(kind::LAYOUT).map(|body| Layout::decode(body, sizes));
         matches!(layout, Some(Ok(Layout::Chunked(Chunked { index: Index::Implicit, .. }))))
-    }
-
-    pub(crate) fn tracks_attribute_order(&self) -> bool {
-        self.prefix.attribute_order_tracked
     }
 
     /// The body of the first message of a kind.
@@ -195,68 +201,69 @@ impl Draft {
     /// Bytes of memory, roughly.
     pub(crate) fn weight(&self) -> u64 {
         let messages: usize = self.messages.iter().map(|m| m.body.len() + 64).sum();
-        let links = self.links.as_ref().map_or(0, |p| p.weight(|l| l.by_name.len() * 200));
+        let links = self.links.as_ref().map_or(0, |p| p.weight(Links::weight));
         let attributes = self.attributes.as_ref().map_or(0, |p| p.weight(Attributes::weight));
-        let chunks = self.chunks.as_ref().map_or(0, |p| p.weight(|c| c.chunks.len() * 120));
+        let chunks = self.chunks.as_ref().map_or(0, |p| p.weight(ChunkSet::weight));
         (messages + links + attributes + chunks + 256) as u64
     }
 
     /// Writes the object's header, and in fresh space those of its parts that changed.
-    pub(crate) fn lay_out(&mut self, storage: &mut Storage, last: &mut Option<Blank>) -> Result<()> {
+    pub(crate) fn lay_out(&mut self, writing: &mut Writing<'_>) -> Result<()> {
         match self.blank.take().filter(|_| self.references == 1) {
-            Some(create) => self.lay_out_blank(create, storage, last),
-            None => self.lay_out_all(storage).map(drop),
+            Some(create) => self.lay_out_blank(create, writing),
+            None => self.lay_out_all(writing).map(drop),
         }
     }
 
     /// Writes the header of an empty group. Many are made one after the other, and their headers are alike to the last byte.
-    fn lay_out_blank(
-        &mut self,
-        create: GroupCreate,
-        storage: &mut Storage,
-        last: &mut Option<Blank>,
-    ) -> Result<()> {
-        let Some(blank) = last.as_ref().filter(|b| b.create == create && b.prefix == self.prefix) else {
+    fn lay_out_blank(&mut self, create: GroupCreate, writing: &mut Writing<'_>) -> Result<()> {
+        let last = writing.kept.blank.as_ref();
+        let Some(blank) = last.filter(|b| b.create == create && b.prefix == self.prefix) else {
             let prefix = self.prefix.clone();
-            let block = self.lay_out_all(storage)?;
-            *last = Some(Blank { create, prefix, block });
+            let block = self.lay_out_all(writing)?;
+            writing.kept.blank = Some(Blank { create, prefix, block });
             return Ok(());
         };
-        let done = storage.write(self.address, &blank.block);
+        let done = writing.storage.write(self.address, &blank.block);
         (self.is_stored, self.is_dirty) = (done.is_ok(), done.is_err());
         done
     }
 
     /// The same for any object; the first block of its header.
-    fn lay_out_all(&mut self, storage: &mut Storage) -> Result<Vec<u8>> {
-        self.lay_out_chunks(storage)?;
+    fn lay_out_all(&mut self, writing: &mut Writing<'_>) -> Result<Vec<u8>> {
+        self.lay_out_chunks(writing)?;
         let prefix = &self.prefix;
         if let Some(links) = &mut self.links {
-            links.lay_out(storage, Links::messages)?;
+            links.write(|links| links.write(writing))?;
         }
         if let Some(attributes) = &mut self.attributes {
-            attributes.lay_out(storage, |a, storage| a.messages(prefix, storage))?;
+            attributes.write(|attributes| attributes.write(prefix, writing))?;
         }
         let mut counted = None;
         if self.references > 1 && self.prefix.version == 2 {
             let body = messages::references(self.references)?;
             counted = Some(Message { kind: kind::REFERENCES, flags: 4, creation_order: None, body });
         }
-        let block = self.store(storage, counted.as_ref())?;
+        let block = self.store(writing.storage, counted.as_ref())?;
         self.is_dirty = false;
         Ok(block)
     }
 
-    /// The layout message follows its chunk index.
-    fn lay_out_chunks(&mut self, storage: &mut Storage) -> Result<()> {
+    /// The layout message follows its chunk index. From then on the file knows where chunks are.
+    fn lay_out_chunks(&mut self, writing: &mut Writing<'_>) -> Result<()> {
         let Some(mut chunks) = self.chunks.take() else { return Ok(()) };
-        let done = chunks.lay_out(storage, |chunks, storage| {
-            Ok(chunk_index::layout_message(self, chunks, storage)?.into_iter().collect())
-        });
+        let Some(body) = self.body(kind::LAYOUT) else { return Ok(()) };
+        let (reader, storage) = (writing.reader, &mut *writing.storage);
+        let done = chunks
+            .write(|set| Ok(chunk_index::layout_message(body, set, reader, storage)?.into_iter().collect()));
         let message = done.map(|()| chunks.messages().first().cloned());
-        self.chunks = Some(chunks);
-        if let Some(message) = message? {
-            self.set(kind::LAYOUT, message.flags, message.body);
+        match message {
+            Ok(Some(message)) => self.set(kind::LAYOUT, message.flags, message.body),
+            Ok(None) => {}
+            Err(error) => {
+                self.chunks = Some(chunks);
+                return Err(error);
+            }
         }
         Ok(())
     }

@@ -8,7 +8,7 @@ use vol::{OpLinkMove, Place};
 use super::Writer;
 use super::create::{GROUP_ROOM_BYTES, OLD_GROUP_ROOM_BYTES, group_info_message};
 use super::draft::Draft;
-use super::parts::{Links, Part};
+use super::parts::Links;
 use crate::format::Address;
 
 /// Link classes below are the library's own.
@@ -22,8 +22,7 @@ impl Writer {
         if !is_old {
             draft.messages.push(group_info_message(create)?);
         }
-        let (order, phase) = (create.link_order, create.link_phase);
-        draft.links = Some(Part::new(Links { order, phase, is_old, lacks_info: is_old, ..Links::default() }));
+        draft.links = Some(Links::new(create, is_old));
         // A symbol table is each group's own, and older headers say how many links lead to them.
         draft.blank = (!is_old && draft.prefix.version == 2).then(|| create.clone());
         Ok(self.adopt(draft))
@@ -37,8 +36,9 @@ impl Writer {
     /// Whether a link can go there; asked before the object it shall lead to is made.
     pub(crate) fn check_place(&mut self, place: &Place) -> Result<()> {
         check_name(&place.name)?;
+        let reader = self.reader.clone();
         let links = self.links(Address(place.group.to_u64()))?;
-        match links.by_name.contains(&place.name) {
+        match links.contains(&reader, &place.name)? {
             true => Err(Error::exists("create link").with("name", &place.name)),
             false => Ok(()),
         }
@@ -73,15 +73,16 @@ impl Writer {
         let creation_order = tracked.then_some(links.next);
         links.next += i64::from(tracked);
         let link = Link { name: place.name.clone(), target, charset: place.charset, creation_order };
-        links.by_name.insert(link);
+        links.insert(link);
         Ok(())
     }
 
     pub(crate) fn link_delete(&mut self, group: Address, name: &str) -> Result<()> {
+        let reader = self.reader.clone();
         let links = self.links(group)?;
-        let removed = links.by_name.remove(name);
+        let removed = links.remove(&reader, name)?;
         let removed = removed.ok_or_else(|| Error::not_found("delete link").with("name", name))?;
-        if links.by_name.is_empty() {
+        if links.is_empty() {
             links.next = 0;
         }
         match removed.target {
@@ -92,7 +93,8 @@ impl Writer {
 
     pub(crate) fn link_move(&mut self, op: &OpLinkMove) -> Result<()> {
         let from = Address(op.from.to_u64());
-        let found = self.links(from)?.by_name.get(&op.name).cloned();
+        let reader = self.reader.clone();
+        let found = self.links(from)?.find(&reader, &op.name)?;
         let found = found.ok_or_else(|| Error::not_found("move link").with("name", &op.name))?;
         self.link_create(&op.to, found.target)?;
         if op.copy { Ok(()) } else { self.link_delete(from, &op.name) }

@@ -42,6 +42,7 @@ use std::sync::Arc;
 use model::{Error, Result};
 use vol::{Durability, LibVersion};
 
+use crate::chunk::index::ChunkAt;
 use crate::format::Address;
 use crate::reader::Reader;
 use crate::space::Policy;
@@ -106,11 +107,13 @@ impl Writer {
         if !self.storage.transaction.is_changed {
             return self.storage.store().confirm(durability);
         }
+        self.objects.kept.before_commit(&mut self.storage)?;
         self.update_shared_indexes()?;
         self.storage.forget_managers()?;
         let without = self.remove_blobs()?;
         self.storage.commit(durability)?;
         self.blobs_removed(without);
+        self.objects.kept.after_commit();
         self.storage.reuse()
     }
 
@@ -148,6 +151,18 @@ impl Writer {
     fn chunks_mut(&mut self, at: Address) -> Result<&mut ChunkSet> {
         self.chunks.drafted.take_if(|drafted| drafted.address == at);
         self.objects.chunks_mut(at)
+    }
+
+    /// Where a chunk of a dataset is, with all changes.
+    fn chunk_at(&mut self, dataset: Address, scaled: &[u64]) -> Result<Option<ChunkAt>> {
+        let reader = self.reader.clone();
+        self.objects.draft(dataset)?.chunks_seen(&reader)?.get(&reader, scaled)
+    }
+
+    /// Whether a dataset has no chunks, but those that wait in memory.
+    fn has_no_chunks(&mut self, dataset: Address) -> Result<bool> {
+        let reader = self.reader.clone();
+        self.objects.draft(dataset)?.chunks_seen(&reader)?.is_empty(&reader)
     }
 
     /// A new object, not linked yet.

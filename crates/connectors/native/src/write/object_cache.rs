@@ -7,8 +7,8 @@ use std::sync::Arc;
 use model::spread::Spread;
 use model::{Error, Result};
 
-use super::draft::{Blank, Draft};
-use super::parts::{Attributes, ChunkSet, Links};
+use super::draft::Draft;
+use super::parts::{Attributes, ChunkSet, Kept, Links, Writing};
 use super::storage::Storage;
 use crate::format::Address;
 use crate::reader::Reader;
@@ -35,8 +35,8 @@ pub(crate) struct ObjectCache {
     removed: HashSet<Address, Spread>,
     /// Headers whose messages the indexes of shared messages must not lead to any more.
     pub(super) unindexed: BTreeSet<Address>,
-    /// The header of the empty group that was written last.
-    blank: Option<Blank>,
+    /// What is kept of objects that were written.
+    pub(super) kept: Kept,
     /// Objects made lately, in the order of their making.
     recent: VecDeque<Address>,
     /// Counts uses of drafts.
@@ -54,7 +54,7 @@ impl ObjectCache {
             retained: HashMap::default(),
             removed: HashSet::default(),
             unindexed: BTreeSet::new(),
-            blank: None,
+            kept: Kept::default(),
             recent: VecDeque::new(),
             clock: 0,
             bytes: 0,
@@ -105,11 +105,6 @@ impl ObjectCache {
 
     pub(super) fn existing_mut(&mut self, at: Address) -> Option<&mut Draft> {
         self.drafts.get_mut(&at).map(Box::as_mut)
-    }
-
-    /// The chunks of a dataset, once one of them changed.
-    pub(super) fn chunks(&self, at: Address) -> Option<&ChunkSet> {
-        Some(self.existing(at)?.chunks.as_ref()?.value())
     }
 
     /// A new object, not linked yet.
@@ -186,7 +181,8 @@ impl ObjectCache {
         if std::mem::take(&mut draft.is_indexed) {
             self.unindexed.insert(at);
         }
-        let done = draft.lay_out(storage, &mut self.blank);
+        let mut writing = Writing { reader: &self.reader, storage, kept: &mut self.kept };
+        let done = draft.lay_out(&mut writing);
         if at == storage.transaction.superblock.root && storage.transaction.superblock.version < 2 {
             storage.transaction.superblock.root_cached = draft.cached(storage.sizes);
         }

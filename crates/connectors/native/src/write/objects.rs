@@ -73,13 +73,18 @@ impl Writer {
         let sizes = self.storage.sizes;
         let mut found = Vec::new();
         if self.draft(at)?.kind == ObjectKind::Group {
-            for link in self.objects.links_mut(at)?.by_name.sorted() {
+            let mut links = self.objects.links_mut(at)?.all(&self.reader)?;
+            links.sort_unstable_by(|a, b| a.name.cmp(&b.name));
+            for link in links {
                 if let LinkTarget::Hard(token) = link.target {
                     found.push(Address(token.to_u64()));
                 }
             }
         }
-        let attributes = self.objects.attributes_mut(at)?.by_name.values();
+        let prefix = self.draft(at)?.prefix.clone();
+        let attributes = self.objects.attributes_mut(at)?;
+        attributes.load_all(&self.reader, &prefix)?;
+        let attributes = attributes.entries();
         let mut records: Vec<Vec<u8>> =
             attributes.filter(|k| k.raw.datatype.shared).map(|k| k.raw.datatype.bytes.clone()).collect();
         let messages = self.objects.existing(at).map_or(&[][..], |draft| &draft.messages);
@@ -95,18 +100,24 @@ impl Writer {
 
     /// Gives back what an object occupies besides its header.
     fn release_parts(&mut self, at: Address) -> Result<()> {
-        let Some(draft) = self.objects.existing(at) else { return Ok(()) };
+        let reader = self.reader.clone();
+        let Some(draft) = self.objects.existing_mut(at) else { return Ok(()) };
         let (mut ranges, mut raw): (Ranges, Ranges) = Default::default();
-        ranges.extend(draft.links.iter().flat_map(super::parts::Part::blocks));
-        ranges.extend(draft.attributes.iter().flat_map(super::parts::Part::blocks));
-        match &draft.chunks {
+        ranges.extend(
+            draft.links.iter().map(|p| p.value().blocks(&reader)).collect::<Result<Vec<_>>>()?.concat(),
+        );
+        ranges.extend(
+            draft.attributes.iter().map(|p| p.value().blocks(&reader)).collect::<Result<Vec<_>>>()?.concat(),
+        );
+        match &mut draft.chunks {
             Some(part) => {
-                ranges.extend(part.blocks());
-                raw.extend(part.value().chunks.values().map(|c| (c.address, c.bytes)));
+                let set = part.value_mut();
+                ranges.extend(set.blocks(&reader)?);
+                raw.extend(set.all(&reader)?.into_values().map(|c| (c.address, c.bytes)));
             }
-            // Chunks that were not touched are as the header says. A damaged dataset can go too; its room is lost.
+            // Chunks that were not touched are as the header says. A damaged dataset can go too; its space is lost.
             None if draft.kind == ObjectKind::Dataset => {
-                let mut footprint = footprint::of_dataset(&self.reader, &draft.header()).unwrap_or_default();
+                let mut footprint = footprint::of_dataset(&reader, &draft.header()).unwrap_or_default();
                 raw.append(&mut footprint.elements);
                 ranges.extend(footprint.all());
             }

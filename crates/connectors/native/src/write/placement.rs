@@ -75,14 +75,13 @@ impl Writer {
         layout: &Chunked,
         selection: &Selection,
     ) -> Result<PlacementParts> {
-        // To look is cheap; once a chunk changes, the index of all is built anew.
         let mut parts = placement::parts(&self.reader, dataset, selection)?;
         let PlacementParts::Chunks { offsets, .. } = &mut parts else { return Ok(parts) };
         if offsets.iter().all(Option::is_some) {
             return Ok(parts);
         }
         let bytes = chunk::chunk_bytes(&self.reader, &layout.shape, layout.element_bytes)? as u64;
-        let is_first = self.chunks_mut(dataset.address)?.chunks.is_empty();
+        let is_first = self.has_no_chunks(dataset.address)?;
         let base = self.storage.store().base();
         let wanted = placement::chunks(dataset, layout, selection)?;
         for (scaled, offset) in wanted.iter().zip(offsets).filter(|(_, offset)| offset.is_none()) {
@@ -96,8 +95,7 @@ impl Writer {
 
     /// The room of a chunk, which gets some with the fill value where it has none.
     fn chunk_room(&mut self, dataset: &Dataset, scaled: &[u64], bytes: u64) -> Result<Address> {
-        let found = self.objects.chunks(dataset.address).and_then(|set| set.chunks.get(scaled).copied());
-        if let Some(chunk) = found {
+        if let Some(chunk) = self.chunk_at(dataset.address, scaled)? {
             return Ok(chunk.address);
         }
         let address = self.storage.allocate_raw(bytes);

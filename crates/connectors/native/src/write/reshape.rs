@@ -3,18 +3,19 @@
 use model::dataspace::Format;
 use model::properties::AllocTime;
 use model::{Context, Dataspace, Error, Result, Selection, Token};
-use std::ops::Bound;
 use std::sync::Arc;
 
 use super::Writer;
 use super::incoming::{filters_of, keep_only};
-use super::parts::ChunkSet;
 use crate::chunk;
 use crate::format::Address;
 use crate::format::header::kind;
 use crate::format::layout::{Chunked, Index, Layout};
 use crate::object::attribute::space_format;
 use crate::object::dataset::{self, Dataset};
+
+/// So many chunks are looked for one by one.
+const EDGE_CHUNKS_MAX: u64 = 256;
 
 impl Writer {
     /// The dataset that elements go to. The header of a chunked one stays as it is while its chunks and its extent change.
@@ -86,15 +87,17 @@ impl Writer {
 
     /// Drops the chunks outside of the new extent, and changes those that are cut or show more, or whose filters change.
     fn reshape_chunks(&mut self, dataset: &Dataset, layout: &Chunked, dims: &[u64]) -> Result<()> {
-        let at = dataset.address;
+        let (at, reader) = (dataset.address, self.reader.clone());
         let fixed = matches!(layout.index, Index::Implicit);
         let grows = dims.iter().zip(dataset.dims()).all(|(new, old)| new >= old);
         if !grows {
             // What waits is written first, so that all chunks are those of the set.
             self.flush_chunks(at)?;
         }
-        let edges = grown_edges(dataset.dims(), dims, &layout.shape);
-        let mut touched = self.objects.chunks(at).map_or_else(Vec::new, |set| touched(set, grows, &edges));
+        let mut touched = match grows {
+            true => self.at_grown_edges(dataset, layout, dims)?,
+            false => self.chunks_mut(at)?.all(&reader)?.into_keys().collect(),
+        };
         if grows && !layout.edge_chunks_unfiltered {
             // One that waits has the fill value outside of the extent already.
             touched.retain(|scaled| !self.chunks.pending.has(at, scaled));
@@ -112,6 +115,26 @@ impl Writer {
             }
         }
         self.trim_chunks()
+    }
+
+    /// The chunks of a dataset that grows which its old end cuts. Appending looks at the last ones only.
+    fn at_grown_edges(&mut self, dataset: &Dataset, layout: &Chunked, dims: &[u64]) -> Result<Vec<Vec<u64>>> {
+        let (at, reader) = (dataset.address, self.reader.clone());
+        let edges = grown_edges(dataset.dims(), dims, &layout.shape);
+        if edges.iter().all(Option::is_none) {
+            return Ok(Vec::new());
+        }
+        let Some(near) = edge_chunks(dataset.dims(), &layout.shape, &edges) else {
+            let at_edge = |scaled: &Vec<u64>| scaled.iter().zip(&edges).any(|(s, edge)| Some(*s) == *edge);
+            return Ok(self.chunks_mut(at)?.all(&reader)?.into_keys().filter(at_edge).collect());
+        };
+        let mut found = Vec::new();
+        for scaled in near {
+            if self.chunk_at(at, &scaled)?.is_some() {
+                found.push(scaled);
+            }
+        }
+        Ok(found)
     }
 
     /// Chunks without an index that come into the extent have the fill value: libhdf5 leaves anything in those that it cuts off.
@@ -136,8 +159,8 @@ impl Writer {
 
     fn drop_chunk(&mut self, dataset: Address, scaled: &[u64]) -> Result<()> {
         self.chunks.pending.remove(dataset, scaled);
-        let old = self.chunks_mut(dataset)?.chunks.remove(scaled);
-        self.chunks_mut(dataset)?.changed = None;
+        let reader = self.reader.clone();
+        let old = self.chunks_mut(dataset)?.set(&reader, scaled, None)?;
         if let Some(old) = old {
             self.reader.chunks.remove(dataset, old.address);
             self.storage.release_raw(old.address, old.bytes);
@@ -174,30 +197,28 @@ impl Writer {
     }
 }
 
-/// The chunks that a change of the extent may touch: of a dataset that only grows, those at the old edge.
-fn touched(set: &ChunkSet, grows: bool, edges: &[Option<u64>]) -> Vec<Vec<u64>> {
-    let at_edge = |scaled: &[u64]| scaled.iter().zip(edges).any(|(s, edge)| Some(*s) == *edge);
-    match edges {
-        _ if !grows => set.chunks.keys().cloned().collect(),
-        // Appending looks at the last chunks only, and those may not be stored yet.
-        [Some(edge), rest @ ..] if rest.iter().all(Option::is_none) => {
-            if set.chunks.last_key_value().is_none_or(|(last, _)| last.first() < Some(edge)) {
-                return Vec::new();
-            }
-            let from = Bound::Included(&[*edge][..]);
-            let to = [edge.saturating_add(1)];
-            let range = set.chunks.range::<[u64], _>((from, Bound::Excluded(&to[..])));
-            range.map(|(scaled, _)| scaled.clone()).collect()
-        }
-        _ if edges.iter().all(Option::is_none) => Vec::new(),
-        _ => set.chunks.keys().filter(|scaled| at_edge(scaled)).cloned().collect(),
-    }
-}
-
 /// Along each dimension that grows, the chunks that its old end cuts.
 fn grown_edges(old: &[u64], new: &[u64], shape: &[u64]) -> Vec<Option<u64>> {
     let edge = |((old, new), c): ((&u64, &u64), &u64)| (new > old && old % c != 0).then(|| old / c);
     old.iter().zip(new).zip(shape).map(edge).collect()
+}
+
+/// Chunks at one edge, where one alone grows and they are few.
+fn edge_chunks(dims: &[u64], shape: &[u64], edges: &[Option<u64>]) -> Option<Vec<Vec<u64>>> {
+    let mut grown = edges.iter().enumerate().filter_map(|(d, edge)| edge.map(|edge| (d, edge)));
+    let (axis, edge) = grown.next().filter(|_| grown.next().is_none())?;
+    let grid = |d: usize| if d == axis { edge..edge + 1 } else { 0..dims[d].div_ceil(shape[d]) };
+    let counts = (0..dims.len()).map(|d| grid(d).end - grid(d).start);
+    counts.into_iter().try_fold(1, |n: u64, m| n.checked_mul(m)).filter(|&n| n <= EDGE_CHUNKS_MAX)?;
+    let mut chunks = vec![Vec::new()];
+    for d in 0..dims.len() {
+        let longer = |chunk: &Vec<u64>| {
+            let chunk = chunk.clone();
+            grid(d).map(move |n| chunk.iter().copied().chain([n]).collect::<Vec<u64>>())
+        };
+        chunks = chunks.iter().flat_map(longer).collect();
+    }
+    Some(chunks)
 }
 
 /// Whether a chunk at the edge of an extent shows fewer or more of its elements afterwards.

@@ -8,7 +8,6 @@ use vol::Durability;
 use super::file_space::Account;
 use crate::format::superblock::{Superblock, TreeK};
 use crate::format::{Address, Sizes};
-use crate::object::footprint::Ranges;
 use crate::reader::Reader;
 use crate::space::{Policy, Space, Use};
 use crate::store::{Shared, Store};
@@ -32,8 +31,6 @@ pub(crate) struct Storage {
 #[derive(Debug)]
 pub(super) struct Allocator {
     pub(super) space: Space,
-    /// What is allocated while a part of an object is built, so that it can be given back when it is built anew.
-    building: Option<Ranges>,
     /// Readers of other programs look on: nothing is used again.
     pub(super) is_swmr: bool,
 }
@@ -60,7 +57,7 @@ impl Storage {
             sizes: superblock.sizes,
             tree_k: reader.tree_k,
             block_bytes_max: limits.metadata_bytes_max,
-            allocator: Allocator { space, building: None, is_swmr: false },
+            allocator: Allocator { space, is_swmr: false },
             transaction: Transaction { store, superblock, is_changed: false, generation: 0 },
             account: None,
         }
@@ -68,14 +65,6 @@ impl Storage {
 
     pub(super) fn store(&self) -> &Arc<Shared> {
         &self.transaction.store
-    }
-
-    /// What `build` says, and the space that it allocated.
-    pub(super) fn note_allocated<T>(&mut self, build: impl FnOnce(&mut Storage) -> T) -> (T, Ranges) {
-        let outer = self.allocator.building.replace(Vec::new());
-        let built = build(self);
-        let allocated = std::mem::replace(&mut self.allocator.building, outer).unwrap_or_default();
-        (built, allocated)
     }
 
     /// Space for `len` bytes of metadata, which may be read from now on.
@@ -91,9 +80,6 @@ impl Storage {
     fn allocate_for(&mut self, len: u64, what: Use) -> Address {
         let at = self.allocator.space.allocate(len, what);
         self.transaction.store.set_end(self.allocator.space.end());
-        if let Some(building) = &mut self.allocator.building {
-            building.push((at, len));
-        }
         at
     }
 

@@ -29,16 +29,6 @@ impl Writer {
         }
     }
 
-    /// Notes a chunk that was stored, for readers that look on.
-    pub(super) fn note_chunk(&mut self, dataset: Address, scaled: &[u64]) -> Result<()> {
-        if self.is_swmr()
-            && let Some(changed) = &mut self.chunks_mut(dataset)?.changed
-        {
-            changed.insert(scaled.to_vec());
-        }
-        Ok(())
-    }
-
     /// Writes a chunk over what is there, where readers that look on find it whole before and after.
     pub(super) fn overwrite_chunk(&mut self, at: Address, bytes: &[u8]) -> Result<()> {
         self.storage.write_in_turn(at, bytes, Turn::First)

@@ -4,6 +4,8 @@ use model::{Link, Result};
 
 use super::Writer;
 use super::draft::Draft;
+use super::parts::Part;
+use crate::format::attribute::RawAttribute;
 use crate::format::header::kind;
 use crate::format::symbol_table::Cached;
 use crate::format::{Address, Sizes};
@@ -25,7 +27,7 @@ impl Draft {
     /// How many attributes it has.
     pub(crate) fn attribute_count(&self, reader: &Reader) -> Result<u64> {
         match &self.attributes {
-            Some(attributes) => Ok(attributes.value().by_name.len() as u64),
+            Some(attributes) => Ok(attributes.value().count()),
             None => attribute::count(reader, &self.header()),
         }
     }
@@ -33,24 +35,35 @@ impl Draft {
 
 impl Writer {
     /// A link of a group whose links changed: `None` where the file must be asked.
-    pub(crate) fn link(&self, group: Address, name: &str) -> Option<Option<Link>> {
-        let links = self.objects.existing(group)?.links.as_ref()?.value();
-        Some(links.by_name.get(name).cloned())
+    pub(crate) fn link(&self, group: Address, name: &str) -> Result<Option<Option<Link>>> {
+        let Some(links) = self.objects.existing(group).and_then(|d| d.links.as_ref()) else {
+            return Ok(None);
+        };
+        links.value().find(&self.reader, name).map(Some)
     }
 
     /// An attribute of an object whose attributes changed: `None` where the file must be asked.
     pub(crate) fn attribute(&self, object: Address, name: &str) -> Result<Option<Option<Attribute>>> {
-        let Some(part) = self.objects.existing(object).and_then(|d| d.attributes.as_ref()) else {
-            return Ok(None);
+        let Some(draft) = self.objects.existing(object) else { return Ok(None) };
+        let Some(attributes) = draft.attributes.as_ref().map(Part::value) else { return Ok(None) };
+        let interpret = |raw: &RawAttribute, order: Option<u16>| {
+            attribute::interpret(&self.reader, raw, order.map(u32::from))
         };
-        let Some(kept) = part.value().by_name.get(name) else { return Ok(Some(None)) };
-        let found = attribute::interpret(&self.reader, &kept.raw, kept.order.map(u32::from))?;
-        Ok(Some(Some(found)))
+        let found = match attributes.in_memory(name) {
+            Some(entry) => entry.map(|entry| interpret(&entry.raw, entry.order)),
+            None => {
+                let stored = attributes.find_stored(&self.reader, &draft.prefix, name)?;
+                stored.map(|(raw, order)| interpret(&raw, order))
+            }
+        };
+        found.transpose().map(Some)
     }
 
     /// All links of a group whose links changed.
-    pub(crate) fn all_links(&self, group: Address) -> Option<Vec<Link>> {
-        let links = self.objects.existing(group)?.links.as_ref()?.value();
-        Some(links.by_name.sorted().into_iter().cloned().collect())
+    pub(crate) fn all_links(&self, group: Address) -> Result<Option<Vec<Link>>> {
+        let Some(links) = self.objects.existing(group).and_then(|d| d.links.as_ref()) else {
+            return Ok(None);
+        };
+        links.value().all(&self.reader).map(Some)
     }
 }

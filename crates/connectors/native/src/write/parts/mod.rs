@@ -1,0 +1,163 @@
+//! What hangs on an object: links, attributes, chunks. Each is what changed, over what the file holds.
+//!
+//! A part that is small, or new, is in memory whole, and is built whole. A large one stays in the file: what changed since is
+//! kept by name or place, and goes into the indexes of the file, where it belongs. Where much of a part changed, to build it
+//! anew costs less than to change it.
+
+mod attributes;
+mod chunks;
+mod dense;
+mod links;
+
+use std::collections::HashMap;
+
+use model::properties::PhaseChange;
+use model::{Error, Kind, Result};
+
+use super::draft::Blank;
+use super::storage::Storage;
+use crate::format::Address;
+use crate::format::header::Message;
+use crate::object::footprint::Ranges;
+use crate::reader::Reader;
+use crate::update::fractal_heap::Heap;
+
+pub(crate) use attributes::Attributes;
+pub(crate) use chunks::{ChunkChanges, ChunkMap, ChunkSet};
+pub(crate) use links::Links;
+
+/// The largest message that stays in a header.
+const MESSAGE_BYTES_MAX: usize = 65000;
+/// A part is changed where at most one of so many of its entries changed.
+const CHANGED_SHARE: u64 = 8;
+/// So few changes are always put in their places.
+const CHANGES_FEW: u64 = 16;
+/// Heaps that stay open after a commit.
+const HEAPS_MAX: usize = 16;
+
+/// What writing objects needs and keeps.
+#[derive(Debug)]
+pub(crate) struct Writing<'w> {
+    pub(crate) reader: &'w Reader,
+    pub(crate) storage: &'w mut Storage,
+    pub(crate) kept: &'w mut Kept,
+}
+
+/// What is kept of objects that were written.
+#[derive(Debug, Default)]
+pub(crate) struct Kept {
+    /// The header of the empty group that was written last.
+    pub(crate) blank: Option<Blank>,
+    /// Heaps that changed. They know what the next commit makes free.
+    heaps: HashMap<Address, Heap>,
+}
+
+impl Kept {
+    /// Finishes what waited for the last commit.
+    pub(crate) fn before_commit(&mut self, storage: &mut Storage) -> Result<()> {
+        let mut waiting = self.heaps.values_mut().filter(|heap| heap.has_pending_removals());
+        waiting.try_for_each(|heap| heap.finish(storage))
+    }
+
+    /// A commit is done: what is not used soon can be read again.
+    pub(crate) fn after_commit(&mut self) {
+        if self.heaps.len() > HEAPS_MAX {
+            self.heaps.retain(|_, heap| heap.has_pending_removals());
+        }
+    }
+
+    /// A heap is gone, or is written by others.
+    fn forget(&mut self, heap: Address) {
+        self.heaps.remove(&heap);
+    }
+}
+
+impl Writing<'_> {
+    /// Calls `f` with a heap that is open to change. If it fails, what the heap has in memory is forgotten.
+    fn with_heap<T>(
+        &mut self,
+        at: Address,
+        f: impl FnOnce(&mut Heap, &mut Storage) -> Result<T>,
+    ) -> Result<T> {
+        let mut heap = match self.kept.heaps.remove(&at) {
+            Some(heap) => heap,
+            None => Heap::open(self.storage, at)?,
+        };
+        let done = f(&mut heap, self.storage)?;
+        self.kept.heaps.insert(at, heap);
+        Ok(done)
+    }
+
+    fn release(&mut self, blocks: Ranges) {
+        blocks.into_iter().for_each(|(at, len)| self.storage.release(at, len));
+    }
+}
+
+/// A part of an object, and what its header says of it.
+#[derive(Debug, Default)]
+pub(crate) struct Part<T> {
+    value: T,
+    is_dirty: bool,
+    /// Its messages as they were written last.
+    messages: Vec<Message>,
+}
+
+impl<T> Part<T> {
+    /// A part that is not in the file yet.
+    pub(crate) fn new(value: T) -> Self {
+        Part { value, is_dirty: true, messages: Vec::new() }
+    }
+
+    /// A part that the file has, with its messages.
+    fn stored(value: T, messages: Vec<Message>) -> Self {
+        Part { value, is_dirty: false, messages }
+    }
+
+    pub(crate) fn value(&self) -> &T {
+        &self.value
+    }
+
+    /// The value, to be looked at by what keeps something of it.
+    pub(crate) fn value_mut(&mut self) -> &mut T {
+        &mut self.value
+    }
+
+    pub(crate) fn change(&mut self) -> &mut T {
+        self.is_dirty = true;
+        &mut self.value
+    }
+
+    /// Its messages as they were written last.
+    pub(crate) fn messages(&self) -> &[Message] {
+        &self.messages
+    }
+
+    pub(crate) fn weight(&self, of_value: impl FnOnce(&T) -> usize) -> usize {
+        let messages: usize = self.messages.iter().map(|m| m.body.len() + 64).sum();
+        of_value(&self.value) + messages
+    }
+
+    /// Writes the part, if it changed.
+    pub(crate) fn write(&mut self, write: impl FnOnce(&mut T) -> Result<Vec<Message>>) -> Result<()> {
+        if self.is_dirty {
+            self.messages = write(&mut self.value)?;
+            self.is_dirty = false;
+        }
+        Ok(())
+    }
+}
+
+/// Whether so many things go to a heap, when they did (`dense`) or did not before.
+fn is_dense(count: u64, phase: PhaseChange, dense: bool) -> bool {
+    count > u64::from(phase.compact_max) || (dense && count >= u64::from(phase.dense_min))
+}
+
+/// Whether so many changes are put in their places among `count` entries.
+fn is_few(changes: usize, count: u64) -> bool {
+    changes as u64 <= CHANGES_FEW.max(count / CHANGED_SHARE)
+}
+
+/// Whether a structure of the file cannot be changed in place, so that it must be built anew.
+fn must_be_built(error: &Error) -> bool {
+    error.kind() == Kind::Unsupported
+}
