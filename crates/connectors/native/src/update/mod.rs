@@ -10,8 +10,12 @@
 //! - A block that stays where it is (the header of a heap, an array) is changed in place only such that whoever follows the
 //!   old pointers still finds what they led to.
 
+mod btree1;
 pub(crate) mod btree2;
+pub(crate) mod chunk_tree;
 pub(crate) mod fractal_heap;
+mod local_heap;
+pub(crate) mod symbol_table;
 
 #[cfg(test)]
 mod tests;
