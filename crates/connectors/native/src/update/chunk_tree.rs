@@ -30,16 +30,27 @@ pub(crate) struct Geometry {
     pub(crate) k: u16,
 }
 
+impl Geometry {
+    fn check(&self) -> Result<()> {
+        match self.k {
+            0 => Err(Error::unsupported("change chunk index").with("problem", "nodes without children")),
+            _ => Ok(()),
+        }
+    }
+}
+
 impl ChunkTree {
     /// The tree whose root is at `root`.
-    pub(crate) fn open(root: Address, geometry: Geometry, blocks: &dyn Blocks) -> Self {
+    pub(crate) fn open(root: Address, geometry: Geometry, blocks: &dyn Blocks) -> Result<Self> {
+        geometry.check()?;
         let Geometry { shape, element_bytes, k } = geometry;
         let tree = Tree::open(Kind::Chunk { rank: shape.len() }, k, root, blocks.sizes());
-        ChunkTree { tree, shape, element_bytes, removed: BTreeSet::new() }
+        Ok(ChunkTree { tree, shape, element_bytes, removed: BTreeSet::new() })
     }
 
     /// A tree without chunks.
     pub(crate) fn new(geometry: Geometry, blocks: &mut dyn Blocks) -> Result<Self> {
+        geometry.check()?;
         let Geometry { shape, element_bytes, k } = geometry;
         let origin =
             ChunkKey { stored_bytes: 0, filter_mask: 0, offset: vec![0; shape.len()], byte_offset: 0 };
@@ -101,7 +112,7 @@ impl ChunkTree {
         let bytes = key.encode()?;
         let Some(path) = self.path(blocks, &key.offset)? else {
             let end = self.after(key)?;
-            self.tree.start(blocks, [bytes, end], at)?;
+            self.tree.start(blocks, &[bytes, end], at)?;
             return Ok(None);
         };
         let rank = self.rank();

@@ -5,6 +5,8 @@
 //! its bytes first, then, last of all that is published, the pointer of the block before it.
 //! When no block is large enough, everything moves to a segment of twice the size.
 
+use std::collections::BTreeMap;
+
 use model::bytes::{Cursor, Put};
 use model::{Context, Error, Result};
 
@@ -24,8 +26,10 @@ pub(super) struct Names {
     is_header_changed: bool,
     /// Free blocks, in the order of their list.
     free: Vec<Free>,
-    /// Removed texts that are not in the list yet, sorted by where they are.
-    removed: Vec<Removed>,
+    /// Which of them starts where.
+    starts: BTreeMap<u64, usize>,
+    /// Removed texts that are not in the list yet, by where they are.
+    removed: BTreeMap<u64, Removed>,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -39,9 +43,14 @@ struct Free {
 
 #[derive(Debug, Clone, Copy)]
 struct Removed {
-    at: u64,
     len: u64,
     generation: u64,
+}
+
+impl Free {
+    fn end(&self) -> u64 {
+        self.at + self.len
+    }
 }
 
 fn corrupt(offset: u64) -> Error {
@@ -59,7 +68,14 @@ impl Names {
         let sizes = blocks.sizes();
         let bytes = blocks.read(at, LocalHeap::header_bytes(sizes), "local heap")?;
         let header = LocalHeap::decode(&bytes, sizes).during_at("read local heap", at.0)?;
-        let mut names = Names { at, header, is_header_changed: false, free: Vec::new(), removed: Vec::new() };
+        let mut names = Names {
+            at,
+            header,
+            is_header_changed: false,
+            free: Vec::new(),
+            starts: BTreeMap::new(),
+            removed: BTreeMap::new(),
+        };
         names.read_free(blocks)?;
         Ok(names)
     }
@@ -78,15 +94,27 @@ impl Names {
             if end.is_none() || len < least || after == 0 {
                 return Err(corrupt(at));
             }
-            self.free.push(Free { at, len, is_changed: false, written: None });
+            if self.is_free(at, at + len) {
+                return Err(corrupt(at));
+            }
+            self.add_free(at, len);
+            self.free[self.starts[&at]].is_changed = false;
             next = Some(after).filter(|&after| after != NO_FREE_BLOCK);
         }
-        let mut sorted: Vec<(u64, u64)> = self.free.iter().map(|free| (free.at, free.len)).collect();
-        sorted.sort_unstable();
-        match sorted.windows(2).find(|pair| pair[0].0 + pair[0].1 > pair[1].0) {
-            Some(pair) => Err(corrupt(pair[1].0)),
-            None => Ok(()),
-        }
+        Ok(())
+    }
+
+    /// Puts a block at the end of the list.
+    fn add_free(&mut self, at: u64, len: u64) {
+        self.starts.insert(at, self.free.len());
+        self.free.push(Free { at, len, is_changed: true, written: None });
+    }
+
+    /// Whether free blocks or removed texts have some of the bytes from `at` to `end`.
+    fn is_free(&self, at: u64, end: u64) -> bool {
+        let free = self.starts.range(..end).next_back().map(|(_, &i)| self.free[i].end());
+        let removed = self.removed.range(..end).next_back().map(|(start, removed)| start + removed.len);
+        free.max(removed).is_some_and(|stop| stop > at)
     }
 
     /// Where an offset is in the file.
@@ -144,15 +172,11 @@ impl Names {
     /// Removes the text at an offset. Its space is free after the next commit.
     pub(super) fn remove(&mut self, blocks: &dyn Blocks, offset: u64) -> Result<()> {
         let len = text_bytes(&self.text(blocks, offset)?).min(self.header.data_bytes - offset);
-        let end = offset + len;
-        let overlaps = self.free.iter().any(|free| free.at < end && offset < free.at + free.len)
-            || self.removed.iter().any(|removed| removed.at < end && offset < removed.at + removed.len);
         // The empty text at the start is the first key of every group.
-        if overlaps || offset == 0 {
+        if offset == 0 || self.is_free(offset, offset + len) {
             return Err(corrupt(offset));
         }
-        let at = self.removed.partition_point(|removed| removed.at < offset);
-        self.removed.insert(at, Removed { at: offset, len, generation: blocks.generation() });
+        self.removed.insert(offset, Removed { len, generation: blocks.generation() });
         Ok(())
     }
 
@@ -160,7 +184,7 @@ impl Names {
     fn grow(&mut self, blocks: &mut dyn Blocks, need: u64) -> Result<usize> {
         let (old, least) = (self.header.data_bytes, free_bytes_min(blocks));
         let wasted: u64 = self.free.iter().map(|free| free.len).sum::<u64>()
-            + self.removed.iter().map(|removed| removed.len).sum::<u64>();
+            + self.removed.values().map(|removed| removed.len).sum::<u64>();
         if wasted > old / 2 && old > 4096 {
             return Err(
                 Error::unsupported("insert in local heap").with("problem", "free blocks are too small")
@@ -174,9 +198,9 @@ impl Names {
         self.header = LocalHeap { data_bytes: len, free: self.header.free, data: at };
         self.is_header_changed = true;
         self.reuse_all(blocks.generation(), least);
-        let last = self.free.iter().position(|free| free.at + free.len == old);
+        let last = self.free.iter().position(|free| free.end() == old);
         let last = last.unwrap_or_else(|| {
-            self.free.push(Free { at: old, len: 0, is_changed: true, written: None });
+            self.add_free(old, 0);
             self.free.len() - 1
         });
         self.free[last].len += len - old;
@@ -193,19 +217,15 @@ impl Names {
 
     /// Makes free blocks of all that was removed before this generation, joined with their neighbours.
     fn reuse_all(&mut self, generation: u64, least: u64) {
-        let ready = self.take_removed(generation);
-        let freed = ready.iter().map(|removed| (removed.at, removed.len));
-        let mut all: Vec<(u64, u64)> =
-            self.free.iter().map(|free| (free.at, free.len)).chain(freed).collect();
-        all.sort_unstable();
-        all.dedup_by(|next, before| {
-            let touches = before.0 + before.1 == next.0;
-            before.1 += if touches { next.1 } else { 0 };
-            touches
-        });
-        // Too little for a free block is lost.
-        let all = all.into_iter().filter(|(_, len)| *len >= least);
-        self.free = all.map(|(at, len)| Free { at, len, is_changed: true, written: None }).collect();
+        let mut all = self.take_removed(generation);
+        all.extend(self.free.drain(..).map(|free| (free.at, free.len)));
+        self.starts.clear();
+        for (at, len) in joined(all) {
+            // Too little for a free block is lost.
+            if len >= least {
+                self.add_free(at, len);
+            }
+        }
     }
 
     /// The bytes at the start of a free block: where the next one is, and its own size.
@@ -243,31 +263,22 @@ impl Names {
     }
 
     /// Takes what was removed before this generation, neighbours joined.
-    fn take_removed(&mut self, generation: u64) -> Vec<Removed> {
-        let (waiting, mut ready): (Vec<Removed>, Vec<Removed>) =
-            self.removed.drain(..).partition(|removed| removed.generation == generation);
-        self.removed = waiting;
-        ready.dedup_by(|next, before| {
-            let touches = before.at + before.len == next.at;
-            before.len += if touches { next.len } else { 0 };
-            touches
-        });
-        ready
-    }
-
-    fn put_back(&mut self, removed: Vec<Removed>) {
-        self.removed.extend(removed);
-        self.removed.sort_unstable_by_key(|removed| removed.at);
+    fn take_removed(&mut self, generation: u64) -> Vec<(u64, u64)> {
+        let ready = self.removed.iter().filter(|(_, removed)| removed.generation != generation);
+        let ready: Vec<(u64, u64)> = ready.map(|(at, removed)| (*at, removed.len)).collect();
+        self.removed.retain(|_, removed| removed.generation == generation);
+        joined(ready)
     }
 
     /// Makes free blocks longer by what was removed right after them. Returns what has no such block.
-    fn lengthen(&mut self, generation: u64, ready: Vec<Removed>) -> Vec<Removed> {
+    fn lengthen(&mut self, generation: u64, ready: Vec<(u64, u64)>) -> Vec<(u64, u64)> {
         let mut others = Vec::new();
-        for removed in ready {
-            let before = self.free.iter_mut().find(|free| free.at + free.len == removed.at);
-            match before.filter(|free| free.written != Some((generation, Turn::Last))) {
-                Some(free) => (free.len, free.is_changed) = (free.len + removed.len, true),
-                None => others.push(removed),
+        for (at, len) in ready {
+            let before = self.starts.range(..at).next_back().map(|(_, &i)| &mut self.free[i]);
+            let is_whole = |free: &&mut Free| free.written != Some((generation, Turn::Last));
+            match before.filter(|free| free.end() == at).filter(is_whole) {
+                Some(free) => (free.len, free.is_changed) = (free.len + len, true),
+                None => others.push((at, len)),
             }
         }
         others
@@ -280,24 +291,41 @@ impl Names {
         let ready = self.take_removed(generation);
         let ready = self.lengthen(generation, ready);
         self.store_free(blocks, Turn::First)?;
-        let Some(last) = self.free.len().checked_sub(1) else {
-            self.put_back(ready);
-            return Ok(());
-        };
-        let is_written = self.free[last].written.is_some_and(|(then, _)| then == generation);
-        let may_link = !is_written || blocks.is_fresh(self.place(self.free[last].at), least);
-        // Texts of up to seven bytes wait for a neighbour: a free block has sixteen.
-        let (ready, waiting): (Vec<Removed>, Vec<Removed>) =
-            ready.into_iter().partition(|removed| may_link && removed.len >= least);
-        self.put_back(waiting);
-        let block =
-            |removed: &Removed| Free { at: removed.at, len: removed.len, is_changed: true, written: None };
-        let before = self.free.len();
-        self.free.extend(ready.iter().map(block));
+        let last = self.free.len().checked_sub(1);
+        let may_link = last.is_some_and(|last| self.may_link(blocks, last));
+        for (at, len) in ready {
+            // Texts of up to seven bytes wait for a neighbour: a free block has sixteen.
+            match may_link && len >= least {
+                true => self.add_free(at, len),
+                false => {
+                    self.removed.insert(at, Removed { len, generation: generation.wrapping_sub(1) });
+                }
+            }
+        }
         self.store_free(blocks, Turn::First)?;
-        self.free[last].is_changed = self.free.len() > before;
+        if let Some(last) = last.filter(|last| last + 1 < self.free.len()) {
+            self.free[last].is_changed = true;
+        }
         self.store_free(blocks, Turn::Last)
     }
+
+    /// Whether the pointer of a block may be published last: if it was not written before in this generation.
+    fn may_link(&self, blocks: &dyn Blocks, at: usize) -> bool {
+        let free = &self.free[at];
+        let is_written = free.written.is_some_and(|(then, _)| then == blocks.generation());
+        !is_written || blocks.is_fresh(self.place(free.at), free_bytes_min(blocks))
+    }
+}
+
+/// Ranges of bytes in their order, those that touch as one.
+fn joined(mut ranges: Vec<(u64, u64)>) -> Vec<(u64, u64)> {
+    ranges.sort_unstable();
+    ranges.dedup_by(|next, before| {
+        let touches = before.0 + before.1 == next.0;
+        before.1 += if touches { next.1 } else { 0 };
+        touches
+    });
+    ranges
 }
 
 /// A free block holds where the next one is, and its own size.

@@ -4,6 +4,7 @@
 
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry as Slot;
 
 use model::bytes::Cursor;
 use model::{Context, Error, Result};
@@ -52,6 +53,18 @@ pub(crate) struct Table {
 struct Entries {
     entries: Vec<Entry>,
     is_changed: bool,
+}
+
+impl Entries {
+    fn read(blocks: &dyn Blocks, at: Address, leaf_k: u16) -> Result<Self> {
+        let sizes = blocks.sizes();
+        let bytes = blocks.read(at, symbol_table::node_bytes(leaf_k, sizes), "symbol table node")?;
+        let entries = symbol_table::node(&bytes, sizes).during_at("read symbol table node", at.0)?;
+        match entries.len() <= 2 * usize::from(leaf_k) {
+            true => Ok(Entries { entries, is_changed: false }),
+            false => Err(Error::corrupt("read symbol table node").at(at.0).with("entries", entries.len())),
+        }
+    }
 }
 
 /// A name in a group: the way to its node, and where it is in it or would be.
@@ -145,16 +158,10 @@ impl Table {
     }
 
     fn entries(&mut self, blocks: &dyn Blocks, at: Address) -> Result<&mut Entries> {
-        let (leaf_k, sizes) = (self.leaf_k, blocks.sizes());
-        if !self.nodes.contains_key(&at) {
-            let bytes = blocks.read(at, symbol_table::node_bytes(leaf_k, sizes), "symbol table node")?;
-            let entries = symbol_table::node(&bytes, sizes).during_at("read symbol table node", at.0)?;
-            if entries.len() > 2 * usize::from(leaf_k) {
-                return Err(Error::corrupt("read symbol table node").at(at.0).with("entries", entries.len()));
-            }
-            self.nodes.insert(at, Entries { entries, is_changed: false });
+        match self.nodes.entry(at) {
+            Slot::Occupied(slot) => Ok(slot.into_mut()),
+            Slot::Vacant(slot) => Ok(slot.insert(Entries::read(blocks, at, self.leaf_k)?)),
         }
-        self.nodes.get_mut(&at).ok_or_else(|| Error::corrupt("read symbol table node").at(at.0))
     }
 
     /// Where a name is or would be; nothing in a group without nodes.
@@ -199,7 +206,7 @@ impl Table {
         let sizes = blocks.sizes();
         let keys = [group_key(0, sizes)?, group_key(entry.name_offset, sizes)?];
         let node = self.add_node(blocks, vec![entry]);
-        self.tree.start(blocks, keys, node)
+        self.tree.start(blocks, &keys, node)
     }
 
     fn add_node(&mut self, blocks: &mut dyn Blocks, entries: Vec<Entry>) -> Address {

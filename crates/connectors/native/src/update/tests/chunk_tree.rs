@@ -74,7 +74,7 @@ fn churn(seed: u64, k: u16, steps: u64, ascending: bool) -> usize {
             if is_first {
                 memory.commit();
                 committed = model.clone();
-                tree = ChunkTree::open(root, geometry.clone(), &memory);
+                tree = ChunkTree::open(root, geometry.clone(), &memory).unwrap();
             }
         }
     }

@@ -4,6 +4,7 @@ mod btree1;
 mod btree2;
 mod chunk_tree;
 mod fractal_heap;
+mod libhdf5;
 mod memory;
 mod symbol_table;
 
