@@ -6,7 +6,7 @@ use model::{Error, Result};
 use super::{Address, SizedFields, Sizes};
 
 /// The offset that says there is no free block (the specification says undefined).
-pub(super) const NO_FREE_BLOCK: u64 = 1;
+pub(crate) const NO_FREE_BLOCK: u64 = 1;
 
 /// Where a heap's bytes are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

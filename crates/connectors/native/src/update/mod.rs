@@ -8,10 +8,17 @@
 //!   last commit has it. It moves to new space, its old space is released, and whatever points to it changes too.
 //!   The last link of that chain is an object header, which is published in one write.
 //! - A block that stays where it is (the header of a heap, an array) is changed in place only such that whoever follows the
-//!   old pointers still finds what they led to.
+//!   old pointers still finds what they led to. A byte is written in one turn of a commit only.
+//!
+//! A change that fails with `Unsupported` changed nothing: what came before it can be finished, and the structure built anew.
+//! After any other error, drop the structure and give the commit up: half of the change may be in it.
 
+mod btree1;
 pub(crate) mod btree2;
+pub(crate) mod chunk_tree;
 pub(crate) mod fractal_heap;
+mod local_heap;
+pub(crate) mod symbol_table;
 
 #[cfg(test)]
 mod tests;

@@ -21,13 +21,8 @@ pub(super) struct Sections {
     by_offset: BTreeMap<u64, u64>,
     by_bytes: BTreeSet<(u64, u64)>,
     /// Removed in a generation that is not committed: the last commit leads there.
-    pending: BTreeMap<u64, Pending>,
-}
-
-#[derive(Debug, Clone, Copy)]
-struct Pending {
-    bytes: u64,
-    generation: u64,
+    pending: BTreeMap<u64, u64>,
+    pending_generation: u64,
 }
 
 /// The manager in the file.
@@ -39,9 +34,9 @@ pub(super) struct FreeSpace {
 }
 
 /// Whether a range overlaps one of those in the map.
-fn overlaps<T: Copy>(map: &BTreeMap<u64, T>, offset: u64, end: u64, bytes: impl Fn(T) -> u64) -> bool {
+fn overlaps(map: &BTreeMap<u64, u64>, offset: u64, end: u64) -> bool {
     let before = map.range(..end).next_back();
-    before.is_some_and(|(&start, &value)| start.saturating_add(bytes(value)) > offset)
+    before.is_some_and(|(&start, &bytes)| start.saturating_add(bytes) > offset)
 }
 
 impl Sections {
@@ -67,8 +62,7 @@ impl Sections {
     fn check(&self, offset: u64, bytes: u64) -> Result<()> {
         let wrong = || Error::corrupt("release space of fractal heap").with("offset", offset);
         let end = offset.checked_add(bytes).ok_or_else(wrong)?;
-        let is_free = overlaps(&self.by_offset, offset, end, |n| n)
-            || overlaps(&self.pending, offset, end, |p: Pending| p.bytes);
+        let is_free = overlaps(&self.by_offset, offset, end) || overlaps(&self.pending, offset, end);
         if is_free || bytes == 0 { Err(wrong()) } else { Ok(()) }
     }
 
@@ -86,29 +80,29 @@ impl Sections {
 
     /// Gives space up, which is used again in another generation.
     pub(super) fn release(&mut self, generation: u64, offset: u64, bytes: u64) -> Result<()> {
+        self.settle(generation);
         self.check(offset, bytes)?;
-        self.pending.insert(offset, Pending { bytes, generation });
+        self.pending.insert(offset, bytes);
         Ok(())
     }
 
     /// Makes usable what was given up before this generation.
     pub(super) fn settle(&mut self, generation: u64) {
-        if self.pending.values().all(|pending| pending.generation == generation) {
+        if self.pending_generation == generation {
             return;
         }
-        for (offset, pending) in std::mem::take(&mut self.pending) {
+        self.pending_generation = generation;
+        for (offset, bytes) in std::mem::take(&mut self.pending) {
             // It was checked when it was given up.
-            if pending.generation == generation || self.add(offset, pending.bytes).is_err() {
-                self.pending.insert(offset, pending);
-            }
+            let added = self.add(offset, bytes);
+            debug_assert!(added.is_ok());
         }
     }
 
-    /// All sections, those that were just given up too, joined with their neighbours.
-    fn all(&self) -> Vec<(u64, u64)> {
-        let mut all: Vec<(u64, u64)> =
-            self.by_offset.iter().map(|(offset, bytes)| (*offset, *bytes)).collect();
-        all.extend(self.pending.iter().map(|(offset, pending)| (*offset, pending.bytes)));
+    /// The largest sections, and those that were just given up, joined with their neighbours among them.
+    fn largest(&self) -> Vec<(u64, u64)> {
+        let free = self.by_bytes.iter().rev().take(STORED_MAX).map(|(bytes, offset)| (*offset, *bytes));
+        let mut all: Vec<(u64, u64)> = free.chain(self.pending.iter().map(|(at, n)| (*at, *n))).collect();
         all.sort_unstable();
         all.dedup_by(|next, before| {
             let touches = before.0 + before.1 == next.0;
@@ -146,7 +140,7 @@ impl Heap {
     /// The sections for the manager in the file: the largest ones.
     fn sections_to_store(&self) -> Result<Vec<Section>> {
         let mut sections = Vec::new();
-        for (offset, bytes) in self.sections.all() {
+        for (offset, bytes) in self.sections.largest() {
             let block = geometry::block_at(&self.header, offset)?;
             // libhdf5 takes a block off the heap when a section covers all of it; this one stays, one byte short.
             let is_whole = bytes + self.header.direct_prefix_bytes() as u64 >= block.bytes;

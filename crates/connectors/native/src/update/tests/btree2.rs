@@ -218,8 +218,8 @@ fn nodes_that_are_wrong_are_errors() {
     let mut tree = Tree::open(&memory, at).unwrap();
     for key in 0..3000 {
         let found = tree.find(&memory, &mut |r| Ok(key_of(r).cmp(&key)));
-        if found.is_err() {
-            assert_eq!(found.unwrap_err().kind(), model::Kind::Corrupt);
+        if let Err(error) = found {
+            assert_eq!(error.kind(), model::Kind::Corrupt);
             return;
         }
     }

@@ -177,7 +177,7 @@ fn churn(seed: u64, client: Client, sizes: Sizes, steps: u64) {
             heap.finish(&mut memory).unwrap();
             check(&memory, at, &model, pending_huge);
             // Whatever is published of this commit, the last one's objects are there.
-            if committed.len() > 0 && random.below(3) == 0 {
+            if !committed.is_empty() && random.below(3) == 0 {
                 for count in 0..=memory.in_place.len() {
                     check_objects(&memory.published(count), at, &committed);
                 }

@@ -28,6 +28,8 @@ pub(crate) struct Memory {
     /// What was written in place since the last commit.
     pub(crate) in_place: Vec<(Turn, u64, Vec<u8>)>,
     pub(crate) writes: u64,
+    /// Bytes at the start that came from elsewhere.
+    loaded: u64,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -54,6 +56,7 @@ impl Memory {
             old: vec![0; START as usize],
             in_place: Vec::new(),
             writes: 0,
+            loaded: 0,
         }
     }
 
@@ -79,9 +82,12 @@ impl Memory {
         Memory { bytes, ..Memory::new(self.sizes) }
     }
 
-    /// Makes bytes of an existing file ones that can be given up.
-    pub(crate) fn adopt(&mut self, at: Address, len: u64) {
-        self.used.insert(at.0, Used { len, is_fresh: false });
+    /// A file of another program, of whose blocks nothing is known: any can be given up and overwritten.
+    pub(crate) fn load(bytes: Vec<u8>) -> Self {
+        let mut memory = Memory { old: bytes.clone(), ..Self::default() };
+        memory.loaded = bytes.len() as u64;
+        memory.bytes = bytes;
+        memory
     }
 
     /// All blocks in use.
@@ -139,6 +145,9 @@ impl Memory {
     }
 
     fn block_around(&self, at: u64, len: u64) -> Option<Used> {
+        if at + len <= self.loaded {
+            return Some(Used { len, is_fresh: false });
+        }
         let (start, block) = self.used.range(..=at).next_back()?;
         (at + len <= start + block.len).then_some(*block)
     }
@@ -168,6 +177,9 @@ impl Blocks for Memory {
     }
 
     fn release(&mut self, at: Address, len: u64) {
+        if at.0 + len <= self.loaded {
+            return;
+        }
         let block = self.used.remove(&at.0).unwrap_or_else(|| panic!("no block at {}", at.0));
         assert_eq!(block.len, len, "a block at {} is released in part", at.0);
         match block.is_fresh {

@@ -1,8 +1,12 @@
 //! Structures change in a file in memory, and are compared with models after every commit.
 
+mod btree1;
 mod btree2;
+mod chunk_tree;
 mod fractal_heap;
+mod libhdf5;
 mod memory;
+mod symbol_table;
 
 pub(super) use memory::Memory;
 
