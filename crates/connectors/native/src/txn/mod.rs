@@ -7,7 +7,7 @@
 //! 2. write the redo record past the end of the file, with every staged byte and the superblock, and its salt into the first
 //!    bytes past the stored end, which are kept free for it (what belongs there is staged); sync;
 //! 3. publish: the superblock first (an end that is too large hurts no reader, one that is too small does), then the rest
-//!    in four [turns](Turn); sync;
+//!    in five [turns](Turn); sync;
 //! 4. cut the record off.
 //!
 //! Until step 2 is durable the last commit stands; from then on the record is replayed when the file is opened.
@@ -46,6 +46,8 @@ pub(crate) struct Publish<'a> {
 /// When staged bytes are published, so that a reader of that moment finds whatever is pointed to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Turn {
+    /// Before all else: bytes of new space that were held back because a commit has its salt there.
+    Fresh,
     /// Before what points to it: heaps and blocks of indexes that only gained something.
     First,
     /// What says that something of the first turn is there: tables and bitmaps of indexes.
@@ -65,7 +67,7 @@ pub(crate) struct Txn {
     /// Ranges that were free at the last commit, by start; they do not touch.
     fresh: BTreeMap<u64, u64>,
     /// Staged bytes by turn.
-    staged: [Staged; 4],
+    staged: [Staged; 5],
     /// Fresh bytes that are not in the file yet.
     buffer: Staged,
     /// Bytes that went to the buffer since it was empty.
@@ -218,7 +220,7 @@ impl Txn {
 
     /// Keeps bytes for the commit that belong where its salt will be.
     pub(crate) fn hold_back(&mut self, at: u64, data: &[u8]) -> Result<()> {
-        if data.is_empty() { Ok(()) } else { self.staged[Turn::First as usize].put(at, data) }
+        if data.is_empty() { Ok(()) } else { self.staged[Turn::Fresh as usize].put(at, data) }
     }
 
     fn write_fresh(&mut self, at: u64, data: &[u8]) -> Result<()> {
