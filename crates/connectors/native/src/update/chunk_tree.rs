@@ -49,6 +49,7 @@ impl ChunkTree {
     }
 
     /// A tree without chunks.
+    #[cfg(test)]
     pub(crate) fn new(geometry: Geometry, blocks: &mut dyn Blocks) -> Result<Self> {
         geometry.check()?;
         let Geometry { shape, element_bytes, k } = geometry;

@@ -1,4 +1,3 @@
-#![allow(dead_code)] // the writer takes it over step by step
 //! Indexes and heaps that change where they changed: a change costs what it touches, not what the structure holds.
 //!
 //! Nothing here knows objects, caches or commits: a structure asks [`Blocks`] for bytes, and for space.

@@ -86,6 +86,7 @@ impl Table {
     }
 
     /// The entry of a link.
+    #[cfg(test)]
     pub(crate) fn find(&mut self, blocks: &dyn Blocks, name: &[u8]) -> Result<Option<Entry>> {
         match self.spot(blocks, name)? {
             Some(Spot { node, at: Ok(at), .. }) => Ok(Some(self.entries(blocks, node)?.entries[at].clone())),
@@ -132,29 +133,6 @@ impl Table {
             self.names.remove(blocks, u64::from(offset))?;
         }
         Ok(Some(entry))
-    }
-
-    /// Points a hard link to another object. Returns `false` if there is none of that name.
-    pub(crate) fn retarget(
-        &mut self,
-        blocks: &dyn Blocks,
-        name: &[u8],
-        header: Address,
-        cached: Cached,
-    ) -> Result<bool> {
-        let Some(Spot { node, at: Ok(at), .. }) = self.spot(blocks, name)? else { return Ok(false) };
-        let held = self.entries(blocks, node)?;
-        let entry = &mut held.entries[at];
-        if matches!(entry.cached, Cached::SoftLink(_)) {
-            return Err(Error::invalid("change link").with("problem", "soft link"));
-        }
-        (entry.header, entry.cached, held.is_changed) = (Some(header), cached, true);
-        Ok(true)
-    }
-
-    /// The text that an entry's name or a soft link's path has.
-    pub(crate) fn text(&self, blocks: &dyn Blocks, offset: u64) -> Result<Vec<u8>> {
-        self.names.text(blocks, offset)
     }
 
     fn entries(&mut self, blocks: &dyn Blocks, at: Address) -> Result<&mut Entries> {

@@ -3,7 +3,7 @@
 use std::cmp::Ordering;
 
 use model::properties::{AllocTime, DatasetCreate};
-use model::{Dataspace, Error, Result, UNLIMITED};
+use model::{Dataspace, Error, Kind, Result, UNLIMITED};
 use vol::LibVersion;
 
 use super::parts::{ChunkChanges, ChunkMap, ChunkSet};
@@ -21,6 +21,7 @@ use crate::format::layout::{Chunked, Index, Layout};
 use crate::format::records::{Element, ElementForm, kind as record};
 use crate::reader::Reader;
 use crate::update::btree2::Tree;
+use crate::update::chunk_tree::{ChunkTree, Geometry};
 
 /// Nodes of a version 2 B-tree of chunks, unless the layout says otherwise.
 const NODE_BYTES: u32 = 2048;
@@ -96,6 +97,10 @@ fn updated(
             Ok(Some(at))
         }
         Index::BTree2 => storage.update_chunk_btree2(at, set, layout, changes).map(Some),
+        Index::BTree1 => match storage.update_chunk_btree1(at, layout, changes) {
+            Err(error) if error.kind() == Kind::Unsupported => Ok(None),
+            done => done.map(Some),
+        },
         _ => Ok(None),
     }
 }
@@ -154,6 +159,14 @@ fn piece(elements: &[(u64, Vec<u8>)], start: u64, count: u64, form: ElementForm)
     Ok(Some(bytes))
 }
 
+/// The key of a chunk in a version 1 B-tree.
+fn key(scaled: &[u64], chunk: &ChunkAt, layout: &Chunked) -> Result<ChunkKey> {
+    let too_large = |_| Error::limit("store chunk").with("bytes", chunk.bytes);
+    let stored_bytes = u32::try_from(chunk.bytes).map_err(too_large)?;
+    let offset = chunk::start_of(scaled, &layout.shape);
+    Ok(ChunkKey { stored_bytes, filter_mask: chunk.filter_mask, offset, byte_offset: 0 })
+}
+
 /// A record of a tree of chunks against scaled coordinates, which it ends with.
 fn order_by_chunk(record: &[u8], rank: usize, scaled: &[u64]) -> Result<Ordering> {
     let wrong = || Error::corrupt("read chunk record");
@@ -191,15 +204,28 @@ impl Storage {
     }
 
     fn build_chunk_btree1(&mut self, chunks: &ChunkMap, layout: &Chunked) -> Result<Option<Address>> {
-        let mut entries = Vec::with_capacity(chunks.len());
-        for (scaled, chunk) in chunks {
-            let offset = chunk::start_of(scaled, &layout.shape);
-            let stored_bytes = u32::try_from(chunk.bytes)
-                .map_err(|_| Error::limit("store chunk").with("bytes", chunk.bytes))?;
-            let key = ChunkKey { stored_bytes, filter_mask: chunk.filter_mask, offset, byte_offset: 0 };
-            entries.push((key, chunk.address));
-        }
+        let entry = |(scaled, chunk): (&Vec<u64>, &ChunkAt)| Ok((key(scaled, chunk, layout)?, chunk.address));
+        let entries = chunks.iter().map(entry).collect::<Result<Vec<_>>>()?;
         self.build_chunk_tree(&entries, &layout.shape, layout.element_bytes)
+    }
+
+    /// Puts changes into a tree of chunks; where its root is then.
+    fn update_chunk_btree1(
+        &mut self,
+        root: Address,
+        layout: &Chunked,
+        changes: &ChunkChanges,
+    ) -> Result<Address> {
+        let (shape, element_bytes, k) = (layout.shape.clone(), layout.element_bytes, self.tree_k.chunk);
+        let mut tree = ChunkTree::open(root, Geometry { shape, element_bytes, k }, self)?;
+        for (scaled, chunk) in changes {
+            match chunk {
+                Some(chunk) => tree.insert(self, &key(scaled, chunk, layout)?, chunk.address)?,
+                None => tree.remove(self, &chunk::start_of(scaled, &layout.shape))?,
+            };
+        }
+        tree.finish(self)?;
+        Ok(tree.root())
     }
 
     fn build_chunk_btree2(&mut self, set: &ChunkSet, chunks: &ChunkMap, layout: &Chunked) -> Result<Address> {

@@ -92,6 +92,7 @@ impl Tree {
     }
 
     /// A tree of one node without children, which has this key.
+    #[cfg(test)]
     pub(super) fn new(kind: Kind, k: u16, key: Vec<u8>, blocks: &mut dyn Blocks) -> Self {
         let root = blocks.allocate(kind.node_bytes(k, blocks.sizes()));
         let mut tree = Self::open(kind, k, root, blocks.sizes());

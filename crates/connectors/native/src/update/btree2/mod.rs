@@ -308,6 +308,7 @@ impl Tree {
     }
 
     /// Gives up all blocks of the tree, of which nothing must have changed.
+    #[cfg(test)]
     pub(crate) fn release(mut self, blocks: &mut dyn Blocks) -> Result<()> {
         self.forget();
         if let Some(root) = &mut self.root {

@@ -105,6 +105,7 @@ impl Subtree {
     }
 
     /// Where the node and those below it are.
+    #[cfg(test)]
     pub(super) fn addresses(
         &mut self,
         session: &mut Session<'_>,

@@ -19,6 +19,7 @@ use self::free::{FreeSpace, Sections};
 use self::huge::Huge;
 use super::Blocks;
 use crate::format::Address;
+#[cfg(test)]
 use crate::format::encode::fractal_heap::Client;
 use crate::format::fractal_heap::{FractalHeap, ObjectId};
 use crate::txn::Turn;
@@ -43,6 +44,7 @@ pub(crate) struct Heap {
 
 impl Heap {
     /// A heap without objects. Its header is written by [`Heap::finish`].
+    #[cfg(test)]
     pub(crate) fn new(client: Client, blocks: &mut dyn Blocks) -> Result<Self> {
         let header = FractalHeap::empty(client, blocks.sizes());
         check_geometry(&header)?;
@@ -84,11 +86,6 @@ impl Heap {
     /// Where the header is, from the beginning and for good.
     pub(crate) fn address(&self) -> Address {
         self.at
-    }
-
-    /// Bytes of a heap ID.
-    pub(crate) fn id_bytes(&self) -> usize {
-        usize::from(self.header.id_bytes)
     }
 
     /// Stores an object and returns its heap ID.

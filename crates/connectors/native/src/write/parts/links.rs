@@ -7,18 +7,24 @@ use model::{Error, Link, LinkTarget, Result, text};
 
 use super::super::create::group_info_message;
 use super::super::link_set::{LinkSet, stored_name};
+use super::super::storage::Storage;
 use super::dense::{Added, Changes, Dense, Records, Removed, Trees};
 use super::{MESSAGE_BYTES_MAX, Part, Writing, is_dense, is_few, must_be_built};
-use crate::format::checksum;
 use crate::format::encode::fractal_heap::Client;
 use crate::format::encode::{group as encode_group, link as encode_link};
-use crate::format::group::LinkInfo;
+use crate::format::group::{LinkInfo, SymbolTable};
 use crate::format::header::{Message, kind};
 use crate::format::link;
+use crate::format::symbol_table::Cached;
+use crate::format::{Address, checksum};
 use crate::object::footprint::Ranges;
 use crate::object::group::{self, Style};
 use crate::object::header::Header;
 use crate::reader::Reader;
+use crate::update::symbol_table::{Table, Target};
+
+/// So many links of a symbol table stay in memory.
+const FEW_LINKS: usize = 64;
 
 /// Bytes of heap IDs of links, as libhdf5 has them.
 const ID_BYTES: usize = 7;
@@ -162,16 +168,36 @@ impl Links {
     /// Changes the index of the file, if that costs less than to build it.
     fn update(&mut self, writing: &mut Writing<'_>) -> Result<Option<Vec<Message>>> {
         let few = is_few(self.links.len() + self.removed.len(), self.count);
-        let Some(Style::New(info)) = self.stored.filter(|_| !self.is_loaded && few) else { return Ok(None) };
-        let Some(dense) = dense(&info).filter(|_| is_dense(self.count, self.phase, true)) else {
-            return Ok(None);
+        let updated = match self.stored.filter(|_| !self.is_loaded && few) {
+            Some(Style::New(info)) if is_dense(self.count, self.phase, true) => {
+                self.update_dense(&info, writing)
+            }
+            Some(Style::Old(table)) => self.update_table(table, writing).map(Some),
+            _ => Ok(None),
         };
-        let changes = self.changes(writing)?;
-        match change(&dense, &changes, writing) {
-            Ok(dense) => self.set_dense(dense, writing).map(Some),
+        match updated {
             Err(error) if must_be_built(&error) => Ok(None),
-            Err(error) => Err(error),
+            done => done,
         }
+    }
+
+    fn update_dense(&mut self, info: &LinkInfo, writing: &mut Writing<'_>) -> Result<Option<Vec<Message>>> {
+        let Some(dense) = dense(info) else { return Ok(None) };
+        let dense = change(&dense, &self.changes(writing)?, writing)?;
+        self.set_dense(dense, writing).map(Some)
+    }
+
+    fn update_table(&mut self, at: SymbolTable, writing: &mut Writing<'_>) -> Result<Vec<Message>> {
+        writing.with_table(at, |table, storage| {
+            for name in self.removed.keys() {
+                let missing = || Error::corrupt("remove link").with("name", name);
+                table.remove(storage, &text::to_bytes(name))?.ok_or_else(missing)?;
+            }
+            self.links.sorted().into_iter().try_for_each(|link| insert(table, link, storage))?;
+            table.finish(storage)
+        })?;
+        self.set_stored(Style::Old(at));
+        table_message(at, writing)
     }
 
     fn changes(&self, writing: &Writing<'_>) -> Result<Changes> {
@@ -230,8 +256,10 @@ impl Links {
         }
         let was_dense = matches!(self.stored, Some(Style::New(_)));
         let blocks = self.blocks(writing.reader)?;
-        if let Some(Style::New(LinkInfo { heap: Some(heap), .. })) = self.stored.take() {
-            writing.kept.forget(heap);
+        match self.stored.take() {
+            Some(Style::New(LinkInfo { heap: Some(at), .. })) => writing.kept.forget(at),
+            Some(Style::Old(table)) => writing.kept.forget(table.tree),
+            _ => {}
         }
         writing.release(blocks);
         match self.is_old {
@@ -242,9 +270,11 @@ impl Links {
 
     fn build_table(&mut self, writing: &mut Writing<'_>) -> Result<Vec<Message>> {
         let table = writing.storage.build_symbol_table(&self.links.sorted())?;
-        let body = encode_group::symbol_table(table, writing.storage.sizes)?;
-        self.stored = Some(Style::Old(table));
-        Ok(vec![Message { kind: kind::SYMBOL_TABLE, flags: 0, creation_order: None, body }])
+        match self.links.len() > FEW_LINKS {
+            true => self.set_stored(Style::Old(table)),
+            false => self.stored = Some(Style::Old(table)),
+        }
+        table_message(table, writing)
     }
 
     fn build_new(&mut self, was_dense: bool, writing: &mut Writing<'_>) -> Result<Vec<Message>> {
@@ -261,6 +291,30 @@ impl Links {
         let mut messages = self.info_messages(&self.info(), writing)?;
         messages.splice(1..1, compact);
         Ok(messages)
+    }
+}
+
+fn table_message(table: SymbolTable, writing: &Writing<'_>) -> Result<Vec<Message>> {
+    let body = encode_group::symbol_table(table, writing.storage.sizes)?;
+    Ok(vec![Message { kind: kind::SYMBOL_TABLE, flags: 0, creation_order: None, body }])
+}
+
+/// Puts a link into a symbol table.
+fn insert(table: &mut Table, link: &Link, storage: &mut Storage) -> Result<()> {
+    let refused =
+        |problem: &str| Error::corrupt("store link").with("name", &link.name).with("problem", problem);
+    let path;
+    let target = match &link.target {
+        LinkTarget::Hard(token) => Target::Hard(Address(token.to_u64()), Cached::Nothing),
+        LinkTarget::Soft(to) => {
+            path = text::to_bytes(to);
+            Target::Soft(&path)
+        }
+        _ => return Err(refused("neither hard nor soft")),
+    };
+    match table.insert(storage, &text::to_bytes(&link.name), target)? {
+        true => Ok(()),
+        false => Err(refused("it is there")),
     }
 }
 

@@ -17,10 +17,13 @@ use model::{Error, Kind, Result};
 use super::draft::Blank;
 use super::storage::Storage;
 use crate::format::Address;
+use crate::format::group::SymbolTable;
 use crate::format::header::Message;
+use crate::format::superblock::TreeK;
 use crate::object::footprint::Ranges;
 use crate::reader::Reader;
 use crate::update::fractal_heap::Heap;
+use crate::update::symbol_table::{Table, Widths};
 
 pub(crate) use attributes::Attributes;
 pub(crate) use chunks::{ChunkChanges, ChunkMap, ChunkSet};
@@ -50,6 +53,8 @@ pub(crate) struct Kept {
     pub(crate) blank: Option<Blank>,
     /// Heaps that changed. They know what the next commit makes free.
     heaps: HashMap<Address, Heap>,
+    /// Symbol tables that changed, by the root of their tree.
+    tables: HashMap<Address, Table>,
 }
 
 impl Kept {
@@ -64,11 +69,15 @@ impl Kept {
         if self.heaps.len() > HEAPS_MAX {
             self.heaps.retain(|_, heap| heap.has_pending_removals());
         }
+        if self.tables.len() > HEAPS_MAX {
+            self.tables.clear();
+        }
     }
 
-    /// A heap is gone, or is written by others.
-    fn forget(&mut self, heap: Address) {
-        self.heaps.remove(&heap);
+    /// What is at this address is gone.
+    fn forget(&mut self, at: Address) {
+        self.heaps.remove(&at);
+        self.tables.remove(&at);
     }
 }
 
@@ -85,6 +94,22 @@ impl Writing<'_> {
         };
         let done = f(&mut heap, self.storage)?;
         self.kept.heaps.insert(at, heap);
+        Ok(done)
+    }
+
+    /// The same with a symbol table.
+    fn with_table<T>(
+        &mut self,
+        at: SymbolTable,
+        f: impl FnOnce(&mut Table, &mut Storage) -> Result<T>,
+    ) -> Result<T> {
+        let TreeK { group_internal: internal_k, group_leaf: leaf_k, .. } = self.storage.tree_k;
+        let mut table = match self.kept.tables.remove(&at.tree) {
+            Some(table) => table,
+            None => Table::open(self.storage, at, Widths { internal_k, leaf_k })?,
+        };
+        let done = f(&mut table, self.storage)?;
+        self.kept.tables.insert(at.tree, table);
         Ok(done)
     }
 
