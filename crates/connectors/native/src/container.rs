@@ -25,6 +25,7 @@ use crate::object::header::Header;
 use crate::object::{attribute, dataset, global_heap, group, reference};
 use crate::placement;
 use crate::statistics;
+use crate::store::Commit;
 use crate::write::{Writer, check_elements};
 
 /// What this connector can do with a file.
@@ -386,8 +387,13 @@ impl Container for NativeContainer {
             return Ok(());
         }
         file.commit_sources(durability)?;
-        let _maps = maps::indexes(self)?;
-        file.writer()?.commit(durability)
+        file.commits.share(durability, || {
+            let begun = {
+                let _maps = maps::indexes(self)?;
+                file.writer()?.begin_commit(durability)?
+            };
+            begun.map_or(Ok(()), Commit::run)
+        })
     }
 
     fn close(&self) -> Result<()> {

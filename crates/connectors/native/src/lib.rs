@@ -5,6 +5,7 @@
 //! for them, `txn` makes changes one commit.
 
 mod chunk;
+mod commits;
 mod connector;
 mod container;
 mod creation;

@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, RwLock};
 use model::{Error, Result};
 use vol::{Durability, LibVersion};
 
+use crate::commits::Commits;
 use crate::maps::Maps;
 use crate::reader::Reader;
 use crate::space::Policy;
@@ -23,6 +24,8 @@ pub(crate) struct Core {
     pub(crate) durability: Durability,
     /// Where keys of maps are. Whoever holds it may wait for the writer, never the other way round.
     pub(crate) maps: Mutex<Maps>,
+    /// Commits that handles ask for.
+    pub(crate) commits: Commits,
     /// Changes, where the file is open for writing.
     pub(crate) writer: Option<RwLock<Writer>>,
     /// Handles that were not closed.
@@ -59,6 +62,7 @@ impl Core {
             is_file: options.is_file,
             durability: options.durability,
             maps: Mutex::default(),
+            commits: Commits::default(),
             writer: None,
             handles: AtomicUsize::new(1),
         };

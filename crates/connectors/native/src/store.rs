@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::sync::{Arc, Condvar, Mutex, PoisonError, RwLock, RwLockWriteGuard};
 
 use model::{Budget, Error, Limits, Result, Within};
 use quick_cache::Weighter;
@@ -15,7 +15,7 @@ use crate::format::{Address, Sizes};
 use crate::head::Head;
 use crate::kept::Kept;
 use crate::pages::{Block, Pages};
-use crate::txn::{Publish, Turn, Txn, TxnParts, split_around};
+use crate::txn::{Failure, Publish, Sealed, Turn, Txn, TxnParts, overlay, split_around};
 
 /// Said when a lock is poisoned.
 pub(crate) const INTERRUPTED: &str = "a panic interrupted a change; open the file again";
@@ -40,6 +40,11 @@ pub(crate) struct Shared {
     end: AtomicU64,
     /// Changes that wait for a commit, where the file is open for writing.
     txn: Option<RwLock<Txn>>,
+    /// Who waits for the commit that is under way holds the lock to ask whether it is.
+    committing: Mutex<()>,
+    committed: Condvar,
+    /// Number of the last commit that is in the file.
+    finished: AtomicU64,
     /// Another program writes meanwhile.
     live: bool,
     /// Small blocks of metadata, as a reader sees them now.
@@ -87,18 +92,30 @@ impl Shared {
     pub(crate) fn read(&self, at: Address, into: &mut [u8]) -> std::io::Result<()> {
         let offset = self.base.saturating_add(at.0);
         let Some(txn) = &self.txn else { return read_at(&self.file, offset, into) };
-        let txn = txn.read().map_err(|_| std::io::Error::other(INTERRUPTED))?;
-        match read_at(&self.file, offset, into) {
-            // What was allocated and not written yet lies beyond the end of the file.
-            Err(error) if error.kind() == std::io::ErrorKind::UnexpectedEof => {
-                let there = self.file.len()?.saturating_sub(offset).min(into.len() as u64) as usize;
-                self.file.read_at(offset, &mut into[..there])?;
-                into[there..].fill(0);
-            }
-            done => done?,
-        }
-        txn.overlay(offset, into);
+        // What changes from here on is not of what this reader looks at; what waits now may be in the file a moment later.
+        let (waiting, content_end) = {
+            let txn = txn.read().map_err(|_| std::io::Error::other(INTERRUPTED))?;
+            (txn.waiting(offset, offset.saturating_add(into.len() as u64)), txn.content_end())
+        };
+        self.read_content(offset, into, content_end.unwrap_or(u64::MAX))?;
+        overlay(&waiting, offset, into);
         Ok(())
+    }
+
+    /// Reads what the file holds. What was allocated and not written yet lies beyond its end, or in the place of a record.
+    fn read_content(&self, offset: u64, into: &mut [u8], content_end: u64) -> std::io::Result<()> {
+        let inside = content_end.saturating_sub(offset).min(into.len() as u64) as usize;
+        let (content, blank) = into.split_at_mut(inside);
+        blank.fill(0);
+        match read_at(&self.file, offset, content) {
+            Err(error) if error.kind() == std::io::ErrorKind::UnexpectedEof => {
+                let there = self.file.len()?.saturating_sub(offset).min(inside as u64) as usize;
+                self.file.read_at(offset, &mut content[..there])?;
+                content[there..].fill(0);
+                Ok(())
+            }
+            done => done,
+        }
     }
 
     /// Lets others write.
@@ -125,23 +142,54 @@ impl Shared {
 
     /// Forgets all changes that wait; the end of the last commit.
     pub(crate) fn discard(&self) -> Result<u64> {
-        let end = self.change(|txn| Ok(txn.discard()));
+        let end = self.txn_alone()?.discard();
         self.pages.clear();
-        end
+        Ok(end)
+    }
+
+    fn txn(&self) -> Result<RwLockWriteGuard<'_, Txn>> {
+        let refused = || Error::denied("write to file").with("problem", "it is open to read");
+        let interrupted = |_| Error::invalid("write to file").with("problem", INTERRUPTED);
+        self.txn.as_ref().ok_or_else(refused)?.write().map_err(interrupted)
     }
 
     fn change<T>(&self, f: impl FnOnce(&mut Txn) -> Result<T>) -> Result<T> {
-        let txn = self
-            .txn
-            .as_ref()
-            .ok_or_else(|| Error::denied("write to file").with("problem", "it is open to read"))?;
-        let interrupted = |_| Error::invalid("write to file").with("problem", INTERRUPTED);
-        f(&mut *txn.write().map_err(interrupted)?)
+        f(&mut *self.txn()?)
     }
 
-    pub(crate) fn write(&self, at: Address, data: &[u8], turn: Turn) -> Result<()> {
-        let done = self.change(|txn| txn.write(self.base + at.0, data, turn));
-        self.pages.forget(at.0, data.len() as u64);
+    /// The transaction, when no commit is under way for which `must_wait` says so.
+    fn txn_when(&self, must_wait: impl Fn(&Txn) -> bool) -> Result<RwLockWriteGuard<'_, Txn>> {
+        loop {
+            let txn = self.txn()?;
+            if !must_wait(&txn) {
+                return Ok(txn);
+            }
+            drop(txn);
+            let waiting = self.committing.lock().unwrap_or_else(PoisonError::into_inner);
+            if self.txn()?.is_committing() {
+                drop(self.committed.wait(waiting).unwrap_or_else(PoisonError::into_inner));
+            }
+        }
+    }
+
+    /// The same when no commit is under way at all.
+    fn txn_alone(&self) -> Result<RwLockWriteGuard<'_, Txn>> {
+        self.txn_when(Txn::is_committing)
+    }
+
+    /// Writes bytes at the next commit, those that others point to before or after them.
+    pub(crate) fn stage(&self, at: Address, data: &[u8], turn: Turn) -> Result<()> {
+        let (offset, len) = (self.base + at.0, data.len() as u64);
+        let done = self.txn_when(|txn| txn.must_wait(offset, len, false))?.stage(offset, data, turn);
+        self.pages.forget(at.0, len);
+        done
+    }
+
+    /// Writes bytes where nothing committed is.
+    pub(crate) fn write(&self, at: Address, data: &[u8]) -> Result<()> {
+        let (offset, len) = (self.base + at.0, data.len() as u64);
+        let done = self.txn_when(|txn| txn.must_wait(offset, len, true))?.write(offset, data);
+        self.pages.forget(at.0, len);
         done
     }
 
@@ -152,14 +200,14 @@ impl Shared {
         bytes: u64,
         f: impl FnOnce(&FreshWrite) -> Result<()>,
     ) -> Result<()> {
-        let done = self.change(|txn| {
-            let places = places.iter().map(|at| (self.base + at.0, bytes));
-            let file = txn.open_fresh(places)?.clone();
-            let write =
-                FreshWrite { file, base: self.base, reserved: txn.reserved(), held: Mutex::default() };
-            f(&write)?;
+        let write = {
+            let mut txn = self.txn_alone()?;
+            let file = txn.open_fresh(places.iter().map(|at| (self.base + at.0, bytes)))?.clone();
+            FreshWrite { file, base: self.base, reserved: txn.reserved(), held: Mutex::default() }
+        };
+        let done = f(&write).and_then(|()| {
             let held = write.held.into_inner().unwrap_or_else(PoisonError::into_inner);
-            held.iter().try_for_each(|(at, data)| txn.hold_back(*at, data))
+            self.change(|txn| held.iter().try_for_each(|(at, data)| txn.hold_back(*at, data)))
         });
         places.iter().for_each(|at| self.pages.forget(at.0, bytes));
         done
@@ -170,7 +218,7 @@ impl Shared {
     pub(crate) fn lay_bare(&self, ranges: &[(u64, u64)], for_write: bool) -> Result<()> {
         match &self.txn {
             None => Ok(()),
-            Some(_) => self.change(|txn| txn.lay_bare(ranges, for_write)),
+            Some(_) => self.txn_alone()?.lay_bare(ranges, for_write),
         }
     }
 
@@ -179,39 +227,49 @@ impl Shared {
         ranges.iter().for_each(|(start, len)| self.pages.forget(start.saturating_sub(self.base), *len));
     }
 
-    /// Whether nothing that was committed is there.
-    pub(crate) fn is_fresh(&self, at: Address, len: u64) -> bool {
-        let fresh = |txn: &mut Txn| Ok(txn.is_fresh(self.base + at.0, len));
-        self.change(fresh).unwrap_or(false)
-    }
-
     /// Whether nothing was ever written there, so that it reads as zeros.
     pub(crate) fn is_blank(&self, at: Address) -> Result<bool> {
         self.change(|txn| txn.is_blank(self.base + at.0))
     }
 
-    /// Makes all changes one commit.
-    pub(crate) fn commit(&self, publish: &Publish<'_>, durability: Durability) -> Result<()> {
-        let done = self.change(|txn| txn.commit(publish, durability));
-        // A commit that fails takes some changes back.
-        match &done {
-            Ok(()) => self.pages.forget(0, publish.superblock.len() as u64),
-            Err(_) => self.pages.clear(),
+    /// Takes all changes for the commit of this number, when the one before it is done.
+    pub(crate) fn seal(
+        self: &Arc<Self>,
+        publish: &Publish<'_>,
+        durability: Durability,
+        number: u64,
+    ) -> Result<Commit> {
+        let sealed = self.txn_alone()?.seal(publish, durability);
+        match sealed {
+            Ok(sealed) => Ok(Commit { store: self.clone(), sealed, number, is_finished: false }),
+            Err(error) => {
+                // Some changes were taken back.
+                self.pages.clear();
+                Err(error)
+            }
         }
-        done
     }
 
-    /// What may be used from a commit on.
-    pub(crate) fn add_fresh(&self, free: impl Iterator<Item = (u64, u64)>) -> Result<()> {
-        self.change(|txn| {
-            free.for_each(|(start, len)| txn.add_fresh(self.base + start, self.base + start + len));
-            Ok(())
-        })
+    fn finish(&self, number: u64, done: std::result::Result<bool, &Failure>) {
+        if let Ok(mut txn) = self.txn() {
+            txn.finish(done);
+        }
+        match done {
+            Ok(_) => drop(self.finished.fetch_max(number, Ordering::AcqRel)),
+            Err(_) => self.pages.clear(),
+        }
+        drop(self.committing.lock().unwrap_or_else(PoisonError::into_inner));
+        self.committed.notify_all();
+    }
+
+    /// Number of the last commit that is in the file.
+    pub(crate) fn finished(&self) -> u64 {
+        self.finished.load(Ordering::Acquire)
     }
 
     /// Makes the last commit as durable as is asked.
     pub(crate) fn confirm(&self, durability: Durability) -> Result<()> {
-        self.change(|txn| txn.confirm(durability))
+        self.txn_alone()?.confirm(durability)
     }
 
     pub(crate) fn base(&self) -> u64 {
@@ -229,6 +287,43 @@ impl Shared {
             return end;
         }
         self.file.len().map_or(end, |len| len.saturating_sub(self.base).max(end))
+    }
+}
+
+/// A commit that is under way. Changes that come meanwhile are of the next one.
+#[derive(Debug)]
+#[must_use]
+pub(crate) struct Commit {
+    store: Arc<Shared>,
+    sealed: Arc<Sealed>,
+    number: u64,
+    is_finished: bool,
+}
+
+impl Commit {
+    pub(crate) fn number(&self) -> u64 {
+        self.number
+    }
+
+    /// Brings the changes into the file.
+    pub(crate) fn run(mut self) -> Result<()> {
+        let done = self.sealed.run();
+        self.is_finished = true;
+        self.store.finish(self.number, done.as_ref().copied());
+        if done.is_ok() {
+            self.store.pages.forget(0, self.sealed.superblock_bytes());
+        }
+        done.map(drop).map_err(|failure| failure.error)
+    }
+}
+
+impl Drop for Commit {
+    /// Nobody brought it into the file, or it panicked half-way.
+    fn drop(&mut self) {
+        if !self.is_finished {
+            let error = Error::invalid("commit").with("problem", INTERRUPTED);
+            self.store.finish(self.number, Err(&Failure::last(error)));
+        }
     }
 }
 
@@ -299,7 +394,17 @@ impl Store {
             pages.put_first(head.bytes);
         }
         Store {
-            shared: Arc::new(Shared { file, base, end: AtomicU64::new(end), txn, live, pages }),
+            shared: Arc::new(Shared {
+                file,
+                base,
+                end: AtomicU64::new(end),
+                txn,
+                committing: Mutex::default(),
+                committed: Condvar::new(),
+                finished: AtomicU64::new(0),
+                live,
+                pages,
+            }),
             superblock,
             limits,
             budget,

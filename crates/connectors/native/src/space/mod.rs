@@ -4,7 +4,7 @@ mod pool;
 #[cfg(test)]
 mod tests;
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 
 use model::properties::SpaceStrategy;
 use model::{Error, Result};
@@ -89,8 +89,10 @@ pub(crate) struct Space {
     pages: HashMap<u64, Use>,
     /// Given up since the last commit: what was committed there must stay until the next one.
     pending: Vec<(u64, u64, Use)>,
-    /// Ranges that were free at the last commit, by start, with their length. All from `committed_end` on was.
-    fresh: BTreeMap<u64, u64>,
+    /// What was given up for commits that are not in the file yet, with their numbers.
+    sealed: Vec<(u64, Vec<(u64, u64, Use)>)>,
+    /// Ranges that were free at the last commit and were allocated since. All from `committed_end` on was free.
+    recent: Pool,
     committed_end: u64,
 }
 
@@ -103,7 +105,8 @@ impl Space {
             free: Default::default(),
             pages: HashMap::new(),
             pending: Vec::new(),
-            fresh: BTreeMap::new(),
+            sealed: Vec::new(),
+            recent: Pool::default(),
             committed_end: end,
         }
     }
@@ -138,6 +141,9 @@ impl Space {
             Some(page) if len < page => self.allocate_in_page(len, page, what),
             Some(page) => self.allocate_pages(len, page),
         };
+        if at < self.committed_end {
+            self.recent.insert(at, len, 0..u64::MAX);
+        }
         Address(at)
     }
 
@@ -194,8 +200,7 @@ impl Space {
 
     /// Whether a range was free at the last commit.
     pub(crate) fn is_fresh(&self, start: u64, stop: u64) -> bool {
-        let before = self.fresh.range(..=start).next_back();
-        start >= self.committed_end || before.is_some_and(|(s, len)| stop <= s + len)
+        start >= self.committed_end || self.recent.contains(start, stop)
     }
 
     /// A range that nothing uses, as the file itself says.
@@ -217,30 +222,26 @@ impl Space {
         }
     }
 
-    /// What was given up becomes free, and the ranges that are free now.
-    pub(crate) fn commit(&mut self) -> impl Iterator<Item = (u64, u64)> + '_ {
-        for (start, len, what) in std::mem::take(&mut self.pending) {
-            self.insert(start, len, what);
+    /// Everything that was allocated and given up is part of a commit, which is not in the file yet.
+    pub(crate) fn seal(&mut self, number: u64) {
+        let pending = std::mem::take(&mut self.pending);
+        match self.policy.reuses {
+            true if !pending.is_empty() => self.sealed.push((number, pending)),
+            true => {}
+            false => self.free.iter_mut().for_each(Pool::clear),
         }
-        if !self.policy.reuses {
-            self.free.iter_mut().for_each(Pool::clear);
-        }
-        self.note_fresh();
+        self.recent.clear();
         self.committed_end = self.end;
-        self.fresh.iter().map(|(&start, &len)| (start, len))
     }
 
-    /// Whatever is free now was free at the last commit.
-    pub(crate) fn note_fresh(&mut self) {
-        if !self.is_paged() {
-            self.fresh = self.free[Class::Metadata as usize].iter().collect();
+    /// What was given up for commits up to this number becomes free: they are in the file.
+    pub(crate) fn settle(&mut self, finished: u64) {
+        if self.sealed.first().is_none_or(|(number, _)| *number > finished) {
             return;
         }
-        let mut all = Pool::default();
-        for (start, len) in self.free.iter().flat_map(Pool::iter) {
-            all.insert(start, len, 0..u64::MAX);
-        }
-        self.fresh = all.iter().collect();
+        let count = self.sealed.partition_point(|(number, _)| *number <= finished);
+        let done: Vec<_> = self.sealed.drain(..count).flat_map(|(_, pending)| pending).collect();
+        done.into_iter().for_each(|(start, len, what)| self.insert(start, len, what));
     }
 
     /// Free ranges by class.

@@ -22,6 +22,12 @@ impl Pool {
         self.by_start.iter().map(|(&start, &len)| (start, len))
     }
 
+    /// Whether one range has all from `start` to `stop`.
+    pub(super) fn contains(&self, start: u64, stop: u64) -> bool {
+        let before = self.by_start.range(..=start).next_back();
+        before.is_some_and(|(at, len)| stop <= at + len)
+    }
+
     pub(super) fn clear(&mut self) {
         self.by_start.clear();
         self.by_len.clear();

@@ -2,6 +2,35 @@
 
 use super::*;
 
+impl Space {
+    /// A commit that is in the file at once; the ranges that are free then.
+    fn commit(&mut self) -> impl Iterator<Item = (u64, u64)> {
+        self.seal(1);
+        self.settle(1);
+        let mut all = Pool::default();
+        for (start, len) in self.free.iter().flat_map(Pool::iter) {
+            all.insert(start, len, 0..u64::MAX);
+        }
+        all.iter().collect::<Vec<_>>().into_iter()
+    }
+}
+
+#[test]
+fn space_given_up_is_not_used_while_its_commit_is_under_way() {
+    let mut space = Space::new(Policy::default(), 96);
+    let a = space.allocate(50, Use::Metadata);
+    assert_eq!(space.commit().count(), 0);
+    space.release(a, 50, Use::Metadata);
+    space.seal(2);
+    let b = space.allocate(40, Use::Metadata);
+    assert!(b != a && space.is_fresh(b.0, b.0 + 40));
+    space.settle(1);
+    assert_ne!(space.allocate(40, Use::Metadata), a);
+    space.settle(2);
+    assert_eq!(space.allocate(40, Use::Metadata), a);
+    assert!(space.is_fresh(a.0, a.0 + 40) && !space.is_fresh(a.0 + 40, a.0 + 50));
+}
+
 #[test]
 fn space_given_up_is_used_again_after_a_commit_and_not_before() {
     let mut space = Space::new(Policy::default(), 100);

@@ -1,11 +1,13 @@
 //! Whether this writer is alone: what two writers of one file notice of each other where no lock keeps them apart.
 
+use files::Handle;
 use model::{Error, Result};
 
-use super::{Txn, io, redo};
+use super::redo::SaltBytes;
+use super::{Txn, io, overlay, redo};
 
 /// A superblock that was read or written.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct Seen {
     pub(super) at: u64,
     /// What stands there; `None` where it could not be read.
@@ -14,17 +16,33 @@ pub(super) struct Seen {
     pub(super) is_unlocked: bool,
 }
 
-impl Txn {
-    /// An error if another program wrote the superblock since this writer did: it would lose what that one committed.
-    pub(super) fn check_alone(&mut self) -> Result<()> {
-        let Some(seen) = &self.seen.bytes else { return Ok(()) };
-        let there = io(self.file.read_vec(self.seen.at, seen.len()), "read superblock")?;
-        if there == *seen && self.has_mark()? {
+impl Seen {
+    /// An error if another program wrote the superblock since this writer did, or its mark over the salt of this one, which
+    /// stands past the stored end: it would lose what that one committed.
+    pub(super) fn check(&self, file: &Handle, mark: Option<(u64, &SaltBytes)>) -> Result<()> {
+        let Some(seen) = &self.bytes else { return Ok(()) };
+        let there = io(file.read_vec(self.at, seen.len()), "read superblock")?;
+        if there == *seen && mark.map_or(Ok(true), |mark| has_mark(file, mark))? {
             return Ok(());
         }
         let problem = "another program changed the file; what this one did not commit is lost";
         let error = Error::busy("change file").with("problem", problem);
-        Err(self.fail(error.with("help", "open the file again, with locks")))
+        Err(error.with("help", "open the file again, with locks"))
+    }
+}
+
+/// Whether nobody else changes the file.
+fn has_mark(file: &Handle, (end, salt): (u64, &SaltBytes)) -> Result<bool> {
+    let (reserved, mark) = (redo::reserved(end), redo::encode_salt(end, salt));
+    let len = io(file.len(), "get size of file")?;
+    Ok(len >= reserved.end && io(file.read_vec(reserved.start, mark.len()), "read mark")? == mark)
+}
+
+impl Txn {
+    /// An error if another program changes the file too.
+    pub(super) fn check_alone(&mut self) -> Result<()> {
+        let mark = self.is_marked.then_some((self.end, &self.salt));
+        self.seen.check(&self.file, mark).map_err(|e| self.fail(e))
     }
 
     /// Puts the salt into the file before the first change, where no lock keeps others out: of two writers that change the file
@@ -37,21 +55,11 @@ impl Txn {
         self.check_alone()?;
         let reserved = self.reserved();
         let mut bytes = vec![0; redo::RESERVED_BYTES as usize];
-        self.overlay(reserved.start, &mut bytes);
+        overlay(&self.waiting(reserved.start, reserved.end), reserved.start, &mut bytes);
         self.hold_back(reserved.start, &bytes)?;
         io(self.file.write_at(reserved.start, &redo::encode_salt(self.end, &self.salt)), "mark file")?;
         self.is_marked = true;
         Ok(())
-    }
-
-    /// Whether nobody else changes the file.
-    fn has_mark(&self) -> Result<bool> {
-        if !self.is_marked {
-            return Ok(true);
-        }
-        let mark = redo::encode_salt(self.end, &self.salt);
-        let (at, len) = (self.reserved().start, io(self.file.len(), "get size of file")?);
-        Ok(len >= self.reserved().end && io(self.file.read_vec(at, mark.len()), "read mark")? == mark)
     }
 
     /// The same before anything is written, where no lock keeps others out.

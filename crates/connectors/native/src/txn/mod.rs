@@ -1,42 +1,44 @@
 //! Changes to a file: staged, then committed as one.
 //!
 //! Bytes that were free at the last commit are *fresh*: writes to them go straight to the file, many small ones
-//! after each other as one, since nothing that was committed is there. All other writes are staged in memory. A commit makes them one:
+//! after each other as one, since nothing that was committed is there. All other writes are staged in memory.
+//! A commit has two steps, so that changes go on while it is synced:
 //!
-//! 1. sync, so that fresh bytes are there before anything points to them;
-//! 2. write the redo record past the end of the file, with every staged byte and the superblock, and its salt into the first
-//!    bytes past the stored end, which are kept free for it (what belongs there is staged); sync;
-//! 3. publish: the superblock first (an end that is too large hurts no reader, one that is too small does), then the rest
-//!    in five [turns](Turn); sync;
-//! 4. cut the record off.
+//! - [`Txn::seal`] takes what is staged. From then on a new transaction collects changes. Readers see both.
+//! - [`Sealed::run`] brings it into the file, without any lock. [`Txn::finish`] says how that ended.
 //!
-//! Until step 2 is durable the last commit stands; from then on the record is replayed when the file is opened.
+//! What is written to fresh space while a commit runs stays in the buffer if it lies where the redo record stands.
 //!
-//! When a write of step 1 or the record fails, the last commit stands and the changes wait: the disk was full, and may not be
-//! soon. When a sync fails, nobody knows what is on the disk, and when publishing fails, only the record does: from then on
+//! A commit that is not finished leaves what was sealed among the changes that wait: the disk was full, and may not be soon.
+//! When a sync fails, nobody knows what is on the disk, and when publishing fails, only the record does: from then on
 //! every change is refused, and opening the file again finds the last commit that is whole.
 
 mod alone;
 mod claim;
 pub(crate) mod redo;
+mod sealed;
 mod staged;
 
 use std::borrow::Cow;
-use std::collections::BTreeMap;
+use std::ops::Range;
+use std::sync::Arc;
 
 use files::Handle;
 use model::{Error, Result};
 use vol::Durability;
 
 use alone::Seen;
-use redo::{Entry, Redo, SaltBytes};
+use redo::SaltBytes;
 use staged::Staged;
+
+pub(crate) use sealed::{Failure, Sealed};
+
+/// So many bytes of fresh space wait in memory while a commit runs; who writes more waits for it.
+const WAITING_BYTES_MAX: usize = 4 << 20;
 
 /// Where the file's own description of itself goes.
 #[derive(Debug, Clone)]
 pub(crate) struct Publish<'a> {
-    /// Offset of the superblock.
-    pub(crate) superblock_at: u64,
     /// The superblock as it shall be.
     pub(crate) superblock: &'a [u8],
     /// End of the file as it shall be.
@@ -58,22 +60,24 @@ pub(crate) enum Turn {
     Last,
 }
 
-/// The changes since the last commit. Offsets count from the start of the file.
+/// Staged bytes by turn.
+type ByTurn = [Staged; 5];
+
+/// The changes since the last commit was sealed. Offsets count from the start of the file.
 #[derive(Debug)]
 pub(crate) struct Txn {
     file: Handle,
     /// End of the file at the last commit.
     end: u64,
-    /// Ranges that were free at the last commit, by start; they do not touch.
-    fresh: BTreeMap<u64, u64>,
-    /// Staged bytes by turn.
-    staged: [Staged; 5],
+    staged: ByTurn,
     /// Fresh bytes that are not in the file yet.
     buffer: Staged,
     /// Bytes that went to the buffer since it was empty.
     buffered: usize,
     /// Nothing was written from here on.
     written_end: u64,
+    /// The commit that is on its way to the file.
+    sealed: Option<Arc<Sealed>>,
     /// The last commit rests on its record, which must stay until what it published is synced.
     unsettled: bool,
     /// The last commit was published without any sync.
@@ -157,65 +161,44 @@ impl Txn {
             is_marked: false,
             file,
             end,
-            fresh: BTreeMap::from([(end, u64::MAX)]),
             staged: Default::default(),
             buffer: Staged::default(),
             buffered: 0,
             written_end: end,
+            sealed: None,
             unsettled: false,
             unsynced: false,
             failed: None,
         }
     }
 
-    /// A range inside the file that was free at the last commit.
-    pub(crate) fn add_fresh(&mut self, start: u64, end: u64) {
-        let before = self.fresh.range(..=end).rev();
-        let touching: Vec<u64> = before.take_while(|&(_, &e)| e >= start).map(|(&s, _)| s).collect();
-        let (mut low, mut high) = (start, end);
-        for s in touching {
-            let e = self.fresh.remove(&s).unwrap_or(s);
-            (low, high) = (low.min(s), high.max(e));
+    /// Writes bytes at the next commit.
+    pub(crate) fn stage(&mut self, at: u64, data: &[u8], turn: Turn) -> Result<()> {
+        self.prepare()?;
+        match data.is_empty() {
+            true => Ok(()),
+            false => self.staged[turn as usize].put(at, data),
         }
-        self.fresh.insert(low, high);
     }
 
-    /// Whether nothing that was committed is there.
-    pub(crate) fn is_fresh(&self, start: u64, len: u64) -> bool {
-        let found = self.fresh.range(..=start).next_back();
-        found.is_some_and(|(_, &end)| start.checked_add(len).is_some_and(|stop| stop <= end))
-    }
-
-    /// Writes bytes: at once where nothing committed is, else at the next commit.
-    pub(crate) fn write(&mut self, at: u64, data: &[u8], turn: Turn) -> Result<()> {
-        self.check()?;
-        if data.is_empty() {
-            return Ok(());
-        }
-        self.mark()?;
-        if !self.is_fresh(at, data.len() as u64) {
-            return self.staged[turn as usize].put(at, data);
-        }
-        let (before, held, after) = self.without_reserved(at, data);
+    /// Writes bytes where nothing that was committed is.
+    pub(crate) fn write(&mut self, at: u64, data: &[u8]) -> Result<()> {
+        self.prepare()?;
+        let (before, held, after) = split_around(&self.reserved(), at, data);
         let held_at = at + before.len() as u64;
-        if !before.is_empty() {
-            self.write_fresh(at, before)?;
-        }
+        self.write_free(at, before)?;
         self.hold_back(held_at, held)?;
-        if !after.is_empty() {
-            self.write_fresh(held_at + held.len() as u64, after)?;
-        }
-        Ok(())
+        self.write_free(held_at + held.len() as u64, after)
     }
 
-    /// The bytes past the end of the last commit that only a commit writes.
-    pub(crate) fn reserved(&self) -> std::ops::Range<u64> {
-        redo::reserved(self.end)
+    fn prepare(&mut self) -> Result<()> {
+        self.check()?;
+        self.mark()
     }
 
-    /// What lies before the reserved bytes, in them and behind them.
-    fn without_reserved<'d>(&self, at: u64, data: &'d [u8]) -> (&'d [u8], &'d [u8], &'d [u8]) {
-        split_around(&self.reserved(), at, data)
+    /// The bytes past the end of the last commit, or of the one that is under way, that only a commit writes.
+    pub(crate) fn reserved(&self) -> Range<u64> {
+        redo::reserved(self.sealed.as_ref().map_or(self.end, |sealed| sealed.end()))
     }
 
     /// Keeps bytes for the commit that belong where its salt will be.
@@ -223,18 +206,42 @@ impl Txn {
         if data.is_empty() { Ok(()) } else { self.staged[Turn::Fresh as usize].put(at, data) }
     }
 
-    fn write_fresh(&mut self, at: u64, data: &[u8]) -> Result<()> {
-        if data.len() >= LARGE_BYTES {
-            // What waits there is older.
-            if self.buffer.holds_some_of(at, at + data.len() as u64) {
-                self.flush()?;
-            }
-            self.settle()?;
-            return self.write_through(at, data);
+    /// Whether the commit that is under way leaves a range alone.
+    fn is_clear(&self, at: u64, len: u64) -> bool {
+        let is_clear = |sealed: &Arc<Sealed>| sealed.leaves_alone(at, at.saturating_add(len));
+        self.sealed.as_ref().is_none_or(is_clear)
+    }
+
+    /// Whether a write of `len` bytes, to fresh space or not, must wait for the commit that is under way.
+    pub(crate) fn must_wait(&self, at: u64, len: u64, is_fresh: bool) -> bool {
+        let is_much =
+            self.buffered.saturating_add(usize::try_from(len).unwrap_or(usize::MAX)) > WAITING_BYTES_MAX;
+        let waits = is_fresh && is_much && !self.is_clear(at, len);
+        self.sealed.is_some() && (self.seen.is_unlocked || waits)
+    }
+
+    /// Whether a commit is under way.
+    pub(crate) fn is_committing(&self) -> bool {
+        self.sealed.is_some()
+    }
+
+    fn write_free(&mut self, at: u64, data: &[u8]) -> Result<()> {
+        if data.is_empty() {
+            return Ok(());
+        }
+        if data.len() >= LARGE_BYTES && self.is_clear(at, data.len() as u64) {
+            return self.write_large(at, data);
         }
         self.buffer.put_near(at, data)?;
         self.buffered += data.len();
         if self.buffered >= BUFFER_BYTES { self.flush() } else { Ok(()) }
+    }
+
+    fn write_large(&mut self, at: u64, data: &[u8]) -> Result<()> {
+        // What waits there is older.
+        self.buffer.cut(at, at + data.len() as u64);
+        self.settle()?;
+        self.write_through(at, data)
     }
 
     fn write_through(&mut self, at: u64, data: &[u8]) -> Result<()> {
@@ -243,18 +250,14 @@ impl Txn {
         io(self.file.write_at(at, data), "write to file")
     }
 
-    /// The file itself, for writes to ranges where nothing committed is: they need no order. What belongs in the
-    /// [reserved](Self::reserved) bytes is [held back](Self::hold_back).
+    /// The file itself, for writes to fresh ranges: they need no order. What belongs in the [reserved](Self::reserved) bytes is
+    /// [held back](Self::hold_back). No commit may be under way.
     pub(crate) fn open_fresh(&mut self, ranges: impl Iterator<Item = (u64, u64)>) -> Result<&Handle> {
-        self.check()?;
-        self.mark()?;
+        self.prepare()?;
         self.check_alone_unlocked()?;
         self.flush()?;
         self.settle()?;
         for (start, len) in ranges {
-            if !self.is_fresh(start, len) {
-                return Err(Error::invalid("write to file").at(start).with("problem", "it is in use"));
-            }
             self.written_end = self.written_end.max(start.saturating_add(len));
         }
         Ok(&self.file)
@@ -283,9 +286,9 @@ impl Txn {
         Ok(())
     }
 
-    /// Writes what waits in the buffer. On an error it waits on.
+    /// Writes what waits in the buffer, unless a commit is under way. On an error it waits on.
     fn flush(&mut self) -> Result<()> {
-        if self.buffered == 0 {
+        if self.buffered == 0 || self.is_committing() {
             return Ok(());
         }
         self.settle()?;
@@ -299,17 +302,23 @@ impl Txn {
         Ok(())
     }
 
-    /// Puts bytes that are not in the file yet over what was read from it at `at`.
-    pub(crate) fn overlay(&self, at: u64, into: &mut [u8]) {
-        self.buffer.overlay(at, into);
-        self.staged.iter().for_each(|staged| staged.overlay(at, into));
+    /// Bytes of a range that are not in the file yet, those that go over others last.
+    pub(crate) fn waiting(&self, at: u64, end: u64) -> Vec<(u64, Vec<u8>)> {
+        let sealed = self.sealed.iter().flat_map(|sealed| sealed.staged());
+        let all = sealed.chain([&self.buffer]).chain(&self.staged);
+        all.flat_map(|staged| staged.pieces(at, end)).map(|(at, data)| (at, data.to_vec())).collect()
+    }
+
+    /// From here on the file holds nothing of its content, but the record of the commit that is under way.
+    pub(crate) fn content_end(&self) -> Option<u64> {
+        self.sealed.as_ref().map(|sealed| sealed.end())
     }
 
     /// Whether the file ends before `at`, so that everything from there on reads as zeros until it is written.
     pub(crate) fn is_blank(&mut self, at: u64) -> Result<bool> {
         // Bytes given up again may wait in the buffer for the same place.
         self.flush()?;
-        Ok(io(self.file.len(), "get size of file")? <= at)
+        Ok(!self.is_committing() && io(self.file.len(), "get size of file")? <= at)
     }
 
     /// Bytes that wait for the commit.
@@ -317,36 +326,63 @@ impl Txn {
         self.staged.iter().map(Staged::bytes).sum()
     }
 
-    /// Makes all changes since the last commit one. On an error the last commit stands, and the changes wait, or are
-    /// refused from then on.
-    pub(crate) fn commit(&mut self, publish: &Publish<'_>, durability: Durability) -> Result<()> {
-        let ready = self.check().and_then(|()| self.check_alone());
-        let done = ready.and_then(|()| self.flush()).and_then(|()| self.try_commit(publish, durability));
-        // What was only taken away for this commit may be in use again before the next one.
-        self.staged[Turn::Last as usize].clear();
-        done
+    /// Takes all changes since the last commit, to make one of them. No other may be under way.
+    pub(crate) fn seal(&mut self, publish: &Publish<'_>, durability: Durability) -> Result<Arc<Sealed>> {
+        let ready = self.check().and_then(|()| self.check_alone()).and_then(|()| self.flush());
+        let ready = ready.and_then(|()| self.fill_reserved(publish.end));
+        if let Err(error) =
+            ready.and_then(|()| sealed::check_record(self.staged_bytes(), self.redo_bytes_max))
+        {
+            // What was only taken away for this commit may be in use again before the next one.
+            self.staged[Turn::Last as usize].clear();
+            return Err(error);
+        }
+        let sealed = Arc::new(Sealed {
+            file: self.file.clone(),
+            staged: std::mem::take(&mut self.staged),
+            superblock: publish.superblock.to_vec(),
+            ends: (self.end, publish.end),
+            salt: self.salt,
+            seen: self.seen.clone(),
+            is_marked: self.is_marked,
+            is_unsettled: std::mem::take(&mut self.unsettled),
+            redo_bytes_max: self.redo_bytes_max,
+            durability,
+        });
+        self.sealed = Some(sealed.clone());
+        Ok(sealed)
     }
 
-    fn try_commit(&mut self, publish: &Publish<'_>, durability: Durability) -> Result<()> {
-        self.fill_reserved(publish.end)?;
-        let redo = self.redo(publish)?;
-        match durability {
-            Durability::None => self.settle()?,
-            _ => self.sync()?,
+    /// The commit that was sealed ended. If it failed, its changes wait on, under those that came since.
+    pub(crate) fn finish(&mut self, done: std::result::Result<bool, &Failure>) {
+        let Some(sealed) = self.sealed.take() else { return };
+        self.is_marked = false;
+        match done {
+            Ok(is_unsettled) => {
+                self.end = sealed.end();
+                self.seen.bytes = Some(sealed.superblock.clone());
+                self.salt = redo::random_salt();
+                self.unsynced = sealed.durability == Durability::None;
+                self.unsettled = is_unsettled;
+            }
+            Err(failure) => {
+                self.unsettled = sealed.is_unsettled;
+                self.take_back(&sealed);
+                if failure.is_final {
+                    self.failed = Some(failure.error.clone());
+                }
+            }
         }
-        self.unsettled = false;
-        self.check_alone()?;
-        self.store(&redo, durability)?;
-        self.publish(&redo, durability)?;
-        self.staged.iter_mut().for_each(Staged::clear);
-        self.fresh = BTreeMap::from([(publish.end, u64::MAX)]);
-        self.end = publish.end;
-        self.seen.bytes = Some(publish.superblock.to_vec());
-        (self.salt, self.is_marked) = (redo::random_salt(), false);
-        self.unsynced = durability == Durability::None;
-        // Without a last sync the record is what makes the commit last.
-        self.unsettled = durability == Durability::Ordered || self.cut().is_err();
-        Ok(())
+    }
+
+    fn take_back(&mut self, sealed: &Sealed) {
+        let mut old = sealed.staged.clone();
+        for (at, data) in self.staged.iter().flat_map(Staged::iter) {
+            old.iter_mut().for_each(|staged| staged.cut(at, at + data.len() as u64));
+        }
+        for (staged, old) in self.staged.iter_mut().zip(old) {
+            staged.append(old);
+        }
     }
 
     /// Forgets all changes that wait; the end of the file at the last commit.
@@ -367,7 +403,7 @@ impl Txn {
         }
         self.sync()?;
         self.unsynced = false;
-        self.unsettled = self.cut().is_err();
+        self.unsettled = io(self.file.set_len(self.end), "cut off redo record").is_err();
         Ok(())
     }
 
@@ -378,32 +414,6 @@ impl Txn {
             self.unsettled = false;
         }
         Ok(())
-    }
-
-    fn redo(&self, publish: &Publish<'_>) -> Result<Redo> {
-        self.check_record(self.staged_bytes())?;
-        let superblock = Entry { at: publish.superblock_at, data: publish.superblock.to_vec() };
-        let others = self.staged.iter().flat_map(Staged::iter);
-        // What was held back and given up again is not part of the file.
-        let others = others.filter_map(|(at, data)| {
-            let len = usize::try_from(publish.end.saturating_sub(at)).unwrap_or(usize::MAX).min(data.len());
-            (len > 0).then(|| Entry { at, data: data[..len].to_vec() })
-        });
-        let entries: Vec<Entry> = std::iter::once(superblock).chain(others).collect();
-        let redo = Redo::new(&self.file, entries, self.salt, (self.end, publish.end))?;
-        self.check_record(redo.bytes())?;
-        Ok(redo)
-    }
-
-    /// Nobody shall write a record that others may not read.
-    fn check_record(&self, bytes: u64) -> Result<()> {
-        match bytes > self.redo_bytes_max {
-            true => Err(Error::limit("commit")
-                .with("bytes to overwrite", bytes)
-                .with("limit", self.redo_bytes_max)
-                .with("help", "commit more often, or raise Limits::redo_bytes_max")),
-            false => Ok(()),
-        }
     }
 
     /// Stages what belongs where the salt will be, also where nobody wrote it: it reads as it did before.
@@ -417,39 +427,8 @@ impl Txn {
         let there = io(self.file.len(), "get size of file")?.saturating_sub(reserved.start);
         let there = usize::try_from(there).unwrap_or(usize::MAX).min(bytes.len());
         io(self.file.read_at(reserved.start, &mut bytes[..there]), "read file")?;
-        self.overlay(reserved.start, &mut bytes);
+        overlay(&self.waiting(reserved.start, stop), reserved.start, &mut bytes);
         self.hold_back(reserved.start, &bytes)
-    }
-
-    /// Writes the record, or leaves nothing of it: what is written later must not meet it.
-    fn store(&mut self, redo: &Redo, durability: Durability) -> Result<()> {
-        if let Err(error) = redo.store(&self.file) {
-            self.withdraw(redo)?;
-            return Err(error);
-        }
-        if durability == Durability::None { Ok(()) } else { self.sync() }
-    }
-
-    fn withdraw(&mut self, redo: &Redo) -> Result<()> {
-        // The record may have stood where the mark was.
-        self.is_marked = false;
-        match redo.withdraw(&self.file) {
-            Ok(()) => self.sync(),
-            Err(error) => Err(self.fail(error)),
-        }
-    }
-
-    fn publish(&mut self, redo: &Redo, durability: Durability) -> Result<()> {
-        redo.publish_superblock(&self.file).map_err(|e| self.fail(e))?;
-        if redo.needs_superblock_first() && durability != Durability::None {
-            self.sync()?;
-        }
-        redo.publish_rest(&self.file).map_err(|e| self.fail(e))?;
-        if durability == Durability::Full { self.sync() } else { Ok(()) }
-    }
-
-    fn cut(&self) -> Result<()> {
-        io(self.file.set_len(self.end), "cut off redo record")
     }
 
     /// A failed sync may have dropped what it should have written, and the next one would not tell.
@@ -470,6 +449,11 @@ impl Txn {
                 .because(error.clone())),
         }
     }
+}
+
+/// Puts bytes that are not in the file yet over what was read from it at `at`.
+pub(crate) fn overlay(waiting: &[(u64, Vec<u8>)], at: u64, into: &mut [u8]) {
+    waiting.iter().for_each(|(start, data)| staged::overlay((*start, data), at, into));
 }
 
 #[cfg(test)]

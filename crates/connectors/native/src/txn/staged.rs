@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use model::{Error, Result};
 
 /// Bytes by offset; they do not overlap.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub(super) struct Staged(BTreeMap<u64, Vec<u8>>);
 
 impl Staged {
@@ -14,7 +14,19 @@ impl Staged {
         let end = at
             .checked_add(data.len() as u64)
             .ok_or_else(|| Error::limit("write to file").with("offset", at))?;
-        let overlapping: Vec<u64> = self.range(at, end).map(|(start, _)| start).collect();
+        self.cut(at, end);
+        self.0.insert(at, data.to_vec());
+        Ok(())
+    }
+
+    /// Takes others' pieces, which lie where this one has none.
+    pub(super) fn append(&mut self, mut others: Staged) {
+        self.0.append(&mut others.0);
+    }
+
+    /// Forgets what lies between `at` and `end`.
+    pub(super) fn cut(&mut self, at: u64, end: u64) {
+        let overlapping: Vec<u64> = self.pieces(at, end).map(|(start, _)| start).collect();
         for start in overlapping {
             let old = self.0.remove(&start).unwrap_or_default();
             let old_end = start + old.len() as u64;
@@ -25,8 +37,6 @@ impl Staged {
                 self.0.insert(end, old[(end - start) as usize..].to_vec());
             }
         }
-        self.0.insert(at, data.to_vec());
-        Ok(())
     }
 
     /// As `put`, for bytes that as a rule follow or replace others, or lie where nothing is.
@@ -52,21 +62,15 @@ impl Staged {
         Ok(())
     }
 
-    /// Puts what is kept over what was read from the file at `at`.
-    pub(super) fn overlay(&self, at: u64, into: &mut [u8]) {
-        let end = at.saturating_add(into.len() as u64);
-        self.range(at, end).for_each(|piece| overlay(piece, at, into));
-    }
-
     /// What lies at least in part between `at` and `end`.
-    fn range(&self, at: u64, end: u64) -> impl Iterator<Item = (u64, &[u8])> {
+    pub(super) fn pieces(&self, at: u64, end: u64) -> impl Iterator<Item = (u64, &[u8])> {
         let before = self.0.range(..at).next_back().filter(|(s, d)| *s + d.len() as u64 > at);
         before.into_iter().chain(self.0.range(at..end.max(at))).map(|(&start, data)| (start, data.as_slice()))
     }
 
     /// Whether anything lies at least in part between `at` and `end`.
     pub(super) fn holds_some_of(&self, at: u64, end: u64) -> bool {
-        self.range(at, end).next().is_some()
+        self.pieces(at, end).next().is_some()
     }
 
     pub(super) fn iter(&self) -> impl Iterator<Item = (u64, &[u8])> {
@@ -107,8 +111,8 @@ mod tests {
                 plain.put(at, &data).unwrap();
                 near.put_near(at, &data).unwrap();
                 let (mut a, mut b) = ([0; 80], [0; 80]);
-                plain.overlay(0, &mut a);
-                near.overlay(0, &mut b);
+                plain.iter().for_each(|piece| overlay(piece, 0, &mut a));
+                near.iter().for_each(|piece| overlay(piece, 0, &mut b));
                 prop_assert_eq!(a, b);
                 prop_assert_eq!(plain.bytes(), near.bytes());
             }

@@ -10,7 +10,7 @@ use model::Limits;
 use vol::Durability;
 
 use super::redo::Redo;
-use super::{Publish, Turn, Txn, TxnParts, runs};
+use super::{Publish, Turn, Txn, TxnParts, overlay, runs};
 use crate::head::Head;
 
 const SUPERBLOCK_BYTES: usize = 48;
@@ -64,6 +64,17 @@ fn recovered(image: Vec<u8>) -> Vec<u8> {
     bytes
 }
 
+/// Writes to where nothing was committed, or stages.
+fn put(txn: &mut Txn, at: u64, data: &[u8]) -> model::Result<()> {
+    if at >= txn.end { txn.write(at, data) } else { txn.stage(at, data, Turn::Middle) }
+}
+
+fn commit(txn: &mut Txn, publish: &Publish<'_>, durability: Durability) -> model::Result<()> {
+    let done = txn.seal(publish, durability)?.run();
+    txn.finish(done.as_ref().copied());
+    done.map(drop).map_err(|failure| failure.error)
+}
+
 struct Rig {
     crash: Arc<Crash>,
     txn: Txn,
@@ -91,12 +102,12 @@ impl Rig {
     }
 
     fn overwrite(&mut self, at: u64, data: &[u8]) {
-        self.txn.write(at, data, Turn::Middle).unwrap();
+        put(&mut self.txn, at, data).unwrap();
         self.model[at as usize..at as usize + data.len()].copy_from_slice(data);
     }
 
     fn append(&mut self, data: &[u8]) {
-        self.txn.write(self.end, data, Turn::Middle).unwrap();
+        put(&mut self.txn, self.end, data).unwrap();
         self.model.extend_from_slice(data);
         self.end += data.len() as u64;
     }
@@ -110,8 +121,8 @@ impl Rig {
         self.generation += 1;
         let bytes = superblock(self.generation, self.end);
         self.model[..SUPERBLOCK_BYTES].copy_from_slice(&bytes);
-        let publish = Publish { superblock_at: 0, superblock: &bytes, end: self.end };
-        let done = self.txn.commit(&publish, durability);
+        let publish = Publish { superblock: &bytes, end: self.end };
+        let done = commit(&mut self.txn, &publish, durability);
         // One that failed may be there, and is never promised.
         let position = if done.is_ok() { self.crash.position() } else { usize::MAX };
         self.promised.push((position, self.model.clone()));
@@ -203,7 +214,7 @@ fn after_a_failed_sync_every_change_is_refused() {
         rig.overwrite(100, &[7; 30]);
         rig.try_commit(Durability::Full).unwrap_err();
         rig.try_commit(Durability::Full).unwrap_err();
-        rig.txn.write(100, &[8; 30], Turn::Middle).unwrap_err();
+        put(&mut rig.txn, 100, &[8; 30]).unwrap_err();
     }
 }
 
@@ -224,7 +235,7 @@ fn staged_bytes_are_read_before_they_are_committed() {
     rig.overwrite(120, &[3; 10]);
     rig.overwrite(90, &[4; 15]);
     let mut read = vec![1; 80];
-    rig.txn.overlay(80, &mut read);
+    overlay(&rig.txn.waiting(80, 160), 80, &mut read);
     assert_eq!(read, rig.model[80..160]);
     assert_eq!(rig.txn.staged_bytes(), 60);
 }
@@ -288,7 +299,7 @@ fn buffered_pieces_are_written_as_if_each_were_written_alone() {
         for step in 0..300u64 {
             let large = if random(20) == 0 { 70_000 } else { 0 };
             let (at, len) = (random(19_000), 1 + random(900) + large);
-            txn.write(end + at, &vec![(step % 250) as u8 + 1; len as usize], Turn::Middle).unwrap();
+            txn.write(end + at, &vec![(step % 250) as u8 + 1; len as usize]).unwrap();
             model[at as usize..(at + len) as usize].fill((step % 250) as u8 + 1);
             if random(40) == 0 {
                 txn.flush().unwrap();
@@ -296,14 +307,14 @@ fn buffered_pieces_are_written_as_if_each_were_written_alone() {
             let mut seen = vec![0; 100_000];
             let there = (file.len().unwrap() - end).min(100_000);
             file.read_at(end, &mut seen[..there as usize]).unwrap();
-            txn.overlay(end, &mut seen);
+            overlay(&txn.waiting(end, u64::MAX), end, &mut seen);
             assert_eq!(seen, model);
         }
         txn.flush().unwrap();
         let mut stored = vec![0; (file.len().unwrap() - end) as usize];
         file.read_at(end, &mut stored).unwrap();
         // The first bytes wait for the commit.
-        txn.overlay(end, &mut stored);
+        overlay(&txn.waiting(end, u64::MAX), end, &mut stored);
         assert_eq!(stored[..], model[..stored.len()]);
     }
 }
@@ -313,13 +324,13 @@ fn pieces_with_small_gaps_are_one_write_and_leave_what_was_written_alone() {
     let log = Arc::new(Memory::from_image(vec![7; 512]));
     let mut txn = Txn::new(parts(log, 512));
     for n in 0..10u64 {
-        txn.write(640 + 64 * n, &[1; 60], Turn::Middle).unwrap();
+        txn.write(640 + 64 * n, &[1; 60]).unwrap();
     }
     assert_eq!(runs(&txn.buffer, txn.written_end).len(), 1);
     txn.flush().unwrap();
     // The gap before it may hold something by now.
-    txn.write(640 + 61, &[2; 1], Turn::Middle).unwrap();
-    txn.write(640 + 64, &[2; 1], Turn::Middle).unwrap();
-    txn.write(640 + 5000, &[3; 1], Turn::Middle).unwrap();
+    txn.write(640 + 61, &[2; 1]).unwrap();
+    txn.write(640 + 64, &[2; 1]).unwrap();
+    txn.write(640 + 5000, &[3; 1]).unwrap();
     assert_eq!(runs(&txn.buffer, txn.written_end).len(), 3);
 }

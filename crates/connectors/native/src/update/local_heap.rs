@@ -41,6 +41,9 @@ struct Free {
     written: Option<(u64, Turn)>,
 }
 
+/// A generation that is always in the file.
+const COMMITTED: u64 = 0;
+
 #[derive(Debug, Clone, Copy)]
 struct Removed {
     len: u64,
@@ -48,6 +51,11 @@ struct Removed {
 }
 
 impl Free {
+    /// Whether its bytes are published last in a commit that is not in the file yet.
+    fn goes_last(&self, blocks: &dyn Blocks) -> bool {
+        matches!(self.written, Some((then, Turn::Last)) if !blocks.is_committed(then))
+    }
+
     fn end(&self) -> u64 {
         self.at + self.len
     }
@@ -147,10 +155,8 @@ impl Names {
             return Err(Error::invalid("insert in local heap").with("problem", "text holds a NUL"));
         }
         let need: u64 = texts.iter().map(|text| text_bytes(text)).sum();
-        let (least, generation) = (free_bytes_min(blocks), blocks.generation());
-        let fits = |free: &Free| {
-            free.len >= need.saturating_add(least) && free.written != Some((generation, Turn::Last))
-        };
+        let least = free_bytes_min(blocks);
+        let fits = |free: &Free| free.len >= need.saturating_add(least) && !free.goes_last(blocks);
         let at = match self.free.iter().position(fits) {
             Some(at) => at,
             None => self.grow(blocks, need)?,
@@ -197,7 +203,7 @@ impl Names {
         let at = blocks.allocate(len);
         self.header = LocalHeap { data_bytes: len, free: self.header.free, data: at };
         self.is_header_changed = true;
-        self.reuse_all(blocks.generation(), least);
+        self.reuse_all(blocks, least);
         let last = self.free.iter().position(|free| free.end() == old);
         let last = last.unwrap_or_else(|| {
             self.add_free(old, 0);
@@ -215,9 +221,9 @@ impl Names {
         Ok(last)
     }
 
-    /// Makes free blocks of all that was removed before this generation, joined with their neighbours.
-    fn reuse_all(&mut self, generation: u64, least: u64) {
-        let mut all = self.take_removed(generation);
+    /// Makes free blocks of all that was removed by commits that are in the file, joined with their neighbours.
+    fn reuse_all(&mut self, blocks: &dyn Blocks, least: u64) {
+        let mut all = self.take_removed(blocks);
         all.extend(self.free.drain(..).map(|free| (free.at, free.len)));
         self.starts.clear();
         for (at, len) in joined(all) {
@@ -262,21 +268,21 @@ impl Names {
         Ok(())
     }
 
-    /// Takes what was removed before this generation, neighbours joined.
-    fn take_removed(&mut self, generation: u64) -> Vec<(u64, u64)> {
-        let ready = self.removed.iter().filter(|(_, removed)| removed.generation != generation);
+    /// Takes what was removed by commits that are in the file, neighbours joined.
+    fn take_removed(&mut self, blocks: &dyn Blocks) -> Vec<(u64, u64)> {
+        let is_ready = |removed: &Removed| blocks.is_committed(removed.generation);
+        let ready = self.removed.iter().filter(|(_, removed)| is_ready(removed));
         let ready: Vec<(u64, u64)> = ready.map(|(at, removed)| (*at, removed.len)).collect();
-        self.removed.retain(|_, removed| removed.generation == generation);
+        self.removed.retain(|_, removed| !is_ready(removed));
         joined(ready)
     }
 
     /// Makes free blocks longer by what was removed right after them. Returns what has no such block.
-    fn lengthen(&mut self, generation: u64, ready: Vec<(u64, u64)>) -> Vec<(u64, u64)> {
+    fn lengthen(&mut self, blocks: &dyn Blocks, ready: Vec<(u64, u64)>) -> Vec<(u64, u64)> {
         let mut others = Vec::new();
         for (at, len) in ready {
             let before = self.starts.range(..at).next_back().map(|(_, &i)| &mut self.free[i]);
-            let is_whole = |free: &&mut Free| free.written != Some((generation, Turn::Last));
-            match before.filter(|free| free.end() == at).filter(is_whole) {
+            match before.filter(|free| free.end() == at && !free.goes_last(blocks)) {
                 Some(free) => (free.len, free.is_changed) = (free.len + len, true),
                 None => others.push((at, len)),
             }
@@ -284,12 +290,12 @@ impl Names {
         others
     }
 
-    /// Makes free blocks of what was removed before this generation: longer ones, or new ones at the end of the list.
+    /// Makes free blocks of what was removed by commits that are in the file: longer ones, or new ones at the end of the list.
     /// A block that is written in two turns of one commit would be published in the wrong order: then they wait.
     fn reuse_removed(&mut self, blocks: &mut dyn Blocks) -> Result<()> {
-        let (generation, least) = (blocks.generation(), free_bytes_min(blocks));
-        let ready = self.take_removed(generation);
-        let ready = self.lengthen(generation, ready);
+        let least = free_bytes_min(blocks);
+        let ready = self.take_removed(blocks);
+        let ready = self.lengthen(blocks, ready);
         self.store_free(blocks, Turn::First)?;
         let last = self.free.len().checked_sub(1);
         let may_link = last.is_some_and(|last| self.may_link(blocks, last));
@@ -298,7 +304,7 @@ impl Names {
             match may_link && len >= least {
                 true => self.add_free(at, len),
                 false => {
-                    self.removed.insert(at, Removed { len, generation: generation.wrapping_sub(1) });
+                    self.removed.insert(at, Removed { len, generation: COMMITTED });
                 }
             }
         }
@@ -309,10 +315,10 @@ impl Names {
         self.store_free(blocks, Turn::Last)
     }
 
-    /// Whether the pointer of a block may be published last: if it was not written before in this generation.
+    /// Whether the pointer of a block may be published last: if it was not written before since the last commit.
     fn may_link(&self, blocks: &dyn Blocks, at: usize) -> bool {
         let free = &self.free[at];
-        let is_written = free.written.is_some_and(|(then, _)| then == blocks.generation());
+        let is_written = free.written.is_some_and(|(then, _)| !blocks.is_committed(then));
         !is_written || blocks.is_fresh(self.place(free.at), free_bytes_min(blocks))
     }
 }

@@ -51,8 +51,11 @@ pub(crate) trait Blocks {
     /// Writes bytes that are published in this turn, where something committed is there.
     fn write(&mut self, at: Address, data: &[u8], turn: Turn) -> Result<()>;
 
-    /// Counts commits: what was given up within a structure is used again when this changed.
+    /// Number of the commit that changes will be part of.
     fn generation(&self) -> u64;
+
+    /// Whether the commit of this number is in the file: what was given up for it within a structure is used again.
+    fn is_committed(&self, generation: u64) -> bool;
 
     /// Where a block goes that was at `at`: the same place where nothing committed is there, else new space, and the old one is
     /// released.

@@ -85,7 +85,7 @@ impl Writer {
     /// Takes away what no commit has; the rest goes with the next one, after what led to it.
     fn delete_in(&mut self, at: Address, indexes: &[u32]) -> Result<()> {
         let mut collection = self.collection(at)?;
-        let is_fresh = self.storage.store().is_fresh(at, collection.len());
+        let is_fresh = self.storage.is_fresh(at, collection.len());
         let open = self.values.open.as_ref().filter(|open| open.address == at);
         let is_new = |index: &u32| is_fresh || open.is_some_and(|open| open.is_new(*index));
         let (now, later): (Vec<u32>, Vec<u32>) = indexes.iter().partition(|index| is_new(index));

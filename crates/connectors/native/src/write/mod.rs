@@ -46,6 +46,7 @@ use crate::chunk::index::ChunkAt;
 use crate::format::Address;
 use crate::reader::Reader;
 use crate::space::Policy;
+use crate::store::Commit;
 
 use blobs::Values;
 use chunk_store::ChunkStore;
@@ -99,31 +100,38 @@ impl Writer {
         self.storage.take_account(&self.reader)
     }
 
-    /// Writes everything that waits, and makes it one commit.
-    pub(crate) fn commit(&mut self, durability: Durability) -> Result<()> {
+    /// Writes everything that waits, and takes it for one commit; `None` if there is nothing to commit. Changes of others
+    /// go on while that is brought into the file.
+    pub(crate) fn begin_commit(&mut self, durability: Durability) -> Result<Option<Commit>> {
         self.remove_released(self.reader.released.due())?;
         self.lay_out_all()?;
         self.trim()?;
-        if !self.storage.transaction.is_changed {
-            return self.storage.store().confirm(durability);
+        if !self.storage.is_changed() {
+            self.storage.store().confirm(durability)?;
+            return Ok(None);
         }
         self.objects.kept.before_commit(&mut self.storage)?;
         self.update_shared_indexes()?;
         self.storage.forget_managers()?;
         let without = self.remove_blobs()?;
-        self.storage.commit(durability)?;
+        let commit = self.storage.seal(durability)?;
         self.blobs_removed(without);
         self.objects.kept.after_commit();
-        self.storage.reuse()
+        Ok(Some(commit))
+    }
+
+    /// Makes one commit of everything that waits.
+    pub(crate) fn commit(&mut self, durability: Durability) -> Result<()> {
+        self.begin_commit(durability)?.map_or(Ok(()), Commit::run)
     }
 
     /// A commit after the last one: from then on the file says what is free.
     pub(crate) fn commit_managers(&mut self, durability: Durability) -> Result<()> {
-        if !self.storage.store_managers()? {
-            return Ok(());
+        self.storage.settle();
+        match self.storage.store_managers()? {
+            true => self.storage.commit(durability),
+            false => Ok(()),
         }
-        self.storage.commit(durability)?;
-        self.storage.reuse()
     }
 
     /// Writes one object, if it changed.

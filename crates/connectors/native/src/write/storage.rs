@@ -10,7 +10,7 @@ use crate::format::superblock::{Superblock, TreeK};
 use crate::format::{Address, Sizes};
 use crate::reader::Reader;
 use crate::space::{Policy, Space, Use};
-use crate::store::{Shared, Store};
+use crate::store::{Commit, Shared, Store};
 use crate::txn::{Publish, Turn};
 use crate::update::Blocks;
 
@@ -43,7 +43,7 @@ pub(super) struct Transaction {
     pub(super) superblock: Superblock,
     /// Whether anything was written since the last commit.
     pub(super) is_changed: bool,
-    /// Commits since the file was opened.
+    /// Number of the next commit.
     generation: u64,
 }
 
@@ -58,7 +58,7 @@ impl Storage {
             tree_k: reader.tree_k,
             block_bytes_max: limits.metadata_bytes_max,
             allocator: Allocator { space, is_swmr: false },
-            transaction: Transaction { store, superblock, is_changed: false, generation: 0 },
+            transaction: Transaction { store, superblock, is_changed: false, generation: 1 },
             account: None,
         }
     }
@@ -78,6 +78,7 @@ impl Storage {
     }
 
     fn allocate_for(&mut self, len: u64, what: Use) -> Address {
+        self.settle();
         let at = self.allocator.space.allocate(len, what);
         self.transaction.store.set_end(self.allocator.space.end());
         at
@@ -116,33 +117,49 @@ impl Storage {
     /// Writes bytes that are published before or after those that point to them.
     pub(crate) fn write_in_turn(&mut self, at: Address, data: &[u8], turn: Turn) -> Result<()> {
         self.transaction.is_changed = true;
-        self.transaction.store.write(at, data, turn)
+        match self.is_fresh(at, data.len() as u64) {
+            true => self.transaction.store.write(at, data),
+            false => self.transaction.store.stage(at, data, turn),
+        }
     }
 
-    /// Makes everything that was written one commit, and finds out what may be used from then on.
-    pub(super) fn commit(&mut self, durability: Durability) -> Result<()> {
+    /// Whether anything waits for a commit.
+    pub(super) fn is_changed(&self) -> bool {
+        self.transaction.is_changed || !self.is_committed(self.transaction.generation - 1)
+    }
+
+    /// Takes everything that was written for one commit. What changes from then on is of the next one.
+    pub(super) fn seal(&mut self, durability: Durability) -> Result<Commit> {
         let (space, transaction) = (&mut self.allocator.space, &mut self.transaction);
         space.cut_end();
-        transaction.publish(space.end(), durability)
+        let commit = transaction.seal(space.end(), durability)?;
+        space.seal(commit.number());
+        Ok(commit)
     }
 
-    /// What the last commit gave up may be used.
-    pub(super) fn reuse(&mut self) -> Result<()> {
-        self.transaction.store.add_fresh(self.allocator.space.commit())
+    /// Makes everything that was written one commit, and what it gave up free.
+    pub(super) fn commit(&mut self, durability: Durability) -> Result<()> {
+        self.seal(durability)?.run()?;
+        self.settle();
+        Ok(())
+    }
+
+    /// What commits gave up that are in the file is free.
+    pub(super) fn settle(&mut self) {
+        self.allocator.space.settle(self.transaction.store.finished());
     }
 }
 
 impl Transaction {
-    fn publish(&mut self, end: u64, durability: Durability) -> Result<()> {
+    fn seal(&mut self, end: u64, durability: Durability) -> Result<Commit> {
         self.store.set_end(end);
         self.superblock.end = self.superblock.base + end;
         let superblock = self.superblock.encode()?;
-        let publish =
-            Publish { superblock_at: self.store.base(), superblock: &superblock, end: self.superblock.end };
-        self.store.commit(&publish, durability)?;
+        let publish = Publish { superblock: &superblock, end: self.superblock.end };
+        let commit = self.store.seal(&publish, durability, self.generation)?;
         self.is_changed = false;
         self.generation += 1;
-        Ok(())
+        Ok(commit)
     }
 }
 
@@ -187,5 +204,9 @@ impl Blocks for Storage {
 
     fn generation(&self) -> u64 {
         self.transaction.generation
+    }
+
+    fn is_committed(&self, generation: u64) -> bool {
+        generation <= self.transaction.store.finished()
     }
 }

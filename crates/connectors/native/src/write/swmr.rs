@@ -81,7 +81,7 @@ impl Writer {
         }
         stored.flags = 0;
         let superblock = stored.encode()?;
-        let publish = Publish { superblock_at: self.storage.store().base(), superblock: &superblock, end };
-        self.storage.store().commit(&publish, durability)
+        let publish = Publish { superblock: &superblock, end };
+        self.storage.store().seal(&publish, durability, 0)?.run()
     }
 }

@@ -20,8 +20,9 @@ const LIST_BYTES_UNIT: u64 = 64;
 pub(super) struct Sections {
     by_offset: BTreeMap<u64, u64>,
     by_bytes: BTreeSet<(u64, u64)>,
-    /// Removed in a generation that is not committed: the last commit leads there.
+    /// Removed for a commit that is not in the file yet: the last one leads there.
     pending: BTreeMap<u64, u64>,
+    /// The number of that commit.
     pending_generation: u64,
 }
 
@@ -78,20 +79,20 @@ impl Sections {
         Some(offset)
     }
 
-    /// Gives space up, which is used again in another generation.
-    pub(super) fn release(&mut self, generation: u64, offset: u64, bytes: u64) -> Result<()> {
-        self.settle(generation);
+    /// Gives space up, which is used again after the next commit.
+    pub(super) fn release(&mut self, blocks: &dyn Blocks, offset: u64, bytes: u64) -> Result<()> {
+        self.settle(blocks);
         self.check(offset, bytes)?;
         self.pending.insert(offset, bytes);
+        self.pending_generation = blocks.generation();
         Ok(())
     }
 
-    /// Makes usable what was given up before this generation.
-    pub(super) fn settle(&mut self, generation: u64) {
-        if self.pending_generation == generation {
+    /// Makes usable what was given up for commits that are in the file.
+    pub(super) fn settle(&mut self, blocks: &dyn Blocks) {
+        if !blocks.is_committed(self.pending_generation) {
             return;
         }
-        self.pending_generation = generation;
         for (offset, bytes) in std::mem::take(&mut self.pending) {
             // It was checked when it was given up.
             let added = self.add(offset, bytes);

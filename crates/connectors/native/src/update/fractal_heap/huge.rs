@@ -21,7 +21,7 @@ const BY_ADDRESS: u8 = 3;
 #[derive(Debug, Default)]
 pub(super) struct Huge {
     tree: Option<Tree>,
-    /// Removed in a generation: they leave the tree in a later one, because the last commit finds them through it.
+    /// Removed for a commit: they leave the tree when it is in the file, because the one before finds them through it.
     pending: Vec<(u64, Record)>,
 }
 
@@ -161,11 +161,11 @@ impl Heap {
         Ok(())
     }
 
-    /// Takes out of the tree what was removed before this generation, and gives its space up.
+    /// Takes out of the tree what was removed for commits that are in the file, and gives its space up.
     pub(super) fn remove_pending_huge(&mut self, blocks: &mut dyn Blocks) -> Result<()> {
-        let (generation, sizes, kind) = (blocks.generation(), self.header.sizes, self.huge_kind());
-        let (later, now) =
-            std::mem::take(&mut self.huge.pending).into_iter().partition(|(then, _)| *then == generation);
+        let (sizes, kind) = (self.header.sizes, self.huge_kind());
+        let pending = std::mem::take(&mut self.huge.pending).into_iter();
+        let (later, now) = pending.partition(|(then, _)| !blocks.is_committed(*then));
         self.huge.pending = later;
         for (_, record) in now {
             let order = &mut |other: &[u8]| Ok(Record::decode(other, kind, sizes)?.cmp(&record));

@@ -123,7 +123,7 @@ impl Heap {
                 counts.tiny_objects = counts.tiny_objects.saturating_sub(1);
                 Ok(())
             }
-            ObjectId::Managed { offset, len } => self.remove_managed(blocks.generation(), offset, len),
+            ObjectId::Managed { offset, len } => self.remove_managed(blocks, offset, len),
             id => self.remove_huge(blocks, &id),
         }
     }
@@ -136,7 +136,7 @@ impl Heap {
 
     fn insert_managed(&mut self, blocks: &mut dyn Blocks, object: &[u8]) -> Result<ObjectId> {
         let len = object.len() as u64;
-        self.sections.settle(blocks.generation());
+        self.sections.settle(blocks);
         let offset = match self.sections.take(len) {
             Some(offset) => offset,
             None => {
@@ -159,9 +159,9 @@ impl Heap {
         Ok(self.direct(blocks, offset)?.bytes[range].to_vec())
     }
 
-    fn remove_managed(&mut self, generation: u64, offset: u64, len: u64) -> Result<()> {
+    fn remove_managed(&mut self, blocks: &dyn Blocks, offset: u64, len: u64) -> Result<()> {
         self.range_of(offset, len)?;
-        self.sections.release(generation, offset, len)?;
+        self.sections.release(blocks, offset, len)?;
         let counts = &mut self.header.counts;
         counts.free_bytes = counts.free_bytes.saturating_add(len);
         let wrong = || Error::corrupt("remove from fractal heap").at(self.at.0).with("objects", 0);

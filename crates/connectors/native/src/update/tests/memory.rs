@@ -52,7 +52,7 @@ impl Memory {
             used: BTreeMap::new(),
             free: BTreeMap::new(),
             pending: Vec::new(),
-            generation: 0,
+            generation: 1,
             old: vec![0; START as usize],
             in_place: Vec::new(),
             writes: 0,
@@ -207,6 +207,10 @@ impl Blocks for Memory {
         }
         self.writes += 1;
         Ok(())
+    }
+
+    fn is_committed(&self, generation: u64) -> bool {
+        generation < self.generation
     }
 
     fn generation(&self) -> u64 {
