@@ -15,10 +15,11 @@ use vol::{
 };
 
 use crate::chunk::{self, virtual_target};
-use crate::file::File;
+use crate::file::{File, Still};
 use crate::format::Address;
 use crate::format::header::kind;
 use crate::format::layout::{Chunked, Layout};
+use crate::gate::Scope;
 use crate::listing;
 use crate::maps;
 use crate::object::header::Header;
@@ -100,7 +101,24 @@ impl NativeContainer {
     /// The file with all changes to an object laid out, which holds still while it is looked at.
     fn view(&self, token: Token) -> Result<View<'_>> {
         let file = self.open_file()?;
-        Ok(View { file, _still: if self.is_held { None } else { file.settled(token)? } })
+        let still = if self.is_held { Still::Nothing } else { file.reading_object(address(token))? };
+        Ok(View { file, _still: still })
+    }
+
+    /// What the writer says of an object with changes that the file does not hold, or else what the file says.
+    fn look<T>(
+        &self,
+        token: Token,
+        in_memory: impl FnOnce(&Writer) -> Result<Option<T>>,
+        stored: impl FnOnce(&View<'_>) -> Result<T>,
+    ) -> Result<T> {
+        if self.open_file()?.is_dirty(address(token))
+            && let Some(writer) = self.reading()?
+            && let Some(found) = in_memory(&writer)?
+        {
+            return Ok(found);
+        }
+        stored(&self.view(token)?)
     }
 
     /// Changes that the file need not be asked for.
@@ -114,27 +132,44 @@ impl NativeContainer {
         self.view(token)?.header(token)
     }
 
-    /// Changes the file.
-    pub(crate) fn change<T>(&self, change: impl FnOnce(&mut Writer) -> Result<T>) -> Result<T> {
+    /// Changes the file, as far as `scope` says.
+    pub(crate) fn change<T>(
+        &self,
+        scope: Scope<'_>,
+        change: impl FnOnce(&mut Writer) -> Result<T>,
+    ) -> Result<T> {
         match self.open_file()?.writable {
-            true => self.change_state(change),
+            true => self.change_state(scope, change),
             false => Err(Error::denied("change file").with("problem", "it is open to read")),
         }
     }
 
     /// Changes what is in the file beside elements and extents.
     pub(crate) fn change_structure<T>(&self, change: impl FnOnce(&mut Writer) -> Result<T>) -> Result<T> {
-        self.change(|writer| {
+        self.change(Scope::All, |writer| {
+            writer.check_structure()?;
+            change(writer)
+        })
+    }
+
+    /// Changes values, which no object leads to yet or any more.
+    fn change_values<T>(&self, change: impl FnOnce(&mut Writer) -> Result<T>) -> Result<T> {
+        self.change(Scope::Nothing, |writer| {
             writer.check_structure()?;
             change(writer)
         })
     }
 
     /// Changes what is known of the file, which a handle may that only reads.
-    fn change_state<T>(&self, change: impl FnOnce(&mut Writer) -> Result<T>) -> Result<T> {
+    fn change_state<T>(&self, scope: Scope<'_>, change: impl FnOnce(&mut Writer) -> Result<T>) -> Result<T> {
         let file = self.open_file()?;
         let mut writer = file.writer()?;
-        let done = change(&mut writer)?;
+        let done = {
+            let _changing = file.changing(scope);
+            let done = change(&mut writer);
+            writer.settle_marks();
+            done?
+        };
         writer.trim()?;
         Ok(done)
     }
@@ -142,19 +177,25 @@ impl NativeContainer {
     /// A dataset, and the view in which it can be read.
     fn dataset(&self, token: Token) -> Result<(View<'_>, Arc<dataset::Dataset>)> {
         let view = self.view(token)?;
-        let dataset = view.dataset(token)?;
-        let is_virtual = matches!(dataset.layout, Layout::Virtual { .. });
-        if !is_virtual || view.file.writer.is_none() || self.is_held {
+        let dataset = view.stored_dataset(token)?;
+        if !matches!(dataset.layout, Layout::Virtual { .. }) {
             return Ok((view, dataset));
         }
-        // Its sources may be in this file, and how far it reaches is theirs to say.
+        let view = match view.file.writer.is_none() || self.is_held {
+            true => view,
+            false => self.view_of_all(view, token)?,
+        };
+        let dataset = view.file.dataset(token)?;
+        Ok((view, dataset))
+    }
+
+    /// All of the file, for a virtual dataset: its sources may be in it, and how far it reaches is theirs to say.
+    fn view_of_all(&self, view: View<'_>, token: Token) -> Result<View<'_>> {
         drop(view);
         let file = self.open_file()?;
         file.writer()?.lay_out_all()?;
         file.forget(address(token));
-        let view = self.view(token)?;
-        let dataset = view.dataset(token)?;
-        Ok((view, dataset))
+        Ok(View { file, _still: file.settled(token)? })
     }
 
     /// Makes an object and links it, or leaves nothing behind.
@@ -180,7 +221,9 @@ impl NativeContainer {
     fn write_outside(&self, writes: &[OpWrite<'_>], outside: &[Token]) -> Result<()> {
         let chosen = |wanted| writes.iter().filter(move |op| outside.contains(&op.dataset) == wanted);
         let plans = chosen(true).map(|op| self.plan_outside(op)).collect::<Result<Vec<_>>>()?;
-        self.change(|writer| chosen(false).try_for_each(|op| writer.dataset_write(op)))?;
+        self.change(Scope::Objects(&datasets(writes)), |writer| {
+            chosen(false).try_for_each(|op| writer.dataset_write(op))
+        })?;
         plans.iter().zip(chosen(true)).try_for_each(|(plan, op)| match plan {
             Outside::Virtual(plan) => plan.write(self.open_file()?, op.from),
             Outside::External(dataset) => self.write_external(dataset, op),
@@ -207,13 +250,15 @@ impl NativeContainer {
         let mut old = vec![0; op.from.len()];
         chunk::read(file, dataset, op.selection, &mut old)?;
         chunk::write_external(file, dataset, op.selection, op.from)?;
-        self.change(|writer| writer.release_overwritten(dataset, &old, op.from))
+        self.change(Scope::Nothing, |writer| writer.release_overwritten(dataset, &old, op.from))
     }
 
     /// A dataset whose header waits and need not be laid out to say what it is: whoever makes one asks next.
     fn drafted(&self, token: Token) -> Result<Option<Arc<dataset::Dataset>>> {
-        match self.reading()?.is_some_and(|writer| writer.must_lay_out(address(token))) {
-            true => self.change_state(|writer| writer.drafted_dataset(address(token))),
+        let at = address(token);
+        let waits = !self.is_held && self.open_file()?.is_dirty(at);
+        match waits && self.reading()?.is_some_and(|writer| writer.must_lay_out(at)) {
+            true => self.change_state(Scope::Objects(&[at]), |writer| writer.drafted_dataset(at)),
             false => Ok(None),
         }
     }
@@ -266,25 +311,19 @@ impl NativeContainer {
 
 impl NativeContainer {
     fn all_links(&self, group: Token) -> Result<Vec<Link>> {
-        if let Some(writer) = self.reading()?
-            && let Some(links) = writer.all_links(address(group))?
-        {
-            return Ok(links);
-        }
-        let view = self.view(group)?;
-        let header = view.header(group)?;
-        view.file.steady(|| group::links(view.file, &header)).during_at("list links", group.to_u64())
+        let stored = |view: &View<'_>| {
+            let header = view.header(group)?;
+            view.file.steady(|| group::links(view.file, &header)).during_at("list links", group.to_u64())
+        };
+        self.look(group, |writer| writer.all_links(address(group)), stored)
     }
 
     fn attribute(&self, object: Token, name: &str) -> Result<Option<attribute::Attribute>> {
-        if let Some(writer) = self.reading()?
-            && let Some(found) = writer.attribute(address(object), name)?
-        {
-            return Ok(found);
-        }
-        let view = self.view(object)?;
-        let header = view.header(object)?;
-        view.file.steady(|| attribute::find(view.file, &header, name))
+        let stored = |view: &View<'_>| {
+            let header = view.header(object)?;
+            view.file.steady(|| attribute::find(view.file, &header, name))
+        };
+        self.look(object, |writer| writer.attribute(address(object), name), stored)
     }
 }
 
@@ -294,10 +333,10 @@ enum Outside {
     External(Arc<dataset::Dataset>),
 }
 
-/// A file that holds still.
+/// A file of which something stays as it is.
 struct View<'f> {
     file: &'f File,
-    _still: Option<RwLockReadGuard<'f, Writer>>,
+    _still: Still<'f>,
 }
 
 impl View<'_> {
@@ -305,9 +344,10 @@ impl View<'_> {
         self.file.header_of(token).map_err(|e| self.unknown(token, e))
     }
 
-    fn dataset(&self, token: Token) -> Result<Arc<dataset::Dataset>> {
+    /// A dataset as its header has it.
+    fn stored_dataset(&self, token: Token) -> Result<Arc<dataset::Dataset>> {
         self.header(token)?;
-        self.file.dataset(token)
+        self.file.stored_dataset(token)
     }
 
     /// A token that names nothing in an intact file is the caller's mistake.
@@ -333,6 +373,11 @@ fn object_info(header: &Header, kind: ObjectKind, references: u32, attributes: u
 
 fn address(token: Token) -> Address {
     Address(token.to_u64())
+}
+
+/// The datasets that are written to.
+fn datasets(writes: &[OpWrite<'_>]) -> Vec<Address> {
+    writes.iter().map(|op| address(op.dataset)).collect()
 }
 
 fn describe(file: &File) -> Result<ContainerInfo> {
@@ -405,17 +450,22 @@ impl Container for NativeContainer {
         if self.open_file()?.writer.is_none() {
             return Ok(());
         }
-        let is_draft = self.reading()?.is_some_and(|w| w.existing(address(object)).is_some());
+        let is_dirty = self.open_file()?.is_dirty(address(object));
+        let is_draft = is_dirty && self.reading()?.is_some_and(|w| w.existing(address(object)).is_some());
         if !is_draft {
             self.header(object)?;
         }
-        self.change_state(|writer| writer.retain(address(object)))
+        self.change_state(Scope::Nothing, |writer| writer.retain(address(object)))
     }
 
     fn release(&self, object: Token) -> Result<()> {
-        match &self.open_file()?.writer {
-            Some(_) => self.change_state(|writer| writer.release_handle(address(object))),
-            None => Ok(()),
+        let at = address(object);
+        if self.open_file()?.writer.is_none() {
+            return Ok(());
+        }
+        match self.change_state(Scope::Nothing, |writer| writer.release_handle(at))? {
+            true => self.change_state(Scope::All, |writer| writer.remove_if_unused(at)),
+            false => Ok(()),
         }
     }
 
@@ -456,7 +506,8 @@ impl Container for NativeContainer {
     }
 
     fn attribute_write(&self, object: Token, name: &str, data: &[u8]) -> Result<()> {
-        self.change(|writer| writer.attribute_write(address(object), name, data))
+        let at = address(object);
+        self.change(Scope::Objects(&[at]), |writer| writer.attribute_write(at, name, data))
     }
 
     fn attribute_delete(&self, object: Token, name: &str) -> Result<()> {
@@ -479,7 +530,7 @@ impl Container for NativeContainer {
     }
 
     fn dataset_write(&self, writes: &[OpWrite<'_>]) -> Result<()> {
-        let outside = self.change(|writer| {
+        let outside = self.change(Scope::Objects(&datasets(writes)), |writer| {
             // All or none: what is wrong with one is found before any is written.
             let mut outside = Vec::new();
             for op in writes {
@@ -496,11 +547,13 @@ impl Container for NativeContainer {
     }
 
     fn dataset_resize(&self, dataset: Token, dims: &[u64]) -> Result<()> {
-        self.change(|writer| writer.dataset_resize(address(dataset), dims))
+        let at = address(dataset);
+        self.change(Scope::Objects(&[at]), |writer| writer.dataset_resize(at, dims))
     }
 
     fn chunk_write(&self, dataset: Token, offset: &[u64], filter_mask: u32, data: &[u8]) -> Result<()> {
-        self.change(|writer| writer.chunk_write(address(dataset), offset, filter_mask, data))
+        let at = address(dataset);
+        self.change(Scope::Objects(&[at]), |writer| writer.chunk_write(at, offset, filter_mask, data))
     }
 
     fn elements_find(&self, op: &OpPlacement) -> Result<Placement> {
@@ -511,7 +564,9 @@ impl Container for NativeContainer {
     fn elements_place(&self, op: &OpPlacement) -> Result<Placement> {
         let file = self.open_file()?;
         let check = |dataset: &dataset::Dataset| placement::check(file, dataset, &op.selection);
-        let placed = self.change(|writer| writer.place_elements(address(op.dataset), &op.selection, &check));
+        let at = address(op.dataset);
+        let placed =
+            self.change(Scope::Objects(&[at]), |writer| writer.place_elements(at, &op.selection, &check));
         placed.and_then(|(dataset, parts)| placement::told(file, &dataset, parts))
     }
 
@@ -519,7 +574,8 @@ impl Container for NativeContainer {
         // Nobody is in the middle of reading what is out of date, to keep it.
         let file = self.open_file()?;
         let check = |dataset: &dataset::Dataset| placement::check(file, dataset, &op.selection);
-        self.change_state(|writer| writer.elements_changed(address(op.dataset), &op.selection, &check))
+        let at = address(op.dataset);
+        self.change_state(Scope::Objects(&[at]), |writer| writer.elements_changed(at, &op.selection, &check))
     }
 
     fn map_create(&self, op: &OpMapCreate) -> Result<Token> {
@@ -547,20 +603,21 @@ impl Container for NativeContainer {
     }
 
     fn blob_put(&self, values: &[&[u8]]) -> Result<Vec<u8>> {
-        self.change_structure(|writer| writer.blobs_put(values))
+        self.change_values(|writer| writer.blobs_put(values))
     }
 
     fn blob_delete(&self, ids: &[&[u8]]) -> Result<()> {
-        self.change_structure(|writer| writer.blob_delete(ids))
+        self.change_values(|writer| writer.blob_delete(ids))
     }
 
     fn reference_put(&self, kind: ReferenceKind, references: &[Reference]) -> Result<Vec<Vec<u8>>> {
-        self.change_structure(|writer| references.iter().map(|r| writer.reference_put(kind, r)).collect())
+        self.change_values(|writer| references.iter().map(|r| writer.reference_put(kind, r)).collect())
     }
 
     fn object_info(&self, object: Token) -> Result<ObjectInfo> {
         let file = self.open_file()?;
-        if let Some(writer) = self.reading()?
+        if file.is_dirty(address(object))
+            && let Some(writer) = self.reading()?
             && let Some(draft) = writer.existing(address(object))
         {
             let header = draft.header();
@@ -608,14 +665,11 @@ impl Container for NativeContainer {
     }
 
     fn link_get(&self, group: Token, name: &str) -> Result<Option<Link>> {
-        if let Some(writer) = self.reading()?
-            && let Some(found) = writer.link(address(group), name)?
-        {
-            return Ok(found);
-        }
-        let view = self.view(group)?;
-        let header = view.header(group)?;
-        view.file.steady(|| group::find(view.file, &header, name))
+        let stored = |view: &View<'_>| {
+            let header = view.header(group)?;
+            view.file.steady(|| group::find(view.file, &header, name))
+        };
+        self.look(group, |writer| writer.link(address(group), name), stored)
     }
 
     fn lookup(&self, op: &OpLookup) -> Result<Lookup> {
@@ -744,7 +798,7 @@ impl Container for NativeContainer {
 
     fn blob_get(&self, ids: &[&[u8]], out: &mut Blobs) -> Result<()> {
         let file = self.open_file()?;
-        let _still = if self.is_held { None } else { file.settled_blobs()? };
+        let _still = if self.is_held { None } else { file.reading_values()? };
         global_heap::get(&self.file, ids, out)
     }
 
@@ -760,7 +814,7 @@ impl Container for NativeContainer {
 
     fn reference_get(&self, kind: ReferenceKind, slots: &[&[u8]]) -> Result<Vec<Reference>> {
         let file = self.open_file()?;
-        let _still = if self.is_held { None } else { file.settled_blobs()? };
+        let _still = if self.is_held { None } else { file.reading_values()? };
         slots.iter().map(|slot| reference::decode(&self.file, kind, slot)).collect()
     }
 }

@@ -1,6 +1,8 @@
 //! One handle of an open HDF5 file, and what can be asked of it through the caches.
 
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, RwLockReadGuard, RwLockWriteGuard, Weak};
+use std::sync::{
+    Arc, Mutex, MutexGuard, OnceLock, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard, Weak,
+};
 
 use model::properties::{GroupCreate, Layout as LayoutProperty, SpaceStrategy};
 use model::{Context, Error, Result, Token};
@@ -8,6 +10,7 @@ use vol::{Container, Durability, FileAccess, Locking, Resolver, VirtualView};
 
 use crate::chunk::virtual_source;
 use crate::format::Address;
+use crate::gate::{Changing, Reading, Scope};
 use crate::object::dataset::{self, Dataset};
 use crate::state::Core;
 use crate::store::INTERRUPTED;
@@ -27,6 +30,16 @@ pub(crate) struct File {
     changed_sources: Mutex<Vec<(String, Arc<dyn Container>)>>,
     /// This file, for a virtual dataset whose source is in it too.
     this: OnceLock<Weak<File>>,
+}
+
+/// What stays as it is while somebody reads.
+pub(crate) enum Still<'f> {
+    /// Nobody changes the file, or whoever made the reader sees to it.
+    Nothing,
+    /// One object.
+    Object { _reading: Reading<'f> },
+    /// Everything.
+    Whole { _writer: RwLockReadGuard<'f, Writer> },
 }
 
 impl std::ops::Deref for File {
@@ -102,6 +115,11 @@ impl File {
 }
 
 impl File {
+    /// A dataset as its header has it.
+    pub(crate) fn stored_dataset(&self, token: Token) -> Result<Arc<Dataset>> {
+        self.core.dataset(token)
+    }
+
     /// A dataset. A virtual one reaches as far as its sources say at this moment.
     pub(crate) fn dataset(&self, token: Token) -> Result<Arc<Dataset>> {
         let dataset = self.core.dataset(token)?;
@@ -127,25 +145,53 @@ impl File {
         self.writer.as_ref().map(|writer| writer.read().map_err(|_| interrupted())).transpose()
     }
 
-    /// The same, when all values that were stored can be read.
-    pub(crate) fn settled_blobs(&self) -> Result<Option<RwLockReadGuard<'_, Writer>>> {
+    /// Values, which stay as they are while this is held, when all that were stored can be read.
+    pub(crate) fn reading_values(&self) -> Result<Option<RwLockReadGuard<'_, ()>>> {
+        let Some(gate) = &self.gate else { return Ok(None) };
         loop {
-            match self.reading()? {
-                Some(writer) if writer.has_new_blobs() => drop(writer),
-                still => return Ok(still),
+            self.check_not_interrupted()?;
+            if let Some(reading) = gate.read_values() {
+                return Ok(Some(reading));
             }
             self.writer()?.flush_blobs()?;
         }
     }
 
-    /// The same, when what a reader of this object will look at is laid out.
-    pub(crate) fn settled(&self, token: Token) -> Result<Option<RwLockReadGuard<'_, Writer>>> {
+    /// An object, which stays as it is while this is held; the file says all of it.
+    pub(crate) fn reading_object(&self, at: Address) -> Result<Still<'_>> {
+        let Some(gate) = &self.gate else { return Ok(Still::Nothing) };
+        self.check_not_interrupted()?;
+        match gate.read(at) {
+            Some(reading) => Ok(Still::Object { _reading: reading }),
+            None => self.settled(Token::from_u64(at.0)),
+        }
+    }
+
+    /// Whether an object may have changes that the file does not hold.
+    pub(crate) fn is_dirty(&self, at: Address) -> bool {
+        self.gate.as_ref().is_some_and(|gate| gate.is_dirty(at))
+    }
+
+    fn check_not_interrupted(&self) -> Result<()> {
+        match self.writer.as_ref().is_some_and(RwLock::is_poisoned) {
+            true => Err(interrupted()),
+            false => Ok(()),
+        }
+    }
+
+    /// Waits for readers of what will be changed, in the hands of the writer.
+    pub(crate) fn changing(&self, scope: Scope<'_>) -> Option<Changing<'_>> {
+        self.gate.as_ref().map(|gate| gate.change(scope))
+    }
+
+    /// The whole file, when what a reader of this object will look at is written.
+    pub(crate) fn settled(&self, token: Token) -> Result<Still<'_>> {
         let at = Address(token.to_u64());
         loop {
-            let Some(writer) = self.reading()? else { return Ok(None) };
+            let Some(writer) = self.reading()? else { return Ok(Still::Nothing) };
             writer.check_there(at)?;
             if !writer.must_lay_out(at) {
-                return Ok(Some(writer));
+                return Ok(Still::Whole { _writer: writer });
             }
             drop(writer);
             self.writer()?.lay_out(at)?;

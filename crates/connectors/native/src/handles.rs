@@ -9,6 +9,7 @@ use crate::connector::no_swmr;
 use crate::container::NativeContainer;
 use crate::file::File;
 use crate::format::Address;
+use crate::gate::Scope;
 use crate::maps;
 use crate::marks;
 
@@ -33,7 +34,7 @@ impl NativeContainer {
     /// Commits, and lets readers of other programs look on from now on.
     pub(crate) fn start_swmr(&self) -> Result<()> {
         let file = self.open_file()?;
-        self.change(|writer| {
+        self.change(Scope::All, |writer| {
             if !marks::has_room(&file.store.superblock) {
                 return Err(no_swmr(&file.path, &file.store.superblock));
             }
@@ -55,7 +56,11 @@ impl NativeContainer {
 /// Commits, says that the file is not open any more, and unlocks it.
 fn close_last(file: &File) -> Result<()> {
     let mut writer = file.writer()?;
-    writer.release_handles()?;
+    {
+        let _changing = file.changing(Scope::All);
+        writer.release_handles()?;
+        writer.settle_marks();
+    }
     writer.remove_released(file.released.all())?;
     writer.commit_closed(file.durability)?;
     file.store.shared.unlock()

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::kept::Kept;
+use crate::removals::{Removals, Stamp};
 use crate::store::ByBytes;
 
 /// Bytes of a page. Small, because a look-up in a large file touches single structures all over it.
@@ -44,33 +45,41 @@ type Read<'r, E> = dyn FnMut(u64, usize) -> Result<Vec<u8>, E> + 'r;
 #[derive(Debug)]
 pub(crate) struct Pages {
     kept: Kept<u64, Arc<Vec<u8>>, ByBytes>,
+    /// Of pages, by number.
+    removals: Removals,
     /// The page after those that were read last, and how many they were: whoever reads on gets twice as many.
     next: AtomicU64,
     window: AtomicU64,
 }
 
 impl Pages {
-    pub(crate) fn new(bytes_max: u64) -> Self {
+    pub(crate) fn new(bytes_max: u64, writable: bool) -> Self {
         Pages {
             kept: Kept::new(bytes_max, ByBytes),
+            removals: Removals::new(writable),
             next: AtomicU64::new(u64::MAX),
             window: AtomicU64::new(1),
         }
     }
 
     pub(crate) fn clear(&self) {
+        self.removals.note_all();
         self.kept.clear();
     }
 
     /// Forgets pages of which something changed.
     pub(crate) fn forget(&self, at: u64, len: u64) {
-        if len == 0 || self.kept.is_empty() {
+        if len == 0 {
             return;
         }
         let (first, last) = (at / PAGE_BYTES, at.saturating_add(len - 1) / PAGE_BYTES);
-        match last - first {
-            0..FORGOTTEN_MAX => (first..=last).for_each(|number| self.kept.remove(&number)),
-            _ => self.clear(),
+        if last - first >= FORGOTTEN_MAX {
+            return self.clear();
+        }
+        // Whoever reads one of them now does not keep it, though nothing is kept yet.
+        (first..=last).for_each(|number| self.removals.note(number));
+        if !self.kept.is_empty() {
+            (first..=last).for_each(|number| self.kept.remove(&number));
         }
     }
 
@@ -133,7 +142,10 @@ impl Pages {
             return Ok(page);
         }
         let start = number * PAGE_BYTES;
-        let len = (self.ahead(number, last) * PAGE_BYTES).min(end.saturating_sub(start));
+        let count = self.ahead(number, last);
+        let len = (count * PAGE_BYTES).min(end.saturating_sub(start));
+        let stamps: [Stamp; WINDOW_MAX as usize] =
+            std::array::from_fn(|n| self.removals.stamp(number + n as u64));
         let mut bytes = read(start, len as usize)?;
         // One alone is kept as it was read.
         let later = bytes.get(PAGE_BYTES as usize..).unwrap_or_default().chunks(PAGE_BYTES as usize);
@@ -144,6 +156,11 @@ impl Pages {
         bytes.shrink_to_fit();
         let page = Arc::new(bytes);
         self.kept.insert(number, page.clone());
+        for (number, stamp) in (number..number + count).zip(stamps) {
+            if !self.removals.is_current(number, stamp) {
+                self.kept.remove(&number);
+            }
+        }
         Ok(page)
     }
 
@@ -169,7 +186,7 @@ mod tests {
     #[test]
     fn blocks_of_any_place_and_length_are_the_files_bytes() {
         for len in [1, 4095, 4096, 4097, 20_000, 40_000] {
-            let (bytes, pages) = (file(len), Pages::new(1 << 20));
+            let (bytes, pages) = (file(len), Pages::new(1 << 20, true));
             let mut read = |at: u64, len: usize| Ok::<_, ()>(bytes[at as usize..at as usize + len].to_vec());
             for start in [0, 1, 4000, 4095, 4096, 8191, 12_288, 19_999] {
                 for size in [0, 1, 2, 100, 4095, 4096, 4097, 8192, 8193] {
@@ -189,7 +206,7 @@ mod tests {
 
     #[test]
     fn whoever_reads_on_reads_ever_more_and_whoever_jumps_reads_one_page() {
-        let (bytes, pages) = (file(1 << 20), Pages::new(4 << 20));
+        let (bytes, pages) = (file(1 << 20), Pages::new(4 << 20, true));
         let mut reads = Vec::new();
         let mut read = |at: u64, len: usize| {
             reads.push((at / PAGE_BYTES, len as u64 / PAGE_BYTES));
@@ -209,7 +226,7 @@ mod tests {
 
     #[test]
     fn what_changed_is_read_again_and_the_end_may_grow() {
-        let (pages, file) = (Pages::new(1 << 20), std::cell::RefCell::new(file(9000)));
+        let (pages, file) = (Pages::new(1 << 20, true), std::cell::RefCell::new(file(9000)));
         let block = |range: Range<u64>| {
             let read = &mut |at: u64, len: usize| {
                 Ok::<_, ()>(file.borrow()[at as usize..at as usize + len].to_vec())
@@ -231,7 +248,7 @@ mod tests {
 
     #[test]
     fn a_read_that_fails_keeps_nothing() {
-        let pages = Pages::new(1 << 20);
+        let pages = Pages::new(1 << 20, true);
         assert!(pages.block(0..8, 100, &mut |_, _| Err(())).is_err());
         let fill = &mut |_: u64, len: usize| Ok::<_, ()>(vec![3; len]);
         let block = pages.block(0..8, 100, fill).unwrap();

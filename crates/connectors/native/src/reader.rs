@@ -22,11 +22,13 @@ use crate::format::layout::Layout;
 use crate::format::shared::{self, SharedIndex};
 use crate::format::superblock::{self, TreeK};
 use crate::format::{Address, cache_image, driver_info};
+use crate::gate::Gate;
 use crate::kept::Kept;
 use crate::object::dataset::{self, Dataset};
 use crate::object::decoded::{ByDecoded, DecodedCache};
 use crate::object::global_heap::Collection;
 use crate::object::header::Header;
+use crate::removals::Removals;
 use crate::store::Store;
 use crate::work::{Work, Works};
 
@@ -66,10 +68,14 @@ pub(crate) struct Reader {
     pub(crate) chunks: ChunkCache,
     pub(crate) works: Works,
     pub(crate) registry: Registry,
+    /// Of objects and collections, by address.
+    removals: Removals,
     pub(crate) headers: Kept<Address, Arc<Header>, ByHeader>,
     pub(crate) collections: Kept<Address, Arc<Collection>, ByCollection>,
     pub(crate) datasets: Kept<Address, Arc<Dataset>, UnitWeighter>,
     pub(crate) decoded: DecodedCache,
+    /// Readers of single objects, where the file is open for writing.
+    pub(crate) gate: Option<Arc<Gate>>,
     /// Values that were released, and that readers may still need.
     pub(crate) released: Released<HeapId>,
 }
@@ -88,7 +94,9 @@ impl Reader {
         let quarter = metadata_cache_bytes / 4;
         // What another program overwrites must not come back from a cache; the writer of this one says what it replaced.
         let chunk_cache_bytes = if store.is_live() { 0 } else { chunk_cache_bytes };
+        let removals = Removals::new(store.is_writable());
         let mut reader = Reader {
+            gate: store.is_writable().then(Arc::default),
             store,
             tree_k,
             shared_indexes: Vec::new(),
@@ -97,6 +105,7 @@ impl Reader {
             chunks: ChunkCache::new(chunk_cache_bytes),
             works: Works::default(),
             registry: Registry::default(),
+            removals,
             headers: Kept::new(quarter, ByHeader),
             collections: Kept::new(quarter, ByCollection),
             datasets: Kept::new(DATASETS_CACHE_COUNT, UnitWeighter),
@@ -155,7 +164,22 @@ impl Reader {
     /// An object's header, through the cache.
     pub(crate) fn header(&self, address: Address) -> Result<Arc<Header>> {
         let load = || self.steady(|| Header::load(&self.store, address)).map(Arc::new);
-        self.headers.get_or_insert_with(address, load)
+        self.kept(&self.headers, address, load)
+    }
+
+    /// What a cache holds for an address, or what `load` gives, which is kept unless it was removed meanwhile.
+    fn kept<V: Clone, W: Weighter<Address, V> + Clone>(
+        &self,
+        cache: &Kept<Address, V, W>,
+        at: Address,
+        load: impl FnOnce() -> Result<V>,
+    ) -> Result<V> {
+        let stamp = self.removals.stamp(at.0);
+        let value = cache.get_or_insert_with(at, load)?;
+        if !self.removals.is_current(at.0, stamp) {
+            cache.remove(&at);
+        }
+        Ok(value)
     }
 
     pub(crate) fn header_of(&self, token: Token) -> Result<Arc<Header>> {
@@ -168,6 +192,7 @@ impl Reader {
         if let Some(dataset) = self.datasets.get(&address) {
             return Ok(dataset);
         }
+        let stamp = self.removals.stamp(address.0);
         let header = self.header(address)?;
         if header.object_kind()? != ObjectKind::Dataset {
             return Err(Error::invalid("open dataset")
@@ -180,12 +205,15 @@ impl Reader {
         if !matches!(dataset.layout, Layout::Virtual { .. }) {
             self.datasets.insert(address, dataset.clone());
         }
+        if !self.removals.is_current(address.0, stamp) {
+            self.datasets.remove(&address);
+        }
         Ok(dataset)
     }
 
     /// A global heap collection, through the cache.
     pub(crate) fn collection(&self, address: Address) -> Result<Arc<Collection>> {
-        self.collections.get_or_insert_with(address, || Collection::load(self, address).map(Arc::new))
+        self.kept(&self.collections, address, || Collection::load(self, address).map(Arc::new))
     }
 
     /// What a filter is called, whatever its number.
@@ -261,12 +289,14 @@ impl Reader {
 
     /// An object changed: what was decoded of it is out of date.
     pub(crate) fn forget(&self, at: Address) {
+        self.removals.note(at.0);
         self.headers.remove(&at);
         self.datasets.remove(&at);
     }
 
     /// A collection changed.
     pub(crate) fn forget_collection(&self, at: Address) {
+        self.removals.note(at.0);
         self.collections.remove(&at);
     }
 }

@@ -15,7 +15,7 @@ use crate::format::{Address, Sizes};
 use crate::head::Head;
 use crate::kept::Kept;
 use crate::pages::{Block, Pages};
-use crate::txn::{Failure, Publish, Sealed, Turn, Txn, TxnParts, overlay, split_around};
+use crate::txn::{Failure, LARGE_BYTES, Publish, Sealed, Turn, Txn, TxnParts, overlay, split_around};
 
 /// Said when a lock is poisoned.
 pub(crate) const INTERRUPTED: &str = "a panic interrupted a change; open the file again";
@@ -188,6 +188,9 @@ impl Shared {
     /// Writes bytes where nothing committed is.
     pub(crate) fn write(&self, at: Address, data: &[u8]) -> Result<()> {
         let (offset, len) = (self.base + at.0, data.len() as u64);
+        if data.len() >= LARGE_BYTES {
+            return self.write_fresh(&[at], len, |write| write.put(at, data));
+        }
         let done = self.txn_when(|txn| txn.must_wait(offset, len, true))?.write(offset, data);
         self.pages.forget(at.0, len);
         done
@@ -201,8 +204,9 @@ impl Shared {
         f: impl FnOnce(&FreshWrite) -> Result<()>,
     ) -> Result<()> {
         let write = {
-            let mut txn = self.txn_alone()?;
-            let file = txn.open_fresh(places.iter().map(|at| (self.base + at.0, bytes)))?.clone();
+            let ranges = || places.iter().map(|at| (self.base + at.0, bytes));
+            let mut txn = self.txn_when(|txn| !txn.may_write(ranges()))?;
+            let file = txn.open_fresh(ranges())?.clone();
             FreshWrite { file, base: self.base, reserved: txn.reserved(), held: Mutex::default() }
         };
         let done = f(&write).and_then(|()| {
@@ -388,7 +392,7 @@ impl Store {
                 redo_bytes_max: limits.redo_bytes_max,
             }))
         });
-        let pages = Pages::new(cache_bytes / 4);
+        let pages = Pages::new(cache_bytes / 4, writable);
         if base == 0 && !writable && !live {
             head.bytes.truncate(usize::try_from(end).unwrap_or(usize::MAX));
             pages.put_first(head.bytes);
@@ -427,6 +431,11 @@ impl Store {
     /// Whether bytes may change under a cache.
     pub(crate) fn may_change(&self) -> bool {
         self.shared.txn.is_some() || self.shared.live
+    }
+
+    /// Whether it is open for writing.
+    pub(crate) fn is_writable(&self) -> bool {
+        self.shared.txn.is_some()
     }
 
     /// Whether another program writes meanwhile.

@@ -2,7 +2,7 @@
 //!
 //! [`File`] is the whole contract: six methods on `&self`, no shared cursor, safe to call from many threads.
 //! It knows nothing of HDF5. Drivers store bytes ([`Posix`], [`Memory`], [`Family`], [`Multi`], [`Split`], [`View`]);
-//! test layers wrap any driver ([`Fault`], [`Crash`], [`Meter`]).
+//! test layers wrap any driver ([`Fault`], [`Pause`], [`Crash`], [`Meter`]).
 //!
 //! ```
 //! use files::{File, Memory};
@@ -21,6 +21,7 @@ pub mod fault;
 mod memory;
 pub mod meter;
 mod multi;
+pub mod pause;
 #[cfg(unix)]
 mod posix;
 mod view;
@@ -35,6 +36,7 @@ pub use fault::Fault;
 pub use memory::{Memory, MemoryOptions};
 pub use meter::Meter;
 pub use multi::{Member, Multi, Split, SplitNames};
+pub use pause::Pause;
 #[cfg(unix)]
 pub use posix::Posix;
 pub use view::View;

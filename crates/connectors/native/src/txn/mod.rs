@@ -110,7 +110,7 @@ pub(crate) struct TxnParts {
 /// Fresh bytes that are written at once.
 const BUFFER_BYTES: usize = 256 << 10;
 /// Bytes that are written without a stay in the buffer: a copy would cost more than a call.
-const LARGE_BYTES: usize = 64 << 10;
+pub(crate) const LARGE_BYTES: usize = 64 << 10;
 /// Bytes between two things that are written at once.
 const GAP_BYTES_MAX: u64 = 64;
 
@@ -229,19 +229,9 @@ impl Txn {
         if data.is_empty() {
             return Ok(());
         }
-        if data.len() >= LARGE_BYTES && self.is_clear(at, data.len() as u64) {
-            return self.write_large(at, data);
-        }
         self.buffer.put_near(at, data)?;
         self.buffered += data.len();
         if self.buffered >= BUFFER_BYTES { self.flush() } else { Ok(()) }
-    }
-
-    fn write_large(&mut self, at: u64, data: &[u8]) -> Result<()> {
-        // What waits there is older.
-        self.buffer.cut(at, at + data.len() as u64);
-        self.settle()?;
-        self.write_through(at, data)
     }
 
     fn write_through(&mut self, at: u64, data: &[u8]) -> Result<()> {
@@ -251,16 +241,26 @@ impl Txn {
     }
 
     /// The file itself, for writes to fresh ranges: they need no order. What belongs in the [reserved](Self::reserved) bytes is
-    /// [held back](Self::hold_back). No commit may be under way.
+    /// [held back](Self::hold_back).
     pub(crate) fn open_fresh(&mut self, ranges: impl Iterator<Item = (u64, u64)>) -> Result<&Handle> {
         self.prepare()?;
         self.check_alone_unlocked()?;
-        self.flush()?;
         self.settle()?;
         for (start, len) in ranges {
-            self.written_end = self.written_end.max(start.saturating_add(len));
+            let end = start.saturating_add(len);
+            // What waits there is older.
+            self.buffer.cut(start, end);
+            self.written_end = self.written_end.max(end);
         }
         Ok(&self.file)
+    }
+
+    /// Whether fresh ranges may be written now: the commit that is under way leaves them alone.
+    pub(crate) fn may_write(&self, mut ranges: impl Iterator<Item = (u64, u64)>) -> bool {
+        match self.is_committing() {
+            true => !self.seen.is_unlocked && ranges.all(|(start, len)| self.is_clear(start, len)),
+            false => true,
+        }
     }
 
     /// Sees to it that the file has all bytes of ranges, for one who reads or writes them there. What is staged is not in the

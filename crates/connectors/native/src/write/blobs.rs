@@ -123,7 +123,7 @@ impl Writer {
         match (&self.values.open, open) {
             (_, Some(open)) => self.values.open = Some(OpenCollection { collection, is_dirty: true, ..open }),
             (Some(other), None) if other.collection.free_bytes() >= collection.free_bytes() => {
-                self.storage.write_in_turn(at, &collection.encode()?, Turn::First)?;
+                self.write_collection(at, &collection, Turn::First)?;
             }
             (_, None) => {
                 self.flush_blobs()?;
@@ -151,7 +151,7 @@ impl Writer {
         for (at, indexes) in self.values.pending_free.clone() {
             let mut collection = self.collection(at)?;
             collection.remove_all(&indexes);
-            self.storage.write_in_turn(at, &collection.encode()?, Turn::Last)?;
+            self.write_collection(at, &collection, Turn::Last)?;
             without.push((at, collection));
         }
         Ok(without)
@@ -207,12 +207,22 @@ impl Writer {
     /// Writes the open collection, so that what is in it can be read.
     pub(crate) fn flush_blobs(&mut self) -> Result<()> {
         let Some(mut open) = self.values.open.take_if(|open| open.is_dirty) else { return Ok(()) };
-        self.reader.forget_collection(open.address);
+        let reader = self.reader.clone();
+        let _changing = reader.gate.as_ref().map(|gate| gate.change_values());
+        reader.forget_collection(open.address);
         let done =
             open.collection.encode_for(|bytes| self.storage.write_in_turn(open.address, bytes, Turn::First));
         open.is_dirty = done.is_err();
+        reader.gate.iter().for_each(|gate| gate.set_new_values(open.is_dirty));
         self.values.open = Some(open);
         done
+    }
+
+    /// Writes a collection, while nobody reads values.
+    fn write_collection(&mut self, at: Address, collection: &Collection, turn: Turn) -> Result<()> {
+        let _changing = self.reader.gate.as_ref().map(|gate| gate.change_values());
+        self.reader.forget_collection(at);
+        self.storage.write_in_turn(at, &collection.encode()?, turn)
     }
 
     /// The slot of a reference.

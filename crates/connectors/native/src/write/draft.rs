@@ -25,6 +25,8 @@ pub(crate) struct Draft {
     pub(crate) kind: ObjectKind,
     /// The header must be written anew.
     pub(crate) is_dirty: bool,
+    /// Its readers ask the writer.
+    pub(crate) is_marked: bool,
     /// The file holds a header of it.
     is_stored: bool,
     /// An index of shared messages leads to messages of the header as it stands in the file.
@@ -78,6 +80,7 @@ impl Draft {
             address,
             kind,
             is_dirty: true,
+            is_marked: false,
             is_stored: false,
             is_indexed: false,
             references: 0,
@@ -105,6 +108,7 @@ impl Draft {
             address,
             kind: header.object_kind()?,
             is_dirty: false,
+            is_marked: false,
             is_stored: true,
             is_indexed: header.messages().any(|m| m.flags & flag::INDEXED != 0),
             references: header.references()?,

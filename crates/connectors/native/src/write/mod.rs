@@ -195,6 +195,13 @@ impl Writer {
         self.objects.over_budget().into_iter().try_for_each(|at| self.evict(at))
     }
 
+    /// A change is made: says what readers must ask this writer for.
+    pub(crate) fn settle_marks(&mut self) {
+        self.objects.settle_marks();
+        let has_new_values = self.has_new_blobs();
+        self.reader.gate.iter().for_each(|gate| gate.set_new_values(has_new_values));
+    }
+
     /// An error for an object that was removed.
     pub(crate) fn check_there(&self, at: Address) -> Result<()> {
         self.objects.check_there(at)

@@ -37,6 +37,8 @@ pub(crate) struct ObjectCache {
     pub(super) unindexed: BTreeSet<Address>,
     /// What is kept of objects that were written.
     pub(super) kept: Kept,
+    /// Objects whose readers ask the writer since the change that is being made began.
+    marked: Vec<Address>,
     /// Objects made lately, in the order of their making.
     recent: VecDeque<Address>,
     /// Counts uses of drafts.
@@ -55,6 +57,7 @@ impl ObjectCache {
             removed: HashSet::default(),
             unindexed: BTreeSet::new(),
             kept: Kept::default(),
+            marked: Vec::new(),
             recent: VecDeque::new(),
             clock: 0,
             bytes: 0,
@@ -77,6 +80,10 @@ impl ObjectCache {
         };
         draft.used = self.clock;
         draft.blank = None;
+        if !std::mem::replace(&mut draft.is_marked, true) {
+            self.marked.push(at);
+            self.reader.gate.iter().for_each(|gate| gate.mark_dirty(at));
+        }
         Ok(draft)
     }
 
@@ -113,7 +120,8 @@ impl ObjectCache {
         self.removed.remove(&at);
         self.clock += 1;
         self.bytes += DRAFT_BYTES;
-        draft.used = self.clock;
+        (draft.used, draft.is_marked) = (self.clock, true);
+        self.reader.gate.iter().for_each(|gate| gate.mark_dirty(at));
         self.recent.push_back(at);
         self.drafts.insert(at, Box::new(draft));
         at
@@ -122,6 +130,7 @@ impl ObjectCache {
     /// An object is gone.
     pub(super) fn remove(&mut self, at: Address) -> Option<Box<Draft>> {
         let draft = self.drafts.remove(&at)?;
+        // It stays marked: its readers are told that it is gone.
         self.removed.insert(at);
         if draft.is_indexed {
             self.unindexed.insert(at);
@@ -187,12 +196,30 @@ impl ObjectCache {
             storage.transaction.superblock.root_cached = draft.cached(storage.sizes);
         }
         self.reader.forget(at);
+        self.mark_clean(at);
         done
+    }
+
+    /// Readers of an object that the file holds as it is need not ask.
+    fn mark_clean(&mut self, at: Address) {
+        let Some(draft) = self.drafts.get_mut(&at).filter(|draft| draft.is_marked && !draft.is_dirty) else {
+            return;
+        };
+        draft.is_marked = false;
+        self.reader.gate.iter().for_each(|gate| gate.mark_clean(at));
+    }
+
+    /// A change is made: objects that were looked at only are as they were.
+    pub(super) fn settle_marks(&mut self) {
+        for at in std::mem::take(&mut self.marked) {
+            self.mark_clean(at);
+        }
     }
 
     /// Drops the draft of an object that is written.
     pub(super) fn evict(&mut self, at: Address) {
         if self.existing(at).is_some_and(|draft| !draft.is_dirty) {
+            self.mark_clean(at);
             self.drafts.remove(&at);
         }
     }

@@ -14,9 +14,15 @@ impl Writer {
         self.objects.retain(at)
     }
 
-    /// Undoes one `retain`; an object that has no link any more goes with its last handle.
-    pub(crate) fn release_handle(&mut self, at: Address) -> Result<()> {
-        if self.objects.release(at)? { self.remove_if_unused(at) } else { Ok(()) }
+    /// Undoes one `retain`; whether the object goes, because it has no link any more and this was its last handle.
+    pub(crate) fn release_handle(&mut self, at: Address) -> Result<bool> {
+        if !self.objects.release(at)? {
+            return Ok(false);
+        }
+        match self.objects.existing(at) {
+            Some(draft) => Ok(draft.references == 0),
+            None => Ok(self.reader.header(at)?.references()? == 0),
+        }
     }
 
     /// Undoes every `retain`: the container is closed.
@@ -41,7 +47,7 @@ impl Writer {
     }
 
     /// Removes an object that nothing leads to, and what only it led to.
-    fn remove_if_unused(&mut self, at: Address) -> Result<()> {
+    pub(crate) fn remove_if_unused(&mut self, at: Address) -> Result<()> {
         let mut queue = vec![at];
         while let Some(at) = queue.pop() {
             let kept = at == self.storage.transaction.superblock.root

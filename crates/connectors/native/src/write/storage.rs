@@ -1,5 +1,6 @@
 //! Space and bytes of the file while it changes: the allocator and the transaction, which all that is written goes through.
 
+use std::collections::VecDeque;
 use std::sync::Arc;
 
 use model::{Error, Result, Within};
@@ -8,6 +9,7 @@ use vol::Durability;
 use super::file_space::Account;
 use crate::format::superblock::{Superblock, TreeK};
 use crate::format::{Address, Sizes};
+use crate::gate::{Gate, Readers};
 use crate::reader::Reader;
 use crate::space::{Policy, Space, Use};
 use crate::store::{Commit, Shared, Store};
@@ -33,6 +35,29 @@ pub(super) struct Allocator {
     pub(super) space: Space,
     /// Readers of other programs look on: nothing is used again.
     pub(super) is_swmr: bool,
+    gate: Option<Arc<Gate>>,
+    /// What was given up while objects were read, and the epoch of readers then.
+    limbo: VecDeque<(u64, Address, u64, Use)>,
+}
+
+impl Allocator {
+    /// Gives space up. It is not used again before all are gone who read meanwhile.
+    fn release(&mut self, at: Address, len: u64, used: Use) {
+        match self.gate.as_ref().filter(|gate| !gate.readers.is_idle()) {
+            Some(gate) => self.limbo.push_back((gate.readers.epoch(), at, len, used)),
+            None => self.space.release(at, len, used),
+        }
+    }
+
+    /// Takes back what readers are done with.
+    fn end_limbo(&mut self) {
+        let Some(gate) = self.gate.as_ref().filter(|_| !self.limbo.is_empty()) else { return };
+        let (is_idle, now) = (gate.readers.is_idle(), gate.readers.epoch());
+        let is_over = |epoch: u64| is_idle || Readers::are_gone(epoch, now);
+        while let Some((_, at, len, used)) = self.limbo.pop_front_if(|(epoch, ..)| is_over(*epoch)) {
+            self.space.release(at, len, used);
+        }
+    }
 }
 
 /// The changes since the last commit.
@@ -57,7 +82,7 @@ impl Storage {
             sizes: superblock.sizes,
             tree_k: reader.tree_k,
             block_bytes_max: limits.metadata_bytes_max,
-            allocator: Allocator { space, is_swmr: false },
+            allocator: Allocator { space, is_swmr: false, gate: reader.gate.clone(), limbo: VecDeque::new() },
             transaction: Transaction { store, superblock, is_changed: false, generation: 1 },
             account: None,
         }
@@ -106,7 +131,7 @@ impl Storage {
     fn give_back(&mut self, at: Address, len: u64, used: Use) {
         // A reader that looks on may still be there.
         if !self.allocator.is_swmr {
-            self.allocator.space.release(at, len, used);
+            self.allocator.release(at, len, used);
         }
     }
 
@@ -130,6 +155,7 @@ impl Storage {
 
     /// Takes everything that was written for one commit. What changes from then on is of the next one.
     pub(super) fn seal(&mut self, durability: Durability) -> Result<Commit> {
+        self.allocator.end_limbo();
         let (space, transaction) = (&mut self.allocator.space, &mut self.transaction);
         space.cut_end();
         let commit = transaction.seal(space.end(), durability)?;

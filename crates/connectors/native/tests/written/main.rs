@@ -12,5 +12,6 @@ mod shared;
 mod space;
 mod strategies;
 mod swmr;
+mod together;
 mod turns;
 mod values;
