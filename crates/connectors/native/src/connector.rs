@@ -21,6 +21,7 @@ use crate::marks;
 use crate::open_files;
 use crate::state::{Core, Options};
 use crate::store::{Store, StoreParts};
+use crate::txn::Moved;
 use crate::txn::redo::Redo;
 use crate::write::create_file;
 
@@ -308,8 +309,11 @@ pub(crate) fn open_core(plane: Plane, held: Held, path: &str, access: &FileAcces
     if access.swmr && !marks::has_room(&superblock) {
         return Err(no_swmr(path, &superblock));
     }
-    if writable && let Some(redo) = &pending {
-        redo.replay(&plane.file)?;
+    let mut file = plane.file.clone();
+    match &pending {
+        Some(redo) if writable => redo.replay(&file)?,
+        Some(redo) if redo.has_moves() => file = Arc::new(Moved::new(file, redo.moves())),
+        _ => {}
     }
     let overlay = pending.into_iter().flat_map(|redo| redo.entries);
     let overlay =
@@ -317,7 +321,7 @@ pub(crate) fn open_core(plane: Plane, held: Held, path: &str, access: &FileAcces
     let end = end_of_file(&plane, head.len, base, &superblock, live)?;
     let metadata_cache_bytes = access.metadata_cache_bytes.unwrap_or(METADATA_BYTES);
     let parts = StoreParts {
-        file: plane.file,
+        file,
         superblock,
         limits: access.limits.clone(),
         budget: access.budget(),

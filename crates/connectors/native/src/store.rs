@@ -98,8 +98,7 @@ impl Shared {
             (txn.waiting(offset, offset.saturating_add(into.len() as u64)), txn.content_end())
         };
         self.read_content(offset, into, content_end.unwrap_or(u64::MAX))?;
-        overlay(&waiting, offset, into);
-        Ok(())
+        overlay(&self.file, &waiting, offset, into)
     }
 
     /// Reads what the file holds. What was allocated and not written yet lies beyond its end, or in the place of a record.
@@ -178,11 +177,24 @@ impl Shared {
     }
 
     /// Writes bytes at the next commit, those that others point to before or after them.
-    pub(crate) fn stage(&self, at: Address, data: &[u8], turn: Turn) -> Result<()> {
+    ///
+    /// Returns how many bytes of elements and headers wait in memory, at most.
+    pub(crate) fn stage(&self, at: Address, data: &[u8], turn: Turn) -> Result<u64> {
         let (offset, len) = (self.base + at.0, data.len() as u64);
         let done = self.txn_when(|txn| txn.must_wait(offset, len, false))?.stage(offset, data, turn);
         self.pages.forget(at.0, len);
         done
+    }
+
+    /// Bytes that [`Shared::spill`] would write.
+    pub(crate) fn spill_bytes(&self) -> Result<u64> {
+        self.change(|txn| Ok(txn.spill_bytes()))
+    }
+
+    /// Writes staged bytes to fresh space, which has as many: there they wait for the commit.
+    pub(crate) fn spill(&self, at: Address, bytes: u64) -> Result<()> {
+        let offset = self.base + at.0;
+        self.txn_when(|txn| !txn.may_write(std::iter::once((offset, bytes))))?.spill(offset)
     }
 
     /// Writes bytes where nothing committed is.

@@ -55,7 +55,8 @@ impl Txn {
         self.check_alone()?;
         let reserved = self.reserved();
         let mut bytes = vec![0; redo::RESERVED_BYTES as usize];
-        overlay(&self.waiting(reserved.start, reserved.end), reserved.start, &mut bytes);
+        let waiting = self.waiting(reserved.start, reserved.end);
+        io(overlay(&self.file, &waiting, reserved.start, &mut bytes), "read file")?;
         self.hold_back(reserved.start, &bytes)?;
         io(self.file.write_at(reserved.start, &redo::encode_salt(self.end, &self.salt)), "mark file")?;
         self.is_marked = true;

@@ -6,8 +6,8 @@ use model::bytes::Cursor;
 
 use super::io;
 use super::redo::{
-    Entry, HEAD, HEAD_BYTES, HEAD_V1, HEAD_V1_BYTES, RESERVED_BYTES, Redo, SALT, SaltBytes, TAIL, TAIL_BYTES,
-    checksum, encode_salt, place, read, reserved,
+    Entry, HEAD, HEAD_BYTES, HEAD_V1, HEAD_V1_BYTES, HEAD_V3, Moves, RESERVED_BYTES, Redo, SALT, SaltBytes,
+    TAIL, TAIL_BYTES, checksum, encode_salt, place, read, reserved,
 };
 use crate::head::Head;
 
@@ -43,6 +43,8 @@ pub(super) struct Claim {
     record_bytes: u64,
     entries: u64,
     head_bytes: u64,
+    /// Some bytes wait in the file.
+    has_moves: bool,
 }
 
 impl Claim {
@@ -53,13 +55,14 @@ impl Claim {
         let record_bytes = c.u64()?;
         let (before, end, head_bytes) = match &signature {
             HEAD_V1 => (None, c.u64()?, HEAD_V1_BYTES),
-            HEAD if bytes.len() as u64 == HEAD_BYTES => {
+            HEAD | HEAD_V3 if bytes.len() as u64 == HEAD_BYTES => {
                 let (start, end) = (c.u64()?, c.u64()?);
                 (Some((start, c.array()?)), end, HEAD_BYTES)
             }
             _ => return Ok(None),
         };
-        Ok(Some(Claim { before, end, record_bytes, entries: c.u64()?, head_bytes }))
+        let has_moves = signature == *HEAD_V3;
+        Ok(Some(Claim { before, end, record_bytes, entries: c.u64()?, head_bytes, has_moves }))
     }
 
     /// Whether the record is one of this file as it is.
@@ -113,8 +116,9 @@ impl Claim {
             let len = usize::try_from(len).unwrap_or(usize::MAX);
             entries.push(Entry { at: to, data: c.take(len)?.to_vec() });
         }
+        let moves = if self.has_moves { Moves::decode(&mut c, at)? } else { Moves::default() };
         let (start, salt) = self.before.unwrap_or((self.end, SaltBytes::default()));
-        Ok(Redo { start, end: self.end, salt, entries, before })
+        Ok(Redo { start, end: self.end, salt, entries, before, moves })
     }
 }
 

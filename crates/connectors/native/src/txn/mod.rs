@@ -15,6 +15,7 @@
 
 mod alone;
 mod claim;
+mod journal;
 pub(crate) mod redo;
 mod sealed;
 mod staged;
@@ -28,10 +29,15 @@ use model::{Error, Result};
 use vol::Durability;
 
 use alone::Seen;
+use journal::{Extent, Journal, Move, Sum};
 use redo::SaltBytes;
 use staged::Staged;
 
+pub(crate) use journal::Moved;
 pub(crate) use sealed::{Failure, Sealed};
+
+/// Bytes that a salt takes, wherever it begins.
+const SALT_BYTES_MAX: u64 = redo::RESERVED_BYTES + 8;
 
 /// So many bytes of fresh space wait in memory while a commit runs; who writes more waits for it.
 const WAITING_BYTES_MAX: usize = 4 << 20;
@@ -70,6 +76,10 @@ pub(crate) struct Txn {
     /// End of the file at the last commit.
     end: u64,
     staged: ByTurn,
+    /// Bytes of the middle turn that wait in the file, under those that are staged.
+    journal: Journal,
+    /// Bytes that went to the middle turn since some went to the journal.
+    staged_since: u64,
     /// Fresh bytes that are not in the file yet.
     buffer: Staged,
     /// Bytes that went to the buffer since it was empty.
@@ -162,6 +172,8 @@ impl Txn {
             file,
             end,
             staged: Default::default(),
+            journal: Journal::default(),
+            staged_since: 0,
             buffer: Staged::default(),
             buffered: 0,
             written_end: end,
@@ -172,13 +184,42 @@ impl Txn {
         }
     }
 
-    /// Writes bytes at the next commit.
-    pub(crate) fn stage(&mut self, at: u64, data: &[u8], turn: Turn) -> Result<()> {
+    /// Writes bytes at the next commit. Returns how many of the middle turn wait in memory, at most.
+    pub(crate) fn stage(&mut self, at: u64, data: &[u8], turn: Turn) -> Result<u64> {
         self.prepare()?;
-        match data.is_empty() {
-            true => Ok(()),
-            false => self.staged[turn as usize].put(at, data),
+        if !data.is_empty() {
+            self.staged[turn as usize].put(at, data)?;
         }
+        self.staged_since += if turn == Turn::Middle { data.len() as u64 } else { 0 };
+        Ok(self.staged_since)
+    }
+
+    /// Bytes of fresh space that [`Txn::spill`] needs: what it writes, and the bytes of the salt, which may lie there.
+    pub(crate) fn spill_bytes(&self) -> u64 {
+        self.staged[Turn::Middle as usize].large_bytes() + SALT_BYTES_MAX
+    }
+
+    /// Writes staged bytes of the middle turn to fresh space at `at`, where they wait for the commit.
+    pub(crate) fn spill(&mut self, at: u64) -> Result<()> {
+        let bytes = self.spill_bytes();
+        let file = self.open_fresh(std::iter::once((at, bytes)))?.clone();
+        let reserved = self.reserved();
+        let at = if reserved.start < at + bytes && at < reserved.end { reserved.end } else { at };
+        let (mut end, mut sum) = (at, Sum::default());
+        for (_, data) in self.staged[Turn::Middle as usize].large() {
+            io(file.write_at(end, data), "write to journal")?;
+            sum.add(data);
+            end += data.len() as u64;
+        }
+        let mut from = at;
+        for (to, data) in self.staged[Turn::Middle as usize].take_large() {
+            let len = data.len() as u64;
+            self.journal.put(Move { to, from, len });
+            from += len;
+        }
+        self.journal.add_extent(Extent { at, len: end - at, sum: sum.finish() });
+        self.staged_since = self.staged[Turn::Middle as usize].bytes();
+        Ok(())
     }
 
     /// Writes bytes where nothing that was committed is.
@@ -271,7 +312,9 @@ impl Txn {
         let is_staged = |&(start, len): &(u64, u64)| {
             let end = start.saturating_add(len);
             let is_reserved = for_write && start < reserved.end && reserved.start < end;
-            is_reserved || self.staged.iter().any(|staged| staged.holds_some_of(start, end))
+            is_reserved
+                || self.staged.iter().any(|staged| staged.holds_some_of(start, end))
+                || self.journal.pieces(start, end).next().is_some()
         };
         if ranges.iter().any(is_staged) {
             return Err(Error::busy("lay elements bare").with("problem", "changes wait for the commit"));
@@ -302,11 +345,15 @@ impl Txn {
         Ok(())
     }
 
-    /// Bytes of a range that are not in the file yet, those that go over others last.
-    pub(crate) fn waiting(&self, at: u64, end: u64) -> Vec<(u64, Vec<u8>)> {
-        let sealed = self.sealed.iter().flat_map(|sealed| sealed.staged());
-        let all = sealed.chain([&self.buffer]).chain(&self.staged);
-        all.flat_map(|staged| staged.pieces(at, end)).map(|(at, data)| (at, data.to_vec())).collect()
+    /// Bytes of a range that are not in their places yet, those that go over others last.
+    pub(crate) fn waiting(&self, at: u64, end: u64) -> Vec<Waiting> {
+        let mut all = Vec::new();
+        if let Some(sealed) = &self.sealed {
+            add_waiting(&mut all, &sealed.journal, &sealed.staged, at, end);
+        }
+        add_waiting(&mut all, &Journal::default(), std::slice::from_ref(&self.buffer), at, end);
+        add_waiting(&mut all, &self.journal, &self.staged, at, end);
+        all
     }
 
     /// From here on the file holds nothing of its content, but the record of the commit that is under way.
@@ -340,6 +387,7 @@ impl Txn {
         let sealed = Arc::new(Sealed {
             file: self.file.clone(),
             staged: std::mem::take(&mut self.staged),
+            journal: std::mem::take(&mut self.journal),
             superblock: publish.superblock.to_vec(),
             ends: (self.end, publish.end),
             salt: self.salt,
@@ -349,6 +397,7 @@ impl Txn {
             redo_bytes_max: self.redo_bytes_max,
             durability,
         });
+        self.staged_since = 0;
         self.sealed = Some(sealed.clone());
         Ok(sealed)
     }
@@ -377,17 +426,22 @@ impl Txn {
 
     fn take_back(&mut self, sealed: &Sealed) {
         let mut old = sealed.staged.clone();
-        for (at, data) in self.staged.iter().flat_map(Staged::iter) {
-            old.iter_mut().for_each(|staged| staged.cut(at, at + data.len() as u64));
+        let staged = self.staged.iter().flat_map(Staged::iter).map(|(at, data)| (at, data.len() as u64));
+        for (at, len) in staged.chain(self.journal.moves().map(|moved| (moved.to, moved.len))) {
+            old.iter_mut().for_each(|staged| staged.cut(at, at + len));
         }
+        // What was staged lies over what was in the journal then.
+        self.journal.append(sealed.journal.clone());
         for (staged, old) in self.staged.iter_mut().zip(old) {
             staged.append(old);
         }
+        self.staged_since = self.staged[Turn::Middle as usize].bytes();
     }
 
     /// Forgets all changes that wait; the end of the file at the last commit.
     pub(crate) fn discard(&mut self) -> u64 {
         self.staged.iter_mut().for_each(Staged::clear);
+        self.journal.clear();
         self.buffer.clear();
         self.buffered = 0;
         self.is_marked = false;
@@ -427,7 +481,8 @@ impl Txn {
         let there = io(self.file.len(), "get size of file")?.saturating_sub(reserved.start);
         let there = usize::try_from(there).unwrap_or(usize::MAX).min(bytes.len());
         io(self.file.read_at(reserved.start, &mut bytes[..there]), "read file")?;
-        overlay(&self.waiting(reserved.start, stop), reserved.start, &mut bytes);
+        let waiting = self.waiting(reserved.start, stop);
+        io(overlay(&self.file, &waiting, reserved.start, &mut bytes), "read file")?;
         self.hold_back(reserved.start, &bytes)
     }
 
@@ -451,9 +506,30 @@ impl Txn {
     }
 }
 
-/// Puts bytes that are not in the file yet over what was read from it at `at`.
-pub(crate) fn overlay(waiting: &[(u64, Vec<u8>)], at: u64, into: &mut [u8]) {
-    waiting.iter().for_each(|(start, data)| staged::overlay((*start, data), at, into));
+/// Bytes that are not in their place yet.
+#[derive(Debug)]
+pub(crate) enum Waiting {
+    /// In memory, by where they belong.
+    Bytes(u64, Vec<u8>),
+    /// In the journal.
+    Moved(Move),
+}
+
+fn add_waiting(all: &mut Vec<Waiting>, journal: &Journal, staged: &[Staged], at: u64, end: u64) {
+    all.extend(journal.pieces(at, end).map(Waiting::Moved));
+    let pieces = staged.iter().flat_map(|staged| staged.pieces(at, end));
+    all.extend(pieces.map(|(at, data)| Waiting::Bytes(at, data.to_vec())));
+}
+
+/// Puts bytes that are not in their places yet over what was read from the file at `at`.
+pub(crate) fn overlay(file: &Handle, waiting: &[Waiting], at: u64, into: &mut [u8]) -> std::io::Result<()> {
+    waiting.iter().try_for_each(|waiting| match waiting {
+        Waiting::Moved(moved) => moved.read_over(file, at, into),
+        Waiting::Bytes(start, data) => {
+            staged::overlay((*start, data), at, into);
+            Ok(())
+        }
+    })
 }
 
 #[cfg(test)]

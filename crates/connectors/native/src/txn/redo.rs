@@ -6,6 +6,13 @@
 //! tail:   checksum of all before u64 | offset of the record u64 | "HSLREDOE"
 //! ```
 //!
+//! A record with bytes that wait in the file ([`journal`](super::journal)) begins with "HSLREDO3", and has behind its entries
+//!
+//! ```text
+//! entries that are published before u64 | ranges u64 | for each: offset u64, bytes u64, checksum u64
+//! moves u64 | for each: to u64, from u64, bytes u64
+//! ```
+//!
 //! The tail is the last thing in the file. Elements are written past the stored end too, before they are committed, and a
 //! crash may leave them there: bytes that look like a record must not become one. The first [`RESERVED_BYTES`] past the stored
 //! end are therefore never written but here ([`reserved`]). A commit that does not grow the file has its record there. One that
@@ -31,16 +38,18 @@ use std::hash::BuildHasher;
 use std::time::SystemTime;
 
 use files::Handle;
-use model::bytes::Put;
+use model::bytes::{Cursor, Put};
 use model::{Error, Limits, Result, Within};
 use vol::crew;
 
 use super::claim::{Claim, Tail};
 use super::io;
+use super::journal::{self, Extent, Journal, Move};
 use crate::format::checksum::lookup3;
 use crate::head::Head;
 
 pub(super) const HEAD: &[u8; 8] = b"HSLREDO2";
+pub(super) const HEAD_V3: &[u8; 8] = b"HSLREDO3";
 pub(super) const HEAD_V1: &[u8; 8] = b"HSLREDO1";
 pub(super) const SALT: &[u8; 8] = b"HSLSALT2";
 pub(super) const TAIL: &[u8; 8] = b"HSLREDOE";
@@ -73,6 +82,57 @@ pub(crate) struct Redo {
     pub(crate) entries: Vec<Entry>,
     /// For each entry, checksums of what was in its sectors before.
     pub(super) before: Vec<Vec<u64>>,
+    pub(super) moves: Moves,
+}
+
+/// Bytes that wait in the file, in a record.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Moves {
+    /// So many entries are published before them.
+    pub(super) after: usize,
+    pub(super) extents: Vec<Extent>,
+    pub(crate) all: Vec<Move>,
+}
+
+impl Moves {
+    pub(super) fn of(journal: &Journal) -> Self {
+        Moves { after: 0, extents: journal.extents().to_vec(), all: journal.moves().copied().collect() }
+    }
+
+    fn bytes(&self) -> u64 {
+        if self.all.is_empty() { 0 } else { 24 + 24 * (self.extents.len() + self.all.len()) as u64 }
+    }
+
+    fn encode(&self, out: &mut Vec<u8>) {
+        if self.all.is_empty() {
+            return;
+        }
+        let extents = self.extents.iter().flat_map(|e| [e.at, e.len, e.sum]);
+        let all = self.all.iter().flat_map(|m| [m.to, m.from, m.len]);
+        let heads = ([self.after as u64, self.extents.len() as u64], [self.all.len() as u64]);
+        let fields = heads.0.into_iter().chain(extents).chain(heads.1).chain(all);
+        fields.for_each(|field| out.put_uint(field, 8));
+    }
+
+    /// The moves of a record that stands at `at`: they bring nothing to where it is itself, nor from behind.
+    pub(super) fn decode(c: &mut Cursor<'_>, at: u64) -> Result<Moves> {
+        let after = usize::try_from(c.u64()?).unwrap_or(usize::MAX);
+        let is_inside = |start: u64, len: u64| start.checked_add(len).is_some_and(|stop| stop <= at);
+        let (mut extents, mut all) = (Vec::new(), Vec::new());
+        for _ in 0..c.u64()? {
+            extents.push(Extent { at: c.u64()?, len: c.u64()?, sum: c.u64()? });
+        }
+        for _ in 0..c.u64()? {
+            all.push(Move { to: c.u64()?, from: c.u64()?, len: c.u64()? });
+        }
+        let is_sound = extents.iter().all(|e| is_inside(e.at, e.len))
+            && all.iter().all(|m| is_inside(m.to, m.len) && is_inside(m.from, m.len));
+        if is_sound {
+            Ok(Moves { after, extents, all })
+        } else {
+            Err(c.corrupt("move beyond the end of the file"))
+        }
+    }
 }
 
 /// Two 32-bit checksums as one of 64 bits: torn records must not pass by chance.
@@ -137,12 +197,19 @@ impl Redo {
         // Many small ones are read by all cores.
         let shares = entries.chunks(ENTRIES_AT_ONCE).collect();
         let before = crew::map(shares, |share: &[Entry]| share.iter().map(sums).collect::<Result<Vec<_>>>())?;
-        Ok(Redo { start: ends.0, end: ends.1, salt, before: before.concat(), entries })
+        Ok(Redo {
+            start: ends.0,
+            end: ends.1,
+            salt,
+            before: before.concat(),
+            entries,
+            moves: Moves::default(),
+        })
     }
 
     fn encode(&self, at: u64) -> Vec<u8> {
         let mut out = Vec::new();
-        out.extend_from_slice(HEAD);
+        out.extend_from_slice(if self.moves.all.is_empty() { HEAD } else { HEAD_V3 });
         for field in [0, self.start, self.end] {
             out.put_uint(field, 8);
         }
@@ -153,6 +220,7 @@ impl Redo {
             head.iter().chain(before).for_each(|field| out.put_uint(*field, 8));
             out.extend_from_slice(&entry.data);
         }
+        self.moves.encode(&mut out);
         let bytes = self.bytes();
         out[8..16].copy_from_slice(&bytes.to_le_bytes());
         let sum = checksum(&out);
@@ -166,7 +234,8 @@ impl Redo {
     pub(crate) fn bytes(&self) -> u64 {
         let entry =
             |(entry, before): (&Entry, &Vec<u64>)| 24 + 8 * before.len() as u64 + entry.data.len() as u64;
-        HEAD_BYTES + self.entries.iter().zip(&self.before).map(entry).sum::<u64>() + TAIL_BYTES
+        let entries = self.entries.iter().zip(&self.before).map(entry).sum::<u64>();
+        HEAD_BYTES + entries + self.moves.bytes() + TAIL_BYTES
     }
 
     /// Writes the salt, and the record at the end of the file; the file ends with it.
@@ -219,7 +288,11 @@ impl Redo {
 
     /// Puts every other entry in its place, in their order.
     pub(crate) fn publish_rest(&self, file: &Handle) -> Result<()> {
-        self.entries.iter().skip(1).try_for_each(|e| publish(file, e))
+        let (before, after) =
+            self.entries.split_at(self.moves.after.clamp(1.min(self.entries.len()), self.entries.len()));
+        before.iter().skip(1).try_for_each(|e| publish(file, e))?;
+        self.moves.all.iter().try_for_each(|moved| io(journal::publish(file, moved), "publish commit"))?;
+        after.iter().try_for_each(|e| publish(file, e))
     }
 
     /// The record that a file ends with, if it is whole and one of this file. `stored_end` is what the superblock states; `None`
@@ -254,6 +327,11 @@ impl Redo {
 
     /// Whether nobody else wrote over what the commit overwrites.
     pub(crate) fn applies(&self, file: &Handle) -> Result<bool> {
+        for extent in &self.moves.extents {
+            if !io(extent.is_whole(file), "read journal")? {
+                return Ok(false);
+            }
+        }
         for (entry, before) in self.entries.iter().zip(&self.before) {
             let there = read(file, entry.at, entry.data.len())?;
             let mut pairs = sectors(entry.at, &there).zip(sectors(entry.at, &entry.data));
@@ -267,6 +345,15 @@ impl Redo {
             }
         }
         Ok(true)
+    }
+
+    /// Whether bytes wait in the file that the commit brings to their places.
+    pub(crate) fn has_moves(&self) -> bool {
+        !self.moves.all.is_empty()
+    }
+
+    pub(crate) fn moves(&self) -> &[Move] {
+        &self.moves.all
     }
 
     /// Replays the record and cuts it off: the file is as its commit promised.

@@ -14,15 +14,17 @@ use model::{Error, Result};
 use vol::Durability;
 
 use super::alone::Seen;
-use super::redo::{self, Entry, Redo, SaltBytes};
+use super::journal::Journal;
+use super::redo::{self, Entry, Moves, Redo, SaltBytes};
 use super::staged::Staged;
-use super::{ByTurn, io};
+use super::{ByTurn, Turn, io};
 
 /// Changes that were taken for one commit. Nothing is added to them.
 #[derive(Debug)]
 pub(crate) struct Sealed {
     pub(super) file: Handle,
     pub(super) staged: ByTurn,
+    pub(super) journal: Journal,
     pub(super) superblock: Vec<u8>,
     /// End of the file before and after the commit.
     pub(super) ends: (u64, u64),
@@ -76,10 +78,6 @@ impl Sealed {
         self.superblock.len() as u64
     }
 
-    pub(super) fn staged(&self) -> &ByTurn {
-        &self.staged
-    }
-
     /// Whether the commit reads and writes nothing between `at` and `stop`, where nothing is staged.
     pub(super) fn leaves_alone(&self, at: u64, stop: u64) -> bool {
         let salt = redo::reserved(self.ends.0);
@@ -110,9 +108,15 @@ impl Sealed {
             let len = usize::try_from(self.end().saturating_sub(at)).unwrap_or(usize::MAX).min(data.len());
             (len > 0).then(|| Entry { at, data: data[..len].to_vec() })
         };
-        let others = self.staged.iter().flat_map(Staged::iter).filter_map(inside);
-        let entries: Vec<Entry> = std::iter::once(superblock).chain(others).collect();
-        let redo = Redo::new(&self.file, entries, self.salt, self.ends)?;
+        let of =
+            |turns: &[Staged]| turns.iter().flat_map(Staged::iter).filter_map(inside).collect::<Vec<_>>();
+        // What the journal has is pointed to by headers, and leads to values.
+        let (before, after) = self.staged.split_at(Turn::Middle as usize);
+        let mut entries = vec![superblock];
+        entries.extend(of(before));
+        let moves = Moves { after: entries.len(), ..Moves::of(&self.journal) };
+        entries.extend(of(after));
+        let redo = Redo { moves, ..Redo::new(&self.file, entries, self.salt, self.ends)? };
         check_record(redo.bytes(), self.redo_bytes_max)?;
         Ok(redo)
     }

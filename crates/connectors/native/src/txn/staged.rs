@@ -8,6 +8,9 @@ use model::{Error, Result};
 #[derive(Debug, Clone, Default)]
 pub(super) struct Staged(BTreeMap<u64, Vec<u8>>);
 
+/// Less is not worth a place in the journal.
+const SPILLED_BYTES_MIN: usize = 512;
+
 impl Staged {
     /// Keeps bytes. What was there before is replaced; its rest stays.
     pub(super) fn put(&mut self, at: u64, data: &[u8]) -> Result<()> {
@@ -79,6 +82,21 @@ impl Staged {
 
     pub(super) fn bytes(&self) -> u64 {
         self.0.values().map(|d| d.len() as u64).sum()
+    }
+
+    /// What is large enough for the journal.
+    pub(super) fn large(&self) -> impl Iterator<Item = (u64, &[u8])> {
+        self.iter().filter(|(_, data)| data.len() >= SPILLED_BYTES_MIN)
+    }
+
+    /// Takes out all that is large enough for the journal.
+    pub(super) fn take_large(&mut self) -> Vec<(u64, Vec<u8>)> {
+        self.0.extract_if(.., |_, data| data.len() >= SPILLED_BYTES_MIN).collect()
+    }
+
+    /// Bytes that are large enough for the journal.
+    pub(super) fn large_bytes(&self) -> u64 {
+        self.large().map(|(_, data)| data.len() as u64).sum()
     }
 
     pub(super) fn clear(&mut self) {

@@ -66,7 +66,7 @@ fn recovered(image: Vec<u8>) -> Vec<u8> {
 
 /// Writes to where nothing was committed, or stages.
 fn put(txn: &mut Txn, at: u64, data: &[u8]) -> model::Result<()> {
-    if at >= txn.end { txn.write(at, data) } else { txn.stage(at, data, Turn::Middle) }
+    if at >= txn.end { txn.write(at, data) } else { txn.stage(at, data, Turn::Middle).map(drop) }
 }
 
 fn commit(txn: &mut Txn, publish: &Publish<'_>, durability: Durability) -> model::Result<()> {
@@ -235,7 +235,7 @@ fn staged_bytes_are_read_before_they_are_committed() {
     rig.overwrite(120, &[3; 10]);
     rig.overwrite(90, &[4; 15]);
     let mut read = vec![1; 80];
-    overlay(&rig.txn.waiting(80, 160), 80, &mut read);
+    overlay(&rig.txn.file, &rig.txn.waiting(80, 160), 80, &mut read).unwrap();
     assert_eq!(read, rig.model[80..160]);
     assert_eq!(rig.txn.staged_bytes(), 60);
 }
@@ -307,14 +307,14 @@ fn buffered_pieces_are_written_as_if_each_were_written_alone() {
             let mut seen = vec![0; 100_000];
             let there = (file.len().unwrap() - end).min(100_000);
             file.read_at(end, &mut seen[..there as usize]).unwrap();
-            overlay(&txn.waiting(end, u64::MAX), end, &mut seen);
+            overlay(&file, &txn.waiting(end, u64::MAX), end, &mut seen).unwrap();
             assert_eq!(seen, model);
         }
         txn.flush().unwrap();
         let mut stored = vec![0; (file.len().unwrap() - end) as usize];
         file.read_at(end, &mut stored).unwrap();
         // The first bytes wait for the commit.
-        overlay(&txn.waiting(end, u64::MAX), end, &mut stored);
+        overlay(&file, &txn.waiting(end, u64::MAX), end, &mut stored).unwrap();
         assert_eq!(stored[..], model[..stored.len()]);
     }
 }

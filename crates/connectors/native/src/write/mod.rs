@@ -87,7 +87,7 @@ impl Writer {
     pub(crate) fn new(reader: Arc<Reader>, options: WriteOptions) -> Self {
         Writer {
             low: options.low,
-            storage: Storage::new(&reader, options.policy),
+            storage: Storage::new(&reader, options.policy, options.chunks_bytes_max / 2),
             objects: ObjectCache::new(reader.clone(), options.drafts_bytes_max),
             chunks: ChunkStore::new(options.chunks_bytes_max),
             values: Values::default(),

@@ -27,7 +27,17 @@ pub(crate) struct Storage {
     pub(super) transaction: Transaction,
     /// What the file says of its free space, where it keeps it.
     pub(super) account: Option<Account>,
+    /// Bytes that go over committed ones, and may wait in memory.
+    staged_bytes_max: u64,
+    /// Space in which others wait, and space from which a commit copied them, with its number.
+    journal: Vec<(Address, u64)>,
+    copied: VecDeque<(u64, Address, u64)>,
 }
+
+/// Bytes that are staged at a time: a large write must not be in memory twice.
+const PART_BYTES: usize = 1 << 20;
+/// The least that waits in memory before it goes to the journal.
+const STAGED_BYTES_MIN: u64 = 4096;
 
 /// Finds space, and takes it back.
 #[derive(Debug)]
@@ -74,7 +84,7 @@ pub(super) struct Transaction {
 
 impl Storage {
     /// Nothing changed yet.
-    pub(super) fn new(reader: &Reader, policy: Policy) -> Self {
+    pub(super) fn new(reader: &Reader, policy: Policy, staged_bytes_max: u64) -> Self {
         let Store { shared, superblock, limits, .. } = &reader.store;
         let space = Space::new(policy, reader.store.end());
         let (store, superblock) = (shared.clone(), superblock.clone());
@@ -85,6 +95,9 @@ impl Storage {
             allocator: Allocator { space, is_swmr: false, gate: reader.gate.clone(), limbo: VecDeque::new() },
             transaction: Transaction { store, superblock, is_changed: false, generation: 1 },
             account: None,
+            staged_bytes_max: staged_bytes_max.max(STAGED_BYTES_MIN),
+            journal: Vec::new(),
+            copied: VecDeque::new(),
         }
     }
 
@@ -142,10 +155,34 @@ impl Storage {
     /// Writes bytes that are published before or after those that point to them.
     pub(crate) fn write_in_turn(&mut self, at: Address, data: &[u8], turn: Turn) -> Result<()> {
         self.transaction.is_changed = true;
-        match self.is_fresh(at, data.len() as u64) {
-            true => self.transaction.store.write(at, data),
-            false => self.transaction.store.stage(at, data, turn),
+        if self.is_fresh(at, data.len() as u64) {
+            return self.transaction.store.write(at, data);
         }
+        let mut at = at;
+        for part in data.chunks(PART_BYTES) {
+            let waiting = self.transaction.store.stage(at, part, turn)?;
+            if waiting > self.staged_bytes_max {
+                self.spill()?;
+            }
+            at.0 += part.len() as u64;
+        }
+        Ok(())
+    }
+
+    /// Puts what waits for the commit, and goes over committed bytes, to free space of the file.
+    fn spill(&mut self) -> Result<()> {
+        let bytes = self.transaction.store.spill_bytes()?;
+        // Many small pieces stay in memory: each would take as much there, wherever its bytes are.
+        if bytes < self.staged_bytes_max / 2 {
+            return Ok(());
+        }
+        let at = self.allocate_raw(bytes);
+        let done = self.transaction.store.spill(at, bytes);
+        match &done {
+            Ok(()) => self.journal.push((at, bytes)),
+            Err(_) => self.release_raw(at, bytes),
+        }
+        done
     }
 
     /// Whether anything waits for a commit.
@@ -160,6 +197,8 @@ impl Storage {
         space.cut_end();
         let commit = transaction.seal(space.end(), durability)?;
         space.seal(commit.number());
+        let number = commit.number();
+        self.copied.extend(self.journal.drain(..).map(|(at, len)| (number, at, len)));
         Ok(commit)
     }
 
@@ -172,7 +211,12 @@ impl Storage {
 
     /// What commits gave up that are in the file is free.
     pub(super) fn settle(&mut self) {
-        self.allocator.space.settle(self.transaction.store.finished());
+        let finished = self.transaction.store.finished();
+        self.allocator.space.settle(finished);
+        // The record that leads there may be found after a crash until the next commit is in the file.
+        let count = self.copied.iter().take_while(|(number, ..)| *number < finished).count();
+        let copied: Vec<_> = self.copied.drain(..count).collect();
+        copied.into_iter().for_each(|(_, at, len)| self.release_raw(at, len));
     }
 }
 

@@ -14,7 +14,7 @@ use vol::{Container, Durability, FileAccess};
 use crate::workloads::{Start, Workload};
 
 /// What a redo record begins with.
-pub(crate) const RECORD: &[u8] = b"HSLREDO2";
+pub(crate) const RECORD: &[u8] = b"HSLREDO";
 
 /// What a commit that returned is held to.
 #[derive(Debug, Clone)]
@@ -69,7 +69,11 @@ pub(crate) fn difference(a: &Snapshot, b: &Snapshot) -> Option<String> {
 /// The empty or old file that a workload begins with, on a storage of the caller's.
 pub(crate) fn begin(workload: &Workload, wrap: impl FnOnce(Handle) -> Handle) -> Result<Arc<dyn Container>> {
     let memory = |image: &[u8]| Arc::new(Memory::from_image(image.to_vec()));
-    let access = FileAccess { version_low: workload.low, ..FileAccess::write() };
+    let access = FileAccess {
+        version_low: workload.low,
+        chunk_cache_bytes: workload.cache_bytes,
+        ..FileAccess::write()
+    };
     match &workload.start {
         Start::New(create) => create_handle(wrap(memory(&[])), "crash", create, &access),
         Start::Old(image) => open_handle(wrap(memory(image)), "crash", &access),

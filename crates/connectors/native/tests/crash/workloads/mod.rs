@@ -3,6 +3,7 @@
 mod attributes;
 mod elements;
 mod groups;
+mod journal;
 mod mixed;
 mod old;
 mod space;
@@ -33,6 +34,8 @@ pub(crate) struct Workload {
     /// What the commits promise, over and over.
     pub(crate) durability: Vec<Durability>,
     pub(crate) steps: Vec<Step>,
+    /// Memory for elements, where it is less than by default.
+    pub(crate) cache_bytes: Option<u64>,
     /// The file is closed at the end.
     pub(crate) closes: bool,
 }
@@ -46,6 +49,7 @@ impl Workload {
             low: LibVersion::default(),
             durability,
             steps: steps.to_vec(),
+            cache_bytes: None,
             closes: false,
         }
     }
@@ -53,6 +57,12 @@ impl Workload {
     /// In a file of other properties.
     fn in_file(mut self, create: FileCreate) -> Workload {
         self.start = Start::New(create);
+        self
+    }
+
+    /// With so little memory for elements.
+    fn in_memory_of(mut self, bytes: u64) -> Workload {
+        self.cache_bytes = Some(bytes);
         self
     }
 
@@ -91,7 +101,16 @@ pub(crate) fn read_by_h5py() -> Vec<Workload> {
 
 /// Workloads that begin with a new file.
 pub(crate) fn new_files() -> Vec<Workload> {
-    [groups::all(), attributes::all(), elements::all(), mixed::all(), mixed::bounds(), space::all()].concat()
+    [
+        groups::all(),
+        attributes::all(),
+        elements::all(),
+        journal::all(),
+        mixed::all(),
+        mixed::bounds(),
+        space::all(),
+    ]
+    .concat()
 }
 
 /// A workload by its name.
