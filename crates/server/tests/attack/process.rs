@@ -55,12 +55,25 @@ impl Process {
         Process { child, address, http }
     }
 
+    pub(crate) fn processor_time(&self) -> Duration {
+        processor_time(&self.child)
+    }
+
     /// The most memory that the process had at once (`VmHWM`).
     pub(crate) fn memory_peak(&self) -> u64 {
         let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id())).expect("alive");
         let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).expect("a peak");
         line.trim().trim_end_matches(" kB").parse::<u64>().expect("a number") << 10
     }
+}
+
+/// Processor time that a process took so far; the system counts in hundredths of a second.
+fn processor_time(child: &Child) -> Duration {
+    let stat = std::fs::read_to_string(format!("/proc/{}/stat", child.id())).expect("alive");
+    // The name may hold spaces; after it, `utime` and `stime` are the twelfth and the thirteenth.
+    let fields = stat.rsplit_once(')').expect("a name").1.split_whitespace().skip(11).take(2);
+    let ticks: u64 = fields.map(|field| field.parse::<u64>().expect("a number")).sum();
+    Duration::from_millis(ticks * 10)
 }
 
 impl Drop for Process {
@@ -101,6 +114,10 @@ impl Attackers {
         command.env("HYPERSLAB_TEST_SERVER", server.address.to_string()).env("HYPERSLAB_TEST_ID", id);
         let child = command.env("HYPERSLAB_TEST_HTTP", server.http.to_string()).stdout(Stdio::null()).spawn();
         Attackers(child.expect("a process"))
+    }
+
+    pub(crate) fn processor_time(&self) -> Duration {
+        processor_time(&self.0)
     }
 }
 
