@@ -15,6 +15,8 @@ use vol::{FileAccess, Operation};
 const RIGHTS: &str = "reader readreadreadread read *\nwriter writewritewrite1 write *\n";
 const READER: Option<&str> = Some("readreadreadread");
 const WRITER: Option<&str> = Some("writewritewrite1");
+/// Shorter than the first delay: all of them are as long as this.
+const DELAY: Duration = Duration::from_millis(2);
 
 fn start(folder: &Folder, limits: ServerLimits) -> (Server, SocketAddr) {
     let path = folder.path().join("a.h5");
@@ -63,7 +65,7 @@ fn operations_of_many_connections_wait_for_their_turns() {
 #[test]
 fn who_is_refused_again_and_again_waits_and_others_do_not() {
     let folder = Folder::new();
-    let limits = ServerLimits { offence_delay_max: Duration::from_millis(1), ..ServerLimits::default() };
+    let limits = ServerLimits { offence_delay_max: DELAY, ..ServerLimits::default() };
     let (server, address) = start(&folder, limits);
     let delays = || counted(&server, "hyperslab_delays_total ");
     let mut eve = client(address, READER);
@@ -72,10 +74,13 @@ fn who_is_refused_again_and_again_waits_and_others_do_not() {
         assert_eq!(eve.call(Operation::commit, commit()).unwrap_err().kind(), Kind::Denied);
     }
     assert_eq!(delays(), 0, "a program may look what it may do");
-    while delays() == 0 {
+    let began = Instant::now();
+    for _ in 0..100 {
         eve.call(Operation::commit, commit()).unwrap_err();
     }
     let so_far = delays();
+    assert!(so_far > 50, "{so_far} refusals came late");
+    assert!(began.elapsed() >= DELAY * so_far as u32, "they came after {:?}", began.elapsed());
     eve.call(Operation::info, Call::default()).unwrap();
     client(address, WRITER).call(Operation::info, Call::default()).unwrap();
     assert_eq!(delays(), so_far, "what is allowed comes at once");
@@ -86,7 +91,7 @@ fn who_is_refused_again_and_again_waits_and_others_do_not() {
 #[test]
 fn wrong_tokens_are_told_late() {
     let folder = Folder::new();
-    let limits = ServerLimits { offence_delay_max: Duration::from_millis(1), ..ServerLimits::default() };
+    let limits = ServerLimits { offence_delay_max: DELAY, ..ServerLimits::default() };
     let (server, address) = start(&folder, limits);
     let began = Instant::now();
     while counted(&server, "hyperslab_delays_total ") == 0 {

@@ -56,7 +56,7 @@ impl Process {
     }
 
     pub(crate) fn processor_time(&self) -> Duration {
-        processor_time(&self.child)
+        processor_time(self.child.id())
     }
 
     /// The most memory that the process had at once (`VmHWM`).
@@ -67,13 +67,24 @@ impl Process {
     }
 }
 
-/// Processor time that a process took so far; the system counts in hundredths of a second.
-fn processor_time(child: &Child) -> Duration {
-    let stat = std::fs::read_to_string(format!("/proc/{}/stat", child.id())).expect("alive");
+/// The system counts in hundredths of a second.
+const TICK: Duration = Duration::from_millis(10);
+
+/// Processor time that all programs of the machine took so far: all but what was idle.
+pub(crate) fn machine_time() -> Duration {
+    let stat = std::fs::read_to_string("/proc/stat").expect("counters");
+    let all = stat.lines().next().expect("a sum").split_whitespace().skip(1).take(8);
+    let ticks = all.map(|field| field.parse::<u32>().expect("a number"));
+    // The fourth and fifth are time without work.
+    TICK * ticks.enumerate().filter(|(n, _)| !matches!(n, 3 | 4)).map(|(_, ticks)| ticks).sum()
+}
+
+/// Processor time that a process took so far.
+pub(crate) fn processor_time(id: u32) -> Duration {
+    let stat = std::fs::read_to_string(format!("/proc/{id}/stat")).expect("alive");
     // The name may hold spaces; after it, `utime` and `stime` are the twelfth and the thirteenth.
     let fields = stat.rsplit_once(')').expect("a name").1.split_whitespace().skip(11).take(2);
-    let ticks: u64 = fields.map(|field| field.parse::<u64>().expect("a number")).sum();
-    Duration::from_millis(ticks * 10)
+    TICK * fields.map(|field| field.parse::<u32>().expect("a number")).sum::<u32>()
 }
 
 impl Drop for Process {
@@ -117,7 +128,7 @@ impl Attackers {
     }
 
     pub(crate) fn processor_time(&self) -> Duration {
-        processor_time(&self.0)
+        processor_time(self.0.id())
     }
 }
 
