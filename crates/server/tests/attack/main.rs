@@ -32,7 +32,8 @@ fn seconds() -> Duration {
     Duration::from_secs(number.unwrap_or(8))
 }
 
-/// Rounds whose groups are in one group: the work of a round stays the same however many there were.
+/// Rounds whose groups are in one group. Rounds still get dearer with the file: undisturbed throughput falls by half within ten
+/// minutes, which is why both ends of a campaign are printed.
 const GROUP_ROUNDS: u64 = 1024;
 
 /// Writes and reads elements, makes groups and commits, again and again.
@@ -210,7 +211,7 @@ fn campaign(server: &Process, id: &[u8], length: Duration, [count, comings]: [&A
         stop.store(true, Ordering::Relaxed);
         (under_attack, probing.join().expect("probed"))
     });
-    // The machine may have other work at times: what counts is the mean of before and after.
+    // The machine may have other work at times, and files grow: what counts is the mean of before and after.
     let after = throughput(count, quiet);
     let undisturbed = (before + after) / 2.0;
     let peak = server.memory_peak();
