@@ -1,5 +1,7 @@
 //! Verifying a whole container: every object is opened, every attribute and every stored element is read.
 
+mod overlap;
+
 use std::collections::HashSet;
 
 use model::convert::Conversions;
@@ -244,6 +246,7 @@ impl Walk<'_> {
 
     /// Only chunks that are stored: a sparse dataset may have any extent.
     fn chunks(&mut self, token: Token, info: &DatasetInfo, shape: &[u64]) -> Result<()> {
+        overlap::check_overlap(self.container, token)?;
         let mut skip = 0;
         loop {
             let page = self.container.chunk_list(token, skip, 4096)?;

@@ -12,6 +12,7 @@
 #[cfg(any(not(unix), test))]
 #[cfg_attr(unix, allow(dead_code, reason = "only tests use it"))]
 mod checked;
+mod stored;
 #[cfg(test)]
 mod tests;
 #[cfg(unix)]
@@ -24,6 +25,8 @@ use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, SystemTime};
+
+pub use stored::stored_bytes;
 
 #[cfg(not(unix))]
 use checked::Handle;

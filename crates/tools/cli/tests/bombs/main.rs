@@ -255,6 +255,38 @@ fn filters_that_make_much_of_little() {
 }
 
 #[test]
+fn chunks_that_are_each_much_of_little() {
+    everywhere("zeros", |location| make::zeros(location, (64 << 20, 256)));
+}
+
+#[test]
+fn repeated_chunks() {
+    let folder = Folder::new("repeated");
+    let (location, other) = (folder.at("repeated.h5"), folder.at("other.h5"));
+    make::repeated_chunks(&location).unwrap();
+    std::fs::copy(&location, &other).unwrap();
+    survived(&[look(&location, &other), copy(&folder, &location)].concat());
+    let checked = terminals::run(&["check", &location]);
+    let text = String::from_utf8_lossy(&checked.stdout);
+    assert!(!checked.status.success() && text.contains("at the same place"), "{text}");
+}
+
+#[test]
+fn a_limit_of_work_is_lifted_where_the_user_asks() {
+    let folder = Folder::new("lifted");
+    let location = folder.at("zeros.h5");
+    make::zeros(&location, (64 << 20, 6)).unwrap();
+    let target = folder.location("raw:copy");
+    let refused = child::run(&["copy", &location, &target]);
+    assert!(refused.code == Some(1) && refused.errors.contains("--expand"), "{refused:?}");
+    for option in ["--expand", "--timeout=300"] {
+        let done = child::run(&[option, "copy", &location, &target]);
+        assert_eq!(done.code, Some(0), "{done:?}");
+        folder.remove("raw:copy");
+    }
+}
+
+#[test]
 fn a_deadline_ends_a_command() {
     let folder = Folder::new("deadline");
     let location = folder.at("huge.h5");

@@ -1,5 +1,6 @@
 //! Containers that are small and ask for much.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use hyperslab::model::convert::Conversions;
@@ -8,8 +9,8 @@ use hyperslab::model::properties::{DatasetCreate, FileCreate, Layout, VirtualMap
 use hyperslab::model::{CharacterSet, Heap};
 use hyperslab::vol::transfer::to_file_form;
 use hyperslab::vol::{
-    Container, FileAccess, OpAttributeCreate, OpDatasetCreate, OpDatatypeCommit, OpGroupCreate, OpLinkCreate,
-    OpWrite, Place,
+    ChunkInfo, Container, FileAccess, LibVersion, OpAttributeCreate, OpDatasetCreate, OpDatatypeCommit,
+    OpGroupCreate, OpLinkCreate, OpWrite, Place,
 };
 use hyperslab::{Dataspace, Datatype, LinkTarget, Result, Selection, Token};
 
@@ -280,4 +281,59 @@ pub(crate) fn nasty(location: &str) -> Result<()> {
     })?;
     container.attribute_write(here, nasty, &bytes)?;
     container.close()
+}
+
+/// So many chunks of zeros, of so many bytes each, which are stored in almost none.
+pub(crate) fn zeros(location: &str, (chunk, count): (u64, u64)) -> Result<()> {
+    let container = create(location)?;
+    let create = DatasetCreate { filters: vec![hyperslab::named_filter("ZSTD=3")?], ..chunked(&[chunk / 4]) };
+    let data = dataset(&*container, "zeros", Datatype::native_int(4), &[chunk / 4 * count], create)?;
+    let selection = Selection::block(&[0], &[chunk / 4])?;
+    container.dataset_write(&[OpWrite {
+        dataset: data,
+        selection: &selection,
+        from: &vec![0; chunk as usize],
+    }])?;
+    let (mask, stored) = container.chunk_read(data, &[0])?;
+    for number in 1..count {
+        container.chunk_write(data, &[chunk / 4 * number], mask, &stored)?;
+    }
+    container.close()
+}
+
+/// A chunk index whose entries all lead to one chunk of 256 KiB, which is stored without its filter.
+pub(crate) fn repeated_chunks(path: &str) -> Result<()> {
+    let (elements, count) = (1u64 << 16, 8192);
+    let access = FileAccess { version_low: LibVersion::Earliest, ..FileAccess::write() };
+    let container = hyperslab::registry().create(path, &FileCreate::default(), &access, true)?;
+    let create = DatasetCreate { filters: vec![hyperslab::named_filter("GZIP=1")?], ..chunked(&[elements]) };
+    let data = dataset(&*container, "repeated", Datatype::native_int(4), &[elements * count], create)?;
+    let numbers: Vec<u8> = (0..elements as u32).flat_map(u32::to_le_bytes).collect();
+    container.chunk_write(data, &[0], 1, &numbers)?;
+    for number in 1..count {
+        container.chunk_write(data, &[number * elements], 1, &[7; 8])?;
+    }
+    let chunks = container.chunk_list(data, 0, count)?.entries;
+    container.close()?;
+    let mut image = std::fs::read(path).map_err(|e| hyperslab::Error::io("read file", &e))?;
+    let first = entry_of(&chunks[0]);
+    let entries: HashMap<Vec<u8>, u64> =
+        chunks[1..].iter().map(|chunk| (entry_of(chunk), chunk.offset[0])).collect();
+    let mut forged = 0;
+    for at in 0..image.len() - first.len() {
+        if let Some(offset) = entries.get(&image[at..at + first.len()]) {
+            image[at..at + first.len()].copy_from_slice(&first);
+            image[at + 8..at + 16].copy_from_slice(&offset.to_le_bytes());
+            forged += 1;
+        }
+    }
+    assert_eq!(forged, count - 1, "the index is no B-tree of version 1");
+    std::fs::write(path, image).map_err(|e| hyperslab::Error::io("write file", &e))
+}
+
+/// A chunk as its entry in a B-tree of version 1: size, filter mask, offsets, address (format spec III.A.1).
+fn entry_of(chunk: &ChunkInfo) -> Vec<u8> {
+    let sizes = [chunk.bytes as u32, chunk.filter_mask].map(u32::to_le_bytes).concat();
+    let places = [chunk.offset[0], 0, chunk.address.unwrap_or(0)].map(u64::to_le_bytes).concat();
+    [sizes, places].concat()
 }
