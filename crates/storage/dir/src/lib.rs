@@ -197,6 +197,18 @@ impl Dir {
         Ok((Dir::open(parent.unwrap_or(Path::new(".")))?, PathBuf::from(name)))
     }
 
+    /// A path that leads to this very directory as long as it is open, whatever is put in its place: for those who know paths
+    /// only. Where the system has none, the path by which it was opened.
+    pub fn pinned(&self) -> PathBuf {
+        self.handle.pinned().filter(|path| path.exists()).unwrap_or_else(|| self.path.clone())
+    }
+
+    /// The same for a file beneath that is open.
+    pub fn pinned_file(&self, relative: impl AsRef<Path>, file: &File) -> PathBuf {
+        let pinned = Handle::pinned_file(file).filter(|path| path.exists());
+        pinned.unwrap_or_else(|| self.path(relative))
+    }
+
     /// The path of the directory, or of something beneath, for messages.
     pub fn path(&self, relative: impl AsRef<Path>) -> PathBuf {
         match relative.as_ref().as_os_str().is_empty() {
