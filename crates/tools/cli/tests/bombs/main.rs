@@ -198,12 +198,14 @@ fn nested_groups() {
 
 #[test]
 fn nested_groups_elsewhere() {
-    on_others("groups-others", |location| make::nested_groups(location, 10_000));
+    let levels = if is_campaign() { 10_000 } else { 2_000 };
+    on_others("groups-others", |location| make::nested_groups(location, levels));
 }
 
 #[test]
 fn many_attributes_elsewhere() {
-    on_others("attributes-others", make::many_attributes);
+    let count = if is_campaign() { 30_000 } else { 5_000 };
+    on_others("attributes-others", |location| make::many_attributes(location, count));
 }
 
 #[test]
@@ -282,7 +284,7 @@ fn forged_tables_of_a_log() {
 fn many_attributes() {
     let folder = Folder::new("attributes");
     let location = folder.at("many.h5");
-    make::many_attributes(&location).unwrap();
+    make::many_attributes(&location, 30_000).unwrap();
     survived(&[look(&location, &location), copy(&folder, &location)].concat());
 }
 
@@ -360,6 +362,19 @@ fn repeated_chunks() {
     let checked = terminals::run(&["check", &location]);
     let text = String::from_utf8_lossy(&checked.stdout);
     assert!(!checked.status.success() && text.contains("at the same place"), "{text}");
+}
+
+#[test]
+fn elements_in_other_files() {
+    let folder = Folder::new("elsewhere");
+    let location = folder.at("elsewhere.h5");
+    make::elements_elsewhere(&location).unwrap();
+    std::fs::write(folder.at("few.bin"), [1; 16]).unwrap();
+    survived(&[look(&location, &location), copy(&folder, &location)].concat());
+    // The first elements are printed before the account of work says that it is enough.
+    let dumped = terminals::run(&["dump", "-d", "/external", &location]);
+    let text = String::from_utf8_lossy(&dumped.stdout);
+    assert!(!dumped.status.success() && text.contains("(0): 16843009, 16843009"), "{}", text.len());
 }
 
 #[test]

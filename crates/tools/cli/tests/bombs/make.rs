@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use hyperslab::model::convert::Conversions;
 use hyperslab::model::datatype::{Compound, ReferenceKind};
-use hyperslab::model::properties::{DatasetCreate, FileCreate, Layout, VirtualMapping};
+use hyperslab::model::properties::{DatasetCreate, ExternalFile, FileCreate, Layout, VirtualMapping};
 use hyperslab::model::{CharacterSet, Heap};
 use hyperslab::vol::transfer::to_file_form;
 use hyperslab::vol::{
@@ -147,10 +147,10 @@ pub(crate) fn log(path: &str) -> Result<()> {
 }
 
 /// One object with more attributes than anybody reads.
-pub(crate) fn many_attributes(location: &str) -> Result<()> {
+pub(crate) fn many_attributes(location: &str, count: u32) -> Result<()> {
     let container = create(location)?;
     let object = group(&*container, container.info()?.root, "g")?;
-    for number in 0..30_000 {
+    for number in 0..count {
         let (name, charset) = (format!("attribute{number}"), CharacterSet::Ascii);
         let datatype = Datatype::native_int(4);
         container.attribute_create(&OpAttributeCreate {
@@ -347,5 +347,22 @@ pub(crate) fn many_objects(location: &str) -> Result<()> {
     for number in 0..40_000 {
         group(&*container, root, &format!("group{number}"))?;
     }
+    container.close()
+}
+
+/// Elements in another file, which has hardly any, and a virtual dataset that shows them all.
+pub(crate) fn elements_elsewhere(location: &str) -> Result<()> {
+    let container = create(location)?;
+    let file = ExternalFile { name: "few.bin".to_owned(), offset: 0, size: u64::MAX };
+    let external = DatasetCreate { layout: Layout::External(vec![file]), ..DatasetCreate::default() };
+    dataset(&*container, "external", Datatype::native_int(4), &[1 << 34], external)?;
+    let mapping = VirtualMapping {
+        file: ".".to_owned(),
+        dataset: "/external".to_owned(),
+        source: Selection::All,
+        target: Selection::All,
+    };
+    let shown = DatasetCreate { layout: Layout::Virtual(vec![mapping]), ..DatasetCreate::default() };
+    dataset(&*container, "virtual", Datatype::native_int(4), &[1 << 34], shown)?;
     container.close()
 }
