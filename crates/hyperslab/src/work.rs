@@ -280,7 +280,7 @@ mod tests {
         let container = work.metered(container);
         read(&*container, dataset, [0, 0], [1, 10]).unwrap();
         read(&*container, dataset, [1, 0], [1, 10]).unwrap();
-        assert_eq!(work.done(), 2 * 10 << 24);
+        assert_eq!(work.done(), 20 << 24);
     }
 
     #[test]
