@@ -4,7 +4,7 @@ mod pool;
 #[cfg(test)]
 mod tests;
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 
 use model::properties::SpaceStrategy;
 use model::{Error, Result};
@@ -89,8 +89,8 @@ pub(crate) struct Space {
     pages: HashMap<u64, Use>,
     /// Given up since the last commit: what was committed there must stay until the next one.
     pending: Vec<(u64, u64, Use)>,
-    /// Ranges that were free at the last commit, by start, with their length. All from `committed_end` on was.
-    fresh: BTreeMap<u64, u64>,
+    /// Taken since the last commit of what was free then. All from `committed_end` on was free too.
+    taken: Pool,
     committed_end: u64,
 }
 
@@ -103,7 +103,7 @@ impl Space {
             free: Default::default(),
             pages: HashMap::new(),
             pending: Vec::new(),
-            fresh: BTreeMap::new(),
+            taken: Pool::default(),
             committed_end: end,
         }
     }
@@ -138,6 +138,9 @@ impl Space {
             Some(page) if len < page => self.allocate_in_page(len, page, what),
             Some(page) => self.allocate_pages(len, page),
         };
+        if at < self.committed_end {
+            self.taken.insert(at, len, 0..u64::MAX);
+        }
         Address(at)
     }
 
@@ -192,10 +195,19 @@ impl Space {
         }
     }
 
-    /// Whether a range was free at the last commit.
+    /// Whether a range was free at the last commit: it was taken since, or is free still.
     pub(crate) fn is_fresh(&self, start: u64, stop: u64) -> bool {
-        let before = self.fresh.range(..=start).next_back();
-        start >= self.committed_end || before.is_some_and(|(s, len)| stop <= s + len)
+        let mut at = start;
+        while at < stop.min(self.committed_end) {
+            let Some(end) = self.fresh_until(at) else { return false };
+            at = end;
+        }
+        true
+    }
+
+    /// The end of a range at `at` that was free at the last commit.
+    fn fresh_until(&self, at: u64) -> Option<u64> {
+        self.taken.end_of(at).or_else(|| self.free.iter().find_map(|pool| pool.end_of(at)))
     }
 
     /// A range that nothing uses, as the file itself says.
@@ -225,22 +237,9 @@ impl Space {
         if !self.policy.reuses {
             self.free.iter_mut().for_each(Pool::clear);
         }
-        self.note_fresh();
+        self.taken.clear();
         self.committed_end = self.end;
-        self.fresh.iter().map(|(&start, &len)| (start, len))
-    }
-
-    /// Whatever is free now was free at the last commit.
-    pub(crate) fn note_fresh(&mut self) {
-        if !self.is_paged() {
-            self.fresh = self.free[Class::Metadata as usize].iter().collect();
-            return;
-        }
-        let mut all = Pool::default();
-        for (start, len) in self.free.iter().flat_map(Pool::iter) {
-            all.insert(start, len, 0..u64::MAX);
-        }
-        self.fresh = all.iter().collect();
+        self.free.iter().flat_map(Pool::iter)
     }
 
     /// Free ranges by class.

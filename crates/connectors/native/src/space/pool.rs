@@ -27,6 +27,12 @@ impl Pool {
         self.by_len.clear();
     }
 
+    /// The end of the range that holds `at`.
+    pub(super) fn end_of(&self, at: u64) -> Option<u64> {
+        let (&start, &len) = self.by_start.range(..=at).next_back()?;
+        Some(start + len).filter(|&end| at < end)
+    }
+
     /// Takes `len` bytes that start at a multiple of `align` from the smallest range that holds them.
     pub(super) fn take(&mut self, len: u64, align: u64) -> Option<u64> {
         let holds =

@@ -75,7 +75,7 @@ fn a_page_that_is_free_is_used_for_anything() {
     assert_eq!(space.commit().collect::<Vec<_>>(), [(48, 464), (1012, 12)]);
     // What a page holds is known, whatever the caller says.
     space.release(a, 500, Use::Metadata);
-    assert_eq!(space.commit().collect::<Vec<_>>(), [(48, 976)]);
+    assert_eq!(space.commit().collect::<Vec<_>>(), [(48, 464), (512, 512)]);
     assert_eq!(space.free().collect::<Vec<_>>(), [(Class::Metadata, 48, 464), (Class::Large, 512, 512)]);
     assert_eq!(space.allocate(500, Use::Metadata), a);
 }

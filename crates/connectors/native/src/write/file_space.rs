@@ -130,7 +130,6 @@ impl Storage {
         for (class, start, len) in found.free {
             self.allocator.space.add_free(start, len, class);
         }
-        self.allocator.space.note_fresh();
         let fresh: Vec<(u64, u64)> =
             self.allocator.space.free().map(|(_, start, len)| (start, len)).collect();
         self.store().add_fresh(fresh.into_iter())?;
