@@ -59,7 +59,8 @@ pub(crate) fn write(bench: &Bench) -> Outcome<()> {
     std::fs::create_dir_all(folder)?;
     std::fs::write(folder.join("performance.json"), json(&bench.rows))?;
     let page = folder.join("performance.md");
-    let text = between_marks(&std::fs::read_to_string(&page).unwrap_or_default(), "table", &markdown(&bench.rows));
+    let text =
+        between_marks(&std::fs::read_to_string(&page).unwrap_or_default(), "table", &markdown(&bench.rows));
     std::fs::write(page, text)?;
     std::fs::write(folder.join("performance.svg"), picture(&bench.rows))?;
     Ok(())

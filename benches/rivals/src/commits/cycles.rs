@@ -1,9 +1,11 @@
 //! A row appended and flushed, again and again: what an instrument does all day.
 
+use std::io::Read;
+use std::process::{Child, Command, Stdio};
 use std::time::Instant;
 
-use hyperslab::{File, FileAccess, LibVersion, UNLIMITED_DIM};
 use hyperslab::model::properties::FileCreate;
+use hyperslab::{File, FileAccess, LibVersion, UNLIMITED_DIM};
 use ndarray::Array1;
 
 use super::median;
@@ -21,7 +23,7 @@ const COUNTED: usize = 1000;
 const CASES: [(&str, LibVersion, bool); 3] = [
     ("v18: B-tree v1", LibVersion::V18, false),
     ("latest: extensible array", LibVersion::V200, false),
-    ("latest, SWMR", LibVersion::V200, true),
+    ("latest, SWMR, an h5py reader follows", LibVersion::V200, true),
 ];
 
 /// What all cycles took and made.
@@ -46,22 +48,34 @@ pub(super) fn run(bench: &Bench) -> Outcome<Vec<Cycles>> {
     Ok(all)
 }
 
+/// An h5py reader that looks on from now on.
+fn follow(file: &File, path: &str) -> Outcome<Child> {
+    file.start_swmr()?;
+    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/src/commits/follow.py");
+    let numbers = [CYCLES * ROW, ROW].map(|number| number.to_string());
+    let mut command = Command::new("python3");
+    let mut reader = command.arg(script).arg(path).args(numbers).stdout(Stdio::piped()).spawn()?;
+    let mut said = [0; 4];
+    reader.stdout.as_mut().ok_or("the reader says nothing")?.read_exact(&mut said)?;
+    Ok(reader)
+}
+
 fn cycle(bench: &Bench, name: &'static str, low: LibVersion, swmr: bool) -> Outcome<Cycles> {
     let path = bench.path("cycles.h5");
     let access = FileAccess { version_low: low, ..FileAccess::write() };
     let file = File::create_with(&path, &FileCreate::default(), &access, true)?;
     let builder = file.new_dataset::<f64>().shape([0]).max_shape([UNLIMITED_DIM]);
     let dataset = builder.chunk([8 * ROW]).create("x")?;
-    if swmr {
-        file.start_swmr()?;
-    }
-    let row = Array1::from_elem(ROW, 1.0);
+    let reader = if swmr { Some(follow(&file, &path)?) } else { None };
     let mut times = Vec::with_capacity(CYCLES);
-    for _ in 0..CYCLES {
+    for n in 0..CYCLES {
         let start = Instant::now();
-        dataset.append(0, &row)?;
+        dataset.append(0, &Array1::from_elem(ROW, n as f64))?;
         file.flush()?;
         times.push(start.elapsed().as_secs_f64());
+    }
+    if reader.is_some_and(|reader| !reader.wait_with_output().is_ok_and(|done| done.status.success())) {
+        return Err("the reader that followed failed".into());
     }
     file.close()?;
     let size = std::fs::metadata(&path)?.len() as f64 / (CYCLES * ROW * size_of::<f64>()) as f64;

@@ -34,7 +34,12 @@ fn chunks(group: &Group, grid: Grid, count: usize) -> Outcome<()> {
     let all = Array1::<f64>::zeros(count * CHUNK);
     match grid {
         Grid::Grows => {
-            builder.shape([count * CHUNK]).max_shape([UNLIMITED_DIM]).chunk([CHUNK]).create("x")?.write(&all)?;
+            builder
+                .shape([count * CHUNK])
+                .max_shape([UNLIMITED_DIM])
+                .chunk([CHUNK])
+                .create("x")?
+                .write(&all)?;
         }
         Grid::GrowsTwice => {
             let builder = builder.shape([count, CHUNK]).max_shape([UNLIMITED_DIM, UNLIMITED_DIM]);

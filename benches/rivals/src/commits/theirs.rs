@@ -80,7 +80,8 @@ pub(super) fn write<T: hdf5::H5Type>(
     count: &[usize],
     from: &[T],
 ) -> Outcome<()> {
-    let [dims, start, count] = [dims, start, count].map(|of| of.iter().map(|&n| n as u64).collect::<Vec<_>>());
+    let [dims, start, count] =
+        [dims, start, count].map(|of| of.iter().map(|&n| n as u64).collect::<Vec<_>>());
     let space = c::Space::new(&dims);
     space.select(&start, &count)?;
     c::write(dataset, Some(&space), from)
