@@ -38,7 +38,7 @@ fn libhdf5_finds_each_index_old_or_new_while_it_is_published() {
         return;
     }
     let seed = announced_seed("moments of publishing");
-    let images = amount("HYPERSLAB_CRASH_PUBLISHING", 300);
+    let images = amount("HYPERSLAB_CRASH_PUBLISHING", 150);
     let (folder, workloads) = (Folder::new("publishing"), workloads::indexes());
     let share = images.div_ceil(workloads.len());
     let store = |(n, workload)| store(workload, share, &folder, &mut Generator::new(seed ^ n as u64));
