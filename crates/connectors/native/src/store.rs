@@ -15,6 +15,7 @@ use crate::format::{Address, Sizes};
 use crate::head::Head;
 use crate::kept::Kept;
 use crate::pages::{Block, Pages};
+use crate::space::FreshChange;
 use crate::txn::{Publish, Turn, Txn, TxnParts, split_around};
 
 /// Said when a lock is poisoned.
@@ -205,6 +206,16 @@ impl Shared {
     pub(crate) fn add_fresh(&self, free: impl Iterator<Item = (u64, u64)>) -> Result<()> {
         self.change(|txn| {
             free.for_each(|(start, len)| txn.add_fresh(self.base + start, self.base + start + len));
+            Ok(())
+        })
+    }
+
+    /// The same after a commit, for what it changed.
+    pub(crate) fn change_fresh(&self, change: &FreshChange) -> Result<()> {
+        self.change(|txn| {
+            let range = |&(start, len): &(u64, u64)| (self.base + start, self.base + start + len);
+            change.lost.iter().map(range).for_each(|(start, end)| txn.remove_fresh(start, end));
+            change.gained.iter().map(range).for_each(|(start, end)| txn.add_fresh(start, end));
             Ok(())
         })
     }

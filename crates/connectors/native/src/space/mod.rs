@@ -94,6 +94,15 @@ pub(crate) struct Space {
     committed_end: u64,
 }
 
+/// How a commit changes which ranges may be written freely. Ranges are starts and lengths.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct FreshChange {
+    /// The commit may have something there.
+    pub(crate) lost: Vec<(u64, u64)>,
+    /// It has nothing there, also where this is a part of what was lost.
+    pub(crate) gained: Vec<(u64, u64)>,
+}
+
 impl Space {
     /// The space of a file that ends at `end`, and of which nothing is known to be free.
     pub(crate) fn new(policy: Policy, end: u64) -> Self {
@@ -229,9 +238,12 @@ impl Space {
         }
     }
 
-    /// What was given up becomes free, and the ranges that are free now.
-    pub(crate) fn commit(&mut self) -> impl Iterator<Item = (u64, u64)> + '_ {
-        for (start, len, what) in std::mem::take(&mut self.pending) {
+    /// A commit is done: what was given up becomes free. How that changes what was free at the last commit.
+    pub(crate) fn commit(&mut self) -> FreshChange {
+        let mut lost: Vec<(u64, u64)> = self.taken.iter().collect();
+        lost.push((self.committed_end, self.end.saturating_sub(self.committed_end)));
+        let pending = std::mem::take(&mut self.pending);
+        for &(start, len, what) in &pending {
             self.insert(start, len, what);
         }
         if !self.policy.reuses {
@@ -239,7 +251,14 @@ impl Space {
         }
         self.taken.clear();
         self.committed_end = self.end;
-        self.free.iter().flat_map(Pool::iter)
+        let changed = pending.into_iter().map(|(start, len, _)| (start, len)).chain(lost.iter().copied());
+        let gained = changed.flat_map(|(start, len)| self.free_within(start, start.saturating_add(len)));
+        FreshChange { gained: gained.collect(), lost }
+    }
+
+    /// What is free of a range.
+    fn free_within(&self, start: u64, end: u64) -> impl Iterator<Item = (u64, u64)> + '_ {
+        self.free.iter().flat_map(move |pool| pool.within(start, end))
     }
 
     /// Free ranges by class.

@@ -33,6 +33,16 @@ impl Pool {
         Some(start + len).filter(|&end| at < end)
     }
 
+    /// The parts of ranges that lie between `start` and `end`.
+    pub(super) fn within(&self, start: u64, end: u64) -> impl Iterator<Item = (u64, u64)> + '_ {
+        let from = self.by_start.range(..=start).next_back().map_or(start, |(&first, _)| first);
+        let parts = self
+            .by_start
+            .range(from..end.max(from))
+            .map(move |(&s, &len)| (s.max(start), (s + len).min(end)));
+        parts.filter(|(s, e)| s < e).map(|(s, e)| (s, e - s))
+    }
+
     /// Takes `len` bytes that start at a multiple of `align` from the smallest range that holds them.
     pub(super) fn take(&mut self, len: u64, align: u64) -> Option<u64> {
         let holds =

@@ -2,15 +2,21 @@
 
 use super::*;
 
+/// What is free after a commit.
+fn free_after_commit(space: &mut Space) -> Vec<(u64, u64)> {
+    space.commit();
+    space.free().map(|(_, start, len)| (start, len)).collect()
+}
+
 #[test]
 fn space_given_up_is_used_again_after_a_commit_and_not_before() {
     let mut space = Space::new(Policy::default(), 100);
     let a = space.allocate(50, Use::Metadata);
     assert_eq!((a, space.end()), (Address(104), 154));
-    assert_eq!(space.commit().count(), 1);
+    assert_eq!(free_after_commit(&mut space).len(), 1);
     space.release(a, 50, Use::Metadata);
     assert_eq!(space.allocate(8, Use::Metadata), Address(160));
-    assert_eq!(space.commit().collect::<Vec<_>>(), [(100, 60)]);
+    assert_eq!(free_after_commit(&mut space), [(100, 60)]);
     assert_eq!(space.allocate(20, Use::Metadata), Address(104));
     assert_eq!(space.allocate(30, Use::Metadata), Address(128));
 }
@@ -28,10 +34,10 @@ fn space_taken_and_given_up_between_two_commits_is_used_again_at_once() {
 fn neighbours_of_unaligned_ranges_stay_in_use() {
     let mut space = Space::new(Policy::default(), 1000);
     space.release(Address(101), 21, Use::Metadata);
-    assert_eq!(space.commit().collect::<Vec<_>>(), [(101, 21)]);
+    assert_eq!(free_after_commit(&mut space), [(101, 21)]);
     assert_eq!(space.allocate(19, Use::Metadata), Address(1000));
     assert_eq!(space.allocate(18, Use::Metadata), Address(104));
-    assert_eq!(space.commit().collect::<Vec<_>>(), [(101, 3)]);
+    assert_eq!(free_after_commit(&mut space), [(101, 3)]);
 }
 
 #[test]
@@ -40,7 +46,7 @@ fn neighbours_join() {
     for at in [0, 32, 16, 64] {
         space.release(Address(at), 16, Use::Metadata);
     }
-    assert_eq!(space.commit().collect::<Vec<_>>(), [(0, 48), (64, 16)]);
+    assert_eq!(free_after_commit(&mut space), [(0, 48), (64, 16)]);
 }
 
 fn paged() -> Space {
@@ -72,10 +78,10 @@ fn large_things_begin_with_a_page_and_the_end_is_one() {
 fn a_page_that_is_free_is_used_for_anything() {
     let mut space = paged();
     let a = space.allocate(500, Use::Raw);
-    assert_eq!(space.commit().collect::<Vec<_>>(), [(48, 464), (1012, 12)]);
+    assert_eq!(free_after_commit(&mut space), [(48, 464), (1012, 12)]);
     // What a page holds is known, whatever the caller says.
     space.release(a, 500, Use::Metadata);
-    assert_eq!(space.commit().collect::<Vec<_>>(), [(48, 464), (512, 512)]);
+    assert_eq!(free_after_commit(&mut space), [(48, 464), (512, 512)]);
     assert_eq!(space.free().collect::<Vec<_>>(), [(Class::Metadata, 48, 464), (Class::Large, 512, 512)]);
     assert_eq!(space.allocate(500, Use::Metadata), a);
 }
@@ -89,9 +95,9 @@ fn without_managers_only_what_no_commit_has_is_used_again() {
     let b = space.allocate(50, Use::Raw);
     space.release(b, 50, Use::Raw);
     space.cut_end();
-    assert_eq!((space.commit().count(), space.end()), (0, 200 - 4));
+    assert_eq!((free_after_commit(&mut space).len(), space.end()), (0, 200 - 4));
     space.release(a, 100, Use::Metadata);
-    assert_eq!(space.commit().count(), 0);
+    assert!(free_after_commit(&mut space).is_empty());
     assert_eq!(space.allocate(8, Use::Metadata), b);
 }
 
@@ -101,5 +107,25 @@ fn what_is_below_the_threshold_is_not_kept() {
     let (a, b) = (space.allocate(48, Use::Metadata), space.allocate(56, Use::Metadata));
     space.release(a, 48, Use::Metadata);
     space.release(b, 56, Use::Metadata);
-    assert_eq!(space.commit().collect::<Vec<_>>(), [(144, 56)]);
+    assert_eq!(free_after_commit(&mut space), [(144, 56)]);
+}
+
+#[test]
+fn a_commit_tells_what_it_took_and_gave_up_and_nothing_else() {
+    let mut space = Space::new(Policy::default(), 1000);
+    for at in [0, 100, 200, 300] {
+        space.release(Address(at), 50, Use::Metadata);
+    }
+    space.commit();
+    let taken =
+        [space.allocate(32, Use::Metadata), space.allocate(16, Use::Metadata), space.allocate(80, Use::Raw)];
+    assert_eq!(taken, [Address(0), Address(32), Address(1000)]);
+    space.release(taken[1], 16, Use::Metadata);
+    space.release(Address(400), 24, Use::Metadata);
+    assert!(space.is_fresh(0, 50) && space.is_fresh(100, 150) && space.is_fresh(990 + 10, 1080));
+    assert!(!space.is_fresh(400, 424) && !space.is_fresh(40, 60));
+    let change = space.commit();
+    assert_eq!(change.lost, [(0, 48), (1000, 80)]);
+    assert_eq!(change.gained, [(400, 24), (32, 16)]);
+    assert!(space.is_fresh(32, 50) && !space.is_fresh(0, 32) && !space.is_fresh(1000, 1080));
 }

@@ -180,6 +180,21 @@ impl Txn {
         self.fresh.insert(low, high);
     }
 
+    /// A range that the last commit has, or that lies before the end of the file.
+    pub(crate) fn remove_fresh(&mut self, start: u64, end: u64) {
+        if start >= end {
+            return;
+        }
+        let before = self.fresh.range(..end).rev();
+        let overlapping: Vec<u64> = before.take_while(|&(_, &e)| e > start).map(|(&s, _)| s).collect();
+        for s in overlapping {
+            let e = self.fresh.remove(&s).unwrap_or(s);
+            [(s, start), (end, e)].into_iter().filter(|(s, e)| s < e).for_each(|(s, e)| {
+                self.fresh.insert(s, e);
+            });
+        }
+    }
+
     /// Whether nothing that was committed is there.
     pub(crate) fn is_fresh(&self, start: u64, len: u64) -> bool {
         let found = self.fresh.range(..=start).next_back();
@@ -339,7 +354,10 @@ impl Txn {
         self.store(&redo, durability)?;
         self.publish(&redo, durability)?;
         self.staged.iter_mut().for_each(Staged::clear);
-        self.fresh = BTreeMap::from([(publish.end, u64::MAX)]);
+        match publish.end < self.end {
+            true => self.add_fresh(publish.end, self.end),
+            false => self.remove_fresh(self.end, publish.end),
+        }
         self.end = publish.end;
         self.seen.bytes = Some(publish.superblock.to_vec());
         (self.salt, self.is_marked) = (redo::random_salt(), false);

@@ -128,7 +128,7 @@ impl Storage {
 
     /// What the last commit gave up may be used.
     pub(super) fn reuse(&mut self) -> Result<()> {
-        self.transaction.store.add_fresh(self.allocator.space.commit())
+        self.transaction.store.change_fresh(&self.allocator.space.commit())
     }
 }
 
