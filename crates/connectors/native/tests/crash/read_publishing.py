@@ -14,13 +14,25 @@ import numpy
 from opened import opened
 
 
+def elements(dataset):
+    """All elements. Of large datasets most chunks are not stored, and libhdf5 takes long to find that out one by one."""
+    if dataset.size < 10_000:
+        return dataset[()]
+    starts, found = [], numpy.zeros(dataset.shape, dataset.dtype)
+    dataset.id.chunk_iter(lambda info: starts.append(info.chunk_offset))
+    for start in starts:
+        chunk = tuple(slice(s, s + n) for s, n in zip(start, dataset.chunks))
+        found[chunk] = dataset[chunk]
+    return found
+
+
 def described(path):
     """Objects by path: what kind they are, their attributes, and their links or elements."""
     objects = {}
 
     def add(name, thing):
         attributes = {key: numpy.asarray(value).tolist() for key, value in thing.attrs.items()}
-        content = set(thing) if isinstance(thing, h5py.Group) else thing[()]
+        content = set(thing) if isinstance(thing, h5py.Group) else elements(thing)
         objects[name] = (attributes, content)
 
     with opened(path, "r") as file:
