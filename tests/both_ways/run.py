@@ -222,11 +222,11 @@ class Case:
     def compare_dumps(self):
         if not self.for_dump:
             return False
-        for n, (low, script) in enumerate(self.parts):
-            self.apply_with_h5py(self.twin, low, script, n == 0)
+        # What libhdf5 cannot make, or h5dump print, of a file of libhdf5's own, it need not of ours.
+        if not self.h5py_manages_alone():
+            return False
         status, theirs, _ = dumped(self.twin)
         if status:
-            # What h5dump cannot print of libhdf5's own file, it need not print of ours.
             return False
         status, ours, errors = dumped(self.file)
         if status:

@@ -4,6 +4,8 @@
 //!   is printed by `hyperslab` too; says how many outputs are equal and lists the rest.
 //! - `golden DIR`: makes the project's own golden files there, with h5py.
 //! - `rivals [OPTIONS] [WORDS]`: builds and runs `benches/rivals`, and writes its table to `docs/` when all of it was run.
+//! - `commits [--write]`: of these, one thing added and flushed, beside up to a million others; `--write` puts its tables into
+//!   `docs/performance.md`.
 //! - `hot-paths [--update]`: counts the instructions of the paths in `benches/hot_paths`; fails where one takes over a
 //!   tenth more than `counts.txt` there says. `--update` writes that file anew.
 //! - `conformance [--write]`: the conformance suite on every connector and on stacks of layers, as a table; fails where one
@@ -22,6 +24,7 @@ fn main() -> ExitCode {
         Some("oracle") => oracle::run(arguments.collect()),
         Some("golden") => golden(&arguments.collect::<Vec<_>>()),
         Some("rivals") => rivals(&arguments.collect::<Vec<_>>()),
+        Some("commits") => commits(&arguments.collect::<Vec<_>>()),
         Some("hot-paths") => hot_paths::run(&arguments.collect::<Vec<_>>()),
         Some("conformance") => conformance::run(&arguments.collect::<Vec<_>>()),
         _ => {
@@ -29,6 +32,7 @@ fn main() -> ExitCode {
                 "usage: cargo xtask oracle DIR… [--tool dump|ls] [-- OPTIONS]\n       \
                  cargo xtask golden DIR\n       \
                  cargo xtask rivals [WORDS]\n       \
+                 cargo xtask commits [--write]\n       \
                  cargo xtask hot-paths [--update]\n       \
                  cargo xtask conformance [--write]"
             );
@@ -52,6 +56,14 @@ fn golden(arguments: &[String]) -> ExitCode {
             ExitCode::FAILURE
         }
     }
+}
+
+/// What commits cost, of the benchmark beside libhdf5.
+fn commits(arguments: &[String]) -> ExitCode {
+    let writes = arguments.iter().any(|argument| argument == "--write");
+    let out: &[&str] = if writes { &["--out", "../../docs"] } else { &[] };
+    let all: Vec<String> = ["commit"].iter().chain(out).map(|&word| word.to_owned()).collect();
+    rivals(&all)
 }
 
 /// The benchmark beside libhdf5 is a workspace of its own.

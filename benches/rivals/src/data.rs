@@ -54,12 +54,7 @@ pub(crate) fn create_as(path: &str, version_low: LibVersion) -> Outcome<hypersla
 
 /// A file of ours, to change it.
 pub(crate) fn open_rw(path: &str) -> Outcome<hyperslab::File> {
-    open_rw_as(path, LibVersion::default())
-}
-
-/// The same, of a generation.
-pub(crate) fn open_rw_as(path: &str, version_low: LibVersion) -> Outcome<hyperslab::File> {
-    let access = FileAccess { durability: Durability::None, version_low, ..FileAccess::write() };
+    let access = FileAccess { durability: Durability::None, ..FileAccess::write() };
     Ok(hyperslab::File::open_with(path, &access)?)
 }
 

@@ -55,24 +55,23 @@ pub(crate) fn write(bench: &Bench) -> Outcome<()> {
     if let Some(different) = bench.rows.iter().find(|row| !row.equal) {
         return Err(format!("{}: results differ", different.name).into());
     }
-    let Some(folder) = &bench.out else { return Ok(()) };
+    let Some(folder) = bench.out.as_ref().filter(|_| !bench.rows.is_empty()) else { return Ok(()) };
     std::fs::create_dir_all(folder)?;
     std::fs::write(folder.join("performance.json"), json(&bench.rows))?;
     let page = folder.join("performance.md");
-    let text = with_table(&std::fs::read_to_string(&page).unwrap_or_default(), &markdown(&bench.rows));
+    let text =
+        between_marks(&std::fs::read_to_string(&page).unwrap_or_default(), "table", &markdown(&bench.rows));
     std::fs::write(page, text)?;
     std::fs::write(folder.join("performance.svg"), picture(&bench.rows))?;
     Ok(())
 }
 
-const TABLE_START: &str = "<!-- table -->\n";
-const TABLE_END: &str = "<!-- end of table -->\n";
-
 /// The page with another table between its marks; a page without them gets both at its end.
-fn with_table(page: &str, table: &str) -> String {
-    let (before, rest) = page.split_once(TABLE_START).unwrap_or((page, ""));
-    let after = rest.split_once(TABLE_END).map_or("", |(_, after)| after);
-    format!("{before}{TABLE_START}{table}{TABLE_END}{after}")
+pub(crate) fn between_marks(page: &str, name: &str, table: &str) -> String {
+    let (start, end) = (format!("<!-- {name} -->\n"), format!("<!-- end of {name} -->\n"));
+    let (before, rest) = page.split_once(&start).unwrap_or((page, ""));
+    let after = rest.split_once(&end).map_or("", |(_, after)| after);
+    format!("{before}{start}{table}{end}{after}")
 }
 
 fn json(rows: &[Row]) -> String {

@@ -1,11 +1,15 @@
 //! Verifying a whole container: every object is opened, every attribute and every stored element is read.
 
+mod overlap;
+
 use std::collections::HashSet;
 
 use model::convert::Conversions;
 use model::heap::Heap;
 use model::properties::Layout;
-use model::{Dataspace, Error, Kind, LinkTarget, ObjectKind, ObjectPath, Result, Selection, Token, Within};
+use model::{
+    Charge, Dataspace, Error, Kind, LinkTarget, ObjectKind, ObjectPath, Result, Selection, Token, Within,
+};
 use vol::transfer::Elements;
 use vol::{Container, DatasetInfo, OpList};
 
@@ -13,6 +17,9 @@ use vol::{Container, DatasetInfo, OpList};
 const STRIP_BYTES: u64 = 4 << 20;
 /// Of data that lies outside of the container, this much is read.
 const OUTSIDE_BYTES_MAX: u64 = 64 << 20;
+
+/// Memory of an object that waits or was seen, besides its name.
+const OBJECT_BYTES: u64 = 192;
 
 /// What is wrong, and where.
 #[derive(Debug, Clone)]
@@ -64,6 +71,7 @@ impl Check {
             report: Report::default(),
             seen: HashSet::new(),
             queue: Vec::new(),
+            charge: container.budget().empty_charge(),
         };
         match container.info() {
             Ok(info) => {
@@ -90,6 +98,8 @@ struct Walk<'a> {
     report: Report,
     seen: HashSet<Token>,
     queue: Vec<(Token, ObjectPath)>,
+    /// For all that was seen, and all that waits.
+    charge: Charge,
 }
 
 /// Mends what is wrong with the way a container is stored, where its connector can: what it mended, and what not.
@@ -185,6 +195,8 @@ impl Walk<'_> {
                 if let LinkTarget::Hard(target) = link.target
                     && !self.seen.contains(&target)
                 {
+                    let charged = self.charge_object(&link.name);
+                    let Some(()) = self.keep(path, "links", charged) else { return };
                     self.queue.push((target, path.join(&link.name)));
                 }
             }
@@ -192,6 +204,12 @@ impl Walk<'_> {
                 return;
             }
         }
+    }
+
+    /// Charges an object that waits; later it is one that was seen.
+    fn charge_object(&mut self, name: &str) -> Result<()> {
+        let bytes = self.charge.bytes() + OBJECT_BYTES + name.len() as u64;
+        self.charge.resize(bytes, "list of objects")
     }
 
     fn attributes(&mut self, token: Token, path: &ObjectPath) {
@@ -244,6 +262,7 @@ impl Walk<'_> {
 
     /// Only chunks that are stored: a sparse dataset may have any extent.
     fn chunks(&mut self, token: Token, info: &DatasetInfo, shape: &[u64]) -> Result<()> {
+        overlap::check_overlap(self.container, token)?;
         let mut skip = 0;
         loop {
             let page = self.container.chunk_list(token, skip, 4096)?;

@@ -49,6 +49,7 @@ mod session;
 mod slice;
 pub mod types;
 mod visit;
+pub mod work;
 mod write;
 
 /// Event sets: what the `async` layer has under way.

@@ -7,6 +7,8 @@ use model::text::{from_path, to_path};
 use model::{Error, Result};
 use vol::{Container, FileAccess, RawBytes, Registry, Resolver};
 
+use crate::work::{self, Work};
+
 /// A registry with every connector and layer of this build; the native connector is the default.
 ///
 /// Connectors are the same in all such registries of a process: what one makes as `memory:name`, others open.
@@ -56,6 +58,8 @@ pub struct FolderResolver {
     open: Mutex<Vec<(PathBuf, Weak<dyn Container>)>>,
     /// The last few, kept open.
     recent: Mutex<Vec<Arc<dyn Container>>>,
+    /// What is stored in files that are opened pays for it, and what is read of them is charged to it.
+    work: Option<Work>,
 }
 
 /// Containers kept open between two uses.
@@ -64,11 +68,29 @@ const RECENT_MAX: usize = 16;
 impl FolderResolver {
     /// Everything under `root` may be opened.
     pub fn new(root: impl AsRef<Path>, registry: Registry) -> Result<Arc<Self>> {
+        Self::metered(root, registry, None)
+    }
+
+    /// As [`new`](Self::new), for one who walks over whole containers and keeps an account of that.
+    pub fn metered(root: impl AsRef<Path>, registry: Registry, work: Option<Work>) -> Result<Arc<Self>> {
         let root = root.as_ref();
         let root = if root.as_os_str().is_empty() { Path::new(".") } else { root };
         let root =
             root.canonicalize().map_err(|e| Error::io("find folder", &e).with("path", root.display()))?;
-        Ok(Arc::new(FolderResolver { root, registry, open: Mutex::default(), recent: Mutex::default() }))
+        let (open, recent) = (Mutex::default(), Mutex::default());
+        Ok(Arc::new(FolderResolver { root, registry, open, recent, work }))
+    }
+
+    /// Opens a file to read it.
+    fn open_metered(&self, path: &Path) -> Result<Arc<dyn Container>> {
+        let resolver = FolderResolver::metered(&self.root, self.registry.clone(), self.work.clone())?;
+        let access = FileAccess::read().with_resolver(resolver);
+        let location = from_path(path);
+        let Some(work) = &self.work else { return self.registry.open(&location, &access) };
+        work.add_file(path);
+        let chunk_cache_bytes = Some(work::CHUNK_CACHE_BYTES);
+        let opened = self.registry.open(&location, &FileAccess { chunk_cache_bytes, ..access })?;
+        Ok(work.metered(opened))
     }
 
     /// The file that `name` means to a file at `from`.
@@ -101,9 +123,7 @@ impl Resolver for FolderResolver {
         if let Some(container) = open.iter().find(|(p, _)| *p == path).and_then(|(_, c)| c.upgrade()) {
             return Ok(container);
         }
-        let resolver = FolderResolver::new(&self.root, self.registry.clone())?;
-        let access = FileAccess::read().with_resolver(resolver);
-        let container = self.registry.open(&from_path(&path), &access)?;
+        let container = self.open_metered(&path)?;
         open.push((path, Arc::downgrade(&container)));
         let mut recent = self.recent.lock().unwrap_or_else(PoisonError::into_inner);
         recent.truncate(RECENT_MAX - 1);
@@ -139,6 +159,9 @@ impl Resolver for FolderResolver {
 
     fn bytes(&self, name: &str, from: &str) -> Result<Arc<dyn RawBytes>> {
         let path = self.find(name, from)?;
+        if let Some(work) = &self.work {
+            work.add_file(&path);
+        }
         let file = files::Posix::open(&path, files::Mode::Read);
         let file = file.map_err(|e| Error::io("open external data", &e).with("file", name))?;
         Ok(Arc::new(Beside(Arc::new(file))))

@@ -128,7 +128,8 @@ impl Ids {
         }
         loop {
             let id = format!("{OWN}{:012x}", self.number_next);
-            self.number_next += 1;
+            // A text may claim that all numbers are used up: those that are not begin anew.
+            self.number_next = self.number_next.checked_add(1).unwrap_or(1);
             if let Ok(token) = self.add(&id, inner) {
                 return token;
             }
@@ -202,5 +203,15 @@ mod tests {
         assert!(again.add("00000000-0000-8000-8000-000000000001", one).is_err());
         assert_eq!(again.inner(first).unwrap(), two);
         assert_eq!(again.number_next(), 2);
+    }
+
+    #[test]
+    fn numbers_begin_anew_after_the_last_one() {
+        let mut ids = Ids::new("a.json");
+        let first = ids.token(Token::from_u64(1));
+        ids.skip_to(u64::MAX);
+        let others = [2, 3, 4].map(|inner| ids.token(Token::from_u64(inner)));
+        let different: std::collections::HashSet<Token> = others.into_iter().chain([first]).collect();
+        assert_eq!(different.len(), 4);
     }
 }

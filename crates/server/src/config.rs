@@ -49,6 +49,10 @@ pub struct ServerLimits {
     pub handshakes_max: usize,
     /// A connection must have said who it is within this time.
     pub handshake: Duration,
+    /// Operations that run at once. Of those that wait, the token that used the least processor time is next.
+    pub running_max: usize,
+    /// Whoever is refused again and again waits for its answers, longer each time, for this long at most.
+    pub offence_delay_max: Duration,
     /// Containers open at once. Those of one token are three quarters of them at most.
     pub sessions_max: usize,
     /// Objects that one session holds open.
@@ -78,6 +82,8 @@ impl Default for ServerLimits {
             connects_per_second_max: 250,
             handshakes_max: 128,
             handshake: crate::admission::HANDSHAKE,
+            running_max: running_max(),
+            offence_delay_max: Duration::from_secs(1),
             sessions_max: 1024,
             objects_max: 1 << 20,
             patience: Duration::from_secs(30),
@@ -87,6 +93,11 @@ impl Default for ServerLimits {
             lock_patience: Duration::from_secs(30),
         }
     }
+}
+
+/// Two for each processor: one computes while the other waits for a disk.
+fn running_max() -> usize {
+    2 * std::thread::available_parallelism().map_or(1, std::num::NonZero::get)
 }
 
 /// What a connection takes before it asks for anything large: bytes read ahead, a small frame and a small answer.

@@ -6,7 +6,7 @@ mod control;
 use std::io::{self, BufReader};
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use model::{Budget, Error, Kind, Result};
 use remote::frame::{self, Frame, FrameKind, FrameLimits, Header, Outgoing};
@@ -14,9 +14,11 @@ use remote::stream::{Socket, Stream};
 use vol::wire::Answer;
 
 use crate::memory::{KEPT_BYTES_MAX, Room, SMALL_BYTES};
+use crate::party::Party;
 use crate::rights::Principal;
 use crate::session::Session;
 use crate::shared::Shared;
+use crate::turns::Turn;
 
 /// Bytes that are read ahead: many small frames come in one read; bulk passes by.
 const AHEAD_BYTES: usize = 64 << 10;
@@ -43,6 +45,8 @@ pub(crate) struct Connection<'a> {
     kept: Option<Room<'a>>,
     limits: FrameLimits,
     who: Option<Principal>,
+    /// Whom its processor time and what it is refused are counted to.
+    party: Party,
     /// What memory is charged to.
     account: Budget,
     session: Option<Arc<Session>>,
@@ -65,6 +69,7 @@ impl<'a> Connection<'a> {
             kept: None,
             limits: STRANGER_LIMITS,
             who: None,
+            party: Party::Stranger(None),
             account: shared.memory.server().clone(),
             session: None,
             ended: None,
@@ -72,8 +77,9 @@ impl<'a> Connection<'a> {
     }
 
     /// The connection of this number, over this socket.
-    pub(crate) fn of(mut self, number: u64, socket: Socket) -> Self {
+    pub(crate) fn of(mut self, number: u64, socket: Socket, party: Party) -> Self {
         self.number = Some((number, socket));
+        self.party = party;
         self
     }
 
@@ -92,20 +98,38 @@ impl<'a> Connection<'a> {
             Ok(_) => tracing::debug!(peer = self.peer, "connection ended"),
             Err(error) => self.log_end(&error),
         }
+        self.shared.turns.charge(&self.party);
     }
 
-    fn log_end(&self, error: &io::Error) {
+    fn log_end(&mut self, error: &io::Error) {
         let who = self.who.as_ref().map_or("?", |who| who.name.as_str());
         match error.kind() {
             io::ErrorKind::InvalidData => {
                 self.shared.metrics.refusals_total.fetch_add(1, Relaxed);
                 tracing::warn!(peer = self.peer, who, why = %error, "refused a frame");
+                self.offend();
             }
             io::ErrorKind::TimedOut | io::ErrorKind::WouldBlock => {
                 self.shared.metrics.refusals_total.fetch_add(1, Relaxed);
                 tracing::warn!(peer = self.peer, who, why = "too slow", "ended a connection");
+                self.offend();
             }
             _ => tracing::info!(peer = self.peer, who, why = %error, "lost a connection"),
+        }
+    }
+
+    /// The client did what is refused: where that happens often, it waits. Meanwhile it has no memory.
+    fn offend(&mut self) {
+        (self.bulk, self.elements, self.kept) = (Vec::new(), Vec::new(), None);
+        self.frame.shrink(SMALL_BYTES as usize);
+        self.delay(self.shared.offences.count(&self.party));
+    }
+
+    /// Lets a client wait that is, or was, refused often.
+    fn delay(&self, length: Duration) {
+        if !length.is_zero() {
+            self.shared.metrics.delays_total.fetch_add(1, Relaxed);
+            std::thread::sleep(length);
         }
     }
 
@@ -190,6 +214,8 @@ impl<'a> Connection<'a> {
         if bytes > SMALL_BYTES
             && let Err(refused) = room.grow(bytes, "arguments")
         {
+            // What is not read yet waits at the client.
+            self.offend();
             self.frame.skip_rest(&mut self.stream, &self.limits)?;
             return Ok(Err(refused));
         }
@@ -213,16 +239,24 @@ impl<'a> Connection<'a> {
         Ok(true)
     }
 
-    fn refused(&self, kind: FrameKind, error: &Error) {
+    /// Logs what is refused; whether it is an offence.
+    fn refused(&self, kind: FrameKind, error: &Error) -> bool {
         // Elements that cannot be used directly now are shipped: nobody is refused anything.
         if kind == FrameKind::Lock && matches!(error.kind(), Kind::Busy | Kind::Limit) {
-            return;
+            return false;
         }
-        if matches!(error.kind(), Kind::Denied | Kind::Limit | Kind::Busy | Kind::Corrupt) {
+        let is_offence = matches!(error.kind(), Kind::Denied | Kind::Limit | Kind::Busy | Kind::Corrupt);
+        if is_offence {
             self.shared.metrics.refusals_total.fetch_add(1, Relaxed);
             let who = self.who.as_ref().map_or("?", |who| who.name.as_str());
             tracing::warn!(peer = self.peer, who, asked = ?kind, why = %error, "refused a request");
         }
+        is_offence
+    }
+
+    /// Waits until it is this client's turn to compute.
+    fn turn(&self) -> Turn<'_> {
+        self.shared.turns.take(&self.party)
     }
 
     fn answer(&mut self, to: Header, answer: &Answer, rooms: &[u64], elements: &[&[u8]]) -> io::Result<()> {

@@ -13,7 +13,7 @@ use remote::{Begin, Hello, Id, Lock, Renew, Unlock, VERSION, queued_token};
 use vol::wire::{self, Opening, Wire};
 use vol::{ContainerCreate, FileAccess, OpGroupCreate, OpList, OpPlacement, Operation, Place, Registry};
 
-use crate::config::{Auth, Config};
+use crate::config::{Auth, Config, ServerLimits};
 use crate::connection::Connection;
 use crate::shared::Shared;
 
@@ -164,7 +164,13 @@ fn fresh() -> Shared {
     let mut storage = Registry::new();
     storage.register(Arc::new(memory::MemoryConnector::new())).expect("memory");
     let stack = Some("memory:".into());
-    let config =
-        Config { stack, direct: true, auth: Auth::Off, ..Config::local(storage, std::env::temp_dir()) };
+    let limits = ServerLimits { offence_delay_max: Duration::ZERO, ..ServerLimits::default() };
+    let config = Config {
+        stack,
+        direct: true,
+        auth: Auth::Off,
+        limits,
+        ..Config::local(storage, std::env::temp_dir())
+    };
     Shared::new(&config, None).expect("a server")
 }

@@ -11,6 +11,7 @@ use vol::{
 };
 
 use crate::lock;
+use crate::memory::SMALL_BYTES;
 
 /// Bytes of an object that a client holds open, here and in the connector.
 const HANDLE_BYTES: u64 = 256;
@@ -22,6 +23,8 @@ const BATCH_MAX: usize = 4096;
 /// Entries of a listing that are asked for at once, and what one of them takes without its name.
 const PAGE_ENTRIES: u64 = 1 << 16;
 const ENTRY_BYTES: u64 = 128;
+/// Listings up to so many entries are part of what every connection has.
+const FREE_ENTRIES: u64 = SMALL_BYTES / ENTRY_BYTES;
 /// The chunk cache that a client may choose for a dataset.
 const CHUNK_CACHE_BYTES_MAX: u64 = 16 << 20;
 
@@ -118,23 +121,27 @@ impl Guard {
         Ok(values)
     }
 
-    /// Asks for a listing in pages, each of which is charged before the next.
+    /// Asks for a listing in pages. Each is charged before it is made, by the `count` of all entries, and then by what it is.
     fn in_pages<T>(
         &self,
         op: &OpList,
+        count: impl Fn() -> Result<u64>,
         size: impl Fn(&T) -> u64,
         list: impl Fn(&OpList) -> Result<Page<T>>,
     ) -> Result<Page<T>> {
-        if op.count_max <= PAGE_ENTRIES {
+        if op.count_max <= FREE_ENTRIES {
             return list(op);
         }
         let mut charge = self.budget.empty_charge();
         let (mut op, mut all, mut left) = (*op, Page { entries: Vec::new(), more: true }, op.count_max);
+        let end = count()?;
         while all.more && left > 0 {
             op.count_max = left.min(PAGE_ENTRIES);
+            let (so_far, expected) = (charge.bytes(), op.count_max.min(end.saturating_sub(op.skip)));
+            charge.resize(so_far + expected * ENTRY_BYTES, "listing")?;
             let page = list(&op)?;
             let bytes: u64 = page.entries.iter().map(&size).sum();
-            charge.resize(charge.bytes() + bytes, "listing")?;
+            charge.resize(so_far + bytes, "listing")?;
             let count = page.entries.len() as u64;
             (op.skip, left) = (op.skip + count, left - count);
             all.entries.extend(page.entries);
@@ -197,12 +204,14 @@ impl Layer for Guard {
 
     fn link_list(&self, group: Token, op: &OpList) -> Result<Page<Link>> {
         let size = |link: &Link| link.name.len() as u64 + ENTRY_BYTES;
-        self.in_pages(op, size, |op| self.inner.link_list(group, op))
+        let count = || Ok(self.inner.group_info(group)?.links);
+        self.in_pages(op, count, size, |op| self.inner.link_list(group, op))
     }
 
     fn attribute_list(&self, object: Token, op: &OpList) -> Result<Page<AttributeInfo>> {
         let size = |info: &AttributeInfo| info.name.len() as u64 + 2 * ENTRY_BYTES;
-        self.in_pages(op, size, |op| self.inner.attribute_list(object, op))
+        let count = || Ok(self.inner.object_info(object)?.attributes);
+        self.in_pages(op, count, size, |op| self.inner.attribute_list(object, op))
     }
 
     fn attribute_read(&self, object: Token, names: &[&str]) -> Result<Vec<Vec<u8>>> {
@@ -267,5 +276,33 @@ impl Layer for Guard {
             }
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use model::properties::FileCreate;
+    use vol::{FileAccess, Registry};
+
+    use super::*;
+
+    #[test]
+    fn a_listing_without_memory_for_it_is_not_even_made() {
+        let mut registry = Registry::new();
+        registry.register(Arc::new(memory::MemoryConnector::new())).unwrap();
+        let create = FileCreate::default();
+        let container = registry.create("memory:listing", &create, &FileAccess::write(), true).unwrap();
+        let guard = Guard::new(container, 1, true, Budget::new("session", 1000 * ENTRY_BYTES));
+        let list = |links: u64| {
+            let made = |_: &OpList| match links {
+                1000 => Ok(Page { entries: vec![(); 1000], more: false }),
+                _ => panic!("made before it is charged"),
+            };
+            let op = OpList { count_max: PAGE_ENTRIES, ..OpList::default() };
+            guard.in_pages(&op, || Ok(links), |()| 1, made)
+        };
+        assert_eq!(list(1001).unwrap_err().kind(), Kind::Limit);
+        assert_eq!(list(1000).unwrap().entries.len(), 1000);
+        assert_eq!(answered().map(|charge| charge.bytes()), Some(1000), "what it is, once it is known");
     }
 }

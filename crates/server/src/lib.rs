@@ -23,13 +23,16 @@ mod mark;
 mod memory;
 mod metrics;
 mod names;
+mod offences;
 mod outcomes;
+mod party;
 mod rights;
 mod session;
 mod shared;
 #[cfg(feature = "tls")]
 mod tls;
 mod translate;
+mod turns;
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 

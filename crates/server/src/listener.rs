@@ -16,6 +16,7 @@ use remote::tokens::{Place, TokenFile};
 
 use crate::config::{Auth, Config, Listen};
 use crate::connection::Connection;
+use crate::party::Party;
 use crate::shared::Shared;
 use crate::{http, lock};
 
@@ -244,7 +245,7 @@ fn admit(shared: &Arc<Shared>, socket: Socket, peer: Option<SocketAddr>, number:
         return;
     }
     shared.connections.fetch_add(1, Ordering::AcqRel);
-    let left = Left { shared: shared.clone(), number };
+    let left = Left { shared: shared.clone(), number, party: Party::Stranger(address) };
     let secure = secure.clone();
     let started = spawn("client", move || {
         if let Err(error) = run(&left, socket, from.clone(), &secure) {
@@ -260,6 +261,7 @@ fn admit(shared: &Arc<Shared>, socket: Socket, peer: Option<SocketAddr>, number:
 struct Left {
     shared: Arc<Shared>,
     number: u64,
+    party: Party,
 }
 
 impl Drop for Left {
@@ -270,7 +272,9 @@ impl Drop for Left {
 }
 
 fn run(left: &Left, socket: Socket, peer: String, secure: &Arc<Secure>) -> Result<()> {
-    let Left { shared, number } = left;
+    let Left { shared, number, party } = left;
+    // Who comes often waits until others had their turns, also with what it costs to find out who it is.
+    drop(shared.turns.take(party));
     let failed = |e: io::Error| Error::io("set up connection", &e);
     let patience = shared.limits.patience;
     let again = socket.again().map_err(failed)?;
@@ -278,7 +282,7 @@ fn run(left: &Left, socket: Socket, peer: String, secure: &Arc<Secure>) -> Resul
     let handshake = shared.limits.handshake.min(patience);
     socket.set_patience(handshake).and_then(|()| socket.keep_alive()).map_err(failed)?;
     let stream = Stream::new(secure(socket)?, patience);
-    Connection::new(shared, stream, peer).of(*number, again).serve();
+    Connection::new(shared, stream, peer).of(*number, again, party.clone()).serve();
     Ok(())
 }
 

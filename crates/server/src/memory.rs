@@ -2,11 +2,11 @@
 
 use std::collections::HashMap;
 use std::io::Read;
-use std::sync::{Condvar, Mutex, PoisonError};
+use std::sync::Mutex;
+use std::thread::Thread;
 use std::time::{Duration, Instant};
 
-use model::{Budget, Charge, Result, Within, budget};
-use remote::frame;
+use model::{Budget, Charge, Error, Result, Within, budget};
 
 use crate::config::ServerLimits;
 use crate::lock;
@@ -19,7 +19,7 @@ pub(crate) const KEPT_BYTES_MAX: usize = 1 << 20;
 /// Memory grows with the bytes that came.
 const STEP_BYTES: u64 = 1 << 20;
 /// What is charged by containers themselves is not told when it is given back.
-const LOOK_EVERY: Duration = Duration::from_millis(10);
+const LOOK_EVERY: Duration = Duration::from_millis(50);
 
 /// The accounts of a server.
 #[derive(Debug)]
@@ -34,8 +34,7 @@ pub(crate) struct Memory {
     token_bytes_max: u64,
     session_bytes_max: u64,
     patience: Duration,
-    waiting: Mutex<()>,
-    freed: Condvar,
+    waiters: Mutex<Vec<Waiter>>,
 }
 
 impl Memory {
@@ -48,8 +47,7 @@ impl Memory {
             token_bytes_max: limits.token_bytes_max(),
             session_bytes_max: limits.session_bytes_max(),
             patience: limits.memory_patience,
-            waiting: Mutex::default(),
-            freed: Condvar::new(),
+            waiters: Mutex::default(),
             server,
         })
     }
@@ -84,6 +82,46 @@ impl Memory {
     pub(crate) fn room(&self, account: &Budget) -> Room<'_> {
         Room { memory: self, charge: account.empty_charge() }
     }
+
+    /// Wakes the first one that there is enough memory for: the others would only look and wait again, and in an attack
+    /// many wait.
+    fn wake(&self) {
+        if let Some(first) = first_with_memory(&lock(&self.waiters)) {
+            first.thread.unpark();
+        }
+    }
+}
+
+fn first_with_memory(waiters: &[Waiter]) -> Option<&Waiter> {
+    waiters.iter().find(|waiter| waiter.account.left() >= waiter.bytes)
+}
+
+/// An operation that waits for memory.
+#[derive(Debug)]
+struct Waiter {
+    thread: Thread,
+    account: Budget,
+    bytes: u64,
+}
+
+/// A place among those that wait, until it is dropped.
+struct Waiting<'a>(&'a Memory);
+
+impl<'a> Waiting<'a> {
+    fn new(memory: &'a Memory, account: &Budget, bytes: u64) -> Self {
+        let thread = std::thread::current();
+        lock(&memory.waiters).push(Waiter { thread, account: account.clone(), bytes });
+        Waiting(memory)
+    }
+}
+
+impl Drop for Waiting<'_> {
+    fn drop(&mut self) {
+        let this = std::thread::current().id();
+        lock(&self.0.waiters).retain(|waiter| waiter.thread.id() != this);
+        // There may be enough for the next one too.
+        self.0.wake();
+    }
 }
 
 /// Memory of one operation, until it is dropped.
@@ -100,16 +138,33 @@ impl Room<'_> {
     ///
     /// An error of kind `Limit` that says what wanted how much.
     pub(crate) fn grow(&mut self, bytes: u64, what: &str) -> Result<()> {
-        let wanted = self.charge.bytes().saturating_add(bytes);
-        let began = Instant::now();
+        let taken = self.grow_now(bytes, what);
+        let is_possible = self.charge.bytes().saturating_add(bytes) <= self.charge.budget().limit();
+        if taken.is_ok() || !is_possible { taken } else { self.wait(bytes, what) }
+    }
+
+    /// Waits in the order of coming. An attempt that fails makes an error: it is made only where it may succeed, and at last.
+    fn wait(&mut self, bytes: u64, what: &str) -> Result<()> {
+        let until = Instant::now() + self.memory.patience;
+        let _waiting = Waiting::new(self.memory, self.charge.budget(), bytes);
         loop {
-            let Err(refused) = self.charge.resize(wanted, what) else { return Ok(()) };
-            if wanted > self.charge.budget().limit() || began.elapsed() >= self.memory.patience {
-                return Err(refused);
+            let left = until.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return self.grow_now(bytes, what);
             }
-            let waiting = lock(&self.memory.waiting);
-            let waited = self.memory.freed.wait_timeout(waiting, LOOK_EVERY);
-            drop(waited.unwrap_or_else(PoisonError::into_inner));
+            std::thread::park_timeout(left.min(LOOK_EVERY));
+            if self.charge.budget().left() >= bytes && self.grow_now(bytes, what).is_ok() {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Gives back what an operation took that is not run.
+    pub(crate) fn clear(&mut self) {
+        if self.charge.bytes() > 0 {
+            // Giving back cannot be refused.
+            let _ = self.charge.resize(0, "");
+            self.memory.wake();
         }
     }
 
@@ -136,14 +191,14 @@ impl Room<'_> {
         Ok(())
     }
 
-    /// Receives `bytes` into the start of `buffer`, with memory as they come. What is refused is passed over, so that the
-    /// next frame can be read.
+    /// Receives `bytes` into the start of `buffer`, with memory as they come. Where that is refused, the error says how many
+    /// are left to be passed over before the next frame.
     pub(crate) fn receive(
         &mut self,
         from: &mut impl Read,
         buffer: &mut Vec<u8>,
         bytes: u64,
-    ) -> std::io::Result<Result<()>> {
+    ) -> std::io::Result<Result<(), (Error, u64)>> {
         let mut have = 0;
         if bytes <= SMALL_BYTES {
             buffer.resize(buffer.len().max(bytes as usize), 0);
@@ -152,8 +207,7 @@ impl Room<'_> {
         while have < bytes {
             let step = STEP_BYTES.min(bytes - have);
             if let Err(refused) = self.step(buffer, have + step, bytes) {
-                frame::skip_bytes(from, bytes - have)?;
-                return Ok(Err(refused));
+                return Ok(Err((refused, bytes - have)));
             }
             from.read_exact(&mut buffer[have as usize..(have + step) as usize])?;
             have += step;
@@ -172,10 +226,27 @@ impl Room<'_> {
 
 impl Drop for Room<'_> {
     fn drop(&mut self) {
-        if self.charge.bytes() > 0 {
-            // Giving back cannot be refused.
-            let _ = self.charge.resize(0, "");
-            self.memory.freed.notify_all();
-        }
+        self.clear();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn memory_of_one_token_wakes_nobody_who_waits_for_that_of_another() {
+        let server = Budget::new("server", 100);
+        let [full, free] = [server.child("token", 40), server.child("token", 40)];
+        let waiter = |account: &Budget, bytes| Waiter {
+            thread: std::thread::current(),
+            account: account.clone(),
+            bytes,
+        };
+        let _charge = full.charge(40, "all").expect("there is enough");
+        let waiters = [waiter(&full, 1), waiter(&free, 50), waiter(&free, 30), waiter(&free, 10)];
+        let first = first_with_memory(&waiters).map(|first| first.bytes);
+        assert_eq!(first, Some(30), "the oldest that there is enough for");
+        assert!(first_with_memory(&waiters[..2]).is_none());
     }
 }

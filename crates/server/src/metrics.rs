@@ -18,6 +18,12 @@ pub(crate) struct Metrics {
     pub(crate) bytes_sent: AtomicU64,
     pub(crate) sessions_expired: AtomicU64,
     pub(crate) panics_total: AtomicU64,
+    /// Operations that had to wait for their turn.
+    pub(crate) turns_waited: AtomicU64,
+    /// Nanoseconds of processors that connections took.
+    pub(crate) processor_nanos: AtomicU64,
+    /// Refusals that were told late.
+    pub(crate) delays_total: AtomicU64,
     /// Locks of clients that use elements in the file themselves.
     pub(crate) locks_total: AtomicU64,
     operations: [AtomicU64; Operation::NUMBER_END],
@@ -35,6 +41,9 @@ impl Default for Metrics {
             bytes_sent: AtomicU64::new(0),
             sessions_expired: AtomicU64::new(0),
             panics_total: AtomicU64::new(0),
+            turns_waited: AtomicU64::new(0),
+            processor_nanos: AtomicU64::new(0),
+            delays_total: AtomicU64::new(0),
             locks_total: AtomicU64::new(0),
             operations: [const { AtomicU64::new(0) }; Operation::NUMBER_END],
             failures: AtomicU64::new(0),
@@ -68,6 +77,9 @@ impl Metrics {
             ("sent_bytes_total", &self.bytes_sent),
             ("sessions_expired_total", &self.sessions_expired),
             ("panics_total", &self.panics_total),
+            ("turns_waited_total", &self.turns_waited),
+            ("processor_nanoseconds_total", &self.processor_nanos),
+            ("delays_total", &self.delays_total),
             ("locks_total", &self.locks_total),
             ("operation_failures_total", &self.failures),
         ];

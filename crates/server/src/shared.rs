@@ -15,8 +15,11 @@ use crate::containers::{Containers, Means};
 use crate::lock;
 use crate::memory::Memory;
 use crate::metrics::Metrics;
+use crate::offences::Offences;
+use crate::party::Party;
 use crate::rights::{Principal, Rights};
 use crate::session::Session;
+use crate::turns::Turns;
 
 /// A running server.
 pub(crate) struct Shared {
@@ -29,6 +32,8 @@ pub(crate) struct Shared {
     rights: Option<Rights>,
     pub(crate) audit: Audit,
     pub(crate) admission: Admission,
+    pub(crate) turns: Turns,
+    pub(crate) offences: Offences,
     sessions: Mutex<HashMap<Id, Arc<Session>>>,
     /// Threads of connections.
     pub(crate) connections: AtomicUsize,
@@ -38,11 +43,11 @@ pub(crate) struct Shared {
 impl Shared {
     /// `token` is the one that was made for this server, where it was.
     pub(crate) fn new(config: &Config, token: Option<&str>) -> Result<Self> {
+        let metrics = Arc::<Metrics>::default();
         Ok(Shared {
             life: Id::random(),
             limits: config.limits.clone(),
             containers: Containers::new(config)?,
-            metrics: Arc::default(),
             memory: Memory::new(&config.limits)?,
             rights: match &config.auth {
                 Auth::Tokens(rights) => Some(rights.clone()),
@@ -51,6 +56,9 @@ impl Shared {
             },
             audit: Audit::open(config.audit.as_deref())?,
             admission: Admission::new(&config.limits),
+            turns: Turns::new(config.limits.running_max, metrics.clone()),
+            metrics,
+            offences: Offences::new(config.limits.offence_delay_max),
             sessions: Mutex::default(),
             connections: AtomicUsize::new(0),
             stopping: AtomicBool::new(false),
@@ -65,6 +73,14 @@ impl Shared {
                 let problem = if token.is_some() { "an unknown token" } else { "no token" };
                 Error::denied("talk to client").with("problem", problem)
             }),
+        }
+    }
+
+    /// Whom the work of a client is counted to: without tokens, addresses are all that tells clients apart.
+    pub(crate) fn party(&self, who: &Principal, stranger: &Party) -> Party {
+        match self.has_tokens() {
+            true => Party::Token(who.name.clone()),
+            false => stranger.clone(),
         }
     }
 

@@ -7,7 +7,7 @@ use std::net::SocketAddr;
 
 use common::Folder;
 use common::raw::{Call, Raw};
-use hyperslab_server::{Auth, Config, Listen, Rights, Server};
+use hyperslab_server::{Auth, Config, Listen, Rights, Server, ServerLimits};
 use model::properties::FileCreate;
 use model::{Kind, Result};
 use remote::frame::FrameKind;
@@ -44,7 +44,9 @@ fn server(folder: &Folder) -> (Server, SocketAddr) {
         std::fs::create_dir(folder.path().join(name)).unwrap();
     }
     let auth = Auth::Tokens(Rights::parse(RIGHTS).unwrap());
-    let config = Config { auth, direct: true, ..Config::local(common::storage(), folder.path()) };
+    // Most of what is asked here is refused.
+    let limits = ServerLimits { offence_delay_max: std::time::Duration::ZERO, ..ServerLimits::default() };
+    let config = Config { auth, limits, direct: true, ..Config::local(common::storage(), folder.path()) };
     let server = Server::start(&config).unwrap();
     let Listen::Tcp(address) = *server.listen() else { panic!("not TCP") };
     (server, address)

@@ -88,9 +88,19 @@ impl Opening<'_> {
         group: Token,
         state: State,
     ) -> Result<Shared> {
-        let mode = if self.access.access == Access::Write { Mode::ReadWrite } else { Mode::Read };
-        let file = Posix::open(to_path(self.path), mode).map_err(|e| failed("open file", self.path, &e))?;
-        Ok(Shared {
+        let file = open_file(self.path, self.access)?;
+        Ok(self.shared_in(file, leader, (root, group), state))
+    }
+
+    /// What all who have a file open share, with a handle of it.
+    fn shared_in(
+        &self,
+        file: Posix,
+        leader: Option<Arc<dyn Container>>,
+        (root, group): (Token, Token),
+        state: State,
+    ) -> Shared {
+        Shared {
             state: RwLock::new(state),
             file,
             path: self.path.to_owned(),
@@ -102,7 +112,25 @@ impl Opening<'_> {
             limits: self.access.limits.clone(),
             openings: AtomicUsize::new(0),
             decoded: Mutex::new(None),
-        })
+        }
+    }
+}
+
+/// Opens the file itself, for elements in logs.
+fn open_file(path: &str, access: &FileAccess) -> Result<Posix> {
+    let mode = if access.access == Access::Write { Mode::ReadWrite } else { Mode::Read };
+    Posix::open(to_path(path), mode).map_err(|e| failed("open file", path, &e))
+}
+
+/// An error where another file stands at a path than the one that was opened there: its logs would be those of one file, and
+/// its elements those of another.
+fn check_same(path: &str, file: &Posix) -> Result<()> {
+    let now = Posix::open(to_path(path), Mode::Read).map_err(|e| failed("open file", path, &e))?;
+    match now.identity() == file.identity() {
+        true => Ok(()),
+        false => {
+            Err(Error::busy("open log").with("path", path).with("problem", "the file was replaced meanwhile"))
+        }
     }
 }
 
@@ -149,13 +177,13 @@ impl LogConnector {
         let settings = settings(op.engine, op.access)?;
         // Held while a file is read: two who open one at the same time get the same one.
         let mut table = self.table();
+        let file = open_file(op.path, op.access)?;
         let beneath = self.beneath.open(&ContainerOpen { engine: None, ..op.clone() })?;
+        check_same(op.path, &file)?;
         let path = canonical(op.path)?;
         let known = table.get(&path).and_then(Weak::upgrade).filter(|shared| {
             // A file in the place of the one that was open is another one.
-            let is_same = |file: Posix| file.identity() == shared.file.identity();
-            shared.openings.load(Ordering::Acquire) > 0
-                && Posix::open(to_path(op.path), Mode::Read).is_ok_and(is_same)
+            shared.openings.load(Ordering::Acquire) > 0 && file.identity() == shared.file.identity()
         });
         let shared = match known {
             Some(shared) => shared,
@@ -163,7 +191,7 @@ impl LogConnector {
                 let group = load::find(&*beneath)?.ok_or_else(|| not_a_log(op.path))?;
                 let state = load_state(&*beneath, group, op.access)?;
                 let opening = Opening { path: op.path, settings, access: op.access, comm: Arc::new(Single) };
-                Arc::new(opening.shared(None, beneath.info()?.root, group, state)?)
+                Arc::new(opening.shared_in(file, None, (beneath.info()?.root, group), state))
             }
         };
         table.insert(path, Arc::downgrade(&shared));

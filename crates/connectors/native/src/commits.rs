@@ -42,9 +42,8 @@ impl State {
 
     fn end(&mut self, durability: Durability, done: &Result<()>) {
         self.ended = self.begun;
-        match done {
-            Ok(()) => self.succeeded[..=rank(durability)].fill(self.begun),
-            Err(_) => {}
+        if done.is_ok() {
+            self.succeeded[..=rank(durability)].fill(self.begun);
         }
         self.error = done.as_ref().err().cloned();
     }

@@ -21,11 +21,15 @@ impl<'a> Connection<'a> {
         let mut answer = Answer::new();
         let received = self.receive_bulk(room)?;
         let began = Instant::now();
+        let is_received = received.is_ok();
         match received {
             Err(refused) => answer.fail(&refused),
             Ok(()) => self.run(&session, code, room, &mut answer),
         }
-        self.ran(code, &answer, began.elapsed());
+        if self.ran(code, &answer, began.elapsed()) && is_received {
+            room.clear();
+            self.offend();
+        }
         if code == Operation::close && !answer.failed {
             self.shared.containers.ended(&session);
         }
@@ -48,7 +52,9 @@ impl<'a> Connection<'a> {
         let bulk = slices(&self.bulk, self.frame.bulk_lengths());
         let into = slices_mut(&mut self.elements, self.frame.room_lengths());
         let request = Request { code, arguments: &self.frame.arguments, bulk, into };
+        let turn = self.shared.turns.take(&self.party);
         session.call(sequence, acknowledged, request, answer);
+        drop(turn);
         // Some of it is charged already.
         answer.charge = answer.charge.take().or(guard::answered());
         let charged = answer.charge.as_ref().map_or(0, Charge::bytes);
@@ -78,6 +84,8 @@ impl<'a> Connection<'a> {
             Ok(()) => {
                 let bulk = slices(&self.bulk, self.frame.bulk_lengths());
                 let request = Request { code, arguments: &self.frame.arguments, bulk, into: Vec::new() };
+                // Those that came together have one turn: it costs as much as a small one.
+                let _turn = before.is_none().then(|| self.shared.turns.take(&self.party));
                 session.queue(header.sequence, request);
             }
         }
@@ -96,22 +104,33 @@ impl<'a> Connection<'a> {
     /// The byte strings of the frame, one after another.
     fn receive_bulk(&mut self, room: &mut Room<'a>) -> io::Result<Result<()>> {
         let bytes = frame::total(self.frame.bulk_lengths())?;
-        let received = room.receive(&mut self.stream, &mut self.bulk, bytes)?;
+        let received = match room.receive(&mut self.stream, &mut self.bulk, bytes)? {
+            Ok(()) => Ok(()),
+            Err((refused, left)) => {
+                // What is not read yet waits at the client.
+                room.clear();
+                self.offend();
+                frame::skip_bytes(&mut self.stream, left)?;
+                Err(refused)
+            }
+        };
         let sum = bytes + (self.frame.arguments.len() + frame::HEADER_BYTES) as u64;
         self.shared.metrics.bytes_received.fetch_add(sum, Relaxed);
         Ok(received)
     }
 
-    fn ran(&self, code: Operation, answer: &Answer, took: Duration) {
+    /// Counts and logs an operation; whether it was refused.
+    fn ran(&self, code: Operation, answer: &Answer, took: Duration) -> bool {
         self.shared.metrics.ran(code, answer.failed, took);
-        if let (true, Err(error)) = (answer.failed, answer.check())
-            && matches!(error.kind(), Kind::Denied | Kind::Limit)
-        {
+        let Err(error) = answer.check() else { return false };
+        let is_refused = matches!(error.kind(), Kind::Denied | Kind::Limit);
+        if is_refused {
             let who = self.who.as_ref().map_or("?", |who| who.name.as_str());
             let name = self.session.as_ref().map_or("", |session| session.name.as_str());
             tracing::warn!(peer = self.peer, who, name, operation = code.name(), why = %error, "refused an operation");
             self.note(code.name(), name, Err(&error));
         }
+        is_refused
     }
 }
 

@@ -13,6 +13,7 @@ use vol::wire::{self, Answer, Opening};
 use super::{ARGUMENT_FACTOR, Connection};
 use crate::audit::Asked;
 use crate::memory::{Room, SMALL_BYTES};
+use crate::party::Party;
 use crate::rights::Principal;
 use crate::session::Session;
 
@@ -64,12 +65,14 @@ impl<'a> Connection<'a> {
             FrameKind::Delete => {
                 let name: String = wire::from_bytes(arguments)?;
                 let who = self.who()?;
+                let _turn = self.turn();
                 self.shared.containers.delete(who, &name)?;
                 tracing::info!(peer = self.peer, who = who.name, name, "removed a container");
                 Ok(Vec::new())
             }
             FrameKind::Accessible => {
                 let name: String = wire::from_bytes(arguments)?;
+                let _turn = self.turn();
                 wire::to_bytes(&self.shared.containers.is_accessible(self.who()?, &name)?)
             }
             FrameKind::Direct => wire::to_bytes(&self.shared.containers.whereabouts(self.session()?)?),
@@ -122,6 +125,12 @@ impl<'a> Connection<'a> {
             let patience = socket.set_patience(self.shared.limits.patience);
             patience.map_err(|e| Error::io("set up connection", &e))?;
         }
+        self.shared.turns.charge(&self.party);
+        self.party = self.shared.party(&who, &self.party);
+        // Clients without tokens cannot be told apart: one that is refused does not make all others late.
+        if let Party::Token(_) = self.party {
+            self.delay(self.shared.offences.delay(&self.party));
+        }
         self.account = self.shared.memory.token(&who.name);
         self.who = Some(who);
         let limits = &self.shared.limits;
@@ -133,7 +142,9 @@ impl<'a> Connection<'a> {
     }
 
     fn open(&mut self, begin: &Begin, opening: &Opening) -> Result<Vec<u8>> {
+        let turn = self.turn();
         let session = self.shared.open(self.who()?, begin, opening)?;
+        drop(turn);
         tracing::info!(
             peer = self.peer,
             who = session.owner,
@@ -168,7 +179,9 @@ impl<'a> Connection<'a> {
             Ok(bytes) => answer.bytes.extend_from_slice(&bytes),
             Err(error) => {
                 let error = self.shared.containers.hidden.hide(error);
-                self.refused(header.kind, &error);
+                if self.refused(header.kind, &error) {
+                    self.offend();
+                }
                 answer.fail(&error);
             }
         }

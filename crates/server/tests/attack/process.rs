@@ -55,12 +55,36 @@ impl Process {
         Process { child, address, http }
     }
 
+    pub(crate) fn processor_time(&self) -> Duration {
+        processor_time(self.child.id())
+    }
+
     /// The most memory that the process had at once (`VmHWM`).
     pub(crate) fn memory_peak(&self) -> u64 {
         let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id())).expect("alive");
         let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).expect("a peak");
         line.trim().trim_end_matches(" kB").parse::<u64>().expect("a number") << 10
     }
+}
+
+/// The system counts in hundredths of a second.
+const TICK: Duration = Duration::from_millis(10);
+
+/// Processor time that all programs of the machine took so far: all but what was idle.
+pub(crate) fn machine_time() -> Duration {
+    let stat = std::fs::read_to_string("/proc/stat").expect("counters");
+    let all = stat.lines().next().expect("a sum").split_whitespace().skip(1).take(8);
+    let ticks = all.map(|field| field.parse::<u32>().expect("a number"));
+    // The fourth and fifth are time without work.
+    TICK * ticks.enumerate().filter(|(n, _)| !matches!(n, 3 | 4)).map(|(_, ticks)| ticks).sum()
+}
+
+/// Processor time that a process took so far.
+pub(crate) fn processor_time(id: u32) -> Duration {
+    let stat = std::fs::read_to_string(format!("/proc/{id}/stat")).expect("alive");
+    // The name may hold spaces; after it, `utime` and `stime` are the twelfth and the thirteenth.
+    let fields = stat.rsplit_once(')').expect("a name").1.split_whitespace().skip(11).take(2);
+    TICK * fields.map(|field| field.parse::<u32>().expect("a number")).sum::<u32>()
 }
 
 impl Drop for Process {
@@ -101,6 +125,10 @@ impl Attackers {
         command.env("HYPERSLAB_TEST_SERVER", server.address.to_string()).env("HYPERSLAB_TEST_ID", id);
         let child = command.env("HYPERSLAB_TEST_HTTP", server.http.to_string()).stdout(Stdio::null()).spawn();
         Attackers(child.expect("a process"))
+    }
+
+    pub(crate) fn processor_time(&self) -> Duration {
+        processor_time(self.0.id())
     }
 }
 

@@ -31,6 +31,14 @@ fn check_dir(path: &Path) -> io::Result<()> {
 }
 
 impl Handle {
+    pub(super) fn pinned(&self) -> Option<std::path::PathBuf> {
+        None
+    }
+
+    pub(super) fn pinned_file(_: &File) -> Option<std::path::PathBuf> {
+        None
+    }
+
     pub(super) fn open(path: &Path) -> io::Result<Handle> {
         let path = fs::canonicalize(path)?;
         check_dir(&path)?;

@@ -12,6 +12,7 @@
 #[cfg(any(not(unix), test))]
 #[cfg_attr(unix, allow(dead_code, reason = "only tests use it"))]
 mod checked;
+mod stored;
 #[cfg(test)]
 mod tests;
 #[cfg(unix)]
@@ -24,6 +25,8 @@ use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, SystemTime};
+
+pub use stored::stored_bytes;
 
 #[cfg(not(unix))]
 use checked::Handle;
@@ -192,6 +195,18 @@ impl Dir {
         let name = name.ok_or_else(|| io::Error::new(ErrorKind::InvalidInput, "the path names no file"))?;
         let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty());
         Ok((Dir::open(parent.unwrap_or(Path::new(".")))?, PathBuf::from(name)))
+    }
+
+    /// A path that leads to this very directory as long as it is open, whatever is put in its place: for those who know paths
+    /// only. Where the system has none, the path by which it was opened.
+    pub fn pinned(&self) -> PathBuf {
+        self.handle.pinned().filter(|path| path.exists()).unwrap_or_else(|| self.path.clone())
+    }
+
+    /// The same for a file beneath that is open.
+    pub fn pinned_file(&self, relative: impl AsRef<Path>, file: &File) -> PathBuf {
+        let pinned = Handle::pinned_file(file).filter(|path| path.exists());
+        pinned.unwrap_or_else(|| self.path(relative))
     }
 
     /// The path of the directory, or of something beneath, for messages.

@@ -3,10 +3,10 @@
 use std::ffi::OsStr;
 use std::fs::{File, Metadata, Permissions};
 use std::io;
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, Stat};
 use rustix::io::Errno;
@@ -32,6 +32,11 @@ fn refused(error: Errno) -> io::Error {
         Errno::NXIO => not_a_file(),
         other => other.into(),
     }
+}
+
+/// The path of a descriptor, where it means the same file and no copy of the descriptor.
+fn shown(fd: BorrowedFd<'_>) -> Option<PathBuf> {
+    cfg!(target_os = "linux").then(|| PathBuf::from(format!("/proc/self/fd/{}", fd.as_raw_fd())))
 }
 
 /// How a path beneath a directory is opened.
@@ -149,6 +154,15 @@ impl Handle {
             opened => opened,
         };
         opened.map(Handle).map_err(refused)
+    }
+
+    /// Where the system shows descriptors of a process.
+    pub(super) fn pinned(&self) -> Option<PathBuf> {
+        shown(self.0.as_fd())
+    }
+
+    pub(super) fn pinned_file(file: &File) -> Option<PathBuf> {
+        shown(file.as_fd())
     }
 
     pub(super) fn dir(&self, path: &Path) -> io::Result<Handle> {

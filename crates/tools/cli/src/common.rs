@@ -97,6 +97,11 @@ pub(crate) fn expand() -> bool {
     common().expand
 }
 
+/// Whether the work may take long: the user wants all of it, or said when it ends.
+pub(crate) fn is_patient() -> bool {
+    common().expand || common().timeout.is_some()
+}
+
 /// Whether text of files is printed as it is, with all that a terminal may act upon.
 pub(crate) fn raw_output() -> bool {
     common().raw_output

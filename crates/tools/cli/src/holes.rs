@@ -1,14 +1,11 @@
 //! Datasets whose extent is far larger than what is stored: holes are told as such, unless the user wants all of them.
 
-use hyperslab::model::properties::Layout;
 use hyperslab::vol::stored::{StoredRuns, sparse};
 use hyperslab::vol::{Container, DatasetInfo};
-use hyperslab::{Error, Result, Token};
+use hyperslab::{Result, Token};
 
-/// Elements that lie in other files, of which nobody knows how many are there, are printed up to this number.
-const ELSEWHERE_MAX: u64 = 1 << 32;
-
-/// The runs that are stored, where these are far fewer than the elements of a dataset.
+/// The runs that are stored, where these are far fewer than the elements of a dataset. Elements that lie in other files may be
+/// any number: there the account of work says when it is enough.
 pub(crate) fn stored(
     container: &dyn Container,
     dataset: Token,
@@ -17,16 +14,7 @@ pub(crate) fn stored(
     if crate::common::expand() {
         return Ok(None);
     }
-    let found = sparse(container, dataset, info)?;
-    let is_elsewhere = matches!(info.create.layout, Layout::Virtual(_) | Layout::External(_));
-    let count = info.space.element_count()?;
-    if found.is_none() && is_elsewhere && count > ELSEWHERE_MAX {
-        return Err(Error::limit("print elements that lie in other files")
-            .with("elements", count)
-            .with("limit", ELSEWHERE_MAX)
-            .with("help", "--expand prints them all"));
-    }
-    Ok(found)
+    sparse(container, dataset, info)
 }
 
 /// The index of an element in C order.

@@ -57,7 +57,7 @@ HDF5_VOL_CONNECTOR and HDF5_PLUGIN_PATH are read.
 Every command takes these too:
   --memory BYTES     memory that the contents of files may take (768M; 512M, 2G, ...): more is an error
   --timeout SECONDS  end with an error after so long
-  --expand           print very long paths, holes of datasets and deep indentation whole
+  --expand           print very long paths, holes of datasets and deep indentation whole, and read what a few bytes claim to be
   --raw-output       print text of files as it is; without this, what could act upon a terminal is escaped
 ";
 

@@ -6,9 +6,10 @@ use std::sync::Arc;
 
 use hyperslab::model::secrets::without_tokens;
 use hyperslab::vol::{Container, FileAccess, Resolver, VirtualView};
+use hyperslab::work::CHUNK_CACHE_BYTES;
 use hyperslab::{Error, FolderResolver, Kind, Result};
 
-use crate::settings::{layered, measured, registry};
+use crate::settings::{layered, measured, registry, work};
 
 /// A location as it may be printed: tokens are nobody else's to see.
 pub(crate) fn shown(location: &str) -> Cow<'_, str> {
@@ -63,12 +64,21 @@ pub(crate) fn open_beneath(location: &str) -> Result<Opened> {
 fn open_as(location: &str, mut access: FileAccess) -> Result<Opened> {
     let registry = registry();
     let folder = Path::new(location).parent().unwrap_or(Path::new(""));
-    let resolver = FolderResolver::new(folder, registry.clone()).ok();
+    let resolver = FolderResolver::metered(folder, registry.clone(), Some(work().clone())).ok();
     if let Some(resolver) = &resolver {
         access = access.with_resolver(resolver.clone());
     }
-    let container = registry.open(location, &access)?;
+    access.chunk_cache_bytes = Some(CHUNK_CACHE_BYTES);
+    let container = metered(location, registry.open(location, &access)?);
     Ok(Opened { container, resolver, location: location.to_owned() })
+}
+
+/// A container whose reads are paid for by what is stored at its path. Of servers, and of files in several parts, nobody knows.
+fn metered(location: &str, container: Arc<dyn Container>) -> Arc<dyn Container> {
+    match registry().path_of(location) {
+        Ok(Some(path)) if work().add_file(&path) => work().metered(container),
+        _ => container,
+    }
 }
 
 impl Opened {

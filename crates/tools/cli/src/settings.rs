@@ -3,11 +3,14 @@
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use hyperslab::vol::{Budget, Container, FileAccess, Registry, Stack};
+use hyperslab::work::{Work, WorkLimits};
 use hyperslab::{Environment, Result};
 
 use crate::common;
 
 static SETTINGS: OnceLock<Environment> = OnceLock::new();
+static WORK: OnceLock<Work> = OnceLock::new();
+const MORE_WORK: &str = "--expand or --timeout SECONDS reads all there is";
 /// Containers whose statistics are printed at the end.
 static MEASURED: Mutex<Vec<Arc<dyn Container>>> = Mutex::new(Vec::new());
 
@@ -27,6 +30,7 @@ pub(crate) fn read(mut words: &[String]) -> Result<&[String]> {
         (found.stack, words) = (Some(stack.to_owned()), rest);
     }
     found.registry.set_budget(Budget::new("the command (--memory)", common::memory()));
+    let _ = WORK.set(Work::new(work_limits(words), MORE_WORK));
     let _ = SETTINGS.set(found);
     Ok(words)
 }
@@ -39,6 +43,20 @@ pub(crate) fn settings() -> &'static Environment {
 /// The connectors and layers that are known.
 pub(crate) fn registry() -> &'static Registry {
     &settings().registry
+}
+
+/// The account of work of the whole command.
+pub(crate) fn work() -> &'static Work {
+    WORK.get_or_init(|| Work::new(WorkLimits::default(), MORE_WORK))
+}
+
+/// What a command may do. Who wants all, or says how long it may take, gets it.
+fn work_limits(words: &[String]) -> WorkLimits {
+    match words.first().map(String::as_str) {
+        _ if common::is_patient() => WorkLimits::NONE,
+        Some("dump" | "ls") => WorkLimits::TEXT,
+        _ => WorkLimits::default(),
+    }
 }
 
 /// Access properties with the layers that the user asked for. What ends with an error commits nothing more.

@@ -27,8 +27,9 @@ impl Copier<'_> {
         let datatype = self.source.datatype_get(old)?;
         let op = OpDatatypeCommit { place: None, datatype: datatype.clone(), create: info.create.clone() };
         let new = self.target.datatype_commit(&op)?;
-        self.note(old, new);
-        self.common(&info, new, &ObjectPath::start(""))?;
+        let path = ObjectPath::start("");
+        self.note(old, new, &path)?;
+        self.common(&info, new, &path)?;
         self.committed.iter_mut().for_each(|known| known.push((datatype.clone(), new)));
         Ok(Some(new))
     }

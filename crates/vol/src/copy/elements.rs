@@ -42,7 +42,7 @@ impl Copier<'_> {
             create,
         };
         if let Some(alter) = self.options.alter {
-            alter(&path.to_string(), &mut op)?;
+            alter(path, &mut op)?;
         }
         self.make_dataset(op, path)
     }

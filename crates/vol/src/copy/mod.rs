@@ -20,7 +20,9 @@ use std::cell::Cell;
 use std::collections::{HashMap, HashSet, VecDeque};
 
 use model::properties::CreationOrder;
-use model::{Datatype, Error, Index, Kind, Limits, Link, LinkTarget, ObjectKind, ObjectPath, Result, Token};
+use model::{
+    Charge, Datatype, Error, Index, Kind, Limits, Link, LinkTarget, ObjectKind, ObjectPath, Result, Token,
+};
 
 use crate::{
     Container, Lookup, ObjectInfo, OpDatasetCreate, OpDatatypeCommit, OpGroupCreate, OpLinkCreate, OpList,
@@ -28,7 +30,7 @@ use crate::{
 };
 
 /// Changes a dataset before its copy is made: its path in the source, and what is about to be made.
-pub type Alter<'a> = dyn Fn(&str, &mut OpDatasetCreate) -> Result<()> + 'a;
+pub type Alter<'a> = dyn Fn(&ObjectPath, &mut OpDatasetCreate) -> Result<()> + 'a;
 /// Told how far a copy is; an error ends it.
 pub type Tell<'a> = dyn Fn(Progress) -> Result<()> + 'a;
 
@@ -135,12 +137,14 @@ pub fn contents(source: &dyn Container, target: &dyn Container, options: CopyOpt
     let _pin = Pin::new(source)?;
     let mut copier = Copier::new((source, false), target, options);
     let info = source.object_info(from)?;
-    copier.note(from, to);
+    copier.note(from, to, &ObjectPath::root())?;
     copier.root(&info, to)?;
     copier.groups.push_back(Waiting { old: from, new: to, path: ObjectPath::start("") });
     copier.run()
 }
 
+/// Memory of an object that was copied, besides its name: its tokens, and its path while it waits.
+const OBJECT_BYTES: u64 = 256;
 /// Keys of a map copied at a time.
 const MAP_KEYS_PER_PAGE: u64 = 1024;
 
@@ -160,6 +164,8 @@ struct Copier<'a> {
     options: CopyOptions<'a>,
     copies: HashMap<Token, Token>,
     made: HashSet<Token>,
+    /// For these, and for the groups that wait.
+    charge: Charge,
     groups: VecDeque<Waiting>,
     /// Objects whose values hold references, with their copies.
     referring: Vec<(Token, Token)>,
@@ -181,6 +187,7 @@ impl<'a> Copier<'a> {
             options,
             copies: HashMap::new(),
             made: HashSet::new(),
+            charge: source.budget().empty_charge(),
             groups: VecDeque::new(),
             referring: Vec::new(),
             committed: None,
@@ -218,7 +225,7 @@ impl<'a> Copier<'a> {
     /// What the root group itself has. It is there before the copy begins.
     fn root(&mut self, info: &ObjectInfo, to: Token) -> Result<()> {
         let path = ObjectPath::root();
-        match self.options.resume.map(|resume| resume.pieces("/")) {
+        match self.options.resume.map(|resume| resume.pieces(&path)) {
             Some(Some(ALL)) => return self.refers_again(info, to),
             Some(_) => self.clear_attributes(to)?,
             None => {}
@@ -234,9 +241,12 @@ impl<'a> Copier<'a> {
         Ok(())
     }
 
-    fn note(&mut self, old: Token, new: Token) {
+    fn note(&mut self, old: Token, new: Token, path: &ObjectPath) -> Result<()> {
+        let bytes = self.charge.bytes() + OBJECT_BYTES + path.name().len() as u64;
+        self.charge.resize(bytes, "list of copied objects")?;
         self.copies.insert(old, new);
         self.made.insert(new);
+        Ok(())
     }
 
     fn advance(&self, objects: u64, bytes: u64) -> Result<()> {
@@ -270,7 +280,7 @@ impl<'a> Copier<'a> {
             }
             ObjectKind::Map => self.map(old, &info, place)?,
         };
-        self.note(old, new);
+        self.note(old, new, path)?;
         self.common(&info, new, path)?;
         if info.kind == ObjectKind::Dataset {
             self.reached(path, 0)?;

@@ -13,16 +13,16 @@ pub const ALL: u64 = u64::MAX;
 /// Objects are named by their paths, which do not change from one run to the next.
 pub trait Resume {
     /// How many pieces of an object are there; [`ALL`] where it is done, `None` where it was not begun.
-    fn pieces(&self, path: &str) -> Option<u64>;
+    fn pieces(&self, path: &ObjectPath) -> Option<u64>;
     /// So many pieces of an object are there now. They count as done once they are committed.
-    fn reached(&self, path: &str, pieces: u64) -> Result<()>;
+    fn reached(&self, path: &ObjectPath, pieces: u64) -> Result<()>;
 }
 
 impl Copier<'_> {
     /// Says how far an object is.
     pub(super) fn reached(&self, path: &ObjectPath, pieces: u64) -> Result<()> {
         match self.options.resume {
-            Some(resume) if !path.is_empty() => resume.reached(&path.to_string(), pieces),
+            Some(resume) if !path.is_empty() => resume.reached(path, pieces),
             _ => Ok(()),
         }
     }
@@ -37,11 +37,11 @@ impl Copier<'_> {
     ) -> Result<Option<Token>> {
         let (Some(resume), Some(place)) = (self.options.resume, place) else { return Ok(None) };
         let Some(link) = self.target.link_get(place.group, &place.name)? else { return Ok(None) };
-        let (Some(pieces), LinkTarget::Hard(new)) = (resume.pieces(&path.to_string()), link.target) else {
+        let (Some(pieces), LinkTarget::Hard(new)) = (resume.pieces(path), link.target) else {
             self.target.link_delete(place.group, &place.name)?;
             return Ok(None);
         };
-        self.note(old, new);
+        self.note(old, new, path)?;
         let info = self.source.object_info(old)?;
         self.refers_again(&info, new)?;
         match info.kind {

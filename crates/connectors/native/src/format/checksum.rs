@@ -8,7 +8,7 @@ pub(crate) fn lookup3(bytes: &[u8], initial: u32) -> u32 {
     let (mut a, mut b, mut c) = (seed, seed, seed);
     // The last 1 to 12 bytes go to the final mix, a full 12 too.
     let whole = bytes.len().saturating_sub(1) / 12 * 12;
-    for block in bytes[..whole].chunks_exact(12) {
+    for block in bytes[..whole].as_chunks().0 {
         add(&mut a, &mut b, &mut c, block);
         mix(&mut a, &mut b, &mut c);
     }
@@ -21,11 +21,11 @@ pub(crate) fn lookup3(bytes: &[u8], initial: u32) -> u32 {
     c
 }
 
-fn word(bytes: &[u8], at: usize) -> u32 {
+fn word(bytes: &[u8; 12], at: usize) -> u32 {
     u32::from_le_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]])
 }
 
-fn add(a: &mut u32, b: &mut u32, c: &mut u32, block: &[u8]) {
+fn add(a: &mut u32, b: &mut u32, c: &mut u32, block: &[u8; 12]) {
     *a = a.wrapping_add(word(block, 0));
     *b = b.wrapping_add(word(block, 4));
     *c = c.wrapping_add(word(block, 8));

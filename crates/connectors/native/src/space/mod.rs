@@ -77,6 +77,9 @@ impl Policy {
     }
 }
 
+/// Start, length and use of a range.
+type GivenUp = (u64, u64, Use);
+
 /// The free space of a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Space {
@@ -88,9 +91,9 @@ pub(crate) struct Space {
     /// What pages hold, as far as it is known, by number.
     pages: HashMap<u64, Use>,
     /// Given up since the last commit: what was committed there must stay until the next one.
-    pending: Vec<(u64, u64, Use)>,
+    pending: Vec<GivenUp>,
     /// What was given up for commits that are not in the file yet, with their numbers.
-    sealed: Vec<(u64, Vec<(u64, u64, Use)>)>,
+    sealed: Vec<(u64, Vec<GivenUp>)>,
     /// Ranges that were free at the last commit and were allocated since. All from `committed_end` on was free.
     recent: Pool,
     committed_end: u64,

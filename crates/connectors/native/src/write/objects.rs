@@ -129,6 +129,12 @@ impl Writer {
             }
             None => {}
         }
+        let open = [
+            draft.links.as_ref().and_then(|links| links.value().kept_at()),
+            draft.attributes.as_ref().and_then(|attributes| attributes.value().kept_at()),
+        ];
+        // What is open and waits for the commit must not write where something else is soon.
+        open.into_iter().flatten().for_each(|at| self.objects.kept.forget(at));
         ranges.into_iter().for_each(|(at, len)| self.storage.release(at, len));
         raw.into_iter().for_each(|(at, len)| self.storage.release_raw(at, len));
         Ok(())

@@ -64,7 +64,8 @@ impl Allocator {
         let Some(gate) = self.gate.as_ref().filter(|_| !self.limbo.is_empty()) else { return };
         let (is_idle, now) = (gate.readers.is_idle(), gate.readers.epoch());
         let is_over = |epoch: u64| is_idle || Readers::are_gone(epoch, now);
-        while let Some((_, at, len, used)) = self.limbo.pop_front_if(|(epoch, ..)| is_over(*epoch)) {
+        let count = self.limbo.iter().take_while(|(epoch, ..)| is_over(*epoch)).count();
+        for (_, at, len, used) in self.limbo.drain(..count) {
             self.space.release(at, len, used);
         }
     }

@@ -1,7 +1,8 @@
 //! Crashes, faults and kills: what a flush promised is there.
 //!
-//! By default a sample is run. `HYPERSLAB_CRASH_IMAGES`, `HYPERSLAB_CRASH_OTHERS`, `HYPERSLAB_CRASH_KILLS` and
-//! `HYPERSLAB_CRASH_FAULTS` say how many images, images for libhdf5, kills and faults to try instead; `HYPERSLAB_SEED` repeats a run.
+//! By default a sample is run. `HYPERSLAB_CRASH_IMAGES`, `HYPERSLAB_CRASH_OTHERS`, `HYPERSLAB_CRASH_PUBLISHING`,
+//! `HYPERSLAB_CRASH_KILLS` and `HYPERSLAB_CRASH_FAULTS` say how many images, images for libhdf5, moments of publishing, kills and
+//! faults to try instead; `HYPERSLAB_SEED` repeats a run.
 //! Tests that need python3 with h5py say that they skip where it is missing.
 
 mod barriers;
@@ -11,6 +12,7 @@ mod images;
 mod kills;
 mod others;
 mod panics;
+mod publishing;
 mod rig;
 mod workloads;
 

@@ -70,7 +70,7 @@ fn read_all(folder: &Folder) -> (usize, Vec<String>) {
     run(folder, "read_images.py")
 }
 
-fn run(folder: &Folder, name: &str) -> (usize, Vec<String>) {
+pub(crate) fn run(folder: &Folder, name: &str) -> (usize, Vec<String>) {
     let done = Command::new("python3").arg(script(name)).arg(&folder.0).output().unwrap();
     assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
     let output = String::from_utf8_lossy(&done.stdout).into_owned();

@@ -4,6 +4,7 @@
 
 mod allocation;
 mod bounds;
+mod commits;
 mod edges;
 mod life;
 mod many;

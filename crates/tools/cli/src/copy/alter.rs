@@ -1,5 +1,6 @@
 //! What `repack` changes: filters and layouts, of all datasets or of those that are named.
 
+use hyperslab::model::ObjectPath;
 use hyperslab::model::properties::{FilterSpec, Layout};
 use hyperslab::vol::OpDatasetCreate;
 use hyperslab::{Error, Result, is_named_filter, named_filter};
@@ -68,13 +69,19 @@ impl Change {
         Ok(Change { paths, what: What::Layout(what) })
     }
 
-    fn is_for(&self, path: &str) -> bool {
-        self.paths.is_empty() || self.paths.iter().any(|p| p == path)
+    fn is_for(&self, path: &ObjectPath) -> bool {
+        // A path may be very long, and is made text only where it can be the one that is meant.
+        self.paths.is_empty() || self.paths.iter().any(|p| p.len() == path.len() && *p == path.to_string())
     }
 }
 
 /// Applies the changes to a dataset that is about to be made.
-pub(super) fn apply(changes: &[Change], bytes_min: u64, path: &str, op: &mut OpDatasetCreate) -> Result<()> {
+pub(super) fn apply(
+    changes: &[Change],
+    bytes_min: u64,
+    path: &ObjectPath,
+    op: &mut OpDatasetCreate,
+) -> Result<()> {
     let elements = op.space.element_count()?;
     let bytes = elements.saturating_mul(u64::from(op.datatype.size()));
     // Filters that are asked for come after each other, and replace those that were there.

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use dir::{Dir, Open};
-use hyperslab::model::text;
+use hyperslab::model::{Charge, ObjectPath, text};
 use hyperslab::vol::Container;
 use hyperslab::vol::copy::Resume;
 use hyperslab::{Durability, Error, Result};
@@ -17,6 +17,10 @@ use hyperslab::{Durability, Error, Result};
 const INTERVAL: Duration = Duration::from_secs(5);
 /// Bytes of a journal that are read: a line for each object.
 const JOURNAL_BYTES_MAX: u64 = 1 << 30;
+/// The longest path that is noted.
+const PATH_BYTES_MAX: usize = 64 << 10;
+/// Memory of an entry, besides its path.
+const ENTRY_BYTES: u64 = 64;
 const TITLE: &str = "hyperslab copy 1";
 
 pub(super) struct Journal<'c> {
@@ -34,6 +38,25 @@ struct State {
     /// Pieces that no commit has yet.
     fresh: BTreeMap<String, u64>,
     committed: Instant,
+    /// For both.
+    charge: Charge,
+}
+
+impl State {
+    /// Notes the pieces of an object. Paths are text here, so that the next run finds them: all of them are charged.
+    fn note(&mut self, path: &ObjectPath, pieces: u64) -> Result<()> {
+        if path.len() > PATH_BYTES_MAX {
+            let error = Error::limit("note how far a copy is").with("path", path.shown());
+            return Err(error.with("limit", PATH_BYTES_MAX).with("help", "copy without --resume"));
+        }
+        let text = path.to_string();
+        if !self.fresh.contains_key(&text) && !self.known.contains_key(&text) {
+            let bytes = self.charge.bytes() + ENTRY_BYTES + text.len() as u64;
+            self.charge.resize(bytes, "journal of copy")?;
+        }
+        self.fresh.insert(text, pieces);
+        Ok(())
+    }
 }
 
 impl<'c> Journal<'c> {
@@ -52,7 +75,10 @@ impl<'c> Journal<'c> {
             // What a crash cut short counts for nothing, and must not become part of the next line.
             writeln!(file).map_err(io)?;
         }
-        let state = State { file, known, fresh: BTreeMap::new(), committed: Instant::now() };
+        let mut charge = target.budget().empty_charge();
+        let bytes = known.keys().map(|path| ENTRY_BYTES + path.len() as u64).sum();
+        charge.resize(bytes, "journal of copy")?;
+        let state = State { file, known, fresh: BTreeMap::new(), committed: Instant::now(), charge };
         Ok(Journal { target, dir, name, state: RefCell::new(state) })
     }
 
@@ -81,12 +107,14 @@ impl<'c> Journal<'c> {
 }
 
 impl Resume for Journal<'_> {
-    fn pieces(&self, path: &str) -> Option<u64> {
-        self.state.borrow().known.get(path).copied()
+    fn pieces(&self, path: &ObjectPath) -> Option<u64> {
+        let state = self.state.borrow();
+        // No longer path was ever noted.
+        if path.len() > PATH_BYTES_MAX { None } else { state.known.get(&path.to_string()).copied() }
     }
 
-    fn reached(&self, path: &str, pieces: u64) -> Result<()> {
-        self.state.borrow_mut().fresh.insert(path.to_owned(), pieces);
+    fn reached(&self, path: &ObjectPath, pieces: u64) -> Result<()> {
+        self.state.borrow_mut().note(path, pieces)?;
         let is_time = self.state.borrow().committed.elapsed() >= INTERVAL;
         if is_time { self.checkpoint() } else { Ok(()) }
     }

@@ -9,6 +9,7 @@ mod work;
 use std::io::Read;
 use std::process::ExitCode;
 
+use hyperslab::model::ObjectPath;
 use hyperslab::model::properties::FileCreate;
 use hyperslab::vol::copy::CopyOptions;
 use hyperslab::vol::{Container, FileAccess, OpGroupCreate, Place, Resolver};
@@ -138,7 +139,7 @@ fn copy(arguments: &Arguments) -> Result<()> {
     if !arguments.strict {
         options.lost = Some(&lost);
     }
-    let alter = |path: &str, op: &mut _| apply(&arguments.changes, 0, path, op);
+    let alter = |path: &ObjectPath, op: &mut _| apply(&arguments.changes, 0, path, op);
     if !arguments.changes.is_empty() {
         options.alter = Some(&alter);
     }

@@ -2,6 +2,7 @@
 
 use std::process::ExitCode;
 
+use hyperslab::model::ObjectPath;
 use hyperslab::vol::copy::CopyOptions;
 use hyperslab::vol::{FileAccess, LibVersion};
 use hyperslab::{Error, Limits, Result};
@@ -89,7 +90,7 @@ fn repack(arguments: &Arguments) -> Result<()> {
     log::check_repack(from, source.container.as_ref())?;
     let work = Work::start("repack")?;
     let (limits, tell) = (Limits::default(), |progress| work.tell(progress));
-    let alter = |path: &str, op: &mut _| apply(&arguments.changes, arguments.bytes_min, path, op);
+    let alter = |path: &ObjectPath, op: &mut _| apply(&arguments.changes, arguments.bytes_min, path, op);
     let options = CopyOptions { tell: Some(&tell), alter: Some(&alter), ..CopyOptions::new(&limits) };
     let mut create = source.container.info()?.create.clone();
     let there = create.userblock_bytes;

@@ -5,7 +5,7 @@ use std::fs::{File, Metadata};
 use std::io;
 use std::path::{Path, PathBuf};
 
-use dir::{Dir, Open};
+use dir::{Dir, EntryKind, Open};
 use hyperslab::{Error, Result};
 
 /// Links that are followed to where a file really is, and names that are tried for one.
@@ -18,6 +18,25 @@ pub(super) struct Replacement {
     /// The folder that it goes to, once it is there: what is beside it is reached without following links.
     dir: OnceCell<Dir>,
     old: Option<Metadata>,
+}
+
+/// What an earlier run left, as it is open: whoever puts a link in its place leads nobody anywhere.
+pub(super) enum Left {
+    /// A file, in its folder.
+    File { file: File, dir: Dir, name: PathBuf },
+    /// A folder.
+    Dir(Dir),
+}
+
+impl Left {
+    /// The path by which it is opened. `is_replaced` says that a container is written as a new file each time, beside itself.
+    pub(super) fn path(&self, is_replaced: bool) -> PathBuf {
+        match self {
+            Left::Dir(dir) => dir.pinned(),
+            Left::File { dir, name, .. } if is_replaced => dir.pinned().join(name),
+            Left::File { file, dir, name } => dir.pinned_file(name, file),
+        }
+    }
 }
 
 fn failed(e: &io::Error, path: &Path) -> Error {
@@ -89,6 +108,27 @@ impl Replacement {
     /// A file in the same folder, to change it.
     pub(super) fn file(&self, path: &Path) -> io::Result<File> {
         self.dir()?.file(Self::name(path)?, Open::Write)
+    }
+
+    /// What an earlier run left under a name in the same folder, or `None` where nothing is there. A link is an error.
+    pub(super) fn left(&self, path: &Path) -> Result<Option<Left>> {
+        let left = || {
+            let (dir, name) = (self.dir()?, Self::name(path)?);
+            let Some(found) = dir.find(name)? else { return Ok(None) };
+            Ok(Some(match found.kind {
+                EntryKind::Dir => Left::Dir(dir.dir(name)?),
+                _ => {
+                    Left::File { file: dir.file(name, Open::Write)?, dir: dir.clone(), name: name.to_owned() }
+                }
+            }))
+        };
+        left().map_err(|e: io::Error| Error::io("go on with a copy", &e).with("path", path.display()))
+    }
+
+    /// Removes a file that an earlier run left: itself, whatever it is.
+    pub(super) fn remove_left(&self, path: &Path) -> Result<()> {
+        let removed = self.dir().and_then(|dir| dir.remove_file(Self::name(path)?));
+        removed.map_err(|e| failed(&e, path))
     }
 
     /// What is written may be seen by those who may see what it replaces, from the start.

@@ -13,7 +13,7 @@ use hyperslab::vol::{Container, FileAccess, Location};
 use hyperslab::{Error, Kind, Result};
 use indicatif::{HumanBytes, ProgressBar};
 
-use super::replace::{Replacement, refuse_link};
+use super::replace::{Left, Replacement, refuse_link};
 use crate::common::{Cleaning, interrupt, is_stopped};
 use crate::open::shown;
 use crate::progress::spinner;
@@ -79,6 +79,12 @@ fn exists(location: &str) -> Error {
 /// What a container at a location takes the place of, where it lies at a path.
 fn replaced_at(location: &str) -> Result<Option<Replacement>> {
     registry().path_of(location)?.map(Replacement::new).transpose()
+}
+
+/// Opens what an earlier run left, and nothing that was put in its place since.
+fn open_left(left: &Left, location: &str, access: &FileAccess) -> Result<Arc<dyn Container>> {
+    let is_replaced = Location::parse(location).connector.as_deref() == Some("json");
+    registry().open(&at_path(location, &left.path(is_replaced)), access)
 }
 
 /// The same kind of container at another path.
@@ -151,12 +157,15 @@ impl Output {
         let path = replaced.resumed();
         refuse_link(&path)?;
         let temporary = at_path(location, &path);
-        let container = match notes.exists() {
-            true => registry().open(&temporary, &access)?,
-            false => {
+        let container = match (notes.exists(), replaced.left(&path)?) {
+            (true, Some(left)) => open_left(&left, location, &access)?,
+            (true, None) => return Err(Error::not_found("go on with a copy").with("path", path.display())),
+            (false, left) => {
                 // What a copy without notes left begins anew; nothing that stands there is written through.
-                if path.symlink_metadata().is_ok() {
-                    registry().delete(&temporary, &FileAccess::write())?;
+                match left {
+                    Some(Left::File { .. }) => replaced.remove_left(&path)?,
+                    Some(Left::Dir(_)) => registry().delete(&temporary, &FileAccess::write())?,
+                    None => {}
                 }
                 make(&temporary, create, &access, false, lost)?
             }

@@ -1,14 +1,14 @@
 //! All objects and links under a group, in the order in which h5diff lists them.
 
-use std::cell::RefCell;
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 use std::rc::Rc;
 
-use hyperslab::model::ObjectPath;
+use hyperslab::model::{Charge, ObjectPath};
 use hyperslab::{Error, Kind, LinkTarget, ObjectKind, Result};
 
+use crate::ls::seen::{Seen, charge_object};
 use crate::ls::source::Place;
-use crate::ls::walk::{Frame, Seen};
+use crate::ls::walk::Frame;
 
 /// What a path leads to.
 #[derive(Clone)]
@@ -80,6 +80,8 @@ pub(crate) struct List {
     frames: Vec<Frame>,
     /// Targets of links that were followed.
     followed: HashSet<LinkTarget>,
+    /// For the entries, where there are many.
+    charge: Option<Charge>,
 }
 
 impl List {
@@ -92,6 +94,7 @@ impl List {
             follow,
             frames: Vec::new(),
             followed: HashSet::new(),
+            charge: Some(group.container().budget().empty_charge()),
         };
         list.start(group.clone(), ObjectPath::start(""))?;
         list.run()?;
@@ -102,26 +105,29 @@ impl List {
     pub(crate) fn single(path: &str, what: What) -> List {
         let prefix: Rc<str> = path.into();
         let entries = vec![Entry { prefix: prefix.clone(), below: ObjectPath::start(""), what }];
-        List { entries, prefix, dangling: false, follow: false, frames: Vec::new(), followed: HashSet::new() }
+        let (frames, followed) = (Vec::new(), HashSet::new());
+        List { entries, prefix, dangling: false, follow: false, frames, followed, charge: None }
     }
 
     #[cfg(test)]
     pub(crate) fn push(&mut self, name: &str, what: What) {
-        self.add(&ObjectPath::start("").join(name), what);
+        self.add(&ObjectPath::start("").join(name), what).unwrap();
     }
 
     fn start(&mut self, place: Place, path: ObjectPath) -> Result<()> {
         let kind = place.container().object_info(place.token)?.kind;
-        self.add(&path, What::Object(place.clone(), kind));
+        self.add(&path, What::Object(place.clone(), kind))?;
         if kind == ObjectKind::Group {
-            let seen = HashMap::from([(place.token, path.clone())]);
-            self.frames.push(Frame::new(place, path, Rc::new(RefCell::new(seen))));
+            let seen = Seen::from(&place, &path);
+            self.frames.push(Frame::new(place, path, seen));
         }
         Ok(())
     }
 
-    fn add(&mut self, path: &ObjectPath, what: What) {
+    fn add(&mut self, path: &ObjectPath, what: What) -> Result<()> {
+        self.charge.as_mut().map_or(Ok(()), |charge| charge_object(charge, path))?;
         self.entries.push(Entry { prefix: self.prefix.clone(), below: path.clone(), what });
+        Ok(())
     }
 
     fn run(&mut self) -> Result<()> {
@@ -141,10 +147,8 @@ impl List {
 
     fn object(&mut self, place: Place, path: ObjectPath, seen: &Seen) -> Result<()> {
         let kind = place.container().object_info(place.token)?.kind;
-        self.add(&path, What::Object(place.clone(), kind));
-        let is_new =
-            kind == ObjectKind::Group && seen.borrow_mut().insert(place.token, path.clone()).is_none();
-        if is_new {
+        self.add(&path, What::Object(place.clone(), kind))?;
+        if kind == ObjectKind::Group && seen.insert(place.token, &path)? {
             self.frames.push(Frame::new(place, path, seen.clone()));
         }
         Ok(())
@@ -152,8 +156,7 @@ impl List {
 
     fn link(&mut self, group: &Place, name: &str, path: &ObjectPath, target: LinkTarget) -> Result<()> {
         if !self.follow {
-            self.add(path, What::Link(target));
-            return Ok(());
+            return self.add(path, What::Link(target));
         }
         if matches!(target, LinkTarget::User { .. }) {
             return Err(Error::unsupported("follow user-defined link").with("path", path.shown()));
@@ -166,8 +169,7 @@ impl List {
             Ok(_) => Ok(()),
             Err(error) if leads_nowhere(&error) => {
                 self.dangling = true;
-                self.add(path, What::Link(target));
-                Ok(())
+                self.add(path, What::Link(target))
             }
             Err(error) => Err(error),
         }

@@ -7,13 +7,13 @@ use hyperslab::{Dataspace, Datatype, Error, Index, Link, LinkTarget, ObjectKind,
 use super::Dumper;
 use super::source::{Side, Source};
 use super::subset::Subset;
-use super::tables::{Sorting, list_links, shown};
+use super::tables::{Links, Sorting, list_links, shown};
 use crate::render::line::State;
 
 /// What is begun and not ended yet. It waits in a list, so that no nesting is too deep.
 pub(crate) enum Open {
     /// A group with the links that are left.
-    Group { links: std::vec::IntoIter<Link>, state: State },
+    Group { links: Links, state: State },
     /// An external link, with the file that it was met in.
     External { state: State, before: (usize, bool) },
 }
@@ -77,18 +77,18 @@ impl Dumper<'_> {
         match self.shown_before(token, info.references, ObjectKind::Group) {
             Some(path) => {
                 self.line(&mut state, &hard_link(&path))?;
-                self.open.push(Open::Group { links: Vec::new().into_iter(), state });
+                self.open.push(Open::Group { links: Links::none(), state });
             }
             None => {
                 self.attributes(token, info.create.attribute_order)?;
-                let links = self.links(token)?.into_iter();
+                let links = self.links(token)?;
                 self.open.push(Open::Group { links, state });
             }
         }
         Ok(())
     }
 
-    fn links(&mut self, group: Token) -> Result<Vec<Link>> {
+    fn links(&mut self, group: Token) -> Result<Links> {
         let container = self.container();
         let info = container.group_info(group)?;
         // Iterating over links takes a handle in h5dump.

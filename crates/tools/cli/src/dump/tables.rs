@@ -2,10 +2,15 @@
 
 use std::collections::{HashMap, HashSet};
 
-use hyperslab::model::ObjectPath;
 use hyperslab::model::properties::CreationOrder;
+use hyperslab::model::{Charge, ObjectPath};
 use hyperslab::vol::{Container, OpList};
-use hyperslab::{Index, Link, LinkTarget, ObjectKind, Order, Result, Token};
+use hyperslab::{Index, Kind, Link, LinkTarget, ObjectKind, Order, Result, Token};
+
+use crate::ls::seen::charge_object;
+
+/// Memory of an object that was met.
+const MET_BYTES: u64 = 48;
 
 /// One object.
 #[derive(Debug, Clone)]
@@ -26,7 +31,7 @@ pub(crate) struct Table {
 }
 
 impl Table {
-    fn add(&mut self, token: Token, path: &ObjectPath, named: bool) {
+    fn add(&mut self, token: Token, path: &ObjectPath, named: bool, charge: &mut Charge) -> Result<()> {
         match self.places.get(&token) {
             Some(&place) if named && !self.entries[place].named => {
                 let entry = &mut self.entries[place];
@@ -34,10 +39,12 @@ impl Table {
             }
             Some(_) => {}
             None => {
+                charge_object(charge, path)?;
                 self.places.insert(token, self.entries.len());
                 self.entries.push(Entry { path: path.clone(), named, token });
             }
         }
+        Ok(())
     }
 
     /// How many there are.
@@ -57,7 +64,7 @@ impl Table {
 }
 
 /// All objects of a file.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Tables {
     /// Groups.
     pub(crate) groups: Table,
@@ -65,6 +72,7 @@ pub(crate) struct Tables {
     pub(crate) datasets: Table,
     /// Committed datatypes.
     pub(crate) types: Table,
+    _charge: Charge,
 }
 
 /// How links are listed.
@@ -88,9 +96,31 @@ pub(crate) struct Step<'a> {
     pub(crate) again: bool,
 }
 
-/// All links of a group.
-pub(crate) fn list_links(container: &dyn Container, group: Token, mut sorting: Sorting) -> Result<Vec<Link>> {
-    let mut links = Vec::new();
+/// All links of a group, or those that are left. They are charged as long as there are some.
+#[derive(Debug)]
+pub(crate) struct Links {
+    left: std::vec::IntoIter<Link>,
+    _charge: Option<Charge>,
+}
+
+impl Links {
+    /// Of a group that was printed before.
+    pub(crate) fn none() -> Links {
+        Links { left: Vec::new().into_iter(), _charge: None }
+    }
+}
+
+impl Iterator for Links {
+    type Item = Link;
+
+    fn next(&mut self) -> Option<Link> {
+        self.left.next()
+    }
+}
+
+/// Lists all links of a group.
+pub(crate) fn list_links(container: &dyn Container, group: Token, mut sorting: Sorting) -> Result<Links> {
+    let (mut links, mut charge) = (Vec::new(), container.budget().empty_charge());
     // Where creation order is not tracked, names say the order.
     if sorting.by == Index::CreationOrder
         && container.group_info(group)?.create.link_order == CreationOrder::Untracked
@@ -102,9 +132,11 @@ pub(crate) fn list_links(container: &dyn Container, group: Token, mut sorting: S
             OpList { index: sorting.by, order: sorting.order, skip: links.len() as u64, ..OpList::default() };
         let page = container.link_list(group, &op)?;
         let empty = page.entries.is_empty();
+        let bytes: usize = page.entries.iter().map(|link| size_of::<Link>() + link.name.len()).sum();
+        charge.resize(charge.bytes() + bytes as u64, "list of links")?;
         links.extend(page.entries);
         if !page.more || empty {
-            return Ok(links);
+            return Ok(Links { left: links.into_iter(), _charge: Some(charge) });
         }
     }
 }
@@ -120,7 +152,8 @@ pub(crate) fn walk(
     let target = LinkTarget::Hard(root);
     let path = ObjectPath::root();
     visit(&Step { path: &path, target: &target, object: Some((ObjectKind::Group, root)), again: false })?;
-    let mut waiting = vec![(path, list_links(container, root, sorting)?.into_iter())];
+    let mut charge = container.budget().empty_charge();
+    let mut waiting = vec![(path, list_links(container, root, sorting)?)];
     while let Some((parent, links)) = waiting.last_mut() {
         let Some(link) = links.next() else {
             waiting.pop();
@@ -135,11 +168,17 @@ pub(crate) fn walk(
             _ => None,
         };
         let again = object.is_some_and(|(_, token)| !met.insert(token));
+        if !again {
+            charge.resize(charge.bytes() + MET_BYTES, "list of objects")?;
+        }
         visit(&Step { path: &path, target: &link.target, object, again })?;
-        if let (Some((ObjectKind::Group, token)), false) = (object, again)
-            && let Ok(links) = list_links(container, token, sorting)
-        {
-            waiting.push((path, links.into_iter()));
+        if let (Some((ObjectKind::Group, token)), false) = (object, again) {
+            match list_links(container, token, sorting) {
+                Ok(links) => waiting.push((path, links)),
+                Err(error) if error.kind() == Kind::Limit => return Err(error),
+                // What is broken is told where it is printed.
+                Err(_) => {}
+            }
         }
     }
     Ok(())
@@ -153,22 +192,21 @@ pub(crate) fn shown(path: &ObjectPath) -> String {
 impl Tables {
     /// The tables of a file.
     pub(crate) fn build(container: &dyn Container, sorting: Sorting) -> Result<Self> {
-        let mut tables = Tables::default();
-        walk(container, sorting, &mut |step| {
-            match step.object {
-                Some((ObjectKind::Group, token)) => tables.groups.add(token, step.path, true),
-                Some((ObjectKind::Datatype, token)) => tables.types.add(token, step.path, true),
-                Some((ObjectKind::Dataset, token)) => {
-                    tables.datasets.add(token, step.path, true);
-                    if let Some(shared) = container.dataset_info(token).ok().and_then(|info| info.committed) {
-                        tables.types.add(shared, step.path, false);
-                    }
+        let (mut groups, mut datasets, mut types) = (Table::default(), Table::default(), Table::default());
+        let mut charge = container.budget().empty_charge();
+        walk(container, sorting, &mut |step| match step.object {
+            Some((ObjectKind::Group, token)) => groups.add(token, step.path, true, &mut charge),
+            Some((ObjectKind::Datatype, token)) => types.add(token, step.path, true, &mut charge),
+            Some((ObjectKind::Dataset, token)) => {
+                datasets.add(token, step.path, true, &mut charge)?;
+                match container.dataset_info(token).ok().and_then(|info| info.committed) {
+                    Some(shared) => types.add(shared, step.path, false, &mut charge),
+                    None => Ok(()),
                 }
-                _ => {}
             }
-            Ok(())
+            _ => Ok(()),
         })?;
-        Ok(tables)
+        Ok(Tables { groups, datasets, types, _charge: charge })
     }
 
     /// Committed datatypes that no link leads to.

@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 
 use hyperslab::vol::AttributeInfo;
-use hyperslab::{Dataspace, Error, Token};
+use hyperslab::{Dataspace, Error, Kind, Token};
 
 use super::dataset::shared_type;
 use super::escape::escape;
@@ -44,5 +44,13 @@ fn extent(space: &Dataspace) -> String {
 pub(crate) fn complain(error: &Error, options: &Options) {
     if options.errors {
         eprint!("{}", error.stack());
+    }
+}
+
+/// The same where a limit was reached, which the user can raise: that is always said.
+pub(crate) fn complain_of_limit(error: &Error, options: &Options) {
+    match error.kind() {
+        Kind::Limit if !options.errors => eprintln!("hyperslab ls: {error}"),
+        _ => complain(error, options),
     }
 }

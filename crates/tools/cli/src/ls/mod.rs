@@ -8,6 +8,7 @@ mod lines;
 mod object;
 mod options;
 mod reference;
+pub(crate) mod seen;
 pub(crate) mod source;
 mod time;
 pub(crate) mod types;

@@ -10,7 +10,7 @@ use hyperslab::vol::transfer::{Elements, from_file_form};
 use hyperslab::vol::{AttributeInfo, DatasetInfo, Pin};
 use hyperslab::{Dataspace, Datatype, Error, Result, Selection};
 
-use super::attribute::complain;
+use super::attribute::complain_of_limit;
 use super::element::Writer;
 use super::lines::{Lines, Style};
 use super::options::Options;
@@ -180,7 +180,7 @@ fn finish(
         Ok(()) => {}
         Err(Failure::Output(error)) => return Err(error),
         Err(Failure::Data(error)) => {
-            complain(&error, options);
+            complain_of_limit(&error, options);
             unable(out, prefix)?;
         }
     }

@@ -1,7 +1,6 @@
 //! From object to object: links, groups in groups, and what was seen before.
 
-use std::cell::RefCell;
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 use std::io::{self, Write};
 use std::rc::Rc;
 
@@ -9,11 +8,12 @@ use hyperslab::model::ObjectPath;
 use hyperslab::model::path::SHOWN_BYTES_MAX;
 use hyperslab::model::text::to_bytes;
 use hyperslab::vol::OpList;
-use hyperslab::{Error, Kind, Link, LinkTarget, ObjectKind, Result, Token};
+use hyperslab::{Error, Kind, Link, LinkTarget, ObjectKind, Result};
 
-use super::attribute::complain;
+use super::attribute::{complain, complain_of_limit};
 use super::escape::escape;
 use super::options::Options;
+use super::seen::Seen;
 use super::source::{Place, Source};
 
 /// Links listed at a time: many, because a container may have to sort all of them for each page.
@@ -29,9 +29,6 @@ pub(crate) enum Outcome {
     /// There is no such object; nothing more is listed.
     NotFound,
 }
-
-/// Where each object of one traversal was seen first.
-pub(crate) type Seen = Rc<RefCell<HashMap<Token, ObjectPath>>>;
 
 /// A group whose links are being listed.
 pub(crate) struct Frame {
@@ -166,7 +163,7 @@ impl<'a> Lister<'a> {
     fn abandon(&mut self, error: &Error) {
         complain(error, self.options);
         let Some(seen) = self.frames.last().map(|frame| frame.seen.clone()) else { return };
-        self.frames.retain(|frame| !Rc::ptr_eq(&frame.seen, &seen));
+        self.frames.retain(|frame| !frame.seen.is_of(&seen));
     }
 
     /// One link of a group.
@@ -182,14 +179,18 @@ impl<'a> Lister<'a> {
                 return Ok(());
             }
         };
-        let first = seen.borrow().get(&token).cloned();
+        let first = seen.path(token);
         self.object(&place, &info, &path, first.as_ref(), false)?;
         if first.is_some() {
             return Ok(());
         }
         let is_group = info.kind == ObjectKind::Group;
-        if is_group || info.references > 1 {
-            seen.borrow_mut().insert(token, path.clone());
+        if (is_group || info.references > 1)
+            && let Err(error) = seen.insert(token, &path)
+        {
+            complain_of_limit(&error, self.options);
+            self.abandon(&error);
+            return Ok(());
         }
         if is_group && self.options.recursive {
             self.frames.push(Frame::new(place, path, seen.clone()));
@@ -223,8 +224,8 @@ impl<'a> Lister<'a> {
         if self.show_root || through_link {
             self.object(&place, &info, path, None, through_link)?;
         }
-        let seen = HashMap::from([(place.token, path.clone())]);
-        self.frames.push(Frame::new(place, path.clone(), Rc::new(RefCell::new(seen))));
+        let seen = Seen::from(&place, path);
+        self.frames.push(Frame::new(place, path.clone(), seen));
         Ok(true)
     }
 

@@ -1,8 +1,6 @@
 //! What is counted.
 
-use std::cell::RefCell;
-use std::collections::{BTreeMap, HashMap};
-use std::rc::Rc;
+use std::collections::BTreeMap;
 
 use hyperslab::model::ObjectPath;
 use hyperslab::model::properties::{FileCreate, Layout};
@@ -10,6 +8,7 @@ use hyperslab::vol::{Container, ObjectInfo};
 use hyperslab::{Datatype, Error, Kind, LinkTarget, ObjectKind, Result};
 
 use crate::diff::native;
+use crate::ls::seen::Seen;
 use crate::ls::source::Place;
 use crate::ls::types::in_memory;
 use crate::ls::walk::Frame;
@@ -122,7 +121,7 @@ pub(crate) fn collect(root: &Place) -> Result<Statistics> {
         ..Statistics::default()
     };
     found.object(root)?;
-    let seen = Rc::new(RefCell::new(HashMap::from([(root.token, ObjectPath::start(""))])));
+    let seen = Seen::from(root, &ObjectPath::start(""));
     let mut frames = vec![Frame::new(root.clone(), ObjectPath::start(""), seen)];
     while let Some(frame) = frames.last_mut() {
         let Some(link) = frame.next()? else {
@@ -134,9 +133,7 @@ pub(crate) fn collect(root: &Place) -> Result<Statistics> {
             continue;
         };
         let (place, seen) = (Place { token, ..frame.group.clone() }, frame.seen.clone());
-        if seen.borrow_mut().insert(token, frame.path.clone()).is_none()
-            && found.object(&place)? == ObjectKind::Group
-        {
+        if seen.insert(token, &frame.path)? && found.object(&place)? == ObjectKind::Group {
             let path = frame.path.clone();
             frames.push(Frame::new(place, path, seen));
         }

@@ -1,6 +1,6 @@
 //! Small containers that ask for much: every command ends within bounds, with an error or a bounded result.
 //!
-//! `HYPERSLAB_BOMBS_VERBOSE=1` prints what each run took.
+//! `HYPERSLAB_BOMBS_VERBOSE=1` prints what each run took; `HYPERSLAB_BOMBS=all` copies from every connector to every other, too.
 
 mod child;
 mod make;
@@ -107,7 +107,12 @@ fn problem_of(arguments: &[&str]) -> Option<String> {
 
 /// Runs all commands that look at a container; what was wrong.
 fn look(location: &str, other: &str) -> Vec<String> {
-    LOOKING.iter().filter_map(|command| problem_of(&words(command, location, other))).collect()
+    run_all(LOOKING, location, other)
+}
+
+/// Runs commands; what was wrong.
+fn run_all(commands: &[&[&str]], location: &str, other: &str) -> Vec<String> {
+    commands.iter().filter_map(|command| problem_of(&words(command, location, other))).collect()
 }
 
 /// Copies a container to all connectors; what was wrong.
@@ -128,6 +133,39 @@ fn survived(problems: &[String]) {
     assert!(problems.is_empty(), "\n{}", problems.join("\n"));
 }
 
+/// Whether all is tried, however long it takes.
+fn is_campaign() -> bool {
+    std::env::var_os("HYPERSLAB_BOMBS").is_some_and(|value| value == "all")
+}
+
+/// Commands of which each stands for others that go the same way, for bombs that are made on many connectors.
+const SOME: &[&[&str]] = &[&["ls", "-r", "{}"], &["dump", "{}"], &["stat", "{}"], &["check", "{}"]];
+
+/// A container of every connector but native, where another test has it: some commands, or all in a campaign.
+#[track_caller]
+fn on_others(name: &str, make: impl Fn(&str) -> hyperslab::Result<()>) {
+    let folder = Folder::new(name);
+    let (mut problems, mut made) = (Vec::new(), 0);
+    for place in &PLACES[1..] {
+        let location = folder.location(place);
+        let done = make(&location);
+        if std::env::var_os("HYPERSLAB_BOMBS_VERBOSE").is_some() {
+            eprintln!("{place}: {done:?}");
+        }
+        if done.is_ok() {
+            made += 1;
+            let commands = if is_campaign() { LOOKING } else { SOME };
+            problems.extend(run_all(commands, &location, &location));
+            if is_campaign() {
+                problems.extend(copy(&folder, &location));
+            }
+        }
+        folder.remove(place);
+    }
+    assert!(made > 0, "no connector took it");
+    survived(&problems);
+}
+
 /// A container of every connector that can hold it, and every command on it.
 #[track_caller]
 fn everywhere(name: &str, make: impl Fn(&str) -> hyperslab::Result<()>) {
@@ -139,7 +177,7 @@ fn everywhere(name: &str, make: impl Fn(&str) -> hyperslab::Result<()>) {
         if make(&location).is_ok() {
             made += 1;
             problems.extend(look(&location, &location));
-            if *place == "bomb.h5" {
+            if *place == "bomb.h5" || is_campaign() {
                 problems.extend(copy(&folder, &location));
             }
         }
@@ -156,6 +194,38 @@ fn nested_groups() {
     make::nested_groups(&location, 200_000).unwrap();
     make::nested_groups(&other, 199_999).unwrap();
     survived(&[look(&location, &other), copy(&folder, &location)].concat());
+}
+
+#[test]
+fn nested_groups_elsewhere() {
+    let levels = if is_campaign() { 10_000 } else { 2_000 };
+    on_others("groups-others", |location| make::nested_groups(location, levels));
+}
+
+#[test]
+fn many_attributes_elsewhere() {
+    let count = if is_campaign() { 30_000 } else { 5_000 };
+    on_others("attributes-others", |location| make::many_attributes(location, count));
+}
+
+#[test]
+fn long_names_elsewhere() {
+    on_others("names-others", make::long_names);
+}
+
+#[test]
+fn shared_values_elsewhere() {
+    // A text has every value by itself: there it is no bomb, but as long as it says.
+    let shares = |location: &str| !location.starts_with("json:");
+    on_others("values-others", |location| match shares(location) {
+        true => make::shared_values(location),
+        false => Err(hyperslab::Error::unsupported("share values")),
+    });
+}
+
+#[test]
+fn cyclic_links_elsewhere() {
+    on_others("links-others", |location| make::cycle(location, "other.h5"));
 }
 
 #[test]
@@ -214,8 +284,31 @@ fn forged_tables_of_a_log() {
 fn many_attributes() {
     let folder = Folder::new("attributes");
     let location = folder.at("many.h5");
-    make::many_attributes(&location).unwrap();
+    make::many_attributes(&location, 30_000).unwrap();
     survived(&[look(&location, &location), copy(&folder, &location)].concat());
+}
+
+#[test]
+fn lists_of_objects_are_charged() {
+    let folder = Folder::new("objects");
+    let (location, other) = (folder.at("many.h5"), folder.at("other.h5"));
+    make::many_objects(&location).unwrap();
+    std::fs::copy(&location, &other).unwrap();
+    for command in [
+        &["ls", "-r", &location][..],
+        &["dump", "-H", &location],
+        &["dump", "-n", &location],
+        &["dump", "-u", &location],
+        &["stat", &location],
+        &["check", &location],
+        &["diff", &location, &other],
+        &["copy", &location, &folder.at("copy.h5")],
+        &["copy", "--resume", &location, &folder.at("copy.h5")],
+    ] {
+        let run = terminals::run(&[&["--memory", "4M"], command].concat());
+        let text = [run.stdout, run.stderr].concat();
+        assert!(String::from_utf8_lossy(&text).contains("take memory for"), "{command:?}");
+    }
 }
 
 #[test]
@@ -251,6 +344,57 @@ fn shared_values() {
 fn filters_that_make_much_of_little() {
     for filter in ["GZIP=9", "ZSTD=3", "BZIP2=9", "LZ4", "BLOSC"] {
         everywhere("ratio", |location| make::ratio(location, filter));
+    }
+}
+
+#[test]
+fn chunks_that_are_each_much_of_little() {
+    let make = |location: &str| make::zeros(location, (64 << 20, 256));
+    on_others("zeros-others", make);
+    let folder = Folder::new("zeros");
+    let (location, other) = (folder.at("zeros.h5"), folder.at("other.h5"));
+    make(&location).unwrap();
+    std::fs::copy(&location, &other).unwrap();
+    survived(&[look(&location, &other), copy(&folder, &location)].concat());
+}
+
+#[test]
+fn repeated_chunks() {
+    let folder = Folder::new("repeated");
+    let (location, other) = (folder.at("repeated.h5"), folder.at("other.h5"));
+    make::repeated_chunks(&location).unwrap();
+    std::fs::copy(&location, &other).unwrap();
+    survived(&[look(&location, &other), copy(&folder, &location)].concat());
+    let checked = terminals::run(&["check", &location]);
+    let text = String::from_utf8_lossy(&checked.stdout);
+    assert!(!checked.status.success() && text.contains("at the same place"), "{text}");
+}
+
+#[test]
+fn elements_in_other_files() {
+    let folder = Folder::new("elsewhere");
+    let location = folder.at("elsewhere.h5");
+    make::elements_elsewhere(&location).unwrap();
+    std::fs::write(folder.at("few.bin"), [1; 16]).unwrap();
+    survived(&[run_all(SOME, &location, &location), copy(&folder, &location)].concat());
+    // The first elements are printed before the account of work says that it is enough.
+    let dumped = terminals::run(&["dump", "-d", "/external", &location]);
+    let text = String::from_utf8_lossy(&dumped.stdout);
+    assert!(!dumped.status.success() && text.contains("(0): 16843009, 16843009"), "{}", text.len());
+}
+
+#[test]
+fn a_limit_of_work_is_lifted_where_the_user_asks() {
+    let folder = Folder::new("lifted");
+    let location = folder.at("zeros.h5");
+    make::zeros(&location, (64 << 20, 6)).unwrap();
+    let target = folder.location("raw:copy");
+    let refused = child::run(&["copy", &location, &target]);
+    assert!(refused.code == Some(1) && refused.errors.contains("--expand"), "{refused:?}");
+    for option in ["--expand", "--timeout=300"] {
+        let done = child::run(&[option, "copy", &location, &target]);
+        assert_eq!(done.code, Some(0), "{done:?}");
+        folder.remove("raw:copy");
     }
 }
 

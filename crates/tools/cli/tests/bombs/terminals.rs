@@ -4,7 +4,7 @@ use std::process::{Command, Output};
 
 use crate::{Folder, LOOKING, make, words};
 
-fn run(arguments: &[&str]) -> Output {
+pub(crate) fn run(arguments: &[&str]) -> Output {
     Command::new(env!("CARGO_BIN_EXE_hyperslab")).args(arguments).output().unwrap()
 }
 

@@ -12,7 +12,7 @@ use hyperslab::{File, s};
 pub(super) const TARGETS: [&str; 6] = ["x.h5", "log:x.h5", "object:x/", "iod:x/", "raw:x/", "json:x.json"];
 
 /// A file that takes a while to copy.
-fn big(folder: &Folder, megabytes: usize) -> String {
+pub(super) fn big(folder: &Folder, megabytes: usize) -> String {
     let path = folder.at("big.h5");
     let file = File::create(&path).unwrap();
     let mut state = 1u64;
@@ -37,7 +37,7 @@ pub(super) fn within(folder: &Folder, location: &str) -> (String, String) {
     }
 }
 
-fn start(arguments: &[&str]) -> Child {
+pub(super) fn start(arguments: &[&str]) -> Child {
     let mut command = Command::new(env!("CARGO_BIN_EXE_hyperslab"));
     command.args(arguments).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap()
 }

@@ -147,7 +147,7 @@ impl Node {
             .during_at("read B-tree v2", at.0)?;
         Ok(Node {
             record_bytes: usize::from(header.record_bytes),
-            records: (0..node.len()).flat_map(|i| node.record(i)).copied().collect(),
+            records: (0..node.len()).map(|i| node.record(i)).collect::<Vec<_>>().concat(),
             children: node.children.iter().map(|&child| Subtree::stored(child)).collect(),
             is_changed: false,
         })

@@ -9,10 +9,10 @@ use super::dense::{Added, Changes, Dense, Records, Removed, Trees};
 use super::links::joined;
 use super::{MESSAGE_BYTES_MAX, Part, Writing, is_dense, is_few, must_be_built};
 use crate::format::attribute::{self as format, AttributeInfo, RawAttribute};
-use crate::format::checksum;
 use crate::format::encode::attribute as encode;
 use crate::format::encode::fractal_heap::Client;
 use crate::format::header::{Message, Prefix, flag, kind};
+use crate::format::{Address, checksum};
 use crate::object::attribute;
 use crate::object::footprint::{Blocks, Ranges};
 use crate::object::header::Header;
@@ -196,6 +196,11 @@ impl Attributes {
         self.stored.as_ref().map_or(Ok(Vec::new()), |info| Ok(dense(info)?.all()))
     }
 
+    /// The heap of that index, which [`Kept`](super::Kept) may have open.
+    pub(crate) fn kept_at(&self) -> Option<Address> {
+        self.stored.as_ref()?.heap
+    }
+
     /// Those that are in memory.
     pub(crate) fn entries(&self) -> impl Iterator<Item = &Entry> {
         self.entries.values().map(Box::as_ref)
@@ -266,9 +271,8 @@ impl Attributes {
         self.removed.clear();
         let was_dense = self.stored.is_some();
         let blocks = self.blocks(writing.reader)?;
-        if let Some(heap) = self.stored.take().and_then(|info| info.heap) {
-            writing.kept.forget(heap);
-        }
+        self.kept_at().into_iter().for_each(|at| writing.kept.forget(at));
+        self.stored = None;
         writing.release(blocks);
         let mut list: Vec<&Entry> = self.entries().collect();
         list.sort_unstable_by_key(|entry| entry.rank);

@@ -136,6 +136,14 @@ impl Links {
         self.stored.map_or(Ok(Vec::new()), |style| Ok(group::blocks_of(reader, &style)?.all()))
     }
 
+    /// What [`Kept`](super::Kept) may have open of that index: its heap, or its table by the root of the tree.
+    pub(crate) fn kept_at(&self) -> Option<Address> {
+        match self.stored? {
+            Style::New(info) => info.heap,
+            Style::Old(table) => Some(table.tree),
+        }
+    }
+
     /// Adds a link, whose name is free.
     pub(crate) fn insert(&mut self, link: Link) {
         self.links.insert(link);
@@ -256,11 +264,8 @@ impl Links {
         }
         let was_dense = matches!(self.stored, Some(Style::New(_)));
         let blocks = self.blocks(writing.reader)?;
-        match self.stored.take() {
-            Some(Style::New(LinkInfo { heap: Some(at), .. })) => writing.kept.forget(at),
-            Some(Style::Old(table)) => writing.kept.forget(table.tree),
-            _ => {}
-        }
+        self.kept_at().into_iter().for_each(|at| writing.kept.forget(at));
+        self.stored = None;
         writing.release(blocks);
         match self.is_old {
             true => self.build_table(writing),

@@ -74,8 +74,8 @@ impl Kept {
         }
     }
 
-    /// What is at this address is gone.
-    fn forget(&mut self, at: Address) {
+    /// What is at this address is gone. Something else may be there soon.
+    pub(crate) fn forget(&mut self, at: Address) {
         self.heaps.remove(&at);
         self.tables.remove(&at);
     }

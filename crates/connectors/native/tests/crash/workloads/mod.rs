@@ -3,6 +3,7 @@
 mod attributes;
 mod elements;
 mod groups;
+mod indexes;
 mod journal;
 mod mixed;
 mod old;
@@ -96,7 +97,12 @@ pub(crate) fn all() -> Vec<Workload> {
 
 /// Workloads of types that h5py knows.
 pub(crate) fn read_by_h5py() -> Vec<Workload> {
-    [new_files(), old::all()].concat()
+    [new_files(), old::all(), indexes()].concat()
+}
+
+/// Workloads of indexes and heaps that change by block.
+pub(crate) fn indexes() -> Vec<Workload> {
+    [indexes::new_files(), indexes::old_files()].concat()
 }
 
 /// Workloads that begin with a new file.

@@ -1,8 +1,9 @@
 //! Changes to files that libhdf5 wrote.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::process::Command;
-use std::sync::OnceLock;
+use std::sync::Mutex;
 
 use hyperslab::{File, Result, Selection};
 
@@ -70,15 +71,19 @@ fn elements_again(f: &File) -> Result<()> {
     f.dataset("new/plain")?.write_raw(&[5i32; 30])
 }
 
-/// The files of `start.py`, by name; none where there is no h5py.
-fn files() -> &'static [(String, Vec<u8>)] {
-    static FILES: OnceLock<Vec<(String, Vec<u8>)>> = OnceLock::new();
-    FILES.get_or_init(|| if has_h5py() { make() } else { Vec::new() })
+/// Files by name.
+type Files = Vec<(String, Vec<u8>)>;
+
+/// The files that a script makes; none where there is no h5py.
+pub(super) fn files(name: &'static str) -> Files {
+    static FILES: Mutex<BTreeMap<&str, Files>> = Mutex::new(BTreeMap::new());
+    let mut files = FILES.lock().unwrap();
+    files.entry(name).or_insert_with(|| if has_h5py() { make(name) } else { Vec::new() }).clone()
 }
 
-fn make() -> Vec<(String, Vec<u8>)> {
-    let folder = Folder::new("start");
-    let done = Command::new("python3").arg(script("start.py")).arg(&folder.0).output().unwrap();
+fn make(name: &str) -> Files {
+    let folder = Folder::new(name);
+    let done = Command::new("python3").arg(script(name)).arg(&folder.0).output().unwrap();
     assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
     let mut paths: Vec<PathBuf> =
         std::fs::read_dir(&folder.0).unwrap().map(|entry| entry.unwrap().path()).collect();
@@ -89,7 +94,7 @@ fn make() -> Vec<(String, Vec<u8>)> {
 
 pub(super) fn all() -> Vec<Workload> {
     let mut all = Vec::new();
-    for (file, image) in files() {
+    for (file, image) in files("start.py") {
         for (what, steps) in LIVES {
             let name = format!("{what} of a file of libhdf5, {file}");
             all.push(Workload { start: Start::Old(image.clone()), ..Workload::new(&name, steps) });

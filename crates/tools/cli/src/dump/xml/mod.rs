@@ -13,7 +13,7 @@ use hyperslab::{Index, Link, LinkTarget, ObjectKind, Result, Token};
 
 use super::Dumper;
 use super::attributes::list_attributes;
-use super::tables::{Sorting, list_links, shown};
+use super::tables::{Links, Sorting, list_links, shown};
 use crate::render::line::{BREAK, LEVELS_MAX};
 
 const SCHEMA_URI: &str = "http://www.hdfgroup.org/HDF5/XML/schema/HDF5-File.xsd";
@@ -44,7 +44,7 @@ struct OpenGroup {
     level: usize,
     /// Whether what is in it stands one level further in.
     entered: bool,
-    links: std::vec::IntoIter<Link>,
+    links: Links,
     /// The path of the group around it.
     outer: ObjectPath,
 }
@@ -244,7 +244,7 @@ impl Dumper<'_> {
         } else {
             self.xml_group_head((level, token), name, before.as_deref())?;
         }
-        let (links, entered) = (Vec::new().into_iter(), before.is_none());
+        let (links, entered) = (Links::none(), before.is_none());
         self.xml.open.push(OpenGroup { token, tag, level, entered, links, outer });
         if entered {
             self.indent += 1;
@@ -268,7 +268,7 @@ impl Dumper<'_> {
         }
         let links = self.xml_links(token)?;
         if let Some(open) = self.xml.open.last_mut() {
-            open.links = links.into_iter();
+            open.links = links;
         }
         Ok(())
     }
@@ -297,7 +297,7 @@ impl Dumper<'_> {
         self.xml_element(level + 1, "GroupPtr", &[&start[..], &parents].concat(), b" />")
     }
 
-    fn xml_links(&mut self, group: Token) -> Result<Vec<Link>> {
+    fn xml_links(&mut self, group: Token) -> Result<Links> {
         let container = self.container();
         let tracked = container.group_info(group)?.create.link_order;
         let by = if tracked == CreationOrder::Untracked { Index::Name } else { self.options.sort_by };
