@@ -292,7 +292,7 @@ fn join(core: Arc<Core>, path: &str, access: &FileAccess) -> Result<Arc<NativeCo
     joined
 }
 
-pub(crate) fn open_core(plane: Plane, held: Held, path: &str, access: &FileAccess) -> Result<Arc<Core>> {
+pub(crate) fn open_core(mut plane: Plane, held: Held, path: &str, access: &FileAccess) -> Result<Arc<Core>> {
     let writable = access.access == vol::Access::Write;
     let live = access.swmr && !writable;
     let mut warnings = Vec::new();
@@ -309,10 +309,9 @@ pub(crate) fn open_core(plane: Plane, held: Held, path: &str, access: &FileAcces
     if access.swmr && !marks::has_room(&superblock) {
         return Err(no_swmr(path, &superblock));
     }
-    let mut file = plane.file.clone();
     match &pending {
-        Some(redo) if writable => redo.replay(&file)?,
-        Some(redo) if redo.has_moves() => file = Arc::new(Moved::new(file, redo.moves())),
+        Some(redo) if writable => redo.replay(&plane.file)?,
+        Some(redo) if redo.has_moves() => plane.file = Arc::new(Moved::new(plane.file, redo.moves())),
         _ => {}
     }
     let overlay = pending.into_iter().flat_map(|redo| redo.entries);
@@ -321,7 +320,7 @@ pub(crate) fn open_core(plane: Plane, held: Held, path: &str, access: &FileAcces
     let end = end_of_file(&plane, head.len, base, &superblock, live)?;
     let metadata_cache_bytes = access.metadata_cache_bytes.unwrap_or(METADATA_BYTES);
     let parts = StoreParts {
-        file,
+        file: plane.file,
         superblock,
         limits: access.limits.clone(),
         budget: access.budget(),

@@ -91,7 +91,10 @@ impl Staged {
 
     /// Takes out all that is large enough for the journal.
     pub(super) fn take_large(&mut self) -> Vec<(u64, Vec<u8>)> {
-        self.0.extract_if(.., |_, data| data.len() >= SPILLED_BYTES_MIN).collect()
+        let all = std::mem::take(&mut self.0).into_iter();
+        let (large, small): (Vec<_>, Vec<_>) = all.partition(|(_, data)| data.len() >= SPILLED_BYTES_MIN);
+        self.0 = small.into_iter().collect();
+        large
     }
 
     /// Bytes that are large enough for the journal.
