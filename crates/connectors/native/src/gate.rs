@@ -59,6 +59,7 @@ pub(crate) struct Reading<'g> {
 #[derive(Debug)]
 pub(crate) enum Changing<'g> {
     Nothing,
+    Object { _lock: RwLockWriteGuard<'g, ()> },
     Objects { _locks: Vec<RwLockWriteGuard<'g, ()>> },
     All { _lock: RwLockWriteGuard<'g, ()> },
 }
@@ -103,6 +104,7 @@ impl Gate {
         match scope {
             Scope::Nothing => Changing::Nothing,
             Scope::All => Changing::All { _lock: exclusive(&self.all) },
+            Scope::Objects([at]) => Changing::Object { _lock: exclusive(&self.objects[shard_of(*at)].lock) },
             Scope::Objects(objects) => {
                 let mut shards: Vec<usize> = objects.iter().map(|at| shard_of(*at)).collect();
                 shards.sort_unstable();
