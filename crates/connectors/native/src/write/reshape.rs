@@ -130,7 +130,9 @@ impl Writer {
         };
         let mut found = Vec::new();
         for scaled in near {
-            if self.chunk_at(at, &scaled)?.is_some() {
+            // One that waits has the fill value outside of the extent already.
+            let is_whole = !layout.edge_chunks_unfiltered && self.chunks.pending.has(at, &scaled);
+            if !is_whole && self.chunk_at(at, &scaled)?.is_some() {
                 found.push(scaled);
             }
         }
@@ -208,15 +210,17 @@ fn edge_chunks(dims: &[u64], shape: &[u64], edges: &[Option<u64>]) -> Option<Vec
     let mut grown = edges.iter().enumerate().filter_map(|(d, edge)| edge.map(|edge| (d, edge)));
     let (axis, edge) = grown.next().filter(|_| grown.next().is_none())?;
     let grid = |d: usize| if d == axis { edge..edge + 1 } else { 0..dims[d].div_ceil(shape[d]) };
-    let counts = (0..dims.len()).map(|d| grid(d).end - grid(d).start);
-    counts.into_iter().try_fold(1, |n: u64, m| n.checked_mul(m)).filter(|&n| n <= EDGE_CHUNKS_MAX)?;
-    let mut chunks = vec![Vec::new()];
-    for d in 0..dims.len() {
-        let longer = |chunk: &Vec<u64>| {
-            let chunk = chunk.clone();
-            grid(d).map(move |n| chunk.iter().copied().chain([n]).collect::<Vec<u64>>())
-        };
-        chunks = chunks.iter().flat_map(longer).collect();
+    let mut counts = (0..dims.len()).map(|d| grid(d).end - grid(d).start);
+    let count = counts.try_fold(1, |n: u64, m| n.checked_mul(m)).filter(|&n| n <= EDGE_CHUNKS_MAX)?;
+    let mut chunks = Vec::with_capacity(count as usize);
+    for mut n in 0..count {
+        let mut chunk = vec![0; dims.len()];
+        for d in (0..dims.len()).rev() {
+            let range = grid(d);
+            chunk[d] = range.start + n % (range.end - range.start);
+            n /= range.end - range.start;
+        }
+        chunks.push(chunk);
     }
     Some(chunks)
 }
