@@ -41,12 +41,7 @@ fn registry() -> Result<Registry> {
     let mut registry = Registry::new();
     registry.register(Arc::new(MemoryConnector::new()))?;
     registry.register_layer(Arc::new(PassLayer))?;
-    registry.register_layer(Arc::new(stats_layer::StatsLayer))?;
-    registry.register_layer(Arc::new(trace_layer::TraceLayer))?;
-    registry.register_layer(Arc::new(readonly_layer::ReadonlyLayer))?;
-    registry.register_layer(Arc::new(check_layer::CheckLayer))?;
-    registry.register_layer(Arc::new(async_layer::AsyncLayer))?;
-    registry.register_layer(Arc::new(mirror_layer::MirrorLayer))?;
+    layers::all().into_iter().try_for_each(|layer| registry.register_layer(layer))?;
     Ok(registry)
 }
 

@@ -112,7 +112,7 @@ fn queued(inner: Arc<dyn Container>) -> Result<Arc<dyn Container>> {
         access: &access,
         registry,
     };
-    vol::LayerFactory::wrap(&async_layer::AsyncLayer, &op)
+    vol::LayerFactory::wrap(&layers::asynchronous::AsyncLayer, &op)
 }
 
 fn row(name: &str, make: &dyn Fn() -> Result<Arc<dyn Container>>) -> Result<()> {

@@ -1,8 +1,9 @@
 //! Threads of one process as members of a group.
 
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use model::Result;
+use system::sync::{Condvar, Mutex, MutexGuard};
 
 use crate::{Comm, gone};
 
@@ -43,7 +44,7 @@ pub fn threads(size: usize) -> Vec<Thread> {
 
 impl Board {
     fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock()
     }
 }
 
@@ -70,7 +71,7 @@ impl Comm for Thread {
             if state.is_broken {
                 return Err(gone().with("rank", self.rank));
             }
-            state = self.board.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
+            state = self.board.changed.wait(state);
         }
         let gathered = state.gathered.clone();
         drop(state);

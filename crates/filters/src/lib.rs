@@ -47,6 +47,7 @@ mod lzf;
 mod nbit;
 mod nbit_tree;
 mod output;
+pub mod pipeline;
 pub mod registered;
 mod registry;
 mod scaleoffset;

@@ -96,7 +96,7 @@ impl Attribute {
     pub fn read_bytes(&self, memory: &Datatype, heap: &mut Heap) -> Result<Vec<u8>> {
         let container = self.object.session.container.as_ref();
         let _pin = vol::Pin::of(container, &self.info.datatype)?;
-        vol::transfer::from_file_form(
+        algorithms::transfer::from_file_form(
             container,
             &self.info.datatype,
             &self.raw()?,
@@ -195,7 +195,7 @@ impl Attribute {
         let container = self.object.session.container.as_ref();
         let conversions = Conversions::default();
         let file_type = &self.info.datatype;
-        let raw = vol::transfer::to_file_form(
+        let raw = algorithms::transfer::to_file_form(
             container,
             &T::datatype(),
             elements,

@@ -207,7 +207,7 @@ impl<V> DatasetBuilder<V> {
         let file_type = datatype.with_slots(&container.info()?.slots);
         let mut heap = Heap::new();
         let element = store_all(std::slice::from_ref(value), &mut heap)?;
-        vol::transfer::to_file_form(
+        algorithms::transfer::to_file_form(
             container,
             &T::datatype(),
             &element,

@@ -11,7 +11,7 @@ impl<V> DatasetBuilder<V> {
     /// that this build lacks is refused then. Chunks that a filter cannot shrink are stored without it.
     #[must_use]
     pub fn filter(self, id: u16, values: &[u32]) -> Self {
-        let optional = pipeline::is_available(id);
+        let optional = filters::pipeline::is_available(id);
         self.push_filter(Ok(FilterSpec { id, name: None, optional, values: values.to_vec() }))
     }
 
@@ -38,11 +38,11 @@ impl<V> DatasetBuilder<V> {
     /// ```
     #[must_use]
     pub fn named_filter(self, text: &str) -> Self {
-        self.push_filter(pipeline::named(text))
+        self.push_filter(filters::pipeline::named(text))
     }
 
     fn push_filter(mut self, filter: Result<FilterSpec>) -> Self {
-        match filter.and_then(|filter| pipeline::check_level(&filter).map(|()| filter)) {
+        match filter.and_then(|filter| filters::pipeline::check_level(&filter).map(|()| filter)) {
             Ok(filter) => self.create.filters.push(filter),
             Err(error) => self.problem = self.problem.or(Some(error)),
         }

@@ -4,13 +4,13 @@ mod overlap;
 
 use std::collections::HashSet;
 
+use algorithms::transfer::Elements;
 use model::convert::Conversions;
 use model::heap::Heap;
 use model::properties::Layout;
 use model::{
     Charge, Dataspace, Error, Kind, LinkTarget, ObjectKind, ObjectPath, Result, Selection, Token, Within,
 };
-use vol::transfer::Elements;
 use vol::{Container, DatasetInfo, OpList};
 
 /// Bytes of elements read at a time.
@@ -136,8 +136,9 @@ fn storage_findings(lines: &[u8]) -> impl Iterator<Item = (Finding, bool)> {
 impl Walk<'_> {
     /// Whether what is here is all that was copied.
     fn copied(&mut self) {
-        if vol::copy::is_unfinished(self.container).is_ok_and(|unfinished| unfinished) {
-            let error = Error::corrupt("check container").with("problem", vol::copy::UNFINISHED_WARNING);
+        if vol::unfinished::is_unfinished(self.container).is_ok_and(|unfinished| unfinished) {
+            let error =
+                Error::corrupt("check container").with("problem", vol::unfinished::UNFINISHED_WARNING);
             self.found(&ObjectPath::root(), "container", error);
         }
     }
@@ -223,7 +224,14 @@ impl Walk<'_> {
                 let (file, memory) = (&attribute.datatype, attribute.datatype.memory_form());
                 let raw = values.first().map_or(&[][..], Vec::as_slice);
                 let conversions = Conversions::default();
-                vol::transfer::from_file_form(container, file, raw, &memory, &conversions, &mut Heap::new())
+                algorithms::transfer::from_file_form(
+                    container,
+                    file,
+                    raw,
+                    &memory,
+                    &conversions,
+                    &mut Heap::new(),
+                )
             });
             self.keep(path, &format!("attribute \"{}\"", attribute.name), read);
         }
@@ -251,7 +259,7 @@ impl Walk<'_> {
 
     /// All elements that are stored, where their extent is far larger than these: else simply all.
     fn all_elements(&mut self, token: Token, info: &DatasetInfo) -> Result<()> {
-        let Some(stored) = vol::stored::sparse(self.container, token, info)? else {
+        let Some(stored) = algorithms::stored::sparse(self.container, token, info)? else {
             return self.elements(token, info, &Selection::All, u64::MAX);
         };
         for block in stored.blocks_of(u64::MAX) {

@@ -1,8 +1,8 @@
 //! Copies of objects.
 
+use algorithms::copy::CopyOptions;
 use model::Result;
 use vol::OpObjectCopy;
-use vol::copy::CopyOptions;
 
 use crate::Group;
 use crate::object::Object;
@@ -18,8 +18,11 @@ impl Object {
             let op = OpObjectCopy::new(self.token, place);
             return to.object_copy(&op).map(drop);
         }
-        let copied =
-            vol::copy::between((from.as_ref(), self.token), (to.as_ref(), &place), CopyOptions::new(limits));
+        let copied = algorithms::copy::between(
+            (from.as_ref(), self.token),
+            (to.as_ref(), &place),
+            CopyOptions::new(limits),
+        );
         copied.map(drop)
     }
 }

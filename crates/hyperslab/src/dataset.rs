@@ -1,13 +1,13 @@
 //! Datasets: typed reads of all or part of the elements.
 
-use std::sync::{Arc, PoisonError};
+use std::sync::Arc;
 
+use algorithms::transfer::{Elements, Memory};
 use model::convert::Conversions;
 use model::heap::Heap;
 use model::properties::{FilterSpec, Layout};
 use model::{Dataspace, Datatype, Error, Result, Selection, Within};
 use ndarray::{Array, Array1, Array2, ArrayD, Dimension, IxDyn};
-use vol::transfer::{Elements, Memory};
 use vol::{DatasetInfo, StorageInfo};
 
 use crate::object::Object;
@@ -37,11 +37,11 @@ impl Dataset {
 
     /// Type, extent and creation properties.
     pub fn dataset_info(&self) -> Arc<DatasetInfo> {
-        self.info.read().unwrap_or_else(PoisonError::into_inner).clone()
+        self.info.read().clone()
     }
 
     pub(crate) fn change_info(&self, change: impl FnOnce(&mut Arc<DatasetInfo>) -> Result<()>) -> Result<()> {
-        change(&mut self.info.write().unwrap_or_else(PoisonError::into_inner))
+        change(&mut self.info.write())
     }
 
     /// The type of an element, as stored.

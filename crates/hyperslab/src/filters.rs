@@ -96,7 +96,7 @@ impl Filter {
 
     /// Whether this build has it.
     pub fn is_available(&self) -> bool {
-        u16::try_from(self.id()).is_ok_and(pipeline::is_available)
+        u16::try_from(self.id()).is_ok_and(filters::pipeline::is_available)
     }
 
     /// Deflate (gzip).
@@ -142,14 +142,14 @@ impl Filter {
     /// As the model has it. A number that no filter can have stands for one that is not available.
     pub(crate) fn to_spec(&self) -> FilterSpec {
         let id = u16::try_from(self.id()).unwrap_or(u16::MAX);
-        let optional = *self != Filter::Fletcher32 && pipeline::is_available(id);
+        let optional = *self != Filter::Fletcher32 && filters::pipeline::is_available(id);
         FilterSpec { id, name: None, optional, values: self.values() }
     }
 }
 
 /// Whether this build has deflate.
 pub fn deflate_available() -> bool {
-    pipeline::is_available(1)
+    filters::pipeline::is_available(1)
 }
 
 /// Whether this build has deflate.
@@ -159,17 +159,17 @@ pub fn gzip_available() -> bool {
 
 /// Whether this build has szip.
 pub fn szip_available() -> bool {
-    pipeline::is_available(4)
+    filters::pipeline::is_available(4)
 }
 
 /// Whether this build has LZF.
 pub fn lzf_available() -> bool {
-    pipeline::is_available(32000)
+    filters::pipeline::is_available(32000)
 }
 
 /// Whether this build has Blosc.
 pub fn blosc_available() -> bool {
-    pipeline::is_available(32001)
+    filters::pipeline::is_available(32001)
 }
 
 /// For programs that were written for a Blosc with threads of its own: chunks are filtered on all cores anyway. Returns

@@ -52,8 +52,8 @@ mod visit;
 pub mod work;
 mod write;
 
-/// Event sets: what the `async` layer has under way.
-pub use async_layer as asynchronous;
+pub use ::filters::pipeline::{is_named as is_named_filter, named as named_filter};
+pub use algorithms;
 pub use attribute::Attribute;
 pub use attribute_builder::{
     AttributeBuilder, AttributeBuilderData, AttributeBuilderEmpty, AttributeBuilderEmptyShape,
@@ -71,6 +71,10 @@ pub use extents::{Extent, Extents, SimpleExtents};
 pub use file::{ChunkCache, File};
 pub use group::Group;
 pub use iteration::{IterationCursor, LinkInfo, LinkType};
+/// Event sets: what the `async` layer has under way.
+pub use layers::asynchronous;
+/// Numbers that the `stats` layer took.
+pub use layers::stats::Stats;
 pub use map::{KeyPosition, Map};
 pub use model;
 pub use model::datatype::Datatype;
@@ -82,12 +86,9 @@ pub use model::{Index as IndexType, Order as IterationOrder};
 pub use ndarray::s;
 pub use object::{NamedDatatype, Object, ObjectHandle};
 pub use options::{FileAccessBuilder, FileBuilder, FileCreateBuilder, OpenMode};
-pub use pipeline::{is_named as is_named_filter, named as named_filter};
 pub use reader::{AttributeReader, AttributeWriter, Conversion, Reader, Writer};
 pub use registry::{FolderResolver, registry};
 pub use slice::Slice;
-/// Numbers that the `stats` layer took.
-pub use stats_layer::Stats;
 pub use visit::Visit;
 pub use vol;
 pub use vol::{CloseErrorHook, Durability, FileAccess, LibVersion, Locking, set_close_error_hook};

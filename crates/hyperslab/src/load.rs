@@ -1,10 +1,11 @@
 //! Values that do not lie in memory as elements do: strings, sequences, structs. They are made from elements, and elements
 //! from them, a strip at a time, so that little waits; and where it pays, by several threads.
 
+use algorithms::workers;
 use model::convert::Conversions;
 use model::properties::Layout;
 use model::{Datatype, Error, Heap, Result, Selection, Within};
-use vol::{DatasetInfo, workers};
+use vol::DatasetInfo;
 
 use crate::element::store_into;
 use crate::{Dataset, H5Type};

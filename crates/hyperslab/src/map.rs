@@ -3,11 +3,11 @@
 use std::collections::HashMap;
 use std::ops::ControlFlow;
 
+use algorithms::transfer::{from_file_form, to_file_form};
 use model::convert::Conversions;
 use model::heap::Heap;
 use model::properties::ObjectCreate;
 use model::{Datatype, Error, Result};
-use vol::transfer::{from_file_form, to_file_form};
 use vol::{MapInfo, OpMapCreate};
 
 use crate::object::Object;
@@ -217,13 +217,13 @@ impl Map {
     /// The bytes that stand for keys: an element's, or those of a variable-length value.
     fn stored_keys(&self, elements: Elements) -> Result<Vec<Vec<u8>>> {
         let Elements { datatype, bytes, mut heap } = elements;
-        vol::maps::stored_keys(&self.key, &datatype, &bytes, &mut heap)
+        algorithms::maps::stored_keys(&self.key, &datatype, &bytes, &mut heap)
     }
 
     /// The opposite.
     fn loaded_keys<K: H5Type>(&self, keys: &[Vec<u8>]) -> Result<Vec<K>> {
         let (memory, mut heap) = (self.key.memory_form(), Heap::new());
-        let bytes = vol::maps::to_elements(&self.key, keys.iter().map(Vec::as_slice), &mut heap)?;
+        let bytes = algorithms::maps::to_elements(&self.key, keys.iter().map(Vec::as_slice), &mut heap)?;
         let mut out = vec![0; keys.len() * K::element_bytes()];
         model::convert::Plan::compile(&memory, &K::datatype(), &Conversions::default())?.run(
             &bytes,
@@ -231,7 +231,7 @@ impl Map {
             keys.len(),
             &mut heap,
         )?;
-        if vol::maps::stored_keys(&self.key, &K::datatype(), &out, &mut heap)? != keys {
+        if algorithms::maps::stored_keys(&self.key, &K::datatype(), &out, &mut heap)? != keys {
             return Err(
                 Error::invalid("read map keys").with("problem", "a key does not fit the type it is read as")
             );

@@ -1,10 +1,11 @@
 //! The connectors of this build, and the way from one container to others.
 
 use std::path::{Component, Path, PathBuf};
-use std::sync::{Arc, LazyLock, Mutex, PoisonError, Weak};
+use std::sync::{Arc, LazyLock, Weak};
 
 use model::text::{from_path, to_path};
 use model::{Error, Result};
+use system::sync::Mutex;
 use vol::{Container, FileAccess, RawBytes, Registry, Resolver};
 
 use crate::work::{self, Work};
@@ -30,17 +31,9 @@ pub(crate) fn built_in() -> &'static Registry {
             Arc::new(log::LogConnector::new(Arc::new(native::NativeConnector))),
             Arc::new(remote::RemoteConnector),
         ];
-        let layers: [Arc<dyn vol::LayerFactory>; 6] = [
-            Arc::new(stats_layer::StatsLayer),
-            Arc::new(trace_layer::TraceLayer),
-            Arc::new(readonly_layer::ReadonlyLayer),
-            Arc::new(check_layer::CheckLayer),
-            Arc::new(mirror_layer::MirrorLayer),
-            Arc::new(async_layer::AsyncLayer),
-        ];
         // Names and numbers of our own differ.
         connectors.into_iter().for_each(|connector| drop(registry.register(connector)));
-        layers.into_iter().for_each(|layer| drop(registry.register_layer(layer)));
+        layers::all().into_iter().for_each(|layer| drop(registry.register_layer(layer)));
         registry
     });
     &BUILT_IN
@@ -118,14 +111,14 @@ fn last(path: &Path) -> &Path {
 impl Resolver for FolderResolver {
     fn container(&self, name: &str, from: &str) -> Result<Arc<dyn Container>> {
         let path = self.find(name, from)?;
-        let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut open = self.open.lock();
         open.retain(|(_, container)| container.strong_count() > 0);
         if let Some(container) = open.iter().find(|(p, _)| *p == path).and_then(|(_, c)| c.upgrade()) {
             return Ok(container);
         }
         let container = self.open_metered(&path)?;
         open.push((path, Arc::downgrade(&container)));
-        let mut recent = self.recent.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut recent = self.recent.lock();
         recent.truncate(RECENT_MAX - 1);
         recent.insert(0, container.clone());
         Ok(container)
@@ -137,7 +130,7 @@ impl Resolver for FolderResolver {
             let error = Error::denied("open other file to write").with("file", name);
             return Err(error.with("problem", "it is the file that asks"));
         }
-        let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut open = self.open.lock();
         // One that reads must not stay beside one that writes.
         let here = open.iter().position(|(p, _)| *p == path);
         if let Some(container) = here.map(|at| open.swap_remove(at)).and_then(|(_, c)| c.upgrade()) {
@@ -145,10 +138,7 @@ impl Resolver for FolderResolver {
                 open.push((path, Arc::downgrade(&container)));
                 return Ok(container);
             }
-            self.recent
-                .lock()
-                .unwrap_or_else(PoisonError::into_inner)
-                .retain(|c| !Arc::ptr_eq(c, &container));
+            self.recent.lock().retain(|c| !Arc::ptr_eq(c, &container));
         }
         let resolver = FolderResolver::new(&self.root, self.registry.clone())?;
         let access = FileAccess::write().with_resolver(resolver);

@@ -1,9 +1,10 @@
 //! What all handles of one open file share.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError, RwLock, Weak};
+use std::sync::{Arc, Weak};
 
 use model::{Error, Result, Token};
+use system::sync::{Mutex, RwLock};
 use vol::{Container, DatasetInfo, FileAccess, Lookup, OpLookup};
 
 /// What all handles of one dataset know of it.
@@ -33,10 +34,10 @@ impl Session {
 
     /// What a dataset is now, shared with all its other handles.
     pub(crate) fn dataset(&self, token: Token) -> Result<SharedInfo> {
-        let datasets = || self.datasets.lock().unwrap_or_else(PoisonError::into_inner);
+        let datasets = || self.datasets.lock();
         let known = datasets().get(&token).and_then(Weak::upgrade);
         if let Some(shared) = known {
-            let mut info = shared.write().unwrap_or_else(PoisonError::into_inner);
+            let mut info = shared.write();
             *info = self.container.dataset_info(token)?;
             drop(info);
             return Ok(shared);

@@ -3,9 +3,9 @@
 use std::collections::HashSet;
 use std::ops::ControlFlow;
 
+use algorithms::thread_pool;
 use model::spread::Spread;
 use model::{Link, LinkTarget, ObjectKind, ObjectPath, Result, Token};
-use vol::crew;
 
 use crate::Group;
 use crate::object::Object;
@@ -139,7 +139,7 @@ impl Level {
             let kinds = group.kinds_of(&objects).unwrap_or_default();
             Ok(Ahead { group: token, links, kinds })
         };
-        self.ahead = crew::map(tokens, look).unwrap_or_else(|_: model::Error| Vec::new());
+        self.ahead = thread_pool::map(tokens, look).unwrap_or_else(|_: model::Error| Vec::new());
         self.ahead.reverse();
     }
 

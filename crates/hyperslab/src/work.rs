@@ -15,11 +15,12 @@
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
 
 use model::properties::Layout;
 use model::{Error, Result, Selection, Token};
+use system::sync::Mutex;
 use vol::{Blobs, Container, DatasetInfo, Layer, OpRead};
 
 /// What decoded chunks of a container may take in a cache, for those who walk over it in strips: most rows of chunks fit, and so
@@ -86,7 +87,7 @@ impl Work {
     /// Adds what is stored at a path, once. Whether something is there.
     pub fn add_file(&self, path: &Path) -> bool {
         let path = path.canonicalize().unwrap_or_else(|_| path.to_owned());
-        let mut counted = self.0.counted.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut counted = self.0.counted.lock();
         if counted.contains(&path) {
             return true;
         }
@@ -172,7 +173,7 @@ impl Metered {
     /// Bytes that are decoded for a read.
     fn decoded(&self, read: &OpRead<'_>) -> Result<u64> {
         let bytes = read.into.len() as u64;
-        let mut guard = self.last.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut guard = self.last.lock();
         let known = guard.take().filter(|last| last.dataset == read.dataset);
         let mut last = match known {
             Some(last) => last,

@@ -1,8 +1,8 @@
 //! Transfers of many strips: converted by several threads, scattered and gathered.
 
+use hyperslab::algorithms::transfer::{Elements, Memory};
 use hyperslab::model::datatype::{Compound, Member};
 use hyperslab::model::{ByteOrder, Heap, Selection};
-use hyperslab::vol::transfer::{Elements, Memory};
 use hyperslab::{Dataset, Datatype, File, H5Type, Result};
 
 /// A file of this process, gone when the test ends.

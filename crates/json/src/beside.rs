@@ -1,8 +1,9 @@
 //! What lies beside a container, for the container beneath it: asked for in the name of the one above.
 
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::sync::{Arc, Weak};
 
 use model::{Error, Result};
+use system::sync::Mutex;
 use vol::{Container, Durability, FileAccess, Layer, OpWrite, RawBytes, Resolver};
 
 /// A resolver that tells where the container really is, and writes to others so that it stays.
@@ -32,7 +33,7 @@ impl Beside {
 
     /// Says which container is the one above.
     pub fn set_own(&self, own: Weak<dyn Container>) {
-        *self.own.lock().unwrap_or_else(PoisonError::into_inner) = Some(own);
+        *self.own.lock() = Some(own);
     }
 
     fn asked(&self, name: &str) -> Result<&Arc<dyn Resolver>> {
@@ -44,8 +45,7 @@ impl Beside {
 impl Resolver for Beside {
     fn container(&self, name: &str, _from: &str) -> Result<Arc<dyn Container>> {
         if name == Self::OWN {
-            let own =
-                self.own.lock().unwrap_or_else(PoisonError::into_inner).as_ref().and_then(Weak::upgrade);
+            let own = self.own.lock().as_ref().and_then(Weak::upgrade);
             return own.ok_or_else(|| Error::invalid("use container").with("problem", "it is closed"));
         }
         let resolver = self.asked(name)?.clone();

@@ -165,7 +165,7 @@ impl Ids {
 
 /// Objects of a container by identity, in references and as committed datatypes.
 pub(crate) struct Named<'a> {
-    pub(crate) ids: &'a std::sync::RwLock<Ids>,
+    pub(crate) ids: &'a system::sync::RwLock<Ids>,
     pub(crate) container: &'a dyn Container,
 }
 
@@ -173,13 +173,13 @@ impl Objects for Named<'_> {
     fn name_of(&self, token: Token) -> Result<String> {
         // What is gone is still called something, so that the reference says that it once pointed somewhere.
         let kind = self.container.object_info(token).map_or("objects", |info| collection(info.kind));
-        let ids = self.ids.read().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let ids = self.ids.read();
         Ok(format!("{kind}/{}", ids.id(token)?))
     }
 
     fn token_of(&self, name: &str) -> Result<Token> {
         let id = name.rsplit_once('/').map_or(name, |(_, id)| id);
-        let ids = self.ids.read().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let ids = self.ids.read();
         ids.by_id(id)
     }
 }

@@ -1,11 +1,12 @@
 //! Objects of a container from JSON.
 
+use algorithms::transfer;
 use model::convert::Conversions;
 use model::properties::{FillValue, GroupCreate};
 use model::{Dataspace, Datatype, Error, Heap, Limits, LinkTarget, Result, Selection, Token, Within};
 use vol::{
     Container, OpAttributeCreate, OpDatasetCreate, OpDatatypeCommit, OpGroupCreate, OpMapCreate, OpWrite,
-    Place, transfer,
+    Place,
 };
 
 use crate::datatype::datatype_from_json;

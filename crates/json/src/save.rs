@@ -1,12 +1,13 @@
 //! Objects of a container as JSON.
 
+use algorithms::transfer;
 use model::convert::Conversions;
 use model::properties::{CreationOrder, FillValue, Layout};
 use model::{
     CharacterSet, Dataspace, Datatype, Heap, Index, Limits, Link, LinkTarget, Result, Selection, Token,
     Within,
 };
-use vol::{Allocation, AttributeInfo, Container, DatasetInfo, OpList, OpRead, Pin, transfer};
+use vol::{Allocation, AttributeInfo, Container, DatasetInfo, OpList, OpRead, Pin};
 
 use crate::datatype::datatype_to_json;
 use crate::ids::collection;
@@ -215,7 +216,7 @@ impl Saver<'_> {
 
     fn pairs(&self, map: Token, key_type: &Datatype, value_type: &Datatype) -> Result<Vec<Value<'static>>> {
         let mut pairs = Vec::new();
-        vol::maps::each_page(self.container, map, KEYS_PER_PAGE, |keys| {
+        algorithms::maps::each_page(self.container, map, KEYS_PER_PAGE, |keys| {
             for (key, value) in keys.iter().zip(self.container.map_get(map, keys)?) {
                 let value = self.values(value_type, &[], &value.unwrap_or_default())?;
                 pairs.push(list([key_to_json(key_type, key)?, value]));

@@ -1,10 +1,11 @@
 //! A container whose tokens are made from identities in text, over one that makes tokens as it likes.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, PoisonError, RwLock, RwLockWriteGuard};
 
 use model::datatype::ReferenceKind;
 use model::{Limits, Link, LinkTarget, ObjectKind, Reference, ReferenceTarget, Result, Token};
+use system::sync::{RwLock, RwLockWriteGuard};
 use vol::*;
 
 use crate::ids::{Ids, Named};
@@ -32,12 +33,12 @@ impl Shared {
 
     /// While this is held, nobody makes, links, unlinks or describes objects; elements may still be written.
     pub fn pause(&self) -> RwLockWriteGuard<'_, ()> {
-        self.gate.write().unwrap_or_else(PoisonError::into_inner)
+        self.gate.write()
     }
 
     /// The next object that is made has this identity. For who paused the others.
     pub fn expect(&self, id: &str) {
-        self.ids.write().unwrap_or_else(PoisonError::into_inner).expect(id);
+        self.ids.write().expect(id);
     }
 
     /// Notes that something changed.
@@ -52,23 +53,23 @@ impl Shared {
 
     /// The object beneath.
     pub fn inner(&self, token: Token) -> Result<Token> {
-        self.ids.read().unwrap_or_else(PoisonError::into_inner).inner(token)
+        self.ids.read().inner(token)
     }
 
     /// The token of an object beneath.
     pub fn outer(&self, inner: Token) -> Token {
-        let known = self.ids.read().unwrap_or_else(PoisonError::into_inner).known(inner);
-        known.unwrap_or_else(|| self.ids.write().unwrap_or_else(PoisonError::into_inner).token(inner))
+        let known = self.ids.read().known(inner);
+        known.unwrap_or_else(|| self.ids.write().token(inner))
     }
 
     /// The identity of an object in text.
     pub fn id(&self, token: Token) -> Result<String> {
-        self.ids.read().unwrap_or_else(PoisonError::into_inner).id(token).map(str::to_owned)
+        self.ids.read().id(token).map(str::to_owned)
     }
 
     /// Notes an object beneath whose identity is known.
     pub fn add(&self, id: &str, inner: Token) -> Result<Token> {
-        self.ids.write().unwrap_or_else(PoisonError::into_inner).add(id, inner)
+        self.ids.write().add(id, inner)
     }
 }
 
@@ -215,7 +216,7 @@ impl Layer for Translated {
     }
 
     fn object_copy(&self, op: &OpObjectCopy) -> Result<Token> {
-        vol::copy::within(self, op, vol::copy::CopyOptions::of(op, &self.told.limits))
+        algorithms::copy::within(self, op, algorithms::copy::CopyOptions::of(op, &self.told.limits))
     }
 
     fn object_set_comment(&self, object: Token, comment: Option<&str>) -> Result<()> {

@@ -6,7 +6,8 @@
 #[macro_export]
 macro_rules! container {
     ($name:ident, opening: $opening:ty, shared: $shared:ty, identity: $identity:path) => {
-        use std::sync::{Arc, PoisonError, RwLock};
+        use std::sync::Arc;
+        use system::sync::RwLock;
 
         use keyed::{Datasets, Values};
         use model::datatype::ReferenceKind;
@@ -23,7 +24,7 @@ macro_rules! container {
             }
 
             fn opening(&self) -> Result<Arc<$opening>> {
-                let opening = self.0.read().unwrap_or_else(PoisonError::into_inner);
+                let opening = self.0.read();
                 opening.clone().ok_or_else(|| Error::invalid("use container").with("problem", "it is closed"))
             }
 
@@ -52,7 +53,7 @@ macro_rules! container {
 
             fn close(&self) -> Result<()> {
                 let opening = self.opening()?;
-                self.0.write().unwrap_or_else(PoisonError::into_inner).take();
+                self.0.write().take();
                 opening.let_go()
             }
 
@@ -99,7 +100,7 @@ macro_rules! container {
 
             fn object_copy(&self, op: &OpObjectCopy) -> Result<Token> {
                 let opening = self.to_change()?;
-                vol::copy::within(self, op, vol::copy::CopyOptions::of(op, opening.limits()))
+                algorithms::copy::within(self, op, algorithms::copy::CopyOptions::of(op, opening.limits()))
             }
 
             fn object_set_comment(&self, object: Token, comment: Option<&str>) -> Result<()> {

@@ -165,7 +165,9 @@ fn check_layout(op: &OpDatasetCreate, datatype: &Datatype, limits: &Limits, stor
         return Err(invalid("filters without chunks"));
     }
     match &op.create.layout {
-        Layout::Chunked { shape, .. } => vol::demands::chunks(shape, &op.space, datatype.size(), limits),
+        Layout::Chunked { shape, .. } => {
+            algorithms::checks::chunks(shape, &op.space, datatype.size(), limits)
+        }
         Layout::External(_) => Err(Error::unsupported(format!("keep elements in files beside {storage}"))),
         Layout::Virtual(_) => Err(Error::unsupported(format!("make virtual dataset in {storage}"))),
         Layout::Compact | Layout::Contiguous if op.space.is_resizable() => {

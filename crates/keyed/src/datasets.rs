@@ -1,9 +1,8 @@
 //! What containers do with datasets, once they say where chunks and blobs are.
 
-use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
-
+use algorithms::checks;
 use model::{Datatype, Error, Result, Selection, Token};
-use vol::demands;
+use system::sync::{RwLock, RwLockReadGuard, RwLockWriteGuard};
 use vol::{Allocation, ChunkInfo, OpList, OpRead, OpWrite, Page, StorageInfo};
 
 use crate::{Chunks, Dataset, Elements, Values, slice};
@@ -22,12 +21,12 @@ pub trait Datasets<const N: usize>: Values<N> {
 
     /// Elements of a dataset hold still.
     fn reading(&self, id: <Self::Chunks as Chunks>::Id) -> RwLockReadGuard<'_, ()> {
-        self.lock_of(id).read().unwrap_or_else(PoisonError::into_inner)
+        self.lock_of(id).read()
     }
 
     /// Nobody else looks at the elements of a dataset.
     fn changing(&self, id: <Self::Chunks as Chunks>::Id) -> RwLockWriteGuard<'_, ()> {
-        self.lock_of(id).write().unwrap_or_else(PoisonError::into_inner)
+        self.lock_of(id).write()
     }
 
     /// Nobody else changes values of a map that name blobs: each blob is released once.
@@ -43,14 +42,14 @@ pub trait Datasets<const N: usize>: Values<N> {
     fn read_elements(&self, reads: &mut [OpRead<'_>]) -> Result<()> {
         // One alone is checked below, before anything happens.
         for read in reads.iter().filter(|_| reads.len() > 1) {
-            demands::transfer(&self.dataset(read.dataset)?.1.info, read.selection, read.into.len())?;
+            checks::transfer(&self.dataset(read.dataset)?.1.info, read.selection, read.into.len())?;
         }
         for read in reads.iter_mut() {
             let (id, _) = self.dataset(read.dataset)?;
             let _still = self.reading(id);
             // The extent may have changed before the elements held still.
             let (_, dataset) = self.dataset(read.dataset)?;
-            demands::transfer(&dataset.info, read.selection, read.into.len())?;
+            checks::transfer(&dataset.info, read.selection, read.into.len())?;
             if read.into.is_empty() {
                 continue;
             }
@@ -62,13 +61,13 @@ pub trait Datasets<const N: usize>: Values<N> {
     /// Writes elements.
     fn write_elements(&self, writes: &[OpWrite<'_>]) -> Result<()> {
         for write in writes.iter().filter(|_| writes.len() > 1) {
-            demands::transfer(&self.dataset(write.dataset)?.1.info, write.selection, write.from.len())?;
+            checks::transfer(&self.dataset(write.dataset)?.1.info, write.selection, write.from.len())?;
         }
         for write in writes {
             let (id, _) = self.dataset(write.dataset)?;
             let _alone = self.changing(id);
             let (_, dataset) = self.dataset(write.dataset)?;
-            demands::transfer(&dataset.info, write.selection, write.from.len())?;
+            checks::transfer(&dataset.info, write.selection, write.from.len())?;
             if write.from.is_empty() {
                 continue;
             }
@@ -170,7 +169,7 @@ pub trait Datasets<const N: usize>: Values<N> {
         dataset.check_chunked()?;
         dataset.check_offset(offset)?;
         let filters = dataset.filters();
-        if mask == pipeline::mask_of_none(filters) && data.len() != dataset.chunk_bytes() {
+        if mask == filters::pipeline::mask_of_none(filters) && data.len() != dataset.chunk_bytes() {
             let wanted = dataset.chunk_bytes();
             return Err(Error::invalid("write chunk").with("bytes", data.len()).with("wanted", wanted));
         }

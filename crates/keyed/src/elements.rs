@@ -1,11 +1,11 @@
 //! Elements: chunks as arrays of records, in which nobody writes what the fill value says anyway.
 
 use std::ops::Range;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use algorithms::thread_pool;
 use model::selection::ChunkRun;
 use model::{Budget, Charged, Result, Selection};
-use vol::crew;
+use system::sync::{Mutex, MutexGuard};
 
 use crate::parts::{Part, each_batch, split};
 use crate::{ChunkRead, ChunkWrite, Chunks, Dataset, Pending};
@@ -24,7 +24,7 @@ pub(crate) fn each<T: Send>(
     work: impl Fn(T) -> Result<()> + Sync,
 ) -> Result<()> {
     match bytes >= PARALLEL_BYTES && items.len() > 1 {
-        true => crew::each(items, work),
+        true => thread_pool::each(items, work),
         false => items.into_iter().try_for_each(work),
     }
 }
@@ -36,7 +36,7 @@ pub(crate) fn map<T: Send, R: Send>(
     make: impl Fn(T) -> Result<R> + Sync,
 ) -> Result<Vec<R>> {
     match bytes >= PARALLEL_BYTES && items.len() > 1 {
-        true => crew::map(items, make),
+        true => thread_pool::map(items, make),
         false => items.into_iter().map(make).collect(),
     }
 }
@@ -54,7 +54,7 @@ pub struct Elements<'a, C: Chunks> {
 
 impl<C: Chunks> Elements<'_, C> {
     pub(crate) fn pending(&self) -> MutexGuard<'_, Pending<C::Id>> {
-        self.pending.lock().unwrap_or_else(PoisonError::into_inner)
+        self.pending.lock()
     }
 
     /// Stores what waits of a dataset, so that its chunks can be looked at.
@@ -119,9 +119,9 @@ impl<C: Chunks> Elements<'_, C> {
             return fetch(targets);
         }
         // Nearby, what was just filled is still in the cache when it is fetched.
-        let threads = vol::workers::threads(bytes as u64, PARALLEL_BYTES as u64);
+        let threads = algorithms::workers::threads(bytes as u64, PARALLEL_BYTES as u64);
         let pieces = targets.chunks_mut(if threads == 1 { FETCHES_MAX } else { 1 });
-        vol::workers::each(pieces.map(Ok), threads, |piece, _| fetch(piece))
+        algorithms::workers::each(pieces.map(Ok), threads, |piece, _| fetch(piece))
     }
 
     /// Writes elements that nobody else looks at; the transfer was checked.

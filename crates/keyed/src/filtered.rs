@@ -31,7 +31,7 @@ impl<C: Chunks> Elements<'_, C> {
                 && room.len() == dataset.chunk_bytes()
             {
                 let _charge = self.charge_between(dataset)?;
-                return pipeline::undo(dataset.filters(), mask, &stored, room);
+                return filters::pipeline::undo(dataset.filters(), mask, &stored, room);
             }
             let chunk = self.undone(dataset, mask, &stored)?;
             for (run, room) in part.runs.iter().zip(rooms) {
@@ -50,7 +50,7 @@ impl<C: Chunks> Elements<'_, C> {
         parts: &[Part],
         from: &[u8],
     ) -> Result<()> {
-        pipeline::check(dataset.filters())?;
+        filters::pipeline::check(dataset.filters())?;
         let is_whole = |part: &&Part| part.elements() == dataset.inside(&part.start).iter().product::<u64>();
         let (whole, partial): (Vec<&Part>, Vec<&Part>) = parts.iter().partition(is_whole);
         let starts: Vec<&[u64]> = whole.iter().map(|part| &part.start[..]).collect();
@@ -104,7 +104,7 @@ impl<C: Chunks> Elements<'_, C> {
     fn undone(&self, dataset: &Dataset, mask: u32, stored: &[u8]) -> Result<Charged<Vec<u8>>> {
         let mut chunk = self.budget.zeroed(dataset.chunk_bytes(), "chunk")?;
         let _charge = self.charge_between(dataset)?;
-        pipeline::undo(dataset.filters(), mask, stored, &mut chunk)?;
+        filters::pipeline::undo(dataset.filters(), mask, stored, &mut chunk)?;
         Ok(chunk)
     }
 
@@ -120,9 +120,9 @@ pub(crate) fn applied(dataset: &Dataset, is_inside: bool, chunk: &[u8]) -> Resul
     let keeps_edges =
         matches!(dataset.info.create.layout, Layout::Chunked { edge_chunks_unfiltered: true, .. });
     if keeps_edges && !is_inside {
-        return Ok((pipeline::mask_of_none(dataset.filters()), chunk.to_vec()));
+        return Ok((filters::pipeline::mask_of_none(dataset.filters()), chunk.to_vec()));
     }
-    let (bytes, mask) = pipeline::apply(dataset.filters(), chunk)?;
+    let (bytes, mask) = filters::pipeline::apply(dataset.filters(), chunk)?;
     Ok((mask, bytes))
 }
 

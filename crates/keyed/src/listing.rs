@@ -2,10 +2,11 @@
 
 use std::collections::HashMap;
 use std::hash::Hash;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use model::Result;
+use system::sync::{Mutex, MutexGuard};
 
 /// Keys fetched at a time.
 pub const PAGE: usize = 1024;
@@ -62,7 +63,7 @@ impl<Id> Default for Listings<Id> {
 
 impl<Id: Copy + Eq + Hash> Listings<Id> {
     fn table(&self) -> MutexGuard<'_, Table<Id>> {
-        self.table.lock().unwrap_or_else(PoisonError::into_inner)
+        self.table.lock()
     }
 
     /// Keys of an object changed.

@@ -1,9 +1,10 @@
 //! Containers that a connector has open.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Weak};
 
 use model::{Error, Result};
+use system::sync::{Mutex, MutexGuard};
 
 /// What openings of one container share, by a key that is the same for the same container. Clones are one table.
 #[derive(Debug)]
@@ -23,7 +24,7 @@ impl<S> Default for Open<S> {
 
 impl<S> Open<S> {
     fn table(&self) -> MutexGuard<'_, HashMap<String, Weak<S>>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.lock()
     }
 
     /// Notes a container that was just made.

@@ -69,7 +69,7 @@ pub trait Values<const N: usize> {
     /// Slots for references; null ones are zeros and have no blob.
     fn put_references(&self, kind: ReferenceKind, given: &[Reference]) -> Result<Vec<Vec<u8>>> {
         for reference in given {
-            vol::demands::reference(kind, reference)?;
+            algorithms::checks::reference(kind, reference)?;
             if let (Some(token), None) = (reference.token(), &reference.file) {
                 self.check_token(token)?;
             }

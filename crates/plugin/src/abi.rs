@@ -155,7 +155,7 @@ pub struct Table {
     pub abi: u32,
     /// Bytes of this structure.
     pub size: u32,
-    /// [`vol::wire::VERSION`].
+    /// [`protocol::wire::VERSION`].
     pub wire: u32,
     /// [`KIND_CONNECTOR`] or [`KIND_LAYER`].
     pub kind: u32,

@@ -4,7 +4,7 @@
 use std::ffi::c_void;
 
 use model::{Error, Result};
-use vol::wire;
+use protocol::wire;
 
 use crate::abi;
 use crate::object::Remote;

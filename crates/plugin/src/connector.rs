@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use model::{Error, Result};
+use protocol::wire::{self, Client, Opening, Wrapping};
 use vol::Operation;
-use vol::wire::{self, Client, Opening, Wrapping};
 use vol::{
     Connector, ConnectorInfo, Container, ContainerCreate, ContainerOpen, FileAccess, LayerFactory, Registry,
     Wrap,

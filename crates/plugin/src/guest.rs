@@ -5,7 +5,8 @@ use std::ffi::{CString, c_void};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, OnceLock};
 
-use vol::{Connector, ConnectorInfo, LayerFactory, wire};
+use protocol::wire;
+use vol::{Connector, ConnectorInfo, LayerFactory};
 
 use crate::abi;
 use crate::call::{Message, Reply};

@@ -5,7 +5,7 @@
 //! [`LayerFactory`](vol::LayerFactory) and one line, [`export!`] or [`export_layer!`]; a program that wants plugins
 //! calls [`load`] or looks along a [`SearchPath`]. Nothing is loaded unless somebody asks.
 //!
-//! Whatever passes the boundary is bytes of [`vol::wire`], with elements beside them in their own buffers.
+//! Whatever passes the boundary is bytes of [`protocol::wire`], with elements beside them in their own buffers.
 //! Memory is never handed over: whoever receives an answer makes the room for it. A panic does not pass: it is an error
 //! on the other side. All `unsafe` code is in [`mod@abi`]'s few users: `call`, `serve`, `object`, `guest` and `library`.
 

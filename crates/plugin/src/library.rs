@@ -6,7 +6,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use model::{Error, Result};
-use vol::{Capability, Connector, ConnectorInfo, LayerFactory, Registry, wire};
+use protocol::wire;
+use vol::{Capability, Connector, ConnectorInfo, LayerFactory, Registry};
 
 use crate::abi::{self, connector as code};
 use crate::call::{Message, Reply, broken, invoke};

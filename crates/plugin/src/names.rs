@@ -1,13 +1,14 @@
 //! Names that live as long as the process. There are as many as plugins and connectors, however often they are named.
 
 use std::collections::BTreeSet;
-use std::sync::{Mutex, PoisonError};
+
+use system::sync::Mutex;
 
 static NAMES: Mutex<BTreeSet<&'static str>> = Mutex::new(BTreeSet::new());
 
 /// The same text, for good.
 pub(crate) fn interned(name: &str) -> &'static str {
-    let mut names = NAMES.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut names = NAMES.lock();
     if let Some(known) = names.get(name) {
         return known;
     }

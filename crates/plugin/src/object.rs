@@ -5,7 +5,7 @@ use std::ffi::c_void;
 use std::sync::Arc;
 
 use model::Result;
-use vol::wire::{self, Transport};
+use protocol::wire::{self, Transport};
 
 use crate::abi;
 use crate::call::{Message, Reply, broken, invoke};

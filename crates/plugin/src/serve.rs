@@ -4,7 +4,7 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use model::{Error, Kind, Result};
-use vol::wire::{self, Wire};
+use protocol::wire::{self, Wire};
 
 use crate::abi;
 use crate::call::{Message, Reply, broken};

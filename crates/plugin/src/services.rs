@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use model::{Error, Result};
-use vol::wire::{self, Client, Wire};
+use protocol::wire::{self, Client, Wire};
 use vol::{Capability, Connector, ConnectorInfo, Container, LayerFactory, RawBytes, Registry, Resolver};
 
 use crate::abi::{raw, registry, resolver};

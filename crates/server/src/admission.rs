@@ -6,14 +6,13 @@
 use std::collections::{BTreeMap, HashMap};
 use std::hash::Hash;
 use std::net::{IpAddr, Shutdown};
-use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
 use model::{Error, Result};
-use remote::stream::Socket;
+use protocol::stream::Socket;
+use system::sync::Mutex;
 
 use crate::config::ServerLimits;
-use crate::lock;
 
 /// Addresses and tokens whose rates are remembered; more are looked through for those at rest.
 const RATES_MAX: usize = 1024;
@@ -59,7 +58,7 @@ impl Admission {
 
     /// A connection that was just made.
     pub(crate) fn arrive(&self, number: u64, from: Option<IpAddr>, socket: Socket) -> Result<()> {
-        let state = &mut *lock(&self.state);
+        let state = &mut *self.state.lock();
         if from.is_some_and(|from| !state.addresses.take(from, self.limits.connects_per_second_max)) {
             return Err(busy("too many connections of this address in a second"));
         }
@@ -72,7 +71,7 @@ impl Admission {
 
     /// The connection said who it is.
     pub(crate) fn know(&self, number: u64, who: &str) -> Result<()> {
-        let state = &mut *lock(&self.state);
+        let state = &mut *self.state.lock();
         let limits = &self.limits;
         let gone = || busy("the connection was given up");
         let from = state.strangers.get(&number).ok_or_else(gone)?.from;
@@ -96,26 +95,26 @@ impl Admission {
     }
 
     pub(crate) fn leave(&self, number: u64) {
-        let state = &mut *lock(&self.state);
+        let state = &mut *self.state.lock();
         state.strangers.remove(&number);
         state.clients.remove(&number);
     }
 
     pub(crate) fn count(&self) -> usize {
-        let state = lock(&self.state);
+        let state = self.state.lock();
         state.strangers.len() + state.clients.len()
     }
 
     /// Ends connections that did not say in time who they are.
     pub(crate) fn expire(&self) {
-        let state = lock(&self.state);
+        let state = self.state.lock();
         let is_late = |stranger: &&Stranger| stranger.since.elapsed() >= self.limits.handshake;
         state.strangers.values().filter(is_late).for_each(|late| drop(late.socket.shutdown(Shutdown::Both)));
     }
 
     /// Ends all of them, in one direction or both.
     pub(crate) fn shut(&self, how: Shutdown) {
-        let state = lock(&self.state);
+        let state = self.state.lock();
         let strangers = state.strangers.values().map(|stranger| &stranger.socket);
         let all = strangers.chain(state.clients.values().map(|client| &client.socket));
         all.for_each(|socket| drop(socket.shutdown(how)));

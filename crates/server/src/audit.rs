@@ -5,12 +5,11 @@ use std::fs::{File, OpenOptions};
 use std::io::Write as _;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
-use std::sync::Mutex;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use model::{Error, Result};
+use system::sync::Mutex;
 
-use crate::lock;
 use crate::log::escaped;
 
 /// Bytes of a name or a reason that are written.
@@ -47,7 +46,7 @@ impl Audit {
         let Some(file) = &self.file else { return };
         let line = line(asked, outcome);
         // One write, so that lines of several servers in one file stay whole.
-        if let Err(error) = lock(file).write_all(line.as_bytes()) {
+        if let Err(error) = file.lock().write_all(line.as_bytes()) {
             tracing::error!(why = %error, "could not write to the audit log");
         }
     }

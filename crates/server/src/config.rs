@@ -235,7 +235,7 @@ impl Config {
         let connector = connector.unwrap_or_else(|| "native".into());
         let name = connector.split('+').next().unwrap_or_default();
         self.registry.by_name(name)?;
-        if name == remote::NAME {
+        if name == protocol::CONNECTOR {
             return Err(wrong("a server does not stand on another"));
         }
         match &self.root {

@@ -9,9 +9,9 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Duration, Instant};
 
 use model::{Budget, Error, Kind, Result};
-use remote::frame::{self, Frame, FrameKind, FrameLimits, Header, Outgoing};
-use remote::stream::{Socket, Stream};
-use vol::wire::Answer;
+use protocol::frame::{self, Frame, FrameKind, FrameLimits, Header, Outgoing};
+use protocol::stream::{Socket, Stream};
+use protocol::wire::Answer;
 
 use crate::memory::{KEPT_BYTES_MAX, Room, SMALL_BYTES};
 use crate::party::Party;

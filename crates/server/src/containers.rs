@@ -3,12 +3,13 @@
 use std::collections::HashMap;
 use std::os::unix::fs::MetadataExt;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::time::Duration;
 
 use model::{Budget, Error, Limits, Result};
-use remote::{Begin, Whereabouts};
-use vol::wire::Opening;
+use protocol::wire::Opening;
+use protocol::{Begin, Whereabouts};
+use system::sync::Mutex;
 use vol::{Access, Container, FileAccess, Registry};
 
 use crate::config::Config;
@@ -18,9 +19,9 @@ use crate::locks::Locks;
 use crate::mark::Marks;
 use crate::memory::Memory;
 use crate::metrics::Metrics;
+use crate::names;
 use crate::rights::Principal;
 use crate::session::{Beginning, Session};
-use crate::{lock, names};
 
 /// Connectors whose containers, opened twice in one process, are one.
 const SHARED: [&str; 4] = ["native", "memory", "object", "iod"];
@@ -181,7 +182,7 @@ impl Containers {
 
     /// The locks of a container. Those that nobody holds any more go.
     fn locks(&self, location: &str) -> Arc<Locks> {
-        let mut all = lock(&self.locks);
+        let mut all = self.locks.lock();
         all.retain(|_, locks| Arc::strong_count(locks) > 1 || !locks.is_empty());
         all.entry(location.to_owned()).or_default().clone()
     }
@@ -219,13 +220,13 @@ impl Containers {
 
     fn enter(&self, location: &str, writable: bool) -> Result<()> {
         if writable {
-            *lock(&self.writers).entry(location.to_owned()).or_default() += 1;
+            *self.writers.lock().entry(location.to_owned()).or_default() += 1;
         }
         Ok(())
     }
 
     fn leave(&self, location: &str, writable: bool) {
-        let mut writers = lock(&self.writers);
+        let mut writers = self.writers.lock();
         if writable && let Some(count) = writers.get_mut(location) {
             *count -= 1;
             if *count == 0 {
@@ -241,7 +242,7 @@ impl Containers {
         container: Arc<dyn Container>,
         writable: bool,
     ) -> Result<Arc<dyn Container>> {
-        let count = lock(&self.writers).get(location).copied().unwrap_or(0);
+        let count = self.writers.lock().get(location).copied().unwrap_or(0);
         if !writable || count <= 1 || self.shared_writers {
             return Ok(container);
         }
@@ -265,7 +266,7 @@ impl Containers {
 
     pub(crate) fn delete(&self, who: &Principal, name: &str) -> Result<()> {
         let location = self.location(who, name, Access::Write)?;
-        if lock(&self.writers).contains_key(&location) {
+        if self.writers.lock().contains_key(&location) {
             return Err(Error::busy("delete container").with("name", name));
         }
         self.registry.delete(&location, &FileAccess::read()).map_err(|error| self.hidden.hide(error))
@@ -284,7 +285,7 @@ impl Containers {
             None => Ok(self
                 .registry
                 .connectors()
-                .filter(|connector| connector.info().name != remote::NAME)
+                .filter(|connector| connector.info().name != protocol::CONNECTOR)
                 .any(|connector| connector.is_accessible(&place.path, &access).unwrap_or(false))),
         }
     }
@@ -293,7 +294,7 @@ impl Containers {
 impl Drop for Containers {
     /// Locks may outlive a server: the next one is told by the mark.
     fn drop(&mut self) {
-        let is_locked = lock(&self.locks).values().any(|locks| !locks.is_empty());
+        let is_locked = self.locks.lock().values().any(|locks| !locks.is_empty());
         if let Some(marks) = self.direct.as_ref().filter(|_| is_locked) {
             marks.leave();
         }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use model::{LinkTarget, ObjectKind, Result, Token};
-use remote::Id;
+use protocol::Id;
 use vol::{Container, Layer, OpObjectCopy, OpPlacement, OpRead, OpWrite, Placement};
 
 use crate::locks::{Ending, Exclusive, Locks, WHOLE};

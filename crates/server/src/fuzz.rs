@@ -7,10 +7,10 @@ use std::time::Duration;
 
 use model::properties::FileCreate;
 use model::{Selection, Token};
-use remote::frame::{FrameKind, Header, Outgoing};
-use remote::stream::Stream;
-use remote::{Begin, Hello, Id, Lock, Renew, Unlock, VERSION, queued_token};
-use vol::wire::{self, Opening, Wire};
+use protocol::frame::{FrameKind, Header, Outgoing};
+use protocol::stream::Stream;
+use protocol::wire::{self, Opening, Wire};
+use protocol::{Begin, Hello, Id, Lock, Renew, Unlock, VERSION, queued_token};
 use vol::{ContainerCreate, FileAccess, OpGroupCreate, OpList, OpPlacement, Operation, Place, Registry};
 
 use crate::config::{Auth, Config, ServerLimits};

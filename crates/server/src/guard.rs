@@ -2,15 +2,15 @@
 
 use std::cell::RefCell;
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 use model::{Budget, Charge, Error, Kind, Link, Result, Token};
+use system::sync::Mutex;
 use vol::{
     Access, AttributeInfo, Capability, Container, ContainerInfo, Layer, OpList, OpPlacement, Page, Pin,
     Placement, optional_access,
 };
 
-use crate::lock;
 use crate::memory::SMALL_BYTES;
 
 /// Bytes of an object that a client holds open, here and in the connector.
@@ -69,7 +69,7 @@ impl Guard {
 
     /// Lets go of what the client held.
     pub(crate) fn let_go(&self) {
-        let held = std::mem::take(&mut *lock(&self.held));
+        let held = std::mem::take(&mut *self.held.lock());
         for number in held.pins.into_values() {
             let _ = self.inner.blob_unpin(number);
         }
@@ -238,7 +238,7 @@ impl Layer for Guard {
 
     /// A container without pins needs none: whoever queued this does not wait to be told.
     fn blob_pin(&self, pin: u64) -> Result<()> {
-        let held = &mut *lock(&self.held);
+        let held = &mut *self.held.lock();
         self.hold_more(held)?;
         let number = Pin::number();
         match self.inner.blob_pin(number) {
@@ -249,7 +249,7 @@ impl Layer for Guard {
     }
 
     fn blob_unpin(&self, pin: u64) -> Result<()> {
-        let number = lock(&self.held).pins.remove(&pin);
+        let number = self.held.lock().pins.remove(&pin);
         match number.map_or(Ok(()), |number| self.inner.blob_unpin(number)) {
             Err(error) if error.kind() != Kind::Unsupported => Err(error),
             _ => Ok(()),
@@ -257,7 +257,7 @@ impl Layer for Guard {
     }
 
     fn retain(&self, object: Token) -> Result<()> {
-        let held = &mut *lock(&self.held);
+        let held = &mut *self.held.lock();
         if !held.objects.contains_key(&object) {
             self.hold_more(held)?;
         }
@@ -268,7 +268,7 @@ impl Layer for Guard {
 
     fn release(&self, object: Token) -> Result<()> {
         self.inner.release(object)?;
-        let mut held = lock(&self.held);
+        let mut held = self.held.lock();
         if let Some(count) = held.objects.get_mut(&object) {
             *count -= 1;
             if *count == 0 {

@@ -5,16 +5,16 @@
 use std::collections::VecDeque;
 use std::io::{Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use model::{Error, Result};
-use remote::stream::Socket;
+use protocol::stream::Socket;
+use system::sync::Mutex;
 
 use crate::listener::tcp_closer;
-use crate::lock;
 use crate::shared::Shared;
 
 /// Bytes of a request that are looked at.
@@ -62,7 +62,7 @@ fn accept(listener: &TcpListener, shared: &Arc<Shared>) {
 
 fn serve(number: u64, stream: TcpStream, shared: &Arc<Shared>, clients: &Clients) {
     let Ok(again) = stream.try_clone() else { return };
-    let mut all = lock(clients);
+    let mut all = clients.lock();
     if all.len() >= CLIENTS_MAX
         && let Some((_, oldest)) = all.pop_front()
     {
@@ -75,10 +75,10 @@ fn serve(number: u64, stream: TcpStream, shared: &Arc<Shared>, clients: &Clients
     let started = thread.spawn(move || {
         // Whoever asks badly gets no answer, or half of one.
         let _ = answer(stream, &shared);
-        lock(&others).retain(|(other, _)| *other != number);
+        others.lock().retain(|(other, _)| *other != number);
     });
     if started.is_err() {
-        lock(clients).retain(|(other, _)| *other != number);
+        clients.lock().retain(|(other, _)| *other != number);
     }
 }
 

@@ -34,15 +34,8 @@ mod tls;
 mod translate;
 mod turns;
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
-
 pub use config::{Auth, Config, Listen, ServerLimits, TlsFiles};
 pub use listener::Server;
 pub use log::{Log, LogFormat};
 pub use rights::Rights;
 pub use tracing::Level;
-
-/// Whatever a thread that panicked left behind is as good as before: values are replaced whole.
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}

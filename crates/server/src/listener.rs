@@ -5,20 +5,21 @@ use std::net::{Shutdown, SocketAddr, TcpListener};
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixListener;
 use std::path::Path;
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::sync::{Arc, Condvar, Mutex};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use model::{Error, Result};
-use remote::stream::{Duplex, Socket, Stream};
-use remote::tokens::{Place, TokenFile};
+use protocol::stream::{Duplex, Socket, Stream};
+use protocol::tokens::{Place, TokenFile};
+use system::sync::{Condvar, Mutex};
 
 use crate::config::{Auth, Config, Listen};
 use crate::connection::Connection;
+use crate::http;
 use crate::party::Party;
 use crate::shared::Shared;
-use crate::{http, lock};
 
 /// How often sessions are looked at whose clients are gone.
 const EXPIRE_EVERY: Duration = Duration::from_secs(1);
@@ -160,7 +161,7 @@ impl Server {
         if self.shared.stopping.swap(true, Ordering::AcqRel) {
             return;
         }
-        *lock(&self.wake.0) = true;
+        *self.wake.0.lock() = true;
         self.wake.1.notify_all();
         self.closers.iter().for_each(|listener| drop(listener.shutdown(Shutdown::Both)));
         // What a client sent is still run and answered; then its connection is at its end.
@@ -205,10 +206,9 @@ fn spawn(name: &str, work: impl FnOnce() + Send + 'static) -> Result<JoinHandle<
 }
 
 fn expire(shared: &Shared, wake: &(Mutex<bool>, Condvar)) {
-    let mut stopping = lock(&wake.0);
+    let mut stopping = wake.0.lock();
     while !*stopping {
-        let waited = wake.1.wait_timeout(stopping, EXPIRE_EVERY);
-        stopping = waited.unwrap_or_else(std::sync::PoisonError::into_inner).0;
+        stopping = wake.1.wait_timeout(stopping, EXPIRE_EVERY);
         if !*stopping {
             shared.admission.expire();
             shared.expire();

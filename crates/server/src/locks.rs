@@ -5,14 +5,12 @@
 //! when ours says that it ran out, nobody uses it. Who waits for an exclusive lock comes before those that ask later.
 
 use std::collections::HashMap;
-use std::sync::{Condvar, Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
 use model::{Error, Result, Token};
-use remote::Id;
+use protocol::Id;
+use system::sync::{Condvar, Mutex, MutexGuard};
 use vol::OpPlacement;
-
-use crate::lock;
 
 /// Who has a lock: the session, and its number there.
 pub(crate) type Holder = (Id, u64);
@@ -77,7 +75,7 @@ pub(crate) struct Exclusive<'a> {
 
 impl Drop for Exclusive<'_> {
     fn drop(&mut self) {
-        let mut all = lock(&self.locks.datasets);
+        let mut all = self.locks.datasets.lock();
         for token in &self.datasets {
             if let Some(dataset) = all.get_mut(token) {
                 dataset.is_exclusive = false;
@@ -105,7 +103,7 @@ impl Locks {
     }
 
     pub(crate) fn is_empty(&self) -> bool {
-        lock(&self.datasets).is_empty()
+        self.datasets.lock().is_empty()
     }
 
     /// Takes shared locks on the datasets of `ops`, all at once, for `lease`; waits for `patience` at most.
@@ -117,13 +115,12 @@ impl Locks {
         (lease, patience): (Duration, Duration),
     ) -> Result<()> {
         let wanted = || ops.iter().map(|op| op.dataset).chain([WHOLE]);
-        let all = lock(&self.datasets);
+        let all = self.datasets.lock();
         let is_taken = |all: &mut Datasets| {
             wanted().filter_map(|token| all.get(&token)).any(|d| d.is_exclusive || d.waiting > 0)
         };
-        let waited = self.changed.wait_timeout_while(all, patience, is_taken);
-        let (mut all, waited) = waited.unwrap_or_else(std::sync::PoisonError::into_inner);
-        if waited.timed_out() {
+        let mut all = self.changed.wait_timeout_while(all, patience, is_taken);
+        if is_taken(&mut all) {
             return Err(busy(patience));
         }
         let held = all.get(&WHOLE).into_iter().flat_map(|whole| whole.shared.keys());
@@ -143,7 +140,7 @@ impl Locks {
 
     /// A lock's time begins anew; an error where it ran out.
     pub(crate) fn renew(&self, holder: Holder, lease: Duration) -> Result<()> {
-        let mut all = lock(&self.datasets);
+        let mut all = self.datasets.lock();
         let now = Instant::now();
         let mut mine: Vec<&mut Shared> =
             all.values_mut().filter_map(|dataset| dataset.shared.get_mut(&holder)).collect();
@@ -158,7 +155,7 @@ impl Locks {
     fn give_back(&self, which: impl Fn(&Holder, &Shared) -> bool, settle: Settle<'_>) {
         let now = Instant::now();
         let mut ending = Vec::new();
-        for (token, dataset) in lock(&self.datasets).iter_mut() {
+        for (token, dataset) in self.datasets.lock().iter_mut() {
             for (holder, shared) in &mut dataset.shared {
                 if !shared.is_going && which(holder, shared) {
                     shared.is_going = true;
@@ -172,7 +169,7 @@ impl Locks {
             return;
         }
         ending.iter().for_each(settle);
-        let mut all = lock(&self.datasets);
+        let mut all = self.datasets.lock();
         for end in &ending {
             all.get_mut(&end.dataset).map(|dataset| dataset.shared.remove(&end.holder));
         }
@@ -186,14 +183,13 @@ impl Locks {
 
     /// Waits until the locks of a session are back, or ran out.
     pub(crate) fn wait_for(&self, session: Id, settle: Settle<'_>) {
-        let mut all = lock(&self.datasets);
+        let mut all = self.datasets.lock();
         let until = |all: &Datasets| {
             let held = all.values().flat_map(|dataset| &dataset.shared);
             held.filter(|((holder, _), _)| *holder == session).map(|(_, shared)| shared.until).max()
         };
         while let Some(left) = until(&all).and_then(|until| until.checked_duration_since(Instant::now())) {
-            let waited = self.changed.wait_timeout(all, left);
-            all = waited.unwrap_or_else(std::sync::PoisonError::into_inner).0;
+            all = self.changed.wait_timeout(all, left);
         }
         drop(all);
         self.expire(settle);
@@ -218,7 +214,7 @@ impl Locks {
         settle: Settle<'_>,
     ) -> Result<Exclusive<'_>> {
         let deadline = Instant::now() + patience;
-        let mut all = lock(&self.datasets);
+        let mut all = self.datasets.lock();
         datasets.iter().for_each(|token| all.entry(*token).or_default().waiting += 1);
         let taken = loop {
             let wanted = || datasets.iter().filter_map(|token| all.get(token));
@@ -231,15 +227,14 @@ impl Locks {
             if next.is_some_and(|next| next <= now) {
                 drop(all);
                 self.expire(settle);
-                all = lock(&self.datasets);
+                all = self.datasets.lock();
                 continue;
             }
             if now >= deadline {
                 break false;
             }
             let until = next.unwrap_or(deadline).min(deadline);
-            let waited = self.changed.wait_timeout(all, until.saturating_duration_since(now));
-            all = waited.unwrap_or_else(std::sync::PoisonError::into_inner).0;
+            all = self.changed.wait_timeout(all, until.saturating_duration_since(now));
         };
         for token in &datasets {
             if let Some(dataset) = all.get_mut(token) {
@@ -258,12 +253,12 @@ impl Locks {
 
     /// Whether anybody has a shared lock on a dataset.
     pub(crate) fn is_shared(&self, dataset: Token) -> bool {
-        lock(&self.datasets).get(&dataset).is_some_and(|dataset| !dataset.shared.is_empty())
+        self.datasets.lock().get(&dataset).is_some_and(|dataset| !dataset.shared.is_empty())
     }
 
     /// What may be written at the moment, of one dataset or of all.
     pub(crate) fn writes(&self, dataset: Option<Token>) -> Vec<OpPlacement> {
-        let all = lock(&self.datasets);
+        let all = self.datasets.lock();
         let chosen = all.iter().filter(|(token, _)| dataset.is_none_or(|wanted| wanted == **token));
         let shared = chosen.flat_map(|(_, dataset)| dataset.shared.values());
         shared.flat_map(|shared| shared.writes.iter().cloned()).collect()
@@ -331,7 +326,7 @@ mod tests {
         share(&locks, 1, &[1], LONG).unwrap();
         std::thread::scope(|scope| {
             let waiter = scope.spawn(|| locks.exclusive(vec![token(1)], LONG, &|_| {}).map(drop));
-            while lock(&locks.datasets)[&token(1)].waiting == 0 {
+            while locks.datasets.lock()[&token(1)].waiting == 0 {
                 std::thread::yield_now();
             }
             assert_eq!(share(&locks, 2, &[1], Duration::ZERO).unwrap_err().kind(), model::Kind::Busy);
@@ -352,13 +347,13 @@ mod tests {
         let settle = |ending: &Ending| {
             // Until then, who reads is told of it.
             assert!(ending.writes.is_empty() || locks.writes(Some(token(1))) == [op(1)]);
-            lock(&settled).extend(ending.writes.clone());
+            settled.lock().extend(ending.writes.clone());
         };
         let exclusive = locks.exclusive(vec![token(1)], LONG, &settle).unwrap();
         locks.unshare(holder, &settle);
         locks.end(holder.0, &settle);
         locks.expire(&settle);
-        assert_eq!(*lock(&settled), [op(1)]);
+        assert_eq!(*settled.lock(), [op(1)]);
         drop(exclusive);
         assert!(locks.is_empty());
     }

@@ -3,13 +3,11 @@
 use std::fs::{File, TryLockError};
 use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
 use model::{Error, Result};
-use remote::{Id, MARK_PREFIX};
-
-use crate::lock;
+use protocol::{Id, MARK_PREFIX};
+use system::sync::Mutex;
 
 /// The mark of a running server, made when the first client needs it.
 #[derive(Debug)]
@@ -68,7 +66,7 @@ impl Marks {
 
     /// Name and content of the mark.
     pub(crate) fn mark(&self) -> Result<(String, String)> {
-        let mut mark = lock(&self.mark);
+        let mut mark = self.mark.lock();
         if mark.is_none() {
             let (name, proof) = (format!("{MARK_PREFIX}{}", hex(Id::random())), hex(Id::random()));
             let failed = |e: std::io::Error| Error::io("mark root folder", &e);
@@ -84,13 +82,13 @@ impl Marks {
 impl Marks {
     /// The mark stays when the server ends.
     pub(crate) fn leave(&self) {
-        lock(&self.mark).take();
+        self.mark.lock().take();
     }
 }
 
 impl Drop for Marks {
     fn drop(&mut self) {
-        if let Some(mark) = lock(&self.mark).take() {
+        if let Some(mark) = self.mark.lock().take() {
             let _ = std::fs::remove_file(self.root.join(mark.name));
         }
     }

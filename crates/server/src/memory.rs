@@ -2,14 +2,13 @@
 
 use std::collections::HashMap;
 use std::io::Read;
-use std::sync::Mutex;
 use std::thread::Thread;
 use std::time::{Duration, Instant};
 
 use model::{Budget, Charge, Error, Result, Within, budget};
+use system::sync::Mutex;
 
 use crate::config::ServerLimits;
-use crate::lock;
 
 /// Frames and answers up to so many bytes are part of what every connection has
 /// ([`CONNECTION_BYTES`](crate::config::CONNECTION_BYTES)).
@@ -64,7 +63,7 @@ impl Memory {
 
     /// The account of all sessions with one token.
     pub(crate) fn token(&self, who: &str) -> Budget {
-        let mut tokens = lock(&self.tokens);
+        let mut tokens = self.tokens.lock();
         let known = tokens.get(who).cloned();
         known.unwrap_or_else(|| {
             let account = self.server.child("sessions with one token", self.token_bytes_max);
@@ -86,7 +85,7 @@ impl Memory {
     /// Wakes the first one that there is enough memory for: the others would only look and wait again, and in an attack
     /// many wait.
     fn wake(&self) {
-        if let Some(first) = first_with_memory(&lock(&self.waiters)) {
+        if let Some(first) = first_with_memory(&self.waiters.lock()) {
             first.thread.unpark();
         }
     }
@@ -110,7 +109,7 @@ struct Waiting<'a>(&'a Memory);
 impl<'a> Waiting<'a> {
     fn new(memory: &'a Memory, account: &Budget, bytes: u64) -> Self {
         let thread = std::thread::current();
-        lock(&memory.waiters).push(Waiter { thread, account: account.clone(), bytes });
+        memory.waiters.lock().push(Waiter { thread, account: account.clone(), bytes });
         Waiting(memory)
     }
 }
@@ -118,7 +117,7 @@ impl<'a> Waiting<'a> {
 impl Drop for Waiting<'_> {
     fn drop(&mut self) {
         let this = std::thread::current().id();
-        lock(&self.0.waiters).retain(|waiter| waiter.thread.id() != this);
+        self.0.waiters.lock().retain(|waiter| waiter.thread.id() != this);
         // There may be enough for the next one too.
         self.0.wake();
     }

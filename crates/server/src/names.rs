@@ -24,7 +24,7 @@ pub(crate) fn checked(name: &str) -> Result<&str> {
     for part in parts {
         match part {
             "" | "." | ".." => return refused("a path that leaves its folder, or none at all"),
-            part if part.starts_with(remote::MARK_PREFIX) => return refused("a mark of the server's own"),
+            part if part.starts_with(protocol::MARK_PREFIX) => return refused("a mark of the server's own"),
             _ => {}
         }
     }

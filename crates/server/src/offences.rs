@@ -1,10 +1,10 @@
 //! Whoever is refused again and again waits before it hears of it, longer each time.
 
 use std::collections::HashMap;
-use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
-use crate::lock;
+use system::sync::Mutex;
+
 use crate::party::Party;
 
 /// Refusals that anybody may have without waiting: programs look what they may do.
@@ -38,11 +38,11 @@ impl Offences {
     /// How long new connections of a party have to wait.
     pub(crate) fn delay(&self, party: &Party) -> Duration {
         let now = Instant::now();
-        self.delay_of(lock(&self.counts).get(party).map_or(0.0, |entry| left(*entry, now)))
+        self.delay_of(self.counts.lock().get(party).map_or(0.0, |entry| left(*entry, now)))
     }
 
     fn count_at(&self, party: &Party, now: Instant) -> Duration {
-        let counts = &mut *lock(&self.counts);
+        let counts = &mut *self.counts.lock();
         if counts.len() >= PARTIES_MAX {
             forget(counts, now);
         }
@@ -110,6 +110,6 @@ mod tests {
         for n in 0..10 * PARTIES_MAX as u32 {
             offences.count_at(&Party::Stranger(Some(std::net::Ipv4Addr::from(n).into())), now);
         }
-        assert!(lock(&offences.counts).len() <= PARTIES_MAX);
+        assert!(offences.counts.lock().len() <= PARTIES_MAX);
     }
 }

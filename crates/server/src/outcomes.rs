@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use model::{Budget, Charge, Error};
-use vol::wire::Answer;
+use protocol::wire::Answer;
 
 /// Failures of queued operations that are kept with their reasons; more are counted.
 const FAILURES_MAX: usize = 100;

@@ -2,19 +2,19 @@
 
 use std::collections::{BTreeMap, HashMap};
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, Condvar, Mutex};
 use std::time::{Duration, Instant};
 
 use model::{Budget, Charge, Error, Kind, Result, Token};
-use remote::{Granted, Id, Lock, makes_object};
-use vol::wire::{self, Answer, Request};
+use protocol::wire::{self, Answer, Request};
+use protocol::{Granted, Id, Lock, makes_object};
+use system::sync::{Condvar, Mutex};
 use vol::{Access, Container, Durability, Operation};
 
 use crate::direct::Direct;
 use crate::guard::Guard;
 use crate::hidden::Hidden;
-use crate::lock;
 use crate::metrics::Metrics;
 use crate::outcomes::{Kept, Outcome, Queued};
 use crate::translate::Translated;
@@ -113,13 +113,13 @@ impl Session {
 
     /// A connection of this session ended.
     pub(crate) fn leave(&self) {
-        *lock(&self.seen) = Instant::now();
+        *self.seen.lock() = Instant::now();
         self.connections.fetch_sub(1, Ordering::AcqRel);
     }
 
     /// Whether nobody came back in time.
     pub(crate) fn is_expired(&self, lease: Duration) -> bool {
-        self.connections.load(Ordering::Acquire) == 0 && lock(&self.seen).elapsed() >= lease
+        self.connections.load(Ordering::Acquire) == 0 && self.seen.lock().elapsed() >= lease
     }
 
     /// Frees what the client held. What it did not commit stays uncommitted.
@@ -139,7 +139,7 @@ impl Session {
     pub(crate) fn lock(&self, asked: &Lock, bytes: u64) -> Result<Granted> {
         self.charge_lock(asked.lock, bytes)?;
         // On an error there is no lock.
-        self.take_lock(asked).inspect_err(|_| drop(lock(&self.lock_charges).remove(&asked.lock)))
+        self.take_lock(asked).inspect_err(|_| drop(self.lock_charges.lock().remove(&asked.lock)))
     }
 
     fn take_lock(&self, asked: &Lock) -> Result<Granted> {
@@ -166,12 +166,12 @@ impl Session {
         if let Some(direct) = &self.direct {
             direct.unlock(number);
         }
-        lock(&self.lock_charges).remove(&number);
+        self.lock_charges.lock().remove(&number);
     }
 
     /// A lock that is taken anew remembers more.
     fn charge_lock(&self, number: u64, bytes: u64) -> Result<()> {
-        let mut charges = lock(&self.lock_charges);
+        let mut charges = self.lock_charges.lock();
         match charges.get_mut(&number) {
             Some(charge) => charge.resize(charge.bytes().saturating_add(bytes), "locks"),
             None => {
@@ -205,7 +205,7 @@ impl Session {
 
     /// The number of the last queued operation that was run.
     pub(crate) fn queue_done(&self) -> u64 {
-        lock(&self.queued).done
+        self.queued.lock().done
     }
 
     /// Runs an operation that the client waits for, or answers as it was answered before.
@@ -223,7 +223,7 @@ impl Session {
             Ok(None) => {
                 self.run(request, answer);
                 let kept = Kept::new(answer, &self.budget);
-                lock(&self.outcomes).insert(sequence, Outcome::Done(Arc::new(kept)));
+                self.outcomes.lock().insert(sequence, Outcome::Done(Arc::new(kept)));
                 self.finished.notify_all();
             }
         }
@@ -231,7 +231,7 @@ impl Session {
 
     /// Marks an operation as running, or gives the answer that it had.
     fn begin(&self, sequence: u64, acknowledged: u64) -> Result<Option<Arc<Kept>>> {
-        let mut outcomes = lock(&self.outcomes);
+        let mut outcomes = self.outcomes.lock();
         if outcomes.first_key_value().is_some_and(|(first, _)| *first < acknowledged) {
             *outcomes = outcomes.split_off(&acknowledged);
         }
@@ -242,8 +242,7 @@ impl Session {
             match outcomes.get(&sequence) {
                 Some(Outcome::Done(kept)) => return Ok(Some(kept.clone())),
                 Some(Outcome::Running) => {
-                    outcomes =
-                        self.finished.wait(outcomes).unwrap_or_else(std::sync::PoisonError::into_inner);
+                    outcomes = self.finished.wait(outcomes);
                 }
                 None if outcomes.len() >= ANSWERS_MAX => {
                     return Err(Error::limit("run operation").with("unacknowledged", outcomes.len()));
@@ -282,7 +281,7 @@ impl Session {
     }
 
     fn failures(&self) -> Option<Error> {
-        let mut queued = lock(&self.queued);
+        let mut queued = self.queued.lock();
         let count = std::mem::take(&mut queued.failures_count);
         let mut failures = std::mem::take(&mut queued.failures).into_iter();
         let first = failures.next()?;
@@ -296,7 +295,7 @@ impl Session {
     /// Runs an operation that nobody waits for. Those of a session come one after another.
     pub(crate) fn queue(&self, sequence: u64, request: Request<'_>) {
         let code = request.code;
-        let mut queued = lock(&self.queued);
+        let mut queued = self.queued.lock();
         if sequence <= queued.done {
             return;
         }
@@ -341,7 +340,7 @@ impl Session {
 
     /// A queued operation that was not even received.
     pub(crate) fn queue_failed(&self, sequence: u64, error: &Error) {
-        let mut queued = lock(&self.queued);
+        let mut queued = self.queued.lock();
         if sequence > queued.done {
             queued.done = sequence;
             let mut answer = Answer::new();

@@ -1,18 +1,18 @@
 //! What all connections of a server have in common.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex};
 
 use model::{Error, Result};
-use remote::{Begin, Id};
-use vol::wire::Opening;
+use protocol::wire::Opening;
+use protocol::{Begin, Id};
+use system::sync::Mutex;
 
 use crate::admission::Admission;
 use crate::audit::Audit;
 use crate::config::{Auth, Config, ServerLimits};
 use crate::containers::{Containers, Means};
-use crate::lock;
 use crate::memory::Memory;
 use crate::metrics::Metrics;
 use crate::offences::Offences;
@@ -94,13 +94,13 @@ impl Shared {
             return Err(Error::busy("open container").with("problem", "the server stops"));
         }
         let session = Arc::new(self.containers.begin(who, begin, opening, self.means(count))?);
-        lock(&self.sessions).insert(session.id, session.clone());
+        self.sessions.lock().insert(session.id, session.clone());
         Ok(session)
     }
 
     /// How many sessions there are, where one more is allowed.
     fn check_sessions(&self, who: &Principal) -> Result<usize> {
-        let sessions = lock(&self.sessions);
+        let sessions = self.sessions.lock();
         let count = sessions.len();
         let of_token = sessions.values().filter(|session| session.owner == who.name).count();
         if count >= self.limits.sessions_max {
@@ -125,13 +125,13 @@ impl Shared {
 
     /// A session of this client.
     pub(crate) fn session(&self, who: &Principal, id: Id) -> Result<Arc<Session>> {
-        let session = lock(&self.sessions).get(&id).filter(|session| session.owner == who.name).cloned();
+        let session = self.sessions.lock().get(&id).filter(|session| session.owner == who.name).cloned();
         session.ok_or_else(|| Error::not_found("find session"))
     }
 
     /// A session is over.
     pub(crate) fn end(&self, session: &Session, in_good_order: bool) {
-        if lock(&self.sessions).remove(&session.id).is_some() {
+        if self.sessions.lock().remove(&session.id).is_some() {
             session.end(in_good_order);
             self.containers.ended(session);
         }
@@ -139,7 +139,7 @@ impl Shared {
 
     /// Ends sessions whose clients did not come back.
     pub(crate) fn expire(&self) {
-        let sessions: Vec<Arc<Session>> = lock(&self.sessions).values().cloned().collect();
+        let sessions: Vec<Arc<Session>> = self.sessions.lock().values().cloned().collect();
         sessions.iter().for_each(|session| session.expire_locks());
         for session in sessions.iter().filter(|session| session.is_expired(self.limits.lease)) {
             self.metrics.sessions_expired.fetch_add(1, Ordering::Relaxed);
@@ -154,7 +154,7 @@ impl Shared {
 
     /// Commits and closes what is open.
     pub(crate) fn finish(&self) -> Result<()> {
-        let sessions = std::mem::take(&mut *lock(&self.sessions));
+        let sessions = std::mem::take(&mut *self.sessions.lock());
         let mut outcome = Ok(());
         for session in sessions.values() {
             if let Err(error) = session.finish() {
@@ -167,7 +167,7 @@ impl Shared {
     }
 
     pub(crate) fn metrics_text(&self) -> String {
-        let sessions = lock(&self.sessions).len() as u64;
+        let sessions = self.sessions.lock().len() as u64;
         let connections = self.admission.count() as u64;
         self.metrics.text(&[
             ("connections", connections),

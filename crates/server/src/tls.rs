@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use model::{Error, Result};
-use remote::stream::{Duplex, Socket};
-use remote::tls::{certificates, failed, key, provider, roots};
+use protocol::stream::{Duplex, Socket};
+use protocol::tls::{certificates, failed, key, provider, roots};
 use rustls::server::WebPkiClientVerifier;
 use rustls::{ServerConfig, ServerConnection, StreamOwned};
 

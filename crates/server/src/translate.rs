@@ -1,15 +1,14 @@
 //! Tokens that a client gave to objects before they were there, in both directions.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 use model::datatype::ReferenceKind;
 use model::spread::Spread;
 use model::{Budget, Charge, Error, Link, LinkTarget, ObjectKind, Reference, ReferenceTarget, Result, Token};
-use remote::{is_queued_token, queued_sequence, queued_token};
+use protocol::{is_queued_token, queued_sequence, queued_token};
+use system::sync::Mutex;
 use vol::*;
-
-use crate::lock;
 
 /// What the client's tokens mean.
 #[derive(Debug, Default)]
@@ -39,7 +38,7 @@ impl Translated {
 
     /// Memory for one more name.
     pub(crate) fn promise(&self) -> Result<()> {
-        let names = &mut *lock(&self.names);
+        let names = &mut *self.names.lock();
         let bytes = (names.made.len() as u64 + 1) * NAME_BYTES;
         match &mut names.charge {
             Some(charge) => charge.resize(bytes, "tokens of queued operations"),
@@ -52,13 +51,13 @@ impl Translated {
 
     /// What the operation of this number made, or that it failed. Numbers come in their order.
     pub(crate) fn made(&self, sequence: u64, real: Option<Token>) {
-        lock(&self.names).made.push((sequence, real));
+        self.names.lock().made.push((sequence, real));
     }
 
     /// What a token of the client means.
     pub(crate) fn real(&self, token: Token) -> Result<Token> {
         let Some(sequence) = queued_sequence(token) else { return Ok(token) };
-        let names = lock(&self.names);
+        let names = self.names.lock();
         let found = names.made.binary_search_by_key(&sequence, |(number, _)| *number);
         let failed = || {
             let error = Error::not_found("find object").with("object", token);
@@ -68,7 +67,7 @@ impl Translated {
     }
 
     fn given(&self, token: Token) -> Token {
-        let names = &mut *lock(&self.names);
+        let names = &mut *self.names.lock();
         for (sequence, real) in &names.made[names.known..] {
             real.map(|real| names.given.insert(real, *sequence));
         }

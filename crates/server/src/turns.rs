@@ -7,14 +7,14 @@
 
 use std::cell::Cell;
 use std::collections::{HashMap, VecDeque};
+use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
-use std::sync::{Arc, Mutex};
 use std::thread::Thread;
 use std::time::{Duration, Instant};
 
 use rustix::time::{ClockId, clock_gettime};
+use system::sync::Mutex;
 
-use crate::lock;
 use crate::metrics::Metrics;
 use crate::party::Party;
 
@@ -50,7 +50,7 @@ impl Turns {
 
     /// Waits for a turn of `party`; it ends when it is dropped.
     pub(crate) fn take<'a>(&'a self, party: &'a Party) -> Turn<'a> {
-        let mut queue = lock(&self.queue);
+        let mut queue = self.queue.lock();
         let number = queue.arrive(party, std::thread::current());
         queue.serve(Instant::now()).iter().for_each(Thread::unpark);
         if queue.is_waiting(party, number) {
@@ -60,7 +60,7 @@ impl Turns {
             drop(queue);
             // Somebody has to see that a turn is too long.
             std::thread::park_timeout(TURN_MAX);
-            queue = lock(&self.queue);
+            queue = self.queue.lock();
             queue.serve(Instant::now()).iter().for_each(Thread::unpark);
         }
         Turn { turns: self, party, number }
@@ -69,7 +69,7 @@ impl Turns {
     /// Charges what this thread spent until now.
     pub(crate) fn charge(&self, party: &Party) {
         let spent = self.spent();
-        lock(&self.queue).charge(party, spent);
+        self.queue.lock().charge(party, spent);
     }
 
     fn spent(&self) -> Duration {
@@ -90,7 +90,7 @@ pub(crate) struct Turn<'a> {
 impl Drop for Turn<'_> {
     fn drop(&mut self) {
         let spent = self.turns.spent();
-        let mut queue = lock(&self.turns.queue);
+        let mut queue = self.turns.queue.lock();
         queue.charge(self.party, spent);
         queue.leave(self.party, self.number);
         queue.serve(Instant::now()).iter().for_each(Thread::unpark);
@@ -285,7 +285,7 @@ mod tests {
             assert_ne!((0..1_000_000u64).map(std::hint::black_box).sum::<u64>(), round);
             drop(turn);
         }
-        let queue = lock(&turns.queue);
+        let queue = turns.queue.lock();
         assert!(queue.shares[&party].used > Duration::ZERO);
         assert!(queue.running.is_empty());
     }

@@ -10,9 +10,9 @@ use common::{Folder, storage};
 use hyperslab_server::{Auth, Config, Listen, Rights, Server, ServerLimits};
 use model::properties::FileCreate;
 use model::{Kind, Selection};
-use remote::Attach;
-use remote::frame::FrameKind;
-use vol::wire::Wire;
+use protocol::Attach;
+use protocol::frame::FrameKind;
+use protocol::wire::Wire;
 use vol::{FileAccess, OpAttributeCreate, Operation};
 
 const MEMORY: u64 = 64 << 20;
@@ -56,7 +56,12 @@ fn with_value(folder: &Folder, name: &str) -> (Vec<u8>, model::Token) {
     (id, root)
 }
 
-fn client(address: SocketAddr, token: Option<&str>, access: &FileAccess, queued: bool) -> (Raw, remote::Id) {
+fn client(
+    address: SocketAddr,
+    token: Option<&str>,
+    access: &FileAccess,
+    queued: bool,
+) -> (Raw, protocol::Id) {
     let mut client = Raw::connect(address).unwrap();
     client.hello(token).unwrap();
     let session = client.open("a.h5", access, queued).unwrap();
@@ -154,7 +159,7 @@ fn queued_frames_are_charged_before_they_run() {
         assert!(most <= MEMORY, "{most} bytes");
         assert!(most > at_rest + (8 << 20), "queued frames are counted: {most} bytes");
     });
-    let durability = vol::wire::to_bytes(&vol::Durability::None).unwrap();
+    let durability = protocol::wire::to_bytes(&vol::Durability::None).unwrap();
     let told = first.call(Operation::commit, Call { arguments: &durability, ..Call::default() }).unwrap_err();
     assert!(told.to_string().contains("queued"), "{told}");
 }

@@ -10,9 +10,9 @@ use common::{Folder, bytes_dataset, chunked, clients, group, storage};
 use hyperslab_server::{Auth, Config, Listen, Server, ServerLimits};
 use model::properties::FileCreate;
 use model::{Kind, LinkTarget, Selection, Token};
-use remote::frame::{Frame, FrameKind, FrameLimits, Header, Outgoing};
-use remote::{Begin, Hello, Id, Lock, Unlock, VERSION};
-use vol::wire::{self, Opening, Wire};
+use protocol::frame::{Frame, FrameKind, FrameLimits, Header, Outgoing};
+use protocol::wire::{self, Opening, Wire};
+use protocol::{Begin, Hello, Id, Lock, Unlock, VERSION};
 use vol::{Container, ContainerOpen, FileAccess, OpPlacement, OpRead, OpWrite, Place};
 
 fn create(location: &str) -> Arc<dyn Container> {
@@ -132,7 +132,7 @@ fn a_vanished_client_frees_its_locks_when_they_run_out() {
     let mut other = Raw::open(&server, "a.h5", &FileAccess::write());
     assert!(other.lock(1, data, true));
     container.dataset_resize(data, &[24]).unwrap();
-    assert!(!other.ask(FrameKind::Renew, &remote::Renew { lock: 1 }), "it ran out");
+    assert!(!other.ask(FrameKind::Renew, &protocol::Renew { lock: 1 }), "it ran out");
 }
 
 #[test]
@@ -144,11 +144,11 @@ fn locks_of_others_are_nobodys_business() {
     let mut owner = Raw::open(&server, "a.h5", &FileAccess::write());
     let mut other = Raw::open(&server, "a.h5", &FileAccess::write());
     assert!(owner.lock(1, data, true));
-    assert!(!other.ask(FrameKind::Renew, &remote::Renew { lock: 1 }));
+    assert!(!other.ask(FrameKind::Renew, &protocol::Renew { lock: 1 }));
     other.tell(FrameKind::Unlock, &Unlock { lock: 1 });
     assert!(other.ask(FrameKind::Ping, &()));
     assert_eq!(container.dataset_resize(data, &[16]).unwrap_err().kind(), Kind::Busy);
-    assert!(owner.ask(FrameKind::Renew, &remote::Renew { lock: 1 }));
+    assert!(owner.ask(FrameKind::Renew, &protocol::Renew { lock: 1 }));
     // More than may be locked at once, what is not there, what is no dataset.
     let op = |dataset| OpPlacement { dataset, selection: Selection::All };
     assert!(!other.ask(FrameKind::Lock, &Lock { lock: 2, write: true, ops: vec![op(data); 2000] }));

@@ -20,9 +20,9 @@ use common::{Folder, clients, in_folder, in_memory, storage};
 use hyperslab_server::{Auth, Config, Listen, Rights, Server, ServerLimits};
 use model::properties::FileCreate;
 use model::{Kind, Selection};
-use remote::frame::{Frame, FrameKind, FrameLimits, Header, Outgoing};
-use remote::{Attach, Begin, Hello, Id, VERSION};
-use vol::wire::{self, Opening, Wire};
+use protocol::frame::{Frame, FrameKind, FrameLimits, Header, Outgoing};
+use protocol::wire::{self, Opening, Wire};
+use protocol::{Attach, Begin, Hello, Id, VERSION};
 use vol::{Container, ContainerOpen, FileAccess, OpRead, Operation};
 
 fn connect(server: &Server) -> TcpStream {

@@ -10,9 +10,9 @@ use common::raw::{Call, Raw};
 use hyperslab_server::{Auth, Config, Listen, Rights, Server, ServerLimits};
 use model::properties::FileCreate;
 use model::{Kind, Result};
-use remote::frame::FrameKind;
-use remote::{Attach, Begin, Id, Lock};
-use vol::wire::{self, Opening, Wire};
+use protocol::frame::FrameKind;
+use protocol::wire::{self, Opening, Wire};
+use protocol::{Attach, Begin, Id, Lock};
 use vol::{Access, ContainerCreate, FileAccess, OPTIONAL_READS, Operation, optional_access};
 
 const RIGHTS: &str = "\

@@ -2,13 +2,13 @@
 
 use std::fmt::Debug;
 use std::panic::Location;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use algorithms::transfer::Elements;
 use model::convert::Conversions;
 use model::heap::{Heap, VarSlot};
 use model::properties::{CreationOrder, DatasetCreate, FileCreate, GroupCreate, Layout, ObjectCreate};
 use model::{CharacterSet, Dataspace, Datatype, Error, Kind, Reference, Result, Selection, Token, Within};
-use vol::transfer::Elements;
+use system::sync::{Mutex, MutexGuard};
 use vol::{
     Container, OpAttributeCreate, OpDatasetCreate, OpGroupCreate, OpLinkCreate, OpList, Place, RawBytes,
 };
@@ -19,7 +19,7 @@ pub struct Bytes(Mutex<Vec<u8>>);
 
 impl Bytes {
     fn lock(&self) -> MutexGuard<'_, Vec<u8>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.lock()
     }
 
     /// A copy of all bytes.

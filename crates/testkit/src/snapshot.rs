@@ -119,6 +119,7 @@ fn values(container: &dyn Container, datatype: &Datatype, raw: &[u8]) -> Result<
     }
     let (mut heap, conversions) = (Heap::new(), Conversions::default());
     let memory = datatype.memory_form();
-    let data = vol::transfer::from_file_form(container, datatype, raw, &memory, &conversions, &mut heap)?;
+    let data =
+        algorithms::transfer::from_file_form(container, datatype, raw, &memory, &conversions, &mut heap)?;
     Ok(format!("{data:02x?} {heap:?}"))
 }

@@ -2,11 +2,12 @@
 
 use std::collections::BTreeMap;
 use std::ops::Deref;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
 
 use model::properties::FileCreate;
 use model::{Error, Result, Token};
+use system::sync::Mutex;
 use vol::{Access, Capability, Container, FileAccess, RawBytes, Registry, Resolver};
 
 use crate::kit::Bytes;
@@ -190,7 +191,7 @@ struct Beside {
 
 impl Beside {
     fn get(&self, name: &str) -> Arc<Bytes> {
-        self.files.lock().unwrap_or_else(PoisonError::into_inner).entry(name.to_owned()).or_default().clone()
+        self.files.lock().entry(name.to_owned()).or_default().clone()
     }
 }
 

@@ -1,114 +1,83 @@
 //! What a connector can do, so that tests and callers need not try.
 
-/// One flag for each part of the model that some connector may lack.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Capability {
-    /// Containers can be created and changed.
-    pub write: bool,
-    /// Several hard links to one object.
-    pub hard_links: bool,
-    /// Soft links.
-    pub soft_links: bool,
-    /// External links.
-    pub external_links: bool,
-    /// User-defined links.
-    pub user_links: bool,
-    /// Creation order of links and attributes.
-    pub creation_order: bool,
-    /// Attributes.
-    pub attributes: bool,
-    /// Committed datatypes.
-    pub committed_datatypes: bool,
-    /// Objects without a link.
-    pub anonymous_objects: bool,
-    /// Maps.
-    pub maps: bool,
-    /// Variable-length values.
-    pub variable_length: bool,
-    /// Object references.
-    pub object_references: bool,
-    /// Region references.
-    pub region_references: bool,
-    /// Attribute references.
-    pub attribute_references: bool,
-    /// Datasets change their extent.
-    pub resize: bool,
-    /// Fill values.
-    pub fill_values: bool,
-    /// Filters.
-    pub filters: bool,
-    /// Chunks as they are stored.
-    pub raw_chunks: bool,
-    /// Data in files beside the container.
-    pub external_data: bool,
-    /// Virtual datasets.
-    pub virtual_datasets: bool,
-    /// Copies of objects inside the connector.
-    pub object_copy: bool,
-    /// Comments on objects.
-    pub comments: bool,
-    /// Times of objects.
-    pub times: bool,
-    /// What was committed survives the process.
-    pub persistent: bool,
+/// One table gives the flags, their names and their bits. A bit never changes its meaning; a new flag gets a new one.
+macro_rules! capabilities {
+    ($($(#[$doc:meta])* $field:ident = $bit:literal,)+) => {
+        /// One flag for each part of the model that some connector may lack.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+        pub struct Capability {
+            $($(#[$doc])* pub $field: bool,)+
+        }
+
+        impl Capability {
+            /// Everything that is in the model.
+            pub const ALL: Capability = Capability { $($field: true),+ };
+
+            /// Returns names and values, in a fixed order: for tables.
+            pub fn list(&self) -> Vec<(String, bool)> {
+                vec![$((stringify!($field).replace('_', " "), self.$field)),+]
+            }
+
+            /// Returns the flags as bits, the first of [`Capability::list`] lowest.
+            pub fn to_bits(&self) -> u64 {
+                0 $( | u64::from(self.$field) << $bit )+
+            }
+
+            /// Returns the flags of these bits. Bits without a flag are ignored.
+            pub const fn from_bits(bits: u64) -> Self {
+                Capability { $($field: bits >> $bit & 1 == 1),+ }
+            }
+        }
+    };
 }
 
-impl Capability {
-    /// Everything that is in the model.
-    pub const ALL: Capability = Capability {
-        write: true,
-        hard_links: true,
-        soft_links: true,
-        external_links: true,
-        user_links: true,
-        creation_order: true,
-        attributes: true,
-        committed_datatypes: true,
-        anonymous_objects: true,
-        maps: true,
-        variable_length: true,
-        object_references: true,
-        region_references: true,
-        attribute_references: true,
-        resize: true,
-        fill_values: true,
-        filters: true,
-        raw_chunks: true,
-        external_data: true,
-        virtual_datasets: true,
-        object_copy: true,
-        comments: true,
-        times: true,
-        persistent: true,
-    };
-
-    /// Names and values, in a fixed order: for tables.
-    pub fn list(&self) -> [(&'static str, bool); 24] {
-        [
-            ("write", self.write),
-            ("hard links", self.hard_links),
-            ("soft links", self.soft_links),
-            ("external links", self.external_links),
-            ("user links", self.user_links),
-            ("creation order", self.creation_order),
-            ("attributes", self.attributes),
-            ("committed datatypes", self.committed_datatypes),
-            ("anonymous objects", self.anonymous_objects),
-            ("maps", self.maps),
-            ("variable length", self.variable_length),
-            ("object references", self.object_references),
-            ("region references", self.region_references),
-            ("attribute references", self.attribute_references),
-            ("resize", self.resize),
-            ("fill values", self.fill_values),
-            ("filters", self.filters),
-            ("raw chunks", self.raw_chunks),
-            ("external data", self.external_data),
-            ("virtual datasets", self.virtual_datasets),
-            ("object copy", self.object_copy),
-            ("comments", self.comments),
-            ("times", self.times),
-            ("persistent", self.persistent),
-        ]
-    }
+capabilities! {
+    /// Containers can be created and changed.
+    write = 0,
+    /// Several hard links to one object.
+    hard_links = 1,
+    /// Soft links.
+    soft_links = 2,
+    /// External links.
+    external_links = 3,
+    /// User-defined links.
+    user_links = 4,
+    /// Creation order of links and attributes.
+    creation_order = 5,
+    /// Attributes.
+    attributes = 6,
+    /// Committed datatypes.
+    committed_datatypes = 7,
+    /// Objects without a link.
+    anonymous_objects = 8,
+    /// Maps.
+    maps = 9,
+    /// Variable-length values.
+    variable_length = 10,
+    /// Object references.
+    object_references = 11,
+    /// Region references.
+    region_references = 12,
+    /// Attribute references.
+    attribute_references = 13,
+    /// Datasets change their extent.
+    resize = 14,
+    /// Fill values.
+    fill_values = 15,
+    /// Filters.
+    filters = 16,
+    /// Chunks as they are stored.
+    raw_chunks = 17,
+    /// Data in files beside the container.
+    external_data = 18,
+    /// Virtual datasets.
+    virtual_datasets = 19,
+    /// Copies of objects inside the connector.
+    object_copy = 20,
+    /// Comments on objects.
+    comments = 21,
+    /// Times of objects.
+    times = 22,
+    /// What was committed survives the process.
+    persistent = 23,
 }

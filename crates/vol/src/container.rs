@@ -60,139 +60,147 @@ macro_rules! operations {
 
         crate::observe::observed! { $( fn $name(&self $(, $arg: $ty)*) -> $ret; )* }
         crate::handle::handled! { $( fn $name(&self $(, $arg: $ty)*) -> $ret; )* }
-        crate::wire::remote! { $( fn $name(&self $(, $arg: $ty)*) -> $ret; )* }
     };
 }
 
-operations! {
-    // --- the container itself ---
-    /// What this container is and can do.
-    fn info(&self) -> Arc<ContainerInfo>;
-    /// Makes everything written so far one commit (`H5Fflush`).
-    fn commit(&self, durability: Durability) -> ();
-    /// Commits and lets go; later operations fail.
-    fn close(&self) -> ();
-    /// What only one connector has, by name, in its own bytes.
-    fn optional(&self, operation: &str, arguments: &[u8]) -> Vec<u8>;
+/// Expands to `$callback! { … }` with every operation of a container: the one table that the [`Container`] trait, layers,
+/// handles and the wire format are generated from. The types of the table must be in scope where it is expanded.
+#[macro_export]
+macro_rules! for_each_operation {
+    ($callback:ident) => {
+        $callback! {
+            // --- the container itself ---
+            /// What this container is and can do.
+            fn info(&self) -> Arc<ContainerInfo>;
+            /// Makes everything written so far one commit (`H5Fflush`).
+            fn commit(&self, durability: Durability) -> ();
+            /// Commits and lets go; later operations fail.
+            fn close(&self) -> ();
+            /// What only one connector has, by name, in its own bytes.
+            fn optional(&self, operation: &str, arguments: &[u8]) -> Vec<u8>;
 
-    // --- objects ---
-    /// Keeps an object alive while a handle is open, though it may lose its last link.
-    fn retain(&self, object: Token) -> ();
-    /// Undoes one `retain`.
-    fn release(&self, object: Token) -> ();
-    /// What every object tells.
-    fn object_info(&self, object: Token) -> ObjectInfo;
-    /// What kinds many objects are of: walking over a tree asks for nothing else.
-    fn object_kinds(&self, objects: &[Token]) -> Vec<ObjectKind>;
-    /// Copies an object inside this container.
-    fn object_copy(&self, op: &OpObjectCopy) -> Token;
-    /// Sets or removes the comment.
-    fn object_set_comment(&self, object: Token, comment: Option<&str>) -> ();
-    /// Adds to the reference count and returns it; at zero the object goes.
-    fn object_adjust_references(&self, object: Token, by: i32) -> u32;
+            // --- objects ---
+            /// Keeps an object alive while a handle is open, though it may lose its last link.
+            fn retain(&self, object: Token) -> ();
+            /// Undoes one `retain`.
+            fn release(&self, object: Token) -> ();
+            /// What every object tells.
+            fn object_info(&self, object: Token) -> ObjectInfo;
+            /// What kinds many objects are of: walking over a tree asks for nothing else.
+            fn object_kinds(&self, objects: &[Token]) -> Vec<ObjectKind>;
+            /// Copies an object inside this container.
+            fn object_copy(&self, op: &OpObjectCopy) -> Token;
+            /// Sets or removes the comment.
+            fn object_set_comment(&self, object: Token, comment: Option<&str>) -> ();
+            /// Adds to the reference count and returns it; at zero the object goes.
+            fn object_adjust_references(&self, object: Token, by: i32) -> u32;
 
-    // --- links and groups ---
-    /// Makes a group.
-    fn group_create(&self, op: &OpGroupCreate) -> Token;
-    /// What a group tells.
-    fn group_info(&self, group: Token) -> GroupInfo;
-    /// Makes a link.
-    fn link_create(&self, op: &OpLinkCreate) -> ();
-    /// One link, or `None`.
-    fn link_get(&self, group: Token, name: &str) -> Option<Link>;
-    /// Some links of a group.
-    fn link_list(&self, group: Token, op: &OpList) -> Page<Link>;
-    /// Removes a link, and the object with its last one.
-    fn link_delete(&self, group: Token, name: &str) -> ();
-    /// Moves or copies a link.
-    fn link_move(&self, op: &OpLinkMove) -> ();
-    /// Follows a path in one go; [`crate::path::lookup`] walks it where this is unsupported.
-    fn lookup(&self, op: &OpLookup) -> Lookup;
+            // --- links and groups ---
+            /// Makes a group.
+            fn group_create(&self, op: &OpGroupCreate) -> Token;
+            /// What a group tells.
+            fn group_info(&self, group: Token) -> GroupInfo;
+            /// Makes a link.
+            fn link_create(&self, op: &OpLinkCreate) -> ();
+            /// One link, or `None`.
+            fn link_get(&self, group: Token, name: &str) -> Option<Link>;
+            /// Some links of a group.
+            fn link_list(&self, group: Token, op: &OpList) -> Page<Link>;
+            /// Removes a link, and the object with its last one.
+            fn link_delete(&self, group: Token, name: &str) -> ();
+            /// Moves or copies a link.
+            fn link_move(&self, op: &OpLinkMove) -> ();
+            /// Follows a path in one go; [`crate::path::lookup`] walks it where this is unsupported.
+            fn lookup(&self, op: &OpLookup) -> Lookup;
 
-    // --- attributes ---
-    /// Makes an attribute, which reads as zeros until it is written.
-    fn attribute_create(&self, op: &OpAttributeCreate) -> ();
-    /// One attribute, or `None`.
-    fn attribute_info(&self, object: Token, name: &str) -> Option<AttributeInfo>;
-    /// Some attributes of an object.
-    fn attribute_list(&self, object: Token, op: &OpList) -> Page<AttributeInfo>;
-    /// The values of attributes, whole, in file form.
-    fn attribute_read(&self, object: Token, names: &[&str]) -> Vec<Vec<u8>>;
-    /// Writes a whole value, in file form. Blobs that only the old value used are released.
-    fn attribute_write(&self, object: Token, name: &str, data: &[u8]) -> ();
-    /// Removes an attribute.
-    fn attribute_delete(&self, object: Token, name: &str) -> ();
-    /// Renames an attribute.
-    fn attribute_rename(&self, object: Token, from: &str, to: &str) -> ();
+            // --- attributes ---
+            /// Makes an attribute, which reads as zeros until it is written.
+            fn attribute_create(&self, op: &OpAttributeCreate) -> ();
+            /// One attribute, or `None`.
+            fn attribute_info(&self, object: Token, name: &str) -> Option<AttributeInfo>;
+            /// Some attributes of an object.
+            fn attribute_list(&self, object: Token, op: &OpList) -> Page<AttributeInfo>;
+            /// The values of attributes, whole, in file form.
+            fn attribute_read(&self, object: Token, names: &[&str]) -> Vec<Vec<u8>>;
+            /// Writes a whole value, in file form. Blobs that only the old value used are released.
+            fn attribute_write(&self, object: Token, name: &str, data: &[u8]) -> ();
+            /// Removes an attribute.
+            fn attribute_delete(&self, object: Token, name: &str) -> ();
+            /// Renames an attribute.
+            fn attribute_rename(&self, object: Token, from: &str, to: &str) -> ();
 
-    // --- datasets ---
-    /// Makes a dataset.
-    fn dataset_create(&self, op: &OpDatasetCreate) -> Token;
-    /// What a dataset tells.
-    fn dataset_info(&self, dataset: Token) -> Arc<DatasetInfo>;
-    /// How much storage a dataset takes, and where.
-    fn dataset_storage(&self, dataset: Token) -> StorageInfo;
-    /// Reads elements of one or more datasets.
-    fn dataset_read(&self, reads: &mut [OpRead<'_>]) -> ();
-    /// Writes elements of one or more datasets. In the same step, blobs that only the overwritten elements used are
-    /// released: whoever writes at the same time releases each of them once, and none that is in use.
-    fn dataset_write(&self, writes: &[OpWrite<'_>]) -> ();
-    /// Changes the extent.
-    fn dataset_resize(&self, dataset: Token, dims: &[u64]) -> ();
-    /// Some of the chunks that are stored.
-    fn chunk_list(&self, dataset: Token, skip: u64, count_max: u64) -> Page<ChunkInfo>;
-    /// One chunk as stored: filter mask and bytes. `offset` is its first element.
-    fn chunk_read(&self, dataset: Token, offset: &[u64]) -> (u32, Vec<u8>);
-    /// Stores one chunk as given.
-    fn chunk_write(&self, dataset: Token, offset: &[u64], filter_mask: u32, data: &[u8]) -> ();
-    /// Where elements lie in a file, for one who reads them there. `Unsupported` where those of this dataset never lie there
-    /// as they are, `Busy` where they do not now.
-    fn elements_find(&self, op: &OpPlacement) -> Placement;
-    /// As `elements_find`, for one who writes them there: what has no room gets some, with the fill value.
-    fn elements_place(&self, op: &OpPlacement) -> Placement;
-    /// Elements were written where they lie: what was kept of them is out of date.
-    fn elements_changed(&self, op: &OpPlacement) -> ();
+            // --- datasets ---
+            /// Makes a dataset.
+            fn dataset_create(&self, op: &OpDatasetCreate) -> Token;
+            /// What a dataset tells.
+            fn dataset_info(&self, dataset: Token) -> Arc<DatasetInfo>;
+            /// How much storage a dataset takes, and where.
+            fn dataset_storage(&self, dataset: Token) -> StorageInfo;
+            /// Reads elements of one or more datasets.
+            fn dataset_read(&self, reads: &mut [OpRead<'_>]) -> ();
+            /// Writes elements of one or more datasets. In the same step, blobs that only the overwritten elements used are
+            /// released: whoever writes at the same time releases each of them once, and none that is in use.
+            fn dataset_write(&self, writes: &[OpWrite<'_>]) -> ();
+            /// Changes the extent.
+            fn dataset_resize(&self, dataset: Token, dims: &[u64]) -> ();
+            /// Some of the chunks that are stored.
+            fn chunk_list(&self, dataset: Token, skip: u64, count_max: u64) -> Page<ChunkInfo>;
+            /// One chunk as stored: filter mask and bytes. `offset` is its first element.
+            fn chunk_read(&self, dataset: Token, offset: &[u64]) -> (u32, Vec<u8>);
+            /// Stores one chunk as given.
+            fn chunk_write(&self, dataset: Token, offset: &[u64], filter_mask: u32, data: &[u8]) -> ();
+            /// Where elements lie in a file, for one who reads them there. `Unsupported` where those of this dataset never lie there
+            /// as they are, `Busy` where they do not now.
+            fn elements_find(&self, op: &OpPlacement) -> Placement;
+            /// As `elements_find`, for one who writes them there: what has no room gets some, with the fill value.
+            fn elements_place(&self, op: &OpPlacement) -> Placement;
+            /// Elements were written where they lie: what was kept of them is out of date.
+            fn elements_changed(&self, op: &OpPlacement) -> ();
 
-    // --- committed datatypes ---
-    /// Commits a datatype.
-    fn datatype_commit(&self, op: &OpDatatypeCommit) -> Token;
-    /// The type that was committed.
-    fn datatype_get(&self, datatype: Token) -> Datatype;
+            // --- committed datatypes ---
+            /// Commits a datatype.
+            fn datatype_commit(&self, op: &OpDatatypeCommit) -> Token;
+            /// The type that was committed.
+            fn datatype_get(&self, datatype: Token) -> Datatype;
 
-    // --- maps ---
-    /// Makes a map.
-    fn map_create(&self, op: &OpMapCreate) -> Token;
-    /// What a map tells.
-    fn map_info(&self, map: Token) -> MapInfo;
-    /// Sets pairs. A key is the bytes of its element or, for a variable-length key, of its value. A key that comes twice
-    /// has its last value, and the others are given up as any value that is replaced.
-    fn map_put(&self, map: Token, pairs: &[(&[u8], &[u8])]) -> ();
-    /// Values of keys, `None` where there is none.
-    fn map_get(&self, map: Token, keys: &[&[u8]]) -> Vec<Option<Vec<u8>>>;
-    /// Some keys in the order of their bytes: those after `after`, which need not be there any more, or the first ones.
-    /// So nobody who goes on after the last key that was seen misses one, whatever is set and deleted meanwhile.
-    fn map_keys(&self, map: Token, after: Option<&[u8]>, count_max: u64) -> Page<Vec<u8>>;
-    /// Removes a pair; `false` if there was none.
-    fn map_delete(&self, map: Token, key: &[u8]) -> bool;
+            // --- maps ---
+            /// Makes a map.
+            fn map_create(&self, op: &OpMapCreate) -> Token;
+            /// What a map tells.
+            fn map_info(&self, map: Token) -> MapInfo;
+            /// Sets pairs. A key is the bytes of its element or, for a variable-length key, of its value. A key that comes twice
+            /// has its last value, and the others are given up as any value that is replaced.
+            fn map_put(&self, map: Token, pairs: &[(&[u8], &[u8])]) -> ();
+            /// Values of keys, `None` where there is none.
+            fn map_get(&self, map: Token, keys: &[&[u8]]) -> Vec<Option<Vec<u8>>>;
+            /// Some keys in the order of their bytes: those after `after`, which need not be there any more, or the first ones.
+            /// So nobody who goes on after the last key that was seen misses one, whatever is set and deleted meanwhile.
+            fn map_keys(&self, map: Token, after: Option<&[u8]>, count_max: u64) -> Page<Vec<u8>>;
+            /// Removes a pair; `false` if there was none.
+            fn map_delete(&self, map: Token, key: &[u8]) -> bool;
 
-    // --- blobs and references: what slots in elements stand for ---
-    /// Stores values; returns their identities one after another, each of `slots.varlen - 4` bytes.
-    fn blob_put(&self, values: &[&[u8]]) -> Vec<u8>;
-    /// Appends the values of `ids` to `out`, in order.
-    fn blob_get(&self, ids: &[&[u8]], out: &mut Blobs) -> ();
-    /// Releases values that no element uses: they were stored, and not written to any.
-    fn blob_delete(&self, ids: &[&[u8]]) -> ();
-    /// From now until [`blob_unpin`](Container::blob_unpin) of the same number, blobs that are released can still be read,
-    /// so that what elements said before they were overwritten can be fetched. See [`Pin`](crate::Pin), which chooses the
-    /// number.
-    fn blob_pin(&self, pin: u64) -> ();
-    /// Ends what `blob_pin` began.
-    fn blob_unpin(&self, pin: u64) -> ();
-    /// What reference slots stand for.
-    fn reference_get(&self, kind: ReferenceKind, slots: &[&[u8]]) -> Vec<Reference>;
-    /// Slots for references.
-    fn reference_put(&self, kind: ReferenceKind, references: &[Reference]) -> Vec<Vec<u8>>;
+            // --- blobs and references: what slots in elements stand for ---
+            /// Stores values; returns their identities one after another, each of `slots.varlen - 4` bytes.
+            fn blob_put(&self, values: &[&[u8]]) -> Vec<u8>;
+            /// Appends the values of `ids` to `out`, in order.
+            fn blob_get(&self, ids: &[&[u8]], out: &mut Blobs) -> ();
+            /// Releases values that no element uses: they were stored, and not written to any.
+            fn blob_delete(&self, ids: &[&[u8]]) -> ();
+            /// From now until [`blob_unpin`](Container::blob_unpin) of the same number, blobs that are released can still be read,
+            /// so that what elements said before they were overwritten can be fetched. See [`Pin`](crate::Pin), which chooses the
+            /// number.
+            fn blob_pin(&self, pin: u64) -> ();
+            /// Ends what `blob_pin` began.
+            fn blob_unpin(&self, pin: u64) -> ();
+            /// What reference slots stand for.
+            fn reference_get(&self, kind: ReferenceKind, slots: &[&[u8]]) -> Vec<Reference>;
+            /// Slots for references.
+            fn reference_put(&self, kind: ReferenceKind, references: &[Reference]) -> Vec<Vec<u8>>;
+        }
+    };
 }
+
+for_each_operation!(operations);
 
 impl std::fmt::Debug for dyn Container {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {

@@ -3,11 +3,12 @@
 //! [`Registry::create`](crate::Registry::create) and [`Registry::open`](crate::Registry::open) return containers in such a
 //! handle, so no connector closes itself: all `Arc`s of one handle share it, and the last one that goes commits.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, PoisonError, RwLock};
 
 use model::secrets::without_tokens;
 use model::{Budget, Error, Result};
+use system::sync::RwLock;
 
 use crate::{Container, FileAccess, Operation};
 
@@ -20,7 +21,7 @@ static HOOK: RwLock<Option<CloseErrorHook>> = RwLock::new(None);
 /// that were not given a hook of their own ([`FileAccess::close_error_hook`]). `None` removes it. The error also goes to
 /// `tracing`, as an event of level `ERROR`. A caller who wants the error itself calls `close`.
 pub fn set_close_error_hook(hook: Option<CloseErrorHook>) {
-    *HOOK.write().unwrap_or_else(PoisonError::into_inner) = hook;
+    *HOOK.write() = hook;
 }
 
 /// A container that is closed when its last `Arc` is dropped.
@@ -131,7 +132,7 @@ impl Handle {
         let location = &*without_tokens(&self.location);
         tracing::error!(location, %error, "container was not closed");
         let hook = self.hook.clone();
-        let hook = hook.or_else(|| HOOK.read().unwrap_or_else(PoisonError::into_inner).clone());
+        let hook = hook.or_else(|| HOOK.read().clone());
         if let Some(hook) = hook {
             hook(error);
         }
@@ -183,7 +184,7 @@ pub(crate) use handled;
 #[cfg(test)]
 mod tests {
     use std::panic::{AssertUnwindSafe, catch_unwind};
-    use std::sync::Mutex;
+    use system::sync::Mutex;
 
     use super::*;
     use crate::Durability;
@@ -197,12 +198,12 @@ mod tests {
 
     impl Container for Noted {
         fn commit(&self, _durability: Durability) -> Result<()> {
-            self.calls.lock().unwrap().push("commit");
+            self.calls.lock().push("commit");
             Ok(())
         }
 
         fn close(&self) -> Result<()> {
-            self.calls.lock().unwrap().push("close");
+            self.calls.lock().push("close");
             if self.fails { Err(Error::limit("store")) } else { Ok(()) }
         }
 
@@ -222,8 +223,7 @@ mod tests {
         let noted = Arc::new(Noted { fails, ..Noted::default() });
         let errors = Arc::new(Mutex::new(Vec::new()));
         let told = errors.clone();
-        let access =
-            FileAccess::write().with_close_error_hook(move |e| told.lock().unwrap().push(e.to_string()));
+        let access = FileAccess::write().with_close_error_hook(move |e| told.lock().push(e.to_string()));
         (noted.clone(), close_on_drop(noted, "here", &access), errors)
     }
 
@@ -231,14 +231,14 @@ mod tests {
     fn the_last_owner_closes_and_a_closed_one_does_not() {
         let (noted, handle, errors) = handle(false);
         drop(handle.clone());
-        assert!(noted.calls.lock().unwrap().is_empty());
+        assert!(noted.calls.lock().is_empty());
         drop(handle);
-        assert_eq!(*noted.calls.lock().unwrap(), ["close"]);
+        assert_eq!(*noted.calls.lock(), ["close"]);
         let (noted, handle, _) = self::handle(false);
         handle.close().unwrap();
         drop(handle);
-        assert_eq!(*noted.calls.lock().unwrap(), ["close"]);
-        assert!(errors.lock().unwrap().is_empty());
+        assert_eq!(*noted.calls.lock(), ["close"]);
+        assert!(errors.lock().is_empty());
     }
 
     #[test]
@@ -246,16 +246,16 @@ mod tests {
         let noted = Arc::new(Noted::default());
         let access = FileAccess { discard_on_drop: true, ..FileAccess::write() };
         drop(close_on_drop(noted.clone(), "here", &access));
-        assert!(noted.calls.lock().unwrap().is_empty());
+        assert!(noted.calls.lock().is_empty());
         close_on_drop(noted.clone(), "here", &access).close().unwrap();
-        assert_eq!(*noted.calls.lock().unwrap(), ["close"]);
+        assert_eq!(*noted.calls.lock(), ["close"]);
     }
 
     #[test]
     fn a_close_that_fails_is_told() {
         let (_, handle, errors) = handle(true);
         drop(handle);
-        let errors = errors.lock().unwrap();
+        let errors = errors.lock();
         assert!(errors.len() == 1 && errors[0].contains("here") && errors[0].contains("store"), "{errors:?}");
     }
 
@@ -267,8 +267,8 @@ mod tests {
             let _handle = handle;
             panic!("somewhere else");
         }));
-        assert!(outcome.is_err() && noted.calls.lock().unwrap().is_empty());
-        assert!(errors.lock().unwrap()[0].contains("panicked"));
+        assert!(outcome.is_err() && noted.calls.lock().is_empty());
+        assert!(errors.lock()[0].contains("panicked"));
     }
 
     #[test]
@@ -277,7 +277,7 @@ mod tests {
         assert!(catch_unwind(AssertUnwindSafe(|| resize(&*handle, &[]))).is_err());
         assert!(handle.commit(Durability::Full).is_err() && handle.close().is_err());
         drop(handle);
-        assert!(noted.calls.lock().unwrap().is_empty());
-        assert!(errors.lock().unwrap()[0].contains("interrupted"));
+        assert!(noted.calls.lock().is_empty());
+        assert!(errors.lock()[0].contains("interrupted"));
     }
 }

@@ -7,33 +7,20 @@
 mod access;
 mod blobs;
 mod capability;
-pub mod compare;
 mod connector;
 mod container;
-pub mod copy;
-pub mod crew;
-pub mod demands;
 mod handle;
 mod info;
 pub mod libhdf5;
 mod location;
-pub mod maps;
 mod observe;
 mod operation;
 mod ops;
 pub mod path;
 mod pins;
-pub mod placement;
 pub mod places;
 mod registry;
-mod replaced;
-mod shared_values;
-mod slot_bytes;
-mod slots;
-pub mod stored;
-pub mod transfer;
-pub mod wire;
-pub mod workers;
+pub mod unfinished;
 
 pub use access::{
     Access, Durability, FileAccess, LibVersion, Locking, RawBytes, Resolver, VirtualView, WhenFull,
@@ -51,4 +38,3 @@ pub use operation::{OPTIONAL_READS, Operation, optional_access};
 pub use ops::*;
 pub use pins::{Pin, Released};
 pub use registry::Registry;
-pub use replaced::{GetBlobs, replaced_blobs};

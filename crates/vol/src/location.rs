@@ -60,6 +60,12 @@ pub struct StackEntry {
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Parameters(pub(crate) Vec<(String, String)>);
 
+impl From<Vec<(String, String)>> for Parameters {
+    fn from(pairs: Vec<(String, String)>) -> Self {
+        Parameters(pairs)
+    }
+}
+
 impl Parameters {
     /// The last value given for `key`.
     pub fn get(&self, key: &str) -> Option<&str> {

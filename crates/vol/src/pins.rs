@@ -6,9 +6,9 @@
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use model::{Datatype, Kind, Result};
+use system::sync::{Mutex, MutexGuard};
 
 use crate::Container;
 
@@ -80,7 +80,7 @@ impl<I> Default for Released<I> {
 
 impl<I> Released<I> {
     fn state(&self) -> MutexGuard<'_, State<I>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.lock()
     }
 
     /// A reader came.

@@ -249,7 +249,7 @@ impl Registry {
             None => self.open_known(&op),
         };
         let opened = opened.map_err(|e| e.during(format!("open {location}")))?;
-        let opened = crate::copy::with_warning(opened);
+        let opened = crate::unfinished::with_warning(opened);
         let stacked = self.stacked(opened, &stack, location, None, access)?;
         Ok(close_on_drop(stacked, location, access))
     }

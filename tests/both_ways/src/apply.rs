@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use algorithms::transfer::Elements;
 use model::convert::Conversions;
 use model::properties::{CreationOrder, FileCreate, GroupCreate, ObjectCreate};
 use model::{Dataspace, Datatype, Error, LinkTarget, Result, Selection, Token, UNLIMITED};
-use vol::transfer::Elements;
 use vol::{
     Container, FileAccess, OpAttributeCreate, OpDatasetCreate, OpDatatypeCommit, OpGroupCreate, OpLinkCreate,
     OpLinkMove, OpObjectCopy, Place, Registry,

@@ -35,7 +35,14 @@ pub(crate) fn file_form(container: &dyn Container, file_type: &Datatype, data: &
     let mut packer = Packer::new(data, &find);
     let elements = packer.elements(&memory)?;
     let conversions = Conversions::default();
-    vol::transfer::to_file_form(container, &memory, &elements, file_type, &conversions, &mut packer.heap)
+    algorithms::transfer::to_file_form(
+        container,
+        &memory,
+        &elements,
+        file_type,
+        &conversions,
+        &mut packer.heap,
+    )
 }
 
 /// The properties that a script gives.

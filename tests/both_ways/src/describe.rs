@@ -149,8 +149,14 @@ impl Walk<'_> {
     fn elements(&self, file_type: &Datatype, raw: &[u8]) -> Result<Vec<u8>> {
         let (mut heap, memory) = (Heap::new(), file_type.memory_form());
         let conversions = Conversions::default();
-        let data =
-            vol::transfer::from_file_form(self.container, file_type, raw, &memory, &conversions, &mut heap)?;
+        let data = algorithms::transfer::from_file_form(
+            self.container,
+            file_type,
+            raw,
+            &memory,
+            &conversions,
+            &mut heap,
+        )?;
         let tell = |token| self.path(token);
         let dims = |token| Ok(self.container.dataset_info(token)?.space.dims().to_vec());
         Unpacker { heap: &heap, tell: &tell, dims: &dims }.elements(&memory, &data)

@@ -10,9 +10,10 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 
+use hyperslab::algorithms::compare;
+use hyperslab::algorithms::copy::CopyOptions;
 use hyperslab::model::properties::{FileCreate, Layout};
-use hyperslab::vol::copy::CopyOptions;
-use hyperslab::vol::{Container, FileAccess, Registry, compare};
+use hyperslab::vol::{Container, FileAccess, Registry};
 use hyperslab::{Durability, Error, FolderResolver, Limits, Result};
 
 const CONNECTORS: [&str; 7] = ["native", "raw", "memory", "json", "object", "log", "iod"];
@@ -181,9 +182,9 @@ impl Run {
             let access = FileAccess { durability: Durability::None, ..FileAccess::write() };
             let create = FileCreate { userblock_bytes: 0, ..source.info()?.create.clone() };
             let make = |create: &FileCreate| self.registry.create(&location, create, &access, true);
-            let target = hyperslab::vol::copy::create_for(make, &create, Some(&tell))?;
+            let target = hyperslab::algorithms::copy::create_for(make, &create, Some(&tell))?;
             let options = CopyOptions { lost: Some(&tell), ..CopyOptions::new(&limits) };
-            hyperslab::vol::copy::contents(source, target.as_ref(), options)?;
+            hyperslab::algorithms::copy::contents(source, target.as_ref(), options)?;
             target.commit(Durability::None)?;
             if connector != "memory" {
                 target.close()?;

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use vol::wire::{Answer, Client, Request, Transport, respond};
+use protocol::wire::{Answer, Client, Request, Transport, respond};
 use vol::{Capability, ConnectorInfo, Container, LayerFactory, Result, Wrap};
 
 /// Carries operations to a container in the same process.

@@ -3,13 +3,13 @@
 
 use std::sync::Arc;
 
+use algorithms::transfer::{from_file_form, to_file_form};
 use memory::MemoryConnector;
 use model::convert::Conversions;
 use model::datatype::{ReferenceKind, SlotSizes};
 use model::heap::Heap;
 use model::properties::FillValue;
 use model::{Datatype, Reference, Result, Selection, Token};
-use vol::transfer::{from_file_form, to_file_form};
 use vol::*;
 
 /// Bytes of zeros behind every slot of the memory connector.

@@ -8,14 +8,14 @@ mod calls;
 mod peers;
 
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
-use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use calls::{Answer, Call};
 use model::{Error, Result};
+use peers::Peer;
+use system::sync::Mutex;
 
 use crate::{Comm, Reduce, gone};
-use calls::{Answer, Call};
-use peers::Peer;
 
 /// How long a call waits for silent processes, unless the caller says otherwise: models compute for long between two flushes.
 const WAIT_MAX: Duration = Duration::from_secs(3600);
@@ -74,7 +74,7 @@ impl Mpi {
     }
 
     fn call(&self, call: Call) -> Result<Answer> {
-        let mut line = self.line.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut line = self.line.lock();
         if let Some(error) = &line.broken {
             return Err(error.clone());
         }
@@ -119,7 +119,7 @@ fn confused() -> Error {
 impl Drop for Mpi {
     /// Ends MPI, unless somebody is missing: that too waits for everyone.
     fn drop(&mut self) {
-        let mut line = self.line.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut line = self.line.lock();
         line.ask = None;
         if line.broken.is_none() {
             // The thread has no answer when it is done: it hangs up.

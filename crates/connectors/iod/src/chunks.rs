@@ -1,11 +1,11 @@
 //! Where chunks are: blocks of an array's cells or, with filters, one cell each, which names a blob.
 
 use std::ops::Range;
-use std::sync::RwLock;
 
 use iod_storage::{Batch, CellRead, CellWrite, Id, Kind, ScratchPad};
 use keyed::{ChunkRead, ChunkWrite, Chunks, Dataset, Datasets, Elements, Stored, View};
 use model::{Error, Result, Token};
+use system::sync::RwLock;
 
 use crate::blobs::ID_BYTES;
 use crate::error::During;

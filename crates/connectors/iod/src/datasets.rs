@@ -53,7 +53,7 @@ impl Opening {
         let datatype = self.file_type(&op.datatype, op.committed)?;
         check_dataset(op, &datatype, self.limits(), "arrays")?;
         let mut create = op.create.clone();
-        pipeline::complete(&mut create, &datatype)?;
+        filters::pipeline::complete(&mut create, &datatype)?;
         let info =
             Arc::new(DatasetInfo { datatype, committed: op.committed, space: op.space.clone(), create });
         let chunk = match &info.create.layout {
@@ -79,7 +79,7 @@ impl Opening {
         if let Some(committed) = info.committed {
             entries.push((COMMITTED, identity::object(committed)?.to_bytes().to_vec()));
         }
-        entries.extend(pipeline::other(&info.create)?.map(|other| (OTHER_PROPERTIES, other)));
+        entries.extend(filters::pipeline::other(&info.create)?.map(|other| (OTHER_PROPERTIES, other)));
         self.insert(New {
             kind: ObjectKind::Dataset,
             id: self.new_identity(Kind::Array)?,

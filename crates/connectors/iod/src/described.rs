@@ -178,7 +178,7 @@ fn dataset(
 ) -> Result<Dataset> {
     let mut create = encode::decode_dataset_create(creation, limits)?;
     if let Some(other) = found.get(OTHER_PROPERTIES) {
-        pipeline::take_other(&other, &mut create)?;
+        filters::pipeline::take_other(&other, &mut create)?;
     }
     if let Some(value) = found.get(FILL_VALUE) {
         create.fill.value = FillValue::Value(value);

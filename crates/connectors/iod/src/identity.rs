@@ -1,10 +1,10 @@
 //! Identities of objects: tokens, and numbers that nobody else gets.
 
 use std::ops::Range;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use iod_storage::{Container, Id, Kind};
 use model::{Error, Result, Token};
+use system::sync::{Mutex, MutexGuard};
 
 use crate::error::During;
 use crate::keys::{ARRAY_INDEX, BLOB_INDEX, KV_INDEX, ROOT_METADATA, number, number_of};
@@ -50,7 +50,7 @@ fn index_of(kind: Kind) -> (usize, &'static [u8]) {
 
 impl Numbers {
     fn ranges(&self) -> MutexGuard<'_, [Range<u64>; 3]> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.lock()
     }
 
     /// An identity that nobody has.

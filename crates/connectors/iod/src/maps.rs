@@ -1,9 +1,9 @@
 //! Maps: key-value stores whose pairs are the application's own.
 
+use algorithms::maps::{check_key, check_key_type, last_of_each};
 use iod_storage::{Batch, Kind};
 use keyed::{Datasets, Values};
 use model::{Error, ObjectKind, Result, Token, encode};
-use vol::maps::{check_key, check_key_type, last_of_each};
 use vol::{MapInfo, OpMapCreate, Page};
 
 use crate::described::{Body, Described};
@@ -38,7 +38,7 @@ impl Opening {
     pub(crate) fn put_pairs(&self, map: &Described, pairs: &[(&[u8], &[u8])]) -> Result<()> {
         let (key_type, value_type) = map.map()?;
         let info = MapInfo { key: key_type.clone(), value: value_type.clone(), count: 0 };
-        info.check_pairs(pairs)?;
+        algorithms::maps::check_pairs(&info, pairs)?;
         let _alone = self.changing_values(map.id, value_type);
         let (pairs, replaced) = last_of_each(pairs);
         let mut old = Vec::new();

@@ -1,13 +1,14 @@
 //! One opening of a container: what it may do, and the handles that it holds.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use iod_storage::{Container as Storage, Id, Mode};
 use keyed::Values;
 use model::properties::FileCreate;
 use model::{Error, Limits, Result, Token};
+use system::sync::{Mutex, MutexGuard};
 use vol::{Access, ContainerInfo, FileAccess};
 
 use crate::blobs::SLOTS;
@@ -73,7 +74,7 @@ impl Opening {
     }
 
     pub(crate) fn handles(&self) -> MutexGuard<'_, HashMap<Id, u32>> {
-        self.handles.lock().unwrap_or_else(PoisonError::into_inner)
+        self.handles.lock()
     }
 
     pub(crate) fn is_writing(&self) -> bool {

@@ -2,12 +2,13 @@
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, RwLock};
+use std::sync::{Arc, OnceLock};
 
 use iod_storage::{Batch, Container, Id, Mode, ScratchPad};
 use keyed::{Elements, Listings, Pending};
 use model::properties::FileCreate;
 use model::{Budget, Error, Limits, ObjectKind, Result, encode};
+use system::sync::{Mutex, MutexGuard, RwLock};
 
 use crate::attributes::Attribute;
 use crate::described::Described;
@@ -47,7 +48,7 @@ const LOCKS: usize = 64;
 const KNOWN_MAX: usize = 1 << 16;
 
 fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+    mutex.lock()
 }
 
 /// The first number of key-value stores that clients may take.

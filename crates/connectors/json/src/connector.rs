@@ -3,12 +3,13 @@
 use std::collections::HashMap;
 use std::io::Read;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Weak};
 
 use dir::{Dir, Open};
 use json_text::files::check_access;
 use model::text::to_path;
 use model::{Error, Result};
+use system::sync::{Mutex, MutexGuard};
 use vol::{
     Access, Capability, Connector, ConnectorInfo, Container, ContainerCreate, ContainerOpen, FileAccess,
 };
@@ -44,7 +45,7 @@ impl JsonConnector {
     }
 
     fn table(&self) -> MutexGuard<'_, HashMap<PathBuf, Weak<Document>>> {
-        let mut table = self.open.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut table = self.open.lock();
         table.retain(|_, document| document.strong_count() > 0);
         table
     }

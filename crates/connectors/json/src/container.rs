@@ -1,9 +1,10 @@
 //! One opening of a document.
 
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::Arc;
 
 use json_text::Translated;
 use model::Result;
+use system::sync::RwLock;
 use vol::{Access, Container, ContainerInfo, Durability, FileAccess, Layer};
 
 use crate::document::Document;
@@ -26,7 +27,7 @@ impl JsonContainer {
     }
 
     fn document(&self) -> Option<Arc<Document>> {
-        self.document.read().unwrap_or_else(PoisonError::into_inner).clone()
+        self.document.read().clone()
     }
 }
 
@@ -52,7 +53,7 @@ impl Layer for JsonContainer {
     fn close(&self) -> Result<()> {
         Layer::commit(self, self.durability)?;
         Container::close(&self.opened)?;
-        self.document.write().unwrap_or_else(PoisonError::into_inner).take();
+        self.document.write().take();
         Ok(())
     }
 }

@@ -1,13 +1,14 @@
 //! One open document: the container beneath, and the file it came from.
 
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use dir::Dir;
 use json_text::files::{self, Stamp};
 use json_text::{Beneath, Beside, Told, Translated, text};
 use model::properties::FileCreate;
 use model::{Context, Error, Limits, Result, Within};
+use system::sync::Mutex;
 use vol::{ContainerCreate, ContainerOpen, Durability, FileAccess, Registry};
 
 use crate::connector::{CAPABILITY, NAME};
@@ -54,8 +55,7 @@ impl Document {
         let document = Self::empty(path, op.registry, &create, limits)?;
         read::fill(document.beneath.keeper(), &value, limits).during("read document")?;
         let changes = document.beneath.keeper().shared().changes();
-        *document.saved.lock().unwrap_or_else(PoisonError::into_inner) =
-            Saved { changes, stamp: Some(stamp), durability: Durability::Full };
+        *document.saved.lock() = Saved { changes, stamp: Some(stamp), durability: Durability::Full };
         Ok(Arc::new(document))
     }
 
@@ -75,12 +75,12 @@ impl Document {
 
     /// Bytes of the file.
     pub(crate) fn bytes(&self) -> Option<u64> {
-        self.saved.lock().unwrap_or_else(PoisonError::into_inner).stamp.map(|stamp| stamp.bytes())
+        self.saved.lock().stamp.map(|stamp| stamp.bytes())
     }
 
     /// Puts the text of what is now in the container in the place of the file.
     pub(crate) fn save(&self, durability: Durability) -> Result<()> {
-        let mut saved = self.saved.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut saved = self.saved.lock();
         let paused = self.beneath.keeper().shared().pause();
         let changes = self.beneath.keeper().shared().changes();
         let is_safe = durability == Durability::None || saved.durability == Durability::Full;

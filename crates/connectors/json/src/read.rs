@@ -58,7 +58,7 @@ pub(crate) fn fill(container: &Translated, value: &Value<'_>, limits: &Limits) -
     let (root_id, root_value) = root(value)?;
     let root = container.shared().add(root_id, beneath.root)?;
     if let Some(number) = value.maybe("numberNext", Value::uint)? {
-        container.shared().ids.write().unwrap_or_else(std::sync::PoisonError::into_inner).skip_to(number);
+        container.shared().ids.write().skip_to(number);
     }
     let mut made = vec![(root, ObjectKind::Group, root_value)];
     // Types first: datasets and attributes use them.
@@ -86,7 +86,7 @@ fn make(
     object: &Value<'_>,
 ) -> Result<Token> {
     let ids = &container.shared().ids;
-    if ids.read().unwrap_or_else(std::sync::PoisonError::into_inner).by_id(id).is_ok() {
+    if ids.read().by_id(id).is_ok() {
         return Err(Error::corrupt("read document").with("problem", "identity is used twice").with("id", id));
     }
     // Whatever else is made on the way has no identity of its own.

@@ -27,7 +27,7 @@ pub(crate) fn document(container: &Translated, create: &FileCreate, limits: &Lim
     let root = container.info()?.root;
     let found = walk(&saver, root)?;
     let shared = container.shared();
-    let number_next = shared.ids.read().unwrap_or_else(std::sync::PoisonError::into_inner).number_next();
+    let number_next = shared.ids.read().number_next();
     let mut fields = Fields::new()
         .with("apiVersion", API_VERSION)
         .with("root", shared.id(root)?)

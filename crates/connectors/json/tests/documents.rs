@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use algorithms::transfer;
 use hyperslab_json::JsonConnector;
 use memory::MemoryConnector;
 use model::convert::Conversions;

@@ -2,10 +2,11 @@
 
 use std::sync::Arc;
 
+use algorithms::transfer;
 use model::convert::Conversions;
 use model::properties::{AllocTime, DatasetCreate, FillValue, Layout};
 use model::{CharacterSet, Dataspace, Datatype, Error, Heap, Limits, Result, Token, Within};
-use vol::{Container, DatasetInfo, OpAttributeCreate, OpDatasetCreate, transfer};
+use vol::{Container, DatasetInfo, OpAttributeCreate, OpDatasetCreate};
 
 use crate::{hidden, pipeline, properties};
 

@@ -1,6 +1,8 @@
 //! Bytes that wait for a flush: blocks that are filled one after another and never move.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
+
+use system::sync::{Mutex, MutexGuard};
 
 /// The first block; later ones are twice as large, up to the last size.
 const BLOCK_BYTES_MIN: usize = 64 << 10;
@@ -14,7 +16,7 @@ const SPARE_BYTES_MAX: usize = 64 << 20;
 static SPARES: Mutex<Vec<Vec<u8>>> = Mutex::new(Vec::new());
 
 fn spares() -> MutexGuard<'static, Vec<Vec<u8>>> {
-    SPARES.lock().unwrap_or_else(PoisonError::into_inner)
+    SPARES.lock()
 }
 
 /// Bytes whose owner let go of them.

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use comm::Comm;
 use model::{Error, Result};
+use protocol::wire::{Answer, Reader, Request, Transport, Wire, respond};
 use vol::Container;
-use vol::wire::{Answer, Reader, Request, Transport, Wire, respond};
 
 /// The way from every process to the container that the leader has.
 pub(crate) struct Collective {

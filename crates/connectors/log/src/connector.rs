@@ -3,13 +3,14 @@
 use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, Weak};
+use std::sync::{Arc, Weak};
 
 use comm::{Comm, Single};
 use files::{Mode, Posix};
 use model::text::to_path;
 use model::{Error, Result, Token};
-use vol::wire::{self, Client};
+use protocol::wire::{self, Client};
+use system::sync::{Mutex, MutexGuard, RwLock};
 use vol::{
     Access, Capability, Connector, ConnectorInfo, Container, ContainerCreate, ContainerOpen, FileAccess,
 };
@@ -149,7 +150,7 @@ impl LogConnector {
     }
 
     fn table(&self) -> MutexGuard<'_, HashMap<PathBuf, Weak<Shared>>> {
-        let mut table = self.open.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut table = self.open.lock();
         table.retain(|_, shared| shared.strong_count() > 0);
         table
     }

@@ -173,7 +173,7 @@ impl Layer for LogContainer {
             "log statistics" => Ok(self.statistics()?.to_string().into_bytes()),
             "check repack" => self.check_repack().map(|()| Vec::new()),
             "compact log" => self.compact().map(|()| Vec::new()),
-            vol::stored::BLOCKS => self.stored_blocks(arguments),
+            algorithms::stored::BLOCKS => self.stored_blocks(arguments),
             // Elements of anchors are not the container's beneath to place.
             "place elements" => Err(Error::unsupported("optional operation").with("name", operation)),
             _ => self.beneath.optional(operation, arguments),
@@ -190,7 +190,7 @@ impl Layer for LogContainer {
 
     fn object_copy(&self, op: &OpObjectCopy) -> Result<Token> {
         self.check_place(Some(&op.place))?;
-        vol::copy::within(self, op, vol::copy::CopyOptions::of(op, &self.shared.limits))
+        algorithms::copy::within(self, op, algorithms::copy::CopyOptions::of(op, &self.shared.limits))
     }
 
     fn group_create(&self, op: &OpGroupCreate) -> Result<Token> {

@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
+use algorithms::stored::{Block, run_blocks};
 use model::properties::Layout;
 use model::selection::SetOp;
 use model::{Dataspace, Datatype, Error, Result, Selection, Token};
-use vol::stored::{Block, run_blocks};
 use vol::{Allocation, Container, DatasetInfo, OpDatasetCreate, StorageInfo};
 
 use crate::container::LogContainer;
@@ -21,7 +21,7 @@ const FILL_BYTES: u64 = 1 << 20;
 /// The operation with the values that its filters have for this datatype and these chunks.
 fn with_values(op: &OpDatasetCreate, datatype: &Datatype) -> Result<OpDatasetCreate> {
     let mut op = op.clone();
-    ::pipeline::complete(&mut op.create, datatype)?;
+    filters::pipeline::complete(&mut op.create, datatype)?;
     Ok(op)
 }
 
@@ -114,7 +114,7 @@ impl LogContainer {
         Ok(StorageInfo { bytes: covered * logged.size, allocation, offset: None })
     }
 
-    /// What is stored of a dataset, for [`vol::stored::BLOCKS`].
+    /// What is stored of a dataset, for [`algorithms::stored::BLOCKS`].
     pub(crate) fn stored_blocks(&self, arguments: &[u8]) -> Result<Vec<u8>> {
         let unknown = || Error::invalid("list what is stored").with("bytes", arguments.len());
         let dataset = Token(arguments.try_into().map_err(|_| unknown())?);
@@ -123,7 +123,7 @@ impl LogContainer {
         let state = self.shared().ready(&[dataset])?;
         let Some(logged) = state.logged(dataset) else {
             drop(state);
-            return self.beneath().optional(vol::stored::BLOCKS, arguments);
+            return self.beneath().optional(algorithms::stored::BLOCKS, arguments);
         };
         let pieces = logged.index.lists().chain(logged.recent.lists()).flatten();
         let blocks = pieces.flat_map(|piece| run_blocks((piece.start, piece.len), &logged.shape, u64::MAX));

@@ -3,7 +3,7 @@
 use files::File;
 use model::properties::{AllocTime, DatasetCreate, Fill, FillTime, FillValue, Layout};
 use model::{Dataspace, Datatype, Error, Result, Token};
-use vol::wire;
+use protocol::wire;
 use vol::{Container, Durability, OpDatasetCreate, Place as At};
 
 use crate::container::LogContainer;

@@ -2,9 +2,9 @@
 
 use std::io::IoSlice;
 
+use algorithms::workers;
 use files::{File, Posix};
 use model::{Error, Result};
-use vol::workers;
 
 use crate::plan::{Bytes, Plan, Share};
 

@@ -92,7 +92,7 @@ impl State {
             waiting.iter().map(|(logged, borrowed)| logged.requests.len() + borrowed.len()).sum();
         match requests < CREW_REQUESTS_MIN {
             true => waiting.into_iter().map(order).collect(),
-            false => vol::crew::map(waiting, order),
+            false => algorithms::thread_pool::map(waiting, order),
         }
     }
 }
@@ -103,7 +103,7 @@ pub(crate) fn filter(ordered: &[Ordered<'_>], blocks: &Blocks<'_>) -> Result<Vec
     for one in ordered.iter().filter(|one| one.pipeline.is_some()) {
         batches(&one.pieces, one.size, ENTRY_BYTES_MAX).into_iter().for_each(|group| work.push((one, group)));
     }
-    vol::crew::map(work, |(one, group): (&Ordered<'_>, Vec<Piece>)| {
+    algorithms::thread_pool::map(work, |(one, group): (&Ordered<'_>, Vec<Piece>)| {
         let mut raw = Vec::new();
         for piece in &group {
             raw.extend_from_slice(blocks.slice(piece, one.size)?);

@@ -2,11 +2,12 @@
 
 use std::io::IoSliceMut;
 
+use algorithms::workers;
 use files::File;
 use model::properties::FillValue;
 use model::selection::Runs;
 use model::{Dataspace, Error, Result, Selection, Token};
-use vol::{OpRead, workers};
+use vol::OpRead;
 
 use crate::container::LogContainer;
 use crate::flat;
@@ -281,7 +282,7 @@ impl LogContainer {
         let state = shared.ready(&datasets)?;
         for read in reads.iter() {
             match state.logged(read.dataset) {
-                Some(logged) => vol::demands::transfer(&logged.info, read.selection, read.into.len())?,
+                Some(logged) => algorithms::checks::transfer(&logged.info, read.selection, read.into.len())?,
                 None if state.known.contains_key(&read.dataset) => {}
                 None => return Err(unknown(read.dataset)),
             }

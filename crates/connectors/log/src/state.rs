@@ -2,13 +2,14 @@
 
 use std::borrow::Cow;
 use std::collections::HashMap;
+use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
-use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use comm::Comm;
 use files::Posix;
 use model::spread::Spread;
 use model::{Error, Limits, Result, Token};
+use system::sync::{RwLock, RwLockReadGuard, RwLockWriteGuard};
 use vol::{Container, DatasetInfo, WhenFull};
 
 use crate::arena::Arena;
@@ -33,7 +34,7 @@ pub(crate) struct Shared {
     /// Openings that are not closed: without any, the file may change behind this.
     pub(crate) openings: AtomicUsize,
     /// The entry that was decoded last.
-    pub(crate) decoded: std::sync::Mutex<Option<Decoded>>,
+    pub(crate) decoded: system::sync::Mutex<Option<Decoded>>,
 }
 
 /// How a file is written.
@@ -108,11 +109,11 @@ pub(crate) struct State {
 
 impl Shared {
     pub(crate) fn read(&self) -> RwLockReadGuard<'_, State> {
-        self.state.read().unwrap_or_else(PoisonError::into_inner)
+        self.state.read()
     }
 
     pub(crate) fn write(&self) -> RwLockWriteGuard<'_, State> {
-        self.state.write().unwrap_or_else(PoisonError::into_inner)
+        self.state.write()
     }
 
     pub(crate) fn is_alone(&self) -> bool {
@@ -120,7 +121,7 @@ impl Shared {
     }
 
     pub(crate) fn forget_decoded(&self) {
-        *self.decoded.lock().unwrap_or_else(PoisonError::into_inner) = None;
+        *self.decoded.lock() = None;
     }
 
     /// The state, when all that was written to these datasets is in their indexes.
@@ -264,7 +265,7 @@ pub(crate) fn decode_entry(
     logged: &Logged,
     number: u32,
 ) -> Result<Arc<Vec<u8>>> {
-    let mut last = shared.decoded.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut last = shared.decoded.lock();
     if let Some(known) = last.as_ref().filter(|d| d.dataset == logged.id && d.entry == number) {
         return Ok(known.bytes.clone());
     }

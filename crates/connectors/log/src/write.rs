@@ -19,7 +19,7 @@ impl Logged {
             return Err(alone_only());
         }
         if self.info.space == Dataspace::Null {
-            return vol::demands::transfer(&self.info, selection, bytes).map(|()| None);
+            return algorithms::checks::transfer(&self.info, selection, bytes).map(|()| None);
         }
         let dims = self.info.space.dims();
         let runs = flat::runs(selection, dims, &self.shape)?;

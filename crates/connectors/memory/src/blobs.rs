@@ -2,9 +2,10 @@
 
 use std::collections::BTreeMap;
 
+use algorithms::replaced_blobs;
 use model::datatype::ReferenceKind;
 use model::{Datatype, Error, Limits, Reference, Result, Token};
-use vol::{Released, replaced_blobs};
+use vol::Released;
 
 use crate::objects::State;
 
@@ -124,7 +125,7 @@ impl State {
 
     /// The old kinds say one thing about this container. The target may be gone: then the reference dangles.
     fn check_reference(&self, kind: ReferenceKind, reference: &Reference) -> Result<()> {
-        vol::demands::reference(kind, reference)?;
+        algorithms::checks::reference(kind, reference)?;
         match reference.token() {
             Some(token) if reference.file.is_none() && !self.is_own(token) => {
                 Err(Error::not_found("store reference").with("token", token))

@@ -1,11 +1,12 @@
 //! The connector: containers by path, and what an open container holds.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 
 use model::properties::FileCreate;
 use model::{Error, Result};
+use system::sync::{Mutex, MutexGuard, RwLock};
 use vol::{
     Access, Capability, Connector, ConnectorInfo, Container, ContainerCreate, ContainerOpen, FileAccess,
 };
@@ -57,7 +58,7 @@ impl MemoryConnector {
     }
 
     fn stores(&self) -> MutexGuard<'_, BTreeMap<String, Arc<Store>>> {
-        self.stores.lock().unwrap_or_else(PoisonError::into_inner)
+        self.stores.lock()
     }
 }
 

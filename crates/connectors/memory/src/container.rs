@@ -1,12 +1,13 @@
 //! An open container: every operation takes the lock, checks that it may, and goes to its part of the state.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLockReadGuard, RwLockWriteGuard};
 
 use model::datatype::ReferenceKind;
 use model::properties::{FileCreate, FillValue, Layout};
 use model::{Datatype, Error, Limits, Link, ObjectKind, Reference, Result, Selection, Token};
+use system::sync::{Mutex, MutexGuard, RwLockReadGuard, RwLockWriteGuard};
 use vol::*;
 
 use crate::check::SLOTS;
@@ -71,13 +72,13 @@ impl MemoryContainer {
 
     fn state(&self) -> Result<RwLockReadGuard<'_, State>> {
         self.check_open()?;
-        Ok(self.store.state.read().unwrap_or_else(PoisonError::into_inner))
+        Ok(self.store.state.read())
     }
 
     /// The state, for what changes it without being a write of the user's.
     fn state_mut(&self) -> Result<RwLockWriteGuard<'_, State>> {
         self.check_open()?;
-        Ok(self.store.state.write().unwrap_or_else(PoisonError::into_inner))
+        Ok(self.store.state.write())
     }
 
     fn writing(&self) -> Result<RwLockWriteGuard<'_, State>> {
@@ -89,14 +90,14 @@ impl MemoryContainer {
     }
 
     fn handles(&self) -> MutexGuard<'_, BTreeMap<Token, u32>> {
-        self.handles.lock().unwrap_or_else(PoisonError::into_inner)
+        self.handles.lock()
     }
 
     fn let_go(&self) {
         if self.is_closed.swap(true, Ordering::SeqCst) {
             return;
         }
-        let mut state = self.store.state.write().unwrap_or_else(PoisonError::into_inner);
+        let mut state = self.store.state.write();
         for (token, times) in std::mem::take(&mut *self.handles()) {
             // An object that is gone has nothing to release.
             let _ = state.release(token, times);
@@ -197,7 +198,7 @@ impl Container for MemoryContainer {
     }
 
     fn object_copy(&self, op: &OpObjectCopy) -> Result<Token> {
-        vol::copy::within(self, op, vol::copy::CopyOptions::of(op, self.limits()))
+        algorithms::copy::within(self, op, algorithms::copy::CopyOptions::of(op, self.limits()))
     }
 
     fn object_set_comment(&self, object: Token, comment: Option<&str>) -> Result<()> {

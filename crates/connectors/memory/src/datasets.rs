@@ -37,7 +37,9 @@ fn check_layout(op: &OpDatasetCreate, datatype: &Datatype, limits: &Limits) -> R
         return Err(invalid("filters without chunks"));
     }
     match &op.create.layout {
-        Layout::Chunked { shape, .. } => vol::demands::chunks(shape, &op.space, datatype.size(), limits),
+        Layout::Chunked { shape, .. } => {
+            algorithms::checks::chunks(shape, &op.space, datatype.size(), limits)
+        }
         Layout::External(files) => external::check(files, &op.space, datatype),
         Layout::Virtual(mappings) => sources::check(mappings, &op.space),
         Layout::Compact | Layout::Contiguous if op.space.is_resizable() => {
@@ -59,7 +61,7 @@ impl Dataset {
         let blocks = Blocks::new(shape, datatype.size() as usize, fill, &access.budget());
         let (space, mut create) = (op.space.clone(), op.create.clone());
         // Filters are not applied here, so that unknown ones do no harm; whoever copies them wants them whole.
-        pipeline::complete_values(&mut create, &datatype)?;
+        filters::pipeline::complete_values(&mut create, &datatype)?;
         let info = Arc::new(DatasetInfo { datatype, committed: op.committed, space, create });
         Ok(Dataset { info, blocks })
     }

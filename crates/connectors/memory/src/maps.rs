@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::ops::Bound;
 
+use algorithms::maps::{check_key, check_key_type, page};
 use model::{Datatype, Error, Limits, Result, Token};
-use vol::maps::{check_key, check_key_type, page};
 use vol::{MapInfo, OpMapCreate, Page};
 
 use crate::check;

@@ -6,11 +6,11 @@
 use std::cell::Cell;
 use std::sync::Arc;
 
+use algorithms::transfer::Elements;
 use model::convert::Conversions;
 use model::properties::VirtualMapping;
 use model::selection::{SetOp, project_intersection};
 use model::{Dataspace, Error, Heap, Kind, Result, Selection, Token, UNLIMITED, Within};
-use vol::transfer::Elements;
 use vol::{Container, DatasetInfo, OpRead, OpWrite};
 
 use crate::container::MemoryContainer;

@@ -3,15 +3,16 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLockReadGuard};
 
+use algorithms::copy::CopyOptions;
+use algorithms::thread_pool;
 use model::datatype::{ReferenceKind, SlotSizes};
 use model::properties::Layout as LayoutProperty;
 use model::{Context, Datatype, Error, Index, Link, ObjectKind, Order, Reference, Result, Token};
-use vol::copy::CopyOptions;
 use vol::{
     AttributeInfo, Blobs, Capability, ChunkInfo, Container, ContainerInfo, DatasetInfo, Durability,
     GroupInfo, Lookup, MapInfo, ObjectInfo, OpAttributeCreate, OpDatasetCreate, OpDatatypeCommit,
     OpGroupCreate, OpLinkCreate, OpLinkMove, OpList, OpLookup, OpMapCreate, OpObjectCopy, OpPlacement,
-    OpRead, OpWrite, Page, Place, Placement, StorageInfo, Times, crew,
+    OpRead, OpWrite, Page, Place, Placement, StorageInfo, Times,
 };
 
 use crate::chunk::{self, virtual_target};
@@ -473,7 +474,7 @@ impl Container for NativeContainer {
         let file = self.open_file()?;
         let mut options = CopyOptions::of(op, &file.store.limits);
         options.resolver = file.resolver.as_deref().map(|resolver| (resolver, file.path.as_str()));
-        vol::copy::within(self, op, options)
+        algorithms::copy::within(self, op, options)
     }
 
     fn object_set_comment(&self, object: Token, comment: Option<&str>) -> Result<()> {
@@ -651,7 +652,7 @@ impl Container for NativeContainer {
             }
         };
         let shares = objects.chunks(KINDS_AT_ONCE).collect();
-        let kinds = crew::map(shares, |share: &[Token]| {
+        let kinds = thread_pool::map(shares, |share: &[Token]| {
             let mut room = Header::default();
             share.iter().map(|object| kind(&mut room, object)).collect::<Result<Vec<_>>>()
         })?;

@@ -5,6 +5,8 @@ use std::collections::{BTreeMap, HashMap};
 use std::ops::Bound;
 use std::sync::{MutexGuard, PoisonError};
 
+use algorithms::maps::{check_key, check_key_type, page};
+use algorithms::transfer;
 use model::convert::Conversions;
 use model::heap::Heap;
 use model::properties::{DatasetCreate, GroupCreate, Layout};
@@ -12,10 +14,9 @@ use model::{
     ByteOrder, CharacterSet, Dataspace, Datatype, Error, LinkTarget, ObjectKind, Result, Selection, Token,
     Within,
 };
-use vol::maps::{check_key, check_key_type, page};
 use vol::{
     Container, MapInfo, ObjectInfo, OpAttributeCreate, OpDatasetCreate, OpGroupCreate, OpLinkCreate,
-    OpMapCreate, OpRead, OpWrite, Page, Place, transfer,
+    OpMapCreate, OpRead, OpWrite, Page, Place,
 };
 
 use crate::container::NativeContainer;
@@ -180,7 +181,7 @@ fn key_page(container: &NativeContainer, parts: &Parts, start: u64, count: u64) 
     }
     let (memory, mut heap) = (key.memory_form(), Heap::new());
     let slots = transfer::from_file_form(container, key, &raw, &memory, &Conversions::default(), &mut heap)?;
-    vol::maps::from_elements(key, &slots, &heap)
+    algorithms::maps::from_elements(key, &slots, &heap)
 }
 
 /// Keys in the form in which the file holds them.
@@ -189,7 +190,7 @@ fn stored_keys(container: &NativeContainer, key: &Datatype, keys: &[&[u8]]) -> R
         return Ok(keys.concat());
     }
     let mut heap = Heap::new();
-    let elements = vol::maps::to_elements(key, keys.iter().copied(), &mut heap)?;
+    let elements = algorithms::maps::to_elements(key, keys.iter().copied(), &mut heap)?;
     let (memory, conversions) = (key.memory_form(), Conversions::default());
     transfer::to_file_form(container, &memory, &elements, key, &conversions, &mut heap)
 }
@@ -285,7 +286,7 @@ impl<'p> Batch<'p> {
 pub(crate) fn put(container: &NativeContainer, map: Token, pairs: &[(&[u8], &[u8])]) -> Result<()> {
     let mut indexes = indexes(container)?;
     let parts = parts(container, map)?;
-    parts.info.check_pairs(pairs)?;
+    algorithms::maps::check_pairs(&parts.info, pairs)?;
     let rows = indexes.rows(container, map, &parts)?;
     let batch = Batch::new(rows, pairs);
     let count = parts.info.count;

@@ -1,8 +1,9 @@
 //! Where elements lie in the file, for those who read and write them there themselves (`docs/serve.md`).
 
+use algorithms::placement;
 use model::properties::Layout as LayoutProperty;
 use model::{Error, Result, Selection};
-use vol::{Placement, PlacementParts, placement};
+use vol::{Placement, PlacementParts};
 
 use crate::chunk;
 use crate::chunk::index::Chunks;

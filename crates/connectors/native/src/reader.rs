@@ -6,9 +6,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use filters::Registry;
+use filters::pipeline::{stage_bytes_max, stages};
 use model::properties::FilterSpec;
 use model::{Context, Error, Kind, ObjectKind, Result, Token};
-use pipeline::{stage_bytes_max, stages};
 use quick_cache::{UnitWeighter, Weighter};
 use vol::Released;
 

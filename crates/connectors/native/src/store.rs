@@ -5,10 +5,10 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, PoisonError, RwLock, RwLockWriteGuard};
 
+use algorithms::thread_pool;
 use model::{Budget, Error, Limits, Result, Within};
 use quick_cache::Weighter;
-
-use vol::{Access, Durability, Locking, crew};
+use vol::{Access, Durability, Locking};
 
 use crate::format::superblock::{self, Superblock};
 use crate::format::{Address, Sizes};
@@ -61,7 +61,7 @@ fn read_at(file: &files::Handle, offset: u64, into: &mut [u8]) -> std::io::Resul
         return file.read_at(offset, into);
     }
     let pieces = into.chunks_mut(PIECE_BYTES).enumerate().collect();
-    crew::each(pieces, |(n, piece)| file.read_at(offset + (n * PIECE_BYTES) as u64, piece))
+    thread_pool::each(pieces, |(n, piece)| file.read_at(offset + (n * PIECE_BYTES) as u64, piece))
 }
 
 /// Writes where nothing committed is.

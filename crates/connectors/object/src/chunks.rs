@@ -1,11 +1,11 @@
 //! Where chunks are: each has a dkey, with its elements as records or, with filters, as one value.
 
 use std::ops::Range;
-use std::sync::RwLock;
 
 use keyed::{ChunkRead, ChunkWrite, Chunks, Dataset, Datasets, Elements, Stored};
 use model::{Error, Result, Token};
 use objects::{Change, Fetch, ObjectId, Phase, Size, Update};
+use system::sync::RwLock;
 
 use crate::error::{During, fetched};
 use crate::keys::{self, ELEMENTS, FILTER_MASK};

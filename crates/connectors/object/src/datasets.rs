@@ -18,7 +18,7 @@ impl Opening {
         let datatype = self.file_type(&op.datatype, op.committed)?;
         check_dataset(op, &datatype, self.limits(), "an object store")?;
         let mut create = op.create.clone();
-        pipeline::complete(&mut create, &datatype)?;
+        filters::pipeline::complete(&mut create, &datatype)?;
         let shape = match &create.layout {
             Layout::Chunked { shape, .. } => shape.clone(),
             _ => automatic_shape(op.space.dims(), datatype.size().into()),
@@ -40,7 +40,7 @@ impl Opening {
         }
         let committed = info.committed.map(|token| token.0);
         entries.extend(committed.as_ref().map(|token| (COMMITTED, &token[..])));
-        let other = pipeline::other(&info.create)?;
+        let other = filters::pipeline::other(&info.create)?;
         entries.extend(other.as_ref().map(|other| (OTHER_PROPERTIES, &other[..])));
         let shape = keys::shape(&dataset.shape);
         if !matches!(info.create.layout, Layout::Chunked { .. }) {

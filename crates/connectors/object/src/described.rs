@@ -109,7 +109,7 @@ fn body(id: ObjectId, creation: &[u8], found: &mut Found, limits: &Limits) -> Re
 fn dataset(creation: &[u8], found: &mut Found, limits: &Limits) -> Result<Dataset> {
     let mut create = encode::decode_dataset_create(creation, limits)?;
     if let Some(other) = found.get(6) {
-        pipeline::take_other(&other, &mut create)?;
+        filters::pipeline::take_other(&other, &mut create)?;
     }
     if let Some(value) = found.get(3) {
         create.fill.value = FillValue::Value(value);

@@ -1,8 +1,9 @@
 //! What was encoded last: things that are made in a row are mostly alike.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use model::{CharacterSet, Dataspace, Datatype, Result, encode};
+use system::sync::Mutex;
 use vol::DatasetInfo;
 
 /// The stored forms of what describes a dataset or an attribute.
@@ -25,7 +26,7 @@ impl<T> Default for Last<T> {
 
 impl<T: PartialEq + Clone> Last<T> {
     fn of(&self, wanted: &T, make: impl FnOnce() -> Result<Parts>) -> Result<Arc<Parts>> {
-        let mut last = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut last = self.0.lock();
         if let Some((known, parts)) = &*last
             && known == wanted
         {

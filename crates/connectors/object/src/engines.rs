@@ -2,11 +2,12 @@
 
 use std::collections::HashMap;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use model::text::{from_path, to_path};
 use model::{Error, Result};
 use objects::{ContainerId, Pool};
+use system::sync::{Mutex, MutexGuard};
 
 use crate::error::stored;
 
@@ -106,7 +107,7 @@ impl Engines {
 /// Containers on a Ceph cluster: `pool/name`, and `?conf=` with the cluster's configuration file.
 impl Engines {
     fn clusters(&self) -> MutexGuard<'_, HashMap<String, Arc<dyn Pool>>> {
-        self.clusters.lock().unwrap_or_else(PoisonError::into_inner)
+        self.clusters.lock()
     }
 
     fn in_cluster(&self, path: &str) -> Result<Site> {

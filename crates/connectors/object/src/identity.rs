@@ -1,10 +1,10 @@
 //! Identities of objects: tokens, kinds, and numbers that nobody else gets.
 
 use std::ops::Range;
-use std::sync::{Mutex, PoisonError};
 
 use model::{Error, ObjectKind, Result, Token};
 use objects::{ObjectId, Store};
+use system::sync::Mutex;
 
 use crate::error::stored;
 use crate::keys::GLOBAL;
@@ -65,7 +65,7 @@ pub(crate) struct Numbers(Mutex<Range<u64>>);
 impl Numbers {
     /// An identity that nobody has.
     pub(crate) fn next(&self, store: &dyn Store, kind: ObjectKind) -> Result<ObjectId> {
-        let mut range = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut range = self.0.lock();
         if range.is_empty() {
             *range = store.allocate(RANGE).map_err(|e| stored("take numbers for objects", &e))?;
         }

@@ -1,9 +1,9 @@
 //! Maps: each pair under the dkey of its key.
 
+use algorithms::maps::{check_key, check_key_type, last_of_each};
 use keyed::{Datasets, Values};
 use model::{Datatype, Error, ObjectKind, Result, Token, encode};
 use objects::{Change, ObjectId, Phase, Update};
-use vol::maps::{check_key, check_key_type, last_of_each};
 use vol::{MapInfo, OpMapCreate, Page};
 
 use crate::described::{Body, Described};

@@ -2,12 +2,13 @@
 
 use std::collections::{HashMap, HashSet};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, RwLock};
+use std::sync::{Arc, OnceLock};
 
 use keyed::{Elements, Pending};
 use model::properties::FileCreate;
 use model::{Budget, Error, Limits, Result, encode};
 use objects::{Change, Mode, ObjectId, Phase, Store, Update};
+use system::sync::{Mutex, MutexGuard, RwLock};
 use vol::{AttributeInfo, DatasetInfo};
 
 use crate::described::Described;
@@ -129,7 +130,7 @@ impl Shared {
     }
 
     pub(crate) fn structure(&self) -> MutexGuard<'_, Structure> {
-        self.structure.lock().unwrap_or_else(PoisonError::into_inner)
+        self.structure.lock()
     }
 
     /// The lock of a dataset's elements.
@@ -139,7 +140,7 @@ impl Shared {
 
     /// Remembers an attribute that was just made.
     pub(crate) fn note_new_attribute(&self, new: NewAttribute) {
-        *self.new_attribute.lock().unwrap_or_else(PoisonError::into_inner) = Some(new);
+        *self.new_attribute.lock() = Some(new);
     }
 
     /// What is known of an attribute, where it was the last that was made.
@@ -149,12 +150,12 @@ impl Shared {
         name: &str,
         known: impl FnOnce(&NewAttribute) -> T,
     ) -> Option<T> {
-        let new = self.new_attribute.lock().unwrap_or_else(PoisonError::into_inner);
+        let new = self.new_attribute.lock();
         new.as_ref().filter(|new| new.object == object && new.info.name == name).map(known)
     }
 
     fn known(&self) -> MutexGuard<'_, Known> {
-        self.known.lock().unwrap_or_else(PoisonError::into_inner)
+        self.known.lock()
     }
 
     /// What an object is.
@@ -178,13 +179,13 @@ impl Shared {
 
     /// Whatever attribute was made last may not be there any more.
     pub(crate) fn forget_new_attribute(&self) {
-        *self.new_attribute.lock().unwrap_or_else(PoisonError::into_inner) = None;
+        *self.new_attribute.lock() = None;
     }
 
     /// The object is gone.
     pub(crate) fn forget(&self, id: ObjectId) {
         self.forget_new_attribute();
-        self.pending.lock().unwrap_or_else(PoisonError::into_inner).forget(id);
+        self.pending.lock().forget(id);
         self.known().remove(&id);
         self.listings.changed(id);
     }

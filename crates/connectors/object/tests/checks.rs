@@ -4,11 +4,11 @@ mod kit;
 
 use std::path::Path;
 
+use algorithms::transfer::Elements;
 use kit::{create, dataset, mend, open, problems, write};
 use model::properties::{CreationOrder, FileCreate, GroupCreate};
 use model::{CharacterSet, Dataspace, Datatype, Heap, Kind, Result, Selection};
 use objects::{Change, Mode, ObjectId, Phase, Store, Update};
-use vol::transfer::Elements;
 use vol::{Container, FileAccess, OpDatasetCreate, OpGroupCreate, Place};
 
 const ROOT: ObjectId = ObjectId { high: 0, low: 1 };

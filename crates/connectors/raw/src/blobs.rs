@@ -6,10 +6,10 @@
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use dir::{Dir, Open};
 use model::{Error, Kind, Limits, Result};
+use system::sync::{Mutex, MutexGuard};
 use vol::Released;
 
 use crate::positioned::{read_exact_at, write_all_at};
@@ -57,7 +57,7 @@ impl Blobs {
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock()
     }
 
     fn failed(&self, operation: &str, e: &std::io::Error) -> Error {

@@ -2,12 +2,13 @@
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Weak};
 
 use dir::Dir;
 use json_text::files::check_access;
 use model::text::to_path;
 use model::{Error, Result};
+use system::sync::{Mutex, MutexGuard};
 use vol::{
     Access, Capability, Connector, ConnectorInfo, Container, ContainerCreate, ContainerOpen, FileAccess,
     Limits,
@@ -45,7 +46,7 @@ impl RawConnector {
     }
 
     fn table(&self) -> MutexGuard<'_, HashMap<PathBuf, Weak<Folder>>> {
-        let mut table = self.open.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut table = self.open.lock();
         table.retain(|_, folder| folder.strong_count() > 0);
         table
     }

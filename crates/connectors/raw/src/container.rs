@@ -1,11 +1,13 @@
 //! One opening of a container: objects are beneath, elements and values are in files.
 
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::Arc;
 
+use algorithms::stored;
 use json_text::{Beside, Translated};
 use model::datatype::ReferenceKind;
 use model::properties::Layout;
 use model::{Error, Limits, Link, ObjectKind, Reference, Result, Token};
+use system::sync::RwLock;
 use vol::*;
 
 use crate::data::*;
@@ -25,7 +27,7 @@ pub(crate) struct RawContainer {
 }
 
 impl RawContainer {
-    /// What is stored of a dataset, for [`vol::stored::BLOCKS`].
+    /// What is stored of a dataset, for [`algorithms::stored::BLOCKS`].
     fn stored_blocks(&self, token: &[u8]) -> Result<Vec<u8>> {
         let unknown = || Error::invalid("list what is stored").with("bytes", token.len());
         let dataset = Token(token.try_into().map_err(|_| unknown())?);
@@ -78,7 +80,7 @@ impl RawContainer {
     }
 
     pub(crate) fn folder(&self) -> Result<Arc<Folder>> {
-        self.folder.read().unwrap_or_else(PoisonError::into_inner).clone().ok_or_else(closed)
+        self.folder.read().clone().ok_or_else(closed)
     }
 
     /// The folder, where changes by hand to an object were picked up.
@@ -156,7 +158,7 @@ impl Layer for RawContainer {
     fn close(&self) -> Result<()> {
         Layer::commit(self, self.durability)?;
         Container::close(&self.opened)?;
-        self.folder.write().unwrap_or_else(PoisonError::into_inner).take();
+        self.folder.write().take();
         Ok(())
     }
 
@@ -164,7 +166,7 @@ impl Layer for RawContainer {
     fn optional(&self, operation: &str, arguments: &[u8]) -> Result<Vec<u8>> {
         match (operation, arguments) {
             ("storage.check", b"") => self.folder()?.check_lengths(),
-            (vol::stored::BLOCKS, token) => self.stored_blocks(token),
+            (algorithms::stored::BLOCKS, token) => self.stored_blocks(token),
             _ => Container::optional(&self.opened, operation, arguments),
         }
     }
@@ -180,7 +182,7 @@ impl Layer for RawContainer {
     }
 
     fn object_copy(&self, op: &OpObjectCopy) -> Result<Token> {
-        vol::copy::within(self, op, vol::copy::CopyOptions::of(op, &self.limits))
+        algorithms::copy::within(self, op, algorithms::copy::CopyOptions::of(op, &self.limits))
     }
 
     fn object_set_comment(&self, object: Token, comment: Option<&str>) -> Result<()> {
@@ -281,7 +283,11 @@ impl Layer for RawContainer {
     fn dataset_read(&self, reads: &mut [OpRead<'_>]) -> Result<()> {
         for read in reads.iter() {
             let folder = self.fresh(read.dataset)?;
-            vol::demands::transfer(&*self.shown(&folder, read.dataset)?, read.selection, read.into.len())?;
+            algorithms::checks::transfer(
+                &*self.shown(&folder, read.dataset)?,
+                read.selection,
+                read.into.len(),
+            )?;
         }
         reads.iter_mut().try_for_each(|read| self.read_one(read))
     }
@@ -290,7 +296,11 @@ impl Layer for RawContainer {
         self.writing()?;
         for write in writes {
             let folder = self.fresh(write.dataset)?;
-            vol::demands::transfer(&*self.shown(&folder, write.dataset)?, write.selection, write.from.len())?;
+            algorithms::checks::transfer(
+                &*self.shown(&folder, write.dataset)?,
+                write.selection,
+                write.from.len(),
+            )?;
         }
         writes.iter().try_for_each(|write| self.write_one(write))
     }

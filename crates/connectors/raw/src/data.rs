@@ -4,11 +4,12 @@ use std::fs::File;
 use std::io::ErrorKind;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, OnceLock, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+use std::sync::{Arc, OnceLock};
 
 use dir::{Dir, Open};
 use model::properties::{FillValue, Layout};
 use model::{Error, Result};
+use system::sync::{RwLock, RwLockReadGuard, RwLockWriteGuard};
 use vol::{Allocation, DatasetInfo, StorageInfo};
 
 use crate::elements::Elements;
@@ -30,12 +31,12 @@ pub(crate) struct Data {
 
 impl Data {
     pub(crate) fn reading(&self) -> RwLockReadGuard<'_, ()> {
-        self.lock.read().unwrap_or_else(PoisonError::into_inner)
+        self.lock.read()
     }
 
     pub(crate) fn writing(&self) -> RwLockWriteGuard<'_, ()> {
         self.is_dirty.store(true, Ordering::SeqCst);
-        self.lock.write().unwrap_or_else(PoisonError::into_inner)
+        self.lock.write()
     }
 
     /// The fill value as it goes to the file.
@@ -48,11 +49,11 @@ impl Data {
     }
 
     pub(crate) fn edited(&self) -> Option<Arc<DatasetInfo>> {
-        self.edited.read().unwrap_or_else(PoisonError::into_inner).clone()
+        self.edited.read().clone()
     }
 
     pub(crate) fn set_edited(&self, info: DatasetInfo) {
-        *self.edited.write().unwrap_or_else(PoisonError::into_inner) = Some(Arc::new(info));
+        *self.edited.write() = Some(Arc::new(info));
     }
 }
 

@@ -3,14 +3,15 @@
 use std::collections::{HashMap, HashSet};
 use std::fs::{File, TryLockError};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use dir::{Dir, Open};
 use json_text::ids::Ids;
 use json_text::{Beneath, Beside, Told, Translated, file_from_json, group_properties};
 use model::properties::FileCreate;
 use model::{Context, Error, Limits, ObjectKind, Result, Token};
+use system::sync::{Mutex, MutexGuard, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use vol::{Access, Container, ContainerCreate, ContainerOpen, FileAccess, Locking, Registry};
 
 use crate::blobs::Blobs;
@@ -74,14 +75,14 @@ impl Folder {
         let root = folder.keeper().shared().add(id, folder.keeper().beneath().info()?.root)?;
         if let Some(number) = value.maybe("numberNext", json_text::text::Value::uint)? {
             let ids = &folder.keeper().shared().ids;
-            ids.write().unwrap_or_else(PoisonError::into_inner).skip_to(number);
+            ids.write().skip_to(number);
         }
         if is_unfinished && lock.is_none() {
             folder.warn(
                 "objects were being moved when a program ended: opening for writing finishes it".into(),
             );
         }
-        *folder.lock.lock().unwrap_or_else(PoisonError::into_inner) = lock;
+        *folder.lock.lock() = lock;
         *folder.homes_mut() = Homes::new(root);
         let mut found = Found::new(&folder.dir, limits);
         let listing = found.all(root)?;
@@ -93,8 +94,7 @@ impl Folder {
         homes.listings.insert(root, listing);
         drop(homes);
         folder.clean();
-        folder.saved.lock().unwrap_or_else(PoisonError::into_inner).changes =
-            folder.keeper().shared().changes();
+        folder.saved.lock().changes = folder.keeper().shared().changes();
         Ok(folder)
     }
 
@@ -129,7 +129,7 @@ impl Folder {
 
     /// One process writes at a time.
     fn lock_for_writing(&self, locking: Locking) -> Result<()> {
-        let mut lock = self.lock.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut lock = self.lock.lock();
         if lock.is_some() {
             return Ok(());
         }
@@ -163,37 +163,37 @@ impl Folder {
     }
 
     pub(crate) fn ids(&self) -> RwLockReadGuard<'_, Ids> {
-        self.keeper().shared().ids.read().unwrap_or_else(PoisonError::into_inner)
+        self.keeper().shared().ids.read()
     }
 
     pub(crate) fn homes(&self) -> RwLockReadGuard<'_, Homes> {
-        self.homes.read().unwrap_or_else(PoisonError::into_inner)
+        self.homes.read()
     }
 
     pub(crate) fn homes_mut(&self) -> RwLockWriteGuard<'_, Homes> {
-        self.homes.write().unwrap_or_else(PoisonError::into_inner)
+        self.homes.write()
     }
 
     /// What is known of a dataset.
     pub(crate) fn data(&self, dataset: Token) -> Arc<Data> {
-        let known = self.data.read().unwrap_or_else(PoisonError::into_inner).get(&dataset).cloned();
+        let known = self.data.read().get(&dataset).cloned();
         known.unwrap_or_else(|| {
-            let mut data = self.data.write().unwrap_or_else(PoisonError::into_inner);
+            let mut data = self.data.write();
             data.entry(dataset).or_default().clone()
         })
     }
 
     /// All datasets that were used.
     pub(crate) fn all_data(&self) -> RwLockWriteGuard<'_, HashMap<Token, Arc<Data>>> {
-        self.data.write().unwrap_or_else(PoisonError::into_inner)
+        self.data.write()
     }
 
     pub(crate) fn birthplaces(&self) -> MutexGuard<'_, HashMap<Token, (Token, String)>> {
-        self.births.lock().unwrap_or_else(PoisonError::into_inner)
+        self.births.lock()
     }
 
     fn dirty(&self) -> MutexGuard<'_, HashSet<Token>> {
-        self.dirty.lock().unwrap_or_else(PoisonError::into_inner)
+        self.dirty.lock()
     }
 
     /// Notes that the metadata of an object changed.
@@ -216,14 +216,14 @@ impl Folder {
     }
 
     pub(crate) fn warn(&self, warning: String) {
-        let mut warnings = self.warnings.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut warnings = self.warnings.lock();
         if !warnings.contains(&warning) {
             warnings.push(warning);
         }
     }
 
     pub(crate) fn warnings(&self) -> Vec<String> {
-        self.warnings.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.warnings.lock().clone()
     }
 
     /// Where elements wait that are at home nowhere yet.
@@ -297,7 +297,7 @@ fn take_lock(dir: &Dir, locking: Locking) -> Result<File> {
 impl Drop for Folder {
     fn drop(&mut self) {
         // Nobody is left who could be told when something of this fails.
-        if self.lock.get_mut().unwrap_or_else(PoisonError::into_inner).is_some() {
+        if self.lock.get_mut().is_some() {
             recover::clear_waiting(&self.dir);
             if !self.needs_heap() {
                 self.blobs.remove();

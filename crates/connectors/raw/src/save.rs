@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::sync::{Arc, PoisonError};
 
 use dir::{Dir, Entry, EntryKind, Open};
 use json_text::files::{self, replace};
@@ -91,10 +91,10 @@ pub(crate) struct Commit<'a> {
 impl Folder {
     /// Writes what changed since the last commit.
     pub(crate) fn save(self: &Arc<Self>, durability: Durability) -> Result<()> {
-        let mut saved = self.saved.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut saved = self.saved.lock();
         self.refresh_all();
         let shared = self.keeper().shared();
-        let _still = self.resizing.write().unwrap_or_else(PoisonError::into_inner);
+        let _still = self.resizing.write();
         let paused = shared.pause();
         let changes = shared.changes();
         let is_owed = rank(durability) > rank(saved.durability);

@@ -1,14 +1,15 @@
 //! Elements in and out of their files, and extents that change.
 
 use std::fs::File;
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::sync::{Arc, PoisonError};
 
+use algorithms::{replaced_blobs, transfer};
 use json_text::Beside;
 use model::convert::Conversions;
 use model::properties::{Layout, VirtualMapping};
 use model::{Datatype, Error, Heap, Kind, Result, Token};
-use vol::{Blobs, Container, DatasetInfo, OpRead, OpWrite, replaced_blobs, transfer};
+use vol::{Blobs, Container, DatasetInfo, OpRead, OpWrite};
 
 use crate::container::RawContainer;
 use crate::data::*;
@@ -43,7 +44,7 @@ impl RawContainer {
         let _reading = data.reading();
         // The extent may have changed before the lock was there.
         let info = self.shown(&folder, read.dataset)?;
-        vol::demands::transfer(&info, read.selection, read.into.len())?;
+        algorithms::checks::transfer(&info, read.selection, read.into.len())?;
         if read.into.is_empty() {
             return Ok(());
         }
@@ -60,7 +61,7 @@ impl RawContainer {
         let data = folder.data(write.dataset);
         let _writing = data.writing();
         let info = self.shown(&folder, write.dataset)?;
-        vol::demands::transfer(&info, write.selection, write.from.len())?;
+        algorithms::checks::transfer(&info, write.selection, write.from.len())?;
         if write.from.is_empty() {
             return Ok(());
         }
@@ -118,7 +119,7 @@ impl RawContainer {
         self.writing()?;
         let folder = self.fresh(dataset)?;
         let data = folder.data(dataset);
-        let _resizing = folder.resizing.read().unwrap_or_else(PoisonError::into_inner);
+        let _resizing = folder.resizing.read();
         let _writing = data.writing();
         let old = self.shown(&folder, dataset)?;
         match data.edited() {

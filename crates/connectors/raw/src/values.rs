@@ -17,7 +17,7 @@ impl RawContainer {
         kind: ReferenceKind,
         reference: &Reference,
     ) -> Result<()> {
-        vol::demands::reference(kind, reference)?;
+        algorithms::checks::reference(kind, reference)?;
         match reference.token() {
             // Metadata may mean what is gone.
             Some(token) if reference.file.is_none() && !self.is_keeper => {

@@ -5,6 +5,7 @@ mod place;
 use std::path::Path;
 use std::process::Command;
 
+use algorithms::transfer;
 use model::convert::Conversions;
 use model::datatype::{Compound, ReferenceKind};
 use model::properties::{

@@ -5,12 +5,13 @@ mod place;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
+use algorithms::copy::{CopyOptions, contents};
+use algorithms::transfer;
 use model::datatype::ReferenceKind;
 use model::properties::ObjectCreate;
 use model::{CharacterSet, Datatype, Heap, Limits, LinkTarget, Reference, Selection};
 use place::*;
 use testkit::snapshot::Snapshot;
-use vol::copy::{CopyOptions, contents};
 use vol::*;
 
 #[test]

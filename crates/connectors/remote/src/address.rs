@@ -40,7 +40,7 @@ pub struct Address {
 /// How to reach a server.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Options {
-    /// The bearer token; `None` is that of a server of this machine, where it is ours ([`crate::tokens`]).
+    /// The bearer token; `None` is that of a server of this machine, where it is ours ([`protocol::tokens`]).
     pub token: Option<String>,
     /// Certificates that the server's own is checked against (PEM): the connection is encrypted.
     pub ca: Option<PathBuf>,

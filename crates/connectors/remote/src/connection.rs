@@ -6,13 +6,13 @@ use std::os::unix::net::UnixStream;
 use std::time::Instant;
 
 use model::{Error, Result};
-use vol::wire::{self, Answer, Request};
+use protocol::frame::{self, Frame, FrameKind, FrameLimits, Header, Outgoing};
+use protocol::stream::{Duplex, Socket, Stream};
+use protocol::tokens::{self, Place};
+use protocol::wire::{self, Answer, Request};
+use protocol::{Hello, VERSION, Welcome};
 
 use crate::address::{Endpoint, Options};
-use crate::frame::{self, Frame, FrameKind, FrameLimits, Header, Outgoing};
-use crate::messages::{Hello, VERSION, Welcome};
-use crate::stream::{Duplex, Socket, Stream};
-use crate::tokens::{self, Place};
 
 /// Bytes that are read ahead: small frames come in one read; bulk passes by.
 const AHEAD_BYTES: usize = 16 << 10;
@@ -72,7 +72,7 @@ impl Connection {
         let token = options.token.clone().or_else(|| local_token(&socket, endpoint));
         let inner: Box<dyn Duplex> = secured(socket, endpoint, options)?;
         let stream = BufReader::with_capacity(AHEAD_BYTES, Stream::new(inner, options.deadline));
-        let welcome = Welcome { life: crate::Id([0; 16]), bulk_bytes_max: 0, lease_seconds: 0 };
+        let welcome = Welcome { life: protocol::Id([0; 16]), bulk_bytes_max: 0, lease_seconds: 0 };
         let mut connection = Connection { stream, out: Vec::new(), frame: Frame::default(), welcome };
         let hello = Hello { version: VERSION, wire_version: wire::VERSION, token };
         connection.welcome = connection.ask(FrameKind::Hello, 0, &hello)?;

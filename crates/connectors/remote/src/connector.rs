@@ -3,16 +3,13 @@
 use std::sync::Arc;
 
 use model::{Error, Result};
-use vol::wire::{self, Opening};
+use protocol::frame::FrameKind;
+use protocol::wire::{self, Opening};
 use vol::{Capability, Connector, ConnectorInfo, Container, ContainerCreate, ContainerOpen, FileAccess};
 
 use crate::address::Address;
 use crate::container::RemoteContainer;
-use crate::frame::FrameKind;
 use crate::session::{self, Session};
-
-/// The connector's name.
-pub const NAME: &str = "remote";
 
 /// What stands behind the plus where elements are read and written in the file itself: `h5s+direct://`.
 const DIRECT: &str = "direct";
@@ -49,7 +46,7 @@ impl RemoteConnector {
 impl Connector for RemoteConnector {
     fn info(&self) -> ConnectorInfo {
         ConnectorInfo {
-            name: NAME,
+            name: protocol::CONNECTOR,
             value: 541,
             version: 1,
             capability: CAPABILITY,

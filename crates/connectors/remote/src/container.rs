@@ -1,9 +1,10 @@
 //! The container that callers hold: elements are shipped, in pieces that go over several connections at once where there are
 //! many, or read and written in the file itself.
 
+use algorithms::workers;
 use model::{Result, Selection, Token};
-use vol::wire::Client;
-use vol::{Container, Durability, Layer, OpPlacement, OpRead, OpWrite, Placement, workers};
+use protocol::wire::Client;
+use vol::{Container, Durability, Layer, OpPlacement, OpRead, OpWrite, Placement};
 
 use crate::direct::Direct;
 use crate::pieces::{Cut, Pieces};

@@ -4,15 +4,16 @@ use std::collections::HashSet;
 use std::fs::File;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Component, Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use model::{Error, Kind, Result, Token};
+use protocol::{Lock, MARK_PREFIX, Whereabouts};
+use system::sync::Mutex;
 use vol::{OpPlacement, Placement};
 
-use crate::messages::{Lock, MARK_PREFIX, Whereabouts};
-use crate::session::{Session, lock};
+use crate::session::Session;
 
 /// Datasets that are remembered because their elements never lie in the file as they are.
 const SHIPPED_MAX: usize = 1 << 16;
@@ -79,12 +80,12 @@ impl Direct {
         if inode.ok() != Some(told.inode) {
             return Err(refused("this is not the file that the server sees"));
         }
-        *lock(&self.file) = Some(Arc::new(file));
+        *self.file.lock() = Some(Arc::new(file));
         Ok(())
     }
 
     pub(crate) fn file(&self) -> Result<Arc<File>> {
-        let file = lock(&self.file).clone();
+        let file = self.file.lock().clone();
         file.ok_or_else(|| Error::invalid("use file directly").with("problem", "it is not open"))
     }
 
@@ -105,13 +106,13 @@ impl Direct {
 
     /// Whether it is known that elements of a dataset are better shipped.
     pub(crate) fn is_shipped(&self, dataset: Token) -> bool {
-        lock(&self.shipped).contains(&dataset)
+        self.shipped.lock().contains(&dataset)
     }
 
     /// Remembers datasets whose elements never lie in the file as they are. Where that is wrong, it only costs time.
     fn note_refusal(&self, ops: &[OpPlacement], error: &Error) {
         let [op] = ops else { return };
-        let mut shipped = lock(&self.shipped);
+        let mut shipped = self.shipped.lock();
         if error.kind() == Kind::Unsupported && shipped.len() < SHIPPED_MAX {
             shipped.insert(op.dataset);
         }
@@ -183,7 +184,7 @@ impl<'s> Lease<'s> {
     }
 
     fn renew(&self) {
-        let _one = lock(&self.renewing);
+        let _one = self.renewing.lock();
         if self.is_lost() || self.left() >= self.span / 4 {
             return;
         }

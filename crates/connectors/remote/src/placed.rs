@@ -5,9 +5,10 @@ use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
 
+use algorithms::{placement, workers};
 use model::selection::PointIndex;
 use model::{Error, Result, Selection};
-use vol::{Placement, PlacementParts, placement, workers};
+use vol::{Placement, PlacementParts};
 
 use crate::direct::Lease;
 use crate::pieces::{Cut, Pieces};

@@ -7,12 +7,12 @@
 use std::collections::VecDeque;
 use std::time::Instant;
 
-use model::{Result, Token};
-use vol::Operation;
-use vol::wire::{Answer, Request};
+use model::Result;
+use protocol::frame::{FrameKind, Header, Outgoing};
+use protocol::wire::{Answer, Request};
+use protocol::{makes_object, may_be_queued, queued_token};
 
 use crate::connection::{Connection, Failure, Told};
-use crate::frame::{FrameKind, Header, Outgoing};
 use crate::session::{Session, persist};
 
 /// Bulk of an operation that is queued; more is worth waiting for.
@@ -21,60 +21,6 @@ const BULK_BYTES_MAX: usize = 8 << 10;
 const POST_BYTES: usize = 64 << 10;
 /// Frames that the server did not say it ran; beyond this we wait until it does.
 const UNACKNOWLEDGED_BYTES_MAX: usize = 4 << 20;
-
-/// What tokens of queued operations begin with.
-const MARK: [u8; 8] = *b"\xffqueued\xff";
-
-/// The token of what the queued operation of this number makes.
-pub fn queued_token(sequence: u64) -> Token {
-    let mut token = [0; 16];
-    token[..8].copy_from_slice(&MARK);
-    token[8..].copy_from_slice(&sequence.to_le_bytes());
-    Token(token)
-}
-
-/// The number that a token of [`queued_token`] stands for.
-pub fn queued_sequence(token: Token) -> Option<u64> {
-    let sequence = token.0.strip_prefix(&MARK)?;
-    sequence.try_into().ok().map(u64::from_le_bytes)
-}
-
-/// Whether the token is one of [`queued_token`].
-pub fn is_queued_token(token: Token) -> bool {
-    queued_sequence(token).is_some()
-}
-
-/// Whether an operation answers with the token of what it made.
-pub fn makes_object(code: Operation) -> bool {
-    use Operation as O;
-    matches!(code, O::group_create | O::dataset_create | O::datatype_commit | O::map_create | O::object_copy)
-}
-
-/// Whether an operation may be queued: its answer is nothing, or a new token.
-pub fn may_be_queued(code: Operation) -> bool {
-    use Operation as O;
-    makes_object(code)
-        || matches!(
-            code,
-            O::retain
-                | O::release
-                | O::object_set_comment
-                | O::link_create
-                | O::link_delete
-                | O::link_move
-                | O::attribute_create
-                | O::attribute_write
-                | O::attribute_delete
-                | O::attribute_rename
-                | O::dataset_write
-                | O::dataset_resize
-                | O::chunk_write
-                | O::map_put
-                | O::blob_delete
-                | O::blob_pin
-                | O::blob_unpin
-        )
-}
 
 /// Operations on their way.
 #[derive(Debug, Default)]

@@ -2,18 +2,18 @@
 
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use model::{Error, Kind, Result};
-use vol::wire::{self, Answer, Opening, Request, Transport};
+use protocol::frame::{FrameKind, Header};
+use protocol::wire::{self, Answer, Opening, Request, Transport};
+use protocol::{Attach, Begin, Granted, Id, Lock, Renew, Unlock};
+use system::sync::Mutex;
 use vol::{Access, Durability, Operation};
 
 use crate::address::{Address, Endpoint, Options};
 use crate::connection::{Connection, Failure, Told};
 use crate::direct::Direct;
-use crate::frame::{FrameKind, Header};
-use crate::messages::{Attach, Begin, Granted, Id, Lock, Renew, Unlock};
 use crate::queue::Queue;
 
 /// Pauses between attempts grow up to this.
@@ -48,10 +48,6 @@ pub(crate) struct Session {
     queue: Mutex<Queue>,
     /// The file, where we see it as the server does.
     pub(crate) direct: Option<Direct>,
-}
-
-pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Runs `attempt` until it comes through, is refused, or takes longer than `deadline`.
@@ -129,7 +125,7 @@ impl Session {
             closed: AtomicBool::new(false),
             queue: Mutex::default(),
         };
-        let id = *lock(&session.id);
+        let id = *session.id.lock();
         session.changed.store(session.opening.create.is_some(), Ordering::Relaxed);
         let mut began = false;
         let connection = persist(session.options.deadline, |deadline| {
@@ -158,7 +154,7 @@ impl Session {
     }
 
     fn keep(&self, connection: Connection) {
-        let mut idle = lock(&self.idle);
+        let mut idle = self.idle.lock();
         if idle.len() < IDLE_MAX {
             idle.push(connection);
         }
@@ -167,7 +163,7 @@ impl Session {
     /// A new connection of this session. The number of the last queued operation that was run comes with it.
     pub(crate) fn connect(&self, deadline: Instant) -> Result<(Connection, u64), Failure> {
         let mut connection = Connection::open(&self.endpoint, &self.options, deadline)?;
-        let mut id = lock(&self.id);
+        let mut id = self.id.lock();
         match connection.ask(FrameKind::Attach, 0, &Attach { session: *id }) {
             Ok(done) => Ok((connection, done)),
             Err(Failure::Refused(error)) if error.kind() == Kind::NotFound => {
@@ -186,7 +182,7 @@ impl Session {
     }
 
     fn number(&self) -> u64 {
-        let mut numbers = lock(&self.numbers);
+        let mut numbers = self.numbers.lock();
         numbers.last += 1;
         let number = numbers.last;
         numbers.open.insert(number);
@@ -195,14 +191,14 @@ impl Session {
 
     /// A number whose answer nobody waits for.
     pub(crate) fn queued_number(&self) -> u64 {
-        let mut numbers = lock(&self.numbers);
+        let mut numbers = self.numbers.lock();
         numbers.last += 1;
         numbers.last
     }
 
     fn header(&self, code: Operation) -> Header {
         let sequence = self.number();
-        let acknowledged = lock(&self.numbers).open.first().copied().unwrap_or(sequence);
+        let acknowledged = self.numbers.lock().open.first().copied().unwrap_or(sequence);
         // Numbers of operations are below 128.
         Header { code: code.number() as u16, acknowledged, ..Header::new(FrameKind::Call, sequence) }
     }
@@ -225,7 +221,7 @@ impl Session {
         deadline: Instant,
         ask: impl FnOnce(&mut Connection) -> Result<T, Failure>,
     ) -> Result<(), Failure> {
-        let idle = lock(&self.idle).pop();
+        let idle = self.idle.lock().pop();
         let mut connection = match idle {
             Some(connection) => connection,
             None => self.connect(deadline)?.0,
@@ -236,7 +232,7 @@ impl Session {
                 Ok(())
             }
             Err(failure) => {
-                lock(&self.idle).clear();
+                self.idle.lock().clear();
                 Err(failure)
             }
         }
@@ -252,7 +248,7 @@ impl Session {
                 connection.call(header, request, answer)
             })
         });
-        lock(&self.numbers).open.remove(&header.sequence);
+        self.numbers.lock().open.remove(&header.sequence);
         done?;
         self.note(code, answer.failed);
         Ok(())
@@ -285,7 +281,7 @@ impl Session {
                 connection.call(header, request, answer)
             })
         });
-        lock(&self.numbers).open.remove(&header.sequence);
+        self.numbers.lock().open.remove(&header.sequence);
         done?;
         self.note(code, answer.failed);
         Ok(())
@@ -303,7 +299,7 @@ impl Session {
             }
             connection.exchange(FrameKind::Lock, 0, &bytes, answer)
         };
-        let mut queue = lock(&self.queue);
+        let mut queue = self.queue.lock();
         if queue.is_empty() {
             drop(queue);
             persist(self.options.deadline, |deadline| self.attempt(deadline, |c| ask(c, &mut answer)))?;
@@ -351,7 +347,7 @@ impl Transport for Session {
         if !self.options.pipeline {
             return self.run(&mut request, answer);
         }
-        let mut queue = lock(&self.queue);
+        let mut queue = self.queue.lock();
         if Queue::takes(&request) {
             self.check_lost(request.code)?;
             return queue.put(self, &request, answer);
@@ -366,8 +362,8 @@ impl Transport for Session {
 
 impl Drop for Session {
     fn drop(&mut self) {
-        let idle = lock(&self.idle).pop();
-        let queue = lock(&self.queue).connection.take();
+        let idle = self.idle.lock().pop();
+        let queue = self.queue.lock().connection.take();
         if let Some(mut connection) = idle.or(queue) {
             connection.bye();
         }

@@ -1,61 +1,15 @@
-//! Encryption, with `rustls`.
+//! The client's end of a TLS connection.
 
-use std::fs::File;
-use std::io;
 use std::path::Path;
 use std::sync::Arc;
 
 use model::{Error, Result};
-use rustls::pki_types::pem::PemObject;
-use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName};
-use rustls::{ClientConfig, ClientConnection, RootCertStore, StreamOwned};
+use protocol::stream::{Duplex, Socket};
+use protocol::tls::{certificates, failed, key, provider, roots};
+use rustls::pki_types::ServerName;
+use rustls::{ClientConfig, ClientConnection, StreamOwned};
 
 use crate::address::{Endpoint, Options};
-use crate::stream::{Duplex, Socket};
-
-/// Certificates of a PEM file.
-pub fn certificates(path: &Path) -> Result<Vec<CertificateDer<'static>>> {
-    let all: std::result::Result<Vec<_>, _> =
-        CertificateDer::pem_reader_iter(io::BufReader::new(open(path)?)).collect();
-    match all {
-        Ok(all) if !all.is_empty() => Ok(all),
-        Ok(_) => Err(wrong(path, "no certificate in it")),
-        Err(error) => Err(wrong(path, &error.to_string())),
-    }
-}
-
-/// The key of a PEM file.
-pub fn key(path: &Path) -> Result<PrivateKeyDer<'static>> {
-    let key = PrivateKeyDer::from_pem_reader(io::BufReader::new(open(path)?));
-    key.map_err(|error| wrong(path, &error.to_string()))
-}
-
-/// Certificates that others are checked against.
-pub fn roots(path: &Path) -> Result<RootCertStore> {
-    let mut roots = RootCertStore::empty();
-    for certificate in certificates(path)? {
-        roots.add(certificate).map_err(|error| wrong(path, &error.to_string()))?;
-    }
-    Ok(roots)
-}
-
-/// The one implementation of ciphers in this build.
-pub fn provider() -> Arc<rustls::crypto::CryptoProvider> {
-    Arc::new(rustls::crypto::ring::default_provider())
-}
-
-fn open(path: &Path) -> Result<File> {
-    File::open(path).map_err(|e| Error::io("read PEM file", &e).with("path", path.display()))
-}
-
-fn wrong(path: &Path, problem: &str) -> Error {
-    Error::invalid("read PEM file").with("path", path.display()).with("problem", problem)
-}
-
-/// An error of TLS.
-pub fn failed(error: &rustls::Error) -> Error {
-    Error::denied("set up encryption").with("problem", error)
-}
 
 /// A connection to a server whose certificate one of `ca` vouches for.
 pub(crate) fn client(

@@ -350,8 +350,8 @@ fn section_4_3_containers_are_copied_between_any_two_connectors() {
             let place = location(to, &folder, &format!("{from}-{to}"));
             let target = program::create(&registry(), &place, None).unwrap();
             let limits = hyperslab::Limits::default();
-            let options = vol::copy::CopyOptions::new(&limits);
-            vol::copy::contents(&**source.container(), &**target.container(), options).unwrap();
+            let options = algorithms::copy::CopyOptions::new(&limits);
+            algorithms::copy::contents(&**source.container(), &**target.container(), options).unwrap();
             assert_eq!(snapshot(&source).difference(&snapshot(&target)), None, "{from} to {to}");
             target.close().unwrap();
             let target = File::open_with(&place, &FileAccess::read()).unwrap();

@@ -2,7 +2,9 @@
 //!
 //! Uniting each block with the tree of those before it would copy that tree for every block.
 
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, OnceLock};
+
+use system::sync::Mutex;
 
 use super::spans::SPANS_MAX;
 use super::{Selection, SetOp, setop};
@@ -34,7 +36,7 @@ impl United {
         if let Some(merged) = self.merged.get() {
             return United::new(self.rank, merged.clone(), corners.to_vec());
         }
-        let mut list = self.list.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut list = self.list.lock();
         if list.len() != self.len {
             let ours = list.get(..self.len).unwrap_or_default();
             return United {
@@ -56,7 +58,7 @@ impl United {
         if let Some(merged) = self.merged.get() {
             return Ok(merged.clone());
         }
-        let list = self.list.lock().unwrap_or_else(PoisonError::into_inner);
+        let list = self.list.lock();
         let ours = list.get(..self.len).unwrap_or_default();
         let blocks = setop::union_boxes(ours, self.rank, SPANS_MAX)?;
         drop(list);

@@ -6,9 +6,9 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Duration, Instant};
 
 use model::{Charge, Kind, Result};
-use remote::frame::{self, Header};
+use protocol::frame::{self, Header};
+use protocol::wire::{Answer, Request};
 use vol::Operation;
-use vol::wire::{Answer, Request};
 
 use super::Connection;
 use crate::guard;
@@ -74,7 +74,7 @@ impl<'a> Connection<'a> {
         room: &mut Room<'a>,
     ) -> io::Result<()> {
         let (session, code) = self.operation(header)?;
-        if !session.has_queue() || !remote::may_be_queued(code) || header.rooms > 0 {
+        if !session.has_queue() || !protocol::may_be_queued(code) || header.rooms > 0 {
             return Err(frame::broken("an operation that cannot be queued"));
         }
         let received = self.receive_bulk(room)?;

@@ -5,10 +5,10 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
 use model::{Error, Result};
-use remote::frame::{self, FrameKind, FrameLimits, Header};
-use remote::{Attach, Begin, Hello, Lock, Renew, Unlock, VERSION, Welcome};
+use protocol::frame::{self, FrameKind, FrameLimits, Header};
+use protocol::wire::{self, Answer, Opening};
+use protocol::{Attach, Begin, Hello, Lock, Renew, Unlock, VERSION, Welcome};
 use vol::Access;
-use vol::wire::{self, Answer, Opening};
 
 use super::{ARGUMENT_FACTOR, Connection};
 use crate::audit::Asked;

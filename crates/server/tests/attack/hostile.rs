@@ -5,9 +5,9 @@ use std::net::{SocketAddr, TcpStream};
 use std::time::Duration;
 
 use model::{Result, Selection, Token};
-use remote::frame::{FrameKind, Header};
-use remote::{Attach, Id};
-use vol::wire::Wire;
+use protocol::frame::{FrameKind, Header};
+use protocol::wire::Wire;
+use protocol::{Attach, Id};
 use vol::{FileAccess, Operation};
 
 use crate::common::raw::{Call, Raw};
@@ -159,7 +159,7 @@ fn slow_frame(target: &Target) -> Result<()> {
     let mut client = reader(target)?;
     let mut bytes = Vec::new();
     let header = Header { code: Operation::blob_get.number() as u16, ..Header::new(FrameKind::Call, 1) };
-    remote::frame::Outgoing { header, arguments: &[0; 1000], bulk: &[], rooms: &[], elements: &[] }
+    protocol::frame::Outgoing { header, arguments: &[0; 1000], bulk: &[], rooms: &[], elements: &[] }
         .encode(&mut bytes)
         .map_err(|e| model::Error::io("encode", &e))?;
     bytes[24..28].copy_from_slice(&(16u32 << 20).to_le_bytes());

@@ -6,9 +6,9 @@ use std::net::{SocketAddr, TcpStream};
 use std::time::Duration;
 
 use model::{Error, Result};
-use remote::frame::{self, Frame, FrameKind, FrameLimits, Header, Outgoing};
-use remote::{Begin, Hello, Id, VERSION};
-use vol::wire::{self, Opening, Wire};
+use protocol::frame::{self, Frame, FrameKind, FrameLimits, Header, Outgoing};
+use protocol::wire::{self, Opening, Wire};
+use protocol::{Begin, Hello, Id, VERSION};
 use vol::{ContainerOpen, FileAccess, Operation};
 
 /// Answers may be as large as the server likes.

@@ -3,9 +3,11 @@
 use std::io;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, RwLock};
+use std::sync::Arc;
 
-use crate::{File, Handle, Lock, Mode, Posix, Sync, read_end, read_only, read_padded, unpoison, write_end};
+use system::sync::RwLock;
+
+use crate::{File, Handle, Lock, Mode, Posix, Sync, read_end, read_only, read_padded, write_end};
 
 /// Member size of a new family when none is given: 100 MiB, as libhdf5 has it.
 pub const MEMBER_BYTES_DEFAULT: u64 = 100 << 20;
@@ -85,11 +87,11 @@ impl Family {
     }
 
     fn members(&self) -> Vec<Handle> {
-        unpoison(self.members.read()).files.clone()
+        self.members.read().files.clone()
     }
 
     fn member(&self, index: u64) -> Option<Handle> {
-        unpoison(self.members.read()).files.get(usize::try_from(index).ok()?).cloned()
+        self.members.read().files.get(usize::try_from(index).ok()?).cloned()
     }
 
     /// Creates members until there are `count`, and fills those before the last of them.
@@ -98,10 +100,10 @@ impl Family {
             return Err(io::ErrorKind::FileTooLarge.into());
         }
         let before_last = count.saturating_sub(1);
-        if unpoison(self.members.read()).has(count) {
+        if self.members.read().has(count) {
             return Ok(());
         }
-        let mut members = unpoison(self.members.write());
+        let mut members = self.members.write();
         for index in members.files.len() as u64..count {
             members.files.push(Arc::new(Posix::open(self.pattern.name(index), Mode::CreateNew)?));
         }
@@ -182,7 +184,7 @@ impl File for Family {
     fn set_len(&self, len: u64) -> io::Result<()> {
         self.check_writable()?;
         self.ensure(len.div_ceil(self.member_bytes))?;
-        let mut members = unpoison(self.members.write());
+        let mut members = self.members.write();
         members.full = members.full.min(len / self.member_bytes);
         for (index, member) in members.files.iter().enumerate() {
             let start = (index as u64).saturating_mul(self.member_bytes);

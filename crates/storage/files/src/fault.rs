@@ -1,9 +1,10 @@
 //! A layer that fails on demand: the nth call of a kind, short writes, a full disk.
 
 use std::io;
-use std::sync::{Mutex, MutexGuard};
 
-use crate::{File, Handle, Lock, Sync, unpoison};
+use system::sync::{Mutex, MutexGuard};
+
+use crate::{File, Handle, Lock, Sync};
 
 /// The kinds of call a [`Fault`] can fail.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -153,7 +154,7 @@ impl Fault {
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
-        unpoison(self.state.lock())
+        self.state.lock()
     }
 
     fn pass(&self, call: Call) -> io::Result<()> {

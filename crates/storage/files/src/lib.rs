@@ -156,10 +156,5 @@ fn read_only() -> io::Error {
     io::Error::new(io::ErrorKind::PermissionDenied, "file is open for reading only")
 }
 
-/// A panic in another thread leaves bytes no worse than a crash of that thread would; go on with them.
-fn unpoison<T>(guard: Result<T, std::sync::PoisonError<T>>) -> T {
-    guard.unwrap_or_else(std::sync::PoisonError::into_inner)
-}
-
 #[cfg(test)]
 mod scratch;

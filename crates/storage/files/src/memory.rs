@@ -2,9 +2,10 @@
 
 use std::collections::BTreeSet;
 use std::io;
-use std::sync::{RwLock, RwLockReadGuard, RwLockWriteGuard};
 
-use crate::{File, Handle, Lock, Sync, read_end, read_only, unpoison, write_end};
+use system::sync::{RwLock, RwLockReadGuard, RwLockWriteGuard};
+
+use crate::{File, Handle, Lock, Sync, read_end, read_only, write_end};
 
 /// Granularity at which a backing file is brought up to date.
 const DIRTY_BLOCK_BYTES: u64 = 64 * 1024;
@@ -97,11 +98,11 @@ impl Memory {
     }
 
     fn read(&self) -> RwLockReadGuard<'_, State> {
-        unpoison(self.state.read())
+        self.state.read()
     }
 
     fn write(&self) -> RwLockWriteGuard<'_, State> {
-        unpoison(self.state.write())
+        self.state.write()
     }
 
     fn check_writable(&self) -> io::Result<()> {

@@ -2,9 +2,10 @@
 
 use std::collections::HashSet;
 use std::io;
-use std::sync::{Mutex, MutexGuard};
 
-use crate::{File, Handle, Lock, Sync, unpoison};
+use system::sync::{Mutex, MutexGuard};
+
+use crate::{File, Handle, Lock, Sync};
 
 /// Size of the blocks that [`Counts::blocks_read`] and [`Counts::blocks_written`] count.
 pub const BLOCK_BYTES: u64 = 4096;
@@ -70,7 +71,7 @@ impl Meter {
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
-        unpoison(self.state.lock())
+        self.state.lock()
     }
 }
 

@@ -1,11 +1,12 @@
 //! A layer that makes calls wait: until they are let go, so that a test decides what happens meanwhile, or for a time.
 
 use std::io;
-use std::sync::{Condvar, Mutex, MutexGuard};
 use std::time::Duration;
 
+use system::sync::{Condvar, Mutex, MutexGuard};
+
 use crate::fault::Call;
-use crate::{File, Handle, Lock, Sync, unpoison};
+use crate::{File, Handle, Lock, Sync};
 
 /// Passes calls on, when they may go.
 #[derive(Debug)]
@@ -40,7 +41,7 @@ impl Pause {
 
     /// Returns when so many calls wait.
     pub fn wait_for(&self, count: usize) {
-        drop(unpoison(self.changed.wait_while(self.state(), |state| state.waiting < count)));
+        drop(self.changed.wait_while(self.state(), |state| state.waiting < count));
     }
 
     /// Lets all calls go that wait, and those that come.
@@ -50,7 +51,7 @@ impl Pause {
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
-        unpoison(self.state.lock())
+        self.state.lock()
     }
 
     fn pass(&self, call: Call) {
@@ -58,7 +59,7 @@ impl Pause {
         let delay = state.delayed.filter(|(delayed, _)| *delayed == call);
         state.waiting += 1;
         self.changed.notify_all();
-        let mut state = unpoison(self.changed.wait_while(state, |state| state.stopped == Some(call)));
+        let mut state = self.changed.wait_while(state, |state| state.stopped == Some(call));
         state.waiting -= 1;
         drop(state);
         if let Some((_, time)) = delay {

@@ -4,11 +4,11 @@ use std::fs;
 use std::io::{self, IoSlice, IoSliceMut};
 use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::Path;
-use std::sync::Mutex;
 
 use rustix::fs::OFlags;
+use system::sync::Mutex;
 
-use crate::{File, Lock, Mode, Sync, read_end, read_only, unpoison, write_end};
+use crate::{File, Lock, Mode, Sync, read_end, read_only, write_end};
 
 /// Offsets are signed in the system calls.
 const OFFSET_MAX: u64 = i64::MAX as u64;
@@ -105,7 +105,7 @@ impl Posix {
 
     /// `fsync` of a new file does not promise that its name survives; `fsync` of its folder does.
     fn sync_folder(&self) -> io::Result<()> {
-        let mut folder = unpoison(self.unsynced_folder.lock());
+        let mut folder = self.unsynced_folder.lock();
         if let Some(entry) = folder.as_ref() {
             entry.sync_all()?;
             *folder = None;
@@ -296,9 +296,9 @@ mod tests {
     fn first_sync_makes_the_name_durable_once() {
         let dir = Scratch::new();
         let file = Posix::open(dir.path("a"), Mode::Create).unwrap();
-        assert!(file.unsynced_folder.lock().unwrap().is_some());
+        assert!(file.unsynced_folder.lock().is_some());
         file.sync(Sync::Data).unwrap();
-        assert!(file.unsynced_folder.lock().unwrap().is_none());
+        assert!(file.unsynced_folder.lock().is_none());
         file.sync(Sync::All).unwrap();
     }
 

@@ -1,10 +1,11 @@
 //! One open container.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use objects::{Change, ObjectId, Phase, Store, Update};
+use system::sync::{Mutex, MutexGuard};
 
 use crate::head::{HEAD, HERE, Head};
 use crate::{Error, Id, Kind, Mode, Result, ScratchPad};
@@ -67,7 +68,7 @@ impl Core {
     }
 
     pub(crate) fn alone(&self) -> MutexGuard<'_, ()> {
-        self.batches.lock().unwrap_or_else(PoisonError::into_inner)
+        self.batches.lock()
     }
 
     pub(crate) fn check_whole(&self) -> Result<()> {
@@ -85,7 +86,7 @@ impl Core {
     }
 
     fn heads(&self) -> MutexGuard<'_, HashMap<Id, Arc<Head>>> {
-        self.heads.lock().unwrap_or_else(PoisonError::into_inner)
+        self.heads.lock()
     }
 
     /// The head of an object, if it is there.

@@ -2,9 +2,10 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Weak};
 
 use objects::{ContainerId, Pool};
+use system::sync::{Mutex, MutexGuard};
 
 use crate::container::Core;
 use crate::{Container, Error, Mode, Result};
@@ -26,7 +27,7 @@ const INSIDE: &str = "iod";
 static OPEN: Mutex<BTreeMap<PathBuf, Weak<Core>>> = Mutex::new(BTreeMap::new());
 
 fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+    mutex.lock()
 }
 
 fn pool(folder: &Path) -> (Arc<dyn Pool>, ContainerId) {

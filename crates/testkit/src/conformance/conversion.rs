@@ -1,4 +1,4 @@
-//! Types that differ between file and memory, through `vol::transfer`.
+//! Types that differ between file and memory, through `algorithms::transfer`.
 
 use model::datatype::{Compound, Enum, StringPad};
 use model::heap::Heap;

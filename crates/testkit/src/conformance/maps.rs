@@ -162,7 +162,14 @@ fn a_key_that_comes_twice_has_its_last_value_and_leaves_nothing(s: &Subject) -> 
         let (memory, mut heap) = (value.memory_form(), model::Heap::new());
         let mut slot = [0; 16];
         heap.push(text, text.len() as u64).store(&mut slot)?;
-        vol::transfer::to_file_form(&*c.container, &memory, &slot, &value, &Default::default(), &mut heap)
+        algorithms::transfer::to_file_form(
+            &*c.container,
+            &memory,
+            &slot,
+            &value,
+            &Default::default(),
+            &mut heap,
+        )
     };
     let (first, last) = (stored(b"the first value of the key")?, stored(b"the last value of the key")?);
     c.map_put(texts, &[(&k[..4], &first), (&k[..4], &last)])?;

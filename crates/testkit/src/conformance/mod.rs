@@ -26,9 +26,10 @@ mod unsupported;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
+use algorithms::workers;
 use libtest_mimic::{Failed, Trial};
 use model::{Error, Result};
-use vol::{Capability, workers};
+use vol::Capability;
 
 use crate::Subject;
 

@@ -5,12 +5,12 @@
 use std::thread::{self, ScopedJoinHandle};
 use std::time::{Duration, Instant};
 
+use algorithms::transfer::{from_file_form, to_file_form};
 use model::convert::Conversions;
 use model::datatype::{Compound, ReferenceKind};
 use model::heap::Heap;
 use model::properties::ObjectCreate;
 use model::{CharacterSet, Dataspace, Datatype, Error, Reference, Result, Selection, Token};
-use vol::transfer::{from_file_form, to_file_form};
 use vol::{Capability, Container, Durability, OpMapCreate, Pin, Place};
 
 use crate::kit::*;

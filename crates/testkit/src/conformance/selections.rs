@@ -1,11 +1,11 @@
 //! Parts of datasets: hyperslabs, points, unions, on both sides of a transfer.
 
+use algorithms::transfer::{Elements, Memory};
 use model::convert::Conversions;
 use model::heap::Heap;
 use model::properties::DatasetCreate;
 use model::selection::SetOp;
 use model::{Kind, Result, Selection, Token, UNLIMITED};
-use vol::transfer::{Elements, Memory};
 
 use crate::generate::Generator;
 use crate::kit::*;

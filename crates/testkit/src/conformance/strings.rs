@@ -1,4 +1,4 @@
-//! Strings and values of variable length, through `vol::transfer` and as blobs.
+//! Strings and values of variable length, through `algorithms::transfer` and as blobs.
 
 use model::convert::Conversions;
 use model::datatype::{Compound, StringPad};
@@ -230,19 +230,37 @@ fn attribute_of_strings_reads_back(s: &Subject) -> Result<()> {
     let slots = texts_to_slots(&["unit", "m/s"], &mut heap)?;
     let file_type = some(c.attribute_info(c.root()?, "a")?)?.datatype;
     let conversions = Conversions::default();
-    let raw =
-        vol::transfer::to_file_form(&*c.container, &text(), &slots, &file_type, &conversions, &mut heap)?;
+    let raw = algorithms::transfer::to_file_form(
+        &*c.container,
+        &text(),
+        &slots,
+        &file_type,
+        &conversions,
+        &mut heap,
+    )?;
     c.attribute_write(c.root()?, "a", &raw)?;
     c.reopen()?;
     let raw = c.attribute_read(c.root()?, &["a"])?.remove(0);
     let mut heap = Heap::new();
-    let slots =
-        vol::transfer::from_file_form(&*c.container, &file_type, &raw, &text(), &conversions, &mut heap)?;
+    let slots = algorithms::transfer::from_file_form(
+        &*c.container,
+        &file_type,
+        &raw,
+        &text(),
+        &conversions,
+        &mut heap,
+    )?;
     same(slots_to_texts(&slots, &heap)?, ["unit", "m/s"])?;
     c.attribute_create(&attribute_op(c.root()?, "scalar", text(), Dataspace::Scalar))?;
     let raw = c.attribute_read(c.root()?, &["scalar"])?.remove(0);
-    let slot =
-        vol::transfer::from_file_form(&*c.container, &file_type, &raw, &text(), &conversions, &mut heap)?;
+    let slot = algorithms::transfer::from_file_form(
+        &*c.container,
+        &file_type,
+        &raw,
+        &text(),
+        &conversions,
+        &mut heap,
+    )?;
     same(VarSlot::load(&slot)?.count, 0)?;
     fails(c.attribute_write(c.root()?, "scalar", &raw[1..]), Kind::Invalid)
 }

@@ -1,6 +1,6 @@
 //! Datasets whose extent is far larger than what is stored: holes are told as such, unless the user wants all of them.
 
-use hyperslab::vol::stored::{StoredRuns, sparse};
+use hyperslab::algorithms::stored::{StoredRuns, sparse};
 use hyperslab::vol::{Container, DatasetInfo};
 use hyperslab::{Result, Token};
 

@@ -1,10 +1,11 @@
 //! What holds for the whole command: the connectors that are known, and the layers that the user asked for.
 
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, OnceLock};
 
 use hyperslab::vol::{Budget, Container, FileAccess, Registry, Stack};
 use hyperslab::work::{Work, WorkLimits};
 use hyperslab::{Environment, Result};
+use system::sync::Mutex;
 
 use crate::common;
 
@@ -70,14 +71,14 @@ pub(crate) fn measured(container: Arc<dyn Container>) -> Arc<dyn Container> {
     let prints =
         |entry: &hyperslab::vol::StackEntry| entry.name == "stats" && entry.parameters.get("out").is_none();
     if stack.0.iter().any(prints) {
-        MEASURED.lock().unwrap_or_else(PoisonError::into_inner).push(container.clone());
+        MEASURED.lock().push(container.clone());
     }
     container
 }
 
 /// Prints what layers measured.
 pub(crate) fn print_measured() {
-    for container in std::mem::take(&mut *MEASURED.lock().unwrap_or_else(PoisonError::into_inner)) {
+    for container in std::mem::take(&mut *MEASURED.lock()) {
         if let Ok(table) = container.optional("stats.table", &[]) {
             eprint!("{}", String::from_utf8_lossy(&table));
         }

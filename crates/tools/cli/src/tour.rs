@@ -6,9 +6,10 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Instant;
 
+use hyperslab::algorithms::compare;
+use hyperslab::algorithms::copy::CopyOptions;
 use hyperslab::model::properties::FileCreate;
-use hyperslab::vol::copy::CopyOptions;
-use hyperslab::vol::{Container, FileAccess, compare};
+use hyperslab::vol::{Container, FileAccess};
 use hyperslab::{Durability, File, H5Type, Limits, Result};
 use ndarray::Array3;
 
@@ -97,7 +98,7 @@ fn stop(
     let access = FileAccess { stack: stack.map(str::to_owned), ..FileAccess::write() };
     let create = FileCreate { root: source.info()?.create.root.clone(), ..FileCreate::default() };
     let target = registry().create(location, &create, &access, true)?;
-    hyperslab::vol::copy::contents(source, &*target, CopyOptions::new(&Limits::default()))?;
+    hyperslab::algorithms::copy::contents(source, &*target, CopyOptions::new(&Limits::default()))?;
     target.close()?;
     let seconds = begun.elapsed().as_secs_f64();
     let opened = registry().open(location, &FileAccess::read())?;

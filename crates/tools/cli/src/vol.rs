@@ -66,7 +66,7 @@ fn line(info: &ConnectorInfo, origin: &str) {
 fn can(capability: &Capability) -> String {
     let all = capability.list();
     let named = |wanted: bool| {
-        let some = all.iter().filter(|(_, can)| *can == wanted).map(|(name, _)| *name);
+        let some = all.iter().filter(|(_, can)| *can == wanted).map(|(name, _)| name.as_str());
         some.collect::<Vec<_>>().join(", ")
     };
     let count = all.iter().filter(|(_, can)| *can).count();

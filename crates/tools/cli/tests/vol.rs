@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-use hyperslab::{File, vol::compare};
+use hyperslab::{File, algorithms::compare};
 
 struct Folder(PathBuf);
 

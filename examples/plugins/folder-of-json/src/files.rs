@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 
 use model::properties::{DatasetCreate, FileCreate, GroupCreate};
 use model::{CharacterSet, Dataspace, Datatype, Error, Limits, LinkTarget, Result, Within};
+use protocol::wire::{self, Wire};
 use serde_json::{Map, Value, json};
-use vol::wire::{self, Wire};
 use vol::{AttributeInfo, DatasetInfo, Durability};
 
 use crate::attributes::{Attribute, Attributes};

@@ -4,11 +4,11 @@ use std::path::Path;
 use std::process::Command;
 use std::sync::Arc;
 
+use algorithms::copy::{CopyOptions, contents};
 use comm::Comm;
 use model::properties::FileCreate;
 use model::{Limits, Selection, Token};
 use native::NativeConnector;
-use vol::copy::{CopyOptions, contents};
 use vol::{Connector, Container, ContainerCreate, Durability, FileAccess};
 
 use super::{Random, connector, find, get, ints, open, put};

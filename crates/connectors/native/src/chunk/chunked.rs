@@ -6,9 +6,9 @@
 
 use std::iter::Peekable;
 
+use algorithms::thread_pool;
 use model::selection::{ChunkRun, ChunkRuns, PointIndex};
 use model::{Context, Result, Selection, Within};
-use vol::crew;
 
 use super::index::{ChunkAt, Chunks};
 use super::load::Filtered;
@@ -95,7 +95,7 @@ impl Reading<'_> {
     /// Whether every core could decode a chunk at the same time.
     fn has_memory_to_share(&self) -> bool {
         let each = self.chunks.chunk_bytes.saturating_mul(3);
-        each.saturating_mul(crew::threads() as u64) <= self.file.store.budget.left()
+        each.saturating_mul(thread_pool::threads() as u64) <= self.file.store.budget.left()
     }
 
     fn read_bands(&self, wanted: impl Iterator<Item = Vec<u64>>, into: &mut [u8]) -> Result<()> {
@@ -156,7 +156,7 @@ impl Reading<'_> {
             return self.read_apart(bands.into_iter().flat_map(|band| band.chunks), into);
         }
         let parts = into.split_at_bands(&bands, self.element_bytes());
-        crew::each(bands.iter().zip(parts).collect(), |(band, part)| {
+        thread_pool::each(bands.iter().zip(parts).collect(), |(band, part)| {
             self.file.works.with(|work| self.read_in_turn(band.chunks.iter(), part, work))
         })
     }
@@ -182,7 +182,7 @@ impl Reading<'_> {
                 })?;
                 continue;
             }
-            let packed = crew::map(batch.iter().collect(), |scaled| self.packed(scaled))?;
+            let packed = thread_pool::map(batch.iter().collect(), |scaled| self.packed(scaled))?;
             for (scaled, packed) in batch.iter().zip(packed) {
                 self.unpack(scaled, &packed, &mut into)?;
             }

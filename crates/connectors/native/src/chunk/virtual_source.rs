@@ -3,12 +3,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use algorithms::transfer::Elements;
 use model::convert::Conversions;
 use model::heap::Heap;
 use model::properties::VirtualMapping;
 use model::selection::{Axis, Points, project_intersection};
 use model::{Dataspace, Datatype, Error, Kind, Result, Selection, Token, UNLIMITED};
-use vol::transfer::Elements;
 use vol::{Container, DatasetInfo};
 
 use crate::container::NativeContainer;

@@ -3,13 +3,13 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
+use algorithms::transfer::Elements;
 use model::convert::Conversions;
 use model::heap::Heap;
 use model::properties::Layout;
 use model::selection::Run;
 use model::{Datatype, Error, Result, Selection};
 use vol::Container;
-use vol::transfer::Elements;
 
 use super::virtual_source::{common, in_order, memory_type, nested, pieces};
 use crate::container::NativeContainer;

@@ -3,10 +3,11 @@
 use std::borrow::Cow;
 use std::cmp::Ordering;
 
+use algorithms::thread_pool;
 use model::bytes::Cursor;
 use model::properties::{CreationOrder, GroupCreate};
 use model::{CharacterSet, Context, Error, Link, LinkTarget, Result, Token, text};
-use vol::{GroupInfo, LinkStorage, crew};
+use vol::{GroupInfo, LinkStorage};
 
 use crate::format::btree1::Kind;
 use crate::format::group::{self, LinkInfo, SymbolTable};
@@ -345,7 +346,10 @@ fn links_dense(file: &Reader, heap: Address, tree: Address) -> Result<Vec<Link>>
         return links_of(file, heap, &ids, id_bytes);
     }
     let shares = ids.chunks(LINKS_AT_ONCE * id_bytes).collect();
-    Ok(crew::map(shares, |ids: &[u8]| links_of(file, heap, ids, id_bytes))?.into_iter().flatten().collect())
+    Ok(thread_pool::map(shares, |ids: &[u8]| links_of(file, heap, ids, id_bytes))?
+        .into_iter()
+        .flatten()
+        .collect())
 }
 
 /// The links that objects of a heap hold.

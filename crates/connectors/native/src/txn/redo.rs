@@ -37,10 +37,10 @@ use std::collections::hash_map::RandomState;
 use std::hash::BuildHasher;
 use std::time::SystemTime;
 
+use algorithms::thread_pool;
 use files::Handle;
 use model::bytes::{Cursor, Put};
 use model::{Error, Limits, Result, Within};
-use vol::crew;
 
 use super::claim::{Claim, Tail};
 use super::io;
@@ -196,7 +196,8 @@ impl Redo {
         };
         // Many small ones are read by all cores.
         let shares = entries.chunks(ENTRIES_AT_ONCE).collect();
-        let before = crew::map(shares, |share: &[Entry]| share.iter().map(sums).collect::<Result<Vec<_>>>())?;
+        let before =
+            thread_pool::map(shares, |share: &[Entry]| share.iter().map(sums).collect::<Result<Vec<_>>>())?;
         Ok(Redo {
             start: ends.0,
             end: ends.1,

@@ -1,9 +1,10 @@
 //! Chunks of datasets: written whole, changed in part, made early.
 
+use algorithms::{thread_pool, workers};
 use model::properties::AllocTime;
 use model::selection::PointIndex;
 use model::{Error, Result, Selection, Within};
-use vol::{OpWrite, crew, workers};
+use vol::OpWrite;
 
 use super::incoming::{Encoded, Incoming, filters_of, keep_only};
 use super::{Writer, block};
@@ -157,7 +158,7 @@ impl Writer {
                 incoming.with_whole(scaled, |chunk, _| write.put(*at, chunk))
             };
             let mut chunks = whole.iter().zip(&places);
-            if in_place { chunks.try_for_each(put) } else { crew::each(chunks.collect(), put) }
+            if in_place { chunks.try_for_each(put) } else { thread_pool::each(chunks.collect(), put) }
         });
         if let Err(error) = done {
             // Nothing leads there yet.

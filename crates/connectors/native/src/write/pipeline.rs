@@ -25,7 +25,7 @@ pub(crate) fn with_values(
     if filter.id >= FOREIGN_MIN && filter.name.is_none() {
         filter.name = Some(file.filter_name(filter.id));
     }
-    if let Some(values) = pipeline::values(&filter, &op.create, datatype)? {
+    if let Some(values) = filters::pipeline::values(&filter, &op.create, datatype)? {
         filter.values = values;
     }
     Ok(filter)

@@ -1,8 +1,9 @@
 //! Elements and attributes that name values of the global heap: an overwrite releases those that nothing names any more.
 
+use algorithms::replaced_blobs;
 use model::properties::FillValue;
 use model::{Datatype, Error, Kind, Result};
-use vol::{OpWrite, replaced_blobs};
+use vol::OpWrite;
 
 use super::Writer;
 use crate::chunk;

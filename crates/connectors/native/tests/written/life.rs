@@ -1,11 +1,11 @@
 //! The changes of a file's life, each step a commit, and short ways to make them.
 
+use algorithms::transfer::Elements;
 use model::convert::Conversions;
 use model::heap::Heap;
 use model::properties::{DatasetCreate, FilterSpec, GroupCreate, Layout};
 use model::{CharacterSet, Dataspace, Datatype, LinkTarget, Result, Selection, Token, UNLIMITED};
 use testkit::snapshot::Snapshot;
-use vol::transfer::Elements;
 use vol::{Container, OpAttributeCreate, OpDatasetCreate, OpGroupCreate, OpWrite, Place};
 
 const DEFLATE: u16 = 1;

@@ -1,11 +1,11 @@
 //! Values of variable length in the form that libhdf5 gives them.
 
+use algorithms::transfer::Elements;
 use model::convert::Conversions;
 use model::datatype::{CharacterSet, ReferenceKind, ReferenceType, VarLen, VarLenKind};
 use model::heap::{Heap, VarSlot};
 use model::properties::{DatasetCreate, FileCreate};
 use model::{Datatype, Reference, ReferenceTarget, Selection, Token};
-use vol::transfer::Elements;
 use vol::{Access, Connector, Container, ContainerCreate, FileAccess, LibVersion};
 
 use crate::life::{dataset, ints, member, simple};

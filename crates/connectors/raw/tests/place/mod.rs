@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use algorithms::transfer;
 use hyperslab_raw::RawConnector;
 use memory::MemoryConnector;
 use model::convert::Conversions;

@@ -8,9 +8,10 @@ mod sample;
 mod states;
 
 use std::io;
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::sync::Arc;
+use system::sync::{Mutex, MutexGuard};
 
-use crate::{File, Handle, Lock, Memory, MemoryOptions, Sync, unpoison};
+use crate::{File, Handle, Lock, Memory, MemoryOptions, Sync};
 
 pub use log::{Kept, Log, Part, State};
 pub use states::StatesMax;
@@ -63,7 +64,7 @@ impl Crash {
     }
 
     fn events(&self) -> MutexGuard<'_, Vec<Event>> {
-        unpoison(self.events.lock())
+        self.events.lock()
     }
 
     /// Acts and records under one lock, so that the record has the order of the effects.

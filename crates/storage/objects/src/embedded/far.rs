@@ -1,6 +1,6 @@
 //! Large bytes in the data file.
 
-use std::sync::{Mutex, PoisonError};
+use system::sync::Mutex;
 
 use super::data::Data;
 use super::space::Space;
@@ -34,7 +34,7 @@ impl Far for FarFile<'_> {
 
     fn take(&self, length: u64) -> Result<u64> {
         let space = self.space.ok_or_else(|| Error::Corrupt("the free space is unknown".into()))?;
-        Ok(space.lock().unwrap_or_else(PoisonError::into_inner).take(length))
+        Ok(space.lock().take(length))
     }
 
     fn write(&self, at: u64, bytes: &[u8]) -> Result<()> {
@@ -49,7 +49,7 @@ impl Far for FarFile<'_> {
 /// Makes bytes free. While the space is unknown nothing is needed: they are found when it is looked for.
 pub(super) fn give(space: Option<&Mutex<Space>>, places: &[Place]) {
     if let Some(space) = space.filter(|_| !places.is_empty()) {
-        let mut space = space.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut space = space.lock();
         places.iter().for_each(|place| space.give(place.at, place.length));
     }
 }

@@ -16,9 +16,10 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::io::{self, ErrorKind};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
+use std::sync::Arc;
 
 use redb::StorageBackend;
+use system::sync::{Mutex, MutexGuard, RwLock};
 
 use super::medium::MediumFile;
 use super::pages;
@@ -95,7 +96,7 @@ impl fmt::Debug for IndexFile {
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+    mutex.lock()
 }
 
 /// The first bytes of redb's file, which are in two sectors.
@@ -179,7 +180,7 @@ impl IndexFile {
     pub(super) fn open_to_read(file: Box<dyn MediumFile>) -> io::Result<IndexFile> {
         let mut file = IndexFile::find(file)?;
         file.is_read_only = true;
-        *file.overlay.write().unwrap_or_else(PoisonError::into_inner) = Some(Overlay::default());
+        *file.overlay.write() = Some(Overlay::default());
         Ok(file)
     }
 
@@ -277,7 +278,7 @@ impl IndexFile {
 
     /// Keeps the result of a step in memory.
     fn note(&self, step: &Step<'_>) -> io::Result<()> {
-        let mut overlay = self.overlay.write().unwrap_or_else(PoisonError::into_inner);
+        let mut overlay = self.overlay.write();
         let overlay = overlay.get_or_insert_default();
         match step {
             Step::Write(at, bytes) => overlay.write(self, *at, bytes),
@@ -297,7 +298,7 @@ impl IndexFile {
         }
         // A step may be done twice: it does the same again.
         waiting.iter().try_for_each(|step| self.run_with_reserve(step))?;
-        *self.overlay.write().unwrap_or_else(PoisonError::into_inner) = None;
+        *self.overlay.write() = None;
         waiting.clear();
         Ok(())
     }
@@ -363,12 +364,12 @@ pub(super) struct Backend(pub(super) Arc<IndexFile>);
 
 impl StorageBackend for Backend {
     fn len(&self) -> io::Result<u64> {
-        let overlay = self.0.overlay.read().unwrap_or_else(PoisonError::into_inner);
+        let overlay = self.0.overlay.read();
         self.0.len_with(overlay.as_ref())
     }
 
     fn read(&self, offset: u64, out: &mut [u8]) -> io::Result<()> {
-        let overlay = self.0.overlay.read().unwrap_or_else(PoisonError::into_inner);
+        let overlay = self.0.overlay.read();
         match overlay.as_ref() {
             Some(overlay) => overlay.read(&self.0, offset, out)?,
             None if offset >= PAGE || self.0.start == 0 => {

@@ -2,7 +2,9 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Weak};
+
+use system::sync::{Condvar, Mutex, MutexGuard};
 
 use super::shared::Shared;
 use crate::Result;
@@ -11,7 +13,7 @@ static OPEN: Mutex<BTreeMap<PathBuf, Weak<Shared>>> = Mutex::new(BTreeMap::new()
 static CLOSED: Condvar = Condvar::new();
 
 fn open() -> MutexGuard<'static, BTreeMap<PathBuf, Weak<Shared>>> {
-    OPEN.lock().unwrap_or_else(PoisonError::into_inner)
+    OPEN.lock()
 }
 
 /// Says, when it goes, that a container's files are closed.
@@ -33,7 +35,7 @@ pub(super) fn share(folder: &Path, make: impl FnOnce(Registration) -> Result<Sha
             return Ok(shared);
         }
         // Its last handle is just going, or another thread is opening it.
-        all = CLOSED.wait(all).unwrap_or_else(PoisonError::into_inner);
+        all = CLOSED.wait(all);
     }
     all.insert(folder.to_owned(), Weak::new());
     drop(all);

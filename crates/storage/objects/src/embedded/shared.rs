@@ -1,8 +1,10 @@
 //! What all handles of an open container share.
 
 use std::ops::Range;
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+use std::sync::{Arc, OnceLock};
 use std::thread::{self, JoinHandle};
+
+use system::sync::{Mutex, MutexGuard, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use super::data::Data;
 use super::far;
@@ -49,7 +51,7 @@ pub(super) struct Shared {
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+    mutex.lock()
 }
 
 impl Shared {
@@ -78,16 +80,16 @@ impl Shared {
     }
 
     pub(super) fn view(&self) -> RwLockReadGuard<'_, View> {
-        self.view.read().unwrap_or_else(PoisonError::into_inner)
+        self.view.read()
     }
 
     pub(super) fn view_mut(&self) -> RwLockWriteGuard<'_, View> {
-        self.view.write().unwrap_or_else(PoisonError::into_inner)
+        self.view.write()
     }
 
     /// The current epoch; no flush begins while it is held.
     pub(super) fn epoch(&self) -> RwLockReadGuard<'_, u64> {
-        self.gate.read().unwrap_or_else(PoisonError::into_inner)
+        self.gate.read()
     }
 
     fn stripe_number(&self, object: ObjectId, dkey: &[u8]) -> usize {
@@ -104,7 +106,7 @@ impl Shared {
     pub(super) fn stripes_of(&self, updates: &[Update<'_>]) -> Vec<RwLockWriteGuard<'_, ()>> {
         let numbers = updates.iter().map(|update| self.stripe_number(update.object, update.dkey));
         let numbers: std::collections::BTreeSet<usize> = numbers.collect();
-        let lock = |number: usize| self.stripes[number].write().unwrap_or_else(PoisonError::into_inner);
+        let lock = |number: usize| self.stripes[number].write();
         numbers.into_iter().map(lock).collect()
     }
 
@@ -180,7 +182,7 @@ impl Shared {
 
     /// Epoch and view while no update is under way.
     fn between_updates(&self) -> (RwLockWriteGuard<'_, u64>, RwLockWriteGuard<'_, View>) {
-        (self.gate.write().unwrap_or_else(PoisonError::into_inner), self.view_mut())
+        (self.gate.write(), self.view_mut())
     }
 
     /// Commits what is being flushed, and shows the result; after an error it waits again.

@@ -1,7 +1,7 @@
 //! A handle of an open container.
 
 use std::ops::Range;
-use std::sync::{Arc, PoisonError};
+use std::sync::Arc;
 use std::thread;
 
 use super::overlay::Single;
@@ -36,7 +36,7 @@ impl EmbeddedStore {
     }
 
     fn singles(&self, object: ObjectId, dkey: &[u8], akeys: &[&[u8]]) -> Result<Vec<Option<Vec<u8>>>> {
-        let _dkey = self.shared.stripe(object, dkey).read().unwrap_or_else(PoisonError::into_inner);
+        let _dkey = self.shared.stripe(object, dkey).read();
         let found = self.shared.view().at(&key(object, dkey)).singles(akeys)?;
         let bytes = |(akey, single): (&&[u8], Option<Single>)| single.map(|single| self.bytes(akey, single));
         akeys.iter().zip(found).map(|found| bytes(found).transpose()).collect()

@@ -1,6 +1,8 @@
 //! One update: test, write the large bytes, note the rest.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
+
+use system::sync::Mutex;
 
 use super::far::{self, FarFile, NEAR_BYTES_MAX};
 use super::key;
@@ -100,7 +102,7 @@ impl Shared {
         let space =
             if update.changes.iter().any(needs_space) { Some(self.space()?) } else { self.space_if_known() };
         let epoch = self.epoch();
-        let _dkey = self.stripe(update.object, update.dkey).write().unwrap_or_else(PoisonError::into_inner);
+        let _dkey = self.stripe(update.object, update.dkey).write();
         let file = FarFile { data: &self.data, space };
         let (named, writer) = self.prepare(update, &file, *epoch)?;
         self.publish(named, writer);
@@ -215,7 +217,7 @@ impl Shared {
     /// Removes all akeys of a dkey.
     pub(super) fn punch_dkey(&self, object: ObjectId, dkey: &[u8]) -> Result<()> {
         let epoch = self.epoch();
-        let _dkey = self.stripe(object, dkey).write().unwrap_or_else(PoisonError::into_inner);
+        let _dkey = self.stripe(object, dkey).write();
         let file = FarFile { data: &self.data, space: self.space_if_known() };
         let mut writer = Writer::new(&file, *epoch);
         let key = key(object, dkey);
@@ -242,7 +244,7 @@ impl Shared {
     /// Copies the records that are there.
     pub(super) fn fetch(&self, fetch: &mut crate::Fetch<'_>, last: &mut LastBlock) -> Result<()> {
         check::fetch(fetch)?;
-        let _dkey = self.stripe(fetch.object, fetch.dkey).read().unwrap_or_else(PoisonError::into_inner);
+        let _dkey = self.stripe(fetch.object, fetch.dkey).read();
         let value = self.view().at(&key(fetch.object, fetch.dkey)).value(fetch.akey)?;
         let Some(value) = value else { return Ok(()) };
         check::same(fetch.akey, value.shape(), Shape::Records(fetch.record_size))?;

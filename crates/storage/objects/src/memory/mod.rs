@@ -4,10 +4,12 @@ mod records;
 mod store;
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, OnceLock};
+
+use store::{Container, MemoryStore};
+use system::sync::{Mutex, MutexGuard};
 
 use crate::{ContainerId, Error, Mode, Pool, Result, Store};
-use store::{Container, MemoryStore};
 
 /// A pool of its own: nobody else sees its containers, and they go with its last handle.
 #[must_use]
@@ -19,7 +21,7 @@ pub fn pool() -> Arc<dyn Pool> {
 #[must_use]
 pub fn shared(name: &str) -> Arc<dyn Pool> {
     static POOLS: OnceLock<Mutex<BTreeMap<String, Arc<MemoryPool>>>> = OnceLock::new();
-    let mut pools = POOLS.get_or_init(Mutex::default).lock().unwrap_or_else(PoisonError::into_inner);
+    let mut pools = POOLS.get_or_init(Mutex::default).lock();
     pools.entry(name.to_owned()).or_default().clone()
 }
 
@@ -30,7 +32,7 @@ struct MemoryPool {
 
 impl MemoryPool {
     fn containers(&self) -> MutexGuard<'_, BTreeMap<ContainerId, Arc<Container>>> {
-        self.containers.lock().unwrap_or_else(PoisonError::into_inner)
+        self.containers.lock()
     }
 }
 

@@ -2,8 +2,10 @@
 
 use std::collections::BTreeMap;
 use std::ops::{Bound, Range};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+
+use system::sync::{RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use super::records::Records;
 use crate::check::{self, Before, Shape};
@@ -46,12 +48,12 @@ impl MemoryStore {
     }
 
     fn read(&self) -> RwLockReadGuard<'_, Objects> {
-        self.container.objects.read().unwrap_or_else(PoisonError::into_inner)
+        self.container.objects.read()
     }
 
     fn write(&self) -> Result<RwLockWriteGuard<'_, Objects>> {
         self.writable()?;
-        Ok(self.container.objects.write().unwrap_or_else(PoisonError::into_inner))
+        Ok(self.container.objects.write())
     }
 
     fn writable(&self) -> Result<()> {

@@ -4,8 +4,10 @@ use std::collections::hash_map::DefaultHasher;
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::hash::{Hash, Hasher};
 use std::ops::Range;
+use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+
+use system::sync::{Mutex, MutexGuard, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use super::ffi::{Answer, Ask, CANCELED, Guard, Names, Write};
 use super::flight::Flight;
@@ -63,7 +65,7 @@ pub(super) struct Core {
 
 /// A lock, whatever another thread's panic left.
 pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+    mutex.lock()
 }
 
 fn hash(key: impl Hash) -> u64 {
@@ -95,11 +97,11 @@ impl Core {
     }
 
     pub(super) fn pending(&self) -> RwLockReadGuard<'_, Pending> {
-        self.pending.read().unwrap_or_else(PoisonError::into_inner)
+        self.pending.read()
     }
 
     pub(super) fn pending_mut(&self) -> RwLockWriteGuard<'_, Pending> {
-        self.pending.write().unwrap_or_else(PoisonError::into_inner)
+        self.pending.write()
     }
 
     fn stripe_number(object: ObjectId, dkey: &[u8]) -> usize {
@@ -132,7 +134,7 @@ impl Core {
         let numbers: BTreeSet<usize> =
             dkeys.map(|(object, dkey)| Core::stripe_number(object, dkey)).collect();
         let stripes = numbers.into_iter().filter_map(|number| self.stripes.get(number));
-        stripes.map(|stripe| stripe.read().unwrap_or_else(PoisonError::into_inner)).collect()
+        stripes.map(|stripe| stripe.read()).collect()
     }
 
     /// Asks for keys.
@@ -142,12 +144,12 @@ impl Core {
 
     /// Whether a head has shards, as far as is known.
     pub(super) fn is_sharded(&self, object: ObjectId) -> bool {
-        self.sharded.read().unwrap_or_else(PoisonError::into_inner).contains(&object)
+        self.sharded.read().contains(&object)
     }
 
     pub(super) fn set_sharded(&self, object: ObjectId) {
         if !self.is_sharded(object) {
-            self.sharded.write().unwrap_or_else(PoisonError::into_inner).insert(object);
+            self.sharded.write().insert(object);
         }
     }
 

@@ -1,7 +1,9 @@
 //! Writes of large bytes that are not acknowledged yet.
 
 use std::collections::VecDeque;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
+
+use system::sync::{Mutex, MutexGuard};
 
 use super::ffi::{Code, Completion};
 
@@ -43,7 +45,7 @@ impl Queue {
 
 impl Flight {
     fn lock(&self) -> MutexGuard<'_, Queue> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.lock()
     }
 
     /// Adds a write of a data object, and waits where there are too many.

@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 use std::ops::Range;
-use std::sync::PoisonError;
 
 use super::core::Core;
 use super::flush::PHASES;
@@ -31,12 +30,12 @@ impl RadosStore {
         }
     }
 
-    fn epoch(&self) -> std::sync::RwLockReadGuard<'_, u64> {
-        self.core.gate.read().unwrap_or_else(PoisonError::into_inner)
+    fn epoch(&self) -> system::sync::RwLockReadGuard<'_, u64> {
+        self.core.gate.read()
     }
 
     fn flush_phases(&self, phases: &[Phase]) -> Result<()> {
-        let mut epoch = self.core.gate.write().unwrap_or_else(PoisonError::into_inner);
+        let mut epoch = self.core.gate.write();
         // Whatever comes of it, what was sent is not written again in place.
         *epoch += 1;
         self.core.flush(phases, *epoch)
@@ -145,7 +144,7 @@ impl Store for RadosStore {
         self.writable()?;
         let epoch = self.epoch();
         let dkey = self.core.stripe(update.object, update.dkey).write();
-        let _dkey = dkey.unwrap_or_else(PoisonError::into_inner);
+        let _dkey = dkey;
         let id = (update.object, update.dkey.to_vec());
         // What waits of this dkey was done before, so it arrives before.
         self.core.flush_dkey(&id, *epoch)?;

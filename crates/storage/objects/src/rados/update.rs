@@ -1,7 +1,6 @@
 //! Updates: tested against what is known, noted until a flush.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
-use std::sync::PoisonError;
 use std::sync::atomic::Ordering;
 
 use super::core::{Core, lock};
@@ -75,7 +74,7 @@ impl Core {
 
     /// Changes one dkey for this handle; the gate is held.
     pub(super) fn update(&self, update: &Update<'_>, bases: &Bases<'_>, epoch: u64) -> Result<()> {
-        let _dkey = self.stripe(update.object, update.dkey).write().unwrap_or_else(PoisonError::into_inner);
+        let _dkey = self.stripe(update.object, update.dkey).write();
         let id = (update.object, update.dkey.to_vec());
         let mut akeys = BTreeMap::new();
         {

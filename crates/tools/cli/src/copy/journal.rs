@@ -8,9 +8,9 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use dir::{Dir, Open};
+use hyperslab::algorithms::copy::Resume;
 use hyperslab::model::{Charge, ObjectPath, text};
 use hyperslab::vol::Container;
-use hyperslab::vol::copy::Resume;
 use hyperslab::{Durability, Error, Result};
 
 /// Work between two commits that a crash may undo.

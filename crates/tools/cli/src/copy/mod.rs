@@ -9,17 +9,17 @@ mod work;
 use std::io::Read;
 use std::process::ExitCode;
 
+use alter::{Change, apply};
+use hyperslab::algorithms::copy::CopyOptions;
 use hyperslab::model::ObjectPath;
 use hyperslab::model::properties::FileCreate;
-use hyperslab::vol::copy::CopyOptions;
 use hyperslab::vol::{Container, FileAccess, OpGroupCreate, Place, Resolver};
 use hyperslab::{Error, Kind, Limits, Result, Token};
+use journal::Journal;
+use work::{Output, Work};
 
 use crate::open::{Opened, open_beneath, shown};
 use crate::settings::{layered, measured, registry};
-use alter::{Change, apply};
-use journal::Journal;
-use work::{Output, Work};
 
 const USAGE: &str = "\
 usage: hyperslab copy [OPTIONS] SOURCE TARGET
@@ -153,7 +153,7 @@ fn copy(arguments: &Arguments) -> Result<()> {
             let create = source.container.info()?.create.clone();
             let output =
                 Output::create(to, &create, &FileAccess::write(), arguments.overwrite, options.lost)?;
-            hyperslab::vol::copy::contents(source.container.as_ref(), output.container(), options)?;
+            hyperslab::algorithms::copy::contents(source.container.as_ref(), output.container(), options)?;
             output.finish(&user_block(from, create.userblock_bytes)?)
         }
         Some(path) => copy_object(arguments, &source, path, to, options),
@@ -171,7 +171,7 @@ fn copy_resumed(arguments: &Arguments, source: &Opened, to: &str, options: CopyO
     let (output, notes) = Output::resume(to, &create, arguments.overwrite, options.lost)?;
     let journal = Journal::open(&notes, &source.location, output.container())?;
     let options = CopyOptions { resume: Some(&journal), ..options };
-    let done = hyperslab::vol::copy::contents(source.container.as_ref(), output.container(), options);
+    let done = hyperslab::algorithms::copy::contents(source.container.as_ref(), output.container(), options);
     // Also of a copy that was stopped as much as possible stays.
     let noted = journal.checkpoint();
     done.and(noted).map_err(|error| error.with("help", "the same command goes on from here"))?;
@@ -243,7 +243,7 @@ fn put(
     options: CopyOptions<'_>,
 ) -> Result<()> {
     let place = place_of(target, path, parents, options.limits)?;
-    hyperslab::vol::copy::between((source.container.as_ref(), object), (target, &place), options)?;
+    hyperslab::algorithms::copy::between((source.container.as_ref(), object), (target, &place), options)?;
     Ok(())
 }
 

@@ -2,8 +2,8 @@
 
 use std::process::ExitCode;
 
+use hyperslab::algorithms::copy::CopyOptions;
 use hyperslab::model::ObjectPath;
-use hyperslab::vol::copy::CopyOptions;
 use hyperslab::vol::{FileAccess, LibVersion};
 use hyperslab::{Error, Limits, Result};
 
@@ -98,6 +98,6 @@ fn repack(arguments: &Arguments) -> Result<()> {
     let block = user_block(from, there.min(create.userblock_bytes))?;
     let access = FileAccess { version_low: arguments.low, ..FileAccess::write() };
     let output = Output::create(to, &create, &access, true, None)?;
-    hyperslab::vol::copy::contents(source.container.as_ref(), output.container(), options)?;
+    hyperslab::algorithms::copy::contents(source.container.as_ref(), output.container(), options)?;
     output.finish(&block)
 }

@@ -4,11 +4,10 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use hyperslab::algorithms::copy::{Progress, TellLost, create_for};
 use hyperslab::model::properties::FileCreate;
 use hyperslab::model::text::{from_path, to_path};
-use hyperslab::vol::copy::{
-    Progress, TellLost, UNFINISHED_WARNING, clear_unfinished, create_for, is_unfinished, mark_unfinished,
-};
+use hyperslab::vol::unfinished::{UNFINISHED_WARNING, clear_unfinished, is_unfinished, mark_unfinished};
 use hyperslab::vol::{Container, FileAccess, Location};
 use hyperslab::{Error, Kind, Result};
 use indicatif::{HumanBytes, ProgressBar};

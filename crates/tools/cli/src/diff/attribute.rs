@@ -2,9 +2,9 @@
 
 use std::cmp::Ordering;
 
+use hyperslab::algorithms::transfer::from_file_form;
 use hyperslab::model::Heap;
 use hyperslab::model::convert::Conversions;
-use hyperslab::vol::transfer::from_file_form;
 use hyperslab::vol::{AttributeInfo, OpList, Pin};
 use hyperslab::{Datatype, Result};
 

@@ -1,11 +1,11 @@
 //! Differences of datasets, read in parts of bounded size.
 
+use hyperslab::algorithms::stored::run_blocks;
+use hyperslab::algorithms::transfer::Elements;
 use hyperslab::model::convert::Conversions;
 use hyperslab::model::properties::Layout;
 use hyperslab::model::{Datatype, Heap};
 use hyperslab::vol::DatasetInfo;
-use hyperslab::vol::stored::run_blocks;
-use hyperslab::vol::transfer::Elements;
 use hyperslab::{Error, Result, Selection};
 
 use super::comparable::{self, Shape};

@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use hyperslab::vol::{Container, FileAccess, compare};
+use hyperslab::algorithms::compare;
+use hyperslab::vol::{Container, FileAccess};
 use hyperslab::{File, LinkTarget, ObjectKind, Reference, ReferenceTarget, Result};
 
 use super::options::Exclusions;

@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
+use hyperslab::algorithms::stored::{StoredRuns, run_blocks};
+use hyperslab::algorithms::transfer::from_file_form;
 use hyperslab::model::convert::Conversions;
 use hyperslab::model::{Heap, Selection};
-use hyperslab::vol::stored::{StoredRuns, run_blocks};
-use hyperslab::vol::transfer::from_file_form;
 use hyperslab::vol::{AttributeInfo, DatasetInfo, Pin};
 use hyperslab::{Datatype, Error, Kind, Result, Token};
 

@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
+use hyperslab::algorithms::copy::{CopyOptions, between, contents};
 use hyperslab::model::properties::FileCreate;
-use hyperslab::vol::copy::{CopyOptions, between, contents};
 use hyperslab::vol::{Container, Durability, FileAccess, OpGroupCreate, Place, path};
 use hyperslab::{Error, Limits, Result};
 

@@ -2,11 +2,11 @@
 
 use std::cell::Cell;
 
+use hyperslab::algorithms::transfer::from_file_form;
 use hyperslab::model::convert::Conversions;
 use hyperslab::model::heap::VarSlot;
 use hyperslab::model::{Datatype, Heap};
 use hyperslab::vol::Container;
-use hyperslab::vol::transfer::from_file_form;
 use hyperslab::{Reference, Result, Selection, Token};
 
 /// Whether one element can be printed without what it stands for.

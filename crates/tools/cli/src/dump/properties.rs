@@ -1,5 +1,6 @@
 //! `-p`: layout, filters, fill value and allocation time of a dataset.
 
+use hyperslab::algorithms::transfer::from_file_form;
 use hyperslab::model::Heap;
 use hyperslab::model::convert::Conversions;
 use hyperslab::model::datatype::VarLenKind;
@@ -7,7 +8,6 @@ use hyperslab::model::properties::{
     AllocTime, FillTime, FillValue, FilterSpec, Layout as Storage, VirtualMapping,
 };
 use hyperslab::model::text::to_bytes;
-use hyperslab::vol::transfer::from_file_form;
 use hyperslab::vol::{DatasetInfo, StorageInfo};
 use hyperslab::{Datatype, Result, Selection, Token};
 

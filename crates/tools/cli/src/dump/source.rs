@@ -2,11 +2,12 @@
 
 use std::cell::Cell;
 
+use hyperslab::algorithms::maps;
+use hyperslab::algorithms::stored::sparse;
+use hyperslab::algorithms::transfer::{Elements, from_file_form};
 use hyperslab::model::convert::Conversions;
 use hyperslab::model::{Heap, Selection};
-use hyperslab::vol::stored::sparse;
-use hyperslab::vol::transfer::{Elements, from_file_form};
-use hyperslab::vol::{AttributeInfo, Container, DatasetInfo, OpRead, Pin, maps};
+use hyperslab::vol::{AttributeInfo, Container, DatasetInfo, OpRead, Pin};
 use hyperslab::{Dataspace, Datatype, Error, Kind, Result, Token};
 
 use super::lenient;

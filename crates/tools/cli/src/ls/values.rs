@@ -2,11 +2,11 @@
 
 use std::io::{self, Write};
 
+use hyperslab::algorithms::stored::{StoredRuns, run_blocks};
+use hyperslab::algorithms::transfer::{Elements, from_file_form};
 use hyperslab::model::convert::Conversions;
 use hyperslab::model::datatype::ReferenceKind;
 use hyperslab::model::heap::Heap;
-use hyperslab::vol::stored::{StoredRuns, run_blocks};
-use hyperslab::vol::transfer::{Elements, from_file_form};
 use hyperslab::vol::{AttributeInfo, DatasetInfo, Pin};
 use hyperslab::{Dataspace, Datatype, Error, Result, Selection};
 

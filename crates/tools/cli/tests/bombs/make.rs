@@ -3,11 +3,11 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use hyperslab::algorithms::transfer::to_file_form;
 use hyperslab::model::convert::Conversions;
 use hyperslab::model::datatype::{Compound, ReferenceKind};
 use hyperslab::model::properties::{DatasetCreate, ExternalFile, FileCreate, Layout, VirtualMapping};
 use hyperslab::model::{CharacterSet, Heap};
-use hyperslab::vol::transfer::to_file_form;
 use hyperslab::vol::{
     ChunkInfo, Container, FileAccess, LibVersion, OpAttributeCreate, OpDatasetCreate, OpDatatypeCommit,
     OpGroupCreate, OpLinkCreate, OpWrite, Place,

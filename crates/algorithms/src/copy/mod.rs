@@ -1,0 +1,405 @@
+//! Copies of objects, between any two containers or inside one (`H5Ocopy`): written once, for every connector.
+//!
+//! Objects are made where their first link is; groups wait in a queue until their links are copied. Values that
+//! hold references come last, when it is known which objects have copies.
+
+mod committed;
+mod elements;
+mod loss;
+mod resume;
+mod values;
+
+pub(crate) use elements::pieces;
+pub use loss::{Tell as TellLost, create_for};
+pub use resume::{ALL, Resume};
+
+use std::cell::Cell;
+use std::collections::{HashMap, HashSet, VecDeque};
+
+use model::properties::CreationOrder;
+use model::{
+    Charge, Datatype, Error, Index, Kind, Limits, Link, LinkTarget, ObjectKind, ObjectPath, Result, Token,
+};
+
+use vol::{
+    Container, Lookup, ObjectInfo, OpDatasetCreate, OpDatatypeCommit, OpGroupCreate, OpLinkCreate, OpList,
+    OpLookup, OpMapCreate, OpObjectCopy, Pin, Place, Resolver,
+};
+
+/// Changes a dataset before its copy is made: its path in the source, and what is about to be made.
+pub type Alter<'a> = dyn Fn(&ObjectPath, &mut OpDatasetCreate) -> Result<()> + 'a;
+/// Told how far a copy is; an error ends it.
+pub type Tell<'a> = dyn Fn(Progress) -> Result<()> + 'a;
+
+/// How far a copy is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Progress {
+    /// Objects that were made.
+    pub objects: u64,
+    /// Bytes of elements that were copied, as the source stores or shows them.
+    pub bytes: u64,
+}
+
+/// How to copy.
+#[derive(Clone, Copy)]
+pub struct CopyOptions<'a> {
+    /// Only the first level of a group.
+    pub shallow: bool,
+    /// Copy what soft links point to, instead of the links.
+    pub expand_soft_links: bool,
+    /// Copy what external links point to; needs a resolver.
+    pub expand_external_links: bool,
+    /// Copy what references point to.
+    pub expand_references: bool,
+    /// Leave attributes behind.
+    pub without_attributes: bool,
+    /// Leave the elements of datasets behind.
+    pub without_elements: bool,
+    /// Share equal committed datatypes that are there already.
+    pub merge_committed_types: bool,
+    /// Opens other containers, and where the source is, for their names.
+    pub resolver: Option<(&'a dyn Resolver, &'a str)>,
+    /// Changes datasets on the way.
+    pub alter: Option<&'a Alter<'a>>,
+    /// Told how far it is.
+    pub tell: Option<&'a Tell<'a>>,
+    /// Told what the target cannot hold; without it, that is an error.
+    pub lost: Option<&'a TellLost<'a>>,
+    /// Goes on where an earlier copy was stopped.
+    pub resume: Option<&'a dyn Resume>,
+    /// Bounds of links and depth.
+    pub limits: &'a Limits,
+}
+
+impl std::fmt::Debug for CopyOptions<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("CopyOptions").field("shallow", &self.shallow).finish_non_exhaustive()
+    }
+}
+
+impl<'a> CopyOptions<'a> {
+    /// A deep copy that keeps links as links.
+    pub fn new(limits: &'a Limits) -> Self {
+        CopyOptions {
+            shallow: false,
+            expand_soft_links: false,
+            expand_external_links: false,
+            expand_references: false,
+            without_attributes: false,
+            without_elements: false,
+            merge_committed_types: false,
+            resolver: None,
+            alter: None,
+            tell: None,
+            lost: None,
+            resume: None,
+            limits,
+        }
+    }
+
+    /// What an operation asks for.
+    pub fn of(op: &OpObjectCopy, limits: &'a Limits) -> Self {
+        CopyOptions {
+            shallow: op.shallow,
+            expand_soft_links: op.expand_soft_links,
+            expand_external_links: op.expand_external_links,
+            expand_references: op.expand_references,
+            without_attributes: op.without_attributes,
+            merge_committed_types: op.merge_committed_types,
+            ..Self::new(limits)
+        }
+    }
+}
+
+/// Copies an object inside one container. On an error nothing of the copy stays.
+pub fn within(container: &dyn Container, op: &OpObjectCopy, options: CopyOptions<'_>) -> Result<Token> {
+    let _pin = Pin::new(container)?;
+    let mut copier = Copier::new((container, true), container, options);
+    copier.top(op.object, &op.place)
+}
+
+/// Copies an object to another container. On an error nothing of the copy stays.
+pub fn between(
+    (source, object): (&dyn Container, Token),
+    (target, place): (&dyn Container, &Place),
+    options: CopyOptions<'_>,
+) -> Result<Token> {
+    let _pin = Pin::new(source)?;
+    Copier::new((source, false), target, options).top(object, place)
+}
+
+/// Copies all that is in one container to another, whose root group is empty.
+pub fn contents(source: &dyn Container, target: &dyn Container, options: CopyOptions<'_>) -> Result<()> {
+    let (from, to) = (source.info()?.root, target.info()?.root);
+    let _pin = Pin::new(source)?;
+    let mut copier = Copier::new((source, false), target, options);
+    let info = source.object_info(from)?;
+    copier.note(from, to, &ObjectPath::root())?;
+    copier.root(&info, to)?;
+    copier.groups.push_back(Waiting { old: from, new: to, path: ObjectPath::start("") });
+    copier.run()
+}
+
+/// Memory of an object that was copied, besides its name: its tokens, and its path while it waits.
+const OBJECT_BYTES: u64 = 256;
+/// Keys of a map copied at a time.
+const MAP_KEYS_PER_PAGE: u64 = 1024;
+
+/// A group whose links are not copied yet.
+struct Waiting {
+    old: Token,
+    new: Token,
+    /// From the object that is copied, or from the root group.
+    path: ObjectPath,
+}
+
+struct Copier<'a> {
+    source: &'a dyn Container,
+    /// Source and target are one container.
+    is_one: bool,
+    target: &'a dyn Container,
+    options: CopyOptions<'a>,
+    copies: HashMap<Token, Token>,
+    made: HashSet<Token>,
+    /// For these, and for the groups that wait.
+    charge: Charge,
+    groups: VecDeque<Waiting>,
+    /// Objects whose values hold references, with their copies.
+    referring: Vec<(Token, Token)>,
+    /// Committed datatypes of the target, once they were looked for.
+    committed: Option<Vec<(Datatype, Token)>>,
+    progress: Cell<Progress>,
+}
+
+impl<'a> Copier<'a> {
+    fn new(
+        (source, is_one): (&'a dyn Container, bool),
+        target: &'a dyn Container,
+        options: CopyOptions<'a>,
+    ) -> Self {
+        Copier {
+            source,
+            is_one,
+            target,
+            options,
+            copies: HashMap::new(),
+            made: HashSet::new(),
+            charge: source.budget().empty_charge(),
+            groups: VecDeque::new(),
+            referring: Vec::new(),
+            committed: None,
+            progress: Cell::default(),
+        }
+    }
+
+    fn top(&mut self, object: Token, place: &Place) -> Result<Token> {
+        self.source.object_info(object)?;
+        if self.target.link_get(place.group, &place.name)?.is_some() {
+            return Err(Error::exists("copy object").with("name", &place.name));
+        }
+        let done = self.object(object, Some(place.clone()), &ObjectPath::start("")).and_then(|new| {
+            self.run()?;
+            Ok(new)
+        });
+        if done.is_err() && self.target.link_get(place.group, &place.name)?.is_some() {
+            self.target.link_delete(place.group, &place.name)?;
+        }
+        done
+    }
+
+    /// Copies what waits, then values with references.
+    fn run(&mut self) -> Result<()> {
+        self.drain()?;
+        if self.options.expand_references {
+            self.copy_referenced()?;
+        }
+        for (old, new) in std::mem::take(&mut self.referring) {
+            self.values_with_references(old, new)?;
+        }
+        Ok(())
+    }
+
+    /// What the root group itself has. It is there before the copy begins.
+    fn root(&mut self, info: &ObjectInfo, to: Token) -> Result<()> {
+        let path = ObjectPath::root();
+        match self.options.resume.map(|resume| resume.pieces(&path)) {
+            Some(Some(ALL)) => return self.refers_again(info, to),
+            Some(_) => self.clear_attributes(to)?,
+            None => {}
+        }
+        self.common(info, to, &path)?;
+        self.reached(&path, ALL)
+    }
+
+    fn drain(&mut self) -> Result<()> {
+        while let Some(group) = self.groups.pop_front() {
+            self.links(&group)?;
+        }
+        Ok(())
+    }
+
+    fn note(&mut self, old: Token, new: Token, path: &ObjectPath) -> Result<()> {
+        let bytes = self.charge.bytes() + OBJECT_BYTES + path.name().len() as u64;
+        self.charge.resize(bytes, "list of copied objects")?;
+        self.copies.insert(old, new);
+        self.made.insert(new);
+        Ok(())
+    }
+
+    fn advance(&self, objects: u64, bytes: u64) -> Result<()> {
+        let Progress { objects: o, bytes: b } = self.progress.get();
+        let progress = Progress { objects: o + objects, bytes: b + bytes };
+        self.progress.set(progress);
+        self.options.tell.map_or(Ok(()), |tell| tell(progress))
+    }
+
+    /// Makes the copy of an object at a place; its links wait.
+    fn object(&mut self, old: Token, place: Option<Place>, path: &ObjectPath) -> Result<Token> {
+        if let Some(&new) = self.copies.get(&old) {
+            if let Some(place) = place {
+                self.make_link(place, LinkTarget::Hard(new), path)?;
+            }
+            return Ok(new);
+        }
+        if let Some(new) = self.earlier(old, place.as_ref(), path)? {
+            return Ok(new);
+        }
+        let info = self.source.object_info(old)?;
+        let new = match info.kind {
+            ObjectKind::Group => {
+                let create = self.source.group_info(old)?.create;
+                self.target.group_create(&OpGroupCreate { place, create })?
+            }
+            ObjectKind::Dataset => self.dataset(old, place, path)?,
+            ObjectKind::Datatype => {
+                let (datatype, create) = (self.source.datatype_get(old)?, info.create.clone());
+                self.target.datatype_commit(&OpDatatypeCommit { place, datatype, create })?
+            }
+            ObjectKind::Map => self.map(old, &info, place)?,
+        };
+        self.note(old, new, path)?;
+        self.common(&info, new, path)?;
+        if info.kind == ObjectKind::Dataset {
+            self.reached(path, 0)?;
+            self.elements(old, new, (path, 0))?;
+        }
+        self.reached(path, ALL)?;
+        if info.kind == ObjectKind::Group {
+            self.groups.push_back(Waiting { old, new, path: path.clone() });
+        }
+        self.advance(1, 0)?;
+        Ok(new)
+    }
+
+    /// Makes a link, unless an earlier run did.
+    fn make_link(&self, place: Place, target: LinkTarget, path: &ObjectPath) -> Result<()> {
+        if self.options.resume.is_some() && self.target.link_get(place.group, &place.name)?.is_some() {
+            return Ok(());
+        }
+        self.or_lost(path, "link", self.target.link_create(&OpLinkCreate { place, target }))
+    }
+
+    fn map(&mut self, old: Token, info: &ObjectInfo, place: Option<Place>) -> Result<Token> {
+        let map = self.source.map_info(old)?;
+        let (key, value, create) = (map.key.clone(), map.value.clone(), info.create.clone());
+        let new = self.target.map_create(&OpMapCreate { place, key, value, create })?;
+        crate::maps::each_page(self.source, old, MAP_KEYS_PER_PAGE, |keys| {
+            let values = self.source.map_get(old, keys)?;
+            let own = |value: &'_ Option<Vec<u8>>| {
+                let own = value.as_ref().map(|v| self.convert(self.target, &map.value, v)).transpose();
+                own.map(|own| own.map(std::borrow::Cow::into_owned))
+            };
+            let values = values.iter().map(own).collect::<Result<Vec<_>>>()?;
+            let pairs: Vec<(&[u8], &[u8])> =
+                keys.iter().zip(&values).filter_map(|(k, v)| Some((*k, v.as_deref()?))).collect();
+            self.target.map_put(new, &pairs)
+        })?;
+        Ok(new)
+    }
+
+    /// What every object has: attributes and a comment.
+    fn common(&mut self, info: &ObjectInfo, new: Token, path: &ObjectPath) -> Result<()> {
+        if let Some(comment) = &info.comment {
+            self.or_lost(path, "comment", self.target.object_set_comment(new, Some(comment)))?;
+        }
+        if !self.options.without_attributes && info.attributes > 0 {
+            self.attributes(info, new, path)?;
+        }
+        Ok(())
+    }
+
+    fn links(&mut self, group: &Waiting) -> Result<()> {
+        if self.options.shallow && group.path.depth() > 0 {
+            return Ok(());
+        }
+        let tracked = self.source.group_info(group.old)?.create.link_order != CreationOrder::Untracked;
+        let index = if tracked { Index::CreationOrder } else { Index::Name };
+        let (mut skip, mut more) = (0, true);
+        while more {
+            let op = OpList { index, skip, ..OpList::default() };
+            let page = self.source.link_list(group.old, &op)?;
+            (skip, more) = (skip + page.entries.len() as u64, page.more && !page.entries.is_empty());
+            for link in page.entries {
+                self.link(group, link)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn link(&mut self, group: &Waiting, link: Link) -> Result<()> {
+        let place = Place { group: group.new, name: link.name, charset: link.charset };
+        let path = group.path.join(&place.name);
+        let found = match &link.target {
+            LinkTarget::Hard(token) => Some(*token),
+            LinkTarget::Soft(to) if self.options.expand_soft_links => self.follow(group.old, to)?,
+            LinkTarget::External { file, path } if self.options.expand_external_links => {
+                if self.external(file, path, &place)? {
+                    return Ok(());
+                }
+                None
+            }
+            _ => None,
+        };
+        match found {
+            // A copy that is made inside its own original is no part of it.
+            Some(token) if self.is_one && self.made.contains(&token) => Ok(()),
+            Some(token) => {
+                let made = self.object(token, Some(place), &path);
+                self.or_lost(&path, "object", made.map(drop))
+            }
+            None => self.make_link(place, link.target, &path),
+        }
+    }
+
+    /// What a soft link leads to; nothing where it dangles or leaves the container.
+    fn follow(&self, from: Token, path: &str) -> Result<Option<Token>> {
+        let traversals_max = self.options.limits.link_traversals_max;
+        let op = OpLookup { from, path: path.to_owned(), traversals_max };
+        match vol::path::lookup(self.source, &op) {
+            Ok(Lookup::Object(token)) => Ok(Some(token)),
+            Ok(_) => Ok(None),
+            Err(error) if matches!(error.kind(), Kind::NotFound | Kind::Limit) => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Copies what an external link leads to; whether there is anything.
+    fn external(&mut self, file: &str, path: &str, place: &Place) -> Result<bool> {
+        let refused = || Error::denied("copy what an external link points to").with("file", file);
+        let (resolver, location) = self.options.resolver.ok_or_else(refused)?;
+        let other = match resolver.container(file, location) {
+            Err(error) if error.kind() == Kind::NotFound => return Ok(false),
+            other => other?,
+        };
+        let root = other.info()?.root;
+        match vol::path::token(other.as_ref(), root, path, self.options.limits.link_traversals_max) {
+            Err(error) if error.kind() == Kind::NotFound => Ok(false),
+            Err(error) => Err(error),
+            Ok(token) => {
+                let options = CopyOptions { resolver: Some((resolver, file)), ..self.options };
+                between((other.as_ref(), token), (self.target, place), options)?;
+                Ok(true)
+            }
+        }
+    }
+}

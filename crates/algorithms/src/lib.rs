@@ -1,0 +1,22 @@
+//! Algorithms over containers, written once for all connectors.
+//!
+//! [`transfer`] moves elements between memory and a container, with selections, conversion and variable-length values;
+//! [`copy`] and [`compare`] work on objects and whole containers, across connectors; [`stored`] finds the stored part of
+//! a sparse dataset; [`checks`] validates arguments; [`workers`] and [`thread_pool`] run parts of one transfer in parallel.
+#![forbid(unsafe_code)]
+
+pub mod checks;
+pub mod compare;
+pub mod copy;
+pub mod maps;
+pub mod placement;
+mod replaced;
+mod shared_values;
+mod slot_bytes;
+mod slots;
+pub mod stored;
+pub mod thread_pool;
+pub mod transfer;
+pub mod workers;
+
+pub use replaced::{GetBlobs, replaced_blobs};

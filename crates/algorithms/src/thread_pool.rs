@@ -1,0 +1,69 @@
+//! Work on all cores, for connectors and for what stands over them.
+//!
+//! The threads are the library's own. They take nothing but pieces of work that wait for nobody, so that whoever hands
+//! them out may hold a lock meanwhile. And whoever works for somebody's `rayon` already does its own pieces: waiting there
+//! could mean to begin something else, which may want that same lock.
+
+use std::sync::OnceLock;
+
+use rayon::prelude::*;
+use rayon::{ThreadPool, ThreadPoolBuilder};
+
+/// Nothing where the system gives no threads.
+fn thread_pool() -> Option<&'static ThreadPool> {
+    static CREW: OnceLock<Option<ThreadPool>> = OnceLock::new();
+    let start = || ThreadPoolBuilder::new().thread_name(|n| format!("hyperslab-{n}")).build().ok();
+    CREW.get_or_init(start).as_ref().filter(|thread_pool| thread_pool.current_num_threads() > 1)
+}
+
+/// The thread_pool, if work can be shared from here.
+fn helpers(items: usize) -> Option<&'static ThreadPool> {
+    if items < 2 || rayon::current_thread_index().is_some() { None } else { thread_pool() }
+}
+
+/// How many items are worked on at the same time.
+pub fn threads() -> usize {
+    thread_pool().map_or(1, ThreadPool::current_num_threads)
+}
+
+/// Calls `f` with every item, on all cores. After an error some are left out.
+pub fn each<T: Send, E: Send>(items: Vec<T>, f: impl Fn(T) -> Result<(), E> + Sync) -> Result<(), E> {
+    match helpers(items.len()) {
+        Some(thread_pool) => thread_pool.install(|| items.into_par_iter().with_max_len(1).try_for_each(&f)),
+        None => items.into_iter().try_for_each(f),
+    }
+}
+
+/// What `f` makes of every item, in their order.
+pub fn map<T: Send, R: Send, E: Send>(
+    items: Vec<T>,
+    f: impl Fn(T) -> Result<R, E> + Sync,
+) -> Result<Vec<R>, E> {
+    match helpers(items.len()) {
+        Some(thread_pool) => thread_pool.install(|| items.into_par_iter().with_max_len(1).map(&f).collect()),
+        None => items.into_iter().map(f).collect(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn order_is_kept_and_the_first_error_ends_it() {
+        let doubled = map((0..1000).collect(), |n: i32| Ok::<i32, ()>(n * 2)).unwrap();
+        assert_eq!(doubled, (0..1000).map(|n| n * 2).collect::<Vec<_>>());
+        assert_eq!(each(vec![1, 2, 3], |n| if n == 2 { Err("two") } else { Ok(()) }), Err("two"));
+    }
+
+    #[test]
+    fn one_who_holds_a_lock_inside_of_rayon_does_not_wait_for_itself() {
+        let lock = system::sync::Mutex::new(0);
+        (0..64).into_par_iter().for_each(|_| {
+            let mut sum = lock.lock();
+            each((0..64).collect(), |_: i32| Ok::<(), ()>(())).unwrap();
+            *sum += 1;
+        });
+        assert_eq!(*lock.lock(), 64);
+    }
+}

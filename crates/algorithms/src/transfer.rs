@@ -1,0 +1,244 @@
+//! Moving elements between memory and a container: written once, for every connector.
+//!
+//! A connector sees packed elements of the *file* datatype. Here they are converted, given or stripped of
+//! their slots, and scattered into or gathered from the caller's selection. Where memory already has the
+//! file's shape and type, the caller's buffer goes down as it is and nothing is copied.
+
+use std::borrow::Cow;
+
+use model::convert::{Conversions, Plan};
+use model::heap::Heap;
+use model::{Dataspace, Datatype, Error, Result, Selection, Token};
+use vol::{Container, OpRead, OpWrite, Pin};
+
+use crate::slots::SlotPlan;
+use crate::workers;
+
+mod scatter;
+mod strips;
+
+use strips::Piece;
+
+/// Elements of a dataset.
+#[derive(Clone, Copy)]
+pub struct Elements<'a> {
+    /// The container.
+    pub container: &'a dyn Container,
+    /// The dataset.
+    pub dataset: Token,
+    /// Its type, in file form.
+    pub file_type: &'a Datatype,
+    /// Its extent.
+    pub space: &'a Dataspace,
+    /// Which elements.
+    pub selection: &'a Selection,
+    /// Users' own conversions.
+    pub conversions: &'a Conversions,
+}
+
+impl std::fmt::Debug for Elements<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Elements").field("dataset", &self.dataset).finish_non_exhaustive()
+    }
+}
+
+/// A caller's buffer: its type, its extent, and the elements of it that take part.
+#[derive(Debug, Clone, Copy)]
+pub struct Memory<'a> {
+    /// Type of an element, in memory form.
+    pub datatype: &'a Datatype,
+    /// Extent of the buffer.
+    pub dims: &'a [u64],
+    /// Elements that take part.
+    pub selection: &'a Selection,
+}
+
+impl Elements<'_> {
+    /// How many elements there are.
+    pub fn count(&self) -> Result<u64> {
+        match self.space {
+            Dataspace::Null => Ok(0),
+            space => self.selection.element_count(space.dims()),
+        }
+    }
+
+    /// Reads into a packed buffer of elements of `memory` type (in memory form).
+    pub fn read(&self, memory: &Datatype, into: &mut [u8], heap: &mut Heap) -> Result<()> {
+        check_room(self.count()?, memory, into.len())?;
+        if into.is_empty() {
+            return Ok(());
+        }
+        if memory == self.file_type && !memory.has_slots() {
+            let read = OpRead { dataset: self.dataset, selection: self.selection, into };
+            return self.container.dataset_read(&mut [read]);
+        }
+        let unslotted = self.file_type.memory_form();
+        let plan = Plan::compile(&unslotted, memory, self.conversions)?;
+        if plan.is_parallel() && !self.file_type.has_slots() {
+            return self.read_plain(&plan, into);
+        }
+        let each = self.file_type.size().max(memory.size());
+        let mut raw = Vec::new();
+        for piece in self.pieces(strips::SLOTTED_BYTES, each, memory.size(), into)? {
+            self.read_strip(&mut piece?, &unslotted, &plan, &mut raw, heap)?;
+        }
+        Ok(())
+    }
+
+    /// Numbers and what is made of them: every worker reads and converts strips of its own.
+    fn read_plain(&self, plan: &Plan, into: &mut [u8]) -> Result<()> {
+        let layout = self.strip_layout(plan)?;
+        let bytes = into.len();
+        let pieces = self.aligned_pieces(&layout, plan.to_bytes(), into)?;
+        workers::each(pieces, layout.workers(bytes), |piece, raw| {
+            self.fetch(&piece.selection, piece.count, raw)?;
+            plan.run(raw, piece.bytes, piece.count, &mut Heap::new())
+        })
+    }
+
+    /// The elements of a strip, in file form.
+    fn fetch(&self, strip: &Selection, count: usize, raw: &mut Vec<u8>) -> Result<()> {
+        raw.resize(count * self.file_type.size() as usize, 0);
+        let read = OpRead { dataset: self.dataset, selection: strip, into: raw };
+        self.container.dataset_read(&mut [read])
+    }
+
+    fn read_strip(
+        &self,
+        piece: &mut Piece<&mut [u8]>,
+        unslotted: &Datatype,
+        plan: &Plan,
+        raw: &mut Vec<u8>,
+        heap: &mut Heap,
+    ) -> Result<()> {
+        // Who overwrites an element meanwhile does not take its values away.
+        let _pin = Pin::of(self.container, self.file_type)?;
+        self.fetch(&piece.selection, piece.count, raw)?;
+        if self.file_type.has_slots() {
+            let values = SlotPlan::new(self.file_type, unslotted).detach(self.container, raw, heap)?;
+            return plan.run(&values, piece.bytes, piece.count, heap);
+        }
+        plan.run(raw, piece.bytes, piece.count, heap)
+    }
+
+    /// Writes from a packed buffer of elements of `memory` type (in memory form).
+    pub fn write(&self, memory: &Datatype, from: &[u8], heap: &mut Heap) -> Result<()> {
+        check_room(self.count()?, memory, from.len())?;
+        if from.is_empty() {
+            return Ok(());
+        }
+        if memory == self.file_type && !memory.has_slots() {
+            let write = OpWrite { dataset: self.dataset, selection: self.selection, from };
+            return self.container.dataset_write(&[write]);
+        }
+        let unslotted = self.file_type.memory_form();
+        let plan = Plan::compile(memory, &unslotted, self.conversions)?;
+        if plan.is_parallel() && !plan.needs_background() && !self.file_type.has_slots() {
+            return self.write_plain(&plan, from);
+        }
+        let each = self.file_type.size().max(memory.size());
+        for piece in self.pieces(strips::SLOTTED_BYTES, each, memory.size(), from)? {
+            self.write_strip(&piece?, (memory, &unslotted), &plan, heap)?;
+        }
+        Ok(())
+    }
+
+    /// Numbers and what is made of them: strips are converted ahead while others are written, in order.
+    fn write_plain(&self, plan: &Plan, from: &[u8]) -> Result<()> {
+        let layout = self.strip_layout(plan)?;
+        let pieces = self.aligned_pieces(&layout, plan.from_bytes(), from)?;
+        let convert = |piece: &Piece<&[u8]>, values: &mut Vec<u8>| {
+            values.resize(piece.count * plan.to_bytes(), 0);
+            plan.run(piece.bytes, values, piece.count, &mut Heap::new())
+        };
+        let write = |piece: &Piece<&[u8]>, values: &mut Vec<u8>| {
+            let write = OpWrite { dataset: self.dataset, selection: &piece.selection, from: values };
+            self.container.dataset_write(&[write])
+        };
+        workers::in_order(pieces, layout.workers(from.len()), convert, write)
+    }
+
+    fn write_strip(
+        &self,
+        piece: &Piece<&[u8]>,
+        (memory, unslotted): (&Datatype, &Datatype),
+        plan: &Plan,
+        heap: &mut Heap,
+    ) -> Result<()> {
+        let slots = SlotPlan::new(self.file_type, unslotted);
+        let (strip, count) = (&piece.selection, piece.count);
+        let converted = |heap: &mut Heap| {
+            let mut values = match plan.needs_background() {
+                true => {
+                    let (_pin, mut old) = (Pin::of(self.container, self.file_type)?, Vec::new());
+                    self.fetch(strip, count, &mut old)?;
+                    slots.detach(self.container, &old, heap)?
+                }
+                false => vec![0; count * unslotted.size() as usize],
+            };
+            plan.run(piece.bytes, &mut values, count, heap).map(|()| values)
+        };
+        let mut values = match memory == unslotted {
+            true => Cow::Borrowed(piece.bytes),
+            false => Cow::Owned(converted(heap)?),
+        };
+        if self.file_type.has_slots() {
+            values = Cow::Owned(slots.attach(self.container, &values, heap)?);
+        }
+        let write = OpWrite { dataset: self.dataset, selection: strip, from: &values };
+        self.container.dataset_write(&[write])
+    }
+}
+
+fn check_room(count: u64, datatype: &Datatype, len: usize) -> Result<()> {
+    if count.checked_mul(u64::from(datatype.size())) == Some(len as u64) {
+        return Ok(());
+    }
+    let element_bytes = datatype.size();
+    Err(Error::invalid("transfer elements")
+        .with("elements", count)
+        .with("element bytes", element_bytes)
+        .with("buffer bytes", len))
+}
+
+/// Whole values (attributes, map values) in memory form, converted to `memory` type.
+pub fn from_file_form(
+    container: &dyn Container,
+    file_type: &Datatype,
+    raw: &[u8],
+    memory: &Datatype,
+    conversions: &Conversions,
+    heap: &mut Heap,
+) -> Result<Vec<u8>> {
+    let count = raw.len() / file_type.size().max(1) as usize;
+    let unslotted = file_type.memory_form();
+    let detached;
+    let values = if file_type.has_slots() {
+        detached = SlotPlan::new(file_type, &unslotted).detach(container, raw, heap)?;
+        &detached[..]
+    } else {
+        raw
+    };
+    let mut out = vec![0; count * memory.size() as usize];
+    Plan::compile(&unslotted, memory, conversions)?.run(values, &mut out, count, heap)?;
+    Ok(out)
+}
+
+/// The opposite of [`from_file_form`].
+pub fn to_file_form(
+    container: &dyn Container,
+    memory: &Datatype,
+    data: &[u8],
+    file_type: &Datatype,
+    conversions: &Conversions,
+    heap: &mut Heap,
+) -> Result<Vec<u8>> {
+    let count = data.len() / memory.size().max(1) as usize;
+    let unslotted = file_type.memory_form();
+    let mut values = vec![0; count * unslotted.size() as usize];
+    Plan::compile(memory, &unslotted, conversions)?.run(data, &mut values, count, heap)?;
+    match file_type.has_slots() {
+        true => SlotPlan::new(file_type, &unslotted).attach(container, &values, heap),
+        false => Ok(values),
+    }
+}

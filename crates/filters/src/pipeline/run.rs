@@ -1,0 +1,104 @@
+//! Chunks through their filters and back.
+
+use std::sync::LazyLock;
+
+use model::properties::FilterSpec;
+use model::{Error, Result};
+
+use crate::{Registry, Scratch, Stage};
+
+const APPLY: &str = "apply filters";
+
+static REGISTRY: LazyLock<Registry> = LazyLock::new(Registry::default);
+
+/// Filters as a registry takes them.
+pub fn stages(filters: &[FilterSpec]) -> Vec<Stage<'_>> {
+    filters.iter().map(|f| Stage { id: f.id, optional: f.optional, values: &f.values }).collect()
+}
+
+/// Between stages the data may be longer than the chunk: a checksum or a codec's frame around it.
+pub fn stage_bytes_max(chunk_bytes: usize) -> usize {
+    chunk_bytes.saturating_add(chunk_bytes / 2).saturating_add(4096)
+}
+
+/// An error where a filter that must be applied is not in this build.
+pub fn check(filters: &[FilterSpec]) -> Result<()> {
+    let mut needed = filters.iter().filter(|filter| !filter.optional);
+    needed.try_for_each(|filter| REGISTRY.get(filter.id).map(drop).map_err(|error| failed(APPLY, &error)))
+}
+
+/// An error where a filter that must be applied to a new dataset is not in this build.
+///
+/// A filter with a name was read from a container that stores it: a copy may take its chunks as they are, without
+/// this build knowing the filter.
+pub fn check_new(filters: &[FilterSpec]) -> Result<()> {
+    let mut needed = filters.iter().filter(|filter| !filter.optional && filter.name.is_none());
+    needed.try_for_each(|filter| {
+        REGISTRY.get(filter.id).map(drop).map_err(|error| failed("create dataset", &error))
+    })
+}
+
+/// Whether this build has the filter with this number.
+pub fn is_available(id: u16) -> bool {
+    REGISTRY.get(id).is_ok()
+}
+
+/// The mask of a chunk that went through none of these filters.
+pub fn mask_of_none(filters: &[FilterSpec]) -> u32 {
+    ((1u64 << filters.len().min(32)) - 1) as u32
+}
+
+/// A chunk through its filters, and the mask of those that were left out.
+pub fn apply(filters: &[FilterSpec], chunk: &[u8]) -> Result<(Vec<u8>, u32)> {
+    let (mut scratch, mut out) = (Scratch::new(), Vec::new());
+    let done = REGISTRY.encode_into(&stages(filters), chunk, &mut scratch, &mut out);
+    let (len, mask) = done.map_err(|error| failed(APPLY, &error))?;
+    out.truncate(len);
+    Ok((out, mask))
+}
+
+/// A chunk from what its filters made of it.
+pub fn undo(filters: &[FilterSpec], mask: u32, stored: &[u8], chunk: &mut [u8]) -> Result<()> {
+    let bytes_max = stage_bytes_max(chunk.len());
+    let done = REGISTRY.decode_into(&stages(filters), mask, stored, chunk, bytes_max, &mut Scratch::new());
+    done.map_err(|error| failed("undo filters", &error))
+}
+
+fn failed(operation: &str, error: &crate::Error) -> Error {
+    let base = match error.kind() {
+        crate::ErrorKind::Unsupported => Error::unsupported(operation),
+        crate::ErrorKind::Limit => Error::limit(operation),
+        // Values that make no sense come from the caller when they are applied, and from storage when they are undone.
+        _ if operation == APPLY => Error::invalid(operation),
+        _ => Error::corrupt(operation),
+    };
+    base.with("problem", error)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn deflate() -> Vec<FilterSpec> {
+        vec![FilterSpec { id: 1, optional: false, name: None, values: vec![6] }]
+    }
+
+    #[test]
+    fn a_chunk_comes_back_through_its_filters() {
+        let chunk = vec![7; 4096];
+        let (stored, mask) = apply(&deflate(), &chunk).unwrap();
+        assert!(mask == 0 && stored.len() < chunk.len());
+        let mut back = vec![0; chunk.len()];
+        undo(&deflate(), mask, &stored, &mut back).unwrap();
+        assert_eq!(back, chunk);
+        assert!(undo(&deflate(), 0, &stored[..4], &mut back).is_err());
+    }
+
+    #[test]
+    fn a_filter_that_nobody_knows_is_refused() {
+        let unknown = [FilterSpec { id: 60000, optional: false, name: None, values: Vec::new() }];
+        assert_eq!(check(&unknown).unwrap_err().kind(), model::Kind::Unsupported);
+        assert_eq!(mask_of_none(&unknown), 1);
+        check(&deflate()).unwrap();
+    }
+}

@@ -1,0 +1,107 @@
+//! Event sets: many requests as one.
+
+use std::time::{Duration, Instant};
+
+use model::Error;
+use system::sync::{Mutex, MutexGuard};
+
+use crate::asynchronous::request::{Request, Status, requests};
+
+/// Requests that are waited for together. It may be shared between threads.
+///
+/// Failures that were not taken with [`EventSet::errors`] go back to the containers when the set is dropped, whose next
+/// commit or close tells them.
+#[derive(Debug, Default)]
+pub struct EventSet {
+    requests: Mutex<Vec<Request>>,
+}
+
+/// How far the requests of a set are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Progress {
+    /// Not begun.
+    pub waiting: usize,
+    /// At work.
+    pub running: usize,
+    /// Ended well.
+    pub done: usize,
+    /// Failed.
+    pub failed: usize,
+    /// Cancelled.
+    pub cancelled: usize,
+}
+
+impl Progress {
+    /// Whether all have ended, in one way or another.
+    pub fn is_final(&self) -> bool {
+        self.waiting + self.running == 0
+    }
+}
+
+impl EventSet {
+    /// A set without requests.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Vec<Request>> {
+        self.requests.lock()
+    }
+
+    fn all(&self) -> Vec<Request> {
+        self.lock().clone()
+    }
+
+    /// Adds a request.
+    pub fn insert(&self, request: Request) {
+        self.lock().push(request);
+    }
+
+    /// Calls `f`; what it queues on this thread belongs to this set.
+    pub fn scope<R>(&self, f: impl FnOnce() -> R) -> R {
+        let (answer, queued) = requests(f);
+        self.lock().extend(queued);
+        answer
+    }
+
+    /// How far its requests are, without waiting.
+    pub fn test(&self) -> Progress {
+        let mut progress = Progress::default();
+        for request in self.lock().iter() {
+            match request.status() {
+                Status::Waiting => progress.waiting += 1,
+                Status::Running => progress.running += 1,
+                Status::Done => progress.done += 1,
+                Status::Failed => progress.failed += 1,
+                Status::Cancelled => progress.cancelled += 1,
+            }
+        }
+        progress
+    }
+
+    /// Waits until all have ended, for so long at most, and says how far they are then.
+    pub fn wait(&self, timeout: Duration) -> Progress {
+        let begun = Instant::now();
+        for request in self.all() {
+            request.wait_silently(timeout.saturating_sub(begun.elapsed()));
+        }
+        self.test()
+    }
+
+    /// Takes back what has not begun; how many that were.
+    pub fn cancel(&self) -> usize {
+        // The last first: those before it keep the workers busy, and nothing begins on a half that is left.
+        self.all().iter().rev().filter(|request| request.cancel()).count()
+    }
+
+    /// Takes the failures so far out of the set, in the order in which they were queued, with all that has ended.
+    pub fn errors(&self) -> Vec<Error> {
+        let mut requests = self.lock();
+        let (ended, going): (Vec<Request>, Vec<Request>) =
+            requests.drain(..).partition(|request| request.status().is_final());
+        *requests = going;
+        drop(requests);
+        let failed = ended.iter().filter(|request| request.status() == Status::Failed);
+        failed.filter_map(|request| request.wait(Duration::ZERO)?.err()).collect()
+    }
+}

@@ -1,0 +1,132 @@
+//! What the frames around operations say.
+
+use crate::wire::{Reader, Wire};
+use model::Result;
+use vol::{OpPlacement, Placement};
+
+/// The version of the protocol; both sides must have the same.
+pub const VERSION: u32 = 2;
+
+/// What names of files in a root begin with by which clients know that they see the same folder.
+pub const MARK_PREFIX: &str = ".hyperslab-direct-";
+
+/// A number that nobody guesses: of a session, of a server's life.
+pub type Identity = [u8; 16];
+
+macro_rules! message {
+    ($($(#[$doc:meta])* $name:ident { $($(#[$field_doc:meta])* $field:ident: $type:ty),+ $(,)? })+) => { $(
+        $(#[$doc])*
+        #[derive(Debug, Clone, PartialEq, Eq)]
+        pub struct $name { $($(#[$field_doc])* pub $field: $type),+ }
+
+        impl Wire for $name {
+            fn put(&self, out: &mut Vec<u8>) -> Result<()> {
+                $( Wire::put(&self.$field, out)?; )+
+                Ok(())
+            }
+
+            fn get(from: &mut Reader<'_>) -> Result<Self> {
+                $( let $field = Wire::get(from)?; )+
+                Ok($name { $($field),+ })
+            }
+        }
+    )+ };
+}
+
+message! {
+    /// The first frame of a connection.
+    Hello {
+        /// [`VERSION`].
+        version: u32,
+        /// [`protocol::wire::VERSION`].
+        wire_version: u32,
+        /// The bearer token, where there is one.
+        token: Option<String>,
+    }
+    /// The answer to it.
+    Welcome {
+        /// The number of this life of the server: after a restart it is another.
+        life: Id,
+        /// Bytes of bulk that one frame may have.
+        bulk_bytes_max: u64,
+        /// Seconds that a session lives without a connection.
+        lease_seconds: u32,
+    }
+    /// What stands before an opening: the session that the client chose for it.
+    Begin {
+        /// The number of the session.
+        session: Id,
+        /// Whether operations may come without being waited for.
+        queued: bool,
+    }
+    /// Goes on with a session.
+    Attach {
+        /// The number of the session.
+        session: Id,
+    }
+    /// Where the file of a session is, for a client that sees it too.
+    Whereabouts {
+        /// The server's root, as the server sees it.
+        root: String,
+        /// The file, from there.
+        name: String,
+        /// The number that the system knows the file by.
+        inode: u64,
+        /// A file in the root.
+        mark: String,
+        /// What stands in it: who reads it there sees the same folder.
+        proof: String,
+    }
+    /// Asks for a shared lock on datasets, and where their elements lie.
+    Lock {
+        /// The number of the lock, which the client chose. One that is there is taken anew.
+        lock: u64,
+        /// Whether elements will be written.
+        write: bool,
+        /// Which elements.
+        ops: Vec<OpPlacement>,
+    }
+    /// The answer to it.
+    Granted {
+        /// The lock is the client's for so long, counted from before it asked.
+        lease_ms: u32,
+        /// Of each, in their order, without the path.
+        placements: Vec<Placement>,
+    }
+    /// A lock's time begins anew.
+    Renew {
+        /// The number of the lock.
+        lock: u64,
+    }
+    /// Gives a lock back.
+    Unlock {
+        /// The number of the lock.
+        lock: u64,
+    }
+}
+
+/// An [`Identity`] in a message.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Id(pub Identity);
+
+impl Wire for Id {
+    fn put(&self, out: &mut Vec<u8>) -> Result<()> {
+        out.extend_from_slice(&self.0);
+        Ok(())
+    }
+
+    fn get(from: &mut Reader<'_>) -> Result<Self> {
+        from.array().map(Id)
+    }
+}
+
+impl Id {
+    /// A new one, from the randomness that the system gives to hash tables.
+    pub fn random() -> Self {
+        use std::hash::{BuildHasher, RandomState};
+        let mut id = [0; 16];
+        id[..8].copy_from_slice(&RandomState::new().hash_one(std::process::id()).to_le_bytes());
+        id[8..].copy_from_slice(&RandomState::new().hash_one(std::time::Instant::now()).to_le_bytes());
+        Id(id)
+    }
+}

@@ -1,0 +1,164 @@
+//! Locks that ignore poisoning.
+//!
+//! A thread that panics while it holds a lock leaves data that is no worse than after an error that it returned: what must
+//! not be seen half done is guarded elsewhere (a container that a panic interrupted does not commit). So [`Mutex::lock`]
+//! and its relatives return the guard itself. [`Mutex::is_poisoned`] is for those who want to know.
+
+use std::sync::PoisonError;
+use std::time::Duration;
+
+#[cfg(not(hyperslab_shuttle))]
+use std::sync as inner;
+
+#[cfg(hyperslab_shuttle)]
+use shuttle::sync as inner;
+
+pub use inner::{MutexGuard, RwLockReadGuard, RwLockWriteGuard};
+
+/// A mutual exclusion lock, as [`std::sync::Mutex`].
+#[derive(Debug, Default)]
+pub struct Mutex<T: ?Sized>(inner::Mutex<T>);
+
+impl<T> Mutex<T> {
+    /// Creates an unlocked mutex.
+    pub const fn new(value: T) -> Self {
+        Mutex(inner::Mutex::new(value))
+    }
+
+    /// Returns the value that the mutex protects.
+    pub fn into_inner(self) -> T {
+        self.0.into_inner().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl<T: ?Sized> Mutex<T> {
+    /// Waits until the mutex is free, and locks it.
+    pub fn lock(&self) -> MutexGuard<'_, T> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Locks the mutex, or returns `None` if another thread holds it.
+    pub fn try_lock(&self) -> Option<MutexGuard<'_, T>> {
+        match self.0.try_lock() {
+            Ok(guard) => Some(guard),
+            Err(inner::TryLockError::Poisoned(poisoned)) => Some(poisoned.into_inner()),
+            Err(inner::TryLockError::WouldBlock) => None,
+        }
+    }
+
+    /// Returns the value; nobody else can have the mutex.
+    pub fn get_mut(&mut self) -> &mut T {
+        self.0.get_mut().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Returns whether a thread panicked while it held the mutex.
+    pub fn is_poisoned(&self) -> bool {
+        self.0.is_poisoned()
+    }
+}
+
+/// A readers-writer lock, as [`std::sync::RwLock`].
+#[derive(Debug, Default)]
+pub struct RwLock<T: ?Sized>(inner::RwLock<T>);
+
+impl<T> RwLock<T> {
+    /// Creates an unlocked lock.
+    pub const fn new(value: T) -> Self {
+        RwLock(inner::RwLock::new(value))
+    }
+
+    /// Returns the value that the lock protects.
+    pub fn into_inner(self) -> T {
+        self.0.into_inner().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl<T: ?Sized> RwLock<T> {
+    /// Waits until no thread writes, and locks for reading.
+    pub fn read(&self) -> RwLockReadGuard<'_, T> {
+        self.0.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Waits until no thread reads or writes, and locks for writing.
+    pub fn write(&self) -> RwLockWriteGuard<'_, T> {
+        self.0.write().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Locks for reading, or returns `None` if that would have to wait.
+    pub fn try_read(&self) -> Option<RwLockReadGuard<'_, T>> {
+        match self.0.try_read() {
+            Ok(guard) => Some(guard),
+            Err(inner::TryLockError::Poisoned(poisoned)) => Some(poisoned.into_inner()),
+            Err(inner::TryLockError::WouldBlock) => None,
+        }
+    }
+
+    /// Locks for writing, or returns `None` if that would have to wait.
+    pub fn try_write(&self) -> Option<RwLockWriteGuard<'_, T>> {
+        match self.0.try_write() {
+            Ok(guard) => Some(guard),
+            Err(inner::TryLockError::Poisoned(poisoned)) => Some(poisoned.into_inner()),
+            Err(inner::TryLockError::WouldBlock) => None,
+        }
+    }
+
+    /// Returns the value; nobody else can have the lock.
+    pub fn get_mut(&mut self) -> &mut T {
+        self.0.get_mut().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Returns whether a thread panicked while it held the lock for writing.
+    pub fn is_poisoned(&self) -> bool {
+        self.0.is_poisoned()
+    }
+}
+
+/// A condition variable, as [`std::sync::Condvar`].
+#[derive(Debug, Default)]
+pub struct Condvar(inner::Condvar);
+
+impl Condvar {
+    /// Creates a condition variable that nobody waits on.
+    pub const fn new() -> Self {
+        Condvar(inner::Condvar::new())
+    }
+
+    /// Unlocks the mutex, waits for a notification, and locks the mutex again.
+    pub fn wait<'a, T>(&self, guard: MutexGuard<'a, T>) -> MutexGuard<'a, T> {
+        self.0.wait(guard).unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Waits while `condition` holds.
+    pub fn wait_while<'a, T>(
+        &self,
+        guard: MutexGuard<'a, T>,
+        condition: impl FnMut(&mut T) -> bool,
+    ) -> MutexGuard<'a, T> {
+        self.0.wait_while(guard, condition).unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Waits for a notification, at most as long as `timeout`.
+    pub fn wait_timeout<'a, T>(&self, guard: MutexGuard<'a, T>, timeout: Duration) -> MutexGuard<'a, T> {
+        self.0.wait_timeout(guard, timeout).unwrap_or_else(PoisonError::into_inner).0
+    }
+
+    /// Waits while `condition` holds, at most as long as `timeout`. Whether it still holds is for the caller to look.
+    pub fn wait_timeout_while<'a, T>(
+        &self,
+        guard: MutexGuard<'a, T>,
+        timeout: Duration,
+        condition: impl FnMut(&mut T) -> bool,
+    ) -> MutexGuard<'a, T> {
+        self.0.wait_timeout_while(guard, timeout, condition).unwrap_or_else(PoisonError::into_inner).0
+    }
+
+    /// Wakes one thread that waits.
+    pub fn notify_one(&self) {
+        self.0.notify_one();
+    }
+
+    /// Wakes all threads that wait.
+    pub fn notify_all(&self) {
+        self.0.notify_all();
+    }
+}
