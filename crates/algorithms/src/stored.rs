@@ -4,7 +4,7 @@
 use model::properties::{Layout, VirtualMapping};
 use model::selection::Runs;
 use model::{Charge, Dataspace, Error, Kind, Result, Selection, Token};
-use vol::{Allocation, ChunkInfo, Container, DatasetInfo};
+use vol::{Allocation, ChunkInfo, Container, DatasetInfo, StoredBlock};
 
 /// Elements that may be missing before anybody asks which.
 const MISSING_MIN: u64 = 1 << 24;
@@ -14,9 +14,6 @@ const MISSING_TIMES: u64 = 1000;
 const RUNS_MAX: usize = 1 << 25;
 /// Chunks listed at a time.
 const CHUNKS_PER_PAGE: u64 = 4096;
-/// The optional operation of connectors that keep elements in a way of their own: the token in, blocks out, each as its start
-/// and its shape, in numbers of eight bytes with the lowest first.
-pub const BLOCKS: &str = "stored blocks";
 
 /// The elements of a dataset that are stored, as runs in C order: ascending, apart from each other.
 #[derive(Debug)]
@@ -101,8 +98,8 @@ impl StoredRuns {
             Layout::External(_) => return Ok(false),
             _ => {}
         }
-        match container.optional(BLOCKS, &dataset.0) {
-            Ok(bytes) => self.blocks(&bytes).map(|()| true),
+        match container.stored_blocks(dataset) {
+            Ok(blocks) => self.blocks(&blocks).map(|()| true),
             Err(error) if error.kind() == Kind::Unsupported => {
                 // One piece that is shorter than the extent is its start.
                 self.push(0, storage.bytes / size)?;
@@ -133,17 +130,13 @@ impl StoredRuns {
         Ok(true)
     }
 
-    fn blocks(&mut self, bytes: &[u8]) -> Result<()> {
+    fn blocks(&mut self, blocks: &[StoredBlock]) -> Result<()> {
         let rank = self.dims.len();
-        let numbers: Vec<u64> = bytes.as_chunks::<8>().0.iter().map(|raw| u64::from_le_bytes(*raw)).collect();
-        let wrong = || Error::corrupt("list what is stored").with("bytes", bytes.len());
-        if rank == 0 || !bytes.len().is_multiple_of(16 * rank) {
-            return Err(wrong());
+        let is_fitting = |block: &StoredBlock| block.start.len() == rank && block.shape.len() == rank;
+        if rank == 0 || !blocks.iter().all(is_fitting) {
+            return Err(Error::corrupt("list stored blocks").with("blocks", blocks.len()));
         }
-        numbers.chunks_exact(2 * rank).try_for_each(|block| {
-            let (start, shape) = block.split_at(rank);
-            self.block(start, shape)
-        })
+        blocks.iter().try_for_each(|block| self.block(&block.start, &block.shape))
     }
 
     /// What of a block is inside of the extent.

@@ -11,7 +11,7 @@ use model::properties::Layout;
 use model::{
     Charge, Dataspace, Error, Kind, LinkTarget, ObjectKind, ObjectPath, Result, Selection, Token, Within,
 };
-use vol::{Container, DatasetInfo, OpList};
+use vol::{Container, DatasetInfo, OpList, StorageFinding};
 
 /// Bytes of elements read at a time.
 const STRIP_BYTES: u64 = 4 << 20;
@@ -106,10 +106,11 @@ struct Walk<'a> {
 ///
 /// Nobody else may write to the container meanwhile.
 pub fn repair(container: &dyn Container) -> Result<(Vec<String>, Vec<Finding>)> {
-    let lines = container.optional(STORAGE, b"repair")?;
     let (mut mended, mut left) = (Vec::new(), Vec::new());
-    for (finding, is_mended) in storage_findings(&lines) {
-        match is_mended {
+    for found in container.storage_repair()? {
+        let is_repaired = found.is_repaired;
+        let finding = Finding::from(found);
+        match is_repaired {
             true => mended.push(format!("{}: {}: {}", finding.path, finding.part, finding.error)),
             false => left.push(finding),
         }
@@ -117,20 +118,11 @@ pub fn repair(container: &dyn Container) -> Result<(Vec<String>, Vec<Finding>)> 
     Ok((mended, left))
 }
 
-/// The operation of connectors that look at their storage: a line for each finding, with object, part, problem and
-/// whether it was mended, and tabs between them.
-const STORAGE: &str = "storage.check";
-
-fn storage_findings(lines: &[u8]) -> impl Iterator<Item = (Finding, bool)> {
-    let lines = String::from_utf8_lossy(lines).into_owned();
-    let finding = |line: &str| {
-        let mut words = line.splitn(4, '\t').map(str::to_owned);
-        let mut word = || words.next().unwrap_or_default();
-        let (path, part, problem, mended) = (word(), word(), word(), word());
-        let error = Error::corrupt("check storage").with("problem", problem);
-        (Finding { path, part, error }, mended == "mended")
-    };
-    lines.lines().map(finding).collect::<Vec<_>>().into_iter()
+impl From<StorageFinding> for Finding {
+    fn from(found: StorageFinding) -> Self {
+        let error = Error::corrupt("check storage").with("problem", found.problem);
+        Finding { path: found.path, part: found.part, error }
+    }
 }
 
 impl Walk<'_> {
@@ -145,8 +137,8 @@ impl Walk<'_> {
 
     /// What the connector finds wrong beneath the objects, where it looks.
     fn storage(&mut self) {
-        match self.container.optional(STORAGE, b"") {
-            Ok(lines) => self.report.findings.extend(storage_findings(&lines).map(|(finding, _)| finding)),
+        match self.container.storage_check() {
+            Ok(found) => self.report.findings.extend(found.into_iter().map(Finding::from)),
             Err(error) if error.kind() == Kind::Unsupported => {}
             Err(error) => self.found(&ObjectPath::root(), "storage", error),
         }

@@ -6,25 +6,12 @@ use std::sync::Arc;
 use model::Result;
 use model::properties::FileCreate;
 use model::text::from_path;
-use vol::{Container, ContainerInfo, Durability, FileAccess, Registry};
+use vol::{ChunkCacheInfo, Container, ContainerInfo, Durability, FileAccess, Registry};
 
 use crate::Group;
 use crate::object::Object;
 use crate::registry::built_in;
 use crate::session::Session;
-
-/// The cache of decoded chunks of an open file.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct ChunkCache {
-    /// Chunks that were there.
-    pub hits: u64,
-    /// Chunks that had to be decoded.
-    pub misses: u64,
-    /// Bytes that it holds.
-    pub bytes: u64,
-    /// Bytes that it may hold.
-    pub bytes_max: u64,
-}
 
 /// An open file. It dereferences to its root group.
 #[derive(Debug, Clone)]
@@ -95,16 +82,12 @@ impl File {
     /// Commits, and from now on other programs may read the file while this one goes on (SWMR). Elements and extents can
     /// change; objects, links and attributes stay as they are. The file needs a version bound of 1.10 or later.
     pub fn start_swmr(&self) -> Result<()> {
-        self.root.session.container.optional("start swmr", &[]).map(drop)
+        self.root.session.container.start_swmr()
     }
 
     /// How the cache of decoded chunks did so far.
-    pub fn chunk_cache(&self) -> Result<ChunkCache> {
-        let answer = self.root.session.container.optional("chunk cache", &[])?;
-        let number = |n: usize| answer.get(8 * n..8 * n + 8)?.try_into().ok().map(u64::from_le_bytes);
-        let numbers = [0, 1, 2, 3].map(|n| number(n).unwrap_or(0));
-        let [hits, misses, bytes, bytes_max] = numbers;
-        Ok(ChunkCache { hits, misses, bytes, bytes_max })
+    pub fn chunk_cache(&self) -> Result<ChunkCacheInfo> {
+        self.root.session.container.chunk_cache_info()
     }
 
     /// Opens the image of a file that is already in memory.

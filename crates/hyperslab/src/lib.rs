@@ -68,13 +68,16 @@ pub use derive::H5Type;
 pub use element::H5Type;
 pub use environment::Environment;
 pub use extents::{Extent, Extents, SimpleExtents};
-pub use file::{ChunkCache, File};
+pub use file::File;
 pub use group::Group;
 pub use iteration::{IterationCursor, LinkInfo, LinkType};
 /// Event sets: what the `async` layer has under way.
+pub use layers;
 pub use layers::asynchronous;
 /// Numbers that the `stats` layer took.
 pub use layers::stats::Stats;
+/// Extensions of the log connector.
+pub use log;
 pub use map::{KeyPosition, Map};
 pub use model;
 pub use model::datatype::Datatype;
@@ -83,6 +86,8 @@ pub use model::{
     ReferenceTarget, Result, Selection, Token,
 };
 pub use model::{Index as IndexType, Order as IterationOrder};
+/// Extensions of the native connector.
+pub use native;
 pub use ndarray::s;
 pub use object::{NamedDatatype, Object, ObjectHandle};
 pub use options::{FileAccessBuilder, FileBuilder, FileCreateBuilder, OpenMode};
@@ -91,4 +96,6 @@ pub use registry::{FolderResolver, registry};
 pub use slice::Slice;
 pub use visit::Visit;
 pub use vol;
-pub use vol::{CloseErrorHook, Durability, FileAccess, LibVersion, Locking, set_close_error_hook};
+pub use vol::{
+    ChunkCacheInfo, CloseErrorHook, Durability, FileAccess, LibVersion, Locking, set_close_error_hook,
+};

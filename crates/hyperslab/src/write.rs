@@ -99,13 +99,12 @@ impl Dataset {
     /// Gives this dataset a cache of decoded chunks of its own, of so many bytes, for all handles of the open file.
     /// Without, all datasets of a file share [`FileAccess::chunk_cache_bytes`](crate::FileAccess).
     pub fn set_chunk_cache(&self, bytes: u64) -> Result<()> {
-        let arguments = [&self.token.0[..], &bytes.to_le_bytes()].concat();
-        self.session.container.optional("set chunk cache", &arguments).map(drop)
+        self.session.container.chunk_cache_set(self.token, bytes)
     }
 
     /// Shows what was written since: by another program in a file that was opened with SWMR, or through another handle.
     pub fn refresh(&self) -> Result<()> {
-        match self.session.container.optional("refresh", &self.token.0) {
+        match self.session.container.object_refresh(self.token) {
             Err(error) if error.kind() != model::Kind::Unsupported => Err(error),
             _ => self.change_info(|info| {
                 *info = self.session.container.dataset_info(self.token)?;

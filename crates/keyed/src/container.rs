@@ -57,9 +57,22 @@ macro_rules! container {
                 opening.let_go()
             }
 
-            fn optional(&self, operation: &str, arguments: &[u8]) -> Result<Vec<u8>> {
+            fn storage_check(&self) -> Result<Vec<StorageFinding>> {
                 let opening = self.opening()?;
-                opening.optional_operation(operation, arguments)
+                opening.shared.elements().settle_all()?;
+                opening.check_storage(false)
+            }
+
+            fn storage_repair(&self) -> Result<Vec<StorageFinding>> {
+                let opening = self.to_change()?;
+                opening.shared.elements().settle_all()?;
+                opening.check_storage(true)
+            }
+
+            fn storage_show(&self) -> Result<String> {
+                let opening = self.opening()?;
+                opening.shared.elements().settle_all()?;
+                opening.show_storage()
             }
 
             fn retain(&self, object: Token) -> Result<()> {

@@ -143,7 +143,7 @@ pub trait Datasets<const N: usize>: Values<N> {
             n if n >= all => Allocation::Full,
             _ => Allocation::Part,
         };
-        Ok(StorageInfo { bytes, allocation, offset: None })
+        Ok(StorageInfo::new(bytes, allocation))
     }
 
     /// One chunk as stored.

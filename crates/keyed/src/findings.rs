@@ -1,22 +1,14 @@
 //! What is wrong with what is stored.
 
 use model::Result;
-
-/// One thing that is wrong with what is stored.
-#[derive(Debug)]
-struct Finding {
-    object: String,
-    part: &'static str,
-    problem: String,
-    is_mended: bool,
-}
+use vol::StorageFinding;
 
 /// What a check found, and whether it mends.
 #[derive(Debug)]
 pub struct Findings {
     /// Whether what can be mended is.
     pub mends: bool,
-    list: Vec<Finding>,
+    list: Vec<StorageFinding>,
 }
 
 /// Findings after which a check stops.
@@ -53,21 +45,16 @@ impl Findings {
         object: impl Into<String>,
         part: &'static str,
         problem: impl Into<String>,
-        is_mended: bool,
+        is_repaired: bool,
     ) {
         if self.list.len() < FINDINGS_MAX {
-            let (object, problem) = (object.into(), problem.into());
-            self.list.push(Finding { object, part, problem, is_mended });
+            let (path, part, problem) = (object.into(), part.to_owned(), problem.into());
+            self.list.push(StorageFinding { path, part, problem, is_repaired });
         }
     }
 
-    /// A line each: object, part, problem and whether it was mended, with tabs between.
-    pub fn lines(&self) -> Vec<u8> {
-        let line = |finding: &Finding| {
-            let Finding { object, part, problem, is_mended } = finding;
-            let problem = problem.replace(['\t', '\n'], " ");
-            format!("{object}\t{part}\t{problem}\t{}\n", if *is_mended { "mended" } else { "" })
-        };
-        self.list.iter().map(line).collect::<String>().into_bytes()
+    /// Returns what was found.
+    pub fn into_list(self) -> Vec<StorageFinding> {
+        self.list
     }
 }

@@ -3,7 +3,17 @@
 use std::sync::Arc;
 
 use model::Result;
-use vol::{Capability, ConnectorInfo, Container, Layer, LayerFactory, Wrap};
+use vol::{Access, Capability, ConnectorInfo, Container, Extension, Layer, LayerFactory, Optional, Wrap};
+
+/// Returns the word that was in the braces, and what the caller adds.
+struct Word;
+
+impl Extension for Word {
+    const NAME: &'static str = "pass.word";
+    const ACCESS: Access = Access::Read;
+    type Request = String;
+    type Answer = String;
+}
 
 struct Pass {
     inner: Arc<dyn Container>,
@@ -16,11 +26,8 @@ impl Layer for Pass {
         &*self.inner
     }
 
-    fn optional(&self, operation: &str, arguments: &[u8]) -> Result<Vec<u8>> {
-        match operation {
-            "word" => Ok([self.word.as_bytes(), arguments].concat()),
-            _ => self.inner.optional(operation, arguments),
-        }
+    fn optional(&self, name: &str, request: &[u8]) -> Result<Vec<u8>> {
+        Optional::new(name, request).on::<Word>(|end| Ok(self.word.clone() + &end)).or_ask(&*self.inner)
     }
 }
 

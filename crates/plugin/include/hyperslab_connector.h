@@ -27,7 +27,7 @@ extern "C" {
 
 /* The version of this interface, and of the bytes of requests and answers. */
 #define HYPERSLAB_ABI 1u
-#define HYPERSLAB_WIRE 2u
+#define HYPERSLAB_WIRE 3u
 
 /* hyperslab_table.kind */
 #define HYPERSLAB_KIND_CONNECTOR 1u
@@ -81,8 +81,9 @@ enum hyperslab_error_kind {
 /* Operations of a container: hyperslab_request.code. Numbers never change their meaning. */
 #define HYPERSLAB_OPERATIONS(X) \
     X(info, 1) X(commit, 2) X(close, 3) X(optional, 4) \
+    X(start_swmr, 5) X(storage_check, 6) X(storage_repair, 7) X(storage_show, 8) \
     X(retain, 16) X(release, 17) X(object_info, 18) X(object_copy, 19) X(object_set_comment, 20) \
-    X(object_adjust_references, 21) X(object_kinds, 22) \
+    X(object_adjust_references, 21) X(object_kinds, 22) X(object_refresh, 23) \
     X(group_create, 32) X(group_info, 33) X(link_create, 34) X(link_get, 35) X(link_list, 36) X(link_delete, 37) \
     X(link_move, 38) X(lookup, 39) \
     X(attribute_create, 48) X(attribute_info, 49) X(attribute_list, 50) X(attribute_read, 51) \
@@ -90,6 +91,7 @@ enum hyperslab_error_kind {
     X(dataset_create, 64) X(dataset_info, 65) X(dataset_storage, 66) X(dataset_read, 67) X(dataset_write, 68) \
     X(dataset_resize, 69) X(chunk_list, 70) X(chunk_read, 71) X(chunk_write, 72) \
     X(elements_find, 73) X(elements_place, 74) X(elements_changed, 75) \
+    X(stored_blocks, 76) X(chunk_cache_info, 77) X(chunk_cache_set, 78) \
     X(datatype_commit, 80) X(datatype_get, 81) \
     X(map_create, 96) X(map_info, 97) X(map_put, 98) X(map_get, 99) X(map_keys, 100) X(map_delete, 101) \
     X(blob_put, 112) X(blob_get, 113) X(blob_delete, 114) X(reference_get, 115) X(reference_put, 116) \

@@ -256,7 +256,7 @@ fn a_layer_is_given_its_parameters() {
     load(common::example("pass_plugin")).unwrap().register(&mut registry).unwrap();
     let access = FileAccess::write().with_stack("pass{word=yes}");
     let container = registry.create("memory:x", &FileCreate::default(), &access, false).unwrap();
-    assert_eq!(container.optional("word", b"!").unwrap(), b"yes!");
+    assert_eq!(container.optional("pass.word", b"!").unwrap(), b"yes!");
     let wrong = FileAccess::write().with_stack("pass{say=yes}");
     assert!(registry.open("memory:x", &wrong).unwrap_err().to_string().contains("unknown: say"));
 }

@@ -55,6 +55,8 @@ pub(crate) struct Means<'a> {
 #[derive(Debug)]
 pub(crate) struct Containers {
     registry: Registry,
+    /// Extensions that clients without the right to write may call.
+    readable: Arc<[&'static str]>,
     root: Option<PathBuf>,
     /// What errors do not tell.
     pub(crate) hidden: Arc<Hidden>,
@@ -73,6 +75,11 @@ pub(crate) struct Containers {
     locks: Mutex<HashMap<String, Arc<Locks>>>,
 }
 
+/// Returns the names of the extensions that only read.
+fn readable_extensions(registry: &Registry) -> Arc<[&'static str]> {
+    registry.extensions().filter(|known| known.access == Access::Read).map(|known| known.name).collect()
+}
+
 impl Containers {
     pub(crate) fn new(config: &Config) -> Result<Self> {
         let root = config.root.as_ref().map(|root| {
@@ -83,6 +90,7 @@ impl Containers {
         let lease = config.limits.lock_lease;
         let direct = root.as_ref().filter(|_| config.direct).map(|root| Marks::new(root, lease));
         Ok(Containers {
+            readable: readable_extensions(&config.registry),
             registry: config.registry.clone(),
             direct: direct.transpose()?,
             lock_times: (lease, config.limits.lock_patience),
@@ -170,6 +178,7 @@ impl Containers {
                     metrics: metrics.clone(),
                     budget: memory.session(&who.name),
                     hidden: self.hidden.clone(),
+                    readable: self.readable.clone(),
                 };
                 Ok(Session::new(container, direct, of))
             }

@@ -7,8 +7,7 @@ use std::sync::Arc;
 use model::{Budget, Charge, Error, Kind, Link, Result, Token};
 use system::sync::Mutex;
 use vol::{
-    Access, AttributeInfo, Capability, Container, ContainerInfo, Layer, OpList, OpPlacement, Page, Pin,
-    Placement, optional_access,
+    AttributeInfo, Capability, Container, ContainerInfo, Layer, OpList, OpPlacement, Page, Pin, Placement,
 };
 
 use crate::memory::SMALL_BYTES;
@@ -60,11 +59,19 @@ pub(crate) struct Guard {
     objects_max: usize,
     writable: bool,
     budget: Budget,
+    /// Extensions of this server's connectors and layers that a client may call without the right to write.
+    readable: Arc<[&'static str]>,
 }
 
 impl Guard {
-    pub(crate) fn new(inner: Arc<dyn Container>, objects_max: usize, writable: bool, budget: Budget) -> Self {
-        Guard { inner, held: Mutex::default(), objects_max, writable, budget }
+    pub(crate) fn new(
+        inner: Arc<dyn Container>,
+        objects_max: usize,
+        writable: bool,
+        budget: Budget,
+        readable: Arc<[&'static str]>,
+    ) -> Self {
+        Guard { inner, held: Mutex::default(), objects_max, writable, budget, readable }
     }
 
     /// Lets go of what the client held.
@@ -151,26 +158,13 @@ impl Guard {
         Ok(all)
     }
 
-    /// What of an optional operation the client may do.
-    fn check_optional(&self, operation: &str, arguments: &[u8]) -> Result<()> {
-        let refused = |error: Error| Err(error.with("name", operation));
-        if optional_access(operation, arguments) == Access::Write && !self.writable {
-            return refused(
-                Error::denied("optional operation").with("problem", "the container is open to read"),
-            );
+    /// Returns an error unless the client may call an extension: one that is not declared as reading may change anything.
+    fn check_optional(&self, name: &str) -> Result<()> {
+        if self.writable || self.readable.contains(&name) {
+            return Ok(());
         }
-        match operation {
-            // Elements are placed under a lock, or not at all.
-            "place elements" => refused(Error::unsupported("optional operation")),
-            "set chunk cache" => match arguments.last_chunk().map(|bytes| u64::from_le_bytes(*bytes)) {
-                Some(bytes) if bytes > CHUNK_CACHE_BYTES_MAX => {
-                    let error = Error::limit("optional operation").with("bytes", bytes);
-                    refused(error.with("limit", CHUNK_CACHE_BYTES_MAX))
-                }
-                _ => Ok(()),
-            },
-            _ => Ok(()),
-        }
+        let error = Error::denied("optional operation").with("name", name);
+        Err(error.with("problem", "the container is open to read"))
     }
 }
 
@@ -197,9 +191,17 @@ impl Layer for Guard {
         Ok(Arc::new(ContainerInfo { capability, ..(*info).clone() }))
     }
 
-    fn optional(&self, operation: &str, arguments: &[u8]) -> Result<Vec<u8>> {
-        self.check_optional(operation, arguments)?;
-        self.inner.optional(operation, arguments)
+    fn optional(&self, name: &str, request: &[u8]) -> Result<Vec<u8>> {
+        self.check_optional(name)?;
+        self.inner.optional(name, request)
+    }
+
+    fn chunk_cache_set(&self, dataset: Token, bytes: u64) -> Result<()> {
+        if bytes > CHUNK_CACHE_BYTES_MAX {
+            let error = Error::limit("set chunk cache").with("bytes", bytes);
+            return Err(error.with("limit", CHUNK_CACHE_BYTES_MAX));
+        }
+        self.inner.chunk_cache_set(dataset, bytes)
     }
 
     fn link_list(&self, group: Token, op: &OpList) -> Result<Page<Link>> {
@@ -292,7 +294,7 @@ mod tests {
         registry.register(Arc::new(memory::MemoryConnector::new())).unwrap();
         let create = FileCreate::default();
         let container = registry.create("memory:listing", &create, &FileAccess::write(), true).unwrap();
-        let guard = Guard::new(container, 1, true, Budget::new("session", 1000 * ENTRY_BYTES));
+        let guard = Guard::new(container, 1, true, Budget::new("session", 1000 * ENTRY_BYTES), Arc::from([]));
         let list = |links: u64| {
             let made = |_: &OpList| match links {
                 1000 => Ok(Page { entries: vec![(); 1000], more: false }),

@@ -68,12 +68,15 @@ pub(crate) struct Beginning {
     pub(crate) metrics: Arc<Metrics>,
     pub(crate) budget: Budget,
     pub(crate) hidden: Arc<Hidden>,
+    /// Extensions that need no right to write.
+    pub(crate) readable: Arc<[&'static str]>,
 }
 
 impl Session {
     /// `direct` is the container, where clients may use elements in its file themselves.
     pub(crate) fn new(container: Arc<dyn Container>, direct: Option<Arc<Direct>>, of: Beginning) -> Self {
-        let guard = Arc::new(Guard::new(container, of.objects_max, of.writable, of.budget.clone()));
+        let guard =
+            Arc::new(Guard::new(container, of.objects_max, of.writable, of.budget.clone(), of.readable));
         let translated = of.queued.then(|| Arc::new(Translated::new(guard.clone(), of.budget.clone())));
         let container: Arc<dyn Container> = match &translated {
             Some(translated) => translated.clone(),

@@ -138,7 +138,10 @@ impl Layer for Translated {
         fn attribute_write(object, name: &str, data: &[u8]) -> ();
         fn attribute_delete(object, name: &str) -> ();
         fn attribute_rename(object, from: &str, to: &str) -> ();
+        fn object_refresh(object) -> ();
         fn dataset_storage(dataset) -> StorageInfo;
+        fn stored_blocks(dataset) -> Vec<StoredBlock>;
+        fn chunk_cache_set(dataset, bytes: u64) -> ();
         fn dataset_resize(dataset, dims: &[u64]) -> ();
         fn chunk_list(dataset, skip: u64, count_max: u64) -> Page<ChunkInfo>;
         fn chunk_read(dataset, offset: &[u64]) -> (u32, Vec<u8>);

@@ -111,16 +111,13 @@ fn a_chunk_cache_is_chosen_by_writers_and_within_bounds() {
     let folder = Folder::new();
     with_value(&folder, "a.h5");
     let (_server, address) = start(&folder, Duration::from_secs(1));
-    let mut name = Vec::new();
-    "set chunk cache".to_owned().put(&mut name).unwrap();
-    let bytes = [&[0; 16][..], &(1u64 << 40).to_le_bytes()].concat();
-    let bulk = [&bytes[..]];
-    let tera = || Call { arguments: &name, bulk: &bulk, rooms: &[] };
+    let arguments = [&[0; 16][..], &(1u64 << 40).to_le_bytes()].concat();
+    let tera = || Call { arguments: &arguments, bulk: &[], rooms: &[] };
     for (token, access, kind) in
         [(READER, FileAccess::read(), Kind::Denied), (WRITER, FileAccess::write(), Kind::Limit)]
     {
         let (mut client, _) = client(address, token, &access, false);
-        let error = client.call(Operation::optional, tera());
+        let error = client.call(Operation::chunk_cache_set, tera());
         assert_eq!(error.unwrap_err().kind(), kind);
         client.bye();
     }

@@ -13,7 +13,7 @@ use model::{Kind, Result};
 use protocol::frame::FrameKind;
 use protocol::wire::{self, Opening, Wire};
 use protocol::{Attach, Begin, Id, Lock};
-use vol::{Access, ContainerCreate, FileAccess, OPTIONAL_READS, Operation, optional_access};
+use vol::{Access, ContainerCreate, FileAccess, Operation};
 
 const RIGHTS: &str = "\
     reader readreadreadread read runs\n\
@@ -29,16 +29,6 @@ const WHO: [(&str, Option<&str>); 4] = [
 ];
 
 /// Optional operations that change something; any that is not known counts as one.
-const OPTIONAL_WRITES: [&str; 7] = [
-    "check repack",
-    "compact log",
-    "mirror.resync",
-    "place elements",
-    "set chunk cache",
-    "start swmr",
-    "any other name",
-];
-
 fn server(folder: &Folder) -> (Server, SocketAddr) {
     for name in ["runs", "others"] {
         std::fs::create_dir(folder.path().join(name)).unwrap();
@@ -110,11 +100,11 @@ fn in_session(ask: impl Fn(&mut Raw) -> Result<()> + 'static) -> Ask {
     })
 }
 
-fn optional(name: &'static str, arguments: &'static [u8]) -> Ask {
+fn optional(name: &'static str) -> Ask {
     in_session(move |client| {
         let mut text = Vec::new();
         name.to_owned().put(&mut text)?;
-        client.call(Operation::optional, Call { arguments: &text, bulk: &[arguments], rooms: &[] }).map(drop)
+        client.call(Operation::optional, Call { arguments: &text, bulk: &[&[]], rooms: &[] }).map(drop)
     })
 }
 
@@ -154,15 +144,11 @@ fn requests(session: Id) -> Vec<(String, Access, Ask)> {
         let ask = in_session(move |client| client.call(code, Call::default()).map(drop));
         (format!("`{}`", code.name()), code.access(), ask)
     }));
-    for name in OPTIONAL_READS.iter().chain(&OPTIONAL_WRITES) {
-        all.push((format!("`optional` {name}"), optional_access(name, b""), optional(name, b"")));
+    let registry = common::storage();
+    let known = registry.extensions().map(|known| known.name);
+    for name in known.chain(["any other name"]) {
+        all.push((format!("`optional` {name}"), registry.extension_access(name), optional(name)));
     }
-    let repair = optional("storage.check", b"repair");
-    all.push((
-        "`optional` storage.check, to repair".into(),
-        optional_access("storage.check", b"repair"),
-        repair,
-    ));
     // A session belongs to who began it, whatever others may do.
     all.push((
         "*go on with the session of another token*".into(),

@@ -114,7 +114,7 @@ pub fn look(c: &dyn Container) -> Result<()> {
             }
         }
     }
-    let _ = (c.optional("storage.check", b""), c.optional("storage.show", b""));
+    let _ = (c.storage_check(), c.storage_show());
     Ok(())
 }
 
@@ -293,7 +293,7 @@ fn use_damaged(registry: &vol::Registry, location: &str) {
         let is_writing = access.access == vol::Access::Write;
         let Ok(c) = registry.open(location, &access.with_limits(model::Limits::strict())) else { continue };
         let _ = look(&*c);
-        let _ = c.optional("storage.check", b"");
+        let _ = c.storage_check();
         if let Some(root) = c.info().ok().map(|info| info.root).filter(|_| is_writing) {
             let _ =
                 dataset(&*c, Place::new(root, "more"), &[9], &[9]).and_then(|made| write(&*c, made, &[3; 9]));

@@ -2,7 +2,7 @@
 
 use model::properties::{DatasetCreate, Layout};
 use model::{Dataspace, Datatype, Result, Selection, Token};
-use vol::{Container, OpDatasetCreate, OpRead, OpWrite, Place};
+use vol::{Container, OpDatasetCreate, OpRead, OpWrite, Place, StorageFinding};
 
 /// 32-bit integers, little-endian.
 pub fn int() -> Datatype {
@@ -32,15 +32,18 @@ pub fn read(c: &dyn Container, dataset: Token) -> Result<Vec<i32>> {
 
 /// What is wrong with what is stored, a line each.
 pub fn problems(c: &dyn Container) -> Result<Vec<String>> {
-    lines(c.optional("storage.check", b"")?)
+    c.storage_check().map(lines)
 }
 
 /// The same, mended.
 pub fn mend(c: &dyn Container) -> Result<Vec<String>> {
-    lines(c.optional("storage.check", b"repair")?)
+    c.storage_repair().map(lines)
 }
 
-fn lines(bytes: Vec<u8>) -> Result<Vec<String>> {
-    let text = String::from_utf8(bytes).map_err(|_| model::Error::corrupt("read findings"))?;
-    Ok(text.lines().map(str::to_owned).collect())
+fn lines(findings: Vec<StorageFinding>) -> Vec<String> {
+    let line = |finding: StorageFinding| {
+        let StorageFinding { path, part, problem, is_repaired } = finding;
+        format!("{path}\t{part}\t{problem}\t{}", if is_repaired { "mended" } else { "" })
+    };
+    findings.into_iter().map(line).collect()
 }

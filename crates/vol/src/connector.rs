@@ -4,7 +4,9 @@ use std::sync::Arc;
 
 use model::{Error, Result};
 
-use crate::{Capability, Container, ContainerCreate, ContainerOpen, FileAccess, Wrap, WrapCheck};
+use crate::{
+    Capability, Container, ContainerCreate, ContainerOpen, ExtensionInfo, FileAccess, Wrap, WrapCheck,
+};
 
 /// Who a connector is.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -64,6 +66,11 @@ pub trait Connector: Send + Sync {
 
     /// Whether `open` would find a container of this connector there.
     fn is_accessible(&self, path: &str, access: &FileAccess) -> Result<bool>;
+
+    /// Returns the extensions that containers of this connector answer in [`Container::optional`].
+    fn extensions(&self) -> &'static [ExtensionInfo] {
+        &[]
+    }
 }
 
 /// Puts layers over containers.
@@ -78,4 +85,9 @@ pub trait LayerFactory: Send + Sync {
     }
     /// Wraps a container as the parameters of the stack string say.
     fn wrap(&self, op: &Wrap<'_>) -> Result<Arc<dyn Container>>;
+
+    /// Returns the extensions that this layer answers in [`Container::optional`].
+    fn extensions(&self) -> &'static [ExtensionInfo] {
+        &[]
+    }
 }

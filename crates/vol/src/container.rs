@@ -7,10 +7,10 @@ use model::datatype::ReferenceKind;
 use model::{Budget, Datatype, Error, Link, ObjectKind, Reference, Result, Token};
 
 use crate::{
-    AttributeInfo, Blobs, ChunkInfo, ContainerInfo, DatasetInfo, Durability, GroupInfo, Lookup, MapInfo,
-    ObjectInfo, OpAttributeCreate, OpDatasetCreate, OpDatatypeCommit, OpGroupCreate, OpLinkCreate,
-    OpLinkMove, OpList, OpLookup, OpMapCreate, OpObjectCopy, OpPlacement, OpRead, OpWrite, Page, Placement,
-    StorageInfo,
+    AttributeInfo, Blobs, ChunkCacheInfo, ChunkInfo, ContainerInfo, DatasetInfo, Durability, GroupInfo,
+    Lookup, MapInfo, ObjectInfo, OpAttributeCreate, OpDatasetCreate, OpDatatypeCommit, OpGroupCreate,
+    OpLinkCreate, OpLinkMove, OpList, OpLookup, OpMapCreate, OpObjectCopy, OpPlacement, OpRead, OpWrite,
+    Page, Placement, StorageFinding, StorageInfo, StoredBlock,
 };
 
 macro_rules! operations {
@@ -76,8 +76,18 @@ macro_rules! for_each_operation {
             fn commit(&self, durability: Durability) -> ();
             /// Commits and lets go; later operations fail.
             fn close(&self) -> ();
-            /// What only one connector has, by name, in its own bytes.
-            fn optional(&self, operation: &str, arguments: &[u8]) -> Vec<u8>;
+            /// Runs an operation that only one connector or layer has, by name. Callers use [`crate::call`] with an
+            /// [`Extension`](crate::Extension); connectors answer with [`Optional`](crate::Optional).
+            fn optional(&self, name: &str, request: &[u8]) -> Vec<u8>;
+            /// Commits, and allows other processes to read the file while this one goes on writing to it
+            /// (`H5Fstart_swmr_write`).
+            fn start_swmr(&self) -> ();
+            /// Verifies how the container is stored, below its objects, and returns what is wrong.
+            fn storage_check(&self) -> Vec<StorageFinding>;
+            /// Verifies as `storage_check` does and repairs what it can. Nobody else may write to the container meanwhile.
+            fn storage_repair(&self) -> Vec<StorageFinding>;
+            /// Returns a listing of how the container is stored, for people.
+            fn storage_show(&self) -> String;
 
             // --- objects ---
             /// Keeps an object alive while a handle is open, though it may lose its last link.
@@ -88,6 +98,8 @@ macro_rules! for_each_operation {
             fn object_info(&self, object: Token) -> ObjectInfo;
             /// What kinds many objects are of: walking over a tree asks for nothing else.
             fn object_kinds(&self, objects: &[Token]) -> Vec<ObjectKind>;
+            /// Forgets what is cached of an object, so that the next read sees what other processes wrote (`H5Orefresh`).
+            fn object_refresh(&self, object: Token) -> ();
             /// Copies an object inside this container.
             fn object_copy(&self, op: &OpObjectCopy) -> Token;
             /// Sets or removes the comment.
@@ -156,6 +168,14 @@ macro_rules! for_each_operation {
             fn elements_place(&self, op: &OpPlacement) -> Placement;
             /// Elements were written where they lie: what was kept of them is out of date.
             fn elements_changed(&self, op: &OpPlacement) -> ();
+
+            /// Returns which elements of a dataset are stored, as blocks, where the connector keeps neither chunks nor one
+            /// piece of the file.
+            fn stored_blocks(&self, dataset: Token) -> Vec<StoredBlock>;
+            /// Returns how the cache of decoded chunks did so far.
+            fn chunk_cache_info(&self) -> ChunkCacheInfo;
+            /// Gives a dataset a cache of decoded chunks of its own, with a capacity of `bytes`.
+            fn chunk_cache_set(&self, dataset: Token, bytes: u64) -> ();
 
             // --- committed datatypes ---
             /// Commits a datatype.

@@ -122,6 +122,50 @@ pub struct StorageInfo {
     pub allocation: Allocation,
     /// Where its bytes start in the container's file, if they are in one piece.
     pub offset: Option<u64>,
+    /// The address of the chunk index in the container's file, if there is one.
+    pub index_address: Option<u64>,
+}
+
+impl StorageInfo {
+    /// Returns the info of storage that is not one piece of a file and has no index in a file.
+    pub fn new(bytes: u64, allocation: Allocation) -> Self {
+        StorageInfo { bytes, allocation, offset: None, index_address: None }
+    }
+}
+
+/// A block of elements that is stored: its first element and its shape.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StoredBlock {
+    /// Coordinates of the first element.
+    pub start: Vec<u64>,
+    /// Elements in each dimension.
+    pub shape: Vec<u64>,
+}
+
+/// How a cache of decoded chunks did.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct ChunkCacheInfo {
+    /// Chunks that were found in the cache.
+    pub hits: u64,
+    /// Chunks that had to be decoded.
+    pub misses: u64,
+    /// Bytes of the chunks in the cache.
+    pub bytes: u64,
+    /// Bytes that it may hold.
+    pub bytes_max: u64,
+}
+
+/// Something wrong in how a container is stored.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StorageFinding {
+    /// The object or key.
+    pub path: String,
+    /// Which part of it.
+    pub part: String,
+    /// What is wrong.
+    pub problem: String,
+    /// Whether it was repaired.
+    pub is_repaired: bool,
 }
 
 /// Where elements of a dataset lie in a file, each as it is: without filters, in the file datatype.

@@ -6,10 +6,10 @@ use model::datatype::ReferenceKind;
 use model::{Datatype, Error, Link, ObjectKind, Reference, Result, Token};
 
 use crate::{
-    AttributeInfo, Blobs, ChunkInfo, Container, ContainerInfo, DatasetInfo, Durability, GroupInfo, Layer,
-    Lookup, MapInfo, ObjectInfo, OpAttributeCreate, OpDatasetCreate, OpDatatypeCommit, OpGroupCreate,
-    OpLinkCreate, OpLinkMove, OpList, OpLookup, OpMapCreate, OpObjectCopy, OpPlacement, OpRead, OpWrite,
-    Operation, Page, Place, Placement, StorageInfo,
+    AttributeInfo, Blobs, ChunkCacheInfo, ChunkInfo, Container, ContainerInfo, DatasetInfo, Durability,
+    GroupInfo, Layer, Lookup, MapInfo, ObjectInfo, OpAttributeCreate, OpDatasetCreate, OpDatatypeCommit,
+    OpGroupCreate, OpLinkCreate, OpLinkMove, OpList, OpLookup, OpMapCreate, OpObjectCopy, OpPlacement,
+    OpRead, OpWrite, Operation, Page, Place, Placement, StorageFinding, StorageInfo, StoredBlock,
 };
 
 /// One operation of a container, as an observer sees it.
@@ -39,9 +39,9 @@ pub trait Observer: Send + Sync {
         info
     }
 
-    /// Optional operations of the layer's own; `None` goes to the container beneath.
-    fn optional(&self, operation: &str, arguments: &[u8]) -> Option<Result<Vec<u8>>> {
-        let _ = (operation, arguments);
+    /// Answers optional operations of the layer's own; `None` goes to the inner container.
+    fn optional(&self, name: &str, request: &[u8]) -> Option<Result<Vec<u8>>> {
+        let _ = (name, request);
         None
     }
 }
@@ -82,9 +82,9 @@ impl<O: Observer> Layer for Beneath<'_, O> {
         Ok(self.0.observer.describe(self.0.inner.info()?))
     }
 
-    fn optional(&self, operation: &str, arguments: &[u8]) -> Result<Vec<u8>> {
-        let own = self.0.observer.optional(operation, arguments);
-        own.unwrap_or_else(|| self.0.inner.optional(operation, arguments))
+    fn optional(&self, name: &str, request: &[u8]) -> Result<Vec<u8>> {
+        let own = self.0.observer.optional(name, request);
+        own.unwrap_or_else(|| self.0.inner.optional(name, request))
     }
 }
 
@@ -195,6 +195,10 @@ seen_silent!(
     MapInfo,
     Vec<Reference>,
     Vec<ObjectKind>,
+    String,
+    ChunkCacheInfo,
+    Vec<StorageFinding>,
+    Vec<StoredBlock>,
 );
 
 /// Arguments that name an object in one of their fields.
@@ -318,7 +322,7 @@ mod tests {
     fn names_say_which_operations_change_something() {
         let words = [
             "create", "write", "put", "delete", "move", "rename", "resize", "commit", "copy", "set",
-            "adjust", "place", "changed",
+            "adjust", "place", "changed", "repair", "start",
         ];
         for operation in Operation::ALL {
             // A commit of the container makes changes last; that of a datatype is one.

@@ -27,7 +27,7 @@ macro_rules! codes {
             }
 
             /// What a caller must be allowed to do with the container: a server asks for it before it runs the operation.
-            /// That of `optional` is in [`optional_access`].
+            /// That of `optional` depends on its name: [`Registry::extension_access`](crate::Registry::extension_access).
             #[inline]
             pub const fn access(self) -> Access {
                 match self {
@@ -50,6 +50,10 @@ codes! {
     commit = 2, Write;
     close = 3, Read;
     optional = 4, Read;
+    start_swmr = 5, Write;
+    storage_check = 6, Read;
+    storage_repair = 7, Write;
+    storage_show = 8, Read;
     retain = 16, Read;
     release = 17, Read;
     object_info = 18, Read;
@@ -57,6 +61,7 @@ codes! {
     object_set_comment = 20, Write;
     object_adjust_references = 21, Write;
     object_kinds = 22, Read;
+    object_refresh = 23, Read;
     group_create = 32, Write;
     group_info = 33, Read;
     link_create = 34, Write;
@@ -84,6 +89,9 @@ codes! {
     elements_find = 73, Read;
     elements_place = 74, Write;
     elements_changed = 75, Write;
+    stored_blocks = 76, Read;
+    chunk_cache_info = 77, Read;
+    chunk_cache_set = 78, Write;
     datatype_commit = 80, Write;
     datatype_get = 81, Read;
     map_create = 96, Write;
@@ -114,31 +122,5 @@ impl Operation {
     #[inline]
     pub const fn changes(self) -> bool {
         matches!(self.access(), Access::Write) && !matches!(self, Operation::commit)
-    }
-}
-
-/// Optional operations that leave the container and its settings as they are.
-pub const OPTIONAL_READS: &[&str] = &[
-    "chunk cache",
-    "chunk index address",
-    "file storage",
-    "log statistics",
-    "mirror.state",
-    "object storage",
-    "refresh",
-    "stats.json",
-    "stats.rows",
-    "stats.table",
-    "storage.check",
-    "storage.show",
-];
-
-/// What a caller must be allowed to do for an [optional](crate::Container::optional) operation. One that nobody listed as
-/// reading, and one with arguments that ask for a repair, may change anything.
-pub fn optional_access(operation: &str, arguments: &[u8]) -> Access {
-    let mends = operation == "storage.check" && !arguments.is_empty();
-    match OPTIONAL_READS.contains(&operation) && !mends {
-        true => Access::Read,
-        false => Access::Write,
     }
 }

@@ -10,8 +10,8 @@ use model::text::to_path;
 use model::{Budget, Context, Error, Result};
 
 use crate::{
-    Connector, ConnectorInfo, Container, ContainerCreate, ContainerOpen, FileAccess, LayerFactory, Location,
-    Made, Stack, Wrap, WrapCheck, close_on_drop,
+    Access, Connector, ConnectorInfo, Container, ContainerCreate, ContainerOpen, ExtensionInfo, FileAccess,
+    LayerFactory, Location, Made, Stack, Wrap, WrapCheck, close_on_drop,
 };
 
 /// Finds connectors. No connector knows another: they meet here.
@@ -146,6 +146,18 @@ impl Registry {
     pub fn by_value(&self, value: u32) -> Result<&Arc<dyn Connector>> {
         let found = self.connectors().find(|c| c.info().value == value);
         found.ok_or_else(|| Error::not_found("find connector").with("value", value))
+    }
+
+    /// Returns the extensions of all connectors and layers.
+    pub fn extensions(&self) -> impl Iterator<Item = ExtensionInfo> {
+        let connectors = self.connectors.values().flat_map(|connector| connector.extensions());
+        connectors.chain(self.layers.values().flat_map(|layer| layer.extensions())).copied()
+    }
+
+    /// Returns the access that a caller of an [optional operation](Container::optional) needs. One that no connector and no
+    /// layer declares may change anything.
+    pub fn extension_access(&self, name: &str) -> Access {
+        self.extensions().find(|known| known.name == name).map_or(Access::Write, |known| known.access)
     }
 
     /// Charges the memory of all containers that come without an account of their own to one, instead of one for each.

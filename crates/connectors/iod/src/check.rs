@@ -5,6 +5,7 @@ use std::collections::{HashMap, HashSet};
 use iod_storage::{Batch, Id, Kind};
 use keyed::{Datasets, Findings, Values};
 use model::{LinkTarget, Result, text};
+use vol::StorageFinding;
 
 use crate::described::{Body, Described};
 use crate::error::During;
@@ -28,7 +29,7 @@ struct Walk<'a> {
 
 impl Opening {
     /// What is wrong with what is stored; where `mends`, it is mended as far as it can be.
-    pub(crate) fn check_storage(&self, mends: bool) -> Result<Vec<u8>> {
+    pub(crate) fn check_storage(&self, mends: bool) -> Result<Vec<StorageFinding>> {
         let mut walk = Walk {
             opening: self,
             findings: Findings::new(mends),
@@ -42,7 +43,7 @@ impl Opening {
         if mends {
             self.shared.forget_all();
         }
-        Ok(walk.findings.lines())
+        Ok(walk.findings.into_list())
     }
 
     /// Everything that is stored.

@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use iod_storage::{Id, Kind};
-use model::{Error, LinkTarget, Result, encode, text};
+use model::{LinkTarget, Result, encode, text};
 
 use crate::blobs::decode_type;
 use crate::error::During;
@@ -69,22 +69,8 @@ enum Role {
 }
 
 impl Opening {
-    /// `storage.check` (with `repair` to mend), and `storage.show`.
-    pub(crate) fn optional_operation(&self, operation: &str, arguments: &[u8]) -> Result<Vec<u8>> {
-        self.shared.elements().settle_all()?;
-        match (operation, arguments) {
-            ("storage.check", b"") => self.check_storage(false),
-            ("storage.check", b"repair") => {
-                self.check_writable()?;
-                self.check_storage(true)
-            }
-            ("storage.show", _) => self.show().map(String::into_bytes),
-            _ => Err(Error::unsupported("optional operation").with("operation", operation)),
-        }
-    }
-
-    /// The whole container as text.
-    fn show(&self) -> Result<String> {
+    /// Returns the whole container as text.
+    pub(crate) fn show_storage(&self) -> Result<String> {
         let ids = self.all_ids()?;
         let mut out = String::new();
         let (metadata, attributes) = self.auxiliary(&ids)?;

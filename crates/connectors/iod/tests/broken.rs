@@ -158,7 +158,7 @@ fn broken(wanted: &str, harm: impl FnOnce(&Storage)) {
     let c = open(&place, &FileAccess::read()).unwrap();
     let found = problems(&*c).unwrap();
     assert!(found.iter().any(|line| line.contains(wanted)), "{wanted}: {found:?}");
-    assert_eq!(c.optional("storage.check", b"repair").unwrap_err().kind(), Kind::Denied);
+    assert_eq!(c.storage_repair().unwrap_err().kind(), Kind::Denied);
     c.close().unwrap();
     let c = open(&place, &FileAccess::write()).unwrap();
     assert!(mend(&*c).unwrap().iter().all(|line| line.ends_with("\tmended")));

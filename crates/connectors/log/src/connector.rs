@@ -12,11 +12,13 @@ use model::{Error, Result, Token};
 use protocol::wire::{self, Client};
 use system::sync::{Mutex, MutexGuard, RwLock};
 use vol::{
-    Access, Capability, Connector, ConnectorInfo, Container, ContainerCreate, ContainerOpen, FileAccess,
+    Access, Capability, Connector, ConnectorInfo, Container, ContainerCreate, ContainerOpen, Extension,
+    ExtensionInfo, FileAccess,
 };
 
 use crate::collective::Collective;
 use crate::container::LogContainer;
+use crate::extensions::{CheckRepack, CompactLog, LogStatisticsText};
 use crate::load::{self, Loaded};
 use crate::logs::Log;
 use crate::state::{Settings, Shared, State};
@@ -315,6 +317,10 @@ impl Connector for LogConnector {
 
     fn delete(&self, path: &str) -> Result<()> {
         self.beneath.delete(path)
+    }
+
+    fn extensions(&self) -> &'static [ExtensionInfo] {
+        &[LogStatisticsText::INFO, CheckRepack::INFO, CompactLog::INFO]
     }
 
     fn is_accessible(&self, path: &str, access: &FileAccess) -> Result<bool> {

@@ -6,8 +6,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use model::datatype::SlotSizes;
 use model::{Error, Kind, Link, Result, Token};
 use vol::*;
+use vol::{Optional, StoredBlock};
 
 use crate::connector::{CAPABILITY, NAME};
+use crate::extensions::{CheckRepack, CompactLog, LogStatisticsText};
 use crate::hidden;
 use crate::merge::Last;
 use crate::posting::Lent;
@@ -167,17 +169,18 @@ impl Layer for LogContainer {
         self.beneath.close()
     }
 
-    fn optional(&self, operation: &str, arguments: &[u8]) -> Result<Vec<u8>> {
+    fn optional(&self, name: &str, request: &[u8]) -> Result<Vec<u8>> {
         self.check_open()?;
-        match operation {
-            "log statistics" => Ok(self.statistics()?.to_string().into_bytes()),
-            "check repack" => self.check_repack().map(|()| Vec::new()),
-            "compact log" => self.compact().map(|()| Vec::new()),
-            algorithms::stored::BLOCKS => self.stored_blocks(arguments),
-            // Elements of anchors are not the container's beneath to place.
-            "place elements" => Err(Error::unsupported("optional operation").with("name", operation)),
-            _ => self.beneath.optional(operation, arguments),
-        }
+        Optional::new(name, request)
+            .on::<LogStatisticsText>(|()| Ok(self.statistics()?.to_string()))
+            .on::<CheckRepack>(|()| self.check_repack())
+            .on::<CompactLog>(|()| self.compact())
+            .or_ask(&*self.beneath)
+    }
+
+    fn stored_blocks(&self, dataset: Token) -> Result<Vec<StoredBlock>> {
+        self.check_open()?;
+        self.blocks_of(dataset)
     }
 
     fn object_info(&self, object: Token) -> Result<ObjectInfo> {

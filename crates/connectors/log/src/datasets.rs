@@ -6,7 +6,7 @@ use algorithms::stored::{Block, run_blocks};
 use model::properties::Layout;
 use model::selection::SetOp;
 use model::{Dataspace, Datatype, Error, Result, Selection, Token};
-use vol::{Allocation, Container, DatasetInfo, OpDatasetCreate, StorageInfo};
+use vol::{Allocation, Container, DatasetInfo, OpDatasetCreate, StorageInfo, StoredBlock};
 
 use crate::container::LogContainer;
 use crate::pieces::{Piece, within};
@@ -111,24 +111,21 @@ impl LogContainer {
             some if some < total => Allocation::Part,
             _ => Allocation::Full,
         };
-        Ok(StorageInfo { bytes: covered * logged.size, allocation, offset: None })
+        Ok(StorageInfo::new(covered * logged.size, allocation))
     }
 
-    /// What is stored of a dataset, for [`algorithms::stored::BLOCKS`].
-    pub(crate) fn stored_blocks(&self, arguments: &[u8]) -> Result<Vec<u8>> {
-        let unknown = || Error::invalid("list what is stored").with("bytes", arguments.len());
-        let dataset = Token(arguments.try_into().map_err(|_| unknown())?);
+    /// Returns which elements of a dataset are stored.
+    pub(crate) fn blocks_of(&self, dataset: Token) -> Result<Vec<StoredBlock>> {
         self.check_there(dataset)?;
         self.know(dataset)?;
         let state = self.shared().ready(&[dataset])?;
         let Some(logged) = state.logged(dataset) else {
             drop(state);
-            return self.beneath().optional(algorithms::stored::BLOCKS, arguments);
+            return self.beneath().stored_blocks(dataset);
         };
         let pieces = logged.index.lists().chain(logged.recent.lists()).flatten();
         let blocks = pieces.flat_map(|piece| run_blocks((piece.start, piece.len), &logged.shape, u64::MAX));
-        let numbers = blocks.flat_map(|block| [block.start, block.shape].concat());
-        Ok(numbers.flat_map(u64::to_le_bytes).collect())
+        Ok(blocks.map(|block| StoredBlock { start: block.start, shape: block.shape }).collect())
     }
 
     pub(crate) fn resize(&self, dataset: Token, dims: &[u64]) -> Result<()> {

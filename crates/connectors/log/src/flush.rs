@@ -2,9 +2,9 @@
 
 use files::File;
 use model::properties::{AllocTime, DatasetCreate, Fill, FillTime, FillValue, Layout};
-use model::{Dataspace, Datatype, Error, Result, Token};
+use model::{Dataspace, Datatype, Error, Result, Selection, Token};
 use protocol::wire;
-use vol::{Container, Durability, OpDatasetCreate, Place as At};
+use vol::{Container, Durability, OpDatasetCreate, OpPlacement, Place as At, PlacementParts};
 
 use crate::container::LogContainer;
 use crate::gather;
@@ -100,9 +100,13 @@ pub(crate) fn bytes_dataset(group: Token, name: String, bytes: u64) -> Result<Op
 /// A log dataset with room for `bytes`; the offset in the file.
 fn make_log(inner: &dyn Container, group: Token, number: u64, bytes: u64) -> Result<u64> {
     let dataset = inner.dataset_create(&bytes_dataset(group, log_name(number), bytes)?)?;
-    let answer = inner.optional("place elements", &dataset.0)?;
-    let offset = answer.try_into().map(u64::from_le_bytes);
-    offset.map_err(|_| Error::invalid("make log").with("problem", "the container beneath gives no room"))
+    match inner.elements_place(&OpPlacement { dataset, selection: Selection::All })?.parts {
+        PlacementParts::Contiguous { offset: Some(offset) } => Ok(offset),
+        _ => {
+            Err(Error::invalid("create log")
+                .with("problem", "the inner container has no contiguous datasets"))
+        }
+    }
 }
 
 impl LogContainer {

@@ -11,6 +11,7 @@ mod compact;
 mod connector;
 mod container;
 mod datasets;
+mod extensions;
 mod flat;
 mod flush;
 mod gather;
@@ -31,6 +32,7 @@ mod write;
 
 pub use connector::LogConnector;
 pub use container::LogContainer;
+pub use extensions::{CheckRepack, CompactLog, LogStatisticsText};
 pub use posting::Posting;
 pub use statistics::{DatasetStatistics, LogStatistics};
 pub use table::TableVersion;

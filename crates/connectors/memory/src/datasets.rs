@@ -80,7 +80,7 @@ impl Dataset {
             n if n >= blocks_max => Allocation::Full,
             _ => Allocation::Part,
         };
-        StorageInfo { bytes, allocation, offset: None }
+        StorageInfo::new(bytes, allocation)
     }
 
     fn resize(&mut self, dims: &[u64]) -> Result<()> {

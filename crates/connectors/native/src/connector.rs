@@ -6,7 +6,10 @@ use files::{Family, Handle, Memory, Mode, Multi, Posix, Split};
 use model::properties::FileCreate;
 use model::text::to_path;
 use model::{Error, Result};
-use vol::{Connector, ConnectorInfo, Container, ContainerCreate, ContainerOpen, FileAccess, Stack};
+use vol::{
+    Connector, ConnectorInfo, Container, ContainerCreate, ContainerOpen, Extension, ExtensionInfo,
+    FileAccess, Stack,
+};
 
 use crate::chunk::cache::CACHE_BYTES;
 use crate::container::{CAPABILITY, NativeContainer};
@@ -20,6 +23,7 @@ use crate::lock::{self, Held};
 use crate::marks;
 use crate::open_files;
 use crate::state::{Core, Options};
+use crate::statistics::{FileMetadata, ObjectMetadata};
 use crate::store::{Store, StoreParts};
 use crate::txn::Moved;
 use crate::txn::redo::Redo;
@@ -90,6 +94,10 @@ impl Connector for NativeConnector {
 
     fn is_at_path(&self, engine: Option<&str>) -> bool {
         engine.is_none()
+    }
+
+    fn extensions(&self) -> &'static [ExtensionInfo] {
+        &[ObjectMetadata::INFO, FileMetadata::INFO]
     }
 
     fn delete(&self, path: &str) -> Result<()> {

@@ -9,10 +9,10 @@ use model::datatype::{ReferenceKind, SlotSizes};
 use model::properties::Layout as LayoutProperty;
 use model::{Context, Datatype, Error, Index, Link, ObjectKind, Order, Reference, Result, Token};
 use vol::{
-    AttributeInfo, Blobs, Capability, ChunkInfo, Container, ContainerInfo, DatasetInfo, Durability,
-    GroupInfo, Lookup, MapInfo, ObjectInfo, OpAttributeCreate, OpDatasetCreate, OpDatatypeCommit,
+    AttributeInfo, Blobs, Capability, ChunkCacheInfo, ChunkInfo, Container, ContainerInfo, DatasetInfo,
+    Durability, GroupInfo, Lookup, MapInfo, ObjectInfo, OpAttributeCreate, OpDatasetCreate, OpDatatypeCommit,
     OpGroupCreate, OpLinkCreate, OpLinkMove, OpList, OpLookup, OpMapCreate, OpObjectCopy, OpPlacement,
-    OpRead, OpWrite, Page, Place, Placement, StorageInfo, Times,
+    OpRead, OpWrite, Optional, Page, Place, Placement, StorageInfo, Times,
 };
 
 use crate::chunk::{self, virtual_target};
@@ -26,7 +26,7 @@ use crate::maps;
 use crate::object::header::Header;
 use crate::object::{attribute, dataset, global_heap, group, reference};
 use crate::placement;
-use crate::statistics;
+use crate::statistics::{self, FileMetadata, ObjectMetadata};
 use crate::store::Commit;
 use crate::write::{Writer, check_elements};
 
@@ -273,13 +273,6 @@ impl NativeContainer {
             }
             _ => Err(Error::invalid("list chunks").with("problem", "dataset is not chunked")),
         }
-    }
-
-    /// A budget of its own for one dataset: its token, then bytes.
-    fn set_chunk_cache(&self, arguments: &[u8]) -> Option<Result<()>> {
-        let (token, bytes) = arguments.split_at_checked(size_of::<Token>())?;
-        let (token, bytes) = (Token(token.try_into().ok()?), u64::from_le_bytes(bytes.try_into().ok()?));
-        Some(self.chunked(token).map(|(view, _, _)| view.file.chunks.set_budget(address(token), bytes)))
     }
 
     fn last_attribute(&self) -> MutexGuard<'_, Option<LastAttribute>> {
@@ -732,41 +725,39 @@ impl Container for NativeContainer {
         view.file.steady(|| chunk::storage(view.file, &dataset))
     }
 
-    /// `chunk index address`: a dataset's token; answers the address (8 bytes, little-endian) or nothing.
-    /// `object storage`: an object's token, and `file storage`: nothing; answer numbers of 8 bytes, little-endian, which
-    /// `statistics.rs` names.
-    /// `refresh`: an object's token; what another program wrote of it is seen from now on.
-    /// `place elements`: the token of a contiguous dataset without room; answers the offset in the file (8 bytes,
-    /// little-endian) of room that the caller fills itself, through the file, before the next commit.
-    /// `start swmr`: nothing; from now on readers of other programs may look on.
-    fn optional(&self, operation: &str, arguments: &[u8]) -> Result<Vec<u8>> {
-        let unknown = || Error::unsupported("optional operation").with("name", operation);
-        let token = || arguments.try_into().map(Token).map_err(|_| unknown());
-        match operation {
-            "refresh" => self.refresh(token()?).map(|()| Vec::new()),
-            "start swmr" => self.start_swmr().map(|()| Vec::new()),
-            "place elements" => {
-                let at = address(token()?);
-                let offset = self.change_structure(|writer| writer.place_for_others(at))?;
-                Ok(offset.to_le_bytes().to_vec())
-            }
-            "chunk index address" => {
-                let address = self.chunked(token()?)?.2.address;
-                Ok(address.map_or_else(Vec::new, |at| at.0.to_le_bytes().to_vec()))
-            }
-            "chunk cache" => {
-                let numbers = self.open_file()?.chunks.statistics();
-                Ok(numbers.iter().flat_map(|n| n.to_le_bytes()).collect())
-            }
-            "set chunk cache" => self.set_chunk_cache(arguments).ok_or_else(unknown)?.map(|()| Vec::new()),
-            "object storage" => {
-                let view = self.view(token()?)?;
-                statistics::object(view.file, &*view.header(token()?)?)
-            }
-            // What a writer has not committed yet is nowhere.
-            "file storage" if self.file.writer.is_none() => statistics::file(self.open_file()?),
-            _ => Err(unknown()),
-        }
+    fn optional(&self, name: &str, request: &[u8]) -> Result<Vec<u8>> {
+        Optional::new(name, request)
+            .on::<ObjectMetadata>(|object| {
+                let view = self.view(object)?;
+                statistics::object(view.file, &*view.header(object)?)
+            })
+            .on::<FileMetadata>(|()| match &self.file.writer {
+                None => statistics::file(self.open_file()?),
+                // What a writer has not committed yet is nowhere.
+                Some(_) => {
+                    Err(Error::unsupported("read file metadata").with("problem", "it is open for writing"))
+                }
+            })
+            .or_unsupported()
+    }
+
+    fn start_swmr(&self) -> Result<()> {
+        NativeContainer::start_swmr(self)
+    }
+
+    fn object_refresh(&self, object: Token) -> Result<()> {
+        self.refresh(object)
+    }
+
+    fn chunk_cache_info(&self) -> Result<ChunkCacheInfo> {
+        let [hits, misses, bytes, bytes_max] = self.open_file()?.chunks.statistics();
+        Ok(ChunkCacheInfo { hits, misses, bytes, bytes_max })
+    }
+
+    fn chunk_cache_set(&self, dataset: Token, bytes: u64) -> Result<()> {
+        let (view, _, _) = self.chunked(dataset)?;
+        view.file.chunks.set_budget(address(dataset), bytes);
+        Ok(())
     }
 
     fn dataset_read(&self, reads: &mut [OpRead<'_>]) -> Result<()> {

@@ -36,3 +36,4 @@ mod write;
 
 pub use connector::{NativeConnector, create_handle, open_handle, open_image};
 pub use container::NativeContainer;
+pub use statistics::{FileMetadata, ObjectMetadata};

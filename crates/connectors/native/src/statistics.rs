@@ -1,6 +1,7 @@
-//! How many bytes metadata takes, for those who want to know: the answers of `object storage` and `file storage`.
+//! How many bytes metadata takes in a file: two extensions of the native connector.
 
-use model::{Context, ObjectKind, Result};
+use model::{Context, Error, ObjectKind, Result, Token};
+use vol::{Access, Extension, ExtensionValue};
 
 use crate::chunk::index::Chunks;
 use crate::format::free_space::Manager;
@@ -18,40 +19,183 @@ use crate::reader::Reader;
 /// Type of the message that holds nothing.
 const NOTHING: u16 = 0;
 
-/// What an object's metadata takes: bytes of its header, of them unused; trees and heaps of links; trees and heaps
-/// of attributes; chunk index; names of external files and virtual mappings; and the version of its datatype message.
-pub(crate) fn object(file: &Reader, header: &Header) -> Result<Vec<u8>> {
+/// The space that the metadata of one object takes in an HDF5 file, in bytes: the extension `native.object_metadata`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct ObjectMetadata {
+    /// All blocks of the object header.
+    pub header_bytes: u64,
+    /// Of these, those without a message.
+    pub header_unused_bytes: u64,
+    /// B-trees of links.
+    pub link_index_bytes: u64,
+    /// Heaps of links.
+    pub link_heap_bytes: u64,
+    /// B-trees of attributes.
+    pub attribute_index_bytes: u64,
+    /// Heaps of attributes.
+    pub attribute_heap_bytes: u64,
+    /// The chunk index.
+    pub chunk_index_bytes: u64,
+    /// Names of external files, and mappings of a virtual dataset.
+    pub external_bytes: u64,
+    /// The version of the datatype message; 0 if there is none.
+    pub datatype_version: u64,
+}
+
+impl Extension for ObjectMetadata {
+    const NAME: &'static str = "native.object_metadata";
+    const ACCESS: Access = Access::Read;
+    type Request = Token;
+    type Answer = ObjectMetadata;
+}
+
+impl ExtensionValue for ObjectMetadata {
+    fn to_bytes(&self) -> Vec<u8> {
+        let numbers = vec![
+            self.header_bytes,
+            self.header_unused_bytes,
+            self.link_index_bytes,
+            self.link_heap_bytes,
+            self.attribute_index_bytes,
+            self.attribute_heap_bytes,
+            self.chunk_index_bytes,
+            self.external_bytes,
+            self.datatype_version,
+        ];
+        numbers.to_bytes()
+    }
+
+    fn from_bytes(bytes: &[u8]) -> Result<Self> {
+        let numbers: Vec<u64> = ExtensionValue::from_bytes(bytes)?;
+        let [
+            header_bytes,
+            header_unused_bytes,
+            link_index_bytes,
+            link_heap_bytes,
+            attribute_index_bytes,
+            attribute_heap_bytes,
+            chunk_index_bytes,
+            external_bytes,
+            datatype_version,
+        ] = numbers[..]
+        else {
+            return Err(Error::invalid("decode object metadata").with("bytes", bytes.len()));
+        };
+        Ok(ObjectMetadata {
+            header_bytes,
+            header_unused_bytes,
+            link_index_bytes,
+            link_heap_bytes,
+            attribute_index_bytes,
+            attribute_heap_bytes,
+            chunk_index_bytes,
+            external_bytes,
+            datatype_version,
+        })
+    }
+}
+
+/// The space that belongs to no object of an HDF5 file, in bytes: the extension `native.file_metadata`.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct FileMetadata {
+    /// The superblock.
+    pub superblock_bytes: u64,
+    /// The superblock extension.
+    pub extension_bytes: u64,
+    /// The table of shared object header messages.
+    pub shared_table_bytes: u64,
+    /// Indexes of shared messages.
+    pub shared_index_bytes: u64,
+    /// Heaps of shared messages.
+    pub shared_heap_bytes: u64,
+    /// Free-space managers.
+    pub manager_bytes: u64,
+    /// Free space that they know of.
+    pub free_bytes: u64,
+    /// The size of each free section.
+    pub section_bytes: Vec<u64>,
+}
+
+impl Extension for FileMetadata {
+    const NAME: &'static str = "native.file_metadata";
+    const ACCESS: Access = Access::Read;
+    type Request = ();
+    type Answer = FileMetadata;
+}
+
+impl ExtensionValue for FileMetadata {
+    fn to_bytes(&self) -> Vec<u8> {
+        let fixed = [
+            self.superblock_bytes,
+            self.extension_bytes,
+            self.shared_table_bytes,
+            self.shared_index_bytes,
+            self.shared_heap_bytes,
+            self.manager_bytes,
+            self.free_bytes,
+        ];
+        [&fixed[..], &self.section_bytes].concat().to_bytes()
+    }
+
+    fn from_bytes(bytes: &[u8]) -> Result<Self> {
+        let numbers: Vec<u64> = ExtensionValue::from_bytes(bytes)?;
+        let [superblock, extension, shared_table, shared_index, shared_heap, manager, free, sections @ ..] =
+            &numbers[..]
+        else {
+            return Err(Error::invalid("decode file metadata").with("bytes", bytes.len()));
+        };
+        Ok(FileMetadata {
+            superblock_bytes: *superblock,
+            extension_bytes: *extension,
+            shared_table_bytes: *shared_table,
+            shared_index_bytes: *shared_index,
+            shared_heap_bytes: *shared_heap,
+            manager_bytes: *manager,
+            free_bytes: *free,
+            section_bytes: sections.to_vec(),
+        })
+    }
+}
+
+/// Measures the metadata of one object.
+pub(crate) fn object(file: &Reader, header: &Header) -> Result<ObjectMetadata> {
     let (total, unused) = header_bytes(header, file.store.sizes())?;
     let found = footprint::metadata_of(file, header)?;
     let [chunk_index, mappings] = dataset_bytes(file, header)?;
     let datatype = header.message(kind::DATATYPE).map(|message| header::body(file, message)).transpose()?;
     let version = datatype.and_then(|(body, _)| body.first().map(|first| u64::from(first >> 4)));
-    Ok(encode(&[
-        total,
-        unused,
-        sum(&found.links.trees),
-        sum(&found.links.heaps),
-        sum(&found.attributes.trees),
-        sum(&found.attributes.heaps),
-        chunk_index,
-        sum(&found.external_names).saturating_add(mappings),
-        version.unwrap_or(0),
-    ]))
+    Ok(ObjectMetadata {
+        header_bytes: total,
+        header_unused_bytes: unused,
+        link_index_bytes: sum(&found.links.trees),
+        link_heap_bytes: sum(&found.links.heaps),
+        attribute_index_bytes: sum(&found.attributes.trees),
+        attribute_heap_bytes: sum(&found.attributes.heaps),
+        chunk_index_bytes: chunk_index,
+        external_bytes: sum(&found.external_names).saturating_add(mappings),
+        datatype_version: version.unwrap_or(0),
+    })
 }
 
-/// What belongs to no object: bytes of the superblock and of its extension; table, indexes and heaps of shared
-/// messages; free-space managers; free bytes that they know of; and then the bytes of each free section.
-pub(crate) fn file(file: &Reader) -> Result<Vec<u8>> {
+/// Measures what belongs to no object.
+pub(crate) fn file(file: &Reader) -> Result<FileMetadata> {
     let store = &file.store;
     let extension = match store.superblock.extension {
         Some(at) => header_bytes(&Header::load(store, at)?, store.sizes())?.0,
         None => 0,
     };
-    let [table, indexes, heaps] = shared_messages(file)?;
-    let (managers, free, sections) = free_space(file)?;
-    let superblock = superblock_bytes(&store.superblock);
-    let numbers = [superblock, extension, table, indexes, heaps, managers, free];
-    Ok(encode(&[&numbers[..], &sections].concat()))
+    let [shared_table_bytes, shared_index_bytes, shared_heap_bytes] = shared_messages(file)?;
+    let (manager_bytes, free_bytes, section_bytes) = free_space(file)?;
+    Ok(FileMetadata {
+        superblock_bytes: superblock_bytes(&store.superblock),
+        extension_bytes: extension,
+        shared_table_bytes,
+        shared_index_bytes,
+        shared_heap_bytes,
+        manager_bytes,
+        free_bytes,
+        section_bytes,
+    })
 }
 
 /// Bytes of a dataset's chunk index and of its mappings to other datasets.
@@ -68,10 +212,6 @@ fn dataset_bytes(file: &Reader, header: &Header) -> Result<[u64; 2]> {
         }
         _ => Ok([0; 2]),
     }
-}
-
-fn encode(numbers: &[u64]) -> Vec<u8> {
-    numbers.iter().flat_map(|n| n.to_le_bytes()).collect()
 }
 
 fn sum(ranges: &Ranges) -> u64 {

@@ -64,7 +64,7 @@ fn broken(wanted: &str, harm: impl FnOnce(&dyn Store)) {
     let c = open(folder.path(), &FileAccess::read()).unwrap();
     let found = problems(&*c).unwrap();
     assert!(found.iter().any(|line| line.contains(wanted)), "{wanted}: {found:?}");
-    assert_eq!(c.optional("storage.check", b"repair").unwrap_err().kind(), Kind::Denied);
+    assert_eq!(c.storage_repair().unwrap_err().kind(), Kind::Denied);
     c.close().unwrap();
     let c = open(folder.path(), &FileAccess::write()).unwrap();
     assert!(mend(&*c).unwrap().iter().all(|line| line.ends_with("\tmended")));
@@ -141,7 +141,7 @@ fn storage_is_shown_in_words() {
     let folder = tempfile::tempdir().unwrap();
     sound(folder.path());
     let c = open(folder.path(), &FileAccess::read()).unwrap();
-    let shown = String::from_utf8(c.optional("storage.show", b"").unwrap()).unwrap();
+    let shown = c.storage_show().unwrap();
     for line in [
         "object 0000000000000000.0000000000000000 global metadata",
         "    akey \"Layout Version\" = 1",

@@ -2,6 +2,7 @@
 
 use json_text::{files, text};
 use model::{Kind, Result, Token};
+use vol::StorageFinding;
 
 use crate::folder::Folder;
 
@@ -10,18 +11,22 @@ pub(crate) const STORED_BYTES: &str = "storedBytes";
 
 impl Folder {
     /// A line for each file of elements that is shorter than it was when it was stored: what it lacks reads as the fill value.
-    pub(crate) fn check_lengths(&self) -> Result<Vec<u8>> {
-        let mut lines = String::new();
+    pub(crate) fn check_lengths(&self) -> Result<Vec<StorageFinding>> {
+        let mut findings = Vec::new();
         let tokens = self.homes().tokens();
         for token in tokens {
             let (wanted, found) = (self.promised_bytes(token)?, self.stored_bytes(token)?.unwrap_or(0));
             if let Some(wanted) = wanted.filter(|wanted| found < *wanted) {
                 let path = self.homes().path(token).unwrap_or_default();
-                let path = path.display();
-                lines += &format!("/{path}\telements\ttheir file has {found} bytes of {wanted}\t\n");
+                findings.push(StorageFinding {
+                    path: format!("/{}", path.display()),
+                    part: "elements".to_owned(),
+                    problem: format!("their file has {found} bytes of {wanted}"),
+                    is_repaired: false,
+                });
             }
         }
-        Ok(lines.into_bytes())
+        Ok(findings)
     }
 
     /// The bytes that the metadata of a dataset promises.

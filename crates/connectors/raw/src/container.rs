@@ -27,10 +27,8 @@ pub(crate) struct RawContainer {
 }
 
 impl RawContainer {
-    /// What is stored of a dataset, for [`algorithms::stored::BLOCKS`].
-    fn stored_blocks(&self, token: &[u8]) -> Result<Vec<u8>> {
-        let unknown = || Error::invalid("list what is stored").with("bytes", token.len());
-        let dataset = Token(token.try_into().map_err(|_| unknown())?);
+    /// Returns which elements of a dataset are stored.
+    fn blocks_of(&self, dataset: Token) -> Result<Vec<StoredBlock>> {
         let folder = self.fresh(dataset)?;
         let info = self.shown(&folder, dataset)?;
         if is_elsewhere(&info) {
@@ -42,7 +40,7 @@ impl RawContainer {
         let size = u64::from(info.datatype.size()).max(1);
         let runs = stored_runs(&file, size).map_err(|e| Error::io("list what is stored", &e))?;
         let blocks = runs.into_iter().flat_map(|run| stored::run_blocks(run, info.space.dims(), u64::MAX));
-        Ok(blocks.flat_map(|block| [block.start, block.shape].concat()).flat_map(u64::to_le_bytes).collect())
+        Ok(blocks.map(|block| StoredBlock { start: block.start, shape: block.shape }).collect())
     }
 }
 
@@ -162,13 +160,13 @@ impl Layer for RawContainer {
         Ok(())
     }
 
-    /// `storage.check`: a line for each file of elements that is shorter than it was stored.
-    fn optional(&self, operation: &str, arguments: &[u8]) -> Result<Vec<u8>> {
-        match (operation, arguments) {
-            ("storage.check", b"") => self.folder()?.check_lengths(),
-            (algorithms::stored::BLOCKS, token) => self.stored_blocks(token),
-            _ => Container::optional(&self.opened, operation, arguments),
-        }
+    /// Reports each file of elements that is shorter than it was stored.
+    fn storage_check(&self) -> Result<Vec<StorageFinding>> {
+        self.folder()?.check_lengths()
+    }
+
+    fn stored_blocks(&self, dataset: Token) -> Result<Vec<StoredBlock>> {
+        self.blocks_of(dataset)
     }
 
     fn object_info(&self, object: Token) -> Result<ObjectInfo> {

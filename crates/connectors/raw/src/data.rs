@@ -123,7 +123,7 @@ pub(crate) fn stored_runs(file: &File, size: u64) -> std::io::Result<Vec<(u64, u
 pub(crate) fn storage_of(info: &DatasetInfo, file: Option<&File>) -> Result<StorageInfo> {
     let wanted = extent_bytes(info)?;
     let Some(file) = file else {
-        return Ok(StorageInfo { bytes: 0, allocation: Allocation::None, offset: None });
+        return Ok(StorageInfo::new(0, Allocation::None));
     };
     let len = file.metadata().map_err(|e| Error::io("look at elements", &e))?.len();
     let bytes = len.min(wanted);
@@ -132,5 +132,5 @@ pub(crate) fn storage_of(info: &DatasetInfo, file: Option<&File>) -> Result<Stor
         n if n < wanted => Allocation::Part,
         _ => Allocation::Full,
     };
-    Ok(StorageInfo { bytes, allocation, offset: Some(0) })
+    Ok(StorageInfo { offset: Some(0), ..StorageInfo::new(bytes, allocation) })
 }

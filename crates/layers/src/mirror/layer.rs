@@ -5,6 +5,7 @@ use std::sync::Arc;
 use model::{Error, Kind, Link, LinkTarget, Result, Token};
 use vol::*;
 
+use crate::mirror::extensions::{MirrorResync, MirrorState};
 use crate::mirror::mark::MARK;
 use crate::mirror::read::without_slots;
 use crate::mirror::targets::{Mirror, Policy};
@@ -41,6 +42,10 @@ impl LayerFactory for MirrorLayer {
     fn wrap(&self, op: &Wrap<'_>) -> Result<Arc<dyn Container>> {
         let (policy, locations) = settings(op.location, op.parameters, op.access)?;
         Ok(Arc::new(Mirror::new(op, policy, locations)?))
+    }
+
+    fn extensions(&self) -> &'static [ExtensionInfo] {
+        &[MirrorState::INFO, MirrorResync::INFO]
     }
 }
 
@@ -130,12 +135,11 @@ impl Layer for Mirror {
         self.close_all()
     }
 
-    fn optional(&self, operation: &str, arguments: &[u8]) -> Result<Vec<u8>> {
-        match operation {
-            "mirror.state" => Ok(self.state_json().into_bytes()),
-            "mirror.resync" => self.resync().map(|()| self.state_json().into_bytes()),
-            _ => self.primary.optional(operation, arguments),
-        }
+    fn optional(&self, name: &str, request: &[u8]) -> Result<Vec<u8>> {
+        Optional::new(name, request)
+            .on::<MirrorState>(|()| Ok(self.state_json()))
+            .on::<MirrorResync>(|()| self.resync().map(|()| self.state_json()))
+            .or_ask(&*self.primary)
     }
 
     fn retain(&self, object: Token) -> Result<()> {

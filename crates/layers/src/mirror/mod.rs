@@ -13,6 +13,7 @@
 //! anew from the primary.
 
 mod change;
+mod extensions;
 mod layer;
 mod mark;
 mod pair;
@@ -23,19 +24,19 @@ mod targets;
 mod tests;
 mod tokens;
 
-use model::{Error, Result};
+use model::Result;
 use vol::Container;
 
+pub use extensions::{MirrorResync, MirrorState};
 pub use layer::MirrorLayer;
 pub use mark::MARK;
 
 /// Makes stale targets anew from the primary; afterwards all are healthy, or the error names one that is not.
 pub fn resync(container: &dyn Container) -> Result<()> {
-    container.optional("mirror.resync", &[]).map(|_| ())
+    vol::call::<MirrorResync>(container, &()).map(drop)
 }
 
 /// The state of the targets, as JSON.
 pub fn state(container: &dyn Container) -> Result<String> {
-    let text = container.optional("mirror.state", &[])?;
-    String::from_utf8(text).map_err(|_| Error::corrupt("read state of mirror"))
+    vol::call::<MirrorState>(container, &())
 }

@@ -5,11 +5,12 @@ use std::time::Instant;
 
 use model::{Error, Result};
 use vol::{
-    Call, Capability, ConnectorInfo, Container, LayerFactory, Observed, Observer, Operation, Parameters,
-    Wrap, WrapCheck,
+    Call, Capability, ConnectorInfo, Container, ExtensionInfo, LayerFactory, Observed, Observer, Operation,
+    Optional, Parameters, Wrap, WrapCheck,
 };
 
 use crate::stats::chrome;
+use crate::stats::extensions::{self, StatsJson, StatsRows, StatsTable};
 use crate::stats::numbers::{Collected, Wanted};
 use crate::stats::report::Stats;
 
@@ -37,6 +38,10 @@ impl LayerFactory for StatsLayer {
 
     fn wrap(&self, op: &Wrap<'_>) -> Result<Arc<dyn Container>> {
         Ok(Arc::new(Observed::new(op.inner.clone(), Watch::new(op.parameters)?)))
+    }
+
+    fn extensions(&self) -> &'static [ExtensionInfo] {
+        extensions::ALL
     }
 }
 
@@ -121,14 +126,12 @@ impl Observer for Watch {
         }
     }
 
-    fn optional(&self, operation: &str, _arguments: &[u8]) -> Option<Result<Vec<u8>>> {
-        let text = match operation {
-            "stats.table" => self.stats().to_table(),
-            "stats.json" => self.stats().to_json(),
-            "stats.rows" => self.stats().to_rows(),
-            _ => return None,
-        };
-        Some(Ok(text.into_bytes()))
+    fn optional(&self, name: &str, request: &[u8]) -> Option<Result<Vec<u8>>> {
+        Optional::new(name, request)
+            .on::<StatsTable>(|()| Ok(self.stats().to_table()))
+            .on::<StatsJson>(|()| Ok(self.stats().to_json()))
+            .on::<StatsRows>(|()| Ok(self.stats().to_rows()))
+            .answer()
     }
 }
 
@@ -205,7 +208,7 @@ mod tests {
         use_it(&*container);
         assert!(!Stats::of(&*container).unwrap().operations.is_empty());
         assert_eq!(container.optional("none", &[]).unwrap_err().kind(), Kind::Unsupported);
-        let table = String::from_utf8(container.optional("stats.table", &[]).unwrap()).unwrap();
+        let table = vol::call::<StatsTable>(&*container, &()).unwrap();
         assert!(table.starts_with("operation"), "{table}");
     }
 

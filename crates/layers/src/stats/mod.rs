@@ -5,13 +5,15 @@
 //! ```
 //!
 //! The numbers are written to `out` when the container is closed. Without it they are there while it is open:
-//! [`Stats::of`] in Rust, or the optional operations `stats.table`, `stats.json` and `stats.rows`.
+//! [`Stats::of`], or the extensions [`StatsTable`], [`StatsJson`] and [`StatsRows`].
 
 mod chrome;
+mod extensions;
 mod histogram;
 mod layer;
 mod numbers;
 mod report;
 
+pub use extensions::{StatsJson, StatsRows, StatsTable};
 pub use layer::StatsLayer;
 pub use report::{Row, Stats};

@@ -5,6 +5,7 @@ use std::fmt::Write;
 use model::{Error, Result};
 use vol::Container;
 
+use crate::stats::extensions::StatsRows;
 use crate::stats::numbers::{Merged, Numbers, OBJECTS_MAX};
 
 /// What was counted.
@@ -84,7 +85,7 @@ impl Stats {
 
     /// What the outermost stats layer over a container has counted so far.
     pub fn of(container: &dyn Container) -> Result<Stats> {
-        Stats::from_rows(&container.optional("stats.rows", &[])?)
+        Stats::from_rows(vol::call::<StatsRows>(container, &())?.as_bytes())
     }
 
     /// The row of an operation, if it ran.

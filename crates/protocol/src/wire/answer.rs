@@ -133,6 +133,10 @@ by_value!(
     Page<ChunkInfo>,
     Vec<Reference>,
     Vec<ObjectKind>,
+    String,
+    ChunkCacheInfo,
+    Vec<StorageFinding>,
+    Vec<StoredBlock>,
 );
 
 impl Answered for Vec<u8> {

@@ -41,7 +41,10 @@ structure! {
     ObjectInfo { token, kind, references, attributes, times, create, comment }
     GroupInfo { links, creation_order_next, storage, create }
     DatasetInfo { datatype, committed, space, create }
-    StorageInfo { bytes, allocation, offset }
+    StorageInfo { bytes, allocation, offset, index_address }
+    StoredBlock { start, shape }
+    ChunkCacheInfo { hits, misses, bytes, bytes_max }
+    StorageFinding { path, part, problem, is_repaired }
     AttributeInfo { name, charset, creation_order, datatype, committed, space }
     MapInfo { key, value, count }
     ChunkInfo { offset, filter_mask, bytes, address }

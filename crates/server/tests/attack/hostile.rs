@@ -102,10 +102,8 @@ fn repeated_value(target: &Target) -> Result<()> {
 /// A chunk cache of 1 TiB.
 fn large_cache(target: &Target) -> Result<()> {
     let mut client = reader(target)?;
-    let mut name = Vec::new();
-    "set chunk cache".to_owned().put(&mut name)?;
-    let bytes = [&[0; 16][..], &(1u64 << 40).to_le_bytes()].concat();
-    client.call(Operation::optional, Call { arguments: &name, bulk: &[&bytes], rooms: &[] })?;
+    let arguments = [&[0; 16][..], &(1u64 << 40).to_le_bytes()].concat();
+    client.call(Operation::chunk_cache_set, Call { arguments: &arguments, bulk: &[], rooms: &[] })?;
     Ok(())
 }
 

@@ -78,7 +78,7 @@ fn mend(out: &mut dyn Write, file: &str) -> io::Result<()> {
 
 /// What was mended. A container is opened to change it only where its connector mends storage.
 fn mended(file: &str) -> Result<Vec<String>> {
-    open(file, None)?.container.optional("storage.check", b"")?;
+    open(file, None)?.container.storage_check()?;
     let container = registry().open(file, &FileAccess::write())?;
     let (mended, _) = repair(&*container)?;
     container.close()?;

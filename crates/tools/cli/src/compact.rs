@@ -2,7 +2,8 @@
 
 use std::process::ExitCode;
 
-use hyperslab::vol::{FileAccess, Location};
+use hyperslab::log::{CheckRepack, CompactLog};
+use hyperslab::vol::{FileAccess, Location, call};
 use hyperslab::{Error, Result};
 
 use crate::open::shown;
@@ -41,8 +42,8 @@ pub(crate) fn run(args: &[String]) -> ExitCode {
 /// Compacts the log; why the file cannot be repacked after that, if it cannot.
 fn compact(path: &str) -> Result<Option<Error>> {
     let container = registry().open(&log::location(path), &FileAccess::write())?;
-    container.optional("compact log", &[])?;
-    let refused = container.optional("check repack", &[]).err();
+    call::<CompactLog>(&*container, &())?;
+    let refused = call::<CheckRepack>(&*container, &()).err();
     container.close()?;
     Ok(refused)
 }

@@ -2,8 +2,9 @@
 
 use std::process::ExitCode;
 
-use hyperslab::vol::{Container, FileAccess, Location};
-use hyperslab::{Error, Result};
+use hyperslab::Result;
+use hyperslab::log::{CheckRepack, LogStatisticsText};
+use hyperslab::vol::{Container, FileAccess, Location, call};
 
 use crate::open::shown;
 use crate::settings::registry;
@@ -31,7 +32,7 @@ pub(crate) fn check_repack(path: &str, container: &dyn Container) -> Result<()> 
         return Ok(());
     }
     match registry().open(&location(path), &FileAccess::read()) {
-        Ok(log) => log.optional("check repack", &[]).map(drop),
+        Ok(log) => call::<CheckRepack>(&*log, &()),
         // A group that is only called so.
         Err(_) => Ok(()),
     }
@@ -59,7 +60,7 @@ pub(crate) fn run(args: &[String]) -> ExitCode {
 
 fn statistics(path: &str) -> Result<String> {
     let container = registry().open(&location(path), &FileAccess::read())?;
-    let text = container.optional("log statistics", &[])?;
+    let text = call::<LogStatisticsText>(&*container, &())?;
     container.close()?;
-    String::from_utf8(text).map_err(|_| Error::invalid("print statistics").with("problem", "not text"))
+    Ok(text)
 }

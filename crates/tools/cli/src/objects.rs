@@ -34,10 +34,10 @@ pub(crate) fn run(args: &[String]) -> ExitCode {
 
 /// Lists one container; `false` where that failed.
 fn list(file: &str) -> bool {
-    let found = open(file, None).and_then(|opened| opened.container.optional("storage.show", b""));
+    let found = open(file, None).and_then(|opened| opened.container.storage_show());
     match found {
         // A reader that went away (`| head`) does not learn the rest.
-        Ok(text) => crate::out::stdout().write_all(&text).is_ok(),
+        Ok(text) => crate::out::stdout().write_all(text.as_bytes()).is_ok(),
         Err(error) if error.kind() == Kind::Unsupported => {
             eprintln!("{}: it is not in an object store", shown(file));
             false

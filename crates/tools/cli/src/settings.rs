@@ -2,7 +2,8 @@
 
 use std::sync::{Arc, OnceLock};
 
-use hyperslab::vol::{Budget, Container, FileAccess, Registry, Stack};
+use hyperslab::layers::stats::StatsTable;
+use hyperslab::vol::{Budget, Container, FileAccess, Registry, Stack, call};
 use hyperslab::work::{Work, WorkLimits};
 use hyperslab::{Environment, Result};
 use system::sync::Mutex;
@@ -79,8 +80,8 @@ pub(crate) fn measured(container: Arc<dyn Container>) -> Arc<dyn Container> {
 /// Prints what layers measured.
 pub(crate) fn print_measured() {
     for container in std::mem::take(&mut *MEASURED.lock()) {
-        if let Ok(table) = container.optional("stats.table", &[]) {
-            eprint!("{}", String::from_utf8_lossy(&table));
+        if let Ok(table) = call::<StatsTable>(&*container, &()) {
+            eprint!("{table}");
         }
     }
 }

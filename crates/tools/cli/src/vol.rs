@@ -2,7 +2,8 @@
 
 use std::process::ExitCode;
 
-use hyperslab::vol::{Access, Capability, ConnectorInfo, FileAccess, StackEntry};
+use hyperslab::layers::mirror::{MirrorResync, MirrorState};
+use hyperslab::vol::{Access, Capability, ConnectorInfo, Extension, FileAccess, StackEntry, call};
 use hyperslab::{Error, Result};
 
 use crate::settings::{layered, registry, settings};
@@ -21,8 +22,8 @@ pub(crate) fn run(args: &[String]) -> ExitCode {
             Ok(())
         }
         [command, stack] if command == "show" => show(stack),
-        [command, location] if command == "state" => ask(location, "mirror.state", Access::Read),
-        [command, location] if command == "resync" => ask(location, "mirror.resync", Access::Write),
+        [command, location] if command == "state" => ask::<MirrorState>(location, Access::Read),
+        [command, location] if command == "resync" => ask::<MirrorResync>(location, Access::Write),
         [option] if option == "-h" || option == "--help" => {
             print!("{USAGE}");
             return ExitCode::SUCCESS;
@@ -96,9 +97,9 @@ fn show(text: &str) -> Result<()> {
 }
 
 /// Asks a layer for what only it has, and prints its answer.
-fn ask(location: &str, operation: &str, access: Access) -> Result<()> {
+fn ask<E: Extension<Request = (), Answer = String>>(location: &str, access: Access) -> Result<()> {
     let container = registry().open(location, &layered(FileAccess { access, ..FileAccess::default() }))?;
-    println!("{}", String::from_utf8_lossy(&container.optional(operation, &[])?));
+    println!("{}", call::<E>(&*container, &())?);
     container.close()
 }
 

@@ -127,7 +127,7 @@ impl Dataset {
             bytes if bytes == space_bytes(&self.info.space, &self.info.datatype)? => Allocation::Full,
             _ => Allocation::Part,
         };
-        Ok(StorageInfo { bytes, allocation, offset: None })
+        Ok(StorageInfo::new(bytes, allocation))
     }
 }
 

@@ -106,17 +106,15 @@ pub(crate) fn storage(file: &Reader, dataset: &Dataset) -> Result<StorageInfo> {
     let bytes = logical_bytes(dataset)?;
     let whole = |is_there: bool| if is_there { Allocation::Full } else { Allocation::None };
     Ok(match (&dataset.info.create.layout, &dataset.layout) {
-        (LayoutProperty::External(_), _) => StorageInfo { bytes, allocation: Allocation::Full, offset: None },
-        (_, Layout::Compact { data }) => {
-            StorageInfo { bytes: data.len() as u64, allocation: Allocation::Full, offset: None }
-        }
+        (LayoutProperty::External(_), _) => StorageInfo::new(bytes, Allocation::Full),
+        (_, Layout::Compact { data }) => StorageInfo::new(data.len() as u64, Allocation::Full),
         (_, Layout::Contiguous { address, .. }) => {
             let there = address.is_some();
             let offset = address.map(|a| file.store.absolute(a));
-            StorageInfo { bytes: if there { bytes } else { 0 }, allocation: whole(there), offset }
+            StorageInfo { offset, ..StorageInfo::new(if there { bytes } else { 0 }, whole(there)) }
         }
         (_, Layout::Chunked(chunked)) => stored::storage(file, dataset, chunked)?,
-        (_, Layout::Virtual { .. }) => StorageInfo { bytes: 0, allocation: Allocation::None, offset: None },
+        (_, Layout::Virtual { .. }) => StorageInfo::new(0, Allocation::None),
     })
 }
 

@@ -75,5 +75,6 @@ pub(crate) fn storage(file: &Reader, dataset: &Dataset, layout: &Chunked) -> Res
         n if n >= grid.fold(1, u64::saturating_mul) => Allocation::Full,
         _ => Allocation::Part,
     };
-    Ok(StorageInfo { bytes, allocation, offset: None })
+    let index_address = layout.address.map(|at| file.store.absolute(at));
+    Ok(StorageInfo { index_address, ..StorageInfo::new(bytes, allocation) })
 }

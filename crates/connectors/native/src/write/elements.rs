@@ -151,28 +151,6 @@ impl Writer {
         Ok(())
     }
 
-    /// Makes room for the elements of a contiguous dataset that has none, for one who writes them to the file itself before
-    /// the next commit. The fill value is not written. The offset in the file.
-    pub(crate) fn place_for_others(&mut self, at: Address) -> Result<u64> {
-        let dataset = self.dataset(at)?;
-        let bytes = chunk::logical_bytes(&dataset)?;
-        let is_new = matches!(dataset.layout, Layout::Contiguous { address: None, .. });
-        if !is_new || bytes == 0 || dataset.info.create.layout != LayoutProperty::Contiguous {
-            let error = Error::invalid("make room for elements").at(at.0);
-            return Err(error.with("problem", "not a contiguous dataset without room"));
-        }
-        let place = self.storage.allocate_raw(bytes);
-        if let Err(error) = self.storage.store().write_fresh(&[place], bytes, |_| Ok(())) {
-            self.storage.release_raw(place, bytes);
-            return Err(error);
-        }
-        self.storage.transaction.is_changed = true;
-        let body =
-            Layout::Contiguous { address: Some(place), bytes: Some(bytes) }.encode_new(self.storage.sizes)?;
-        self.draft(at)?.set(kind::LAYOUT, 0, body);
-        Ok(self.storage.store().base() + place.0)
-    }
-
     /// Makes room for all elements of a dataset now, with its fill value.
     pub(crate) fn allocate_early(&mut self, at: Address) -> Result<()> {
         let dataset = self.dataset(at)?;

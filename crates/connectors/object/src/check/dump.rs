@@ -29,7 +29,7 @@ fn title(id: ObjectId) -> String {
 
 impl Opening {
     /// The whole container as text.
-    pub(super) fn dump(&self) -> Result<String> {
+    pub(crate) fn show_storage(&self) -> Result<String> {
         let mut out = String::new();
         let mut ids: Vec<ObjectId> = Vec::new();
         loop {

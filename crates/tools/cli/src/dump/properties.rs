@@ -22,7 +22,7 @@ impl Dumper<'_> {
         let storage = self.container().dataset_storage(token).unwrap_or_else(|error| {
             // To h5dump what cannot be measured takes no storage.
             eprintln!("hyperslab dump: {error}");
-            StorageInfo { bytes: 0, allocation: hyperslab::vol::Allocation::None, offset: None }
+            StorageInfo::new(0, hyperslab::vol::Allocation::None)
         });
         self.property_block(state, "STORAGE_LAYOUT", |dumper, state| dumper.storage(state, info, &storage))?;
         // A virtual dataset stores nothing that could be filtered or set aside.

@@ -170,8 +170,8 @@ pub(crate) fn addresses(place: &Place, info: &DatasetInfo) -> Result<String> {
 }
 
 fn chunk_addresses(place: &Place) -> Result<String> {
-    let index = place.container().optional("chunk index address", &place.token.0)?;
-    let index = index.first_chunk::<8>().map_or(u64::MAX, |raw| u64::from_le_bytes(*raw));
+    let index = place.container().dataset_storage(place.token)?.index_address;
+    let index = index.map_or(u64::MAX, |at| at.saturating_sub(place.source.userblock_bytes));
     let mut out = format!("    Address: {index}\n");
     out.push_str("           Flags    Bytes     Address          Logical Offset\n");
     out.push_str("        ========== ======== ========== ==============================\n");

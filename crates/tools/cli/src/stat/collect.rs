@@ -4,8 +4,9 @@ use std::collections::BTreeMap;
 
 use hyperslab::model::ObjectPath;
 use hyperslab::model::properties::{FileCreate, Layout};
-use hyperslab::vol::{Container, ObjectInfo};
-use hyperslab::{Datatype, Error, Kind, LinkTarget, ObjectKind, Result};
+use hyperslab::native::{FileMetadata, ObjectMetadata};
+use hyperslab::vol::{Container, Extension, ObjectInfo, call};
+use hyperslab::{Datatype, Kind, LinkTarget, ObjectKind, Result};
 
 use crate::diff::native;
 use crate::ls::seen::Seen;
@@ -275,50 +276,41 @@ struct ObjectStorage {
 
 impl ObjectStorage {
     fn of(container: &dyn Container, info: &ObjectInfo) -> Result<Self> {
-        let numbers = numbers(container, "object storage", &info.token.0)?;
-        let [total, unused, links, names, attributes, values, chunks, files, version] = numbers[..] else {
-            return Ok(ObjectStorage::default());
-        };
+        let found = ask::<ObjectMetadata>(container, &info.token)?;
         Ok(ObjectStorage {
-            header: Headers { total, unused },
-            links: Indexed { index: links, heap: names },
-            attributes: Indexed { index: attributes, heap: values },
-            dataset: Indexed { index: chunks, heap: files },
-            datatype_version: version as u8,
+            header: Headers { total: found.header_bytes, unused: found.header_unused_bytes },
+            links: Indexed { index: found.link_index_bytes, heap: found.link_heap_bytes },
+            attributes: Indexed { index: found.attribute_index_bytes, heap: found.attribute_heap_bytes },
+            dataset: Indexed { index: found.chunk_index_bytes, heap: found.external_bytes },
+            datatype_version: found.datatype_version as u8,
         })
     }
 }
 
 fn file_space(container: &dyn Container) -> Result<FileSpace> {
-    let numbers = numbers(container, "file storage", &[])?;
-    let [superblock, extension, shared_table, index, heap, managers, free, sizes @ ..] = &numbers[..] else {
-        return Ok(FileSpace::default());
-    };
+    let found = ask::<FileMetadata>(container, &())?;
     let mut sections = Counts::default();
-    sizes.iter().for_each(|bytes| sections.add(*bytes));
+    found.section_bytes.iter().for_each(|bytes| sections.add(*bytes));
     Ok(FileSpace {
-        superblock: *superblock,
-        extension: *extension,
-        shared_table: *shared_table,
-        shared: Indexed { index: *index, heap: *heap },
-        managers: *managers,
-        free: *free,
+        superblock: found.superblock_bytes,
+        extension: found.extension_bytes,
+        shared_table: found.shared_table_bytes,
+        shared: Indexed { index: found.shared_index_bytes, heap: found.shared_heap_bytes },
+        managers: found.manager_bytes,
+        free: found.free_bytes,
         sections,
     })
 }
 
-/// What only a file knows of itself; none where the container is no file.
-fn numbers(container: &dyn Container, operation: &str, arguments: &[u8]) -> Result<Vec<u64>> {
-    match container.optional(operation, arguments) {
-        Ok(bytes) => {
-            let (whole, rest) = bytes.as_chunks::<8>();
-            match rest {
-                [] => Ok(whole.iter().map(|raw| u64::from_le_bytes(*raw)).collect()),
-                _ => Err(Error::corrupt("read statistics").with("bytes", bytes.len())),
-            }
-        }
-        Err(error) if error.kind() == Kind::Unsupported => Ok(Vec::new()),
-        Err(error) => Err(error),
+/// Returns what only an HDF5 file has, or zeros if the container is no such file.
+fn ask<E>(container: &dyn Container, request: &E::Request) -> Result<E::Answer>
+where
+    E: Extension,
+    E::Answer: Default,
+{
+    match call::<E>(container, request) {
+        Err(error) if error.kind() == Kind::Unsupported => Ok(E::Answer::default()),
+        answer => answer,
     }
 }
 
