@@ -1,0 +1,125 @@
+//! Sentences of ARCHITECTURE.md that manifests and sources can be checked against.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use architecture::{dependencies, read, root, sources, table};
+
+#[test]
+fn crates_depend_on_what_the_table_says() {
+    let said: BTreeMap<String, BTreeSet<String>> = table("## Which crate uses which")
+        .into_iter()
+        .map(|row| {
+            let used = row[1].split(", ").filter(|name| *name != "–").map(str::to_owned).collect();
+            (row[0].clone(), used)
+        })
+        .collect();
+    let is = dependencies();
+    for name in is.keys().chain(said.keys()).collect::<BTreeSet<_>>() {
+        assert_eq!(said.get(name), is.get(name), "ARCHITECTURE.md (left) and the manifest (right) of {name}");
+    }
+}
+
+#[test]
+fn arrows_point_down() {
+    let all = dependencies();
+    let mut height: BTreeMap<&str, usize> = BTreeMap::new();
+    // Each round settles the crates whose dependencies are settled; a cycle never is.
+    while height.len() < all.len() {
+        let known = height.len();
+        for (name, used) in &all {
+            let below = used.iter().map(|name| height.get(name.as_str()).copied());
+            if let Some(highest) = below.map(|at| at.map(|at| at + 1)).try_fold(0, |a, b| b.map(|b| a.max(b)))
+            {
+                height.insert(name, highest);
+            }
+        }
+        assert!(
+            height.len() > known,
+            "a cycle among {:?}",
+            all.keys().filter(|n| !height.contains_key(n.as_str()))
+        );
+    }
+}
+
+#[test]
+fn no_connector_names_another_and_no_layer_names_a_connector() {
+    for (name, used) in dependencies() {
+        if name.starts_with("connectors/") || name == "layers" {
+            let others: Vec<_> = used.iter().filter(|other| other.starts_with("connectors/")).collect();
+            assert!(others.is_empty(), "{name} depends on {others:?}");
+        }
+    }
+}
+
+#[test]
+fn storage_and_filters_know_nothing_above_them() {
+    for (name, used) in dependencies() {
+        if name.starts_with("storage/") {
+            let above: Vec<_> =
+                used.iter().filter(|n| !n.starts_with("storage/") && *n != "system").collect();
+            assert!(above.is_empty(), "{name} depends on {above:?}");
+        }
+        if name == "filters" {
+            assert_eq!(used.into_iter().collect::<Vec<_>>(), ["model"], "filters");
+        }
+    }
+}
+
+/// Crates whose sources may contain `unsafe`: those at an interface of C.
+const UNSAFE: [&str; 3] = ["comm", "plugin", "storage/objects"];
+
+#[test]
+fn unsafe_code_is_where_the_architecture_allows_it() {
+    for name in dependencies().keys().filter(|name| !UNSAFE.contains(&name.as_str())) {
+        for (path, text) in sources(&format!("crates/{name}/src")) {
+            assert!(!text.contains("unsafe {") && !text.contains("unsafe fn"), "{path} contains unsafe code");
+        }
+    }
+}
+
+#[test]
+fn the_native_connector_writes_to_its_file_through_the_transaction_only() {
+    // `txn` stages and publishes; `creation` writes a file that nobody has opened yet.
+    let allowed = ["/txn/", "/txn.rs", "/creation.rs", "/create_file.rs", "/store", "tests"];
+    for (path, text) in sources("crates/connectors/native/src") {
+        if allowed.iter().any(|part| path.contains(part)) {
+            continue;
+        }
+        let text = text.split("#[cfg(test)]").next().unwrap_or_default();
+        for call in [".write_at(", ".set_len("] {
+            assert!(!text.contains(call), "{path} calls {call}…) outside of the transaction");
+        }
+    }
+}
+
+#[test]
+fn decoders_do_no_input_or_output() {
+    for folder in ["crates/model/src", "crates/connectors/native/src/format"] {
+        for (path, text) in sources(folder) {
+            for name in ["std::fs", "std::net", "std::io::Read", "files::", "std::process"] {
+                let is_used =
+                    text.lines().any(|line| !line.trim_start().starts_with("//") && line.contains(name));
+                assert!(!is_used || path.contains("tests") || name == "std::process", "{path} uses {name}");
+            }
+        }
+    }
+}
+
+#[test]
+fn every_folder_of_the_table_of_places_exists() {
+    for row in table("## Where things go") {
+        let place = row[1].split([' ', ',']).next().unwrap_or_default().trim_end_matches('/').to_owned();
+        assert!(root().join(&place).exists(), "ARCHITECTURE.md names {place}");
+    }
+}
+
+#[test]
+fn every_page_of_the_documentation_is_in_its_index() {
+    let index = read("docs/README.md");
+    for entry in std::fs::read_dir(root().join("docs")).expect("docs") {
+        let name = entry.expect("an entry").file_name().to_string_lossy().into_owned();
+        if name.ends_with(".md") && name != "README.md" {
+            assert!(index.contains(&format!("({name})")), "docs/README.md does not name {name}");
+        }
+    }
+}
