@@ -1,7 +1,7 @@
 //! Algorithms over containers, written once for all connectors.
 //!
 //! [`transfer`] moves elements between memory and a container, with selections, conversion and variable-length values;
-//! [`copy`] and [`compare`] work on objects and whole containers, across connectors; [`stored`] finds the stored part of
+//! [`virtual_dataset`] reads and writes through mappings; [`copy`] and [`compare`] work on objects and whole containers, across connectors; [`stored`] finds the stored part of
 //! a sparse dataset; [`checks`] validates arguments; [`workers`] and [`thread_pool`] run parts of one transfer in parallel.
 #![forbid(unsafe_code)]
 
@@ -17,6 +17,7 @@ mod slots;
 pub mod stored;
 pub mod thread_pool;
 pub mod transfer;
+pub mod virtual_dataset;
 pub mod workers;
 
 pub use replaced::{GetBlobs, replaced_blobs};

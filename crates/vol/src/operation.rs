@@ -118,9 +118,10 @@ impl Operation {
         self as u32
     }
 
-    /// Whether it changes what is stored. `optional` does not say, and counts as not.
+    /// Whether it changes what is stored. `optional` does not say, and counts as not; the size of a cache is not stored.
     #[inline]
     pub const fn changes(self) -> bool {
-        matches!(self.access(), Access::Write) && !matches!(self, Operation::commit)
+        matches!(self.access(), Access::Write)
+            && !matches!(self, Operation::commit | Operation::chunk_cache_set)
     }
 }

@@ -4,8 +4,9 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use algorithms::virtual_dataset::{SourceContainer, Sources, VirtualDataset};
 use model::datatype::ReferenceKind;
-use model::properties::{FileCreate, FillValue, Layout};
+use model::properties::{FileCreate, FillValue, Layout, VirtualMapping};
 use model::{Datatype, Error, Limits, Link, ObjectKind, Reference, Result, Selection, Token};
 use system::sync::{Mutex, MutexGuard, RwLockReadGuard, RwLockWriteGuard};
 use vol::*;
@@ -13,9 +14,9 @@ use vol::*;
 use crate::check::SLOTS;
 use crate::connector::{CAPABILITY, NAME, Store};
 use crate::datasets::check_transfer;
+use crate::external;
 use crate::links::Group;
 use crate::objects::{Body, Object, State};
-use crate::{external, sources};
 
 /// One opening of a container.
 pub(crate) struct MemoryContainer {
@@ -51,14 +52,6 @@ impl MemoryContainer {
 
     pub(crate) fn limits(&self) -> &Limits {
         &self.access.limits
-    }
-
-    /// The container that a name in this one means.
-    pub(crate) fn other_container(&self, name: &str) -> Result<Arc<dyn Container>> {
-        let resolver = self.access.resolver.as_ref();
-        resolver
-            .ok_or_else(|| Error::denied("open another container").with("name", name))?
-            .container(name, &self.path)
     }
 
     fn check_open(&self) -> Result<()> {
@@ -112,7 +105,7 @@ impl MemoryContainer {
             Layout::External(files) => self.external(files, info).read(selection, into),
             Layout::Virtual(mappings) => {
                 fill(into, &info.create.fill.value);
-                sources::Transfer { container: self, info, mappings }.read(selection, into)
+                virtual_dataset(info, mappings).read(self, selection, into)
             }
             _ => Ok(()),
         }
@@ -122,7 +115,7 @@ impl MemoryContainer {
         match &info.create.layout {
             Layout::External(files) => self.external(files, info).write(selection, data),
             Layout::Virtual(mappings) => {
-                sources::Transfer { container: self, info, mappings }.write(selection, data)
+                virtual_dataset(info, mappings).plan_write(self, selection)?.write(self, data)
             }
             _ => Ok(()),
         }
@@ -400,5 +393,33 @@ impl Container for MemoryContainer {
 
     fn reference_put(&self, kind: ReferenceKind, references: &[Reference]) -> Result<Vec<Vec<u8>>> {
         self.writing()?.reference_put(kind, references)
+    }
+}
+
+fn virtual_dataset<'a>(info: &'a DatasetInfo, mappings: &'a [VirtualMapping]) -> VirtualDataset<'a> {
+    VirtualDataset { datatype: &info.datatype, space: &info.space, mappings }
+}
+
+impl Sources for MemoryContainer {
+    fn container(&self, name: &str) -> Result<SourceContainer<'_>> {
+        if name == "." {
+            return Ok(SourceContainer::Own(self));
+        }
+        let refused = || Error::denied("open virtual source").with("file", name);
+        let resolver = self.access.resolver.as_ref().ok_or_else(refused)?;
+        resolver.container(name, &self.path).map(SourceContainer::Other)
+    }
+
+    /// Containers that readers of this one opened are written to, too: `memory:` containers share their state.
+    fn container_for_writing(&self, name: &str) -> Result<SourceContainer<'_>> {
+        self.container(name)
+    }
+
+    fn view(&self) -> VirtualView {
+        self.access.virtual_view
+    }
+
+    fn link_traversals_max(&self) -> u32 {
+        self.access.limits.link_traversals_max
     }
 }

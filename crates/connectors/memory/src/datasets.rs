@@ -2,13 +2,14 @@
 
 use std::sync::Arc;
 
+use algorithms::virtual_dataset;
 use model::properties::{DatasetCreate, FillValue, Layout};
 use model::{Dataspace, Datatype, Error, Limits, Result, Selection, Token};
 use vol::{Allocation, DatasetInfo, FileAccess, OpDatasetCreate, StorageInfo};
 
 use crate::blocks::{Blocks, default_shape};
 use crate::objects::{Body, Object, State};
-use crate::{check, external, sources};
+use crate::{check, external};
 
 /// A dataset and its elements; external and virtual ones have none here.
 #[derive(Debug, Clone)]
@@ -41,7 +42,7 @@ fn check_layout(op: &OpDatasetCreate, datatype: &Datatype, limits: &Limits) -> R
             algorithms::checks::chunks(shape, &op.space, datatype.size(), limits)
         }
         Layout::External(files) => external::check(files, &op.space, datatype),
-        Layout::Virtual(mappings) => sources::check(mappings, &op.space),
+        Layout::Virtual(mappings) => virtual_dataset::check(mappings, &op.space),
         Layout::Compact | Layout::Contiguous if op.space.is_resizable() => {
             Err(invalid("an extent that changes needs chunks"))
         }

@@ -19,6 +19,5 @@ mod external;
 mod links;
 mod maps;
 mod objects;
-mod sources;
 
 pub use connector::MemoryConnector;

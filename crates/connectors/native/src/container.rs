@@ -5,8 +5,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLockReadGuard};
 
 use algorithms::copy::CopyOptions;
 use algorithms::thread_pool;
+use algorithms::virtual_dataset::WritePlan;
 use model::datatype::{ReferenceKind, SlotSizes};
-use model::properties::Layout as LayoutProperty;
 use model::{Context, Datatype, Error, Index, Link, ObjectKind, Order, Reference, Result, Token};
 use vol::{
     AttributeInfo, Blobs, Capability, ChunkCacheInfo, ChunkInfo, Container, ContainerInfo, DatasetInfo,
@@ -15,7 +15,7 @@ use vol::{
     OpRead, OpWrite, Optional, Page, Place, Placement, StorageInfo, Times,
 };
 
-use crate::chunk::{self, virtual_target};
+use crate::chunk::{self, sources};
 use crate::file::{File, Still};
 use crate::format::Address;
 use crate::format::header::kind;
@@ -234,11 +234,9 @@ impl NativeContainer {
     fn plan_outside(&self, op: &OpWrite<'_>) -> Result<Outside> {
         let (view, dataset) = self.dataset(op.dataset)?;
         check_elements(&dataset, op)?;
-        match dataset.info.create.layout {
-            LayoutProperty::Virtual(_) => {
-                virtual_target::plan(view.file, &dataset, op.selection).map(Outside::Virtual)
-            }
-            _ => Ok(Outside::External(dataset)),
+        match sources::virtual_dataset(&dataset) {
+            Some(found) => found.plan_write(view.file, op.selection).map(Outside::Virtual),
+            None => Ok(Outside::External(dataset)),
         }
     }
 
@@ -323,7 +321,7 @@ impl NativeContainer {
 
 /// Where elements go that are not in this file.
 enum Outside {
-    Virtual(virtual_target::Plan),
+    Virtual(WritePlan),
     External(Arc<dataset::Dataset>),
 }
 

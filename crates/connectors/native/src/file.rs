@@ -4,11 +4,11 @@ use std::sync::{
     Arc, Mutex, MutexGuard, OnceLock, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard, Weak,
 };
 
-use model::properties::{GroupCreate, Layout as LayoutProperty, SpaceStrategy};
+use model::properties::{GroupCreate, SpaceStrategy};
 use model::{Context, Error, Result, Token};
 use vol::{Container, Durability, FileAccess, Locking, Resolver, VirtualView};
 
-use crate::chunk::virtual_source;
+use crate::chunk::sources;
 use crate::format::Address;
 use crate::gate::{Changing, Reading, Scope};
 use crate::object::dataset::{self, Dataset};
@@ -123,9 +123,8 @@ impl File {
     /// A dataset. A virtual one reaches as far as its sources say at this moment.
     pub(crate) fn dataset(&self, token: Token) -> Result<Arc<Dataset>> {
         let dataset = self.core.dataset(token)?;
-        let LayoutProperty::Virtual(mappings) = &dataset.info.create.layout else { return Ok(dataset) };
-        let extent = || virtual_source::extent(self, &dataset.info.space, mappings);
-        let space = self.steady(extent).during_at("open dataset", token.to_u64())?;
+        let Some(virtual_dataset) = sources::virtual_dataset(&dataset) else { return Ok(dataset) };
+        let space = self.steady(|| virtual_dataset.extent(self)).during_at("open dataset", token.to_u64())?;
         Ok(if space == dataset.info.space { dataset } else { dataset::resized(dataset, space) })
     }
 

@@ -8,9 +8,8 @@ pub(crate) mod load;
 pub(crate) mod map;
 pub(crate) mod pieces;
 mod plain;
+pub(crate) mod sources;
 mod stored;
-pub(crate) mod virtual_source;
-pub(crate) mod virtual_target;
 
 use model::properties::Layout as LayoutProperty;
 use model::selection::{ChunkRuns, PointIndex};
@@ -63,7 +62,10 @@ pub(crate) fn read(file: &File, dataset: &Dataset, selection: &Selection, into: 
     }
     match &dataset.info.create.layout {
         LayoutProperty::External(list) => plain::external(file, dataset, list, selection, into),
-        LayoutProperty::Virtual(mappings) => virtual_source::read(file, dataset, mappings, selection, into),
+        LayoutProperty::Virtual(mappings) => {
+            fill(dataset, into);
+            sources::of(dataset, mappings).read(file, selection, into)
+        }
         _ => read_stored(file, dataset, selection, into),
     }
 }

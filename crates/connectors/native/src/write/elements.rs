@@ -151,6 +151,22 @@ impl Writer {
         Ok(())
     }
 
+    /// Allocates a contiguous dataset that has no storage yet, for a caller who writes all of its elements to the file itself
+    /// before the next commit. The fill value is not written. Returns the offset in the file.
+    pub(super) fn allocate_unfilled(&mut self, dataset: &Dataset) -> Result<u64> {
+        let (at, bytes) = (dataset.address, chunk::logical_bytes(dataset)?);
+        let place = self.storage.allocate_raw(bytes);
+        if let Err(error) = self.storage.store().write_fresh(&[place], bytes, |_| Ok(())) {
+            self.storage.release_raw(place, bytes);
+            return Err(error);
+        }
+        self.storage.transaction.is_changed = true;
+        let body =
+            Layout::Contiguous { address: Some(place), bytes: Some(bytes) }.encode_new(self.storage.sizes)?;
+        self.draft(at)?.set(kind::LAYOUT, 0, body);
+        Ok(self.storage.store().base() + place.0)
+    }
+
     /// Makes room for all elements of a dataset now, with its fill value.
     pub(crate) fn allocate_early(&mut self, at: Address) -> Result<()> {
         let dataset = self.dataset(at)?;

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use model::properties::FillTime;
 use model::{Error, Result, Selection};
 use vol::PlacementParts;
 
@@ -31,6 +32,10 @@ impl Writer {
         }
         let parts = match &dataset.layout {
             Layout::Chunked(layout) => self.place_chunks(&dataset, layout, selection)?,
+            Layout::Contiguous { address: None, .. } if dataset.info.create.fill.time == FillTime::Never => {
+                let offset = Some(self.allocate_unfilled(&dataset)?);
+                return Ok((self.dataset(at)?, PlacementParts::Contiguous { offset }));
+            }
             Layout::Contiguous { address: None, .. } => {
                 self.allocate_early(at)?;
                 dataset = self.dataset(at)?;
