@@ -65,8 +65,8 @@ fn storage_and_filters_know_nothing_above_them() {
     }
 }
 
-/// Crates whose sources may contain `unsafe`: those at an interface of C.
-const UNSAFE: [&str; 3] = ["comm", "plugin", "storage/objects"];
+/// Crates whose sources may contain `unsafe`: those at an interface of C, and the command for its allocator.
+const UNSAFE: [&str; 4] = ["comm", "plugin", "storage/objects", "tools/cli"];
 
 #[test]
 fn unsafe_code_is_where_the_architecture_allows_it() {
@@ -79,8 +79,9 @@ fn unsafe_code_is_where_the_architecture_allows_it() {
 
 #[test]
 fn the_native_connector_writes_to_its_file_through_the_transaction_only() {
-    // `txn` stages and publishes; `creation` writes a file that nobody has opened yet.
-    let allowed = ["/txn/", "/txn.rs", "/creation.rs", "/create_file.rs", "/store", "tests"];
+    // `txn` stages and publishes through `store`; `creation` and `write/create` write a file that nobody has opened yet;
+    // `chunk/plain` writes external raw data, which is in other files.
+    let allowed = ["/txn/", "/store", "/creation.rs", "/write/create.rs", "/chunk/plain.rs", "tests"];
     for (path, text) in sources("crates/connectors/native/src") {
         if allowed.iter().any(|part| path.contains(part)) {
             continue;
@@ -96,10 +97,10 @@ fn the_native_connector_writes_to_its_file_through_the_transaction_only() {
 fn decoders_do_no_input_or_output() {
     for folder in ["crates/model/src", "crates/connectors/native/src/format"] {
         for (path, text) in sources(folder) {
-            for name in ["std::fs", "std::net", "std::io::Read", "files::", "std::process"] {
+            for name in ["std::fs", "std::net", "std::io::Read", "use files"] {
                 let is_used =
                     text.lines().any(|line| !line.trim_start().starts_with("//") && line.contains(name));
-                assert!(!is_used || path.contains("tests") || name == "std::process", "{path} uses {name}");
+                assert!(!is_used || path.contains("tests"), "{path} uses {name}");
             }
         }
     }
