@@ -1,4 +1,4 @@
-//! A dataset as its elements see it.
+//! Datasets: how elements are stored in chunks.
 
 use std::sync::Arc;
 
@@ -11,29 +11,29 @@ use crate::checks::space_bytes;
 /// A dataset and how its elements are stored.
 #[derive(Debug, Clone)]
 pub struct Dataset {
-    /// What it tells.
+    /// Datatype, extent and creation properties.
     pub info: Arc<DatasetInfo>,
-    /// Chunks as they are stored, also where nobody asked for any.
+    /// The shape of stored chunks, also if the layout is not chunked.
     pub shape: Vec<u64>,
 }
 
 impl Dataset {
-    /// Bytes of an element.
+    /// Returns the size of an element in bytes.
     pub fn element_bytes(&self) -> usize {
         self.info.datatype.size() as usize
     }
 
-    /// Elements of a chunk; [`Dataset::check`] found that the product fits.
+    /// Returns the number of elements of a chunk. [`Dataset::check`] makes sure that it fits.
     pub fn chunk_elements(&self) -> u64 {
         self.shape.iter().product()
     }
 
-    /// Bytes of a chunk's elements.
+    /// Returns the size of a chunk's elements in bytes.
     pub fn chunk_bytes(&self) -> usize {
         self.chunk_elements() as usize * self.element_bytes()
     }
 
-    /// Filters of chunks; those of other layouts are kept and not applied.
+    /// Returns the filters of chunks. Those of other layouts are stored and not applied.
     pub fn filters(&self) -> &[FilterSpec] {
         match &self.info.create.layout {
             Layout::Chunked { .. } => &self.info.create.filters,
@@ -41,7 +41,7 @@ impl Dataset {
         }
     }
 
-    /// Gives elements that nobody wrote.
+    /// Fills a buffer with elements that were never written.
     pub fn fill(&self, out: &mut [u8]) {
         match &self.info.create.fill.value {
             FillValue::Value(value) if value.iter().any(|&byte| byte != 0) => {
@@ -51,14 +51,17 @@ impl Dataset {
         }
     }
 
-    /// A chunk that nobody wrote.
+    /// Returns the elements of a chunk that was never written.
     pub(crate) fn filled(&self) -> Vec<u8> {
         let mut chunk = vec![0; self.chunk_bytes()];
         self.fill(&mut chunk);
         chunk
     }
 
-    /// An error unless numbers that came from storage fit together.
+    /// Checks a dataset whose header was read from storage.
+    ///
+    /// # Errors
+    /// Returns `Corrupt` if its parts do not fit together, and `Limit` if its chunks are too large.
     pub fn check(&self, limits: &Limits) -> Result<()> {
         let rank = self.info.space.rank();
         let element_bytes = u64::from(self.info.datatype.size());
@@ -77,18 +80,18 @@ impl Dataset {
         }
     }
 
-    /// The part of a chunk that is inside of the extent.
+    /// Returns the shape of the part of a chunk that is inside of the extent.
     pub(crate) fn inside(&self, start: &[u64]) -> Vec<u64> {
-        let room = start.iter().zip(self.info.space.dims()).map(|(at, dim)| dim.saturating_sub(*at));
-        room.zip(&self.shape).map(|(room, len)| room.min(*len)).collect()
+        let left = start.iter().zip(self.info.space.dims()).map(|(at, dim)| dim.saturating_sub(*at));
+        left.zip(&self.shape).map(|(left, len)| left.min(*len)).collect()
     }
 
-    /// Whether all of a chunk is inside of the extent.
+    /// Returns whether all of a chunk is inside of the extent.
     pub(crate) fn is_inside(&self, start: &[u64]) -> bool {
         self.inside(start) == self.shape
     }
 
-    /// The elements of a chunk that are inside of the extent, as a selection of the dataset, and their shape.
+    /// Returns the elements of a chunk that are inside of the extent as a selection of the dataset, and their shape.
     pub(crate) fn chunk_selection(&self, start: &[u64]) -> Result<(Selection, Vec<u64>)> {
         let shape = self.inside(start);
         let selection = if start.is_empty() { Selection::All } else { Selection::block(start, &shape)? };
@@ -102,7 +105,8 @@ impl Dataset {
         }
     }
 
-    /// An error unless a chunk begins there.
+    /// # Errors
+    /// Returns `Invalid` if no chunk begins at `offset`.
     pub(crate) fn check_offset(&self, offset: &[u64]) -> Result<()> {
         let dims = self.info.space.dims();
         let is_chunk = offset.len() == dims.len()
@@ -120,13 +124,13 @@ fn corrupt(problem: &str) -> Error {
 }
 
 fn invalid(problem: &str) -> Error {
-    Error::invalid("make dataset").with("problem", problem)
+    Error::invalid("create dataset").with("problem", problem)
 }
 
-/// Bytes of a chunk where the layout has none.
+/// Size of a chunk in bytes if the layout is not chunked.
 const CHUNK_BYTES: u64 = 1 << 20;
 
-/// Chunks for an extent whose layout has none: whole rows of the fastest dimensions.
+/// Returns the shape of chunks for an extent whose layout is not chunked: whole rows of the fastest dimensions.
 pub fn automatic_shape(dims: &[u64], element_bytes: u64) -> Vec<u64> {
     let mut elements = (CHUNK_BYTES / element_bytes.max(1)).max(1);
     let mut shape = vec![1; dims.len()];
@@ -137,15 +141,18 @@ pub fn automatic_shape(dims: &[u64], element_bytes: u64) -> Vec<u64> {
     shape
 }
 
-/// An error unless a dataset of this type in file form can be made; `storage` is what elements would be kept in.
-pub fn check_dataset(
+/// Checks whether a dataset with this stored datatype can be created.
+///
+/// # Errors
+/// Returns `Unsupported` for external raw data and virtual datasets, and `Invalid` if properties do not fit together.
+pub(crate) fn check_dataset(
     op: &OpDatasetCreate,
     datatype: &Datatype,
     limits: &Limits,
-    storage: &str,
+    connector: &str,
 ) -> Result<()> {
     space_bytes(&op.space, datatype)?;
-    check_layout(op, datatype, limits, storage)?;
+    check_layout(op, datatype, limits, connector)?;
     check_fill(&op.create, datatype)
 }
 
@@ -159,7 +166,7 @@ fn check_fill(create: &DatasetCreate, datatype: &Datatype) -> Result<()> {
     }
 }
 
-fn check_layout(op: &OpDatasetCreate, datatype: &Datatype, limits: &Limits, storage: &str) -> Result<()> {
+fn check_layout(op: &OpDatasetCreate, datatype: &Datatype, limits: &Limits, connector: &str) -> Result<()> {
     let is_chunked = matches!(op.create.layout, Layout::Chunked { .. });
     if !is_chunked && op.create.filters.iter().any(|filter| !filter.optional) {
         return Err(invalid("filters without chunks"));
@@ -168,8 +175,10 @@ fn check_layout(op: &OpDatasetCreate, datatype: &Datatype, limits: &Limits, stor
         Layout::Chunked { shape, .. } => {
             algorithms::checks::chunks(shape, &op.space, datatype.size(), limits)
         }
-        Layout::External(_) => Err(Error::unsupported(format!("keep elements in files beside {storage}"))),
-        Layout::Virtual(_) => Err(Error::unsupported(format!("make virtual dataset in {storage}"))),
+        Layout::External(_) => {
+            Err(Error::unsupported("create dataset with external raw data").with("connector", connector))
+        }
+        Layout::Virtual(_) => Err(Error::unsupported("create virtual dataset").with("connector", connector)),
         Layout::Compact | Layout::Contiguous if op.space.is_resizable() => {
             Err(invalid("an extent that changes needs chunks"))
         }

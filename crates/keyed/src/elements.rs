@@ -1,4 +1,4 @@
-//! Elements: chunks as arrays of records, in which nobody writes what the fill value says anyway.
+//! Elements: chunks as arrays of elements, of which those that were never written are absent.
 
 use std::ops::Range;
 
@@ -7,17 +7,18 @@ use model::selection::ChunkRun;
 use model::{Budget, Charged, Result, Selection};
 use system::sync::{Mutex, MutexGuard};
 
-use crate::parts::{Part, each_batch, split};
-use crate::{ChunkRead, ChunkWrite, Chunks, Dataset, Pending};
+use crate::chunk_parts::{ChunkPart, each_batch, split};
+use crate::mapping::Chunks;
+use crate::{ChunkRead, ChunkWrite, Dataset, Listings, PartialChunks};
 
-/// Runs of this many bytes are fetched where they belong; shorter ones through a buffer.
+/// Runs of this many bytes are read into the caller's buffer; shorter ones through one of their own.
 const DIRECT_BYTES: usize = 16 << 10;
-/// Records of many small chunks are fetched by one call for so many.
+/// Elements of this many small chunks are read by one call.
 const FETCHES_MAX: usize = 64;
-/// Bytes from which on a second thread is worth it.
+/// Bytes from which on a second thread pays.
 const PARALLEL_BYTES: usize = 1 << 20;
 
-/// The same with every item, on all cores where that is worth it.
+/// Runs `work` for every item, on all cores if there are enough bytes.
 pub(crate) fn each<T: Send>(
     items: Vec<T>,
     bytes: usize,
@@ -29,7 +30,7 @@ pub(crate) fn each<T: Send>(
     }
 }
 
-/// What `make` gives for every item, on all cores where that is worth it.
+/// Returns what `make` returns for every item, on all cores if there are enough bytes.
 pub(crate) fn map<T: Send, R: Send>(
     items: Vec<T>,
     bytes: usize,
@@ -41,35 +42,47 @@ pub(crate) fn map<T: Send, R: Send>(
     }
 }
 
-/// Elements of datasets, in chunks and in what waits of them.
+/// Elements of datasets: in stored chunks, and in chunks that changed in part.
 #[derive(Debug)]
 pub struct Elements<'a, C: Chunks> {
-    /// Where chunks are.
-    pub chunks: &'a C,
-    /// Chunks with filters that changed in part. Whoever holds this and a dataset took the dataset first.
-    pub pending: &'a Mutex<Pending<C::Id>>,
-    /// What memory for chunks is charged to.
-    pub budget: Budget,
+    /// Where chunks are stored.
+    pub(crate) chunks: &'a C,
+    /// Listings of chunks that were made.
+    pub(crate) listings: &'a Listings<C::Id>,
+    /// Filtered chunks that changed in part. A dataset is locked before this is.
+    pub(crate) partial_chunks: &'a Mutex<PartialChunks<C::Id>>,
+    /// The account that memory for chunks is charged to.
+    pub(crate) budget: Budget,
 }
 
 impl<C: Chunks> Elements<'_, C> {
-    pub(crate) fn pending(&self) -> MutexGuard<'_, Pending<C::Id>> {
-        self.pending.lock()
+    pub(crate) fn partial_chunks(&self) -> MutexGuard<'_, PartialChunks<C::Id>> {
+        self.partial_chunks.lock()
     }
 
-    /// Stores what waits of a dataset, so that its chunks can be looked at.
-    pub fn settle(&self, id: C::Id) -> Result<()> {
-        self.pending().settle(self.chunks, id).map(drop)
+    /// Stores the chunks of a dataset that changed in part.
+    pub(crate) fn flush(&self, id: C::Id) -> Result<()> {
+        let is_changed = self.partial_chunks().flush(self.chunks, id)?;
+        if is_changed {
+            self.listings.changed(id);
+        }
+        Ok(())
     }
 
-    /// Stores what waits of all datasets.
-    pub fn settle_all(&self) -> Result<()> {
-        let waiting = self.pending().datasets();
-        waiting.into_iter().try_for_each(|id| self.settle(id))
+    /// Stores the chunks of all datasets that changed in part.
+    pub(crate) fn flush_all(&self) -> Result<()> {
+        let changed = self.partial_chunks().datasets();
+        changed.into_iter().try_for_each(|id| self.flush(id))
     }
 
-    /// Reads elements that hold still; the transfer was checked.
-    pub fn read(&self, id: C::Id, dataset: &Dataset, selection: &Selection, into: &mut [u8]) -> Result<()> {
+    /// Reads the selected elements. The elements are locked, and the selection was checked.
+    pub(crate) fn read(
+        &self,
+        id: C::Id,
+        dataset: &Dataset,
+        selection: &Selection,
+        into: &mut [u8],
+    ) -> Result<()> {
         let (dims, shape) = (dataset.info.space.dims(), &dataset.shape);
         each_batch(selection, dims, shape, dataset.chunk_bytes(), |parts| {
             match dataset.filters().is_empty() {
@@ -79,13 +92,13 @@ impl<C: Chunks> Elements<'_, C> {
         })
     }
 
-    fn fetch_parts(&self, id: C::Id, dataset: &Dataset, parts: &[Part], into: &mut [u8]) -> Result<()> {
+    fn fetch_parts(&self, id: C::Id, dataset: &Dataset, parts: &[ChunkPart], into: &mut [u8]) -> Result<()> {
         let element_bytes = dataset.element_bytes();
         let bytes = into.len();
-        let mut rooms = split(parts, element_bytes, into);
+        let buffers = split(parts, element_bytes, into);
         let mut targets: Vec<Target<'_, '_>> = Vec::new();
-        for (part, rooms) in parts.iter().zip(&mut rooms) {
-            targets.extend(targets_of(part, rooms, element_bytes));
+        for (part, buffers) in parts.iter().zip(buffers) {
+            targets.extend(targets_of(part, buffers, element_bytes));
         }
         self.fetch_targets(id, dataset, &mut targets, bytes)?;
         let scattered: Vec<Target<'_, '_>> =
@@ -96,7 +109,7 @@ impl<C: Chunks> Elements<'_, C> {
         })
     }
 
-    /// Fetches records over the fill value: those that nobody wrote leave what is there.
+    /// Reads elements over the fill value, which stays where nothing was written.
     fn fetch_targets(
         &self,
         id: C::Id,
@@ -114,18 +127,24 @@ impl<C: Chunks> Elements<'_, C> {
             }
             self.chunks.fetch(id, dataset, &mut reads)
         };
-        if self.chunks.is_far() {
-            // What counts is how many requests are under way.
+        if self.chunks.is_remote() {
+            // The number of requests under way matters.
             return fetch(targets);
         }
-        // Nearby, what was just filled is still in the cache when it is fetched.
+        // A local store finds what was just filled in the processor's cache.
         let threads = algorithms::workers::threads(bytes as u64, PARALLEL_BYTES as u64);
         let pieces = targets.chunks_mut(if threads == 1 { FETCHES_MAX } else { 1 });
         algorithms::workers::each(pieces.map(Ok), threads, |piece, _| fetch(piece))
     }
 
-    /// Writes elements that nobody else looks at; the transfer was checked.
-    pub fn write(&self, id: C::Id, dataset: &Dataset, selection: &Selection, from: &[u8]) -> Result<()> {
+    /// Writes the selected elements. The elements are locked, and the selection was checked.
+    pub(crate) fn write(
+        &self,
+        id: C::Id,
+        dataset: &Dataset,
+        selection: &Selection,
+        from: &[u8],
+    ) -> Result<()> {
         let (dims, shape) = (dataset.info.space.dims(), &dataset.shape);
         let done = each_batch(selection, dims, shape, dataset.chunk_bytes(), |parts| {
             match dataset.filters().is_empty() {
@@ -133,14 +152,14 @@ impl<C: Chunks> Elements<'_, C> {
                 false => self.encode_parts(id, dataset, parts, from),
             }
         });
-        self.chunks.changed(id);
+        self.listings.changed(id);
         done
     }
 
-    fn update_parts(&self, id: C::Id, dataset: &Dataset, parts: &[Part], from: &[u8]) -> Result<()> {
+    fn update_parts(&self, id: C::Id, dataset: &Dataset, parts: &[ChunkPart], from: &[u8]) -> Result<()> {
         let element_bytes = dataset.element_bytes();
-        // However many pieces of a chunk there are, nothing but them is written: another process may write what lies
-        // between them, and what nobody writes stays absent.
+        // Nothing but the selected elements is written: another process may write those between them, and elements that
+        // were never written stay absent.
         let prepared =
             map(parts.iter().collect(), from.len(), |part| Ok(spans_of(part, element_bytes, from)))?;
         let writes: Vec<ChunkWrite<'_>> = parts
@@ -154,13 +173,14 @@ impl<C: Chunks> Elements<'_, C> {
         self.chunks.update(id, dataset, &writes)
     }
 
-    /// All elements of a chunk, or `None` where nothing is stored; what nobody wrote stays as it is in `room`.
+    /// Returns all elements of a chunk, or `None` if nothing of it is stored. Elements that were never written are those of
+    /// `buffer`.
     pub(crate) fn chunk(
         &self,
         id: C::Id,
         dataset: &Dataset,
         start: &[u64],
-        mut room: Vec<u8>,
+        mut buffer: Vec<u8>,
     ) -> Result<Option<Vec<u8>>> {
         if !dataset.filters().is_empty() {
             return Ok(self.undone_chunk(id, dataset, start)?.map(Charged::into_inner));
@@ -168,91 +188,90 @@ impl<C: Chunks> Elements<'_, C> {
         if !self.chunks.has(id, dataset, start)? {
             return Ok(None);
         }
-        self.chunks.fetch(id, dataset, &mut [ChunkRead { start, first: 0, into: &mut room }])?;
-        Ok(Some(room))
+        self.chunks.fetch(id, dataset, &mut [ChunkRead { start, first: 0, into: &mut buffer }])?;
+        Ok(Some(buffer))
     }
 }
 
-/// Where records of a chunk are fetched to.
+/// Where elements of a chunk are read to.
 struct Target<'p, 'b> {
-    part: &'p Part,
+    part: &'p ChunkPart,
     first: u64,
-    bytes: Room<'b>,
-    /// Where they go from a buffer.
+    bytes: TargetBuffer<'b>,
+    /// Where they are copied to from a buffer of their own.
     scatter: Option<Vec<&'b mut [u8]>>,
 }
 
-enum Room<'b> {
-    Place(&'b mut [u8]),
-    Buffer(Vec<u8>),
+enum TargetBuffer<'b> {
+    Borrowed(&'b mut [u8]),
+    Owned(Vec<u8>),
 }
 
-impl Room<'_> {
+impl TargetBuffer<'_> {
     fn as_mut(&mut self) -> &mut [u8] {
         match self {
-            Room::Place(place) => place,
-            Room::Buffer(buffer) => buffer,
+            TargetBuffer::Borrowed(buffer) => buffer,
+            TargetBuffer::Owned(buffer) => buffer,
         }
     }
 }
 
 impl Target<'_, '_> {
     fn finish(self, element_bytes: usize) {
-        let (Some(rooms), Room::Buffer(buffer)) = (self.scatter, self.bytes) else { return };
-        for (run, room) in self.part.runs.iter().zip(rooms) {
+        let (Some(scatter), TargetBuffer::Owned(buffer)) = (self.scatter, self.bytes) else { return };
+        for (run, into) in self.part.runs.iter().zip(scatter) {
             let at = (run.chunk_offset - self.first) as usize * element_bytes;
-            room.copy_from_slice(&buffer[at..at + room.len()]);
+            into.copy_from_slice(&buffer[at..at + into.len()]);
         }
     }
 }
 
-/// Long runs are fetched to their places, many short ones through one buffer.
+/// Returns where the elements of one chunk are read to: long runs directly, many short ones through one buffer.
 fn targets_of<'p, 'b>(
-    part: &'p Part,
-    rooms: &mut Vec<&'b mut [u8]>,
+    part: &'p ChunkPart,
+    buffers: Vec<&'b mut [u8]>,
     element_bytes: usize,
 ) -> Vec<Target<'p, 'b>> {
-    let rooms = std::mem::take(rooms);
     let bytes = part.elements() as usize * element_bytes;
-    if rooms.len() == 1 || bytes / rooms.len().max(1) >= DIRECT_BYTES {
-        let target = |(run, room): (&ChunkRun, _)| Target {
+    if buffers.len() == 1 || bytes / buffers.len().max(1) >= DIRECT_BYTES {
+        let target = |(run, buffer): (&ChunkRun, _)| Target {
             part,
             first: run.chunk_offset,
-            bytes: Room::Place(room),
+            bytes: TargetBuffer::Borrowed(buffer),
             scatter: None,
         };
-        return part.runs.iter().zip(rooms).map(target).collect();
+        return part.runs.iter().zip(buffers).map(target).collect();
     }
     let (first, last) = part.span();
     let buffer = vec![0; (last - first) as usize * element_bytes];
-    vec![Target { part, first, bytes: Room::Buffer(buffer), scatter: Some(rooms) }]
+    vec![Target { part, first, bytes: TargetBuffer::Owned(buffer), scatter: Some(buffers) }]
 }
 
-/// Records of a chunk that lie together.
+/// Adjacent elements of a chunk.
 struct Span {
     first: u64,
     source: Source,
 }
 
 enum Source {
-    /// In the caller's buffer.
-    Place(Range<usize>),
-    /// Put together from pieces of it.
+    /// A range of the caller's buffer.
+    Borrowed(Range<usize>),
+    /// Several ranges of it, one after another.
     Gathered(Vec<u8>),
 }
 
 impl Span {
     fn bytes<'c>(&'c self, from: &'c [u8]) -> &'c [u8] {
         match &self.source {
-            Source::Place(range) => &from[range.clone()],
+            Source::Borrowed(range) => &from[range.clone()],
             Source::Gathered(bytes) => bytes,
         }
     }
 }
 
-/// Runs as they lie in the chunk, which is faster to write than any other order; where some overlap, as they were given,
-/// since the last one wins.
-fn in_place_order(runs: &[ChunkRun]) -> Vec<&ChunkRun> {
+/// Returns runs in the order of the chunk, which is the fastest to write. If some overlap, returns them in the order of
+/// the selection, in which the last one wins.
+fn in_chunk_order(runs: &[ChunkRun]) -> Vec<&ChunkRun> {
     let mut sorted: Vec<&ChunkRun> = runs.iter().collect();
     sorted.sort_by_key(|run| run.chunk_offset);
     let overlap = |pair: &[&ChunkRun]| pair[0].chunk_offset + pair[0].len > pair[1].chunk_offset;
@@ -262,20 +281,20 @@ fn in_place_order(runs: &[ChunkRun]) -> Vec<&ChunkRun> {
     }
 }
 
-/// Runs that touch in the chunk become one piece; one that is a single run stays where it is.
-fn spans_of(part: &Part, element_bytes: usize, from: &[u8]) -> Vec<Span> {
+/// Joins runs that touch in the chunk. A single run is not copied.
+fn spans_of(part: &ChunkPart, element_bytes: usize, from: &[u8]) -> Vec<Span> {
     let packed = |run: &ChunkRun| {
         let at = run.selection_offset as usize * element_bytes;
         at..at + run.len as usize * element_bytes
     };
     let mut spans = Vec::new();
-    let mut runs = in_place_order(&part.runs).into_iter().peekable();
+    let mut runs = in_chunk_order(&part.runs).into_iter().peekable();
     while let Some(run) = runs.next() {
         let (first, mut end, mut source) =
-            (run.chunk_offset, run.chunk_offset + run.len, Source::Place(packed(run)));
+            (run.chunk_offset, run.chunk_offset + run.len, Source::Borrowed(packed(run)));
         while let Some(next) = runs.next_if(|next| next.chunk_offset == end) {
             let mut bytes = match source {
-                Source::Place(range) => from[range].to_vec(),
+                Source::Borrowed(range) => from[range].to_vec(),
                 Source::Gathered(bytes) => bytes,
             };
             bytes.extend_from_slice(&from[packed(next)]);

@@ -1,8 +1,8 @@
-//! What a store says, in the words of the model.
+//! Errors of the store as errors of the model.
 
 use model::{Error, Kind, Result};
 
-/// An error of the store while doing `operation`.
+/// Returns an error of the store during `operation` as an error of the model.
 pub fn stored(operation: &str, error: &objects::Error) -> Error {
     let kind = match error {
         objects::Error::NotFound(_) => Kind::NotFound,
@@ -16,7 +16,7 @@ pub fn stored(operation: &str, error: &objects::Error) -> Error {
     Error::new(kind, operation).with("problem", error)
 }
 
-/// The same for a fetch, which has no conditions: an akey is not what its dataset says.
+/// Returns an error of a read, which has no conditions: `Condition` says that what is stored has another form.
 pub fn fetched(operation: &str, error: &objects::Error) -> Error {
     match error {
         objects::Error::Condition(_) => Error::corrupt(operation).with("problem", error),
@@ -24,9 +24,9 @@ pub fn fetched(operation: &str, error: &objects::Error) -> Error {
     }
 }
 
-/// `store.get(…).during("read link")?`
+/// Results of the store as results of the model: `store.get(…).during("read link")?`.
 pub trait During<T> {
-    /// The same, seen from `operation`.
+    /// Returns the result with an error of the model, which names `operation`.
     fn during(self, operation: &str) -> Result<T>;
 }
 

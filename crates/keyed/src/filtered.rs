@@ -1,82 +1,85 @@
-//! Chunks with filters: each is one value, made and undone on all cores.
+//! Filtered chunks: each is one value. Filters are applied and undone on all cores.
 
 use model::properties::Layout;
 use model::{Charge, Charged, Result};
 
+use crate::chunk_parts::{ChunkPart, split};
 use crate::elements::{each, map};
-use crate::parts::{Part, split};
-use crate::pending::Waiting;
-use crate::{Chunks, Dataset, Elements, Stored};
+use crate::mapping::Chunks;
+use crate::partial_chunks::PartialChunk;
+use crate::{Dataset, Elements, StoredChunk};
 
 impl<C: Chunks> Elements<'_, C> {
     pub(crate) fn decode_parts(
         &self,
         id: C::Id,
         dataset: &Dataset,
-        parts: &[Part],
+        parts: &[ChunkPart],
         into: &mut [u8],
     ) -> Result<()> {
-        self.settle(id)?;
+        self.flush(id)?;
         let (element_bytes, bytes) = (dataset.element_bytes(), into.len());
         let starts: Vec<&[u64]> = parts.iter().map(|part| &part.start[..]).collect();
         let stored = self.chunks.stored(id, dataset, &starts)?;
-        let rooms = split(parts, element_bytes, into);
-        let jobs: Vec<_> = parts.iter().zip(stored).zip(rooms).collect();
-        each(jobs, bytes.saturating_mul(4), |((part, stored), mut rooms)| {
+        let buffers = split(parts, element_bytes, into);
+        let jobs: Vec<_> = parts.iter().zip(stored).zip(buffers).collect();
+        each(jobs, bytes.saturating_mul(4), |((part, stored), mut buffers)| {
             let Some((mask, stored)) = stored else {
-                rooms.iter_mut().for_each(|room| dataset.fill(room));
+                buffers.iter_mut().for_each(|buffer| dataset.fill(buffer));
                 return Ok(());
             };
-            if let [room] = &mut rooms[..]
-                && room.len() == dataset.chunk_bytes()
+            if let [buffer] = &mut buffers[..]
+                && buffer.len() == dataset.chunk_bytes()
             {
                 let _charge = self.charge_between(dataset)?;
-                return filters::pipeline::undo(dataset.filters(), mask, &stored, room);
+                return filters::pipeline::undo(dataset.filters(), mask, &stored, buffer);
             }
             let chunk = self.undone(dataset, mask, &stored)?;
-            for (run, room) in part.runs.iter().zip(rooms) {
+            for (run, buffer) in part.runs.iter().zip(buffers) {
                 let at = run.chunk_offset as usize * element_bytes;
-                room.copy_from_slice(&chunk[at..at + room.len()]);
+                buffer.copy_from_slice(&chunk[at..at + buffer.len()]);
             }
             Ok(())
         })
     }
 
-    /// Writes chunks: whole ones go through their filters now, others wait.
+    /// Writes elements: chunks that change as a whole are filtered and stored now, others when they are flushed.
     pub(crate) fn encode_parts(
         &self,
         id: C::Id,
         dataset: &Dataset,
-        parts: &[Part],
+        parts: &[ChunkPart],
         from: &[u8],
     ) -> Result<()> {
         filters::pipeline::check(dataset.filters())?;
-        let is_whole = |part: &&Part| part.elements() == dataset.inside(&part.start).iter().product::<u64>();
-        let (whole, partial): (Vec<&Part>, Vec<&Part>) = parts.iter().partition(is_whole);
+        let is_whole =
+            |part: &&ChunkPart| part.elements() == dataset.inside(&part.start).iter().product::<u64>();
+        let (whole, partial): (Vec<&ChunkPart>, Vec<&ChunkPart>) = parts.iter().partition(is_whole);
         let starts: Vec<&[u64]> = whole.iter().map(|part| &part.start[..]).collect();
         let made = map(whole, from.len().saturating_mul(4), |part| filtered(dataset, part, from))?;
         self.chunks.store(id, dataset, &starts, &made)?;
-        let mut pending = self.pending();
-        starts.iter().for_each(|start| pending.remove(id, start));
+        let mut cache = self.partial_chunks();
+        starts.iter().for_each(|start| cache.remove(id, start));
         for part in partial {
-            if pending.get(id, &part.start).is_none() {
-                let waiting = self.waiting(id, dataset, &part.start)?;
-                pending.put(id, dataset, &part.start, waiting);
+            if cache.get(id, &part.start).is_none() {
+                let chunk = self.partial_chunk(id, dataset, &part.start)?;
+                cache.put(id, dataset, &part.start, chunk);
             }
-            if let Some(waiting) = pending.get(id, &part.start) {
-                put_runs(dataset, part, from, &mut waiting.elements);
+            if let Some(chunk) = cache.get(id, &part.start) {
+                put_runs(dataset, part, from, &mut chunk.elements);
             }
-            if pending.is_full() {
-                for id in pending.datasets() {
-                    pending.settle(self.chunks, id)?;
+            if cache.is_full() {
+                for id in cache.datasets() {
+                    cache.flush(self.chunks, id)?;
+                    self.listings.changed(id);
                 }
             }
         }
         Ok(())
     }
 
-    /// A chunk as it is stored, without its filters.
-    fn waiting(&self, id: C::Id, dataset: &Dataset, start: &[u64]) -> Result<Waiting> {
+    /// Returns the elements of a chunk that is stored, or those of a chunk that was never written.
+    fn partial_chunk(&self, id: C::Id, dataset: &Dataset, start: &[u64]) -> Result<PartialChunk> {
         let elements = match self.chunks.stored(id, dataset, &[start])?.pop().flatten() {
             Some((mask, stored)) => self.undone(dataset, mask, &stored)?,
             None => {
@@ -85,22 +88,22 @@ impl<C: Chunks> Elements<'_, C> {
                 chunk
             }
         };
-        Ok(Waiting { is_inside: dataset.is_inside(start), elements })
+        Ok(PartialChunk { is_inside: dataset.is_inside(start), elements })
     }
 
-    /// All elements of a chunk, where it is stored.
+    /// Returns all elements of a chunk, or `None` if it is not stored.
     pub(crate) fn undone_chunk(
         &self,
         id: C::Id,
         dataset: &Dataset,
         start: &[u64],
     ) -> Result<Option<Charged<Vec<u8>>>> {
-        self.settle(id)?;
+        self.flush(id)?;
         let stored = self.chunks.stored(id, dataset, &[start])?.pop().flatten();
         stored.map(|(mask, stored)| self.undone(dataset, mask, &stored)).transpose()
     }
 
-    /// A chunk from what is stored.
+    /// Undoes the filters of a stored chunk.
     fn undone(&self, dataset: &Dataset, mask: u32, stored: &[u8]) -> Result<Charged<Vec<u8>>> {
         let mut chunk = self.budget.zeroed(dataset.chunk_bytes(), "chunk")?;
         let _charge = self.charge_between(dataset)?;
@@ -108,25 +111,25 @@ impl<C: Chunks> Elements<'_, C> {
         Ok(chunk)
     }
 
-    /// Charges what lies between two filters while they are undone.
+    /// Charges the buffer between two filters.
     fn charge_between(&self, dataset: &Dataset) -> Result<Option<Charge>> {
         let bytes = (dataset.filters().len() > 1).then_some(dataset.chunk_bytes() as u64);
         bytes.map(|bytes| self.budget.charge(bytes, "chunk while it is decoded")).transpose()
     }
 }
 
-/// What is stored of a chunk, which may stick out of the extent.
-pub(crate) fn applied(dataset: &Dataset, is_inside: bool, chunk: &[u8]) -> Result<Stored> {
-    let keeps_edges =
+/// Applies the filters to a chunk. `is_inside` says that all of it is inside of the extent.
+pub(crate) fn applied(dataset: &Dataset, is_inside: bool, chunk: &[u8]) -> Result<StoredChunk> {
+    let leaves_edges =
         matches!(dataset.info.create.layout, Layout::Chunked { edge_chunks_unfiltered: true, .. });
-    if keeps_edges && !is_inside {
+    if leaves_edges && !is_inside {
         return Ok((filters::pipeline::mask_of_none(dataset.filters()), chunk.to_vec()));
     }
     let (bytes, mask) = filters::pipeline::apply(dataset.filters(), chunk)?;
     Ok((mask, bytes))
 }
 
-fn put_runs(dataset: &Dataset, part: &Part, from: &[u8], chunk: &mut [u8]) {
+fn put_runs(dataset: &Dataset, part: &ChunkPart, from: &[u8], chunk: &mut [u8]) {
     let element_bytes = dataset.element_bytes();
     for run in &part.runs {
         let (at, len) = (run.chunk_offset as usize * element_bytes, run.len as usize * element_bytes);
@@ -135,8 +138,8 @@ fn put_runs(dataset: &Dataset, part: &Part, from: &[u8], chunk: &mut [u8]) {
     }
 }
 
-/// A chunk whose elements all change, through its filters.
-fn filtered(dataset: &Dataset, part: &Part, from: &[u8]) -> Result<Stored> {
+/// Returns a chunk whose elements all change as it is stored.
+fn filtered(dataset: &Dataset, part: &ChunkPart, from: &[u8]) -> Result<StoredChunk> {
     let is_inside = dataset.is_inside(&part.start);
     if let [run] = &part.runs[..]
         && run.len == dataset.chunk_elements()

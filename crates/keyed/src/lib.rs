@@ -1,42 +1,72 @@
-//! What connectors share that keep a container under keys of a store: chunks, values of variable length, names.
+//! Connectors that store containers under keys of a store.
 //!
-//! A connector says where its things are by three small traits, and gets everything that follows from them:
-//! [`Chunks`] (cells of chunks, and chunks as filters made them) gives reads and writes of any selection through
-//! [`Elements`]; [`Values`] (blobs by identity) gives slots and references; [`Datasets`], which joins both, gives raw chunks,
-//! listings of chunks and extents that change. [`Listings`] remembers where pages of a listing ended.
+//! [`KeyedConnector`] and [`KeyedContainer`] implement `vol::Connector` and `vol::Container` for any [`Mapping`]: they
+//! count references, cache headers and listings, read and write selections of chunks, release blobs, and check names and
+//! sizes. A mapping implements small traits that say where everything is stored, and in which bytes:
+//!
+//! | trait | what it stores |
+//! |---|---|
+//! | [`Identities`] | nothing: the IDs of objects and blobs, and their tokens |
+//! | [`Objects`] | object headers, reference counts, comments |
+//! | [`Entries`] | keys of groups and pairs of maps |
+//! | [`Links`] | links of groups, and their creation order |
+//! | [`Attributes`] | attributes and their values |
+//! | [`Chunks`] | chunks of datasets |
+//! | [`BlobStore`] | variable-length values and references |
+//! | [`StorageReport`] | nothing: checks and shows what is stored |
+//!
+//! [`Engines`] says on which stores a connector opens containers.
 #![forbid(unsafe_code)]
 
-mod body;
+mod attributes;
+mod blobs;
 mod checks;
-mod chunks;
+mod chunk_parts;
+mod chunk_requests;
+mod connector;
 mod container;
 mod dataset;
 mod datasets;
 mod elements;
 mod error;
 mod filtered;
-mod findings;
+mod handle;
+mod link_value;
 mod links;
 mod listing;
-mod open;
-mod parts;
-mod pending;
+pub mod mapping;
+mod maps;
+mod object_header;
+mod objects;
+mod open_containers;
+mod partial_chunks;
+mod reference_counts;
 mod references;
 mod resize;
+mod shared;
+pub mod show;
 mod slots;
-mod values;
+mod storage_check;
 
-pub use body::Body;
-pub use checks::{check_attribute_name, check_link_target, is_tracked, slice, space_bytes, untracked};
-pub use chunks::{ChunkRead, ChunkWrite, Chunks, Stored};
-pub use dataset::{Dataset, automatic_shape, check_dataset};
-pub use datasets::Datasets;
+pub use attributes::{AttributeHeader, missing_attribute, value_bytes};
+pub use checks::{is_tracked, space_bytes};
+pub use chunk_requests::{ChunkRead, ChunkWrite, StoredChunk};
+pub use connector::{Engines, KeyedConnector, Location, check_version, incomplete};
+pub use container::KeyedContainer;
+pub use dataset::{Dataset, automatic_shape};
 pub use elements::Elements;
 pub use error::{During, fetched, stored};
-pub use findings::Findings;
-pub use links::{link_target, link_value};
-pub use listing::{Listings, PAGE, Snapshot, View, after, page_after};
-pub use open::Open;
-pub use pending::Pending;
-pub use slots::{COUNT_BYTES, decode_type, file_type, id_of, slot_sizes};
-pub use values::Values;
+pub use handle::{CAPABILITY, Handle};
+pub use link_value::{link_target, link_value};
+pub use links::link_exists;
+pub use listing::{Listings, PAGE, after};
+pub use mapping::{
+    Attributes, BlobId, BlobStore, Chunks, Entries, Identities, Links, Mapping, NewAttribute, Objects,
+    StorageReport, missing_token,
+};
+pub use object_header::{Body, ObjectHeader};
+pub use reference_counts::{ReferenceCounts, changed_count};
+pub use shared::Shared;
+pub use storage_check::{Findings, Reached};
+
+use partial_chunks::PartialChunks;

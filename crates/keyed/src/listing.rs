@@ -1,4 +1,4 @@
-//! Listings in pages: where the last page ended is remembered, so that paging over a big group stays linear.
+//! Listings in pages: the end of the last page is cached, so that paging over a large group takes linear time.
 
 use std::collections::HashMap;
 use std::hash::Hash;
@@ -8,19 +8,19 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use model::Result;
 use system::sync::{Mutex, MutexGuard};
 
-/// Keys fetched at a time.
+/// Keys that are read at a time.
 pub const PAGE: usize = 1024;
-/// Objects whose listings are remembered; with more, all are forgotten.
+/// Objects whose listings are cached; with more, all are dropped.
 const KNOWN_MAX: usize = 1024;
-/// Ends of pages remembered for one object.
+/// Ends of pages that are cached for one object.
 const ENDS_MAX: usize = 16;
 
-/// All keys of an object in one order.
-pub type Snapshot = Arc<Vec<Vec<u8>>>;
+/// All keys of an object, in one order.
+pub(crate) type Snapshot = Arc<Vec<Vec<u8>>>;
 
 /// Which snapshot of an object.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum View {
+pub(crate) enum View {
     /// Links by name.
     Names,
     /// Links in the order of their creation.
@@ -34,7 +34,7 @@ pub enum View {
 #[derive(Debug, Default)]
 struct Known {
     version: u64,
-    /// How many keys were passed, and the key to go on from.
+    /// Ends of pages: the number of keys before, and the next key.
     ends: Vec<(u64, Vec<u8>)>,
     snapshots: HashMap<View, Snapshot>,
     count: Option<u64>,
@@ -42,12 +42,12 @@ struct Known {
 
 #[derive(Debug)]
 struct Table<Id> {
-    /// The version of what is not in the table.
+    /// The version of objects that are not in the table.
     floor: u64,
     objects: HashMap<Id, Known, ahash::RandomState>,
 }
 
-/// What is remembered of listings. Whatever changes an object's keys says so.
+/// The cache of listings. Every change of an object's keys calls [`Listings::changed`].
 #[derive(Debug)]
 pub struct Listings<Id> {
     version: AtomicU64,
@@ -66,7 +66,7 @@ impl<Id: Copy + Eq + Hash> Listings<Id> {
         self.table.lock()
     }
 
-    /// Keys of an object changed.
+    /// Drops the listings of an object whose keys changed.
     pub fn changed(&self, id: Id) {
         let mut table = self.table();
         let version = self.version.fetch_add(1, Ordering::Relaxed) + 1;
@@ -76,13 +76,13 @@ impl<Id: Copy + Eq + Hash> Listings<Id> {
         }
         match table.objects.get_mut(&id) {
             Some(known) => *known = Known { version, ..Known::default() },
-            // What is not in the table has nothing to forget, but whoever reads it now must not remember it.
+            // There is nothing to drop, but what another thread reads now must not get into the cache.
             None => drop(table.objects.insert(id, Known { version, ..Known::default() })),
         }
     }
 
-    /// Everything may have changed.
-    pub fn clear(&self) {
+    /// Drops all listings.
+    pub(crate) fn clear(&self) {
         let mut table = self.table();
         table.objects.clear();
         table.floor = self.version.fetch_add(1, Ordering::Relaxed) + 1;
@@ -93,7 +93,7 @@ impl<Id: Copy + Eq + Hash> Listings<Id> {
         table.objects.get(&id).map_or(table.floor, |known| known.version)
     }
 
-    /// Notes something that was found while the object had this version.
+    /// Adds to the cache what was read while the object had this version.
     fn note(&self, id: Id, version: u64, note: impl FnOnce(&mut Known)) {
         let mut table = self.table();
         let floor = table.floor;
@@ -103,8 +103,8 @@ impl<Id: Copy + Eq + Hash> Listings<Id> {
         }
     }
 
-    /// A snapshot; it is made where none is known.
-    pub fn snapshot(
+    /// Returns a snapshot, which is made if it is not cached.
+    pub(crate) fn snapshot(
         &self,
         id: Id,
         view: View,
@@ -119,8 +119,8 @@ impl<Id: Copy + Eq + Hash> Listings<Id> {
         Ok(made)
     }
 
-    /// A number of keys; it is counted where it is not known.
-    pub fn count(&self, id: Id, count: impl FnOnce() -> Result<u64>) -> Result<u64> {
+    /// Returns the number of keys, which are counted if it is not cached.
+    pub(crate) fn count(&self, id: Id, count: impl FnOnce() -> Result<u64>) -> Result<u64> {
         let version = self.version_of(id);
         if let Some(found) = self.table().objects.get(&id).and_then(|known| known.count) {
             return Ok(found);
@@ -130,9 +130,9 @@ impl<Id: Copy + Eq + Hash> Listings<Id> {
         Ok(found)
     }
 
-    /// Keys by their bytes for which `shown` holds: up to `count` after the first `skip`, and whether more follow. `keys`
-    /// gives some keys from a key on.
-    pub fn page(
+    /// Returns up to `count` keys for which `shown` holds, in byte order after the first `skip`, and whether more follow.
+    /// `keys` returns a number of keys from a key on.
+    pub(crate) fn page(
         &self,
         id: Id,
         (skip, count): (u64, u64),
@@ -144,8 +144,8 @@ impl<Id: Copy + Eq + Hash> Listings<Id> {
         let (mut page, mut more) = (Vec::new(), false);
         let wanted = skip.saturating_add(count);
         'pages: loop {
-            let room = usize::try_from(wanted.saturating_sub(passed).saturating_add(1)).unwrap_or(PAGE);
-            let found = keys(&from, room.clamp(16, PAGE))?;
+            let count = usize::try_from(wanted.saturating_sub(passed).saturating_add(1)).unwrap_or(PAGE);
+            let found = keys(&from, count.clamp(16, PAGE))?;
             let Some(last) = found.last() else { break };
             let next = after(last);
             for key in found {
@@ -167,7 +167,7 @@ impl<Id: Copy + Eq + Hash> Listings<Id> {
         Ok((page, more))
     }
 
-    /// The nearest place before `skip` from which keys can be counted.
+    /// Returns the nearest end of a page before `skip`: the number of keys before, and the next key.
     fn end_before(&self, id: Id, skip: u64) -> (u64, Vec<u8>) {
         let table = self.table();
         let ends = table.objects.get(&id).map_or(&[][..], |known| &known.ends);
@@ -188,9 +188,9 @@ impl Known {
     }
 }
 
-/// Up to `count_max` keys after a key for which `shown` holds, and whether more follow. `keys` gives some keys from a key
-/// on.
-pub fn page_after(
+/// Returns up to `count_max` keys after `after_key` for which `shown` holds, and whether more follow. `keys` returns a
+/// number of keys from a key on.
+pub(crate) fn page_after(
     after_key: Option<&[u8]>,
     count_max: u64,
     keys: impl Fn(&[u8], usize) -> Result<Vec<Vec<u8>>>,
@@ -200,8 +200,8 @@ pub fn page_after(
     let mut entries: Vec<Vec<u8>> = Vec::new();
     loop {
         let left = count_max - entries.len() as u64;
-        let room = usize::try_from(left.saturating_add(1)).unwrap_or(PAGE);
-        let found = keys(&from, room.clamp(16, PAGE))?;
+        let count = usize::try_from(left.saturating_add(1)).unwrap_or(PAGE);
+        let found = keys(&from, count.clamp(16, PAGE))?;
         let Some(last) = found.last() else { return Ok(vol::Page { entries, more: false }) };
         from = after(last);
         for key in found {
@@ -216,7 +216,7 @@ pub fn page_after(
     }
 }
 
-/// The anchor of the page after one that ended with `key`.
+/// Returns the first key that may follow `key`, to read the page after one that ended with it.
 pub fn after(key: &[u8]) -> Vec<u8> {
     [key, &[0]].concat()
 }

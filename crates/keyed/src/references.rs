@@ -1,4 +1,4 @@
-//! References: blobs too, in bytes that look like libhdf5's.
+//! The encoding of references in blobs, similar to libhdf5's.
 
 use model::bytes::{Cursor, Put};
 use model::selection::SelectionVersion;
@@ -9,7 +9,7 @@ const REGION: u8 = 3;
 const ATTRIBUTE: u8 = 4;
 
 /// The flag of a reference into another container.
-const ELSEWHERE: u8 = 1;
+const EXTERNAL: u8 = 1;
 
 fn put_text(out: &mut Vec<u8>, value: &str) -> Result<()> {
     let bytes = text::to_bytes(value);
@@ -25,7 +25,7 @@ fn take_text(cursor: &mut Cursor<'_>) -> Result<String> {
     Ok(text::from_bytes(cursor.take(len.into())?))
 }
 
-/// The blob of a reference that is not null.
+/// Encodes a reference that is not null.
 pub(crate) fn encode(reference: &Reference) -> Result<Vec<u8>> {
     let (kind, token) = match &reference.target {
         ReferenceTarget::Null => return Err(Error::invalid("store reference to nothing")),
@@ -33,7 +33,7 @@ pub(crate) fn encode(reference: &Reference) -> Result<Vec<u8>> {
         ReferenceTarget::Region { dataset, .. } => (REGION, dataset),
         ReferenceTarget::Attribute { object, .. } => (ATTRIBUTE, object),
     };
-    let mut out = vec![kind, if reference.file.is_some() { ELSEWHERE } else { 0 }];
+    let mut out = vec![kind, if reference.file.is_some() { EXTERNAL } else { 0 }];
     if let Some(file) = &reference.file {
         put_text(&mut out, file)?;
     }
@@ -51,11 +51,11 @@ pub(crate) fn encode(reference: &Reference) -> Result<Vec<u8>> {
     Ok(out)
 }
 
-/// The inverse of [`encode`].
+/// Decodes what [`encode`] encodes.
 pub(crate) fn decode(bytes: &[u8], limits: &Limits) -> Result<Reference> {
     let mut cursor = Cursor::new(bytes, "reference");
     let [kind, flags] = cursor.array()?;
-    let file = if flags & ELSEWHERE != 0 { Some(take_text(&mut cursor)?) } else { None };
+    let file = if flags & EXTERNAL != 0 { Some(take_text(&mut cursor)?) } else { None };
     if cursor.u8()? != 16 {
         return Err(cursor.corrupt("size of a token"));
     }

@@ -1,4 +1,4 @@
-//! Extents that change: what falls out of them is gone, so that growing again shows the fill value.
+//! Extents that change: elements outside of a new extent are removed, so that growing again shows the fill value.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -7,12 +7,17 @@ use model::properties::Layout;
 use model::{Dataspace, Error, Result, Selection};
 use vol::DatasetInfo;
 
+use crate::checks::space_bytes;
 use crate::filtered::applied;
-use crate::{Chunks, Dataset, Datasets, space_bytes};
+use crate::mapping::Mapping;
+use crate::{Body, Dataset, Handle, ObjectHeader};
 
 impl Dataset {
-    /// The dataset with another extent; `None` where that is the one it has.
-    pub fn resized(&self, dims: &[u64]) -> Result<Option<Dataset>> {
+    /// Returns the dataset with another extent, or `None` if it has that extent.
+    ///
+    /// # Errors
+    /// Returns `Invalid` if the dataset is not chunked, or the extent has another rank.
+    fn resized(&self, dims: &[u64]) -> Result<Option<Dataset>> {
         let old = &self.info.space;
         if dims == old.dims() && *old != Dataspace::Null {
             return Ok(None);
@@ -32,7 +37,7 @@ impl Dataset {
     }
 }
 
-/// Elements of a chunk that are not inside, as ranges.
+/// Returns the elements of a chunk that are outside of the extent, as ranges.
 fn outside(shape: &[u64], inside: &[u64]) -> Result<Vec<Range<u64>>> {
     let (mut ranges, mut end) = (Vec::new(), 0);
     for run in Selection::block(&vec![0; inside.len()], inside)?.runs(shape)? {
@@ -48,63 +53,63 @@ fn outside(shape: &[u64], inside: &[u64]) -> Result<Vec<Range<u64>>> {
     Ok(ranges)
 }
 
-/// Removes what lies outside of a new extent, with the blobs of it. Nobody else looks at the elements, and none waits.
-pub(crate) fn cut<const N: usize, D: Datasets<N> + ?Sized>(
-    host: &D,
-    id: <D::Chunks as Chunks>::Id,
-    old: &Dataset,
-    new: &Dataset,
-) -> Result<()> {
-    if !new.is_smaller_than(old) {
-        return Ok(());
+impl<M: Mapping> Handle<M> {
+    /// Changes the extent of a dataset.
+    pub(crate) fn resize(&self, id: M::Id, dims: &[u64]) -> Result<()> {
+        let _lock = self.lock_write(id);
+        self.shared.elements().flush(id)?;
+        let header = self.header_of(id)?;
+        let dataset = header.dataset()?;
+        let Some(resized) = dataset.resized(dims)? else { return Ok(()) };
+        self.cut(id, dataset, &resized)?;
+        self.mapping().put_extent(&header, &resized)?;
+        let (location, body) = (header.location, Body::Dataset(resized));
+        self.shared.cache_header(Arc::new(ObjectHeader { id, location, body }));
+        Ok(())
     }
-    for start in host.chunk_starts(id, old)? {
-        let left = new.inside(&start);
-        if left.contains(&0) {
-            let blobs = host.blobs_of_chunk(id, old, &start)?;
-            host.elements().chunks.remove(id, old, &start)?;
-            host.drop_blobs(&blobs)?;
-        } else if left != old.inside(&start) {
-            cut_edge(host, id, new, &start, &left)?;
+
+    /// Removes the elements outside of a new extent, with their blobs. The elements are locked, and no chunk of the
+    /// dataset is in the cache.
+    fn cut(&self, id: M::Id, old: &Dataset, new: &Dataset) -> Result<()> {
+        if !new.is_smaller_than(old) {
+            return Ok(());
         }
+        for start in self.chunk_starts(id, old)? {
+            let left = new.inside(&start);
+            if left.contains(&0) {
+                let blobs = self.blobs_of_chunk(id, old, &start)?;
+                self.mapping().remove(id, old, &start)?;
+                self.drop_blobs(&blobs)?;
+            } else if left != old.inside(&start) {
+                self.cut_edge(id, new, &start, &left)?;
+            }
+        }
+        self.shared.listings.changed(id);
+        Ok(())
     }
-    host.elements().chunks.changed(id);
-    Ok(())
-}
 
-/// Cuts a chunk that is half inside.
-fn cut_edge<const N: usize, D: Datasets<N> + ?Sized>(
-    host: &D,
-    id: <D::Chunks as Chunks>::Id,
-    new: &Dataset,
-    start: &[u64],
-    left: &[u64],
-) -> Result<()> {
-    let before = host.blobs_of_chunk(id, new, start)?;
-    match new.filters().is_empty() {
-        true => host.elements().chunks.punch(id, start, &outside(&new.shape, left)?)?,
-        false => rewrite_inside(host, id, new, start, left)?,
+    /// Cuts a chunk of which a part stays.
+    fn cut_edge(&self, id: M::Id, new: &Dataset, start: &[u64], left: &[u64]) -> Result<()> {
+        let before = self.blobs_of_chunk(id, new, start)?;
+        match new.filters().is_empty() {
+            true => self.mapping().punch(id, start, &outside(&new.shape, left)?)?,
+            false => self.rewrite_inside(id, new, start, left)?,
+        }
+        let after = self.blobs_of_chunk(id, new, start)?;
+        self.drop_blobs(&before.into_iter().filter(|id| !after.contains(id)).collect::<Vec<_>>())
     }
-    let after = host.blobs_of_chunk(id, new, start)?;
-    host.drop_blobs(&before.into_iter().filter(|id| !after.contains(id)).collect::<Vec<_>>())
-}
 
-fn rewrite_inside<const N: usize, D: Datasets<N> + ?Sized>(
-    host: &D,
-    id: <D::Chunks as Chunks>::Id,
-    new: &Dataset,
-    start: &[u64],
-    left: &[u64],
-) -> Result<()> {
-    let elements = host.elements();
-    let Some(old) = elements.chunk(id, new, start, Vec::new())? else { return Ok(()) };
-    let element_bytes = new.element_bytes();
-    let mut chunk = new.filled();
-    for run in Selection::block(&vec![0; left.len()], left)?.runs(&new.shape)? {
-        let at = run.offset as usize * element_bytes;
-        let range = at..at + run.len as usize * element_bytes;
-        chunk[range.clone()].copy_from_slice(&old[range]);
+    fn rewrite_inside(&self, id: M::Id, new: &Dataset, start: &[u64], left: &[u64]) -> Result<()> {
+        let elements = self.shared.elements();
+        let Some(old) = elements.chunk(id, new, start, Vec::new())? else { return Ok(()) };
+        let element_bytes = new.element_bytes();
+        let mut chunk = new.filled();
+        for run in Selection::block(&vec![0; left.len()], left)?.runs(&new.shape)? {
+            let at = run.offset as usize * element_bytes;
+            let range = at..at + run.len as usize * element_bytes;
+            chunk[range.clone()].copy_from_slice(&old[range]);
+        }
+        let stored = applied(new, left == new.shape, &chunk)?;
+        self.mapping().store(id, new, &[start], &[stored])
     }
-    let stored = applied(new, left == new.shape, &chunk)?;
-    elements.chunks.store(id, new, &[start], &[stored])
 }

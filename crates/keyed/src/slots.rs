@@ -1,13 +1,15 @@
-//! Slots of variable-length values and references: a length, and the identity of a blob.
+//! Slots of variable-length values and references in elements: a length, and the ID of a blob.
 
 use model::datatype::{SlotSizes, VarLenKind};
 use model::{Datatype, Error, Limits, Result, encode};
 
-/// Bytes before the identity: elements of the value, or bytes of the reference.
-pub const COUNT_BYTES: usize = 4;
+use crate::mapping::BlobId;
 
-/// Every slot has the same form: a length and an identity of so many bytes.
-pub const fn slot_sizes(id_bytes: u32) -> SlotSizes {
+/// Bytes before the ID: the number of the value's elements, or of the reference's bytes.
+pub(crate) const COUNT_BYTES: usize = 4;
+
+/// Returns the sizes of slots: each is a length, and the ID of a blob with `id_bytes` bytes.
+pub(crate) const fn slot_sizes(id_bytes: u32) -> SlotSizes {
     let bytes = COUNT_BYTES as u32 + id_bytes;
     SlotSizes {
         varlen: bytes,
@@ -18,8 +20,11 @@ pub const fn slot_sizes(id_bytes: u32) -> SlotSizes {
     }
 }
 
-/// A stored type. Its slots have our sizes, or it is not ours.
-pub fn decode_type(bytes: &[u8], slots: &SlotSizes, limits: &Limits) -> Result<Datatype> {
+/// Decodes a stored datatype.
+///
+/// # Errors
+/// Returns `Corrupt` if the bytes are no datatype, or one with slots of other sizes.
+pub(crate) fn decode_type(bytes: &[u8], slots: &SlotSizes, limits: &Limits) -> Result<Datatype> {
     let datatype = encode::decode_datatype(bytes, limits)?;
     match !datatype.has_slots() || datatype.with_slots(slots) == datatype {
         true => Ok(datatype),
@@ -27,8 +32,8 @@ pub fn decode_type(bytes: &[u8], slots: &SlotSizes, limits: &Limits) -> Result<D
     }
 }
 
-/// A type as it is stored.
-pub fn file_type(given: &Datatype, slots: &SlotSizes, limits: &Limits) -> Result<Datatype> {
+/// Returns a datatype as it is stored: with slots of these sizes.
+pub(crate) fn file_type(given: &Datatype, slots: &SlotSizes, limits: &Limits) -> Result<Datatype> {
     given.validate(limits)?;
     let file_type = given.with_slots(slots);
     if given.has_slots() {
@@ -38,21 +43,23 @@ pub fn file_type(given: &Datatype, slots: &SlotSizes, limits: &Limits) -> Result
     Ok(file_type)
 }
 
-/// The identity in a slot, where it is not that of nothing.
-pub fn id_of<const N: usize>(slot: &[u8]) -> Option<[u8; N]> {
-    let id: [u8; N] = slot.get(COUNT_BYTES..)?.try_into().ok()?;
-    (id != [0; N]).then_some(id)
+/// Returns the ID of the blob in a slot, or `None` if the slot is empty: then all bytes are 0.
+pub(crate) fn id_of<B: BlobId>(slot: &[u8]) -> Option<B> {
+    let bytes = slot.get(COUNT_BYTES..)?;
+    let is_empty = bytes.iter().all(|byte| *byte == 0);
+    if is_empty { None } else { bytes.try_into().ok() }
 }
 
-/// Adds the blobs that an element uses, and the sequences among them whose elements may use others.
-pub(crate) fn add_slots<'t, const N: usize>(
+/// Adds the blobs that an element uses to `found`, and the sequences among them whose elements may use others to
+/// `sequences`.
+pub(crate) fn add_slots<'t, B: BlobId>(
     datatype: &'t Datatype,
     element: &[u8],
-    found: &mut Vec<[u8; N]>,
-    sequences: &mut Vec<([u8; N], &'t Datatype)>,
+    found: &mut Vec<B>,
+    sequences: &mut Vec<(B, &'t Datatype)>,
 ) {
     match datatype {
-        Datatype::Reference(_) => found.extend(id_of(element)),
+        Datatype::Reference(_) => found.extend(id_of::<B>(element)),
         Datatype::VarLen(value) => {
             let Some(id) = id_of(element) else { return };
             found.push(id);

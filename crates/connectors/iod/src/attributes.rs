@@ -2,297 +2,243 @@
 
 use std::sync::Arc;
 
-use iod_storage::{Batch, Container, Id, Kind, ScratchPad, Slab};
-use keyed::{Values, check_attribute_name, is_tracked, slice, space_bytes, untracked};
-use model::{
-    CharacterSet, Dataspace, Datatype, Error, Index, Limits, Order, Result, Token, Within, encode, text,
+use iod_storage::{Batch, Id, Kind, ScratchPad, Slab};
+use keyed::{
+    AttributeHeader, Attributes, Identities, NewAttribute, ObjectHeader, is_tracked, missing_attribute,
+    value_bytes,
 };
-use vol::{AttributeInfo, OpAttributeCreate, OpList, Page};
+use model::{Error, Limits, Result, encode, text};
 
-use crate::blobs::{ID_BYTES, decode_type};
-use crate::datasets::plain_dims;
-use crate::described::{Described, Found, corrupt, pad_of};
+use crate::IodMapping;
+use crate::arrays::plain_dims;
 use crate::error::During;
+use crate::headers::{HeaderValues, corrupt};
 use crate::identity;
 use crate::keys::{
     self, ATTRIBUTE_NEXT, COMMITTED, CREATION, CREATION_ORDER, DATASPACE, DATATYPE, H5I_ATTRIBUTE, TYPE,
 };
-use crate::lives::Changes;
-use crate::opening::Opening;
+use crate::mapping::Changes;
 
-/// What an attribute is, but for its name.
-#[derive(Debug)]
-pub(crate) struct Attribute {
-    pub(crate) id: Id,
+/// Attribute headers in the cache; with more, all are dropped.
+const HEADERS_MAX: usize = 1 << 16;
+
+type Header = AttributeHeader<IodMapping>;
+
+/// Where an attribute is.
+#[derive(Debug, Clone)]
+pub struct AttributeLocation {
+    /// The array with its value.
+    pub(crate) array: Id,
+    /// The key-value store with its header.
     pub(crate) metadata: Id,
-    datatype: Datatype,
-    space: Dataspace,
-    charset: CharacterSet,
-    creation_order: Option<u64>,
-    pub(crate) committed: Option<Token>,
-    /// Bytes of its value.
-    bytes: usize,
 }
 
-fn missing(name: &str) -> Error {
-    Error::not_found("find attribute").with("name", name)
+/// Returns all cells of an attribute's array.
+fn slab_of(attribute: &Header) -> Slab {
+    let dims = plain_dims(&attribute.space);
+    Slab::new(&vec![0; dims.len()], &dims)
 }
 
-fn value_bytes(space: &Dataspace, datatype: &Datatype, limits: &Limits) -> Result<usize> {
-    space_bytes(space, datatype)?.within(limits.metadata_bytes_max, "attribute")
-}
-
-impl Attribute {
-    /// Reads what an attribute is.
-    pub(crate) fn load(storage: &Container, id: Id, limits: &Limits) -> Result<Self> {
-        let load = || {
-            let pad = pad_of(storage, id)?.ok_or_else(|| corrupt("an attribute is not there"))?;
-            let ScratchPad([metadata, ..]) = pad;
-            let keys = [TYPE, CREATION, DATATYPE, DATASPACE, COMMITTED, CREATION_ORDER];
-            let mut found = Found::read(storage, metadata, &keys)?;
-            if keys::small_of(&found.need(TYPE)?, "type of an attribute")? != H5I_ATTRIBUTE {
-                return Err(corrupt("an attribute is something else"));
-            }
-            let datatype = decode_type(&found.need(DATATYPE)?, limits)?;
-            let space = encode::decode_space_of(&found.need(DATASPACE)?, limits)?;
-            let bytes = value_bytes(&space, &datatype, limits)?;
-            let array = storage.array(id).during("read attribute")?;
-            if array.cell_bytes != datatype.size() || array.dims != plain_dims(&space) {
-                return Err(corrupt("its array is another one than its datatype and extent say"));
-            }
-            let order = found.get(CREATION_ORDER);
-            Ok(Attribute {
-                id,
-                metadata,
-                charset: encode::decode_attribute_create(&found.need(CREATION)?)?,
-                creation_order: order.map(|order| keys::number_of(&order, "creation order")).transpose()?,
-                committed: found.committed()?,
-                datatype,
-                space,
-                bytes,
-            })
-        };
-        load().map_err(|error: Error| error.during("read attribute").with("object", id))
-    }
-
-    fn info(&self, name: &[u8]) -> AttributeInfo {
-        AttributeInfo {
-            name: text::from_bytes(name),
-            charset: self.charset,
-            creation_order: self.creation_order.and_then(|place| u32::try_from(place).ok()),
-            datatype: self.datatype.clone(),
-            committed: self.committed,
-            space: self.space.clone(),
-        }
-    }
-
-    /// All cells.
-    fn slab(&self) -> Slab {
-        let dims = plain_dims(&self.space);
-        Slab::new(&vec![0; dims.len()], &dims)
-    }
-
-    /// Adds an attribute to what is about to be made.
-    fn put(&self, batch: &mut Batch<'_>) -> Result<()> {
-        let pad = ScratchPad::with(&[self.metadata]);
-        batch
-            .create_array(self.id, pad, self.datatype.size(), &plain_dims(&self.space), None)
-            .create_kv(self.metadata, ScratchPad::NULL)
-            .put(self.metadata, CREATION, encode::attribute_create(self.charset))
-            .put(self.metadata, TYPE, H5I_ATTRIBUTE.to_le_bytes().to_vec())
-            .put(self.metadata, DATATYPE, encode::datatype(&self.datatype)?)
-            .put(self.metadata, DATASPACE, encode::space(&self.space)?);
-        if let Some(committed) = self.committed {
-            batch.put(self.metadata, COMMITTED, identity::object(committed)?.to_bytes().to_vec());
-        }
-        if let Some(place) = self.creation_order {
-            batch.put(self.metadata, CREATION_ORDER, keys::number(place).to_vec());
-        }
-        Ok(())
-    }
-}
-
-impl Opening {
-    pub(crate) fn make_attribute(&self, object: &Described, op: &OpAttributeCreate) -> Result<()> {
-        check_attribute_name(&op.name)?;
-        let datatype = self.file_type(&op.datatype, op.committed)?;
-        let bytes = value_bytes(&op.space, &datatype, self.limits())?;
-        let (id, metadata) = (self.new_identity(Kind::Array)?, self.new_identity(Kind::KeyValue)?);
-        let mut structure = self.shared.structure();
-        if self.find_attribute(object, &op.name)?.is_some() {
-            return Err(Error::exists("make attribute").with("name", &op.name));
-        }
-        let mut changes = Changes::default();
-        if let Some(committed) = op.committed {
-            self.add_reference(&mut changes, identity::object(committed)?)?;
-        }
-        let creation_order = self.next_attribute(&mut changes.batch, object)?;
-        let attribute = Attribute {
-            id,
-            metadata,
-            datatype,
-            space: op.space.clone(),
-            charset: op.charset,
-            creation_order,
-            committed: op.committed,
-            bytes,
-        };
-        attribute.put(&mut changes.batch)?;
-        changes.batch.put(object.attributes, text::to_bytes(&op.name), id.to_bytes().to_vec());
-        self.commit_changes(&mut structure, changes, "make attribute")?;
-        self.shared.remember_attribute(Arc::new(attribute));
-        self.shared.listings.changed(object.attributes);
-        Ok(())
-    }
-
-    /// The place of a new attribute, where the order of creation is tracked.
-    fn next_attribute(&self, batch: &mut Batch<'_>, object: &Described) -> Result<Option<u64>> {
-        if !is_tracked(object.object().attribute_order) {
-            return Ok(None);
-        }
-        let place = self.counter(object, ATTRIBUTE_NEXT)?;
-        let next = place.checked_add(1).ok_or_else(|| Error::limit("order attributes"))?;
-        batch.put(object.metadata, ATTRIBUTE_NEXT, keys::number(next).to_vec());
-        Ok(Some(place))
-    }
-
-    /// Attributes of these names, `None` where there is none.
-    fn find_attributes(&self, object: &Described, names: &[&[u8]]) -> Result<Vec<Option<Arc<Attribute>>>> {
-        let found = self.storage().get(object.attributes, names).during("read attributes")?;
-        let describe = |id: Option<Vec<u8>>| {
-            id.map(|id| self.shared.describe_attribute(array_of(&id)?, self.limits())).transpose()
-        };
-        found.into_iter().map(describe).collect()
-    }
-
-    fn find_attribute(&self, object: &Described, name: &str) -> Result<Option<Arc<Attribute>>> {
-        Ok(self.find_attributes(object, &[&text::as_bytes(name)])?.pop().flatten())
-    }
-
-    pub(crate) fn attribute(&self, object: &Described, name: &str) -> Result<Option<AttributeInfo>> {
-        let found = self.find_attribute(object, name)?;
-        Ok(found.map(|attribute| attribute.info(&text::as_bytes(name))))
-    }
-
-    pub(crate) fn attribute_count(&self, object: &Described) -> Result<u64> {
-        self.count_pairs(object.attributes)
-    }
-
-    /// All attributes of an object, by their names.
-    pub(crate) fn all_attributes(&self, object: &Described) -> Result<Vec<(Vec<u8>, Arc<Attribute>)>> {
-        let mut all = Vec::new();
-        self.each_pair(object.attributes, |name, id| {
-            all.push((name.to_vec(), self.shared.describe_attribute(array_of(id)?, self.limits())?));
-            Ok(())
-        })?;
-        Ok(all)
-    }
-
-    pub(crate) fn list_attributes(&self, object: &Described, op: &OpList) -> Result<Page<AttributeInfo>> {
-        if op.index == Index::CreationOrder {
-            if !is_tracked(object.object().attribute_order) {
-                return Err(untracked("list attributes"));
-            }
-            let all = self.all_attributes(object)?;
-            let mut infos: Vec<_> = all.iter().map(|(name, attribute)| attribute.info(name)).collect();
-            infos.sort_by_key(|info| info.creation_order);
-            let (entries, more) = slice(&infos, op);
-            return Ok(Page { entries, more });
-        }
-        let (names, more) = match op.order {
-            Order::Decreasing => slice(&self.all_keys(object.attributes)?, op),
-            _ => self.page_of_keys(object.attributes, (op.skip, op.count_max))?,
-        };
-        let wanted: Vec<&[u8]> = names.iter().map(Vec::as_slice).collect();
-        let found = self.find_attributes(object, &wanted)?;
-        let info = |(name, found): (&Vec<u8>, Option<Arc<Attribute>>)| Some(found?.info(name));
-        Ok(Page { entries: names.iter().zip(found).filter_map(info).collect(), more })
-    }
-
-    fn read_value(&self, attribute: &Attribute) -> Result<Vec<u8>> {
-        // Cells that nobody wrote are zeros.
-        let mut value = vec![0; attribute.bytes];
-        self.storage().read(attribute.id, &attribute.slab(), &mut value).during("read attribute")?;
-        Ok(value)
-    }
-
-    pub(crate) fn attribute_values(&self, object: &Described, names: &[&str]) -> Result<Vec<Vec<u8>>> {
-        let bytes: Vec<_> = names.iter().map(|name| text::as_bytes(name)).collect();
-        let found = self.find_attributes(object, &bytes.iter().map(|name| &name[..]).collect::<Vec<_>>())?;
-        let value = |(name, found): (&&str, Option<Arc<Attribute>>)| {
-            self.read_value(&*found.ok_or_else(|| missing(name))?)
-        };
-        names.iter().zip(found).map(value).collect()
-    }
-
-    pub(crate) fn write_attribute(&self, object: &Described, name: &str, data: &[u8]) -> Result<()> {
-        let _structure = self.shared.structure();
-        let attribute = self.find_attribute(object, name)?.ok_or_else(|| missing(name))?;
-        if attribute.bytes != data.len() {
-            let wanted = attribute.bytes;
-            return Err(Error::invalid("write attribute").with("bytes", data.len()).with("wanted", wanted));
-        }
-        let old = self.blobs_of_value(&attribute)?;
-        self.storage().write(attribute.id, &attribute.slab(), data).during("write attribute")?;
-        self.drop_replaced(&attribute.datatype, old, data)
-    }
-
-    /// The blobs that the value of an attribute uses.
-    pub(crate) fn blobs_of_value(&self, attribute: &Attribute) -> Result<Vec<[u8; ID_BYTES]>> {
-        match attribute.datatype.has_slots() {
-            true => self.blobs_in(&attribute.datatype, &self.read_value(attribute)?),
-            false => Ok(Vec::new()),
-        }
-    }
-
-    /// Removes an attribute whose name goes too; returns the committed datatype that it shared.
-    pub(crate) fn remove_attribute(
-        &self,
-        changes: &mut Changes<'_>,
-        attribute: &Attribute,
-    ) -> Result<Option<Id>> {
-        changes.unused.extend(self.blobs_of_value(attribute)?);
-        changes.batch.delete(attribute.id).delete(attribute.metadata);
-        changes.gone.insert(attribute.id);
-        attribute.committed.map(identity::object).transpose()
-    }
-
-    pub(crate) fn delete_attribute(&self, object: &Described, name: &str) -> Result<()> {
-        let mut structure = self.shared.structure();
-        let attribute = self.find_attribute(object, name)?.ok_or_else(|| missing(name))?;
-        let mut changes = Changes::default();
-        changes.batch.remove(object.attributes, text::to_bytes(name));
-        if let Some(committed) = self.remove_attribute(&mut changes, &attribute)? {
-            self.drop_reference(&structure, &mut changes, committed)?;
-        }
-        self.commit_changes(&mut structure, changes, "delete attribute")?;
-        self.shared.listings.changed(object.attributes);
-        Ok(())
-    }
-
-    pub(crate) fn rename_attribute(&self, object: &Described, from: &str, to: &str) -> Result<()> {
-        check_attribute_name(to)?;
-        let _structure = self.shared.structure();
-        let attribute = self.find_attribute(object, from)?.ok_or_else(|| missing(from))?;
-        if self.find_attribute(object, to)?.is_some() {
-            return Err(Error::exists("rename attribute").with("name", to));
-        }
-        let mut batch = Batch::new();
-        batch.remove(object.attributes, text::to_bytes(from)).put(
-            object.attributes,
-            text::to_bytes(to),
-            attribute.id.to_bytes().to_vec(),
-        );
-        self.shared.apply(&batch, "rename attribute")?;
-        self.shared.listings.changed(object.attributes);
-        Ok(())
-    }
-}
-
-fn array_of(bytes: &[u8]) -> Result<Id> {
+fn array_id(bytes: &[u8]) -> Result<Id> {
     let id = keys::id_of(bytes, "attribute")?;
     match id.kind() {
         Some(Kind::Array) => Ok(id),
         _ => Err(corrupt("an attribute is no array").with("id", id)),
+    }
+}
+
+impl IodMapping {
+    /// Returns the header of an attribute, from the cache if it is there.
+    fn attribute_header(&self, array: Id, limits: &Limits) -> Result<Arc<Header>> {
+        if let Some(known) = self.attribute_headers.lock().get(&array) {
+            return Ok(known.clone());
+        }
+        let header = self.load_attribute(array, limits);
+        let header = header.map_err(|error| error.during("read attribute").with("object", array))?;
+        let header = Arc::new(header);
+        let mut headers = self.attribute_headers.lock();
+        if headers.len() >= HEADERS_MAX {
+            headers.clear();
+        }
+        headers.insert(array, header.clone());
+        Ok(header)
+    }
+
+    fn load_attribute(&self, array: Id, limits: &Limits) -> Result<Header> {
+        let pad = self.scratch_pad(array)?.ok_or_else(|| corrupt("an attribute is not there"))?;
+        let ScratchPad([metadata, ..]) = pad;
+        let keys = [TYPE, CREATION, DATATYPE, DATASPACE, COMMITTED, CREATION_ORDER];
+        let mut values = HeaderValues::read(self, metadata, &keys)?;
+        if keys::small_of(&values.need(TYPE)?, "type of an attribute")? != H5I_ATTRIBUTE {
+            return Err(corrupt("an attribute is something else"));
+        }
+        let datatype = Self::decode_datatype(&values.need(DATATYPE)?, limits)?;
+        let space = encode::decode_space_of(&values.need(DATASPACE)?, limits)?;
+        let bytes = value_bytes(&space, &datatype, limits)?;
+        let stored = self.storage.array(array).during("read attribute")?;
+        if stored.cell_bytes != datatype.size() || stored.dims != plain_dims(&space) {
+            return Err(corrupt("its array is another one than its datatype and extent say"));
+        }
+        let order = values.get(CREATION_ORDER);
+        let order = order.map(|order| keys::number_of(&order, "creation order")).transpose()?;
+        let charset = encode::decode_attribute_create(&values.need(CREATION)?)?;
+        let new = NewAttribute { datatype, space, charset, committed: values.committed()?, bytes };
+        Ok(AttributeHeader::new(AttributeLocation { array, metadata }, new, order))
+    }
+
+    /// Adds a new attribute to a batch.
+    fn create_array(&self, batch: &mut Batch<'static>, attribute: &Header) -> Result<()> {
+        let AttributeLocation { array, metadata } = attribute.location;
+        let pad = ScratchPad::with(&[metadata]);
+        batch
+            .create_array(array, pad, attribute.datatype.size(), &plain_dims(&attribute.space), None)
+            .create_kv(metadata, ScratchPad::NULL)
+            .put(metadata, CREATION, encode::attribute_create(attribute.charset))
+            .put(metadata, TYPE, H5I_ATTRIBUTE.to_le_bytes().to_vec())
+            .put(metadata, DATATYPE, encode::datatype(&attribute.datatype)?)
+            .put(metadata, DATASPACE, encode::space(&attribute.space)?);
+        if let Some(committed) = attribute.committed {
+            batch.put(metadata, COMMITTED, identity::object(committed)?.to_bytes().to_vec());
+        }
+        if let Some(order) = attribute.creation_order {
+            batch.put(metadata, CREATION_ORDER, keys::number(order).to_vec());
+        }
+        Ok(())
+    }
+
+    /// Removes the array and the header of an attribute.
+    pub(crate) fn remove_array(&self, batch: &mut Batch<'static>, location: &AttributeLocation) {
+        batch.delete(location.array).delete(location.metadata);
+        self.attribute_headers.lock().remove(&location.array);
+    }
+
+    /// Returns the creation order of a new attribute, if the object tracks it.
+    fn next_attribute(&self, batch: &mut Batch<'static>, object: &ObjectHeader<Self>) -> Result<Option<u64>> {
+        if !is_tracked(object.object().attribute_order) {
+            return Ok(None);
+        }
+        let order = self.counter(object, ATTRIBUTE_NEXT)?;
+        let next = order.checked_add(1).ok_or_else(|| Error::limit("order attributes"))?;
+        batch.put(object.location.metadata, ATTRIBUTE_NEXT, keys::number(next).to_vec());
+        Ok(Some(order))
+    }
+
+    /// Returns the value of an attribute. Cells that were never written are zeros.
+    fn read_value(&self, attribute: &Header) -> Result<Vec<u8>> {
+        let mut value = vec![0; attribute.bytes];
+        let array = attribute.location.array;
+        self.storage.read(array, &slab_of(attribute), &mut value).during("read attribute")?;
+        Ok(value)
+    }
+}
+
+impl Attributes for IodMapping {
+    fn attribute_names(&self, object: &ObjectHeader<Self>) -> Result<Vec<Vec<u8>>> {
+        let (mut names, mut from) = (Vec::new(), Vec::new());
+        loop {
+            let keys = self.storage.keys(object.location.attributes, &from, keyed::PAGE);
+            let keys = keys.during("list keys")?;
+            let Some(last) = keys.last() else { return Ok(names) };
+            from = keyed::after(last);
+            names.extend(keys);
+        }
+    }
+
+    fn attributes(
+        &self,
+        object: &ObjectHeader<Self>,
+        names: &[&[u8]],
+        limits: &Limits,
+    ) -> Result<Vec<Option<Arc<Header>>>> {
+        let found = self.storage.get(object.location.attributes, names).during("read attributes")?;
+        let header =
+            |id: Option<Vec<u8>>| id.map(|id| self.attribute_header(array_id(&id)?, limits)).transpose();
+        found.into_iter().map(header).collect()
+    }
+
+    fn has_attribute(&self, object: &ObjectHeader<Self>, name: &[u8]) -> Result<bool> {
+        Ok(self.value(object.location.attributes, name, "read attributes")?.is_some())
+    }
+
+    fn put_attribute(
+        &self,
+        changes: &mut Changes,
+        object: &ObjectHeader<Self>,
+        name: &[u8],
+        new: NewAttribute,
+    ) -> Result<Header> {
+        if self.has_attribute(object, name)? {
+            return Err(Error::exists("create attribute"));
+        }
+        let array = self.numbers.next(&self.storage, Kind::Array)?;
+        let metadata = self.numbers.next(&self.storage, Kind::KeyValue)?;
+        let order = self.next_attribute(&mut changes.batch, object)?;
+        let attribute = AttributeHeader::new(AttributeLocation { array, metadata }, new, order);
+        self.create_array(&mut changes.batch, &attribute)?;
+        changes.batch.put(object.location.attributes, name.to_vec(), array.to_bytes().to_vec());
+        Ok(attribute)
+    }
+
+    fn read_attributes(
+        &self,
+        object: &ObjectHeader<Self>,
+        names: &[&str],
+        limits: &Limits,
+    ) -> Result<Vec<Vec<u8>>> {
+        let bytes: Vec<_> = names.iter().map(|name| text::as_bytes(name)).collect();
+        let wanted: Vec<&[u8]> = bytes.iter().map(|name| &name[..]).collect();
+        let found = self.attributes(object, &wanted, limits)?;
+        let value = |(name, found): (&&str, Option<Arc<Header>>)| {
+            self.read_value(&*found.ok_or_else(|| missing_attribute(name))?)
+        };
+        names.iter().zip(found).map(value).collect()
+    }
+
+    fn read_attribute(
+        &self,
+        _object: &ObjectHeader<Self>,
+        _name: &[u8],
+        attribute: &Header,
+    ) -> Result<Option<Vec<u8>>> {
+        self.read_value(attribute).map(Some)
+    }
+
+    fn write_attribute(
+        &self,
+        _object: &ObjectHeader<Self>,
+        _name: &[u8],
+        attribute: &Header,
+        value: &[u8],
+    ) -> Result<()> {
+        let array = attribute.location.array;
+        self.storage.write(array, &slab_of(attribute), value).during("write attribute")
+    }
+
+    fn remove_attribute(
+        &self,
+        changes: &mut Changes,
+        object: &ObjectHeader<Self>,
+        name: &[u8],
+        attribute: &Header,
+    ) -> Result<()> {
+        changes.batch.remove(object.location.attributes, name.to_vec());
+        self.remove_array(&mut changes.batch, &attribute.location);
+        Ok(())
+    }
+
+    fn rename_attribute(
+        &self,
+        object: &ObjectHeader<Self>,
+        from: &[u8],
+        to: &[u8],
+        attribute: &Header,
+    ) -> Result<()> {
+        if self.has_attribute(object, to)? {
+            return Err(Error::exists("rename attribute").with("name", text::from_bytes(to)));
+        }
+        let (kv, array) = (object.location.attributes, attribute.location.array);
+        let mut batch = Batch::new();
+        batch.remove(kv, from).put(kv, to, array.to_bytes().to_vec());
+        self.apply_batch(&batch, "rename attribute")
     }
 }

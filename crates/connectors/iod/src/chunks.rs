@@ -1,24 +1,21 @@
-//! Where chunks are: blocks of an array's cells or, with filters, one cell each, which names a blob.
+//! Chunks: blocks of an array's cells or, with filters, one cell each, which names a blob.
 
 use std::ops::Range;
 
 use iod_storage::{Batch, CellRead, CellWrite, Id, Kind, ScratchPad};
-use keyed::{ChunkRead, ChunkWrite, Chunks, Dataset, Datasets, Elements, Stored, View};
-use model::{Error, Result, Token};
-use system::sync::RwLock;
+use keyed::{ChunkRead, ChunkWrite, Chunks, Dataset, StoredChunk};
+use model::{Error, Result};
 
-use crate::blobs::ID_BYTES;
+use crate::IodMapping;
 use crate::error::During;
-use crate::opening::Opening;
-use crate::shared::Shared;
 
-/// Bytes of the cell of a chunk with filters: the identity of its blob, the blob's length, the filter mask.
+/// Bytes of the cell of a filtered chunk: the ID of its blob, the blob's length, the filter mask.
 pub(crate) const CELL_BYTES: u32 = 16;
 
-/// A chunk with filters.
+/// The cell of a filtered chunk.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Cell {
-    pub(crate) blob: Id,
+struct Cell {
+    blob: Id,
     bytes: u32,
     mask: u32,
 }
@@ -32,7 +29,7 @@ impl Cell {
         bytes
     }
 
-    /// The inverse of [`Cell::to_bytes`]; a hole is no chunk.
+    /// Decodes a cell, or returns `None` for a hole.
     fn of(bytes: &[u8; CELL_BYTES as usize]) -> Result<Option<Cell>> {
         if *bytes == [0; CELL_BYTES as usize] {
             return Ok(None);
@@ -50,30 +47,30 @@ impl Cell {
     }
 }
 
-/// Where the cell of a chunk is: the block of the array, and the cell within it.
-fn place_of(block: &[u64], dataset: &Dataset, start: &[u64]) -> (Vec<u64>, u64) {
+/// Returns where the cell of a chunk is: the block of the array, and the cell within it.
+fn cell_of(block: &[u64], dataset: &Dataset, start: &[u64]) -> (Vec<u64>, u64) {
     let grid: Vec<u64> = start.iter().zip(&dataset.shape).map(|(at, len)| at / len).collect();
     let first = grid.iter().zip(block).fold(0, |n, (at, len)| n * len + at % len);
     (grid.iter().zip(block).map(|(at, len)| at - at % len).collect(), first)
 }
 
-impl Shared {
-    /// The cells of chunks with filters.
+impl IodMapping {
+    /// Returns the cells of filtered chunks.
     fn cells(&self, id: Id, dataset: &Dataset, starts: &[&[u64]]) -> Result<Vec<Option<Cell>>> {
         let block = self.storage.array(id).during("read chunks")?.block;
-        let places: Vec<_> = starts.iter().map(|start| place_of(&block, dataset, start)).collect();
+        let cells_at: Vec<_> = starts.iter().map(|start| cell_of(&block, dataset, start)).collect();
         let mut cells = vec![[0; CELL_BYTES as usize]; starts.len()];
         let mut reads: Vec<CellRead<'_>> = cells
             .iter_mut()
-            .zip(&places)
+            .zip(&cells_at)
             .map(|(cell, (block, first))| CellRead { block, first: *first, into: cell })
             .collect();
         self.storage.read_cells(id, &mut reads).during("read chunks")?;
         cells.iter().map(Cell::of).collect()
     }
 
-    /// All chunks with filters that are there: their first elements, and their cells.
-    pub(crate) fn all_cells(&self, id: Id, dataset: &Dataset) -> Result<Vec<(Vec<u64>, Cell)>> {
+    /// Returns the first elements and cells of all filtered chunks that are stored.
+    fn all_cells(&self, id: Id, dataset: &Dataset) -> Result<Vec<(Vec<u64>, Cell)>> {
         let array = self.storage.array(id).during("list chunks")?;
         let count: u64 = array.block.iter().product();
         let mut found = Vec::new();
@@ -92,7 +89,7 @@ impl Shared {
     }
 }
 
-/// The first element of the chunk whose cell is the `at`-th of a block.
+/// Returns the first element of the chunk whose cell is the `at`-th of a block.
 fn first_element(start: &[u64], block: &[u64], mut at: u64, dataset: &Dataset) -> Vec<u64> {
     let mut place = start.to_vec();
     for ((place, len), shape) in place.iter_mut().zip(block).zip(&dataset.shape).rev() {
@@ -102,12 +99,8 @@ fn first_element(start: &[u64], block: &[u64], mut at: u64, dataset: &Dataset) -
     place
 }
 
-impl Chunks for Shared {
-    type Id = Id;
-
-    fn changed(&self, id: Id) {
-        self.listings.changed(id);
-    }
+impl Chunks for IodMapping {
+    const HAS_CHUNK_BLOBS: bool = true;
 
     fn fetch(&self, id: Id, _dataset: &Dataset, reads: &mut [ChunkRead<'_>]) -> Result<()> {
         let mut reads: Vec<CellRead<'_>> = reads
@@ -130,7 +123,7 @@ impl Chunks for Shared {
         self.storage.punch_cells(id, start, ranges).during("cut dataset")
     }
 
-    fn stored(&self, id: Id, dataset: &Dataset, starts: &[&[u64]]) -> Result<Vec<Option<Stored>>> {
+    fn stored(&self, id: Id, dataset: &Dataset, starts: &[&[u64]]) -> Result<Vec<Option<StoredChunk>>> {
         let cells = self.cells(id, dataset, starts)?;
         let blobs: Vec<Id> = cells.iter().flatten().map(|cell| cell.blob).collect();
         let mut found = self.storage.read_blobs(&blobs, u32::MAX.into()).during("read chunks")?.into_iter();
@@ -147,8 +140,9 @@ impl Chunks for Shared {
         Ok(chunks)
     }
 
-    /// New blobs, then the cells that name them, then old blobs go: whatever a crash leaves, no cell leads nowhere.
-    fn store(&self, id: Id, dataset: &Dataset, starts: &[&[u64]], chunks: &[Stored]) -> Result<()> {
+    /// New blobs come first, then the cells that name them; then the old blobs are removed: after a crash no cell names a
+    /// blob that is not stored.
+    fn store(&self, id: Id, dataset: &Dataset, starts: &[&[u64]], chunks: &[StoredChunk]) -> Result<()> {
         let old = self.cells(id, dataset, starts)?;
         let blobs = self.numbers.take(&self.storage, Kind::Blob, chunks.len())?;
         let (mut made, mut cells) = (Batch::new(), Vec::with_capacity(chunks.len()));
@@ -158,12 +152,12 @@ impl Chunks for Shared {
             let cell = Cell { blob, bytes: u32::try_from(bytes.len()).map_err(limit)?, mask: *mask };
             cells.push(cell.to_bytes());
         }
-        self.apply(&made, "write chunks")?;
+        self.apply_batch(&made, "write chunks")?;
         let block = self.storage.array(id).during("write chunks")?.block;
-        let places: Vec<_> = starts.iter().map(|start| place_of(&block, dataset, start)).collect();
+        let cells_at: Vec<_> = starts.iter().map(|start| cell_of(&block, dataset, start)).collect();
         let writes: Vec<CellWrite<'_>> = cells
             .iter()
-            .zip(&places)
+            .zip(&cells_at)
             .map(|(cell, (block, first))| CellWrite { block, first: *first, from: cell })
             .collect();
         self.storage.write_cells(id, &writes).during("write chunks")?;
@@ -171,7 +165,7 @@ impl Chunks for Shared {
         for cell in old.into_iter().flatten() {
             gone.discard(cell.blob);
         }
-        self.apply(&gone, "write chunks")
+        self.apply_batch(&gone, "write chunks")
     }
 
     fn stored_sizes(&self, id: Id, dataset: &Dataset, starts: &[&[u64]]) -> Result<Vec<(u32, u64)>> {
@@ -192,43 +186,24 @@ impl Chunks for Shared {
         }
         let old = self.cells(id, dataset, &[start])?;
         let block = self.storage.array(id).during("cut dataset")?.block;
-        let (block, first) = place_of(&block, dataset, start);
+        let (block, first) = cell_of(&block, dataset, start);
         let cell = first..first + 1;
         self.storage.punch_cells(id, &block, std::slice::from_ref(&cell)).during("cut dataset")?;
         let mut gone = Batch::new();
         for cell in old.into_iter().flatten() {
             gone.discard(cell.blob);
         }
-        self.apply(&gone, "cut dataset")
+        self.apply_batch(&gone, "cut dataset")
     }
 
     fn starts(&self, id: Id, dataset: &Dataset) -> Result<Vec<Vec<u64>>> {
-        let listed = self.listings.snapshot(id, View::Chunks, || {
-            let starts = match dataset.filters().is_empty() {
-                true => self.storage.blocks(id).during("list chunks")?,
-                false => self.all_cells(id, dataset)?.into_iter().map(|(start, _)| start).collect(),
-            };
-            Ok(starts.iter().map(|start| start.iter().flat_map(|at| at.to_le_bytes()).collect()).collect())
-        })?;
-        let numbers =
-            |start: &Vec<u8>| start.as_chunks().0.iter().map(|at| u64::from_le_bytes(*at)).collect();
-        Ok(listed.iter().map(numbers).collect())
-    }
-}
-
-impl Datasets<ID_BYTES> for Opening {
-    type Chunks = Shared;
-
-    fn elements(&self) -> Elements<'_, Shared> {
-        self.shared.elements()
+        match dataset.filters().is_empty() {
+            true => self.storage.blocks(id).during("list chunks"),
+            false => Ok(self.all_cells(id, dataset)?.into_iter().map(|(start, _)| start).collect()),
+        }
     }
 
-    fn dataset(&self, token: Token) -> Result<(Id, Dataset)> {
-        let described = self.described(token)?;
-        Ok((described.id, described.dataset()?.clone()))
-    }
-
-    fn lock_of(&self, id: Id) -> &RwLock<()> {
-        self.shared.lock_of(id)
+    fn chunk_blobs(&self, id: Id, dataset: &Dataset) -> Result<Vec<[u8; 8]>> {
+        Ok(self.all_cells(id, dataset)?.iter().map(|(_, cell)| cell.blob.to_bytes()).collect())
     }
 }

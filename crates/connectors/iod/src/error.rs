@@ -1,10 +1,10 @@
-//! What the storage says, in the words of the model.
+//! Errors of the storage as errors of the model.
 
 use iod_storage::Error as Storage;
 use model::{Error, Result};
 
-/// An error of the storage while doing `operation`. Identities come from the container itself: what is not where one
-/// leads, or is of another kind, is damage.
+/// Returns an error of the storage during `operation` as an error of the model. IDs come from the container itself: an
+/// object that does not exist, or is of another kind, is damage.
 pub(crate) fn stored(operation: &str, error: &Storage) -> Error {
     match error {
         Storage::NotFound(_) => Error::corrupt(operation).with("problem", error),
@@ -12,9 +12,9 @@ pub(crate) fn stored(operation: &str, error: &Storage) -> Error {
     }
 }
 
-/// `storage.get(…).during("read link")?`
+/// Results of the storage as results of the model: `storage.get(…).during("read link")?`.
 pub(crate) trait During<T> {
-    /// The same, seen from `operation`.
+    /// Returns the result with an error of the model, which names `operation`.
     fn during(self, operation: &str) -> Result<T>;
 }
 

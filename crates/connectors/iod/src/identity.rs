@@ -1,18 +1,19 @@
-//! Identities of objects: tokens, and numbers that nobody else gets.
+//! IDs of objects: their tokens and numbers.
 
 use std::ops::Range;
 
 use iod_storage::{Container, Id, Kind};
+use keyed::missing_token;
 use model::{Error, Result, Token};
 use system::sync::{Mutex, MutexGuard};
 
 use crate::error::During;
 use crate::keys::{ARRAY_INDEX, BLOB_INDEX, KV_INDEX, ROOT_METADATA, number, number_of};
 
-/// The second half of every token: the root's identity is 0, and a token of zeros is nobody's.
+/// The second half of every token: the root group's ID is 0, and a token of zeros stands for no object.
 const MARK: [u8; 8] = 1u64.to_le_bytes();
 
-/// The token of an object: the eight bytes of its identity, and a 1 of eight bytes.
+/// Returns the token of an object: the eight bytes of its ID, and a 1 of eight bytes.
 pub(crate) fn token(id: Id) -> Token {
     let mut token = Token::default();
     token.0[..8].copy_from_slice(&id.to_bytes());
@@ -20,23 +21,22 @@ pub(crate) fn token(id: Id) -> Token {
     token
 }
 
-/// The inverse of [`token`]; what cannot be an object of ours is not found.
+/// Returns the object of a token.
+///
+/// # Errors
+/// Returns `NotFound` if no object can have the token.
 pub(crate) fn object(given: Token) -> Result<Id> {
     let id = given.0.first_chunk::<8>().map(|bytes| Id::from_bytes(*bytes));
     match id {
         Some(id) if token(id) == given && id.kind().is_some() => Ok(id),
-        _ => Err(missing(given)),
+        _ => Err(missing_token(given)),
     }
 }
 
-pub(crate) fn missing(token: Token) -> Error {
-    Error::not_found("find object").with("token", token)
-}
-
-/// Numbers that a client takes at a time.
+/// Numbers that are reserved at a time.
 const RANGE: u64 = 1024;
 
-/// Numbers for new objects, of each kind.
+/// The reserved numbers for new objects of each kind.
 #[derive(Debug, Default)]
 pub(crate) struct Numbers(Mutex<[Range<u64>; 3]>);
 
@@ -53,13 +53,13 @@ impl Numbers {
         self.0.lock()
     }
 
-    /// An identity that nobody has.
+    /// Returns the ID of a new object.
     pub(crate) fn next(&self, storage: &Container, kind: Kind) -> Result<Id> {
         let all = self.take(storage, kind, 1)?;
         all.first().copied().ok_or_else(|| Error::limit("take numbers for objects"))
     }
 
-    /// Identities that nobody has.
+    /// Returns the IDs of new objects.
     pub(crate) fn take(&self, storage: &Container, kind: Kind, count: usize) -> Result<Vec<Id>> {
         let (place, key) = index_of(kind);
         let mut ranges = self.ranges();
@@ -74,7 +74,7 @@ impl Numbers {
         Ok(taken)
     }
 
-    /// Gives back what was not used, where nobody took others since.
+    /// Returns reserved numbers that were not used, if no other numbers were reserved since.
     pub(crate) fn give_back(&self, storage: &Container) -> Result<()> {
         let mut ranges = self.ranges();
         for kind in [Kind::KeyValue, Kind::Array, Kind::Blob] {
@@ -93,7 +93,8 @@ fn read_index(storage: &Container, key: &[u8]) -> Result<u64> {
     number_of(&found.unwrap_or_default(), "index of identities")
 }
 
-/// Takes a range. It needs no sync: after a crash both the index and what was made with it are as before.
+/// Reserves numbers. This needs no flush: after a crash both the index and the objects that have the numbers are as
+/// before.
 fn reserve(storage: &Container, key: &[u8], count: u64) -> Result<Range<u64>> {
     let first = read_index(storage, key)?;
     let end = first.checked_add(count).filter(|end| *end < 1 << 62);

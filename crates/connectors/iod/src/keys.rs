@@ -74,6 +74,15 @@ pub fn type_number(kind: ObjectKind) -> u32 {
     }
 }
 
+/// Returns as what an object is stored.
+pub fn storage_kind(kind: ObjectKind) -> Kind {
+    match kind {
+        ObjectKind::Group | ObjectKind::Map => Kind::KeyValue,
+        ObjectKind::Dataset => Kind::Array,
+        ObjectKind::Datatype => Kind::Blob,
+    }
+}
+
 /// The inverse of [`type_number`]; attributes are no objects.
 pub fn kind_of(number: u32) -> Option<ObjectKind> {
     let kinds = [ObjectKind::Group, ObjectKind::Datatype, ObjectKind::Dataset, ObjectKind::Map];

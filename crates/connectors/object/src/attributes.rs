@@ -2,28 +2,20 @@
 
 use std::sync::Arc;
 
-pub(crate) use keyed::space_bytes;
-use keyed::{Values, check_attribute_name as check_name};
-use model::{Datatype, Error, Index, Result, Within, encode, text};
+use keyed::{
+    AttributeHeader, Attributes, During, Identities, NewAttribute, ObjectHeader, Objects, is_tracked,
+    missing_attribute, stored, value_bytes,
+};
+use model::{Error, Limits, Result, encode, text};
 use objects::{Change, Condition, ObjectId, Phase, Update};
-use vol::{AttributeInfo, OpAttributeCreate, OpList, Page};
 
-use crate::described::{Described, committed};
-use crate::error::{During, stored};
-use crate::identity;
+use crate::ObjectMapping;
+use crate::headers::committed;
 use crate::keys::{self, ATTRIBUTE_COUNT, ATTRIBUTE_NEXT, ATTRIBUTES, Part};
-use crate::links::{is_tracked, slice, untracked};
-use crate::listing::{View, each_akey};
-use crate::opening::Opening;
-use crate::shared::NewAttribute;
-use crate::slots::{self, BlobId};
+use crate::listing::each_akey;
 
-fn missing(name: &str) -> Error {
-    Error::not_found("find attribute").with("name", name)
-}
-
-/// The akeys of everything that [`AttributeInfo`] tells.
-const INFO: [Part; 5] = [Part::Datatype, Part::Dataspace, Part::Creation, Part::Order, Part::Committed];
+/// The akeys of an attribute's header.
+const HEADER: [Part; 5] = [Part::Datatype, Part::Dataspace, Part::Creation, Part::Order, Part::Committed];
 /// All akeys of an attribute.
 const ALL: [Part; 6] =
     [Part::Datatype, Part::Dataspace, Part::Creation, Part::Order, Part::Committed, Part::Value];
@@ -55,14 +47,20 @@ impl Akeys {
     }
 }
 
-/// The place and count of attributes before one is added or after one went.
-struct Counts {
+/// The counters of an object's attributes.
+struct Counters {
+    /// The next creation order.
     next: u64,
+    /// The number of attributes.
     count: u64,
 }
 
-impl Opening {
-    /// Changes attributes of an object in one piece.
+fn tracks_order(object: &ObjectHeader<ObjectMapping>) -> bool {
+    is_tracked(object.object().attribute_order)
+}
+
+impl ObjectMapping {
+    /// Changes attributes of an object in one call.
     fn change_attributes(
         &self,
         object: ObjectId,
@@ -70,23 +68,23 @@ impl Opening {
         conditions: &[Condition<'_>],
     ) -> objects::Result<()> {
         let phase = Phase::Description;
-        self.store().update(&Update { object, dkey: ATTRIBUTES, changes, conditions, phase })
+        self.store.update(&Update { object, dkey: ATTRIBUTES, changes, conditions, phase })
     }
 
-    /// The same, for counters that processes share.
+    /// Changes attributes of an object in one call. If other processes write too, the counters must be as they were read.
     fn change_counted(
         &self,
         object: ObjectId,
-        counts: &Counts,
+        counters: &Counters,
         changes: &[Change<'_>],
         conditions: &[Condition<'_>],
     ) -> objects::Result<()> {
-        if !self.shared.is_concurrent {
+        if !self.is_concurrent() {
             return self.change_attributes(object, changes, conditions);
         }
-        let (next, count) = (keys::number(counts.next), keys::number(counts.count));
+        let (next, count) = (keys::number(counters.next), keys::number(counters.count));
         let mut all = conditions.to_vec();
-        match counts.next {
+        match counters.next {
             0 => all.push(Condition::Absent(ATTRIBUTE_NEXT)),
             _ => all.extend([
                 Condition::Equals(ATTRIBUTE_NEXT, &next),
@@ -94,64 +92,20 @@ impl Opening {
             ]),
         }
         let phase = Phase::Description;
-        self.store().update_now(&Update { object, dkey: ATTRIBUTES, changes, conditions: &all, phase })
+        self.store.update_now(&Update { object, dkey: ATTRIBUTES, changes, conditions: &all, phase })
     }
 
-    fn attribute_counts(&self, object: ObjectId) -> Result<Counts> {
+    fn attribute_counters(&self, object: ObjectId) -> Result<Counters> {
         let wanted = [ATTRIBUTE_NEXT, ATTRIBUTE_COUNT];
-        let found = self.store().get(object, ATTRIBUTES, &wanted).during("read attribute order")?;
+        let found = self.store.get(object, ATTRIBUTES, &wanted).during("read attribute order")?;
         let number = |at: usize| match found.get(at) {
             Some(Some(bytes)) => keys::number_of(bytes, "attribute order"),
             _ => Ok(0),
         };
-        Ok(Counts { next: number(0)?, count: number(1)? })
+        Ok(Counters { next: number(0)?, count: number(1)? })
     }
 
-    pub(crate) fn make_attribute(&self, object: &Described, op: &OpAttributeCreate) -> Result<()> {
-        check_name(&op.name)?;
-        let datatype = self.file_type(&op.datatype, op.committed)?;
-        let value_bytes = space_bytes(&op.space, &datatype)?;
-        let value_bytes = value_bytes.within(self.limits().metadata_bytes_max, "attribute")?;
-        let form = (datatype, op.space.clone(), op.charset);
-        let parts = self.shared.last_attribute.attribute(&form)?;
-        let name = text::as_bytes(&op.name);
-        let akeys = Akeys::of(&[&name], &[Part::Datatype, Part::Dataspace, Part::Creation, Part::Committed]);
-        let akeys = akeys.all();
-        let committed = op.committed.as_ref().map(|token| &token.0[..]);
-        let values = [Some(&parts.datatype[..]), Some(&parts.space), Some(&parts.creation), committed];
-        let changes = akeys.iter().zip(values).filter_map(|(akey, value)| Some(Change::Single(akey, value?)));
-        let changes: Vec<Change<'_>> = changes.collect();
-        let mut structure = self.shared.structure();
-        let conditions = [Condition::Absent(akeys[0])];
-        if let Some(committed) = op.committed {
-            if self.store().size(object.id, ATTRIBUTES, akeys[0]).during("make attribute")?.is_some() {
-                return Err(Error::exists("make attribute").with("name", &op.name));
-            }
-            self.add_reference(&mut structure, identity::object(committed)?)?;
-        }
-        let done = match is_tracked(object.object().attribute_order) {
-            true => self.put_in_order(object.id, &name, &changes, &conditions).map(Some),
-            false => {
-                let done = self.change_attributes(object.id, &changes, &conditions);
-                done.map(|()| None).map_err(|error| made(&error))
-            }
-        };
-        self.shared.listings.changed(object.id);
-        let place = done.map_err(|error| error.with("name", &op.name))?;
-        let (datatype, space, charset) = form;
-        let info = AttributeInfo {
-            name: op.name.clone(),
-            charset,
-            creation_order: place.and_then(|place| u32::try_from(place).ok()),
-            datatype,
-            committed: op.committed,
-            space,
-        };
-        self.shared.note_new_attribute(NewAttribute { object: object.id, info, bytes: value_bytes });
-        Ok(())
-    }
-
-    /// Makes an attribute and gives it its place in the order of creation.
+    /// Stores an attribute with its creation order, and returns that.
     fn put_in_order(
         &self,
         object: ObjectId,
@@ -161,14 +115,15 @@ impl Opening {
     ) -> Result<u64> {
         let datatype_akey = Part::Datatype.of(name);
         let order_akey = Part::Order.of(name);
-        self.retried("make attribute", &mut || {
-            if self.store().size(object, ATTRIBUTES, &datatype_akey).during("make attribute")?.is_some() {
-                return Err(Error::exists("make attribute"));
+        self.retried("create attribute", &mut || {
+            if self.store.size(object, ATTRIBUTES, &datatype_akey).during("create attribute")?.is_some() {
+                return Err(Error::exists("create attribute"));
             }
-            let counts = self.attribute_counts(object)?;
-            let (place, count) = (keys::number(counts.next), keys::number(counts.count.saturating_add(1)));
-            let next = counts.next.checked_add(1).ok_or_else(|| Error::limit("order attributes"))?;
-            let (next, name_akey) = (keys::number(next), keys::attribute_order(counts.next));
+            let counters = self.attribute_counters(object)?;
+            let (place, count) =
+                (keys::number(counters.next), keys::number(counters.count.saturating_add(1)));
+            let next = counters.next.checked_add(1).ok_or_else(|| Error::limit("order attributes"))?;
+            let (next, name_akey) = (keys::number(next), keys::attribute_order(counters.next));
             let mut all = changes.to_vec();
             all.extend([
                 Change::Single(&order_akey, &place),
@@ -176,96 +131,129 @@ impl Opening {
                 Change::Single(ATTRIBUTE_NEXT, &next),
                 Change::Single(ATTRIBUTE_COUNT, &count),
             ]);
-            Ok((self.change_counted(object, &counts, &all, conditions), counts.next))
+            Ok((self.change_counted(object, &counters, &all, conditions), counters.next))
         })
     }
 
-    pub(crate) fn attribute(&self, object: &Described, name: &str) -> Result<Option<AttributeInfo>> {
-        if let Some(info) = self.shared.new_attribute(object.id, name, |new| new.info.clone()) {
-            return Ok(Some(info));
-        }
-        let name = text::as_bytes(name);
-        // Many that are asked for are about to be made. Where every look is a message, all parts are better one.
-        let is_absent = !self.shared.is_concurrent && {
-            let found = self.store().size(object.id, ATTRIBUTES, &Part::Datatype.of(&name));
-            found.during("read attributes")?.is_none()
+    /// Removes an attribute and its place in the order of creation.
+    fn take_from_attribute_order(&self, object: ObjectId, place: u64, gone: &[Change<'_>]) -> Result<()> {
+        let name_akey = keys::attribute_order(place);
+        self.retried("delete attribute", &mut || {
+            let counters = self.attribute_counters(object)?;
+            let count = keys::number(counters.count.saturating_sub(1));
+            let mut all = gone.to_vec();
+            all.extend([Change::Punch(&name_akey), Change::Single(ATTRIBUTE_COUNT, &count)]);
+            Ok((self.change_counted(object, &counters, &all, &[]), ()))
+        })
+    }
+
+    /// Decodes the header of an attribute from its values, or returns `None` if it does not exist.
+    fn decode_attribute(
+        &self,
+        object: &ObjectHeader<Self>,
+        values: &[Option<Vec<u8>>],
+        limits: &Limits,
+    ) -> Result<Option<Arc<AttributeHeader<Self>>>> {
+        let [Some(datatype), Some(space), creation, order, shared] = values else { return Ok(None) };
+        let creation_order = match order {
+            Some(order) if tracks_order(object) => Some(keys::number_of(order, "creation order")?),
+            _ => None,
         };
-        if is_absent { Ok(None) } else { Ok(self.attribute_infos(object, &[name])?.pop()) }
+        let datatype = Self::decode_datatype(datatype, limits)?;
+        let space = encode::decode_space_of(space, limits)?;
+        let bytes = value_bytes(&space, &datatype, limits)?;
+        let charset = creation.as_deref().map_or(Ok(Default::default()), encode::decode_attribute_create)?;
+        let committed = shared.as_deref().map(committed).transpose()?;
+        let new = NewAttribute { datatype, space, charset, committed, bytes };
+        Ok(Some(Arc::new(AttributeHeader::new((), new, creation_order))))
+    }
+}
+
+impl Attributes for ObjectMapping {
+    fn attribute_names(&self, object: &ObjectHeader<Self>) -> Result<Vec<Vec<u8>>> {
+        let prefix = Part::Datatype.prefix();
+        let mut names = Vec::new();
+        each_akey(&*self.store, object.id, ATTRIBUTES, prefix, |akey| {
+            names.extend(akey.strip_prefix(prefix).map(<[u8]>::to_vec));
+            Ok(akey.starts_with(prefix))
+        })?;
+        Ok(names)
     }
 
-    /// What attributes of these names tell; names without one are left out.
-    fn attribute_infos(&self, object: &Described, names: &[impl AsRef<[u8]>]) -> Result<Vec<AttributeInfo>> {
-        let akeys = Akeys::of(names, &INFO);
-        let found = self.store().get(object.id, ATTRIBUTES, &akeys.all()).during("read attributes")?;
-        let is_ordered = is_tracked(object.object().attribute_order);
-        let mut infos = Vec::with_capacity(names.len());
-        for (name, values) in names.iter().zip(found.chunks(INFO.len())) {
-            let [Some(datatype), Some(space), creation, order, shared] = values else { continue };
-            let creation_order = match order {
-                Some(order) if is_ordered => u32::try_from(keys::number_of(order, "creation order")?).ok(),
-                _ => None,
-            };
-            infos.push(AttributeInfo {
-                name: text::from_bytes(name.as_ref()),
-                charset: creation
-                    .as_deref()
-                    .map_or(Ok(Default::default()), encode::decode_attribute_create)?,
-                creation_order,
-                datatype: slots::decode_type(datatype, self.limits())?,
-                committed: shared.as_deref().map(committed).transpose()?,
-                space: encode::decode_space_of(space, self.limits())?,
-            });
-        }
-        Ok(infos)
-    }
-
-    /// Names of an object's attributes, by their bytes.
-    pub(crate) fn attribute_names(&self, object: ObjectId) -> Result<Arc<Vec<Vec<u8>>>> {
-        self.shared.listings.snapshot(object, View::Attributes, || {
-            let prefix = Part::Datatype.prefix();
-            let mut names = Vec::new();
-            each_akey(self.store(), object, ATTRIBUTES, prefix, |akey| {
-                names.extend(akey.strip_prefix(prefix).map(<[u8]>::to_vec));
-                Ok(akey.starts_with(prefix))
-            })?;
-            Ok(names)
-        })
-    }
-
-    pub(crate) fn attribute_count(&self, object: &Described) -> Result<u64> {
-        match is_tracked(object.object().attribute_order) {
-            true => Ok(self.attribute_counts(object.id)?.count),
-            false => Ok(self.attribute_names(object.id)?.len() as u64),
+    fn attribute_count(&self, object: &ObjectHeader<Self>) -> Result<Option<u64>> {
+        match tracks_order(object) {
+            true => Ok(Some(self.attribute_counters(object.id)?.count)),
+            false => Ok(None),
         }
     }
 
-    pub(crate) fn list_attributes(&self, object: &Described, op: &OpList) -> Result<Page<AttributeInfo>> {
-        let names = self.attribute_names(object.id)?;
-        if op.index == Index::Name {
-            let (names, more) = slice(&names, op);
-            return Ok(Page { entries: self.attribute_infos(object, &names)?, more });
+    fn attributes(
+        &self,
+        object: &ObjectHeader<Self>,
+        names: &[&[u8]],
+        limits: &Limits,
+    ) -> Result<Vec<Option<Arc<AttributeHeader<Self>>>>> {
+        // Many that are looked up are about to be created. If every look-up is a message, all parts are better one.
+        if let [name] = names
+            && !self.is_concurrent()
+            && !self.has_attribute(object, name)?
+        {
+            return Ok(vec![None]);
         }
-        if !is_tracked(object.object().attribute_order) {
-            return Err(untracked("list attributes"));
-        }
-        let mut infos = self.attribute_infos(object, &names)?;
-        infos.sort_by_key(|info| info.creation_order);
-        let (entries, more) = slice(&infos, op);
-        Ok(Page { entries, more })
+        let akeys = Akeys::of(names, &HEADER);
+        let found = self.store.get(object.id, ATTRIBUTES, &akeys.all()).during("read attributes")?;
+        found.chunks(HEADER.len()).map(|values| self.decode_attribute(object, values, limits)).collect()
     }
 
-    pub(crate) fn attribute_values(&self, object: &Described, names: &[&str]) -> Result<Vec<Vec<u8>>> {
+    fn has_attribute(&self, object: &ObjectHeader<Self>, name: &[u8]) -> Result<bool> {
+        let found = self.store.size(object.id, ATTRIBUTES, &Part::Datatype.of(name));
+        Ok(found.during("read attributes")?.is_some())
+    }
+
+    fn put_attribute(
+        &self,
+        (): &mut (),
+        object: &ObjectHeader<Self>,
+        name: &[u8],
+        new: NewAttribute,
+    ) -> Result<AttributeHeader<Self>> {
+        let form = (new.datatype, new.space, new.charset);
+        let parts = self.last_attribute.attribute(&form)?;
+        let akeys = Akeys::of(&[name], &[Part::Datatype, Part::Dataspace, Part::Creation, Part::Committed]);
+        let akeys = akeys.all();
+        let committed = new.committed.as_ref().map(|token| &token.0[..]);
+        let values = [Some(&parts.datatype[..]), Some(&parts.space), Some(&parts.creation), committed];
+        let changes = akeys.iter().zip(values).filter_map(|(akey, value)| Some(Change::Single(akey, value?)));
+        let changes: Vec<Change<'_>> = changes.collect();
+        let conditions = [Condition::Absent(akeys[0])];
+        let creation_order = match tracks_order(object) {
+            true => Some(self.put_in_order(object.id, name, &changes, &conditions)?),
+            false => {
+                let done = self.change_attributes(object.id, &changes, &conditions);
+                done.map_err(|error| created(&error))?;
+                None
+            }
+        };
+        let (datatype, space, charset) = form;
+        Ok(AttributeHeader::new((), NewAttribute { datatype, space, charset, ..new }, creation_order))
+    }
+
+    fn read_attributes(
+        &self,
+        object: &ObjectHeader<Self>,
+        names: &[&str],
+        limits: &Limits,
+    ) -> Result<Vec<Vec<u8>>> {
         const PARTS: [Part; 3] = [Part::Value, Part::Datatype, Part::Dataspace];
         let encoded: Vec<_> = names.iter().map(|name| text::as_bytes(name)).collect();
         let akeys = Akeys::of(&encoded, &PARTS);
-        let mut found = self.store().get(object.id, ATTRIBUTES, &akeys.all()).during("read attributes")?;
+        let mut found = self.store.get(object.id, ATTRIBUTES, &akeys.all()).during("read attributes")?;
         let mut values = Vec::with_capacity(names.len());
         for (name, found) in names.iter().zip(found.chunks_mut(PARTS.len())) {
-            let [value, Some(datatype), Some(space)] = found else { return Err(missing(name)) };
-            let datatype = slots::decode_type(datatype, self.limits())?;
-            let bytes = space_bytes(&encode::decode_space_of(space, self.limits())?, &datatype)?;
-            let bytes = bytes.within(self.limits().metadata_bytes_max, "attribute")?;
-            // Nobody wrote an attribute that has no value: it is zeros.
+            let [value, Some(datatype), Some(space)] = found else { return Err(missing_attribute(name)) };
+            let datatype = Self::decode_datatype(datatype, limits)?;
+            let bytes = value_bytes(&encode::decode_space_of(space, limits)?, &datatype, limits)?;
+            // An attribute that was never written has no value: it is zeros.
             let value = value.take().unwrap_or_else(|| vec![0; bytes]);
             if value.len() != bytes {
                 return Err(Error::corrupt("read attribute").with("name", name).with("bytes", value.len()));
@@ -275,131 +263,71 @@ impl Opening {
         Ok(values)
     }
 
-    /// Bytes of an attribute's value, and its type.
-    fn value_bytes(&self, object: &Described, name: &str) -> Result<(usize, Datatype)> {
-        let akeys = Akeys::of(&[text::as_bytes(name)], &[Part::Datatype, Part::Dataspace]);
-        let found = self.store().get(object.id, ATTRIBUTES, &akeys.all()).during("read attribute")?;
-        let [Some(datatype), Some(space)] = &found[..] else { return Err(missing(name)) };
-        let datatype = slots::decode_type(datatype, self.limits())?;
-        let bytes = space_bytes(&encode::decode_space_of(space, self.limits())?, &datatype)?;
-        Ok((bytes.within(self.limits().metadata_bytes_max, "attribute")?, datatype))
+    fn read_attribute(
+        &self,
+        object: &ObjectHeader<Self>,
+        name: &[u8],
+        _attribute: &AttributeHeader<Self>,
+    ) -> Result<Option<Vec<u8>>> {
+        let akey = Part::Value.of(name);
+        let found = self.store.get(object.id, ATTRIBUTES, &[&akey]).during("read attribute")?;
+        Ok(found.into_iter().next().flatten())
     }
 
-    pub(crate) fn write_attribute(&self, object: &Described, name: &str, data: &[u8]) -> Result<()> {
-        let _structure = self.shared.structure();
-        let (bytes, datatype) =
-            match self.shared.new_attribute(object.id, name, |new| (new.bytes, new.info.datatype.clone())) {
-                Some(known) => known,
-                None => self.value_bytes(object, name)?,
-            };
-        if bytes != data.len() {
-            return Err(Error::invalid("write attribute").with("bytes", data.len()).with("wanted", bytes));
-        }
-        let akey = Part::Value.of(&text::as_bytes(name));
-        let old = self.blobs_of_value(object.id, &datatype, &akey)?;
-        self.change_attributes(object.id, &[Change::Single(&akey, data)], &[]).during("write attribute")?;
-        if old.is_empty() {
-            return Ok(());
-        }
-        // What the new value uses too stays.
-        let kept = self.blobs_in(&datatype, data)?;
-        self.drop_blobs(&old.into_iter().filter(|id| !kept.contains(id)).collect::<Vec<_>>())
+    fn write_attribute(
+        &self,
+        object: &ObjectHeader<Self>,
+        name: &[u8],
+        _attribute: &AttributeHeader<Self>,
+        value: &[u8],
+    ) -> Result<()> {
+        let change = Change::Single(&Part::Value.of(name), value);
+        self.change_attributes(object.id, &[change], &[]).during("write attribute")
     }
 
-    fn blobs_of_value(&self, object: ObjectId, datatype: &Datatype, akey: &[u8]) -> Result<Vec<BlobId>> {
-        if !datatype.has_slots() {
-            return Ok(Vec::new());
-        }
-        let found = self.store().get(object, ATTRIBUTES, &[akey]).during("read attribute")?;
-        match found.into_iter().next().flatten() {
-            Some(value) => self.blobs_in(datatype, &value),
-            None => Ok(Vec::new()),
-        }
-    }
-
-    pub(crate) fn delete_attribute(&self, object: &Described, name: &str) -> Result<()> {
-        let mut structure = self.shared.structure();
-        self.shared.forget_new_attribute();
-        let info = self.attribute(object, name)?.ok_or_else(|| missing(name))?;
-        let bytes = text::as_bytes(name);
-        let blobs = self.blobs_of_value(object.id, &info.datatype, &Part::Value.of(&bytes))?;
-        let akeys = ALL.map(|part| part.of(&bytes));
+    fn remove_attribute(
+        &self,
+        (): &mut (),
+        object: &ObjectHeader<Self>,
+        name: &[u8],
+        attribute: &AttributeHeader<Self>,
+    ) -> Result<()> {
+        let akeys = ALL.map(|part| part.of(name));
         let gone: Vec<Change<'_>> = akeys.iter().map(|akey| Change::Punch(akey)).collect();
-        match info.creation_order {
-            Some(place) => self.take_attribute(object.id, place.into(), &gone)?,
-            None => self.change_attributes(object.id, &gone, &[]).during("delete attribute")?,
-        }
-        self.shared.listings.changed(object.id);
-        self.drop_blobs(&blobs)?;
-        match info.committed {
-            Some(committed) => self.drop_reference(&mut structure, identity::object(committed)?),
-            None => Ok(()),
+        match attribute.creation_order {
+            Some(place) => self.take_from_attribute_order(object.id, place, &gone),
+            None => self.change_attributes(object.id, &gone, &[]).during("delete attribute"),
         }
     }
 
-    fn take_attribute(&self, object: ObjectId, place: u64, gone: &[Change<'_>]) -> Result<()> {
-        let name_akey = keys::attribute_order(place);
-        self.retried("delete attribute", &mut || {
-            let counts = self.attribute_counts(object)?;
-            let count = keys::number(counts.count.saturating_sub(1));
-            let mut all = gone.to_vec();
-            all.extend([Change::Punch(&name_akey), Change::Single(ATTRIBUTE_COUNT, &count)]);
-            Ok((self.change_counted(object, &counts, &all, &[]), ()))
-        })
-    }
-
-    pub(crate) fn rename_attribute(&self, object: &Described, from: &str, to: &str) -> Result<()> {
-        check_name(to)?;
-        let _structure = self.shared.structure();
-        self.shared.forget_new_attribute();
-        let info = self.attribute(object, from)?.ok_or_else(|| missing(from))?;
-        let (old, new) = (text::to_bytes(from), text::to_bytes(to));
-        let (old_akeys, new_akeys) = (ALL.map(|part| part.of(&old)), ALL.map(|part| part.of(&new)));
+    fn rename_attribute(
+        &self,
+        object: &ObjectHeader<Self>,
+        from: &[u8],
+        to: &[u8],
+        attribute: &AttributeHeader<Self>,
+    ) -> Result<()> {
+        let (old_akeys, new_akeys) = (ALL.map(|part| part.of(from)), ALL.map(|part| part.of(to)));
         let wanted: Vec<&[u8]> = old_akeys.iter().map(Vec::as_slice).collect();
-        let values = self.store().get(object.id, ATTRIBUTES, &wanted).during("rename attribute")?;
+        let values = self.store.get(object.id, ATTRIBUTES, &wanted).during("rename attribute")?;
         let mut changes: Vec<Change<'_>> = old_akeys.iter().map(|akey| Change::Punch(akey)).collect();
         let moved = new_akeys.iter().zip(&values);
         changes.extend(moved.filter_map(|(akey, value)| Some(Change::Single(akey, value.as_deref()?))));
-        let name_akey = info.creation_order.map(|place| keys::attribute_order(place.into()));
-        changes.extend(name_akey.as_ref().map(|akey| Change::Single(akey, &new)));
+        let name_akey = attribute.creation_order.map(keys::attribute_order);
+        changes.extend(name_akey.as_ref().map(|akey| Change::Single(akey, to)));
         let done = self.change_attributes(object.id, &changes, &[Condition::Absent(&new_akeys[0])]);
-        self.shared.listings.changed(object.id);
         done.map_err(|error| match error {
-            objects::Error::Condition(_) => Error::exists("rename attribute").with("name", to),
+            objects::Error::Condition(_) => {
+                Error::exists("rename attribute").with("name", text::from_bytes(to))
+            }
             error => stored("rename attribute", &error),
         })
     }
-
-    /// Committed datatypes that an object's attributes use, once for each use.
-    pub(crate) fn committed_in_attributes(&self, object: &Described) -> Result<Vec<ObjectId>> {
-        let mut akeys = Vec::new();
-        let prefix = Part::Committed.prefix();
-        each_akey(self.store(), object.id, ATTRIBUTES, prefix, |akey| {
-            if akey.starts_with(prefix) {
-                akeys.push(akey.to_vec());
-            }
-            Ok(akey.starts_with(prefix))
-        })?;
-        let wanted: Vec<&[u8]> = akeys.iter().map(Vec::as_slice).collect();
-        let found = self.store().get(object.id, ATTRIBUTES, &wanted).during("read attributes")?;
-        found.iter().flatten().map(|token| identity::object(committed(token)?)).collect()
-    }
-
-    /// Blobs that the values of an object's attributes use.
-    pub(crate) fn blobs_in_attributes(&self, object: &Described) -> Result<Vec<BlobId>> {
-        let names = self.attribute_names(object.id)?;
-        let mut blobs = Vec::new();
-        for info in self.attribute_infos(object, &names)? {
-            let akey = Part::Value.of(&text::as_bytes(&info.name));
-            blobs.extend(self.blobs_of_value(object.id, &info.datatype, &akey)?);
-        }
-        Ok(blobs)
-    }
 }
 
-fn made(error: &objects::Error) -> Error {
+fn created(error: &objects::Error) -> Error {
     match error {
-        objects::Error::Condition(_) => Error::exists("make attribute"),
-        error => stored("make attribute", error),
+        objects::Error::Condition(_) => Error::exists("create attribute"),
+        error => stored("create attribute", error),
     }
 }

@@ -1,18 +1,14 @@
-//! Where chunks are: each has a dkey, with its elements as records or, with filters, as one value.
+//! Chunks: each has a dkey, with its elements as records or, with filters, as one value.
 
 use std::ops::Range;
 
-use keyed::{ChunkRead, ChunkWrite, Chunks, Dataset, Datasets, Elements, Stored};
-use model::{Error, Result, Token};
+use keyed::{ChunkRead, ChunkWrite, Chunks, Dataset, During, Objects, StoredChunk, fetched};
+use model::{Error, Result};
 use objects::{Change, Fetch, ObjectId, Phase, Size, Update};
-use system::sync::RwLock;
 
-use crate::error::{During, fetched};
+use crate::ObjectMapping;
 use crate::keys::{self, ELEMENTS, FILTER_MASK};
-use crate::listing::{View, each_dkey};
-use crate::opening::{Opening, update_all};
-use crate::shared::Shared;
-use crate::slots::ID_BYTES;
+use crate::listing::each_dkey;
 
 fn dkeys_of(starts: &[&[u64]]) -> Vec<Vec<u8>> {
     starts.iter().map(|start| keys::chunk(start)).collect()
@@ -25,25 +21,19 @@ fn mask_of(stored: Option<Vec<u8>>) -> Result<u32> {
     })
 }
 
-impl Shared {
+impl ObjectMapping {
     fn update_chunks(&self, id: ObjectId, dkeys: &[Vec<u8>], changes: &[Vec<Change<'_>>]) -> Result<()> {
         let update =
             |(dkey, changes)| Update { object: id, dkey, changes, conditions: &[], phase: Phase::Content };
         let dkeys = dkeys.iter().map(Vec::as_slice);
         let updates: Vec<Update<'_>> = dkeys.zip(changes.iter().map(Vec::as_slice)).map(update).collect();
-        update_all(&*self.store, &updates).during("write elements")
+        self.update_all(&updates).during("write elements")
     }
 }
 
-impl Chunks for Shared {
-    type Id = ObjectId;
-
-    fn is_far(&self) -> bool {
-        self.is_concurrent
-    }
-
-    fn changed(&self, id: ObjectId) {
-        self.listings.changed(id);
+impl Chunks for ObjectMapping {
+    fn is_remote(&self) -> bool {
+        self.is_concurrent()
     }
 
     fn fetch(&self, id: ObjectId, dataset: &Dataset, reads: &mut [ChunkRead<'_>]) -> Result<()> {
@@ -78,7 +68,12 @@ impl Chunks for Shared {
         self.update_chunks(id, &[keys::chunk(start)], &[ranges.iter().map(punch).collect()])
     }
 
-    fn stored(&self, id: ObjectId, _dataset: &Dataset, starts: &[&[u64]]) -> Result<Vec<Option<Stored>>> {
+    fn stored(
+        &self,
+        id: ObjectId,
+        _dataset: &Dataset,
+        starts: &[&[u64]],
+    ) -> Result<Vec<Option<StoredChunk>>> {
         let dkeys = dkeys_of(starts);
         let both = |dkey| [(id, dkey, ELEMENTS), (id, dkey, FILTER_MASK)];
         let wanted: Vec<_> = dkeys.iter().flat_map(|dkey| both(&dkey[..])).collect();
@@ -92,7 +87,13 @@ impl Chunks for Shared {
         Ok(chunks)
     }
 
-    fn store(&self, id: ObjectId, _dataset: &Dataset, starts: &[&[u64]], chunks: &[Stored]) -> Result<()> {
+    fn store(
+        &self,
+        id: ObjectId,
+        _dataset: &Dataset,
+        starts: &[&[u64]],
+        chunks: &[StoredChunk],
+    ) -> Result<()> {
         let masks: Vec<[u8; 4]> = chunks.iter().map(|(mask, _)| mask.to_le_bytes()).collect();
         let changes = chunks.iter().zip(&masks).map(|((mask, bytes), stored)| {
             let mask = match mask {
@@ -129,33 +130,13 @@ impl Chunks for Shared {
 
     fn starts(&self, id: ObjectId, dataset: &Dataset) -> Result<Vec<Vec<u64>>> {
         let rank = dataset.shape.len();
-        let dkeys = self.listings.snapshot(id, View::Chunks, || {
-            let mut found = Vec::new();
-            // Other keys begin with a slash, which comes after all of these.
-            each_dkey(&*self.store, id, &[0], |dkey| {
-                found.extend(keys::chunk_start(dkey, rank));
-                Ok(dkey.first() == Some(&0))
-            })?;
-            found.sort_unstable();
-            Ok(found.iter().map(|start| keys::chunk(start)).collect())
+        let mut found = Vec::new();
+        // Other keys begin with a slash, which comes after all of these.
+        each_dkey(&*self.store, id, &[0], |dkey| {
+            found.extend(keys::chunk_start(dkey, rank));
+            Ok(dkey.first() == Some(&0))
         })?;
-        Ok(dkeys.iter().filter_map(|dkey| keys::chunk_start(dkey, rank)).collect())
-    }
-}
-
-impl Datasets<ID_BYTES> for Opening {
-    type Chunks = Shared;
-
-    fn elements(&self) -> Elements<'_, Shared> {
-        self.shared.elements()
-    }
-
-    fn dataset(&self, token: Token) -> Result<(ObjectId, Dataset)> {
-        let described = self.described(token)?;
-        Ok((described.id, described.dataset()?.clone()))
-    }
-
-    fn lock_of(&self, id: ObjectId) -> &RwLock<()> {
-        self.shared.lock_of(id)
+        found.sort_unstable();
+        Ok(found)
     }
 }

@@ -1,4 +1,4 @@
-//! What was encoded last: things that are made in a row are mostly alike.
+//! A cache of the last encoded header: objects that are created in a row are mostly alike.
 
 use std::sync::Arc;
 
@@ -6,26 +6,26 @@ use model::{CharacterSet, Dataspace, Datatype, Result, encode};
 use system::sync::Mutex;
 use vol::DatasetInfo;
 
-/// The stored forms of what describes a dataset or an attribute.
+/// The encoded parts of the header of a dataset or an attribute.
 #[derive(Debug)]
-pub(crate) struct Parts {
+pub(crate) struct EncodedParts {
     pub(crate) creation: Vec<u8>,
     pub(crate) datatype: Vec<u8>,
     pub(crate) space: Vec<u8>,
 }
 
-/// The last description, and what it came to.
+/// The header that was encoded last, and its parts.
 #[derive(Debug)]
-pub(crate) struct Last<T>(Mutex<Option<(T, Arc<Parts>)>>);
+pub(crate) struct LastEncoded<T>(Mutex<Option<(T, Arc<EncodedParts>)>>);
 
-impl<T> Default for Last<T> {
+impl<T> Default for LastEncoded<T> {
     fn default() -> Self {
-        Last(Mutex::new(None))
+        LastEncoded(Mutex::new(None))
     }
 }
 
-impl<T: PartialEq + Clone> Last<T> {
-    fn of(&self, wanted: &T, make: impl FnOnce() -> Result<Parts>) -> Result<Arc<Parts>> {
+impl<T: PartialEq + Clone> LastEncoded<T> {
+    fn of(&self, wanted: &T, make: impl FnOnce() -> Result<EncodedParts>) -> Result<Arc<EncodedParts>> {
         let mut last = self.0.lock();
         if let Some((known, parts)) = &*last
             && known == wanted
@@ -38,14 +38,14 @@ impl<T: PartialEq + Clone> Last<T> {
     }
 }
 
-/// Type, extent and the character set of the name.
+/// Datatype, dataspace and the character set of the name.
 pub(crate) type AttributeForm = (Datatype, Dataspace, CharacterSet);
 
-impl Last<AttributeForm> {
-    pub(crate) fn attribute(&self, form: &AttributeForm) -> Result<Arc<Parts>> {
+impl LastEncoded<AttributeForm> {
+    pub(crate) fn attribute(&self, form: &AttributeForm) -> Result<Arc<EncodedParts>> {
         let (datatype, space, charset) = form;
         self.of(form, || {
-            Ok(Parts {
+            Ok(EncodedParts {
                 creation: encode::attribute_create(*charset),
                 datatype: encode::datatype(datatype)?,
                 space: encode::space(space)?,
@@ -54,10 +54,10 @@ impl Last<AttributeForm> {
     }
 }
 
-impl Last<Arc<DatasetInfo>> {
-    pub(crate) fn dataset(&self, info: &Arc<DatasetInfo>) -> Result<Arc<Parts>> {
+impl LastEncoded<Arc<DatasetInfo>> {
+    pub(crate) fn dataset(&self, info: &Arc<DatasetInfo>) -> Result<Arc<EncodedParts>> {
         self.of(info, || {
-            Ok(Parts {
+            Ok(EncodedParts {
                 creation: encode::dataset_create(&info.create, &info.datatype, &info.space)?,
                 datatype: encode::datatype(&info.datatype)?,
                 space: encode::space(&info.space)?,

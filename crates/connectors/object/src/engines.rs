@@ -1,63 +1,96 @@
-//! Which engine holds a container, and under which identity.
+//! The storage engines: where a container is, and under which UUID.
 
 use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use keyed::{During, Engines, Location};
+use model::properties::FileCreate;
 use model::text::{from_path, to_path};
 use model::{Error, Result};
-use objects::{ContainerId, Pool};
+use objects::{ContainerId, Mode, Pool};
 use system::sync::{Mutex, MutexGuard};
 
-use crate::error::stored;
+use crate::ObjectMapping;
 
-/// A container's place.
+/// The location of a container.
 #[derive(Debug, Clone)]
-pub(crate) struct Site {
-    pub(crate) pool: Arc<dyn Pool>,
-    pub(crate) id: ContainerId,
-    /// The same for the same container, whatever name it was opened by.
-    pub(crate) key: String,
+pub struct ObjectLocation {
+    pool: Arc<dyn Pool>,
+    id: ContainerId,
+    key: String,
     /// Whether other processes may write at the same time.
-    pub(crate) is_concurrent: bool,
-    /// The folder that is there for this container only.
-    pub(crate) folder: Option<PathBuf>,
+    is_concurrent: bool,
+    /// The folder that this container has for itself.
+    folder: Option<PathBuf>,
 }
 
-impl Site {
-    /// Takes away what is left of a container that was destroyed.
-    pub(crate) fn clean(&self) {
+impl ObjectLocation {
+    fn exists(&self) -> Result<bool> {
+        Ok(self.pool.list().during("list containers")?.contains(&self.id))
+    }
+}
+
+impl Location for ObjectLocation {
+    type Mapping = ObjectMapping;
+
+    fn key(&self) -> &str {
+        &self.key
+    }
+
+    fn create(&self, create: &FileCreate) -> Result<ObjectMapping> {
+        let store = self.pool.create(self.id).during("create container")?;
+        ObjectMapping::create(store, self.is_concurrent, create)
+    }
+
+    fn open(&self, is_writable: bool) -> Result<(ObjectMapping, FileCreate)> {
+        let mode = if is_writable { Mode::ReadWrite } else { Mode::Read };
+        let store = self.pool.open(self.id, mode).during("open container")?;
+        ObjectMapping::open(store, self.is_concurrent)
+    }
+
+    fn destroy(&self, operation: &str) -> Result<()> {
+        self.pool.destroy(self.id).during(operation)
+    }
+
+    fn remove_folder(&self) {
         if let Some(folder) = &self.folder {
-            // Whatever else is in it stays, and so does the folder.
+            // A folder with other files stays.
             let _ = std::fs::remove_dir(folder);
         }
     }
 }
 
-/// Engines of a connector.
-#[derive(Debug, Clone)]
-pub(crate) struct Engines {
+/// The engines: memory, folders, and Ceph clusters.
+#[derive(Debug)]
+pub struct ObjectEngines {
     memory: Arc<dyn Pool>,
-    /// Pools of clusters that were used: a connection takes longer than most of what is done with it.
-    clusters: Arc<Mutex<HashMap<String, Arc<dyn Pool>>>>,
+    /// Pools of clusters that were used: connecting takes longer than most operations.
+    clusters: Mutex<HashMap<String, Arc<dyn Pool>>>,
 }
 
-/// The engine whose containers go with the process.
+impl Default for ObjectEngines {
+    fn default() -> Self {
+        ObjectEngines { memory: objects::memory::pool(), clusters: Mutex::default() }
+    }
+}
+
+/// The engine whose containers are lost with the connector.
 const MEMORY: &str = "memory";
 /// The engine of a Ceph cluster.
 const RADOS: &str = "rados";
 /// The name that older programs gave every container that has a folder for itself.
 const ALONE: &str = "/";
-/// What the identities of containers in folders end with, so that other storage on the same engine is not taken for one.
+/// The end of the UUIDs of containers in folders: other storage on the same engine has another.
 const MARK: &[u8; 6] = b"object";
 
-impl Engines {
-    pub(crate) fn new() -> Self {
-        Engines { memory: objects::memory::pool(), clusters: Arc::default() }
-    }
+impl Engines for ObjectEngines {
+    type Location = ObjectLocation;
 
-    /// Where a location is.
-    pub(crate) fn site(&self, engine: Option<&str>, path: &str) -> Result<Site> {
+    const VALUE: u32 = 540;
+    const ABOUT: &'static str = "objects with two levels of keys: embedded, or on Ceph (object+rados:)";
+
+    fn location(&self, engine: Option<&str>, path: &str) -> Result<ObjectLocation> {
         match engine {
             None => embedded(path),
             Some(MEMORY) => Ok(self.in_memory(path)),
@@ -68,49 +101,50 @@ impl Engines {
         }
     }
 
-    /// Keeps others from making a container in the folder of a location, as long as the answer is there.
-    pub(crate) fn hold(engine: Option<&str>, path: &str) -> Option<std::fs::File> {
+    fn find(&self, path: &str) -> Result<Option<ObjectLocation>> {
+        let memory = self.in_memory(path);
+        if memory.exists()? {
+            return Ok(Some(memory));
+        }
+        if let Some(location) = self.in_known_cluster(path)
+            && location.exists()?
+        {
+            return Ok(Some(location));
+        }
+        if path.is_empty() || !to_path(path).is_dir() {
+            return Ok(None);
+        }
+        let location = embedded(path)?;
+        Ok(location.exists()?.then_some(location))
+    }
+
+    /// Two that create a container in one folder must find the same one.
+    fn lock(&self, engine: Option<&str>, path: &str) -> Option<std::fs::File> {
         if engine.is_some() || path.is_empty() {
             return None;
         }
-        // Where this fails, making the container says why.
+        // If this fails, creating the container reports why.
         let path = to_path(path);
         std::fs::create_dir_all(&path).ok()?;
         let folder = std::fs::File::open(&path).ok()?;
         folder.lock().ok().map(|()| folder)
     }
+}
 
-    fn in_memory(&self, path: &str) -> Site {
+impl ObjectEngines {
+    fn in_memory(&self, path: &str) -> ObjectLocation {
         let (pool, id) = (self.memory.clone(), ContainerId::from_name(path));
-        Site { pool, id, key: format!("{MEMORY}:{path}"), is_concurrent: false, folder: None }
-    }
-
-    /// Where a path is whose engine nobody named, if something is there.
-    pub(crate) fn find(&self, path: &str) -> Result<Option<Site>> {
-        let memory = self.in_memory(path);
-        if is_there(&memory)? {
-            return Ok(Some(memory));
-        }
-        if let Some(site) = self.in_known_cluster(path)
-            && is_there(&site)?
-        {
-            return Ok(Some(site));
-        }
-        if path.is_empty() || !to_path(path).is_dir() {
-            return Ok(None);
-        }
-        let site = embedded(path)?;
-        Ok(is_there(&site)?.then_some(site))
+        ObjectLocation { pool, id, key: format!("{MEMORY}:{path}"), is_concurrent: false, folder: None }
     }
 }
 
 /// Containers on a Ceph cluster: `pool/name`, and `?conf=` with the cluster's configuration file.
-impl Engines {
+impl ObjectEngines {
     fn clusters(&self) -> MutexGuard<'_, HashMap<String, Arc<dyn Pool>>> {
         self.clusters.lock()
     }
 
-    fn in_cluster(&self, path: &str) -> Result<Site> {
+    fn in_cluster(&self, path: &str) -> Result<ObjectLocation> {
         let place = ClusterPath::parse(path)?;
         let known = self.clusters().get(&place.key()).cloned();
         let pool = match known {
@@ -118,14 +152,14 @@ impl Engines {
             None => connect(&place)?,
         };
         self.clusters().insert(place.key(), pool.clone());
-        Ok(place.site(pool))
+        Ok(place.location(pool))
     }
 
-    /// The same where there is a connection: nobody looks for a cluster to find out what a path means.
-    fn in_known_cluster(&self, path: &str) -> Option<Site> {
+    /// Returns the location on a cluster that there is a connection to: no other cluster is looked for.
+    fn in_known_cluster(&self, path: &str) -> Option<ObjectLocation> {
         let place = ClusterPath::parse(path).ok()?;
         let pool = self.clusters().get(&place.key())?.clone();
-        Some(place.site(pool))
+        Some(place.location(pool))
     }
 }
 
@@ -154,16 +188,16 @@ impl<'p> ClusterPath<'p> {
         format!("{}?conf={}", self.pool, self.conf.unwrap_or_default())
     }
 
-    fn site(&self, pool: Arc<dyn Pool>) -> Site {
+    fn location(&self, pool: Arc<dyn Pool>) -> ObjectLocation {
         let key = format!("{RADOS}:{} {}", self.key(), self.name);
-        Site { pool, id: ContainerId::from_name(self.name), key, is_concurrent: true, folder: None }
+        ObjectLocation { pool, id: ContainerId::from_name(self.name), key, is_concurrent: true, folder: None }
     }
 }
 
 #[cfg(feature = "rados")]
 fn connect(place: &ClusterPath<'_>) -> Result<Arc<dyn Pool>> {
     let pool = objects::rados::pool(place.pool, place.conf.map(std::path::Path::new));
-    pool.map_err(|error| stored("reach cluster", &error))
+    pool.during("reach cluster")
 }
 
 #[cfg(not(feature = "rados"))]
@@ -172,12 +206,7 @@ fn connect(place: &ClusterPath<'_>) -> Result<Arc<dyn Pool>> {
     Err(Error::unsupported("use storage engine").with("pool", place.pool).with("problem", problem))
 }
 
-fn is_there(site: &Site) -> Result<bool> {
-    let known = site.pool.list().map_err(|error| stored("list containers", &error))?;
-    Ok(known.contains(&site.id))
-}
-
-/// A new identity: a UUID of version 8, which leaves its bits to whoever makes it. All but the mark are random.
+/// Returns a new UUID of version 8, whose bits are free to choose. All but the mark are random.
 fn new_id() -> ContainerId {
     let mut id = crate::blobs::new_id();
     id[6] = id[6] & 0x0f | 0x80;
@@ -185,14 +214,14 @@ fn new_id() -> ContainerId {
     ContainerId(id)
 }
 
-/// Whether an identity is that of a container of this connector.
+/// Returns whether a UUID is that of a container of this connector.
 fn is_ours(id: &ContainerId) -> bool {
     let has_mark = id.0.ends_with(MARK) && id.0[6] >> 4 == 8;
     has_mark || *id == ContainerId::from_name(ALONE)
 }
 
-/// A folder with one container in it.
-fn embedded(path: &str) -> Result<Site> {
+/// Returns the location of the container in a folder.
+fn embedded(path: &str) -> Result<ObjectLocation> {
     if path.is_empty() {
         return Err(Error::invalid("find container").with("problem", "the location names no folder"));
     }
@@ -207,5 +236,5 @@ fn embedded(path: &str) -> Result<Site> {
     };
     let absolute = std::fs::canonicalize(&folder).or_else(|_| std::path::absolute(&folder));
     let key = from_path(absolute.as_deref().unwrap_or(&folder));
-    Ok(Site { pool, id, key, is_concurrent: false, folder: Some(folder) })
+    Ok(ObjectLocation { pool, id, key, is_concurrent: false, folder: Some(folder) })
 }

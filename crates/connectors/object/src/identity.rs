@@ -1,18 +1,18 @@
-//! Identities of objects: tokens, kinds, and numbers that nobody else gets.
+//! IDs of objects: their tokens, kinds and numbers.
 
 use std::ops::Range;
 
+use keyed::{During, missing_token};
 use model::{Error, ObjectKind, Result, Token};
 use objects::{ObjectId, Store};
 use system::sync::Mutex;
 
-use crate::error::stored;
 use crate::keys::GLOBAL;
 
-/// Where the kind stands: the top two of the application's 32 bits.
+/// The bits of the kind: the top two of the application's 32 bits.
 const KIND_SHIFT: u32 = 30;
 
-/// The token of an object: 16 bytes, the unique ones first, little-endian as the design has them.
+/// Returns the token of an object: 16 bytes, the unique ones first, in little-endian order.
 pub(crate) fn token(id: ObjectId) -> Token {
     let mut token = Token::default();
     token.0[..8].copy_from_slice(&id.low.to_le_bytes());
@@ -20,22 +20,21 @@ pub(crate) fn token(id: ObjectId) -> Token {
     token
 }
 
-/// The inverse of [`token`]; what cannot be an object of ours is not found.
+/// Returns the object of a token.
+///
+/// # Errors
+/// Returns `NotFound` if no object can have the token.
 pub(crate) fn object(token: Token) -> Result<ObjectId> {
     let both = u128::from_le_bytes(token.0);
     let id = ObjectId { high: (both >> 64) as u64, low: both as u64 };
     let has_other_bits = id.high & !(3 << KIND_SHIFT) != 0;
     match has_other_bits || id.low == GLOBAL.low {
-        true => Err(missing(token)),
+        true => Err(missing_token(token)),
         false => Ok(id),
     }
 }
 
-pub(crate) fn missing(token: Token) -> Error {
-    Error::not_found("find object").with("token", token)
-}
-
-/// What an object is: its identity says so.
+/// Returns the kind of an object, which stands in its ID.
 pub(crate) fn kind(id: ObjectId) -> ObjectKind {
     match id.high >> KIND_SHIFT & 3 {
         0 => ObjectKind::Group,
@@ -55,19 +54,19 @@ fn kind_bits(kind: ObjectKind) -> u64 {
     number << KIND_SHIFT
 }
 
-/// Numbers taken from the store at a time: on some engines each time is a durable change.
+/// Numbers that are reserved at a time: on some engines this is a durable change.
 const RANGE: u64 = 1024;
 
-/// Numbers for new objects.
+/// The reserved numbers for new objects.
 #[derive(Debug, Default)]
 pub(crate) struct Numbers(Mutex<Range<u64>>);
 
 impl Numbers {
-    /// An identity that nobody has.
+    /// Returns the ID of a new object.
     pub(crate) fn next(&self, store: &dyn Store, kind: ObjectKind) -> Result<ObjectId> {
         let mut range = self.0.lock();
         if range.is_empty() {
-            *range = store.allocate(RANGE).map_err(|e| stored("take numbers for objects", &e))?;
+            *range = store.allocate(RANGE).during("take numbers for objects")?;
         }
         let low = range.next().ok_or_else(|| Error::limit("take numbers for objects"))?;
         Ok(ObjectId { high: kind_bits(kind), low })

@@ -3,25 +3,18 @@
 //! The number of links at creation time would be given twice once a link was deleted: a new link gets the next of all
 //! places that were ever given, which is the same while nothing is deleted.
 
-use std::sync::Arc;
-
+use keyed::During;
 use model::{Error, Result};
 use objects::{Change, Condition, ObjectId, Phase, Update};
 
-use crate::error::During;
-use crate::keys::{self, LINK_ORDER, ORDER, ORDER_COUNT, ORDER_NEXT};
-use crate::listing::{View, each_akey};
-use crate::opening::Opening;
+use crate::ObjectMapping;
+use crate::keys::{self, ORDER, ORDER_COUNT, ORDER_NEXT};
+use crate::listing::each_akey;
 
-/// A place from the number that a link shows.
-pub(crate) fn place(created: i64) -> Result<u64> {
-    u64::try_from(created).map_err(|_| Error::corrupt("read creation order").with("order", created))
-}
-
-impl Opening {
-    /// The next place, and how many links there are.
+impl ObjectMapping {
+    /// Returns the next place in the order, and the number of links.
     pub(crate) fn order_counts(&self, group: ObjectId) -> Result<(u64, u64)> {
-        let found = self.store().get(group, ORDER, &[ORDER_NEXT, ORDER_COUNT]).during("read link order")?;
+        let found = self.store.get(group, ORDER, &[ORDER_NEXT, ORDER_COUNT]).during("read link order")?;
         let number = |at: usize| match found.get(at) {
             Some(Some(bytes)) => keys::number_of(bytes, "link order"),
             _ => Ok(0),
@@ -29,7 +22,7 @@ impl Opening {
         Ok((number(0)?, number(1)?))
     }
 
-    /// Changes the order; where processes share it, only if it is still as it was seen.
+    /// Changes the order. If other processes write too, it must be as it was read.
     fn change_order(
         &self,
         group: ObjectId,
@@ -41,14 +34,11 @@ impl Opening {
         let unchanged = [Condition::Equals(ORDER_NEXT, &next), Condition::Equals(ORDER_COUNT, &count)];
         let unused = [Condition::Absent(ORDER_NEXT)];
         let conditions: &[Condition<'_>] = if next == [0; 8] { &unused } else { &unchanged };
-        let update = Update { object: group, dkey: ORDER, changes, conditions: &[], phase };
-        match self.shared.is_concurrent {
-            true => self.store().update_now(&Update { conditions, ..update }),
-            false => self.store().update(&update),
-        }
+        self.update_counted(&Update { object: group, dkey: ORDER, changes, conditions, phase })
     }
 
-    /// Gives a new link its place. It stands here before the link does: readers pass over what has no link.
+    /// Adds a new link to the order, and returns its place. This comes before the link itself: readers skip names without a
+    /// link.
     pub(crate) fn append_to_order(&self, group: ObjectId, name: &[u8], value: &[u8]) -> Result<u64> {
         self.retried("order links", &mut || {
             let (next, count) = self.order_counts(group)?;
@@ -65,7 +55,7 @@ impl Opening {
         })
     }
 
-    /// The link at a place is gone.
+    /// Removes the link at a place from the order.
     pub(crate) fn take_from_order(&self, group: ObjectId, place: u64) -> Result<()> {
         self.retried("order links", &mut || {
             let (next, count) = self.order_counts(group)?;
@@ -80,30 +70,17 @@ impl Opening {
         })
     }
 
-    /// Places that were given, in increasing order, and the names at them.
+    /// Returns the places in the order and the names at them, in increasing order.
     pub(crate) fn order_entries(&self, group: ObjectId) -> Result<Vec<(u64, Vec<u8>)>> {
         let mut places = Vec::new();
-        each_akey(self.store(), group, ORDER, b"", |akey| {
+        each_akey(&*self.store, group, ORDER, b"", |akey| {
             places.extend(akey.try_into().map(u64::from_le_bytes).ok());
             Ok(true)
         })?;
         places.sort_unstable();
         let akeys: Vec<[u8; 8]> = places.iter().map(|place| keys::order_name(*place)).collect();
         let wanted: Vec<_> = akeys.iter().map(|akey| (group, ORDER, &akey[..])).collect();
-        let names = self.store().get_many(&wanted).during("list links")?;
+        let names = self.store.get_many(&wanted).during("list links")?;
         Ok(places.into_iter().zip(names).filter_map(|(place, name)| Some((place, name?))).collect())
-    }
-
-    /// Names of a group's links in the order of their creation.
-    pub(crate) fn names_by_creation(&self, group: ObjectId) -> Result<Arc<Vec<Vec<u8>>>> {
-        self.shared.listings.snapshot(group, View::Creation, || {
-            let entries = self.order_entries(group)?;
-            let wanted: Vec<_> = entries.iter().map(|(_, name)| (group, &name[..], LINK_ORDER)).collect();
-            let found = self.store().get_many(&wanted).during("list links")?;
-            let is_there = |((place, _), found): &((u64, Vec<u8>), Option<Vec<u8>>)| {
-                found.as_deref() == Some(&keys::number(*place)[..])
-            };
-            Ok(entries.into_iter().zip(found).filter(is_there).map(|((_, name), _)| name).collect())
-        })
     }
 }

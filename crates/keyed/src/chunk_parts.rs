@@ -1,14 +1,14 @@
-//! From a selection to the chunks that it touches, in batches.
+//! The chunks that a selection touches, in batches.
 
 use model::selection::{ChunkRun, ChunkRuns, PointIndex};
 use model::{Result, Selection};
 
-/// What a selection has of one chunk.
+/// The part of a selection in one chunk.
 #[derive(Debug)]
-pub(crate) struct Part {
+pub(crate) struct ChunkPart {
     /// The first element of the chunk.
     pub(crate) start: Vec<u64>,
-    /// In the order of the selection; runs that touch on both sides are one.
+    /// Runs in the order of the selection; those that touch in both the selection and the chunk are joined.
     pub(crate) runs: Vec<ChunkRun>,
 }
 
@@ -17,7 +17,7 @@ const BATCH_BYTES: usize = 64 << 20;
 const BATCH_RUNS: usize = 1 << 18;
 const BATCH_CHUNKS: usize = 4096;
 
-impl Part {
+impl ChunkPart {
     fn new(scaled: &[u64], shape: &[u64], found: ChunkRuns) -> Self {
         // Chunks touch their extent, so the product is within it.
         let start: Vec<u64> = scaled.iter().zip(shape).map(|(n, len)| n.saturating_mul(*len)).collect();
@@ -33,15 +33,15 @@ impl Part {
                 _ => runs.push(run),
             }
         }
-        Part { start, runs }
+        ChunkPart { start, runs }
     }
 
-    /// Elements of the selection in this chunk.
+    /// Returns the number of selected elements in this chunk.
     pub(crate) fn elements(&self) -> u64 {
         self.runs.iter().map(|run| run.len).sum()
     }
 
-    /// The elements of the chunk from the first to the last that are selected.
+    /// Returns the first selected element of the chunk, and one past the last.
     pub(crate) fn span(&self) -> (u64, u64) {
         let first = self.runs.iter().map(|run| run.chunk_offset).min().unwrap_or(0);
         let last = self.runs.iter().map(|run| run.chunk_offset + run.len).max().unwrap_or(0);
@@ -55,10 +55,10 @@ pub(crate) fn each_batch(
     dims: &[u64],
     shape: &[u64],
     chunk_bytes: usize,
-    mut visit: impl FnMut(&[Part]) -> Result<()>,
+    mut visit: impl FnMut(&[ChunkPart]) -> Result<()>,
 ) -> Result<()> {
     let mut batch = Batch { parts: Vec::new(), runs: 0, chunk_bytes };
-    let mut add = |part: Part| -> Result<()> {
+    let mut add = |part: ChunkPart| -> Result<()> {
         if batch.is_full() {
             visit(&std::mem::take(&mut batch.parts))?;
             batch.runs = 0;
@@ -70,16 +70,16 @@ pub(crate) fn each_batch(
     if matches!(selection, Selection::All) && dims == shape {
         // A small dataset is one chunk, and all of it one run.
         let run = ChunkRun { chunk_offset: 0, selection_offset: 0, len: dims.iter().product() };
-        add(Part { start: vec![0; dims.len()], runs: vec![run] })?;
+        add(ChunkPart { start: vec![0; dims.len()], runs: vec![run] })?;
     } else if let Selection::Points(points) = selection {
         let index = PointIndex::new(points, shape)?;
         for scaled in index.chunks() {
-            add(Part::new(&scaled, shape, index.chunk_runs(&scaled)?))?;
+            add(ChunkPart::new(&scaled, shape, index.chunk_runs(&scaled)?))?;
         }
     } else {
         for scaled in selection.chunks(dims, shape)? {
             let start: Vec<u64> = scaled.iter().zip(shape).map(|(n, len)| n.saturating_mul(*len)).collect();
-            add(Part::new(&scaled, shape, selection.chunk_runs(dims, &start, shape)?))?;
+            add(ChunkPart::new(&scaled, shape, selection.chunk_runs(dims, &start, shape)?))?;
         }
     }
     match batch.parts.is_empty() {
@@ -89,7 +89,7 @@ pub(crate) fn each_batch(
 }
 
 struct Batch {
-    parts: Vec<Part>,
+    parts: Vec<ChunkPart>,
     runs: usize,
     chunk_bytes: usize,
 }
@@ -104,26 +104,30 @@ impl Batch {
     }
 }
 
-/// The room of every run, part by part, in a buffer of packed elements.
-pub(crate) fn split<'b>(parts: &[Part], element_bytes: usize, into: &'b mut [u8]) -> Vec<Vec<&'b mut [u8]>> {
+/// Splits a buffer of packed elements into the buffers of runs, part by part.
+pub(crate) fn split<'b>(
+    parts: &[ChunkPart],
+    element_bytes: usize,
+    into: &'b mut [u8],
+) -> Vec<Vec<&'b mut [u8]>> {
     let mut order: Vec<(u64, u64, usize, usize)> = Vec::new();
     for (p, part) in parts.iter().enumerate() {
         order.extend(part.runs.iter().enumerate().map(|(r, run)| (run.selection_offset, run.len, p, r)));
     }
     order.sort_unstable();
-    let mut rooms: Vec<Vec<(usize, &mut [u8])>> =
+    let mut buffers: Vec<Vec<(usize, &mut [u8])>> =
         parts.iter().map(|part| Vec::with_capacity(part.runs.len())).collect();
     let (mut rest, mut at) = (into, 0);
     for (offset, len, p, r) in order {
         let (offset, len) = (offset as usize * element_bytes, len as usize * element_bytes);
         let (_, after) = std::mem::take(&mut rest).split_at_mut(offset - at);
-        let (room, after) = after.split_at_mut(len);
-        rooms[p].push((r, room));
+        let (buffer, after) = after.split_at_mut(len);
+        buffers[p].push((r, buffer));
         (rest, at) = (after, offset + len);
     }
-    let in_order = |mut rooms: Vec<(usize, &'b mut [u8])>| {
-        rooms.sort_unstable_by_key(|(run, _)| *run);
-        rooms.into_iter().map(|(_, room)| room).collect()
+    let in_order = |mut buffers: Vec<(usize, &'b mut [u8])>| {
+        buffers.sort_unstable_by_key(|(run, _)| *run);
+        buffers.into_iter().map(|(_, buffer)| buffer).collect()
     };
-    rooms.into_iter().map(in_order).collect()
+    buffers.into_iter().map(in_order).collect()
 }

@@ -1,4 +1,4 @@
-//! Containers that a connector has open.
+//! The containers that a connector has open.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Weak};
@@ -6,36 +6,36 @@ use std::sync::{Arc, Weak};
 use model::{Error, Result};
 use system::sync::{Mutex, MutexGuard};
 
-/// What openings of one container share, by a key that is the same for the same container. Clones are one table.
+/// The shared state of open containers, by a key that is the same for the same container. Clones share one table.
 #[derive(Debug)]
-pub struct Open<S>(Arc<Mutex<HashMap<String, Weak<S>>>>);
+pub(crate) struct OpenContainers<S>(Arc<Mutex<HashMap<String, Weak<S>>>>);
 
-impl<S> Clone for Open<S> {
+impl<S> Clone for OpenContainers<S> {
     fn clone(&self) -> Self {
-        Open(self.0.clone())
+        OpenContainers(self.0.clone())
     }
 }
 
-impl<S> Default for Open<S> {
+impl<S> Default for OpenContainers<S> {
     fn default() -> Self {
-        Open(Arc::default())
+        OpenContainers(Arc::default())
     }
 }
 
-impl<S> Open<S> {
+impl<S> OpenContainers<S> {
     fn table(&self) -> MutexGuard<'_, HashMap<String, Weak<S>>> {
         self.0.lock()
     }
 
-    /// Notes a container that was just made.
-    pub fn insert(&self, key: &str, shared: S) -> Arc<S> {
+    /// Adds a container that was just created.
+    pub(crate) fn insert(&self, key: &str, shared: S) -> Arc<S> {
         let shared = Arc::new(shared);
         self.table().insert(key.to_owned(), Arc::downgrade(&shared));
         shared
     }
 
-    /// The container of a key where it is open and fits, else what `open` answers. One is opened at a time.
-    pub fn find(
+    /// Returns the container of a key if it is open and `fits`, or else opens it. One container is opened at a time.
+    pub(crate) fn find(
         &self,
         key: &str,
         fits: impl FnOnce(&S) -> bool,
@@ -51,8 +51,16 @@ impl<S> Open<S> {
         Ok(shared)
     }
 
-    /// Works on a container that nobody has open, and nobody opens meanwhile.
-    pub fn while_closed<T>(&self, key: &str, operation: &str, work: impl FnOnce() -> Result<T>) -> Result<T> {
+    /// Runs `work` on a container that is not open, and cannot be opened meanwhile.
+    ///
+    /// # Errors
+    /// Returns `Busy` if the container is open.
+    pub(crate) fn while_closed<T>(
+        &self,
+        key: &str,
+        operation: &str,
+        work: impl FnOnce() -> Result<T>,
+    ) -> Result<T> {
         let mut table = self.table();
         if table.get(key).is_some_and(|shared| shared.strong_count() > 0) {
             return Err(Error::busy(operation).with("container", key));

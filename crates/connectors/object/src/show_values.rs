@@ -1,33 +1,17 @@
-//! Keys and values in words.
+//! Keys and values as text.
 
-use model::{Datatype, Limits, LinkTarget, ObjectKind, Result, Token, encode, text};
+use keyed::Identities;
+use keyed::show::{decoded, hex, plain};
+use model::{Datatype, Limits, ObjectKind, Token, encode};
 use objects::ObjectId;
 
+use crate::ObjectMapping;
+use crate::blobs::ID_BYTES;
 use crate::identity;
 use crate::keys::*;
-use crate::slots::{ID_BYTES, decode_type};
 
-/// Bytes of a value that are shown where nobody knows what they mean.
-const BYTES_MAX: usize = 24;
-
-fn hex(bytes: &[u8]) -> String {
-    let shown: String = bytes.iter().take(BYTES_MAX).map(|byte| format!("{byte:02x}")).collect();
-    if bytes.len() > BYTES_MAX { format!("{shown}… ({} bytes)", bytes.len()) } else { shown }
-}
-
-fn is_text(bytes: &[u8]) -> bool {
-    !bytes.is_empty() && bytes.iter().all(|byte| byte.is_ascii_graphic() || *byte == b' ')
-}
-
-fn plain(bytes: &[u8]) -> String {
-    match is_text(bytes) {
-        true => format!("\"{}\"", text::from_bytes(bytes)),
-        false => hex(bytes),
-    }
-}
-
-/// A dkey, or an akey of one.
-pub(super) fn key(object: ObjectId, dkey: Option<&[u8]>, key: &[u8]) -> String {
+/// Returns a dkey as text, or an akey of `dkey`.
+pub(crate) fn key(object: ObjectId, dkey: Option<&[u8]>, key: &[u8]) -> String {
     let number = |bytes: &[u8]| u64::from_le_bytes(bytes.try_into().unwrap_or_default());
     match (dkey, key) {
         (None, key) if object == GLOBAL && key.len() == ID_BYTES => format!("UUID {}", hex(key)),
@@ -43,21 +27,8 @@ pub(super) fn key(object: ObjectId, dkey: Option<&[u8]>, key: &[u8]) -> String {
     }
 }
 
-fn shown<T: std::fmt::Debug>(decoded: Result<T>) -> String {
-    match decoded {
-        Ok(value) => format!("{value:?}"),
-        Err(error) => format!("broken: {error}"),
-    }
-}
-
 fn link(value: &[u8]) -> String {
-    match link_target(value) {
-        Ok(LinkTarget::Hard(token)) => object(token),
-        Ok(LinkTarget::Soft(path)) => format!("soft link to \"{path}\""),
-        Ok(LinkTarget::External { file, path }) => format!("external link to \"{path}\" in \"{file}\""),
-        Ok(LinkTarget::User { class, data }) => format!("link of class {class}: {}", hex(&data)),
-        Err(error) => format!("broken: {error}"),
-    }
+    keyed::show::link(link_target(value), object)
 }
 
 fn object(token: Token) -> String {
@@ -68,31 +39,31 @@ fn object(token: Token) -> String {
 }
 
 fn datatype(value: &[u8], limits: &Limits) -> String {
-    match decode_type(value, limits) {
+    match ObjectMapping::decode_datatype(value, limits) {
         Ok(Datatype::Integer(i)) => {
             format!("{}integer of {} bytes", if i.signed { "" } else { "unsigned " }, i.bits.size)
         }
         Ok(Datatype::Float(f)) => format!("float of {} bytes", f.bits.size),
-        decoded => shown(decoded),
+        other => decoded(other),
     }
 }
 
 fn space(value: &[u8], limits: &Limits) -> String {
     match encode::decode_space_of(value, limits) {
         Ok(space) if space.rank() > 0 => format!("{:?} of at most {:?}", space.dims(), space.max_dims()),
-        decoded => shown(decoded),
+        other => decoded(other),
     }
 }
 
 fn creation(id: ObjectId, value: &[u8], limits: &Limits) -> String {
     if id == GLOBAL {
-        return shown(encode::decode_file_create(value));
+        return decoded(encode::decode_file_create(value));
     }
     match identity::kind(id) {
-        ObjectKind::Group => shown(encode::decode_group_create(value)),
-        ObjectKind::Dataset => shown(encode::decode_dataset_create(value, limits)),
-        ObjectKind::Datatype => shown(encode::decode_object_create(encode::ObjectClass::Datatype, value)),
-        ObjectKind::Map => shown(encode::decode_object_create(encode::ObjectClass::Map, value)),
+        ObjectKind::Group => decoded(encode::decode_group_create(value)),
+        ObjectKind::Dataset => decoded(encode::decode_dataset_create(value, limits)),
+        ObjectKind::Datatype => decoded(encode::decode_object_create(encode::ObjectClass::Datatype, value)),
+        ObjectKind::Map => decoded(encode::decode_object_create(encode::ObjectClass::Map, value)),
     }
 }
 
@@ -104,14 +75,14 @@ fn counter(value: &[u8]) -> String {
     }
 }
 
-/// A single value.
-pub(super) fn value(id: ObjectId, dkey: &[u8], akey: &[u8], value: &[u8], limits: &Limits) -> String {
+/// Returns a single value as text.
+pub(crate) fn value(id: ObjectId, dkey: &[u8], akey: &[u8], value: &[u8], limits: &Limits) -> String {
     match (dkey, akey) {
         (INTERNAL, CREATION) => creation(id, value, limits),
         (INTERNAL, DATATYPE | KEY_DATATYPE | VALUE_DATATYPE) => datatype(value, limits),
         (INTERNAL, DATASPACE) => space(value, limits),
         (INTERNAL, COMMITTED) => value.try_into().map_or_else(|_| hex(value), |token| object(Token(token))),
-        (INTERNAL, CHUNK_SHAPE) => shown(shape_of(value)),
+        (INTERNAL, CHUNK_SHAPE) => decoded(shape_of(value)),
         (INTERNAL, REFERENCES | LAYOUT_VERSION) => counter(value),
         (_, LINK) => link(value),
         (_, LINK_ORDER) | (ORDER, ORDER_NEXT | ORDER_COUNT) => counter(value),
@@ -119,7 +90,7 @@ pub(super) fn value(id: ObjectId, dkey: &[u8], akey: &[u8], value: &[u8], limits
         (ATTRIBUTES, ATTRIBUTE_NEXT | ATTRIBUTE_COUNT) => counter(value),
         (ATTRIBUTES, [b'T', b'-', ..]) => datatype(value, limits),
         (ATTRIBUTES, [b'S', b'-', ..]) => space(value, limits),
-        (ATTRIBUTES, [b'P', b'-', ..]) => shown(encode::decode_attribute_create(value)),
+        (ATTRIBUTES, [b'P', b'-', ..]) => decoded(encode::decode_attribute_create(value)),
         (ATTRIBUTES, [b'C', b'-', ..]) => counter(value),
         (ATTRIBUTES, [b'D', b'-', ..]) => {
             value.try_into().map_or_else(|_| hex(value), |token| object(Token(token)))

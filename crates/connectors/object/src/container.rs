@@ -1,7 +1,0 @@
-//! A container as others see it.
-
-use crate::identity;
-use crate::opening::Opening;
-use crate::shared::Shared;
-
-keyed::container!(ObjectContainer, opening: Opening, shared: Shared, identity: identity::object);
