@@ -2,16 +2,18 @@
 //!
 //! A [`Connector`] makes and opens containers; a [`Container`] is one open file, and every operation on its
 //! objects is a method that takes a [`Token`]. A [`Layer`] forwards all of them and changes what it likes.
-//! The [`Registry`] finds connectors by name; [`transfer`] moves elements between memory and a container.
+//! The [`Registry`] finds connectors, layers, virtual file drivers, filters, conversions and classes of links.
 
 mod access;
 mod blobs;
 mod capability;
 mod connector;
 mod container;
+mod extensions;
 mod handle;
 mod info;
 pub mod libhdf5;
+mod link_class;
 mod location;
 mod observe;
 mod operation;
@@ -29,8 +31,12 @@ pub use blobs::Blobs;
 pub use capability::Capability;
 pub use connector::{Connector, ConnectorInfo, LayerFactory};
 pub use container::{Container, Layer};
+pub use extensions::Extensions;
 pub use handle::{CloseErrorHook, close_on_drop, set_close_error_hook};
 pub use info::*;
+pub use link_class::{
+    FollowedLink, LINK_CLASS_MIN, LinkClass, LinkClasses, LinkContext, LinkDestination, LinkTraversal,
+};
 pub use location::{Location, Parameters, Stack, StackEntry};
 pub use model::{Budget, Context, Error, Kind, Limits, Result, Token, Within};
 pub use observe::{Call, Observed, Observer};

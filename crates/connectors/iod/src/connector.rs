@@ -158,13 +158,15 @@ impl Connector for IodConnector {
         engine.is_none()
     }
 
-    fn delete(&self, path: &str) -> Result<()> {
+    fn delete(&self, op: &ContainerOpen<'_>) -> Result<()> {
+        let path = op.path;
         let missing = || Error::not_found("find container").with("path", path);
         let site = self.find_site(path).ok_or_else(missing)?;
         self.destroy(&site, "delete container")
     }
 
-    fn is_accessible(&self, path: &str, _access: &FileAccess) -> Result<bool> {
+    fn is_accessible(&self, op: &ContainerOpen<'_>) -> Result<bool> {
+        let path = op.path;
         Ok(self.find_site(path).is_some())
     }
 }

@@ -96,11 +96,13 @@ impl Connector for MemoryConnector {
         Ok(Arc::new(MemoryContainer::new(store.clone(), op.path, op.access.clone())))
     }
 
-    fn delete(&self, path: &str) -> Result<()> {
+    fn delete(&self, op: &ContainerOpen<'_>) -> Result<()> {
+        let path = op.path;
         self.stores().remove(path).map(|_| ()).ok_or_else(|| missing(path))
     }
 
-    fn is_accessible(&self, path: &str, _access: &FileAccess) -> Result<bool> {
+    fn is_accessible(&self, op: &ContainerOpen<'_>) -> Result<bool> {
+        let path = op.path;
         Ok(self.stores().contains_key(path))
     }
 }

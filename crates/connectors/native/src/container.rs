@@ -763,6 +763,7 @@ impl Container for NativeContainer {
                 let view = self.view(token()?)?;
                 statistics::object(view.file, &*view.header(token()?)?)
             }
+            "file image" => self.open_file()?.image(),
             // What a writer has not committed yet is nowhere.
             "file storage" if self.file.writer.is_none() => statistics::file(self.open_file()?),
             _ => Err(unknown()),

@@ -106,7 +106,8 @@ impl Connector for ObjectConnector {
         engine.is_none()
     }
 
-    fn delete(&self, path: &str) -> Result<()> {
+    fn delete(&self, op: &ContainerOpen<'_>) -> Result<()> {
+        let path = op.path;
         let missing = || Error::not_found("find container").with("path", path);
         let site = self.engines.find(path)?.ok_or_else(missing)?;
         self.open.while_closed(&site.key, "delete container", || {
@@ -116,7 +117,8 @@ impl Connector for ObjectConnector {
         })
     }
 
-    fn is_accessible(&self, path: &str, _access: &FileAccess) -> Result<bool> {
+    fn is_accessible(&self, op: &ContainerOpen<'_>) -> Result<bool> {
+        let path = op.path;
         Ok(self.engines.find(path)?.is_some())
     }
 }

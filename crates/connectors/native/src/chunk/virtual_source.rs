@@ -4,7 +4,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use algorithms::transfer::Elements;
-use model::convert::Conversions;
 use model::heap::Heap;
 use model::properties::VirtualMapping;
 use model::selection::{Axis, Points, project_intersection};
@@ -257,7 +256,7 @@ fn read_set(
 ) -> Result<()> {
     for mapping in mappings {
         for piece in pieces(file, mapping, dataset.dims())? {
-            read_piece(dataset, &piece, selection, into)?;
+            read_piece(file, dataset, &piece, selection, into)?;
         }
     }
     Ok(())
@@ -355,7 +354,13 @@ pub(super) fn memory_type(dataset: &Dataset) -> Result<Datatype> {
 }
 
 /// The part of a piece that is asked for, read and put where it belongs.
-fn read_piece(dataset: &Dataset, piece: &Piece, selection: &Selection, into: &mut [u8]) -> Result<()> {
+fn read_piece(
+    file: &File,
+    dataset: &Dataset,
+    piece: &Piece,
+    selection: &Selection,
+    into: &mut [u8],
+) -> Result<()> {
     let (source_space, element_bytes) = (&piece.source.info.space, dataset.element_bytes());
     let linear = [(into.len() / element_bytes) as u64];
     let Some(Common { wanted, count, places }) = common(dataset, piece, selection, linear[0])? else {
@@ -369,7 +374,7 @@ fn read_piece(dataset: &Dataset, piece: &Piece, selection: &Selection, into: &mu
         file_type: &piece.source.info.datatype,
         space: source_space,
         selection: &wanted,
-        conversions: &Conversions::default(),
+        conversions: &file.conversions,
     };
     elements.read(&memory, &mut values, &mut Heap::new())?;
     let mut rest = &values[..];

@@ -4,7 +4,6 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use algorithms::transfer::Elements;
-use model::convert::Conversions;
 use model::heap::Heap;
 use model::properties::Layout;
 use model::selection::Run;
@@ -105,7 +104,7 @@ impl Plan {
             file_type: &info.datatype,
             space: &info.space,
             selection: &part.selection,
-            conversions: &Conversions::default(),
+            conversions: &file.conversions,
         };
         let bytes = self.memory.size() as usize;
         let mut values = Vec::new();
