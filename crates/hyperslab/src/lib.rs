@@ -31,6 +31,7 @@ mod create;
 mod dataset;
 mod element;
 mod environment;
+pub mod extend;
 mod extents;
 mod file;
 pub mod filters;
