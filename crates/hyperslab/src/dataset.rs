@@ -107,11 +107,7 @@ impl Dataset {
         self.session.container.dataset_storage(self.token)
     }
 
-    pub(crate) fn elements<'a>(
-        &'a self,
-        info: &'a DatasetInfo,
-        selection: &'a Selection,
-    ) -> Elements<'a> {
+    pub(crate) fn elements<'a>(&'a self, info: &'a DatasetInfo, selection: &'a Selection) -> Elements<'a> {
         Elements {
             container: self.session.container.as_ref(),
             dataset: self.token,

@@ -4,12 +4,14 @@
 //! [`File::open_in`](crate::File::open_in). Programs that do so are in `examples/extend`.
 
 pub use files::{
-    Created, Driver, DriverBlock, DriverInfo, Drivers, File as DriverFile, Handle as DriverHandle, Identity, Lock,
-    Memory, Mode, Parameters, Sync, Target,
+    Created, Driver, DriverBlock, DriverInfo, Drivers, File as DriverFile, Handle as DriverHandle, Identity,
+    Lock, Memory, Mode, Parameters, Sync, Target,
 };
-pub use filters::{Codecs, Done, Error as FilterError, ErrorKind as FilterErrorKind, Filter, FilterId, Output, Params};
+pub use filters::{
+    Codecs, Done, Error as FilterError, ErrorKind as FilterErrorKind, Filter, FilterId, Output, Params,
+};
 pub use model::convert::{Conversions, Convert, Exception, Handling, OnException, SoftConvert};
 pub use vol::{
-    Connector, Extensions, LINK_CLASS_MIN, LayerFactory, LinkClass, LinkClasses, LinkDestination, LinkTraversal,
-    Registry,
+    Connector, Extensions, LINK_CLASS_MIN, LayerFactory, LinkClass, LinkClasses, LinkDestination,
+    LinkTraversal, Registry,
 };

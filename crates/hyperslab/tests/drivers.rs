@@ -53,14 +53,17 @@ const VERSIONS: [LibVersion; 3] = [LibVersion::Earliest, LibVersion::V18, LibVer
 fn an_unknown_driver_is_an_error_that_names_the_known_ones_and_nothing_is_created() {
     let folder = Folder::new("unknown");
     std::fs::write(folder.path("there.h5"), b"something").unwrap();
-    for driver in ["nonsense", "mpio", "direct", "log", "family{colour=red}", "core{increment=many}", "a | b"] {
+    for driver in ["nonsense", "mpio", "direct", "log", "family{colour=red}", "core{increment=many}", "a | b"]
+    {
         for name in ["new.h5", "there.h5", "f%d.h5"] {
             let access = FileAccess::write().with_driver(driver);
             let error = create(&folder.path(name), &access).unwrap_err();
             if ["nonsense", "mpio", "direct", "log"].contains(&driver) {
                 assert_eq!(error.kind(), Kind::Unsupported, "{error}");
                 let text = error.to_string();
-                assert!(["posix", "sec2", "core", "family", "split", "multi"].iter().all(|k| text.contains(k)));
+                assert!(
+                    ["posix", "sec2", "core", "family", "split", "multi"].iter().all(|k| text.contains(k))
+                );
             }
             assert!(File::open_with(&folder.path(name), &FileAccess::read().with_driver(driver)).is_err());
         }

@@ -175,7 +175,9 @@ impl LinkClasses {
                 let path = if link.rest.is_empty() { path } else { format!("{path}/{}", link.rest) };
                 FollowedLink { other: None, lookup: lookup(link.group, path) }
             }
-            LinkDestination::Object(object) => FollowedLink { other: None, lookup: lookup(object, link.rest) },
+            LinkDestination::Object(object) => {
+                FollowedLink { other: None, lookup: lookup(object, link.rest) }
+            }
             LinkDestination::Other { container, location, object } => {
                 FollowedLink { other: Some((container, location)), lookup: lookup(object, link.rest) }
             }

@@ -14,8 +14,8 @@ use model::text::to_path;
 use model::{Budget, Context, Datatype, Error, Result};
 
 use crate::{
-    Connector, ConnectorInfo, Container, ContainerCreate, ContainerOpen, Extensions, FileAccess, LayerFactory,
-    LinkClass, Location, Made, Stack, Wrap, WrapCheck, close_on_drop,
+    Connector, ConnectorInfo, Container, ContainerCreate, ContainerOpen, Extensions, FileAccess,
+    LayerFactory, LinkClass, Location, Made, Stack, Wrap, WrapCheck, close_on_drop,
 };
 
 /// Finds connectors, layers, drivers, filters, conversions and classes of links. No connector knows another: they meet here.
@@ -146,7 +146,9 @@ impl Registry {
         let Some(text) = access.driver.as_deref() else { return Ok(None) };
         let stack = Stack::parse(text).during("read driver")?;
         let [entry] = stack.0.as_slice() else {
-            return Err(Error::invalid("read driver").with("driver", text).with("problem", "one is expected"));
+            return Err(Error::invalid("read driver")
+                .with("driver", text)
+                .with("problem", "one is expected"));
         };
         let driver = self.drivers.get(&entry.name).ok_or_else(|| {
             let known: Vec<_> = self.drivers.names().collect();

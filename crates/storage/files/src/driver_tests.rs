@@ -76,7 +76,8 @@ fn a_family_is_created_extended_cut_and_deleted_with_all_members() {
     again.file.set_len(0).unwrap();
     again.file.write_at(0, b"new").unwrap();
     let block = again.file.driver_block().unwrap();
-    let opened = FamilyDriver.open(&Target { path: &path, parameters: &Parameters::default() }, Mode::ReadWrite);
+    let opened =
+        FamilyDriver.open(&Target { path: &path, parameters: &Parameters::default() }, Mode::ReadWrite);
     let opened = opened.unwrap();
     opened.set_driver_block(&block).unwrap();
     opened.write_at(3, &[1; 9]).unwrap();

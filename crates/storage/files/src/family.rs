@@ -8,7 +8,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use system::sync::RwLock;
 
-use crate::{DriverBlock, File, Handle, Identity, Lock, Mode, Posix, Sync, read_end, read_only, read_padded, write_end};
+use crate::{
+    DriverBlock, File, Handle, Identity, Lock, Mode, Posix, Sync, read_end, read_only, read_padded, write_end,
+};
 
 /// Member size of a new family when none is given: 100 MiB, as libhdf5 has it.
 pub const MEMBER_BYTES_DEFAULT: u64 = 100 << 20;

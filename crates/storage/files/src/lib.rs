@@ -26,9 +26,9 @@ mod memory;
 pub mod meter;
 mod multi;
 pub mod pause;
-pub mod probe;
 #[cfg(unix)]
 mod posix;
+pub mod probe;
 mod view;
 
 use std::io;

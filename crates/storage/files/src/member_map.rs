@@ -69,7 +69,8 @@ impl MemberMap {
 
     /// Decodes the driver information of a file.
     pub(crate) fn decode(data: &[u8]) -> io::Result<MemberMap> {
-        let corrupt = || io::Error::new(io::ErrorKind::InvalidData, "the member map of a multi file is cut short");
+        let corrupt =
+            || io::Error::new(io::ErrorKind::InvalidData, "the member map of a multi file is cut short");
         let (head, rest) = data.split_first_chunk::<8>().ok_or_else(corrupt)?;
         let map: [u8; 6] = [head[0], head[1], head[2], head[3], head[4], head[5]];
         let count = Self::distinct(&map).len();

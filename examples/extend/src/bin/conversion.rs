@@ -10,18 +10,28 @@ fn main() -> hyperslab::Result<()> {
     let (stored, memory): (Datatype, Datatype) = (i16::datatype(), f64::datatype());
 
     let mut registry = registry();
-    registry.register_conversion("degrees to hundredths", memory.clone(), stored.clone(), Arc::new(|from, to, _| {
-        for (from, to) in from.as_chunks::<8>().0.iter().zip(to.as_chunks_mut::<2>().0) {
-            *to = ((f64::from_ne_bytes(*from) * 100.0).round() as i16).to_ne_bytes();
-        }
-        Ok(())
-    }));
-    registry.register_conversion("hundredths to degrees", stored, memory, Arc::new(|from, to, _| {
-        for (from, to) in from.as_chunks::<2>().0.iter().zip(to.as_chunks_mut::<8>().0) {
-            *to = (f64::from(i16::from_ne_bytes(*from)) / 100.0).to_ne_bytes();
-        }
-        Ok(())
-    }));
+    registry.register_conversion(
+        "degrees to hundredths",
+        memory.clone(),
+        stored.clone(),
+        Arc::new(|from, to, _| {
+            for (from, to) in from.as_chunks::<8>().0.iter().zip(to.as_chunks_mut::<2>().0) {
+                *to = ((f64::from_ne_bytes(*from) * 100.0).round() as i16).to_ne_bytes();
+            }
+            Ok(())
+        }),
+    );
+    registry.register_conversion(
+        "hundredths to degrees",
+        stored,
+        memory,
+        Arc::new(|from, to, _| {
+            for (from, to) in from.as_chunks::<2>().0.iter().zip(to.as_chunks_mut::<8>().0) {
+                *to = (f64::from(i16::from_ne_bytes(*from)) / 100.0).to_ne_bytes();
+            }
+            Ok(())
+        }),
+    );
 
     let file = File::create_in(&registry, &path, &Default::default(), &FileAccess::write(), true)?;
     let temperatures = file.new_dataset::<i16>().shape(3).create("temperatures")?;

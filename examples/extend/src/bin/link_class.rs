@@ -26,7 +26,9 @@ impl LinkClass for Latest {
         let name = String::from_utf8_lossy(link.data);
         let group = link.container.link_get(link.group, &name)?.ok_or_else(empty)?;
         let LinkTarget::Hard(group) = group.target else { return Err(empty()) };
-        let links = link.container.link_list(group, &hyperslab::vol::OpList { count_max: u64::MAX, ..Default::default() })?;
+        let links = link
+            .container
+            .link_list(group, &hyperslab::vol::OpList { count_max: u64::MAX, ..Default::default() })?;
         let latest = links.entries.last().ok_or_else(empty)?;
         Ok(LinkDestination::Path(format!("{name}/{}", latest.name)))
     }
