@@ -102,7 +102,7 @@ fn best(make: &dyn Fn() -> Result<Arc<dyn Container>>, computing: Duration) -> R
 /// `async{…}` over a container.
 fn queued(inner: Arc<dyn Container>) -> Result<Arc<dyn Container>> {
     let (stack, access, registry) =
-        (vol::Stack::parse("async{threads=1}")?, vol::FileAccess::write(), vol::Registry::NONE);
+        (vol::Stack::parse("async{threads=1}")?, vol::FileAccess::write(), vol::Registry::none());
     let parameters = stack.0.first().map(|entry| entry.parameters.clone()).unwrap_or_default();
     let op = vol::Wrap {
         inner,

@@ -1,6 +1,5 @@
 //! Attributes: small values on objects.
 
-use model::convert::Conversions;
 use model::heap::Heap;
 use model::{Dataspace, Datatype, Error, Result};
 use ndarray::{Array, Array1, Array2, ArrayD, ArrayView, Dimension, Ix1};
@@ -101,7 +100,7 @@ impl Attribute {
             &self.info.datatype,
             &self.raw()?,
             memory,
-            &Conversions::default(),
+            &self.object.session.registered.conversions,
             heap,
         )
     }
@@ -193,14 +192,14 @@ impl Attribute {
             return Err(Error::invalid("write attribute").with("elements", count).with("values", len));
         }
         let container = self.object.session.container.as_ref();
-        let conversions = Conversions::default();
+        let conversions = &self.object.session.registered.conversions;
         let file_type = &self.info.datatype;
         let raw = algorithms::transfer::to_file_form(
             container,
             &T::datatype(),
             elements,
             file_type,
-            &conversions,
+            conversions,
             &mut heap,
         )?;
         container.attribute_write(self.object.token, self.name(), &raw)

@@ -41,7 +41,7 @@ pub struct NoData;
 /// A dataset to be made, empty or of data (`V`).
 #[derive(Debug, Clone)]
 pub struct DatasetBuilder<V = NoData> {
-    group: Group,
+    pub(crate) group: Group,
     datatype: Option<Datatype>,
     committed: Option<Token>,
     extents: Option<Extents>,

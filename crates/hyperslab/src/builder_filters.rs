@@ -7,11 +7,11 @@ use crate::DatasetBuilder;
 use crate::filters::{Blosc, BloscShuffle, Filter, SZip, ScaleOffset};
 
 impl<V> DatasetBuilder<V> {
-    /// One more filter, after those before it. Values that depend on datatype and chunks are added at creation; one
-    /// that this build lacks is refused then. Chunks that a filter cannot shrink are stored without it.
+    /// One more filter, after those before it: of this build, or of the registry that the file was opened with. Values that
+    /// depend on datatype and chunks are added at creation; a filter that is not there is refused then. Chunks that a filter cannot shrink are stored without it.
     #[must_use]
     pub fn filter(self, id: u16, values: &[u32]) -> Self {
-        let optional = filters::pipeline::is_available(id);
+        let optional = self.group.session.registered.filters.get(id).is_ok();
         self.push_filter(Ok(FilterSpec { id, name: None, optional, values: values.to_vec() }))
     }
 

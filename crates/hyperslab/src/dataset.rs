@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use algorithms::transfer::{Elements, Memory};
-use model::convert::Conversions;
 use model::heap::Heap;
 use model::properties::{FilterSpec, Layout};
 use model::{Dataspace, Datatype, Error, Result, Selection, Within};
@@ -108,26 +107,21 @@ impl Dataset {
         self.session.container.dataset_storage(self.token)
     }
 
-    pub(crate) fn elements<'a>(
-        &'a self,
-        info: &'a DatasetInfo,
-        selection: &'a Selection,
-        conversions: &'a Conversions,
-    ) -> Elements<'a> {
+    pub(crate) fn elements<'a>(&'a self, info: &'a DatasetInfo, selection: &'a Selection) -> Elements<'a> {
         Elements {
             container: self.session.container.as_ref(),
             dataset: self.token,
             file_type: &info.datatype,
             space: &info.space,
             selection,
-            conversions,
+            conversions: &self.session.registered.conversions,
         }
     }
 
     /// Reads a selection into packed elements of a type in memory form; variable-length values go to `heap`.
     pub fn read_bytes(&self, selection: &Selection, memory: &Datatype, heap: &mut Heap) -> Result<Vec<u8>> {
-        let (info, conversions) = (self.dataset_info(), Conversions::default());
-        let elements = self.elements(&info, selection, &conversions);
+        let info = self.dataset_info();
+        let elements = self.elements(&info, selection);
         let bytes = elements.count()?.saturating_mul(u64::from(memory.size()));
         let mut buffer = vec![0; bytes.within(self.session.access.limits.result_bytes_max, "result")?];
         elements.read(memory, &mut buffer, heap)?;
@@ -136,8 +130,8 @@ impl Dataset {
 
     /// Reads a selection into values.
     pub fn read_selection<T: H5Type>(&self, selection: &Selection) -> Result<Vec<T>> {
-        let (info, conversions) = (self.dataset_info(), Conversions::default());
-        let count = self.elements(&info, selection, &conversions).count()?;
+        let info = self.dataset_info();
+        let count = self.elements(&info, selection).count()?;
         let bytes = count.saturating_mul(size_of::<T>() as u64);
         bytes.within(self.session.access.limits.result_bytes_max, "result")?;
         if let Some(mut values) = T::zeroed(count as usize) {
@@ -149,8 +143,8 @@ impl Dataset {
 
     /// Reads a selection into a buffer that has exactly its size. Numbers go straight into it.
     pub fn read_selection_into<T: H5Type>(&self, selection: &Selection, values: &mut [T]) -> Result<()> {
-        let (info, conversions) = (self.dataset_info(), Conversions::default());
-        let elements = self.elements(&info, selection, &conversions);
+        let info = self.dataset_info();
+        let elements = self.elements(&info, selection);
         if let Some(bytes) = T::bytes_mut(values) {
             return elements.read(&T::datatype(), bytes, &mut Heap::new());
         }
@@ -170,11 +164,11 @@ impl Dataset {
         into: &Selection,
     ) -> Result<()> {
         let datatype = T::datatype();
-        let (info, conversions) = (self.dataset_info(), Conversions::default());
+        let info = self.dataset_info();
         let memory = Memory { datatype: &datatype, dims, selection: into };
         let bytes = T::bytes_mut(values)
             .ok_or_else(|| Error::unsupported("scatter values that are not plain numbers"))?;
-        self.elements(&info, selection, &conversions).read_scattered(&memory, bytes, &mut Heap::new())
+        self.elements(&info, selection).read_scattered(&memory, bytes, &mut Heap::new())
     }
 
     /// All elements, in C order.

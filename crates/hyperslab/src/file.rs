@@ -6,7 +6,7 @@ use std::sync::Arc;
 use model::Result;
 use model::properties::FileCreate;
 use model::text::from_path;
-use vol::{ChunkCacheInfo, Container, ContainerInfo, Durability, FileAccess, Registry};
+use vol::{Access, ChunkCacheInfo, Container, ContainerInfo, Durability, FileAccess, Registry};
 
 use crate::Group;
 use crate::object::Object;
@@ -34,7 +34,7 @@ impl File {
 
     /// Opens a container with connectors of the caller's own.
     pub fn open_in(registry: &Registry, location: &str, access: &FileAccess) -> Result<File> {
-        Self::from_container(registry.open(location, access)?, location, access)
+        Self::from_container_in(registry, registry.open(location, access)?, location, access)
     }
 
     /// Makes a file, or empties the one that is there.
@@ -60,7 +60,8 @@ impl File {
         access: &FileAccess,
         truncate: bool,
     ) -> Result<File> {
-        Self::from_container(registry.create(location, create, access, truncate)?, location, access)
+        let container = registry.create(location, create, access, truncate)?;
+        Self::from_container_in(registry, container, location, access)
     }
 
     /// Opens a file to change it.
@@ -92,8 +93,36 @@ impl File {
 
     /// Opens the image of a file that is already in memory.
     pub fn from_image(image: Vec<u8>) -> Result<File> {
-        let access = FileAccess::read();
-        Self::from_container(native::open_image(image, &access)?, "(image)", &access)
+        Self::from_image_with(image, &FileAccess::read())
+    }
+
+    /// Opens the image of a file that is already in memory, to read or to change it there. [`File::image`] returns what
+    /// became of it.
+    pub fn from_image_with(image: Vec<u8>, access: &FileAccess) -> Result<File> {
+        Self::from_container(native::open_image(image, access)?, "(image)", access)
+    }
+
+    /// Returns the bytes of an HDF5 file, in memory or on disk, after a commit of all changes so far. They are those of a file
+    /// that nobody has open.
+    ///
+    /// ```
+    /// # fn main() -> hyperslab::Result<()> {
+    /// let access = hyperslab::FileAccess::write().with_driver("core{backing_store=false}");
+    /// let file = hyperslab::File::create_with("in-memory.h5", &Default::default(), &access, true)?;
+    /// file.new_dataset_builder().with_data(&[1, 2, 3]).create("numbers")?;
+    /// let again = hyperslab::File::from_image(file.image()?)?;
+    /// assert_eq!(again.dataset("numbers")?.read_raw::<i32>()?, [1, 2, 3]);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// Returns `Unsupported` if the container is not one HDF5 file.
+    pub fn image(&self) -> Result<Vec<u8>> {
+        if self.root.session.access.access == Access::Write {
+            self.commit(Durability::None)?;
+        }
+        vol::call::<native::FileImage>(&*self.root.session.container, &())
     }
 
     /// A file over a container that is already open.
@@ -102,7 +131,17 @@ impl File {
         location: &str,
         access: &FileAccess,
     ) -> Result<File> {
-        let session = Session::new(container, location, access)?;
+        Self::from_container_in(built_in(), container, location, access)
+    }
+
+    /// A file over a container that is already open, with the conversions and classes of links of a registry.
+    pub fn from_container_in(
+        registry: &Registry,
+        container: Arc<dyn Container>,
+        location: &str,
+        access: &FileAccess,
+    ) -> Result<File> {
+        let session = Session::new(container, location, access, registry.registered())?;
         let root = session.root;
         Ok(File { root: Group(Object::new(session, root, model::ObjectPath::root())) })
     }

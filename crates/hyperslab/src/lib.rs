@@ -31,6 +31,7 @@ mod create;
 mod dataset;
 mod element;
 mod environment;
+pub mod extend;
 mod extents;
 mod file;
 pub mod filters;
@@ -76,7 +77,7 @@ pub use layers;
 pub use layers::asynchronous;
 /// Numbers that the `stats` layer took.
 pub use layers::stats::Stats;
-/// Extensions of the log connector.
+/// Registered of the log connector.
 pub use log;
 pub use map::{KeyPosition, Map};
 pub use model;
@@ -86,7 +87,7 @@ pub use model::{
     ReferenceTarget, Result, Selection, Token,
 };
 pub use model::{Index as IndexType, Order as IterationOrder};
-/// Extensions of the native connector.
+/// Registered of the native connector.
 pub use native;
 pub use ndarray::s;
 pub use object::{NamedDatatype, Object, ObjectHandle};

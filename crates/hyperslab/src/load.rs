@@ -2,7 +2,6 @@
 //! from them, a strip at a time, so that little waits; and where it pays, by several threads.
 
 use algorithms::workers;
-use model::convert::Conversions;
 use model::properties::Layout;
 use model::{Datatype, Error, Heap, Result, Selection, Within};
 use vol::DatasetInfo;
@@ -84,9 +83,9 @@ impl Dataset {
 
     /// Elements from values, and to the container.
     pub(crate) fn store<T: H5Type>(&self, selection: &Selection, values: &[T]) -> Result<()> {
-        let (info, conversions) = (self.dataset_info(), Conversions::default());
+        let info = self.dataset_info();
         let datatype = T::datatype();
-        let count = self.elements(&info, selection, &conversions).count()?;
+        let count = self.elements(&info, selection).count()?;
         if count != values.len() as u64 {
             return Err(Error::invalid("write dataset").with("elements", count).with("values", values.len()));
         }
@@ -103,7 +102,7 @@ impl Dataset {
             store_into(values, &mut made.heap, &mut made.elements)
         };
         let write = |(strip, _): &(Selection, &[T]), made: &mut Made| {
-            self.elements(&info, strip, &conversions).write(&datatype, &made.elements, &mut made.heap)
+            self.elements(&info, strip).write(&datatype, &made.elements, &mut made.heap)
         };
         workers::in_order(strips, workers::threads(count, SHARED_MIN), make, write)
     }
@@ -115,13 +114,13 @@ impl Dataset {
         strips: &[Strip],
         mut load: impl FnMut(&[u8], &Heap) -> Result<()>,
     ) -> Result<()> {
-        let (info, conversions) = (self.dataset_info(), Conversions::default());
+        let info = self.dataset_info();
         let (mut buffer, mut heap) = (Vec::new(), Heap::new());
         for (strip, count) in strips {
             let bytes = (*count as u64).saturating_mul(u64::from(datatype.size()));
             buffer.resize(bytes.within(self.session.access.limits.result_bytes_max, "result")?, 0);
             heap.clear();
-            self.elements(&info, strip, &conversions).read(datatype, &mut buffer, &mut heap)?;
+            self.elements(&info, strip).read(datatype, &mut buffer, &mut heap)?;
             load(&buffer, &heap)?;
         }
         Ok(())

@@ -102,7 +102,7 @@ impl Map {
             &V::datatype(),
             &values.bytes,
             &self.value,
-            &Conversions::default(),
+            &self.session.registered.conversions,
             &mut values.heap,
         )?;
         let values = values.chunks_exact(self.value.size().max(1) as usize);
@@ -196,8 +196,8 @@ impl Map {
     fn values<V: H5Type>(&self, raw: &[u8]) -> Result<Vec<V>> {
         let (container, mut heap) = (self.session.container.as_ref(), Heap::new());
         let memory = V::datatype();
-        let values =
-            from_file_form(container, &self.value, raw, &memory, &Conversions::default(), &mut heap)?;
+        let conversions = &self.session.registered.conversions;
+        let values = from_file_form(container, &self.value, raw, &memory, conversions, &mut heap)?;
         let mut loaded = Vec::new();
         V::load_more(&values, &heap, &mut loaded)?;
         Ok(loaded)

@@ -117,8 +117,8 @@ impl Dataset {
         datatype: &model::Datatype,
         into: &mut [u8],
     ) -> Result<()> {
-        let (info, conversions) = (self.dataset_info(), model::convert::Conversions::default());
-        self.elements(&info, selection, &conversions).read(datatype, into, &mut Heap::new())
+        let info = self.dataset_info();
+        self.elements(&info, selection).read(datatype, into, &mut Heap::new())
     }
 }
 

@@ -233,6 +233,12 @@ impl FileAccessBuilder {
         self
     }
 
+    /// The virtual file driver, with its parameters: `core`, `family{member_bytes=1048576}`.
+    pub fn driver(&mut self, driver: &str) -> &mut Self {
+        self.access.driver = Some(driver.to_owned());
+        self
+    }
+
     /// In memory only (`false`), or in a file (`true`). In memory it stays until the process ends or deletes it.
     pub fn core_filebacked(&mut self, filebacked: bool) -> &mut Self {
         self.in_memory = !filebacked;

@@ -5,7 +5,7 @@ use std::sync::{Arc, Weak};
 
 use model::{Error, Result, Token};
 use system::sync::{Mutex, RwLock};
-use vol::{Container, DatasetInfo, FileAccess, Lookup, OpLookup};
+use vol::{Container, DatasetInfo, FileAccess, LinkContext, Lookup, OpLookup, Registered};
 
 /// What all handles of one dataset know of it.
 pub(crate) type SharedInfo = Arc<RwLock<Arc<DatasetInfo>>>;
@@ -16,6 +16,8 @@ pub(crate) struct Session {
     pub(crate) container: Arc<dyn Container>,
     pub(crate) location: String,
     pub(crate) access: FileAccess,
+    /// Conversions and classes of links of the registry that it was opened with.
+    pub(crate) registered: Registered,
     pub(crate) root: Token,
     /// Datasets that handles are open of: one that changes the extent changes it for all.
     datasets: Mutex<HashMap<Token, Weak<RwLock<Arc<DatasetInfo>>>>>,
@@ -26,10 +28,11 @@ impl Session {
         container: Arc<dyn Container>,
         location: &str,
         access: &FileAccess,
+        registered: &Registered,
     ) -> Result<Arc<Self>> {
         let root = container.info()?.root;
-        let (location, access) = (location.to_owned(), access.clone());
-        Ok(Arc::new(Session { container, location, access, root, datasets: Mutex::default() }))
+        let (location, access, registered) = (location.to_owned(), access.clone(), registered.clone());
+        Ok(Arc::new(Session { container, location, access, registered, root, datasets: Mutex::default() }))
     }
 
     /// What a dataset is now, shared with all its other handles.
@@ -69,14 +72,24 @@ impl Session {
                     session = session.elsewhere(&file)?;
                     (op.from, op.path) = (session.root, path);
                 }
-                Lookup::User { class, .. } => {
-                    return Err(Error::unsupported("follow user-defined link")
-                        .with("path", op.path)
-                        .with("class", class));
+                Lookup::User { .. } => {
+                    let followed = session.registered.link_classes.follow(session.link_context(), &op)?;
+                    op = followed.lookup;
+                    if let Some((container, location)) = followed.other {
+                        session = Session::new(container, &location, &session.access, &session.registered)?;
+                    }
                 }
             }
         }
         Err(Error::limit("follow links").with("path", op.path).with("limit", traversals_max))
+    }
+
+    fn link_context(&self) -> LinkContext<'_> {
+        LinkContext {
+            container: &self.container,
+            location: &self.location,
+            resolver: self.access.resolver.as_ref(),
+        }
     }
 
     /// Another container, as this one calls it.
@@ -86,6 +99,6 @@ impl Session {
         };
         let resolver = self.access.resolver.as_ref().ok_or_else(refused)?;
         let container = resolver.container(file, &self.location)?;
-        Session::new(container, file, &self.access)
+        Session::new(container, file, &self.access, &self.registered)
     }
 }

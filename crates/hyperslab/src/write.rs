@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use model::convert::Conversions;
 use model::heap::Heap;
 use model::{Datatype, Error, Result, Selection};
 use ndarray::{ArrayView, Dimension, Ix1};
@@ -18,8 +17,8 @@ impl Dataset {
         data: &[u8],
         heap: &mut Heap,
     ) -> Result<()> {
-        let (info, conversions) = (self.dataset_info(), Conversions::default());
-        self.elements(&info, selection, &conversions).write(memory, data, heap)
+        let info = self.dataset_info();
+        self.elements(&info, selection).write(memory, data, heap)
     }
 
     /// Writes values to a selection, in selection order. Numbers go down as they are.

@@ -62,6 +62,6 @@ impl Drop for Beneath {
     fn drop(&mut self) {
         // Nobody is left who could be told.
         let _ = self.keeper.close();
-        let _ = self.memory.delete(&self.path);
+        let _ = self.memory.delete(&ContainerOpen::new(&self.path, &FileAccess::read()));
     }
 }

@@ -168,7 +168,8 @@ where
         engine.is_none()
     }
 
-    fn delete(&self, path: &str) -> Result<()> {
+    fn delete(&self, op: &ContainerOpen<'_>) -> Result<()> {
+        let path = op.path;
         let missing = || Error::not_found("find container").with("path", path);
         let location = self.engines.find(path)?.ok_or_else(missing)?;
         self.open.while_closed(location.key(), "delete container", || {
@@ -178,8 +179,8 @@ where
         })
     }
 
-    fn is_accessible(&self, path: &str, _access: &FileAccess) -> Result<bool> {
-        Ok(self.engines.find(path)?.is_some())
+    fn is_accessible(&self, op: &ContainerOpen<'_>) -> Result<bool> {
+        Ok(self.engines.find(op.path)?.is_some())
     }
 }
 

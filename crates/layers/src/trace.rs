@@ -187,7 +187,7 @@ mod tests {
             parameters: &parameters,
             made: None,
             access,
-            registry: Registry::NONE,
+            registry: Registry::none(),
         };
         assert_eq!(TraceLayer.wrap(&op).map(|_| ()).unwrap_err().kind(), Kind::Invalid);
     }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use model::{Error, Result};
-use vol::{Capability, Connector, ConnectorInfo, Container, ContainerCreate, ContainerOpen, FileAccess};
+use vol::{Capability, Connector, ConnectorInfo, Container, ContainerCreate, ContainerOpen};
 
 struct Faulty;
 
@@ -21,7 +21,8 @@ impl Connector for Faulty {
         panic!("cannot open {}", op.path);
     }
 
-    fn is_accessible(&self, path: &str, _: &FileAccess) -> Result<bool> {
+    fn is_accessible(&self, op: &ContainerOpen<'_>) -> Result<bool> {
+        let path = op.path;
         Err(Error::busy("look").at(7).with("path", path).during("ask the faulty one"))
     }
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use model::Result;
-use vol::{Capability, Connector, ConnectorInfo, Container, ContainerCreate, ContainerOpen, FileAccess};
+use vol::{Capability, Connector, ConnectorInfo, Container, ContainerCreate, ContainerOpen};
 
 struct Onto;
 
@@ -27,7 +27,7 @@ impl Connector for Onto {
         op.registry.open(op.path, op.access)
     }
 
-    fn is_accessible(&self, _: &str, _: &FileAccess) -> Result<bool> {
+    fn is_accessible(&self, _: &ContainerOpen<'_>) -> Result<bool> {
         Ok(false)
     }
 }

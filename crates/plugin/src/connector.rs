@@ -66,15 +66,17 @@ impl<S: Source> Connector for Foreign<S> {
         self.container(with_services(code::OPEN, &arguments, op.access, op.registry))
     }
 
-    fn delete(&self, path: &str) -> Result<()> {
+    fn delete(&self, op: &ContainerOpen<'_>) -> Result<()> {
+        let path = op.path;
         let arguments = wire::to_bytes(&path.to_owned())?;
         self.source.ask(Message { code: code::REMOVE, arguments: &arguments, ..Message::default() })?;
         Ok(())
     }
 
-    fn is_accessible(&self, path: &str, access: &FileAccess) -> Result<bool> {
+    fn is_accessible(&self, op: &ContainerOpen<'_>) -> Result<bool> {
+        let (path, access) = (op.path, op.access);
         let arguments = wire::to_bytes(&(path.to_owned(), access.clone()))?;
-        let message = with_services(code::IS_ACCESSIBLE, &arguments, access, Registry::NONE);
+        let message = with_services(code::IS_ACCESSIBLE, &arguments, access, op.registry);
         wire::from_bytes(&self.source.ask(message)?.answer.bytes)
     }
 }
@@ -95,10 +97,14 @@ impl<S: Source> LayerFactory for Foreign<S> {
 pub(crate) fn answer_connector(connector: &dyn Connector, message: &Message<'_>) -> Result<Reply> {
     match message.code {
         code::CREATE | code::OPEN => open(connector, message),
-        code::REMOVE => Reply::of(&connector.delete(&arguments::<String>(message)?)?),
+        code::REMOVE => {
+            let (path, access): (String, _) = (arguments(message)?, FileAccess::read());
+            Reply::of(&connector.delete(&ContainerOpen::new(&path, &access))?)
+        }
         code::IS_ACCESSIBLE => {
             let (path, access): (String, FileAccess) = arguments(message)?;
-            Reply::of(&connector.is_accessible(&path, &with_resolver(access, message))?)
+            let access = with_resolver(access, message);
+            Reply::of(&connector.is_accessible(&ContainerOpen::new(&path, &access))?)
         }
         code => Err(Error::unsupported("ask connector").with("code", code)),
     }

@@ -69,7 +69,7 @@ fn a_panic_inside_is_an_error() {
 #[test]
 fn an_error_inside_arrives_whole() {
     let faulty = connector(&common::example("faulty_plugin"));
-    let error = faulty.is_accessible("there", &FileAccess::read()).unwrap_err();
+    let error = faulty.is_accessible(&ContainerOpen::new("there", &FileAccess::read())).unwrap_err();
     assert_eq!(error.to_string(), "ask the faulty one: busy: look: busy at 0x7 (path: there)");
 }
 
@@ -172,7 +172,10 @@ fn functions_that_are_missing_are_unsupported() {
     let Some(path) = odd(&folder, "empty", table) else { return };
     let empty = connector(&path);
     assert_eq!(create(&*empty, "x").unwrap_err().kind(), Kind::Unsupported);
-    assert_eq!(empty.delete("x").unwrap_err().kind(), Kind::Unsupported);
+    assert_eq!(
+        empty.delete(&ContainerOpen::new("x", &FileAccess::read())).unwrap_err().kind(),
+        Kind::Unsupported
+    );
 }
 
 #[test]
@@ -194,8 +197,17 @@ fn answers_that_make_no_sense_are_errors() {
     assert!(create(&*nonsense, "x").unwrap_err().to_string().contains("no object"));
     let error = nonsense.open(&ContainerOpen::new("x", &FileAccess::read())).unwrap_err();
     assert!(error.to_string().contains("42"), "{error}");
-    assert!(nonsense.is_accessible("x", &FileAccess::read()).unwrap_err().to_string().contains("43"));
-    assert_eq!(nonsense.delete("x").unwrap_err().kind(), Kind::Corrupt);
+    assert!(
+        nonsense
+            .is_accessible(&ContainerOpen::new("x", &FileAccess::read()))
+            .unwrap_err()
+            .to_string()
+            .contains("43")
+    );
+    assert_eq!(
+        nonsense.delete(&ContainerOpen::new("x", &FileAccess::read())).unwrap_err().kind(),
+        Kind::Corrupt
+    );
 }
 
 #[test]

@@ -10,7 +10,7 @@ use model::{Budget, Error, Limits, Result};
 use protocol::wire::Opening;
 use protocol::{Begin, Whereabouts};
 use system::sync::Mutex;
-use vol::{Access, Container, FileAccess, Registry};
+use vol::{Access, Container, ContainerOpen, FileAccess, Registry};
 
 use crate::config::Config;
 use crate::direct::Direct;
@@ -55,7 +55,7 @@ pub(crate) struct Means<'a> {
 #[derive(Debug)]
 pub(crate) struct Containers {
     registry: Registry,
-    /// Extensions that clients without the right to write may call.
+    /// Registered that clients without the right to write may call.
     readable: Arc<[&'static str]>,
     root: Option<PathBuf>,
     /// What errors do not tell.
@@ -289,13 +289,14 @@ impl Containers {
         let location = self.location(who, name, Access::Read)?;
         let place = vol::Location::parse(&location);
         let access = FileAccess::read();
+        let op = ContainerOpen { registry: &self.registry, ..ContainerOpen::new(&place.path, &access) };
         match &place.connector {
-            Some(connector) => self.registry.by_name(connector)?.is_accessible(&place.path, &access),
+            Some(connector) => self.registry.by_name(connector)?.is_accessible(&op),
             None => Ok(self
                 .registry
                 .connectors()
                 .filter(|connector| connector.info().name != protocol::CONNECTOR)
-                .any(|connector| connector.is_accessible(&place.path, &access).unwrap_or(false))),
+                .any(|connector| connector.is_accessible(&op).unwrap_or(false))),
         }
     }
 }

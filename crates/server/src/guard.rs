@@ -59,7 +59,7 @@ pub(crate) struct Guard {
     objects_max: usize,
     writable: bool,
     budget: Budget,
-    /// Extensions of this server's connectors and layers that a client may call without the right to write.
+    /// Registered of this server's connectors and layers that a client may call without the right to write.
     readable: Arc<[&'static str]>,
 }
 

@@ -118,7 +118,8 @@ pub struct FileAccess {
     pub budget: Option<Budget>,
     /// Opens other files; `None` refuses them.
     pub resolver: Option<Arc<dyn Resolver>>,
-    /// The byte plane beneath, with its parameters (`family{member_bytes=1024}`); `None` is a plain file.
+    /// The virtual file driver, with its parameters (`family{member_bytes=1024}`). `None` is a plain file, or the driver whose
+    /// files the path names.
     pub driver: Option<String>,
     /// Layers above the connector, outermost first; see [`crate::Stack`].
     pub stack: Option<String>,
@@ -211,6 +212,13 @@ impl FileAccess {
     /// The account that memory is charged to. The registry gives every container one before its connector sees it.
     pub fn budget(&self) -> Budget {
         self.budget.clone().unwrap_or_else(|| self.limits.budget())
+    }
+
+    /// With a virtual file driver: `core`, `family{member_bytes=1048576}`.
+    #[must_use]
+    pub fn with_driver(mut self, driver: impl Into<String>) -> Self {
+        self.driver = Some(driver.into());
+        self
     }
 
     /// With layers above the connector.

@@ -4,9 +4,7 @@ use std::sync::Arc;
 
 use model::{Error, Result};
 
-use crate::{
-    Capability, Container, ContainerCreate, ContainerOpen, ExtensionInfo, FileAccess, Wrap, WrapCheck,
-};
+use crate::{Capability, Container, ContainerCreate, ContainerOpen, ExtensionInfo, Wrap, WrapCheck};
 
 /// Who a connector is.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -46,7 +44,7 @@ pub trait Connector: Send + Sync {
     /// Opens a container that `is_accessible` finds; `None` where it finds none. A connector that need not look twice
     /// does both at once.
     fn open_known(&self, op: &ContainerOpen<'_>) -> Result<Option<Arc<dyn Container>>> {
-        match self.is_accessible(op.path, op.access) {
+        match self.is_accessible(op) {
             Ok(true) => self.open(op).map(Some),
             _ => Ok(None),
         }
@@ -59,13 +57,18 @@ pub trait Connector: Send + Sync {
         false
     }
 
+    /// Whether containers are files of a virtual file driver, so that [`crate::FileAccess::driver`] has a meaning.
+    fn uses_drivers(&self) -> bool {
+        false
+    }
+
     /// Removes a container.
-    fn delete(&self, path: &str) -> Result<()> {
-        Err(Error::unsupported("delete container").with("path", path))
+    fn delete(&self, op: &ContainerOpen<'_>) -> Result<()> {
+        Err(Error::unsupported("delete container").with("path", op.path))
     }
 
     /// Whether `open` would find a container of this connector there.
-    fn is_accessible(&self, path: &str, access: &FileAccess) -> Result<bool>;
+    fn is_accessible(&self, op: &ContainerOpen<'_>) -> Result<bool>;
 
     /// Returns the extensions that containers of this connector answer in [`Container::optional`].
     fn extensions(&self) -> &'static [ExtensionInfo] {

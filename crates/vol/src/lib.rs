@@ -2,7 +2,7 @@
 //!
 //! A [`Connector`] makes and opens containers; a [`Container`] is one open file, and every operation on its
 //! objects is a method that takes a [`Token`]. A [`Layer`] forwards all of them and changes what it likes.
-//! The [`Registry`] finds connectors by name; [`transfer`] moves elements between memory and a container.
+//! The [`Registry`] finds connectors, layers, virtual file drivers, filters, conversions and classes of links.
 
 mod access;
 mod blobs;
@@ -13,6 +13,7 @@ mod extension;
 mod handle;
 mod info;
 pub mod libhdf5;
+mod link_class;
 mod location;
 mod observe;
 mod operation;
@@ -20,6 +21,7 @@ mod ops;
 pub mod path;
 mod pins;
 pub mod places;
+mod registered;
 mod registry;
 pub mod unfinished;
 
@@ -33,10 +35,14 @@ pub use container::{Container, Layer};
 pub use extension::{Extension, ExtensionInfo, ExtensionValue, Optional, call};
 pub use handle::{CloseErrorHook, close_on_drop, set_close_error_hook};
 pub use info::*;
+pub use link_class::{
+    FollowedLink, LINK_CLASS_MIN, LinkClass, LinkClasses, LinkContext, LinkDestination, LinkTraversal,
+};
 pub use location::{Location, Parameters, Stack, StackEntry};
 pub use model::{Budget, Context, Error, Kind, Limits, Result, Token, Within};
 pub use observe::{Call, Observed, Observer};
 pub use operation::Operation;
 pub use ops::*;
 pub use pins::{Pin, Released};
+pub use registered::Registered;
 pub use registry::Registry;

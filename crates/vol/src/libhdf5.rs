@@ -118,7 +118,7 @@ mod tests {
         fn open(&self, _: &ContainerOpen<'_>) -> Result<Arc<dyn Container>> {
             Err(Error::unsupported("open"))
         }
-        fn is_accessible(&self, _: &str, _: &FileAccess) -> Result<bool> {
+        fn is_accessible(&self, _: &ContainerOpen<'_>) -> Result<bool> {
             Ok(false)
         }
     }

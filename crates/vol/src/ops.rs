@@ -27,7 +27,7 @@ pub struct ContainerCreate<'a> {
 impl<'a> ContainerCreate<'a> {
     /// A container at `path`, for a connector that needs no other; what is there stays.
     pub fn new(path: &'a str, create: &'a FileCreate, access: &'a FileAccess) -> Self {
-        ContainerCreate { path, engine: None, create, access, truncate: false, registry: Registry::NONE }
+        ContainerCreate { path, engine: None, create, access, truncate: false, registry: Registry::none() }
     }
 }
 
@@ -47,7 +47,7 @@ pub struct ContainerOpen<'a> {
 impl<'a> ContainerOpen<'a> {
     /// The container at `path`, for a connector that needs no other.
     pub fn new(path: &'a str, access: &'a FileAccess) -> Self {
-        ContainerOpen { path, engine: None, access, registry: Registry::NONE }
+        ContainerOpen { path, engine: None, access, registry: Registry::none() }
     }
 }
 

@@ -16,8 +16,46 @@ pub fn lookup(container: &dyn Container, op: &OpLookup) -> Result<Lookup> {
     }
 }
 
+/// A user-defined link on a path.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct UserLink {
+    /// The group that holds the link.
+    pub group: Token,
+    /// Its name.
+    pub name: String,
+    /// The number of its class.
+    pub class: u8,
+    /// Its value.
+    pub data: Vec<u8>,
+    /// The rest of the path.
+    pub rest: String,
+}
+
+enum Walked {
+    Found(Lookup),
+    User(UserLink),
+}
+
+/// Returns the first user-defined link on a path.
+///
+/// # Errors
+/// Returns `NotFound` if the path leads to no such link in this container.
+pub fn user_link(container: &dyn Container, op: &OpLookup) -> Result<UserLink> {
+    match follow(container, op)? {
+        Walked::User(link) => Ok(link),
+        Walked::Found(_) => Err(Error::not_found("find user-defined link").with("path", &op.path)),
+    }
+}
+
 /// Follows a path link by link.
 pub fn walk(container: &dyn Container, op: &OpLookup) -> Result<Lookup> {
+    Ok(match follow(container, op)? {
+        Walked::Found(lookup) => lookup,
+        Walked::User(UserLink { class, data, rest, .. }) => Lookup::User { class, data, rest },
+    })
+}
+
+fn follow(container: &dyn Container, op: &OpLookup) -> Result<Walked> {
     let root = container.info()?.root;
     let mut here = if is_absolute(&op.path) { root } else { op.from };
     let mut parts: VecDeque<Cow<'_, str>> = components(&op.path).map(Cow::Borrowed).collect();
@@ -36,14 +74,15 @@ pub fn walk(container: &dyn Container, op: &OpLookup) -> Result<Lookup> {
                 }
             }
             LinkTarget::External { file, path } => {
-                return Ok(Lookup::External { file, path: append(path, parts) });
+                return Ok(Walked::Found(Lookup::External { file, path: append(path, parts) }));
             }
             LinkTarget::User { class, data } => {
-                return Ok(Lookup::User { class, data, rest: append(String::new(), parts) });
+                let (name, rest) = (part.into_owned(), append(String::new(), parts));
+                return Ok(Walked::User(UserLink { group: here, name, class, data, rest }));
             }
         }
     }
-    Ok(Lookup::Object(here))
+    Ok(Walked::Found(Lookup::Object(here)))
 }
 
 fn missing(op: &OpLookup, part: &str) -> Error {

@@ -1,20 +1,27 @@
-//! The connectors and layers that a program knows, by name and by number.
+//! Everything that a program can be extended with, in one place: connectors, layers, virtual file drivers, filters,
+//! conversions and classes of links.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
+use files::{Driver, Drivers};
+use filters::Filter;
+use model::convert::{Conversions, Convert, SoftConvert};
 use model::properties::FileCreate;
 use model::text::to_path;
-use model::{Budget, Context, Error, Result};
+use model::{Budget, Context, Datatype, Error, Result};
 
 use crate::{
     Access, Connector, ConnectorInfo, Container, ContainerCreate, ContainerOpen, ExtensionInfo, FileAccess,
-    LayerFactory, Location, Made, Stack, Wrap, WrapCheck, close_on_drop,
+    LayerFactory, LinkClass, Location, Made, Registered, Stack, Wrap, WrapCheck, close_on_drop,
 };
 
-/// Finds connectors. No connector knows another: they meet here.
+/// Finds connectors, layers, drivers, filters, conversions and classes of links. No connector knows another: they meet here.
+///
+/// A new registry has the drivers and filters of this build. Creating and opening a container use the same registry, and a
+/// container keeps the filters, conversions and classes that its registry had then.
 #[derive(Clone, Default)]
 pub struct Registry {
     connectors: BTreeMap<&'static str, Arc<dyn Connector>>,
@@ -24,9 +31,13 @@ pub struct Registry {
     /// Where those came from that are not built in.
     origins: BTreeMap<&'static str, String>,
     layer_origins: BTreeMap<&'static str, String>,
+    drivers: Drivers,
+    registered: Registered,
     /// What all containers are charged to that come without an account.
     budget: Option<Budget>,
 }
+
+static NONE: LazyLock<Registry> = LazyLock::new(Registry::new);
 
 /// Where a connector came from that the program brought along.
 const BUILT_IN: &str = "built in";
@@ -41,19 +52,14 @@ impl std::fmt::Debug for Registry {
 }
 
 impl Registry {
-    /// A registry that knows nothing, for connectors that need none.
-    pub const NONE: &'static Registry = &Registry::new();
+    /// Returns a registry without connectors and layers, for connectors that need no other.
+    pub fn none() -> &'static Registry {
+        &NONE
+    }
 
-    /// Nothing known yet.
-    pub const fn new() -> Self {
-        Registry {
-            connectors: BTreeMap::new(),
-            layers: BTreeMap::new(),
-            order: Vec::new(),
-            origins: BTreeMap::new(),
-            layer_origins: BTreeMap::new(),
-            budget: None,
-        }
+    /// Returns a registry without connectors and layers. It has the drivers and filters of this build.
+    pub fn new() -> Self {
+        Self::default()
     }
 
     /// Adds a connector; the first added is the default for new containers.
@@ -73,6 +79,94 @@ impl Registry {
         self.check_new(&info, is_named, "register layer")?;
         self.layers.insert(info.name, layer);
         Ok(())
+    }
+
+    /// Adds a virtual file driver.
+    ///
+    /// # Errors
+    /// Returns `Exists` if its name or an alias is taken.
+    pub fn register_driver(&mut self, driver: Arc<dyn Driver>) -> Result<()> {
+        let name = driver.info().name;
+        self.drivers.register(driver).map_err(|e| Error::io("register driver", &e).with("name", name))
+    }
+
+    /// Adds a filter.
+    ///
+    /// # Errors
+    /// Returns `Exists` if there is a filter with its number.
+    pub fn register_filter(&mut self, filter: Arc<dyn Filter>) -> Result<()> {
+        let (id, name) = (filter.id(), filter.name());
+        if let Ok(taken) = self.registered.filters.get(id) {
+            let error = Error::exists("register filter").with("name", name).with("number", id);
+            return Err(error.with("taken by", taken.name()));
+        }
+        self.registered.filters.register(filter);
+        Ok(())
+    }
+
+    /// Adds a conversion from exactly one datatype to another. The newest of a pair is used.
+    pub fn register_conversion(&mut self, name: &str, from: Datatype, to: Datatype, run: Convert) {
+        self.conversions_mut().register_hard(name, from, to, run);
+    }
+
+    /// Adds a rule that offers conversions for the pairs of datatypes that it knows. It is asked when no conversion of exactly
+    /// the pair is registered.
+    pub fn register_conversions(&mut self, name: &str, rule: SoftConvert) {
+        self.conversions_mut().register_soft(name, rule);
+    }
+
+    /// Returns the conversions, to be changed.
+    pub fn conversions_mut(&mut self) -> &mut Conversions {
+        Arc::make_mut(&mut self.registered.conversions)
+    }
+
+    /// Adds a class of user-defined links.
+    ///
+    /// # Errors
+    /// Returns `Invalid` if its number is not one of user-defined classes, and `Exists` if it is taken.
+    pub fn register_link_class(&mut self, class: Arc<dyn LinkClass>) -> Result<()> {
+        self.registered.link_classes.register(class)
+    }
+
+    /// Returns the virtual file drivers.
+    pub fn drivers(&self) -> &Drivers {
+        &self.drivers
+    }
+
+    /// Returns the filters, conversions and classes of links, which a container keeps.
+    pub fn registered(&self) -> &Registered {
+        &self.registered
+    }
+
+    /// Returns the driver that `access` names and its parameters, or `None` if it names none.
+    ///
+    /// # Errors
+    /// Returns `Unsupported` if there is no such driver, and `Invalid` if the text cannot be read.
+    pub fn driver(&self, access: &FileAccess) -> Result<Option<(&Arc<dyn Driver>, files::Parameters)>> {
+        let Some(text) = access.driver.as_deref() else { return Ok(None) };
+        let stack = Stack::parse(text).during("read driver")?;
+        let [entry] = stack.0.as_slice() else {
+            return Err(Error::invalid("read driver")
+                .with("driver", text)
+                .with("problem", "one is expected"));
+        };
+        let driver = self.drivers.get(&entry.name).ok_or_else(|| {
+            let known: Vec<_> = self.drivers.names().collect();
+            Error::unsupported("find driver").with("driver", &entry.name).with("known", known.join(", "))
+        })?;
+        let pairs = entry.parameters.iter().map(|(key, value)| (key.to_owned(), value.to_owned()));
+        Ok(Some((driver, pairs.collect())))
+    }
+
+    /// Checks that a connector can use the driver that `access` names.
+    fn check_driver(&self, connector: &dyn Connector, access: &FileAccess) -> Result<()> {
+        match self.driver(access)? {
+            Some((driver, _)) if !connector.uses_drivers() => {
+                let error = Error::unsupported("use driver").with("driver", driver.info().name);
+                Err(error.with("connector", connector.info().name))
+            }
+            _ => Ok(()),
+        }
     }
 
     /// An error where a name is taken, or a number: connectors and layers have them from one range, as in libhdf5.
@@ -195,7 +289,7 @@ impl Registry {
             // What stood there is gone, and a container without its layers is not what was asked for. The error says more
             // than one about an empty container that stays.
             let _ = made.close();
-            let _ = connector.delete(&place.path);
+            let _ = connector.delete(&self.opening(&place, access));
         })?;
         Ok(close_on_drop(stacked, location, access))
     }
@@ -212,7 +306,9 @@ impl Registry {
         let stack = self.stack_of(access)?;
         let place = Location::parse(location);
         let op = self.creation(&place, create, access, truncate);
-        self.creator(&place)?.check_create(&op).during(&format!("create {location}"))?;
+        let connector = self.creator(&place)?;
+        self.check_driver(&**connector, access).during(&format!("create {location}"))?;
+        connector.check_create(&op).during(&format!("create {location}"))?;
         self.check_layers(&stack, location, Some(Made { create, truncate }), access)
     }
 
@@ -225,6 +321,10 @@ impl Registry {
     ) -> ContainerCreate<'a> {
         let (path, engine) = (&*place.path, place.engine.as_deref());
         ContainerCreate { path, engine, create, access, truncate, registry: self }
+    }
+
+    fn opening<'a>(&'a self, place: &'a Location, access: &'a FileAccess) -> ContainerOpen<'a> {
+        ContainerOpen { path: &place.path, engine: place.engine.as_deref(), access, registry: self }
     }
 
     /// The connector that makes a container at a location.
@@ -255,9 +355,12 @@ impl Registry {
         let stack = self.stack_of(access)?;
         self.check_layers(&stack, location, None, access)?;
         let place = Location::parse(location);
-        let op = ContainerOpen { path: &place.path, engine: place.engine.as_deref(), access, registry: self };
+        let op = self.opening(&place, access);
         let opened = match &place.connector {
-            Some(name) => self.by_name(name)?.open(&op),
+            Some(name) => {
+                let connector = self.by_name(name)?;
+                self.check_driver(&**connector, access).and_then(|()| connector.open(&op))
+            }
             None => self.open_known(&op),
         };
         let opened = opened.map_err(|e| e.during(format!("open {location}")))?;
@@ -268,7 +371,8 @@ impl Registry {
 
     /// A container of the connector that knows it. Where none does, the default one opens it and says what is wrong.
     fn open_known(&self, op: &ContainerOpen<'_>) -> Result<Arc<dyn Container>> {
-        for connector in self.connectors() {
+        let has_driver = self.driver(op.access)?.is_some();
+        for connector in self.connectors().filter(|connector| !has_driver || connector.uses_drivers()) {
             if let Some(container) = connector.open_known(op)? {
                 return Ok(container);
             }
@@ -288,20 +392,22 @@ impl Registry {
         let place = Location::parse(location);
         let connector = match &place.connector {
             Some(name) => self.by_name(name)?,
-            None => self.recognise(&place.path, access)?,
+            None => self.recognise(&place, access)?,
         };
+        let op = self.opening(&place, access);
         // `H5Fdelete` leaves alone what it does not recognise, too.
-        if !connector.is_accessible(&place.path, access)? {
+        if !connector.is_accessible(&op)? {
             drop(self.open(location, access).during(&format!("delete {location}"))?);
         }
-        connector.delete(&place.path)
+        connector.delete(&op)
     }
 
     /// The connector whose container lies at `path`. Where none recognises it, the default one opens it and
     /// says what is wrong.
-    fn recognise(&self, path: &str, access: &FileAccess) -> Result<&Arc<dyn Connector>> {
+    fn recognise(&self, place: &Location, access: &FileAccess) -> Result<&Arc<dyn Connector>> {
+        let op = self.opening(place, access);
         for connector in self.connectors() {
-            if connector.is_accessible(path, access).unwrap_or(false) {
+            if connector.is_accessible(&op).unwrap_or(false) {
                 return Ok(connector);
             }
         }

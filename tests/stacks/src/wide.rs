@@ -31,12 +31,12 @@ impl Connector for WideConnector {
         wide(self.0.open(op)?)
     }
 
-    fn delete(&self, path: &str) -> Result<()> {
-        self.0.delete(path)
+    fn delete(&self, op: &ContainerOpen<'_>) -> Result<()> {
+        self.0.delete(op)
     }
 
-    fn is_accessible(&self, path: &str, access: &FileAccess) -> Result<bool> {
-        self.0.is_accessible(path, access)
+    fn is_accessible(&self, op: &ContainerOpen<'_>) -> Result<bool> {
+        self.0.is_accessible(op)
     }
 }
 

@@ -47,7 +47,7 @@ impl VirtualDataset<'_> {
                 continue;
             }
             for mapping in definite(sources, mapping, self.dims())? {
-                self.read_mapping(&mapping, selection, into)?;
+                self.read_mapping(sources, &mapping, selection, into)?;
             }
         }
         Ok(())
@@ -62,6 +62,7 @@ impl VirtualDataset<'_> {
 
     fn read_mapping(
         &self,
+        sources: &dyn Sources,
         mapping: &DefiniteMapping<'_>,
         selection: &Selection,
         into: &mut [u8],
@@ -73,7 +74,7 @@ impl VirtualDataset<'_> {
             return Ok(());
         };
         let mut values = vec![0; count as usize * bytes];
-        self.read_source(&mapping.source, &wanted, &mut values)?;
+        self.read_source(sources, &mapping.source, &wanted, &mut values)?;
         let mut rest = &values[..];
         for run in positions.runs(&linear)? {
             let (now, later) = rest.split_at(run.len as usize * bytes);
@@ -84,7 +85,13 @@ impl VirtualDataset<'_> {
         Ok(())
     }
 
-    fn read_source(&self, source: &Source<'_>, selection: &Selection, into: &mut [u8]) -> Result<()> {
+    fn read_source(
+        &self,
+        sources: &dyn Sources,
+        source: &Source<'_>,
+        selection: &Selection,
+        into: &mut [u8],
+    ) -> Result<()> {
         if is_same(self.datatype, &source.info, source.container.is_own())? {
             return source.container.get().dataset_read(&mut [OpRead {
                 dataset: source.token,
@@ -92,7 +99,7 @@ impl VirtualDataset<'_> {
                 into,
             }]);
         }
-        elements(source.container.get(), source.token, &source.info, selection, &Conversions::default()).read(
+        elements(source.container.get(), source.token, &source.info, selection, sources.conversions()).read(
             self.datatype,
             into,
             &mut Heap::new(),

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use model::convert::Conversions;
 use model::{Kind, Result, Token};
 use vol::{Container, DatasetInfo, VirtualView};
 
@@ -26,6 +27,9 @@ pub trait Sources {
 
     /// Returns how many links the path of a source may follow.
     fn link_traversals_max(&self) -> u32;
+
+    /// Returns the conversions between the datatypes of sources and of the virtual dataset.
+    fn conversions(&self) -> &Conversions;
 }
 
 /// A container that holds a source.

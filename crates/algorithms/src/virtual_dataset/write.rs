@@ -2,7 +2,6 @@
 
 use std::borrow::Cow;
 
-use model::convert::Conversions;
 use model::heap::Heap;
 use model::selection::Run;
 use model::{Datatype, Error, Result, Selection};
@@ -97,8 +96,7 @@ impl WritePlan {
                     container.get().dataset_write(&[OpWrite { dataset: token, selection, from }])?;
                     continue;
                 }
-                let conversions = Conversions::default();
-                let elements = elements(container.get(), token, &info, selection, &conversions);
+                let elements = elements(container.get(), token, &info, selection, sources.conversions());
                 elements.write(&self.datatype, from, &mut Heap::new())?;
             }
             Ok(())

@@ -133,7 +133,8 @@ impl Connector for JsonConnector {
         engine.is_none()
     }
 
-    fn delete(&self, path: &str) -> Result<()> {
+    fn delete(&self, op: &ContainerOpen<'_>) -> Result<()> {
+        let path = op.path;
         let found = absolute(path)?;
         if self.table().contains_key(&found) {
             return Err(Error::busy("delete document").with("path", path));
@@ -147,7 +148,8 @@ impl Connector for JsonConnector {
         dir.remove_file(name).map_err(|e| Error::io("delete document", &e).with("path", path))
     }
 
-    fn is_accessible(&self, path: &str, _access: &FileAccess) -> Result<bool> {
+    fn is_accessible(&self, op: &ContainerOpen<'_>) -> Result<bool> {
+        let path = op.path;
         Ok(absolute(path).is_ok_and(|found| is_document(&found)))
     }
 }

@@ -315,20 +315,21 @@ impl Connector for LogConnector {
         true
     }
 
-    fn delete(&self, path: &str) -> Result<()> {
-        self.beneath.delete(path)
+    fn delete(&self, op: &ContainerOpen<'_>) -> Result<()> {
+        self.beneath.delete(op)
     }
 
     fn extensions(&self) -> &'static [ExtensionInfo] {
         &[LogStatisticsText::INFO, CheckRepack::INFO, CompactLog::INFO]
     }
 
-    fn is_accessible(&self, path: &str, access: &FileAccess) -> Result<bool> {
-        if !self.beneath.is_accessible(path, access)? {
+    fn is_accessible(&self, op: &ContainerOpen<'_>) -> Result<bool> {
+        let (path, access) = (op.path, op.access);
+        if !self.beneath.is_accessible(op)? {
             return Ok(false);
         }
         let access = FileAccess { access: Access::Read, ..access.clone() };
-        let beneath = self.beneath.open(&ContainerOpen::new(path, &access))?;
+        let beneath = self.beneath.open(&ContainerOpen { path, access: &access, ..op.clone() })?;
         let found = load::find(&*beneath);
         beneath.close()?;
         Ok(found?.is_some())

@@ -26,8 +26,8 @@ impl Connector for Replacing {
         Ok(opened)
     }
 
-    fn is_accessible(&self, path: &str, access: &FileAccess) -> Result<bool> {
-        NativeConnector.is_accessible(path, access)
+    fn is_accessible(&self, op: &ContainerOpen<'_>) -> Result<bool> {
+        NativeConnector.is_accessible(op)
     }
 }
 

@@ -87,20 +87,32 @@ impl Connector for MemoryConnector {
         stores.insert(op.path.to_owned(), store.clone());
         // A new container can be written, whatever the access asked for: there is nothing to read in it.
         let access = FileAccess { access: Access::Write, ..op.access.clone() };
-        Ok(Arc::new(MemoryContainer::new(store, op.path, access)))
+        Ok(Arc::new(MemoryContainer::new(
+            store,
+            op.path,
+            access,
+            op.registry.registered().conversions.clone(),
+        )))
     }
 
     fn open(&self, op: &ContainerOpen<'_>) -> Result<Arc<dyn Container>> {
         let stores = self.stores();
         let store = stores.get(op.path).ok_or_else(|| missing(op.path))?;
-        Ok(Arc::new(MemoryContainer::new(store.clone(), op.path, op.access.clone())))
+        Ok(Arc::new(MemoryContainer::new(
+            store.clone(),
+            op.path,
+            op.access.clone(),
+            op.registry.registered().conversions.clone(),
+        )))
     }
 
-    fn delete(&self, path: &str) -> Result<()> {
+    fn delete(&self, op: &ContainerOpen<'_>) -> Result<()> {
+        let path = op.path;
         self.stores().remove(path).map(|_| ()).ok_or_else(|| missing(path))
     }
 
-    fn is_accessible(&self, path: &str, _access: &FileAccess) -> Result<bool> {
+    fn is_accessible(&self, op: &ContainerOpen<'_>) -> Result<bool> {
+        let path = op.path;
         Ok(self.stores().contains_key(path))
     }
 }

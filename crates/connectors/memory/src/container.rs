@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use algorithms::virtual_dataset::{SourceContainer, Sources, VirtualDataset};
+use model::convert::Conversions;
 use model::datatype::ReferenceKind;
 use model::properties::{FileCreate, FillValue, Layout, VirtualMapping};
 use model::{Datatype, Error, Limits, Link, ObjectKind, Reference, Result, Selection, Token};
@@ -23,6 +24,8 @@ pub(crate) struct MemoryContainer {
     store: Arc<Store>,
     path: String,
     access: FileAccess,
+    /// For virtual datasets.
+    conversions: Arc<Conversions>,
     is_closed: AtomicBool,
     /// Handles of this opening: closing it releases what its user did not.
     handles: Mutex<BTreeMap<Token, u32>>,
@@ -44,10 +47,15 @@ pub(crate) fn describe(state: &State, create: &FileCreate, writable: bool) -> Co
 }
 
 impl MemoryContainer {
-    pub(crate) fn new(store: Arc<Store>, path: &str, access: FileAccess) -> Self {
+    pub(crate) fn new(
+        store: Arc<Store>,
+        path: &str,
+        access: FileAccess,
+        conversions: Arc<Conversions>,
+    ) -> Self {
         store.opened.fetch_add(1, Ordering::SeqCst);
-        let handles = Mutex::new(BTreeMap::new());
-        MemoryContainer { store, path: path.to_owned(), access, is_closed: AtomicBool::new(false), handles }
+        let (path, handles) = (path.to_owned(), Mutex::new(BTreeMap::new()));
+        MemoryContainer { store, path, access, conversions, is_closed: AtomicBool::new(false), handles }
     }
 
     pub(crate) fn limits(&self) -> &Limits {
@@ -421,5 +429,9 @@ impl Sources for MemoryContainer {
 
     fn link_traversals_max(&self) -> u32 {
         self.access.limits.link_traversals_max
+    }
+
+    fn conversions(&self) -> &Conversions {
+        &self.conversions
     }
 }

@@ -2,23 +2,23 @@
 
 use std::sync::Arc;
 
-use files::{Family, Handle, Memory, Mode, Multi, Posix, Split};
+use files::{Handle, Memory, Mode};
 use model::properties::FileCreate;
-use model::text::to_path;
 use model::{Error, Result};
 use vol::{
     Connector, ConnectorInfo, Container, ContainerCreate, ContainerOpen, Extension, ExtensionInfo,
-    FileAccess, Stack,
+    FileAccess, Registered,
 };
 
 use crate::chunk::cache::CACHE_BYTES;
 use crate::container::{CAPABILITY, NativeContainer};
-use crate::creation::{check_unused, create_in, make, rehearse};
+use crate::creation::{check_unused, create_in, rehearse};
+use crate::driver;
 use crate::file::File;
 use crate::format::Address;
-use crate::format::driver_info::{self, DriverInfo};
 use crate::format::superblock::{self, Superblock};
 use crate::head::Head;
+use crate::image::FileImage;
 use crate::lock::{self, Held};
 use crate::marks;
 use crate::open_files;
@@ -49,15 +49,14 @@ impl Connector for NativeConnector {
     }
 
     fn open(&self, op: &ContainerOpen<'_>) -> Result<Arc<dyn Container>> {
-        let opened = plane(op.path, op.access)?;
-        Ok(open_plane(opened, op.path, op.access)?)
+        Ok(open_plane(driver::open(op)?, op.path, op.access, op.registry.registered())?)
     }
 
     fn open_known(&self, op: &ContainerOpen<'_>) -> Result<Option<Arc<dyn Container>>> {
-        let Ok(plane) = plane(op.path, op.access) else { return Ok(None) };
-        match open_plane(plane, op.path, op.access) {
+        let Ok(plane) = driver::open(op) else { return Ok(None) };
+        match open_plane(plane, op.path, op.access, op.registry.registered()) {
             Ok(container) => Ok(Some(container)),
-            Err(error) if self.is_accessible(op.path, op.access).unwrap_or(false) => Err(error),
+            Err(error) if self.is_accessible(op).unwrap_or(false) => Err(error),
             Err(_) => Ok(None),
         }
     }
@@ -65,31 +64,37 @@ impl Connector for NativeConnector {
     fn create(&self, op: &ContainerCreate<'_>) -> Result<Arc<dyn Container>> {
         // Before a file is made, or what is there goes.
         rehearse(op)?;
-        let (file, is_new) = io(make(op.path, op.truncate), "create file", op.path)?;
-        let made = create_in(file, op);
+        let chosen = driver::of_new(op)?;
+        let made = chosen.create(op.truncate);
+        let made = made.map_err(|e| driver::failed("create file", &e, op.path))?;
+        let is_new = made.is_new;
+        let made = create_in(made.file, op);
         if made.is_err() && is_new {
             // Half a file is none. The error that led here says more than one about this.
-            let _ = std::fs::remove_file(to_path(op.path));
+            let _ = chosen.delete();
         }
         Ok(made?)
     }
 
     fn check_create(&self, op: &ContainerCreate<'_>) -> Result<()> {
         rehearse(op)?;
-        let path = to_path(op.path);
-        let file = match Posix::open(&path, Mode::ReadWrite) {
+        let chosen = driver::of_new(op)?;
+        let failed = |e: std::io::Error| driver::failed("create file", &e, op.path);
+        let file = match chosen.open(Mode::ReadWrite) {
             Err(e) if e.kind() == std::io::ErrorKind::NotFound => {
-                return vol::places::check_can_create(&path);
+                return chosen.check_create().map_err(failed);
             }
             Ok(_) if !op.truncate => {
                 return Err(Error::exists("create file").with("path", op.path));
             }
-            opened => io(opened, "create file", op.path)?,
+            opened => opened.map_err(failed)?,
         };
-        let slot = open_files::slot(file.identity());
-        check_unused(&mut open_files::hold(&slot), op.path)?;
+        if let Some(identity) = file.identity() {
+            let slot = open_files::slot(identity);
+            check_unused(&mut open_files::hold(&slot), op.path)?;
+        }
         // The lock goes with the handle.
-        lock::take(&(Arc::new(file) as Handle), op.path, vol::Access::Write, op.access.locking).map(drop)
+        lock::take(&file, op.path, vol::Access::Write, op.access.locking).map(drop)
     }
 
     fn is_at_path(&self, engine: Option<&str>) -> bool {
@@ -97,16 +102,20 @@ impl Connector for NativeConnector {
     }
 
     fn extensions(&self) -> &'static [ExtensionInfo] {
-        &[ObjectMetadata::INFO, FileMetadata::INFO]
+        &[ObjectMetadata::INFO, FileMetadata::INFO, FileImage::INFO]
     }
 
-    fn delete(&self, path: &str) -> Result<()> {
-        std::fs::remove_file(to_path(path)).map_err(|e| Error::io("delete file", &e).with("path", path))
+    fn uses_drivers(&self) -> bool {
+        true
     }
 
-    fn is_accessible(&self, path: &str, access: &FileAccess) -> Result<bool> {
-        let access = &FileAccess { access: vol::Access::Read, ..access.clone() };
-        match plane(path, access) {
+    fn delete(&self, op: &ContainerOpen<'_>) -> Result<()> {
+        driver::delete(op)
+    }
+
+    fn is_accessible(&self, op: &ContainerOpen<'_>) -> Result<bool> {
+        let access = &FileAccess { access: vol::Access::Read, ..op.access.clone() };
+        match driver::open(&ContainerOpen { access, ..op.clone() }) {
             Ok(plane) => {
                 let head = Head::read(&plane.file)?;
                 let pending = pending_commit(&plane, &head, access, &mut Vec::new())?;
@@ -137,7 +146,8 @@ pub fn create_handle(
 
 /// Opens a file through a byte plane of the caller's own. It is closed when the last `Arc` of the container is dropped.
 pub fn open_handle(file: Handle, path: &str, access: &FileAccess) -> Result<Arc<dyn Container>> {
-    let container = open_plane(Plane { file, is_plain: true, identity: None }, path, access)?;
+    let registered = vol::Registry::none().registered();
+    let container = open_plane(Plane { identity: None, ..Plane::of(file) }, path, access, registered)?;
     Ok(vol::close_on_drop(container, path, access))
 }
 
@@ -150,120 +160,24 @@ pub(crate) struct Plane {
     pub(crate) identity: Option<open_files::Identity>,
 }
 
+impl Plane {
+    /// A file that a driver opened.
+    pub(crate) fn of(file: Handle) -> Plane {
+        Plane { is_plain: file.is_one_range(), identity: file.identity(), file }
+    }
+}
+
 pub(crate) fn io<T>(result: std::io::Result<T>, operation: &str, path: &str) -> Result<T> {
     result.map_err(|e| Error::io(operation, &e).with("path", path))
 }
 
-/// The byte plane that the caller asked for or, like the HDF Group's tools, the one that fits the name.
-fn plane(path: &str, access: &FileAccess) -> Result<Plane> {
-    let location = path;
-    let path = &*to_path(location);
-    let writes = access.access == vol::Access::Write;
-    let mode = if writes { Mode::ReadWrite } else { Mode::Read };
-    let stack = access.driver.as_deref().map(Stack::parse).transpose()?;
-    let (name, parameters) = match stack.as_ref().and_then(|stack| stack.0.first()) {
-        Some(entry) => (entry.name.as_str(), entry.parameters.clone()),
-        None => match Posix::open(path, mode) {
-            Err(e) if e.kind() == std::io::ErrorKind::NotFound => (guess(location), Default::default()),
-            opened => return posix(opened, location),
-        },
-    };
-    let number = |key: &str| parameters.get(key).and_then(|v| v.parse::<u64>().ok());
-    let (file, is_plain): (Handle, bool) = match name {
-        name if is_posix(name) => return posix(Posix::open(path, mode), location),
-        name if is_memory(name) => {
-            (Arc::new(io(Memory::open(path, Mode::Read), "open file", location)?), true)
-        }
-        "family" => (family(location, number("member_bytes"))?, false),
-        "split" => (Arc::new(io(Split::open(path, Mode::Read), "open split file", location)?), false),
-        "multi" => (multi(location)?, false),
-        other => return Err(Error::unsupported("open file").with("driver", other)),
-    };
-    Ok(Plane { file, is_plain, identity: None })
-}
-
-/// Drivers of libhdf5 that keep a file as it is.
-pub(crate) fn is_posix(driver: &str) -> bool {
-    matches!(driver, "posix" | "sec2" | "stdio" | "log" | "direct")
-}
-
-pub(crate) fn is_memory(driver: &str) -> bool {
-    matches!(driver, "memory" | "core")
-}
-
-fn posix(opened: std::io::Result<Posix>, path: &str) -> Result<Plane> {
-    let file = io(opened, "open file", path)?;
-    let identity = Some(file.identity());
-    Ok(Plane { file: Arc::new(file), is_plain: true, identity })
-}
-
-/// What a name that is no file may stand for.
-fn guess(path: &str) -> &'static str {
-    let beside = |suffix: &str| to_path(&format!("{path}{suffix}")).is_file();
-    match () {
-        () if path.contains('%') => "family",
-        () if beside("-m.h5") && beside("-r.h5") => "split",
-        () if beside("-s.h5") => "multi",
-        () => "posix",
-    }
-}
-
-/// A family says in its own driver block how large its members are; a member may be shorter than that.
-fn family(path: &str, member_bytes: Option<u64>) -> Result<Handle> {
-    if let Some(bytes) = member_bytes.filter(|&n| n > 0) {
-        return Ok(Arc::new(io(
-            Family::open_sized(to_path(path), Mode::Read, bytes),
-            "open family of files",
-            path,
-        )?));
-    }
-    let first: Handle = Arc::new(io(Family::open(to_path(path), Mode::Read), "open family of files", path)?);
-    match driver_of(&first)? {
-        Some(DriverInfo::Family { member_bytes }) => Ok(Arc::new(io(
-            Family::open_sized(to_path(path), Mode::Read, member_bytes),
-            "open family of files",
-            path,
-        )?)),
-        _ => Ok(first),
-    }
-}
-
-/// A multi file's superblock member says where the others begin and what they are called.
-fn multi(path: &str) -> Result<Handle> {
-    let name = |template: &str| template.replace("%s", path);
-    let first = name("%s-s.h5");
-    let head: Handle = Arc::new(io(Posix::open(to_path(&first), Mode::Read), "open multi file", &first)?);
-    let Some(DriverInfo::Multi { mut members }) = driver_of(&head)? else {
-        return Err(Error::corrupt("open multi file")
-            .with("path", path)
-            .with("problem", "it does not name its members"));
-    };
-    members.sort();
-    let ends: Vec<Option<u64>> = members.iter().skip(1).map(|m| Some(m.0)).chain([None]).collect();
-    let mut parts = Vec::new();
-    for ((start, template), end) in members.iter().zip(ends) {
-        // A member that never got data may be missing.
-        if let Ok(file) = Posix::open(to_path(&name(template)), Mode::Read) {
-            parts.push(files::Member { start: *start, end, file: Arc::new(file) });
-        }
-    }
-    Ok(Arc::new(io(Multi::new(parts), "open multi file", path)?))
-}
-
-/// The driver information of superblocks 0 and 1, which follows the superblock.
-fn driver_of(file: &Handle) -> Result<Option<DriverInfo>> {
-    let Some((base, superblock)) = Head::read(file)?.superblock(file)? else { return Ok(None) };
-    let Some(at) = superblock.driver_info else { return Ok(None) };
-    let mut head = [0; driver_info::BLOCK_HEAD_BYTES as usize];
-    io(file.read_at(base + at.0, &mut head), "read driver information", "")?;
-    let len = driver_info::block_data_bytes(&head)?.min(4096) as usize;
-    let mut block = vec![0; head.len() + len];
-    io(file.read_at(base + at.0, &mut block), "read driver information", "")?;
-    driver_info::block(&block).map(Some)
-}
-
 /// A container on the file as this process has it open for writing, or else on the file as it is.
-fn open_plane(plane: Plane, path: &str, access: &FileAccess) -> Result<Arc<NativeContainer>> {
+fn open_plane(
+    plane: Plane,
+    path: &str,
+    access: &FileAccess,
+    registered: &Registered,
+) -> Result<Arc<NativeContainer>> {
     let writable = access.access == vol::Access::Write;
     if writable && !plane.is_plain {
         return Err(Error::unsupported("write to a container of several files").with("path", path));
@@ -278,7 +192,7 @@ fn open_plane(plane: Plane, path: &str, access: &FileAccess) -> Result<Arc<Nativ
         return Err(Error::busy("open file for writing").with("path", path).with("problem", problem));
     }
     let held = lock::take(&plane.file, path, access.access, access.locking)?;
-    let core = open_core(plane, held, path, access)?;
+    let core = open_core(plane, held, path, access, registered)?;
     if let Some(open) = &mut open {
         open.add(&core);
     }
@@ -300,7 +214,13 @@ fn join(core: Arc<Core>, path: &str, access: &FileAccess) -> Result<Arc<NativeCo
     joined
 }
 
-pub(crate) fn open_core(mut plane: Plane, held: Held, path: &str, access: &FileAccess) -> Result<Arc<Core>> {
+pub(crate) fn open_core(
+    mut plane: Plane,
+    held: Held,
+    path: &str,
+    access: &FileAccess,
+    registered: &Registered,
+) -> Result<Arc<Core>> {
     let writable = access.access == vol::Access::Write;
     let live = access.swmr && !writable;
     let mut warnings = Vec::new();
@@ -326,6 +246,7 @@ pub(crate) fn open_core(mut plane: Plane, held: Held, path: &str, access: &FileA
     let overlay =
         overlay.filter_map(|e| Some((Address(e.at.checked_sub(base)?), e.data))).collect::<Vec<_>>();
     let end = end_of_file(&plane, head.len, base, &superblock, live)?;
+    let (file, is_file) = (plane.file.clone(), plane.identity.is_some() && plane.file.is_system_file());
     let metadata_cache_bytes = access.metadata_cache_bytes.unwrap_or(METADATA_BYTES);
     let parts = StoreParts {
         file: plane.file,
@@ -347,13 +268,17 @@ pub(crate) fn open_core(mut plane: Plane, held: Held, path: &str, access: &FileA
         durability: access.durability,
         warnings,
         writable,
-        is_file: plane.identity.is_some(),
+        is_file,
+        registered: registered.clone(),
     };
     let mut store = Store::new(parts);
     if !writable && !overlay.is_empty() {
         store.set_overlay(overlay);
     }
     let core = Arc::new(Core::open(store, options)?);
+    if let Some(block) = &core.driver {
+        driver::set_block(&file, block, path)?;
+    }
     settle_in(&core, held, path, access)?;
     Ok(core)
 }

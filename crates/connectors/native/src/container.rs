@@ -21,6 +21,7 @@ use crate::format::Address;
 use crate::format::header::kind;
 use crate::format::layout::{Chunked, Layout};
 use crate::gate::Scope;
+use crate::image::FileImage;
 use crate::listing;
 use crate::maps;
 use crate::object::header::Header;
@@ -736,6 +737,7 @@ impl Container for NativeContainer {
                     Err(Error::unsupported("read file metadata").with("problem", "it is open for writing"))
                 }
             })
+            .on::<FileImage>(|()| self.open_file()?.image())
             .or_unsupported()
     }
 

@@ -107,6 +107,11 @@ impl File {
         alone.try_for_each(|(_, container)| container.close())
     }
 
+    /// The bytes of the file as the last commit left it.
+    pub(crate) fn image(&self) -> Result<Vec<u8>> {
+        self.store.shared.image()
+    }
+
     /// The same handle once more.
     pub(crate) fn again(&self) -> Result<Arc<File>> {
         let this = self.this.get().and_then(Weak::upgrade);

@@ -8,8 +8,7 @@ use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError, Weak};
 
 use crate::state::Core;
 
-/// Device and number of a file.
-pub(crate) type Identity = (u64, u64);
+pub(crate) use files::Identity;
 
 /// The handles of one file.
 #[derive(Debug, Default)]

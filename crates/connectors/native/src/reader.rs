@@ -5,8 +5,10 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use files::DriverBlock;
 use filters::Registry;
 use filters::pipeline::{stage_bytes_max, stages};
+use model::convert::Conversions;
 use model::properties::FilterSpec;
 use model::{Context, Error, Kind, ObjectKind, Result, Token};
 use quick_cache::{UnitWeighter, Weighter};
@@ -14,7 +16,6 @@ use vol::Released;
 
 use crate::chunk::cache::ChunkCache;
 use crate::chunk::load::check_stored;
-use crate::format::driver_info::DriverInfo;
 use crate::format::file_space::{self, FileSpace};
 use crate::format::global_heap::HeapId;
 use crate::format::header::{flag, kind};
@@ -64,10 +65,13 @@ pub(crate) struct Reader {
     pub(crate) tree_k: TreeK,
     pub(crate) shared_indexes: Vec<SharedIndex>,
     pub(crate) space: Option<FileSpace>,
-    pub(crate) driver: Option<DriverInfo>,
+    pub(crate) driver: Option<DriverBlock>,
     pub(crate) chunks: ChunkCache,
     pub(crate) works: Works,
+    /// Filters.
     pub(crate) registry: Registry,
+    /// The caller's own conversions, for sources of virtual datasets.
+    pub(crate) conversions: Arc<Conversions>,
     /// Of objects and collections, by address.
     removals: Removals,
     pub(crate) headers: Kept<Address, Arc<Header>, ByHeader>,
@@ -105,6 +109,7 @@ impl Reader {
             chunks: ChunkCache::new(chunk_cache_bytes),
             works: Works::default(),
             registry: Registry::default(),
+            conversions: Arc::default(),
             removals,
             headers: Kept::new(quarter, ByHeader),
             collections: Kept::new(quarter, ByCollection),

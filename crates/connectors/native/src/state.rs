@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, RwLock};
 
 use model::{Error, Result};
-use vol::{Durability, LibVersion};
+use vol::{Durability, LibVersion, Registered};
 
 use crate::commits::Commits;
 use crate::maps::Maps;
@@ -50,12 +50,16 @@ pub(crate) struct Options {
     pub(crate) writable: bool,
     /// It is one file of the system.
     pub(crate) is_file: bool,
+    /// Filters and conversions of the registry that it was opened with.
+    pub(crate) registered: Registered,
 }
 
 impl Core {
     /// A file with one handle.
     pub(crate) fn open(store: Store, options: Options) -> Result<Core> {
-        let reader = Reader::open(store, options.chunk_cache_bytes, options.metadata_cache_bytes)?;
+        let mut reader = Reader::open(store, options.chunk_cache_bytes, options.metadata_cache_bytes)?;
+        reader.registry = options.registered.filters;
+        reader.conversions = options.registered.conversions;
         let mut core = Core {
             reader: Arc::new(reader),
             warnings: options.warnings,

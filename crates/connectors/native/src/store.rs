@@ -130,6 +130,30 @@ impl Shared {
         crate::lock::take(&self.file, path, Access::Read, locking).map(drop)
     }
 
+    /// The bytes of the file as the last commit left it, as those of a file that nobody has open.
+    pub(crate) fn image(&self) -> Result<Vec<u8>> {
+        let failed = |e: std::io::Error| Error::io("read image of file", &e);
+        let mut superblock = self.stored_superblock()?;
+        if !self.file.is_one_range() {
+            return Err(Error::unsupported("read image of file").with("problem", "it has several members"));
+        }
+        let end = superblock.end.wrapping_sub(superblock.base.wrapping_sub(self.base));
+        let len = self.file.len().map_err(failed)?.min(end);
+        let mut image = Vec::new();
+        let len = usize::try_from(len).map_err(|_| Error::limit("read image of file").with("bytes", len))?;
+        let full = |_| Error::limit("read image of file").with("bytes", len);
+        image.try_reserve_exact(len).map_err(full)?;
+        image.resize(len, 0);
+        self.file.read_at(0, &mut image).map_err(failed)?;
+        superblock.flags = 0;
+        let superblock = superblock.encode()?;
+        let at = self.base as usize;
+        if let Some(head) = image.get_mut(at..at + superblock.len()) {
+            head.copy_from_slice(&superblock);
+        }
+        Ok(image)
+    }
+
     /// The superblock as it stands in the file, without changes that wait.
     pub(crate) fn stored_superblock(&self) -> Result<Superblock> {
         let mut bytes = vec![0; superblock::BYTES_MAX];

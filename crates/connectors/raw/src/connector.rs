@@ -162,7 +162,8 @@ impl Connector for RawConnector {
         engine.is_none()
     }
 
-    fn delete(&self, path: &str) -> Result<()> {
+    fn delete(&self, op: &ContainerOpen<'_>) -> Result<()> {
+        let path = op.path;
         let folder = found(path)?;
         if self.table().contains_key(&folder) {
             return Err(Error::busy("delete folder").with("path", path));
@@ -178,7 +179,8 @@ impl Connector for RawConnector {
         removed.map_err(|e| failed("delete folder", &folder, &e))
     }
 
-    fn is_accessible(&self, path: &str, _access: &FileAccess) -> Result<bool> {
+    fn is_accessible(&self, op: &ContainerOpen<'_>) -> Result<bool> {
+        let path = op.path;
         Ok(Dir::open(&to_path(path)).is_ok_and(|dir| is_container(&dir)))
     }
 }

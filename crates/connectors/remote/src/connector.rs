@@ -5,7 +5,7 @@ use std::sync::Arc;
 use model::{Error, Result};
 use protocol::frame::FrameKind;
 use protocol::wire::{self, Opening};
-use vol::{Capability, Connector, ConnectorInfo, Container, ContainerCreate, ContainerOpen, FileAccess};
+use vol::{Capability, Connector, ConnectorInfo, Container, ContainerCreate, ContainerOpen};
 
 use crate::address::Address;
 use crate::container::RemoteContainer;
@@ -67,12 +67,14 @@ impl Connector for RemoteConnector {
         Ok(None)
     }
 
-    fn delete(&self, path: &str) -> Result<()> {
+    fn delete(&self, op: &ContainerOpen<'_>) -> Result<()> {
+        let path = op.path;
         let address = Address::parse(path)?;
         session::ask(&address, FrameKind::Delete, &wire::to_bytes(&address.name)?)
     }
 
-    fn is_accessible(&self, path: &str, _: &FileAccess) -> Result<bool> {
+    fn is_accessible(&self, op: &ContainerOpen<'_>) -> Result<bool> {
+        let path = op.path;
         let address = Address::parse(path)?;
         session::ask(&address, FrameKind::Accessible, &wire::to_bytes(&address.name)?)
     }

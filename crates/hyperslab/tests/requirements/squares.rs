@@ -28,7 +28,8 @@ impl Connector for SquaresConnector {
         Ok(Arc::new(Squares { count }))
     }
 
-    fn is_accessible(&self, path: &str, _access: &FileAccess) -> Result<bool> {
+    fn is_accessible(&self, op: &ContainerOpen<'_>) -> Result<bool> {
+        let path = op.path;
         Ok(path.parse::<u64>().is_ok())
     }
 }

@@ -79,7 +79,7 @@ impl Rig {
         let (entered, left) = (AtomicUsize::new(0), AtomicUsize::new(0));
         let gate = Arc::new(Gate { inner, is_open, changed, entered, left });
         let parameters = &Stack::parse(&format!("async{{{parameters}}}")).unwrap().0.remove(0).parameters;
-        let (inner, registry): (Arc<dyn Container>, _) = (gate.clone(), Registry::NONE);
+        let (inner, registry): (Arc<dyn Container>, _) = (gate.clone(), Registry::none());
         let op = Wrap { inner, location: "x", parameters, made: None, access: &access, registry };
         Rig { gate, container: AsyncLayer.wrap(&op).unwrap() }
     }

@@ -63,7 +63,8 @@ fn checked(parameters: &str, liar: bool) -> (Arc<dyn Container>, Arc<Liar>) {
     let inner: Arc<dyn Container> = if liar { lying.clone() } else { inner };
     let entry = Stack::parse(&format!("check{{{parameters}}}")).unwrap().0.remove(0);
     let parameters = &entry.parameters;
-    let op = Wrap { inner, location: "x", parameters, made: None, access: &access, registry: Registry::NONE };
+    let op =
+        Wrap { inner, location: "x", parameters, made: None, access: &access, registry: Registry::none() };
     (CheckLayer.wrap(&op).unwrap(), lying)
 }
 

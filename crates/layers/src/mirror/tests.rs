@@ -53,12 +53,12 @@ impl Connector for Fragile {
         self.over(op.path, self.memory.open(op))
     }
 
-    fn delete(&self, path: &str) -> Result<()> {
-        self.memory.delete(path)
+    fn delete(&self, op: &ContainerOpen<'_>) -> Result<()> {
+        self.memory.delete(op)
     }
 
-    fn is_accessible(&self, path: &str, access: &FileAccess) -> Result<bool> {
-        self.memory.is_accessible(path, access)
+    fn is_accessible(&self, op: &ContainerOpen<'_>) -> Result<bool> {
+        self.memory.is_accessible(op)
     }
 }
 
@@ -345,8 +345,8 @@ fn what_is_there_already_is_not_replaced() {
     for stack in [STOP, CONTINUE] {
         assert_eq!(rig.create(stack).map(|_| ()).unwrap_err().kind(), Kind::Exists);
         // And nothing stays of what could not be mirrored.
-        assert!(!rig.storage.is_accessible("a", access).unwrap());
-        assert!(rig.storage.is_accessible("a.b", access).unwrap());
+        assert!(!rig.storage.is_accessible(&ContainerOpen::new("a", access)).unwrap());
+        assert!(rig.storage.is_accessible(&ContainerOpen::new("a.b", access)).unwrap());
     }
 }
 
@@ -360,6 +360,7 @@ fn parameters_that_make_no_sense_are_refused() {
         "mirror{to=fragile:b, on_failure=panic}",
     ] {
         assert_eq!(rig.create(stack).map(|_| ()).unwrap_err().kind(), Kind::Invalid, "{stack}");
-        assert_eq!(rig.storage.delete("a").unwrap_err().kind(), Kind::NotFound, "nothing was made");
+        let removed = rig.storage.delete(&ContainerOpen::new("a", &FileAccess::write()));
+        assert_eq!(removed.unwrap_err().kind(), Kind::NotFound, "nothing was made");
     }
 }

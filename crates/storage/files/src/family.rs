@@ -4,13 +4,19 @@ use std::io;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use system::sync::RwLock;
 
-use crate::{File, Handle, Lock, Mode, Posix, Sync, read_end, read_only, read_padded, write_end};
+use crate::{
+    DriverBlock, File, Handle, Identity, Lock, Mode, Posix, Sync, read_end, read_only, read_padded, write_end,
+};
 
 /// Member size of a new family when none is given: 100 MiB, as libhdf5 has it.
 pub const MEMBER_BYTES_DEFAULT: u64 = 100 << 20;
+
+/// The identification of a family in the driver information of a file.
+const ID: [u8; 8] = *b"NCSAfami";
 
 /// More members than this fail with `FileTooLarge`: a stray offset must not fill a folder with files.
 pub const MEMBERS_MAX: u64 = 10_000;
@@ -23,7 +29,9 @@ pub const MEMBERS_MAX: u64 = 10_000;
 #[derive(Debug)]
 pub struct Family {
     pattern: Pattern,
-    member_bytes: u64,
+    /// What the caller asked for; what the file says must be the same.
+    asked_bytes: Option<u64>,
+    member_bytes: AtomicU64,
     mode: Mode,
     members: RwLock<Members>,
 }
@@ -64,22 +72,51 @@ impl Family {
     }
 
     fn open_inner(pattern: &Path, mode: Mode, member_bytes: Option<u64>) -> io::Result<Self> {
-        if member_bytes == Some(0) {
-            return Err(invalid("members of a family need a size"));
-        }
         let pattern = Pattern::parse(pattern)?;
-        let first: Handle = Arc::new(Posix::open(pattern.name(0), mode)?);
+        check_size(member_bytes)?;
+        let first = Posix::open(pattern.name(0), mode)?;
         let first_bytes = Some(first.len()?).filter(|len| *len > 0);
-        let member_bytes = member_bytes.or(first_bytes).unwrap_or(MEMBER_BYTES_DEFAULT);
-        let mut members = vec![first];
+        Self::with_first(pattern, first, mode, member_bytes, first_bytes)
+    }
+
+    /// Creates a family with members of `member_bytes`, or of [`MEMBER_BYTES_DEFAULT`]. One that is there is opened with its
+    /// content if `may_exist`. Returns whether it is new.
+    pub fn create(
+        pattern: impl AsRef<Path>,
+        member_bytes: Option<u64>,
+        may_exist: bool,
+    ) -> io::Result<(Self, bool)> {
+        let pattern = Pattern::parse(pattern.as_ref())?;
+        check_size(member_bytes)?;
+        let (first, is_new) = match Posix::open(pattern.name(0), Mode::CreateNew) {
+            Err(error) if may_exist && error.kind() == io::ErrorKind::AlreadyExists => {
+                (Posix::open(pattern.name(0), Mode::ReadWrite)?, false)
+            }
+            created => (created?, true),
+        };
+        // Members that an earlier family left behind are taken over, so that they do not come back as the new one grows.
+        let mode = if may_exist { Mode::ReadWrite } else { Mode::CreateNew };
+        let family = Self::with_first(pattern, first, mode, member_bytes, None);
+        family.map(|family| (family, is_new))
+    }
+
+    fn with_first(
+        pattern: Pattern,
+        first: Posix,
+        mode: Mode,
+        asked_bytes: Option<u64>,
+        first_bytes: Option<u64>,
+    ) -> io::Result<Self> {
+        let member_bytes = asked_bytes.or(first_bytes).unwrap_or(MEMBER_BYTES_DEFAULT);
+        let mut members: Vec<Handle> = vec![Arc::new(first)];
         open_rest(&pattern, mode, &mut members)?;
         let members = RwLock::new(Members { files: members, full: 0 });
-        Ok(Family { pattern, member_bytes, mode, members })
+        Ok(Family { pattern, asked_bytes, member_bytes: AtomicU64::new(member_bytes), mode, members })
     }
 
     /// Size of each member but the last.
     pub fn member_bytes(&self) -> u64 {
-        self.member_bytes
+        self.member_bytes.load(Ordering::Acquire)
     }
 
     fn check_writable(&self) -> io::Result<()> {
@@ -108,13 +145,13 @@ impl Family {
             members.files.push(Arc::new(Posix::open(self.pattern.name(index), Mode::CreateNew)?));
         }
         let earlier = members.files.iter().take(before_last as usize);
-        earlier.skip(members.full as usize).try_for_each(|member| extend_to(member, self.member_bytes))?;
+        earlier.skip(members.full as usize).try_for_each(|member| extend_to(member, self.member_bytes()))?;
         members.full = members.full.max(before_last);
         Ok(())
     }
 
     fn pieces(&self, offset: u64, len: usize) -> impl Iterator<Item = Piece> {
-        let member_bytes = self.member_bytes;
+        let member_bytes = self.member_bytes();
         let mut done = 0;
         std::iter::from_fn(move || {
             let at = offset + done as u64;
@@ -149,9 +186,9 @@ impl Family {
 impl File for Family {
     fn len(&self) -> io::Result<u64> {
         for (index, member) in self.members().iter().enumerate().rev() {
-            let len = member.len()?.min(self.member_bytes);
+            let len = member.len()?.min(self.member_bytes());
             if len > 0 {
-                return Ok((index as u64).saturating_mul(self.member_bytes).saturating_add(len));
+                return Ok((index as u64).saturating_mul(self.member_bytes()).saturating_add(len));
             }
         }
         Ok(0)
@@ -173,7 +210,7 @@ impl File for Family {
         if data.is_empty() {
             return Ok(());
         }
-        self.ensure(write_end(offset, data.len())?.div_ceil(self.member_bytes))?;
+        self.ensure(write_end(offset, data.len())?.div_ceil(self.member_bytes()))?;
         for Piece { member, offset, part } in self.pieces(offset, data.len()) {
             let file = self.member(member).ok_or(io::ErrorKind::FileTooLarge)?;
             file.write_at(offset, &data[part])?;
@@ -183,12 +220,12 @@ impl File for Family {
 
     fn set_len(&self, len: u64) -> io::Result<()> {
         self.check_writable()?;
-        self.ensure(len.div_ceil(self.member_bytes))?;
+        self.ensure(len.div_ceil(self.member_bytes()))?;
         let mut members = self.members.write();
-        members.full = members.full.min(len / self.member_bytes);
+        members.full = members.full.min(len / self.member_bytes());
         for (index, member) in members.files.iter().enumerate() {
-            let start = (index as u64).saturating_mul(self.member_bytes);
-            member.set_len(len.saturating_sub(start).min(self.member_bytes))?;
+            let start = (index as u64).saturating_mul(self.member_bytes());
+            member.set_len(len.saturating_sub(start).min(self.member_bytes()))?;
         }
         Ok(())
     }
@@ -201,6 +238,32 @@ impl File for Family {
     fn lock(&self, lock: Lock) -> io::Result<()> {
         self.members().first().map_or(Ok(()), |first| first.lock(lock))
     }
+
+    /// The first member stands for all.
+    fn identity(&self) -> Option<Identity> {
+        self.members().first()?.identity()
+    }
+
+    fn driver_block(&self) -> Option<DriverBlock> {
+        Some(DriverBlock { id: ID, data: self.member_bytes().to_le_bytes().to_vec() })
+    }
+
+    fn set_driver_block(&self, block: &DriverBlock) -> io::Result<()> {
+        let stored = block.data.first_chunk().map(|bytes| u64::from_le_bytes(*bytes));
+        let Some(stored) = stored.filter(|bytes| block.id == ID && *bytes > 0) else {
+            return Err(io::Error::new(io::ErrorKind::InvalidData, "it is not a family of files"));
+        };
+        if let Some(asked) = self.asked_bytes.filter(|asked| *asked != stored) {
+            return Err(invalid(&format!("members of this family have {stored} bytes, not {asked}")));
+        }
+        self.members.write().full = 0;
+        self.member_bytes.store(stored, Ordering::Release);
+        Ok(())
+    }
+}
+
+fn check_size(member_bytes: Option<u64>) -> io::Result<()> {
+    if member_bytes == Some(0) { Err(invalid("members of a family need a size")) } else { Ok(()) }
 }
 
 /// Adds the members after the first that exist. `Create` empties them, so that they do not come back to life as the
@@ -222,6 +285,12 @@ fn open_rest(pattern: &Pattern, mode: Mode, members: &mut Vec<Handle>) -> io::Re
         members.push(Arc::new(member));
     }
     Ok(())
+}
+
+/// Returns the paths of all members that a family of this name may have.
+pub(crate) fn member_paths(pattern: &Path) -> io::Result<impl Iterator<Item = PathBuf>> {
+    let pattern = Pattern::parse(pattern)?;
+    Ok((0..MEMBERS_MAX).map(move |index| pattern.name(index)))
 }
 
 fn extend_to(member: &Handle, len: u64) -> io::Result<()> {

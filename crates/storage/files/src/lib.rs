@@ -1,8 +1,9 @@
-//! Virtual file drivers: a byte plane under the native connector.
+//! Virtual file drivers: bytes at addresses, for the native connector.
 //!
-//! [`File`] is the whole contract: six methods on `&self`, no shared cursor, safe to call from many threads.
-//! It knows nothing of HDF5. Drivers store bytes ([`Posix`], [`Memory`], [`Family`], [`Multi`], [`Split`], [`View`]);
-//! test layers wrap any driver ([`Fault`], [`Pause`], [`Crash`], [`Meter`]).
+//! [`File`] is an open file: six methods on `&self`, no shared cursor, safe to call from many threads. A [`Driver`] creates,
+//! opens and deletes files of one kind, and [`Drivers`] finds drivers by name.
+//! Files store bytes ([`Posix`], [`Memory`], [`Family`], [`Multi`], [`Split`], [`View`]);
+//! test layers wrap any file ([`Fault`], [`Pause`], [`Crash`], [`Meter`]).
 //!
 //! ```
 //! use files::{File, Memory};
@@ -15,21 +16,28 @@
 #![forbid(unsafe_code)]
 
 pub mod crash;
+mod driver;
 #[cfg(unix)]
 pub mod family;
 pub mod fault;
+#[cfg(unix)]
+mod member_map;
 mod memory;
 pub mod meter;
 mod multi;
 pub mod pause;
 #[cfg(unix)]
 mod posix;
+pub mod probe;
 mod view;
 
 use std::io;
 use std::sync::Arc;
 
 pub use crash::Crash;
+pub use driver::{CoreDriver, Created, Driver, DriverInfo, Drivers, Parameters, Target};
+#[cfg(unix)]
+pub use driver::{FamilyDriver, MultiDriver, PosixDriver, SplitDriver};
 #[cfg(unix)]
 pub use family::Family;
 pub use fault::Fault;
@@ -43,6 +51,18 @@ pub use view::View;
 
 /// A shared, type-erased file: what the layers above hold.
 pub type Handle = Arc<dyn File>;
+
+/// Device and number of a file: equal for two handles of one file, whatever it is called.
+pub type Identity = (u64, u64);
+
+/// What a driver stores about itself in the file, so that the file can be opened again (`H5FD_sb_encode`).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DriverBlock {
+    /// Identification of the driver.
+    pub id: [u8; 8],
+    /// The driver's own bytes.
+    pub data: Vec<u8>,
+}
 
 /// How far [`File::sync`] must push earlier writes. Both are barriers: what was written before is durable after.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -121,6 +141,37 @@ pub trait File: Send + std::marker::Sync + std::fmt::Debug {
     /// Whether the file has length zero.
     fn is_empty(&self) -> io::Result<bool> {
         Ok(self.len()? == 0)
+    }
+
+    /// Returns what this process knows the file by, if it can be opened more than once.
+    fn identity(&self) -> Option<Identity> {
+        None
+    }
+
+    /// Whether these bytes are those of one file of the operating system, which others can open by its path.
+    fn is_system_file(&self) -> bool {
+        false
+    }
+
+    /// Whether all bytes from address 0 to the end belong to the file. Otherwise it has several ranges of addresses, and none
+    /// of them says where the file ends.
+    fn is_one_range(&self) -> bool {
+        true
+    }
+
+    /// Returns what must be stored in the file so that it can be opened again, if anything.
+    fn driver_block(&self) -> Option<DriverBlock> {
+        None
+    }
+
+    /// Takes what [`File::driver_block`] returned when the file was created. Called once the start of the file was read.
+    ///
+    /// # Errors
+    /// Returns `InvalidData` if it is another driver's, and `InvalidInput` if it contradicts the parameters that the file was
+    /// opened with.
+    fn set_driver_block(&self, block: &DriverBlock) -> io::Result<()> {
+        let _ = block;
+        Ok(())
     }
 
     /// Fills each buffer from its offset, as [`File::read_at`] does. A driver for which requests are dear overrides

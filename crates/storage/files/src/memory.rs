@@ -5,7 +5,7 @@ use std::io;
 
 use system::sync::{RwLock, RwLockReadGuard, RwLockWriteGuard};
 
-use crate::{File, Handle, Lock, Sync, read_end, read_only, write_end};
+use crate::{File, Handle, Identity, Lock, Sync, read_end, read_only, write_end};
 
 /// Granularity at which a backing file is brought up to date.
 const DIRTY_BLOCK_BYTES: u64 = 64 * 1024;
@@ -79,6 +79,14 @@ impl Memory {
         grow(&mut image, backing.len()?, &options)?;
         backing.read_at(0, &mut image)?;
         options.backing = Some(backing);
+        Ok(Self::with_options(image, options))
+    }
+
+    /// Copies all of `file` into memory; changes do not go back. Fails with `FileTooLarge` past `options.bytes_max`.
+    pub fn copy_of(file: &Handle, options: MemoryOptions) -> io::Result<Self> {
+        let mut image = Vec::new();
+        grow(&mut image, file.len()?, &options)?;
+        file.read_at(0, &mut image)?;
         Ok(Self::with_options(image, options))
     }
 
@@ -247,6 +255,10 @@ impl File for Memory {
 
     fn lock(&self, lock: Lock) -> io::Result<()> {
         self.options.backing.as_ref().map_or(Ok(()), |backing| backing.lock(lock))
+    }
+
+    fn identity(&self) -> Option<Identity> {
+        self.options.backing.as_ref()?.identity()
     }
 }
 

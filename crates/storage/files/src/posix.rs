@@ -8,7 +8,7 @@ use std::path::Path;
 use rustix::fs::OFlags;
 use system::sync::Mutex;
 
-use crate::{File, Lock, Mode, Sync, read_end, read_only, write_end};
+use crate::{File, Identity, Lock, Mode, Sync, read_end, read_only, write_end};
 
 /// Offsets are signed in the system calls.
 const OFFSET_MAX: u64 = i64::MAX as u64;
@@ -23,8 +23,7 @@ const SLICES_MAX: usize = 1024;
 pub struct Posix {
     file: fs::File,
     mode: Mode,
-    /// Device and number.
-    identity: (u64, u64),
+    identity: Identity,
     /// The folder of a file we created, until its entry there has been made durable.
     unsynced_folder: Mutex<Option<fs::File>>,
 }
@@ -49,7 +48,7 @@ impl Posix {
     }
 
     /// Device and number of the file: equal for two handles of one file, whatever it is called.
-    pub fn identity(&self) -> (u64, u64) {
+    pub fn identity(&self) -> Identity {
         self.identity
     }
 
@@ -177,6 +176,14 @@ impl File for Posix {
             Lock::Exclusive => self.file.try_lock().map_err(io::Error::from),
             Lock::Unlock => self.file.unlock(),
         }
+    }
+
+    fn identity(&self) -> Option<Identity> {
+        Some(self.identity)
+    }
+
+    fn is_system_file(&self) -> bool {
+        true
     }
 }
 

@@ -2,7 +2,7 @@
 
 use model::properties::{CreationOrder, DatasetCreate, FileCreate, GroupCreate};
 use model::{Dataspace, Kind, LinkTarget, Result, Selection};
-use vol::{Durability, OpDatatypeCommit, OpGroupCreate, OpList, Place};
+use vol::{ContainerOpen, Durability, OpDatatypeCommit, OpGroupCreate, OpList, Place};
 
 use crate::Subject;
 use crate::kit::*;
@@ -48,9 +48,14 @@ fn accessible_only_while_it_exists(s: &Subject) -> Result<()> {
     c.commit(Durability::None)?;
     let place = vol::Location::parse(&c.location);
     let connector = s.registry().by_name(place.connector.as_deref().unwrap_or(&c.info()?.connector))?;
-    same(connector.is_accessible(&place.path, &s.access())?, true)?;
+    let access = s.access();
+    let accessible = |path: &str| {
+        let op = ContainerOpen { registry: s.registry(), ..ContainerOpen::new(path, &access) };
+        connector.is_accessible(&op)
+    };
+    same(accessible(&place.path)?, true)?;
     let unused = vol::Location::parse(&s.unused_location());
-    same(connector.is_accessible(&unused.path, &s.access())?, false)
+    same(accessible(&unused.path)?, false)
 }
 
 fn truncating_replaces_a_closed_container(s: &Subject) -> Result<()> {

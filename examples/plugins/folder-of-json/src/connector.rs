@@ -110,11 +110,13 @@ impl Connector for FolderOfJson {
         Ok(Arc::new(JsonContainer::new(store, op.access.clone())))
     }
 
-    fn delete(&self, path: &str) -> Result<()> {
+    fn delete(&self, op: &ContainerOpen<'_>) -> Result<()> {
+        let path = op.path;
         remove(&self.in_use(), Path::new(path))
     }
 
-    fn is_accessible(&self, path: &str, _: &FileAccess) -> Result<bool> {
+    fn is_accessible(&self, op: &ContainerOpen<'_>) -> Result<bool> {
+        let path = op.path;
         Ok(files::is_container(Path::new(path)))
     }
 }

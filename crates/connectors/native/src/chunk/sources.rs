@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use algorithms::virtual_dataset::{SourceContainer, Sources, VirtualDataset};
+use model::convert::Conversions;
 use model::properties::{Layout as LayoutProperty, VirtualMapping};
 use model::{Error, Result};
 use vol::VirtualView;
@@ -52,6 +53,10 @@ impl Sources for File {
 
     fn link_traversals_max(&self) -> u32 {
         self.store.limits.link_traversals_max
+    }
+
+    fn conversions(&self) -> &Conversions {
+        &self.conversions
     }
 }
 

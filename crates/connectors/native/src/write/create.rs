@@ -1,6 +1,6 @@
 //! New files: a superblock and a root group.
 
-use files::Handle;
+use files::{DriverBlock, Handle};
 use model::properties::{CreationOrder, FileCreate, GroupCreate, ObjectCreate, SpaceStrategy};
 use model::{Error, Result};
 use vol::LibVersion;
@@ -8,6 +8,7 @@ use vol::LibVersion;
 use super::versions;
 use crate::format::btree1::{Kind, Node};
 use crate::format::encode::btree1::group_key;
+use crate::format::encode::driver_info as encode_driver;
 use crate::format::encode::group as encode_group;
 use crate::format::encode::local_heap::Segment;
 use crate::format::encode::superblock as encode_superblock;
@@ -30,6 +31,8 @@ struct NewFile<'a> {
     create: &'a FileCreate,
     low: LibVersion,
     superblock: Superblock,
+    /// What the driver stores in the file.
+    driver: Option<DriverBlock>,
     space: Space,
     blocks: Vec<(Address, Vec<u8>)>,
 }
@@ -39,7 +42,8 @@ pub(crate) fn create_file(file: &Handle, create: &FileCreate, low: LibVersion) -
     check(create)?;
     let io = |r: std::io::Result<()>| r.map_err(|e| Error::io("create file", &e));
     let is_old = low == LibVersion::Earliest && create.root.link_order == CreationOrder::Untracked;
-    let mut new = NewFile::new(create, low, superblock_version(create, low, is_old))?;
+    let version = superblock_version(create, low, is_old);
+    let mut new = NewFile::new(create, low, version, file.driver_block())?;
     new.extend()?;
     if is_old { new.old_root() } else { new.root() }?;
     let NewFile { mut superblock, space, blocks, .. } = new;
@@ -85,7 +89,12 @@ fn file_space(create: &FileCreate) -> Option<FileSpace> {
 }
 
 impl<'a> NewFile<'a> {
-    fn new(create: &'a FileCreate, low: LibVersion, version: u8) -> Result<Self> {
+    fn new(
+        create: &'a FileCreate,
+        low: LibVersion,
+        version: u8,
+        driver: Option<DriverBlock>,
+    ) -> Result<Self> {
         let sizes =
             Sizes { offset: usize::from(create.offset_bytes), length: usize::from(create.length_bytes) };
         let k = TreeK {
@@ -93,7 +102,7 @@ impl<'a> NewFile<'a> {
             group_internal: create.group_internal_k,
             chunk: create.chunk_k,
         };
-        let superblock = Superblock {
+        let mut superblock = Superblock {
             version,
             sizes,
             k,
@@ -107,8 +116,15 @@ impl<'a> NewFile<'a> {
             root_cached: Cached::Nothing,
         };
         let policy = Policy::new(create.space_strategy, create.space_threshold, create.page_bytes);
-        let space = Space::of_new_file(policy, superblock.encode()?.len() as u64);
-        Ok(NewFile { create, low, superblock, space, blocks: Vec::new() })
+        let (mut head, mut blocks) = (superblock.encode()?.len() as u64, Vec::new());
+        if let Some(driver) = driver.as_ref().filter(|_| version < 2) {
+            let block = encode_driver::block(driver)?;
+            superblock.driver_info = Some(Address(head));
+            head += block.len() as u64;
+            blocks.push((Address(head - block.len() as u64), block));
+        }
+        let space = Space::of_new_file(policy, head);
+        Ok(NewFile { create, low, superblock, driver, space, blocks })
     }
 
     fn place(&mut self, len: u64) -> Address {
@@ -122,6 +138,9 @@ impl<'a> NewFile<'a> {
         if self.superblock.version >= 2 && self.superblock.k != TreeK::default() {
             let body = encode_superblock::tree_k(self.superblock.k)?;
             messages.push(message(kind::TREE_K, flag::CONSTANT | flag::NEVER_SHARE, body));
+        }
+        if let Some(driver) = self.driver.as_ref().filter(|_| self.superblock.version >= 2) {
+            messages.push(message(kind::DRIVER_INFO, flag::NEVER_SHARE, encode_driver::message(driver)?));
         }
         if let Some(space) = file_space(self.create) {
             let body = space.encode(self.superblock.sizes)?;

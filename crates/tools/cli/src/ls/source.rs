@@ -6,10 +6,11 @@ use std::path::PathBuf;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use hyperslab::vol::{Container, Lookup, OpLookup, path};
+use hyperslab::vol::{Container, LinkContext, Lookup, OpLookup, Resolver, path};
 use hyperslab::{Error, Result, Token};
 
 use crate::open::{Opened, open};
+use crate::settings::registry;
 
 /// Links that may be followed for one name: libhdf5's default.
 const TRAVERSALS_MAX: u32 = 16;
@@ -78,8 +79,18 @@ impl Place {
                     place = place.beside(&file)?;
                     path = rest;
                 }
-                Lookup::User { class, .. } => {
-                    return Err(Error::unsupported("follow user-defined link").with("class", class));
+                Lookup::User { .. } => {
+                    let opened = &place.source.opened;
+                    let resolver = opened.resolver.clone().map(|resolver| resolver as Arc<dyn Resolver>);
+                    let (container, location) = (&opened.container, opened.location.as_str());
+                    let context = LinkContext { container, location, resolver: resolver.as_ref() };
+                    let followed = registry().registered().link_classes.follow(context, &op)?;
+                    if let Some((container, location)) = followed.other {
+                        let other = Opened { container, resolver: opened.resolver.clone(), location };
+                        place = Place::root(&Source::new(other, place.source.number)?);
+                    }
+                    place.token = followed.lookup.from;
+                    path = followed.lookup.path;
                 }
             }
         }

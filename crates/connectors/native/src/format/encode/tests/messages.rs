@@ -21,7 +21,7 @@ use super::super::super::{
     attribute, driver_info, external_files, fill, filters, group, header, link, shared, shared_list,
     superblock, virtual_map,
 };
-use super::super::driver_info::{DriverData, Member};
+use super::super::driver_info as encode_driver;
 use super::{address, bytes, maybe_address, name, number, sizes};
 
 fn charset() -> impl Strategy<Value = CharacterSet> {
@@ -258,17 +258,12 @@ proptest! {
     }
 
     #[test]
-    fn drivers_come_back(member_bytes: u64, starts in any::<[u64; 2]>(), ends in any::<[u64; 2]>()) {
-        let family = DriverData::family(member_bytes);
-        let expected = driver_info::DriverInfo::Family { member_bytes };
-        prop_assert_eq!(driver_info::message(&family.encode_message().unwrap()).unwrap(), expected.clone());
-        let block = family.encode_block().unwrap();
-        prop_assert_eq!(driver_info::block_data_bytes(&block).unwrap(), 8);
-        prop_assert_eq!(driver_info::block(&block).unwrap(), expected);
-        let member = |i: usize, name: &str| Member { start: starts[i], end: ends[i], name: name.to_owned() };
-        let multi = DriverData::multi([1, 1, 3, 3, 1, 1], &[member(0, "%s-m.h5"), member(1, "%s-raw.h5")]).unwrap();
-        let members = vec![(starts[0], "%s-m.h5".to_owned()), (starts[1], "%s-raw.h5".to_owned())];
-        prop_assert_eq!(driver_info::block(&multi.encode_block().unwrap()).unwrap(), driver_info::DriverInfo::Multi { members });
+    fn drivers_come_back(id: [u8; 8], data in bytes(1..1024)) {
+        let driver = files::DriverBlock { id, data };
+        prop_assert_eq!(&driver_info::message(&encode_driver::message(&driver).unwrap()).unwrap(), &driver);
+        let block = encode_driver::block(&driver).unwrap();
+        prop_assert_eq!(driver_info::block_data_bytes(&block).unwrap(), driver.data.len() as u64);
+        prop_assert_eq!(driver_info::block(&block).unwrap(), driver);
     }
 }
 

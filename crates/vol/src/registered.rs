@@ -1,0 +1,18 @@
+//! What a container takes along from the registry that it was opened with.
+
+use std::sync::Arc;
+
+use model::convert::Conversions;
+
+use crate::LinkClasses;
+
+/// Filters, conversions and classes of links. A copy costs next to nothing.
+#[derive(Debug, Clone, Default)]
+pub struct Registered {
+    /// Filters of chunks.
+    pub filters: filters::Registry,
+    /// The caller's own conversions between datatypes.
+    pub conversions: Arc<Conversions>,
+    /// Classes of user-defined links.
+    pub link_classes: LinkClasses,
+}
