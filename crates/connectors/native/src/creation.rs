@@ -8,8 +8,9 @@ use model::text::to_path;
 use model::{Error, Result};
 use vol::{ContainerCreate, FileAccess, Stack};
 
-use crate::connector::{Plane, io, is_memory, is_posix, open_core};
+use crate::connector::open_core;
 use crate::container::NativeContainer;
+use crate::drivers::{Plane, io, is_memory, is_posix};
 use crate::file::File;
 use crate::lock::{self, Held};
 use crate::open_files;

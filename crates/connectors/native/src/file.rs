@@ -126,7 +126,7 @@ impl File {
         let LayoutProperty::Virtual(mappings) = &dataset.info.create.layout else { return Ok(dataset) };
         let extent = || virtual_source::extent(self, &dataset.info.space, mappings);
         let space = self.steady(extent).during_at("open dataset", token.to_u64())?;
-        Ok(if space == dataset.info.space { dataset } else { dataset::resized(dataset, space) })
+        Ok(if space == dataset.info.space { dataset } else { dataset::in_space(dataset, space) })
     }
 
     /// The writer, where the file is open for writing.
@@ -137,7 +137,7 @@ impl File {
 
     /// Whether this process writes while others read.
     pub(crate) fn is_swmr_writer(&self) -> Result<bool> {
-        Ok(self.reading()?.is_some_and(|writer| writer.is_swmr()))
+        Ok(self.reading()?.is_some_and(|writer| writer.storage.is_swmr()))
     }
 
     /// The writer's state, where there is one. While this is held, nothing in the file moves.
@@ -153,7 +153,9 @@ impl File {
             if let Some(reading) = gate.read_values() {
                 return Ok(Some(reading));
             }
-            self.writer()?.flush_blobs()?;
+            let mut writer = self.writer()?;
+            let writer = &mut *writer;
+            writer.values.flush(&mut writer.storage)?;
         }
     }
 
@@ -189,7 +191,7 @@ impl File {
         let at = Address(token.to_u64());
         loop {
             let Some(writer) = self.reading()? else { return Ok(Still::Nothing) };
-            writer.check_there(at)?;
+            writer.objects.check_there(at)?;
             if !writer.must_lay_out(at) {
                 return Ok(Still::Whole { _writer: writer });
             }

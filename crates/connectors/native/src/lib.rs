@@ -9,6 +9,7 @@ mod commits;
 mod connector;
 mod container;
 mod creation;
+mod drivers;
 mod file;
 mod format;
 mod gate;

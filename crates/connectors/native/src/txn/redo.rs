@@ -24,6 +24,8 @@
 //!
 //! What decides is the superblock. If it states the end before the commit, the salt in the file must be that of the record,
 //! or something else was already published over it. If it states the end after the commit, the record stands right behind it.
+//! A commit that makes the file shorter has its record behind the old end, and its salt behind the new one, where nothing is
+//! in use before or after it. If the superblock states the end after such a commit, that salt must be there.
 //! If it states another end, the record is not one of this file as it is. If the superblock is not whole, publishing had
 //! begun, and the record, which has the new superblock, was stored.
 //!
@@ -125,8 +127,15 @@ impl Moves {
         for _ in 0..c.u64()? {
             all.push(Move { to: c.u64()?, from: c.u64()?, len: c.u64()? });
         }
+        // What waits is what its checksum was made of.
+        let mut by_start: Vec<&Extent> = extents.iter().collect();
+        by_start.sort_unstable_by_key(|e| e.at);
+        let is_verified = |m: &Move| {
+            let before = by_start[..by_start.partition_point(|e| e.at <= m.from)].last();
+            before.is_some_and(|e| m.from.checked_add(m.len).is_some_and(|stop| stop - e.at <= e.len))
+        };
         let is_sound = extents.iter().all(|e| is_inside(e.at, e.len))
-            && all.iter().all(|m| is_inside(m.to, m.len) && is_inside(m.from, m.len));
+            && all.iter().all(|m| is_inside(m.to, m.len) && is_verified(m));
         if is_sound {
             Ok(Moves { after, extents, all })
         } else {
@@ -248,12 +257,21 @@ impl Redo {
             let salt = encode_salt(self.start, &self.salt);
             io(file.write_at(reserved(self.start).start, &salt), "write salt of redo record")?;
         }
+        if self.shrinks() {
+            let salt = encode_salt(self.end, &self.salt);
+            io(file.write_at(reserved(self.end).start, &salt), "write salt of redo record")?;
+        }
         io(file.write_at(at, &record), "write redo record")
     }
 
     /// Where the record stands.
     fn place(&self) -> u64 {
         place(self.start, self.end)
+    }
+
+    /// Whether the file is shorter after the commit.
+    fn shrinks(&self) -> bool {
+        self.end < self.start
     }
 
     /// Whether the record does not stand in the reserved range itself.

@@ -84,6 +84,12 @@ impl Sealed {
         stop <= self.end() && (stop <= salt.start || salt.end <= at)
     }
 
+    /// Whether anything between `at` and `end` is overwritten.
+    pub(super) fn brings_some_of(&self, at: u64, end: u64) -> bool {
+        self.staged.iter().any(|staged| staged.holds_some_of(at, end))
+            || self.journal.pieces(at, end).next().is_some()
+    }
+
     /// Brings the changes into the file. Whether the commit rests on its record until what was published is synced.
     pub(crate) fn run(&self) -> std::result::Result<bool, Failure> {
         let redo = self.redo()?;

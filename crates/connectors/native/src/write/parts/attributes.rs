@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashMap};
 
 use model::properties::PhaseChange;
-use model::{Error, Result, text};
+use model::{Dataspace, Datatype, Error, Result, text};
 
 use super::dense::{Added, Changes, Dense, Records, Removed, Trees};
 use super::links::joined;
@@ -29,6 +29,8 @@ pub(crate) struct Entry {
     pub(crate) order: Option<u16>,
     /// Earlier ones stand before later ones in a header.
     rank: u64,
+    /// Its type and space, where they need not be decoded.
+    pub(crate) decoded: Option<(Datatype, Dataspace)>,
 }
 
 /// The attributes of an object.
@@ -93,15 +95,24 @@ impl Attributes {
     }
 
     /// Adds an attribute, whose name is free.
-    pub(crate) fn insert(&mut self, raw: RawAttribute, order: Option<u16>) {
+    pub(crate) fn insert(
+        &mut self,
+        raw: RawAttribute,
+        order: Option<u16>,
+        decoded: Option<(Datatype, Dataspace)>,
+    ) {
         self.count += 1;
-        self.put(raw, order);
+        self.put_decoded(raw, order, decoded);
     }
 
     fn put(&mut self, raw: RawAttribute, order: Option<u16>) {
+        self.put_decoded(raw, order, None);
+    }
+
+    fn put_decoded(&mut self, raw: RawAttribute, order: Option<u16>, decoded: Option<(Datatype, Dataspace)>) {
         let rank = self.rank_next;
         self.rank_next += 1;
-        self.entries.insert(raw.name.clone(), Box::new(Entry { raw, order, rank }));
+        self.entries.insert(raw.name.clone(), Box::new(Entry { raw, order, rank, decoded }));
     }
 
     /// An attribute that is in memory; `None` where the index of the file must be asked.

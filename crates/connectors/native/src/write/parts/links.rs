@@ -17,6 +17,7 @@ use crate::format::header::{Message, kind};
 use crate::format::link;
 use crate::format::symbol_table::Cached;
 use crate::format::{Address, checksum};
+use crate::listing::{Entries, Tally};
 use crate::object::footprint::Ranges;
 use crate::object::group::{self, Style};
 use crate::object::header::Header;
@@ -75,7 +76,7 @@ impl Links {
         }
         match group::indexed(reader, &style)? {
             Some(count) => (links.stored, links.is_loaded, links.count) = (Some(style), false, count),
-            None => links.set_all(group::links(reader, header)?),
+            None => links.set_all(group::links(reader, header)?.into_inner()),
         }
         if links.is_old {
             links.stored = Some(style);
@@ -121,13 +122,14 @@ impl Links {
     }
 
     /// All of them, in any order.
-    pub(crate) fn all(&self, reader: &Reader) -> Result<Vec<Link>> {
+    pub(crate) fn all(&self, reader: &Reader) -> Result<Entries<Link>> {
+        // What is in memory already is charged as drafts are.
         let mut all = match &self.stored {
             Some(style) if !self.is_loaded => group::links_indexed(reader, style)?,
-            _ => Vec::new(),
+            _ => Tally::new(&reader.store.budget).finish(Vec::new()),
         };
-        all.retain(|link| !self.removed.contains_key(&link.name));
-        all.extend(self.links.iter().cloned());
+        all.list_mut().retain(|link| !self.removed.contains_key(&link.name));
+        all.list_mut().extend(self.links.iter().cloned());
         Ok(all)
     }
 
@@ -260,7 +262,7 @@ impl Links {
     /// Builds all of them anew; the blocks of before are given back.
     fn build(&mut self, writing: &mut Writing<'_>) -> Result<Vec<Message>> {
         if !self.is_loaded {
-            self.set_all(self.all(writing.reader)?);
+            self.set_all(self.all(writing.reader)?.into_inner());
         }
         let was_dense = matches!(self.stored, Some(Style::New(_)));
         let blocks = self.blocks(writing.reader)?;
