@@ -153,7 +153,14 @@ impl Shared {
     /// Writes staged bytes to fresh space, which has as many: there they wait for the commit.
     pub(crate) fn spill(&self, at: Address, bytes: u64) -> Result<()> {
         let offset = self.base + at.0;
-        self.txn_when(|txn| !txn.may_write(std::iter::once((offset, bytes))))?.spill(offset)
+        let fresh = || std::iter::once((offset, bytes));
+        let spill = self.txn_when(|txn| !txn.may_write(fresh()))?.begin_spill(offset)?;
+        // Whoever spills has the writer: nothing is staged meanwhile, and no commit begins.
+        let extent = spill.write()?;
+        self.change(|txn| {
+            txn.end_spill(spill, extent);
+            Ok(())
+        })
     }
 
     /// Writes bytes where nothing committed is.

@@ -5,9 +5,10 @@ use model::Result;
 use model::bytes::Cursor;
 
 use super::io;
+use super::moves::Moves;
 use super::redo::{
-    Entry, HEAD, HEAD_BYTES, HEAD_V1, HEAD_V1_BYTES, HEAD_V3, Moves, RESERVED_BYTES, Redo, SALT, SaltBytes,
-    TAIL, TAIL_BYTES, checksum, encode_salt, place, read, reserved,
+    Entry, HEAD, HEAD_BYTES, HEAD_V1, HEAD_V1_BYTES, HEAD_V3, RESERVED_BYTES, Redo, SALT, SaltBytes, TAIL,
+    TAIL_BYTES, checksum, encode_salt, place, read, reserved,
 };
 use crate::head::Head;
 

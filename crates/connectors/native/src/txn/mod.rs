@@ -17,6 +17,7 @@ mod alone;
 mod claim;
 mod fresh;
 mod journal;
+mod moves;
 pub(crate) mod redo;
 mod sealed;
 mod staged;
@@ -32,7 +33,7 @@ use vol::Durability;
 use alone::Seen;
 use journal::{Extent, Journal, Move, Sum};
 use redo::SaltBytes;
-use staged::Staged;
+use staged::{Piece, Staged};
 
 pub(crate) use fresh::{LARGE_BYTES, split_around};
 pub(crate) use journal::Moved;
@@ -104,6 +105,28 @@ pub(crate) struct Txn {
     is_marked: bool,
 }
 
+/// Staged bytes on their way to the journal.
+#[derive(Debug)]
+pub(crate) struct Spill {
+    file: Handle,
+    at: u64,
+    /// By where they belong.
+    pieces: Vec<(u64, Piece)>,
+}
+
+impl Spill {
+    /// Writes the bytes one after the other; the range that they fill.
+    pub(crate) fn write(&self) -> Result<Extent> {
+        let (mut end, mut sum) = (self.at, Sum::default());
+        for (_, data) in &self.pieces {
+            io(self.file.write_at(end, data), "write to journal")?;
+            sum.add(data);
+            end += data.len() as u64;
+        }
+        Ok(Extent { at: self.at, len: end - self.at, sum: sum.finish() })
+    }
+}
+
 /// What a writer is told of its file.
 #[derive(Debug)]
 pub(crate) struct TxnParts {
@@ -161,8 +184,9 @@ impl Txn {
         self.staged[Turn::Middle as usize].large_bytes() + SALT_BYTES_MAX
     }
 
-    /// Writes staged bytes of the middle turn to fresh space at `at`, where they wait for the commit.
-    pub(crate) fn spill(&mut self, at: u64) -> Result<()> {
+    /// Prepares to write staged bytes of the middle turn to fresh space at `at`, where they wait for the commit. Nothing may be
+    /// staged until [`Txn::end_spill`]; who reads need not wait.
+    pub(crate) fn begin_spill(&mut self, at: u64) -> Result<Spill> {
         let bytes = self.spill_bytes();
         let file = self.open_fresh(std::iter::once((at, bytes)))?.clone();
         let reserved = self.reserved();
@@ -174,21 +198,21 @@ impl Txn {
         } else {
             at
         };
-        let (mut end, mut sum) = (at, Sum::default());
-        for (_, data) in self.staged[Turn::Middle as usize].large() {
-            io(file.write_at(end, data), "write to journal")?;
-            sum.add(data);
-            end += data.len() as u64;
-        }
-        let mut from = at;
-        for (to, data) in self.staged[Turn::Middle as usize].take_large() {
+        let pieces = self.staged[Turn::Middle as usize].large();
+        Ok(Spill { file, at, pieces: pieces.map(|(to, piece)| (to, piece.clone())).collect() })
+    }
+
+    /// What was to be spilled is in the file.
+    pub(crate) fn end_spill(&mut self, spill: Spill, extent: Extent) {
+        let mut from = spill.at;
+        for (to, data) in spill.pieces {
             let len = data.len() as u64;
+            self.staged[Turn::Middle as usize].take(to);
             self.journal.put(Move { to, from, len });
             from += len;
         }
-        self.journal.add_extent(Extent { at, len: end - at, sum: sum.finish() });
+        self.journal.add_extent(extent);
         self.staged_since = self.staged[Turn::Middle as usize].bytes();
-        Ok(())
     }
 
     fn prepare(&mut self) -> Result<()> {

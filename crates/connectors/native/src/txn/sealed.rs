@@ -15,7 +15,8 @@ use vol::Durability;
 
 use super::alone::Seen;
 use super::journal::Journal;
-use super::redo::{self, Entry, Moves, Redo, SaltBytes};
+use super::moves::Moves;
+use super::redo::{self, Entry, Redo, SaltBytes};
 use super::staged::Staged;
 use super::{ByTurn, Turn, io};
 

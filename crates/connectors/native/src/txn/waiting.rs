@@ -4,7 +4,7 @@ use files::Handle;
 
 use super::Txn;
 use super::journal::{Journal, Move};
-use super::staged::{self, Staged};
+use super::staged::{self, Piece, Staged};
 
 impl Txn {
     /// Bytes of a range that are not in their places yet, those that go over others last.
@@ -23,15 +23,15 @@ impl Txn {
 #[derive(Debug)]
 pub(crate) enum Waiting {
     /// In memory, by where they belong.
-    Bytes(u64, Vec<u8>),
+    Bytes(u64, Piece),
     /// In the journal.
     Moved(Move),
 }
 
 fn add_waiting(all: &mut Vec<Waiting>, journal: &Journal, staged: &[Staged], at: u64, end: u64) {
     all.extend(journal.pieces(at, end).map(Waiting::Moved));
-    let pieces = staged.iter().flat_map(|staged| staged.pieces(at, end));
-    all.extend(pieces.map(|(at, data)| Waiting::Bytes(at, data.to_vec())));
+    let pieces = staged.iter().flat_map(|staged| staged.shared(at, end));
+    all.extend(pieces.map(|(at, data)| Waiting::Bytes(at, data.clone())));
 }
 
 /// Puts bytes that are not in their places yet over what was read from the file at `at`.

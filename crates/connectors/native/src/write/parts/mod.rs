@@ -8,6 +8,7 @@ mod attributes;
 mod chunks;
 mod dense;
 mod links;
+mod records;
 
 use std::collections::HashMap;
 
