@@ -101,6 +101,24 @@ impl Dataset {
         self.session.container.chunk_cache_set(self.token, bytes)
     }
 
+    /// Chooses whether elements that are in the file already are overwritten where they are, at once, for all handles of the
+    /// open file.
+    ///
+    /// Such elements are written once, without a copy that protects the old ones: this is as fast as the storage, and takes no
+    /// space. The price: a crash may leave some of the elements old and some new. The structure of the file, and everything in
+    /// other datasets, is as safe as without. A flush makes the new elements durable. See `docs/durability.md`.
+    ///
+    /// The choice is not stored. It holds for contiguous and for chunked datasets without filters.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error of kind `Invalid` for other layouts, for filtered datasets and for elements with values of variable
+    /// length, and of kind `Unsupported` if the connector has no such choice.
+    pub fn overwrite_in_place(&self, is_in_place: bool) -> Result<()> {
+        let choice = native::OverwriteInPlace { dataset: self.token, is_in_place };
+        vol::call::<native::OverwriteInPlace>(&*self.session.container, &choice)
+    }
+
     /// Shows what was written since: by another program in a file that was opened with SWMR, or through another handle.
     pub fn refresh(&self) -> Result<()> {
         match self.session.container.object_refresh(self.token) {

@@ -11,7 +11,7 @@ use vol::{
 };
 
 use crate::chunk::cache::CACHE_BYTES;
-use crate::container::{CAPABILITY, NativeContainer};
+use crate::container::{CAPABILITY, NativeContainer, OverwriteInPlace};
 use crate::creation::{check_unused, create_in, rehearse};
 use crate::driver;
 use crate::file::File;
@@ -102,7 +102,7 @@ impl Connector for NativeConnector {
     }
 
     fn extensions(&self) -> &'static [ExtensionInfo] {
-        &[ObjectMetadata::INFO, FileMetadata::INFO, FileImage::INFO]
+        &[ObjectMetadata::INFO, FileMetadata::INFO, FileImage::INFO, OverwriteInPlace::INFO]
     }
 
     fn uses_drivers(&self) -> bool {

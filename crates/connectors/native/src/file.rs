@@ -130,7 +130,7 @@ impl File {
         let dataset = self.core.dataset(token)?;
         let Some(virtual_dataset) = sources::virtual_dataset(&dataset) else { return Ok(dataset) };
         let space = self.steady(|| virtual_dataset.extent(self)).during_at("open dataset", token.to_u64())?;
-        Ok(if space == dataset.info.space { dataset } else { dataset::resized(dataset, space) })
+        Ok(if space == dataset.info.space { dataset } else { dataset::in_space(dataset, space) })
     }
 
     /// The writer, where the file is open for writing.
@@ -141,7 +141,7 @@ impl File {
 
     /// Whether this process writes while others read.
     pub(crate) fn is_swmr_writer(&self) -> Result<bool> {
-        Ok(self.reading()?.is_some_and(|writer| writer.is_swmr()))
+        Ok(self.reading()?.is_some_and(|writer| writer.storage.is_swmr()))
     }
 
     /// The writer's state, where there is one. While this is held, nothing in the file moves.
@@ -157,7 +157,9 @@ impl File {
             if let Some(reading) = gate.read_values() {
                 return Ok(Some(reading));
             }
-            self.writer()?.flush_blobs()?;
+            let mut writer = self.writer()?;
+            let writer = &mut *writer;
+            writer.values.flush(&mut writer.storage)?;
         }
     }
 
@@ -193,7 +195,7 @@ impl File {
         let at = Address(token.to_u64());
         loop {
             let Some(writer) = self.reading()? else { return Ok(Still::Nothing) };
-            writer.check_there(at)?;
+            writer.objects.check_there(at)?;
             if !writer.must_lay_out(at) {
                 return Ok(Still::Whole { _writer: writer });
             }

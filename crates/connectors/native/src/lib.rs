@@ -37,6 +37,6 @@ mod work;
 mod write;
 
 pub use connector::{NativeConnector, create_handle, open_handle, open_image};
-pub use container::NativeContainer;
+pub use container::{NativeContainer, OverwriteInPlace};
 pub use image::FileImage;
 pub use statistics::{FileMetadata, ObjectMetadata};

@@ -1,8 +1,9 @@
-//! Listings of links and attributes: sorted, in pages.
+//! Listings of links and attributes: sorted, in pages, and charged to the account of their file.
 
 use std::borrow::Cow;
+use std::sync::{Mutex, PoisonError};
 
-use model::{Error, Index, Link, Order, Result, text};
+use model::{Budget, Charge, Error, Index, Link, LinkTarget, Order, Result, text};
 use vol::{AttributeInfo, OpList, Page};
 
 /// What can be listed.
@@ -37,6 +38,91 @@ impl Listed for AttributeInfo {
     fn creation_order(&self) -> Option<i64> {
         self.creation_order.map(i64::from)
     }
+}
+
+/// The memory of a listing that is being made, on several threads where that pays.
+#[derive(Debug)]
+pub(crate) struct Tally(Mutex<Charge>);
+
+impl Tally {
+    /// Nothing is charged yet.
+    pub(crate) fn new(budget: &Budget) -> Self {
+        Tally(Mutex::new(budget.empty_charge()))
+    }
+
+    /// Charges `bytes` more.
+    ///
+    /// # Errors
+    /// Returns an error of kind `Limit` if the account has no more.
+    pub(crate) fn add(&self, bytes: u64) -> Result<()> {
+        let mut charge = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let sum = charge.bytes().saturating_add(bytes);
+        charge.resize(sum, "listing")
+    }
+
+    /// Collects entries, which are charged before many of them are there.
+    pub(crate) fn collect<T>(
+        &self,
+        entries: impl Iterator<Item = Result<T>>,
+        bytes: impl Fn(&T) -> u64,
+    ) -> Result<Vec<T>> {
+        let (mut list, mut waiting) = (Vec::new(), 0);
+        for entry in entries {
+            let entry = entry?;
+            waiting += bytes(&entry);
+            list.push(entry);
+            if waiting > UNCHARGED_BYTES_MAX {
+                self.add(std::mem::take(&mut waiting))?;
+            }
+        }
+        self.add(waiting)?;
+        Ok(list)
+    }
+
+    /// The entries with all that was charged for them.
+    pub(crate) fn finish<T>(self, entries: Vec<T>) -> Entries<T> {
+        let charge = self.0.into_inner().unwrap_or_else(PoisonError::into_inner);
+        Entries { list: entries, _charge: charge }
+    }
+}
+
+/// So much may be there before it is charged.
+const UNCHARGED_BYTES_MAX: u64 = 64 << 10;
+
+/// The entries of a listing, charged as long as they are held.
+#[derive(Debug)]
+pub(crate) struct Entries<T> {
+    list: Vec<T>,
+    _charge: Charge,
+}
+
+impl<T> Entries<T> {
+    /// The entries; from now on their memory is the caller's affair.
+    pub(crate) fn into_inner(self) -> Vec<T> {
+        self.list
+    }
+
+    pub(crate) fn list_mut(&mut self) -> &mut Vec<T> {
+        &mut self.list
+    }
+}
+
+impl<T> std::ops::Deref for Entries<T> {
+    type Target = [T];
+    fn deref(&self) -> &[T] {
+        &self.list
+    }
+}
+
+/// Bytes of memory that a link takes.
+pub(crate) fn link_bytes(link: &Link) -> u64 {
+    let target = match &link.target {
+        LinkTarget::Hard(_) => 0,
+        LinkTarget::Soft(path) => path.len(),
+        LinkTarget::External { file, path } => file.len() + path.len(),
+        LinkTarget::User { data, .. } => data.len(),
+    };
+    (size_of::<Link>() + link.name.len() + target) as u64
 }
 
 /// Sorts as a listing asks. By creation order only where that is tracked, as in libhdf5.

@@ -81,7 +81,7 @@ impl Core {
                 policy: core.policy()?,
             };
             let mut writer = Writer::new(core.reader.clone(), write);
-            if let Some(error) = writer.take_account()? {
+            if let Some(error) = writer.storage.take_account(&core.reader)? {
                 core.warnings.push(format!("free space that the file remembers is not used: {error}"));
             }
             core.writer = Some(RwLock::new(writer));
@@ -124,7 +124,7 @@ impl Drop for Core {
             && let Ok(writer) = writer.get_mut()
         {
             // Where it fails the mark stays, as after a crash.
-            let _ = writer.mark_dropped(durability);
+            let _ = writer.storage.mark_dropped(durability);
         }
     }
 }

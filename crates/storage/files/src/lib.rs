@@ -203,7 +203,8 @@ fn read_padded(file: &dyn File, offset: u64, buf: &mut [u8]) -> io::Result<()> {
     file.read_at(offset, bytes)
 }
 
-fn read_only() -> io::Error {
+/// The error of a driver whose file was opened to read.
+pub fn read_only() -> io::Error {
     io::Error::new(io::ErrorKind::PermissionDenied, "file is open for reading only")
 }
 

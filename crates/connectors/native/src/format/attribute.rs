@@ -87,6 +87,20 @@ pub(crate) fn name(body: &[u8]) -> Result<&[u8]> {
     start(&mut Cursor::new(body, "attribute")).map(|start| start.name)
 }
 
+/// Whether a message is that of an attribute of this name, which has no NUL.
+pub(crate) fn is_named(body: &[u8], wanted: &[u8]) -> Result<bool> {
+    // Of most messages the name alone is looked at, and is another one.
+    if let [version @ 1..=3, _, low, high, ..] = body {
+        let start = if *version == 3 { 9 } else { 8 };
+        let len = usize::from(u16::from_le_bytes([*low, *high]));
+        if let Some(name) = body.get(start..start + len).filter(|name| name.first().is_some_and(|&b| b != 0))
+        {
+            return Ok(name.starts_with(wanted) && name.get(wanted.len()).is_none_or(|&b| b == 0));
+        }
+    }
+    Ok(name(body)? == wanted)
+}
+
 pub(crate) fn view(body: &[u8]) -> Result<View<'_>> {
     let mut c = Cursor::new(body, "attribute");
     let Start { version, flags, type_bytes, space_bytes, charset, padded, name } = start(&mut c)?;

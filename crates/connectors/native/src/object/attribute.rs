@@ -11,6 +11,7 @@ use vol::AttributeInfo;
 use crate::format::attribute::{self, PartView, RawAttribute, View};
 use crate::format::header::{MessageRef, flag, kind};
 use crate::format::{Address, checksum};
+use crate::listing::{Entries, Tally};
 use crate::object::footprint::Blocks;
 use crate::object::group::check_tree;
 use crate::object::header::{self, Header};
@@ -128,7 +129,7 @@ pub(crate) fn count(file: &Reader, header: &Header) -> Result<u64> {
 }
 
 /// All attributes, in whatever order they are kept.
-pub(crate) fn all(file: &Reader, header: &Header) -> Result<Vec<Attribute>> {
+pub(crate) fn all(file: &Reader, header: &Header) -> Result<Entries<Attribute>> {
     match dense(file, header)? {
         Some((heap, tree)) => all_dense(file, heap, tree, tracks_order(header)),
         None => all_compact(file, header),
@@ -139,12 +140,20 @@ fn tracks_order(header: &Header) -> bool {
     header.prefix.attribute_order_tracked
 }
 
-fn all_compact(file: &Reader, header: &Header) -> Result<Vec<Attribute>> {
+fn all_compact(file: &Reader, header: &Header) -> Result<Entries<Attribute>> {
+    let tally = Tally::new(&file.store.budget);
     let decode_one = |m: MessageRef<'_>| {
         let (body, _) = header::body(file, m)?;
+        tally.add(attribute_bytes(&body))?;
         decode(file, &body, m.creation_order.map(u32::from))
     };
-    header.messages_of(kind::ATTRIBUTE).map(decode_one).collect()
+    let attributes = header.messages_of(kind::ATTRIBUTE).map(decode_one).collect::<Result<_>>()?;
+    Ok(tally.finish(attributes))
+}
+
+/// Bytes of memory that an attribute takes, from its message: types take several times their bytes.
+fn attribute_bytes(body: &[u8]) -> u64 {
+    (size_of::<Attribute>() + 4 * body.len()) as u64
 }
 
 /// All attributes as their messages hold them, with their creation order: for changing them.
@@ -207,10 +216,6 @@ fn record(bytes: &[u8]) -> Result<Record<'_>> {
     Ok(Record { id, shared, order: c.u32()?, hash: c.u32()? })
 }
 
-fn load(file: &Reader, heap: &fractal_heap::Heap<'_>, r: &Record<'_>, tracked: bool) -> Result<Attribute> {
-    decode(file, &load_body(file, heap, r)?, tracked.then_some(r.order))
-}
-
 fn load_body(file: &Reader, heap: &fractal_heap::Heap<'_>, r: &Record<'_>) -> Result<Vec<u8>> {
     match r.shared {
         false => heap.get(r.id),
@@ -222,15 +227,18 @@ fn load_body(file: &Reader, heap: &fractal_heap::Heap<'_>, r: &Record<'_>) -> Re
     }
 }
 
-fn all_dense(file: &Reader, heap: Address, tree: Address, tracked: bool) -> Result<Vec<Attribute>> {
+fn all_dense(file: &Reader, heap: Address, tree: Address, tracked: bool) -> Result<Entries<Attribute>> {
     let (heap, tree) = (fractal_heap::open(file, heap)?, btree2::open(file, tree)?);
     check_tree(&tree, 8)?;
-    let mut attributes = Vec::new();
+    let (tally, mut attributes) = (Tally::new(&file.store.budget), Vec::new());
     btree2::walk(file, &tree, &mut |bytes| {
-        attributes.push(load(file, &heap, &record(bytes)?, tracked)?);
+        let r = record(bytes)?;
+        let body = load_body(file, &heap, &r)?;
+        tally.add(attribute_bytes(&body))?;
+        attributes.push(decode(file, &body, tracked.then_some(r.order))?);
         Ok(())
     })?;
-    Ok(attributes)
+    Ok(tally.finish(attributes))
 }
 
 /// One attribute by name.
@@ -243,10 +251,10 @@ pub(crate) fn find(file: &Reader, header: &Header, name: &str) -> Result<Option<
 
 /// Other attributes of the object may be unreadable; this one is read all the same.
 fn find_compact(file: &Reader, header: &Header, name: &str) -> Result<Option<Attribute>> {
-    let name = text::to_bytes(name);
+    let name = text::as_bytes(name);
     for message in header.messages_of(kind::ATTRIBUTE) {
         let (body, _) = header::body(file, message)?;
-        if attribute::name(&body)? == name {
+        if attribute::is_named(&body, &name)? {
             return decode(file, &body, message.creation_order.map(u32::from)).map(Some);
         }
     }

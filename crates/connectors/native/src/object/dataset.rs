@@ -44,7 +44,27 @@ impl Dataset {
 }
 
 /// The same dataset with another extent; nothing is copied where nobody else looks at it.
-pub(crate) fn resized(mut dataset: Arc<Dataset>, space: Dataspace) -> Arc<Dataset> {
+pub(crate) fn resized(dataset: Arc<Dataset>, dims: &[u64]) -> Result<Arc<Dataset>> {
+    let mut dataset = alone(dataset);
+    if let Some(alone) = Arc::get_mut(&mut dataset) {
+        Arc::make_mut(&mut alone.info).space.resize(dims)?;
+        alone.map = ChunkMap::default();
+    }
+    Ok(dataset)
+}
+
+/// The same dataset in another space.
+pub(crate) fn in_space(dataset: Arc<Dataset>, space: Dataspace) -> Arc<Dataset> {
+    let mut dataset = alone(dataset);
+    if let Some(alone) = Arc::get_mut(&mut dataset) {
+        Arc::make_mut(&mut alone.info).space = space;
+        alone.map = ChunkMap::default();
+    }
+    dataset
+}
+
+/// A dataset that nobody else holds.
+fn alone(mut dataset: Arc<Dataset>) -> Arc<Dataset> {
     if Arc::get_mut(&mut dataset).is_none() {
         dataset = Arc::new(Dataset {
             address: dataset.address,
@@ -53,10 +73,6 @@ pub(crate) fn resized(mut dataset: Arc<Dataset>, space: Dataspace) -> Arc<Datase
             fill: dataset.fill.clone(),
             map: ChunkMap::default(),
         });
-    }
-    if let Some(alone) = Arc::get_mut(&mut dataset) {
-        Arc::make_mut(&mut alone.info).space = space;
-        alone.map = ChunkMap::default();
     }
     dataset
 }

@@ -15,6 +15,7 @@ use crate::format::header::kind;
 use crate::format::local_heap::{self, LocalHeap};
 use crate::format::symbol_table::{self, Cached, Entry};
 use crate::format::{Address, checksum, link};
+use crate::listing::{Entries, Tally, link_bytes};
 use crate::object::btree1::{Tree, between};
 use crate::object::footprint::Blocks;
 use crate::object::header::Header;
@@ -53,7 +54,7 @@ pub(crate) fn find(file: &Reader, header: &Header, name: &str) -> Result<Option<
 }
 
 /// All links, in whatever order they are kept.
-pub(crate) fn links(file: &Reader, header: &Header) -> Result<Vec<Link>> {
+pub(crate) fn links(file: &Reader, header: &Header) -> Result<Entries<Link>> {
     match style(file, header)? {
         Style::New(LinkInfo { heap: None, .. } | LinkInfo { name_tree: None, .. }) => {
             links_compact(file, header)
@@ -89,13 +90,13 @@ pub(crate) fn find_indexed(file: &Reader, style: &Style, name: &str) -> Result<O
 }
 
 /// All links of an index.
-pub(crate) fn links_indexed(file: &Reader, style: &Style) -> Result<Vec<Link>> {
+pub(crate) fn links_indexed(file: &Reader, style: &Style) -> Result<Entries<Link>> {
     match style {
         Style::Old(table) => links_old(file, *table),
         Style::New(LinkInfo { heap: Some(heap), name_tree: Some(tree), .. }) => {
             links_dense(file, *heap, *tree)
         }
-        Style::New(_) => Ok(Vec::new()),
+        Style::New(_) => Ok(Tally::new(&file.store.budget).finish(Vec::new())),
     }
 }
 
@@ -255,16 +256,15 @@ fn find_old(file: &Reader, table: SymbolTable, name: &[u8]) -> Result<Option<Lin
     Ok(None)
 }
 
-fn links_old(file: &Reader, table: SymbolTable) -> Result<Vec<Link>> {
+fn links_old(file: &Reader, table: SymbolTable) -> Result<Entries<Link>> {
     let names = Names::open(file, table.heap, true)?;
-    let mut links = Vec::new();
+    let (tally, mut links) = (Tally::new(&file.store.budget), Vec::new());
     Tree { root: table.tree, kind: Kind::Group }.walk(file, &mut |_, node| {
-        for entry in entries(file, node)? {
-            links.push(link_of(&entry, &names)?);
-        }
+        let entries = entries(file, node)?;
+        links.extend(tally.collect(entries.iter().map(|entry| link_of(entry, &names)), link_bytes)?);
         check_count(file, links.len())
     })?;
-    Ok(links)
+    Ok(tally.finish(links))
 }
 
 fn count_old(file: &Reader, table: SymbolTable) -> Result<u64> {
@@ -286,8 +286,11 @@ fn check_count(file: &Reader, count: usize) -> Result<()> {
 
 // --- compact ---
 
-fn links_compact(file: &Reader, header: &Header) -> Result<Vec<Link>> {
-    header.messages_of(kind::LINK).map(|m| link::decode(m.body, file.store.sizes())).collect()
+fn links_compact(file: &Reader, header: &Header) -> Result<Entries<Link>> {
+    let tally = Tally::new(&file.store.budget);
+    let links = header.messages_of(kind::LINK).map(|m| link::decode(m.body, file.store.sizes()));
+    let links = tally.collect(links, link_bytes)?;
+    Ok(tally.finish(links))
 }
 
 fn find_compact(file: &Reader, header: &Header, name: &[u8]) -> Result<Option<Link>> {
@@ -331,32 +334,40 @@ fn find_dense(file: &Reader, heap: Address, tree: Address, name: &[u8]) -> Resul
     Ok(found)
 }
 
-fn links_dense(file: &Reader, heap: Address, tree: Address) -> Result<Vec<Link>> {
+fn links_dense(file: &Reader, heap: Address, tree: Address) -> Result<Entries<Link>> {
     let tree = btree2::open(file, tree)?;
     check_tree(&tree, 5)?;
-    let (mut ids, mut id_bytes) = (Vec::new(), 1);
+    let (tally, mut ids, mut id_bytes) = (Tally::new(&file.store.budget), Vec::new(), 1);
+    let mut ids_charge = file.store.budget.empty_charge();
     btree2::walk(file, &tree, &mut |record| {
         let id = heap_id(record)?;
         id_bytes = id.len().max(1);
         ids.extend_from_slice(id);
+        if ids.len() as u64 > ids_charge.bytes() {
+            ids_charge.resize(2 * ids.len() as u64, "listing")?;
+        }
         check_count(file, ids.len() / id_bytes)
     })?;
-    // While a file may change, its bytes are behind a lock, for which the crew must not wait.
+    // While a file may change, its bytes are behind a lock, for which threads of the pool must not wait.
     if ids.len() <= LINKS_AT_ONCE * id_bytes || file.store.may_change() {
-        return links_of(file, heap, &ids, id_bytes);
+        let links = links_of(file, heap, (&ids, id_bytes), &tally)?;
+        return Ok(tally.finish(links));
     }
     let shares = ids.chunks(LINKS_AT_ONCE * id_bytes).collect();
-    Ok(thread_pool::map(shares, |ids: &[u8]| links_of(file, heap, ids, id_bytes))?
-        .into_iter()
-        .flatten()
-        .collect())
+    let links = thread_pool::map(shares, |ids: &[u8]| links_of(file, heap, (ids, id_bytes), &tally))?;
+    Ok(tally.finish(links.into_iter().flatten().collect()))
 }
 
 /// The links that objects of a heap hold.
-fn links_of(file: &Reader, heap: Address, ids: &[u8], id_bytes: usize) -> Result<Vec<Link>> {
+fn links_of(
+    file: &Reader,
+    heap: Address,
+    (ids, id_bytes): (&[u8], usize),
+    tally: &Tally,
+) -> Result<Vec<Link>> {
     let heap = fractal_heap::open(file, heap)?;
     let link = |id| heap.with(id, |body| link::decode(body, file.store.sizes()));
-    ids.chunks_exact(id_bytes).map(link).collect()
+    tally.collect(ids.chunks_exact(id_bytes).map(link), link_bytes)
 }
 
 pub(crate) fn check_tree(tree: &crate::format::btree2::BTree2, kind: u8) -> Result<()> {

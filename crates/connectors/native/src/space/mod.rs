@@ -19,6 +19,9 @@ const ALIGNMENT: u64 = 8;
 /// Bytes that a page may have.
 const PAGE_BYTES: std::ops::RangeInclusive<u64> = 512..=1 << 30;
 
+/// The end of the last commit is moved for so many bytes, and no fewer: the salts of both ends lie apart then.
+const SHRINK_BYTES_MIN: u64 = 4096;
+
 /// What bytes are for. In files of pages each has pages of its own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Use {
@@ -215,14 +218,33 @@ impl Space {
         }
     }
 
-    /// Gives the end of the file back where nothing was committed there, if free space is not kept otherwise.
-    pub(crate) fn cut_end(&mut self) {
-        if self.policy.reuses {
+    /// Where the file could end: nothing from there on is in use. Ranges of `others` are free for this, and for nothing else.
+    /// What the last commit has stays, unless `may_shrink`.
+    pub(crate) fn used_end(&self, others: &[(u64, u64)], may_shrink: bool) -> u64 {
+        let free_before = |end: u64| {
+            let last = CLASSES.iter().find_map(|class| self.free[*class as usize].start_of(end));
+            last.or_else(|| others.iter().find(|(start, len)| start + len == end).map(|(start, _)| *start))
+        };
+        let mut end = self.end;
+        while let Some(start) = free_before(end) {
+            end = start;
+        }
+        end = self.policy.page_bytes.map_or(end, |page| round_up(end, page)).min(self.end);
+        let shrinks =
+            may_shrink && self.policy.reuses && end.saturating_add(SHRINK_BYTES_MIN) <= self.committed_end;
+        if shrinks { end } else { end.max(self.committed_end).min(self.end) }
+    }
+
+    /// Gives the end of the file back, from [`Space::used_end`] on.
+    pub(crate) fn cut_end(&mut self, end: u64) {
+        if end >= self.end {
             return;
         }
-        if let Some(start) = self.free[Class::Metadata as usize].take_last(self.end, self.committed_end) {
-            self.end = start;
+        self.free.iter_mut().for_each(|pool| pool.cut(end));
+        if let Some(page) = self.policy.page_bytes {
+            self.pages.retain(|number, _| *number < end.div_ceil(page));
         }
+        self.end = end;
     }
 
     /// Everything that was allocated and given up is part of a commit, which is not in the file yet.

@@ -47,14 +47,21 @@ impl Pool {
         Some(at)
     }
 
-    /// Takes the range that ends at `end` and starts at `from` or later.
-    pub(super) fn take_last(&mut self, end: u64, from: u64) -> Option<u64> {
-        let (&start, &len) = self.by_start.last_key_value()?;
-        if start < from || start.saturating_add(len) != end {
-            return None;
+    /// Where the range starts that ends at `end`.
+    pub(super) fn start_of(&self, end: u64) -> Option<u64> {
+        let (&start, &len) = self.by_start.range(..end).next_back()?;
+        (start.saturating_add(len) == end).then_some(start)
+    }
+
+    /// Forgets what lies behind `end`.
+    pub(super) fn cut(&mut self, end: u64) {
+        while let Some((&start, &len)) = self.by_start.last_key_value() {
+            if start.saturating_add(len) <= end {
+                break;
+            }
+            self.remove(start, len);
+            self.put(start, end.saturating_sub(start));
         }
-        self.remove(start, len);
-        Some(start)
     }
 
     /// Adds a range and joins it with its neighbours in `within`. What became of it.

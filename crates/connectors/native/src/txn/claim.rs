@@ -5,9 +5,10 @@ use model::Result;
 use model::bytes::Cursor;
 
 use super::io;
+use super::moves::Moves;
 use super::redo::{
-    Entry, HEAD, HEAD_BYTES, HEAD_V1, HEAD_V1_BYTES, HEAD_V3, Moves, RESERVED_BYTES, Redo, SALT, SaltBytes,
-    TAIL, TAIL_BYTES, checksum, encode_salt, place, read, reserved,
+    Entry, HEAD, HEAD_BYTES, HEAD_V1, HEAD_V1_BYTES, HEAD_V3, RESERVED_BYTES, Redo, SALT, SaltBytes, TAIL,
+    TAIL_BYTES, checksum, encode_salt, place, read, reserved,
 };
 use crate::head::Head;
 
@@ -79,10 +80,12 @@ impl Claim {
             return Err("it has another size than it says");
         }
         let Some((start, salt)) = &self.before else { return self.check_v1(stored_end, tail) };
-        if *start > self.end || tail.at != place(*start, self.end) {
+        if tail.at != place(*start, self.end) {
             return Err("it stands in another place than its commit would put it");
         }
         match stored_end {
+            // Right behind the end there is room for many a record: only one that has its salt there is meant.
+            Some(end) if end == self.end && *start > end => check_shrunk(file, end, salt),
             Some(end) if end == self.end => Ok(()),
             Some(end) if end == *start => check_salt(file, *start, salt),
             Some(_) => Err("the superblock is not the one before or after its commit"),
@@ -119,6 +122,15 @@ impl Claim {
         let moves = if self.has_moves { Moves::decode(&mut c, at)? } else { Moves::default() };
         let (start, salt) = self.before.unwrap_or((self.end, SaltBytes::default()));
         Ok(Redo { start, end: self.end, salt, entries, before, moves })
+    }
+}
+
+/// The commit made the file shorter: it has left its salt behind the new end.
+fn check_shrunk(file: &Handle, end: u64, salt: &SaltBytes) -> std::result::Result<(), &'static str> {
+    let there = read(file, reserved(end).start, RESERVED_BYTES as usize);
+    match there.is_ok_and(|there| there == encode_salt(end, salt)) {
+        true => Ok(()),
+        false => Err("it would make the file shorter, and has no salt"),
     }
 }
 

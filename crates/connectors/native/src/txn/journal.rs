@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::hash::Hasher;
 use std::io;
 
-use files::{File, Handle, Lock, Sync};
+use files::{File, Handle, Lock, Sync, read_only};
 use twox_hash::XxHash3_64;
 
 /// Bytes that wait at `from` and belong at `to`.
@@ -175,10 +175,6 @@ impl Moved {
         moves.iter().for_each(|moved| journal.put(*moved));
         Moved { file, journal }
     }
-}
-
-fn read_only() -> io::Error {
-    io::Error::new(io::ErrorKind::PermissionDenied, "file is open for reading only")
 }
 
 impl File for Moved {

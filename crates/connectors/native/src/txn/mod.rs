@@ -15,12 +15,14 @@
 
 mod alone;
 mod claim;
+mod fresh;
 mod journal;
+mod moves;
 pub(crate) mod redo;
 mod sealed;
 mod staged;
+mod waiting;
 
-use std::borrow::Cow;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -31,16 +33,15 @@ use vol::Durability;
 use alone::Seen;
 use journal::{Extent, Journal, Move, Sum};
 use redo::SaltBytes;
-use staged::Staged;
+use staged::{Piece, Staged};
 
+pub(crate) use fresh::{LARGE_BYTES, split_around};
 pub(crate) use journal::Moved;
 pub(crate) use sealed::{Failure, Sealed};
+pub(crate) use waiting::overlay;
 
 /// Bytes that a salt takes, wherever it begins.
 const SALT_BYTES_MAX: u64 = redo::RESERVED_BYTES + 8;
-
-/// So many bytes of fresh space wait in memory while a commit runs; who writes more waits for it.
-const WAITING_BYTES_MAX: usize = 4 << 20;
 
 /// Where the file's own description of itself goes.
 #[derive(Debug, Clone)]
@@ -104,6 +105,28 @@ pub(crate) struct Txn {
     is_marked: bool,
 }
 
+/// Staged bytes on their way to the journal.
+#[derive(Debug)]
+pub(crate) struct Spill {
+    file: Handle,
+    at: u64,
+    /// By where they belong.
+    pieces: Vec<(u64, Piece)>,
+}
+
+impl Spill {
+    /// Writes the bytes one after the other; the range that they fill.
+    pub(crate) fn write(&self) -> Result<Extent> {
+        let (mut end, mut sum) = (self.at, Sum::default());
+        for (_, data) in &self.pieces {
+            io(self.file.write_at(end, data), "write to journal")?;
+            sum.add(data);
+            end += data.len() as u64;
+        }
+        Ok(Extent { at: self.at, len: end - self.at, sum: sum.finish() })
+    }
+}
+
 /// What a writer is told of its file.
 #[derive(Debug)]
 pub(crate) struct TxnParts {
@@ -115,44 +138,6 @@ pub(crate) struct TxnParts {
     /// No lock keeps other writers out.
     pub(crate) is_unlocked: bool,
     pub(crate) redo_bytes_max: u64,
-}
-
-/// Fresh bytes that are written at once.
-const BUFFER_BYTES: usize = 256 << 10;
-/// Bytes that are written without a stay in the buffer: a copy would cost more than a call.
-pub(crate) const LARGE_BYTES: usize = 64 << 10;
-/// Bytes between two things that are written at once.
-const GAP_BYTES_MAX: u64 = 64;
-
-/// What waits in a buffer, as few pieces as can be. Small gaps where nothing was ever written may hold zeros: things start at
-/// round addresses.
-fn runs(buffer: &Staged, written_end: u64) -> Vec<(u64, Cow<'_, [u8]>)> {
-    let mut runs: Vec<(u64, Cow<'_, [u8]>)> = Vec::new();
-    for (at, data) in buffer.iter() {
-        if let Some((start, run)) = runs.last_mut() {
-            let end = *start + run.len() as u64;
-            if at == end || (at - end <= GAP_BYTES_MAX && end >= written_end) {
-                let run = run.to_mut();
-                run.resize((at - *start) as usize, 0);
-                run.extend_from_slice(data);
-                continue;
-            }
-        }
-        runs.push((at, Cow::Borrowed(data)));
-    }
-    runs
-}
-
-/// What of `data`, which stands at `at`, lies before a range, in it and behind it.
-pub(crate) fn split_around<'d>(
-    range: &std::ops::Range<u64>,
-    at: u64,
-    data: &'d [u8],
-) -> (&'d [u8], &'d [u8], &'d [u8]) {
-    let inside = |to: u64| usize::try_from(to.saturating_sub(at)).unwrap_or(usize::MAX).min(data.len());
-    let (head, after) = data.split_at(inside(range.end));
-    let (before, held) = head.split_at(inside(range.start).min(head.len()));
-    (before, held, after)
 }
 
 fn io<T>(result: std::io::Result<T>, operation: &str) -> Result<T> {
@@ -199,37 +184,35 @@ impl Txn {
         self.staged[Turn::Middle as usize].large_bytes() + SALT_BYTES_MAX
     }
 
-    /// Writes staged bytes of the middle turn to fresh space at `at`, where they wait for the commit.
-    pub(crate) fn spill(&mut self, at: u64) -> Result<()> {
+    /// Prepares to write staged bytes of the middle turn to fresh space at `at`, where they wait for the commit. Nothing may be
+    /// staged until [`Txn::end_spill`]; who reads need not wait.
+    pub(crate) fn begin_spill(&mut self, at: u64) -> Result<Spill> {
         let bytes = self.spill_bytes();
         let file = self.open_fresh(std::iter::once((at, bytes)))?.clone();
         let reserved = self.reserved();
-        let at = if reserved.start < at + bytes && at < reserved.end { reserved.end } else { at };
-        let (mut end, mut sum) = (at, Sum::default());
-        for (_, data) in self.staged[Turn::Middle as usize].large() {
-            io(file.write_at(end, data), "write to journal")?;
-            sum.add(data);
-            end += data.len() as u64;
-        }
-        let mut from = at;
-        for (to, data) in self.staged[Turn::Middle as usize].take_large() {
+        let at = if reserved.start < at + bytes && at < reserved.end {
+            // Zeros in the place of the salt would cost a sync more.
+            let (from, to) = (reserved.start.max(at), reserved.end.min(at + bytes));
+            self.hold_back(from, &vec![u8::MAX; (to - from) as usize])?;
+            reserved.end
+        } else {
+            at
+        };
+        let pieces = self.staged[Turn::Middle as usize].large();
+        Ok(Spill { file, at, pieces: pieces.map(|(to, piece)| (to, piece.clone())).collect() })
+    }
+
+    /// What was to be spilled is in the file.
+    pub(crate) fn end_spill(&mut self, spill: Spill, extent: Extent) {
+        let mut from = spill.at;
+        for (to, data) in spill.pieces {
             let len = data.len() as u64;
+            self.staged[Turn::Middle as usize].take(to);
             self.journal.put(Move { to, from, len });
             from += len;
         }
-        self.journal.add_extent(Extent { at, len: end - at, sum: sum.finish() });
+        self.journal.add_extent(extent);
         self.staged_since = self.staged[Turn::Middle as usize].bytes();
-        Ok(())
-    }
-
-    /// Writes bytes where nothing that was committed is.
-    pub(crate) fn write(&mut self, at: u64, data: &[u8]) -> Result<()> {
-        self.prepare()?;
-        let (before, held, after) = split_around(&self.reserved(), at, data);
-        let held_at = at + before.len() as u64;
-        self.write_free(at, before)?;
-        self.hold_back(held_at, held)?;
-        self.write_free(held_at + held.len() as u64, after)
     }
 
     fn prepare(&mut self) -> Result<()> {
@@ -245,127 +228,6 @@ impl Txn {
     /// Keeps bytes for the commit that belong where its salt will be.
     pub(crate) fn hold_back(&mut self, at: u64, data: &[u8]) -> Result<()> {
         if data.is_empty() { Ok(()) } else { self.staged[Turn::Fresh as usize].put(at, data) }
-    }
-
-    /// Whether the commit that is under way leaves a range alone.
-    fn is_clear(&self, at: u64, len: u64) -> bool {
-        let is_clear = |sealed: &Arc<Sealed>| sealed.leaves_alone(at, at.saturating_add(len));
-        self.sealed.as_ref().is_none_or(is_clear)
-    }
-
-    /// Whether a write of `len` bytes, to fresh space or not, must wait for the commit that is under way.
-    pub(crate) fn must_wait(&self, at: u64, len: u64, is_fresh: bool) -> bool {
-        let is_much =
-            self.buffered.saturating_add(usize::try_from(len).unwrap_or(usize::MAX)) > WAITING_BYTES_MAX;
-        let waits = is_fresh && is_much && !self.is_clear(at, len);
-        self.sealed.is_some() && (self.seen.is_unlocked || waits)
-    }
-
-    /// Whether a commit is under way.
-    pub(crate) fn is_committing(&self) -> bool {
-        self.sealed.is_some()
-    }
-
-    fn write_free(&mut self, at: u64, data: &[u8]) -> Result<()> {
-        if data.is_empty() {
-            return Ok(());
-        }
-        self.buffer.put_near(at, data)?;
-        self.buffered += data.len();
-        if self.buffered >= BUFFER_BYTES { self.flush() } else { Ok(()) }
-    }
-
-    fn write_through(&mut self, at: u64, data: &[u8]) -> Result<()> {
-        self.check_alone_unlocked()?;
-        self.written_end = self.written_end.max(at + data.len() as u64);
-        io(self.file.write_at(at, data), "write to file")
-    }
-
-    /// The file itself, for writes to fresh ranges: they need no order. What belongs in the [reserved](Self::reserved) bytes is
-    /// [held back](Self::hold_back).
-    pub(crate) fn open_fresh(&mut self, ranges: impl Iterator<Item = (u64, u64)>) -> Result<&Handle> {
-        self.prepare()?;
-        self.check_alone_unlocked()?;
-        self.settle()?;
-        for (start, len) in ranges {
-            let end = start.saturating_add(len);
-            // What waits there is older.
-            self.buffer.cut(start, end);
-            self.written_end = self.written_end.max(end);
-        }
-        Ok(&self.file)
-    }
-
-    /// Whether fresh ranges may be written now: the commit that is under way leaves them alone.
-    pub(crate) fn may_write(&self, mut ranges: impl Iterator<Item = (u64, u64)>) -> bool {
-        match self.is_committing() {
-            true => !self.seen.is_unlocked && ranges.all(|(start, len)| self.is_clear(start, len)),
-            false => true,
-        }
-    }
-
-    /// Sees to it that the file has all bytes of ranges, for one who reads or writes them there. What is staged is not in the
-    /// file before its commit: then they cannot be used so.
-    pub(crate) fn lay_bare(&mut self, ranges: &[(u64, u64)], for_write: bool) -> Result<()> {
-        self.check()?;
-        let reserved = self.reserved();
-        let is_staged = |&(start, len): &(u64, u64)| {
-            let end = start.saturating_add(len);
-            let is_reserved = for_write && start < reserved.end && reserved.start < end;
-            is_reserved
-                || self.staged.iter().any(|staged| staged.holds_some_of(start, end))
-                || self.journal.pieces(start, end).next().is_some()
-        };
-        if ranges.iter().any(is_staged) {
-            return Err(Error::busy("lay elements bare").with("problem", "changes wait for the commit"));
-        }
-        self.flush()?;
-        if for_write {
-            // The record of the last commit may lie there; and gaps between our own writes are no longer ours to fill.
-            self.settle()?;
-            let end = ranges.iter().map(|(start, len)| start.saturating_add(*len)).max();
-            self.written_end = self.written_end.max(end.unwrap_or(0));
-        }
-        Ok(())
-    }
-
-    /// Writes what waits in the buffer, unless a commit is under way. On an error it waits on.
-    fn flush(&mut self) -> Result<()> {
-        if self.buffered == 0 || self.is_committing() {
-            return Ok(());
-        }
-        self.settle()?;
-        let buffer = std::mem::take(&mut self.buffer);
-        let mut runs = runs(&buffer, self.written_end).into_iter();
-        if let Err(error) = runs.try_for_each(|(at, data)| self.write_through(at, &data)) {
-            self.buffer = buffer;
-            return Err(error);
-        }
-        self.buffered = 0;
-        Ok(())
-    }
-
-    /// Bytes of a range that are not in their places yet, those that go over others last.
-    pub(crate) fn waiting(&self, at: u64, end: u64) -> Vec<Waiting> {
-        let mut all = Vec::new();
-        if let Some(sealed) = &self.sealed {
-            add_waiting(&mut all, &sealed.journal, &sealed.staged, at, end);
-        }
-        add_waiting(&mut all, &Journal::default(), std::slice::from_ref(&self.buffer), at, end);
-        add_waiting(&mut all, &self.journal, &self.staged, at, end);
-        all
-    }
-
-    /// From here on the file holds nothing of its content, but the record of the commit that is under way.
-    pub(crate) fn content_end(&self) -> Option<u64> {
-        self.sealed.as_ref().map(|sealed| sealed.end())
-    }
-
-    /// Whether the file ends before `at`, so that everything from there on reads as zeros until it is written.
-    pub(crate) fn is_blank(&mut self, at: u64) -> Result<bool> {
-        // Bytes given up again may wait in the buffer for the same place.
-        self.flush()?;
-        Ok(!self.is_committing() && io(self.file.len(), "get size of file")? <= at)
     }
 
     /// Bytes that wait for the commit.
@@ -504,32 +366,6 @@ impl Txn {
                 .because(error.clone())),
         }
     }
-}
-
-/// Bytes that are not in their place yet.
-#[derive(Debug)]
-pub(crate) enum Waiting {
-    /// In memory, by where they belong.
-    Bytes(u64, Vec<u8>),
-    /// In the journal.
-    Moved(Move),
-}
-
-fn add_waiting(all: &mut Vec<Waiting>, journal: &Journal, staged: &[Staged], at: u64, end: u64) {
-    all.extend(journal.pieces(at, end).map(Waiting::Moved));
-    let pieces = staged.iter().flat_map(|staged| staged.pieces(at, end));
-    all.extend(pieces.map(|(at, data)| Waiting::Bytes(at, data.to_vec())));
-}
-
-/// Puts bytes that are not in their places yet over what was read from the file at `at`.
-pub(crate) fn overlay(file: &Handle, waiting: &[Waiting], at: u64, into: &mut [u8]) -> std::io::Result<()> {
-    waiting.iter().try_for_each(|waiting| match waiting {
-        Waiting::Moved(moved) => moved.read_over(file, at, into),
-        Waiting::Bytes(start, data) => {
-            staged::overlay((*start, data), at, into);
-            Ok(())
-        }
-    })
 }
 
 #[cfg(test)]

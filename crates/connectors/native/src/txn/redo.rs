@@ -24,6 +24,8 @@
 //!
 //! What decides is the superblock. If it states the end before the commit, the salt in the file must be that of the record,
 //! or something else was already published over it. If it states the end after the commit, the record stands right behind it.
+//! A commit that makes the file shorter has its record behind the old end, and its salt behind the new one, where nothing is
+//! in use before or after it. If the superblock states the end after such a commit, that salt must be there.
 //! If it states another end, the record is not one of this file as it is. If the superblock is not whole, publishing had
 //! begun, and the record, which has the new superblock, was stored.
 //!
@@ -39,12 +41,13 @@ use std::time::SystemTime;
 
 use algorithms::thread_pool;
 use files::Handle;
-use model::bytes::{Cursor, Put};
+use model::bytes::Put;
 use model::{Error, Limits, Result, Within};
 
 use super::claim::{Claim, Tail};
 use super::io;
-use super::journal::{self, Extent, Journal, Move};
+use super::journal::{self, Move};
+use super::moves::Moves;
 use crate::format::checksum::lookup3;
 use crate::head::Head;
 
@@ -83,56 +86,6 @@ pub(crate) struct Redo {
     /// For each entry, checksums of what was in its sectors before.
     pub(super) before: Vec<Vec<u64>>,
     pub(super) moves: Moves,
-}
-
-/// Bytes that wait in the file, in a record.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct Moves {
-    /// So many entries are published before them.
-    pub(super) after: usize,
-    pub(super) extents: Vec<Extent>,
-    pub(crate) all: Vec<Move>,
-}
-
-impl Moves {
-    pub(super) fn of(journal: &Journal) -> Self {
-        Moves { after: 0, extents: journal.extents().to_vec(), all: journal.moves().copied().collect() }
-    }
-
-    fn bytes(&self) -> u64 {
-        if self.all.is_empty() { 0 } else { 24 + 24 * (self.extents.len() + self.all.len()) as u64 }
-    }
-
-    fn encode(&self, out: &mut Vec<u8>) {
-        if self.all.is_empty() {
-            return;
-        }
-        let extents = self.extents.iter().flat_map(|e| [e.at, e.len, e.sum]);
-        let all = self.all.iter().flat_map(|m| [m.to, m.from, m.len]);
-        let heads = ([self.after as u64, self.extents.len() as u64], [self.all.len() as u64]);
-        let fields = heads.0.into_iter().chain(extents).chain(heads.1).chain(all);
-        fields.for_each(|field| out.put_uint(field, 8));
-    }
-
-    /// The moves of a record that stands at `at`: they bring nothing to where it is itself, nor from behind.
-    pub(super) fn decode(c: &mut Cursor<'_>, at: u64) -> Result<Moves> {
-        let after = usize::try_from(c.u64()?).unwrap_or(usize::MAX);
-        let is_inside = |start: u64, len: u64| start.checked_add(len).is_some_and(|stop| stop <= at);
-        let (mut extents, mut all) = (Vec::new(), Vec::new());
-        for _ in 0..c.u64()? {
-            extents.push(Extent { at: c.u64()?, len: c.u64()?, sum: c.u64()? });
-        }
-        for _ in 0..c.u64()? {
-            all.push(Move { to: c.u64()?, from: c.u64()?, len: c.u64()? });
-        }
-        let is_sound = extents.iter().all(|e| is_inside(e.at, e.len))
-            && all.iter().all(|m| is_inside(m.to, m.len) && is_inside(m.from, m.len));
-        if is_sound {
-            Ok(Moves { after, extents, all })
-        } else {
-            Err(c.corrupt("move beyond the end of the file"))
-        }
-    }
 }
 
 /// Two 32-bit checksums as one of 64 bits: torn records must not pass by chance.
@@ -249,12 +202,21 @@ impl Redo {
             let salt = encode_salt(self.start, &self.salt);
             io(file.write_at(reserved(self.start).start, &salt), "write salt of redo record")?;
         }
+        if self.shrinks() {
+            let salt = encode_salt(self.end, &self.salt);
+            io(file.write_at(reserved(self.end).start, &salt), "write salt of redo record")?;
+        }
         io(file.write_at(at, &record), "write redo record")
     }
 
     /// Where the record stands.
     fn place(&self) -> u64 {
         place(self.start, self.end)
+    }
+
+    /// Whether the file is shorter after the commit.
+    fn shrinks(&self) -> bool {
+        self.end < self.start
     }
 
     /// Whether the record does not stand in the reserved range itself.

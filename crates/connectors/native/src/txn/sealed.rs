@@ -15,7 +15,8 @@ use vol::Durability;
 
 use super::alone::Seen;
 use super::journal::Journal;
-use super::redo::{self, Entry, Moves, Redo, SaltBytes};
+use super::moves::Moves;
+use super::redo::{self, Entry, Redo, SaltBytes};
 use super::staged::Staged;
 use super::{ByTurn, Turn, io};
 
@@ -82,6 +83,12 @@ impl Sealed {
     pub(super) fn leaves_alone(&self, at: u64, stop: u64) -> bool {
         let salt = redo::reserved(self.ends.0);
         stop <= self.end() && (stop <= salt.start || salt.end <= at)
+    }
+
+    /// Whether anything between `at` and `end` is overwritten.
+    pub(super) fn brings_some_of(&self, at: u64, end: u64) -> bool {
+        self.staged.iter().any(|staged| staged.holds_some_of(at, end))
+            || self.journal.pieces(at, end).next().is_some()
     }
 
     /// Brings the changes into the file. Whether the commit rests on its record until what was published is synced.

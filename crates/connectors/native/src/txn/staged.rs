@@ -1,12 +1,16 @@
 //! Bytes that wait for a commit.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use model::{Error, Result};
 
+/// Bytes that readers may hold while they are staged.
+pub(super) type Piece = Arc<Vec<u8>>;
+
 /// Bytes by offset; they do not overlap.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Staged(BTreeMap<u64, Vec<u8>>);
+pub(super) struct Staged(BTreeMap<u64, Piece>);
 
 /// Less is not worth a place in the journal.
 const SPILLED_BYTES_MIN: usize = 512;
@@ -18,8 +22,12 @@ impl Staged {
             .checked_add(data.len() as u64)
             .ok_or_else(|| Error::limit("write to file").with("offset", at))?;
         self.cut(at, end);
-        self.0.insert(at, data.to_vec());
+        self.insert(at, data);
         Ok(())
+    }
+
+    fn insert(&mut self, at: u64, data: &[u8]) {
+        self.0.insert(at, Arc::new(data.to_vec()));
     }
 
     /// Takes others' pieces, which lie where this one has none.
@@ -29,15 +37,15 @@ impl Staged {
 
     /// Forgets what lies between `at` and `end`.
     pub(super) fn cut(&mut self, at: u64, end: u64) {
-        let overlapping: Vec<u64> = self.pieces(at, end).map(|(start, _)| start).collect();
+        let overlapping: Vec<u64> = self.shared(at, end).map(|(start, _)| start).collect();
         for start in overlapping {
             let old = self.0.remove(&start).unwrap_or_default();
             let old_end = start + old.len() as u64;
             if start < at {
-                self.0.insert(start, old[..(at - start) as usize].to_vec());
+                self.insert(start, &old[..(at - start) as usize]);
             }
             if old_end > end {
-                self.0.insert(end, old[(end - start) as usize..].to_vec());
+                self.insert(end, &old[(end - start) as usize..]);
             }
         }
     }
@@ -48,32 +56,33 @@ impl Staged {
         let mut is_clear = data.len() as u64 <= next - at;
         if let Some((&start, piece)) = self.0.range_mut(..=at).next_back() {
             let offset = usize::try_from(at - start).unwrap_or(usize::MAX);
-            if let Some(there) = piece.get_mut(offset..offset.saturating_add(data.len())) {
-                there.copy_from_slice(data);
+            let len = piece.len();
+            if offset.saturating_add(data.len()) <= len {
+                Arc::make_mut(piece)[offset..offset + data.len()].copy_from_slice(data);
                 return Ok(());
             }
-            if offset == piece.len() && is_clear {
-                piece.extend_from_slice(data);
+            if offset == len && is_clear {
+                Arc::make_mut(piece).extend_from_slice(data);
                 return Ok(());
             }
-            is_clear &= offset > piece.len();
+            is_clear &= offset > len;
         }
         if !is_clear {
             return self.put(at, data);
         }
-        self.0.insert(at, data.to_vec());
+        self.insert(at, data);
         Ok(())
     }
 
     /// What lies at least in part between `at` and `end`.
-    pub(super) fn pieces(&self, at: u64, end: u64) -> impl Iterator<Item = (u64, &[u8])> {
+    pub(super) fn shared(&self, at: u64, end: u64) -> impl Iterator<Item = (u64, &Piece)> {
         let before = self.0.range(..at).next_back().filter(|(s, d)| *s + d.len() as u64 > at);
-        before.into_iter().chain(self.0.range(at..end.max(at))).map(|(&start, data)| (start, data.as_slice()))
+        before.into_iter().chain(self.0.range(at..end.max(at))).map(|(&start, data)| (start, data))
     }
 
     /// Whether anything lies at least in part between `at` and `end`.
     pub(super) fn holds_some_of(&self, at: u64, end: u64) -> bool {
-        self.pieces(at, end).next().is_some()
+        self.shared(at, end).next().is_some()
     }
 
     pub(super) fn iter(&self) -> impl Iterator<Item = (u64, &[u8])> {
@@ -85,16 +94,14 @@ impl Staged {
     }
 
     /// What is large enough for the journal.
-    pub(super) fn large(&self) -> impl Iterator<Item = (u64, &[u8])> {
-        self.iter().filter(|(_, data)| data.len() >= SPILLED_BYTES_MIN)
+    pub(super) fn large(&self) -> impl Iterator<Item = (u64, &Piece)> {
+        let all = self.0.iter().map(|(&at, data)| (at, data));
+        all.filter(|(_, data)| data.len() >= SPILLED_BYTES_MIN)
     }
 
-    /// Takes out all that is large enough for the journal.
-    pub(super) fn take_large(&mut self) -> Vec<(u64, Vec<u8>)> {
-        let all = std::mem::take(&mut self.0).into_iter();
-        let (large, small): (Vec<_>, Vec<_>) = all.partition(|(_, data)| data.len() >= SPILLED_BYTES_MIN);
-        self.0 = small.into_iter().collect();
-        large
+    /// Takes out what begins at `at`.
+    pub(super) fn take(&mut self, at: u64) {
+        self.0.remove(&at);
     }
 
     /// Bytes that are large enough for the journal.

@@ -9,8 +9,9 @@ use files::{Crash, Fault, Handle, Memory};
 use model::Limits;
 use vol::Durability;
 
+use super::fresh::runs;
 use super::redo::Redo;
-use super::{Publish, Turn, Txn, TxnParts, overlay, runs};
+use super::{Publish, Turn, Txn, TxnParts, overlay};
 use crate::head::Head;
 
 const SUPERBLOCK_BYTES: usize = 48;

@@ -2,11 +2,11 @@
 
 use model::dataspace::Format;
 use model::datatype::SlotSizes;
-use model::{Error, Result, Within};
+use model::{Datatype, Error, Result, Within};
 use vol::OpAttributeCreate;
 
 use super::Writer;
-use super::parts::Attributes;
+use super::object_cache::ObjectCache;
 use super::values::Replaced;
 use crate::format::Address;
 use crate::format::attribute::{Part, RawAttribute};
@@ -23,7 +23,7 @@ impl Writer {
         let bytes = op.space.element_count()?.saturating_mul(u64::from(datatype.size()));
         let bytes = bytes.within(self.reader.store.limits.metadata_bytes_max, "attribute")?;
         let part = match op.committed {
-            None => Part { shared: false, bytes: datatype.encode(self.datatype_version())? },
+            None => Part { shared: false, bytes: datatype.encode(self.versions.datatype())? },
             Some(token) => {
                 let at = Address(token.to_u64());
                 self.check_committed(at, &datatype)?;
@@ -32,7 +32,7 @@ impl Writer {
             }
         };
         let format = Format { length_bytes: self.storage.sizes.length as u8 };
-        let space = Part { shared: false, bytes: op.space.encode(self.dataspace_version(), &format)? };
+        let space = Part { shared: false, bytes: op.space.encode(self.versions.dataspace(), &format)? };
         let raw = RawAttribute {
             name: op.name.clone(),
             charset: op.charset,
@@ -41,26 +41,32 @@ impl Writer {
             data: vec![0; bytes],
         };
         let object = Address(op.object.to_u64());
-        let (reader, prefix) = (self.reader.clone(), self.draft(object)?.prefix.clone());
+        let (reader, prefix) = (self.reader.clone(), self.objects.draft(object)?.prefix.clone());
         let tracked = prefix.attribute_order_tracked;
-        let attributes = self.attributes(object)?;
+        let attributes = self.objects.attributes_mut(object)?;
         if attributes.contains(&reader, &prefix, &op.name)? {
             return Err(Error::exists("create attribute").with("name", &op.name));
         }
         let order = tracked.then_some(attributes.next);
         attributes.next = attributes.next.saturating_add(u16::from(tracked));
-        attributes.insert(raw, order);
+        // Such a type is read back as it was written.
+        let is_number =
+            matches!(datatype, Datatype::Integer(_) | Datatype::Float(_)) && op.committed.is_none();
+        attributes.insert(raw, order, is_number.then(|| (datatype, op.space.clone())));
         Ok(())
     }
 
-    fn attributes(&mut self, object: Address) -> Result<&mut Attributes> {
-        self.chunks.drafted.take_if(|drafted| drafted.address == object);
-        self.objects.attributes_mut(object)
-    }
-
     pub(crate) fn attribute_write(&mut self, object: Address, name: &str, data: &[u8]) -> Result<()> {
-        let (reader, prefix) = (self.reader.clone(), self.draft(object)?.prefix.clone());
-        let kept = self.attributes(object)?.change(&reader, &prefix, name)?.ok_or_else(|| missing(name))?;
+        let (reader, prefix) = (self.reader.clone(), self.objects.draft(object)?.prefix.clone());
+        let kept = self
+            .objects
+            .attributes_mut(object)?
+            .change(&reader, &prefix, name)?
+            .ok_or_else(|| missing(name))?;
+        if kept.decoded.is_some() && kept.raw.data.len() == data.len() {
+            kept.raw.data.copy_from_slice(data);
+            return Ok(());
+        }
         let (datatype, wanted) = raw_value_type(&reader, &kept.raw)?;
         if wanted != data.len() {
             return Err(Error::invalid("write attribute").with("bytes", data.len()).with("wanted", wanted));
@@ -70,8 +76,8 @@ impl Writer {
     }
 
     pub(crate) fn attribute_delete(&mut self, object: Address, name: &str) -> Result<()> {
-        let (reader, prefix) = (self.reader.clone(), self.draft(object)?.prefix.clone());
-        let removed = self.attributes(object)?.remove(&reader, &prefix, name)?;
+        let (reader, prefix) = (self.reader.clone(), self.objects.draft(object)?.prefix.clone());
+        let removed = self.objects.attributes_mut(object)?.remove(&reader, &prefix, name)?;
         let removed = removed.ok_or_else(|| missing(name))?;
         if removed.datatype.shared
             && let SharedAt::Object(at) = SharedAt::decode(&removed.datatype.bytes, self.storage.sizes)?
@@ -80,10 +86,12 @@ impl Writer {
         }
         Ok(())
     }
+}
 
+impl ObjectCache {
     pub(crate) fn attribute_rename(&mut self, object: Address, from: &str, to: &str) -> Result<()> {
         let (reader, prefix) = (self.reader.clone(), self.draft(object)?.prefix.clone());
-        let attributes = self.attributes(object)?;
+        let attributes = self.attributes_mut(object)?;
         if !attributes.contains(&reader, &prefix, from)? {
             return Err(missing(from));
         }

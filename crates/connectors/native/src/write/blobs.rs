@@ -1,17 +1,16 @@
-//! Variable-length values and references, in global heap collections.
+//! Variable-length values, in global heap collections.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
+use std::sync::Arc;
 
-use model::bytes::Put;
-use model::datatype::{ReferenceKind, SlotSizes};
-use model::selection::SelectionVersion;
-use model::{Error, Reference, ReferenceTarget, Result, Token, Within, text};
+use model::{Error, Result, Within};
 
-use super::Writer;
+use super::storage::Storage;
 use crate::format::Address;
 use crate::format::encode::global_heap::Collection;
 use crate::format::global_heap::{self, HeapId};
+use crate::reader::Reader;
 use crate::txn::Turn;
 
 /// Bytes of a collection for many values that are stored together: fewer, larger ones cost less to write and to read, and a
@@ -29,38 +28,38 @@ pub(crate) struct OpenCollection {
 }
 
 /// Values that are stored and given up.
-#[derive(Debug, Default)]
-pub(super) struct Values {
+#[derive(Debug)]
+pub(crate) struct Values {
+    reader: Arc<Reader>,
     /// Where new ones go.
     open: Option<OpenCollection>,
     /// Values that were given up; the last commit may still use them.
     pending_free: BTreeMap<Address, BTreeSet<u32>>,
 }
 
-impl Writer {
-    /// Stores a value and says where.
-    pub(crate) fn blob_put(&mut self, value: &[u8]) -> Result<Vec<u8>> {
-        self.blobs_put(&[value])
+impl Values {
+    pub(super) fn new(reader: Arc<Reader>) -> Self {
+        Values { reader, open: None, pending_free: BTreeMap::new() }
     }
 
     /// Stores values and says where, one identity after another.
-    pub(crate) fn blobs_put(&mut self, values: &[&[u8]]) -> Result<Vec<u8>> {
+    pub(crate) fn put(&mut self, values: &[&[u8]], storage: &mut Storage) -> Result<Vec<u8>> {
         let longest = values.iter().map(|value| value.len()).max().unwrap_or(0) as u64;
         longest.within(self.reader.store.limits.blob_bytes_max, "variable-length value")?;
-        let mut ids = Vec::with_capacity(values.len() * (self.storage.sizes.offset + 4) + 4);
+        let mut ids = Vec::with_capacity(values.len() * (storage.sizes.offset + 4) + 4);
         let mut left = values;
         while let Some(first) = left.first() {
-            let put = self.values.open.as_mut().map_or(0..0, |open| open.insert_all(left));
+            let put = self.open.as_mut().map_or(0..0, |open| open.insert_all(left));
             let put = match put.is_empty() {
-                true => self.open_collection(first, left).map(|index| index..index + 1)?,
+                true => self.open_collection(first, left, storage).map(|index| index..index + 1)?,
                 false => put,
             };
             left = &left[put.len()..];
-            let at = self.values.open.as_ref().map_or(Address(0), |open| open.address);
+            let at = self.open.as_ref().map_or(Address(0), |open| open.address);
             for index in put {
                 // As many bytes as the file's addresses have; a fixed number is copied without a call.
                 ids.extend_from_slice(&at.0.to_le_bytes());
-                ids.truncate(ids.len() + self.storage.sizes.offset - 8);
+                ids.truncate(ids.len() + storage.sizes.offset - 8);
                 ids.extend_from_slice(&index.to_le_bytes());
             }
         }
@@ -68,25 +67,25 @@ impl Writer {
     }
 
     /// Gives up values.
-    pub(crate) fn blob_delete(&mut self, ids: &[&[u8]]) -> Result<()> {
-        let ids = ids.iter().map(|id| HeapId::of(id, self.storage.sizes)).collect::<Result<Vec<_>>>()?;
-        self.remove_ids(ids.into_iter().flatten())
+    pub(crate) fn delete(&mut self, ids: &[&[u8]], storage: &mut Storage) -> Result<()> {
+        let ids = ids.iter().map(|id| HeapId::of(id, storage.sizes)).collect::<Result<Vec<_>>>()?;
+        self.remove(ids.into_iter().flatten(), storage)
     }
 
     /// Gives up values, those of one collection together.
-    pub(super) fn remove_ids(&mut self, ids: impl Iterator<Item = HeapId>) -> Result<()> {
+    pub(super) fn remove(&mut self, ids: impl Iterator<Item = HeapId>, storage: &mut Storage) -> Result<()> {
         let mut by_collection: BTreeMap<Address, Vec<u32>> = BTreeMap::new();
         for id in ids {
             by_collection.entry(id.collection).or_default().push(id.index);
         }
-        by_collection.into_iter().try_for_each(|(at, indexes)| self.delete_in(at, &indexes))
+        by_collection.into_iter().try_for_each(|(at, indexes)| self.delete_in(at, &indexes, storage))
     }
 
     /// Takes away what no commit has; the rest goes with the next one, after what led to it.
-    fn delete_in(&mut self, at: Address, indexes: &[u32]) -> Result<()> {
-        let mut collection = self.collection(at)?;
-        let is_fresh = self.storage.is_fresh(at, collection.len());
-        let open = self.values.open.as_ref().filter(|open| open.address == at);
+    fn delete_in(&mut self, at: Address, indexes: &[u32], storage: &mut Storage) -> Result<()> {
+        let mut collection = self.collection(at, storage)?;
+        let is_fresh = storage.is_fresh(at, collection.len());
+        let open = self.open.as_ref().filter(|open| open.address == at);
         let is_new = |index: &u32| is_fresh || open.is_some_and(|open| open.is_new(*index));
         let (now, later): (Vec<u32>, Vec<u32>) = indexes.iter().partition(|index| is_new(index));
         let removed = BTreeSet::from_iter(now.iter().copied());
@@ -97,13 +96,13 @@ impl Writer {
         collection.remove_all(&removed);
         for index in later {
             let is_there = collection.get(index).is_some();
-            if !is_there || !self.values.pending_free.entry(at).or_default().insert(index) {
+            if !is_there || !self.pending_free.entry(at).or_default().insert(index) {
                 missing = Some(index);
             }
-            self.storage.transaction.is_changed = true;
+            storage.transaction.is_changed = true;
         }
         if !now.is_empty() {
-            self.put_back(at, collection)?;
+            self.put_back(at, collection, storage)?;
         }
         match missing {
             Some(index) => Err(Error::not_found("delete value").at(at.0).with("index", index)),
@@ -112,202 +111,122 @@ impl Writer {
     }
 
     /// Keeps a collection that lost values which no commit has.
-    fn put_back(&mut self, at: Address, collection: Collection) -> Result<()> {
+    fn put_back(&mut self, at: Address, collection: Collection, storage: &mut Storage) -> Result<()> {
         self.reader.forget_collection(at);
-        let open = self.values.open.take_if(|open| open.address == at);
+        let open = self.open.take_if(|open| open.address == at);
         if collection.is_empty() {
-            self.storage.release_raw(at, collection.len());
+            storage.release_raw(at, collection.len());
             return Ok(());
         }
         // New values go where much room is.
-        match (&self.values.open, open) {
-            (_, Some(open)) => self.values.open = Some(OpenCollection { collection, is_dirty: true, ..open }),
+        match (&self.open, open) {
+            (_, Some(open)) => self.open = Some(OpenCollection { collection, is_dirty: true, ..open }),
             (Some(other), None) if other.collection.free_bytes() >= collection.free_bytes() => {
-                self.write_collection(at, &collection, Turn::First)?;
+                self.write_collection(at, &collection, Turn::First, storage)?;
             }
             (_, None) => {
-                self.flush_blobs()?;
-                self.values.open =
-                    Some(OpenCollection { is_dirty: true, ..OpenCollection::new(at, collection) });
+                self.flush(storage)?;
+                self.open = Some(OpenCollection { is_dirty: true, ..OpenCollection::new(at, collection) });
             }
         }
         Ok(())
     }
 
     /// A collection as it is, with values that were given up and that the last commit may still use.
-    fn collection(&self, at: Address) -> Result<Collection> {
-        if let Some(open) = self.values.open.as_ref().filter(|open| open.address == at) {
+    fn collection(&self, at: Address, storage: &Storage) -> Result<Collection> {
+        if let Some(open) = self.open.as_ref().filter(|open| open.address == at) {
             return Ok(open.collection.clone());
         }
-        let head =
-            self.reader.store.block(at, global_heap::header_bytes(self.storage.sizes), "global heap")?;
-        let bytes = global_heap::collection_bytes(&head, self.storage.sizes)?;
-        Collection::decode(&self.reader.store.block(at, bytes, "global heap collection")?, self.storage.sizes)
+        let head = self.reader.store.block(at, global_heap::header_bytes(storage.sizes), "global heap")?;
+        let bytes = global_heap::collection_bytes(&head, storage.sizes)?;
+        Collection::decode(&self.reader.store.block(at, bytes, "global heap collection")?, storage.sizes)
     }
 
     /// Takes values away that were given up: in the file when nothing there leads to them any more. The collections without them.
-    pub(super) fn remove_blobs(&mut self) -> Result<Vec<(Address, Collection)>> {
+    pub(super) fn before_commit(&mut self, storage: &mut Storage) -> Result<Vec<(Address, Collection)>> {
         let mut without = Vec::new();
-        for (at, indexes) in self.values.pending_free.clone() {
-            let mut collection = self.collection(at)?;
+        for (at, indexes) in self.pending_free.clone() {
+            let mut collection = self.collection(at, storage)?;
             collection.remove_all(&indexes);
-            self.write_collection(at, &collection, Turn::Last)?;
+            self.write_collection(at, &collection, Turn::Last, storage)?;
             without.push((at, collection));
         }
         Ok(without)
     }
 
     /// The commit is done: the room of values that it took away can be used.
-    pub(super) fn blobs_removed(&mut self, without: Vec<(Address, Collection)>) {
-        self.values.pending_free.clear();
-        self.values.open.iter_mut().for_each(|open| open.new.clear());
+    pub(super) fn after_commit(&mut self, without: Vec<(Address, Collection)>, storage: &mut Storage) {
+        self.pending_free.clear();
+        self.open.iter_mut().for_each(|open| open.new.clear());
         for (at, collection) in without {
             self.reader.forget_collection(at);
-            let was_open = self.values.open.take_if(|open| open.address == at).is_some();
+            let was_open = self.open.take_if(|open| open.address == at).is_some();
             if collection.is_empty() {
-                self.storage.release_raw(at, collection.len());
+                storage.release_raw(at, collection.len());
                 continue;
             }
-            let open_bytes = self.values.open.as_ref().map(|open| open.collection.free_bytes());
+            let open_bytes = self.open.as_ref().map(|open| open.collection.free_bytes());
             if was_open || open_bytes.is_none_or(|bytes| bytes < collection.free_bytes()) {
-                self.values.open = Some(OpenCollection::new(at, collection));
+                self.open = Some(OpenCollection::new(at, collection));
             }
         }
     }
 
     /// A collection with room for this value: the open one where an index is free among others, or a new one that is
     /// made for all that are `left`.
-    fn open_collection(&mut self, value: &[u8], left: &[&[u8]]) -> Result<u32> {
-        if let Some(index) = self.values.open.as_mut().and_then(|open| open.insert(value)) {
+    fn open_collection(&mut self, value: &[u8], left: &[&[u8]], storage: &mut Storage) -> Result<u32> {
+        if let Some(index) = self.open.as_mut().and_then(|open| open.insert(value)) {
             return Ok(index);
         }
-        self.flush_blobs()?;
-        let mut room = global_heap::header_bytes(self.storage.sizes);
+        self.flush(storage)?;
+        let mut room = global_heap::header_bytes(storage.sizes);
         for value in left {
             room = (room + global_heap::object_bytes(value.len())).min(COLLECTION_BYTES_MAX);
             if room == COLLECTION_BYTES_MAX {
                 break;
             }
         }
-        let collection = Collection::new(room, value.len(), self.storage.sizes);
-        let address = self.storage.allocate_raw(collection.len());
+        let collection = Collection::new(room, value.len(), storage.sizes);
+        let address = storage.allocate_raw(collection.len());
         // Whether it can be named at all.
-        HeapId::encode(Some(HeapId { collection: address, index: 1 }), self.storage.sizes)?;
+        HeapId::encode(Some(HeapId { collection: address, index: 1 }), storage.sizes)?;
         let mut open = OpenCollection::new(address, collection);
         let index = open.insert(value);
-        self.values.open = Some(open);
+        self.open = Some(open);
         index.ok_or_else(|| Error::limit("store value").with("bytes", value.len()))
     }
 
     /// Whether values were stored that the file does not hold yet.
-    pub(crate) fn has_new_blobs(&self) -> bool {
-        self.values.open.as_ref().is_some_and(|open| open.is_dirty)
+    pub(crate) fn has_new(&self) -> bool {
+        self.open.as_ref().is_some_and(|open| open.is_dirty)
     }
 
     /// Writes the open collection, so that what is in it can be read.
-    pub(crate) fn flush_blobs(&mut self) -> Result<()> {
-        let Some(mut open) = self.values.open.take_if(|open| open.is_dirty) else { return Ok(()) };
+    pub(crate) fn flush(&mut self, storage: &mut Storage) -> Result<()> {
+        let Some(mut open) = self.open.take_if(|open| open.is_dirty) else { return Ok(()) };
         let reader = self.reader.clone();
         let _changing = reader.gate.as_ref().map(|gate| gate.change_values());
         reader.forget_collection(open.address);
         let done =
-            open.collection.encode_for(|bytes| self.storage.write_in_turn(open.address, bytes, Turn::First));
+            open.collection.encode_for(|bytes| storage.write_in_turn(open.address, bytes, Turn::First));
         open.is_dirty = done.is_err();
         reader.gate.iter().for_each(|gate| gate.set_new_values(open.is_dirty));
-        self.values.open = Some(open);
+        self.open = Some(open);
         done
     }
 
     /// Writes a collection, while nobody reads values.
-    fn write_collection(&mut self, at: Address, collection: &Collection, turn: Turn) -> Result<()> {
+    fn write_collection(
+        &mut self,
+        at: Address,
+        collection: &Collection,
+        turn: Turn,
+        storage: &mut Storage,
+    ) -> Result<()> {
         let _changing = self.reader.gate.as_ref().map(|gate| gate.change_values());
         self.reader.forget_collection(at);
-        self.storage.write_in_turn(at, &collection.encode()?, turn)
+        storage.write_in_turn(at, &collection.encode()?, turn)
     }
-
-    /// The slot of a reference.
-    pub(crate) fn reference_put(&mut self, kind: ReferenceKind, reference: &Reference) -> Result<Vec<u8>> {
-        let size = SlotSizes::native(self.storage.sizes.offset as u32).of_reference(kind) as usize;
-        let mut slot = match kind {
-            ReferenceKind::ObjectOld => self.old_object(reference)?,
-            ReferenceKind::RegionOld => self.old_region(reference)?,
-            _ => self.new_reference(reference)?,
-        };
-        slot.resize(size, 0);
-        Ok(slot)
-    }
-
-    fn address(&self, token: Token) -> Vec<u8> {
-        token.to_u64().to_le_bytes()[..self.storage.sizes.offset].to_vec()
-    }
-
-    fn old_object(&self, reference: &Reference) -> Result<Vec<u8>> {
-        match &reference.target {
-            ReferenceTarget::Null => Ok(Vec::new()),
-            ReferenceTarget::Object(token) => Ok(self.address(*token)),
-            _ => Err(Error::invalid("store object reference").with("problem", "it points into an object")),
-        }
-    }
-
-    fn old_region(&mut self, reference: &Reference) -> Result<Vec<u8>> {
-        match &reference.target {
-            ReferenceTarget::Null => Ok(Vec::new()),
-            ReferenceTarget::Region { dataset, selection } => {
-                let blob = [self.address(*dataset), selection.encode(self.selection_version())?].concat();
-                self.blob_put(&blob)
-            }
-            _ => Err(Error::invalid("store region reference").with("problem", "it has no region")),
-        }
-    }
-
-    /// The rank of a dataset that a region is of; none where it is in another file, or gone.
-    fn rank_of(&mut self, reference: &Reference, dataset: Token) -> usize {
-        match reference.file {
-            None => self.dataset(Address(dataset.to_u64())).map_or(0, |found| found.dims().len()),
-            Some(_) => 0,
-        }
-    }
-
-    fn new_reference(&mut self, reference: &Reference) -> Result<Vec<u8>> {
-        let Some(token) = reference.token() else { return Ok(Vec::new()) };
-        let mut blob = vec![self.storage.sizes.offset as u8];
-        blob.extend(self.address(token));
-        let kind = match &reference.target {
-            ReferenceTarget::Region { .. } => 3,
-            ReferenceTarget::Attribute { .. } => 4,
-            _ => 2,
-        };
-        if kind == 2 && reference.file.is_none() {
-            return Ok([&[2, 0], &blob[..]].concat());
-        }
-        if let Some(name) = &reference.file {
-            put_text(&mut blob, name)?;
-        }
-        match &reference.target {
-            ReferenceTarget::Region { dataset, selection } => {
-                let bytes = selection.encode(SelectionVersion::V112)?;
-                let rank = selection.rank().unwrap_or_else(|| self.rank_of(reference, *dataset));
-                blob.put_uint(bytes.len() as u64, 4);
-                blob.put_uint(rank as u64, 4);
-                blob.extend(bytes);
-            }
-            ReferenceTarget::Attribute { name, .. } => put_text(&mut blob, name)?,
-            _ => {}
-        }
-        let mut slot = vec![kind, u8::from(reference.file.is_some())];
-        slot.put_uint(blob.len() as u64, 4);
-        slot.extend(self.blob_put(&blob)?);
-        Ok(slot)
-    }
-}
-
-fn put_text(out: &mut Vec<u8>, value: &str) -> Result<()> {
-    let bytes = text::to_bytes(value);
-    let len = u16::try_from(bytes.len())
-        .map_err(|_| Error::limit("store reference").with("name bytes", bytes.len()))?;
-    out.put_uint(u64::from(len), 2);
-    out.extend(bytes);
-    Ok(())
 }
 
 impl OpenCollection {

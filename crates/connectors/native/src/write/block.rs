@@ -20,6 +20,19 @@ pub(super) fn chunk_of(selection: &Selection, shape: &[u64]) -> Option<Vec<u64>>
     (scaled.len() == shape.len() && !is_whole).then_some(scaled)
 }
 
+/// Where the elements of such a block begin in the chunk, in bytes, if they lie there one after the other.
+pub(super) fn run_start(selection: &Selection, shape: &[u64], element_bytes: usize) -> Option<usize> {
+    let Selection::Regular(regular) = selection else { return None };
+    let (first, rest) = regular.axes().split_first()?;
+    let (chunk, faster) = shape.split_first()?;
+    let mut step = element_bytes as u64;
+    for (axis, c) in rest.iter().zip(faster) {
+        axis.single().filter(|(_, len)| len == c)?;
+        step = step.checked_mul(*c)?;
+    }
+    usize::try_from((first.single()?.0 % chunk).checked_mul(step)?).ok()
+}
+
 /// Puts the elements of such a block to their places in the chunk; nothing where they do not fit.
 pub(super) fn put(
     selection: &Selection,
@@ -104,6 +117,9 @@ mod tests {
             put(&selection, &shape, 2, &from, &mut a).unwrap();
             expected(&selection, &dims, &[3, 4, 2], &shape, &from, &mut b);
             assert_eq!(a, b, "{start:?} {len:?}");
+            if let Some(at) = run_start(&selection, &shape, 2) {
+                assert_eq!(a[at..at + from.len()], from, "{start:?} {len:?}");
+            }
         }
     }
 

@@ -12,7 +12,6 @@ use crate::chunk;
 use crate::chunk::index::ChunkAt;
 use crate::chunk::load::check_stored;
 use crate::format::Address;
-use crate::format::header::kind;
 use crate::format::layout::{Chunked, Layout};
 use crate::object::dataset::Dataset;
 
@@ -25,7 +24,7 @@ const PLACED_BYTES_MIN: usize = 64 << 10;
 impl Writer {
     /// All chunks that are not there yet, filled.
     pub(super) fn allocate_chunks(&mut self, dataset: &Dataset, layout: &Chunked) -> Result<()> {
-        self.chunks_mut(dataset.address)?;
+        self.objects.chunks_mut(dataset.address)?;
         let bytes = chunk::chunk_bytes(&self.reader, &layout.shape, layout.element_bytes)?;
         let mut plain = vec![0; bytes];
         chunk::fill(dataset, &mut plain);
@@ -44,7 +43,7 @@ impl Writer {
 
     /// Whether a chunk is stored, or waits to be.
     fn has_chunk(&mut self, dataset: Address, scaled: &[u64]) -> Result<bool> {
-        Ok(self.chunks.pending.has(dataset, scaled) || self.chunk_at(dataset, scaled)?.is_some())
+        Ok(self.chunks.pending.has(dataset, scaled) || self.objects.chunk_at(dataset, scaled)?.is_some())
     }
 
     /// One range for all chunks of the largest extent, in order: they need no index.
@@ -57,11 +56,8 @@ impl Writer {
         let all = grid.into_iter().try_fold(bytes, u64::checked_mul);
         let all = all.ok_or_else(|| Error::limit("allocate chunks").with("chunk bytes", bytes))?;
         let at = self.storage.allocate_raw(all);
-        self.write_fill(dataset, at, all)?;
-        let layout = Layout::Chunked(Chunked { address: Some(at), ..layout.clone() });
-        let body = layout.encode_new(self.storage.sizes)?;
-        self.draft(dataset.address)?.set(kind::LAYOUT, 0, body);
-        Ok(())
+        self.storage.write_fill(dataset, at, all)?;
+        self.set_layout(dataset.address, &Layout::Chunked(Chunked { address: Some(at), ..layout.clone() }))
     }
 
     pub(super) fn write_chunks(
@@ -70,10 +66,10 @@ impl Writer {
         layout: &Chunked,
         op: &OpWrite<'_>,
     ) -> Result<()> {
-        self.chunks_mut(dataset.address)?;
+        self.objects.chunks_mut(dataset.address)?;
         let is_first = dataset.info.create.alloc_time == AllocTime::Late
             && !self.chunks.pending.is_changed(dataset.address)
-            && self.has_no_chunks(dataset.address)?;
+            && self.objects.has_no_chunks(dataset.address)?;
         if !is_first && let Some(scaled) = block::chunk_of(op.selection, &layout.shape) {
             return self.write_inside(dataset, layout, op, &scaled);
         }
@@ -102,11 +98,13 @@ impl Writer {
     ) -> Result<()> {
         let (at, bytes) = (dataset.address, dataset.element_bytes());
         let put = |chunk: &mut [u8]| block::put(op.selection, &layout.shape, bytes, op.from, chunk);
-        let is_new = !self.chunks.pending.has(at, scaled);
+        let from = (block::run_start(op.selection, &layout.shape, bytes), op.from);
+        let mut is_full = self.chunks.pending.put(at, scaled, from, put);
+        let is_new = is_full.is_none();
         if is_new {
             self.fetch_chunk(dataset, layout, scaled)?;
+            is_full = self.chunks.pending.put(at, scaled, from, put);
         }
-        let is_full = self.chunks.pending.put(at, scaled, op.from.len(), put);
         let is_full = is_full.ok_or_else(|| Error::corrupt("change chunk").at(at.0))?;
         // Filters are left for later, when many chunks go through them on all cores.
         match is_full && dataset.filters().is_empty() {
@@ -130,7 +128,7 @@ impl Writer {
         }
         let at = incoming.dataset.address;
         let is_plain = incoming.dataset.filters().is_empty() && incoming.chunk_bytes >= PLACED_BYTES_MIN;
-        match is_plain && self.can_move_chunks(at)? {
+        match is_plain && !self.chunks.is_in_place(at) && self.can_move_chunks(at)? {
             true => self.place_plain(incoming, &whole)?,
             false => self.place_encoded(incoming, &whole)?,
         }
@@ -141,8 +139,8 @@ impl Writer {
     /// Whether chunks that are replaced go to new room, and the old one is used again.
     fn can_move_chunks(&mut self, dataset: Address) -> Result<bool> {
         let sizes = self.storage.sizes;
-        let is_implicit = self.draft(dataset)?.is_implicit(sizes);
-        Ok(!is_implicit && !self.is_swmr() && self.storage.reuses())
+        let is_implicit = self.objects.draft(dataset)?.is_implicit(sizes);
+        Ok(!is_implicit && !self.storage.is_swmr() && self.storage.reuses())
     }
 
     /// Chunks as they are, straight from the caller's buffer where they lie there in one piece.
@@ -167,7 +165,7 @@ impl Writer {
         }
         for (scaled, address) in whole.iter().zip(places) {
             let chunk = ChunkAt { address, bytes, filter_mask: 0 };
-            self.set_chunk(incoming.dataset.address, scaled, chunk)?;
+            self.set_chunk(incoming.dataset.address, scaled, Some(chunk))?;
         }
         Ok(())
     }
@@ -229,23 +227,36 @@ impl Writer {
         layout: &Chunked,
         scaled: &[u64],
     ) -> Result<bool> {
-        let is_stored = self.chunk_at(dataset.address, scaled)?.is_some();
-        let mut chunk = self.stored_chunk(dataset, layout, scaled)?;
-        let differs = is_stored && keep_only(dataset, layout, scaled, dataset.dims(), &mut chunk)?;
+        let bytes = chunk::chunk_bytes(&self.reader, &layout.shape, layout.element_bytes)?;
+        let Some(stored) = self.objects.chunk_at(dataset.address, scaled)? else {
+            self.insert_filled(dataset, scaled, bytes);
+            return Ok(false);
+        };
+        let mut chunk = self.stored_chunk(dataset, layout, scaled, stored)?;
+        let differs = keep_only(dataset, layout, scaled, dataset.dims(), &mut chunk)?;
         self.chunks.pending.insert(dataset.address, scaled, chunk, false);
         Ok(differs)
     }
 
-    /// A chunk's elements as the file has them, or fill values where it is not stored.
-    fn stored_chunk(&mut self, dataset: &Dataset, layout: &Chunked, scaled: &[u64]) -> Result<Vec<u8>> {
+    /// Takes a chunk into memory that is not stored.
+    fn insert_filled(&mut self, dataset: &Dataset, scaled: &[u64], bytes: usize) {
+        if dataset.fill.is_none() {
+            return self.chunks.pending.insert_zeros(dataset.address, scaled, bytes);
+        }
+        let mut chunk = vec![0; bytes];
+        chunk::fill(dataset, &mut chunk);
+        self.chunks.pending.insert(dataset.address, scaled, chunk, false);
+    }
+
+    /// A chunk's elements as the file has them.
+    fn stored_chunk(
+        &self,
+        dataset: &Dataset,
+        layout: &Chunked,
+        scaled: &[u64],
+        at: ChunkAt,
+    ) -> Result<Vec<u8>> {
         let bytes = chunk::chunk_bytes(&self.reader, &layout.shape, layout.element_bytes)?;
-        let Some(at) = self.chunk_at(dataset.address, scaled)? else {
-            let mut chunk = self.chunks.pending.zeros(bytes);
-            if dataset.fill.is_some() {
-                chunk::fill(dataset, &mut chunk);
-            }
-            return Ok(chunk);
-        };
         let mut raw = vec![0; at.bytes.within(self.reader.store.limits.chunk_bytes_max, "stored chunk")?];
         self.reader.store.read(at.address, &mut raw, "chunk")?;
         let filters = filters_of(dataset, layout, scaled, dataset.dims());
@@ -266,33 +277,43 @@ impl Writer {
         mask: u32,
     ) -> Result<()> {
         let sizes = self.storage.sizes;
-        let fixed = self.draft(dataset)?.is_implicit(sizes);
-        let has_no_filters = !self.chunks_mut(dataset)?.filtered;
-        let old = self.chunk_at(dataset, scaled)?;
+        let fixed = self.objects.draft(dataset)?.is_implicit(sizes);
+        let has_no_filters = !self.objects.chunks_mut(dataset)?.filtered;
+        let old = self.objects.chunk_at(dataset, scaled)?;
+        if let Some(old) = old.filter(|old| {
+            self.chunks.is_in_place(dataset) && has_no_filters && old.bytes == bytes.len() as u64
+        }) {
+            self.reader.chunks.remove(dataset, old.address);
+            return self.storage.overwrite(old.address, bytes);
+        }
         // Where room is not used again, what has the same size stays in its place.
         let same = |old: ChunkAt| old.bytes == bytes.len() as u64 && old.filter_mask == mask;
-        let stays = !self.storage.reuses() && !self.is_swmr();
+        let stays = !self.storage.reuses() && !self.storage.is_swmr();
         if let Some(old) = old.filter(|&old| fixed || (stays && same(old))) {
             self.reader.chunks.remove(dataset, old.address);
             return self.storage.write(old.address, bytes);
         }
         // Readers that look on bear elements that change, and the file need not grow.
         if let Some(chunk) =
-            old.filter(|chunk| self.is_swmr() && has_no_filters && chunk.bytes == bytes.len() as u64)
+            old.filter(|chunk| self.storage.is_swmr() && has_no_filters && chunk.bytes == bytes.len() as u64)
         {
             self.reader.chunks.remove(dataset, chunk.address);
-            return self.overwrite_chunk(chunk.address, bytes);
+            return self.storage.overwrite_chunk(chunk.address, bytes);
         }
         let address = self.storage.allocate_raw(bytes.len() as u64);
         self.storage.write(address, bytes)?;
         let chunk = ChunkAt { address, bytes: bytes.len() as u64, filter_mask: mask };
-        self.set_chunk(dataset, scaled, chunk)
+        self.set_chunk(dataset, scaled, Some(chunk))
     }
 
-    /// From now on a chunk is there; its old room is given up.
-    pub(super) fn set_chunk(&mut self, dataset: Address, scaled: &[u64], chunk: ChunkAt) -> Result<()> {
-        let reader = self.reader.clone();
-        let old = self.chunks_mut(dataset)?.set(&reader, scaled, Some(chunk))?;
+    /// Says where a chunk is from now on, or that it is gone; its old space is given up.
+    pub(super) fn set_chunk(
+        &mut self,
+        dataset: Address,
+        scaled: &[u64],
+        chunk: Option<ChunkAt>,
+    ) -> Result<()> {
+        let old = self.objects.chunks_mut(dataset)?.set(&self.reader, scaled, chunk)?;
         if let Some(old) = old {
             self.reader.chunks.remove(dataset, old.address);
             self.storage.release_raw(old.address, old.bytes);
@@ -302,8 +323,7 @@ impl Writer {
 
     /// Stores a chunk exactly as given.
     pub(crate) fn chunk_write(&mut self, at: Address, offset: &[u64], mask: u32, data: &[u8]) -> Result<()> {
-        self.objects.check_there(at)?;
-        let dataset = self.current_dataset(at)?;
+        let dataset = self.dataset(at)?;
         let Layout::Chunked(layout) = &dataset.layout else {
             return Err(Error::invalid("write chunk").with("problem", "dataset is not chunked"));
         };
@@ -320,7 +340,7 @@ impl Writer {
             check_stored(&self.reader.store.limits, whole as u64, data.len() as u64)?;
         }
         let scaled: Vec<u64> = offset.iter().zip(&layout.shape).map(|(o, c)| o / c).collect();
-        let is_first = self.has_no_chunks(at)?;
+        let is_first = self.objects.has_no_chunks(at)?;
         self.put_chunk(at, &scaled, data, mask)?;
         self.chunks.pending.remove(at, &scaled);
         if is_first { self.allocate_late(&dataset, layout) } else { Ok(()) }

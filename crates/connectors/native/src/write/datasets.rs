@@ -8,9 +8,10 @@ use model::properties::{
 };
 use model::selection::SelectionVersion;
 use model::{Datatype, Error, ObjectKind, Result, UNLIMITED, Within, text};
-use vol::{OpDatasetCreate, OpDatatypeCommit};
+use vol::{LibVersion, OpDatasetCreate, OpDatatypeCommit};
 
 use super::draft::Draft;
+use super::storage::Storage;
 use super::{Writer, chunk_index, pipeline};
 use crate::format::Address;
 use crate::format::encode::local_heap::Segment;
@@ -36,7 +37,7 @@ impl Writer {
 
     /// Whether a committed datatype is the type that shall be shared.
     pub(crate) fn check_committed(&mut self, at: Address, datatype: &Datatype) -> Result<()> {
-        if self.draft(at)?.kind != ObjectKind::Datatype {
+        if self.objects.draft(at)?.kind != ObjectKind::Datatype {
             return Err(
                 Error::invalid("share committed datatype").with("problem", "object is not a datatype")
             );
@@ -52,11 +53,12 @@ impl Writer {
     }
 
     pub(crate) fn datatype_commit(&mut self, op: &OpDatatypeCommit) -> Result<Address> {
-        let body = self.file_type(&op.datatype)?.encode(self.datatype_version())?;
+        let body = self.file_type(&op.datatype)?.encode(self.versions.datatype())?;
         let room = (body.len() as u64 + 6).max(24);
-        let mut draft = Draft::new(&mut self.storage, self.low, ObjectKind::Datatype, &op.create, room);
+        let mut draft =
+            Draft::new(&mut self.storage, self.versions.low, ObjectKind::Datatype, &op.create, room);
         draft.set(kind::DATATYPE, 5, body);
-        Ok(self.adopt(draft))
+        Ok(self.objects.adopt(draft))
     }
 
     pub(crate) fn dataset_create(&mut self, op: &OpDatasetCreate) -> Result<Address> {
@@ -64,7 +66,7 @@ impl Writer {
         let create = &op.create;
         let layout = self.new_layout(op, &datatype)?;
         let (type_flags, type_body) = match op.committed {
-            None => (1, datatype.encode(self.datatype_version())?),
+            None => (1, datatype.encode(self.versions.datatype())?),
             Some(token) => {
                 let at = Address(token.to_u64());
                 self.check_committed(at, &datatype)?;
@@ -73,13 +75,18 @@ impl Writer {
             }
         };
         let format = Format { length_bytes: self.storage.sizes.length as u8 };
-        let mut draft =
-            Draft::new(&mut self.storage, self.low, ObjectKind::Dataset, &create.object, DATASET_ROOM_BYTES);
-        draft.set(kind::DATASPACE, 0, op.space.encode(self.dataspace_version(), &format)?);
+        let mut draft = Draft::new(
+            &mut self.storage,
+            self.versions.low,
+            ObjectKind::Dataset,
+            &create.object,
+            DATASET_ROOM_BYTES,
+        );
+        draft.set(kind::DATASPACE, 0, op.space.encode(self.versions.dataspace(), &format)?);
         draft.set(kind::DATATYPE, type_flags, type_body);
         let (fill, alloc) = fill_of(op, &datatype)?;
-        draft.set(kind::FILL, 1, encode_fill::encode(&fill, alloc, self.fill_version())?);
-        if self.fill_version() < 3 && matches!(fill.value, FillValue::Value(_)) {
+        draft.set(kind::FILL, 1, encode_fill::encode(&fill, alloc, self.versions.fill())?);
+        if self.versions.fill() < 3 && matches!(fill.value, FillValue::Value(_)) {
             draft.set(kind::FILL_OLD, 0, encode_fill::encode_old(&fill.value)?);
         }
         if !create.filters.is_empty() {
@@ -88,14 +95,14 @@ impl Writer {
                 .iter()
                 .map(|f| pipeline::with_values(&self.reader, f, op, &datatype))
                 .collect::<Result<_>>()?;
-            draft.set(kind::FILTERS, 1, encode_filters::encode(&filters, self.filters_version())?);
+            draft.set(kind::FILTERS, 1, encode_filters::encode(&filters, self.versions.filters())?);
         }
         if let LayoutProperty::External(list) = &create.layout {
-            let body = self.external_list(list)?;
+            let body = self.storage.store_external_list(list)?;
             draft.set(kind::EXTERNAL_FILES, 1, body);
         }
         draft.set(kind::LAYOUT, 0, layout.encode_new(self.storage.sizes)?);
-        let at = self.adopt(draft);
+        let at = self.objects.adopt(draft);
         if alloc == AllocTime::Early {
             self.allocate_early(at)?;
         }
@@ -125,64 +132,66 @@ impl Writer {
                 Ok(Layout::Contiguous { address: None, bytes: Some(bytes) })
             }
             LayoutProperty::Chunked { shape, edge_chunks_unfiltered, .. } => {
-                self.chunked_layout(op, datatype, (shape, *edge_chunks_unfiltered))
+                let bytes_max = self.reader.store.limits.chunk_bytes_max;
+                chunked_layout(op, datatype, (shape, *edge_chunks_unfiltered), (self.versions.low, bytes_max))
             }
             LayoutProperty::Virtual(mappings) => {
                 let map = virtual_map::encode(mappings, 0, SelectionVersion::V110, self.storage.sizes)?;
-                let id = self.blob_put(&map)?;
+                let id = self.values.put(&[&map], &mut self.storage)?;
                 let map = HeapId::decode(&mut Cursor::new(&id, "heap ID"), self.storage.sizes)?;
                 Ok(Layout::Virtual { map })
             }
         }
     }
+}
 
+impl Storage {
     /// The list of external files, whose names go to a local heap.
-    fn external_list(&mut self, list: &[ExternalFile]) -> Result<Vec<u8>> {
-        let sizes = self.storage.sizes;
+    fn store_external_list(&mut self, list: &[ExternalFile]) -> Result<Vec<u8>> {
+        let sizes = self.sizes;
         let mut names = Segment::for_group(sizes)?;
         let mut slots = Vec::new();
         for file in list {
             let name_offset = names.insert(&text::to_bytes(&file.name))?;
             slots.push(Slot { name_offset, offset: file.offset, size: file.size });
         }
-        let heap = self.storage.store_local_heap(&names)?;
+        let heap = self.store_local_heap(&names)?;
         external_files::encode(heap, &slots, sizes)
     }
+}
 
-    fn chunked_layout(
-        &self,
-        op: &OpDatasetCreate,
-        datatype: &Datatype,
-        (shape, edge_chunks_unfiltered): (&[u64], bool),
-    ) -> Result<Layout> {
-        let invalid = |problem: &str| Err(Error::invalid("create dataset").with("problem", problem));
-        if shape.len() != op.space.rank() || shape.is_empty() {
-            return invalid("chunks have another rank");
-        }
-        if shape.contains(&0) {
-            return invalid("chunk dimension is zero");
-        }
-        let beyond = |((c, d), m): ((&u64, &u64), &u64)| *m != UNLIMITED && *d > 0 && c > m;
-        if shape.iter().zip(op.space.dims()).zip(op.space.max_dims()).any(beyond) {
-            return invalid("chunk is larger than the dataset can be");
-        }
-        let bytes = shape.iter().try_fold(u64::from(datatype.size()), |n, &d| n.checked_mul(d));
-        let (version, index) =
-            chunk_index::choose(self.low, &op.space, shape, &op.create, edge_chunks_unfiltered);
-        // Indexes before version 5 count a chunk's bytes in 32 bits.
-        let bytes_max = if version < 5 { u64::from(u32::MAX) } else { u64::MAX };
-        let bytes_max = self.reader.store.limits.chunk_bytes_max.min(bytes_max);
-        bytes.unwrap_or(u64::MAX).within(bytes_max, "chunk")?;
-        Ok(Layout::Chunked(Chunked {
-            version,
-            shape: shape.to_vec(),
-            element_bytes: u64::from(datatype.size()),
-            edge_chunks_unfiltered,
-            parameters: index.default_parameters(),
-            index,
-            address: None,
-        }))
+/// The layout of a new chunked dataset.
+fn chunked_layout(
+    op: &OpDatasetCreate,
+    datatype: &Datatype,
+    (shape, edge_chunks_unfiltered): (&[u64], bool),
+    (low, bytes_max): (LibVersion, u64),
+) -> Result<Layout> {
+    let invalid = |problem: &str| Err(Error::invalid("create dataset").with("problem", problem));
+    if shape.len() != op.space.rank() || shape.is_empty() {
+        return invalid("chunks have another rank");
     }
+    if shape.contains(&0) {
+        return invalid("chunk dimension is zero");
+    }
+    let beyond = |((c, d), m): ((&u64, &u64), &u64)| *m != UNLIMITED && *d > 0 && c > m;
+    if shape.iter().zip(op.space.dims()).zip(op.space.max_dims()).any(beyond) {
+        return invalid("chunk is larger than the dataset can be");
+    }
+    let bytes = shape.iter().try_fold(u64::from(datatype.size()), |n, &d| n.checked_mul(d));
+    let (version, index) = chunk_index::choose(low, &op.space, shape, &op.create, edge_chunks_unfiltered);
+    // Indexes before version 5 count a chunk's bytes in 32 bits.
+    let bytes_max = bytes_max.min(if version < 5 { u64::from(u32::MAX) } else { u64::MAX });
+    bytes.unwrap_or(u64::MAX).within(bytes_max, "chunk")?;
+    Ok(Layout::Chunked(Chunked {
+        version,
+        shape: shape.to_vec(),
+        element_bytes: u64::from(datatype.size()),
+        edge_chunks_unfiltered,
+        parameters: index.default_parameters(),
+        index,
+        address: None,
+    }))
 }
 
 /// Bytes of elements that nobody wrote yet.

@@ -1,7 +1,9 @@
 //! An object as values: what is kept in its header, and what hangs on it.
 
+use std::sync::Arc;
+
 use model::properties::{GroupCreate, ObjectCreate};
-use model::{Error, ObjectKind, Result};
+use model::{Context, Dataspace, Error, ObjectKind, Result, Token};
 use vol::LibVersion;
 
 use super::parts::{Attributes, ChunkSet, Links, Part, Writing};
@@ -11,6 +13,8 @@ use crate::format::encode::{header, messages};
 use crate::format::header::{Message, MessageRef, Prefix, flag, kind};
 use crate::format::layout::{Chunked, Index, Layout};
 use crate::format::{Address, Sizes};
+use crate::object::attribute::space_format;
+use crate::object::dataset::{self, Dataset};
 use crate::object::header::Header;
 use crate::reader::Reader;
 use crate::txn::Turn;
@@ -163,15 +167,33 @@ impl Draft {
     }
 
     fn chunk_part(&mut self, reader: &Reader) -> Result<&mut Part<ChunkSet>> {
-        let part = match self.chunks.take() {
-            Some(part) => part,
-            None => ChunkSet::load(reader, self.address)?,
-        };
-        Ok(self.chunks.insert(part))
+        if self.chunks.is_none() {
+            self.chunks = Some(ChunkSet::load(reader, self.address)?);
+        }
+        self.chunks.as_mut().ok_or_else(|| Error::corrupt("change chunks").at(self.address.0))
+    }
+
+    /// The dataset that this is, or `None` if the file must have its header to tell.
+    pub(crate) fn dataset(&self, reader: &Reader) -> Result<Option<Arc<Dataset>>> {
+        // While chunks change, only the extent does too.
+        if self.chunks.is_some() {
+            let dataset = reader.dataset(Token::from_u64(self.address.0))?;
+            let space = self.messages.iter().find(|m| m.kind == kind::DATASPACE && !m.is_shared());
+            let space = space.map(|m| Dataspace::decode(&m.body, &space_format(reader))).transpose()?;
+            let space = space.filter(|space| *space != dataset.info.space);
+            return Ok(Some(
+                space.map_or_else(|| dataset.clone(), |s| dataset::in_space(dataset.clone(), s)),
+            ));
+        }
+        if !self.is_plain(reader.store.sizes()) {
+            return Ok(None);
+        }
+        let dataset = dataset::load(reader, &self.header()).during_at("open dataset", self.address.0)?;
+        Ok(Some(Arc::new(dataset)))
     }
 
     /// Whether it is a dataset whose header alone says where its elements are.
-    pub(crate) fn is_plain(&self, sizes: Sizes) -> bool {
+    fn is_plain(&self, sizes: Sizes) -> bool {
         let layout = self.body(kind::LAYOUT).map(|body| Layout::decode(body, sizes));
         let is_plain = matches!(layout, Some(Ok(Layout::Contiguous { .. } | Layout::Compact { .. })));
         is_plain && self.body(kind::EXTERNAL_FILES).is_none()

@@ -5,10 +5,10 @@ use model::{Dataspace, Error, Result, Selection, Token};
 use vol::OpWrite;
 
 use super::Writer;
+use super::storage::Storage;
 use super::values::names_values;
 use crate::chunk;
 use crate::format::Address;
-use crate::format::header::kind;
 use crate::format::layout::{Index, Layout};
 use crate::object::dataset::Dataset;
 
@@ -18,23 +18,10 @@ const FILL_BYTES: u64 = 1 << 20;
 const MOVED_BYTES_MIN: u64 = 64 << 10;
 
 impl Writer {
-    /// The dataset as a reader sees it, with everything laid out.
-    pub(super) fn dataset(&mut self, at: Address) -> Result<std::sync::Arc<Dataset>> {
-        self.lay_out(at)?;
-        self.reader.dataset(model::Token::from_u64(at.0))
-    }
-
-    /// The dataset that elements go to. A chunked one's header stays as it is while its chunks change.
-    fn target(&mut self, op: &OpWrite<'_>) -> Result<std::sync::Arc<Dataset>> {
-        let at = Address(op.dataset.to_u64());
-        self.objects.check_there(at)?;
-        self.current_dataset(at)
-    }
-
     /// An error where a write does not fit its dataset; whether its elements are in this file. How far a virtual dataset
     /// reaches, sources in this file may say, so that all of it is written first.
     pub(crate) fn check_write(&mut self, op: &OpWrite<'_>) -> Result<bool> {
-        let dataset = self.target(op)?;
+        let dataset = self.dataset(Address(op.dataset.to_u64()))?;
         match dataset.info.create.layout {
             LayoutProperty::Virtual(_) => self.lay_out_all().map(|()| false),
             LayoutProperty::External(_) => Ok(false),
@@ -43,7 +30,7 @@ impl Writer {
     }
 
     pub(crate) fn dataset_write(&mut self, op: &OpWrite<'_>) -> Result<()> {
-        let dataset = self.target(op)?;
+        let dataset = self.dataset(Address(op.dataset.to_u64()))?;
         if op.from.is_empty() {
             return Ok(());
         }
@@ -73,9 +60,7 @@ impl Writer {
             room.ok_or_else(|| Error::corrupt("write compact data"))?.copy_from_slice(now);
             rest = later;
         }
-        let body = Layout::Compact { data }.encode_new(self.storage.sizes)?;
-        self.draft(dataset.address)?.set(kind::LAYOUT, 0, body);
-        Ok(())
+        self.set_layout(dataset.address, &Layout::Compact { data })
     }
 
     fn write_contiguous(
@@ -87,20 +72,18 @@ impl Writer {
         let bytes = chunk::logical_bytes(dataset)?;
         let is_whole = op.from.len() as u64 == bytes;
         match address {
+            Some(at) if self.chunks.is_in_place(dataset.address) => {
+                self.storage.write_runs(dataset, at, op, Storage::overwrite)
+            }
             // Much that is committed is not staged, but written elsewhere: nothing of it stays.
-            Some(at) if is_whole && bytes >= MOVED_BYTES_MIN && self.moves(at, bytes) => {
+            Some(at) if is_whole && bytes >= MOVED_BYTES_MIN && self.storage.moves(at, bytes) => {
                 self.place_contiguous(dataset, op)?;
                 self.storage.release_raw(at, bytes);
                 Ok(())
             }
-            Some(at) => self.write_runs(dataset, at, op),
+            Some(at) => self.storage.write_runs(dataset, at, op, Storage::write),
             None => self.place_contiguous(dataset, op),
         }
-    }
-
-    /// Whether what is there is better written elsewhere: it is committed, and its room is used again.
-    fn moves(&self, at: Address, bytes: u64) -> bool {
-        self.storage.reuses() && !self.storage.is_fresh(at, bytes)
     }
 
     /// Puts all elements in new room: those that are written, and the fill value for others.
@@ -108,46 +91,28 @@ impl Writer {
         let bytes = chunk::logical_bytes(dataset)?;
         let at = self.storage.allocate_raw(bytes);
         let is_whole = op.from.len() as u64 == bytes;
-        let filled = if is_whole { Ok(()) } else { self.write_fill(dataset, at, bytes) };
-        let written = filled.and_then(|()| self.write_runs(dataset, at, op));
+        let filled = if is_whole { Ok(()) } else { self.storage.write_fill(dataset, at, bytes) };
+        let written = filled.and_then(|()| self.storage.write_runs(dataset, at, op, Storage::write));
         if written.is_err() {
             // The dataset does not lead there yet.
             self.storage.release_raw(at, bytes);
             return written;
         }
-        let body =
-            Layout::Contiguous { address: Some(at), bytes: Some(bytes) }.encode_new(self.storage.sizes)?;
-        self.draft(dataset.address)?.set(kind::LAYOUT, 0, body);
-        Ok(())
+        self.set_layout(dataset.address, &Layout::Contiguous { address: Some(at), bytes: Some(bytes) })
     }
 
-    fn write_runs(&mut self, dataset: &Dataset, base: Address, op: &OpWrite<'_>) -> Result<()> {
-        let bytes = dataset.element_bytes() as u64;
-        let mut rest = op.from;
-        for run in op.selection.runs(dataset.dims())? {
-            let (now, later) = rest.split_at((run.len * bytes) as usize);
-            self.storage.write(Address(base.0 + run.offset * bytes), now)?;
-            rest = later;
+    /// Chooses whether elements that a commit has are overwritten where they are, at once: they are written once, and a crash
+    /// may leave some of them old and some new.
+    pub(crate) fn set_in_place(&mut self, at: Address, is_in_place: bool) -> Result<()> {
+        let dataset = self.dataset(at)?;
+        let is_here =
+            matches!(dataset.info.create.layout, LayoutProperty::Contiguous | LayoutProperty::Chunked { .. });
+        if !is_here || names_values(&dataset.info.datatype) || !dataset.filters().is_empty() {
+            let problem =
+                "only contiguous and chunked elements without filters and values of variable length can be";
+            return Err(Error::invalid("overwrite in place").at(at.0).with("problem", problem));
         }
-        Ok(())
-    }
-
-    /// Repeats the fill value over a range of whole elements.
-    pub(super) fn write_fill(&mut self, dataset: &Dataset, at: Address, bytes: u64) -> Result<()> {
-        let piece = (FILL_BYTES / dataset.element_bytes() as u64).max(1) * dataset.element_bytes() as u64;
-        let mut fill = vec![0; piece.min(bytes) as usize];
-        chunk::fill(dataset, &mut fill);
-        if fill.iter().all(|&b| b == 0) && self.storage.store().is_blank(at)? {
-            // Zeros are there already: the commit makes the file as long as what it has allocated.
-            self.storage.transaction.is_changed = true;
-            return Ok(());
-        }
-        let mut done = 0;
-        while done < bytes {
-            let len = (bytes - done).min(fill.len() as u64);
-            self.storage.write(Address(at.0 + done), &fill[..len as usize])?;
-            done += len;
-        }
+        self.chunks.set_in_place(at, is_in_place);
         Ok(())
     }
 
@@ -161,9 +126,7 @@ impl Writer {
             return Err(error);
         }
         self.storage.transaction.is_changed = true;
-        let body =
-            Layout::Contiguous { address: Some(place), bytes: Some(bytes) }.encode_new(self.storage.sizes)?;
-        self.draft(at)?.set(kind::LAYOUT, 0, body);
+        self.set_layout(at, &Layout::Contiguous { address: Some(place), bytes: Some(bytes) })?;
         Ok(self.storage.store().base() + place.0)
     }
 
@@ -185,6 +148,50 @@ impl Writer {
             Layout::Chunked(layout) => self.allocate_chunks(&dataset, layout),
             _ => Ok(()),
         }
+    }
+}
+
+impl Storage {
+    /// Whether what is there is better written elsewhere: it is committed, and its room is used again.
+    fn moves(&self, at: Address, bytes: u64) -> bool {
+        self.reuses() && !self.is_fresh(at, bytes)
+    }
+
+    /// Writes the elements of a selection of a contiguous dataset.
+    fn write_runs(
+        &mut self,
+        dataset: &Dataset,
+        base: Address,
+        op: &OpWrite<'_>,
+        write: fn(&mut Storage, Address, &[u8]) -> Result<()>,
+    ) -> Result<()> {
+        let bytes = dataset.element_bytes() as u64;
+        let mut rest = op.from;
+        for run in op.selection.runs(dataset.dims())? {
+            let (now, later) = rest.split_at((run.len * bytes) as usize);
+            write(self, Address(base.0 + run.offset * bytes), now)?;
+            rest = later;
+        }
+        Ok(())
+    }
+
+    /// Repeats the fill value over a range of whole elements.
+    pub(super) fn write_fill(&mut self, dataset: &Dataset, at: Address, bytes: u64) -> Result<()> {
+        let piece = (FILL_BYTES / dataset.element_bytes() as u64).max(1) * dataset.element_bytes() as u64;
+        let mut fill = vec![0; piece.min(bytes) as usize];
+        chunk::fill(dataset, &mut fill);
+        if fill.iter().all(|&b| b == 0) && self.store().is_blank(at)? {
+            // Zeros are there already: the commit makes the file as long as what it has allocated.
+            self.transaction.is_changed = true;
+            return Ok(());
+        }
+        let mut done = 0;
+        while done < bytes {
+            let len = (bytes - done).min(fill.len() as u64);
+            self.write(Address(at.0 + done), &fill[..len as usize])?;
+            done += len;
+        }
+        Ok(())
     }
 }
 

@@ -109,7 +109,7 @@ impl Extension {
 
 impl Storage {
     /// Takes over the free space that the file remembers. What was wrong with it, if it cannot be trusted: then it is lost.
-    pub(super) fn take_account(&mut self, reader: &Reader) -> Result<Option<Error>> {
+    pub(crate) fn take_account(&mut self, reader: &Reader) -> Result<Option<Error>> {
         let store = &reader.store;
         let info = reader.space.as_ref().filter(|info| info.persist);
         let Some((info, at)) = info.zip(store.superblock.extension) else {

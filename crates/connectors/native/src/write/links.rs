@@ -8,6 +8,7 @@ use vol::{OpLinkMove, Place};
 use super::Writer;
 use super::create::{GROUP_ROOM_BYTES, OLD_GROUP_ROOM_BYTES, group_info_message};
 use super::draft::Draft;
+use super::object_cache::ObjectCache;
 use super::parts::Links;
 use crate::format::Address;
 
@@ -16,36 +17,21 @@ const USER_CLASS_MIN: u8 = 65;
 
 impl Writer {
     pub(crate) fn group_create(&mut self, create: &GroupCreate) -> Result<Address> {
-        let is_old = self.makes_old_groups() && create.link_order == CreationOrder::Untracked;
+        let is_old = self.versions.makes_old_groups() && create.link_order == CreationOrder::Untracked;
         let room = if is_old { OLD_GROUP_ROOM_BYTES } else { GROUP_ROOM_BYTES };
-        let mut draft = Draft::new(&mut self.storage, self.low, ObjectKind::Group, &create.object, room);
+        let mut draft =
+            Draft::new(&mut self.storage, self.versions.low, ObjectKind::Group, &create.object, room);
         if !is_old {
             draft.messages.push(group_info_message(create)?);
         }
         draft.links = Some(Links::new(create, is_old));
         // A symbol table is each group's own, and older headers say how many links lead to them.
         draft.blank = (!is_old && draft.prefix.version == 2).then(|| create.clone());
-        Ok(self.adopt(draft))
-    }
-
-    fn links(&mut self, group: Address) -> Result<&mut Links> {
-        self.chunks.drafted.take_if(|drafted| drafted.address == group);
-        self.objects.links_mut(group)
-    }
-
-    /// Whether a link can go there; asked before the object it shall lead to is made.
-    pub(crate) fn check_place(&mut self, place: &Place) -> Result<()> {
-        check_name(&place.name)?;
-        let reader = self.reader.clone();
-        let links = self.links(Address(place.group.to_u64()))?;
-        match links.contains(&reader, &place.name)? {
-            true => Err(Error::exists("create link").with("name", &place.name)),
-            false => Ok(()),
-        }
+        Ok(self.objects.adopt(draft))
     }
 
     pub(crate) fn link_create(&mut self, place: &Place, target: LinkTarget) -> Result<()> {
-        self.check_place(place)?;
+        self.objects.check_place(place)?;
         if let LinkTarget::User { class, .. } = target
             && class < USER_CLASS_MIN
         {
@@ -54,33 +40,12 @@ impl Writer {
         if let LinkTarget::Hard(token) = target {
             self.adjust_references(Address(token.to_u64()), 1)?;
         }
-        self.link_insert(place, target)
-    }
-
-    /// The first link to an object that was just made, at a place that was found good.
-    pub(crate) fn link_new(&mut self, place: &Place, at: Address) -> Result<()> {
-        let unknown = || Error::not_found("open object").at(at.0);
-        let draft = self.objects.existing_mut(at).ok_or_else(unknown)?;
-        draft.references += 1;
-        // One whose room is made at once was laid out before the link.
-        draft.is_dirty = true;
-        self.link_insert(place, LinkTarget::Hard(Token::from_u64(at.0)))
-    }
-
-    fn link_insert(&mut self, place: &Place, target: LinkTarget) -> Result<()> {
-        let links = self.links(Address(place.group.to_u64()))?;
-        let tracked = links.order != CreationOrder::Untracked;
-        let creation_order = tracked.then_some(links.next);
-        links.next += i64::from(tracked);
-        let link = Link { name: place.name.clone(), target, charset: place.charset, creation_order };
-        links.insert(link);
-        Ok(())
+        self.objects.insert_link(place, target)
     }
 
     pub(crate) fn link_delete(&mut self, group: Address, name: &str) -> Result<()> {
-        let reader = self.reader.clone();
-        let links = self.links(group)?;
-        let removed = links.remove(&reader, name)?;
+        let links = self.objects.links_mut(group)?;
+        let removed = links.remove(&self.reader, name)?;
         let removed = removed.ok_or_else(|| Error::not_found("delete link").with("name", name))?;
         if links.is_empty() {
             links.next = 0;
@@ -93,10 +58,42 @@ impl Writer {
 
     pub(crate) fn link_move(&mut self, op: &OpLinkMove) -> Result<()> {
         let from = Address(op.from.to_u64());
-        let reader = self.reader.clone();
-        let found = self.links(from)?.find(&reader, &op.name)?;
+        let found = self.objects.links_mut(from)?.find(&self.reader, &op.name)?;
         let found = found.ok_or_else(|| Error::not_found("move link").with("name", &op.name))?;
         self.link_create(&op.to, found.target)?;
         if op.copy { Ok(()) } else { self.link_delete(from, &op.name) }
+    }
+}
+
+impl ObjectCache {
+    /// Whether a link can go there; asked before the object it shall lead to is made.
+    pub(crate) fn check_place(&mut self, place: &Place) -> Result<()> {
+        check_name(&place.name)?;
+        let reader = self.reader.clone();
+        let links = self.links_mut(Address(place.group.to_u64()))?;
+        match links.contains(&reader, &place.name)? {
+            true => Err(Error::exists("create link").with("name", &place.name)),
+            false => Ok(()),
+        }
+    }
+
+    /// The first link to an object that was just made, at a place that was found good.
+    pub(crate) fn link_new(&mut self, place: &Place, at: Address) -> Result<()> {
+        let unknown = || Error::not_found("open object").at(at.0);
+        let draft = self.existing_mut(at).ok_or_else(unknown)?;
+        draft.references += 1;
+        // One whose room is made at once was laid out before the link.
+        draft.is_dirty = true;
+        self.insert_link(place, LinkTarget::Hard(Token::from_u64(at.0)))
+    }
+
+    fn insert_link(&mut self, place: &Place, target: LinkTarget) -> Result<()> {
+        let links = self.links_mut(Address(place.group.to_u64()))?;
+        let tracked = links.order != CreationOrder::Untracked;
+        let creation_order = tracked.then_some(links.next);
+        links.next += i64::from(tracked);
+        let link = Link { name: place.name.clone(), target, charset: place.charset, creation_order };
+        links.insert(link);
+        Ok(())
     }
 }

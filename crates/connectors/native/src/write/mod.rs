@@ -1,10 +1,12 @@
-//! Changing a file, in four parts, each of which knows only those below it:
+//! Changing a file, in five parts, each of which knows only those below it:
 //!
 //! - the [object cache](object_cache): objects that changed, as values, written when a reader or a commit needs them;
 //! - the [chunk store](chunk_store): chunks that changed in part, and the datasets that elements go to;
+//! - [values](blobs) of variable length;
 //! - the allocator and the transaction, together [`Storage`]: space that is free, and bytes that wait for a commit.
 //!
-//! [`Writer`] puts them together: each operation of the contract is a method in one of the files here.
+//! [`Writer`] puts them together: an operation of the contract that needs several of them is a method of it, in one of the files
+//! here; one that needs a single part is a method of that part.
 
 mod array_update;
 mod attributes;
@@ -27,6 +29,7 @@ mod parts;
 mod pending;
 mod pipeline;
 mod placement;
+mod references;
 mod reshape;
 mod shared_index;
 mod storage;
@@ -39,21 +42,22 @@ mod view;
 
 use std::sync::Arc;
 
-use model::{Error, Result};
+use model::{Result, Token};
 use vol::{Durability, LibVersion};
 
-use crate::chunk::index::ChunkAt;
 use crate::format::Address;
+use crate::format::header::kind;
+use crate::format::layout::Layout;
+use crate::object::dataset::Dataset;
 use crate::reader::Reader;
 use crate::space::Policy;
 use crate::store::Commit;
 
 use blobs::Values;
 use chunk_store::ChunkStore;
-use draft::Draft;
 use object_cache::ObjectCache;
-use parts::ChunkSet;
 use storage::Storage;
+use versions::Versions;
 
 pub(crate) use create::{check as check_create, create_file};
 pub(crate) use elements::check_elements;
@@ -62,12 +66,11 @@ pub(crate) use elements::check_elements;
 #[derive(Debug)]
 pub(crate) struct Writer {
     reader: Arc<Reader>,
-    /// Oldest generation whose structures are written.
-    pub(crate) low: LibVersion,
-    storage: Storage,
-    objects: ObjectCache,
+    versions: Versions,
+    pub(crate) storage: Storage,
+    pub(crate) objects: ObjectCache,
     chunks: ChunkStore,
-    values: Values,
+    pub(crate) values: Values,
 }
 
 /// How a writer works.
@@ -86,18 +89,45 @@ pub(crate) struct WriteOptions {
 impl Writer {
     pub(crate) fn new(reader: Arc<Reader>, options: WriteOptions) -> Self {
         Writer {
-            low: options.low,
+            versions: Versions { low: options.low },
             storage: Storage::new(&reader, options.policy, options.chunks_bytes_max / 2),
             objects: ObjectCache::new(reader.clone(), options.drafts_bytes_max),
             chunks: ChunkStore::new(options.chunks_bytes_max),
-            values: Values::default(),
+            values: Values::new(reader.clone()),
             reader,
         }
     }
 
-    /// Takes over the free space that the file remembers. What was wrong with it, if it cannot be trusted: then it is lost.
-    pub(crate) fn take_account(&mut self) -> Result<Option<Error>> {
-        self.storage.take_account(&self.reader)
+    /// The dataset with all changes: as readers find it in the file, or as its object in memory says, if that is all that is
+    /// needed. What changed is not written for it, unless that is the only way to tell: [`Writer::lay_out`] does that.
+    pub(crate) fn dataset(&mut self, at: Address) -> Result<Arc<Dataset>> {
+        self.objects.check_there(at)?;
+        if let Some(current) = self.chunks.current(at) {
+            return Ok(current.clone());
+        }
+        let changed = self.objects.existing(at).filter(|draft| draft.is_dirty);
+        let dataset = match changed.map(|draft| draft.dataset(&self.reader)) {
+            Some(dataset) => dataset?,
+            None => return self.reader.dataset(Token::from_u64(at.0)),
+        };
+        if let Some(dataset) = &dataset {
+            self.chunks.set_current(dataset.clone());
+        }
+        dataset.map_or_else(|| self.stored_dataset(at), Ok)
+    }
+
+    /// The dataset when all of it is in the file.
+    fn stored_dataset(&mut self, at: Address) -> Result<Arc<Dataset>> {
+        self.lay_out(at)?;
+        self.reader.dataset(Token::from_u64(at.0))
+    }
+
+    /// Says where the elements of a dataset are from now on.
+    fn set_layout(&mut self, at: Address, layout: &Layout) -> Result<()> {
+        let body = layout.encode_new(self.storage.sizes)?;
+        self.objects.draft(at)?.set(kind::LAYOUT, 0, body);
+        self.chunks.forget(at);
+        Ok(())
     }
 
     /// Writes everything that waits, and takes it for one commit; `None` if there is nothing to commit. Changes of others
@@ -111,11 +141,11 @@ impl Writer {
             return Ok(None);
         }
         self.objects.kept.before_commit(&mut self.storage)?;
-        self.update_shared_indexes()?;
+        self.objects.update_shared_indexes(&mut self.storage)?;
         self.storage.forget_managers()?;
-        let without = self.remove_blobs()?;
+        let without = self.values.before_commit(&mut self.storage)?;
         let commit = self.storage.seal(durability)?;
-        self.blobs_removed(without);
+        self.values.after_commit(without, &mut self.storage);
         self.objects.kept.after_commit();
         Ok(Some(commit))
     }
@@ -125,18 +155,9 @@ impl Writer {
         self.begin_commit(durability)?.map_or(Ok(()), Commit::run)
     }
 
-    /// A commit after the last one: from then on the file says what is free.
-    pub(crate) fn commit_managers(&mut self, durability: Durability) -> Result<()> {
-        self.storage.settle();
-        match self.storage.store_managers()? {
-            true => self.storage.commit(durability),
-            false => Ok(()),
-        }
-    }
-
     /// Writes one object, if it changed.
     pub(crate) fn lay_out(&mut self, at: Address) -> Result<()> {
-        self.flush_blobs()?;
+        self.values.flush(&mut self.storage)?;
         self.flush_chunks(at)?;
         if self.objects.existing(at).is_some_and(|draft| draft.is_dirty) {
             self.chunks.forget(at);
@@ -146,37 +167,7 @@ impl Writer {
 
     pub(crate) fn lay_out_all(&mut self) -> Result<()> {
         self.objects.dirty().into_iter().try_for_each(|at| self.lay_out(at))?;
-        self.flush_blobs()
-    }
-
-    /// The draft of an object, made from its header when it is changed for the first time.
-    fn draft(&mut self, at: Address) -> Result<&mut Draft> {
-        self.chunks.drafted.take_if(|drafted| drafted.address == at);
-        self.objects.draft(at)
-    }
-
-    /// The chunks of a dataset, to be changed.
-    fn chunks_mut(&mut self, at: Address) -> Result<&mut ChunkSet> {
-        self.chunks.drafted.take_if(|drafted| drafted.address == at);
-        self.objects.chunks_mut(at)
-    }
-
-    /// Where a chunk of a dataset is, with all changes.
-    fn chunk_at(&mut self, dataset: Address, scaled: &[u64]) -> Result<Option<ChunkAt>> {
-        let reader = self.reader.clone();
-        self.objects.draft(dataset)?.chunks_seen(&reader)?.get(&reader, scaled)
-    }
-
-    /// Whether a dataset has no chunks, but those that wait in memory.
-    fn has_no_chunks(&mut self, dataset: Address) -> Result<bool> {
-        let reader = self.reader.clone();
-        self.objects.draft(dataset)?.chunks_seen(&reader)?.is_empty(&reader)
-    }
-
-    /// A new object, not linked yet.
-    fn adopt(&mut self, draft: Draft) -> Address {
-        self.chunks.drafted = None;
-        self.objects.adopt(draft)
+        self.values.flush(&mut self.storage)
     }
 
     /// Writes an object and drops its draft, unless nothing in the file leads to it.
@@ -191,6 +182,9 @@ impl Writer {
 
     /// Keeps the memory of drafts below its bound.
     pub(crate) fn trim(&mut self) -> Result<()> {
+        if self.objects.has_no_more_than_it_may() {
+            return Ok(());
+        }
         self.objects.no_longer_recent().into_iter().try_for_each(|at| self.evict(at))?;
         self.objects.over_budget().into_iter().try_for_each(|at| self.evict(at))
     }
@@ -198,22 +192,12 @@ impl Writer {
     /// A change is made: says what readers must ask this writer for.
     pub(crate) fn settle_marks(&mut self) {
         self.objects.settle_marks();
-        let has_new_values = self.has_new_blobs();
+        let has_new_values = self.values.has_new();
         self.reader.gate.iter().for_each(|gate| gate.set_new_values(has_new_values));
-    }
-
-    /// An error for an object that was removed.
-    pub(crate) fn check_there(&self, at: Address) -> Result<()> {
-        self.objects.check_there(at)
     }
 
     /// Whether what the file holds of an object is out of date.
     pub(crate) fn must_lay_out(&self, at: Address) -> bool {
-        self.has_new_blobs() || self.objects.existing(at).is_some_and(|draft| draft.is_dirty)
-    }
-
-    /// The draft of an object that changed already.
-    pub(crate) fn existing(&self, at: Address) -> Option<&Draft> {
-        self.objects.existing(at)
+        self.values.has_new() || self.objects.existing(at).is_some_and(|draft| draft.is_dirty)
     }
 }

@@ -10,6 +10,7 @@ use model::{Error, Result};
 use super::draft::Draft;
 use super::parts::{Attributes, ChunkSet, Kept, Links, Writing};
 use super::storage::Storage;
+use crate::chunk::index::ChunkAt;
 use crate::format::Address;
 use crate::reader::Reader;
 
@@ -27,7 +28,7 @@ const DRAFT_BYTES: u64 = 1024;
 /// Drafts of objects, within a budget of bytes.
 #[derive(Debug)]
 pub(crate) struct ObjectCache {
-    reader: Arc<Reader>,
+    pub(super) reader: Arc<Reader>,
     drafts: HashMap<Address, Box<Draft>, Spread>,
     /// Handles that are open, by object.
     retained: HashMap<Address, u32, Spread>,
@@ -105,8 +106,20 @@ impl ObjectCache {
         self.draft(at)?.chunks_mut(&reader)
     }
 
+    /// Where a chunk of a dataset is, with all changes.
+    pub(super) fn chunk_at(&mut self, dataset: Address, scaled: &[u64]) -> Result<Option<ChunkAt>> {
+        let reader = self.reader.clone();
+        self.draft(dataset)?.chunks_seen(&reader)?.get(&reader, scaled)
+    }
+
+    /// Whether a dataset has no chunks, but those that wait in memory.
+    pub(super) fn has_no_chunks(&mut self, dataset: Address) -> Result<bool> {
+        let reader = self.reader.clone();
+        self.draft(dataset)?.chunks_seen(&reader)?.is_empty(&reader)
+    }
+
     /// The draft of an object that changed already.
-    pub(super) fn existing(&self, at: Address) -> Option<&Draft> {
+    pub(crate) fn existing(&self, at: Address) -> Option<&Draft> {
         self.drafts.get(&at).map(Box::as_ref)
     }
 
@@ -139,7 +152,7 @@ impl ObjectCache {
     }
 
     /// An error for an object that was removed.
-    pub(super) fn check_there(&self, at: Address) -> Result<()> {
+    pub(crate) fn check_there(&self, at: Address) -> Result<()> {
         if self.is_removed(at) { Err(Error::not_found("open object").at(at.0)) } else { Ok(()) }
     }
 
@@ -152,7 +165,7 @@ impl ObjectCache {
     }
 
     /// One handle of an object more.
-    pub(super) fn retain(&mut self, at: Address) -> Result<()> {
+    pub(crate) fn retain(&mut self, at: Address) -> Result<()> {
         self.check_there(at)?;
         *self.retained.entry(at).or_insert(0) += 1;
         Ok(())
@@ -227,6 +240,11 @@ impl ObjectCache {
     /// Whether nothing in the file leads to an object: then its draft is all there is.
     pub(super) fn is_only_here(&self, at: Address) -> bool {
         self.existing(at).is_none_or(|draft| draft.references == 0)
+    }
+
+    /// Whether neither too many objects are recent, nor drafts take too much.
+    pub(super) fn has_no_more_than_it_may(&self) -> bool {
+        self.recent.len() <= RECENT_MAX && self.bytes <= self.bytes_max
     }
 
     /// Small objects that were made some time ago: as a rule nobody comes back to them soon.

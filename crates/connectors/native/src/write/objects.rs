@@ -3,6 +3,8 @@
 use model::{Error, LinkTarget, ObjectKind, Result};
 
 use super::Writer;
+use super::object_cache::ObjectCache;
+use super::storage::Storage;
 use crate::format::Address;
 use crate::format::encode::messages;
 use crate::format::header::kind;
@@ -10,10 +12,6 @@ use crate::format::shared::SharedAt;
 use crate::object::footprint::{self, Ranges};
 
 impl Writer {
-    pub(crate) fn retain(&mut self, at: Address) -> Result<()> {
-        self.objects.retain(at)
-    }
-
     /// Undoes one `retain`; whether the object goes, because it has no link any more and this was its last handle.
     pub(crate) fn release_handle(&mut self, at: Address) -> Result<bool> {
         if !self.objects.release(at)? {
@@ -33,7 +31,7 @@ impl Writer {
     /// Adds to an object's reference count.
     pub(crate) fn adjust_references(&mut self, at: Address, by: i32) -> Result<u32> {
         let is_root = at == self.storage.transaction.superblock.root;
-        let draft = self.draft(at)?;
+        let draft = self.objects.draft(at)?;
         let count = draft.references.checked_add_signed(by).filter(|&n| n > 0 || !is_root);
         let count = count.ok_or_else(|| {
             Error::invalid("adjust reference count").with("count", draft.references).with("by", by)
@@ -53,19 +51,18 @@ impl Writer {
             let kept = at == self.storage.transaction.superblock.root
                 || self.objects.is_retained(at)
                 || self.objects.is_removed(at);
-            if kept || self.draft(at)?.references > 0 {
+            if kept || self.objects.draft(at)?.references > 0 {
                 continue;
             }
-            let held = self.held_by(at)?;
-            self.release_parts(at)?;
+            let held = self.objects.held_by(at)?;
+            self.objects.release_parts(at, &mut self.storage)?;
             let Some(draft) = self.objects.remove(at) else { continue };
             draft.release(&mut self.storage)?;
-            self.chunks.pending.remove_dataset(at);
-            self.chunks.forget(at);
+            self.chunks.remove(at);
             self.reader.chunks.clear();
             self.reader.forget(at);
             for target in held {
-                let below = self.draft(target)?;
+                let below = self.objects.draft(target)?;
                 below.references = below.references.saturating_sub(1);
                 below.is_dirty = true;
                 queue.push(target);
@@ -73,13 +70,15 @@ impl Writer {
         }
         Ok(())
     }
+}
 
+impl ObjectCache {
     /// Objects that this one holds: by hard links, and committed datatypes by use.
     fn held_by(&mut self, at: Address) -> Result<Vec<Address>> {
-        let sizes = self.storage.sizes;
+        let (reader, sizes) = (self.reader.clone(), self.reader.store.sizes());
         let mut found = Vec::new();
         if self.draft(at)?.kind == ObjectKind::Group {
-            let mut links = self.objects.links_mut(at)?.all(&self.reader)?;
+            let mut links = self.links_mut(at)?.all(&reader)?.into_inner();
             links.sort_unstable_by(|a, b| a.name.cmp(&b.name));
             for link in links {
                 if let LinkTarget::Hard(token) = link.target {
@@ -88,12 +87,12 @@ impl Writer {
             }
         }
         let prefix = self.draft(at)?.prefix.clone();
-        let attributes = self.objects.attributes_mut(at)?;
-        attributes.load_all(&self.reader, &prefix)?;
+        let attributes = self.attributes_mut(at)?;
+        attributes.load_all(&reader, &prefix)?;
         let attributes = attributes.entries();
         let mut records: Vec<Vec<u8>> =
             attributes.filter(|k| k.raw.datatype.shared).map(|k| k.raw.datatype.bytes.clone()).collect();
-        let messages = self.objects.existing(at).map_or(&[][..], |draft| &draft.messages);
+        let messages = self.existing(at).map_or(&[][..], |draft| &draft.messages);
         let own = messages.iter().filter(|m| m.kind == kind::DATATYPE && m.is_shared());
         records.extend(own.map(|m| m.body.clone()));
         for record in records {
@@ -105,9 +104,9 @@ impl Writer {
     }
 
     /// Gives back what an object occupies besides its header.
-    fn release_parts(&mut self, at: Address) -> Result<()> {
+    fn release_parts(&mut self, at: Address, storage: &mut Storage) -> Result<()> {
         let reader = self.reader.clone();
-        let Some(draft) = self.objects.existing_mut(at) else { return Ok(()) };
+        let Some(draft) = self.existing_mut(at) else { return Ok(()) };
         let (mut ranges, mut raw): (Ranges, Ranges) = Default::default();
         ranges.extend(
             draft.links.iter().map(|p| p.value().blocks(&reader)).collect::<Result<Vec<_>>>()?.concat(),
@@ -134,9 +133,9 @@ impl Writer {
             draft.attributes.as_ref().and_then(|attributes| attributes.value().kept_at()),
         ];
         // What is open and waits for the commit must not write where something else is soon.
-        open.into_iter().flatten().for_each(|at| self.objects.kept.forget(at));
-        ranges.into_iter().for_each(|(at, len)| self.storage.release(at, len));
-        raw.into_iter().for_each(|(at, len)| self.storage.release_raw(at, len));
+        open.into_iter().flatten().for_each(|at| self.kept.forget(at));
+        ranges.into_iter().for_each(|(at, len)| storage.release(at, len));
+        raw.into_iter().for_each(|(at, len)| storage.release_raw(at, len));
         Ok(())
     }
 

@@ -18,13 +18,30 @@ use crate::object::dataset::Dataset;
 /// A chunk in memory.
 #[derive(Debug)]
 struct Waiting {
+    /// Its elements from the first one on. Behind them are zeros, which need not be there before somebody looks.
     data: Vec<u8>,
+    /// Bytes of all its elements.
+    bytes: usize,
     /// The file has other elements.
     is_changed: bool,
     /// When it was used last.
     used: u64,
     /// Bytes that were put into it.
     put_bytes: usize,
+}
+
+impl Waiting {
+    /// All elements.
+    fn whole(&mut self) -> &mut [u8] {
+        if self.data.len() < self.bytes {
+            self.data.resize(self.bytes, 0);
+        }
+        &mut self.data
+    }
+
+    fn cost(&self) -> u64 {
+        self.bytes as u64 + EXTRA_BYTES
+    }
 }
 
 /// By scaled coordinates.
@@ -59,38 +76,34 @@ impl Pending {
     }
 
     /// A chunk's elements, to be looked at.
-    pub(crate) fn get(&self, dataset: Address, scaled: &[u64]) -> Option<&[u8]> {
-        Some(&self.datasets.get(&dataset)?.get(scaled)?.data)
+    pub(crate) fn get(&mut self, dataset: Address, scaled: &[u64]) -> Option<&[u8]> {
+        Some(self.datasets.get_mut(&dataset)?.get_mut(scaled)?.whole())
     }
 
     /// A chunk's elements, to be changed.
     pub(crate) fn change(&mut self, dataset: Address, scaled: &[u64]) -> Option<&mut [u8]> {
-        self.entry(dataset, scaled).map(|chunk| &mut chunk.data[..])
+        self.entry(dataset, scaled).map(Waiting::whole)
     }
 
-    /// As [`Pending::change`], for so many bytes; and whether as many came as the chunk has, so that no more are likely to.
+    /// Puts elements into a chunk: `at` where they begin if they lie there in one piece, or as `put` says. Whether as many came
+    /// as the chunk has, so that no more are likely to; `None` if the chunk is not here.
     pub(crate) fn put(
         &mut self,
         dataset: Address,
         scaled: &[u64],
-        bytes: usize,
+        (at, from): (Option<usize>, &[u8]),
         put: impl FnOnce(&mut [u8]) -> Option<()>,
     ) -> Option<bool> {
         let chunk = self.entry(dataset, scaled)?;
-        chunk.put_bytes += bytes;
-        put(&mut chunk.data)?;
-        Some(chunk.put_bytes >= chunk.data.len())
-    }
-
-    /// Zeros of a chunk's size, in the buffer of one that is gone where there is one.
-    pub(crate) fn zeros(&mut self, bytes: usize) -> Vec<u8> {
-        if self.spare.capacity() < bytes {
-            return vec![0; bytes];
+        chunk.put_bytes += from.len();
+        match at {
+            // What follows what is there needs no zeros first.
+            Some(at) if at == chunk.data.len() && from.len() <= chunk.bytes - at => {
+                chunk.data.extend_from_slice(from);
+            }
+            _ => put(chunk.whole())?,
         }
-        let mut zeros = std::mem::take(&mut self.spare);
-        zeros.clear();
-        zeros.resize(bytes, 0);
-        zeros
+        Some(chunk.put_bytes >= chunk.bytes)
     }
 
     /// A chunk that is about to change.
@@ -102,10 +115,23 @@ impl Pending {
     }
 
     pub(crate) fn insert(&mut self, dataset: Address, scaled: &[u64], data: Vec<u8>, is_changed: bool) {
+        let bytes = data.len();
+        self.add(dataset, scaled, Waiting { data, bytes, is_changed, used: 0, put_bytes: 0 });
+    }
+
+    /// A chunk of zeros that nobody changed yet.
+    pub(crate) fn insert_zeros(&mut self, dataset: Address, scaled: &[u64], bytes: usize) {
+        let mut data = std::mem::take(&mut self.spare);
+        data.clear();
+        data.reserve_exact(bytes);
+        self.add(dataset, scaled, Waiting { data, bytes, is_changed: false, used: 0, put_bytes: 0 });
+    }
+
+    fn add(&mut self, dataset: Address, scaled: &[u64], mut chunk: Waiting) {
         self.remove(dataset, scaled);
         self.clock += 1;
-        self.bytes += data.len() as u64 + EXTRA_BYTES;
-        let chunk = Waiting { data, is_changed, used: self.clock, put_bytes: 0 };
+        self.bytes += chunk.cost();
+        chunk.used = self.clock;
         self.datasets.entry(dataset).or_default().insert(scaled.to_vec(), chunk);
     }
 
@@ -114,7 +140,7 @@ impl Pending {
         if let Some(chunks) = self.datasets.get_mut(&dataset)
             && let Some(chunk) = chunks.remove(scaled)
         {
-            self.bytes -= chunk.data.len() as u64 + EXTRA_BYTES;
+            self.bytes -= chunk.cost();
             self.spare = chunk.data;
         }
     }
@@ -122,7 +148,7 @@ impl Pending {
     /// A dataset is gone.
     pub(crate) fn remove_dataset(&mut self, dataset: Address) {
         for chunk in self.datasets.remove(&dataset).into_iter().flatten() {
-            self.bytes -= chunk.1.data.len() as u64 + EXTRA_BYTES;
+            self.bytes -= chunk.1.cost();
         }
     }
 
@@ -142,14 +168,14 @@ impl Pending {
     fn oldest(&self) -> Vec<(Address, Vec<u64>)> {
         let of_dataset = |(&at, chunks)| {
             let chunks: &Chunks = chunks;
-            chunks.iter().map(move |(scaled, chunk)| (chunk.used, chunk.data.len() as u64, at, scaled))
+            chunks.iter().map(move |(scaled, chunk)| (chunk.used, chunk.cost(), at, scaled))
         };
         let mut by_use: Vec<_> = self.datasets.iter().flat_map(of_dataset).collect();
         by_use.sort_unstable();
         let mut bytes = self.bytes;
         let too_many = by_use.into_iter().take_while(|(_, len, _, _)| {
             let goes = bytes > self.bytes_max / 2;
-            bytes = bytes.saturating_sub(len + EXTRA_BYTES);
+            bytes = bytes.saturating_sub(*len);
             goes
         });
         too_many.map(|(_, _, at, scaled)| (at, scaled.clone())).collect()
@@ -192,10 +218,13 @@ impl Writer {
     }
 
     fn flush_some(&mut self, at: Address, changed: &[Vec<u64>]) -> Result<()> {
-        let dataset = self.current_dataset(at)?;
+        let dataset = self.dataset(at)?;
         let Layout::Chunked(layout) = &dataset.layout else { return Ok(()) };
         // Taken out while they are written, since both are the writer's.
         let Some(mut chunks) = self.chunks.pending.datasets.remove(&at) else { return Ok(()) };
+        for scaled in changed {
+            chunks.get_mut(scaled).map(Waiting::whole);
+        }
         let done = self.put_waiting(&dataset, layout, changed, &chunks);
         if done.is_ok() {
             let written =

@@ -7,6 +7,7 @@ use model::{Error, Result, Selection};
 use vol::PlacementParts;
 
 use super::Writer;
+use super::storage::Storage;
 use crate::chunk::index::ChunkAt;
 use crate::format::Address;
 use crate::format::layout::{Chunked, Layout};
@@ -24,10 +25,10 @@ impl Writer {
         selection: &Selection,
         check: &dyn Fn(&Dataset) -> Result<()>,
     ) -> Result<(Arc<Dataset>, PlacementParts)> {
-        self.objects.check_there(at)?;
+        self.lay_out(at)?;
         let mut dataset = self.dataset(at)?;
         check(&dataset)?;
-        if self.is_swmr() {
+        if self.storage.is_swmr() {
             return Err(Error::unsupported("place elements").with("problem", "readers look on"));
         }
         let parts = match &dataset.layout {
@@ -38,10 +39,11 @@ impl Writer {
             }
             Layout::Contiguous { address: None, .. } => {
                 self.allocate_early(at)?;
+                self.lay_out(at)?;
                 dataset = self.dataset(at)?;
-                self.contiguous(&dataset)?
+                contiguous(&self.storage, &dataset)?
             }
-            _ => self.contiguous(&dataset)?,
+            _ => contiguous(&self.storage, &dataset)?,
         };
         self.storage.store().lay_bare(&placement::ranges(&dataset, &parts)?, true)?;
         // What was kept of chunks is not what will be there.
@@ -57,21 +59,12 @@ impl Writer {
         selection: &Selection,
         check: &dyn Fn(&Dataset) -> Result<()>,
     ) -> Result<()> {
-        self.objects.check_there(at)?;
+        self.lay_out(at)?;
         let dataset = self.dataset(at)?;
         check(&dataset)?;
         let parts = placement::parts(&self.reader, &dataset, selection)?;
         self.storage.store().written_by_others(&placement::ranges(&dataset, &parts)?);
         Ok(())
-    }
-
-    fn contiguous(&self, dataset: &Dataset) -> Result<PlacementParts> {
-        match dataset.layout {
-            Layout::Contiguous { address: Some(at), .. } => {
-                Ok(PlacementParts::Contiguous { offset: Some(self.storage.store().base() + at.0) })
-            }
-            _ => Err(Error::corrupt("place elements").at(dataset.address.0)),
-        }
     }
 
     fn place_chunks(
@@ -86,7 +79,7 @@ impl Writer {
             return Ok(parts);
         }
         let bytes = chunk::chunk_bytes(&self.reader, &layout.shape, layout.element_bytes)? as u64;
-        let is_first = self.has_no_chunks(dataset.address)?;
+        let is_first = self.objects.has_no_chunks(dataset.address)?;
         let base = self.storage.store().base();
         let wanted = placement::chunks(dataset, layout, selection)?;
         for (scaled, offset) in wanted.iter().zip(offsets).filter(|(_, offset)| offset.is_none()) {
@@ -100,16 +93,25 @@ impl Writer {
 
     /// The room of a chunk, which gets some with the fill value where it has none.
     fn chunk_room(&mut self, dataset: &Dataset, scaled: &[u64], bytes: u64) -> Result<Address> {
-        if let Some(chunk) = self.chunk_at(dataset.address, scaled)? {
+        if let Some(chunk) = self.objects.chunk_at(dataset.address, scaled)? {
             return Ok(chunk.address);
         }
         let address = self.storage.allocate_raw(bytes);
-        if let Err(error) = self.write_fill(dataset, address, bytes) {
+        if let Err(error) = self.storage.write_fill(dataset, address, bytes) {
             // Nothing leads there yet.
             self.storage.release_raw(address, bytes);
             return Err(error);
         }
-        self.set_chunk(dataset.address, scaled, ChunkAt { address, bytes, filter_mask: 0 })?;
+        self.set_chunk(dataset.address, scaled, Some(ChunkAt { address, bytes, filter_mask: 0 }))?;
         Ok(address)
+    }
+}
+
+fn contiguous(storage: &Storage, dataset: &Dataset) -> Result<PlacementParts> {
+    match dataset.layout {
+        Layout::Contiguous { address: Some(at), .. } => {
+            Ok(PlacementParts::Contiguous { offset: Some(storage.store().base() + at.0) })
+        }
+        _ => Err(Error::corrupt("place elements").at(dataset.address.0)),
     }
 }

@@ -1,9 +1,10 @@
 //! Extents that change, and the chunks at their edges.
 
+use std::sync::Arc;
+
 use model::dataspace::Format;
 use model::properties::AllocTime;
-use model::{Context, Dataspace, Error, Result, Selection, Token};
-use std::sync::Arc;
+use model::{Error, Result, Selection};
 
 use super::Writer;
 use super::incoming::{filters_of, keep_only};
@@ -11,102 +12,84 @@ use crate::chunk;
 use crate::format::Address;
 use crate::format::header::kind;
 use crate::format::layout::{Chunked, Index, Layout};
-use crate::object::attribute::space_format;
 use crate::object::dataset::{self, Dataset};
 
 /// So many chunks are looked for one by one.
 const EDGE_CHUNKS_MAX: u64 = 256;
+/// Dimensions of datasets that are appended to as a rule.
+const RANK_MAX: usize = 8;
 
 impl Writer {
-    /// The dataset that elements go to. The header of a chunked one stays as it is while its chunks and its extent change.
-    pub(super) fn current_dataset(&mut self, at: Address) -> Result<Arc<Dataset>> {
-        if self.objects.existing(at).is_none_or(|draft| draft.chunks.is_none()) {
-            let drafted = self.drafted_dataset(at)?;
-            return drafted.map_or_else(|| self.dataset(at), Ok);
-        }
-        if let Some(current) = self.chunks.current.as_ref().filter(|current| current.address == at) {
-            return Ok(current.clone());
-        }
-        let mut dataset = self.reader.dataset(Token::from_u64(at.0))?;
-        let message =
-            self.objects.existing(at).and_then(|d| d.messages.iter().find(|m| m.kind == kind::DATASPACE));
-        if let Some(message) = message.filter(|m| !m.is_shared()) {
-            let space = Dataspace::decode(&message.body, &space_format(&self.reader))?;
-            if space != dataset.info.space {
-                dataset = dataset::resized(dataset, space);
-            }
-        }
-        self.chunks.current = Some(dataset.clone());
-        Ok(dataset)
-    }
-
-    /// A dataset whose header waits and says all about its elements: to write them, it need not be laid out now and
-    /// again when its attributes follow.
-    pub(crate) fn drafted_dataset(&mut self, at: Address) -> Result<Option<Arc<Dataset>>> {
-        let Some(draft) = self.objects.existing(at).filter(|draft| draft.is_dirty) else { return Ok(None) };
-        if let Some(drafted) = self.chunks.drafted.as_ref().filter(|drafted| drafted.address == at) {
-            return Ok(Some(drafted.clone()));
-        }
-        if !draft.is_plain(self.storage.sizes) {
-            return Ok(None);
-        }
-        let dataset = dataset::load(&self.reader, &draft.header()).during_at("open dataset", at.0)?;
-        self.chunks.drafted = Some(Arc::new(dataset));
-        Ok(self.chunks.drafted.clone())
-    }
-
     /// Changes the extent. What is cut off is gone: growing again shows the fill value.
     pub(crate) fn dataset_resize(&mut self, at: Address, dims: &[u64]) -> Result<()> {
-        self.objects.check_there(at)?;
-        let dataset = self.current_dataset(at)?;
+        let dataset = self.dataset(at)?;
         let Layout::Chunked(layout) = &dataset.layout else {
             return Err(Error::invalid("resize dataset").with("problem", "it is not chunked"));
         };
-        let space = dataset.info.space.resized(dims)?;
-        let format = Format { length_bytes: self.storage.sizes.length as u8 };
-        let body = space.encode(self.dataspace_version(), &format)?;
-        self.chunks_mut(at)?;
-        self.reshape_chunks(&dataset, layout, dims)?;
-        self.draft(at)?.set(kind::DATASPACE, 0, body);
         let (is_implicit, time) = (matches!(layout.index, Index::Implicit), dataset.info.create.alloc_time);
-        // Readers ask for it when it is laid out.
-        self.reader.datasets.remove(&at);
+        let is_plain = !is_implicit && time != AllocTime::Early && !self.storage.is_swmr();
+        if is_plain && self.grows_in_memory(&dataset, layout, dims) {
+            return self.set_extent(dataset, dims);
+        }
+        // An extent that cannot be is found before anything changes.
+        dataset.info.space.resized(dims)?;
+        self.objects.chunks_mut(at)?;
+        self.reshape_chunks(&dataset, layout, dims)?;
         let old_dims = if is_implicit { dataset.dims().to_vec() } else { Vec::new() };
-        self.chunks.current = None;
-        self.chunks.current = Some(dataset::resized(dataset, space));
-        if self.is_swmr() || is_implicit {
+        self.set_extent(dataset, dims)?;
+        if self.storage.is_swmr() || is_implicit {
             self.lay_out(at)?;
         }
         if is_implicit {
             // Chunks without an index are those of the extent: they are listed again for the new one.
-            self.draft(at)?.chunks = None;
+            self.objects.draft(at)?.chunks = None;
             self.fill_shown(at, &old_dims)?;
         }
         if time == AllocTime::Early { self.allocate_early(at) } else { Ok(()) }
     }
 
+    /// Gives a dataset another extent, which its header gets when it is laid out.
+    fn set_extent(&mut self, dataset: Arc<Dataset>, dims: &[u64]) -> Result<()> {
+        let at = dataset.address;
+        // With nobody else to hold it, it is changed where it is.
+        self.chunks.take_current();
+        let dataset = dataset::resized(dataset, dims)?;
+        let format = Format { length_bytes: self.storage.sizes.length as u8 };
+        let body = dataset.info.space.encode(self.versions.dataspace(), &format)?;
+        let draft = self.objects.draft(at)?;
+        draft.chunks_mut(&self.reader)?;
+        draft.set(kind::DATASPACE, 0, body);
+        self.chunks.set_current(dataset);
+        Ok(())
+    }
+
+    /// Whether a dataset grows, and no chunk changes by that but one that waits: it has the fill value outside of the extent
+    /// already. Appending by small steps is so, as a rule.
+    fn grows_in_memory(&self, dataset: &Dataset, layout: &Chunked, dims: &[u64]) -> bool {
+        let (old, shape) = (dataset.dims(), &layout.shape);
+        let mut scaled = [0; RANK_MAX];
+        if dims.len() != old.len() || old.len() > RANK_MAX || dims.iter().zip(old).any(|(new, old)| new < old)
+        {
+            return false;
+        }
+        let mut edges = (0..old.len()).filter(|&d| dims[d] > old[d] && old[d] % shape[d] != 0);
+        let Some(axis) = edges.next() else { return true };
+        let is_only = edges.next().is_none() && (0..old.len()).all(|d| d == axis || old[d] <= shape[d]);
+        scaled[axis] = old[axis] / shape[axis];
+        let has_one = is_only && !layout.edge_chunks_unfiltered;
+        has_one && self.chunks.pending.has(dataset.address, &scaled[..old.len()])
+    }
+
     /// Drops the chunks outside of the new extent, and changes those that are cut or show more, or whose filters change.
     fn reshape_chunks(&mut self, dataset: &Dataset, layout: &Chunked, dims: &[u64]) -> Result<()> {
-        let (at, reader) = (dataset.address, self.reader.clone());
+        let at = dataset.address;
         let fixed = matches!(layout.index, Index::Implicit);
-        let grows = dims.iter().zip(dataset.dims()).all(|(new, old)| new >= old);
-        if !grows {
-            // What waits is written first, so that all chunks are those of the set.
-            self.flush_chunks(at)?;
-        }
-        let mut touched = match grows {
-            true => self.at_grown_edges(dataset, layout, dims)?,
-            false => self.chunks_mut(at)?.all(&reader)?.into_keys().collect(),
-        };
-        if grows && !layout.edge_chunks_unfiltered {
-            // One that waits has the fill value outside of the extent already.
-            touched.retain(|scaled| !self.chunks.pending.has(at, scaled));
-        }
-        for scaled in touched {
+        for scaled in self.chunks_to_reshape(dataset, layout, dims)? {
             let start = chunk::start_of(&scaled, &layout.shape);
             let outside = start.iter().zip(dims).any(|(s, d)| s >= d);
             if outside && !fixed {
-                self.drop_chunk(at, &scaled)?;
+                self.chunks.pending.remove(at, &scaled);
+                self.set_chunk(at, &scaled, None)?;
             } else if shows_other_part(&start, &layout.shape, dataset.dims(), dims)
                 || filters_of(dataset, layout, &scaled, dataset.dims())
                     != filters_of(dataset, layout, &scaled, dims)
@@ -117,26 +100,40 @@ impl Writer {
         self.trim_chunks()
     }
 
-    /// The chunks of a dataset that grows which its old end cuts. Appending looks at the last ones only.
-    fn at_grown_edges(&mut self, dataset: &Dataset, layout: &Chunked, dims: &[u64]) -> Result<Vec<Vec<u64>>> {
-        let (at, reader) = (dataset.address, self.reader.clone());
+    /// The chunks that a change of the extent may change. Appending looks at the last ones only.
+    fn chunks_to_reshape(
+        &mut self,
+        dataset: &Dataset,
+        layout: &Chunked,
+        dims: &[u64],
+    ) -> Result<Vec<Vec<u64>>> {
+        let at = dataset.address;
+        if dims.iter().zip(dataset.dims()).any(|(new, old)| new < old) {
+            // What waits is written first, so that all chunks are those of the set.
+            self.flush_chunks(at)?;
+            return Ok(self.objects.chunks_mut(at)?.all(&self.reader)?.into_keys().collect());
+        }
         let edges = grown_edges(dataset.dims(), dims, &layout.shape);
         if edges.iter().all(Option::is_none) {
             return Ok(Vec::new());
         }
-        let Some(near) = edge_chunks(dataset.dims(), &layout.shape, &edges) else {
-            let at_edge = |scaled: &Vec<u64>| scaled.iter().zip(&edges).any(|(s, edge)| Some(*s) == *edge);
-            return Ok(self.chunks_mut(at)?.all(&reader)?.into_keys().filter(at_edge).collect());
+        let mut chunks = match edge_chunks(dataset.dims(), &layout.shape, &edges) {
+            Some(near) => near,
+            None => {
+                let at_edge =
+                    |scaled: &Vec<u64>| scaled.iter().zip(&edges).any(|(s, edge)| Some(*s) == *edge);
+                self.objects.chunks_mut(at)?.all(&self.reader)?.into_keys().filter(at_edge).collect()
+            }
         };
-        let mut found = Vec::new();
-        for scaled in near {
-            // One that waits has the fill value outside of the extent already.
-            let is_whole = !layout.edge_chunks_unfiltered && self.chunks.pending.has(at, &scaled);
-            if !is_whole && self.chunk_at(at, &scaled)?.is_some() {
-                found.push(scaled);
+        // One that waits has the fill value outside of the extent already.
+        chunks.retain(|scaled| layout.edge_chunks_unfiltered || !self.chunks.pending.has(at, scaled));
+        let mut stored = Vec::new();
+        for scaled in chunks {
+            if self.objects.chunk_at(at, &scaled)?.is_some() {
+                stored.push(scaled);
             }
         }
-        Ok(found)
+        Ok(stored)
     }
 
     /// Chunks without an index that come into the extent have the fill value: libhdf5 leaves anything in those that it cuts off.
@@ -146,7 +143,7 @@ impl Writer {
         if layout.address.is_none() {
             return Ok(());
         }
-        self.chunks_mut(at)?;
+        self.objects.chunks_mut(at)?;
         let bytes = chunk::chunk_bytes(&self.reader, &layout.shape, layout.element_bytes)?;
         for scaled in Selection::All.chunks(dataset.dims(), &layout.shape)? {
             if chunk::start_of(&scaled, &layout.shape).iter().zip(old_dims).any(|(start, dim)| start >= dim) {
@@ -155,17 +152,6 @@ impl Writer {
                 self.chunks.pending.insert(at, &scaled, fill, true);
                 self.trim_chunks()?;
             }
-        }
-        Ok(())
-    }
-
-    fn drop_chunk(&mut self, dataset: Address, scaled: &[u64]) -> Result<()> {
-        self.chunks.pending.remove(dataset, scaled);
-        let reader = self.reader.clone();
-        let old = self.chunks_mut(dataset)?.set(&reader, scaled, None)?;
-        if let Some(old) = old {
-            self.reader.chunks.remove(dataset, old.address);
-            self.storage.release_raw(old.address, old.bytes);
         }
         Ok(())
     }

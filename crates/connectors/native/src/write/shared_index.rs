@@ -8,76 +8,86 @@ use std::collections::BTreeSet;
 
 use model::Result;
 
-use super::Writer;
+use super::object_cache::ObjectCache;
+use super::storage::Storage;
 use crate::format::header::kind;
 use crate::format::shared::{self, SharedIndex};
 use crate::format::shared_list::{Place, SharedRecord, decode_list, encode_list, list_bytes};
 use crate::format::{Address, encode};
 use crate::object::btree2;
 use crate::object::header::Header;
+use crate::reader::Reader;
 use crate::txn::Turn;
 
-impl Writer {
+impl ObjectCache {
     /// Brings the indexes up to date, as part of the next commit.
-    pub(super) fn update_shared_indexes(&mut self) -> Result<()> {
-        let gone = self.objects.unindexed.clone();
-        if !gone.is_empty() {
-            self.take_out(&gone)?;
-            self.objects.unindexed.clear();
+    pub(super) fn update_shared_indexes(&mut self, storage: &mut Storage) -> Result<()> {
+        if !self.unindexed.is_empty() {
+            storage.take_out(&self.unindexed, &self.reader)?;
+            self.unindexed.clear();
         }
         Ok(())
     }
+}
 
-    fn take_out(&mut self, gone: &BTreeSet<Address>) -> Result<()> {
-        let Some(extension) = self.storage.transaction.superblock.extension else { return Ok(()) };
-        let header = Header::load(&self.reader.store, extension)?;
+impl Storage {
+    /// Takes the messages of headers that changed or are gone out of the indexes.
+    fn take_out(&mut self, gone: &BTreeSet<Address>, reader: &Reader) -> Result<()> {
+        let Some(extension) = self.transaction.superblock.extension else { return Ok(()) };
+        let header = Header::load(&reader.store, extension)?;
         let Some(message) = header.message(kind::SHARED_TABLE) else { return Ok(()) };
-        let (at, count) = shared::table_message(message.body, self.storage.sizes)?;
-        let bytes = self.reader.store.block(
-            at,
-            shared::table_bytes(count, self.storage.sizes),
-            "shared message table",
-        )?;
-        let mut table = shared::table(&bytes, count, self.storage.sizes)?;
+        let (at, count) = shared::table_message(message.body, self.sizes)?;
+        let bytes = reader.store.block(at, shared::table_bytes(count, self.sizes), "shared message table")?;
+        let mut table = shared::table(&bytes, count, self.sizes)?;
         for index in &mut table {
             match index.is_tree {
-                true => self.update_shared_tree(index, gone)?,
-                false => self.update_shared_list(index, gone)?,
+                true => self.update_shared_tree(index, gone, reader)?,
+                false => self.update_shared_list(index, gone, reader)?,
             }
         }
-        let table = encode::shared::table(&table, self.storage.sizes)?;
+        let table = encode::shared::table(&table, self.sizes)?;
         if *table != *bytes {
-            self.storage.write_in_turn(at, &table, Turn::First)?;
+            self.write_in_turn(at, &table, Turn::First)?;
         }
         Ok(())
     }
 
-    fn update_shared_list(&mut self, index: &mut SharedIndex, gone: &BTreeSet<Address>) -> Result<()> {
+    fn update_shared_list(
+        &mut self,
+        index: &mut SharedIndex,
+        gone: &BTreeSet<Address>,
+        reader: &Reader,
+    ) -> Result<()> {
         let Some(at) = index.index else { return Ok(()) };
-        let len = list_bytes(index.list_max, self.storage.sizes);
-        let block = self.reader.store.block(at, len, "shared message list")?;
-        let mut records = decode_list(&block, index.messages, self.storage.sizes)?;
+        let len = list_bytes(index.list_max, self.sizes);
+        let block = reader.store.block(at, len, "shared message list")?;
+        let mut records = decode_list(&block, index.messages, self.sizes)?;
         records.retain(|record| is_kept(record, gone));
         if records.len() == usize::from(index.messages) {
             return Ok(());
         }
         set_count(index, records.len());
         match index.index {
-            None => self.storage.release(at, len),
+            None => self.release(at, len),
             Some(_) => {
-                let list = encode_list(&records, index.list_max, self.storage.sizes)?;
-                self.storage.write_in_turn(at, &list, Turn::First)?;
+                let list = encode_list(&records, index.list_max, self.sizes)?;
+                self.write_in_turn(at, &list, Turn::First)?;
             }
         }
         Ok(())
     }
 
-    fn update_shared_tree(&mut self, index: &mut SharedIndex, gone: &BTreeSet<Address>) -> Result<()> {
+    fn update_shared_tree(
+        &mut self,
+        index: &mut SharedIndex,
+        gone: &BTreeSet<Address>,
+        reader: &Reader,
+    ) -> Result<()> {
         let Some(at) = index.index else { return Ok(()) };
-        let tree = btree2::open(&self.reader, at)?;
+        let tree = btree2::open(reader, at)?;
         let mut records = Vec::new();
-        let blocks = btree2::blocks(&self.reader, at, &mut |_, record| {
-            if is_kept(&SharedRecord::decode(record, self.reader.store.sizes())?, gone) {
+        let blocks = btree2::blocks(reader, at, &mut |_, record| {
+            if is_kept(&SharedRecord::decode(record, reader.store.sizes())?, gone) {
                 records.push(record.to_vec());
             }
             Ok(())
@@ -85,10 +95,10 @@ impl Writer {
         if records.len() == usize::from(index.messages) {
             return Ok(());
         }
-        blocks.into_iter().for_each(|(at, len)| self.storage.release(at, len));
+        blocks.into_iter().for_each(|(at, len)| self.release(at, len));
         set_count(index, records.len());
         if index.index.is_some() {
-            let at = self.storage.build_btree2_of(tree.kind, tree.node_bytes, tree.record_bytes, &records)?;
+            let at = self.build_btree2_of(tree.kind, tree.node_bytes, tree.record_bytes, &records)?;
             index.index = Some(at);
         }
         Ok(())

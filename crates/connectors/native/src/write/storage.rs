@@ -170,6 +170,15 @@ impl Storage {
         Ok(())
     }
 
+    /// Writes bytes over committed ones at once. A crash may leave some of both.
+    pub(super) fn overwrite(&mut self, at: Address, data: &[u8]) -> Result<()> {
+        self.transaction.is_changed = true;
+        match self.is_fresh(at, data.len() as u64) {
+            true => self.transaction.store.write(at, data),
+            false => self.transaction.store.overwrite(at, data),
+        }
+    }
+
     /// Puts what waits for the commit, and goes over committed bytes, to free space of the file.
     fn spill(&mut self) -> Result<()> {
         let bytes = self.transaction.store.spill_bytes()?;
@@ -194,8 +203,8 @@ impl Storage {
     /// Takes everything that was written for one commit. What changes from then on is of the next one.
     pub(super) fn seal(&mut self, durability: Durability) -> Result<Commit> {
         self.allocator.end_limbo();
+        self.cut_end(durability);
         let (space, transaction) = (&mut self.allocator.space, &mut self.transaction);
-        space.cut_end();
         let commit = transaction.seal(space.end(), durability)?;
         space.seal(commit.number());
         let number = commit.number();
@@ -203,11 +212,49 @@ impl Storage {
         Ok(commit)
     }
 
+    /// Where the file could end. A file that keeps an account of its free space has no use for less.
+    fn used_end(&self, durability: Durability) -> u64 {
+        if self.account.is_some() || self.allocator.is_swmr {
+            return self.allocator.space.end();
+        }
+        let finished = self.transaction.store.finished();
+        // Readers may be on their way to what was copied, and without syncs the file may get shorter before its superblock says so.
+        let is_idle = self.allocator.gate.as_ref().is_none_or(|gate| gate.readers.is_idle());
+        let copied = self.copied.iter().filter(|(number, ..)| is_idle && *number <= finished);
+        let copied: Vec<_> = copied.map(|(_, at, len)| (at.0, *len)).collect();
+        self.allocator.space.used_end(&copied, durability != Durability::None)
+    }
+
+    /// Makes the file end where nothing is in use.
+    fn cut_end(&mut self, durability: Durability) {
+        let end = self.used_end(durability);
+        self.allocator.space.cut_end(end);
+        for (_, at, len) in &mut self.copied {
+            *len = (*len).min(end.saturating_sub(at.0));
+        }
+        self.copied.retain(|(_, _, len)| *len > 0);
+    }
+
+    /// The last commit shall make the file as short as it can be.
+    pub(super) fn give_back_end(&mut self, durability: Durability) {
+        self.settle();
+        self.transaction.is_changed |= self.used_end(durability) < self.allocator.space.end();
+    }
+
     /// Makes everything that was written one commit, and what it gave up free.
     pub(super) fn commit(&mut self, durability: Durability) -> Result<()> {
         self.seal(durability)?.run()?;
         self.settle();
         Ok(())
+    }
+
+    /// A commit after the last one: from then on the file says what is free.
+    pub(super) fn commit_managers(&mut self, durability: Durability) -> Result<()> {
+        self.settle();
+        match self.store_managers()? {
+            true => self.commit(durability),
+            false => Ok(()),
+        }
     }
 
     /// What commits gave up that are in the file is free.

@@ -8,19 +8,20 @@ use model::{Error, Result};
 use vol::Durability;
 
 use super::Writer;
+use super::storage::Storage;
 use crate::format::Address;
 use crate::marks;
 use crate::txn::{Publish, Turn};
 
-impl Writer {
+impl Storage {
     /// Whether readers of other programs look on.
     pub(crate) fn is_swmr(&self) -> bool {
-        self.storage.allocator.is_swmr
+        self.allocator.is_swmr
     }
 
     /// An error for what readers that look on could not follow.
     pub(crate) fn check_structure(&self) -> Result<()> {
-        match self.storage.allocator.is_swmr {
+        match self.allocator.is_swmr {
             false => Ok(()),
             true => Err(Error::denied("change file").with(
                 "problem",
@@ -31,9 +32,30 @@ impl Writer {
 
     /// Writes a chunk over what is there, where readers that look on find it whole before and after.
     pub(super) fn overwrite_chunk(&mut self, at: Address, bytes: &[u8]) -> Result<()> {
-        self.storage.write_in_turn(at, bytes, Turn::First)
+        self.write_in_turn(at, bytes, Turn::First)
     }
 
+    /// Takes the mark of the last commit away, and with it all changes since.
+    pub(crate) fn mark_dropped(&mut self, durability: Durability) -> Result<()> {
+        if !marks::has_room(&self.transaction.superblock)
+            || self.transaction.superblock.flags & marks::WRITE == 0
+        {
+            return Ok(());
+        }
+        let end = self.store().discard()?;
+        let mut stored = self.store().stored_superblock()?;
+        // Somebody else has it by now.
+        if stored.flags != self.transaction.superblock.flags || stored.end != end {
+            return Ok(());
+        }
+        stored.flags = 0;
+        let superblock = stored.encode()?;
+        let publish = Publish { superblock: &superblock, end };
+        self.store().seal(&publish, durability, 0)?.run()
+    }
+}
+
+impl Writer {
     /// Says in the file that it is open for writing.
     pub(crate) fn mark_open(&mut self, swmr: bool, durability: Durability) -> Result<()> {
         let swmr_mark = if swmr { marks::SWMR } else { 0 };
@@ -45,11 +67,12 @@ impl Writer {
     /// The last commit: the file is not open any more.
     pub(crate) fn commit_closed(&mut self, durability: Durability) -> Result<()> {
         self.lay_out_all()?;
+        self.storage.give_back_end(durability);
         match marks::has_room(&self.storage.transaction.superblock) {
             true => self.mark(0, durability)?,
             false => self.commit(durability)?,
         }
-        self.commit_managers(durability)
+        self.storage.commit_managers(durability)
     }
 
     /// A commit with other marks.
@@ -64,24 +87,5 @@ impl Writer {
             self.storage.transaction.superblock.flags = before;
         }
         done
-    }
-
-    /// Takes the mark of the last commit away, and with it all changes since.
-    pub(crate) fn mark_dropped(&mut self, durability: Durability) -> Result<()> {
-        if !marks::has_room(&self.storage.transaction.superblock)
-            || self.storage.transaction.superblock.flags & marks::WRITE == 0
-        {
-            return Ok(());
-        }
-        let end = self.storage.store().discard()?;
-        let mut stored = self.storage.store().stored_superblock()?;
-        // Somebody else has it by now.
-        if stored.flags != self.storage.transaction.superblock.flags || stored.end != end {
-            return Ok(());
-        }
-        stored.flags = 0;
-        let superblock = stored.encode()?;
-        let publish = Publish { superblock: &superblock, end };
-        self.storage.store().seal(&publish, durability, 0)?.run()
     }
 }

@@ -28,6 +28,8 @@ pub(super) fn names_values(datatype: &Datatype) -> bool {
 impl Writer {
     /// Writes elements, and releases the values that only the old ones had. Nobody comes between the two.
     pub(super) fn write_with_blobs(&mut self, dataset: &Dataset, op: &OpWrite<'_>) -> Result<()> {
+        // What waits is written first: the elements of before are read from the file.
+        self.lay_out(dataset.address)?;
         let before = self.dataset(dataset.address)?;
         let mut old = vec![0; op.from.len()];
         chunk::read_stored(&self.reader, &before, op.selection, &mut old)?;
@@ -51,7 +53,7 @@ impl Writer {
             return Ok(());
         }
         let mut get = |ids: &[&[u8]], out: &mut vol::Blobs| {
-            self.flush_blobs()?;
+            self.values.flush(&mut self.storage)?;
             global_heap::get(&self.reader, ids, out)
         };
         let ids = replaced_blobs(datatype, old, new, fill, &mut get)?;
@@ -67,7 +69,7 @@ impl Writer {
 
     /// Removes values that no reader waits for.
     pub(crate) fn remove_released(&mut self, due: Vec<HeapId>) -> Result<()> {
-        match self.remove_ids(due.into_iter()) {
+        match self.values.remove(due.into_iter(), &mut self.storage) {
             Err(error) if must_be_told(&error) => Err(error),
             _ => Ok(()),
         }

@@ -7,7 +7,6 @@ use model::properties::{CreationOrder, ObjectCreate, PhaseChange};
 use model::selection::SelectionVersion;
 use vol::LibVersion;
 
-use super::Writer;
 use crate::format::encode::header::PrefixOptions;
 use crate::format::header::Prefix;
 
@@ -43,13 +42,20 @@ pub(crate) fn time_message() -> Vec<u8> {
     body
 }
 
-impl Writer {
-    fn is_early(&self) -> bool {
+/// The versions of structures that a generation writes.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Versions {
+    /// Oldest generation whose structures are written.
+    pub(crate) low: LibVersion,
+}
+
+impl Versions {
+    fn is_early(self) -> bool {
         self.low == LibVersion::Earliest
     }
 
     /// The version of compound, enum and array datatypes.
-    pub(crate) fn datatype_version(&self) -> u8 {
+    pub(crate) fn datatype(self) -> u8 {
         match self.low {
             LibVersion::Earliest => 1,
             LibVersion::V18 | LibVersion::V110 => 3,
@@ -58,20 +64,20 @@ impl Writer {
         }
     }
 
-    pub(crate) fn dataspace_version(&self) -> SpaceVersion {
+    pub(crate) fn dataspace(self) -> SpaceVersion {
         if self.is_early() { SpaceVersion::V1 } else { SpaceVersion::V2 }
     }
 
-    pub(crate) fn fill_version(&self) -> u8 {
+    pub(crate) fn fill(self) -> u8 {
         if self.is_early() { 2 } else { 3 }
     }
 
-    pub(crate) fn filters_version(&self) -> u8 {
+    pub(crate) fn filters(self) -> u8 {
         if self.is_early() { 1 } else { 2 }
     }
 
     /// The version of selections in region references.
-    pub(crate) fn selection_version(&self) -> SelectionVersion {
+    pub(crate) fn selections(self) -> SelectionVersion {
         match self.low {
             LibVersion::Earliest | LibVersion::V18 => SelectionVersion::V18,
             LibVersion::V110 => SelectionVersion::V110,
@@ -80,7 +86,7 @@ impl Writer {
     }
 
     /// Whether new groups keep links in symbol tables.
-    pub(crate) fn makes_old_groups(&self) -> bool {
+    pub(crate) fn makes_old_groups(self) -> bool {
         self.is_early()
     }
 }

@@ -1,14 +1,16 @@
 //! What readers may ask of an object whose draft need not be laid out for it.
 
 use model::{Link, Result};
+use vol::AttributeInfo;
 
-use super::Writer;
 use super::draft::Draft;
-use super::parts::Part;
+use super::object_cache::ObjectCache;
+use super::parts::{Entry, Part};
 use crate::format::attribute::RawAttribute;
 use crate::format::header::kind;
 use crate::format::symbol_table::Cached;
 use crate::format::{Address, Sizes};
+use crate::listing::Entries;
 use crate::object::attribute::{self, Attribute};
 use crate::reader::Reader;
 
@@ -33,10 +35,10 @@ impl Draft {
     }
 }
 
-impl Writer {
+impl ObjectCache {
     /// A link of a group whose links changed: `None` where the file must be asked.
     pub(crate) fn link(&self, group: Address, name: &str) -> Result<Option<Option<Link>>> {
-        let Some(links) = self.objects.existing(group).and_then(|d| d.links.as_ref()) else {
+        let Some(links) = self.existing(group).and_then(|d| d.links.as_ref()) else {
             return Ok(None);
         };
         links.value().find(&self.reader, name).map(Some)
@@ -44,12 +46,23 @@ impl Writer {
 
     /// An attribute of an object whose attributes changed: `None` where the file must be asked.
     pub(crate) fn attribute(&self, object: Address, name: &str) -> Result<Option<Option<Attribute>>> {
-        let Some(draft) = self.objects.existing(object) else { return Ok(None) };
+        let Some(draft) = self.existing(object) else { return Ok(None) };
         let Some(attributes) = draft.attributes.as_ref().map(Part::value) else { return Ok(None) };
         let interpret = |raw: &RawAttribute, order: Option<u16>| {
             attribute::interpret(&self.reader, raw, order.map(u32::from))
         };
         let found = match attributes.in_memory(name) {
+            Some(Some(Entry { raw, order, decoded: Some((datatype, space)), .. })) => {
+                let info = AttributeInfo {
+                    name: raw.name.clone(),
+                    charset: raw.charset,
+                    creation_order: order.map(u32::from),
+                    datatype: datatype.clone(),
+                    committed: None,
+                    space: space.clone(),
+                };
+                return Ok(Some(Some(Attribute { info, data: raw.data.clone() })));
+            }
             Some(entry) => entry.map(|entry| interpret(&entry.raw, entry.order)),
             None => {
                 let stored = attributes.find_stored(&self.reader, &draft.prefix, name)?;
@@ -60,8 +73,8 @@ impl Writer {
     }
 
     /// All links of a group whose links changed.
-    pub(crate) fn all_links(&self, group: Address) -> Result<Option<Vec<Link>>> {
-        let Some(links) = self.objects.existing(group).and_then(|d| d.links.as_ref()) else {
+    pub(crate) fn all_links(&self, group: Address) -> Result<Option<Entries<Link>>> {
+        let Some(links) = self.existing(group).and_then(|d| d.links.as_ref()) else {
             return Ok(None);
         };
         links.value().all(&self.reader).map(Some)

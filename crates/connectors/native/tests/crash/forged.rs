@@ -248,3 +248,125 @@ fn a_record_with_another_salt_place_or_size_is_never_replayed() {
     });
     assert_intact(moved, "moved");
 }
+
+/// A record behind the stored end that would make the file shorter has no salt there, wherever it claims that the end was.
+#[test]
+fn elements_that_look_like_a_record_of_a_shorter_file_are_no_record() {
+    let (crash, ..) = victim();
+    let before = image(&crash);
+    let (precious, stored) = (place_of(&before, &PRECIOUS), stored_end(&before));
+    let elements_at = left_behind(&[77; LEFT_BYTES]).len() - LEFT_BYTES;
+    let record_bytes = record(2, 0, (0, 0), &before, precious).len();
+    let at = ((elements_at + LEFT_BYTES - record_bytes) / 8 * 8) as u64;
+    for start in [at, at - 3] {
+        let record = record(2, at, (start, stored), &before, precious);
+        let mut elements = vec![1; at as usize - elements_at];
+        elements.extend_from_slice(&record);
+        assert_intact(left_behind(&elements), &format!("from {start} to {stored}"));
+    }
+}
+
+/// A file with a large dataset beside the one that shall not change, whose last commit was stored in a record of version 3 and
+/// not published: elements of the large one wait in the file.
+fn cut_short_with_moves() -> Vec<u8> {
+    let memory: Handle = Arc::new(Memory::new());
+    let crash = Arc::new(Crash::new(memory).unwrap());
+    let access = FileAccess { chunk_cache_bytes: Some(8 << 10), ..FileAccess::write() };
+    let container = create_handle(crash.clone(), "victim", &Default::default(), &access).unwrap();
+    let file = File::from_container(container.clone(), "victim", &access).unwrap();
+    file.new_dataset::<u8>().shape(32).create("precious").unwrap().write_raw(&PRECIOUS).unwrap();
+    let large = file.new_dataset::<u8>().shape(9000).create("large").unwrap();
+    large.write_raw(&[1u8; 9000]).unwrap();
+    file.flush().unwrap();
+    let most = hyperslab::Selection::block(&[100], &[8000]).unwrap();
+    large.write_selection(&most, &[2u8; 8000]).unwrap();
+    let committed = crash.position();
+    container.commit(Durability::Full).unwrap();
+    let log = crash.log();
+    let states = log.prefixes().filter(|state| state.at >= committed);
+    let images = states.map(|state| log.image(&state).unwrap());
+    images.into_iter().find(|image| image.ends_with(b"HSLREDOE")).expect("a record was stored")
+}
+
+/// The elements of the large dataset, if the file can be read at all.
+fn large(image: Vec<u8>, access: &FileAccess) -> Option<(Vec<u8>, Vec<u8>)> {
+    let container = open_handle(Arc::new(Memory::from_image(image)), "victim", access).ok()?;
+    let file = File::from_container(container, "victim", access).ok()?;
+    let read = |name: &str| file.dataset(name).unwrap().read_raw::<u8>().unwrap();
+    Some((read("precious"), read("large")))
+}
+
+#[test]
+fn forged_moves_bring_nothing_that_the_commit_did_not() {
+    let genuine = cut_short_with_moves();
+    let at = place_of(&genuine, b"HSLREDO3") as usize;
+    let mut new = vec![1u8; 9000];
+    new[100..8100].fill(2);
+    let accesses = [FileAccess::read(), FileAccess::write()];
+    for access in &accesses {
+        let found = large(genuine.clone(), access).expect("the record is replayed");
+        assert_eq!(found, (PRECIOUS.to_vec(), new.clone()));
+    }
+    // Behind the entries: how many come first, one range, and the moves, of 24 bytes each.
+    let tail = genuine.len() - 24;
+    let field = |image: &[u8], n: usize| u64::from_le_bytes(image[n..n + 8].try_into().unwrap());
+    let moves_at = (1..20)
+        .map(|count| tail - 24 * count - 8)
+        .find(|&n| field(&genuine, n) as usize == (tail - n - 8) / 24 && field(&genuine, n) > 0)
+        .expect("the record ends with its moves");
+    let extent_at = moves_at - 24;
+    let sealed = |mut image: Vec<u8>| {
+        let sum = checksum(&image[at..tail]);
+        image[tail..tail + 8].copy_from_slice(&sum.to_le_bytes());
+        image
+    };
+    let with = |n: usize, value: u64| {
+        let mut image = genuine.clone();
+        image[n..n + 8].copy_from_slice(&value.to_le_bytes());
+        image
+    };
+    let first = moves_at + 8;
+    let (end, len) = (genuine.len() as u64, field(&genuine, first + 16));
+    let beyond = [
+        ("to behind the record", with(first, end)),
+        ("to the record itself", with(first, at as u64 - 8)),
+        ("from behind the record", with(first + 8, end - 4)),
+        ("from the record itself", with(first + 8, at as u64)),
+        ("from where no range of the journal is", with(first + 8, 0)),
+        ("to past all numbers", with(first, u64::MAX - 4)),
+        ("from past all numbers", with(first + 8, u64::MAX - len / 2)),
+        ("of more bytes than there are", with(first + 16, u64::MAX)),
+        ("of as many bytes as the file", with(first + 16, end)),
+        ("in more moves than there are", with(moves_at, u64::MAX)),
+        ("in one move more", with(moves_at, field(&genuine, moves_at) + 1)),
+        ("over a range behind the record", with(extent_at, end)),
+        ("over a range of too many bytes", with(extent_at + 8, u64::MAX - 7)),
+        ("in more ranges than there are", with(extent_at - 8, u64::MAX)),
+    ];
+    for (what, image) in beyond {
+        for access in &accesses {
+            // A record that names what cannot be is an error or none at all, and the last commit stands.
+            if let Some((kept, _)) = large(sealed(image.clone()), access) {
+                assert_eq!(kept, PRECIOUS, "{what}");
+            }
+        }
+    }
+    // Without its checksum made anew, no change passes.
+    for (what, n) in [("to", first), ("from", first + 8), ("bytes", first + 16), ("sum", extent_at + 16)] {
+        let torn = with(n, field(&genuine, n) ^ 8);
+        for access in &accesses {
+            let old = (PRECIOUS.to_vec(), vec![1u8; 9000]);
+            assert_eq!(large(torn.clone(), access), Some(old), "{what} without a checksum");
+        }
+    }
+    // Bytes that wait are verified: where somebody wrote over them, the record is left alone.
+    let from = field(&genuine, first + 8) as usize;
+    let mut overwritten = genuine.clone();
+    overwritten[from] ^= 1;
+    let wrong_sum = sealed(with(extent_at + 16, field(&genuine, extent_at + 16) ^ 1));
+    for image in [overwritten, wrong_sum] {
+        for access in &accesses {
+            assert_eq!(large(image.clone(), access), Some((PRECIOUS.to_vec(), vec![1u8; 9000])));
+        }
+    }
+}

@@ -9,6 +9,7 @@ mod barriers;
 mod faults;
 mod forged;
 mod images;
+mod in_place;
 mod kills;
 mod others;
 mod panics;

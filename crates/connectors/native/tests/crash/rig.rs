@@ -143,7 +143,7 @@ impl Run {
     }
 
     /// The promise that a crash must keep: the last that counts for it; none before the file was made.
-    fn kept(&self, state: &State) -> Option<usize> {
+    pub(crate) fn kept(&self, state: &State) -> Option<usize> {
         let returned = self.promises.iter().take_while(|p| p.at <= state.at).count();
         let last = returned.checked_sub(1)?;
         if self.is_process_death(state) {

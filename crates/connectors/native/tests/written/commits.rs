@@ -6,7 +6,7 @@ use files::{Memory, Meter, meter::Counts};
 use hyperslab::{File, LibVersion, Result, UNLIMITED_DIM};
 use model::properties::FileCreate;
 use ndarray::{Array1, Array2};
-use vol::FileAccess;
+use vol::{Durability, FileAccess};
 
 /// A new file whose storage counts.
 fn metered(low: LibVersion) -> (File, Arc<Meter>) {
@@ -67,7 +67,7 @@ const KINDS: [(&str, Add); 6] = [
 
 /// Blocks grow with what they hold, up to these bytes: those of a heap, which are written anew, and pages of arrays, which are
 /// written twice.
-const HEAP_BLOCK_BYTES: u64 = 64 << 10;
+const HEAP_BLOCK_BYTES: u64 = 8 << 10;
 const ARRAY_BLOCK_BYTES: u64 = 2 * (8 << 10);
 
 /// Commits that are counted.
@@ -111,6 +111,70 @@ fn one_thing_more_costs_the_same_however_many_there_are() {
             assert!(many.reads <= 2 * few.reads, "{name} since {low:?}: reads");
         }
     }
+}
+
+/// Syncs of one commit after a change.
+fn syncs(file: &File, meter: &Meter, durability: Durability, change: impl FnOnce(&File)) -> u64 {
+    change(file);
+    meter.reset();
+    file.container().commit(durability).unwrap();
+    meter.reset().syncs
+}
+
+/// A file with a group and a dataset, whose first commits are over.
+fn settled() -> (File, Arc<Meter>) {
+    let (file, meter) = metered(LibVersion::LATEST);
+    file.create_group("g").unwrap();
+    file.new_dataset::<i32>().shape(5000).create("x").unwrap().write_raw(&[1; 5000]).unwrap();
+    file.flush().unwrap();
+    (file, meter)
+}
+
+/// The table of docs/durability.md.
+#[test]
+fn a_commit_syncs_as_often_as_the_documentation_says() {
+    let group = |file: &File| drop(file.create_group("another").unwrap());
+    let attribute = |file: &File| drop(file.set_attr("value", 7).unwrap());
+    let elements = |file: &File| file.dataset("x").unwrap().write_raw(&[2; 5000]).unwrap();
+    for change in [&group as &dyn Fn(&File), &attribute, &elements] {
+        for (durability, expected) in [(Durability::Full, 3), (Durability::Ordered, 2), (Durability::None, 0)]
+        {
+            let (file, meter) = settled();
+            assert_eq!(syncs(&file, &meter, durability, change), expected, "{durability:?}");
+            // Without changes there is nothing to sync but what the last commit left to its successor.
+            assert_eq!(syncs(&file, &meter, durability, |_| ()), 0, "{durability:?}, nothing changed");
+            let left = u64::from(durability != Durability::Full);
+            assert_eq!(syncs(&file, &meter, Durability::Full, |_| ()), left, "{durability:?}, then all");
+            assert_eq!(syncs(&file, &meter, Durability::Full, attribute), 3, "{durability:?}, then a change");
+        }
+        // One after the other, each makes the one before it sure.
+        let (file, meter) = settled();
+        assert_eq!(syncs(&file, &meter, Durability::Ordered, change), 2);
+        assert_eq!(syncs(&file, &meter, Durability::Ordered, attribute), 2);
+        // The record of an ordered commit must not be written over before what it brings is safe.
+        assert_eq!(syncs(&file, &meter, Durability::None, attribute), 1);
+    }
+}
+
+/// Elements that wait in the file cost no sync more.
+#[test]
+fn a_commit_with_a_journal_syncs_as_often() {
+    let meter = Arc::new(Meter::new(Arc::new(Memory::from_image(Vec::new()))));
+    let access = FileAccess { chunk_cache_bytes: Some(8 << 10), ..FileAccess::write() };
+    let c = hyperslab_native::create_handle(meter.clone(), "metered", &FileCreate::default(), &access);
+    let file = File::from_container(c.unwrap(), "metered", &access).unwrap();
+    file.new_dataset::<i32>().shape(5000).create("x").unwrap().write_raw(&[1; 5000]).unwrap();
+    file.flush().unwrap();
+    let overwrite = |file: &File| {
+        let most = hyperslab::Selection::block(&[3], &[4900]).unwrap();
+        file.dataset("x").unwrap().write_selection(&most, &[2; 4900]).unwrap();
+    };
+    assert_eq!(syncs(&file, &meter, Durability::Full, overwrite), 3);
+    let overwrite_in_place = |file: &File| {
+        file.dataset("x").unwrap().overwrite_in_place(true).unwrap();
+        overwrite(file);
+    };
+    assert_eq!(syncs(&file, &meter, Durability::Full, overwrite_in_place), 3);
 }
 
 /// Bytes of a row that is appended and flushed, again and again: eight are a chunk.

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use model::properties::{DatasetCreate, FileCreate};
 use model::{Result, Selection, Token};
-use vol::{Container, Durability};
+use vol::{Container, Durability, FileAccess, LibVersion};
 
 use crate::life::{attribute, dataset, deflated, group, ints, member, put, simple};
 use crate::others::{Folder, assert_read_by_all, create, has_h5py};
@@ -118,4 +118,61 @@ fn room_of_another_librarys_objects_is_used_again() {
     c.close().unwrap();
     assert!(size(&path) < before + 50_000, "{before} bytes became {}", size(&path));
     assert_read_by_all(&path);
+}
+
+/// Elements that go over committed ones, and are more than memory holds, wait at the end of the file.
+#[test]
+fn the_space_in_which_elements_waited_is_given_back() {
+    for low in [LibVersion::Earliest, LibVersion::LATEST] {
+        let folder = Folder::new(&format!("journal {low:?}"));
+        let path = folder.file("journal.h5");
+        let access =
+            FileAccess { chunk_cache_bytes: Some(64 << 10), version_low: low, ..FileAccess::write() };
+        let c = hyperslab::File::create_with(&path, &FileCreate::default(), &access, true).unwrap();
+        let made = c.new_dataset::<i32>().shape(200_000).create("x").unwrap();
+        made.write_raw(&vec![1; 200_000]).unwrap();
+        c.flush().unwrap();
+        let (before, most) = (size(&path), Selection::block(&[5], &[190_000]).unwrap());
+        made.write_selection(&most, &vec![2; 190_000]).unwrap();
+        c.flush().unwrap();
+        assert!(size(&path) > before + 700_000, "they waited in the file");
+        c.set_attr("next", 1).unwrap();
+        c.flush().unwrap();
+        assert!(size(&path) < before + 8192, "{before} bytes became {}", size(&path));
+        // Nothing follows but the end.
+        made.write_selection(&most, &vec![3; 190_000]).unwrap();
+        c.flush().unwrap();
+        assert!(size(&path) > before + 700_000);
+        drop(made);
+        c.close().unwrap();
+        assert!(size(&path) < before + 8192, "{before} bytes became {}", size(&path));
+        let file = hyperslab::File::open(&path).unwrap();
+        let found = file.dataset("x").unwrap().read_raw::<i32>().unwrap();
+        assert!(found[5..190_005].iter().all(|&n| n == 3) && found[..5] == [1; 5]);
+        drop(file);
+        if has_h5py() {
+            assert_read_by_all(&path);
+        }
+    }
+}
+
+#[test]
+fn a_file_gets_shorter_by_what_is_deleted_at_its_end() {
+    let folder = Folder::new("shorter");
+    let path = folder.file("shorter.h5");
+    let c = create(&path, &FileCreate::default());
+    let root = c.info().unwrap().root;
+    c.commit(Durability::Full).unwrap();
+    let before = size(&path);
+    for name in ["a", "b"] {
+        let d = dataset(&*c, (root, name), ints(), simple(&[50_000]), DatasetCreate::default()).unwrap();
+        put(&*c, d, &Selection::All, &vec![1; 50_000]).unwrap();
+    }
+    c.commit(Durability::Full).unwrap();
+    assert!(size(&path) > before + 400_000);
+    c.link_delete(root, "a").unwrap();
+    c.link_delete(root, "b").unwrap();
+    c.commit(Durability::Full).unwrap();
+    c.close().unwrap();
+    assert!(size(&path) < before + 8192, "{before} bytes became {}", size(&path));
 }

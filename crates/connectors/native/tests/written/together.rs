@@ -30,11 +30,14 @@ struct Rig {
 
 impl Rig {
     fn new() -> Rig {
+        Rig::with(FileAccess::default())
+    }
+
+    fn with(access: FileAccess) -> Rig {
         let memory = Arc::new(Memory::new());
         let pause = Arc::new(Pause::new(memory.clone()));
         let fault = Arc::new(Fault::new(pause.clone()));
         let meter = Arc::new(Meter::new(fault.clone()));
-        let access = FileAccess::default();
         let container = create_handle(meter.clone(), "together", &FileCreate::default(), &access).unwrap();
         Rig { memory, pause, meter, fault, container }
     }
@@ -94,6 +97,30 @@ fn a_file_is_read_and_changed_while_a_commit_is_synced() {
         assert_eq!((first(&*stored, a), first(&*stored, b)), (4, 3));
         assert!(stored.link_get(root, "made meanwhile").unwrap().is_some());
     }
+}
+
+#[test]
+fn other_objects_are_read_while_elements_go_to_the_journal() {
+    let rig = Rig::with(FileAccess { chunk_cache_bytes: Some(8 << 10), ..FileAccess::default() });
+    let create = DatasetCreate::default;
+    let (a, b) = (rig.numbers("a", create(), LARGE), rig.numbers("b", create(), 64));
+    let c = &*rig.container;
+    // Not all of it: such elements go over those of the last commit.
+    let most = Selection::block(&[1], &[LARGE as u64 - 1]).unwrap();
+    rig.pause.stop(Call::Write);
+    std::thread::scope(|scope| {
+        let writing = scope.spawn(|| put(c, a, &most, &vec![2; LARGE - 1]));
+        rig.pause.wait_for(1);
+        assert_eq!(first(c, b), 1);
+        rig.pause.go();
+        writing.join().unwrap().unwrap();
+    });
+    c.commit(Durability::Full).unwrap();
+    let stored = rig.stored();
+    let mut last = [0; 4];
+    let selection = Selection::block(&[LARGE as u64 - 1], &[1]).unwrap();
+    stored.dataset_read(&mut [OpRead { dataset: a, selection: &selection, into: &mut last }]).unwrap();
+    assert_eq!((first(&*stored, a), i32::from_le_bytes(last), first(&*stored, b)), (1, 2, 1));
 }
 
 #[test]

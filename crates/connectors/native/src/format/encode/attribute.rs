@@ -21,26 +21,28 @@ pub(crate) fn version(attribute: &RawAttribute, floor: u8) -> u8 {
 
 /// The body of an attribute message; `version` is 1 to 3 and must be able to say it.
 pub(crate) fn encode(attribute: &RawAttribute, version: u8) -> Result<Vec<u8>> {
-    let mut e = Encoder::plain("attribute");
+    let name = text::as_bytes(&attribute.name);
+    let parts = [&attribute.datatype.bytes, &attribute.dataspace.bytes];
+    let lens = [name.len() + 1, parts[0].len(), parts[1].len()];
+    let parts_bytes: usize = lens.iter().map(|len| len.next_multiple_of(8)).sum();
+    let mut e = Encoder::sized("attribute", (HEAD_BYTES + parts_bytes + attribute.data.len()) as u64);
     e.require((1..=3).contains(&version), "version");
     e.require(version >= self::version(attribute, 1), "version is too old for the attribute");
-    let flags = u8::from(attribute.datatype.shared) | u8::from(attribute.dataspace.shared) << 1;
-    let mut name = text::to_bytes(&attribute.name);
     e.require(!name.is_empty() && !name.contains(&0), "name is empty or holds a NUL");
-    name.push(0);
-    let parts = [&name, &attribute.datatype.bytes, &attribute.dataspace.bytes];
-    let parts_bytes: usize = parts.iter().map(|part| part.len().next_multiple_of(8)).sum();
-    e.reserve((HEAD_BYTES + parts_bytes + attribute.data.len()) as u64);
+    let flags = u8::from(attribute.datatype.shared) | u8::from(attribute.dataspace.shared) << 1;
     e.u8(version).u8(flags);
-    for part in parts {
-        e.count(part.len(), 2);
+    for len in lens {
+        e.count(len, 2);
     }
     if version == 3 {
         e.u8(u8::from(attribute.charset == CharacterSet::Utf8));
     }
+    let unit = if version == 1 { 8 } else { 1 };
+    let start = e.len();
+    e.raw(&name).u8(0).pad(start, unit);
     for part in parts {
         let start = e.len();
-        e.raw(part).pad(start, if version == 1 { 8 } else { 1 });
+        e.raw(part).pad(start, unit);
     }
     e.raw(&attribute.data).finish()
 }

@@ -6,6 +6,10 @@ use super::super::fractal_heap::{Child, Counts, FractalHeap, ObjectId};
 use super::super::{Address, Sizes, checksum};
 use super::{Encoder, filters};
 
+/// Largest direct block of heaps that are made here. libhdf5 makes them of up to 64 KiB, and reads any: a block is written and
+/// its checksum made anew whenever an object is added to it, which costs the more the larger it is.
+const DIRECT_BYTES_MAX: u64 = 8 << 10;
+
 /// Who uses a heap: each has a geometry of its own in libhdf5.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Client {
@@ -16,7 +20,7 @@ pub(crate) enum Client {
 }
 
 impl FractalHeap {
-    /// A heap without objects, as libhdf5 makes it for this client.
+    /// A heap without objects, as libhdf5 makes it for this client but for the size of its blocks.
     pub(crate) fn empty(client: Client, sizes: Sizes) -> Self {
         let (id_bytes, start_bytes, heap_bits) = match client {
             Client::Links => (7, 512, 32),
@@ -34,7 +38,7 @@ impl FractalHeap {
             counts: Counts::default(),
             width: 4,
             start_bytes,
-            direct_bytes_max: 65536,
+            direct_bytes_max: DIRECT_BYTES_MAX,
             heap_bits,
             start_rows: 1,
             root: None,
@@ -48,6 +52,8 @@ impl FractalHeap {
     /// The header.
     pub(crate) fn encode(&self) -> Result<Vec<u8>> {
         let mut e = Encoder::block("fractal heap header", self.sizes, b"FRHP", 0);
+        // Blocks of libhdf5, and heaps of some size, would not fit.
+        e.require(self.sizes.length > 2, "lengths of two bytes");
         let filtered = !self.filters.is_empty();
         let pipeline =
             if filtered { filters::encode(&self.filters, self.filters_version)? } else { Vec::new() };

@@ -129,8 +129,7 @@ impl Prefix {
 
     /// The first block: prefix, messages, what is left unused, and version 2's checksum.
     pub(crate) fn encode_first_block<M: Borrow<Message>>(&self, messages: &[M]) -> Result<Vec<u8>> {
-        let mut e = Encoder::plain("object header");
-        e.reserve(self.first_block_bytes());
+        let mut e = Encoder::sized("object header", self.first_block_bytes());
         self.encode_into(&mut e);
         self.lay_out(&mut e, messages, self.block_bytes);
         if self.version == 2 {
@@ -145,8 +144,7 @@ impl Prefix {
         messages: &[M],
         block_bytes: u64,
     ) -> Result<Vec<u8>> {
-        let mut e = Encoder::plain("object header continuation");
-        e.reserve(block_bytes);
+        let mut e = Encoder::sized("object header continuation", block_bytes);
         if self.version == 1 {
             self.lay_out(&mut e, messages, block_bytes);
             return e.finish();

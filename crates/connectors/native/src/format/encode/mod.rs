@@ -52,6 +52,12 @@ impl Encoder {
         Encoder { bytes: Vec::with_capacity(SMALL_BYTES), sizes, what, problem: None }
     }
 
+    /// For a structure of about `bytes` bytes without such fields.
+    pub(super) fn sized(what: &'static str, bytes: u64) -> Self {
+        let bytes = Vec::with_capacity(usize::try_from(bytes).unwrap_or(0).min(1 << 20));
+        Encoder { bytes, sizes: Sizes { offset: 8, length: 8 }, what, problem: None }
+    }
+
     /// For a structure without such fields.
     pub(super) fn plain(what: &'static str) -> Self {
         Self::new(what, Sizes { offset: 8, length: 8 })

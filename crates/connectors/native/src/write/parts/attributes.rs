@@ -3,23 +3,20 @@
 use std::collections::{BTreeMap, HashMap};
 
 use model::properties::PhaseChange;
-use model::{Error, Result, text};
+use model::{Dataspace, Datatype, Error, Result, text};
 
-use super::dense::{Added, Changes, Dense, Records, Removed, Trees};
-use super::links::joined;
+use super::dense::{Added, Changes, Dense, Removed, Trees};
+use super::records::{AttributeRecords, attribute_records};
 use super::{MESSAGE_BYTES_MAX, Part, Writing, is_dense, is_few, must_be_built};
+use crate::format::Address;
 use crate::format::attribute::{self as format, AttributeInfo, RawAttribute};
 use crate::format::encode::attribute as encode;
 use crate::format::encode::fractal_heap::Client;
-use crate::format::header::{Message, Prefix, flag, kind};
-use crate::format::{Address, checksum};
+use crate::format::header::{Message, Prefix, kind};
 use crate::object::attribute;
 use crate::object::footprint::{Blocks, Ranges};
 use crate::object::header::Header;
 use crate::reader::Reader;
-
-/// Bytes of heap IDs of attributes, as libhdf5 has them.
-const ID_BYTES: usize = 8;
 
 /// An attribute and its place among the others.
 #[derive(Debug)]
@@ -29,6 +26,8 @@ pub(crate) struct Entry {
     pub(crate) order: Option<u16>,
     /// Earlier ones stand before later ones in a header.
     rank: u64,
+    /// Its type and space, where they need not be decoded.
+    pub(crate) decoded: Option<(Datatype, Dataspace)>,
 }
 
 /// The attributes of an object.
@@ -93,15 +92,24 @@ impl Attributes {
     }
 
     /// Adds an attribute, whose name is free.
-    pub(crate) fn insert(&mut self, raw: RawAttribute, order: Option<u16>) {
+    pub(crate) fn insert(
+        &mut self,
+        raw: RawAttribute,
+        order: Option<u16>,
+        decoded: Option<(Datatype, Dataspace)>,
+    ) {
         self.count += 1;
-        self.put(raw, order);
+        self.put_decoded(raw, order, decoded);
     }
 
     fn put(&mut self, raw: RawAttribute, order: Option<u16>) {
+        self.put_decoded(raw, order, None);
+    }
+
+    fn put_decoded(&mut self, raw: RawAttribute, order: Option<u16>, decoded: Option<(Datatype, Dataspace)>) {
         let rank = self.rank_next;
         self.rank_next += 1;
-        self.entries.insert(raw.name.clone(), Box::new(Entry { raw, order, rank }));
+        self.entries.insert(raw.name.clone(), Box::new(Entry { raw, order, rank, decoded }));
     }
 
     /// An attribute that is in memory; `None` where the index of the file must be asked.
@@ -312,7 +320,7 @@ fn encoded(entry: &Entry, prefix: &Prefix) -> Result<Vec<u8>> {
 }
 
 /// Where order is not tracked, libhdf5 stores 0xFFFF.
-fn stored_order(order: Option<u16>) -> u64 {
+pub(super) fn stored_order(order: Option<u16>) -> u64 {
     u64::from(order.unwrap_or(u16::MAX))
 }
 
@@ -333,60 +341,8 @@ fn build_dense(
 ) -> Result<Dense> {
     let storage = &mut *writing.storage;
     let heap = storage.build_heap(Client::Attributes, bodies)?;
-    let (names, orders) = records(list, heap.ids.as_chunks().0);
+    let (names, orders) = attribute_records(list, heap.ids.as_chunks().0);
     let name_tree = storage.build_btree2(8, 17, &names)?;
     let order_tree = if indexed { Some(storage.build_btree2(9, 13, &orders)?) } else { None };
     Ok(Dense { heap: heap.address, name_tree, order_tree })
-}
-
-/// Records of the trees of attributes: heap ID, flags and creation order; in the name tree the hash besides.
-struct AttributeRecords;
-
-fn wrong() -> Error {
-    Error::corrupt("read attribute record")
-}
-
-impl Records for AttributeRecords {
-    fn by_name(&self, id: &[u8], hash: u32, order: u64) -> Vec<u8> {
-        [&self.by_order(id, order)[..], &hash.to_le_bytes()].concat()
-    }
-
-    fn by_order(&self, id: &[u8], order: u64) -> Vec<u8> {
-        [id, &[0], &(order as u32).to_le_bytes()].concat()
-    }
-
-    fn of_name<'r>(&self, record: &'r [u8]) -> Result<(u32, &'r [u8])> {
-        let (id, rest) = record.split_at_checked(ID_BYTES).ok_or_else(wrong)?;
-        let (flags, hash) = (rest.first().ok_or_else(wrong)?, rest.last_chunk().ok_or_else(wrong)?);
-        match flags & flag::SHARED {
-            0 => Ok((u32::from_le_bytes(*hash), id)),
-            // Its message is in the heap of shared messages.
-            _ => Err(Error::unsupported("change attributes").with("problem", "shared message")),
-        }
-    }
-
-    fn order_of(&self, record: &[u8]) -> Result<u64> {
-        let order = record.get(ID_BYTES + 1..).and_then(|rest| rest.first_chunk()).ok_or_else(wrong)?;
-        Ok(u64::from(u32::from_le_bytes(*order)))
-    }
-
-    fn name<'m>(&self, message: &'m [u8]) -> Result<&'m [u8]> {
-        format::name(message)
-    }
-}
-
-/// Records of both trees of all attributes.
-fn records(list: &[&Entry], ids: &[[u8; ID_BYTES]]) -> (Vec<[u8; ID_BYTES + 9]>, Vec<[u8; ID_BYTES + 5]>) {
-    let mut names = Vec::new();
-    let mut orders = Vec::new();
-    for (entry, id) in list.iter().zip(ids) {
-        let name = text::as_bytes(&entry.raw.name);
-        let (hash, order) = (checksum::lookup3(&name, 0), stored_order(entry.order) as u32);
-        let record: [u8; ID_BYTES + 5] = joined([id, &[0], &order.to_le_bytes()]);
-        orders.push((order, record));
-        names.push((hash, name, joined([&record, &hash.to_le_bytes()])));
-    }
-    names.sort_unstable();
-    orders.sort_unstable();
-    (names.into_iter().map(|(_, _, r)| r).collect(), orders.into_iter().map(|(_, r)| r).collect())
 }

@@ -8,15 +8,16 @@ use model::{Error, Link, LinkTarget, Result, text};
 use super::super::create::group_info_message;
 use super::super::link_set::{LinkSet, stored_name};
 use super::super::storage::Storage;
-use super::dense::{Added, Changes, Dense, Records, Removed, Trees};
+use super::dense::{Added, Changes, Dense, Removed, Trees};
+use super::records::{LinkRecords, name_records, order_records};
 use super::{MESSAGE_BYTES_MAX, Part, Writing, is_dense, is_few, must_be_built};
+use crate::format::Address;
 use crate::format::encode::fractal_heap::Client;
 use crate::format::encode::{group as encode_group, link as encode_link};
 use crate::format::group::{LinkInfo, SymbolTable};
 use crate::format::header::{Message, kind};
-use crate::format::link;
 use crate::format::symbol_table::Cached;
-use crate::format::{Address, checksum};
+use crate::listing::{Entries, Tally};
 use crate::object::footprint::Ranges;
 use crate::object::group::{self, Style};
 use crate::object::header::Header;
@@ -25,9 +26,6 @@ use crate::update::symbol_table::{Table, Target};
 
 /// So many links of a symbol table stay in memory.
 const FEW_LINKS: usize = 64;
-
-/// Bytes of heap IDs of links, as libhdf5 has them.
-const ID_BYTES: usize = 7;
 
 /// The links of a group.
 #[derive(Debug, Default)]
@@ -75,7 +73,7 @@ impl Links {
         }
         match group::indexed(reader, &style)? {
             Some(count) => (links.stored, links.is_loaded, links.count) = (Some(style), false, count),
-            None => links.set_all(group::links(reader, header)?),
+            None => links.set_all(group::links(reader, header)?.into_inner()),
         }
         if links.is_old {
             links.stored = Some(style);
@@ -121,13 +119,14 @@ impl Links {
     }
 
     /// All of them, in any order.
-    pub(crate) fn all(&self, reader: &Reader) -> Result<Vec<Link>> {
+    pub(crate) fn all(&self, reader: &Reader) -> Result<Entries<Link>> {
+        // What is in memory already is charged as drafts are.
         let mut all = match &self.stored {
             Some(style) if !self.is_loaded => group::links_indexed(reader, style)?,
-            _ => Vec::new(),
+            _ => Tally::new(&reader.store.budget).finish(Vec::new()),
         };
-        all.retain(|link| !self.removed.contains_key(&link.name));
-        all.extend(self.links.iter().cloned());
+        all.list_mut().retain(|link| !self.removed.contains_key(&link.name));
+        all.list_mut().extend(self.links.iter().cloned());
         Ok(all)
     }
 
@@ -260,7 +259,7 @@ impl Links {
     /// Builds all of them anew; the blocks of before are given back.
     fn build(&mut self, writing: &mut Writing<'_>) -> Result<Vec<Message>> {
         if !self.is_loaded {
-            self.set_all(self.all(writing.reader)?);
+            self.set_all(self.all(writing.reader)?.into_inner());
         }
         let was_dense = matches!(self.stored, Some(Style::New(_)));
         let blocks = self.blocks(writing.reader)?;
@@ -348,53 +347,4 @@ fn build_dense(
         false => None,
     };
     Ok(Dense { heap: heap.address, name_tree, order_tree })
-}
-
-/// Records of the trees of links: hash and heap ID; creation order and heap ID.
-struct LinkRecords;
-
-impl Records for LinkRecords {
-    fn by_name(&self, id: &[u8], hash: u32, _: u64) -> Vec<u8> {
-        [&hash.to_le_bytes(), id].concat()
-    }
-
-    fn by_order(&self, id: &[u8], order: u64) -> Vec<u8> {
-        [&order.to_le_bytes(), id].concat()
-    }
-
-    fn of_name<'r>(&self, record: &'r [u8]) -> Result<(u32, &'r [u8])> {
-        let split = record.split_first_chunk::<4>().ok_or_else(|| Error::corrupt("read link record"));
-        split.map(|(hash, id)| (u32::from_le_bytes(*hash), id))
-    }
-
-    fn order_of(&self, record: &[u8]) -> Result<u64> {
-        let first = record.first_chunk().ok_or_else(|| Error::corrupt("read link record"));
-        first.map(|order| u64::from_le_bytes(*order))
-    }
-
-    fn name<'m>(&self, message: &'m [u8]) -> Result<&'m [u8]> {
-        link::name(message)
-    }
-}
-
-/// The fields of a record, which fill it.
-pub(super) fn joined<const FIELDS: usize, const BYTES: usize>(fields: [&[u8]; FIELDS]) -> [u8; BYTES] {
-    let mut record = [0; BYTES];
-    record.iter_mut().zip(fields.into_iter().flatten()).for_each(|(to, from)| *to = *from);
-    record
-}
-
-/// Records of the name tree: hash and ID, sorted by hash, then name, which links come sorted by.
-fn name_records(links: &[&Link], ids: &[[u8; ID_BYTES]]) -> Vec<[u8; 4 + ID_BYTES]> {
-    let hash = |link: &&Link| checksum::lookup3(&text::as_bytes(&link.name), 0);
-    let mut records: Vec<(u32, usize)> = links.iter().map(hash).zip(0..).collect();
-    records.sort_unstable();
-    records.into_iter().map(|(hash, n)| joined([&hash.to_le_bytes(), &ids[n]])).collect()
-}
-
-fn order_records(links: &[&Link], ids: &[[u8; ID_BYTES]]) -> Vec<[u8; 8 + ID_BYTES]> {
-    let order = |l: &&Link| l.creation_order.unwrap_or(0);
-    let mut records: Vec<(i64, &[u8; ID_BYTES])> = links.iter().map(order).zip(ids).collect();
-    records.sort_unstable();
-    records.into_iter().map(|(order, id)| joined([&order.to_le_bytes(), id])).collect()
 }

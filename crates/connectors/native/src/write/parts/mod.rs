@@ -8,6 +8,7 @@ mod attributes;
 mod chunks;
 mod dense;
 mod links;
+mod records;
 
 use std::collections::HashMap;
 
@@ -25,7 +26,7 @@ use crate::reader::Reader;
 use crate::update::fractal_heap::Heap;
 use crate::update::symbol_table::{Table, Widths};
 
-pub(crate) use attributes::Attributes;
+pub(crate) use attributes::{Attributes, Entry};
 pub(crate) use chunks::{ChunkChanges, ChunkMap, ChunkSet};
 pub(crate) use links::Links;
 

@@ -62,13 +62,13 @@ impl Workload {
     }
 
     /// With so little memory for elements.
-    fn in_memory_of(mut self, bytes: u64) -> Workload {
+    pub(crate) fn in_memory_of(mut self, bytes: u64) -> Workload {
         self.cache_bytes = Some(bytes);
         self
     }
 
     /// For libraries from a generation on.
-    fn since(mut self, low: LibVersion) -> Workload {
+    pub(crate) fn since(mut self, low: LibVersion) -> Workload {
         self.low = low;
         self
     }
@@ -79,7 +79,7 @@ impl Workload {
         self
     }
 
-    fn with(mut self, durability: &[Durability]) -> Workload {
+    pub(crate) fn with(mut self, durability: &[Durability]) -> Workload {
         self.durability = durability.to_vec();
         self
     }

@@ -1,0 +1,262 @@
+//! The contract's operations on an open file: one file for each family of them.
+
+mod attributes;
+mod contract;
+mod datasets;
+mod links;
+mod objects;
+mod optional;
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, RwLockReadGuard};
+
+use model::datatype::SlotSizes;
+use model::{Context, Error, Result, Token};
+use vol::{Capability, ContainerInfo, Place};
+
+use crate::file::{File, Still};
+use crate::format::Address;
+use crate::format::layout::{Chunked, Layout};
+use crate::gate::Scope;
+use crate::object::header::Header;
+use crate::object::{dataset, group};
+use crate::write::Writer;
+
+pub use optional::OverwriteInPlace;
+
+/// What this connector can do with a file.
+pub(crate) const CAPABILITY: Capability = Capability::ALL;
+
+/// An open HDF5 file.
+#[derive(Debug)]
+pub struct NativeContainer {
+    pub(crate) file: Arc<File>,
+    info: Arc<ContainerInfo>,
+    listing: Mutex<Option<links::Listing>>,
+    /// The attribute whose type was asked for last: as a rule its value is asked for next.
+    attribute: Mutex<Option<attributes::LastAttribute>>,
+    pub(crate) closed: AtomicBool,
+    /// Whoever made this one holds the file still already.
+    pub(crate) is_held: bool,
+}
+
+impl NativeContainer {
+    pub(crate) fn new(file: Arc<File>) -> Result<Arc<Self>> {
+        Self::with(file, false)
+    }
+
+    /// A container for one who reads this very file at the moment.
+    pub(crate) fn within(file: Arc<File>) -> Result<Arc<Self>> {
+        Self::with(file, true)
+    }
+
+    fn with(file: Arc<File>, is_held: bool) -> Result<Arc<Self>> {
+        let info = {
+            // What is read while others write must not be kept when it is out of date.
+            let _still = if is_held { None } else { file.reading()? };
+            Arc::new(describe(&file)?)
+        };
+        Ok(Arc::new(NativeContainer {
+            file,
+            info,
+            listing: Mutex::new(None),
+            attribute: Mutex::new(None),
+            closed: AtomicBool::new(false),
+            is_held,
+        }))
+    }
+
+    /// The file, unless it was closed.
+    pub(crate) fn open_file(&self) -> Result<&File> {
+        match self.closed.load(Ordering::Acquire) {
+            true => Err(Error::invalid("use container").with("problem", "it is closed")),
+            false => Ok(&self.file),
+        }
+    }
+
+    /// The file with all changes to an object laid out, which holds still while it is looked at.
+    fn view(&self, token: Token) -> Result<View<'_>> {
+        let file = self.open_file()?;
+        let still = if self.is_held { Still::Nothing } else { file.reading_object(address(token))? };
+        Ok(View { file, _still: still })
+    }
+
+    /// What the writer says of an object with changes that the file does not hold, or else what the file says.
+    fn look<T>(
+        &self,
+        token: Token,
+        in_memory: impl FnOnce(&Writer) -> Result<Option<T>>,
+        stored: impl FnOnce(&View<'_>) -> Result<T>,
+    ) -> Result<T> {
+        if self.open_file()?.is_dirty(address(token))
+            && let Some(writer) = self.reading()?
+            && let Some(found) = in_memory(&writer)?
+        {
+            return Ok(found);
+        }
+        stored(&self.view(token)?)
+    }
+
+    /// Changes that the file need not be asked for.
+    fn reading(&self) -> Result<Option<RwLockReadGuard<'_, Writer>>> {
+        let file = self.open_file()?;
+        if self.is_held { Ok(None) } else { file.reading() }
+    }
+
+    /// An object's header, with all changes laid out.
+    fn header(&self, token: Token) -> Result<Arc<Header>> {
+        self.view(token)?.header(token)
+    }
+
+    /// Changes the file, as far as `scope` says.
+    pub(crate) fn change<T>(
+        &self,
+        scope: Scope<'_>,
+        change: impl FnOnce(&mut Writer) -> Result<T>,
+    ) -> Result<T> {
+        match self.open_file()?.writable {
+            true => self.change_state(scope, change),
+            false => Err(Error::denied("change file").with("problem", "it is open to read")),
+        }
+    }
+
+    /// Changes what is in the file beside elements and extents.
+    pub(crate) fn change_structure<T>(&self, change: impl FnOnce(&mut Writer) -> Result<T>) -> Result<T> {
+        self.change(Scope::All, |writer| {
+            writer.storage.check_structure()?;
+            change(writer)
+        })
+    }
+
+    /// Changes values, which no object leads to yet or any more.
+    fn change_values<T>(&self, change: impl FnOnce(&mut Writer) -> Result<T>) -> Result<T> {
+        self.change(Scope::Nothing, |writer| {
+            writer.storage.check_structure()?;
+            change(writer)
+        })
+    }
+
+    /// Changes what is known of the file, which a handle may that only reads.
+    fn change_state<T>(&self, scope: Scope<'_>, change: impl FnOnce(&mut Writer) -> Result<T>) -> Result<T> {
+        let file = self.open_file()?;
+        let mut writer = file.writer()?;
+        let done = {
+            let _changing = file.changing(scope);
+            let done = change(&mut writer);
+            writer.settle_marks();
+            done?
+        };
+        writer.trim()?;
+        Ok(done)
+    }
+
+    /// A dataset, and the view in which it can be read.
+    fn dataset(&self, token: Token) -> Result<(View<'_>, Arc<dataset::Dataset>)> {
+        let view = self.view(token)?;
+        let dataset = view.stored_dataset(token)?;
+        if !matches!(dataset.layout, Layout::Virtual { .. }) {
+            return Ok((view, dataset));
+        }
+        let view = match view.file.writer.is_none() || self.is_held {
+            true => view,
+            false => self.view_of_all(view, token)?,
+        };
+        let dataset = view.file.dataset(token)?;
+        Ok((view, dataset))
+    }
+
+    /// All of the file, for a virtual dataset: its sources may be in it, and how far it reaches is theirs to say.
+    fn view_of_all(&self, view: View<'_>, token: Token) -> Result<View<'_>> {
+        drop(view);
+        let file = self.open_file()?;
+        file.writer()?.lay_out_all()?;
+        file.forget(address(token));
+        Ok(View { file, _still: file.settled(token)? })
+    }
+
+    /// Makes an object and links it, or leaves nothing behind.
+    fn create(
+        &self,
+        place: Option<&Place>,
+        make: impl FnOnce(&mut Writer) -> Result<Address>,
+    ) -> Result<Token> {
+        self.change_structure(|writer| {
+            if let Some(place) = place {
+                writer.objects.check_place(place)?;
+            }
+            let at = make(writer)?;
+            if let Some(place) = place {
+                writer.objects.link_new(place, at)?;
+            }
+            Ok(Token::from_u64(at.0))
+        })
+    }
+
+    fn chunked(&self, token: Token) -> Result<(View<'_>, Arc<dataset::Dataset>, Chunked)> {
+        let (view, dataset) = self.dataset(token)?;
+        match &dataset.layout {
+            Layout::Chunked(layout) => {
+                let layout = layout.clone();
+                Ok((view, dataset, layout))
+            }
+            _ => Err(Error::invalid("list chunks").with("problem", "dataset is not chunked")),
+        }
+    }
+}
+
+/// A file of which something stays as it is.
+struct View<'f> {
+    file: &'f File,
+    _still: Still<'f>,
+}
+
+impl View<'_> {
+    fn header(&self, token: Token) -> Result<Arc<Header>> {
+        self.file.header_of(token).map_err(|e| self.unknown(token, e))
+    }
+
+    /// A dataset as its header has it.
+    fn stored_dataset(&self, token: Token) -> Result<Arc<dataset::Dataset>> {
+        if let Some(dataset) = self.file.datasets.get(&address(token)) {
+            return Ok(dataset);
+        }
+        self.header(token)?;
+        self.file.stored_dataset(token)
+    }
+
+    /// A token that names nothing in an intact file is the caller's mistake.
+    fn unknown(&self, token: Token, error: Error) -> Error {
+        match self.file.writer.is_some() {
+            true => Error::not_found("open object").with("token", token).because(error),
+            false => error,
+        }
+    }
+}
+
+fn address(token: Token) -> Address {
+    Address(token.to_u64())
+}
+
+fn describe(file: &File) -> Result<ContainerInfo> {
+    let root = file.store.superblock.root;
+    let header = file.header(root).during("open root group")?;
+    let create = group::creation(file, &header).during("open root group")?;
+    let sizes = file.store.sizes();
+    let superblock = &file.store.superblock;
+    Ok(ContainerInfo {
+        connector: "native".to_owned(),
+        capability: CAPABILITY,
+        writable: file.writable,
+        root: Token::from_u64(root.0),
+        slots: SlotSizes::native(sizes.offset as u32),
+        create: file.creation(create),
+        storage_bytes: Some(file.store.file_bytes()?),
+        versions: vec![
+            ("superblock".into(), u32::from(superblock.version)),
+            ("free list".into(), 0),
+            ("symbol table".into(), 0),
+            ("object header".into(), 0),
+        ],
+        warnings: file.warnings.clone(),
+    })
+}

@@ -1,0 +1,62 @@
+//! Operations that only this connector has.
+
+use model::{Error, Result, Token};
+use vol::{Access, Extension, ExtensionValue, Optional};
+
+use super::{NativeContainer, address};
+use crate::gate::Scope;
+use crate::image::FileImage;
+use crate::statistics::{self, FileMetadata, ObjectMetadata};
+
+/// Chooses whether committed elements of a dataset are overwritten where they are (`docs/durability.md`): the extension
+/// `native.overwrite_in_place`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct OverwriteInPlace {
+    /// The dataset.
+    pub dataset: Token,
+    /// The choice.
+    pub is_in_place: bool,
+}
+
+impl Extension for OverwriteInPlace {
+    const NAME: &'static str = "native.overwrite_in_place";
+    const ACCESS: Access = Access::Write;
+    type Request = OverwriteInPlace;
+    type Answer = ();
+}
+
+impl ExtensionValue for OverwriteInPlace {
+    fn to_bytes(&self) -> Vec<u8> {
+        [&self.dataset.0[..], &[u8::from(self.is_in_place)]].concat()
+    }
+
+    fn from_bytes(bytes: &[u8]) -> Result<Self> {
+        match bytes.split_first_chunk::<{ size_of::<Token>() }>() {
+            Some((token, [choice @ 0..=1])) => {
+                Ok(OverwriteInPlace { dataset: Token(*token), is_in_place: *choice == 1 })
+            }
+            _ => Err(Error::invalid("decode choice of a dataset").with("bytes", bytes.len())),
+        }
+    }
+}
+
+pub(super) fn run(c: &NativeContainer, name: &str, request: &[u8]) -> Result<Vec<u8>> {
+    Optional::new(name, request)
+        .on::<ObjectMetadata>(|object| {
+            let view = c.view(object)?;
+            statistics::object(view.file, &*view.header(object)?)
+        })
+        .on::<FileMetadata>(|()| match &c.file.writer {
+            None => statistics::file(c.open_file()?),
+            // What a writer has not committed yet is nowhere.
+            Some(_) => {
+                Err(Error::unsupported("read file metadata").with("problem", "it is open for writing"))
+            }
+        })
+        .on::<FileImage>(|()| c.open_file()?.image())
+        .on::<OverwriteInPlace>(|choice| {
+            let at = address(choice.dataset);
+            c.change(Scope::Objects(&[at]), |writer| writer.set_in_place(at, choice.is_in_place))
+        })
+        .or_unsupported()
+}

@@ -1,0 +1,298 @@
+//! The bytes of one open file: bounds, caches, and the overlay of a cache image.
+
+mod commit;
+mod fresh;
+mod shared;
+
+use std::collections::BTreeMap;
+use std::sync::atomic::AtomicU64;
+use std::sync::{Arc, Condvar, Mutex, RwLock};
+
+use model::{Budget, Error, Limits, Result, Within};
+use quick_cache::Weighter;
+
+use crate::format::superblock::Superblock;
+use crate::format::{Address, Sizes};
+use crate::head::Head;
+use crate::kept::Kept;
+use crate::pages::{Block, Pages};
+use crate::txn::{Txn, TxnParts};
+
+pub(crate) use commit::Commit;
+pub(crate) use shared::Shared;
+
+/// Said when a lock is poisoned.
+pub(crate) const INTERRUPTED: &str = "a panic interrupted a change; open the file again";
+
+/// Counts the bytes of what a cache holds.
+#[derive(Debug, Clone)]
+pub(crate) struct ByBytes;
+
+impl<K> Weighter<K, Arc<Vec<u8>>> for ByBytes {
+    fn weight(&self, _key: &K, value: &Arc<Vec<u8>>) -> u64 {
+        value.len() as u64 + 64
+    }
+}
+
+/// One open file.
+#[derive(Debug)]
+pub(crate) struct Store {
+    pub(crate) shared: Arc<Shared>,
+    pub(crate) superblock: Superblock,
+    pub(crate) limits: Limits,
+    /// What memory for the file's content is charged to.
+    pub(crate) budget: Budget,
+    overlay: BTreeMap<u64, Arc<Vec<u8>>>,
+    /// Larger blocks of metadata as they are in the file.
+    blocks: Kept<(Address, u64), Arc<Vec<u8>>, ByBytes>,
+    /// Bytes of the file when it was opened.
+    opened_bytes: u64,
+    /// Heap blocks that were unfiltered and verified.
+    verified: Kept<Address, Arc<Vec<u8>>, ByBytes>,
+}
+
+/// What a store is made of.
+#[derive(Debug)]
+pub(crate) struct StoreParts {
+    pub(crate) file: files::Handle,
+    pub(crate) superblock: Superblock,
+    pub(crate) limits: Limits,
+    pub(crate) budget: Budget,
+    pub(crate) base: u64,
+    pub(crate) end: u64,
+    pub(crate) head: Head,
+    pub(crate) writable: bool,
+    /// Another program writes meanwhile.
+    pub(crate) live: bool,
+    /// Bytes of raw metadata that may be kept.
+    pub(crate) cache_bytes: u64,
+    /// No lock keeps other writers out.
+    pub(crate) is_unlocked: bool,
+}
+
+impl Store {
+    pub(crate) fn new(parts: StoreParts) -> Self {
+        let StoreParts {
+            file,
+            superblock,
+            limits,
+            budget,
+            base,
+            end,
+            mut head,
+            writable,
+            live,
+            cache_bytes,
+            is_unlocked,
+        } = parts;
+        let txn = writable.then(|| {
+            RwLock::new(Txn::new(TxnParts {
+                file: file.clone(),
+                end: base + end,
+                superblock_at: base,
+                superblock_bytes: superblock.encode().map_or(0, |bytes| bytes.len()),
+                is_unlocked,
+                redo_bytes_max: limits.redo_bytes_max,
+            }))
+        });
+        let pages = Pages::new(cache_bytes / 4, writable);
+        if base == 0 && !writable && !live {
+            head.bytes.truncate(usize::try_from(end).unwrap_or(usize::MAX));
+            pages.put_first(head.bytes);
+        }
+        Store {
+            shared: Arc::new(Shared {
+                file,
+                base,
+                end: AtomicU64::new(end),
+                txn,
+                committing: Mutex::default(),
+                committed: Condvar::new(),
+                finished: AtomicU64::new(0),
+                live,
+                pages,
+            }),
+            superblock,
+            limits,
+            budget,
+            overlay: BTreeMap::new(),
+            blocks: Kept::new(cache_bytes / 4, ByBytes),
+            opened_bytes: head.len,
+            verified: Kept::new(cache_bytes / 2, ByBytes),
+        }
+    }
+
+    pub(crate) fn sizes(&self) -> Sizes {
+        self.superblock.sizes
+    }
+
+    /// The first address that is not allocated.
+    pub(crate) fn end(&self) -> u64 {
+        self.shared.end()
+    }
+
+    /// Whether bytes may change under a cache.
+    pub(crate) fn may_change(&self) -> bool {
+        self.shared.txn.is_some() || self.shared.live
+    }
+
+    /// Whether it is open for writing.
+    pub(crate) fn is_writable(&self) -> bool {
+        self.shared.txn.is_some()
+    }
+
+    /// Whether another program writes meanwhile.
+    pub(crate) fn is_live(&self) -> bool {
+        self.shared.live
+    }
+
+    /// The place of an address in the file itself.
+    pub(crate) fn absolute(&self, address: Address) -> u64 {
+        self.shared.base.saturating_add(address.0)
+    }
+
+    pub(crate) fn user_block_bytes(&self) -> u64 {
+        self.shared.base
+    }
+
+    /// Bytes of the whole file.
+    pub(crate) fn file_bytes(&self) -> Result<u64> {
+        if !self.may_change() {
+            return Ok(self.opened_bytes);
+        }
+        self.shared.file.len().map_err(|e| Error::io("get size of file", &e))
+    }
+
+    /// Whether some bytes stand in for what is in the file.
+    pub(crate) fn has_overlay(&self) -> bool {
+        !self.overlay.is_empty()
+    }
+
+    /// From now on these bytes stand in for what is in the file.
+    pub(crate) fn set_overlay(&mut self, entries: Vec<(Address, Vec<u8>)>) {
+        self.overlay = entries.into_iter().map(|(at, bytes)| (at.0, bytes.into())).collect();
+        self.blocks.clear();
+        self.shared.pages.clear();
+    }
+
+    fn check(&self, at: Address, len: u64, what: &str) -> Result<()> {
+        match at.0.checked_add(len) {
+            Some(end) if end <= self.end() => Ok(()),
+            _ => {
+                let error = Error::corrupt(format!("read {what}")).at(at.0).with("bytes", len);
+                Err(error.with("problem", format!("past the end of the file, {:#x}", self.end())))
+            }
+        }
+    }
+
+    /// Metadata, through the cache.
+    pub(crate) fn block(&self, at: Address, len: u64, what: &str) -> Result<Block> {
+        if let Some(block) = self.paged(at, len) {
+            return Ok(block);
+        }
+        if self.may_change() {
+            return self.own_block(at, len, what).map(Block::from);
+        }
+        if let Some(block) = self.blocks.get(&(at, len)) {
+            return Ok(block.into());
+        }
+        let block = self.own_block(at, len, what)?;
+        self.blocks.insert((at, len), block.clone());
+        Ok(block.into())
+    }
+
+    fn own_block(&self, at: Address, len: u64, what: &str) -> Result<Arc<Vec<u8>>> {
+        self.bytes(at, len, what).map(Arc::from)
+    }
+
+    /// Metadata that is not kept here.
+    pub(crate) fn bytes(&self, at: Address, len: u64, what: &str) -> Result<Vec<u8>> {
+        self.check(at, len, what)?;
+        self.read_vec(at, len.within(self.limits.metadata_bytes_max, what)?, what)
+    }
+
+    /// As [`Store::read`], into a buffer of its own.
+    fn read_vec(&self, at: Address, len: usize, what: &str) -> Result<Vec<u8>> {
+        if self.may_change() || !self.overlay.is_empty() {
+            let mut bytes = vec![0; len];
+            self.read(at, &mut bytes, what)?;
+            return Ok(bytes);
+        }
+        self.check(at, len as u64, what)?;
+        let read = self.shared.file.read_vec(self.absolute(at), len);
+        read.map_err(|e| Error::io(format!("read {what}"), &e).at(at.0))
+    }
+
+    /// A small block. A page may fail where the block alone would not: not all of a file of several files is there.
+    fn paged(&self, at: Address, len: u64) -> Option<Block> {
+        if self.is_live() {
+            return None;
+        }
+        let range = at.0..at.0.checked_add(len).filter(|&stop| stop <= self.end())?;
+        let read = &mut |at, len| self.read_vec(Address(at), len, "metadata");
+        self.shared.pages.block(range, self.end(), read).ok().flatten()
+    }
+
+    /// Up to `len` bytes of metadata: fewer at the end of the file.
+    pub(crate) fn block_up_to(&self, at: Address, len: u64, what: &str) -> Result<Block> {
+        let len = len.min(self.end().saturating_sub(at.0));
+        self.block(at, len, what)
+    }
+
+    /// A block that `make` reads, undoes filters of and verifies, once while it is cached.
+    pub(crate) fn verified(
+        &self,
+        at: Address,
+        make: impl FnOnce() -> Result<Vec<u8>>,
+    ) -> Result<Arc<Vec<u8>>> {
+        if let Some(block) = self.verified.get(&at) {
+            return Ok(block);
+        }
+        let block = Arc::new(make()?);
+        if !self.may_change() {
+            self.verified.insert(at, block.clone());
+        }
+        Ok(block)
+    }
+
+    /// A block of `len` bytes that `check` accepts, checked once while it is cached.
+    pub(crate) fn verified_with(
+        &self,
+        at: Address,
+        len: u64,
+        what: &str,
+        check: impl FnOnce(&[u8]) -> Result<()>,
+    ) -> Result<Arc<Vec<u8>>> {
+        self.verified(at, || {
+            let bytes = self.bytes(at, len, what)?;
+            check(&bytes).map_err(|e| e.during(format!("read {what}")).at(at.0))?;
+            Ok(bytes)
+        })
+    }
+
+    /// Any bytes, straight into the caller's buffer.
+    pub(crate) fn read(&self, at: Address, into: &mut [u8], what: &str) -> Result<()> {
+        self.check(at, into.len() as u64, what)?;
+        if !self.is_live() && self.shared.pages.copy(at.0, into) {
+            return Ok(());
+        }
+        self.shared.read(at, into).map_err(|e| Error::io(format!("read {what}"), &e).at(at.0))?;
+        if !self.overlay.is_empty() {
+            self.apply_overlay(at, into);
+        }
+        Ok(())
+    }
+
+    fn apply_overlay(&self, at: Address, into: &mut [u8]) {
+        let end = at.0 + into.len() as u64;
+        for (&start, bytes) in self.overlay.range(..end) {
+            let stop = start + bytes.len() as u64;
+            if stop <= at.0 {
+                continue;
+            }
+            let (from, to) = (start.max(at.0), stop.min(end));
+            let source = &bytes[(from - start) as usize..(to - start) as usize];
+            into[(from - at.0) as usize..(to - at.0) as usize].copy_from_slice(source);
+        }
+    }
+}

@@ -1,0 +1,317 @@
+//! The bytes of a file, as its readers and its writer share them: what the file holds, and what waits for a commit.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Condvar, Mutex, PoisonError, RwLock, RwLockWriteGuard};
+
+use algorithms::thread_pool;
+use model::{Error, Result};
+use vol::{Access, Durability, Locking};
+
+use super::fresh::FreshWrite;
+use super::{Commit, INTERRUPTED};
+use crate::format::Address;
+use crate::format::superblock::{self, Superblock};
+use crate::pages::Pages;
+use crate::txn::{Failure, LARGE_BYTES, Publish, Turn, Txn, overlay};
+
+/// The bytes of a file, which its readers and its writer share.
+#[derive(Debug)]
+pub(crate) struct Shared {
+    pub(super) file: files::Handle,
+    /// Where the superblock was found: all addresses count from here.
+    pub(super) base: u64,
+    /// First address that is not allocated.
+    pub(super) end: AtomicU64,
+    /// Changes that wait for a commit, where the file is open for writing.
+    pub(super) txn: Option<RwLock<Txn>>,
+    /// Who waits for the commit that is under way holds the lock to ask whether it is.
+    pub(super) committing: Mutex<()>,
+    pub(super) committed: Condvar,
+    /// Number of the last commit that is in the file.
+    pub(super) finished: AtomicU64,
+    /// Another program writes meanwhile.
+    pub(super) live: bool,
+    /// Small blocks of metadata, as a reader sees them now.
+    pub(super) pages: Pages,
+}
+
+/// More bytes than this are read by several cores, each a piece of this size. Writing gains nothing from it: the kernel
+/// hands out pages of a file one by one.
+const PIECE_BYTES: usize = 2 << 20;
+
+/// Reads on all cores what is worth it: one core copies slower than memory gives.
+fn read_at(file: &files::Handle, offset: u64, into: &mut [u8]) -> std::io::Result<()> {
+    if into.len() <= 2 * PIECE_BYTES {
+        return file.read_at(offset, into);
+    }
+    let pieces = into.chunks_mut(PIECE_BYTES).enumerate().collect();
+    thread_pool::each(pieces, |(n, piece)| file.read_at(offset + (n * PIECE_BYTES) as u64, piece))
+}
+
+impl Shared {
+    pub(crate) fn read(&self, at: Address, into: &mut [u8]) -> std::io::Result<()> {
+        let offset = self.base.saturating_add(at.0);
+        let Some(txn) = &self.txn else { return read_at(&self.file, offset, into) };
+        // What changes from here on is not of what this reader looks at; what waits now may be in the file a moment later.
+        let (waiting, content_end) = {
+            let txn = txn.read().map_err(|_| std::io::Error::other(INTERRUPTED))?;
+            (txn.waiting(offset, offset.saturating_add(into.len() as u64)), txn.content_end())
+        };
+        self.read_content(offset, into, content_end.unwrap_or(u64::MAX))?;
+        overlay(&self.file, &waiting, offset, into)
+    }
+
+    /// Reads what the file holds. What was allocated and not written yet lies beyond its end, or in the place of a record.
+    fn read_content(&self, offset: u64, into: &mut [u8], content_end: u64) -> std::io::Result<()> {
+        let inside = content_end.saturating_sub(offset).min(into.len() as u64) as usize;
+        let (content, blank) = into.split_at_mut(inside);
+        blank.fill(0);
+        match read_at(&self.file, offset, content) {
+            Err(error) if error.kind() == std::io::ErrorKind::UnexpectedEof => {
+                let there = self.file.len()?.saturating_sub(offset).min(inside as u64) as usize;
+                self.file.read_at(offset, &mut content[..there])?;
+                content[there..].fill(0);
+                Ok(())
+            }
+            done => done,
+        }
+    }
+
+    /// Lets others write.
+    pub(crate) fn unlock(&self) -> Result<()> {
+        match self.file.lock(files::Lock::Unlock) {
+            Err(e) if e.kind() != std::io::ErrorKind::Unsupported => Err(Error::io("unlock file", &e)),
+            _ => Ok(()),
+        }
+    }
+
+    /// Lets others read, if there is a lock at all.
+    pub(crate) fn let_read(&self, path: &str, locking: Locking) -> Result<()> {
+        crate::lock::take(&self.file, path, Access::Read, locking).map(drop)
+    }
+
+    /// The bytes of the file as the last commit left it, as those of a file that nobody has open.
+    pub(crate) fn image(&self) -> Result<Vec<u8>> {
+        let failed = |e: std::io::Error| Error::io("read image of file", &e);
+        let mut superblock = self.stored_superblock()?;
+        if !self.file.is_one_range() {
+            return Err(Error::unsupported("read image of file").with("problem", "it has several members"));
+        }
+        let end = superblock.end.wrapping_sub(superblock.base.wrapping_sub(self.base));
+        let len = self.file.len().map_err(failed)?.min(end);
+        let mut image = Vec::new();
+        let len = usize::try_from(len).map_err(|_| Error::limit("read image of file").with("bytes", len))?;
+        let full = |_| Error::limit("read image of file").with("bytes", len);
+        image.try_reserve_exact(len).map_err(full)?;
+        image.resize(len, 0);
+        self.file.read_at(0, &mut image).map_err(failed)?;
+        superblock.flags = 0;
+        let superblock = superblock.encode()?;
+        let at = self.base as usize;
+        if let Some(head) = image.get_mut(at..at + superblock.len()) {
+            head.copy_from_slice(&superblock);
+        }
+        Ok(image)
+    }
+
+    /// The superblock as it stands in the file, without changes that wait.
+    pub(crate) fn stored_superblock(&self) -> Result<Superblock> {
+        let mut bytes = vec![0; superblock::BYTES_MAX];
+        let len = self.file.len().map_err(|e| Error::io("get size of file", &e))?.saturating_sub(self.base);
+        bytes.truncate(usize::try_from(len).unwrap_or(usize::MAX));
+        self.file.read_at(self.base, &mut bytes).map_err(|e| Error::io("read superblock", &e))?;
+        Superblock::decode(&bytes)
+    }
+
+    /// Forgets all changes that wait; the end of the last commit.
+    pub(crate) fn discard(&self) -> Result<u64> {
+        let end = self.txn_alone()?.discard();
+        self.pages.clear();
+        Ok(end)
+    }
+
+    fn txn(&self) -> Result<RwLockWriteGuard<'_, Txn>> {
+        let refused = || Error::denied("write to file").with("problem", "it is open to read");
+        let interrupted = |_| Error::invalid("write to file").with("problem", INTERRUPTED);
+        self.txn.as_ref().ok_or_else(refused)?.write().map_err(interrupted)
+    }
+
+    fn change<T>(&self, f: impl FnOnce(&mut Txn) -> Result<T>) -> Result<T> {
+        f(&mut *self.txn()?)
+    }
+
+    /// The transaction, when no commit is under way for which `must_wait` says so.
+    fn txn_when(&self, must_wait: impl Fn(&Txn) -> bool) -> Result<RwLockWriteGuard<'_, Txn>> {
+        loop {
+            let txn = self.txn()?;
+            if !must_wait(&txn) {
+                return Ok(txn);
+            }
+            drop(txn);
+            let waiting = self.committing.lock().unwrap_or_else(PoisonError::into_inner);
+            if self.txn()?.is_committing() {
+                drop(self.committed.wait(waiting).unwrap_or_else(PoisonError::into_inner));
+            }
+        }
+    }
+
+    /// The same when no commit is under way at all.
+    fn txn_alone(&self) -> Result<RwLockWriteGuard<'_, Txn>> {
+        self.txn_when(Txn::is_committing)
+    }
+
+    /// Writes bytes at the next commit, those that others point to before or after them.
+    ///
+    /// Returns how many bytes of elements and headers wait in memory, at most.
+    pub(crate) fn stage(&self, at: Address, data: &[u8], turn: Turn) -> Result<u64> {
+        let (offset, len) = (self.base + at.0, data.len() as u64);
+        let done = self.txn_when(|txn| txn.must_wait(offset, len, false))?.stage(offset, data, turn);
+        self.pages.forget(at.0, len);
+        done
+    }
+
+    /// Bytes that [`Shared::spill`] would write.
+    pub(crate) fn spill_bytes(&self) -> Result<u64> {
+        self.change(|txn| Ok(txn.spill_bytes()))
+    }
+
+    /// Writes staged bytes to fresh space, which has as many: there they wait for the commit.
+    pub(crate) fn spill(&self, at: Address, bytes: u64) -> Result<()> {
+        let offset = self.base + at.0;
+        let fresh = || std::iter::once((offset, bytes));
+        let spill = self.txn_when(|txn| !txn.may_write(fresh()))?.begin_spill(offset)?;
+        // Whoever spills has the writer: nothing is staged meanwhile, and no commit begins.
+        let extent = spill.write()?;
+        self.change(|txn| {
+            txn.end_spill(spill, extent);
+            Ok(())
+        })
+    }
+
+    /// Writes bytes where nothing committed is.
+    pub(crate) fn write(&self, at: Address, data: &[u8]) -> Result<()> {
+        let (offset, len) = (self.base + at.0, data.len() as u64);
+        if data.len() >= LARGE_BYTES {
+            return self.write_fresh(&[at], len, |write| write.put(at, data));
+        }
+        let done = self.txn_when(|txn| txn.must_wait(offset, len, true))?.write(offset, data);
+        self.pages.forget(at.0, len);
+        done
+    }
+
+    /// Writes bytes over committed ones now, and over those that wait for a commit.
+    pub(crate) fn overwrite(&self, at: Address, data: &[u8]) -> Result<()> {
+        let (offset, len) = (self.base + at.0, data.len() as u64);
+        let end = offset.saturating_add(len);
+        // Whoever writes has the writer, so that no commit begins before the bytes are in the file.
+        let file = {
+            let mut txn =
+                self.txn_when(|txn| txn.must_wait(offset, len, false) || txn.commits(offset, end))?;
+            txn.open_committed(offset, end)?.clone()
+        };
+        let done = file.write_at(offset, data).map_err(|e| Error::io("write to file", &e));
+        self.pages.forget(at.0, len);
+        done
+    }
+
+    /// Calls `f` with a way to write to ranges of `bytes` bytes where nothing committed is, from many threads at once.
+    pub(crate) fn write_fresh(
+        &self,
+        places: &[Address],
+        bytes: u64,
+        f: impl FnOnce(&FreshWrite) -> Result<()>,
+    ) -> Result<()> {
+        let write = {
+            let ranges = || places.iter().map(|at| (self.base + at.0, bytes));
+            let mut txn = self.txn_when(|txn| !txn.may_write(ranges()))?;
+            let file = txn.open_fresh(ranges())?.clone();
+            FreshWrite { file, base: self.base, reserved: txn.reserved(), held: Mutex::default() }
+        };
+        let done = f(&write).and_then(|()| {
+            let held = write.held.into_inner().unwrap_or_else(PoisonError::into_inner);
+            self.change(|txn| held.iter().try_for_each(|(at, data)| txn.hold_back(*at, data)))
+        });
+        places.iter().for_each(|at| self.pages.forget(at.0, bytes));
+        done
+    }
+
+    /// Makes ranges ready for one who reads, or writes, them in the file itself: nothing of them waits in memory. `Busy` where
+    /// something waits for the commit. Offsets count from the start of the file.
+    pub(crate) fn lay_bare(&self, ranges: &[(u64, u64)], for_write: bool) -> Result<()> {
+        match &self.txn {
+            None => Ok(()),
+            Some(_) => self.txn_alone()?.lay_bare(ranges, for_write),
+        }
+    }
+
+    /// Others wrote there.
+    pub(crate) fn written_by_others(&self, ranges: &[(u64, u64)]) {
+        ranges.iter().for_each(|(start, len)| self.pages.forget(start.saturating_sub(self.base), *len));
+    }
+
+    /// Whether nothing was ever written there, so that it reads as zeros.
+    pub(crate) fn is_blank(&self, at: Address) -> Result<bool> {
+        self.change(|txn| txn.is_blank(self.base + at.0))
+    }
+
+    /// Takes all changes for the commit of this number, when the one before it is done.
+    pub(crate) fn seal(
+        self: &Arc<Self>,
+        publish: &Publish<'_>,
+        durability: Durability,
+        number: u64,
+    ) -> Result<Commit> {
+        let sealed = self.txn_alone()?.seal(publish, durability);
+        match sealed {
+            Ok(sealed) => Ok(Commit { store: self.clone(), sealed, number, is_finished: false }),
+            Err(error) => {
+                // Some changes were taken back.
+                self.pages.clear();
+                Err(error)
+            }
+        }
+    }
+
+    pub(super) fn finish(&self, number: u64, done: std::result::Result<bool, &Failure>) {
+        if let Ok(mut txn) = self.txn() {
+            txn.finish(done);
+        }
+        match done {
+            Ok(_) => drop(self.finished.fetch_max(number, Ordering::AcqRel)),
+            Err(_) => self.pages.clear(),
+        }
+        drop(self.committing.lock().unwrap_or_else(PoisonError::into_inner));
+        self.committed.notify_all();
+    }
+
+    /// Number of the last commit that is in the file.
+    pub(crate) fn finished(&self) -> u64 {
+        self.finished.load(Ordering::Acquire)
+    }
+
+    /// Makes the last commit as durable as is asked.
+    pub(crate) fn confirm(&self, durability: Durability) -> Result<()> {
+        self.txn_alone()?.confirm(durability)
+    }
+
+    pub(crate) fn base(&self) -> u64 {
+        self.base
+    }
+
+    pub(crate) fn set_end(&self, end: u64) {
+        let before = self.end.swap(end, Ordering::AcqRel);
+        if end < before {
+            // Something else is there when the file grows again.
+            self.pages.forget(end, before - end);
+        }
+    }
+
+    /// A file that another program writes has grown as far as it is long.
+    pub(super) fn end(&self) -> u64 {
+        let end = self.end.load(Ordering::Acquire);
+        if !self.live {
+            return end;
+        }
+        self.file.len().map_or(end, |len| len.saturating_sub(self.base).max(end))
+    }
+}
