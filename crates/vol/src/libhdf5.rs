@@ -98,9 +98,7 @@ mod tests {
     use std::sync::Arc;
 
     use super::*;
-    use crate::{
-        Capability, Connector, ConnectorInfo, Container, ContainerOpen, FileAccess, LayerFactory, Wrap,
-    };
+    use crate::{Capability, Connector, ConnectorInfo, Container, ContainerOpen, LayerFactory, Wrap};
 
     struct Named(&'static str, u32);
 

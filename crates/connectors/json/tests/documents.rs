@@ -236,8 +236,11 @@ fn documents_of_others_are_not_touched() {
     std::fs::write(&place.path, "{\"name\": \"a package of something else\"}").unwrap();
     let connector = place.registry.by_name("json").unwrap();
     let path = place.path.display().to_string();
-    assert!(!connector.is_accessible(&path, &FileAccess::read()).unwrap());
-    assert_eq!(connector.delete(&path).unwrap_err().kind(), Kind::Invalid);
+    assert!(!connector.is_accessible(&ContainerOpen::new(&path, &FileAccess::read())).unwrap());
+    assert_eq!(
+        connector.delete(&ContainerOpen::new(&path, &FileAccess::read())).unwrap_err().kind(),
+        Kind::Invalid
+    );
     assert_eq!(place.open(&FileAccess::read()).unwrap_err().kind(), Kind::Corrupt);
 }
 

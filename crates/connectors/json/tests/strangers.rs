@@ -63,7 +63,7 @@ fn a_fifo_in_the_place_of_a_document_is_an_error_and_does_not_hang() {
     scene.outside.set(Trap::Fifo, &scene.path());
     assert_eq!(scene.open().err().unwrap().kind(), Kind::Denied);
     let path = scene.path().display().to_string();
-    assert!(!JsonConnector::new().is_accessible(&path, &FileAccess::read()).unwrap());
+    assert!(!JsonConnector::new().is_accessible(&ContainerOpen::new(&path, &FileAccess::read())).unwrap());
     assert!(scene.registry.delete(&scene.location(), &FileAccess::write()).is_err());
 }
 

@@ -38,16 +38,16 @@ impl<'a> Chosen<'a> {
     fn on_existing<T>(
         op: &ContainerOpen<'_>,
         operation: &str,
-        f: impl Fn(&Chosen<'_>) -> io::Result<T>,
+        f: impl Fn(&dyn Driver, &Target<'_>) -> io::Result<T>,
     ) -> Result<T> {
         let mut chosen = Chosen::named(op.registry, op.path, op.access)?;
-        let mut done = f(&chosen);
+        let mut done = f(&**chosen.driver, &chosen.target());
         if op.access.driver.is_none()
             && done.as_ref().is_err_and(|error| error.kind() == ErrorKind::NotFound)
             && let Some(driver) = op.registry.drivers().recognize(&chosen.path)
         {
             chosen.driver = driver;
-            done = f(&chosen);
+            done = f(&**chosen.driver, &chosen.target());
         }
         done.map_err(|e| failed(operation, &e, op.path))
     }
@@ -88,7 +88,7 @@ pub(crate) fn of_new<'a>(op: &ContainerCreate<'a>) -> Result<Chosen<'a>> {
 /// Opens the file of a container.
 pub(crate) fn open(op: &ContainerOpen<'_>) -> Result<Plane> {
     let mode = if op.access.access == Access::Write { Mode::ReadWrite } else { Mode::Read };
-    let file = Chosen::on_existing(op, "open file", |chosen| chosen.open(mode))?;
+    let file = Chosen::on_existing(op, "open file", |driver, target| driver.open(target, mode))?;
     if let Some(block) = stored_block(&file)? {
         set_block(&file, &block, op.path)?;
     }
@@ -97,7 +97,7 @@ pub(crate) fn open(op: &ContainerOpen<'_>) -> Result<Plane> {
 
 /// Deletes the file of a container with all its members.
 pub(crate) fn delete(op: &ContainerOpen<'_>) -> Result<()> {
-    Chosen::on_existing(op, "delete file", |chosen| chosen.delete())
+    Chosen::on_existing(op, "delete file", |driver, target| driver.delete(target))
 }
 
 /// Gives a driver what it stored in the file.

@@ -340,8 +340,11 @@ fn folders_of_others_are_not_touched() {
     std::fs::write(place.path.join("mine.txt"), "mine").unwrap();
     let connector = place.registry.by_name("raw").unwrap();
     let path = place.path.display().to_string();
-    assert!(!connector.is_accessible(&path, &FileAccess::read()).unwrap());
-    assert_eq!(connector.delete(&path).unwrap_err().kind(), Kind::Invalid);
+    assert!(!connector.is_accessible(&ContainerOpen::new(&path, &FileAccess::read())).unwrap());
+    assert_eq!(
+        connector.delete(&ContainerOpen::new(&path, &FileAccess::read())).unwrap_err().kind(),
+        Kind::Invalid
+    );
     let replaced = place.registry.create(&place.location(), &Default::default(), &FileAccess::write(), true);
     assert_eq!(replaced.unwrap_err().kind(), Kind::Invalid);
     assert!(Path::new(&path).join("mine.txt").exists());

@@ -143,7 +143,7 @@ fn requirement_05_without_layers_nothing_stands_between_program_and_connector() 
         fn open(&self, _: &vol::ContainerOpen<'_>) -> vol::Result<Arc<dyn vol::Container>> {
             Ok(self.0.clone())
         }
-        fn is_accessible(&self, _: &ContainerOpen<'_>) -> vol::Result<bool> {
+        fn is_accessible(&self, _: &vol::ContainerOpen<'_>) -> vol::Result<bool> {
             Ok(true)
         }
     }

@@ -183,8 +183,7 @@ impl Drivers {
 
     /// Returns the driver with this name or alias.
     pub fn get(&self, name: &str) -> Option<&Arc<dyn Driver>> {
-        let by_alias =
-            || self.drivers.values().find(|driver| driver.info().aliases.iter().any(|alias| *alias == name));
+        let by_alias = || self.drivers.values().find(|driver| driver.info().aliases.contains(&name));
         self.drivers.get(name).or_else(by_alias)
     }
 

@@ -1,6 +1,6 @@
 use super::*;
 use crate::scratch::Scratch;
-use crate::{DriverBlock, File, Posix, Sync};
+use crate::{DriverBlock, Posix, Sync};
 use std::io::ErrorKind;
 
 fn parameters(pairs: &[(&str, &str)]) -> Parameters {

@@ -65,10 +65,10 @@ fn a_container_opened_twice_is_one() {
     let two = connector.open(&ContainerOpen::new(path, &access)).unwrap();
     ints(&*one, &[1]);
     assert_eq!(two.group_info(two.info().unwrap().root).unwrap().links, 1);
-    assert_eq!(connector.delete(path).unwrap_err().kind(), Kind::Busy);
+    assert_eq!(connector.delete(&ContainerOpen::new(path, &access)).unwrap_err().kind(), Kind::Busy);
     one.close().unwrap();
     two.close().unwrap();
-    connector.delete(path).unwrap();
+    connector.delete(&ContainerOpen::new(path, &access)).unwrap();
     assert!(!folder.exists());
 }
 
