@@ -2,7 +2,7 @@
 //!
 //! A thread that panics while it holds a lock leaves data that is no worse than after an error that it returned: what must
 //! not be seen half done is guarded elsewhere (a container that a panic interrupted does not commit). So [`Mutex::lock`]
-//! and its relatives return the guard itself. [`Mutex::is_poisoned`] is for those who want to know.
+//! and its relatives return the guard itself. Who wants to know uses [`RwLock::write_unpoisoned`] or [`Mutex::is_poisoned`].
 
 use std::sync::PoisonError;
 use std::time::Duration;
@@ -82,6 +82,16 @@ impl<T: ?Sized> RwLock<T> {
     /// Waits until no thread reads or writes, and locks for writing.
     pub fn write(&self) -> RwLockWriteGuard<'_, T> {
         self.0.write().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Locks for reading as [`RwLock::read`], or returns `None` if a thread panicked while it held the lock for writing.
+    pub fn read_unpoisoned(&self) -> Option<RwLockReadGuard<'_, T>> {
+        self.0.read().ok()
+    }
+
+    /// Locks for writing as [`RwLock::write`], or returns `None` if a thread panicked while it held the lock for writing.
+    pub fn write_unpoisoned(&self) -> Option<RwLockWriteGuard<'_, T>> {
+        self.0.write().ok()
     }
 
     /// Locks for reading, or returns `None` if that would have to wait.

@@ -1,8 +1,7 @@
 //! Commits of one file: one after the other, and one for all who ask at the same time.
 
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
-
 use model::{Error, Result};
+use system::sync::{Condvar, Mutex, MutexGuard};
 use vol::Durability;
 
 use crate::store::INTERRUPTED;
@@ -71,7 +70,7 @@ impl Commits {
             if !state.is_running() {
                 break;
             }
-            state = self.ended.wait(state).unwrap_or_else(PoisonError::into_inner);
+            state = self.ended.wait(state);
         }
         state.begun += 1;
         drop(state);
@@ -81,7 +80,7 @@ impl Commits {
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock()
     }
 }
 
@@ -120,7 +119,7 @@ mod tests {
                     made.fetch_add(1, Ordering::Relaxed);
                     begun.wait();
                     // The others are about to wait. Whoever comes later than that makes a commit of its own.
-                    while asked.load(Ordering::Relaxed) < count || commits.state.try_lock().is_err() {
+                    while asked.load(Ordering::Relaxed) < count || commits.state.try_lock().is_none() {
                         std::thread::yield_now();
                     }
                     std::thread::sleep(std::time::Duration::from_millis(50));

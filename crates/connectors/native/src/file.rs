@@ -1,11 +1,10 @@
 //! One handle of an open HDF5 file, and what can be asked of it through the caches.
 
-use std::sync::{
-    Arc, Mutex, MutexGuard, OnceLock, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard, Weak,
-};
+use std::sync::{Arc, OnceLock, Weak};
 
 use model::properties::{GroupCreate, SpaceStrategy};
 use model::{Context, Error, Result, Token};
+use system::sync::{Mutex, MutexGuard, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use vol::{Container, Durability, FileAccess, Locking, Resolver, VirtualView};
 
 use crate::chunk::sources;
@@ -73,7 +72,7 @@ impl File {
     }
 
     fn changed_sources(&self) -> MutexGuard<'_, Vec<(String, Arc<dyn Container>)>> {
-        self.changed_sources.lock().unwrap_or_else(PoisonError::into_inner)
+        self.changed_sources.lock()
     }
 
     /// A file that was changed through a virtual dataset: what is not committed can only be read there.
@@ -136,7 +135,7 @@ impl File {
     /// The writer, where the file is open for writing.
     pub(crate) fn writer(&self) -> Result<RwLockWriteGuard<'_, Writer>> {
         let refused = || Error::denied("change file").with("problem", "it is open to read");
-        self.writer.as_ref().ok_or_else(refused)?.write().map_err(|_| interrupted())
+        self.writer.as_ref().ok_or_else(refused)?.write_unpoisoned().ok_or_else(interrupted)
     }
 
     /// Whether this process writes while others read.
@@ -146,7 +145,7 @@ impl File {
 
     /// The writer's state, where there is one. While this is held, nothing in the file moves.
     pub(crate) fn reading(&self) -> Result<Option<RwLockReadGuard<'_, Writer>>> {
-        self.writer.as_ref().map(|writer| writer.read().map_err(|_| interrupted())).transpose()
+        self.writer.as_ref().map(|writer| writer.read_unpoisoned().ok_or_else(interrupted)).transpose()
     }
 
     /// Values, which stay as they are while this is held, when all that were stored can be read.

@@ -9,9 +9,9 @@
 
 use std::collections::HashSet;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use model::spread::Spread;
+use system::sync::{Mutex, MutexGuard, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use crate::format::Address;
 
@@ -83,11 +83,11 @@ fn shard_of(at: Address) -> usize {
 }
 
 fn shared(lock: &RwLock<()>) -> RwLockReadGuard<'_, ()> {
-    lock.read().unwrap_or_else(PoisonError::into_inner)
+    lock.read()
 }
 
 fn exclusive(lock: &RwLock<()>) -> RwLockWriteGuard<'_, ()> {
-    lock.write().unwrap_or_else(PoisonError::into_inner)
+    lock.write()
 }
 
 impl Gate {
@@ -116,7 +116,7 @@ impl Gate {
     }
 
     fn dirty(&self, at: Address) -> MutexGuard<'_, HashSet<Address, Spread>> {
-        self.objects[shard_of(at)].dirty.lock().unwrap_or_else(PoisonError::into_inner)
+        self.objects[shard_of(at)].dirty.lock()
     }
 
     /// Whether an object has changes that the file does not hold, or is gone.
@@ -132,7 +132,7 @@ impl Gate {
 
     /// Whether a change keeps readers of an object away.
     fn has_no_readers(&self, at: Address) -> bool {
-        self.all.try_read().is_err() || self.objects[shard_of(at)].lock.try_read().is_err()
+        self.all.try_read().is_none() || self.objects[shard_of(at)].lock.try_read().is_none()
     }
 
     /// The file holds an object as it is.
@@ -221,7 +221,7 @@ mod tests {
         assert_ne!(shard_of(a), shard_of(b));
         let _changing = gate.change(Scope::Objects(&[a, a]));
         assert!(gate.read(b).is_some());
-        assert!(gate.objects[shard_of(a)].lock.try_read().is_err());
+        assert!(gate.objects[shard_of(a)].lock.try_read().is_none());
     }
 
     #[test]

@@ -2,10 +2,11 @@
 //! opened need few of theirs, for few things.
 
 use std::hash::Hash;
-use std::sync::{OnceLock, PoisonError, RwLock};
+use std::sync::OnceLock;
 
 use quick_cache::Weighter;
 use quick_cache::sync::Cache;
+use system::sync::RwLock;
 
 /// Things that a cache is made for, and with that among how many parts threads share it. It grows with what it holds.
 const ITEMS: usize = 256;
@@ -38,7 +39,7 @@ impl<K: Eq + Hash, V: Clone, W: Weighter<K, V> + Clone> Kept<K, V, W> {
     pub(crate) fn weight(&self) -> u64 {
         match self.cache.get() {
             Some(cache) => cache.weight(),
-            None => self.weight_of(&self.few.read().unwrap_or_else(PoisonError::into_inner)),
+            None => self.weight_of(&self.few.read()),
         }
     }
 
@@ -50,7 +51,7 @@ impl<K: Eq + Hash, V: Clone, W: Weighter<K, V> + Clone> Kept<K, V, W> {
         if let Some(cache) = self.cache.get() {
             return cache.get(key);
         }
-        let few = self.few.read().unwrap_or_else(PoisonError::into_inner);
+        let few = self.few.read();
         few.iter().find(|(k, _)| k == key).map(|(_, value)| value.clone())
     }
 
@@ -69,7 +70,7 @@ impl<K: Eq + Hash, V: Clone, W: Weighter<K, V> + Clone> Kept<K, V, W> {
         if self.cache.get().is_some() {
             return Some((key, value));
         }
-        let mut few = self.few.write().unwrap_or_else(PoisonError::into_inner);
+        let mut few = self.few.write();
         few.retain(|(k, _)| *k != key);
         let weight = self.weight_of(&few).saturating_add(self.weighter.weight(&key, &value));
         if self.cache.get().is_none() && few.len() < FEW && weight <= self.weight_max {
@@ -97,7 +98,7 @@ impl<K: Eq + Hash, V: Clone, W: Weighter<K, V> + Clone> Kept<K, V, W> {
     pub(crate) fn remove(&self, key: &K) {
         // The list first: what it held a moment ago may be in the cache by now, never the other way round.
         if self.cache.get().is_none() {
-            self.few.write().unwrap_or_else(PoisonError::into_inner).retain(|(k, _)| k != key);
+            self.few.write().retain(|(k, _)| k != key);
         }
         if let Some(cache) = self.cache.get() {
             cache.remove(key);
@@ -106,12 +107,12 @@ impl<K: Eq + Hash, V: Clone, W: Weighter<K, V> + Clone> Kept<K, V, W> {
 
     /// Whether nothing is kept, or was since there is a cache.
     pub(crate) fn is_empty(&self) -> bool {
-        self.cache.get().is_none() && self.few.read().unwrap_or_else(PoisonError::into_inner).is_empty()
+        self.cache.get().is_none() && self.few.read().is_empty()
     }
 
     pub(crate) fn clear(&self) {
         if self.cache.get().is_none() {
-            self.few.write().unwrap_or_else(PoisonError::into_inner).clear();
+            self.few.write().clear();
         }
         if let Some(cache) = self.cache.get() {
             cache.clear();

@@ -1,9 +1,9 @@
 //! Listings of links and attributes: sorted, in pages, and charged to the account of their file.
 
 use std::borrow::Cow;
-use std::sync::{Mutex, PoisonError};
 
 use model::{Budget, Charge, Error, Index, Link, LinkTarget, Order, Result, text};
+use system::sync::Mutex;
 use vol::{AttributeInfo, OpList, Page};
 
 /// What can be listed.
@@ -55,7 +55,7 @@ impl Tally {
     /// # Errors
     /// Returns an error of kind `Limit` if the account has no more.
     pub(crate) fn add(&self, bytes: u64) -> Result<()> {
-        let mut charge = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut charge = self.0.lock();
         let sum = charge.bytes().saturating_add(bytes);
         charge.resize(sum, "listing")
     }
@@ -81,7 +81,7 @@ impl Tally {
 
     /// The entries with all that was charged for them.
     pub(crate) fn finish<T>(self, entries: Vec<T>) -> Entries<T> {
-        let charge = self.0.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let charge = self.0.into_inner();
         Entries { list: entries, _charge: charge }
     }
 }

@@ -3,7 +3,6 @@
 
 use std::collections::{BTreeMap, HashMap};
 use std::ops::Bound;
-use std::sync::{MutexGuard, PoisonError};
 
 use algorithms::maps::{check_key, check_key_type, page};
 use algorithms::transfer;
@@ -14,6 +13,7 @@ use model::{
     ByteOrder, CharacterSet, Dataspace, Datatype, Error, LinkTarget, ObjectKind, Result, Selection, Token,
     Within,
 };
+use system::sync::MutexGuard;
 use vol::{
     Container, MapInfo, ObjectInfo, OpAttributeCreate, OpDatasetCreate, OpGroupCreate, OpLinkCreate,
     OpMapCreate, OpRead, OpWrite, Page, Place,
@@ -76,7 +76,7 @@ pub(crate) fn check_attribute(name: &str) -> Result<()> {
 
 /// While this is held, nobody is in the middle of changing a map: its two datasets agree, and may be committed.
 pub(crate) fn indexes(container: &NativeContainer) -> Result<MutexGuard<'_, Maps>> {
-    Ok(container.open_file()?.maps.lock().unwrap_or_else(PoisonError::into_inner))
+    Ok(container.open_file()?.maps.lock())
 }
 
 pub(crate) fn create(container: &NativeContainer, op: &OpMapCreate) -> Result<Token> {

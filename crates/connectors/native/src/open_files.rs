@@ -4,7 +4,8 @@
 //! writing: its readers keep what they decoded.
 
 use std::collections::HashMap;
-use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, LazyLock, Weak};
+use system::sync::{Mutex, MutexGuard};
 
 use crate::state::Core;
 
@@ -22,23 +23,18 @@ pub(crate) type Slot = Arc<Mutex<Open>>;
 
 static SLOTS: LazyLock<Mutex<HashMap<Identity, Slot>>> = LazyLock::new(Mutex::default);
 
-/// The table is whole after a panic: it is changed by single calls.
-fn unpoison<T>(guard: Result<T, PoisonError<T>>) -> T {
-    guard.unwrap_or_else(PoisonError::into_inner)
-}
-
 /// The place of a file.
 pub(crate) fn slot(identity: Identity) -> Slot {
-    let mut slots = unpoison(SLOTS.lock());
+    let mut slots = SLOTS.lock();
     // Places that nobody uses go when the table would grow.
     if slots.len() == slots.capacity() {
-        slots.retain(|_, slot| Arc::strong_count(slot) > 1 || !unpoison(slot.lock()).is_unused());
+        slots.retain(|_, slot| Arc::strong_count(slot) > 1 || !slot.lock().is_unused());
     }
     slots.entry(identity).or_default().clone()
 }
 
 pub(crate) fn hold(slot: &Slot) -> MutexGuard<'_, Open> {
-    unpoison(slot.lock())
+    slot.lock()
 }
 
 impl Open {

@@ -1,9 +1,10 @@
 //! What all handles of one open file share: its reader, and its writer where it is open for writing.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, RwLock};
 
 use model::{Error, Result};
+use system::sync::{Mutex, RwLock};
 use vol::{Durability, LibVersion, Registered};
 
 use crate::commits::Commits;

@@ -1,6 +1,6 @@
 //! Buffers that are used again: megabytes that are fresh for every chunk cost more than what is done with them.
 
-use std::sync::{Mutex, PoisonError};
+use system::sync::Mutex;
 
 use crate::chunk::pieces::Piece;
 
@@ -35,11 +35,11 @@ pub(crate) struct Works(Mutex<Vec<Box<Work>>>);
 impl Works {
     /// Calls `f` with buffers that are its own meanwhile.
     pub(crate) fn with<T>(&self, f: impl FnOnce(&mut Work) -> T) -> T {
-        let taken = self.0.lock().unwrap_or_else(PoisonError::into_inner).pop();
+        let taken = self.0.lock().pop();
         let mut work = taken.unwrap_or_default();
         let done = f(&mut work);
         if work.is_worth_keeping() {
-            let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut kept = self.0.lock();
             if kept.len() < KEPT_MAX {
                 kept.push(work);
             }

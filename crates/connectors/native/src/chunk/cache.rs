@@ -1,10 +1,11 @@
 //! Decoded chunks, within a budget of bytes.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, PoisonError, RwLock};
 
 use quick_cache::Weighter;
+use system::sync::RwLock;
 
 use crate::format::Address;
 use crate::kept::Kept;
@@ -65,7 +66,7 @@ impl ChunkCache {
     /// The budget that a dataset's chunks come under.
     pub(crate) fn budget(&self, dataset: Address) -> Arc<Budget> {
         if self.has_own.load(Ordering::Acquire)
-            && let Some(own) = self.own.read().unwrap_or_else(PoisonError::into_inner).get(&dataset)
+            && let Some(own) = self.own.read().get(&dataset)
         {
             return own.clone();
         }
@@ -75,7 +76,7 @@ impl ChunkCache {
     /// Gives a dataset a budget of its own.
     pub(crate) fn set_budget(&self, dataset: Address, bytes_max: u64) {
         let budget = Arc::new(Budget::new(bytes_max));
-        self.own.write().unwrap_or_else(PoisonError::into_inner).insert(dataset, budget);
+        self.own.write().insert(dataset, budget);
         self.has_own.store(true, Ordering::Release);
     }
 
@@ -102,12 +103,12 @@ impl ChunkCache {
     /// Objects went, and their addresses may come to mean others.
     pub(crate) fn clear(&self) {
         self.shared.chunks.clear();
-        self.own.write().unwrap_or_else(PoisonError::into_inner).clear();
+        self.own.write().clear();
     }
 
     /// Chunks that were found, chunks that were not, bytes that are held, and bytes that may be.
     pub(crate) fn statistics(&self) -> [u64; 4] {
-        let own = self.own.read().unwrap_or_else(PoisonError::into_inner);
+        let own = self.own.read();
         let budgets = || own.values().chain([&self.shared]);
         [
             self.hits.load(Ordering::Relaxed),

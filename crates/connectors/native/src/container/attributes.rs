@@ -1,8 +1,7 @@
 //! Attributes: their types, their values, and lists of them.
 
-use std::sync::{MutexGuard, PoisonError};
-
 use model::{Error, Result, Token};
+use system::sync::MutexGuard;
 use vol::{AttributeInfo, OpList, Page};
 
 use super::{NativeContainer, View, address};
@@ -59,5 +58,5 @@ fn find(c: &NativeContainer, object: Token, name: &str) -> Result<Option<attribu
 }
 
 fn last_attribute(c: &NativeContainer) -> MutexGuard<'_, Option<LastAttribute>> {
-    c.attribute.lock().unwrap_or_else(PoisonError::into_inner)
+    c.attribute.lock()
 }

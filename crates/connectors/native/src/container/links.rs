@@ -1,8 +1,9 @@
 //! Links of groups: found by name, and listed.
 
-use std::sync::{Arc, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use model::{Context, Index, Link, Order, Result, Token};
+use system::sync::MutexGuard;
 use vol::{OpList, Page};
 
 use super::{NativeContainer, View, address};
@@ -64,5 +65,5 @@ fn all_links(c: &NativeContainer, group: Token) -> Result<Entries<Link>> {
 }
 
 fn last_listing(c: &NativeContainer) -> MutexGuard<'_, Option<Listing>> {
-    c.listing.lock().unwrap_or_else(PoisonError::into_inner)
+    c.listing.lock()
 }

@@ -7,8 +7,9 @@ mod links;
 mod objects;
 mod optional;
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, RwLockReadGuard};
+use system::sync::{Mutex, RwLockReadGuard};
 
 use model::datatype::SlotSizes;
 use model::{Context, Error, Result, Token};

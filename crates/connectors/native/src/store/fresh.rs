@@ -1,9 +1,9 @@
 //! Writes to space where nothing committed is, from many threads at once.
 
 use std::ops::Range;
-use std::sync::{Mutex, PoisonError};
 
 use model::{Error, Result};
+use system::sync::Mutex;
 
 use crate::format::Address;
 use crate::txn::split_around;
@@ -23,7 +23,7 @@ impl FreshWrite {
         let (before, held, after) = split_around(&self.reserved, at, data);
         let held_at = at + before.len() as u64;
         if !held.is_empty() {
-            self.held.lock().unwrap_or_else(PoisonError::into_inner).push((held_at, held.to_vec()));
+            self.held.lock().push((held_at, held.to_vec()));
         }
         let pieces = [(at, before), (held_at + held.len() as u64, after)];
         pieces.into_iter().filter(|(_, data)| !data.is_empty()).try_for_each(|(at, data)| {

@@ -5,8 +5,9 @@ mod fresh;
 mod shared;
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
-use std::sync::{Arc, Condvar, Mutex, RwLock};
+use system::sync::{Condvar, Mutex, RwLock};
 
 use model::{Budget, Error, Limits, Result, Within};
 use quick_cache::Weighter;

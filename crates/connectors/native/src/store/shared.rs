@@ -1,10 +1,11 @@
 //! The bytes of a file, as its readers and its writer share them: what the file holds, and what waits for a commit.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Condvar, Mutex, PoisonError, RwLock, RwLockWriteGuard};
 
 use algorithms::thread_pool;
 use model::{Error, Result};
+use system::sync::{Condvar, Mutex, RwLock, RwLockWriteGuard};
 use vol::{Access, Durability, Locking};
 
 use super::fresh::FreshWrite;
@@ -54,7 +55,7 @@ impl Shared {
         let Some(txn) = &self.txn else { return read_at(&self.file, offset, into) };
         // What changes from here on is not of what this reader looks at; what waits now may be in the file a moment later.
         let (waiting, content_end) = {
-            let txn = txn.read().map_err(|_| std::io::Error::other(INTERRUPTED))?;
+            let txn = txn.read_unpoisoned().ok_or_else(|| std::io::Error::other(INTERRUPTED))?;
             (txn.waiting(offset, offset.saturating_add(into.len() as u64)), txn.content_end())
         };
         self.read_content(offset, into, content_end.unwrap_or(u64::MAX))?;
@@ -132,8 +133,8 @@ impl Shared {
 
     fn txn(&self) -> Result<RwLockWriteGuard<'_, Txn>> {
         let refused = || Error::denied("write to file").with("problem", "it is open to read");
-        let interrupted = |_| Error::invalid("write to file").with("problem", INTERRUPTED);
-        self.txn.as_ref().ok_or_else(refused)?.write().map_err(interrupted)
+        let interrupted = || Error::invalid("write to file").with("problem", INTERRUPTED);
+        self.txn.as_ref().ok_or_else(refused)?.write_unpoisoned().ok_or_else(interrupted)
     }
 
     fn change<T>(&self, f: impl FnOnce(&mut Txn) -> Result<T>) -> Result<T> {
@@ -148,9 +149,9 @@ impl Shared {
                 return Ok(txn);
             }
             drop(txn);
-            let waiting = self.committing.lock().unwrap_or_else(PoisonError::into_inner);
+            let waiting = self.committing.lock();
             if self.txn()?.is_committing() {
-                drop(self.committed.wait(waiting).unwrap_or_else(PoisonError::into_inner));
+                drop(self.committed.wait(waiting));
             }
         }
     }
@@ -228,7 +229,7 @@ impl Shared {
             FreshWrite { file, base: self.base, reserved: txn.reserved(), held: Mutex::default() }
         };
         let done = f(&write).and_then(|()| {
-            let held = write.held.into_inner().unwrap_or_else(PoisonError::into_inner);
+            let held = write.held.into_inner();
             self.change(|txn| held.iter().try_for_each(|(at, data)| txn.hold_back(*at, data)))
         });
         places.iter().for_each(|at| self.pages.forget(at.0, bytes));
@@ -280,7 +281,7 @@ impl Shared {
             Ok(_) => drop(self.finished.fetch_max(number, Ordering::AcqRel)),
             Err(_) => self.pages.clear(),
         }
-        drop(self.committing.lock().unwrap_or_else(PoisonError::into_inner));
+        drop(self.committing.lock());
         self.committed.notify_all();
     }
 
