@@ -23,7 +23,7 @@ pub(super) fn run(c: &NativeContainer, operation: &str, arguments: &[u8]) -> Res
         "start swmr" => c.start_swmr().map(|()| Vec::new()),
         "place elements" => {
             let at = address(token()?);
-            let offset = c.change_structure(|writer| writer.place_for_others(at))?;
+            let offset = c.change_objects(&[at], |writer| writer.place_for_others(at))?;
             Ok(offset.to_le_bytes().to_vec())
         }
         "chunk index address" => {
