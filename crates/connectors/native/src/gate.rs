@@ -1,8 +1,8 @@
 //! Who reads which objects of a file that is open for writing, while others are changed.
 //!
 //! Changes are made one at a time, by whoever has the [writer](crate::write::Writer). Before it changes an object that the file
-//! holds as it is, it waits for the readers of that object, and of no other; what changes several objects, or what leads to
-//! them, waits for all. An object that has changes in memory is [dirty](Gate::mark_dirty): its readers ask the writer.
+//! holds as it is, it waits for the readers of that object, and of no other; what removes objects, and with them others that only
+//! they lead to, waits for all. An object that has changes in memory is [dirty](Gate::mark_dirty): its readers ask the writer.
 //!
 //! A reader may be on its way to bytes that were given up meanwhile: to the rest of a header that is shared, or to a value.
 //! [`Readers`] tells when those that began before are gone, so that nothing else is put there earlier.
@@ -127,6 +127,11 @@ impl Gate {
     /// An object is about to change: from now on its readers ask the writer.
     pub(crate) fn mark_dirty(&self, at: Address) {
         debug_assert!(self.is_dirty(at) || self.has_no_readers(at), "{at:?} has readers");
+        self.dirty(at).insert(at);
+    }
+
+    /// A new object is about to be made, which nobody knows yet.
+    pub(crate) fn mark_new(&self, at: Address) {
         self.dirty(at).insert(at);
     }
 

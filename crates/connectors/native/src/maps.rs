@@ -20,6 +20,7 @@ use vol::{
 };
 
 use crate::container::NativeContainer;
+use crate::format::Address;
 use crate::object::attribute;
 use crate::object::header::Header;
 use crate::reader::Reader;
@@ -107,7 +108,7 @@ fn fill(container: &NativeContainer, map: Token, op: &OpMapCreate) -> Result<()>
         committed: None,
         space: Dataspace::Scalar,
     };
-    container.change_structure(|writer| writer.attribute_create(&mark))?;
+    container.change_objects(&[Address(map.to_u64())], |writer| writer.attribute_create(&mark))?;
     container.attribute_write(map, MARK, &VERSION.to_le_bytes())?;
     for (name, datatype) in [(KEYS, &op.key), (VALUES, &op.value)] {
         let rows = (CHUNK_BYTES / u64::from(datatype.size()).max(1)).max(1);

@@ -122,10 +122,10 @@ impl Drop for Core {
     fn drop(&mut self) {
         let durability = self.durability;
         if let Some(writer) = &mut self.writer
-            && let Ok(writer) = writer.get_mut()
+            && !writer.is_poisoned()
         {
             // Where it fails the mark stays, as after a crash.
-            let _ = writer.storage.mark_dropped(durability);
+            let _ = writer.get_mut().storage.mark_dropped(durability);
         }
     }
 }

@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use model::datatype::ReferenceKind;
-use model::{Datatype, Error, Link, ObjectKind, Reference, Result, Token};
+use model::properties::AllocTime;
+use model::{Datatype, Error, Link, LinkTarget, ObjectKind, Reference, Result, Token};
 use vol::{
     AttributeInfo, Blobs, ChunkCacheInfo, ChunkInfo, Container, ContainerInfo, DatasetInfo, Durability,
     GroupInfo, Lookup, MapInfo, ObjectInfo, OpAttributeCreate, OpDatasetCreate, OpDatatypeCommit,
@@ -16,6 +17,7 @@ use crate::gate::Scope;
 use crate::maps;
 use crate::object::{dataset, global_heap, group, reference};
 use crate::store::Commit;
+use crate::write::Writer;
 use crate::{chunk, placement};
 
 impl Container for NativeContainer {
@@ -56,7 +58,8 @@ impl Container for NativeContainer {
     }
 
     fn object_set_comment(&self, object: Token, comment: Option<&str>) -> Result<()> {
-        self.change_structure(|writer| writer.objects.set_comment(address(object), comment))
+        let at = address(object);
+        self.change_objects(&[at], |writer| writer.objects.set_comment(at, comment))
     }
 
     fn object_adjust_references(&self, object: Token, by: i32) -> Result<u32> {
@@ -64,11 +67,17 @@ impl Container for NativeContainer {
     }
 
     fn group_create(&self, op: &OpGroupCreate) -> Result<Token> {
-        self.create(op.place.as_ref(), |writer| writer.group_create(&op.create))
+        self.create(op.place.as_ref(), (None, false), |writer| writer.group_create(&op.create))
     }
 
     fn link_create(&self, op: &OpLinkCreate) -> Result<()> {
-        self.change_structure(|writer| writer.link_create(&op.place, op.target.clone()))
+        let create = |writer: &mut Writer| writer.link_create(&op.place, op.target.clone());
+        match op.target {
+            LinkTarget::Hard(object) => {
+                self.change_objects(&[address(op.place.group), address(object)], create)
+            }
+            _ => self.change_objects(&[address(op.place.group)], create),
+        }
     }
 
     fn link_delete(&self, group: Token, name: &str) -> Result<()> {
@@ -81,7 +90,13 @@ impl Container for NativeContainer {
 
     fn attribute_create(&self, op: &OpAttributeCreate) -> Result<()> {
         maps::check_attribute(&op.name)?;
-        self.change_structure(|writer| writer.attribute_create(op))
+        match op.committed {
+            None => self.change_objects(&[address(op.object)], |writer| writer.attribute_create(op)),
+            Some(datatype) => {
+                let objects = [address(op.object), address(datatype)];
+                self.change_objects(&objects, |writer| writer.attribute_create(op))
+            }
+        }
     }
 
     fn attribute_write(&self, object: Token, name: &str, data: &[u8]) -> Result<()> {
@@ -97,15 +112,17 @@ impl Container for NativeContainer {
     fn attribute_rename(&self, object: Token, from: &str, to: &str) -> Result<()> {
         maps::check_attribute(from)?;
         maps::check_attribute(to)?;
-        self.change_structure(|writer| writer.objects.attribute_rename(address(object), from, to))
+        let at = address(object);
+        self.change_objects(&[at], |writer| writer.objects.attribute_rename(at, from, to))
     }
 
     fn dataset_create(&self, op: &OpDatasetCreate) -> Result<Token> {
-        self.create(op.place.as_ref(), |writer| writer.dataset_create(op))
+        let is_early = op.create.alloc_time == AllocTime::Early;
+        self.create(op.place.as_ref(), (op.committed, is_early), |writer| writer.dataset_create(op))
     }
 
     fn datatype_commit(&self, op: &OpDatatypeCommit) -> Result<Token> {
-        self.create(op.place.as_ref(), |writer| writer.datatype_commit(op))
+        self.create(op.place.as_ref(), (None, false), |writer| writer.datatype_commit(op))
     }
 
     fn dataset_write(&self, writes: &[OpWrite<'_>]) -> Result<()> {

@@ -121,7 +121,19 @@ impl NativeContainer {
         }
     }
 
-    /// Changes what is in the file beside elements and extents.
+    /// Changes these objects, and what is in the file beside elements and extents. Readers of others go on.
+    pub(crate) fn change_objects<T>(
+        &self,
+        objects: &[Address],
+        change: impl FnOnce(&mut Writer) -> Result<T>,
+    ) -> Result<T> {
+        self.change(Scope::Objects(objects), |writer| {
+            writer.storage.check_structure()?;
+            change(writer)
+        })
+    }
+
+    /// The same for any objects: those that go with others are known only when they go.
     pub(crate) fn change_structure<T>(&self, change: impl FnOnce(&mut Writer) -> Result<T>) -> Result<T> {
         self.change(Scope::All, |writer| {
             writer.storage.check_structure()?;
@@ -175,13 +187,15 @@ impl NativeContainer {
         Ok(View { file, _still: file.settled(token)? })
     }
 
-    /// Makes an object and links it, or leaves nothing behind.
+    /// Makes an object, of a committed datatype or not, and links it, or leaves nothing behind. One that `is_early` is written
+    /// before it is linked, and changed again: nobody may read meanwhile.
     fn create(
         &self,
         place: Option<&Place>,
+        (committed, is_early): (Option<Token>, bool),
         make: impl FnOnce(&mut Writer) -> Result<Address>,
     ) -> Result<Token> {
-        self.change_structure(|writer| {
+        let create = |writer: &mut Writer| {
             if let Some(place) = place {
                 writer.objects.check_place(place)?;
             }
@@ -190,7 +204,15 @@ impl NativeContainer {
                 writer.objects.link_new(place, at)?;
             }
             Ok(Token::from_u64(at.0))
-        })
+        };
+        if is_early {
+            return self.change_structure(create);
+        }
+        match (place.map(|place| address(place.group)), committed.map(address)) {
+            (None, None) => self.change_objects(&[], create),
+            (Some(one), None) | (None, Some(one)) => self.change_objects(&[one], create),
+            (Some(group), Some(datatype)) => self.change_objects(&[group, datatype], create),
+        }
     }
 
     fn chunked(&self, token: Token) -> Result<(View<'_>, Arc<dataset::Dataset>, Chunked)> {

@@ -134,7 +134,7 @@ impl ObjectCache {
         self.clock += 1;
         self.bytes += DRAFT_BYTES;
         (draft.used, draft.is_marked) = (self.clock, true);
-        self.reader.gate.iter().for_each(|gate| gate.mark_dirty(at));
+        self.reader.gate.iter().for_each(|gate| gate.mark_new(at));
         self.recent.push_back(at);
         self.drafts.insert(at, Box::new(draft));
         at

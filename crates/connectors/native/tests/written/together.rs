@@ -30,15 +30,15 @@ struct Rig {
 
 impl Rig {
     fn new() -> Rig {
-        Rig::with(FileAccess::default())
+        Rig::with(&FileAccess::default())
     }
 
-    fn with(access: FileAccess) -> Rig {
+    fn with(access: &FileAccess) -> Rig {
         let memory = Arc::new(Memory::new());
         let pause = Arc::new(Pause::new(memory.clone()));
         let fault = Arc::new(Fault::new(pause.clone()));
         let meter = Arc::new(Meter::new(fault.clone()));
-        let container = create_handle(meter.clone(), "together", &FileCreate::default(), &access).unwrap();
+        let container = create_handle(meter.clone(), "together", &FileCreate::default(), access).unwrap();
         Rig { memory, pause, meter, fault, container }
     }
 
@@ -100,8 +100,41 @@ fn a_file_is_read_and_changed_while_a_commit_is_synced() {
 }
 
 #[test]
+fn objects_are_made_and_linked_while_others_are_read() {
+    let rig = Rig::new();
+    let (c, root) = (&*rig.container, rig.container.info().unwrap().root);
+    let read = rig.numbers("read", deflated(&[16]), LARGE);
+    let g = group(c, root, "g").unwrap();
+    let other = rig.numbers("other", DatasetCreate::default(), 64);
+    rig.pause.stop(Call::Read);
+    std::thread::scope(|scope| {
+        let reader = scope.spawn(|| {
+            let mut all = vec![0; 4 * LARGE];
+            c.dataset_read(&mut [OpRead { dataset: read, selection: &Selection::All, into: &mut all }])?;
+            Ok::<_, model::Error>(all)
+        });
+        rig.pause.wait_for(1);
+        // In groups and objects that are in memory: the storage does not read.
+        let made = scope.spawn(|| {
+            let new = group(c, g, "new")?;
+            attribute(c, new, "number", 5)?;
+            let place = vol::Place::new(new, "link");
+            c.link_create(&vol::OpLinkCreate { place, target: model::LinkTarget::Soft("/read".into()) })?;
+            c.object_set_comment(new, Some("made beside a reader"))
+        });
+        // It waits for nobody, or the test does not end.
+        made.join().unwrap().unwrap();
+        rig.pause.go();
+        assert!(reader.join().unwrap().unwrap().chunks(4).all(|n| n == 1i32.to_le_bytes()));
+    });
+    c.commit(Durability::Full).unwrap();
+    assert_eq!(first(&*rig.stored(), other), 1);
+    assert!(rig.stored().link_get(g, "new").unwrap().is_some());
+}
+
+#[test]
 fn other_objects_are_read_while_elements_go_to_the_journal() {
-    let rig = Rig::with(FileAccess { chunk_cache_bytes: Some(8 << 10), ..FileAccess::default() });
+    let rig = Rig::with(&FileAccess { chunk_cache_bytes: Some(8 << 10), ..FileAccess::default() });
     let create = DatasetCreate::default;
     let (a, b) = (rig.numbers("a", create(), LARGE), rig.numbers("b", create(), 64));
     let c = &*rig.container;
