@@ -44,7 +44,7 @@ pub const BLOB_INDEX: &[u8] = b"blob_ids_index";
 pub const LAYOUT_VERSION: &[u8] = b"layout_version";
 /// The committed datatype that a dataset or an attribute shares: its identity.
 pub const COMMITTED: &[u8] = b"object_committed_datatype";
-/// One element that stands for those that nobody wrote.
+/// The fill value: one element.
 pub const FILL_VALUE: &[u8] = b"object_fill_value";
 /// Creation properties that `H5Pencode` does not say.
 pub const OTHER_PROPERTIES: &[u8] = b"object_other_properties";

@@ -24,7 +24,7 @@ pub const REFERENCES: &[u8] = b"Reference Count";
 pub const DATATYPE: &[u8] = b"Datatype";
 /// An extent, as `H5Sencode` makes it.
 pub const DATASPACE: &[u8] = b"Dataspace";
-/// One element that stands for those that nobody wrote.
+/// The fill value: one element.
 pub const FILL_VALUE: &[u8] = b"Fill Value";
 /// Type of a map's keys.
 pub const KEY_DATATYPE: &[u8] = b"Key Datatype";
@@ -32,7 +32,7 @@ pub const KEY_DATATYPE: &[u8] = b"Key Datatype";
 pub const VALUE_DATATYPE: &[u8] = b"Value Datatype";
 /// The committed datatype that a dataset shares: its identity.
 pub const COMMITTED: &[u8] = b"Committed Datatype";
-/// The shape of chunks that nobody asked for: eight bytes each.
+/// The shape of chunks of a dataset whose layout is not chunked: eight bytes for each dimension.
 pub const CHUNK_SHAPE: &[u8] = b"Chunk Dimensions";
 /// Creation properties that `H5Pencode` does not say.
 pub const OTHER_PROPERTIES: &[u8] = b"Other Properties";

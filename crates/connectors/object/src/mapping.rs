@@ -12,7 +12,7 @@ use crate::encoded::{AttributeForm, LastEncoded};
 use crate::identity::{self, Numbers};
 use crate::keys::{self, COMMENT, DATASPACE, INTERNAL, REFERENCES};
 
-/// How often a counter that processes share is tried before somebody else always being faster is an error.
+/// Attempts to change a counter that processes share, before the change fails with `Busy`.
 const TRIES: u32 = 1000;
 
 /// A container in an object store.
