@@ -153,7 +153,7 @@ fn strip_elements(info: &DatasetInfo, datatype: &Datatype) -> u64 {
 }
 
 /// What `mine` gives, and what `theirs` makes of each item on a thread of its own. The threads may wait for locks of a file,
-/// so they are not those of the crew.
+/// so they are not those of the thread pool.
 fn both<T: Send, R: Send, M>(
     mine: impl FnOnce() -> Result<M>,
     items: Vec<T>,
