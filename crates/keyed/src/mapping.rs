@@ -1,7 +1,7 @@
 //! The traits that a mapping of HDF5 objects to keys of a store implements.
 //!
 //! A mapping decides under which keys, and in which bytes, everything is stored. It knows neither handles nor caches nor
-//! reference counting as such: those are the business of [`Handle`](crate::Handle), which calls the mapping.
+//! reference counting as such: those are the business of [`Handle`], which calls the mapping.
 
 use std::fmt::{Debug, Display};
 use std::hash::Hash;

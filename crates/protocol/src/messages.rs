@@ -38,7 +38,7 @@ message! {
     Hello {
         /// [`VERSION`].
         version: u32,
-        /// [`protocol::wire::VERSION`].
+        /// [`crate::wire::VERSION`].
         wire_version: u32,
         /// The bearer token, where there is one.
         token: Option<String>,

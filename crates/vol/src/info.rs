@@ -195,7 +195,7 @@ pub enum PlacementParts {
     Chunks {
         /// Elements of a chunk, in each dimension.
         shape: Vec<u64>,
-        /// Of the chunks that the selection touches, in the order of [`crate::placement::chunks`]; nothing where one is not
+        /// Of the chunks that the selection touches, in the order of `algorithms::placement::chunks`; nothing where one is not
         /// stored yet.
         offsets: Vec<Option<u64>>,
     },
