@@ -244,7 +244,9 @@ fn a_compact_log_has_no_overwritten_bytes_and_their_room_is_used_again() {
         c.commit(Durability::None).unwrap();
     }
     c.close().unwrap();
-    assert_eq!(std::fs::metadata(&path).unwrap().len(), before);
+    // Free space at the end of the file is given back as well.
+    let after = std::fs::metadata(&path).unwrap().len();
+    assert!(after <= before && after > 400_000, "{before} -> {after}");
     let c = open(&path, &FileAccess::read()).unwrap();
     check(&*c, find(&*c, "a"), find(&*c, "b"));
 }

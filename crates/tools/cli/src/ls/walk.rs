@@ -161,7 +161,7 @@ impl<'a> Lister<'a> {
 
     /// A traversal that meets something unreadable ends there, as far as its start.
     fn abandon(&mut self, error: &Error) {
-        complain(error, self.options);
+        complain_of_limit(error, self.options);
         let Some(seen) = self.frames.last().map(|frame| frame.seen.clone()) else { return };
         self.frames.retain(|frame| !frame.seen.is_of(&seen));
     }
@@ -188,7 +188,6 @@ impl<'a> Lister<'a> {
         if (is_group || info.references > 1)
             && let Err(error) = seen.insert(token, &path)
         {
-            complain_of_limit(&error, self.options);
             self.abandon(&error);
             return Ok(());
         }
