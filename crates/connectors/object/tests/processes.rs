@@ -91,5 +91,5 @@ fn four_processes_make_datasets_in_one_container() {
     assert_eq!(links, WRITERS as u64 * (count() as u64).div_ceil(50));
     assert_eq!(problems(&*c).unwrap(), Vec::<String>::new());
     c.close().unwrap();
-    connector.delete(&path).unwrap();
+    connector.delete(&ContainerOpen::new(&path, &access)).unwrap();
 }
