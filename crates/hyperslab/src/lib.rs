@@ -72,12 +72,13 @@ pub use extents::{Extent, Extents, SimpleExtents};
 pub use file::File;
 pub use group::Group;
 pub use iteration::{IterationCursor, LinkInfo, LinkType};
-/// Event sets: what the `async` layer has under way.
+/// Layers, and the extensions that they have.
 pub use layers;
+/// Event sets: what the `async` layer has under way.
 pub use layers::asynchronous;
 /// Numbers that the `stats` layer took.
 pub use layers::stats::Stats;
-/// Registered of the log connector.
+/// Extensions of the log connector.
 pub use log;
 pub use map::{KeyPosition, Map};
 pub use model;
@@ -87,7 +88,7 @@ pub use model::{
     ReferenceTarget, Result, Selection, Token,
 };
 pub use model::{Index as IndexType, Order as IterationOrder};
-/// Registered of the native connector.
+/// Extensions of the native connector.
 pub use native;
 pub use ndarray::s;
 pub use object::{NamedDatatype, Object, ObjectHandle};

@@ -55,7 +55,7 @@ pub(crate) struct Means<'a> {
 #[derive(Debug)]
 pub(crate) struct Containers {
     registry: Registry,
-    /// Registered that clients without the right to write may call.
+    /// Extensions that clients without the right to write may call.
     readable: Arc<[&'static str]>,
     root: Option<PathBuf>,
     /// What errors do not tell.

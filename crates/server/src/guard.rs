@@ -59,7 +59,7 @@ pub(crate) struct Guard {
     objects_max: usize,
     writable: bool,
     budget: Budget,
-    /// Registered of this server's connectors and layers that a client may call without the right to write.
+    /// Extensions of this server's connectors and layers that a client may call without the right to write.
     readable: Arc<[&'static str]>,
 }
 

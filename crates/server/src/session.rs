@@ -68,7 +68,7 @@ pub(crate) struct Beginning {
     pub(crate) metrics: Arc<Metrics>,
     pub(crate) budget: Budget,
     pub(crate) hidden: Arc<Hidden>,
-    /// Registered that need no right to write.
+    /// Extensions that need no right to write.
     pub(crate) readable: Arc<[&'static str]>,
 }
 

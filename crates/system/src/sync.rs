@@ -4,25 +4,28 @@
 //! not be seen half done is guarded elsewhere (a container that a panic interrupted does not commit). So [`Mutex::lock`]
 //! and its relatives return the guard itself. Who wants to know uses [`RwLock::write_unpoisoned`] or [`Mutex::is_poisoned`].
 
-use std::sync::PoisonError;
+use std::sync::{PoisonError, TryLockError};
 use std::time::Duration;
 
-#[cfg(not(hyperslab_shuttle))]
-use std::sync as inner;
+pub use std::sync::{MutexGuard, RwLockReadGuard, RwLockWriteGuard};
 
-#[cfg(hyperslab_shuttle)]
-use shuttle::sync as inner;
-
-pub use inner::{MutexGuard, RwLockReadGuard, RwLockWriteGuard};
+/// Returns the guard of an attempt to lock, or `None` if another thread is in the way.
+fn available<G>(attempt: Result<G, TryLockError<G>>) -> Option<G> {
+    match attempt {
+        Ok(guard) => Some(guard),
+        Err(TryLockError::Poisoned(poisoned)) => Some(poisoned.into_inner()),
+        Err(TryLockError::WouldBlock) => None,
+    }
+}
 
 /// A mutual exclusion lock, as [`std::sync::Mutex`].
 #[derive(Debug, Default)]
-pub struct Mutex<T: ?Sized>(inner::Mutex<T>);
+pub struct Mutex<T: ?Sized>(std::sync::Mutex<T>);
 
 impl<T> Mutex<T> {
     /// Creates an unlocked mutex.
     pub const fn new(value: T) -> Self {
-        Mutex(inner::Mutex::new(value))
+        Mutex(std::sync::Mutex::new(value))
     }
 
     /// Returns the value that the mutex protects.
@@ -39,11 +42,7 @@ impl<T: ?Sized> Mutex<T> {
 
     /// Locks the mutex, or returns `None` if another thread holds it.
     pub fn try_lock(&self) -> Option<MutexGuard<'_, T>> {
-        match self.0.try_lock() {
-            Ok(guard) => Some(guard),
-            Err(inner::TryLockError::Poisoned(poisoned)) => Some(poisoned.into_inner()),
-            Err(inner::TryLockError::WouldBlock) => None,
-        }
+        available(self.0.try_lock())
     }
 
     /// Returns the value; nobody else can have the mutex.
@@ -59,12 +58,12 @@ impl<T: ?Sized> Mutex<T> {
 
 /// A readers-writer lock, as [`std::sync::RwLock`].
 #[derive(Debug, Default)]
-pub struct RwLock<T: ?Sized>(inner::RwLock<T>);
+pub struct RwLock<T: ?Sized>(std::sync::RwLock<T>);
 
 impl<T> RwLock<T> {
     /// Creates an unlocked lock.
     pub const fn new(value: T) -> Self {
-        RwLock(inner::RwLock::new(value))
+        RwLock(std::sync::RwLock::new(value))
     }
 
     /// Returns the value that the lock protects.
@@ -96,20 +95,12 @@ impl<T: ?Sized> RwLock<T> {
 
     /// Locks for reading, or returns `None` if that would have to wait.
     pub fn try_read(&self) -> Option<RwLockReadGuard<'_, T>> {
-        match self.0.try_read() {
-            Ok(guard) => Some(guard),
-            Err(inner::TryLockError::Poisoned(poisoned)) => Some(poisoned.into_inner()),
-            Err(inner::TryLockError::WouldBlock) => None,
-        }
+        available(self.0.try_read())
     }
 
     /// Locks for writing, or returns `None` if that would have to wait.
     pub fn try_write(&self) -> Option<RwLockWriteGuard<'_, T>> {
-        match self.0.try_write() {
-            Ok(guard) => Some(guard),
-            Err(inner::TryLockError::Poisoned(poisoned)) => Some(poisoned.into_inner()),
-            Err(inner::TryLockError::WouldBlock) => None,
-        }
+        available(self.0.try_write())
     }
 
     /// Returns the value; nobody else can have the lock.
@@ -125,12 +116,12 @@ impl<T: ?Sized> RwLock<T> {
 
 /// A condition variable, as [`std::sync::Condvar`].
 #[derive(Debug, Default)]
-pub struct Condvar(inner::Condvar);
+pub struct Condvar(std::sync::Condvar);
 
 impl Condvar {
     /// Creates a condition variable that nobody waits on.
     pub const fn new() -> Self {
-        Condvar(inner::Condvar::new())
+        Condvar(std::sync::Condvar::new())
     }
 
     /// Unlocks the mutex, waits for a notification, and locks the mutex again.

@@ -1,3 +1,0 @@
-//! Clocks, as [`std::time`].
-
-pub use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
