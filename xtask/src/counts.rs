@@ -55,7 +55,7 @@ pub(crate) fn collected(callgrind: &str) -> Option<u64> {
     line.1.trim().parse().ok().filter(|&count| count > 0)
 }
 
-/// How a count is beside the one of before.
+/// How a count is next to the one of before.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Verdict {
     Same,
@@ -66,7 +66,7 @@ pub(crate) enum Verdict {
 }
 
 impl Verdict {
-    /// A path that nobody compares is not guarded, so it fails too.
+    /// A path that no one compares is not guarded, so it fails too.
     pub(crate) fn fails(self) -> bool {
         matches!(self, Verdict::More | Verdict::New)
     }

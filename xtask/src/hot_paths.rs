@@ -68,7 +68,7 @@ fn count_all(compiler: String) -> Result<Counts, String> {
     Ok(Counts { compiler, counts: counts.collect::<Result<_, String>>()? })
 }
 
-/// The program is built beside this one: in the same folder for all that is built, in `release`.
+/// The program is built next to this one: in the same folder for all that is built, in `release`.
 fn build() -> Result<PathBuf, String> {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     output(Command::new(cargo).current_dir(crate::root()).args(["build", "--release", "-p", "hot_paths"]))?;

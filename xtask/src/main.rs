@@ -4,7 +4,7 @@
 //!   is printed by `hyperslab` too; says how many outputs are equal and lists the rest.
 //! - `golden DIR`: makes the project's own golden files there, with h5py.
 //! - `rivals [OPTIONS] [WORDS]`: builds and runs `benches/rivals`, and writes its table to `docs/` when all of it was run.
-//! - `commits [--write]`: of these, one thing added and flushed, beside up to a million others; `--write` puts its tables into
+//! - `commits [--write]`: of these, one thing added and flushed, next to up to a million others; `--write` puts its tables into
 //!   `docs/performance.md`.
 //! - `hot-paths [--update]`: counts the instructions of the paths in `benches/hot_paths`; fails where one takes over a
 //!   tenth more than `counts.txt` there says. `--update` writes that file anew.
@@ -58,7 +58,7 @@ fn golden(arguments: &[String]) -> ExitCode {
     }
 }
 
-/// What commits cost, of the benchmark beside libhdf5.
+/// What commits cost, of the benchmark next to libhdf5.
 fn commits(arguments: &[String]) -> ExitCode {
     let writes = arguments.iter().any(|argument| argument == "--write");
     let out: &[&str] = if writes { &["--out", "../../docs"] } else { &[] };
@@ -66,7 +66,7 @@ fn commits(arguments: &[String]) -> ExitCode {
     rivals(&all)
 }
 
-/// The benchmark beside libhdf5 is a workspace of its own.
+/// The benchmark next to libhdf5 is a workspace of its own.
 fn rivals(arguments: &[String]) -> ExitCode {
     let mut cargo = Command::new("cargo");
     cargo.args(["run", "--release", "--"]).args(arguments).current_dir(root().join("benches/rivals"));

@@ -5,9 +5,9 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use comm::{Comm, Mpi, Reduce};
-use hyperslab::model::properties::{DatasetCreate, FileCreate};
-use hyperslab::model::{Dataspace, Datatype, Selection, Token};
-use hyperslab::vol::{Container, ContainerCreate, Durability, FileAccess, OpDatasetCreate, OpWrite, Place};
+use hyperslab::vol::model::properties::{DatasetCreate, FileCreate};
+use hyperslab::vol::model::{Dataspace, Datatype, Selection, Token};
+use hyperslab::vol::{Container, ContainerCreate, Durability, FileAccess, OpDatasetCreate, OpWrite, LinkLocation};
 use log::LogContainer;
 
 use crate::{Outcome, plan};
@@ -22,7 +22,7 @@ fn datasets(c: &LogContainer, parts: &[plan::Part]) -> Outcome<Vec<(usize, Token
     for (n, part) in parts.iter().enumerate() {
         for variable in 0..part.variables {
             let space = Dataspace::simple(&part.dims)?;
-            let place = Some(Place::new(root, format!("D{n}_{variable}")));
+            let place = Some(LinkLocation::new(root, format!("D{n}_{variable}")));
             let datatype = Datatype::native_int(8);
             let op =
                 OpDatasetCreate { place, datatype, committed: None, space, create: DatasetCreate::default() };

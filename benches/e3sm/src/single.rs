@@ -5,11 +5,11 @@ use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::sync::Arc;
 
-use hyperslab::model::properties::{DatasetCreate, FileCreate};
-use hyperslab::model::{Dataspace, Datatype, Selection, Token};
+use hyperslab::vol::model::properties::{DatasetCreate, FileCreate};
+use hyperslab::vol::model::{Dataspace, Datatype, Selection, Token};
 use hyperslab::vol::{
     Connector, Container, ContainerCreate, ContainerOpen, Durability, FileAccess, OpDatasetCreate, OpRead,
-    OpWrite, Place,
+    OpWrite, LinkLocation,
 };
 use log::{LogConnector, LogContainer};
 use native::NativeConnector;
@@ -37,7 +37,7 @@ fn access() -> FileAccess {
 
 fn dataset(c: &dyn Container, name: &str, elements: u64) -> Outcome<Token> {
     Ok(c.dataset_create(&OpDatasetCreate {
-        place: Some(Place::new(c.info()?.root, name)),
+        place: Some(LinkLocation::new(c.info()?.root, name)),
         datatype: Datatype::native_int(4),
         committed: None,
         space: Dataspace::simple(&[elements])?,

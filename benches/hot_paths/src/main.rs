@@ -44,7 +44,7 @@ fn measured(work: &mut dyn FnMut() -> Outcome<()>) -> Outcome<()> {
     black_box(outcome)
 }
 
-/// Nobody counts what is wrong.
+/// No one counts what is wrong.
 fn expect<T: PartialEq + std::fmt::Debug>(found: &T, expected: &T) -> Outcome<()> {
     match found == expected {
         true => Ok(()),

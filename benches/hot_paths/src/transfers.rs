@@ -1,6 +1,6 @@
 //! Elements: small pieces, windows, rows, and types that differ.
 
-use hyperslab::model::ByteOrder;
+use hyperslab::vol::model::ByteOrder;
 use hyperslab::{Datatype, File, H5Type, Selection, UNLIMITED_DIM};
 use ndarray::Array2;
 
@@ -19,7 +19,7 @@ pub(crate) fn small_read(scratch: &Scratch) -> Outcome<()> {
     let (mut piece, mut sum) = ([0u64; ELEMENTS as usize], 0);
     measured(&mut || {
         for n in 0..READS {
-            // 7 has no factor in common with the count: every piece once, none beside the one before.
+            // 7 has no factor in common with the count: every piece once, none next to the one before.
             let start = n * 7 % READS * ELEMENTS;
             dataset.read_selection_into(&Selection::block(&[start], &[ELEMENTS])?, &mut piece)?;
             sum += piece.iter().sum::<u64>();

@@ -11,8 +11,8 @@ use memory::MemoryConnector;
 use model::properties::{DatasetCreate, FileCreate};
 use model::{Dataspace, Datatype, Result, Token};
 use vol::{
-    Capability, ConnectorInfo, Container, FileAccess, Layer, LayerFactory, OpDatasetCreate, Place, Registry,
-    Wrap,
+    Capability, ConnectorInfo, Container, FileAccess, Layer, LayerFactory, LinkLocation, OpDatasetCreate,
+    Registry, Wrap,
 };
 
 /// A layer that does nothing: what forwarding alone costs.
@@ -54,7 +54,7 @@ fn container(stack: &str) -> Result<Arc<dyn Container>> {
 /// A dataset of so many bytes.
 fn dataset(container: &dyn Container, name: &str, bytes: u64) -> Result<Token> {
     container.dataset_create(&OpDatasetCreate {
-        place: Some(Place::new(container.info()?.root, name)),
+        place: Some(LinkLocation::new(container.info()?.root, name)),
         datatype: Datatype::native_int(1),
         committed: None,
         space: Dataspace::simple(&[bytes])?,

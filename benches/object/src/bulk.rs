@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use model::properties::{DatasetCreate, Layout};
 use model::{ByteOrder, Dataspace, Datatype, Result, Selection, Token};
-use vol::{Container, Durability, OpDatasetCreate, OpRead, OpWrite, Place};
+use vol::{Container, Durability, LinkLocation, OpDatasetCreate, OpRead, OpWrite};
 
 use crate::{Bench, Side, keep, rate, timed};
 
@@ -16,7 +16,7 @@ const AT_ONCE: u64 = 64;
 const ROUNDS: usize = 3;
 
 fn write(c: &dyn Container, data: &[u8]) -> Result<()> {
-    let place = Some(Place::new(c.info()?.root, "d"));
+    let place = Some(LinkLocation::new(c.info()?.root, "d"));
     let create = DatasetCreate { layout: Layout::chunked(&[1, CHUNK_ELEMENTS]), ..DatasetCreate::default() };
     let (datatype, space) =
         (Datatype::ieee_f64(ByteOrder::Little), Dataspace::simple(&[CHUNKS, CHUNK_ELEMENTS])?);

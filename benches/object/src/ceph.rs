@@ -6,7 +6,7 @@ use std::time::Duration;
 use model::properties::{DatasetCreate, FileCreate, Layout};
 use model::{Dataspace, Datatype, Error, Result, Selection};
 use objects::{Change, ObjectId, Phase, Store, Update};
-use vol::{Container, Durability, FileAccess, OpDatasetCreate, OpRead, OpWrite, Place};
+use vol::{Container, Durability, FileAccess, LinkLocation, OpDatasetCreate, OpRead, OpWrite};
 
 use crate::{Bench, rate, timed};
 
@@ -22,7 +22,7 @@ fn stored(error: &objects::Error) -> Error {
 }
 
 fn dataset(c: &dyn Container, name: &str, dims: &[u64], create: DatasetCreate) -> Result<model::Token> {
-    let place = Some(Place::new(c.info()?.root, name));
+    let place = Some(LinkLocation::new(c.info()?.root, name));
     let (datatype, space) = (Datatype::native_uint(1), Dataspace::simple(dims)?);
     c.dataset_create(&OpDatasetCreate { place, datatype, committed: None, space, create })
 }

@@ -1,4 +1,4 @@
-//! The object connector beside others: `cargo run --release -p object-bench [bulk] [small] [maps] [--in FOLDER]`; with the word
+//! The object connector next to others: `cargo run --release -p object-bench [bulk] [small] [maps] [--in FOLDER]`; with the word
 //! `iod` the iod connector stands in its place.
 //!
 //! Both sides take turns, and each figure is the best of some rounds, so that a busy machine disturbs all of them alike.

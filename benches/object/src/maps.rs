@@ -1,4 +1,4 @@
-//! 1,000,000 pairs of a map in batches, beside plain redb with the same batches.
+//! 1,000,000 pairs of a map in batches, next to plain redb with the same batches.
 
 use std::path::Path;
 use std::time::Duration;
@@ -6,7 +6,7 @@ use std::time::Duration;
 use model::properties::ObjectCreate;
 use model::{Datatype, Error, Result};
 use redb::{Database, TableDefinition};
-use vol::{Container, Durability, OpMapCreate, Place};
+use vol::{Container, Durability, LinkLocation, OpMapCreate};
 
 use crate::{Bench, Side, keep, timed};
 
@@ -19,7 +19,7 @@ fn key(n: u64) -> [u8; 8] {
 }
 
 fn put(c: &dyn Container, batch: u64) -> Result<()> {
-    let place = Some(Place::new(c.info()?.root, "map"));
+    let place = Some(LinkLocation::new(c.info()?.root, "map"));
     let (key_type, value) = (Datatype::native_uint(8), Datatype::native_uint(8));
     let create = ObjectCreate::default();
     let map = c.map_create(&OpMapCreate { place, key: key_type, value, create })?;

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use model::properties::DatasetCreate;
 use model::{CharacterSet, Dataspace, Datatype, Result, Selection, Token};
-use vol::{Container, Durability, OpAttributeCreate, OpDatasetCreate, OpWrite, Place};
+use vol::{Container, Durability, LinkLocation, OpAttributeCreate, OpDatasetCreate, OpWrite};
 
 use crate::{Bench, Side, keep, timed};
 
@@ -24,7 +24,7 @@ fn attribute(c: &dyn Container, object: Token, n: usize) -> Result<()> {
 fn write(c: &dyn Container) -> Result<()> {
     let root = c.info()?.root;
     for n in 0..DATASETS {
-        let place = Some(Place::new(root, format!("dataset {n:05}")));
+        let place = Some(LinkLocation::new(root, format!("dataset {n:05}")));
         let (datatype, space) = (Datatype::native_int(4), Dataspace::simple(&[10])?);
         let create = DatasetCreate::default();
         let dataset =

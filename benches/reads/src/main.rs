@@ -1,6 +1,6 @@
 //! What reading costs, as a ratio to the hardware: `cargo run --release -p reads [DIR]`.
 //!
-//! DIR (or a folder in the system's temporary one) holds the files that `make.py` beside this crate makes with h5py.
+//! DIR (or a folder in the system's temporary one) holds the files that `make.py` next to this crate makes with h5py.
 //! Every figure is a ratio of two measurements that alternate in one run, best of several.
 
 use std::path::{Path, PathBuf};

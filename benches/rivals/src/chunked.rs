@@ -49,7 +49,7 @@ const DEFLATE: Storage = Storage {
     stages: &[(2, &[4]), (1, &[4])],
 };
 
-/// libhdf5 has no Zstandard of its own: Blosc's stands beside it.
+/// libhdf5 has no Zstandard of its own: Blosc's stands next to it.
 const ZSTD: Storage = Storage {
     name: "zstd-1, 256 MiB",
     bytes: 256 << 20,
@@ -128,7 +128,7 @@ fn writes(
     let shape = [values.len() / COLUMNS, COLUMNS];
     let layout = layout(storage, &shape);
     let zarr = || zarr::write(&paths.zarr, storage.zarr, [shape, CHUNK], values);
-    // The reads need these, even when nobody asks for the writes.
+    // The reads need these, even when no one asks for the writes.
     write_theirs(storage, &paths.theirs, values)?;
     write_ours(storage, &paths.ours, values)?;
     zarr()?;

@@ -1,6 +1,6 @@
 //! Elements whose type in memory is not the one in the file.
 
-use hyperslab::model::ByteOrder;
+use hyperslab::vol::model::ByteOrder;
 use hyperslab::{Datatype, File};
 
 use crate::data;
@@ -93,7 +93,7 @@ struct ValueOnly {
 /// Our type for records without padding.
 fn packed() -> Datatype {
     use hyperslab::H5Type;
-    Datatype::Compound(hyperslab::model::datatype::Compound::packed(
+    Datatype::Compound(hyperslab::vol::model::datatype::Compound::packed(
         [("id", i32::datatype()), ("value", f64::datatype()), ("flag", u8::datatype())]
             .map(|(name, datatype)| (name.to_owned(), datatype)),
     ))

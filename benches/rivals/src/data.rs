@@ -1,6 +1,6 @@
 //! What all workloads share: numbers to write, and files.
 
-use hyperslab::model::properties::FileCreate;
+use hyperslab::vol::model::properties::FileCreate;
 use hyperslab::{Durability, FileAccess, LibVersion};
 
 use crate::Outcome;

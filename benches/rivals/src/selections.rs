@@ -2,7 +2,7 @@
 
 use std::process::Command;
 
-use hyperslab::model::selection::SetOp;
+use hyperslab::vol::model::selection::SetOp;
 use hyperslab::{File, Selection};
 use ndarray::{ArrayD, IxDyn};
 

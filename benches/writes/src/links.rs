@@ -1,5 +1,5 @@
-//! One link more and a flush, beside ever more others: what a commit costs hangs on what changed, not on what is there.
-//! `cargo xtask commits` has the same beside libhdf5.
+//! One link more and a flush, next to ever more others: what a commit costs hangs on what changed, not on what is there.
+//! `cargo xtask commits` has the same next to libhdf5.
 
 use std::path::Path;
 use std::time::Instant;

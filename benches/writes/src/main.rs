@@ -1,9 +1,9 @@
 //! What overwriting and flushing cost, as a ratio to the hardware, and what threads gain:
-//! `cargo run --release -p writes [overwrite|flush|beside|links] [FOLDER] [GIB]`.
+//! `cargo run --release -p writes [overwrite|flush|readers|links] [FOLDER] [GIB]`.
 //!
 //! - `overwrite`: committed elements, contiguous and chunked, against writing the same bytes twice with `pwrite`;
 //! - `flush`: 16 threads that flush at once against one, where a sync takes a millisecond;
-//! - `beside`: 4 threads that read beside 4 that write other datasets and flush, against the readers alone, where a read
+//! - `readers`: 4 threads that read next to 4 that write other datasets and flush, against the readers alone, where a read
 //!   takes a millisecond: what counts is who waits for whom, not how many processors there are;
 //! - `links`: one link more and a flush, where a thousand to a million are there.
 
@@ -26,8 +26,8 @@ fn main() -> Outcome<()> {
     if what.is_empty() || what == "flush" {
         threads::flush()?;
     }
-    if what.is_empty() || what == "beside" {
-        threads::beside()?;
+    if what.is_empty() || what == "readers" {
+        threads::readers()?;
     }
     if what.is_empty() || what == "links" {
         links::run(&folder)?;

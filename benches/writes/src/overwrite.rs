@@ -15,14 +15,15 @@ pub(crate) fn run(folder: &Path, gib: u64) -> Outcome<()> {
     let path = folder.join("hyperslab-overwrite.h5");
     let bytes = gib << 30;
     for is_chunked in [false, true] {
-        let hardware = twice(&path, bytes)?;
+        // A disk that others share is not always equally fast: the mean of what it does before and after ours counts.
+        let before = twice(&path, bytes)?;
         let ours = ours(&path, bytes, is_chunked)?;
+        let after = twice(&path, bytes)?;
         println!(
-            "overwrite {gib} GiB, {}: {:.2} of writing twice ({:.2} s, {:.2} s), memory at most {} MiB",
+            "overwrite {gib} GiB, {}: {:.2} of writing twice ({ours:.2} s; {before:.2} s before, {after:.2} s after), \
+             memory at most {} MiB",
             if is_chunked { "chunked" } else { "contiguous" },
-            hardware / ours,
-            ours,
-            hardware,
+            (before + after) / 2.0 / ours,
             memory_peak_mib()?
         );
         std::fs::remove_file(&path)?;

@@ -82,7 +82,7 @@ pub(crate) fn flush() -> Outcome<()> {
     Ok(())
 }
 
-/// Reads of four threads, beside so many others that write and flush.
+/// Reads of four threads, next to so many others that write and flush.
 fn reads(writers: usize) -> Outcome<(u64, u64)> {
     let (pause, file, datasets) = file(4 + writers)?;
     let (read, written) = datasets.split_at(4);
@@ -105,11 +105,11 @@ fn reads(writers: usize) -> Outcome<(u64, u64)> {
     Ok((reads, flushed.into_inner()))
 }
 
-pub(crate) fn beside() -> Outcome<()> {
-    let ((alone, _), (beside, written)) = (reads(0)?, reads(4)?);
+pub(crate) fn readers() -> Outcome<()> {
+    let ((alone, _), (together, written)) = (reads(0)?, reads(4)?);
     println!(
-        "reads by 4 threads where a read takes 1 ms: alone {alone}, beside 4 that write and flush ({written} times) {beside}: {:.2}",
-        beside as f64 / alone as f64
+        "reads by 4 threads where a read takes 1 ms: alone {alone}, next to 4 that write and flush ({written} times) {together}: {:.2}",
+        together as f64 / alone as f64
     );
     Ok(())
 }

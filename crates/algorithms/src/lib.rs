@@ -8,12 +8,13 @@
 pub mod checks;
 pub mod compare;
 pub mod copy;
+mod descriptor_bytes;
+mod descriptors;
 pub mod maps;
+pub mod partial_chunks;
 pub mod placement;
 mod replaced;
 mod shared_values;
-mod slot_bytes;
-mod slots;
 pub mod stored;
 pub mod thread_pool;
 pub mod transfer;

@@ -1,18 +1,18 @@
-//! What all connectors ask of maps.
+//! Maps, as far as all connectors share them.
 
 use model::convert::{Conversions, Plan};
-use model::heap::{Heap, VarSlot};
+use model::heap::{Heap, VarLenDescriptor};
 use model::{Datatype, Error, Result, Token};
 use vol::{Container, MapInfo, Page};
 
-/// Checks a type for keys. A key is compared by its bytes, so it must hold its value and not a slot for it: neither
+/// Checks a type for keys. A key is compared by its bytes, so it must hold its value and not a descriptor for it: neither
 /// references, nor variable-length values inside of anything.
 pub fn check_key_type(key: &Datatype) -> Result<()> {
-    let has_inner_slots = match key {
-        Datatype::VarLen(_) => key.children().into_iter().any(Datatype::has_slots),
-        other => other.has_slots(),
+    let has_inner_descriptors = match key {
+        Datatype::VarLen(_) => key.children().into_iter().any(Datatype::has_descriptors),
+        other => other.has_descriptors(),
     };
-    match has_inner_slots {
+    match has_inner_descriptors {
         true => {
             Err(Error::invalid("make map").with("problem", "keys with references or nested variable length"))
         }
@@ -29,18 +29,18 @@ pub fn check_key(key_type: &Datatype, key: &[u8]) -> Result<()> {
     if is_key { Ok(()) } else { Err(Error::invalid("use map key").with("bytes", key.len())) }
 }
 
-/// Bytes of an element of a variable-length key.
+/// Returns the number of bytes of an element of a variable-length key.
 fn unit_bytes(key_type: &Datatype) -> u64 {
     key_type.children().first().map_or(1, |base| u64::from(base.size())).max(1)
 }
 
-/// Keys as packed elements of the memory form of their type.
+/// Keys as packed elements of the memory datatype of their type.
 pub fn to_elements<'k>(
     key_type: &Datatype,
     keys: impl ExactSizeIterator<Item = &'k [u8]>,
     heap: &mut Heap,
 ) -> Result<Vec<u8>> {
-    let (memory, unit) = (key_type.memory_form(), unit_bytes(key_type));
+    let (memory, unit) = (key_type.memory_type(), unit_bytes(key_type));
     if !matches!(memory, Datatype::VarLen(_)) {
         return Ok(keys.collect::<Vec<_>>().concat());
     }
@@ -51,17 +51,17 @@ pub fn to_elements<'k>(
     Ok(elements)
 }
 
-/// The opposite of [`to_elements`].
+/// Returns the opposite of [`to_elements`].
 pub fn from_elements(key_type: &Datatype, elements: &[u8], heap: &Heap) -> Result<Vec<Vec<u8>>> {
-    let (memory, unit) = (key_type.memory_form(), unit_bytes(key_type));
+    let (memory, unit) = (key_type.memory_type(), unit_bytes(key_type));
     let one = |element: &[u8]| match memory {
-        Datatype::VarLen(_) => heap.get(VarSlot::load(element)?, unit).map(<[u8]>::to_vec),
+        Datatype::VarLen(_) => heap.get(VarLenDescriptor::load(element)?, unit).map(<[u8]>::to_vec),
         _ => Ok(element.to_vec()),
     };
     elements.chunks_exact(memory.size().max(1) as usize).map(one).collect()
 }
 
-/// The keys of elements in memory, in the form in which a map with keys of `key_type` holds them.
+/// Returns the keys of elements in memory, in the form in which a map with keys of `key_type` holds them.
 ///
 /// # Errors
 /// Returns `Error::Invalid` where a key is another one as the map holds it (a number out of range, digits that do not fit,
@@ -72,7 +72,7 @@ pub fn stored_keys(
     elements: &[u8],
     heap: &mut Heap,
 ) -> Result<Vec<Vec<u8>>> {
-    let (memory, count) = (key_type.memory_form(), elements.len() / datatype.size().max(1) as usize);
+    let (memory, count) = (key_type.memory_type(), elements.len() / datatype.size().max(1) as usize);
     let mut stored = vec![0; count * memory.size() as usize];
     Plan::compile(datatype, &memory, &Conversions::default())?.run(elements, &mut stored, count, heap)?;
     if memory != *datatype {
@@ -105,7 +105,7 @@ pub fn each_page(
     }
 }
 
-/// A page of keys that are known in their order, from the first one that is asked for on.
+/// Returns a page of keys that are known in their order, from the first one that is asked for on.
 pub fn page<'k>(keys: impl Iterator<Item = &'k Vec<u8>>, count_max: u64) -> Page<Vec<u8>> {
     let mut keys = keys.peekable();
     let count = usize::try_from(count_max).unwrap_or(usize::MAX);

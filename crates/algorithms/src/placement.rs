@@ -4,7 +4,7 @@
 use model::selection::PointIndex;
 use model::{Result, Selection};
 
-/// The chunks that a selection touches, by their place in the grid, in the order in which
+/// Returns the chunks that a selection touches, by their place in the grid, in the order in which
 /// [`PlacementParts::Chunks`](vol::PlacementParts::Chunks) has them.
 pub fn chunks(selection: &Selection, dims: &[u64], shape: &[u64]) -> Result<Vec<Vec<u64>>> {
     match selection {

@@ -7,12 +7,12 @@ use model::spread::Spread;
 use model::{Kind, Result};
 use vol::Blobs;
 
-use crate::slot_bytes::{COUNT_BYTES, join_blobs, split_slot};
+use crate::descriptor_bytes::{COUNT_BYTES, join_blobs, split_descriptor};
 
 /// Appends the values of blobs, as [`Container::blob_get`](vol::Container::blob_get) does.
 pub type GetBlobs<'a> = dyn FnMut(&[&[u8]], &mut Blobs) -> Result<()> + 'a;
 
-/// The identities of the blobs, one after another, that `old` elements of a type in file form use, and neither `new` ones
+/// Returns the identities of the blobs, one after another, that `old` elements of a type in the file datatype use, and neither `new` ones
 /// nor the fill value do. Those of references are not among them.
 ///
 /// What was there before may be broken, and is overwritten all the same: a blob that cannot be read has none inside.
@@ -23,11 +23,11 @@ pub fn replaced_blobs(
     fill: Option<&[u8]>,
     get: &mut GetBlobs<'_>,
 ) -> Result<Vec<u8>> {
-    // Elements that nobody wrote before.
+    // Elements that were never written before.
     if old.chunks(64).all(|part| part.iter().fold(0, |all, byte| all | byte) == 0) {
         return Ok(Vec::new());
     }
-    let sites = Sites::new(datatype);
+    let sites = BlobFields::new(datatype);
     let mut released = Vec::new();
     sites.add_blobs(old, get, &mut released)?;
     if released.is_empty() {
@@ -47,26 +47,26 @@ fn without(ids: &[u8], used: &[u8], each: usize) -> Vec<u8> {
 }
 
 /// Where the elements of a type name blobs.
-struct Sites<'t> {
+struct BlobFields<'t> {
     element_bytes: usize,
-    sites: Vec<Site<'t>>,
+    sites: Vec<BlobField<'t>>,
 }
 
-struct Site<'t> {
+struct BlobField<'t> {
     at: usize,
     bytes: usize,
     /// The type of a sequence's elements, where they name blobs too.
     inner: Option<&'t Datatype>,
 }
 
-impl<'t> Sites<'t> {
+impl<'t> BlobFields<'t> {
     fn new(datatype: &'t Datatype) -> Self {
         let mut sites = Vec::new();
         add_sites(datatype, 0, &mut sites);
-        Sites { element_bytes: datatype.size().max(1) as usize, sites }
+        BlobFields { element_bytes: datatype.size().max(1) as usize, sites }
     }
 
-    /// Bytes of an identity: the same for all of a container.
+    /// Returns the number of bytes of an identity: the same for all of a container.
     fn id_bytes(&self) -> usize {
         self.sites.first().map_or(1, |site| site.bytes.saturating_sub(COUNT_BYTES)).max(1)
     }
@@ -76,14 +76,14 @@ impl<'t> Sites<'t> {
         for site in &self.sites {
             let mut filled = Vec::new();
             for element in elements.chunks_exact(self.element_bytes) {
-                let (count, id) = split_slot(&element[site.at..site.at + site.bytes])?;
+                let (count, id) = split_descriptor(&element[site.at..site.at + site.bytes])?;
                 if id.iter().any(|&byte| byte != 0) {
                     out.extend_from_slice(id);
                     filled.extend(site.inner.is_some().then_some((count, id)));
                 }
             }
             if let Some(inner) = site.inner {
-                let inner = Sites::new(inner);
+                let inner = BlobFields::new(inner);
                 filled.into_iter().try_for_each(|value| inner.add_blobs_of(value, get, out))?;
             }
         }
@@ -108,7 +108,7 @@ impl<'t> Sites<'t> {
     }
 }
 
-fn add_sites<'t>(datatype: &'t Datatype, at: usize, out: &mut Vec<Site<'t>>) {
+fn add_sites<'t>(datatype: &'t Datatype, at: usize, out: &mut Vec<BlobField<'t>>) {
     match datatype {
         Datatype::VarLen(value) => {
             let inner = match &value.kind {
@@ -117,15 +117,15 @@ fn add_sites<'t>(datatype: &'t Datatype, at: usize, out: &mut Vec<Site<'t>>) {
                 }
                 _ => None,
             };
-            out.push(Site { at, bytes: value.size as usize, inner });
+            out.push(BlobField { at, bytes: value.size as usize, inner });
         }
-        Datatype::Array(array) if array.base.has_slots() => {
+        Datatype::Array(array) if array.base.has_descriptors() => {
             let each = array.base.size() as usize;
             let count: usize = array.dims.iter().map(|&dim| dim as usize).product();
             (0..count).for_each(|n| add_sites(&array.base, at + n * each, out));
         }
         Datatype::Compound(compound) => {
-            for member in compound.members.iter().filter(|member| member.datatype.has_slots()) {
+            for member in compound.members.iter().filter(|member| member.datatype.has_descriptors()) {
                 add_sites(&member.datatype, at + member.offset as usize, out);
             }
         }

@@ -63,7 +63,7 @@ pub fn sparse(container: &dyn Container, dataset: Token, info: &DatasetInfo) -> 
 }
 
 impl StoredRuns {
-    /// What the mappings of a virtual dataset lead to; `false` where that is too much.
+    /// Returns what the mappings of a virtual dataset lead to; `false` where that is too much.
     fn mapped(&mut self, mappings: &[VirtualMapping], is_few: &dyn Fn(u64) -> bool) -> Result<bool> {
         let mut elements = 0u64;
         for mapping in mappings {
@@ -185,7 +185,7 @@ impl StoredRuns {
         self.runs.iter().map(|(_, len)| len).sum()
     }
 
-    /// Whether there are none.
+    /// Returns whether there are none.
     pub fn is_empty(&self) -> bool {
         self.runs.is_empty()
     }
@@ -203,7 +203,7 @@ impl StoredRuns {
         starts.zip(ends).filter(|(start, end)| start < end).map(|(start, end)| (start, end - start))
     }
 
-    /// What this or the other has.
+    /// Returns what this or the other has.
     ///
     /// # Errors
     ///
@@ -214,7 +214,7 @@ impl StoredRuns {
         Ok(self)
     }
 
-    /// All runs as blocks of at most so many elements.
+    /// Returns all runs as blocks of at most so many elements.
     pub fn blocks_of(&self, elements_max: u64) -> impl Iterator<Item = Block> + Send + use<> {
         let (dims, runs) = (self.dims.clone(), self.runs.clone());
         runs.into_iter().flat_map(move |run| run_blocks(run, &dims, elements_max))
@@ -222,7 +222,7 @@ impl StoredRuns {
 }
 
 impl Block {
-    /// The block as a selection.
+    /// Returns the block as a selection.
     ///
     /// # Errors
     ///
@@ -232,7 +232,7 @@ impl Block {
     }
 }
 
-/// A run of elements in C order as blocks of at most so many elements.
+/// Returns a run of elements in C order as blocks of at most so many elements.
 pub fn run_blocks(run: (u64, u64), dims: &[u64], elements_max: u64) -> RunBlocks {
     let mut steps = vec![1u64; dims.len()];
     for d in (1..dims.len()).rev() {

@@ -1,7 +1,7 @@
 //! Work on all cores, for connectors and for what stands over them.
 //!
-//! The threads are the library's own. They take nothing but pieces of work that wait for nobody, so that whoever hands
-//! them out may hold a lock meanwhile. And whoever works for somebody's `rayon` already does its own pieces: waiting there
+//! The threads are the library's own. They take nothing but pieces of work that wait for no one, so that a caller that hands
+//! them out may hold a lock meanwhile. And a caller that works for a caller's `rayon` already does its own pieces: waiting there
 //! could mean to begin something else, which may want that same lock.
 
 use std::sync::OnceLock;
@@ -16,12 +16,12 @@ fn thread_pool() -> Option<&'static ThreadPool> {
     CREW.get_or_init(start).as_ref().filter(|thread_pool| thread_pool.current_num_threads() > 1)
 }
 
-/// The thread_pool, if work can be shared from here.
+/// Returns the thread_pool, if work can be shared from here.
 fn helpers(items: usize) -> Option<&'static ThreadPool> {
     if items < 2 || rayon::current_thread_index().is_some() { None } else { thread_pool() }
 }
 
-/// How many items are worked on at the same time.
+/// Returns how many items are worked on at the same time.
 pub fn threads() -> usize {
     thread_pool().map_or(1, ThreadPool::current_num_threads)
 }
@@ -34,7 +34,7 @@ pub fn each<T: Send, E: Send>(items: Vec<T>, f: impl Fn(T) -> Result<(), E> + Sy
     }
 }
 
-/// What `f` makes of every item, in their order.
+/// Returns what `f` makes of every item, in their order.
 pub fn map<T: Send, R: Send, E: Send>(
     items: Vec<T>,
     f: impl Fn(T) -> Result<R, E> + Sync,

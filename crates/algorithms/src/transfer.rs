@@ -1,7 +1,7 @@
 //! Moving elements between memory and a container: written once, for every connector.
 //!
 //! A connector sees packed elements of the *file* datatype. Here they are converted, given or stripped of
-//! their slots, and scattered into or gathered from the caller's selection. Where memory already has the
+//! their descriptors, and scattered into or gathered from the caller's selection. Where memory already has the
 //! file's shape and type, the caller's buffer goes down as it is and nothing is copied.
 
 use std::borrow::Cow;
@@ -11,13 +11,13 @@ use model::heap::Heap;
 use model::{Dataspace, Datatype, Error, Result, Selection, Token};
 use vol::{Container, OpRead, OpWrite, Pin};
 
-use crate::slots::SlotPlan;
+use crate::descriptors::DescriptorPlan;
 use crate::workers;
 
 mod scatter;
 mod strips;
 
-use strips::Piece;
+use strips::StripPart;
 
 /// Elements of a dataset.
 #[derive(Clone, Copy)]
@@ -26,7 +26,7 @@ pub struct Elements<'a> {
     pub container: &'a dyn Container,
     /// The dataset.
     pub dataset: Token,
-    /// Its type, in file form.
+    /// Its type, in the file datatype.
     pub file_type: &'a Datatype,
     /// Its extent.
     pub space: &'a Dataspace,
@@ -45,7 +45,7 @@ impl std::fmt::Debug for Elements<'_> {
 /// A caller's buffer: its type, its extent, and the elements of it that take part.
 #[derive(Debug, Clone, Copy)]
 pub struct Memory<'a> {
-    /// Type of an element, in memory form.
+    /// Type of an element, in the memory datatype.
     pub datatype: &'a Datatype,
     /// Extent of the buffer.
     pub dims: &'a [u64],
@@ -54,7 +54,7 @@ pub struct Memory<'a> {
 }
 
 impl Elements<'_> {
-    /// How many elements there are.
+    /// Returns how many elements there are.
     pub fn count(&self) -> Result<u64> {
         match self.space {
             Dataspace::Null => Ok(0),
@@ -62,25 +62,25 @@ impl Elements<'_> {
         }
     }
 
-    /// Reads into a packed buffer of elements of `memory` type (in memory form).
+    /// Reads into a packed buffer of elements of `memory` type (in the memory datatype).
     pub fn read(&self, memory: &Datatype, into: &mut [u8], heap: &mut Heap) -> Result<()> {
         check_room(self.count()?, memory, into.len())?;
         if into.is_empty() {
             return Ok(());
         }
-        if memory == self.file_type && !memory.has_slots() {
+        if memory == self.file_type && !memory.has_descriptors() {
             let read = OpRead { dataset: self.dataset, selection: self.selection, into };
             return self.container.dataset_read(&mut [read]);
         }
-        let unslotted = self.file_type.memory_form();
-        let plan = Plan::compile(&unslotted, memory, self.conversions)?;
-        if plan.is_parallel() && !self.file_type.has_slots() {
+        let in_memory = self.file_type.memory_type();
+        let plan = Plan::compile(&in_memory, memory, self.conversions)?;
+        if plan.is_parallel() && !self.file_type.has_descriptors() {
             return self.read_plain(&plan, into);
         }
         let each = self.file_type.size().max(memory.size());
         let mut raw = Vec::new();
         for piece in self.pieces(strips::SLOTTED_BYTES, each, memory.size(), into)? {
-            self.read_strip(&mut piece?, &unslotted, &plan, &mut raw, heap)?;
+            self.read_strip(&mut piece?, &in_memory, &plan, &mut raw, heap)?;
         }
         Ok(())
     }
@@ -96,7 +96,7 @@ impl Elements<'_> {
         })
     }
 
-    /// The elements of a strip, in file form.
+    /// The elements of a strip, in the file datatype.
     fn fetch(&self, strip: &Selection, count: usize, raw: &mut Vec<u8>) -> Result<()> {
         raw.resize(count * self.file_type.size() as usize, 0);
         let read = OpRead { dataset: self.dataset, selection: strip, into: raw };
@@ -105,8 +105,8 @@ impl Elements<'_> {
 
     fn read_strip(
         &self,
-        piece: &mut Piece<&mut [u8]>,
-        unslotted: &Datatype,
+        piece: &mut StripPart<&mut [u8]>,
+        in_memory: &Datatype,
         plan: &Plan,
         raw: &mut Vec<u8>,
         heap: &mut Heap,
@@ -114,31 +114,31 @@ impl Elements<'_> {
         // Who overwrites an element meanwhile does not take its values away.
         let _pin = Pin::of(self.container, self.file_type)?;
         self.fetch(&piece.selection, piece.count, raw)?;
-        if self.file_type.has_slots() {
-            let values = SlotPlan::new(self.file_type, unslotted).detach(self.container, raw, heap)?;
+        if self.file_type.has_descriptors() {
+            let values = DescriptorPlan::new(self.file_type, in_memory).detach(self.container, raw, heap)?;
             return plan.run(&values, piece.bytes, piece.count, heap);
         }
         plan.run(raw, piece.bytes, piece.count, heap)
     }
 
-    /// Writes from a packed buffer of elements of `memory` type (in memory form).
+    /// Writes from a packed buffer of elements of `memory` type (in the memory datatype).
     pub fn write(&self, memory: &Datatype, from: &[u8], heap: &mut Heap) -> Result<()> {
         check_room(self.count()?, memory, from.len())?;
         if from.is_empty() {
             return Ok(());
         }
-        if memory == self.file_type && !memory.has_slots() {
+        if memory == self.file_type && !memory.has_descriptors() {
             let write = OpWrite { dataset: self.dataset, selection: self.selection, from };
             return self.container.dataset_write(&[write]);
         }
-        let unslotted = self.file_type.memory_form();
-        let plan = Plan::compile(memory, &unslotted, self.conversions)?;
-        if plan.is_parallel() && !plan.needs_background() && !self.file_type.has_slots() {
+        let in_memory = self.file_type.memory_type();
+        let plan = Plan::compile(memory, &in_memory, self.conversions)?;
+        if plan.is_parallel() && !plan.needs_background() && !self.file_type.has_descriptors() {
             return self.write_plain(&plan, from);
         }
         let each = self.file_type.size().max(memory.size());
         for piece in self.pieces(strips::SLOTTED_BYTES, each, memory.size(), from)? {
-            self.write_strip(&piece?, (memory, &unslotted), &plan, heap)?;
+            self.write_strip(&piece?, (memory, &in_memory), &plan, heap)?;
         }
         Ok(())
     }
@@ -147,11 +147,11 @@ impl Elements<'_> {
     fn write_plain(&self, plan: &Plan, from: &[u8]) -> Result<()> {
         let layout = self.strip_layout(plan)?;
         let pieces = self.aligned_pieces(&layout, plan.from_bytes(), from)?;
-        let convert = |piece: &Piece<&[u8]>, values: &mut Vec<u8>| {
+        let convert = |piece: &StripPart<&[u8]>, values: &mut Vec<u8>| {
             values.resize(piece.count * plan.to_bytes(), 0);
             plan.run(piece.bytes, values, piece.count, &mut Heap::new())
         };
-        let write = |piece: &Piece<&[u8]>, values: &mut Vec<u8>| {
+        let write = |piece: &StripPart<&[u8]>, values: &mut Vec<u8>| {
             let write = OpWrite { dataset: self.dataset, selection: &piece.selection, from: values };
             self.container.dataset_write(&[write])
         };
@@ -160,30 +160,30 @@ impl Elements<'_> {
 
     fn write_strip(
         &self,
-        piece: &Piece<&[u8]>,
-        (memory, unslotted): (&Datatype, &Datatype),
+        piece: &StripPart<&[u8]>,
+        (memory, in_memory): (&Datatype, &Datatype),
         plan: &Plan,
         heap: &mut Heap,
     ) -> Result<()> {
-        let slots = SlotPlan::new(self.file_type, unslotted);
+        let descriptors = DescriptorPlan::new(self.file_type, in_memory);
         let (strip, count) = (&piece.selection, piece.count);
         let converted = |heap: &mut Heap| {
             let mut values = match plan.needs_background() {
                 true => {
                     let (_pin, mut old) = (Pin::of(self.container, self.file_type)?, Vec::new());
                     self.fetch(strip, count, &mut old)?;
-                    slots.detach(self.container, &old, heap)?
+                    descriptors.detach(self.container, &old, heap)?
                 }
-                false => vec![0; count * unslotted.size() as usize],
+                false => vec![0; count * in_memory.size() as usize],
             };
             plan.run(piece.bytes, &mut values, count, heap).map(|()| values)
         };
-        let mut values = match memory == unslotted {
+        let mut values = match memory == in_memory {
             true => Cow::Borrowed(piece.bytes),
             false => Cow::Owned(converted(heap)?),
         };
-        if self.file_type.has_slots() {
-            values = Cow::Owned(slots.attach(self.container, &values, heap)?);
+        if self.file_type.has_descriptors() {
+            values = Cow::Owned(descriptors.attach(self.container, &values, heap)?);
         }
         let write = OpWrite { dataset: self.dataset, selection: strip, from: &values };
         self.container.dataset_write(&[write])
@@ -201,8 +201,8 @@ fn check_room(count: u64, datatype: &Datatype, len: usize) -> Result<()> {
         .with("buffer bytes", len))
 }
 
-/// Whole values (attributes, map values) in memory form, converted to `memory` type.
-pub fn from_file_form(
+/// Whole values (attributes, map values) in the memory datatype, converted to `memory` type.
+pub fn from_file_type(
     container: &dyn Container,
     file_type: &Datatype,
     raw: &[u8],
@@ -211,21 +211,21 @@ pub fn from_file_form(
     heap: &mut Heap,
 ) -> Result<Vec<u8>> {
     let count = raw.len() / file_type.size().max(1) as usize;
-    let unslotted = file_type.memory_form();
+    let in_memory = file_type.memory_type();
     let detached;
-    let values = if file_type.has_slots() {
-        detached = SlotPlan::new(file_type, &unslotted).detach(container, raw, heap)?;
+    let values = if file_type.has_descriptors() {
+        detached = DescriptorPlan::new(file_type, &in_memory).detach(container, raw, heap)?;
         &detached[..]
     } else {
         raw
     };
     let mut out = vec![0; count * memory.size() as usize];
-    Plan::compile(&unslotted, memory, conversions)?.run(values, &mut out, count, heap)?;
+    Plan::compile(&in_memory, memory, conversions)?.run(values, &mut out, count, heap)?;
     Ok(out)
 }
 
-/// The opposite of [`from_file_form`].
-pub fn to_file_form(
+/// Returns the opposite of [`from_file_type`].
+pub fn to_file_type(
     container: &dyn Container,
     memory: &Datatype,
     data: &[u8],
@@ -234,11 +234,11 @@ pub fn to_file_form(
     heap: &mut Heap,
 ) -> Result<Vec<u8>> {
     let count = data.len() / memory.size().max(1) as usize;
-    let unslotted = file_type.memory_form();
-    let mut values = vec![0; count * unslotted.size() as usize];
-    Plan::compile(memory, &unslotted, conversions)?.run(data, &mut values, count, heap)?;
-    match file_type.has_slots() {
-        true => SlotPlan::new(file_type, &unslotted).attach(container, &values, heap),
+    let in_memory = file_type.memory_type();
+    let mut values = vec![0; count * in_memory.size() as usize];
+    Plan::compile(memory, &in_memory, conversions)?.run(data, &mut values, count, heap)?;
+    match file_type.has_descriptors() {
+        true => DescriptorPlan::new(file_type, &in_memory).attach(container, &values, heap),
         false => Ok(values),
     }
 }

@@ -9,7 +9,7 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use model::Result;
 use system::sync::{Mutex, MutexGuard};
 
-/// How many threads share a transfer of so many bytes, or elements, where fewer than `least` are not worth a second one.
+/// Returns how many threads share a transfer of so many bytes, or elements, where fewer than `least` are not worth a second one.
 pub fn threads(amount: u64, least: u64) -> usize {
     if amount < least { 1 } else { std::thread::available_parallelism().map_or(1, NonZero::get) }
 }
@@ -73,7 +73,7 @@ pub fn in_order<T: Send, B: Default + Send>(
         });
     }
     let (give, empty) = channel();
-    // Twice as many buffers as threads: nobody waits while the caller makes one and others are ready.
+    // Twice as many buffers as threads: no one waits while the caller makes one and others are ready.
     (0..2 * threads).for_each(|_| drop(give.send(B::default())));
     let line = Line { items: Mutex::new(items.enumerate()), empty: Mutex::new(empty), make: &make };
     std::thread::scope(|scope| {
@@ -105,7 +105,7 @@ impl<T, B, I: Iterator<Item = (usize, Result<T>)>, M: Fn(&T, &mut B) -> Result<(
     fn next(&self, waits: bool) -> Option<Made<T, B>> {
         let mut buffer = match waits {
             true => lock(&self.empty).recv().ok()?,
-            // Whoever holds the lock waits for a buffer: there is none.
+            // A caller that holds the lock waits for a buffer: there is none.
             false => self.empty.try_lock()?.try_recv().ok()?,
         };
         let (number, item) = lock(&self.items).next()?;

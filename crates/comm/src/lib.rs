@@ -1,7 +1,7 @@
 //! What processes that share a file say to each other: a handful of collective operations.
 //!
 //! All members of a group call the same operations in the same order. A member that is gone makes the calls of the
-//! others fail; nobody waits for it.
+//! others fail; no one waits for it.
 
 #[cfg(feature = "mpi")]
 mod mpi;
@@ -41,10 +41,10 @@ pub trait Comm: Send + Sync {
     /// Which member this is, from 0.
     fn rank(&self) -> usize;
 
-    /// How many members there are.
+    /// Returns how many members there are.
     fn size(&self) -> usize;
 
-    /// The bytes of every member, by rank.
+    /// Returns the bytes of every member, by rank.
     fn allgather(&self, bytes: &[u8]) -> Result<Vec<Vec<u8>>>;
 
     /// The bytes of member `root`, for everyone.
@@ -55,12 +55,12 @@ pub trait Comm: Send + Sync {
         Ok(())
     }
 
-    /// One number made of everyone's.
+    /// Returns one number made of everyone's.
     fn allreduce(&self, number: u64, reduce: Reduce) -> Result<u64> {
         Ok(reduce.of(self.numbers(number)?.into_iter()))
     }
 
-    /// The sum of the numbers of all members before this one.
+    /// Returns the sum of the numbers of all members before this one.
     fn exscan(&self, number: u64) -> Result<u64> {
         Ok(Reduce::Sum.of(self.numbers(number)?.into_iter().take(self.rank())))
     }
@@ -70,7 +70,7 @@ pub trait Comm: Send + Sync {
         self.allgather(&[]).map(drop)
     }
 
-    /// The number of every member, by rank.
+    /// Returns the number of every member, by rank.
     fn numbers(&self, number: u64) -> Result<Vec<u64>> {
         let all = self.allgather(&number.to_le_bytes())?;
         let broken =
@@ -79,7 +79,7 @@ pub trait Comm: Send + Sync {
     }
 }
 
-/// The error of a call that waits for a member which is gone.
+/// Returns the error of a call that waits for a member which is gone.
 pub(crate) fn gone() -> Error {
     let error = std::io::Error::new(std::io::ErrorKind::ConnectionAborted, "another member is gone");
     Error::io("wait for other members", &error)

@@ -1,4 +1,4 @@
-//! One process that shares with nobody.
+//! One process that shares with no one.
 
 use model::Result;
 

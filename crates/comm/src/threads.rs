@@ -10,12 +10,12 @@ use crate::{Comm, gone};
 /// Where members put their bytes and find those of all.
 #[derive(Debug)]
 struct Board {
-    state: Mutex<State>,
+    state: Mutex<GroupState>,
     changed: Condvar,
 }
 
 #[derive(Debug)]
-struct State {
+struct GroupState {
     /// What was put down for the call that goes on, by rank.
     waiting: Vec<Option<Vec<u8>>>,
     /// Calls that are complete.
@@ -34,16 +34,16 @@ pub struct Thread {
     board: Arc<Board>,
 }
 
-/// A group of `size` members, by rank.
+/// Returns a group of `size` members, by rank.
 pub fn threads(size: usize) -> Vec<Thread> {
     let waiting = vec![None; size];
-    let state = State { waiting, done: 0, gathered: Arc::default(), is_broken: false };
+    let state = GroupState { waiting, done: 0, gathered: Arc::default(), is_broken: false };
     let board = Arc::new(Board { state: Mutex::new(state), changed: Condvar::new() });
     (0..size).map(|rank| Thread { rank, size, board: board.clone() }).collect()
 }
 
 impl Board {
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, GroupState> {
         self.state.lock()
     }
 }

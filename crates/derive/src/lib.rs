@@ -56,7 +56,7 @@ fn bounded(generics: &Generics) -> Generics {
     generics
 }
 
-/// The path of this library in the program that derives.
+/// Returns the path of this library in the program that derives.
 fn crate_path(input: &DeriveInput) -> Result<TokenStream> {
     if let Some(path) = named_crate(input)? {
         return Ok(quote!(#path));
@@ -112,17 +112,17 @@ fn expand_transparent(input: &DeriveInput, data: &DataStruct) -> Result<TokenStr
             <#ty as _hyperslab::H5Type>::element_bytes()
         }
 
-        fn load(element: &[u8], heap: &_hyperslab::model::Heap) -> _hyperslab::Result<Self> {
+        fn load(element: &[u8], heap: &_hyperslab::vol::model::Heap) -> _hyperslab::Result<Self> {
             Ok(Self { #member: <#ty as _hyperslab::H5Type>::load(element, heap)? })
         }
 
-        fn store(&self, element: &mut [u8], heap: &mut _hyperslab::model::Heap) -> _hyperslab::Result<()> {
+        fn store(&self, element: &mut [u8], heap: &mut _hyperslab::vol::model::Heap) -> _hyperslab::Result<()> {
             _hyperslab::H5Type::store(&self.#member, element, heap)
         }
     })
 }
 
-/// A field by its name, or by its place.
+/// Returns a field by its name, or by its place.
 fn member_of(index: usize, ident: Option<&Ident>) -> Member {
     ident.map_or_else(|| Member::Unnamed(Index::from(index)), |ident| Member::Named(ident.clone()))
 }
@@ -141,7 +141,7 @@ fn expand_struct(data: &DataStruct) -> Result<TokenStream> {
     let types: Vec<_> = data.fields.iter().map(|f| &f.ty).collect();
     Ok(quote! {
         fn datatype() -> _hyperslab::Datatype {
-            _hyperslab::Datatype::Compound(_hyperslab::model::datatype::Compound::packed([
+            _hyperslab::Datatype::Compound(_hyperslab::vol::model::datatype::Compound::packed([
                 #( (#names.to_owned(), <#types as _hyperslab::H5Type>::datatype()) ),*
             ]))
         }
@@ -150,7 +150,7 @@ fn expand_struct(data: &DataStruct) -> Result<TokenStream> {
             0 #( + <#types as _hyperslab::H5Type>::element_bytes() )*
         }
 
-        fn load(element: &[u8], heap: &_hyperslab::model::Heap) -> _hyperslab::Result<Self> {
+        fn load(element: &[u8], heap: &_hyperslab::vol::model::Heap) -> _hyperslab::Result<Self> {
             let mut at = 0usize;
             #(
                 let bytes = <#types as _hyperslab::H5Type>::element_bytes();
@@ -164,7 +164,7 @@ fn expand_struct(data: &DataStruct) -> Result<TokenStream> {
             Ok(Self { #(#members: #values),* })
         }
 
-        fn store(&self, element: &mut [u8], heap: &mut _hyperslab::model::Heap) -> _hyperslab::Result<()> {
+        fn store(&self, element: &mut [u8], heap: &mut _hyperslab::vol::model::Heap) -> _hyperslab::Result<()> {
             let mut at = 0usize;
             #(
                 let bytes = <#types as _hyperslab::H5Type>::element_bytes();
@@ -194,19 +194,19 @@ fn expand_enum(input: &DeriveInput, data: &DataEnum) -> Result<TokenStream> {
         .collect::<Result<Vec<_>>>()?;
     Ok(quote! {
         fn datatype() -> _hyperslab::Datatype {
-            _hyperslab::Datatype::Enum(_hyperslab::model::datatype::Enum {
+            _hyperslab::Datatype::Enum(_hyperslab::vol::model::datatype::Enum {
                 base: Box::new(<#repr as _hyperslab::H5Type>::datatype()),
                 members: vec![ #( (#names.to_owned(), (#name::#idents as #repr).to_ne_bytes().to_vec()) ),* ],
             })
         }
 
-        fn load(element: &[u8], heap: &_hyperslab::model::Heap) -> _hyperslab::Result<Self> {
+        fn load(element: &[u8], heap: &_hyperslab::vol::model::Heap) -> _hyperslab::Result<Self> {
             let value = <#repr as _hyperslab::H5Type>::load(element, heap)?;
             #( if value == #name::#idents as #repr { return Ok(#name::#idents); } )*
             Err(_hyperslab::Error::conversion("read enum").with("value", value))
         }
 
-        fn store(&self, element: &mut [u8], heap: &mut _hyperslab::model::Heap) -> _hyperslab::Result<()> {
+        fn store(&self, element: &mut [u8], heap: &mut _hyperslab::vol::model::Heap) -> _hyperslab::Result<()> {
             let value = match self { #( #name::#idents => #name::#idents as #repr ),* };
             _hyperslab::H5Type::store(&value, element, heap)
         }

@@ -59,7 +59,7 @@ fn main() {
     }
 }
 
-/// A sine with noise in the lowest bits of the mantissa.
+/// Returns a sine with noise in the lowest bits of the mantissa.
 fn field() -> Vec<u8> {
     let mut noise = 0x9e37_79b9_7f4a_7c15u64;
     let mut value = |i: usize| {

@@ -20,7 +20,7 @@ impl<'a> BitReader<'a> {
         self.bytes.len().saturating_mul(8).saturating_sub(self.position)
     }
 
-    /// The next `bits` (at most 64).
+    /// Returns the next `bits` (at most 64).
     pub(crate) fn read(&mut self, bits: u32) -> u64 {
         if bits > BITS_PER_LOAD {
             let high = self.read(bits - 32);
@@ -100,7 +100,7 @@ impl BitWriter {
     }
 }
 
-/// A mask of the low `bits` (at most 64).
+/// Returns a mask of the low `bits` (at most 64).
 pub(crate) fn low_bits(bits: u32) -> u64 {
     1u64.checked_shl(bits).map_or(u64::MAX, |bit| bit - 1)
 }

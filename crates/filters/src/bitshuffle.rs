@@ -8,12 +8,13 @@
 use crate::codec::{States, lz4, slack_bytes, zstd};
 use crate::error::{Error, Origin};
 use crate::input::Input;
+use crate::names::id;
 use crate::output::at_least;
 use crate::transpose::{bit_shuffle, bit_unshuffle};
 use crate::writer::Writer;
 use crate::{Codecs, Done, Filter, FilterId, Output, Params};
 
-const AT: Origin = Origin(32008);
+const AT: Origin = Origin(id::BITSHUFFLE);
 const TARGET_BLOCK_BYTES: usize = 8192;
 const BLOCK_ELEMENTS_MIN: usize = 128;
 const HEADER_BYTES: usize = 12;
@@ -28,10 +29,6 @@ pub(crate) struct Bitshuffle;
 impl Filter for Bitshuffle {
     fn id(&self) -> FilterId {
         AT.0
-    }
-
-    fn name(&self) -> &'static str {
-        "bitshuffle"
     }
 
     fn decode_into(
@@ -101,7 +98,7 @@ impl Settings {
         Ok(Self { element_bytes, block_elements, codec })
     }
 
-    /// Bytes of the elements that fill whole groups of 8.
+    /// Returns the number of bytes of the elements that fill whole groups of 8.
     fn grouped_bytes(&self, bytes: usize) -> usize {
         let group_bytes = self.element_bytes.saturating_mul(GROUP);
         bytes - bytes % group_bytes

@@ -7,10 +7,11 @@ use crate::blosc_chunk;
 use crate::blosc_codec::Codec;
 use crate::blosc_write::{Format, Rearrange, Settings};
 use crate::error::{Error, Origin};
+use crate::names::id;
 use crate::writer::Writer;
 use crate::{Codecs, Done, Filter, FilterId, Output, Params};
 
-const AT: Origin = Origin(32001);
+const AT: Origin = Origin(id::BLOSC);
 const TYPE_BYTES_MAX: usize = 255;
 const LEVEL_DEFAULT: u32 = 5;
 const SHUFFLE_DEFAULT: u32 = 1;
@@ -23,10 +24,6 @@ pub(crate) struct Blosc;
 impl Filter for Blosc {
     fn id(&self) -> FilterId {
         AT.0
-    }
-
-    fn name(&self) -> &'static str {
-        "blosc"
     }
 
     fn decode_into(
@@ -58,7 +55,7 @@ impl Filter for Blosc {
     }
 }
 
-/// What the client values ask of the encoder; both Bloscs have them in the same places.
+/// Returns what the client values ask of the encoder; both Bloscs have them in the same places.
 pub(crate) fn settings(
     at: Origin,
     format: Format,

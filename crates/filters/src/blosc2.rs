@@ -9,9 +9,10 @@ use crate::blosc_write::Format;
 use crate::blosc2_frame::{self, Frame};
 use crate::blosc2_nd::Layout;
 use crate::error::{Error, Origin};
+use crate::names::id;
 use crate::{Codecs, Done, Filter, FilterId, Output, Params};
 
-const AT: Origin = Origin(32026);
+const AT: Origin = Origin(id::BLOSC2);
 
 /// The Blosc2 filter.
 #[derive(Debug, Clone, Copy)]
@@ -20,10 +21,6 @@ pub(crate) struct Blosc2;
 impl Filter for Blosc2 {
     fn id(&self) -> FilterId {
         AT.0
-    }
-
-    fn name(&self) -> &'static str {
-        "blosc2"
     }
 
     fn decode_into(

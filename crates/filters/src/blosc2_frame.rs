@@ -79,7 +79,7 @@ impl<'a> Frame<'a> {
         None
     }
 
-    /// All chunks, one after another.
+    /// Returns all chunks, one after another.
     pub(crate) fn decode(&self, out: &mut Output<'_>, codecs: &mut Codecs) -> Result<Done, Error> {
         let bytes_max = out.size().max;
         let total = self.at.within(self.content_bytes, bytes_max)?;
@@ -95,7 +95,7 @@ impl<'a> Frame<'a> {
         Ok(Done::Written)
     }
 
-    /// The index chunk: one 64-bit offset for each chunk.
+    /// Returns the index chunk: one 64-bit offset for each chunk.
     fn offsets(&self, bytes_max: usize, codecs: &mut Codecs) -> Result<Vec<u8>, Error> {
         if self.content_bytes == 0 {
             return Ok(Vec::new());
@@ -133,7 +133,7 @@ impl<'a> Frame<'a> {
         Ok(Chunk::Blocks { header, bytes })
     }
 
-    /// The chunk of a frame that has only one.
+    /// Returns the chunk of a frame that has only one.
     pub(crate) fn only_chunk(&self, codecs: &mut Codecs) -> Result<Chunk<'a>, Error> {
         match self.offsets(OFFSET_BYTES, codecs)?.as_chunks::<OFFSET_BYTES>().0 {
             [offset] => self.chunk_at(i64::from_le_bytes(*offset)),
@@ -141,7 +141,7 @@ impl<'a> Frame<'a> {
         }
     }
 
-    /// Decodes one chunk to the front of `room`; its size.
+    /// Decodes one chunk to the front of `space`; its size.
     fn decode_chunk(&self, offset: i64, room: &mut [u8], codecs: &mut Codecs) -> Result<usize, Error> {
         match self.chunk_at(offset)? {
             Chunk::Blocks { header, bytes } => {
@@ -185,7 +185,7 @@ pub(crate) fn number64(input: &mut Input<'_>) -> Result<u64, Error> {
     input.u64_be()
 }
 
-/// A frame around one chunk.
+/// Returns a frame around one chunk.
 pub(crate) fn wrap(
     at: Origin,
     settings: &Settings,
@@ -251,7 +251,7 @@ fn pipeline(settings: &Settings) -> [u8; 18] {
     out
 }
 
-/// A stored chunk with one offset: 0.
+/// Returns a stored chunk with one offset: 0.
 fn index() -> [u8; INDEX_BYTES] {
     let mut out = [0; INDEX_BYTES];
     out[..4].copy_from_slice(&[5, 1, 7, 8]);

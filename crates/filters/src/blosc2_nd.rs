@@ -38,7 +38,7 @@ impl Layout {
         Ok(Self { shape, block, type_bytes: type_bytes as u64 })
     }
 
-    /// Bytes of the array.
+    /// Returns the number of bytes of the array.
     fn array_bytes(&self) -> u64 {
         self.shape.iter().fold(self.type_bytes, |bytes, dim| bytes.saturating_mul(*dim))
     }
@@ -52,7 +52,7 @@ impl Layout {
         self.shape.iter().zip(&self.block).map(|(dim, block)| dim.div_ceil(*block)).collect()
     }
 
-    /// The array in row-major order.
+    /// Returns the array in row-major order.
     pub(crate) fn decode(
         &self,
         at: Origin,
@@ -74,7 +74,7 @@ impl Layout {
         if header.chunk_bytes != padded_bytes || header.block_bytes as u64 != self.block_bytes() {
             return Err(at.corrupt("blocks of another size than the array's"));
         }
-        // The blocks cover the whole array: nothing of the room is left as it was.
+        // The blocks cover the whole array: nothing of the space is left as it was.
         let room = out.room(bytes)?;
         let mut origin = vec![0; grid.len()];
         let mut place = |block: &[u8]| {

@@ -133,7 +133,7 @@ struct Work<'a> {
 }
 
 impl<'a> Work<'a> {
-    /// The buffers, and one more for a block that is done.
+    /// Returns the buffers, and one more for a block that is done.
     fn new(at: Origin, codecs: &'a mut Codecs, bytes: usize) -> Result<(Self, &'a mut [u8]), Error> {
         let Codecs { states, work: [block, spare, scratch, done] } = codecs;
         let (block, spare) = (at_least(at, block, bytes)?, at_least(at, spare, bytes)?);
@@ -170,14 +170,14 @@ impl<'a> Blocks<'a> {
         self.filters.iter().any(|(undo, _)| *undo == Undo::Delta)
     }
 
-    /// Where each block starts.
+    /// Returns where each block starts.
     fn starts(&self, bytes: usize, block_bytes: usize) -> Result<Input<'a>, Error> {
         let mut input = Input::new(self.at, &self.chunk[self.header.bytes..]);
         let starts = input.take(bytes.div_ceil(block_bytes).saturating_mul(4))?;
         Ok(Input::new(self.at, starts))
     }
 
-    /// The next block. Delta refers to the `first` one, which is empty until it is decoded.
+    /// Returns the next block. Delta refers to the `first` one, which is empty until it is decoded.
     fn block(
         &self,
         starts: &mut Input<'_>,
@@ -273,7 +273,7 @@ impl<'a> Blocks<'a> {
     }
 }
 
-/// Bytes at the front of a block that bitshuffle changes. Blosc 1 leaves a block alone whose element count
+/// Returns the number of bytes at the front of a block that bitshuffle changes. Blosc 1 leaves a block alone whose element count
 /// is no multiple of 8; Blosc 2 only the elements over.
 pub(crate) fn bitshuffled_bytes(block_bytes: usize, type_bytes: usize, partial: bool) -> usize {
     let elements = block_bytes / type_bytes;

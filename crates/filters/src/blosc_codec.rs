@@ -40,7 +40,7 @@ impl Codec {
         }
     }
 
-    /// The upper three bits of a chunk's flags.
+    /// Returns the upper three bits of a chunk's flags.
     pub(crate) fn format(self) -> u8 {
         match self {
             Self::BloscLz => 0,
@@ -51,7 +51,7 @@ impl Codec {
         }
     }
 
-    /// Whether it spends time for size.
+    /// Returns whether it spends time for size.
     pub(crate) fn is_thorough(self) -> bool {
         matches!(self, Self::Lz4Hc | Self::Zlib | Self::Zstd)
     }
@@ -77,7 +77,7 @@ impl Codec {
         Ok(())
     }
 
-    /// Encodes a stream into `out`, which has the room of [`crate::codec::bound_bytes`]; its length, or `None`
+    /// Encodes a stream into `out`, which has the space of [`crate::codec::bound_bytes`]; its length, or `None`
     /// when it is no smaller than the input.
     pub(crate) fn encode(
         self,
@@ -105,7 +105,7 @@ fn blosclz(input: &[u8], level: u32, out: &mut [u8]) -> Option<usize> {
     Some(stream.len())
 }
 
-/// The lower Blosc's level, the faster its LZ4.
+/// Returns the lower Blosc's level, the faster its LZ4.
 fn lz4_acceleration(level: u32) -> u32 {
     10u32.saturating_sub(level).max(1)
 }

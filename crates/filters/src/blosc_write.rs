@@ -66,7 +66,7 @@ pub(crate) struct Settings {
 }
 
 impl Settings {
-    /// One chunk; stored uncompressed when that is smaller. `to` has [`Settings::room_bytes`] left.
+    /// Returns one chunk; stored uncompressed when that is smaller. `to` has [`Settings::room_bytes`] left.
     pub(crate) fn write(&self, input: &[u8], to: &mut Writer<'_>, codecs: &mut Codecs) -> Result<(), Error> {
         if u32::try_from(input.len()).map_or(true, |len| len > i32::MAX as u32 - 64) {
             return Err(self.at.invalid("chunk above 2 GiB"));
@@ -84,7 +84,7 @@ impl Settings {
         Ok(())
     }
 
-    /// Room that a chunk needs while it is written.
+    /// Space that a chunk needs while it is written.
     pub(crate) fn room_bytes(&self, input_bytes: usize) -> usize {
         let block_bytes = self.block_bytes(input_bytes);
         // Each block has its start, and each of its streams a length.
@@ -120,7 +120,7 @@ impl Settings {
         }
     }
 
-    /// Whether planes of full blocks may be streams of their own. Blosc 2 leaves the best compressors all of a block.
+    /// Returns whether planes of full blocks may be streams of their own. Blosc 2 leaves the best compressors all of a block.
     fn may_split(&self) -> bool {
         let suits = match (self.format, self.codec) {
             (Format::Blosc1, codec) => codec != Codec::Zstd && self.rearrange != Rearrange::None,
@@ -138,7 +138,7 @@ impl Settings {
             && plane_bytes >= SPLIT_PLANE_BYTES_MIN
     }
 
-    /// A chunk of compressed blocks; false when it is no smaller than a stored one.
+    /// Returns a chunk of compressed blocks; false when it is no smaller than a stored one.
     fn blocks(
         &self,
         input: &[u8],
@@ -179,7 +179,7 @@ impl Settings {
         Ok(true)
     }
 
-    /// The block as it is compressed: itself, or its planes.
+    /// Returns the block as it is compressed: itself, or its planes.
     fn rearranged<'a>(&self, block: &'a [u8], planes: &'a mut [u8], scratch: &mut [u8]) -> &'a [u8] {
         let size = self.type_bytes;
         let done = match self.rearrange {
@@ -197,7 +197,7 @@ impl Settings {
         planes
     }
 
-    /// The header with a stored size of zero, which is filled in at the end.
+    /// Returns the header with a stored size of zero, which is filled in at the end.
     fn header(
         &self,
         to: &mut Writer<'_>,
@@ -226,7 +226,7 @@ impl Settings {
     }
 }
 
-/// A stream of one byte repeated, which Blosc 2 has a short form for: zeros are a length of 0, another byte is its
+/// Returns a stream of one byte repeated, which Blosc 2 has a short form for: zeros are a length of 0, another byte is its
 /// negative number and a token.
 fn push_run(stream: &[u8], to: &mut Writer<'_>) -> Result<bool, Error> {
     let Some((&first, rest)) = stream.split_first() else { return Ok(false) };

@@ -5,9 +5,10 @@
 use ::bzip2::{Action, Compress, Compression, Decompress, Status};
 
 use crate::error::{Error, Origin};
+use crate::names::id;
 use crate::{Codecs, Done, Filter, FilterId, Output, Params};
 
-const AT: Origin = Origin(307);
+const AT: Origin = Origin(id::BZIP2);
 const BLOCK_DEFAULT: u32 = 9;
 
 /// The bzip2 filter.
@@ -17,10 +18,6 @@ pub(crate) struct Bzip2;
 impl Filter for Bzip2 {
     fn id(&self) -> FilterId {
         AT.0
-    }
-
-    fn name(&self) -> &'static str {
-        "bzip2"
     }
 
     fn decode_into(
@@ -52,7 +49,7 @@ impl Filter for Bzip2 {
     }
 }
 
-/// The bytes of the stream, or `None` when `out` is too short for it.
+/// Returns the bytes of the stream, or `None` when `out` is too short for it.
 fn decode(input: &[u8], out: &mut [u8]) -> Result<Option<usize>, Error> {
     let mut stream = Decompress::new(false);
     loop {
@@ -88,7 +85,7 @@ fn encode(input: &[u8], block: u32, out: &mut [u8]) -> Result<usize, Error> {
     }
 }
 
-/// A count of the stream as a place in a buffer of `len` bytes.
+/// Returns a count of the stream as a place in a buffer of `len` bytes.
 fn place(count: u64, len: usize) -> usize {
     usize::try_from(count).unwrap_or(len).min(len)
 }

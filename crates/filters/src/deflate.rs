@@ -4,9 +4,10 @@
 
 use crate::codec::{bound_bytes, zlib};
 use crate::error::{Error, Origin};
+use crate::names::id;
 use crate::{Codecs, Done, Filter, FilterId, Output, Params};
 
-const AT: Origin = Origin(1);
+const AT: Origin = Origin(id::DEFLATE);
 const LEVEL_DEFAULT: u32 = 6;
 
 /// The deflate filter.
@@ -16,10 +17,6 @@ pub(crate) struct Deflate;
 impl Filter for Deflate {
     fn id(&self) -> FilterId {
         AT.0
-    }
-
-    fn name(&self) -> &'static str {
-        "deflate"
     }
 
     fn decode_into(

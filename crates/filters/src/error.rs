@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::fmt;
 
 use crate::FilterId;
-use crate::registry::name_of;
+use crate::names;
 
 /// Why a filter failed; for code. The text of [`Error`] is for people.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -43,9 +43,9 @@ pub struct Error {
 }
 
 impl Error {
-    /// An error of the filter `filter`; its name is looked up.
+    /// Returns an error of the filter `filter`; its name is looked up.
     pub fn new(kind: ErrorKind, filter: FilterId, problem: impl Into<Cow<'static, str>>) -> Self {
-        let name = name_of(filter).unwrap_or("unknown");
+        let name = names::name(filter).unwrap_or("unknown");
         Self { kind, filter, name, problem: problem.into() }
     }
 
@@ -64,7 +64,7 @@ impl Error {
         self.name
     }
 
-    /// What was wrong.
+    /// Returns what was wrong.
     pub fn problem(&self) -> &str {
         &self.problem
     }
@@ -114,14 +114,14 @@ impl Origin {
         }
     }
 
-    /// An empty vector with room for `len` bytes; refuses instead of aborting when memory is short.
+    /// Returns an empty vector with space for `len` bytes; refuses instead of aborting when memory is short.
     pub(crate) fn reserve(self, len: usize) -> Result<Vec<u8>, Error> {
         let mut out = Vec::new();
         out.try_reserve_exact(len).map_err(|_| self.limit(len as u64, 0))?;
         Ok(out)
     }
 
-    /// A zeroed buffer of `len` bytes.
+    /// Returns a zeroed buffer of `len` bytes.
     pub(crate) fn zeroed(self, len: usize) -> Result<Vec<u8>, Error> {
         // Below this a failed allocation is beyond rescue; zeroed pages from the system save a pass.
         if len <= ZEROED_BYTES_SAFE {

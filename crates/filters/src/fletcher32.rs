@@ -3,9 +3,10 @@
 //! Values: none. The checksum is a little-endian u32 over big-endian 16-bit words.
 
 use crate::error::{Error, Origin};
+use crate::names::id;
 use crate::{Codecs, Done, Filter, FilterId, Output, Params};
 
-const AT: Origin = Origin(3);
+const AT: Origin = Origin(id::FLETCHER32);
 const CHECKSUM_BYTES: usize = 4;
 /// Words that are summed side by side.
 const LANES: usize = 16;
@@ -19,10 +20,6 @@ pub(crate) struct Fletcher32;
 impl Filter for Fletcher32 {
     fn id(&self) -> FilterId {
         AT.0
-    }
-
-    fn name(&self) -> &'static str {
-        "fletcher32"
     }
 
     fn decode_into(
@@ -48,7 +45,7 @@ impl Filter for Fletcher32 {
     }
 }
 
-/// The data without its checksum, once that was found right.
+/// Returns the data without its checksum, once that was found right.
 fn verified(input: &[u8]) -> Result<&[u8], Error> {
     let (data, stored) =
         input.split_last_chunk::<CHECKSUM_BYTES>().ok_or_else(|| AT.corrupt("shorter than its checksum"))?;
@@ -65,7 +62,7 @@ fn swap_halves(sum: u32) -> u32 {
     sum.swap_bytes().rotate_left(16)
 }
 
-/// The Fletcher-32 sum as libhdf5 computes it.
+/// Returns the Fletcher-32 sum as libhdf5 computes it.
 pub(crate) fn checksum(data: &[u8]) -> u32 {
     let mut sums = Sums::default();
     let (rows, rest) = data.as_chunks::<{ 2 * LANES }>();
@@ -140,7 +137,7 @@ mod tests {
         assert_eq!(checksum(&[]), 0);
     }
 
-    /// The definition, word by word.
+    /// Returns the definition, word by word.
     fn plain(data: &[u8]) -> u32 {
         let (mut first, mut second) = (0u64, 0u64);
         for word in data.chunks(2) {

@@ -14,7 +14,7 @@ impl<'a> Input<'a> {
         Self { at, rest: bytes }
     }
 
-    /// What has not been read yet.
+    /// Returns what has not been read yet.
     pub(crate) fn rest(&self) -> &'a [u8] {
         self.rest
     }

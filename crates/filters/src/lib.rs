@@ -44,6 +44,7 @@ mod input;
 #[cfg(feature = "lz4")]
 mod lz4;
 mod lzf;
+pub mod names;
 mod nbit;
 mod nbit_tree;
 mod output;
@@ -63,7 +64,7 @@ mod zstd;
 
 pub use error::{Error, ErrorKind};
 pub use output::{Done, Output};
-pub use registry::{Registry, Stage};
+pub use registry::{Finder, Registry, Stage};
 pub use scratch::{Codecs, Scratch};
 
 /// Number of a filter, as registered with The HDF Group.
@@ -77,7 +78,7 @@ pub struct Params<'a> {
 }
 
 impl Params<'_> {
-    /// The value at `index`, if the message has that many.
+    /// Returns the value at `index`, if the message has that many.
     pub fn get(&self, index: usize) -> Option<u32> {
         self.values.get(index).copied()
     }
@@ -93,7 +94,7 @@ pub struct Size {
 }
 
 impl Size {
-    /// The hint, never above the limit.
+    /// Returns the hint, never above the limit.
     pub fn expected(self) -> usize {
         self.hint.min(self.max)
     }
@@ -142,8 +143,16 @@ pub trait Filter: Send + Sync {
     /// Registered number.
     fn id(&self) -> FilterId;
 
-    /// Short name, for people.
-    fn name(&self) -> &'static str;
+    /// Short name, for people: the registered one unless the filter says another.
+    fn name(&self) -> &'static str {
+        names::name(self.id()).unwrap_or("unknown")
+    }
+
+    /// Returns whether chunks go through the filter on the thread that called the library, one after the other. A filter of a program
+    /// may wait for a lock that the caller holds, or know one caller at a time.
+    fn is_serial(&self) -> bool {
+        false
+    }
 
     /// Undoes the filter, into `out`.
     fn decode_into(
@@ -175,7 +184,7 @@ pub trait Filter: Send + Sync {
     }
 }
 
-/// A result that may come in a vector of its own.
+/// Returns a result that may come in a vector of its own.
 fn to_vec(
     filter: FilterId,
     input: &[u8],

@@ -6,10 +6,11 @@
 use crate::codec::{lz4, slack_bytes};
 use crate::error::{Error, Origin};
 use crate::input::Input;
+use crate::names::id;
 use crate::writer::Writer;
 use crate::{Codecs, Done, Filter, FilterId, Output, Params};
 
-const AT: Origin = Origin(32004);
+const AT: Origin = Origin(id::LZ4);
 const HEADER_BYTES: usize = 12;
 const LENGTH_BYTES: usize = 4;
 const BLOCK_BYTES_DEFAULT: usize = 1 << 30;
@@ -22,10 +23,6 @@ pub(crate) struct Lz4;
 impl Filter for Lz4 {
     fn id(&self) -> FilterId {
         AT.0
-    }
-
-    fn name(&self) -> &'static str {
-        "lz4"
     }
 
     fn decode_into(

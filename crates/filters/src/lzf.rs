@@ -5,9 +5,10 @@
 
 use crate::codec::matching::{same_bytes, stride};
 use crate::error::{Error, Origin};
+use crate::names::id;
 use crate::{Codecs, Done, Filter, FilterId, Output, Params};
 
-const AT: Origin = Origin(32000);
+const AT: Origin = Origin(id::LZF);
 const LITERALS_MAX: usize = 32;
 const MATCH_MIN: usize = 3;
 const MATCH_MAX: usize = 264;
@@ -21,10 +22,6 @@ pub(crate) struct Lzf;
 impl Filter for Lzf {
     fn id(&self) -> FilterId {
         AT.0
-    }
-
-    fn name(&self) -> &'static str {
-        "lzf"
     }
 
     fn decode_into(
@@ -52,7 +49,7 @@ impl Filter for Lzf {
     }
 }
 
-/// The bytes of the stream, or `None` when `out` is too short for it.
+/// Returns the bytes of the stream, or `None` when `out` is too short for it.
 fn decode(input: &[u8], out: &mut [u8]) -> Result<Option<usize>, Error> {
     let (mut at, mut len) = (0, 0);
     while let Some(&control) = input.get(at) {

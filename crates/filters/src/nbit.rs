@@ -5,10 +5,11 @@
 
 use crate::bits::{BitReader, BitWriter};
 use crate::error::{Error, Origin};
+use crate::names::id;
 use crate::nbit_tree::Node;
 use crate::{Codecs, Done, Filter, FilterId, Output, Params, Size};
 
-const AT: Origin = Origin(5);
+const AT: Origin = Origin(id::NBIT);
 
 /// The n-bit filter.
 #[derive(Debug, Clone, Copy)]
@@ -17,10 +18,6 @@ pub(crate) struct Nbit;
 impl Filter for Nbit {
     fn id(&self) -> FilterId {
         AT.0
-    }
-
-    fn name(&self) -> &'static str {
-        "nbit"
     }
 
     fn decode_into(
@@ -55,7 +52,7 @@ struct Plan {
     node: Node,
 }
 
-/// What the values ask for; `None` = pass through.
+/// Returns what the values ask for; `None` = pass through.
 fn plan(params: &Params<'_>) -> Result<Option<Plan>, Error> {
     let [count, pass_through, elements, tree @ ..] = params.values else {
         return Err(AT.invalid("fewer than 3 values"));

@@ -2,8 +2,9 @@
 
 use crate::bits::{BitReader, BitWriter};
 use crate::error::{Error, Origin};
+use crate::names::id;
 
-const AT: Origin = Origin(5);
+const AT: Origin = Origin(id::NBIT);
 /// Deeper nesting than any real datatype; bounds the recursion.
 const DEPTH_MAX: usize = 64;
 
@@ -40,7 +41,7 @@ impl Node {
         Ok(node)
     }
 
-    /// Bytes of one unpacked element.
+    /// Returns the number of bytes of one unpacked element.
     pub(crate) fn size(&self) -> usize {
         match self {
             Self::Atomic(atomic) => atomic.size,

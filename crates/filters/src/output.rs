@@ -3,7 +3,7 @@
 use crate::error::{Error, Origin};
 use crate::{FilterId, Size};
 
-/// Room past the expected size: a few checksums of earlier stages, without a second attempt.
+/// Space past the expected size: a few checksums of earlier stages, without a second attempt.
 const SLACK_BYTES: usize = 64;
 const ATTEMPT_BYTES_MIN: usize = 256;
 
@@ -37,7 +37,7 @@ impl Done {
     }
 }
 
-/// Takes the result of one filter. Its room holds bytes of earlier chunks until they are overwritten.
+/// Takes the result of one filter. Its space holds bytes of earlier chunks until they are overwritten.
 #[derive(Debug)]
 pub struct Output<'a> {
     at: Origin,
@@ -67,17 +67,17 @@ impl<'a> Output<'a> {
         Self { at: Origin(filter), size, target: Target::Vector(vector), room: 0, len: 0 }
     }
 
-    /// How long the result may be.
+    /// Returns how long the result may be.
     pub fn size(&self) -> Size {
         self.size
     }
 
-    /// Bytes of the result.
+    /// Returns the number of bytes of the result.
     pub(crate) fn len(&self) -> usize {
         self.len
     }
 
-    /// Room for a result of `len` bytes; what an earlier call gave is lost. The filter overwrites all of it, or
+    /// Space for a result of `len` bytes; what an earlier call gave is lost. The filter overwrites all of it, or
     /// says with [`Output::truncate`] how much.
     pub fn room(&mut self, len: usize) -> Result<&mut [u8], Error> {
         self.at.within(len as u64, self.size.max)?;
@@ -90,7 +90,7 @@ impl<'a> Output<'a> {
         at_least(self.at, vector, len)
     }
 
-    /// The result is only the first `len` bytes of the room.
+    /// The result is only the first `len` bytes of the space.
     pub fn truncate(&mut self, len: usize) {
         self.len = self.len.min(len);
     }
@@ -112,7 +112,7 @@ impl<'a> Output<'a> {
         Ok(Done::Written)
     }
 
-    /// For a decoder that learns the size of its result only at the end: more and more room until it fits.
+    /// For a decoder that learns the size of its result only at the end: more and more space until it fits.
     /// `decode` answers `None` when its slice is too short.
     pub fn fill(
         &mut self,
@@ -152,7 +152,7 @@ impl<'a> Output<'a> {
     }
 }
 
-/// The first `len` bytes of a vector that grows when it must. They hold anything.
+/// Returns the first `len` bytes of a vector that grows when it must. They hold anything.
 pub(crate) fn at_least(at: Origin, vector: &mut Vec<u8>, len: usize) -> Result<&mut [u8], Error> {
     if vector.len() < len {
         // Dropped first: what it held needs no copy, and both at once no memory.

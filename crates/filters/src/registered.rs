@@ -5,15 +5,16 @@
 //! Values that are complete already come back unchanged.
 
 use crate::error::{Error, Origin};
+use crate::names::id;
 
-const BITSHUFFLE: Origin = Origin(32008);
+const BITSHUFFLE: Origin = Origin(id::BITSHUFFLE);
 
 const BLOSC_REVISION: u32 = 2;
 const BLOSC_FORMAT: u32 = 2;
 const BLOSC_TYPE_BYTES_MAX: u32 = 255;
 
 const BLOSC2_REVISION: u32 = 1;
-/// Level, shuffle and codec where nobody chose them.
+/// Level, shuffle and codec where no one chose them.
 const BLOSC2_DEFAULTS: [u32; 3] = [5, 1, 0];
 
 const BITSHUFFLE_VERSION: [u32; 2] = [0, 4];
@@ -36,7 +37,7 @@ pub struct Chunk<'a> {
     pub bytes: u32,
 }
 
-/// The value that was given at `index`, or `default`. Zero counts as not given where `default` replaces it.
+/// Returns the value that was given at `index`, or `default`. Zero counts as not given where `default` replaces it.
 fn given_or(given: &[u32], index: usize, default: u32) -> u32 {
     given.get(index).copied().filter(|value| *value != 0).unwrap_or(default)
 }
@@ -105,23 +106,23 @@ fn checked_bitshuffle(values: Vec<u32>) -> Result<Vec<u32>, Error> {
     }
 }
 
-/// An error where this build cannot honour the compression level that the values of a new dataset ask for.
+/// Returns an error where this build cannot honour the compression level that the values of a new dataset ask for.
 ///
 /// The pure-Rust Zstandard encoder has one level, and the pure-Rust LZ4 has no high compression; the feature
 /// `c-codecs` brings both.
 pub fn check_level(filter: u16, values: &[u32]) -> Result<(), Error> {
     let wanted = match filter {
-        32001 | 32026 => match (values.get(6), values.get(4)) {
+        id::BLOSC | id::BLOSC2 => match (values.get(6), values.get(4)) {
             (Some(5), level) => Wanted::Zstd(level.copied().map(|level| level.max(1))),
             (Some(2), _) => Wanted::HighLz4,
             _ => Wanted::Any,
         },
         // Before and after the values of the filter's own are there.
-        32008 => match values {
+        id::BITSHUFFLE => match values {
             [_, 3, level] | [_, _, _, _, 3, level, ..] => Wanted::Zstd(Some(*level)),
             _ => Wanted::Any,
         },
-        32015 => Wanted::Zstd(values.first().copied()),
+        id::ZSTD => Wanted::Zstd(values.first().copied()),
         _ => Wanted::Any,
     };
     wanted.check(Origin(filter))

@@ -7,7 +7,7 @@ use std::sync::{Arc, LazyLock};
 use crate::error::{Error, ErrorKind, Origin};
 use crate::output::Output;
 use crate::scratch::{Flow, Scratch};
-use crate::{Filter, FilterId, Params, Size};
+use crate::{Filter, FilterId, Params, Size, names};
 
 /// One entry of a filter pipeline.
 #[derive(Debug, Clone, Copy)]
@@ -28,7 +28,12 @@ const STAGES_MAX: usize = 32;
 pub struct Registry {
     /// Shared until one is added: every open file has a registry.
     filters: Arc<BTreeMap<FilterId, Arc<dyn Filter>>>,
+    /// Asked for filters that are not here.
+    finder: Option<Finder>,
 }
+
+/// Returns a filter that a registry lacks, if the program has it: one that was registered after a file was opened, or a plugin.
+pub type Finder = fn(FilterId) -> Option<&'static dyn Filter>;
 
 static COMPILED_IN: LazyLock<Registry> = LazyLock::new(|| {
     let mut registry = Registry::empty();
@@ -37,7 +42,7 @@ static COMPILED_IN: LazyLock<Registry> = LazyLock::new(|| {
 });
 
 impl Default for Registry {
-    /// Every filter of this build.
+    /// Returns every filter of this build.
     fn default() -> Self {
         COMPILED_IN.clone()
     }
@@ -50,9 +55,9 @@ impl fmt::Debug for Registry {
 }
 
 impl Registry {
-    /// A registry without filters.
+    /// Returns a registry without filters.
     pub fn empty() -> Self {
-        Self { filters: Arc::default() }
+        Self { filters: Arc::default(), finder: None }
     }
 
     /// Adds a filter; one with the same number is replaced.
@@ -60,20 +65,31 @@ impl Registry {
         Arc::make_mut(&mut self.filters).insert(filter.id(), filter);
     }
 
-    /// The filter with this number, or an `Unsupported` error that names it.
+    /// Sets a function that is asked for filters which are not in this registry.
+    pub fn set_finder(&mut self, finder: Finder) {
+        self.finder = Some(finder);
+    }
+
+    /// Returns whether one of these filters only runs on the thread that called the library.
+    pub fn is_serial(&self, stages: &[Stage<'_>]) -> bool {
+        stages.iter().any(|stage| self.get(stage.id).is_ok_and(Filter::is_serial))
+    }
+
+    /// Returns the filter with this number, or an `Unsupported` error that names it.
     pub fn get(&self, id: FilterId) -> Result<&dyn Filter, Error> {
         let found = self.filters.get(&id).map(AsRef::as_ref);
+        let found = found.or_else(|| self.finder.and_then(|finder| finder(id)));
         found.ok_or_else(|| Origin(id).unsupported("not available in this build"))
     }
 
-    /// The numbers of all filters in this registry, ascending.
+    /// Returns the numbers of all filters in this registry, ascending.
     pub fn ids(&self) -> impl Iterator<Item = FilterId> + '_ {
         self.filters.keys().copied()
     }
 
     /// Name of a filter: of one registered here, or else of one registered with The HDF Group.
     pub fn name_of(&self, id: FilterId) -> Option<&'static str> {
-        self.filters.get(&id).map(|filter| filter.name()).or_else(|| name_of(id))
+        self.filters.get(&id).map(|filter| filter.name()).or_else(|| names::name(id))
     }
 
     /// Undoes a pipeline: last stage first, without those whose bit is set in `mask`.
@@ -102,7 +118,7 @@ impl Registry {
         Ok(bytes)
     }
 
-    /// As [`Registry::decode`], straight into `out`, which is as long as the chunk. After an error `out` holds
+    /// Like [`Registry::decode`], straight into `out`, which is as long as the chunk. After an error `out` holds
     /// anything.
     pub fn decode_into(
         &self,
@@ -151,8 +167,8 @@ impl Registry {
         Ok((bytes, mask))
     }
 
-    /// As [`Registry::encode`], into a buffer that serves chunk after chunk: how many of its bytes are the chunk, and the mask.
-    /// The buffer's room may be exchanged with that of `scratch`.
+    /// Like [`Registry::encode`], into a buffer that serves chunk after chunk: how many of its bytes are the chunk, and the mask.
+    /// The buffer's space may be exchanged with that of `scratch`.
     pub fn encode_into(
         &self,
         stages: &[Stage<'_>],
@@ -185,7 +201,7 @@ impl Registry {
     }
 }
 
-/// The stages that a chunk went through, in the order of encoding.
+/// Returns the stages that a chunk went through, in the order of encoding.
 fn performed<'a, 's>(stages: &'a [Stage<'s>], mask: u32) -> impl DoubleEndedIterator<Item = &'a Stage<'s>> {
     stages.iter().enumerate().filter(move |(index, _)| mask & (1 << index) == 0).map(|(_, stage)| stage)
 }
@@ -237,51 +253,4 @@ fn compiled_in() -> Vec<Arc<dyn Filter>> {
         Arc::new(crate::zstd::Zstd),
         Arc::new(crate::blosc2::Blosc2),
     ]
-}
-
-/// Names of registered filters, whether or not this build has them.
-pub(crate) fn name_of(id: FilterId) -> Option<&'static str> {
-    let name = match id {
-        1 => "deflate",
-        2 => "shuffle",
-        3 => "fletcher32",
-        4 => "szip",
-        5 => "nbit",
-        6 => "scaleoffset",
-        305 => "lzo",
-        307 => "bzip2",
-        32000 => "lzf",
-        32001 => "blosc",
-        32002 => "mafisc",
-        32003 => "snappy",
-        32004 => "lz4",
-        32005 => "apax",
-        32006 => "cbf",
-        32007 => "jpeg-xr",
-        32008 => "bitshuffle",
-        32009 => "spdp",
-        32010 => "lpc-rice",
-        32011 => "ccsds-123",
-        32012 => "jpeg-ls",
-        32013 => "zfp",
-        32014 => "fpzip",
-        32015 => "zstd",
-        32016 => "b3d",
-        32017 => "sz",
-        32018 => "fcidecomp",
-        32019 => "jpeg",
-        32020 => "vbz",
-        32021 => "fapec",
-        32022 => "bitgroom",
-        32023 => "granular bitround",
-        32024 => "sz3",
-        32025 => "delta-rice",
-        32026 => "blosc2",
-        32027 => "flac",
-        32028 => "sperr",
-        32029 => "trpx",
-        32030 => "ffmpeg",
-        _ => return None,
-    };
-    Some(name)
 }

@@ -7,10 +7,11 @@
 use crate::bits::{BitReader, BitWriter, low_bits};
 use crate::error::{Error, Origin};
 use crate::input::Input;
+use crate::names::id;
 use crate::scaleoffset_values::{Element, Scale, Settings};
 use crate::{Codecs, Done, Filter, FilterId, Output, Params, Size};
 
-const AT: Origin = Origin(6);
+const AT: Origin = Origin(id::SCALEOFFSET);
 const HEADER_BYTES: usize = 21;
 const MIN_BYTES: u8 = 8;
 
@@ -21,10 +22,6 @@ pub(crate) struct ScaleOffset;
 impl Filter for ScaleOffset {
     fn id(&self) -> FilterId {
         AT.0
-    }
-
-    fn name(&self) -> &'static str {
-        "scaleoffset"
     }
 
     fn decode_into(

@@ -1,8 +1,9 @@
 //! The client values of scale-offset, and numbers as it sees them.
 
 use crate::error::{Error, Origin};
+use crate::names::id;
 
-const AT: Origin = Origin(6);
+const AT: Origin = Origin(id::SCALEOFFSET);
 /// Word of the values where the fill value starts.
 const FILL_AT: usize = 8;
 
@@ -37,7 +38,7 @@ impl Element {
         self.size as u32 * 8
     }
 
-    /// The raw bits of one stored number.
+    /// Returns the raw bits of one stored number.
     pub(crate) fn load(self, bytes: &[u8]) -> u64 {
         let mut word = [0; 8];
         word[..self.size].copy_from_slice(bytes);
@@ -68,7 +69,7 @@ impl Settings {
         Ok(Self { scale, elements: elements as usize, element, fill })
     }
 
-    /// A user factor of the full width stores the data as it is, without a header.
+    /// Returns a user factor of the full width stores the data as it is, without a header.
     pub(crate) fn passes_through(&self) -> bool {
         self.scale == Scale::Integer { bits: self.element.bits() }
     }

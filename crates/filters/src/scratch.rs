@@ -19,7 +19,7 @@ pub struct Scratch {
 }
 
 impl Scratch {
-    /// An empty one.
+    /// Returns an empty one.
     pub fn new() -> Self {
         Self::default()
     }
@@ -52,7 +52,7 @@ impl<'a> Flow<'a> {
         Self { input, scratch, moved: false, len: input.len() }
     }
 
-    /// One filter, into the back buffer.
+    /// Returns one filter, into the back buffer.
     pub(crate) fn step(
         &mut self,
         filter: FilterId,
@@ -88,7 +88,7 @@ impl<'a> Flow<'a> {
         Ok(())
     }
 
-    /// The last filter, into the caller's output; the length of its result, which may be above that.
+    /// Returns the last filter, into the caller's output; the length of its result, which may be above that.
     pub(crate) fn last(
         self,
         mut out: Output<'_>,
@@ -100,7 +100,7 @@ impl<'a> Flow<'a> {
         Ok(out.settle())
     }
 
-    /// Puts the bytes at the start of `out`, in exchange for its room; how many they are.
+    /// Puts the bytes at the start of `out`, in exchange for its space; how many they are.
     pub(crate) fn swap_into(self, out: &mut Vec<u8>) -> usize {
         match self.moved {
             true => std::mem::swap(&mut self.scratch.front, out),
@@ -112,7 +112,7 @@ impl<'a> Flow<'a> {
         self.len
     }
 
-    /// The bytes out of the scratch, or `None` and the length when they are still the input's.
+    /// Returns the bytes out of the scratch, or `None` and the length when they are still the input's.
     pub(crate) fn take(self) -> (Option<Vec<u8>>, usize) {
         let bytes = self.moved.then(|| std::mem::take(&mut self.scratch.front));
         (bytes, self.len)

@@ -3,10 +3,11 @@
 //! Pure functions from plain descriptions of type and chunk to the values of a pipeline entry.
 
 use crate::error::{Error, Origin};
+use crate::names::id;
 
-const NBIT: Origin = Origin(5);
-const SCALE_OFFSET: Origin = Origin(6);
-const SZIP: Origin = Origin(4);
+const NBIT: Origin = Origin(id::NBIT);
+const SCALE_OFFSET: Origin = Origin(id::SCALEOFFSET);
+const SZIP: Origin = Origin(id::SZIP);
 const SCALE_OFFSET_VALUES: usize = 20;
 const SCALE_OFFSET_FILL_AT: usize = 8;
 const DEPTH_MAX: usize = 64;
@@ -30,7 +31,7 @@ pub struct Number {
     pub big_endian: bool,
     /// Significant bits.
     pub precision: u32,
-    /// Place of the lowest significant bit.
+    /// LinkLocation of the lowest significant bit.
     pub bit_offset: u32,
 }
 
@@ -59,7 +60,7 @@ pub enum Type {
         /// Byte offset and type of each member, in offset order.
         members: Vec<(u32, Type)>,
     },
-    /// Variable-length sequence; inside a compound it takes the room up to the next member.
+    /// Variable-length sequence; inside a compound it takes the space up to the next member.
     Sequence {
         /// Bytes of one element.
         size: u32,

@@ -3,9 +3,10 @@
 //! Values: element size. Bytes after the last whole element stay at the end.
 
 use crate::error::{Error, Origin};
+use crate::names::id;
 use crate::{Codecs, Done, Filter, FilterId, Output, Params, transpose};
 
-const AT: Origin = Origin(2);
+const AT: Origin = Origin(id::SHUFFLE);
 
 /// The shuffle filter.
 #[derive(Debug, Clone, Copy)]
@@ -14,10 +15,6 @@ pub(crate) struct Shuffle;
 impl Filter for Shuffle {
     fn id(&self) -> FilterId {
         AT.0
-    }
-
-    fn name(&self) -> &'static str {
-        "shuffle"
     }
 
     fn decode_into(

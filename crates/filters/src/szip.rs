@@ -7,9 +7,10 @@
 use crate::codec::aec;
 use crate::error::{Error, Origin};
 use crate::input::Input;
+use crate::names::id;
 use crate::{Codecs, Done, Filter, FilterId, Output, Params, transpose};
 
-const AT: Origin = Origin(4);
+const AT: Origin = Origin(id::SZIP);
 const OPTION_MSB: u32 = 16;
 const OPTION_NEAREST_NEIGHBOUR: u32 = 32;
 const BLOCK_PIXELS_MAX: u32 = 32;
@@ -22,10 +23,6 @@ pub(crate) struct Szip;
 impl Filter for Szip {
     fn id(&self) -> FilterId {
         AT.0
-    }
-
-    fn name(&self) -> &'static str {
-        "szip"
     }
 
     fn decode_into(

@@ -1,4 +1,4 @@
-//! A cursor over the room of an output, for encoders that put parts one after another.
+//! A cursor over the space of an output, for encoders that put parts one after another.
 
 use crate::error::{Error, Origin};
 
@@ -14,20 +14,20 @@ impl<'a> Writer<'a> {
         Self { at, room, len: 0 }
     }
 
-    /// Bytes written so far.
+    /// Returns the number of bytes written so far.
     pub(crate) fn len(&self) -> usize {
         self.len
     }
 
     pub(crate) fn push(&mut self, bytes: &[u8]) -> Result<(), Error> {
         let at = self.at;
-        let full = || at.incompressible("result is longer than its room");
+        let full = || at.incompressible("result is longer than its buffer");
         self.rest().get_mut(..bytes.len()).ok_or_else(full)?.copy_from_slice(bytes);
         self.len += bytes.len();
         Ok(())
     }
 
-    /// A part whose 32-bit length stands before it. `encode` writes it and tells how long it is; where it has
+    /// Returns a part whose 32-bit length stands before it. `encode` writes it and tells how long it is; where it has
     /// nothing shorter, the part is `plain`.
     pub(crate) fn part(
         &mut self,

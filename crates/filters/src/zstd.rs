@@ -4,9 +4,10 @@
 
 use crate::codec::{bound_bytes, zstd};
 use crate::error::{Error, Origin};
+use crate::names::id;
 use crate::{Codecs, Done, Filter, FilterId, Output, Params};
 
-const AT: Origin = Origin(32015);
+const AT: Origin = Origin(id::ZSTD);
 const LEVEL_DEFAULT: i32 = 3;
 const LEVEL_MAX: i32 = 22;
 
@@ -17,10 +18,6 @@ pub(crate) struct Zstd;
 impl Filter for Zstd {
     fn id(&self) -> FilterId {
         AT.0
-    }
-
-    fn name(&self) -> &'static str {
-        "zstd"
     }
 
     fn decode_into(

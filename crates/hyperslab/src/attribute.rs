@@ -22,7 +22,7 @@ impl Attribute {
         Attribute { object, info }
     }
 
-    /// Its name.
+    /// Returns its name.
     pub fn name(&self) -> &str {
         &self.info.name
     }
@@ -32,45 +32,45 @@ impl Attribute {
         &self.info
     }
 
-    /// The type of an element, as stored.
+    /// Returns the type of an element, as stored.
     pub fn dtype(&self) -> Result<Datatype> {
         Ok(self.info.datatype.clone())
     }
 
-    /// The extent.
+    /// Returns the extent.
     pub fn space(&self) -> Result<Dataspace> {
         Ok(self.info.space.clone())
     }
 
-    /// The number of dimensions.
+    /// Returns the number of dimensions.
     pub fn ndim(&self) -> usize {
         self.info.space.rank()
     }
 
-    /// The number of elements; `usize::MAX` where it does not fit.
+    /// Returns the number of elements; `usize::MAX` where it does not fit.
     pub fn size(&self) -> usize {
         let count = self.info.space.element_count();
         count.ok().and_then(|count| usize::try_from(count).ok()).unwrap_or(usize::MAX)
     }
 
-    /// Whether there is one element and no dimension.
+    /// Returns whether there is one element and no dimension.
     pub fn is_scalar(&self) -> bool {
         matches!(self.info.space, Dataspace::Scalar)
     }
 
-    /// The extent; empty for a scalar.
+    /// Returns the extent; empty for a scalar.
     pub fn shape(&self) -> Vec<usize> {
         shape_of(&self.info.space)
     }
 
-    /// The value in file form.
+    /// Returns the value in the file datatype.
     fn raw(&self) -> Result<Vec<u8>> {
         let values = self.object.session.container.attribute_read(self.object.token, &[self.name()])?;
         let missing = || Error::not_found("read attribute").with("name", self.name());
         values.into_iter().next().ok_or_else(missing)
     }
 
-    /// Whether values are in memory as they are in the file.
+    /// Returns whether values are in memory as they are in the file.
     fn is_plain<T: H5Type>(&self) -> bool {
         T::bytes(&[]).is_some() && T::datatype() == self.info.datatype
     }
@@ -91,11 +91,11 @@ impl Attribute {
         Ok(Some(values))
     }
 
-    /// All elements as packed elements of a type in memory form.
+    /// Returns all elements as packed elements of a type in the memory datatype.
     pub fn read_bytes(&self, memory: &Datatype, heap: &mut Heap) -> Result<Vec<u8>> {
         let container = self.object.session.container.as_ref();
         let _pin = vol::Pin::of(container, &self.info.datatype)?;
-        algorithms::transfer::from_file_form(
+        algorithms::transfer::from_file_type(
             container,
             &self.info.datatype,
             &self.raw()?,
@@ -105,7 +105,7 @@ impl Attribute {
         )
     }
 
-    /// All elements, in C order.
+    /// Returns all elements, in C order.
     pub fn read_raw<T: H5Type>(&self) -> Result<Vec<T>> {
         if let Some(values) = self.read_plain()? {
             return Ok(values);
@@ -115,27 +115,27 @@ impl Attribute {
         load_all(&buffer, &heap)
     }
 
-    /// All elements as an array.
+    /// Returns all elements as an array.
     pub fn read_dyn<T: H5Type>(&self) -> Result<ArrayD<T>> {
         to_array(&self.shape(), self.read_raw()?)
     }
 
-    /// All elements as an array of a static dimension.
+    /// Returns all elements as an array of a static dimension.
     pub fn read<T: H5Type, D: Dimension>(&self) -> Result<Array<T, D>> {
         with_rank(self.read_dyn()?)
     }
 
-    /// All elements of an attribute of one dimension.
+    /// Returns all elements of an attribute of one dimension.
     pub fn read_1d<T: H5Type>(&self) -> Result<Array1<T>> {
         self.read()
     }
 
-    /// All elements of an attribute of two dimensions.
+    /// Returns all elements of an attribute of two dimensions.
     pub fn read_2d<T: H5Type>(&self) -> Result<Array2<T>> {
         self.read()
     }
 
-    /// The only element.
+    /// Returns the only element.
     pub fn read_scalar<T: H5Type>(&self) -> Result<T> {
         if !self.is_plain::<T>() {
             return one(self.read_raw()?);
@@ -194,7 +194,7 @@ impl Attribute {
         let container = self.object.session.container.as_ref();
         let conversions = &self.object.session.registered.conversions;
         let file_type = &self.info.datatype;
-        let raw = algorithms::transfer::to_file_form(
+        let raw = algorithms::transfer::to_file_type(
             container,
             &T::datatype(),
             elements,
@@ -210,7 +210,7 @@ impl Attribute {
         self.write_raw(std::slice::from_ref(value))
     }
 
-    /// The only element, a string.
+    /// Returns the only element, a string.
     pub fn read_string(&self) -> Result<String> {
         self.read_scalar()
     }

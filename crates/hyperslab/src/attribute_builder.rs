@@ -24,12 +24,12 @@ pub type AttributeBuilderEmpty = AttributeBuilder;
 pub type AttributeBuilderEmptyShape = AttributeBuilder;
 
 impl Object {
-    /// An attribute of `T` to be made; a scalar, unless it gets a shape.
+    /// Returns an attribute of `T` to be made; a scalar, unless it gets a shape.
     pub fn new_attr<T: H5Type>(&self) -> AttributeBuilder {
         self.new_attr_builder().empty::<T>()
     }
 
-    /// An attribute to be made, of a type that is said later.
+    /// Returns an attribute to be made, of a type that is said later.
     pub fn new_attr_builder(&self) -> AttributeBuilder {
         AttributeBuilder { object: self.clone(), datatype: None, extents: Extents::Scalar, data: NoData }
     }
@@ -50,14 +50,14 @@ impl AttributeBuilder {
         self
     }
 
-    /// The extent.
+    /// Returns the extent.
     #[must_use]
     pub fn shape(mut self, shape: impl Into<Extents>) -> Self {
         self.extents = shape.into();
         self
     }
 
-    /// An attribute of the shape and elements of an array, a slice or a vector.
+    /// Returns an attribute of the shape and elements of an array, a slice or a vector.
     pub fn with_data<'d, A, T, D>(self, data: A) -> AttributeBuilderData<'d, T, D>
     where
         A: Into<ArrayView<'d, T, D>>,
@@ -68,7 +68,7 @@ impl AttributeBuilder {
         self.with_data_as(data, &datatype)
     }
 
-    /// As [`AttributeBuilder::with_data`], with elements stored as another type.
+    /// Like [`AttributeBuilder::with_data`], with elements stored as another type.
     pub fn with_data_as<'d, A, T, D>(self, data: A, datatype: &Datatype) -> AttributeBuilderData<'d, T, D>
     where
         A: Into<ArrayView<'d, T, D>>,
@@ -80,14 +80,14 @@ impl AttributeBuilder {
         AttributeBuilder { object: self.object, datatype: Some(datatype.clone()), extents, data }
     }
 
-    /// Makes the attribute; it reads as zeros until it is written.
+    /// Creates the attribute; it reads as zeros until it is written.
     pub fn create(&self, name: &str) -> Result<Attribute> {
         self.make(name)
     }
 }
 
 impl<T: H5Type, D: Dimension> AttributeBuilderData<'_, T, D> {
-    /// Makes the attribute, and writes the data. Where that fails, the attribute is removed again.
+    /// Creates the attribute, and writes the data. Where that fails, the attribute is removed again.
     pub fn create(&self, name: &str) -> Result<Attribute> {
         let attribute = self.make(name)?;
         match attribute.write(self.data.view()) {

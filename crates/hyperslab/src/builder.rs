@@ -12,7 +12,7 @@ use crate::{Dataset, Extents, Group, H5Type, IntoShape};
 
 /// Where a new dataset goes: a path, or nowhere (`None`).
 pub trait DatasetName<'n> {
-    /// The path; `None` for a dataset without a link.
+    /// Returns the path; `None` for a dataset without a link.
     fn into_path(self) -> Option<&'n str>;
 }
 
@@ -90,7 +90,7 @@ impl DatasetBuilder {
         self
     }
 
-    /// A dataset of the shape and elements of an array, a slice or a vector.
+    /// Returns a dataset of the shape and elements of an array, a slice or a vector.
     pub fn with_data<'d, A, T, D>(self, data: A) -> DatasetBuilderData<'d, T, D>
     where
         A: Into<ArrayView<'d, T, D>>,
@@ -101,7 +101,7 @@ impl DatasetBuilder {
         self.with_data_as(data, &datatype)
     }
 
-    /// As [`DatasetBuilder::with_data`], with elements stored as another type.
+    /// Like [`DatasetBuilder::with_data`], with elements stored as another type.
     pub fn with_data_as<'d, A, T, D>(self, data: A, datatype: &Datatype) -> DatasetBuilderData<'d, T, D>
     where
         A: Into<ArrayView<'d, T, D>>,
@@ -121,7 +121,7 @@ impl DatasetBuilder {
         }
     }
 
-    /// Makes the dataset at a path; groups on the way are made too. With `None` it gets no link, and lives as long as its
+    /// Creates the dataset at a path; groups on the way are made too. With `None` it gets no link, and lives as long as its
     /// handle.
     pub fn create<'n>(&self, path: impl DatasetName<'n>) -> Result<Dataset> {
         self.make(path.into_path())
@@ -129,7 +129,7 @@ impl DatasetBuilder {
 }
 
 impl<T: H5Type, D: Dimension> DatasetBuilderData<'_, T, D> {
-    /// Makes the dataset at a path, and writes the data. Where that fails, the dataset is removed again.
+    /// Creates the dataset at a path, and writes the data. Where that fails, the dataset is removed again.
     pub fn create<'n>(&self, path: impl DatasetName<'n>) -> Result<Dataset> {
         let path = path.into_path();
         let dataset = self.make(path)?;
@@ -142,14 +142,14 @@ impl<T: H5Type, D: Dimension> DatasetBuilderData<'_, T, D> {
 }
 
 impl<V> DatasetBuilder<V> {
-    /// The extent: `10`, `(10, 20)`, `(0.., 5)` for one that can grow. Without one the dataset is a scalar.
+    /// Sets the extent: `10`, `(10, 20)`, `(0.., 5)` for one that can grow. Without one the dataset is a scalar.
     #[must_use]
     pub fn shape(mut self, shape: impl Into<Extents>) -> Self {
         self.extents = Some(shape.into());
         self
     }
 
-    /// The largest extent, if it can grow.
+    /// Sets the largest extent, for a dataset that can grow.
     #[must_use]
     pub fn max_shape(mut self, shape: impl IntoShape) -> Self {
         self.max_dims = Some(shape.into_shape());
@@ -184,14 +184,14 @@ impl<V> DatasetBuilder<V> {
         self
     }
 
-    /// A layout of any kind.
+    /// Sets the storage layout.
     #[must_use]
     pub fn layout(mut self, layout: Layout) -> Self {
         self.create.layout = layout;
         self
     }
 
-    /// What elements hold that nobody wrote.
+    /// Sets the fill value: the content of elements that were never written.
     #[must_use]
     pub fn fill_value<T: H5Type>(mut self, value: &T) -> Self {
         match self.fill_bytes(value) {
@@ -204,10 +204,10 @@ impl<V> DatasetBuilder<V> {
     fn fill_bytes<T: H5Type>(&self, value: &T) -> Result<Vec<u8>> {
         let container = self.group.container().as_ref();
         let datatype = self.datatype.clone().unwrap_or_else(T::datatype);
-        let file_type = datatype.with_slots(&container.info()?.slots);
+        let file_type = datatype.with_descriptors(&container.info()?.descriptors);
         let mut heap = Heap::new();
         let element = store_all(std::slice::from_ref(value), &mut heap)?;
-        algorithms::transfer::to_file_form(
+        algorithms::transfer::to_file_type(
             container,
             &T::datatype(),
             &element,
@@ -217,7 +217,7 @@ impl<V> DatasetBuilder<V> {
         )
     }
 
-    /// When elements that nobody wrote are filled.
+    /// When elements that were never written are filled.
     #[must_use]
     pub fn fill_time(mut self, time: FillTime) -> Self {
         self.create.fill.time = time;
@@ -238,14 +238,14 @@ impl<V> DatasetBuilder<V> {
         self
     }
 
-    /// The type of a committed datatype, which the dataset shares.
+    /// Returns the type of a committed datatype, which the dataset shares.
     pub fn committed(mut self, datatype: &NamedDatatype) -> Result<Self> {
         self.datatype = Some(datatype.datatype()?);
         self.committed = Some(datatype.token());
         Ok(self)
     }
 
-    /// All creation properties at once.
+    /// Sets all creation properties at once.
     #[must_use]
     pub fn properties(mut self, create: DatasetCreate) -> Self {
         self.create = create;
@@ -260,7 +260,7 @@ impl<V> DatasetBuilder<V> {
         }
     }
 
-    /// Makes the dataset without its data.
+    /// Creates the dataset without its data.
     fn make(&self, path: Option<&str>) -> Result<Dataset> {
         if let Some(problem) = &self.problem {
             return Err(problem.clone());

@@ -7,7 +7,7 @@ use crate::DatasetBuilder;
 use crate::filters::{Blosc, BloscShuffle, Filter, SZip, ScaleOffset};
 
 impl<V> DatasetBuilder<V> {
-    /// One more filter, after those before it: of this build, or of the registry that the file was opened with. Values that
+    /// Adds a filter, after those before it: of this build, or of the registry that the file was opened with. Values that
     /// depend on datatype and chunks are added at creation; a filter that is not there is refused then. Chunks that a filter cannot shrink are stored without it.
     #[must_use]
     pub fn filter(self, id: u16, values: &[u32]) -> Self {
@@ -15,13 +15,13 @@ impl<V> DatasetBuilder<V> {
         self.push_filter(Ok(FilterSpec { id, name: None, optional, values: values.to_vec() }))
     }
 
-    /// The same as [`DatasetBuilder::filter`].
+    /// Adds a filter, as [`DatasetBuilder::filter`] does.
     #[must_use]
     pub fn add_filter(self, id: u16, values: &[u32]) -> Self {
         self.filter(id, values)
     }
 
-    /// One more filter by its name: `"ZSTD=3"`, `"BLOSC=lz4:5:shuffle"`, `"BITSHUFFLE"`; see
+    /// Adds a filter by its name: `"ZSTD=3"`, `"BLOSC=lz4:5:shuffle"`, `"BITSHUFFLE"`; see
     /// [`named_filter`](crate::named_filter).
     ///
     /// ```
@@ -69,13 +69,13 @@ impl<V> DatasetBuilder<V> {
         self.push_filter(Ok(Filter::Deflate(level).to_spec()))
     }
 
-    /// Bytes of elements side by side, which compresses better.
+    /// Returns bytes of elements side by side, which compresses better.
     #[must_use]
     pub fn shuffle(self) -> Self {
         self.push_filter(Ok(Filter::Shuffle.to_spec()))
     }
 
-    /// A checksum on every chunk.
+    /// Returns a checksum on every chunk.
     #[must_use]
     pub fn fletcher32(self) -> Self {
         self.push_filter(Ok(Filter::Fletcher32.to_spec()))

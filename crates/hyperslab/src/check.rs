@@ -21,18 +21,18 @@ const OUTSIDE_BYTES_MAX: u64 = 64 << 20;
 /// Memory of an object that waits or was seen, besides its name.
 const OBJECT_BYTES: u64 = 192;
 
-/// What is wrong, and where.
+/// A problem, and where it is.
 #[derive(Debug, Clone)]
 pub struct Finding {
     /// Path of the object.
     pub path: String,
     /// Which part of it.
     pub part: String,
-    /// What happened.
+    /// The error.
     pub error: Error,
 }
 
-/// What was looked at and what was found.
+/// The result of a check.
 #[derive(Debug, Clone, Default)]
 pub struct Report {
     /// Objects opened.
@@ -43,7 +43,7 @@ pub struct Report {
     pub links: u64,
     /// Bytes of elements read.
     pub bytes: u64,
-    /// What is wrong.
+    /// The problems.
     pub findings: Vec<Finding>,
 }
 
@@ -102,20 +102,20 @@ struct Walk<'a> {
     charge: Charge,
 }
 
-/// Mends what is wrong with the way a container is stored, where its connector can: what it mended, and what not.
+/// Repairs what is wrong with the way a container is stored, where its connector can: what it repaired, and what not.
 ///
-/// Nobody else may write to the container meanwhile.
+/// No other caller may write to the container meanwhile.
 pub fn repair(container: &dyn Container) -> Result<(Vec<String>, Vec<Finding>)> {
-    let (mut mended, mut left) = (Vec::new(), Vec::new());
+    let (mut repaired, mut left) = (Vec::new(), Vec::new());
     for found in container.storage_repair()? {
         let is_repaired = found.is_repaired;
         let finding = Finding::from(found);
         match is_repaired {
-            true => mended.push(format!("{}: {}: {}", finding.path, finding.part, finding.error)),
+            true => repaired.push(format!("{}: {}: {}", finding.path, finding.part, finding.error)),
             false => left.push(finding),
         }
     }
-    Ok((mended, left))
+    Ok((repaired, left))
 }
 
 impl From<StorageFinding> for Finding {
@@ -135,7 +135,7 @@ impl Walk<'_> {
         }
     }
 
-    /// What the connector finds wrong beneath the objects, where it looks.
+    /// What the connector finds wrong below the objects, where it looks.
     fn storage(&mut self) {
         match self.container.storage_check() {
             Ok(found) => self.report.findings.extend(found.into_iter().map(Finding::from)),
@@ -213,10 +213,10 @@ impl Walk<'_> {
             let container = self.container;
             let read = vol::Pin::of(container, &attribute.datatype).and_then(|_pin| {
                 let values = container.attribute_read(token, &[&attribute.name])?;
-                let (file, memory) = (&attribute.datatype, attribute.datatype.memory_form());
+                let (file, memory) = (&attribute.datatype, attribute.datatype.memory_type());
                 let raw = values.first().map_or(&[][..], Vec::as_slice);
                 let conversions = Conversions::default();
-                algorithms::transfer::from_file_form(
+                algorithms::transfer::from_file_type(
                     container,
                     file,
                     raw,
@@ -285,7 +285,7 @@ impl Walk<'_> {
     /// Filters are undone for a whole chunk, however little of it is asked for. So one element stands for all of them,
     /// unless elements lead to values of their own.
     fn chunk(&mut self, token: Token, info: &DatasetInfo, (offset, part): (&[u64], &[u64])) -> Result<()> {
-        if info.create.filters.is_empty() || info.datatype.has_slots() {
+        if info.create.filters.is_empty() || info.datatype.has_descriptors() {
             return self.elements(token, info, &Selection::block(offset, part)?, u64::MAX);
         }
         self.elements(token, info, &Selection::block(offset, &vec![1; part.len()])?, u64::MAX)?;
@@ -302,7 +302,7 @@ impl Walk<'_> {
         selection: &Selection,
         bytes_max: u64,
     ) -> Result<()> {
-        let memory = info.datatype.memory_form();
+        let memory = info.datatype.memory_type();
         let element_bytes = u64::from(memory.size().max(1));
         let conversions = Conversions::default();
         let mut left = bytes_max;

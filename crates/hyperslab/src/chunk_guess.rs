@@ -1,13 +1,13 @@
-//! Chunk shapes that nobody chose.
+//! Chunk shapes that no one chose.
 
 use model::{Dataspace, UNLIMITED};
 
-/// Bytes of a chunk that nobody chose: enough to compress and to transfer well, few enough to change one.
+/// Bytes of a chunk that no one chose: enough to compress and to transfer well, few enough to change one.
 const CHUNK_BYTES: std::ops::RangeInclusive<u64> = 16 << 10..=1 << 20;
 /// Elements that a dimension without end is taken for.
 const GROWING_DIM: u64 = 1024;
 
-/// A chunk shape for a dataset: its own shape, halved where it is longest until a chunk is of a good size.
+/// Returns a chunk shape for a dataset: its own shape, halved where it is longest until a chunk is of a good size.
 pub(crate) fn guess_chunk(space: &Dataspace, element_bytes: u64) -> Vec<u64> {
     let largest = space.dims().iter().zip(space.max_dims());
     let mut shape: Vec<u64> = largest

@@ -26,14 +26,14 @@ impl ChunkInfo {
         ChunkInfo { offset: chunk.offset, filter_mask: chunk.filter_mask, addr, size: chunk.bytes }
     }
 
-    /// The filters that were not applied, by their place.
+    /// Returns the filters that were not applied, by their place.
     pub fn disabled_filters(&self) -> Vec<usize> {
         (0..32).filter(|i| self.filter_mask & (1 << i) != 0).collect()
     }
 }
 
 impl Dataset {
-    /// The number of chunks that are stored; `None` for a dataset without chunks, or where they cannot be listed.
+    /// Returns the number of chunks that are stored; `None` for a dataset without chunks, or where they cannot be listed.
     pub fn num_chunks(&self) -> Option<usize> {
         self.is_chunked().then_some(())?;
         let mut count = 0;
@@ -45,7 +45,7 @@ impl Dataset {
         Some(count)
     }
 
-    /// A stored chunk, by its place among those that are stored.
+    /// Returns a stored chunk, by its place among those that are stored.
     pub fn chunk_info(&self, index: usize) -> Option<ChunkInfo> {
         self.is_chunked().then_some(())?;
         let page = self.session.container.chunk_list(self.token, index as u64, 1).ok()?;
@@ -65,12 +65,12 @@ impl Dataset {
         }
     }
 
-    /// Bytes in storage; 0 where nothing says how many.
+    /// Returns the number of bytes in storage; 0 where nothing says how many.
     pub fn storage_size(&self) -> u64 {
         self.storage().map_or(0, |storage| storage.bytes)
     }
 
-    /// Where elements lie in the file, for a dataset in one piece.
+    /// Returns where elements lie in the file, for a dataset in one piece.
     pub fn offset(&self) -> Option<u64> {
         self.storage().ok()?.offset
     }

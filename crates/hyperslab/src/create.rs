@@ -3,7 +3,7 @@
 use model::properties::ObjectCreate;
 use model::{Dataspace, Datatype, LinkTarget, Result, UNLIMITED};
 use ndarray::{ArrayView, Dimension};
-use vol::{OpAttributeCreate, OpDatatypeCommit, OpGroupCreate, OpLinkCreate, OpLinkMove, Place};
+use vol::{LinkLocation, OpAttributeCreate, OpDatatypeCommit, OpGroupCreate, OpLinkCreate, OpLinkMove};
 
 use crate::builder::DatasetBuilder;
 use crate::object::{NamedDatatype, Object};
@@ -18,7 +18,7 @@ pub(crate) fn dimension(d: usize) -> u64 {
 
 /// A shape: a number, a tuple, an array or a slice of dimensions.
 pub trait IntoShape {
-    /// The dimensions, slowest first.
+    /// Returns the dimensions, slowest first.
     fn into_shape(self) -> Vec<u64>;
 }
 
@@ -85,8 +85,8 @@ tuple_shape!(a b c d e f g);
 tuple_shape!(a b c d e f g h);
 
 impl Group {
-    /// Where a new link goes; groups on the way are made.
-    pub(crate) fn place(&self, path: &str) -> Result<Place> {
+    /// Returns where a new link goes; groups on the way are made.
+    pub(crate) fn place(&self, path: &str) -> Result<LinkLocation> {
         let (parent, name) = model::link::split_last(path)?;
         let mut here = if model::link::is_absolute(path) { self.session.root } else { self.token };
         for part in model::link::components(parent) {
@@ -98,38 +98,40 @@ impl Group {
                     self.session.access.limits.link_traversals_max,
                 )?,
                 None => {
-                    let op =
-                        OpGroupCreate { place: Some(Place::new(here, part)), create: Default::default() };
+                    let op = OpGroupCreate {
+                        place: Some(LinkLocation::new(here, part)),
+                        create: Default::default(),
+                    };
                     self.session.container.group_create(&op)?
                 }
             };
         }
-        Ok(Place::new(here, name))
+        Ok(LinkLocation::new(here, name))
     }
 
-    /// Makes a group; groups on the way are made too.
+    /// Creates a group; groups on the way are made too.
     pub fn create_group(&self, path: &str) -> Result<Group> {
         let op = OpGroupCreate { place: Some(self.place(path)?), create: Default::default() };
         let token = self.session.container.group_create(&op)?;
         Ok(Group(Object::new(self.session.clone(), token, self.path_to(path))))
     }
 
-    /// A dataset of `T` to be made. References are of the kind that the file's version bound has.
+    /// Returns a dataset of `T` to be made. References are of the kind that the file's version bound has.
     pub fn new_dataset<T: H5Type>(&self) -> DatasetBuilder {
         self.new_dataset_builder().empty::<T>()
     }
 
-    /// A dataset of any type to be made.
+    /// Returns a dataset of any type to be made.
     pub fn new_dataset_as(&self, datatype: Datatype) -> DatasetBuilder {
         self.new_dataset_builder().of(datatype)
     }
 
-    /// A dataset to be made, of a type that is said later: by [`DatasetBuilder::empty`] or by data.
+    /// Returns a dataset to be made, of a type that is said later: by [`DatasetBuilder::empty`] or by data.
     pub fn new_dataset_builder(&self) -> DatasetBuilder {
         DatasetBuilder::new(self)
     }
 
-    /// Makes a dataset that holds an array.
+    /// Creates a dataset that holds an array.
     pub fn write_array<'d, A, T, D>(&self, path: &str, array: A) -> Result<Dataset>
     where
         A: Into<ArrayView<'d, T, D>>,
@@ -184,7 +186,7 @@ impl Group {
 }
 
 impl Object {
-    /// Makes an attribute of a type and extent; it reads as zeros until it is written.
+    /// Creates an attribute of a type and extent; it reads as zeros until it is written.
     pub fn create_attr(&self, name: &str, datatype: Datatype, space: Dataspace) -> Result<Attribute> {
         let charset = if name.is_ascii() { model::CharacterSet::Ascii } else { model::CharacterSet::Utf8 };
         let op = OpAttributeCreate {
@@ -248,7 +250,7 @@ impl Object {
 pub trait AttributeValue {
     /// The element that it is stored as.
     type Stored: H5Type;
-    /// The value to be stored.
+    /// Returns the value to be stored.
     fn into_value(self) -> Self::Stored;
 }
 

@@ -43,53 +43,53 @@ impl Dataset {
         change(&mut self.info.write())
     }
 
-    /// The type of an element, as stored.
+    /// Returns the type of an element, as stored.
     pub fn dtype(&self) -> Result<Datatype> {
         Ok(self.dataset_info().datatype.clone())
     }
 
-    /// The extent, with its maximum.
+    /// Returns the extent, with its maximum.
     pub fn space(&self) -> Result<Dataspace> {
         Ok(self.dataset_info().space.clone())
     }
 
-    /// The extent; empty for a scalar.
+    /// Returns the extent; empty for a scalar.
     pub fn shape(&self) -> Vec<usize> {
         shape_of(&self.dataset_info().space)
     }
 
-    /// The number of dimensions.
+    /// Returns the number of dimensions.
     pub fn ndim(&self) -> usize {
         self.dataset_info().space.rank()
     }
 
-    /// The number of elements; `usize::MAX` where it does not fit.
+    /// Returns the number of elements; `usize::MAX` where it does not fit.
     pub fn size(&self) -> usize {
         let count = self.dataset_info().space.element_count();
         count.ok().and_then(|count| usize::try_from(count).ok()).unwrap_or(usize::MAX)
     }
 
-    /// Whether there is one element and no dimension.
+    /// Returns whether there is one element and no dimension.
     pub fn is_scalar(&self) -> bool {
         matches!(self.dataset_info().space, Dataspace::Scalar)
     }
 
-    /// Whether a dimension can change.
+    /// Returns whether a dimension can change.
     pub fn is_resizable(&self) -> bool {
         self.dataset_info().space.is_resizable()
     }
 
-    /// Whether elements lie in chunks.
+    /// Returns whether elements lie in chunks.
     pub fn is_chunked(&self) -> bool {
         matches!(self.dataset_info().create.layout, Layout::Chunked { .. })
     }
 
-    /// How elements are laid out.
+    /// Returns how elements are laid out.
     pub fn layout(&self) -> Layout {
         self.dataset_info().create.layout.clone()
     }
 
-    /// The shape of chunks, where there are any.
+    /// Returns the shape of chunks, where there are any.
     pub fn chunk(&self) -> Option<Vec<usize>> {
         match &self.dataset_info().create.layout {
             Layout::Chunked { shape, .. } => Some(shape.iter().map(|&dim| dim as usize).collect()),
@@ -97,12 +97,12 @@ impl Dataset {
         }
     }
 
-    /// The filters of chunks.
+    /// Returns the filters of chunks.
     pub fn filters(&self) -> Vec<FilterSpec> {
         self.dataset_info().create.filters.clone()
     }
 
-    /// Bytes in storage, which may take a walk over all chunks.
+    /// Returns bytes in storage, which may take a walk over all chunks.
     pub fn storage(&self) -> Result<StorageInfo> {
         self.session.container.dataset_storage(self.token)
     }
@@ -118,7 +118,7 @@ impl Dataset {
         }
     }
 
-    /// Reads a selection into packed elements of a type in memory form; variable-length values go to `heap`.
+    /// Reads a selection into packed elements of a type in the memory datatype; variable-length values go to `heap`.
     pub fn read_bytes(&self, selection: &Selection, memory: &Datatype, heap: &mut Heap) -> Result<Vec<u8>> {
         let info = self.dataset_info();
         let elements = self.elements(&info, selection);
@@ -171,7 +171,7 @@ impl Dataset {
         self.elements(&info, selection).read_scattered(&memory, bytes, &mut Heap::new())
     }
 
-    /// All elements, in C order.
+    /// Returns all elements, in C order.
     pub fn read_raw<T: H5Type>(&self) -> Result<Vec<T>> {
         self.read_selection(&Selection::All)
     }
@@ -181,7 +181,7 @@ impl Dataset {
         self.read_selection_into(&Selection::All, values)
     }
 
-    /// All elements, into a buffer that has room for them; their number.
+    /// Returns all elements, into a buffer that has space for them; their number.
     pub fn read_into_raw<T: H5Type>(&self, values: &mut [T]) -> Result<usize> {
         let (size, room) = (self.size(), values.len());
         let short = || Error::invalid("read dataset").with("elements", size).with("buffer", room);
@@ -189,44 +189,44 @@ impl Dataset {
         Ok(size)
     }
 
-    /// All elements as an array of a static dimension.
+    /// Returns all elements as an array of a static dimension.
     pub fn read<T: H5Type, D: Dimension>(&self) -> Result<Array<T, D>> {
         with_rank(self.read_dyn()?)
     }
 
-    /// All elements as an array.
+    /// Returns all elements as an array.
     pub fn read_dyn<T: H5Type>(&self) -> Result<ArrayD<T>> {
         to_array(&self.shape(), self.read_raw()?)
     }
 
-    /// All elements of a dataset of one dimension.
+    /// Returns all elements of a dataset of one dimension.
     pub fn read_1d<T: H5Type>(&self) -> Result<Array1<T>> {
         self.read()
     }
 
-    /// All elements of a dataset of two dimensions.
+    /// Returns all elements of a dataset of two dimensions.
     pub fn read_2d<T: H5Type>(&self) -> Result<Array2<T>> {
         self.read()
     }
 
-    /// The only element.
+    /// Returns the only element.
     pub fn read_scalar<T: H5Type>(&self) -> Result<T> {
         one(self.read_raw()?)
     }
 
-    /// A slice, as an array whose indexed dimensions are dropped: `read_slice::<f32, _, Ix2>(s![.., 3, 0..4])`.
+    /// Returns a slice, as an array whose indexed dimensions are dropped: `read_slice::<f32, _, Ix2>(s![.., 3, 0..4])`.
     pub fn read_slice<T: H5Type, S: Into<Slice>, D: Dimension>(&self, slice: S) -> Result<Array<T, D>> {
         let (selection, shape) = slice.into().resolve(self.dataset_info().space.dims())?;
         let shape: Vec<usize> = shape.into_iter().map(|d| d as usize).collect();
         with_rank(to_array(&shape, self.read_selection(&selection)?)?)
     }
 
-    /// A slice of one dimension.
+    /// Returns a slice of one dimension.
     pub fn read_slice_1d<T: H5Type, S: Into<Slice>>(&self, slice: S) -> Result<Array1<T>> {
         self.read_slice(slice)
     }
 
-    /// A slice of two dimensions.
+    /// Returns a slice of two dimensions.
     pub fn read_slice_2d<T: H5Type, S: Into<Slice>>(&self, slice: S) -> Result<Array2<T>> {
         self.read_slice(slice)
     }
@@ -241,18 +241,18 @@ impl Dataset {
         Ok(Array1::from_vec(self.read_selection(&points)?))
     }
 
-    /// All elements of a dataset of strings, fixed or variable.
+    /// Returns all elements of a dataset of strings, fixed or variable.
     pub fn read_strings(&self) -> Result<Vec<String>> {
         self.read_raw()
     }
 }
 
-/// An extent as `ndarray` counts.
+/// Returns an extent as `ndarray` counts.
 pub(crate) fn shape_of(space: &Dataspace) -> Vec<usize> {
     space.dims().iter().map(|&d| usize::try_from(d).unwrap_or(usize::MAX)).collect()
 }
 
-/// An array as one of a static dimension.
+/// Returns an array as one of a static dimension.
 pub(crate) fn with_rank<T, D: Dimension>(array: ArrayD<T>) -> Result<Array<T, D>> {
     let found = array.ndim();
     let wrong = |_| Error::invalid("shape array").with("rank", found).with("asked", D::NDIM.unwrap_or(0));

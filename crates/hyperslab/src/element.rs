@@ -1,20 +1,20 @@
 //! Rust types as elements of datasets and attributes.
 
-use model::heap::{Heap, VarSlot};
+use model::heap::{Heap, VarLenDescriptor};
 use model::{ByteOrder, CharacterSet, Datatype, Error, Reference, Result};
 use zerocopy::{FromBytes, Immutable, IntoBytes};
 
 /// A Rust type that stands for an element. Derive it for structs (compound types) and field-less enums.
 pub trait H5Type: Sized + Send + Sync {
-    /// The type in memory form.
+    /// Returns the type in the memory datatype.
     fn datatype() -> Datatype;
 
-    /// Bytes of an element, as [`H5Type::datatype`] says.
+    /// Returns the number of bytes of an element, as [`H5Type::datatype`] says.
     fn element_bytes() -> usize {
         Self::datatype().size() as usize
     }
 
-    /// One value from the bytes of its element.
+    /// Returns one value from the bytes of its element.
     fn load(element: &[u8], heap: &Heap) -> Result<Self>;
 
     /// Appends the values of packed elements.
@@ -30,17 +30,17 @@ pub trait H5Type: Sized + Send + Sync {
     /// One value into the bytes of its element.
     fn store(&self, element: &mut [u8], heap: &mut Heap) -> Result<()>;
 
-    /// The bytes of values that lie in memory exactly as [`H5Type::datatype`] says; `None` where they do not.
+    /// Returns the bytes of values that lie in memory exactly as [`H5Type::datatype`] says; `None` where they do not.
     fn bytes_mut(_values: &mut [Self]) -> Option<&mut [u8]> {
         None
     }
 
-    /// As [`H5Type::bytes_mut`], to read.
+    /// Like [`H5Type::bytes_mut`], to read.
     fn bytes(_values: &[Self]) -> Option<&[u8]> {
         None
     }
 
-    /// A zeroed buffer to read into, for values that lie in memory as elements do.
+    /// Returns a zeroed buffer to read into, for values that lie in memory as elements do.
     fn zeroed(_count: usize) -> Option<Vec<Self>> {
         None
     }
@@ -113,7 +113,7 @@ impl H5Type for String {
         Datatype::var_string(CharacterSet::Utf8)
     }
     fn load(element: &[u8], heap: &Heap) -> Result<Self> {
-        let bytes = heap.get(VarSlot::load(element)?, 1)?;
+        let bytes = heap.get(VarLenDescriptor::load(element)?, 1)?;
         // A string ends at its NUL, where a writer stored one.
         Ok(model::text::from_bytes_to_nul(bytes))
     }
@@ -121,7 +121,7 @@ impl H5Type for String {
         let text = heap.plain_text();
         values.reserve(elements.len() / Self::element_bytes());
         for element in elements.chunks_exact(Self::element_bytes()) {
-            let VarSlot { offset, count } = VarSlot::load(element)?;
+            let VarLenDescriptor { offset, count } = VarLenDescriptor::load(element)?;
             let end = offset.saturating_add(count) as usize;
             values.push(match text.and_then(|text| text.get(offset as usize..end)) {
                 Some(value) => value.to_owned(),
@@ -142,7 +142,7 @@ impl<T: H5Type> H5Type for Vec<T> {
     }
     fn load(element: &[u8], heap: &Heap) -> Result<Self> {
         let bytes = T::datatype().size();
-        let values = heap.get(VarSlot::load(element)?, u64::from(bytes))?;
+        let values = heap.get(VarLenDescriptor::load(element)?, u64::from(bytes))?;
         values.chunks_exact(bytes as usize).map(|e| T::load(e, heap)).collect()
     }
     fn store(&self, element: &mut [u8], heap: &mut Heap) -> Result<()> {

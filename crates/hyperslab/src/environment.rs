@@ -1,4 +1,4 @@
-//! What the environment asks for. Nothing here happens unless a program calls it.
+//! Settings from the environment. The library reads none of them unless a program calls this.
 
 use std::ffi::OsString;
 
@@ -12,7 +12,7 @@ use crate::registry;
 /// | variable | what it says |
 /// |---|---|
 /// | `HYPERSLAB_VOL` | layers, outermost first: `stats \| mirror{to=raw:copy/}` |
-/// | `HDF5_VOL_CONNECTOR` | the same in libhdf5's syntax: `stats under_vol=0;under_info={}`; it may also name the connector beneath |
+/// | `HDF5_VOL_CONNECTOR` | the same in libhdf5's syntax: `stats under_vol=0;under_info={}`; it may also name the inner connector |
 /// | `HDF5_PLUGIN_PATH` | folders with plugins (with the feature `plugins`) |
 #[derive(Debug, Clone, Default)]
 pub struct Environment {
@@ -25,12 +25,12 @@ pub struct Environment {
 }
 
 impl Environment {
-    /// What the environment of this process says. `HYPERSLAB_VOL` comes before `HDF5_VOL_CONNECTOR`.
+    /// Reads the environment of this process. `HYPERSLAB_VOL` comes before `HDF5_VOL_CONNECTOR`.
     pub fn read() -> Result<Environment> {
         Self::from(|name| std::env::var_os(name))
     }
 
-    /// The same with variables from elsewhere.
+    /// Like [`Environment::read`], with variables from another source.
     pub fn from(variable: impl Fn(&str) -> Option<OsString>) -> Result<Environment> {
         let mut found = Environment { registry: registry(), ..Environment::default() };
         if let Some(path) = variable("HDF5_PLUGIN_PATH") {

@@ -1,11 +1,11 @@
-//! What a program needs to extend the library: virtual file drivers, filters, conversions and classes of user-defined links.
+//! Extension points of the library: virtual file drivers, filters, conversions and classes of user-defined links.
 //!
 //! Register them in a [`Registry`], and create and open files with [`File::create_in`](crate::File::create_in) and
 //! [`File::open_in`](crate::File::open_in). Programs that do so are in `examples/extend`.
 
 pub use files::{
-    Created, Driver, DriverBlock, DriverInfo, Drivers, File as DriverFile, Handle as DriverHandle, Identity,
-    Lock, Memory, Mode, Parameters, Sync, Target,
+    Created, DataKind, Driver, DriverBlock, DriverInfo, Drivers, File as DriverFile, Handle as DriverHandle,
+    Identity, Lock, MemberRange, MemberRanges, MemberStart, Memory, Mode, Parameters, Sync, Target,
 };
 pub use filters::{
     Codecs, Done, Error as FilterError, ErrorKind as FilterErrorKind, Filter, FilterId, Output, Params,

@@ -16,37 +16,37 @@ pub struct Extent {
 }
 
 impl Extent {
-    /// A dimension of `dim` elements and at most `max`.
+    /// Returns a dimension of `dim` elements and at most `max`.
     pub fn new(dim: usize, max: Option<usize>) -> Self {
         Extent { dim, max }
     }
 
-    /// A dimension that keeps its length.
+    /// Returns a dimension that keeps its length.
     pub fn fixed(dim: usize) -> Self {
         Extent { dim, max: Some(dim) }
     }
 
-    /// A dimension that can grow without end.
+    /// Returns a dimension that can grow without end.
     pub fn resizable(dim: usize) -> Self {
         Extent { dim, max: None }
     }
 
-    /// Whether it keeps its length.
+    /// Returns whether it keeps its length.
     pub fn is_fixed(&self) -> bool {
         self.max.is_some_and(|max| self.dim >= max)
     }
 
-    /// Whether it can grow without end.
+    /// Returns whether it can grow without end.
     pub fn is_resizable(&self) -> bool {
         self.max.is_none()
     }
 
-    /// Whether it can grow without end.
+    /// Returns whether it can grow without end.
     pub fn is_unlimited(&self) -> bool {
         self.is_resizable()
     }
 
-    /// Whether it is no longer than it can get.
+    /// Returns whether it is no longer than it can get.
     pub fn is_valid(&self) -> bool {
         self.max.is_none_or(|max| self.dim <= max)
     }
@@ -88,7 +88,7 @@ impl SimpleExtents {
         extents.into()
     }
 
-    /// The same dimensions, which all can grow without end.
+    /// Returns the same dimensions, which all can grow without end.
     pub fn resizable<T: Into<Self>>(extents: T) -> Self {
         SimpleExtents(extents.into().0.iter().map(|extent| Extent::resizable(extent.dim)).collect())
     }
@@ -123,12 +123,12 @@ impl Extents {
         Extents::Null
     }
 
-    /// One element without a dimension.
+    /// Returns one element without a dimension.
     pub fn scalar() -> Self {
         Extents::Scalar
     }
 
-    /// An array of elements.
+    /// Returns an array of elements.
     pub fn simple<T: Into<SimpleExtents>>(extents: T) -> Self {
         Extents::from(extents)
     }
@@ -140,22 +140,22 @@ impl Extents {
         }
     }
 
-    /// The number of dimensions.
+    /// Returns the number of dimensions.
     pub fn ndim(&self) -> usize {
         self.simple_dims().len()
     }
 
-    /// The length of each dimension.
+    /// Returns the length of each dimension.
     pub fn dims(&self) -> Vec<usize> {
         self.simple_dims().iter().map(|extent| extent.dim).collect()
     }
 
-    /// The largest length of each dimension; `None` where it can grow without end.
+    /// Returns the largest length of each dimension; `None` where it can grow without end.
     pub fn maxdims(&self) -> Vec<Option<usize>> {
         self.simple_dims().iter().map(|extent| extent.max).collect()
     }
 
-    /// The number of elements.
+    /// Returns the number of elements.
     pub fn size(&self) -> usize {
         match self {
             Extents::Null => 0,
@@ -163,22 +163,22 @@ impl Extents {
         }
     }
 
-    /// Whether there is no element and never will be.
+    /// Returns whether there is no element and never will be.
     pub fn is_null(&self) -> bool {
         *self == Extents::Null
     }
 
-    /// Whether there is one element without a dimension.
+    /// Returns whether there is one element without a dimension.
     pub fn is_scalar(&self) -> bool {
         *self == Extents::Scalar
     }
 
-    /// Whether a dimension can grow.
+    /// Returns whether a dimension can grow.
     pub fn is_resizable(&self) -> bool {
         self.simple_dims().iter().any(|extent| !extent.is_fixed())
     }
 
-    /// The same extents, all dimensions of which can grow without end.
+    /// Returns the same extents, all dimensions of which can grow without end.
     #[must_use]
     pub fn resizable(self) -> Self {
         match self {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use model::Result;
 use model::properties::FileCreate;
 use model::text::from_path;
-use vol::{Access, ChunkCacheInfo, Container, ContainerInfo, Durability, FileAccess, Registry};
+use vol::{ChunkCacheInfo, Container, ContainerInfo, Durability, FileAccess, Registry};
 
 use crate::Group;
 use crate::object::Object;
@@ -37,12 +37,12 @@ impl File {
         Self::from_container_in(registry, registry.open(location, access)?, location, access)
     }
 
-    /// Makes a file, or empties the one that is there.
+    /// Creates a file, or empties the one that is there.
     pub fn create(path: impl AsRef<Path>) -> Result<File> {
         Self::create_with(&from_path(path.as_ref()), &FileCreate::default(), &FileAccess::write(), true)
     }
 
-    /// Makes a container at a location. Without `truncate` it must not be there yet.
+    /// Creates a container at a location. Without `truncate` it must not be there yet.
     pub fn create_with(
         location: &str,
         create: &FileCreate,
@@ -52,7 +52,7 @@ impl File {
         Self::create_in(built_in(), location, create, access, truncate)
     }
 
-    /// Makes a container with connectors of the caller's own.
+    /// Creates a container with connectors of the caller's own.
     pub fn create_in(
         registry: &Registry,
         location: &str,
@@ -86,24 +86,26 @@ impl File {
         self.root.session.container.start_swmr()
     }
 
-    /// How the cache of decoded chunks did so far.
+    /// Returns how the cache of decoded chunks did so far.
     pub fn chunk_cache(&self) -> Result<ChunkCacheInfo> {
         self.root.session.container.chunk_cache_info()
     }
 
     /// Opens the image of a file that is already in memory.
+    #[cfg(feature = "native")]
     pub fn from_image(image: Vec<u8>) -> Result<File> {
         Self::from_image_with(image, &FileAccess::read())
     }
 
     /// Opens the image of a file that is already in memory, to read or to change it there. [`File::image`] returns what
     /// became of it.
+    #[cfg(feature = "native")]
     pub fn from_image_with(image: Vec<u8>, access: &FileAccess) -> Result<File> {
         Self::from_container(native::open_image(image, access)?, "(image)", access)
     }
 
     /// Returns the bytes of an HDF5 file, in memory or on disk, after a commit of all changes so far. They are those of a file
-    /// that nobody has open.
+    /// that no one has open.
     ///
     /// ```
     /// # fn main() -> hyperslab::Result<()> {
@@ -118,14 +120,15 @@ impl File {
     ///
     /// # Errors
     /// Returns `Unsupported` if the container is not one HDF5 file.
+    #[cfg(feature = "native")]
     pub fn image(&self) -> Result<Vec<u8>> {
-        if self.root.session.access.access == Access::Write {
+        if self.root.session.access.access == vol::Access::Write {
             self.commit(Durability::None)?;
         }
         vol::call::<native::FileImage>(&*self.root.session.container, &())
     }
 
-    /// A file over a container that is already open.
+    /// Returns a file over a container that is already open.
     pub fn from_container(
         container: Arc<dyn Container>,
         location: &str,
@@ -134,7 +137,7 @@ impl File {
         Self::from_container_in(built_in(), container, location, access)
     }
 
-    /// A file over a container that is already open, with the conversions and classes of links of a registry.
+    /// Returns a file over a container that is already open, with the conversions and classes of links of a registry.
     pub fn from_container_in(
         registry: &Registry,
         container: Arc<dyn Container>,
@@ -146,22 +149,22 @@ impl File {
         Ok(File { root: Group(Object::new(session, root, model::ObjectPath::root())) })
     }
 
-    /// Where it was opened.
+    /// Returns where it was opened.
     pub fn filename(&self) -> &str {
         &self.root.session.location
     }
 
-    /// What the container is and can do.
+    /// Returns the info of the container: its connector, capabilities and root group.
     pub fn container_info(&self) -> Result<Arc<ContainerInfo>> {
         self.root.session.container.info()
     }
 
-    /// Bytes of the file.
+    /// Returns the number of bytes of the file.
     pub fn size(&self) -> Result<u64> {
         Ok(self.container_info()?.storage_bytes.unwrap_or(0))
     }
 
-    /// The root group.
+    /// Returns the root group.
     pub fn as_group(&self) -> &Group {
         &self.root
     }

@@ -1,5 +1,6 @@
 //! Filters under the names that users of `hdf5-metno` know. [`named_filter`](crate::named_filter) reads them as text.
 
+use filters::names::id;
 use model::properties::FilterSpec;
 
 /// Coding methods of szip.
@@ -79,22 +80,22 @@ pub enum Filter {
 }
 
 impl Filter {
-    /// The filter's number.
+    /// Returns the filter's number.
     pub fn id(&self) -> i32 {
         match self {
-            Filter::Deflate(_) => 1,
-            Filter::Shuffle => 2,
-            Filter::Fletcher32 => 3,
-            Filter::SZip(..) => 4,
-            Filter::NBit => 5,
-            Filter::ScaleOffset(_) => 6,
-            Filter::LZF => 32000,
-            Filter::Blosc(..) => 32001,
+            Filter::Deflate(_) => i32::from(id::DEFLATE),
+            Filter::Shuffle => i32::from(id::SHUFFLE),
+            Filter::Fletcher32 => i32::from(id::FLETCHER32),
+            Filter::SZip(..) => i32::from(id::SZIP),
+            Filter::NBit => i32::from(id::NBIT),
+            Filter::ScaleOffset(_) => i32::from(id::SCALEOFFSET),
+            Filter::LZF => i32::from(id::LZF),
+            Filter::Blosc(..) => i32::from(id::BLOSC),
             Filter::User(id, _) => *id,
         }
     }
 
-    /// Whether this build has it.
+    /// Returns whether this build has it.
     pub fn is_available(&self) -> bool {
         u16::try_from(self.id()).is_ok_and(filters::pipeline::is_available)
     }
@@ -104,12 +105,12 @@ impl Filter {
         Filter::Deflate(level)
     }
 
-    /// Bytes of elements side by side.
+    /// Returns bytes of elements side by side.
     pub fn shuffle() -> Self {
         Filter::Shuffle
     }
 
-    /// A checksum.
+    /// Returns a checksum.
     pub fn fletcher32() -> Self {
         Filter::Fletcher32
     }
@@ -147,29 +148,29 @@ impl Filter {
     }
 }
 
-/// Whether this build has deflate.
+/// Returns whether this build has deflate.
 pub fn deflate_available() -> bool {
-    filters::pipeline::is_available(1)
+    filters::pipeline::is_available(id::DEFLATE)
 }
 
-/// Whether this build has deflate.
+/// Returns whether this build has deflate.
 pub fn gzip_available() -> bool {
     deflate_available()
 }
 
-/// Whether this build has szip.
+/// Returns whether this build has szip.
 pub fn szip_available() -> bool {
-    filters::pipeline::is_available(4)
+    filters::pipeline::is_available(id::SZIP)
 }
 
-/// Whether this build has LZF.
+/// Returns whether this build has LZF.
 pub fn lzf_available() -> bool {
-    filters::pipeline::is_available(32000)
+    filters::pipeline::is_available(id::LZF)
 }
 
-/// Whether this build has Blosc.
+/// Returns whether this build has Blosc.
 pub fn blosc_available() -> bool {
-    filters::pipeline::is_available(32001)
+    filters::pipeline::is_available(id::BLOSC)
 }
 
 /// For programs that were written for a Blosc with threads of its own: chunks are filtered on all cores anyway. Returns
@@ -178,7 +179,7 @@ pub fn blosc_set_nthreads(_threads: u8) -> u8 {
     blosc_get_nthreads()
 }
 
-/// The threads that Blosc takes for one chunk: 1. Several chunks are filtered at once.
+/// Returns the threads that Blosc takes for one chunk: 1. Several chunks are filtered at once.
 pub fn blosc_get_nthreads() -> u8 {
     1
 }

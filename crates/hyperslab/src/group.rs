@@ -33,17 +33,17 @@ impl Group {
         if found == kind { Ok(object) } else { Err(another_kind(path, kind, found)) }
     }
 
-    /// The object at a path, whatever it is.
+    /// Returns the object at a path, whatever it is.
     pub fn object(&self, path: &str) -> Result<ObjectHandle> {
         ObjectHandle::open(self.open(path)?)
     }
 
-    /// The group at a path.
+    /// Returns the group at a path.
     pub fn group(&self, path: &str) -> Result<Group> {
         self.open_kind(path, ObjectKind::Group).map(Group)
     }
 
-    /// The dataset at a path.
+    /// Returns the dataset at a path.
     pub fn dataset(&self, path: &str) -> Result<Dataset> {
         let object = self.open(path)?;
         // As a rule it is one, and then nothing else need be asked.
@@ -55,12 +55,12 @@ impl Group {
         })
     }
 
-    /// The committed datatype at a path.
+    /// Returns the committed datatype at a path.
     pub fn named_datatype(&self, path: &str) -> Result<NamedDatatype> {
         self.open_kind(path, ObjectKind::Datatype).map(NamedDatatype)
     }
 
-    /// What a reference points to or into.
+    /// Returns the object that a reference points to or into.
     pub fn dereference(&self, reference: &Reference) -> Result<ObjectHandle> {
         let token = reference
             .token()
@@ -77,23 +77,23 @@ impl Group {
         self.session.container.group_info(self.token)
     }
 
-    /// How many links there are.
+    /// Returns how many links there are.
     pub fn len(&self) -> Result<u64> {
         Ok(self.group_info()?.links)
     }
 
-    /// Whether there are none.
+    /// Returns whether there are none.
     pub fn is_empty(&self) -> Result<bool> {
         Ok(self.len()? == 0)
     }
 
-    /// A link by name.
+    /// Returns a link by name.
     pub fn link(&self, name: &str) -> Result<Link> {
         let missing = || Error::not_found("find link").with("name", name).with("group", self.path.shown());
         self.session.container.link_get(self.token, name)?.ok_or_else(missing)
     }
 
-    /// Whether a path leads to an object.
+    /// Returns whether a path leads to an object.
     pub fn exists(&self, path: &str) -> Result<bool> {
         match self.session.find(self.token, path) {
             Ok(_) => Ok(true),
@@ -102,17 +102,17 @@ impl Group {
         }
     }
 
-    /// Whether there is a link of this name; where it leads does not matter.
+    /// Returns whether there is a link of this name; where it leads does not matter.
     pub fn link_exists(&self, name: &str) -> bool {
         matches!(self.session.container.link_get(self.token, name), Ok(Some(_)))
     }
 
-    /// All links, sorted by name.
+    /// Returns all links, sorted by name.
     pub fn links(&self) -> Result<Vec<Link>> {
         self.links_by(Index::Name, Order::Increasing)
     }
 
-    /// All links in an order of the caller's choice.
+    /// Returns all links in an order of the caller's choice.
     pub fn links_by(&self, index: Index, order: Order) -> Result<Vec<Link>> {
         let mut links = Vec::new();
         loop {
@@ -133,25 +133,25 @@ impl Group {
         Ok(self.links()?.into_iter().map(|l| l.name).collect())
     }
 
-    /// All objects that hard links of this group point to, sorted by name.
+    /// Returns all objects that hard links of this group point to, sorted by name.
     pub fn members(&self) -> Result<Vec<ObjectHandle>> {
         let hard = self.links()?.into_iter().filter(|l| matches!(l.target, LinkTarget::Hard(_)));
         hard.map(|l| self.object(&l.name)).collect()
     }
 
-    /// All groups in this one.
+    /// Returns all groups in this one.
     pub fn groups(&self) -> Result<Vec<Group>> {
         let pick = |object| if let ObjectHandle::Group(g) = object { Some(g) } else { None };
         Ok(self.members()?.into_iter().filter_map(pick).collect())
     }
 
-    /// All datasets in this group.
+    /// Returns all datasets in this group.
     pub fn datasets(&self) -> Result<Vec<Dataset>> {
         let pick = |object| if let ObjectHandle::Dataset(d) = object { Some(d) } else { None };
         Ok(self.members()?.into_iter().filter_map(pick).collect())
     }
 
-    /// All committed datatypes in this group.
+    /// Returns all committed datatypes in this group.
     pub fn named_datatypes(&self) -> Result<Vec<NamedDatatype>> {
         let pick = |object| if let ObjectHandle::Datatype(t) = object { Some(t) } else { None };
         Ok(self.members()?.into_iter().filter_map(pick).collect())

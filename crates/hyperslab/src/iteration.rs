@@ -8,7 +8,7 @@ use crate::Group;
 /// Links asked for at a time.
 const PAGE: u64 = 1024;
 
-/// What a link is.
+/// The type of a link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum LinkType {
     /// To an object of the same file.
@@ -24,7 +24,7 @@ pub enum LinkType {
 /// A link, without its name and target.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LinkInfo {
-    /// What it is.
+    /// Its type.
     pub link_type: LinkType,
     /// Its place in the order of creation, where the group keeps it.
     pub creation_order: Option<i64>,
@@ -64,12 +64,12 @@ impl IterationCursor {
         IterationCursor { position: self.position + items, ..self }
     }
 
-    /// What links are sorted by.
+    /// Returns the index that links are sorted by.
     pub const fn index_type(self) -> Index {
         self.index
     }
 
-    /// The direction.
+    /// Returns the direction.
     pub const fn iteration_order(self) -> Order {
         self.order
     }
@@ -96,7 +96,7 @@ impl Group {
         self.iter_visit(Index::Name, Order::Native, visit)
     }
 
-    /// The first value that `visit` answers for a link.
+    /// Returns the first value that `visit` answers for a link.
     pub fn find_link<B>(
         &self,
         index: Index,
@@ -106,7 +106,7 @@ impl Group {
         Ok(self.iter_visit_from(IterationCursor::start(index, order), visit)?.map(|(found, _)| found))
     }
 
-    /// The first value that `visit` answers for a link from `cursor` on, and where to go on.
+    /// Returns the first value that `visit` answers for a link from `cursor` on, and where to go on.
     pub fn iter_visit_from<B>(
         &self,
         mut cursor: IterationCursor,

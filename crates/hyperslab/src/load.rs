@@ -21,9 +21,9 @@ const THREADS_MAX: usize = 4;
 /// A strip, and how many elements it has.
 type Strip = (Selection, usize);
 
-/// Elements of a strip, and what their slots stand for.
+/// Elements of a strip, and what their descriptors stand for.
 #[derive(Default)]
-struct Made {
+struct LoadedStrip {
     elements: Vec<u8>,
     heap: Heap,
 }
@@ -97,11 +97,11 @@ impl Dataset {
             Ok((strip, now))
         });
         // While some are written, the next ones are made.
-        let make = |(_, values): &(Selection, &[T]), made: &mut Made| {
+        let make = |(_, values): &(Selection, &[T]), made: &mut LoadedStrip| {
             made.heap.clear();
             store_into(values, &mut made.heap, &mut made.elements)
         };
-        let write = |(strip, _): &(Selection, &[T]), made: &mut Made| {
+        let write = |(strip, _): &(Selection, &[T]), made: &mut LoadedStrip| {
             self.elements(&info, strip).write(&datatype, &made.elements, &mut made.heap)
         };
         workers::in_order(strips, workers::threads(count, SHARED_MIN), make, write)
@@ -126,7 +126,7 @@ impl Dataset {
         Ok(())
     }
 
-    /// The strips of a selection, in order, dealt out to the threads that are worth it.
+    /// Returns the strips of a selection, in order, dealt out to the threads that are worth it.
     fn shares(&self, selection: &Selection, datatype: &Datatype, count: u64) -> Result<Vec<Vec<Strip>>> {
         if count == 0 {
             return Ok(Vec::new());
@@ -152,7 +152,7 @@ fn strip_elements(info: &DatasetInfo, datatype: &Datatype) -> u64 {
     (bytes / u64::from(datatype.size()).max(1)).max(1)
 }
 
-/// What `mine` gives, and what `theirs` makes of each item on a thread of its own. The threads may wait for locks of a file,
+/// Returns what `mine` gives, and what `theirs` makes of each item on a thread of its own. The threads may wait for locks of a file,
 /// so they are not those of the thread pool.
 fn both<T: Send, R: Send, M>(
     mine: impl FnOnce() -> Result<M>,

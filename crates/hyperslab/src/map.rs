@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::ops::ControlFlow;
 
-use algorithms::transfer::{from_file_form, to_file_form};
+use algorithms::transfer::{from_file_type, to_file_type};
 use model::convert::Conversions;
 use model::heap::Heap;
 use model::properties::ObjectCreate;
@@ -52,22 +52,22 @@ impl Map {
         Ok(Map { object, key, value, keys_at_once: KEYS_AT_ONCE })
     }
 
-    /// The type of keys, as stored.
+    /// Returns the type of keys, as stored.
     pub fn key_type(&self) -> &Datatype {
         &self.key
     }
 
-    /// The type of values, as stored.
+    /// Returns the type of values, as stored.
     pub fn value_type(&self) -> &Datatype {
         &self.value
     }
 
-    /// How many pairs there are.
+    /// Returns how many pairs there are.
     pub fn len(&self) -> Result<u64> {
         Ok(self.session.container.map_info(self.token)?.count)
     }
 
-    /// Whether there are none.
+    /// Returns whether there are none.
     pub fn is_empty(&self) -> Result<bool> {
         Ok(self.len()? == 0)
     }
@@ -97,7 +97,7 @@ impl Map {
         let (keys, places) = last_of_each(&keys);
         values.keep(&places);
         let container = self.session.container.as_ref();
-        let values = to_file_form(
+        let values = to_file_type(
             container,
             &V::datatype(),
             &values.bytes,
@@ -110,12 +110,12 @@ impl Map {
         container.map_put(self.token, &pairs)
     }
 
-    /// The value of a key, or `None`.
+    /// Returns the value of a key, or `None`.
     pub fn get<K: H5Type, V: H5Type>(&self, key: &K) -> Result<Option<V>> {
         Ok(self.get_all([key])?.pop().flatten())
     }
 
-    /// The values of many keys, in their order.
+    /// Returns the values of many keys, in their order.
     pub fn get_all<'k, K: H5Type + 'k, V: H5Type>(
         &self,
         keys: impl IntoIterator<Item = &'k K>,
@@ -130,7 +130,7 @@ impl Map {
         Ok(found.iter().map(|value| value.as_ref().and_then(|_| values.next())).collect())
     }
 
-    /// Whether a key has a value.
+    /// Returns whether a key has a value.
     pub fn contains<K: H5Type>(&self, key: &K) -> Result<bool> {
         let key = self.stored_key(key)?;
         let found = self.session.container.map_get(self.token, &[&key])?;
@@ -183,7 +183,7 @@ impl Map {
         }
     }
 
-    /// All keys.
+    /// Returns all keys.
     pub fn keys<K: H5Type>(&self) -> Result<Vec<K>> {
         let mut keys = Vec::new();
         let _ = self.iterate(&mut KeyPosition::default(), |key| {
@@ -197,7 +197,7 @@ impl Map {
         let (container, mut heap) = (self.session.container.as_ref(), Heap::new());
         let memory = V::datatype();
         let conversions = &self.session.registered.conversions;
-        let values = from_file_form(container, &self.value, raw, &memory, conversions, &mut heap)?;
+        let values = from_file_type(container, &self.value, raw, &memory, conversions, &mut heap)?;
         let mut loaded = Vec::new();
         V::load_more(&values, &heap, &mut loaded)?;
         Ok(loaded)
@@ -214,15 +214,15 @@ impl Map {
         self.keys_of([key])?.pop().ok_or_else(missing)
     }
 
-    /// The bytes that stand for keys: an element's, or those of a variable-length value.
+    /// Returns the bytes that stand for keys: an element's, or those of a variable-length value.
     fn stored_keys(&self, elements: Elements) -> Result<Vec<Vec<u8>>> {
         let Elements { datatype, bytes, mut heap } = elements;
         algorithms::maps::stored_keys(&self.key, &datatype, &bytes, &mut heap)
     }
 
-    /// The opposite.
+    /// Returns the opposite.
     fn loaded_keys<K: H5Type>(&self, keys: &[Vec<u8>]) -> Result<Vec<K>> {
-        let (memory, mut heap) = (self.key.memory_form(), Heap::new());
+        let (memory, mut heap) = (self.key.memory_type(), Heap::new());
         let bytes = algorithms::maps::to_elements(&self.key, keys.iter().map(Vec::as_slice), &mut heap)?;
         let mut out = vec![0; keys.len() * K::element_bytes()];
         model::convert::Plan::compile(&memory, &K::datatype(), &Conversions::default())?.run(
@@ -254,7 +254,7 @@ fn last_of_each(keys: &[Vec<u8>]) -> (Vec<&[u8]>, Vec<usize>) {
     keys.iter().enumerate().filter(is_last).map(|(place, key)| (key.as_slice(), place)).unzip()
 }
 
-/// Packed elements of values in memory form.
+/// Packed elements of values in the memory datatype.
 struct Elements {
     datatype: Datatype,
     bytes: Vec<u8>,
@@ -283,17 +283,17 @@ impl Elements {
 }
 
 impl Group {
-    /// Makes a map from keys to values.
+    /// Creates a map from keys to values.
     pub fn create_map<K: H5Type, V: H5Type>(&self, path: &str) -> Result<Map> {
         self.create_map_of(Some(path), &K::datatype(), &V::datatype(), &ObjectCreate::default())
     }
 
-    /// Makes a map that no link leads to: it goes with its last handle unless it is linked.
+    /// Creates a map that no link leads to: it goes with its last handle unless it is linked.
     pub fn create_anonymous_map<K: H5Type, V: H5Type>(&self) -> Result<Map> {
         self.create_map_of(None, &K::datatype(), &V::datatype(), &ObjectCreate::default())
     }
 
-    /// Makes a map of types that are chosen at run time.
+    /// Creates a map of types that are chosen at run time.
     pub fn create_map_of(
         &self,
         path: Option<&str>,
@@ -308,7 +308,7 @@ impl Group {
         Map::open(Object::new(self.session.clone(), token, path))
     }
 
-    /// The map at a path.
+    /// Returns the map at a path.
     pub fn map(&self, path: &str) -> Result<Map> {
         self.open_kind(path, model::ObjectKind::Map).and_then(Map::open)
     }

@@ -44,7 +44,7 @@ fn count(part: impl Iterator<Item = bool>) -> u64 {
 }
 
 impl Dataset {
-    /// The elements where a mask of the dataset's shape is true, in C order.
+    /// Returns the elements where a mask of the dataset's shape is true, in C order.
     pub fn read_mask<T: H5Type>(&self, mask: &ArrayD<bool>) -> Result<Array1<T>> {
         if mask.shape() != self.shape() {
             return Err(Error::invalid("read mask").with("mask", format!("{:?}", mask.shape())));
@@ -95,7 +95,7 @@ impl Dataset {
             _ => strips,
         };
         let mut rest = flat.get(extent.first * row..).unwrap_or(&[]);
-        let mut kept = Kept { bytes, each, at: 0 };
+        let mut kept = MaskedElements { bytes, each, at: 0 };
         let mut raw = Vec::new();
         for strip in strips {
             // A strip is one run of the extent in C order, as the mask is.
@@ -123,13 +123,13 @@ impl Dataset {
 }
 
 /// Elements that a mask let through, one after the other.
-struct Kept<'a> {
+struct MaskedElements<'a> {
     bytes: &'a mut [u8],
     each: usize,
     at: usize,
 }
 
-impl Kept<'_> {
+impl MaskedElements<'_> {
     fn keep(&mut self, mask: &[bool], raw: &[u8]) {
         match self.each {
             1 => self.keep_fixed::<1>(mask, raw),

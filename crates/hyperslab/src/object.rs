@@ -1,4 +1,4 @@
-//! What every object has: a place, attributes, a comment, times.
+//! What all objects have: a path, attributes, a comment, times.
 
 use std::ops::ControlFlow;
 use std::sync::{Arc, OnceLock};
@@ -60,7 +60,7 @@ impl Object {
         Object(Arc::new(Handle { session, token, path, name: OnceLock::new() }))
     }
 
-    /// The path it was opened by. For an object that a reference led to, the first path to it from the root, as
+    /// Returns the path it was opened by. For an object that a reference led to, the first path to it from the root, as
     /// `H5Rget_name` finds it; empty where there is none.
     pub fn name(&self) -> &str {
         self.name.get_or_init(|| match self.path.is_empty() {
@@ -69,12 +69,12 @@ impl Object {
         })
     }
 
-    /// The path of what `path` leads to from here.
+    /// Returns the path of what `path` leads to from here.
     pub(crate) fn path_to(&self, path: &str) -> ObjectPath {
         if self.path.is_empty() { ObjectPath::start(path) } else { self.path.join(path) }
     }
 
-    /// The first path from the root, sorted by name, at which this object lies.
+    /// Returns the first path from the root, sorted by name, at which this object lies.
     fn search_path(&self) -> Result<String> {
         let root = Object::new(self.session.clone(), self.session.root, ObjectPath::root());
         if self.token == root.token {
@@ -93,12 +93,12 @@ impl Object {
         Ok(found)
     }
 
-    /// Its identity in the container.
+    /// Returns its identity in the container.
     pub fn token(&self) -> Token {
         self.token
     }
 
-    /// The container it lives in.
+    /// Returns the container it lives in.
     pub fn container(&self) -> &Arc<dyn vol::Container> {
         &self.session.container
     }
@@ -108,12 +108,12 @@ impl Object {
         self.session.container.object_info(self.token)
     }
 
-    /// The comment on it.
+    /// Returns the comment on it.
     pub fn comment(&self) -> Option<String> {
         self.info().ok()?.comment
     }
 
-    /// An attribute by name.
+    /// Returns an attribute by name.
     pub fn attr(&self, name: &str) -> Result<Attribute> {
         let info = self.session.container.attribute_info(self.token, name)?;
         let missing =
@@ -126,12 +126,12 @@ impl Object {
         Ok(self.attrs()?.into_iter().map(|a| a.name().to_owned()).collect())
     }
 
-    /// All attributes, sorted by name.
+    /// Returns all attributes, sorted by name.
     pub fn attrs(&self) -> Result<Vec<Attribute>> {
         self.attrs_by(Index::Name, Order::Increasing)
     }
 
-    /// All attributes in an order of the caller's choice.
+    /// Returns all attributes in an order of the caller's choice.
     pub fn attrs_by(&self, index: Index, order: Order) -> Result<Vec<Attribute>> {
         let mut all = Vec::new();
         loop {
@@ -157,7 +157,7 @@ impl std::ops::Deref for NamedDatatype {
 }
 
 impl NamedDatatype {
-    /// The type.
+    /// Returns the type.
     pub fn datatype(&self) -> Result<Datatype> {
         self.0.session.container.datatype_get(self.0.token)
     }
@@ -177,7 +177,7 @@ pub enum ObjectHandle {
 }
 
 impl ObjectHandle {
-    /// The object by its kind.
+    /// Returns the object by its kind.
     pub fn open(object: Object) -> Result<Self> {
         Ok(match object.info()?.kind {
             ObjectKind::Group => ObjectHandle::Group(Group(object)),
@@ -187,7 +187,7 @@ impl ObjectHandle {
         })
     }
 
-    /// What every object has.
+    /// Returns what every object has.
     pub fn object(&self) -> &Object {
         match self {
             ObjectHandle::Group(g) => g,

@@ -26,7 +26,7 @@ pub enum OpenMode {
 }
 
 impl File {
-    /// Makes a file, which must not be there.
+    /// Creates a file, which must not be there.
     pub fn create_excl(path: impl AsRef<Path>) -> Result<File> {
         Self::open_as(path, OpenMode::CreateExcl)
     }
@@ -65,7 +65,7 @@ pub struct FileBuilder {
 }
 
 impl FileBuilder {
-    /// A file with the usual properties.
+    /// Returns a file with the usual properties.
     pub fn new() -> Self {
         Self::default()
     }
@@ -80,12 +80,12 @@ impl FileBuilder {
         self.open_as(path, OpenMode::ReadWrite)
     }
 
-    /// Makes a file, or empties the one that is there.
+    /// Creates a file, or empties the one that is there.
     pub fn create(&self, path: impl AsRef<Path>) -> Result<File> {
         self.open_as(path, OpenMode::Create)
     }
 
-    /// Makes a file, which must not be there.
+    /// Creates a file, which must not be there.
     pub fn create_excl(&self, path: impl AsRef<Path>) -> Result<File> {
         self.open_as(path, OpenMode::CreateExcl)
     }
@@ -122,7 +122,7 @@ impl FileBuilder {
         self
     }
 
-    /// The same as [`FileBuilder::with_fapl`].
+    /// Changes access properties, as [`FileBuilder::with_fapl`] does.
     pub fn with_access_plist<F>(&mut self, change: F) -> &mut Self
     where
         F: Fn(&mut FileAccessBuilder) -> &mut FileAccessBuilder,
@@ -139,7 +139,7 @@ impl FileBuilder {
         self
     }
 
-    /// The same as [`FileBuilder::with_fcpl`].
+    /// Changes creation properties, as [`FileBuilder::with_fcpl`] does.
     pub fn with_create_plist<F>(&mut self, change: F) -> &mut Self
     where
         F: Fn(&mut FileCreateBuilder) -> &mut FileCreateBuilder,
@@ -158,7 +158,7 @@ impl FileBuilder {
     }
 }
 
-/// A file that could neither be opened nor made: why it could not be opened says more.
+/// Returns a file that could neither be opened nor made: why it could not be opened says more.
 fn missing(made: Error, opened: &Error) -> Error {
     made.with("opening", opened)
 }
@@ -211,29 +211,29 @@ impl FileAccessBuilder {
         self.version(LibVersion::V200)
     }
 
-    /// The newest structures.
+    /// Returns the newest structures.
     pub fn libver_latest(&mut self) -> &mut Self {
         self.version(LibVersion::LATEST)
     }
 
-    /// The oldest library that shall read it; the newest is not limited.
+    /// Sets the oldest library that shall read the file; the newest is not limited.
     pub fn libver_bounds(&mut self, low: LibVersion, _high: LibVersion) -> &mut Self {
         self.version(low)
     }
 
-    /// Whether the file is locked while it is open.
+    /// Sets whether the file is locked while it is open.
     pub fn file_locking(&mut self, locking: bool) -> &mut Self {
         self.access.locking = if locking { Locking::Required } else { Locking::Off };
         self
     }
 
-    /// Bytes of decoded chunks that are cached. The other two numbers shape libhdf5's hash table, which there is none of.
+    /// Sets the capacity of the chunk cache in bytes. The other two numbers shape the hash table of libhdf5, and are ignored.
     pub fn chunk_cache(&mut self, _nslots: usize, nbytes: usize, _w0: f64) -> &mut Self {
         self.access.chunk_cache_bytes = Some(nbytes as u64);
         self
     }
 
-    /// The virtual file driver, with its parameters: `core`, `family{member_bytes=1048576}`.
+    /// Sets the virtual file driver, with its parameters: `core`, `family{member_bytes=1048576}`.
     pub fn driver(&mut self, driver: &str) -> &mut Self {
         self.access.driver = Some(driver.to_owned());
         self
@@ -245,7 +245,7 @@ impl FileAccessBuilder {
         self
     }
 
-    /// All access properties at once.
+    /// Sets all access properties at once.
     pub fn set(&mut self, access: FileAccess) -> &mut Self {
         self.access = access;
         self
@@ -257,13 +257,13 @@ impl FileAccessBuilder {
 pub struct FileCreateBuilder(FileCreate);
 
 impl FileCreateBuilder {
-    /// Bytes before the file's own: 0, or a power of two from 512.
+    /// Sets the size of the user block: 0, or a power of two from 512.
     pub fn userblock(&mut self, bytes: u64) -> &mut Self {
         self.0.userblock_bytes = bytes;
         self
     }
 
-    /// All creation properties at once.
+    /// Sets all creation properties at once.
     pub fn set(&mut self, create: FileCreate) -> &mut Self {
         self.0 = create;
         self

@@ -20,7 +20,7 @@ pub enum Conversion {
 impl Conversion {
     /// An error where elements of two types differ by more than this.
     fn check(self, memory: &Datatype, stored: &Datatype) -> Result<()> {
-        let stored = stored.memory_form();
+        let stored = stored.memory_type();
         let allowed = match self {
             Conversion::NoOp => *memory == stored,
             Conversion::Hard => memory.class() == stored.class(),
@@ -53,19 +53,19 @@ macro_rules! reader_and_writer {
         }
 
         impl $of {
-            /// A reader, whose conversions can be limited.
+            /// Returns a reader, whose conversions can be limited.
             pub fn as_reader(&self) -> $reader<'_> {
                 $reader { of: self, conversion: Conversion::Soft }
             }
 
-            /// A writer, whose conversions can be limited.
+            /// Returns a writer, whose conversions can be limited.
             pub fn as_writer(&self) -> $writer<'_> {
                 $writer { of: self, conversion: Conversion::Soft }
             }
         }
 
         impl $reader<'_> {
-            /// The most that elements may be converted.
+            /// Sets which conversions of elements are allowed.
             #[must_use]
             pub fn conversion(mut self, conversion: Conversion) -> Self {
                 self.conversion = conversion;
@@ -82,34 +82,34 @@ macro_rules! reader_and_writer {
                 self.conversion.check(&T::datatype(), &self.of.dtype()?)
             }
 
-            /// All elements, in C order.
+            /// Returns all elements, in C order.
             pub fn read_raw<T: H5Type>(&self) -> Result<Vec<T>> {
                 self.check::<T>()?;
                 self.of.read_raw()
             }
 
-            /// All elements as an array of a static dimension.
+            /// Returns all elements as an array of a static dimension.
             pub fn read<T: H5Type, D: Dimension>(&self) -> Result<Array<T, D>> {
                 self.check::<T>()?;
                 self.of.read()
             }
 
-            /// All elements of one dimension.
+            /// Returns all elements of one dimension.
             pub fn read_1d<T: H5Type>(&self) -> Result<Array1<T>> {
                 self.read()
             }
 
-            /// All elements of two dimensions.
+            /// Returns all elements of two dimensions.
             pub fn read_2d<T: H5Type>(&self) -> Result<Array2<T>> {
                 self.read()
             }
 
-            /// All elements as an array.
+            /// Returns all elements as an array.
             pub fn read_dyn<T: H5Type>(&self) -> Result<ArrayD<T>> {
                 self.read()
             }
 
-            /// The only element.
+            /// Returns the only element.
             pub fn read_scalar<T: H5Type>(&self) -> Result<T> {
                 self.check::<T>()?;
                 self.of.read_scalar()
@@ -117,7 +117,7 @@ macro_rules! reader_and_writer {
         }
 
         impl $writer<'_> {
-            /// The most that elements may be converted.
+            /// Sets which conversions of elements are allowed.
             #[must_use]
             pub fn conversion(mut self, conversion: Conversion) -> Self {
                 self.conversion = conversion;
@@ -168,18 +168,18 @@ reader_and_writer!(Reader, Writer, Dataset, "a dataset");
 reader_and_writer!(AttributeReader, AttributeWriter, Attribute, "an attribute");
 
 impl Reader<'_> {
-    /// A slice, as an array whose indexed dimensions are dropped.
+    /// Returns a slice, as an array whose indexed dimensions are dropped.
     pub fn read_slice<T: H5Type, S: Into<Slice>, D: Dimension>(&self, slice: S) -> Result<Array<T, D>> {
         self.check::<T>()?;
         self.of.read_slice(slice)
     }
 
-    /// A slice of one dimension.
+    /// Returns a slice of one dimension.
     pub fn read_slice_1d<T: H5Type, S: Into<Slice>>(&self, slice: S) -> Result<Array1<T>> {
         self.read_slice(slice)
     }
 
-    /// A slice of two dimensions.
+    /// Returns a slice of two dimensions.
     pub fn read_slice_2d<T: H5Type, S: Into<Slice>>(&self, slice: S) -> Result<Array2<T>> {
         self.read_slice(slice)
     }

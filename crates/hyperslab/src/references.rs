@@ -7,13 +7,13 @@ use vol::LibVersion;
 use crate::session::Session;
 
 impl Session {
-    /// The type that elements are stored as: references are of the kind that the version bound asks for.
+    /// Returns the type that elements are stored as: references are of the kind that the version bound asks for.
     pub(crate) fn stored_type(&self, datatype: Datatype) -> Datatype {
         for_version(datatype, self.access.version_low)
     }
 }
 
-/// The datatype with references of the kinds that readers of a version know: libhdf5 has `H5T_STD_REF` since 1.12; before,
+/// Returns the datatype with references of the kinds that readers of a version know: libhdf5 has `H5T_STD_REF` since 1.12; before,
 /// there are `H5T_STD_REF_OBJ` and `H5T_STD_REF_DSETREG`, which h5py reads and which newer libraries read too.
 fn for_version(datatype: Datatype, low: LibVersion) -> Datatype {
     let inner = |datatype: Box<Datatype>| Box::new(for_version(*datatype, low));
@@ -38,8 +38,8 @@ fn for_version(datatype: Datatype, low: LibVersion) -> Datatype {
 
 fn kind_for(kind: ReferenceKind, low: LibVersion) -> ReferenceKind {
     match kind {
-        ReferenceKind::Object if low < LibVersion::V112 => ReferenceKind::ObjectOld,
-        ReferenceKind::Region if low < LibVersion::V112 => ReferenceKind::RegionOld,
+        ReferenceKind::Object if low < LibVersion::V112 => ReferenceKind::Object1,
+        ReferenceKind::Region if low < LibVersion::V112 => ReferenceKind::DatasetRegion1,
         // A reference of the new type says itself what it points to.
         ReferenceKind::Region => ReferenceKind::Object,
         other => other,

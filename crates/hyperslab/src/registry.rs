@@ -10,38 +10,83 @@ use vol::{Container, FileAccess, RawBytes, Registry, Resolver};
 
 use crate::work::{self, Work};
 
-/// A registry with every connector and layer of this build; the native connector is the default.
+/// Returns a registry with every connector and layer of this build; the native connector is the default.
 ///
 /// Connectors are the same in all such registries of a process: what one makes as `memory:name`, others open.
 pub fn registry() -> Registry {
     built_in().clone()
 }
 
-/// The same, for those who add nothing to it.
+/// Returns the same, for those who add nothing to it.
 pub(crate) fn built_in() -> &'static Registry {
     static BUILT_IN: LazyLock<Registry> = LazyLock::new(|| {
         let mut registry = Registry::new();
-        let connectors: [Arc<dyn vol::Connector>; 8] = [
-            Arc::new(native::NativeConnector),
-            Arc::new(memory::MemoryConnector::default()),
-            Arc::new(raw::RawConnector::new()),
-            Arc::new(json::JsonConnector::new()),
-            Arc::new(object::ObjectConnector::new()),
-            Arc::new(iod::IodConnector::new()),
-            Arc::new(log::LogConnector::new(Arc::new(native::NativeConnector))),
-            Arc::new(remote::RemoteConnector),
-        ];
         // Names and numbers of our own differ.
-        connectors.into_iter().for_each(|connector| drop(registry.register(connector)));
+        connectors().into_iter().for_each(|connector| drop(registry.register(connector)));
         layers::all().into_iter().for_each(|layer| drop(registry.register_layer(layer)));
+        ABSENT.iter().for_each(|name| registry.register_absent(name, name));
         registry
     });
     &BUILT_IN
 }
 
+/// Returns the connectors of this build. The first is the default.
+fn connectors() -> Vec<Arc<dyn vol::Connector>> {
+    vec![
+        #[cfg(feature = "native")]
+        Arc::new(native::NativeConnector),
+        #[cfg(feature = "memory")]
+        Arc::new(memory::MemoryConnector::default()),
+        #[cfg(feature = "raw")]
+        Arc::new(raw::RawConnector::new()),
+        #[cfg(feature = "json")]
+        Arc::new(json::JsonConnector::new()),
+        #[cfg(feature = "object")]
+        Arc::new(object::ObjectConnector::new()),
+        #[cfg(feature = "iod")]
+        Arc::new(iod::IodConnector::new()),
+        #[cfg(feature = "log")]
+        Arc::new(log::LogConnector::new(Arc::new(native::NativeConnector))),
+        #[cfg(feature = "remote")]
+        Arc::new(remote::RemoteConnector),
+    ]
+}
+
+/// Connectors and layers that this build lacks. Each is added by the feature of its name.
+const ABSENT: &[&str] = &[
+    #[cfg(not(feature = "native"))]
+    "native",
+    #[cfg(not(feature = "memory"))]
+    "memory",
+    #[cfg(not(feature = "raw"))]
+    "raw",
+    #[cfg(not(feature = "json"))]
+    "json",
+    #[cfg(not(feature = "object"))]
+    "object",
+    #[cfg(not(feature = "iod"))]
+    "iod",
+    #[cfg(not(feature = "log"))]
+    "log",
+    #[cfg(not(feature = "remote"))]
+    "remote",
+    #[cfg(not(feature = "async"))]
+    "async",
+    #[cfg(not(feature = "check"))]
+    "check",
+    #[cfg(not(feature = "mirror"))]
+    "mirror",
+    #[cfg(not(feature = "readonly"))]
+    "readonly",
+    #[cfg(not(feature = "stats"))]
+    "stats",
+    #[cfg(not(feature = "trace"))]
+    "trace",
+];
+
 /// Opens what files refer to, under one folder: external links, external raw data, virtual sources.
 ///
-/// A name is tried beside the file that uses it, then in the folder itself. What lies outside of the folder,
+/// A name is tried next to the file that uses it, then in the folder itself. What lies outside of the folder,
 /// by `..` or by an absolute name, is refused.
 #[derive(Debug)]
 pub struct FolderResolver {
@@ -64,7 +109,7 @@ impl FolderResolver {
         Self::metered(root, registry, None)
     }
 
-    /// As [`new`](Self::new), for one who walks over whole containers and keeps an account of that.
+    /// Like [`new`](Self::new), for one who walks over whole containers and keeps an account of that.
     pub fn metered(root: impl AsRef<Path>, registry: Registry, work: Option<Work>) -> Result<Arc<Self>> {
         let root = root.as_ref();
         let root = if root.as_os_str().is_empty() { Path::new(".") } else { root };
@@ -86,7 +131,7 @@ impl FolderResolver {
         Ok(work.metered(opened))
     }
 
-    /// The file that `name` means to a file at `from`.
+    /// Returns the file that `name` means to a file at `from`.
     fn find(&self, name: &str, from: &str) -> Result<PathBuf> {
         let missing = || Error::not_found("open other file").with("file", name).with("from", from);
         let (path, from_file) = (&*to_path(name), to_path(from));
@@ -103,7 +148,7 @@ impl FolderResolver {
     }
 }
 
-/// libhdf5 falls back to the bare file name beside the referring file.
+/// libhdf5 falls back to the bare file name next to the referring file.
 fn last(path: &Path) -> &Path {
     path.components().rfind(|c| matches!(c, Component::Normal(_))).map_or(path, |c| Path::new(c.as_os_str()))
 }
@@ -131,7 +176,7 @@ impl Resolver for FolderResolver {
             return Err(error.with("problem", "it is the file that asks"));
         }
         let mut open = self.open.lock();
-        // One that reads must not stay beside one that writes.
+        // One that reads must not stay next to one that writes.
         let here = open.iter().position(|(p, _)| *p == path);
         if let Some(container) = here.map(|at| open.swap_remove(at)).and_then(|(_, c)| c.upgrade()) {
             if container.info().is_ok_and(|info| info.writable) {
@@ -154,14 +199,14 @@ impl Resolver for FolderResolver {
         }
         let file = files::Posix::open(&path, files::Mode::Read);
         let file = file.map_err(|e| Error::io("open external data", &e).with("file", name))?;
-        Ok(Arc::new(Beside(Arc::new(file))))
+        Ok(Arc::new(ExternalData(Arc::new(file))))
     }
 }
 
 /// A file of raw data; what lies past its end reads as zeros.
-struct Beside(files::Handle);
+struct ExternalData(files::Handle);
 
-impl RawBytes for Beside {
+impl RawBytes for ExternalData {
     fn read_at(&self, offset: u64, buf: &mut [u8]) -> Result<()> {
         let failed = |e: std::io::Error| Error::io("read external data", &e);
         let have = self.0.len().map_err(failed)?.saturating_sub(offset);

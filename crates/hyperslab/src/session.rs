@@ -35,7 +35,7 @@ impl Session {
         Ok(Arc::new(Session { container, location, access, registered, root, datasets: Mutex::default() }))
     }
 
-    /// What a dataset is now, shared with all its other handles.
+    /// Returns what a dataset is now, shared with all its other handles.
     pub(crate) fn dataset(&self, token: Token) -> Result<SharedInfo> {
         let datasets = || self.datasets.lock();
         let known = datasets().get(&token).and_then(Weak::upgrade);
@@ -60,7 +60,7 @@ impl Session {
         Ok(shared)
     }
 
-    /// The object that a path leads to, through other files where links go there.
+    /// Returns the object that a path leads to, through other files where links go there.
     pub(crate) fn find(self: &Arc<Self>, from: Token, path: &str) -> Result<(Arc<Session>, Token)> {
         let mut session = self.clone();
         let traversals_max = self.access.limits.link_traversals_max;
@@ -86,7 +86,7 @@ impl Session {
 
     fn link_context(&self) -> LinkContext<'_> {
         LinkContext {
-            container: &self.container,
+            container: &*self.container,
             location: &self.location,
             resolver: self.access.resolver.as_ref(),
         }

@@ -88,7 +88,7 @@ struct Taken {
 }
 
 impl Slice {
-    /// The selection of a dataset of `dims`, and the shape of what comes out.
+    /// Returns the selection of a dataset of `dims`, and the shape of what comes out.
     pub fn resolve(&self, dims: &[u64]) -> Result<(Selection, Vec<u64>)> {
         let Taking::Each(each) = &self.0 else { return Ok((Selection::All, dims.to_vec())) };
         if each.len() != dims.len() {
@@ -110,7 +110,7 @@ impl Slice {
     }
 }
 
-/// An index or bound that may be negative, inside `0..=dim`.
+/// Returns an index or bound that may be negative, inside `0..=dim`.
 fn place(at: isize, dim: u64) -> Result<u64> {
     let at = at as i128;
     let from_start = if at < 0 { at + i128::from(dim) } else { at };

@@ -38,7 +38,7 @@ macro_rules! fixed {
         }
 
         impl<const N: usize> $name<N> {
-            /// The text.
+            /// Returns the text.
             pub fn as_str(&self) -> &str {
                 &self.0
             }
@@ -94,7 +94,7 @@ impl<const N: usize> std::str::FromStr for FixedUnicode<N> {
 }
 
 impl<const N: usize> FixedAscii<N> {
-    /// A string of ASCII bytes.
+    /// Returns a string of ASCII bytes.
     ///
     /// # Errors
     /// Returns an error where a byte is not ASCII, or where there are more than `N`.
@@ -108,7 +108,7 @@ impl<const N: usize> FixedAscii<N> {
 pub struct VarLenAscii(String);
 
 impl VarLenAscii {
-    /// A string of ASCII bytes.
+    /// Returns a string of ASCII bytes.
     ///
     /// # Errors
     /// Returns an error where a byte is not ASCII.
@@ -116,7 +116,7 @@ impl VarLenAscii {
         ascii(bytes.as_ref()).map(|text| VarLenAscii(text.to_owned()))
     }
 
-    /// The text.
+    /// Returns the text.
     pub fn as_str(&self) -> &str {
         &self.0
     }

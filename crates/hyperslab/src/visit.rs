@@ -112,7 +112,7 @@ impl Level {
         Level { group, path_bytes, links, kinds, singly: 0, ahead: Vec::new() }
     }
 
-    /// The level of a group in this one.
+    /// Returns the level of a group in this one.
     fn enter(&mut self, group: Group, path_bytes: usize) -> Result<Level> {
         let (links, kinds) = match self.ahead.pop_if(|next: &mut Ahead| next.group == group.token) {
             Some(ahead) => (ahead.links, ahead.kinds),
@@ -143,7 +143,7 @@ impl Level {
         self.ahead.reverse();
     }
 
-    /// The kind of the object that the link just taken points to.
+    /// Returns the kind of the object that the link just taken points to.
     fn kind(&mut self, object: Token) -> Result<ObjectKind> {
         if let Some(kind) = self.kinds.next() {
             return Ok(kind);

@@ -68,13 +68,13 @@ struct Account {
 }
 
 impl Work {
-    /// An account on which nothing is done yet. `help` says in errors how its limit is raised.
+    /// Returns an account on which nothing is done yet. `help` says in errors how its limit is raised.
     pub fn new(limits: WorkLimits, help: &'static str) -> Self {
         let (stored, done, counted) = (AtomicU64::new(0), AtomicU64::new(0), Mutex::default());
         Work(Arc::new(Account { limits, help, stored, done, counted }))
     }
 
-    /// Bytes that were decoded so far.
+    /// Returns the number of bytes that were decoded so far.
     pub fn done(&self) -> u64 {
         self.0.done.load(Ordering::Relaxed)
     }
@@ -115,7 +115,7 @@ impl Work {
         Err(error.with("limit", limit).with("stored", stored).with("help", help))
     }
 
-    /// A container whose reads are charged here.
+    /// Returns a container whose reads are charged here.
     pub fn metered(&self, inner: Arc<dyn Container>) -> Arc<dyn Container> {
         Arc::new(Metered { inner, work: self.clone(), last: Mutex::default() })
     }
@@ -144,7 +144,7 @@ struct ChunkRange {
 }
 
 impl ChunkRange {
-    /// The chunks that a selection touches, where these have filters: a chunk is decoded whole, however little of it is read.
+    /// Returns the chunks that a selection touches, where these have filters: a chunk is decoded whole, however little of it is read.
     fn of(info: &DatasetInfo, selection: &Selection) -> Result<Option<ChunkRange>> {
         let Layout::Chunked { shape, .. } = &info.create.layout else { return Ok(None) };
         let dims = info.space.dims();
@@ -161,7 +161,7 @@ impl ChunkRange {
         Ok(Some(ChunkRange { first, last, bytes: count.saturating_mul(chunk_bytes) }))
     }
 
-    /// Whether what is in this is still decoded after `other` was.
+    /// Returns whether what is in this is still decoded after `other` was.
     fn is_kept_of(&self, other: &ChunkRange) -> bool {
         let starts = self.first.iter().zip(&other.first).all(|(own, other)| own >= other);
         let ends = self.last.iter().zip(&other.last).all(|(own, other)| own <= other);
@@ -170,7 +170,7 @@ impl ChunkRange {
 }
 
 impl Metered {
-    /// Bytes that are decoded for a read.
+    /// Returns the number of bytes that are decoded for a read.
     fn decoded(&self, read: &OpRead<'_>) -> Result<u64> {
         let bytes = read.into.len() as u64;
         let mut guard = self.last.lock();
@@ -236,11 +236,11 @@ impl Layer for Metered {
 mod tests {
     use model::Dataspace;
     use model::properties::{DatasetCreate, FileCreate, FilterSpec};
-    use vol::{FileAccess, OpDatasetCreate, Place};
+    use vol::{FileAccess, LinkLocation, OpDatasetCreate};
 
     use super::*;
 
-    /// A dataset of bytes with a filter, whose chunks are columns.
+    /// Returns a dataset of bytes with a filter, whose chunks are columns.
     fn columns(name: &str, rows: u64, columns: u64) -> (Arc<dyn Container>, Token) {
         let registry = crate::registry();
         let location = format!("memory:{name}");
@@ -248,7 +248,7 @@ mod tests {
         let shuffle = FilterSpec { id: 2, name: None, optional: true, values: vec![] };
         let layout = Layout::chunked(&[rows, 1]);
         let create = DatasetCreate { layout, filters: vec![shuffle], ..DatasetCreate::default() };
-        let place = Some(Place::new(made.info().unwrap().root, "d"));
+        let place = Some(LinkLocation::new(made.info().unwrap().root, "d"));
         let space = Dataspace::simple(&[rows, columns]).unwrap();
         let datatype = model::Datatype::native_int(1);
         let op = OpDatasetCreate { place, datatype, committed: None, space, create };

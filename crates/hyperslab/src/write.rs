@@ -9,7 +9,7 @@ use ndarray::{ArrayView, Dimension, Ix1};
 use crate::{Dataset, H5Type, Slice};
 
 impl Dataset {
-    /// Writes packed elements of a type in memory form; variable-length values are in `heap`.
+    /// Writes packed elements of a type in the memory datatype; variable-length values are in `heap`.
     pub fn write_bytes(
         &self,
         selection: &Selection,
@@ -114,6 +114,7 @@ impl Dataset {
     ///
     /// Returns an error of kind `Invalid` for other layouts, for filtered datasets and for elements with values of variable
     /// length, and of kind `Unsupported` if the connector has no such choice.
+    #[cfg(feature = "native")]
     pub fn overwrite_in_place(&self, is_in_place: bool) -> Result<()> {
         let choice = native::OverwriteInPlace { dataset: self.token, is_in_place };
         vol::call::<native::OverwriteInPlace>(&*self.session.container, &choice)

@@ -242,23 +242,3 @@ fn an_image_is_changed_in_memory_and_returned() {
     let file = File::open(folder.path("i.h5")).unwrap();
     assert_eq!(file.image().unwrap(), std::fs::read(folder.path("i.h5")).unwrap());
 }
-
-#[test]
-fn split_files_of_h5py_are_read_and_a_change_is_refused() {
-    let folder = Folder::new("split");
-    python(
-        "import h5py\n\
-         with h5py.File('s', 'w', driver='split') as f: f['a'] = [1, 2, 3]",
-        &folder.0,
-    );
-    let path = folder.path("s");
-    for access in [FileAccess::read(), FileAccess::read().with_driver("split")] {
-        let file = File::open_with(&path, &access).unwrap();
-        assert_eq!(file.dataset("a").unwrap().read_raw::<i64>().unwrap(), [1, 2, 3]);
-    }
-    let refused = File::open_with(&path, &FileAccess::write()).unwrap_err();
-    assert_eq!(refused.root_cause().kind(), Kind::Unsupported);
-    let refused = create(&folder.path("t"), &FileAccess::write().with_driver("split")).unwrap_err();
-    assert_eq!(refused.root_cause().kind(), Kind::Unsupported);
-    assert_eq!(folder.names(), ["s-m.h5", "s-r.h5"]);
-}

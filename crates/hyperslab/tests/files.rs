@@ -1,36 +1,16 @@
 //! Files that h5py wrote, read through the crate that users import.
 //!
-//! `HYPERSLAB_GOLDEN` names a folder that `tests/golden/make.py` filled; without it the script is run, and without
-//! h5py the tests say that they skip.
+//! `tests/golden/make.py` makes them.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::sync::OnceLock;
 
-use hyperslab::model::{Heap, LinkTarget};
+use hyperslab::vol::model::{Heap, LinkTarget};
 use hyperslab::{
     File, FileAccess, FolderResolver, H5Type, Index, Kind, ObjectHandle, Order, ReferenceTarget, Selection,
     registry, s,
 };
-
-fn golden() -> Option<&'static Path> {
-    static FOLDER: OnceLock<Option<PathBuf>> = OnceLock::new();
-    let folder = FOLDER.get_or_init(|| match std::env::var_os("HYPERSLAB_GOLDEN") {
-        Some(folder) => Some(folder.into()),
-        None => make_golden(),
-    });
-    if folder.is_none() {
-        eprintln!("skipped: python3 with h5py is needed to make golden files");
-    }
-    folder.as_deref()
-}
-
-fn make_golden() -> Option<PathBuf> {
-    let folder = std::env::temp_dir().join(format!("hyperslab-golden-{}", std::process::id()));
-    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/golden/make.py");
-    let made = Command::new("python3").arg(script).arg(&folder).output().ok()?;
-    made.status.success().then_some(folder)
-}
+use testkit::oracles::golden;
 
 fn open(name: &str) -> Option<File> {
     let folder = golden()?.join("files");
@@ -45,7 +25,7 @@ fn bins(folder: &Path, found: &mut Vec<PathBuf>) {
     }
 }
 
-/// What h5py reads, we read: every dataset of every file, in file form.
+/// What h5py reads, we read: every dataset of every file, in the file datatype.
 #[test]
 fn every_dataset_has_the_bytes_that_h5py_reads() {
     let Some(golden) = golden() else { return };
@@ -207,10 +187,10 @@ fn references_lead_to_objects_and_regions() {
     assert!(matches!(file.dereference(&objects[1]).unwrap(), ObjectHandle::Group(_)));
     assert!(objects[2].is_null());
     let regions = file.dataset("regions").unwrap();
-    let memory = regions.dtype().unwrap().memory_form();
+    let memory = regions.dtype().unwrap().memory_type();
     let mut heap = Heap::new();
-    let slots = regions.read_bytes(&Selection::All, &memory, &mut heap).unwrap();
-    let region = heap.load_reference(&slots[..16]).unwrap();
+    let descriptors = regions.read_bytes(&Selection::All, &memory, &mut heap).unwrap();
+    let region = heap.load_reference(&descriptors[..16]).unwrap();
     let ReferenceTarget::Region { selection, .. } = region.target else { panic!("not a region") };
     let part = data.read_selection::<i32>(&selection).unwrap();
     assert_eq!(part[..5], [23, 24, 25, 26, 33]);
@@ -298,14 +278,14 @@ struct Station {
     heights: [f64; 3],
 }
 
-/// Makes a file with a bit of everything.
+/// Creates a file with a bit of everything.
 fn write_sample(path: &Path) -> hyperslab::Result<()> {
     let file = File::create(path)?;
     let grid = ndarray::Array2::from_shape_fn((50, 40), |(i, j)| (i * 40 + j) as f32);
     let temperature = file
         .new_dataset::<f32>()
         .shape((50, 40))
-        .max_shape((hyperslab::model::UNLIMITED as usize, 40))
+        .max_shape((hyperslab::vol::model::UNLIMITED as usize, 40))
         .chunk((8, 16))
         .shuffle()
         .deflate(4)
@@ -376,15 +356,14 @@ assert f.get("shortcut", getlink=True).path == "/weather/temperature" and len(f[
     let scratch = Scratch::new("others");
     let path = scratch.0.join("sample.h5");
     write_sample(&path).unwrap();
-    let checked = Command::new("python3").args(["-c", CHECK]).arg(&path).output();
-    match checked {
-        Ok(done) if String::from_utf8_lossy(&done.stderr).contains("No module named") => {
-            eprintln!("skipped: h5py is needed");
-        }
-        Ok(done) => assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr)),
-        Err(_) => eprintln!("skipped: python3 is needed"),
+    let mut programs = Vec::new();
+    if testkit::oracles::has_h5py() {
+        programs.push(Command::new("python3").args(["-c", CHECK]).arg(&path).output());
     }
-    if let Ok(done) = Command::new("h5dump").arg(&path).output() {
+    if testkit::oracles::has_program("h5dump") {
+        programs.push(Command::new("h5dump").arg(&path).output());
+    }
+    for done in programs.into_iter().map(Result::unwrap) {
         assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
     }
 }

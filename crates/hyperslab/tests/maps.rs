@@ -4,8 +4,8 @@ use std::ops::ControlFlow;
 use std::process::Command;
 
 use hyperslab::check::Check;
-use hyperslab::model::datatype::ReferenceKind;
-use hyperslab::model::properties::ObjectCreate;
+use hyperslab::vol::model::datatype::ReferenceKind;
+use hyperslab::vol::model::properties::ObjectCreate;
 use hyperslab::{Datatype, File, KeyPosition, Kind, ObjectHandle, Result};
 
 /// A folder of its own for a test.
@@ -112,7 +112,7 @@ fn walk_through(location: &str) -> Result<()> {
     assert_eq!(anonymous.get::<u8, u8>(&1)?, Some(2));
     drop(anonymous);
 
-    let key = Datatype::reference(ReferenceKind::ObjectOld);
+    let key = Datatype::reference(ReferenceKind::Object1);
     let create = ObjectCreate::default();
     let refused = file.create_map_of(Some("bad"), &key, &Datatype::native_int(4), &create);
     assert_eq!(refused.unwrap_err().kind(), Kind::Invalid);
@@ -187,9 +187,7 @@ fn native_maps_change_in_files_that_were_closed() {
 /// libhdf5 sees a group with two datasets.
 #[test]
 fn h5py_reads_the_maps_of_a_file() {
-    let h5py = Command::new("python3").args(["-c", "import h5py"]).output();
-    if !h5py.is_ok_and(|output| output.status.success()) {
-        println!("skipped: no h5py");
+    if !testkit::oracles::has_h5py() {
         return;
     }
     let folder = scratch("h5py");

@@ -118,7 +118,7 @@ fn extents_slices_and_chunks_are_metnos() {
     assert_eq!(data.as_reader().conversion(Conversion::NoOp).read_2d::<i32>().unwrap()[[5, 3]], 9);
     assert!(data.as_reader().no_convert().read_2d::<i64>().is_err());
     let line = file.new_dataset::<u8>().shape(Extent::resizable(3)).create("line").unwrap();
-    assert_eq!(line.space().unwrap().max_dims(), [hyperslab::model::UNLIMITED]);
+    assert_eq!(line.space().unwrap().max_dims(), [hyperslab::vol::model::UNLIMITED]);
     assert_eq!(line.read_slice_1d::<u8, _>(1..).unwrap().len(), 2);
     let mut buffer = [0u8; 5];
     assert_eq!(line.read_into_raw(&mut buffer).unwrap(), 3);

@@ -1,7 +1,7 @@
 //! References of new datasets: their kind follows the version bound, and h5py reads them.
 
-use hyperslab::model::datatype::ReferenceKind;
 use hyperslab::types::RegionReference;
+use hyperslab::vol::model::datatype::ReferenceKind;
 use hyperslab::{Datatype, File, FileAccess, LibVersion, ObjectHandle, Reference, Selection};
 
 fn kind(datatype: &Datatype) -> ReferenceKind {
@@ -40,8 +40,8 @@ fn at_the_default_bound_h5py_reads_them() {
     let path = folder.path().join("f.h5");
     write(&File::create(&path).unwrap());
     let file = File::open(&path).unwrap();
-    assert_eq!(kind(&file.dataset("objects").unwrap().dtype().unwrap()), ReferenceKind::ObjectOld);
-    assert_eq!(kind(&file.dataset("regions").unwrap().dtype().unwrap()), ReferenceKind::RegionOld);
+    assert_eq!(kind(&file.dataset("objects").unwrap().dtype().unwrap()), ReferenceKind::Object1);
+    assert_eq!(kind(&file.dataset("regions").unwrap().dtype().unwrap()), ReferenceKind::DatasetRegion1);
     read(&file);
     let script = "
 import h5py
@@ -76,8 +76,8 @@ fn typed_writes_reach_both_old_kinds_and_refuse_what_they_cannot_hold() {
     let object = Reference::object(target.token());
     let region = Reference::region(target.token(), Selection::block(&[0], &[2]).unwrap());
     let old = |kind| file.new_dataset_as(Datatype::reference(kind)).shape(1);
-    let objects = old(ReferenceKind::ObjectOld).create("objects").unwrap();
-    let regions = old(ReferenceKind::RegionOld).create("regions").unwrap();
+    let objects = old(ReferenceKind::Object1).create("objects").unwrap();
+    let regions = old(ReferenceKind::DatasetRegion1).create("regions").unwrap();
     let (object, region) = ([object], [region]);
     objects.write(&object).unwrap();
     regions.write(&region).unwrap();

@@ -1,8 +1,8 @@
 //! Transfers of many strips: converted by several threads, scattered and gathered.
 
-use hyperslab::algorithms::transfer::{Elements, Memory};
-use hyperslab::model::datatype::{Compound, Member};
-use hyperslab::model::{ByteOrder, Heap, Selection};
+use hyperslab::vol::algorithms::transfer::{Elements, Memory};
+use hyperslab::vol::model::datatype::{Compound, Member};
+use hyperslab::vol::model::{ByteOrder, Heap, Selection};
 use hyperslab::{Dataset, Datatype, File, H5Type, Result};
 
 /// A file of this process, gone when the test ends.
@@ -227,7 +227,7 @@ fn what_was_never_written_reads_as_zeros_wherever_it_lies() -> Result<()> {
     let one = Selection::block(&[5], &[1])?;
     let only_one = |values: &[i32]| values.iter().enumerate().all(|(n, &v)| v == if n == 5 { 7 } else { 0 });
     for (n, count) in [100usize, 50, 3000, 100_000, 70_000].into_iter().enumerate() {
-        // Room that was used and given up, in the file or still on its way there.
+        // Space that was used and given up, in the file or still on its way there.
         let name = format!("old{n}");
         let old = file.new_dataset::<i32>().shape(count).create(&name)?;
         old.write_raw(&vec![-1; count])?;

@@ -20,9 +20,7 @@ fn python(what: &str, folder: &Path) -> Option<String> {
 fn made(name: &str) -> Option<PathBuf> {
     let folder = std::env::temp_dir().join(format!("hyperslab-{name}-{}", std::process::id()));
     std::fs::create_dir_all(&folder).unwrap();
-    let found = Command::new("python3").args(["-c", "import h5py"]).output();
-    if !found.is_ok_and(|o| o.status.success()) {
-        eprintln!("skipped: there is no python3 with h5py");
+    if !testkit::oracles::has_h5py() {
         return None;
     }
     python("make", &folder).unwrap();

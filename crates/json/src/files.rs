@@ -21,7 +21,7 @@ pub fn check_access(engine: Option<&str>, access: &FileAccess) -> Result<()> {
     }
 }
 
-/// What tells that a file is not the one it was: somebody else wrote it.
+/// What tells that a file is not the one it was: another caller wrote it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Stamp {
     bytes: u64,
@@ -29,7 +29,7 @@ pub struct Stamp {
 }
 
 impl Stamp {
-    /// Of what the system tells about a file.
+    /// Of the info of the system about a file.
     pub fn of(info: &Info) -> Stamp {
         Stamp { bytes: info.bytes, modified: info.modified }
     }
@@ -39,12 +39,12 @@ impl Stamp {
         dir.info(path).ok().map(|info| Self::of(&info))
     }
 
-    /// How long ago it was written, where that is known.
+    /// Returns how long ago it was written, where that is known.
     pub fn age(&self) -> Option<Duration> {
         SystemTime::now().duration_since(self.modified?).ok()
     }
 
-    /// Bytes of the file.
+    /// Returns the number of bytes of the file.
     pub fn bytes(&self) -> u64 {
         self.bytes
     }
@@ -54,7 +54,7 @@ fn failed(operation: &str, dir: &Dir, path: &Path, source: &std::io::Error) -> E
     Error::io(operation, source).with("path", dir.path(path).display())
 }
 
-/// The text of a file, and its stamp.
+/// Returns the text of a file, and its stamp.
 pub fn read_text(dir: &Dir, path: &Path, bytes_max: u64) -> Result<(String, Stamp)> {
     let file = dir.file(path, Open::Read).map_err(|e| failed("open file", dir, path, &e))?;
     let info = Info::of(&file).map_err(|e| failed("look at file", dir, path, &e))?;

@@ -1,4 +1,4 @@
-//! Identities: what an object is called in text, its token to users, and its token in the container beneath.
+//! Identities: what an object is called in text, its token to users, and its token in the inner container.
 
 use std::collections::HashMap;
 
@@ -16,7 +16,7 @@ const OWN: &str = "00000000-0000-8000-8000-";
 pub struct Ids {
     /// Tokens of one container mean nothing to another: this is in all of them.
     salt: [u8; 8],
-    by_token: HashMap<Token, Known>,
+    by_token: HashMap<Token, KnownIds>,
     by_inner: HashMap<Token, Token>,
     number_next: u64,
     /// The identity of the next object that is made.
@@ -24,12 +24,12 @@ pub struct Ids {
 }
 
 #[derive(Debug)]
-struct Known {
+struct KnownIds {
     inner: Token,
     id: String,
 }
 
-/// The word for a kind of objects, as in `datasets/ID`.
+/// Returns the word for a kind of objects, as in `datasets/ID`.
 pub fn collection(kind: ObjectKind) -> &'static str {
     match kind {
         ObjectKind::Group => "groups",
@@ -46,7 +46,7 @@ pub fn digest(text: &[u8]) -> [u8; 16] {
     text.iter().fold(start, |hash, &byte| (hash ^ u128::from(byte)).wrapping_mul(PRIME)).to_be_bytes()
 }
 
-/// The bytes of a UUID; any other identity has some as well.
+/// Returns the bytes of a UUID; any other identity has some as well.
 fn id_bytes(id: &str) -> [u8; 16] {
     let digits = id.replace('-', "");
     let uuid = from_hex(&digits).ok().filter(|_| id.len() == 36).and_then(|bytes| bytes.try_into().ok());
@@ -67,7 +67,7 @@ impl Ids {
         Ids { salt, by_token: HashMap::new(), by_inner: HashMap::new(), number_next: 1, expected: None }
     }
 
-    /// The token of an identity, whether there is such an object or not.
+    /// Returns the token of an identity, whether there is such an object or not.
     pub fn token_from(&self, id: &str) -> Token {
         Token(self.salted(id_bytes(id)))
     }
@@ -77,7 +77,7 @@ impl Ids {
         bytes
     }
 
-    /// A token as bytes that mean the same object wherever the container is: those of its identity.
+    /// Returns a token as bytes that mean the same object wherever the container is: those of its identity.
     pub fn to_stored(&self, token: Token) -> [u8; 16] {
         self.salted(token.0)
     }
@@ -87,7 +87,7 @@ impl Ids {
         Token(self.salted(bytes))
     }
 
-    /// The number that the next object gets.
+    /// Returns the number that the next object gets.
     pub fn number_next(&self) -> u64 {
         self.number_next
     }
@@ -113,12 +113,12 @@ impl Ids {
         if let Some(number) = id.strip_prefix(OWN).and_then(|digits| u64::from_str_radix(digits, 16).ok()) {
             self.skip_to(number.saturating_add(1));
         }
-        self.by_token.insert(token, Known { inner, id: id.to_owned() });
+        self.by_token.insert(token, KnownIds { inner, id: id.to_owned() });
         self.by_inner.insert(inner, token);
         Ok(token)
     }
 
-    /// The token of an object beneath, which gets an identity if it has none.
+    /// Returns the token of an object below, which gets an identity if it has none.
     pub fn token(&mut self, inner: Token) -> Token {
         if let Some(token) = self.by_inner.get(&inner) {
             return *token;
@@ -136,24 +136,24 @@ impl Ids {
         }
     }
 
-    /// The token of an object beneath, where it is known.
+    /// Returns the token of an object below, where it is known.
     pub fn known(&self, inner: Token) -> Option<Token> {
         self.by_inner.get(&inner).copied()
     }
 
-    /// The object beneath.
+    /// Returns the inner object.
     pub fn inner(&self, token: Token) -> Result<Token> {
         let known = self.by_token.get(&token);
         known.map(|known| known.inner).ok_or_else(|| Error::not_found("find object").with("token", token))
     }
 
-    /// What an object is called in text.
+    /// Returns what an object is called in text.
     pub fn id(&self, token: Token) -> Result<&str> {
         let known = self.by_token.get(&token);
         known.map(|k| k.id.as_str()).ok_or_else(|| Error::not_found("name object").with("token", token))
     }
 
-    /// The object that an identity means.
+    /// Returns the object that an identity means.
     pub fn by_id(&self, id: &str) -> Result<Token> {
         let token = self.token_from(id);
         match self.by_token.contains_key(&token) {

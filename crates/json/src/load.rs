@@ -5,14 +5,14 @@ use model::convert::Conversions;
 use model::properties::{FillValue, GroupCreate};
 use model::{Dataspace, Datatype, Error, Heap, Limits, LinkTarget, Result, Selection, Token, Within};
 use vol::{
-    Container, OpAttributeCreate, OpDatasetCreate, OpDatatypeCommit, OpGroupCreate, OpMapCreate, OpWrite,
-    Place,
+    Container, LinkLocation, OpAttributeCreate, OpDatasetCreate, OpDatatypeCommit, OpGroupCreate,
+    OpMapCreate, OpWrite,
 };
 
 use crate::datatype::datatype_from_json;
 use crate::names::{Word, from_hex};
 use crate::properties;
-use crate::room::Room;
+use crate::room::ValueBudget;
 use crate::save::usual_charset;
 use crate::space::dataspace_from_json;
 use crate::text::Value;
@@ -26,13 +26,13 @@ pub struct Loader<'a> {
     pub objects: &'a dyn Objects,
     /// What may be spent.
     pub limits: &'a Limits,
-    room: Room,
+    room: ValueBudget,
 }
 
 impl<'a> Loader<'a> {
     /// Makes objects in `container`, which `objects` names.
     pub fn new(container: &'a dyn Container, objects: &'a dyn Objects, limits: &'a Limits) -> Self {
-        Loader { container, objects, limits, room: Room::new(limits) }
+        Loader { container, objects, limits, room: ValueBudget::new(limits) }
     }
 }
 
@@ -54,7 +54,7 @@ pub fn group_properties(value: &Value<'_>) -> Result<GroupCreate> {
 }
 
 impl Loader<'_> {
-    /// JSON as elements in file form.
+    /// JSON as elements in the file datatype.
     fn values(&self, datatype: &Datatype, dims: &[u64], value: &Value<'_>) -> Result<Vec<u8>> {
         let dims = dims.iter().map(|&dim| dim.within(u64::MAX, "extent")).collect::<Result<Vec<_>>>()?;
         let (mut heap, mut bytes) = (Heap::new(), Vec::new());
@@ -62,12 +62,12 @@ impl Loader<'_> {
         let mut reading = Reading { heap: &mut heap, objects: self.objects, room, limits: self.limits };
         Codec::new(datatype).parse_all(&dims, value, &mut bytes, &mut reading)?;
         self.room.take(room - reading.room)?;
-        let (memory, none) = (datatype.memory_form(), Conversions::default());
-        let stored = datatype.with_slots(&self.container.info()?.slots);
-        transfer::to_file_form(self.container, &memory, &bytes, &stored, &none, &mut heap)
+        let (memory, none) = (datatype.memory_type(), Conversions::default());
+        let stored = datatype.with_descriptors(&self.container.info()?.descriptors);
+        transfer::to_file_type(self.container, &memory, &bytes, &stored, &none, &mut heap)
     }
 
-    /// A type, and the committed one that it is.
+    /// Returns a type, and the committed one that it is.
     fn datatype(&self, value: &Value<'_>) -> Result<(Datatype, Option<Token>)> {
         match value {
             Value::String(name) if name.contains('/') => {
@@ -78,12 +78,12 @@ impl Loader<'_> {
         }
     }
 
-    /// A group without links, at no place.
+    /// Returns a group without links, at no place.
     pub fn group(&self, value: &Value<'_>) -> Result<Token> {
         self.container.group_create(&OpGroupCreate { place: None, create: group_properties(value)? })
     }
 
-    /// What is needed to make a dataset.
+    /// Returns what is needed to make a dataset.
     pub fn dataset_op(&self, value: &Value<'_>) -> Result<OpDatasetCreate> {
         let (datatype, committed) = self.datatype(value.need("type")?)?;
         let space = dataspace_from_json(value.need("shape")?)?;
@@ -95,7 +95,7 @@ impl Loader<'_> {
         Ok(OpDatasetCreate { place: None, datatype, committed, space, create })
     }
 
-    /// A dataset without elements, at no place.
+    /// Returns a dataset without elements, at no place.
     pub fn dataset(&self, value: &Value<'_>) -> Result<Token> {
         self.container.dataset_create(&self.dataset_op(value)?)
     }
@@ -110,14 +110,14 @@ impl Loader<'_> {
         self.container.dataset_write(&[OpWrite { dataset, selection: &Selection::All, from }])
     }
 
-    /// A committed datatype, at no place.
+    /// Returns a committed datatype, at no place.
     pub fn committed(&self, value: &Value<'_>) -> Result<Token> {
         let create = properties::object_from_json(creation(value))?;
         let datatype = datatype_from_json(value.need("type")?, self.limits)?;
         self.container.datatype_commit(&OpDatatypeCommit { place: None, datatype, create })
     }
 
-    /// A map without pairs, at no place.
+    /// Returns a map without pairs, at no place.
     pub fn map(&self, value: &Value<'_>) -> Result<Token> {
         let create = properties::object_from_json(creation(value))?;
         let key = datatype_from_json(value.need("keyType")?, self.limits)?;
@@ -146,7 +146,7 @@ impl Loader<'_> {
         Codec::new(datatype).parse(value, &mut bytes, &mut reading)?;
         let Datatype::VarLen(_) = datatype else { return Ok(bytes) };
         let unit = datatype.children().first().map_or(1, |base| u64::from(base.size()));
-        Ok(heap.get(model::heap::VarSlot::load(&bytes)?, unit)?.to_vec())
+        Ok(heap.get(model::heap::VarLenDescriptor::load(&bytes)?, unit)?.to_vec())
     }
 
     /// The comment and the attributes that any object may have.
@@ -182,11 +182,11 @@ impl Loader<'_> {
         let name = value.need("title")?.text()?;
         let target = self.link_target(value)?;
         let charset = value.or("charSet", usual_charset(name), Word::from_word)?;
-        let place = Place { group, name: name.to_owned(), charset };
+        let place = LinkLocation { group, name: name.to_owned(), charset };
         self.container.link_create(&vol::OpLinkCreate { place, target })
     }
 
-    /// What a link points to.
+    /// Returns what a link points to.
     pub fn link_target(&self, value: &Value<'_>) -> Result<LinkTarget> {
         let text = |name| value.need(name).and_then(Value::text_owned);
         Ok(match value.need("class")?.text()? {

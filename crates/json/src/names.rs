@@ -10,13 +10,13 @@ use crate::text::Value;
 pub(crate) trait Word: Copy + PartialEq + 'static {
     const WORDS: &'static [(&'static str, Self)];
 
-    /// Its word.
+    /// Returns its word.
     fn word(self) -> &'static str {
         // Every value is in the table: a test looks.
         Self::WORDS.iter().find(|(_, value)| *value == self).map_or("", |(word, _)| word)
     }
 
-    /// The value that a word stands for.
+    /// Returns the value that a word stands for.
     fn from_word(value: &Value<'_>) -> Result<Self> {
         let word = value.text()?;
         let found = Self::WORDS.iter().find(|(w, _)| *w == word);
@@ -60,8 +60,8 @@ words! {
         "H5T_CSET_UTF-8" => CharacterSet::Utf8,
     }
     ReferenceKind {
-        "H5T_STD_REF_OBJ" => ReferenceKind::ObjectOld,
-        "H5T_STD_REF_DSETREG" => ReferenceKind::RegionOld,
+        "H5T_STD_REF_OBJ" => ReferenceKind::Object1,
+        "H5T_STD_REF_DSETREG" => ReferenceKind::DatasetRegion1,
         "H5R_OBJECT2" => ReferenceKind::Object,
         "H5R_DATASET_REGION2" => ReferenceKind::Region,
         "H5R_ATTR" => ReferenceKind::Attribute,
@@ -98,7 +98,7 @@ words! {
     }
 }
 
-/// Bytes as hexadecimal digits.
+/// Returns bytes as hexadecimal digits.
 pub(crate) fn hex(bytes: &[u8]) -> String {
     use std::fmt::Write;
     bytes.iter().fold(String::with_capacity(bytes.len() * 2), |mut text, byte| {
@@ -108,7 +108,7 @@ pub(crate) fn hex(bytes: &[u8]) -> String {
     })
 }
 
-/// The bytes of hexadecimal digits.
+/// Returns the bytes of hexadecimal digits.
 pub(crate) fn from_hex(text: &str) -> Result<Vec<u8>> {
     let wrong = || Error::corrupt("read hexadecimal bytes").with("characters", text.len());
     let digit = |b: u8| char::from(b).to_digit(16).map(|d| d as u8).ok_or_else(wrong);

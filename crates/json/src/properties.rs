@@ -1,22 +1,12 @@
 //! Creation properties as HDF5/JSON: what is usual is not said.
 
+use filters::names;
 use model::properties::*;
 use model::{Error, Result};
 
 use crate::names::Word;
 use crate::space::{selection_from_json, selection_to_json};
 use crate::text::{Fields, Value, list};
-
-/// Registered filters that HDF5/JSON has names for.
-const FILTERS: [(&str, u16); 7] = [
-    ("H5Z_FILTER_DEFLATE", 1),
-    ("H5Z_FILTER_SHUFFLE", 2),
-    ("H5Z_FILTER_FLETCHER32", 3),
-    ("H5Z_FILTER_SZIP", 4),
-    ("H5Z_FILTER_NBIT", 5),
-    ("H5Z_FILTER_SCALEOFFSET", 6),
-    ("H5Z_FILTER_LZF", 32000),
-];
 
 fn phase_to_json(phase: PhaseChange) -> Option<Value<'static>> {
     let fields = Fields::new().with("maxCompact", phase.compact_max).with("minDense", phase.dense_min);
@@ -88,7 +78,7 @@ pub(crate) fn dataset_to_json(
         .unless(&AllocTime::default().word(), "allocTime", create.alloc_time.word()))
 }
 
-/// The properties of a dataset, and its fill value as JSON.
+/// Returns the properties of a dataset, and its fill value as JSON.
 pub(crate) fn dataset_from_json<'v, 'a>(
     value: &'v Value<'a>,
     blocks_max: u64,
@@ -110,7 +100,7 @@ pub(crate) fn dataset_from_json<'v, 'a>(
 }
 
 fn filter_to_json(filter: &FilterSpec) -> Fields<'static> {
-    let class = FILTERS.iter().find(|(_, id)| *id == filter.id).map_or("H5Z_FILTER_USER", |(class, _)| class);
+    let class = names::names(filter.id).and_then(|names| names.class).unwrap_or("H5Z_FILTER_USER");
     Fields::class(class)
         .with("id", filter.id)
         .some("name", filter.name.clone())
@@ -120,7 +110,7 @@ fn filter_to_json(filter: &FilterSpec) -> Fields<'static> {
 
 fn filter_from_json(value: &Value<'_>) -> Result<FilterSpec> {
     let class = value.maybe("class", |class| class.text().map(str::to_owned))?;
-    let known = FILTERS.iter().find(|(name, _)| class.as_deref() == Some(*name)).map(|(_, id)| *id);
+    let known = class.as_deref().and_then(names::by_class).map(|names| names.id);
     let id = match (value.get("id"), known) {
         (Some(id), _) => id.uint()?,
         (None, Some(id)) => id,
@@ -227,7 +217,7 @@ pub fn file_to_json(create: &FileCreate) -> Option<Value<'static>> {
         .filled()
 }
 
-/// The container's properties; those of the root group are given.
+/// Returns the container's properties; those of the root group are given.
 pub fn file_from_json(value: Option<&Value<'_>>, root: GroupCreate) -> Result<FileCreate> {
     let usual = FileCreate { root, ..FileCreate::default() };
     let Some(value) = value else { return Ok(usual) };

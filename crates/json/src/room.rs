@@ -9,11 +9,11 @@ const VALUES: u64 = 4;
 
 /// Bytes that values may still take.
 #[derive(Debug)]
-pub(crate) struct Room(Cell<u64>);
+pub(crate) struct ValueBudget(Cell<u64>);
 
-impl Room {
-    pub(crate) fn new(limits: &Limits) -> Room {
-        Room(Cell::new(limits.metadata_bytes_max.saturating_mul(VALUES)))
+impl ValueBudget {
+    pub(crate) fn new(limits: &Limits) -> ValueBudget {
+        ValueBudget(Cell::new(limits.metadata_bytes_max.saturating_mul(VALUES)))
     }
 
     pub(crate) fn left(&self) -> u64 {

@@ -13,7 +13,7 @@ use crate::datatype::datatype_to_json;
 use crate::ids::collection;
 use crate::names::{Word, hex};
 use crate::properties;
-use crate::room::Room;
+use crate::room::ValueBudget;
 use crate::space::dataspace_to_json;
 use crate::text::{Fields, Value, list};
 use crate::values::{Codec, Objects};
@@ -26,7 +26,7 @@ pub struct Saver<'a> {
     pub objects: &'a dyn Objects,
     /// What one value may take.
     pub limits: &'a Limits,
-    room: Room,
+    room: ValueBudget,
     /// Elements may be overwritten while they are turned into text.
     _pin: Pin<'a>,
 }
@@ -34,7 +34,7 @@ pub struct Saver<'a> {
 impl<'a> Saver<'a> {
     /// Turns objects of `container`, which `objects` names, into JSON.
     pub fn new(container: &'a dyn Container, objects: &'a dyn Objects, limits: &'a Limits) -> Result<Self> {
-        Ok(Saver { container, objects, limits, room: Room::new(limits), _pin: Pin::new(container)? })
+        Ok(Saver { container, objects, limits, room: ValueBudget::new(limits), _pin: Pin::new(container)? })
     }
 }
 
@@ -47,17 +47,17 @@ impl std::fmt::Debug for Saver<'_> {
 /// Keys of a map taken at a time.
 const KEYS_PER_PAGE: u64 = 1024;
 
-/// The character set that a name has if nothing else is said.
+/// Returns the character set that a name has if nothing else is said.
 pub(crate) fn usual_charset(name: &str) -> CharacterSet {
     if name.is_ascii() { CharacterSet::Ascii } else { CharacterSet::Utf8 }
 }
 
-/// The word for the character set of a name, where it is not the usual one.
+/// Returns the word for the character set of a name, where it is not the usual one.
 pub fn charset_to_json(name: &str, charset: CharacterSet) -> Option<&'static str> {
     (charset != usual_charset(name)).then(|| charset.word())
 }
 
-/// The character set of a name: what is said, or the usual one.
+/// Returns the character set of a name: what is said, or the usual one.
 pub fn charset_from_json(name: &str, said: Option<&Value<'_>>) -> Result<CharacterSet> {
     said.map_or(Ok(usual_charset(name)), Word::from_word)
 }
@@ -67,17 +67,17 @@ fn sizes(space: &Dataspace) -> Result<Vec<usize>> {
 }
 
 impl Saver<'_> {
-    /// Elements in file form as JSON, in lists of lists.
+    /// Elements in the file datatype as JSON, in lists of lists.
     fn values(&self, datatype: &Datatype, dims: &[usize], raw: &[u8]) -> Result<Value<'static>> {
-        let (memory, mut heap) = (datatype.memory_form(), Heap::new());
+        let (memory, mut heap) = (datatype.memory_type(), Heap::new());
         let none = Conversions::default();
-        let bytes = transfer::from_file_form(self.container, datatype, raw, &memory, &none, &mut heap)?;
+        let bytes = transfer::from_file_type(self.container, datatype, raw, &memory, &none, &mut heap)?;
         // What could not be read again is not written.
         self.room.take(bytes.len() as u64 + heap.len() as u64)?;
         Codec::new(datatype).show_all(dims, &bytes, &heap, self.objects)
     }
 
-    /// A type, or the name of the committed one that it is.
+    /// Returns a type, or the name of the committed one that it is.
     fn datatype(&self, datatype: &Datatype, committed: Option<Token>) -> Result<Value<'static>> {
         match committed {
             Some(token) => self.objects.name_of(token).map(Value::from),
@@ -85,7 +85,7 @@ impl Saver<'_> {
         }
     }
 
-    /// What every object has.
+    /// Returns what every object has.
     fn common(&self, object: Token, create: Option<Value<'static>>) -> Result<Fields<'static>> {
         let info = self.container.object_info(object)?;
         let attributes = self.attributes(object, info.create.attribute_order)?;
@@ -119,13 +119,13 @@ impl Saver<'_> {
             .into())
     }
 
-    /// A group, without its links.
+    /// Returns a group, without its links.
     pub fn group(&self, group: Token) -> Result<Fields<'static>> {
         let create = self.container.group_info(group)?.create;
         self.common(group, properties::group_to_json(&create).filled())
     }
 
-    /// All links of a group: in the order of their creation, where that is tracked.
+    /// Returns all links of a group: in the order of their creation, where that is tracked.
     pub fn all_links(&self, group: Token) -> Result<Vec<Link>> {
         let tracked = self.container.group_info(group)?.create.link_order != CreationOrder::Untracked;
         let index = if tracked { Index::CreationOrder } else { Index::Name };
@@ -133,7 +133,7 @@ impl Saver<'_> {
         Ok(self.container.link_list(group, &op)?.entries)
     }
 
-    /// A link.
+    /// Returns a link.
     pub fn link(&self, link: &Link) -> Result<Fields<'static>> {
         let fields = match &link.target {
             LinkTarget::Hard(token) => {
@@ -154,7 +154,7 @@ impl Saver<'_> {
         Ok(title.append(fields).some("charSet", charset_to_json(&link.name, link.charset)))
     }
 
-    /// A dataset, without its elements.
+    /// Returns a dataset, without its elements.
     pub fn dataset(&self, dataset: Token) -> Result<Fields<'static>> {
         let info = self.container.dataset_info(dataset)?;
         let fill = self.fill(&info)?;
@@ -173,7 +173,7 @@ impl Saver<'_> {
         self.values(&info.datatype, &[], if has_references { &zeros } else { value }).map(Some)
     }
 
-    /// The elements of a dataset; nothing where it has none of its own.
+    /// Returns the elements of a dataset; nothing where it has none of its own.
     pub fn elements(&self, dataset: Token) -> Result<Option<Value<'static>>> {
         let info = self.container.dataset_info(dataset)?;
         let elsewhere = matches!(info.create.layout, Layout::External(_) | Layout::Virtual(_));
@@ -195,14 +195,14 @@ impl Saver<'_> {
         self.values(&info.datatype, &sizes(&info.space)?, &raw).map(Some)
     }
 
-    /// A committed datatype.
+    /// Returns a committed datatype.
     pub fn committed(&self, datatype: Token) -> Result<Fields<'static>> {
         let create = self.container.object_info(datatype)?.create;
         let own = Fields::new().with("type", datatype_to_json(&self.container.datatype_get(datatype)?));
         Ok(own.append(self.common(datatype, properties::object_to_json(&create).filled())?))
     }
 
-    /// A map with its pairs.
+    /// Returns a map with its pairs.
     pub fn map(&self, map: Token) -> Result<Fields<'static>> {
         let create = self.container.object_info(map)?.create;
         let info = self.container.map_info(map)?;
@@ -227,15 +227,15 @@ impl Saver<'_> {
     }
 }
 
-/// A key: its element or, where its length varies, its value.
+/// Returns a key: its element or, where its length varies, its value.
 fn key_to_json(datatype: &Datatype, key: &[u8]) -> Result<Value<'static>> {
     let (codec, mut heap) = (Codec::new(datatype), Heap::new());
-    let mut slot = [0; 16];
+    let mut descriptor = [0; 16];
     let element = match datatype {
         Datatype::VarLen(_) => {
             let unit = datatype.children().first().map_or(1, |base| u64::from(base.size()).max(1));
-            heap.push(key, key.len() as u64 / unit).store(&mut slot)?;
-            &slot[..]
+            heap.push(key, key.len() as u64 / unit).store(&mut descriptor)?;
+            &descriptor[..]
         }
         _ => key,
     };

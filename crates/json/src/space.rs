@@ -7,7 +7,7 @@ use crate::text::{Fields, Value, list};
 
 const UNLIMITED_WORD: &str = "H5S_UNLIMITED";
 
-/// A number, or the word for no bound.
+/// Returns a number, or the word for no bound.
 fn bound_to_json(n: u64) -> Value<'static> {
     if n == UNLIMITED { UNLIMITED_WORD.into() } else { n.into() }
 }
@@ -23,7 +23,7 @@ fn numbers(value: &Value<'_>) -> Result<Vec<u64>> {
     value.array()?.iter().map(bound_from_json).collect()
 }
 
-/// A dataspace as JSON.
+/// Returns a dataspace as JSON.
 pub fn dataspace_to_json(space: &Dataspace) -> Value<'static> {
     match space {
         Dataspace::Null => Fields::class("H5S_NULL"),
@@ -38,7 +38,7 @@ pub fn dataspace_to_json(space: &Dataspace) -> Value<'static> {
     .into()
 }
 
-/// The dataspace that JSON means.
+/// Returns the dataspace that JSON means.
 pub fn dataspace_from_json(value: &Value<'_>) -> Result<Dataspace> {
     let space = match value.need("class")?.text()? {
         "H5S_NULL" => return Ok(Dataspace::Null),
@@ -58,7 +58,7 @@ fn max_dims(value: &Value<'_>) -> Result<Vec<u64>> {
     Ok(numbers(value)?.into_iter().map(|n| if n == 0 { UNLIMITED } else { n }).collect())
 }
 
-/// A selection as JSON.
+/// Returns a selection as JSON.
 pub fn selection_to_json(selection: &Selection) -> Result<Value<'static>> {
     let fields = |kind: &'static str| Fields::new().with("select_type", kind);
     Ok(match selection {
@@ -88,7 +88,7 @@ fn corners(selection: &Selection) -> Result<Value<'static>> {
     Ok(list(selection.blocks(&dims)?.map(|(first, last)| list([list(first), list(last)]))))
 }
 
-/// The selection that JSON means.
+/// Returns the selection that JSON means.
 pub fn selection_from_json(value: &Value<'_>, blocks_max: u64) -> Result<Selection> {
     get_selection(value, blocks_max).map_err(|e| Error::corrupt("read selection").because(e))
 }

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use algorithms::copy::CopyContext;
 use model::datatype::ReferenceKind;
 use model::{Limits, Link, LinkTarget, ObjectKind, Reference, ReferenceTarget, Result, Token};
 use system::sync::{RwLock, RwLockWriteGuard};
@@ -31,7 +32,7 @@ impl Shared {
         })
     }
 
-    /// While this is held, nobody makes, links, unlinks or describes objects; elements may still be written.
+    /// While this is held, no one makes, links, unlinks or describes objects; elements may still be written.
     pub fn pause(&self) -> RwLockWriteGuard<'_, ()> {
         self.gate.write()
     }
@@ -46,28 +47,28 @@ impl Shared {
         self.changes.fetch_add(1, Ordering::SeqCst);
     }
 
-    /// How often something changed.
+    /// Returns how often something changed.
     pub fn changes(&self) -> u64 {
         self.changes.load(Ordering::SeqCst)
     }
 
-    /// The object beneath.
+    /// Returns the inner object.
     pub fn inner(&self, token: Token) -> Result<Token> {
         self.ids.read().inner(token)
     }
 
-    /// The token of an object beneath.
+    /// Returns the token of an object below.
     pub fn outer(&self, inner: Token) -> Token {
         let known = self.ids.read().known(inner);
         known.unwrap_or_else(|| self.ids.write().token(inner))
     }
 
-    /// The identity of an object in text.
+    /// Returns the identity of an object in text.
     pub fn id(&self, token: Token) -> Result<String> {
         self.ids.read().id(token).map(str::to_owned)
     }
 
-    /// Notes an object beneath whose identity is known.
+    /// Notes an object below whose identity is known.
     pub fn add(&self, id: &str, inner: Token) -> Result<Token> {
         self.ids.write().add(id, inner)
     }
@@ -76,14 +77,16 @@ impl Shared {
 /// The container: a layer that translates. Clones are the same opening.
 #[derive(Clone)]
 pub struct Translated {
-    beneath: Arc<dyn Container>,
+    inner: Arc<dyn Container>,
     shared: Arc<Shared>,
-    told: Told,
+    info: TranslatedInfo,
+    /// Opens what it refers to.
+    resolver: Option<Arc<dyn Resolver>>,
 }
 
 /// What such a container tells about itself.
 #[derive(Debug, Clone)]
-pub struct Told {
+pub struct TranslatedInfo {
     /// Its connector.
     pub connector: &'static str,
     /// What it can do.
@@ -96,27 +99,40 @@ pub struct Told {
 
 impl std::fmt::Debug for Translated {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Translated").field("connector", &self.told.connector).finish_non_exhaustive()
+        f.debug_struct("Translated").field("connector", &self.info.connector).finish_non_exhaustive()
     }
 }
 
 impl Translated {
-    /// Over `beneath`.
-    pub fn new(beneath: Arc<dyn Container>, shared: Arc<Shared>, told: Told) -> Self {
-        Translated { beneath, shared, told }
+    /// Over `inner`.
+    pub fn new(inner: Arc<dyn Container>, shared: Arc<Shared>, info: TranslatedInfo) -> Self {
+        Translated { inner, shared, info, resolver: None }
     }
 
-    /// What all openings share.
+    /// With a way to open what it refers to.
+    #[must_use]
+    pub fn with_resolver(self, resolver: Option<Arc<dyn Resolver>>) -> Self {
+        Translated { resolver, ..self }
+    }
+
+    /// Returns how objects are copied inside the container.
+    pub fn copy_context(&self) -> CopyContext<'_> {
+        // It knows itself where the container is.
+        let resolver = self.resolver.as_deref().map(|resolver| (resolver, ""));
+        CopyContext { resolver, ..CopyContext::new(&self.info.limits) }
+    }
+
+    /// Returns what all openings share.
     pub fn shared(&self) -> &Arc<Shared> {
         &self.shared
     }
 
-    /// The container beneath, with its own tokens.
-    pub fn beneath(&self) -> &dyn Container {
-        &*self.beneath
+    /// Returns the inner container, with its own tokens.
+    pub fn inner(&self) -> &dyn Container {
+        &*self.inner
     }
 
-    /// What objects are called in text.
+    /// Returns what objects are called in text.
     pub fn objects(&self) -> impl Objects + '_ {
         Named { ids: &self.shared.ids, container: self }
     }
@@ -125,11 +141,11 @@ impl Translated {
         self.shared.inner(token)
     }
 
-    fn down_place(&self, place: &Place) -> Result<Place> {
-        Ok(Place { group: self.down(place.group)?, ..place.clone() })
+    fn down_place(&self, place: &LinkLocation) -> Result<LinkLocation> {
+        Ok(LinkLocation { group: self.down(place.group)?, ..place.clone() })
     }
 
-    fn down_maybe(&self, place: Option<&Place>) -> Result<Option<Place>> {
+    fn down_maybe(&self, place: Option<&LinkLocation>) -> Result<Option<LinkLocation>> {
         place.map(|place| self.down_place(place)).transpose()
     }
 
@@ -141,9 +157,9 @@ impl Translated {
         self.shared.outer(inner)
     }
 
-    /// Changes something, when nobody needs it to hold still.
+    /// Changes something, when no one needs it to hold still.
     fn change<T>(&self, change: impl FnOnce() -> Result<T>) -> Result<T> {
-        let _entered = (!self.told.is_keeper).then(|| self.shared.gate.read());
+        let _entered = (!self.info.is_keeper).then(|| self.shared.gate.read());
         let done = change()?;
         self.shared.change();
         Ok(done)
@@ -185,55 +201,55 @@ impl Translated {
 
 impl Layer for Translated {
     fn inner(&self) -> &dyn Container {
-        &*self.beneath
+        &*self.inner
     }
 
     fn info(&self) -> Result<Arc<ContainerInfo>> {
-        let mut info = ContainerInfo::clone(&*self.beneath.info()?);
+        let mut info = ContainerInfo::clone(&*self.inner.info()?);
         info.root = self.up(info.root);
-        info.connector = self.told.connector.to_owned();
-        info.capability = self.told.capability;
+        info.connector = self.info.connector.to_owned();
+        info.capability = self.info.capability;
         Ok(Arc::new(info))
     }
 
     fn retain(&self, object: Token) -> Result<()> {
-        self.beneath.retain(self.down(object)?)
+        self.inner.retain(self.down(object)?)
     }
 
     fn release(&self, object: Token) -> Result<()> {
-        self.beneath.release(self.down(object)?)
+        self.inner.release(self.down(object)?)
     }
 
     fn object_info(&self, object: Token) -> Result<ObjectInfo> {
-        let info = self.beneath.object_info(self.down(object)?)?;
-        let times = info.times.filter(|_| self.told.capability.times);
+        let info = self.inner.object_info(self.down(object)?)?;
+        let times = info.times.filter(|_| self.info.capability.times);
         Ok(ObjectInfo { token: object, times, ..info })
     }
 
     fn object_kinds(&self, objects: &[Token]) -> Result<Vec<ObjectKind>> {
-        let beneath = objects.iter().map(|object| self.down(*object)).collect::<Result<Vec<_>>>()?;
-        self.beneath.object_kinds(&beneath)
+        let inner = objects.iter().map(|object| self.down(*object)).collect::<Result<Vec<_>>>()?;
+        self.inner.object_kinds(&inner)
     }
 
     fn object_copy(&self, op: &OpObjectCopy) -> Result<Token> {
-        algorithms::copy::within(self, op, algorithms::copy::CopyOptions::of(op, &self.told.limits))
+        algorithms::copy::within(self, op, self.copy_context())
     }
 
     fn object_set_comment(&self, object: Token, comment: Option<&str>) -> Result<()> {
-        self.change(|| self.beneath.object_set_comment(self.down(object)?, comment))
+        self.change(|| self.inner.object_set_comment(self.down(object)?, comment))
     }
 
     fn object_adjust_references(&self, object: Token, by: i32) -> Result<u32> {
-        self.change(|| self.beneath.object_adjust_references(self.down(object)?, by))
+        self.change(|| self.inner.object_adjust_references(self.down(object)?, by))
     }
 
     fn group_create(&self, op: &OpGroupCreate) -> Result<Token> {
         let place = self.down_maybe(op.place.as_ref())?;
-        self.make(|| self.beneath.group_create(&OpGroupCreate { place, ..op.clone() }))
+        self.make(|| self.inner.group_create(&OpGroupCreate { place, ..op.clone() }))
     }
 
     fn group_info(&self, group: Token) -> Result<GroupInfo> {
-        self.beneath.group_info(self.down(group)?)
+        self.inner.group_info(self.down(group)?)
     }
 
     fn link_create(&self, op: &OpLinkCreate) -> Result<()> {
@@ -242,30 +258,30 @@ impl Layer for Translated {
             other => other.clone(),
         };
         let place = self.down_place(&op.place)?;
-        self.change(|| self.beneath.link_create(&OpLinkCreate { place, target }))
+        self.change(|| self.inner.link_create(&OpLinkCreate { place, target }))
     }
 
     fn link_get(&self, group: Token, name: &str) -> Result<Option<Link>> {
-        Ok(self.beneath.link_get(self.down(group)?, name)?.map(|link| self.up_link(link)))
+        Ok(self.inner.link_get(self.down(group)?, name)?.map(|link| self.up_link(link)))
     }
 
     fn link_list(&self, group: Token, op: &OpList) -> Result<Page<Link>> {
-        let page = self.beneath.link_list(self.down(group)?, op)?;
+        let page = self.inner.link_list(self.down(group)?, op)?;
         let entries = page.entries.into_iter().map(|link| self.up_link(link)).collect();
         Ok(Page { entries, more: page.more })
     }
 
     fn link_delete(&self, group: Token, name: &str) -> Result<()> {
-        self.change(|| self.beneath.link_delete(self.down(group)?, name))
+        self.change(|| self.inner.link_delete(self.down(group)?, name))
     }
 
     fn link_move(&self, op: &OpLinkMove) -> Result<()> {
         let (from, to) = (self.down(op.from)?, self.down_place(&op.to)?);
-        self.change(|| self.beneath.link_move(&OpLinkMove { from, to, ..op.clone() }))
+        self.change(|| self.inner.link_move(&OpLinkMove { from, to, ..op.clone() }))
     }
 
     fn lookup(&self, op: &OpLookup) -> Result<Lookup> {
-        let found = self.beneath.lookup(&OpLookup { from: self.down(op.from)?, ..op.clone() })?;
+        let found = self.inner.lookup(&OpLookup { from: self.down(op.from)?, ..op.clone() })?;
         Ok(match found {
             Lookup::Object(inner) => Lookup::Object(self.up(inner)),
             other => other,
@@ -274,43 +290,43 @@ impl Layer for Translated {
 
     fn attribute_create(&self, op: &OpAttributeCreate) -> Result<()> {
         let (object, committed) = (self.down(op.object)?, self.down_token(op.committed)?);
-        self.change(|| self.beneath.attribute_create(&OpAttributeCreate { object, committed, ..op.clone() }))
+        self.change(|| self.inner.attribute_create(&OpAttributeCreate { object, committed, ..op.clone() }))
     }
 
     fn attribute_info(&self, object: Token, name: &str) -> Result<Option<AttributeInfo>> {
-        let found = self.beneath.attribute_info(self.down(object)?, name)?;
+        let found = self.inner.attribute_info(self.down(object)?, name)?;
         Ok(found.map(|info| self.up_attribute(info)))
     }
 
     fn attribute_list(&self, object: Token, op: &OpList) -> Result<Page<AttributeInfo>> {
-        let page = self.beneath.attribute_list(self.down(object)?, op)?;
+        let page = self.inner.attribute_list(self.down(object)?, op)?;
         let entries = page.entries.into_iter().map(|info| self.up_attribute(info)).collect();
         Ok(Page { entries, more: page.more })
     }
 
     fn attribute_read(&self, object: Token, names: &[&str]) -> Result<Vec<Vec<u8>>> {
-        self.beneath.attribute_read(self.down(object)?, names)
+        self.inner.attribute_read(self.down(object)?, names)
     }
 
     fn attribute_write(&self, object: Token, name: &str, data: &[u8]) -> Result<()> {
-        self.change(|| self.beneath.attribute_write(self.down(object)?, name, data))
+        self.change(|| self.inner.attribute_write(self.down(object)?, name, data))
     }
 
     fn attribute_delete(&self, object: Token, name: &str) -> Result<()> {
-        self.change(|| self.beneath.attribute_delete(self.down(object)?, name))
+        self.change(|| self.inner.attribute_delete(self.down(object)?, name))
     }
 
     fn attribute_rename(&self, object: Token, from: &str, to: &str) -> Result<()> {
-        self.change(|| self.beneath.attribute_rename(self.down(object)?, from, to))
+        self.change(|| self.inner.attribute_rename(self.down(object)?, from, to))
     }
 
     fn dataset_create(&self, op: &OpDatasetCreate) -> Result<Token> {
         let (place, committed) = (self.down_maybe(op.place.as_ref())?, self.down_token(op.committed)?);
-        self.make(|| self.beneath.dataset_create(&OpDatasetCreate { place, committed, ..op.clone() }))
+        self.make(|| self.inner.dataset_create(&OpDatasetCreate { place, committed, ..op.clone() }))
     }
 
     fn dataset_info(&self, dataset: Token) -> Result<Arc<DatasetInfo>> {
-        let info = self.beneath.dataset_info(self.down(dataset)?)?;
+        let info = self.inner.dataset_info(self.down(dataset)?)?;
         Ok(match info.committed {
             None => info,
             Some(inner) => {
@@ -320,7 +336,7 @@ impl Layer for Translated {
     }
 
     fn dataset_storage(&self, dataset: Token) -> Result<StorageInfo> {
-        self.beneath.dataset_storage(self.down(dataset)?)
+        self.inner.dataset_storage(self.down(dataset)?)
     }
 
     fn dataset_read(&self, reads: &mut [OpRead<'_>]) -> Result<()> {
@@ -329,7 +345,7 @@ impl Layer for Translated {
             let (dataset, selection) = (self.down(read.dataset)?, read.selection);
             below.push(OpRead { dataset, selection, into: &mut *read.into });
         }
-        self.beneath.dataset_read(&mut below)
+        self.inner.dataset_read(&mut below)
     }
 
     // Without a pause: a write may go to another container, or by way of one to this one again.
@@ -338,68 +354,68 @@ impl Layer for Translated {
         for write in &mut below {
             write.dataset = self.down(write.dataset)?;
         }
-        self.beneath.dataset_write(&below)?;
+        self.inner.dataset_write(&below)?;
         self.shared.change();
         Ok(())
     }
 
     fn dataset_resize(&self, dataset: Token, dims: &[u64]) -> Result<()> {
-        self.change(|| self.beneath.dataset_resize(self.down(dataset)?, dims))
+        self.change(|| self.inner.dataset_resize(self.down(dataset)?, dims))
     }
 
     fn chunk_list(&self, dataset: Token, skip: u64, count_max: u64) -> Result<Page<ChunkInfo>> {
-        self.beneath.chunk_list(self.down(dataset)?, skip, count_max)
+        self.inner.chunk_list(self.down(dataset)?, skip, count_max)
     }
 
     fn chunk_read(&self, dataset: Token, offset: &[u64]) -> Result<(u32, Vec<u8>)> {
-        self.beneath.chunk_read(self.down(dataset)?, offset)
+        self.inner.chunk_read(self.down(dataset)?, offset)
     }
 
     fn chunk_write(&self, dataset: Token, offset: &[u64], filter_mask: u32, data: &[u8]) -> Result<()> {
-        self.change(|| self.beneath.chunk_write(self.down(dataset)?, offset, filter_mask, data))
+        self.change(|| self.inner.chunk_write(self.down(dataset)?, offset, filter_mask, data))
     }
 
     fn datatype_commit(&self, op: &OpDatatypeCommit) -> Result<Token> {
         let place = self.down_maybe(op.place.as_ref())?;
-        self.make(|| self.beneath.datatype_commit(&OpDatatypeCommit { place, ..op.clone() }))
+        self.make(|| self.inner.datatype_commit(&OpDatatypeCommit { place, ..op.clone() }))
     }
 
     fn datatype_get(&self, datatype: Token) -> Result<model::Datatype> {
-        self.beneath.datatype_get(self.down(datatype)?)
+        self.inner.datatype_get(self.down(datatype)?)
     }
 
     fn map_create(&self, op: &OpMapCreate) -> Result<Token> {
         let place = self.down_maybe(op.place.as_ref())?;
-        self.make(|| self.beneath.map_create(&OpMapCreate { place, ..op.clone() }))
+        self.make(|| self.inner.map_create(&OpMapCreate { place, ..op.clone() }))
     }
 
     fn map_info(&self, map: Token) -> Result<MapInfo> {
-        self.beneath.map_info(self.down(map)?)
+        self.inner.map_info(self.down(map)?)
     }
 
     fn map_put(&self, map: Token, pairs: &[(&[u8], &[u8])]) -> Result<()> {
-        self.change(|| self.beneath.map_put(self.down(map)?, pairs))
+        self.change(|| self.inner.map_put(self.down(map)?, pairs))
     }
 
     fn map_get(&self, map: Token, keys: &[&[u8]]) -> Result<Vec<Option<Vec<u8>>>> {
-        self.beneath.map_get(self.down(map)?, keys)
+        self.inner.map_get(self.down(map)?, keys)
     }
 
     fn map_keys(&self, map: Token, after: Option<&[u8]>, count_max: u64) -> Result<Page<Vec<u8>>> {
-        self.beneath.map_keys(self.down(map)?, after, count_max)
+        self.inner.map_keys(self.down(map)?, after, count_max)
     }
 
     fn map_delete(&self, map: Token, key: &[u8]) -> Result<bool> {
-        self.change(|| self.beneath.map_delete(self.down(map)?, key))
+        self.change(|| self.inner.map_delete(self.down(map)?, key))
     }
 
-    fn reference_get(&self, kind: ReferenceKind, slots: &[&[u8]]) -> Result<Vec<Reference>> {
-        let references = self.beneath.reference_get(kind, slots)?;
+    fn reference_get(&self, kind: ReferenceKind, descriptors: &[&[u8]]) -> Result<Vec<Reference>> {
+        let references = self.inner.reference_get(kind, descriptors)?;
         references.iter().map(|r| self.reference(r, |inner| Ok(self.up(inner)))).collect()
     }
 
     fn reference_put(&self, kind: ReferenceKind, references: &[Reference]) -> Result<Vec<Vec<u8>>> {
         let below = references.iter().map(|r| self.reference(r, |token| self.down(token)));
-        self.beneath.reference_put(kind, &below.collect::<Result<Vec<_>>>()?)
+        self.inner.reference_put(kind, &below.collect::<Result<Vec<_>>>()?)
     }
 }

@@ -197,7 +197,7 @@ impl<M: Mapping> Handle<M> {
         name: &[u8],
         attribute: &AttributeHeader<M>,
     ) -> Result<Vec<M::BlobId>> {
-        if !attribute.datatype.has_slots() {
+        if !attribute.datatype.has_descriptors() {
             return Ok(Vec::new());
         }
         match self.mapping().read_attribute(object, name, attribute)? {

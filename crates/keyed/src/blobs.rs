@@ -7,8 +7,8 @@ use model::properties::FillValue;
 use model::{Datatype, Error, Reference, Result};
 use vol::Blobs;
 
+use crate::descriptors::{COUNT_BYTES, add_descriptors, id_of};
 use crate::mapping::Mapping;
-use crate::slots::{COUNT_BYTES, add_slots, id_of};
 use crate::{Dataset, Handle, references};
 
 impl<M: Mapping> Handle<M> {
@@ -47,7 +47,7 @@ impl<M: Mapping> Handle<M> {
     /// Returns the blobs that stored elements use, and those that elements inside of these use.
     pub(crate) fn blobs_in(&self, datatype: &Datatype, elements: &[u8]) -> Result<Vec<M::BlobId>> {
         let mut found = Vec::new();
-        if datatype.has_slots() {
+        if datatype.has_descriptors() {
             self.add_blobs(datatype, elements, self.limits().depth_max, &mut found)?;
         }
         Ok(found)
@@ -63,7 +63,7 @@ impl<M: Mapping> Handle<M> {
         let depth = depth.checked_sub(1).ok_or_else(|| Error::limit("look for blobs"))?;
         let mut sequences = Vec::new();
         for element in elements.chunks_exact(datatype.size().max(1) as usize) {
-            add_slots(datatype, element, found, &mut sequences);
+            add_descriptors(datatype, element, found, &mut sequences);
         }
         for (id, inner) in sequences {
             let mut blobs = Blobs::default();
@@ -98,7 +98,7 @@ impl<M: Mapping> Handle<M> {
         self.drop_blobs(&old)
     }
 
-    /// Stores references, and returns their slots. A null reference is zeros and has no blob.
+    /// Stores references, and returns their descriptors. A null reference is zeros and has no blob.
     pub(crate) fn put_references(&self, kind: ReferenceKind, given: &[Reference]) -> Result<Vec<Vec<u8>>> {
         for reference in given {
             algorithms::checks::reference(kind, reference)?;
@@ -112,21 +112,21 @@ impl<M: Mapping> Handle<M> {
         let ids = self.put_blobs(&values.iter().map(Vec::as_slice).collect::<Vec<_>>())?;
         let id_bytes = size_of::<M::BlobId>();
         let mut stored = values.iter().zip(ids.chunks_exact(id_bytes));
-        let slot = |reference: &Reference| match reference.is_null() {
+        let descriptor = |reference: &Reference| match reference.is_null() {
             true => Some(vec![0; COUNT_BYTES + id_bytes]),
             false => stored.next().map(|(value, id)| [&(value.len() as u32).to_le_bytes()[..], id].concat()),
         };
-        let slots: Option<Vec<_>> = given.iter().map(slot).collect();
-        slots.ok_or_else(|| Error::invalid("store references"))
+        let descriptors: Option<Vec<_>> = given.iter().map(descriptor).collect();
+        descriptors.ok_or_else(|| Error::invalid("store references"))
     }
 
-    /// Returns the references that slots stand for.
-    pub(crate) fn get_references(&self, slots: &[&[u8]]) -> Result<Vec<Reference>> {
-        let slot_bytes = COUNT_BYTES + size_of::<M::BlobId>();
-        if let Some(slot) = slots.iter().find(|slot| slot.len() != slot_bytes) {
-            return Err(Error::invalid("read reference").with("bytes", slot.len()));
+    /// Returns the references that descriptors stand for.
+    pub(crate) fn get_references(&self, descriptors: &[&[u8]]) -> Result<Vec<Reference>> {
+        let descriptor_bytes = COUNT_BYTES + size_of::<M::BlobId>();
+        if let Some(descriptor) = descriptors.iter().find(|descriptor| descriptor.len() != descriptor_bytes) {
+            return Err(Error::invalid("read reference").with("bytes", descriptor.len()));
         }
-        let ids: Vec<Option<M::BlobId>> = slots.iter().map(|slot| id_of(slot)).collect();
+        let ids: Vec<Option<M::BlobId>> = descriptors.iter().map(|descriptor| id_of(descriptor)).collect();
         let used: Vec<&[u8]> = ids.iter().flatten().map(AsRef::as_ref).collect();
         let mut blobs = Blobs::default();
         if !used.is_empty() {

@@ -18,9 +18,9 @@ const BATCH_RUNS: usize = 1 << 18;
 const BATCH_CHUNKS: usize = 4096;
 
 impl ChunkPart {
-    fn new(scaled: &[u64], shape: &[u64], found: ChunkRuns) -> Self {
+    fn new(chunk_coords: &[u64], shape: &[u64], found: ChunkRuns) -> Self {
         // Chunks touch their extent, so the product is within it.
-        let start: Vec<u64> = scaled.iter().zip(shape).map(|(n, len)| n.saturating_mul(*len)).collect();
+        let start: Vec<u64> = chunk_coords.iter().zip(shape).map(|(n, len)| n.saturating_mul(*len)).collect();
         let mut runs: Vec<ChunkRun> = Vec::new();
         for run in found {
             match runs.last_mut() {
@@ -73,13 +73,14 @@ pub(crate) fn each_batch(
         add(ChunkPart { start: vec![0; dims.len()], runs: vec![run] })?;
     } else if let Selection::Points(points) = selection {
         let index = PointIndex::new(points, shape)?;
-        for scaled in index.chunks() {
-            add(ChunkPart::new(&scaled, shape, index.chunk_runs(&scaled)?))?;
+        for chunk_coords in index.chunks() {
+            add(ChunkPart::new(&chunk_coords, shape, index.chunk_runs(&chunk_coords)?))?;
         }
     } else {
-        for scaled in selection.chunks(dims, shape)? {
-            let start: Vec<u64> = scaled.iter().zip(shape).map(|(n, len)| n.saturating_mul(*len)).collect();
-            add(ChunkPart::new(&scaled, shape, selection.chunk_runs(dims, &start, shape)?))?;
+        for chunk_coords in selection.chunks(dims, shape)? {
+            let start: Vec<u64> =
+                chunk_coords.iter().zip(shape).map(|(n, len)| n.saturating_mul(*len)).collect();
+            add(ChunkPart::new(&chunk_coords, shape, selection.chunk_runs(dims, &start, shape)?))?;
         }
     }
     match batch.parts.is_empty() {

@@ -114,15 +114,16 @@ impl<E: Engines> KeyedConnector<E> {
             Kind::Exists => Error::exists("create container").with("path", op.path),
             _ => error,
         })?;
-        Ok(self.open.insert(location.key(), Shared::new(mapping, op.create.clone(), true)))
+        let filters = op.registry.registered().filters.clone();
+        Ok(self.open.insert(location.key(), Shared::new(mapping, op.create.clone(), true, filters)))
     }
 
-    fn open_at(&self, location: &E::Location, access: Access) -> Result<Arc<Shared<MappingOf<E>>>> {
-        let is_writable = access == Access::Write;
+    fn open_at(&self, location: &E::Location, op: &ContainerOpen<'_>) -> Result<Arc<Shared<MappingOf<E>>>> {
+        let is_writable = op.access.access == Access::Write;
         let fits = |shared: &Shared<_>| !is_writable || shared.is_writable;
         self.open.find(location.key(), fits, || {
             let (mapping, create) = location.open(is_writable)?;
-            Ok(Shared::new(mapping, create, is_writable))
+            Ok(Shared::new(mapping, create, is_writable, op.registry.registered().filters.clone()))
         })
     }
 }
@@ -159,8 +160,7 @@ where
 
     fn open(&self, op: &ContainerOpen<'_>) -> Result<Arc<dyn Container>> {
         let location = self.engines.location(op.engine, op.path)?;
-        let shared =
-            self.open_at(&location, op.access.access).map_err(|error| error.with("path", op.path))?;
+        let shared = self.open_at(&location, op).map_err(|error| error.with("path", op.path))?;
         Ok(Arc::new(KeyedContainer::new(shared, op.path, op.access.clone())))
     }
 

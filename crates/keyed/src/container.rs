@@ -4,7 +4,7 @@
 use std::sync::Arc;
 use vol::StorageFinding;
 
-use algorithms::copy::{self, CopyOptions};
+use algorithms::copy;
 use model::datatype::ReferenceKind;
 use model::{Datatype, Error, Link, ObjectKind, Reference, Result, Token};
 use system::sync::RwLock;
@@ -85,7 +85,7 @@ impl<M: Mapping> Container for KeyedContainer<M> {
 
     fn object_copy(&self, op: &OpObjectCopy) -> Result<Token> {
         let handle = self.to_change()?;
-        copy::within(self, op, CopyOptions::of(op, handle.limits()))
+        copy::within(self, op, handle.copy_context())
     }
 
     fn object_set_comment(&self, object: Token, comment: Option<&str>) -> Result<()> {
@@ -266,8 +266,8 @@ impl<M: Mapping> Container for KeyedContainer<M> {
         Ok(())
     }
 
-    fn reference_get(&self, _kind: ReferenceKind, slots: &[&[u8]]) -> Result<Vec<Reference>> {
-        self.handle()?.get_references(slots)
+    fn reference_get(&self, _kind: ReferenceKind, descriptors: &[&[u8]]) -> Result<Vec<Reference>> {
+        self.handle()?.get_references(descriptors)
     }
 
     fn reference_put(&self, kind: ReferenceKind, references: &[Reference]) -> Result<Vec<Vec<u8>>> {

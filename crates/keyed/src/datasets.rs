@@ -29,7 +29,7 @@ impl<M: Mapping> Handle<M> {
 
     /// Locks the values of a map if they name blobs, so that each blob is released once.
     pub(crate) fn lock_values(&self, map: M::Id, value: &Datatype) -> Option<RwLockWriteGuard<'_, ()>> {
-        value.has_slots().then(|| self.lock_write(map))
+        value.has_descriptors().then(|| self.lock_write(map))
     }
 
     /// Reads elements.
@@ -75,7 +75,7 @@ impl<M: Mapping> Handle<M> {
     /// Returns the blobs of elements that are about to be overwritten, without those of the fill value, which all elements
     /// share.
     fn blobs_before(&self, id: M::Id, dataset: &Dataset, write: &OpWrite<'_>) -> Result<Vec<M::BlobId>> {
-        if !dataset.info.datatype.has_slots() {
+        if !dataset.info.datatype.has_descriptors() {
             return Ok(Vec::new());
         }
         let mut elements = vec![0; write.from.len()];
@@ -187,7 +187,7 @@ impl<M: Mapping> Handle<M> {
         dataset: &Dataset,
         start: &[u64],
     ) -> Result<Vec<M::BlobId>> {
-        if !dataset.info.datatype.has_slots() {
+        if !dataset.info.datatype.has_descriptors() {
             return Ok(Vec::new());
         }
         let buffer = vec![0; dataset.chunk_bytes()];
@@ -203,7 +203,7 @@ impl<M: Mapping> Handle<M> {
     /// Returns the blobs that the elements of a dataset use.
     fn blobs_of_chunks(&self, id: M::Id, dataset: &Dataset) -> Result<Vec<M::BlobId>> {
         let mut blobs = Vec::new();
-        if dataset.info.datatype.has_slots() {
+        if dataset.info.datatype.has_descriptors() {
             for start in &self.chunk_starts(id, dataset)? {
                 blobs.extend(self.blobs_of_chunk(id, dataset, start)?);
             }

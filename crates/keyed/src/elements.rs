@@ -51,6 +51,8 @@ pub struct Elements<'a, C: Chunks> {
     pub(crate) listings: &'a Listings<C::Id>,
     /// Filtered chunks that changed in part. A dataset is locked before this is.
     pub(crate) partial_chunks: &'a Mutex<PartialChunks<C::Id>>,
+    /// Filters of the registry that the container was opened with.
+    pub(crate) filters: &'a filters::Registry,
     /// The account that memory for chunks is charged to.
     pub(crate) budget: Budget,
 }
@@ -62,7 +64,7 @@ impl<C: Chunks> Elements<'_, C> {
 
     /// Stores the chunks of a dataset that changed in part.
     pub(crate) fn flush(&self, id: C::Id) -> Result<()> {
-        let is_changed = self.partial_chunks().flush(self.chunks, id)?;
+        let is_changed = self.partial_chunks().flush(self.chunks, self.filters, id)?;
         if is_changed {
             self.listings.changed(id);
         }

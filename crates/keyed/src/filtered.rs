@@ -1,12 +1,12 @@
 //! Filtered chunks: each is one value. Filters are applied and undone on all cores.
 
+use filters::Registry;
 use model::properties::Layout;
 use model::{Charge, Charged, Result};
 
 use crate::chunk_parts::{ChunkPart, split};
 use crate::elements::{each, map};
 use crate::mapping::Chunks;
-use crate::partial_chunks::PartialChunk;
 use crate::{Dataset, Elements, StoredChunk};
 
 impl<C: Chunks> Elements<'_, C> {
@@ -23,7 +23,7 @@ impl<C: Chunks> Elements<'_, C> {
         let stored = self.chunks.stored(id, dataset, &starts)?;
         let buffers = split(parts, element_bytes, into);
         let jobs: Vec<_> = parts.iter().zip(stored).zip(buffers).collect();
-        each(jobs, bytes.saturating_mul(4), |((part, stored), mut buffers)| {
+        each(jobs, shared_bytes(self.filters, dataset, bytes), |((part, stored), mut buffers)| {
             let Some((mask, stored)) = stored else {
                 buffers.iter_mut().for_each(|buffer| dataset.fill(buffer));
                 return Ok(());
@@ -32,7 +32,7 @@ impl<C: Chunks> Elements<'_, C> {
                 && buffer.len() == dataset.chunk_bytes()
             {
                 let _charge = self.charge_between(dataset)?;
-                return filters::pipeline::undo(dataset.filters(), mask, &stored, buffer);
+                return filters::pipeline::undo(self.filters, dataset.filters(), mask, &stored, buffer);
             }
             let chunk = self.undone(dataset, mask, &stored)?;
             for (run, buffer) in part.runs.iter().zip(buffers) {
@@ -51,44 +51,39 @@ impl<C: Chunks> Elements<'_, C> {
         parts: &[ChunkPart],
         from: &[u8],
     ) -> Result<()> {
-        filters::pipeline::check(dataset.filters())?;
+        filters::pipeline::check(self.filters, dataset.filters())?;
         let is_whole =
             |part: &&ChunkPart| part.elements() == dataset.inside(&part.start).iter().product::<u64>();
         let (whole, partial): (Vec<&ChunkPart>, Vec<&ChunkPart>) = parts.iter().partition(is_whole);
         let starts: Vec<&[u64]> = whole.iter().map(|part| &part.start[..]).collect();
-        let made = map(whole, from.len().saturating_mul(4), |part| filtered(dataset, part, from))?;
+        let bytes = shared_bytes(self.filters, dataset, from.len());
+        let made = map(whole, bytes, |part| filtered(self.filters, dataset, part, from))?;
         self.chunks.store(id, dataset, &starts, &made)?;
         let mut cache = self.partial_chunks();
         starts.iter().for_each(|start| cache.remove(id, start));
         for part in partial {
-            if cache.get(id, &part.start).is_none() {
-                let chunk = self.partial_chunk(id, dataset, &part.start)?;
-                cache.put(id, dataset, &part.start, chunk);
+            if !cache.has(id, &part.start) {
+                let elements = self.partial_chunk(id, dataset, &part.start)?.into_inner();
+                cache.put(id, dataset, &part.start, elements, &self.budget)?;
             }
-            if let Some(chunk) = cache.get(id, &part.start) {
-                put_runs(dataset, part, from, &mut chunk.elements);
+            if let Some(chunk) = cache.change(id, &part.start) {
+                put_runs(dataset, part, from, chunk);
             }
-            if cache.is_full() {
-                for id in cache.datasets() {
-                    cache.flush(self.chunks, id)?;
-                    self.listings.changed(id);
-                }
-            }
+            cache.trim(self.chunks, self.filters)?.into_iter().for_each(|id| self.listings.changed(id));
         }
         Ok(())
     }
 
     /// Returns the elements of a chunk that is stored, or those of a chunk that was never written.
-    fn partial_chunk(&self, id: C::Id, dataset: &Dataset, start: &[u64]) -> Result<PartialChunk> {
-        let elements = match self.chunks.stored(id, dataset, &[start])?.pop().flatten() {
-            Some((mask, stored)) => self.undone(dataset, mask, &stored)?,
+    fn partial_chunk(&self, id: C::Id, dataset: &Dataset, start: &[u64]) -> Result<Charged<Vec<u8>>> {
+        match self.chunks.stored(id, dataset, &[start])?.pop().flatten() {
+            Some((mask, stored)) => self.undone(dataset, mask, &stored),
             None => {
                 let mut chunk = self.budget.zeroed(dataset.chunk_bytes(), "chunk")?;
                 dataset.fill(&mut chunk);
-                chunk
+                Ok(chunk)
             }
-        };
-        Ok(PartialChunk { is_inside: dataset.is_inside(start), elements })
+        }
     }
 
     /// Returns all elements of a chunk, or `None` if it is not stored.
@@ -107,7 +102,7 @@ impl<C: Chunks> Elements<'_, C> {
     fn undone(&self, dataset: &Dataset, mask: u32, stored: &[u8]) -> Result<Charged<Vec<u8>>> {
         let mut chunk = self.budget.zeroed(dataset.chunk_bytes(), "chunk")?;
         let _charge = self.charge_between(dataset)?;
-        filters::pipeline::undo(dataset.filters(), mask, stored, &mut chunk)?;
+        filters::pipeline::undo(self.filters, dataset.filters(), mask, stored, &mut chunk)?;
         Ok(chunk)
     }
 
@@ -119,13 +114,18 @@ impl<C: Chunks> Elements<'_, C> {
 }
 
 /// Applies the filters to a chunk. `is_inside` says that all of it is inside of the extent.
-pub(crate) fn applied(dataset: &Dataset, is_inside: bool, chunk: &[u8]) -> Result<StoredChunk> {
+pub(crate) fn applied(
+    registry: &Registry,
+    dataset: &Dataset,
+    is_inside: bool,
+    chunk: &[u8],
+) -> Result<StoredChunk> {
     let leaves_edges =
         matches!(dataset.info.create.layout, Layout::Chunked { edge_chunks_unfiltered: true, .. });
     if leaves_edges && !is_inside {
         return Ok((filters::pipeline::mask_of_none(dataset.filters()), chunk.to_vec()));
     }
-    let (bytes, mask) = filters::pipeline::apply(dataset.filters(), chunk)?;
+    let (bytes, mask) = filters::pipeline::apply(registry, dataset.filters(), chunk)?;
     Ok((mask, bytes))
 }
 
@@ -139,15 +139,24 @@ fn put_runs(dataset: &Dataset, part: &ChunkPart, from: &[u8], chunk: &mut [u8]) 
 }
 
 /// Returns a chunk whose elements all change as it is stored.
-fn filtered(dataset: &Dataset, part: &ChunkPart, from: &[u8]) -> Result<StoredChunk> {
+fn filtered(registry: &Registry, dataset: &Dataset, part: &ChunkPart, from: &[u8]) -> Result<StoredChunk> {
     let is_inside = dataset.is_inside(&part.start);
     if let [run] = &part.runs[..]
         && run.len == dataset.chunk_elements()
     {
         let at = run.selection_offset as usize * dataset.element_bytes();
-        return applied(dataset, is_inside, &from[at..at + dataset.chunk_bytes()]);
+        return applied(registry, dataset, is_inside, &from[at..at + dataset.chunk_bytes()]);
     }
     let mut chunk = dataset.filled();
     put_runs(dataset, part, from, &mut chunk);
-    applied(dataset, is_inside, &chunk)
+    applied(registry, dataset, is_inside, &chunk)
+}
+
+/// Returns the bytes that count for sharing work: filtered ones are more work, and a filter that runs on the caller's thread only is
+/// not shared.
+pub(crate) fn shared_bytes(registry: &filters::Registry, dataset: &Dataset, bytes: usize) -> usize {
+    match registry.is_serial(&filters::pipeline::stages(dataset.filters())) {
+        true => 0,
+        false => bytes.saturating_mul(4),
+    }
 }

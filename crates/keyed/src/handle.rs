@@ -4,13 +4,14 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use algorithms::copy::CopyContext;
 use model::properties::FileCreate;
 use model::{Datatype, Error, Limits, Result, Token};
 use system::sync::{Mutex, MutexGuard};
 use vol::{Access, Capability, ContainerInfo, FileAccess};
 
 use crate::mapping::Mapping;
-use crate::{ObjectHeader, Shared, slots};
+use crate::{ObjectHeader, Shared, descriptors};
 
 /// What containers on keys can do: everything in the model but times, external raw data and virtual datasets.
 pub const CAPABILITY: Capability =
@@ -35,7 +36,7 @@ fn info_of<M: Mapping>(shared: &Shared<M>, writable: bool) -> ContainerInfo {
         capability: CAPABILITY,
         writable,
         root: M::token(M::ROOT),
-        slots: M::SLOTS,
+        descriptors: M::SLOTS,
         // A store has no user block.
         create: FileCreate { userblock_bytes: 0, ..shared.create.clone() },
         storage_bytes: None,
@@ -61,6 +62,11 @@ impl<M: Mapping> Handle<M> {
     /// Returns the bounds of what is read.
     pub fn limits(&self) -> &Limits {
         &self.access.limits
+    }
+
+    /// Returns how objects are copied inside the container.
+    pub(crate) fn copy_context(&self) -> CopyContext<'_> {
+        CopyContext::of(&self.access, &self.path)
     }
 
     /// Returns whether changes may be made through this handle.
@@ -94,7 +100,7 @@ impl<M: Mapping> Handle<M> {
     /// # Errors
     /// Returns `Invalid` if it is said to be the committed datatype `committed`, and differs from it.
     pub(crate) fn file_type(&self, given: &Datatype, committed: Option<Token>) -> Result<Datatype> {
-        let file_type = slots::file_type(given, &M::SLOTS, self.limits())?;
+        let file_type = descriptors::file_type(given, &M::SLOTS, self.limits())?;
         match committed {
             Some(token) if *self.header(token)?.datatype()? != file_type => {
                 Err(Error::invalid("share committed datatype").with("problem", "its type is another one"))

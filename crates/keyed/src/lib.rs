@@ -27,6 +27,7 @@ mod connector;
 mod container;
 mod dataset;
 mod datasets;
+mod descriptors;
 mod elements;
 mod error;
 mod filtered;
@@ -45,7 +46,6 @@ mod references;
 mod resize;
 mod shared;
 pub mod show;
-mod slots;
 mod storage_check;
 
 pub use attributes::{AttributeHeader, missing_attribute, value_bytes};
@@ -67,6 +67,6 @@ pub use mapping::{
 pub use object_header::{Body, ObjectHeader};
 pub use reference_counts::{ReferenceCounts, changed_count};
 pub use shared::Shared;
-pub use storage_check::{Findings, Reached};
+pub use storage_check::{Findings, ReachableObjects};
 
 use partial_chunks::PartialChunks;

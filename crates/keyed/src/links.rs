@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use model::link::check_name;
 use model::{Error, Index, Link, LinkTarget, Order, Result, Token, text};
-use vol::{GroupInfo, LinkStorage, OpLinkCreate, OpLinkMove, OpList, Page, Place};
+use vol::{GroupInfo, LinkLocation, OpLinkCreate, OpLinkMove, OpList, Page};
 
 use crate::checks::{check_link_target, is_tracked, slice, untracked};
 use crate::listing::{PAGE, View, after};
@@ -34,7 +34,7 @@ impl<M: Mapping> Handle<M> {
     ///
     /// # Errors
     /// Returns `Exists` if the name is in use, and `Invalid` if it is no name.
-    fn group_of_link(&self, place: &Place) -> Result<Arc<ObjectHeader<M>>> {
+    fn group_of_link(&self, place: &LinkLocation) -> Result<Arc<ObjectHeader<M>>> {
         check_name(&place.name)?;
         let group = self.header(place.group)?;
         group.group()?;
@@ -46,7 +46,7 @@ impl<M: Mapping> Handle<M> {
 
     /// Returns the group of a link to a new object. Where the mapping itself refuses a name that is in use, it is not
     /// looked up twice.
-    pub(crate) fn group_of_new(&self, place: &Place) -> Result<Arc<ObjectHeader<M>>> {
+    pub(crate) fn group_of_new(&self, place: &LinkLocation) -> Result<Arc<ObjectHeader<M>>> {
         check_name(&place.name)?;
         let group = self.header(place.group)?;
         match self.mapping().put_link_checks_name(group.group()?) {
@@ -63,7 +63,7 @@ impl<M: Mapping> Handle<M> {
         };
         let links = links.map_or_else(|| self.count_entries(group.id), Ok)?;
         let creation_order_next = i64::try_from(next).unwrap_or(i64::MAX);
-        Ok(GroupInfo { links, creation_order_next, storage: LinkStorage::Other, create: create.clone() })
+        Ok(GroupInfo { links, creation_order_next, create: create.clone() })
     }
 
     pub(crate) fn create_link(&self, op: &OpLinkCreate) -> Result<()> {

@@ -32,7 +32,7 @@ pub(crate) enum View {
 }
 
 #[derive(Debug, Default)]
-struct Known {
+struct KnownNames {
     version: u64,
     /// Ends of pages: the number of keys before, and the next key.
     ends: Vec<(u64, Vec<u8>)>,
@@ -44,7 +44,7 @@ struct Known {
 struct Table<Id> {
     /// The version of objects that are not in the table.
     floor: u64,
-    objects: HashMap<Id, Known, ahash::RandomState>,
+    objects: HashMap<Id, KnownNames, ahash::RandomState>,
 }
 
 /// The cache of listings. Every change of an object's keys calls [`Listings::changed`].
@@ -75,9 +75,9 @@ impl<Id: Copy + Eq + Hash> Listings<Id> {
             table.floor = version;
         }
         match table.objects.get_mut(&id) {
-            Some(known) => *known = Known { version, ..Known::default() },
+            Some(known) => *known = KnownNames { version, ..KnownNames::default() },
             // There is nothing to drop, but what another thread reads now must not get into the cache.
-            None => drop(table.objects.insert(id, Known { version, ..Known::default() })),
+            None => drop(table.objects.insert(id, KnownNames { version, ..KnownNames::default() })),
         }
     }
 
@@ -94,10 +94,11 @@ impl<Id: Copy + Eq + Hash> Listings<Id> {
     }
 
     /// Adds to the cache what was read while the object had this version.
-    fn note(&self, id: Id, version: u64, note: impl FnOnce(&mut Known)) {
+    fn note(&self, id: Id, version: u64, note: impl FnOnce(&mut KnownNames)) {
         let mut table = self.table();
         let floor = table.floor;
-        let known = table.objects.entry(id).or_insert_with(|| Known { version: floor, ..Known::default() });
+        let known =
+            table.objects.entry(id).or_insert_with(|| KnownNames { version: floor, ..KnownNames::default() });
         if known.version == version {
             note(known);
         }
@@ -176,7 +177,7 @@ impl<Id: Copy + Eq + Hash> Listings<Id> {
     }
 }
 
-impl Known {
+impl KnownNames {
     fn add_end(&mut self, passed: u64, from: Vec<u8>) {
         if self.ends.iter().any(|(known, _)| *known == passed) {
             return;

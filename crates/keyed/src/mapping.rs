@@ -8,13 +8,15 @@ use std::hash::Hash;
 use std::ops::Range;
 use std::sync::Arc;
 
-use model::datatype::SlotSizes;
+use model::datatype::DescriptorSizes;
 use model::properties::GroupCreate;
 use model::{CharacterSet, Dataspace, Datatype, Error, Limits, Link, LinkTarget, ObjectKind, Result, Token};
-use vol::{Blobs, Place};
+use vol::{Blobs, LinkLocation};
 
-use crate::storage_check::{Findings, Reached};
-use crate::{AttributeHeader, ChunkRead, ChunkWrite, Dataset, Handle, ObjectHeader, StoredChunk, slots};
+use crate::storage_check::{Findings, ReachableObjects};
+use crate::{
+    AttributeHeader, ChunkRead, ChunkWrite, Dataset, Handle, ObjectHeader, StoredChunk, descriptors,
+};
 
 /// The ID of a blob, as it stands in elements.
 pub trait BlobId:
@@ -34,7 +36,7 @@ pub trait Identities: Debug + Send + Sync + Sized + 'static {
     /// The root group.
     const ROOT: Self::Id;
     /// Sizes of variable-length values and references in elements: a length, and the ID of a blob.
-    const SLOTS: SlotSizes = slots::slot_sizes(size_of::<Self::BlobId>() as u32);
+    const SLOTS: DescriptorSizes = descriptors::descriptor_sizes(size_of::<Self::BlobId>() as u32);
 
     /// Returns the token of an object.
     fn token(id: Self::Id) -> Token;
@@ -59,7 +61,7 @@ pub trait Identities: Debug + Send + Sync + Sized + 'static {
     /// Returns `Corrupt` if the bytes are no datatype, or one whose variable-length values have another size than
     /// [`Identities::SLOTS`] says.
     fn decode_datatype(bytes: &[u8], limits: &Limits) -> Result<Datatype> {
-        slots::decode_type(bytes, &Self::SLOTS, limits)
+        descriptors::decode_type(bytes, &Self::SLOTS, limits)
     }
 }
 
@@ -211,7 +213,7 @@ pub trait Links: Entries {
         &self,
         changes: &mut Self::Changes,
         group: &ObjectHeader<Self>,
-        place: &Place,
+        place: &LinkLocation,
         target: &LinkTarget,
     ) -> Result<()>;
 
@@ -398,7 +400,7 @@ pub trait StorageReport: Objects {
     fn reach(
         header: &ObjectHeader<Self>,
         attributes: &[Arc<AttributeHeader<Self>>],
-        reached: &mut Reached<Self>,
+        reached: &mut ReachableObjects<Self>,
     ) {
         let _ = (header, attributes, reached);
     }
@@ -419,7 +421,11 @@ pub trait StorageReport: Objects {
     }
 
     /// Compares what is stored with what can be reached.
-    fn check_unreached(handle: &Handle<Self>, reached: &Reached<Self>, findings: &mut Findings) -> Result<()>
+    fn check_unreached(
+        handle: &Handle<Self>,
+        reached: &ReachableObjects<Self>,
+        findings: &mut Findings,
+    ) -> Result<()>
     where
         Self: Mapping;
 

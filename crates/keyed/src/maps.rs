@@ -21,7 +21,7 @@ impl<M: Mapping> Handle<M> {
         let _lock = self.lock_values(map.id, value_type);
         let (pairs, replaced) = last_of_each(pairs);
         let mut old = Vec::new();
-        if value_type.has_slots() {
+        if value_type.has_descriptors() {
             for value in replaced {
                 old.extend(self.blobs_in(value_type, value)?);
             }
@@ -79,7 +79,7 @@ impl<M: Mapping> Handle<M> {
     pub(crate) fn blobs_of_map(&self, map: &ObjectHeader<M>) -> Result<Vec<M::BlobId>> {
         let (_, value_type) = map.map()?;
         let mut blobs = Vec::new();
-        if value_type.has_slots() {
+        if value_type.has_descriptors() {
             self.each_value(map.id, |_, value| {
                 blobs.extend(self.blobs_in(value_type, value)?);
                 Ok(())

@@ -5,7 +5,9 @@ use std::sync::Arc;
 use algorithms::maps::check_key_type;
 use model::properties::{Layout, ObjectCreate};
 use model::{LinkTarget, ObjectKind, Result, Token};
-use vol::{DatasetInfo, ObjectInfo, OpDatasetCreate, OpDatatypeCommit, OpGroupCreate, OpMapCreate, Place};
+use vol::{
+    DatasetInfo, LinkLocation, ObjectInfo, OpDatasetCreate, OpDatatypeCommit, OpGroupCreate, OpMapCreate,
+};
 
 use crate::dataset::check_dataset;
 use crate::mapping::Mapping;
@@ -17,7 +19,7 @@ impl<M: Mapping> Handle<M> {
     ///
     /// # Errors
     /// Returns `Exists` if the name is in use; then no object is created.
-    fn insert(&self, body: Body, place: Option<&Place>) -> Result<Token> {
+    fn insert(&self, body: Body, place: Option<&LinkLocation>) -> Result<Token> {
         let committed = match &body {
             Body::Dataset(dataset) => dataset.info.committed,
             _ => None,
@@ -70,7 +72,7 @@ impl<M: Mapping> Handle<M> {
         let datatype = self.file_type(&op.datatype, op.committed)?;
         check_dataset(op, &datatype, self.limits(), M::NAME)?;
         let mut create = op.create.clone();
-        filters::pipeline::complete(&mut create, &datatype)?;
+        filters::pipeline::complete(&self.shared.filters, &mut create, &datatype)?;
         let shape = match &create.layout {
             Layout::Chunked { shape, .. } => shape.clone(),
             _ => self.mapping().automatic_chunks(&op.space, &datatype),

@@ -1,92 +1,139 @@
-//! The cache of filtered chunks that changed in part. They are stored when the dataset is read, or at a commit:
-//! appending rows would otherwise undo and apply the filters of a chunk for every row.
+//! Filtered chunks that changed in part. They are stored when the dataset is read, at a commit, or when memory is short.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 use std::hash::Hash;
 
-use model::{Charged, Result};
+use algorithms::partial_chunks;
+use filters::Registry;
+use model::{Budget, Charge, Result};
 
 use crate::elements::map;
 use crate::filtered::applied;
 use crate::mapping::Chunks;
 use crate::{Dataset, StoredChunk};
 
-/// Bytes of chunks in the cache, beyond which all are stored.
-const BYTES_MAX: usize = 64 << 20;
+/// Bytes of chunks in the cache.
+const BYTES_MAX: u64 = 64 << 20;
 
-/// The elements of a chunk.
-#[derive(Debug)]
-pub(crate) struct PartialChunk {
-    /// Whether all of the chunk is inside of the extent.
-    pub(crate) is_inside: bool,
-    pub(crate) elements: Charged<Vec<u8>>,
-}
-
-/// Chunks of one dataset, by their first elements.
-#[derive(Debug)]
-struct DatasetChunks {
-    dataset: Dataset,
-    chunks: BTreeMap<Vec<u64>, PartialChunk>,
-}
-
-/// Filtered chunks that changed in part, of all datasets.
+/// Filtered chunks that changed in part, of all datasets, by their first elements.
 #[derive(Debug)]
 pub(crate) struct PartialChunks<Id> {
-    datasets: HashMap<Id, DatasetChunks>,
-    bytes: usize,
+    cache: partial_chunks::PartialChunks<Id>,
+    /// The datasets that have chunks in the cache, with their extents.
+    datasets: HashMap<Id, Dataset>,
+    /// For the chunks in the cache.
+    charge: Option<Charge>,
 }
 
-impl<Id> Default for PartialChunks<Id> {
+impl<Id: Copy + Ord + Hash> Default for PartialChunks<Id> {
     fn default() -> Self {
-        PartialChunks { datasets: HashMap::new(), bytes: 0 }
+        let cache = partial_chunks::PartialChunks::new(BYTES_MAX);
+        PartialChunks { cache, datasets: HashMap::new(), charge: None }
     }
 }
 
-impl<Id: Copy + Eq + Hash> PartialChunks<Id> {
-    pub(crate) fn is_full(&self) -> bool {
-        self.bytes > BYTES_MAX
+impl<Id: Copy + Ord + Hash> PartialChunks<Id> {
+    pub(crate) fn has(&self, id: Id, start: &[u64]) -> bool {
+        self.cache.has(id, start)
     }
 
-    /// Returns a chunk that changed in part, or `None` if it is not in the cache.
-    pub(crate) fn get(&mut self, id: Id, start: &[u64]) -> Option<&mut PartialChunk> {
-        self.datasets.get_mut(&id)?.chunks.get_mut(start)
+    /// Returns the elements of a chunk that is about to change, or `None` if it is not in the cache.
+    pub(crate) fn change(&mut self, id: Id, start: &[u64]) -> Option<&mut [u8]> {
+        self.cache.change(id, start)
     }
 
     /// Puts a chunk into the cache.
-    pub(crate) fn put(&mut self, id: Id, dataset: &Dataset, start: &[u64], chunk: PartialChunk) {
-        self.remove(id, start);
-        self.bytes += chunk.elements.len();
-        let new = || DatasetChunks { dataset: dataset.clone(), chunks: BTreeMap::new() };
-        self.datasets.entry(id).or_insert_with(new).chunks.insert(start.to_vec(), chunk);
+    ///
+    /// # Errors
+    /// Returns `Limit` if the budget does not suffice; then the chunk is not in the cache.
+    pub(crate) fn put(
+        &mut self,
+        id: Id,
+        dataset: &Dataset,
+        start: &[u64],
+        elements: Vec<u8>,
+        budget: &Budget,
+    ) -> Result<()> {
+        self.cache.insert(id, start, elements, false);
+        self.datasets.entry(id).or_insert_with(|| dataset.clone());
+        let charge = self.charge.get_or_insert_with(|| budget.empty_charge());
+        let charged = charge.resize(self.cache.bytes(), "chunks that changed in part");
+        if charged.is_err() {
+            self.cache.remove(id, start);
+        }
+        charged
     }
 
     /// Drops a chunk that was replaced as a whole.
     pub(crate) fn remove(&mut self, id: Id, start: &[u64]) {
-        let Some(dataset) = self.datasets.get_mut(&id) else { return };
-        if let Some(gone) = dataset.chunks.remove(start) {
-            self.bytes -= gone.elements.len();
-        }
+        self.cache.remove(id, start);
+        self.uncharge();
     }
 
     /// Drops the chunks of a dataset.
     pub(crate) fn forget(&mut self, id: Id) {
-        let Some(dataset) = self.datasets.remove(&id) else { return };
-        self.bytes -= dataset.chunks.values().map(|chunk| chunk.elements.len()).sum::<usize>();
+        self.cache.remove_dataset(id);
+        self.datasets.remove(&id);
+        self.uncharge();
+    }
+
+    /// Gives back what removed chunks were charged for.
+    fn uncharge(&mut self) {
+        let bytes = self.cache.bytes();
+        // Less than before is always granted.
+        self.charge.iter_mut().for_each(|charge| drop(charge.resize(bytes, "chunks")));
     }
 
     /// Stores the chunks of a dataset, and returns whether there were any.
-    pub(crate) fn flush(&mut self, chunks: &impl Chunks<Id = Id>, id: Id) -> Result<bool> {
-        let Some(DatasetChunks { dataset, chunks: changed }) = self.datasets.get(&id) else {
+    pub(crate) fn flush(
+        &mut self,
+        chunks: &impl Chunks<Id = Id>,
+        filters: &Registry,
+        id: Id,
+    ) -> Result<bool> {
+        if !self.datasets.contains_key(&id) {
             return Ok(false);
-        };
-        let bytes = changed.values().map(|chunk| chunk.elements.len()).sum::<usize>();
-        let jobs: Vec<&PartialChunk> = changed.values().collect();
-        let made: Vec<StoredChunk> =
-            map(jobs, bytes, |chunk| applied(dataset, chunk.is_inside, &chunk.elements))?;
-        let starts: Vec<&[u64]> = changed.keys().map(Vec::as_slice).collect();
-        chunks.store(id, dataset, &starts, &made)?;
+        }
+        let changed = self.cache.changed(id);
+        self.store(chunks, filters, id, &changed)?;
         self.forget(id);
         Ok(true)
+    }
+
+    /// Keeps the memory of chunks below its bound: stores those that were used longest ago, and returns their datasets.
+    pub(crate) fn trim(&mut self, chunks: &impl Chunks<Id = Id>, filters: &Registry) -> Result<Vec<Id>> {
+        if !self.cache.is_over_budget() {
+            return Ok(Vec::new());
+        }
+        let oldest = self.cache.oldest();
+        for (id, old) in &oldest {
+            self.store(chunks, filters, *id, &old.changed)?;
+            old.changed.iter().chain(&old.unchanged).for_each(|start| self.cache.remove(*id, start));
+        }
+        self.uncharge();
+        Ok(oldest.into_iter().map(|(id, _)| id).collect())
+    }
+
+    /// Stores chunks of a dataset. They stay in the cache, as changed ones where they could not be stored.
+    fn store(
+        &mut self,
+        chunks: &impl Chunks<Id = Id>,
+        filters: &Registry,
+        id: Id,
+        starts: &[Vec<u64>],
+    ) -> Result<()> {
+        let Some(dataset) = self.datasets.get(&id) else { return Ok(()) };
+        let Some(cached) = self.cache.take(id, starts) else { return Ok(()) };
+        let elements = |start: &Vec<u64>| cached.get(start).map_or(&[][..], |chunk| chunk.elements());
+        let is_serial = filters.is_serial(&::filters::pipeline::stages(dataset.filters()));
+        let bytes = if is_serial { 0 } else { starts.len().saturating_mul(dataset.chunk_bytes()) };
+        let made = map(starts.iter().collect(), bytes, |start| {
+            applied(filters, dataset, dataset.is_inside(start), elements(start))
+        });
+        let at: Vec<&[u64]> = starts.iter().map(Vec::as_slice).collect();
+        let stored = made.and_then(|made: Vec<StoredChunk>| chunks.store(id, dataset, &at, &made));
+        self.cache.put_back(id, cached, if stored.is_ok() { starts } else { &[] });
+        stored
     }
 
     /// Returns the datasets that have chunks in the cache.

@@ -109,7 +109,7 @@ impl<M: Mapping> Handle<M> {
             let range = at..at + run.len as usize * element_bytes;
             chunk[range.clone()].copy_from_slice(&old[range]);
         }
-        let stored = applied(new, left == new.shape, &chunk)?;
+        let stored = applied(elements.filters, new, left == new.shape, &chunk)?;
         self.mapping().store(id, new, &[start], &[stored])
     }
 }

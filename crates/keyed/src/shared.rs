@@ -30,6 +30,8 @@ pub struct Shared<M: Mapping> {
     pub listings: Listings<M::Id>,
     pub(crate) create: FileCreate,
     pub(crate) is_writable: bool,
+    /// Filters of the registry that the container was opened with.
+    pub(crate) filters: filters::Registry,
     /// Blobs that were released, and that readers may still need.
     pub(crate) released: Released<M::BlobId>,
     /// The account that memory for the container's content is charged to: that of its first handle.
@@ -55,12 +57,13 @@ struct RecentAttribute<M: Objects> {
 
 impl<M: Mapping> Shared<M> {
     /// Returns the state of a container without handles.
-    pub fn new(mapping: M, create: FileCreate, is_writable: bool) -> Self {
+    pub fn new(mapping: M, create: FileCreate, is_writable: bool, filters: filters::Registry) -> Self {
         Shared {
             mapping,
             listings: Listings::default(),
             create,
             is_writable,
+            filters,
             released: Released::default(),
             budget: OnceLock::new(),
             handles: AtomicU64::new(0),
@@ -98,7 +101,7 @@ impl<M: Mapping> Shared<M> {
     pub fn elements(&self) -> Elements<'_, M> {
         let budget = self.budget.get().cloned().unwrap_or_default();
         let (chunks, listings) = (&self.mapping, &self.listings);
-        Elements { chunks, listings, partial_chunks: &self.partial_chunks, budget }
+        Elements { chunks, listings, partial_chunks: &self.partial_chunks, filters: &self.filters, budget }
     }
 
     /// Returns the header of an object, from the cache if it is there.

@@ -63,7 +63,7 @@ impl Findings {
 
 /// Everything that was reached from the root group.
 #[derive(Debug)]
-pub struct Reached<M: Objects> {
+pub struct ReachableObjects<M: Objects> {
     /// Objects, and the references to each that were found.
     pub references: HashMap<M::Id, u64>,
     /// What else belongs to objects, and has an ID.
@@ -87,7 +87,7 @@ impl<M: Mapping> Handle<M> {
             self.check_writable()?;
         }
         let stored: HashSet<M::Id> = self.mapping().stored_ids()?.into_iter().collect();
-        let reached = Reached {
+        let reached = ReachableObjects {
             references: HashMap::new(),
             parts: HashSet::new(),
             blobs: HashSet::new(),
@@ -113,7 +113,7 @@ impl<M: Mapping> Handle<M> {
 struct Check<'a, M: Mapping> {
     handle: &'a Handle<M>,
     findings: Findings,
-    reached: Reached<M>,
+    reached: ReachableObjects<M>,
     /// Objects that were reached and not looked at yet.
     pending: Vec<M::Id>,
 }

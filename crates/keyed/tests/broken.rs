@@ -10,7 +10,7 @@ use objects::{Change, Mode, Phase, Size, Store, Update};
 use testkit::damage::{self, look, mutated};
 use testkit::generate::Generator;
 use testkit::ints::{dataset, write};
-use vol::{FileAccess, Place};
+use vol::{FileAccess, LinkLocation};
 
 /// Creates a container with one object of every kind.
 fn sample(subject: &Subject, path: &Path) {
@@ -86,7 +86,8 @@ fn a_cut_file_is_told() {
     for (file, len) in [("index.redb", 100), ("index.redb", 0), ("data", 10)] {
         each(|subject, path| {
             let c = subject.create(path).unwrap();
-            let data = dataset(&*c, Place::new(c.info().unwrap().root, "d"), &[100_000], &[50_000]).unwrap();
+            let data =
+                dataset(&*c, LinkLocation::new(c.info().unwrap().root, "d"), &[100_000], &[50_000]).unwrap();
             write(&*c, data, &vec![7; 100_000]).unwrap();
             c.close().unwrap();
             let inner = std::fs::read_dir(path).unwrap().next().unwrap().unwrap().path();

@@ -3,11 +3,11 @@
 
 mod common;
 
-use testkit::strangers::Place;
+use testkit::strangers::HostileFolder;
 
-fn each_place(work: impl Fn(&Place<'_>)) {
+fn each_place(work: impl Fn(&HostileFolder<'_>)) {
     common::each(|subject, path| {
-        work(&Place { registry: &subject.registry(), connector: subject.name, path });
+        work(&HostileFolder { registry: &subject.registry(), connector: subject.name, path });
     });
 }
 

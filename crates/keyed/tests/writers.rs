@@ -9,7 +9,7 @@ use common::{Subject, each};
 use model::{Kind, LinkTarget};
 use testkit::ints::{dataset, problems, read, write};
 use testkit::rounds;
-use vol::{FileAccess, OpList, Place};
+use vol::{FileAccess, LinkLocation, OpList};
 
 const THREADS: usize = 4;
 const DATASETS: usize = 2500;
@@ -24,7 +24,7 @@ fn four_threads_make_datasets_in_one_container() {
                 let c = &*c;
                 scope.spawn(move || {
                     for n in 0..DATASETS {
-                        let place = Place::new(root, format!("{thread} {n}"));
+                        let place = LinkLocation::new(root, format!("{thread} {n}"));
                         let data = dataset(c, place, &[4], &[4]).unwrap();
                         write(c, data, &[thread as i32, n as i32, 0, -1]).unwrap();
                     }

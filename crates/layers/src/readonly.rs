@@ -1,4 +1,4 @@
-//! The readonly layer: reads go through, every change is refused, whatever the container beneath would allow.
+//! The readonly layer: reads go through, every change is refused, whatever the inner container would allow.
 //!
 //! ```text
 //! readonly
@@ -71,20 +71,20 @@ mod tests {
 
     use super::*;
 
-    /// A container with a dataset, made without the layer and opened with it.
+    /// Returns a container with a dataset, made without the layer and opened with it.
     fn opened() -> (Arc<dyn Container>, Token, Token) {
         let mut registry = Registry::new();
         registry.register(Arc::new(MemoryConnector::new())).unwrap();
         registry.register_layer(Arc::new(ReadonlyLayer)).unwrap();
         let made = registry.create("memory:x", &FileCreate::default(), &FileAccess::write(), false).unwrap();
         let root = made.info().unwrap().root;
-        let dataset = made.dataset_create(&dataset_op(Place::new(root, "d"))).unwrap();
+        let dataset = made.dataset_create(&dataset_op(LinkLocation::new(root, "d"))).unwrap();
         made.close().unwrap();
         let access = FileAccess::write().with_stack("readonly");
         (registry.open("memory:x", &access).unwrap(), root, dataset)
     }
 
-    fn dataset_op(place: Place) -> OpDatasetCreate {
+    fn dataset_op(place: LinkLocation) -> OpDatasetCreate {
         let space = Dataspace::simple(&[4]).unwrap();
         let create = DatasetCreate { layout: model::properties::Layout::chunked(&[4]), ..Default::default() };
         OpDatasetCreate { place: Some(place), datatype: int(), committed: None, space, create }
@@ -113,7 +113,7 @@ mod tests {
     #[test]
     fn every_operation_on_objects_and_links_that_changes_something_is_denied() {
         let (c, root, dataset) = opened();
-        let place = || Place::new(root, "new");
+        let place = || LinkLocation::new(root, "new");
         let create = ObjectCreate::default;
         refused(c.object_copy(&OpObjectCopy::new(dataset, place())));
         refused(c.object_set_comment(root, Some("x")));

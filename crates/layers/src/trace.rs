@@ -4,7 +4,7 @@
 //! trace{level=debug}
 //! ```
 //!
-//! Who listens is the program's choice (`tracing_subscriber`, …); where nobody does, a call costs one look at a flag.
+//! Who listens is the program's choice (`tracing_subscriber`, …); where no one does, a call costs one look at a flag.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -64,7 +64,7 @@ macro_rules! at_level {
 }
 
 impl Observer for Tell {
-    /// When it began, where somebody listens.
+    /// When it began, where a caller listens.
     type Begun = Option<Instant>;
 
     fn begin(&self, _call: &Call) -> Result<Option<Instant>> {

@@ -7,7 +7,7 @@ use crate::{Error, Result};
 
 /// An account of bytes. Clones share it.
 ///
-/// Whoever allocates what a file, a folder or a client sized takes a [`Charge`] first, and holds it as long as the memory:
+/// Code that allocates a size chosen by a file, a folder or a client takes a [`Charge`] first, and holds it as long as the memory:
 /// decoded chunks, values of variable length, listings, frames, answers. An account may have a parent (a session of a server,
 /// the server of a session), which is charged as well.
 ///
@@ -35,28 +35,28 @@ struct Account {
 }
 
 impl Budget {
-    /// An account of its own. `name` says in errors whose it is.
+    /// Returns an account of its own. `name` says in errors whose it is.
     pub fn new(name: &'static str, limit: u64) -> Self {
         Budget(Arc::new(Account { name, limit, used: AtomicU64::new(0), parent: None }))
     }
 
-    /// An account with a limit of its own, whose charges are charged to this one too.
+    /// Returns an account with a limit of its own, whose charges are charged to this one too.
     #[must_use]
     pub fn child(&self, name: &'static str, limit: u64) -> Self {
         Budget(Arc::new(Account { name, limit, used: AtomicU64::new(0), parent: Some(self.clone()) }))
     }
 
-    /// Bytes that may be charged at the same time.
+    /// Returns the number of bytes that may be charged at the same time.
     pub fn limit(&self) -> u64 {
         self.0.limit
     }
 
-    /// Bytes that are charged now.
+    /// Returns the number of bytes that are charged now.
     pub fn used(&self) -> u64 {
         self.0.used.load(Ordering::Relaxed)
     }
 
-    /// Bytes that are left, here and in every parent.
+    /// Returns the number of bytes that are left, here and in every parent.
     pub fn left(&self) -> u64 {
         let own = self.0.limit.saturating_sub(self.used());
         self.0.parent.as_ref().map_or(own, |parent| parent.left().min(own))
@@ -72,7 +72,7 @@ impl Budget {
         Ok(Charge { budget: self.clone(), bytes })
     }
 
-    /// A charge of no bytes, to be [resized](Charge::resize).
+    /// Returns a charge of no bytes, to be [resized](Charge::resize).
     pub fn empty_charge(&self) -> Charge {
         Charge { budget: self.clone(), bytes: 0 }
     }
@@ -81,7 +81,7 @@ impl Budget {
     ///
     /// # Errors
     ///
-    /// As [`Budget::charge`], and if the system has no memory left.
+    /// Returns the errors of [`Budget::charge`], and an error if the system has no memory left.
     pub fn zeroed(&self, len: usize, what: &str) -> Result<Charged<Vec<u8>>> {
         let charge = self.charge(len as u64, what)?;
         Ok(Charged { value: zeroed(len, what)?, _charge: charge })
@@ -126,7 +126,7 @@ impl Budget {
 }
 
 impl Default for Budget {
-    /// The account of a container with default [`Limits`](crate::Limits).
+    /// Returns the account of a container with default [`Limits`](crate::Limits).
     fn default() -> Self {
         crate::Limits::default().budget()
     }
@@ -140,7 +140,7 @@ pub struct Charge {
 }
 
 impl Charge {
-    /// The bytes that are charged.
+    /// Returns the bytes that are charged.
     pub fn bytes(&self) -> u64 {
         self.bytes
     }
@@ -149,7 +149,7 @@ impl Charge {
     ///
     /// # Errors
     ///
-    /// As [`Budget::charge`]; the charge is then as it was.
+    /// Returns the errors of [`Budget::charge`]; the charge is then unchanged.
     pub fn resize(&mut self, bytes: u64, what: &str) -> Result<()> {
         match bytes.checked_sub(self.bytes) {
             Some(0) => return Ok(()),
@@ -160,7 +160,7 @@ impl Charge {
         Ok(())
     }
 
-    /// The account that is charged.
+    /// Returns the account that is charged.
     pub fn budget(&self) -> &Budget {
         &self.budget
     }
@@ -188,7 +188,7 @@ pub struct Charged<T> {
 }
 
 impl<T> Charged<T> {
-    /// The value; from now on its memory is the caller's affair.
+    /// Returns the value; from now on its memory is the caller's affair.
     pub fn into_inner(self) -> T {
         self.value
     }
@@ -209,7 +209,7 @@ impl<T> std::ops::DerefMut for Charged<T> {
 
 /// Returns `len` zeros, or an error where the system has no memory for them.
 pub fn zeroed(len: usize, what: &str) -> Result<Vec<u8>> {
-    // The allocator is asked for the room first: `vec![0; len]` aborts where there is none.
+    // The allocation is tried first: `vec![0; len]` aborts if it fails.
     let mut probe: Vec<u8> = Vec::new();
     probe.try_reserve_exact(len).map_err(|_| no_memory(len, what))?;
     drop(probe);
@@ -226,8 +226,8 @@ pub fn lengthen(bytes: &mut Vec<u8>, len: usize, what: &str) -> Result<()> {
     Ok(())
 }
 
-/// Makes room for `more` bytes at the end of a vector, at least doubling it so that few charges follow each other. A vector
-/// without a charge grows all the same.
+/// Reserves space for `more` bytes at the end of a vector, at least doubling its capacity so that few charges follow. A vector
+/// without a charge grows as well.
 pub fn grow(bytes: &mut Vec<u8>, more: usize, charge: Option<&mut Charge>, what: &str) -> Result<()> {
     let need = bytes.len().checked_add(more).ok_or_else(|| no_memory(more, what))?;
     if need <= bytes.capacity() {
@@ -235,7 +235,7 @@ pub fn grow(bytes: &mut Vec<u8>, more: usize, charge: Option<&mut Charge>, what:
     }
     let mut capacity = need.max(bytes.capacity().saturating_mul(2));
     if let Some(charge) = charge {
-        // Where there is no room for twice as much there may be some for what is needed.
+        // If twice as much is refused, what is needed may still fit.
         if charge.resize(capacity as u64, what).is_err() {
             capacity = need;
             charge.resize(need as u64, what)?;

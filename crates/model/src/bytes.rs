@@ -11,31 +11,31 @@ pub struct Cursor<'a> {
 }
 
 impl<'a> Cursor<'a> {
-    /// A cursor at the start of `bytes`, which hold a `what`.
+    /// Returns a cursor at the start of `bytes`, which hold a `what`.
     #[inline]
     pub fn new(bytes: &'a [u8], what: &'static str) -> Self {
         Cursor { bytes, at: 0, what }
     }
 
-    /// Bytes consumed so far.
+    /// Returns the number of bytes consumed so far.
     #[inline]
     pub fn position(&self) -> usize {
         self.at
     }
 
-    /// Bytes left.
+    /// Returns the number of bytes left.
     #[inline]
     pub fn remaining(&self) -> usize {
         self.bytes.len() - self.at
     }
 
-    /// What is left, without consuming it.
+    /// Returns the remaining bytes without consuming them.
     #[inline]
     pub fn rest(&self) -> &'a [u8] {
         &self.bytes[self.at..]
     }
 
-    /// The next `n` bytes.
+    /// Returns the next `n` bytes.
     #[inline]
     pub fn take(&mut self, n: usize) -> Result<&'a [u8]> {
         let end = self.at.checked_add(n).filter(|&end| end <= self.bytes.len());
@@ -54,7 +54,7 @@ impl<'a> Cursor<'a> {
             .with("have", self.remaining())
     }
 
-    /// An error of kind `Corrupt` about this structure.
+    /// Returns an error of kind `Corrupt` about this structure.
     #[cold]
     pub fn corrupt(&self, problem: impl std::fmt::Display) -> Error {
         Error::corrupt(format!("decode {}", self.what)).with("problem", problem).with("offset", self.at)
@@ -66,7 +66,7 @@ impl<'a> Cursor<'a> {
         self.take(n).map(|_| ())
     }
 
-    /// The next `N` bytes as an array.
+    /// Returns the next `N` bytes as an array.
     #[inline]
     pub fn array<const N: usize>(&mut self) -> Result<[u8; N]> {
         let mut out = [0; N];
@@ -74,7 +74,7 @@ impl<'a> Cursor<'a> {
         Ok(out)
     }
 
-    /// One byte.
+    /// Returns one byte.
     #[inline]
     pub fn u8(&mut self) -> Result<u8> {
         Ok(self.take(1)?[0])
@@ -120,7 +120,7 @@ impl<'a> Cursor<'a> {
         Err(self.corrupt(format!("signature is \"{got}\", not \"{want}\"")))
     }
 
-    /// Bytes up to a NUL, which is consumed but not returned.
+    /// Returns bytes up to a NUL, which is consumed but not returned.
     pub fn until_nul(&mut self) -> Result<&'a [u8]> {
         let len =
             self.rest().iter().position(|&b| b == 0).ok_or_else(|| self.corrupt("text without its NUL"))?;
@@ -150,7 +150,7 @@ impl Put for Vec<u8> {
     }
 }
 
-/// Bytes that an unsigned integer needs: `floor(log2 n) / 8 + 1`, and 1 for zero.
+/// Returns the number of bytes that an unsigned integer needs: `floor(log2 n) / 8 + 1`, and 1 for zero.
 pub fn uint_width(n: u64) -> usize {
     (n.checked_ilog2().unwrap_or(0) / 8 + 1) as usize
 }

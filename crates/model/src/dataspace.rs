@@ -9,7 +9,7 @@ pub const UNLIMITED: u64 = u64::MAX;
 /// The most dimensions a dataspace may have.
 pub const RANK_MAX: usize = 32;
 
-/// What the surrounding file decides about the encoding of a dataspace.
+/// Properties of the surrounding file that decide the encoding of a dataspace.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Format {
     /// Bytes of a length, from the superblock.
@@ -65,12 +65,12 @@ fn check(dims: &[u64], max_dims: &[u64]) -> Result<()> {
 }
 
 impl Dataspace {
-    /// An array that keeps its size. No dimensions make a scalar.
+    /// Returns an array that keeps its size. No dimensions make a scalar.
     pub fn simple(dims: &[u64]) -> Result<Self> {
         Self::resizable(dims, dims)
     }
 
-    /// An array that may grow to `max_dims`, where [`UNLIMITED`] sets no bound.
+    /// Returns an array that may grow to `max_dims`, where [`UNLIMITED`] sets no bound.
     pub fn resizable(dims: &[u64], max_dims: &[u64]) -> Result<Self> {
         check(dims, max_dims)?;
         Ok(match dims {
@@ -108,12 +108,12 @@ impl Dataspace {
         }
     }
 
-    /// Whether any dimension may change.
+    /// Returns whether any dimension may change.
     pub fn is_resizable(&self) -> bool {
         self.dims() != self.max_dims()
     }
 
-    /// The same space with other current dimensions, within the same maxima.
+    /// Returns the same space with other current dimensions, within the same maxima.
     pub fn resized(&self, dims: &[u64]) -> Result<Self> {
         Self::resizable(dims, self.max_dims())
     }
@@ -149,7 +149,7 @@ impl Dataspace {
         Ok(Self::decode_prefix(bytes, format)?.0)
     }
 
-    /// The message in `version`; a null space is always version 2.
+    /// Returns the message in `version`; a null space is always version 2.
     pub fn encode(&self, version: Version, format: &Format) -> Result<Vec<u8>> {
         let width = usize::from(format.length_bytes).clamp(1, 8);
         let mut out = self.encode_header(version);
@@ -175,7 +175,7 @@ impl Dataspace {
             Dataspace::Scalar => (0, 0),
             Dataspace::Simple(_) => (1, 1),
         };
-        // With room for the dimensions, which come next.
+        // With capacity for the dimensions, which come next.
         let mut out = Vec::with_capacity(8 + 16 * self.rank());
         match version {
             Version::V1 if *self != Dataspace::Null => out.extend([1, rank, flags, 0, 0, 0, 0, 0]),
@@ -185,7 +185,7 @@ impl Dataspace {
     }
 }
 
-/// The product of `dims`, which is 1 without dimensions.
+/// Returns the product of `dims`, which is 1 without dimensions.
 pub(crate) fn element_count(dims: &[u64]) -> Result<u64> {
     if dims.contains(&0) {
         return Ok(0);

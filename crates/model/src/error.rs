@@ -11,7 +11,7 @@ use crate::text::printable;
 /// A result whose error is [`Error`].
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// What went wrong, for code that has to decide what to do next.
+/// The kind of an error, for code that has to decide what to do next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Kind {
@@ -40,7 +40,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// The word used in messages.
+    /// Returns the word used in messages.
     pub fn name(self) -> &'static str {
         match self {
             Kind::Corrupt => "corrupt",
@@ -78,7 +78,7 @@ macro_rules! constructors {
 }
 
 impl Error {
-    /// An error of `kind` while doing `operation`.
+    /// Returns an error of `kind` while doing `operation`.
     pub fn new(kind: Kind, operation: impl Into<String>) -> Self {
         Error(Box::new(Inner {
             kind,
@@ -106,11 +106,11 @@ impl Error {
         denied => Denied,
         /// A value does not fit.
         conversion => Conversion,
-        /// Somebody else holds it.
+        /// Another process or handle holds it.
         busy => Busy,
     }
 
-    /// An operating-system error.
+    /// Returns an operating-system error.
     pub fn io(operation: impl Into<String>, source: &std::io::Error) -> Self {
         let kind = match source.kind() {
             std::io::ErrorKind::NotFound => Kind::NotFound,
@@ -121,66 +121,66 @@ impl Error {
         Self::new(kind, operation).with("cause", source)
     }
 
-    /// Where in the file.
+    /// Adds an address in the file.
     #[must_use]
     pub fn at(mut self, address: u64) -> Self {
         self.0.address = Some(address);
         self
     }
 
-    /// One more fact for the reader of the message.
+    /// Adds a fact for the reader of the message.
     #[must_use]
     pub fn with(mut self, key: &'static str, value: impl fmt::Display) -> Self {
         self.0.facts.push((Cow::Borrowed(key), value.to_string()));
         self
     }
 
-    /// As [`Error::with`], for a fact that came from elsewhere.
+    /// Like [`Error::with`], for a fact from an external source.
     #[must_use]
     pub fn with_fact(mut self, key: String, value: String) -> Self {
         self.0.facts.push((Cow::Owned(key), value));
         self
     }
 
-    /// What lies beneath.
+    /// Adds the underlying error.
     #[must_use]
     pub fn because(mut self, cause: Error) -> Self {
         self.0.cause = Some(cause);
         self
     }
 
-    /// The same kind of error, seen from the operation around it.
+    /// Returns an error of the same kind, seen from the operation around it.
     #[must_use]
     pub fn during(self, operation: impl Into<String>) -> Self {
         Self::new(self.kind(), operation).because(self)
     }
 
-    /// What code decides on.
+    /// Returns the kind, which code decides on.
     pub fn kind(&self) -> Kind {
         self.0.kind
     }
 
-    /// What was being done.
+    /// Returns the operation that failed.
     pub fn operation(&self) -> &str {
         &self.0.operation
     }
 
-    /// The address in the file, where there is one.
+    /// Returns the address in the file, where there is one.
     pub fn address(&self) -> Option<u64> {
         self.0.address
     }
 
-    /// The facts, in the order they were added.
+    /// Returns the facts, in the order they were added.
     pub fn facts(&self) -> impl ExactSizeIterator<Item = (&str, &str)> {
         self.0.facts.iter().map(|(key, value)| (&**key, &**value))
     }
 
-    /// The next error down.
+    /// Returns the next error down.
     pub fn cause(&self) -> Option<&Error> {
         self.0.cause.as_ref()
     }
 
-    /// The error at the bottom of the chain, which usually says most.
+    /// Returns the error at the bottom of the chain, which usually says most.
     pub fn root_cause(&self) -> &Error {
         let mut error = self;
         while let Some(cause) = error.cause() {
@@ -189,7 +189,7 @@ impl Error {
         error
     }
 
-    /// The whole chain, one numbered line each, outermost first.
+    /// Returns the whole chain, one numbered line each, outermost first.
     pub fn stack(&self) -> String {
         let mut text = String::new();
         let mut next = Some(self);
@@ -241,7 +241,7 @@ impl std::error::Error for Error {}
 pub trait Context<T> {
     /// `decode(bytes).during("open dataset")?`
     fn during(self, operation: &str) -> Result<T>;
-    /// As `during`, with a place.
+    /// Like `during`, with an address.
     fn during_at(self, operation: &str, address: u64) -> Result<T>;
 }
 

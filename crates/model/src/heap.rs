@@ -1,6 +1,6 @@
 //! Variable-length values and references in memory.
 //!
-//! An element in *memory form* holds a slot of 16 bytes for each of them: two little-endian `u64`.
+//! An element in *memory datatype* holds a descriptor of 16 bytes for each of them: two little-endian `u64`.
 //! For a variable-length value they are the offset of its elements in the heap's bytes and their number;
 //! for a reference, its place in the heap's references plus one, and zero. All zeros is no value: an empty one has another offset.
 //! Offsets instead of pointers keep every user of a buffer in safe code, and make buffers easy to ship.
@@ -8,14 +8,14 @@
 use crate::budget::{self, Budget, Charge};
 use crate::{Error, Reference, Result};
 
-/// What the slots of a buffer point into. Slots may share a value: nothing in a heap changes once it is there.
+/// The values that the descriptors of a buffer point to. Descriptors may share a value: nothing in a heap changes once it is there.
 #[derive(Default, Clone)]
 pub struct Heap {
     bytes: Vec<u8>,
     references: Vec<Reference>,
     /// Bytes that stand for content of a container, where one was named.
     charge: Option<Charge>,
-    /// Bytes that the values would take besides if no slots shared any.
+    /// Bytes that the values would take besides if no descriptors shared any.
     extra: u64,
 }
 
@@ -25,25 +25,25 @@ pub const SHARED_BYTES_MIN: u64 = 256;
 
 /// A variable-length value: where and how many elements.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct VarSlot {
+pub struct VarLenDescriptor {
     /// Bytes from the start of the heap.
     pub offset: u64,
     /// Elements (bytes, for strings).
     pub count: u64,
 }
 
-impl VarSlot {
-    /// Whether there is no value, not even an empty one.
+impl VarLenDescriptor {
+    /// Returns whether there is no value, not even an empty one.
     #[inline]
     pub fn is_null(self) -> bool {
-        self == VarSlot::default()
+        self == VarLenDescriptor::default()
     }
 
     /// From the first 16 bytes of an element.
     #[inline]
     pub fn load(element: &[u8]) -> Result<Self> {
         let (offset, count) = pair(element)?;
-        Ok(VarSlot { offset, count })
+        Ok(VarLenDescriptor { offset, count })
     }
 
     /// Into the first 16 bytes of an element.
@@ -60,21 +60,22 @@ fn pair(element: &[u8]) -> Result<(u64, u64)> {
             let n = u128::from_le_bytes(*raw);
             Ok((n as u64, (n >> 64) as u64))
         }
-        None => Err(Error::invalid("read slot").with("bytes", element.len())),
+        None => Err(Error::invalid("read descriptor").with("bytes", element.len())),
     }
 }
 
 #[inline]
 fn put_pair(element: &mut [u8], a: u64, b: u64) -> Result<()> {
     let have = element.len();
-    let slot =
-        element.first_chunk_mut::<16>().ok_or_else(|| Error::invalid("write slot").with("bytes", have))?;
-    slot[..8].copy_from_slice(&a.to_le_bytes());
-    slot[8..].copy_from_slice(&b.to_le_bytes());
+    let descriptor = element
+        .first_chunk_mut::<16>()
+        .ok_or_else(|| Error::invalid("write descriptor").with("bytes", have))?;
+    descriptor[..8].copy_from_slice(&a.to_le_bytes());
+    descriptor[8..].copy_from_slice(&b.to_le_bytes());
     Ok(())
 }
 
-/// What it holds; where its memory is charged is nobody's business.
+/// Heaps are equal if their values are; the account that their memory is charged to does not count.
 impl std::fmt::Debug for Heap {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Heap").field("bytes", &self.bytes).field("references", &self.references).finish()
@@ -82,22 +83,22 @@ impl std::fmt::Debug for Heap {
 }
 
 impl Heap {
-    /// An empty heap.
+    /// Returns an empty heap.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Bytes held.
+    /// Returns the number of bytes held.
     pub fn len(&self) -> usize {
         self.bytes.len()
     }
 
-    /// Whether nothing is held.
+    /// Returns whether nothing is held.
     pub fn is_empty(&self) -> bool {
         self.bytes.is_empty() && self.references.is_empty()
     }
 
-    /// Forgets all values; their room can be used again.
+    /// Removes all values; the capacity stays.
     pub fn clear(&mut self) {
         self.bytes.clear();
         self.references.clear();
@@ -112,7 +113,7 @@ impl Heap {
         Ok(())
     }
 
-    /// Makes room for `len` more bytes of values whose size a file or a client told.
+    /// Reserves capacity for `len` more bytes of values whose size came from a file or a client.
     ///
     /// # Errors
     ///
@@ -125,7 +126,7 @@ impl Heap {
         }
     }
 
-    /// Bytes that the values of all slots would take if none were shared: what a caller may make of them.
+    /// Returns the number of bytes that the values of all descriptors would take if none were shared: what a caller may make of them.
     pub fn expanded(&self) -> u64 {
         self.extra.saturating_add(self.bytes.len() as u64)
     }
@@ -134,7 +135,7 @@ impl Heap {
     ///
     /// # Errors
     ///
-    /// An error of kind `Limit` if the account has no room for that: few bytes that stand for many are a bomb.
+    /// Returns an error of kind `Limit` if the account does not allow it: few bytes that stand for many are a bomb.
     pub fn set_expanded(&mut self, bytes: u64) -> Result<()> {
         self.extra = bytes.saturating_sub(self.bytes.len() as u64);
         match &self.charge {
@@ -143,33 +144,33 @@ impl Heap {
         }
     }
 
-    /// Appends a value of `count` elements whose bytes are `data`. It may be empty: its slot is not the null slot.
+    /// Appends a value of `count` elements whose bytes are `data`. It may be empty: its descriptor is not the null descriptor.
     #[inline]
-    pub fn push(&mut self, data: &[u8], count: u64) -> VarSlot {
+    pub fn push(&mut self, data: &[u8], count: u64) -> VarLenDescriptor {
         if self.bytes.is_empty() && count == 0 {
             // Any byte will do; this one keeps a heap of plain characters plain.
             self.bytes.push(b' ');
         }
         let offset = self.bytes.len() as u64;
         self.bytes.extend_from_slice(data);
-        VarSlot { offset, count }
+        VarLenDescriptor { offset, count }
     }
 
-    /// Appends room for a value and gives it to be filled.
-    pub fn reserve(&mut self, len: usize, count: u64) -> (VarSlot, &mut [u8]) {
+    /// Appends an uninitialised value and returns it to be filled.
+    pub fn reserve(&mut self, len: usize, count: u64) -> (VarLenDescriptor, &mut [u8]) {
         let start = self.bytes.len();
         self.bytes.resize(start + len, 0);
-        (VarSlot { offset: start as u64, count }, &mut self.bytes[start..])
+        (VarLenDescriptor { offset: start as u64, count }, &mut self.bytes[start..])
     }
 
-    /// The bytes of a value whose elements have `element_bytes` each.
+    /// Returns the bytes of a value whose elements have `element_bytes` each.
     #[inline]
-    pub fn get(&self, slot: VarSlot, element_bytes: u64) -> Result<&[u8]> {
-        let range = self.range(slot, element_bytes)?;
+    pub fn get(&self, descriptor: VarLenDescriptor, element_bytes: u64) -> Result<&[u8]> {
+        let range = self.range(descriptor, element_bytes)?;
         Ok(&self.bytes[range])
     }
 
-    /// All bytes as text, where they are plain characters and no NUL among them: whoever makes many strings of them checks
+    /// Returns all bytes as text if they are ASCII characters without NUL: a caller that makes many strings of them checks
     /// them once.
     pub fn plain_text(&self) -> Option<&str> {
         let is_plain = self.bytes.iter().fold(true, |plain, &b| plain & (b.wrapping_sub(1) < 0x7F));
@@ -177,17 +178,17 @@ impl Heap {
     }
 
     #[inline]
-    fn range(&self, slot: VarSlot, element_bytes: u64) -> Result<std::ops::Range<usize>> {
-        let end = slot.count.checked_mul(element_bytes).and_then(|n| n.checked_add(slot.offset));
+    fn range(&self, descriptor: VarLenDescriptor, element_bytes: u64) -> Result<std::ops::Range<usize>> {
+        let end = descriptor.count.checked_mul(element_bytes).and_then(|n| n.checked_add(descriptor.offset));
         match end {
-            Some(end) if end <= self.bytes.len() as u64 => Ok(slot.offset as usize..end as usize),
+            Some(end) if end <= self.bytes.len() as u64 => Ok(descriptor.offset as usize..end as usize),
             _ => Err(Error::invalid("read variable-length value")
-                .with("offset", slot.offset)
-                .with("count", slot.count)),
+                .with("offset", descriptor.offset)
+                .with("count", descriptor.count)),
         }
     }
 
-    /// Appends a reference and writes its slot.
+    /// Appends a reference and writes its descriptor.
     pub fn store_reference(&mut self, reference: Reference, element: &mut [u8]) -> Result<()> {
         if reference.is_null() {
             return put_pair(element, 0, 0);
@@ -196,7 +197,7 @@ impl Heap {
         put_pair(element, self.references.len() as u64, 0)
     }
 
-    /// The reference that a slot stands for.
+    /// Returns the reference that a descriptor stands for.
     pub fn load_reference(&self, element: &[u8]) -> Result<Reference> {
         let (place, _) = pair(element)?;
         match place.checked_sub(1) {

@@ -2,7 +2,7 @@
 
 use crate::{Budget, Error, Result};
 
-/// What a reader of untrusted bytes may spend. Every field is a maximum.
+/// The resources that a reader of untrusted bytes may use. Every field is a maximum.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Limits {
@@ -56,7 +56,7 @@ impl Default for Limits {
 }
 
 impl Limits {
-    /// Bounds for input that nobody vouches for: enough for real files, little for hostile ones.
+    /// Bounds for untrusted input: enough for real files, little for hostile ones.
     pub fn strict() -> Self {
         Limits {
             metadata_bytes_max: 64 << 20,
@@ -75,7 +75,7 @@ impl Limits {
         }
     }
 
-    /// An account for one open container.
+    /// Returns an account for one open container.
     pub fn budget(&self) -> Budget {
         Budget::new("container", self.memory_bytes_max)
     }
@@ -83,7 +83,7 @@ impl Limits {
 
 /// `n.within(limits.metadata_bytes_max, "local heap")?` turns a stored number into a size.
 pub trait Within {
-    /// The number as a `usize`, or an error of kind `Limit` that names what it was for.
+    /// Returns the number as a `usize`, or an error of kind `Limit` that names what it was for.
     fn within(self, max: u64, what: &str) -> Result<usize>;
 }
 

@@ -2,7 +2,7 @@
 
 use crate::{CharacterSet, Error, Result, Token};
 
-/// What a link points to.
+/// The target of a link.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum LinkTarget {
     /// An object of the same container.
@@ -20,7 +20,7 @@ pub enum LinkTarget {
     User {
         /// Class number.
         class: u8,
-        /// What the class keeps.
+        /// The link value, whose meaning the class defines.
         data: Vec<u8>,
     },
 }
@@ -30,7 +30,7 @@ pub enum LinkTarget {
 pub struct Link {
     /// Name, unique in the group.
     pub name: String,
-    /// What it points to.
+    /// Its target.
     pub target: LinkTarget,
     /// Character set of the name.
     pub charset: CharacterSet,
@@ -38,7 +38,7 @@ pub struct Link {
     pub creation_order: Option<i64>,
 }
 
-/// What a listing is sorted by.
+/// The index that a listing is sorted by.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Index {
     /// Bytes of the name.
@@ -60,7 +60,7 @@ pub enum Order {
     Native,
 }
 
-/// What kind of object a token names.
+/// The kind of an object.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum ObjectKind {
     /// A group.
@@ -74,7 +74,7 @@ pub enum ObjectKind {
 }
 
 impl ObjectKind {
-    /// The word used in messages.
+    /// Returns the word used in messages.
     pub fn name(self) -> &'static str {
         match self {
             ObjectKind::Group => "group",
@@ -85,17 +85,17 @@ impl ObjectKind {
     }
 }
 
-/// The parts of a path: slashes may be doubled, `.` means where one is. `..` is an ordinary name in HDF5.
+/// Returns the parts of a path: slashes may be doubled, `.` means where one is. `..` is an ordinary name in HDF5.
 pub fn components(path: &str) -> impl Iterator<Item = &str> {
     path.split('/').filter(|part| !part.is_empty() && *part != ".")
 }
 
-/// Whether a path starts at the root.
+/// Returns whether a path starts at the root.
 pub fn is_absolute(path: &str) -> bool {
     path.starts_with('/')
 }
 
-/// A path's last part and what stands before it: where a new link goes.
+/// Returns a path's last part and what stands before it: where a new link goes.
 pub fn split_last(path: &str) -> Result<(&str, &str)> {
     let trimmed = path.trim_end_matches('/');
     let (parent, name) = match trimmed.rfind('/') {
@@ -114,7 +114,7 @@ pub fn check_name(name: &str) -> Result<()> {
     Ok(())
 }
 
-/// A name added to the path of its group.
+/// Returns a name added to the path of its group.
 pub fn join(parent: &str, name: &str) -> String {
     let mut path = String::with_capacity(parent.len() + 1 + name.len());
     path.push_str(parent);

@@ -45,23 +45,23 @@ fn hash_of(parent: u64, name: &str) -> u64 {
 }
 
 impl ObjectPath {
-    /// The path of the root group, `/`.
+    /// Returns the path of the root group, `/`.
     pub fn root() -> Self {
         Self::start("/")
     }
 
-    /// A path that others begin with, as a whole. What is joined to it follows after one slash.
+    /// Returns a path that others begin with, as a whole. What is joined to it follows after one slash.
     pub fn start(path: &str) -> Self {
         let (name, bytes) = (path.into(), path.len());
         ObjectPath(Arc::new(Step { parent: None, jump: None, name, depth: 0, bytes, hash: hash_of(0, path) }))
     }
 
-    /// What stands between this path and a name in it.
+    /// Returns the separator between this path and a name in it.
     fn slash(&self) -> &'static str {
         if self.depth() == 0 && self.name().ends_with('/') { "" } else { "/" }
     }
 
-    /// The path of a link in this group.
+    /// Returns the path of a link in this group.
     #[must_use]
     pub fn join(&self, name: &str) -> Self {
         let jump = match (self.0.jump.as_ref(), self.0.jump.as_ref().and_then(|jump| jump.0.jump.as_ref())) {
@@ -78,7 +78,7 @@ impl ObjectPath {
         }))
     }
 
-    /// The last name; of a start, all of it.
+    /// Returns the last name; of a start, all of it.
     pub fn name(&self) -> &str {
         &self.0.name
     }
@@ -88,22 +88,22 @@ impl ObjectPath {
         self.0.depth
     }
 
-    /// Bytes of the whole path.
+    /// Returns the number of bytes of the whole path.
     pub fn len(&self) -> usize {
         self.0.bytes
     }
 
-    /// Whether nothing stands in it.
+    /// Returns whether nothing stands in it.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// The path of the group; `None` at the start.
+    /// Returns the path of the group; `None` at the start.
     pub fn parent(&self) -> Option<&ObjectPath> {
         self.0.parent.as_ref()
     }
 
-    /// The path for people: whole, or without its middle where it is very long, with the number of names that are left out.
+    /// Returns the path for people: whole, or without its middle where it is very long, with the number of names that are left out.
     pub fn shown(&self) -> String {
         if self.len() <= SHOWN_BYTES_MAX {
             return self.to_string();
@@ -122,7 +122,7 @@ impl ObjectPath {
         format!("{}/[{omitted} names left out]{}", head.trim_end_matches('/'), self.below(tail))
     }
 
-    /// What follows the path of `start`, an ancestor, with long names cut.
+    /// Returns what follows the path of `start`, an ancestor, with long names cut.
     fn below(&self, start: &ObjectPath) -> String {
         let mut names = Vec::new();
         let mut path = self;
@@ -136,7 +136,7 @@ impl ObjectPath {
         names.iter().rev().fold(String::new(), |text, name| text + "/" + name)
     }
 
-    /// The nearest of this path and its ancestors that `is_wanted`, where all above one that is wanted are wanted too; else the start.
+    /// Returns the nearest of this path and its ancestors that `is_wanted`, where all above one that is wanted are wanted too; else the start.
     fn ancestor(&self, is_wanted: impl Fn(&ObjectPath) -> bool) -> &ObjectPath {
         let mut path = self;
         while !is_wanted(path) {
@@ -149,7 +149,7 @@ impl ObjectPath {
         path
     }
 
-    /// The first names in which two paths of one depth differ, or `None` where they are equal.
+    /// Returns the first names in which two paths of one depth differ, or `None` where they are equal.
     fn first_difference<'a>(mut a: &'a Self, mut b: &'a Self) -> Option<(&'a Self, &'a Self)> {
         if a.is_same(b) {
             return None;
@@ -168,13 +168,13 @@ impl ObjectPath {
     }
 }
 
-/// A name, or its first bytes.
+/// Returns a name, or its first bytes.
 fn cut(name: &str) -> &str {
     let end = (0..=name.len().min(SHOWN_END_BYTES)).rev().find(|&end| name.is_char_boundary(end));
     &name[..end.unwrap_or(0)]
 }
 
-/// As the text of the paths sorts, byte by byte.
+/// Paths sort as their text does, byte by byte.
 impl Ord for ObjectPath {
     fn cmp(&self, other: &Self) -> Ordering {
         let depth = self.depth().min(other.depth());
@@ -229,7 +229,7 @@ impl Drop for Step {
     fn drop(&mut self) {
         let mut next = self.parent.take();
         while let Some(path) = next {
-            // An ancestor that is jumped to is held by those between, too, so that it is not the last to let go of it.
+            // An ancestor that is jumped to is held by those between, too, so that this is not its last reference.
             next = Arc::into_inner(path.0).and_then(|mut step| step.parent.take());
         }
     }

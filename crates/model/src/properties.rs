@@ -2,19 +2,19 @@
 
 use crate::{CharacterSet, Selection};
 
-/// Whether the order of creation is kept, and whether there is an index on it.
+/// Whether creation order is tracked, and whether there is an index on it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum CreationOrder {
-    /// Not kept.
+    /// Not tracked.
     #[default]
     Untracked,
-    /// Kept.
+    /// Tracked.
     Tracked,
-    /// Kept, with an index.
+    /// Tracked and indexed.
     Indexed,
 }
 
-/// When a collection of small things changes from compact to dense storage and back.
+/// The numbers at which storage changes from compact to dense and back.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct PhaseChange {
     /// With more than this many, storage becomes dense.
@@ -53,17 +53,17 @@ impl Default for ObjectCreate {
 /// Creation properties of a group.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct GroupCreate {
-    /// What every object has.
+    /// Properties of every object.
     pub object: ObjectCreate,
     /// Order of links.
     pub link_order: CreationOrder,
     /// Storage of links.
     pub link_phase: PhaseChange,
-    /// How many links are expected.
+    /// The estimated number of links.
     pub entries_expected: u16,
-    /// How long their names will be.
+    /// The estimated length of their names.
     pub name_bytes_expected: u16,
-    /// Bytes set aside for names in an old-style group.
+    /// Bytes allocated for names in an old-style group.
     pub local_heap_bytes: u32,
 }
 
@@ -93,10 +93,10 @@ pub struct FilterSpec {
     pub values: Vec<u32>,
 }
 
-/// When storage is set aside.
+/// The time at which storage is allocated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum AllocTime {
-    /// As suits the layout.
+    /// The default of the layout.
     #[default]
     Default,
     /// At creation.
@@ -107,19 +107,19 @@ pub enum AllocTime {
     Incremental,
 }
 
-/// When the fill value is written.
+/// The time at which the fill value is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum FillTime {
-    /// When storage is set aside.
+    /// When storage is allocated.
     Alloc,
     /// Never.
     Never,
-    /// When storage is set aside, if a user gave a value.
+    /// When storage is allocated, if the user set a value.
     #[default]
     IfSet,
 }
 
-/// What elements hold that nobody wrote.
+/// The fill value: the content of elements that were never written.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
 pub enum FillValue {
     /// Nothing is promised.
@@ -127,7 +127,7 @@ pub enum FillValue {
     /// Zeros.
     #[default]
     Default,
-    /// One element in the dataset's datatype, in file form.
+    /// One element in the dataset's datatype, in the file datatype.
     Value(Vec<u8>),
 }
 
@@ -136,7 +136,7 @@ pub enum FillValue {
 pub struct Fill {
     /// The value.
     pub value: FillValue,
-    /// When it is written.
+    /// The time at which it is written.
     pub time: FillTime,
 }
 
@@ -145,9 +145,9 @@ pub struct Fill {
 pub struct ExternalFile {
     /// Name.
     pub name: String,
-    /// Where the data starts in it.
+    /// The offset of the data in it.
     pub offset: u64,
-    /// Bytes set aside there; `u64::MAX` is unlimited.
+    /// Bytes allocated there; `u64::MAX` is unlimited.
     pub size: u64,
 }
 
@@ -160,11 +160,11 @@ pub struct VirtualMapping {
     pub dataset: String,
     /// Elements of the source.
     pub source: Selection,
-    /// Where they show in the virtual dataset.
+    /// The selection of the virtual dataset that they fill.
     pub target: Selection,
 }
 
-/// How a chunk is found.
+/// The index that chunks are found with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum ChunkIndexKind {
     /// Version 1 B-tree.
@@ -181,7 +181,7 @@ pub enum ChunkIndexKind {
     BTree2,
 }
 
-/// How a dataset's elements are laid out.
+/// The storage layout of a dataset.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub enum Layout {
     /// Inside the object's header.
@@ -189,7 +189,7 @@ pub enum Layout {
     /// One run of bytes.
     #[default]
     Contiguous,
-    /// In files beside the container.
+    /// In external files.
     External(Vec<ExternalFile>),
     /// In boxes of one shape.
     Chunked {
@@ -214,7 +214,7 @@ impl Layout {
 /// Creation properties of a dataset.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct DatasetCreate {
-    /// What every object has.
+    /// Properties of every object.
     pub object: ObjectCreate,
     /// Layout.
     pub layout: Layout,
@@ -222,7 +222,7 @@ pub struct DatasetCreate {
     pub filters: Vec<FilterSpec>,
     /// Fill value.
     pub fill: Fill,
-    /// When storage is set aside.
+    /// The time at which storage is allocated.
     pub alloc_time: AllocTime,
 }
 
@@ -235,7 +235,7 @@ pub struct LinkCreate {
     pub charset: CharacterSet,
 }
 
-/// How file space is managed.
+/// The strategy of file space management.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum SpaceStrategy {
     /// Free-space managers and aggregators.
@@ -273,9 +273,9 @@ pub struct FileCreate {
     pub group_internal_k: u16,
     /// Half the entries of a chunk B-tree node.
     pub chunk_k: u16,
-    /// How free space is kept.
+    /// The strategy of file space management.
     pub space_strategy: SpaceStrategy,
-    /// Whether free space is remembered.
+    /// Whether free space is persistent.
     pub space_persist: bool,
     /// Smallest free piece that is tracked.
     pub space_threshold: u64,

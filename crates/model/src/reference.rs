@@ -2,7 +2,7 @@
 
 use crate::{Selection, Token};
 
-/// What a reference points to, inside its object.
+/// The target of a reference, inside its object.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ReferenceTarget {
     /// Nothing.
@@ -28,39 +28,39 @@ pub enum ReferenceTarget {
 /// A reference.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Reference {
-    /// What it points to.
+    /// Its target.
     pub target: ReferenceTarget,
     /// The container that holds it, where that is another one.
     pub file: Option<String>,
 }
 
 impl Reference {
-    /// The reference to nothing.
+    /// Returns the reference to nothing.
     pub fn null() -> Self {
         Reference { target: ReferenceTarget::Null, file: None }
     }
 
-    /// A reference to an object of the same container.
+    /// Returns a reference to an object of the same container.
     pub fn object(token: Token) -> Self {
         Reference { target: ReferenceTarget::Object(token), file: None }
     }
 
-    /// A reference to elements of a dataset of the same container.
+    /// Returns a reference to elements of a dataset of the same container.
     pub fn region(dataset: Token, selection: Selection) -> Self {
         Reference { target: ReferenceTarget::Region { dataset, selection }, file: None }
     }
 
-    /// A reference to an attribute in the same container.
+    /// Returns a reference to an attribute in the same container.
     pub fn attribute(object: Token, name: impl Into<String>) -> Self {
         Reference { target: ReferenceTarget::Attribute { object, name: name.into() }, file: None }
     }
 
-    /// Whether it points to nothing.
+    /// Returns whether it points to nothing.
     pub fn is_null(&self) -> bool {
         self.target == ReferenceTarget::Null
     }
 
-    /// The object it points to or into.
+    /// Returns the object it points to or into.
     pub fn token(&self) -> Option<Token> {
         match &self.target {
             ReferenceTarget::Null => None,

@@ -1,4 +1,4 @@
-//! Tokens in locations: whoever shows a location leaves them out.
+//! Tokens in locations, which are left out wherever a location is shown.
 
 use std::borrow::Cow;
 
@@ -21,7 +21,7 @@ pub fn without_tokens(text: &str) -> Cow<'_, str> {
     Cow::Owned(shown)
 }
 
-/// Where the value of the next token begins.
+/// Returns where the value of the next token begins.
 fn next_token(text: &str) -> Option<usize> {
     let mut from = 0;
     while let Some(at) = text[from..].find(KEY) {

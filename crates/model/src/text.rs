@@ -17,7 +17,7 @@ fn escape(byte: u8) -> char {
     char::from_u32(ESCAPE_BASE + u32::from(byte)).unwrap_or(char::REPLACEMENT_CHARACTER)
 }
 
-/// Whether a terminal may act upon a character instead of showing it: control characters, and those that turn the direction of
+/// Returns whether a terminal may act upon a character instead of showing it: control characters, and those that turn the direction of
 /// what follows or break lines.
 pub fn is_control(c: char) -> bool {
     c.is_control()
@@ -84,7 +84,7 @@ pub fn from_bytes(bytes: &[u8]) -> String {
     }
 }
 
-/// The same up to the first NUL, where there is one.
+/// Like [`from_bytes`], up to the first NUL, if there is one.
 pub fn from_bytes_to_nul(bytes: &[u8]) -> String {
     // As a rule there are only plain characters, and few: one look at all of them says so.
     if bytes.iter().fold(true, |plain, &b| plain & (b.wrapping_sub(1) < 0x7F))
@@ -112,12 +112,12 @@ fn from_odd_bytes(bytes: &[u8]) -> String {
     text
 }
 
-/// The bytes that stand in the file for this text.
+/// Returns the bytes that stand in the file for this text.
 pub fn to_bytes(text: &str) -> Vec<u8> {
     as_bytes(text).into_owned()
 }
 
-/// As [`to_bytes`], where nothing need be changed without a copy.
+/// Like [`to_bytes`], without a copy if nothing need be changed.
 #[inline]
 pub fn as_bytes(text: &str) -> Cow<'_, [u8]> {
     if has_escapes(text) { Cow::Owned(unescape(text)) } else { Cow::Borrowed(text.as_bytes()) }
@@ -135,12 +135,12 @@ fn unescape(text: &str) -> Vec<u8> {
     bytes
 }
 
-/// The path of a file as text: [`to_path`] gives exactly this path back, whatever bytes are in it.
+/// Returns the path of a file as text: [`to_path`] gives exactly this path back, whatever bytes are in it.
 pub fn from_path(path: &Path) -> String {
     from_bytes(path.as_os_str().as_encoded_bytes())
 }
 
-/// The path that a text stands for.
+/// Returns the path that a text stands for.
 #[cfg(unix)]
 pub fn to_path(text: &str) -> Cow<'_, Path> {
     use std::ffi::OsString;
@@ -151,7 +151,7 @@ pub fn to_path(text: &str) -> Cow<'_, Path> {
     }
 }
 
-/// The path that a text stands for. Paths of this system are Unicode.
+/// Returns the path that a text stands for. Paths of this system are Unicode.
 #[cfg(not(unix))]
 pub fn to_path(text: &str) -> Cow<'_, Path> {
     match as_bytes(text) {

@@ -3,19 +3,19 @@
 use std::fmt;
 
 /// Sixteen bytes that name a group, dataset, committed datatype or map in one container.
-/// What they mean is the container's own business: an address, an object ID, a path's hash.
+/// Their meaning is the container's own: an address, an object ID, the hash of a path.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Token(pub [u8; 16]);
 
 impl Token {
-    /// A token made of one number, as containers with addresses use it.
+    /// Returns a token made of one number, as containers with addresses use it.
     pub fn from_u64(n: u64) -> Self {
         let mut bytes = [0; 16];
         bytes[..8].copy_from_slice(&n.to_le_bytes());
         Token(bytes)
     }
 
-    /// The number of [`Token::from_u64`].
+    /// Returns the number of [`Token::from_u64`].
     pub fn to_u64(self) -> u64 {
         let mut low = [0; 8];
         low.copy_from_slice(&self.0[..8]);

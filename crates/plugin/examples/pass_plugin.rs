@@ -3,16 +3,11 @@
 use std::sync::Arc;
 
 use model::Result;
-use vol::{Access, Capability, ConnectorInfo, Container, Extension, Layer, LayerFactory, Optional, Wrap};
+use vol::{Capability, ConnectorInfo, Container, Layer, LayerFactory, Optional, Wrap};
 
-/// Returns the word that was in the braces, and what the caller adds.
-struct Word;
-
-impl Extension for Word {
-    const NAME: &'static str = "pass.word";
-    const ACCESS: Access = Access::Read;
-    type Request = String;
-    type Answer = String;
+vol::extension! {
+    /// Returns the word that was in the braces, and what the caller adds.
+    struct Word = "pass.word": Read, String => String;
 }
 
 struct Pass {

@@ -1,9 +1,9 @@
-/* hyperslab_connector.h - connectors and layers for Hyperslab, written in C.
+/* hyperslab_connector.h - connectors, layers and filters for Hyperslab, written in C.
  *
  * A plugin is a shared library with one symbol, hyperslab_connector_v1, that returns a table. The table says who the
  * plugin is and holds its functions. All of them, and all objects that they make, have one form: a request goes in,
  * an answer comes out. docs/plugins.md has the form of every request and answer; examples/plugins/count-calls is a
- * whole plugin.
+ * whole layer, examples/plugins/run-length a whole filter.
  *
  * Rules:
  *  - Every function may be called from any thread, and from many at once.
@@ -27,11 +27,12 @@ extern "C" {
 
 /* The version of this interface, and of the bytes of requests and answers. */
 #define HYPERSLAB_ABI 1u
-#define HYPERSLAB_WIRE 3u
+#define HYPERSLAB_WIRE 4u
 
 /* hyperslab_table.kind */
 #define HYPERSLAB_KIND_CONNECTOR 1u
 #define HYPERSLAB_KIND_LAYER 2u
+#define HYPERSLAB_KIND_FILTER 3u
 
 /* What a call returns. */
 #define HYPERSLAB_OK 0
@@ -109,6 +110,11 @@ enum hyperslab_connector_code {
     HYPERSLAB_WRAP = 5
 };
 
+/* Codes of requests to a filter. Arguments: list of u32 (client values), u64 bytes expected, u64 bytes allowed; one byte
+ * string: the input. Answer: one or more byte strings, which are the output one after another. An encoder that gains
+ * nothing fails with HYPERSLAB_UNSUPPORTED: where the filter is optional, the chunk is stored without it. */
+enum hyperslab_filter_code { HYPERSLAB_ENCODE = 1, HYPERSLAB_DECODE = 2 };
+
 /* Codes of requests to hyperslab_request.resolver; each answers with an object. */
 enum hyperslab_resolver_code {
     HYPERSLAB_RESOLVE_CONTAINER = 1,
@@ -177,18 +183,20 @@ typedef struct hyperslab_table {
     uint32_t size;       /* sizeof(hyperslab_table) */
     uint32_t wire;       /* HYPERSLAB_WIRE */
     uint32_t kind;       /* HYPERSLAB_KIND_... */
-    uint32_t value;      /* unique number, as registered with the HDF Group; 256 to 511 are for experiments */
+    uint32_t value;      /* unique number, as registered with the HDF Group; 256 to 511 are for experiments. Of a filter:
+                          * its number in files */
     uint32_t version;    /* of the plugin */
     uint64_t capability; /* HYPERSLAB_CAN_... ; a layer leaves it 0 */
     const char *name;    /* unique: two or more of a-z, 0-9, - and _, a letter first */
     const char *about;   /* one line for people */
     void *self;          /* what the functions are given */
-    /* A connector has the first four, a layer the last. NULL: unsupported. */
+    /* A connector has the first four, a layer the fifth, a filter the last. NULL: unsupported. */
     hyperslab_call create;        /* arguments: opening; answer: object */
     hyperslab_call open;          /* arguments: opening; answer: object */
     hyperslab_call remove;        /* arguments: text (path) */
     hyperslab_call is_accessible; /* arguments: text (path), access; answer: bool */
     hyperslab_call wrap;          /* arguments: wrapping; inner; answer: object */
+    hyperslab_call filter;        /* hyperslab_filter_code */
 } hyperslab_table;
 
 #if defined(_WIN32)

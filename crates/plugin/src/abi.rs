@@ -13,6 +13,9 @@ pub const KIND_CONNECTOR: u32 = 1;
 /// The plugin puts something over containers.
 pub const KIND_LAYER: u32 = 2;
 
+/// The plugin is a filter of chunks.
+pub const KIND_FILTER: u32 = 3;
+
 /// An operation went well.
 pub const OK: i32 = 0;
 /// An operation failed; the bytes of its answer are the error.
@@ -20,7 +23,7 @@ pub const FAILED: i32 = 1;
 
 /// What a connector or layer is asked: the code of a request to one.
 pub mod connector {
-    /// Makes a container.
+    /// Creates a container.
     pub const CREATE: u32 = 1;
     /// Opens a container.
     pub const OPEN: u32 = 2;
@@ -30,6 +33,14 @@ pub mod connector {
     pub const IS_ACCESSIBLE: u32 = 4;
     /// Puts a layer over a container.
     pub const WRAP: u32 = 5;
+}
+
+/// What a filter is asked.
+pub mod filter {
+    /// Applies the filter to a chunk.
+    pub const ENCODE: u32 = 1;
+    /// Undoes the filter.
+    pub const DECODE: u32 = 2;
 }
 
 /// What a resolver is asked.
@@ -75,7 +86,7 @@ pub struct Bytes {
 /// Bytes to write.
 #[repr(C)]
 #[derive(Debug, Clone, Copy)]
-pub struct Room {
+pub struct OutBuffer {
     /// The first; of no meaning where there are none.
     pub data: *mut u8,
     /// How many.
@@ -98,7 +109,7 @@ pub struct Object {
     pub call: Option<Call>,
     /// One holder more.
     pub retain: Option<Count>,
-    /// One holder less; after the last nobody calls it.
+    /// One holder less; after the last no one calls it.
     pub release: Option<Count>,
 }
 
@@ -121,11 +132,11 @@ pub struct Request {
     pub bulk: *const Bytes,
     /// How many.
     pub bulk_count: u64,
-    /// Room for elements.
-    pub into: *const Room,
+    /// Space for elements.
+    pub into: *const OutBuffer,
     /// How many.
     pub into_count: u64,
-    /// For a layer: the container beneath.
+    /// For a layer: the inner container.
     pub inner: *const Object,
     /// Opens what a container refers to; null where nothing may be opened.
     pub resolver: *const Object,
@@ -139,9 +150,9 @@ pub struct Request {
 pub struct Answer {
     /// What the functions are given.
     pub this: *mut c_void,
-    /// Room for the next bytes of the answer, valid until the next call; null where there is no memory.
+    /// Space for the next bytes of the answer, valid until the next call; null where there is no memory.
     pub bytes: Option<unsafe extern "C" fn(this: *mut c_void, length: u64) -> *mut u8>,
-    /// Room for the next byte string, valid until the call returns; null where there is no memory.
+    /// Space for the next byte string, valid until the call returns; null where there is no memory.
     pub bulk: Option<unsafe extern "C" fn(this: *mut c_void, length: u64) -> *mut u8>,
     /// An object that was asked for, which now is the caller's to release.
     pub object: Object,
@@ -157,7 +168,7 @@ pub struct Table {
     pub size: u32,
     /// [`protocol::wire::VERSION`].
     pub wire: u32,
-    /// [`KIND_CONNECTOR`] or [`KIND_LAYER`].
+    /// [`KIND_CONNECTOR`], [`KIND_LAYER`] or [`KIND_FILTER`].
     pub kind: u32,
     /// Unique number.
     pub value: u32,
@@ -181,4 +192,6 @@ pub struct Table {
     pub is_accessible: Option<Call>,
     /// [`connector::WRAP`].
     pub wrap: Option<Call>,
+    /// [`filter::ENCODE`] and [`filter::DECODE`]. Tables of older headers end before this.
+    pub filter: Option<Call>,
 }

@@ -9,7 +9,7 @@ use protocol::wire;
 use crate::abi;
 use crate::object::Remote;
 
-/// What is asked, whoever answers it.
+/// An operation, no matter who answers it.
 #[derive(Debug, Default)]
 pub(crate) struct Message<'a> {
     pub(crate) code: u32,
@@ -29,18 +29,18 @@ pub(crate) struct Reply {
 }
 
 impl Reply {
-    /// A value and nothing else.
+    /// Returns a value and nothing else.
     pub(crate) fn of<T: wire::Wire>(value: &T) -> Result<Self> {
         let answer = wire::Answer { bytes: wire::to_bytes(value)?, ..Default::default() };
         Ok(Reply { answer, object: None })
     }
 
-    /// An object and nothing else.
+    /// Returns an object and nothing else.
     pub(crate) fn object(object: Remote) -> Self {
         Reply { object: Some(object), ..Reply::default() }
     }
 
-    /// The object that was asked for.
+    /// Returns the object that was asked for.
     pub(crate) fn into_object(self) -> Result<Remote> {
         self.object.ok_or_else(|| broken("no object in the answer"))
     }
@@ -66,9 +66,9 @@ pub(crate) unsafe fn invoke(
     reply: &mut Reply,
 ) -> Result<()> {
     let bytes = |bytes: &&[u8]| abi::Bytes { data: bytes.as_ptr(), length: bytes.len() as u64 };
-    let room = |room: &mut &mut [u8]| abi::Room { data: room.as_mut_ptr(), length: room.len() as u64 };
+    let room = |room: &mut &mut [u8]| abi::OutBuffer { data: room.as_mut_ptr(), length: room.len() as u64 };
     let bulk: Vec<abi::Bytes> = message.bulk.iter().map(bytes).collect();
-    let into: Vec<abi::Room> = message.into.iter_mut().map(room).collect();
+    let into: Vec<abi::OutBuffer> = message.into.iter_mut().map(room).collect();
     let request = abi::Request {
         size: size_of::<abi::Request>() as u32,
         code: message.code,
@@ -102,7 +102,7 @@ pub(crate) unsafe fn invoke(
     }
 }
 
-/// Room for `length` bytes at the end of `buffer`, or null.
+/// Space for `length` bytes at the end of `buffer`, or null.
 fn extend(buffer: &mut Vec<u8>, length: u64) -> *mut u8 {
     let Ok(length) = usize::try_from(length) else { return std::ptr::null_mut() };
     let start = buffer.len();

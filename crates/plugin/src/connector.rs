@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use model::{Error, Result};
-use protocol::wire::{self, Client, Opening, Wrapping};
+use protocol::wire::{self, Client, OpenRequest, Wrapping};
 use vol::Operation;
 use vol::{
     Connector, ConnectorInfo, Container, ContainerCreate, ContainerOpen, FileAccess, LayerFactory, Registry,
@@ -40,7 +40,7 @@ impl<S: Source> Foreign<S> {
     }
 }
 
-/// What comes with every way to a container.
+/// Returns what comes with every way to a container.
 fn with_services<'a>(
     code: u32,
     arguments: &'a [u8],
@@ -57,12 +57,12 @@ impl<S: Source> Connector for Foreign<S> {
     }
 
     fn create(&self, op: &ContainerCreate<'_>) -> Result<Arc<dyn Container>> {
-        let arguments = wire::to_bytes(&Opening::create(op))?;
+        let arguments = wire::to_bytes(&OpenRequest::create(op))?;
         self.container(with_services(code::CREATE, &arguments, op.access, op.registry))
     }
 
     fn open(&self, op: &ContainerOpen<'_>) -> Result<Arc<dyn Container>> {
-        let arguments = wire::to_bytes(&Opening::open(op))?;
+        let arguments = wire::to_bytes(&OpenRequest::open(op))?;
         self.container(with_services(code::OPEN, &arguments, op.access, op.registry))
     }
 
@@ -115,7 +115,7 @@ fn with_resolver(access: FileAccess, message: &Message<'_>) -> FileAccess {
 }
 
 fn open(connector: &dyn Connector, message: &Message<'_>) -> Result<Reply> {
-    let opening: Opening = arguments(message)?;
+    let opening: OpenRequest = arguments(message)?;
     let (path, engine, truncate) = (&*opening.path, opening.engine.as_deref(), opening.truncate);
     let access = &with_resolver(opening.access, message);
     let registry = &foreign_registry(message)?;
@@ -135,7 +135,7 @@ pub(crate) fn answer_layer(layer: &dyn LayerFactory, message: &mut Message<'_>) 
     }
     let wrapping: Wrapping = arguments(message)?;
     let inner =
-        message.inner.take().ok_or_else(|| Error::invalid("wrap").with("problem", "no container beneath"))?;
+        message.inner.take().ok_or_else(|| Error::invalid("wrap").with("problem", "no inner container"))?;
     let op = Wrap {
         inner: Arc::new(Client::new(inner)),
         location: &wrapping.location,
@@ -147,7 +147,7 @@ pub(crate) fn answer_layer(layer: &dyn LayerFactory, message: &mut Message<'_>) 
     Ok(Reply::object(lend_container(layer.wrap(&op)?)))
 }
 
-/// A container of ours, for the other side.
+/// Returns a container of ours, for the other side.
 pub(crate) fn lend_container(container: Arc<dyn Container>) -> Remote {
     lend(Lent(container))
 }

@@ -1,16 +1,18 @@
-//! The side of the plugin: a connector or layer of Rust as a table of C functions.
+//! The side of the plugin: a connector, layer or filter of Rust as a table of C functions.
 #![expect(unsafe_code, reason = "the C interface")]
 
 use std::ffi::{CString, c_void};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, OnceLock};
 
+use filters::Filter;
 use protocol::wire;
-use vol::{Connector, ConnectorInfo, LayerFactory};
+use vol::{Capability, Connector, ConnectorInfo, LayerFactory};
 
 use crate::abi;
 use crate::call::{Message, Reply};
 use crate::connector::{answer_connector, answer_layer};
+use crate::filter::answer_filter;
 use crate::serve::serve;
 
 /// Makes a connector a plugin: `hyperslab_plugin::export!(MyConnector::new());` in a `cdylib` crate, once.
@@ -26,6 +28,14 @@ macro_rules! export {
 macro_rules! export_layer {
     ($layer:expr) => {
         $crate::export_table!(|| $crate::guest::Exported::layer(std::sync::Arc::new($layer)));
+    };
+}
+
+/// Makes a filter a plugin: `hyperslab_plugin::export_filter!(MyFilter);` in a `cdylib` crate, once.
+#[macro_export]
+macro_rules! export_filter {
+    ($filter:expr) => {
+        $crate::export_table!(|| $crate::guest::Exported::filter(std::sync::Arc::new($filter)));
     };
 }
 
@@ -45,14 +55,15 @@ macro_rules! export_table {
 }
 
 /// What a plugin is.
-enum What {
+enum PluginKind {
     Connector(Arc<dyn Connector>),
     Layer(Arc<dyn LayerFactory>),
+    Filter(Arc<dyn Filter>),
 }
 
-/// A connector or layer with its table.
+/// A connector, layer or filter with its table.
 pub struct Exported {
-    what: What,
+    what: PluginKind,
     table: abi::Table,
     _name: CString,
     _about: CString,
@@ -71,10 +82,10 @@ impl std::fmt::Debug for Exported {
 }
 
 impl Exported {
-    /// A connector.
+    /// Returns a connector.
     pub fn connector(connector: Arc<dyn Connector>) -> Self {
         let info = connector.info();
-        let mut exported = Exported::new(&info, abi::KIND_CONNECTOR, What::Connector(connector));
+        let mut exported = Exported::new(&info, abi::KIND_CONNECTOR, PluginKind::Connector(connector));
         let table = &mut exported.table;
         table.create = Some(asked);
         table.open = Some(asked);
@@ -83,15 +94,29 @@ impl Exported {
         exported
     }
 
-    /// A layer.
+    /// Returns a layer.
     pub fn layer(layer: Arc<dyn LayerFactory>) -> Self {
         let info = layer.info();
-        let mut exported = Exported::new(&info, abi::KIND_LAYER, What::Layer(layer));
+        let mut exported = Exported::new(&info, abi::KIND_LAYER, PluginKind::Layer(layer));
         exported.table.wrap = Some(asked);
         exported
     }
 
-    fn new(info: &ConnectorInfo, kind: u32, what: What) -> Self {
+    /// Returns a filter.
+    pub fn filter(filter: Arc<dyn Filter>) -> Self {
+        let info = ConnectorInfo {
+            name: filter.name(),
+            value: filter.id().into(),
+            version: 1,
+            capability: Capability::default(),
+            about: "",
+        };
+        let mut exported = Exported::new(&info, abi::KIND_FILTER, PluginKind::Filter(filter));
+        exported.table.filter = Some(asked);
+        exported
+    }
+
+    fn new(info: &ConnectorInfo, kind: u32, what: PluginKind) -> Self {
         // A name with a NUL in it is no name; the host refuses an empty one.
         let (name, about) =
             (CString::new(info.name).unwrap_or_default(), CString::new(info.about).unwrap_or_default());
@@ -111,20 +136,22 @@ impl Exported {
             remove: None,
             is_accessible: None,
             wrap: None,
+            filter: None,
         };
         Exported { what, table, _name: name, _about: about }
     }
 
     fn answer(&self, mut message: Message<'_>) -> model::Result<Reply> {
         match &self.what {
-            What::Connector(connector) => answer_connector(&**connector, &message),
-            What::Layer(layer) => answer_layer(&**layer, &mut message),
+            PluginKind::Connector(connector) => answer_connector(&**connector, &message),
+            PluginKind::Layer(layer) => answer_layer(&**layer, &mut message),
+            PluginKind::Filter(filter) => answer_filter(&**filter, &message),
         }
     }
 }
 
 unsafe extern "C" fn asked(this: *mut c_void, request: *const abi::Request, answer: *mut abi::Answer) -> i32 {
-    // SAFETY: `this` is what the table says, which `Once` made and nobody ends.
+    // SAFETY: `this` is what the table says, which `Once` made and no one ends.
     let exported = unsafe { &*this.cast::<Exported>() };
     // SAFETY: the pointers are those of this call.
     unsafe { serve(request, answer, |message| exported.answer(message)) }
@@ -141,7 +168,7 @@ impl Once {
         Once(OnceLock::new())
     }
 
-    /// The table; null where making it panics.
+    /// Returns the table; null where making it panics.
     pub fn table(&self, make: impl FnOnce() -> Exported) -> *const abi::Table {
         let exported = self.0.get_or_init(|| {
             let made = catch_unwind(AssertUnwindSafe(make)).ok()?;

@@ -2,9 +2,11 @@
 #![expect(unsafe_code, reason = "shared libraries")]
 
 use std::ffi::{CStr, c_char};
+use std::mem::MaybeUninit;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use filters::Filter;
 use model::{Error, Result};
 use protocol::wire;
 use vol::{Capability, Connector, ConnectorInfo, LayerFactory, Registry};
@@ -12,6 +14,7 @@ use vol::{Capability, Connector, ConnectorInfo, LayerFactory, Registry};
 use crate::abi::{self, connector as code};
 use crate::call::{Message, Reply, broken, invoke};
 use crate::connector::{Foreign, Source};
+use crate::filter::ForeignFilter;
 use crate::image;
 use crate::names::interned;
 
@@ -22,6 +25,8 @@ pub enum Plugin {
     Connector(Arc<dyn Connector>),
     /// It puts something over containers.
     Layer(Arc<dyn LayerFactory>),
+    /// It is a filter of chunks.
+    Filter(Arc<dyn Filter>),
 }
 
 impl std::fmt::Debug for Plugin {
@@ -29,6 +34,7 @@ impl std::fmt::Debug for Plugin {
         f.write_str(match self {
             Plugin::Connector(_) => "Connector",
             Plugin::Layer(_) => "Layer",
+            Plugin::Filter(_) => "Filter",
         })
     }
 }
@@ -51,6 +57,7 @@ impl Loaded {
         let registered = match &self.plugin {
             Plugin::Connector(connector) => registry.register_from(connector.clone(), &origin),
             Plugin::Layer(layer) => registry.register_layer_from(layer.clone(), &origin),
+            Plugin::Filter(filter) => registry.register_filter_from(filter.clone(), &origin),
         };
         registered.map_err(|e| e.with("plugin", origin))
     }
@@ -84,7 +91,7 @@ fn open(path: &Path) -> Result<Loaded> {
     describe(path, checked(table)?)
 }
 
-/// A table whose fields are all there.
+/// Returns a table whose fields are all there.
 fn checked(table: *const abi::Table) -> Result<&'static abi::Table> {
     let refused = |problem: &str| Error::invalid("read table").with("problem", problem);
     if table.is_null() {
@@ -96,11 +103,10 @@ fn checked(table: *const abi::Table) -> Result<&'static abi::Table> {
         let error = Error::unsupported("read table").with("problem", "another version of the interface");
         return Err(error.with("version", version).with("known", abi::ABI));
     }
-    if (size as usize) < size_of::<abi::Table>() {
-        return Err(refused("too small").with("bytes", size).with("needed", size_of::<abi::Table>()));
+    if (size as usize) < TABLE_BYTES_MIN {
+        return Err(refused("too small").with("bytes", size).with("needed", TABLE_BYTES_MIN));
     }
-    // SAFETY: its version and size say that all fields are there; it stays unchanged by the contract.
-    let table = unsafe { &*table };
+    let table = whole(table, size as usize);
     match table.wire == wire::VERSION {
         true => Ok(table),
         false => Err(Error::unsupported("read table")
@@ -108,6 +114,21 @@ fn checked(table: *const abi::Table) -> Result<&'static abi::Table> {
             .with("version", table.wire)
             .with("known", wire::VERSION)),
     }
+}
+
+/// Bytes of a table of the first header.
+const TABLE_BYTES_MIN: usize = std::mem::offset_of!(abi::Table, filter);
+
+/// Returns the table with all fields that are known here. Those that an older header lacks are not there.
+fn whole(table: *const abi::Table, size: usize) -> &'static abi::Table {
+    let mut whole = MaybeUninit::<abi::Table>::zeroed();
+    let bytes = size.min(size_of::<abi::Table>());
+    // SAFETY: the table has `size` bytes, as it says itself. Zeros are null pointers and functions that are not there.
+    let whole = unsafe {
+        std::ptr::copy_nonoverlapping(table.cast::<u8>(), whole.as_mut_ptr().cast::<u8>(), bytes);
+        whole.assume_init()
+    };
+    Box::leak(Box::new(whole))
 }
 
 fn describe(path: &Path, table: &'static abi::Table) -> Result<Loaded> {
@@ -123,10 +144,11 @@ fn describe(path: &Path, table: &'static abi::Table) -> Result<Loaded> {
             .with("problem", "not a name for a location")
             .with("name", info.name));
     }
-    let foreign = Arc::new(Foreign { info: info.clone(), source: Functions(table) });
+    let foreign = || Arc::new(Foreign { info: info.clone(), source: Functions(table) });
     let plugin = match table.kind {
-        abi::KIND_CONNECTOR => Plugin::Connector(foreign),
-        abi::KIND_LAYER => Plugin::Layer(foreign),
+        abi::KIND_CONNECTOR => Plugin::Connector(foreign()),
+        abi::KIND_LAYER => Plugin::Layer(foreign()),
+        abi::KIND_FILTER => Plugin::Filter(Arc::new(filter_of(&info, table)?)),
         kind => {
             return Err(Error::unsupported("read table").with("problem", "unknown kind").with("kind", kind));
         }
@@ -134,7 +156,18 @@ fn describe(path: &Path, table: &'static abi::Table) -> Result<Loaded> {
     Ok(Loaded { path: path.to_owned(), info, plugin })
 }
 
-/// Whether a location can start with it.
+fn filter_of(info: &ConnectorInfo, table: &'static abi::Table) -> Result<ForeignFilter<FilterFunction>> {
+    let refused = |problem: &str| Error::invalid("read table").with("problem", problem);
+    let id = u16::try_from(info.value).map_err(|_| refused("not the number of a filter"))?;
+    let function = table.filter.ok_or_else(|| refused("a filter without a function"))?;
+    Ok(ForeignFilter {
+        id,
+        name: info.name,
+        source: FilterFunction { function, functions: Functions(table) },
+    })
+}
+
+/// Returns whether a location can start with it.
 fn is_name(name: &str) -> bool {
     let is_name_byte = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'_' || b == b'-';
     name.len() >= 2 && name.starts_with(|c: char| c.is_ascii_lowercase()) && name.bytes().all(is_name_byte)
@@ -172,6 +205,21 @@ impl Source for Functions {
         let mut reply = Reply::default();
         // SAFETY: function and `this` stand in one table.
         unsafe { invoke(function, self.0.this, message, &mut reply) }?;
+        Ok(reply)
+    }
+}
+
+/// The function of a table that applies and undoes a filter.
+struct FilterFunction {
+    function: abi::Call,
+    functions: Functions,
+}
+
+impl Source for FilterFunction {
+    fn ask(&self, message: Message<'_>) -> Result<Reply> {
+        let mut reply = Reply::default();
+        // SAFETY: function and `this` stand in one table.
+        unsafe { invoke(self.function, self.functions.0.this, message, &mut reply) }?;
         Ok(reply)
     }
 }

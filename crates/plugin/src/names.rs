@@ -6,7 +6,7 @@ use system::sync::Mutex;
 
 static NAMES: Mutex<BTreeSet<&'static str>> = Mutex::new(BTreeSet::new());
 
-/// The same text, for good.
+/// Returns the same text, for good.
 pub(crate) fn interned(name: &str) -> &'static str {
     let mut names = NAMES.lock();
     if let Some(known) = names.get(name) {

@@ -44,7 +44,7 @@ impl Remote {
         unsafe { Remote::adopt(*object) }
     }
 
-    /// The same object, held once more.
+    /// Returns the same object, held once more.
     pub(crate) fn again(&self) -> Self {
         if let Some(retain) = self.0.retain {
             // SAFETY: the function belongs to the object, and we are one of its holders.
@@ -57,7 +57,7 @@ impl Remote {
         &self.0
     }
 
-    /// The object, for who holds it from now on.
+    /// Returns the object, for who holds it from now on.
     pub(crate) fn into_abi(self) -> abi::Object {
         let object = self.0;
         std::mem::forget(self);
@@ -104,7 +104,7 @@ pub(crate) trait Callee: Send + Sync {
     fn answer(&self, message: Message<'_>) -> Result<Reply>;
 }
 
-/// An object that the other side may hold.
+/// Returns an object that the other side may hold.
 pub(crate) fn lend(callee: impl Callee + 'static) -> Remote {
     // A thin pointer: that of a trait object does not fit into one of C.
     let shared: Arc<Box<dyn Callee>> = Arc::new(Box::new(callee));

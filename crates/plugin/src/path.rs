@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use model::{Error, Kind, Result};
 use vol::Registry;
 
-use crate::library::{Loaded, load};
+use crate::library::{Loaded, Plugin, load};
 
 /// Folders in which plugins are looked for, in order.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -24,7 +24,7 @@ pub struct Skipped {
 
 /// What was found along a path.
 #[derive(Debug, Default)]
-pub struct Found {
+pub struct FoundPlugins {
     /// Plugins, in the order of the folders and of their file names.
     pub loaded: Vec<Loaded>,
     /// What was passed over.
@@ -42,31 +42,41 @@ impl SearchPath {
         SearchPath::new(std::env::split_paths(text.as_ref()).filter(|folder| !folder.as_os_str().is_empty()))
     }
 
-    /// The folders.
+    /// Returns the folders.
     pub fn folders(&self) -> &[PathBuf] {
         &self.folders
     }
 
-    /// All plugins.
-    pub fn load_all(&self) -> Found {
-        let mut found = Found::default();
+    /// Returns all plugins.
+    pub fn load_all(&self) -> FoundPlugins {
+        let mut found = FoundPlugins::default();
         self.search(&mut found, |_| false);
         found
     }
 
-    /// The first plugin of this name.
+    /// Returns the first plugin of this name.
     pub fn by_name(&self, name: &str) -> Result<Loaded> {
         self.first(|loaded| loaded.info.name == name).map_err(|e| e.with("name", name))
     }
 
-    /// The first plugin of this number.
+    /// Returns the first connector or layer of this number.
     pub fn by_value(&self, value: u32) -> Result<Loaded> {
-        self.first(|loaded| loaded.info.value == value).map_err(|e| e.with("value", value))
+        let is_it = |loaded: &Loaded| loaded.info.value == value && !is_filter(loaded);
+        self.first(is_it).map_err(|e| e.with("value", value))
+    }
+
+    /// Returns the first filter of this number.
+    ///
+    /// # Errors
+    /// Returns `NotFound` if there is none.
+    pub fn filter(&self, number: u16) -> Result<Loaded> {
+        let is_it = |loaded: &Loaded| loaded.info.value == u32::from(number) && is_filter(loaded);
+        self.first(is_it).map_err(|e| e.with("filter", number))
     }
 
     /// Adds all plugins to what a program knows. One whose name or number is taken is passed over.
-    pub fn register_all(&self, registry: &mut Registry) -> Found {
-        let Found { loaded, mut skipped } = self.load_all();
+    pub fn register_all(&self, registry: &mut Registry) -> FoundPlugins {
+        let FoundPlugins { loaded, mut skipped } = self.load_all();
         let registers = |loaded: &Loaded| match loaded.register(registry) {
             Ok(()) => true,
             Err(why) => {
@@ -75,7 +85,7 @@ impl SearchPath {
             }
         };
         let loaded = loaded.into_iter().filter(registers).collect();
-        Found { loaded, skipped }
+        FoundPlugins { loaded, skipped }
     }
 
     /// Makes sure that a program knows a connector or layer of this name: what it does not know is looked for.
@@ -87,7 +97,7 @@ impl SearchPath {
     }
 
     fn first(&self, is_it: impl Fn(&Loaded) -> bool) -> Result<Loaded> {
-        let mut found = Found::default();
+        let mut found = FoundPlugins::default();
         self.search(&mut found, &is_it);
         if let Some(loaded) = found.loaded.pop().filter(is_it) {
             return Ok(loaded);
@@ -100,7 +110,7 @@ impl SearchPath {
     }
 
     /// Loads plugins until one is the last.
-    fn search(&self, found: &mut Found, is_last: impl Fn(&Loaded) -> bool) {
+    fn search(&self, found: &mut FoundPlugins, is_last: impl Fn(&Loaded) -> bool) {
         for folder in &self.folders {
             let files = match libraries(folder) {
                 Ok(files) => files,
@@ -123,6 +133,10 @@ impl SearchPath {
             }
         }
     }
+}
+
+fn is_filter(loaded: &Loaded) -> bool {
+    matches!(loaded.plugin, Plugin::Filter(_))
 }
 
 /// Shared libraries in a folder, by name.

@@ -24,17 +24,17 @@ unsafe fn slice<'a, T>(data: *const T, length: u64) -> Result<&'a [T]> {
     }
 }
 
-/// The bytes of a room that may be nowhere where it is empty.
+/// The bytes of a space that may be nowhere where it is empty.
 ///
 /// # Safety
-/// As for [`slice`], and nobody else looks at them.
-unsafe fn slice_mut<'a>(room: &abi::Room) -> Result<&'a mut [u8]> {
+/// As for [`slice`], and no other caller looks at them.
+unsafe fn slice_mut<'a>(room: &abi::OutBuffer) -> Result<&'a mut [u8]> {
     match usize::try_from(room.length) {
         Ok(0) => Ok(&mut []),
-        Ok(_) if room.data.is_null() => Err(broken("no room where there should be some")),
+        Ok(_) if room.data.is_null() => Err(broken("a buffer is missing")),
         // SAFETY: as the caller says.
         Ok(length) => Ok(unsafe { std::slice::from_raw_parts_mut(room.data, length) }),
-        Err(_) => Err(broken("more room than there is memory")),
+        Err(_) => Err(broken("more bytes than there is memory")),
     }
 }
 
@@ -95,7 +95,7 @@ fn panicked(panic: &(dyn std::any::Any + Send)) -> Error {
     Error::new(Kind::Io, "run plugin").with("problem", "panicked").with("message", said.unwrap_or("?"))
 }
 
-/// The parts of a reply, each into room that the caller makes. An error is possible only before the first byte.
+/// The parts of a reply, each into space that the caller makes. An error is possible only before the first byte.
 fn send(reply: Reply, to: &mut abi::Answer) -> Result<()> {
     for bulk in &reply.answer.bulk {
         write(to.this, to.bulk, bulk)?;
@@ -119,12 +119,12 @@ fn write(this: *mut std::ffi::c_void, make_room: Option<MakeRoom>, bytes: &[u8])
     if room.is_null() {
         return Err(Error::limit("answer").with("problem", "no memory").with("bytes", bytes.len()));
     }
-    // SAFETY: the room has as many bytes as were asked for, and is nobody else's yet.
+    // SAFETY: the space has as many bytes as were asked for, and is no other caller's yet.
     unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), room, bytes.len()) };
     Ok(())
 }
 
-/// The arguments of a message.
+/// Returns the arguments of a message.
 pub(crate) fn arguments<T: Wire>(message: &Message<'_>) -> Result<T> {
     wire::from_bytes(message.arguments)
 }

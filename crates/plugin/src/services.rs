@@ -17,7 +17,7 @@ fn unknown(what: &str, code: u32) -> Error {
     Error::unsupported(format!("ask {what}")).with("code", code)
 }
 
-/// A resolver of ours, for the other side.
+/// Returns a resolver of ours, for the other side.
 pub(crate) fn lend_resolver(resolver: Arc<dyn Resolver>) -> Remote {
     lend(LentResolver(resolver))
 }
@@ -50,7 +50,7 @@ impl Callee for LentBytes {
     }
 }
 
-/// The resolver that came with a message.
+/// Returns the resolver that came with a message.
 pub(crate) fn foreign_resolver(message: &Message<'_>) -> Option<Arc<dyn Resolver>> {
     let remote = message.resolver.as_ref()?.again();
     Some(Arc::new(ForeignResolver(remote)))
@@ -93,7 +93,7 @@ impl RawBytes for ForeignBytes {
     }
 }
 
-/// A registry of ours, for the other side; `None` where it knows nothing.
+/// Returns a registry of ours, for the other side; `None` where it knows nothing.
 pub(crate) fn lend_registry(registry: &Registry) -> Option<Remote> {
     let is_empty = registry.connectors().next().is_none() && registry.layers().next().is_none();
     (!is_empty).then(|| lend(LentRegistry(registry.clone())))
@@ -163,7 +163,7 @@ impl Wire for Who {
     }
 }
 
-/// The registry that came with a message: what is in it answers from the other side.
+/// Returns the registry that came with a message: what is in it answers from the other side.
 pub(crate) fn foreign_registry(message: &Message<'_>) -> Result<Registry> {
     let mut found = Registry::new();
     let Some(remote) = &message.registry else { return Ok(found) };

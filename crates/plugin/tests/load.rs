@@ -15,7 +15,7 @@ use vol::*;
 fn connector(path: &Path) -> Arc<dyn Connector> {
     match load(path).unwrap().plugin {
         Plugin::Connector(connector) => connector,
-        Plugin::Layer(_) => panic!("a layer"),
+        other => panic!("{other:?}"),
     }
 }
 
@@ -322,7 +322,7 @@ fn header_and_page_have_the_numbers_of_all_operations_and_capabilities() {
 fn structures_have_the_same_size_on_both_sides() {
     let sizes = [
         ("hyperslab_bytes", size_of::<abi::Bytes>()),
-        ("hyperslab_room", size_of::<abi::Room>()),
+        ("hyperslab_room", size_of::<abi::OutBuffer>()),
         ("hyperslab_object", size_of::<abi::Object>()),
         ("hyperslab_request", size_of::<abi::Request>()),
         ("hyperslab_answer", size_of::<abi::Answer>()),

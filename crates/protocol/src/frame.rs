@@ -1,6 +1,6 @@
 //! Frames: a header of 40 bytes, a table of lengths, arguments, then raw bulk (`docs/protocol.md`).
 //!
-//! Every length is checked against [`FrameLimits`] before it sizes anything, and room for bulk grows with the bytes that
+//! Every length is checked against [`FrameLimits`] before it sizes anything, and space for bulk grows with the bytes that
 //! really came.
 
 use std::io::{self, IoSlice, Read, Write};
@@ -14,7 +14,7 @@ pub const HEADER_BYTES: usize = 40;
 /// Bulk up to so many bytes is copied behind the header, so that a small frame is one write.
 const SMALL_BYTES: usize = 16 << 10;
 
-/// Room grows by so many bytes at a time: who claims much has to send much.
+/// Space grows by so many bytes at a time: who claims much has to send much.
 const STEP_BYTES: usize = 1 << 20;
 
 macro_rules! kinds {
@@ -25,7 +25,7 @@ macro_rules! kinds {
         pub enum FrameKind { $($(#[$doc])* $name = $number),+ }
 
         impl FrameKind {
-            /// The kind of this number.
+            /// Returns the kind of this number.
             pub fn of(number: u8) -> Option<Self> {
                 match number {
                     $( $number => Some(FrameKind::$name), )+
@@ -89,12 +89,12 @@ pub struct Header {
 }
 
 impl Header {
-    /// A header of this kind and nothing else.
+    /// Returns a header of this kind and nothing else.
     pub fn new(kind: FrameKind, sequence: u64) -> Self {
         Header { kind, code: 0, sequence, acknowledged: 0, arguments: 0, bulk: 0, rooms: 0 }
     }
 
-    /// Byte strings and rooms.
+    /// Byte strings and buffers.
     pub fn parts(&self) -> u32 {
         self.bulk.saturating_add(self.rooms)
     }
@@ -145,9 +145,9 @@ pub fn broken(problem: &'static str) -> io::Error {
 pub struct FrameLimits {
     /// Bytes of arguments.
     pub arguments_max: u32,
-    /// Byte strings and rooms.
+    /// Byte strings and buffers.
     pub parts_max: u32,
-    /// Bytes of all byte strings, and of all rooms.
+    /// Bytes of all byte strings, and of all buffers.
     pub bulk_bytes_max: u64,
 }
 
@@ -162,7 +162,7 @@ impl Default for FrameLimits {
 pub struct Frame {
     /// The fixed part.
     pub header: Header,
-    /// Lengths of the byte strings, then of the rooms.
+    /// Lengths of the byte strings, then of the buffers.
     pub lengths: Vec<u64>,
     /// Arguments, or the answer's values.
     pub arguments: Vec<u8>,
@@ -237,13 +237,13 @@ impl Frame {
         self.lengths.get(..self.header.bulk as usize).unwrap_or(&[])
     }
 
-    /// Lengths of the rooms.
+    /// Lengths of the buffers.
     pub fn room_lengths(&self) -> &[u64] {
         self.lengths.get(self.header.bulk as usize..).unwrap_or(&[])
     }
 }
 
-/// The sum of lengths.
+/// Returns the sum of lengths.
 pub fn total(lengths: &[u64]) -> io::Result<u64> {
     let sum = lengths.iter().try_fold(0u64, |sum, length| sum.checked_add(*length));
     sum.ok_or_else(|| broken("lengths without end"))
@@ -275,7 +275,7 @@ fn fill_or_end(from: &mut impl Read, bytes: &mut [u8]) -> io::Result<bool> {
     Ok(true)
 }
 
-/// Appends `length` bytes; room is made as they come.
+/// Appends `length` bytes; space is made as they come.
 pub fn receive_bytes(from: &mut impl Read, length: u64, into: &mut Vec<u8>) -> io::Result<()> {
     let mut left = usize::try_from(length).map_err(|_| broken("more bytes than there is memory"))?;
     while left > 0 {
@@ -310,9 +310,9 @@ pub struct Outgoing<'a> {
     pub arguments: &'a [u8],
     /// Byte strings.
     pub bulk: &'a [&'a [u8]],
-    /// Lengths of rooms. In an answer their bytes are `elements`.
+    /// Lengths of buffers. In an answer their bytes are `elements`.
     pub rooms: &'a [u64],
-    /// Bytes of the rooms.
+    /// Bytes of the buffers.
     pub elements: &'a [&'a [u8]],
 }
 
@@ -339,7 +339,7 @@ impl Outgoing<'_> {
         Ok(is_small)
     }
 
-    /// Bytes that follow the arguments.
+    /// Returns bytes that follow the arguments.
     fn parts(&self) -> impl Iterator<Item = &[u8]> {
         self.bulk.iter().chain(self.elements).copied()
     }

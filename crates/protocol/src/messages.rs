@@ -10,7 +10,7 @@ pub const VERSION: u32 = 2;
 /// What names of files in a root begin with by which clients know that they see the same folder.
 pub const MARK_PREFIX: &str = ".hyperslab-direct-";
 
-/// A number that nobody guesses: of a session, of a server's life.
+/// A number that no one guesses: of a session, of a server's life.
 pub type Identity = [u8; 16];
 
 macro_rules! message {
@@ -121,12 +121,8 @@ impl Wire for Id {
 }
 
 impl Id {
-    /// A new one, from the randomness that the system gives to hash tables.
+    /// Returns a new identity.
     pub fn random() -> Self {
-        use std::hash::{BuildHasher, RandomState};
-        let mut id = [0; 16];
-        id[..8].copy_from_slice(&RandomState::new().hash_one(std::process::id()).to_le_bytes());
-        id[8..].copy_from_slice(&RandomState::new().hash_one(std::time::Instant::now()).to_le_bytes());
-        Id(id)
+        Id(system::random::unique())
     }
 }

@@ -6,7 +6,7 @@ use vol::Operation;
 /// What tokens of queued operations begin with.
 const MARK: [u8; 8] = *b"\xffqueued\xff";
 
-/// The token of what the queued operation of this number makes.
+/// Returns the token of what the queued operation of this number makes.
 pub fn queued_token(sequence: u64) -> Token {
     let mut token = [0; 16];
     token[..8].copy_from_slice(&MARK);
@@ -14,24 +14,24 @@ pub fn queued_token(sequence: u64) -> Token {
     Token(token)
 }
 
-/// The number that a token of [`queued_token`] stands for.
+/// Returns the number that a token of [`queued_token`] stands for.
 pub fn queued_sequence(token: Token) -> Option<u64> {
     let sequence = token.0.strip_prefix(&MARK)?;
     sequence.try_into().ok().map(u64::from_le_bytes)
 }
 
-/// Whether the token is one of [`queued_token`].
+/// Returns whether the token is one of [`queued_token`].
 pub fn is_queued_token(token: Token) -> bool {
     queued_sequence(token).is_some()
 }
 
-/// Whether an operation answers with the token of what it made.
+/// Returns whether an operation answers with the token of what it made.
 pub fn makes_object(code: Operation) -> bool {
     use Operation as O;
     matches!(code, O::group_create | O::dataset_create | O::datatype_commit | O::map_create | O::object_copy)
 }
 
-/// Whether an operation may be queued: its answer is nothing, or a new token.
+/// Returns whether an operation may be queued: its answer is nothing, or a new token.
 pub fn may_be_queued(code: Operation) -> bool {
     use Operation as O;
     makes_object(code)

@@ -2,15 +2,17 @@
 
 use std::io::{self, IoSlice, Read, Write};
 use std::net::{Shutdown, TcpStream};
-use std::os::unix::net::UnixStream;
 use std::time::{Duration, Instant};
+
+use socket2::{SockRef, TcpKeepalive};
+use system::socket::UnixStream;
 
 /// A connection is asked after so much silence, then so often, and is at its end after so many questions: a minute.
 const ALIVE_AFTER: Duration = Duration::from_secs(30);
 const ALIVE_EVERY: Duration = Duration::from_secs(10);
 const ALIVE_COUNT: u32 = 3;
 
-/// The socket beneath.
+/// The socket below.
 #[derive(Debug)]
 pub enum Socket {
     /// To another machine, or to this one.
@@ -39,15 +41,12 @@ impl Socket {
 
     /// The system asks a silent other side whether it is still there: a machine that is gone says nothing by itself.
     pub fn keep_alive(&self) -> io::Result<()> {
-        use rustix::net::sockopt;
         let Socket::Tcp(socket) = self else { return Ok(()) };
-        sockopt::set_socket_keepalive(socket, true)?;
-        sockopt::set_tcp_keepidle(socket, ALIVE_AFTER)?;
-        sockopt::set_tcp_keepintvl(socket, ALIVE_EVERY)?;
-        Ok(sockopt::set_tcp_keepcnt(socket, ALIVE_COUNT)?)
+        let alive = TcpKeepalive::new().with_time(ALIVE_AFTER).with_interval(ALIVE_EVERY);
+        SockRef::from(socket).set_tcp_keepalive(&alive.with_retries(ALIVE_COUNT))
     }
 
-    /// A second handle of the same socket.
+    /// Returns a second handle of the same socket.
     pub fn again(&self) -> io::Result<Socket> {
         Ok(match self {
             Socket::Tcp(socket) => Socket::Tcp(socket.try_clone()?),
@@ -115,7 +114,7 @@ impl Stream {
         self.began = None;
     }
 
-    /// Whether no byte went since [`Stream::rest`].
+    /// Returns whether no byte went since [`Stream::rest`].
     pub fn is_resting(&self) -> bool {
         self.began.is_none()
     }

@@ -21,7 +21,7 @@ pub fn certificates(path: &Path) -> Result<Vec<CertificateDer<'static>>> {
     }
 }
 
-/// The key of a PEM file.
+/// Returns the key of a PEM file.
 pub fn key(path: &Path) -> Result<PrivateKeyDer<'static>> {
     let key = PrivateKeyDer::from_pem_reader(io::BufReader::new(open(path)?));
     key.map_err(|error| wrong(path, &error.to_string()))
@@ -36,7 +36,7 @@ pub fn roots(path: &Path) -> Result<RootCertStore> {
     Ok(roots)
 }
 
-/// The one implementation of ciphers in this build.
+/// Returns the one implementation of ciphers in this build.
 pub fn provider() -> Arc<rustls::crypto::CryptoProvider> {
     Arc::new(rustls::crypto::ring::default_provider())
 }
@@ -49,7 +49,7 @@ fn wrong(path: &Path, problem: &str) -> Error {
     Error::invalid("read PEM file").with("path", path.display()).with("problem", problem)
 }
 
-/// An error of TLS.
+/// Returns an error of TLS.
 pub fn failed(error: &rustls::Error) -> Error {
     Error::denied("set up encryption").with("problem", error)
 }

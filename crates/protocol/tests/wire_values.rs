@@ -1,4 +1,4 @@
-//! Values as bytes and back, and bytes that nobody meant.
+//! Values as bytes and back, and bytes that no one meant.
 
 use std::sync::Arc;
 
@@ -54,7 +54,7 @@ fn read_as_everything(bytes: &[u8]) {
         OpLookup,
         OpAttributeCreate,
         OpObjectCopy,
-        wire::Opening,
+        wire::OpenRequest,
         wire::Wrapping,
     );
 }
@@ -85,7 +85,8 @@ fn random_dataset_create(random: &mut Generator) -> OpDatasetCreate {
     let filters = vec![FilterSpec { id: 1, name: Some(random.name()), optional: true, values: vec![1, 2] }];
     let fill = Fill { value: FillValue::Value(random.bytes(5)), time: FillTime::Never };
     let create = DatasetCreate { layout, filters, fill, ..DatasetCreate::default() };
-    let place = (!random.one_in(3)).then(|| Place::new(Token::from_u64(random.number()), random.name()));
+    let place =
+        (!random.one_in(3)).then(|| LinkLocation::new(Token::from_u64(random.number()), random.name()));
     OpDatasetCreate { place, datatype: random.datatype(4), committed: None, space, create }
 }
 
@@ -259,7 +260,7 @@ fn random_requests_never_panic() {
     }
 }
 
-/// Answers with bytes that nobody meant.
+/// Answers with bytes that no one meant.
 struct Liar(std::sync::Mutex<Generator>);
 
 impl Transport for Liar {

@@ -1,7 +1,7 @@
-//! What a server costs on one machine, beside what the sockets alone can do: one run, figures as ratios.
+//! What a server costs on one machine, next to what the sockets alone can do: one run, figures as ratios.
 //!
 //! `cargo run --release -p hyperslab-server --example loopback [MiB] [direct]`: the last word measures nothing but elements that pass
-//! by the server. The temporary folder needs three times as much room; with a location (`h5s://host:port/?token=…`)
+//! by the server. The temporary folder needs three times as much space; with a location (`h5s://host:port/?token=…`)
 //! instead, creations on that server.
 
 use std::io::{Read, Write};
@@ -14,7 +14,7 @@ use model::datatype::ByteOrder;
 use model::properties::{DatasetCreate, FileCreate};
 use model::{CharacterSet, Dataspace, Datatype, Selection, Token};
 use vol::{
-    Container, FileAccess, OpAttributeCreate, OpDatasetCreate, OpGroupCreate, OpRead, OpWrite, Place,
+    Container, FileAccess, LinkLocation, OpAttributeCreate, OpDatasetCreate, OpGroupCreate, OpRead, OpWrite,
     Registry, Result,
 };
 
@@ -74,7 +74,7 @@ fn measure(bytes: usize, folder: &std::path::Path) -> Result<()> {
     direct(folder, &mut data)
 }
 
-/// Elements that pass by the server, beside the same calls on a file alone.
+/// Elements that pass by the server, next to the same calls on a file alone.
 fn direct(folder: &std::path::Path, data: &mut [u8]) -> Result<()> {
     use std::os::unix::fs::FileExt;
     println!("\nnative, elements in the file itself");
@@ -139,7 +139,7 @@ fn rate(bytes: usize, took: Duration) -> f64 {
     bytes as f64 / took.as_secs_f64() / 1e9
 }
 
-/// The buffers once through a socket, in pieces as the client has them.
+/// Returns the buffers once through a socket, in pieces as the client has them.
 fn plain_copy(data: &mut [u8]) -> Duration {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     let address = listener.local_addr().expect("an address");
@@ -169,7 +169,7 @@ fn open_at(location: &str) -> Result<Arc<dyn Container>> {
 
 fn bytes_dataset(container: &dyn Container, name: &str, length: u64) -> Result<Token> {
     container.dataset_create(&OpDatasetCreate {
-        place: Some(Place::new(container.info()?.root, name)),
+        place: Some(LinkLocation::new(container.info()?.root, name)),
         datatype: Datatype::integer(1, false, ByteOrder::Little),
         committed: None,
         space: Dataspace::simple(&[length])?,
@@ -227,7 +227,7 @@ fn median(run: &mut dyn FnMut()) -> Duration {
     times[times.len() / 2]
 }
 
-/// The least medians of two, in turn: where threads happen to run, and whether cores sleep, counts for more than what
+/// Returns the least medians of two, in turn: where threads happen to run, and whether cores sleep, counts for more than what
 /// they do, and must not favour one of them.
 fn in_turn(first: &mut dyn FnMut(), second: &mut dyn FnMut()) -> (Duration, Duration) {
     let mut least = (Duration::MAX, Duration::MAX);
@@ -237,7 +237,7 @@ fn in_turn(first: &mut dyn FnMut(), second: &mut dyn FnMut()) -> (Duration, Dura
     least
 }
 
-/// Somebody who sends back 64 bytes.
+/// Returns a caller who sends back 64 bytes.
 fn echo() -> TcpStream {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     let address = listener.local_addr().expect("an address");
@@ -279,12 +279,12 @@ fn small(server: &Server) -> Result<()> {
     container.close()
 }
 
-/// What 10,000 groups took to make, until the last one is seen; and to be listed in storage after that.
+/// Returns what 10,000 groups took to make, until the last one is seen; and to be listed in storage after that.
 fn create_all(container: &dyn Container) -> Result<(Duration, Duration)> {
     let root = container.info()?.root;
     let began = Instant::now();
     for number in 0..10_000 {
-        let place = Some(Place::new(root, format!("group {number}")));
+        let place = Some(LinkLocation::new(root, format!("group {number}")));
         container.group_create(&OpGroupCreate { place, ..OpGroupCreate::default() })?;
     }
     assert!(container.link_get(root, "group 9999")?.is_some());

@@ -1,7 +1,7 @@
 //! Who is let in: connections that did not say yet who they are, and those that did.
 //!
 //! Strangers have slots of their own. Where these are full, the oldest stranger of the address with the most of them goes,
-//! after a moment that is long enough to say hello: whoever does gets in beside any number that say nothing.
+//! after a moment that is long enough to say hello: a caller that does gets in next to any number that say nothing.
 
 use std::collections::{BTreeMap, HashMap};
 use std::hash::Hash;
@@ -28,7 +28,7 @@ struct Stranger {
     socket: Socket,
 }
 
-/// A connection of somebody.
+/// A connection of a caller.
 #[derive(Debug)]
 struct Client {
     from: Option<IpAddr>,
@@ -37,7 +37,7 @@ struct Client {
 }
 
 #[derive(Debug, Default)]
-struct State {
+struct AdmissionState {
     strangers: BTreeMap<u64, Stranger>,
     clients: HashMap<u64, Client>,
     addresses: Rates<IpAddr>,
@@ -48,7 +48,7 @@ struct State {
 #[derive(Debug)]
 pub(crate) struct Admission {
     limits: ServerLimits,
-    state: Mutex<State>,
+    state: Mutex<AdmissionState>,
 }
 
 impl Admission {
@@ -121,8 +121,8 @@ impl Admission {
     }
 }
 
-impl State {
-    /// Makes a slot, if somebody had one for long enough.
+impl AdmissionState {
+    /// Makes a slot, if a caller had one for long enough.
     fn evict(&mut self) -> bool {
         let mut counts: HashMap<Option<IpAddr>, usize> = HashMap::new();
         self.strangers.values().for_each(|stranger| *counts.entry(stranger.from).or_default() += 1);
@@ -150,7 +150,7 @@ impl<K> Default for Rates<K> {
 }
 
 impl<K: Eq + Hash> Rates<K> {
-    /// Whether one more is allowed now.
+    /// Returns whether one more is allowed now.
     fn take(&mut self, of: K, per_second: u32) -> bool {
         let (rate, now) = (f64::from(per_second), Instant::now());
         let left = |(left, at): (f64, Instant)| (left + (now - at).as_secs_f64() * rate).min(2.0 * rate);
@@ -167,7 +167,7 @@ impl<K: Eq + Hash> Rates<K> {
 /// Time that a connection has to say who it is, where none is configured.
 pub(crate) const HANDSHAKE: Duration = Duration::from_secs(5);
 
-#[cfg(test)]
+#[cfg(all(test, unix))]
 mod tests {
     use std::os::unix::net::UnixStream;
 

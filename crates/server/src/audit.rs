@@ -1,9 +1,8 @@
 //! The audit log: who asked for what, from where, and whether it was allowed. One line of JSON each.
 
 use std::fmt::Write as _;
-use std::fs::{File, OpenOptions};
+use std::fs::File;
 use std::io::Write as _;
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -17,7 +16,7 @@ const TEXT_BYTES_MAX: usize = 1024;
 
 /// Something that was asked for.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Asked<'a> {
+pub(crate) struct AuditedRequest<'a> {
     pub(crate) who: &'a str,
     pub(crate) from: &'a str,
     /// `hello`, `open`, `create`, `delete`, …, or the operation that was refused.
@@ -36,13 +35,13 @@ impl Audit {
     /// Appends to the file, which only its owner can read.
     pub(crate) fn open(path: Option<&Path>) -> Result<Self> {
         let Some(path) = path else { return Ok(Audit::default()) };
-        let file = OpenOptions::new().append(true).create(true).mode(0o600).open(path);
-        let file = file.map_err(|e| Error::io("open audit log", &e).with("path", path.display()))?;
+        let file = system::private::append(path)
+            .map_err(|e| Error::io("open audit log", &e).with("path", path.display()))?;
         Ok(Audit { file: Some(Mutex::new(file)) })
     }
 
     /// Writes down what was asked for, and what became of it.
-    pub(crate) fn note(&self, asked: Asked<'_>, outcome: Result<(), &Error>) {
+    pub(crate) fn note(&self, asked: AuditedRequest<'_>, outcome: Result<(), &Error>) {
         let Some(file) = &self.file else { return };
         let line = line(asked, outcome);
         // One write, so that lines of several servers in one file stay whole.
@@ -52,9 +51,9 @@ impl Audit {
     }
 }
 
-fn line(asked: Asked<'_>, outcome: Result<(), &Error>) -> String {
+fn line(asked: AuditedRequest<'_>, outcome: Result<(), &Error>) -> String {
     let time = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0.0, |time| time.as_secs_f64());
-    let Asked { who, from, what, name } = asked;
+    let AuditedRequest { who, from, what, name } = asked;
     let mut line = format!("{{\"time\":{time:.6}");
     for (key, value) in [("who", who), ("from", from), ("what", what), ("name", name)] {
         if !value.is_empty() {
@@ -81,14 +80,18 @@ mod tests {
 
     #[test]
     fn a_line_is_one_object_whatever_the_name() {
-        let asked =
-            Asked { who: "ann", from: "10.0.0.1:5", what: "open", name: "a\n\u{1b}[2J\"?token=s3cret&x" };
+        let asked = AuditedRequest {
+            who: "ann",
+            from: "10.0.0.1:5",
+            what: "open",
+            name: "a\n\u{1b}[2J\"?token=s3cret&x",
+        };
         let error = Error::denied("use container").with("name", "b?token=s3cret");
         let line = line(asked, Err(&error));
         assert!(line.ends_with("}\n") && line.matches('\n').count() == 1, "{line}");
         assert!(!line.contains('\u{1b}') && !line.contains("s3cret"), "{line}");
         assert!(line.contains("\"allowed\":false") && line.contains("\"who\":\"ann\""), "{line}");
         let long = "x".repeat(100_000);
-        assert!(super::line(Asked { name: &long, ..asked }, Ok(())).len() < 2000);
+        assert!(super::line(AuditedRequest { name: &long, ..asked }, Ok(())).len() < 2000);
     }
 }

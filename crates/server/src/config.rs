@@ -19,7 +19,7 @@ pub enum Listen {
 }
 
 impl Listen {
-    /// Whether others than this machine can reach it.
+    /// Returns whether others than this machine can reach it.
     pub fn is_beyond_loopback(&self) -> bool {
         matches!(self, Listen::Tcp(address) if !address.ip().is_loopback())
     }
@@ -51,7 +51,7 @@ pub struct ServerLimits {
     pub handshake: Duration,
     /// Operations that run at once. Of those that wait, the token that used the least processor time is next.
     pub running_max: usize,
-    /// Whoever is refused again and again waits for its answers, longer each time, for this long at most.
+    /// A caller that is refused again and again waits for its answers, longer each time, for this long at most.
     pub offence_delay_max: Duration,
     /// Containers open at once. Those of one token are three quarters of them at most.
     pub sessions_max: usize,
@@ -65,7 +65,7 @@ pub struct ServerLimits {
     pub lease: Duration,
     /// A lock of a client that reads or writes elements in the file itself is good for this, unless it is renewed.
     pub lock_lease: Duration,
-    /// Whoever waits for locks of others gives up after this.
+    /// A caller that waits for locks of others gives up after this.
     pub lock_patience: Duration,
 }
 
@@ -102,12 +102,12 @@ fn running_max() -> usize {
 
 /// What a connection takes before it asks for anything large: bytes read ahead, a small frame and a small answer.
 pub(crate) const CONNECTION_BYTES: u64 = 128 << 10;
-/// Caches of one container, whoever asks for it.
+/// Caches of one container, no matter who asks for it.
 const CACHE_BYTES_MAX: u64 = 64 << 20;
 
 /// How [`ServerLimits::memory_bytes_max`] is shared.
 impl ServerLimits {
-    /// Bytes that connections have in any case.
+    /// Returns the number of bytes that connections have in any case.
     pub(crate) fn connections_bytes(&self) -> u64 {
         let count = self.connections_max.saturating_add(self.handshakes_max) as u64;
         count.saturating_mul(CONNECTION_BYTES).min(self.memory_bytes_max / 4)
@@ -117,12 +117,12 @@ impl ServerLimits {
         self.memory_bytes_max - self.connections_bytes()
     }
 
-    /// Bytes of all sessions with one token: two tokens together leave something to others.
+    /// Returns the number of bytes of all sessions with one token: two tokens together leave something to others.
     pub(crate) fn token_bytes_max(&self) -> u64 {
         self.usable_bytes() / 8 * 3
     }
 
-    /// Bytes of one session.
+    /// Returns the number of bytes of one session.
     pub(crate) fn session_bytes_max(&self) -> u64 {
         self.token_bytes_max()
     }
@@ -132,18 +132,18 @@ impl ServerLimits {
         (self.sessions_max / 4 * 3).max(1)
     }
 
-    /// Bytes of what all containers keep.
+    /// Returns the number of bytes of what all containers keep.
     pub(crate) fn containers_bytes_max(&self) -> u64 {
         self.usable_bytes() / 2
     }
 
-    /// Bytes of a cache of a container that is opened where `sessions` are open: those of all together stay within the
+    /// Returns the number of bytes of a cache of a container that is opened where `sessions` are open: those of all together stay within the
     /// bound, and the first ones get most.
     pub(crate) fn cache_bytes(&self, sessions: usize) -> u64 {
         (self.usable_bytes() / 32 / (sessions as u64 + 1)).min(CACHE_BYTES_MAX)
     }
 
-    /// Bytes of elements or values of one operation that a session has memory for.
+    /// Returns the number of bytes of elements or values of one operation that a session has memory for.
     pub(crate) fn frame_bytes_max(&self) -> u64 {
         self.bulk_bytes_max.min(self.session_bytes_max() / 4 * 3)
     }
@@ -163,11 +163,11 @@ pub struct TlsFiles {
 /// Who may use a server.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub enum Auth {
-    /// Whoever has the token that the server makes when it starts, which clients of the same user on this machine find
+    /// A caller that has the token that the server makes when it starts, which clients of the same user on this machine find
     /// ([`Server::token_file`](crate::Server::token_file)). For servers of this machine only.
     #[default]
     Made,
-    /// Whoever has one of these tokens, with its rights.
+    /// A caller that has one of these tokens, with its rights.
     Tokens(Rights),
     /// Everybody everything, on this machine or with a certificate.
     Off,
@@ -184,7 +184,7 @@ pub struct Config {
     pub root: Option<PathBuf>,
     /// Where to listen.
     pub listen: Listen,
-    /// Where `/healthz` and `/metrics` are told.
+    /// Where `/healthz` and `/metrics` are reported.
     pub http: Option<SocketAddr>,
     /// Who may do what.
     pub auth: Auth,
@@ -201,7 +201,7 @@ pub struct Config {
 }
 
 impl Config {
-    /// A server on a free port of this machine, for containers of `registry` under `root`.
+    /// Returns a server on a free port of this machine, for containers of `registry` under `root`.
     pub fn local(registry: Registry, root: impl Into<PathBuf>) -> Self {
         Config {
             registry,
@@ -218,7 +218,7 @@ impl Config {
         }
     }
 
-    /// The layers, and the connector where the last part is one (it ends with a colon).
+    /// Returns the layers, and the connector where the last part is one (it ends with a colon).
     pub fn split_stack(&self) -> (Option<String>, Option<String>) {
         let Some(stack) = &self.stack else { return (None, None) };
         let (layers, last) = stack.rsplit_once('|').unwrap_or(("", stack));
@@ -241,6 +241,9 @@ impl Config {
         match &self.root {
             Some(root) if !root.is_dir() => {
                 return Err(Error::not_found("find root folder").with("root", root.display()));
+            }
+            _ if self.direct && !cfg!(unix) => {
+                return Err(Error::unsupported("serve files directly").with("system", std::env::consts::OS));
             }
             None if self.direct => return Err(wrong("direct access needs a folder: root")),
             None if name != "memory" => return Err(wrong("containers need a folder: root")),

@@ -13,7 +13,7 @@ use protocol::frame::{self, Frame, FrameKind, FrameLimits, Header, Outgoing};
 use protocol::stream::{Socket, Stream};
 use protocol::wire::Answer;
 
-use crate::memory::{KEPT_BYTES_MAX, Room, SMALL_BYTES};
+use crate::memory::{KEPT_BYTES_MAX, OperationMemory, SMALL_BYTES};
 use crate::party::Party;
 use crate::rights::Principal;
 use crate::session::Session;
@@ -42,7 +42,7 @@ pub(crate) struct Connection<'a> {
     /// Byte strings of the last request and elements of the last answer: memory that is used again.
     bulk: Vec<u8>,
     elements: Vec<u8>,
-    kept: Option<Room<'a>>,
+    kept: Option<OperationMemory<'a>>,
     limits: FrameLimits,
     who: Option<Principal>,
     /// Whom its processor time and what it is refused are counted to.
@@ -76,7 +76,7 @@ impl<'a> Connection<'a> {
         }
     }
 
-    /// The connection of this number, over this socket.
+    /// Returns the connection of this number, over this socket.
     pub(crate) fn of(mut self, number: u64, socket: Socket, party: Party) -> Self {
         self.number = Some((number, socket));
         self.party = party;
@@ -190,7 +190,7 @@ impl<'a> Connection<'a> {
         }
     }
 
-    /// The fixed part of the next frame. Between frames a client may be silent for long, in a frame it may not.
+    /// Returns the fixed part of the next frame. Between frames a client may be silent for long, in a frame it may not.
     fn wait(&mut self) -> io::Result<bool> {
         let mut since = None;
         loop {
@@ -206,8 +206,8 @@ impl<'a> Connection<'a> {
         }
     }
 
-    /// The rest of a frame up to its bulk, where there is memory for it; what is refused is passed over.
-    fn rest(&mut self, room: &mut Room<'a>) -> io::Result<Result<()>> {
+    /// Returns the rest of a frame up to its bulk, where there is memory for it; what is refused is passed over.
+    fn rest(&mut self, room: &mut OperationMemory<'a>) -> io::Result<Result<()>> {
         let Header { arguments, .. } = self.frame.header;
         let parts = u64::from(self.frame.header.parts()) * PART_BYTES;
         let bytes = u64::from(arguments) * ARGUMENT_FACTOR + parts;
@@ -241,7 +241,7 @@ impl<'a> Connection<'a> {
 
     /// Logs what is refused; whether it is an offence.
     fn refused(&self, kind: FrameKind, error: &Error) -> bool {
-        // Elements that cannot be used directly now are shipped: nobody is refused anything.
+        // Elements that cannot be used directly now are shipped: no one is refused anything.
         if kind == FrameKind::Lock && matches!(error.kind(), Kind::Busy | Kind::Limit) {
             return false;
         }

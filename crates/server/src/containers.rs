@@ -1,22 +1,21 @@
 //! Making, opening and removing containers for clients.
 
 use std::collections::HashMap;
-use std::os::unix::fs::MetadataExt;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
 use model::{Budget, Error, Limits, Result};
-use protocol::wire::Opening;
+use protocol::wire::OpenRequest;
 use protocol::{Begin, Whereabouts};
 use system::sync::Mutex;
 use vol::{Access, Container, ContainerOpen, FileAccess, Registry};
 
 use crate::config::Config;
 use crate::direct::Direct;
-use crate::hidden::Hidden;
+use crate::hidden::HiddenPaths;
 use crate::locks::Locks;
-use crate::mark::Marks;
+use crate::mark::ServerMark;
 use crate::memory::Memory;
 use crate::metrics::Metrics;
 use crate::names;
@@ -26,7 +25,7 @@ use crate::session::{Beginning, Session};
 /// Connectors whose containers, opened twice in one process, are one.
 const SHARED: [&str; 4] = ["native", "memory", "object", "iod"];
 
-/// The client's limits, where they are below the server's own. Nothing that a file sizes is larger than what the server has
+/// Returns the client's limits, where they are below the server's own. Nothing that a file sizes is larger than what the server has
 /// memory for.
 fn lower(wanted: &Limits, memory: &Budget) -> Limits {
     let mut limits = Limits::default();
@@ -59,7 +58,7 @@ pub(crate) struct Containers {
     readable: Arc<[&'static str]>,
     root: Option<PathBuf>,
     /// What errors do not tell.
-    pub(crate) hidden: Arc<Hidden>,
+    pub(crate) hidden: Arc<HiddenPaths>,
     layers: Option<String>,
     /// Connector and engine of new containers.
     connector: Option<String>,
@@ -68,7 +67,7 @@ pub(crate) struct Containers {
     /// Sessions that write, by location.
     writers: Mutex<HashMap<String, usize>>,
     /// Where clients may use files themselves.
-    direct: Option<Marks>,
+    direct: Option<ServerMark>,
     /// How long locks are good, and how long they are waited for.
     lock_times: (Duration, Duration),
     /// What of containers is locked, by location.
@@ -88,14 +87,14 @@ impl Containers {
         let (layers, connector) = config.split_stack();
         let root = root.transpose()?;
         let lease = config.limits.lock_lease;
-        let direct = root.as_ref().filter(|_| config.direct).map(|root| Marks::new(root, lease));
+        let direct = root.as_ref().filter(|_| config.direct).map(|root| ServerMark::new(root, lease));
         Ok(Containers {
             readable: readable_extensions(&config.registry),
             registry: config.registry.clone(),
             direct: direct.transpose()?,
             lock_times: (lease, config.limits.lock_patience),
             locks: Mutex::default(),
-            hidden: Arc::new(Hidden::new(config.root.as_deref(), root.as_deref())),
+            hidden: Arc::new(HiddenPaths::new(config.root.as_deref(), root.as_deref())),
             root,
             layers,
             connector,
@@ -105,7 +104,7 @@ impl Containers {
         })
     }
 
-    /// Where the container of this name is, where the client may use it so: by the name that it says, and by the one that
+    /// Returns where the container of this name is, where the client may use it so: by the name that it says, and by the one that
     /// this leads to.
     fn location(&self, who: &Principal, name: &str, access: Access) -> Result<String> {
         names::checked(name)?;
@@ -137,7 +136,7 @@ impl Containers {
         &self,
         who: &Principal,
         begin: &Begin,
-        opening: &Opening,
+        opening: &OpenRequest,
         Means { metrics, memory, cache_bytes }: Means<'_>,
     ) -> Result<Session> {
         let writable = opening.create.is_some() || opening.access.access == Access::Write;
@@ -189,28 +188,29 @@ impl Containers {
         }
     }
 
-    /// The locks of a container. Those that nobody holds any more go.
+    /// Returns the locks of a container. Those that no one holds any more go.
     fn locks(&self, location: &str) -> Arc<Locks> {
         let mut all = self.locks.lock();
         all.retain(|_, locks| Arc::strong_count(locks) > 1 || !locks.is_empty());
         all.entry(location.to_owned()).or_default().clone()
     }
 
-    /// Where the file of a session is, for a client that sees the same file system.
+    /// Returns where the file of a session is, for a client that sees the same file system.
     pub(crate) fn whereabouts(&self, session: &Session) -> Result<Whereabouts> {
         let refused = |problem: &str| Error::unsupported("use file directly").with("problem", problem);
         let marks = self.direct.as_ref();
         let marks = marks.ok_or_else(|| refused("the server was not started for direct access"))?;
         let path = names::under(marks.root(), &session.name)?.path;
-        let inode = std::fs::metadata(&path).ok().filter(std::fs::Metadata::is_file).map(|file| file.ino());
+        let inode =
+            path.is_file().then(|| system::file::identity_at(&path).ok()).flatten().map(|(_, inode)| inode);
         let inode = inode.ok_or_else(|| refused("the container is not one file"))?;
         let (mark, proof) = marks.mark()?;
         let root = marks.root().to_string_lossy().into_owned();
         Ok(Whereabouts { root, name: session.name.clone(), inode, mark, proof })
     }
 
-    /// What of the client's wishes holds here: nothing that names files, layers or locks of the server.
-    fn access(&self, opening: &Opening, access: Access, budget: Budget) -> Result<FileAccess> {
+    /// Returns what of the client's wishes holds here: nothing that names files, layers or locks of the server.
+    fn access(&self, opening: &OpenRequest, access: Access, budget: Budget) -> Result<FileAccess> {
         if let Some(driver) = &opening.access.driver {
             return Err(Error::denied("use container").with("driver", driver));
         }
@@ -244,7 +244,7 @@ impl Containers {
         }
     }
 
-    /// A second writer, where two do not see each other, is refused.
+    /// Returns a second writer, where two do not see each other, is refused.
     fn check_shared(
         &self,
         location: &str,

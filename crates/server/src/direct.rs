@@ -3,11 +3,11 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use model::{LinkTarget, ObjectKind, Result, Token};
+use model::{LinkTarget, ObjectKind, Result, Selection, Token};
 use protocol::Id;
 use vol::{Container, Layer, OpObjectCopy, OpPlacement, OpRead, OpWrite, Placement};
 
-use crate::locks::{Ending, Exclusive, Locks, WHOLE};
+use crate::locks::{Ending, Exclusive, Locks, Reading, WHOLE};
 
 /// A container of which clients have parts under locks, as one session has it.
 pub(crate) struct Direct {
@@ -34,7 +34,8 @@ impl Direct {
 
     /// Takes shared locks, and says where the elements lie. On an error there is no lock.
     pub(crate) fn lock(&self, number: u64, ops: &[OpPlacement], write: bool) -> Result<Vec<Placement>> {
-        self.locks.share((self.session, number), ops, write, (self.lease, self.patience))?;
+        let times = (self.lease, self.patience);
+        self.locks.share((self.session, number), ops, write, times, &|ending| self.settle(ending))?;
         let place = |op| if write { self.inner.elements_place(op) } else { self.inner.elements_find(op) };
         let placed = ops.iter().map(place).collect::<Result<Vec<_>>>();
         if placed.is_err() {
@@ -79,12 +80,19 @@ impl Direct {
         }
     }
 
-    /// What may go when an object goes: a dataset alone, a group with whatever is in it.
+    /// Returns what may go when an object goes: a dataset alone, a group with whatever is in it.
     fn goes_with(&self, object: Token) -> Token {
         match self.inner.object_kinds(&[object]).as_deref() {
             Ok([ObjectKind::Dataset]) => object,
             _ => WHOLE,
         }
+    }
+
+    /// Takes the lock to read these elements here, and forgets what was kept of elements that clients may be writing.
+    fn reading(&self, ops: &[OpPlacement]) -> Result<Reading<'_>> {
+        let reading = self.locks.read(ops, self.patience, &|ending| self.settle(ending))?;
+        ops.iter().for_each(|op| self.refresh(&self.locks.writes(Some(op.dataset))));
+        Ok(reading)
     }
 
     fn exclusive(&self, datasets: impl IntoIterator<Item = Token>) -> Result<Exclusive<'_>> {
@@ -148,14 +156,16 @@ impl Layer for Direct {
     }
 
     fn dataset_read(&self, reads: &mut [OpRead<'_>]) -> Result<()> {
-        for read in reads.iter() {
-            self.refresh(&self.locks.writes(Some(read.dataset)));
-        }
+        let ops: Vec<OpPlacement> = reads
+            .iter()
+            .map(|read| OpPlacement { dataset: read.dataset, selection: read.selection.clone() })
+            .collect();
+        let _reading = self.reading(&ops)?;
         self.inner.dataset_read(reads)
     }
 
     fn chunk_read(&self, dataset: Token, offset: &[u64]) -> Result<(u32, Vec<u8>)> {
-        self.refresh(&self.locks.writes(Some(dataset)));
+        let _reading = self.reading(&[OpPlacement { dataset, selection: Selection::All }])?;
         self.inner.chunk_read(dataset, offset)
     }
 

@@ -1,4 +1,4 @@
-//! Frames that somebody broke: none makes the server panic, hang or ask for memory without end.
+//! Frames that a caller broke: none makes the server panic, hang or ask for memory without end.
 
 use std::io::{self, Cursor, Read, Write};
 use std::sync::Arc;
@@ -9,9 +9,11 @@ use model::properties::FileCreate;
 use model::{Selection, Token};
 use protocol::frame::{FrameKind, Header, Outgoing};
 use protocol::stream::Stream;
-use protocol::wire::{self, Opening, Wire};
+use protocol::wire::{self, OpenRequest, Wire};
 use protocol::{Begin, Hello, Id, Lock, Renew, Unlock, VERSION, queued_token};
-use vol::{ContainerCreate, FileAccess, OpGroupCreate, OpList, OpPlacement, Operation, Place, Registry};
+use vol::{
+    ContainerCreate, FileAccess, LinkLocation, OpGroupCreate, OpList, OpPlacement, Operation, Registry,
+};
 
 use crate::config::{Auth, Config, ServerLimits};
 use crate::connection::Connection;
@@ -51,9 +53,9 @@ fn conversation(name: &str) -> Vec<Vec<u8>> {
     let hello = Hello { version: VERSION, wire_version: wire::VERSION, token: None };
     let begin = Begin { session: Id::random(), queued: true };
     let (create, access) = (FileCreate::default(), FileAccess::write());
-    let opening = Opening::create(&ContainerCreate::new(name, &create, &access));
+    let opening = OpenRequest::create(&ContainerCreate::new(name, &create, &access));
     let root = Token::from_u64(0);
-    let group = OpGroupCreate { place: Some(Place::new(root, "g")), ..OpGroupCreate::default() };
+    let group = OpGroupCreate { place: Some(LinkLocation::new(root, "g")), ..OpGroupCreate::default() };
     let list =
         [wire::to_bytes(&root), wire::to_bytes(&OpList::default())].map(|b| b.expect("bytes")).concat();
     let mut read = 1u32.to_le_bytes().to_vec();
@@ -159,7 +161,7 @@ fn broken_frames_never_panic_or_hang() {
     println!("{answered} bytes of answers");
 }
 
-/// A server without containers.
+/// Returns a server without containers.
 fn fresh() -> Shared {
     let mut storage = Registry::new();
     storage.register(Arc::new(memory::MemoryConnector::new())).expect("memory");

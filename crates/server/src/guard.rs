@@ -14,7 +14,7 @@ use crate::memory::SMALL_BYTES;
 
 /// Bytes of an object that a client holds open, here and in the connector.
 const HANDLE_BYTES: u64 = 256;
-/// Bytes of values that are asked for at once, where nobody knows how large they are.
+/// Bytes of values that are asked for at once, where no one knows how large they are.
 const BATCH_BYTES: u64 = 1 << 20;
 /// Values that are asked for first, and at most.
 const BATCH_FIRST: usize = 16;
@@ -32,19 +32,19 @@ thread_local! {
     static ANSWERED: RefCell<Option<Charge>> = const { RefCell::new(None) };
 }
 
-/// Keeps a charge until the answer is sent: whoever gave it back before would count it as free too soon.
+/// Keeps a charge until the answer is sent: a caller that gave it back before would count it as free too soon.
 fn leave_for_answer(charge: Charge) {
     ANSWERED.with_borrow_mut(|answered| *answered = Some(charge));
 }
 
-/// The charge for the answer that this thread just got.
+/// Returns the charge for the answer that this thread just got.
 pub(crate) fn answered() -> Option<Charge> {
     ANSWERED.take()
 }
 
 /// What a session holds.
 #[derive(Debug, Default)]
-struct Held {
+struct SessionHandles {
     /// Objects, and how often.
     objects: HashMap<Token, u64>,
     /// Pins of the client, whose numbers other clients have too, and what they are called here.
@@ -55,7 +55,7 @@ struct Held {
 /// A container as one session has it.
 pub(crate) struct Guard {
     inner: Arc<dyn Container>,
-    held: Mutex<Held>,
+    held: Mutex<SessionHandles>,
     objects_max: usize,
     writable: bool,
     budget: Budget,
@@ -74,7 +74,7 @@ impl Guard {
         Guard { inner, held: Mutex::default(), objects_max, writable, budget, readable }
     }
 
-    /// Lets go of what the client held.
+    /// Releases what the client held.
     pub(crate) fn let_go(&self) {
         let held = std::mem::take(&mut *self.held.lock());
         for number in held.pins.into_values() {
@@ -82,14 +82,14 @@ impl Guard {
         }
         for (object, count) in held.objects {
             for _ in 0..count {
-                // An object that is gone needs nobody to let go of it.
+                // An object that is gone needs no one to release it.
                 let _ = self.inner.release(object);
             }
         }
     }
 
     /// Memory for one more object or pin.
-    fn hold_more(&self, held: &mut Held) -> Result<()> {
+    fn hold_more(&self, held: &mut SessionHandles) -> Result<()> {
         let count = held.objects.len() + held.pins.len();
         if count >= self.objects_max {
             return Err(Error::limit("open object").with("objects", count));
@@ -168,7 +168,7 @@ impl Guard {
     }
 }
 
-/// As many as [`BATCH_BYTES`] have room for, if they are as large as the last ones.
+/// As many as [`BATCH_BYTES`] have space for, if they are as large as the last ones.
 fn next_batch(count: usize, bytes: u64) -> usize {
     let each = (bytes / count.max(1) as u64).max(1);
     usize::try_from(BATCH_BYTES / each).unwrap_or(BATCH_MAX).clamp(1, BATCH_MAX)
@@ -179,12 +179,12 @@ impl Layer for Guard {
         &*self.inner
     }
 
-    /// What an operation answers is its client's; what the container keeps is not.
+    /// Returns what an operation answers is its client's; what the container keeps is not.
     fn budget(&self) -> Budget {
         self.budget.clone()
     }
 
-    /// Files beside the container are not followed here.
+    /// Files next to the container are not followed here.
     fn info(&self) -> Result<Arc<ContainerInfo>> {
         let info = self.inner.info()?;
         let capability = Capability { external_data: false, virtual_datasets: false, ..info.capability };
@@ -225,7 +225,7 @@ impl Layer for Guard {
         self.in_batches(keys, "values of a map", size, |keys| self.inner.map_get(map, keys))
     }
 
-    /// Where elements lie is told with a lock, or not at all.
+    /// Returns where elements lie is reported with a lock, or not at all.
     fn elements_find(&self, _op: &OpPlacement) -> Result<Placement> {
         Err(Error::unsupported("find elements without a lock"))
     }
@@ -238,7 +238,7 @@ impl Layer for Guard {
         Err(Error::unsupported("change elements without a lock"))
     }
 
-    /// A container without pins needs none: whoever queued this does not wait to be told.
+    /// A container without pins needs none: a caller that queued this does not wait to be told.
     fn blob_pin(&self, pin: u64) -> Result<()> {
         let held = &mut *self.held.lock();
         self.hold_more(held)?;

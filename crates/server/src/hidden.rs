@@ -6,13 +6,13 @@ use model::Error;
 
 /// Paths of the server, as they may stand in a message.
 #[derive(Debug, Default)]
-pub(crate) struct Hidden {
+pub(crate) struct HiddenPaths {
     /// The longest first: one may be the start of another.
     paths: Vec<String>,
 }
 
-impl Hidden {
-    /// The root as it was configured, and without links.
+impl HiddenPaths {
+    /// Returns the root as it was configured, and without links.
     pub(crate) fn new(root: Option<&Path>, real: Option<&Path>) -> Self {
         let absolute = root.and_then(|root| std::path::absolute(root).ok());
         let shown = [absolute.as_deref(), real].into_iter().flatten();
@@ -20,16 +20,16 @@ impl Hidden {
         paths.retain(|path| path.len() > 1);
         paths.sort_by_key(|path| std::cmp::Reverse(path.len()));
         paths.dedup();
-        Hidden { paths }
+        HiddenPaths { paths }
     }
 
-    /// The text with paths from the root instead of absolute ones.
+    /// Returns the text with paths from the root instead of absolute ones.
     fn text(&self, text: &str) -> String {
         let within = |text: String, path: &String| text.replace(&format!("{path}/"), "").replace(path, ".");
         self.paths.iter().fold(text.to_owned(), within)
     }
 
-    /// The error without the server's paths, in all of its causes.
+    /// Returns the error without the server's paths, in all of its causes.
     pub(crate) fn hide(&self, error: Error) -> Error {
         let (mut links, mut next) = (Vec::new(), Some(&error));
         while let Some(error) = next {
@@ -56,7 +56,7 @@ mod tests {
 
     #[test]
     fn paths_in_errors_begin_at_the_root() {
-        let hidden = Hidden::new(Some(Path::new("/srv/link")), Some(Path::new("/srv/real")));
+        let hidden = HiddenPaths::new(Some(Path::new("/srv/link")), Some(Path::new("/srv/real")));
         let cause = Error::new(Kind::Io, "open /srv/real").with("path", "/srv/real/runs/a.h5");
         let error = hidden.hide(cause.during("open /srv/link/runs/a.h5: failed"));
         let text = error.to_string();

@@ -1,6 +1,6 @@
 //! `/healthz` and `/metrics`: as much HTTP/1.1 as these two need.
 //!
-//! Each client has a thread for a moment, and the oldest goes where there are too many: a slow one keeps nobody out.
+//! Each client has a thread for a moment, and the oldest goes where there are too many: a slow one keeps no one out.
 
 use std::collections::VecDeque;
 use std::io::{Read, Write};
@@ -11,10 +11,9 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use model::{Error, Result};
-use protocol::stream::Socket;
+use system::socket::Closer;
 use system::sync::Mutex;
 
-use crate::listener::tcp_closer;
 use crate::shared::Shared;
 
 /// Bytes of a request that are looked at.
@@ -30,7 +29,7 @@ const STACK_BYTES: usize = 256 << 10;
 pub(crate) struct Http {
     pub(crate) address: SocketAddr,
     pub(crate) thread: JoinHandle<()>,
-    pub(crate) closer: Socket,
+    pub(crate) closer: Closer,
 }
 
 /// Those that are being served, the oldest first.
@@ -40,7 +39,7 @@ pub(crate) fn start(address: SocketAddr, shared: Arc<Shared>) -> Result<Http> {
     let failed = |e: std::io::Error| Error::io("listen", &e).with("at", address);
     let listener = TcpListener::bind(address).map_err(failed)?;
     let address = listener.local_addr().map_err(failed)?;
-    let closer = tcp_closer(&listener).map_err(failed)?;
+    let closer = Closer::tcp(&listener).map_err(failed)?;
     let thread = std::thread::Builder::new().name("serve-http".to_owned());
     let thread = thread.spawn(move || accept(&listener, &shared));
     Ok(Http { address, thread: thread.map_err(|e| Error::io("start thread", &e))?, closer })
@@ -73,7 +72,7 @@ fn serve(number: u64, stream: TcpStream, shared: &Arc<Shared>, clients: &Clients
     let (shared, others) = (shared.clone(), clients.clone());
     let thread = std::thread::Builder::new().name("serve-http".to_owned()).stack_size(STACK_BYTES);
     let started = thread.spawn(move || {
-        // Whoever asks badly gets no answer, or half of one.
+        // A caller that asks badly gets no answer, or half of one.
         let _ = answer(stream, &shared);
         others.lock().retain(|(other, _)| *other != number);
     });

@@ -2,8 +2,6 @@
 
 use std::io;
 use std::net::{Shutdown, SocketAddr, TcpListener};
-use std::os::fd::OwnedFd;
-use std::os::unix::net::UnixListener;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -12,7 +10,8 @@ use std::time::{Duration, Instant};
 
 use model::{Error, Result};
 use protocol::stream::{Duplex, Socket, Stream};
-use protocol::tokens::{Place, TokenFile};
+use protocol::tokens::{TokenFile, TokenPlace};
+use system::socket::{Closer, UnixListener};
 use system::sync::{Condvar, Mutex};
 
 use crate::config::{Auth, Config, Listen};
@@ -35,7 +34,7 @@ enum Listener {
 }
 
 impl Listener {
-    /// The next connection, and from where: clients of a socket of this machine have no address.
+    /// Returns the next connection, and from where: clients of a socket of this machine have no address.
     fn accept(&self) -> io::Result<(Socket, Option<SocketAddr>)> {
         match self {
             Listener::Tcp(listener) => {
@@ -49,18 +48,13 @@ impl Listener {
 }
 
 impl Listener {
-    /// A handle that ends the waiting for connections. The address itself may be out of reach from here.
-    fn closer(&self) -> io::Result<Socket> {
-        Ok(match self {
-            Listener::Tcp(listener) => tcp_closer(listener)?,
-            Listener::Unix(listener) => Socket::Unix(OwnedFd::from(listener.try_clone()?).into()),
-        })
+    /// Returns a handle that ends the waiting for connections.
+    fn closer(&self) -> io::Result<Closer> {
+        match self {
+            Listener::Tcp(listener) => Closer::tcp(listener),
+            Listener::Unix(listener) => Closer::unix(listener),
+        }
     }
-}
-
-/// As [`Listener::closer`]: shutting a socket that listens wakes who waits at it.
-pub(crate) fn tcp_closer(listener: &TcpListener) -> io::Result<Socket> {
-    Ok(Socket::Tcp(OwnedFd::from(listener.try_clone()?).into()))
 }
 
 type Secure = dyn Fn(Socket) -> Result<Box<dyn Duplex>> + Send + Sync;
@@ -72,7 +66,7 @@ pub struct Server {
     http: Option<SocketAddr>,
     token: Option<TokenFile>,
     threads: Vec<JoinHandle<()>>,
-    closers: Vec<Socket>,
+    closers: Vec<Closer>,
     /// Wakes the thread that ends sessions.
     wake: Arc<(Mutex<bool>, Condvar)>,
 }
@@ -115,22 +109,22 @@ impl Server {
         Ok(server)
     }
 
-    /// Where it listens: the port is the one it has.
+    /// Returns where it listens: the port is the one it has.
     pub fn listen(&self) -> &Listen {
         &self.listen
     }
 
-    /// Where `/metrics` is.
+    /// Returns where `/metrics` is.
     pub fn http(&self) -> Option<SocketAddr> {
         self.http
     }
 
-    /// The file of the token that was made for this server, which clients of the same user on this machine find.
+    /// Returns the file of the token that was made for this server, which clients of the same user on this machine find.
     pub fn token_file(&self) -> Option<&Path> {
         self.token.as_ref().map(TokenFile::path)
     }
 
-    /// The location of a container of this server, for clients on this machine.
+    /// Returns the location of a container of this server, for clients on this machine.
     pub fn location(&self, name: &str) -> String {
         match &self.listen {
             Listen::Tcp(address) => format!("h5s://{address}/{name}"),
@@ -138,12 +132,12 @@ impl Server {
         }
     }
 
-    /// The same, for clients that use the file themselves.
+    /// Returns the same, for clients that use the file themselves.
     pub fn direct_location(&self, name: &str) -> String {
         self.location(name).replacen("h5s://", "h5s+direct://", 1)
     }
 
-    /// What is counted, as Prometheus reads it.
+    /// Returns what is counted, as Prometheus reads it.
     pub fn metrics(&self) -> String {
         self.shared.metrics_text()
     }
@@ -163,7 +157,7 @@ impl Server {
         }
         *self.wake.0.lock() = true;
         self.wake.1.notify_all();
-        self.closers.iter().for_each(|listener| drop(listener.shutdown(Shutdown::Both)));
+        self.closers.iter().for_each(Closer::close);
         // What a client sent is still run and answered; then its connection is at its end.
         self.shared.admission.shut(Shutdown::Read);
         let since = Instant::now();
@@ -245,7 +239,7 @@ fn admit(shared: &Arc<Shared>, socket: Socket, peer: Option<SocketAddr>, number:
         return;
     }
     shared.connections.fetch_add(1, Ordering::AcqRel);
-    let left = Left { shared: shared.clone(), number, party: Party::Stranger(address) };
+    let left = CountedConnection { shared: shared.clone(), number, party: Party::Stranger(address) };
     let secure = secure.clone();
     let started = spawn("client", move || {
         if let Err(error) = run(&left, socket, from.clone(), &secure) {
@@ -258,27 +252,27 @@ fn admit(shared: &Arc<Shared>, socket: Socket, peer: Option<SocketAddr>, number:
 }
 
 /// A connection that is counted until it ends, however it does.
-struct Left {
+struct CountedConnection {
     shared: Arc<Shared>,
     number: u64,
     party: Party,
 }
 
-impl Drop for Left {
+impl Drop for CountedConnection {
     fn drop(&mut self) {
         self.shared.admission.leave(self.number);
         self.shared.connections.fetch_sub(1, Ordering::AcqRel);
     }
 }
 
-fn run(left: &Left, socket: Socket, peer: String, secure: &Arc<Secure>) -> Result<()> {
-    let Left { shared, number, party } = left;
+fn run(left: &CountedConnection, socket: Socket, peer: String, secure: &Arc<Secure>) -> Result<()> {
+    let CountedConnection { shared, number, party } = left;
     // Who comes often waits until others had their turns, also with what it costs to find out who it is.
     drop(shared.turns.take(party));
     let failed = |e: io::Error| Error::io("set up connection", &e);
     let patience = shared.limits.patience;
     let again = socket.again().map_err(failed)?;
-    // Whoever says nothing is given up sooner; [`Admission::expire`] ends those that say it slowly.
+    // A caller that says nothing is given up sooner; [`Admission::expire`] ends those that say it slowly.
     let handshake = shared.limits.handshake.min(patience);
     socket.set_patience(handshake).and_then(|()| socket.keep_alive()).map_err(failed)?;
     let stream = Stream::new(secure(socket)?, patience);
@@ -286,11 +280,11 @@ fn run(left: &Left, socket: Socket, peer: String, secure: &Arc<Secure>) -> Resul
     Ok(())
 }
 
-/// A token for a server of this machine.
+/// Returns a token for a server of this machine.
 fn make_token(listen: &Listen) -> Result<TokenFile> {
     let place = match listen {
-        Listen::Tcp(address) => Place::tcp(*address),
-        Listen::Unix(path) => Place::unix(path),
+        Listen::Tcp(address) => TokenPlace::tcp(*address),
+        Listen::Unix(path) => TokenPlace::unix(path),
     };
     let error = || Error::invalid("make token").with("problem", "the server is not one of this machine");
     TokenFile::make(&place.ok_or_else(error)?)

@@ -1,13 +1,16 @@
 //! Locks on datasets: shared ones for clients that read and write elements in the file themselves, exclusive ones for
 //! what changes where elements lie, or writes them from here.
 //!
-//! A shared lock is a lease. Whoever holds one stops using it in time by its own clock, which began before ours; so
-//! when ours says that it ran out, nobody uses it. Who waits for an exclusive lock comes before those that ask later.
+//! A file system may show a reader half of a write, so shared locks to read and to write bear each other only where
+//! their selections lie apart. A shared lock is a lease. A caller that holds one stops using it in time by its own
+//! clock, which began before ours; so when ours says that it ran out, no one uses it. A caller that waits comes before
+//! those that ask later.
 
 use std::collections::HashMap;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use model::{Error, Result, Token};
+use model::{Error, Result, Selection, Token};
 use protocol::Id;
 use system::sync::{Condvar, Mutex, MutexGuard};
 use vol::OpPlacement;
@@ -21,13 +24,18 @@ pub(crate) const WHOLE: Token = Token([0xff; 16]);
 /// Locks of one session at once.
 const SHARED_MAX: usize = 4096;
 
+/// Time that a read of the server itself may take: it gives its lock back when it ends.
+const READ_MAX: Duration = Duration::from_secs(24 * 3600);
+
 /// A shared lock on one dataset.
 #[derive(Debug)]
 struct Shared {
     until: Instant,
+    /// What may be read under it.
+    reads: Vec<OpPlacement>,
     /// What may be written under it.
     writes: Vec<OpPlacement>,
-    /// Somebody gives it back at the moment.
+    /// A caller gives it back at the moment.
     is_going: bool,
 }
 
@@ -43,6 +51,28 @@ impl Dataset {
     fn is_unused(&self) -> bool {
         self.shared.is_empty() && !self.is_exclusive && self.waiting == 0
     }
+
+    /// Returns whether `op` may meet what another holder reads or writes at the moment. Two writers may meet: which of
+    /// them is the last is theirs to say.
+    fn is_crossed(&self, op: &OpPlacement, write: bool) -> bool {
+        let others =
+            self.shared.values().flat_map(|shared| if write { &shared.reads } else { &shared.writes });
+        others.into_iter().any(|other| may_overlap(&op.selection, &other.selection))
+    }
+}
+
+/// Returns whether the smallest blocks around two selections of one dataset overlap.
+fn may_overlap(a: &Selection, b: &Selection) -> bool {
+    if matches!(a, Selection::None) || matches!(b, Selection::None) {
+        return false;
+    }
+    let bounds = |of: &Selection| match of.rank() {
+        Some(rank) if !of.is_unlimited() => of.bounds(&vec![u64::MAX; rank]).ok().flatten(),
+        _ => None,
+    };
+    let (Some((a_low, a_high)), Some((b_low, b_high))) = (bounds(a), bounds(b)) else { return true };
+    let is_below = |low: &[u64], high: &[u64]| low.iter().zip(high).all(|(low, high)| low <= high);
+    is_below(&a_low, &b_high) && is_below(&b_low, &a_high)
 }
 
 type Datasets = HashMap<Token, Dataset>;
@@ -64,6 +94,24 @@ pub(crate) type Settle<'a> = &'a dyn Fn(&Ending);
 pub(crate) struct Locks {
     datasets: Mutex<Datasets>,
     changed: Condvar,
+    /// The number of the last read that the server made itself.
+    last_read: AtomicU64,
+}
+
+/// Stands for the session of reads that the server makes itself.
+const SERVER: Id = Id([0xff; 16]);
+
+/// A shared lock to read, for the server itself, until it is dropped.
+#[derive(Debug)]
+pub(crate) struct Reading<'a> {
+    locks: &'a Locks,
+    number: u64,
+}
+
+impl Drop for Reading<'_> {
+    fn drop(&mut self) {
+        self.locks.unshare((SERVER, self.number), &|_| {});
+    }
 }
 
 /// An exclusive lock, until it is dropped.
@@ -113,7 +161,9 @@ impl Locks {
         ops: &[OpPlacement],
         write: bool,
         (lease, patience): (Duration, Duration),
+        settle: Settle<'_>,
     ) -> Result<()> {
+        let deadline = Instant::now() + patience;
         let wanted = || ops.iter().map(|op| op.dataset).chain([WHOLE]);
         let all = self.datasets.lock();
         let is_taken = |all: &mut Datasets| {
@@ -123,6 +173,18 @@ impl Locks {
         if is_taken(&mut all) {
             return Err(busy(patience));
         }
+        let is_free = |all: &Datasets| {
+            let is_exclusive = |token| all.get(&token).is_some_and(|dataset| dataset.is_exclusive);
+            let is_crossed =
+                |op: &OpPlacement| all.get(&op.dataset).is_some_and(|dataset| dataset.is_crossed(op, write));
+            !wanted().any(is_exclusive) && !ops.iter().any(is_crossed)
+        };
+        let datasets: Vec<Token> = ops.iter().map(|op| op.dataset).collect();
+        let (mut all, is_free) = self.wait_until(all, &datasets, deadline, settle, is_free);
+        if !is_free {
+            self.tidy(all, &datasets);
+            return Err(busy(patience));
+        }
         let held = all.get(&WHOLE).into_iter().flat_map(|whole| whole.shared.keys());
         if held.filter(|(session, _)| *session == holder.0).count() >= SHARED_MAX {
             return Err(Error::limit("lock dataset").with("locks", SHARED_MAX));
@@ -130,12 +192,73 @@ impl Locks {
         let until = Instant::now() + lease;
         for token in wanted() {
             let shared = all.entry(token).or_default().shared.entry(holder);
-            let shared = shared.or_insert_with(|| Shared { until, writes: Vec::new(), is_going: false });
+            let shared = shared.or_insert_with(|| Shared {
+                until,
+                reads: Vec::new(),
+                writes: Vec::new(),
+                is_going: false,
+            });
             shared.until = until;
-            let own = ops.iter().filter(|op| write && op.dataset == token);
-            shared.writes.extend(own.cloned());
+            let own = ops.iter().filter(|op| op.dataset == token).cloned();
+            if write { shared.writes.extend(own) } else { shared.reads.extend(own) }
         }
         Ok(())
+    }
+
+    /// Takes a shared lock for a read that the server makes itself.
+    pub(crate) fn read(
+        &self,
+        ops: &[OpPlacement],
+        patience: Duration,
+        settle: Settle<'_>,
+    ) -> Result<Reading<'_>> {
+        let number = self.last_read.fetch_add(1, Ordering::Relaxed);
+        self.share((SERVER, number), ops, false, (READ_MAX, patience), settle)?;
+        Ok(Reading { locks: self, number })
+    }
+
+    /// Waits until `is_free`, or the deadline. Who asks for one of `datasets` later waits meanwhile. What ran out is given
+    /// back.
+    fn wait_until<'a>(
+        &'a self,
+        mut all: MutexGuard<'a, Datasets>,
+        datasets: &[Token],
+        deadline: Instant,
+        settle: Settle<'_>,
+        is_free: impl Fn(&Datasets) -> bool,
+    ) -> (MutexGuard<'a, Datasets>, bool) {
+        if is_free(&all) {
+            return (all, true);
+        }
+        datasets.iter().for_each(|token| all.entry(*token).or_default().waiting += 1);
+        let is_free = loop {
+            if is_free(&all) {
+                break true;
+            }
+            let now = Instant::now();
+            let shared = datasets
+                .iter()
+                .filter_map(|token| all.get(token))
+                .flat_map(|dataset| dataset.shared.values());
+            let next = shared.filter(|shared| !shared.is_going).map(|shared| shared.until).min();
+            if next.is_some_and(|next| next <= now) {
+                drop(all);
+                self.expire(settle);
+                all = self.datasets.lock();
+                continue;
+            }
+            if now >= deadline {
+                break false;
+            }
+            let until = next.unwrap_or(deadline).min(deadline);
+            all = self.changed.wait_timeout(all, until.saturating_duration_since(now));
+        };
+        for token in datasets {
+            if let Some(dataset) = all.get_mut(token) {
+                dataset.waiting -= 1;
+            }
+        }
+        (all, is_free)
     }
 
     /// A lock's time begins anew; an error where it ran out.
@@ -213,50 +336,29 @@ impl Locks {
         patience: Duration,
         settle: Settle<'_>,
     ) -> Result<Exclusive<'_>> {
-        let deadline = Instant::now() + patience;
-        let mut all = self.datasets.lock();
-        datasets.iter().for_each(|token| all.entry(*token).or_default().waiting += 1);
-        let taken = loop {
-            let wanted = || datasets.iter().filter_map(|token| all.get(token));
-            if wanted().all(|dataset| dataset.shared.is_empty() && !dataset.is_exclusive) {
-                break true;
-            }
-            let now = Instant::now();
-            let ends = wanted().flat_map(|dataset| dataset.shared.values()).filter(|shared| !shared.is_going);
-            let next = ends.map(|shared| shared.until).min();
-            if next.is_some_and(|next| next <= now) {
-                drop(all);
-                self.expire(settle);
-                all = self.datasets.lock();
-                continue;
-            }
-            if now >= deadline {
-                break false;
-            }
-            let until = next.unwrap_or(deadline).min(deadline);
-            all = self.changed.wait_timeout(all, until.saturating_duration_since(now));
+        let is_free = |all: &Datasets| {
+            let wanted = datasets.iter().filter_map(|token| all.get(token));
+            wanted.into_iter().all(|dataset| dataset.shared.is_empty() && !dataset.is_exclusive)
         };
+        let deadline = Instant::now() + patience;
+        let (mut all, is_free) = self.wait_until(self.datasets.lock(), &datasets, deadline, settle, is_free);
+        if !is_free {
+            self.tidy(all, &datasets);
+            return Err(busy(patience));
+        }
         for token in &datasets {
-            if let Some(dataset) = all.get_mut(token) {
-                dataset.waiting -= 1;
-                dataset.is_exclusive |= taken;
-            }
+            all.entry(*token).or_default().is_exclusive = true;
         }
-        match taken {
-            true => Ok(Exclusive { locks: self, datasets }),
-            false => {
-                self.tidy(all, &datasets);
-                Err(busy(patience))
-            }
-        }
+        drop(all);
+        Ok(Exclusive { locks: self, datasets })
     }
 
-    /// Whether anybody has a shared lock on a dataset.
+    /// Returns whether anybody has a shared lock on a dataset.
     pub(crate) fn is_shared(&self, dataset: Token) -> bool {
         self.datasets.lock().get(&dataset).is_some_and(|dataset| !dataset.shared.is_empty())
     }
 
-    /// What may be written at the moment, of one dataset or of all.
+    /// Returns what may be written at the moment, of one dataset or of all.
     pub(crate) fn writes(&self, dataset: Option<Token>) -> Vec<OpPlacement> {
         let all = self.datasets.lock();
         let chosen = all.iter().filter(|(token, _)| dataset.is_none_or(|wanted| wanted == **token));
@@ -267,8 +369,6 @@ impl Locks {
 
 #[cfg(test)]
 mod tests {
-    use model::Selection;
-
     use super::*;
 
     const LONG: Duration = Duration::from_secs(3600);
@@ -283,7 +383,7 @@ mod tests {
 
     fn share(locks: &Locks, holder: u64, datasets: &[u64], patience: Duration) -> Result<()> {
         let ops: Vec<OpPlacement> = datasets.iter().map(|number| op(*number)).collect();
-        locks.share((Id([0; 16]), holder), &ops, true, (LONG, patience))
+        locks.share((Id([0; 16]), holder), &ops, true, (LONG, patience), &|_| {})
     }
 
     fn give_back(locks: &Locks, holder: u64) {
@@ -293,9 +393,9 @@ mod tests {
     #[test]
     fn who_closes_waits_for_its_own_locks_only() {
         let locks = Locks::default();
-        locks.share((Id([1; 16]), 1), &[op(1)], true, (LONG, LONG)).unwrap();
+        locks.share((Id([1; 16]), 1), &[op(1)], true, (LONG, LONG), &|_| {}).unwrap();
         locks.wait_for(Id([2; 16]), &|_| {});
-        locks.share((Id([2; 16]), 1), &[op(1)], true, (Duration::ZERO, LONG)).unwrap();
+        locks.share((Id([2; 16]), 1), &[op(1)], true, (Duration::ZERO, LONG), &|_| {}).unwrap();
         locks.wait_for(Id([2; 16]), &|_| {});
         assert_eq!(locks.writes(None), [op(1)]);
     }
@@ -321,6 +421,48 @@ mod tests {
     }
 
     #[test]
+    fn who_reads_and_who_writes_meet_only_where_their_selections_lie_apart() {
+        let locks = Locks::default();
+        let part = |start: u64| OpPlacement {
+            dataset: token(1),
+            selection: Selection::block(&[start], &[10]).unwrap(),
+        };
+        let take = |holder: u64, op: OpPlacement, write: bool| {
+            locks.share((Id([0; 16]), holder), &[op], write, (LONG, Duration::ZERO), &|_| {})
+        };
+        take(1, part(0), true).unwrap();
+        take(2, part(5), true).unwrap();
+        take(3, part(15), false).unwrap();
+        assert_eq!(take(4, part(9), false).unwrap_err().kind(), model::Kind::Busy);
+        assert_eq!(take(4, op(1), false).unwrap_err().kind(), model::Kind::Busy);
+        assert_eq!(take(4, part(20), true).unwrap_err().kind(), model::Kind::Busy);
+        assert!(locks.read(&[part(0)], Duration::ZERO, &|_| {}).is_err());
+        let reading = locks.read(&[part(30)], Duration::ZERO, &|_| {}).unwrap();
+        assert!(take(4, part(39), true).is_err());
+        drop(reading);
+        take(4, part(39), true).unwrap();
+        (1..=4).for_each(|holder| give_back(&locks, holder));
+        assert!(locks.is_empty());
+    }
+
+    #[test]
+    fn who_waits_to_write_comes_before_those_that_ask_to_read_later() {
+        let locks = Locks::default();
+        let reading = locks.read(&[op(1)], LONG, &|_| {}).unwrap();
+        std::thread::scope(|scope| {
+            let writer = scope.spawn(|| share(&locks, 1, &[1], LONG));
+            while locks.datasets.lock()[&token(1)].waiting == 0 {
+                std::thread::yield_now();
+            }
+            assert!(locks.read(&[op(1)], Duration::ZERO, &|_| {}).is_err());
+            drop(reading);
+            writer.join().unwrap().unwrap();
+        });
+        give_back(&locks, 1);
+        assert!(locks.is_empty());
+    }
+
+    #[test]
     fn who_waits_for_an_exclusive_lock_comes_before_those_that_ask_later() {
         let locks = Locks::default();
         share(&locks, 1, &[1], LONG).unwrap();
@@ -340,12 +482,12 @@ mod tests {
     fn what_was_written_is_settled_once_and_before_others_go_on() {
         let locks = Locks::default();
         let holder = (Id([1; 16]), 7);
-        locks.share(holder, &[op(1)], true, (Duration::ZERO, LONG)).unwrap();
+        locks.share(holder, &[op(1)], true, (Duration::ZERO, LONG), &|_| {}).unwrap();
         assert_eq!(locks.writes(Some(token(1))), [op(1)]);
         assert_eq!(locks.renew(holder, LONG).unwrap_err().kind(), model::Kind::NotFound);
         let settled = Mutex::new(Vec::new());
         let settle = |ending: &Ending| {
-            // Until then, who reads is told of it.
+            // Until then, who reads is reported of it.
             assert!(ending.writes.is_empty() || locks.writes(Some(token(1))) == [op(1)]);
             settled.lock().extend(ending.writes.clone());
         };

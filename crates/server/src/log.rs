@@ -54,7 +54,7 @@ impl Fields {
     }
 }
 
-/// What clients say must not begin lines of its own.
+/// Returns what clients say must not begin lines of its own.
 pub(crate) fn escaped(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {

@@ -11,15 +11,15 @@ use system::sync::Mutex;
 
 /// The mark of a running server, made when the first client needs it.
 #[derive(Debug)]
-pub(crate) struct Marks {
+pub(crate) struct ServerMark {
     root: PathBuf,
     /// Locks that a server gave which died are good until then.
     locked_until: Option<Instant>,
-    mark: Mutex<Option<Mark>>,
+    mark: Mutex<Option<ServerMarkFile>>,
 }
 
 #[derive(Debug)]
-struct Mark {
+struct ServerMarkFile {
     name: String,
     proof: String,
     /// Locked, for as long as we live.
@@ -30,7 +30,7 @@ fn hex(id: Id) -> String {
     id.0.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-impl Marks {
+impl ServerMark {
     /// Looks for marks of servers that died: their clients may still write, for as long as a lock is good.
     pub(crate) fn new(root: &Path, lease: Duration) -> Result<Self> {
         let failed = |e: std::io::Error| Error::io("look for marks", &e).with("root", root.display());
@@ -48,7 +48,7 @@ impl Marks {
                 locked_until = Some(Instant::now() + lease);
             }
         }
-        Ok(Marks { root: root.to_owned(), locked_until, mark: Mutex::default() })
+        Ok(ServerMark { root: root.to_owned(), locked_until, mark: Mutex::default() })
     }
 
     /// Waits until no lock of a server that died is good any more.
@@ -72,21 +72,21 @@ impl Marks {
             let failed = |e: std::io::Error| Error::io("mark root folder", &e);
             let mut file = File::create_new(self.root.join(&name)).map_err(failed)?;
             file.lock().and_then(|()| file.write_all(proof.as_bytes())).map_err(failed)?;
-            *mark = Some(Mark { name, proof, _file: file });
+            *mark = Some(ServerMarkFile { name, proof, _file: file });
         }
         let told = mark.as_ref().map(|mark| (mark.name.clone(), mark.proof.clone()));
         told.ok_or_else(|| Error::not_found("mark root folder"))
     }
 }
 
-impl Marks {
+impl ServerMark {
     /// The mark stays when the server ends.
     pub(crate) fn leave(&self) {
         self.mark.lock().take();
     }
 }
 
-impl Drop for Marks {
+impl Drop for ServerMark {
     fn drop(&mut self) {
         if let Some(mark) = self.mark.lock().take() {
             let _ = std::fs::remove_file(self.root.join(mark.name));

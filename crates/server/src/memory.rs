@@ -24,7 +24,7 @@ const LOOK_EVERY: Duration = Duration::from_millis(50);
 #[derive(Debug)]
 pub(crate) struct Memory {
     server: Budget,
-    /// What connections take before they ask for anything large: nobody can use it up.
+    /// What connections take before they ask for anything large: no one can use it up.
     _connections: Charge,
     /// Containers outlive who opened them first: what they keep belongs to none of the clients.
     containers: Budget,
@@ -51,17 +51,17 @@ impl Memory {
         })
     }
 
-    /// The account of everything.
+    /// Returns the account of everything.
     pub(crate) fn server(&self) -> &Budget {
         &self.server
     }
 
-    /// The account of a container that is to be opened.
+    /// Returns the account of a container that is to be opened.
     pub(crate) fn container(&self) -> Budget {
         self.containers.child("container", self.containers.limit())
     }
 
-    /// The account of all sessions with one token.
+    /// Returns the account of all sessions with one token.
     pub(crate) fn token(&self, who: &str) -> Budget {
         let mut tokens = self.tokens.lock();
         let known = tokens.get(who).cloned();
@@ -72,14 +72,14 @@ impl Memory {
         })
     }
 
-    /// An account for a new session.
+    /// Returns an account for a new session.
     pub(crate) fn session(&self, who: &str) -> Budget {
         self.token(who).child("session", self.session_bytes_max)
     }
 
     /// Nothing yet, to be charged to `account`.
-    pub(crate) fn room(&self, account: &Budget) -> Room<'_> {
-        Room { memory: self, charge: account.empty_charge() }
+    pub(crate) fn room(&self, account: &Budget) -> OperationMemory<'_> {
+        OperationMemory { memory: self, charge: account.empty_charge() }
     }
 
     /// Wakes the first one that there is enough memory for: the others would only look and wait again, and in an attack
@@ -104,17 +104,17 @@ struct Waiter {
 }
 
 /// A place among those that wait, until it is dropped.
-struct Waiting<'a>(&'a Memory);
+struct WaitingTicket<'a>(&'a Memory);
 
-impl<'a> Waiting<'a> {
+impl<'a> WaitingTicket<'a> {
     fn new(memory: &'a Memory, account: &Budget, bytes: u64) -> Self {
         let thread = std::thread::current();
         memory.waiters.lock().push(Waiter { thread, account: account.clone(), bytes });
-        Waiting(memory)
+        WaitingTicket(memory)
     }
 }
 
-impl Drop for Waiting<'_> {
+impl Drop for WaitingTicket<'_> {
     fn drop(&mut self) {
         let this = std::thread::current().id();
         self.0.waiters.lock().retain(|waiter| waiter.thread.id() != this);
@@ -125,12 +125,12 @@ impl Drop for Waiting<'_> {
 
 /// Memory of one operation, until it is dropped.
 #[derive(Debug)]
-pub(crate) struct Room<'a> {
+pub(crate) struct OperationMemory<'a> {
     memory: &'a Memory,
     charge: Charge,
 }
 
-impl Room<'_> {
+impl OperationMemory<'_> {
     /// Takes more. Waits until others give some back, for the server's patience at most.
     ///
     /// # Errors
@@ -145,7 +145,7 @@ impl Room<'_> {
     /// Waits in the order of coming. An attempt that fails makes an error: it is made only where it may succeed, and at last.
     fn wait(&mut self, bytes: u64, what: &str) -> Result<()> {
         let until = Instant::now() + self.memory.patience;
-        let _waiting = Waiting::new(self.memory, self.charge.budget(), bytes);
+        let _waiting = WaitingTicket::new(self.memory, self.charge.budget(), bytes);
         loop {
             let left = until.saturating_duration_since(Instant::now());
             if left.is_zero() {
@@ -184,7 +184,7 @@ impl Room<'_> {
         }
         let length = bytes.within(u64::MAX, what)?;
         if buffer.len() < length {
-            // Zeroed pages come from the system when they are first used, and nobody needs what was there before.
+            // Zeroed pages come from the system when they are first used, and no one needs what was there before.
             *buffer = budget::zeroed(length, what)?;
         }
         Ok(())
@@ -223,7 +223,7 @@ impl Room<'_> {
     }
 }
 
-impl Drop for Room<'_> {
+impl Drop for OperationMemory<'_> {
     fn drop(&mut self) {
         self.clear();
     }

@@ -22,7 +22,7 @@ pub(crate) struct Metrics {
     pub(crate) turns_waited: AtomicU64,
     /// Nanoseconds of processors that connections took.
     pub(crate) processor_nanos: AtomicU64,
-    /// Refusals that were told late.
+    /// Refusals that were given late.
     pub(crate) delays_total: AtomicU64,
     /// Locks of clients that use elements in the file themselves.
     pub(crate) locks_total: AtomicU64,

@@ -7,7 +7,7 @@ use model::{Error, Result};
 /// Bytes of a name.
 const NAME_BYTES_MAX: usize = 1024;
 
-/// The name without what could lead elsewhere. Nothing in it is decoded: `%2e` is three characters.
+/// Returns the name without what could lead elsewhere. Nothing in it is decoded: `%2e` is three characters.
 pub(crate) fn checked(name: &str) -> Result<&str> {
     let refused = |problem: &str| {
         let shown: String = name.chars().take(128).collect();
@@ -40,7 +40,7 @@ pub(crate) struct Real {
     pub(crate) name: String,
 }
 
-/// The container that `name` leads to under `root`, whose own path has no links.
+/// Returns the container that `name` leads to under `root`, whose own path has no links.
 pub(crate) fn under(root: &Path, name: &str) -> Result<Real> {
     let path = root.join(checked(name)?);
     // What is there may be a link; the deepest folder that is there decides for what is not.

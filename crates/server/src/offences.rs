@@ -1,4 +1,4 @@
-//! Whoever is refused again and again waits before it hears of it, longer each time.
+//! A caller that is refused again and again waits before it hears of it, longer each time.
 
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
@@ -11,7 +11,7 @@ use crate::party::Party;
 const FREE: f64 = 64.0;
 /// What the next one waits, each twice as long as the one before.
 const DELAY_FIRST: Duration = Duration::from_millis(10);
-/// Refusals beyond these do not count: whoever stops is forgiven soon.
+/// Refusals beyond these do not count: a caller that stops is forgiven soon.
 const COUNT_MAX: f64 = FREE + 16.0;
 /// Refusals that are forgiven in a second.
 const FORGIVEN_PER_SECOND: f64 = 1.0;
@@ -30,12 +30,12 @@ impl Offences {
         Offences { delay_max, counts: Mutex::default() }
     }
 
-    /// One more; how long its answer has to wait.
+    /// Returns one more; how long its answer has to wait.
     pub(crate) fn count(&self, party: &Party) -> Duration {
         self.count_at(party, Instant::now())
     }
 
-    /// How long new connections of a party have to wait.
+    /// Returns how long new connections of a party have to wait.
     pub(crate) fn delay(&self, party: &Party) -> Duration {
         let now = Instant::now();
         self.delay_of(self.counts.lock().get(party).map_or(0.0, |entry| left(*entry, now)))
@@ -59,7 +59,7 @@ impl Offences {
     }
 }
 
-/// What is not forgiven yet.
+/// Returns what is not forgiven yet.
 fn left((count, at): (f64, Instant), now: Instant) -> f64 {
     (count - now.saturating_duration_since(at).as_secs_f64() * FORGIVEN_PER_SECOND).max(0.0)
 }

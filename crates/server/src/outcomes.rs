@@ -1,4 +1,4 @@
-//! What became of operations: answers that are kept until the client has them, and failures of those that nobody waits for.
+//! What became of operations: answers that are kept until the client has them, and failures of those that no one waits for.
 
 use std::sync::Arc;
 
@@ -14,30 +14,35 @@ const FAILURE_BYTES_MAX: usize = 4096;
 #[derive(Debug, Clone)]
 pub(crate) enum Outcome {
     Running,
-    Done(Arc<Kept>),
+    Done(Arc<StoredOutcome>),
 }
 
 #[derive(Debug)]
-pub(crate) struct Kept {
+pub(crate) struct StoredOutcome {
     pub(crate) failed: bool,
     pub(crate) bytes: Vec<u8>,
     pub(crate) bulk: Vec<Vec<u8>>,
     _charge: Option<Charge>,
 }
 
-impl Kept {
-    /// The answer, as far as the session has memory to keep it. Without, the operation that was run is still not run again.
+impl StoredOutcome {
+    /// Returns the answer, as far as the session has memory to keep it. Without, the operation that was run is still not run again.
     pub(crate) fn new(answer: &Answer, budget: &Budget) -> Self {
         let bytes = answer.bytes.len() + answer.bulk.iter().map(Vec::len).sum::<usize>();
         match budget.charge(bytes as u64, "answer that is kept") {
             Ok(charge) => {
                 let Answer { failed, bytes, bulk, .. } = answer;
-                Kept { failed: *failed, bytes: bytes.clone(), bulk: bulk.clone(), _charge: Some(charge) }
+                StoredOutcome {
+                    failed: *failed,
+                    bytes: bytes.clone(),
+                    bulk: bulk.clone(),
+                    _charge: Some(charge),
+                }
             }
             Err(refused) => {
                 let mut lost = Answer::new();
                 lost.fail(&refused.with("problem", "the operation was run, and its answer is lost"));
-                Kept { failed: true, bytes: lost.bytes, bulk: Vec::new(), _charge: None }
+                StoredOutcome { failed: true, bytes: lost.bytes, bulk: Vec::new(), _charge: None }
             }
         }
     }

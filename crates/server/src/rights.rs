@@ -69,15 +69,14 @@ impl Rights {
     /// Reads a file; others than its owner must not be able to.
     pub fn read(path: &Path) -> Result<Self> {
         let failed = |e: std::io::Error| Error::io("read rights", &e).with("path", path.display());
-        let mode = std::os::unix::fs::MetadataExt::mode(&std::fs::metadata(path).map_err(failed)?);
-        if mode & 0o077 != 0 {
+        if system::private::is_shared(&std::fs::metadata(path).map_err(failed)?) {
             let error = Error::denied("read rights").with("path", path.display());
             return Err(error.with("problem", "others can read the tokens: chmod 600"));
         }
         Rights::parse(&std::fs::read_to_string(path).map_err(failed)?)
     }
 
-    /// Somebody with this token may do everything.
+    /// Returns a caller with this token may do everything.
     pub(crate) fn owner(token: &str) -> Self {
         let (who, token) = ("owner".to_owned(), token.to_owned());
         Rights { grants: vec![Grant { who, token, access: Access::Write, under: String::new() }] }
@@ -102,12 +101,12 @@ fn is_equal(a: &str, b: &str) -> bool {
 }
 
 impl Principal {
-    /// Somebody who may do everything.
+    /// Returns a caller who may do everything.
     pub(crate) fn trusted(name: impl Into<String>) -> Self {
         Principal { name: name.into(), grants: None }
     }
 
-    /// Whether this one may use the container in this way.
+    /// Returns whether this one may use the container in this way.
     pub(crate) fn may(&self, access: Access, name: &str) -> bool {
         let Some(grants) = &self.grants else { return true };
         let is_under = |under: &str| {

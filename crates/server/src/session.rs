@@ -14,9 +14,9 @@ use vol::{Access, Container, Durability, Operation};
 
 use crate::direct::Direct;
 use crate::guard::Guard;
-use crate::hidden::Hidden;
+use crate::hidden::HiddenPaths;
 use crate::metrics::Metrics;
-use crate::outcomes::{Kept, Outcome, Queued};
+use crate::outcomes::{Outcome, Queued, StoredOutcome};
 use crate::translate::Translated;
 
 /// Answers that a client may leave unacknowledged.
@@ -42,7 +42,7 @@ pub(crate) struct Session {
     is_counted: AtomicBool,
     seen: Mutex<Instant>,
     metrics: Arc<Metrics>,
-    hidden: Arc<Hidden>,
+    hidden: Arc<HiddenPaths>,
     /// Memory of locks, by their numbers.
     lock_charges: Mutex<HashMap<u64, Charge>>,
 }
@@ -67,7 +67,7 @@ pub(crate) struct Beginning {
     pub(crate) objects_max: usize,
     pub(crate) metrics: Arc<Metrics>,
     pub(crate) budget: Budget,
-    pub(crate) hidden: Arc<Hidden>,
+    pub(crate) hidden: Arc<HiddenPaths>,
     /// Extensions that need no right to write.
     pub(crate) readable: Arc<[&'static str]>,
 }
@@ -120,7 +120,7 @@ impl Session {
         self.connections.fetch_sub(1, Ordering::AcqRel);
     }
 
-    /// Whether nobody came back in time.
+    /// Returns whether no one came back in time.
     pub(crate) fn is_expired(&self, lease: Duration) -> bool {
         self.connections.load(Ordering::Acquire) == 0 && self.seen.lock().elapsed() >= lease
     }
@@ -206,7 +206,7 @@ impl Session {
         }
     }
 
-    /// The number of the last queued operation that was run.
+    /// Returns the number of the last queued operation that was run.
     pub(crate) fn queue_done(&self) -> u64 {
         self.queued.lock().done
     }
@@ -225,7 +225,7 @@ impl Session {
             }
             Ok(None) => {
                 self.run(request, answer);
-                let kept = Kept::new(answer, &self.budget);
+                let kept = StoredOutcome::new(answer, &self.budget);
                 self.outcomes.lock().insert(sequence, Outcome::Done(Arc::new(kept)));
                 self.finished.notify_all();
             }
@@ -233,7 +233,7 @@ impl Session {
     }
 
     /// Marks an operation as running, or gives the answer that it had.
-    fn begin(&self, sequence: u64, acknowledged: u64) -> Result<Option<Arc<Kept>>> {
+    fn begin(&self, sequence: u64, acknowledged: u64) -> Result<Option<Arc<StoredOutcome>>> {
         let mut outcomes = self.outcomes.lock();
         if outcomes.first_key_value().is_some_and(|(first, _)| *first < acknowledged) {
             *outcomes = outcomes.split_off(&acknowledged);
@@ -295,7 +295,7 @@ impl Session {
         Some(error.because(first))
     }
 
-    /// Runs an operation that nobody waits for. Those of a session come one after another.
+    /// Runs an operation that no one waits for. Those of a session come one after another.
     pub(crate) fn queue(&self, sequence: u64, request: Request<'_>) {
         let code = request.code;
         let mut queued = self.queued.lock();
@@ -352,13 +352,13 @@ impl Session {
         }
     }
 
-    /// Whether operations may be queued.
+    /// Returns whether operations may be queued.
     pub(crate) fn has_queue(&self) -> bool {
         self.translated.is_some()
     }
 }
 
-/// Whether running an operation twice could do something twice.
+/// Returns whether running an operation twice could do something twice.
 fn is_once(code: Operation) -> bool {
     use Operation as O;
     code.changes() || matches!(code, O::commit | O::close | O::retain | O::release | O::optional)

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use model::{Error, Result};
-use protocol::wire::Opening;
+use protocol::wire::OpenRequest;
 use protocol::{Begin, Id};
 use system::sync::Mutex;
 
@@ -85,7 +85,7 @@ impl Shared {
     }
 
     /// Begins a session, or finds the one that a lost answer was about.
-    pub(crate) fn open(&self, who: &Principal, begin: &Begin, opening: &Opening) -> Result<Arc<Session>> {
+    pub(crate) fn open(&self, who: &Principal, begin: &Begin, opening: &OpenRequest) -> Result<Arc<Session>> {
         if let Ok(session) = self.session(who, begin.session) {
             return Ok(session);
         }
@@ -98,7 +98,7 @@ impl Shared {
         Ok(session)
     }
 
-    /// How many sessions there are, where one more is allowed.
+    /// Returns how many sessions there are, where one more is allowed.
     fn check_sessions(&self, who: &Principal) -> Result<usize> {
         let sessions = self.sessions.lock();
         let count = sessions.len();
@@ -112,18 +112,18 @@ impl Shared {
         Ok(count)
     }
 
-    /// Whether clients can be told apart.
+    /// Returns whether clients can be told apart.
     fn has_tokens(&self) -> bool {
         self.rights.is_some()
     }
 
-    /// What a session that is begun beside `sessions` others has.
+    /// Returns what a session that is begun next to `sessions` others has.
     fn means(&self, sessions: usize) -> Means<'_> {
         let cache_bytes = self.limits.cache_bytes(sessions);
         Means { metrics: &self.metrics, memory: &self.memory, cache_bytes }
     }
 
-    /// A session of this client.
+    /// Returns a session of this client.
     pub(crate) fn session(&self, who: &Principal, id: Id) -> Result<Arc<Session>> {
         let session = self.sessions.lock().get(&id).filter(|session| session.owner == who.name).cloned();
         session.ok_or_else(|| Error::not_found("find session"))

@@ -10,7 +10,7 @@ use rustls::{ServerConfig, ServerConnection, StreamOwned};
 
 use crate::config::TlsFiles;
 
-/// What connections are encrypted with.
+/// Returns what connections are encrypted with.
 pub(crate) fn acceptor(files: &TlsFiles) -> Result<Arc<ServerConfig>> {
     let builder = ServerConfig::builder_with_provider(provider());
     let builder = builder.with_safe_default_protocol_versions().map_err(|e| failed(&e))?;
@@ -28,7 +28,7 @@ pub(crate) fn acceptor(files: &TlsFiles) -> Result<Arc<ServerConfig>> {
     config.map(Arc::new).map_err(|e| failed(&e))
 }
 
-/// A connection after its handshake, for which the socket's patience holds.
+/// Returns a connection after its handshake, for which the socket's patience holds.
 pub(crate) fn accept(config: &Arc<ServerConfig>, socket: Socket) -> Result<Box<dyn Duplex>> {
     let connection = ServerConnection::new(config.clone()).map_err(|e| failed(&e))?;
     let mut stream = StreamOwned::new(connection, socket);

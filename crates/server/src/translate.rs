@@ -54,7 +54,7 @@ impl Translated {
         self.names.lock().made.push((sequence, real));
     }
 
-    /// What a token of the client means.
+    /// Returns what a token of the client means.
     pub(crate) fn real(&self, token: Token) -> Result<Token> {
         let Some(sequence) = queued_sequence(token) else { return Ok(token) };
         let names = self.names.lock();
@@ -75,11 +75,11 @@ impl Translated {
         names.given.get(&token).map_or(token, |sequence| queued_token(*sequence))
     }
 
-    fn real_place(&self, place: &Place) -> Result<Place> {
-        Ok(Place { group: self.real(place.group)?, ..place.clone() })
+    fn real_place(&self, place: &LinkLocation) -> Result<LinkLocation> {
+        Ok(LinkLocation { group: self.real(place.group)?, ..place.clone() })
     }
 
-    fn real_place_if(&self, place: &Option<Place>) -> Result<Option<Place>> {
+    fn real_place_if(&self, place: &Option<LinkLocation>) -> Result<Option<LinkLocation>> {
         place.as_ref().map(|place| self.real_place(place)).transpose()
     }
 
@@ -263,8 +263,8 @@ impl Layer for Translated {
         self.inner.map_create(&OpMapCreate { place: self.real_place_if(&op.place)?, ..op.clone() })
     }
 
-    fn reference_get(&self, kind: ReferenceKind, slots: &[&[u8]]) -> Result<Vec<Reference>> {
-        let references = self.inner.reference_get(kind, slots)?;
+    fn reference_get(&self, kind: ReferenceKind, descriptors: &[&[u8]]) -> Result<Vec<Reference>> {
+        let references = self.inner.reference_get(kind, descriptors)?;
         references.into_iter().map(|r| self.reference(r, |token| Ok(self.given(token)))).collect()
     }
 

@@ -2,8 +2,8 @@
 //!
 //! This is start-time fair queueing over measured time: a party's use is what the threads of its connections spent, in
 //! operations as well as in receiving and sending. A party that comes back after a pause starts where the others are, so
-//! nobody saves up time. A turn is given up by itself after [`TURN_MAX`]: whoever waits for a disk, a lock or another
-//! operation keeps nobody out, and two operations that need each other cannot wait for ever.
+//! no one saves up time. A turn is given up by itself after [`TURN_MAX`]: a caller that waits for a disk, a lock or another
+//! operation keeps no one out, and two operations that need each other cannot wait for ever.
 
 use std::cell::Cell;
 use std::collections::{HashMap, VecDeque};
@@ -12,7 +12,7 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::thread::Thread;
 use std::time::{Duration, Instant};
 
-use rustix::time::{ClockId, clock_gettime};
+use cpu_time::ThreadTime;
 use system::sync::Mutex;
 
 use crate::metrics::Metrics;
@@ -24,14 +24,14 @@ const TURN_MAX: Duration = Duration::from_millis(20);
 const PARTIES_MAX: usize = 1024;
 
 thread_local! {
-    /// Processor time of this thread that was charged to somebody.
+    /// Processor time of this thread that was charged to a caller.
     static CHARGED: Cell<Duration> = const { Cell::new(Duration::ZERO) };
 }
 
 /// Processor time that this thread spent since it was asked last.
 fn spent() -> Duration {
-    let now = clock_gettime(ClockId::ThreadCPUTime);
-    let now = Duration::new(now.tv_sec.unsigned_abs(), u32::try_from(now.tv_nsec).unwrap_or(0));
+    // Where the system does not say, a thread spends nothing.
+    let now = ThreadTime::try_now().map_or(Duration::ZERO, |time| time.as_duration());
     now.saturating_sub(CHARGED.replace(now))
 }
 
@@ -58,7 +58,7 @@ impl Turns {
         }
         while queue.is_waiting(party, number) {
             drop(queue);
-            // Somebody has to see that a turn is too long.
+            // A caller has to see that a turn is too long.
             std::thread::park_timeout(TURN_MAX);
             queue = self.queue.lock();
             queue.serve(Instant::now()).iter().for_each(Thread::unpark);
@@ -129,7 +129,7 @@ impl<W> Queue<W> {
         Queue { running_max: running_max.max(1), shares, running, level: Duration::ZERO, number: 0 }
     }
 
-    /// Somebody wants a turn; its number.
+    /// Returns a caller wants a turn; its number.
     fn arrive(&mut self, party: &Party, who: W) -> u64 {
         if self.shares.len() >= PARTIES_MAX {
             self.shares.retain(|_, share| !share.is_idle());
@@ -166,7 +166,7 @@ impl<W> Queue<W> {
         served
     }
 
-    /// The oldest of the party that used the least.
+    /// Returns the oldest of the party that used the least.
     fn next(&mut self) -> Option<(u64, W)> {
         let waiting = self.shares.values_mut().filter(|share| !share.waiting.is_empty());
         let share = waiting.min_by_key(|share| share.used)?;

@@ -1,4 +1,4 @@
-//! Who is let in, what names lead to, what is removed, and what is told and written down.
+//! Who is let in, what names lead to, what is removed, and what is reported and written down.
 
 mod common;
 

@@ -201,13 +201,13 @@ fn elements_that_nobody_reads_wait_in_bounded_memory() {
         client.post(Operation::dataset_read, call()).unwrap();
     }
     let mut refused = 0;
-    // The first one is in the way of the others, who are told so.
+    // The first one is in the way of the others, who are reported so.
     for client in &mut silent[1..] {
         refused += usize::from(client.receive().is_err());
         assert!(used(&server) <= MEMORY);
     }
     assert!(refused > 0, "none was refused");
-    // Somebody with another token is not.
+    // A caller with another token is not.
     open(WRITER).call(Operation::dataset_read, call()).unwrap();
 }
 

@@ -195,7 +195,7 @@ fn four_processes_create_and_write_without_talking_to_each_other() {
             let dumped = std::fs::read(path.with_extension("out")).unwrap();
             assert!(dumped == pattern(309, 200_000), "h5dump reads something else");
         }
-        Err(_) => println!("skipped: no h5dump"),
+        Err(_) => testkit::oracles::missing("h5dump"),
     }
 }
 
@@ -252,7 +252,7 @@ fn another_folder_and_a_server_without_direct_access_are_told_in_one_line() {
     create(&plain.location("a.h5")).close().unwrap();
     let error = clients().open(&plain.direct_location("a.h5"), &FileAccess::read()).unwrap_err();
     assert!(error.to_string().contains("not started for direct access"), "{error}");
-    // Nobody is told where elements lie without a lock, and nobody names the server's marks.
+    // No one is reported where elements lie without a lock, and no one names the server's marks.
     let container = clients().open(&server.location("a.h5"), &FileAccess::write()).unwrap();
     let data = bytes_dataset(&*container, "data", 8).unwrap();
     let op = OpPlacement { dataset: data, selection: Selection::All };
@@ -292,7 +292,7 @@ fn broken_connections_lose_no_elements_and_leave_no_locks() {
     let proxy = Proxy::start(server.listen(), Trouble::Cut { bytes: 3_000 }).unwrap();
     let location = proxy.location("a.h5").replacen("h5s", "h5s+direct", 1);
     let open = || clients().create(&location, &FileCreate::default(), &FileAccess::write(), true);
-    // Opening is not hidden: a server that was never there is told at once.
+    // OpenRequest is not hidden: a server that was never there is reported at once.
     let container = std::iter::repeat_with(open).find_map(vol::Result::ok).unwrap();
     let tokens: Vec<Token> = (0..30u64)
         .map(|number| {
@@ -366,7 +366,7 @@ fn many_clients_of_both_kinds_see_what_they_wrote() {
     container.close().unwrap();
 }
 
-/// Makes a dataset, writes it directly and commits it; whatever was lost with a server is done again.
+/// Creates a dataset, writes it directly and commits it; whatever was lost with a server is done again.
 fn put(container: &dyn Container, name: &str, bytes: &[u8]) -> vol::Result<()> {
     let root = container.info()?.root;
     let data = match container.link_get(root, name)?.map(|link| link.target) {

@@ -11,9 +11,9 @@ use hyperslab_server::{Auth, Config, Listen, Server, ServerLimits};
 use model::properties::FileCreate;
 use model::{Kind, LinkTarget, Selection, Token};
 use protocol::frame::{Frame, FrameKind, FrameLimits, Header, Outgoing};
-use protocol::wire::{self, Opening, Wire};
+use protocol::wire::{self, OpenRequest, Wire};
 use protocol::{Begin, Hello, Id, Lock, Unlock, VERSION};
-use vol::{Container, ContainerOpen, FileAccess, OpPlacement, OpRead, OpWrite, Place};
+use vol::{Container, ContainerOpen, FileAccess, LinkLocation, OpPlacement, OpRead, OpWrite};
 
 fn create(location: &str) -> Arc<dyn Container> {
     clients().create(location, &FileCreate::default(), &FileAccess::write(), false).unwrap()
@@ -42,7 +42,7 @@ impl Raw {
         let mut raw = Raw(TcpStream::connect(address).unwrap());
         let hello = Hello { version: VERSION, wire_version: wire::VERSION, token: None };
         assert!(raw.ask(FrameKind::Hello, &hello));
-        let opening = Opening::open(&ContainerOpen::new(name, access));
+        let opening = OpenRequest::open(&ContainerOpen::new(name, access));
         assert!(raw.ask(FrameKind::Open, &(Begin { session: Id::random(), queued: false }, opening)));
         raw
     }
@@ -82,12 +82,18 @@ fn what_changes_a_dataset_waits_for_shared_locks_and_gives_up_in_the_end() {
     busy(container.dataset_write(&byte));
     busy(container.chunk_write(data, &[0], 0, &[0; 4]));
     busy(container.link_delete(root, "data"));
-    // Reading needs no lock, and other shared locks are no obstacle.
-    assert_eq!(read(&*container, data, 8), [0; 8]);
+    // A reader of the same elements would see half of a write: it waits too. Other locks to write are no obstacle.
+    let mut bytes = [0; 8];
+    busy(container.dataset_read(&mut [OpRead {
+        dataset: data,
+        selection: &Selection::All,
+        into: &mut bytes,
+    }]));
     let mut third = Raw::open(&server, "a.h5", &FileAccess::write());
-    assert!(third.lock(1, data, false));
+    assert!(!third.lock(1, data, false));
+    assert!(third.lock(2, data, true));
     other.tell(FrameKind::Unlock, &Unlock { lock: 1 });
-    third.tell(FrameKind::Unlock, &Unlock { lock: 1 });
+    third.tell(FrameKind::Unlock, &Unlock { lock: 2 });
     // Answers come in their order: the locks are back.
     assert!(other.ask(FrameKind::Ping, &()) && third.ask(FrameKind::Ping, &()));
     container.dataset_resize(data, &[16]).unwrap();
@@ -105,7 +111,7 @@ fn a_group_is_not_deleted_under_those_who_write_in_it() {
     let root = container.info().unwrap().root;
     let inside = container.group_create(&group(root, "group")).unwrap();
     let data = bytes_dataset(&*container, "data", 8).unwrap();
-    let place = Place::new(inside, "data");
+    let place = LinkLocation::new(inside, "data");
     container.link_create(&vol::OpLinkCreate { place, target: LinkTarget::Hard(data) }).unwrap();
     container.link_delete(root, "data").unwrap();
     let mut other = Raw::open(&server, "a.h5", &FileAccess::write());

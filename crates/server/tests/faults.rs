@@ -1,4 +1,4 @@
-//! Connections that break and servers that die: nothing committed is lost, nothing happens twice, nobody waits for ever.
+//! Connections that break and servers that die: nothing committed is lost, nothing happens twice, no one waits for ever.
 //!
 //! `HYPERSLAB_KILLS` says how often the server is killed under its clients (3; the full run is 50).
 
@@ -48,7 +48,7 @@ fn survives(trouble: Trouble, options: &str) {
     let proxy = Proxy::start(server.listen(), trouble).unwrap();
     let location = proxy.location(&format!("a{options}"));
     let open = || clients().create(&location, &FileCreate::default(), &FileAccess::write(), true);
-    // Opening is not hidden: a server that was never there is told at once.
+    // OpenRequest is not hidden: a server that was never there is reported at once.
     let container = std::iter::repeat_with(open).find_map(Result::ok).unwrap();
     make_groups(&*container, 300).unwrap();
     assert_eq!(names(&*container).unwrap(), (0..300).map(|n| format!("{n:06}")).collect::<Vec<_>>());

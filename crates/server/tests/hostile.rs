@@ -1,13 +1,13 @@
 //! Clients that mean harm. The list of what was tried:
 //!
 //! - malformed frames: see `src/fuzz.rs`;
-//! - frames that claim more than is allowed: arguments, byte strings, rooms, their number, their sum;
+//! - frames that claim more than is allowed: arguments, byte strings, buffers, their number, their sum;
 //! - frames before the hello, answers to nothing, unknown kinds, versions and operations, queued calls without a queue;
-//! - half a frame and then silence; an answer that nobody reads;
+//! - half a frame and then silence; an answer that no one reads;
 //! - names that leave the root: `..`, absolute, doubled slashes, control characters, links to files and to folders,
 //!   percent-encoded, too long;
-//! - no token, a wrong one, one that may only read, one for another folder, the session of somebody else;
-//! - more connections, sessions and open objects than are allowed; drivers and files beside the container;
+//! - no token, a wrong one, one that may only read, one for another folder, the session of another caller;
+//! - more connections, sessions and open objects than are allowed; drivers and files next to the container;
 //! - locks of others, too many at once, on what is not there, and the server's own marks: see `direct_locks.rs`, `direct.rs`.
 
 mod common;
@@ -21,7 +21,7 @@ use hyperslab_server::{Auth, Config, Listen, Rights, Server, ServerLimits};
 use model::properties::FileCreate;
 use model::{Kind, Selection};
 use protocol::frame::{Frame, FrameKind, FrameLimits, Header, Outgoing};
-use protocol::wire::{self, Opening, Wire};
+use protocol::wire::{self, OpenRequest, Wire};
 use protocol::{Attach, Begin, Hello, Id, VERSION};
 use vol::{Container, ContainerOpen, FileAccess, OpRead, Operation};
 
@@ -68,7 +68,7 @@ fn opened(server: &Server, name: &str) -> TcpStream {
     let mut socket = connect(server);
     assert_eq!(hello(&mut socket, None), Some(true));
     let access = FileAccess::read();
-    let opening = Opening::open(&ContainerOpen::new(name, &access));
+    let opening = OpenRequest::open(&ContainerOpen::new(name, &access));
     let begin = Begin { session: Id::random(), queued: false };
     assert_eq!(ask(&mut socket, FrameKind::Open, &(begin, opening)), Some(true));
     socket
@@ -148,7 +148,7 @@ fn an_answer_that_nobody_reads_ends_the_connection_and_nobody_else_waits() {
     let mut socket = connect(&server);
     assert_eq!(hello(&mut socket, None), Some(true));
     let access = FileAccess::read();
-    let opening = Opening::open(&ContainerOpen::new("large", &access));
+    let opening = OpenRequest::open(&ContainerOpen::new("large", &access));
     let begin = Begin { session: Id::random(), queued: false };
     assert_eq!(ask(&mut socket, FrameKind::Open, &(begin, opening)), Some(true));
     let header = Header { code: Operation::dataset_read.number() as u16, ..Header::new(FrameKind::Call, 2) };
@@ -251,7 +251,7 @@ fn a_session_belongs_to_who_began_it() {
     create(&server, "runs/a.h5?token=annannannannannann").unwrap().close().unwrap();
     let session = Id::random();
     let (access, begin) = (FileAccess::write(), Begin { session, queued: false });
-    let opening = Opening::open(&ContainerOpen::new("runs/a.h5", &access));
+    let opening = OpenRequest::open(&ContainerOpen::new("runs/a.h5", &access));
     let mut ann = connect(&server);
     assert_eq!(hello(&mut ann, Some("annannannannannann")), Some(true));
     assert_eq!(ask(&mut ann, FrameKind::Open, &(begin, opening)), Some(true));
@@ -290,7 +290,7 @@ fn drivers_are_not_the_clients_choice() {
     assert_eq!(error.root_cause().kind(), Kind::Unsupported);
     let mut socket = connect(&server);
     assert_eq!(hello(&mut socket, None), Some(true));
-    let opening = Opening::open(&ContainerOpen::new("a.h5", &access));
+    let opening = OpenRequest::open(&ContainerOpen::new("a.h5", &access));
     let begin = Begin { session: Id::random(), queued: false };
     assert_eq!(ask(&mut socket, FrameKind::Open, &(begin, opening)), Some(false));
 }

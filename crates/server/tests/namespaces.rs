@@ -63,8 +63,7 @@ fn half(host: &str, name: &str, variable: (&str, &str)) -> Child {
 #[test]
 fn client_and_server_on_two_hosts() {
     let Some(hosts) = Hosts::new() else {
-        println!("skipped: this machine does not allow network namespaces");
-        return;
+        return testkit::oracles::missing("network namespaces (root, iproute2)");
     };
     let root = Folder::new();
     let mut server =

@@ -1,4 +1,4 @@
-//! Operations that are not waited for: they are seen in their order, and every failure is told.
+//! Operations that are not waited for: they are seen in their order, and every failure is reported.
 
 mod common;
 
@@ -9,7 +9,7 @@ use hyperslab_server::Server;
 use model::properties::FileCreate;
 use model::{CharacterSet, Dataspace, Datatype, Kind, LinkTarget, Selection};
 use vol::{
-    Container, Durability, FileAccess, OpAttributeCreate, OpLinkCreate, OpList, OpRead, OpWrite, Place,
+    Container, Durability, FileAccess, LinkLocation, OpAttributeCreate, OpLinkCreate, OpList, OpRead, OpWrite,
 };
 
 fn create(server: &Server, name: &str) -> Arc<dyn Container> {
@@ -38,7 +38,7 @@ fn what_was_queued_is_seen_by_what_follows() {
     let first = container.link_get(root, "g0").unwrap().unwrap();
     let LinkTarget::Hard(first) = first.target else { panic!("not a hard link") };
     assert_eq!(container.attribute_read(first, &["depth"]).unwrap(), [[0]]);
-    // One object has one token, whoever names it.
+    // One object has one token, no matter who names it.
     assert_eq!(container.object_info(parent).unwrap().token, parent);
     let path = (0..100).map(|depth| format!("/g{depth}")).collect::<String>();
     assert_eq!(vol::path::token(&*container, root, &path, 16).unwrap(), parent);
@@ -72,7 +72,7 @@ fn every_failure_is_told_by_the_next_commit() {
         (Kind::Exists, true),
         "{error}"
     );
-    // It was told; what did not fail is there.
+    // It was given; what did not fail is there.
     container.commit(Durability::Full).unwrap();
     let names: Vec<String> = container
         .link_list(root, &OpList::default())
@@ -94,7 +94,7 @@ fn what_builds_on_a_failure_fails_too() {
     container.group_create(&group(root, "x")).unwrap();
     let failed = container.group_create(&group(root, "x")).unwrap();
     assert_eq!(container.group_info(failed).unwrap_err().kind(), Kind::NotFound);
-    let place = Place::new(failed, "inner");
+    let place = LinkLocation::new(failed, "inner");
     container.link_create(&OpLinkCreate { place, target: LinkTarget::Hard(root) }).unwrap();
     let error = container.commit(Durability::Full).unwrap_err();
     assert!(error.facts().any(|fact| fact == ("failed", "2")), "{error}");

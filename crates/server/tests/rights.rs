@@ -11,7 +11,7 @@ use hyperslab_server::{Auth, Config, Listen, Rights, Server, ServerLimits};
 use model::properties::FileCreate;
 use model::{Kind, Result};
 use protocol::frame::FrameKind;
-use protocol::wire::{self, Opening, Wire};
+use protocol::wire::{self, OpenRequest, Wire};
 use protocol::{Attach, Begin, Id, Lock};
 use vol::{Access, ContainerCreate, FileAccess, Operation};
 
@@ -52,8 +52,10 @@ fn make(address: SocketAddr, name: &str) -> Result<()> {
 
 fn create(client: &mut Raw, name: &str) -> Result<()> {
     let (create, access) = (FileCreate::default(), FileAccess::write());
-    let opening =
-        Opening::create(&ContainerCreate { truncate: true, ..ContainerCreate::new(name, &create, &access) });
+    let opening = OpenRequest::create(&ContainerCreate {
+        truncate: true,
+        ..ContainerCreate::new(name, &create, &access)
+    });
     client.ask(FrameKind::Open, &(Begin { session: Id::random(), queued: false }, opening)).map(drop)
 }
 

@@ -88,7 +88,7 @@ fn server(folder: &Folder, asks_clients: bool) -> Option<Server> {
         && issue(folder, "ours", "client")
         && issue(folder, "others", "stranger"))
     {
-        println!("skipped: openssl is not here, or cannot make certificates");
+        testkit::oracles::missing("openssl");
         return None;
     }
     let at = |name: &str| folder.path().join(name);
@@ -129,7 +129,7 @@ fn only_the_right_server_is_talked_to() {
     assert_eq!(try_with(&server, &folder, "ca=@ours.pem").unwrap(), 2);
     try_with(&server, &folder, "ca=@others.pem").unwrap_err();
     try_with(&server, &folder, "ca=@ours.pem&server_name=elsewhere.example").unwrap_err();
-    // Without encryption nothing is understood, and nobody waits for long.
+    // Without encryption nothing is understood, and no one waits for long.
     try_with(&server, &folder, "").unwrap_err();
 }
 

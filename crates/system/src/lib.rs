@@ -1,6 +1,14 @@
-//! The system as the rest of the library sees it: so far its [locks](sync).
+//! The system as the rest of the library sees it: [locks](sync), and what differs between operating systems: positioned
+//! access to [files](mod@file), [private files](private), [sockets](socket),
+//! [random bytes](random), the [`clock`], the [`process`].
 //!
-//! Files have crates of their own (`storage/files`, `storage/dir`), whose drivers tests replace.
+//! Directories and virtual file drivers have crates of their own (`storage/dir`, `storage/files`).
 #![forbid(unsafe_code)]
 
+pub mod clock;
+pub mod file;
+pub mod private;
+pub mod process;
+pub mod random;
+pub mod socket;
 pub mod sync;

@@ -45,7 +45,7 @@ impl<T: ?Sized> Mutex<T> {
         available(self.0.try_lock())
     }
 
-    /// Returns the value; nobody else can have the mutex.
+    /// Returns the value; no other caller can have the mutex.
     pub fn get_mut(&mut self) -> &mut T {
         self.0.get_mut().unwrap_or_else(PoisonError::into_inner)
     }
@@ -103,7 +103,7 @@ impl<T: ?Sized> RwLock<T> {
         available(self.0.try_write())
     }
 
-    /// Returns the value; nobody else can have the lock.
+    /// Returns the value; no other caller can have the lock.
     pub fn get_mut(&mut self) -> &mut T {
         self.0.get_mut().unwrap_or_else(PoisonError::into_inner)
     }
@@ -119,7 +119,7 @@ impl<T: ?Sized> RwLock<T> {
 pub struct Condvar(std::sync::Condvar);
 
 impl Condvar {
-    /// Creates a condition variable that nobody waits on.
+    /// Creates a condition variable that no one waits on.
     pub const fn new() -> Self {
         Condvar(std::sync::Condvar::new())
     }

@@ -4,8 +4,8 @@ use model::datatype::ReferenceKind;
 use model::properties::{CreationOrder, DatasetCreate, FilterSpec, GroupCreate, Layout, ObjectCreate};
 use model::{CharacterSet, Dataspace, Datatype, Error, Index, LinkTarget, ObjectKind, Result, Selection};
 use vol::{
-    Container, OpAttributeCreate, OpDatasetCreate, OpGroupCreate, OpLinkCreate, OpList, OpMapCreate, OpRead,
-    Place,
+    Container, LinkLocation, OpAttributeCreate, OpDatasetCreate, OpGroupCreate, OpLinkCreate, OpList,
+    OpMapCreate, OpRead,
 };
 
 use crate::generate::Generator;
@@ -20,11 +20,11 @@ pub fn sample(c: &dyn Container) -> Result<()> {
     let root = c.info()?.root;
     let object = ObjectCreate { attribute_order: CreationOrder::Tracked, ..ObjectCreate::default() };
     let create = GroupCreate { link_order: CreationOrder::Tracked, object, ..GroupCreate::default() };
-    let group = c.group_create(&OpGroupCreate { place: Some(Place::new(root, "g")), create })?;
+    let group = c.group_create(&OpGroupCreate { place: Some(LinkLocation::new(root, "g")), create })?;
     let soft = LinkTarget::Soft("/g".into());
-    c.link_create(&OpLinkCreate { place: Place::new(group, "soft"), target: soft })?;
+    c.link_create(&OpLinkCreate { place: LinkLocation::new(group, "soft"), target: soft })?;
     let external = LinkTarget::External { file: "f".into(), path: "/x".into() };
-    c.link_create(&OpLinkCreate { place: Place::new(group, "external"), target: external })?;
+    c.link_create(&OpLinkCreate { place: LinkLocation::new(group, "external"), target: external })?;
     for (name, datatype) in [
         ("ints", int()),
         ("texts", Datatype::var_string(CharacterSet::Utf8)),
@@ -37,24 +37,24 @@ pub fn sample(c: &dyn Container) -> Result<()> {
         let datatype = &c.attribute_info(group, &op.name)?.ok_or_else(lost)?.datatype;
         c.attribute_write(group, &op.name, &element(c, datatype, group)?.repeat(3))?;
     }
-    let data = dataset(c, Place::new(group, "d"), &[10, 4], &[4, 4])?;
+    let data = dataset(c, LinkLocation::new(group, "d"), &[10, 4], &[4, 4])?;
     write(c, data, &(0..40).collect::<Vec<_>>())?;
     let mut create = DatasetCreate { layout: Layout::chunked(&[8]), ..Default::default() };
     let shuffle = FilterSpec { id: 2, name: None, optional: false, values: vec![] };
     create.filters.push(shuffle);
     let space = Dataspace::simple(&[20])?;
-    let place = Some(Place::new(group, "filtered"));
+    let place = Some(LinkLocation::new(group, "filtered"));
     let op = OpDatasetCreate { place, datatype: int(), committed: None, space, create };
     let filtered = c.dataset_create(&op)?;
     write(c, filtered, &[5; 20])?;
-    let place = Some(Place::new(group, "map"));
+    let place = Some(LinkLocation::new(group, "map"));
     let create = ObjectCreate::default();
     let map = c.map_create(&OpMapCreate { place, key: int(), value: int(), create })?;
     c.map_put(map, &[(&[1; 4], &[2; 4])])?;
     Ok(())
 }
 
-/// An element in file form: a text that is stored, a reference to an object, or ones.
+/// Returns an element in the file datatype: a text that is stored, a reference to an object, or ones.
 fn element(c: &dyn Container, datatype: &Datatype, object: model::Token) -> Result<Vec<u8>> {
     let text = b"a value";
     match datatype {
@@ -62,7 +62,7 @@ fn element(c: &dyn Container, datatype: &Datatype, object: model::Token) -> Resu
             let slots = c.reference_put(ReferenceKind::Object, &[model::Reference::object(object)])?;
             slots.into_iter().next().ok_or_else(lost)
         }
-        datatype if datatype.has_slots() => {
+        datatype if datatype.has_descriptors() => {
             Ok([&(text.len() as u32).to_le_bytes()[..], &c.blob_put(&[text])?].concat())
         }
         datatype => Ok(vec![1; datatype.size() as usize]),
@@ -118,7 +118,7 @@ pub fn look(c: &dyn Container) -> Result<()> {
     Ok(())
 }
 
-/// A value that is another one: cut, longer, empty, or with some other bytes.
+/// Returns a value that is another one: cut, longer, empty, or with some other bytes.
 pub fn mutated(value: &[u8], generator: &mut Generator) -> Vec<u8> {
     let mut value = value.to_vec();
     match generator.below(6) {
@@ -138,7 +138,7 @@ pub fn mutated(value: &[u8], generator: &mut Generator) -> Vec<u8> {
     value
 }
 
-/// A text that is another one: a number, a word or a bracket of it is replaced, doubled or taken away, or it nests deeply.
+/// Returns a text that is another one: a number, a word or a bracket of it is replaced, doubled or taken away, or it nests deeply.
 pub fn mutated_text(text: &str, generator: &mut Generator) -> Vec<u8> {
     const NUMBERS: [&str; 6] =
         ["0", "-1", "18446744073709551615", "1e999", "4294967296", "99999999999999999999"];
@@ -177,7 +177,7 @@ pub fn assert_mutated_files_end_well(
 /// The same for a container at a location whose files are all in a folder, where nothing else is.
 ///
 /// # Panics
-/// As [`assert_mutated_files_end_well`].
+/// Like [`assert_mutated_files_end_well`].
 pub fn assert_mutations_end_well(
     registry: &vol::Registry,
     location: &str,
@@ -214,13 +214,17 @@ pub fn assert_mutations_end_well(
 
 static PANICS: std::sync::atomic::AtomicU32 = std::sync::atomic::AtomicU32::new(0);
 
-/// From now on panics are counted, whoever catches them.
+/// Counts panics from the first call on. Engines that contain panics of a library set a hook of their own later, above this
+/// one: a second hook here would be above theirs and count what they contain.
 fn count_panics() {
-    let next = std::panic::take_hook();
-    std::panic::set_hook(Box::new(move |panic| {
-        PANICS.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
-        next(panic);
-    }));
+    static HOOK: std::sync::Once = std::sync::Once::new();
+    HOOK.call_once(|| {
+        let next = std::panic::take_hook();
+        std::panic::set_hook(Box::new(move |panic| {
+            PANICS.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+            next(panic);
+        }));
+    });
 }
 
 fn panics() -> u32 {
@@ -240,7 +244,7 @@ impl Files {
         Files { folder: folder.to_owned(), all }
     }
 
-    /// Files with something in them: others are places that nobody wrote to yet.
+    /// Files with something in them: others are places that no one wrote to yet.
     fn filled(&self) -> Vec<&(std::path::PathBuf, Vec<u8>)> {
         self.all.iter().filter(|(_, bytes)| bytes.iter().any(|byte| *byte != 0)).collect()
     }
@@ -295,15 +299,15 @@ fn use_damaged(registry: &vol::Registry, location: &str) {
         let _ = look(&*c);
         let _ = c.storage_check();
         if let Some(root) = c.info().ok().map(|info| info.root).filter(|_| is_writing) {
-            let _ =
-                dataset(&*c, Place::new(root, "more"), &[9], &[9]).and_then(|made| write(&*c, made, &[3; 9]));
+            let _ = dataset(&*c, LinkLocation::new(root, "more"), &[9], &[9])
+                .and_then(|made| write(&*c, made, &[3; 9]));
             let _ = c.link_delete(root, "g");
         }
         let _ = c.close();
     }
 }
 
-/// The most memory that the process had, where the system tells.
+/// Returns the most memory that the process had, where the system tells.
 fn peak_bytes() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap_or_default();

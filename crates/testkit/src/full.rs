@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use model::{Result, Token};
-use vol::{Container, Durability, FileAccess, Place, Registry};
+use vol::{Container, Durability, FileAccess, LinkLocation, Registry};
 
 use crate::ints::{dataset, read, write};
 
@@ -46,7 +46,7 @@ impl SmallDisk {
         SmallDisk { path }
     }
 
-    /// Where it is.
+    /// Returns where it is.
     pub fn path(&self) -> &Path {
         &self.path
     }
@@ -107,7 +107,7 @@ impl FullDisk<'_> {
     fn fill(&self) -> Result<()> {
         let access = self.access(FileAccess::write());
         let c = self.registry.create(self.location, &Default::default(), &access, true)?;
-        let made = dataset(&*c, Place::new(c.info()?.root, "old"), &[COUNT as u64], &[COUNT as u64])?;
+        let made = dataset(&*c, LinkLocation::new(c.info()?.root, "old"), &[COUNT as u64], &[COUNT as u64])?;
         write(&*c, made, &[1; COUNT])?;
         c.close()
     }
@@ -119,7 +119,7 @@ impl FullDisk<'_> {
         let changed = write(&*c, token(&*c, "old")?, &[2; COUNT]).and_then(|()| {
             let made = match c.link_get(root, "new")? {
                 Some(_) => token(&*c, "new")?,
-                None => dataset(&*c, Place::new(root, "new"), &[COUNT as u64], &[COUNT as u64])?,
+                None => dataset(&*c, LinkLocation::new(root, "new"), &[COUNT as u64], &[COUNT as u64])?,
             };
             write(&*c, made, &[3; COUNT])
         });

@@ -5,7 +5,9 @@ use model::datatype::{
 };
 use model::properties::{DatasetCreate, FileCreate, GroupCreate, Layout};
 use model::{ByteOrder, CharacterSet, Dataspace, Datatype, LinkTarget, Result, Selection, Token, UNLIMITED};
-use vol::{Container, OpAttributeCreate, OpDatasetCreate, OpGroupCreate, OpLinkCreate, OpWrite, Place};
+use vol::{
+    Container, LinkLocation, OpAttributeCreate, OpDatasetCreate, OpGroupCreate, OpLinkCreate, OpWrite,
+};
 
 /// A source of random values from a seed, by SplitMix64.
 #[derive(Debug, Clone)]
@@ -14,7 +16,7 @@ pub struct Generator {
     state: u64,
 }
 
-/// A seed for a random test, printed so that a failure can be repeated; `HYPERSLAB_SEED` sets it.
+/// Returns a seed for a random test, printed so that a failure can be repeated; `HYPERSLAB_SEED` sets it.
 pub fn announced_seed(test: &str) -> u64 {
     let given = std::env::var("HYPERSLAB_SEED").ok().and_then(|seed| seed.parse().ok());
     let seed = given.unwrap_or_else(|| {
@@ -31,7 +33,7 @@ impl Generator {
         Generator { seed, state: seed }
     }
 
-    /// The seed it was made from.
+    /// Returns the seed it was made from.
     pub fn seed(&self) -> u64 {
         self.seed
     }
@@ -45,12 +47,12 @@ impl Generator {
         z ^ (z >> 31)
     }
 
-    /// A number below `bound`, or zero.
+    /// Returns a number below `bound`, or zero.
     pub fn below(&mut self, bound: u64) -> u64 {
         self.number() % bound.max(1)
     }
 
-    /// A number from `low` to `high`, both included.
+    /// Returns a number from `low` to `high`, both included.
     pub fn between(&mut self, low: u64, high: u64) -> u64 {
         low + self.below(high.saturating_sub(low) + 1)
     }
@@ -60,7 +62,7 @@ impl Generator {
         self.below(n) == 0
     }
 
-    /// One of some values.
+    /// Returns one of some values.
     pub fn one_of<T: Clone>(&mut self, values: &[T]) -> T {
         values[self.below(values.len() as u64) as usize].clone()
     }
@@ -70,7 +72,7 @@ impl Generator {
         (0..len).map(|_| self.number() as u8).collect()
     }
 
-    /// A short name, sometimes beyond ASCII.
+    /// Returns a short name, sometimes beyond ASCII.
     pub fn name(&mut self) -> String {
         let letters: Vec<char> = "abcdefgXYZ0189_- .éß数".chars().collect();
         let len = self.between(2, 9);
@@ -137,37 +139,37 @@ impl Generator {
         }
     }
 
-    /// A type of any class that has no slots, nested at most `depth_max` deep.
+    /// Returns a type of any class that has no descriptors, nested at most `depth_max` deep.
     pub fn plain_datatype(&mut self, depth_max: u32) -> Datatype {
         self.nested_datatype(depth_max, false)
     }
 
-    /// A type of any class in memory form, nested at most `depth_max` deep.
+    /// Returns a type of any class in the memory datatype, nested at most `depth_max` deep.
     pub fn datatype(&mut self, depth_max: u32) -> Datatype {
         self.nested_datatype(depth_max, true)
     }
 
-    fn nested_datatype(&mut self, depth_max: u32, slots: bool) -> Datatype {
+    fn nested_datatype(&mut self, depth_max: u32, descriptors: bool) -> Datatype {
         if depth_max <= 1 || self.one_in(2) {
-            return if slots && self.one_in(4) { self.slot() } else { self.leaf() };
+            return if descriptors && self.one_in(4) { self.descriptor() } else { self.leaf() };
         }
-        match self.below(if slots { 3 } else { 2 }) {
+        match self.below(if descriptors { 3 } else { 2 }) {
             0 => {
                 let count = self.between(1, 4);
-                let members =
-                    (0..count).map(|n| (format!("member {n}"), self.nested_datatype(depth_max - 1, slots)));
+                let members = (0..count)
+                    .map(|n| (format!("member {n}"), self.nested_datatype(depth_max - 1, descriptors)));
                 Datatype::Compound(Compound::packed(members.collect::<Vec<_>>()))
             }
             1 => {
                 let dims: Vec<u32> = (0..self.between(1, 3)).map(|_| self.between(1, 3) as u32).collect();
-                Datatype::array(&dims, self.nested_datatype(depth_max - 1, slots))
+                Datatype::array(&dims, self.nested_datatype(depth_max - 1, descriptors))
             }
-            _ => Datatype::var_sequence(self.nested_datatype(depth_max - 1, slots)),
+            _ => Datatype::var_sequence(self.nested_datatype(depth_max - 1, descriptors)),
         }
     }
 
-    fn slot(&mut self) -> Datatype {
-        let kinds = [ReferenceKind::ObjectOld, ReferenceKind::RegionOld, ReferenceKind::Object];
+    fn descriptor(&mut self) -> Datatype {
+        let kinds = [ReferenceKind::Object1, ReferenceKind::DatasetRegion1, ReferenceKind::Object];
         match self.one_in(2) {
             true => Datatype::var_string(self.charset()),
             false => Datatype::reference(self.one_of(&kinds)),
@@ -189,7 +191,7 @@ impl Generator {
         dims
     }
 
-    /// A dataspace of any kind, with at most `elements_max` elements.
+    /// Returns a dataspace of any kind, with at most `elements_max` elements.
     pub fn dataspace(&mut self, elements_max: u64) -> Dataspace {
         let rank = self.below(5) as usize;
         if rank == 0 {
@@ -205,7 +207,7 @@ impl Generator {
         Dataspace::resizable(&dims, &max).unwrap_or(Dataspace::Scalar)
     }
 
-    /// A selection of any kind inside an extent.
+    /// Returns a selection of any kind inside an extent.
     pub fn selection(&mut self, dims: &[u64]) -> Selection {
         if dims.is_empty() || dims.contains(&0) {
             return self.one_of(&[Selection::All, Selection::None]);
@@ -252,7 +254,7 @@ impl Generator {
         Selection::union_of_blocks(dims.len(), &corners)
     }
 
-    /// A layout that the extent allows.
+    /// Returns a layout that the extent allows.
     pub fn layout(&mut self, space: &Dataspace) -> Layout {
         let chunk = |generator: &mut Self| {
             let shape: Vec<u64> =
@@ -270,7 +272,8 @@ impl Generator {
     pub fn fill(&mut self, container: &dyn Container, group: Token, objects_max: u64) -> Result<Vec<Token>> {
         let (mut groups, mut made) = (vec![group], Vec::new());
         for n in 0..objects_max {
-            let place = Place::new(self.one_of(&groups), format!("{} {n}", self.name().trim_matches('.')));
+            let place =
+                LinkLocation::new(self.one_of(&groups), format!("{} {n}", self.name().trim_matches('.')));
             match self.below(5) {
                 0 => {
                     let create = GroupCreate::default();
@@ -288,7 +291,7 @@ impl Generator {
         Ok(made)
     }
 
-    fn link(&mut self, container: &dyn Container, place: Place, made: &[Token]) -> Result<()> {
+    fn link(&mut self, container: &dyn Container, place: LinkLocation, made: &[Token]) -> Result<()> {
         let capability = container.info()?.capability;
         let target = match made.is_empty() || self.one_in(2) {
             false if capability.hard_links => LinkTarget::Hard(self.one_of(made)),
@@ -298,7 +301,7 @@ impl Generator {
         container.link_create(&OpLinkCreate { place, target })
     }
 
-    fn dataset(&mut self, container: &dyn Container, place: Place) -> Result<Token> {
+    fn dataset(&mut self, container: &dyn Container, place: LinkLocation) -> Result<Token> {
         let (datatype, space) = (self.plain_datatype(3), self.dataspace(200));
         let create = DatasetCreate { layout: self.layout(&space), ..DatasetCreate::default() };
         let bytes = space.element_count()? as usize * datatype.size() as usize;

@@ -2,15 +2,15 @@
 
 use model::properties::{DatasetCreate, Layout};
 use model::{Dataspace, Datatype, Result, Selection, Token};
-use vol::{Container, OpDatasetCreate, OpRead, OpWrite, Place, StorageFinding};
+use vol::{Container, LinkLocation, OpDatasetCreate, OpRead, OpWrite, StorageFinding};
 
 /// 32-bit integers, little-endian.
 pub fn int() -> Datatype {
     Datatype::integer(4, true, model::ByteOrder::Little)
 }
 
-/// A dataset of integers in chunks.
-pub fn dataset(c: &dyn Container, place: Place, dims: &[u64], shape: &[u64]) -> Result<Token> {
+/// Returns a dataset of integers in chunks.
+pub fn dataset(c: &dyn Container, place: LinkLocation, dims: &[u64], shape: &[u64]) -> Result<Token> {
     let create = DatasetCreate { layout: Layout::chunked(shape), ..DatasetCreate::default() };
     let space = Dataspace::simple(dims)?;
     c.dataset_create(&OpDatasetCreate { place: Some(place), datatype: int(), committed: None, space, create })
@@ -30,20 +30,20 @@ pub fn read(c: &dyn Container, dataset: Token) -> Result<Vec<i32>> {
     Ok(into.as_chunks::<4>().0.iter().map(|bytes| i32::from_le_bytes(*bytes)).collect())
 }
 
-/// What is wrong with what is stored, a line each.
+/// Returns what is wrong with what is stored, a line each.
 pub fn problems(c: &dyn Container) -> Result<Vec<String>> {
     c.storage_check().map(lines)
 }
 
-/// The same, mended.
-pub fn mend(c: &dyn Container) -> Result<Vec<String>> {
+/// Returns the same, repaired.
+pub fn repair(c: &dyn Container) -> Result<Vec<String>> {
     c.storage_repair().map(lines)
 }
 
 fn lines(findings: Vec<StorageFinding>) -> Vec<String> {
     let line = |finding: StorageFinding| {
         let StorageFinding { path, part, problem, is_repaired } = finding;
-        format!("{path}\t{part}\t{problem}\t{}", if is_repaired { "mended" } else { "" })
+        format!("{path}\t{part}\t{problem}\t{}", if is_repaired { "repaired" } else { "" })
     };
     findings.into_iter().map(line).collect()
 }

@@ -5,15 +5,16 @@ use std::panic::Location;
 
 use algorithms::transfer::Elements;
 use model::convert::Conversions;
-use model::heap::{Heap, VarSlot};
+use model::heap::{Heap, VarLenDescriptor};
 use model::properties::{CreationOrder, DatasetCreate, FileCreate, GroupCreate, Layout, ObjectCreate};
 use model::{CharacterSet, Dataspace, Datatype, Error, Kind, Reference, Result, Selection, Token, Within};
 use system::sync::{Mutex, MutexGuard};
 use vol::{
-    Container, OpAttributeCreate, OpDatasetCreate, OpGroupCreate, OpLinkCreate, OpList, Place, RawBytes,
+    Container, LinkLocation, OpAttributeCreate, OpDatasetCreate, OpGroupCreate, OpLinkCreate, OpList,
+    RawBytes,
 };
 
-/// Bytes that stand for a file beside a container.
+/// Bytes that stand for a file next to a container.
 #[derive(Debug, Default)]
 pub struct Bytes(Mutex<Vec<u8>>);
 
@@ -22,7 +23,7 @@ impl Bytes {
         self.0.lock()
     }
 
-    /// A copy of all bytes.
+    /// Returns a copy of all bytes.
     pub fn all(&self) -> Vec<u8> {
         self.lock().clone()
     }
@@ -90,7 +91,7 @@ pub(crate) fn fails_somehow<T>(result: Result<T>) -> Result<()> {
     if result.is_err() { Ok(()) } else { Err(failed("succeeded instead of failing")) }
 }
 
-/// The value, or an error that says where it was missing.
+/// Returns the value, or an error that says where it was missing.
 #[track_caller]
 pub(crate) fn some<T>(found: Option<T>) -> Result<T> {
     found.ok_or_else(|| failed("nothing was found"))
@@ -139,7 +140,7 @@ pub(crate) fn counting(n: i32) -> Vec<i32> {
 }
 
 pub(crate) fn dataset_op(
-    place: Place,
+    place: LinkLocation,
     datatype: Datatype,
     space: Dataspace,
     create: DatasetCreate,
@@ -161,30 +162,34 @@ pub(crate) fn attribute_op(
 pub(crate) trait Ease: Container {
     fn group(&self, parent: Token, name: &str) -> Result<Token> {
         self.group_create(&OpGroupCreate {
-            place: Some(Place::new(parent, name)),
+            place: Some(LinkLocation::new(parent, name)),
             create: GroupCreate::default(),
         })
     }
 
     fn link(&self, group: Token, name: &str, target: model::LinkTarget) -> Result<()> {
-        self.link_create(&OpLinkCreate { place: Place::new(group, name), target })
+        self.link_create(&OpLinkCreate { place: LinkLocation::new(group, name), target })
     }
 
-    /// A dataset of any type with default properties.
+    /// Returns a dataset of any type with default properties.
     fn dataset(&self, parent: Token, name: &str, datatype: &Datatype, dims: &[u64]) -> Result<Token> {
-        let op =
-            dataset_op(Place::new(parent, name), datatype.clone(), space(dims), DatasetCreate::default());
+        let op = dataset_op(
+            LinkLocation::new(parent, name),
+            datatype.clone(),
+            space(dims),
+            DatasetCreate::default(),
+        );
         self.dataset_create(&op)
     }
 
-    /// A contiguous dataset of integers.
+    /// Returns a contiguous dataset of integers.
     fn ints(&self, parent: Token, name: &str, dims: &[u64]) -> Result<Token> {
         self.dataset(parent, name, &int(), dims)
     }
 
-    /// A dataset of integers.
+    /// Returns a dataset of integers.
     fn ints_with(&self, parent: Token, name: &str, space: Dataspace, create: DatasetCreate) -> Result<Token> {
-        self.dataset_create(&dataset_op(Place::new(parent, name), int(), space, create))
+        self.dataset_create(&dataset_op(LinkLocation::new(parent, name), int(), space, create))
     }
 
     fn put(&self, dataset: Token, selection: &Selection, values: &[i32]) -> Result<()> {
@@ -253,39 +258,41 @@ pub(crate) fn read(
     Ok(data)
 }
 
-/// Slots of variable-length values, one after another.
-pub(crate) fn var_slots(values: &[(&[u8], u64)], heap: &mut Heap) -> Result<Vec<u8>> {
+/// Descriptors of variable-length values, one after another.
+pub(crate) fn var_descriptors(values: &[(&[u8], u64)], heap: &mut Heap) -> Result<Vec<u8>> {
     let mut data = vec![0; values.len() * 16];
-    for (slot, (value, count)) in data.chunks_exact_mut(16).zip(values) {
+    for (descriptor, (value, count)) in data.chunks_exact_mut(16).zip(values) {
         if *count > 0 {
-            heap.push(value, *count).store(slot)?;
+            heap.push(value, *count).store(descriptor)?;
         }
     }
     Ok(data)
 }
 
-pub(crate) fn texts_to_slots(texts: &[&str], heap: &mut Heap) -> Result<Vec<u8>> {
+pub(crate) fn texts_to_descriptors(texts: &[&str], heap: &mut Heap) -> Result<Vec<u8>> {
     let values: Vec<(&[u8], u64)> = texts.iter().map(|text| (text.as_bytes(), text.len() as u64)).collect();
-    var_slots(&values, heap)
+    var_descriptors(&values, heap)
 }
 
-/// The values of variable-length slots, whose elements have `element_bytes` each.
+/// Returns the values of variable-length descriptors, whose elements have `element_bytes` each.
 pub(crate) fn var_values(data: &[u8], element_bytes: u64, heap: &Heap) -> Result<Vec<Vec<u8>>> {
-    data.chunks_exact(16).map(|slot| Ok(heap.get(VarSlot::load(slot)?, element_bytes)?.to_vec())).collect()
+    data.chunks_exact(16)
+        .map(|descriptor| Ok(heap.get(VarLenDescriptor::load(descriptor)?, element_bytes)?.to_vec()))
+        .collect()
 }
 
-pub(crate) fn slots_to_texts(data: &[u8], heap: &Heap) -> Result<Vec<String>> {
+pub(crate) fn descriptors_to_texts(data: &[u8], heap: &Heap) -> Result<Vec<String>> {
     Ok(var_values(data, 1, heap)?.iter().map(|value| String::from_utf8_lossy(value).into_owned()).collect())
 }
 
-pub(crate) fn reference_slots(references: &[Reference], heap: &mut Heap) -> Result<Vec<u8>> {
+pub(crate) fn reference_descriptors(references: &[Reference], heap: &mut Heap) -> Result<Vec<u8>> {
     let mut data = vec![0; references.len() * 16];
-    for (slot, reference) in data.chunks_exact_mut(16).zip(references) {
-        heap.store_reference(reference.clone(), slot)?;
+    for (descriptor, reference) in data.chunks_exact_mut(16).zip(references) {
+        heap.store_reference(reference.clone(), descriptor)?;
     }
     Ok(data)
 }
 
-pub(crate) fn slots_to_references(data: &[u8], heap: &Heap) -> Result<Vec<Reference>> {
-    data.chunks_exact(16).map(|slot| heap.load_reference(slot)).collect()
+pub(crate) fn descriptors_to_references(data: &[u8], heap: &Heap) -> Result<Vec<Reference>> {
+    data.chunks_exact(16).map(|descriptor| heap.load_reference(descriptor)).collect()
 }

@@ -11,6 +11,7 @@ pub mod full;
 pub mod generate;
 pub mod ints;
 mod kit;
+pub mod oracles;
 pub mod rounds;
 pub mod snapshot;
 #[cfg(unix)]

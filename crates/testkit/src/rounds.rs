@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 
 use model::properties::{CreationOrder, GroupCreate, ObjectCreate};
 use model::{Dataspace, Kind, Result, Token};
-use vol::{Container, Durability, OpAttributeCreate, OpGroupCreate, OpMapCreate, Place};
+use vol::{Container, Durability, LinkLocation, OpAttributeCreate, OpGroupCreate, OpMapCreate};
 
 use crate::ints::{dataset, int, read, write};
 
@@ -17,16 +17,16 @@ const KILLS: &str = "HYPERSLAB_KILLS";
 /// One round of a writer: an object of every kind, and changes of what is there.
 fn round(c: &dyn Container, first: i32, n: i32) -> Result<()> {
     let root = c.info()?.root;
-    let place = Some(Place::new(root, format!("round {n}")));
+    let place = Some(LinkLocation::new(root, format!("round {n}")));
     let create = GroupCreate { link_order: CreationOrder::Indexed, ..GroupCreate::default() };
     let group = c.group_create(&OpGroupCreate { place, create })?;
-    let data = dataset(c, Place::new(group, "data"), &[20_000], &[6000])?;
+    let data = dataset(c, LinkLocation::new(group, "data"), &[20_000], &[6000])?;
     write(c, data, &vec![n; 20_000])?;
     let (name, charset, space) = ("n".to_owned(), Default::default(), Dataspace::Scalar);
     let op = OpAttributeCreate { object: data, name, charset, datatype: int(), committed: None, space };
     c.attribute_create(&op)?;
     c.attribute_write(data, "n", &n.to_le_bytes())?;
-    let place = Some(Place::new(group, "map"));
+    let place = Some(LinkLocation::new(group, "map"));
     let create = ObjectCreate::default();
     let map = c.map_create(&OpMapCreate { place, key: int(), value: int(), create })?;
     c.map_put(map, &[(&n.to_le_bytes(), &n.to_le_bytes())])?;
@@ -37,7 +37,7 @@ fn round(c: &dyn Container, first: i32, n: i32) -> Result<()> {
     }
 }
 
-/// What a round left: `false` where nothing is there.
+/// Returns what a round left: `false` where nothing is there.
 fn check_round(c: &dyn Container, n: i32) -> Result<bool> {
     let root = c.info()?.root;
     let found = |group: Token, name: &str| vol::path::token(c, group, name, 16);
@@ -53,8 +53,8 @@ fn check_round(c: &dyn Container, n: i32) -> Result<bool> {
     Ok(true)
 }
 
-/// The writer that is killed: it opens the container in the folder that it is told, and says which rounds are
-/// committed. It does nothing where nobody told it a folder.
+/// Returns the writer that is killed: it opens the container in the folder that it is reported, and says which rounds are
+/// committed. It does nothing where no one told it a folder.
 pub fn writer(open: impl FnOnce(&Path) -> Result<std::sync::Arc<dyn Container>>) -> Result<()> {
     let (Some(folder), Ok(first)) = (std::env::var_os(FOLDER), std::env::var(FIRST)) else { return Ok(()) };
     let c = open(Path::new(&folder))?;

@@ -10,7 +10,7 @@ use vol::{Container, OpList};
 /// Elements of one dataset that are compared.
 const BYTES_MAX: u64 = 1 << 26;
 
-/// Facts by path: what is linked there, and what it holds. Tokens and slots, which differ between containers, are
+/// Facts by path: what is linked there, and what it holds. Tokens and descriptors, which differ between containers, are
 /// not in it: an object met again is told by the path where it was first met.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Snapshot(pub BTreeMap<String, String>);
@@ -52,13 +52,13 @@ impl Snapshot {
         for info in all(|op| container.attribute_list(token, op))? {
             let raw = container.attribute_read(token, &[&info.name])?.remove(0);
             let values = values(container, &info.datatype, &raw)?;
-            let fact = format!("{:?} {:?} {values}", info.datatype.memory_form(), info.space);
+            let fact = format!("{:?} {:?} {values}", info.datatype.memory_type(), info.space);
             self.0.insert(format!("{path}/@{}", info.name), fact);
         }
         Ok(())
     }
 
-    /// The first difference from another snapshot, for a message.
+    /// Returns the first difference from another snapshot, for a message.
     pub fn difference(&self, other: &Snapshot) -> Option<String> {
         let paths: std::collections::BTreeSet<&String> = self.0.keys().chain(other.0.keys()).collect();
         let path = paths.into_iter().find(|path| self.0.get(*path) != other.0.get(*path))?;
@@ -66,7 +66,7 @@ impl Snapshot {
     }
 }
 
-/// All entries of a listing, page by page.
+/// Returns all entries of a listing, page by page.
 fn all<T>(list: impl Fn(&OpList) -> Result<vol::Page<T>>) -> Result<Vec<T>> {
     let mut entries = Vec::new();
     loop {
@@ -83,7 +83,7 @@ fn object_fact(container: &dyn Container, token: Token) -> Result<String> {
     Ok(match container.object_info(token)?.kind {
         ObjectKind::Group => "group".to_owned(),
         ObjectKind::Dataset => dataset_fact(container, token)?,
-        ObjectKind::Datatype => format!("type {:?}", container.datatype_get(token)?.memory_form()),
+        ObjectKind::Datatype => format!("type {:?}", container.datatype_get(token)?.memory_type()),
         ObjectKind::Map => map_fact(container, token)?,
     })
 }
@@ -96,7 +96,7 @@ fn dataset_fact(container: &dyn Container, dataset: Token) -> Result<String> {
         container.dataset_read(&mut [vol::OpRead { dataset, selection: &Selection::All, into: &mut raw }])?;
     }
     let values = values(container, &info.datatype, &raw)?;
-    Ok(format!("dataset {:?} {:?} {values}", info.datatype.memory_form(), info.space))
+    Ok(format!("dataset {:?} {:?} {values}", info.datatype.memory_type(), info.space))
 }
 
 fn map_fact(container: &dyn Container, map: Token) -> Result<String> {
@@ -106,7 +106,7 @@ fn map_fact(container: &dyn Container, map: Token) -> Result<String> {
         let value = container.map_get(map, &[&key])?.remove(0).unwrap_or_default();
         pairs.insert(key, values(container, &info.value, &value)?);
     }
-    Ok(format!("map {:?} {:?} {pairs:?}", info.key.memory_form(), info.value.memory_form()))
+    Ok(format!("map {:?} {:?} {pairs:?}", info.key.memory_type(), info.value.memory_type()))
 }
 
 /// Elements as text: their bytes or, with variable-length values, the bytes in memory and what they stand for.
@@ -114,12 +114,12 @@ fn values(container: &dyn Container, datatype: &Datatype, raw: &[u8]) -> Result<
     if datatype.any(&|t| matches!(t, Datatype::Reference(_))) {
         return Ok("references".to_owned());
     }
-    if !datatype.has_slots() {
+    if !datatype.has_descriptors() {
         return Ok(format!("{raw:02x?}"));
     }
     let (mut heap, conversions) = (Heap::new(), Conversions::default());
-    let memory = datatype.memory_form();
+    let memory = datatype.memory_type();
     let data =
-        algorithms::transfer::from_file_form(container, datatype, raw, &memory, &conversions, &mut heap)?;
+        algorithms::transfer::from_file_type(container, datatype, raw, &memory, &conversions, &mut heap)?;
     Ok(format!("{data:02x?} {heap:?}"))
 }

@@ -20,7 +20,7 @@ pub enum Trap {
     LinkToFolder,
     /// A link to a name outside that is free.
     LinkToNothing,
-    /// A FIFO, whose other end nobody opens.
+    /// A FIFO, whose other end no one opens.
     Fifo,
 }
 
@@ -160,7 +160,7 @@ impl Drop for Outside {
 
 /// A container at a path, which strangers may change.
 #[derive(Debug)]
-pub struct Place<'a> {
+pub struct HostileFolder<'a> {
     /// Knows the connector.
     pub registry: &'a Registry,
     /// How the connector is called.
@@ -169,7 +169,7 @@ pub struct Place<'a> {
     pub path: &'a Path,
 }
 
-impl Place<'_> {
+impl HostileFolder<'_> {
     fn location(&self) -> String {
         format!("{}:{}", self.connector, self.path.display())
     }
@@ -190,7 +190,7 @@ impl Place<'_> {
         }
         let container = self.registry.open(&self.location(), &FileAccess::write())?;
         let root = container.info()?.root;
-        let place = vol::Place::new(root, "stranger");
+        let place = vol::LinkLocation::new(root, "stranger");
         if let Ok(dataset) = crate::ints::dataset(&*container, place, &[70_000], &[70_000]) {
             let _ = crate::ints::write(&*container, dataset, &vec![7; 70_000]);
         }

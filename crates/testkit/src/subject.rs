@@ -36,7 +36,7 @@ impl std::fmt::Debug for Subject {
 }
 
 impl Subject {
-    /// A subject whose containers are at `location(unique name)` in `registry`.
+    /// Returns a subject whose containers are at `location(unique name)` in `registry`.
     pub fn new(
         name: impl Into<String>,
         registry: Registry,
@@ -62,12 +62,12 @@ impl Subject {
         self
     }
 
-    /// Its name in reports.
+    /// Returns its name in reports.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// Its registry.
+    /// Returns its registry.
     pub fn registry(&self) -> &Registry {
         &self.registry
     }
@@ -82,35 +82,35 @@ impl Subject {
         FileAccess { access: Access::Read, ..self.access() }
     }
 
-    /// A location where nothing is.
+    /// Returns a location where nothing is.
     pub fn unused_location(&self) -> String {
         let number = CONTAINER_NEXT.fetch_add(1, Ordering::Relaxed);
         (self.location)(&format!("case-{}-{number}", std::process::id()))
     }
 
-    /// A new container.
+    /// Returns a new container.
     pub fn fresh(&self) -> Result<Case<'_>> {
         self.fresh_with(&FileCreate::default())
     }
 
-    /// A new container with creation properties.
+    /// Returns a new container with creation properties.
     pub fn fresh_with(&self, create: &FileCreate) -> Result<Case<'_>> {
         self.fresh_as(create, &self.access)
     }
 
-    /// A new container with creation and access properties.
+    /// Returns a new container with creation and access properties.
     pub fn fresh_as(&self, create: &FileCreate, access: &FileAccess) -> Result<Case<'_>> {
         let location = self.unused_location();
         let container = self.registry.create(&location, create, access, false)?;
         Ok(Case { subject: self, location, container })
     }
 
-    /// What its containers can do.
+    /// Returns what its containers can do.
     pub fn capability(&self) -> Result<Capability> {
         Ok(self.fresh()?.info()?.capability)
     }
 
-    /// Bytes beside the containers: what external data called `name` lies in.
+    /// Returns bytes next to the containers: what external data called `name` lies in.
     pub fn bytes(&self, name: &str) -> Arc<Bytes> {
         self.beside.get(name)
     }
@@ -164,7 +164,7 @@ impl Case<'_> {
         Ok(())
     }
 
-    /// The root group.
+    /// Returns the root group.
     pub fn root(&self) -> Result<Token> {
         Ok(self.info()?.root)
     }

@@ -6,7 +6,7 @@ use model::{Budget, Error, Limits, Result};
 
 use crate::{CloseErrorHook, Container};
 
-/// What the caller wants to do with a container.
+/// The kind of access to a container.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Access {
     /// Read.
@@ -16,7 +16,7 @@ pub enum Access {
     Write,
 }
 
-/// What a commit promises when it returns.
+/// The guarantee of a commit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Durability {
     /// It survives power loss.
@@ -28,7 +28,7 @@ pub enum Durability {
     None,
 }
 
-/// What a write does that finds no room in the buffer of a connector that keeps elements until a flush.
+/// The behaviour of a write when the buffer of a connector that keeps elements until a flush is full.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum WhenFull {
     /// What waits goes to storage, without a commit. Where several processes write together they cannot.
@@ -75,7 +75,7 @@ impl LibVersion {
     pub const LATEST: LibVersion = LibVersion::V200;
 }
 
-/// Bytes beside the container: external raw data.
+/// Bytes next to the container: external raw data.
 pub trait RawBytes: Send + Sync {
     /// Reads at `offset`; what lies past the end reads as zeros.
     fn read_at(&self, offset: u64, buf: &mut [u8]) -> Result<()>;
@@ -85,15 +85,15 @@ pub trait RawBytes: Send + Sync {
 
 /// Opens what a container refers to. Without one, nothing beyond the container is opened.
 pub trait Resolver: Send + Sync {
-    /// The container called `name`, as a file at `from` calls it: external links and virtual sources.
+    /// Returns the container called `name`, as a file at `from` calls it: external links and virtual sources.
     fn container(&self, name: &str, from: &str) -> Result<Arc<dyn Container>>;
-    /// The same to change it, for elements that go there through a virtual dataset. Who asks keeps it open, commits it
+    /// Returns the same to change it, for elements that go there through a virtual dataset. Who asks keeps it open, commits it
     /// and closes it. A resolver that only reads refuses.
     fn container_for_writing(&self, name: &str, from: &str) -> Result<Arc<dyn Container>> {
         let error = Error::denied("open other file to write").with("file", name).with("from", from);
-        Err(error.with("problem", "files beside this one are only read"))
+        Err(error.with("problem", "files next to this one are only read"))
     }
-    /// The file called `name`: external raw data.
+    /// Returns the file called `name`: external raw data.
     fn bytes(&self, name: &str, from: &str) -> Result<Arc<dyn RawBytes>>;
 }
 
@@ -111,7 +111,7 @@ pub struct VirtualView {
 pub struct FileAccess {
     /// Read or write.
     pub access: Access,
-    /// What may be spent on it.
+    /// Limits of memory and work.
     pub limits: Limits,
     /// The account that memory for its content is charged to; `None` is one of its own, with
     /// [`Limits::memory_bytes_max`]. Several containers may share one.
@@ -129,7 +129,7 @@ pub struct FileAccess {
     pub chunk_cache_bytes: Option<u64>,
     /// Bytes of metadata kept in memory for each container; `None` is 64 MiB.
     pub metadata_cache_bytes: Option<u64>,
-    /// What a commit promises.
+    /// The guarantee of a commit.
     pub durability: Durability,
     /// How far virtual datasets reach.
     pub virtual_view: VirtualView,
@@ -138,11 +138,9 @@ pub struct FileAccess {
     /// One process writes while others read (SWMR): the writer changes elements and extents only, and readers see
     /// them after a refresh.
     pub swmr: bool,
-    /// Open for writing even if the file says that it is in use, and take that mark away: for files whose writer died.
-    pub clear_marks: bool,
     /// Bytes of elements that may wait for a flush, over all datasets, where a connector keeps them; `None` is its default.
     pub write_buffer_bytes: Option<u64>,
-    /// What happens when more would wait.
+    /// The behaviour when the buffer is full.
     pub write_buffer_full: WhenFull,
     /// Called when the container cannot be closed as its last handle is dropped; `None` leaves it to
     /// [`crate::set_close_error_hook`].
@@ -209,7 +207,7 @@ impl FileAccess {
         self
     }
 
-    /// The account that memory is charged to. The registry gives every container one before its connector sees it.
+    /// Returns the account that memory is charged to. The registry gives every container one before its connector sees it.
     pub fn budget(&self) -> Budget {
         self.budget.clone().unwrap_or_else(|| self.limits.budget())
     }

@@ -11,7 +11,7 @@ pub struct Blobs {
     charge: Charge,
 }
 
-/// Most bytes for which there is room before they are there.
+/// Most bytes for which there is space before they are there.
 const BLOBS_ROOM_BYTES: u64 = 1 << 20;
 
 impl Blobs {
@@ -20,7 +20,7 @@ impl Blobs {
         Blobs { bytes: Vec::new(), ends: Vec::new(), charge: budget.empty_charge() }
     }
 
-    /// With room for so many of so many bytes together. The bytes are a guess, which a broken file may have made.
+    /// With space for so many of so many bytes together. The bytes are a guess, which a broken file may have made.
     pub fn with_room(budget: &Budget, count: usize, bytes: u64) -> Result<Self> {
         let mut blobs = Blobs::new(budget);
         blobs.ends.try_reserve_exact(count).map_err(|_| Error::limit("fetch blobs").with("count", count))?;
@@ -48,36 +48,36 @@ impl Blobs {
         budget::grow(&mut self.bytes, more, Some(&mut self.charge), "values of variable length")
     }
 
-    /// How many there are.
+    /// Returns how many there are.
     pub fn len(&self) -> usize {
         self.ends.len()
     }
 
-    /// Whether there are none.
+    /// Returns whether there are none.
     pub fn is_empty(&self) -> bool {
         self.ends.is_empty()
     }
 
-    /// All of them, one after another.
+    /// Returns all of them, one after another.
     pub fn bytes(&self) -> &[u8] {
         &self.bytes
     }
 
-    /// As [`Blobs::bytes`], without a copy, and what they are charged.
+    /// Like [`Blobs::bytes`], without a copy, and what they are charged.
     pub fn into_charged(self) -> (Vec<u8>, Charge) {
         (self.bytes, self.charge)
     }
 
-    /// Bytes of each.
+    /// Returns bytes of each.
     pub fn lengths(&self) -> impl Iterator<Item = usize> {
-        let starts = std::iter::once(0).chain(self.ends.iter().copied());
-        starts.zip(&self.ends).map(|(start, &end)| end - start)
+        let mut start = 0;
+        self.ends.iter().map(move |&end| end - std::mem::replace(&mut start, end))
     }
 
-    /// All of them, in order.
+    /// Returns all of them, in order.
     pub fn iter(&self) -> impl Iterator<Item = &[u8]> {
-        let starts = std::iter::once(0).chain(self.ends.iter().copied());
-        starts.zip(&self.ends).map(|(start, &end)| &self.bytes[start..end])
+        let mut start = 0;
+        self.ends.iter().map(move |&end| &self.bytes[std::mem::replace(&mut start, end)..end])
     }
 }
 

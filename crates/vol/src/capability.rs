@@ -1,4 +1,4 @@
-//! What a connector can do, so that tests and callers need not try.
+//! Capabilities of a connector, so that tests and callers need not try.
 
 /// One table gives the flags, their names and their bits. A bit never changes its meaning; a new flag gets a new one.
 macro_rules! capabilities {
@@ -68,7 +68,7 @@ capabilities! {
     filters = 16,
     /// Chunks as they are stored.
     raw_chunks = 17,
-    /// Data in files beside the container.
+    /// Data in files next to the container.
     external_data = 18,
     /// Virtual datasets.
     virtual_datasets = 19,

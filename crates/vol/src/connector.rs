@@ -6,7 +6,7 @@ use model::{Error, Result};
 
 use crate::{Capability, Container, ContainerCreate, ContainerOpen, ExtensionInfo, Wrap, WrapCheck};
 
-/// Who a connector is.
+/// The identity and description of a connector.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ConnectorInfo {
     /// Unique name, as it stands in locations.
@@ -15,7 +15,7 @@ pub struct ConnectorInfo {
     pub value: u32,
     /// Version of the connector.
     pub version: u32,
-    /// What its containers can do.
+    /// The capabilities of its containers.
     pub capability: Capability,
     /// One line for people.
     pub about: &'static str,
@@ -23,7 +23,7 @@ pub struct ConnectorInfo {
 
 /// Stores containers in one way.
 pub trait Connector: Send + Sync {
-    /// Who this is.
+    /// Returns the identity and description.
     fn info(&self) -> ConnectorInfo;
 
     /// Returns the error that `create` would return for these properties at this path, as far as it can be known without
@@ -33,7 +33,7 @@ pub trait Connector: Send + Sync {
         Ok(())
     }
 
-    /// Makes a container.
+    /// Creates a container.
     fn create(&self, op: &ContainerCreate<'_>) -> Result<Arc<dyn Container>> {
         Err(Error::unsupported("create container").with("path", op.path))
     }
@@ -50,14 +50,14 @@ pub trait Connector: Send + Sync {
         }
     }
 
-    /// Whether all of a container lies at its path in the file system of this machine, as one file or folder, so that
-    /// whoever renames that moves the container.
+    /// Returns whether all of a container lies at its path in the file system of this machine, as one file or folder, so that
+    /// a caller that renames that moves the container.
     fn is_at_path(&self, engine: Option<&str>) -> bool {
         let _ = engine;
         false
     }
 
-    /// Whether containers are files of a virtual file driver, so that [`crate::FileAccess::driver`] has a meaning.
+    /// Returns whether containers are files of a virtual file driver, so that [`crate::FileAccess::driver`] has a meaning.
     fn uses_drivers(&self) -> bool {
         false
     }
@@ -67,7 +67,18 @@ pub trait Connector: Send + Sync {
         Err(Error::unsupported("delete container").with("path", op.path))
     }
 
-    /// Whether `open` would find a container of this connector there.
+    /// Repairs a container whose writer died: finishes what the writer had promised, and lets the container be opened again.
+    /// Returns what was repaired, as sentences for people; none if there was nothing to repair, and then nothing changed.
+    ///
+    /// # Errors
+    /// Returns `Error::Unsupported` if the connector has nothing that a dead writer could leave behind, or repairs it
+    /// whenever a container is opened, and `Error::Busy` if the writer is known to be alive.
+    fn recover(&self, op: &ContainerOpen<'_>) -> Result<Vec<String>> {
+        let _ = op;
+        Err(Error::unsupported("recover container").with("connector", self.info().name))
+    }
+
+    /// Returns whether `open` would find a container of this connector there.
     fn is_accessible(&self, op: &ContainerOpen<'_>) -> Result<bool>;
 
     /// Returns the extensions that containers of this connector answer in [`Container::optional`].
@@ -78,7 +89,7 @@ pub trait Connector: Send + Sync {
 
 /// Puts layers over containers.
 pub trait LayerFactory: Send + Sync {
-    /// Who this is.
+    /// Returns the identity and description.
     fn info(&self) -> ConnectorInfo;
     /// Returns the error that `wrap` would return, as far as it can be known before there is a container: parameters, and
     /// places that the layer needs. Nothing is made or changed. The registry asks before anything is made or replaced.

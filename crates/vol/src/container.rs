@@ -7,19 +7,19 @@ use model::datatype::ReferenceKind;
 use model::{Budget, Datatype, Error, Link, ObjectKind, Reference, Result, Token};
 
 use crate::{
-    AttributeInfo, Blobs, ChunkCacheInfo, ChunkInfo, ContainerInfo, DatasetInfo, Durability, GroupInfo,
-    Lookup, MapInfo, ObjectInfo, OpAttributeCreate, OpDatasetCreate, OpDatatypeCommit, OpGroupCreate,
-    OpLinkCreate, OpLinkMove, OpList, OpLookup, OpMapCreate, OpObjectCopy, OpPlacement, OpRead, OpWrite,
-    Page, Placement, StorageFinding, StorageInfo, StoredBlock,
+    AttributeInfo, Blobs, ChunkCacheInfo, ChunkInfo, ContainerInfo, DatasetInfo, Durability, FollowedLink,
+    GroupInfo, Lookup, MapInfo, ObjectInfo, OpAttributeCreate, OpDatasetCreate, OpDatatypeCommit,
+    OpGroupCreate, OpLinkCreate, OpLinkMove, OpList, OpLookup, OpMapCreate, OpObjectCopy, OpPlacement,
+    OpRead, OpWrite, Page, Placement, StorageFinding, StorageInfo, StoredBlock,
 };
 
 macro_rules! operations {
     ($( $(#[$doc:meta])* fn $name:ident(&self $(, $arg:ident : $ty:ty)*) -> $ret:ty; )*) => {
-        /// One open container. Methods that a connector does not write answer `Unsupported`.
+        /// An open container. Methods that a connector does not implement return `Unsupported`.
         ///
         /// Every method may be called from many threads at once. Tokens come from this container; a token
-        /// of another one gives an error, not nonsense. Elements are in *file form*: the container's own
-        /// slots for variable-length values and references (see [`ContainerInfo::slots`]).
+        /// of another one gives an error, not nonsense. Elements are in the *file datatype*: the container's own
+        /// descriptors for variable-length values and references (see [`ContainerInfo::descriptors`]).
         pub trait Container: Send + Sync {
             $( $(#[$doc])*
             fn $name(&self $(, $arg: $ty)*) -> Result<$ret> {
@@ -27,16 +27,25 @@ macro_rules! operations {
                 Err(Error::unsupported(stringify!($name).replace('_', " ")))
             } )*
 
-            /// The account that memory for the container's content is charged to, in this process. The handle that the
+            /// Returns the account that memory for the container's content is charged to, in this process. The handle that the
             /// registry returns knows it; connectors leave this as it is.
             fn budget(&self) -> Budget {
                 Budget::default()
+            }
+
+            /// Follows the first user-defined link on a path, with the classes of the registry that opened the container. The
+            /// handle that the registry returns knows them; connectors leave this as it is.
+            ///
+            /// # Errors
+            /// Returns `Unsupported` if the class of the link is not registered.
+            fn follow_user_link(&self, op: &OpLookup) -> Result<FollowedLink> {
+                Err(Error::unsupported("follow user-defined link").with("path", &op.path))
             }
         }
 
         /// A container that forwards every operation to another, except those it writes itself.
         pub trait Layer: Send + Sync {
-            /// The container beneath.
+            /// Returns the inner container.
             fn inner(&self) -> &dyn Container;
             $( #[doc = concat!("Forwards [`Container::", stringify!($name), "`].")]
             fn $name(&self $(, $arg: $ty)*) -> Result<$ret> {
@@ -45,6 +54,10 @@ macro_rules! operations {
             #[doc = "Forwards [`Container::budget`]."]
             fn budget(&self) -> Budget {
                 self.inner().budget()
+            }
+            #[doc = "Forwards [`Container::follow_user_link`]."]
+            fn follow_user_link(&self, op: &OpLookup) -> Result<FollowedLink> {
+                self.inner().follow_user_link(op)
             }
         }
 
@@ -55,6 +68,9 @@ macro_rules! operations {
             } )*
             fn budget(&self) -> Budget {
                 Layer::budget(self)
+            }
+            fn follow_user_link(&self, op: &OpLookup) -> Result<FollowedLink> {
+                Layer::follow_user_link(self, op)
             }
         }
 
@@ -70,7 +86,7 @@ macro_rules! for_each_operation {
     ($callback:ident) => {
         $callback! {
             // --- the container itself ---
-            /// What this container is and can do.
+            /// Returns the info of this container: its connector, capabilities and root group.
             fn info(&self) -> Arc<ContainerInfo>;
             /// Makes everything written so far one commit (`H5Fflush`).
             fn commit(&self, durability: Durability) -> ();
@@ -84,7 +100,7 @@ macro_rules! for_each_operation {
             fn start_swmr(&self) -> ();
             /// Verifies how the container is stored, below its objects, and returns what is wrong.
             fn storage_check(&self) -> Vec<StorageFinding>;
-            /// Verifies as `storage_check` does and repairs what it can. Nobody else may write to the container meanwhile.
+            /// Verifies as `storage_check` does and repairs what it can. No other caller may write to the container meanwhile.
             fn storage_repair(&self) -> Vec<StorageFinding>;
             /// Returns a listing of how the container is stored, for people.
             fn storage_show(&self) -> String;
@@ -94,9 +110,9 @@ macro_rules! for_each_operation {
             fn retain(&self, object: Token) -> ();
             /// Undoes one `retain`.
             fn release(&self, object: Token) -> ();
-            /// What every object tells.
+            /// Returns the info of every object.
             fn object_info(&self, object: Token) -> ObjectInfo;
-            /// What kinds many objects are of: walking over a tree asks for nothing else.
+            /// Returns the kinds of many objects. A walk over a tree needs nothing else.
             fn object_kinds(&self, objects: &[Token]) -> Vec<ObjectKind>;
             /// Forgets what is cached of an object, so that the next read sees what other processes wrote (`H5Orefresh`).
             fn object_refresh(&self, object: Token) -> ();
@@ -108,15 +124,15 @@ macro_rules! for_each_operation {
             fn object_adjust_references(&self, object: Token, by: i32) -> u32;
 
             // --- links and groups ---
-            /// Makes a group.
+            /// Creates a group.
             fn group_create(&self, op: &OpGroupCreate) -> Token;
-            /// What a group tells.
+            /// Returns the info of a group.
             fn group_info(&self, group: Token) -> GroupInfo;
-            /// Makes a link.
+            /// Creates a link.
             fn link_create(&self, op: &OpLinkCreate) -> ();
-            /// One link, or `None`.
+            /// Returns the link named `name`, or `None` if the group has no such link.
             fn link_get(&self, group: Token, name: &str) -> Option<Link>;
-            /// Some links of a group.
+            /// Returns a page of the links of a group.
             fn link_list(&self, group: Token, op: &OpList) -> Page<Link>;
             /// Removes a link, and the object with its last one.
             fn link_delete(&self, group: Token, name: &str) -> ();
@@ -126,15 +142,15 @@ macro_rules! for_each_operation {
             fn lookup(&self, op: &OpLookup) -> Lookup;
 
             // --- attributes ---
-            /// Makes an attribute, which reads as zeros until it is written.
+            /// Creates an attribute, which reads as zeros until it is written.
             fn attribute_create(&self, op: &OpAttributeCreate) -> ();
-            /// One attribute, or `None`.
+            /// Returns the info of the attribute named `name`, or `None` if the object has no such attribute.
             fn attribute_info(&self, object: Token, name: &str) -> Option<AttributeInfo>;
-            /// Some attributes of an object.
+            /// Returns a page of the attributes of an object.
             fn attribute_list(&self, object: Token, op: &OpList) -> Page<AttributeInfo>;
-            /// The values of attributes, whole, in file form.
+            /// Returns the values of attributes, whole, in the file datatype.
             fn attribute_read(&self, object: Token, names: &[&str]) -> Vec<Vec<u8>>;
-            /// Writes a whole value, in file form. Blobs that only the old value used are released.
+            /// Writes a whole value, in the file datatype. Blobs that only the old value used are released.
             fn attribute_write(&self, object: Token, name: &str, data: &[u8]) -> ();
             /// Removes an attribute.
             fn attribute_delete(&self, object: Token, name: &str) -> ();
@@ -142,29 +158,29 @@ macro_rules! for_each_operation {
             fn attribute_rename(&self, object: Token, from: &str, to: &str) -> ();
 
             // --- datasets ---
-            /// Makes a dataset.
+            /// Creates a dataset.
             fn dataset_create(&self, op: &OpDatasetCreate) -> Token;
-            /// What a dataset tells.
+            /// Returns the info of a dataset.
             fn dataset_info(&self, dataset: Token) -> Arc<DatasetInfo>;
-            /// How much storage a dataset takes, and where.
+            /// Returns how much storage a dataset takes, and where.
             fn dataset_storage(&self, dataset: Token) -> StorageInfo;
             /// Reads elements of one or more datasets.
             fn dataset_read(&self, reads: &mut [OpRead<'_>]) -> ();
             /// Writes elements of one or more datasets. In the same step, blobs that only the overwritten elements used are
-            /// released: whoever writes at the same time releases each of them once, and none that is in use.
+            /// released: a caller that writes at the same time releases each of them once, and none that is in use.
             fn dataset_write(&self, writes: &[OpWrite<'_>]) -> ();
             /// Changes the extent.
             fn dataset_resize(&self, dataset: Token, dims: &[u64]) -> ();
-            /// Some of the chunks that are stored.
+            /// Returns a page of the chunks that are stored.
             fn chunk_list(&self, dataset: Token, skip: u64, count_max: u64) -> Page<ChunkInfo>;
-            /// One chunk as stored: filter mask and bytes. `offset` is its first element.
+            /// Returns a chunk as it is stored: its filter mask and bytes. `offset` are the coordinates of its first element.
             fn chunk_read(&self, dataset: Token, offset: &[u64]) -> (u32, Vec<u8>);
             /// Stores one chunk as given.
             fn chunk_write(&self, dataset: Token, offset: &[u64], filter_mask: u32, data: &[u8]) -> ();
-            /// Where elements lie in a file, for one who reads them there. `Unsupported` where those of this dataset never lie there
+            /// Returns where elements lie in a file, for one who reads them there. `Unsupported` where those of this dataset never lie there
             /// as they are, `Busy` where they do not now.
             fn elements_find(&self, op: &OpPlacement) -> Placement;
-            /// As `elements_find`, for one who writes them there: what has no room gets some, with the fill value.
+            /// As `elements_find`, for one who writes them there: what has no space gets some, with the fill value.
             fn elements_place(&self, op: &OpPlacement) -> Placement;
             /// Elements were written where they lie: what was kept of them is out of date.
             fn elements_changed(&self, op: &OpPlacement) -> ();
@@ -180,27 +196,27 @@ macro_rules! for_each_operation {
             // --- committed datatypes ---
             /// Commits a datatype.
             fn datatype_commit(&self, op: &OpDatatypeCommit) -> Token;
-            /// The type that was committed.
+            /// Returns the type that was committed.
             fn datatype_get(&self, datatype: Token) -> Datatype;
 
             // --- maps ---
-            /// Makes a map.
+            /// Creates a map.
             fn map_create(&self, op: &OpMapCreate) -> Token;
-            /// What a map tells.
+            /// Returns the info of a map.
             fn map_info(&self, map: Token) -> MapInfo;
             /// Sets pairs. A key is the bytes of its element or, for a variable-length key, of its value. A key that comes twice
             /// has its last value, and the others are given up as any value that is replaced.
             fn map_put(&self, map: Token, pairs: &[(&[u8], &[u8])]) -> ();
             /// Values of keys, `None` where there is none.
             fn map_get(&self, map: Token, keys: &[&[u8]]) -> Vec<Option<Vec<u8>>>;
-            /// Some keys in the order of their bytes: those after `after`, which need not be there any more, or the first ones.
-            /// So nobody who goes on after the last key that was seen misses one, whatever is set and deleted meanwhile.
+            /// Returns a page of the keys, sorted by their bytes: those after `after`, which need not be there any more, or the first ones.
+            /// So no one who goes on after the last key that was seen misses one, whatever is set and deleted meanwhile.
             fn map_keys(&self, map: Token, after: Option<&[u8]>, count_max: u64) -> Page<Vec<u8>>;
             /// Removes a pair; `false` if there was none.
             fn map_delete(&self, map: Token, key: &[u8]) -> bool;
 
-            // --- blobs and references: what slots in elements stand for ---
-            /// Stores values; returns their identities one after another, each of `slots.varlen - 4` bytes.
+            // --- blobs and references: what descriptors in elements stand for ---
+            /// Stores values; returns their identities one after another, each of `descriptors.varlen - 4` bytes.
             fn blob_put(&self, values: &[&[u8]]) -> Vec<u8>;
             /// Appends the values of `ids` to `out`, in order.
             fn blob_get(&self, ids: &[&[u8]], out: &mut Blobs) -> ();
@@ -212,9 +228,9 @@ macro_rules! for_each_operation {
             fn blob_pin(&self, pin: u64) -> ();
             /// Ends what `blob_pin` began.
             fn blob_unpin(&self, pin: u64) -> ();
-            /// What reference slots stand for.
-            fn reference_get(&self, kind: ReferenceKind, slots: &[&[u8]]) -> Vec<Reference>;
-            /// Slots for references.
+            /// Returns the references that descriptors stand for.
+            fn reference_get(&self, kind: ReferenceKind, descriptors: &[&[u8]]) -> Vec<Reference>;
+            /// Descriptors for references.
             fn reference_put(&self, kind: ReferenceKind, references: &[Reference]) -> Vec<Vec<u8>>;
         }
     };

@@ -5,16 +5,11 @@
 //! bytes, and need not know the extension.
 //!
 //! ```
-//! use hyperslab_vol::{Access, Extension, Optional, Result};
+//! use hyperslab_vol::{Optional, Result, extension};
 //!
-//! /// Returns how many bytes of the log are no longer used.
-//! struct UnusedBytes;
-//!
-//! impl Extension for UnusedBytes {
-//!     const NAME: &'static str = "my_log.unused_bytes";
-//!     const ACCESS: Access = Access::Read;
-//!     type Request = ();
-//!     type Answer = u64;
+//! extension! {
+//!     /// Returns how many bytes of the log are no longer used.
+//!     pub struct UnusedBytes = "my_log.unused_bytes": Read, () => u64;
 //! }
 //!
 //! fn optional(name: &str, request: &[u8]) -> Result<Vec<u8>> {
@@ -43,6 +38,41 @@ pub trait Extension {
     const INFO: ExtensionInfo = ExtensionInfo { name: Self::NAME, access: Self::ACCESS };
 }
 
+/// Declares extensions: a type for each, with its name, the access that callers need, the request and the answer. A type that is
+/// there already, because it is the request or the answer, becomes an extension without `struct`.
+///
+/// ```
+/// use hyperslab_vol::{ExtensionInfo, Extension, extension};
+///
+/// extension! {
+///     /// Returns the state of the targets, as JSON.
+///     pub struct State = "copies.state": Read, () => String;
+///     /// Removes a target, and returns how many are left.
+///     pub struct Remove = "copies.remove": Write, String => u64;
+/// }
+/// assert_eq!(Remove::INFO.name, "copies.remove");
+/// ```
+#[macro_export]
+macro_rules! extension {
+    ($name:ident = $text:literal: $access:ident, $request:ty => $answer:ty) => {
+        impl $crate::Extension for $name {
+            const NAME: &'static str = $text;
+            const ACCESS: $crate::Access = $crate::Access::$access;
+            type Request = $request;
+            type Answer = $answer;
+        }
+    };
+    ($($(#[$doc:meta])* $vis:vis struct $name:ident = $text:literal: $access:ident, $request:ty => $answer:ty;)+) => {
+        $(
+            $(#[$doc])*
+            #[derive(Debug)]
+            $vis struct $name;
+
+            $crate::extension! { $name = $text: $access, $request => $answer }
+        )+
+    };
+}
+
 /// The name of an extension, and the access that its callers need.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ExtensionInfo {
@@ -69,7 +99,7 @@ pub struct Optional<'a> {
 }
 
 impl<'a> Optional<'a> {
-    /// A call that nobody answered yet.
+    /// Returns a call that no one answered yet.
     pub fn new(name: &'a str, request: &'a [u8]) -> Self {
         Optional { name, request, answer: None }
     }

@@ -10,7 +10,7 @@ use model::secrets::without_tokens;
 use model::{Budget, Error, Result};
 use system::sync::RwLock;
 
-use crate::{Container, FileAccess, Operation};
+use crate::{Container, FileAccess, FollowedLink, LinkClasses, LinkContext, OpLookup, Operation, Resolver};
 
 /// Called with the error of a container that could not be closed when its last handle was dropped.
 pub type CloseErrorHook = Arc<dyn Fn(&Error) + Send + Sync>;
@@ -34,6 +34,9 @@ pub(crate) struct Handle {
     hook: Option<CloseErrorHook>,
     discards: bool,
     pub(crate) budget: Budget,
+    /// Classes of user-defined links, and how they open other files.
+    link_classes: LinkClasses,
+    resolver: Option<Arc<dyn Resolver>>,
     /// The process that opened it. After a `fork` the changes are the parent's to commit.
     process: u32,
     is_closed: AtomicBool,
@@ -49,13 +52,25 @@ pub fn close_on_drop(
     location: &str,
     access: &FileAccess,
 ) -> Arc<dyn Container> {
+    handle(container, location, access, &LinkClasses::default())
+}
+
+/// Like [`close_on_drop`], with classes of user-defined links.
+pub(crate) fn handle(
+    container: Arc<dyn Container>,
+    location: &str,
+    access: &FileAccess,
+    link_classes: &LinkClasses,
+) -> Arc<dyn Container> {
     Arc::new(Handle {
         inner: container,
         location: location.to_owned(),
         hook: access.close_error_hook.clone(),
         discards: access.discard_on_drop,
         budget: access.budget(),
-        process: std::process::id(),
+        link_classes: link_classes.clone(),
+        resolver: access.resolver.clone(),
+        process: system::process::id(),
         is_closed: AtomicBool::new(false),
         is_dirty: AtomicBool::new(false),
         is_interrupted: AtomicBool::new(false),
@@ -128,6 +143,12 @@ impl Handle {
         }
     }
 
+    /// Follows a user-defined link with the classes of the registry that opened the container.
+    pub(crate) fn follow_link(&self, op: &OpLookup) -> Result<FollowedLink> {
+        let (location, resolver) = (&*self.location, self.resolver.as_ref());
+        self.link_classes.follow(LinkContext { container: self, location, resolver }, op)
+    }
+
     fn report(&self, error: &Error) {
         let location = &*without_tokens(&self.location);
         tracing::error!(location, %error, "container was not closed");
@@ -144,7 +165,7 @@ impl Drop for Handle {
         if self.is_closed.load(Ordering::Acquire) {
             return;
         }
-        if self.process != std::process::id() {
+        if self.process != system::process::id() {
             // Not even a lock or a consistency flag is the child's to change.
             std::mem::forget(self.inner.clone());
             return;
@@ -175,6 +196,9 @@ macro_rules! handled {
             } )*
             fn budget(&self) -> Budget {
                 self.budget.clone()
+            }
+            fn follow_user_link(&self, op: &OpLookup) -> Result<FollowedLink> {
+                self.follow_link(op)
             }
         }
     };

@@ -1,8 +1,8 @@
-//! What containers tell about themselves and their objects.
+//! Results of operations: info about containers and their objects.
 
 use std::borrow::Cow;
 
-use model::datatype::SlotSizes;
+use model::datatype::DescriptorSizes;
 use model::properties::{DatasetCreate, FileCreate, GroupCreate, ObjectCreate};
 use model::{CharacterSet, Dataspace, Datatype, ObjectKind, Token};
 
@@ -13,21 +13,21 @@ use crate::Capability;
 pub struct ContainerInfo {
     /// The connector that stores it (the innermost, under layers).
     pub connector: String,
-    /// What can be done with it.
+    /// Its capabilities.
     pub capability: Capability,
     /// Whether it is open for writing.
     pub writable: bool,
     /// The root group.
     pub root: Token,
-    /// Bytes of variable-length and reference slots in its elements.
-    pub slots: SlotSizes,
+    /// Bytes of variable-length and reference descriptors in its elements.
+    pub descriptors: DescriptorSizes,
     /// Creation properties.
     pub create: FileCreate,
     /// Bytes in storage, where that means something.
     pub storage_bytes: Option<u64>,
     /// Versions of the format's parts, for people: name and number.
     pub versions: Vec<(Cow<'static, str>, u32)>,
-    /// What a person should know about its state (left open by a dead writer, …).
+    /// Warnings about its state (left open by a dead writer, …).
     pub warnings: Vec<String>,
 }
 
@@ -49,7 +49,7 @@ pub struct Times {
 pub struct ObjectInfo {
     /// Its identity.
     pub token: Token,
-    /// What it is.
+    /// The kind of the object.
     pub kind: ObjectKind,
     /// Hard links (and users of a committed datatype).
     pub references: u32,
@@ -63,19 +63,6 @@ pub struct ObjectInfo {
     pub comment: Option<String>,
 }
 
-/// How a group keeps its links.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum LinkStorage {
-    /// In a symbol table.
-    SymbolTable,
-    /// In its header.
-    Compact,
-    /// In a heap with indexes.
-    Dense,
-    /// In some way of the connector's own.
-    Other,
-}
-
 /// A group.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct GroupInfo {
@@ -83,8 +70,6 @@ pub struct GroupInfo {
     pub links: u64,
     /// The next position in creation order.
     pub creation_order_next: i64,
-    /// How they are kept.
-    pub storage: LinkStorage,
     /// Creation properties.
     pub create: GroupCreate,
 }
@@ -103,7 +88,7 @@ pub enum Allocation {
 /// A dataset.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DatasetInfo {
-    /// Type, in file form.
+    /// Type, in the file datatype.
     pub datatype: Datatype,
     /// The committed datatype that it shares.
     pub committed: Option<Token>,
@@ -155,14 +140,14 @@ pub struct ChunkCacheInfo {
     pub bytes_max: u64,
 }
 
-/// Something wrong in how a container is stored.
+/// A problem of the storage of a container.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StorageFinding {
     /// The object or key.
     pub path: String,
     /// Which part of it.
     pub part: String,
-    /// What is wrong.
+    /// The problem.
     pub problem: String,
     /// Whether it was repaired.
     pub is_repaired: bool,
@@ -177,7 +162,7 @@ pub struct Placement {
     pub dims: Vec<u64>,
     /// Bytes of an element.
     pub element_bytes: u32,
-    /// An element that nobody wrote; `None` is all zeros.
+    /// An element that was never written; `None` is all zeros.
     pub fill: Option<Vec<u8>>,
     /// Where in the file.
     pub parts: PlacementParts,
@@ -210,7 +195,7 @@ pub struct AttributeInfo {
     pub charset: CharacterSet,
     /// Position in creation order, where it is tracked.
     pub creation_order: Option<u32>,
-    /// Type, in file form.
+    /// Type, in the file datatype.
     pub datatype: Datatype,
     /// The committed datatype that it shares.
     pub committed: Option<Token>,
@@ -223,7 +208,7 @@ pub struct AttributeInfo {
 pub struct MapInfo {
     /// Type of keys.
     pub key: Datatype,
-    /// Type of values, in file form.
+    /// Type of values, in the file datatype.
     pub value: Datatype,
     /// Pairs in it.
     pub count: u64,
@@ -260,16 +245,16 @@ pub enum Lookup {
     External {
         /// The other container.
         file: String,
-        /// What is left of the path, in it.
+        /// The rest of the path, in it.
         path: String,
     },
-    /// A user-defined link: the caller knows the class, or nobody does.
+    /// A user-defined link: the caller knows the class, or no one does.
     User {
         /// Class number.
         class: u8,
-        /// What the link keeps.
+        /// The link value.
         data: Vec<u8>,
-        /// What is left of the path.
+        /// The rest of the path.
         rest: String,
     },
 }

@@ -7,17 +7,17 @@ use model::{Error, Result};
 
 use crate::Registry;
 
-/// Layers, and the connector beneath them, where one is named.
+/// Layers, and the connector under them, where one is named.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Chosen {
+pub struct VolSetting {
     /// Layers, outermost first, in the syntax of [`crate::Stack`].
     pub stack: Option<String>,
     /// The connector of locations without a prefix.
     pub connector: Option<String>,
 }
 
-/// What libhdf5's syntax says, for connectors and layers that `registry` knows.
-pub fn parse(text: &str, registry: &Registry) -> Result<Chosen> {
+/// Returns what libhdf5's syntax says, for connectors and layers that `registry` knows.
+pub fn parse(text: &str, registry: &Registry) -> Result<VolSetting> {
     let mut layers = Vec::new();
     let (mut name, mut settings) = split_name(text);
     // Each turn takes one layer off, so the text gets shorter.
@@ -28,7 +28,7 @@ pub fn parse(text: &str, registry: &Registry) -> Result<Chosen> {
         let parameters: Vec<String> = own.map(|(key, value)| format!("{key}={value}")).collect();
         if !found.is_layer {
             let stack = if layers.is_empty() { None } else { Some(layers.join(" | ")) };
-            return Ok(Chosen { stack, connector: Some(found.name) });
+            return Ok(VolSetting { stack, connector: Some(found.name) });
         }
         match parameters.is_empty() {
             true => layers.push(found.name),
@@ -36,7 +36,7 @@ pub fn parse(text: &str, registry: &Registry) -> Result<Chosen> {
         }
         let value = |wanted: &str| parts.iter().find(|(key, _)| *key == wanted).map(|(_, value)| *value);
         let Some(under) = value("under_vol") else {
-            return Ok(Chosen { stack: Some(layers.join(" | ")), connector: None });
+            return Ok(VolSetting { stack: Some(layers.join(" | ")), connector: None });
         };
         name = under;
         settings = value("under_info").map_or("", inside_braces);
@@ -58,7 +58,8 @@ fn find(name: &str, registry: &Registry) -> Result<Found> {
     if let Some(layer) = registry.layers().find(|l| is_it(&l.info())) {
         return Ok(Found { name: layer.info().name.to_owned(), is_layer: true });
     }
-    Err(Error::not_found("find connector").with("name", name))
+    let known: Vec<_> = registry.connectors().map(|connector| connector.info().name).collect();
+    Err(registry.missing("find connector", name, &known))
 }
 
 fn split_name(text: &str) -> (&str, &str) {
@@ -152,8 +153,23 @@ mod tests {
         registry.register(Arc::new(Named("mine", 701))).unwrap();
     }
 
-    fn chosen(stack: Option<&str>, connector: Option<&str>) -> Chosen {
-        Chosen { stack: stack.map(str::to_owned), connector: connector.map(str::to_owned) }
+    #[test]
+    fn what_the_build_lacks_is_unsupported_and_names_its_feature() {
+        let mut registry = registry();
+        registry.register_absent("iod", "iod");
+        registry.register_absent("trace", "layers");
+        let errors = [registry.by_name("iod").err(), parse("iod", &registry).err()];
+        let layer = (registry.layer("trace").err(), "`layers`");
+        for (error, feature) in errors.into_iter().map(|error| (error, "`iod`")).chain([layer]) {
+            let error = error.unwrap();
+            assert_eq!(error.kind(), model::Kind::Unsupported);
+            assert!(error.to_string().contains(feature), "{error}");
+        }
+        assert_eq!(registry.by_name("other").err().unwrap().kind(), model::Kind::NotFound);
+    }
+
+    fn chosen(stack: Option<&str>, connector: Option<&str>) -> VolSetting {
+        VolSetting { stack: stack.map(str::to_owned), connector: connector.map(str::to_owned) }
     }
 
     #[test]

@@ -14,7 +14,7 @@ pub const LINK_CLASS_MIN: u8 = 65;
 #[derive(Clone)]
 pub struct LinkTraversal<'a> {
     /// The container that holds the link.
-    pub container: &'a Arc<dyn Container>,
+    pub container: &'a dyn Container,
     /// Where that container is.
     pub location: &'a str,
     /// Opens other files, if the caller gave a way to do so.
@@ -40,7 +40,7 @@ impl std::fmt::Debug for LinkTraversal<'_> {
     }
 }
 
-/// What a user-defined link leads to.
+/// The destination of a user-defined link.
 #[derive(Debug, Clone)]
 pub enum LinkDestination {
     /// A path in the container, from the group that holds the link unless it is absolute.
@@ -66,7 +66,7 @@ pub trait LinkClass: Send + Sync {
     /// Returns the name of the class, for people.
     fn name(&self) -> &str;
 
-    /// Returns what a link leads to.
+    /// Returns the destination of a link.
     ///
     /// # Errors
     /// Returns `NotFound` if it leads nowhere, as a soft link may.
@@ -87,7 +87,7 @@ impl std::fmt::Debug for LinkClasses {
 #[derive(Clone, Copy)]
 pub struct LinkContext<'a> {
     /// The container whose path is followed.
-    pub container: &'a Arc<dyn Container>,
+    pub container: &'a dyn Container,
     /// Where that container is.
     pub location: &'a str,
     /// Opens other files, if the caller gave a way to do so.
@@ -105,7 +105,7 @@ impl std::fmt::Debug for LinkContext<'_> {
 pub struct FollowedLink {
     /// The other container that the link led to, and where it is.
     pub other: Option<(Arc<dyn Container>, String)>,
-    /// What is to be looked up next, there or in the same container.
+    /// The next lookup, there or in the same container.
     pub lookup: OpLookup,
 }
 
@@ -153,7 +153,7 @@ impl LinkClasses {
     /// Returns `Unsupported` if its class is not registered, and `Limit` if no link may be followed any more.
     pub fn follow(&self, context: LinkContext<'_>, op: &OpLookup) -> Result<FollowedLink> {
         let LinkContext { container, location, resolver } = context;
-        let link = path::user_link(&**container, op)?;
+        let link = path::user_link(container, op)?;
         let class = self.get(link.class).map_err(|error| error.with("path", &op.path))?;
         let limit = || Error::limit("follow links").with("path", &op.path);
         let traversals_left = op.traversals_max.checked_sub(1).ok_or_else(limit)?;

@@ -7,7 +7,7 @@ use model::{Error, Result};
 pub struct Location {
     /// The connector, where one is named.
     pub connector: Option<String>,
-    /// The engine beneath it (`rados` in `object+rados:`).
+    /// The inner engine it (`rados` in `object+rados:`).
     pub engine: Option<String>,
     /// The rest, in the connector's own terms.
     pub path: String,
@@ -51,11 +51,11 @@ fn is_name_byte(b: u8) -> bool {
 pub struct StackEntry {
     /// The layer's name.
     pub name: String,
-    /// What stands in its braces.
+    /// The parameters in its braces.
     pub parameters: Parameters,
 }
 
-/// What stands in a layer's braces: `key=value`, separated by commas. A key may come more than once; a value may
+/// The parameters in a layer's braces: `key=value`, separated by commas. A key may come more than once; a value may
 /// hold braces of its own.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Parameters(pub(crate) Vec<(String, String)>);
@@ -67,17 +67,17 @@ impl From<Vec<(String, String)>> for Parameters {
 }
 
 impl Parameters {
-    /// The last value given for `key`.
+    /// Returns the last value given for `key`.
     pub fn get(&self, key: &str) -> Option<&str> {
         self.0.iter().rfind(|(k, _)| k == key).map(|(_, value)| value.as_str())
     }
 
-    /// All values given for `key`, in their order.
+    /// Returns all values given for `key`, in their order.
     pub fn all<'p>(&'p self, key: &'p str) -> impl Iterator<Item = &'p str> {
         self.0.iter().filter(move |(k, _)| k == key).map(|(_, value)| value.as_str())
     }
 
-    /// The value of `key` as `T`, or `default` where it is not given.
+    /// Returns the value of `key` as `T`, or `default` where it is not given.
     pub fn parsed<T: std::str::FromStr>(&self, key: &str, default: T) -> Result<T> {
         let Some(text) = self.get(key) else { return Ok(default) };
         let wrong = |_| Error::invalid("read parameter").with("parameter", key).with("value", text);

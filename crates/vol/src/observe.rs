@@ -7,9 +7,9 @@ use model::{Datatype, Error, Link, ObjectKind, Reference, Result, Token};
 
 use crate::{
     AttributeInfo, Blobs, ChunkCacheInfo, ChunkInfo, Container, ContainerInfo, DatasetInfo, Durability,
-    GroupInfo, Layer, Lookup, MapInfo, ObjectInfo, OpAttributeCreate, OpDatasetCreate, OpDatatypeCommit,
-    OpGroupCreate, OpLinkCreate, OpLinkMove, OpList, OpLookup, OpMapCreate, OpObjectCopy, OpPlacement,
-    OpRead, OpWrite, Operation, Page, Place, Placement, StorageFinding, StorageInfo, StoredBlock,
+    GroupInfo, Layer, LinkLocation, Lookup, MapInfo, ObjectInfo, OpAttributeCreate, OpDatasetCreate,
+    OpDatatypeCommit, OpGroupCreate, OpLinkCreate, OpLinkMove, OpList, OpLookup, OpMapCreate, OpObjectCopy,
+    OpPlacement, OpRead, OpWrite, Operation, Page, Placement, StorageFinding, StorageInfo, StoredBlock,
 };
 
 /// One operation of a container, as an observer sees it.
@@ -34,7 +34,7 @@ pub trait Observer: Send + Sync {
     /// After a call that was not refused; an error here fails a call that went well.
     fn end(&self, call: &Call, begun: Self::Begun, error: Option<&Error>) -> Result<()>;
 
-    /// What the container tells about itself.
+    /// Returns the info of the container about itself.
     fn describe(&self, info: Arc<ContainerInfo>) -> Arc<ContainerInfo> {
         info
     }
@@ -70,10 +70,10 @@ impl<O: Observer> Observed<O> {
     }
 }
 
-/// The container beneath, with what the observer answers itself.
-pub(crate) struct Beneath<'a, O>(&'a Observed<O>);
+/// The inner container, with what the observer answers itself.
+pub(crate) struct InnerContainer<'a, O>(&'a Observed<O>);
 
-impl<O: Observer> Layer for Beneath<'_, O> {
+impl<O: Observer> Layer for InnerContainer<'_, O> {
     fn inner(&self) -> &dyn Container {
         &*self.0.inner
     }
@@ -95,15 +95,18 @@ macro_rules! observed {
         impl<O: $crate::Observer> Container for $crate::Observed<O> {
             $( fn $name(&self $(, $arg: $ty)*) -> Result<$ret> {
                 #[allow(unused_imports, reason = "operations without arguments")]
-                use $crate::observe::Seen;
+                use $crate::observe::ObservedValue;
                 let object = None::<Token>$( .or($arg.seen_object()) )*;
                 let bytes = 0 $( + $arg.seen_bytes() )*;
-                self.watch($crate::Operation::$name, object, bytes, |beneath| {
+                self.watch($crate::Operation::$name, object, bytes, |inner| {
                     let filled = 0 $( + $arg.seen_filled() )*;
-                    let answer = Layer::$name(beneath $(, $arg)*);
+                    let answer = Layer::$name(inner $(, $arg)*);
                     (answer, 0 $( + $arg.seen_filled() )* - filled)
                 })
             } )*
+            fn follow_user_link(&self, op: &$crate::OpLookup) -> Result<$crate::FollowedLink> {
+                self.inner.follow_user_link(op)
+            }
             fn budget(&self) -> Budget {
                 self.inner.budget()
             }
@@ -113,18 +116,18 @@ macro_rules! observed {
 pub(crate) use observed;
 
 impl<O: Observer> Observed<O> {
-    /// One call with the observer around it; `run` gives the answer and the bytes that came back in an argument.
+    /// Returns one call with the observer around it; `run` gives the answer and the bytes that came back in an argument.
     #[inline]
-    pub(crate) fn watch<R: Seen>(
+    pub(crate) fn watch<R: ObservedValue>(
         &self,
         operation: Operation,
         object: Option<Token>,
         bytes: u64,
-        run: impl FnOnce(&Beneath<'_, O>) -> (Result<R>, u64),
+        run: impl FnOnce(&InnerContainer<'_, O>) -> (Result<R>, u64),
     ) -> Result<R> {
         let mut call = Call { operation, object, bytes };
         let begun = self.observer.begin(&call)?;
-        let (answer, filled) = run(&Beneath(self));
+        let (answer, filled) = run(&InnerContainer(self));
         call.bytes += filled;
         if let Ok(answer) = &answer {
             call.bytes += answer.seen_bytes();
@@ -136,23 +139,23 @@ impl<O: Observer> Observed<O> {
 }
 
 /// What arguments and answers tell an observer.
-pub(crate) trait Seen {
-    /// The object that an argument names.
+pub(crate) trait ObservedValue {
+    /// Returns the object that an argument names.
     fn seen_object(&self) -> Option<Token> {
         None
     }
 
-    /// The object that an answer made.
+    /// Returns the object that an answer made.
     fn seen_made(&self) -> Option<Token> {
         None
     }
 
-    /// Bytes that it moves.
+    /// Returns the number of bytes that it moves.
     fn seen_bytes(&self) -> u64 {
         0
     }
 
-    /// Bytes in it that the call adds to.
+    /// Returns the number of bytes in it that the call adds to.
     fn seen_filled(&self) -> u64 {
         0
     }
@@ -160,7 +163,7 @@ pub(crate) trait Seen {
 
 /// Types that tell nothing.
 macro_rules! seen_silent {
-    ($($ty:ty),* $(,)?) => { $( impl Seen for $ty {} )* };
+    ($($ty:ty),* $(,)?) => { $( impl ObservedValue for $ty {} )* };
 }
 
 seen_silent!(
@@ -204,7 +207,7 @@ seen_silent!(
 /// Arguments that name an object in one of their fields.
 macro_rules! seen_object {
     ($($ty:ty: |$op:ident| $object:expr;)*) => {
-        $( impl Seen for $ty {
+        $( impl ObservedValue for $ty {
             fn seen_object(&self) -> Option<Token> {
                 let $op = self;
                 $object
@@ -213,7 +216,7 @@ macro_rules! seen_object {
     };
 }
 
-fn group_of(place: Option<&Place>) -> Option<Token> {
+fn group_of(place: Option<&LinkLocation>) -> Option<Token> {
     place.map(|place| place.group)
 }
 
@@ -230,7 +233,7 @@ seen_object! {
     OpPlacement: |op| Some(op.dataset);
 }
 
-impl Seen for Token {
+impl ObservedValue for Token {
     fn seen_object(&self) -> Option<Token> {
         Some(*self)
     }
@@ -240,7 +243,7 @@ impl Seen for Token {
     }
 }
 
-impl Seen for [OpRead<'_>] {
+impl ObservedValue for [OpRead<'_>] {
     fn seen_object(&self) -> Option<Token> {
         self.first().map(|read| read.dataset)
     }
@@ -250,7 +253,7 @@ impl Seen for [OpRead<'_>] {
     }
 }
 
-impl Seen for [OpWrite<'_>] {
+impl ObservedValue for [OpWrite<'_>] {
     fn seen_object(&self) -> Option<Token> {
         self.first().map(|write| write.dataset)
     }
@@ -260,55 +263,55 @@ impl Seen for [OpWrite<'_>] {
     }
 }
 
-impl Seen for [u8] {
+impl ObservedValue for [u8] {
     fn seen_bytes(&self) -> u64 {
         self.len() as u64
     }
 }
 
-impl Seen for [&[u8]] {
+impl ObservedValue for [&[u8]] {
     fn seen_bytes(&self) -> u64 {
         self.iter().map(|value| value.len() as u64).sum()
     }
 }
 
-impl Seen for [(&[u8], &[u8])] {
+impl ObservedValue for [(&[u8], &[u8])] {
     fn seen_bytes(&self) -> u64 {
         self.iter().map(|(key, value)| (key.len() + value.len()) as u64).sum()
     }
 }
 
-impl Seen for Blobs {
+impl ObservedValue for Blobs {
     fn seen_filled(&self) -> u64 {
         Blobs::bytes(self).len() as u64
     }
 }
 
-impl Seen for Vec<u8> {
+impl ObservedValue for Vec<u8> {
     fn seen_bytes(&self) -> u64 {
         self.len() as u64
     }
 }
 
-impl Seen for (u32, Vec<u8>) {
+impl ObservedValue for (u32, Vec<u8>) {
     fn seen_bytes(&self) -> u64 {
         self.1.len() as u64
     }
 }
 
-impl Seen for Vec<Vec<u8>> {
+impl ObservedValue for Vec<Vec<u8>> {
     fn seen_bytes(&self) -> u64 {
         self.iter().map(|value| value.len() as u64).sum()
     }
 }
 
-impl Seen for Vec<Option<Vec<u8>>> {
+impl ObservedValue for Vec<Option<Vec<u8>>> {
     fn seen_bytes(&self) -> u64 {
         self.iter().flatten().map(|value| value.len() as u64).sum()
     }
 }
 
-impl Seen for Page<Vec<u8>> {
+impl ObservedValue for Page<Vec<u8>> {
     fn seen_bytes(&self) -> u64 {
         self.entries.iter().map(|key| key.len() as u64).sum()
     }

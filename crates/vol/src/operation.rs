@@ -18,7 +18,7 @@ macro_rules! codes {
             /// All operations.
             pub const ALL: &[Operation] = &[$(Operation::$name),+];
 
-            /// The operation of this number.
+            /// Returns the operation of this number.
             pub fn of(number: u32) -> Option<Operation> {
                 match number {
                     $( $number => Some(Operation::$name), )+
@@ -26,7 +26,7 @@ macro_rules! codes {
                 }
             }
 
-            /// What a caller must be allowed to do with the container: a server asks for it before it runs the operation.
+            /// Returns the access that the operation needs; a server asks for it before it runs the operation.
             /// That of `optional` depends on its name: [`Registry::extension_access`](crate::Registry::extension_access).
             #[inline]
             pub const fn access(self) -> Access {
@@ -35,7 +35,7 @@ macro_rules! codes {
                 }
             }
 
-            /// Its name.
+            /// Returns its name.
             pub fn name(self) -> &'static str {
                 match self {
                     $( Operation::$name => stringify!($name), )+
@@ -113,12 +113,12 @@ impl Operation {
     /// Numbers are below this.
     pub const NUMBER_END: usize = 128;
 
-    /// Its number.
+    /// Returns its number.
     pub fn number(self) -> u32 {
         self as u32
     }
 
-    /// Whether it changes what is stored. `optional` does not say, and counts as not; the size of a cache is not stored.
+    /// Returns whether it changes what is stored. `optional` does not say, and counts as not; the size of a cache is not stored.
     #[inline]
     pub const fn changes(self) -> bool {
         matches!(self.access(), Access::Write)

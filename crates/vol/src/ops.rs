@@ -7,7 +7,7 @@ use model::{CharacterSet, Dataspace, Datatype, Index, LinkTarget, Order, Selecti
 
 use crate::{Container, FileAccess, Parameters, Registry};
 
-/// Makes a container.
+/// Creates a container.
 #[derive(Debug, Clone)]
 pub struct ContainerCreate<'a> {
     /// The path part of the location.
@@ -20,12 +20,12 @@ pub struct ContainerCreate<'a> {
     pub access: &'a FileAccess,
     /// Replace what is there.
     pub truncate: bool,
-    /// Who makes the container beneath, for connectors that keep theirs inside another one.
+    /// Creates the inner container, for connectors that store theirs inside another one.
     pub registry: &'a Registry,
 }
 
 impl<'a> ContainerCreate<'a> {
-    /// A container at `path`, for a connector that needs no other; what is there stays.
+    /// Returns a container at `path`, for a connector that needs no other; what is there stays.
     pub fn new(path: &'a str, create: &'a FileCreate, access: &'a FileAccess) -> Self {
         ContainerCreate { path, engine: None, create, access, truncate: false, registry: Registry::none() }
     }
@@ -40,12 +40,12 @@ pub struct ContainerOpen<'a> {
     pub engine: Option<&'a str>,
     /// Access properties.
     pub access: &'a FileAccess,
-    /// Who opens the container beneath, for connectors that keep theirs inside another one.
+    /// Opens the inner container, for connectors that store theirs inside another one.
     pub registry: &'a Registry,
 }
 
 impl<'a> ContainerOpen<'a> {
-    /// The container at `path`, for a connector that needs no other.
+    /// Returns the container at `path`, for a connector that needs no other.
     pub fn new(path: &'a str, access: &'a FileAccess) -> Self {
         ContainerOpen { path, engine: None, access, registry: Registry::none() }
     }
@@ -54,17 +54,17 @@ impl<'a> ContainerOpen<'a> {
 /// Puts a layer over a container that was just made or opened.
 #[derive(Debug, Clone)]
 pub struct Wrap<'a> {
-    /// The container beneath.
+    /// The inner container.
     pub inner: Arc<dyn Container>,
     /// Where it is, as the caller wrote it.
     pub location: &'a str,
-    /// What stands in the layer's braces.
+    /// The parameters in the layer's braces.
     pub parameters: &'a Parameters,
     /// How the container was made; `None` where it was opened.
-    pub made: Option<Made<'a>>,
+    pub made: Option<CreateInfo<'a>>,
     /// Access properties.
     pub access: &'a FileAccess,
-    /// Who makes and opens other containers.
+    /// Creates and opens other containers.
     pub registry: &'a Registry,
 }
 
@@ -73,28 +73,28 @@ pub struct Wrap<'a> {
 pub struct WrapCheck<'a> {
     /// Where the container will be, as the caller wrote it.
     pub location: &'a str,
-    /// What stands in the layer's braces.
+    /// The parameters in the layer's braces.
     pub parameters: &'a Parameters,
     /// How the container will be made; `None` where it is opened.
-    pub made: Option<Made<'a>>,
+    pub made: Option<CreateInfo<'a>>,
     /// Access properties.
     pub access: &'a FileAccess,
-    /// Who makes and opens other containers.
+    /// Creates and opens other containers.
     pub registry: &'a Registry,
 }
 
 /// How a container was made.
 #[derive(Debug, Clone, Copy)]
-pub struct Made<'a> {
+pub struct CreateInfo<'a> {
     /// Creation properties.
     pub create: &'a FileCreate,
-    /// What was there was replaced.
+    /// Whether an existing container was replaced.
     pub truncate: bool,
 }
 
 /// Where a new link goes.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Place {
+pub struct LinkLocation {
     /// The group.
     pub group: Token,
     /// The name in it.
@@ -103,36 +103,36 @@ pub struct Place {
     pub charset: CharacterSet,
 }
 
-impl Place {
-    /// A name in a group.
+impl LinkLocation {
+    /// Returns a name in a group.
     pub fn new(group: Token, name: impl Into<String>) -> Self {
         let name = name.into();
         let charset = if name.is_ascii() { CharacterSet::Ascii } else { CharacterSet::Utf8 };
-        Place { group, name, charset }
+        LinkLocation { group, name, charset }
     }
 }
 
-/// Makes a group; without a place it is anonymous.
+/// Creates a group; without a place it is anonymous.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct OpGroupCreate {
     /// Where it is linked.
-    pub place: Option<Place>,
+    pub place: Option<LinkLocation>,
     /// Creation properties.
     pub create: GroupCreate,
 }
 
-/// Makes a dataset; without a place it is anonymous.
+/// Creates a dataset; without a place it is anonymous.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OpDatasetCreate {
     /// Where it is linked.
-    pub place: Option<Place>,
-    /// Type, in any form: the container gives its slots their sizes.
+    pub place: Option<LinkLocation>,
+    /// Type, in any form: the container gives its descriptors their sizes.
     pub datatype: Datatype,
     /// The committed datatype it shares, whose type `datatype` is.
     pub committed: Option<Token>,
     /// Extent.
     pub space: Dataspace,
-    /// Creation properties. A fill value is in the file form of the datatype.
+    /// Creation properties. A fill value is in the file datatype of the datatype.
     pub create: DatasetCreate,
 }
 
@@ -140,18 +140,18 @@ pub struct OpDatasetCreate {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OpDatatypeCommit {
     /// Where it is linked.
-    pub place: Option<Place>,
+    pub place: Option<LinkLocation>,
     /// The type.
     pub datatype: Datatype,
     /// Creation properties.
     pub create: ObjectCreate,
 }
 
-/// Makes a map; without a place it is anonymous.
+/// Creates a map; without a place it is anonymous.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OpMapCreate {
     /// Where it is linked.
-    pub place: Option<Place>,
+    pub place: Option<LinkLocation>,
     /// Type of keys. Neither references nor nested variable-length values.
     pub key: Datatype,
     /// Type of values.
@@ -160,11 +160,11 @@ pub struct OpMapCreate {
     pub create: ObjectCreate,
 }
 
-/// Makes a link.
+/// Creates a link.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OpLinkCreate {
     /// Where.
-    pub place: Place,
+    pub place: LinkLocation,
     /// To what.
     pub target: LinkTarget,
 }
@@ -177,7 +177,7 @@ pub struct OpLinkMove {
     /// Its name there.
     pub name: String,
     /// Where it goes.
-    pub to: Place,
+    pub to: LinkLocation,
     /// Leave the old link too.
     pub copy: bool,
 }
@@ -212,7 +212,7 @@ pub struct OpLookup {
     pub traversals_max: u32,
 }
 
-/// Makes an attribute.
+/// Creates an attribute.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OpAttributeCreate {
     /// The object it belongs to.
@@ -236,7 +236,7 @@ pub struct OpRead<'a> {
     pub dataset: Token,
     /// Which elements.
     pub selection: &'a Selection,
-    /// Room for exactly these.
+    /// Space for exactly these.
     pub into: &'a mut [u8],
 }
 
@@ -266,12 +266,20 @@ pub struct OpObjectCopy {
     /// What.
     pub object: Token,
     /// Where to.
-    pub place: Place,
+    pub place: LinkLocation,
+    /// How.
+    pub options: CopyOptions,
+}
+
+/// How objects are copied (`H5Pset_copy_object`), inside a container or to another one. By default a copy is deep, and links
+/// stay links.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct CopyOptions {
     /// Only the first level of a group.
     pub shallow: bool,
     /// Copy what soft links point to, instead of the links.
     pub expand_soft_links: bool,
-    /// Copy what external links point to.
+    /// Copy what external links point to, instead of the links. It needs a resolver.
     pub expand_external_links: bool,
     /// Copy what references point to.
     pub expand_references: bool,
@@ -282,17 +290,8 @@ pub struct OpObjectCopy {
 }
 
 impl OpObjectCopy {
-    /// A deep copy that keeps links as links.
-    pub fn new(object: Token, place: Place) -> Self {
-        OpObjectCopy {
-            object,
-            place,
-            shallow: false,
-            expand_soft_links: false,
-            expand_external_links: false,
-            expand_references: false,
-            without_attributes: false,
-            merge_committed_types: false,
-        }
+    /// Returns a copy with default options.
+    pub fn new(object: Token, place: LinkLocation) -> Self {
+        OpObjectCopy { object, place, options: CopyOptions::default() }
     }
 }

@@ -31,7 +31,7 @@ pub struct UserLink {
     pub rest: String,
 }
 
-enum Walked {
+enum PathWalk {
     Found(Lookup),
     User(UserLink),
 }
@@ -42,20 +42,20 @@ enum Walked {
 /// Returns `NotFound` if the path leads to no such link in this container.
 pub fn user_link(container: &dyn Container, op: &OpLookup) -> Result<UserLink> {
     match follow(container, op)? {
-        Walked::User(link) => Ok(link),
-        Walked::Found(_) => Err(Error::not_found("find user-defined link").with("path", &op.path)),
+        PathWalk::User(link) => Ok(link),
+        PathWalk::Found(_) => Err(Error::not_found("find user-defined link").with("path", &op.path)),
     }
 }
 
 /// Follows a path link by link.
 pub fn walk(container: &dyn Container, op: &OpLookup) -> Result<Lookup> {
     Ok(match follow(container, op)? {
-        Walked::Found(lookup) => lookup,
-        Walked::User(UserLink { class, data, rest, .. }) => Lookup::User { class, data, rest },
+        PathWalk::Found(lookup) => lookup,
+        PathWalk::User(UserLink { class, data, rest, .. }) => Lookup::User { class, data, rest },
     })
 }
 
-fn follow(container: &dyn Container, op: &OpLookup) -> Result<Walked> {
+fn follow(container: &dyn Container, op: &OpLookup) -> Result<PathWalk> {
     let root = container.info()?.root;
     let mut here = if is_absolute(&op.path) { root } else { op.from };
     let mut parts: VecDeque<Cow<'_, str>> = components(&op.path).map(Cow::Borrowed).collect();
@@ -74,15 +74,15 @@ fn follow(container: &dyn Container, op: &OpLookup) -> Result<Walked> {
                 }
             }
             LinkTarget::External { file, path } => {
-                return Ok(Walked::Found(Lookup::External { file, path: append(path, parts) }));
+                return Ok(PathWalk::Found(Lookup::External { file, path: append(path, parts) }));
             }
             LinkTarget::User { class, data } => {
                 let (name, rest) = (part.into_owned(), append(String::new(), parts));
-                return Ok(Walked::User(UserLink { group: here, name, class, data, rest }));
+                return Ok(PathWalk::User(UserLink { group: here, name, class, data, rest }));
             }
         }
     }
-    Ok(Walked::Found(Lookup::Object(here)))
+    Ok(PathWalk::Found(Lookup::Object(here)))
 }
 
 fn missing(op: &OpLookup, part: &str) -> Error {
@@ -107,15 +107,28 @@ fn append(mut path: String, rest: VecDeque<Cow<'_, str>>) -> String {
     path
 }
 
-/// The object a path leads to, where it stays in this container.
+/// Returns the object that a path leads to in this container. User-defined links are followed with the classes of the
+/// registry that opened the container.
+///
+/// # Errors
+/// Returns `Unsupported` if the path leaves the container, or if the class of a user-defined link on it is not registered.
 pub fn token(container: &dyn Container, from: Token, path: &str, traversals_max: u32) -> Result<Token> {
-    match lookup(container, &OpLookup { from, path: path.to_owned(), traversals_max })? {
-        Lookup::Object(token) => Ok(token),
-        Lookup::External { file, .. } => {
-            Err(Error::unsupported("follow external link").with("path", path).with("file", file))
-        }
-        Lookup::User { class, .. } => {
-            Err(Error::unsupported("follow user-defined link").with("path", path).with("class", class))
+    let unsupported = |what: &str| Err(Error::unsupported(what).with("path", path));
+    let mut op = OpLookup { from, path: path.to_owned(), traversals_max };
+    loop {
+        match lookup(container, &op)? {
+            Lookup::Object(token) => return Ok(token),
+            Lookup::External { file, .. } => {
+                return unsupported("follow external link").map_err(|error: Error| error.with("file", file));
+            }
+            Lookup::User { class, .. } => {
+                let followed = container.follow_user_link(&op).map_err(|error| error.with("class", class))?;
+                if followed.other.is_some() {
+                    return unsupported("follow user-defined link to another container");
+                }
+                // Every link that is followed leaves one less to follow.
+                op = followed.lookup;
+            }
         }
     }
 }

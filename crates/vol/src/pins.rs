@@ -1,4 +1,4 @@
-//! Blobs that were released while somebody may still read them.
+//! Blobs that were released while a caller may still read them.
 //!
 //! An element and its values are one thing, but reading them takes two operations: the element, then the blobs that it
 //! names. A reader therefore holds a [`Pin`] around both. A connector hands every blob that it would remove to its
@@ -38,12 +38,12 @@ impl<'c> Pin<'c> {
         }
     }
 
-    /// Pins the blobs of a container for whoever reads values of this type, where they name any.
+    /// Pins the blobs of a container for a caller that reads values of this type, where they name any.
     pub fn of(container: &'c dyn Container, datatype: &Datatype) -> Result<Option<Self>> {
-        datatype.has_slots().then(|| Self::new(container)).transpose()
+        datatype.has_descriptors().then(|| Self::new(container)).transpose()
     }
 
-    /// A number that no other pin of this process has.
+    /// Returns a number that no other pin of this process has.
     pub fn number() -> u64 {
         NEXT.fetch_add(1, Ordering::Relaxed)
     }
@@ -60,10 +60,10 @@ impl Drop for Pin<'_> {
 
 /// Blobs, by identities `I`, that were released and wait for the pins of readers.
 #[derive(Debug)]
-pub struct Released<I>(Mutex<State<I>>);
+pub struct Released<I>(Mutex<PinState<I>>);
 
 #[derive(Debug)]
-struct State<I> {
+struct PinState<I> {
     /// How often something was released while there were pins.
     clock: u64,
     /// When each pin came: as many as there are threads that read.
@@ -74,12 +74,12 @@ struct State<I> {
 
 impl<I> Default for Released<I> {
     fn default() -> Self {
-        Released(Mutex::new(State { clock: 0, pins: HashMap::new(), waiting: VecDeque::new() }))
+        Released(Mutex::new(PinState { clock: 0, pins: HashMap::new(), waiting: VecDeque::new() }))
     }
 }
 
 impl<I> Released<I> {
-    fn state(&self) -> MutexGuard<'_, State<I>> {
+    fn state(&self) -> MutexGuard<'_, PinState<I>> {
         self.0.lock()
     }
 
@@ -108,7 +108,7 @@ impl<I> Released<I> {
         state.due()
     }
 
-    /// What nobody waits for any more.
+    /// Returns what no one waits for any more.
     #[must_use]
     pub fn due(&self) -> Vec<I> {
         self.state().due()
@@ -123,7 +123,7 @@ impl<I> Released<I> {
     }
 }
 
-impl<I> State<I> {
+impl<I> PinState<I> {
     fn due(&mut self) -> Vec<I> {
         let oldest = self.pins.values().copied().min().unwrap_or(u64::MAX);
         let count = self.waiting.iter().take_while(|(since, _)| *since < oldest).count();

@@ -1,4 +1,4 @@
-//! What a container takes along from the registry that it was opened with.
+//! Filters, conversions and link classes that a container keeps from the registry that opened it.
 
 use std::sync::Arc;
 

@@ -13,9 +13,10 @@ use model::properties::FileCreate;
 use model::text::to_path;
 use model::{Budget, Context, Datatype, Error, Result};
 
+use crate::handle::handle;
 use crate::{
-    Access, Connector, ConnectorInfo, Container, ContainerCreate, ContainerOpen, ExtensionInfo, FileAccess,
-    LayerFactory, LinkClass, Location, Made, Registered, Stack, Wrap, WrapCheck, close_on_drop,
+    Access, Connector, ConnectorInfo, Container, ContainerCreate, ContainerOpen, CreateInfo, ExtensionInfo,
+    FileAccess, LayerFactory, LinkClass, Location, Registered, Stack, Wrap, WrapCheck,
 };
 
 /// Finds connectors, layers, drivers, filters, conversions and classes of links. No connector knows another: they meet here.
@@ -31,6 +32,9 @@ pub struct Registry {
     /// Where those came from that are not built in.
     origins: BTreeMap<&'static str, String>,
     layer_origins: BTreeMap<&'static str, String>,
+    /// Connectors and layers that this build lacks, and the features that add them.
+    absent: BTreeMap<&'static str, &'static str>,
+    filter_origins: BTreeMap<u16, String>,
     drivers: Drivers,
     registered: Registered,
     /// What all containers are charged to that come without an account.
@@ -81,6 +85,21 @@ impl Registry {
         Ok(())
     }
 
+    /// Declares a connector or a layer that the program was built without. An error about its name names `feature`, which
+    /// would add it.
+    pub fn register_absent(&mut self, name: &'static str, feature: &'static str) {
+        self.absent.insert(name, feature);
+    }
+
+    /// Returns the error about a connector or a layer that is not registered.
+    pub(crate) fn missing(&self, operation: &str, name: &str, known: &[&str]) -> Error {
+        let Some(feature) = self.absent.get(name) else {
+            return Error::not_found(operation).with("name", name).with("known", known.join(", "));
+        };
+        let problem = format!("this program was built without the feature `{feature}`");
+        Error::unsupported(operation).with("name", name).with("problem", problem)
+    }
+
     /// Adds a virtual file driver.
     ///
     /// # Errors
@@ -102,6 +121,11 @@ impl Registry {
         }
         self.registered.filters.register(filter);
         Ok(())
+    }
+
+    /// Sets a function that is asked for filters which this registry lacks.
+    pub fn set_filter_finder(&mut self, finder: filters::Finder) {
+        self.registered.filters.set_finder(finder);
     }
 
     /// Adds a conversion from exactly one datatype to another. The newest of a pair is used.
@@ -193,7 +217,7 @@ impl Registry {
         Ok(())
     }
 
-    /// As [`Registry::register`], for one that came from elsewhere: a file, for example.
+    /// Like [`Registry::register`], for one that came from elsewhere: a file, for example.
     pub fn register_from(&mut self, connector: Arc<dyn Connector>, origin: &str) -> Result<()> {
         let name = connector.info().name;
         self.register(connector)?;
@@ -201,7 +225,7 @@ impl Registry {
         Ok(())
     }
 
-    /// As [`Registry::register_layer`], for one that came from elsewhere.
+    /// Like [`Registry::register_layer`], for one that came from elsewhere.
     pub fn register_layer_from(&mut self, layer: Arc<dyn LayerFactory>, origin: &str) -> Result<()> {
         let name = layer.info().name;
         self.register_layer(layer)?;
@@ -209,34 +233,48 @@ impl Registry {
         Ok(())
     }
 
-    /// Where a connector came from: a file, or `built in`.
+    /// Adds a filter from a plugin; `origin` says which.
+    ///
+    /// # Errors
+    /// Returns `Exists` if there is a filter with its number.
+    pub fn register_filter_from(&mut self, filter: Arc<dyn Filter>, origin: &str) -> Result<()> {
+        let id = filter.id();
+        self.register_filter(filter)?;
+        self.filter_origins.insert(id, origin.to_owned());
+        Ok(())
+    }
+
+    /// Returns where the filter with this number came from: a file, or `built in`.
+    pub fn filter_origin(&self, id: u16) -> &str {
+        self.filter_origins.get(&id).map_or(BUILT_IN, String::as_str)
+    }
+
+    /// Returns where a connector came from: a file, or `built in`.
     pub fn origin(&self, connector: &str) -> &str {
         self.origins.get(connector).map_or(BUILT_IN, String::as_str)
     }
 
-    /// Where a layer came from: a file, or `built in`.
+    /// Returns where a layer came from: a file, or `built in`.
     pub fn layer_origin(&self, layer: &str) -> &str {
         self.layer_origins.get(layer).map_or(BUILT_IN, String::as_str)
     }
 
-    /// All connectors, in the order they were added.
+    /// Returns all connectors, in the order they were added.
     pub fn connectors(&self) -> impl Iterator<Item = &Arc<dyn Connector>> {
         self.order.iter().filter_map(|name| self.connectors.get(name))
     }
 
-    /// All layers, by name.
+    /// Returns all layers, by name.
     pub fn layers(&self) -> impl Iterator<Item = &Arc<dyn LayerFactory>> {
         self.layers.values()
     }
 
-    /// A connector by name.
+    /// Returns a connector by name.
     pub fn by_name(&self, name: &str) -> Result<&Arc<dyn Connector>> {
-        self.connectors.get(name).ok_or_else(|| {
-            Error::not_found("find connector").with("name", name).with("known", self.order.join(", "))
-        })
+        self.connectors.get(name).ok_or_else(|| self.missing("find connector", name, &self.order))
     }
 
-    /// A connector by number.
+    /// Returns a connector by number.
     pub fn by_value(&self, value: u32) -> Result<&Arc<dyn Connector>> {
         let found = self.connectors().find(|c| c.info().value == value);
         found.ok_or_else(|| Error::not_found("find connector").with("value", value))
@@ -268,7 +306,7 @@ impl Registry {
         Cow::Owned(access.clone().with_budget(budget))
     }
 
-    /// Makes a container at a location. It is closed when the last `Arc` of it is dropped.
+    /// Creates a container at a location. It is closed when the last `Arc` of it is dropped.
     pub fn create(
         &self,
         location: &str,
@@ -284,14 +322,14 @@ impl Registry {
         let op = self.creation(&place, create, access, truncate);
         let connector = self.creator(&place)?;
         let made = connector.create(&op).during(&format!("create {location}"))?;
-        let how = Some(Made { create, truncate });
+        let how = Some(CreateInfo { create, truncate });
         let stacked = self.stacked(made.clone(), &stack, location, how, access).inspect_err(|_| {
             // What stood there is gone, and a container without its layers is not what was asked for. The error says more
             // than one about an empty container that stays.
             let _ = made.close();
             let _ = connector.delete(&self.opening(&place, access));
         })?;
-        Ok(close_on_drop(stacked, location, access))
+        Ok(handle(stacked, location, access, &self.registered.link_classes))
     }
 
     /// Returns the error that [`Registry::create`] would return, as far as it can be known without making or replacing
@@ -309,7 +347,7 @@ impl Registry {
         let connector = self.creator(&place)?;
         self.check_driver(&**connector, access).during(&format!("create {location}"))?;
         connector.check_create(&op).during(&format!("create {location}"))?;
-        self.check_layers(&stack, location, Some(Made { create, truncate }), access)
+        self.check_layers(&stack, location, Some(CreateInfo { create, truncate }), access)
     }
 
     fn creation<'a>(
@@ -327,7 +365,7 @@ impl Registry {
         ContainerOpen { path: &place.path, engine: place.engine.as_deref(), access, registry: self }
     }
 
-    /// The connector that makes a container at a location.
+    /// Returns the connector that makes a container at a location.
     fn creator(&self, place: &Location) -> Result<&Arc<dyn Connector>> {
         match &place.connector {
             Some(name) => self.by_name(name),
@@ -339,7 +377,7 @@ impl Registry {
         &self,
         stack: &Stack,
         location: &str,
-        made: Option<Made<'_>>,
+        made: Option<CreateInfo<'_>>,
         access: &FileAccess,
     ) -> Result<()> {
         stack.0.iter().try_for_each(|entry| {
@@ -366,10 +404,10 @@ impl Registry {
         let opened = opened.map_err(|e| e.during(format!("open {location}")))?;
         let opened = crate::unfinished::with_warning(opened);
         let stacked = self.stacked(opened, &stack, location, None, access)?;
-        Ok(close_on_drop(stacked, location, access))
+        Ok(handle(stacked, location, access, &self.registered.link_classes))
     }
 
-    /// A container of the connector that knows it. Where none does, the default one opens it and says what is wrong.
+    /// Returns a container of the connector that knows it. Where none does, the default one opens it and says what is wrong.
     fn open_known(&self, op: &ContainerOpen<'_>) -> Result<Arc<dyn Container>> {
         let has_driver = self.driver(op.access)?.is_some();
         for connector in self.connectors().filter(|connector| !has_driver || connector.uses_drivers()) {
@@ -380,7 +418,7 @@ impl Registry {
         self.connectors().next().ok_or_else(|| Error::not_found("find default connector"))?.open(op)
     }
 
-    /// The file or folder that holds all of a container at a location, where one does: renaming it moves the container.
+    /// Returns the file or folder that holds all of a container at a location, where one does: renaming it moves the container.
     pub fn path_of(&self, location: &str) -> Result<Option<PathBuf>> {
         let place = Location::parse(location);
         let is_at_path = self.creator(&place)?.is_at_path(place.engine.as_deref());
@@ -390,10 +428,7 @@ impl Registry {
     /// Removes a container. Whatever else lies at the location stays, and the error is that of opening it.
     pub fn delete(&self, location: &str, access: &FileAccess) -> Result<()> {
         let place = Location::parse(location);
-        let connector = match &place.connector {
-            Some(name) => self.by_name(name)?,
-            None => self.recognise(&place, access)?,
-        };
+        let connector = self.connector_at(&place, access)?;
         let op = self.opening(&place, access);
         // `H5Fdelete` leaves alone what it does not recognise, too.
         if !connector.is_accessible(&op)? {
@@ -402,7 +437,25 @@ impl Registry {
         connector.delete(&op)
     }
 
-    /// The connector whose container lies at `path`. Where none recognises it, the default one opens it and
+    /// Repairs a container whose writer died, and returns what was repaired; see [`Connector::recover`].
+    ///
+    /// # Errors
+    /// Returns the error of the connector.
+    pub fn recover(&self, location: &str, access: &FileAccess) -> Result<Vec<String>> {
+        let access = &self.with_account(access);
+        let place = Location::parse(location);
+        self.connector_at(&place, access)?.recover(&self.opening(&place, access))
+    }
+
+    /// Returns the connector that a location names, or the one whose container lies there.
+    fn connector_at(&self, place: &Location, access: &FileAccess) -> Result<&Arc<dyn Connector>> {
+        match &place.connector {
+            Some(name) => self.by_name(name),
+            None => self.recognise(place, access),
+        }
+    }
+
+    /// Returns the connector whose container lies at `path`. Where none recognises it, the default one opens it and
     /// says what is wrong.
     fn recognise(&self, place: &Location, access: &FileAccess) -> Result<&Arc<dyn Connector>> {
         let op = self.opening(place, access);
@@ -414,13 +467,13 @@ impl Registry {
         self.connectors().next().ok_or_else(|| Error::not_found("find default connector"))
     }
 
-    /// The layers that the caller asked for, over a container that was just made or opened.
+    /// Returns the layers that the caller asked for, over a container that was just made or opened.
     fn stacked(
         &self,
         container: Arc<dyn Container>,
         stack: &Stack,
         location: &str,
-        made: Option<Made<'_>>,
+        made: Option<CreateInfo<'_>>,
         access: &FileAccess,
     ) -> Result<Arc<dyn Container>> {
         stack.0.iter().rev().try_fold(container, |inner, entry| {
@@ -434,18 +487,18 @@ impl Registry {
         access.stack.as_deref().map_or(Ok(Stack::default()), |stack| self.check_stack(stack))
     }
 
-    /// A stack whose layers are all known; an error says what is wrong with it.
+    /// Returns a stack whose layers are all known; an error says what is wrong with it.
     pub fn check_stack(&self, stack: &str) -> Result<Stack> {
         let stack = Stack::parse(stack)?;
         stack.0.iter().try_for_each(|entry| self.layer(&entry.name).map(drop))?;
         Ok(stack)
     }
 
-    /// A layer by name.
+    /// Returns a layer by name.
     pub fn layer(&self, name: &str) -> Result<&Arc<dyn LayerFactory>> {
         self.layers.get(name).ok_or_else(|| {
             let known: Vec<_> = self.layers.keys().copied().collect();
-            Error::not_found("find layer").with("name", name).with("known", known.join(", "))
+            self.missing("find layer", name, &known)
         })
     }
 }

@@ -1,4 +1,4 @@
-//! A mark on a container that a copy goes to, until the copy is finished: whatever stops it, nobody takes a part of the data
+//! A mark on a container that a copy goes to, until the copy is finished: whatever stops it, no one takes a part of the data
 //! for the whole.
 
 use std::sync::Arc;
@@ -10,7 +10,7 @@ use crate::{Container, ContainerInfo, Durability, Layer, OpAttributeCreate};
 /// The attribute of the root group that says that a copy to the container did not finish.
 const UNFINISHED: &str = "HYPERSLAB_UNFINISHED";
 
-/// What a person is told of such a container.
+/// The warning about such a container.
 pub const UNFINISHED_WARNING: &str =
     "a copy to this container did not finish: copy again with --resume or --overwrite";
 
@@ -40,7 +40,7 @@ pub fn clear_unfinished(target: &dyn Container) -> Result<()> {
     }
 }
 
-/// Whether a container has the mark.
+/// Returns whether a container has the mark.
 pub fn is_unfinished(container: &dyn Container) -> Result<bool> {
     match container.attribute_info(container.info()?.root, UNFINISHED) {
         Err(error) if error.kind() == Kind::Unsupported => Ok(false),
@@ -48,9 +48,9 @@ pub fn is_unfinished(container: &dyn Container) -> Result<bool> {
     }
 }
 
-/// A container that was opened; if it has the mark, it says so among its warnings.
+/// Returns a container that was opened; if it has the mark, it says so among its warnings.
 pub(crate) fn with_warning(container: Arc<dyn Container>) -> Arc<dyn Container> {
-    // A root group that cannot be read is told by whoever needs it.
+    // A root group that cannot be read is told by a caller that needs it.
     match is_unfinished(&*container) {
         Ok(true) => Arc::new(Unfinished(container)),
         _ => container,

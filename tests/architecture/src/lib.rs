@@ -42,6 +42,7 @@ fn folders() -> BTreeMap<String, String> {
     });
     let mut all: BTreeMap<String, String> = entries.collect();
     all.insert("cli".to_owned(), "tools/cli".to_owned());
+    all.insert("hdf5".to_owned(), "bridges/c".to_owned());
     all
 }
 

@@ -8,8 +8,8 @@ use model::convert::Conversions;
 use model::properties::{CreationOrder, FileCreate, GroupCreate, ObjectCreate};
 use model::{Dataspace, Datatype, Error, LinkTarget, Result, Selection, Token, UNLIMITED};
 use vol::{
-    Container, FileAccess, OpAttributeCreate, OpDatasetCreate, OpDatatypeCommit, OpGroupCreate, OpLinkCreate,
-    OpLinkMove, OpObjectCopy, Place, Registry,
+    Container, FileAccess, LinkLocation, OpAttributeCreate, OpDatasetCreate, OpDatatypeCommit, OpGroupCreate,
+    OpLinkCreate, OpLinkMove, OpObjectCopy, Registry,
 };
 
 use crate::create;
@@ -180,10 +180,10 @@ impl Change<'_> {
         self.find(&text(args, at)?)
     }
 
-    fn place(&self, args: &[Node], at: usize) -> Result<Place> {
+    fn place(&self, args: &[Node], at: usize) -> Result<LinkLocation> {
         let path = text(args, at)?;
         let (parent, name) = model::link::split_last(&path)?;
-        Ok(Place::new(self.find(parent)?, name))
+        Ok(LinkLocation::new(self.find(parent)?, name))
     }
 
     fn group(&self, args: &[Node]) -> Result<()> {
@@ -225,7 +225,7 @@ impl Change<'_> {
         let dataset = self.object(args, 0)?;
         let selection = &selection(argument(args, 1)?)?;
         let (data, info) = (argument(args, 2)?.bytes()?, self.container.dataset_info(dataset)?);
-        let memory = info.datatype.memory_form();
+        let memory = info.datatype.memory_type();
         let find = |path: &str| self.find(path);
         let mut packer = Packer::new(&data, &find);
         let elements = packer.elements(&memory)?;

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use filters::names;
 use model::convert::Conversions;
 use model::properties::{AllocTime, DatasetCreate, Fill, FillTime, FillValue, FilterSpec, Layout};
 use model::{Datatype, Error, Result};
@@ -31,11 +32,11 @@ pub(crate) fn version(name: &str) -> Result<LibVersion> {
 /// Elements without references from the common form to a container's own.
 pub(crate) fn file_form(container: &dyn Container, file_type: &Datatype, data: &[u8]) -> Result<Vec<u8>> {
     let find = |path: &str| vol::path::token(container, container.info()?.root, path, 0);
-    let memory = file_type.memory_form();
+    let memory = file_type.memory_type();
     let mut packer = Packer::new(data, &find);
     let elements = packer.elements(&memory)?;
     let conversions = Conversions::default();
-    algorithms::transfer::to_file_form(
+    algorithms::transfer::to_file_type(
         container,
         &memory,
         &elements,
@@ -88,7 +89,7 @@ fn fill(node: &Node, container: &dyn Container, datatype: &Datatype) -> Result<F
         "undefined" => FillValue::Undefined,
         "default" => FillValue::Default,
         _ => {
-            let file_type = datatype.with_slots(&container.info()?.slots);
+            let file_type = datatype.with_descriptors(&container.info()?.descriptors);
             FillValue::Value(file_form(container, &file_type, &argument(args, 0)?.bytes()?)?)
         }
     })
@@ -97,15 +98,6 @@ fn fill(node: &Node, container: &dyn Container, datatype: &Datatype) -> Result<F
 fn filter(node: &Node) -> Result<FilterSpec> {
     let (name, args) = node.call()?;
     let values = args.iter().map(Node::number).collect::<Result<_>>()?;
-    let (id, optional) = match name {
-        "deflate" => (1, true),
-        "shuffle" => (2, true),
-        "fletcher32" => (3, false),
-        "szip" => (4, true),
-        "nbit" => (5, true),
-        "scaleoffset" => (6, true),
-        "lzf" => (32000, true),
-        other => return Err(unknown("filter", other)),
-    };
-    Ok(FilterSpec { id, name: None, optional, values })
+    let id = names::by_name(name).ok_or_else(|| unknown("filter", name))?.id;
+    Ok(FilterSpec { id, name: None, optional: id != names::id::FLETCHER32, values })
 }

@@ -13,17 +13,6 @@ use crate::types;
 use crate::values::Unpacker;
 use crate::words::{hex, list};
 
-/// Filters by name.
-const FILTERS: [(u16, &str); 7] = [
-    (1, "deflate"),
-    (2, "shuffle"),
-    (3, "fletcher32"),
-    (4, "szip"),
-    (5, "nbit"),
-    (6, "scaleoffset"),
-    (32000, "lzf"),
-];
-
 /// All lines about a container.
 pub(crate) fn describe(container: &dyn Container) -> Result<Vec<String>> {
     let mut walk = Walk { container, paths: BTreeMap::new(), lines: Vec::new() };
@@ -145,11 +134,11 @@ impl Walk<'_> {
         self.paths.get(&token).map_or_else(|| "unlinked".to_owned(), hex)
     }
 
-    /// Elements in file form, in the common form.
+    /// Elements in the file datatype, in the common form.
     fn elements(&self, file_type: &Datatype, raw: &[u8]) -> Result<Vec<u8>> {
-        let (mut heap, memory) = (Heap::new(), file_type.memory_form());
+        let (mut heap, memory) = (Heap::new(), file_type.memory_type());
         let conversions = Conversions::default();
-        let data = algorithms::transfer::from_file_form(
+        let data = algorithms::transfer::from_file_type(
             self.container,
             file_type,
             raw,
@@ -208,7 +197,7 @@ fn layout(layout: &Layout) -> Vec<String> {
 }
 
 fn filter(filter: &model::properties::FilterSpec) -> String {
-    let name = FILTERS.iter().find(|(id, _)| *id == filter.id).map_or("unknown", |(_, name)| *name);
+    let name = filters::names::name(filter.id).unwrap_or("unknown");
     match (name, filter.values.first()) {
         ("deflate", Some(level)) => format!("(deflate {level})"),
         (name, _) => format!("({name})"),

@@ -12,7 +12,7 @@ fn unknown(what: &'static str, found: &str) -> Error {
     Error::unsupported("read script").with(what, found)
 }
 
-/// A type in memory form.
+/// A type in the memory datatype.
 pub(crate) fn parse(node: &Node) -> Result<Datatype> {
     let (class, args) = node.call()?;
     Ok(match class {
@@ -47,8 +47,8 @@ pub(crate) fn parse(node: &Node) -> Result<Datatype> {
             Datatype::Complex(model::datatype::Complex { base: Box::new(parse(argument(args, 0)?)?) })
         }
         "ref" => Datatype::reference(match argument(args, 0)?.word()? {
-            "object" => ReferenceKind::ObjectOld,
-            "region" => ReferenceKind::RegionOld,
+            "object" => ReferenceKind::Object1,
+            "region" => ReferenceKind::DatasetRegion1,
             "any" => ReferenceKind::Object,
             other => return Err(unknown("reference", other)),
         }),
@@ -93,7 +93,7 @@ fn compound(args: &[Node]) -> Result<Datatype> {
         let (name, offset) = (argument(parts, 0)?.text()?, argument(parts, 1)?.number()?);
         members.push(Member { name, offset, datatype: parse(argument(parts, 2)?)? });
     }
-    if members.iter().any(|member| member.datatype.has_slots()) {
+    if members.iter().any(|member| member.datatype.has_descriptors()) {
         let members = members.into_iter().map(|member| (member.name, member.datatype));
         return Ok(Datatype::Compound(Compound::packed(members)));
     }
@@ -154,7 +154,7 @@ pub(crate) fn describe(datatype: &Datatype) -> String {
             format!("(vlen {})", describe(base))
         }
         Datatype::Opaque(t) => format!("(opaque {} {})", t.size, hex(&t.tag)),
-        Datatype::Compound(t) => describe_compound(t, datatype.has_slots()),
+        Datatype::Compound(t) => describe_compound(t, datatype.has_descriptors()),
         Datatype::Enum(t) => {
             let members = t.members.iter().map(|(name, value)| list(&[hex(name), hex(value)]));
             let words: Vec<String> =
@@ -166,8 +166,8 @@ pub(crate) fn describe(datatype: &Datatype) -> String {
             format!("(array {} {})", list(&dims), describe(&t.base))
         }
         Datatype::Reference(t) => match t.kind {
-            ReferenceKind::ObjectOld => "(ref object)".to_owned(),
-            ReferenceKind::RegionOld => "(ref region)".to_owned(),
+            ReferenceKind::Object1 => "(ref object)".to_owned(),
+            ReferenceKind::DatasetRegion1 => "(ref region)".to_owned(),
             ReferenceKind::Object => "(ref any)".to_owned(),
             _ => "(ref other)".to_owned(),
         },
@@ -196,9 +196,9 @@ fn describe_float(t: &Float) -> String {
     )
 }
 
-/// Offsets mean something only where no slot's size depends on where the element is.
-fn describe_compound(t: &Compound, has_slots: bool) -> String {
-    let fixed = |n: u32| if has_slots { 0 } else { n };
+/// Offsets mean something only where no descriptor's size depends on where the element is.
+fn describe_compound(t: &Compound, has_descriptors: bool) -> String {
+    let fixed = |n: u32| if has_descriptors { 0 } else { n };
     let members = t.members.iter().map(|member| {
         format!("({} {} {})", hex(&member.name), fixed(member.offset), describe(&member.datatype))
     });

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use model::datatype::{MEMORY_SLOT_BYTES, VarLen, VarLenKind};
-use model::heap::{Heap, VarSlot};
+use model::heap::{Heap, VarLenDescriptor};
 use model::{Datatype, Error, Reference, ReferenceTarget, Result, Selection, Token};
 
 fn wrong(problem: &str) -> Error {
@@ -22,7 +22,7 @@ impl<'a> Packer<'a> {
         Packer { heap: Heap::new(), rest: data, find }
     }
 
-    /// All that is there, as elements of a type in memory form.
+    /// All that is there, as elements of a type in the memory datatype.
     pub(crate) fn elements(&mut self, datatype: &Datatype) -> Result<Vec<u8>> {
         let mut out = Vec::new();
         while !self.rest.is_empty() {
@@ -145,13 +145,13 @@ impl Unpacker<'_> {
                 from.chunks_exact(t.base.size() as usize).try_for_each(|part| self.take(&t.base, part, out))
             }
             Datatype::VarLen(t) => {
-                let slot = VarSlot::load(from)?;
-                out.extend((slot.count as u32).to_le_bytes());
+                let descriptor = VarLenDescriptor::load(from)?;
+                out.extend((descriptor.count as u32).to_le_bytes());
                 match &t.kind {
                     VarLenKind::Sequence(base) => {
-                        out.extend(self.elements(base, self.heap.get(slot, base.size().into())?)?);
+                        out.extend(self.elements(base, self.heap.get(descriptor, base.size().into())?)?);
                     }
-                    VarLenKind::String { .. } => out.extend(self.heap.get(slot, 1)?),
+                    VarLenKind::String { .. } => out.extend(self.heap.get(descriptor, 1)?),
                 }
                 Ok(())
             }

@@ -10,9 +10,9 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use hyperslab::algorithms::compare;
-use hyperslab::algorithms::copy::CopyOptions;
-use hyperslab::model::properties::{FileCreate, Layout};
+use hyperslab::vol::algorithms::compare;
+use hyperslab::vol::algorithms::copy::CopyContext;
+use hyperslab::vol::model::properties::{FileCreate, Layout};
 use hyperslab::vol::{Container, FileAccess, Registry};
 use hyperslab::{Durability, Error, FolderResolver, Limits, Result};
 
@@ -182,9 +182,9 @@ impl Run {
             let access = FileAccess { durability: Durability::None, ..FileAccess::write() };
             let create = FileCreate { userblock_bytes: 0, ..source.info()?.create.clone() };
             let make = |create: &FileCreate| self.registry.create(&location, create, &access, true);
-            let target = hyperslab::algorithms::copy::create_for(make, &create, Some(&tell))?;
-            let options = CopyOptions { lost: Some(&tell), ..CopyOptions::new(&limits) };
-            hyperslab::algorithms::copy::contents(source, target.as_ref(), options)?;
+            let target = hyperslab::vol::algorithms::copy::create_for(make, &create, Some(&tell))?;
+            let options = CopyContext { lost: Some(&tell), ..CopyContext::new(&limits) };
+            hyperslab::vol::algorithms::copy::contents(source, target.as_ref(), options)?;
             target.commit(Durability::None)?;
             if connector != "memory" {
                 target.close()?;

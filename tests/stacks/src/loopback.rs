@@ -1,4 +1,4 @@
-//! A layer that carries every operation as bytes to the container beneath, as a connection or a plugin would.
+//! A layer that carries every operation as bytes to the inner container, as a connection or a plugin would.
 
 use std::sync::Arc;
 

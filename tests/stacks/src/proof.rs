@@ -57,7 +57,7 @@ impl Layer for Proof {
         }
         // Elements of a container may lie where this one is not allowed to read.
         if let Ok(primary) = self.snapshot(&self.primary, Access::Read) {
-            // Reading a wide slot keeps a value.
+            // Reading a wide descriptor keeps a value.
             let copy = self.snapshot(&self.copy, Access::Write)?;
             assert_eq!(primary.difference(&copy), None, "the mirror differs");
         }

@@ -58,7 +58,7 @@ pub const SUBJECTS: &[Entry] = &[
     over("trace-log", "trace", "log"),
     over("loopback-json", "loopback", "json"),
     over("async-check-memory", "async | check", "memory"),
-    // Every write waits for room, or is too large for the queue.
+    // Every write waits for space, or is too large for the queue.
     over("check-async-small-raw", "check | async{threads=4, memory=1000}", "raw"),
     over("stats-trace-check-json", "stats | trace | check", "json"),
     // What is queued is still queued when the next call comes.
@@ -69,7 +69,7 @@ pub const SUBJECTS: &[Entry] = &[
         "memory",
         "memory:{}-copy",
     ),
-    // Slots of the target differ from those of the primary.
+    // Descriptors of the target differ from those of the primary.
     mirrored("mirror-wide-memory", "mirror{to=wide:{}-copy}", "memory", "wide:{}-copy"),
     mirrored("mirror-memory-native", "mirror{to=memory:{}-copy}", "native", "memory:{}-copy"),
     over(

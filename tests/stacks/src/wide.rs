@@ -1,18 +1,18 @@
-//! A connector whose slots are wider than those of the memory connector beneath: what is mirrored to it has to be told
-//! in its own terms. It keeps a value anew whenever its slot is read, which is enough for tests.
+//! A connector whose descriptors are wider than those of the memory connector below: what is mirrored to it has to be told
+//! in its own terms. It keeps a value anew whenever its descriptor is read, which is enough for tests.
 
 use std::sync::Arc;
 
-use algorithms::transfer::{from_file_form, to_file_form};
+use algorithms::transfer::{from_file_type, to_file_type};
 use memory::MemoryConnector;
 use model::convert::Conversions;
-use model::datatype::{ReferenceKind, SlotSizes};
+use model::datatype::{DescriptorSizes, ReferenceKind};
 use model::heap::Heap;
 use model::properties::FillValue;
 use model::{Datatype, Reference, Result, Selection, Token};
 use vol::*;
 
-/// Bytes of zeros behind every slot of the memory connector.
+/// Bytes of zeros behind every descriptor of the memory connector.
 const MORE: u32 = 4;
 
 #[derive(Clone)]
@@ -41,48 +41,51 @@ impl Connector for WideConnector {
 }
 
 fn wide(inner: Arc<dyn Container>) -> Result<Arc<dyn Container>> {
-    let SlotSizes { varlen, object_old, region_old, reference, .. } = inner.info()?.slots;
-    let slots = SlotSizes {
+    let DescriptorSizes { varlen, object_old, region_old, reference, .. } = inner.info()?.descriptors;
+    let descriptors = DescriptorSizes {
         varlen: varlen + MORE,
         object_old: object_old + MORE,
         region_old: region_old + MORE,
         reference: reference + MORE,
         reference_in_sequence: reference + MORE,
     };
-    Ok(Arc::new(Wide { inner, slots }))
+    Ok(Arc::new(Wide { inner, descriptors }))
 }
 
 struct Wide {
     inner: Arc<dyn Container>,
-    slots: SlotSizes,
+    descriptors: DescriptorSizes,
 }
 
-/// A slot as the memory connector has it.
-fn narrow<'s>(slots: &[&'s [u8]]) -> Vec<&'s [u8]> {
-    slots.iter().map(|slot| &slot[..slot.len().saturating_sub(MORE as usize)]).collect()
+/// A descriptor as the memory connector has it.
+fn narrow<'s>(descriptors: &[&'s [u8]]) -> Vec<&'s [u8]> {
+    descriptors
+        .iter()
+        .map(|descriptor| &descriptor[..descriptor.len().saturating_sub(MORE as usize)])
+        .collect()
 }
 
-fn padded(slot: &[u8]) -> Vec<u8> {
-    [slot, &[0; MORE as usize]].concat()
+fn padded(descriptor: &[u8]) -> Vec<u8> {
+    [descriptor, &[0; MORE as usize]].concat()
 }
 
 impl Wide {
     fn own(&self, datatype: &Datatype) -> Datatype {
-        datatype.with_slots(&self.slots)
+        datatype.with_descriptors(&self.descriptors)
     }
 
-    /// A value of the container beneath, in this one's form.
+    /// A value of the inner container, in this one's form.
     fn widen(&self, stored: &Datatype, raw: &[u8]) -> Result<Vec<u8>> {
-        let (memory, plans, mut heap) = (stored.memory_form(), Conversions::default(), Heap::new());
-        let values = from_file_form(&*self.inner, stored, raw, &memory, &plans, &mut heap)?;
-        to_file_form(self, &memory, &values, &self.own(stored), &plans, &mut heap)
+        let (memory, plans, mut heap) = (stored.memory_type(), Conversions::default(), Heap::new());
+        let values = from_file_type(&*self.inner, stored, raw, &memory, &plans, &mut heap)?;
+        to_file_type(self, &memory, &values, &self.own(stored), &plans, &mut heap)
     }
 
-    /// A value in this container's form, in that of the one beneath.
+    /// A value in this container's form, in that of the one below.
     fn narrow(&self, stored: &Datatype, raw: &[u8]) -> Result<Vec<u8>> {
-        let (memory, plans, mut heap) = (stored.memory_form(), Conversions::default(), Heap::new());
-        let values = from_file_form(self, &self.own(stored), raw, &memory, &plans, &mut heap)?;
-        to_file_form(&*self.inner, &memory, &values, stored, &plans, &mut heap)
+        let (memory, plans, mut heap) = (stored.memory_type(), Conversions::default(), Heap::new());
+        let values = from_file_type(self, &self.own(stored), raw, &memory, &plans, &mut heap)?;
+        to_file_type(&*self.inner, &memory, &values, stored, &plans, &mut heap)
     }
 
     fn attribute_type(&self, object: Token, name: &str) -> Result<Option<Datatype>> {
@@ -106,7 +109,11 @@ impl Layer for Wide {
 
     fn info(&self) -> Result<Arc<ContainerInfo>> {
         let info = self.inner.info()?;
-        Ok(Arc::new(ContainerInfo { connector: "wide".into(), slots: self.slots, ..(*info).clone() }))
+        Ok(Arc::new(ContainerInfo {
+            connector: "wide".into(),
+            descriptors: self.descriptors,
+            ..(*info).clone()
+        }))
     }
 
     fn attribute_info(&self, object: Token, name: &str) -> Result<Option<AttributeInfo>> {
@@ -139,7 +146,7 @@ impl Layer for Wide {
     fn dataset_create(&self, op: &OpDatasetCreate) -> Result<Token> {
         let mut op = op.clone();
         if let FillValue::Value(value) = &op.create.fill.value {
-            let stored = op.datatype.with_slots(&self.inner.info()?.slots);
+            let stored = op.datatype.with_descriptors(&self.inner.info()?.descriptors);
             op.create.fill.value = FillValue::Value(self.narrow(&stored, value)?);
         }
         self.inner.dataset_create(&op)
@@ -202,11 +209,11 @@ impl Layer for Wide {
         self.inner.blob_delete(&narrow(ids))
     }
 
-    fn reference_get(&self, kind: ReferenceKind, slots: &[&[u8]]) -> Result<Vec<Reference>> {
-        self.inner.reference_get(kind, &narrow(slots))
+    fn reference_get(&self, kind: ReferenceKind, descriptors: &[&[u8]]) -> Result<Vec<Reference>> {
+        self.inner.reference_get(kind, &narrow(descriptors))
     }
 
     fn reference_put(&self, kind: ReferenceKind, references: &[Reference]) -> Result<Vec<Vec<u8>>> {
-        Ok(self.inner.reference_put(kind, references)?.iter().map(|slot| padded(slot)).collect())
+        Ok(self.inner.reference_put(kind, references)?.iter().map(|descriptor| padded(descriptor)).collect())
     }
 }

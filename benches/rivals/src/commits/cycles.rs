@@ -4,7 +4,7 @@ use std::io::Read;
 use std::process::{Child, Command, Stdio};
 use std::time::Instant;
 
-use hyperslab::model::properties::FileCreate;
+use hyperslab::vol::model::properties::FileCreate;
 use hyperslab::{File, FileAccess, LibVersion, UNLIMITED_DIM};
 use ndarray::Array1;
 

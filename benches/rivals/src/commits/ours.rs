@@ -1,6 +1,6 @@
 //! Our side: the file that both start from, and what is added to it.
 
-use hyperslab::model::properties::AllocTime;
+use hyperslab::vol::model::properties::AllocTime;
 use hyperslab::{Dataset, File, FileAccess, Group, LibVersion, UNLIMITED_DIM, s};
 use ndarray::{Array1, Array2};
 

@@ -4,7 +4,7 @@ use model::properties::{FillValue, FilterSpec, Layout};
 use model::{Dataspace, Result, Selection, Token};
 use vol::{Container, DatasetInfo, OpRead};
 
-use super::{Comparer, Spot};
+use super::{ComparedItem, Comparer};
 use crate::copy::pieces;
 use crate::stored::{self, StoredRuns};
 use crate::workers;
@@ -15,9 +15,9 @@ const PIECE_BYTES: u64 = 16 << 20;
 const AHEAD_BYTES_MIN: u64 = 1 << 20;
 
 impl Comparer<'_> {
-    pub(super) fn dataset(&mut self, from: Token, to: Token, path: &Spot) -> Result<()> {
+    pub(super) fn dataset(&mut self, from: Token, to: Token, path: &ComparedItem) -> Result<()> {
         let (a, b) = (self.a.dataset_info(from)?, self.b.dataset_info(to)?);
-        self.same(path, "datatype", &a.datatype.memory_form(), &b.datatype.memory_form());
+        self.same(path, "datatype", &a.datatype.memory_type(), &b.datatype.memory_type());
         self.same(path, "extent", &a.space, &b.space);
         self.committed(a.committed, b.committed, path);
         self.same(path, "layout", &placed(&a), &placed(&b));
@@ -43,7 +43,7 @@ impl Comparer<'_> {
         &mut self,
         (from, a): (Token, &DatasetInfo),
         (to, b): (Token, &DatasetInfo),
-        path: &Spot,
+        path: &ComparedItem,
     ) -> Result<()> {
         let (one, other) = (self.a, self.b);
         let read = |selection: &model::Selection, (ours, theirs): &mut (Vec<u8>, Vec<u8>)| {
@@ -63,7 +63,7 @@ impl Comparer<'_> {
     }
 }
 
-/// What one of two has, and an element of what none has: all of those are alike.
+/// Returns what one of two has, and an element of what none has: all of those are alike.
 fn selections_of(
     stored: &StoredRuns,
     info: &DatasetInfo,
@@ -77,7 +77,7 @@ fn selections_of(
     blocks.chain(stored.blocks_of(elements_max)).map(|block| block.selection())
 }
 
-/// The layout without what only one file format knows: how its chunks are found.
+/// Returns the layout without what only one file datatypeat knows: how its chunks are found.
 fn placed(info: &DatasetInfo) -> Layout {
     let mut layout = info.create.layout.clone();
     if let Layout::Chunked { index, .. } = &mut layout {
@@ -86,7 +86,7 @@ fn placed(info: &DatasetInfo) -> Layout {
     layout
 }
 
-/// Whether filters do the same. Names are for people, and a connector that runs them may add values of its own.
+/// Returns whether filters do the same. Names are for people, and a connector that runs them may add values of its own.
 fn are_alike(a: &[FilterSpec], b: &[FilterSpec]) -> bool {
     let alike = |(a, b): (&FilterSpec, &FilterSpec)| {
         let goes_on = a.values.starts_with(&b.values) || b.values.starts_with(&a.values);

@@ -20,13 +20,13 @@ pub struct MapDifferences {
 }
 
 impl MapDifferences {
-    /// All differences of keys and values.
+    /// Returns all differences of keys and values.
     pub fn count(&self) -> u64 {
         self.only_first + self.only_second + self.values
     }
 }
 
-/// How two maps of any containers differ. `same` says whether two references, one of each container, lead to the same.
+/// Returns how two maps of any containers differ. `same` says whether two references, one of each container, lead to the same.
 ///
 /// # Errors
 /// Returns the error of a container that cannot read its map.
@@ -37,8 +37,8 @@ pub fn maps(
 ) -> Result<MapDifferences> {
     let (first, second) = (a.map_info(from)?, b.map_info(to)?);
     let mut found = MapDifferences {
-        types: first.key.memory_form() != second.key.memory_form()
-            || first.value.memory_form() != second.value.memory_form(),
+        types: first.key.memory_type() != second.key.memory_type()
+            || first.value.memory_type() != second.value.memory_type(),
         ..MapDifferences::default()
     };
     if found.types {

@@ -1,7 +1,7 @@
-//! What differs between two containers, of whatever connectors: written once, for all of them.
+//! Comparison of two containers of any connectors.
 //!
 //! Objects are paired by the links that lead to them, each once, so that shared objects must be shared in the same way.
-//! Values are compared as the model sees them: what slots stand for, not the slots; references by where they lead.
+//! Values are compared as the model sees them: what descriptors stand for, not the descriptors; references by where they lead.
 
 mod elements;
 mod maps;
@@ -17,12 +17,12 @@ use model::{Index, Link, LinkTarget, ObjectKind, ObjectPath, Reference, Result, 
 
 use vol::{Container, ObjectInfo, OpList, Pin};
 
-/// Something that is not the same.
+/// A difference.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Difference {
     /// The object, by a path that leads to it.
     pub path: String,
-    /// What of it differs.
+    /// The part of it that differs.
     pub what: String,
 }
 
@@ -39,13 +39,13 @@ const SHOWN_MAX: usize = 120;
 /// Keys of a map compared at a time.
 const KEYS_PER_PAGE: u64 = 1024;
 
-/// All that differs between two containers, up to a thousand things. Both are read whole.
+/// Returns all that differs between two containers, up to a thousand things. Both are read whole.
 pub fn contents(a: &dyn Container, b: &dyn Container) -> Result<Vec<Difference>> {
     let (from, to) = (a.info()?.root, b.info()?.root);
     objects((a, from), (b, to))
 }
 
-/// The same for two objects and all that is below them.
+/// Returns the same for two objects and all that is below them.
 pub fn objects(
     (a, from): (&dyn Container, Token),
     (b, to): (&dyn Container, Token),
@@ -60,9 +60,9 @@ pub fn objects(
         references: Vec::new(),
         found: Vec::new(),
     };
-    comparer.pair(from, to, &Spot::from(ObjectPath::root()));
+    comparer.pair(from, to, &ComparedItem::from(ObjectPath::root()));
     while let Some((from, to, path)) = comparer.waiting.pop_front() {
-        comparer.object(from, to, &Spot::from(path))?;
+        comparer.object(from, to, &ComparedItem::from(path))?;
         if comparer.found.len() >= DIFFERENCES_MAX {
             return Ok(comparer.found);
         }
@@ -79,24 +79,24 @@ struct Comparer<'c> {
     back: HashMap<Token, Token>,
     waiting: VecDeque<(Token, Token, ObjectPath)>,
     /// References at the same place, which are compared when all objects are paired.
-    references: Vec<(Reference, Reference, Spot)>,
+    references: Vec<(Reference, Reference, ComparedItem)>,
     found: Vec<Difference>,
 }
 
 /// What is compared: an object, or an attribute of it.
 #[derive(Clone)]
-struct Spot {
+struct ComparedItem {
     path: ObjectPath,
     attribute: Option<Arc<str>>,
 }
 
-impl From<ObjectPath> for Spot {
+impl From<ObjectPath> for ComparedItem {
     fn from(path: ObjectPath) -> Self {
-        Spot { path, attribute: None }
+        ComparedItem { path, attribute: None }
     }
 }
 
-impl Spot {
+impl ComparedItem {
     fn shown(&self) -> String {
         match &self.attribute {
             Some(name) => format!("{} attribute {name}", self.path.shown()),
@@ -106,11 +106,11 @@ impl Spot {
 }
 
 impl Comparer<'_> {
-    fn differs(&mut self, spot: &Spot, what: impl Into<String>) {
+    fn differs(&mut self, spot: &ComparedItem, what: impl Into<String>) {
         self.found.push(Difference { path: spot.shown(), what: what.into() });
     }
 
-    fn same<T: PartialEq + std::fmt::Debug>(&mut self, path: &Spot, what: &str, a: &T, b: &T) {
+    fn same<T: PartialEq + std::fmt::Debug>(&mut self, path: &ComparedItem, what: &str, a: &T, b: &T) {
         if a != b {
             let (mut a, mut b) = (format!("{a:?}"), format!("{b:?}"));
             // Long types and names are not worth all of a line.
@@ -123,7 +123,7 @@ impl Comparer<'_> {
     }
 
     /// Two links at one path lead to these: they are one pair from now on.
-    fn pair(&mut self, from: Token, to: Token, path: &Spot) {
+    fn pair(&mut self, from: Token, to: Token, path: &ComparedItem) {
         match (self.pairs.get(&from), self.back.get(&to)) {
             (Some(known), Some(back)) if *known == to && *back == from => {}
             (None, None) => {
@@ -135,7 +135,7 @@ impl Comparer<'_> {
         }
     }
 
-    fn object(&mut self, from: Token, to: Token, path: &Spot) -> Result<()> {
+    fn object(&mut self, from: Token, to: Token, path: &ComparedItem) -> Result<()> {
         let (a, b) = (self.a.object_info(from)?, self.b.object_info(to)?);
         if a.kind != b.kind {
             self.differs(path, format!("{} and {}", a.kind.name(), b.kind.name()));
@@ -150,27 +150,27 @@ impl Comparer<'_> {
             ObjectKind::Dataset => self.dataset(from, to, path),
             ObjectKind::Datatype => {
                 let types = (self.a.datatype_get(from)?, self.b.datatype_get(to)?);
-                self.same(path, "datatype", &types.0.memory_form(), &types.1.memory_form());
+                self.same(path, "datatype", &types.0.memory_type(), &types.1.memory_type());
                 Ok(())
             }
             ObjectKind::Map => self.map(from, to, path),
         }
     }
 
-    fn group(&mut self, from: Token, to: Token, path: &Spot) -> Result<()> {
+    fn group(&mut self, from: Token, to: Token, path: &ComparedItem) -> Result<()> {
         let (a, b) = (self.a.group_info(from)?.create, self.b.group_info(to)?.create);
         self.same(path, "order of links", &a.link_order, &b.link_order);
         let (a, b) = (all_links(self.a, from)?, all_links(self.b, to)?);
         let mut others: BTreeMap<&str, &Link> = b.iter().map(|link| (link.name.as_str(), link)).collect();
         for link in &a {
-            let path = Spot::from(path.path.join(&link.name));
+            let path = ComparedItem::from(path.path.join(&link.name));
             match others.remove(link.name.as_str()) {
                 Some(other) => self.link(link, other, &path),
                 None => self.differs(&path, "only in the first"),
             }
         }
         for name in others.keys() {
-            self.differs(&Spot::from(path.path.join(name)), "only in the second");
+            self.differs(&ComparedItem::from(path.path.join(name)), "only in the second");
         }
         let is_tracked = a.iter().chain(&b).all(|link| link.creation_order.is_some());
         if is_tracked && in_order(&a) != in_order(&b) {
@@ -179,7 +179,7 @@ impl Comparer<'_> {
         Ok(())
     }
 
-    fn link(&mut self, a: &Link, b: &Link, path: &Spot) {
+    fn link(&mut self, a: &Link, b: &Link, path: &ComparedItem) {
         self.same(path, "character set of a name", &a.charset, &b.charset);
         match (&a.target, &b.target) {
             (LinkTarget::Hard(from), LinkTarget::Hard(to)) => self.pair(*from, *to, path),
@@ -187,10 +187,10 @@ impl Comparer<'_> {
         }
     }
 
-    fn map(&mut self, from: Token, to: Token, path: &Spot) -> Result<()> {
+    fn map(&mut self, from: Token, to: Token, path: &ComparedItem) -> Result<()> {
         let (a, b) = (self.a.map_info(from)?, self.b.map_info(to)?);
-        self.same(path, "type of keys", &a.key.memory_form(), &b.key.memory_form());
-        self.same(path, "type of values", &a.value.memory_form(), &b.value.memory_form());
+        self.same(path, "type of keys", &a.key.memory_type(), &b.key.memory_type());
+        self.same(path, "type of values", &a.value.memory_type(), &b.value.memory_type());
         self.same(path, "number of keys", &a.count, &b.count);
         crate::maps::each_page(self.a, from, KEYS_PER_PAGE, |keys| {
             let values = self.a.map_get(from, keys)?.into_iter().zip(self.b.map_get(to, keys)?);
@@ -206,7 +206,7 @@ impl Comparer<'_> {
         })
     }
 
-    fn attributes(&mut self, a: &ObjectInfo, b: &ObjectInfo, path: &Spot) -> Result<()> {
+    fn attributes(&mut self, a: &ObjectInfo, b: &ObjectInfo, path: &ComparedItem) -> Result<()> {
         let index = match a.create.attribute_order == b.create.attribute_order
             && a.create.attribute_order != CreationOrder::Untracked
         {
@@ -222,9 +222,9 @@ impl Comparer<'_> {
             return Ok(());
         }
         for (one, other) in ours.iter().zip(&theirs) {
-            let place = Spot { path: path.path.clone(), attribute: Some(one.name.as_str().into()) };
+            let place = ComparedItem { path: path.path.clone(), attribute: Some(one.name.as_str().into()) };
             self.same(&place, "extent", &one.space, &other.space);
-            self.same(&place, "datatype", &one.datatype.memory_form(), &other.datatype.memory_form());
+            self.same(&place, "datatype", &one.datatype.memory_type(), &other.datatype.memory_type());
             self.committed(one.committed, other.committed, &place);
             let read = |c: &dyn Container, object, name: &str| c.attribute_read(object, &[name]);
             let values = (read(self.a, a.token, &one.name)?, read(self.b, b.token, &other.name)?);
@@ -235,7 +235,7 @@ impl Comparer<'_> {
     }
 
     /// Two committed datatypes that are shared at the same place.
-    fn committed(&mut self, a: Option<Token>, b: Option<Token>, path: &Spot) {
+    fn committed(&mut self, a: Option<Token>, b: Option<Token>, path: &ComparedItem) {
         match (a, b) {
             (Some(from), Some(to)) => self.pair(from, to, path),
             (None, None) => {}

@@ -1,12 +1,12 @@
-//! Values as the model sees them: without slots, offsets and padding.
+//! Values as the model sees them: without descriptors, offsets and padding.
 
 use model::datatype::{Datatype, VarLenKind};
-use model::heap::{Heap, VarSlot};
+use model::heap::{Heap, VarLenDescriptor};
 use model::{Error, Reference, ReferenceTarget, Result};
 use vol::Container;
 
-use super::{Comparer, Spot};
-use crate::slots::SlotPlan;
+use super::{ComparedItem, Comparer};
+use crate::descriptors::DescriptorPlan;
 
 /// Values in a form where equal ones are equal bytes, and the references among them.
 #[derive(Default)]
@@ -16,15 +16,15 @@ pub(super) struct Flat {
 }
 
 impl Comparer<'_> {
-    /// Elements of two types, in the file forms of their containers.
+    /// Elements of two types, in the file datatypes of their containers.
     pub(super) fn values(
         &mut self,
-        path: &Spot,
+        path: &ComparedItem,
         what: &str,
         (a_type, a): (&Datatype, &[u8]),
         (b_type, b): (&Datatype, &[u8]),
     ) -> Result<()> {
-        if !a_type.has_slots() && !b_type.has_slots() {
+        if !a_type.has_descriptors() && !b_type.has_descriptors() {
             if a != b {
                 self.differs(path, what);
             }
@@ -66,8 +66,8 @@ impl Comparer<'_> {
 }
 
 pub(super) fn flat(container: &dyn Container, datatype: &Datatype, raw: &[u8]) -> Result<Flat> {
-    let (memory, mut heap, mut flat) = (datatype.memory_form(), Heap::new(), Flat::default());
-    let values = SlotPlan::new(datatype, &memory).detach(container, raw, &mut heap)?;
+    let (memory, mut heap, mut flat) = (datatype.memory_type(), Heap::new(), Flat::default());
+    let values = DescriptorPlan::new(datatype, &memory).detach(container, raw, &mut heap)?;
     for element in values.chunks_exact((memory.size() as usize).max(1)) {
         flat.add(&memory, element, &heap)?;
     }
@@ -75,7 +75,7 @@ pub(super) fn flat(container: &dyn Container, datatype: &Datatype, raw: &[u8]) -
 }
 
 impl Flat {
-    /// Whether both are the same, where `same` says it of references.
+    /// Returns whether both are the same, where `same` says it of references.
     pub(super) fn is_same(
         &self,
         other: &Flat,
@@ -95,17 +95,17 @@ impl Flat {
     fn add(&mut self, datatype: &Datatype, element: &[u8], heap: &Heap) -> Result<()> {
         match datatype {
             Datatype::VarLen(varlen) => {
-                let slot = VarSlot::load(element)?;
-                self.bytes.push(u8::from(!slot.is_null()));
-                self.bytes.extend_from_slice(&slot.count.to_le_bytes());
+                let descriptor = VarLenDescriptor::load(element)?;
+                self.bytes.push(u8::from(!descriptor.is_null()));
+                self.bytes.extend_from_slice(&descriptor.count.to_le_bytes());
                 match &varlen.kind {
                     VarLenKind::Sequence(base) => {
                         let size = u64::from(base.size());
-                        let values = heap.get(slot, size)?;
+                        let values = heap.get(descriptor, size)?;
                         values.chunks_exact((size as usize).max(1)).try_for_each(|e| self.add(base, e, heap))
                     }
                     _ => {
-                        self.bytes.extend_from_slice(heap.get(slot, 1)?);
+                        self.bytes.extend_from_slice(heap.get(descriptor, 1)?);
                         Ok(())
                     }
                 }
@@ -114,7 +114,7 @@ impl Flat {
                 self.references.push(heap.load_reference(element)?);
                 Ok(())
             }
-            Datatype::Array(array) if datatype.has_slots() => {
+            Datatype::Array(array) if datatype.has_descriptors() => {
                 let size = (array.base.size() as usize).max(1);
                 element.chunks_exact(size).try_for_each(|e| self.add(&array.base, e, heap))
             }

@@ -8,13 +8,13 @@ use vol::{Container, OpDatatypeCommit, OpList};
 use super::Copier;
 
 impl Copier<'_> {
-    /// The committed datatype that a copy shares.
+    /// Returns the committed datatype that a copy shares.
     pub(super) fn shared(&mut self, old: Option<Token>) -> Result<Option<Token>> {
         let Some(old) = old else { return Ok(None) };
         if let Some(&new) = self.copies.get(&old) {
             return Ok(Some(new));
         }
-        if self.options.merge_committed_types {
+        if self.context.options.merge_committed_types {
             if self.is_one {
                 return Ok(Some(old));
             }
@@ -34,19 +34,19 @@ impl Copier<'_> {
         Ok(Some(new))
     }
 
-    /// A committed datatype of the target that is the same.
+    /// Returns a committed datatype of the target that is the same.
     fn equal_committed(&mut self, datatype: &Datatype) -> Result<Option<Token>> {
         if self.committed.is_none() {
             self.committed = Some(committed_in(self.target)?);
         }
-        let slots = self.target.info()?.slots;
-        let wanted = datatype.with_slots(&slots);
+        let descriptors = self.target.info()?.descriptors;
+        let wanted = datatype.with_descriptors(&descriptors);
         let known = self.committed.iter().flatten();
         Ok(known.into_iter().find(|(t, _)| *t == wanted).map(|(_, token)| *token))
     }
 }
 
-/// All committed datatypes that links of a container lead to.
+/// Returns all committed datatypes that links of a container lead to.
 fn committed_in(container: &dyn Container) -> Result<Vec<(Datatype, Token)>> {
     let root = container.info()?.root;
     let (mut queue, mut met) = (VecDeque::from([root]), HashSet::from([root]));

@@ -5,7 +5,8 @@ use std::sync::Arc;
 use model::properties::{FillValue, Layout};
 use model::{Dataspace, Datatype, Error, Kind, ObjectPath, Result, Selection, Token};
 use vol::{
-    Allocation, ChunkInfo, Container, DatasetInfo, OpDatasetCreate, OpRead, OpWrite, Place, StorageInfo,
+    Allocation, ChunkInfo, Container, DatasetInfo, LinkLocation, OpDatasetCreate, OpRead, OpWrite,
+    StorageInfo,
 };
 
 use super::Copier;
@@ -25,7 +26,12 @@ const CHUNKS_PER_PAGE: u64 = 4096;
 type Piece<'p> = dyn FnMut(&Datatype, &Selection, &[u8]) -> Result<()> + 'p;
 
 impl Copier<'_> {
-    pub(super) fn dataset(&mut self, old: Token, place: Option<Place>, path: &ObjectPath) -> Result<Token> {
+    pub(super) fn dataset(
+        &mut self,
+        old: Token,
+        place: Option<LinkLocation>,
+        path: &ObjectPath,
+    ) -> Result<Token> {
         let info = self.source.dataset_info(old)?;
         let mut create = info.create.clone();
         if let FillValue::Value(value) = &create.fill.value
@@ -41,7 +47,7 @@ impl Copier<'_> {
             space: info.space.clone(),
             create,
         };
-        if let Some(alter) = self.options.alter {
+        if let Some(alter) = self.context.alter {
             alter(path, &mut op)?;
         }
         self.make_dataset(op, path)
@@ -49,7 +55,7 @@ impl Copier<'_> {
 
     /// The elements of a dataset at a path, after so many pieces that are there already.
     pub(super) fn elements(&mut self, old: Token, new: Token, done: (&ObjectPath, u64)) -> Result<()> {
-        if self.options.without_elements {
+        if self.context.without_elements {
             return Ok(());
         }
         let info = self.source.dataset_info(old)?;
@@ -69,7 +75,7 @@ impl Copier<'_> {
         (path, done): (&ObjectPath, u64),
     ) -> Result<()> {
         let (from, to) = (self.source.dataset_info(old)?, target.dataset_info(new)?);
-        // Data beside the container, and data of other datasets, is not the copy's own.
+        // Data next to the container, and data of other datasets, is not the copy's own.
         let elsewhere = matches!(to.create.layout, Layout::External(_) | Layout::Virtual(_));
         if elsewhere
             || self.source.dataset_storage(old)?.allocation == Allocation::None
@@ -94,7 +100,7 @@ impl Copier<'_> {
         })
     }
 
-    /// Whether chunks can be copied without undoing their filters.
+    /// Returns whether chunks can be copied without undoing their filters.
     fn is_stored_alike(&self, from: &Arc<DatasetInfo>, to: &Arc<DatasetInfo>) -> Result<bool> {
         let (
             Layout::Chunked { shape: a, edge_chunks_unfiltered: c, .. },
@@ -105,7 +111,7 @@ impl Copier<'_> {
         };
         let raw = self.source.info()?.capability.raw_chunks && self.target.info()?.capability.raw_chunks;
         let alike = a == b && c == d && from.create.filters == to.create.filters && from.space == to.space;
-        Ok(raw && alike && !from.datatype.has_slots() && from.datatype == to.datatype)
+        Ok(raw && alike && !from.datatype.has_descriptors() && from.datatype == to.datatype)
     }
 
     /// Chunks as they are stored: some are read ahead while others are written.
@@ -161,7 +167,7 @@ impl Copier<'_> {
     }
 }
 
-/// The chunks of a dataset that are stored, where others are not: what nobody wrote is a hole in the copy, too.
+/// The chunks of a dataset that are stored, where others are not: what no one wrote is a hole in the copy, too.
 struct StoredChunks<'c> {
     source: &'c dyn Container,
     dataset: Token,
@@ -190,7 +196,7 @@ impl<'c> StoredChunks<'c> {
         Ok(Some(StoredChunks { source, dataset, dims, shape, listed: 0, page, more: true }))
     }
 
-    /// What of a chunk is inside of the extent.
+    /// Returns what of a chunk is inside of the extent.
     fn inside(&self, chunk: &ChunkInfo) -> Result<Option<Selection>> {
         let ends = chunk.offset.iter().zip(&self.dims).map(|(at, dim)| dim.saturating_sub(*at));
         let part: Vec<u64> = ends.zip(&self.shape).map(|(left, len)| left.min(*len)).collect();

@@ -1,4 +1,4 @@
-//! What a target cannot hold: it is named, and the rest is copied.
+//! Content that a target cannot store: it is named, and the rest is copied.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use super::Copier;
 /// Told what a copy lacks: the path of an object, what of it is missing, and what the target said.
 pub type Tell<'a> = dyn Fn(&str, &str, &Error) + 'a;
 
-/// Makes a container for a copy: one that shares no messages where the connector cannot share them.
+/// Creates a container for a copy: one that shares no messages where the connector cannot share them.
 pub fn create_for(
     make: impl Fn(&FileCreate) -> Result<Arc<dyn Container>>,
     create: &FileCreate,
@@ -31,7 +31,7 @@ pub fn create_for(
 impl Copier<'_> {
     /// Goes on where the target cannot hold something, if the caller wants to hear of it instead.
     pub(super) fn or_lost<T: Default>(&self, path: &ObjectPath, what: &str, done: Result<T>) -> Result<T> {
-        match (done, self.options.lost) {
+        match (done, self.context.lost) {
             (Err(error), Some(tell)) if error.kind() == Kind::Unsupported => {
                 tell(&path.shown(), what, &error);
                 Ok(T::default())
@@ -40,11 +40,11 @@ impl Copier<'_> {
         }
     }
 
-    /// Makes a dataset; one that the target cannot hold as it is loses its filters, then its layout.
+    /// Creates a dataset; one that the target cannot hold as it is loses its filters, then its layout.
     pub(super) fn make_dataset(&self, mut op: OpDatasetCreate, path: &ObjectPath) -> Result<Token> {
         let mut done = self.target.dataset_create(&op);
         for what in ["filters", "layout"] {
-            let (Err(error), Some(tell)) = (&done, self.options.lost) else { break };
+            let (Err(error), Some(tell)) = (&done, self.context.lost) else { break };
             if error.kind() != Kind::Unsupported {
                 break;
             }
@@ -60,7 +60,7 @@ impl Copier<'_> {
     }
 }
 
-/// The layout that everybody has: in chunks where the extent changes, in one piece where it does not.
+/// Returns the layout that everybody has: in chunks where the extent changes, in one piece where it does not.
 fn plain_layout(op: &OpDatasetCreate) -> Layout {
     match &op.create.layout {
         Layout::Chunked { shape, .. } => Layout::chunked(shape),

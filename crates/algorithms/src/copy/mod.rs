@@ -22,8 +22,8 @@ use model::{
 };
 
 use vol::{
-    Container, Lookup, ObjectInfo, OpDatasetCreate, OpDatatypeCommit, OpGroupCreate, OpLinkCreate, OpList,
-    OpLookup, OpMapCreate, OpObjectCopy, Pin, Place, Resolver,
+    Container, CopyOptions, FileAccess, LinkLocation, Lookup, ObjectInfo, OpDatasetCreate, OpDatatypeCommit,
+    OpGroupCreate, OpLinkCreate, OpList, OpLookup, OpMapCreate, OpObjectCopy, Pin, Resolver,
 };
 
 /// Changes a dataset before its copy is made: its path in the source, and what is about to be made.
@@ -40,23 +40,13 @@ pub struct Progress {
     pub bytes: u64,
 }
 
-/// How to copy.
+/// How to copy, and with whose help.
 #[derive(Clone, Copy)]
-pub struct CopyOptions<'a> {
-    /// Only the first level of a group.
-    pub shallow: bool,
-    /// Copy what soft links point to, instead of the links.
-    pub expand_soft_links: bool,
-    /// Copy what external links point to; needs a resolver.
-    pub expand_external_links: bool,
-    /// Copy what references point to.
-    pub expand_references: bool,
-    /// Leave attributes behind.
-    pub without_attributes: bool,
+pub struct CopyContext<'a> {
+    /// What every copy obeys, inside a container too.
+    pub options: CopyOptions,
     /// Leave the elements of datasets behind.
     pub without_elements: bool,
-    /// Share equal committed datatypes that are there already.
-    pub merge_committed_types: bool,
     /// Opens other containers, and where the source is, for their names.
     pub resolver: Option<(&'a dyn Resolver, &'a str)>,
     /// Changes datasets on the way.
@@ -71,23 +61,18 @@ pub struct CopyOptions<'a> {
     pub limits: &'a Limits,
 }
 
-impl std::fmt::Debug for CopyOptions<'_> {
+impl std::fmt::Debug for CopyContext<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("CopyOptions").field("shallow", &self.shallow).finish_non_exhaustive()
+        f.debug_struct("CopyContext").field("options", &self.options).finish_non_exhaustive()
     }
 }
 
-impl<'a> CopyOptions<'a> {
-    /// A deep copy that keeps links as links.
+impl<'a> CopyContext<'a> {
+    /// Returns a deep copy that keeps links as links, and opens no other container.
     pub fn new(limits: &'a Limits) -> Self {
-        CopyOptions {
-            shallow: false,
-            expand_soft_links: false,
-            expand_external_links: false,
-            expand_references: false,
-            without_attributes: false,
+        CopyContext {
+            options: CopyOptions::default(),
             without_elements: false,
-            merge_committed_types: false,
             resolver: None,
             alter: None,
             tell: None,
@@ -97,46 +82,48 @@ impl<'a> CopyOptions<'a> {
         }
     }
 
-    /// What an operation asks for.
-    pub fn of(op: &OpObjectCopy, limits: &'a Limits) -> Self {
-        CopyOptions {
-            shallow: op.shallow,
-            expand_soft_links: op.expand_soft_links,
-            expand_external_links: op.expand_external_links,
-            expand_references: op.expand_references,
-            without_attributes: op.without_attributes,
-            merge_committed_types: op.merge_committed_types,
-            ..Self::new(limits)
-        }
+    /// Returns the same for a source at `path` that was opened with `access`: its resolver opens what external links lead to.
+    pub fn of(access: &'a FileAccess, path: &'a str) -> Self {
+        let resolver = access.resolver.as_deref().map(|resolver| (resolver, path));
+        CopyContext { resolver, ..Self::new(&access.limits) }
     }
 }
 
-/// Copies an object inside one container. On an error nothing of the copy stays.
-pub fn within(container: &dyn Container, op: &OpObjectCopy, options: CopyOptions<'_>) -> Result<Token> {
+/// Copies an object inside one container, in the container's own way where it has one. On an error nothing of the copy stays.
+pub fn object(container: &dyn Container, op: &OpObjectCopy, context: CopyContext<'_>) -> Result<Token> {
+    match container.object_copy(op) {
+        Err(error) if error.kind() == Kind::Unsupported => within(container, op, context),
+        answer => answer,
+    }
+}
+
+/// Copies an object inside one container, for containers without a way of their own. The options are those of the operation. On
+/// an error nothing of the copy stays.
+pub fn within(container: &dyn Container, op: &OpObjectCopy, context: CopyContext<'_>) -> Result<Token> {
     let _pin = Pin::new(container)?;
-    let mut copier = Copier::new((container, true), container, options);
-    copier.top(op.object, &op.place)
+    let context = CopyContext { options: op.options, ..context };
+    Copier::new((container, true), container, context).top(op.object, &op.place)
 }
 
 /// Copies an object to another container. On an error nothing of the copy stays.
 pub fn between(
     (source, object): (&dyn Container, Token),
-    (target, place): (&dyn Container, &Place),
-    options: CopyOptions<'_>,
+    (target, place): (&dyn Container, &LinkLocation),
+    context: CopyContext<'_>,
 ) -> Result<Token> {
     let _pin = Pin::new(source)?;
-    Copier::new((source, false), target, options).top(object, place)
+    Copier::new((source, false), target, context).top(object, place)
 }
 
 /// Copies all that is in one container to another, whose root group is empty.
-pub fn contents(source: &dyn Container, target: &dyn Container, options: CopyOptions<'_>) -> Result<()> {
+pub fn contents(source: &dyn Container, target: &dyn Container, context: CopyContext<'_>) -> Result<()> {
     let (from, to) = (source.info()?.root, target.info()?.root);
     let _pin = Pin::new(source)?;
-    let mut copier = Copier::new((source, false), target, options);
+    let mut copier = Copier::new((source, false), target, context);
     let info = source.object_info(from)?;
     copier.note(from, to, &ObjectPath::root())?;
     copier.root(&info, to)?;
-    copier.groups.push_back(Waiting { old: from, new: to, path: ObjectPath::start("") });
+    copier.groups.push_back(PendingGroup { old: from, new: to, path: ObjectPath::start("") });
     copier.run()
 }
 
@@ -146,7 +133,7 @@ const OBJECT_BYTES: u64 = 256;
 const MAP_KEYS_PER_PAGE: u64 = 1024;
 
 /// A group whose links are not copied yet.
-struct Waiting {
+struct PendingGroup {
     old: Token,
     new: Token,
     /// From the object that is copied, or from the root group.
@@ -158,12 +145,12 @@ struct Copier<'a> {
     /// Source and target are one container.
     is_one: bool,
     target: &'a dyn Container,
-    options: CopyOptions<'a>,
+    context: CopyContext<'a>,
     copies: HashMap<Token, Token>,
     made: HashSet<Token>,
     /// For these, and for the groups that wait.
     charge: Charge,
-    groups: VecDeque<Waiting>,
+    groups: VecDeque<PendingGroup>,
     /// Objects whose values hold references, with their copies.
     referring: Vec<(Token, Token)>,
     /// Committed datatypes of the target, once they were looked for.
@@ -175,13 +162,13 @@ impl<'a> Copier<'a> {
     fn new(
         (source, is_one): (&'a dyn Container, bool),
         target: &'a dyn Container,
-        options: CopyOptions<'a>,
+        context: CopyContext<'a>,
     ) -> Self {
         Copier {
             source,
             is_one,
             target,
-            options,
+            context,
             copies: HashMap::new(),
             made: HashSet::new(),
             charge: source.budget().empty_charge(),
@@ -192,7 +179,7 @@ impl<'a> Copier<'a> {
         }
     }
 
-    fn top(&mut self, object: Token, place: &Place) -> Result<Token> {
+    fn top(&mut self, object: Token, place: &LinkLocation) -> Result<Token> {
         self.source.object_info(object)?;
         if self.target.link_get(place.group, &place.name)?.is_some() {
             return Err(Error::exists("copy object").with("name", &place.name));
@@ -210,7 +197,7 @@ impl<'a> Copier<'a> {
     /// Copies what waits, then values with references.
     fn run(&mut self) -> Result<()> {
         self.drain()?;
-        if self.options.expand_references {
+        if self.context.options.expand_references {
             self.copy_referenced()?;
         }
         for (old, new) in std::mem::take(&mut self.referring) {
@@ -222,7 +209,7 @@ impl<'a> Copier<'a> {
     /// What the root group itself has. It is there before the copy begins.
     fn root(&mut self, info: &ObjectInfo, to: Token) -> Result<()> {
         let path = ObjectPath::root();
-        match self.options.resume.map(|resume| resume.pieces(&path)) {
+        match self.context.resume.map(|resume| resume.pieces(&path)) {
             Some(Some(ALL)) => return self.refers_again(info, to),
             Some(_) => self.clear_attributes(to)?,
             None => {}
@@ -250,11 +237,11 @@ impl<'a> Copier<'a> {
         let Progress { objects: o, bytes: b } = self.progress.get();
         let progress = Progress { objects: o + objects, bytes: b + bytes };
         self.progress.set(progress);
-        self.options.tell.map_or(Ok(()), |tell| tell(progress))
+        self.context.tell.map_or(Ok(()), |tell| tell(progress))
     }
 
     /// Makes the copy of an object at a place; its links wait.
-    fn object(&mut self, old: Token, place: Option<Place>, path: &ObjectPath) -> Result<Token> {
+    fn object(&mut self, old: Token, place: Option<LinkLocation>, path: &ObjectPath) -> Result<Token> {
         if let Some(&new) = self.copies.get(&old) {
             if let Some(place) = place {
                 self.make_link(place, LinkTarget::Hard(new), path)?;
@@ -285,21 +272,21 @@ impl<'a> Copier<'a> {
         }
         self.reached(path, ALL)?;
         if info.kind == ObjectKind::Group {
-            self.groups.push_back(Waiting { old, new, path: path.clone() });
+            self.groups.push_back(PendingGroup { old, new, path: path.clone() });
         }
         self.advance(1, 0)?;
         Ok(new)
     }
 
-    /// Makes a link, unless an earlier run did.
-    fn make_link(&self, place: Place, target: LinkTarget, path: &ObjectPath) -> Result<()> {
-        if self.options.resume.is_some() && self.target.link_get(place.group, &place.name)?.is_some() {
+    /// Creates a link, unless an earlier run did.
+    fn make_link(&self, place: LinkLocation, target: LinkTarget, path: &ObjectPath) -> Result<()> {
+        if self.context.resume.is_some() && self.target.link_get(place.group, &place.name)?.is_some() {
             return Ok(());
         }
         self.or_lost(path, "link", self.target.link_create(&OpLinkCreate { place, target }))
     }
 
-    fn map(&mut self, old: Token, info: &ObjectInfo, place: Option<Place>) -> Result<Token> {
+    fn map(&mut self, old: Token, info: &ObjectInfo, place: Option<LinkLocation>) -> Result<Token> {
         let map = self.source.map_info(old)?;
         let (key, value, create) = (map.key.clone(), map.value.clone(), info.create.clone());
         let new = self.target.map_create(&OpMapCreate { place, key, value, create })?;
@@ -322,14 +309,14 @@ impl<'a> Copier<'a> {
         if let Some(comment) = &info.comment {
             self.or_lost(path, "comment", self.target.object_set_comment(new, Some(comment)))?;
         }
-        if !self.options.without_attributes && info.attributes > 0 {
+        if !self.context.options.without_attributes && info.attributes > 0 {
             self.attributes(info, new, path)?;
         }
         Ok(())
     }
 
-    fn links(&mut self, group: &Waiting) -> Result<()> {
-        if self.options.shallow && group.path.depth() > 0 {
+    fn links(&mut self, group: &PendingGroup) -> Result<()> {
+        if self.context.options.shallow && group.path.depth() > 0 {
             return Ok(());
         }
         let tracked = self.source.group_info(group.old)?.create.link_order != CreationOrder::Untracked;
@@ -346,13 +333,13 @@ impl<'a> Copier<'a> {
         Ok(())
     }
 
-    fn link(&mut self, group: &Waiting, link: Link) -> Result<()> {
-        let place = Place { group: group.new, name: link.name, charset: link.charset };
+    fn link(&mut self, group: &PendingGroup, link: Link) -> Result<()> {
+        let place = LinkLocation { group: group.new, name: link.name, charset: link.charset };
         let path = group.path.join(&place.name);
         let found = match &link.target {
             LinkTarget::Hard(token) => Some(*token),
-            LinkTarget::Soft(to) if self.options.expand_soft_links => self.follow(group.old, to)?,
-            LinkTarget::External { file, path } if self.options.expand_external_links => {
+            LinkTarget::Soft(to) if self.context.options.expand_soft_links => self.follow(group.old, to)?,
+            LinkTarget::External { file, path } if self.context.options.expand_external_links => {
                 if self.external(file, path, &place)? {
                     return Ok(());
                 }
@@ -371,9 +358,9 @@ impl<'a> Copier<'a> {
         }
     }
 
-    /// What a soft link leads to; nothing where it dangles or leaves the container.
+    /// Returns what a soft link leads to; nothing where it dangles or leaves the container.
     fn follow(&self, from: Token, path: &str) -> Result<Option<Token>> {
-        let traversals_max = self.options.limits.link_traversals_max;
+        let traversals_max = self.context.limits.link_traversals_max;
         let op = OpLookup { from, path: path.to_owned(), traversals_max };
         match vol::path::lookup(self.source, &op) {
             Ok(Lookup::Object(token)) => Ok(Some(token)),
@@ -384,20 +371,20 @@ impl<'a> Copier<'a> {
     }
 
     /// Copies what an external link leads to; whether there is anything.
-    fn external(&mut self, file: &str, path: &str, place: &Place) -> Result<bool> {
+    fn external(&mut self, file: &str, path: &str, place: &LinkLocation) -> Result<bool> {
         let refused = || Error::denied("copy what an external link points to").with("file", file);
-        let (resolver, location) = self.options.resolver.ok_or_else(refused)?;
+        let (resolver, location) = self.context.resolver.ok_or_else(refused)?;
         let other = match resolver.container(file, location) {
             Err(error) if error.kind() == Kind::NotFound => return Ok(false),
             other => other?,
         };
         let root = other.info()?.root;
-        match vol::path::token(other.as_ref(), root, path, self.options.limits.link_traversals_max) {
+        match vol::path::token(other.as_ref(), root, path, self.context.limits.link_traversals_max) {
             Err(error) if error.kind() == Kind::NotFound => Ok(false),
             Err(error) => Err(error),
             Ok(token) => {
-                let options = CopyOptions { resolver: Some((resolver, file)), ..self.options };
-                between((other.as_ref(), token), (self.target, place), options)?;
+                let context = CopyContext { resolver: Some((resolver, file)), ..self.context };
+                between((other.as_ref(), token), (self.target, place), context)?;
                 Ok(true)
             }
         }

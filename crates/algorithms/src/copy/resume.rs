@@ -1,9 +1,9 @@
 //! Copies that go on where an earlier one was stopped.
 
 use model::{LinkTarget, ObjectKind, ObjectPath, Result, Token};
-use vol::{OpList, Place};
+use vol::{LinkLocation, OpList};
 
-use super::{Copier, Waiting};
+use super::{Copier, PendingGroup};
 
 /// All pieces of an object: it is done.
 pub const ALL: u64 = u64::MAX;
@@ -12,7 +12,7 @@ pub const ALL: u64 = u64::MAX;
 ///
 /// Objects are named by their paths, which do not change from one run to the next.
 pub trait Resume {
-    /// How many pieces of an object are there; [`ALL`] where it is done, `None` where it was not begun.
+    /// Returns how many pieces of an object are there; [`ALL`] where it is done, `None` where it was not begun.
     fn pieces(&self, path: &ObjectPath) -> Option<u64>;
     /// So many pieces of an object are there now. They count as done once they are committed.
     fn reached(&self, path: &ObjectPath, pieces: u64) -> Result<()>;
@@ -21,21 +21,21 @@ pub trait Resume {
 impl Copier<'_> {
     /// Says how far an object is.
     pub(super) fn reached(&self, path: &ObjectPath, pieces: u64) -> Result<()> {
-        match self.options.resume {
+        match self.context.resume {
             Some(resume) if !path.is_empty() => resume.reached(path, pieces),
             _ => Ok(()),
         }
     }
 
-    /// The copy that an earlier run made, with what is left to do for it. What was made but not noted is taken away:
-    /// nobody knows how much of it is there.
+    /// Returns the copy that an earlier run made, with what is left to do for it. What was made but not noted is taken away:
+    /// no one knows how much of it is there.
     pub(super) fn earlier(
         &mut self,
         old: Token,
-        place: Option<&Place>,
+        place: Option<&LinkLocation>,
         path: &ObjectPath,
     ) -> Result<Option<Token>> {
-        let (Some(resume), Some(place)) = (self.options.resume, place) else { return Ok(None) };
+        let (Some(resume), Some(place)) = (self.context.resume, place) else { return Ok(None) };
         let Some(link) = self.target.link_get(place.group, &place.name)? else { return Ok(None) };
         let (Some(pieces), LinkTarget::Hard(new)) = (resume.pieces(path), link.target) else {
             self.target.link_delete(place.group, &place.name)?;
@@ -46,7 +46,7 @@ impl Copier<'_> {
         self.refers_again(&info, new)?;
         match info.kind {
             ObjectKind::Group => {
-                self.groups.push_back(Waiting { old, new, path: path.clone() });
+                self.groups.push_back(PendingGroup { old, new, path: path.clone() });
             }
             ObjectKind::Dataset if pieces != ALL => self.elements(old, new, (path, pieces))?,
             _ => {}

@@ -8,12 +8,12 @@ use model::heap::Heap;
 use model::properties::CreationOrder;
 use model::{Dataspace, Datatype, Index, ObjectKind, ObjectPath, Reference, ReferenceTarget, Result, Token};
 use system::sync::Mutex;
-use vol::{AttributeInfo, Container, Layer, ObjectInfo, OpAttributeCreate, OpList, Place};
+use vol::{AttributeInfo, Container, Layer, LinkLocation, ObjectInfo, OpAttributeCreate, OpList};
 
 use super::Copier;
-use crate::slots::SlotPlan;
+use crate::descriptors::DescriptorPlan;
 
-/// Whether elements of a type hold references, at any depth.
+/// Returns whether elements of a type hold references, at any depth.
 pub(super) fn has_references(datatype: &Datatype) -> bool {
     datatype.any(&|t| matches!(t, Datatype::Reference(_)))
 }
@@ -65,18 +65,18 @@ fn with_token(target: &ReferenceTarget, to: Token) -> ReferenceTarget {
 }
 
 /// A source that notes where references lead.
-struct Noting<'a> {
+struct ReferenceRecorder<'a> {
     inner: &'a dyn Container,
     found: &'a Mutex<Vec<Token>>,
 }
 
-impl Layer for Noting<'_> {
+impl Layer for ReferenceRecorder<'_> {
     fn inner(&self) -> &dyn Container {
         self.inner
     }
 
-    fn reference_get(&self, kind: ReferenceKind, slots: &[&[u8]]) -> Result<Vec<Reference>> {
-        let references = self.inner.reference_get(kind, slots)?;
+    fn reference_get(&self, kind: ReferenceKind, descriptors: &[&[u8]]) -> Result<Vec<Reference>> {
+        let references = self.inner.reference_get(kind, descriptors)?;
         let mut found = self.found.lock();
         found.extend(references.iter().filter(|r| r.file.is_none()).filter_map(Reference::token));
         Ok(references)
@@ -84,20 +84,20 @@ impl Layer for Noting<'_> {
 }
 
 impl Copier<'_> {
-    /// Elements in the source's file form become elements in the target's.
+    /// Elements in the source's file datatype become elements in the target's.
     pub(super) fn convert<'r>(
         &self,
         target: &dyn Container,
         datatype: &Datatype,
         raw: &'r [u8],
     ) -> Result<Cow<'r, [u8]>> {
-        if !datatype.has_slots() {
+        if !datatype.has_descriptors() {
             return Ok(Cow::Borrowed(raw));
         }
-        let (memory, mut heap) = (datatype.memory_form(), Heap::new());
-        let values = SlotPlan::new(datatype, &memory).detach(self.source, raw, &mut heap)?;
-        let stored = datatype.with_slots(&self.target.info()?.slots);
-        SlotPlan::new(&stored, &memory).attach(target, &values, &heap).map(Cow::Owned)
+        let (memory, mut heap) = (datatype.memory_type(), Heap::new());
+        let values = DescriptorPlan::new(datatype, &memory).detach(self.source, raw, &mut heap)?;
+        let stored = datatype.with_descriptors(&self.target.info()?.descriptors);
+        DescriptorPlan::new(&stored, &memory).attach(target, &values, &heap).map(Cow::Owned)
     }
 
     fn all_attributes(&self, object: &ObjectInfo) -> Result<Vec<AttributeInfo>> {
@@ -140,7 +140,7 @@ impl Copier<'_> {
     pub(super) fn refers_again(&mut self, object: &ObjectInfo, new: Token) -> Result<()> {
         let in_elements = object.kind == ObjectKind::Dataset
             && has_references(&self.source.dataset_info(object.token)?.datatype);
-        let in_attributes = !self.options.without_attributes
+        let in_attributes = !self.context.options.without_attributes
             && self.all_attributes(object)?.iter().any(|info| has_references(&info.datatype));
         if in_elements || in_attributes {
             self.refers(object.token, new);
@@ -177,7 +177,7 @@ impl Copier<'_> {
 
     fn write_referring(&self, old: Token, new: Token, target: &dyn Container) -> Result<()> {
         let object = self.source.object_info(old)?;
-        if !self.options.without_attributes {
+        if !self.context.options.without_attributes {
             for info in self.all_attributes(&object)?.iter().filter(|i| has_references(&i.datatype)) {
                 self.attribute_value(old, new, info, target)?;
             }
@@ -207,9 +207,9 @@ impl Copier<'_> {
 
     /// Objects that only references lead to are linked in the root group, under a name such as libhdf5 gives them. Its
     /// number is no token: copies of one object in two storages, as a mirror makes them, have one name.
-    fn place_of_pointed(&self) -> Result<Place> {
+    fn place_of_pointed(&self) -> Result<LinkLocation> {
         let number = self.copies.len();
-        let mut place = Place::new(self.target.info()?.root, format!("~obj_pointed_by_{number}"));
+        let mut place = LinkLocation::new(self.target.info()?.root, format!("~obj_pointed_by_{number}"));
         while self.target.link_get(place.group, &place.name)?.is_some() {
             place.name.push('~');
         }
@@ -218,13 +218,13 @@ impl Copier<'_> {
 
     fn referenced_by(&self, old: Token) -> Result<Vec<Token>> {
         let found = Mutex::new(Vec::new());
-        let source = Noting { inner: self.source, found: &found };
+        let source = ReferenceRecorder { inner: self.source, found: &found };
         let look = |datatype: &Datatype, raw: &[u8]| {
-            let memory = datatype.memory_form();
-            SlotPlan::new(datatype, &memory).detach(&source, raw, &mut Heap::new()).map(|_| ())
+            let memory = datatype.memory_type();
+            DescriptorPlan::new(datatype, &memory).detach(&source, raw, &mut Heap::new()).map(|_| ())
         };
         let object = self.source.object_info(old)?;
-        if !self.options.without_attributes {
+        if !self.context.options.without_attributes {
             for info in self.all_attributes(&object)?.iter().filter(|i| has_references(&i.datatype)) {
                 let raw = self.source.attribute_read(old, &[&info.name])?;
                 raw.iter().try_for_each(|raw| look(&info.datatype, raw))?;

@@ -11,14 +11,14 @@ const PACKED_BYTES: u64 = 16 << 20;
 
 /// The selected elements of a buffer as ranges of bytes, taken so many at a time.
 #[derive(Clone)]
-struct Places {
+struct SelectedRanges {
     runs: Runs,
     each: usize,
     /// What is left of the last run: first element and elements.
     left: (usize, usize),
 }
 
-impl Places {
+impl SelectedRanges {
     /// Calls `visit` with the bytes of the next `count` elements: where they are in the buffer, and among the packed ones.
     fn take(&mut self, count: usize, mut visit: impl FnMut(std::ops::Range<usize>, std::ops::Range<usize>)) {
         let (mut done, each) = (0, self.each);
@@ -34,7 +34,7 @@ impl Places {
         }
     }
 
-    /// The bytes of the first run, if all `count` elements are in it.
+    /// Returns the bytes of the first run, if all `count` elements are in it.
     fn only(&mut self, count: u64) -> Option<std::ops::Range<usize>> {
         let run = self.runs.next()?;
         self.left = (run.offset as usize, run.len as usize);
@@ -94,8 +94,8 @@ impl Elements<'_> {
     }
 }
 
-/// The places of a memory selection, which is inside the buffer and has as many elements as the file's.
-fn places(memory: &Memory<'_>, buffer_bytes: usize, count: u64) -> Result<Places> {
+/// Returns the places of a memory selection, which is inside the buffer and has as many elements as the file's.
+fn places(memory: &Memory<'_>, buffer_bytes: usize, count: u64) -> Result<SelectedRanges> {
     memory.selection.validate(memory.dims)?;
     let in_memory = memory.selection.element_count(memory.dims)?;
     if in_memory != count {
@@ -106,5 +106,5 @@ fn places(memory: &Memory<'_>, buffer_bytes: usize, count: u64) -> Result<Places
         return Err(Error::invalid("transfer elements").with("problem", "buffer is smaller than its extent"));
     }
     let runs = memory.selection.runs(memory.dims)?;
-    Ok(Places { runs, each: memory.datatype.size() as usize, left: (0, 0) })
+    Ok(SelectedRanges { runs, each: memory.datatype.size() as usize, left: (0, 0) })
 }

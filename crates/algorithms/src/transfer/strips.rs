@@ -10,7 +10,7 @@ use crate::workers;
 
 /// Where values of variable length are fetched: a strip is a batch of them.
 pub(super) const SLOTTED_BYTES: u64 = 16 << 20;
-/// One run of bytes: a strip stays in the cache, and handing it from thread to thread costs little beside it
+/// One run of bytes: a strip stays in the cache, and handing it from thread to thread costs little next to it
 /// (1 MiB takes a fifth more time of the processor when writing).
 const CONTIGUOUS_BYTES: u64 = 4 << 20;
 /// Chunks: whole rows of them as far as they fit, since a chunk in two strips is decoded twice.
@@ -39,22 +39,22 @@ impl Bytes for &mut [u8] {
 }
 
 /// A strip: which elements of the dataset, how many, and the caller's bytes of them.
-pub(super) struct Piece<B> {
+pub(super) struct StripPart<B> {
     pub(super) selection: Selection,
     pub(super) count: usize,
     pub(super) bytes: B,
 }
 
 /// Strips in order.
-pub(super) struct Pieces<'a, B> {
+pub(super) struct StripParts<'a, B> {
     strips: Strips,
     dims: &'a [u64],
     each: usize,
     rest: B,
 }
 
-impl<B: Bytes> Iterator for Pieces<'_, B> {
-    type Item = Result<Piece<B>>;
+impl<B: Bytes> Iterator for StripParts<'_, B> {
+    type Item = Result<StripPart<B>>;
 
     fn next(&mut self) -> Option<Self::Item> {
         let selection = self.strips.next()?;
@@ -62,15 +62,15 @@ impl<B: Bytes> Iterator for Pieces<'_, B> {
     }
 }
 
-impl<B: Bytes> Pieces<'_, B> {
-    fn piece(&mut self, selection: Selection) -> Result<Piece<B>> {
+impl<B: Bytes> StripParts<'_, B> {
+    fn piece(&mut self, selection: Selection) -> Result<StripPart<B>> {
         let elements = selection.element_count(self.dims)?;
         let limit = || Error::limit("transfer elements").with("count", elements);
         let count = usize::try_from(elements).map_err(|_| limit())?;
         let len = count.checked_mul(self.each).ok_or_else(limit)?;
         let (bytes, rest) = std::mem::take(&mut self.rest).split(len);
         self.rest = rest;
-        Ok(Piece { selection, count, bytes })
+        Ok(StripPart { selection, count, bytes })
     }
 }
 
@@ -89,7 +89,7 @@ impl StripLayout {
         (self.bytes / self.each.max(1)).max(1)
     }
 
-    /// How many threads share a transfer of so many bytes.
+    /// Returns how many threads share a transfer of so many bytes.
     pub(super) fn workers(&self, bytes: usize) -> usize {
         let strip = self.bytes.max(1);
         let most = (bytes as u64).div_ceil(strip).min(FLIGHT_BYTES / strip);
@@ -105,7 +105,7 @@ impl Elements<'_> {
         largest: u32,
         each: u32,
         rest: B,
-    ) -> Result<Pieces<'_, B>> {
+    ) -> Result<StripParts<'_, B>> {
         let layout = StripLayout { bytes: strip_bytes, each: u64::from(largest), chunk: None };
         self.aligned_pieces(&layout, each as usize, rest)
     }
@@ -115,14 +115,14 @@ impl Elements<'_> {
         layout: &StripLayout,
         each: usize,
         rest: B,
-    ) -> Result<Pieces<'_, B>> {
+    ) -> Result<StripParts<'_, B>> {
         let dims = self.space.dims();
         let strips = self.selection.strips(dims, layout.elements_max())?;
         let strips = match &layout.chunk {
             Some(shape) => strips.between_chunks(shape)?,
             None => strips,
         };
-        Ok(Pieces { strips, dims, each, rest })
+        Ok(StripParts { strips, dims, each, rest })
     }
 
     pub(super) fn strip_layout(&self, plan: &Plan) -> Result<StripLayout> {
@@ -139,7 +139,7 @@ impl Elements<'_> {
         })
     }
 
-    /// Bytes of the selected elements in one row of chunks, if they are spread evenly.
+    /// Returns the number of bytes of the selected elements in one row of chunks, if they are spread evenly.
     fn chunk_row_bytes(&self, shape: &[u64], each: u64) -> Result<u64> {
         let bounds = self.selection.bounds(self.space.dims())?;
         let rows = bounds.and_then(|(low, high)| high.first()?.checked_sub(*low.first()?));

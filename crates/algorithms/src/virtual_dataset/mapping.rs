@@ -21,12 +21,18 @@ pub(super) struct DefiniteMapping<'a> {
 pub(super) struct SharedElements {
     /// In the source.
     pub(super) wanted: Selection,
-    pub(super) count: u64,
-    /// Their positions among the selected elements, in the same order.
-    pub(super) positions: Selection,
+    /// Among the selected elements, in the same order.
+    pub(super) positions: SharedPositions,
 }
 
-/// Whether the name of the file or of the dataset has a block number (`%b`).
+/// The positions, among all selected elements, of those that a mapping has.
+#[derive(Clone)]
+pub(super) struct SharedPositions {
+    pub(super) selection: Selection,
+    pub(super) count: u64,
+}
+
+/// Returns whether the name of the file or of the dataset has a block number (`%b`).
 pub(super) fn has_block_number(mapping: &VirtualMapping) -> bool {
     name_of_block(&mapping.file, 0).1 || name_of_block(&mapping.dataset, 0).1
 }
@@ -179,26 +185,41 @@ fn of_block<'s>(
     Ok(Some(DefiniteMapping { source, from: mapping.source.clone(), to }))
 }
 
-/// Returns what `selection`, of `selected` elements, shares with a mapping, or `None` if that is nothing.
+impl VirtualDataset<'_> {
+    /// Returns which of the `selected` elements of `selection` have a mapping to `target`. No source is needed to tell.
+    pub(super) fn positions(
+        &self,
+        target: &Selection,
+        selection: &Selection,
+        selected: u64,
+    ) -> Result<SharedPositions> {
+        let found = project_intersection(selection, self.dims(), target, &Selection::All, &[selected])?;
+        Ok(SharedPositions { count: found.element_count(&[selected])?, selection: found })
+    }
+}
+
+/// Returns what `selection` shares with a mapping, whose `positions` are known or found here, or `None` if that is nothing.
 pub(super) fn shared(
     dataset: &VirtualDataset<'_>,
     mapping: &DefiniteMapping<'_>,
-    selection: &Selection,
-    selected: u64,
+    (selection, selected): (&Selection, u64),
+    positions: Option<SharedPositions>,
 ) -> Result<Option<SharedElements>> {
     let (dims, source_dims) = (dataset.dims(), mapping.source.info.space.dims());
     let corrupt = |problem| Error::corrupt("use virtual dataset").with("problem", problem);
     if mapping.from.validate(source_dims).is_err() || mapping.to.validate(dims).is_err() {
         return Err(corrupt("mapping leaves the extent"));
     }
-    let wanted = project_intersection(&mapping.to, dims, selection, &mapping.from, source_dims)?;
-    let count = wanted.element_count(source_dims)?;
-    if count == 0 {
+    let positions = match positions {
+        Some(known) => known,
+        None => dataset.positions(&mapping.to, selection, selected)?,
+    };
+    if positions.count == 0 {
         return Ok(None);
     }
-    let positions = project_intersection(selection, dims, &mapping.to, &Selection::All, &[selected])?;
-    match positions.element_count(&[selected])? == count {
-        true => Ok(Some(SharedElements { wanted, count, positions })),
+    let wanted = project_intersection(&mapping.to, dims, selection, &mapping.from, source_dims)?;
+    match wanted.element_count(source_dims)? == positions.count {
+        true => Ok(Some(SharedElements { wanted, positions })),
         false => Err(corrupt("the sides of a mapping differ in size")),
     }
 }

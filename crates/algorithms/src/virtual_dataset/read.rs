@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use model::convert::Conversions;
 use model::heap::Heap;
-use model::selection::{Points, SetOp};
+use model::selection::Points;
 use model::{Datatype, Error, Result, Selection};
 use vol::{Container, DatasetInfo, OpRead};
 
@@ -41,42 +41,39 @@ impl VirtualDataset<'_> {
 
     /// Reads a selection whose elements come in C order.
     fn read_ordered(&self, sources: &dyn Sources, selection: &Selection, into: &mut [u8]) -> Result<()> {
+        let selected = (into.len() / self.element_bytes().max(1)) as u64;
         for mapping in self.mappings {
-            // Whether anything is wanted of a mapping comes first: its source may be costly to open.
-            if !self.is_touched(&mapping.target, selection)? {
+            // Whether anything is wanted of a mapping comes first: its source may be costly to open, but says where a target
+            // without an end stops.
+            let positions = match mapping.target.is_unlimited() {
+                true => None,
+                false => Some(self.positions(&mapping.target, selection, selected)?),
+            };
+            if positions.as_ref().is_some_and(|found| found.count == 0) {
                 continue;
             }
             for mapping in definite(sources, mapping, self.dims())? {
-                self.read_mapping(sources, &mapping, selection, into)?;
+                if let Some(found) = shared(self, &mapping, (selection, selected), positions.clone())? {
+                    self.read_mapping(sources, &mapping, &found, into)?;
+                }
             }
         }
         Ok(())
-    }
-
-    fn is_touched(&self, target: &Selection, selection: &Selection) -> Result<bool> {
-        if target.is_unlimited() || matches!(selection, Selection::All) {
-            return Ok(true);
-        }
-        Ok(target.combine(SetOp::And, selection, self.dims())?.element_count(self.dims())? > 0)
     }
 
     fn read_mapping(
         &self,
         sources: &dyn Sources,
         mapping: &DefiniteMapping<'_>,
-        selection: &Selection,
+        found: &SharedElements,
         into: &mut [u8],
     ) -> Result<()> {
         let bytes = self.element_bytes();
         let linear = [(into.len() / bytes.max(1)) as u64];
-        let Some(SharedElements { wanted, count, positions }) = shared(self, mapping, selection, linear[0])?
-        else {
-            return Ok(());
-        };
-        let mut values = vec![0; count as usize * bytes];
-        self.read_source(sources, &mapping.source, &wanted, &mut values)?;
+        let mut values = vec![0; found.positions.count as usize * bytes];
+        self.read_source(sources, &mapping.source, &found.wanted, &mut values)?;
         let mut rest = &values[..];
-        for run in positions.runs(&linear)? {
+        for run in found.positions.selection.runs(&linear)? {
             let (now, later) = rest.split_at(run.len as usize * bytes);
             let at = run.offset as usize * bytes;
             into[at..at + now.len()].copy_from_slice(now);
@@ -113,11 +110,11 @@ impl VirtualDataset<'_> {
 /// Returns `Error::Unsupported` if they would have to be converted but hold heap IDs or references, which mean something in
 /// their own container only.
 pub(super) fn is_same(datatype: &Datatype, source: &DatasetInfo, is_own: bool) -> Result<bool> {
-    let has_slots = datatype.has_slots() || source.datatype.has_slots();
-    if source.datatype == *datatype && (is_own || !has_slots) {
+    let has_descriptors = datatype.has_descriptors() || source.datatype.has_descriptors();
+    if source.datatype == *datatype && (is_own || !has_descriptors) {
         return Ok(true);
     }
-    match has_slots {
+    match has_descriptors {
         true => Err(Error::unsupported("use virtual dataset")
             .with("problem", "variable-length values or references of another dataset")),
         false => Ok(false),

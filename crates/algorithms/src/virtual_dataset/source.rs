@@ -56,7 +56,7 @@ impl SourceContainer<'_> {
         }
     }
 
-    /// Whether it is the container of the virtual dataset, so that heap IDs and references mean the same in both.
+    /// Returns whether it is the container of the virtual dataset, so that heap IDs and references mean the same in both.
     pub(super) fn is_own(&self) -> bool {
         !matches!(self, SourceContainer::Other(_))
     }

@@ -51,9 +51,9 @@ impl VirtualDataset<'_> {
         nested(|| {
             for mapping in self.mappings {
                 for mapping in definite(sources, mapping, self.dims())? {
-                    if let Some(found) = shared(self, &mapping, &ordered, selected)? {
+                    if let Some(found) = shared(self, &mapping, (&ordered, selected), None)? {
                         is_same(self.datatype, &mapping.source.info, mapping.source.container.is_own())?;
-                        let positions = found.positions.runs(&[selected])?.collect();
+                        let positions = found.positions.selection.runs(&[selected])?.collect();
                         let (names, selection) = (mapping.source.names, found.wanted);
                         parts.push(SourcePart { names, selection, positions });
                     }
@@ -70,7 +70,7 @@ impl VirtualDataset<'_> {
     }
 }
 
-/// Whether the parts have all of the selected elements.
+/// Returns whether the parts have all of the selected elements.
 fn covers(parts: &[SourcePart], selected: u64) -> bool {
     let runs = parts.iter().flat_map(|part| &part.positions);
     let mut runs: Vec<(u64, u64)> = runs.map(|run| (run.offset, run.len)).collect();

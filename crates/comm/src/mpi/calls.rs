@@ -49,7 +49,7 @@ fn begin() -> Result<(Universe, World)> {
 pub(super) fn serve(begun: &Sender<Result<(usize, usize)>>, asked: &Receiver<Call>, answer: &Sender<Answer>) {
     let (universe, world) = match begin() {
         Ok((universe, world)) => (universe, world),
-        // Where nobody waits for it, nobody wants to know.
+        // Where no one waits for it, no one wants to know.
         Err(error) => return drop(begun.send(Err(error))),
     };
     let mut is_wanted = begun.send(Ok((world.rank, world.size))).is_ok();

@@ -1,7 +1,7 @@
 //! Processes of one MPI job.
 //!
 //! MPI is called by a thread of its own. A call of MPI has no end while a process of the job is missing, and cannot be
-//! taken back; whoever asked for it waits here instead, looks now and then whether the others are still there, and fails
+//! taken back; a caller that asked for it waits here instead, looks now and then whether the others are still there, and fails
 //! when one is not.
 
 mod calls;
@@ -58,7 +58,7 @@ impl Mpi {
         Self::start_within(WAIT_MAX)
     }
 
-    /// The same, where calls wait so long at most for processes that keep silent.
+    /// Returns a group whose calls wait at most so long for processes that keep silent.
     pub fn start_within(wait_max: Duration) -> Result<Self> {
         let (ask, asked) = channel();
         let (answer, answers) = channel();
@@ -117,7 +117,7 @@ fn confused() -> Error {
 }
 
 impl Drop for Mpi {
-    /// Ends MPI, unless somebody is missing: that too waits for everyone.
+    /// Ends MPI, unless a caller is missing: that too waits for everyone.
     fn drop(&mut self) {
         let mut line = self.line.lock();
         line.ask = None;

@@ -9,7 +9,7 @@ pub(super) struct Peer {
     began: u64,
 }
 
-/// The machine since its last start, and the space in which its processes are numbered.
+/// Returns the machine since its last start, and the space in which its processes are numbered.
 fn machine() -> Option<String> {
     let boot = fs::read_to_string("/proc/sys/kernel/random/boot_id").ok()?;
     let space = fs::read_link("/proc/self/ns/pid").ok()?;
@@ -25,14 +25,14 @@ fn look(id: u32) -> Option<(String, u64)> {
     Some((state, fields.nth(18)?.parse().ok()?))
 }
 
-/// What this process tells others of itself; nothing where the system does not say.
+/// Returns what this process tells others of itself; nothing where the system does not say.
 pub(super) fn own() -> Vec<u8> {
     let id = std::process::id();
     let told = || Some(format!("{id} {} {}", look(id)?.1, machine()?));
     told().unwrap_or_default().into_bytes()
 }
 
-/// The process that told this, where it runs on this machine.
+/// Returns the process that told this, where it runs on this machine.
 pub(super) fn of(told: &[u8]) -> Option<Peer> {
     let mut words = std::str::from_utf8(told).ok()?.splitn(3, ' ');
     let (id, began) = (words.next()?.parse().ok()?, words.next()?.parse().ok()?);
@@ -40,7 +40,7 @@ pub(super) fn of(told: &[u8]) -> Option<Peer> {
 }
 
 impl Peer {
-    /// It ended, whether or not somebody has taken note of that.
+    /// It ended, whether or not a caller has taken note of that.
     pub(super) fn is_gone(&self) -> bool {
         let is_running = |(state, began): (String, u64)| began == self.began && state != "Z" && state != "X";
         !look(self.id).is_some_and(is_running)
@@ -61,7 +61,7 @@ mod tests {
         let peer = Peer { id: child.id(), began: look(child.id()).unwrap().1 };
         assert!(!peer.is_gone());
         child.kill().unwrap();
-        // Dead, though nobody has asked for its status, or gone.
+        // Dead, though no one has asked for its status, or gone.
         while !peer.is_gone() {
             std::thread::yield_now();
         }

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use iod_storage::{Batch, Id, Kind};
-use keyed::{AttributeHeader, Findings, Handle, ObjectHeader, Reached, StorageReport};
+use keyed::{AttributeHeader, Findings, Handle, ObjectHeader, ReachableObjects, StorageReport};
 use model::Result;
 
 use crate::IodMapping;
@@ -35,7 +35,7 @@ impl StorageReport for IodMapping {
     fn reach(
         header: &ObjectHeader<Self>,
         attributes: &[Arc<AttributeHeader<Self>>],
-        reached: &mut Reached<Self>,
+        reached: &mut ReachableObjects<Self>,
     ) {
         reached.parts.extend([header.location.metadata, header.location.attributes]);
         for attribute in attributes {
@@ -45,7 +45,7 @@ impl StorageReport for IodMapping {
 
     fn check_unreached(
         handle: &Handle<Self>,
-        reached: &Reached<Self>,
+        reached: &ReachableObjects<Self>,
         findings: &mut Findings,
     ) -> Result<()> {
         let mut used: HashSet<Id> = reached.references.keys().chain(&reached.parts).copied().collect();

@@ -64,7 +64,7 @@ pub const LINK_PLACE: &[u8] = b"link_place/";
 /// What `H5I_type_t` calls an attribute.
 pub const H5I_ATTRIBUTE: u32 = 7;
 
-/// What `H5I_type_t` calls an object.
+/// Returns what `H5I_type_t` calls an object.
 pub fn type_number(kind: ObjectKind) -> u32 {
     match kind {
         ObjectKind::Group => 2,
@@ -83,7 +83,7 @@ pub fn storage_kind(kind: ObjectKind) -> Kind {
     }
 }
 
-/// The inverse of [`type_number`]; attributes are no objects.
+/// Returns the inverse of [`type_number`]; attributes are no objects.
 pub fn kind_of(number: u32) -> Option<ObjectKind> {
     let kinds = [ObjectKind::Group, ObjectKind::Datatype, ObjectKind::Dataset, ObjectKind::Map];
     kinds.into_iter().find(|kind| type_number(*kind) == number)
@@ -94,7 +94,7 @@ pub fn number(value: u64) -> [u8; 8] {
     value.to_le_bytes()
 }
 
-/// The inverse of [`number`].
+/// Returns the inverse of [`number`].
 pub fn number_of(bytes: &[u8], what: &'static str) -> Result<u64> {
     let bytes: Result<[u8; 8], _> = bytes.try_into();
     bytes.map(u64::from_le_bytes).map_err(|_| Error::corrupt(format!("read {what}")))
@@ -106,18 +106,18 @@ pub fn small_of(bytes: &[u8], what: &'static str) -> Result<u32> {
     bytes.map(u32::from_le_bytes).map_err(|_| Error::corrupt(format!("read {what}")))
 }
 
-/// An identity that is stored.
+/// Returns an identity that is stored.
 pub fn id_of(bytes: &[u8], what: &'static str) -> Result<Id> {
     let bytes: Result<[u8; 8], _> = bytes.try_into();
     bytes.map(Id::from_bytes).map_err(|_| Error::corrupt(format!("read {what}")))
 }
 
-/// The key of what is known of a link besides its target.
+/// Returns the key of what is known of a link besides its target.
 pub fn link_info(name: &[u8]) -> Vec<u8> {
     [LINK_INFO, name].concat()
 }
 
-/// The key of a place in the order of links: keys sort as places do.
+/// Returns the key of a place in the order of links: keys sort as places do.
 pub fn link_place(place: u64) -> Vec<u8> {
     [LINK_PLACE, &place.to_be_bytes()].concat()
 }
@@ -141,7 +141,7 @@ impl LinkInfo {
         bytes
     }
 
-    /// The inverse of [`LinkInfo::to_bytes`].
+    /// Returns the inverse of [`LinkInfo::to_bytes`].
     pub fn of(bytes: &[u8]) -> Result<LinkInfo> {
         let [place @ .., charset] = bytes else {
             return Err(Error::corrupt("read link").with("bytes", bytes.len()));
@@ -151,7 +151,7 @@ impl LinkInfo {
     }
 }
 
-/// The value of a link: the identity of an object; for others `UNDEFINED`, then the class and what it keeps.
+/// Returns the value of a link: the identity of an object; for others `UNDEFINED`, then the class and what it keeps.
 pub fn link_value(target: &LinkTarget) -> Result<Vec<u8>> {
     match target {
         LinkTarget::Hard(token) => Ok(identity::object(*token)?.to_bytes().to_vec()),
@@ -159,7 +159,7 @@ pub fn link_value(target: &LinkTarget) -> Result<Vec<u8>> {
     }
 }
 
-/// The inverse of [`link_value`].
+/// Returns the inverse of [`link_value`].
 pub fn link_target(value: &[u8]) -> Result<LinkTarget> {
     let corrupt = || Error::corrupt("read link").with("bytes", value.len());
     let (id, rest) = value.split_first_chunk::<8>().ok_or_else(corrupt)?;

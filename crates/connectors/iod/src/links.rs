@@ -3,7 +3,7 @@
 use iod_storage::{Batch, Id};
 use keyed::{Entries, Links, ObjectHeader, is_tracked};
 use model::{CharacterSet, Error, Link, LinkTarget, Result, text};
-use vol::Place;
+use vol::LinkLocation;
 
 use crate::IodMapping;
 use crate::error::During;
@@ -83,7 +83,7 @@ impl Links for IodMapping {
         &self,
         changes: &mut Changes,
         group: &ObjectHeader<Self>,
-        place: &Place,
+        place: &LinkLocation,
         target: &LinkTarget,
     ) -> Result<()> {
         let (batch, metadata) = (&mut changes.batch, group.location.metadata);

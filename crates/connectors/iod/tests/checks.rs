@@ -5,7 +5,7 @@ mod kit;
 use std::path::Path;
 
 use iod_storage::{Batch, Container as Storage, Id, Kind as StorageKind, Mode, ScratchPad};
-use kit::{create, mend, open, problems};
+use kit::{create, open, problems, repair};
 use model::Kind;
 use model::properties::FileCreate;
 use objects::{Change, ObjectId, Phase, Store, Update};
@@ -58,13 +58,13 @@ fn a_broken_scratch_pad_is_told() {
     assert!(error.to_string().contains("checksum"), "{error}");
 }
 
-/// Breaks something; a check must find it, mend it, and be content afterwards.
+/// Breaks something; a check must find it, repair it, and be content afterwards.
 fn broken(wanted: &str, harm: impl FnOnce(&Storage)) {
     let folder = tempfile::tempdir().unwrap();
     let place = folder.path().join("c");
     let c = create(&place, &FileCreate::default()).unwrap();
     let root = c.info().unwrap().root;
-    let data = kit::dataset(&*c, vol::Place::new(root, "d"), &[10], &[5]).unwrap();
+    let data = kit::dataset(&*c, vol::LinkLocation::new(root, "d"), &[10], &[5]).unwrap();
     kit::write(&*c, data, &[1; 10]).unwrap();
     assert_eq!(problems(&*c).unwrap(), Vec::<String>::new());
     c.close().unwrap();
@@ -78,7 +78,7 @@ fn broken(wanted: &str, harm: impl FnOnce(&Storage)) {
     assert_eq!(c.storage_repair().unwrap_err().kind(), Kind::Denied);
     c.close().unwrap();
     let c = open(&place, &FileAccess::write()).unwrap();
-    assert!(mend(&*c).unwrap().iter().all(|line| line.ends_with("\tmended")));
+    assert!(repair(&*c).unwrap().iter().all(|line| line.ends_with("\trepaired")));
     assert_eq!(problems(&*c).unwrap(), Vec::<String>::new());
     c.close().unwrap();
 }

@@ -9,13 +9,13 @@ use kit::int;
 use model::properties::{DatasetCreate, FileCreate, GroupCreate, Layout, ObjectCreate};
 use model::{CharacterSet, Dataspace, Datatype, Result, Selection, Token, encode};
 use vol::{
-    Container, OpAttributeCreate, OpDatasetCreate, OpDatatypeCommit, OpGroupCreate, OpMapCreate, OpWrite,
-    Place,
+    Container, LinkLocation, OpAttributeCreate, OpDatasetCreate, OpDatatypeCommit, OpGroupCreate,
+    OpMapCreate, OpWrite,
 };
 
 const ROOT: Id = Id(0);
 
-/// Makes a container and closes it; what `make` gives, and the objects that are stored.
+/// Creates a container and closes it; what `make` gives, and the objects that are stored.
 fn made<T>(folder: &Path, make: impl FnOnce(&dyn Container, Token) -> Result<T>) -> (T, Storage) {
     let place = folder.join("file_name");
     let c = kit::create(&place, &FileCreate::default()).unwrap();
@@ -25,7 +25,7 @@ fn made<T>(folder: &Path, make: impl FnOnce(&dyn Container, Token) -> Result<T>)
 }
 
 fn group(c: &dyn Container, parent: Token, name: &str) -> Result<Token> {
-    c.group_create(&OpGroupCreate { place: Some(Place::new(parent, name)), ..Default::default() })
+    c.group_create(&OpGroupCreate { place: Some(LinkLocation::new(parent, name)), ..Default::default() })
 }
 
 fn attribute(c: &dyn Container, object: Token, name: &str, value: i32) -> Result<()> {
@@ -36,7 +36,7 @@ fn attribute(c: &dyn Container, object: Token, name: &str, value: i32) -> Result
 }
 
 fn dataset(c: &dyn Container, parent: Token, name: &str, datatype: Datatype, dims: &[u64]) -> Result<Token> {
-    let (place, create) = (Some(Place::new(parent, name)), DatasetCreate::default());
+    let (place, create) = (Some(LinkLocation::new(parent, name)), DatasetCreate::default());
     let space = Dataspace::simple(dims)?;
     c.dataset_create(&OpDatasetCreate { place, datatype, committed: None, space, create })
 }
@@ -165,7 +165,7 @@ fn chunked_dataset_is_an_array_in_chunks() {
     let (did, storage) = made(folder.path(), |c, root| {
         let create = DatasetCreate { layout: Layout::chunked(&[2, 3]), ..DatasetCreate::default() };
         let space = Dataspace::resizable(&[5, 6], &[u64::MAX, 9])?;
-        let (place, datatype) = (Some(Place::new(root, "D")), int());
+        let (place, datatype) = (Some(LinkLocation::new(root, "D")), int());
         let data = c.dataset_create(&OpDatasetCreate { place, datatype, committed: None, space, create })?;
         kit::write(c, data, &[1; 30])?;
         c.dataset_resize(data, &[7, 8])?;
@@ -214,7 +214,7 @@ fn variable_length_strings_are_blobs() {
 fn named_datatype_is_a_blob() {
     let folder = tempfile::tempdir().unwrap();
     let (dtid, storage) = made(folder.path(), |c, root| {
-        let (place, create) = (Some(Place::new(root, "T")), ObjectCreate::default());
+        let (place, create) = (Some(LinkLocation::new(root, "T")), ObjectCreate::default());
         let token = c.datatype_commit(&OpDatatypeCommit { place, datatype: int(), create })?;
         attribute(c, token, "attribute1", 5)?;
         Ok(id(token))
@@ -264,7 +264,7 @@ fn map_has_the_pairs_of_the_application() {
     let value = Datatype::array(&[4], int());
     let values = [[1, 2, 3, 4], [8, 9, 10, 11]].map(|four| four.map(i32::to_le_bytes).concat());
     let (m1, storage) = made(folder.path(), |c, root| {
-        let (place, create) = (Some(Place::new(root, "M1")), ObjectCreate::default());
+        let (place, create) = (Some(LinkLocation::new(root, "M1")), ObjectCreate::default());
         let map = c.map_create(&OpMapCreate { place, key: int(), value: value.clone(), create })?;
         c.map_put(map, &[(&1i32.to_le_bytes(), &values[0]), (&2i32.to_le_bytes(), &values[1])])?;
         attribute(c, map, "attribute1", 1)?;

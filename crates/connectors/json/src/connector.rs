@@ -39,7 +39,7 @@ impl std::fmt::Debug for JsonConnector {
 }
 
 impl JsonConnector {
-    /// A connector without open documents.
+    /// Returns a connector without open documents.
     pub fn new() -> Self {
         Self::default()
     }
@@ -51,7 +51,7 @@ impl JsonConnector {
     }
 }
 
-/// One path for one file, however it is written; it may not exist yet.
+/// Returns one path for one file, however it is written; it may not exist yet.
 fn absolute(path: &str) -> Result<PathBuf> {
     let path = &*to_path(path);
     let failed = |e: std::io::Error| Error::io("find document", &e).with("path", path.display());
@@ -64,7 +64,7 @@ fn absolute(path: &str) -> Result<PathBuf> {
     Ok(folder.canonicalize().map_err(failed)?.join(name))
 }
 
-/// Where a new document goes, if nothing is in the way.
+/// Returns where a new document goes, if nothing is in the way.
 fn free(table: &HashMap<PathBuf, Weak<Document>>, op: &ContainerCreate<'_>) -> Result<PathBuf> {
     check_access(op.engine, op.access)?;
     let path = absolute(op.path)?;
@@ -77,7 +77,7 @@ fn free(table: &HashMap<PathBuf, Weak<Document>>, op: &ContainerCreate<'_>) -> R
     }
 }
 
-/// Whether a text starts as documents do. A file that is none does not hang whoever asks.
+/// Returns whether a text starts as documents do. A file that is none does not hang a caller that asks.
 fn is_document(path: &Path) -> bool {
     let mut head = Vec::new();
     let file = Dir::of_file(path).and_then(|(dir, name)| dir.file(name, Open::Read));

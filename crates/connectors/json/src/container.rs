@@ -9,7 +9,7 @@ use vol::{Access, Container, ContainerInfo, Durability, FileAccess, Layer};
 
 use crate::document::Document;
 
-/// A layer over the container beneath: a commit writes the document.
+/// A layer over the inner container: a commit writes the document.
 pub(crate) struct JsonContainer {
     opened: Translated,
     /// Let go at the close: without openings, a document is not open.

@@ -1,11 +1,11 @@
-//! One open document: the container beneath, and the file it came from.
+//! One open document: the inner container, and the file it came from.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use dir::Dir;
 use json_text::files::{self, Stamp};
-use json_text::{Beneath, Beside, Told, Translated, text};
+use json_text::{InnerContainer, SiblingResolver, Translated, TranslatedInfo, text};
 use model::properties::FileCreate;
 use model::{Context, Error, Limits, Result, Within};
 use system::sync::Mutex;
@@ -19,7 +19,7 @@ pub(crate) struct Document {
     /// The folder of its file, and the file's name in it.
     dir: Dir,
     name: PathBuf,
-    beneath: Beneath,
+    inner: InnerContainer,
     create: FileCreate,
     limits: Limits,
     saved: Mutex<Saved>,
@@ -32,20 +32,20 @@ struct Saved {
     durability: Durability,
 }
 
-/// The folder of a file, and the file's name in it.
+/// Returns the folder of a file, and the file's name in it.
 pub(crate) fn folder_of(path: &Path) -> Result<(Dir, PathBuf)> {
     Dir::of_file(path).map_err(|e| Error::io("open folder of document", &e).with("path", path.display()))
 }
 
 impl Document {
-    /// A document with an empty root group.
+    /// Returns a document with an empty root group.
     pub(crate) fn create(path: &Path, op: &ContainerCreate<'_>) -> Result<Arc<Self>> {
         let document = Self::empty(path, op.registry, op.create, &op.access.limits)?;
         document.save(op.access.durability)?;
         Ok(Arc::new(document))
     }
 
-    /// The document that a file holds.
+    /// Returns the document that a file holds.
     pub(crate) fn open(path: &Path, op: &ContainerOpen<'_>) -> Result<Arc<Self>> {
         let limits = &op.access.limits;
         let (dir, name) = folder_of(path)?;
@@ -53,27 +53,32 @@ impl Document {
         let value = text::read(&text)?;
         let create = read::file_create(&value)?;
         let document = Self::empty(path, op.registry, &create, limits)?;
-        read::fill(document.beneath.keeper(), &value, limits).during("read document")?;
-        let changes = document.beneath.keeper().shared().changes();
+        read::fill(document.inner.keeper(), &value, limits).during("read document")?;
+        let changes = document.inner.keeper().shared().changes();
         *document.saved.lock() = Saved { changes, stamp: Some(stamp), durability: Durability::Full };
         Ok(Arc::new(document))
     }
 
     fn empty(path: &Path, registry: &Registry, create: &FileCreate, limits: &Limits) -> Result<Self> {
-        let told = Told { connector: NAME, capability: CAPABILITY, limits: limits.clone(), is_keeper: true };
-        let beneath = Beneath::new(&model::text::from_path(path), told, registry, create)?;
+        let told = TranslatedInfo {
+            connector: NAME,
+            capability: CAPABILITY,
+            limits: limits.clone(),
+            is_keeper: true,
+        };
+        let inner = InnerContainer::new(&model::text::from_path(path), told, registry, create)?;
         let saved = Mutex::new(Saved { changes: u64::MAX, stamp: None, durability: Durability::None });
         let ((dir, name), create, limits) = (folder_of(path)?, create.clone(), limits.clone());
-        Ok(Document { dir, name, beneath, create, limits, saved })
+        Ok(Document { dir, name, inner, create, limits, saved })
     }
 
-    /// An opening for a user.
+    /// Returns an opening for a user.
     pub(crate) fn opening(&self, place: &str, access: &FileAccess) -> Result<Translated> {
-        let beside = access.resolver.is_some().then(|| Beside::new(access, place));
-        self.beneath.opening(access, beside)
+        let siblings = access.resolver.is_some().then(|| SiblingResolver::new(access, place));
+        self.inner.opening(access, siblings)
     }
 
-    /// Bytes of the file.
+    /// Returns the number of bytes of the file.
     pub(crate) fn bytes(&self) -> Option<u64> {
         self.saved.lock().stamp.map(|stamp| stamp.bytes())
     }
@@ -81,14 +86,14 @@ impl Document {
     /// Puts the text of what is now in the container in the place of the file.
     pub(crate) fn save(&self, durability: Durability) -> Result<()> {
         let mut saved = self.saved.lock();
-        let paused = self.beneath.keeper().shared().pause();
-        let changes = self.beneath.keeper().shared().changes();
+        let paused = self.inner.keeper().shared().pause();
+        let changes = self.inner.keeper().shared().changes();
         let is_safe = durability == Durability::None || saved.durability == Durability::Full;
         if saved.changes == changes && is_safe {
             return Ok(());
         }
         let text =
-            write::document(self.beneath.keeper(), &self.create, &self.limits).during("write document")?;
+            write::document(self.inner.keeper(), &self.create, &self.limits).during("write document")?;
         drop(paused);
         (text.len() as u64).within(self.limits.metadata_bytes_max, "document")?;
         self.check_unchanged(saved.stamp)?;

@@ -7,7 +7,7 @@ use model::properties::FileCreate;
 use model::{Context, Error, Kind, Limits, ObjectKind, Result, Token};
 use vol::{Container, OpGroupCreate};
 
-/// How the container is made.
+/// Returns how the container is made.
 pub(crate) fn file_create(value: &Value<'_>) -> Result<FileCreate> {
     let (_, root) = root(value)?;
     file_from_json(value.get("fileCreationProperties"), group_properties(root)?)
@@ -25,12 +25,12 @@ fn all<'v, 'a>(value: &'v Value<'a>, kind: ObjectKind) -> Result<Vec<(&'v str, &
 }
 
 /// Objects by identity. What a reference meant may be gone: then it means something that is gone here too.
-struct Known<'a, O> {
+struct ObjectsById<'a, O> {
     objects: O,
     container: &'a Translated,
 }
 
-impl<O: Objects> Objects for Known<'_, O> {
+impl<O: Objects> Objects for ObjectsById<'_, O> {
     fn name_of(&self, token: Token) -> Result<String> {
         self.objects.name_of(token)
     }
@@ -52,11 +52,11 @@ impl<O: Objects> Objects for Known<'_, O> {
 
 /// Fills an empty container.
 pub(crate) fn fill(container: &Translated, value: &Value<'_>, limits: &Limits) -> Result<()> {
-    let objects = Known { objects: container.objects(), container };
+    let objects = ObjectsById { objects: container.objects(), container };
     let loader = Loader::new(container, &objects, limits);
-    let beneath = container.beneath().info()?;
+    let inner = container.inner().info()?;
     let (root_id, root_value) = root(value)?;
-    let root = container.shared().add(root_id, beneath.root)?;
+    let root = container.shared().add(root_id, inner.root)?;
     if let Some(number) = value.maybe("numberNext", Value::uint)? {
         container.shared().ids.write().skip_to(number);
     }
@@ -77,7 +77,7 @@ pub(crate) fn fill(container: &Translated, value: &Value<'_>, limits: &Limits) -
     Ok(())
 }
 
-/// Makes an object that nothing leads to yet.
+/// Creates an object that nothing leads to yet.
 fn make(
     loader: &Loader<'_>,
     container: &Translated,

@@ -14,13 +14,13 @@ use vol::{Container, OpList};
 const API_VERSION: &str = "1.1.1";
 
 /// An object and the first path that leads to it.
-struct Found {
+struct ObjectWithPath {
     token: Token,
     kind: ObjectKind,
     path: Option<ObjectPath>,
 }
 
-/// The text of all that links lead to, and of the types that it uses: in an order that depends on nothing else.
+/// Returns the text of all that links lead to, and of the types that it uses: in an order that depends on nothing else.
 pub(crate) fn document(container: &Translated, create: &FileCreate, limits: &Limits) -> Result<String> {
     let objects = container.objects();
     let saver = Saver::new(container, &objects, limits)?;
@@ -45,7 +45,7 @@ pub(crate) fn document(container: &Translated, create: &FileCreate, limits: &Lim
     text::write(&fields.into())
 }
 
-fn one(saver: &Saver<'_>, object: &Found) -> Result<Value<'static>> {
+fn one(saver: &Saver<'_>, object: &ObjectWithPath) -> Result<Value<'static>> {
     // Objects are found by their links. Paths for people, of groups nested very deeply, would outgrow all else.
     let path = object.path.as_ref().filter(|path| path.len() <= SHOWN_BYTES_MAX);
     let alias = Fields::new().some("alias", path.map(|path| list([path.to_string()])));
@@ -67,8 +67,8 @@ fn one(saver: &Saver<'_>, object: &Found) -> Result<Value<'static>> {
         .into())
 }
 
-/// All objects, nearest to the root first.
-fn walk(saver: &Saver<'_>, root: Token) -> Result<Vec<Found>> {
+/// Returns all objects, nearest to the root first.
+fn walk(saver: &Saver<'_>, root: Token) -> Result<Vec<ObjectWithPath>> {
     let mut found = Vec::new();
     let mut met = HashSet::from([root]);
     let mut pending = VecDeque::from([(root, Some(ObjectPath::root()))]);
@@ -84,7 +84,7 @@ fn walk(saver: &Saver<'_>, root: Token) -> Result<Vec<Found>> {
             }
         }
         // Types that are used but not linked come last: a link may still be found for them.
-        found.push(Found { token, kind, path });
+        found.push(ObjectWithPath { token, kind, path });
         if pending.is_empty() {
             let unlinked = used_types(saver, &found)?.into_iter().filter(|t| met.insert(*t));
             pending.extend(unlinked.map(|token| (token, None)).collect::<Vec<_>>());
@@ -94,7 +94,7 @@ fn walk(saver: &Saver<'_>, root: Token) -> Result<Vec<Found>> {
 }
 
 /// Committed datatypes of datasets and attributes.
-fn used_types(saver: &Saver<'_>, found: &[Found]) -> Result<Vec<Token>> {
+fn used_types(saver: &Saver<'_>, found: &[ObjectWithPath]) -> Result<Vec<Token>> {
     let op = OpList { count_max: u64::MAX, ..OpList::default() };
     let mut used = Vec::new();
     for object in found {

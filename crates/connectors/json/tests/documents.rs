@@ -1,4 +1,4 @@
-//! Documents as people meet them: stable text, edits by hand, and text that nobody vouches for.
+//! Documents as people meet them: stable text, edits by hand, and text that no one vouches for.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -55,14 +55,14 @@ impl Drop for Document {
     }
 }
 
-fn slots_of(container: &dyn Container, memory: &Datatype, data: &[u8], heap: &mut Heap) -> Vec<u8> {
-    let stored = memory.with_slots(&container.info().unwrap().slots);
-    transfer::to_file_form(container, memory, data, &stored, &Conversions::default(), heap).unwrap()
+fn descriptors_of(container: &dyn Container, memory: &Datatype, data: &[u8], heap: &mut Heap) -> Vec<u8> {
+    let stored = memory.with_descriptors(&container.info().unwrap().descriptors);
+    transfer::to_file_type(container, memory, data, &stored, &Conversions::default(), heap).unwrap()
 }
 
 fn dataset(c: &dyn Container, group: Token, name: &str, datatype: Datatype, dims: &[u64]) -> Token {
     let space = Dataspace::simple(dims).unwrap();
-    let place = Some(Place::new(group, name));
+    let place = Some(LinkLocation::new(group, name));
     let create = Default::default();
     c.dataset_create(&OpDatasetCreate { place, datatype, committed: None, space, create }).unwrap()
 }
@@ -72,13 +72,18 @@ fn fill(c: &dyn Container) {
     let root = c.info().unwrap().root;
     let create =
         GroupCreate { link_order: model::properties::CreationOrder::Indexed, ..GroupCreate::default() };
-    let group = c.group_create(&OpGroupCreate { place: Some(Place::new(root, "group")), create }).unwrap();
+    let group =
+        c.group_create(&OpGroupCreate { place: Some(LinkLocation::new(root, "group")), create }).unwrap();
     for name in ["z", "a", "m"] {
-        c.group_create(&OpGroupCreate { place: Some(Place::new(group, name)), create: Default::default() })
-            .unwrap();
+        c.group_create(&OpGroupCreate {
+            place: Some(LinkLocation::new(group, name)),
+            create: Default::default(),
+        })
+        .unwrap();
     }
-    let link =
-        |name: &str, target| c.link_create(&OpLinkCreate { place: Place::new(group, name), target }).unwrap();
+    let link = |name: &str, target| {
+        c.link_create(&OpLinkCreate { place: LinkLocation::new(group, name), target }).unwrap();
+    };
     link("ring", LinkTarget::Hard(root));
     link("soft", LinkTarget::Soft("/nowhere".into()));
     link("external", LinkTarget::External { file: "other.h5".into(), path: "/x".into() });
@@ -92,20 +97,23 @@ fn fill(c: &dyn Container) {
     let mut heap = Heap::new();
     let mut data = vec![0; 32];
     heap.push("žluť".as_bytes(), 6).store(&mut data).unwrap();
-    let from = &slots_of(c, &memory, &data, &mut heap);
+    let from = &descriptors_of(c, &memory, &data, &mut heap);
     c.dataset_write(&[OpWrite { dataset: texts, selection: &Selection::All, from }]).unwrap();
-    let refer = Datatype::reference(ReferenceKind::ObjectOld);
+    let refer = Datatype::reference(ReferenceKind::Object1);
     let references = dataset(c, root, "references", refer.clone(), &[2]);
     let gone = c
-        .group_create(&OpGroupCreate { place: Some(Place::new(root, "gone")), create: Default::default() })
+        .group_create(&OpGroupCreate {
+            place: Some(LinkLocation::new(root, "gone")),
+            create: Default::default(),
+        })
         .unwrap();
     let mut data = vec![0; 32];
     heap.store_reference(Reference::object(texts), &mut data).unwrap();
     heap.store_reference(Reference::object(gone), &mut data[16..]).unwrap();
-    let from = &slots_of(c, &refer, &data, &mut heap);
+    let from = &descriptors_of(c, &refer, &data, &mut heap);
     c.dataset_write(&[OpWrite { dataset: references, selection: &Selection::All, from }]).unwrap();
     c.link_delete(root, "gone").unwrap();
-    let place = Some(Place::new(root, "map"));
+    let place = Some(LinkLocation::new(root, "map"));
     let map =
         OpMapCreate { place, key: memory, value: Datatype::native_int(8), create: ObjectCreate::default() };
     let map = c.map_create(&map).unwrap();
@@ -148,11 +156,11 @@ fn everything_is_there_after_reopening() {
     let names: Vec<String> = c.link_list(group, &op).unwrap().entries.into_iter().map(|l| l.name).collect();
     assert_eq!(names[..4], ["z", "a", "m", "ring"]);
     let references = path::token(&*c, root, "references", 9).unwrap();
-    let mut slots = vec![0; 32];
-    let read = OpRead { dataset: references, selection: &Selection::All, into: &mut slots };
+    let mut descriptors = vec![0; 32];
+    let read = OpRead { dataset: references, selection: &Selection::All, into: &mut descriptors };
     c.dataset_read(&mut [read]).unwrap();
-    let slots: Vec<&[u8]> = slots.chunks(16).collect();
-    let found = c.reference_get(ReferenceKind::ObjectOld, &slots).unwrap();
+    let descriptors: Vec<&[u8]> = descriptors.chunks(16).collect();
+    let found = c.reference_get(ReferenceKind::Object1, &descriptors).unwrap();
     assert_eq!(found[0].token(), Some(path::token(&*c, root, "group/texts", 9).unwrap()));
     assert_eq!(c.object_info(found[1].token().unwrap()).unwrap_err().kind(), Kind::NotFound);
 }
@@ -223,8 +231,11 @@ fn the_published_form_is_read() {
     assert_eq!(c.attribute_read(root, &["attr"]).unwrap(), [b"abc\0\0".to_vec()]);
     let dataset = path::token(&*c, root, "dset", 9).unwrap();
     assert_eq!(c.dataset_info(dataset).unwrap().space.max_dims(), [model::UNLIMITED]);
-    c.group_create(&OpGroupCreate { place: Some(Place::new(root, "new")), create: Default::default() })
-        .unwrap();
+    c.group_create(&OpGroupCreate {
+        place: Some(LinkLocation::new(root, "new")),
+        create: Default::default(),
+    })
+    .unwrap();
     c.close().unwrap();
     let again = place.open(&FileAccess::read()).unwrap();
     assert_eq!(path::token(&*again, root, "dset", 9).unwrap(), dataset);

@@ -2,28 +2,33 @@
 
 use std::sync::Arc;
 
-use algorithms::transfer;
+use algorithms::{checks, transfer};
 use model::convert::Conversions;
 use model::properties::{AllocTime, DatasetCreate, FillValue, Layout};
-use model::{CharacterSet, Dataspace, Datatype, Error, Heap, Limits, Result, Token, Within};
+use model::{CharacterSet, Dataspace, Datatype, Error, Heap, Limits, Result, Token};
 use vol::{Container, DatasetInfo, OpAttributeCreate, OpDatasetCreate};
 
 use crate::{hidden, pipeline, properties};
 
-/// Whether elements of a new dataset go to the log; others are the container's beneath.
+/// Returns whether elements of a new dataset go to the log; others are the container's below.
 ///
-/// Elements with variable-length values or references hold addresses of the file. In an ordinary dataset whoever repacks
-/// the file knows them, and brings them along; in a log nobody would.
+/// Elements with variable-length values or references hold addresses of the file. In an ordinary dataset a caller that repacks
+/// the file knows them, and brings them along; in a log no one would.
 pub(crate) fn is_logged(create: &DatasetCreate, datatype: &Datatype) -> bool {
-    !matches!(create.layout, Layout::External(_) | Layout::Virtual(_)) && !datatype.has_slots()
+    !matches!(create.layout, Layout::External(_) | Layout::Virtual(_)) && !datatype.has_descriptors()
 }
 
 fn invalid(problem: &str) -> Error {
     Error::invalid("create dataset").with("problem", problem)
 }
 
-/// An error where a dataset makes no sense; `datatype` is in file form.
-pub(crate) fn check(op: &OpDatasetCreate, datatype: &Datatype, limits: &Limits) -> Result<()> {
+/// An error where a dataset makes no sense; `datatype` is in the file datatype.
+pub(crate) fn check(
+    op: &OpDatasetCreate,
+    datatype: &Datatype,
+    limits: &Limits,
+    filters: &filters::Registry,
+) -> Result<()> {
     let count = op.space.element_count()?;
     let bytes = count.checked_mul(u64::from(datatype.size()));
     bytes.ok_or_else(|| Error::limit("create dataset").with("elements", count))?;
@@ -34,26 +39,12 @@ pub(crate) fn check(op: &OpDatasetCreate, datatype: &Datatype, limits: &Limits) 
         return Err(error.with("wanted", datatype.size()));
     }
     match &op.create.layout {
-        Layout::Chunked { shape, .. } => check_chunks(shape, &op.space, datatype.size(), limits)?,
+        Layout::Chunked { shape, .. } => checks::chunks(shape, &op.space, datatype.size(), limits)?,
         _ if op.space.is_resizable() => return Err(invalid("only a chunked dataset can change its extent")),
         _ if !op.create.filters.is_empty() => return Err(invalid("only a chunked dataset can have filters")),
         _ => {}
     }
-    pipeline::check(&op.create.filters)
-}
-
-fn check_chunks(shape: &[u64], space: &Dataspace, element_bytes: u32, limits: &Limits) -> Result<()> {
-    if shape.len() != space.rank() || shape.is_empty() {
-        return Err(invalid("chunks have another rank"));
-    }
-    if shape.contains(&0) {
-        return Err(invalid("chunk dimension is zero"));
-    }
-    if shape.iter().zip(space.max_dims()).zip(space.dims()).any(|((len, max), dim)| *dim > 0 && len > max) {
-        return Err(invalid("chunk is larger than the dataset can be"));
-    }
-    let bytes = shape.iter().try_fold(u64::from(element_bytes), |n, &len| n.checked_mul(len));
-    bytes.unwrap_or(u64::MAX).within(limits.chunk_bytes_max, "chunk").map(|_| ())
+    pipeline::check(filters, &op.create.filters)
 }
 
 /// Makes the anchor of a dataset.
@@ -128,11 +119,11 @@ pub(crate) fn numbers(inner: &dyn Container, object: Token, name: &str) -> Resul
     // A signed −1 is how programs write that there is no bound.
     let wide = if kind.signed { Datatype::native_int(8) } else { Datatype::native_uint(8) };
     let (none, mut heap) = (Conversions::default(), Heap::new());
-    let bytes = transfer::from_file_form(inner, &info.datatype, &raw, &wide, &none, &mut heap)?;
+    let bytes = transfer::from_file_type(inner, &info.datatype, &raw, &wide, &none, &mut heap)?;
     Ok(Some(bytes.as_chunks::<8>().0.iter().map(|bytes| u64::from_ne_bytes(*bytes)).collect()))
 }
 
-/// The number of a dataset and what it tells, if it is an anchor.
+/// Returns the number of a dataset and what it tells, if it is an anchor.
 pub(crate) fn load(inner: &dyn Container, dataset: Token) -> Result<Option<(u64, Arc<DatasetInfo>)>> {
     let anchor = inner.dataset_info(dataset)?;
     let Some(id) = numbers(inner, dataset, hidden::ID)? else { return Ok(None) };

@@ -11,7 +11,7 @@ const BLOCK_BYTES_MAX: usize = 16 << 20;
 /// Bytes of blocks that are kept for the next time.
 const SPARE_BYTES_MAX: usize = 64 << 20;
 
-/// Blocks that were filled before, whoever filled them, from small to large: memory that was never touched is dear, and
+/// Blocks that were filled before, no matter who filled them, from small to large: memory that was never touched is dear, and
 /// models write file after file.
 static SPARES: Mutex<Vec<Vec<u8>>> = Mutex::new(Vec::new());
 
@@ -19,7 +19,7 @@ fn spares() -> MutexGuard<'static, Vec<Vec<u8>>> {
     SPARES.lock()
 }
 
-/// Bytes whose owner let go of them.
+/// Bytes that their owner released.
 pub(crate) type Given = Arc<dyn AsRef<[u8]> + Send + Sync>;
 
 enum Block {
@@ -50,7 +50,7 @@ impl std::fmt::Debug for Arena {
 }
 
 impl Arena {
-    /// Bytes that wait.
+    /// Returns the number of bytes that wait.
     pub(crate) fn bytes(&self) -> u64 {
         self.bytes
     }
@@ -89,12 +89,12 @@ impl Arena {
         self.blocks.len() as u32 - 1
     }
 
-    /// All blocks, by number.
+    /// Returns all blocks, by number.
     pub(crate) fn blocks(&self) -> Vec<&[u8]> {
         self.blocks.iter().map(Block::bytes).collect()
     }
 
-    /// Lets go of everything.
+    /// Releases everything.
     pub(crate) fn clear(&mut self) {
         self.bytes = 0;
         if self.blocks.is_empty() {
@@ -116,7 +116,7 @@ impl Arena {
         // The largest are taken first.
         spares.sort_by_key(Vec::capacity);
         if !surplus.is_empty() {
-            // To give back a gigabyte takes a tenth of the time that it takes to write it: nobody waits for that. Without a
+            // To give back a gigabyte takes a tenth of the time that it takes to write it: no one waits for that. Without a
             // thread it is given back here.
             let named = std::thread::Builder::new().name("hyperslab-free".to_owned());
             drop(named.spawn(move || drop(surplus)));

@@ -17,7 +17,7 @@ fn confused() -> Error {
     Error::invalid("call together").with("problem", "processes call different operations")
 }
 
-/// An answer as bytes: the operation, whether it failed, values, byte strings, elements that were read.
+/// Returns an answer as bytes: the operation, whether it failed, values, byte strings, elements that were read.
 fn pack(code: u32, answer: &Answer, into: &[&mut [u8]]) -> Result<Vec<u8>> {
     let mut out = Vec::new();
     code.put(&mut out)?;

@@ -9,17 +9,17 @@ use crate::container::LogContainer;
 use crate::datasets::shown;
 use crate::load::{Loaded, OFFSETS, TABLE, log_name};
 use crate::merge::Last;
-use crate::pieces::{Piece, batches};
-use crate::posting::Lent;
+use crate::pieces::{ElementRun, batches};
+use crate::posting::LentBuffers;
 use crate::read::read_pieces;
-use crate::state::Known;
+use crate::state::KnownDataset;
 use crate::table::Table;
 
 /// Bytes that are moved at a time.
 const MOVED_BYTES: u64 = 64 << 20;
 
 impl LogContainer {
-    /// Writes the log anew, as one commit: only elements that show are kept. The room of the old log is free for what is
+    /// Writes the log anew, as one commit: only elements that show are kept. The space of the old log is free for what is
     /// written later; the file becomes shorter when it is repacked.
     pub fn compact(&self) -> Result<()> {
         self.check_writable()?;
@@ -27,7 +27,7 @@ impl LogContainer {
             return Err(Error::unsupported("compact a log that several processes have open"));
         }
         Container::commit(self, Durability::Full)?;
-        let (shared, inner) = (self.shared(), self.beneath());
+        let (shared, inner) = (self.shared(), self.inner());
         let old: Vec<String> = shared.read().logs.iter().map(|(number, _)| log_name(number)).collect();
         let stale = [old, self.flush_tables()?, vec![TABLE.to_owned(), OFFSETS.to_owned()]].concat();
         for (_, dataset) in self.all_datasets()? {
@@ -35,7 +35,7 @@ impl LogContainer {
             self.move_elements(dataset)?;
         }
         let mut state = shared.write();
-        self.flush_state(&mut state, &Lent::default(), Last::Nothing)?;
+        self.flush_state(&mut state, &LentBuffers::default(), Last::Nothing)?;
         for name in stale {
             if inner.link_get(shared.group, &name)?.is_some() {
                 inner.link_delete(shared.group, &name)?;
@@ -44,7 +44,7 @@ impl LogContainer {
         let fresh = Loaded::read(inner, shared.group, &shared.limits)?.into_state(&shared.limits)?;
         (state.logs, state.arrived, state.flushes) = (fresh.logs, fresh.arrived, fresh.flushes);
         for known in state.known.values_mut() {
-            if let Known::Logged(logged) = known {
+            if let KnownDataset::Logged(logged) = known {
                 logged.forget_file();
             }
         }
@@ -64,13 +64,13 @@ impl LogContainer {
             error.with("help", "copy it to a new log: hyperslab copy log:OLD log:NEW")
         };
         let shared = self.shared();
-        let loaded = Loaded::read(self.beneath(), shared.group, &shared.limits)?;
+        let loaded = Loaded::read(self.inner(), shared.group, &shared.limits)?;
         if loaded.tables.iter().any(|table| !Table::survives_repack(table)) {
             return Err(refused("its tables say where in the file elements are"));
         }
         for (path, dataset) in self.all_datasets()? {
             self.know(dataset)?;
-            if shared.read().logged(dataset).is_some_and(|logged| logged.has_slots) {
+            if shared.read().logged(dataset).is_some_and(|logged| logged.has_descriptors) {
                 return Err(refused("entries hold addresses of values or objects").with("dataset", path));
             }
         }
@@ -84,7 +84,7 @@ impl LogContainer {
             let state = shared.ready(&[dataset])?;
             let Some(logged) = state.logged(dataset) else { return Ok(()) };
             let list = logged.index.lists().next().unwrap_or(&[]);
-            let pieces: Vec<Piece> = shown(logged, list)?.collect();
+            let pieces: Vec<ElementRun> = shown(logged, list)?.collect();
             (pieces, logged.size)
         };
         for batch in batches(&pieces, size, MOVED_BYTES) {
@@ -96,12 +96,12 @@ impl LogContainer {
             let mut at = 0;
             for piece in batch {
                 if let Some(logged) = state.logged_mut(dataset) {
-                    logged.add_request(Piece { at, source, ..piece });
+                    logged.add_request(ElementRun { at, source, ..piece });
                 }
                 at += piece.len * size;
             }
             if state.arena.bytes() >= MOVED_BYTES {
-                self.flush_state(&mut state, &Lent::default(), Last::Nothing)?;
+                self.flush_state(&mut state, &LentBuffers::default(), Last::Nothing)?;
             }
         }
         Ok(())

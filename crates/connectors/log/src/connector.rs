@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Weak};
 
 use comm::{Comm, Single};
-use files::{Mode, Posix};
+use files::Posix;
 use model::text::to_path;
 use model::{Error, Result, Token};
 use protocol::wire::{self, Client};
@@ -19,12 +19,13 @@ use vol::{
 use crate::collective::Collective;
 use crate::container::LogContainer;
 use crate::extensions::{CheckRepack, CompactLog, LogStatisticsText};
+use crate::inner_file::{Inner, open_file};
 use crate::load::{self, Loaded};
 use crate::logs::Log;
-use crate::state::{Settings, Shared, State};
+use crate::state::{LogState, Settings, Shared};
 use crate::table::TableVersion;
 
-/// Elements have no chunks as they are stored, and what virtual datasets are made of would be anchors to the file beneath.
+/// Elements have no chunks as they are stored, and what virtual datasets are made of would be anchors to the inner file.
 pub(crate) const CAPABILITY: Capability =
     Capability { maps: false, raw_chunks: false, virtual_datasets: false, ..Capability::ALL };
 
@@ -37,13 +38,13 @@ const BUFFER_BYTES_MAX: u64 = 256 << 20;
 /// Keeps containers as HDF5 files with logs in them. Clones know the same open ones.
 #[derive(Clone)]
 pub struct LogConnector {
-    beneath: Arc<dyn Connector>,
+    inner: Arc<dyn Connector>,
     open: Arc<Mutex<HashMap<PathBuf, Weak<Shared>>>>,
 }
 
 impl std::fmt::Debug for LogConnector {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("LogConnector").field("beneath", &self.beneath.info().name).finish_non_exhaustive()
+        f.debug_struct("LogConnector").field("inner", &self.inner.info().name).finish_non_exhaustive()
     }
 }
 
@@ -70,38 +71,28 @@ fn settings(engine: Option<&str>, access: &FileAccess) -> Result<Settings> {
     Ok(Settings { version, buffer_bytes_max, when_full: access.write_buffer_full })
 }
 
-/// One path for one file, however it is written.
+/// Returns one path for one file, however it is written.
 fn canonical(path: &str) -> Result<PathBuf> {
     to_path(path).canonicalize().map_err(|e| failed("find file", path, &e))
 }
 
 /// What a file is opened with.
-struct Opening<'a> {
+struct LogOpen<'a> {
     path: &'a str,
     settings: Settings,
     access: &'a FileAccess,
+    registry: &'a vol::Registry,
     comm: Arc<dyn Comm>,
 }
 
-impl Opening<'_> {
+impl LogOpen<'_> {
+    /// Returns what all who have a file open share, with a handle of it.
     fn shared(
-        &self,
-        leader: Option<Arc<dyn Container>>,
-        root: Token,
-        group: Token,
-        state: State,
-    ) -> Result<Shared> {
-        let file = open_file(self.path, self.access)?;
-        Ok(self.shared_in(file, leader, (root, group), state))
-    }
-
-    /// What all who have a file open share, with a handle of it.
-    fn shared_in(
         &self,
         file: Posix,
         leader: Option<Arc<dyn Container>>,
         (root, group): (Token, Token),
-        state: State,
+        state: LogState,
     ) -> Shared {
         Shared {
             state: RwLock::new(state),
@@ -113,26 +104,9 @@ impl Opening<'_> {
             group,
             settings: self.settings,
             limits: self.access.limits.clone(),
+            filters: self.registry.registered().filters.clone(),
             openings: AtomicUsize::new(0),
             decoded: Mutex::new(None),
-        }
-    }
-}
-
-/// Opens the file itself, for elements in logs.
-fn open_file(path: &str, access: &FileAccess) -> Result<Posix> {
-    let mode = if access.access == Access::Write { Mode::ReadWrite } else { Mode::Read };
-    Posix::open(to_path(path), mode).map_err(|e| failed("open file", path, &e))
-}
-
-/// An error where another file stands at a path than the one that was opened there: its logs would be those of one file, and
-/// its elements those of another.
-fn check_same(path: &str, file: &Posix) -> Result<()> {
-    let now = Posix::open(to_path(path), Mode::Read).map_err(|e| failed("open file", path, &e))?;
-    match now.identity() == file.identity() {
-        true => Ok(()),
-        false => {
-            Err(Error::busy("open log").with("path", path).with("problem", "the file was replaced meanwhile"))
         }
     }
 }
@@ -141,14 +115,14 @@ fn not_a_log(path: &str) -> Error {
     Error::invalid("open log").with("path", path).with("problem", "the file has no log in it")
 }
 
-fn load_state(beneath: &dyn Container, group: Token, access: &FileAccess) -> Result<State> {
-    Loaded::read(beneath, group, &access.limits)?.into_state(&access.limits)
+fn load_state(inner: &dyn Container, group: Token, access: &FileAccess) -> Result<LogState> {
+    Loaded::read(inner, group, &access.limits)?.into_state(&access.limits)
 }
 
 impl LogConnector {
-    /// Logs in files of the connector beneath, which must keep contiguous datasets in one file at a path.
-    pub fn new(beneath: Arc<dyn Connector>) -> Self {
-        LogConnector { beneath, open: Arc::default() }
+    /// Logs in files of the inner connector, which must keep contiguous datasets in one file at a path.
+    pub fn new(inner: Arc<dyn Connector>) -> Self {
+        LogConnector { inner, open: Arc::default() }
     }
 
     fn table(&self) -> MutexGuard<'_, HashMap<PathBuf, Weak<Shared>>> {
@@ -157,21 +131,33 @@ impl LogConnector {
         table
     }
 
-    /// Makes a file for this process alone.
+    /// Creates the file, with an empty group of logs.
+    fn create_inner(&self, op: &ContainerCreate<'_>, access: &FileAccess) -> Result<(Inner, Token)> {
+        let inner = Inner::create(&*self.inner, &ContainerCreate { access, ..op.clone() })?;
+        let group = load::create(&*inner.container)?;
+        inner.container.commit(vol::Durability::None)?;
+        Ok((inner, group))
+    }
+
+    /// Creates a file for this process alone.
     pub fn create_log(&self, op: &ContainerCreate<'_>) -> Result<Arc<LogContainer>> {
         check_access(op.access)?;
         let settings = settings(op.engine, op.access)?;
         // A new file can be written, whatever the access asked for.
         let access = FileAccess { access: Access::Write, ..op.access.clone() };
         let mut table = self.table();
-        let beneath =
-            self.beneath.create(&ContainerCreate { engine: None, access: &access, ..op.clone() })?;
-        let group = load::create(&*beneath)?;
-        beneath.commit(vol::Durability::None)?;
-        let opening = Opening { path: op.path, settings, access: &access, comm: Arc::new(Single) };
-        let shared = Arc::new(opening.shared(None, beneath.info()?.root, group, State::default())?);
+        let (inner, group) = self.create_inner(op, &access)?;
+        let opening = LogOpen {
+            path: op.path,
+            settings,
+            access: &access,
+            registry: op.registry,
+            comm: Arc::new(Single),
+        };
+        let tokens = (inner.container.info()?.root, group);
+        let shared = Arc::new(opening.shared(inner.file, None, tokens, LogState::default()));
         table.insert(canonical(op.path)?, Arc::downgrade(&shared));
-        Ok(Arc::new(LogContainer::new(beneath, shared, &access)?))
+        Ok(Arc::new(LogContainer::new(inner.container, shared, &access)?))
     }
 
     /// Opens a file for this process alone.
@@ -180,9 +166,7 @@ impl LogConnector {
         let settings = settings(op.engine, op.access)?;
         // Held while a file is read: two who open one at the same time get the same one.
         let mut table = self.table();
-        let file = open_file(op.path, op.access)?;
-        let beneath = self.beneath.open(&ContainerOpen { engine: None, ..op.clone() })?;
-        check_same(op.path, &file)?;
+        let Inner { container: inner, file } = Inner::open(&*self.inner, op)?;
         let path = canonical(op.path)?;
         let known = table.get(&path).and_then(Weak::upgrade).filter(|shared| {
             // A file in the place of the one that was open is another one.
@@ -191,54 +175,57 @@ impl LogConnector {
         let shared = match known {
             Some(shared) => shared,
             None => {
-                let group = load::find(&*beneath)?.ok_or_else(|| not_a_log(op.path))?;
-                let state = load_state(&*beneath, group, op.access)?;
-                let opening = Opening { path: op.path, settings, access: op.access, comm: Arc::new(Single) };
-                Arc::new(opening.shared_in(file, None, (beneath.info()?.root, group), state))
+                let group = load::find(&*inner)?.ok_or_else(|| not_a_log(op.path))?;
+                let state = load_state(&*inner, group, op.access)?;
+                let opening = LogOpen {
+                    path: op.path,
+                    settings,
+                    access: op.access,
+                    registry: op.registry,
+                    comm: Arc::new(Single),
+                };
+                Arc::new(opening.shared(file, None, (inner.info()?.root, group), state))
             }
         };
         table.insert(path, Arc::downgrade(&shared));
-        Ok(Arc::new(LogContainer::new(beneath, shared, op.access)?))
+        Ok(Arc::new(LogContainer::new(inner, shared, op.access)?))
     }
 
-    /// Makes a file that all members of a group write. All of them call this.
+    /// Creates a file that all members of a group write. All of them call this.
     pub fn create_shared(&self, comm: Arc<dyn Comm>, op: &ContainerCreate<'_>) -> Result<Arc<LogContainer>> {
         let access = FileAccess { access: Access::Write, ..op.access.clone() };
         let make = || {
             check_access(op.access)?;
-            let beneath =
-                self.beneath.create(&ContainerCreate { engine: None, access: &access, ..op.clone() })?;
-            let group = load::create(&*beneath)?;
-            beneath.commit(vol::Durability::None)?;
-            Ok((beneath, group))
+            self.create_inner(op, &access)
         };
         let settings = settings(op.engine, op.access)?;
-        self.begin(&Opening { path: op.path, settings, access: &access, comm }, make)
+        self.begin(&LogOpen { path: op.path, settings, access: &access, registry: op.registry, comm }, make)
     }
 
     /// Opens a file for all members of a group. All of them call this.
     pub fn open_shared(&self, comm: Arc<dyn Comm>, op: &ContainerOpen<'_>) -> Result<Arc<LogContainer>> {
         let make = || {
             check_access(op.access)?;
-            let beneath = self.beneath.open(&ContainerOpen { engine: None, ..op.clone() })?;
-            let group = load::find(&*beneath)?.ok_or_else(|| not_a_log(op.path))?;
-            Ok((beneath, group))
+            let inner = Inner::open(&*self.inner, op)?;
+            let group = load::find(&*inner.container)?.ok_or_else(|| not_a_log(op.path))?;
+            Ok((inner, group))
         };
         let settings = settings(op.engine, op.access)?;
-        self.begin(&Opening { path: op.path, settings, access: op.access, comm }, make)
+        self.begin(&LogOpen { path: op.path, settings, access: op.access, registry: op.registry, comm }, make)
     }
 
     /// The leader makes or opens the file, and tells the others what is in it.
     fn begin(
         &self,
-        opening: &Opening<'_>,
-        make: impl FnOnce() -> Result<(Arc<dyn Container>, Token)>,
+        opening: &LogOpen<'_>,
+        make: impl FnOnce() -> Result<(Inner, Token)>,
     ) -> Result<Arc<LogContainer>> {
         let leads = opening.comm.rank() == 0;
         let made = leads.then(|| {
-            let (beneath, group) = make()?;
-            let loaded = Loaded::read(&*beneath, group, &opening.access.limits)?;
-            Ok((beneath.clone(), to_bytes(&*beneath, group, &loaded)?))
+            let (inner, group) = make()?;
+            let loaded = Loaded::read(&*inner.container, group, &opening.access.limits)?;
+            let bytes = to_bytes(&*inner.container, group, &loaded)?;
+            Ok((inner, bytes))
         });
         let mut message = match &made {
             None => Vec::new(),
@@ -251,21 +238,24 @@ impl LogConnector {
             Some((0, error)) => return Err(wire::from_bytes(error)?),
             _ => return Err(Error::invalid("open log").with("problem", "no word from the leader")),
         };
-        let leader = made.transpose()?.map(|(beneath, _)| beneath);
+        let (leader, file) = match made.transpose()? {
+            Some((inner, _)) => (Some(inner.container), inner.file),
+            None => (None, open_file(opening.path, opening.access)?),
+        };
         let state = loaded.into_state(&opening.access.limits)?;
-        let shared = Arc::new(opening.shared(leader.clone(), root, group, state)?);
-        let beneath: Arc<dyn Container> = match leader {
+        let shared = Arc::new(opening.shared(file, leader.clone(), (root, group), state));
+        let inner: Arc<dyn Container> = match leader {
             Some(alone) if opening.comm.size() == 1 => alone,
             leader => Arc::new(Client::new(Collective { comm: opening.comm.clone(), leader })),
         };
-        Ok(Arc::new(LogContainer::new(beneath, shared, opening.access)?))
+        Ok(Arc::new(LogContainer::new(inner, shared, opening.access)?))
     }
 }
 
 type Message = (Vec<u64>, Vec<Vec<u8>>);
 
-fn to_bytes(beneath: &dyn Container, group: Token, loaded: &Loaded) -> Result<Vec<u8>> {
-    let mut numbers = vec![beneath.info()?.root.to_u64(), group.to_u64(), loaded.id_next];
+fn to_bytes(inner: &dyn Container, group: Token, loaded: &Loaded) -> Result<Vec<u8>> {
+    let mut numbers = vec![inner.info()?.root.to_u64(), group.to_u64(), loaded.id_next];
     numbers.push(loaded.logs.len() as u64);
     loaded.logs.iter().for_each(|(number, log)| numbers.extend([*number, log.offset, log.bytes]));
     numbers.extend(&loaded.flushes);
@@ -274,7 +264,7 @@ fn to_bytes(beneath: &dyn Container, group: Token, loaded: &Loaded) -> Result<Ve
 
 fn from_bytes(bytes: &[u8]) -> Result<(Token, Token, Loaded)> {
     let (numbers, tables) = wire::from_bytes::<Message>(bytes)?;
-    let broken = || Error::invalid("open log").with("problem", "the leader told something else");
+    let broken = || Error::invalid("open log").with("problem", "the leader sent something else");
     let &[root, group, id_next, count, ref rest @ ..] = numbers.as_slice() else { return Err(broken()) };
     let logs = usize::try_from(count).ok().and_then(|n| n.checked_mul(3));
     let (logs, flushes) = logs.and_then(|n| rest.split_at_checked(n)).ok_or_else(broken)?;
@@ -300,7 +290,7 @@ impl Connector for LogConnector {
         check_access(op.access)?;
         settings(op.engine, op.access)?;
         let access = FileAccess { access: Access::Write, ..op.access.clone() };
-        self.beneath.check_create(&ContainerCreate { engine: None, access: &access, ..op.clone() })
+        self.inner.check_create(&ContainerCreate { engine: None, access: &access, ..op.clone() })
     }
 
     fn create(&self, op: &ContainerCreate<'_>) -> Result<Arc<dyn Container>> {
@@ -316,7 +306,11 @@ impl Connector for LogConnector {
     }
 
     fn delete(&self, op: &ContainerOpen<'_>) -> Result<()> {
-        self.beneath.delete(op)
+        self.inner.delete(op)
+    }
+
+    fn recover(&self, op: &ContainerOpen<'_>) -> Result<Vec<String>> {
+        self.inner.recover(op)
     }
 
     fn extensions(&self) -> &'static [ExtensionInfo] {
@@ -325,13 +319,13 @@ impl Connector for LogConnector {
 
     fn is_accessible(&self, op: &ContainerOpen<'_>) -> Result<bool> {
         let (path, access) = (op.path, op.access);
-        if !self.beneath.is_accessible(op)? {
+        if !self.inner.is_accessible(op)? {
             return Ok(false);
         }
         let access = FileAccess { access: Access::Read, ..access.clone() };
-        let beneath = self.beneath.open(&ContainerOpen { path, access: &access, ..op.clone() })?;
-        let found = load::find(&*beneath);
-        beneath.close()?;
+        let inner = self.inner.open(&ContainerOpen { path, access: &access, ..op.clone() })?;
+        let found = load::find(&*inner);
+        inner.close()?;
         Ok(found?.is_some())
     }
 }

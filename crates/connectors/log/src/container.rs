@@ -1,9 +1,10 @@
-//! One opening of a file: objects are beneath, elements are in the log.
+//! One opening of a file: objects are below, elements are in the log.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use model::datatype::SlotSizes;
+use algorithms::copy::CopyContext;
+use model::datatype::DescriptorSizes;
 use model::{Error, Kind, Link, Result, Token};
 use vol::*;
 use vol::{Optional, StoredBlock};
@@ -12,8 +13,8 @@ use crate::connector::{CAPABILITY, NAME};
 use crate::extensions::{CheckRepack, CompactLog, LogStatisticsText};
 use crate::hidden;
 use crate::merge::Last;
-use crate::posting::Lent;
-use crate::state::{Known, Shared};
+use crate::posting::LentBuffers;
+use crate::state::{KnownDataset, Shared};
 
 /// An open file whose datasets are logged.
 ///
@@ -21,11 +22,12 @@ use crate::state::{Known, Shared};
 /// called by all of them together, in the same order and with the same arguments. A dataset is opened (`dataset_info`)
 /// by all before elements move.
 pub struct LogContainer {
-    beneath: Arc<dyn Container>,
+    inner: Arc<dyn Container>,
     shared: Arc<Shared>,
     is_writable: bool,
     durability: Durability,
-    slots: SlotSizes,
+    descriptors: DescriptorSizes,
+    resolver: Option<Arc<dyn Resolver>>,
     is_closed: AtomicBool,
 }
 
@@ -40,15 +42,16 @@ fn closed() -> Error {
 }
 
 impl LogContainer {
-    pub(crate) fn new(beneath: Arc<dyn Container>, shared: Arc<Shared>, access: &FileAccess) -> Result<Self> {
-        let slots = beneath.info()?.slots;
+    pub(crate) fn new(inner: Arc<dyn Container>, shared: Arc<Shared>, access: &FileAccess) -> Result<Self> {
+        let descriptors = inner.info()?.descriptors;
         shared.openings.fetch_add(1, Ordering::AcqRel);
         Ok(LogContainer {
-            beneath,
+            inner,
             shared,
             is_writable: access.access == Access::Write,
             durability: access.durability,
-            slots,
+            descriptors,
+            resolver: access.resolver.clone(),
             is_closed: AtomicBool::new(false),
         })
     }
@@ -63,12 +66,12 @@ impl LogContainer {
         &self.shared
     }
 
-    pub(crate) fn beneath(&self) -> &dyn Container {
-        &*self.beneath
+    pub(crate) fn inner(&self) -> &dyn Container {
+        &*self.inner
     }
 
-    pub(crate) fn slots(&self) -> SlotSizes {
-        self.slots
+    pub(crate) fn descriptors(&self) -> DescriptorSizes {
+        self.descriptors
     }
 
     pub(crate) fn check_open(&self) -> Result<()> {
@@ -86,16 +89,16 @@ impl LogContainer {
     /// An error for a dataset that is gone; what is known of it goes too.
     pub(crate) fn check_there(&self, dataset: Token) -> Result<()> {
         self.check_open()?;
-        let found = self.beneath.dataset_info(dataset);
+        let found = self.inner.dataset_info(dataset);
         if found.as_ref().is_err_and(|error| error.kind() == Kind::NotFound) {
             self.shared.write().known.remove(&dataset);
         }
         found.map(drop)
     }
 
-    /// The link to the log's group.
+    /// Returns the link to the log's group.
     fn own_link(&self) -> Result<Option<Link>> {
-        self.beneath.link_get(self.shared.root, hidden::GROUP)
+        self.inner.link_get(self.shared.root, hidden::GROUP)
     }
 
     fn is_root(&self, group: Token) -> bool {
@@ -105,18 +108,18 @@ impl LogContainer {
     /// Attributes of the log's own that an object has.
     fn hidden_attributes(&self, object: Token) -> Result<u32> {
         let names = [hidden::ID, hidden::DIMS, hidden::MAX_DIMS, hidden::PROPERTIES];
-        if matches!(self.shared.read().known.get(&object), Some(Known::Logged(_))) {
+        if matches!(self.shared.read().known.get(&object), Some(KnownDataset::Logged(_))) {
             return Ok(names.len() as u32);
         }
-        if self.beneath.attribute_info(object, hidden::ID)?.is_none() {
+        if self.inner.attribute_info(object, hidden::ID)?.is_none() {
             return Ok(0);
         }
         names
             .iter()
-            .try_fold(0, |n, name| Ok(n + u32::from(self.beneath.attribute_info(object, name)?.is_some())))
+            .try_fold(0, |n, name| Ok(n + u32::from(self.inner.attribute_info(object, name)?.is_some())))
     }
 
-    /// An object that was just made is no dataset, though one may have had its place before.
+    /// Returns an object that was just made is no dataset, though one may have had its place before.
     fn made(&self, token: Token) -> Token {
         if self.shared.read().known.contains_key(&token) {
             self.shared.write().known.remove(&token);
@@ -124,7 +127,7 @@ impl LogContainer {
         token
     }
 
-    fn check_place(&self, place: Option<&Place>) -> Result<()> {
+    fn check_place(&self, place: Option<&LinkLocation>) -> Result<()> {
         self.check_open()?;
         place.map_or(Ok(()), |place| hidden::check_link(self.shared.root, place.group, &place.name))
     }
@@ -142,11 +145,11 @@ impl Drop for LogContainer {
 
 impl Layer for LogContainer {
     fn inner(&self) -> &dyn Container {
-        &*self.beneath
+        &*self.inner
     }
 
     fn info(&self) -> Result<Arc<ContainerInfo>> {
-        let mut info = ContainerInfo::clone(&*self.beneath.info()?);
+        let mut info = ContainerInfo::clone(&*self.inner.info()?);
         (info.connector, info.capability) = (NAME.to_owned(), CAPABILITY);
         info.writable = self.is_writable;
         Ok(Arc::new(info))
@@ -155,18 +158,22 @@ impl Layer for LogContainer {
     fn commit(&self, durability: Durability) -> Result<()> {
         self.check_open()?;
         match self.is_writable {
-            true => self.flush_with(&Lent::default(), durability),
-            false => self.beneath.commit(durability),
+            true => self.flush_with(&LentBuffers::default(), durability),
+            false => self.inner.commit(durability),
         }
     }
 
     fn close(&self) -> Result<()> {
         self.check_open()?;
         if self.is_writable {
-            self.flush_state(&mut self.shared.write(), &Lent::default(), Last::Merge(self.durability))?;
+            self.flush_state(
+                &mut self.shared.write(),
+                &LentBuffers::default(),
+                Last::Merge(self.durability),
+            )?;
         }
         self.let_go();
-        self.beneath.close()
+        self.inner.close()
     }
 
     fn optional(&self, name: &str, request: &[u8]) -> Result<Vec<u8>> {
@@ -175,7 +182,7 @@ impl Layer for LogContainer {
             .on::<LogStatisticsText>(|()| Ok(self.statistics()?.to_string()))
             .on::<CheckRepack>(|()| self.check_repack())
             .on::<CompactLog>(|()| self.compact())
-            .or_ask(&*self.beneath)
+            .or_ask(&*self.inner)
     }
 
     fn stored_blocks(&self, dataset: Token) -> Result<Vec<StoredBlock>> {
@@ -184,7 +191,7 @@ impl Layer for LogContainer {
     }
 
     fn object_info(&self, object: Token) -> Result<ObjectInfo> {
-        let mut info = self.beneath.object_info(object)?;
+        let mut info = self.inner.object_info(object)?;
         if info.kind == model::ObjectKind::Dataset {
             info.attributes = info.attributes.saturating_sub(self.hidden_attributes(object)?.into());
         }
@@ -193,16 +200,18 @@ impl Layer for LogContainer {
 
     fn object_copy(&self, op: &OpObjectCopy) -> Result<Token> {
         self.check_place(Some(&op.place))?;
-        algorithms::copy::within(self, op, algorithms::copy::CopyOptions::of(op, &self.shared.limits))
+        let resolver = self.resolver.as_deref().map(|resolver| (resolver, self.shared.path.as_str()));
+        let context = CopyContext { resolver, ..CopyContext::new(&self.shared.limits) };
+        algorithms::copy::within(self, op, context)
     }
 
     fn group_create(&self, op: &OpGroupCreate) -> Result<Token> {
         self.check_place(op.place.as_ref())?;
-        self.beneath.group_create(op).map(|token| self.made(token))
+        self.inner.group_create(op).map(|token| self.made(token))
     }
 
     fn group_info(&self, group: Token) -> Result<GroupInfo> {
-        let info = self.beneath.group_info(group)?;
+        let info = self.inner.group_info(group)?;
         match self.is_root(group) {
             true => Ok(hidden::shown_group(info, self.own_link()?.as_ref())),
             false => Ok(info),
@@ -211,7 +220,7 @@ impl Layer for LogContainer {
 
     fn link_create(&self, op: &OpLinkCreate) -> Result<()> {
         self.check_place(Some(&op.place))?;
-        self.beneath.link_create(op)
+        self.inner.link_create(op)
     }
 
     fn link_get(&self, group: Token, name: &str) -> Result<Option<Link>> {
@@ -219,16 +228,16 @@ impl Layer for LogContainer {
             true if name == hidden::GROUP => self.check_open().map(|()| None),
             true => {
                 let own = self.own_link()?;
-                Ok(self.beneath.link_get(group, name)?.map(|link| hidden::shown_link(link, own.as_ref())))
+                Ok(self.inner.link_get(group, name)?.map(|link| hidden::shown_link(link, own.as_ref())))
             }
-            false => self.beneath.link_get(group, name),
+            false => self.inner.link_get(group, name),
         }
     }
 
     fn link_list(&self, group: Token, op: &OpList) -> Result<Page<Link>> {
         match self.is_root(group) {
-            true => hidden::root_links(&*self.beneath, group, op, self.own_link()?.as_ref()),
-            false => self.beneath.link_list(group, op),
+            true => hidden::root_links(&*self.inner, group, op, self.own_link()?.as_ref()),
+            false => self.inner.link_list(group, op),
         }
     }
 
@@ -237,7 +246,7 @@ impl Layer for LogContainer {
             self.check_writable()?;
             return Err(Self::missing(name, "delete link"));
         }
-        self.beneath.link_delete(group, name)
+        self.inner.link_delete(group, name)
     }
 
     fn link_move(&self, op: &OpLinkMove) -> Result<()> {
@@ -246,7 +255,7 @@ impl Layer for LogContainer {
             self.check_writable()?;
             return Err(Self::missing(&op.name, "move link"));
         }
-        self.beneath.link_move(op)
+        self.inner.link_move(op)
     }
 
     fn lookup(&self, op: &OpLookup) -> Result<Lookup> {
@@ -255,43 +264,43 @@ impl Layer for LogContainer {
 
     fn attribute_create(&self, op: &OpAttributeCreate) -> Result<()> {
         hidden::check_attribute(&op.name)?;
-        self.beneath.attribute_create(op)
+        self.inner.attribute_create(op)
     }
 
     fn attribute_info(&self, object: Token, name: &str) -> Result<Option<AttributeInfo>> {
         if hidden::is_hidden(name) {
             return self.check_open().map(|()| None);
         }
-        let Some(info) = self.beneath.attribute_info(object, name)? else { return Ok(None) };
+        let Some(info) = self.inner.attribute_info(object, name)? else { return Ok(None) };
         let own = if info.creation_order.is_some() { self.hidden_attributes(object)? } else { 0 };
         Ok(Some(hidden::shown_attribute(info, own)))
     }
 
     fn attribute_list(&self, object: Token, op: &OpList) -> Result<Page<AttributeInfo>> {
         match self.hidden_attributes(object)? {
-            0 => self.beneath.attribute_list(object, op),
-            _ => hidden::attributes(&*self.beneath, object, op),
+            0 => self.inner.attribute_list(object, op),
+            _ => hidden::attributes(&*self.inner, object, op),
         }
     }
 
     fn attribute_read(&self, object: Token, names: &[&str]) -> Result<Vec<Vec<u8>>> {
         match names.iter().find(|name| hidden::is_hidden(name)) {
             Some(name) => Err(Self::missing(name, "read attribute")),
-            None => self.beneath.attribute_read(object, names),
+            None => self.inner.attribute_read(object, names),
         }
     }
 
     fn attribute_write(&self, object: Token, name: &str, data: &[u8]) -> Result<()> {
         match hidden::is_hidden(name) {
             true => Err(Self::missing(name, "write attribute")),
-            false => self.beneath.attribute_write(object, name, data),
+            false => self.inner.attribute_write(object, name, data),
         }
     }
 
     fn attribute_delete(&self, object: Token, name: &str) -> Result<()> {
         match hidden::is_hidden(name) {
             true => Err(Self::missing(name, "delete attribute")),
-            false => self.beneath.attribute_delete(object, name),
+            false => self.inner.attribute_delete(object, name),
         }
     }
 
@@ -299,7 +308,7 @@ impl Layer for LogContainer {
         hidden::check_attribute(to)?;
         match hidden::is_hidden(from) {
             true => Err(Self::missing(from, "rename attribute")),
-            false => self.beneath.attribute_rename(object, from, to),
+            false => self.inner.attribute_rename(object, from, to),
         }
     }
 
@@ -332,7 +341,7 @@ impl Layer for LogContainer {
         self.resize(dataset, dims)
     }
 
-    // The document leaves maps out, and what is beneath would keep them apart from the log.
+    // The document leaves maps out, and what is below would keep them apart from the log.
     fn map_create(&self, _op: &OpMapCreate) -> Result<Token> {
         Err(Error::unsupported("make map in a log"))
     }
@@ -380,6 +389,6 @@ impl Layer for LogContainer {
 
     fn datatype_commit(&self, op: &OpDatatypeCommit) -> Result<Token> {
         self.check_place(op.place.as_ref())?;
-        self.beneath.datatype_commit(op).map(|token| self.made(token))
+        self.inner.datatype_commit(op).map(|token| self.made(token))
     }
 }

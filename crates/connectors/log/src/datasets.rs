@@ -9,8 +9,8 @@ use model::{Dataspace, Datatype, Error, Result, Selection, Token};
 use vol::{Allocation, Container, DatasetInfo, OpDatasetCreate, StorageInfo, StoredBlock};
 
 use crate::container::LogContainer;
-use crate::pieces::{Piece, within};
-use crate::state::{Known, Logged, State};
+use crate::pieces::{ElementRun, within};
+use crate::state::{KnownDataset, LogState, Logged};
 use crate::{anchor, flat, hidden, read};
 
 /// Numbers without a name between two that have one, at most.
@@ -18,17 +18,21 @@ const NAMES_GAP_MAX: u64 = 1 << 20;
 /// Bytes of fill values that are made at a time.
 const FILL_BYTES: u64 = 1 << 20;
 
-/// The operation with the values that its filters have for this datatype and these chunks.
-fn with_values(op: &OpDatasetCreate, datatype: &Datatype) -> Result<OpDatasetCreate> {
+/// Returns the operation with the values that its filters have for this datatype and these chunks.
+fn with_values(
+    registry: &filters::Registry,
+    op: &OpDatasetCreate,
+    datatype: &Datatype,
+) -> Result<OpDatasetCreate> {
     let mut op = op.clone();
-    filters::pipeline::complete(&mut op.create, datatype)?;
+    filters::pipeline::complete(registry, &mut op.create, datatype)?;
     Ok(op)
 }
 
 impl LogContainer {
     pub(crate) fn make_dataset(&self, op: &OpDatasetCreate) -> Result<Token> {
         self.check_writable()?;
-        let (shared, inner) = (self.shared(), self.beneath());
+        let (shared, inner) = (self.shared(), self.inner());
         if let Some(place) = &op.place {
             hidden::check_link(shared.root, place.group, &place.name)?;
         }
@@ -37,14 +41,14 @@ impl LogContainer {
         }
         if !anchor::is_logged(&op.create, &op.datatype) {
             let token = inner.dataset_create(op)?;
-            let has_slots = op.datatype.has_slots();
-            shared.write().known.insert(token, Known::Plain { has_slots });
+            let has_descriptors = op.datatype.has_descriptors();
+            shared.write().known.insert(token, KnownDataset::Plain { has_descriptors });
             return Ok(token);
         }
         op.datatype.validate(&shared.limits)?;
-        let datatype = op.datatype.with_slots(&self.slots());
-        anchor::check(op, &datatype, &shared.limits)?;
-        let op = &with_values(op, &datatype)?;
+        let datatype = op.datatype.with_descriptors(&self.descriptors());
+        anchor::check(op, &datatype, &shared.limits, &shared.filters)?;
+        let op = &with_values(&shared.filters, op, &datatype)?;
         flat::shape(&op.space)?;
         let id = shared.write().take_id(op.place.as_ref().map_or("", |place| &place.name));
         let token = match shared.is_alone() {
@@ -61,7 +65,7 @@ impl LogContainer {
         let logged = Logged::new(id, Arc::new(info))?;
         let mut state = shared.write();
         state.is_changed = true;
-        state.known.insert(token, Known::Logged(Box::new(logged)));
+        state.known.insert(token, KnownDataset::Logged(Box::new(logged)));
         Ok(token)
     }
 
@@ -75,11 +79,13 @@ impl LogContainer {
     }
 
     fn find_out(&self, dataset: Token) -> Result<()> {
-        let known = match anchor::load(self.beneath(), dataset)? {
-            Some((id, info)) => Known::Logged(Box::new(Logged::new(id, info)?)),
-            None => Known::Plain { has_slots: self.beneath().dataset_info(dataset)?.datatype.has_slots() },
+        let known = match anchor::load(self.inner(), dataset)? {
+            Some((id, info)) => KnownDataset::Logged(Box::new(Logged::new(id, info)?)),
+            None => KnownDataset::Plain {
+                has_descriptors: self.inner().dataset_info(dataset)?.datatype.has_descriptors(),
+            },
         };
-        // Somebody else may have been faster.
+        // Another caller may have been faster.
         self.shared().write().known.entry(dataset).or_insert(known);
         Ok(())
     }
@@ -92,7 +98,7 @@ impl LogContainer {
             Some(logged) => Ok(logged.info.clone()),
             None => {
                 drop(state);
-                self.beneath().dataset_info(dataset)
+                self.inner().dataset_info(dataset)
             }
         }
     }
@@ -103,7 +109,7 @@ impl LogContainer {
         let state = self.shared().ready(&[dataset])?;
         let Some(logged) = state.logged(dataset) else {
             drop(state);
-            return self.beneath().dataset_storage(dataset);
+            return self.inner().dataset_storage(dataset);
         };
         let (covered, total) = (covered(logged)?, logged.info.space.element_count()?);
         let allocation = match covered {
@@ -121,7 +127,7 @@ impl LogContainer {
         let state = self.shared().ready(&[dataset])?;
         let Some(logged) = state.logged(dataset) else {
             drop(state);
-            return self.beneath().stored_blocks(dataset);
+            return self.inner().stored_blocks(dataset);
         };
         let pieces = logged.index.lists().chain(logged.recent.lists()).flatten();
         let blocks = pieces.flat_map(|piece| run_blocks((piece.start, piece.len), &logged.shape, u64::MAX));
@@ -137,7 +143,7 @@ impl LogContainer {
         let mut state = shared.write();
         let Some(logged) = state.logged(dataset) else {
             drop(state);
-            return self.beneath().dataset_resize(dataset, dims);
+            return self.inner().dataset_resize(dataset, dims);
         };
         let old = logged.info.space.clone();
         if dims == old.dims() && old != Dataspace::Null {
@@ -153,7 +159,7 @@ impl LogContainer {
         bytes.ok_or_else(|| Error::limit("resize dataset").with("elements", count))?;
         flat::check(dims, &logged.shape)?;
         let bytes: Vec<u8> = dims.iter().flat_map(|dim| dim.to_le_bytes()).collect();
-        self.beneath().attribute_write(dataset, hidden::DIMS, &bytes)?;
+        self.inner().attribute_write(dataset, hidden::DIMS, &bytes)?;
         state.cover_exposed(dataset, &old, &space, self.leading().is_some())?;
         if let Some(logged) = state.logged_mut(dataset) {
             Arc::make_mut(&mut logged.info).space = space;
@@ -162,7 +168,7 @@ impl LogContainer {
     }
 }
 
-/// Elements of the extent that somebody wrote.
+/// Elements of the extent that a caller wrote.
 fn covered(logged: &Logged) -> Result<u64> {
     if logged.info.space == Dataspace::Null {
         return Ok(0);
@@ -173,7 +179,7 @@ fn covered(logged: &Logged) -> Result<u64> {
     }
     index.settle(logged.size);
     let dims = logged.info.space.dims();
-    // By pieces, and not by rows of the extent: nobody needs to store anything to claim many of those.
+    // By pieces, and not by rows of the extent: no one needs to store anything to claim many of those.
     let pieces = index.lists().next().unwrap_or(&[]).iter();
     if dims.is_empty() {
         return Ok(u64::from(pieces.len() > 0));
@@ -185,11 +191,11 @@ fn covered(logged: &Logged) -> Result<u64> {
 /// Rows of an extent that are gone through one by one; of more, only those that pieces lie in.
 const ROWS_MAX: u64 = 1 << 20;
 
-/// The pieces of a list that are in the extent.
+/// Returns the pieces of a list that are in the extent.
 pub(crate) fn shown<'l>(
     logged: &'l Logged,
-    list: &'l [Piece],
-) -> Result<Box<dyn Iterator<Item = Piece> + 'l>> {
+    list: &'l [ElementRun],
+) -> Result<Box<dyn Iterator<Item = ElementRun> + 'l>> {
     let (dims, shape, size) = (logged.info.space.dims(), &logged.shape, logged.size);
     let rows =
         dims.split_last().map_or(1, |(_, outer)| outer.iter().fold(1u64, |n, dim| n.saturating_mul(*dim)));
@@ -220,8 +226,8 @@ fn inside(block: &Block, dims: &[u64]) -> u64 {
     left.zip(&block.shape).map(|(left, len)| left.min(*len)).product()
 }
 
-impl State {
-    /// The number of a new dataset.
+impl LogState {
+    /// Returns the number of a new dataset.
     fn take_id(&mut self, name: &str) -> u64 {
         let id = self.id_next;
         self.id_next = id.saturating_add(1);
@@ -235,10 +241,10 @@ impl State {
 
     /// A dataset that shrank and grows again shows fill values, and not what it once had there: they are written over it.
     fn cover_exposed(&mut self, dataset: Token, old: &Dataspace, new: &Dataspace, leads: bool) -> Result<()> {
-        let Some(Known::Logged(logged)) = self.known.get_mut(&dataset) else { return Ok(()) };
+        let Some(KnownDataset::Logged(logged)) = self.known.get_mut(&dataset) else { return Ok(()) };
         // What is in the file concerns one process only.
         let in_file = logged.index.lists().filter(|_| leads);
-        let lists: Vec<&[Piece]> =
+        let lists: Vec<&[ElementRun]> =
             in_file.chain(logged.recent.lists()).filter(|list| !list.is_empty()).collect();
         if lists.is_empty() || new.dims().contains(&0) {
             return Ok(());
@@ -246,7 +252,7 @@ impl State {
         let zeros = vec![0; new.rank()];
         let whole = Selection::block(&zeros, new.dims())?;
         let exposed = whole.combine(SetOp::NotB, &Selection::block(&zeros, old.dims())?, new.dims())?;
-        let mut stale: Vec<Piece> = Vec::new();
+        let mut stale: Vec<ElementRun> = Vec::new();
         for run in flat::runs(&exposed, new.dims(), &logged.shape)? {
             for list in &lists {
                 stale.extend(within(list, run.offset, run.offset + run.len, logged.size));
@@ -261,7 +267,7 @@ impl State {
             while start < piece.end() {
                 let len = (piece.end() - start).min(elements_max);
                 let (source, at) = self.arena.copy(&values[..(len * logged.size) as usize]);
-                logged.add_request(Piece { start, len, at, source });
+                logged.add_request(ElementRun { start, len, at, source });
                 start += len;
             }
         }

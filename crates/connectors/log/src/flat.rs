@@ -7,7 +7,7 @@ use model::{Dataspace, Error, Result, Selection, UNLIMITED};
 /// Bits of a flat index.
 const INDEX_BITS: u32 = 62;
 
-/// The extent in which elements are counted: the largest that the dataset may have. Dimensions without a bound (or with
+/// Returns the extent in which elements are counted: the largest that the dataset may have. Dimensions without a bound (or with
 /// bounds so large that all elements could not be counted) share what is left of 62 bits evenly.
 pub(crate) fn shape(space: &Dataspace) -> Result<Vec<u64>> {
     let max = space.max_dims();
@@ -40,7 +40,7 @@ pub(crate) fn check(dims: &[u64], shape: &[u64]) -> Result<()> {
     }
 }
 
-/// The runs of a selection of the extent `dims`, as flat indices.
+/// Returns the runs of a selection of the extent `dims`, as flat indices.
 pub(crate) fn runs(selection: &Selection, dims: &[u64], shape: &[u64]) -> Result<Runs> {
     if dims == shape {
         return selection.runs(dims);
@@ -53,7 +53,7 @@ pub(crate) fn runs(selection: &Selection, dims: &[u64], shape: &[u64]) -> Result
     }
 }
 
-/// The run of a block that lies in one piece and in the extent, by arithmetic alone: most requests are no more than that.
+/// Returns the run of a block that lies in one piece and in the extent, by arithmetic alone: most requests are no more than that.
 pub(crate) fn one_run(selection: &Selection, dims: &[u64], shape: &[u64]) -> Option<Run> {
     let Selection::Regular(regular) = selection else { return None };
     if let ([axis], [dim]) = (regular.axes(), dims) {

@@ -4,7 +4,7 @@ use files::File;
 use model::properties::{AllocTime, DatasetCreate, Fill, FillTime, FillValue, Layout};
 use model::{Dataspace, Datatype, Error, Result, Selection, Token};
 use protocol::wire;
-use vol::{Container, Durability, OpDatasetCreate, OpPlacement, Place as At, PlacementParts};
+use vol::{Container, Durability, LinkLocation as At, OpDatasetCreate, OpPlacement, PlacementParts};
 
 use crate::container::LogContainer;
 use crate::gather;
@@ -12,14 +12,14 @@ use crate::load::log_name;
 use crate::logs::Log;
 use crate::merge::{Last, Unfinished};
 use crate::plan::{Plan, filter};
-use crate::posting::{Blocks, Lent};
-use crate::state::{Known, Logged, Shared, State};
-use crate::table::{Entry, Place, Table};
+use crate::posting::{Blocks, LentBuffers};
+use crate::state::{KnownDataset, LogState, Logged, Shared};
+use crate::table::{Entry, EntryOffset, Table};
 
 /// The size of one who cannot take part in a flush.
 const CANNOT: u64 = u64::MAX;
 
-/// What the leader tells the others: a number and an offset, or why there is none.
+/// The info of the leader the others: a number and an offset, or why there is none.
 type Told = Result<(u64, u64)>;
 
 fn told_to_bytes(told: &Told) -> Result<Vec<u8>> {
@@ -40,13 +40,13 @@ fn told_from_bytes(bytes: &[u8]) -> Told {
 }
 
 impl LogContainer {
-    /// The container beneath, where this process is the one that changes it.
+    /// Returns the inner container, where this process is the one that changes it.
     pub(crate) fn leading(&self) -> Option<&dyn Container> {
         let shared = self.shared();
-        if shared.is_alone() { Some(self.beneath()) } else { shared.leader.as_deref() }
+        if shared.is_alone() { Some(self.inner()) } else { shared.leader.as_deref() }
     }
 
-    /// What the leader finds out, for everyone; its error is everyone's.
+    /// Returns what the leader finds out, for everyone; its error is everyone's.
     pub(crate) fn ask_leader(&self, find: impl FnOnce(&dyn Container) -> Told) -> Told {
         let told = self.leading().map(find);
         if let Some(told) = told.as_ref().filter(|_| self.shared().is_alone()) {
@@ -79,7 +79,7 @@ impl Shared {
     }
 }
 
-/// A one-dimensional dataset of bytes in the log's group.
+/// Returns a one-dimensional dataset of bytes in the log's group.
 pub(crate) fn bytes_dataset(group: Token, name: String, bytes: u64) -> Result<OpDatasetCreate> {
     let fill = Fill { value: FillValue::Default, time: FillTime::Never };
     let create = DatasetCreate {
@@ -97,7 +97,7 @@ pub(crate) fn bytes_dataset(group: Token, name: String, bytes: u64) -> Result<Op
     })
 }
 
-/// A log dataset with room for `bytes`; the offset in the file.
+/// Returns a log dataset with space for `bytes`; the offset in the file.
 fn make_log(inner: &dyn Container, group: Token, number: u64, bytes: u64) -> Result<u64> {
     let dataset = inner.dataset_create(&bytes_dataset(group, log_name(number), bytes)?)?;
     match inner.elements_place(&OpPlacement { dataset, selection: Selection::All })?.parts {
@@ -111,17 +111,20 @@ fn make_log(inner: &dyn Container, group: Token, number: u64, bytes: u64) -> Res
 
 impl LogContainer {
     /// Flushes and commits, with requests that borrow their bytes.
-    pub(crate) fn flush_with(&self, lent: &Lent<'_>, durability: Durability) -> Result<()> {
+    pub(crate) fn flush_with(&self, lent: &LentBuffers<'_>, durability: Durability) -> Result<()> {
         self.check_writable()?;
         self.flush_state(&mut self.shared().write(), lent, Last::Commit(durability))
     }
 
     /// Makes one log dataset of what waits.
-    pub(crate) fn flush_state(&self, state: &mut State, lent: &Lent<'_>, last: Last) -> Result<()> {
+    pub(crate) fn flush_state(&self, state: &mut LogState, lent: &LentBuffers<'_>, last: Last) -> Result<()> {
         let shared = self.shared();
         let ordered = state.ordered(lent, shared.settings.version);
         let blocks = Blocks::new(&state.arena, lent);
-        let filtered = ordered.as_ref().map_err(Clone::clone).and_then(|ordered| filter(ordered, &blocks));
+        let filtered = ordered
+            .as_ref()
+            .map_err(Clone::clone)
+            .and_then(|ordered| filter(&self.shared().filters, ordered, &blocks));
         let plan = match (&ordered, &filtered) {
             (Ok(ordered), Ok(filtered)) => Plan::new(ordered, filtered, &blocks),
             (Err(error), _) | (_, Err(error)) => Err(error.clone()),
@@ -164,7 +167,7 @@ impl LogContainer {
         }
     }
 
-    /// The entries of all processes.
+    /// Returns the entries of all processes.
     fn entries_of(&self, tables: &[Vec<u8>]) -> Result<Vec<Entry>> {
         let mut entries = Vec::new();
         for table in tables {
@@ -186,33 +189,33 @@ impl LogContainer {
             shared.file.sync(files::Sync::Data).map_err(|e| Error::io("sync log", &e))?;
         }
         for entry in &mut plan.entries {
-            if let Place::Log(_, start) = entry.place {
-                entry.place = Place::Log(number, before + start);
+            if let EntryOffset::Log(_, start) = entry.place {
+                entry.place = EntryOffset::Log(number, before + start);
             }
         }
         if plan.entries.is_empty() {
             return Ok((Vec::new(), Vec::new()));
         }
         let table = Table { names: Vec::new(), entries: plan.entries };
-        let locate = |place: Place| match place {
-            Place::Log(_, at) => Place::File(offset + at),
+        let locate = |place: EntryOffset| match place {
+            EntryOffset::Log(_, at) => EntryOffset::File(offset + at),
             file => file,
         };
         let bytes = table.encode(shared.settings.version, &locate)?.bytes;
         Ok((table.entries, bytes))
     }
 
-    /// Takes back a log that somebody could not write: what waits goes on waiting.
+    /// Takes back a log that a caller could not write: what waits goes on waiting.
     fn undo_log(&self, number: u64) -> Result<()> {
         let group = self.shared().group;
         self.leading().map_or(Ok(()), |inner| inner.link_delete(group, &log_name(number)))
     }
 }
 
-impl State {
+impl LogState {
     fn forget_requests(&mut self) {
         for known in self.known.values_mut() {
-            if let Known::Logged(logged) = known {
+            if let KnownDataset::Logged(logged) = known {
                 Logged::flushed(logged);
             }
         }

@@ -14,7 +14,7 @@ const DIRECT_BYTES_MIN: usize = 4 << 10;
 const TOGETHER_BYTES: usize = 512 << 10;
 /// Pieces of one write that are written from where they are; as many copied ones may lie between. The system takes 1024 in all.
 const DIRECT_MAX: usize = 500;
-/// So many bytes to copy are worth more than one thread. The system writes to a file one after another, whoever asks.
+/// So many bytes to copy are worth more than one thread. The system writes to a file one after another, no matter who asks.
 const THREADS_BYTES_MIN: u64 = 16 << 20;
 
 /// Writes everything of a plan from `at` on; on several threads where all cores are this process's own.
@@ -34,7 +34,7 @@ pub(crate) fn write(file: &Posix, at: u64, plan: &Plan<'_>, is_alone: bool) -> R
     })
 }
 
-/// Bytes that are copied before they are written, about: the first piece of a share stands for all.
+/// Returns the number of bytes that are copied before they are written, about: the first piece of a share stands for all.
 fn copied_bytes(plan: &Plan<'_>) -> u64 {
     let ends = plan.shares.iter().skip(1).map(|share| share.at).chain([plan.bytes]);
     let is_copied = |share: &Share<'_>| match share.bytes {

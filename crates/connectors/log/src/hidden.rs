@@ -39,7 +39,7 @@ pub(crate) fn is_hidden(name: &str) -> bool {
     name.starts_with(PREFIX)
 }
 
-/// A link of the root as a user sees it: without the log's group in the order of creation.
+/// Returns a link of the root as a user sees it: without the log's group in the order of creation.
 pub(crate) fn shown_link(mut link: Link, own: Option<&Link>) -> Link {
     if let (Some(order), Some(own)) = (&mut link.creation_order, own.and_then(|own| own.creation_order))
         && *order > own
@@ -49,7 +49,7 @@ pub(crate) fn shown_link(mut link: Link, own: Option<&Link>) -> Link {
     link
 }
 
-/// The root as a user sees it.
+/// Returns the root as a user sees it.
 pub(crate) fn shown_group(mut info: GroupInfo, own: Option<&Link>) -> GroupInfo {
     if let Some(own) = own {
         info.links = info.links.saturating_sub(1);
@@ -60,7 +60,7 @@ pub(crate) fn shown_group(mut info: GroupInfo, own: Option<&Link>) -> GroupInfo 
     info
 }
 
-/// A page of the root's links without the log's own.
+/// Returns a page of the root's links without the log's own.
 pub(crate) fn root_links(
     inner: &dyn Container,
     root: Token,
@@ -83,7 +83,7 @@ pub(crate) fn root_links(
     Ok(Page { entries, more: page.more })
 }
 
-/// How a link stands to another one in a listing.
+/// Returns how a link stands to another one in a listing.
 fn position(link: &Link, other: &Link, op: &OpList) -> Ordering {
     let ascending = match op.index {
         Index::Name => link.name.as_bytes().cmp(other.name.as_bytes()),
@@ -92,7 +92,7 @@ fn position(link: &Link, other: &Link, op: &OpList) -> Ordering {
     if op.order == Order::Decreasing { ascending.reverse() } else { ascending }
 }
 
-/// A page of an anchor's attributes without the log's own.
+/// Returns a page of an anchor's attributes without the log's own.
 pub(crate) fn attributes(inner: &dyn Container, object: Token, op: &OpList) -> Result<Page<AttributeInfo>> {
     let all = inner.attribute_list(object, &OpList { skip: 0, count_max: u64::MAX, ..*op })?.entries;
     let own = all.iter().filter(|info| is_hidden(&info.name)).count() as u32;
@@ -104,7 +104,7 @@ pub(crate) fn attributes(inner: &dyn Container, object: Token, op: &OpList) -> R
     Ok(Page { entries, more: rest.next().is_some() })
 }
 
-/// An attribute as a user sees it; the log's own were made before.
+/// Returns an attribute as a user sees it; the log's own were made before.
 pub(crate) fn shown_attribute(mut info: AttributeInfo, own: u32) -> AttributeInfo {
     info.creation_order = info.creation_order.map(|order| order.saturating_sub(own));
     info

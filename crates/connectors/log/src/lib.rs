@@ -1,4 +1,4 @@
-//! The log connector: a valid HDF5 file in which writes are appended to logs, and put in order when somebody reads.
+//! The log connector: a valid HDF5 file in which writes are appended to logs, and put in order when a caller reads.
 //!
 //! A user's dataset is a scalar *anchor* dataset with its extent in attributes. Elements wait in memory until a flush,
 //! which makes one log dataset of them; a metadata table says which elements lie where. Many processes write one file:
@@ -16,6 +16,7 @@ mod flat;
 mod flush;
 mod gather;
 mod hidden;
+mod inner_file;
 mod load;
 mod logs;
 mod merge;

@@ -1,12 +1,12 @@
 //! The log's group: made with the file, read when it is opened.
 
 use model::{Dataspace, Error, Limits, LinkTarget, Result, Selection, Token};
-use vol::{Container, OpGroupCreate, OpList, OpRead, Place};
+use vol::{Container, LinkLocation, OpGroupCreate, OpList, OpRead};
 
 use crate::anchor::{numbers, set_number};
 use crate::hidden;
 use crate::logs::{Log, Logs};
-use crate::state::State;
+use crate::state::LogState;
 use crate::table::Table;
 
 /// User datasets that were ever made: the number of the next one.
@@ -19,26 +19,26 @@ pub(crate) const OFFSETS: &str = "offsets";
 const LOG_PREFIX: &str = "log_";
 const TABLE_PREFIX: &str = "flush_";
 
-/// The name of a log dataset.
+/// Returns the name of a log dataset.
 pub(crate) fn log_name(number: u64) -> String {
     format!("{LOG_PREFIX}{number:08}")
 }
 
-/// The name of the table of one flush.
+/// Returns the name of the table of one flush.
 pub(crate) fn table_name(number: u64) -> String {
     format!("{TABLE_PREFIX}{number:08}")
 }
 
 /// Makes the log's group in a new file.
 pub(crate) fn create(inner: &dyn Container) -> Result<Token> {
-    let place = Some(Place::new(inner.info()?.root, hidden::GROUP));
+    let place = Some(LinkLocation::new(inner.info()?.root, hidden::GROUP));
     let group = inner.group_create(&OpGroupCreate { place, ..OpGroupCreate::default() })?;
     set_number(inner, group, DATASETS, 0)?;
     set_number(inner, group, LOGS, 0)?;
     Ok(group)
 }
 
-/// The log's group, where a file has one.
+/// Returns the log's group, where a file has one.
 pub(crate) fn find(inner: &dyn Container) -> Result<Option<Token>> {
     let link = inner.link_get(inner.info()?.root, hidden::GROUP)?;
     let Some(LinkTarget::Hard(group)) = link.map(|link| link.target) else { return Ok(None) };
@@ -46,7 +46,7 @@ pub(crate) fn find(inner: &dyn Container) -> Result<Option<Token>> {
 }
 
 /// Stores the numbers of datasets and logs.
-pub(crate) fn store_numbers(inner: &dyn Container, group: Token, state: &State) -> Result<()> {
+pub(crate) fn store_numbers(inner: &dyn Container, group: Token, state: &LogState) -> Result<()> {
     set_number(inner, group, DATASETS, state.id_next)?;
     set_number(inner, group, LOGS, state.logs.iter().count() as u64)
 }
@@ -84,13 +84,13 @@ impl Loaded {
         Ok(loaded)
     }
 
-    /// The state of a file that was just opened.
-    pub(crate) fn into_state(self, limits: &Limits) -> Result<State> {
+    /// Returns the state of a file that was just opened.
+    pub(crate) fn into_state(self, limits: &Limits) -> Result<LogState> {
         let mut logs = Logs::default();
         self.logs.into_iter().for_each(|(number, log)| logs.insert(number, log));
         let flush_next = self.flushes.last().map_or(0, |last| last.saturating_add(1));
         let (flushes, id_next) = (self.flushes, self.id_next);
-        let mut state = State { logs, flushes, flush_next, id_next, ..State::default() };
+        let mut state = LogState { logs, flushes, flush_next, id_next, ..LogState::default() };
         for bytes in &self.tables {
             let table = Table::decode_all(bytes, limits)?;
             if state.names.len() < table.names.len() {
@@ -106,7 +106,7 @@ fn numbered(name: &str, prefix: &str) -> Option<u64> {
     name.strip_prefix(prefix)?.parse().ok()
 }
 
-/// The objects in the log's group, the table first.
+/// Returns the objects in the log's group, the table first.
 fn members(inner: &dyn Container, group: Token, limits: &Limits) -> Result<Vec<(String, Token)>> {
     let mut members = Vec::new();
     loop {
@@ -115,7 +115,7 @@ fn members(inner: &dyn Container, group: Token, limits: &Limits) -> Result<Vec<(
             if let LinkTarget::Hard(token) = link.target {
                 members.push((link.name, token));
             } else {
-                return Err(broken("a link that leads elsewhere").with("name", link.name));
+                return Err(broken("a link that leads out of the log").with("name", link.name));
             }
         }
         if !page.more || members.len() as u64 > limits.entries_max {
@@ -130,7 +130,7 @@ fn broken(problem: &str) -> Error {
     Error::corrupt("read log group").with("problem", problem)
 }
 
-/// Bytes of a one-dimensional dataset of single bytes.
+/// Returns the number of bytes of a one-dimensional dataset of single bytes.
 fn length(inner: &dyn Container, dataset: Token) -> Result<u64> {
     let info = inner.dataset_info(dataset)?;
     match (&info.space, info.datatype.size()) {
@@ -149,7 +149,7 @@ fn log(inner: &dyn Container, dataset: Token) -> Result<Log> {
     }
 }
 
-/// The bytes of a table, which are all there.
+/// Returns the bytes of a table, which are all there.
 fn bytes(inner: &dyn Container, dataset: Token, limits: &Limits) -> Result<Vec<u8>> {
     let len = length(inner, dataset)?;
     if len > limits.metadata_bytes_max && len > inner.dataset_storage(dataset)?.bytes {

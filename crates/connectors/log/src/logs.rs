@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use model::{Error, Result};
 
-use crate::table::Place;
+use crate::table::EntryOffset;
 
 /// The bytes of one log dataset.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -20,7 +20,7 @@ pub(crate) struct Logs {
     by_offset: BTreeMap<u64, u64>,
 }
 
-fn outside(place: Place) -> Error {
+fn outside(place: EntryOffset) -> Error {
     Error::corrupt("find an entry of the log")
         .with("place", format!("{place:?}"))
         .with("problem", "no log is there")
@@ -38,29 +38,29 @@ impl Logs {
         }
     }
 
-    /// The logs by number.
+    /// Returns the logs by number.
     pub(crate) fn iter(&self) -> impl Iterator<Item = (u64, Log)> {
         self.by_number.iter().map(|(number, log)| (*number, *log))
     }
 
-    /// The number of the next log.
+    /// Returns the number of the next log.
     pub(crate) fn next(&self) -> u64 {
         self.by_number.last_key_value().map_or(0, |(number, _)| number.saturating_add(1))
     }
 
-    /// Bytes of all logs.
+    /// Returns the number of bytes of all logs.
     pub(crate) fn bytes(&self) -> u64 {
         self.by_number.values().fold(0, |n, log| n.saturating_add(log.bytes))
     }
 
-    /// The log around a place: the offset of the place in the file, and the bytes from there to the end of the log.
-    fn around(&self, place: Place) -> Result<(u64, u64)> {
+    /// Returns the log around a place: the offset of the place in the file, and the bytes from there to the end of the log.
+    fn around(&self, place: EntryOffset) -> Result<(u64, u64)> {
         let found = match place {
-            Place::Log(number, offset) => {
+            EntryOffset::Log(number, offset) => {
                 let log = self.by_number.get(&number).filter(|log| offset <= log.bytes);
                 log.map(|log| (log.offset + offset, log.bytes - offset))
             }
-            Place::File(at) => self.by_offset.range(..=at).next_back().and_then(|(&start, &bytes)| {
+            EntryOffset::File(at) => self.by_offset.range(..=at).next_back().and_then(|(&start, &bytes)| {
                 let left = bytes.checked_sub(at - start)?;
                 Some((at, left))
             }),
@@ -68,27 +68,27 @@ impl Logs {
         found.ok_or_else(|| outside(place))
     }
 
-    /// The offset in the file of `bytes` bytes that lie in one log.
-    pub(crate) fn find(&self, place: Place, bytes: u64) -> Result<u64> {
+    /// Returns the offset in the file of `bytes` bytes that lie in one log.
+    pub(crate) fn find(&self, place: EntryOffset, bytes: u64) -> Result<u64> {
         let (at, left) = self.around(place)?;
         if bytes <= left { Ok(at) } else { Err(outside(place).with("bytes", bytes)) }
     }
 
-    /// The same for bytes whose number is not known but for a bound.
-    pub(crate) fn find_up_to(&self, place: Place, bytes_max: u64) -> Result<(u64, u64)> {
+    /// Returns the same for bytes whose number is not known but for a bound.
+    pub(crate) fn find_up_to(&self, place: EntryOffset, bytes_max: u64) -> Result<(u64, u64)> {
         let (at, left) = self.around(place)?;
         Ok((at, left.min(bytes_max)))
     }
 
-    /// A place as an offset in the file, where it is known.
-    pub(crate) fn in_file(&self, place: Place) -> Place {
-        self.around(place).map_or(place, |(at, _)| Place::File(at))
+    /// Returns a place as an offset in the file, where it is known.
+    pub(crate) fn in_file(&self, place: EntryOffset) -> EntryOffset {
+        self.around(place).map_or(place, |(at, _)| EntryOffset::File(at))
     }
 
-    /// A place as a log and an offset in it, where it is known.
-    pub(crate) fn in_log(&self, place: Place) -> Place {
-        let Place::File(at) = place else { return place };
+    /// Returns a place as a log and an offset in it, where it is known.
+    pub(crate) fn in_log(&self, place: EntryOffset) -> EntryOffset {
+        let EntryOffset::File(at) = place else { return place };
         let around = |(_, log): &(u64, Log)| at >= log.offset && at - log.offset <= log.bytes;
-        self.iter().find(around).map_or(place, |(number, log)| Place::Log(number, at - log.offset))
+        self.iter().find(around).map_or(place, |(number, log)| EntryOffset::Log(number, at - log.offset))
     }
 }

@@ -1,13 +1,13 @@
-//! At the close the tables of all flushes become one, sorted by dataset, with a look-up table beside it.
+//! At the close the tables of all flushes become one, sorted by dataset, with a look-up table next to it.
 
 use model::properties::{DatasetCreate, Layout};
 use model::{Dataspace, Datatype, Error, Result, Selection, Token, UNLIMITED};
-use vol::{Container, Durability, OpDatasetCreate, OpWrite, Place as At};
+use vol::{Container, Durability, LinkLocation as At, OpDatasetCreate, OpWrite};
 
 use crate::container::LogContainer;
 use crate::flush::bytes_dataset;
 use crate::load::{Loaded, OFFSETS, TABLE, store_numbers, table_name};
-use crate::state::State;
+use crate::state::LogState;
 use crate::table::{Coded, Table, TableVersion};
 
 /// Elements of a chunk of the tables, at most.
@@ -16,7 +16,7 @@ const CHUNK_ELEMENTS_MAX: u64 = 1 << 20;
 /// What comes after a log is written.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Last {
-    /// Nothing: somebody commits later.
+    /// Nothing: a caller commits later.
     Nothing,
     /// A commit.
     Commit(Durability),
@@ -52,7 +52,12 @@ impl From<Unfinished> for Error {
 
 impl LogContainer {
     /// Keeps the tables of a flush, and does what comes last: the leader does all of it at once, and says how it went.
-    pub(crate) fn finish(&self, state: &mut State, tables: &[Vec<u8>], last: Last) -> Result<(), Unfinished> {
+    pub(crate) fn finish(
+        &self,
+        state: &mut LogState,
+        tables: &[Vec<u8>],
+        last: Last,
+    ) -> Result<(), Unfinished> {
         let (flush, has_tables) = (state.flush_next, !tables.is_empty());
         let merges = matches!(last, Last::Merge(_)) && (has_tables || !state.flushes.is_empty());
         let mut failed = None;
@@ -84,7 +89,7 @@ impl LogContainer {
     }
 
     /// Stores the tables of a flush and what counts datasets and logs; all or nothing.
-    fn keep(&self, inner: &dyn Container, state: &State, tables: &[Vec<u8>], merges: bool) -> Result<()> {
+    fn keep(&self, inner: &dyn Container, state: &LogState, tables: &[Vec<u8>], merges: bool) -> Result<()> {
         let (group, name) = (self.shared().group, table_name(state.flush_next));
         let store = || {
             if state.is_changed || !tables.is_empty() {
@@ -105,7 +110,7 @@ impl LogContainer {
     }
 
     /// Stores the numbers of datasets and logs, if they changed.
-    pub(crate) fn update_numbers(&self, state: &mut State) -> Result<()> {
+    pub(crate) fn update_numbers(&self, state: &mut LogState) -> Result<()> {
         if std::mem::take(&mut state.is_changed)
             && let Some(inner) = self.leading()
         {
@@ -115,7 +120,7 @@ impl LogContainer {
     }
 
     /// Makes one table of those of all flushes.
-    pub(crate) fn merge(&self, inner: &dyn Container, state: &State) -> Result<()> {
+    pub(crate) fn merge(&self, inner: &dyn Container, state: &LogState) -> Result<()> {
         let shared = self.shared();
         let loaded = Loaded::read(inner, shared.group, &shared.limits)?;
         let mut table = Table::default();
@@ -128,7 +133,12 @@ impl LogContainer {
     }
 
     /// Puts a table in the place of the one that is there.
-    pub(crate) fn store_table(&self, inner: &dyn Container, state: &State, mut table: Table) -> Result<()> {
+    pub(crate) fn store_table(
+        &self,
+        inner: &dyn Container,
+        state: &LogState,
+        mut table: Table,
+    ) -> Result<()> {
         let shared = self.shared();
         table.sort();
         // The first version has no words for other filters than one.

@@ -7,7 +7,7 @@ pub(crate) const FILE: u32 = u32::MAX;
 
 /// Elements `start..start + len`, whose bytes begin at `at` of a source.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Piece {
+pub(crate) struct ElementRun {
     /// First element, counted in the flat extent.
     pub(crate) start: u64,
     /// Elements; never none.
@@ -18,25 +18,25 @@ pub(crate) struct Piece {
     pub(crate) source: u32,
 }
 
-impl Piece {
+impl ElementRun {
     pub(crate) fn end(&self) -> u64 {
         self.start + self.len
     }
 
-    /// What lies in `from..to`, which it meets.
-    pub(crate) fn cut(&self, from: u64, to: u64, size: u64) -> Piece {
+    /// Returns what lies in `from..to`, which it meets.
+    pub(crate) fn cut(&self, from: u64, to: u64, size: u64) -> ElementRun {
         let (start, end) = (self.start.max(from), self.end().min(to));
-        Piece { start, len: end - start, at: self.at + (start - self.start) * size, source: self.source }
+        ElementRun { start, len: end - start, at: self.at + (start - self.start) * size, source: self.source }
     }
 
-    /// Whether `next` goes on where this ends, in the extent and in the source.
-    fn is_followed_by(&self, next: &Piece, size: u64) -> bool {
+    /// Returns whether `next` goes on where this ends, in the extent and in the source.
+    fn is_followed_by(&self, next: &ElementRun, size: u64) -> bool {
         self.end() == next.start && self.source == next.source && self.at + self.len * size == next.at
     }
 }
 
 /// Adds a piece behind others; one that goes on where the last ends makes it longer.
-pub(crate) fn push(pieces: &mut Vec<Piece>, piece: Piece, size: u64) {
+pub(crate) fn push(pieces: &mut Vec<ElementRun>, piece: ElementRun, size: u64) {
     match pieces.last_mut() {
         Some(last) if last.is_followed_by(&piece, size) => last.len += piece.len,
         _ => pieces.push(piece),
@@ -44,7 +44,7 @@ pub(crate) fn push(pieces: &mut Vec<Piece>, piece: Piece, size: u64) {
 }
 
 /// Two lists, each in ascending order without overlap, as one: newer pieces hide what they overlap.
-fn overlay(older: &[Piece], newer: &[Piece], size: u64) -> Vec<Piece> {
+fn overlay(older: &[ElementRun], newer: &[ElementRun], size: u64) -> Vec<ElementRun> {
     let mut merged = Vec::with_capacity(older.len() + newer.len());
     let mut rest = older.iter().copied();
     let mut old = rest.next();
@@ -65,12 +65,12 @@ fn overlay(older: &[Piece], newer: &[Piece], size: u64) -> Vec<Piece> {
     merged
 }
 
-fn is_in_order(pieces: &[Piece]) -> bool {
+fn is_in_order(pieces: &[ElementRun]) -> bool {
     pieces.windows(2).all(|pair| pair[0].end() <= pair[1].start)
 }
 
 /// Pieces in the order of their writing become a list in ascending order without overlap.
-pub(crate) fn settle(pieces: &[Piece], size: u64) -> Cow<'_, [Piece]> {
+pub(crate) fn settle(pieces: &[ElementRun], size: u64) -> Cow<'_, [ElementRun]> {
     if is_in_order(pieces) {
         return Cow::Borrowed(pieces);
     }
@@ -80,12 +80,12 @@ pub(crate) fn settle(pieces: &[Piece], size: u64) -> Cow<'_, [Piece]> {
     if is_in_order(&sorted) {
         return Cow::Owned(sorted);
     }
-    let ascending = pieces.chunk_by(|a, b| a.end() <= b.start).map(<[Piece]>::to_vec);
+    let ascending = pieces.chunk_by(|a, b| a.end() <= b.start).map(<[ElementRun]>::to_vec);
     Cow::Owned(unite(ascending.collect(), size))
 }
 
 /// Lists from old to new become one, two neighbours at a time.
-fn unite(mut lists: Vec<Vec<Piece>>, size: u64) -> Vec<Piece> {
+fn unite(mut lists: Vec<Vec<ElementRun>>, size: u64) -> Vec<ElementRun> {
     while lists.len() > 1 {
         let pairs = lists.chunks_mut(2).map(|pair| match pair {
             [older, newer] => overlay(older, newer, size),
@@ -99,12 +99,12 @@ fn unite(mut lists: Vec<Vec<Piece>>, size: u64) -> Vec<Piece> {
 /// The pieces of a dataset: a few lists, each newer and much shorter than the one before it.
 #[derive(Debug, Default)]
 pub(crate) struct Index {
-    lists: Vec<Vec<Piece>>,
+    lists: Vec<Vec<ElementRun>>,
 }
 
 impl Index {
     /// Adds a list that is newer than all others, in ascending order without overlap.
-    pub(crate) fn push(&mut self, mut list: Vec<Piece>, size: u64) {
+    pub(crate) fn push(&mut self, mut list: Vec<ElementRun>, size: u64) {
         while let Some(last) = self.lists.pop_if(|last| last.len() <= 2 * list.len()) {
             list = overlay(&last, &list, size);
         }
@@ -129,21 +129,21 @@ impl Index {
         self.lists.clear();
     }
 
-    /// The lists, oldest first.
-    pub(crate) fn lists(&self) -> impl Iterator<Item = &[Piece]> {
+    /// Returns the lists, oldest first.
+    pub(crate) fn lists(&self) -> impl Iterator<Item = &[ElementRun]> {
         self.lists.iter().map(Vec::as_slice)
     }
 }
 
-/// What of an ordered list lies in `from..to`.
-pub(crate) fn within(list: &[Piece], from: u64, to: u64, size: u64) -> impl Iterator<Item = Piece> {
+/// Returns what of an ordered list lies in `from..to`.
+pub(crate) fn within(list: &[ElementRun], from: u64, to: u64, size: u64) -> impl Iterator<Item = ElementRun> {
     let first = list.partition_point(|piece| piece.end() <= from);
-    let meets = move |piece: &&Piece| piece.start < to;
+    let meets = move |piece: &&ElementRun| piece.start < to;
     list[first..].iter().take_while(meets).map(move |piece| piece.cut(from, to, size))
 }
 
 /// Pieces in groups of bounded size; one that is larger is cut.
-pub(crate) fn batches(pieces: &[Piece], size: u64, bytes_max: u64) -> Vec<Vec<Piece>> {
+pub(crate) fn batches(pieces: &[ElementRun], size: u64, bytes_max: u64) -> Vec<Vec<ElementRun>> {
     let most = (bytes_max / size).max(1);
     let (mut batches, mut batch, mut room) = (Vec::new(), Vec::new(), most);
     for piece in pieces {
@@ -169,8 +169,8 @@ pub(crate) fn batches(pieces: &[Piece], size: u64, bytes_max: u64) -> Vec<Vec<Pi
 mod tests {
     use super::*;
 
-    /// The piece that shows at every element, by trying them all.
-    fn shown(pieces: &[Piece], element: u64) -> Option<(u32, u64)> {
+    /// Returns the piece that shows at every element, by trying them all.
+    fn shown(pieces: &[ElementRun], element: u64) -> Option<(u32, u64)> {
         let newest = pieces.iter().rfind(|piece| (piece.start..piece.end()).contains(&element))?;
         Some((newest.source, newest.at + (element - newest.start) * 4))
     }
@@ -183,8 +183,13 @@ mod tests {
             (seed >> 33) % below
         };
         for round in 0..500u32 {
-            let pieces: Vec<Piece> = (0..next(40))
-                .map(|n| Piece { start: next(60), len: 1 + next(12), at: n * 1000, source: n as u32 % 3 })
+            let pieces: Vec<ElementRun> = (0..next(40))
+                .map(|n| ElementRun {
+                    start: next(60),
+                    len: 1 + next(12),
+                    at: n * 1000,
+                    source: n as u32 % 3,
+                })
                 .collect();
             let settled = settle(&pieces, 4);
             assert!(is_in_order(&settled), "round {round}");
@@ -204,8 +209,8 @@ mod tests {
     fn pieces_that_go_on_become_one() {
         let mut pieces = Vec::new();
         for n in 0..1000u64 {
-            push(&mut pieces, Piece { start: n * 3, len: 3, at: n * 12, source: 0 }, 4);
+            push(&mut pieces, ElementRun { start: n * 3, len: 3, at: n * 12, source: 0 }, 4);
         }
-        assert_eq!(pieces, [Piece { start: 0, len: 3000, at: 0, source: 0 }]);
+        assert_eq!(pieces, [ElementRun { start: 0, len: 3000, at: 0, source: 0 }]);
     }
 }

@@ -6,11 +6,11 @@ use std::sync::Arc;
 use model::Result;
 use model::selection::Run;
 
-use crate::pieces::{Piece, batches, settle};
+use crate::pieces::{ElementRun, batches, settle};
 use crate::pipeline::{ENTRY_BYTES_MAX, Pipeline};
-use crate::posting::{Blocks, Lent};
-use crate::state::{Known, Logged, State};
-use crate::table::{Coded, Entry, Place, TableVersion};
+use crate::posting::{Blocks, LentBuffers};
+use crate::state::{KnownDataset, LogState, Logged};
+use crate::table::{Coded, Entry, EntryOffset, TableVersion};
 
 /// So many requests and more are put in order by all cores.
 const CREW_REQUESTS_MIN: usize = 20_000;
@@ -21,7 +21,7 @@ const SHARE_BYTES: u64 = 8 << 20;
 pub(crate) struct Ordered<'a> {
     id: u64,
     size: u64,
-    pieces: Cow<'a, [Piece]>,
+    pieces: Cow<'a, [ElementRun]>,
     pipeline: Option<Pipeline>,
 }
 
@@ -45,7 +45,7 @@ pub(crate) enum Bytes<'a> {
     /// As they lie in memory.
     Whole(&'a [u8]),
     /// Pieces of blocks, one after another, with the size of an element.
-    Pieces(&'a [Piece], u64),
+    Pieces(&'a [ElementRun], u64),
 }
 
 /// Entries whose places count from the start of the process's own range, and their bytes.
@@ -57,29 +57,29 @@ pub(crate) struct Plan<'a> {
 }
 
 /// Elements of pieces that follow each other are one run, wherever their bytes come from.
-fn runs_of(pieces: &[Piece]) -> impl Iterator<Item = Run> {
+fn runs_of(pieces: &[ElementRun]) -> impl Iterator<Item = Run> {
     pieces.chunk_by(|piece, next| piece.end() == next.start).map(|group| {
         let (first, last) = (group[0], group[group.len() - 1]);
         Run { offset: first.start, len: last.end() - first.start }
     })
 }
 
-impl State {
-    /// What waits, by dataset, newest over oldest.
+impl LogState {
+    /// Returns what waits, by dataset, newest over oldest.
     pub(crate) fn ordered<'a>(
         &'a self,
-        lent: &'a Lent<'_>,
+        lent: &'a LentBuffers<'_>,
         version: TableVersion,
     ) -> Result<Vec<Ordered<'a>>> {
-        let mut waiting: Vec<(&Logged, &[Piece])> = Vec::new();
+        let mut waiting: Vec<(&Logged, &[ElementRun])> = Vec::new();
         for (token, known) in &self.known {
-            if let Known::Logged(logged) = known {
+            if let KnownDataset::Logged(logged) = known {
                 waiting.push((logged, lent.requests(*token)));
             }
         }
         waiting.retain(|(logged, borrowed)| !logged.requests.is_empty() || !borrowed.is_empty());
         waiting.sort_unstable_by_key(|(logged, _)| logged.id);
-        let order = |(logged, borrowed): (&'a Logged, &'a [Piece])| {
+        let order = |(logged, borrowed): (&'a Logged, &'a [ElementRun])| {
             let pieces = match (logged.requests.as_slice(), borrowed) {
                 (own, []) => settle(own, logged.size),
                 ([], lent) => settle(lent, logged.size),
@@ -97,19 +97,23 @@ impl State {
     }
 }
 
-/// The entries of datasets with filters, on all cores.
-pub(crate) fn filter(ordered: &[Ordered<'_>], blocks: &Blocks<'_>) -> Result<Vec<Filtered>> {
+/// Returns the entries of datasets with filters, on all cores.
+pub(crate) fn filter(
+    registry: &filters::Registry,
+    ordered: &[Ordered<'_>],
+    blocks: &Blocks<'_>,
+) -> Result<Vec<Filtered>> {
     let mut work = Vec::new();
     for one in ordered.iter().filter(|one| one.pipeline.is_some()) {
         batches(&one.pieces, one.size, ENTRY_BYTES_MAX).into_iter().for_each(|group| work.push((one, group)));
     }
-    algorithms::thread_pool::map(work, |(one, group): (&Ordered<'_>, Vec<Piece>)| {
+    algorithms::thread_pool::map(work, |(one, group): (&Ordered<'_>, Vec<ElementRun>)| {
         let mut raw = Vec::new();
         for piece in &group {
             raw.extend_from_slice(blocks.slice(piece, one.size)?);
         }
         let (bytes, coded) = match &one.pipeline {
-            Some(pipeline) => pipeline.encode(raw)?,
+            Some(pipeline) => pipeline.encode(registry, raw)?,
             None => (raw, Coded::Plain),
         };
         Ok(Filtered { id: one.id, bytes, coded, runs: runs_of(&group).collect() })
@@ -141,13 +145,13 @@ impl<'a> Plan<'a> {
         Ok(plan)
     }
 
-    /// The bytes of a piece that is part of a share.
-    pub(crate) fn slice(&self, piece: &Piece, size: u64) -> Result<&'a [u8]> {
+    /// Returns the bytes of a piece that is part of a share.
+    pub(crate) fn slice(&self, piece: &ElementRun, size: u64) -> Result<&'a [u8]> {
         self.blocks.slice(piece, size)
     }
 
     /// Bytes of blocks, in shares.
-    fn add_pieces(&mut self, pieces: &'a [Piece], size: u64) {
+    fn add_pieces(&mut self, pieces: &'a [ElementRun], size: u64) {
         let (mut from, mut bytes) = (0, 0);
         for (n, piece) in pieces.iter().enumerate() {
             bytes += piece.len * size;
@@ -159,9 +163,9 @@ impl<'a> Plan<'a> {
         }
     }
 
-    /// The runs of pieces: the list of the entry before, where it is the same. Variables of a model that are divided alike
+    /// Returns the runs of pieces: the list of the entry before, where it is the same. Variables of a model that are divided alike
     /// come one after another.
-    fn shared_runs(&self, pieces: &[Piece]) -> Arc<[Run]> {
+    fn shared_runs(&self, pieces: &[ElementRun]) -> Arc<[Run]> {
         let last = self.entries.last().map(|entry| &entry.runs);
         match last.filter(|last| last.iter().copied().eq(runs_of(pieces))) {
             Some(same) => same.clone(),
@@ -170,7 +174,7 @@ impl<'a> Plan<'a> {
     }
 
     fn add_entry(&mut self, dataset: u64, coded: Coded, start: u64, runs: Arc<[Run]>) {
-        let (place, stored) = (Place::Log(0, start), Some(self.bytes - start));
+        let (place, stored) = (EntryOffset::Log(0, start), Some(self.bytes - start));
         self.entries.push(Entry { dataset, coded, place, stored, runs });
     }
 }

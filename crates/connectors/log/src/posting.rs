@@ -9,8 +9,8 @@ use vol::{Durability, OpWrite};
 use crate::arena::Arena;
 use crate::container::LogContainer;
 use crate::flat;
-use crate::pieces::{Piece, push};
-use crate::state::State;
+use crate::pieces::{ElementRun, push};
+use crate::state::LogState;
 use crate::write::unknown;
 
 /// Requests that wait for [`Posting::flush`], with the buffers they borrow: until then the compiler keeps them as they are.
@@ -19,35 +19,35 @@ use crate::write::unknown;
 #[derive(Debug)]
 pub struct Posting<'c, 'b> {
     container: &'c LogContainer,
-    lent: Lent<'b>,
+    lent: LentBuffers<'b>,
 }
 
-/// Requests of so many bytes are copied: to note a buffer takes as much room.
+/// Requests of so many bytes are copied: to note a buffer takes as much space.
 const COPIED_BYTES_MAX: usize = 64;
 
 /// Borrowed buffers and what they are for.
 #[derive(Debug, Default)]
-pub(crate) struct Lent<'b> {
+pub(crate) struct LentBuffers<'b> {
     blocks: Vec<&'b [u8]>,
     /// Small requests.
     copies: Arena,
     /// By dataset, in the order of the requests.
-    requests: Vec<(Token, Vec<Piece>)>,
+    requests: Vec<(Token, Vec<ElementRun>)>,
     numbers: HashMap<Token, usize, Spread>,
     /// The dataset of the request before.
     last: usize,
 }
 
-impl<'b> Lent<'b> {
-    /// The requests of a dataset.
-    pub(crate) fn requests(&self, dataset: Token) -> &[Piece] {
+impl<'b> LentBuffers<'b> {
+    /// Returns the requests of a dataset.
+    pub(crate) fn requests(&self, dataset: Token) -> &[ElementRun] {
         let list = self.numbers.get(&dataset).and_then(|number| self.requests.get(*number));
         list.map_or(&[], |(_, pieces)| pieces)
     }
 
     /// Takes a buffer; its source, where it begins there, and the requests of the dataset that it is for.
     #[inline]
-    fn take(&mut self, dataset: Token, from: &'b [u8]) -> (u32, u64, &mut Vec<Piece>) {
+    fn take(&mut self, dataset: Token, from: &'b [u8]) -> (u32, u64, &mut Vec<ElementRun>) {
         let (source, at) = match from.len() <= COPIED_BYTES_MAX {
             true => {
                 let (block, at) = self.copies.copy(from);
@@ -81,13 +81,13 @@ pub(crate) struct Blocks<'a> {
 }
 
 impl<'a> Blocks<'a> {
-    pub(crate) fn new(waiting: &'a Arena, lent: &'a Lent<'_>) -> Self {
+    pub(crate) fn new(waiting: &'a Arena, lent: &'a LentBuffers<'_>) -> Self {
         Blocks { waiting: waiting.blocks(), copies: lent.copies.blocks(), lent: &lent.blocks }
     }
 
-    /// The bytes of a piece.
+    /// Returns the bytes of a piece.
     #[inline]
-    pub(crate) fn slice(&self, piece: &Piece, size: u64) -> Result<&'a [u8]> {
+    pub(crate) fn slice(&self, piece: &ElementRun, size: u64) -> Result<&'a [u8]> {
         let (list, number) = match piece.source {
             source if source & LENT != 0 => (self.lent, source & !LENT),
             source if source & COPIES != 0 => (self.copies.as_slice(), source & !COPIES),
@@ -101,10 +101,10 @@ impl<'a> Blocks<'a> {
 
 impl<'c, 'b> Posting<'c, 'b> {
     pub(crate) fn new(container: &'c LogContainer) -> Self {
-        Posting { container, lent: Lent::default() }
+        Posting { container, lent: LentBuffers::default() }
     }
 
-    pub(crate) fn take(self) -> Lent<'b> {
+    pub(crate) fn take(self) -> LentBuffers<'b> {
         self.lent
     }
 
@@ -117,7 +117,7 @@ impl<'c, 'b> Posting<'c, 'b> {
             && let Some(run) = logged.run_of(&OpWrite { dataset, selection, from }, shared.is_alone())
         {
             let (source, at, requests) = self.lent.take(dataset, from);
-            push(requests, Piece { start: run.offset, len: run.len, at, source }, logged.size);
+            push(requests, ElementRun { start: run.offset, len: run.len, at, source }, logged.size);
             return Ok(());
         }
         drop(state);
@@ -131,7 +131,7 @@ impl<'c, 'b> Posting<'c, 'b> {
     /// The same, checked already.
     pub(crate) fn note(
         &mut self,
-        state: &State,
+        state: &LogState,
         dataset: Token,
         selection: &Selection,
         from: &'b [u8],
@@ -140,7 +140,7 @@ impl<'c, 'b> Posting<'c, 'b> {
         let runs = flat::runs(selection, logged.info.space.dims(), &logged.shape)?;
         let (source, mut at, requests) = self.lent.take(dataset, from);
         for run in runs {
-            push(requests, Piece { start: run.offset, len: run.len, at, source }, logged.size);
+            push(requests, ElementRun { start: run.offset, len: run.len, at, source }, logged.size);
             at += run.len * logged.size;
         }
         Ok(())

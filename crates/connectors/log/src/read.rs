@@ -11,15 +11,15 @@ use vol::OpRead;
 
 use crate::container::LogContainer;
 use crate::flat;
-use crate::pieces::{FILE, Piece, within};
-use crate::state::{Logged, Shared, State, decode_entry};
+use crate::pieces::{ElementRun, FILE, within};
+use crate::state::{LogState, Logged, Shared, decode_entry};
 use crate::write::unknown;
 
 /// Bytes between two pieces that are read all the same: a call costs more.
 const GAP_BYTES_MAX: u64 = 4 << 10;
 /// Pieces read together span at most so many bytes, which a core's cache holds.
 const SPAN_BYTES_MAX: u64 = 512 << 10;
-/// Room that is filled by one thread at a time.
+/// Space that is filled by one thread at a time.
 const WINDOW_BYTES: u64 = 1 << 20;
 /// Bytes that go through the buffer at a time.
 const BUFFER_BYTES_MAX: usize = 4 << 20;
@@ -32,7 +32,7 @@ const SCATTERED_BYTES_MIN: u64 = 512;
 /// Reads of this size are worth more than one thread.
 const THREADS_BYTES_MIN: u64 = 1 << 20;
 
-/// Bytes of a source, and the room they go to.
+/// Bytes of a source, and the space they go to.
 struct Part<'r> {
     source: u32,
     at: u64,
@@ -105,8 +105,8 @@ impl<'r> Iterator for Windows<'r> {
 }
 
 impl<'r> Window<'r> {
-    /// What a list of pieces has of it. The rest of the room is filled where `unwritten` says with what.
-    fn parts(self, list: &[Piece], size: u64, unwritten: Option<&FillValue>) -> Vec<Part<'r>> {
+    /// Returns what a list of pieces has of it. The rest of the space is filled where `unwritten` says with what.
+    fn parts(self, list: &[ElementRun], size: u64, unwritten: Option<&FillValue>) -> Vec<Part<'r>> {
         let (mut parts, mut room) = (Vec::new(), self.room);
         let mut take = |elements: u64| {
             let (own, rest) = std::mem::take(&mut room).split_at_mut((elements * size) as usize);
@@ -157,7 +157,7 @@ impl Span {
     }
 }
 
-/// The spans of some parts, and the span of each.
+/// Returns the spans of some parts, and the span of each.
 ///
 /// Parts of different flushes alternate, each flush's in the order of their bytes: a part belongs to the span after that of the
 /// part before it, or to one of the next. So they need not be sorted.
@@ -191,7 +191,7 @@ fn spans(parts: &[Part<'_>]) -> (Vec<Span>, Vec<usize>) {
 }
 
 /// How the parts of a span get their bytes.
-enum Way<'r> {
+enum SpanSource<'r> {
     /// Through the buffer, where the span begins at this place.
     Copied(usize),
     /// Straight from the file.
@@ -200,26 +200,26 @@ enum Way<'r> {
     Decoded(Vec<Part<'r>>),
 }
 
-/// How each span is read, and the bytes that go through the buffer.
-fn ways<'r>(spans: &[Span]) -> (Vec<Way<'r>>, usize) {
+/// Returns how each span is read, and the bytes that go through the buffer.
+fn ways<'r>(spans: &[Span]) -> (Vec<SpanSource<'r>>, usize) {
     let (mut ways, mut bytes) = (Vec::with_capacity(spans.len()), 0);
     for span in spans {
         ways.push(match span.source {
-            FILE if span.is_scattered() => Way::Straight(Vec::with_capacity(span.count)),
+            FILE if span.is_scattered() => SpanSource::Straight(Vec::with_capacity(span.count)),
             FILE => {
                 bytes += (span.end - span.start) as usize;
-                Way::Copied(bytes - (span.end - span.start) as usize)
+                SpanSource::Copied(bytes - (span.end - span.start) as usize)
             }
-            _ => Way::Decoded(Vec::with_capacity(span.count)),
+            _ => SpanSource::Decoded(Vec::with_capacity(span.count)),
         });
     }
     (ways, bytes)
 }
 
-/// Reads parts whose room lies side by side.
+/// Reads parts whose space lies side by side.
 fn read_parts(
     shared: &Shared,
-    state: &State,
+    state: &LogState,
     logged: &Logged,
     mut parts: Vec<Part<'_>>,
     buffer: &mut Vec<u8>,
@@ -237,28 +237,28 @@ fn read_parts(
     }
     let failed = |e: std::io::Error, span: &Span| Error::io("read log", &e).at(span.start);
     for (span, way) in spans.iter().zip(&ways) {
-        if let Way::Copied(at) = way {
+        if let SpanSource::Copied(at) = way {
             let room = &mut buffer[*at..*at + (span.end - span.start) as usize];
             shared.file.read_at(span.start, room).map_err(|e| failed(e, span))?;
         }
     }
     for (part, span) in parts.into_iter().zip(of) {
         match &mut ways[span] {
-            Way::Copied(at) => {
+            SpanSource::Copied(at) => {
                 let from = *at + (part.at - spans[span].start) as usize;
                 part.into.copy_from_slice(&buffer[from..from + part.into.len()]);
             }
-            Way::Straight(slices) => slices.push(IoSliceMut::new(part.into)),
-            Way::Decoded(parts) => parts.push(part),
+            SpanSource::Straight(slices) => slices.push(IoSliceMut::new(part.into)),
+            SpanSource::Decoded(parts) => parts.push(part),
         }
     }
     for (span, way) in spans.iter().zip(ways) {
         match way {
-            Way::Copied(_) => {}
-            Way::Straight(mut slices) => {
+            SpanSource::Copied(_) => {}
+            SpanSource::Straight(mut slices) => {
                 shared.file.read_slices_at(span.start, &mut slices).map_err(|e| failed(e, span))?;
             }
-            Way::Decoded(mut parts) => {
+            SpanSource::Decoded(mut parts) => {
                 let bytes = decode_entry(shared, &state.logs, logged, span.source)?;
                 parts.iter_mut().try_for_each(|part| copy_out(part, &bytes))?;
             }
@@ -292,7 +292,7 @@ impl LogContainer {
                 Some(logged) => read_one(shared, &state, logged, read)?,
                 None => {
                     let OpRead { dataset, selection, into } = read;
-                    self.beneath().dataset_read(&mut [OpRead { dataset: *dataset, selection, into }])?;
+                    self.inner().dataset_read(&mut [OpRead { dataset: *dataset, selection, into }])?;
                 }
             }
         }
@@ -303,9 +303,9 @@ impl LogContainer {
 /// The bytes of pieces that are in the file, one after another.
 pub(crate) fn read_pieces(
     shared: &Shared,
-    state: &State,
+    state: &LogState,
     dataset: Token,
-    pieces: &[Piece],
+    pieces: &[ElementRun],
     into: &mut [u8],
 ) -> Result<()> {
     let logged = state.logged(dataset).ok_or_else(|| unknown(dataset))?;
@@ -318,7 +318,7 @@ pub(crate) fn read_pieces(
     read_parts(shared, state, logged, parts, &mut Vec::new())
 }
 
-fn read_one(shared: &Shared, state: &State, logged: &Logged, read: &mut OpRead<'_>) -> Result<()> {
+fn read_one(shared: &Shared, state: &LogState, logged: &Logged, read: &mut OpRead<'_>) -> Result<()> {
     if read.into.is_empty() || logged.info.space == Dataspace::Null {
         return Ok(());
     }

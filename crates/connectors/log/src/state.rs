@@ -14,23 +14,25 @@ use vol::{Container, DatasetInfo, WhenFull};
 
 use crate::arena::Arena;
 use crate::logs::Logs;
-use crate::pieces::{FILE, Index, Piece, settle};
+use crate::pieces::{ElementRun, FILE, Index, settle};
 use crate::table::{Coded, Entry, TableVersion};
 use crate::{flat, pipeline};
 
 /// One open file, as one process (or one that stands for a process) has it.
 pub(crate) struct Shared {
-    pub(crate) state: RwLock<State>,
-    /// The bytes of the file: logs are read and written here, everything else through the container beneath.
+    pub(crate) state: RwLock<LogState>,
+    /// The bytes of the file: logs are read and written here, everything else through the inner container.
     pub(crate) file: Posix,
     pub(crate) path: String,
     pub(crate) comm: Arc<dyn Comm>,
-    /// The container beneath, where this process is the one that changes it.
+    /// The inner container, where this process is the one that changes it.
     pub(crate) leader: Option<Arc<dyn Container>>,
     pub(crate) root: Token,
     pub(crate) group: Token,
     pub(crate) settings: Settings,
     pub(crate) limits: Limits,
+    /// Filters of the registry that the file was opened with.
+    pub(crate) filters: filters::Registry,
     /// Openings that are not closed: without any, the file may change behind this.
     pub(crate) openings: AtomicUsize,
     /// The entry that was decoded last.
@@ -63,10 +65,10 @@ pub(crate) struct Logged {
     /// Bytes of an element.
     pub(crate) size: u64,
     /// Elements hold variable-length values or references.
-    pub(crate) has_slots: bool,
+    pub(crate) has_descriptors: bool,
     /// What waits, in the order of its writing.
-    pub(crate) requests: Vec<Piece>,
-    /// The same, in order, as far as somebody asked for it.
+    pub(crate) requests: Vec<ElementRun>,
+    /// The same, in order, as far as a caller asked for it.
     pub(crate) recent: Index,
     pub(crate) absorbed: usize,
     /// What is in the file.
@@ -81,18 +83,18 @@ pub(crate) struct Logged {
 
 /// A dataset of the file.
 #[derive(Debug)]
-pub(crate) enum Known {
+pub(crate) enum KnownDataset {
     Logged(Box<Logged>),
-    /// Not an anchor: the container beneath has its elements.
+    /// Not an anchor: the inner container has its elements.
     Plain {
         /// Elements hold variable-length values or references.
-        has_slots: bool,
+        has_descriptors: bool,
     },
 }
 
 #[derive(Debug, Default)]
-pub(crate) struct State {
-    pub(crate) known: HashMap<Token, Known, Spread>,
+pub(crate) struct LogState {
+    pub(crate) known: HashMap<Token, KnownDataset, Spread>,
     pub(crate) arena: Arena,
     pub(crate) logs: Logs,
     /// Entries that no index has yet, by dataset.
@@ -108,11 +110,11 @@ pub(crate) struct State {
 }
 
 impl Shared {
-    pub(crate) fn read(&self) -> RwLockReadGuard<'_, State> {
+    pub(crate) fn read(&self) -> RwLockReadGuard<'_, LogState> {
         self.state.read()
     }
 
-    pub(crate) fn write(&self) -> RwLockWriteGuard<'_, State> {
+    pub(crate) fn write(&self) -> RwLockWriteGuard<'_, LogState> {
         self.state.write()
     }
 
@@ -124,8 +126,8 @@ impl Shared {
         *self.decoded.lock() = None;
     }
 
-    /// The state, when all that was written to these datasets is in their indexes.
-    pub(crate) fn ready(&self, datasets: &[Token]) -> Result<RwLockReadGuard<'_, State>> {
+    /// Returns the state, when all that was written to these datasets is in their indexes.
+    pub(crate) fn ready(&self, datasets: &[Token]) -> Result<RwLockReadGuard<'_, LogState>> {
         loop {
             let state = self.read();
             if datasets.iter().all(|dataset| state.is_ready(*dataset)) {
@@ -145,7 +147,7 @@ impl Logged {
             id,
             shape,
             size: u64::from(info.datatype.size()).max(1),
-            has_slots: info.datatype.has_slots(),
+            has_descriptors: info.datatype.has_descriptors(),
             info,
             requests: Vec::new(),
             recent: Index::default(),
@@ -196,7 +198,7 @@ impl Logged {
         }
         let mut pieces = Vec::with_capacity(entry.runs.len());
         for run in entry.runs.iter() {
-            pieces.push(Piece { start: run.offset, len: run.len, at, source });
+            pieces.push(ElementRun { start: run.offset, len: run.len, at, source });
             at += run.len * self.size;
         }
         if source != FILE {
@@ -214,18 +216,18 @@ impl Logged {
     }
 }
 
-impl State {
-    /// A dataset of the log, if it is one that is known.
+impl LogState {
+    /// Returns a dataset of the log, if it is one that is known.
     pub(crate) fn logged(&self, dataset: Token) -> Option<&Logged> {
         match self.known.get(&dataset) {
-            Some(Known::Logged(logged)) => Some(logged),
+            Some(KnownDataset::Logged(logged)) => Some(logged),
             _ => None,
         }
     }
 
     pub(crate) fn logged_mut(&mut self, dataset: Token) -> Option<&mut Logged> {
         match self.known.get_mut(&dataset) {
-            Some(Known::Logged(logged)) => Some(logged),
+            Some(KnownDataset::Logged(logged)) => Some(logged),
             _ => None,
         }
     }
@@ -240,7 +242,7 @@ impl State {
     }
 
     fn make_ready(&mut self, dataset: Token, limits: &Limits) -> Result<()> {
-        let Some(Known::Logged(logged)) = self.known.get_mut(&dataset) else { return Ok(()) };
+        let Some(KnownDataset::Logged(logged)) = self.known.get_mut(&dataset) else { return Ok(()) };
         logged.absorb();
         let mut arrived = self.arrived.remove(&logged.id).unwrap_or_default().into_iter();
         if let Err(error) = arrived.try_for_each(|entry| logged.attach(entry, &self.logs, limits)) {
@@ -258,7 +260,7 @@ impl State {
     }
 }
 
-/// The elements of an entry that went through filters.
+/// Returns the elements of an entry that went through filters.
 pub(crate) fn decode_entry(
     shared: &Shared,
     logs: &Logs,
@@ -282,7 +284,7 @@ pub(crate) fn decode_entry(
     let stored = model::Within::within(stored, shared.limits.chunk_bytes_max, "log entry")?;
     let raw = files::File::read_vec(&shared.file, at, stored);
     let raw = raw.map_err(|e| Error::io("read log", &e).at(at))?;
-    let decoded = Arc::new(pipeline::decode(&logged.info, entry.coded, raw, bytes)?);
+    let decoded = Arc::new(pipeline::decode(&shared.filters, &logged.info, entry.coded, raw, bytes)?);
     if decoded.len() != bytes {
         return Err(missing().with("bytes", decoded.len()).with("wanted", bytes));
     }

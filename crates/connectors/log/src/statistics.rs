@@ -41,18 +41,18 @@ pub struct DatasetStatistics {
 }
 
 impl DatasetStatistics {
-    /// Bytes that were overwritten later.
+    /// Returns the number of bytes that were overwritten later.
     pub fn overlap_bytes(&self) -> u64 {
         self.logged_bytes.saturating_sub(self.shown_bytes)
     }
 }
 
 impl LogContainer {
-    /// What the log holds, after a flush of what waits.
+    /// Returns what the log holds, after a flush of what waits.
     pub fn statistics(&self) -> Result<LogStatistics> {
         let shared = self.shared();
         let (mut table, mut table_bytes) = (Table::default(), 0);
-        let loaded = Loaded::read(self.beneath(), shared.group, &shared.limits)?;
+        let loaded = Loaded::read(self.inner(), shared.group, &shared.limits)?;
         for bytes in &loaded.tables {
             table_bytes += bytes.len() as u64;
             table.entries.extend(Table::decode_all(bytes, &shared.limits)?.entries);
@@ -84,7 +84,7 @@ impl LogContainer {
         Ok(Some(found))
     }
 
-    /// All datasets that links lead to, each by the first path that is found.
+    /// Returns all datasets that links lead to, each by the first path that is found.
     pub(crate) fn all_datasets(&self) -> Result<Vec<(String, Token)>> {
         let (mut found, mut groups) = (Vec::new(), vec![(String::new(), self.shared().root)]);
         let mut seen = std::collections::HashSet::from([self.shared().root]);
@@ -117,7 +117,7 @@ impl LogContainer {
     /// Names of tables that belong to single flushes.
     pub(crate) fn flush_tables(&self) -> Result<Vec<String>> {
         let shared = self.shared();
-        let loaded = Loaded::read(self.beneath(), shared.group, &shared.limits)?;
+        let loaded = Loaded::read(self.inner(), shared.group, &shared.limits)?;
         Ok(loaded.flushes.iter().map(|flush| table_name(*flush)).collect())
     }
 }

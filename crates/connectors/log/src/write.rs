@@ -8,14 +8,14 @@ use crate::arena::Given;
 use crate::container::LogContainer;
 use crate::flat;
 use crate::merge::Last;
-use crate::pieces::{Piece, push};
+use crate::pieces::{ElementRun, push};
 use crate::posting::Posting;
-use crate::state::{Known, Logged, Settings, Shared, State};
+use crate::state::{KnownDataset, LogState, Logged, Settings, Shared};
 
 impl Logged {
-    /// The runs that a write goes to; an error where it cannot.
+    /// Returns the runs that a write goes to; an error where it cannot.
     pub(crate) fn plan(&self, selection: &Selection, bytes: usize, is_alone: bool) -> Result<Option<Runs>> {
-        if !is_alone && self.has_slots {
+        if !is_alone && self.has_descriptors {
             return Err(alone_only());
         }
         if self.info.space == Dataspace::Null {
@@ -33,13 +33,13 @@ impl Logged {
     /// Notes elements whose bytes begin at `at` of a source.
     fn note(&mut self, runs: Runs, source: u32, mut at: u64) {
         for run in runs {
-            self.add_request(Piece { start: run.offset, len: run.len, at, source });
+            self.add_request(ElementRun { start: run.offset, len: run.len, at, source });
             at += run.len * self.size;
         }
     }
 
-    pub(crate) fn add_request(&mut self, piece: Piece) {
-        // What somebody has put in order already does not grow any more.
+    pub(crate) fn add_request(&mut self, piece: ElementRun) {
+        // What a caller has put in order already does not grow any more.
         match self.absorbed == self.requests.len() {
             true => self.requests.push(piece),
             false => push(&mut self.requests, piece, self.size),
@@ -48,17 +48,17 @@ impl Logged {
 }
 
 impl Logged {
-    /// The run of a write, where it is one run with elements and may be made.
+    /// Returns the run of a write, where it is one run with elements and may be made.
     #[inline]
     pub(crate) fn run_of(&self, write: &OpWrite<'_>, is_alone: bool) -> Option<Run> {
         let run = flat::one_run(write.selection, self.info.space.dims(), &self.shape)?;
         let fits = run.len.checked_mul(self.size) == Some(write.from.len() as u64);
-        (fits && run.len > 0 && (is_alone || !self.has_slots)).then_some(run)
+        (fits && run.len > 0 && (is_alone || !self.has_descriptors)).then_some(run)
     }
 }
 
-impl State {
-    /// Copies elements that are one run each and find room; `false` where they do not, or are not.
+impl LogState {
+    /// Copies elements that are one run each and find space; `false` where they do not, or are not.
     fn append_runs(&mut self, writes: &[OpWrite<'_>], settings: &Settings, is_alone: bool) -> bool {
         let bytes = writes.iter().map(|write| write.from.len() as u64).sum::<u64>();
         if self.arena.bytes().saturating_add(bytes) > settings.buffer_bytes_max {
@@ -75,17 +75,17 @@ impl State {
 
     #[inline]
     fn append_run(&mut self, write: &OpWrite<'_>, is_alone: bool) -> bool {
-        let Some(Known::Logged(logged)) = self.known.get_mut(&write.dataset) else { return false };
+        let Some(KnownDataset::Logged(logged)) = self.known.get_mut(&write.dataset) else { return false };
         let Some(run) = logged.run_of(write, is_alone) else { return false };
         let (source, at) = self.arena.copy(write.from);
-        logged.add_request(Piece { start: run.offset, len: run.len, at, source });
+        logged.add_request(ElementRun { start: run.offset, len: run.len, at, source });
         true
     }
 }
 
 impl Shared {
-    /// An error where more would wait than may.
-    fn full(&self, state: &State, bytes: u64) -> Error {
+    /// Returns an error where more would wait than may.
+    fn full(&self, state: &LogState, bytes: u64) -> Error {
         Error::limit("buffer elements until a flush")
             .with("waiting", state.arena.bytes())
             .with("bytes", bytes)
@@ -95,10 +95,10 @@ impl Shared {
 }
 
 /// What is known of the datasets of some writes.
-enum Found {
+enum WriteTargets {
     /// Not what this one is.
     Missing(Token),
-    /// Runs of the only write; `None` where the container beneath takes it, or there is nothing to take.
+    /// Runs of the only write; `None` where the inner container takes it, or there is nothing to take.
     One(Option<Runs>),
     Many(Vec<Option<Runs>>),
 }
@@ -114,39 +114,41 @@ impl LogContainer {
             }
             let found = self.plan_all(&state, writes)?;
             match found {
-                Found::Missing(dataset) if shared.is_alone() => {
+                WriteTargets::Missing(dataset) if shared.is_alone() => {
                     drop(state);
                     self.know(dataset)?;
                 }
-                Found::Missing(dataset) => return Err(unknown(dataset)),
-                Found::One(runs) => return self.append(&mut state, writes, std::iter::once(runs)),
-                Found::Many(runs) => return self.append(&mut state, writes, runs.into_iter()),
+                WriteTargets::Missing(dataset) => return Err(unknown(dataset)),
+                WriteTargets::One(runs) => return self.append(&mut state, writes, std::iter::once(runs)),
+                WriteTargets::Many(runs) => return self.append(&mut state, writes, runs.into_iter()),
             }
         }
     }
 
-    fn plan_all(&self, state: &State, writes: &[OpWrite<'_>]) -> Result<Found> {
+    fn plan_all(&self, state: &LogState, writes: &[OpWrite<'_>]) -> Result<WriteTargets> {
         let is_alone = self.shared().is_alone();
         let mut many = Vec::new();
         for write in writes {
             let runs = match state.known.get(&write.dataset) {
-                Some(Known::Logged(logged)) => logged.plan(write.selection, write.from.len(), is_alone)?,
-                Some(Known::Plain { has_slots: true }) if !is_alone => return Err(alone_only()),
-                Some(Known::Plain { .. }) => None,
-                None => return Ok(Found::Missing(write.dataset)),
+                Some(KnownDataset::Logged(logged)) => {
+                    logged.plan(write.selection, write.from.len(), is_alone)?
+                }
+                Some(KnownDataset::Plain { has_descriptors: true }) if !is_alone => return Err(alone_only()),
+                Some(KnownDataset::Plain { .. }) => None,
+                None => return Ok(WriteTargets::Missing(write.dataset)),
             };
             if writes.len() == 1 {
-                return Ok(Found::One(runs));
+                return Ok(WriteTargets::One(runs));
             }
             many.push(runs);
         }
-        Ok(Found::Many(many))
+        Ok(WriteTargets::Many(many))
     }
 
     /// Copies elements, or flushes where too many wait.
     fn append(
         &self,
-        state: &mut State,
+        state: &mut LogState,
         writes: &[OpWrite<'_>],
         runs: impl Iterator<Item = Option<Runs>>,
     ) -> Result<()> {
@@ -157,18 +159,18 @@ impl LogContainer {
         }
         for (write, runs) in writes.iter().zip(runs).filter(|(write, _)| !write.from.is_empty()) {
             match (state.known.get_mut(&write.dataset), runs) {
-                (Some(Known::Logged(logged)), Some(runs)) => {
+                (Some(KnownDataset::Logged(logged)), Some(runs)) => {
                     let (source, at) = state.arena.copy(write.from);
                     logged.note(runs, source, at);
                 }
-                _ => self.beneath().dataset_write(std::slice::from_ref(write))?,
+                _ => self.inner().dataset_write(std::slice::from_ref(write))?,
             }
         }
         Ok(())
     }
 
-    /// Writes what the buffer has no room for: to the file at once, or not at all.
-    fn write_over_limit(&self, state: &mut State, writes: &[OpWrite<'_>]) -> Result<()> {
+    /// Writes what the buffer has no space for: to the file at once, or not at all.
+    fn write_over_limit(&self, state: &mut LogState, writes: &[OpWrite<'_>]) -> Result<()> {
         let bytes = writes.iter().map(|write| write.from.len() as u64).sum::<u64>();
         match self.shared().settings.when_full == WhenFull::Fail || !self.shared().is_alone() {
             true => Err(self.shared().full(state, bytes)),
@@ -177,19 +179,19 @@ impl LogContainer {
     }
 
     /// What does not fit goes to the file at once: what waits, and these writes without a copy.
-    fn write_through(&self, state: &mut State, writes: &[OpWrite<'_>]) -> Result<()> {
+    fn write_through(&self, state: &mut LogState, writes: &[OpWrite<'_>]) -> Result<()> {
         let mut posting = Posting::new(self);
         for write in writes.iter().filter(|write| !write.from.is_empty()) {
             match state.logged(write.dataset) {
                 Some(_) => posting.note(state, write.dataset, write.selection, write.from)?,
-                None => self.beneath().dataset_write(std::slice::from_ref(write))?,
+                None => self.inner().dataset_write(std::slice::from_ref(write))?,
             }
         }
         let lent = posting.take();
         self.flush_state(state, &lent, Last::Nothing)
     }
 
-    /// Writes elements whose buffer is given away: nothing is copied until the flush, and nobody can change it meanwhile.
+    /// Writes elements whose buffer is given away: nothing is copied until the flush, and no one can change it meanwhile.
     /// It counts towards the limit of what may wait, as copies do.
     pub fn write_owned(
         &self,
@@ -221,7 +223,7 @@ fn alone_only() -> Error {
     Error::unsupported("write variable-length values or references from several processes")
 }
 
-/// The error of a dataset that not all processes have opened.
+/// Returns the error of a dataset that not all processes have opened.
 pub(crate) fn unknown(dataset: Token) -> Error {
     Error::invalid("use logged dataset")
         .with("token", dataset)

@@ -7,8 +7,8 @@ use model::properties::{DatasetCreate, FileCreate, Fill, FillValue};
 use model::{CharacterSet, Dataspace, Datatype, Selection, Token};
 use native::NativeConnector;
 use vol::{
-    Connector, Container, ContainerCreate, FileAccess, OpAttributeCreate, OpDatasetCreate, OpGroupCreate,
-    OpWrite, Place,
+    Connector, Container, ContainerCreate, FileAccess, LinkLocation, OpAttributeCreate, OpDatasetCreate,
+    OpGroupCreate, OpWrite,
 };
 
 fn number(c: &dyn Container, object: Token, name: &str, values: &[i64]) {
@@ -33,7 +33,7 @@ fn number(c: &dyn Container, object: Token, name: &str, values: &[i64]) {
 
 fn list(c: &dyn Container, group: Token, name: &str, bytes: &[u8]) -> Token {
     let op = OpDatasetCreate {
-        place: Some(Place::new(group, name)),
+        place: Some(LinkLocation::new(group, name)),
         datatype: Datatype::native_uint(1),
         committed: None,
         space: Dataspace::simple(&[bytes.len() as u64]).unwrap(),
@@ -112,7 +112,7 @@ fn by_hand(path: &str, is_big: bool) {
     let c = NativeConnector.create(&ContainerCreate::new(path, &create, &access)).unwrap();
     anchor(&*c, "a", 0, &[10]);
     anchor(&*c, "b", 1, &[3, 4]);
-    let place = Some(Place::new(c.info().unwrap().root, "__LOG"));
+    let place = Some(LinkLocation::new(c.info().unwrap().root, "__LOG"));
     let group = c.group_create(&OpGroupCreate { place, ..OpGroupCreate::default() }).unwrap();
     number(&*c, group, "datasets", &[2]);
     number(&*c, group, "log_datasets", &[1]);

@@ -51,7 +51,7 @@ fn main() {
         ("a_process_killed_during_a_flush_leaves_a_whole_one", || check_killed("during")),
     ];
     let skip = || {
-        println!("skipped: there is no mpirun");
+        testkit::oracles::missing("mpirun");
         Ok(())
     };
     let trials = trials.map(|(name, run)| Trial::test(name, if has_mpi { run } else { skip }));
@@ -114,7 +114,7 @@ fn killed(comm: Arc<dyn Comm>, path: &str, kind: &str, number: u64) {
         }
     }
     let mut outcome = c.commit(durability);
-    // Where the kill comes late, the flush was complete: nobody leaves before it came.
+    // Where the kill comes late, the flush was complete: no one leaves before it came.
     if is_victim {
         loop {
             std::thread::park();
@@ -155,7 +155,7 @@ fn check_silent() -> Result<(), Failed> {
     if is_said { Ok(()) } else { Err(said.into()) }
 }
 
-/// Opens a file whose writers were ended: `mpirun` may be back a moment before the last of them has let go of it.
+/// Opens a file whose writers were ended: `mpirun` may be back a moment before the last of them has release it.
 fn open_when_free(path: &str) -> vol::Result<Arc<hyperslab_log::LogContainer>> {
     let mut tries = 0..100_000;
     loop {

@@ -5,7 +5,9 @@ mod common;
 use common::*;
 use model::properties::{DatasetCreate, FilterSpec, Layout};
 use model::{Dataspace, Kind, LinkTarget, Selection};
-use vol::{Container, Durability, FileAccess, OpGroupCreate, OpLinkCreate, OpList, OpWrite, Place, WhenFull};
+use vol::{
+    Container, Durability, FileAccess, LinkLocation, OpGroupCreate, OpLinkCreate, OpList, OpWrite, WhenFull,
+};
 
 fn block(start: u64, len: u64) -> Selection {
     Selection::block(&[start], &[len]).unwrap()
@@ -208,10 +210,10 @@ fn the_log_group_is_hidden_and_its_name_is_refused() {
     }
     assert_eq!(names, ["A", "Z", "__A", "__Z", "a"]);
     assert!(c.link_get(root, "__LOG").unwrap().is_none());
-    let place = Some(Place::new(root, "__LOG"));
+    let place = Some(LinkLocation::new(root, "__LOG"));
     let made = c.group_create(&OpGroupCreate { place, ..OpGroupCreate::default() });
     assert_eq!(made.unwrap_err().kind(), Kind::Invalid);
-    let op = OpLinkCreate { place: Place::new(root, "__LOG"), target: LinkTarget::Soft("a".into()) };
+    let op = OpLinkCreate { place: LinkLocation::new(root, "__LOG"), target: LinkTarget::Soft("a".into()) };
     assert_eq!(c.link_create(&op).unwrap_err().kind(), Kind::Invalid);
     assert_eq!(c.link_delete(root, "__LOG").unwrap_err().kind(), Kind::NotFound);
 }

@@ -8,9 +8,9 @@ use vol::{AttributeInfo, OpAttributeCreate, OpList, Page};
 
 use crate::check;
 use crate::links::{page, untracked};
-use crate::objects::State;
+use crate::objects::ContainerState;
 
-/// An attribute and its value in file form.
+/// An attribute and its value in the file datatype.
 #[derive(Debug, Clone)]
 pub(crate) struct Attribute {
     pub(crate) info: AttributeInfo,
@@ -62,7 +62,7 @@ fn check_name(name: &str) -> Result<()> {
     }
 }
 
-impl State {
+impl ContainerState {
     pub(crate) fn attribute_create(&mut self, op: &OpAttributeCreate, limits: &Limits) -> Result<()> {
         check_name(&op.name)?;
         let datatype = self.file_type(&op.datatype, op.committed, limits)?;

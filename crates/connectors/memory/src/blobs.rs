@@ -1,4 +1,4 @@
-//! Blobs and references by number: what the slots of elements stand for.
+//! Blobs and references by number: what the descriptors of elements stand for.
 
 use std::collections::BTreeMap;
 
@@ -7,9 +7,9 @@ use model::datatype::ReferenceKind;
 use model::{Datatype, Error, Limits, Reference, Result, Token};
 use vol::Released;
 
-use crate::objects::State;
+use crate::objects::ContainerState;
 
-/// Values by number, counted from one: a slot of zeros stands for nothing.
+/// Values by number, counted from one: a descriptor of zeros stands for nothing.
 #[derive(Debug, Default)]
 pub(crate) struct Blobs {
     values: BTreeMap<u64, Vec<u8>>,
@@ -66,14 +66,16 @@ impl Blobs {
         (self.references.len() as u64).to_le_bytes()
     }
 
-    fn reference(&self, slot: &[u8]) -> Result<Reference> {
-        let Some(at) = number(slot, "read reference")?.checked_sub(1) else { return Ok(Reference::null()) };
+    fn reference(&self, descriptor: &[u8]) -> Result<Reference> {
+        let Some(at) = number(descriptor, "read reference")?.checked_sub(1) else {
+            return Ok(Reference::null());
+        };
         let found = usize::try_from(at).ok().and_then(|at| self.references.get(at));
         found.cloned().ok_or_else(|| Error::not_found("read reference").with("number", at + 1))
     }
 }
 
-impl State {
+impl ContainerState {
     pub(crate) fn blob_put(&mut self, values: &[&[u8]], limits: &Limits) -> Result<Vec<u8>> {
         if let Some(value) = values.iter().find(|value| value.len() as u64 > limits.blob_bytes_max) {
             return Err(Error::limit("store blob")
@@ -92,16 +94,16 @@ impl State {
         ids.iter().try_for_each(|id| self.blobs.delete(id))
     }
 
-    pub(crate) fn reference_get(&self, kind: ReferenceKind, slots: &[&[u8]]) -> Result<Vec<Reference>> {
-        slots.iter().map(|slot| self.reference(kind, slot)).collect()
+    pub(crate) fn reference_get(&self, kind: ReferenceKind, descriptors: &[&[u8]]) -> Result<Vec<Reference>> {
+        descriptors.iter().map(|descriptor| self.reference(kind, descriptor)).collect()
     }
 
-    pub(crate) fn reference(&self, kind: ReferenceKind, slot: &[u8]) -> Result<Reference> {
-        if kind != ReferenceKind::ObjectOld {
-            return self.blobs.reference(slot);
+    pub(crate) fn reference(&self, kind: ReferenceKind, descriptor: &[u8]) -> Result<Reference> {
+        if kind != ReferenceKind::Object1 {
+            return self.blobs.reference(descriptor);
         }
-        let token = slot.try_into().map(Token);
-        let token = token.map_err(|_| Error::invalid("read reference").with("bytes", slot.len()))?;
+        let token = descriptor.try_into().map(Token);
+        let token = token.map_err(|_| Error::invalid("read reference").with("bytes", descriptor.len()))?;
         Ok(if token == Token::default() { Reference::null() } else { Reference::object(token) })
     }
 
@@ -111,13 +113,13 @@ impl State {
         references: &[Reference],
     ) -> Result<Vec<Vec<u8>>> {
         references.iter().try_for_each(|reference| self.check_reference(kind, reference))?;
-        Ok(references.iter().map(|reference| self.reference_slot(kind, reference)).collect())
+        Ok(references.iter().map(|reference| self.reference_descriptor(kind, reference)).collect())
     }
 
-    /// The slot of a reference that was checked.
-    pub(crate) fn reference_slot(&mut self, kind: ReferenceKind, reference: &Reference) -> Vec<u8> {
+    /// Returns the descriptor of a reference that was checked.
+    pub(crate) fn reference_descriptor(&mut self, kind: ReferenceKind, reference: &Reference) -> Vec<u8> {
         match (kind, reference.token()) {
-            (ReferenceKind::ObjectOld, token) => token.unwrap_or_default().0.to_vec(),
+            (ReferenceKind::Object1, token) => token.unwrap_or_default().0.to_vec(),
             (_, None) => vec![0; 8],
             _ => self.blobs.put_reference(reference).to_vec(),
         }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use model::selection::{ChunkRun, ChunkRuns, PointIndex};
 use model::{Budget, Charge, Result, Selection, budget};
 
-/// Blocks by their scaled coordinates. What lies outside the extent holds the fill value.
+/// Blocks by their chunk coordinates. What lies outside the extent holds the fill value.
 #[derive(Debug, Clone)]
 pub(crate) struct Blocks {
     pub(crate) shape: Vec<u64>,
@@ -31,7 +31,7 @@ pub(crate) fn default_shape(dims: &[u64], element_bytes: u64) -> Vec<u64> {
     shape
 }
 
-/// The blocks that a selection touches, each with its runs.
+/// Returns the blocks that a selection touches, each with its runs.
 fn for_each_block(
     selection: &Selection,
     dims: &[u64],
@@ -41,27 +41,29 @@ fn for_each_block(
     selection.validate(dims)?;
     if let Selection::Points(points) = selection {
         let index = PointIndex::new(points, shape)?;
-        return index.chunks().try_for_each(|scaled| {
-            let runs = index.chunk_runs(&scaled)?;
-            visit(scaled, runs)
+        return index.chunks().try_for_each(|chunk_coords| {
+            let runs = index.chunk_runs(&chunk_coords)?;
+            visit(chunk_coords, runs)
         });
     }
-    for scaled in selection.chunks(dims, shape)? {
-        let start = start_of(&scaled, shape);
-        visit(scaled, selection.chunk_runs(dims, &start, shape)?)?;
+    for chunk_coords in selection.chunks(dims, shape)? {
+        let start = start_of(&chunk_coords, shape);
+        visit(chunk_coords, selection.chunk_runs(dims, &start, shape)?)?;
     }
     Ok(())
 }
 
-/// The first element of a block. Blocks touch their extent, so the product is within it.
-pub(crate) fn start_of(scaled: &[u64], shape: &[u64]) -> Vec<u64> {
-    scaled.iter().zip(shape).map(|(n, len)| n.saturating_mul(*len)).collect()
+/// Returns the first element of a block. Blocks touch their extent, so the product is within it.
+pub(crate) fn start_of(chunk_coords: &[u64], shape: &[u64]) -> Vec<u64> {
+    chunk_coords.iter().zip(shape).map(|(n, len)| n.saturating_mul(*len)).collect()
 }
 
 fn fill_with(out: &mut [u8], element: Option<&[u8]>) {
     match element {
         None => out.fill(0),
-        Some(element) => out.chunks_exact_mut(element.len()).for_each(|slot| slot.copy_from_slice(element)),
+        Some(element) => {
+            out.chunks_exact_mut(element.len()).for_each(|descriptor| descriptor.copy_from_slice(element));
+        }
     }
 }
 
@@ -83,15 +85,15 @@ impl Blocks {
         self.blocks.len()
     }
 
-    pub(crate) fn get(&self, scaled: &[u64]) -> Option<&Vec<u8>> {
-        self.blocks.get(scaled)
+    pub(crate) fn get(&self, chunk_coords: &[u64]) -> Option<&Vec<u8>> {
+        self.blocks.get(chunk_coords)
     }
 
-    pub(crate) fn set(&mut self, scaled: Vec<u64>, bytes: Vec<u8>) -> Result<()> {
-        if !self.blocks.contains_key(&scaled) {
+    pub(crate) fn set(&mut self, chunk_coords: Vec<u64>, bytes: Vec<u8>) -> Result<()> {
+        if !self.blocks.contains_key(&chunk_coords) {
             self.charge_blocks(self.blocks.len() + 1)?;
         }
-        self.blocks.insert(scaled, bytes);
+        self.blocks.insert(chunk_coords, bytes);
         Ok(())
     }
 
@@ -119,10 +121,10 @@ impl Blocks {
         (block..block + len, packed..packed + len)
     }
 
-    /// Fills `into`, which has room for exactly the selected elements.
+    /// Fills `into`, which has space for exactly the selected elements.
     pub(crate) fn read(&self, selection: &Selection, dims: &[u64], into: &mut [u8]) -> Result<()> {
-        for_each_block(selection, dims, &self.shape, |scaled, runs| {
-            let block = self.blocks.get(&scaled);
+        for_each_block(selection, dims, &self.shape, |chunk_coords, runs| {
+            let block = self.blocks.get(&chunk_coords);
             for run in runs {
                 let (at, packed) = self.ranges(run);
                 match block {
@@ -137,8 +139,8 @@ impl Blocks {
     /// Takes over `from`, which has exactly the selected elements.
     pub(crate) fn write(&mut self, selection: &Selection, dims: &[u64], from: &[u8]) -> Result<()> {
         let shape = self.shape.clone();
-        for_each_block(selection, dims, &shape, |scaled, runs| {
-            let mut block = match self.blocks.remove(&scaled) {
+        for_each_block(selection, dims, &shape, |chunk_coords, runs| {
+            let mut block = match self.blocks.remove(&chunk_coords) {
                 Some(block) => block,
                 None => {
                     self.charge_blocks(self.blocks.len() + 1)?;
@@ -149,40 +151,41 @@ impl Blocks {
                 let (at, packed) = self.ranges(run);
                 block[at].copy_from_slice(&from[packed]);
             }
-            self.blocks.insert(scaled, block);
+            self.blocks.insert(chunk_coords, block);
             Ok(())
         })
     }
 
     /// Forgets what lies outside `dims`, so that growing again shows the fill value there.
     pub(crate) fn cut(&mut self, dims: &[u64]) -> Result<()> {
-        let starts = |scaled: &[u64]| start_of(scaled, &self.shape);
+        let starts = |chunk_coords: &[u64]| start_of(chunk_coords, &self.shape);
         let is_outside = |start: &[u64]| start.iter().zip(dims).any(|(at, dim)| at >= dim);
         let all: Vec<Vec<u64>> = self.blocks.keys().cloned().collect();
-        let (gone, kept): (Vec<_>, Vec<_>) = all.into_iter().partition(|scaled| is_outside(&starts(scaled)));
-        for scaled in gone {
-            self.blocks.remove(&scaled);
+        let (gone, kept): (Vec<_>, Vec<_>) =
+            all.into_iter().partition(|chunk_coords| is_outside(&starts(chunk_coords)));
+        for chunk_coords in gone {
+            self.blocks.remove(&chunk_coords);
         }
         self.charge_blocks(self.blocks.len())?;
-        kept.into_iter().try_for_each(|scaled| self.cut_block(scaled, dims))
+        kept.into_iter().try_for_each(|chunk_coords| self.cut_block(chunk_coords, dims))
     }
 
-    fn cut_block(&mut self, scaled: Vec<u64>, dims: &[u64]) -> Result<()> {
-        let start = start_of(&scaled, &self.shape);
+    fn cut_block(&mut self, chunk_coords: Vec<u64>, dims: &[u64]) -> Result<()> {
+        let start = start_of(&chunk_coords, &self.shape);
         let inside: Vec<u64> =
             start.iter().zip(dims).zip(&self.shape).map(|((at, dim), len)| (*len).min(dim - at)).collect();
         if inside == self.shape {
             return Ok(());
         }
         let mut cut = self.empty_block()?;
-        if let Some(old) = self.blocks.get(&scaled) {
+        if let Some(old) = self.blocks.get(&chunk_coords) {
             for run in Selection::block(&vec![0; inside.len()], &inside)?.runs(&self.shape)? {
                 let from = run.offset as usize * self.element_bytes;
                 let range = from..from + run.len as usize * self.element_bytes;
                 cut[range.clone()].copy_from_slice(&old[range]);
             }
         }
-        self.blocks.insert(scaled, cut);
+        self.blocks.insert(chunk_coords, cut);
         Ok(())
     }
 }

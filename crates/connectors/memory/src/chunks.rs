@@ -7,7 +7,7 @@ use vol::{ChunkInfo, Page};
 use crate::blocks::start_of;
 use crate::check;
 use crate::datasets::Dataset;
-use crate::objects::State;
+use crate::objects::ContainerState;
 
 impl Dataset {
     fn check_chunked(&self) -> Result<()> {
@@ -20,8 +20,8 @@ impl Dataset {
         Ok(())
     }
 
-    /// The chunk whose first element is at `offset`.
-    fn scaled(&self, offset: &[u64]) -> Result<Vec<u64>> {
+    /// Returns the chunk whose first element is at `offset`.
+    fn chunk_coords(&self, offset: &[u64]) -> Result<Vec<u64>> {
         let (dims, shape) = (self.info.space.dims(), &self.blocks.shape);
         let is_chunk = offset.len() == dims.len()
             && offset.iter().zip(shape).all(|(at, len)| at.is_multiple_of(*len))
@@ -33,14 +33,14 @@ impl Dataset {
     }
 }
 
-impl State {
+impl ContainerState {
     pub(crate) fn chunk_list(&self, dataset: Token, skip: u64, count_max: u64) -> Result<Page<ChunkInfo>> {
         let dataset = self.dataset(dataset)?;
         dataset.check_chunked()?;
         let skip = usize::try_from(skip).unwrap_or(usize::MAX);
         let count = usize::try_from(count_max).unwrap_or(usize::MAX);
-        let shown = dataset.blocks.iter().skip(skip).take(count).map(|(scaled, bytes)| ChunkInfo {
-            offset: start_of(scaled, &dataset.blocks.shape),
+        let shown = dataset.blocks.iter().skip(skip).take(count).map(|(chunk_coords, bytes)| ChunkInfo {
+            offset: start_of(chunk_coords, &dataset.blocks.shape),
             filter_mask: 0,
             bytes: bytes.len() as u64,
             address: None,
@@ -51,7 +51,7 @@ impl State {
     pub(crate) fn chunk_read(&self, dataset: Token, offset: &[u64]) -> Result<(u32, Vec<u8>)> {
         let dataset = self.dataset(dataset)?;
         dataset.check_chunked()?;
-        let chunk = dataset.blocks.get(&dataset.scaled(offset)?);
+        let chunk = dataset.blocks.get(&dataset.chunk_coords(offset)?);
         let chunk =
             chunk.ok_or_else(|| Error::not_found("read chunk").with("offset", format!("{offset:?}")))?;
         Ok((0, chunk.clone()))
@@ -64,8 +64,8 @@ impl State {
             return Err(Error::invalid("write chunk").with("filter mask", mask));
         }
         check::length("write chunk", dataset.blocks.block_bytes() as u64, data.len())?;
-        let scaled = dataset.scaled(offset)?;
-        dataset.blocks.set(scaled, data.to_vec())?;
+        let chunk_coords = dataset.chunk_coords(offset)?;
+        dataset.blocks.set(chunk_coords, data.to_vec())?;
         self.object_mut(token)?.touch_data();
         Ok(())
     }

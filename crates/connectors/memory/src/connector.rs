@@ -12,7 +12,7 @@ use vol::{
 };
 
 use crate::container::MemoryContainer;
-use crate::objects::State;
+use crate::objects::ContainerState;
 
 /// Everything in the model, except that nothing survives the process.
 pub(crate) const CAPABILITY: Capability = Capability { persistent: false, ..Capability::ALL };
@@ -26,7 +26,7 @@ static CONTAINER_NEXT: AtomicU64 = AtomicU64::new(1);
 /// One container, open or not.
 pub(crate) struct Store {
     pub(crate) create: FileCreate,
-    pub(crate) state: RwLock<State>,
+    pub(crate) state: RwLock<ContainerState>,
     /// How often it is open.
     pub(crate) opened: AtomicU64,
 }
@@ -34,7 +34,7 @@ pub(crate) struct Store {
 impl Store {
     fn new(create: &FileCreate) -> Arc<Self> {
         let number = CONTAINER_NEXT.fetch_add(1, Ordering::Relaxed);
-        let state = RwLock::new(State::new(number, &create.root));
+        let state = RwLock::new(ContainerState::new(number, &create.root));
         Arc::new(Store { create: create.clone(), state, opened: AtomicU64::new(0) })
     }
 }
@@ -52,7 +52,7 @@ impl std::fmt::Debug for MemoryConnector {
 }
 
 impl MemoryConnector {
-    /// A connector without containers.
+    /// Returns a connector without containers.
     pub fn new() -> Self {
         Self::default()
     }
@@ -124,7 +124,7 @@ fn missing(path: &str) -> Error {
 #[cfg(test)]
 mod tests {
     use model::Kind;
-    use vol::{Durability, OpGroupCreate, Place};
+    use vol::{Durability, LinkLocation, OpGroupCreate};
 
     use super::*;
 
@@ -139,7 +139,7 @@ mod tests {
         let one = create(&connector, false).unwrap();
         let two = connector.open(&ContainerOpen::new("x", &FileAccess::read())).unwrap();
         let root = one.info().unwrap().root;
-        let place = Some(Place::new(root, "g"));
+        let place = Some(LinkLocation::new(root, "g"));
         one.group_create(&OpGroupCreate { place, create: Default::default() }).unwrap();
         assert!(two.link_get(root, "g").unwrap().is_some());
         one.close().unwrap();

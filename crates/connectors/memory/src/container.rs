@@ -17,7 +17,7 @@ use crate::connector::{CAPABILITY, NAME, Store};
 use crate::datasets::check_transfer;
 use crate::external;
 use crate::links::Group;
-use crate::objects::{Body, Object, State};
+use crate::objects::{Body, ContainerState, Object};
 
 /// One opening of a container.
 pub(crate) struct MemoryContainer {
@@ -31,14 +31,14 @@ pub(crate) struct MemoryContainer {
     handles: Mutex<BTreeMap<Token, u32>>,
 }
 
-/// What a container tells about itself.
-pub(crate) fn describe(state: &State, create: &FileCreate, writable: bool) -> ContainerInfo {
+/// Returns the info of a container about itself.
+pub(crate) fn describe(state: &ContainerState, create: &FileCreate, writable: bool) -> ContainerInfo {
     ContainerInfo {
         connector: NAME.to_owned(),
         capability: CAPABILITY,
         writable,
         root: state.root(),
-        slots: SLOTS,
+        descriptors: SLOTS,
         create: create.clone(),
         storage_bytes: None,
         versions: Vec::new(),
@@ -71,18 +71,18 @@ impl MemoryContainer {
         }
     }
 
-    fn state(&self) -> Result<RwLockReadGuard<'_, State>> {
+    fn state(&self) -> Result<RwLockReadGuard<'_, ContainerState>> {
         self.check_open()?;
         Ok(self.store.state.read())
     }
 
-    /// The state, for what changes it without being a write of the user's.
-    fn state_mut(&self) -> Result<RwLockWriteGuard<'_, State>> {
+    /// Returns the state, for what changes it without being a write of the user's.
+    fn state_mut(&self) -> Result<RwLockWriteGuard<'_, ContainerState>> {
         self.check_open()?;
         Ok(self.store.state.write())
     }
 
-    fn writing(&self) -> Result<RwLockWriteGuard<'_, State>> {
+    fn writing(&self) -> Result<RwLockWriteGuard<'_, ContainerState>> {
         self.check_open()?;
         match self.access.access {
             Access::Read => Err(Error::denied("change container").with("path", &self.path)),
@@ -141,7 +141,7 @@ impl MemoryContainer {
 fn fill(into: &mut [u8], value: &FillValue) {
     match value {
         FillValue::Value(value) => {
-            into.chunks_exact_mut(value.len()).for_each(|slot| slot.copy_from_slice(value));
+            into.chunks_exact_mut(value.len()).for_each(|descriptor| descriptor.copy_from_slice(value));
         }
         _ => into.fill(0),
     }
@@ -199,7 +199,7 @@ impl Container for MemoryContainer {
     }
 
     fn object_copy(&self, op: &OpObjectCopy) -> Result<Token> {
-        algorithms::copy::within(self, op, algorithms::copy::CopyOptions::of(op, self.limits()))
+        algorithms::copy::within(self, op, algorithms::copy::CopyContext::of(&self.access, &self.path))
     }
 
     fn object_set_comment(&self, object: Token, comment: Option<&str>) -> Result<()> {
@@ -395,8 +395,8 @@ impl Container for MemoryContainer {
         Ok(())
     }
 
-    fn reference_get(&self, kind: ReferenceKind, slots: &[&[u8]]) -> Result<Vec<Reference>> {
-        self.state()?.reference_get(kind, slots)
+    fn reference_get(&self, kind: ReferenceKind, descriptors: &[&[u8]]) -> Result<Vec<Reference>> {
+        self.state()?.reference_get(kind, descriptors)
     }
 
     fn reference_put(&self, kind: ReferenceKind, references: &[Reference]) -> Result<Vec<Vec<u8>>> {

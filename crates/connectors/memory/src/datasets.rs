@@ -8,7 +8,7 @@ use model::{Dataspace, Datatype, Error, Limits, Result, Selection, Token};
 use vol::{Allocation, DatasetInfo, FileAccess, OpDatasetCreate, StorageInfo};
 
 use crate::blocks::{Blocks, default_shape};
-use crate::objects::{Body, Object, State};
+use crate::objects::{Body, ContainerState, Object};
 use crate::{check, external};
 
 /// A dataset and its elements; external and virtual ones have none here.
@@ -61,13 +61,13 @@ impl Dataset {
         };
         let blocks = Blocks::new(shape, datatype.size() as usize, fill, &access.budget());
         let (space, mut create) = (op.space.clone(), op.create.clone());
-        // Filters are not applied here, so that unknown ones do no harm; whoever copies them wants them whole.
+        // Filters are not applied here, so that unknown ones do no harm; a caller that copies them wants them whole.
         filters::pipeline::complete_values(&mut create, &datatype)?;
         let info = Arc::new(DatasetInfo { datatype, committed: op.committed, space, create });
         Ok(Dataset { info, blocks })
     }
 
-    /// Whether elements are here, and not in other files or datasets.
+    /// Returns whether elements are here, and not in other files or datasets.
     pub(crate) fn is_here(&self) -> bool {
         !matches!(self.info.create.layout, Layout::External(_) | Layout::Virtual(_))
     }
@@ -103,7 +103,7 @@ impl Dataset {
     }
 }
 
-/// An error unless the selection fits the extent and the buffer has room for exactly its elements.
+/// An error unless the selection fits the extent and the buffer has space for exactly its elements.
 pub(crate) fn check_transfer(info: &DatasetInfo, selection: &Selection, buffer_bytes: usize) -> Result<()> {
     let count = match &info.space {
         Dataspace::Null => 0,
@@ -117,7 +117,7 @@ pub(crate) fn check_transfer(info: &DatasetInfo, selection: &Selection, buffer_b
     check::length("transfer elements", bytes, buffer_bytes)
 }
 
-impl State {
+impl ContainerState {
     pub(crate) fn dataset_create(&mut self, op: &OpDatasetCreate, access: &FileAccess) -> Result<Token> {
         let limits = &access.limits;
         let datatype = self.file_type(&op.datatype, op.committed, limits)?;
@@ -139,7 +139,7 @@ impl State {
     pub(crate) fn dataset_write(&mut self, token: Token, selection: &Selection, from: &[u8]) -> Result<()> {
         let dataset = self.dataset_mut(token)?;
         let (info, mut old) = (dataset.info.clone(), Vec::new());
-        if info.datatype.has_slots() {
+        if info.datatype.has_descriptors() {
             old.resize(from.len(), 0);
             dataset.blocks.read(selection, info.space.dims(), &mut old)?;
         }

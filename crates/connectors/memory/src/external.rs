@@ -1,4 +1,4 @@
-//! Elements in files beside the container, through the resolver.
+//! Elements in files next to the container, through the resolver.
 
 use std::sync::Arc;
 
@@ -8,10 +8,10 @@ use vol::{DatasetInfo, FileAccess, RawBytes};
 
 use crate::check;
 
-/// Checks that the files have room for the extent, which may grow in its first dimension only.
+/// Checks that the files have space for the extent, which may grow in its first dimension only.
 pub(crate) fn check(files: &[ExternalFile], space: &Dataspace, datatype: &Datatype) -> Result<()> {
     let invalid = |problem: &str| Err(Error::invalid("make external dataset").with("problem", problem));
-    if datatype.has_slots() {
+    if datatype.has_descriptors() {
         return invalid("variable-length values and references cannot lie outside");
     }
     let fixed = space.dims().iter().zip(space.max_dims()).skip(1);
@@ -24,20 +24,20 @@ pub(crate) fn check(files: &[ExternalFile], space: &Dataspace, datatype: &Dataty
     Ok(())
 }
 
-/// Bytes set aside in all files.
+/// Returns the number of bytes allocated in all files.
 fn room(files: &[ExternalFile]) -> u64 {
     files.iter().fold(0u64, |sum, file| sum.saturating_add(file.size))
 }
 
 /// A piece of a transfer: in one file.
-struct Piece {
+struct FileRange {
     file: usize,
     offset: u64,
     packed: std::ops::Range<usize>,
 }
 
-/// The pieces of a selection, in its order.
-fn pieces(files: &[ExternalFile], info: &DatasetInfo, selection: &Selection) -> Result<Vec<Piece>> {
+/// Returns the pieces of a selection, in its order.
+fn pieces(files: &[ExternalFile], info: &DatasetInfo, selection: &Selection) -> Result<Vec<FileRange>> {
     let element_bytes = u64::from(info.datatype.size());
     let (mut pieces, mut packed) = (Vec::new(), 0);
     for run in selection.runs(info.space.dims())? {
@@ -47,14 +47,14 @@ fn pieces(files: &[ExternalFile], info: &DatasetInfo, selection: &Selection) -> 
             let len = left.min(files[file].size - within);
             let offset = files[file].offset.checked_add(within);
             let offset = offset.ok_or_else(|| Error::limit("find external data").with("offset", within))?;
-            pieces.push(Piece { file, offset, packed: packed..packed + len as usize });
+            pieces.push(FileRange { file, offset, packed: packed..packed + len as usize });
             (at, left, packed) = (at + len, left - len, packed + len as usize);
         }
     }
     Ok(pieces)
 }
 
-/// The file that holds byte `at` of the dataset, and where in its part.
+/// Returns the file that holds byte `at` of the dataset, and where in its part.
 fn locate(files: &[ExternalFile], mut at: u64) -> Result<(usize, u64)> {
     for (n, file) in files.iter().enumerate() {
         if at < file.size {
@@ -62,7 +62,7 @@ fn locate(files: &[ExternalFile], mut at: u64) -> Result<(usize, u64)> {
         }
         at -= file.size;
     }
-    Err(Error::invalid("find external data").with("problem", "beyond the files' room"))
+    Err(Error::invalid("find external data").with("problem", "beyond the capacity of the files"))
 }
 
 /// Opens each file once, when it is first needed.

@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use model::link::check_name;
 use model::properties::{CreationOrder, GroupCreate};
 use model::{CharacterSet, Error, Index, Link, LinkTarget, Order, Result, Token, text};
-use vol::{GroupInfo, LinkStorage, OpLinkCreate, OpLinkMove, OpList, Page, Place};
+use vol::{GroupInfo, LinkLocation, OpLinkCreate, OpLinkMove, OpList, Page};
 
-use crate::objects::{State, hard};
+use crate::objects::{ContainerState, hard};
 
 /// A link and its place in the order of creation, which is kept whether it is shown or not.
 #[derive(Debug, Clone)]
@@ -62,7 +62,7 @@ impl Group {
         self.entries.insert(text::to_bytes(name), entry);
     }
 
-    /// All links in the order of their creation, as copies take them over.
+    /// Returns all links in the order of their creation, as copies take them over.
     pub(crate) fn in_creation_order(&self) -> Vec<&Entry> {
         let mut entries: Vec<&Entry> = self.links().collect();
         entries.sort_by_key(|entry| entry.created);
@@ -83,7 +83,7 @@ pub(crate) fn untracked(operation: &str) -> Error {
     Error::invalid(operation).with("problem", "the order of creation is not tracked")
 }
 
-/// A page of entries that are sorted in increasing order.
+/// Returns a page of entries that are sorted in increasing order.
 pub(crate) fn page<E, T>(entries: &[&E], op: &OpList, shown: impl Fn(&E) -> T) -> Page<T> {
     let skip = usize::try_from(op.skip).unwrap_or(usize::MAX);
     let count = usize::try_from(op.count_max).unwrap_or(usize::MAX);
@@ -99,9 +99,9 @@ fn missing_link(name: &str) -> Error {
     Error::not_found("find link").with("name", name)
 }
 
-impl State {
+impl ContainerState {
     /// Whether a new link may go there.
-    pub(crate) fn check_place(&self, place: &Place, links_max: u64) -> Result<()> {
+    pub(crate) fn check_place(&self, place: &LinkLocation, links_max: u64) -> Result<()> {
         check_name(&place.name)?;
         let group = self.group(place.group)?;
         if group.get(&place.name).is_some() {
@@ -113,8 +113,8 @@ impl State {
         Ok(())
     }
 
-    /// Makes a link at a place that was checked.
-    pub(crate) fn link(&mut self, place: &Place, target: LinkTarget) -> Result<()> {
+    /// Creates a link at a place that was checked.
+    pub(crate) fn link(&mut self, place: &LinkLocation, target: LinkTarget) -> Result<()> {
         if let Some(token) = hard(&target) {
             self.add_reference(token)?;
         }
@@ -128,7 +128,6 @@ impl State {
         Ok(GroupInfo {
             links: group.entries.len() as u64,
             creation_order_next: group.created_next,
-            storage: LinkStorage::Other,
             create: group.create.clone(),
         })
     }

@@ -8,7 +8,7 @@ use model::{Datatype, Error, Limits, Result, Token};
 use vol::{MapInfo, OpMapCreate, Page};
 
 use crate::check;
-use crate::objects::{Body, Object, State};
+use crate::objects::{Body, ContainerState, Object};
 
 /// A map; keys are sorted by their bytes.
 #[derive(Debug, Clone)]
@@ -18,7 +18,7 @@ pub(crate) struct Map {
     pub(crate) pairs: BTreeMap<Vec<u8>, Vec<u8>>,
 }
 
-impl State {
+impl ContainerState {
     pub(crate) fn map_create(&mut self, op: &OpMapCreate, limits: &Limits) -> Result<Token> {
         let key = self.file_type(&op.key, None, limits)?;
         let value = self.file_type(&op.value, None, limits)?;

@@ -1,11 +1,10 @@
 //! Objects and how long they live: hard links and users of a committed datatype count, and so do open handles.
 
 use std::collections::BTreeMap;
-use std::time::{SystemTime, UNIX_EPOCH};
 
 use model::properties::{GroupCreate, ObjectCreate};
 use model::{Datatype, Error, LinkTarget, ObjectKind, Result, Token};
-use vol::{ObjectInfo, Place, Times};
+use vol::{LinkLocation, ObjectInfo, Times};
 
 use crate::attributes::Attributes;
 use crate::blobs::Blobs;
@@ -38,7 +37,7 @@ pub(crate) struct Object {
 
 /// All objects of a container.
 #[derive(Debug)]
-pub(crate) struct State {
+pub(crate) struct ContainerState {
     /// The container's number, in every token.
     number: u64,
     objects: BTreeMap<u64, Object>,
@@ -52,7 +51,7 @@ const ROOT: u64 = 1;
 
 impl Object {
     pub(crate) fn new(create: ObjectCreate, body: Body) -> Self {
-        let now = seconds_now();
+        let now = system::clock::seconds();
         let times = Times { access: now, modification: now, change: now, birth: now };
         Object {
             references: 0,
@@ -77,18 +76,18 @@ impl Object {
     /// Notes a change of metadata.
     pub(crate) fn touch(&mut self) {
         if let Some(times) = &mut self.times {
-            times.change = seconds_now();
+            times.change = system::clock::seconds();
         }
     }
 
     /// Notes a change of data.
     pub(crate) fn touch_data(&mut self) {
         if let Some(times) = &mut self.times {
-            times.modification = seconds_now();
+            times.modification = system::clock::seconds();
         }
     }
 
-    /// What this object counts as a reference to.
+    /// Returns what this object counts as a reference to.
     fn holds(&self) -> Vec<Token> {
         let mut held: Vec<Token> = self.attributes.committed().collect();
         match &self.body {
@@ -107,18 +106,13 @@ pub(crate) fn hard(target: &LinkTarget) -> Option<Token> {
     }
 }
 
-fn seconds_now() -> u32 {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH);
-    since.map_or(0, |since| u32::try_from(since.as_secs()).unwrap_or(u32::MAX))
-}
-
 pub(crate) fn wrong_kind(token: Token, wanted: ObjectKind, found: ObjectKind) -> Error {
     Error::invalid(format!("use {} as {}", found.name(), wanted.name())).with("token", token)
 }
 
 macro_rules! typed_access {
     ($($get:ident, $get_mut:ident => $kind:ident($ty:ty);)*) => {
-        impl State { $(
+        impl ContainerState { $(
             pub(crate) fn $get(&self, token: Token) -> Result<&$ty> {
                 let object = self.object(token)?;
                 match &object.body {
@@ -145,14 +139,14 @@ typed_access! {
     map, map_mut => Map(Map);
 }
 
-impl State {
-    /// A container with an empty root group.
+impl ContainerState {
+    /// Returns a container with an empty root group.
     pub(crate) fn new(number: u64, root: &GroupCreate) -> Self {
         let mut object = Object::new(root.object.clone(), Body::Group(Group::new(root.clone())));
         // The container itself refers to its root.
         object.references = 1;
         let objects = BTreeMap::from([(ROOT, object)]);
-        State { number, objects, object_next: ROOT + 1, blobs: Blobs::default(), generation: 0 }
+        ContainerState { number, objects, object_next: ROOT + 1, blobs: Blobs::default(), generation: 0 }
     }
 
     pub(crate) fn root(&self) -> Token {
@@ -165,7 +159,7 @@ impl State {
         token
     }
 
-    /// Whether a token was given out by this container.
+    /// Returns whether a token was given out by this container.
     pub(crate) fn is_own(&self, token: Token) -> bool {
         let id = token.to_u64();
         id > 0 && id < self.object_next && token == self.token(id)
@@ -189,7 +183,7 @@ impl State {
         self.objects.get_mut(&id).ok_or_else(|| Error::not_found("find object").with("token", token))
     }
 
-    /// The type of a committed datatype.
+    /// Returns the type of a committed datatype.
     pub(crate) fn datatype(&self, token: Token) -> Result<&Datatype> {
         let object = self.object(token)?;
         match &object.body {
@@ -199,7 +193,12 @@ impl State {
     }
 
     /// Adds an object, and links it where it has a place.
-    pub(crate) fn insert(&mut self, object: Object, place: Option<&Place>, links_max: u64) -> Result<Token> {
+    pub(crate) fn insert(
+        &mut self,
+        object: Object,
+        place: Option<&LinkLocation>,
+        links_max: u64,
+    ) -> Result<Token> {
         if let Some(place) = place {
             self.check_place(place, links_max)?;
         }
@@ -220,7 +219,7 @@ impl State {
         Ok(token)
     }
 
-    /// A token for an object that is about to come.
+    /// Returns a token for an object that is about to come.
     pub(crate) fn reserve(&mut self) -> Token {
         let token = self.token(self.object_next);
         self.object_next += 1;
@@ -268,7 +267,7 @@ impl State {
         Ok(())
     }
 
-    /// Removes objects that never got a link nor a handle: nobody can reach them once all have closed.
+    /// Removes objects that never got a link nor a handle: no one can reach them once all have closed.
     pub(crate) fn collect(&mut self) {
         let tokens: Vec<Token> = self.objects.keys().map(|&id| self.token(id)).collect();
         for token in tokens {

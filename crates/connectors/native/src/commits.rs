@@ -9,12 +9,12 @@ use crate::store::INTERRUPTED;
 /// Who commits, and what was committed.
 #[derive(Debug, Default)]
 pub(crate) struct Commits {
-    state: Mutex<State>,
+    state: Mutex<CommitState>,
     ended: Condvar,
 }
 
 #[derive(Debug, Default)]
-struct State {
+struct CommitState {
     /// Commits that began, and those that ended.
     begun: u64,
     ended: u64,
@@ -24,12 +24,12 @@ struct State {
     error: Option<Error>,
 }
 
-impl State {
+impl CommitState {
     fn is_running(&self) -> bool {
         self.ended < self.begun
     }
 
-    /// How the commit `wanted`, or one after it, ended; `None` where none promised enough.
+    /// Returns how the commit `wanted`, or one after it, ended; `None` where none promised enough.
     fn outcome(&self, wanted: u64, durability: Durability) -> Option<Result<()>> {
         let has_succeeded = self.succeeded[rank(durability)] >= wanted;
         match &self.error {
@@ -79,7 +79,7 @@ impl Commits {
         running.done.clone()
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, CommitState> {
         self.state.lock()
     }
 }
@@ -109,7 +109,7 @@ mod tests {
 
     use super::*;
 
-    /// How many commits are made while `count` threads ask during the first one, and how each of them ended.
+    /// Returns how many commits are made while `count` threads ask during the first one, and how each of them ended.
     fn share(count: usize, fails: bool) -> (usize, Vec<Result<()>>) {
         let (commits, made) = (Commits::default(), AtomicUsize::new(0));
         let (begun, asked) = (Barrier::new(2), Arc::new(AtomicUsize::new(0)));
@@ -118,7 +118,7 @@ mod tests {
                 commits.share(Durability::Full, || {
                     made.fetch_add(1, Ordering::Relaxed);
                     begun.wait();
-                    // The others are about to wait. Whoever comes later than that makes a commit of its own.
+                    // The others are about to wait. A caller that comes later than that makes a commit of its own.
                     while asked.load(Ordering::Relaxed) < count || commits.state.try_lock().is_none() {
                         std::thread::yield_now();
                     }
@@ -159,7 +159,7 @@ mod tests {
 
     #[test]
     fn a_commit_that_promises_less_is_not_enough() {
-        let mut state = State { begun: 3, ..State::default() };
+        let mut state = CommitState { begun: 3, ..CommitState::default() };
         state.end(Durability::Ordered, &Ok(()));
         assert!(state.outcome(3, Durability::Ordered).is_some_and(|done| done.is_ok()));
         assert!(state.outcome(3, Durability::Full).is_none());

@@ -11,17 +11,19 @@ use vol::{
 };
 
 use crate::chunk::cache::CACHE_BYTES;
+use crate::consistency_flags;
 use crate::container::{CAPABILITY, NativeContainer, OverwriteInPlace};
-use crate::creation::{check_unused, create_in, rehearse};
+use crate::creation::{check_members, check_unused, create_in, rehearse};
 use crate::driver;
 use crate::file::File;
 use crate::format::Address;
 use crate::format::superblock::{self, Superblock};
 use crate::head::Head;
 use crate::image::FileImage;
-use crate::lock::{self, Held};
-use crate::marks;
+use crate::link_storage::LinkStorage;
+use crate::lock::{self, LockState};
 use crate::open_files;
+use crate::recover;
 use crate::state::{Core, Options};
 use crate::statistics::{FileMetadata, ObjectMetadata};
 use crate::store::{Store, StoreParts};
@@ -49,12 +51,12 @@ impl Connector for NativeConnector {
     }
 
     fn open(&self, op: &ContainerOpen<'_>) -> Result<Arc<dyn Container>> {
-        Ok(open_plane(driver::open(op)?, op.path, op.access, op.registry.registered())?)
+        Ok(open_file(driver::open(op)?, op.path, op.access, op.registry.registered())?)
     }
 
     fn open_known(&self, op: &ContainerOpen<'_>) -> Result<Option<Arc<dyn Container>>> {
-        let Ok(plane) = driver::open(op) else { return Ok(None) };
-        match open_plane(plane, op.path, op.access, op.registry.registered()) {
+        let Ok(source) = driver::open(op) else { return Ok(None) };
+        match open_file(source, op.path, op.access, op.registry.registered()) {
             Ok(container) => Ok(Some(container)),
             Err(error) if self.is_accessible(op).unwrap_or(false) => Err(error),
             Err(_) => Ok(None),
@@ -90,9 +92,10 @@ impl Connector for NativeConnector {
             opened => opened.map_err(failed)?,
         };
         if let Some(identity) = file.identity() {
-            let slot = open_files::slot(identity);
-            check_unused(&mut open_files::hold(&slot), op.path)?;
+            let entry = open_files::entry(identity);
+            check_unused(&mut open_files::hold(&entry), op.path)?;
         }
+        check_members(&file, op.create)?;
         // The lock goes with the handle.
         lock::take(&file, op.path, vol::Access::Write, op.access.locking).map(drop)
     }
@@ -102,7 +105,13 @@ impl Connector for NativeConnector {
     }
 
     fn extensions(&self) -> &'static [ExtensionInfo] {
-        &[ObjectMetadata::INFO, FileMetadata::INFO, FileImage::INFO, OverwriteInPlace::INFO]
+        &[
+            ObjectMetadata::INFO,
+            FileMetadata::INFO,
+            LinkStorage::INFO,
+            FileImage::INFO,
+            OverwriteInPlace::INFO,
+        ]
     }
 
     fn uses_drivers(&self) -> bool {
@@ -113,13 +122,17 @@ impl Connector for NativeConnector {
         driver::delete(op)
     }
 
+    fn recover(&self, op: &ContainerOpen<'_>) -> Result<Vec<String>> {
+        recover::recover(op)
+    }
+
     fn is_accessible(&self, op: &ContainerOpen<'_>) -> Result<bool> {
         let access = &FileAccess { access: vol::Access::Read, ..op.access.clone() };
         match driver::open(&ContainerOpen { access, ..op.clone() }) {
-            Ok(plane) => {
-                let head = Head::read(&plane.file)?;
-                let pending = pending_commit(&plane, &head, access, &mut Vec::new())?;
-                Ok(pending.is_some() || head.superblock(&plane.file)?.is_some())
+            Ok(source) => {
+                let head = Head::read(&source.file)?;
+                let pending = pending_commit(&source, &head, access, &mut Vec::new())?;
+                Ok(pending.is_some() || head.superblock(&source.file)?.is_some())
             }
             Err(error) if error.kind() == model::Kind::NotFound => Ok(false),
             Err(error) => Err(error),
@@ -132,7 +145,7 @@ pub fn open_image(image: Vec<u8>, access: &FileAccess) -> Result<Arc<dyn Contain
     open_handle(Arc::new(Memory::from_image(image)), "(image)", access)
 }
 
-/// Makes a file on a byte plane of the caller's own, open for writing.
+/// Creates a file on a driver of the caller, open for writing.
 pub fn create_handle(
     file: Handle,
     path: &str,
@@ -144,26 +157,28 @@ pub fn create_handle(
     open_handle(file, path, &access)
 }
 
-/// Opens a file through a byte plane of the caller's own. It is closed when the last `Arc` of the container is dropped.
+/// Opens a file through a driver of the caller. It is closed when the last `Arc` of the container is dropped.
 pub fn open_handle(file: Handle, path: &str, access: &FileAccess) -> Result<Arc<dyn Container>> {
     let registered = vol::Registry::none().registered();
-    let container = open_plane(Plane { identity: None, ..Plane::of(file) }, path, access, registered)?;
+    driver::load_block(&file, &[], path)?;
+    let container =
+        open_file(ContainerFile { identity: None, ..ContainerFile::of(file) }, path, access, registered)?;
     Ok(vol::close_on_drop(container, path, access))
 }
 
 /// The bytes of a container.
-pub(crate) struct Plane {
+pub(crate) struct ContainerFile {
     pub(crate) file: Handle,
-    /// One file whose size must agree with the superblock.
-    pub(crate) is_plain: bool,
     /// What this process knows the file by, where it can be shared.
     pub(crate) identity: Option<open_files::Identity>,
+    /// Whether consistency flags of another library's writer are cleared, instead of refusing the file.
+    pub(crate) clears_flags: bool,
 }
 
-impl Plane {
-    /// A file that a driver opened.
-    pub(crate) fn of(file: Handle) -> Plane {
-        Plane { is_plain: file.is_one_range(), identity: file.identity(), file }
+impl ContainerFile {
+    /// Returns a file that a driver opened.
+    pub(crate) fn of(file: Handle) -> ContainerFile {
+        ContainerFile { identity: file.identity(), clears_flags: false, file }
     }
 }
 
@@ -171,18 +186,15 @@ pub(crate) fn io<T>(result: std::io::Result<T>, operation: &str, path: &str) -> 
     result.map_err(|e| Error::io(operation, &e).with("path", path))
 }
 
-/// A container on the file as this process has it open for writing, or else on the file as it is.
-fn open_plane(
-    plane: Plane,
+/// Returns a container on the file as this process has it open for writing, or else on the file as it is.
+pub(crate) fn open_file(
+    source: ContainerFile,
     path: &str,
     access: &FileAccess,
     registered: &Registered,
 ) -> Result<Arc<NativeContainer>> {
     let writable = access.access == vol::Access::Write;
-    if writable && !plane.is_plain {
-        return Err(Error::unsupported("write to a container of several files").with("path", path));
-    }
-    let slot = plane.identity.map(open_files::slot);
+    let slot = source.identity.map(open_files::entry);
     let mut open = slot.as_ref().map(open_files::hold);
     if let Some(core) = open.as_ref().and_then(|open| open.join_writer()) {
         return join(core, path, access);
@@ -191,15 +203,15 @@ fn open_plane(
         let problem = "this process has it open to read";
         return Err(Error::busy("open file for writing").with("path", path).with("problem", problem));
     }
-    let held = lock::take(&plane.file, path, access.access, access.locking)?;
-    let core = open_core(plane, held, path, access, registered)?;
+    let held = lock::take(&source.file, path, access.access, access.locking)?;
+    let core = open_core(source, held, path, access, registered)?;
     if let Some(open) = &mut open {
         open.add(&core);
     }
     NativeContainer::new(File::new(core, path, access))
 }
 
-/// One more handle on a file that is open for writing.
+/// Returns one more handle on a file that is open for writing.
 fn join(core: Arc<Core>, path: &str, access: &FileAccess) -> Result<Arc<NativeContainer>> {
     let file = File::new(core, path, access);
     let differs = access.swmr && file.writable && !file.is_swmr_writer()?;
@@ -215,8 +227,8 @@ fn join(core: Arc<Core>, path: &str, access: &FileAccess) -> Result<Arc<NativeCo
 }
 
 pub(crate) fn open_core(
-    mut plane: Plane,
-    held: Held,
+    mut source: ContainerFile,
+    held: LockState,
     path: &str,
     access: &FileAccess,
     registered: &Registered,
@@ -224,32 +236,47 @@ pub(crate) fn open_core(
     let writable = access.access == vol::Access::Write;
     let live = access.swmr && !writable;
     let mut warnings = Vec::new();
-    let mut head = Head::read(&plane.file)?;
+    let mut head = Head::read(&source.file)?;
     // What a writer that lives is about to publish is for itself to publish.
-    let pending = if live { None } else { pending_commit(&plane, &head, access, &mut warnings)? };
+    let pending = if live { None } else { pending_commit(&source, &head, access, &mut warnings)? };
     // The superblock in the file may have been torn by the crash; the record has it whole.
     let found = match pending.as_ref().and_then(|redo| redo.entries.first()) {
         Some(first) => Some((first.at, Superblock::decode(&first.data)?)),
-        None => head.superblock_of(&plane.file, live)?,
+        None => head.superblock_of(&source.file, live)?,
     };
-    let Some((base, superblock)) = found else { return Err(not_hdf5(&plane.file)) };
-    warnings.extend(marks::check(&superblock, &plane.file, held, path, access)?);
-    if access.swmr && !marks::has_room(&superblock) {
+    let Some((base, superblock)) = found else { return Err(not_hdf5(&source.file)) };
+    warnings.extend(consistency_flags::check(
+        &superblock,
+        &source.file,
+        held,
+        path,
+        access,
+        source.clears_flags,
+    )?);
+    if access.swmr && !consistency_flags::has_flags(&superblock) {
         return Err(no_swmr(path, &superblock));
     }
+    if access.swmr && source.file.members().is_some() {
+        let problem = "it has several members";
+        return Err(Error::unsupported("open file with SWMR").with("path", path).with("problem", problem));
+    }
+    if let Some(redo) = &pending {
+        // The members that the record brings bytes to, as the commit describes them.
+        driver::load_block(&source.file, &redo.entries, path)?;
+    }
     match &pending {
-        Some(redo) if writable => redo.replay(&plane.file)?,
-        Some(redo) if redo.has_moves() => plane.file = Arc::new(Moved::new(plane.file, redo.moves())),
+        Some(redo) if writable => redo.replay(&source.file)?,
+        Some(redo) if redo.has_moves() => source.file = Arc::new(Moved::new(source.file, redo.moves())),
         _ => {}
     }
     let overlay = pending.into_iter().flat_map(|redo| redo.entries);
     let overlay =
         overlay.filter_map(|e| Some((Address(e.at.checked_sub(base)?), e.data))).collect::<Vec<_>>();
-    let end = end_of_file(&plane, head.len, base, &superblock, live)?;
-    let (file, is_file) = (plane.file.clone(), plane.identity.is_some() && plane.file.is_system_file());
+    let end = end_of_file(head.len, base, &superblock, live)?;
+    let (file, is_file) = (source.file.clone(), source.identity.is_some() && source.file.is_system_file());
     let metadata_cache_bytes = access.metadata_cache_bytes.unwrap_or(METADATA_BYTES);
     let parts = StoreParts {
-        file: plane.file,
+        file: source.file,
         superblock,
         limits: access.limits.clone(),
         budget: access.budget(),
@@ -259,7 +286,7 @@ pub(crate) fn open_core(
         writable,
         live,
         cache_bytes: metadata_cache_bytes / 2,
-        is_unlocked: held == Held::Unknown,
+        is_unlocked: held == LockState::Unknown,
     };
     let options = Options {
         chunk_cache_bytes: access.chunk_cache_bytes.unwrap_or(CACHE_BYTES),
@@ -279,12 +306,12 @@ pub(crate) fn open_core(
     if let Some(block) = &core.driver {
         driver::set_block(&file, block, path)?;
     }
-    settle_in(&core, held, path, access)?;
+    finish_open(&core, held, path, access)?;
     Ok(core)
 }
 
 /// Marks the file as open, and gives up as much of the lock as its use allows.
-fn settle_in(core: &Arc<Core>, held: Held, path: &str, access: &FileAccess) -> Result<()> {
+fn finish_open(core: &Arc<Core>, held: LockState, path: &str, access: &FileAccess) -> Result<()> {
     let shared = &core.store.shared;
     match access.access {
         vol::Access::Write => {
@@ -292,7 +319,7 @@ fn settle_in(core: &Arc<Core>, held: Held, path: &str, access: &FileAccess) -> R
             file.writer()?.mark_open(access.swmr, file.durability)?;
             if access.swmr { shared.let_read(path, access.locking) } else { Ok(()) }
         }
-        vol::Access::Read if access.swmr && held == Held::Sure => shared.unlock(),
+        vol::Access::Read if access.swmr && held == LockState::Held => shared.unlock(),
         vol::Access::Read => Ok(()),
     }
 }
@@ -305,26 +332,26 @@ pub(crate) fn no_swmr(path: &str, superblock: &Superblock) -> Error {
         .with("problem", problem)
 }
 
-/// A commit that was cut short, and that nobody else wrote over since.
+/// The warning about a commit that is in the redo record only.
+pub(crate) const CUT_SHORT: &str = "the last commit was cut short; it is read from its redo record";
+
+/// Returns a commit that was cut short, and that no other caller wrote over since.
 fn pending_commit(
-    plane: &Plane,
+    source: &ContainerFile,
     head: &Head,
     access: &FileAccess,
     warnings: &mut Vec<String>,
 ) -> Result<Option<Redo>> {
-    if !plane.is_plain {
-        return Ok(None);
-    }
-    let stored = head.superblock(&plane.file).ok().flatten();
+    let stored = head.superblock(&source.file).ok().flatten();
     let stored_end = stored.map(|(base, superblock)| absolute_end(base, &superblock));
-    let found = Redo::find(&plane.file, head, stored_end, &access.limits, warnings)?;
+    let found = Redo::find(&source.file, head, stored_end, &access.limits, warnings)?;
     let Some(redo) = found else { return Ok(None) };
     if !brings_superblock(&redo) {
         warnings.push("the file ends with a redo record without a superblock; it is left alone".to_owned());
         return Ok(None);
     }
-    if redo.applies(&plane.file)? {
-        warnings.push("the last commit was cut short; it is read from its redo record".to_owned());
+    if redo.applies(&source.file)? {
+        warnings.push(CUT_SHORT.to_owned());
         return Ok(Some(redo));
     }
     warnings.push(redo.foreign().to_string());
@@ -338,22 +365,20 @@ fn not_hdf5(file: &Handle) -> Error {
     superblock::not_hdf5(if read { &start[..len] } else { &[] })
 }
 
-/// Whether a record has the superblock that states its own end.
+/// Returns whether a record has the superblock that states its own end.
 fn brings_superblock(redo: &Redo) -> bool {
     let superblock = redo.entries.first().map(|first| (first.at, Superblock::decode(&first.data)));
     matches!(superblock, Some((base, Ok(superblock))) if absolute_end(base, &superblock) == redo.end)
 }
 
-/// Where a file ends whose superblock was found at `base`.
+/// Returns where a file ends whose superblock was found at `base`.
 fn absolute_end(base: u64, superblock: &Superblock) -> u64 {
     superblock.end.wrapping_sub(superblock.base.wrapping_sub(base))
 }
 
-/// The first address that is not allocated. A plain file shorter than that has lost its end.
-fn end_of_file(plane: &Plane, len: u64, base: u64, superblock: &Superblock, live: bool) -> Result<u64> {
-    if !plane.is_plain {
-        return Ok(len.saturating_sub(base));
-    }
+/// Returns the first address that is not allocated, of the first member where there are several. A file shorter than that has lost
+/// its end.
+fn end_of_file(len: u64, base: u64, superblock: &Superblock, live: bool) -> Result<u64> {
     let end = absolute_end(base, superblock);
     // A writer that lives may say where the file will end before it does.
     if end > len && !live {

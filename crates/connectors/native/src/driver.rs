@@ -9,28 +9,37 @@ use model::text::to_path;
 use model::{Error, Result};
 use vol::{Access, ContainerCreate, ContainerOpen, FileAccess, Registry};
 
-use crate::connector::Plane;
-use crate::format::driver_info;
+use crate::connector::ContainerFile;
+use crate::format::header::kind;
+use crate::format::superblock::Superblock;
+use crate::format::{Address, driver_info};
 use crate::head::Head;
+use crate::object::header::Header;
+use crate::store::Store;
+use crate::txn::redo::Entry;
 
 /// The driver of paths for which none is named.
 const DEFAULT: &str = "posix";
 
 /// A driver with what it is called with.
-pub(crate) struct Chosen<'a> {
+pub(crate) struct ChosenDriver<'a> {
     driver: &'a Arc<dyn Driver>,
     parameters: Parameters,
     path: std::borrow::Cow<'a, Path>,
 }
 
-impl<'a> Chosen<'a> {
-    /// The driver that the caller names, or else that of plain files.
-    pub(crate) fn named(registry: &'a Registry, path: &'a str, access: &FileAccess) -> Result<Chosen<'a>> {
+impl<'a> ChosenDriver<'a> {
+    /// Returns the driver that the caller names, or else that of plain files.
+    pub(crate) fn named(
+        registry: &'a Registry,
+        path: &'a str,
+        access: &FileAccess,
+    ) -> Result<ChosenDriver<'a>> {
         let (driver, parameters) = match registry.driver(access)? {
             Some(named) => named,
             None => (default_driver(registry)?, Parameters::default()),
         };
-        Ok(Chosen { driver, parameters, path: to_path(path) })
+        Ok(ChosenDriver { driver, parameters, path: to_path(path) })
     }
 
     /// Calls `f` with the driver that the caller names or, like the HDF Group's tools, with the one whose files the path names
@@ -40,7 +49,7 @@ impl<'a> Chosen<'a> {
         operation: &str,
         f: impl Fn(&dyn Driver, &Target<'_>) -> io::Result<T>,
     ) -> Result<T> {
-        let mut chosen = Chosen::named(op.registry, op.path, op.access)?;
+        let mut chosen = ChosenDriver::named(op.registry, op.path, op.access)?;
         let mut done = f(&**chosen.driver, &chosen.target());
         if op.access.driver.is_none()
             && done.as_ref().is_err_and(|error| error.kind() == ErrorKind::NotFound)
@@ -80,32 +89,30 @@ fn default_driver(registry: &Registry) -> Result<&Arc<dyn Driver>> {
     registry.drivers().get(DEFAULT).ok_or_else(missing)
 }
 
-/// The driver of a new container.
-pub(crate) fn of_new<'a>(op: &ContainerCreate<'a>) -> Result<Chosen<'a>> {
-    Chosen::named(op.registry, op.path, op.access)
+/// Returns the driver of a new container.
+pub(crate) fn of_new<'a>(op: &ContainerCreate<'a>) -> Result<ChosenDriver<'a>> {
+    ChosenDriver::named(op.registry, op.path, op.access)
 }
 
 /// Opens the file of a container.
-pub(crate) fn open(op: &ContainerOpen<'_>) -> Result<Plane> {
+pub(crate) fn open(op: &ContainerOpen<'_>) -> Result<ContainerFile> {
     let mode = if op.access.access == Access::Write { Mode::ReadWrite } else { Mode::Read };
-    let file = Chosen::on_existing(op, "open file", |driver, target| driver.open(target, mode))?;
-    if let Some(block) = stored_block(&file)? {
-        set_block(&file, &block, op.path)?;
-    }
-    Ok(Plane::of(file))
+    let file = ChosenDriver::on_existing(op, "open file", |driver, target| driver.open(target, mode))?;
+    load_block(&file, &[], op.path)?;
+    Ok(ContainerFile::of(file))
 }
 
 /// Deletes the file of a container with all its members.
 pub(crate) fn delete(op: &ContainerOpen<'_>) -> Result<()> {
-    Chosen::on_existing(op, "delete file", |driver, target| driver.delete(target))
+    ChosenDriver::on_existing(op, "delete file", |driver, target| driver.delete(target))
 }
 
-/// Gives a driver what it stored in the file.
+/// Gives a driver the information that the file has of it.
 pub(crate) fn set_block(file: &Handle, block: &DriverBlock, path: &str) -> Result<()> {
     file.set_driver_block(block).map_err(|e| failed("open file", &e, path))
 }
 
-/// What went wrong, by the kind that callers know it by.
+/// Returns what went wrong, by the kind that callers know it by.
 pub(crate) fn failed(operation: &str, error: &io::Error, path: &str) -> Error {
     let base = match error.kind() {
         ErrorKind::Unsupported => Error::unsupported(operation).with("problem", error),
@@ -116,19 +123,35 @@ pub(crate) fn failed(operation: &str, error: &io::Error, path: &str) -> Error {
     base.with("path", path)
 }
 
-/// The driver information of superblocks 0 and 1, which follows the superblock. That of later ones is in the extension, and
-/// is read with it.
-fn stored_block(file: &Handle) -> Result<Option<DriverBlock>> {
+/// Gives a driver what it stored in the file. `changes` stand for what is there, if a commit was interrupted.
+pub(crate) fn load_block(file: &Handle, changes: &[Entry], path: &str) -> Result<()> {
     if file.driver_block().is_none() {
-        return Ok(None);
+        return Ok(());
     }
-    let Some((base, superblock)) = Head::read(file)?.superblock(file)? else { return Ok(None) };
-    let Some(at) = superblock.driver_info else { return Ok(None) };
-    let read = |len: usize| {
-        let bytes = file.read_vec(base.saturating_add(at.0), len);
-        bytes.map_err(|e| Error::io("read driver information", &e))
+    let head = Head::read(file)?;
+    let superblock = match changes.first() {
+        Some(first) => Some((first.at, Superblock::decode(&first.data)?)),
+        None => head.superblock(file).ok().flatten(),
     };
-    let head = read(driver_info::BLOCK_HEAD_BYTES as usize)?;
-    let len = driver_info::block_data_bytes(&head)?.min(4096) as usize;
-    driver_info::block(&read(head.len() + len)?).map(Some)
+    let Some((base, superblock)) = superblock else { return Ok(()) };
+    let mut store = Store::of_file(file.clone(), base, superblock, head);
+    let changes = changes.iter().filter_map(|e| Some((Address(e.at.checked_sub(base)?), e.data.clone())));
+    store.set_overlay(changes.collect());
+    // What cannot be read is found by the reader of the file, which says what is wrong.
+    match stored_block(&store) {
+        Ok(Some(block)) => set_block(file, &block, path),
+        _ => Ok(()),
+    }
+}
+
+/// Returns the driver information: a block after superblocks 0 and 1, a message in the extension of later ones.
+fn stored_block(store: &Store) -> Result<Option<DriverBlock>> {
+    if let Some(at) = store.superblock.driver_info {
+        let head = store.block(at, driver_info::BLOCK_HEAD_BYTES, "driver information")?;
+        let bytes = driver_info::BLOCK_HEAD_BYTES + driver_info::block_data_bytes(&head)?;
+        return driver_info::block(&store.block(at, bytes, "driver information")?).map(Some);
+    }
+    let Some(at) = store.superblock.extension else { return Ok(None) };
+    let header = Header::load(store, at)?;
+    header.message(kind::DRIVER_INFO).map(|message| driver_info::message(message.body)).transpose()
 }

@@ -9,7 +9,7 @@ use vol::{Container, Durability, FileAccess, Locking, Resolver, VirtualView};
 
 use crate::chunk::sources;
 use crate::format::Address;
-use crate::gate::{Changing, Reading, Scope};
+use crate::gate::{ChangeGuard, Reading, Scope};
 use crate::object::dataset::{self, Dataset};
 use crate::state::Core;
 use crate::store::INTERRUPTED;
@@ -31,9 +31,9 @@ pub(crate) struct File {
     this: OnceLock<Weak<File>>,
 }
 
-/// What stays as it is while somebody reads.
-pub(crate) enum Still<'f> {
-    /// Nobody changes the file, or whoever made the reader sees to it.
+/// What stays as it is while a caller reads.
+pub(crate) enum StableObject<'f> {
+    /// No one changes the file, or a caller that made the reader sees to it.
     Nothing,
     /// One object.
     Object { _reading: Reading<'f> },
@@ -55,7 +55,7 @@ impl std::fmt::Debug for File {
 }
 
 impl File {
-    /// A handle of an open file.
+    /// Returns a handle of an open file.
     pub(crate) fn new(core: Arc<Core>, path: &str, access: &FileAccess) -> Arc<File> {
         let file = Arc::new(File {
             writable: access.access == vol::Access::Write && core.writer.is_some(),
@@ -75,12 +75,12 @@ impl File {
         self.changed_sources.lock()
     }
 
-    /// A file that was changed through a virtual dataset: what is not committed can only be read there.
+    /// Returns a file that was changed through a virtual dataset: what is not committed can only be read there.
     pub(crate) fn changed_source(&self, name: &str) -> Option<Arc<dyn Container>> {
         self.changed_sources().iter().find(|(n, _)| n == name).map(|(_, container)| container.clone())
     }
 
-    /// The file of a virtual source, open for writing; it is committed and closed with this one.
+    /// Returns the file of a virtual source, open for writing; it is committed and closed with this one.
     pub(crate) fn source_to_change(&self, name: &str) -> Result<Arc<dyn Container>> {
         let mut sources = self.changed_sources();
         if let Some((_, container)) = sources.iter().find(|(n, _)| n == name) {
@@ -99,19 +99,19 @@ impl File {
         sources.iter().try_for_each(|(_, container)| container.commit(durability))
     }
 
-    /// Closes them, where nobody else uses them.
+    /// Closes them, where no other caller uses them.
     pub(crate) fn close_sources(&self) -> Result<()> {
         let sources = std::mem::take(&mut *self.changed_sources());
         let mut alone = sources.iter().filter(|(_, container)| Arc::strong_count(container) == 1);
         alone.try_for_each(|(_, container)| container.close())
     }
 
-    /// The bytes of the file as the last commit left it.
+    /// Returns the bytes of the file as the last commit left it.
     pub(crate) fn image(&self) -> Result<Vec<u8>> {
         self.store.shared.image()
     }
 
-    /// The same handle once more.
+    /// Returns the same handle once more.
     pub(crate) fn again(&self) -> Result<Arc<File>> {
         let this = self.this.get().and_then(Weak::upgrade);
         this.ok_or_else(|| Error::invalid("use file").with("problem", "it is closed"))
@@ -119,12 +119,12 @@ impl File {
 }
 
 impl File {
-    /// A dataset as its header has it.
+    /// Returns a dataset as its header has it.
     pub(crate) fn stored_dataset(&self, token: Token) -> Result<Arc<Dataset>> {
         self.core.dataset(token)
     }
 
-    /// A dataset. A virtual one reaches as far as its sources say at this moment.
+    /// Returns a dataset. A virtual one reaches as far as its sources say at this moment.
     pub(crate) fn dataset(&self, token: Token) -> Result<Arc<Dataset>> {
         let dataset = self.core.dataset(token)?;
         let Some(virtual_dataset) = sources::virtual_dataset(&dataset) else { return Ok(dataset) };
@@ -132,18 +132,18 @@ impl File {
         Ok(if space == dataset.info.space { dataset } else { dataset::in_space(dataset, space) })
     }
 
-    /// The writer, where the file is open for writing.
+    /// Returns the writer, where the file is open for writing.
     pub(crate) fn writer(&self) -> Result<RwLockWriteGuard<'_, Writer>> {
         let refused = || Error::denied("change file").with("problem", "it is open to read");
         self.writer.as_ref().ok_or_else(refused)?.write_unpoisoned().ok_or_else(interrupted)
     }
 
-    /// Whether this process writes while others read.
+    /// Returns whether this process writes while others read.
     pub(crate) fn is_swmr_writer(&self) -> Result<bool> {
         Ok(self.reading()?.is_some_and(|writer| writer.storage.is_swmr()))
     }
 
-    /// The writer's state, where there is one. While this is held, nothing in the file moves.
+    /// Returns the writer's state, where there is one. While this is held, nothing in the file moves.
     pub(crate) fn reading(&self) -> Result<Option<RwLockReadGuard<'_, Writer>>> {
         self.writer.as_ref().map(|writer| writer.read_unpoisoned().ok_or_else(interrupted)).transpose()
     }
@@ -162,17 +162,17 @@ impl File {
         }
     }
 
-    /// An object, which stays as it is while this is held; the file says all of it.
-    pub(crate) fn reading_object(&self, at: Address) -> Result<Still<'_>> {
-        let Some(gate) = &self.gate else { return Ok(Still::Nothing) };
+    /// Returns an object, which stays as it is while this is held; the file says all of it.
+    pub(crate) fn reading_object(&self, at: Address) -> Result<StableObject<'_>> {
+        let Some(gate) = &self.gate else { return Ok(StableObject::Nothing) };
         self.check_not_interrupted()?;
         match gate.read(at) {
-            Some(reading) => Ok(Still::Object { _reading: reading }),
-            None => self.settled(Token::from_u64(at.0)),
+            Some(reading) => Ok(StableObject::Object { _reading: reading }),
+            None => self.stable(Token::from_u64(at.0)),
         }
     }
 
-    /// Whether an object may have changes that the file does not hold.
+    /// Returns whether an object may have changes that the file does not hold.
     pub(crate) fn is_dirty(&self, at: Address) -> bool {
         self.gate.as_ref().is_some_and(|gate| gate.is_dirty(at))
     }
@@ -185,25 +185,25 @@ impl File {
     }
 
     /// Waits for readers of what will be changed, in the hands of the writer.
-    pub(crate) fn changing(&self, scope: Scope<'_>) -> Option<Changing<'_>> {
+    pub(crate) fn changing(&self, scope: Scope<'_>) -> Option<ChangeGuard<'_>> {
         self.gate.as_ref().map(|gate| gate.change(scope))
     }
 
-    /// The whole file, when what a reader of this object will look at is written.
-    pub(crate) fn settled(&self, token: Token) -> Result<Still<'_>> {
+    /// Returns the whole file, when what a reader of this object will look at is written.
+    pub(crate) fn stable(&self, token: Token) -> Result<StableObject<'_>> {
         let at = Address(token.to_u64());
         loop {
-            let Some(writer) = self.reading()? else { return Ok(Still::Nothing) };
+            let Some(writer) = self.reading()? else { return Ok(StableObject::Nothing) };
             writer.objects.check_there(at)?;
-            if !writer.must_lay_out(at) {
-                return Ok(Still::Whole { _writer: writer });
+            if !writer.must_serialize(at) {
+                return Ok(StableObject::Whole { _writer: writer });
             }
             drop(writer);
-            self.writer()?.lay_out(at)?;
+            self.writer()?.serialize(at)?;
         }
     }
 
-    /// How the file was created, as far as it still says.
+    /// Returns how the file was created, as far as it still says.
     pub(crate) fn creation(&self, root: GroupCreate) -> model::properties::FileCreate {
         let (sizes, space) = (self.store.sizes(), self.space.as_ref());
         model::properties::FileCreate {

@@ -1,6 +1,6 @@
 //! Who reads which objects of a file that is open for writing, while others are changed.
 //!
-//! Changes are made one at a time, by whoever has the [writer](crate::write::Writer). Before it changes an object that the file
+//! Changes are made one at a time, by a caller that has the [writer](crate::write::Writer). Before it changes an object that the file
 //! holds as it is, it waits for the readers of that object, and of no other; what removes objects, and with them others that only
 //! they lead to, waits for all. An object that has changes in memory is [dirty](Gate::mark_dirty): its readers ask the writer.
 //!
@@ -47,7 +47,7 @@ struct Shard {
     dirty: Mutex<HashSet<Address, Spread>>,
 }
 
-/// Somebody reads an object.
+/// A caller reads an object.
 #[derive(Debug)]
 pub(crate) struct Reading<'g> {
     _all: RwLockReadGuard<'g, ()>,
@@ -55,9 +55,9 @@ pub(crate) struct Reading<'g> {
     _reader: Entered<'g>,
 }
 
-/// Somebody changes objects.
+/// A caller changes objects.
 #[derive(Debug)]
-pub(crate) enum Changing<'g> {
+pub(crate) enum ChangeGuard<'g> {
     Nothing,
     Object { _lock: RwLockWriteGuard<'g, ()> },
     Objects { _locks: Vec<RwLockWriteGuard<'g, ()>> },
@@ -99,18 +99,20 @@ impl Gate {
         (!self.is_dirty(at)).then_some(reading)
     }
 
-    /// Waits for the readers of what will be changed. Whoever calls this has the writer, and reads nothing.
-    pub(crate) fn change(&self, scope: Scope<'_>) -> Changing<'_> {
+    /// Waits for the readers of what will be changed. A caller that calls this has the writer, and reads nothing.
+    pub(crate) fn change(&self, scope: Scope<'_>) -> ChangeGuard<'_> {
         match scope {
-            Scope::Nothing => Changing::Nothing,
-            Scope::All => Changing::All { _lock: exclusive(&self.all) },
-            Scope::Objects([at]) => Changing::Object { _lock: exclusive(&self.objects[shard_of(*at)].lock) },
+            Scope::Nothing => ChangeGuard::Nothing,
+            Scope::All => ChangeGuard::All { _lock: exclusive(&self.all) },
+            Scope::Objects([at]) => {
+                ChangeGuard::Object { _lock: exclusive(&self.objects[shard_of(*at)].lock) }
+            }
             Scope::Objects(objects) => {
                 let mut shards: Vec<usize> = objects.iter().map(|at| shard_of(*at)).collect();
                 shards.sort_unstable();
                 shards.dedup();
                 let lock = |n: usize| exclusive(&self.objects[n].lock);
-                Changing::Objects { _locks: shards.into_iter().map(lock).collect() }
+                ChangeGuard::Objects { _locks: shards.into_iter().map(lock).collect() }
             }
         }
     }
@@ -119,7 +121,7 @@ impl Gate {
         self.objects[shard_of(at)].dirty.lock()
     }
 
-    /// Whether an object has changes that the file does not hold, or is gone.
+    /// Returns whether an object has changes that the file does not hold, or is gone.
     pub(crate) fn is_dirty(&self, at: Address) -> bool {
         self.dirty(at).contains(&at)
     }
@@ -130,12 +132,12 @@ impl Gate {
         self.dirty(at).insert(at);
     }
 
-    /// A new object is about to be made, which nobody knows yet.
+    /// A new object is about to be made, which no one knows yet.
     pub(crate) fn mark_new(&self, at: Address) {
         self.dirty(at).insert(at);
     }
 
-    /// Whether a change keeps readers of an object away.
+    /// Returns whether a change keeps readers of an object away.
     fn has_no_readers(&self, at: Address) -> bool {
         self.all.try_read().is_none() || self.objects[shard_of(at)].lock.try_read().is_none()
     }
@@ -187,12 +189,12 @@ impl Readers {
         }
     }
 
-    /// Whether nobody reads.
+    /// Returns whether no one reads.
     pub(crate) fn is_idle(&self) -> bool {
         self.active.iter().all(|active| active.load(Ordering::SeqCst) == 0)
     }
 
-    /// The epoch in which readers begin now. One thread at a time may ask.
+    /// Returns the epoch in which readers begin now. One thread at a time may ask.
     pub(crate) fn epoch(&self) -> u64 {
         let epoch = self.epoch.load(Ordering::SeqCst);
         let before = &self.active[((epoch + 1) % 2) as usize];
@@ -203,7 +205,7 @@ impl Readers {
         epoch + 1
     }
 
-    /// Whether all readers are gone that began in an epoch, when `now` is the epoch.
+    /// Returns whether all readers are gone that began in an epoch, when `now` is the epoch.
     pub(crate) fn are_gone(epoch: u64, now: u64) -> bool {
         epoch + 2 <= now
     }

@@ -6,12 +6,12 @@ use model::{Result, Token};
 use vol::Container;
 
 use crate::connector::no_swmr;
+use crate::consistency_flags;
 use crate::container::NativeContainer;
 use crate::file::File;
 use crate::format::Address;
 use crate::gate::Scope;
 use crate::maps;
-use crate::marks;
 
 impl NativeContainer {
     /// Commits; the last handle of a file lets others have it.
@@ -35,7 +35,7 @@ impl NativeContainer {
     pub(crate) fn start_swmr(&self) -> Result<()> {
         let file = self.open_file()?;
         self.change(Scope::All, |writer| {
-            if !marks::has_room(&file.store.superblock) {
+            if !consistency_flags::has_flags(&file.store.superblock) {
                 return Err(no_swmr(&file.path, &file.store.superblock));
             }
             writer.mark_open(true, file.durability)
@@ -59,7 +59,7 @@ fn close_last(file: &File) -> Result<()> {
     {
         let _changing = file.changing(Scope::All);
         writer.release_handles()?;
-        writer.settle_marks();
+        writer.clear_read_marks();
     }
     writer.remove_released(file.released.all())?;
     writer.commit_closed(file.durability)?;

@@ -24,7 +24,7 @@ impl Head {
         Ok(Head { len, bytes })
     }
 
-    /// Bytes from `at` on: fewer at the end of the file.
+    /// Returns bytes from `at` on: fewer at the end of the file.
     pub(crate) fn read_at(&self, file: &Handle, at: u64, len: usize) -> io::Result<Vec<u8>> {
         let len = len.min(usize::try_from(self.len.saturating_sub(at)).unwrap_or(usize::MAX));
         let start = usize::try_from(at).unwrap_or(usize::MAX);
@@ -48,7 +48,7 @@ impl Head {
         Ok(None)
     }
 
-    /// The superblock, read again where it was being written.
+    /// Returns the superblock, read again where it was being written.
     pub(crate) fn superblock_of(&mut self, file: &Handle, live: bool) -> Result<Option<(u64, Superblock)>> {
         let mut found = self.superblock(file);
         for _ in 1..READ_ATTEMPTS {

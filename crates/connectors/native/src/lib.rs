@@ -1,12 +1,13 @@
-//! The native connector: the HDF5 file format.
+//! The native connector: the HDF5 file datatypeat.
 //!
 //! `format` decodes structures, `store` gives bytes within bounds, `object` puts structures together into
-//! groups, datasets and attributes, `chunk` goes from a selection to bytes. `write` changes objects, `space` finds room
+//! groups, datasets and attributes, `chunk` goes from a selection to bytes. `write` changes objects, `space` finds space
 //! for them, `txn` makes changes one commit.
 
 mod chunk;
 mod commits;
 mod connector;
+mod consistency_flags;
 mod container;
 mod creation;
 mod driver;
@@ -16,16 +17,17 @@ mod gate;
 mod handles;
 mod head;
 mod image;
-mod kept;
+mod lazy_cache;
+mod link_storage;
 mod listing;
 mod lock;
 mod maps;
-mod marks;
 mod object;
 mod open_files;
 mod pages;
 mod placement;
 mod reader;
+mod recover;
 mod removals;
 mod space;
 mod state;
@@ -39,4 +41,5 @@ mod write;
 pub use connector::{NativeConnector, create_handle, open_handle, open_image};
 pub use container::{NativeContainer, OverwriteInPlace};
 pub use image::FileImage;
+pub use link_storage::LinkStorage;
 pub use statistics::{FileMetadata, ObjectMetadata};

@@ -79,7 +79,7 @@ impl Tally {
         Ok(list)
     }
 
-    /// The entries with all that was charged for them.
+    /// Returns the entries with all that was charged for them.
     pub(crate) fn finish<T>(self, entries: Vec<T>) -> Entries<T> {
         let charge = self.0.into_inner();
         Entries { list: entries, _charge: charge }
@@ -97,7 +97,7 @@ pub(crate) struct Entries<T> {
 }
 
 impl<T> Entries<T> {
-    /// The entries; from now on their memory is the caller's affair.
+    /// Returns the entries; from now on their memory is the caller's affair.
     pub(crate) fn into_inner(self) -> Vec<T> {
         self.list
     }
@@ -114,7 +114,7 @@ impl<T> std::ops::Deref for Entries<T> {
     }
 }
 
-/// Bytes of memory that a link takes.
+/// Returns the number of bytes of memory that a link takes.
 pub(crate) fn link_bytes(link: &Link) -> u64 {
     let target = match &link.target {
         LinkTarget::Hard(_) => 0,
@@ -183,7 +183,7 @@ fn arrange<T>(entries: &mut [T], order: &mut [(u64, usize)]) {
     }
 }
 
-/// The part of a listing that was asked for.
+/// Returns the part of a listing that was asked for.
 pub(crate) fn page<T: Listed>(all: &[T], op: &OpList) -> Page<T> {
     let skip = usize::try_from(op.skip).unwrap_or(usize::MAX).min(all.len());
     let count = usize::try_from(op.count_max).unwrap_or(usize::MAX);

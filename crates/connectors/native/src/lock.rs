@@ -11,14 +11,14 @@ const VARIABLE: &str = "HDF5_USE_FILE_LOCKING";
 
 /// What a lock says about other programs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Held {
-    /// Nobody holds one that is in the way.
-    Sure,
+pub(crate) enum LockState {
+    /// No one holds one that is in the way.
+    Held,
     /// Nothing: there is no lock.
     Unknown,
 }
 
-/// What libhdf5 understands, in this very spelling; anything else leaves the choice to the caller.
+/// Returns what libhdf5 understands, in this very spelling; anything else leaves the choice to the caller.
 fn chosen(variable: Option<&str>, asked: Locking) -> Locking {
     match variable {
         Some("FALSE" | "0") => Locking::Off,
@@ -29,25 +29,27 @@ fn chosen(variable: Option<&str>, asked: Locking) -> Locking {
 }
 
 /// Takes the lock that the access asks for, without waiting.
-pub(crate) fn take(file: &Handle, path: &str, access: Access, locking: Locking) -> Result<Held> {
+pub(crate) fn take(file: &Handle, path: &str, access: Access, locking: Locking) -> Result<LockState> {
     let locking = chosen(std::env::var(VARIABLE).ok().as_deref(), locking);
     let lock = match access {
         Access::Read => files::Lock::Shared,
         Access::Write => files::Lock::Exclusive,
     };
     if locking == Locking::Off {
-        return Ok(Held::Unknown);
+        return Ok(LockState::Unknown);
     }
     match file.lock(lock) {
-        Ok(()) => Ok(Held::Sure),
+        Ok(()) => Ok(LockState::Held),
         Err(e) if e.kind() == ErrorKind::WouldBlock => Err(in_the_way(path, access)),
         // The file system has no locks.
-        Err(e) if e.kind() == ErrorKind::Unsupported && locking == Locking::BestEffort => Ok(Held::Unknown),
+        Err(e) if e.kind() == ErrorKind::Unsupported && locking == Locking::BestEffort => {
+            Ok(LockState::Unknown)
+        }
         Err(e) => Err(Error::io("lock file", &e).with("path", path)),
     }
 }
 
-/// Whether nobody else has any lock. What is held is a shared lock, before and after.
+/// Returns whether no other caller has any lock. What is held is a shared lock, before and after.
 pub(crate) fn is_alone(file: &Handle) -> bool {
     let alone = file.lock(files::Lock::Exclusive).is_ok();
     // A conversion that fails may have given up what was held.

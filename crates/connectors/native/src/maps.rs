@@ -15,8 +15,8 @@ use model::{
 };
 use system::sync::MutexGuard;
 use vol::{
-    Container, MapInfo, ObjectInfo, OpAttributeCreate, OpDatasetCreate, OpGroupCreate, OpLinkCreate,
-    OpMapCreate, OpRead, OpWrite, Page, Place,
+    Container, LinkLocation, MapInfo, ObjectInfo, OpAttributeCreate, OpDatasetCreate, OpGroupCreate,
+    OpLinkCreate, OpMapCreate, OpRead, OpWrite, Page,
 };
 
 use crate::container::NativeContainer;
@@ -52,17 +52,17 @@ struct Parts {
     info: MapInfo,
 }
 
-/// Whether a header is that of a map.
+/// Returns whether a header is that of a map.
 pub(crate) fn is_map(file: &Reader, header: &Header) -> Result<bool> {
     Ok(header.object_kind()? == ObjectKind::Group && attribute::find(file, header, MARK)?.is_some())
 }
 
-/// What an object is, maps among them.
+/// Returns what an object is, maps among them.
 pub(crate) fn kind_of(file: &Reader, header: &Header) -> Result<ObjectKind> {
     Ok(if is_map(file, header)? { ObjectKind::Map } else { header.object_kind()? })
 }
 
-/// What is told of a map: its mark is not one of its attributes.
+/// Returns what is reported of a map: its mark is not one of its attributes.
 pub(crate) fn told(info: ObjectInfo) -> ObjectInfo {
     ObjectInfo { kind: ObjectKind::Map, attributes: info.attributes.saturating_sub(1), ..info }
 }
@@ -75,7 +75,7 @@ pub(crate) fn check_attribute(name: &str) -> Result<()> {
     }
 }
 
-/// While this is held, nobody is in the middle of changing a map: its two datasets agree, and may be committed.
+/// While this is held, no one is in the middle of changing a map: its two datasets agree, and may be committed.
 pub(crate) fn indexes(container: &NativeContainer) -> Result<MutexGuard<'_, Maps>> {
     Ok(container.open_file()?.maps.lock())
 }
@@ -114,7 +114,7 @@ fn fill(container: &NativeContainer, map: Token, op: &OpMapCreate) -> Result<()>
         let rows = (CHUNK_BYTES / u64::from(datatype.size()).max(1)).max(1);
         let layout = Layout::Chunked { shape: vec![rows], edge_chunks_unfiltered: false, index: None };
         container.dataset_create(&OpDatasetCreate {
-            place: Some(Place::new(map, name)),
+            place: Some(LinkLocation::new(map, name)),
             datatype: datatype.clone(),
             committed: None,
             space: Dataspace::resizable(&[0], &[model::dataspace::UNLIMITED])?,
@@ -158,7 +158,7 @@ pub(crate) fn info(container: &NativeContainer, map: Token) -> Result<MapInfo> {
     parts(container, map).map(|parts| parts.info)
 }
 
-/// Some rows of one of the datasets, in file form.
+/// Returns some rows of one of the datasets, in the file datatype.
 fn read_rows(
     container: &NativeContainer,
     dataset: Token,
@@ -180,9 +180,10 @@ fn key_page(container: &NativeContainer, parts: &Parts, start: u64, count: u64) 
     if !matches!(key, Datatype::VarLen(_)) {
         return Ok(raw.chunks_exact(key.size().max(1) as usize).map(<[u8]>::to_vec).collect());
     }
-    let (memory, mut heap) = (key.memory_form(), Heap::new());
-    let slots = transfer::from_file_form(container, key, &raw, &memory, &Conversions::default(), &mut heap)?;
-    algorithms::maps::from_elements(key, &slots, &heap)
+    let (memory, mut heap) = (key.memory_type(), Heap::new());
+    let descriptors =
+        transfer::from_file_type(container, key, &raw, &memory, &Conversions::default(), &mut heap)?;
+    algorithms::maps::from_elements(key, &descriptors, &heap)
 }
 
 /// Keys in the form in which the file holds them.
@@ -192,12 +193,12 @@ fn stored_keys(container: &NativeContainer, key: &Datatype, keys: &[&[u8]]) -> R
     }
     let mut heap = Heap::new();
     let elements = algorithms::maps::to_elements(key, keys.iter().copied(), &mut heap)?;
-    let (memory, conversions) = (key.memory_form(), Conversions::default());
-    transfer::to_file_form(container, &memory, &elements, key, &conversions, &mut heap)
+    let (memory, conversions) = (key.memory_type(), Conversions::default());
+    transfer::to_file_type(container, &memory, &elements, key, &conversions, &mut heap)
 }
 
 impl Maps {
-    /// The rows of a map's keys, which are read where they are not known, or not any more.
+    /// Returns the rows of a map's keys, which are read where they are not known, or not any more.
     fn rows(
         &mut self,
         container: &NativeContainer,

@@ -18,23 +18,23 @@ pub(crate) struct Open {
     readers: Vec<Weak<Core>>,
 }
 
-/// One place for each file. Whoever opens a file holds its place, and nobody's else.
-pub(crate) type Slot = Arc<Mutex<Open>>;
+/// One place for each file. A caller that opens a file holds its place, and no one's else.
+pub(crate) type Entry = Arc<Mutex<Open>>;
 
-static SLOTS: LazyLock<Mutex<HashMap<Identity, Slot>>> = LazyLock::new(Mutex::default);
+static OPEN_FILES: LazyLock<Mutex<HashMap<Identity, Entry>>> = LazyLock::new(Mutex::default);
 
-/// The place of a file.
-pub(crate) fn slot(identity: Identity) -> Slot {
-    let mut slots = SLOTS.lock();
-    // Places that nobody uses go when the table would grow.
-    if slots.len() == slots.capacity() {
-        slots.retain(|_, slot| Arc::strong_count(slot) > 1 || !slot.lock().is_unused());
+/// Returns the place of a file.
+pub(crate) fn entry(identity: Identity) -> Entry {
+    let mut entries = OPEN_FILES.lock();
+    // Places that no one uses go when the table would grow.
+    if entries.len() == entries.capacity() {
+        entries.retain(|_, entry| Arc::strong_count(entry) > 1 || !entry.lock().is_unused());
     }
-    slots.entry(identity).or_default().clone()
+    entries.entry(identity).or_default().clone()
 }
 
-pub(crate) fn hold(slot: &Slot) -> MutexGuard<'_, Open> {
-    slot.lock()
+pub(crate) fn hold(entry: &Entry) -> MutexGuard<'_, Open> {
+    entry.lock()
 }
 
 impl Open {
@@ -42,17 +42,17 @@ impl Open {
         self.writer.strong_count() == 0 && self.readers.iter().all(|reader| reader.strong_count() == 0)
     }
 
-    /// The file as it is open for writing, with one handle more.
+    /// Returns the file as it is open for writing, with one handle more.
     pub(crate) fn join_writer(&self) -> Option<Arc<Core>> {
         self.writer.upgrade().filter(|core| core.join())
     }
 
-    /// Whether it is open for writing.
+    /// Returns whether it is open for writing.
     pub(crate) fn has_writer(&self) -> bool {
         self.writer.upgrade().is_some_and(|core| core.is_open())
     }
 
-    /// Whether it is open to read.
+    /// Returns whether it is open to read.
     pub(crate) fn has_readers(&mut self) -> bool {
         self.readers.retain(|reader| reader.upgrade().is_some_and(|core| core.is_open()));
         !self.readers.is_empty()

@@ -4,7 +4,7 @@ use std::ops::{Deref, Range};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use crate::kept::Kept;
+use crate::lazy_cache::LazyCache;
 use crate::removals::{Removals, Stamp};
 use crate::store::ByBytes;
 
@@ -44,10 +44,10 @@ type Read<'r, E> = dyn FnMut(u64, usize) -> Result<Vec<u8>, E> + 'r;
 /// The pages that are kept, and where reading goes on.
 #[derive(Debug)]
 pub(crate) struct Pages {
-    kept: Kept<u64, Arc<Vec<u8>>, ByBytes>,
+    kept: LazyCache<u64, Arc<Vec<u8>>, ByBytes>,
     /// Of pages, by number.
     removals: Removals,
-    /// The page after those that were read last, and how many they were: whoever reads on gets twice as many.
+    /// The page after those that were read last, and how many they were: a caller that reads on gets twice as many.
     next: AtomicU64,
     window: AtomicU64,
 }
@@ -55,7 +55,7 @@ pub(crate) struct Pages {
 impl Pages {
     pub(crate) fn new(bytes_max: u64, writable: bool) -> Self {
         Pages {
-            kept: Kept::new(bytes_max, ByBytes),
+            kept: LazyCache::new(bytes_max, ByBytes),
             removals: Removals::new(writable),
             next: AtomicU64::new(u64::MAX),
             window: AtomicU64::new(1),
@@ -76,7 +76,7 @@ impl Pages {
         if last - first >= FORGOTTEN_MAX {
             return self.clear();
         }
-        // Whoever reads one of them now does not keep it, though nothing is kept yet.
+        // A caller that reads one of them now does not keep it, though nothing is kept yet.
         (first..=last).for_each(|number| self.removals.note(number));
         if !self.kept.is_empty() {
             (first..=last).for_each(|number| self.kept.remove(&number));
@@ -105,7 +105,7 @@ impl Pages {
         true
     }
 
-    /// Bytes of a file that ends at `end`, which a block lies before; `None` where it is too long for pages.
+    /// Returns bytes of a file that ends at `end`, which a block lies before; `None` where it is too long for pages.
     ///
     /// `read` gives so many bytes from a place on.
     pub(crate) fn block<E>(
@@ -136,7 +136,7 @@ impl Pages {
         Ok((bytes.len() as u64 == len).then(|| Block::from(Arc::new(bytes))))
     }
 
-    /// A page. Where it must be read, those up to `last` are read too.
+    /// Returns a page. Where it must be read, those up to `last` are read too.
     fn page<E>(&self, number: u64, last: u64, end: u64, read: &mut Read<'_, E>) -> Result<Arc<Vec<u8>>, E> {
         if let Some(page) = self.kept.get(&number) {
             return Ok(page);
@@ -164,7 +164,7 @@ impl Pages {
         Ok(page)
     }
 
-    /// How many pages to read from a page on, at least those up to `last`.
+    /// Returns how many pages to read from a page on, at least those up to `last`.
     fn ahead(&self, number: u64, last: u64) -> u64 {
         let goes_on = self.next.load(Ordering::Relaxed) == number;
         let window = if goes_on { (2 * self.window.load(Ordering::Relaxed)).min(WINDOW_MAX) } else { 1 };

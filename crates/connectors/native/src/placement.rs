@@ -24,7 +24,7 @@ pub(crate) fn check(file: &File, dataset: &Dataset, selection: &Selection) -> Re
     if !file.is_file || file.driver.is_some() || file.store.has_overlay() || file.store.is_live() {
         return Err(elsewhere("not in one plain file"));
     }
-    if dataset.info.datatype.has_slots() {
+    if dataset.info.datatype.has_descriptors() {
         return Err(elsewhere("elements lead to values elsewhere"));
     }
     if !dataset.filters().is_empty() {
@@ -40,7 +40,7 @@ pub(crate) fn check(file: &File, dataset: &Dataset, selection: &Selection) -> Re
     }
 }
 
-/// The chunks of a selection, unless they are too many.
+/// Returns the chunks of a selection, unless they are too many.
 pub(crate) fn chunks(dataset: &Dataset, layout: &Chunked, selection: &Selection) -> Result<Vec<Vec<u64>>> {
     // Points first: nothing is listed for a selection of more chunks than are wanted.
     let count = match selection {
@@ -53,7 +53,7 @@ pub(crate) fn chunks(dataset: &Dataset, layout: &Chunked, selection: &Selection)
     }
 }
 
-/// Where elements lie. Everything of the dataset is laid out.
+/// Returns where elements lie. Everything of the dataset is laid out.
 pub(crate) fn find(file: &File, dataset: &Dataset, selection: &Selection) -> Result<Placement> {
     check(file, dataset, selection)?;
     let parts = parts(file, dataset, selection)?;
@@ -72,7 +72,7 @@ pub(crate) fn told(file: &File, dataset: &Dataset, parts: PlacementParts) -> Res
     })
 }
 
-/// The places that the file has now.
+/// Returns the places that the file has now.
 pub(crate) fn parts(file: &Reader, dataset: &Dataset, selection: &Selection) -> Result<PlacementParts> {
     match &dataset.layout {
         Layout::Contiguous { address, .. } => {
@@ -82,8 +82,8 @@ pub(crate) fn parts(file: &Reader, dataset: &Dataset, selection: &Selection) -> 
             let index = Chunks::open(file, dataset, layout)?;
             let grid: Vec<u64> =
                 dataset.dims().iter().zip(&layout.shape).map(|(d, c)| d.div_ceil(*c)).collect();
-            let find = |scaled: &Vec<u64>| {
-                let found = dataset.map.find(&index, &grid, scaled)?;
+            let find = |chunk_coords: &Vec<u64>| {
+                let found = dataset.map.find(&index, &grid, chunk_coords)?;
                 Ok(found.map(|chunk| file.store.absolute(chunk.address)))
             };
             let offsets = chunks(dataset, layout, selection)?.iter().map(find).collect::<Result<_>>()?;

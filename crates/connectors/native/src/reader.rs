@@ -24,14 +24,14 @@ use crate::format::shared::{self, SharedIndex};
 use crate::format::superblock::{self, TreeK};
 use crate::format::{Address, cache_image, driver_info};
 use crate::gate::Gate;
-use crate::kept::Kept;
+use crate::lazy_cache::LazyCache;
 use crate::object::dataset::{self, Dataset};
 use crate::object::decoded::{ByDecoded, DecodedCache};
 use crate::object::global_heap::Collection;
 use crate::object::header::Header;
 use crate::removals::Removals;
 use crate::store::Store;
-use crate::work::{Work, Works};
+use crate::work::{Work, WorkBuffers};
 
 /// How often metadata is read while another program writes, before what is wrong with it is an error: as in libhdf5.
 pub(crate) const READ_ATTEMPTS: u64 = 100;
@@ -67,16 +67,16 @@ pub(crate) struct Reader {
     pub(crate) space: Option<FileSpace>,
     pub(crate) driver: Option<DriverBlock>,
     pub(crate) chunks: ChunkCache,
-    pub(crate) works: Works,
+    pub(crate) works: WorkBuffers,
     /// Filters.
     pub(crate) registry: Registry,
     /// The caller's own conversions, for sources of virtual datasets.
     pub(crate) conversions: Arc<Conversions>,
     /// Of objects and collections, by address.
     removals: Removals,
-    pub(crate) headers: Kept<Address, Arc<Header>, ByHeader>,
-    pub(crate) collections: Kept<Address, Arc<Collection>, ByCollection>,
-    pub(crate) datasets: Kept<Address, Arc<Dataset>, UnitWeighter>,
+    pub(crate) headers: LazyCache<Address, Arc<Header>, ByHeader>,
+    pub(crate) collections: LazyCache<Address, Arc<Collection>, ByCollection>,
+    pub(crate) datasets: LazyCache<Address, Arc<Dataset>, UnitWeighter>,
     pub(crate) decoded: DecodedCache,
     /// Readers of single objects, where the file is open for writing.
     pub(crate) gate: Option<Arc<Gate>>,
@@ -91,10 +91,10 @@ impl std::fmt::Debug for Reader {
 }
 
 impl Reader {
-    /// What a store holds, read within these bounds of memory.
+    /// Returns what a store holds, read within these bounds of memory.
     pub(crate) fn open(store: Store, chunk_cache_bytes: u64, metadata_cache_bytes: u64) -> Result<Reader> {
         let tree_k = store.superblock.k;
-        // Raw blocks have as much again; while the file is written they are not kept, and drafts have their part.
+        // Raw blocks have as much again; while the file is written they are not kept, and objects have their part.
         let quarter = metadata_cache_bytes / 4;
         // What another program overwrites must not come back from a cache; the writer of this one says what it replaced.
         let chunk_cache_bytes = if store.is_live() { 0 } else { chunk_cache_bytes };
@@ -107,14 +107,14 @@ impl Reader {
             space: None,
             driver: None,
             chunks: ChunkCache::new(chunk_cache_bytes),
-            works: Works::default(),
+            works: WorkBuffers::default(),
             registry: Registry::default(),
             conversions: Arc::default(),
             removals,
-            headers: Kept::new(quarter, ByHeader),
-            collections: Kept::new(quarter, ByCollection),
-            datasets: Kept::new(DATASETS_CACHE_COUNT, UnitWeighter),
-            decoded: Kept::new(DECODED_BYTES, ByDecoded),
+            headers: LazyCache::new(quarter, ByHeader),
+            collections: LazyCache::new(quarter, ByCollection),
+            datasets: LazyCache::new(DATASETS_CACHE_COUNT, UnitWeighter),
+            decoded: LazyCache::new(DECODED_BYTES, ByDecoded),
             released: Released::default(),
         };
         reader.read_driver_block()?;
@@ -166,16 +166,16 @@ impl Reader {
 }
 
 impl Reader {
-    /// An object's header, through the cache.
+    /// Returns an object's header, through the cache.
     pub(crate) fn header(&self, address: Address) -> Result<Arc<Header>> {
         let load = || self.steady(|| Header::load(&self.store, address)).map(Arc::new);
         self.kept(&self.headers, address, load)
     }
 
-    /// What a cache holds for an address, or what `load` gives, which is kept unless it was removed meanwhile.
+    /// Returns what a cache holds for an address, or what `load` gives, which is kept unless it was removed meanwhile.
     fn kept<V: Clone, W: Weighter<Address, V> + Clone>(
         &self,
-        cache: &Kept<Address, V, W>,
+        cache: &LazyCache<Address, V, W>,
         at: Address,
         load: impl FnOnce() -> Result<V>,
     ) -> Result<V> {
@@ -191,7 +191,7 @@ impl Reader {
         self.header(Address(token.to_u64()))
     }
 
-    /// A dataset as its header has it, through the cache. How far a virtual one reaches its sources say, which `File` knows.
+    /// Returns a dataset as its header has it, through the cache. How far a virtual one reaches its sources say, which `File` knows.
     pub(crate) fn dataset(&self, token: Token) -> Result<Arc<Dataset>> {
         let address = Address(token.to_u64());
         if let Some(dataset) = self.datasets.get(&address) {
@@ -216,12 +216,12 @@ impl Reader {
         Ok(dataset)
     }
 
-    /// A global heap collection, through the cache.
+    /// Returns a global heap collection, through the cache.
     pub(crate) fn collection(&self, address: Address) -> Result<Arc<Collection>> {
         self.kept(&self.collections, address, || Collection::load(self, address).map(Arc::new))
     }
 
-    /// What a filter is called, whatever its number.
+    /// Returns what a filter is called, whatever its number.
     pub(crate) fn filter_name(&self, id: u16) -> String {
         self.registry.name_of(id).map_or_else(|| format!("filter {id}"), str::to_owned)
     }
@@ -264,7 +264,7 @@ impl Reader {
         Ok(encoded)
     }
 
-    /// What `read` says. While another program writes, what was read may be half of a change: then it is read again.
+    /// Returns what `read` says. While another program writes, what was read may be half of a change: then it is read again.
     pub(crate) fn steady<T>(&self, mut read: impl FnMut() -> Result<T>) -> Result<T> {
         let mut done = read();
         for attempt in 1..READ_ATTEMPTS {

@@ -1,4 +1,4 @@
-//! What left the caches of a file that is open for writing: whoever read something before must not keep it after.
+//! What left the caches of a file that is open for writing: a caller that read something before must not keep it after.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -29,7 +29,7 @@ impl Removals {
         Stamp(self.of(key).map_or(0, |count| count.load(Ordering::SeqCst)))
     }
 
-    /// Whether nothing under this key was removed since; to be asked after it was put in a cache.
+    /// Returns whether nothing under this key was removed since; to be asked after it was put in a cache.
     pub(crate) fn is_current(&self, key: u64, stamp: Stamp) -> bool {
         self.stamp(key) == stamp
     }

@@ -23,7 +23,7 @@ pub(crate) struct Core {
     pub(crate) is_file: bool,
     /// What the last commit, on closing, promises.
     pub(crate) durability: Durability,
-    /// Where keys of maps are. Whoever holds it may wait for the writer, never the other way round.
+    /// Where keys of maps are. A caller that holds it may wait for the writer, never the other way round.
     pub(crate) maps: Mutex<Maps>,
     /// Commits that handles ask for.
     pub(crate) commits: Commits,
@@ -56,7 +56,7 @@ pub(crate) struct Options {
 }
 
 impl Core {
-    /// A file with one handle.
+    /// Returns a file with one handle.
     pub(crate) fn open(store: Store, options: Options) -> Result<Core> {
         let mut reader = Reader::open(store, options.chunk_cache_bytes, options.metadata_cache_bytes)?;
         reader.registry = options.registered.filters;
@@ -77,11 +77,12 @@ impl Core {
         if options.writable {
             let write = WriteOptions {
                 low: options.low,
-                drafts_bytes_max: options.metadata_cache_bytes / 4 * 2,
+                dirty_bytes_max: options.metadata_cache_bytes / 4 * 2,
                 chunks_bytes_max: options.chunk_cache_bytes,
                 policy: core.policy()?,
             };
             let mut writer = Writer::new(core.reader.clone(), write);
+            writer.storage.take_members(&core.reader)?;
             if let Some(error) = writer.storage.take_account(&core.reader)? {
                 core.warnings.push(format!("free space that the file remembers is not used: {error}"));
             }
@@ -90,19 +91,19 @@ impl Core {
         Ok(core)
     }
 
-    /// How the file's space is managed.
+    /// Returns how the file's space is managed.
     fn policy(&self) -> Result<Policy> {
         let Some(space) = &self.space else { return Ok(Policy::default()) };
         Policy::new(space.strategy, space.threshold, space.page_bytes).checked()
     }
 
-    /// One handle more, unless the last one was closed.
+    /// Returns one handle more, unless the last one was closed.
     pub(crate) fn join(&self) -> bool {
         let more = |n: usize| (n > 0).then_some(n + 1);
         self.handles.fetch_update(Ordering::AcqRel, Ordering::Acquire, more).is_ok()
     }
 
-    /// One handle less; whether it was the last.
+    /// Counts one handle less, and returns whether it was the last.
     pub(crate) fn leave(&self) -> bool {
         self.handles.fetch_sub(1, Ordering::AcqRel) == 1
     }

@@ -1,7 +1,7 @@
 //! How many bytes metadata takes in a file: two extensions of the native connector.
 
 use model::{Context, Error, ObjectKind, Result, Token};
-use vol::{Access, Extension, ExtensionValue};
+use vol::ExtensionValue;
 
 use crate::chunk::index::Chunks;
 use crate::format::free_space::Manager;
@@ -19,143 +19,93 @@ use crate::reader::Reader;
 /// Type of the message that holds nothing.
 const NOTHING: u16 = 0;
 
-/// The space that the metadata of one object takes in an HDF5 file, in bytes: the extension `native.object_metadata`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct ObjectMetadata {
-    /// All blocks of the object header.
-    pub header_bytes: u64,
-    /// Of these, those without a message.
-    pub header_unused_bytes: u64,
-    /// B-trees of links.
-    pub link_index_bytes: u64,
-    /// Heaps of links.
-    pub link_heap_bytes: u64,
-    /// B-trees of attributes.
-    pub attribute_index_bytes: u64,
-    /// Heaps of attributes.
-    pub attribute_heap_bytes: u64,
-    /// The chunk index.
-    pub chunk_index_bytes: u64,
-    /// Names of external files, and mappings of a virtual dataset.
-    pub external_bytes: u64,
-    /// The version of the datatype message; 0 if there is none.
-    pub datatype_version: u64,
+/// Declares a struct of numbers that an extension returns; numbers in a list come last.
+macro_rules! numbers {
+    (
+        $(#[$doc:meta])*
+        pub struct $name:ident {
+            $($(#[$field_doc:meta])* pub $field:ident: u64,)+
+            $(.. $(#[$list_doc:meta])* pub $list:ident: Vec<u64>,)?
+        }
+    ) => {
+        $(#[$doc])*
+        pub struct $name {
+            $($(#[$field_doc])* pub $field: u64,)+
+            $($(#[$list_doc])* pub $list: Vec<u64>,)?
+        }
+
+        impl ExtensionValue for $name {
+            fn to_bytes(&self) -> Vec<u8> {
+                let numbers = vec![$(self.$field),+];
+                $(let numbers = [&numbers[..], &self.$list].concat();)?
+                numbers.to_bytes()
+            }
+
+            fn from_bytes(bytes: &[u8]) -> Result<Self> {
+                let wrong = || Error::invalid(concat!("decode ", stringify!($name))).with("bytes", bytes.len());
+                let mut numbers = Vec::<u64>::from_bytes(bytes)?.into_iter();
+                let value = $name {
+                    $($field: numbers.next().ok_or_else(wrong)?,)+
+                    $($list: numbers.by_ref().collect(),)?
+                };
+                if numbers.next().is_some() { Err(wrong()) } else { Ok(value) }
+            }
+        }
+    };
 }
 
-impl Extension for ObjectMetadata {
-    const NAME: &'static str = "native.object_metadata";
-    const ACCESS: Access = Access::Read;
-    type Request = Token;
-    type Answer = ObjectMetadata;
-}
-
-impl ExtensionValue for ObjectMetadata {
-    fn to_bytes(&self) -> Vec<u8> {
-        let numbers = vec![
-            self.header_bytes,
-            self.header_unused_bytes,
-            self.link_index_bytes,
-            self.link_heap_bytes,
-            self.attribute_index_bytes,
-            self.attribute_heap_bytes,
-            self.chunk_index_bytes,
-            self.external_bytes,
-            self.datatype_version,
-        ];
-        numbers.to_bytes()
-    }
-
-    fn from_bytes(bytes: &[u8]) -> Result<Self> {
-        let numbers: Vec<u64> = ExtensionValue::from_bytes(bytes)?;
-        let [
-            header_bytes,
-            header_unused_bytes,
-            link_index_bytes,
-            link_heap_bytes,
-            attribute_index_bytes,
-            attribute_heap_bytes,
-            chunk_index_bytes,
-            external_bytes,
-            datatype_version,
-        ] = numbers[..]
-        else {
-            return Err(Error::invalid("decode object metadata").with("bytes", bytes.len()));
-        };
-        Ok(ObjectMetadata {
-            header_bytes,
-            header_unused_bytes,
-            link_index_bytes,
-            link_heap_bytes,
-            attribute_index_bytes,
-            attribute_heap_bytes,
-            chunk_index_bytes,
-            external_bytes,
-            datatype_version,
-        })
+numbers! {
+    /// The space that the metadata of one object takes in an HDF5 file, in bytes: the extension `native.object_metadata`.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+    pub struct ObjectMetadata {
+        /// All blocks of the object header.
+        pub header_bytes: u64,
+        /// Of these, those without a message.
+        pub header_unused_bytes: u64,
+        /// B-trees of links.
+        pub link_index_bytes: u64,
+        /// Heaps of links.
+        pub link_heap_bytes: u64,
+        /// B-trees of attributes.
+        pub attribute_index_bytes: u64,
+        /// Heaps of attributes.
+        pub attribute_heap_bytes: u64,
+        /// The chunk index.
+        pub chunk_index_bytes: u64,
+        /// Names of external files, and mappings of a virtual dataset.
+        pub external_bytes: u64,
+        /// The version of the datatype message; 0 if there is none.
+        pub datatype_version: u64,
     }
 }
 
-/// The space that belongs to no object of an HDF5 file, in bytes: the extension `native.file_metadata`.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct FileMetadata {
-    /// The superblock.
-    pub superblock_bytes: u64,
-    /// The superblock extension.
-    pub extension_bytes: u64,
-    /// The table of shared object header messages.
-    pub shared_table_bytes: u64,
-    /// Indexes of shared messages.
-    pub shared_index_bytes: u64,
-    /// Heaps of shared messages.
-    pub shared_heap_bytes: u64,
-    /// Free-space managers.
-    pub manager_bytes: u64,
-    /// Free space that they know of.
-    pub free_bytes: u64,
-    /// The size of each free section.
-    pub section_bytes: Vec<u64>,
-}
+vol::extension! { ObjectMetadata = "native.object_metadata": Read, Token => ObjectMetadata }
 
-impl Extension for FileMetadata {
-    const NAME: &'static str = "native.file_metadata";
-    const ACCESS: Access = Access::Read;
-    type Request = ();
-    type Answer = FileMetadata;
-}
-
-impl ExtensionValue for FileMetadata {
-    fn to_bytes(&self) -> Vec<u8> {
-        let fixed = [
-            self.superblock_bytes,
-            self.extension_bytes,
-            self.shared_table_bytes,
-            self.shared_index_bytes,
-            self.shared_heap_bytes,
-            self.manager_bytes,
-            self.free_bytes,
-        ];
-        [&fixed[..], &self.section_bytes].concat().to_bytes()
-    }
-
-    fn from_bytes(bytes: &[u8]) -> Result<Self> {
-        let numbers: Vec<u64> = ExtensionValue::from_bytes(bytes)?;
-        let [superblock, extension, shared_table, shared_index, shared_heap, manager, free, sections @ ..] =
-            &numbers[..]
-        else {
-            return Err(Error::invalid("decode file metadata").with("bytes", bytes.len()));
-        };
-        Ok(FileMetadata {
-            superblock_bytes: *superblock,
-            extension_bytes: *extension,
-            shared_table_bytes: *shared_table,
-            shared_index_bytes: *shared_index,
-            shared_heap_bytes: *shared_heap,
-            manager_bytes: *manager,
-            free_bytes: *free,
-            section_bytes: sections.to_vec(),
-        })
+numbers! {
+    /// The space that belongs to no object of an HDF5 file, in bytes: the extension `native.file_metadata`.
+    #[derive(Debug, Clone, PartialEq, Eq, Default)]
+    pub struct FileMetadata {
+        /// The superblock.
+        pub superblock_bytes: u64,
+        /// The superblock extension.
+        pub extension_bytes: u64,
+        /// The table of shared object header messages.
+        pub shared_table_bytes: u64,
+        /// Indexes of shared messages.
+        pub shared_index_bytes: u64,
+        /// Heaps of shared messages.
+        pub shared_heap_bytes: u64,
+        /// Free-space managers.
+        pub manager_bytes: u64,
+        /// Free space that they know of.
+        pub free_bytes: u64,
+        ..
+        /// The size of each free section.
+        pub section_bytes: Vec<u64>,
     }
 }
+
+vol::extension! { FileMetadata = "native.file_metadata": Read, () => FileMetadata }
 
 /// Measures the metadata of one object.
 pub(crate) fn object(file: &Reader, header: &Header) -> Result<ObjectMetadata> {
@@ -198,7 +148,7 @@ pub(crate) fn file(file: &Reader) -> Result<FileMetadata> {
     })
 }
 
-/// Bytes of a dataset's chunk index and of its mappings to other datasets.
+/// Returns bytes of a dataset's chunk index and of its mappings to other datasets.
 fn dataset_bytes(file: &Reader, header: &Header) -> Result<[u64; 2]> {
     if header.object_kind()? != ObjectKind::Dataset {
         return Ok([0; 2]);
@@ -218,7 +168,7 @@ fn sum(ranges: &Ranges) -> u64 {
     ranges.iter().fold(0, |n, (_, bytes)| n.saturating_add(*bytes))
 }
 
-/// Bytes of all blocks of a header, and of them those that hold no message.
+/// Returns bytes of all blocks of a header, and of them those that hold no message.
 fn header_bytes(header: &Header, sizes: Sizes) -> Result<(u64, u64)> {
     let prefix = &header.prefix;
     let head: u64 = match (prefix.version, prefix.attribute_order_tracked) {
@@ -274,7 +224,7 @@ fn index_bytes(file: &Reader, index: &SharedIndex) -> Result<u64> {
     }
 }
 
-/// Bytes of the managers, of what they keep free, and of each section.
+/// Returns bytes of the managers, of what they keep free, and of each section.
 fn free_space(file: &Reader) -> Result<(u64, u64, Vec<u64>)> {
     let (mut bytes, mut free, mut sections) = (0, 0u64, Vec::new());
     let managers = file.space.iter().flat_map(|space| space.managers.iter().flatten());

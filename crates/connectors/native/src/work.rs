@@ -2,7 +2,7 @@
 
 use system::sync::Mutex;
 
-use crate::chunk::pieces::Piece;
+use crate::chunk::pieces::FileRun;
 
 /// Buffers of one worker.
 #[derive(Debug, Default)]
@@ -11,7 +11,7 @@ pub(crate) struct Work {
     pub(crate) raw: Vec<u8>,
     /// A chunk, or a part of the file.
     pub(crate) plain: Vec<u8>,
-    pub(crate) pieces: Vec<Piece>,
+    pub(crate) pieces: Vec<FileRun>,
     /// What filters need between their stages.
     pub(crate) filters: filters::Scratch,
 }
@@ -27,12 +27,12 @@ impl Work {
     }
 }
 
-/// Buffers that nobody uses at the moment.
+/// Buffers that no one uses at the moment.
 #[derive(Debug, Default)]
 #[expect(clippy::vec_box, reason = "they are taken and put back for every small read, and are large")]
-pub(crate) struct Works(Mutex<Vec<Box<Work>>>);
+pub(crate) struct WorkBuffers(Mutex<Vec<Box<Work>>>);
 
-impl Works {
+impl WorkBuffers {
     /// Calls `f` with buffers that are its own meanwhile.
     pub(crate) fn with<T>(&self, f: impl FnOnce(&mut Work) -> T) -> T {
         let taken = self.0.lock().pop();
@@ -48,7 +48,7 @@ impl Works {
     }
 }
 
-/// The first `len` bytes of a buffer, whatever they hold.
+/// Returns the first `len` bytes of a buffer, whatever they hold.
 pub(crate) fn sized(buffer: &mut Vec<u8>, len: usize) -> &mut [u8] {
     if buffer.len() < len {
         buffer.resize(len, 0);

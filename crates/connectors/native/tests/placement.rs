@@ -8,8 +8,8 @@ use model::datatype::ByteOrder;
 use model::properties::{DatasetCreate, FileCreate, Fill, FillValue, FilterSpec, Layout};
 use model::{Dataspace, Datatype, Kind, Selection, Token};
 use vol::{
-    Connector, Container, ContainerCreate, ContainerOpen, Durability, FileAccess, OpDatasetCreate,
-    OpPlacement, OpRead, OpWrite, Place, Placement, PlacementParts,
+    Connector, Container, ContainerCreate, ContainerOpen, Durability, FileAccess, LinkLocation,
+    OpDatasetCreate, OpPlacement, OpRead, OpWrite, Placement, PlacementParts,
 };
 
 struct Case {
@@ -34,7 +34,7 @@ fn case(name: &str) -> Case {
 impl Case {
     fn dataset(&self, name: &str, dims: &[u64], create: DatasetCreate) -> Token {
         let datatype = Datatype::integer(1, false, ByteOrder::Little);
-        let place = Some(Place::new(self.container.info().unwrap().root, name));
+        let place = Some(LinkLocation::new(self.container.info().unwrap().root, name));
         let space = Dataspace::simple(dims).unwrap();
         let op = OpDatasetCreate { place, datatype, committed: None, space, create };
         self.container.dataset_create(&op).unwrap()

@@ -3,7 +3,8 @@
 use std::collections::HashSet;
 
 use keyed::{
-    Attributes, During, Findings, Handle, ObjectHeader, PAGE, Reached, StorageReport, after, is_tracked,
+    Attributes, During, Findings, Handle, ObjectHeader, PAGE, ReachableObjects, StorageReport, after,
+    is_tracked,
 };
 use model::{Result, text};
 use objects::{Change, ObjectId, Phase, Update};
@@ -55,7 +56,7 @@ impl StorageReport for ObjectMapping {
 
     fn check_unreached(
         handle: &Handle<Self>,
-        reached: &Reached<Self>,
+        reached: &ReachableObjects<Self>,
         findings: &mut Findings,
     ) -> Result<()> {
         let is_complete = check_orphans(handle, reached, findings)?;
@@ -127,7 +128,7 @@ impl ObjectMapping {
 /// retained objects use blobs too, and may contain anything.
 fn check_orphans(
     handle: &Handle<ObjectMapping>,
-    reached: &Reached<ObjectMapping>,
+    reached: &ReachableObjects<ObjectMapping>,
     findings: &mut Findings,
 ) -> Result<bool> {
     let is_reached = |id: &ObjectId| reached.references.contains_key(id);
@@ -153,7 +154,7 @@ fn check_orphans(
 /// Checks for blobs that nothing uses, and for those that are used and missing.
 fn check_blobs(
     handle: &Handle<ObjectMapping>,
-    reached: &Reached<ObjectMapping>,
+    reached: &ReachableObjects<ObjectMapping>,
     is_complete: bool,
     findings: &mut Findings,
 ) -> Result<()> {

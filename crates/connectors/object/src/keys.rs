@@ -88,7 +88,7 @@ pub enum Part {
 }
 
 impl Part {
-    /// The two bytes before the name.
+    /// Returns the two bytes before the name.
     pub fn prefix(self) -> &'static [u8; 2] {
         match self {
             Part::Datatype => b"T-",
@@ -100,32 +100,32 @@ impl Part {
         }
     }
 
-    /// The akey of an attribute's part.
+    /// Returns the akey of an attribute's part.
     pub fn of(self, name: &[u8]) -> Vec<u8> {
         [self.prefix(), name].concat()
     }
 }
 
-/// The akey that has the name of the link at a place in the order of creation.
+/// Returns the akey that has the name of the link at a place in the order of creation.
 pub fn order_name(place: u64) -> [u8; 8] {
     place.to_le_bytes()
 }
 
-/// The akey that has its target.
+/// Returns the akey that has its target.
 pub fn order_target(place: u64) -> [u8; 9] {
     let mut key = [0; 9];
     key[..8].copy_from_slice(&place.to_le_bytes());
     key
 }
 
-/// The akey that has the name of the attribute at a place in the order of creation.
+/// Returns the akey that has the name of the attribute at a place in the order of creation.
 pub fn attribute_order(place: u64) -> [u8; 9] {
     let mut key = [0; 9];
     key[1..].copy_from_slice(&place.to_le_bytes());
     key
 }
 
-/// The dkey of a chunk: a 0 byte, and its first element.
+/// Returns the dkey of a chunk: a 0 byte, and its first element.
 pub fn chunk(start: &[u64]) -> Vec<u8> {
     let mut key = Vec::with_capacity(1 + 8 * start.len());
     key.push(0);
@@ -133,7 +133,7 @@ pub fn chunk(start: &[u64]) -> Vec<u8> {
     key
 }
 
-/// The first element of a chunk, where `dkey` is one of this rank.
+/// Returns the first element of a chunk, where `dkey` is one of this rank.
 pub fn chunk_start(dkey: &[u8], rank: usize) -> Option<Vec<u64>> {
     let (0, rest) = dkey.split_first()? else { return None };
     let (numbers, odd) = rest.as_chunks::<8>();
@@ -143,7 +143,7 @@ pub fn chunk_start(dkey: &[u8], rank: usize) -> Option<Vec<u64>> {
 
 const HARD: u8 = 0;
 
-/// The value of a link: its class as HDF5 numbers them, and what the class keeps.
+/// Returns the value of a link: its class as HDF5 numbers them, and what the class keeps.
 pub fn link_value(target: &LinkTarget) -> Result<Vec<u8>> {
     match target {
         LinkTarget::Hard(token) => Ok([&[HARD][..], &token.0].concat()),
@@ -151,7 +151,7 @@ pub fn link_value(target: &LinkTarget) -> Result<Vec<u8>> {
     }
 }
 
-/// The inverse of [`link_value`].
+/// Returns the inverse of [`link_value`].
 pub fn link_target(value: &[u8]) -> Result<LinkTarget> {
     let mut cursor = Cursor::new(value, "link");
     if cursor.u8()? != HARD {
@@ -167,20 +167,20 @@ pub fn number(value: u64) -> [u8; 8] {
     value.to_le_bytes()
 }
 
-/// The inverse of [`number`].
+/// Returns the inverse of [`number`].
 pub fn number_of(bytes: &[u8], what: &'static str) -> Result<u64> {
     let bytes: Result<[u8; 8], _> = bytes.try_into();
     bytes.map(u64::from_le_bytes).map_err(|_| Error::corrupt(format!("read {what}")))
 }
 
-/// The shape of chunks, eight bytes for each dimension.
+/// Returns the shape of chunks, eight bytes for each dimension.
 pub fn shape(shape: &[u64]) -> Vec<u8> {
     let mut out = Vec::with_capacity(8 * shape.len());
     shape.iter().for_each(|&len| out.put_uint(len, 8));
     out
 }
 
-/// The inverse of [`shape`].
+/// Returns the inverse of [`shape`].
 pub fn shape_of(bytes: &[u8]) -> Result<Vec<u64>> {
     let (numbers, odd) = bytes.as_chunks::<8>();
     match odd.is_empty() {

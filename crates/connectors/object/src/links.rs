@@ -4,7 +4,7 @@ use keyed::{During, Entries, Links, ObjectHeader, is_tracked, link_exists, store
 use model::properties::GroupCreate;
 use model::{CharacterSet, Error, Link, LinkTarget, ObjectKind, Result, text};
 use objects::{Change, Condition, ObjectId, Phase, Update};
-use vol::Place;
+use vol::LinkLocation;
 
 use crate::ObjectMapping;
 use crate::identity;
@@ -110,7 +110,7 @@ impl Links for ObjectMapping {
         &self,
         (): &mut (),
         group: &ObjectHeader<Self>,
-        place: &Place,
+        place: &LinkLocation,
         target: &LinkTarget,
     ) -> Result<()> {
         let (name, value) = (text::as_bytes(&place.name), keys::link_value(target)?);

@@ -1,15 +1,15 @@
-//! What a check finds in storage, and what it mends.
+//! What a check finds in storage, and what it repairs.
 
 mod kit;
 
 use std::path::Path;
 
 use algorithms::transfer::Elements;
-use kit::{create, dataset, mend, open, problems, write};
+use kit::{create, dataset, open, problems, repair, write};
 use model::properties::{CreationOrder, FileCreate, GroupCreate};
 use model::{CharacterSet, Dataspace, Datatype, Heap, Kind, Result, Selection};
 use objects::{Change, Mode, ObjectId, Phase, Store, Update};
-use vol::{Container, FileAccess, OpDatasetCreate, OpGroupCreate, Place};
+use vol::{Container, FileAccess, LinkLocation, OpDatasetCreate, OpGroupCreate};
 
 const ROOT: ObjectId = ObjectId { high: 0, low: 1 };
 const GLOBAL: ObjectId = ObjectId { high: 0, low: 0 };
@@ -24,9 +24,9 @@ fn sound(folder: &Path) {
     let root = GroupCreate { link_order: CreationOrder::Tracked, ..GroupCreate::default() };
     let c = create(folder, &FileCreate { root, ..FileCreate::default() }).unwrap();
     let root = c.info().unwrap().root;
-    let place = Some(Place::new(root, "g"));
+    let place = Some(LinkLocation::new(root, "g"));
     let group = c.group_create(&OpGroupCreate { place, create: GroupCreate::default() }).unwrap();
-    let data = dataset(&*c, Place::new(group, "d"), &[10], &[5]).unwrap();
+    let data = dataset(&*c, LinkLocation::new(group, "d"), &[10], &[5]).unwrap();
     write(&*c, data, &[1; 10]).unwrap();
     texts(&*c, group).unwrap();
     assert_eq!(problems(&*c).unwrap(), Vec::<String>::new());
@@ -34,15 +34,15 @@ fn sound(folder: &Path) {
 }
 
 fn texts(c: &dyn Container, group: model::Token) -> Result<()> {
-    let memory = Datatype::var_string(CharacterSet::Utf8).memory_form();
-    let place = Some(Place::new(group, "texts"));
+    let memory = Datatype::var_string(CharacterSet::Utf8).memory_type();
+    let place = Some(LinkLocation::new(group, "texts"));
     let (space, create) = (Dataspace::simple(&[2])?, Default::default());
     let op = OpDatasetCreate { place, datatype: memory.clone(), committed: None, space, create };
     let dataset = c.dataset_create(&op)?;
     let mut heap = Heap::new();
-    let mut slots = vec![0; 32];
-    heap.push(b"one", 3).store(&mut slots[..16])?;
-    heap.push(b"three", 5).store(&mut slots[16..])?;
+    let mut descriptors = vec![0; 32];
+    heap.push(b"one", 3).store(&mut descriptors[..16])?;
+    heap.push(b"three", 5).store(&mut descriptors[16..])?;
     let info = c.dataset_info(dataset)?;
     let conversions = Default::default();
     let elements = Elements {
@@ -53,10 +53,10 @@ fn texts(c: &dyn Container, group: model::Token) -> Result<()> {
         selection: &Selection::All,
         conversions: &conversions,
     };
-    elements.write(&memory, &slots, &mut heap)
+    elements.write(&memory, &descriptors, &mut heap)
 }
 
-/// Breaks something; a check must find it, mend it, and be content afterwards.
+/// Breaks something; a check must find it, repair it, and be content afterwards.
 fn broken(wanted: &str, harm: impl FnOnce(&dyn Store)) {
     let folder = tempfile::tempdir().unwrap();
     sound(folder.path());
@@ -67,7 +67,7 @@ fn broken(wanted: &str, harm: impl FnOnce(&dyn Store)) {
     assert_eq!(c.storage_repair().unwrap_err().kind(), Kind::Denied);
     c.close().unwrap();
     let c = open(folder.path(), &FileAccess::write()).unwrap();
-    assert!(mend(&*c).unwrap().iter().all(|line| line.ends_with("\tmended")));
+    assert!(repair(&*c).unwrap().iter().all(|line| line.ends_with("\trepaired")));
     assert_eq!(problems(&*c).unwrap(), Vec::<String>::new());
     c.close().unwrap();
 }
@@ -119,8 +119,11 @@ fn a_missing_blob_is_told_and_not_mended() {
     store.flush().unwrap();
     drop(store);
     let c = open(folder.path(), &FileAccess::write()).unwrap();
-    let found = mend(&*c).unwrap();
-    assert!(found[0].contains("1 that are used are not there") && !found[0].ends_with("mended"), "{found:?}");
+    let found = repair(&*c).unwrap();
+    assert!(
+        found[0].contains("1 that are used are not there") && !found[0].ends_with("repaired"),
+        "{found:?}"
+    );
 }
 
 #[test]
@@ -164,7 +167,7 @@ fn a_committed_type_without_a_link_lives_by_its_users() {
     let op = vol::OpDatatypeCommit { place: None, datatype: kit::int(), create: Default::default() };
     let token = c.datatype_commit(&op).unwrap();
     let (space, create) = (Dataspace::Scalar, Default::default());
-    let place = Some(Place::new(root, "d"));
+    let place = Some(LinkLocation::new(root, "d"));
     let op = OpDatasetCreate { place, datatype: kit::int(), committed: Some(token), space, create };
     c.dataset_create(&op).unwrap();
     c.close().unwrap();
@@ -181,7 +184,7 @@ fn overwritten_references_leave_nothing_behind() {
     let c = create(folder.path(), &FileCreate::default()).unwrap();
     let root = c.info().unwrap().root;
     let kind = model::datatype::ReferenceKind::Object;
-    let place = Some(Place::new(root, "refs"));
+    let place = Some(LinkLocation::new(root, "refs"));
     let (space, create) = (Dataspace::simple(&[2]).unwrap(), Default::default());
     let datatype = Datatype::reference(kind);
     let op = OpDatasetCreate { place, datatype, committed: None, space, create };

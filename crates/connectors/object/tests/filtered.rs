@@ -6,7 +6,7 @@ use kit::{create, int, open, problems};
 use model::properties::{DatasetCreate, FileCreate, Fill, FillValue, FilterSpec, Layout};
 use model::{Dataspace, Kind, Result, Selection, Token, UNLIMITED};
 use testkit::generate::Generator;
-use vol::{Container, Durability, FileAccess, OpDatasetCreate, OpRead, OpWrite, Place};
+use vol::{Container, Durability, FileAccess, LinkLocation, OpDatasetCreate, OpRead, OpWrite};
 
 fn filter(id: u16, values: &[u32]) -> FilterSpec {
     FilterSpec { id, name: None, optional: false, values: values.to_vec() }
@@ -22,7 +22,7 @@ fn filtered(c: &dyn Container, edges: bool) -> Result<Token> {
         ..DatasetCreate::default()
     };
     let space = Dataspace::resizable(&[7, 11], &[UNLIMITED, UNLIMITED])?;
-    let place = Some(Place::new(c.info()?.root, "d"));
+    let place = Some(LinkLocation::new(c.info()?.root, "d"));
     c.dataset_create(&OpDatasetCreate { place, datatype: int(), committed: None, space, create })
 }
 
@@ -134,7 +134,7 @@ fn a_filter_that_is_missing_is_told_when_elements_are_written() {
     let create =
         DatasetCreate { layout: Layout::chunked(&[4]), filters: vec![stored], ..DatasetCreate::default() };
     let space = Dataspace::simple(&[8]).unwrap();
-    let place = Some(Place::new(c.info().unwrap().root, "d"));
+    let place = Some(LinkLocation::new(c.info().unwrap().root, "d"));
     let op = OpDatasetCreate { place, datatype: int(), committed: None, space, create };
     let data = c.dataset_create(&op).unwrap();
     let one = Selection::block(&[0], &[1]).unwrap();

@@ -8,7 +8,7 @@ use kit::{create, dataset, int, write};
 use model::properties::{CreationOrder, FileCreate, GroupCreate, ObjectCreate};
 use model::{CharacterSet, Datatype, LinkTarget, Result, Selection, encode};
 use objects::{Fetch, Mode, ObjectId, Size, Store};
-use vol::{Container, OpAttributeCreate, OpGroupCreate, OpLinkCreate, OpMapCreate, OpWrite, Place};
+use vol::{Container, LinkLocation, OpAttributeCreate, OpGroupCreate, OpLinkCreate, OpMapCreate, OpWrite};
 
 const ROOT: ObjectId = ObjectId { high: 0, low: 1 };
 const INTERNAL: &[u8] = b"/Internal Metadata";
@@ -44,11 +44,12 @@ fn group_with_links_and_their_order() {
     let id = made(folder.path(), |c| {
         let root = c.info()?.root;
         let create = GroupCreate { link_order: CreationOrder::Indexed, ..GroupCreate::default() };
-        let group = c.group_create(&OpGroupCreate { place: Some(Place::new(root, "group")), create })?;
+        let group =
+            c.group_create(&OpGroupCreate { place: Some(LinkLocation::new(root, "group")), create })?;
         let hard = LinkTarget::Hard(root);
-        c.link_create(&OpLinkCreate { place: Place::new(group, "hard"), target: hard })?;
+        c.link_create(&OpLinkCreate { place: LinkLocation::new(group, "hard"), target: hard })?;
         let soft = LinkTarget::Soft("/group/hard".into());
-        c.link_create(&OpLinkCreate { place: Place::new(group, "soft"), target: soft })?;
+        c.link_create(&OpLinkCreate { place: LinkLocation::new(group, "soft"), target: soft })?;
         Ok(group)
     });
     let store = &*kit::store(folder.path(), Mode::Read);
@@ -74,7 +75,7 @@ fn group_with_links_and_their_order() {
 fn dataset_of_fixed_length_with_two_chunks() {
     let folder = tempfile::tempdir().unwrap();
     let id = made(folder.path(), |c| {
-        let place = Place::new(c.info()?.root, "dset");
+        let place = LinkLocation::new(c.info()?.root, "dset");
         let data = dataset(c, place, &[4, 6], &[4, 3])?;
         write(c, data, &(0..24).collect::<Vec<_>>())?;
         Ok(data)
@@ -107,7 +108,7 @@ fn map_of_alice_and_bob() {
     let key = Datatype::var_string(CharacterSet::Ascii);
     let value = Datatype::integer(8, false, model::ByteOrder::Little);
     let id = made(folder.path(), |c| {
-        let place = Some(Place::new(c.info()?.root, "map"));
+        let place = Some(LinkLocation::new(c.info()?.root, "map"));
         let (key, value) = (key.clone(), value.clone());
         let map = c.map_create(&OpMapCreate { place, key, value, create: ObjectCreate::default() })?;
         c.map_put(map, &[(b"Alice", &25385486u64.to_le_bytes()), (b"Bob", &34873275u64.to_le_bytes())])?;
@@ -129,7 +130,7 @@ fn map_of_alice_and_bob() {
 fn attributes_with_their_order() {
     let folder = tempfile::tempdir().unwrap();
     let id = made(folder.path(), |c| {
-        let place = Some(Place::new(c.info()?.root, "g"));
+        let place = Some(LinkLocation::new(c.info()?.root, "g"));
         let object = ObjectCreate { attribute_order: CreationOrder::Indexed, ..ObjectCreate::default() };
         let create = GroupCreate { object, ..GroupCreate::default() };
         let group = c.group_create(&OpGroupCreate { place, create })?;
@@ -166,7 +167,7 @@ fn of_scattered_points_nothing_but_them_is_stored() {
     let values: Vec<u8> = (0..points.len() as u32).flat_map(u32::to_le_bytes).collect();
     let folder = tempfile::tempdir().unwrap();
     let id = made(folder.path(), |c| {
-        let data = dataset(c, Place::new(c.info()?.root, "d"), &[count], &[count])?;
+        let data = dataset(c, LinkLocation::new(c.info()?.root, "d"), &[count], &[count])?;
         let selection = &Selection::points(1, points.clone())?;
         c.dataset_write(&[OpWrite { dataset: data, selection, from: &values }])?;
         Ok(data)

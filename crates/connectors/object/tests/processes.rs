@@ -9,7 +9,7 @@ use std::sync::Arc;
 use hyperslab_object::ObjectConnector;
 use kit::{dataset, problems, read, write};
 use model::properties::{CreationOrder, FileCreate, GroupCreate};
-use vol::{Connector, Container, ContainerCreate, ContainerOpen, FileAccess, OpGroupCreate, Place};
+use vol::{Connector, Container, ContainerCreate, ContainerOpen, FileAccess, LinkLocation, OpGroupCreate};
 
 const WRITERS: usize = 4;
 
@@ -37,11 +37,11 @@ fn writer_on_ceph() {
     let root = c.info().unwrap().root;
     let shared = vol::path::token(&*c, root, "shared", 16).unwrap();
     for n in 0..count() {
-        let data = dataset(&*c, Place::new(root, format!("{number} {n}")), &[4], &[4]).unwrap();
+        let data = dataset(&*c, LinkLocation::new(root, format!("{number} {n}")), &[4], &[4]).unwrap();
         write(&*c, data, &[number, n, 0, -1]).unwrap();
         if n % 50 == 0 {
             let target = model::LinkTarget::Hard(data);
-            let place = Place::new(shared, format!("{number} {n}"));
+            let place = LinkLocation::new(shared, format!("{number} {n}"));
             c.link_create(&vol::OpLinkCreate { place, target }).unwrap();
         }
     }
@@ -61,7 +61,7 @@ fn four_processes_make_datasets_in_one_container() {
     let c = connector.create(&op).unwrap();
     let root = c.info().unwrap().root;
     let create = GroupCreate { link_order: CreationOrder::Tracked, ..GroupCreate::default() };
-    c.group_create(&OpGroupCreate { place: Some(Place::new(root, "shared")), create }).unwrap();
+    c.group_create(&OpGroupCreate { place: Some(LinkLocation::new(root, "shared")), create }).unwrap();
     c.close().unwrap();
     let start = |number: usize| {
         Command::new(std::env::current_exe().unwrap())

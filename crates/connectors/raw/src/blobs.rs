@@ -1,4 +1,4 @@
-//! Variable-length values and references: what slots stand for.
+//! Variable-length values and references: what descriptors stand for.
 //!
 //! What elements of datasets need goes to one file, the heap: eight bytes of length, then the value; its offset is
 //! in the element. What metadata says in words is kept in memory while the container is open, with a bit that tells.
@@ -9,10 +9,9 @@ use std::path::{Path, PathBuf};
 
 use dir::{Dir, Open};
 use model::{Error, Kind, Limits, Result};
+use system::file::{read_exact_at, write_all_at};
 use system::sync::{Mutex, MutexGuard};
 use vol::Released;
-
-use crate::positioned::{read_exact_at, write_all_at};
 
 /// What the heap starts with; no value has an offset below.
 const HEAD: &[u8; 16] = b"hyperslab heap 1";
@@ -27,13 +26,13 @@ const LENGTH_BYTES: u64 = 8;
 pub(crate) struct Blobs {
     dir: Dir,
     path: PathBuf,
-    state: Mutex<State>,
+    state: Mutex<BlobState>,
     /// Values that were released, and that readers may still need.
     pub(crate) released: Released<[u8; 8]>,
 }
 
 #[derive(Debug, Default)]
-struct State {
+struct BlobState {
     /// The heap and its end, once it was needed for writing.
     heap: Option<(File, u64)>,
     in_memory: BTreeMap<u64, Vec<u8>>,
@@ -51,12 +50,12 @@ fn missing(id: u64) -> Error {
 }
 
 impl Blobs {
-    /// The values that are in the file at `path` in `dir`.
+    /// Returns the values that are in the file at `path` in `dir`.
     pub(crate) fn new(dir: &Dir, path: PathBuf) -> Self {
         Blobs { dir: dir.clone(), path, state: Mutex::default(), released: Released::default() }
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, BlobState> {
         self.state.lock()
     }
 
@@ -132,7 +131,7 @@ impl Blobs {
         Ok(())
     }
 
-    /// The length of a value, which is within limits and in the file.
+    /// Returns the length of a value, which is within limits and in the file.
     fn length(&self, file: &File, id: u64, limits: &Limits) -> Result<usize> {
         let end = file.metadata().map_err(|e| self.failed("look at heap", &e))?.len();
         if id < HEAD.len() as u64 + LENGTH_BYTES || id > end {
@@ -147,7 +146,7 @@ impl Blobs {
         model::Within::within(length, limits.blob_bytes_max, "blob")
     }
 
-    /// Gives values up. Room at the end of the heap is used again; other room when the heap goes.
+    /// Gives values up. Space at the end of the heap is used again; other space when the heap goes.
     pub(crate) fn delete(&self, ids: &[&[u8]], limits: &Limits) -> Result<()> {
         let mut state = self.state();
         if state.heap.is_none() && self.dir.is_file(&self.path) {
@@ -159,7 +158,7 @@ impl Blobs {
                 state.in_memory.remove(&id).ok_or_else(|| missing(id))?;
                 continue;
             }
-            let State { heap: Some((file, end)), .. } = &mut *state else { return Err(missing(id)) };
+            let BlobState { heap: Some((file, end)), .. } = &mut *state else { return Err(missing(id)) };
             let len = self.length(file, id, limits)? as u64;
             if id + len == *end {
                 *end = id - LENGTH_BYTES;

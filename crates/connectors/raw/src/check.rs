@@ -1,4 +1,4 @@
-//! What is wrong with the files of a folder, beneath the objects.
+//! What is wrong with the files of a folder, below the objects.
 
 use json_text::{files, text};
 use model::{Kind, Result, Token};
@@ -10,7 +10,7 @@ use crate::folder::Folder;
 pub(crate) const STORED_BYTES: &str = "storedBytes";
 
 impl Folder {
-    /// A line for each file of elements that is shorter than it was when it was stored: what it lacks reads as the fill value.
+    /// Returns a line for each file of elements that is shorter than it was when it was stored: what it lacks reads as the fill value.
     pub(crate) fn check_lengths(&self) -> Result<Vec<StorageFinding>> {
         let mut findings = Vec::new();
         let tokens = self.homes().tokens();
@@ -29,7 +29,7 @@ impl Folder {
         Ok(findings)
     }
 
-    /// The bytes that the metadata of a dataset promises.
+    /// Returns the bytes that the metadata of a dataset promises.
     fn promised_bytes(&self, token: Token) -> Result<Option<u64>> {
         let Some(path) = self.homes().metadata_path(token, false) else { return Ok(None) };
         let content = match files::read_text(self.dir(), &path, self.limits().metadata_bytes_max) {

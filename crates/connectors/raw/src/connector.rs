@@ -40,7 +40,7 @@ impl std::fmt::Debug for RawConnector {
 }
 
 impl RawConnector {
-    /// A connector without open containers.
+    /// Returns a connector without open containers.
     pub fn new() -> Self {
         Self::default()
     }
@@ -65,13 +65,13 @@ fn failed(operation: &str, path: &Path, e: &std::io::Error) -> Error {
     Error::io(operation, e).with("path", path.display())
 }
 
-/// One path for one folder, however it is written.
+/// Returns one path for one folder, however it is written.
 fn found(path: &str) -> Result<PathBuf> {
     let path = &*to_path(path);
     path.canonicalize().map_err(|e| failed("find folder", path, &e))
 }
 
-/// Whether a folder is a container of ours.
+/// Returns whether a folder is a container of ours.
 fn is_container(dir: &Dir) -> bool {
     let metadata = read_metadata(dir, Path::new(GROUP_FILE), &Limits::strict());
     metadata.is_ok_and(|(value, _)| check_format(&value).is_ok())
@@ -81,7 +81,7 @@ fn is_empty_folder(path: &Path) -> bool {
     Dir::open(path).and_then(|dir| dir.entries("")).is_ok_and(|mut entries| entries.next().is_none())
 }
 
-/// The container that must be replaced, if it may be.
+/// Returns the container that must be replaced, if it may be.
 fn check_room(path: &Path, truncate: bool) -> Result<Option<Dir>> {
     if path.symlink_metadata().is_err() || is_empty_folder(path) {
         return Ok(None);
@@ -115,7 +115,7 @@ impl Connector for RawConnector {
             value: 530,
             version: 1,
             capability: CAPABILITY,
-            about: "folders and plain binary files, with readable metadata beside them",
+            about: "folders and plain binary files, with readable metadata next to them",
         }
     }
 

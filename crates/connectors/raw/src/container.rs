@@ -1,9 +1,9 @@
-//! One opening of a container: objects are beneath, elements and values are in files.
+//! One opening of a container: objects are below, elements and values are in files.
 
 use std::sync::Arc;
 
 use algorithms::stored;
-use json_text::{Beside, Translated};
+use json_text::{SiblingResolver, Translated};
 use model::datatype::ReferenceKind;
 use model::properties::Layout;
 use model::{Error, Limits, Link, ObjectKind, Reference, Result, Token};
@@ -14,7 +14,7 @@ use crate::data::*;
 use crate::folder::Folder;
 use crate::transfers::renamed;
 
-/// A layer over the container beneath.
+/// A layer over the inner container.
 pub(crate) struct RawContainer {
     pub(crate) opened: Translated,
     /// Let go at the close: without openings, a container is not open.
@@ -49,9 +49,9 @@ fn closed() -> Error {
 }
 
 impl RawContainer {
-    /// An opening for a user.
+    /// Returns an opening for a user.
     pub(crate) fn open(folder: Arc<Folder>, place: &str, access: &FileAccess) -> Result<Arc<dyn Container>> {
-        let (opened, beside) = folder.opening(place, access)?;
+        let (opened, siblings) = folder.opening(place, access)?;
         let container = Arc::new(RawContainer {
             opened,
             folder: RwLock::new(Some(folder)),
@@ -61,11 +61,11 @@ impl RawContainer {
             limits: access.limits.clone(),
         });
         let own: Arc<dyn Container> = container;
-        beside.set_own(Arc::downgrade(&own));
+        siblings.set_own(Arc::downgrade(&own));
         Ok(own)
     }
 
-    /// The opening that loads and saves.
+    /// Returns the opening that loads and saves.
     pub(crate) fn keeper(folder: &Arc<Folder>) -> RawContainer {
         RawContainer {
             opened: folder.keeper().clone(),
@@ -81,7 +81,7 @@ impl RawContainer {
         self.folder.read().clone().ok_or_else(closed)
     }
 
-    /// The folder, where changes by hand to an object were picked up.
+    /// Returns the folder, where changes by hand to an object were picked up.
     pub(crate) fn fresh(&self, object: Token) -> Result<Arc<Folder>> {
         let folder = self.folder()?;
         if !self.is_keeper {
@@ -120,8 +120,8 @@ impl RawContainer {
         Ok(done)
     }
 
-    /// Makes an object, at a place or at none.
-    fn make(&self, place: Option<&Place>, make: impl FnOnce() -> Result<Token>) -> Result<Token> {
+    /// Creates an object, at a place or at none.
+    fn make(&self, place: Option<&LinkLocation>, make: impl FnOnce() -> Result<Token>) -> Result<Token> {
         let groups: Vec<Token> = place.map(|place| place.group).into_iter().collect();
         let made = self.relink(&groups, make)?;
         if let Some(place) = place {
@@ -180,7 +180,7 @@ impl Layer for RawContainer {
     }
 
     fn object_copy(&self, op: &OpObjectCopy) -> Result<Token> {
-        algorithms::copy::within(self, op, algorithms::copy::CopyOptions::of(op, &self.limits))
+        algorithms::copy::within(self, op, self.opened.copy_context())
     }
 
     fn object_set_comment(&self, object: Token, comment: Option<&str>) -> Result<()> {
@@ -256,8 +256,8 @@ impl Layer for RawContainer {
     fn dataset_create(&self, op: &OpDatasetCreate) -> Result<Token> {
         let mut op = op.clone();
         if let Layout::Virtual(mappings) = &op.create.layout {
-            // The container beneath has none of our elements: it asks for this one.
-            op.create.layout = Layout::Virtual(renamed(mappings, ".", Beside::OWN));
+            // The inner container has none of our elements: it asks for this one.
+            op.create.layout = Layout::Virtual(renamed(mappings, ".", SiblingResolver::OWN));
         }
         self.make(op.place.as_ref(), || Container::dataset_create(&self.opened, &op))
     }
@@ -373,14 +373,14 @@ impl Layer for RawContainer {
         Ok(())
     }
 
-    fn reference_get(&self, kind: ReferenceKind, slots: &[&[u8]]) -> Result<Vec<Reference>> {
+    fn reference_get(&self, kind: ReferenceKind, descriptors: &[&[u8]]) -> Result<Vec<Reference>> {
         let folder = self.folder()?;
-        slots.iter().map(|slot| self.reference_of(&folder, kind, slot)).collect()
+        descriptors.iter().map(|descriptor| self.reference_of(&folder, kind, descriptor)).collect()
     }
 
     fn reference_put(&self, kind: ReferenceKind, references: &[Reference]) -> Result<Vec<Vec<u8>>> {
         let folder = self.writing()?;
         references.iter().try_for_each(|reference| self.check_reference(&folder, kind, reference))?;
-        references.iter().map(|reference| self.reference_slot(&folder, kind, reference)).collect()
+        references.iter().map(|reference| self.reference_descriptor(&folder, kind, reference)).collect()
     }
 }

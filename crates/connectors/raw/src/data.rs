@@ -19,7 +19,7 @@ use crate::elements::Elements;
 pub(crate) struct Data {
     /// Read while elements are read, written while they are written.
     lock: RwLock<()>,
-    /// What the metadata says since somebody changed it by hand.
+    /// What the metadata says since a caller changed it by hand.
     edited: RwLock<Option<Arc<DatasetInfo>>>,
     /// Its file waits to take the place of the one at home.
     pub(crate) is_fresh: AtomicBool,
@@ -39,7 +39,7 @@ impl Data {
         self.lock.write()
     }
 
-    /// The fill value as it goes to the file.
+    /// Returns the fill value as it goes to the file.
     pub(crate) fn stored_fill(&self, make: impl FnOnce() -> Result<Vec<u8>>) -> Result<Vec<u8>> {
         if let Some(known) = self.stored_fill.get() {
             return Ok(known.clone());
@@ -57,12 +57,12 @@ impl Data {
     }
 }
 
-/// Whether elements lie in other files or datasets.
+/// Returns whether elements lie in other files or datasets.
 pub(crate) fn is_elsewhere(info: &DatasetInfo) -> bool {
     matches!(info.create.layout, Layout::External(_) | Layout::Virtual(_))
 }
 
-/// How elements are stored; `fill` is one in the form it has in the file.
+/// Returns how elements are stored; `fill` is one in the form it has in the file.
 pub(crate) fn elements_of(info: &DatasetInfo) -> Elements {
     let fill = match &info.create.fill.value {
         FillValue::Value(value) if value.iter().any(|&b| b != 0) => Some(value.clone()),
@@ -73,7 +73,7 @@ pub(crate) fn elements_of(info: &DatasetInfo) -> Elements {
     Elements { size, fill: fill.filter(|fill| fill.len() as u64 == size) }
 }
 
-/// Bytes of all elements.
+/// Returns the number of bytes of all elements.
 pub(crate) fn extent_bytes(info: &DatasetInfo) -> Result<u64> {
     let count = info.space.element_count()?;
     let bytes = count.checked_mul(u64::from(info.datatype.size()));
@@ -84,12 +84,12 @@ fn failed(dir: &Dir, path: &Path, e: &std::io::Error) -> Error {
     Error::io("open elements", e).with("path", dir.path(path).display())
 }
 
-/// The file at a path, if there is one. A link to somewhere else is an error.
+/// Returns the file at a path, if there is one. A link to somewhere else is an error.
 pub(crate) fn open_to_read(dir: &Dir, path: &Path) -> Result<Option<File>> {
     dir.find_file(path).map_err(|e| failed(dir, path, &e))
 }
 
-/// The file at a path, which is made where there is none.
+/// Returns the file at a path, which is made where there is none.
 pub(crate) fn open_to_write(dir: &Dir, path: &Path) -> Result<File> {
     let folder = path.parent().unwrap_or(Path::new(""));
     let opened = match dir.file(path, Open::CreateOrOpen) {
@@ -101,25 +101,19 @@ pub(crate) fn open_to_write(dir: &Dir, path: &Path) -> Result<File> {
     opened.map_err(|e| failed(dir, path, &e))
 }
 
-/// The runs of elements for which a file has bytes; what lies between them reads as zeros.
+/// Returns the runs of elements for which a file has bytes; what lies between them reads as zeros.
 pub(crate) fn stored_runs(file: &File, size: u64) -> std::io::Result<Vec<(u64, u64)>> {
-    use rustix::fs::{SeekFrom, seek};
     let end = file.metadata()?.len();
     // What follows the end is the fill value, and what precedes it may be a hole: they are kept apart.
     let (mut runs, mut at) = (vec![(end.saturating_sub(1) / size, 1)], 0);
-    while at < end {
-        let from = match seek(file, SeekFrom::Data(at)) {
-            Ok(from) => from,
-            Err(rustix::io::Errno::NXIO) => break,
-            Err(error) => return Err(error.into()),
-        };
-        at = seek(file, SeekFrom::Hole(from))?.max(from + 1);
-        runs.push((from / size, at.div_ceil(size) - from / size));
+    while let Some(data) = system::file::next_data(file, at)? {
+        runs.push((data.start / size, data.end.div_ceil(size) - data.start / size));
+        at = data.end;
     }
     Ok(runs)
 }
 
-/// How much of a dataset is stored.
+/// Returns how much of a dataset is stored.
 pub(crate) fn storage_of(info: &DatasetInfo, file: Option<&File>) -> Result<StorageInfo> {
     let wanted = extent_bytes(info)?;
     let Some(file) = file else {

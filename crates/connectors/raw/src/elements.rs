@@ -4,8 +4,7 @@ use std::fs::File;
 
 use model::selection::Run;
 use model::{Error, Result, Selection};
-
-use crate::positioned::{read_at, write_all_at};
+use system::file::{read_at, write_all_at};
 
 /// Runs closer than this are read and written together: a system call costs more than a few pages.
 const GAP_BYTES_MAX: u64 = 8 << 10;
@@ -17,7 +16,7 @@ const SPAN_BYTES_MAX: u64 = 1 << 20;
 pub(crate) struct Elements {
     /// Bytes of one.
     pub(crate) size: u64,
-    /// One that nobody wrote; `None` is zeros.
+    /// One that no one wrote; `None` is zeros.
     pub(crate) fill: Option<Vec<u8>>,
 }
 
@@ -29,7 +28,7 @@ struct Span {
     runs: Vec<(u64, usize)>,
 }
 
-/// The spans of a selection, one after another.
+/// Returns the spans of a selection, one after another.
 fn spans(
     selection: &Selection,
     dims: &[u64],
@@ -60,7 +59,7 @@ fn spans(
 }
 
 impl Elements {
-    /// Fills bytes that belong at `at` of the file as if nobody had written there.
+    /// Fills bytes that belong at `at` of the file as if no one had written there.
     fn fill_bytes(&self, out: &mut [u8], at: u64) {
         let Some(fill) = &self.fill else { return out.fill(0) };
         let phase = (at % self.size) as usize;

@@ -1,14 +1,17 @@
-//! One open folder: the container beneath, where objects are, and what their elements need.
+//! One open folder: the inner container, where objects are, and what their elements need.
 
 use std::collections::{HashMap, HashSet};
 use std::fs::{File, TryLockError};
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use dir::{Dir, Open};
 use json_text::ids::Ids;
-use json_text::{Beneath, Beside, Told, Translated, file_from_json, group_properties};
+use json_text::{
+    InnerContainer, SiblingResolver, Translated, TranslatedInfo, file_from_json, group_properties,
+};
 use model::properties::FileCreate;
 use model::{Context, Error, Limits, ObjectKind, Result, Token};
 use system::sync::{Mutex, MutexGuard, RwLock, RwLockReadGuard, RwLockWriteGuard};
@@ -18,20 +21,20 @@ use crate::blobs::Blobs;
 use crate::connector::{CAPABILITY, NAME};
 use crate::container::RawContainer;
 use crate::data::{Data, open_to_read, open_to_write};
-use crate::homes::{GROUP_FILE, Homes, OWN_FOLDER};
+use crate::homes::{GROUP_FILE, OWN_FOLDER, ObjectHomes};
 use crate::load::{check_format, load};
 use crate::recover;
 use crate::save::Saved;
-use crate::scan::{Found, read_metadata};
+use crate::scan::{ScanResult, read_metadata};
 
 /// What all openings of a container share.
 pub(crate) struct Folder {
     /// Everything in it is reached through this, and nothing outside is.
     dir: Dir,
-    beneath: Beneath,
+    inner: InnerContainer,
     create: FileCreate,
     limits: Limits,
-    homes: RwLock<Homes>,
+    homes: RwLock<ObjectHomes>,
     data: RwLock<HashMap<Token, Arc<Data>>>,
     pub(crate) blobs: Blobs,
     /// Objects whose metadata is newer here than in their files.
@@ -41,23 +44,23 @@ pub(crate) struct Folder {
     /// Held while an extent changes, and alone by a commit: it sees the metadata and the file of one extent.
     pub(crate) resizing: RwLock<()>,
     pub(crate) saved: Mutex<Saved>,
-    /// Held while somebody has it open for writing.
+    /// Held while a caller has it open for writing.
     lock: Mutex<Option<File>>,
     warnings: Mutex<Vec<String>>,
 }
 
 impl Folder {
-    /// A container with an empty root group, in a folder that is there and empty.
+    /// Returns a container with an empty root group, in a folder that is there and empty.
     pub(crate) fn create(base: &Path, op: &ContainerCreate<'_>) -> Result<Arc<Self>> {
         let folder = Arc::new(Self::empty(open_dir(base)?, op.registry, op.create, &op.access.limits)?);
         let root = folder.keeper().info()?.root;
-        *folder.homes_mut() = Homes::new(root);
+        *folder.homes_mut() = ObjectHomes::new(root);
         folder.lock_for_writing(op.access.locking)?;
         folder.save(op.access.durability)?;
         Ok(folder)
     }
 
-    /// The container that a folder holds.
+    /// Returns the container that a folder holds.
     pub(crate) fn open(base: &Path, op: &ContainerOpen<'_>) -> Result<Arc<Self>> {
         let limits = &op.access.limits;
         let dir = open_dir(base)?;
@@ -72,7 +75,7 @@ impl Folder {
         let create = file_from_json(value.get("fileCreationProperties"), group_properties(&value)?)?;
         let folder = Arc::new(Self::empty(dir, op.registry, &create, limits)?);
         let id = value.need("id")?.text()?;
-        let root = folder.keeper().shared().add(id, folder.keeper().beneath().info()?.root)?;
+        let root = folder.keeper().shared().add(id, folder.keeper().inner().info()?.root)?;
         if let Some(number) = value.maybe("numberNext", json_text::text::Value::uint)? {
             let ids = &folder.keeper().shared().ids;
             ids.write().skip_to(number);
@@ -83,8 +86,8 @@ impl Folder {
             );
         }
         *folder.lock.lock() = lock;
-        *folder.homes_mut() = Homes::new(root);
-        let mut found = Found::new(&folder.dir, limits);
+        *folder.homes_mut() = ObjectHomes::new(root);
+        let mut found = ScanResult::new(&folder.dir, limits);
         let listing = found.all(root)?;
         let keeper = RawContainer::keeper(&folder);
         load(&folder, &keeper, &found, Some(&value))?;
@@ -99,13 +102,18 @@ impl Folder {
     }
 
     fn empty(dir: Dir, registry: &Registry, create: &FileCreate, limits: &Limits) -> Result<Self> {
-        let told = Told { connector: NAME, capability: CAPABILITY, limits: limits.clone(), is_keeper: true };
-        let beneath = Beneath::new(&model::text::from_path(&dir.path("")), told, registry, create)?;
+        let told = TranslatedInfo {
+            connector: NAME,
+            capability: CAPABILITY,
+            limits: limits.clone(),
+            is_keeper: true,
+        };
+        let inner = InnerContainer::new(&model::text::from_path(&dir.path("")), told, registry, create)?;
         Ok(Folder {
-            beneath,
+            inner,
             create: create.clone(),
             limits: limits.clone(),
-            homes: RwLock::new(Homes::new(Token::default())),
+            homes: RwLock::new(ObjectHomes::new(Token::default())),
             data: RwLock::default(),
             blobs: Blobs::new(&dir, heap_path()),
             dirty: Mutex::default(),
@@ -118,13 +126,17 @@ impl Folder {
         })
     }
 
-    /// An opening for a user, and what it asks for what lies beside.
-    pub(crate) fn opening(&self, place: &str, access: &FileAccess) -> Result<(Translated, Arc<Beside>)> {
+    /// Returns an opening for a user, and what it asks for what lies next to.
+    pub(crate) fn opening(
+        &self,
+        place: &str,
+        access: &FileAccess,
+    ) -> Result<(Translated, Arc<SiblingResolver>)> {
         if access.access == Access::Write {
             self.lock_for_writing(access.locking)?;
         }
-        let beside = Beside::new(access, place);
-        Ok((self.beneath.opening(access, Some(beside.clone()))?, beside))
+        let siblings = SiblingResolver::new(access, place);
+        Ok((self.inner.opening(access, Some(siblings.clone()))?, siblings))
     }
 
     /// One process writes at a time.
@@ -151,7 +163,7 @@ impl Folder {
     }
 
     pub(crate) fn keeper(&self) -> &Translated {
-        self.beneath.keeper()
+        self.inner.keeper()
     }
 
     pub(crate) fn limits(&self) -> &Limits {
@@ -166,15 +178,15 @@ impl Folder {
         self.keeper().shared().ids.read()
     }
 
-    pub(crate) fn homes(&self) -> RwLockReadGuard<'_, Homes> {
+    pub(crate) fn homes(&self) -> RwLockReadGuard<'_, ObjectHomes> {
         self.homes.read()
     }
 
-    pub(crate) fn homes_mut(&self) -> RwLockWriteGuard<'_, Homes> {
+    pub(crate) fn homes_mut(&self) -> RwLockWriteGuard<'_, ObjectHomes> {
         self.homes.write()
     }
 
-    /// What is known of a dataset.
+    /// Returns what is known of a dataset.
     pub(crate) fn data(&self, dataset: Token) -> Arc<Data> {
         let known = self.data.read().get(&dataset).cloned();
         known.unwrap_or_else(|| {
@@ -183,7 +195,7 @@ impl Folder {
         })
     }
 
-    /// All datasets that were used.
+    /// Returns all datasets that were used.
     pub(crate) fn all_data(&self) -> RwLockWriteGuard<'_, HashMap<Token, Arc<Data>>> {
         self.data.write()
     }
@@ -226,7 +238,7 @@ impl Folder {
         self.warnings.lock().clone()
     }
 
-    /// Where elements wait that are at home nowhere yet.
+    /// Returns where elements wait that are at home nowhere yet.
     pub(crate) fn waiting_path(&self, dataset: Token) -> Result<PathBuf> {
         // An identity may come from a text made by hand: its digest is a good name for a file.
         let id = self.keeper().shared().id(dataset)?;
@@ -234,30 +246,44 @@ impl Folder {
         Ok(recover::waiting_folder().join(format!("{name}.bin")))
     }
 
-    /// The file with the elements of a dataset now; whoever asks holds the homes until it is open.
-    pub(crate) fn data_path(&self, homes: &Homes, dataset: Token, data: &Data) -> Result<PathBuf> {
+    /// Returns the file with the elements of a dataset now; a caller that asks holds the homes until it is open.
+    pub(crate) fn data_path(&self, homes: &ObjectHomes, dataset: Token, data: &Data) -> Result<PathBuf> {
         let home = homes.data_path(dataset).filter(|_| !data.is_fresh.load(Ordering::SeqCst));
         home.map_or_else(|| self.waiting_path(dataset), Ok)
     }
 
-    /// The elements of a dataset, where there are any.
+    /// Returns the elements of a dataset, where there are any.
     pub(crate) fn elements(&self, dataset: Token, data: &Data) -> Result<Option<File>> {
         let homes = self.homes();
         open_to_read(&self.dir, &self.data_path(&homes, dataset, data)?)
     }
 
-    /// The elements of a dataset, to change them.
+    /// Returns the elements of a dataset, to change them.
     pub(crate) fn elements_mut(&self, dataset: Token, data: &Data) -> Result<File> {
         let homes = self.homes();
         open_to_write(&self.dir, &self.data_path(&homes, dataset, data)?)
     }
 
-    /// Whether elements of some dataset need the heap.
+    /// Makes the elements of a dataset durable.
+    pub(crate) fn sync_elements(&self, dataset: Token, data: &Data) -> Result<()> {
+        let opened = {
+            let homes = self.homes();
+            self.dir.file(self.data_path(&homes, dataset, data)?, Open::TO_SYNC)
+        };
+        match opened {
+            // There are no elements yet, or a caller put something else there by hand: nothing of ours is in it.
+            Err(e) if matches!(e.kind(), ErrorKind::NotFound | ErrorKind::PermissionDenied) => Ok(()),
+            opened => opened.and_then(|file| file.sync_all()).map_err(|e| Error::io("sync elements", &e)),
+        }
+    }
+
+    /// Returns whether elements of some dataset need the heap.
     fn needs_heap(&self) -> bool {
         let homes = self.homes();
-        let has_slots =
-            |token: &Token| self.keeper().dataset_info(*token).is_ok_and(|info| info.datatype.has_slots());
-        homes.tokens().iter().any(has_slots)
+        let has_descriptors = |token: &Token| {
+            self.keeper().dataset_info(*token).is_ok_and(|info| info.datatype.has_descriptors())
+        };
+        homes.tokens().iter().any(has_descriptors)
     }
 }
 
@@ -266,12 +292,12 @@ pub(crate) fn heap_path() -> PathBuf {
     Path::new(OWN_FOLDER).join("heap")
 }
 
-/// Whoever holds a lock on it writes; nothing is in it.
+/// Returns a caller that holds a lock on it writes; nothing is in it.
 pub(crate) fn lock_path() -> PathBuf {
     Path::new(OWN_FOLDER).join("lock")
 }
 
-/// The folder of a container, whose path may be a link: the user gave it.
+/// Returns the folder of a container, whose path may be a link: the user gave it.
 pub(crate) fn open_dir(path: &Path) -> Result<Dir> {
     Dir::open(path).map_err(|e| Error::io("open folder", &e).with("path", path.display()))
 }
@@ -296,7 +322,7 @@ fn take_lock(dir: &Dir, locking: Locking) -> Result<File> {
 
 impl Drop for Folder {
     fn drop(&mut self) {
-        // Nobody is left who could be told when something of this fails.
+        // No one is left who could be told when something of this fails.
         if self.lock.get_mut().is_some() {
             recover::clear_waiting(&self.dir);
             if !self.needs_heap() {

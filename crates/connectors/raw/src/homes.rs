@@ -22,31 +22,31 @@ const SETTLED: Duration = Duration::from_millis(100);
 
 /// The one place of an object.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Home {
+pub(crate) struct ObjectHome {
     pub(crate) parent: Token,
     pub(crate) stem: OsString,
-    /// The stem is the whole name of a file that somebody dropped here.
+    /// The stem is the whole name of a file that a caller dropped here.
     pub(crate) is_plain: bool,
 }
 
 /// The metadata of an object, as it was last read or written.
 #[derive(Debug, Clone)]
-pub(crate) struct Seen {
+pub(crate) struct StoredMetadata {
     stamp: Stamp,
     is_settled: bool,
     digest: [u8; 16],
 }
 
-impl Seen {
-    pub(crate) fn new(text: &str, stamp: Stamp) -> Seen {
-        Seen { stamp, is_settled: is_settled(stamp), digest: digest(text.as_bytes()) }
+impl StoredMetadata {
+    pub(crate) fn new(text: &str, stamp: Stamp) -> StoredMetadata {
+        StoredMetadata { stamp, is_settled: is_settled(stamp), digest: digest(text.as_bytes()) }
     }
 
     pub(crate) fn is_text(&self, text: &str) -> bool {
         self.digest == digest(text.as_bytes())
     }
 
-    /// Whether the file is certainly what it was.
+    /// Returns whether the file is certainly what it was.
     pub(crate) fn is_current(&self, now: Option<Stamp>) -> bool {
         self.is_settled && now == Some(self.stamp)
     }
@@ -70,7 +70,7 @@ impl Listing {
         self.is_settled && now == self.stamp
     }
 
-    /// Whether the same things are there.
+    /// Returns whether the same things are there.
     pub(crate) fn is_same(&self, other: &Listing) -> bool {
         self.forms.len() == other.forms.len()
             && self.forms.iter().all(|(stem, forms)| other.forms.get(stem).is_some_and(|f| f.is_same(forms)))
@@ -83,28 +83,28 @@ fn is_settled(stamp: Stamp) -> bool {
 
 /// Where everything is.
 #[derive(Debug)]
-pub(crate) struct Homes {
+pub(crate) struct ObjectHomes {
     root: Token,
-    homes: HashMap<Token, Home>,
-    pub(crate) seen: HashMap<Token, Seen>,
+    homes: HashMap<Token, ObjectHome>,
+    pub(crate) seen: HashMap<Token, StoredMetadata>,
     pub(crate) listings: HashMap<Token, Listing>,
 }
 
-impl Homes {
+impl ObjectHomes {
     pub(crate) fn new(root: Token) -> Self {
         let (homes, seen, listings) = (HashMap::new(), HashMap::new(), HashMap::new());
-        Homes { root, homes, seen, listings }
+        ObjectHomes { root, homes, seen, listings }
     }
 
     pub(crate) fn root(&self) -> Token {
         self.root
     }
 
-    pub(crate) fn get(&self, token: Token) -> Option<&Home> {
+    pub(crate) fn get(&self, token: Token) -> Option<&ObjectHome> {
         self.homes.get(&token)
     }
 
-    pub(crate) fn set(&mut self, token: Token, home: Home) {
+    pub(crate) fn set(&mut self, token: Token, home: ObjectHome) {
         self.homes.insert(token, home);
     }
 
@@ -119,7 +119,7 @@ impl Homes {
         self.listings.remove(&token);
     }
 
-    /// The object whose home has this stem.
+    /// Returns the object whose home has this stem.
     pub(crate) fn at(&self, parent: Token, stem: &OsStr) -> Option<Token> {
         let mut homes = self.homes.iter();
         homes.find(|(_, home)| home.parent == parent && home.stem == stem).map(|(token, _)| *token)
@@ -146,26 +146,26 @@ impl Homes {
         Some(parts)
     }
 
-    /// The path of an object in the container, without its ending: the folder of a group.
+    /// Returns the path of an object in the container, without its ending: the folder of a group.
     pub(crate) fn path(&self, token: Token) -> Option<PathBuf> {
         Some(self.parts(token)?.into_iter().collect())
     }
 
-    /// The file with the elements of a dataset.
+    /// Returns the file with the elements of a dataset.
     pub(crate) fn data_path(&self, token: Token) -> Option<PathBuf> {
         let path = self.path(token)?;
         let is_plain = self.get(token).is_some_and(|home| home.is_plain);
         Some(if is_plain { path } else { with_ending(&path, ".bin") })
     }
 
-    /// The file with the metadata of an object.
+    /// Returns the file with the metadata of an object.
     pub(crate) fn metadata_path(&self, token: Token, is_group: bool) -> Option<PathBuf> {
         let path = self.path(token)?;
         Some(if is_group { path.join(GROUP_FILE) } else { with_ending(&path, ".json") })
     }
 }
 
-/// A path with an ending: `with_extension` would replace one that is part of the name.
+/// Returns a path with an ending: `with_extension` would replace one that is part of the name.
 pub(crate) fn with_ending(path: &Path, ending: &str) -> PathBuf {
     let mut path = path.as_os_str().to_owned();
     path.push(ending);

@@ -1,4 +1,4 @@
-//! The raw connector: groups are folders, datasets are plain binary files with readable metadata beside them.
+//! The raw connector: groups are folders, datasets are plain binary files with readable metadata next to them.
 //!
 //! Any program reads the elements (`numpy.fromfile(...).reshape(...)`), and what people change by hand is picked up.
 //! While a container is open, its groups, links and attributes are in a container of the `memory` connector, which
@@ -19,7 +19,6 @@ mod load;
 mod moves;
 mod names;
 mod plan;
-mod positioned;
 mod recover;
 mod refresh;
 mod removal;

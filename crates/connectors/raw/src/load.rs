@@ -5,17 +5,17 @@ use std::collections::HashMap;
 use json_text::text::Value;
 use json_text::{Loader, Objects, charset_from_json};
 use model::{Context, Error, LinkTarget, ObjectKind, Result, Token};
-use vol::{OpLinkCreate, Place};
+use vol::{LinkLocation, OpLinkCreate};
 
 use crate::container::RawContainer;
 use crate::folder::Folder;
-use crate::homes::Home;
-use crate::scan::{Found, Item, Parent};
+use crate::homes::ObjectHome;
+use crate::scan::{Item, Parent, ScanResult};
 
-/// Objects by identity. Whoever an identity meant may be gone: then its token leads nowhere.
-pub(crate) struct Whoever<'a>(pub(crate) &'a Folder);
+/// Objects by identity. A caller that an identity meant may be gone: then its token leads nowhere.
+pub(crate) struct KnownObjects<'a>(pub(crate) &'a Folder);
 
-impl Objects for Whoever<'_> {
+impl Objects for KnownObjects<'_> {
     fn name_of(&self, token: Token) -> Result<String> {
         self.0.keeper().objects().name_of(token)
     }
@@ -27,7 +27,7 @@ impl Objects for Whoever<'_> {
 }
 
 /// A link that waits for the other objects: its name and what it points to.
-struct Waiting<'v> {
+struct PendingLink<'v> {
     name: &'v str,
     target: Target<'v>,
 }
@@ -41,10 +41,10 @@ enum Target<'v> {
 pub(crate) fn load(
     folder: &Folder,
     keeper: &RawContainer,
-    found: &Found<'_>,
+    found: &ScanResult<'_>,
     root_value: Option<&Value<'static>>,
 ) -> Result<()> {
-    let objects = Whoever(folder);
+    let objects = KnownObjects(folder);
     let loader = Loader::new(keeper, &objects, folder.limits());
     let mut tokens = vec![None; found.items.len()];
     // Types first: datasets and attributes use them.
@@ -75,7 +75,7 @@ pub(crate) fn load(
     Ok(())
 }
 
-fn make(folder: &Folder, loader: &Loader<'_>, found: &Found<'_>, item: &Item) -> Result<Token> {
+fn make(folder: &Folder, loader: &Loader<'_>, found: &ScanResult<'_>, item: &Item) -> Result<Token> {
     let op = match item.kind {
         ObjectKind::Dataset => Some(loader.dataset_op(&item.value)?),
         _ => None,
@@ -95,14 +95,14 @@ fn make(folder: &Folder, loader: &Loader<'_>, found: &Found<'_>, item: &Item) ->
 
 fn note_homes(
     folder: &Folder,
-    found: &Found<'_>,
+    found: &ScanResult<'_>,
     tokens: &[Option<Token>],
     token_of: impl Fn(Parent) -> Option<Token>,
 ) {
     let mut homes = folder.homes_mut();
     for (item, token) in found.items.iter().zip(tokens) {
         let (Some(token), Some(parent)) = (*token, item.parent.and_then(&token_of)) else { continue };
-        homes.set(token, Home { parent, stem: item.stem.clone(), is_plain: item.is_plain });
+        homes.set(token, ObjectHome { parent, stem: item.stem.clone(), is_plain: item.is_plain });
         if let Some(seen) = &item.seen {
             homes.seen.insert(token, seen.clone());
         }
@@ -112,34 +112,34 @@ fn note_homes(
     }
 }
 
-/// The links of each group.
+/// Returns the links of each group.
 fn gather<'v>(
-    found: &'v Found<'_>,
+    found: &'v ScanResult<'_>,
     tokens: &[Option<Token>],
     token_of: impl Fn(Parent) -> Option<Token>,
-) -> HashMap<Token, Vec<Waiting<'v>>> {
-    let mut groups: HashMap<Token, Vec<Waiting<'v>>> = HashMap::new();
+) -> HashMap<Token, Vec<PendingLink<'v>>> {
+    let mut groups: HashMap<Token, Vec<PendingLink<'v>>> = HashMap::new();
     for (item, token) in found.items.iter().zip(tokens) {
         if let (Some(token), Some(group)) = (*token, item.parent.and_then(&token_of)) {
             let target = Target::Object(token);
-            groups.entry(group).or_default().push(Waiting { name: &item.name, target });
+            groups.entry(group).or_default().push(PendingLink { name: &item.name, target });
         }
     }
     for link in &found.links {
         if let Some(group) = token_of(link.parent) {
             let target = Target::Said(&link.value);
-            groups.entry(group).or_default().push(Waiting { name: &link.name, target });
+            groups.entry(group).or_default().push(PendingLink { name: &link.name, target });
         }
     }
     groups
 }
 
-/// Makes the links of a group: in the order that its metadata says, then by name.
+/// Creates the links of a group: in the order that its metadata says, then by name.
 fn link_all(
     folder: &Folder,
     loader: &Loader<'_>,
     group: Token,
-    mut links: Vec<Waiting<'_>>,
+    mut links: Vec<PendingLink<'_>>,
     value: Option<&Value<'static>>,
 ) {
     let order =
@@ -155,7 +155,7 @@ fn link_all(
                 Target::Object(token) => LinkTarget::Hard(token),
                 Target::Said(value) => loader.link_target(value)?,
             };
-            let place = Place { group, name: link.name.to_owned(), charset };
+            let place = LinkLocation { group, name: link.name.to_owned(), charset };
             loader.container.link_create(&OpLinkCreate { place, target })
         });
         // One bad link does not hide the rest.

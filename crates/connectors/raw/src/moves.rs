@@ -7,7 +7,7 @@ use std::sync::atomic::Ordering;
 use dir::Dir;
 use model::{ObjectKind, Result, Token};
 
-use crate::homes::{Home, Homes, with_ending};
+use crate::homes::{ObjectHome, ObjectHomes, with_ending};
 use crate::plan::Planned;
 use crate::recover::{self, Move};
 use crate::removal;
@@ -39,7 +39,7 @@ impl Commit<'_> {
         self.saver.container.object_info(token).is_ok()
     }
 
-    /// What an object is called while it moves.
+    /// Returns what an object is called while it moves.
     pub(crate) fn moving_name(&self, token: Token) -> Result<String> {
         let waiting = self.folder.waiting_path(token)?;
         Ok(waiting.file_stem().unwrap_or_default().to_string_lossy().into_owned())
@@ -50,7 +50,7 @@ impl Commit<'_> {
     }
 
     /// Notes what will move, so that another program can finish it.
-    fn note_moves(&mut self, homes: &Homes) -> Result<()> {
+    fn note_moves(&mut self, homes: &ObjectHomes) -> Result<()> {
         let mut paths: HashMap<Token, PathBuf> = HashMap::from([(homes.root(), PathBuf::new())]);
         let mut moves = Vec::new();
         for Planned { token, kind, home, .. } in &self.plan.objects {
@@ -69,14 +69,14 @@ impl Commit<'_> {
         if self.is_noted { recover::note(self.folder.dir(), &moves, self.durability) } else { Ok(()) }
     }
 
-    /// Whether elements wait to take the place of those at home.
+    /// Returns whether elements wait to take the place of those at home.
     fn has_waiting(&self, dataset: Token, is_new: bool) -> Result<bool> {
         let is_fresh = self.folder.data(dataset).is_fresh.load(Ordering::SeqCst);
         Ok((is_new || is_fresh) && self.folder.dir().is_file(self.folder.waiting_path(dataset)?))
     }
 
     /// Brings every object to its place.
-    pub(crate) fn move_all(&mut self, homes: &mut Homes) -> Result<()> {
+    pub(crate) fn move_all(&mut self, homes: &mut ObjectHomes) -> Result<()> {
         self.note_moves(homes)?;
         self.move_out(homes)?;
         self.forget_dead_data()?;
@@ -100,8 +100,8 @@ impl Commit<'_> {
     }
 
     /// Takes everything away from where it does not belong any more: what is deepest first.
-    fn move_out(&mut self, homes: &mut Homes) -> Result<()> {
-        let wanted: HashMap<Token, Home> =
+    fn move_out(&mut self, homes: &mut ObjectHomes) -> Result<()> {
+        let wanted: HashMap<Token, ObjectHome> =
             self.plan.objects.iter().map(|planned| (planned.token, planned.home.clone())).collect();
         let leaving = homes.tokens().into_iter().filter(|token| homes.get(*token) != wanted.get(token));
         let mut leaving: Vec<(usize, Token)> = leaving.map(|token| (homes.depth(token), token)).collect();
@@ -138,7 +138,7 @@ impl Commit<'_> {
         Ok(())
     }
 
-    /// An object that no link leads to: its elements stay while somebody has it open.
+    /// An object that no link leads to: its elements stay while a caller has it open.
     fn drop_or_keep(&self, token: Token, path: &Path, data: &Path) -> Result<()> {
         let dir = self.folder.dir();
         if dir.is_dir(path) {
@@ -155,7 +155,7 @@ impl Commit<'_> {
         remove_file(dir, &with_ending(path, ".json"))
     }
 
-    /// Removes the folder of a group, whose objects left it. What somebody else put there is not ours to remove, and must
+    /// Removes the folder of a group, whose objects left it. What another caller put there is not ours to remove, and must
     /// not come back as a group: it is kept aside.
     fn drop_group(&self, token: Token, path: &Path) -> Result<()> {
         let dir = self.folder.dir();
@@ -182,7 +182,7 @@ impl Commit<'_> {
     }
 
     /// Brings everything to where it belongs: groups before what is in them.
-    fn move_in(&mut self, homes: &mut Homes) -> Result<()> {
+    fn move_in(&mut self, homes: &mut ObjectHomes) -> Result<()> {
         for planned in &self.plan.objects {
             let (token, is_group) = (planned.token, planned.kind == ObjectKind::Group);
             let is_new = homes.get(token).is_none();

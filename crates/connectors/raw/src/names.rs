@@ -27,7 +27,7 @@ fn push_escaped(byte: u8, out: &mut String) {
     out.push_str(&format!("%{byte:02X}"));
 }
 
-/// The name of a link, as a file's; with capitals escaped where another name differs in them only.
+/// Returns the name of a link, as a file's; with capitals escaped where another name differs in them only.
 fn stem(name: &str, escape_capitals: bool) -> String {
     let bytes = text::to_bytes(name);
     let ending = ENDINGS.iter().find(|ending| name.to_lowercase().ends_with(**ending));
@@ -65,12 +65,12 @@ fn cut(stem: &str, name: &[u8]) -> String {
     format!("{kept}{CUT}{digest}")
 }
 
-/// Whether the metadata must say what the name is.
+/// Returns whether the metadata must say what the name is.
 pub(crate) fn is_cut(stem: &OsStr) -> bool {
     stem.to_str().is_some_and(|stem| stem.contains(CUT))
 }
 
-/// The names of all links of a group, as files' names that differ on any file system.
+/// Returns the names of all links of a group, as files' names that differ on any file system.
 pub(crate) fn stems<'n>(names: impl IntoIterator<Item = &'n str>) -> BTreeMap<String, OsString> {
     let mut names: Vec<&str> = names.into_iter().collect();
     // Small letters first: then every later one has a capital to escape.
@@ -84,7 +84,7 @@ pub(crate) fn stems<'n>(names: impl IntoIterator<Item = &'n str>) -> BTreeMap<St
     stems
 }
 
-/// The name that a file's name means. What is no escape of ours stands for itself.
+/// Returns the name that a file's name means. What is no escape of ours stands for itself.
 pub(crate) fn name_of(stem: &OsStr) -> String {
     let bytes = stem.as_encoded_bytes();
     let mut out = Vec::with_capacity(bytes.len());
@@ -104,7 +104,7 @@ pub(crate) fn name_of(stem: &OsStr) -> String {
         }
     }
     let name = text::from_bytes(&out);
-    // Nobody else's escapes make a name that is none.
+    // No other caller's escapes make a name that is none.
     if model::link::check_name(&name).is_ok() { name } else { text::from_bytes(bytes) }
 }
 

@@ -7,7 +7,7 @@ use json_text::Saver;
 use model::{Error, Link, LinkTarget, ObjectKind, Result, Token};
 use vol::OpList;
 
-use crate::homes::{Home, Homes};
+use crate::homes::{ObjectHome, ObjectHomes};
 use crate::names;
 
 /// Bytes of a path that operating systems take.
@@ -18,7 +18,7 @@ const PATH_BYTES_MAX: usize = 4096;
 pub(crate) struct Planned {
     pub(crate) token: Token,
     pub(crate) kind: ObjectKind,
-    pub(crate) home: Home,
+    pub(crate) home: ObjectHome,
     pub(crate) name: String,
 }
 
@@ -57,7 +57,7 @@ impl Plan {
     /// first link that is found.
     pub(crate) fn new(
         saver: &Saver<'_>,
-        homes: &Homes,
+        homes: &ObjectHomes,
         births: &HashMap<Token, (Token, String)>,
     ) -> Result<Plan> {
         let plan = Plan { objects: Vec::new(), groups: HashMap::new(), unlinked_types: Vec::new() };
@@ -83,8 +83,8 @@ impl Plan {
         Ok(assigning.plan)
     }
 
-    /// Whether a link of a group is the home of what it points to.
-    pub(crate) fn is_home(&self, homes: &Homes, group: Token, link: &Link) -> bool {
+    /// Returns whether a link of a group is the home of what it points to.
+    pub(crate) fn is_home(&self, homes: &ObjectHomes, group: Token, link: &Link) -> bool {
         let LinkTarget::Hard(token) = link.target else { return false };
         let stem = self.groups.get(&group).and_then(|links| links.stems.get(&link.name));
         homes.get(token).is_some_and(|home| home.parent == group && Some(&home.stem) == stem)
@@ -127,7 +127,7 @@ impl Assigning<'_> {
                     .with("limit", PATH_BYTES_MAX));
             }
             self.bytes.insert(token, bytes);
-            let home = Home { parent: group, stem: stem.clone(), is_plain: false };
+            let home = ObjectHome { parent: group, stem: stem.clone(), is_plain: false };
             self.homed.insert(token);
             self.plan.objects.push(Planned { token, kind, home, name: link.name.clone() });
             if kind == ObjectKind::Group {

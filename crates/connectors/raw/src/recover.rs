@@ -23,12 +23,12 @@ pub(crate) struct Move {
     pub(crate) dims: Option<Vec<u64>>,
 }
 
-/// Where elements wait that are at home nowhere yet.
+/// Returns where elements wait that are at home nowhere yet.
 pub(crate) fn waiting_folder() -> PathBuf {
     Path::new(OWN_FOLDER).join("new")
 }
 
-/// Where objects are while they move.
+/// Returns where objects are while they move.
 pub(crate) fn moving_folder() -> PathBuf {
     Path::new(OWN_FOLDER).join("moving")
 }
@@ -57,12 +57,12 @@ pub(crate) fn forget(dir: &Dir) -> Result<()> {
     Ok(())
 }
 
-/// Whether a program ended while objects moved.
+/// Returns whether a program ended while objects moved.
 pub(crate) fn is_unfinished(dir: &Dir) -> bool {
     exists(dir, &note_path())
 }
 
-/// Removes elements of objects that a program never linked: whoever made them is gone. What is not ours stays.
+/// Removes elements of objects that a program never linked: a caller that made them is gone. What is not ours stays.
 pub(crate) fn clear_waiting(dir: &Dir) {
     let _ = dir.remove_known(waiting_folder(), crate::removal::is_of_waiting);
 }

@@ -16,10 +16,10 @@ use vol::{Container, DatasetInfo, OpList};
 
 use crate::container::RawContainer;
 use crate::folder::Folder;
-use crate::homes::{Listing, Seen};
-use crate::load::{Whoever, load};
+use crate::homes::{Listing, StoredMetadata};
+use crate::load::{KnownObjects, load};
 use crate::names;
-use crate::scan::{Forms, Found, Parent, level};
+use crate::scan::{Forms, Parent, ScanResult, level};
 
 /// What differs in the folder of a group.
 struct Changes {
@@ -79,7 +79,7 @@ impl Folder {
         if matches!(self.changed_metadata(object, is_group), Ok(None)) {
             return Ok(());
         }
-        // Somebody changed it: nobody else may meanwhile. It may have been picked up before it was our turn.
+        // A caller changed it: no other caller may meanwhile. It may have been picked up before it was our turn.
         let _paused = self.keeper().shared().pause();
         let Some((path, content, stamp)) = self.changed_metadata(object, is_group)? else { return Ok(()) };
         if self.is_dirty(object) {
@@ -92,14 +92,14 @@ impl Folder {
         let applied = self.apply_metadata(&keeper, object, kind, &value).during(&during);
         self.untouch(object);
         applied?;
-        self.homes_mut().seen.insert(object, Seen::new(&content, stamp));
+        self.homes_mut().seen.insert(object, StoredMetadata::new(&content, stamp));
         Ok(())
     }
 
-    /// The metadata of an object, if it is another than was seen.
+    /// Returns the metadata of an object, if it is another than was seen.
     fn changed_metadata(&self, object: Token, is_group: bool) -> Result<Option<(PathBuf, String, Stamp)>> {
         let path = self.homes().metadata_path(object, is_group);
-        // Whoever takes the file away changes the folder as well, where that is seen.
+        // A caller that takes the file away changes the folder as well, where that is seen.
         let Some(path) = path.filter(|path| self.dir().is_file(path)) else { return Ok(None) };
         let (content, stamp) = files::read_text(self.dir(), &path, self.limits().metadata_bytes_max)?;
         let is_known = self.homes().seen.get(&object).is_none_or(|seen| seen.is_text(&content));
@@ -107,14 +107,14 @@ impl Folder {
             let mut homes = self.homes_mut();
             // It may have been written anew meanwhile, and then it is another text.
             if let Some(seen) = homes.seen.get_mut(&object).filter(|seen| seen.is_text(&content)) {
-                *seen = Seen::new(&content, stamp);
+                *seen = StoredMetadata::new(&content, stamp);
             }
             return Ok(None);
         }
         Ok(Some((path, content, stamp)))
     }
 
-    /// Makes an object what its metadata says.
+    /// Creates an object what its metadata says.
     pub(crate) fn apply_metadata(
         &self,
         keeper: &RawContainer,
@@ -122,7 +122,7 @@ impl Folder {
         kind: ObjectKind,
         value: &Value<'_>,
     ) -> Result<()> {
-        let objects = Whoever(self);
+        let objects = KnownObjects(self);
         let loader = Loader::new(keeper, &objects, self.limits());
         let op = OpList { count_max: u64::MAX, ..OpList::default() };
         for info in keeper.attribute_list(object, &op)?.entries {
@@ -149,7 +149,7 @@ impl Folder {
     ) -> Result<()> {
         let op = loader.dataset_op(value)?;
         let old = keeper.dataset_info(dataset)?;
-        let datatype = op.datatype.with_slots(&keeper.info()?.slots);
+        let datatype = op.datatype.with_descriptors(&keeper.info()?.descriptors);
         let new = DatasetInfo { datatype, committed: op.committed, space: op.space, create: op.create };
         let is_same = |a: &DatasetInfo, b: &DatasetInfo| a.datatype == b.datatype && a.space == b.space;
         if is_same(&old, &new) {
@@ -183,7 +183,7 @@ impl Folder {
             }
             return Ok(());
         }
-        // Somebody changed it: nobody else may meanwhile. It may have been picked up before it was our turn.
+        // A caller changed it: no other caller may meanwhile. It may have been picked up before it was our turn.
         let _paused = self.keeper().shared().pause();
         let Some(changes) = self.changed_listing(group)? else { return Ok(()) };
         let keeper = RawContainer::keeper(self);
@@ -193,7 +193,7 @@ impl Folder {
         Ok(())
     }
 
-    /// What is in the folder of a group, and what differs from what was seen.
+    /// Returns what is in the folder of a group, and what differs from what was seen.
     fn changed_listing(&self, group: Token) -> Result<Option<Changes>> {
         let (path, old) = {
             let homes = self.homes();
@@ -248,7 +248,7 @@ impl Folder {
         if come.is_empty() {
             return Ok(());
         }
-        let mut found = Found::new(self.dir(), self.limits());
+        let mut found = ScanResult::new(self.dir(), self.limits());
         found.stems(path, Parent::Known(group), come)?;
         let was_dirty = self.is_dirty(group);
         load(self, keeper, &found, None)?;

@@ -1,4 +1,4 @@
-//! What goes with a container, file by file: whatever else is in its folder is somebody else's, and stays.
+//! What goes with a container, file by file: whatever else is in its folder is another caller's, and stays.
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
@@ -20,22 +20,22 @@ fn ends_with(name: &OsStr, ending: &str) -> bool {
     name.as_encoded_bytes().ends_with(ending.as_bytes())
 }
 
-/// Whether a file of a group's folder belongs to the container. A plain file without metadata is a dataset.
+/// Returns whether a file of a group's folder belongs to the container. A plain file without metadata is a dataset.
 fn is_of_group(name: &OsStr) -> bool {
     name == GROUP_FILE || is_temporary(name) || !name.as_encoded_bytes().starts_with(b".")
 }
 
-/// The same, for a group that has no objects any more.
+/// Returns the same, for a group that has no objects any more.
 pub(crate) fn is_of_empty_group(name: &OsStr) -> bool {
     name == GROUP_FILE || is_temporary(name) || ends_with(name, ".link")
 }
 
-/// Whether a file in the folder of waiting elements is one.
+/// Returns whether a file in the folder of waiting elements is one.
 pub(crate) fn is_of_waiting(name: &OsStr) -> bool {
     ends_with(name, ".bin") || ends_with(name, ".tmp")
 }
 
-/// Whether the container has a file or folder of this path.
+/// Returns whether the container has a file or folder of this path.
 fn is_ours(path: &Path, kind: EntryKind) -> bool {
     let name = path.file_name().unwrap_or_default();
     let is_own = path.starts_with(OWN_FOLDER);
@@ -87,7 +87,7 @@ pub(crate) fn foreign(dir: &Dir) -> Result<Option<PathBuf>> {
     Ok(walk(dir, |_| Ok(()))?.1.map(|path| dir.path(path)))
 }
 
-/// The error for what stays.
+/// Returns the error for what stays.
 pub(crate) fn not_ours(operation: &str, path: &Path) -> Error {
     let error = Error::denied(operation).with("problem", "it holds what is not the container's");
     error.with("path", path.display()).with("help", "move that away, or remove it yourself")

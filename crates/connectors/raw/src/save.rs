@@ -17,8 +17,8 @@ use vol::Durability;
 use crate::check::STORED_BYTES;
 use crate::container::RawContainer;
 use crate::folder::Folder;
-use crate::homes::{Homes, OWN_FOLDER, Seen, TYPES_FOLDER, with_ending};
-use crate::load::{FORMAT, Whoever};
+use crate::homes::{OWN_FOLDER, ObjectHomes, StoredMetadata, TYPES_FOLDER, with_ending};
+use crate::load::{FORMAT, KnownObjects};
 use crate::moves::remove_file;
 use crate::names::is_cut;
 use crate::plan::{Plan, Planned};
@@ -39,7 +39,7 @@ impl Saved {
     }
 }
 
-/// How much a commit promises.
+/// Returns how much a commit promises.
 fn rank(durability: Durability) -> u8 {
     match durability {
         Durability::None => 0,
@@ -63,7 +63,7 @@ fn sync_all(dir: &Dir) -> Result<()> {
             match kind {
                 EntryKind::Dir => pending.push(path),
                 EntryKind::File => {
-                    let synced = dir.file(&path, Open::Read).and_then(|file| file.sync_all());
+                    let synced = dir.file(&path, Open::TO_SYNC).and_then(|file| file.sync_all());
                     synced.map_err(|e| failed("sync file", dir, &path, &e))?;
                 }
                 _ => {}
@@ -104,7 +104,7 @@ impl Folder {
         // Elements before the metadata that speaks of them.
         self.sync(durability)?;
         let keeper = RawContainer::keeper(self);
-        let objects = Whoever(self);
+        let objects = KnownObjects(self);
         let saver = Saver::new(&keeper, &objects, self.limits())?;
         let plan = Plan::new(&saver, &self.homes(), &self.birthplaces())?;
         let (moving, touched) = (HashMap::new(), HashSet::new());
@@ -134,14 +134,7 @@ impl Folder {
             dirty.map(|(token, data)| (*token, data.clone())).collect()
         };
         for (token, data) in dirty {
-            let file = match self.elements(token, &data) {
-                // Somebody put something else there by hand: nothing of ours is in it.
-                Err(error) if error.kind() == Kind::Denied => None,
-                file => file?,
-            };
-            if let Some(file) = file {
-                file.sync_all().map_err(|e| Error::io("sync elements", &e))?;
-            }
+            self.sync_elements(token, &data)?;
         }
         Ok(())
     }
@@ -150,7 +143,7 @@ impl Folder {
 impl Commit<'_> {
     fn run(&mut self) -> Result<()> {
         {
-            // Whoever opens a file of elements looks here first: while things move, nobody does.
+            // A caller that opens a file of elements looks here first: while things move, no one does.
             let mut homes = self.folder.homes_mut();
             self.move_all(&mut homes)?;
         }
@@ -161,7 +154,7 @@ impl Commit<'_> {
         self.look_again()
     }
 
-    /// What each file promises: folders are synced once, at the end.
+    /// Returns what each file promises: folders are synced once, at the end.
     fn of_files(&self) -> Durability {
         if self.durability == Durability::None { Durability::None } else { Durability::Ordered }
     }
@@ -196,7 +189,7 @@ impl Commit<'_> {
         let mut homes = self.folder.homes_mut();
         let parent = homes.get(token).map(|home| home.parent);
         self.touched.extend(if is_group { Some(token) } else { parent });
-        homes.seen.insert(token, Seen::new(text, stamp));
+        homes.seen.insert(token, StoredMetadata::new(text, stamp));
         Ok(())
     }
 
@@ -273,7 +266,7 @@ impl Commit<'_> {
         Ok(())
     }
 
-    fn wanted_links(&self, homes: &Homes, group: Token) -> Result<BTreeMap<OsString, String>> {
+    fn wanted_links(&self, homes: &ObjectHomes, group: Token) -> Result<BTreeMap<OsString, String>> {
         let Some(links) = self.plan.groups.get(&group) else { return Ok(BTreeMap::new()) };
         let mut wanted = BTreeMap::new();
         for link in links.all.iter().filter(|link| !self.plan.is_home(homes, group, link)) {

@@ -10,7 +10,7 @@ use json_text::ids::{digest, uuid};
 use json_text::text::{self, Fields, Value, list};
 use model::{Context, Error, Limits, ObjectKind, Result, Token};
 
-use crate::homes::{GROUP_FILE, Listing, OWN_FOLDER, Seen, TYPES_FOLDER, with_ending};
+use crate::homes::{GROUP_FILE, Listing, OWN_FOLDER, StoredMetadata, TYPES_FOLDER, with_ending};
 use crate::names::{is_cut, name_of};
 
 /// What there is of one stem.
@@ -25,7 +25,7 @@ pub(crate) struct Forms {
 }
 
 impl Forms {
-    /// Whether it is the same thing as before. Elements may come and go.
+    /// Returns whether it is the same thing as before. Elements may come and go.
     pub(crate) fn is_same(&self, other: &Forms) -> bool {
         let essence = |f: &Forms| (f.folder, f.metadata, f.link, f.plain, f.data && !f.metadata);
         essence(self) == essence(other)
@@ -53,7 +53,7 @@ pub(crate) struct Item {
     pub(crate) kind: ObjectKind,
     pub(crate) is_plain: bool,
     pub(crate) value: Value<'static>,
-    pub(crate) seen: Option<Seen>,
+    pub(crate) seen: Option<StoredMetadata>,
     pub(crate) listing: Option<Listing>,
 }
 
@@ -67,7 +67,7 @@ pub(crate) struct LinkItem {
 
 /// All that was found.
 #[derive(Debug)]
-pub(crate) struct Found<'a> {
+pub(crate) struct ScanResult<'a> {
     dir: &'a Dir,
     limits: &'a Limits,
     pub(crate) items: Vec<Item>,
@@ -75,7 +75,7 @@ pub(crate) struct Found<'a> {
     pub(crate) warnings: Vec<String>,
 }
 
-/// The entries of a folder, by stem.
+/// Returns the entries of a folder, by stem.
 pub(crate) fn level(dir: &Dir, folder: &Path, limits: &Limits) -> Result<Listing> {
     let failed = |e: std::io::Error| Error::io("list folder", &e).with("path", dir.path(folder).display());
     let stamp = files::Stamp::at(dir, folder);
@@ -109,10 +109,10 @@ fn note_file(name: OsString, forms: &mut BTreeMap<OsString, Forms>) {
     }
 }
 
-impl<'a> Found<'a> {
+impl<'a> ScanResult<'a> {
     /// Nothing yet, of the container in `dir`.
     pub(crate) fn new(dir: &'a Dir, limits: &'a Limits) -> Self {
-        Found { dir, limits, items: Vec::new(), links: Vec::new(), warnings: Vec::new() }
+        ScanResult { dir, limits, items: Vec::new(), links: Vec::new(), warnings: Vec::new() }
     }
 
     /// Finds all that is in a container; the entries of its root folder.
@@ -170,7 +170,7 @@ impl<'a> Found<'a> {
                 if is_ours(&value) {
                     return self.object(parent, stem, path, Some((value, seen)), false);
                 }
-                // A text of somebody else's, and elements that it says nothing about.
+                // A text of another caller's, and elements that it says nothing about.
                 let mut name = stem.clone();
                 name.push(".json");
                 self.bytes(parent, &name, file, true);
@@ -197,7 +197,7 @@ impl<'a> Found<'a> {
         parent: Parent,
         stem: &OsString,
         path: PathBuf,
-        known: Option<(Value<'static>, Seen)>,
+        known: Option<(Value<'static>, StoredMetadata)>,
         is_group: bool,
     ) -> Result<()> {
         let (value, seen) =
@@ -250,7 +250,7 @@ impl<'a> Found<'a> {
         Ok(())
     }
 
-    /// The identity that the metadata says, and one made of the path for what has none, or that of a copy.
+    /// Returns the identity that the metadata says, and one made of the path for what has none, or that of a copy.
     pub(crate) fn ids(&self, item: &Item) -> [Option<String>; 2] {
         let made = uuid(&digest(item.path.as_os_str().as_encoded_bytes()));
         let said = item.value.get("id").and_then(|id| id.text().ok()).map(str::to_owned);
@@ -258,7 +258,7 @@ impl<'a> Found<'a> {
     }
 }
 
-/// The name of a link: in its stem or, where that was cut, in the metadata.
+/// Returns the name of a link: in its stem or, where that was cut, in the metadata.
 fn name_in(value: &Value<'_>, stem: &OsString) -> Result<String> {
     match value.get("name") {
         Some(name) if is_cut(stem) => name.text_owned(),
@@ -266,22 +266,26 @@ fn name_in(value: &Value<'_>, stem: &OsString) -> Result<String> {
     }
 }
 
-/// Whether a text is metadata of an object.
+/// Returns whether a text is metadata of an object.
 fn is_ours(value: &Value<'_>) -> bool {
     value.get("kind").is_some() || (value.get("type").is_some() && value.get("shape").is_some())
 }
 
-/// The value of a metadata file.
-pub(crate) fn read_metadata(dir: &Dir, path: &Path, limits: &Limits) -> Result<(Value<'static>, Seen)> {
+/// Returns the value of a metadata file.
+pub(crate) fn read_metadata(
+    dir: &Dir,
+    path: &Path,
+    limits: &Limits,
+) -> Result<(Value<'static>, StoredMetadata)> {
     let (value, seen) = read_value(dir, path, limits)?;
     value.members().during(&format!("read {}", dir.path(path).display()))?;
     Ok((value, seen))
 }
 
-/// The value of a JSON file.
-fn read_value(dir: &Dir, path: &Path, limits: &Limits) -> Result<(Value<'static>, Seen)> {
+/// Returns the value of a JSON file.
+fn read_value(dir: &Dir, path: &Path, limits: &Limits) -> Result<(Value<'static>, StoredMetadata)> {
     let during = format!("read {}", dir.path(path).display());
     let (content, stamp) = files::read_text(dir, path, limits.metadata_bytes_max).during(&during)?;
     let value = text::read(&content).during(&during)?;
-    Ok((value.into_owned(), Seen::new(&content, stamp)))
+    Ok((value.into_owned(), StoredMetadata::new(&content, stamp)))
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use algorithms::{replaced_blobs, transfer};
-use json_text::Beside;
+use json_text::SiblingResolver;
 use model::convert::Conversions;
 use model::properties::{Layout, VirtualMapping};
 use model::{Datatype, Error, Heap, Kind, Result, Token};
@@ -17,14 +17,14 @@ use crate::elements::Elements;
 use crate::folder::Folder;
 
 impl RawContainer {
-    /// A dataset as the metadata says it is.
+    /// Returns a dataset as the metadata says it is.
     pub(crate) fn shown(&self, folder: &Folder, dataset: Token) -> Result<Arc<DatasetInfo>> {
         let info = Container::dataset_info(&self.opened, dataset)?;
         if let Some(edited) = folder.data(dataset).edited() {
             return Ok(edited);
         }
         let Layout::Virtual(mappings) = &info.create.layout else { return Ok(info) };
-        let layout = Layout::Virtual(renamed(mappings, Beside::OWN, "."));
+        let layout = Layout::Virtual(renamed(mappings, SiblingResolver::OWN, "."));
         let mut shown = DatasetInfo::clone(&info);
         shown.create.layout = layout;
         Ok(Arc::new(shown))
@@ -68,7 +68,7 @@ impl RawContainer {
         let file = folder.elements_mut(write.dataset, &data)?;
         let (elements, dims) = (self.stored_elements(&data, &info)?, info.space.dims());
         let mut old = Vec::new();
-        if info.datatype.has_slots() {
+        if info.datatype.has_descriptors() {
             old.resize(write.from.len(), 0);
             elements.read(Some(&file), write.selection, dims, &mut old)?;
         }
@@ -95,11 +95,11 @@ impl RawContainer {
         folder.blobs.release(&ids, &self.limits)
     }
 
-    /// How elements are stored when they are written: a fill value with slots needs values that stay.
+    /// Returns how elements are stored when they are written: a fill value with descriptors needs values that stay.
     fn stored_elements(&self, data: &Data, info: &DatasetInfo) -> Result<Elements> {
         let mut elements = elements_of(info);
         if let Some(fill) = elements.fill.take() {
-            elements.fill = Some(match info.datatype.has_slots() {
+            elements.fill = Some(match info.datatype.has_descriptors() {
                 false => fill,
                 true => data.stored_fill(|| self.with_own_values(info, &fill))?,
             });
@@ -107,11 +107,11 @@ impl RawContainer {
         Ok(elements)
     }
 
-    /// An element whose values are in the heap, where those of metadata are not.
+    /// Returns an element whose values are in the heap, where those of metadata are not.
     fn with_own_values(&self, info: &DatasetInfo, element: &[u8]) -> Result<Vec<u8>> {
-        let (memory, none, mut heap) = (info.datatype.memory_form(), Conversions::default(), Heap::new());
-        let values = transfer::from_file_form(self, &info.datatype, element, &memory, &none, &mut heap)?;
-        transfer::to_file_form(self, &memory, &values, &info.datatype, &none, &mut heap)
+        let (memory, none, mut heap) = (info.datatype.memory_type(), Conversions::default(), Heap::new());
+        let values = transfer::from_file_type(self, &info.datatype, element, &memory, &none, &mut heap)?;
+        transfer::to_file_type(self, &memory, &values, &info.datatype, &none, &mut heap)
     }
 
     /// Changes the extent of a dataset, and brings its file to it.
@@ -153,7 +153,7 @@ pub(crate) fn renamed(mappings: &[VirtualMapping], from: &str, to: &str) -> Vec<
     mappings.iter().map(rename).collect()
 }
 
-/// A dataset whose metadata was changed by hand, with another extent.
+/// Returns a dataset whose metadata was changed by hand, with another extent.
 fn resized(info: &DatasetInfo, dims: &[u64]) -> Result<DatasetInfo> {
     let is_chunked = matches!(info.create.layout, Layout::Chunked { .. });
     if dims.len() != info.space.rank() || dims.is_empty() || !(is_chunked || dims == info.space.dims()) {
@@ -167,10 +167,10 @@ fn length(file: &File) -> Result<u64> {
 }
 
 impl Folder {
-    /// Bytes of a dataset's elements, as far as they are in a file.
+    /// Returns bytes of a dataset's elements, as far as they are in a file.
     pub(crate) fn stored_bytes(&self, dataset: Token) -> Result<Option<u64>> {
         let file = match self.elements(dataset, &self.data(dataset)) {
-            // Somebody put something else there by hand.
+            // A caller put something else there by hand.
             Err(error) if error.kind() == Kind::Denied => None,
             file => file?,
         };

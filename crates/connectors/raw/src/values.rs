@@ -1,4 +1,4 @@
-//! What slots stand for: values, and references as text.
+//! What descriptors stand for: values, and references as text.
 
 use json_text::text::{read, write};
 use json_text::{reference_from_json, reference_to_json};
@@ -8,7 +8,7 @@ use vol::Blobs;
 
 use crate::container::RawContainer;
 use crate::folder::Folder;
-use crate::load::Whoever;
+use crate::load::KnownObjects;
 
 impl RawContainer {
     pub(crate) fn check_reference(
@@ -31,18 +31,18 @@ impl RawContainer {
         if self.is_keeper { Ok(folder.blobs.keep(values)) } else { folder.blobs.put(values, &self.limits) }
     }
 
-    pub(crate) fn reference_slot(
+    pub(crate) fn reference_descriptor(
         &self,
         folder: &Folder,
         kind: ReferenceKind,
         reference: &Reference,
     ) -> Result<Vec<u8>> {
         match (kind, reference.token()) {
-            (ReferenceKind::ObjectOld, Some(token)) => Ok(folder.ids().to_stored(token).to_vec()),
-            (ReferenceKind::ObjectOld, None) => Ok(vec![0; 16]),
+            (ReferenceKind::Object1, Some(token)) => Ok(folder.ids().to_stored(token).to_vec()),
+            (ReferenceKind::Object1, None) => Ok(vec![0; 16]),
             (_, None) => Ok(vec![0; 8]),
             _ => {
-                let text = write(&reference_to_json(reference, &Whoever(folder))?)?;
+                let text = write(&reference_to_json(reference, &KnownObjects(folder))?)?;
                 self.put_blobs(folder, &[text.trim_end().as_bytes()])
             }
         }
@@ -52,20 +52,21 @@ impl RawContainer {
         &self,
         folder: &Folder,
         kind: ReferenceKind,
-        slot: &[u8],
+        descriptor: &[u8],
     ) -> Result<Reference> {
-        if slot.iter().all(|&byte| byte == 0) {
+        if descriptor.iter().all(|&byte| byte == 0) {
             return Ok(Reference::null());
         }
-        if kind == ReferenceKind::ObjectOld {
-            let stored = slot.try_into();
-            let stored = stored.map_err(|_| Error::invalid("read reference").with("bytes", slot.len()))?;
+        if kind == ReferenceKind::Object1 {
+            let stored = descriptor.try_into();
+            let stored =
+                stored.map_err(|_| Error::invalid("read reference").with("bytes", descriptor.len()))?;
             return Ok(Reference::object(folder.ids().of_stored(stored)));
         }
         let mut found = Blobs::default();
-        folder.blobs.get(&[slot], &self.limits, &mut found)?;
+        folder.blobs.get(&[descriptor], &self.limits, &mut found)?;
         let text = std::str::from_utf8(found.bytes());
         let text = text.map_err(|_| Error::corrupt("read reference").with("problem", "not text"))?;
-        reference_from_json(&read(text)?, &Whoever(folder), self.limits.selection_blocks_max)
+        reference_from_json(&read(text)?, &KnownObjects(folder), self.limits.selection_blocks_max)
     }
 }

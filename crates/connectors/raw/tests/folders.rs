@@ -125,7 +125,7 @@ fn objects_move_with_their_links() {
     rename(&*c, root, "t", "b");
     c.commit(Durability::None).unwrap();
     assert_eq!(place.names("a"), [".group.json", "same.bin", "same.json"]);
-    let to = Place::new(a, "inner");
+    let to = LinkLocation::new(a, "inner");
     c.link_move(&OpLinkMove { from: root, name: "a".into(), to, copy: false }).unwrap();
     put(&*c, d, &[9, 10]);
     c.commit(Durability::Full).unwrap();
@@ -204,7 +204,7 @@ fn properties_survive_though_elements_are_plain() {
         ..DatasetCreate::default()
     };
     let space = Dataspace::resizable(&[3, 3], &[UNLIMITED, 9]).unwrap();
-    let place_ = Some(Place::new(root, "d"));
+    let place_ = Some(LinkLocation::new(root, "d"));
     let op =
         OpDatasetCreate { place: place_, datatype: Datatype::native_int(4), committed: None, space, create };
     let d = c.dataset_create(&op).unwrap();
@@ -225,7 +225,7 @@ fn properties_survive_though_elements_are_plain() {
 #[test]
 fn numpy_reads_elements_strings_and_references() {
     if !Command::new("python3").args(["-c", "import numpy"]).status().is_ok_and(|status| status.success()) {
-        println!("skipped: python3 with numpy is not here");
+        testkit::oracles::missing("python3 with numpy");
         return;
     }
     let place = Folder::new();
@@ -257,8 +257,8 @@ assert t.shape == (4, 5) and (t == np.arange(20).reshape(4, 5) / 4).all()
 r = np.fromfile(base + "/weather/table.bin", dtype=[("a", "<i2"), ("b", "<f8")])
 assert r.tolist() == [(1, 0.5), (-2, 1e9)]
 heap = open(base + "/.hyperslab/heap", "rb").read()
-slots = np.fromfile(base + "/weather/names.bin", dtype=[("count", "<u4"), ("offset", "<u8")])
-names = [heap[o:o + n].decode() for n, o in slots.tolist()]
+descriptors = np.fromfile(base + "/weather/names.bin", dtype=[("count", "<u4"), ("offset", "<u8")])
+names = [heap[o:o + n].decode() for n, o in descriptors.tolist()]
 assert names == ["Praha", "", "Kladruby nad Labem"], names
 np.arange(20, dtype=">f4").tofile(base + "/weather/temperature.bin")
 "#;
@@ -278,13 +278,13 @@ fn references_and_types_without_links_survive() {
     let root = c.info().unwrap().root;
     let target = ints(&*c, root, "target", &[4]);
     let committed = OpDatatypeCommit {
-        place: Some(Place::new(root, "type")),
+        place: Some(LinkLocation::new(root, "type")),
         datatype: Datatype::native_int(4),
         create: Default::default(),
     };
     let committed = c.datatype_commit(&committed).unwrap();
     let op = OpDatasetCreate {
-        place: Some(Place::new(root, "typed")),
+        place: Some(LinkLocation::new(root, "typed")),
         datatype: Datatype::native_int(4),
         committed: Some(committed),
         space: Dataspace::Scalar,
@@ -293,20 +293,21 @@ fn references_and_types_without_links_survive() {
     let typed = c.dataset_create(&op).unwrap();
     c.link_delete(root, "type").unwrap();
     let region = Reference::region(target, Selection::points(1, vec![3, 1]).unwrap());
-    let memory = Datatype::reference(ReferenceKind::RegionOld);
+    let memory = Datatype::reference(ReferenceKind::DatasetRegion1);
     let d = dataset(&*c, root, "regions", memory.clone(), &[1]);
-    let (mut heap, mut slot) = (Heap::new(), [0; 16]);
-    heap.store_reference(region.clone(), &mut slot).unwrap();
-    let stored = memory.with_slots(&c.info().unwrap().slots);
+    let (mut heap, mut descriptor) = (Heap::new(), [0; 16]);
+    heap.store_reference(region.clone(), &mut descriptor).unwrap();
+    let stored = memory.with_descriptors(&c.info().unwrap().descriptors);
     let from =
-        &transfer::to_file_form(&*c, &memory, &slot, &stored, &Conversions::default(), &mut heap).unwrap();
+        &transfer::to_file_type(&*c, &memory, &descriptor, &stored, &Conversions::default(), &mut heap)
+            .unwrap();
     c.dataset_write(&[OpWrite { dataset: d, selection: &Selection::All, from }]).unwrap();
     c.close().unwrap();
     let c = place.open(&FileAccess::write()).unwrap();
     assert_eq!(c.dataset_info(typed).unwrap().committed, Some(committed));
-    let mut slot = vec![0; 8];
-    c.dataset_read(&mut [OpRead { dataset: d, selection: &Selection::All, into: &mut slot }]).unwrap();
-    assert_eq!(c.reference_get(ReferenceKind::RegionOld, &[&slot]).unwrap(), [region]);
+    let mut descriptor = vec![0; 8];
+    c.dataset_read(&mut [OpRead { dataset: d, selection: &Selection::All, into: &mut descriptor }]).unwrap();
+    assert_eq!(c.reference_get(ReferenceKind::DatasetRegion1, &[&descriptor]).unwrap(), [region]);
     c.link_delete(root, "typed").unwrap();
     c.close().unwrap();
     assert_eq!(place.names(".hyperslab/types"), Vec::<String>::new());
@@ -323,7 +324,7 @@ fn the_order_of_links_survives() {
     link(&*c, root, "m", LinkTarget::Soft("x".into()));
     ints(&*c, root, "a", &[1]);
     let name = "b".to_owned();
-    let placed = Place { group: root, name, charset: CharacterSet::Utf8 };
+    let placed = LinkLocation { group: root, name, charset: CharacterSet::Utf8 };
     c.link_create(&OpLinkCreate { place: placed, target: LinkTarget::Soft("y".into()) }).unwrap();
     c.close().unwrap();
     let c = place.open(&FileAccess::read()).unwrap();
@@ -426,14 +427,14 @@ fn a_container_that_was_moved_is_whole() {
     let c = place.create();
     let root = c.info().unwrap().root;
     let target = ints(&*c, root, "target", &[2]);
-    for (name, kind) in [("old", ReferenceKind::ObjectOld), ("new", ReferenceKind::Object)] {
+    for (name, kind) in [("old", ReferenceKind::Object1), ("new", ReferenceKind::Object)] {
         let memory = Datatype::reference(kind);
         let d = dataset(&*c, root, name, memory.clone(), &[1]);
-        let (mut heap, mut slot) = (Heap::new(), [0; 16]);
-        heap.store_reference(Reference::object(target), &mut slot).unwrap();
-        let stored = memory.with_slots(&c.info().unwrap().slots);
+        let (mut heap, mut descriptor) = (Heap::new(), [0; 16]);
+        heap.store_reference(Reference::object(target), &mut descriptor).unwrap();
+        let stored = memory.with_descriptors(&c.info().unwrap().descriptors);
         let none = Conversions::default();
-        let from = &transfer::to_file_form(&*c, &memory, &slot, &stored, &none, &mut heap).unwrap();
+        let from = &transfer::to_file_type(&*c, &memory, &descriptor, &stored, &none, &mut heap).unwrap();
         c.dataset_write(&[OpWrite { dataset: d, selection: &Selection::All, from }]).unwrap();
     }
     texts(&*c, root, "texts", &["moved"]);
@@ -445,9 +446,9 @@ fn a_container_that_was_moved_is_whole() {
     let root = c.info().unwrap().root;
     assert_eq!(wanted.difference(&Snapshot::of(&*c, root).unwrap()), None);
     let target = path::token(&*c, root, "target", 9).unwrap();
-    for (name, kind) in [("old", ReferenceKind::ObjectOld), ("new", ReferenceKind::Object)] {
-        let slot = bytes(&*c, path::token(&*c, root, name, 9).unwrap());
-        assert_eq!(c.reference_get(kind, &[&slot]).unwrap(), [Reference::object(target)]);
+    for (name, kind) in [("old", ReferenceKind::Object1), ("new", ReferenceKind::Object)] {
+        let descriptor = bytes(&*c, path::token(&*c, root, name, 9).unwrap());
+        assert_eq!(c.reference_get(kind, &[&descriptor]).unwrap(), [Reference::object(target)]);
     }
 }
 

@@ -1,4 +1,4 @@
-//! Changes by hand, while a container is open and between openings; and metadata that nobody vouches for.
+//! Changes by hand, while a container is open and between openings; and metadata that no one vouches for.
 
 mod place;
 
@@ -53,7 +53,7 @@ fn edited_metadata_is_read_anew() {
     assert_eq!(into, [2i32, 5].map(i32::to_ne_bytes).concat());
     c.object_set_comment(root, Some("something else changed")).unwrap();
     c.close().unwrap();
-    // The edit is still there, and nobody overwrote it.
+    // The edit is still there, and no one overwrote it.
     assert_eq!(place.text("d.json"), text);
     let c = place.open(&FileAccess::read()).unwrap();
     assert_eq!(c.dataset_info(d).unwrap().space.dims(), [2, 3]);

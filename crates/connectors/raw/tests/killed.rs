@@ -31,7 +31,7 @@ fn victim(path: &str) {
         }
         if n % 5 == 4 {
             let inner = path::token(&*c, root, "g2", 9).unwrap();
-            let to = Place::new(parent, "moved");
+            let to = LinkLocation::new(parent, "moved");
             if parent != inner && c.link_get(parent, "moved").unwrap().is_none() {
                 c.link_move(&OpLinkMove { from: root, name: "g2".into(), to, copy: false }).unwrap();
                 group(&*c, root, "g2");

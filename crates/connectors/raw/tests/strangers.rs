@@ -43,7 +43,7 @@ fn change_all(c: &dyn Container, root: model::Token) -> Result<()> {
         let _ = c.dataset_resize(dataset, &[2, 1]);
     }
     let make = |name: &str| {
-        let place = Some(Place::new(root, name));
+        let place = Some(LinkLocation::new(root, name));
         c.group_create(&OpGroupCreate { place, create: Default::default() })
     };
     let _ = make("new").and_then(|new| fill_new(c, new));
@@ -51,7 +51,7 @@ fn change_all(c: &dyn Container, root: model::Token) -> Result<()> {
     let _ = c.blob_put(&[b"another value"]);
     let _ = c.object_set_comment(root, Some("changed"));
     // One moves, one goes.
-    let to = Place::new(root, "moved");
+    let to = LinkLocation::new(root, "moved");
     let _ = c.link_move(&OpLinkMove { from: root, name: "g".into(), to, copy: false });
     let _ = c.link_delete(root, "s");
     let _ = c.link_delete(root, "l");
@@ -62,7 +62,7 @@ fn change_all(c: &dyn Container, root: model::Token) -> Result<()> {
 
 fn fill_new(c: &dyn Container, new: model::Token) -> Result<()> {
     let selection = &model::Selection::All;
-    let place = Some(Place::new(new, "n"));
+    let place = Some(LinkLocation::new(new, "n"));
     let space = model::Dataspace::simple(&[1])?;
     let datatype = model::Datatype::native_int(4);
     let op = OpDatasetCreate { place, datatype, committed: None, space, create: Default::default() };

@@ -5,7 +5,7 @@ mod place;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
-use algorithms::copy::{CopyOptions, contents};
+use algorithms::copy::{CopyContext, contents};
 use algorithms::transfer;
 use model::datatype::ReferenceKind;
 use model::properties::ObjectCreate;
@@ -82,7 +82,7 @@ fn extents_change_while_commits_run() {
         layout: model::properties::Layout::chunked(&[2, 2]),
         ..Default::default()
     };
-    let placed = Some(Place::new(root, "d"));
+    let placed = Some(LinkLocation::new(root, "d"));
     let datatype = Datatype::native_int(4);
     let op = OpDatasetCreate { place: placed, datatype, committed: None, space, create };
     let d = c.dataset_create(&op).unwrap();
@@ -129,7 +129,7 @@ fn fill(c: &dyn Container) {
     c.object_set_comment(g, Some("a comment")).unwrap();
     let key = Datatype::var_string(CharacterSet::Utf8);
     let op = OpMapCreate {
-        place: Some(Place::new(root, "map")),
+        place: Some(LinkLocation::new(root, "map")),
         key,
         value: Datatype::native_int(4),
         create: ObjectCreate::default(),
@@ -138,11 +138,11 @@ fn fill(c: &dyn Container) {
     c.map_put(map, &[(b"k", &7i32.to_ne_bytes()), ("ž".as_bytes(), &8i32.to_ne_bytes())]).unwrap();
     let memory = Datatype::reference(ReferenceKind::Object);
     let r = dataset(c, root, "references", memory.clone(), &[1]);
-    let (mut heap, mut slot) = (Heap::new(), [0; 16]);
-    heap.store_reference(Reference::object(d), &mut slot).unwrap();
-    let stored = memory.with_slots(&c.info().unwrap().slots);
+    let (mut heap, mut descriptor) = (Heap::new(), [0; 16]);
+    heap.store_reference(Reference::object(d), &mut descriptor).unwrap();
+    let stored = memory.with_descriptors(&c.info().unwrap().descriptors);
     let none = model::convert::Conversions::default();
-    let from = &transfer::to_file_form(c, &memory, &slot, &stored, &none, &mut heap).unwrap();
+    let from = &transfer::to_file_type(c, &memory, &descriptor, &stored, &none, &mut heap).unwrap();
     c.dataset_write(&[OpWrite { dataset: r, selection: &Selection::All, from }]).unwrap();
 }
 
@@ -155,16 +155,16 @@ fn a_copy_there_and_back_is_the_same() {
     fill(&*first);
     let limits = Limits::default();
     let c = place.create();
-    contents(&*first, &*c, CopyOptions::new(&limits)).unwrap();
+    contents(&*first, &*c, CopyContext::new(&limits)).unwrap();
     c.close().unwrap();
     let c = place.open(&FileAccess::read()).unwrap();
-    contents(&*c, &*last, CopyOptions::new(&limits)).unwrap();
+    contents(&*c, &*last, CopyContext::new(&limits)).unwrap();
     let of = |c: &dyn Container| Snapshot::of(c, c.info().unwrap().root).unwrap();
     assert_eq!(of(&*first).difference(&of(&*c)), None);
     assert_eq!(of(&*first).difference(&of(&*last)), None);
     let root = c.info().unwrap().root;
     let r = path::token(&*c, root, "references", 9).unwrap();
-    let slot = bytes(&*c, r);
-    let found = c.reference_get(ReferenceKind::Object, &[&slot]).unwrap().remove(0);
+    let descriptor = bytes(&*c, r);
+    let found = c.reference_get(ReferenceKind::Object, &[&descriptor]).unwrap().remove(0);
     assert_eq!(found.token(), Some(path::token(&*c, root, "again", 9).unwrap()));
 }

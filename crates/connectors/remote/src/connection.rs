@@ -2,15 +2,15 @@
 
 use std::io::{self, BufReader};
 use std::net::{TcpStream, ToSocketAddrs};
-use std::os::unix::net::UnixStream;
 use std::time::Instant;
 
 use model::{Error, Result};
 use protocol::frame::{self, Frame, FrameKind, FrameLimits, Header, Outgoing};
 use protocol::stream::{Duplex, Socket, Stream};
-use protocol::tokens::{self, Place};
+use protocol::tokens::{self, TokenPlace};
 use protocol::wire::{self, Answer, Request};
 use protocol::{Hello, VERSION, Welcome};
+use system::socket::UnixStream;
 
 use crate::address::{Endpoint, Options};
 
@@ -59,7 +59,7 @@ pub(crate) struct Connection {
 
 /// What an answer's header told.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Told {
+pub(crate) struct AnswerHeader {
     pub(crate) acknowledged: u64,
 }
 
@@ -109,7 +109,7 @@ impl Connection {
         sequence: u64,
         bytes: &[u8],
         answer: &mut Answer,
-    ) -> Result<Told, Failure> {
+    ) -> Result<AnswerHeader, Failure> {
         let header = Header::new(kind, sequence);
         self.send(&Outgoing { header, arguments: bytes, bulk: &[], rooms: &[], elements: &[] })?;
         self.receive(sequence, &mut [], answer)
@@ -120,7 +120,7 @@ impl Connection {
         let _ = self.tell(FrameKind::Bye, &[]);
     }
 
-    /// Sends a message that nobody answers.
+    /// Sends a message that no one answers.
     pub(crate) fn tell(&mut self, kind: FrameKind, bytes: &[u8]) -> Result<(), Failure> {
         let header = Header::new(kind, 0);
         self.send(&Outgoing { header, arguments: bytes, bulk: &[], rooms: &[], elements: &[] })
@@ -132,7 +132,7 @@ impl Connection {
         header: Header,
         request: &mut Request<'_>,
         answer: &mut Answer,
-    ) -> Result<Told, Failure> {
+    ) -> Result<AnswerHeader, Failure> {
         let rooms: Vec<u64> = request.into.iter().map(|room| room.len() as u64).collect();
         let (arguments, bulk) = (request.arguments, &request.bulk);
         let bulk_bytes = bulk.iter().map(|bulk| bulk.len() as u64).sum::<u64>().max(rooms.iter().sum());
@@ -150,7 +150,7 @@ impl Connection {
         Ok(outgoing.send(self.stream.get_mut(), &mut self.out)?)
     }
 
-    /// Sends frames that nobody answers.
+    /// Sends frames that no one answers.
     pub(crate) fn post(&mut self, frames: &[u8]) -> Result<(), Failure> {
         self.stream.get_mut().rest();
         Ok(io::Write::write_all(self.stream.get_mut(), frames)?)
@@ -161,7 +161,7 @@ impl Connection {
         sequence: u64,
         into: &mut [&mut [u8]],
         answer: &mut Answer,
-    ) -> Result<Told, Failure> {
+    ) -> Result<AnswerHeader, Failure> {
         self.stream.get_mut().rest();
         if !self.frame.receive(&mut self.stream, &ANSWER_LIMITS)? {
             return Err(Failure::Lost(io::ErrorKind::UnexpectedEof.into()));
@@ -183,7 +183,7 @@ impl Connection {
             answer.bulk.push(bytes);
         }
         self.receive_rooms(into, answer.failed)?;
-        Ok(Told { acknowledged: header.acknowledged })
+        Ok(AnswerHeader { acknowledged: header.acknowledged })
     }
 
     /// Elements go from the socket to where the caller wants them.
@@ -224,11 +224,11 @@ fn connect(endpoint: &Endpoint, deadline: Instant) -> Result<Socket, Failure> {
     }
 }
 
-/// The token of a server of this machine that belongs to us.
+/// Returns the token of a server of this machine that belongs to us.
 fn local_token(socket: &Socket, endpoint: &Endpoint) -> Option<String> {
     let place = match (socket, endpoint) {
-        (Socket::Tcp(socket), _) => Place::tcp(socket.peer_addr().ok()?),
-        (_, Endpoint::Unix(path)) => Place::unix(path),
+        (Socket::Tcp(socket), _) => TokenPlace::tcp(socket.peer_addr().ok()?),
+        (_, Endpoint::Unix(path)) => TokenPlace::unix(path),
         _ => None,
     };
     tokens::find(&place?)
@@ -255,7 +255,7 @@ fn secured(socket: Socket, _: &Endpoint, options: &Options) -> Result<Box<dyn Du
 
 impl Connection {
     /// Waits until everything that was sent before was run.
-    pub(crate) fn ping(&mut self, sequence: u64) -> Result<Told, Failure> {
+    pub(crate) fn ping(&mut self, sequence: u64) -> Result<AnswerHeader, Failure> {
         self.exchange(FrameKind::Ping, sequence, &[], &mut Answer::new())
     }
 }

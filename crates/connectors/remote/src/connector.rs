@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use model::{Error, Result};
 use protocol::frame::FrameKind;
-use protocol::wire::{self, Opening};
+use protocol::wire::{self, OpenRequest};
 use vol::{Capability, Connector, ConnectorInfo, Container, ContainerCreate, ContainerOpen};
 
 use crate::address::Address;
@@ -14,7 +14,7 @@ use crate::session::{self, Session};
 /// What stands behind the plus where elements are read and written in the file itself: `h5s+direct://`.
 const DIRECT: &str = "direct";
 
-/// What a server may have beneath; a container says what its own can do.
+/// What a server may have below; a container says what its own can do.
 pub const CAPABILITY: Capability =
     Capability { external_data: false, virtual_datasets: false, ..Capability::ALL };
 
@@ -23,11 +23,12 @@ pub const CAPABILITY: Capability =
 pub struct RemoteConnector;
 
 impl RemoteConnector {
-    fn begin(path: &str, engine: Option<&str>, mut opening: Opening) -> Result<Arc<dyn Container>> {
+    fn begin(path: &str, engine: Option<&str>, mut opening: OpenRequest) -> Result<Arc<dyn Container>> {
         let mut address = Address::parse(path)?;
         address.options.direct = match engine {
             None => false,
-            Some(DIRECT) => true,
+            // On other systems a lock of the server keeps others from reading the file.
+            Some(DIRECT) if cfg!(unix) => true,
             Some(other) => return Err(Error::unsupported("open remote container").with("engine", other)),
         };
         if address.options.root.is_some() && !address.options.direct {
@@ -36,10 +37,11 @@ impl RemoteConnector {
         if let Some(driver) = &opening.access.driver {
             return Err(Error::unsupported("choose driver of remote container").with("driver", driver));
         }
+        let access = opening.access.clone();
         opening.path = address.name.clone();
         // Layers that the caller asked for are on the caller's side.
         opening.access.stack = None;
-        Ok(Arc::new(RemoteContainer::new(Session::open(address, opening)?)))
+        Ok(Arc::new(RemoteContainer::new(Session::open(address, opening)?, path, access)))
     }
 }
 
@@ -55,14 +57,14 @@ impl Connector for RemoteConnector {
     }
 
     fn create(&self, op: &ContainerCreate<'_>) -> Result<Arc<dyn Container>> {
-        RemoteConnector::begin(op.path, op.engine, Opening::create(op))
+        RemoteConnector::begin(op.path, op.engine, OpenRequest::create(op))
     }
 
     fn open(&self, op: &ContainerOpen<'_>) -> Result<Arc<dyn Container>> {
-        RemoteConnector::begin(op.path, op.engine, Opening::open(op))
+        RemoteConnector::begin(op.path, op.engine, OpenRequest::open(op))
     }
 
-    /// Nobody is asked over a network who was not named.
+    /// No one is asked over a network who was not named.
     fn open_known(&self, _: &ContainerOpen<'_>) -> Result<Option<Arc<dyn Container>>> {
         Ok(None)
     }

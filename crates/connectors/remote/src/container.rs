@@ -1,13 +1,13 @@
 //! The container that callers hold: elements are shipped, in pieces that go over several connections at once where there are
 //! many, or read and written in the file itself.
 
-use algorithms::workers;
+use algorithms::{copy, workers};
 use model::{Result, Selection, Token};
 use protocol::wire::Client;
-use vol::{Container, Durability, Layer, OpPlacement, OpRead, OpWrite, Placement};
+use vol::{Container, Durability, FileAccess, Layer, OpObjectCopy, OpPlacement, OpRead, OpWrite, Placement};
 
 use crate::direct::Direct;
-use crate::pieces::{Cut, Pieces};
+use crate::pieces::{Cut, TransferParts};
 use crate::placed::Placed;
 use crate::session::Session;
 
@@ -19,9 +19,18 @@ const DIRECT_ATTEMPTS: usize = 3;
 const DIRECT_BYTES_MAX: usize = 1 << 30;
 
 /// A container behind a server.
-#[derive(Debug)]
 pub(crate) struct RemoteContainer {
     client: Client<Session>,
+    /// The path and the access properties that the caller gave.
+    path: String,
+    access: FileAccess,
+}
+
+impl std::fmt::Debug for RemoteContainer {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        // The path may hold a token.
+        f.debug_struct("RemoteContainer").field("client", &self.client).finish_non_exhaustive()
+    }
 }
 
 /// Elements on their way.
@@ -37,7 +46,7 @@ impl Transfer<'_> {
         OpPlacement { dataset: self.dataset, selection: self.selection.clone() }
     }
 
-    /// Whether a buffer has as many bytes as the selection; where not, the server says what is wrong.
+    /// Returns whether a buffer has as many bytes as the selection; where not, the server says what is wrong.
     fn fits(&self, placement: &Placement) -> bool {
         let count = self.selection.element_count(&placement.dims).ok();
         count.and_then(|count| count.checked_mul(placement.element_bytes.into())) == Some(self.bytes as u64)
@@ -45,8 +54,8 @@ impl Transfer<'_> {
 }
 
 impl RemoteContainer {
-    pub(crate) fn new(session: Session) -> Self {
-        RemoteContainer { client: Client::new(session) }
+    pub(crate) fn new(session: Session, path: &str, access: FileAccess) -> Self {
+        RemoteContainer { client: Client::new(session), path: path.to_owned(), access }
     }
 
     fn threads(&self) -> usize {
@@ -57,7 +66,7 @@ impl RemoteContainer {
         let info = self.client.dataset_info(read.dataset)?;
         let dataset = read.dataset;
         let room = std::mem::take(&mut read.into);
-        let pieces = Pieces::new(Cut::of(&info), read.selection, room)?;
+        let pieces = TransferParts::new(Cut::of(&info), read.selection, room)?;
         workers::each(pieces, self.threads(), |(selection, into), _| {
             self.client.dataset_read(&mut [OpRead { dataset, selection: &selection, into }])
         })
@@ -66,7 +75,7 @@ impl RemoteContainer {
     fn write_in_pieces(&self, write: &OpWrite<'_>) -> Result<()> {
         let info = self.client.dataset_info(write.dataset)?;
         let dataset = write.dataset;
-        let pieces = Pieces::new(Cut::of(&info), write.selection, write.from)?;
+        let pieces = TransferParts::new(Cut::of(&info), write.selection, write.from)?;
         workers::each(pieces, self.threads(), |(selection, from), _| {
             self.client.dataset_write(&[OpWrite { dataset, selection: &selection, from }])
         })
@@ -95,7 +104,7 @@ impl RemoteContainer {
 
 /// Elements in the file itself.
 impl RemoteContainer {
-    /// The file, where all these transfers may be made in it.
+    /// Returns the file, where all these transfers may be made in it.
     fn direct(&self, transfers: &[Transfer<'_>]) -> Option<&Direct> {
         let direct = self.client.transport().direct.as_ref()?;
         let is_shipped = |transfer: &Transfer<'_>| transfer.bytes == 0 || direct.is_shipped(transfer.dataset);
@@ -131,7 +140,7 @@ impl RemoteContainer {
         Ok(false)
     }
 
-    /// As [`Self::directly`] for a transfer of any size.
+    /// Like [`Self::directly`] for a transfer of any size.
     fn read_directly(&self, reads: &mut [OpRead<'_>]) -> Result<bool> {
         let of = |read: &OpRead<'_>| (read.dataset, read.into.len());
         if let [read] = reads
@@ -141,7 +150,7 @@ impl RemoteContainer {
         {
             let info = self.client.dataset_info(dataset)?;
             let room = std::mem::take(&mut read.into);
-            for piece in Pieces::of(Cut::of(&info), DIRECT_BYTES_MAX as u64, read.selection, room)? {
+            for piece in TransferParts::of(Cut::of(&info), DIRECT_BYTES_MAX as u64, read.selection, room)? {
                 let (selection, into) = piece?;
                 Layer::dataset_read(self, &mut [OpRead { dataset, selection: &selection, into }])?;
             }
@@ -156,7 +165,7 @@ impl RemoteContainer {
         })
     }
 
-    /// As [`Self::read_directly`].
+    /// Like [`Self::read_directly`].
     fn write_directly(&self, writes: &[OpWrite<'_>]) -> Result<bool> {
         let transfers: Vec<Transfer<'_>> = writes
             .iter()
@@ -168,7 +177,9 @@ impl RemoteContainer {
         {
             let dataset = write.dataset;
             let info = self.client.dataset_info(dataset)?;
-            for piece in Pieces::of(Cut::of(&info), DIRECT_BYTES_MAX as u64, write.selection, write.from)? {
+            for piece in
+                TransferParts::of(Cut::of(&info), DIRECT_BYTES_MAX as u64, write.selection, write.from)?
+            {
                 let (selection, from) = piece?;
                 Layer::dataset_write(self, &[OpWrite { dataset, selection: &selection, from }])?;
             }
@@ -205,6 +216,14 @@ impl Layer for RemoteContainer {
     fn close(&self) -> Result<()> {
         self.sync(self.client.transport().durability())?;
         self.client.close()
+    }
+
+    fn object_copy(&self, op: &OpObjectCopy) -> Result<Token> {
+        // Only the caller's resolver knows what its external links lead to.
+        match op.options.expand_external_links && self.access.resolver.is_some() {
+            true => copy::within(self, op, copy::CopyContext::of(&self.access, &self.path)),
+            false => self.client.object_copy(op),
+        }
     }
 
     fn dataset_read(&self, reads: &mut [OpRead<'_>]) -> Result<()> {

@@ -2,7 +2,6 @@
 
 use std::collections::HashSet;
 use std::fs::File;
-use std::os::unix::fs::MetadataExt;
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -76,7 +75,7 @@ impl Direct {
         }
         let opened = File::options().read(true).write(self.writable).open(&path);
         let file = opened.map_err(|e| Error::io("use file directly", &e).with("path", path.display()))?;
-        let inode = file.metadata().map(|metadata| metadata.ino());
+        let inode = system::file::identity(&file).map(|(_, inode)| inode);
         if inode.ok() != Some(told.inode) {
             return Err(refused("this is not the file that the server sees"));
         }
@@ -104,7 +103,7 @@ impl Direct {
         self.is_unsynced.store(true, Ordering::Release);
     }
 
-    /// Whether it is known that elements of a dataset are better shipped.
+    /// Returns whether it is known that elements of a dataset are better shipped.
     pub(crate) fn is_shipped(&self, dataset: Token) -> bool {
         self.shipped.lock().contains(&dataset)
     }
@@ -118,7 +117,7 @@ impl Direct {
         }
     }
 
-    /// A shared lock on datasets, and where their elements lie; nothing where the elements must be shipped.
+    /// Returns a shared lock on datasets, and where their elements lie; nothing where the elements must be shipped.
     pub(crate) fn lock<'s>(
         &self,
         session: &'s Session,
@@ -178,7 +177,7 @@ impl<'s> Lease<'s> {
         Ok(())
     }
 
-    /// Whether the lock ran out before everything was done.
+    /// Returns whether the lock ran out before everything was done.
     pub(crate) fn is_lost(&self) -> bool {
         self.is_lost.load(Ordering::Acquire) || self.left().is_zero()
     }
@@ -206,8 +205,9 @@ fn nanoseconds(span: Duration) -> u64 {
     u64::try_from(span.as_nanos()).unwrap_or(u64::MAX)
 }
 
-#[cfg(test)]
+#[cfg(all(test, unix))]
 mod tests {
+
     use super::*;
 
     #[test]
@@ -218,7 +218,7 @@ mod tests {
         std::fs::write(root.join(&mark), "proof").unwrap();
         std::fs::write(root.join("plain"), "proof").unwrap();
         std::fs::write(root.join("a.h5"), "data").unwrap();
-        let inode = std::fs::metadata(root.join("a.h5")).unwrap().ino();
+        let inode = system::file::identity_at(&root.join("a.h5")).unwrap().1;
         let right = Whereabouts {
             root: root.to_string_lossy().into_owned(),
             name: "a.h5".into(),

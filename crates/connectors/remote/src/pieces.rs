@@ -5,7 +5,7 @@ use model::selection::Strips;
 use model::{Error, Result, Selection};
 use vol::DatasetInfo;
 
-/// Pieces of transfers: large enough that a round trip is nothing beside them, small enough for the caches.
+/// Pieces of transfers: large enough that a round trip is nothing next to them, small enough for the caches.
 const PIECE_BYTES: u64 = 1 << 20;
 /// Chunks that lie in two pieces are decoded twice.
 const CHUNKED_PIECE_BYTES: u64 = 16 << 20;
@@ -58,17 +58,17 @@ impl<'a> Cut<'a> {
 }
 
 /// The pieces of a transfer, in order.
-pub(crate) struct Pieces<B> {
+pub(crate) struct TransferParts<B> {
     strips: Strips,
     dims: Vec<u64>,
     each: u64,
     rest: B,
 }
 
-impl<B: Bytes> Pieces<B> {
+impl<B: Bytes> TransferParts<B> {
     pub(crate) fn new(cut: Cut<'_>, selection: &Selection, rest: B) -> Result<Self> {
         let bytes = if cut.chunk.is_some() { CHUNKED_PIECE_BYTES } else { PIECE_BYTES };
-        Pieces::of(cut, bytes, selection, rest)
+        TransferParts::of(cut, bytes, selection, rest)
     }
 
     /// Pieces of about so many bytes.
@@ -83,7 +83,7 @@ impl<B: Bytes> Pieces<B> {
             Some(shape) => strips.between_chunks(shape)?,
             None => strips,
         };
-        Ok(Pieces { strips, dims: dims.to_vec(), each, rest })
+        Ok(TransferParts { strips, dims: dims.to_vec(), each, rest })
     }
 
     fn piece(&mut self, selection: Selection) -> Result<(Selection, B)> {
@@ -97,7 +97,7 @@ impl<B: Bytes> Pieces<B> {
     }
 }
 
-impl<B: Bytes> Iterator for Pieces<B> {
+impl<B: Bytes> Iterator for TransferParts<B> {
     type Item = Result<(Selection, B)>;
 
     fn next(&mut self) -> Option<Self::Item> {

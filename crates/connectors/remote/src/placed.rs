@@ -2,8 +2,6 @@
 
 use std::collections::HashMap;
 use std::fs::File;
-use std::io;
-use std::os::unix::fs::FileExt;
 
 use algorithms::{placement, workers};
 use model::selection::PointIndex;
@@ -11,7 +9,7 @@ use model::{Error, Result, Selection};
 use vol::{Placement, PlacementParts};
 
 use crate::direct::Lease;
-use crate::pieces::{Cut, Pieces};
+use crate::pieces::{Cut, TransferParts};
 
 /// Transfers up to this many bytes are not worth a second thread.
 const ALONE_BYTES_MAX: usize = 4 << 20;
@@ -40,7 +38,7 @@ pub(crate) struct Placed<'a> {
 }
 
 /// What lies where, in one piece of a transfer.
-enum Stretch<'r> {
+enum PlacedRange<'r> {
     /// In the file.
     Runs(&'r mut dyn Iterator<Item = Run>),
     /// Nowhere: the fill value.
@@ -84,11 +82,11 @@ impl<'a> Placed<'a> {
     /// Reads the elements of a selection, on all cores where it pays.
     pub(crate) fn read(&self, selection: &Selection, into: &mut [u8]) -> Result<()> {
         let threads = Self::threads(into.len());
-        let pieces = Pieces::new(self.cut(), selection, into)?;
+        let pieces = TransferParts::new(self.cut(), selection, into)?;
         workers::each(pieces, threads, |(selection, into), buffer| {
             self.stretches(&selection, |stretch| match stretch {
-                Stretch::Runs(runs) => self.read_runs(runs, into, buffer),
-                Stretch::Missing(runs) => {
+                PlacedRange::Runs(runs) => self.read_runs(runs, into, buffer),
+                PlacedRange::Missing(runs) => {
                     for run in runs {
                         self.fill(part_mut(into, run)?);
                     }
@@ -100,11 +98,11 @@ impl<'a> Placed<'a> {
 
     /// Writes the elements of a selection.
     pub(crate) fn write(&self, selection: &Selection, from: &[u8]) -> Result<()> {
-        let pieces = Pieces::new(self.cut(), selection, from)?;
+        let pieces = TransferParts::new(self.cut(), selection, from)?;
         workers::each(pieces, Self::threads(from.len()), |(selection, from), buffer| {
             self.stretches(&selection, |stretch| match stretch {
-                Stretch::Runs(runs) => self.write_runs(runs, from, buffer),
-                Stretch::Missing(_) => Err(broken("room for what is written")),
+                PlacedRange::Runs(runs) => self.write_runs(runs, from, buffer),
+                PlacedRange::Missing(_) => Err(broken("space for what is written")),
             })
         })
     }
@@ -119,7 +117,11 @@ impl<'a> Placed<'a> {
     }
 
     /// Calls `f` with what of a selection lies together.
-    fn stretches(&self, selection: &Selection, mut f: impl FnMut(Stretch<'_>) -> Result<()>) -> Result<()> {
+    fn stretches(
+        &self,
+        selection: &Selection,
+        mut f: impl FnMut(PlacedRange<'_>) -> Result<()>,
+    ) -> Result<()> {
         let bytes = self.element_bytes();
         let run = |base: u64, at: u64, from: u64, len: u64| Run {
             at: base.saturating_add(at.saturating_mul(bytes as u64)),
@@ -134,24 +136,32 @@ impl<'a> Placed<'a> {
                     from += found.len;
                     run(offset.unwrap_or(0), found.offset, before, found.len)
                 });
-                f(if offset.is_some() { Stretch::Runs(&mut runs) } else { Stretch::Missing(&mut runs) })
+                f(if offset.is_some() {
+                    PlacedRange::Runs(&mut runs)
+                } else {
+                    PlacedRange::Missing(&mut runs)
+                })
             }
             PlacementParts::Chunks { shape, .. } => {
                 let points = match selection {
                     Selection::Points(points) => Some(PointIndex::new(points, shape)?),
                     _ => None,
                 };
-                for scaled in placement::chunks(selection, &self.placement.dims, shape)? {
-                    let offset = self.chunks.get(&scaled).copied();
+                for chunk_coords in placement::chunks(selection, &self.placement.dims, shape)? {
+                    let offset = self.chunks.get(&chunk_coords).copied();
                     let offset = offset.ok_or_else(|| broken("all chunks that are selected"))?;
-                    let start: Vec<u64> = scaled.iter().zip(shape).map(|(s, c)| s * c).collect();
+                    let start: Vec<u64> = chunk_coords.iter().zip(shape).map(|(s, c)| s * c).collect();
                     let found = match &points {
-                        Some(points) => points.chunk_runs(&scaled)?,
+                        Some(points) => points.chunk_runs(&chunk_coords)?,
                         None => selection.chunk_runs(&self.placement.dims, &start, shape)?,
                     };
                     let base = offset.unwrap_or(0);
                     let mut runs = found.map(|r| run(base, r.chunk_offset, r.selection_offset, r.len));
-                    f(if offset.is_some() { Stretch::Runs(&mut runs) } else { Stretch::Missing(&mut runs) })?;
+                    f(if offset.is_some() {
+                        PlacedRange::Runs(&mut runs)
+                    } else {
+                        PlacedRange::Missing(&mut runs)
+                    })?;
                 }
                 Ok(())
             }
@@ -189,7 +199,7 @@ impl<'a> Placed<'a> {
     fn put(&self, at: u64, bytes: &[u8]) -> Result<()> {
         // Not a byte is written when the lock may have run out.
         self.lease.check()?;
-        self.file.write_all_at(bytes, at).map_err(|e| Error::io("write to file", &e))
+        system::file::write_all_at(self.file, bytes, at).map_err(|e| Error::io("write to file", &e))
     }
 
     /// Small runs that are near each other are read together.
@@ -237,18 +247,8 @@ impl<'a> Placed<'a> {
     /// What was allocated and not written yet may lie beyond the end of the file.
     fn get(&self, at: u64, into: &mut [u8]) -> Result<()> {
         self.lease.check()?;
-        let mut have = 0;
-        while have < into.len() {
-            match self.file.read_at(&mut into[have..], at + have as u64) {
-                Ok(0) => {
-                    into[have..].fill(0);
-                    break;
-                }
-                Ok(count) => have += count,
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(error) => return Err(Error::io("read file", &error)),
-            }
-        }
+        let have = system::file::read_at(self.file, into, at).map_err(|e| Error::io("read file", &e))?;
+        into[have..].fill(0);
         Ok(())
     }
 }

@@ -12,7 +12,7 @@ use protocol::frame::{FrameKind, Header, Outgoing};
 use protocol::wire::{Answer, Request};
 use protocol::{makes_object, may_be_queued, queued_token};
 
-use crate::connection::{Connection, Failure, Told};
+use crate::connection::{AnswerHeader, Connection, Failure};
 use crate::session::{Session, persist};
 
 /// Bulk of an operation that is queued; more is worth waiting for.
@@ -35,7 +35,7 @@ pub(crate) struct Queue {
 }
 
 impl Queue {
-    /// Whether an operation is queued.
+    /// Returns whether an operation is queued.
     pub(crate) fn takes(request: &Request<'_>) -> bool {
         let bulk_bytes: usize = request.bulk.iter().map(|bulk| bulk.len()).sum();
         may_be_queued(request.code) && bulk_bytes <= BULK_BYTES_MAX
@@ -91,7 +91,7 @@ impl Queue {
         &mut self,
         session: &Session,
         deadline: Instant,
-        ask: impl FnOnce(&mut Connection) -> Result<Told, Failure>,
+        ask: impl FnOnce(&mut Connection) -> Result<AnswerHeader, Failure>,
     ) -> Result<(), Failure> {
         self.post(session, deadline)?;
         let told = match &mut self.connection {

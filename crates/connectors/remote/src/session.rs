@@ -6,13 +6,13 @@ use std::time::{Duration, Instant};
 
 use model::{Error, Kind, Result};
 use protocol::frame::{FrameKind, Header};
-use protocol::wire::{self, Answer, Opening, Request, Transport};
+use protocol::wire::{self, Answer, OpenRequest, Request, Transport};
 use protocol::{Attach, Begin, Granted, Id, Lock, Renew, Unlock};
 use system::sync::Mutex;
 use vol::{Access, Durability, Operation};
 
 use crate::address::{Address, Endpoint, Options};
-use crate::connection::{Connection, Failure, Told};
+use crate::connection::{AnswerHeader, Connection, Failure};
 use crate::direct::Direct;
 use crate::queue::Queue;
 
@@ -35,7 +35,7 @@ struct Numbers {
 pub(crate) struct Session {
     endpoint: Endpoint,
     pub(crate) options: Options,
-    opening: Opening,
+    opening: OpenRequest,
     /// The number of the session: another one after the server began a new life.
     id: Mutex<Id>,
     idle: Mutex<Vec<Connection>>,
@@ -69,13 +69,13 @@ pub(crate) fn persist<T>(
     }
 }
 
-/// A silent server used up the time already.
+/// Returns a silent server used up the time already.
 fn is_fatal(error: &std::io::Error) -> bool {
     use std::io::ErrorKind as K;
     matches!(error.kind(), K::TimedOut | K::WouldBlock | K::InvalidInput)
 }
 
-/// One question that belongs to no session.
+/// Returns one question that belongs to no session.
 pub(crate) fn ask<V: wire::Wire>(address: &Address, kind: FrameKind, bytes: &[u8]) -> Result<V> {
     let connected = persist(address.options.deadline, |deadline| {
         Connection::open(&address.endpoint, &address.options, deadline).map_err(at_once(false))
@@ -91,7 +91,7 @@ fn is_cut(error: &std::io::Error) -> bool {
     matches!(error.kind(), K::UnexpectedEof | K::ConnectionReset | K::ConnectionAborted | K::BrokenPipe)
 }
 
-/// Whoever was never there is not waited for.
+/// Returns a caller that was never there is not waited for.
 fn at_once(began: bool) -> impl Fn(Failure) -> Failure {
     move |failure| match failure {
         Failure::Lost(error) if !began && !is_cut(&error) => {
@@ -102,13 +102,13 @@ fn at_once(began: bool) -> impl Fn(Failure) -> Failure {
 }
 
 impl Session {
-    /// Whether the container is open to be changed.
+    /// Returns whether the container is open to be changed.
     pub(crate) fn is_writable(&self) -> bool {
         self.opening.create.is_some() || self.opening.access.access == Access::Write
     }
 
     /// Makes or opens a container.
-    pub(crate) fn open(address: Address, opening: Opening) -> Result<Self> {
+    pub(crate) fn open(address: Address, opening: OpenRequest) -> Result<Self> {
         let writable = opening.create.is_some() || opening.access.access == Access::Write;
         let Options { direct, root, .. } = &address.options;
         let direct = direct.then(|| Direct::new(&address.name, root.clone(), writable));
@@ -140,7 +140,7 @@ impl Session {
         Ok(session)
     }
 
-    fn begin(&self, connection: &mut Connection, session: Id, opening: &Opening) -> Result<(), Failure> {
+    fn begin(&self, connection: &mut Connection, session: Id, opening: &OpenRequest) -> Result<(), Failure> {
         let begin = (Begin { session, queued: self.options.pipeline }, opening.clone());
         connection.ask::<_, ()>(FrameKind::Open, 0, &begin)?;
         let Some(direct) = &self.direct else { return Ok(()) };
@@ -148,7 +148,7 @@ impl Session {
         told.and_then(|told| direct.see(&told).map_err(Failure::Refused)).inspect_err(|_| connection.bye())
     }
 
-    /// What closing promises.
+    /// Returns what closing promises.
     pub(crate) fn durability(&self) -> Durability {
         self.opening.access.durability
     }
@@ -160,7 +160,7 @@ impl Session {
         }
     }
 
-    /// A new connection of this session. The number of the last queued operation that was run comes with it.
+    /// Returns a new connection of this session. The number of the last queued operation that was run comes with it.
     pub(crate) fn connect(&self, deadline: Instant) -> Result<(Connection, u64), Failure> {
         let mut connection = Connection::open(&self.endpoint, &self.options, deadline)?;
         let mut id = self.id.lock();
@@ -168,7 +168,7 @@ impl Session {
             Ok(done) => Ok((connection, done)),
             Err(Failure::Refused(error)) if error.kind() == Kind::NotFound => {
                 // The server began a new life, or our lease ran out: what was not committed is gone.
-                let reopening = Opening { create: None, truncate: false, ..self.opening.clone() };
+                let reopening = OpenRequest { create: None, truncate: false, ..self.opening.clone() };
                 let fresh = Id::random();
                 self.begin(&mut connection, fresh, &reopening)?;
                 *id = fresh;
@@ -189,7 +189,7 @@ impl Session {
         number
     }
 
-    /// A number whose answer nobody waits for.
+    /// Returns a number whose answer no one waits for.
     pub(crate) fn queued_number(&self) -> u64 {
         let mut numbers = self.numbers.lock();
         numbers.last += 1;
@@ -293,7 +293,7 @@ impl Session {
     pub(crate) fn lock_datasets(&self, wanted: &Lock) -> Result<Granted> {
         let (bytes, write) = (wire::to_bytes(wanted)?, wanted.write);
         let mut answer = Answer::new();
-        let ask = |connection: &mut Connection, answer: &mut Answer| -> Result<Told, Failure> {
+        let ask = |connection: &mut Connection, answer: &mut Answer| -> Result<AnswerHeader, Failure> {
             if write {
                 self.check_lost(Operation::dataset_write).map_err(Failure::Refused)?;
             }

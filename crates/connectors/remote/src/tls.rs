@@ -11,7 +11,7 @@ use rustls::{ClientConfig, ClientConnection, StreamOwned};
 
 use crate::address::{Endpoint, Options};
 
-/// A connection to a server whose certificate one of `ca` vouches for.
+/// Returns a connection to a server whose certificate one of `ca` vouches for.
 pub(crate) fn client(
     socket: Socket,
     ca: &Path,

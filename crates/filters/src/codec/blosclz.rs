@@ -56,7 +56,7 @@ impl Decoder<'_> {
         Ok(*byte)
     }
 
-    /// The next `len` bytes of the output.
+    /// Returns the next `len` bytes of the output.
     fn room(&self, len: usize) -> Result<usize, Error> {
         match self.written.checked_add(len) {
             Some(end) if end <= self.out.len() => Ok(end),
@@ -113,7 +113,7 @@ pub(crate) fn encode(input: &[u8], level: u32) -> Option<Vec<u8>> {
         return None;
     }
     let body = &input[..input.len() - TAIL_BYTES];
-    let mut places = Places::new(body, if level >= 9 { DEPTH_MAX } else { DEPTH });
+    let mut places = MatchTable::new(body, if level >= 9 { DEPTH_MAX } else { DEPTH });
     let mut out = Vec::with_capacity(input.len() / 2 + 64);
     let (mut at, mut literals_from, mut last_distance) = (0, 0, 0);
     while at + MATCH_MIN <= body.len() {
@@ -134,22 +134,22 @@ pub(crate) fn encode(input: &[u8], level: u32) -> Option<Vec<u8>> {
         }
     }
     push_literals(&mut out, &input[literals_from..]);
-    // The first control byte always starts literals, so it has room.
+    // The first control byte always starts literals, so it has space.
     *out.first_mut()? |= MARKER;
     Some(out)
 }
 
 /// Places by the hash of what stands there, latest first. They are 1-based, so that 0 means none.
-struct Places<'a> {
+struct MatchTable<'a> {
     body: &'a [u8],
     heads: Vec<u32>,
     earlier: Vec<u32>,
     depth: usize,
 }
 
-impl<'a> Places<'a> {
+impl<'a> MatchTable<'a> {
     fn new(body: &'a [u8], depth: usize) -> Self {
-        Places { body, heads: vec![0; 1 << HASH_BITS], earlier: vec![0; body.len()], depth }
+        MatchTable { body, heads: vec![0; 1 << HASH_BITS], earlier: vec![0; body.len()], depth }
     }
 
     fn hash(&self, at: usize) -> Option<usize> {
@@ -166,7 +166,7 @@ impl<'a> Places<'a> {
         }
     }
 
-    /// The longest match of the latest places with the same hash.
+    /// Returns the longest match of the latest places with the same hash.
     fn longest(&self, at: usize) -> Option<(usize, usize)> {
         let (mut best, mut place) = (None, self.heads[self.hash(at)?]);
         for _ in 0..self.depth {
@@ -180,7 +180,7 @@ impl<'a> Places<'a> {
     }
 }
 
-/// The longer of two matches.
+/// Returns the longer of two matches.
 fn better(one: Option<(usize, usize)>, other: Option<(usize, usize)>) -> Option<(usize, usize)> {
     match (one, other) {
         (Some(one), Some(other)) => Some(if other.1 > one.1 { other } else { one }),
@@ -188,7 +188,7 @@ fn better(one: Option<(usize, usize)>, other: Option<(usize, usize)>) -> Option<
     }
 }
 
-/// A match at the distance of the one before: numbers that change in one byte go on at the distance of their size.
+/// Returns a match at the distance of the one before: numbers that change in one byte go on at the distance of their size.
 fn repeat_match(input: &[u8], distance: usize, at: usize) -> Option<(usize, usize)> {
     let from = at.checked_sub(distance).filter(|_| (1..=NEAR_MAX).contains(&distance))?;
     let same = same_bytes(&input[from..], &input[at..]);

@@ -8,7 +8,7 @@ pub(crate) fn decode_into(at: Origin, input: &[u8], out: &mut [u8]) -> Result<us
     lz4_flex::block::decompress_into(input, out).map_err(|error| at.corrupt(error.to_string()))
 }
 
-/// The same by the reference library, which is twice as fast.
+/// Returns the same by the reference library, which is twice as fast.
 #[cfg(feature = "lz4-c")]
 pub(crate) fn decode_into(at: Origin, input: &[u8], out: &mut [u8]) -> Result<usize, Error> {
     // It counts in 32 bits; no chunk's block is longer.
@@ -17,7 +17,7 @@ pub(crate) fn decode_into(at: Origin, input: &[u8], out: &mut [u8]) -> Result<us
     decoded.map_err(|error| at.corrupt(error.to_string()))
 }
 
-/// Encodes a block into `out`, which has the room of [`super::bound_bytes`]; its length. A higher acceleration asks for
+/// Encodes a block into `out`, which has the space of [`super::bound_bytes`]; its length. A higher acceleration asks for
 /// less effort.
 #[cfg(all(feature = "lz4", not(feature = "lz4-c")))]
 pub(crate) fn encode_into(
@@ -29,7 +29,7 @@ pub(crate) fn encode_into(
     lz4_flex::block::compress_into(input, out).map_err(|error| at.invalid(error.to_string()))
 }
 
-/// The same by the reference library.
+/// Returns the same by the reference library.
 #[cfg(feature = "lz4-c")]
 pub(crate) fn encode_into(
     at: Origin,
@@ -42,13 +42,13 @@ pub(crate) fn encode_into(
     encoded.map_err(|error| at.invalid(error.to_string()))
 }
 
-/// As [`encode_into`], with effort of a level. The pure-Rust encoder has no more of it to give.
+/// Like [`encode_into`], with effort of a level. The pure-Rust encoder has no more of it to give.
 #[cfg(not(feature = "lz4-c"))]
 pub(crate) fn encode_high(at: Origin, input: &[u8], _level: u32, out: &mut [u8]) -> Result<usize, Error> {
     encode_into(at, input, 1, out)
 }
 
-/// The same by the reference library.
+/// Returns the same by the reference library.
 #[cfg(feature = "lz4-c")]
 pub(crate) fn encode_high(at: Origin, input: &[u8], level: u32, out: &mut [u8]) -> Result<usize, Error> {
     let mode = lz4::block::CompressionMode::HIGHCOMPRESSION(level as i32);

@@ -4,7 +4,7 @@
 const PATIENCE: usize = 256;
 const STRIDE_MAX: usize = 16;
 
-/// How many bytes at the front are the same in both.
+/// Returns how many bytes at the front are the same in both.
 pub(crate) fn same_bytes(a: &[u8], b: &[u8]) -> usize {
     let words = a.as_chunks::<8>().0.iter().zip(b.as_chunks::<8>().0);
     let mut same = 0;
@@ -18,7 +18,7 @@ pub(crate) fn same_bytes(a: &[u8], b: &[u8]) -> usize {
     same + a[same..].iter().zip(&b[same..]).take_while(|(a, b)| a == b).count()
 }
 
-/// How far to go on where nothing matched; further the longer nothing did, since noise seldom ends soon.
+/// Returns how far to go on where nothing matched; further the longer nothing did, since noise seldom ends soon.
 pub(crate) fn stride(literals: usize) -> usize {
     (1 + literals / PATIENCE).min(STRIDE_MAX)
 }

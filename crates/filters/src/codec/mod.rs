@@ -12,18 +12,18 @@ pub(crate) mod zstd;
 #[derive(Default)]
 pub(crate) struct States {
     #[cfg(feature = "snappy")]
-    pub(crate) snappy: snappy::State,
-    pub(crate) zlib: zlib::State,
-    pub(crate) zstd: zstd::State,
+    pub(crate) snappy: snappy::CodecState,
+    pub(crate) zlib: zlib::CodecState,
+    pub(crate) zstd: zstd::CodecState,
 }
 
-/// Room that is enough for a stream of `input_bytes`, whatever the compressor. Snappy asks for most.
+/// Space that is enough for a stream of `input_bytes`, whatever the compressor. Snappy asks for most.
 #[cfg(any(feature = "deflate", feature = "zstd", feature = "zstd-pure"))]
 pub(crate) fn bound_bytes(input_bytes: usize) -> usize {
     input_bytes.saturating_add(slack_bytes(input_bytes))
 }
 
-/// How much longer than its input a stream can get.
+/// Returns how much longer than its input a stream can get.
 pub(crate) fn slack_bytes(input_bytes: usize) -> usize {
     input_bytes / 6 + 1024
 }

@@ -6,7 +6,7 @@ use crate::error::{Error, Origin};
 /// The encoder's table.
 #[cfg(feature = "snappy")]
 #[derive(Default)]
-pub(crate) struct State {
+pub(crate) struct CodecState {
     encoder: Option<snap::raw::Encoder>,
 }
 
@@ -16,7 +16,7 @@ pub(crate) fn decode_into(at: Origin, input: &[u8], out: &mut [u8]) -> Result<us
     snap::raw::Decoder::new().decompress(input, out).map_err(|error| at.corrupt(error.to_string()))
 }
 
-/// Encodes a stream into `out`, which has the room of [`super::bound_bytes`]; its length.
+/// Encodes a stream into `out`, which has the space of [`super::bound_bytes`]; its length.
 #[cfg(feature = "snappy")]
 pub(crate) fn encode_into(
     at: Origin,

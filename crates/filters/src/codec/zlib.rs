@@ -18,9 +18,9 @@ mod imp {
     use crate::error::{Error, Origin};
 
     #[derive(Default)]
-    pub(crate) struct State;
+    pub(crate) struct CodecState;
 
-    impl State {
+    impl CodecState {
         pub(crate) fn decode(
             &mut self,
             at: Origin,
@@ -42,7 +42,7 @@ mod imp {
     }
 }
 
-pub(crate) use imp::State;
+pub(crate) use imp::CodecState;
 
 /// Decodes one stream; bytes after it are ignored, as libhdf5 does.
 #[cfg(feature = "deflate")]
@@ -66,7 +66,7 @@ pub(crate) fn decode_into(
     written.ok_or_else(|| at.corrupt("zlib stream does not fit its block"))
 }
 
-/// Encodes one stream into `out`, which has the room of [`super::bound_bytes`]; its length.
+/// Encodes one stream into `out`, which has the space of [`super::bound_bytes`]; its length.
 pub(crate) fn encode_into(
     at: Origin,
     input: &[u8],

@@ -6,13 +6,13 @@ use crate::error::{Error, Origin};
 
 /// Tables of a level are made once.
 #[derive(Default)]
-pub(crate) struct State {
+pub(crate) struct CodecState {
     encoder: Option<(u32, Compressor)>,
     decoder: Option<Decompressor>,
 }
 
-impl State {
-    /// The bytes of the stream, or `None` when `out` is too short for it.
+impl CodecState {
+    /// Returns the bytes of the stream, or `None` when `out` is too short for it.
     pub(crate) fn decode(
         &mut self,
         at: Origin,

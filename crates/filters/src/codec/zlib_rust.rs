@@ -6,13 +6,13 @@ use crate::error::{Error, Origin};
 
 /// A compressor has some 300 KiB of tables: it is kept for the next stream.
 #[derive(Default)]
-pub(crate) struct State {
+pub(crate) struct CodecState {
     encoder: Option<(u32, Compress)>,
     decoder: Option<Decompress>,
 }
 
-impl State {
-    /// The bytes of the stream, or `None` when `out` is too short for it.
+impl CodecState {
+    /// Returns the bytes of the stream, or `None` when `out` is too short for it.
     pub(crate) fn decode(
         &mut self,
         at: Origin,

@@ -23,7 +23,7 @@ mod frame {
             out.truncate(written);
             return Ok(Done::Written);
         }
-        // Whether a frame is broken or too long for its room is not told.
+        // Whether a frame is broken or too long for its space is not told.
         out.fill(|room| match states.zstd.decode(at, input, room) {
             Ok(written) => Ok(Some(written)),
             Err(error) if room.len() == max => Err(error),
@@ -31,7 +31,7 @@ mod frame {
         })
     }
 
-    /// The content size that the header of the first frame tells, if it does.
+    /// Returns the content size that the header of the first frame tells, if it does.
     fn content_bytes(input: &[u8]) -> Option<u64> {
         let rest = input.strip_prefix(&MAGIC)?;
         let descriptor = *rest.first()?;
@@ -57,12 +57,12 @@ mod imp {
 
     /// Contexts, whose tables serve the next frame.
     #[derive(Default)]
-    pub(crate) struct State {
+    pub(crate) struct CodecState {
         encoder: Option<(i32, Compressor<'static>)>,
         decoder: Option<Decompressor<'static>>,
     }
 
-    impl State {
+    impl CodecState {
         pub(crate) fn decode(&mut self, at: Origin, input: &[u8], out: &mut [u8]) -> Result<usize, Error> {
             let decoder = match &mut self.decoder {
                 Some(decoder) => decoder,
@@ -98,17 +98,17 @@ mod imp {
 
     /// The decoder with its window and tables.
     #[derive(Default)]
-    pub(crate) struct State {
+    pub(crate) struct CodecState {
         decoder: Option<FrameDecoder>,
     }
 
-    impl State {
+    impl CodecState {
         pub(crate) fn decode(&mut self, at: Origin, input: &[u8], out: &mut [u8]) -> Result<usize, Error> {
             let decoder = self.decoder.get_or_insert_with(FrameDecoder::new);
             decoder.decode_all(input, out).map_err(|error| at.corrupt(error.to_string()))
         }
 
-        /// One level only. HDF5 readers need the content size, which this encoder leaves out: it is put in.
+        /// Returns one level only. HDF5 readers need the content size, which this encoder leaves out: it is put in.
         pub(crate) fn encode(
             &mut self,
             at: Origin,
@@ -145,9 +145,9 @@ mod imp {
     use super::{Error, Origin};
 
     #[derive(Default)]
-    pub(crate) struct State;
+    pub(crate) struct CodecState;
 
-    impl State {
+    impl CodecState {
         pub(crate) fn decode(&mut self, at: Origin, _input: &[u8], _out: &mut [u8]) -> Result<usize, Error> {
             Err(at.unsupported("Zstandard needs the cargo feature `zstd` or `zstd-pure`"))
         }
@@ -166,7 +166,7 @@ mod imp {
 
 #[cfg(any(feature = "zstd", feature = "zstd-pure"))]
 pub(crate) use frame::decode;
-pub(crate) use imp::State;
+pub(crate) use imp::CodecState;
 
 /// Decodes all frames of `input` into `out`; the number of bytes they had.
 pub(crate) fn decode_into(
@@ -178,7 +178,7 @@ pub(crate) fn decode_into(
     states.zstd.decode(at, input, out)
 }
 
-/// Encodes one frame into `out`, which has the room of [`super::bound_bytes`]; its length.
+/// Encodes one frame into `out`, which has the space of [`super::bound_bytes`]; its length.
 pub(crate) fn encode_into(
     at: Origin,
     input: &[u8],

@@ -5,32 +5,16 @@
 use model::properties::FilterSpec;
 use model::{Error, Result};
 
+use crate::names::{self, id};
+
 /// Every form that [`named`] reads, for help texts.
 pub const NAMED: &str = "\
 GZIP=LEVEL, SHUF, FLET, SZIP=PIXELS,NN|EC, NBIT, SOFF=FACTOR,IN|DS, LZF, LZ4[=BLOCK BYTES], BZIP2[=1..9],
 ZSTD[=LEVEL], BLOSC[=CODEC:LEVEL:SHUFFLE], BLOSC2[=CODEC:LEVEL:SHUFFLE], BITSHUFFLE[=none|lz4|zstd:LEVEL],
 UD=ID,FLAG,COUNT,VALUES...";
 
-const NAMES: [(&str, u16); 18] = [
-    ("GZIP", 1),
-    ("DEFLATE", 1),
-    ("SHUF", 2),
-    ("SHUFFLE", 2),
-    ("FLET", 3),
-    ("FLETCHER32", 3),
-    ("SZIP", 4),
-    ("NBIT", 5),
-    ("SOFF", 6),
-    ("SCALEOFFSET", 6),
-    ("BZIP2", 307),
-    ("LZF", 32000),
-    ("BLOSC", 32001),
-    ("LZ4", 32004),
-    ("BITSHUFFLE", 32008),
-    ("ZSTD", 32015),
-    ("BLOSC2", 32026),
-    ("UD", 0),
-];
+/// No filter has this number.
+const USER_DEFINED: u16 = 0;
 const BLOSC_CODECS: [&str; 6] = ["blosclz", "lz4", "lz4hc", "snappy", "zlib", "zstd"];
 const BLOSC_SHUFFLES: [&str; 3] = ["noshuffle", "shuffle", "bitshuffle"];
 const BLOSC_LEVEL: u32 = 5;
@@ -38,17 +22,20 @@ const BLOSC_SHUFFLE: u32 = 1;
 const SZIP_ENTROPY: u32 = 4;
 const SZIP_NEAREST_NEIGHBOUR: u32 = 32;
 
-/// Whether a text starts with the name of a filter.
+/// Returns whether a text starts with the name of a filter.
 pub fn is_named(text: &str) -> bool {
     let (name, _) = text.split_once('=').unwrap_or((text, ""));
     number_of(name).is_some()
 }
 
+/// Returns the number of the filter called `name`; `USER_DEFINED` for one whose number is a parameter.
 fn number_of(name: &str) -> Option<u16> {
-    NAMES.iter().find(|(known, _)| known.eq_ignore_ascii_case(name.trim())).map(|(_, id)| *id)
+    let name = name.trim();
+    let user_defined = name.eq_ignore_ascii_case("UD").then_some(USER_DEFINED);
+    names::by_word(name).map(|names| names.id).or(user_defined)
 }
 
-/// The filter that a text names: `ZSTD=3`.
+/// Returns the filter that a text names: `ZSTD=3`.
 ///
 /// # Errors
 /// Returns `Invalid` for a name or parameter that is not known, and `Unsupported` for a level that this build lacks.
@@ -57,8 +44,13 @@ pub fn named(text: &str) -> Result<FilterSpec> {
     let words: Vec<&str> = rest.split([',', ':']).map(str::trim).filter(|word| !word.is_empty()).collect();
     let id = number_of(name).ok_or_else(|| bad(text).with("known", NAMED))?;
     let filter = match id {
-        0 => user_defined(text, &words)?,
-        _ => FilterSpec { id, name: None, optional: id != 3, values: values_of(id, text, &words)? },
+        USER_DEFINED => user_defined(text, &words)?,
+        _ => FilterSpec {
+            id,
+            name: None,
+            optional: id != id::FLETCHER32,
+            values: values_of(id, text, &words)?,
+        },
     };
     check_level(&filter)?;
     Ok(filter)
@@ -77,20 +69,20 @@ fn bad(text: &str) -> Error {
 fn values_of(id: u16, text: &str, words: &[&str]) -> Result<Vec<u32>> {
     let one = |range| number(text, words, range).map(|value| value.into_iter().map(|v| v as u32).collect());
     match id {
-        1 => one(0..=9),
-        307 => one(1..=9),
-        32004 => one(0..=i64::from(i32::MAX)),
-        32015 => one(-(1 << 17)..=22),
-        4 => szip(text, words),
-        6 => scale_offset(text, words),
-        32001 | 32026 => blosc(text, words),
-        32008 => bitshuffle(text, words),
+        id::DEFLATE => one(0..=9),
+        id::BZIP2 => one(1..=9),
+        id::LZ4 => one(0..=i64::from(i32::MAX)),
+        id::ZSTD => one(-(1 << 17)..=22),
+        id::SZIP => szip(text, words),
+        id::SCALEOFFSET => scale_offset(text, words),
+        id::BLOSC | id::BLOSC2 => blosc(text, words),
+        id::BITSHUFFLE => bitshuffle(text, words),
         _ if words.is_empty() => Ok(Vec::new()),
         _ => Err(bad(text)),
     }
 }
 
-/// The only number, or none.
+/// Returns the only number, or none.
 fn number(text: &str, words: &[&str], range: std::ops::RangeInclusive<i64>) -> Result<Option<i64>> {
     match words {
         [] => Ok(None),

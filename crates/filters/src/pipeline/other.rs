@@ -17,7 +17,7 @@ const INDEXES: [ChunkIndexKind; 6] = [
     ChunkIndexKind::BTree2,
 ];
 
-/// What `H5Pencode` does not say: `None` where it says all.
+/// Returns what `H5Pencode` does not say: `None` where it says all.
 pub fn other(create: &DatasetCreate) -> Result<Option<Vec<u8>>> {
     let (edges, index) = match create.layout {
         Layout::Chunked { edge_chunks_unfiltered, index, .. } => (edge_chunks_unfiltered, index),

@@ -1,15 +1,11 @@
 //! Chunks through their filters and back.
 
-use std::sync::LazyLock;
-
 use model::properties::FilterSpec;
 use model::{Error, Result};
 
 use crate::{Registry, Scratch, Stage};
 
 const APPLY: &str = "apply filters";
-
-static REGISTRY: LazyLock<Registry> = LazyLock::new(Registry::default);
 
 /// Filters as a registry takes them.
 pub fn stages(filters: &[FilterSpec]) -> Vec<Stage<'_>> {
@@ -21,46 +17,58 @@ pub fn stage_bytes_max(chunk_bytes: usize) -> usize {
     chunk_bytes.saturating_add(chunk_bytes / 2).saturating_add(4096)
 }
 
-/// An error where a filter that must be applied is not in this build.
-pub fn check(filters: &[FilterSpec]) -> Result<()> {
+/// Returns an error if a filter that must be applied is not in `registry`.
+///
+/// # Errors
+/// Returns `Unsupported`, with the filter's number and name.
+pub fn check(registry: &Registry, filters: &[FilterSpec]) -> Result<()> {
     let mut needed = filters.iter().filter(|filter| !filter.optional);
-    needed.try_for_each(|filter| REGISTRY.get(filter.id).map(drop).map_err(|error| failed(APPLY, &error)))
+    needed.try_for_each(|filter| registry.get(filter.id).map(drop).map_err(|error| failed(APPLY, &error)))
 }
 
-/// An error where a filter that must be applied to a new dataset is not in this build.
+/// Returns an error if a filter that must be applied to a new dataset is not in `registry`.
 ///
 /// A filter with a name was read from a container that stores it: a copy may take its chunks as they are, without
-/// this build knowing the filter.
-pub fn check_new(filters: &[FilterSpec]) -> Result<()> {
+/// this program knowing the filter.
+///
+/// # Errors
+/// Returns `Unsupported`, with the filter's number and name.
+pub fn check_new(registry: &Registry, filters: &[FilterSpec]) -> Result<()> {
     let mut needed = filters.iter().filter(|filter| !filter.optional && filter.name.is_none());
     needed.try_for_each(|filter| {
-        REGISTRY.get(filter.id).map(drop).map_err(|error| failed("create dataset", &error))
+        registry.get(filter.id).map(drop).map_err(|error| failed("create dataset", &error))
     })
 }
 
-/// Whether this build has the filter with this number.
+/// Returns whether this build has the filter with this number.
 pub fn is_available(id: u16) -> bool {
-    REGISTRY.get(id).is_ok()
+    Registry::default().get(id).is_ok()
 }
 
-/// The mask of a chunk that went through none of these filters.
+/// Returns the mask of a chunk that went through none of these filters.
 pub fn mask_of_none(filters: &[FilterSpec]) -> u32 {
     ((1u64 << filters.len().min(32)) - 1) as u32
 }
 
-/// A chunk through its filters, and the mask of those that were left out.
-pub fn apply(filters: &[FilterSpec], chunk: &[u8]) -> Result<(Vec<u8>, u32)> {
+/// Returns a chunk through its filters, and the mask of those that were left out.
+pub fn apply(registry: &Registry, filters: &[FilterSpec], chunk: &[u8]) -> Result<(Vec<u8>, u32)> {
     let (mut scratch, mut out) = (Scratch::new(), Vec::new());
-    let done = REGISTRY.encode_into(&stages(filters), chunk, &mut scratch, &mut out);
+    let done = registry.encode_into(&stages(filters), chunk, &mut scratch, &mut out);
     let (len, mask) = done.map_err(|error| failed(APPLY, &error))?;
     out.truncate(len);
     Ok((out, mask))
 }
 
 /// A chunk from what its filters made of it.
-pub fn undo(filters: &[FilterSpec], mask: u32, stored: &[u8], chunk: &mut [u8]) -> Result<()> {
+pub fn undo(
+    registry: &Registry,
+    filters: &[FilterSpec],
+    mask: u32,
+    stored: &[u8],
+    chunk: &mut [u8],
+) -> Result<()> {
     let bytes_max = stage_bytes_max(chunk.len());
-    let done = REGISTRY.decode_into(&stages(filters), mask, stored, chunk, bytes_max, &mut Scratch::new());
+    let done = registry.decode_into(&stages(filters), mask, stored, chunk, bytes_max, &mut Scratch::new());
     done.map_err(|error| failed("undo filters", &error))
 }
 
@@ -86,19 +94,21 @@ mod tests {
     #[test]
     fn a_chunk_comes_back_through_its_filters() {
         let chunk = vec![7; 4096];
-        let (stored, mask) = apply(&deflate(), &chunk).unwrap();
+        let registry = Registry::default();
+        let (stored, mask) = apply(&registry, &deflate(), &chunk).unwrap();
         assert!(mask == 0 && stored.len() < chunk.len());
         let mut back = vec![0; chunk.len()];
-        undo(&deflate(), mask, &stored, &mut back).unwrap();
+        undo(&registry, &deflate(), mask, &stored, &mut back).unwrap();
         assert_eq!(back, chunk);
-        assert!(undo(&deflate(), 0, &stored[..4], &mut back).is_err());
+        assert!(undo(&registry, &deflate(), 0, &stored[..4], &mut back).is_err());
     }
 
     #[test]
     fn a_filter_that_nobody_knows_is_refused() {
         let unknown = [FilterSpec { id: 60000, optional: false, name: None, values: Vec::new() }];
-        assert_eq!(check(&unknown).unwrap_err().kind(), model::Kind::Unsupported);
+        let registry = Registry::default();
+        assert_eq!(check(&registry, &unknown).unwrap_err().kind(), model::Kind::Unsupported);
         assert_eq!(mask_of_none(&unknown), 1);
-        check(&deflate()).unwrap();
+        check(&registry, &deflate()).unwrap();
     }
 }

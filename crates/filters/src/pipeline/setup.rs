@@ -5,20 +5,12 @@ use model::properties::{DatasetCreate, FillValue, FilterSpec, Layout};
 use model::{Datatype, Error, Result};
 
 use super::run::check_new;
+use crate::Registry;
+use crate::names::id::{BITSHUFFLE, BLOSC, BLOSC2, DEFLATE, LZF, NBIT, SCALEOFFSET, SHUFFLE, SZIP};
 use crate::registered::{self, Chunk};
 use crate::setup::{self, Coding, Number, Scale, Type};
 
-const DEFLATE: u16 = 1;
-const SHUFFLE: u16 = 2;
-const SZIP: u16 = 4;
-const NBIT: u16 = 5;
-const SCALE_OFFSET: u16 = 6;
-const LZF: u16 = 32000;
-const BLOSC: u16 = 32001;
-const BITSHUFFLE: u16 = 32008;
-const BLOSC2: u16 = 32026;
-
-/// The level of deflate where nobody chose one.
+/// The level of deflate where no one chose one.
 const DEFLATE_LEVEL: u32 = 6;
 /// The bit that asks szip for differences of neighbours.
 const SZIP_NEAREST_NEIGHBOUR: u32 = 32;
@@ -28,14 +20,14 @@ const SCALE_OFFSET_VALUES: usize = 20;
 /// Gives all filters of a new dataset their values.
 ///
 /// # Errors
-/// Returns `Unsupported` for a filter that must be applied and is not in this build (see [`check_new`]), and `Invalid`
+/// Returns `Unsupported` for a filter that must be applied and is not in `registry` (see [`check_new`]), and `Invalid`
 /// for values that a filter does not take.
-pub fn complete(create: &mut DatasetCreate, datatype: &Datatype) -> Result<()> {
-    check_new(&create.filters)?;
+pub fn complete(registry: &Registry, create: &mut DatasetCreate, datatype: &Datatype) -> Result<()> {
+    check_new(registry, &create.filters)?;
     complete_values(create, datatype)
 }
 
-/// As [`complete`], for containers that keep filters without applying them: those that this build lacks are welcome.
+/// Like [`complete`], for containers that keep filters without applying them: those that this build lacks are welcome.
 pub fn complete_values(create: &mut DatasetCreate, datatype: &Datatype) -> Result<()> {
     let mut filters = std::mem::take(&mut create.filters);
     for filter in &mut filters {
@@ -47,7 +39,7 @@ pub fn complete_values(create: &mut DatasetCreate, datatype: &Datatype) -> Resul
     Ok(())
 }
 
-/// The values of a filter for chunks of a new dataset; `None` where those that were given are all.
+/// Returns the values of a filter for chunks of a new dataset; `None` where those that were given are all.
 pub fn values(filter: &FilterSpec, create: &DatasetCreate, datatype: &Datatype) -> Result<Option<Vec<u32>>> {
     let Layout::Chunked { shape, .. } = &create.layout else { return Ok(None) };
     let elements = shape.iter().fold(1u64, |n, &d| n.saturating_mul(d));
@@ -58,7 +50,7 @@ pub fn values(filter: &FilterSpec, create: &DatasetCreate, datatype: &Datatype) 
         (DEFLATE, []) => vec![DEFLATE_LEVEL],
         (SHUFFLE, _) => setup::shuffle(datatype.size()).to_vec(),
         (NBIT, []) => setup::nbit(&describe(datatype), small(elements)?).map_err(|e| refused(&e))?,
-        (SCALE_OFFSET, given) if given.len() < SCALE_OFFSET_VALUES => {
+        (SCALEOFFSET, given) if given.len() < SCALE_OFFSET_VALUES => {
             scale_offset(given, &create.fill.value, datatype, small(elements)?)?
         }
         (SZIP, &[mask, pixels]) => {
@@ -91,7 +83,7 @@ fn registered_values(filter: &FilterSpec, chunk: &Chunk<'_>) -> Result<Vec<u32>>
     }
 }
 
-/// Bytes of an element, or of one element of the array that it is.
+/// Returns the number of bytes of an element, or of one element of the array that it is.
 fn base_bytes(datatype: &Datatype) -> u32 {
     match datatype {
         Datatype::Array(array) => array.base.size(),
@@ -108,7 +100,7 @@ fn unfit(datatype: &Datatype) -> Error {
     Error::invalid("set up filter").with("problem", problem).with("class", datatype.class())
 }
 
-/// What a user gives: how to scale (0: digits of floats, 2: bits of integers), and the factor.
+/// Returns what a user gives: how to scale (0: digits of floats, 2: bits of integers), and the factor.
 fn scale_offset(given: &[u32], fill: &FillValue, datatype: &Datatype, elements: u32) -> Result<Vec<u32>> {
     let number = number(datatype).ok_or_else(|| unfit(datatype))?;
     let factor = given.get(1).copied().unwrap_or(0);
@@ -142,7 +134,7 @@ fn number(datatype: &Datatype) -> Option<Number> {
     }
 }
 
-/// A type as n-bit sees it.
+/// Returns a type as n-bit sees it.
 fn describe(datatype: &Datatype) -> Type {
     let size = datatype.size();
     match datatype {

@@ -8,7 +8,7 @@ const CHUNKS_PER_PAGE: u64 = 4096;
 
 /// An error if chunks of a dataset overlap in their file.
 pub(super) fn check_overlap(container: &dyn Container, dataset: Token) -> Result<()> {
-    let mut found = Places { places: Vec::new(), charge: container.budget().empty_charge() };
+    let mut found = ChunkAddresses { places: Vec::new(), charge: container.budget().empty_charge() };
     let (mut listed, mut more) = (0, true);
     while more {
         let page = container.chunk_list(dataset, listed, CHUNKS_PER_PAGE)?;
@@ -20,12 +20,12 @@ pub(super) fn check_overlap(container: &dyn Container, dataset: Token) -> Result
 }
 
 /// Where chunks lie: addresses and lengths.
-struct Places {
+struct ChunkAddresses {
     places: Vec<(u64, u64)>,
     charge: Charge,
 }
 
-impl Places {
+impl ChunkAddresses {
     fn push(&mut self, chunk: &ChunkInfo) -> Result<()> {
         let Some(address) = chunk.address.filter(|_| chunk.bytes > 0) else { return Ok(()) };
         if self.places.len() == self.places.capacity() {

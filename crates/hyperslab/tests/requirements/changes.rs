@@ -1,8 +1,8 @@
 //! Everything that a program can change in a container: through handles and, where they have no word for it, through the
 //! container of a handle.
 
-use hyperslab::model::datatype::ReferenceKind;
-use hyperslab::vol::{Kind, OpMapCreate, OpObjectCopy, OpPlacement, Place};
+use hyperslab::vol::model::datatype::ReferenceKind;
+use hyperslab::vol::{Kind, LinkLocation, OpMapCreate, OpObjectCopy, OpPlacement};
 use hyperslab::{Datatype, File, Reference, Result, Selection};
 
 pub(crate) fn make_all(file: &File) -> Result<()> {
@@ -22,7 +22,7 @@ fn objects(file: &File) -> Result<()> {
     group.set_comment(Some("about a"))?;
     let container = file.container();
     container.object_adjust_references(group.token(), 1)?;
-    container.object_copy(&OpObjectCopy::new(group.token(), Place::new(file.token(), "copy")))?;
+    container.object_copy(&OpObjectCopy::new(group.token(), LinkLocation::new(file.token(), "copy")))?;
     // Not every connector has these; they are operations all the same.
     assert_eq!(file.start_swmr().unwrap_err().kind(), Kind::Unsupported);
     assert_eq!(hyperslab::check::repair(&**container).unwrap_err().kind(), Kind::Unsupported);
@@ -54,7 +54,7 @@ fn attributes(file: &File) -> Result<()> {
 
 fn maps(file: &File) -> Result<()> {
     let (key, value) = (Datatype::native_int(4), Datatype::native_int(2));
-    let place = Some(Place::new(file.token(), "map"));
+    let place = Some(LinkLocation::new(file.token(), "map"));
     let container = file.container();
     let map = container.map_create(&OpMapCreate { place, key, value, create: Default::default() })?;
     container.map_put(map, &[(&[1, 0, 0, 0], &[2, 0])])?;

@@ -10,8 +10,8 @@ mod witness;
 use std::ffi::OsString;
 use std::sync::Arc;
 
-use hyperslab::model::ByteOrder;
-use hyperslab::model::properties::{DatasetCreate, Fill, FillValue, Layout};
+use hyperslab::vol::model::ByteOrder;
+use hyperslab::vol::model::properties::{DatasetCreate, Fill, FillValue, Layout};
 use hyperslab::vol::{self, Connector, Registry, Stack};
 use hyperslab::{Datatype, Environment, File, FileAccess, Kind, Selection, Stats, registry};
 use program::{CONNECTORS, folder, location};
@@ -276,7 +276,7 @@ fn requirement_09_a_connector_offers_services_that_the_library_does_not_know() {
     assert_eq!(u64::from_le_bytes(sum.try_into().unwrap()), 30);
     let unknown = file.container().optional("squares.product", &[5]).unwrap_err();
     assert_eq!(unknown.kind(), Kind::Unsupported);
-    // A layer has services too, beside those of the connector.
+    // A layer has services too, next to those of the connector.
     let table = String::from_utf8(file.container().optional("stats.table", &[]).unwrap()).unwrap();
     assert!(table.contains("optional"), "{table}");
 }
@@ -350,7 +350,7 @@ fn section_4_3_containers_are_copied_between_any_two_connectors() {
             let place = location(to, &folder, &format!("{from}-{to}"));
             let target = program::create(&registry(), &place, None).unwrap();
             let limits = hyperslab::Limits::default();
-            let options = algorithms::copy::CopyOptions::new(&limits);
+            let options = algorithms::copy::CopyContext::new(&limits);
             algorithms::copy::contents(&**source.container(), &**target.container(), options).unwrap();
             assert_eq!(snapshot(&source).difference(&snapshot(&target)), None, "{from} to {to}");
             target.close().unwrap();

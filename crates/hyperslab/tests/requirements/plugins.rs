@@ -14,7 +14,7 @@ fn library(folder: &Path, name: &str) -> PathBuf {
     folder.join(format!("{}{name}{}", std::env::consts::DLL_PREFIX, std::env::consts::DLL_SUFFIX))
 }
 
-/// The example in Rust, built beside this test; `false`, and a word about it, where that cannot be done.
+/// The example in Rust, built next to this test; `false`, and a word about it, where that cannot be done.
 fn build_rust(into: &Path) -> bool {
     let test = std::env::current_exe().unwrap();
     let target = test.ancestors().nth(3).unwrap();
@@ -25,7 +25,7 @@ fn build_rust(into: &Path) -> bool {
     let from = library(&target.join("debug"), "folder_of_json");
     let is_there = is_built && std::fs::copy(from, library(into, "folder_of_json")).is_ok();
     if !is_there {
-        eprintln!("skipped: the example plugin in Rust cannot be built here");
+        testkit::oracles::missing("a compiler for the example plugin in Rust");
     }
     is_there
 }
@@ -38,7 +38,7 @@ fn build_c(into: &Path) -> bool {
     let is_built = cc.arg(Path::new(EXAMPLES).join("count-calls/count_calls.c")).status();
     let is_built = is_built.is_ok_and(|status| status.success());
     if !is_built {
-        eprintln!("skipped: the example plugin in C cannot be built here");
+        testkit::oracles::missing("a compiler for the example plugin in C");
     }
     is_built
 }

@@ -2,8 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use hyperslab::model::properties::FileCreate;
 use hyperslab::vol::Registry;
+use hyperslab::vol::model::properties::FileCreate;
 use hyperslab::{File, FileAccess, H5Type, Result, s};
 
 /// The terminal connectors of this build.

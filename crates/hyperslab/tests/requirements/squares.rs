@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use hyperslab::model::datatype::SlotSizes;
-use hyperslab::model::properties::{DatasetCreate, FileCreate, GroupCreate, ObjectCreate};
+use hyperslab::vol::model::datatype::DescriptorSizes;
+use hyperslab::vol::model::properties::{DatasetCreate, FileCreate, GroupCreate, ObjectCreate};
 use hyperslab::vol::*;
 use hyperslab::{Dataspace, Datatype, Link, LinkTarget, ObjectKind, Selection};
 
@@ -63,7 +63,7 @@ impl Container for Squares {
             capability: Capability::default(),
             writable: false,
             root: ROOT,
-            slots: SlotSizes::native(8),
+            descriptors: DescriptorSizes::native(8),
             create: FileCreate::default(),
             storage_bytes: None,
             versions: Vec::new(),
@@ -90,8 +90,7 @@ impl Container for Squares {
     }
 
     fn group_info(&self, _group: Token) -> Result<GroupInfo> {
-        let (storage, create) = (LinkStorage::Compact, GroupCreate::default());
-        Ok(GroupInfo { links: 1, creation_order_next: 0, storage, create })
+        Ok(GroupInfo { links: 1, creation_order_next: 0, create: GroupCreate::default() })
     }
 
     fn link_get(&self, _group: Token, name: &str) -> Result<Option<Link>> {

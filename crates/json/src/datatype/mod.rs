@@ -30,7 +30,7 @@ fn ending(order: ByteOrder) -> Option<&'static str> {
     }
 }
 
-/// The type that a predefined name means.
+/// Returns the type that a predefined name means.
 fn from_predefined(name: &str) -> Result<Datatype> {
     let unknown = || Error::corrupt("read datatype").with("unknown name", name);
     let (rest, order) = match (name.strip_suffix("LE"), name.strip_suffix("BE")) {

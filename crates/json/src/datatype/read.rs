@@ -8,7 +8,7 @@ use crate::names::Word;
 use crate::text::Value;
 use crate::values::number_from_json;
 
-/// The datatype that JSON means, in memory form; checked as far as a datatype can be.
+/// Returns the datatype that JSON means, in the memory datatype; checked as far as a datatype can be.
 pub fn datatype_from_json(value: &Value<'_>, limits: &Limits) -> Result<Datatype> {
     let datatype = get(value, limits, 1).map_err(|e| e.during("read datatype"))?;
     let checked = datatype.validate(limits);

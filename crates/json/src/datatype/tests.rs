@@ -7,7 +7,7 @@ use crate::text;
 fn again(datatype: &Datatype) -> String {
     let text = text::write(&datatype_to_json(datatype)).unwrap();
     let read = datatype_from_json(&text::read(&text).unwrap(), &Limits::default()).unwrap();
-    assert_eq!(read, datatype.memory_form(), "{text}");
+    assert_eq!(read, datatype.memory_type(), "{text}");
     text
 }
 

@@ -7,16 +7,16 @@ use crate::names::Word;
 use crate::text::{Fields, Value, list};
 use crate::values::number_to_json;
 
-/// A datatype as JSON. Slots have no size there: the type is told in its memory form.
+/// Returns a datatype as JSON. Descriptors have no size there: the type is reported in its memory datatype.
 pub fn datatype_to_json(datatype: &Datatype) -> Value<'static> {
-    put(&datatype.memory_form())
+    put(&datatype.memory_type())
 }
 
 fn put(datatype: &Datatype) -> Value<'static> {
     if let Some(base) = predefined(datatype) {
-        return Fields::class(class(datatype)).with("base", base).into();
+        return Fields::class(datatype.class_name()).with("base", base).into();
     }
-    let fields = Fields::class(class(datatype));
+    let fields = Fields::class(datatype.class_name());
     match datatype {
         Datatype::Integer(t) => bits(fields, &t.bits).with("signed", t.signed),
         Datatype::Float(t) => float(bits(fields, &t.bits), t),
@@ -44,25 +44,7 @@ fn put(datatype: &Datatype) -> Value<'static> {
     .into()
 }
 
-fn class(datatype: &Datatype) -> &'static str {
-    match datatype {
-        Datatype::Integer(_) => "H5T_INTEGER",
-        Datatype::Float(_) => "H5T_FLOAT",
-        Datatype::Time(_) => "H5T_TIME",
-        Datatype::String(_) => "H5T_STRING",
-        Datatype::Bitfield(_) => "H5T_BITFIELD",
-        Datatype::Opaque(_) => "H5T_OPAQUE",
-        Datatype::Compound(_) => "H5T_COMPOUND",
-        Datatype::Reference(_) => "H5T_REFERENCE",
-        Datatype::Enum(_) => "H5T_ENUM",
-        Datatype::VarLen(VarLen { kind: VarLenKind::String { .. }, .. }) => "H5T_STRING",
-        Datatype::VarLen(_) => "H5T_VLEN",
-        Datatype::Array(_) => "H5T_ARRAY",
-        Datatype::Complex(_) => "H5T_COMPLEX",
-    }
-}
-
-/// The fields that numbers of unusual shape have.
+/// Returns the fields that numbers of unusual shape have.
 fn bits(fields: Fields<'static>, bits: &Bits) -> Fields<'static> {
     fields
         .with("size", bits.size)
@@ -91,7 +73,7 @@ fn text(fields: Fields<'static>, charset: CharacterSet, padding: StringPad) -> F
 
 fn reference(fields: Fields<'static>, kind: ReferenceKind) -> Fields<'static> {
     match kind {
-        ReferenceKind::ObjectOld | ReferenceKind::RegionOld => fields.with("base", kind.word()),
+        ReferenceKind::Object1 | ReferenceKind::DatasetRegion1 => fields.with("base", kind.word()),
         // The newer kinds have one predefined type, which holds any of them.
         _ => fields.with("base", "H5T_STD_REF").with("kind", kind.word()),
     }

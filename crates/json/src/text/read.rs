@@ -9,7 +9,7 @@ use super::Value;
 /// Lists and objects inside of each other: more than any type and value of the model takes.
 pub const DEPTH_MAX: u32 = 512;
 
-/// The value that a text is.
+/// Returns the value that a text is.
 pub fn read(text: &str) -> Result<Value<'_>> {
     let mut reader = Reader { text, at: 0 };
     // A byte order mark is no part of JSON, but editors leave it.

@@ -43,7 +43,7 @@ impl<'a> Value<'a> {
         }
     }
 
-    /// The member called `name`, where this is an object that has one.
+    /// Returns the member called `name`, where this is an object that has one.
     pub fn get(&self, name: &str) -> Option<&Value<'a>> {
         match self {
             Value::Object(members) => members.iter().find(|(n, _)| n == name).map(|(_, value)| value),
@@ -51,7 +51,7 @@ impl<'a> Value<'a> {
         }
     }
 
-    /// The member called `name`, which must be there.
+    /// Returns the member called `name`, which must be there.
     pub fn need(&self, name: &str) -> Result<&Value<'a>> {
         self.get(name).ok_or_else(|| match self {
             Value::Object(_) => Error::corrupt("read JSON object").with("missing", name),
@@ -59,7 +59,7 @@ impl<'a> Value<'a> {
         })
     }
 
-    /// A string.
+    /// Returns a string.
     pub fn text(&self) -> Result<&str> {
         match self {
             Value::String(text) => Ok(text),
@@ -67,12 +67,12 @@ impl<'a> Value<'a> {
         }
     }
 
-    /// A string, as one's own.
+    /// Returns a string, as one's own.
     pub fn text_owned(&self) -> Result<String> {
         self.text().map(str::to_owned)
     }
 
-    /// A whole number that is not negative and fits.
+    /// Returns a whole number that is not negative and fits.
     pub fn uint<T: TryFrom<u64>>(&self) -> Result<T> {
         let found = match self {
             Value::Number(text) => text.parse::<u64>().ok().and_then(|n| T::try_from(n).ok()),
@@ -81,7 +81,7 @@ impl<'a> Value<'a> {
         found.ok_or_else(|| wrong("whole number in range", self))
     }
 
-    /// A truth value.
+    /// Returns a truth value.
     pub fn truth(&self) -> Result<bool> {
         match self {
             Value::Bool(truth) => Ok(*truth),
@@ -89,7 +89,7 @@ impl<'a> Value<'a> {
         }
     }
 
-    /// The entries of a list.
+    /// Returns the entries of a list.
     pub fn array(&self) -> Result<&[Value<'a>]> {
         match self {
             Value::Array(entries) => Ok(entries),
@@ -105,17 +105,17 @@ impl<'a> Value<'a> {
         }
     }
 
-    /// What `take` makes of a member, where there is one.
+    /// Returns what `take` makes of a member, where there is one.
     pub fn maybe<T>(&self, name: &str, take: impl FnOnce(&Value<'a>) -> Result<T>) -> Result<Option<T>> {
         self.get(name).map(take).transpose().map_err(|e| e.during(format!("read \"{name}\"")))
     }
 
-    /// What `take` makes of a member, or what is usual.
+    /// Returns what `take` makes of a member, or what is usual.
     pub fn or<T>(&self, name: &str, usual: T, take: impl FnOnce(&Value<'a>) -> Result<T>) -> Result<T> {
         Ok(self.maybe(name, take)?.unwrap_or(usual))
     }
 
-    /// The same value with text of its own.
+    /// Returns the same value with text of its own.
     pub fn into_owned(self) -> Value<'static> {
         match self {
             Value::Null => Value::Null,
@@ -166,7 +166,7 @@ macro_rules! whole_numbers {
 
 whole_numbers! { u8 u16 u32 u64 i64 }
 
-/// A list of what can become values.
+/// Returns a list of what can become values.
 pub fn list<'a, T: Into<Value<'a>>>(entries: impl IntoIterator<Item = T>) -> Value<'a> {
     Value::Array(entries.into_iter().map(Into::into).collect())
 }
@@ -215,12 +215,12 @@ impl<'a> Fields<'a> {
         self
     }
 
-    /// Whether there are none.
+    /// Returns whether there are none.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// The object, if it has members.
+    /// Returns the object, if it has members.
     pub fn filled(self) -> Option<Value<'a>> {
         if self.is_empty() { None } else { Some(self.into()) }
     }

@@ -10,7 +10,7 @@ use super::{DEPTH_MAX, Value};
 const LINE_CHARS: usize = 130;
 const INDENT: usize = 2;
 
-/// The text of a value, with a line break at its end.
+/// Returns the text of a value, with a line break at its end.
 pub fn write(value: &Value<'_>) -> Result<String> {
     let mut out = String::new();
     put(value, 0, &mut out)?;
@@ -88,7 +88,7 @@ fn put_singles(entries: &[Value<'_>], depth: usize, out: &mut String) {
     out.push(']');
 }
 
-/// Whether the value went onto this line; if not, some of it did. Only flat things share a line.
+/// Returns whether the value went onto this line; if not, some of it did. Only flat things share a line.
 fn put_short(value: &Value<'_>, end_max: usize, out: &mut String) -> bool {
     match value {
         Value::Null => out.push_str("null"),
@@ -126,7 +126,7 @@ fn is_flat_array(value: &Value<'_>) -> bool {
     matches!(value, Value::Array(entries) if entries.iter().all(is_single))
 }
 
-/// Whether a character is shown as its number: bytes that are no UTF-8, and what a terminal or an editor acts upon.
+/// Returns whether a character is shown as its number: bytes that are no UTF-8, and what a terminal or an editor acts upon.
 fn is_hidden(c: char) -> bool {
     model::text::is_control(c) || matches!(c, '\u{F780}'..='\u{F7FF}' | '\u{FEFF}')
 }

@@ -1,11 +1,11 @@
-//! Elements in memory form, to JSON and back.
+//! Elements in the memory datatype, to JSON and back.
 
 use model::datatype::{StringPad, VarLenKind};
-use model::heap::VarSlot;
+use model::heap::VarLenDescriptor;
 use model::{Datatype, Error, Heap, Limits, Result, text};
 
 use super::floats::Real;
-use super::integers::Whole;
+use super::integers::IntegerForm;
 use super::{Objects, raw_from_json, references, unfit};
 use crate::names::{from_hex, hex};
 use crate::text::Value;
@@ -19,7 +19,7 @@ pub struct Codec {
 
 #[derive(Debug)]
 enum Node {
-    Whole(Whole),
+    Whole(IntegerForm),
     Real(Box<Real>),
     Text(StringPad),
     Opaque,
@@ -59,9 +59,9 @@ impl Reading<'_> {
 }
 
 impl Codec {
-    /// For a type, of which the memory form counts.
+    /// For a type, of which the memory datatype counts.
     pub fn new(datatype: &Datatype) -> Codec {
-        Self::of(&datatype.memory_form())
+        Self::of(&datatype.memory_type())
     }
 
     fn of(datatype: &Datatype) -> Codec {
@@ -82,17 +82,17 @@ impl Codec {
                 Node::Array(t.dims.iter().map(|&d| d as usize).collect(), Box::new(Self::of(&t.base)))
             }
             Datatype::Complex(t) => Node::Complex(Box::new(Self::of(&t.base))),
-            other => Whole::of(other).map_or(Node::Opaque, Node::Whole),
+            other => IntegerForm::of(other).map_or(Node::Opaque, Node::Whole),
         };
         Codec { node, bytes: datatype.size() as usize }
     }
 
-    /// Bytes of an element in memory form.
+    /// Returns the number of bytes of an element in the memory datatype.
     pub fn bytes(&self) -> usize {
         self.bytes
     }
 
-    /// One element as JSON.
+    /// Returns one element as JSON.
     pub fn show(&self, element: &[u8], heap: &Heap, objects: &dyn Objects) -> Result<Value<'static>> {
         Ok(match &self.node {
             Node::Whole(whole) => whole.show(element),
@@ -106,13 +106,13 @@ impl Codec {
                 members.iter().map(member).collect::<Result<Vec<_>>>()?.into()
             }
             Node::Reference => references::reference_to_json(&heap.load_reference(element)?, objects)?,
-            Node::VarText => match VarSlot::load(element)? {
-                slot if slot.is_null() => Value::Null,
-                slot => text::from_bytes(heap.get(slot, 1)?).into(),
+            Node::VarText => match VarLenDescriptor::load(element)? {
+                descriptor if descriptor.is_null() => Value::Null,
+                descriptor => text::from_bytes(heap.get(descriptor, 1)?).into(),
             },
-            Node::Sequence(base) => match VarSlot::load(element)? {
-                slot if slot.is_null() => Value::Null,
-                slot => base.show_list(heap.get(slot, base.bytes as u64)?, heap, objects)?.into(),
+            Node::Sequence(base) => match VarLenDescriptor::load(element)? {
+                descriptor if descriptor.is_null() => Value::Null,
+                descriptor => base.show_list(heap.get(descriptor, base.bytes as u64)?, heap, objects)?.into(),
             },
             Node::Array(dims, base) => base.show_all(dims, element, heap, objects)?,
             Node::Complex(base) => base.show_list(element, heap, objects)?.into(),
@@ -154,21 +154,21 @@ impl Codec {
             Node::Reference => {
                 let blocks_max = reading.limits.selection_blocks_max;
                 let reference = references::reference_from_json(value, reading.objects, blocks_max)?;
-                let mut slot = [0; 16];
-                reading.heap.store_reference(reference, &mut slot)?;
-                out.extend(slot);
+                let mut descriptor = [0; 16];
+                reading.heap.store_reference(reference, &mut descriptor)?;
+                out.extend(descriptor);
             }
             Node::VarText if *value == Value::Null => out.extend([0; 16]),
             Node::VarText => {
                 let bytes = text::to_bytes(value.text()?);
                 reading.take(bytes.len())?;
-                push_slot(reading.heap.push(&bytes, bytes.len() as u64), out)?;
+                push_descriptor(reading.heap.push(&bytes, bytes.len() as u64), out)?;
             }
             Node::Sequence(_) if *value == Value::Null => out.extend([0; 16]),
             Node::Sequence(base) => {
                 let (entries, mut bytes) = (value.array()?, Vec::new());
                 entries.iter().try_for_each(|entry| base.parse(entry, &mut bytes, reading))?;
-                push_slot(reading.heap.push(&bytes, entries.len() as u64), out)?;
+                push_descriptor(reading.heap.push(&bytes, entries.len() as u64), out)?;
             }
             Node::Array(dims, base) => base.parse_all(dims, value, out, reading)?,
             Node::Complex(base) => base.parse_all(&[2], value, out, reading)?,
@@ -244,9 +244,9 @@ fn part(element: &[u8], at: usize, len: usize) -> Result<&[u8]> {
     element.get(at..at + len).ok_or_else(|| Error::invalid("write JSON element").with("bytes", element.len()))
 }
 
-fn push_slot(slot: VarSlot, out: &mut Vec<u8>) -> Result<()> {
+fn push_descriptor(descriptor: VarLenDescriptor, out: &mut Vec<u8>) -> Result<()> {
     let mut bytes = [0; 16];
-    slot.store(&mut bytes)?;
+    descriptor.store(&mut bytes)?;
     out.extend(bytes);
     Ok(())
 }
@@ -280,7 +280,7 @@ mod tests {
         let text = write(&value).unwrap();
         codec.parse(&read(&text).unwrap(), &mut out, &mut reading).unwrap();
         assert_eq!(codec.show(&out, &new_heap, &Strangers).unwrap(), value);
-        if !datatype.has_slots() {
+        if !datatype.has_descriptors() {
             assert_eq!(out, element, "{text}");
         }
         text.trim_end().to_owned()

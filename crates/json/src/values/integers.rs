@@ -8,25 +8,26 @@ use crate::text::Value;
 
 /// How the bits of an element are a number.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Whole {
+pub(super) struct IntegerForm {
     bits: Bits,
     signed: bool,
 }
 
-impl Whole {
+impl IntegerForm {
     /// Of a type whose elements are whole numbers.
-    pub(super) fn of(datatype: &Datatype) -> Option<Whole> {
+    pub(super) fn of(datatype: &Datatype) -> Option<IntegerForm> {
         Some(match datatype {
-            Datatype::Integer(t) => Whole { bits: t.bits, signed: t.signed },
-            Datatype::Bitfield(bits) => Whole { bits: *bits, signed: false },
-            Datatype::Time(t) => {
-                Whole { bits: Bits { precision: t.precision, ..Bits::full(t.size, t.order) }, signed: true }
-            }
+            Datatype::Integer(t) => IntegerForm { bits: t.bits, signed: t.signed },
+            Datatype::Bitfield(bits) => IntegerForm { bits: *bits, signed: false },
+            Datatype::Time(t) => IntegerForm {
+                bits: Bits { precision: t.precision, ..Bits::full(t.size, t.order) },
+                signed: true,
+            },
             _ => return None,
         })
     }
 
-    /// Whether a number of 64 bits holds it.
+    /// Returns whether a number of 64 bits holds it.
     fn is_short(&self) -> bool {
         let end = u32::from(self.bits.offset) + u32::from(self.bits.precision);
         self.bits.size <= 8 && self.bits.precision > 0 && end <= self.bits.size * 8
@@ -44,7 +45,7 @@ impl Whole {
         }
     }
 
-    /// The element whose significant bits these are, with padding as declared.
+    /// Returns the element whose significant bits these are, with padding as declared.
     fn store(&self, significant: u64) -> Vec<u8> {
         let all = u64::MAX >> (64 - self.bits.size * 8);
         let low = (1u64 << self.bits.offset) - 1;
@@ -93,17 +94,17 @@ impl Whole {
     }
 }
 
-/// A value of an enum, or its bytes where the type below is no number.
+/// Returns a value of an enum, or its bytes where the type below is no number.
 pub(crate) fn number_to_json(datatype: &Datatype, bytes: &[u8]) -> Value<'static> {
-    match Whole::of(datatype) {
+    match IntegerForm::of(datatype) {
         Some(whole) if bytes.len() == datatype.size() as usize => whole.show(bytes),
         _ => raw_to_json(bytes),
     }
 }
 
-/// The bytes of [`number_to_json`].
+/// Returns the bytes of [`number_to_json`].
 pub(crate) fn number_from_json(datatype: &Datatype, value: &Value<'_>) -> Result<Vec<u8>> {
-    let whole = Whole::of(datatype).ok_or_else(|| unfit("value of an enum of whole numbers", value))?;
+    let whole = IntegerForm::of(datatype).ok_or_else(|| unfit("value of an enum of whole numbers", value))?;
     whole.parse(value)
 }
 
@@ -111,14 +112,14 @@ pub(crate) fn number_from_json(datatype: &Datatype, value: &Value<'_>) -> Result
 mod tests {
     use super::*;
 
-    fn again(whole: Whole, bytes: &[u8]) -> Value<'static> {
+    fn again(whole: IntegerForm, bytes: &[u8]) -> Value<'static> {
         let value = whole.show(bytes);
         assert_eq!(whole.parse(&value).unwrap(), bytes, "{value:?}");
         value
     }
 
-    fn full(size: u32, signed: bool, order: ByteOrder) -> Whole {
-        Whole { bits: Bits::full(size, order), signed }
+    fn full(size: u32, signed: bool, order: ByteOrder) -> IntegerForm {
+        IntegerForm { bits: Bits::full(size, order), signed }
     }
 
     #[test]
@@ -135,7 +136,7 @@ mod tests {
     fn odd_bits_and_their_padding_survive() {
         let bits = Bits { offset: 3, precision: 9, high_pad: BitPad::One, ..Bits::full(2, ByteOrder::Big) };
         for n in 0..=u16::MAX {
-            again(Whole { bits, signed: true }, &n.to_be_bytes());
+            again(IntegerForm { bits, signed: true }, &n.to_be_bytes());
         }
         again(full(16, false, ByteOrder::Little), &[7; 16]);
     }

@@ -18,12 +18,12 @@ use model::{Error, Result};
 use crate::names::{from_hex, hex};
 use crate::text::Value;
 
-/// Bytes as they are, where nothing else is exact.
+/// Returns bytes as they are, where nothing else is exact.
 fn raw_to_json(bytes: &[u8]) -> Value<'static> {
     format!("0x{}", hex(bytes)).into()
 }
 
-/// The bytes of [`raw_to_json`], if this is one.
+/// Returns the bytes of [`raw_to_json`], if this is one.
 fn raw_from_json(value: &Value<'_>, bytes: usize) -> Result<Option<Vec<u8>>> {
     let Value::String(text) = value else { return Ok(None) };
     let Some(digits) = text.strip_prefix("0x") else { return Ok(None) };

@@ -11,7 +11,7 @@ use crate::text::{Fields, Value};
 pub trait Objects {
     /// `datasets/ID`, as HDF5/JSON writes it.
     fn name_of(&self, token: Token) -> Result<String>;
-    /// The object that such a name means.
+    /// Returns the object that such a name means.
     fn token_of(&self, name: &str) -> Result<Token>;
 }
 
@@ -29,7 +29,7 @@ impl Objects for Strangers {
     }
 }
 
-/// A reference as JSON; objects of other containers keep their token.
+/// Returns a reference as JSON; objects of other containers keep their token.
 pub fn reference_to_json(reference: &Reference, objects: &dyn Objects) -> Result<Value<'static>> {
     let Some(token) = reference.token() else { return Ok(Value::Null) };
     let name = match &reference.file {
@@ -48,7 +48,7 @@ pub fn reference_to_json(reference: &Reference, objects: &dyn Objects) -> Result
     })
 }
 
-/// The reference that JSON means.
+/// Returns the reference that JSON means.
 pub fn reference_from_json(value: &Value<'_>, objects: &dyn Objects, blocks_max: u64) -> Result<Reference> {
     let file = value.maybe("file", |file| file.text().map(str::to_owned))?;
     let name = match value {

@@ -3,7 +3,7 @@
 /// Smaller ones are as quick to make as to find.
 const KEPT_BYTES_MIN: usize = 64 << 10;
 
-/// Buffers that nobody uses.
+/// Buffers that no one uses.
 #[derive(Debug, Default)]
 pub(crate) struct Buffers {
     free: Vec<Vec<u8>>,
@@ -11,9 +11,9 @@ pub(crate) struct Buffers {
 }
 
 impl Buffers {
-    /// An empty buffer with room for `len` bytes.
+    /// Returns an empty buffer with space for `len` bytes.
     pub(crate) fn take(&mut self, len: usize) -> Vec<u8> {
-        // One that is much larger would keep memory that nobody needs.
+        // One that is much larger would keep memory that no one needs.
         let fits = |buffer: &Vec<u8>| (len..=len.saturating_mul(2)).contains(&buffer.capacity());
         // The last one that was used is the one that caches still hold.
         match self.free.iter().rposition(fits) {
@@ -35,7 +35,7 @@ impl Buffers {
         }
     }
 
-    /// Lets go of buffers until no more than so many bytes are kept.
+    /// Releases buffers until no more than so many bytes are kept.
     pub(crate) fn shrink(&mut self, bytes_max: usize) {
         while self.bytes > bytes_max
             && let Some(buffer) = self.free.pop()

@@ -32,14 +32,14 @@ pub struct Progress {
 }
 
 impl Progress {
-    /// Whether all have ended, in one way or another.
+    /// Returns whether all have ended, in one way or another.
     pub fn is_final(&self) -> bool {
         self.waiting + self.running == 0
     }
 }
 
 impl EventSet {
-    /// A set without requests.
+    /// Returns a set without requests.
     pub fn new() -> Self {
         Self::default()
     }
@@ -64,7 +64,7 @@ impl EventSet {
         answer
     }
 
-    /// How far its requests are, without waiting.
+    /// Returns how far its requests are, without waiting.
     pub fn test(&self) -> Progress {
         let mut progress = Progress::default();
         for request in self.lock().iter() {

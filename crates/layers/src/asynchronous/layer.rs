@@ -116,7 +116,7 @@ struct Queued {
     is_writable: bool,
     /// How often objects are retained.
     handles: Mutex<HashMap<Token, u64>>,
-    /// The container beneath does not count handles: letting go of one removes nothing.
+    /// The inner container does not count handles: letting go of one removes nothing.
     has_no_handles: AtomicBool,
 }
 
@@ -131,7 +131,7 @@ fn is_elsewhere(info: &DatasetInfo) -> bool {
     matches!(info.create.layout, Layout::Virtual(_) | Layout::External(_))
 }
 
-/// Whether a write of these bytes can only fail in the storage.
+/// Returns whether a write of these bytes can only fail in the storage.
 fn is_sound(info: &DatasetInfo, selection: &Selection, bytes: usize) -> bool {
     let Dataspace::Simple(_) = info.space else {
         return info.space == Dataspace::Scalar && fits(info, 1, bytes);
@@ -150,19 +150,19 @@ impl Queued {
         self.handles.lock()
     }
 
-    /// The dataset as it will be when what is queued is done.
+    /// Returns the dataset as it will be when what is queued is done.
     fn future(&self, dataset: Token) -> Result<Arc<DatasetInfo>> {
         self.queue.future_info(dataset).map_or_else(|| self.inner.dataset_info(dataset), Ok)
     }
 
     fn is_queueable(&self, write: &OpWrite<'_>) -> bool {
         let Ok(info) = self.future(write.dataset) else { return false };
-        let is_plain = !is_elsewhere(&info) && !info.datatype.has_slots();
+        let is_plain = !is_elsewhere(&info) && !info.datatype.has_descriptors();
         let bytes = write.from.len();
         is_plain && is_sound(&info, write.selection, bytes) && self.queue.has_room_for(bytes)
     }
 
-    /// The dataset after it was resized, if that can be queued.
+    /// Returns the dataset after it was resized, if that can be queued.
     fn resized(&self, dataset: Token, dims: &[u64]) -> Option<Arc<DatasetInfo>> {
         let info = self.future(dataset).ok().filter(|_| self.is_writable)?;
         let is_chunked = matches!(info.create.layout, Layout::Chunked { .. });
@@ -174,16 +174,16 @@ impl Queued {
         Some(Arc::new(DatasetInfo { space, ..(*info).clone() }))
     }
 
-    /// Whether a value can be queued.
+    /// Returns whether a value can be queued.
     fn is_queueable_attribute(&self, object: Token, name: &str, bytes: usize) -> bool {
         let Ok(Some(info)) = self.inner.attribute_info(object, name) else { return false };
         let count = info.space.element_count().unwrap_or(u64::MAX);
         let wanted = count.checked_mul(info.datatype.size().into());
-        let is_sound = wanted == Some(bytes as u64) && !info.datatype.has_slots();
+        let is_sound = wanted == Some(bytes as u64) && !info.datatype.has_descriptors();
         self.is_writable && is_sound && self.queue.has_room_for(bytes)
     }
 
-    /// Whether releasing an object now could remove others that have something queued.
+    /// Returns whether releasing an object now could remove others that have something queued.
     fn may_remove_others(&self, object: Token) -> bool {
         let info = self.inner.object_info(object);
         info.map_or(true, |info| info.kind == ObjectKind::Group && info.references == 0)

@@ -8,7 +8,7 @@
 //! `release` of an object that has something queued. Changes of one object happen in their order; whatever else is asked
 //! of an object waits for what is queued for it, and what could remove objects waits for all. So a program sees what it
 //! would see without the layer, except that a failure of the storage comes later: from the [`Request`], from the
-//! [`EventSet`] that the change was queued in, or, where nobody looked there, from the next `commit` or `close`.
+//! [`EventSet`] that the change was queued in, or, where no one looked there, from the next `commit` or `close`.
 //!
 //! At most `memory` bytes wait; who queues more waits itself. Changes that may fail for reasons of their own (elements
 //! in other files, values of variable length, arguments that do not fit) are not queued: they wait for their turn and

@@ -79,7 +79,7 @@ impl Line {
         self.running.or_else(|| self.waiting.front().map(|task| task.request.ticket()))
     }
 
-    /// The dataset as the last resize leaves it.
+    /// Returns the dataset as the last resize leaves it.
     fn last_resize(&self) -> Option<Arc<DatasetInfo>> {
         let last = self.waiting.iter().rev().find_map(|task| task.work.info_after());
         last.or(self.begun.as_ref()).cloned()
@@ -87,7 +87,7 @@ impl Line {
 }
 
 #[derive(Default)]
-struct State {
+struct QueueState {
     lines: HashMap<Token, Line>,
     /// Objects whose next change can begin.
     ready: VecDeque<Token>,
@@ -107,7 +107,7 @@ pub(crate) struct Queue {
     bytes_max: usize,
     /// Changes that have not ended: most calls need only this number.
     count: AtomicUsize,
-    state: Mutex<State>,
+    state: Mutex<QueueState>,
     /// Something ended.
     ended: Condvar,
     /// Something can begin.
@@ -129,31 +129,31 @@ impl Queue {
         })
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, QueueState> {
         self.state.lock()
     }
 
-    fn wait_until(&self, is_so: impl Fn(&State) -> bool) -> MutexGuard<'_, State> {
+    fn wait_until(&self, is_so: impl Fn(&QueueState) -> bool) -> MutexGuard<'_, QueueState> {
         let state = self.state();
         self.ended.wait_while(state, |state| !is_so(state))
     }
 
-    /// Whether nothing is queued.
+    /// Returns whether nothing is queued.
     pub(crate) fn is_empty(&self) -> bool {
         self.count.load(Ordering::SeqCst) == 0
     }
 
-    /// Whether a change of so many bytes can be queued at all.
+    /// Returns whether a change of so many bytes can be queued at all.
     pub(crate) fn has_room_for(&self, bytes: usize) -> bool {
         bytes <= self.bytes_max
     }
 
-    /// Whether an object has something queued.
+    /// Returns whether an object has something queued.
     pub(crate) fn is_busy(&self, object: Token) -> bool {
         !self.is_empty() && self.state().lines.contains_key(&object)
     }
 
-    /// The dataset as it will be when what is queued is done.
+    /// Returns the dataset as it will be when what is queued is done.
     pub(crate) fn future_info(&self, dataset: Token) -> Option<Arc<DatasetInfo>> {
         if self.is_empty() {
             return None;
@@ -188,10 +188,10 @@ impl Queue {
         drop(self.wait_until(|state| state.unfinished.first().is_none_or(|oldest| *oldest >= now)));
     }
 
-    /// A copy of bytes, when there is room for it.
+    /// Returns a copy of bytes, when there is space for it.
     pub(crate) fn copy(&self, data: &[u8]) -> Vec<u8> {
         let has_room =
-            |state: &State| state.bytes == 0 || state.bytes.saturating_add(data.len()) <= self.bytes_max;
+            |state: &QueueState| state.bytes == 0 || state.bytes.saturating_add(data.len()) <= self.bytes_max;
         let mut state = self.wait_until(has_room);
         state.bytes += data.len();
         let left = self.bytes_max.saturating_sub(state.bytes);
@@ -233,7 +233,7 @@ impl Queue {
     }
 
     /// One more thread, while there are fewer than may be and than objects with something to do.
-    fn start_thread(self: &Arc<Self>, state: &mut State) {
+    fn start_thread(self: &Arc<Self>, state: &mut QueueState) {
         if state.threads.len() >= self.threads_max.min(state.lines.len()) {
             return;
         }
@@ -255,13 +255,13 @@ impl Queue {
             |_| Err(Error::invalid("storage panicked").with("container", format!("{container:?}")));
         task.request.finish(outcome.unwrap_or_else(panicked));
         let Task { request, work } = task;
-        // Before anybody is told that it ended: a failure nobody holds goes to the container now.
+        // Before anybody is reported that it ended: a failure no one holds goes to the container now.
         drop(request);
         self.end(object, ticket, work);
         true
     }
 
-    /// The next change that can begin.
+    /// Returns the next change that can begin.
     fn next(&self, waits: bool) -> Option<(Token, Task)> {
         let mut state = self.state();
         loop {
@@ -296,7 +296,7 @@ impl Queue {
         self.forget(&mut state, ticket, work);
     }
 
-    fn forget(&self, state: &mut State, ticket: u64, work: Work) {
+    fn forget(&self, state: &mut QueueState, ticket: u64, work: Work) {
         state.unfinished.remove(&ticket);
         let buffer = work.into_buffer();
         state.bytes = state.bytes.saturating_sub(buffer.len());
@@ -331,7 +331,7 @@ impl Queue {
         self.failures.lock().push(error);
     }
 
-    /// Waits for all; an error that names all failures that nobody looked at.
+    /// Waits for all; an error that names all failures that no one looked at.
     pub(crate) fn settle(&self) -> Result<()> {
         self.wait_for_all();
         let failures = std::mem::take(&mut *self.failures.lock());

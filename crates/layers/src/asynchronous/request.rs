@@ -27,7 +27,7 @@ pub enum Status {
 }
 
 impl Status {
-    /// Whether nothing more happens.
+    /// Returns whether nothing more happens.
     pub fn is_final(self) -> bool {
         !matches!(self, Status::Waiting | Status::Running)
     }
@@ -42,12 +42,12 @@ struct Inner {
     object: Token,
     ticket: u64,
     home: Weak<Queue>,
-    state: Mutex<State>,
+    state: Mutex<RequestState>,
     changed: Condvar,
     is_told: AtomicBool,
 }
 
-struct State {
+struct RequestState {
     status: Status,
     error: Option<Error>,
 }
@@ -60,13 +60,13 @@ impl std::fmt::Debug for Request {
 }
 
 impl Inner {
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, RequestState> {
         self.state.lock()
     }
 }
 
 impl Drop for Inner {
-    /// A failure that nobody looked at goes to the container.
+    /// A failure that no one looked at goes to the container.
     fn drop(&mut self) {
         let error = self.state().error.take();
         if let Some(error) = error.filter(|_| !self.is_told.load(Ordering::SeqCst))
@@ -79,7 +79,7 @@ impl Drop for Inner {
 
 impl Request {
     pub(crate) fn new(operation: Operation, object: Token, ticket: u64, home: Weak<Queue>) -> Self {
-        let state = Mutex::new(State { status: Status::Waiting, error: None });
+        let state = Mutex::new(RequestState { status: Status::Waiting, error: None });
         let (changed, is_told) = (Condvar::new(), AtomicBool::new(false));
         Request(Arc::new(Inner { operation, object, ticket, home, state, changed, is_told }))
     }
@@ -97,12 +97,12 @@ impl Request {
         self.0.changed.notify_all();
     }
 
-    /// What was queued.
+    /// Returns what was queued.
     pub fn operation(&self) -> Operation {
         self.0.operation
     }
 
-    /// The object that it changes.
+    /// Returns the object that it changes.
     pub fn object(&self) -> Token {
         self.0.object
     }
@@ -111,12 +111,12 @@ impl Request {
         self.0.ticket
     }
 
-    /// How far it is.
+    /// Returns how far it is.
     pub fn status(&self) -> Status {
         self.0.state().status
     }
 
-    /// Waits for its end, for so long at most; `None` where it has not ended then. A failure that was told here is not
+    /// Waits for its end, for so long at most; `None` where it has not ended then. A failure that was given here is not
     /// told again by the container.
     pub fn wait(&self, timeout: Duration) -> Option<Result<()>> {
         self.ended(timeout).map(|state| self.outcome(&state))
@@ -127,7 +127,7 @@ impl Request {
         drop(self.ended(timeout));
     }
 
-    fn ended(&self, timeout: Duration) -> Option<MutexGuard<'_, State>> {
+    fn ended(&self, timeout: Duration) -> Option<MutexGuard<'_, RequestState>> {
         let until = Instant::now().checked_add(timeout);
         let mut state = self.0.state();
         while !state.status.is_final() {
@@ -142,7 +142,7 @@ impl Request {
         Some(state)
     }
 
-    fn outcome(&self, state: &State) -> Result<()> {
+    fn outcome(&self, state: &RequestState) -> Result<()> {
         match (&state.error, state.status) {
             (Some(error), _) => {
                 self.0.is_told.store(true, Ordering::SeqCst);
@@ -167,7 +167,7 @@ thread_local! {
     static COLLECTORS: RefCell<Vec<Vec<Request>>> = const { RefCell::new(Vec::new()) };
 }
 
-/// Gives a new request to whoever collects.
+/// Gives a new request to a caller that collects.
 pub(crate) fn collect(request: &Request) {
     COLLECTORS.with_borrow_mut(|collectors| {
         if let Some(last) = collectors.last_mut() {

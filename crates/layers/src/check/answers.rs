@@ -61,17 +61,17 @@ pub(crate) fn count(operation: Operation, asked: usize, answers: usize) -> Resul
     container(operation, "each question has one answer", asked == answers, value)
 }
 
-/// What a container tells about itself stays as it was; sizes and warnings may change.
+/// The info of a container about itself stays as it was; sizes and warnings may change.
 pub(crate) fn same_info(first: &ContainerInfo, now: &ContainerInfo) -> Result<()> {
     let parts = [
         ("connector", first.connector == now.connector),
         ("capability", first.capability == now.capability),
         ("writable", first.writable == now.writable),
         ("root", first.root == now.root),
-        ("slots", first.slots == now.slots),
+        ("descriptors", first.descriptors == now.descriptors),
         ("create", first.create == now.create),
     ];
     let changed: Vec<&str> = parts.iter().filter(|(_, same)| !same).map(|(part, _)| *part).collect();
-    let rule = "what a container tells about itself does not change";
+    let rule = "the info of a container does not change";
     container(Operation::info, rule, changed.is_empty(), changed.join(", "))
 }

@@ -24,7 +24,7 @@ pub(crate) fn length(operation: Operation, rule: &'static str, wanted: u64, have
     caller(operation, rule, wanted == have as u64, format!("{have} bytes instead of {wanted}"))
 }
 
-/// Bytes of all elements of an extent.
+/// Returns the number of bytes of all elements of an extent.
 pub(crate) fn space_bytes(operation: Operation, space: &Dataspace, datatype: &Datatype) -> Result<u64> {
     bytes(operation, space.element_count()?, datatype)
 }
@@ -51,14 +51,19 @@ pub(crate) fn transfer(
         }
     };
     let wanted = bytes(operation, count, &info.datatype)?;
-    length(operation, "the buffer has room for exactly the selected elements", wanted, buffer_bytes)
+    length(operation, "the buffer has space for exactly the selected elements", wanted, buffer_bytes)
 }
 
-/// A fill value is one element in file form.
+/// A fill value is one element in the file datatype.
 pub(crate) fn fill_value(op: &OpDatasetCreate, info: &ContainerInfo) -> Result<()> {
     let FillValue::Value(value) = &op.create.fill.value else { return Ok(()) };
-    let wanted = op.datatype.with_slots(&info.slots).size();
-    length(Operation::dataset_create, "a fill value is one element in file form", wanted.into(), value.len())
+    let wanted = op.datatype.with_descriptors(&info.descriptors).size();
+    length(
+        Operation::dataset_create,
+        "a fill value is one element in the file datatype",
+        wanted.into(),
+        value.len(),
+    )
 }
 
 /// An offset is the first element of a chunk in the extent.
@@ -94,7 +99,7 @@ pub(crate) fn identities(operation: Operation, ids: &[&[u8]], info: &ContainerIn
     caller(operation, rule, wrong.is_none(), format!("{value} bytes instead of {wanted}"))
 }
 
-/// Bytes of a blob's identity.
+/// Returns the number of bytes of a blob's identity.
 pub(crate) fn blob_id_bytes(info: &ContainerInfo) -> usize {
-    (info.slots.varlen as usize).saturating_sub(4)
+    (info.descriptors.varlen as usize).saturating_sub(4)
 }

@@ -8,7 +8,7 @@ use model::{Error, LinkTarget, ObjectKind, Reference, Result, Token};
 use system::sync::{Mutex, MutexGuard};
 use vol::*;
 
-use crate::check::lives::{Known, Lives};
+use crate::check::lives::{KnownTokens, TokenLifetimes};
 use crate::check::{answers, arguments, caller, container};
 
 /// Puts checks over containers.
@@ -32,14 +32,14 @@ impl LayerFactory for CheckLayer {
 
     fn wrap(&self, op: &Wrap<'_>) -> Result<Arc<dyn Container>> {
         let is_strict = is_strict(op.parameters)?;
-        let known = Arc::new(Known::new(op.inner.clone()));
+        let known = Arc::new(KnownTokens::new(op.inner.clone()));
         let (inner, handles) = (op.inner.clone(), Mutex::default());
         let check = Check { inner, known: known.clone(), first: OnceLock::new(), handles, is_strict };
-        Ok(Arc::new(Observed::new(Arc::new(check), Lives::new(known))))
+        Ok(Arc::new(Observed::new(Arc::new(check), TokenLifetimes::new(known))))
     }
 }
 
-/// Whether everything must be released before the container is closed.
+/// Returns whether everything must be released before the container is closed.
 fn is_strict(parameters: &Parameters) -> Result<bool> {
     parameters.only(&["handles"])?;
     match parameters.get("handles").unwrap_or("lenient") {
@@ -51,7 +51,7 @@ fn is_strict(parameters: &Parameters) -> Result<bool> {
 
 struct Check {
     inner: Arc<dyn Container>,
-    known: Arc<Known>,
+    known: Arc<KnownTokens>,
     /// What the container told first about itself.
     first: OnceLock<Arc<ContainerInfo>>,
     /// How often objects are retained.
@@ -64,7 +64,7 @@ impl Check {
         self.handles.lock()
     }
 
-    /// What the container told first.
+    /// Returns what the container told first.
     fn told(&self) -> Result<Arc<ContainerInfo>> {
         match self.first.get() {
             Some(info) => Ok(info.clone()),
@@ -72,7 +72,7 @@ impl Check {
         }
     }
 
-    fn place(&self, operation: Operation, place: Option<&Place>) -> Result<()> {
+    fn place(&self, operation: Operation, place: Option<&LinkLocation>) -> Result<()> {
         let Some(place) = place else { return Ok(()) };
         self.known.check(operation, place.group)?;
         arguments::link_name(operation, &place.name)
@@ -342,19 +342,19 @@ impl Layer for Check {
         self.inner.blob_delete(ids)
     }
 
-    fn reference_get(&self, kind: ReferenceKind, slots: &[&[u8]]) -> Result<Vec<Reference>> {
-        let references = self.inner.reference_get(kind, slots)?;
-        answers::count(Operation::reference_get, slots.len(), references.len())?;
+    fn reference_get(&self, kind: ReferenceKind, descriptors: &[&[u8]]) -> Result<Vec<Reference>> {
+        let references = self.inner.reference_get(kind, descriptors)?;
+        answers::count(Operation::reference_get, descriptors.len(), references.len())?;
         Ok(references)
     }
 
     fn reference_put(&self, kind: ReferenceKind, references: &[Reference]) -> Result<Vec<Vec<u8>>> {
-        let slots = self.inner.reference_put(kind, references)?;
-        answers::count(Operation::reference_put, references.len(), slots.len())?;
-        let wanted = self.told()?.slots.of_reference(kind) as usize;
-        let wrong = slots.iter().map(Vec::len).find(|len| *len != wanted);
-        let rule = "slots have the bytes that info() promises";
+        let descriptors = self.inner.reference_put(kind, references)?;
+        answers::count(Operation::reference_put, references.len(), descriptors.len())?;
+        let wanted = self.told()?.descriptors.of_reference(kind) as usize;
+        let wrong = descriptors.iter().map(Vec::len).find(|len| *len != wanted);
+        let rule = "descriptors have the bytes that info() promises";
         container(Operation::reference_put, rule, wrong.is_none(), wrong.unwrap_or(0))?;
-        Ok(slots)
+        Ok(descriptors)
     }
 }

@@ -11,14 +11,14 @@ use vol::{Call, Container, Observer, Operation};
 use crate::check::{broken, container};
 
 /// Tokens that the container is known to know.
-pub(crate) struct Known {
+pub(crate) struct KnownTokens {
     container: Arc<dyn Container>,
     tokens: RwLock<HashSet<Token>>,
 }
 
-impl Known {
+impl KnownTokens {
     pub(crate) fn new(container: Arc<dyn Container>) -> Self {
-        Known { container, tokens: RwLock::default() }
+        KnownTokens { container, tokens: RwLock::default() }
     }
 
     /// An error unless the token is one of this container. One that was not used before is asked for.
@@ -47,18 +47,18 @@ impl Known {
 }
 
 /// Sees every call: its token is known, and after closing it fails.
-pub(crate) struct Lives {
-    known: Arc<Known>,
+pub(crate) struct TokenLifetimes {
+    known: Arc<KnownTokens>,
     is_closed: AtomicBool,
 }
 
-impl Lives {
-    pub(crate) fn new(known: Arc<Known>) -> Self {
-        Lives { known, is_closed: AtomicBool::new(false) }
+impl TokenLifetimes {
+    pub(crate) fn new(known: Arc<KnownTokens>) -> Self {
+        TokenLifetimes { known, is_closed: AtomicBool::new(false) }
     }
 }
 
-impl Observer for Lives {
+impl Observer for TokenLifetimes {
     /// Whether the container was closed already.
     type Begun = bool;
 

@@ -4,7 +4,7 @@
 //! check{handles=strict}
 //! ```
 //!
-//! A caller that breaks a rule gets an error that names the operation, the rule and the value, and the container beneath
+//! A caller that breaks a rule gets an error that names the operation, the rule and the value, and the inner container
 //! never sees the call. A container that breaks one gives an error of kind `Corrupt`. With `handles=strict` closing fails
 //! while objects are retained; without it that is allowed, as closing releases them.
 
@@ -45,7 +45,7 @@ fn rule_of(
     }
 }
 
-/// A rule that does not hold.
+/// Returns a rule that does not hold.
 fn broken(kind: Kind, operation: Operation, rule: &'static str) -> Error {
     Error::new(kind, format!("check {}", operation.name())).with("rule", rule)
 }

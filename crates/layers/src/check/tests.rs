@@ -70,7 +70,7 @@ fn checked(parameters: &str, liar: bool) -> (Arc<dyn Container>, Arc<Liar>) {
 
 fn dataset(c: &dyn Container) -> Token {
     let op = OpDatasetCreate {
-        place: Some(Place::new(c.info().unwrap().root, "d")),
+        place: Some(LinkLocation::new(c.info().unwrap().root, "d")),
         datatype: Datatype::native_int(4),
         committed: None,
         space: Dataspace::simple(&[4]).unwrap(),
@@ -109,7 +109,7 @@ fn tokens_that_the_container_never_gave_are_refused_wherever_they_stand() {
     let (mine, strange) = (dataset(&*c), dataset(&*other));
     breaks(c.dataset_info(strange), Kind::NotFound, &["check dataset_info", "token"]);
     let root = c.info().unwrap().root;
-    let op = OpLinkMove { from: root, name: "d".into(), to: Place::new(strange, "x"), copy: true };
+    let op = OpLinkMove { from: root, name: "d".into(), to: LinkLocation::new(strange, "x"), copy: true };
     breaks(c.link_move(&op), Kind::NotFound, &["check link_move"]);
     let write = |dataset| OpWrite { dataset, selection: &Selection::All, from: &[0; 16] };
     breaks(c.dataset_write(&[write(mine), write(strange)]), Kind::NotFound, &["check dataset_write"]);
@@ -120,7 +120,7 @@ fn names_that_are_none_are_refused() {
     let (c, _) = checked("", false);
     let root = c.info().unwrap().root;
     for name in ["", ".", "a/b", "a\0b"] {
-        let op = OpGroupCreate { place: Some(Place::new(root, name)), ..Default::default() };
+        let op = OpGroupCreate { place: Some(LinkLocation::new(root, name)), ..Default::default() };
         breaks(c.group_create(&op), Kind::Invalid, &["check group_create", "name", &format!("{name:?}")]);
     }
 }
@@ -141,7 +141,8 @@ fn a_container_that_answers_wrongly_is_found_out() {
     let (c, liar) = checked("", true);
     let root = c.info().unwrap().root;
     for name in ["a", "b"] {
-        c.group_create(&OpGroupCreate { place: Some(Place::new(root, name)), ..Default::default() }).unwrap();
+        c.group_create(&OpGroupCreate { place: Some(LinkLocation::new(root, name)), ..Default::default() })
+            .unwrap();
     }
     breaks(c.link_list(root, &OpList::default()), Kind::Corrupt, &["order", "\"b\" before \"a\""]);
     let one = OpList { count_max: 1, ..OpList::default() };

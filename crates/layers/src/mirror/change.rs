@@ -1,8 +1,8 @@
 //! Changes: the primary first, then every healthy target.
 
-use algorithms::copy::CopyOptions;
+use algorithms::copy::{self, CopyContext};
 use model::properties::Layout;
-use model::{Error, Kind, Result, Selection, Token};
+use model::{Error, Result, Selection, Token};
 use vol::{Container, DatasetInfo, Durability, OpObjectCopy, Operation};
 
 use crate::mirror::pair::Pair;
@@ -41,7 +41,7 @@ impl Mirror {
         stopped.map_or(Ok(()), Err)
     }
 
-    /// A change that makes an object.
+    /// Returns a change that makes an object.
     pub(crate) fn make(
         &self,
         operation: Operation,
@@ -65,7 +65,7 @@ impl Mirror {
         self.found.forget();
     }
 
-    /// A change after which paths may lead elsewhere.
+    /// Returns a change after which paths may lead elsewhere.
     pub(crate) fn change_links(
         &self,
         operation: Operation,
@@ -90,22 +90,13 @@ impl Mirror {
     }
 
     pub(crate) fn copy_object(&self, op: &OpObjectCopy) -> Result<Token> {
+        let context = CopyContext::new(&self.access.limits);
         let copy = |pair: &Pair<'_>, made: &Token| {
             let (object, place) = (pair.token(op.object)?, pair.place(&op.place)?);
-            let same = self.copy_in(&*pair.target, &OpObjectCopy { object, place, ..op.clone() })?;
+            let same = copy::object(&*pair.target, &OpObjectCopy { object, place, ..op.clone() }, context)?;
             pair.learn((*made, same))
         };
         self.change(Operation::object_copy, |primary| primary.object_copy(op), copy)
-    }
-
-    /// Copies an object in a target, in its own way where it has one.
-    fn copy_in(&self, target: &dyn Container, op: &OpObjectCopy) -> Result<Token> {
-        match target.object_copy(op) {
-            Err(error) if error.kind() == Kind::Unsupported => {
-                algorithms::copy::within(target, op, CopyOptions::of(op, &self.access.limits))
-            }
-            answer => answer,
-        }
     }
 
     /// Stores a chunk; where a target cannot take it as it is, its elements are copied.
@@ -113,7 +104,7 @@ impl Mirror {
         let write = |pair: &Pair<'_>, (): &()| {
             let info = self.primary.dataset_info(dataset)?;
             let same = pair.token(dataset)?;
-            if !info.datatype.has_slots() && pair.target.chunk_write(same, offset, mask, data).is_ok() {
+            if !info.datatype.has_descriptors() && pair.target.chunk_write(same, offset, mask, data).is_ok() {
                 return Ok(());
             }
             pair.copy_elements(dataset, &chunk(&info, offset)?)
@@ -165,7 +156,7 @@ impl Mirror {
     }
 }
 
-/// The elements of the chunk that begins at `offset`.
+/// Returns the elements of the chunk that begins at `offset`.
 fn chunk(info: &DatasetInfo, offset: &[u64]) -> Result<Selection> {
     let Layout::Chunked { shape, .. } = &info.create.layout else {
         return Err(Error::invalid("find chunk").with("problem", "the dataset is not chunked"));

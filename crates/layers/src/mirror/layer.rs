@@ -7,7 +7,7 @@ use vol::*;
 
 use crate::mirror::extensions::{MirrorResync, MirrorState};
 use crate::mirror::mark::MARK;
-use crate::mirror::read::without_slots;
+use crate::mirror::read::without_descriptors;
 use crate::mirror::targets::{Mirror, Policy};
 
 /// Keeps containers in several places.
@@ -49,7 +49,7 @@ impl LayerFactory for MirrorLayer {
     }
 }
 
-/// What the parameters say: the policy, and where the targets are.
+/// Returns what the parameters say: the policy, and where the targets are.
 fn settings(location: &str, parameters: &Parameters, access: &FileAccess) -> Result<(Policy, Vec<String>)> {
     parameters.only(&["to", "on_failure"])?;
     let policy = match parameters.get("on_failure").unwrap_or("stop") {
@@ -87,7 +87,7 @@ fn check_locations(primary: &str, locations: &[String]) -> Result<()> {
 }
 
 impl Mirror {
-    /// An object without the mirror's own attribute.
+    /// Returns an object without the mirror's own attribute.
     pub(crate) fn info_of(&self, object: Token) -> Result<ObjectInfo> {
         let info = self.primary.object_info(object).and_then(|mut info| {
             info.attributes = info.attributes.saturating_sub(u64::from(self.is_marked(object)?));
@@ -98,7 +98,7 @@ impl Mirror {
         })
     }
 
-    /// A change of one object that takes nothing from elsewhere.
+    /// Returns a change of one object that takes nothing from elsewhere.
     fn change_object<R>(
         &self,
         operation: Operation,
@@ -338,7 +338,7 @@ impl Layer for Mirror {
         self.write_chunk(dataset, offset, filter_mask, data)
     }
 
-    /// What is written past us does not reach the targets.
+    /// Returns what is written past us does not reach the targets.
     fn elements_place(&self, _op: &OpPlacement) -> Result<Placement> {
         Err(Error::unsupported("place elements of a mirrored container"))
     }
@@ -368,7 +368,7 @@ impl Layer for Mirror {
     fn map_info(&self, map: Token) -> Result<MapInfo> {
         self.or_elsewhere(self.primary.map_info(map), |pair| {
             let info = pair.target.map_info(pair.token(map)?)?;
-            without_slots(&info.value).map(|()| info)
+            without_descriptors(&info.value).map(|()| info)
         })
     }
 

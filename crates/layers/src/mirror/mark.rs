@@ -1,7 +1,7 @@
 //! The mark: an attribute of the primary's root group that says which targets miss something.
 //!
 //! It is there while a program changes the container and when a target is stale. A program that dies leaves it behind, so
-//! that nobody trusts targets which may lack the last commit, or hold more than it.
+//! that no one trusts targets which may lack the last commit, or hold more than it.
 
 use std::collections::BTreeSet;
 use std::hash::{BuildHasher, RandomState};
@@ -16,7 +16,7 @@ pub const MARK: &str = "hyperslab.mirror";
 
 /// What the mark says.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub(crate) struct Mark {
+pub(crate) struct MirrorMark {
     /// The program that changes the container.
     pub(crate) session: Option<u64>,
     /// Targets that miss something, by location.
@@ -48,8 +48,8 @@ impl Drop for Session {
     }
 }
 
-impl Mark {
-    /// Whether a program died while it changed the container.
+impl MirrorMark {
+    /// Returns whether a program died while it changed the container.
     pub(crate) fn is_left_behind(&self) -> bool {
         self.session.is_some_and(|session| !live().contains(&session))
     }
@@ -59,8 +59,8 @@ impl Mark {
         session.chain(self.stale.iter().map(|location| format!("stale {location}\n"))).collect()
     }
 
-    fn parse(text: &str) -> Result<Mark> {
-        let mut mark = Mark::default();
+    fn parse(text: &str) -> Result<MirrorMark> {
+        let mut mark = MirrorMark::default();
         for line in text.trim_end_matches('\0').lines() {
             match line.split_once(' ') {
                 Some(("session", number)) => mark.session = Some(number.parse().unwrap_or(0)),
@@ -71,15 +71,15 @@ impl Mark {
         Ok(mark)
     }
 
-    /// The mark of a container; an empty one where there is none.
-    pub(crate) fn read(container: &dyn Container) -> Result<Mark> {
+    /// Returns the mark of a container; an empty one where there is none.
+    pub(crate) fn read(container: &dyn Container) -> Result<MirrorMark> {
         let root = container.info()?.root;
         match is_there(container, root)? {
             true => {
                 let value = container.attribute_read(root, &[MARK])?.pop().unwrap_or_default();
-                Mark::parse(&String::from_utf8_lossy(&value))
+                MirrorMark::parse(&String::from_utf8_lossy(&value))
             }
-            false => Ok(Mark::default()),
+            false => Ok(MirrorMark::default()),
         }
     }
 
@@ -103,7 +103,7 @@ impl Mark {
     }
 }
 
-/// Whether a container has a mark.
+/// Returns whether a container has a mark.
 pub(crate) fn is_there(container: &dyn Container, root: Token) -> Result<bool> {
     match container.attribute_info(root, MARK) {
         Err(error) if error.kind() == Kind::Unsupported => Ok(false),
@@ -119,11 +119,11 @@ mod tests {
     fn a_mark_is_read_as_it_was_written() {
         let session = Session::new();
         let stale = BTreeSet::from(["raw:a b/".to_owned(), "c.h5".to_owned()]);
-        let mark = Mark { session: Some(session.0), stale };
-        assert_eq!(Mark::parse(&format!("{}\0", mark.text())).unwrap(), mark);
+        let mark = MirrorMark { session: Some(session.0), stale };
+        assert_eq!(MirrorMark::parse(&format!("{}\0", mark.text())).unwrap(), mark);
         assert!(!mark.is_left_behind());
         drop(session);
         assert!(mark.is_left_behind());
-        assert_eq!(Mark::parse("nonsense").unwrap_err().kind(), Kind::Corrupt);
+        assert_eq!(MirrorMark::parse("nonsense").unwrap_err().kind(), Kind::Corrupt);
     }
 }

@@ -4,7 +4,7 @@
 //! mirror{to=LOCATION, to=LOCATION, on_failure=stop}
 //! ```
 //!
-//! The container beneath is the *primary*; each `to` names a *target*, in which `{}` stands for the primary's path
+//! The inner container is the *primary*; each `to` names a *target*, in which `{}` stands for the primary's path
 //! (`to=raw:{}.copy`). Making a container makes its targets; opening it opens them.
 //!
 //! A target that misses a change is *stale*. With `on_failure=stop` that change and all later ones fail, with
@@ -36,7 +36,7 @@ pub fn resync(container: &dyn Container) -> Result<()> {
     vol::call::<MirrorResync>(container, &()).map(drop)
 }
 
-/// The state of the targets, as JSON.
+/// Returns the state of the targets, as JSON.
 pub fn state(container: &dyn Container) -> Result<String> {
     vol::call::<MirrorState>(container, &())
 }

@@ -2,13 +2,13 @@
 
 use std::sync::Arc;
 
-use algorithms::transfer::{Elements, from_file_form, to_file_form};
+use algorithms::transfer::{Elements, from_file_type, to_file_type};
 use model::convert::Conversions;
 use model::datatype::ReferenceKind;
 use model::heap::Heap;
 use model::properties::FillValue;
 use model::{Datatype, Error, Reference, ReferenceTarget, Result, Selection, Token};
-use vol::{Container, Layer, OpDatasetCreate, OpWrite, Place};
+use vol::{Container, Layer, LinkLocation, OpDatasetCreate, OpWrite};
 
 use crate::mirror::targets::Mirror;
 use crate::mirror::tokens::{Tokens, walk};
@@ -30,7 +30,7 @@ impl Pair<'_> {
         &*self.mirror.primary
     }
 
-    /// The token of an object in the target.
+    /// Returns the token of an object in the target.
     pub(crate) fn token(&self, object: Token) -> Result<Token> {
         if let Some(known) = self.tokens.get(object) {
             return Ok(known);
@@ -65,11 +65,11 @@ impl Pair<'_> {
         walk((self.primary(), group), (&*self.target, same), meet)
     }
 
-    pub(crate) fn place(&self, place: &Place) -> Result<Place> {
-        Ok(Place { group: self.token(place.group)?, ..place.clone() })
+    pub(crate) fn place(&self, place: &LinkLocation) -> Result<LinkLocation> {
+        Ok(LinkLocation { group: self.token(place.group)?, ..place.clone() })
     }
 
-    pub(crate) fn place_or_none(&self, place: Option<&Place>) -> Result<Option<Place>> {
+    pub(crate) fn place_or_none(&self, place: Option<&LinkLocation>) -> Result<Option<LinkLocation>> {
         place.map(|place| self.place(place)).transpose()
     }
 
@@ -81,31 +81,31 @@ impl Pair<'_> {
         Retargeted { pair: self }
     }
 
-    /// A value in the primary's file form, in memory form.
+    /// Returns a value in the primary's file datatype, in the memory datatype.
     fn detached(&self, datatype: &Datatype, raw: &[u8], heap: &mut Heap) -> Result<(Datatype, Vec<u8>)> {
-        let memory = datatype.memory_form();
-        let values = from_file_form(self.primary(), datatype, raw, &memory, &Conversions::default(), heap)?;
+        let memory = datatype.memory_type();
+        let values = from_file_type(self.primary(), datatype, raw, &memory, &Conversions::default(), heap)?;
         Ok((memory, values))
     }
 
-    /// A value in the primary's file form, in the target's.
+    /// Returns a value in the primary's file datatype, in the target's.
     pub(crate) fn value(&self, datatype: &Datatype, raw: &[u8]) -> Result<Vec<u8>> {
-        if !datatype.has_slots() {
+        if !datatype.has_descriptors() {
             return Ok(raw.to_vec());
         }
         let mut heap = Heap::new();
         let (memory, values) = self.detached(datatype, raw, &mut heap)?;
-        let stored = datatype.with_slots(&self.target.info()?.slots);
+        let stored = datatype.with_descriptors(&self.target.info()?.descriptors);
         let target = self.retargeted();
-        to_file_form(&target, &memory, &values, &stored, &Conversions::default(), &mut heap)
+        to_file_type(&target, &memory, &values, &stored, &Conversions::default(), &mut heap)
     }
 
-    /// Writes elements that are in the primary's file form.
+    /// Writes elements that are in the primary's file datatype.
     pub(crate) fn write(&self, write: &OpWrite<'_>) -> Result<()> {
         let dataset = self.token(write.dataset)?;
         let (selection, from) = (write.selection, write.from);
         let info = self.primary().dataset_info(write.dataset)?;
-        if !info.datatype.has_slots() {
+        if !info.datatype.has_descriptors() {
             return self.target.dataset_write(&[OpWrite { dataset, selection, from }]);
         }
         let mut heap = Heap::new();
@@ -130,13 +130,13 @@ impl Pair<'_> {
         self.write(&OpWrite { dataset, selection, from: &elements })
     }
 
-    /// What makes the same dataset in the target.
+    /// Returns what makes the same dataset in the target.
     pub(crate) fn dataset(&self, op: &OpDatasetCreate) -> Result<OpDatasetCreate> {
         let mut op = op.clone();
         op.place = self.place_or_none(op.place.as_ref())?;
         op.committed = self.token_or_none(op.committed)?;
         if let FillValue::Value(value) = &op.create.fill.value {
-            let stored = op.datatype.with_slots(&self.primary().info()?.slots);
+            let stored = op.datatype.with_descriptors(&self.primary().info()?.descriptors);
             op.create.fill.value = FillValue::Value(self.value(&stored, value)?);
         }
         Ok(op)

@@ -14,7 +14,7 @@ fn reserved() -> Error {
 }
 
 impl Mirror {
-    /// What the primary answered, or the first healthy target where its storage failed.
+    /// Returns what the primary answered, or the first healthy target where its storage failed.
     pub(crate) fn or_elsewhere<R>(
         &self,
         answer: Result<R>,
@@ -36,7 +36,7 @@ impl Mirror {
     pub(crate) fn read_info(&self, dataset: Token) -> Result<Arc<DatasetInfo>> {
         self.or_elsewhere(self.primary.dataset_info(dataset), |pair| {
             let info = pair.target.dataset_info(pair.token(dataset)?)?;
-            without_slots(&info.datatype)?;
+            without_descriptors(&info.datatype)?;
             match info.committed {
                 Some(_) => Err(Error::unsupported("tell a committed datatype of a target")),
                 None => Ok(info),
@@ -49,7 +49,7 @@ impl Mirror {
         self.or_elsewhere(answer, |pair| {
             for read in reads.iter_mut() {
                 let dataset = pair.token(read.dataset)?;
-                without_slots(&pair.target.dataset_info(dataset)?.datatype)?;
+                without_descriptors(&pair.target.dataset_info(dataset)?.datatype)?;
                 let read = OpRead { dataset, selection: read.selection, into: read.into };
                 pair.target.dataset_read(&mut [read])?;
             }
@@ -63,7 +63,7 @@ impl Mirror {
             let object = pair.token(object)?;
             for name in names {
                 let info = pair.target.attribute_info(object, name)?;
-                without_slots(&info.ok_or_else(|| Error::not_found("find attribute"))?.datatype)?;
+                without_descriptors(&info.ok_or_else(|| Error::not_found("find attribute"))?.datatype)?;
             }
             pair.target.attribute_read(object, names)
         })
@@ -72,7 +72,7 @@ impl Mirror {
     pub(crate) fn read_map(&self, map: Token, keys: &[&[u8]]) -> Result<Vec<Option<Vec<u8>>>> {
         self.or_elsewhere(self.primary.map_get(map, keys), |pair| {
             let map = pair.token(map)?;
-            without_slots(&pair.target.map_info(map)?.value)?;
+            without_descriptors(&pair.target.map_info(map)?.value)?;
             pair.target.map_get(map, keys)
         })
     }
@@ -82,7 +82,7 @@ impl Mirror {
         if object == self.root && names.contains(&MARK) { Err(reserved()) } else { Ok(()) }
     }
 
-    /// Whether the primary has the mirror's attribute now, on this object.
+    /// Returns whether the primary has the mirror's attribute now, on this object.
     pub(crate) fn is_marked(&self, object: Token) -> Result<bool> {
         if object == self.root { mark::is_there(&*self.primary, object) } else { Ok(false) }
     }
@@ -101,9 +101,9 @@ impl Mirror {
     }
 }
 
-/// Slots in elements belong to one container: another's mean nothing to the caller.
-pub(crate) fn without_slots(datatype: &model::Datatype) -> Result<()> {
-    match datatype.has_slots() {
+/// Descriptors in elements belong to one container: another's mean nothing to the caller.
+pub(crate) fn without_descriptors(datatype: &model::Datatype) -> Result<()> {
+    match datatype.has_descriptors() {
         true => Err(Error::unsupported("read variable-length values and references from a target")),
         false => Ok(()),
     }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use algorithms::copy::CopyOptions;
+use algorithms::copy::CopyContext;
 use model::{Error, Result};
 use vol::{Container, Layer};
 
@@ -30,7 +30,7 @@ impl Layer for Primary<'_> {
 }
 
 impl Mirror {
-    /// Makes all stale targets anew; nobody changes anything meanwhile.
+    /// Makes all stale targets anew; no one changes anything meanwhile.
     pub(crate) fn resync(&self) -> Result<()> {
         let mut progress = self.progress();
         let mut failed: Option<Error> = None;
@@ -57,7 +57,7 @@ impl Mirror {
         self.primary.commit(self.access.durability)
     }
 
-    /// A new container in place of a stale one.
+    /// Returns a new container in place of a stale one.
     fn remake(&self, target: &Target) -> Result<Arc<dyn Container>> {
         if let (Some(old), _) = target.take() {
             // What it holds is replaced: how it ends does not matter.
@@ -65,7 +65,7 @@ impl Mirror {
         }
         let create = &self.primary.info()?.create;
         let container = self.registry.create(&target.location, create, &self.access, true)?;
-        algorithms::copy::contents(&Primary(self), &*container, CopyOptions::new(&self.access.limits))?;
+        algorithms::copy::contents(&Primary(self), &*container, CopyContext::new(&self.access.limits))?;
         container.commit(self.access.durability)?;
         Ok(container)
     }

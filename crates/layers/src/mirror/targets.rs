@@ -9,9 +9,9 @@ use system::sync::{Mutex, MutexGuard};
 use vol::{Access, Container, FileAccess, Operation, Registry, Wrap};
 
 use crate::mirror::layer::target_access;
-use crate::mirror::mark::{Mark, Session};
+use crate::mirror::mark::{MirrorMark, Session};
 use crate::mirror::pair::Pair;
-use crate::mirror::tokens::{Found, Tokens};
+use crate::mirror::tokens::{TokenMap, Tokens};
 
 /// What happens when a target fails.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -74,7 +74,7 @@ impl Target {
         *state = TargetState { container: Some(container), reads, ..TargetState::default() };
     }
 
-    /// Its container, healthy or not, which it gives up.
+    /// Returns its container, healthy or not, which it gives up.
     pub(crate) fn take(&self) -> (Option<Arc<dyn Container>>, Arc<Tokens>) {
         let mut state = self.state();
         (state.container.take(), state.tokens.clone())
@@ -107,7 +107,7 @@ pub(crate) struct Mirror {
     pub(crate) access: FileAccess,
     pub(crate) policy: Policy,
     pub(crate) targets: Vec<Target>,
-    pub(crate) found: Found,
+    pub(crate) found: TokenMap,
     is_writable: bool,
     /// Stale targets of others, who mirror the same container to other places.
     stale_elsewhere: BTreeSet<String>,
@@ -119,7 +119,7 @@ impl Mirror {
     /// Makes or opens the targets of a container that was just made or opened.
     pub(crate) fn new(op: &Wrap<'_>, policy: Policy, locations: Vec<String>) -> Result<Self> {
         let info = op.inner.info()?;
-        let mark = Mark::read(&*op.inner)?;
+        let mark = MirrorMark::read(&*op.inner)?;
         if policy == Policy::Continue && info.writable && !info.capability.attributes {
             let error = Error::unsupported("remember stale targets").with("connector", &info.connector);
             return Err(error.with("problem", "on_failure=continue needs attributes"));
@@ -136,7 +136,7 @@ impl Mirror {
             access: FileAccess { access, ..target_access(op.access) },
             policy,
             targets: locations.into_iter().map(Target::new).collect(),
-            found: Found::default(),
+            found: TokenMap::default(),
             is_writable: info.writable,
             stale_elsewhere,
             progress: Mutex::new(progress),
@@ -159,14 +159,14 @@ impl Mirror {
         }
     }
 
-    fn begin_target(&self, target: &Target, op: &Wrap<'_>, mark: &Mark) -> Result<()> {
+    fn begin_target(&self, target: &Target, op: &Wrap<'_>, mark: &MirrorMark) -> Result<()> {
         let begun = match op.made {
             Some(made) => self.registry.create(&target.location, made.create, &self.access, made.truncate),
             None => self.registry.open(&target.location, &self.access),
         };
         match begun {
             Ok(container) => target.set_healthy(container),
-            // Something else is there, which nobody asked to replace.
+            // Something else is there, which no one asked to replace.
             Err(error)
                 if op.made.is_some() && (self.policy == Policy::Stop || error.kind() == Kind::Exists) =>
             {
@@ -195,7 +195,7 @@ impl Mirror {
         self.targets.iter().filter(|target| target.is_stale()).map(|target| target.location.clone()).collect()
     }
 
-    /// Before a change: nobody else changes anything until the answer is dropped.
+    /// Before a change: no other caller changes anything until the answer is dropped.
     pub(crate) fn begin_change(&self) -> Result<MutexGuard<'_, Progress>> {
         let mut progress = self.progress();
         if !self.is_writable {
@@ -230,19 +230,19 @@ impl Mirror {
             return Ok(());
         }
         let stale = self.stale().union(&self.stale_elsewhere).cloned().collect();
-        Mark { session, stale }.write(&*self.primary)?;
+        MirrorMark { session, stale }.write(&*self.primary)?;
         progress.is_marked = session.is_some();
         Ok(())
     }
 
-    /// A target missed something: the error of the change, if it has to fail.
+    /// Returns a target missed something: the error of the change, if it has to fail.
     pub(crate) fn failed(&self, target: &Target, operation: Operation, error: Error) -> Option<Error> {
         let error = error.during(format!("{} in mirror {}", operation.name(), target.location));
         target.set_stale(&error);
         (self.policy == Policy::Stop).then_some(error)
     }
 
-    /// The state of the targets, as JSON.
+    /// Returns the state of the targets, as JSON.
     pub(crate) fn state_json(&self) -> String {
         let targets: Vec<String> = self.targets.iter().map(target_json).collect();
         let policy = if self.policy == Policy::Stop { "stop" } else { "continue" };

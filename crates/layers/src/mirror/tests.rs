@@ -131,7 +131,7 @@ impl Rig {
 
 fn make(container: &dyn Container) -> Token {
     let op = OpDatasetCreate {
-        place: Some(Place::new(container.info().unwrap().root, "d")),
+        place: Some(LinkLocation::new(container.info().unwrap().root, "d")),
         datatype: Datatype::native_int(1),
         committed: None,
         space: Dataspace::simple(&[4]).unwrap(),
@@ -289,8 +289,8 @@ fn the_mark_is_hidden_and_its_name_reserved() {
     let root = container.info().unwrap().root;
     attribute(&*container, root, "mine").unwrap();
     container.commit(Durability::Full).unwrap();
-    let beneath = rig.registry.open("fragile:a", &FileAccess::read()).unwrap();
-    assert!(beneath.attribute_info(root, MARK).unwrap().is_some());
+    let inner = rig.registry.open("fragile:a", &FileAccess::read()).unwrap();
+    assert!(inner.attribute_info(root, MARK).unwrap().is_some());
     assert_eq!(container.object_info(root).unwrap().attributes, 1);
     assert_eq!(container.attribute_info(root, MARK).unwrap(), None);
     let names = |op: &OpList| {
@@ -324,7 +324,7 @@ fn objects_are_found_in_targets_though_they_moved() {
     let container = rig.open(STOP);
     let root = container.info().unwrap().root;
     let data = dataset(&*container);
-    let to = Place::new(root, "e");
+    let to = LinkLocation::new(root, "e");
     container.link_move(&OpLinkMove { from: root, name: "d".into(), to, copy: false }).unwrap();
     make(&*container);
     write(&*container, data, 9).unwrap();

@@ -11,21 +11,21 @@ use vol::{Container, OpList};
 /// It is good until links go or move: before that, all of it is looked up in the targets, and what was found while they
 /// did is forgotten.
 #[derive(Debug, Default)]
-pub(crate) struct Found(Mutex<FoundState>);
+pub(crate) struct TokenMap(Mutex<TokenMapState>);
 
 #[derive(Debug, Default)]
-struct FoundState {
+struct TokenMapState {
     places: HashMap<Token, (Token, String)>,
     /// How often links went or moved.
     epoch: u64,
 }
 
-impl Found {
-    fn lock(&self) -> MutexGuard<'_, FoundState> {
+impl TokenMap {
+    fn lock(&self) -> MutexGuard<'_, TokenMapState> {
         self.0.lock()
     }
 
-    /// The time before something is looked for, for [`Found::note`].
+    /// Returns the time before something is looked for, for [`Found::note`].
     pub(crate) fn epoch(&self) -> u64 {
         self.lock().epoch
     }

@@ -27,7 +27,7 @@ fn bucket(nanos: u64) -> usize {
     (((octave - 1) * PARTS + part) as usize).min(BUCKETS - 1)
 }
 
-/// The middle of a bucket.
+/// Returns the middle of a bucket.
 fn value(bucket: usize) -> u64 {
     let bucket = bucket as u64;
     if bucket < PARTS {
@@ -55,7 +55,7 @@ impl Histogram {
         self.max
     }
 
-    /// The duration that so many per cent of all do not exceed.
+    /// Returns the duration that so many per cent of all do not exceed.
     pub(crate) fn percentile(&self, percent: u64) -> u64 {
         let count: u64 = self.counts.iter().sum();
         let rank = (count * percent).div_ceil(100).max(1);

@@ -11,7 +11,7 @@ use vol::{
 
 use crate::stats::chrome;
 use crate::stats::extensions::{self, StatsJson, StatsRows, StatsTable};
-use crate::stats::numbers::{Collected, Wanted};
+use crate::stats::numbers::{Collected, StatsOptions};
 use crate::stats::report::Stats;
 
 /// Events of a timeline unless a parameter says otherwise: 24 MiB of them.
@@ -88,7 +88,7 @@ impl Watch {
         let chrome = parameters.get("chrome").map(str::to_owned);
         let events_max = if chrome.is_some() { parameters.parsed("events", EVENTS_MAX)? } else { 0 };
         let out = parameters.get("out").filter(|out| *out != "-").map(str::to_owned);
-        let collected = Collected::new(Wanted { operations, objects, events_max });
+        let collected = Collected::new(StatsOptions { operations, objects, events_max });
         Ok(Watch { collected, format, out, chrome })
     }
 
@@ -142,7 +142,7 @@ mod tests {
     use memory::MemoryConnector;
     use model::properties::{DatasetCreate, FileCreate};
     use model::{Dataspace, Datatype, Kind, Selection, Token};
-    use vol::{FileAccess, OpDatasetCreate, OpRead, OpWrite, Place, Registry};
+    use vol::{FileAccess, LinkLocation, OpDatasetCreate, OpRead, OpWrite, Registry};
 
     use super::*;
 
@@ -153,10 +153,10 @@ mod tests {
         registry.create("memory:x", &FileCreate::default(), &FileAccess::write().with_stack(stack), false)
     }
 
-    /// One dataset of eight bytes: written, read three times; and one call that fails.
+    /// Returns one dataset of eight bytes: written, read three times; and one call that fails.
     fn use_it(container: &dyn Container) -> Token {
         let op = OpDatasetCreate {
-            place: Some(Place::new(container.info().unwrap().root, "d")),
+            place: Some(LinkLocation::new(container.info().unwrap().root, "d")),
             datatype: Datatype::native_int(4),
             committed: None,
             space: Dataspace::simple(&[2]).unwrap(),

@@ -65,7 +65,7 @@ struct Shard {
 
 /// What is collected.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Wanted {
+pub(crate) struct StatsOptions {
     pub(crate) operations: bool,
     pub(crate) objects: bool,
     pub(crate) events_max: u64,
@@ -76,7 +76,7 @@ pub(crate) struct Wanted {
 pub(crate) struct Collected {
     opened: Instant,
     shards: Vec<Mutex<Shard>>,
-    wanted: Wanted,
+    wanted: StatsOptions,
     objects: AtomicUsize,
     others: Mutex<Numbers>,
     events: AtomicU64,
@@ -104,7 +104,7 @@ fn nanos_between(from: Instant, to: Instant) -> u64 {
 }
 
 impl Collected {
-    pub(crate) fn new(wanted: Wanted) -> Self {
+    pub(crate) fn new(wanted: StatsOptions) -> Self {
         Collected {
             opened: Instant::now(),
             shards: (0..SHARDS).map(|_| Mutex::default()).collect(),
@@ -151,7 +151,7 @@ impl Collected {
         }
     }
 
-    /// The numbers so far.
+    /// Returns the numbers so far.
     pub(crate) fn merged(&self) -> Merged {
         let mut operations = vec![Numbers::default(); Operation::NUMBER_END];
         let mut objects: HashMap<Token, Numbers> = HashMap::new();
@@ -169,7 +169,7 @@ impl Collected {
         Merged { operations: operations.collect(), objects: objects.into_iter().collect(), others }
     }
 
-    /// The calls of the timeline in the order in which they began, and how many did not find room.
+    /// Returns the calls of the timeline in the order in which they began, and how many did not find space.
     pub(crate) fn events(&self) -> (Vec<Event>, u64) {
         let mut events: Vec<Event> =
             self.shards.iter().flat_map(|shard| shard.lock().events.clone()).collect();
@@ -178,7 +178,7 @@ impl Collected {
     }
 }
 
-/// Tokens are short and come from files: a quick hash, seeded so that nobody can plan collisions.
+/// Tokens are short and come from files: a quick hash, seeded so that no one can plan collisions.
 #[derive(Debug, Clone, Copy)]
 struct Seed(u64);
 

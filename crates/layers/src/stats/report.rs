@@ -83,12 +83,12 @@ impl Stats {
         Stats { operations, objects }
     }
 
-    /// What the outermost stats layer over a container has counted so far.
+    /// Returns what the outermost stats layer over a container has counted so far.
     pub fn of(container: &dyn Container) -> Result<Stats> {
         Stats::from_rows(vol::call::<StatsRows>(container, &())?.as_bytes())
     }
 
-    /// The row of an operation, if it ran.
+    /// Returns the row of an operation, if it ran.
     pub fn operation(&self, name: &str) -> Option<&Row> {
         self.operations.iter().find(|row| row.name == name)
     }
@@ -112,7 +112,7 @@ impl Stats {
         format!("{{{}}}\n", tables.join(", "))
     }
 
-    /// One line a row, its parts separated by tabs.
+    /// Returns one line a row, its parts separated by tabs.
     pub(crate) fn to_rows(&self) -> String {
         let mut text = String::new();
         for (title, rows) in self.tables() {

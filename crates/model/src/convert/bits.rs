@@ -6,32 +6,32 @@ use crate::{ByteOrder, Datatype, Error, Result};
 /// Elements of numbers may not be larger, unless they are copied or only swapped.
 pub(super) const NUMBER_BYTES_MAX: u32 = 16;
 
-/// The lowest `n` bits set.
+/// Returns the lowest `n` bits set.
 pub(super) fn mask(n: u32) -> u128 {
     if n == 0 { 0 } else { u128::MAX >> (128 - n.min(128)) }
 }
 
-/// Where the bytes of an element go, checked once.
+/// The target position of each byte of an element, checked once.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Place {
+pub(super) struct BytePosition {
     bytes: usize,
     order: ByteOrder,
 }
 
-impl Place {
-    pub(super) fn new(size: u32, order: ByteOrder) -> Result<Place> {
+impl BytePosition {
+    pub(super) fn new(size: u32, order: ByteOrder) -> Result<BytePosition> {
         let odd = order == ByteOrder::Vax && !size.is_multiple_of(2);
         if size == 0 || size > NUMBER_BYTES_MAX || odd {
             return Err(Error::unsupported("convert number").with("bytes", size));
         }
-        Ok(Place { bytes: size as usize, order })
+        Ok(BytePosition { bytes: size as usize, order })
     }
 
     pub(super) fn bytes(&self) -> usize {
         self.bytes
     }
 
-    /// The bits of one element, which has exactly [`Place::bytes`] bytes.
+    /// Returns the bits of one element, which has exactly [`LinkLocation::bytes`] bytes.
     pub(super) fn load(&self, element: &[u8]) -> u128 {
         // The usual sizes apart: a `memcpy` of unknown length costs more than the number.
         let value = match *element {
@@ -71,8 +71,8 @@ impl Place {
 }
 
 /// Refuses significant bits that lie outside their element.
-pub(super) fn check(bits: &Bits) -> Result<Place> {
-    let place = Place::new(bits.size, bits.order)?;
+pub(super) fn check(bits: &Bits) -> Result<BytePosition> {
+    let place = BytePosition::new(bits.size, bits.order)?;
     let end = u32::from(bits.offset) + u32::from(bits.precision);
     if bits.precision == 0 || end > bits.size * 8 {
         let error = Error::invalid("convert number").with("bits", bits.precision);
@@ -81,7 +81,7 @@ pub(super) fn check(bits: &Bits) -> Result<Place> {
     Ok(place)
 }
 
-/// The bits below and above the significant ones, as the type wants them filled.
+/// Returns the bits below and above the significant ones, as the type wants them filled.
 pub(super) fn padding(bits: &Bits) -> u128 {
     let fill = |pad, region| if pad == BitPad::One { region } else { 0 };
     let low = mask(u32::from(bits.offset));
@@ -89,7 +89,7 @@ pub(super) fn padding(bits: &Bits) -> u128 {
     fill(bits.low_pad, low) | fill(bits.high_pad, mask(bits.size * 8) & !end)
 }
 
-/// The byte order of a number, and the same type in the other order.
+/// Returns the byte order of a number, and the same type in the other order.
 pub(super) fn other_order(t: &Datatype) -> Option<Datatype> {
     let mut other = t.clone();
     let order = match &mut other {

@@ -23,7 +23,7 @@ enum Native {
     F64,
 }
 
-/// A type as a native number, and whether its bytes are in the other order.
+/// Returns a type as a native number, and whether its bytes are in the other order.
 fn native(t: &Datatype) -> Option<(Native, bool)> {
     let (kind, order) = match t {
         Datatype::Integer(t) if t.bits.size <= 8 && t.bits.is_full() => {
@@ -75,7 +75,7 @@ pub(super) struct Cast {
 }
 
 impl Cast {
-    /// The conversion, where both types are numbers of the machine.
+    /// Returns the conversion, where both types are numbers of the machine.
     pub(super) fn new(from: &Datatype, to: &Datatype) -> Option<Cast> {
         let ((a, swap_from), (b, swap_to)) = (native(from)?, native(to)?);
         let (from_bytes, to_bytes) = (from.size() as usize, to.size() as usize);
@@ -108,7 +108,7 @@ impl Cast {
     }
 }
 
-/// How a number becomes another: HDF5's rules without a callback.
+/// Conversion of one number to another by HDF5's rules, without a callback.
 trait To<T> {
     fn to(self) -> T;
 }

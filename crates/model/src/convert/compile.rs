@@ -27,7 +27,7 @@ pub(super) fn plan(from: &Datatype, to: &Datatype, conversions: &Conversions) ->
 }
 
 impl Plan {
-    /// A plan that writes every byte of its target.
+    /// Returns a plan that writes every byte of its target.
     fn whole(from: &Datatype, to: &Datatype, step: Step) -> Plan {
         let (from_bytes, to_bytes) = (from.size() as usize, to.size() as usize);
         let step = if matches!(step, Step::Swap(1)) { Step::Copy } else { step };
@@ -58,11 +58,11 @@ fn name(t: &Datatype) -> String {
     format!("{class} of {} bytes", t.size())
 }
 
-/// Whether elements of both types have the same bytes.
+/// Returns whether elements of both types have the same bytes.
 fn same(from: &Datatype, to: &Datatype) -> bool {
     match (from, to) {
         (Datatype::Enum(a), Datatype::Enum(b)) => Names::same(a, b),
-        // The heap holds references as values, so that a slot serves for any kind; a container refuses a target that a
+        // The heap holds references as values, so that a descriptor serves for any kind; a container refuses a target that a
         // kind of its own cannot hold.
         (Datatype::Reference(a), Datatype::Reference(b)) => a.size == b.size,
         _ => from == to,
@@ -92,10 +92,10 @@ fn differing(from: &Datatype, to: &Datatype, conversions: &Conversions) -> Resul
 }
 
 fn numbers(from: &Datatype, to: &Datatype, conversions: &Conversions) -> Result<Plan> {
-    let callback = conversions.callback();
+    let callback = conversions.callback(from, to);
     let step = match Cast::new(from, to) {
         Some(cast) if callback.is_none() => Step::Cast(cast),
-        _ => Step::Soft(Soft::new(from, to, callback)?),
+        _ => Step::Soft(Soft::new(from, to, callback.as_ref())?),
     };
     Ok(Plan::whole(from, to, step))
 }
@@ -131,7 +131,7 @@ fn sequences(from: &VarLen, to: &VarLen, conversions: &Conversions) -> Result<Pl
     let (VarLenKind::Sequence(a), VarLenKind::Sequence(b)) = (&from.kind, &to.kind) else {
         return Err(Error::conversion("convert sequences"));
     };
-    super::varlen::check_slots(from, to)?;
+    super::varlen::check_descriptors(from, to)?;
     let unit = plan(a, b, conversions)?;
     let step = if unit.is_copy() { Step::Copy } else { Step::Sequence(Box::new(unit)) };
     Ok(Plan { from_bytes: from.size as usize, to_bytes: to.size as usize, background: false, step })
@@ -161,7 +161,7 @@ fn complexes(from: &Datatype, to: &Datatype, conversions: &Conversions) -> Resul
     }
 }
 
-/// The names of the real and the imaginary part, if this compound is two floats: by the names that h5py and
+/// Returns the names of the real and the imaginary part, if this compound is two floats: by the names that h5py and
 /// others use, else the first in memory is the real one.
 fn part_names(t: &Compound) -> Option<[&str; 2]> {
     let [a, b] = t.members.as_slice() else { return None };

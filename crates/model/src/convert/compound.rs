@@ -11,7 +11,7 @@ const BLOCK_BYTES: usize = 32 << 10;
 /// Gathering more elements at once gains nothing.
 const BLOCK_ELEMENTS_MAX: usize = 1024;
 
-/// What happens to each part of a compound.
+/// The conversion of each part of a compound.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Segments {
     copies: Vec<Copy>,
@@ -42,7 +42,7 @@ struct Constant {
     bytes: Vec<u8>,
 }
 
-/// The plan for elements of these sizes.
+/// Returns the plan for elements of these sizes.
 pub(super) fn plan(from_bytes: usize, to_bytes: usize, segments: Segments) -> Plan {
     let background = segments.leaves_gaps(to_bytes);
     match segments.copies.as_slice() {
@@ -70,14 +70,14 @@ impl Segments {
         Ok(segments)
     }
 
-    /// One member alone.
+    /// Returns one member alone.
     pub(super) fn member(from: usize, to: usize, plan: Plan) -> Segments {
         let mut segments = Segments::default();
         segments.add(from, to, plan);
         segments
     }
 
-    /// A number as the first of two, the second zero.
+    /// Returns a number as the first of two, the second zero.
     pub(super) fn with_zero(first: Plan, base: &Datatype) -> Result<Segments> {
         let zero = Constant { to: first.to_bytes, bytes: Number::new(base)?.zero() };
         let mut segments = Segments::member(0, 0, first);
@@ -236,7 +236,7 @@ fn copy_ends<const N: usize>(from: &[u8], to: &mut [u8], len: usize) {
     }
 }
 
-/// Where members of a block stand side by side while they are converted.
+/// A buffer in which members of a block stand side by side while they are converted.
 #[derive(Default)]
 struct Buffers {
     from: Vec<u8>,

@@ -1,6 +1,6 @@
 //! Enums: values matched by their names.
 
-use super::bits::Place;
+use super::bits::BytePosition;
 use crate::datatype::Enum;
 use crate::{ByteOrder, Error, Result};
 use std::collections::HashMap;
@@ -13,7 +13,7 @@ const UNKNOWN: u32 = u32::MAX;
 /// Which target value stands for each source value.
 #[derive(Debug, Clone)]
 pub(super) struct Names {
-    place: Place,
+    place: BytePosition,
     to_bytes: usize,
     /// Sorted by the bits of the source value.
     pairs: Vec<(u128, Vec<u8>)>,
@@ -26,14 +26,14 @@ fn by_name(t: &Enum) -> HashMap<&str, &[u8]> {
 }
 
 impl Names {
-    /// Whether both enums give the same names to the same bytes, in whatever order.
+    /// Returns whether both enums give the same names to the same bytes, in whatever order.
     pub(super) fn same(from: &Enum, to: &Enum) -> bool {
         from.base == to.base && from.members.len() == to.members.len() && by_name(from) == by_name(to)
     }
 
     pub(super) fn new(from: &Enum, to: &Enum) -> Result<Names> {
         // Keys only have to differ where values do, so any one order serves.
-        let place = Place::new(from.base.size(), ByteOrder::Little)?;
+        let place = BytePosition::new(from.base.size(), ByteOrder::Little)?;
         let to_bytes = to.base.size() as usize;
         let wrong = |t: &Enum, bytes| t.members.iter().any(|(_, value)| value.len() != bytes);
         if wrong(from, place.bytes()) || wrong(to, to_bytes) {

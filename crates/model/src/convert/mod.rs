@@ -1,6 +1,6 @@
 //! Type conversion: a plan compiled once for a pair of types, run in tight loops.
 //!
-//! Both types are in memory form (see [`crate::heap`]). Values follow HDF5: integers are clipped to the
+//! Both types are in the memory datatype (see [`crate::heap`]). Values follow HDF5: integers are clipped to the
 //! target's limits, floats round to nearest even and overflow to infinity, compounds and enums are matched
 //! by name, and what the source does not define stays as it was in the target.
 
@@ -19,9 +19,9 @@ mod tests;
 mod varlen;
 
 use crate::{Datatype, Error, Heap, Result};
-pub use registry::{Conversions, Convert, Exception, Handling, OnException, SoftConvert};
+pub use registry::{Conversions, Convert, Exception, ExceptionCallbacks, Handling, OnException, SoftConvert};
 
-/// How elements of one type become elements of another. Both are in memory form.
+/// The conversion of elements of one type to elements of another. Both are in the memory datatype.
 #[derive(Debug, Clone)]
 pub struct Plan {
     from_bytes: usize,
@@ -30,7 +30,7 @@ pub struct Plan {
     step: Step,
 }
 
-/// What is done to a run of elements.
+/// The conversion of a run of elements.
 #[derive(Debug, Clone)]
 enum Step {
     Copy,
@@ -53,17 +53,17 @@ impl Plan {
         compile::plan(from, to, conversions)
     }
 
-    /// Whether bytes go over as they are.
+    /// Returns whether bytes go over as they are.
     pub fn is_copy(&self) -> bool {
         matches!(self.step, Step::Copy)
     }
 
-    /// Whether parts of the target are left as they were, so that it must hold the old values before.
+    /// Returns whether parts of the target are left as they were, so that it must hold the old values before.
     pub fn needs_background(&self) -> bool {
         self.background
     }
 
-    /// Whether parts of a buffer can be converted at the same time: no variable-length values, no users' code.
+    /// Returns whether parts of a buffer can be converted at the same time: no variable-length values, no users' code.
     pub fn is_parallel(&self) -> bool {
         match &self.step {
             Step::Copy | Step::Swap(_) | Step::Cast(_) | Step::Enum(_) => true,
@@ -75,12 +75,12 @@ impl Plan {
         }
     }
 
-    /// Bytes of one source element.
+    /// Returns the number of bytes of one source element.
     pub fn from_bytes(&self) -> usize {
         self.from_bytes
     }
 
-    /// Bytes of one target element.
+    /// Returns the number of bytes of one target element.
     pub fn to_bytes(&self) -> usize {
         self.to_bytes
     }
@@ -95,7 +95,7 @@ impl Plan {
         self.run_exact(from, to, count, heap)
     }
 
-    /// As [`Plan::run`], for slices of exactly `count` elements.
+    /// Like [`Plan::run`], for slices of exactly `count` elements.
     fn run_exact(&self, from: &[u8], to: &mut [u8], count: usize, heap: &mut Heap) -> Result<()> {
         match &self.step {
             Step::Copy => to.copy_from_slice(from),

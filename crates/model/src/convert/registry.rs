@@ -10,10 +10,13 @@ pub type Convert = Arc<dyn Fn(&[u8], &mut [u8], usize) -> Result<()> + Send + Sy
 /// Gives a conversion for a pair of types, if it knows one.
 pub type SoftConvert = Arc<dyn Fn(&Datatype, &Datatype) -> Option<Convert> + Send + Sync>;
 
-/// Told of a number that does not fit: what happened, the source element, and the target element to fill.
+/// A callback for a number that does not fit. It gets what happened, the source element, and the target element to fill.
 pub type OnException = Arc<dyn Fn(Exception, &[u8], &mut [u8]) -> Handling + Send + Sync>;
 
-/// Why a number cannot be kept (`H5T_conv_except_t`).
+/// Gives the callback for numbers of a pair of types.
+pub type ExceptionCallbacks = Arc<dyn Fn(&Datatype, &Datatype) -> OnException + Send + Sync>;
+
+/// Why a number cannot be represented (`H5T_conv_except_t`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Exception {
     /// Above the target's limit.
@@ -32,7 +35,7 @@ pub enum Exception {
     NotANumber,
 }
 
-/// What a user's callback did about an exception.
+/// The decision of a user's callback about an exception.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Handling {
     /// Nothing: the library's own rule holds.
@@ -48,7 +51,7 @@ pub enum Handling {
 #[derive(Clone, Default)]
 pub struct Conversions {
     entries: Vec<Entry>,
-    on_exception: Option<OnException>,
+    on_exception: Option<ExceptionCallbacks>,
 }
 
 #[derive(Clone)]
@@ -80,7 +83,7 @@ impl Rule {
 }
 
 impl Conversions {
-    /// Adds a conversion for exactly this pair of types (in memory form). The newest of a pair wins.
+    /// Adds a conversion for exactly this pair of types (in the memory datatype). The newest of a pair wins.
     pub fn register_hard(&mut self, name: impl Into<String>, from: Datatype, to: Datatype, run: Convert) {
         self.entries.push(Entry { name: name.into(), rule: Rule::Hard(Box::new((from, to)), run) });
     }
@@ -99,11 +102,17 @@ impl Conversions {
 
     /// Calls `callback` for every number that does not fit its target. Numeric conversions then go one by one.
     pub fn on_exception(&mut self, callback: Option<OnException>) {
-        self.on_exception = callback;
+        self.on_exception =
+            callback.map(|callback| -> ExceptionCallbacks { Arc::new(move |_, _| callback.clone()) });
     }
 
-    pub(super) fn callback(&self) -> Option<&OnException> {
-        self.on_exception.as_ref()
+    /// Like [`Conversions::on_exception`], for callbacks that need to know the types.
+    pub fn on_exception_of_types(&mut self, callbacks: ExceptionCallbacks) {
+        self.on_exception = Some(callbacks);
+    }
+
+    pub(super) fn callback(&self, from: &Datatype, to: &Datatype) -> Option<OnException> {
+        self.on_exception.as_ref().map(|callbacks| callbacks(from, to))
     }
 
     pub(super) fn find(&self, from: &Datatype, to: &Datatype) -> Option<User> {

@@ -1,6 +1,6 @@
 //! Numbers of any bit layout, one element at a time, through an exact value in between.
 
-use super::bits::{self, Place, mask};
+use super::bits::{self, BytePosition, mask};
 use super::registry::{Exception, Handling, OnException};
 use crate::datatype::{BitPad, Bits, Float, Normalization};
 use crate::{Datatype, Error, Result};
@@ -31,7 +31,7 @@ type Packed = (u128, Option<Exception>);
 /// A number type that passed its checks.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Number {
-    place: Place,
+    place: BytePosition,
     form: Form,
 }
 
@@ -42,7 +42,7 @@ enum Form {
 }
 
 impl Number {
-    /// The number type, or why it cannot be converted.
+    /// Returns the number type, or why it cannot be converted.
     pub(super) fn new(t: &Datatype) -> Result<Number> {
         match t {
             Datatype::Integer(t) => Number::integer(t.bits, t.signed),
@@ -71,7 +71,7 @@ impl Number {
         }
     }
 
-    /// The bytes of zero.
+    /// Returns the bytes of zero.
     pub(super) fn zero(&self) -> Vec<u8> {
         let mut element = vec![0; self.place.bytes()];
         self.place.store(self.pack(ZERO).0, &mut element);
@@ -92,7 +92,7 @@ pub(super) struct Soft {
 }
 
 impl Soft {
-    /// Whether a user hears of values that do not fit.
+    /// Returns whether a user hears of values that do not fit.
     pub(super) fn has_callback(&self) -> bool {
         self.callback.is_some()
     }
@@ -130,7 +130,7 @@ impl Soft {
         Ok(())
     }
 
-    /// The low bits of a bit field.
+    /// Returns the low bits of a bit field.
     fn wrapped(&self, value: Value) -> Value {
         match (value, &self.to.form) {
             (Value::Finite { mantissa, .. }, Form::Integer { bits, .. }) => {
@@ -142,7 +142,7 @@ impl Soft {
     }
 }
 
-/// Whether the library's own result is to stand.
+/// Returns whether the library's own result is to stand.
 fn ask(exception: Exception, callback: &OnException, from: &[u8], to: &mut [u8]) -> Result<bool> {
     match callback(exception, from, to) {
         Handling::Default => Ok(true),
@@ -186,7 +186,7 @@ fn out_of_range(negative: bool) -> Exception {
     if negative { Exception::RangeLow } else { Exception::RangeHigh }
 }
 
-/// The whole part, and whether a fraction was lost; none if it is beyond 128 bits.
+/// Returns the whole part, and whether a fraction was lost; none if it is beyond 128 bits.
 fn whole(mantissa: u128, exponent: i64) -> Option<(u128, bool)> {
     if mantissa == 0 {
         return Some((0, false));
@@ -202,7 +202,7 @@ fn whole(mantissa: u128, exponent: i64) -> Option<(u128, bool)> {
 }
 
 /// Refuses fields that lie outside the element or are too wide to compute with.
-fn check_float(f: &Float) -> Result<Place> {
+fn check_float(f: &Float) -> Result<BytePosition> {
     let place = bits::check(&f.bits)?;
     let total = f.bits.size * 8;
     let end = |position: u8, bits: u8| u32::from(position) + u32::from(bits);
@@ -302,7 +302,7 @@ fn infinity(f: &Float, negative: bool) -> u128 {
     assemble(f, negative, exponent_max(f), leading)
 }
 
-/// A quiet NaN with as much of the payload as fits.
+/// Returns a quiet NaN with as much of the payload as fits.
 fn not_a_number(f: &Float, negative: bool, payload: u128) -> u128 {
     let fraction = (payload | 1 << 127) >> (128 - fraction_bits(f)).min(127);
     let leading = if is_implied(f) { 0 } else { 1 << fraction_bits(f) };

@@ -1,7 +1,7 @@
 //! Strings: fixed and variable, with the three paddings.
 
 use crate::datatype::{FixedString, MEMORY_SLOT_BYTES, StringPad};
-use crate::heap::VarSlot;
+use crate::heap::VarLenDescriptor;
 use crate::{Datatype, Error, Heap, Result};
 
 /// One side of a conversion.
@@ -16,7 +16,7 @@ impl Form {
         match t {
             Datatype::String(t) => Ok(Form::Fixed(*t)),
             Datatype::VarLen(t) if t.size == MEMORY_SLOT_BYTES => Ok(Form::Variable),
-            _ => Err(Error::invalid("convert strings").with("problem", "not in memory form")),
+            _ => Err(Error::invalid("convert strings").with("problem", "not in the memory datatype")),
         }
     }
 
@@ -28,7 +28,7 @@ impl Form {
     }
 }
 
-/// From one form of string to another. Bytes are kept whatever the character set: ASCII is UTF-8, and what
+/// Conversion between kinds of strings. Bytes are preserved whatever the character set: ASCII is UTF-8, and what
 /// calls itself ASCII in old files is often something else.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Texts {
@@ -41,7 +41,7 @@ impl Texts {
         Ok(Texts { from: Form::new(from)?, to: Form::new(to)? })
     }
 
-    /// Whether no text is in a heap.
+    /// Returns whether no text is in a heap.
     pub(super) fn is_fixed(&self) -> bool {
         matches!((&self.from, &self.to), (Form::Fixed(_), Form::Fixed(_)))
     }
@@ -58,10 +58,10 @@ impl Texts {
             }
             (Form::Variable, Form::Fixed(b)) => {
                 for (from, to) in elements {
-                    store(b, until_nul(heap.get(VarSlot::load(from)?, 1)?), to);
+                    store(b, until_nul(heap.get(VarLenDescriptor::load(from)?, 1)?), to);
                 }
             }
-            // Only the declared padding or character set differs, and the slot knows neither.
+            // Only the declared padding or character set differs, and the descriptor knows neither.
             (Form::Variable, Form::Variable) => elements.for_each(|(from, to)| to.copy_from_slice(from)),
         }
         Ok(())
@@ -73,7 +73,7 @@ fn until_nul(bytes: &[u8]) -> &[u8] {
     &bytes[..end]
 }
 
-/// The text in a field, without what pads it.
+/// Returns the text in a field, without what pads it.
 fn text<'a>(t: &FixedString, field: &'a [u8]) -> &'a [u8] {
     match t.padding {
         StringPad::NullTerminated | StringPad::NullPadded => until_nul(field),

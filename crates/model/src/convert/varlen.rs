@@ -4,15 +4,16 @@ use std::collections::HashMap;
 
 use super::Plan;
 use crate::datatype::{MEMORY_SLOT_BYTES, VarLen};
-use crate::heap::{SHARED_BYTES_MIN, VarSlot};
+use crate::heap::{SHARED_BYTES_MIN, VarLenDescriptor};
 use crate::{Error, Heap, Result};
 
 const SLOT_BYTES: usize = MEMORY_SLOT_BYTES as usize;
 
-/// Refuses types that are not in memory form.
-pub(super) fn check_slots(from: &VarLen, to: &VarLen) -> Result<()> {
+/// Refuses types that are not in the memory datatype.
+pub(super) fn check_descriptors(from: &VarLen, to: &VarLen) -> Result<()> {
     if from.size != MEMORY_SLOT_BYTES || to.size != MEMORY_SLOT_BYTES {
-        let error = Error::invalid("convert variable-length values").with("problem", "not in memory form");
+        let error =
+            Error::invalid("convert variable-length values").with("problem", "not in the memory datatype");
         return Err(error.with("from bytes", from.size).with("to bytes", to.size));
     }
     Ok(())
@@ -20,28 +21,28 @@ pub(super) fn check_slots(from: &VarLen, to: &VarLen) -> Result<()> {
 
 pub(super) fn run(plan: &Plan, from: &[u8], to: &mut [u8], heap: &mut Heap) -> Result<()> {
     let (mut source, mut target) = (Vec::new(), Vec::new());
-    let mut converted: HashMap<(u64, u64), VarSlot> = HashMap::new();
+    let mut converted: HashMap<(u64, u64), VarLenDescriptor> = HashMap::new();
     for (from, to) in from.chunks_exact(SLOT_BYTES).zip(to.chunks_exact_mut(SLOT_BYTES)) {
-        let slot = VarSlot::load(from)?;
-        if slot.count == 0 {
+        let descriptor = VarLenDescriptor::load(from)?;
+        if descriptor.count == 0 {
             to.fill(0);
             continue;
         }
-        if let Some(known) = converted.get(&(slot.offset, slot.count)) {
+        if let Some(known) = converted.get(&(descriptor.offset, descriptor.count)) {
             known.store(to)?;
             continue;
         }
         source.clear();
-        source.extend_from_slice(heap.get(slot, plan.from_bytes as u64)?);
-        // The slot was inside the heap, so its count is a size in memory.
-        let count = slot.count as usize;
+        source.extend_from_slice(heap.get(descriptor, plan.from_bytes as u64)?);
+        // The descriptor was inside the heap, so its count is a size in memory.
+        let count = descriptor.count as usize;
         zeroed(&mut target, count, plan.to_bytes)?;
         plan.run_exact(&source, &mut target, count, heap)?;
         heap.grow(target.len())?;
-        let made = heap.push(&target, slot.count);
+        let made = heap.push(&target, descriptor.count);
         made.store(to)?;
         if source.len() as u64 >= SHARED_BYTES_MIN {
-            converted.insert((slot.offset, slot.count), made);
+            converted.insert((descriptor.offset, descriptor.count), made);
         }
     }
     Ok(())

@@ -115,7 +115,7 @@ fn float(c: &mut Cursor<'_>, head: &Head) -> Result<Datatype> {
     Ok(Datatype::Float(float))
 }
 
-/// Fields that lie outside of the element or over each other are left to whoever computes with them: libhdf5 before
+/// Fields that lie outside of the element or overlap are not refused here: libhdf5 before
 /// 1.14 reads such types, and conversion refuses them.
 fn check_float(c: &Cursor<'_>, f: &Float) -> Result<()> {
     if f.exponent_bits == 0 || f.mantissa_bits == 0 {
@@ -157,7 +157,7 @@ fn opaque(c: &mut Cursor<'_>, head: &Head) -> Result<Datatype> {
     Ok(Datatype::Opaque(Opaque { size: head.size, tag: text::from_bytes(tag) }))
 }
 
-/// A name and its NUL; versions 1 and 2 pad the whole to 8 bytes.
+/// Returns a name and its NUL; versions 1 and 2 pad the whole to 8 bytes.
 fn name(c: &mut Cursor<'_>, version: u8) -> Result<String> {
     let start = c.position();
     let name = text::from_bytes(c.until_nul()?);
@@ -226,7 +226,7 @@ fn check_members(c: &Cursor<'_>, size: u32, members: &[Member]) -> Result<()> {
     Ok(())
 }
 
-/// The size of a type, checked: array dimensions from a file may multiply past 32 bits.
+/// Returns the size of a type, checked: array dimensions from a file may multiply past 32 bits.
 fn array_safe_size(c: &Cursor<'_>, t: &Datatype) -> Result<u64> {
     let size = match t {
         Datatype::Array(a) => {
@@ -239,8 +239,8 @@ fn array_safe_size(c: &Cursor<'_>, t: &Datatype) -> Result<u64> {
 
 fn reference(c: &Cursor<'_>, head: &Head) -> Result<Datatype> {
     let kind = match head.field(0, 4) {
-        0 => ReferenceKind::ObjectOld,
-        1 => ReferenceKind::RegionOld,
+        0 => ReferenceKind::Object1,
+        1 => ReferenceKind::DatasetRegion1,
         2 => ReferenceKind::Object,
         3 => ReferenceKind::Region,
         4 => ReferenceKind::Attribute,

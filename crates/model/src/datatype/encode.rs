@@ -5,13 +5,13 @@ use crate::bytes::{Put, uint_width};
 use crate::{Limits, text};
 
 impl Datatype {
-    /// The lowest message version that can hold this type.
+    /// Returns the lowest message version that can hold this type.
     pub fn version_required(&self) -> u8 {
         let own = match self {
             Datatype::Array(_) => 2,
             Datatype::Float(f) if f.bits.order == ByteOrder::Vax => 3,
             Datatype::Reference(r)
-                if !matches!(r.kind, ReferenceKind::ObjectOld | ReferenceKind::RegionOld) =>
+                if !matches!(r.kind, ReferenceKind::Object1 | ReferenceKind::DatasetRegion1) =>
             {
                 4
             }
@@ -21,7 +21,7 @@ impl Datatype {
         self.children().into_iter().map(Datatype::version_required).fold(own, u8::max)
     }
 
-    /// The message body. Compounds, enums and arrays use version `floor` or what their content needs;
+    /// Returns the message body. Compounds, enums and arrays use version `floor` or what their content needs;
     /// the others stay at the lowest version that holds them, as libhdf5 writes them.
     pub fn encode(&self, floor: u8) -> Result<Vec<u8>> {
         self.validate(&Limits::default())?;
@@ -149,8 +149,8 @@ fn put_compound(out: &mut Vec<u8>, t: &Datatype, x: &Compound, version: u8) -> R
 
 fn put_reference(out: &mut Vec<u8>, t: &Datatype, r: &ReferenceType) {
     match r.kind {
-        ReferenceKind::ObjectOld => head(out, 1, t, 0),
-        ReferenceKind::RegionOld => head(out, 1, t, 1),
+        ReferenceKind::Object1 => head(out, 1, t, 0),
+        ReferenceKind::DatasetRegion1 => head(out, 1, t, 1),
         ReferenceKind::Object => head(out, 4, t, 0x12),
         ReferenceKind::Region => head(out, 4, t, 0x13),
         ReferenceKind::Attribute => head(out, 4, t, 0x14),
@@ -273,24 +273,24 @@ mod tests {
 
     #[test]
     fn references_and_complex_match_the_reference_bytes() {
-        let size = |t: Datatype| t.with_slots(&SlotSizes::native(8));
-        both_ways(&size(Datatype::reference(ReferenceKind::ObjectOld)), 1, "17000000 08000000");
-        both_ways(&size(Datatype::reference(ReferenceKind::RegionOld)), 1, "17010000 0c000000");
+        let size = |t: Datatype| t.with_descriptors(&DescriptorSizes::native(8));
+        both_ways(&size(Datatype::reference(ReferenceKind::Object1)), 1, "17000000 08000000");
+        both_ways(&size(Datatype::reference(ReferenceKind::DatasetRegion1)), 1, "17010000 0c000000");
         both_ways(&size(Datatype::reference(ReferenceKind::Object)), 1, "47120000 12000000");
         let c = Datatype::Complex(Complex { base: Box::new(Datatype::ieee_f32(ByteOrder::Little)) });
         both_ways(&c, 1, "5b010000 08000000 11201f00 04000000 00002000 17080017 7f000000");
     }
 
     #[test]
-    fn memory_form_moves_members_behind_a_wider_slot() {
-        let short = SlotSizes::native(4);
+    fn memory_form_moves_members_behind_a_wider_descriptor() {
+        let short = DescriptorSizes::native(4);
         let t = Compound::packed([
             ("a".to_owned(), Datatype::native_int(4)),
-            ("s".to_owned(), Datatype::var_string(CharacterSet::Utf8).with_slots(&short)),
+            ("s".to_owned(), Datatype::var_string(CharacterSet::Utf8).with_descriptors(&short)),
             ("b".to_owned(), Datatype::native_int(4)),
         ]);
         assert_eq!(t.size, 20);
-        let Datatype::Compound(m) = Datatype::Compound(t).memory_form() else { panic!() };
+        let Datatype::Compound(m) = Datatype::Compound(t).memory_type() else { panic!() };
         assert_eq!((m.size, m.members[2].offset), (24, 20));
     }
 }

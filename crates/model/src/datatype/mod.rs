@@ -1,16 +1,16 @@
 //! Datatypes: all eleven classes, and complex numbers (format spec IV.A.2.d).
 
 mod decode;
+mod descriptors;
 mod encode;
-mod slots;
 mod standard;
 mod validate;
 
 use crate::{Error, Result};
 
-pub use slots::SlotSizes;
+pub use descriptors::DescriptorSizes;
 
-/// Bytes of a variable-length value or a reference in memory form: see [`crate::heap`].
+/// Bytes of a variable-length value or a reference in the memory datatype: see [`crate::heap`].
 pub const MEMORY_SLOT_BYTES: u32 = 16;
 
 /// The order of the bytes of a number.
@@ -30,7 +30,7 @@ impl ByteOrder {
         if cfg!(target_endian = "big") { ByteOrder::Big } else { ByteOrder::Little };
 }
 
-/// What fills the unused bits of a number.
+/// The value of unused bits of a number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum BitPad {
     /// Zeros.
@@ -58,13 +58,13 @@ pub struct Bits {
 }
 
 impl Bits {
-    /// A number of `size` bytes that uses all its bits.
+    /// Returns a number of `size` bytes that uses all its bits.
     pub fn full(size: u32, order: ByteOrder) -> Self {
         let precision = (size * 8) as u16;
         Bits { size, order, offset: 0, precision, low_pad: BitPad::Zero, high_pad: BitPad::Zero }
     }
 
-    /// Whether every bit is significant.
+    /// Returns whether every bit is significant.
     pub fn is_full(&self) -> bool {
         self.offset == 0 && u32::from(self.precision) == self.size * 8
     }
@@ -79,7 +79,7 @@ pub struct Integer {
     pub signed: bool,
 }
 
-/// How the leading bit of a float's mantissa is kept.
+/// The representation of the leading bit of a float's mantissa.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Normalization {
     /// Not normalised.
@@ -124,7 +124,7 @@ pub struct Time {
     pub precision: u16,
 }
 
-/// How a string that is shorter than its field ends.
+/// The end of a string that is shorter than its field.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum StringPad {
     /// A NUL follows the text.
@@ -151,7 +151,7 @@ pub enum CharacterSet {
 pub struct FixedString {
     /// Bytes of one element.
     pub size: u32,
-    /// What fills the rest.
+    /// The padding.
     pub padding: StringPad,
     /// Character set.
     pub charset: CharacterSet,
@@ -162,7 +162,7 @@ pub struct FixedString {
 pub struct Opaque {
     /// Bytes of one element.
     pub size: u32,
-    /// What the bytes are.
+    /// The meaning of the bytes.
     pub tag: String,
 }
 
@@ -187,7 +187,7 @@ pub struct Compound {
 }
 
 impl Compound {
-    /// The member called `name`.
+    /// Returns the member called `name`.
     pub fn member(&self, name: &str) -> Option<&Member> {
         self.members.iter().find(|m| m.name == name)
     }
@@ -205,13 +205,13 @@ impl Compound {
     }
 }
 
-/// What a reference points to.
+/// The kind of a reference.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum ReferenceKind {
     /// An object, by address (`H5T_STD_REF_OBJ`).
-    ObjectOld,
+    Object1,
     /// A region of a dataset (`H5T_STD_REF_DSETREG`).
-    RegionOld,
+    DatasetRegion1,
     /// `H5T_STD_REF`, kind 2: what it points to stands in the element.
     Object,
     /// Kind 3.
@@ -225,7 +225,7 @@ pub enum ReferenceKind {
 pub struct ReferenceType {
     /// Bytes of one element.
     pub size: u32,
-    /// What it points to.
+    /// The kind of reference.
     pub kind: ReferenceKind,
 }
 
@@ -238,7 +238,7 @@ pub struct Enum {
     pub members: Vec<(String, Vec<u8>)>,
 }
 
-/// What a variable-length value holds.
+/// The kind of a variable-length value.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum VarLenKind {
     /// A sequence of elements.
@@ -255,7 +255,7 @@ pub enum VarLenKind {
 /// Values of variable length.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct VarLen {
-    /// Bytes of the slot in the element: a length and the identity of a blob.
+    /// Bytes of the descriptor in the element: a length and the identity of a blob.
     pub size: u32,
     /// Sequence or string.
     pub kind: VarLenKind,
@@ -307,7 +307,7 @@ pub enum Datatype {
 }
 
 impl Datatype {
-    /// Bytes of one element.
+    /// Returns the number of bytes of one element.
     pub fn size(&self) -> u32 {
         match self {
             Datatype::Integer(t) => t.bits.size,
@@ -325,7 +325,7 @@ impl Datatype {
         }
     }
 
-    /// The class number of the format.
+    /// Returns the class number of the format.
     pub fn class(&self) -> u8 {
         match self {
             Datatype::Integer(_) => 0,
@@ -343,7 +343,7 @@ impl Datatype {
         }
     }
 
-    /// The types one level inside this one.
+    /// Returns the types one level inside this one.
     pub fn children(&self) -> Vec<&Datatype> {
         match self {
             Datatype::Compound(t) => t.members.iter().map(|m| &m.datatype).collect(),
@@ -355,17 +355,36 @@ impl Datatype {
         }
     }
 
-    /// Whether this type or one inside it satisfies `test`.
+    /// Returns whether this type or one inside it satisfies `test`.
     pub fn any(&self, test: &dyn Fn(&Datatype) -> bool) -> bool {
         test(self) || self.children().into_iter().any(|t| t.any(test))
     }
 
-    /// Whether elements hold slots (variable-length values or references) that mean something only to their container.
-    pub fn has_slots(&self) -> bool {
+    /// Returns whether elements hold descriptors (variable-length values or references) that mean something only to their container.
+    pub fn has_descriptors(&self) -> bool {
         self.any(&|t| matches!(t, Datatype::VarLen(_) | Datatype::Reference(_)))
     }
 
-    /// Whether this is a string, fixed or variable.
+    /// Returns the name of the class in libhdf5's headers and in HDF5/JSON. Strings are one class, fixed or variable.
+    pub fn class_name(&self) -> &'static str {
+        match self {
+            _ if self.is_string() => "H5T_STRING",
+            Datatype::Integer(_) => "H5T_INTEGER",
+            Datatype::Float(_) => "H5T_FLOAT",
+            Datatype::Time(_) => "H5T_TIME",
+            Datatype::String(_) => "H5T_STRING",
+            Datatype::Bitfield(_) => "H5T_BITFIELD",
+            Datatype::Opaque(_) => "H5T_OPAQUE",
+            Datatype::Compound(_) => "H5T_COMPOUND",
+            Datatype::Reference(_) => "H5T_REFERENCE",
+            Datatype::Enum(_) => "H5T_ENUM",
+            Datatype::VarLen(_) => "H5T_VLEN",
+            Datatype::Array(_) => "H5T_ARRAY",
+            Datatype::Complex(_) => "H5T_COMPLEX",
+        }
+    }
+
+    /// Returns whether this is a string, fixed or variable.
     pub fn is_string(&self) -> bool {
         matches!(self, Datatype::String(_) | Datatype::VarLen(VarLen { kind: VarLenKind::String { .. }, .. }))
     }

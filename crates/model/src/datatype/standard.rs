@@ -3,17 +3,17 @@
 use super::*;
 
 impl Datatype {
-    /// An integer of `size` bytes that uses all its bits.
+    /// Returns an integer of `size` bytes that uses all its bits.
     pub fn integer(size: u32, signed: bool, order: ByteOrder) -> Self {
         Datatype::Integer(Integer { bits: Bits::full(size, order), signed })
     }
 
-    /// A signed integer of this machine.
+    /// Returns a signed integer of this machine.
     pub fn native_int(size: u32) -> Self {
         Self::integer(size, true, ByteOrder::NATIVE)
     }
 
-    /// An unsigned integer of this machine.
+    /// Returns an unsigned integer of this machine.
     pub fn native_uint(size: u32) -> Self {
         Self::integer(size, false, ByteOrder::NATIVE)
     }
@@ -33,28 +33,28 @@ impl Datatype {
         Datatype::Float(Float::ieee(8, order, 11, 52))
     }
 
-    /// A string of `size` bytes.
+    /// Returns a string of `size` bytes.
     pub fn fixed_string(size: u32, padding: StringPad, charset: CharacterSet) -> Self {
         Datatype::String(FixedString { size, padding, charset })
     }
 
-    /// A variable-length string in memory form.
+    /// Returns a variable-length string in the memory datatype.
     pub fn var_string(charset: CharacterSet) -> Self {
         let kind = VarLenKind::String { padding: StringPad::NullTerminated, charset };
         Datatype::VarLen(VarLen { size: MEMORY_SLOT_BYTES, kind })
     }
 
-    /// A variable-length sequence in memory form.
+    /// Returns a variable-length sequence in the memory datatype.
     pub fn var_sequence(base: Datatype) -> Self {
         Datatype::VarLen(VarLen { size: MEMORY_SLOT_BYTES, kind: VarLenKind::Sequence(Box::new(base)) })
     }
 
-    /// An array type.
+    /// Returns an array type.
     pub fn array(dims: &[u32], base: Datatype) -> Self {
         Datatype::Array(Array { dims: dims.to_vec(), base: Box::new(base) })
     }
 
-    /// A reference in memory form.
+    /// Returns a reference in the memory datatype.
     pub fn reference(kind: ReferenceKind) -> Self {
         Datatype::Reference(ReferenceType { size: MEMORY_SLOT_BYTES, kind })
     }
@@ -67,7 +67,7 @@ impl Datatype {
 }
 
 impl Float {
-    /// An IEEE-like float: sign on top, then exponent, then mantissa, and an implied leading bit.
+    /// Returns an IEEE-like float: sign on top, then exponent, then mantissa, and an implied leading bit.
     pub fn ieee(size: u32, order: ByteOrder, exponent_bits: u8, mantissa_bits: u8) -> Self {
         Float {
             bits: Bits::full(size, order),
@@ -82,7 +82,7 @@ impl Float {
         }
     }
 
-    /// Whether these bits are IEEE half, single or double in some byte order.
+    /// Returns whether these bits are IEEE half, single or double in some byte order.
     pub fn is_ieee(&self) -> bool {
         let shape = match self.bits.size {
             2 => (5, 10),

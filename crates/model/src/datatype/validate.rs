@@ -1,4 +1,4 @@
-//! What a type must satisfy before it is stored.
+//! Conditions that a type must satisfy before it is stored.
 
 use super::*;
 use crate::Limits;

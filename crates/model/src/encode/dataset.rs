@@ -6,7 +6,7 @@ use crate::bytes::{Cursor, Put};
 use crate::properties::{AllocTime, DatasetCreate, Fill, FillTime, FillValue, Layout};
 use crate::{Dataspace, Datatype, Limits, Result, Within};
 
-/// When storage of a layout is set aside where nobody chose.
+/// Returns the allocation time of a layout for which none was chosen.
 fn alloc_time(create: &DatasetCreate) -> u8 {
     match create.alloc_time {
         AllocTime::Early => 1,
@@ -75,7 +75,7 @@ fn own(create: &DatasetCreate, datatype: &Datatype, space: &Dataspace) -> Result
     let fill = put_fill(alloc_time(create), &create.fill, datatype)?;
     let fill_default = put_fill(2, &Fill::default(), datatype)?;
     Ok(vec![
-        Property::new("layout", layout::encode(&create.layout, space)?, &[1]),
+        Property::new("layout", layout::layout(&create.layout, space)?, &[1]),
         Property::new("efl", layout::encode_files(&create.layout), &[1, 0]),
         Property::new("dset_oh_minimize", vec![0], &[0]),
         Property::new("alloc_time_state", state, &[4, 1, 0, 0, 0]),
@@ -92,14 +92,14 @@ pub fn dataset_create(create: &DatasetCreate, datatype: &Datatype, space: &Datas
     Ok(encode(class::DATASET_CREATE, levels))
 }
 
-/// What [`dataset_create`] or `H5Pencode` made.
+/// Decodes the bytes of [`dataset_create`] or `H5Pencode`.
 pub fn decode_dataset_create(bytes: &[u8], limits: &Limits) -> Result<DatasetCreate> {
     let mut create = DatasetCreate::default();
     let (mut is_default_time, mut files) = (true, Vec::new());
     decode(bytes, class::DATASET_CREATE, |name, cursor| {
         match name {
-            "layout" => create.layout = layout::decode(cursor, limits)?,
-            "efl" => files = layout::decode_files(cursor, limits)?,
+            "layout" => create.layout = layout::decode_layout(cursor, limits)?,
+            "efl" => files = layout::decode_external_files(cursor, limits)?,
             "dset_oh_minimize" => cursor.skip(1)?,
             "alloc_time_state" => is_default_time = unsigned(cursor)? != [0],
             "fill_value" => take_fill(cursor, &mut create, limits)?,

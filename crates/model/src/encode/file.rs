@@ -8,9 +8,9 @@ use crate::{Error, Result};
 
 /// Shared-message indexes that a file can have.
 const INDEXES_MAX: usize = 8;
-/// Where libhdf5 has no index it still keeps smallest sizes: these.
+/// The smallest sizes that libhdf5 stores where it has no index.
 const NO_INDEX_BYTES: [u32; INDEXES_MAX] = [250, 250, 250, 250, 250, 250, 0, 0];
-/// When a list of shared messages becomes a tree, and back.
+/// The numbers of messages at which a list of shared messages becomes a tree, and back.
 const SHARED_LIST_MAX: u32 = 50;
 const SHARED_TREE_MIN: u32 = 40;
 
@@ -85,7 +85,7 @@ fn own(create: &FileCreate) -> Result<Vec<Property>> {
     Ok(pairs.map(property).collect())
 }
 
-/// What indexes look like before their number is known.
+/// Indexes before their number is known.
 #[derive(Default)]
 struct Shared {
     count: u32,
@@ -131,7 +131,7 @@ fn take(name: &str, cursor: &mut Cursor<'_>, create: &mut FileCreate, shared: &m
     Ok(())
 }
 
-/// What [`file_create`] or `H5Pencode` made.
+/// Decodes the bytes of [`file_create`] or `H5Pencode`.
 pub fn decode_file_create(bytes: &[u8]) -> Result<FileCreate> {
     let (mut create, mut shared) = (FileCreate::default(), Shared::default());
     decode(bytes, class::FILE_CREATE, |name, cursor| take(name, cursor, &mut create, &mut shared))?;

@@ -30,7 +30,7 @@ fn group_info(create: &GroupCreate) -> Vec<u8> {
     out
 }
 
-/// The properties that groups have, and below them those of every object.
+/// Returns the properties that groups have, and below them those of every object.
 pub(super) fn levels(create: &GroupCreate) -> Result<Vec<Vec<Property>>> {
     let default = GroupCreate::default();
     let own = vec![
@@ -68,7 +68,7 @@ pub fn group_create(create: &GroupCreate) -> Result<Vec<u8>> {
     Ok(encode(class::GROUP_CREATE, levels(create)?))
 }
 
-/// What [`group_create`] or `H5Pencode` made.
+/// Decodes the bytes of [`group_create`] or `H5Pencode`.
 pub fn decode_group_create(bytes: &[u8]) -> Result<GroupCreate> {
     let mut create = GroupCreate::default();
     decode(bytes, class::GROUP_CREATE, |name, cursor| take(name, cursor, &mut create))?;

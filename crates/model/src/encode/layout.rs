@@ -16,8 +16,11 @@ const VIRTUAL: u8 = 3;
 const WIDE: u8 = 0xff;
 const WIDE_VERSION: u8 = 1;
 
-/// Layout of a dataset with this extent.
-pub(super) fn encode(layout: &Layout, space: &Dataspace) -> Result<Vec<u8>> {
+/// Encodes the layout of a dataset with this extent, which is one property of a creation list (`layout`).
+///
+/// # Errors
+/// Returns `Invalid` if the layout has too many dimensions, or a selection does not fit the extent.
+pub fn layout(layout: &Layout, space: &Dataspace) -> Result<Vec<u8>> {
     match layout {
         Layout::Compact => Ok(vec![COMPACT]),
         Layout::Contiguous | Layout::External(_) => Ok(vec![CONTIGUOUS]),
@@ -63,8 +66,11 @@ fn source_space(selection: &Selection) -> Result<Dataspace> {
     Dataspace::resizable(&dims, &vec![crate::UNLIMITED; rank])
 }
 
-/// What [`encode`] made.
-pub(super) fn decode(cursor: &mut Cursor<'_>, limits: &Limits) -> Result<Layout> {
+/// Decodes the bytes of [`layout`].
+///
+/// # Errors
+/// Returns `Corrupt` if the bytes are no layout.
+pub fn decode_layout(cursor: &mut Cursor<'_>, limits: &Limits) -> Result<Layout> {
     match cursor.u8()? {
         COMPACT => Ok(Layout::Compact),
         CONTIGUOUS => Ok(Layout::Contiguous),
@@ -102,9 +108,13 @@ fn decode_mappings(cursor: &mut Cursor<'_>, limits: &Limits) -> Result<Layout> {
     Ok(Layout::Virtual(mappings))
 }
 
-/// The list of external files; other layouts have an empty one.
+/// Returns the list of external files; other layouts have an empty one.
 pub(super) fn encode_files(layout: &Layout) -> Vec<u8> {
-    let files = if let Layout::External(files) = layout { &files[..] } else { &[] };
+    external_files(if let Layout::External(files) = layout { files } else { &[] })
+}
+
+/// Encodes a list of external files, which is one property of a creation list (`efl`).
+pub fn external_files(files: &[ExternalFile]) -> Vec<u8> {
     let mut out = Vec::new();
     put_sized(&mut out, files.len() as u64);
     for file in files {
@@ -118,8 +128,11 @@ pub(super) fn encode_files(layout: &Layout) -> Vec<u8> {
     out
 }
 
-/// What [`encode_files`] made.
-pub(super) fn decode_files(cursor: &mut Cursor<'_>, limits: &Limits) -> Result<Vec<ExternalFile>> {
+/// Decodes the bytes of [`external_files`].
+///
+/// # Errors
+/// Returns `Corrupt` if the bytes are no list of external files.
+pub fn decode_external_files(cursor: &mut Cursor<'_>, limits: &Limits) -> Result<Vec<ExternalFile>> {
     let count = sized(cursor)?.within(limits.entries_max, "external files")?;
     let mut files = Vec::new();
     for _ in 0..count {

@@ -15,7 +15,7 @@ pub(super) mod class {
 
 const VERSION: u8 = 0;
 
-/// One property: its name, its bytes, and whether somebody set it.
+/// One property: its name, its bytes, and whether it was set.
 pub(super) struct Property {
     name: &'static str,
     bytes: Vec<u8>,
@@ -23,24 +23,24 @@ pub(super) struct Property {
 }
 
 impl Property {
-    /// A property; it counts as set where it differs from its default.
+    /// Returns a property; it counts as set where it differs from its default.
     pub(super) fn new(name: &'static str, bytes: Vec<u8>, default: &[u8]) -> Self {
         let is_set = bytes != default;
         Property { name, bytes, is_set }
     }
 
-    /// The same, though it may have been set to its default.
+    /// Returns the same property, though it may have been set to its default.
     pub(super) fn or_set(self, is_set: bool) -> Self {
         Property { is_set: self.is_set || is_set, ..self }
     }
 }
 
-/// libhdf5 keeps properties in an order of hashes of their names, and so writes them.
-fn hash(name: &str) -> u32 {
+/// Returns the number that libhdf5 sorts the properties of a list by, in memory and in encoded lists.
+pub fn property_hash(name: &str) -> u32 {
     name.bytes().fold(5381u32, |hash, byte| hash.wrapping_mul(33).wrapping_add(byte.into()))
 }
 
-/// A whole list: first what was set, then what was not, class after class from the outermost on.
+/// Returns a whole list: first what was set, then what was not, class after class from the outermost on.
 pub(super) fn encode(class: u8, levels: Vec<Vec<Property>>) -> Vec<u8> {
     let mut out = vec![VERSION, class];
     let mut set = Vec::new();
@@ -48,10 +48,10 @@ pub(super) fn encode(class: u8, levels: Vec<Vec<Property>>) -> Vec<u8> {
     for level in levels {
         let (changed, mut kept): (Vec<_>, Vec<_>) = level.into_iter().partition(|p| p.is_set);
         set.extend(changed);
-        kept.sort_by_key(|p| hash(p.name));
+        kept.sort_by_key(|p| property_hash(p.name));
         unset.extend(kept);
     }
-    set.sort_by_key(|p| hash(p.name));
+    set.sort_by_key(|p| property_hash(p.name));
     for property in set.into_iter().chain(unset) {
         out.extend(property.name.as_bytes());
         out.push(0);
@@ -82,7 +82,7 @@ pub(super) fn decode<'b>(
     }
 }
 
-/// The answer to a property that nobody knows: its length is not known either.
+/// Returns the error for an unknown property, whose length is not known either.
 pub(super) fn unknown(name: &str, cursor: &Cursor<'_>) -> crate::Error {
     cursor.corrupt(format!("unknown property \"{}\"", name.escape_debug()))
 }

@@ -1,6 +1,6 @@
 //! Values as libhdf5 hands them to others: what `H5Tencode`, `H5Sencode` and `H5Pencode` make.
 //!
-//! Connectors that store objects elsewhere keep these bytes, so that any of them can read what another wrote.
+//! Connectors that do not write HDF5 files store these bytes, so that any of them can read what another wrote.
 //! All bytes that are decoded here may come from anybody.
 
 mod file;
@@ -20,21 +20,24 @@ use crate::{Dataspace, Datatype, Limits, Result, Selection};
 pub use dataset::{dataset_create, decode_dataset_create};
 pub use file::{decode_file_create, file_create};
 pub use group::{decode_group_create, group_create};
+pub use layout::{decode_external_files, decode_layout, external_files, layout};
+pub use list::property_hash;
 pub use object::{
-    ObjectClass, attribute_create, decode_attribute_create, decode_object_create, object_create,
+    ObjectClass, attribute_create, decode_attribute_create, decode_filters, decode_object_create, filters,
+    object_create,
 };
 
 const DATATYPE_MESSAGE: u8 = 3;
 const ENCODE_VERSION: u8 = 0;
 
-/// A datatype as `H5Tencode` makes it: two bytes, and the oldest message that can hold it.
+/// Returns a datatype as `H5Tencode` makes it: two bytes, and the oldest message that can hold it.
 pub fn datatype(datatype: &Datatype) -> Result<Vec<u8>> {
     let mut out = vec![DATATYPE_MESSAGE, ENCODE_VERSION];
     out.extend(datatype.encode(1)?);
     Ok(out)
 }
 
-/// What [`datatype`] or `H5Tencode` made.
+/// Decodes the bytes of [`datatype`] or `H5Tencode`.
 pub fn decode_datatype(bytes: &[u8], limits: &Limits) -> Result<Datatype> {
     let mut cursor = Cursor::new(bytes, "encoded datatype");
     let [message, version] = cursor.array()?;
@@ -46,12 +49,12 @@ pub fn decode_datatype(bytes: &[u8], limits: &Limits) -> Result<Datatype> {
     Ok(datatype)
 }
 
-/// An extent as `H5Sencode` makes it, all of it selected.
+/// Returns an extent as `H5Sencode` makes it, all of it selected.
 pub fn space(space: &Dataspace) -> Result<Vec<u8>> {
     encode_space(space, &Selection::All, SelectionVersion::V18)
 }
 
-/// What [`space`] or `H5Sencode` made; the selection does not matter.
+/// Decodes the bytes of [`space`] or `H5Sencode`; the selection does not matter.
 pub fn decode_space_of(bytes: &[u8], limits: &Limits) -> Result<Dataspace> {
     Ok(decode_space(bytes, limits)?.0)
 }

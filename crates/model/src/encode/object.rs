@@ -1,4 +1,4 @@
-//! What all objects share, and the lists that hold nothing else: datatypes, maps, attributes.
+//! Properties that all objects share, and the lists that hold nothing else: datatypes, maps, attributes.
 
 use super::list::{Property, class, decode, encode, unknown};
 use super::{put_sized, put_unsigned, sized, unsigned};
@@ -50,19 +50,23 @@ fn flags(create: &ObjectCreate) -> u8 {
     order | if create.track_times { TIMES } else { 0 }
 }
 
-/// The properties that every object has; `filters` belong to datasets only.
+/// Returns the properties that every object has; `filters` belong to datasets only.
 pub(super) fn level(create: &ObjectCreate, filters: &[FilterSpec]) -> Result<Vec<Property>> {
     let default = PhaseChange::default();
     let phase = create.attribute_phase;
     Ok(vec![
-        Property::new("pline", put_filters(filters)?, &[4, 1, 0]),
+        Property::new("pline", self::filters(filters)?, &[4, 1, 0]),
         Property::new("min dense attr", one(phase.dense_min.into()), &one(default.dense_min.into())),
         Property::new("max compact attr", one(phase.compact_max.into()), &one(default.compact_max.into())),
         Property::new("object header flags", vec![flags(create)], &[TIMES]),
     ])
 }
 
-fn put_filters(filters: &[FilterSpec]) -> Result<Vec<u8>> {
+/// Encodes a filter pipeline, which is one property of a creation list (`pline`).
+///
+/// # Errors
+/// Returns `Invalid` if there are more than 32 filters.
+pub fn filters(filters: &[FilterSpec]) -> Result<Vec<u8>> {
     let mut out = vec![4];
     put_sized(&mut out, filters.len() as u64);
     for filter in filters {
@@ -102,7 +106,11 @@ fn filter(cursor: &mut Cursor<'_>) -> Result<FilterSpec> {
     Ok(FilterSpec { id, name, optional, values })
 }
 
-fn take_filters(cursor: &mut Cursor<'_>) -> Result<Vec<FilterSpec>> {
+/// Decodes the bytes of [`filters`].
+///
+/// # Errors
+/// Returns `Corrupt` if the bytes are no filter pipeline.
+pub fn decode_filters(cursor: &mut Cursor<'_>) -> Result<Vec<FilterSpec>> {
     let [] = unsigned::<0>(cursor)?;
     let count = sized(cursor)?;
     if count > FILTERS_MAX {
@@ -124,7 +132,7 @@ pub(super) fn take(
     filters: &mut Vec<FilterSpec>,
 ) -> Result<()> {
     match name {
-        "pline" => *filters = take_filters(cursor)?,
+        "pline" => *filters = decode_filters(cursor)?,
         "min dense attr" => create.attribute_phase.dense_min = phase(cursor)?,
         "max compact attr" => create.attribute_phase.compact_max = phase(cursor)?,
         "object header flags" => {
@@ -146,7 +154,7 @@ pub fn object_create(of: ObjectClass, create: &ObjectCreate) -> Result<Vec<u8>> 
     Ok(encode(of.number(), vec![level(create, &[])?]))
 }
 
-/// What [`object_create`] or `H5Pencode` made.
+/// Decodes the bytes of [`object_create`] or `H5Pencode`.
 pub fn decode_object_create(of: ObjectClass, bytes: &[u8]) -> Result<ObjectCreate> {
     let (mut create, mut filters) = (ObjectCreate::default(), Vec::new());
     decode(bytes, of.number(), |name, cursor| take(name, cursor, &mut create, &mut filters))?;
@@ -159,7 +167,7 @@ pub fn attribute_create(charset: CharacterSet) -> Vec<u8> {
     encode(class::ATTRIBUTE_CREATE, vec![vec![name]])
 }
 
-/// What [`attribute_create`] or `H5Pencode` made.
+/// Decodes the bytes of [`attribute_create`] or `H5Pencode`.
 pub fn decode_attribute_create(bytes: &[u8]) -> Result<CharacterSet> {
     let mut charset = CharacterSet::Ascii;
     decode(bytes, class::ATTRIBUTE_CREATE, |name, cursor| {

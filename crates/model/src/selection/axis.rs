@@ -14,7 +14,7 @@ pub struct Axis {
 }
 
 impl Axis {
-    /// The axis, or `None` where it selects nothing.
+    /// Returns the axis, or `None` where it selects nothing.
     pub fn new(start: u64, stride: u64, count: u64, block: u64) -> Result<Option<Self>> {
         if count == 0 || block == 0 {
             return Ok(None);
@@ -64,6 +64,11 @@ impl Axis {
         last.filter(|&end| end < UNLIMITED).map(|_| ()).ok_or_else(|| invalid("coordinates exceed 64 bits"))
     }
 
+    /// Returns start, stride, count and block.
+    pub(super) fn numbers(&self) -> [u64; 4] {
+        [self.start, self.stride, self.count, self.block]
+    }
+
     /// First coordinate.
     pub fn start(&self) -> u64 {
         self.start
@@ -84,7 +89,7 @@ impl Axis {
         self.block
     }
 
-    /// Whether count or block has no bound.
+    /// Returns whether count or block has no bound.
     pub fn is_unlimited(&self) -> bool {
         self.count == UNLIMITED || self.block == UNLIMITED
     }
@@ -112,12 +117,12 @@ impl Axis {
         nth * self.block + (distance - nth * self.stride).min(self.block)
     }
 
-    /// The coordinate of that index, which is below the size.
+    /// Returns the coordinate of that index, which is below the size.
     pub(super) fn coordinate(&self, index: u64) -> u64 {
         self.start + index / self.block * self.stride + index % self.block
     }
 
-    /// The least selected coordinate that is at least `x`.
+    /// Returns the least selected coordinate that is at least `x`.
     pub(super) fn next_from(&self, x: u64) -> Option<u64> {
         let index = self.index_of(x);
         (index < self.size()).then(|| self.coordinate(index))
@@ -144,7 +149,7 @@ impl Axis {
         Some(Axis { start, count: last - first + 1, ..*self }.merged())
     }
 
-    /// The intervals (first and last coordinate) that hold the indices `from..to`.
+    /// Returns the intervals (first and last coordinate) that hold the indices `from..to`.
     pub(super) fn intervals(&self, from: u64, to: u64) -> impl Iterator<Item = (u64, u64)> {
         let (axis, mut at) = (*self, from);
         std::iter::from_fn(move || {
@@ -159,7 +164,7 @@ impl Axis {
         })
     }
 
-    /// The unlimited axis as far as an extent of `dim` goes: the axis to cut, and how many indices of it.
+    /// Returns the unlimited axis as far as an extent of `dim` goes: the axis to cut, and how many indices of it.
     pub(super) fn clipped(&self, dim: u64) -> Option<(Self, u64)> {
         let room = dim.checked_sub(self.start).filter(|&room| room > 0)?;
         let bounded = match (self.count, self.block) {

@@ -22,7 +22,7 @@ enum Source {
 }
 
 impl Selection {
-    /// The blocks of the selection; a point is a block of one element.
+    /// Returns the blocks of the selection; a point is a block of one element.
     pub fn blocks(&self, dims: &[u64]) -> Result<Blocks> {
         Ok(Blocks(match self.bounded(dims)? {
             Selection::None => Source::Nothing,
@@ -67,7 +67,7 @@ fn count(node: &Arc<Node>, memo: &mut std::collections::HashMap<*const Node, u64
     Some(blocks)
 }
 
-/// The path from `node` to its first leaf span.
+/// Returns the path from `node` to its first leaf span.
 fn leftmost(node: Arc<Node>) -> Vec<(Arc<Node>, usize)> {
     let mut path = vec![(node, 0)];
     descend(&mut path);

@@ -55,7 +55,7 @@ impl ChunkRuns {
             Source::Nothing => Some(()),
             Source::Regular(mut walk) => {
                 while let Some(comb) = walk.next_comb() {
-                    copy.comb(&Place::new(&comb, unit, before)?)?;
+                    copy.comb(&CombLayout::new(&comb, unit, before)?)?;
                 }
                 Some(())
             }
@@ -67,9 +67,8 @@ impl ChunkRuns {
                     copy.element(chunk_at.checked_mul(unit)?, at.checked_mul(unit)?, unit)
                 })
             }
-            runs => {
-                ChunkRuns(runs).try_for_each(|run| copy.comb(&Place::new(&Comb::one(run), unit, before)?))
-            }
+            runs => ChunkRuns(runs)
+                .try_for_each(|run| copy.comb(&CombLayout::new(&Comb::one(run), unit, before)?)),
         }
     }
 }
@@ -79,7 +78,7 @@ fn outside() -> crate::Error {
 }
 
 /// A comb as sizes in memory, in items.
-struct Place {
+struct CombLayout {
     chunk_at: usize,
     at: usize,
     len: usize,
@@ -87,10 +86,10 @@ struct Place {
     step: usize,
 }
 
-impl Place {
-    fn new(comb: &Comb, unit: usize, before: u64) -> Option<Place> {
+impl CombLayout {
+    fn new(comb: &Comb, unit: usize, before: u64) -> Option<CombLayout> {
         let size = |n: u64| usize::try_from(n).ok()?.checked_mul(unit);
-        Some(Place {
+        Some(CombLayout {
             chunk_at: size(comb.first.chunk_offset)?,
             at: size(comb.first.selection_offset.checked_sub(before)?)?,
             len: size(comb.first.len)?,
@@ -112,7 +111,7 @@ impl Place {
 
 /// One direction of copying. All bounds are checked once for a comb.
 trait Copying {
-    fn comb(&mut self, place: &Place) -> Option<()>;
+    fn comb(&mut self, place: &CombLayout) -> Option<()>;
     fn element(&mut self, chunk_at: usize, at: usize, len: usize) -> Option<()>;
 }
 
@@ -123,7 +122,7 @@ struct Out<'a, T> {
 
 impl<T: Copy> Copying for Out<'_, T> {
     #[inline]
-    fn comb(&mut self, place: &Place) -> Option<()> {
+    fn comb(&mut self, place: &CombLayout) -> Option<()> {
         let from = self.chunk.get(place.chunk_at..place.chunk_end()?)?;
         let to = self.into.get_mut(place.at..place.end()?)?;
         match place.len {
@@ -158,7 +157,7 @@ struct In<'a, T> {
 
 impl<T: Copy> Copying for In<'_, T> {
     #[inline]
-    fn comb(&mut self, place: &Place) -> Option<()> {
+    fn comb(&mut self, place: &CombLayout) -> Option<()> {
         let to = self.chunk.get_mut(place.chunk_at..place.chunk_end()?)?;
         let from = self.from.get(place.at..place.end()?)?;
         match place.len {

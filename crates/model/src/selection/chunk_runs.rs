@@ -19,7 +19,7 @@ pub struct ChunkRun {
 }
 
 impl ChunkRun {
-    /// Whether `next` goes on where this run ends, on both sides.
+    /// Returns whether `next` goes on where this run ends, on both sides.
     #[inline]
     pub(super) fn touches(&self, next: &ChunkRun) -> bool {
         next.chunk_offset == self.chunk_offset + self.len
@@ -83,7 +83,7 @@ impl<W: Iterator<Item = ChunkRun>> Merged<W> {
 }
 
 impl Selection {
-    /// The runs of the selection in the chunk of `chunk_shape` at `chunk_start`, without visiting anything
+    /// Returns the runs of the selection in the chunk of `chunk_shape` at `chunk_start`, without visiting anything
     /// outside it. Points are scanned; for many chunks, use [`PointIndex`](super::PointIndex).
     pub fn chunk_runs(&self, dims: &[u64], chunk_start: &[u64], chunk_shape: &[u64]) -> Result<ChunkRuns> {
         if [chunk_start.len(), chunk_shape.len()] != [dims.len(); 2] {
@@ -115,7 +115,7 @@ pub(super) struct Frame {
 }
 
 impl Frame {
-    /// A box with a countable number of elements whose coordinates are below 2^64.
+    /// Returns a box with a countable number of elements whose coordinates are below 2^64.
     fn new(low: &[u64], shape: &[u64]) -> Result<Self> {
         if low.iter().zip(shape).any(|(low, len)| low.checked_add(*len).is_none()) {
             return Err(invalid("chunk beyond the coordinates"));
@@ -127,7 +127,7 @@ impl Frame {
         Ok(Frame { low: low.to_vec(), shape: shape.to_vec(), steps })
     }
 
-    /// One past the last coordinate of a dimension.
+    /// Returns one past the last coordinate of a dimension.
     pub(super) fn end(&self, d: usize) -> u64 {
         self.low[d] + self.shape[d]
     }

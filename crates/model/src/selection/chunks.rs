@@ -21,7 +21,7 @@ enum Source {
 }
 
 impl Selection {
-    /// The chunks of `chunk_shape` that hold selected elements.
+    /// Returns the chunks of `chunk_shape` that hold selected elements.
     pub fn chunks(&self, dims: &[u64], chunk_shape: &[u64]) -> Result<Chunks> {
         if chunk_shape.len() != dims.len() || chunk_shape.contains(&0) {
             return Err(invalid("chunk shape").with("rank", chunk_shape.len()));
@@ -35,8 +35,8 @@ impl Selection {
                 Source::List(PointIndex::new(&points, chunk_shape)?.chunks().collect::<Vec<_>>().into_iter())
             }
             Selection::Irregular(tree) => {
-                let scaled = scaled(&tree.tree()?.root, chunk_shape, &mut HashMap::new())?;
-                Source::Tree(TreeElements::new(scaled))
+                let chunk_coords = chunk_coords(&tree.tree()?.root, chunk_shape, &mut HashMap::new())?;
+                Source::Tree(TreeElements::new(chunk_coords))
             }
         }))
     }
@@ -54,7 +54,7 @@ impl Iterator for Chunks {
     }
 }
 
-/// The next chunk number from `from` on in which an axis has a coordinate.
+/// Returns the next chunk number from `from` on in which an axis has a coordinate.
 fn chunk_from(axis: &Axis, chunk_len: u64, from: u64) -> Option<u64> {
     axis.next_from(from.checked_mul(chunk_len)?).map(|x| x / chunk_len)
 }
@@ -87,8 +87,8 @@ impl Product {
     }
 }
 
-/// The tree of the chunk numbers under a tree of coordinates.
-fn scaled(
+/// Returns the tree of the chunk numbers under a tree of coordinates.
+fn chunk_coords(
     node: &Arc<Node>,
     chunk_shape: &[u64],
     memo: &mut HashMap<*const Node, Arc<Node>>,
@@ -96,10 +96,10 @@ fn scaled(
     if let Some(known) = memo.get(&Arc::as_ptr(node)) {
         return Ok(known.clone());
     }
-    // Spans in the same chunks overlap once scaled, so each is a tree of its own until their union.
+    // Spans in the same chunks overlap once divided by the chunk shape, so each is a tree of its own until their union.
     let mut trees: Vec<Arc<Node>> = Vec::new();
     for span in &node.spans {
-        let down = span.down.as_ref().map(|down| scaled(down, &chunk_shape[1..], memo)).transpose()?;
+        let down = span.down.as_ref().map(|down| chunk_coords(down, &chunk_shape[1..], memo)).transpose()?;
         let mut builder = Builder::default();
         builder.push(span.low / chunk_shape[0], span.high / chunk_shape[0], down)?;
         trees.extend(builder.finish());

@@ -22,7 +22,7 @@ pub enum SelectionVersion {
 }
 
 impl Selection {
-    /// A selection and the bytes it used. `rank` is what the extent has, where the caller knows it.
+    /// Returns a selection and the bytes it used. `rank` is what the extent has, where the caller knows it.
     pub fn decode(bytes: &[u8], rank: Option<usize>, limits: &Limits) -> Result<(Self, usize)> {
         let mut cursor = Cursor::new(bytes, "selection");
         let (class, version) = (cursor.u32()?, cursor.u32()?);
@@ -38,7 +38,7 @@ impl Selection {
         Ok((selection, cursor.position()))
     }
 
-    /// The bytes of the selection in the form that `version` has for it.
+    /// Returns the bytes of the selection in the form that `version` has for it.
     pub fn encode(&self, version: SelectionVersion) -> Result<Vec<u8>> {
         match &self.settled()? {
             Selection::None => Ok(words(&[NONE, 1, 0, 0])),
@@ -71,7 +71,7 @@ impl Decoder<'_> {
         Ok(rank)
     }
 
-    /// A number of items that the rest of the bytes can hold, `item_bytes` each.
+    /// Returns a number of items that the rest of the bytes can hold, `item_bytes` each.
     fn count(&self, cursor: &mut Cursor<'_>, width: usize, item_bytes: usize) -> Result<usize> {
         let count = cursor.uint(width)?.within(self.limits.selection_blocks_max, "selection")?;
         match count.checked_mul(item_bytes) {
@@ -159,7 +159,7 @@ fn words(words: &[u32]) -> Vec<u8> {
     words.iter().flat_map(|word| word.to_le_bytes()).collect()
 }
 
-/// The narrowest of the widths that the format has.
+/// Returns the narrowest of the widths that the format has.
 fn width_for(highest: u64) -> usize {
     match highest {
         0..=0xffff => 2,

@@ -96,7 +96,7 @@ impl PartialEq for Selection {
 impl Eq for Selection {}
 
 impl Selection {
-    /// A regular hyperslab; all slices have one entry per dimension.
+    /// Returns a regular hyperslab; all slices have one entry per dimension.
     pub fn hyperslab(start: &[u64], stride: &[u64], count: &[u64], block: &[u64]) -> Result<Self> {
         let rank = start.len();
         if [stride.len(), count.len(), block.len()] != [rank; 3] {
@@ -105,11 +105,14 @@ impl Selection {
         let axes = (0..rank).map(|d| Axis::new(start[d], stride[d], count[d], block[d]));
         match axes.collect::<Result<Option<Vec<Axis>>>>()? {
             None => Ok(Selection::None),
-            Some(axes) => Regular::new(axes).map(Selection::Regular),
+            Some(axes) => {
+                let declared = (0..rank).map(|d| [start[d], stride[d], count[d], block[d]]);
+                Ok(Selection::Regular(Regular::new(axes)?.declared_as(declared)))
+            }
         }
     }
 
-    /// One block of `shape` at `start`.
+    /// Returns one block of `shape` at `start`.
     pub fn block(start: &[u64], shape: &[u64]) -> Result<Self> {
         if start.len() != shape.len() {
             return Err(invalid("start and shape differ in rank"));
@@ -132,12 +135,12 @@ impl Selection {
         Points::new(rank, coords).map(Selection::Points)
     }
 
-    /// The union of blocks, each given as `rank` starts followed by `rank` ends (inclusive).
+    /// Returns the union of blocks, each given as `rank` starts followed by `rank` ends (inclusive).
     pub fn union_of_blocks(rank: usize, corners: &[u64]) -> Result<Self> {
         Self::union_within(rank, corners, SPANS_MAX)
     }
 
-    /// As [`Selection::union_of_blocks`], with at most `made_max` spans made on the way. Blocks in the order in which
+    /// Like [`Selection::union_of_blocks`], with at most `made_max` spans made on the way. Blocks in the order in which
     /// [`Selection::blocks`] lists them make none.
     pub fn union_within(rank: usize, corners: &[u64], made_max: u64) -> Result<Self> {
         if rank == 0 || rank > dataspace::RANK_MAX || !corners.len().is_multiple_of(2 * rank) {
@@ -150,7 +153,7 @@ impl Selection {
         Ok(Self::from_node(setop::union_boxes(corners, rank, made_max)?))
     }
 
-    /// The selection of a tree, in regular form where it has one.
+    /// Returns the selection of a tree, in regular form where it has one.
     fn from_node(root: Option<Arc<Node>>) -> Self {
         let Some(root) = root else { return Selection::None };
         match regular::regular_form(&root) {
@@ -159,7 +162,7 @@ impl Selection {
         }
     }
 
-    /// The selected set as a tree; `None` where it is empty. Not for rank 0.
+    /// Returns the selected set as a tree; `None` where it is empty. Not for rank 0.
     fn node(&self, dims: &[u64]) -> Result<Option<Arc<Node>>> {
         match self.bounded(dims)? {
             Selection::None | Selection::All => Ok(None),
@@ -169,7 +172,7 @@ impl Selection {
         }
     }
 
-    /// The same elements without reference to an extent: `All` becomes its block, unlimited ends at `dims`.
+    /// Returns the same elements without reference to an extent: `All` becomes its block, unlimited ends at `dims`.
     /// `All` of a scalar stays `All`.
     fn bounded(&self, dims: &[u64]) -> Result<Selection> {
         self.check_rank(dims)?;
@@ -181,7 +184,7 @@ impl Selection {
         }
     }
 
-    /// The same selection, with blocks that were united merged.
+    /// Returns the same selection, with blocks that were united merged.
     fn settled(&self) -> Result<Selection> {
         match self {
             Selection::Irregular(tree) => tree.united().map_or(Ok(self.clone()), united::United::settled),
@@ -218,7 +221,7 @@ impl Selection {
         }
     }
 
-    /// The part of the selection in a block, in the same order.
+    /// Returns the part of the selection in a block, in the same order.
     pub fn intersect_block(&self, dims: &[u64], start: &[u64], shape: &[u64]) -> Result<Selection> {
         self.check_rank(dims)?;
         if [start.len(), shape.len()] != [dims.len(); 2] {
@@ -269,7 +272,7 @@ impl Selection {
         }
     }
 
-    /// Whether a dimension has no bound.
+    /// Returns whether a dimension has no bound.
     pub fn is_unlimited(&self) -> bool {
         matches!(self, Selection::Regular(regular) if regular.is_unlimited())
     }
@@ -292,7 +295,7 @@ impl Selection {
         }
     }
 
-    /// The smallest block around the selection: first and last coordinates. `None` where it is empty.
+    /// Returns the smallest block around the selection: first and last coordinates. `None` where it is empty.
     pub fn bounds(&self, dims: &[u64]) -> Result<Option<(Vec<u64>, Vec<u64>)>> {
         Ok(match self.bounded(dims)? {
             Selection::None => None,
@@ -308,7 +311,7 @@ impl Selection {
         })
     }
 
-    /// The selection with an unlimited dimension ended at the extent; others as they are.
+    /// Returns the selection with an unlimited dimension ended at the extent; others as they are.
     pub fn clip(&self, dims: &[u64]) -> Result<Selection> {
         match self.is_unlimited() {
             true => self.bounded(dims),
@@ -316,7 +319,7 @@ impl Selection {
         }
     }
 
-    /// Whether the element at `point` is selected.
+    /// Returns whether the element at `point` is selected.
     pub fn contains(&self, dims: &[u64], point: &[u64]) -> Result<bool> {
         self.check_rank(dims)?;
         if point.len() != dims.len() {
@@ -337,7 +340,7 @@ impl Selection {
         })
     }
 
-    /// The selection moved by `offset`, which has one entry per dimension.
+    /// Returns the selection moved by `offset`, which has one entry per dimension.
     pub fn translate(&self, offset: &[i64]) -> Result<Selection> {
         if self.rank().is_some_and(|rank| rank != offset.len()) {
             return Err(invalid("rank of the offset").with("rank", offset.len()));
@@ -372,7 +375,7 @@ fn shift(x: u64, by: i64) -> Result<u64> {
     moved.ok_or_else(|| invalid("moved out of the coordinates").with("coordinate", x).with("by", by))
 }
 
-/// The one element of a scalar combined with itself.
+/// Returns the one element of a scalar combined with itself.
 fn scalar_combined(op: SetOp) -> Selection {
     match op {
         SetOp::Or | SetOp::And | SetOp::Set => Selection::All,
@@ -380,7 +383,7 @@ fn scalar_combined(op: SetOp) -> Selection {
     }
 }
 
-/// The intersection by arithmetic, where one side is regular and the other is a single block.
+/// Returns the intersection by arithmetic, where one side is regular and the other is a single block.
 fn both_in_block(a: &Selection, b: &Selection) -> Result<Option<Selection>> {
     let (Selection::Regular(a), Selection::Regular(b)) = (a, b) else { return Ok(None) };
     let (many, (start, shape)) = match (a.as_block(), b.as_block()) {
@@ -398,7 +401,7 @@ fn in_box(point: &[u64], start: &[u64], shape: &[u64]) -> bool {
         .all(|&x| corners.next().is_some_and(|(&low, &len)| x.checked_sub(low).is_some_and(|at| at < len)))
 }
 
-/// Each point as a box of one element.
+/// Returns each point as a box of one element.
 fn doubled(points: &Points) -> Vec<u64> {
     points.iter().flat_map(|point| point.iter().chain(point)).copied().collect()
 }

@@ -49,17 +49,17 @@ impl Points {
         self.coords.is_empty()
     }
 
-    /// The coordinates of all points, one after the other.
+    /// Returns the coordinates of all points, one after the other.
     pub fn coords(&self) -> &[u64] {
         &self.coords
     }
 
-    /// The points, in order.
+    /// Returns the points, in order.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = &[u64]> + '_ {
         self.coords.chunks_exact(self.rank)
     }
 
-    /// The points number `from` up to `to`.
+    /// Returns the points number `from` up to `to`.
     pub(super) fn slice(&self, from: u64, to: u64) -> Option<Selection> {
         let (from, to) = (usize::try_from(from).ok()?, usize::try_from(to).ok()?);
         let coords = self.coords.get(from * self.rank..to * self.rank)?;

@@ -9,7 +9,7 @@ use super::strips::pick;
 use super::{Axis, Points, Regular, Selection, invalid};
 use crate::{Error, Result};
 
-/// Whether two selections have the same shape: equal up to an offset in the dimensions they share (the
+/// Returns whether two selections have the same shape: equal up to an offset in the dimensions they share (the
 /// fastest), with a single coordinate in each further dimension of the one with more.
 pub fn shape_same(a: &Selection, a_dims: &[u64], b: &Selection, b_dims: &[u64]) -> Result<bool> {
     let (a_count, b_count) = (a.element_count(a_dims)?, b.element_count(b_dims)?);
@@ -82,7 +82,7 @@ fn same_axis(a: &Axis, b: &Axis) -> bool {
     (a.stride, a.count, a.block) == (b.stride, b.count, b.block)
 }
 
-/// The subtree below leading dimensions that have one coordinate each.
+/// Returns the subtree below leading dimensions that have one coordinate each.
 fn drop_dims(mut node: &Arc<Node>, extra: usize) -> &Arc<Node> {
     for _ in 0..extra {
         match &node.spans[0].down {
@@ -98,7 +98,7 @@ fn at_origin(node: &Arc<Node>, low: &[u64]) -> Result<Arc<Node>> {
     shifted(node, &offset.ok_or_else(|| invalid("coordinates beyond 63 bits"))?)
 }
 
-/// The elements of `dst` that correspond, by their place in selection order, to the elements of `src` that
+/// Returns the elements of `dst` that correspond, by their place in selection order, to the elements of `src` that
 /// are also in `intersect`. `src` and `dst` have equally many elements; `intersect` is in the extent of `src`.
 pub fn project_intersection(
     src: &Selection,
@@ -234,7 +234,7 @@ fn point_ranges(points: &Points, intersect: &Selection, dims: &[u64]) -> Result<
     Ok(ranges)
 }
 
-/// The places of `part`, which lies in `src`.
+/// Returns the places of `part`, which lies in `src`.
 fn tree_ranges(src: &Selection, part: &Selection, dims: &[u64]) -> Result<Ranges> {
     let mut found = Ranges::new();
     for (low, high) in part.blocks(dims)? {
@@ -251,7 +251,7 @@ fn tree_ranges(src: &Selection, part: &Selection, dims: &[u64]) -> Result<Ranges
     Ok(ranges)
 }
 
-/// The elements of `dst` at those places.
+/// Returns the elements of `dst` at those places.
 fn place(dst: &Selection, ranges: &[Range<u64>]) -> Result<Selection> {
     let (Some(first), Some(last)) = (ranges.first(), ranges.last()) else { return Ok(Selection::None) };
     match dst {

@@ -7,9 +7,26 @@ use crate::{Error, Result};
 use std::sync::Arc;
 
 /// A regular hyperslab: one [`Axis`] per dimension, slowest first; at most one is unlimited.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone)]
 pub struct Regular {
     axes: Vec<Axis>,
+    /// Start, stride, count and block of each dimension as the caller gave them, where blocks that touch were merged.
+    declared: Option<Arc<[[u64; 4]]>>,
+}
+
+/// Equal hyperslabs are the same elements, however they were declared.
+impl PartialEq for Regular {
+    fn eq(&self, other: &Self) -> bool {
+        self.axes == other.axes
+    }
+}
+
+impl Eq for Regular {}
+
+impl std::hash::Hash for Regular {
+    fn hash<H: std::hash::Hasher>(&self, state: &mut H) {
+        self.axes.hash(state);
+    }
 }
 
 impl Regular {
@@ -24,15 +41,31 @@ impl Regular {
         let bounded = axes.iter().filter(|axis| !axis.is_unlimited());
         let elements = bounded.into_iter().try_fold(1u64, |n, axis| n.checked_mul(axis.size()));
         elements.ok_or_else(|| invalid("more elements than 64 bits count"))?;
-        Ok(Regular { axes })
+        Ok(Regular { axes, declared: None })
     }
 
-    /// The dimensions, slowest first.
+    /// Returns the same hyperslab, which remembers how the caller declared it.
+    pub(super) fn declared_as(self, declared: impl ExactSizeIterator<Item = [u64; 4]> + Clone) -> Self {
+        let is_same = declared.clone().eq(self.axes.iter().map(Axis::numbers));
+        let declared = if is_same { None } else { Some(declared.collect()) };
+        Regular { declared, ..self }
+    }
+
+    /// Returns start, stride, count and block of each dimension as they were given to [`Selection::hyperslab`]; those of
+    /// [`Regular::axes`] if the hyperslab came about otherwise.
+    pub fn declared(&self) -> Vec<[u64; 4]> {
+        match &self.declared {
+            Some(declared) => declared.to_vec(),
+            None => self.axes.iter().map(Axis::numbers).collect(),
+        }
+    }
+
+    /// Returns the dimensions, slowest first.
     pub fn axes(&self) -> &[Axis] {
         &self.axes
     }
 
-    /// Whether a dimension has no bound.
+    /// Returns whether a dimension has no bound.
     pub fn is_unlimited(&self) -> bool {
         self.axes.iter().any(Axis::is_unlimited)
     }
@@ -62,7 +95,7 @@ impl Regular {
         spans::product(self.axes.iter().map(|axis| axis.intervals(0, axis.size())))
     }
 
-    /// The elements whose index in each dimension lies in the given range (from, to).
+    /// Returns the elements whose index in each dimension lies in the given range (from, to).
     pub(super) fn index_box(&self, ranges: &[(u64, u64)]) -> Result<Selection> {
         if ranges.iter().any(|&(from, to)| from >= to) {
             return Ok(Selection::None);
@@ -70,7 +103,7 @@ impl Regular {
         let axes = || self.axes.iter().zip(ranges);
         let slices: Option<Vec<Axis>> = axes().map(|(axis, &(from, to))| axis.slice(from, to)).collect();
         match slices {
-            Some(axes) => Ok(Selection::Regular(Regular { axes })),
+            Some(axes) => Ok(Selection::Regular(Regular { axes, declared: None })),
             None => {
                 let intervals = axes().map(|(axis, &(from, to))| axis.intervals(from, to));
                 spans::product(intervals).map(Selection::from_node)
@@ -110,7 +143,7 @@ fn invalid(problem: &str) -> Error {
     Error::invalid("select hyperslab").with("problem", problem)
 }
 
-/// The regular form of a tree, where it has one: on every level equal, evenly spaced spans over one subtree.
+/// Returns the regular form of a tree, where it has one: on every level equal, evenly spaced spans over one subtree.
 pub(super) fn regular_form(root: &Arc<Node>) -> Option<Regular> {
     let mut axes = Vec::new();
     let mut next = Some(root);
@@ -118,7 +151,7 @@ pub(super) fn regular_form(root: &Arc<Node>) -> Option<Regular> {
         axes.push(regular_axis(node)?);
         next = node.spans[0].down.as_ref();
     }
-    Some(Regular { axes })
+    Some(Regular { axes, declared: None })
 }
 
 fn regular_axis(node: &Node) -> Option<Axis> {

@@ -16,10 +16,10 @@ pub struct Run {
 
 /// The runs of a selection, in selection order; runs that touch are one.
 #[derive(Debug, Clone)]
-pub struct Runs(Found);
+pub struct Runs(NextRun);
 
 #[derive(Debug, Clone)]
-enum Found {
+enum NextRun {
     One(Option<Run>),
     Many(ChunkRuns),
 }
@@ -30,21 +30,21 @@ impl Iterator for Runs {
     #[inline]
     fn next(&mut self) -> Option<Run> {
         match &mut self.0 {
-            Found::One(run) => run.take(),
+            NextRun::One(run) => run.take(),
             // With the whole extent as the box, selection offsets have no gaps, so all runs that touch are merged.
-            Found::Many(runs) => runs.next().map(|run| Run { offset: run.chunk_offset, len: run.len }),
+            NextRun::Many(runs) => runs.next().map(|run| Run { offset: run.chunk_offset, len: run.len }),
         }
     }
 }
 
 impl Selection {
-    /// The runs of the selection, which must lie in the extent.
+    /// Returns the runs of the selection, which must lie in the extent.
     pub fn runs(&self, dims: &[u64]) -> Result<Runs> {
         self.validate(dims)?;
         if let Some(run) = self.one_run(dims) {
-            return Ok(Runs(Found::One(Some(run))));
+            return Ok(Runs(NextRun::One(Some(run))));
         }
-        self.chunk_runs(dims, &vec![0; dims.len()], dims).map(|runs| Runs(Found::Many(runs)))
+        self.chunk_runs(dims, &vec![0; dims.len()], dims).map(|runs| Runs(NextRun::Many(runs)))
     }
 
     /// The run of a block that lies in one piece: most small reads and writes want no more than that.
@@ -107,7 +107,7 @@ impl Level {
         (self.index, self.at, self.block_end) = (self.from, self.first_at, self.first_block_end);
     }
 
-    /// Whether the next index is the next coordinate too.
+    /// Returns whether the next index is the next coordinate too.
     fn steps_inside_block(&self) -> bool {
         self.index + 1 < self.to && self.at + 1 < self.block_end
     }
@@ -188,7 +188,7 @@ pub(super) struct RegularWalk {
     next: Next,
 }
 
-/// What comes after the whole blocks of a row.
+/// The rest of a row after its whole blocks.
 #[derive(Debug, Clone, Copy)]
 enum Next {
     RowStart,
@@ -197,7 +197,7 @@ enum Next {
 }
 
 impl RegularWalk {
-    /// The only element of a scalar.
+    /// Returns the only element of a scalar.
     pub(super) fn one_element() -> Self {
         Self::of(Vec::new(), Row::new(&Axis::range(0, 1), 0, (0, 1), 1))
     }
@@ -270,7 +270,7 @@ impl RegularWalk {
         self.next = Next::RowEnd;
     }
 
-    /// The next run, or all the runs of a row that are alike.
+    /// Returns the next run, or all the runs of a row that are alike.
     pub(super) fn next_comb(&mut self) -> Option<Comb> {
         if let (Next::RowStart, Some(teeth)) = (self.next, self.row.teeth) {
             let first = self.in_row(self.row.first);
@@ -287,7 +287,7 @@ impl RegularWalk {
         self.next_edge().map(Comb::one)
     }
 
-    /// The first segment of a row or its last, which may go on into the next rows.
+    /// Returns the first segment of a row or its last, which may go on into the next rows.
     fn next_edge(&mut self) -> Option<ChunkRun> {
         let mut run = match (self.next, self.row.last) {
             (Next::Nothing, _) => return None,

@@ -53,7 +53,7 @@ pub(super) fn combine(op: SetOp, a: &Arc<Node>, b: &Arc<Node>) -> Result<Combine
     Combiner { op, memo: HashMap::new(), made: &mut 0, made_max: SPANS_MAX }.pair(a, b)
 }
 
-/// The union of trees of equal rank, in rounds of pairs so that each span is copied log n times.
+/// Returns the union of trees of equal rank, in rounds of pairs so that each span is copied log n times.
 pub(super) fn union(mut trees: Vec<Arc<Node>>, made_max: u64) -> Result<Combined> {
     let mut made = 0;
     while trees.len() > 1 {
@@ -73,7 +73,7 @@ pub(super) fn union(mut trees: Vec<Arc<Node>>, made_max: u64) -> Result<Combined
     Ok(trees.pop())
 }
 
-/// The union of boxes given as `rank` lows followed by `rank` highs each.
+/// Returns the union of boxes given as `rank` lows followed by `rank` highs each.
 pub(super) fn union_boxes(boxes: &[u64], rank: usize, made_max: u64) -> Result<Combined> {
     if let Some(root) = ordered_boxes(boxes, rank, 0)? {
         return Ok(Some(root));
@@ -160,7 +160,7 @@ impl Combiner<'_> {
         Ok(out.finish())
     }
 
-    /// What remains below coordinates in both: `Some(None)` is a leaf that stays.
+    /// Returns what remains below coordinates in both: `Some(None)` is a leaf that stays.
     fn both(&mut self, a: &Span, b: &Span) -> Result<Option<Option<Arc<Node>>>> {
         match (&a.down, &b.down) {
             (Some(a), Some(b)) => Ok(self.pair(a, b)?.map(Some)),
@@ -199,7 +199,7 @@ impl<'s> Side<'s> {
     }
 }
 
-/// The next coordinates over which neither list changes.
+/// Returns the next coordinates over which neither list changes.
 fn next_segment(a: &Side<'_>, b: &Side<'_>) -> Option<(u64, u64)> {
     match (a.head(), b.head()) {
         (Some((a_low, a_high)), Some((b_low, b_high))) => Some(match a_low.cmp(&b_low) {

@@ -8,7 +8,7 @@ use crate::{Error, Limits, Result, Within};
 const DATASPACE_MESSAGE: u8 = 1;
 const ENCODE_VERSION: u8 = 0;
 
-/// The extent and the selection in it, as `H5Sencode` writes them.
+/// Returns the extent and the selection in it, as `H5Sencode` writes them.
 pub fn encode_space(space: &Dataspace, selection: &Selection, version: SelectionVersion) -> Result<Vec<u8>> {
     if selection.rank().is_some_and(|rank| rank != space.rank()) {
         return Err(
@@ -24,7 +24,7 @@ pub fn encode_space(space: &Dataspace, selection: &Selection, version: Selection
     Ok(out)
 }
 
-/// What [`encode_space`] or `H5Sencode` wrote, and the bytes it used.
+/// Decodes the bytes of [`encode_space`] or `H5Sencode`, and returns how many there were.
 pub fn decode_space(bytes: &[u8], limits: &Limits) -> Result<(Dataspace, Selection, usize)> {
     let mut cursor = Cursor::new(bytes, "encoded dataspace");
     let [message, version, length_bytes] = cursor.array()?;

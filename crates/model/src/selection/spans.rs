@@ -32,12 +32,12 @@ impl Span {
 pub(super) struct Node {
     pub(super) spans: Vec<Span>,
     pub(super) elements: u64,
-    /// Equal trees have equal hashes, so that most unequal ones are told apart at once.
+    /// Equal trees have equal hashes, so that most comparisons of unequal ones end at once.
     hash: u64,
 }
 
 /// A non-empty selection of rank 1 or more: blocks that no start, stride, count and block describe, or that
-/// nobody has looked at yet.
+/// were not merged yet.
 #[derive(Debug, Clone)]
 pub struct SpanTree(Form);
 
@@ -72,7 +72,7 @@ impl SpanTree {
         SpanTree(Form::United(united))
     }
 
-    /// Blocks that nobody has looked at yet.
+    /// Blocks that were not merged yet.
     pub(super) fn united(&self) -> Option<&United> {
         match &self.0 {
             Form::Tree(_) => None,
@@ -80,14 +80,14 @@ impl SpanTree {
         }
     }
 
-    /// Whether the tree has at least so many spans in its first two dimensions.
+    /// Returns whether the tree has at least so many spans in its first two dimensions.
     pub(super) fn has_spans(&self, count: u64) -> bool {
         let Form::Tree(tree) = &self.0 else { return true };
         let below = |span: &Span| span.down.as_ref().map_or(1, |down| down.spans.len() as u64);
         tree.root.spans.iter().map(below).sum::<u64>() >= count
     }
 
-    /// The tree, which is made now where nobody has looked before.
+    /// Returns the tree, and builds it at the first call.
     pub(super) fn tree(&self) -> Result<Arc<Tree>> {
         match &self.0 {
             Form::Tree(tree) => Ok(tree.clone()),
@@ -156,7 +156,7 @@ impl Builder {
         self.spans.len() as u64
     }
 
-    /// The node, or `None` where nothing was added.
+    /// Returns the node, or `None` where nothing was added.
     pub(super) fn finish(mut self) -> Option<Arc<Node>> {
         if self.spans.is_empty() {
             return None;
@@ -178,7 +178,7 @@ fn mix(hash: u64, value: u64) -> u64 {
     (hash.rotate_left(5) ^ value).wrapping_mul(0x9e37_79b9_7f4a_7c15)
 }
 
-/// Whether two subtrees select the same.
+/// Returns whether two subtrees select the same.
 pub(super) fn same(a: &Arc<Node>, b: &Arc<Node>) -> bool {
     same_below(a, b, &mut HashSet::new())
 }
@@ -214,7 +214,7 @@ fn same_below(a: &Arc<Node>, b: &Arc<Node>, seen: &mut HashSet<(*const Node, *co
     equal
 }
 
-/// The tree of all combinations of the intervals of each dimension; every subtree is shared.
+/// Returns the tree of all combinations of the intervals of each dimension; every subtree is shared.
 pub(super) fn product<I: Iterator<Item = (u64, u64)>>(
     axes: impl DoubleEndedIterator<Item = I>,
 ) -> Result<Option<Arc<Node>>> {
@@ -243,12 +243,12 @@ pub(super) fn charge(made: &mut u64, spans: u64, max: u64) -> Result<()> {
     Ok(())
 }
 
-/// One box as a chain of single spans; `low` and `high` have the same, non-zero length.
+/// Returns one box as a chain of single spans; `low` and `high` have the same, non-zero length.
 pub(super) fn single_box(low: &[u64], high: &[u64]) -> Result<Option<Arc<Node>>> {
     product(low.iter().zip(high).map(|(&low, &high)| std::iter::once((low, high))))
 }
 
-/// The tree moved by one offset per dimension.
+/// Returns the tree moved by one offset per dimension.
 pub(super) fn shifted(root: &Arc<Node>, offset: &[i64]) -> Result<Arc<Node>> {
     shifted_below(root, offset, &mut HashMap::new())
 }

@@ -70,7 +70,7 @@ impl Iterator for Strips {
     }
 }
 
-/// The strip from element `at` on and its end. It spans one index in the dimensions before the one it cuts,
+/// Returns the strip from element `at` on and its end. It spans one index in the dimensions before the one it cuts,
 /// and all in those after; whole blocks where one fits, so that it is regular again.
 fn regular_strip(
     regular: &Regular,
@@ -111,14 +111,14 @@ fn regular_strip(
     Some((regular.index_box(&ranges).ok()?, end))
 }
 
-/// The last index up to `to` where a chunk of `len` begins, if it comes after `index`; else `to`.
+/// Returns the last index up to `to` where a chunk of `len` begins, if it comes after `index`; else `to`.
 fn between(axis: &Axis, index: u64, to: u64, len: u64) -> u64 {
     let end = axis.start + to;
     let boundary = end - end % len;
     if boundary > axis.start + index { boundary - axis.start } else { to }
 }
 
-/// The last boundary of a row, in the slowest dimension that has one after `at`, up to `limit`.
+/// Returns the last boundary of a row, in the slowest dimension that has one after `at`, up to `limit`.
 fn cut(node: &Node, at: u64, limit: u64) -> u64 {
     let nth = node.spans.partition_point(|span| span.before <= limit).saturating_sub(1);
     let span = &node.spans[nth];
@@ -130,7 +130,7 @@ fn cut(node: &Node, at: u64, limit: u64) -> u64 {
     }
 }
 
-/// The part of a tree whose elements, counted from `base`, lie in the sorted, disjoint `ranges`.
+/// Returns the part of a tree whose elements, counted from `base`, lie in the sorted, disjoint `ranges`.
 pub(super) fn pick(node: &Arc<Node>, ranges: &[Range<u64>], base: u64) -> Result<Option<Arc<Node>>> {
     let mut out = Builder::default();
     let mut ranges = ranges;

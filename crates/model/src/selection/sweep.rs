@@ -11,7 +11,7 @@ const WORK_EACH_MAX: u64 = 256;
 /// A box: lows of all dimensions, then highs.
 type Corners<'a> = &'a [u64];
 
-/// What a sweep may cost.
+/// The bounds of a sweep.
 struct Sweep<'m> {
     rank: usize,
     work_left: u64,
@@ -19,7 +19,7 @@ struct Sweep<'m> {
     made_max: u64,
 }
 
-/// The union of boxes, which are sorted by their first low; `None` where a sweep would cost too much.
+/// Returns the union of boxes, which are sorted by their first low; `None` where a sweep would cost too much.
 pub(super) fn union(
     sorted: &[Corners<'_>],
     rank: usize,
@@ -63,7 +63,7 @@ impl Sweep<'_> {
         Ok(out.finish())
     }
 
-    /// The fastest dimension: intervals that overlap or touch become one.
+    /// Returns the fastest dimension: intervals that overlap or touch become one.
     fn line(&mut self, sorted: &[Corners<'_>]) -> Result<Option<Arc<Node>>> {
         let (low, high) = (self.rank - 1, 2 * self.rank - 1);
         let mut out = Builder::default();

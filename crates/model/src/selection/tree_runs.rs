@@ -7,7 +7,7 @@ use super::spans::Node;
 
 /// A node above the leaves on the way down, and how far the walk has come in it.
 #[derive(Debug, Clone)]
-struct Place {
+struct TreePosition {
     node: Arc<Node>,
     span: usize,
     /// Least coordinate not yet visited.
@@ -30,7 +30,7 @@ struct Leaf {
 #[derive(Debug, Clone)]
 pub(super) struct TreeWalk {
     frame: Frame,
-    stack: Vec<Place>,
+    stack: Vec<TreePosition>,
     leaf: Option<Leaf>,
     /// The box in the fastest dimension.
     leaf_low: u64,
@@ -53,7 +53,7 @@ impl TreeWalk {
         let row = self.frame.low[depth];
         let span = node.spans.partition_point(|span| span.high < row);
         if depth + 1 < self.frame.low.len() {
-            self.stack.push(Place { node, span, row, box_base, selection_base });
+            self.stack.push(TreePosition { node, span, row, box_base, selection_base });
         } else {
             let met = node.spans[span..].partition_point(|span| span.low < self.leaf_end);
             self.leaf = Some(Leaf { node, span, span_end: span + met, box_base, selection_base });
@@ -73,7 +73,7 @@ impl TreeWalk {
         })
     }
 
-    /// Whether the subtree is exactly the box in its dimensions, from `depth` on.
+    /// Returns whether the subtree is exactly the box in its dimensions, from `depth` on.
     fn is_whole(&self, mut node: &Arc<Node>, mut depth: usize) -> bool {
         loop {
             let [span] = node.spans.as_slice() else { return false };

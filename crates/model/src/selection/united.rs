@@ -1,4 +1,4 @@
-//! Blocks united one after the other: kept as a list until somebody looks, then merged at once.
+//! Blocks united one after the other: a list until the first use, then merged at once.
 //!
 //! Uniting each block with the tree of those before it would copy that tree for every block.
 
@@ -53,7 +53,7 @@ impl United {
         self.rank
     }
 
-    /// The union, merged at the first look.
+    /// Returns the union, merged at the first look.
     pub(super) fn settled(&self) -> Result<Selection> {
         if let Some(merged) = self.merged.get() {
             return Ok(merged.clone());
@@ -72,7 +72,7 @@ impl United {
     }
 }
 
-/// The union of a selection of many blocks with one more, as a list; `None` where it is to be made at once.
+/// Returns the union of a selection of many blocks with one more, as a list; `None` where it is to be made at once.
 pub(super) fn unite(many: &Selection, block: &Selection) -> Option<United> {
     let Selection::Regular(block) = block else { return None };
     let (low, shape) = block.as_block().filter(|_| !block.is_unlimited())?;

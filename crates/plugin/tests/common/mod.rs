@@ -38,7 +38,7 @@ pub(crate) fn compile(source: &Path, folder: &Path, name: &str) -> Option<PathBu
             Some(out)
         }
         Err(error) => {
-            eprintln!("skipped: there is no C compiler here ({error})");
+            testkit::oracles::missing(&format!("a C compiler ({error})"));
             None
         }
     }

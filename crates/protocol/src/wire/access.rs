@@ -15,13 +15,13 @@ choice! {
 
 structure! {
     VirtualView { first_missing, gap }
-    Opening { path, engine, access, create, truncate }
+    OpenRequest { path, engine, access, create, truncate }
     Wrapping { location, parameters, access, create, truncate }
 }
 
 /// A container to be made or opened.
 #[derive(Debug, Clone)]
-pub struct Opening {
+pub struct OpenRequest {
     /// The path part of the location.
     pub path: String,
     /// The engine that the location names.
@@ -34,10 +34,10 @@ pub struct Opening {
     pub truncate: bool,
 }
 
-impl Opening {
-    /// What a connector is asked to make.
+impl OpenRequest {
+    /// Returns what a connector is asked to make.
     pub fn create(op: &ContainerCreate<'_>) -> Self {
-        Opening {
+        OpenRequest {
             path: op.path.to_owned(),
             engine: op.engine.map(str::to_owned),
             access: op.access.clone(),
@@ -46,9 +46,9 @@ impl Opening {
         }
     }
 
-    /// What a connector is asked to open.
+    /// Returns what a connector is asked to open.
     pub fn open(op: &ContainerOpen<'_>) -> Self {
-        Opening {
+        OpenRequest {
             path: op.path.to_owned(),
             engine: op.engine.map(str::to_owned),
             access: op.access.clone(),
@@ -74,7 +74,7 @@ pub struct Wrapping {
 }
 
 impl Wrapping {
-    /// What a layer is asked to wrap.
+    /// Returns what a layer is asked to wrap.
     pub fn of(op: &Wrap<'_>) -> Self {
         Wrapping {
             location: op.location.to_owned(),
@@ -85,9 +85,9 @@ impl Wrapping {
         }
     }
 
-    /// How the container was made, as a layer is told.
-    pub fn made(&self) -> Option<Made<'_>> {
-        self.create.as_ref().map(|create| Made { create, truncate: self.truncate })
+    /// Returns how the container was made, as a layer is reported.
+    pub fn made(&self) -> Option<CreateInfo<'_>> {
+        self.create.as_ref().map(|create| CreateInfo { create, truncate: self.truncate })
     }
 }
 
@@ -102,7 +102,7 @@ impl Wire for Parameters {
     }
 }
 
-/// All but the resolver, the hook and the account of memory, which come back as `None`, and how writes are buffered: whoever is at the other end does it as it likes.
+/// All but the resolver, the hook and the account of memory, which come back as `None`, and how writes are buffered: the other end decides that.
 impl Wire for FileAccess {
     fn put(&self, out: &mut Vec<u8>) -> Result<()> {
         let FileAccess {
@@ -119,7 +119,6 @@ impl Wire for FileAccess {
             virtual_view,
             locking,
             swmr,
-            clear_marks,
             write_buffer_bytes: _,
             write_buffer_full: _,
             close_error_hook: _,
@@ -135,8 +134,7 @@ impl Wire for FileAccess {
         durability.put(out)?;
         virtual_view.put(out)?;
         locking.put(out)?;
-        swmr.put(out)?;
-        clear_marks.put(out)
+        swmr.put(out)
     }
 
     fn get(from: &mut Reader<'_>) -> Result<Self> {
@@ -153,7 +151,6 @@ impl Wire for FileAccess {
             virtual_view: Wire::get(from)?,
             locking: Wire::get(from)?,
             swmr: Wire::get(from)?,
-            clear_marks: Wire::get(from)?,
             ..FileAccess::default()
         })
     }

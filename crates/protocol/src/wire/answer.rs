@@ -1,4 +1,4 @@
-//! What comes back: bytes, and bulk beside them.
+//! What comes back: bytes, and bulk next to them.
 
 use model::{Charge, Datatype, Error, Link, ObjectKind, Reference, Result, Token};
 use vol::*;
@@ -20,7 +20,7 @@ pub struct Answer {
 }
 
 impl Answer {
-    /// An answer that is to come, in a buffer that the thread used before.
+    /// Returns an answer that is to come, in a buffer that the thread used before.
     pub fn new() -> Self {
         Answer { bytes: scratch::take(), ..Answer::default() }
     }
@@ -60,18 +60,18 @@ pub(crate) struct Received<'a> {
 }
 
 impl<'a> Received<'a> {
-    /// The start of an answer.
+    /// Returns the start of an answer.
     pub(crate) fn new(answer: &'a mut Answer) -> Self {
         let bulk = std::mem::take(&mut answer.bulk).into_iter();
         Received { reader: Reader::new(&answer.bytes), bulk }
     }
 
-    /// The next byte string.
+    /// Returns the next byte string.
     pub(crate) fn bulk(&mut self) -> Result<Vec<u8>> {
         self.bulk.next().ok_or_else(|| self.reader.corrupt("a byte string is missing"))
     }
 
-    /// How many byte strings follow.
+    /// Returns how many byte strings follow.
     fn bulk_count(&mut self) -> Result<usize> {
         let count = <u32 as Wire>::get(&mut self.reader)? as usize;
         match count <= self.bulk.len() {

@@ -33,7 +33,7 @@ pub(crate) trait Lend {
     where
         Self: 'b;
 
-    /// The argument.
+    /// Returns the argument.
     fn lend(&mut self) -> Self::As<'_>;
 
     /// Puts what the operation left in it into the answer.
@@ -75,9 +75,9 @@ by_value!(u32, i32, u64, Token, Durability, ReferenceKind);
 
 /// A value that operations take by reference.
 #[derive(Debug)]
-pub(crate) struct Kept<T>(T);
+pub(crate) struct ByReference<T>(T);
 
-impl<T> Lend for Kept<T> {
+impl<T> Lend for ByReference<T> {
     type As<'b>
         = &'b T
     where
@@ -89,14 +89,14 @@ impl<T> Lend for Kept<T> {
 }
 
 impl<T: Wire> Argument for &T {
-    type Held<'a> = Kept<T>;
+    type Held<'a> = ByReference<T>;
 
     fn put<'a>(&'a mut self, out: &mut Outgoing<'a>) -> Result<()> {
         T::put(self, &mut out.bytes)
     }
 
-    fn hold<'a>(from: &mut Incoming<'a>) -> Result<Kept<T>> {
-        T::get(&mut from.reader).map(Kept)
+    fn hold<'a>(from: &mut Incoming<'a>) -> Result<ByReference<T>> {
+        T::get(&mut from.reader).map(ByReference)
     }
 }
 
@@ -264,7 +264,7 @@ impl Argument for &[OpWrite<'_>] {
     }
 }
 
-/// Reads, with the room that the caller gave.
+/// Reads, with the space that the caller gave.
 #[derive(Debug)]
 pub(crate) struct Reads<'a>(Vec<OpRead<'a>>);
 

@@ -22,12 +22,12 @@ pub struct Client<T> {
 }
 
 impl<T: Transport> Client<T> {
-    /// The container at the other end.
+    /// Returns the container at the other end.
     pub fn new(transport: T) -> Self {
         Client { transport }
     }
 
-    /// The way there.
+    /// Returns the way there.
     pub fn transport(&self) -> &T {
         &self.transport
     }
@@ -69,6 +69,9 @@ macro_rules! remote {
             } )*
             fn budget(&self) -> Budget {
                 Budget::default()
+            }
+            fn follow_user_link(&self, op: &vol::OpLookup) -> Result<vol::FollowedLink> {
+                Err(model::Error::unsupported("follow user-defined link").with("path", &op.path))
             }
         }
 

@@ -12,7 +12,7 @@ choice! {
     Normalization { 0 = None, 1 = MsbSet, 2 = Implied }
     StringPad { 0 = NullTerminated, 1 = NullPadded, 2 = SpacePadded }
     CharacterSet { 0 = Ascii, 1 = Utf8 }
-    ReferenceKind { 0 = ObjectOld, 1 = RegionOld, 2 = Object, 3 = Region, 4 = Attribute }
+    ReferenceKind { 0 = Object1, 1 = DatasetRegion1, 2 = Object, 3 = Region, 4 = Attribute }
     VarLenKind { 0 = Sequence(base), 1 = String { padding, charset } }
 }
 
@@ -32,7 +32,7 @@ structure! {
     VarLen { size, kind }
     Array { dims, base }
     Complex { base }
-    SlotSizes { varlen, object_old, region_old, reference, reference_in_sequence }
+    DescriptorSizes { varlen, object_old, region_old, reference, reference_in_sequence }
 }
 
 // The tags are the class numbers of the format.

@@ -25,14 +25,14 @@ impl Wire for Kind {
         known.map_or(0, |(tag, _)| *tag).put(out)
     }
 
-    /// A kind that this side does not know is one of the world outside.
+    /// Returns a kind that this side does not know is one of the world outside.
     fn get(from: &mut Reader<'_>) -> Result<Self> {
         let tag = from.u8()?;
         Ok(KINDS.iter().find(|(known, _)| *known == tag).map_or(Kind::Io, |(_, kind)| *kind))
     }
 }
 
-/// The error, then what caused it, and so on.
+/// Returns the error, then what caused it, and so on.
 fn chain(error: &Error) -> impl Iterator<Item = &Error> {
     std::iter::successors(Some(error), |error| error.cause()).take(DEPTH_MAX as usize)
 }
@@ -67,7 +67,7 @@ impl Wire for Error {
     }
 }
 
-/// One error without its cause.
+/// Returns one error without its cause.
 fn link(from: &mut Reader<'_>) -> Result<Error> {
     let kind = Kind::get(from)?;
     let mut error = Error::new(kind, from.text()?);

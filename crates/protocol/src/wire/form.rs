@@ -19,7 +19,7 @@ pub trait Wire: Sized {
 
     /// Takes `count` of them.
     fn get_all(count: usize, from: &mut Reader<'_>) -> Result<Vec<Self>> {
-        // An item has at least one byte, but is larger in memory: room grows with the bytes that were really there.
+        // An item has at least one byte, but is larger in memory: space grows with the bytes that were really there.
         let room = count.min(from.remaining() / size_of::<Self>().max(1));
         let mut items = Vec::with_capacity(room);
         for _ in 0..count {

@@ -11,9 +11,9 @@
 //! - text is a `u32` of bytes and UTF-8; a list is a `u32` of items and the items; an optional value is a byte 0 or 1
 //!   and the value; a structure is its fields in order; a choice is a byte and its fields;
 //! - byte strings that are arguments or answers by themselves (elements, values, keys, chunks, blobs) are not in these
-//!   bytes at all: they travel beside them as *bulk*, in the order of the arguments, so that nobody copies them.
+//!   bytes at all: they travel next to them as *bulk*, in the order of the arguments, so that no one copies them.
 //!
-//! Whoever reads checks every length against the bytes that are there before it sizes anything.
+//! A caller that reads checks every length against the bytes that are there before it sizes anything.
 
 mod access;
 mod answer;
@@ -30,7 +30,7 @@ mod request;
 mod scratch;
 mod selection;
 
-pub use access::{Opening, Wrapping};
+pub use access::{OpenRequest, Wrapping};
 pub use answer::Answer;
 pub use client::{Client, Transport, dispatch, respond};
 pub use form::Wire;
@@ -42,19 +42,19 @@ use argument::{Argument, Lend};
 use request::{Incoming, Outgoing};
 
 /// The version of the form. Both sides must have the same.
-pub const VERSION: u32 = 3;
+pub const VERSION: u32 = 4;
 
 /// Types inside types, at most; and errors that caused errors.
 const DEPTH_MAX: u32 = 128;
 
-/// A value as bytes.
+/// Returns a value as bytes.
 pub fn to_bytes<T: Wire>(value: &T) -> model::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     value.put(&mut bytes)?;
     Ok(bytes)
 }
 
-/// A value from bytes that hold it and nothing else.
+/// Returns a value from bytes that hold it and nothing else.
 pub fn from_bytes<T: Wire>(bytes: &[u8]) -> model::Result<T> {
     let mut reader = Reader::new(bytes);
     let value = T::get(&mut reader)?;

@@ -13,7 +13,6 @@ choice! {
     ObjectKind { 0 = Group, 1 = Dataset, 2 = Datatype, 3 = Map }
     ReferenceTarget { 0 = Null, 1 = Object(token), 2 = Region { dataset, selection }, 3 = Attribute { object, name } }
     Durability { 0 = Full, 1 = Ordered, 2 = None }
-    LinkStorage { 0 = SymbolTable, 1 = Compact, 2 = Dense, 3 = Other }
     Allocation { 0 = None, 1 = Part, 2 = Full }
     PlacementParts { 0 = Contiguous { offset }, 1 = Chunks { shape, offsets } }
     Lookup { 0 = Object(token), 1 = External { file, path }, 2 = User { class, data, rest } }
@@ -22,7 +21,7 @@ choice! {
 structure! {
     Link { name, target, charset, creation_order }
     Reference { target, file }
-    Place { group, name, charset }
+    LinkLocation { group, name, charset }
     OpGroupCreate { place, create }
     OpDatasetCreate { place, datatype, committed, space, create }
     OpDatatypeCommit { place, datatype, create }
@@ -32,14 +31,14 @@ structure! {
     OpList { index, order, skip, count_max }
     OpLookup { from, path, traversals_max }
     OpAttributeCreate { object, name, charset, datatype, committed, space }
-    OpObjectCopy {
-        object, place, shallow, expand_soft_links, expand_external_links, expand_references, without_attributes,
-        merge_committed_types,
+    OpObjectCopy { object, place, options }
+    CopyOptions {
+        shallow, expand_soft_links, expand_external_links, expand_references, without_attributes, merge_committed_types,
     }
-    ContainerInfo { connector, capability, writable, root, slots, create, storage_bytes, versions, warnings }
+    ContainerInfo { connector, capability, writable, root, descriptors, create, storage_bytes, versions, warnings }
     Times { access, modification, change, birth }
     ObjectInfo { token, kind, references, attributes, times, create, comment }
-    GroupInfo { links, creation_order_next, storage, create }
+    GroupInfo { links, creation_order_next, create }
     DatasetInfo { datatype, committed, space, create }
     StorageInfo { bytes, allocation, offset, index_address }
     StoredBlock { start, shape }

@@ -13,32 +13,32 @@ pub struct Reader<'a> {
 }
 
 impl<'a> Reader<'a> {
-    /// The start of `bytes`.
+    /// Returns the start of `bytes`.
     pub fn new(bytes: &'a [u8]) -> Self {
         Reader { cursor: Cursor::new(bytes, "message"), depth: 0 }
     }
 
-    /// Bytes left.
+    /// Returns the number of bytes left.
     pub fn remaining(&self) -> usize {
         self.cursor.remaining()
     }
 
-    /// The next `count` bytes.
+    /// Returns the next `count` bytes.
     pub fn take(&mut self, count: usize) -> Result<&'a [u8]> {
         self.cursor.take(count)
     }
 
-    /// The next `N` bytes.
+    /// Returns the next `N` bytes.
     pub fn array<const N: usize>(&mut self) -> Result<[u8; N]> {
         self.cursor.array()
     }
 
-    /// One byte.
+    /// Returns one byte.
     pub fn u8(&mut self) -> Result<u8> {
         self.cursor.u8()
     }
 
-    /// How many items follow, each of at least `item_bytes`.
+    /// Returns how many items follow, each of at least `item_bytes`.
     pub fn count(&mut self, item_bytes: usize) -> Result<usize> {
         let count = u32::from_le_bytes(self.array()?) as usize;
         match count.checked_mul(item_bytes.max(1)) {
@@ -57,7 +57,7 @@ impl<'a> Reader<'a> {
         std::str::from_utf8(bytes).map_err(|_| self.corrupt("text that is not UTF-8"))
     }
 
-    /// One level deeper, for values that hold values of their own kind.
+    /// Returns one level deeper, for values that hold values of their own kind.
     pub fn nested<T>(&mut self, get: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
         if self.depth >= DEPTH_MAX {
             return Err(Error::limit("decode message")
@@ -78,7 +78,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// An error about these bytes.
+    /// Returns an error about these bytes.
     #[cold]
     pub fn corrupt(&self, problem: &str) -> Error {
         self.cursor.corrupt(problem)

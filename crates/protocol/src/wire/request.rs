@@ -1,4 +1,4 @@
-//! What goes there: arguments as bytes, with byte strings and room for elements beside them.
+//! What goes there: arguments as bytes, with byte strings and space for elements next to them.
 
 use std::cell::OnceCell;
 
@@ -16,7 +16,7 @@ pub struct Request<'a> {
     pub arguments: &'a [u8],
     /// Byte strings, which the arguments count but do not hold.
     pub bulk: Vec<&'a [u8]>,
-    /// Room that elements are read into.
+    /// Space that elements are read into.
     pub into: Vec<&'a mut [u8]>,
 }
 
@@ -27,7 +27,7 @@ pub(crate) struct Outgoing<'a> {
     pub(crate) bytes: Vec<u8>,
     /// Byte strings.
     pub(crate) bulk: Vec<&'a [u8]>,
-    /// Room for elements.
+    /// Space for elements.
     pub(crate) into: Vec<&'a mut [u8]>,
 }
 
@@ -55,7 +55,7 @@ pub(crate) struct Incoming<'a> {
 }
 
 impl<'a> Incoming<'a> {
-    /// The arguments of a request; `selections` is an empty place that lives as long as they do.
+    /// Returns the arguments of a request; `selections` is an empty place that lives as long as they do.
     pub(crate) fn new(
         request: Request<'a>,
         selections: &'a OnceCell<Vec<Selection>>,
@@ -66,17 +66,17 @@ impl<'a> Incoming<'a> {
         Incoming { reader, bulk, into, selections, container }
     }
 
-    /// The account that what the operation fetches is charged to.
+    /// Returns the account that what the operation fetches is charged to.
     pub(super) fn budget(&self) -> Budget {
         self.container.budget()
     }
 
-    /// The next byte string.
+    /// Returns the next byte string.
     pub(super) fn bulk(&mut self) -> Result<&'a [u8]> {
         self.bulk.next().ok_or_else(|| self.reader.corrupt("a byte string is missing"))
     }
 
-    /// The next `count` byte strings.
+    /// Returns the next `count` byte strings.
     pub(super) fn bulks(&mut self, count: usize) -> Result<Vec<&'a [u8]>> {
         match count <= self.bulk.len() {
             true => Ok(self.bulk.by_ref().take(count).collect()),
@@ -84,9 +84,9 @@ impl<'a> Incoming<'a> {
         }
     }
 
-    /// The next room for elements.
+    /// Returns the next space for elements.
     pub(super) fn into(&mut self) -> Result<&'a mut [u8]> {
-        self.into.next().ok_or_else(|| self.reader.corrupt("room is missing"))
+        self.into.next().ok_or_else(|| self.reader.corrupt("a buffer is missing"))
     }
 
     /// Datasets and selections of transfers, which come one after another.

@@ -12,11 +12,11 @@ use vol::Operation;
 
 use super::Connection;
 use crate::guard;
-use crate::memory::{Room, SMALL_BYTES};
+use crate::memory::{OperationMemory, SMALL_BYTES};
 use crate::session::Session;
 
 impl<'a> Connection<'a> {
-    pub(super) fn call(&mut self, header: Header, room: &mut Room<'a>) -> io::Result<()> {
+    pub(super) fn call(&mut self, header: Header, room: &mut OperationMemory<'a>) -> io::Result<()> {
         let (session, code) = self.operation(header)?;
         let mut answer = Answer::new();
         let received = self.receive_bulk(room)?;
@@ -43,7 +43,13 @@ impl<'a> Connection<'a> {
     }
 
     /// Runs an operation whose byte strings are there, with memory for the elements that it reads and for its answer.
-    fn run(&mut self, session: &Session, code: Operation, room: &mut Room<'a>, answer: &mut Answer) {
+    fn run(
+        &mut self,
+        session: &Session,
+        code: Operation,
+        room: &mut OperationMemory<'a>,
+        answer: &mut Answer,
+    ) {
         let Header { sequence, acknowledged, .. } = self.frame.header;
         let wanted = frame::total(self.frame.room_lengths()).unwrap_or(u64::MAX);
         if let Err(refused) = room.extend(&mut self.elements, wanted, "elements") {
@@ -71,7 +77,7 @@ impl<'a> Connection<'a> {
         &mut self,
         header: Header,
         before: Option<Instant>,
-        room: &mut Room<'a>,
+        room: &mut OperationMemory<'a>,
     ) -> io::Result<()> {
         let (session, code) = self.operation(header)?;
         if !session.has_queue() || !protocol::may_be_queued(code) || header.rooms > 0 {
@@ -101,8 +107,8 @@ impl<'a> Connection<'a> {
         Ok((session, code))
     }
 
-    /// The byte strings of the frame, one after another.
-    fn receive_bulk(&mut self, room: &mut Room<'a>) -> io::Result<Result<()>> {
+    /// Returns the byte strings of the frame, one after another.
+    fn receive_bulk(&mut self, room: &mut OperationMemory<'a>) -> io::Result<Result<()>> {
         let bytes = frame::total(self.frame.bulk_lengths())?;
         let received = match room.receive(&mut self.stream, &mut self.bulk, bytes)? {
             Ok(()) => Ok(()),
@@ -134,7 +140,7 @@ impl<'a> Connection<'a> {
     }
 }
 
-/// What `bytes` hold one after another.
+/// Returns what `bytes` hold one after another.
 fn slices<'b>(bytes: &'b [u8], lengths: &[u64]) -> Vec<&'b [u8]> {
     let mut rest = bytes;
     let next = |length: &u64| {

@@ -6,13 +6,13 @@ use std::sync::atomic::Ordering::Relaxed;
 
 use model::{Error, Result};
 use protocol::frame::{self, FrameKind, FrameLimits, Header};
-use protocol::wire::{self, Answer, Opening};
+use protocol::wire::{self, Answer, OpenRequest};
 use protocol::{Attach, Begin, Hello, Lock, Renew, Unlock, VERSION, Welcome};
 use vol::Access;
 
 use super::{ARGUMENT_FACTOR, Connection};
-use crate::audit::Asked;
-use crate::memory::{Room, SMALL_BYTES};
+use crate::audit::AuditedRequest;
+use crate::memory::{OperationMemory, SMALL_BYTES};
 use crate::party::Party;
 use crate::rights::Principal;
 use crate::session::Session;
@@ -25,7 +25,7 @@ const LOCKED_MAX: usize = 1024;
 
 impl<'a> Connection<'a> {
     /// Runs and answers a request; `false` where the connection ends with it.
-    pub(super) fn request(&mut self, header: Header, room: &mut Room<'a>) -> io::Result<bool> {
+    pub(super) fn request(&mut self, header: Header, room: &mut OperationMemory<'a>) -> io::Result<bool> {
         if !self.frame.lengths.is_empty() {
             return Err(frame::broken("bulk where none belongs"));
         }
@@ -51,14 +51,14 @@ impl<'a> Connection<'a> {
 
     pub(super) fn note(&self, what: &str, name: &str, outcome: Result<(), &Error>) {
         let who = self.who.as_ref().map_or("?", |who| who.name.as_str());
-        self.shared.audit.note(Asked { who, from: &self.peer, what, name }, outcome);
+        self.shared.audit.note(AuditedRequest { who, from: &self.peer, what, name }, outcome);
     }
 
     fn run_control(&mut self, kind: FrameKind, arguments: &[u8]) -> Result<Vec<u8>> {
         match kind {
             FrameKind::Hello => self.hello(&wire::from_bytes(arguments)?),
             FrameKind::Open => {
-                let (begin, opening) = wire::from_bytes::<(Begin, Opening)>(arguments)?;
+                let (begin, opening) = wire::from_bytes::<(Begin, OpenRequest)>(arguments)?;
                 self.open(&begin, &opening)
             }
             FrameKind::Attach => self.attach(&wire::from_bytes(arguments)?),
@@ -111,7 +111,7 @@ impl<'a> Connection<'a> {
     }
 
     fn who(&self) -> Result<&Principal> {
-        self.who.as_ref().ok_or_else(|| Error::denied("serve").with("problem", "nobody said hello"))
+        self.who.as_ref().ok_or_else(|| Error::denied("serve").with("problem", "there was no hello"))
     }
 
     fn hello(&mut self, hello: &Hello) -> Result<Vec<u8>> {
@@ -141,7 +141,7 @@ impl<'a> Connection<'a> {
         wire::to_bytes(&Welcome { life: self.shared.life, bulk_bytes_max, lease_seconds })
     }
 
-    fn open(&mut self, begin: &Begin, opening: &Opening) -> Result<Vec<u8>> {
+    fn open(&mut self, begin: &Begin, opening: &OpenRequest) -> Result<Vec<u8>> {
         let turn = self.turn();
         let session = self.shared.open(self.who()?, begin, opening)?;
         drop(turn);
@@ -172,7 +172,7 @@ impl<'a> Connection<'a> {
         }
     }
 
-    /// Answers what is not an operation; a client that nobody knows is sent away.
+    /// Answers what is not an operation; a client that no one knows is sent away.
     fn reply(&mut self, header: Header, answered: Result<Vec<u8>>) -> io::Result<bool> {
         let mut answer = Answer::new();
         match answered {
@@ -190,7 +190,7 @@ impl<'a> Connection<'a> {
     }
 }
 
-/// What of a request is written down: what is wanted, and the container.
+/// Returns what of a request is written down: what is wanted, and the container.
 fn audited(kind: FrameKind, arguments: &[u8]) -> Option<(&'static str, String)> {
     let name = || wire::from_bytes::<String>(arguments).unwrap_or_default();
     Some(match kind {
@@ -199,7 +199,7 @@ fn audited(kind: FrameKind, arguments: &[u8]) -> Option<(&'static str, String)> 
         FrameKind::Direct => ("direct", String::new()),
         FrameKind::Delete => ("delete", name()),
         FrameKind::Accessible => ("accessible", name()),
-        FrameKind::Open => match wire::from_bytes::<(Begin, Opening)>(arguments) {
+        FrameKind::Open => match wire::from_bytes::<(Begin, OpenRequest)>(arguments) {
             Ok((_, opening)) if opening.create.is_some() => ("create", opening.path),
             Ok((_, opening)) if opening.access.access == Access::Write => ("open to write", opening.path),
             Ok((_, opening)) => ("open to read", opening.path),

@@ -107,7 +107,7 @@ fn large_cache(target: &Target) -> Result<()> {
     Ok(())
 }
 
-/// Values that nobody waits for, over several connections of a session.
+/// Values that no one waits for, over several connections of a session.
 fn queued_frames(target: &Target) -> Result<()> {
     let mut first = connect(target, WRITER_TOKEN)?;
     let session: Id = first.open("hostile/queue.h5", &FileAccess::write(), true)?;
@@ -139,7 +139,7 @@ fn unread_elements(target: &Target) -> Result<()> {
     Ok(())
 }
 
-/// Answers that the server keeps, because nobody says that they came.
+/// Answers that the server keeps, because no one says that they came.
 fn unread_answers(target: &Target) -> Result<()> {
     let mut client = connect(target, WRITER_TOKEN)?;
     client.open("hostile/queue.h5", &FileAccess::write(), false)?;
@@ -186,7 +186,7 @@ fn slow_http(target: &Target) -> Result<()> {
     Ok(())
 }
 
-/// Pins without end, and sessions that nobody closes.
+/// Pins without end, and sessions that no one closes.
 fn handles(target: &Target) -> Result<()> {
     let mut client = reader(target)?;
     for pin in 0u64..20_000 {

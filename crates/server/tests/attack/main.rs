@@ -1,4 +1,4 @@
-//! A server under attack: hostile clients of all kinds beside eight honest ones.
+//! A server under attack: hostile clients of all kinds next to eight honest ones.
 //!
 //! Server and attackers are processes of their own, and the test says how much of the processors each of them takes.
 //! `HYPERSLAB_ATTACK_SECONDS` says how long (8). The honest clients get on in any case; from a minute on they must keep half
@@ -159,7 +159,7 @@ fn honest_clients_get_on_beside_hostile_ones() {
             })
             .collect();
         threads.push(scope.spawn(|| newcomer(&location, &stop, &comings)));
-        // A failure must end the threads too, or nobody hears of it.
+        // A failure must end the threads too, or no one hears of it.
         let outcome = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
             campaign(&server, &id, length, [&count, &comings]);
         }));

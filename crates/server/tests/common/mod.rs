@@ -11,7 +11,7 @@ use hyperslab_server::{Auth, Config, Server};
 use model::datatype::ByteOrder;
 use model::properties::{DatasetCreate, Layout};
 use model::{Dataspace, Datatype, Token};
-use vol::{Container, OpDatasetCreate, OpGroupCreate, Place, Registry, Result};
+use vol::{Container, LinkLocation, OpDatasetCreate, OpGroupCreate, Registry, Result};
 
 /// A folder of its own, removed at the end.
 #[derive(Debug)]
@@ -69,7 +69,7 @@ pub(crate) fn in_folder() -> Result<(Server, Folder)> {
 /// A dataset of bytes in the root group.
 pub(crate) fn bytes_dataset(container: &dyn Container, name: &str, length: u64) -> Result<Token> {
     container.dataset_create(&OpDatasetCreate {
-        place: Some(Place::new(container.info()?.root, name)),
+        place: Some(LinkLocation::new(container.info()?.root, name)),
         datatype: Datatype::integer(1, false, ByteOrder::Little),
         committed: None,
         space: Dataspace::simple(&[length])?,
@@ -87,7 +87,7 @@ pub(crate) fn chunked(
 ) -> Token {
     let create = DatasetCreate { layout: Layout::chunked(chunk), ..DatasetCreate::default() };
     let op = OpDatasetCreate {
-        place: Some(Place::new(container.info().unwrap().root, name)),
+        place: Some(LinkLocation::new(container.info().unwrap().root, name)),
         datatype: Datatype::integer(1, false, ByteOrder::Little),
         committed: None,
         space: Dataspace::resizable(dims, max).unwrap(),
@@ -98,5 +98,5 @@ pub(crate) fn chunked(
 
 /// A group to be.
 pub(crate) fn group(parent: Token, name: &str) -> OpGroupCreate {
-    OpGroupCreate { place: Some(Place::new(parent, name)), ..OpGroupCreate::default() }
+    OpGroupCreate { place: Some(LinkLocation::new(parent, name)), ..OpGroupCreate::default() }
 }

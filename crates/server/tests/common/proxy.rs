@@ -89,7 +89,7 @@ fn copy(mut from: TcpStream, mut to: TcpStream, bytes: u64, silent: bool, slow: 
         if most == 0 {
             broken.fetch_add(1, Ordering::SeqCst);
             match silent {
-                // Reads on, so that nobody notices.
+                // Reads on, so that no one notices.
                 true => while from.read(&mut buffer).is_ok_and(|count| count > 0) {},
                 false => drop((from.shutdown(Shutdown::Both), to.shutdown(Shutdown::Both))),
             }

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use model::{Error, Result};
 use protocol::frame::{self, Frame, FrameKind, FrameLimits, Header, Outgoing};
-use protocol::wire::{self, Opening, Wire};
+use protocol::wire::{self, OpenRequest, Wire};
 use protocol::{Begin, Hello, Id, VERSION};
 use vol::{ContainerOpen, FileAccess, Operation};
 
@@ -44,7 +44,7 @@ impl Raw {
 
     /// Opens a container and begins a session.
     pub(crate) fn open(&mut self, name: &str, access: &FileAccess, queued: bool) -> Result<Id> {
-        let opening = Opening::open(&ContainerOpen::new(name, access));
+        let opening = OpenRequest::open(&ContainerOpen::new(name, access));
         let session = Id::random();
         self.ask(FrameKind::Open, &(Begin { session, queued }, opening)).map(|_| session)
     }
@@ -68,7 +68,7 @@ impl Raw {
         self.send(Header { code: code.number() as u16, ..Header::new(FrameKind::Call, self.sequence) }, call)
     }
 
-    /// An operation that nobody answers.
+    /// An operation that no one answers.
     pub(crate) fn queue(&mut self, code: Operation, sequence: u64, call: Call<'_>) -> Result<()> {
         self.send(Header { code: code.number() as u16, ..Header::new(FrameKind::Queued, sequence) }, call)
     }

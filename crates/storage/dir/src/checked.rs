@@ -45,7 +45,7 @@ impl Handle {
         Ok(Handle(path))
     }
 
-    /// The whole path of something, whose directories on the way are no links.
+    /// Returns the whole path of something, whose directories on the way are no links.
     fn whole(&self, path: &Path) -> io::Result<PathBuf> {
         let mut here = self.0.clone();
         for part in path.parent().into_iter().flat_map(Path::components) {
@@ -118,5 +118,35 @@ impl Handle {
     /// Names are as durable as the system makes them, where it syncs no directories.
     pub(super) fn sync(&self, path: &Path) -> io::Result<()> {
         check_dir(&self.whole(path)?)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::{Read, Write};
+
+    use super::*;
+
+    #[test]
+    fn files_and_directories_are_created_renamed_listed_and_removed() {
+        let base = std::env::temp_dir().join(format!("hyperslab-checked-{}", std::process::id()));
+        fs::create_dir_all(&base).unwrap();
+        let handle = Handle::open(&base).unwrap();
+        handle.make_dir(Path::new("sub")).unwrap();
+        handle.file(Path::new("sub/one"), Open::CreateNew).unwrap().write_all(b"text").unwrap();
+        let again = handle.file(Path::new("sub/one"), Open::CreateNew).unwrap_err();
+        assert_eq!(again.kind(), ErrorKind::AlreadyExists);
+        handle.file(Path::new("two"), Open::CreateOrOpen).unwrap();
+        handle.rename(Path::new("sub/one"), Path::new("two")).unwrap();
+        let mut text = String::new();
+        handle.file(Path::new("two"), Open::Read).unwrap().read_to_string(&mut text).unwrap();
+        assert_eq!((text.as_str(), handle.info(Path::new("two")).unwrap().bytes), ("text", 4));
+        assert!(handle.file(Path::new("sub"), Open::Read).is_err(), "a directory is no file");
+        assert_eq!(handle.entries(Path::new("")).unwrap().count(), 2);
+        handle.sync(Path::new("sub")).unwrap();
+        handle.remove_file(Path::new("two")).unwrap();
+        handle.remove_dir(Path::new("sub")).unwrap();
+        assert_eq!(handle.entries(Path::new("")).unwrap().count(), 0);
+        fs::remove_dir_all(&base).unwrap();
     }
 }

@@ -1,8 +1,8 @@
 //! Directories of strangers.
 //!
-//! A [`Dir`] is an open directory. Everything beneath it is opened, created, renamed, removed, listed and synced relative to
-//! it, and no symbolic link on the way is followed: whoever fills the directory, also while it is in use, cannot make a
-//! program reach outside. Only regular files are opened, so that a FIFO or a device hangs nobody. The path of the directory
+//! A [`Dir`] is an open directory. Everything under it is opened, created, renamed, removed, listed and synced relative to
+//! it, and no symbolic link on the way is followed: a caller that fills the directory, also while it is in use, cannot make a
+//! program reach outside. Only regular files are opened, so that a FIFO or a device hangs no one. The path of the directory
 //! itself comes from the user, and links in it are followed.
 //!
 //! Hard links are files like others: a file that has another name outside is the same file there. See [`Dir::replace`] for
@@ -13,10 +13,12 @@
 #[cfg_attr(unix, allow(dead_code, reason = "only tests use it"))]
 mod checked;
 mod stored;
-#[cfg(test)]
+#[cfg(all(test, unix))]
 mod tests;
 #[cfg(unix)]
 mod unix;
+#[cfg(any(windows, test))]
+mod windows_names;
 
 use std::ffi::OsString;
 use std::fs::{File, Metadata, Permissions};
@@ -47,6 +49,9 @@ pub enum Open {
 }
 
 impl Open {
+    /// To sync it: Windows syncs only what is open to be written.
+    pub const TO_SYNC: Open = if cfg!(windows) { Open::Write } else { Open::Read };
+
     fn is_writable(self) -> bool {
         self != Open::Read
     }
@@ -65,7 +70,7 @@ pub enum EntryKind {
     Other,
 }
 
-/// What the system tells about a file or directory.
+/// The info of the system about a file or directory.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Info {
     /// What it is.
@@ -90,12 +95,12 @@ impl Info {
         })
     }
 
-    /// Whether it is a regular file.
+    /// Returns whether it is a regular file.
     pub fn is_file(&self) -> bool {
         self.kind == EntryKind::File
     }
 
-    /// Whether it is a directory.
+    /// Returns whether it is a directory.
     pub fn is_dir(&self) -> bool {
         self.kind == EntryKind::Dir
     }
@@ -135,48 +140,50 @@ pub enum Sync {
     All,
 }
 
-/// An open directory, beneath which nothing leads out. Clones share it.
+/// An open directory, below which nothing leads out. Clones share it.
 #[derive(Debug, Clone)]
 pub struct Dir {
     handle: Arc<Handle>,
     path: PathBuf,
 }
 
-/// An error for what is no regular file.
+/// Returns an error for what is no regular file.
 fn not_a_file() -> io::Error {
     io::Error::new(ErrorKind::PermissionDenied, "not a regular file; links and devices are not opened")
 }
 
-/// An error for a link that would have to be followed.
+/// Returns an error for a link that would have to be followed.
 fn is_a_link() -> io::Error {
     io::Error::new(ErrorKind::PermissionDenied, "a symbolic link stands there, and is not followed")
 }
 
-/// An error unless a path consists of names only: nothing else stays beneath.
-fn check_beneath(path: &Path) -> io::Result<()> {
+/// An error unless a path consists of names only: nothing else stays below.
+fn check_inner(path: &Path) -> io::Result<()> {
     let is_name = |part: Component<'_>| matches!(part, Component::Normal(_));
-    match path.components().all(is_name) {
-        true => Ok(()),
-        false => Err(io::Error::new(ErrorKind::InvalidInput, "the path leaves its directory")),
+    if !path.components().all(is_name) {
+        return Err(io::Error::new(ErrorKind::InvalidInput, "the path leaves its directory"));
     }
+    #[cfg(windows)]
+    path.iter().try_for_each(windows_names::check)?;
+    Ok(())
 }
 
 /// The same, for what has a name.
 fn check_named(path: &Path) -> io::Result<()> {
     match path.as_os_str().is_empty() {
         true => Err(io::Error::new(ErrorKind::InvalidInput, "the path is empty")),
-        false => check_beneath(path),
+        false => check_inner(path),
     }
 }
 
 /// Numbers of temporary files of this process.
 static TEMPORARY_NEXT: AtomicU64 = AtomicU64::new(0);
-/// Names that are tried for a temporary file: whoever creates them all can only make it fail.
+/// Names that are tried for a temporary file: a caller that creates them all can only make it fail.
 const TEMPORARY_ATTEMPTS: usize = 64;
 const TEMPORARY_START: &str = ".hyperslab-";
 const TEMPORARY_END: &str = ".tmp";
 
-/// Whether a name is one of the temporary files of [`Dir::replace`].
+/// Returns whether a name is one of the temporary files of [`Dir::replace`].
 pub fn is_temporary(name: &std::ffi::OsStr) -> bool {
     let name = name.as_encoded_bytes();
     name.starts_with(TEMPORARY_START.as_bytes()) && name.ends_with(TEMPORARY_END.as_bytes())
@@ -197,19 +204,19 @@ impl Dir {
         Ok((Dir::open(parent.unwrap_or(Path::new(".")))?, PathBuf::from(name)))
     }
 
-    /// A path that leads to this very directory as long as it is open, whatever is put in its place: for those who know paths
+    /// Returns a path that leads to this very directory as long as it is open, whatever is put in its place: for those who know paths
     /// only. Where the system has none, the path by which it was opened.
     pub fn pinned(&self) -> PathBuf {
         self.handle.pinned().filter(|path| path.exists()).unwrap_or_else(|| self.path.clone())
     }
 
-    /// The same for a file beneath that is open.
+    /// Returns the same for an inner file that is open.
     pub fn pinned_file(&self, relative: impl AsRef<Path>, file: &File) -> PathBuf {
         let pinned = Handle::pinned_file(file).filter(|path| path.exists());
         pinned.unwrap_or_else(|| self.path(relative))
     }
 
-    /// The path of the directory, or of something beneath, for messages.
+    /// Returns the path of the directory, or of something below, for messages.
     pub fn path(&self, relative: impl AsRef<Path>) -> PathBuf {
         match relative.as_ref().as_os_str().is_empty() {
             true => self.path.clone(),
@@ -217,14 +224,14 @@ impl Dir {
         }
     }
 
-    /// Opens a directory beneath.
+    /// Opens a directory below.
     pub fn dir(&self, relative: impl AsRef<Path>) -> io::Result<Dir> {
-        check_beneath(relative.as_ref())?;
+        check_inner(relative.as_ref())?;
         let handle = Arc::new(self.handle.dir(relative.as_ref())?);
         Ok(Dir { handle, path: self.path(relative) })
     }
 
-    /// Opens a regular file beneath; anything else is `PermissionDenied`.
+    /// Opens a regular file below; anything else is `PermissionDenied`.
     pub fn file(&self, relative: impl AsRef<Path>, how: Open) -> io::Result<File> {
         check_named(relative.as_ref())?;
         let file = self.handle.file(relative.as_ref(), how)?;
@@ -239,23 +246,23 @@ impl Dir {
         found(self.file(relative, Open::Read))
     }
 
-    /// What stands at a name; a link is not followed.
+    /// Returns what stands at a name; a link is not followed.
     pub fn info(&self, relative: impl AsRef<Path>) -> io::Result<Info> {
-        check_beneath(relative.as_ref())?;
+        check_inner(relative.as_ref())?;
         self.handle.info(relative.as_ref())
     }
 
-    /// What stands at a name; `None` where nothing does.
+    /// Returns what stands at a name; `None` where nothing does.
     pub fn find(&self, relative: impl AsRef<Path>) -> io::Result<Option<Info>> {
         found(self.info(relative))
     }
 
-    /// Whether a regular file has this name.
+    /// Returns whether a regular file has this name.
     pub fn is_file(&self, relative: impl AsRef<Path>) -> bool {
         self.info(relative).is_ok_and(|info| info.is_file())
     }
 
-    /// Whether a directory has this name.
+    /// Returns whether a directory has this name.
     pub fn is_dir(&self, relative: impl AsRef<Path>) -> bool {
         self.info(relative).is_ok_and(|info| info.is_dir())
     }
@@ -283,7 +290,7 @@ impl Dir {
         }
     }
 
-    /// Renames what is beneath. A file or link that has the new name is replaced, itself and not what it leads to.
+    /// Renames what is below. A file or link that has the new name is replaced, itself and not what it leads to.
     pub fn rename(&self, from: impl AsRef<Path>, to: impl AsRef<Path>) -> io::Result<()> {
         check_named(from.as_ref())?;
         check_named(to.as_ref())?;
@@ -325,9 +332,9 @@ impl Dir {
         Ok(left)
     }
 
-    /// The entries of a directory, without `.` and `..`.
+    /// Returns the entries of a directory, without `.` and `..`.
     pub fn entries(&self, relative: impl AsRef<Path>) -> io::Result<Entries> {
-        check_beneath(relative.as_ref())?;
+        check_inner(relative.as_ref())?;
         self.handle.entries(relative.as_ref())
     }
 
@@ -339,7 +346,7 @@ impl Dir {
 
     /// Makes the names in a directory durable.
     pub fn sync(&self, relative: impl AsRef<Path>) -> io::Result<()> {
-        check_beneath(relative.as_ref())?;
+        check_inner(relative.as_ref())?;
         self.handle.sync(relative.as_ref())
     }
 
@@ -363,7 +370,7 @@ impl Dir {
         replaced
     }
 
-    /// A file that nobody had before, next to another one.
+    /// Returns a file that no one had before, next to another one.
     fn temporary(&self, relative: &Path) -> io::Result<(PathBuf, File)> {
         let mut error = ErrorKind::AlreadyExists.into();
         for _ in 0..TEMPORARY_ATTEMPTS {

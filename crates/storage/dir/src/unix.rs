@@ -28,24 +28,24 @@ const ON_THE_WAY: OFlags = DIR;
 fn refused(error: Errno) -> io::Error {
     match error {
         Errno::LOOP => is_a_link(),
-        // A FIFO that nobody reads, or a socket.
+        // A FIFO that no one reads, or a socket.
         Errno::NXIO => not_a_file(),
         other => other.into(),
     }
 }
 
-/// The path of a descriptor, where it means the same file and no copy of the descriptor.
+/// Returns the path of a descriptor, where it means the same file and no copy of the descriptor.
 fn shown(fd: BorrowedFd<'_>) -> Option<PathBuf> {
     cfg!(target_os = "linux").then(|| PathBuf::from(format!("/proc/self/fd/{}", fd.as_raw_fd())))
 }
 
-/// How a path beneath a directory is opened.
+/// How a path below a directory is opened.
 pub(super) type Resolve = fn(BorrowedFd<'_>, &Path, OFlags, Mode) -> rustix::io::Result<OwnedFd>;
 
-/// Opens a path beneath a directory, without following a link.
-fn open_beneath(at: BorrowedFd<'_>, path: &Path, flags: OFlags, mode: Mode) -> rustix::io::Result<OwnedFd> {
+/// Opens a path below a directory, without following a link.
+fn open_inner(at: BorrowedFd<'_>, path: &Path, flags: OFlags, mode: Mode) -> rustix::io::Result<OwnedFd> {
     match by_kernel(at, path, flags, mode) {
-        // The kernel is older than 5.6, a sandbox allows no such call, or somebody renames directories all the time.
+        // The kernel is older than 5.6, a sandbox allows no such call, or a caller renames directories all the time.
         Err(Errno::NOSYS | Errno::PERM | Errno::AGAIN) => by_component(at, path, flags, mode),
         opened => opened,
     }
@@ -111,7 +111,7 @@ fn in_parent<T>(
 ) -> io::Result<T> {
     let name = path.file_name().map_or(Path::new("."), Path::new);
     let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty());
-    let parent = parent.map(|parent| open_beneath(at, parent, ON_THE_WAY, Mode::empty())).transpose();
+    let parent = parent.map(|parent| open_inner(at, parent, ON_THE_WAY, Mode::empty())).transpose();
     let parent = parent.map_err(refused)?;
     work(parent.as_ref().map_or(at, AsFd::as_fd), name).map_err(refused)
 }
@@ -144,7 +144,7 @@ impl Handle {
         Self::or_search_only(opened, || rustix::fs::openat(CWD, path, ON_THE_WAY, Mode::empty()))
     }
 
-    /// A directory that may be searched and not listed cannot be synced or listed either, but what is in it can be opened.
+    /// Returns a directory that may be searched and not listed cannot be synced or listed either, but what is in it can be opened.
     fn or_search_only(
         opened: rustix::io::Result<OwnedFd>,
         again: impl FnOnce() -> rustix::io::Result<OwnedFd>,
@@ -156,7 +156,7 @@ impl Handle {
         opened.map(Handle).map_err(refused)
     }
 
-    /// Where the system shows descriptors of a process.
+    /// Returns where the system shows descriptors of a process.
     pub(super) fn pinned(&self) -> Option<PathBuf> {
         shown(self.0.as_fd())
     }
@@ -166,12 +166,12 @@ impl Handle {
     }
 
     pub(super) fn dir(&self, path: &Path) -> io::Result<Handle> {
-        let open = |flags| open_beneath(self.0.as_fd(), path, flags, Mode::empty());
+        let open = |flags| open_inner(self.0.as_fd(), path, flags, Mode::empty());
         Self::or_search_only(open(DIR), || open(ON_THE_WAY))
     }
 
     pub(super) fn file(&self, path: &Path, how: Open) -> io::Result<File> {
-        self.file_by(open_beneath, path, how)
+        self.file_by(open_inner, path, how)
     }
 
     pub(super) fn file_by(&self, resolve: Resolve, path: &Path, how: Open) -> io::Result<File> {
@@ -220,13 +220,13 @@ impl Handle {
     }
 
     pub(super) fn entries(&self, path: &Path) -> io::Result<Entries> {
-        let opened = open_beneath(self.0.as_fd(), path, DIR, Mode::empty()).map_err(refused)?;
+        let opened = open_inner(self.0.as_fd(), path, DIR, Mode::empty()).map_err(refused)?;
         Ok(Box::new(Reading(rustix::fs::Dir::new(opened)?)))
     }
 
     pub(super) fn set_owner_of(&self, path: &Path, other: &Metadata) -> io::Result<()> {
         let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK | OFlags::NOCTTY;
-        let opened = open_beneath(self.0.as_fd(), path, flags, Mode::empty()).map_err(refused)?;
+        let opened = open_inner(self.0.as_fd(), path, flags, Mode::empty()).map_err(refused)?;
         let file = File::from(opened);
         // Only the superuser may give a file away; the mode comes after, since a new owner may clear some of it.
         let _ = std::os::unix::fs::fchown(&file, Some(other.uid()), Some(other.gid()));
@@ -234,7 +234,7 @@ impl Handle {
     }
 
     pub(super) fn sync(&self, path: &Path) -> io::Result<()> {
-        let opened = open_beneath(self.0.as_fd(), path, DIR, Mode::empty()).map_err(refused)?;
+        let opened = open_inner(self.0.as_fd(), path, DIR, Mode::empty()).map_err(refused)?;
         Ok(rustix::fs::fsync(opened)?)
     }
 }

@@ -3,14 +3,10 @@
 //! A program adds its own with [`Drivers::register`]; those of this build are in [`Drivers::default`].
 
 mod core;
-#[cfg(unix)]
 mod family;
-#[cfg(unix)]
 mod multi;
 mod parameters;
-#[cfg(unix)]
 mod posix;
-#[cfg(unix)]
 mod split;
 
 use std::collections::BTreeMap;
@@ -21,14 +17,10 @@ use std::sync::{Arc, LazyLock};
 use crate::{Handle, Mode};
 
 pub use self::core::CoreDriver;
-#[cfg(unix)]
 pub use self::family::FamilyDriver;
-#[cfg(unix)]
 pub use self::multi::MultiDriver;
 pub use self::parameters::Parameters;
-#[cfg(unix)]
 pub use self::posix::PosixDriver;
-#[cfg(unix)]
 pub use self::split::SplitDriver;
 
 /// The name and description of a driver.
@@ -49,7 +41,7 @@ pub struct DriverInfo {
 pub struct Target<'a> {
     /// The path, which a driver may extend to several names.
     pub path: &'a Path,
-    /// What stands in the braces after the driver's name.
+    /// The parameters in the braces after the driver's name.
     pub parameters: &'a Parameters,
 }
 
@@ -118,7 +110,7 @@ pub trait Driver: Send + Sync {
     /// Deletes a file with all its members.
     fn delete(&self, target: &Target<'_>) -> io::Result<()>;
 
-    /// Whether a path at which no file is names files of this driver, so that it can be opened without naming the driver.
+    /// Returns whether a path at which no file is names files of this driver, so that it can be opened without naming the driver.
     fn recognizes(&self, path: &Path) -> bool {
         let _ = path;
         false
@@ -134,14 +126,10 @@ pub struct Drivers {
 
 static COMPILED_IN: LazyLock<Drivers> = LazyLock::new(|| {
     let all: Vec<Arc<dyn Driver>> = vec![
-        #[cfg(unix)]
         Arc::new(PosixDriver),
         Arc::new(CoreDriver),
-        #[cfg(unix)]
         Arc::new(FamilyDriver),
-        #[cfg(unix)]
         Arc::new(SplitDriver),
-        #[cfg(unix)]
         Arc::new(MultiDriver),
     ];
     Drivers { drivers: Arc::new(all.into_iter().map(|driver| (driver.info().name, driver)).collect()) }

@@ -8,9 +8,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use system::sync::RwLock;
 
-use crate::{
-    DriverBlock, File, Handle, Identity, Lock, Mode, Posix, Sync, read_end, read_only, read_padded, write_end,
-};
+use crate::{DriverBlock, File, Handle, Identity, Lock, Mode, Posix, Sync, read_end, read_only, write_end};
 
 /// Member size of a new family when none is given: 100 MiB, as libhdf5 has it.
 pub const MEMBER_BYTES_DEFAULT: u64 = 100 << 20;
@@ -44,14 +42,14 @@ struct Members {
 }
 
 impl Members {
-    /// Whether `count` members exist, all but the last of them full.
+    /// Returns whether `count` members exist, all but the last of them full.
     fn has(&self, count: u64) -> bool {
         self.files.len() as u64 >= count && self.full >= count.saturating_sub(1)
     }
 }
 
 /// The part of a request that falls on one member.
-struct Piece {
+struct MemberPart {
     member: u64,
     offset: u64,
     /// Which bytes of the caller's buffer.
@@ -150,7 +148,7 @@ impl Family {
         Ok(())
     }
 
-    fn pieces(&self, offset: u64, len: usize) -> impl Iterator<Item = Piece> {
+    fn pieces(&self, offset: u64, len: usize) -> impl Iterator<Item = MemberPart> {
         let member_bytes = self.member_bytes();
         let mut done = 0;
         std::iter::from_fn(move || {
@@ -159,7 +157,7 @@ impl Family {
             let room = usize::try_from(member_bytes - within).unwrap_or(usize::MAX);
             let part = done..done + room.min(len - done);
             done = part.end;
-            (!part.is_empty()).then_some(Piece { member: at / member_bytes, offset: within, part })
+            (!part.is_empty()).then_some(MemberPart { member: at / member_bytes, offset: within, part })
         })
     }
 
@@ -167,7 +165,7 @@ impl Family {
         if end > self.len()? {
             return Err(io::ErrorKind::UnexpectedEof.into());
         }
-        for Piece { member, offset, part } in self.pieces(offset, buf.len()) {
+        for MemberPart { member, offset, part } in self.pieces(offset, buf.len()) {
             let file = self.member(member).ok_or(io::ErrorKind::UnexpectedEof)?;
             read_padded(&*file, offset, &mut buf[part])?;
         }
@@ -175,7 +173,7 @@ impl Family {
     }
 
     fn read_exact(&self, offset: u64, buf: &mut [u8]) -> io::Result<()> {
-        for Piece { member, offset, part } in self.pieces(offset, buf.len()) {
+        for MemberPart { member, offset, part } in self.pieces(offset, buf.len()) {
             let file = self.member(member).ok_or(io::ErrorKind::UnexpectedEof)?;
             file.read_at(offset, &mut buf[part])?;
         }
@@ -211,7 +209,7 @@ impl File for Family {
             return Ok(());
         }
         self.ensure(write_end(offset, data.len())?.div_ceil(self.member_bytes()))?;
-        for Piece { member, offset, part } in self.pieces(offset, data.len()) {
+        for MemberPart { member, offset, part } in self.pieces(offset, data.len()) {
             let file = self.member(member).ok_or(io::ErrorKind::FileTooLarge)?;
             file.write_at(offset, &data[part])?;
         }
@@ -260,6 +258,14 @@ impl File for Family {
         self.member_bytes.store(stored, Ordering::Release);
         Ok(())
     }
+}
+
+/// Reads from a file that is part of a longer one: past its own end there is a hole.
+fn read_padded(file: &dyn File, offset: u64, buf: &mut [u8]) -> io::Result<()> {
+    let have = file.len()?.saturating_sub(offset).min(buf.len() as u64) as usize;
+    let (bytes, hole) = buf.split_at_mut(have);
+    hole.fill(0);
+    file.read_at(offset, bytes)
 }
 
 fn check_size(member_bytes: Option<u64>) -> io::Result<()> {
@@ -344,7 +350,7 @@ fn push(parts: &mut [String], text: &str) {
     }
 }
 
-/// What follows the `%`: an optional zero flag, an optional width of at most two digits, then `d`, `i` or `u`.
+/// Returns what follows the `%`: an optional zero flag, an optional width of at most two digits, then `d`, `i` or `u`.
 fn parse_number(directive: &str) -> io::Result<(usize, bool, &str)> {
     let end = directive.find(|c: char| !c.is_ascii_digit()).unwrap_or(directive.len());
     let (digits, rest) = directive.split_at(end);

@@ -82,12 +82,12 @@ pub struct Plan {
 }
 
 impl Plan {
-    /// A plan of rules only.
+    /// Returns a plan of rules only.
     pub fn of(rules: impl IntoIterator<Item = Rule>) -> Self {
         Plan { rules: rules.into_iter().collect(), space_bytes: None }
     }
 
-    /// A disk with room for `space_bytes` more.
+    /// Returns a disk with space for `space_bytes` more.
     pub fn full_after(space_bytes: u64) -> Self {
         Plan { rules: Vec::new(), space_bytes: Some(space_bytes) }
     }
@@ -97,17 +97,17 @@ impl Plan {
 #[derive(Debug)]
 pub struct Fault {
     inner: Handle,
-    state: Mutex<State>,
+    state: Mutex<FaultState>,
 }
 
 #[derive(Debug, Default)]
-struct State {
+struct FaultState {
     plan: Plan,
     calls: [u64; 6],
     struck: u64,
 }
 
-impl State {
+impl FaultState {
     /// Counts a call, and says which rule strikes it.
     fn count(&mut self, call: Call) -> Option<Rule> {
         let nth = self.calls[call as usize];
@@ -117,7 +117,7 @@ impl State {
         rule
     }
 
-    /// How many of `len` bytes fit on the disk; they are taken from its space.
+    /// Returns how many of `len` bytes fit on the disk; they are taken from its space.
     fn take_space(&mut self, len: u64) -> u64 {
         let Some(space) = &mut self.plan.space_bytes else { return len };
         let taken = len.min(*space);
@@ -135,7 +135,7 @@ impl Fault {
 
     /// Replaces the plan, and counts calls from zero.
     pub fn set_plan(&self, plan: Plan) {
-        *self.state() = State { plan, ..State::default() };
+        *self.state() = FaultState { plan, ..FaultState::default() };
     }
 
     /// Fails nothing from now on.
@@ -153,7 +153,7 @@ impl Fault {
         self.state().struck
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, FaultState> {
         self.state.lock()
     }
 

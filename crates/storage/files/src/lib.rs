@@ -2,7 +2,7 @@
 //!
 //! [`File`] is an open file: six methods on `&self`, no shared cursor, safe to call from many threads. A [`Driver`] creates,
 //! opens and deletes files of one kind, and [`Drivers`] finds drivers by name.
-//! Files store bytes ([`Posix`], [`Memory`], [`Family`], [`Multi`], [`Split`], [`View`]);
+//! Files store bytes ([`Posix`], [`Memory`], [`Family`], [`Multi`], [`View`]);
 //! test layers wrap any file ([`Fault`], [`Pause`], [`Crash`], [`Meter`]).
 //!
 //! ```
@@ -17,16 +17,14 @@
 
 pub mod crash;
 mod driver;
-#[cfg(unix)]
 pub mod family;
 pub mod fault;
-#[cfg(unix)]
 mod member_map;
+mod members;
 mod memory;
 pub mod meter;
 mod multi;
 pub mod pause;
-#[cfg(unix)]
 mod posix;
 pub mod probe;
 mod view;
@@ -36,16 +34,14 @@ use std::sync::Arc;
 
 pub use crash::Crash;
 pub use driver::{CoreDriver, Created, Driver, DriverInfo, Drivers, Parameters, Target};
-#[cfg(unix)]
 pub use driver::{FamilyDriver, MultiDriver, PosixDriver, SplitDriver};
-#[cfg(unix)]
 pub use family::Family;
 pub use fault::Fault;
+pub use members::{DataKind, MemberRange, MemberRanges, MemberStart};
 pub use memory::{Memory, MemoryOptions};
 pub use meter::Meter;
-pub use multi::{Member, Multi, Split, SplitNames};
+pub use multi::Multi;
 pub use pause::Pause;
-#[cfg(unix)]
 pub use posix::Posix;
 pub use view::View;
 
@@ -55,7 +51,7 @@ pub type Handle = Arc<dyn File>;
 /// Device and number of a file: equal for two handles of one file, whatever it is called.
 pub type Identity = (u64, u64);
 
-/// What a driver stores about itself in the file, so that the file can be opened again (`H5FD_sb_encode`).
+/// The driver information that is stored in a file, so that it can be opened again (`H5FD_sb_encode`).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DriverBlock {
     /// Identification of the driver.
@@ -98,7 +94,7 @@ pub enum Mode {
 }
 
 impl Mode {
-    /// Whether writes are allowed.
+    /// Returns whether writes are allowed.
     pub fn is_writable(self) -> bool {
         self != Mode::Read
     }
@@ -116,7 +112,7 @@ pub trait File: Send + std::marker::Sync + std::fmt::Debug {
     /// succeeds. After an error the contents of `buf` are unspecified.
     fn read_at(&self, offset: u64, buf: &mut [u8]) -> io::Result<()>;
 
-    /// The `len` bytes from `offset` on, as [`File::read_at`] fills a buffer with them. A driver that can spares the zeros that
+    /// Returns the `len` bytes from `offset` on, as [`File::read_at`] fills a buffer with them. A driver that can spares the zeros that
     /// a buffer begins with.
     fn read_vec(&self, offset: u64, len: usize) -> io::Result<Vec<u8>> {
         let mut bytes = vec![0; len];
@@ -138,28 +134,52 @@ pub trait File: Send + std::marker::Sync + std::fmt::Debug {
     /// A conversion need not be atomic. The lock ends with the file's last handle.
     fn lock(&self, lock: Lock) -> io::Result<()>;
 
-    /// Whether the file has length zero.
+    /// Returns whether the file has length zero.
     fn is_empty(&self) -> io::Result<bool> {
         Ok(self.len()? == 0)
     }
 
-    /// Returns what this process knows the file by, if it can be opened more than once.
+    /// Returns the identity of the file in this process, if it can be opened more than once.
     fn identity(&self) -> Option<Identity> {
         None
     }
 
-    /// Whether these bytes are those of one file of the operating system, which others can open by its path.
+    /// Returns whether these bytes are those of one file of the operating system, which others can open by its path.
     fn is_system_file(&self) -> bool {
         false
     }
 
-    /// Whether all bytes from address 0 to the end belong to the file. Otherwise it has several ranges of addresses, and none
-    /// of them says where the file ends.
-    fn is_one_range(&self) -> bool {
-        true
+    /// Returns whether only threads that call the library may use the file. Threads of the library's own pool do not: a driver of a
+    /// program may wait for a lock that the caller holds.
+    fn is_serial(&self) -> bool {
+        false
     }
 
-    /// Returns what must be stored in the file so that it can be opened again, if anything.
+    /// Returns the members of a file whose kinds of data lie in address ranges of their own, or `None` if all bytes lie in one
+    /// range. [`File::len`] and [`File::set_len`] are about the first member then, but for a length of zero, which empties all.
+    fn members(&self) -> Option<MemberRanges> {
+        None
+    }
+
+    /// Returns where the bytes end among which `offset` lies: the length of the file, or the end of the member's bytes.
+    fn bytes_end(&self, offset: u64) -> io::Result<u64> {
+        let _ = offset;
+        self.len()
+    }
+
+    /// Says how many bytes of each member are allocated. [`File::driver_block`] has the numbers from then on, and members after
+    /// the first have at least as many bytes.
+    fn set_allocated(&self, allocated: &[u64]) -> io::Result<()> {
+        let _ = allocated;
+        Ok(())
+    }
+
+    /// Cuts off what members after the first have past their allocated bytes.
+    fn trim(&self) -> io::Result<()> {
+        Ok(())
+    }
+
+    /// Returns the driver information that must be stored in the file, if any.
     fn driver_block(&self) -> Option<DriverBlock> {
         None
     }
@@ -181,12 +201,12 @@ pub trait File: Send + std::marker::Sync + std::fmt::Debug {
     }
 }
 
-/// One past the last address of a read. Past 2^64 lies beyond any file's end.
+/// Returns one past the last address of a read. Past 2^64 lies beyond any file's end.
 fn read_end(offset: u64, len: usize) -> io::Result<u64> {
     end_of(offset, len).ok_or_else(|| io::ErrorKind::UnexpectedEof.into())
 }
 
-/// One past the last address of a write. Past 2^64 no file can reach.
+/// Returns one past the last address of a write. Past 2^64 no file can reach.
 fn write_end(offset: u64, len: usize) -> io::Result<u64> {
     end_of(offset, len).ok_or_else(|| io::ErrorKind::FileTooLarge.into())
 }
@@ -195,15 +215,7 @@ fn end_of(offset: u64, len: usize) -> Option<u64> {
     offset.checked_add(u64::try_from(len).ok()?)
 }
 
-/// Reads from a file that is part of a longer one: past its own end there is a hole.
-fn read_padded(file: &dyn File, offset: u64, buf: &mut [u8]) -> io::Result<()> {
-    let have = file.len()?.saturating_sub(offset).min(buf.len() as u64) as usize;
-    let (bytes, hole) = buf.split_at_mut(have);
-    hole.fill(0);
-    file.read_at(offset, bytes)
-}
-
-/// The error of a driver whose file was opened to read.
+/// Returns the error of a driver whose file was opened to read.
 pub fn read_only() -> io::Error {
     io::Error::new(io::ErrorKind::PermissionDenied, "file is open for reading only")
 }

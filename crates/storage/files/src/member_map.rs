@@ -4,6 +4,8 @@ use std::ffi::OsString;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use crate::{MemberRanges, MemberStart};
+
 /// The identification of this map in the driver information of a file.
 pub(crate) const ID: [u8; 8] = *b"NCSAmult";
 
@@ -24,7 +26,7 @@ pub(crate) struct MappedMember {
 /// Which member holds which kind of bytes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct MemberMap {
-    /// For each kind, the number of the kind whose member holds it.
+    /// For each kind, the number of the kind whose member holds it. Kinds count from 1; 0 means a member of its own.
     map: [u8; 6],
     /// Distinct members, in the order of their first use.
     pub(crate) members: Vec<MappedMember>,
@@ -41,25 +43,45 @@ impl MemberMap {
         Ok(MemberMap { map: [1, 1, 3, 3, 1, 1], members })
     }
 
-    /// One member for each kind: the default of libhdf5's multi driver.
+    /// Returns one member for each kind: the default of libhdf5's multi driver.
     pub(crate) fn multi() -> MemberMap {
         let member = |(number, letter): (u64, char)| MappedMember {
             start: number * (ADDRESS_MAX / 6),
             allocated: 0,
             template: template(&format!("-{letter}.h5")),
         };
-        MemberMap { map: [1, 2, 3, 4, 5, 6], members: (0..).zip("sbrglo".chars()).map(member).collect() }
+        MemberMap { map: [0; 6], members: (0..).zip("sbrglo".chars()).map(member).collect() }
     }
 
-    /// Kinds in the order of their members.
-    fn distinct(map: &[u8; 6]) -> Vec<u8> {
-        let mut distinct: Vec<u8> = Vec::new();
-        for &kind in map {
-            if !distinct.contains(&kind) {
-                distinct.push(kind);
-            }
+    /// Returns the same map with another first address of raw data.
+    pub(crate) fn with_raw_start(mut self, start: u64) -> MemberMap {
+        if let Some(raw) = self.members.get_mut(1) {
+            raw.start = start;
         }
-        distinct
+        self
+    }
+
+    /// Returns the number of the member for each kind, and how many members there are.
+    fn by_kind(map: &[u8; 6]) -> ([usize; 6], usize) {
+        let mut distinct: Vec<u8> = Vec::new();
+        let by_kind = std::array::from_fn(|index| {
+            let kind = if map[index] == 0 { index as u8 + 1 } else { map[index] };
+            distinct.iter().position(|known| *known == kind).unwrap_or_else(|| {
+                distinct.push(kind);
+                distinct.len() - 1
+            })
+        });
+        (by_kind, distinct.len())
+    }
+
+    /// Returns the addresses of the members.
+    ///
+    /// # Errors
+    /// Returns `InvalidData` if they overlap.
+    pub(crate) fn ranges(&self) -> io::Result<MemberRanges> {
+        let start = |member: &MappedMember| MemberStart { start: member.start, allocated: member.allocated };
+        let starts: Vec<MemberStart> = self.members.iter().map(start).collect();
+        MemberRanges::new(&starts, Self::by_kind(&self.map).0)
     }
 
     /// Returns the path of each member.
@@ -73,7 +95,7 @@ impl MemberMap {
             || io::Error::new(io::ErrorKind::InvalidData, "the member map of a multi file is cut short");
         let (head, rest) = data.split_first_chunk::<8>().ok_or_else(corrupt)?;
         let map: [u8; 6] = [head[0], head[1], head[2], head[3], head[4], head[5]];
-        let count = Self::distinct(&map).len();
+        let (_, count) = Self::by_kind(&map);
         let (addresses, mut names) = rest.split_at_checked(16 * count).ok_or_else(corrupt)?;
         let mut members = Vec::with_capacity(count);
         for pair in addresses.chunks_exact(16) {
@@ -106,7 +128,7 @@ fn template(suffix: &str) -> String {
     if suffix.contains("%s") { suffix.to_owned() } else { format!("%s{suffix}") }
 }
 
-/// The name that a template makes of a path. A template without `%s` is the name itself, as in libhdf5.
+/// Returns the name that a template makes of a path. A template without `%s` is the name itself, as in libhdf5.
 fn named(template: &str, path: &Path) -> PathBuf {
     let Some((before, after)) = template.split_once("%s") else { return PathBuf::from(template) };
     let mut name = OsString::from(before);
@@ -122,6 +144,7 @@ fn invalid(what: &str) -> io::Error {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::DataKind;
 
     #[test]
     fn maps_come_back_from_their_bytes() {
@@ -132,6 +155,27 @@ mod tests {
                 assert!(MemberMap::decode(&bytes[..len]).is_err());
             }
         }
+    }
+
+    #[test]
+    fn a_map_of_zeros_has_a_member_for_each_kind() {
+        let ranges = MemberMap::multi().ranges().unwrap();
+        assert_eq!(ranges.all().len(), 6);
+        assert_eq!(ranges.of(DataKind::ObjectHeader), 5);
+        let split = MemberMap::split("-m", "-r").unwrap().ranges().unwrap();
+        assert_eq!((split.of(DataKind::Tree), split.of(DataKind::GlobalHeap)), (0, 1));
+        // As libhdf5 stores it for a split file.
+        assert_eq!(split.all()[1].start, 0x7fff_ffff_ffff_ffff);
+        assert_eq!(split.serving(0x7fff_ffff_ffff_fffe), Some(0));
+    }
+
+    #[test]
+    fn members_that_overlap_are_refused() {
+        let map = MemberMap::split("-m", "-r").unwrap();
+        assert!(map.clone().with_raw_start(0).ranges().is_err());
+        let mut long = map.with_raw_start(100);
+        long.members[0].allocated = 101;
+        assert!(long.ranges().is_err());
     }
 
     #[test]

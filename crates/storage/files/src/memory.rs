@@ -33,14 +33,14 @@ impl Default for MemoryOptions {
 /// A file in memory.
 ///
 /// Reads run in parallel; a write waits for them. Without a backing file `sync` and `lock` have nothing to do:
-/// nobody else can open it.
+/// no other caller can open it.
 #[derive(Debug)]
 pub struct Memory {
-    state: RwLock<State>,
+    state: RwLock<MemoryState>,
     options: MemoryOptions,
 }
 
-struct State {
+struct MemoryState {
     bytes: Vec<u8>,
     /// Blocks that the backing file lacks; stays empty without one.
     dirty: BTreeSet<u64>,
@@ -48,25 +48,24 @@ struct State {
 }
 
 impl Memory {
-    /// An empty file with default options.
+    /// Returns an empty file with default options.
     pub fn new() -> Self {
         Self::from_image(Vec::new())
     }
 
-    /// A file with the given contents. The length limit is raised to fit them.
+    /// Returns a file with the given contents. The length limit is raised to fit them.
     pub fn from_image(image: Vec<u8>) -> Self {
         Self::with_options(image, MemoryOptions::default())
     }
 
-    /// A file with the given contents and options. A backing file is taken to hold `image` already.
+    /// Returns a file with the given contents and options. A backing file is taken to hold `image` already.
     pub fn with_options(image: Vec<u8>, mut options: MemoryOptions) -> Self {
         options.bytes_max = options.bytes_max.max(image.len() as u64);
-        let state = State { bytes: image, dirty: BTreeSet::new(), len_changed: false };
+        let state = MemoryState { bytes: image, dirty: BTreeSet::new(), len_changed: false };
         Memory { state: RwLock::new(state), options }
     }
 
     /// Loads the file at `path`; what is written goes back there at `sync` and at drop.
-    #[cfg(unix)]
     pub fn open(path: impl AsRef<std::path::Path>, mode: crate::Mode) -> io::Result<Self> {
         let backing: Handle = std::sync::Arc::new(crate::Posix::open(path, mode)?);
         let options = MemoryOptions { read_only: !mode.is_writable(), ..MemoryOptions::default() };
@@ -90,7 +89,7 @@ impl Memory {
         Ok(Self::with_options(image, options))
     }
 
-    /// A copy of the contents.
+    /// Returns a copy of the contents.
     pub fn image(&self) -> io::Result<Vec<u8>> {
         let state = self.read();
         let mut image = Vec::new();
@@ -99,17 +98,17 @@ impl Memory {
         Ok(image)
     }
 
-    /// The contents, without a copy. A backing file is brought up to date first.
+    /// Returns the contents, without a copy. A backing file is brought up to date first.
     pub fn into_image(self) -> io::Result<Vec<u8>> {
         self.write_back()?;
         Ok(std::mem::take(&mut self.write().bytes))
     }
 
-    fn read(&self) -> RwLockReadGuard<'_, State> {
+    fn read(&self) -> RwLockReadGuard<'_, MemoryState> {
         self.state.read()
     }
 
-    fn write(&self) -> RwLockWriteGuard<'_, State> {
+    fn write(&self) -> RwLockWriteGuard<'_, MemoryState> {
         self.state.write()
     }
 
@@ -134,7 +133,7 @@ impl Memory {
     }
 }
 
-impl State {
+impl MemoryState {
     /// Marks `[start, end)` as missing from the backing file.
     fn touch(&mut self, start: u64, end: u64) {
         self.dirty.extend(start / DIRTY_BLOCK_BYTES..end.div_ceil(DIRTY_BLOCK_BYTES));
@@ -150,7 +149,7 @@ impl State {
     }
 }
 
-/// One past the last block of the run of consecutive blocks that starts at `first`.
+/// Returns one past the last block of the run of consecutive blocks that starts at `first`.
 fn run_end(dirty: &BTreeSet<u64>, first: u64) -> u64 {
     let mut blocks = dirty.range(first..).zip(first..);
     let gap = blocks.find(|(block, expected)| *block != expected);
@@ -188,9 +187,12 @@ impl Drop for Memory {
     }
 }
 
-impl std::fmt::Debug for State {
+impl std::fmt::Debug for MemoryState {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("State").field("len", &self.bytes.len()).field("dirty", &self.dirty.len()).finish()
+        f.debug_struct("MemoryState")
+            .field("len", &self.bytes.len())
+            .field("dirty", &self.dirty.len())
+            .finish()
     }
 }
 
@@ -334,7 +336,6 @@ mod tests {
         assert_eq!(backing.image().unwrap(), file.image().unwrap());
     }
 
-    #[cfg(unix)]
     #[test]
     fn read_mode_loads_and_refuses_to_write() {
         let dir = crate::scratch::Scratch::new();

@@ -40,11 +40,11 @@ pub struct Counts {
 #[derive(Debug)]
 pub struct Meter {
     inner: Handle,
-    state: Mutex<State>,
+    state: Mutex<MeterState>,
 }
 
 #[derive(Debug, Default)]
-struct State {
+struct MeterState {
     counts: Counts,
     read: HashSet<u64>,
     written: HashSet<u64>,
@@ -56,7 +56,7 @@ impl Meter {
         Meter { inner, state: Mutex::default() }
     }
 
-    /// The counts so far.
+    /// Returns the counts so far.
     pub fn counts(&self) -> Counts {
         let state = self.state();
         let (blocks_read, blocks_written) = (state.read.len() as u64, state.written.len() as u64);
@@ -66,11 +66,11 @@ impl Meter {
     /// Starts again at zero, and returns the counts until now.
     pub fn reset(&self) -> Counts {
         let counts = self.counts();
-        *self.state() = State::default();
+        *self.state() = MeterState::default();
         counts
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, MeterState> {
         self.state.lock()
     }
 }

@@ -1,98 +1,172 @@
-//! Several files side by side in one address space, and the common case of two: metadata and raw data.
+//! A file in several members, each with addresses and kinds of data of its own: libhdf5's multi and split drivers.
 
 use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
-use crate::{File, Handle, Lock, Sync, read_end, read_padded, write_end};
+use system::sync::RwLock;
 
-/// One file of a [`Multi`], and the addresses it serves.
-#[derive(Clone, Debug)]
-pub struct Member {
-    /// Address of the file's first byte.
-    pub start: u64,
-    /// One past the last address it may serve; without it, the next member's start, or 2^64 - 1.
-    pub end: Option<u64>,
-    /// The file.
-    pub file: Handle,
-}
+use crate::member_map::{ID, MemberMap};
+use crate::{
+    Created, DriverBlock, File, Handle, Identity, Lock, MemberRange, MemberRanges, Mode, Posix, Sync,
+    read_end, read_only, write_end,
+};
 
-/// Several files side by side in one address space.
+/// An open file in several members.
 ///
-/// The length is the end of the last member that is not empty. What lies below it and in no member reads as zeros;
-/// writing there fails with `InvalidInput`.
+/// The first member holds the superblock. [`File::len`] and [`File::set_len`] are about this member only, but for a length
+/// of zero, which empties all. Reads and writes may not cross from one member to another.
+/// The map of members that is stored in the file takes precedence over the one that it was opened with.
 #[derive(Debug)]
 pub struct Multi {
-    members: Vec<Window>,
+    /// Where members are found that a map of the file names; `None` for members that are not files of the system.
+    path: Option<PathBuf>,
+    mode: Mode,
+    members: RwLock<Members>,
 }
 
-/// A member whose end is known.
 #[derive(Debug)]
-struct Window {
-    start: u64,
-    end: u64,
-    file: Handle,
-}
-
-/// The part of a request that falls on one member.
-struct Piece<'a> {
-    window: &'a Window,
-    /// Absolute addresses.
-    start: u64,
-    end: u64,
-}
-
-impl Window {
-    /// Absolute address where the member's bytes end, `None` when it has none.
-    fn bytes_end(&self) -> io::Result<Option<u64>> {
-        let len = self.file.len()?.min(self.end - self.start);
-        Ok((len > 0).then(|| self.start + len))
-    }
+struct Members {
+    map: MemberMap,
+    ranges: MemberRanges,
+    /// Open files in the order of the map. One that never got bytes may be missing.
+    files: Vec<Option<Handle>>,
 }
 
 impl Multi {
-    /// Puts `members` side by side. They need not be sorted; overlapping, empty or missing ones are `InvalidInput`.
-    pub fn new(mut members: Vec<Member>) -> io::Result<Self> {
-        members.sort_by_key(|member| member.start);
-        let next_starts: Vec<u64> = members.iter().skip(1).map(|next| next.start).chain([u64::MAX]).collect();
-        let windows = members.into_iter().zip(next_starts).map(|(member, next_start)| {
-            let end = member.end.unwrap_or(next_start);
-            Window { start: member.start, end, file: member.file }
-        });
-        let members: Vec<Window> = windows.collect();
-        let overlaps = members.windows(2).any(|pair| pair[0].end > pair[1].start);
-        if members.is_empty() || overlaps || members.iter().any(|member| member.end <= member.start) {
-            return Err(invalid("members of a multi-file overlap or are empty"));
-        }
-        Ok(Multi { members })
+    /// Returns the error of creating members that `map` names.
+    pub(crate) fn check_create(path: &Path, map: &MemberMap) -> io::Result<()> {
+        map.paths(path).try_for_each(|path| crate::probe::check_can_create(&path))
     }
 
-    fn pieces(&self, start: u64, end: u64) -> impl Iterator<Item = Piece<'_>> {
-        self.members.iter().filter_map(move |window| {
-            let (start, end) = (start.max(window.start), end.min(window.end));
-            (start < end).then_some(Piece { window, start, end })
-        })
+    /// Creates all members. If `may_exist`, those that exist are opened with their content.
+    pub(crate) fn create(path: &Path, map: MemberMap, may_exist: bool) -> io::Result<Created> {
+        let mut made = Vec::new();
+        let files: io::Result<Vec<_>> = map
+            .paths(path)
+            .map(|path| {
+                let (file, is_new) = create_member(&path, may_exist)?;
+                made.extend(is_new.then_some(path));
+                Ok((file, is_new))
+            })
+            .collect();
+        let files = files.inspect_err(|_| {
+            // Some members are no file. The error that led here says more than one about this.
+            made.iter().for_each(|path| drop(std::fs::remove_file(path)));
+        })?;
+        let is_new = files.iter().all(|(_, is_new)| *is_new);
+        let files = files.into_iter().map(|(file, _)| Some(file)).collect();
+        let file = Multi::of(Some(path), Mode::ReadWrite, Members::new(map, files)?);
+        Ok(Created { file: Arc::new(file), is_new })
     }
 
-    fn read_with_holes(&self, offset: u64, buf: &mut [u8], end: u64) -> io::Result<()> {
-        if end > self.len()? {
-            return Err(io::ErrorKind::UnexpectedEof.into());
+    /// Opens the members that exist; the first one must.
+    pub(crate) fn open(path: &Path, map: MemberMap, mode: Mode) -> io::Result<Multi> {
+        let first = map.paths(path).next().unwrap_or_default();
+        let first: Handle = Arc::new(Posix::open(first, mode)?);
+        // What the file says of its members is not known yet: nothing is created or refused on account of this map.
+        let rest = map.paths(path).skip(1).map(|path| open_member(&path, mode));
+        let files = std::iter::once(Ok(Some(first))).chain(rest).collect::<io::Result<_>>()?;
+        Ok(Multi::of(Some(path), mode, Members::new(map, files)?))
+    }
+
+    /// Returns a file of two members that are open already: one for metadata, one for raw data from `raw_start` on.
+    ///
+    /// # Errors
+    /// Returns `InvalidInput` if `raw_start` is 0.
+    pub fn split(metadata: Handle, raw: Handle, raw_start: u64) -> io::Result<Multi> {
+        let map = MemberMap::split("-m.h5", "-r.h5")?.with_raw_start(raw_start);
+        Ok(Multi::of(None, Mode::ReadWrite, Members::new(map, vec![Some(metadata), Some(raw)])?))
+    }
+
+    fn of(path: Option<&Path>, mode: Mode, members: Members) -> Multi {
+        Multi { path: path.map(Path::to_owned), mode, members: RwLock::new(members) }
+    }
+
+    fn check_writable(&self) -> io::Result<()> {
+        if self.mode.is_writable() { Ok(()) } else { Err(read_only()) }
+    }
+
+    fn first(&self) -> io::Result<Handle> {
+        self.members.read().first().cloned()
+    }
+
+    fn files(&self) -> Vec<Handle> {
+        self.members.read().files.iter().flatten().cloned().collect()
+    }
+
+    /// Returns the member that serves all addresses from `offset` to `end`, and its first address.
+    fn member(&self, offset: u64, end: u64) -> Option<(Handle, u64)> {
+        self.members.read().serving(offset).filter(|(_, range)| end <= range.end).map(|(f, r)| (f, r.start))
+    }
+}
+
+impl Members {
+    fn new(map: MemberMap, files: Vec<Option<Handle>>) -> io::Result<Members> {
+        Ok(Members { ranges: map.ranges()?, map, files })
+    }
+
+    /// Opens the members that the file itself names, but the first.
+    ///
+    /// # Errors
+    /// Returns `InvalidData` to a writer if a member has fewer bytes than the file says. One without bytes is created.
+    fn open(path: &Path, map: MemberMap, first: Handle, mode: Mode) -> io::Result<Members> {
+        let mut files = vec![Some(first)];
+        for (member, path) in map.members.iter().zip(map.paths(path)).skip(1) {
+            let file = open_member(&path, mode)?;
+            files.push(if mode.is_writable() {
+                Some(complete(file, &path, member.allocated)?)
+            } else {
+                file
+            });
         }
-        buf.fill(0);
-        for Piece { window, start, end } in self.pieces(offset, end) {
-            let part = &mut buf[(start - offset) as usize..(end - offset) as usize];
-            read_padded(&*window.file, start - window.start, part)?;
+        Members::new(map, files)
+    }
+
+    fn first(&self) -> io::Result<&Handle> {
+        self.files.first().and_then(Option::as_ref).ok_or_else(|| io::ErrorKind::NotFound.into())
+    }
+
+    fn serving(&self, offset: u64) -> Option<(Handle, MemberRange)> {
+        let index = self.ranges.serving(offset)?;
+        Some((self.files.get(index)?.clone()?, self.ranges.all()[index]))
+    }
+}
+
+/// Opens a member; `None` if it does not exist.
+fn open_member(path: &Path, mode: Mode) -> io::Result<Option<Handle>> {
+    match Posix::open(path, mode) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        opened => Ok(Some(Arc::new(opened?))),
+    }
+}
+
+/// Returns a member for a writer. One that has no bytes and does not exist is created.
+fn complete(file: Option<Handle>, path: &Path, allocated: u64) -> io::Result<Handle> {
+    match file {
+        Some(file) if file.len()? >= allocated => Ok(file),
+        None if allocated == 0 => Ok(Arc::new(Posix::open(path, Mode::CreateNew)?)),
+        file => {
+            let problem = if file.is_some() { "truncated" } else { "missing" };
+            let problem = format!("the member {} is {problem}", path.display());
+            Err(io::Error::new(io::ErrorKind::InvalidData, problem))
         }
-        Ok(())
+    }
+}
+
+/// Creates one member, or opens it with its content; and whether it was created.
+fn create_member(path: &Path, may_exist: bool) -> io::Result<(Handle, bool)> {
+    match Posix::open(path, Mode::CreateNew) {
+        Err(error) if may_exist && error.kind() == io::ErrorKind::AlreadyExists => {
+            Ok((Arc::new(Posix::open(path, Mode::ReadWrite)?), false))
+        }
+        created => Ok((Arc::new(created?), true)),
     }
 }
 
 impl File for Multi {
     fn len(&self) -> io::Result<u64> {
-        for member in self.members.iter().rev() {
-            if let Some(end) = member.bytes_end()? {
-                return Ok(end);
-            }
-        }
-        Ok(0)
+        self.first()?.len()
     }
 
     fn read_at(&self, offset: u64, buf: &mut [u8]) -> io::Result<()> {
@@ -100,143 +174,110 @@ impl File for Multi {
             return Ok(());
         }
         let end = read_end(offset, buf.len())?;
-        let one = self.members.iter().find(|window| window.start <= offset && end <= window.end);
-        // Nearly every read falls inside one member's bytes and needs no look at lengths.
-        match one.map(|window| window.file.read_at(offset - window.start, buf)) {
-            Some(Err(error)) if error.kind() != io::ErrorKind::UnexpectedEof => Err(error),
-            Some(Ok(())) => Ok(()),
-            _ => self.read_with_holes(offset, buf, end),
-        }
+        let (file, start) = self.member(offset, end).ok_or(io::ErrorKind::UnexpectedEof)?;
+        file.read_at(offset - start, buf)
     }
 
     fn write_at(&self, offset: u64, data: &[u8]) -> io::Result<()> {
+        self.check_writable()?;
+        if data.is_empty() {
+            return Ok(());
+        }
         let end = write_end(offset, data.len())?;
-        let covered: u64 = self.pieces(offset, end).map(|piece| piece.end - piece.start).sum();
-        if covered != data.len() as u64 {
-            return Err(invalid("write to addresses that no member serves"));
-        }
-        for Piece { window, start, end } in self.pieces(offset, end) {
-            let part = &data[(start - offset) as usize..(end - offset) as usize];
-            window.file.write_at(start - window.start, part)?;
-        }
-        Ok(())
+        let (file, start) = self.member(offset, end).ok_or(io::ErrorKind::FileTooLarge)?;
+        file.write_at(offset - start, data)
     }
 
-    /// The member that serves the last byte gets the rest of the length, later ones are emptied, earlier ones stay.
     fn set_len(&self, len: u64) -> io::Result<()> {
-        let after = self.members.partition_point(|member| member.start < len);
-        let (kept, emptied) = self.members.split_at(after);
-        match kept.last() {
-            Some(last) if len > last.end => return Err(invalid("length ends where no member serves")),
-            Some(last) => last.file.set_len(len - last.start)?,
-            None if len > 0 => return Err(invalid("length ends where no member serves")),
-            None => {}
+        self.check_writable()?;
+        if len == 0 {
+            return self.files().iter().try_for_each(|file| file.set_len(0));
         }
-        emptied.iter().try_for_each(|member| member.file.set_len(0))
+        if len > self.members.read().ranges.first().end {
+            return Err(io::ErrorKind::FileTooLarge.into());
+        }
+        self.first()?.set_len(len)
     }
 
     fn sync(&self, sync: Sync) -> io::Result<()> {
-        self.members.iter().try_for_each(|member| member.file.sync(sync))
+        self.files().iter().try_for_each(|file| file.sync(sync))
     }
 
     /// All members or none.
     fn lock(&self, lock: Lock) -> io::Result<()> {
-        for (index, member) in self.members.iter().enumerate() {
-            if let Err(error) = member.file.lock(lock) {
-                self.members[..index].iter().try_for_each(|held| held.file.lock(Lock::Unlock))?;
+        let files = self.files();
+        for (index, file) in files.iter().enumerate() {
+            if let Err(error) = file.lock(lock) {
+                files[..index].iter().try_for_each(|held| held.lock(Lock::Unlock))?;
                 return Err(error);
             }
         }
         Ok(())
     }
-}
 
-/// Metadata in one file, raw data in another: the address space of libhdf5's split driver.
-#[derive(Debug)]
-pub struct Split {
-    multi: Multi,
-}
-
-/// What is appended to a path to name the two files of a [`Split`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct SplitNames<'a> {
-    /// Suffix of the metadata file.
-    pub metadata: &'a str,
-    /// Suffix of the raw-data file.
-    pub raw: &'a str,
-}
-
-impl Default for SplitNames<'_> {
-    /// `-m.h5` and `-r.h5`.
-    fn default() -> Self {
-        SplitNames { metadata: "-m.h5", raw: "-r.h5" }
-    }
-}
-
-impl Split {
-    /// Address of the raw-data file's first byte: half of the largest defined address (2^64 - 2).
-    pub const RAW_START: u64 = (u64::MAX - 1) / 2;
-
-    /// Joins two open files.
-    pub fn new(metadata: Handle, raw: Handle) -> io::Result<Self> {
-        let metadata = Member { start: 0, end: None, file: metadata };
-        let raw = Member { start: Self::RAW_START, end: None, file: raw };
-        Ok(Split { multi: Multi::new(vec![metadata, raw])? })
+    /// The first member stands for all.
+    fn identity(&self) -> Option<Identity> {
+        self.first().ok()?.identity()
     }
 
-    /// Opens `path` + `-m.h5` and `path` + `-r.h5`.
-    #[cfg(unix)]
-    pub fn open(path: impl AsRef<std::path::Path>, mode: crate::Mode) -> io::Result<Self> {
-        Self::open_named(path, mode, SplitNames::default())
+    fn members(&self) -> Option<MemberRanges> {
+        Some(self.members.read().ranges.clone())
     }
 
-    /// Opens the two files that `names` makes of `path`.
-    #[cfg(unix)]
-    pub fn open_named(
-        path: impl AsRef<std::path::Path>,
-        mode: crate::Mode,
-        names: SplitNames<'_>,
-    ) -> io::Result<Self> {
-        let open = |suffix: &str| -> io::Result<Handle> {
-            let mut name = path.as_ref().as_os_str().to_owned();
-            name.push(suffix);
-            Ok(std::sync::Arc::new(crate::Posix::open(name, mode)?))
-        };
-        if names.metadata == names.raw {
-            return Err(invalid("metadata and raw data need different files"));
+    fn bytes_end(&self, offset: u64) -> io::Result<u64> {
+        let Some((file, range)) = self.members.read().serving(offset) else { return Ok(offset) };
+        Ok(range.start.saturating_add(file.len()?).min(range.end))
+    }
+
+    fn set_allocated(&self, allocated: &[u64]) -> io::Result<()> {
+        self.check_writable()?;
+        let mut members = self.members.write();
+        let Members { map, files, ranges } = &mut *members;
+        // The length of the first member is that of the file, which its user sets.
+        for (file, bytes) in files.iter().zip(allocated).skip(1) {
+            if let Some(file) = file.as_ref().filter(|_| *bytes > 0)
+                && file.len()? < *bytes
+            {
+                file.set_len(*bytes)?;
+            }
         }
-        Self::new(open(names.metadata)?, open(names.raw)?)
-    }
-}
-
-impl File for Split {
-    fn len(&self) -> io::Result<u64> {
-        self.multi.len()
+        map.members.iter_mut().zip(allocated).for_each(|(member, bytes)| member.allocated = *bytes);
+        *ranges = map.ranges()?;
+        Ok(())
     }
 
-    fn read_at(&self, offset: u64, buf: &mut [u8]) -> io::Result<()> {
-        self.multi.read_at(offset, buf)
+    fn trim(&self) -> io::Result<()> {
+        self.check_writable()?;
+        let members = self.members.read();
+        for (file, member) in members.files.iter().zip(&members.map.members).skip(1) {
+            if let Some(file) = file
+                && file.len()? > member.allocated
+            {
+                file.set_len(member.allocated)?;
+            }
+        }
+        Ok(())
     }
 
-    fn write_at(&self, offset: u64, data: &[u8]) -> io::Result<()> {
-        self.multi.write_at(offset, data)
+    fn driver_block(&self) -> Option<DriverBlock> {
+        Some(DriverBlock { id: ID, data: self.members.read().map.encode() })
     }
 
-    fn set_len(&self, len: u64) -> io::Result<()> {
-        self.multi.set_len(len)
+    fn set_driver_block(&self, block: &DriverBlock) -> io::Result<()> {
+        if block.id != ID {
+            return Err(io::Error::new(io::ErrorKind::InvalidData, "it is not a multi file"));
+        }
+        let map = MemberMap::decode(&block.data)?;
+        let mut members = self.members.write();
+        if map == members.map && members.files.iter().all(Option::is_some) {
+            return Ok(());
+        }
+        *members = match &self.path {
+            Some(path) => Members::open(path, map, members.first()?.clone(), self.mode)?,
+            None => Members::new(map, members.files.clone())?,
+        };
+        Ok(())
     }
-
-    fn sync(&self, sync: Sync) -> io::Result<()> {
-        self.multi.sync(sync)
-    }
-
-    fn lock(&self, lock: Lock) -> io::Result<()> {
-        self.multi.lock(lock)
-    }
-}
-
-fn invalid(what: &str) -> io::Error {
-    io::Error::new(io::ErrorKind::InvalidInput, what)
 }
 
 #[cfg(test)]

@@ -1,104 +1,100 @@
 use super::*;
 use crate::Memory;
+use crate::scratch::Scratch;
 use std::io::ErrorKind;
-use std::sync::Arc;
 
-fn memory(image: &[u8]) -> Arc<Memory> {
-    Arc::new(Memory::from_image(image.to_vec()))
-}
-
-fn member(start: u64, end: Option<u64>, file: &Arc<Memory>) -> Member {
-    Member { start, end, file: file.clone() }
+fn split(raw_start: u64) -> (Arc<Memory>, Arc<Memory>, Multi) {
+    let (metadata, raw) = (Arc::new(Memory::new()), Arc::new(Memory::new()));
+    let multi = Multi::split(metadata.clone(), raw.clone(), raw_start).unwrap();
+    (metadata, raw, multi)
 }
 
 #[test]
-fn write_across_a_boundary_lands_in_both_members() {
-    let (a, b) = (memory(b""), memory(b""));
-    let multi = Multi::new(vec![member(4, None, &b), member(0, None, &a)]).unwrap();
-    multi.write_at(2, b"wxyz").unwrap();
-    assert_eq!(a.image().unwrap(), b"\0\0wx");
-    assert_eq!(b.image().unwrap(), b"yz");
-    let mut buf = [9; 6];
-    multi.read_at(0, &mut buf).unwrap();
-    assert_eq!(&buf, b"\0\0wxyz");
+fn each_range_goes_to_its_member_and_nothing_crosses() {
+    let (metadata, raw, multi) = split(100);
+    multi.write_at(0, b"meta").unwrap();
+    multi.write_at(102, b"raw").unwrap();
+    assert_eq!((metadata.image().unwrap(), raw.image().unwrap()), (b"meta".to_vec(), b"\0\0raw".to_vec()));
+    assert_eq!(multi.len().unwrap(), 4, "the length is that of the first member");
+    assert_eq!((multi.bytes_end(3).unwrap(), multi.bytes_end(100).unwrap()), (4, 105));
+    assert_eq!(multi.write_at(98, b"cross").unwrap_err().kind(), ErrorKind::FileTooLarge);
+    assert_eq!(multi.read_at(98, &mut [0; 4]).unwrap_err().kind(), ErrorKind::UnexpectedEof);
+    assert_eq!(multi.read_at(103, &mut [0; 4]).unwrap_err().kind(), ErrorKind::UnexpectedEof);
+    assert_eq!(multi.set_len(101).unwrap_err().kind(), ErrorKind::FileTooLarge);
 }
 
 #[test]
-fn short_member_before_another_reads_as_zeros() {
-    let multi = Multi::new(vec![member(0, None, &memory(b"ab")), member(8, None, &memory(b"cd"))]).unwrap();
-    let mut buf = [9; 10];
-    multi.read_at(0, &mut buf).unwrap();
-    assert_eq!(&buf, b"ab\0\0\0\0\0\0cd");
-    assert_eq!(multi.len().unwrap(), 10);
+fn lengths_are_those_of_the_first_member_but_zero_empties_all() {
+    let (metadata, raw, multi) = split(100);
+    multi.write_at(0, b"metadata").unwrap();
+    multi.write_at(100, b"raw").unwrap();
+    multi.set_len(4).unwrap();
+    assert_eq!((metadata.len().unwrap(), raw.len().unwrap()), (4, 3));
+    multi.set_len(0).unwrap();
+    assert_eq!((metadata.len().unwrap(), raw.len().unwrap()), (0, 0));
 }
 
 #[test]
-fn address_between_members_reads_as_zeros_and_refuses_writes() {
-    let a = memory(b"abcd");
-    let multi = Multi::new(vec![member(0, Some(4), &a), member(8, None, &memory(b"cd"))]).unwrap();
-    let mut buf = [9; 4];
-    multi.read_at(3, &mut buf).unwrap();
-    assert_eq!(&buf, b"d\0\0\0");
-    assert_eq!(multi.write_at(3, b"xy").unwrap_err().kind(), ErrorKind::InvalidInput);
-    assert_eq!(multi.set_len(6).unwrap_err().kind(), ErrorKind::InvalidInput);
-    assert_eq!(a.image().unwrap(), b"abcd", "nothing is written when part of a write has no place");
+fn allocated_bytes_are_stored_and_members_have_them() {
+    let (_, raw, multi) = split(100);
+    multi.set_allocated(&[8, 20]).unwrap();
+    assert_eq!(raw.len().unwrap(), 20);
+    let (_, _, other) = split(7);
+    other.set_driver_block(&multi.driver_block().unwrap()).unwrap();
+    assert_eq!(other.members(), multi.members());
+    assert_eq!(other.members().unwrap().all()[1], MemberRange { start: 100, end: u64::MAX, allocated: 20 });
+    multi.write_at(130, b"given up").unwrap();
+    multi.trim().unwrap();
+    assert_eq!(raw.len().unwrap(), 20);
+    let wrong = DriverBlock { id: *b"NCSAfami", data: vec![0; 8] };
+    assert_eq!(multi.set_driver_block(&wrong).unwrap_err().kind(), ErrorKind::InvalidData);
+}
+
+fn map() -> MemberMap {
+    MemberMap::split("-m", "-r").unwrap()
 }
 
 #[test]
-fn bad_member_lists_are_refused() {
-    let a = memory(b"");
-    for members in [
-        vec![],
-        vec![member(0, None, &a), member(0, None, &a)],
-        vec![member(0, Some(9), &a), member(8, None, &a)],
-        vec![member(5, Some(5), &a)],
-        vec![member(u64::MAX, None, &a)],
-    ] {
-        assert_eq!(Multi::new(members).unwrap_err().kind(), ErrorKind::InvalidInput);
-    }
+fn creating_leaves_all_members_or_none() {
+    let dir = Scratch::new();
+    let path = dir.path("a");
+    std::fs::write(dir.path("a-r"), b"there").unwrap();
+    assert_eq!(Multi::create(&path, map(), false).unwrap_err().kind(), ErrorKind::AlreadyExists);
+    assert!(!dir.path("a-m").exists());
+    assert!(!Multi::create(&path, map(), true).unwrap().is_new);
+    assert_eq!(std::fs::read(dir.path("a-r")).unwrap(), b"there");
+    assert!(Multi::create(&dir.path("b"), map(), false).unwrap().is_new);
 }
 
 #[test]
-fn split_starts_raw_data_where_the_corpus_says() {
-    // Start address of the second member in the driver block of a file that libhdf5 wrote.
-    assert_eq!(Split::RAW_START, u64::from_le_bytes([0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x7f]));
+fn a_missing_member_is_an_error_where_it_has_bytes() {
+    let dir = Scratch::new();
+    let path = dir.path("a");
+    std::fs::write(dir.path("a-m"), b"metadata").unwrap();
+    let block = |allocated| {
+        let mut map = map();
+        map.members[1].allocated = allocated;
+        DriverBlock { id: ID, data: map.encode() }
+    };
+    let reader = Multi::open(&path, map(), Mode::Read).unwrap();
+    reader.set_driver_block(&block(10)).unwrap();
+    let start = map().ranges().unwrap().all()[1].start;
+    assert_eq!(reader.read_at(start, &mut [0; 4]).unwrap_err().kind(), ErrorKind::UnexpectedEof);
+    let writer = Multi::open(&path, map(), Mode::ReadWrite).unwrap();
+    assert_eq!(writer.set_driver_block(&block(10)).unwrap_err().kind(), ErrorKind::InvalidData);
+    assert!(!dir.path("a-r").exists());
+    writer.set_driver_block(&block(0)).unwrap();
+    assert!(dir.path("a-r").exists(), "a writer creates an empty member");
+    assert_eq!(writer.set_driver_block(&block(10)).unwrap_err().kind(), ErrorKind::InvalidData, "too short");
 }
 
-#[test]
-fn split_sends_each_half_to_its_file() {
-    let (metadata, raw) = (memory(b""), memory(b""));
-    let split = Split::new(metadata.clone(), raw.clone()).unwrap();
-    split.write_at(0, b"meta").unwrap();
-    assert_eq!(split.len().unwrap(), 4);
-    split.write_at(Split::RAW_START, b"raw").unwrap();
-    assert_eq!(split.len().unwrap(), Split::RAW_START + 3);
-    assert_eq!((metadata.image().unwrap(), raw.image().unwrap()), (b"meta".to_vec(), b"raw".to_vec()));
-    split.set_len(4).unwrap();
-    assert_eq!(raw.len().unwrap(), 0);
-}
-
-#[cfg(unix)]
-#[test]
-fn split_opens_two_files_by_suffix() {
-    use crate::Mode;
-    let dir = crate::scratch::Scratch::new();
-    Split::open(dir.path("a"), Mode::CreateNew).unwrap().write_at(Split::RAW_START, b"raw").unwrap();
-    assert_eq!(std::fs::read(dir.path("a-r.h5")).unwrap(), b"raw");
-    assert_eq!(std::fs::read(dir.path("a-m.h5")).unwrap(), b"");
-    let same = SplitNames { metadata: "-x", raw: "-x" };
-    let refused = Split::open_named(dir.path("a"), Mode::Create, same).unwrap_err();
-    assert_eq!(refused.kind(), ErrorKind::InvalidInput);
-}
-
-#[cfg(unix)]
 #[test]
 fn lock_takes_all_members_or_none() {
-    use crate::{Mode, Posix};
-    let dir = crate::scratch::Scratch::new();
-    let split = Split::open(dir.path("a"), Mode::Create).unwrap();
-    let metadata = Posix::open(dir.path("a-m.h5"), Mode::ReadWrite).unwrap();
-    let raw = Posix::open(dir.path("a-r.h5"), Mode::ReadWrite).unwrap();
+    let dir = Scratch::new();
+    let file = Multi::create(&dir.path("a"), map(), false).unwrap().file;
+    let metadata = Posix::open(dir.path("a-m"), Mode::ReadWrite).unwrap();
+    let raw = Posix::open(dir.path("a-r"), Mode::ReadWrite).unwrap();
     raw.lock(Lock::Exclusive).unwrap();
-    assert_eq!(split.lock(Lock::Exclusive).unwrap_err().kind(), ErrorKind::WouldBlock);
+    assert_eq!(file.lock(Lock::Exclusive).unwrap_err().kind(), ErrorKind::WouldBlock);
     metadata.lock(Lock::Exclusive).unwrap();
 }

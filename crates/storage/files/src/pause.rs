@@ -12,19 +12,19 @@ use crate::{File, Handle, Lock, Sync};
 #[derive(Debug)]
 pub struct Pause {
     inner: Handle,
-    state: Mutex<State>,
+    state: Mutex<PauseState>,
     changed: Condvar,
 }
 
 #[derive(Debug, Default)]
-struct State {
+struct PauseState {
     stopped: Option<Call>,
     delayed: Option<(Call, Duration)>,
     waiting: usize,
 }
 
 impl Pause {
-    /// Lets everything pass until it is told otherwise.
+    /// Lets everything pass until it is reported otherwise.
     pub fn new(inner: Handle) -> Self {
         Pause { inner, state: Mutex::default(), changed: Condvar::new() }
     }
@@ -50,7 +50,7 @@ impl Pause {
         self.changed.notify_all();
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, PauseState> {
         self.state.lock()
     }
 

@@ -1,20 +1,24 @@
 //! A file of the operating system, read and written at offsets (`pread`, `pwrite`), locked with `flock`.
+//!
+//! On Windows a lock is one of `LockFileEx`: other handles cannot read what is locked exclusively.
+
+#[cfg(not(unix))]
+#[path = "posix/other.rs"]
+mod of_system;
+#[cfg(unix)]
+#[path = "posix/unix.rs"]
+mod of_system;
 
 use std::fs;
 use std::io::{self, IoSlice, IoSliceMut};
-use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::Path;
 
-use rustix::fs::OFlags;
 use system::sync::Mutex;
 
 use crate::{File, Identity, Lock, Mode, Sync, read_end, read_only, write_end};
 
 /// Offsets are signed in the system calls.
 const OFFSET_MAX: u64 = i64::MAX as u64;
-
-/// Slices that one system call takes (`IOV_MAX`).
-const SLICES_MAX: usize = 1024;
 
 /// A file of the operating system.
 ///
@@ -35,15 +39,14 @@ impl Posix {
     /// `ReadWrite`, lock, and call `set_len(0)`.
     pub fn open(path: impl AsRef<Path>, mode: Mode) -> io::Result<Self> {
         let path = path.as_ref();
-        let file = options(mode).open(path)?;
-        let metadata = file.metadata()?;
-        check_kind(metadata.file_type())?;
+        let file = options(mode).open(path).map_err(|error| open_error(path, error))?;
+        of_system::check_kind(file.metadata()?.file_type())?;
         if mode == Mode::Create {
             file.set_len(0)?;
         }
         let creates = matches!(mode, Mode::Create | Mode::CreateNew);
         let folder = if creates { open_folder(path) } else { None };
-        let identity = (metadata.dev(), metadata.ino());
+        let identity = system::file::identity(&file)?;
         Ok(Posix { file, mode, identity, unsynced_folder: Mutex::new(folder) })
     }
 
@@ -56,46 +59,21 @@ impl Posix {
     pub fn read_slices_at(&self, offset: u64, slices: &mut [IoSliceMut<'_>]) -> io::Result<()> {
         let bytes = slices.iter().try_fold(0usize, |n, slice| n.checked_add(slice.len()));
         let end = read_end(offset, bytes.ok_or(io::ErrorKind::UnexpectedEof)?)?;
-        if end > OFFSET_MAX {
-            return Err(io::ErrorKind::UnexpectedEof.into());
+        match end > OFFSET_MAX {
+            true => Err(io::ErrorKind::UnexpectedEof.into()),
+            false => of_system::read_slices(&self.file, offset..end, slices),
         }
-        let (mut rest, mut at) = (slices, offset);
-        while at < end {
-            let count = rest.len().min(SLICES_MAX);
-            match rustix::io::preadv(&self.file, &mut rest[..count], at) {
-                Ok(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
-                Ok(done) => {
-                    at += done as u64;
-                    IoSliceMut::advance_slices(&mut rest, done);
-                }
-                Err(rustix::io::Errno::INTR) => {}
-                Err(error) => return Err(error.into()),
-            }
-        }
-        Ok(())
     }
 
     /// Writes slices one after another from `offset` on, from where they are in memory.
     pub fn write_slices_at(&self, offset: u64, slices: &mut [IoSlice<'_>]) -> io::Result<()> {
         self.check_writable()?;
         let bytes = slices.iter().try_fold(0usize, |n, slice| n.checked_add(slice.len()));
-        let bytes = bytes.ok_or(io::ErrorKind::FileTooLarge)?;
-        if write_end(offset, bytes)? > OFFSET_MAX {
-            return Err(io::ErrorKind::FileTooLarge.into());
+        let end = write_end(offset, bytes.ok_or(io::ErrorKind::FileTooLarge)?)?;
+        match end > OFFSET_MAX {
+            true => Err(io::ErrorKind::FileTooLarge.into()),
+            false => of_system::write_slices(&self.file, offset..end, slices),
         }
-        let (mut rest, mut at, end) = (slices, offset, offset + bytes as u64);
-        while at < end {
-            match rustix::io::pwritev(&self.file, &rest[..rest.len().min(SLICES_MAX)], at) {
-                Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
-                Ok(done) => {
-                    at += done as u64;
-                    IoSlice::advance_slices(&mut rest, done);
-                }
-                Err(rustix::io::Errno::INTR) => {}
-                Err(error) => return Err(error.into()),
-            }
-        }
-        Ok(())
     }
 
     fn check_writable(&self) -> io::Result<()> {
@@ -125,25 +103,14 @@ impl File for Posix {
         if read_end(offset, buf.len())? > OFFSET_MAX {
             return Err(io::ErrorKind::UnexpectedEof.into());
         }
-        self.file.read_exact_at(buf, offset)
+        system::file::read_exact_at(&self.file, buf, offset)
     }
 
     fn read_vec(&self, offset: u64, len: usize) -> io::Result<Vec<u8>> {
         if read_end(offset, len)? > OFFSET_MAX {
             return Err(io::ErrorKind::UnexpectedEof.into());
         }
-        let mut bytes = Vec::with_capacity(len);
-        while bytes.len() < len {
-            let at = offset + bytes.len() as u64;
-            match rustix::io::pread(&self.file, rustix::buffer::spare_capacity(&mut bytes), at) {
-                Ok(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
-                Ok(_) | Err(rustix::io::Errno::INTR) => {}
-                Err(error) => return Err(error.into()),
-            }
-        }
-        // The room may have been more than was asked for.
-        bytes.truncate(len);
-        Ok(bytes)
+        of_system::read_vec(&self.file, offset, len)
     }
 
     fn write_at(&self, offset: u64, data: &[u8]) -> io::Result<()> {
@@ -154,7 +121,7 @@ impl File for Posix {
         if write_end(offset, data.len())? > OFFSET_MAX {
             return Err(io::ErrorKind::FileTooLarge.into());
         }
-        self.file.write_all_at(data, offset)
+        system::file::write_all_at(&self.file, data, offset)
     }
 
     fn set_len(&self, len: u64) -> io::Result<()> {
@@ -171,10 +138,11 @@ impl File for Posix {
     }
 
     fn lock(&self, lock: Lock) -> io::Result<()> {
+        of_system::before_lock(&self.file)?;
         match lock {
             Lock::Shared => self.file.try_lock_shared().map_err(io::Error::from),
             Lock::Exclusive => self.file.try_lock().map_err(io::Error::from),
-            Lock::Unlock => self.file.unlock(),
+            Lock::Unlock => of_system::unlock(&self.file),
         }
     }
 
@@ -187,21 +155,10 @@ impl File for Posix {
     }
 }
 
-/// Returns an error for what cannot be read at offsets: a pipe, a socket, a terminal.
-fn check_kind(kind: fs::FileType) -> io::Result<()> {
-    use std::os::unix::fs::FileTypeExt;
-    match kind {
-        kind if kind.is_file() || kind.is_block_device() => Ok(()),
-        kind if kind.is_dir() => Err(io::ErrorKind::IsADirectory.into()),
-        _ => Err(io::Error::new(io::ErrorKind::InvalidInput, "not a regular file")),
-    }
-}
-
-/// A FIFO must not hang whoever opens it, so nothing is waited for; a file is cut after it is known to be one.
+/// A FIFO must not hang a caller that opens it, so nothing is waited for; a file is cut after it is known to be one.
 fn options(mode: Mode) -> fs::OpenOptions {
-    use std::os::unix::fs::OpenOptionsExt;
     let mut options = fs::OpenOptions::new();
-    options.custom_flags((OFlags::NONBLOCK | OFlags::NOCTTY).bits() as i32);
+    of_system::wait_for_nothing(&mut options);
     options.read(true).write(mode.is_writable());
     match mode {
         Mode::Read | Mode::ReadWrite => {}
@@ -211,7 +168,12 @@ fn options(mode: Mode) -> fs::OpenOptions {
     options
 }
 
-/// A folder that may be searched and written but not read cannot be opened to be synced; such a file is created
+/// Not every system says that what could not be opened is a folder.
+fn open_error(path: &Path, error: io::Error) -> io::Error {
+    if path.is_dir() { io::ErrorKind::IsADirectory.into() } else { error }
+}
+
+/// Returns a folder that may be searched and written but not read cannot be opened to be synced; such a file is created
 /// all the same, and its name is as durable as the system makes it.
 fn open_folder(path: &Path) -> Option<fs::File> {
     let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty());
@@ -228,6 +190,7 @@ mod tests {
         result.unwrap_err().kind()
     }
 
+    #[cfg(unix)]
     #[test]
     fn a_fifo_and_a_device_are_refused_and_nobody_waits() {
         let dir = Scratch::new();
@@ -299,6 +262,7 @@ mod tests {
         assert_eq!(kind(Posix::open(dir.dir(), Mode::Read)), ErrorKind::IsADirectory);
     }
 
+    #[cfg(unix)]
     #[test]
     fn first_sync_makes_the_name_durable_once() {
         let dir = Scratch::new();

@@ -16,7 +16,7 @@ pub fn check_can_create(path: &Path) -> io::Result<()> {
     }
 }
 
-/// As [`check_can_create`], for those who create missing folders too.
+/// Like [`check_can_create`], for those who create missing folders too.
 pub fn check_can_create_folders(path: &Path) -> io::Result<()> {
     let exists = |folder: &&Path| folder.symlink_metadata().is_ok();
     match path.symlink_metadata() {
@@ -33,7 +33,7 @@ fn folder_of(path: &Path) -> &Path {
 fn probe(folder: &Path) -> io::Result<()> {
     static NEXT: AtomicU64 = AtomicU64::new(0);
     let number = NEXT.fetch_add(1, Ordering::Relaxed);
-    let name = folder.join(format!(".hyperslab-probe-{}-{number}", std::process::id()));
+    let name = folder.join(format!(".hyperslab-probe-{}-{number}", system::process::id()));
     let made = OpenOptions::new().write(true).create_new(true).open(&name);
     made.and_then(|_| std::fs::remove_file(&name))
 }

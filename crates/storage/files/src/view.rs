@@ -16,7 +16,7 @@ pub struct View {
 }
 
 impl View {
-    /// A window on the addresses `range` of `file`, for instance `512..`.
+    /// Returns a window on the addresses `range` of `file`, for instance `512..`.
     pub fn new(file: Handle, range: impl RangeBounds<u64>) -> Self {
         let start = match range.start_bound() {
             Bound::Included(&start) => start,
@@ -62,6 +62,10 @@ impl File for View {
 
     fn lock(&self, lock: Lock) -> io::Result<()> {
         self.file.lock(lock)
+    }
+
+    fn is_serial(&self) -> bool {
+        self.file.is_serial()
     }
 }
 

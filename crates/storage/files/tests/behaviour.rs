@@ -5,9 +5,7 @@ use std::sync::Arc;
 
 use hyperslab_files as files;
 
-use files::{
-    Crash, Fault, File, Handle, Lock, Member, Memory, MemoryOptions, Meter, Multi, Split, Sync, View,
-};
+use files::{Crash, Fault, File, Handle, Lock, Memory, MemoryOptions, Meter, Sync, View};
 
 #[allow(dead_code, reason = "shared with the unit tests, which use more of it")]
 #[path = "../src/scratch.rs"]
@@ -24,14 +22,13 @@ fn memory() -> Handle {
     Arc::new(Memory::new())
 }
 
-fn three_members() -> Handle {
-    let ends = [(0, Some(16)), (16, None), (100, None)];
-    let members = ends.map(|(start, end)| Member { start, end, file: memory() });
-    Arc::new(Multi::new(members.into()).unwrap())
+#[cfg(unix)]
+fn split() -> Handle {
+    Arc::new(files::Multi::split(memory(), memory(), 1 << 40).unwrap())
 }
 
 fn stack() -> Handle {
-    let recorded: Handle = Arc::new(Crash::new(three_members()).unwrap());
+    let recorded: Handle = Arc::new(Crash::new(memory()).unwrap());
     Arc::new(Meter::new(Arc::new(Fault::new(recorded))))
 }
 
@@ -44,7 +41,7 @@ fn on_disk(name: &str, dir: &scratch::Scratch) -> Option<Handle> {
         "memory over posix" => Arc::new(Memory::open(dir.path("a"), mode).unwrap()),
         "family of 64" => Arc::new(Family::open_sized(dir.path("a%03d"), mode, 64).unwrap()),
         "family of 4096" => Arc::new(Family::open_sized(dir.path("a%d"), mode, 4096).unwrap()),
-        "split on disk" => Arc::new(Split::open(dir.path("a"), mode).unwrap()),
+        "split" => split(),
         "meter on posix" => Arc::new(Meter::new(Arc::new(Posix::open(dir.path("a"), mode).unwrap()))),
         _ => return None,
     })
@@ -59,12 +56,10 @@ fn in_memory(name: &str) -> Option<Handle> {
     Some(match name {
         "memory" => memory(),
         "memory over memory" => Arc::new(Memory::load(memory(), MemoryOptions::default()).unwrap()),
-        "multi" => three_members(),
-        "split" => Arc::new(Split::new(memory(), memory()).unwrap()),
         "fault" => Arc::new(Fault::new(memory())),
         "crash" => Arc::new(Crash::new(memory()).unwrap()),
         "meter" => Arc::new(Meter::new(memory())),
-        "meter, fault, crash, multi" => stack(),
+        "meter, fault, crash" => stack(),
         _ => return None,
     })
 }
@@ -76,16 +71,14 @@ fn subjects() -> Vec<Subject> {
         "memory over posix",
         "family of 64",
         "family of 4096",
-        "split on disk",
         "meter on posix",
         "memory",
         "memory over memory",
-        "multi",
         "split",
         "fault",
         "crash",
         "meter",
-        "meter, fault, crash, multi",
+        "meter, fault, crash",
     ];
     let make = |name: &'static str| {
         let dir = scratch::Scratch::new();

@@ -6,7 +6,7 @@ use crate::container::PHASE;
 use crate::head::Shape;
 use crate::{Container, Error, Id, Kind, Result};
 
-/// Bytes of a block where nobody asked for chunks.
+/// Bytes of a block where no one asked for chunks.
 const BLOCK_BYTES: u64 = 1 << 20;
 /// What stands before the place of a block.
 const BLOCK: u8 = 1;
@@ -28,18 +28,18 @@ pub struct ArrayInfo {
     pub block: Vec<u64>,
 }
 
-/// Cells of one block to read, in C order within it. Those that nobody wrote leave their bytes of `into` as they were.
+/// Cells of one block to read, in C order within it. Those that were never written leave their bytes of `into` as they were.
 #[derive(Debug)]
 pub struct CellRead<'a> {
     /// The first cell of the block.
     pub block: &'a [u64],
     /// The first cell within the block.
     pub first: u64,
-    /// Room for whole cells.
+    /// Space for whole cells.
     pub into: &'a mut [u8],
 }
 
-/// Cells of one block to write, in C order within it. They must be inside of the array: nobody else looks.
+/// Cells of one block to write, in C order within it. They must be inside of the array: no other caller looks.
 #[derive(Clone, Copy, Debug)]
 pub struct CellWrite<'a> {
     /// The first cell of the block.
@@ -69,7 +69,7 @@ pub fn automatic_block(dims: &[u64], cell_bytes: u32) -> Vec<u64> {
     block
 }
 
-/// The dkey of a block: numbers as the count of their bytes and these bytes, so that keys sort as places do.
+/// Returns the dkey of a block: numbers as the count of their bytes and these bytes, so that keys sort as places do.
 fn block_key(start: &[u64]) -> Vec<u8> {
     let mut key = Vec::with_capacity(1 + 4 * start.len());
     key.push(BLOCK);
@@ -82,7 +82,7 @@ fn block_key(start: &[u64]) -> Vec<u8> {
     key
 }
 
-/// The inverse of [`block_key`]; `None` for what is no block of this rank.
+/// Returns the inverse of [`block_key`]; `None` for what is no block of this rank.
 fn block_start(key: &[u8], rank: usize) -> Option<Vec<u64>> {
     let (&BLOCK, mut rest) = key.split_first()? else { return None };
     let mut start = Vec::with_capacity(rank);
@@ -122,7 +122,7 @@ impl Shape {
 }
 
 impl Container {
-    /// What an array is.
+    /// Returns what an array is.
     pub fn array(&self, id: Id) -> Result<ArrayInfo> {
         let shape = self.shape(id)?;
         let chunk = shape.is_chunked.then(|| shape.block.clone());
@@ -223,7 +223,7 @@ impl Container {
         self.store().punch_dkey(id.object(), &block_key(block), PHASE)
     }
 
-    /// The first cells of all blocks that are not one large hole, in C order.
+    /// Returns the first cells of all blocks that are not one large hole, in C order.
     pub fn blocks(&self, id: Id) -> Result<Vec<Vec<u64>>> {
         let rank = self.shape(id)?.dims.len();
         let (mut found, mut from) = (Vec::new(), vec![BLOCK]);
@@ -235,7 +235,7 @@ impl Container {
         }
     }
 
-    /// Whether a block has cells.
+    /// Returns whether a block has cells.
     pub fn has_block(&self, id: Id, block: &[u64]) -> Result<bool> {
         Ok(self.store().size(id.object(), &block_key(block), CELLS)?.is_some())
     }

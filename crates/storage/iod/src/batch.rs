@@ -39,13 +39,13 @@ enum Step<'a> {
 }
 
 impl<'a> Batch<'a> {
-    /// A batch that changes nothing.
+    /// Returns a batch that changes nothing.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Whether it changes nothing.
+    /// Returns whether it changes nothing.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.objects.is_empty()
@@ -62,17 +62,17 @@ impl<'a> Batch<'a> {
         self
     }
 
-    /// Makes an empty key-value store.
+    /// Creates an empty key-value store.
     pub fn create_kv(&mut self, id: Id, pad: ScratchPad) -> &mut Self {
         self.step(id, Step::Create(Head::new(pad)))
     }
 
-    /// Makes a blob.
+    /// Creates a blob.
     pub fn create_blob(&mut self, id: Id, pad: ScratchPad, content: impl Into<Cow<'a, [u8]>>) -> &mut Self {
         self.step(id, Step::Create(Head::new(pad))).step(id, Step::Content(content.into()))
     }
 
-    /// Makes an array of holes. Its first dimension may change later; cells lie together by chunks where some are
+    /// Creates an array of holes. Its first dimension may change later; cells lie together by chunks where some are
     /// asked for, which fit the dimensions however they like.
     pub fn create_array(
         &mut self,
@@ -112,7 +112,7 @@ impl<'a> Batch<'a> {
         self.step(id, Step::Delete)
     }
 
-    /// The same, where the object may be gone already.
+    /// Like `remove`, for an object that may be gone already.
     pub fn discard(&mut self, id: Id) -> &mut Self {
         self.step(id, Step::Discard)
     }
@@ -164,7 +164,7 @@ impl Object<'_> {
         head.and_then(|head| head.shape.as_ref()).map_or(0, |shape| shape.dims.len())
     }
 
-    /// The head after all steps; `None` where it stays as it was, or goes.
+    /// Returns the head after all steps; `None` where it stays as it was, or goes.
     fn head_after(&self, before: Option<&Arc<Head>>) -> Option<Head> {
         let mut head = None;
         for step in &self.steps {

@@ -1,5 +1,5 @@
 //! Blobs: rows of bytes. One that was made whole lies in its head; one that was written in parts and is large lies
-//! beside it, as records of one byte.
+//! next to it, as records of one byte.
 
 use objects::{Change, Fetch, Range64, Size, Update};
 
@@ -9,13 +9,13 @@ use crate::{Container, Error, Id, Kind, Result};
 
 /// Between a head and the bytes of a blob that lie there.
 pub(crate) const WHOLE: u8 = 1;
-/// The akey of bytes beside the head.
+/// The akey of bytes next to the head.
 const BESIDE: &[u8] = &[1];
 /// A blob that is written in parts stays in its head up to this size: beyond, every part would rewrite too much.
 const PARTS_BYTES_MAX: u64 = 64 << 10;
 
 /// A blob as it was found.
-enum Found {
+enum StoredBlob {
     Whole(Head, Vec<u8>),
     Beside { len: u64 },
 }
@@ -27,7 +27,7 @@ fn check_kind(id: Id) -> Result<()> {
     }
 }
 
-/// The head of a blob and its bytes, where they lie there.
+/// Returns the head of a blob and its bytes, where they lie there.
 fn split(id: Id, stored: &[u8]) -> Result<(Head, Option<&[u8]>)> {
     let (head, rest) = Head::decode(id, stored)?;
     match rest.split_first() {
@@ -38,13 +38,13 @@ fn split(id: Id, stored: &[u8]) -> Result<(Head, Option<&[u8]>)> {
 }
 
 impl Container {
-    fn find_blob(&self, id: Id) -> Result<Found> {
+    fn find_blob(&self, id: Id) -> Result<StoredBlob> {
         check_kind(id)?;
         let stored = self.store().get(id.object(), HERE, &[HEAD])?.pop().flatten();
         let stored = stored.ok_or_else(|| missing(id))?;
         match split(id, &stored)? {
-            (head, Some(bytes)) => Ok(Found::Whole(head, bytes.to_vec())),
-            (_, None) => Ok(Found::Beside { len: self.bytes_beside(id)? }),
+            (head, Some(bytes)) => Ok(StoredBlob::Whole(head, bytes.to_vec())),
+            (_, None) => Ok(StoredBlob::Beside { len: self.bytes_beside(id)? }),
         }
     }
 
@@ -56,29 +56,29 @@ impl Container {
         }
     }
 
-    /// Bytes of a blob.
+    /// Returns the number of bytes of a blob.
     pub fn blob_len(&self, id: Id) -> Result<u64> {
         match self.find_blob(id)? {
-            Found::Whole(_, bytes) => Ok(bytes.len() as u64),
-            Found::Beside { len } => Ok(len),
+            StoredBlob::Whole(_, bytes) => Ok(bytes.len() as u64),
+            StoredBlob::Beside { len } => Ok(len),
         }
     }
 
-    /// Bytes of a blob from `offset` on, as many as it has and as there is room for; returns how many. Holes are zeros.
+    /// Returns the number of bytes of a blob from `offset` on, as many as it has and as there is space for; returns how many. Holes are zeros.
     pub fn read_blob(&self, id: Id, offset: u64, into: &mut [u8]) -> Result<usize> {
         let found = self.find_blob(id)?;
         let len = match &found {
-            Found::Whole(_, bytes) => bytes.len() as u64,
-            Found::Beside { len } => *len,
+            StoredBlob::Whole(_, bytes) => bytes.len() as u64,
+            StoredBlob::Beside { len } => *len,
         };
         let count = usize::try_from(len.saturating_sub(offset)).unwrap_or(usize::MAX).min(into.len());
         let Some(into) = into.get_mut(..count).filter(|into| !into.is_empty()) else { return Ok(0) };
         match &found {
-            Found::Whole(_, bytes) => {
+            StoredBlob::Whole(_, bytes) => {
                 let at = offset as usize;
                 into.copy_from_slice(bytes.get(at..at + count).unwrap_or_default());
             }
-            Found::Beside { .. } => {
+            StoredBlob::Beside { .. } => {
                 into.fill(0);
                 let fetch = Fetch {
                     object: id.object(),
@@ -94,7 +94,7 @@ impl Container {
         Ok(count)
     }
 
-    /// All bytes of blobs, `None` for those that are not there. None may have more than `bytes_max`.
+    /// Returns all bytes of blobs, `None` for those that are not there. None may have more than `bytes_max`.
     pub fn read_blobs(&self, ids: &[Id], bytes_max: u64) -> Result<Vec<Option<Vec<u8>>>> {
         ids.iter().try_for_each(|id| check_kind(*id))?;
         let wanted: Vec<_> = ids.iter().map(|id| (id.object(), HERE, HEAD)).collect();
@@ -134,13 +134,13 @@ impl Container {
         }
         let _alone = self.core.alone();
         match self.find_blob(id)? {
-            Found::Whole(head, mut bytes) if end <= PARTS_BYTES_MAX.max(bytes.len() as u64) => {
+            StoredBlob::Whole(head, mut bytes) if end <= PARTS_BYTES_MAX.max(bytes.len() as u64) => {
                 let (at, end) = (offset as usize, end as usize);
                 bytes.resize(bytes.len().max(end), 0);
                 bytes.get_mut(at..end).into_iter().for_each(|place| place.copy_from_slice(from));
                 self.put_whole(id, &head, &bytes)
             }
-            Found::Whole(head, bytes) => {
+            StoredBlob::Whole(head, bytes) => {
                 let head = head.encode();
                 let mut changes = vec![Change::Single(HEAD, &head)];
                 if !bytes.is_empty() {
@@ -149,7 +149,7 @@ impl Container {
                 changes.push(beside(offset, from));
                 self.change_blob(id, &changes)
             }
-            Found::Beside { .. } => self.change_blob(id, &[beside(offset, from)]),
+            StoredBlob::Beside { .. } => self.change_blob(id, &[beside(offset, from)]),
         }
     }
 
@@ -158,11 +158,11 @@ impl Container {
         self.check_writable()?;
         let _alone = self.core.alone();
         match self.find_blob(id)? {
-            Found::Whole(head, mut bytes) if len < bytes.len() as u64 => {
+            StoredBlob::Whole(head, mut bytes) if len < bytes.len() as u64 => {
                 bytes.truncate(len as usize);
                 self.put_whole(id, &head, &bytes)
             }
-            Found::Beside { len: old } if len < old => {
+            StoredBlob::Beside { len: old } if len < old => {
                 let range = Range64 { start: len, end: old };
                 let mut changes = vec![Change::PunchRecords { akey: BESIDE, range }];
                 // The last byte is what tells the length, also where it is a hole.

@@ -17,7 +17,7 @@ const fn table() -> [u32; 256] {
     table
 }
 
-/// The checksum of bytes.
+/// Returns the checksum of bytes.
 pub(crate) fn crc32(bytes: &[u8]) -> u32 {
     // An index of eight bits is within the table.
     !bytes.iter().fold(!0, |sum, byte| sum >> 8 ^ TABLE[usize::from(sum as u8 ^ byte)])

@@ -89,7 +89,7 @@ impl Core {
         self.heads.lock()
     }
 
-    /// The head of an object, if it is there.
+    /// Returns the head of an object, if it is there.
     pub(crate) fn head(&self, id: Id) -> Result<Option<Arc<Head>>> {
         if let Some(known) = self.heads().get(&id) {
             return Ok(Some(known.clone()));
@@ -144,7 +144,7 @@ impl Container {
         }
     }
 
-    /// The head of an object of a kind, which must be there.
+    /// Returns the head of an object of a kind, which must be there.
     pub(crate) fn head_of(&self, id: Id, kind: Kind) -> Result<Arc<Head>> {
         if id.kind() != Some(kind) {
             return Err(Error::Condition(format!("{id} is not of the kind {kind:?}")));
@@ -152,7 +152,7 @@ impl Container {
         self.core.head(id)?.ok_or_else(|| missing(id))
     }
 
-    /// The scratch pad of an object; `NotFound` where there is no such object.
+    /// Returns the scratch pad of an object; `NotFound` where there is no such object.
     pub fn open(&self, id: Id) -> Result<ScratchPad> {
         match id.kind() {
             Some(kind) => Ok(self.head_of(id, kind)?.pad),

@@ -6,7 +6,7 @@ use crate::{Error, Id, Kind, Result, ScratchPad};
 
 /// The akey of a head, under the empty dkey.
 pub(crate) const HEAD: &[u8] = &[0];
-/// The dkey of a head and of what is beside it.
+/// The dkey of a head and of what is next to it.
 pub(crate) const HERE: &[u8] = &[];
 /// The most dimensions of an array.
 pub(crate) const RANK_MAX: usize = 32;
@@ -40,7 +40,7 @@ impl Head {
         Head { pad, shape: None }
     }
 
-    /// The scratch pad, what an array is, and the checksum of these bytes; the content of a small blob may follow.
+    /// Returns the scratch pad, what an array is, and the checksum of these bytes; the content of a small blob may follow.
     pub(crate) fn encode(&self) -> Vec<u8> {
         let mut out = self.pad.to_bytes().to_vec();
         if let Some(shape) = &self.shape {
@@ -52,7 +52,7 @@ impl Head {
         out
     }
 
-    /// The head of an object, and what follows it.
+    /// Returns the head of an object, and what follows it.
     pub(crate) fn decode(id: Id, bytes: &[u8]) -> Result<(Head, &[u8])> {
         let short = || damaged(id, "its head ends early");
         let is_array = id.kind() == Some(Kind::Array);
@@ -80,7 +80,7 @@ impl Head {
 }
 
 impl Shape {
-    /// The shape at the begin of bytes, and how many it takes.
+    /// Returns the shape at the begin of bytes, and how many it takes.
     fn decode(bytes: &[u8]) -> Option<(Option<Shape>, usize)> {
         let (cell_bytes, rest) = bytes.split_first_chunk()?;
         let ([is_chunked, rank], rest) = rest.split_first_chunk()?;

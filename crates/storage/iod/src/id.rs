@@ -26,7 +26,7 @@ impl Id {
     /// The identity of no object, where a scratch pad has an unused place.
     pub const UNDEFINED: Id = Id(u64::MAX);
 
-    /// The object of a kind with a number, of which there are 2^62.
+    /// Returns the object of a kind with a number, of which there are 2^62.
     #[must_use]
     pub const fn new(kind: Kind, number: u64) -> Id {
         let bits = match kind {
@@ -37,7 +37,7 @@ impl Id {
         Id(bits << KIND_SHIFT | number & ((1 << KIND_SHIFT) - 1))
     }
 
-    /// What the object is; `None` for what cannot be one.
+    /// Returns what the object is; `None` for what cannot be one.
     #[must_use]
     pub const fn kind(self) -> Option<Kind> {
         match self.0 >> KIND_SHIFT {
@@ -48,13 +48,13 @@ impl Id {
         }
     }
 
-    /// Its number among those of its kind.
+    /// Returns its number among those of its kind.
     #[must_use]
     pub const fn number(self) -> u64 {
         self.0 & ((1 << KIND_SHIFT) - 1)
     }
 
-    /// Whether it is the identity of no object.
+    /// Returns whether it is the identity of no object.
     #[must_use]
     pub fn is_undefined(self) -> bool {
         self == Id::UNDEFINED
@@ -72,12 +72,12 @@ impl Id {
         Id(u64::from_le_bytes(bytes))
     }
 
-    /// Where it lies in the store beneath.
+    /// Returns where it lies in the inner store.
     pub(crate) fn object(self) -> ObjectId {
         ObjectId { high: self.0 >> KIND_SHIFT, low: self.number() }
     }
 
-    /// The inverse of [`Id::object`]; `None` for what is no object of a user.
+    /// Returns the inverse of [`Id::object`]; `None` for what is no object of a user.
     pub(crate) fn of(object: ObjectId) -> Option<Id> {
         let id = Id(object.high.checked_shl(KIND_SHIFT)? | object.low);
         (object.high < 3 && id.object() == object).then_some(id)
@@ -113,7 +113,7 @@ impl ScratchPad {
     /// A pad with nothing on it.
     pub const NULL: ScratchPad = ScratchPad([Id::UNDEFINED; 4]);
 
-    /// A pad with up to four identities; the others are undefined.
+    /// Returns a pad with up to four identities; the others are undefined.
     #[must_use]
     pub fn with(ids: &[Id]) -> ScratchPad {
         let mut pad = ScratchPad::NULL;
@@ -121,7 +121,7 @@ impl ScratchPad {
         pad
     }
 
-    /// Its 32 bytes, the first identity first.
+    /// Returns its 32 bytes, the first identity first.
     #[must_use]
     pub fn to_bytes(self) -> [u8; PAD_BYTES] {
         let mut bytes = [0; PAD_BYTES];

@@ -18,7 +18,7 @@ pub(crate) fn check_key(key: &[u8]) -> Result<()> {
     }
 }
 
-/// The akey of a pair.
+/// Returns the akey of a pair.
 pub(crate) fn pair_key(key: &[u8]) -> Vec<u8> {
     let mut akey = Vec::with_capacity(1 + key.len());
     akey.push(PAIR);
@@ -51,7 +51,7 @@ impl Container {
         Ok(akeys.into_iter().filter(|akey| akey != HEAD).map(|mut akey| akey.split_off(1)).collect())
     }
 
-    /// The same with their values.
+    /// Returns the same with their values.
     pub fn pairs(&self, kv: Id, from: &[u8], count_max: usize) -> Result<Vec<Pair>> {
         let keys = self.keys(kv, from, count_max)?;
         let values = self.get(kv, &keys.iter().map(Vec::as_slice).collect::<Vec<_>>())?;

@@ -1,6 +1,6 @@
 //! Storage as an I/O dispatcher offers it: a container, found by its name, holds three kinds of objects with 64-bit
 //! identities. A **key-value store** has ordered pairs of any bytes, an **array** has cells of one size in n dimensions,
-//! of which the first may grow, and a **blob** is a row of bytes. Every object has a *scratch pad*: room for four
+//! of which the first may grow, and a **blob** is a row of bytes. Every object has a *scratch pad*: space for four
 //! identities, with a checksum that is verified whenever it is read.
 //!
 //! [`Service`] is where containers are, [`Container`] is one that is open. Its methods may be called from many threads
@@ -10,7 +10,7 @@
 //! first of them changes, and no flush takes a part of it. [`Container::flush`] makes everything that was done durable,
 //! all at once: after a crash a container is exactly as its last flush left it. One process at a time writes a container;
 //! a second one gets an error that names `hyperslab serve`, which is how processes share one.
-//! Cells and bytes that nobody wrote are *holes*: a read leaves the caller's bytes as they were (cells), or zero (bytes).
+//! Cells and bytes that were never written are *holes*: a read leaves the caller's bytes as they were (cells), or zero (bytes).
 //!
 //! **On what it stands.** The embedded engine of `storage/objects`: one index (redb) and one data file. Plain files
 //! would need a journal of their own to change several objects at once, and a sync for each of them: a group of the
@@ -20,8 +20,8 @@
 //! one commit ([`objects::Store::is_atomic`]), so engines without it are refused.
 //!
 //! **How objects lie there.** Kind and number of an identity are the two halves of an object's; its head (scratch pad,
-//! and what an array is) is the akey 0 of the empty dkey, with the pairs of a key-value store beside it (1 and the key),
-//! the bytes of a small blob within it, those of a large one beside it. The cells of an array are records, in *blocks*: the
+//! and what an array is) is the akey 0 of the empty dkey, with the pairs of a key-value store next to it (1 and the key),
+//! the bytes of a small blob within it, those of a large one next to it. The cells of an array are records, in *blocks*: the
 //! chunks that its maker asked for, or else pieces of about 1 MiB; each has a dkey, 1 and the first cell's place.
 #![forbid(unsafe_code)]
 

@@ -12,10 +12,10 @@ use crate::{Container, Error, Mode, Result};
 
 /// Containers by name: the folders of a folder, or memory. Clones share what they have.
 #[derive(Clone, Debug)]
-pub struct Service(Place);
+pub struct Service(FolderState);
 
 #[derive(Clone, Debug)]
-enum Place {
+enum FolderState {
     Folder(PathBuf),
     Memory(Arc<Mutex<BTreeMap<String, Arc<Core>>>>),
 }
@@ -34,7 +34,7 @@ fn pool(folder: &Path) -> (Arc<dyn Pool>, ContainerId) {
     (objects::embedded::pool(folder), ContainerId::from_name(INSIDE))
 }
 
-/// Whether a container lies in a folder.
+/// Returns whether a container lies in a folder.
 fn is_there(folder: &Path) -> bool {
     let (pool, id) = pool(folder);
     pool.list().is_ok_and(|found| found.contains(&id))
@@ -58,19 +58,19 @@ impl Service {
     /// Containers in the folders of a folder. Folders are made as they are needed.
     #[must_use]
     pub fn folder(folder: &Path) -> Service {
-        Service(Place::Folder(folder.to_owned()))
+        Service(FolderState::Folder(folder.to_owned()))
     }
 
     /// Containers that go with the last clone of the service.
     #[must_use]
     pub fn memory() -> Service {
-        Service(Place::Memory(Arc::default()))
+        Service(FolderState::Memory(Arc::default()))
     }
 
-    /// Makes an empty container; one of the same name is `Exists`.
+    /// Creates an empty container; one of the same name is `Exists`.
     pub fn create(&self, name: &str) -> Result<Container> {
         match &self.0 {
-            Place::Memory(all) => {
+            FolderState::Memory(all) => {
                 let mut all = locked(all);
                 if all.contains_key(name) {
                     return Err(exists(name));
@@ -80,7 +80,7 @@ impl Service {
                 all.insert(name.to_owned(), core.clone());
                 Ok(Container::new(core, Mode::ReadWrite))
             }
-            Place::Folder(parent) => {
+            FolderState::Folder(parent) => {
                 check_name(name)?;
                 let (pool, id) = pool(&parent.join(name));
                 let store = pool.create(id).map_err(|error| match error {
@@ -97,11 +97,11 @@ impl Service {
     /// Opens a container; without one it is `NotFound`.
     pub fn open(&self, name: &str, mode: Mode) -> Result<Container> {
         match &self.0 {
-            Place::Memory(all) => {
+            FolderState::Memory(all) => {
                 let core = locked(all).get(name).cloned().ok_or_else(|| missing(name))?;
                 Ok(Container::new(core, mode))
             }
-            Place::Folder(parent) => {
+            FolderState::Folder(parent) => {
                 check_name(name)?;
                 let core = share(&parent.join(name), mode).map_err(|error| match error {
                     Error::NotFound(_) => missing(name),
@@ -115,7 +115,7 @@ impl Service {
     /// Removes a container; without one it is `NotFound`, and one that is open is `Refused`.
     pub fn destroy(&self, name: &str) -> Result<()> {
         match &self.0 {
-            Place::Memory(all) => {
+            FolderState::Memory(all) => {
                 let mut all = locked(all);
                 let core = all.get(name).ok_or_else(|| missing(name))?;
                 if Arc::strong_count(core) > 1 {
@@ -124,7 +124,7 @@ impl Service {
                 all.remove(name);
                 Ok(())
             }
-            Place::Folder(parent) => {
+            FolderState::Folder(parent) => {
                 check_name(name)?;
                 let folder = parent.join(name);
                 let (pool, id) = pool(&folder);
@@ -139,20 +139,20 @@ impl Service {
         }
     }
 
-    /// Whether there is a container of this name.
+    /// Returns whether there is a container of this name.
     #[must_use]
     pub fn contains(&self, name: &str) -> bool {
         match &self.0 {
-            Place::Memory(all) => locked(all).contains_key(name),
-            Place::Folder(parent) => check_name(name).is_ok() && is_there(&parent.join(name)),
+            FolderState::Memory(all) => locked(all).contains_key(name),
+            FolderState::Folder(parent) => check_name(name).is_ok() && is_there(&parent.join(name)),
         }
     }
 
-    /// The names of all containers, sorted.
+    /// Returns the names of all containers, sorted.
     pub fn list(&self) -> Result<Vec<String>> {
         match &self.0 {
-            Place::Memory(all) => Ok(locked(all).keys().cloned().collect()),
-            Place::Folder(parent) => {
+            FolderState::Memory(all) => Ok(locked(all).keys().cloned().collect()),
+            FolderState::Folder(parent) => {
                 let failed = |source| Error::Io { what: format!("list {}", parent.display()), source };
                 let mut names = Vec::new();
                 for entry in std::fs::read_dir(parent).map_err(failed)? {
@@ -168,13 +168,13 @@ impl Service {
     }
 }
 
-/// The same for the same folder, whatever name it was opened by.
+/// Returns the same for the same folder, whatever name it was opened by.
 fn key(folder: &Path) -> PathBuf {
     let absolute = std::fs::canonicalize(folder).or_else(|_| std::path::absolute(folder));
     absolute.unwrap_or_else(|_| folder.to_owned())
 }
 
-/// The open container of a folder, or a new opening. The table is held: two threads must not open one at once.
+/// Returns the open container of a folder, or a new opening. The table is held: two threads must not open one at once.
 fn share(folder: &Path, mode: Mode) -> Result<Arc<Core>> {
     let mut open = locked(&OPEN);
     open.retain(|_, core| core.strong_count() > 0);

@@ -20,7 +20,7 @@ pub struct Slab {
 
 /// Cells that lie together in a block and in a buffer.
 #[derive(Debug)]
-struct Piece {
+struct CellRun {
     block: Vec<u64>,
     first: u64,
     cells: u64,
@@ -30,14 +30,14 @@ struct Piece {
 const PIECES_MAX: usize = 4096;
 
 impl Slab {
-    /// One piece in every dimension.
+    /// Returns one piece in every dimension.
     #[must_use]
     pub fn new(start: &[u64], count: &[u64]) -> Slab {
         let ones = vec![1; start.len()];
         Slab { start: start.to_vec(), stride: count.to_vec(), count: ones, block: count.to_vec() }
     }
 
-    /// How many cells there are; an error unless all are inside.
+    /// Returns how many cells there are; an error unless all are inside.
     fn cells(&self, id: Id, dims: &[u64]) -> Result<u64> {
         let outside = || Error::Condition(format!("{id} of {dims:?} cells has no {self:?}"));
         let same = [&self.start, &self.stride, &self.count, &self.block].map(|part| part.len() == dims.len());
@@ -96,8 +96,8 @@ impl Slab {
     }
 
     /// Visits the cells in pieces that lie together, some at a time.
-    fn each_pieces(&self, shape: &Shape, mut visit: impl FnMut(&[Piece]) -> Result<()>) -> Result<()> {
-        let mut pieces: Vec<Piece> = Vec::new();
+    fn each_pieces(&self, shape: &Shape, mut visit: impl FnMut(&[CellRun]) -> Result<()>) -> Result<()> {
+        let mut pieces: Vec<CellRun> = Vec::new();
         self.each_row(&mut |place, len| {
             add_row(shape, place, len, &mut pieces);
             if pieces.len() < PIECES_MAX {
@@ -110,7 +110,7 @@ impl Slab {
 }
 
 /// Adds a row of cells, cut where blocks end; what goes on where the last piece ended becomes a part of it.
-fn add_row(shape: &Shape, place: &[u64], len: u64, pieces: &mut Vec<Piece>) {
+fn add_row(shape: &Shape, place: &[u64], len: u64, pieces: &mut Vec<CellRun>) {
     let (mut place, mut left) = (place.to_vec(), len);
     while left > 0 {
         let block: Vec<u64> = place.iter().zip(&shape.block).map(|(at, len)| at - at % len).collect();
@@ -119,7 +119,7 @@ fn add_row(shape: &Shape, place: &[u64], len: u64, pieces: &mut Vec<Piece>) {
         let cells = left.min(room);
         match pieces.last_mut() {
             Some(last) if last.block == block && last.first + last.cells == first => last.cells += cells,
-            _ => pieces.push(Piece { block, first, cells }),
+            _ => pieces.push(CellRun { block, first, cells }),
         }
         left -= cells;
         place.iter_mut().last().into_iter().for_each(|at| *at += cells);

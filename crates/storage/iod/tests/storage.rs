@@ -162,7 +162,7 @@ fn blobs_grow_and_shrink() {
         let mut into = [9; 20];
         assert_eq!(c.read_blob(BLOB, 5, &mut into).unwrap(), 8);
         assert_eq!(into[..8], *b"is\0great");
-        // Now it lies beside its head.
+        // Now it lies next to its head.
         c.write_blob(BLOB, 100_000, b"far").unwrap();
         assert_eq!(c.blob_len(BLOB).unwrap(), 100_003);
         let whole = c.read_blobs(&[BLOB, Id::new(Kind::Blob, 9)], 1 << 20).unwrap();

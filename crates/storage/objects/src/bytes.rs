@@ -16,7 +16,7 @@ pub(crate) fn put(mut number: u64, out: &mut Vec<u8>) {
 pub(crate) struct Reader<'a>(pub(crate) &'a [u8]);
 
 impl<'a> Reader<'a> {
-    /// A value that ends too early, or says what cannot be.
+    /// Returns a value that ends too early, or says what cannot be.
     pub(crate) fn corrupt() -> Error {
         Error::Corrupt("a stored value makes no sense".into())
     }
@@ -43,13 +43,13 @@ impl<'a> Reader<'a> {
         Err(Reader::corrupt())
     }
 
-    /// A count of things that take at least a byte each, so that no wrong number allocates much.
+    /// Returns a count of things that take at least a byte each, so that no wrong number allocates much.
     pub(crate) fn count(&mut self) -> Result<usize> {
         let count = self.number()?;
         if count > self.0.len() as u64 { Err(Reader::corrupt()) } else { Ok(count as usize) }
     }
 
-    /// Bytes behind their count.
+    /// Returns bytes behind their count.
     pub(crate) fn counted(&mut self) -> Result<&'a [u8]> {
         let count = self.count()?;
         let (bytes, rest) = self.0.split_at_checked(count).ok_or_else(Reader::corrupt)?;
@@ -57,14 +57,14 @@ impl<'a> Reader<'a> {
         Ok(bytes)
     }
 
-    /// A checksum.
+    /// Returns a checksum.
     pub(crate) fn sum(&mut self) -> Result<u32> {
         let (sum, rest) = self.0.split_first_chunk().ok_or_else(Reader::corrupt)?;
         self.0 = rest;
         Ok(u32::from_le_bytes(*sum))
     }
 
-    /// All that is left.
+    /// Returns all that is left.
     pub(crate) fn rest(&mut self) -> &'a [u8] {
         std::mem::take(&mut self.0)
     }
@@ -81,7 +81,7 @@ pub(crate) fn put_runs(runs: &crate::runs::Runs, out: &mut Vec<u8>) {
     }
 }
 
-/// The inverse of [`put_runs`].
+/// Returns the inverse of [`put_runs`].
 pub(crate) fn runs(reader: &mut Reader<'_>) -> Result<crate::runs::Runs> {
     let count = reader.count()?;
     let (mut all, mut last) = (Vec::with_capacity(count), 0u64);

@@ -16,9 +16,9 @@ pub(crate) enum Shape {
 
 /// What a dkey holds before an update.
 pub(crate) trait Before {
-    /// What the akey is, if it is there.
+    /// Returns what the akey is, if it is there.
     fn shape(&self, akey: &[u8]) -> Result<Option<Shape>>;
-    /// Whether the akey holds exactly this single value.
+    /// Returns whether the akey holds exactly this single value.
     fn equals(&self, akey: &[u8], value: &[u8]) -> Result<bool>;
 }
 
@@ -40,7 +40,7 @@ fn holds(condition: &Condition<'_>, before: &dyn Before) -> Result<()> {
     if holds { Ok(()) } else { Err(unmet(akey, what)) }
 }
 
-/// The error of a condition that does not hold.
+/// Returns the error of a condition that does not hold.
 pub(crate) fn unmet(akey: &[u8], what: &str) -> Error {
     Error::Condition(format!("akey {} {what}", akey.escape_ascii()))
 }
@@ -65,7 +65,7 @@ fn shapes(changes: &[Change<'_>], before: &dyn Before) -> Result<()> {
     Ok(())
 }
 
-/// The shape of an akey after a change.
+/// Returns the shape of an akey after a change.
 fn after(change: &Change<'_>, current: Option<Shape>) -> Result<Option<Shape>> {
     let (akey, wanted) = wanted(change)?;
     Ok(match (change, current) {
@@ -108,7 +108,7 @@ fn key(key: &[u8]) -> Result<()> {
     Err(Error::TooLarge(format!("a key of {} bytes: at most {KEY_BYTES_MAX} are taken", key.len())))
 }
 
-/// The number of records in a buffer.
+/// Returns the number of records in a buffer.
 pub(crate) fn count(record_size: u32, start: u64, bytes: usize) -> Result<u64> {
     let (size, bytes) = (u64::from(record_size), bytes as u64);
     if size == 0 || bytes % size != 0 {
@@ -119,7 +119,7 @@ pub(crate) fn count(record_size: u32, start: u64, bytes: usize) -> Result<u64> {
     Ok(bytes / size)
 }
 
-/// The number of records that a fetch asks for.
+/// Returns the number of records that a fetch asks for.
 pub(crate) fn fetch(fetch: &Fetch<'_>) -> Result<u64> {
     count(fetch.record_size, fetch.start, fetch.into.len())
 }

@@ -15,7 +15,7 @@ pub enum Error {
     /// There is one already.
     #[error("{0}")]
     Exists(String),
-    /// A condition did not hold: somebody else was faster, or the akey is of the other kind.
+    /// A condition did not hold: another caller was faster, or the akey is of the other kind.
     #[error("{0}")]
     Condition(String),
     /// Another process has it, or a right is missing.

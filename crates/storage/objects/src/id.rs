@@ -19,7 +19,7 @@ pub struct ObjectId {
 const NAME_SPACE: [u8; 16] = *b"hyperslab/object";
 
 impl ContainerId {
-    /// The identity of the container with this name: a UUID of version 5, the same everywhere and always.
+    /// Returns the identity of the container with this name: a UUID of version 5, the same everywhere and always.
     #[must_use]
     pub fn from_name(name: &str) -> ContainerId {
         let mut hash = sha1_smol::Sha1::new();
@@ -33,7 +33,7 @@ impl ContainerId {
         ContainerId(id)
     }
 
-    /// The inverse of `Display`; `None` for anything else.
+    /// Returns the inverse of `Display`; `None` for anything else.
     #[must_use]
     pub fn parse(text: &str) -> Option<ContainerId> {
         let digits: Vec<u8> = text.bytes().filter(|&byte| byte != b'-').collect();

@@ -42,13 +42,13 @@ pub enum Mode {
 
 /// Where containers are: a folder, a pool of a cluster, memory.
 pub trait Pool: Send + Sync + std::fmt::Debug {
-    /// Makes an empty container; one of the same identity is `Exists`.
+    /// Creates an empty container; one of the same identity is `Exists`.
     fn create(&self, id: ContainerId) -> Result<Arc<dyn Store>>;
     /// Opens a container; without one it is `NotFound`.
     fn open(&self, id: ContainerId, mode: Mode) -> Result<Arc<dyn Store>>;
     /// Removes a container and all that is in it; without one it is `NotFound`.
     fn destroy(&self, id: ContainerId) -> Result<()>;
-    /// All containers, sorted.
+    /// Returns all containers, sorted.
     fn list(&self) -> Result<Vec<ContainerId>>;
 }
 
@@ -56,13 +56,13 @@ pub trait Pool: Send + Sync + std::fmt::Debug {
 /// before the first of the next is sent. Only content may come later, in one piece with its own object's description.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Phase {
-    /// Elements and blobs: nobody finds them yet.
+    /// Elements and blobs: no one finds them yet.
     Content,
     /// What describes an object.
     Description,
     /// What makes it found.
     Link,
-    /// What takes away things that nobody finds any more.
+    /// What takes away things that no one finds any more.
     Removal,
 }
 
@@ -105,7 +105,7 @@ pub enum Change<'a> {
 }
 
 impl<'a> Change<'a> {
-    /// The akey that changes.
+    /// Returns the akey that changes.
     #[must_use]
     pub fn akey(&self) -> &'a [u8] {
         match *self {
@@ -116,7 +116,7 @@ impl<'a> Change<'a> {
 }
 
 impl<'a> Condition<'a> {
-    /// The akey that is looked at.
+    /// Returns the akey that is looked at.
     #[must_use]
     pub fn akey(&self) -> &'a [u8] {
         match *self {
@@ -168,7 +168,7 @@ pub struct Fetch<'a> {
     pub record_size: u32,
     /// The first record.
     pub start: u64,
-    /// Room for whole records.
+    /// Space for whole records.
     pub into: &'a mut [u8],
 }
 
@@ -188,7 +188,7 @@ pub enum Size {
 
 /// One open container. Every method may be called from many threads at once.
 pub trait Store: Send + Sync + std::fmt::Debug {
-    /// Takes `count` numbers that nobody else of this container gets, for the lower 64 bits of object identities.
+    /// Takes `count` numbers that no other caller of this container gets, for the lower 64 bits of object identities.
     /// The first are never 0 or 1. Numbers that were taken before a flush which never came may be given again after
     /// a crash: nothing that lasts has them.
     fn allocate(&self, count: u64) -> Result<Range<u64>>;
@@ -225,7 +225,7 @@ pub trait Store: Send + Sync + std::fmt::Debug {
     /// Reads single values anywhere; engines overlap them.
     fn get_many(&self, keys: &[(ObjectId, &[u8], &[u8])]) -> Result<Vec<Option<Vec<u8>>>>;
 
-    /// What an akey holds, or `None`.
+    /// Returns what an akey holds, or `None`.
     fn size(&self, object: ObjectId, dkey: &[u8], akey: &[u8]) -> Result<Option<Size>>;
 
     /// Removes a dkey with all its akeys; an absent one is no error.
@@ -248,8 +248,8 @@ pub trait Store: Send + Sync + std::fmt::Debug {
     /// Makes all that was done durable and seen by everybody, phase by phase.
     fn flush(&self) -> Result<()>;
 
-    /// Whether a flush is one commit, so that after a crash all that was done before it is there, or nothing since
-    /// the flush before. Only while nobody uses [`Store::update_now`], which is durable at once.
+    /// Returns whether a flush is one commit, so that after a crash all that was done before it is there, or nothing since
+    /// the flush before. Only while no one uses [`Store::update_now`], which is durable at once.
     fn is_atomic(&self) -> bool {
         false
     }
@@ -257,7 +257,7 @@ pub trait Store: Send + Sync + std::fmt::Debug {
     /// From now on reads see what others had flushed before this call; what waits here for a flush stays.
     fn refresh(&self) -> Result<()>;
 
-    /// How many pieces the engine keeps that no key points to, left by writers that were killed; they are removed if
+    /// Returns how many pieces the engine keeps that no key points to, left by writers that were killed; they are removed if
     /// asked to. Only while no other process writes: what it has not flushed looks the same.
     fn orphans(&self, remove: bool) -> Result<u64> {
         // Engines that find their free space by their keys have none.
@@ -265,7 +265,7 @@ pub trait Store: Send + Sync + std::fmt::Debug {
         Ok(0)
     }
 
-    /// An error unless the engine's own index is whole: every key is found, and holds what was stored under it. Whoever
+    /// An error unless the engine's own index is whole: every key is found, and holds what was stored under it. A caller that
     /// reads a value has it verified anyway; this finds keys that are not found any more. What waits for a flush is not
     /// looked at.
     fn verify_index(&self) -> Result<()> {

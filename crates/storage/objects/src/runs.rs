@@ -8,7 +8,7 @@ pub(crate) type Run = (u64, u64);
 pub(crate) struct Runs(Vec<Run>);
 
 impl Runs {
-    /// One run.
+    /// Returns one run.
     pub(crate) fn one(start: u64, end: u64) -> Runs {
         Runs(vec![(start, end)])
     }
@@ -21,12 +21,12 @@ impl Runs {
         &self.0
     }
 
-    /// One past the last record.
+    /// Returns one past the last record.
     pub(crate) fn end(&self) -> u64 {
         self.0.last().map_or(0, |run| run.1)
     }
 
-    /// The first record.
+    /// Returns the first record.
     pub(crate) fn start(&self) -> u64 {
         self.0.first().map_or(0, |run| run.0)
     }
@@ -64,14 +64,14 @@ impl Runs {
         self.0.splice(from..to, rest);
     }
 
-    /// The runs inside of a range, cut to it.
+    /// Returns the runs inside of a range, cut to it.
     pub(crate) fn within(&self, start: u64, end: u64) -> impl Iterator<Item = Run> + '_ {
         let from = self.0.partition_point(|run| run.1 <= start);
         let runs = self.0.get(from..).unwrap_or_default().iter();
         runs.take_while(move |run| run.0 < end).map(move |run| (run.0.max(start), run.1.min(end)))
     }
 
-    /// The same as a set of its own.
+    /// Returns the same as a set of its own.
     pub(crate) fn cut(&self, start: u64, end: u64) -> Runs {
         Runs(self.within(start, end).collect())
     }

@@ -22,7 +22,7 @@ fn folder(pool: &Path) -> PathBuf {
     pool.join(id().to_string())
 }
 
-/// A medium with so many pages: a write to a page that nobody wrote yet takes one.
+/// A medium with so many pages: a write to a page that no one wrote yet takes one.
 #[derive(Debug, Default)]
 struct Small {
     state: Arc<Mutex<State>>,
@@ -204,7 +204,7 @@ fn a_full_disk_loses_nothing_says_so_and_lets_go_on() {
         // All that was flushed is there, and what waits is too.
         assert!((0..50).all(|n| holds(&*store, n, &[n as u8; 1000])), "{left} pages");
         assert!((100..flushed).all(|n| holds(&*store, n, &[n as u8; 1500])), "{left} pages");
-        // Whoever opens it now finds all that was flushed.
+        // A caller that opens it now finds all that was flushed.
         let copy = tempfile::tempdir().unwrap();
         fs::create_dir_all(self::folder(copy.path())).unwrap();
         for (path, bytes) in files(folder.path()) {

@@ -332,7 +332,7 @@ fn what_is_not_there_is_one_clear_line() {
     );
     let answer = rados::pool("p3", Some(&folder.path().join("none.conf")));
     assert!(matches!(&answer, Err(Error::NotFound(text)) if text.contains("none.conf")), "{answer:?}");
-    // Nobody listens at port 1 of this machine.
+    // No one listens at port 1 of this machine.
     let nowhere = folder.path().join("nowhere.conf");
     fs::write(&nowhere, "[global]\nmon host = [v2:127.0.0.1:1]\nauth client required = none\n").unwrap();
     let answer = rados::pool("p3", Some(&nowhere));

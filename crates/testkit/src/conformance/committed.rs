@@ -2,7 +2,7 @@
 
 use model::properties::{DatasetCreate, ObjectCreate};
 use model::{Dataspace, Datatype, Kind, ObjectKind, Result, Token};
-use vol::{OpAttributeCreate, OpDatasetCreate, OpDatatypeCommit, Place};
+use vol::{LinkLocation, OpAttributeCreate, OpDatasetCreate, OpDatatypeCommit};
 
 use crate::kit::*;
 use crate::{Case, Subject};
@@ -11,18 +11,18 @@ super::suite! { "committed":
     |c| c.committed_datatypes => committed_type_reads_back, committed_type_is_shared_by_datasets,
         users_count_as_references, type_in_use_lives_without_a_link, sharing_another_type_is_refused,
         sharing_what_is_not_a_type_is_refused, sharing_survives_reopening, type_under_a_used_name_is_refused,
-        committed_type_keeps_its_slots_in_file_form;
+        committed_type_keeps_its_descriptors_in_file_form;
     |c| c.committed_datatypes && c.attributes => committed_type_is_shared_by_attributes, committed_type_has_attributes,
         deleted_attribute_gives_up_its_type;
 }
 
 fn commit(c: &Case<'_>, name: &str, datatype: Datatype) -> Result<Token> {
-    let place = Some(Place::new(c.root()?, name));
+    let place = Some(LinkLocation::new(c.root()?, name));
     c.datatype_commit(&OpDatatypeCommit { place, datatype, create: ObjectCreate::default() })
 }
 
 fn sharing(c: &Case<'_>, name: &str, datatype: Datatype, committed: Token) -> Result<Token> {
-    let op = dataset_op(Place::new(c.root()?, name), datatype, space(&[2]), DatasetCreate::default());
+    let op = dataset_op(LinkLocation::new(c.root()?, name), datatype, space(&[2]), DatasetCreate::default());
     c.dataset_create(&OpDatasetCreate { committed: Some(committed), ..op })
 }
 
@@ -110,14 +110,14 @@ fn type_under_a_used_name_is_refused(s: &Subject) -> Result<()> {
     fails(commit(&c, "x", int()), Kind::Exists)
 }
 
-fn committed_type_keeps_its_slots_in_file_form(s: &Subject) -> Result<()> {
+fn committed_type_keeps_its_descriptors_in_file_form(s: &Subject) -> Result<()> {
     let c = s.fresh()?;
     if !c.info()?.capability.variable_length {
         return Ok(());
     }
     let text = Datatype::var_string(model::CharacterSet::Utf8);
     let datatype = commit(&c, "type", text.clone())?;
-    same(c.datatype_get(datatype)?, text.with_slots(&c.info()?.slots))?;
+    same(c.datatype_get(datatype)?, text.with_descriptors(&c.info()?.descriptors))?;
     let data = sharing(&c, "d", text, datatype)?;
     same(c.dataset_info(data)?.committed, Some(datatype))
 }

@@ -2,7 +2,7 @@
 
 use model::properties::{CreationOrder, DatasetCreate, FileCreate, GroupCreate};
 use model::{Dataspace, Kind, LinkTarget, Result, Selection};
-use vol::{ContainerOpen, Durability, OpDatatypeCommit, OpGroupCreate, OpList, Place};
+use vol::{ContainerOpen, Durability, LinkLocation, OpDatatypeCommit, OpGroupCreate, OpList};
 
 use crate::Subject;
 use crate::kit::*;
@@ -170,7 +170,7 @@ fn read_only_container_refuses_changes(s: &Subject) -> Result<()> {
         fails(c.attribute_create(&attribute_op(root, "a", int(), Dataspace::Scalar)), Kind::Denied)?;
     }
     if capability.committed_datatypes {
-        let place = Some(Place::new(root, "type"));
+        let place = Some(LinkLocation::new(root, "type"));
         let op = OpDatatypeCommit { place, datatype: int(), create: Default::default() };
         fails(c.datatype_commit(&op), Kind::Denied)?;
     }
@@ -213,7 +213,7 @@ fn creation_properties_of_the_root_are_kept(s: &Subject) -> Result<()> {
     same(info.create.link_order, CreationOrder::Tracked)?;
     same(info.create.object.attribute_order, CreationOrder::Indexed)?;
     c.group_create(&OpGroupCreate {
-        place: Some(Place::new(c.root()?, "x")),
+        place: Some(LinkLocation::new(c.root()?, "x")),
         create: GroupCreate::default(),
     })?;
     same(some(c.link_get(c.root()?, "x")?)?.creation_order, Some(0))

@@ -26,7 +26,7 @@ fn stored(c: &Case<'_>, file: &Datatype, memory: &Datatype, from: &[u8]) -> Resu
     Ok((data, bytes))
 }
 
-/// What `from`, stored as type `file`, reads as in type `memory`.
+/// Returns what `from`, stored as type `file`, reads as in type `memory`.
 fn loaded(c: &Case<'_>, file: &Datatype, from: &[u8], memory: &Datatype) -> Result<Vec<u8>> {
     let data = c.dataset(c.root()?, "d", file, &[from.len() as u64 / u64::from(file.size())])?;
     c.dataset_write(&[OpWrite { dataset: data, selection: &Selection::All, from }])?;
@@ -153,9 +153,9 @@ fn sequences_convert_their_elements(s: &Subject) -> Result<()> {
     let data = c.dataset(c.root()?, "d", &Datatype::var_sequence(le(1, true)), &[2])?;
     let memory = Datatype::var_sequence(le(2, true));
     let mut heap = Heap::new();
-    let slots = var_slots(&[(&[1, 0, 2, 0, 3, 0], 3), (&[4, 0], 1)], &mut heap)?;
-    write(&*c.container, data, &Selection::All, &memory, (&slots, &mut heap))?;
+    let descriptors = var_descriptors(&[(&[1, 0, 2, 0, 3, 0], 3), (&[4, 0], 1)], &mut heap)?;
+    write(&*c.container, data, &Selection::All, &memory, (&descriptors, &mut heap))?;
     let mut heap = Heap::new();
-    let slots = read(&*c.container, data, &Selection::All, &memory, &mut heap)?;
-    same(var_values(&slots, 2, &heap)?, [vec![1, 0, 2, 0, 3, 0], vec![4, 0]])
+    let descriptors = read(&*c.container, data, &Selection::All, &memory, &mut heap)?;
+    same(var_values(&descriptors, 2, &heap)?, [vec![1, 0, 2, 0, 3, 0], vec![4, 0]])
 }

@@ -2,7 +2,7 @@
 
 use model::properties::{DatasetCreate, FilterSpec, Layout};
 use model::{ByteOrder, Dataspace, Datatype, Kind, Result, Selection, UNLIMITED};
-use vol::{Allocation, OpRead, OpWrite, Place};
+use vol::{Allocation, LinkLocation, OpRead, OpWrite};
 
 use crate::generate::Generator;
 use crate::kit::*;
@@ -289,7 +289,7 @@ fn filtered_elements_read_back(s: &Subject) -> Result<()> {
     // Shuffle and Fletcher32: the two filters that every HDF5 library has and that need no compressor.
     let filter = |id, values| FilterSpec { id, name: None, optional: false, values };
     let create = DatasetCreate { filters: vec![filter(2, vec![4]), filter(3, vec![])], ..chunked(&[3, 4]) };
-    c.dataset_create(&dataset_op(Place::new(c.root()?, "data"), int(), space(&[7, 9]), create))?;
+    c.dataset_create(&dataset_op(LinkLocation::new(c.root()?, "data"), int(), space(&[7, 9]), create))?;
     let data = vol::path::token(&*c.container, c.root()?, "data", 16)?;
     c.put(data, &Selection::All, &counting(63))?;
     c.reopen()?;

@@ -1,4 +1,4 @@
-//! Elements that lie elsewhere: in other datasets and in files beside the container.
+//! Elements that lie elsewhere: in other datasets and in files next to the container.
 
 use model::properties::{DatasetCreate, ExternalFile, Fill, FillTime, FillValue, Layout, VirtualMapping};
 use model::{Kind, Result, Selection, Token};
@@ -25,7 +25,7 @@ fn fill(value: i32) -> Fill {
     Fill { value: FillValue::Value(to_bytes(&[value])), time: FillTime::Alloc }
 }
 
-/// A 2 by 3 dataset whose rows are the datasets `a` and `b`.
+/// Returns a 2 by 3 dataset whose rows are the datasets `a` and `b`.
 fn rows(c: &Case<'_>, file: &str) -> Result<Token> {
     let row = |n| block(&[n, 0], &[1, 3]);
     let layout = Layout::Virtual(vec![

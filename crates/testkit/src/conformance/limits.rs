@@ -113,13 +113,13 @@ fn values_that_the_account_has_no_memory_for_are_refused(s: &Subject) -> Result<
     for n in 0..256 {
         let (mut heap, one) = (Heap::new(), Selection::block(&[n], &[1])?);
         let value = n.to_string().repeat(LARGE / 4);
-        let slots = texts_to_slots(&[&value], &mut heap)?;
-        write(&*c.container, data, &one, &text(), (&slots, &mut heap))?;
+        let descriptors = texts_to_descriptors(&[&value], &mut heap)?;
+        write(&*c.container, data, &one, &text(), (&descriptors, &mut heap))?;
     }
     fails(read(&*c.container, data, &Selection::All, &text(), &mut Heap::new()), Kind::Limit)?;
     let mut heap = Heap::new();
-    let slots = read(&*c.container, data, &Selection::block(&[7], &[1])?, &text(), &mut heap)?;
-    same(slots_to_texts(&slots, &heap)?, ["7".repeat(LARGE / 4)])
+    let descriptors = read(&*c.container, data, &Selection::block(&[7], &[1])?, &text(), &mut heap)?;
+    same(descriptors_to_texts(&descriptors, &heap)?, ["7".repeat(LARGE / 4)])
 }
 
 /// Elements of a broken container may name one value many times: it is fetched once, and what it would take as many values
@@ -128,15 +128,15 @@ fn a_value_that_elements_share_is_not_multiplied(s: &Subject) -> Result<()> {
     let c = limited(s, |limits| limits.memory_bytes_max = 1 << 20)?;
     let data = c.dataset(c.root()?, "d", &text(), &[256])?;
     let value = "shared ".repeat(LARGE / 7);
-    let mut slot = (value.len() as u32).to_le_bytes().to_vec();
-    slot.extend(c.blob_put(&[value.as_bytes()])?);
+    let mut descriptor = (value.len() as u32).to_le_bytes().to_vec();
+    descriptor.extend(c.blob_put(&[value.as_bytes()])?);
     for n in 0..256 {
         let one = Selection::block(&[n], &[1])?;
-        c.dataset_write(&[OpWrite { dataset: data, selection: &one, from: &slot }])?;
+        c.dataset_write(&[OpWrite { dataset: data, selection: &one, from: &descriptor }])?;
     }
     fails(read(&*c.container, data, &Selection::All, &text(), &mut Heap::new()), Kind::Limit)?;
     let mut heap = Heap::new();
-    let slots = read(&*c.container, data, &Selection::block(&[5], &[20])?, &text(), &mut heap)?;
-    same(slots_to_texts(&slots, &heap)?, vec![value.clone(); 20])?;
+    let descriptors = read(&*c.container, data, &Selection::block(&[5], &[20])?, &text(), &mut heap)?;
+    same(descriptors_to_texts(&descriptors, &heap)?, vec![value.clone(); 20])?;
     holds(heap.len() < 2 * value.len(), "the value is in memory once")
 }

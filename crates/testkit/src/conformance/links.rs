@@ -2,7 +2,7 @@
 
 use model::properties::PhaseChange;
 use model::{CharacterSet, Kind, LinkTarget, Result, Selection, Token};
-use vol::{OpGroupCreate, OpLinkMove, OpList, Place};
+use vol::{LinkLocation, OpGroupCreate, OpLinkMove, OpList};
 
 use crate::kit::*;
 use crate::{Case, Subject};
@@ -24,7 +24,7 @@ super::suite! { "links":
 }
 
 fn moving(c: &Case<'_>, from: Token, name: &str, to: Token, new: &str, copy: bool) -> Result<()> {
-    c.link_move(&OpLinkMove { from, name: name.to_owned(), to: Place::new(to, new), copy })
+    c.link_move(&OpLinkMove { from, name: name.to_owned(), to: LinkLocation::new(to, new), copy })
 }
 
 fn groups_nest(s: &Subject) -> Result<()> {
@@ -168,7 +168,10 @@ fn group_properties_are_kept(s: &Subject) -> Result<()> {
     if !c.info()?.capability.creation_order {
         create = Default::default();
     }
-    c.group_create(&OpGroupCreate { place: Some(Place::new(c.root()?, "g")), create: create.clone() })?;
+    c.group_create(&OpGroupCreate {
+        place: Some(LinkLocation::new(c.root()?, "g")),
+        create: create.clone(),
+    })?;
     c.reopen()?;
     let group = vol::path::token(&*c.container, c.root()?, "g", 16)?;
     let found = c.group_info(group)?.create;

@@ -33,7 +33,7 @@ fn listed(c: &Case<'_>, index: Index, order: Order) -> Result<Vec<String>> {
     c.link_names(c.root()?, &OpList { index, order, ..OpList::default() })
 }
 
-/// All names, fetched two at a time.
+/// Returns all names, fetched two at a time.
 fn paged(c: &Case<'_>, index: Index, order: Order) -> Result<Vec<String>> {
     let (mut names, mut skip) = (Vec::new(), 0);
     loop {

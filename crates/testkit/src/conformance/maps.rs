@@ -3,7 +3,7 @@
 use model::datatype::ReferenceKind;
 use model::properties::ObjectCreate;
 use model::{CharacterSet, Datatype, Kind, ObjectKind, Result, Token};
-use vol::{OpMapCreate, Place};
+use vol::{LinkLocation, OpMapCreate};
 
 use crate::kit::*;
 use crate::{Case, Subject};
@@ -23,7 +23,7 @@ fn map(c: &Case<'_>) -> Result<Token> {
 }
 
 fn made(c: &Case<'_>, key: Datatype, value: Datatype) -> Result<Token> {
-    let place = Some(Place::new(c.root()?, "map"));
+    let place = Some(LinkLocation::new(c.root()?, "map"));
     c.map_create(&OpMapCreate { place, key, value, create: ObjectCreate::default() })
 }
 
@@ -153,19 +153,19 @@ fn a_key_that_comes_twice_has_its_last_value_and_leaves_nothing(s: &Subject) -> 
     let (k, v) = (to_bytes(&[1, 2]), to_bytes(&[10, 20, 30]));
     c.map_put(map, &[(&k[..4], &v[..4]), (&k[4..], &v[4..8]), (&k[..4], &v[8..])])?;
     same((get(&c, map, 1)?, get(&c, map, 2)?, c.map_info(map)?.count), (Some(30), Some(20), 2))?;
-    let place = Some(Place::new(c.root()?, "texts"));
+    let place = Some(LinkLocation::new(c.root()?, "texts"));
     let text = Datatype::var_string(CharacterSet::Utf8);
     let texts =
         c.map_create(&OpMapCreate { place, key: int(), value: text, create: ObjectCreate::default() })?;
     let value = c.map_info(texts)?.value;
     let stored = |text: &[u8]| {
-        let (memory, mut heap) = (value.memory_form(), model::Heap::new());
-        let mut slot = [0; 16];
-        heap.push(text, text.len() as u64).store(&mut slot)?;
-        algorithms::transfer::to_file_form(
+        let (memory, mut heap) = (value.memory_type(), model::Heap::new());
+        let mut descriptor = [0; 16];
+        heap.push(text, text.len() as u64).store(&mut descriptor)?;
+        algorithms::transfer::to_file_type(
             &*c.container,
             &memory,
-            &slot,
+            &descriptor,
             &value,
             &Default::default(),
             &mut heap,

@@ -60,7 +60,7 @@ macro_rules! suite {
 }
 use suite;
 
-/// All behaviours, by concern.
+/// Returns all behaviours, by concern.
 pub fn behaviours() -> impl Iterator<Item = &'static Behaviour> {
     [
         containers::LIST,
@@ -131,7 +131,7 @@ fn shown(behaviour: &Behaviour, subject: &Subject) -> Result<()> {
     })
 }
 
-/// One test for each behaviour, each on a subject of its own; what the capability does not promise is ignored.
+/// Returns one test for each behaviour, each on a subject of its own; what the capability does not promise is ignored.
 pub fn trials(
     subject_name: &str,
     factory: impl Fn() -> Result<Subject> + Send + Sync + 'static,

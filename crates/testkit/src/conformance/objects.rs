@@ -2,7 +2,7 @@
 
 use model::properties::{DatasetCreate, GroupCreate, ObjectCreate};
 use model::{Dataspace, Kind, LinkTarget, ObjectKind, Result, Selection, Token};
-use vol::{OpDatasetCreate, OpDatatypeCommit, OpGroupCreate, OpMapCreate, Place};
+use vol::{LinkLocation, OpDatasetCreate, OpDatatypeCommit, OpGroupCreate, OpMapCreate};
 
 use crate::Subject;
 use crate::kit::*;
@@ -41,7 +41,7 @@ fn kinds_of_many_objects_are_told_at_once(s: &Subject) -> Result<()> {
     let (group, data) = (c.group(root, "g")?, c.ints(root, "d", &[1])?);
     let wanted = vec![ObjectKind::Dataset, ObjectKind::Group, ObjectKind::Group, ObjectKind::Dataset];
     match c.object_kinds(&[data, root, group, data]) {
-        // It saves time where it is there; nobody needs it.
+        // It saves time where it is there; no one needs it.
         Err(error) if error.kind() == Kind::Unsupported => return Ok(()),
         kinds => same(kinds?, wanted)?,
     }
@@ -244,7 +244,7 @@ fn released_anonymous_object_is_gone(s: &Subject) -> Result<()> {
 
 fn anonymous_dataset_holds_elements(s: &Subject) -> Result<()> {
     let c = s.fresh()?;
-    let op = dataset_op(Place::new(c.root()?, ""), int(), space(&[2]), DatasetCreate::default());
+    let op = dataset_op(LinkLocation::new(c.root()?, ""), int(), space(&[2]), DatasetCreate::default());
     let data = c.dataset_create(&OpDatasetCreate { place: None, ..op })?;
     c.put(data, &Selection::All, &[5, 6])?;
     c.link(c.root()?, "d", LinkTarget::Hard(data))?;
@@ -294,5 +294,5 @@ fn times_are_kept_where_they_are_tracked(s: &Subject) -> Result<()> {
         )?;
     }
     let create = GroupCreate::default();
-    c.group_create(&OpGroupCreate { place: Some(Place::new(c.root()?, "g")), create }).map(|_| ())
+    c.group_create(&OpGroupCreate { place: Some(LinkLocation::new(c.root()?, "g")), create }).map(|_| ())
 }

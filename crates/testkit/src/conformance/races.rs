@@ -5,13 +5,13 @@
 use std::thread::{self, ScopedJoinHandle};
 use std::time::{Duration, Instant};
 
-use algorithms::transfer::{from_file_form, to_file_form};
+use algorithms::transfer::{from_file_type, to_file_type};
 use model::convert::Conversions;
 use model::datatype::{Compound, ReferenceKind};
 use model::heap::Heap;
 use model::properties::ObjectCreate;
 use model::{CharacterSet, Dataspace, Datatype, Error, Reference, Result, Selection, Token};
-use vol::{Capability, Container, Durability, OpMapCreate, Pin, Place};
+use vol::{Capability, Container, Durability, LinkLocation, OpMapCreate, Pin};
 
 use crate::kit::*;
 use crate::{Case, Subject};
@@ -34,7 +34,7 @@ fn pair() -> Datatype {
     Datatype::Compound(Compound::packed([("n".to_owned(), int()), ("text".to_owned(), text())]))
 }
 
-/// The text of one write.
+/// Returns the text of one write.
 fn text_of(owner: &str, n: u64) -> String {
     format!("{owner}|{n}|").repeat(1 + (n % 23) as usize)
 }
@@ -72,7 +72,7 @@ impl Values {
             Holder::Sequences => Datatype::var_sequence(int()),
             Holder::Nested => Datatype::var_sequence(text()),
             Holder::Pairs => pair(),
-            Holder::Regions(_) => Datatype::reference(ReferenceKind::RegionOld),
+            Holder::Regions(_) => Datatype::reference(ReferenceKind::DatasetRegion1),
             _ => text(),
         }
     }
@@ -80,7 +80,7 @@ impl Values {
     fn make(c: &Case<'_>, owner: &str, holder: Holder) -> Result<Self> {
         let owner = owner.to_owned();
         let mut values = Values { owner, holder, token: c.root()? };
-        let (memory, place) = (values.memory(), Place::new(c.root()?, values.owner.clone()));
+        let (memory, place) = (values.memory(), LinkLocation::new(c.root()?, values.owner.clone()));
         let space = space(&[ELEMENTS]);
         values.token = match holder {
             Holder::Map => {
@@ -103,18 +103,18 @@ impl Values {
         let text = text_of(&self.owner, n);
         let letters: Vec<i32> = text.chars().map(|letter| letter as i32).collect();
         match self.holder {
-            Holder::Sequences => var_slots(&[(&to_bytes(&letters), letters.len() as u64)], heap),
+            Holder::Sequences => var_descriptors(&[(&to_bytes(&letters), letters.len() as u64)], heap),
             Holder::Nested => {
-                let inner = texts_to_slots(&[&text, &text_of(&self.owner, n + 1)], heap)?;
-                var_slots(&[(&inner, 2)], heap)
+                let inner = texts_to_descriptors(&[&text, &text_of(&self.owner, n + 1)], heap)?;
+                var_descriptors(&[(&inner, 2)], heap)
             }
             Holder::Pairs => {
-                Ok([(n as i32).to_ne_bytes().to_vec(), texts_to_slots(&[&text], heap)?].concat())
+                Ok([(n as i32).to_ne_bytes().to_vec(), texts_to_descriptors(&[&text], heap)?].concat())
             }
             Holder::Regions(target) => {
-                reference_slots(&[Reference::region(target, block(&[n % 6, 0], &[1, 8])?)], heap)
+                reference_descriptors(&[Reference::region(target, block(&[n % 6, 0], &[1, 8])?)], heap)
             }
-            _ => texts_to_slots(&[&text], heap),
+            _ => texts_to_descriptors(&[&text], heap),
         }
     }
 
@@ -126,34 +126,34 @@ impl Values {
                 check_text(&self.owner, &text).map(drop)
             }
             Holder::Nested => {
-                let inner = slots_to_texts(&var_values(element, 16, heap)?.concat(), heap)?;
+                let inner = descriptors_to_texts(&var_values(element, 16, heap)?.concat(), heap)?;
                 let first = check_text(&self.owner, &inner[0])?;
                 same(check_text(&self.owner, &inner[1])?, first + 1)
             }
             Holder::Pairs => {
-                let text = slots_to_texts(&element[4..], heap)?.concat();
+                let text = descriptors_to_texts(&element[4..], heap)?.concat();
                 same(to_ints(&element[..4])[0], check_text(&self.owner, &text)? as i32)
             }
             Holder::Regions(target) => {
-                let found = slots_to_references(element, heap)?;
+                let found = descriptors_to_references(element, heap)?;
                 let wanted = (0..6).map(|n| Ok(Reference::region(target, block(&[n, 0], &[1, 8])?)));
                 let wanted = wanted.collect::<Result<Vec<_>>>()?;
                 holds(wanted.contains(&found[0]), "a region that was written")
             }
-            _ => check_text(&self.owner, &slots_to_texts(element, heap)?.concat()).map(drop),
+            _ => check_text(&self.owner, &descriptors_to_texts(element, heap)?.concat()).map(drop),
         }
     }
 
-    /// One value in file form, for an attribute or a map.
+    /// Returns one value in the file datatype, for an attribute or a map.
     fn stored(&self, c: &dyn Container, n: u64, file_type: &Datatype) -> Result<Vec<u8>> {
         let mut heap = Heap::new();
         let element = self.element(n, &mut heap)?;
-        to_file_form(c, &self.memory(), &element, file_type, &Conversions::default(), &mut heap)
+        to_file_type(c, &self.memory(), &element, file_type, &Conversions::default(), &mut heap)
     }
 
     fn check_stored(&self, c: &dyn Container, file_type: &Datatype, raw: &[u8]) -> Result<()> {
         let (mut heap, memory) = (Heap::new(), self.memory());
-        let element = from_file_form(c, file_type, raw, &memory, &Conversions::default(), &mut heap)?;
+        let element = from_file_type(c, file_type, raw, &memory, &Conversions::default(), &mut heap)?;
         self.check_element(&element, &heap)
     }
 
@@ -320,7 +320,7 @@ fn overwritten_values_are_not_lost(s: &Subject) -> Result<()> {
         let token = vol::path::token(&*c.container, c.root()?, &values.owner, 16)?;
         let values = Values { token, ..values };
         values.check(&*c)?;
-        // What was released and stored again is still nobody else's.
+        // What was released and stored again is still no other caller's.
         values.write(&*c, 5, false)?;
         values.check(&*c)?;
     }

@@ -1,7 +1,7 @@
 //! Random containers, from fixed seeds: what was made reads back, however it was made.
 
 use model::{Result, Selection};
-use vol::{OpObjectCopy, OpRead, OpWrite, Place};
+use vol::{LinkLocation, OpObjectCopy, OpRead, OpWrite};
 
 use crate::Subject;
 use crate::generate::Generator;
@@ -35,7 +35,7 @@ fn random_containers_survive_copying(s: &Subject) -> Result<()> {
         let c = s.fresh()?;
         let top = c.group(c.root()?, "top")?;
         Generator::new(seed).fill(&*c.container, top, 25)?;
-        let copy = c.object_copy(&OpObjectCopy::new(top, Place::new(c.root()?, "copy")))?;
+        let copy = c.object_copy(&OpObjectCopy::new(top, LinkLocation::new(c.root()?, "copy")))?;
         let (old, new) = (Snapshot::of(&*c.container, top)?, Snapshot::of(&*c.container, copy)?);
         same(old.difference(&new).map(|difference| format!("seed {seed}: {difference}")), None::<String>)?;
     }
@@ -77,7 +77,7 @@ fn random_datasets_agree_with_a_plain_array(s: &Subject) -> Result<()> {
         let space = space(&generator.dims(rank, 300));
         let create =
             model::properties::DatasetCreate { layout: generator.layout(&space), ..Default::default() };
-        let place = Place::new(c.root()?, seed.to_string());
+        let place = LinkLocation::new(c.root()?, seed.to_string());
         let dataset = c.dataset_create(&dataset_op(place, datatype.clone(), space.clone(), create))?;
         let size = datatype.size() as usize;
         let mut wanted = vec![0; space.element_count()? as usize * size];

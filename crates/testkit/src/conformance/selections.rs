@@ -21,7 +21,7 @@ super::suite! { "selections":
         random_selections_write_as_a_plain_array_does, single_elements_of_edge_chunks_are_reached;
 }
 
-/// A 6 by 8 dataset of counting numbers, in both layouts.
+/// Returns a 6 by 8 dataset of counting numbers, in both layouts.
 fn both(s: &Subject) -> Result<(Case<'_>, [Token; 2])> {
     let c = s.fresh()?;
     let plain = c.ints(c.root()?, "plain", &[6, 8])?;

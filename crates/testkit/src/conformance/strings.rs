@@ -2,7 +2,7 @@
 
 use model::convert::Conversions;
 use model::datatype::{Compound, StringPad};
-use model::heap::{Heap, VarSlot};
+use model::heap::{Heap, VarLenDescriptor};
 use model::{CharacterSet, Dataspace, Datatype, Kind, Result, Selection};
 use vol::{Blobs, OpRead, OpWrite};
 
@@ -14,7 +14,7 @@ super::suite! { "strings":
     |c| c.variable_length => variable_strings_read_back, empty_strings_read_back, unwritten_strings_are_empty,
         strings_are_overwritten, some_strings_are_overwritten, sequences_read_back, sequences_of_strings_read_back,
         strings_inside_compounds_read_back, arrays_of_strings_read_back, long_values_read_back,
-        file_form_has_the_slots_of_its_container, blobs_come_in_the_order_asked_for, deleted_blob_is_gone,
+        file_form_has_the_descriptors_of_its_container, blobs_come_in_the_order_asked_for, deleted_blob_is_gone,
         strings_in_chunks_read_back;
     |c| c.variable_length && c.attributes => attribute_of_strings_reads_back;
 }
@@ -48,31 +48,31 @@ fn variable_strings_read_back(s: &Subject) -> Result<()> {
     let mut c = s.fresh()?;
     let data = c.dataset(c.root()?, "d", &text(), &[5])?;
     let mut heap = Heap::new();
-    let slots = texts_to_slots(&TEXTS, &mut heap)?;
-    write(&*c.container, data, &Selection::All, &text(), (&slots, &mut heap))?;
+    let descriptors = texts_to_descriptors(&TEXTS, &mut heap)?;
+    write(&*c.container, data, &Selection::All, &text(), (&descriptors, &mut heap))?;
     c.reopen_read()?;
     let data = vol::path::token(&*c.container, c.root()?, "d", 16)?;
     let mut heap = Heap::new();
-    let slots = read(&*c.container, data, &Selection::All, &text(), &mut heap)?;
-    same(slots_to_texts(&slots, &heap)?, TEXTS)
+    let descriptors = read(&*c.container, data, &Selection::All, &text(), &mut heap)?;
+    same(descriptors_to_texts(&descriptors, &heap)?, TEXTS)
 }
 
 fn empty_strings_read_back(s: &Subject) -> Result<()> {
     let c = s.fresh()?;
     let data = c.dataset(c.root()?, "d", &text(), &[2])?;
     let mut heap = Heap::new();
-    let slots = texts_to_slots(&["", ""], &mut heap)?;
-    write(&*c.container, data, &Selection::All, &text(), (&slots, &mut heap))?;
-    let slots = read(&*c.container, data, &Selection::All, &text(), &mut heap)?;
-    same(slots_to_texts(&slots, &heap)?, ["", ""])
+    let descriptors = texts_to_descriptors(&["", ""], &mut heap)?;
+    write(&*c.container, data, &Selection::All, &text(), (&descriptors, &mut heap))?;
+    let descriptors = read(&*c.container, data, &Selection::All, &text(), &mut heap)?;
+    same(descriptors_to_texts(&descriptors, &heap)?, ["", ""])
 }
 
 fn unwritten_strings_are_empty(s: &Subject) -> Result<()> {
     let c = s.fresh()?;
     let data = c.dataset(c.root()?, "d", &text(), &[3])?;
     let mut heap = Heap::new();
-    let slots = read(&*c.container, data, &Selection::All, &text(), &mut heap)?;
-    same(slots_to_texts(&slots, &heap)?, ["", "", ""])
+    let descriptors = read(&*c.container, data, &Selection::All, &text(), &mut heap)?;
+    same(descriptors_to_texts(&descriptors, &heap)?, ["", "", ""])
 }
 
 fn strings_are_overwritten(s: &Subject) -> Result<()> {
@@ -80,10 +80,10 @@ fn strings_are_overwritten(s: &Subject) -> Result<()> {
     let data = c.dataset(c.root()?, "d", &text(), &[2])?;
     for texts in [["first", "second"], ["", "a much longer second text"], ["x", ""]] {
         let mut heap = Heap::new();
-        let slots = texts_to_slots(&texts, &mut heap)?;
-        write(&*c.container, data, &Selection::All, &text(), (&slots, &mut heap))?;
-        let slots = read(&*c.container, data, &Selection::All, &text(), &mut heap)?;
-        same(slots_to_texts(&slots, &heap)?, texts)?;
+        let descriptors = texts_to_descriptors(&texts, &mut heap)?;
+        write(&*c.container, data, &Selection::All, &text(), (&descriptors, &mut heap))?;
+        let descriptors = read(&*c.container, data, &Selection::All, &text(), &mut heap)?;
+        same(descriptors_to_texts(&descriptors, &heap)?, texts)?;
     }
     Ok(())
 }
@@ -92,12 +92,12 @@ fn some_strings_are_overwritten(s: &Subject) -> Result<()> {
     let c = s.fresh()?;
     let data = c.dataset(c.root()?, "d", &text(), &[3])?;
     let mut heap = Heap::new();
-    let slots = texts_to_slots(&["a", "b", "c"], &mut heap)?;
-    write(&*c.container, data, &Selection::All, &text(), (&slots, &mut heap))?;
-    let slots = texts_to_slots(&["new"], &mut heap)?;
-    write(&*c.container, data, &block(&[1], &[1])?, &text(), (&slots, &mut heap))?;
-    let slots = read(&*c.container, data, &Selection::All, &text(), &mut heap)?;
-    same(slots_to_texts(&slots, &heap)?, ["a", "new", "c"])
+    let descriptors = texts_to_descriptors(&["a", "b", "c"], &mut heap)?;
+    write(&*c.container, data, &Selection::All, &text(), (&descriptors, &mut heap))?;
+    let descriptors = texts_to_descriptors(&["new"], &mut heap)?;
+    write(&*c.container, data, &block(&[1], &[1])?, &text(), (&descriptors, &mut heap))?;
+    let descriptors = read(&*c.container, data, &Selection::All, &text(), &mut heap)?;
+    same(descriptors_to_texts(&descriptors, &heap)?, ["a", "new", "c"])
 }
 
 fn sequences_read_back(s: &Subject) -> Result<()> {
@@ -106,13 +106,13 @@ fn sequences_read_back(s: &Subject) -> Result<()> {
     let data = c.dataset(c.root()?, "d", &memory, &[3])?;
     let (one, many) = (to_bytes(&[1]), to_bytes(&counting(100)));
     let mut heap = Heap::new();
-    let slots = var_slots(&[(&many, 100), (&[], 0), (&one, 1)], &mut heap)?;
-    write(&*c.container, data, &Selection::All, &memory, (&slots, &mut heap))?;
+    let descriptors = var_descriptors(&[(&many, 100), (&[], 0), (&one, 1)], &mut heap)?;
+    write(&*c.container, data, &Selection::All, &memory, (&descriptors, &mut heap))?;
     c.reopen()?;
     let data = vol::path::token(&*c.container, c.root()?, "d", 16)?;
     let mut heap = Heap::new();
-    let slots = read(&*c.container, data, &Selection::All, &memory, &mut heap)?;
-    same(var_values(&slots, 4, &heap)?, [many, vec![], one])
+    let descriptors = read(&*c.container, data, &Selection::All, &memory, &mut heap)?;
+    same(var_values(&descriptors, 4, &heap)?, [many, vec![], one])
 }
 
 fn sequences_of_strings_read_back(s: &Subject) -> Result<()> {
@@ -121,13 +121,16 @@ fn sequences_of_strings_read_back(s: &Subject) -> Result<()> {
     let data = c.dataset(c.root()?, "d", &memory, &[2])?;
     let mut heap = Heap::new();
     let (first, second) =
-        (texts_to_slots(&["a", "bb"], &mut heap)?, texts_to_slots(&["", "ccc", "d"], &mut heap)?);
-    let slots = var_slots(&[(&first, 2), (&second, 3)], &mut heap)?;
-    write(&*c.container, data, &Selection::All, &memory, (&slots, &mut heap))?;
+        (texts_to_descriptors(&["a", "bb"], &mut heap)?, texts_to_descriptors(&["", "ccc", "d"], &mut heap)?);
+    let descriptors = var_descriptors(&[(&first, 2), (&second, 3)], &mut heap)?;
+    write(&*c.container, data, &Selection::All, &memory, (&descriptors, &mut heap))?;
     let mut heap = Heap::new();
-    let slots = read(&*c.container, data, &Selection::All, &memory, &mut heap)?;
-    let inner = var_values(&slots, 16, &heap)?;
-    let texts = inner.iter().map(|slots| slots_to_texts(slots, &heap)).collect::<Result<Vec<_>>>()?;
+    let descriptors = read(&*c.container, data, &Selection::All, &memory, &mut heap)?;
+    let inner = var_values(&descriptors, 16, &heap)?;
+    let texts = inner
+        .iter()
+        .map(|descriptors| descriptors_to_texts(descriptors, &heap))
+        .collect::<Result<Vec<_>>>()?;
     same(texts, [vec!["a", "bb"], vec!["", "ccc", "d"]])
 }
 
@@ -140,7 +143,7 @@ fn strings_inside_compounds_read_back(s: &Subject) -> Result<()> {
     let mut elements = Vec::new();
     for (n, value) in [(1, "alpha"), (2, "")] {
         elements.extend(to_bytes(&[n]));
-        elements.extend(texts_to_slots(&[value], &mut heap)?);
+        elements.extend(texts_to_descriptors(&[value], &mut heap)?);
         elements.extend(to_bytes(&[-n]));
     }
     write(&*c.container, data, &Selection::All, &memory, (&elements, &mut heap))?;
@@ -148,7 +151,7 @@ fn strings_inside_compounds_read_back(s: &Subject) -> Result<()> {
     let found = read(&*c.container, data, &Selection::All, &memory, &mut heap)?;
     for (element, (n, value)) in found.chunks_exact(24).zip([(1, "alpha"), (2, "")]) {
         same((to_ints(&element[..4]), to_ints(&element[20..])), (vec![n], vec![-n]))?;
-        same(slots_to_texts(&element[4..20], &heap)?, [value])?;
+        same(descriptors_to_texts(&element[4..20], &heap)?, [value])?;
     }
     Ok(())
 }
@@ -158,10 +161,10 @@ fn arrays_of_strings_read_back(s: &Subject) -> Result<()> {
     let memory = Datatype::array(&[2], text());
     let data = c.dataset(c.root()?, "d", &memory, &[2])?;
     let mut heap = Heap::new();
-    let slots = texts_to_slots(&["a", "b", "", "dd"], &mut heap)?;
-    write(&*c.container, data, &Selection::All, &memory, (&slots, &mut heap))?;
-    let slots = read(&*c.container, data, &Selection::All, &memory, &mut heap)?;
-    same(slots_to_texts(&slots, &heap)?, ["a", "b", "", "dd"])
+    let descriptors = texts_to_descriptors(&["a", "b", "", "dd"], &mut heap)?;
+    write(&*c.container, data, &Selection::All, &memory, (&descriptors, &mut heap))?;
+    let descriptors = read(&*c.container, data, &Selection::All, &memory, &mut heap)?;
+    same(descriptors_to_texts(&descriptors, &heap)?, ["a", "b", "", "dd"])
 }
 
 fn long_values_read_back(s: &Subject) -> Result<()> {
@@ -169,29 +172,32 @@ fn long_values_read_back(s: &Subject) -> Result<()> {
     let data = c.dataset(c.root()?, "d", &text(), &[2])?;
     let long = "0123456789".repeat(100_000);
     let mut heap = Heap::new();
-    let slots = texts_to_slots(&[&long, "short"], &mut heap)?;
-    write(&*c.container, data, &Selection::All, &text(), (&slots, &mut heap))?;
+    let descriptors = texts_to_descriptors(&[&long, "short"], &mut heap)?;
+    write(&*c.container, data, &Selection::All, &text(), (&descriptors, &mut heap))?;
     c.reopen()?;
     let data = vol::path::token(&*c.container, c.root()?, "d", 16)?;
     let mut heap = Heap::new();
-    let slots = read(&*c.container, data, &Selection::All, &text(), &mut heap)?;
-    holds(slots_to_texts(&slots, &heap)? == [long.as_str(), "short"], "a megabyte of text reads back")
+    let descriptors = read(&*c.container, data, &Selection::All, &text(), &mut heap)?;
+    holds(
+        descriptors_to_texts(&descriptors, &heap)? == [long.as_str(), "short"],
+        "a megabyte of text reads back",
+    )
 }
 
-fn file_form_has_the_slots_of_its_container(s: &Subject) -> Result<()> {
+fn file_form_has_the_descriptors_of_its_container(s: &Subject) -> Result<()> {
     let c = s.fresh()?;
     let members = [("a".to_owned(), text()), ("b".to_owned(), int())];
     let memory = Datatype::Compound(Compound::packed(members));
     let data = c.dataset(c.root()?, "d", &memory, &[1])?;
     let info = c.dataset_info(data)?;
-    same(&info.datatype, &memory.with_slots(&c.info()?.slots))?;
-    same(info.datatype.memory_form(), memory)
+    same(&info.datatype, &memory.with_descriptors(&c.info()?.descriptors))?;
+    same(info.datatype.memory_type(), memory)
 }
 
 fn blobs_come_in_the_order_asked_for(s: &Subject) -> Result<()> {
     let c = s.fresh()?;
     let ids = c.blob_put(&[b"one", b"two", b"three"])?;
-    let id_bytes = c.info()?.slots.varlen as usize - 4;
+    let id_bytes = c.info()?.descriptors.varlen as usize - 4;
     same(ids.len(), 3 * id_bytes)?;
     let ids: Vec<&[u8]> = ids.chunks(id_bytes).collect();
     let mut blobs = Blobs::default();
@@ -213,27 +219,27 @@ fn deleted_blob_is_gone(s: &Subject) -> Result<()> {
 
 fn strings_in_chunks_read_back(s: &Subject) -> Result<()> {
     let c = s.fresh()?;
-    let op = dataset_op(vol::Place::new(c.root()?, "d"), text(), space(&[5]), chunked(&[2]));
+    let op = dataset_op(vol::LinkLocation::new(c.root()?, "d"), text(), space(&[5]), chunked(&[2]));
     let data = c.dataset_create(&op)?;
     let mut heap = Heap::new();
-    let slots = texts_to_slots(&TEXTS, &mut heap)?;
-    write(&*c.container, data, &Selection::All, &text(), (&slots, &mut heap))?;
+    let descriptors = texts_to_descriptors(&TEXTS, &mut heap)?;
+    write(&*c.container, data, &Selection::All, &text(), (&descriptors, &mut heap))?;
     let points = Selection::points(1, vec![4, 0, 2])?;
-    let slots = read(&*c.container, data, &points, &text(), &mut heap)?;
-    same(slots_to_texts(&slots, &heap)?, ["x", "one", "žluť"])
+    let descriptors = read(&*c.container, data, &points, &text(), &mut heap)?;
+    same(descriptors_to_texts(&descriptors, &heap)?, ["x", "one", "žluť"])
 }
 
 fn attribute_of_strings_reads_back(s: &Subject) -> Result<()> {
     let mut c = s.fresh()?;
     c.attribute_create(&attribute_op(c.root()?, "a", text(), space(&[2])))?;
     let mut heap = Heap::new();
-    let slots = texts_to_slots(&["unit", "m/s"], &mut heap)?;
+    let descriptors = texts_to_descriptors(&["unit", "m/s"], &mut heap)?;
     let file_type = some(c.attribute_info(c.root()?, "a")?)?.datatype;
     let conversions = Conversions::default();
-    let raw = algorithms::transfer::to_file_form(
+    let raw = algorithms::transfer::to_file_type(
         &*c.container,
         &text(),
-        &slots,
+        &descriptors,
         &file_type,
         &conversions,
         &mut heap,
@@ -242,7 +248,7 @@ fn attribute_of_strings_reads_back(s: &Subject) -> Result<()> {
     c.reopen()?;
     let raw = c.attribute_read(c.root()?, &["a"])?.remove(0);
     let mut heap = Heap::new();
-    let slots = algorithms::transfer::from_file_form(
+    let descriptors = algorithms::transfer::from_file_type(
         &*c.container,
         &file_type,
         &raw,
@@ -250,10 +256,10 @@ fn attribute_of_strings_reads_back(s: &Subject) -> Result<()> {
         &conversions,
         &mut heap,
     )?;
-    same(slots_to_texts(&slots, &heap)?, ["unit", "m/s"])?;
+    same(descriptors_to_texts(&descriptors, &heap)?, ["unit", "m/s"])?;
     c.attribute_create(&attribute_op(c.root()?, "scalar", text(), Dataspace::Scalar))?;
     let raw = c.attribute_read(c.root()?, &["scalar"])?.remove(0);
-    let slot = algorithms::transfer::from_file_form(
+    let descriptor = algorithms::transfer::from_file_type(
         &*c.container,
         &file_type,
         &raw,
@@ -261,6 +267,6 @@ fn attribute_of_strings_reads_back(s: &Subject) -> Result<()> {
         &conversions,
         &mut heap,
     )?;
-    same(VarSlot::load(&slot)?.count, 0)?;
+    same(VarLenDescriptor::load(&descriptor)?.count, 0)?;
     fails(c.attribute_write(c.root()?, "scalar", &raw[1..]), Kind::Invalid)
 }

@@ -3,7 +3,7 @@
 use model::datatype::ReferenceKind;
 use model::properties::ObjectCreate;
 use model::{Kind, LinkTarget, Reference, Result};
-use vol::{OpDatatypeCommit, OpGroupCreate, OpMapCreate, OpObjectCopy, Place};
+use vol::{LinkLocation, OpDatatypeCommit, OpGroupCreate, OpMapCreate, OpObjectCopy};
 
 use crate::Subject;
 use crate::kit::*;
@@ -27,7 +27,7 @@ super::suite! { "unsupported":
 
 fn maps_it_lacks_are_unsupported(s: &Subject) -> Result<()> {
     let c = s.fresh()?;
-    let place = Some(Place::new(c.root()?, "map"));
+    let place = Some(LinkLocation::new(c.root()?, "map"));
     let op = OpMapCreate { place, key: int(), value: int(), create: ObjectCreate::default() };
     fails(c.map_create(&op), Kind::Unsupported)
 }
@@ -39,7 +39,7 @@ fn attributes_it_lacks_are_unsupported(s: &Subject) -> Result<()> {
 
 fn committed_types_it_lacks_are_unsupported(s: &Subject) -> Result<()> {
     let c = s.fresh()?;
-    let place = Some(Place::new(c.root()?, "type"));
+    let place = Some(LinkLocation::new(c.root()?, "type"));
     let op = OpDatatypeCommit { place, datatype: int(), create: ObjectCreate::default() };
     fails(c.datatype_commit(&op), Kind::Unsupported)
 }
@@ -80,7 +80,7 @@ fn comments_it_lacks_are_unsupported(s: &Subject) -> Result<()> {
 fn copies_it_lacks_are_unsupported(s: &Subject) -> Result<()> {
     let c = s.fresh()?;
     let group = c.group(c.root()?, "g")?;
-    fails(c.object_copy(&OpObjectCopy::new(group, Place::new(c.root()?, "copy"))), Kind::Unsupported)
+    fails(c.object_copy(&OpObjectCopy::new(group, LinkLocation::new(c.root()?, "copy"))), Kind::Unsupported)
 }
 
 fn raw_chunks_it_lacks_are_unsupported(s: &Subject) -> Result<()> {

@@ -17,7 +17,7 @@ usage: hyperslab check [-v] [--repair] FILE...
   Opens every object and reads every attribute and every stored element.
   Prints a line for each thing that is wrong; the exit code is then 1.
   -v, --verbose  print how each error came about
-  --repair       first mend what is safe to mend: blobs and objects that nothing uses, links that lead nowhere, wrong
+  --repair       first repair what is safe to repair: blobs and objects that nothing uses, links that lead nowhere, wrong
                  counts, in object stores. Nobody else may write to the container meanwhile.
 ";
 
@@ -54,20 +54,20 @@ fn check_all(out: &mut dyn Write, files: &[&String], mode: Mode) -> io::Result<b
     let mut sound = true;
     for file in files {
         if mode.repair {
-            mend(out, file)?;
+            print_repairs(out, file)?;
         }
         sound &= check(out, file, mode.verbose)?;
     }
     Ok(sound)
 }
 
-/// Mends one container, as far as its connector can.
-fn mend(out: &mut dyn Write, file: &str) -> io::Result<()> {
-    let (mended, file) = (mended(file), shown(file));
-    match mended {
-        Ok(mended) => mended.iter().try_for_each(|line| writeln!(out, "mended: {line}")),
+/// Repairs one container, as far as its connector can.
+fn print_repairs(out: &mut dyn Write, file: &str) -> io::Result<()> {
+    let (repaired, file) = (repaired(file), shown(file));
+    match repaired {
+        Ok(repaired) => repaired.iter().try_for_each(|line| writeln!(out, "repaired: {line}")),
         Err(error) if error.kind() == Kind::Unsupported => {
-            writeln!(out, "{file}: nothing to mend in storage of this kind")
+            writeln!(out, "{file}: nothing to repair in storage of this kind")
         }
         Err(error) => {
             eprintln!("{file}: {}", advice(&error));
@@ -76,13 +76,13 @@ fn mend(out: &mut dyn Write, file: &str) -> io::Result<()> {
     }
 }
 
-/// What was mended. A container is opened to change it only where its connector mends storage.
-fn mended(file: &str) -> Result<Vec<String>> {
+/// Returns what was repaired. A container is opened to change it only where its connector repairs storage.
+fn repaired(file: &str) -> Result<Vec<String>> {
     open(file, None)?.container.storage_check()?;
     let container = registry().open(file, &FileAccess::write())?;
-    let (mended, _) = repair(&*container)?;
+    let (repaired, _) = repair(&*container)?;
     container.close()?;
-    Ok(mended)
+    Ok(repaired)
 }
 
 /// Checks one file; `true` where nothing is wrong.

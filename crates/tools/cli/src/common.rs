@@ -62,7 +62,7 @@ fn seconds(text: &str) -> Result<Duration> {
     Duration::try_from_secs_f64(seconds).map_err(|_| wrong())
 }
 
-/// A number of bytes: `4096`, `512M`, `2G`.
+/// Returns a number of bytes: `4096`, `512M`, `2G`.
 fn bytes(text: &str) -> Result<u64> {
     let digits = text.trim_end_matches(['k', 'K', 'm', 'M', 'g', 'G']);
     let shift = match &text[digits.len()..] {
@@ -73,10 +73,10 @@ fn bytes(text: &str) -> Result<u64> {
         _ => 64,
     };
     let number: Option<u64> = digits.parse().ok();
-    let scaled = number.and_then(|number| number.checked_mul(1u64.checked_shl(shift)?));
+    let chunk_coords = number.and_then(|number| number.checked_mul(1u64.checked_shl(shift)?));
     let wrong =
         || Error::invalid("read arguments").with("option", "--memory").with("bytes", format!("{text:?}"));
-    scaled.ok_or_else(wrong)
+    chunk_coords.ok_or_else(wrong)
 }
 
 fn common() -> Common {
@@ -84,30 +84,30 @@ fn common() -> Common {
 }
 
 /// Memory that the contents of all containers of a command may take, unless `--memory` says otherwise: a command is pointed at
-/// files that nobody vouches for.
+/// files that no one vouches for.
 const MEMORY_BYTES: u64 = 768 << 20;
 
-/// Bytes of memory that the contents of files may take.
+/// Returns the number of bytes of memory that the contents of files may take.
 pub(crate) fn memory() -> u64 {
     common().memory.unwrap_or(MEMORY_BYTES)
 }
 
-/// Whether long paths, holes and repeated values are printed whole.
+/// Returns whether long paths, holes and repeated values are printed whole.
 pub(crate) fn expand() -> bool {
     common().expand
 }
 
-/// Whether the work may take long: the user wants all of it, or said when it ends.
+/// Returns whether the work may take long: the user wants all of it, or said when it ends.
 pub(crate) fn is_patient() -> bool {
     common().expand || common().timeout.is_some()
 }
 
-/// Whether text of files is printed as it is, with all that a terminal may act upon.
+/// Returns whether text of files is printed as it is, with all that a terminal may act upon.
 pub(crate) fn raw_output() -> bool {
     common().raw_output
 }
 
-/// Whether the work shall end.
+/// Returns whether the work shall end.
 pub(crate) fn is_stopped() -> bool {
     STOPPED.load(Ordering::Relaxed)
 }

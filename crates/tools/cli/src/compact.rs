@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use hyperslab::log::{CheckRepack, CompactLog};
+use hyperslab::extensions::{CheckRepack, CompactLog};
 use hyperslab::vol::{FileAccess, Location, call};
 use hyperslab::{Error, Result};
 

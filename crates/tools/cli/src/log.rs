@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use hyperslab::Result;
-use hyperslab::log::{CheckRepack, LogStatisticsText};
+use hyperslab::extensions::{CheckRepack, LogStatisticsText};
 use hyperslab::vol::{Container, FileAccess, Location, call};
 
 use crate::open::shown;
@@ -18,7 +18,7 @@ usage: hyperslab log FILE...
   pieces that a reader puts together. FILE is run.h5 or log:run.h5.
 ";
 
-/// A location of the log connector, with or without its prefix.
+/// Returns a location of the log connector, with or without its prefix.
 pub(crate) fn location(text: &str) -> String {
     match Location::parse(text).connector {
         Some(_) => text.to_owned(),

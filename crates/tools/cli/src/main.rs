@@ -8,20 +8,16 @@ mod check;
 mod common;
 mod compact;
 mod copy;
-mod diff;
-mod dump;
-mod holes;
+mod exec;
+mod h5;
 mod log;
-mod ls;
 mod objects;
 mod open;
 mod progress;
 mod recover;
-mod render;
 mod scratch;
 mod serve;
 mod settings;
-mod stat;
 mod tour;
 mod vol;
 
@@ -29,7 +25,7 @@ use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use hyperslab::model::text::from_path;
+use hyperslab::vol::model::text::from_path;
 
 const USAGE: &str = "\
 usage: hyperslab [--vol STACK] COMMAND [ARGUMENTS]
@@ -49,6 +45,7 @@ commands:
   compact  write a log anew without what was overwritten
   vol      say which connectors and layers there are, and what a stack means
   serve    let clients elsewhere use the containers of a folder
+  exec     run a program that was built for libhdf5 on this library
 
 Files are locations: run.h5 is an HDF5 file, log:run.h5 one with a log, raw:folder/ a folder, json:run.json a text, object:folder/ an object store, h5s://host:port/name a server's, memory:name nothing but memory.
 --vol puts layers over what a command opens, or over what copy writes: --vol \"stats | check\". The variables HYPERSLAB_VOL,
@@ -62,8 +59,13 @@ Every command takes these too:
 ";
 
 fn main() -> ExitCode {
+    // Whatever follows the name of a program is the program's.
+    let mut given = std::env::args_os().skip(1).peekable();
+    if given.next_if(|word| word == "exec").is_some() {
+        return exec::run(&given.collect::<Vec<_>>());
+    }
     // Names of files keep their bytes, whatever they are.
-    let words: Vec<String> = std::env::args_os().skip(1).map(|word| from_path(Path::new(&word))).collect();
+    let words: Vec<String> = given.map(|word| from_path(Path::new(&word))).collect();
     hyperslab::set_close_error_hook(Some(Arc::new(|error| eprintln!("hyperslab: {error}"))));
     match common::read(words).and_then(|words| run(&words)) {
         Ok(code) => code,
@@ -83,10 +85,10 @@ fn run(words: &[String]) -> hyperslab::Result<ExitCode> {
 
 fn run_command(words: &[String]) -> ExitCode {
     match words.split_first() {
-        Some((command, rest)) if command == "dump" => dump::run(rest),
-        Some((command, rest)) if command == "ls" => ls::run(rest),
-        Some((command, rest)) if command == "diff" => diff::run(rest),
-        Some((command, rest)) if command == "stat" => stat::run(rest),
+        Some((command, rest)) if command == "dump" => h5::dump::run(rest),
+        Some((command, rest)) if command == "ls" => h5::ls::run(rest),
+        Some((command, rest)) if command == "diff" => h5::diff::run(rest),
+        Some((command, rest)) if command == "stat" => h5::stat::run(rest),
         Some((command, rest)) if command == "check" => check::run(rest),
         Some((command, rest)) if command == "copy" => copy::run(rest),
         Some((command, rest)) if command == "repack" => copy::repack::run(rest),

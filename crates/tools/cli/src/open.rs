@@ -4,14 +4,15 @@ use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use hyperslab::model::secrets::without_tokens;
-use hyperslab::vol::{Container, FileAccess, Resolver, VirtualView};
+use hyperslab::vol::model::secrets::without_tokens;
+use hyperslab::vol::model::text::to_path;
+use hyperslab::vol::{Container, FileAccess, Location, Resolver, VirtualView};
 use hyperslab::work::CHUNK_CACHE_BYTES;
 use hyperslab::{Error, FolderResolver, Kind, Result};
 
 use crate::settings::{layered, measured, registry, work};
 
-/// A location as it may be printed: tokens are nobody else's to see.
+/// Returns a location as it may be printed: tokens are no other caller's to see.
 pub(crate) fn shown(location: &str) -> Cow<'_, str> {
     without_tokens(location)
 }
@@ -20,7 +21,7 @@ pub(crate) fn shown(location: &str) -> Cow<'_, str> {
 pub(crate) fn advice(error: &Error) -> String {
     let cause = error.root_cause();
     match error.kind() {
-        // A connector or an engine that nobody knows is missing too.
+        // A connector or an engine that no one knows is missing too.
         Kind::NotFound if cause.operation() == "open file" => "there is no such file".to_owned(),
         Kind::NotFound => format!("{cause}; `hyperslab vol list` shows what can be opened"),
         Kind::Denied => "you may not read it; ask its owner, or check its permissions".to_owned(),
@@ -48,7 +49,7 @@ pub(crate) fn open(location: &str, driver: Option<&str>) -> Result<Opened> {
     open_with(location, driver, VirtualView::default())
 }
 
-/// As [`open`], and virtual datasets reach as far as the view says.
+/// Like [`open`], and virtual datasets reach as far as the view says.
 pub(crate) fn open_with(location: &str, driver: Option<&str>, view: VirtualView) -> Result<Opened> {
     let access = FileAccess { driver: driver.map(str::to_owned), virtual_view: view, ..FileAccess::read() };
     let mut opened = open_as(location, layered(access))?;
@@ -56,15 +57,15 @@ pub(crate) fn open_with(location: &str, driver: Option<&str>, view: VirtualView)
     Ok(opened)
 }
 
-/// As [`open`], without the layers that the user asked for: they are for what is written.
-pub(crate) fn open_beneath(location: &str) -> Result<Opened> {
+/// Like [`open`], without the layers that the user asked for: they are for what is written.
+pub(crate) fn open_inner(location: &str) -> Result<Opened> {
     open_as(location, FileAccess::read())
 }
 
 fn open_as(location: &str, mut access: FileAccess) -> Result<Opened> {
     let registry = registry();
-    let folder = Path::new(location).parent().unwrap_or(Path::new(""));
-    let resolver = FolderResolver::metered(folder, registry.clone(), Some(work().clone())).ok();
+    let folder = folder_of(location);
+    let resolver = FolderResolver::metered(&folder, registry.clone(), Some(work().clone())).ok();
     if let Some(resolver) = &resolver {
         access = access.with_resolver(resolver.clone());
     }
@@ -73,7 +74,14 @@ fn open_as(location: &str, mut access: FileAccess) -> Result<Opened> {
     Ok(Opened { container, resolver, location: location.to_owned() })
 }
 
-/// A container whose reads are paid for by what is stored at its path. Of servers, and of files in several parts, nobody knows.
+/// Returns the folder that names of files in a container start from.
+fn folder_of(location: &str) -> PathBuf {
+    let place = Location::parse(location);
+    let path = to_path(place.path.trim_end_matches('/'));
+    path.parent().unwrap_or(Path::new("")).to_path_buf()
+}
+
+/// Returns a container whose reads are paid for by what is stored at its path. Of servers, and of files in several parts, no one knows.
 fn metered(location: &str, container: Arc<dyn Container>) -> Arc<dyn Container> {
     match registry().path_of(location) {
         Ok(Some(path)) if work().add_file(&path) => work().metered(container),
@@ -96,11 +104,11 @@ impl Opened {
         Ok(Opened { container, resolver: Some(resolver), location: location.to_string_lossy().into_owned() })
     }
 
-    fn folder(&self) -> &Path {
-        Path::new(&self.location).parent().unwrap_or(Path::new(""))
+    fn folder(&self) -> PathBuf {
+        folder_of(&self.location)
     }
 
-    /// What tells this file from others, whatever it is called.
+    /// Returns what tells this file from others, whatever it is called.
     pub(crate) fn identity(&self) -> PathBuf {
         Path::new(&self.location).canonicalize().unwrap_or_else(|_| PathBuf::from(&self.location))
     }

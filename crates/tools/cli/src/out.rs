@@ -3,7 +3,7 @@
 use std::fmt::Arguments;
 use std::io::{self, Write};
 
-use hyperslab::model::text::{push_printable, to_bytes};
+use hyperslab::vol::model::text::{push_printable, to_bytes};
 
 use crate::common::raw_output;
 

@@ -15,7 +15,7 @@ pub(crate) fn spinner(name: &str) -> ProgressBar {
     bar
 }
 
-/// The same for work that prints as it goes: at a terminal its output shows that it goes on.
+/// Returns the same for work that prints as it goes: at a terminal its output shows that it goes on.
 pub(crate) fn spinner_beside_output(name: &str) -> ProgressBar {
     if std::io::stdout().is_terminal() { ProgressBar::hidden() } else { spinner(name) }
 }

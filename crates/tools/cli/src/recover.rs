@@ -1,9 +1,11 @@
 //! `hyperslab recover`: finishes a commit that was cut short, for programs that do not know the redo record, and clears old marks.
 
-use crate::open::shown;
 use std::process::ExitCode;
 
-use hyperslab::{File, FileAccess, Kind, Result};
+use hyperslab::{FileAccess, Result};
+
+use crate::open::shown;
+use crate::settings::registry;
 
 const USAGE: &str = "\
 usage: hyperslab recover FILE...
@@ -35,27 +37,8 @@ pub(crate) fn run(args: &[String]) -> ExitCode {
     code
 }
 
-/// Opening to write finishes what is to be finished and takes old marks away; a file that needs nothing is only opened to read.
-fn recover(path: &str) -> Result<&'static str> {
-    let cut_short =
-        |file: &File| file.container_info().map(|i| i.warnings.iter().any(|w| w.contains("cut short")));
-    let marked = match File::open(path) {
-        Ok(file) if !cut_short(&file)? && !is_marked(&file)? => return Ok("nothing to recover"),
-        Ok(file) => is_marked(&file)?,
-        Err(error) if error.kind() == Kind::Busy => true,
-        Err(error) => return Err(error),
-    };
-    let file = File::open_with(path, &FileAccess { clear_marks: true, ..FileAccess::write() })?;
-    let recovered = cut_short(&file)?;
-    file.close()?;
-    Ok(match (recovered, marked) {
-        (true, _) => "the last commit was finished",
-        (false, true) => "it is not marked as open for writing any more",
-        (false, false) => "nothing to recover",
-    })
-}
-
-/// Whether a writer of this library left its mark, which does not keep the library from opening the file.
-fn is_marked(file: &File) -> Result<bool> {
-    Ok(file.container_info()?.warnings.iter().any(|w| w.contains("marked as open")))
+/// Repairs a container, and returns what was repaired.
+fn recover(location: &str) -> Result<String> {
+    let repaired = registry().recover(location, &FileAccess::write())?;
+    Ok(if repaired.is_empty() { "nothing to recover".to_owned() } else { repaired.join("; ") })
 }

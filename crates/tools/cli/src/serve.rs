@@ -81,7 +81,7 @@ fn serve(wanted: &Wanted) -> Result<()> {
     if let Some(http) = server.http() {
         println!("metrics at http://{http}/metrics");
     }
-    // A signal, or nobody who could send one.
+    // A signal, or no one who could send one.
     let _ = stopped.recv();
     server.stop()
 }
@@ -123,7 +123,7 @@ fn wanted(args: &[String]) -> Result<Wanted> {
                 Error::invalid("read arguments").with("problem", "--tokens and --no-auth are opposites")
             );
         }
-        // Whoever has a certificate said who it is.
+        // A caller that has a certificate said who it is.
         Auth::Made if no_auth || has_certificates => wanted.config.auth = Auth::Off,
         _ => {}
     }

@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, OnceLock};
 
-use hyperslab::layers::stats::StatsTable;
+use hyperslab::extensions::StatsTable;
 use hyperslab::vol::{Budget, Container, FileAccess, Registry, Stack, call};
 use hyperslab::work::{Work, WorkLimits};
 use hyperslab::{Environment, Result};
@@ -37,22 +37,22 @@ pub(crate) fn read(mut words: &[String]) -> Result<&[String]> {
     Ok(words)
 }
 
-/// What was read.
+/// Returns what was read.
 pub(crate) fn settings() -> &'static Environment {
     SETTINGS.get_or_init(|| Environment { registry: hyperslab::registry(), ..Environment::default() })
 }
 
-/// The connectors and layers that are known.
+/// Returns the connectors and layers that are known.
 pub(crate) fn registry() -> &'static Registry {
     &settings().registry
 }
 
-/// The account of work of the whole command.
+/// Returns the account of work of the whole command.
 pub(crate) fn work() -> &'static Work {
     WORK.get_or_init(|| Work::new(WorkLimits::default(), MORE_WORK))
 }
 
-/// What a command may do. Who wants all, or says how long it may take, gets it.
+/// Returns what a command may do. Who wants all, or says how long it may take, gets it.
 fn work_limits(words: &[String]) -> WorkLimits {
     match words.first().map(String::as_str) {
         _ if common::is_patient() => WorkLimits::NONE,
@@ -66,7 +66,7 @@ pub(crate) fn layered(access: FileAccess) -> FileAccess {
     FileAccess { stack: settings().stack.clone(), discard_on_drop: true, ..access }
 }
 
-/// A container whose layers may have something to say at the end.
+/// Returns a container whose layers may have something to say at the end.
 pub(crate) fn measured(container: Arc<dyn Container>) -> Arc<dyn Container> {
     let stack = settings().stack.as_deref().and_then(|stack| Stack::parse(stack).ok()).unwrap_or_default();
     let prints =

@@ -6,9 +6,9 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Instant;
 
-use hyperslab::algorithms::compare;
-use hyperslab::algorithms::copy::CopyOptions;
-use hyperslab::model::properties::FileCreate;
+use hyperslab::vol::algorithms::compare;
+use hyperslab::vol::algorithms::copy::CopyContext;
+use hyperslab::vol::model::properties::FileCreate;
 use hyperslab::vol::{Container, FileAccess};
 use hyperslab::{Durability, File, H5Type, Limits, Result};
 use ndarray::Array3;
@@ -28,7 +28,7 @@ struct Station {
 const NAMES: [&str; 6] =
     ["Sonnblick", "Zugspitze", "Jungfraujoch", "Pic du Midi", "Ben Nevis", "Galdhøpiggen"];
 
-/// What a row of the table tells.
+/// The info of a row of the table.
 struct Row {
     storage: String,
     objects: u64,
@@ -98,7 +98,7 @@ fn stop(
     let access = FileAccess { stack: stack.map(str::to_owned), ..FileAccess::write() };
     let create = FileCreate { root: source.info()?.create.root.clone(), ..FileCreate::default() };
     let target = registry().create(location, &create, &access, true)?;
-    hyperslab::algorithms::copy::contents(source, &*target, CopyOptions::new(&Limits::default()))?;
+    hyperslab::vol::algorithms::copy::contents(source, &*target, CopyContext::new(&Limits::default()))?;
     target.close()?;
     let seconds = begun.elapsed().as_secs_f64();
     let opened = registry().open(location, &FileAccess::read())?;
@@ -120,7 +120,7 @@ fn stop(
     Ok((row, opened))
 }
 
-/// The container that goes on tour.
+/// Returns the container that goes on tour.
 fn made(location: &str) -> Result<Arc<dyn Container>> {
     let file = File::create_in(registry(), location, &FileCreate::default(), &FileAccess::write(), true)?;
     let grid = Array3::from_shape_fn((24, 60, 90), |(hour, y, x)| {
@@ -173,7 +173,7 @@ fn count(container: &Arc<dyn Container>) -> Result<u64> {
     Ok(objects)
 }
 
-/// Bytes of a file, or of all files in a folder.
+/// Returns the number of bytes of a file, or of all files in a folder.
 fn bytes_of(path: &Path) -> u64 {
     match std::fs::read_dir(path) {
         Ok(entries) => entries.flatten().map(|entry| bytes_of(&entry.path())).sum(),

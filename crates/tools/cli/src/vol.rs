@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use hyperslab::layers::mirror::{MirrorResync, MirrorState};
+use hyperslab::extensions::{MirrorResync, MirrorState};
 use hyperslab::vol::{Access, Capability, ConnectorInfo, Extension, FileAccess, StackEntry, call};
 use hyperslab::{Error, Result};
 
@@ -63,7 +63,7 @@ fn line(info: &ConnectorInfo, origin: &str) {
     println!("  {:<10} {:>4}  version {}  {} ({origin})", info.name, info.value, info.version, info.about);
 }
 
-/// What a connector can do, or what it cannot where that is shorter.
+/// Returns what a connector can do, or what it cannot where that is shorter.
 fn can(capability: &Capability) -> String {
     let all = capability.list();
     let named = |wanted: bool| {
@@ -87,11 +87,11 @@ fn show(text: &str) -> Result<()> {
         println!("{} ({}): {}", shown(entry), info.value, info.about);
     }
     println!("  |");
-    let beneath =
+    let inner =
         registry().connectors().next().ok_or_else(|| Error::not_found("find default connector"))?.info();
     println!(
         "the connector that the location names, or else {} ({}): {}",
-        beneath.name, beneath.value, beneath.about
+        inner.name, inner.value, inner.about
     );
     Ok(())
 }
@@ -116,7 +116,7 @@ fn shown(entry: &StackEntry) -> String {
 /// Characters of a stack that are shown on either side of the place that an error names.
 const SHOWN_AROUND: usize = 60;
 
-/// The stack with a mark under the place that an error names.
+/// Returns the stack with a mark under the place that an error names.
 fn pointed(text: &str, error: Error) -> Error {
     if let Some(at) =
         error.facts().find(|(key, _)| *key == "character").and_then(|(_, at)| at.parse::<usize>().ok())
@@ -127,7 +127,7 @@ fn pointed(text: &str, error: Error) -> Error {
     error
 }
 
-/// The part of a text that is around a character, counted from one, and where that is in it.
+/// Returns the part of a text that is around a character, counted from one, and where that is in it.
 fn around(text: &str, at: usize) -> (String, usize) {
     let skipped = at.saturating_sub(SHOWN_AROUND);
     let line: String = text.chars().skip(skipped).take(2 * SHOWN_AROUND).collect();

@@ -1,6 +1,6 @@
 //! `hyperslab copy` and `repack`: what comes out is what h5diff takes for the same.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{Command, Output};
 
 struct Folder(PathBuf);
@@ -40,12 +40,8 @@ fn done(arguments: &[&str]) {
 
 /// Files that h5diff 1.10 can read; nothing where there are none.
 fn golden() -> Vec<PathBuf> {
-    let Some(folder) = std::env::var_os("HYPERSLAB_GOLDEN") else {
-        println!("skipped: HYPERSLAB_GOLDEN names no folder of golden files");
-        return Vec::new();
-    };
-    let entries = std::fs::read_dir(Path::new(&folder).join("files")).into_iter().flatten().flatten();
-    let mut paths: Vec<PathBuf> = entries.map(|e| e.path()).collect();
+    let Some(folder) = testkit::oracles::golden() else { return Vec::new() };
+    let mut paths = testkit::oracles::files_under(&folder.join("files"));
     let wanted = |name: &str| {
         let kinds = ["attributes", "groups", "layouts", "references", "strings", "types", "tracked", "paged"];
         let bounds = ["-v112", "-v114", "-v200"];

@@ -3,7 +3,10 @@
 use std::path::Path;
 use std::process::{Command, Output};
 
+use hyperslab::vol::FileAccess;
+use hyperslab::vol::model::properties::FileCreate;
 use hyperslab::{File, H5Type, Reference};
+use testkit::generate::Generator;
 
 #[derive(H5Type, Clone)]
 struct Station {
@@ -61,4 +64,64 @@ fn only_what_is_named_is_printed() {
     assert!(!refused.status.success() && refused.stdout.is_empty());
     let headers = text(&["dump", "--json", "-H", "f.h5"], folder.path());
     assert!(headers.contains("H5T_IEEE_F64LE") && !headers.contains("1e300"), "{headers}");
+}
+
+/// Opens what is printed, and compares it with the file and with the document that a copy writes.
+fn assert_printed_whole(name: &str, folder: &Path) {
+    let document = text(&["dump", "--json", name], folder);
+    std::fs::write(folder.join("printed.json"), &document).unwrap();
+    text(&["diff", name, "json:printed.json"], folder);
+    text(&["copy", "--overwrite", name, "json:copy.json"], folder);
+    assert_eq!(std::fs::read_to_string(folder.join("copy.json")).unwrap(), document, "{name}");
+    // The document as a file again is printed the same.
+    assert_eq!(text(&["dump", "--json", "json:printed.json"], folder), document, "{name}");
+}
+
+#[test]
+fn random_files_are_printed_whole() {
+    let folder = tempfile::tempdir().unwrap();
+    let first = testkit::generate::announced_seed("random_files_are_printed_whole");
+    for seed in (0..8).map(|n| first.wrapping_add(n)) {
+        let name = format!("{seed}.h5");
+        let path = folder.path().join(&name);
+        let access = FileAccess::write();
+        let made =
+            hyperslab::registry().create(path.to_str().unwrap(), &FileCreate::default(), &access, false);
+        let container = made.unwrap();
+        Generator::new(seed).fill(&*container, container.info().unwrap().root, 25).unwrap();
+        container.close().unwrap();
+        assert_printed_whole(&name, folder.path());
+    }
+}
+
+#[test]
+fn properties_of_the_file_and_a_user_block_do_not_harm_the_document() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("f.h5");
+    let create = FileCreate { userblock_bytes: 512, chunk_k: 64, ..FileCreate::default() };
+    let made = hyperslab::registry().create(path.to_str().unwrap(), &create, &FileAccess::write(), false);
+    made.unwrap().close().unwrap();
+    let document = text(&["dump", "--json", "f.h5"], folder.path());
+    assert!(
+        document.contains("\"userblockBytes\": 512") && document.contains("\"chunkK\": 64"),
+        "{document}"
+    );
+    assert_printed_whole("f.h5", folder.path());
+}
+
+#[test]
+fn documents_in_other_folders_find_what_they_refer_to() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::create_dir(folder.path().join("sub")).unwrap();
+    let (whole, source) = (folder.path().join("sub/whole.h5"), folder.path().join("sub/source.h5"));
+    let file = File::create(&source).unwrap();
+    file.new_dataset::<i32>().shape([3]).create("data").unwrap().write_raw(&[1, 2, 3]).unwrap();
+    file.close().unwrap();
+    let file = File::create(&whole).unwrap();
+    file.link_external("source.h5", "/data", "outside").unwrap();
+    file.close().unwrap();
+    let document = text(&["dump", "--json", "sub/whole.h5"], folder.path());
+    std::fs::write(folder.path().join("sub/whole.json"), document).unwrap();
+    let listed = text(&["ls", "-r", "-E", "json:sub/whole.json"], folder.path());
+    assert!(listed.contains("Dataset {3}"), "{listed}");
 }

@@ -53,5 +53,32 @@ def linked():
         regions[0] = data.regionref[0:1, 1:3, 2:4]
 
 
-for make in (numbers, texts, nested, linked):
+def user_links():
+    """Links of a user-defined class, which h5py has no function for: the library that it loaded has."""
+    import ctypes
+
+    path = [line.split()[-1] for line in open("/proc/self/maps") if "libhdf5-" in line or "libhdf5." in line][0]
+    library = ctypes.CDLL(path)
+
+    class LinkClass(ctypes.Structure):
+        _fields_ = [("version", ctypes.c_int), ("id", ctypes.c_int), ("comment", ctypes.c_char_p)] + [
+            (name, ctypes.c_void_p) for name in ("create", "move", "copy", "traverse", "delete", "query")
+        ]
+
+    signature = [ctypes.c_int64, ctypes.c_char_p, ctypes.c_int64, ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int64, ctypes.c_int64]
+    traverse = ctypes.CFUNCTYPE(*signature)(lambda *_: -1)
+    known = LinkClass(1, 99, b"test", None, None, None, ctypes.cast(traverse, ctypes.c_void_p), None, None)
+    assert library.H5Lregister(ctypes.byref(known)) >= 0
+    create = library.H5Lcreate_ud
+    create.argtypes = [
+        ctypes.c_int64, ctypes.c_char_p, ctypes.c_int, ctypes.c_char_p, ctypes.c_size_t, ctypes.c_int64, ctypes.c_int64,
+    ]
+    with h5py.File(f"{folder}/user_links.h5", "w") as f:
+        group = f.create_group("group")
+        f["data"] = np.arange(3)
+        for where, name, value in [(f, b"first", b"abc"), (group, b"second", b"")]:
+            assert create(where.id.id, name, 99, value, len(value), 0, 0) >= 0
+
+
+for make in (numbers, texts, nested, linked, user_links):
     make()

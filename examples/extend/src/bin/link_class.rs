@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use hyperslab::extend::{LinkClass, LinkDestination, LinkTraversal};
-use hyperslab::vol::{OpLinkCreate, Place};
+use hyperslab::vol::{LinkLocation, OpLinkCreate};
 use hyperslab::{Error, File, FileAccess, LinkTarget, registry};
 
 /// Numbers from 65 to 255 are those of user-defined classes.
@@ -44,7 +44,7 @@ fn main() -> hyperslab::Result<()> {
     for day in ["2026-01-01", "2026-01-02"] {
         file.new_dataset_builder().with_data(&[day.len()]).create(format!("runs/{day}/numbers").as_str())?;
     }
-    let place = Place::new(file.token(), "newest");
+    let place = LinkLocation::new(file.token(), "newest");
     let target = LinkTarget::User { class: LATEST, data: b"runs".to_vec() };
     file.container().link_create(&OpLinkCreate { place, target })?;
     assert_eq!(file.group("newest")?.token(), file.group("runs/2026-01-02")?.token());

@@ -58,12 +58,12 @@ impl std::fmt::Debug for FolderOfJson {
 }
 
 impl FolderOfJson {
-    /// A connector that has nothing open.
+    /// Returns a connector that has nothing open.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// What is open now.
+    /// Returns what is open now.
     fn in_use(&self) -> MutexGuard<'_, BTreeMap<PathBuf, Weak<Store>>> {
         let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
         open.retain(|_, store| {
@@ -125,7 +125,7 @@ fn absolute(folder: &Path) -> Result<PathBuf> {
     folder.canonicalize().map_err(|e| Error::io("find container", &e).with("path", folder.display()))
 }
 
-/// Removes a container that nobody has open.
+/// Removes a container that no one has open.
 fn remove(open: &BTreeMap<PathBuf, Weak<Store>>, folder: &Path) -> Result<()> {
     match open.contains_key(&absolute(folder)?) {
         true => Err(Error::busy("remove container").with("path", folder.display())),

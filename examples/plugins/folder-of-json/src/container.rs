@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLockReadGuard, RwLockWriteGuard};
 
-use model::datatype::SlotSizes;
+use model::datatype::DescriptorSizes;
 use model::{Error, Limits, Link, Result, Token};
 use vol::*;
 
@@ -43,7 +43,7 @@ impl JsonContainer {
         Ok(self.store.state.read().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// The state, for what changes it without being a write of the user's.
+    /// Returns the state, for what changes it without being a write of the user's.
     fn state_mut(&self) -> Result<RwLockWriteGuard<'_, State>> {
         self.check_open()?;
         Ok(self.store.state.write().unwrap_or_else(PoisonError::into_inner))
@@ -61,7 +61,7 @@ impl JsonContainer {
         self.handles.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Releases what is still retained; the last opening also removes what nobody can reach any more.
+    /// Releases what is still retained; the last opening also removes what no one can reach any more.
     fn let_go(&self, state: &mut State) {
         for (token, times) in std::mem::take(&mut *self.handles()) {
             // An object that is gone has nothing to release.
@@ -97,7 +97,7 @@ impl Container for JsonContainer {
             capability: CAPABILITY,
             writable: self.access.access == Access::Write,
             root: state.root(),
-            slots: SlotSizes::MEMORY,
+            descriptors: DescriptorSizes::MEMORY,
             create: state.create.clone(),
             storage_bytes: None,
             versions: Vec::new(),

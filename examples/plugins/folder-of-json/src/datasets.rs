@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use model::properties::{DatasetCreate, FillValue, Layout};
-use model::{Dataspace, Datatype, Error, Limits, Result, Selection, Token, Within};
+use model::{Dataspace, Datatype, Error, Limits, Result, Selection, Token};
 use vol::{Allocation, DatasetInfo, OpDatasetCreate, OpRead, OpWrite, StorageInfo};
 
 use crate::elements::Elements;
@@ -20,7 +20,7 @@ fn invalid(problem: &str) -> Error {
     Error::invalid("make dataset").with("problem", problem)
 }
 
-/// Bytes of all elements of an extent.
+/// Returns the number of bytes of all elements of an extent.
 pub(crate) fn space_bytes(space: &Dataspace, datatype: &Datatype) -> Result<u64> {
     let count = space.element_count()?;
     let bytes = count.checked_mul(datatype.size().into());
@@ -30,27 +30,13 @@ pub(crate) fn space_bytes(space: &Dataspace, datatype: &Datatype) -> Result<u64>
 /// An error where a type is not one that we store.
 pub(crate) fn check_type(datatype: &Datatype, committed: Option<Token>, limits: &Limits) -> Result<()> {
     datatype.validate(limits)?;
-    if datatype.has_slots() {
+    if datatype.has_descriptors() {
         return Err(Error::unsupported("store variable-length values or references"));
     }
     match committed {
         None => Ok(()),
         Some(_) => Err(Error::unsupported("share committed datatype")),
     }
-}
-
-fn check_chunks(shape: &[u64], space: &Dataspace, element_bytes: u32, limits: &Limits) -> Result<()> {
-    if shape.is_empty() || shape.len() != space.rank() {
-        return Err(invalid("chunks differ in rank from the extent").with("rank", shape.len()));
-    }
-    if shape.contains(&0) {
-        return Err(invalid("a chunk without elements"));
-    }
-    if shape.iter().zip(space.max_dims()).any(|(len, max)| len > max) {
-        return Err(invalid("a chunk is larger than the extent may become"));
-    }
-    let bytes = shape.iter().try_fold(u64::from(element_bytes), |n, &len| n.checked_mul(len));
-    bytes.unwrap_or(u64::MAX).within(limits.chunk_bytes_max, "chunk").map(drop)
 }
 
 fn check_properties(
@@ -69,7 +55,7 @@ fn check_properties(
         return Err(invalid("the fill value is not one element").with("bytes", value.len()));
     }
     match &create.layout {
-        Layout::Chunked { shape, .. } => check_chunks(shape, space, element_bytes, limits),
+        Layout::Chunked { shape, .. } => algorithms::checks::chunks(shape, space, element_bytes, limits),
         Layout::External(_) => Err(Error::unsupported("keep elements in other files")),
         Layout::Virtual(_) => Err(Error::unsupported("make virtual dataset")),
         Layout::Compact | Layout::Contiguous if space.is_resizable() => {
@@ -80,7 +66,7 @@ fn check_properties(
 }
 
 impl Dataset {
-    /// A dataset that may be made, without elements.
+    /// Returns a dataset that may be made, without elements.
     pub(crate) fn new(info: DatasetInfo, limits: &Limits) -> Result<Self> {
         check_type(&info.datatype, info.committed, limits)?;
         space_bytes(&info.space, &info.datatype)?;
@@ -92,7 +78,7 @@ impl Dataset {
         self.info.datatype.size().into()
     }
 
-    /// An error unless the selection fits the extent and the buffer has room for exactly its elements.
+    /// An error unless the selection fits the extent and the buffer has space for exactly its elements.
     fn check_transfer(&self, selection: &Selection, buffer_bytes: usize) -> Result<()> {
         let count = match &self.info.space {
             Dataspace::Null => 0,
@@ -110,7 +96,7 @@ impl Dataset {
     fn read(&self, selection: &Selection, into: &mut [u8]) -> Result<()> {
         match &self.info.create.fill.value {
             FillValue::Value(value) => {
-                into.chunks_exact_mut(value.len()).for_each(|slot| slot.copy_from_slice(value))
+                into.chunks_exact_mut(value.len()).for_each(|descriptor| descriptor.copy_from_slice(value))
             }
             FillValue::Undefined | FillValue::Default => into.fill(0),
         }

@@ -11,7 +11,7 @@ pub(crate) struct Elements {
     runs: BTreeMap<u64, Vec<u8>>,
 }
 
-/// Where the elements of one run are.
+/// Returns where the elements of one run are.
 fn bytes_of(run: Run, element_bytes: u64) -> Result<(u64, usize)> {
     let too_many = || Error::limit("transfer elements").with("elements", run.len);
     let start = run.offset.checked_mul(element_bytes).ok_or_else(too_many)?;
@@ -25,7 +25,7 @@ impl Elements {
         self.runs.iter().map(|(&start, bytes)| (start, &bytes[..]))
     }
 
-    /// Bytes that were written.
+    /// Returns the number of bytes that were written.
     pub(crate) fn bytes(&self) -> u64 {
         self.runs.values().map(|run| run.len() as u64).sum()
     }

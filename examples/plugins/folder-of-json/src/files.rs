@@ -27,7 +27,7 @@ fn object_file(folder: &Path, id: u64) -> PathBuf {
     folder.join(format!("{id}.json"))
 }
 
-/// The objects of a folder, by the names of their files.
+/// Returns the objects of a folder, by the names of their files.
 fn object_ids(folder: &Path) -> Result<Vec<u64>> {
     let mut ids = Vec::new();
     for entry in std::fs::read_dir(folder).map_err(failed("list container", folder))? {
@@ -38,7 +38,7 @@ fn object_ids(folder: &Path) -> Result<Vec<u64>> {
     Ok(ids)
 }
 
-/// Whether a folder is a container of ours.
+/// Returns whether a folder is a container of ours.
 pub(crate) fn is_container(folder: &Path) -> bool {
     read(&folder.join(CONTAINER), &Limits::default())
         .is_ok_and(|value| text(&value, "format").ok() == Some(FORMAT))

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use model::link::check_name;
 use model::properties::GroupCreate;
 use model::{CharacterSet, Error, Index, Link, LinkTarget, Order, Result, Token};
-use vol::{OpLinkCreate, OpLinkMove, OpList, Page, Place};
+use vol::{LinkLocation, OpLinkCreate, OpLinkMove, OpList, Page};
 
 use crate::objects::{State, check_order};
 
@@ -49,7 +49,7 @@ fn missing(name: &str) -> Error {
     Error::not_found("find link").with("name", name)
 }
 
-/// A page of entries that come in increasing order of their names.
+/// Returns a page of entries that come in increasing order of their names.
 pub(crate) fn page<T>(entries: impl DoubleEndedIterator<Item = T>, op: &OpList) -> Result<Page<T>> {
     if op.index == Index::CreationOrder {
         return Err(Error::unsupported("list by creation order"));
@@ -69,7 +69,7 @@ pub(crate) fn page<T>(entries: impl DoubleEndedIterator<Item = T>, op: &OpList) 
 
 impl State {
     /// Whether a new link may go there.
-    pub(crate) fn check_place(&self, place: &Place, links_max: u64) -> Result<()> {
+    pub(crate) fn check_place(&self, place: &LinkLocation, links_max: u64) -> Result<()> {
         check_name(&place.name)?;
         let group = self.group(place.group)?;
         if group.links.contains_key(&place.name) {
@@ -81,8 +81,8 @@ impl State {
         }
     }
 
-    /// Makes a link at a place that was checked.
-    pub(crate) fn link(&mut self, place: &Place, target: LinkTarget) -> Result<()> {
+    /// Creates a link at a place that was checked.
+    pub(crate) fn link(&mut self, place: &LinkLocation, target: LinkTarget) -> Result<()> {
         if let Some(token) = hard(&target) {
             let object = self.object_mut(token)?;
             let more = object.references.checked_add(1);

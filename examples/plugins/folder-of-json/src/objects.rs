@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use model::properties::{CreationOrder, FileCreate, GroupCreate, ObjectCreate};
 use model::{Error, LinkTarget, ObjectKind, Result, Token};
-use vol::{GroupInfo, LinkStorage, ObjectInfo, Place};
+use vol::{GroupInfo, LinkLocation, ObjectInfo};
 
 use crate::attributes::Attributes;
 use crate::datasets::Dataset;
@@ -66,7 +66,7 @@ impl Object {
         }
     }
 
-    /// What this object has hard links to.
+    /// Returns what this object has hard links to.
     fn holds(&self) -> Vec<Token> {
         match &self.body {
             Body::Group(group) => group.hard_links().collect(),
@@ -84,7 +84,7 @@ pub(crate) fn check_order(orders: &[CreationOrder]) -> Result<()> {
 }
 
 impl State {
-    /// A container with an empty root group.
+    /// Returns a container with an empty root group.
     pub(crate) fn new(create: &FileCreate) -> Result<Self> {
         let mut root = Object::new(Body::Group(Group::new(create.root.clone())?));
         // The container itself refers to its root.
@@ -94,7 +94,7 @@ impl State {
         Ok(state)
     }
 
-    /// What was stored.
+    /// Returns what was stored.
     pub(crate) fn of(create: FileCreate, objects: BTreeMap<u64, Object>, next: u64) -> Self {
         let number = CONTAINER_NEXT.fetch_add(1, Ordering::Relaxed);
         State { create, objects, next, changed: BTreeSet::new(), number }
@@ -116,7 +116,7 @@ impl State {
         found.ok_or_else(|| Error::not_found("find object").with("token", token))
     }
 
-    /// An object whose handles are counted: that changes no file.
+    /// Returns an object whose handles are counted: that changes no file.
     fn held(&mut self, token: Token) -> Result<&mut Object> {
         self.object(token)?;
         self.objects
@@ -124,7 +124,7 @@ impl State {
             .ok_or_else(|| Error::not_found("find object").with("token", token))
     }
 
-    /// An object that is about to change.
+    /// Returns an object that is about to change.
     pub(crate) fn object_mut(&mut self, token: Token) -> Result<&mut Object> {
         self.object(token)?;
         self.changed.insert(token.to_u64());
@@ -162,7 +162,12 @@ impl State {
     }
 
     /// Adds an object, and links it where it has a place.
-    pub(crate) fn insert(&mut self, body: Body, place: Option<&Place>, links_max: u64) -> Result<Token> {
+    pub(crate) fn insert(
+        &mut self,
+        body: Body,
+        place: Option<&LinkLocation>,
+        links_max: u64,
+    ) -> Result<Token> {
         if let Some(place) = place {
             self.check_place(place, links_max)?;
         }
@@ -178,7 +183,7 @@ impl State {
     pub(crate) fn group_create(
         &mut self,
         create: GroupCreate,
-        place: Option<&Place>,
+        place: Option<&LinkLocation>,
         links_max: u64,
     ) -> Result<Token> {
         self.insert(Body::Group(Group::new(create)?), place, links_max)
@@ -187,7 +192,7 @@ impl State {
     pub(crate) fn group_info(&self, token: Token) -> Result<GroupInfo> {
         let group = self.group(token)?;
         let (links, create) = (group.links.len() as u64, group.create.clone());
-        Ok(GroupInfo { links, creation_order_next: 0, storage: LinkStorage::Other, create })
+        Ok(GroupInfo { links, creation_order_next: 0, create })
     }
 
     pub(crate) fn object_info(&self, token: Token) -> Result<ObjectInfo> {
@@ -242,7 +247,7 @@ impl State {
         Ok(())
     }
 
-    /// Removes objects that never got a link nor a handle: nobody can reach them once all have closed.
+    /// Removes objects that never got a link nor a handle: no one can reach them once all have closed.
     pub(crate) fn collect(&mut self) {
         let tokens: Vec<Token> = self.objects.keys().map(|&id| self.token(id)).collect();
         tokens.into_iter().for_each(|token| self.remove_with_members(token));

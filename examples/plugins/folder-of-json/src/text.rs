@@ -7,22 +7,22 @@ use model::datatype::StringPad;
 use model::{ByteOrder, CharacterSet, Dataspace, Datatype, Error, Limits, Result, UNLIMITED};
 use serde_json::{Value, json};
 
-/// An error about what stands in a file.
+/// Returns an error about what stands in a file.
 pub(crate) fn corrupt(problem: &str) -> Error {
     Error::corrupt("read JSON").with("problem", problem)
 }
 
-/// A field that must be there.
+/// Returns a field that must be there.
 pub(crate) fn field<'v>(value: &'v Value, name: &str) -> Result<&'v Value> {
     value.get(name).ok_or_else(|| corrupt("a field is missing").with("field", name))
 }
 
-/// A text that must be there.
+/// Returns a text that must be there.
 pub(crate) fn text<'v>(value: &'v Value, name: &str) -> Result<&'v str> {
     field(value, name)?.as_str().ok_or_else(|| corrupt("not a text").with("field", name))
 }
 
-/// A number that must be there.
+/// Returns a number that must be there.
 pub(crate) fn number(value: &Value, name: &str) -> Result<u64> {
     field(value, name)?.as_u64().ok_or_else(|| corrupt("not a number").with("field", name))
 }
@@ -146,7 +146,7 @@ fn element_to_json(shape: Shape, element: &[u8]) -> Value {
     plain.unwrap_or_else(|| json!({"hex": to_hex(element)}))
 }
 
-/// The bytes of a number, least significant first, in eight.
+/// Returns the bytes of a number, least significant first, in eight.
 fn little(element: &[u8], order: ByteOrder, fill: u8) -> [u8; 8] {
     let mut bytes = [fill; 8];
     for (n, byte) in bytes.iter_mut().zip(element).map(|(to, _)| to).enumerate() {

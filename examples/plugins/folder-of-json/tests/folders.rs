@@ -1,4 +1,4 @@
-//! What is in the folders, and folders that somebody broke.
+//! What is in the folders, and folders that a caller broke.
 
 use std::path::{Path, PathBuf};
 
@@ -25,7 +25,7 @@ fn open(folder: &Path) -> Result<std::sync::Arc<dyn Container>> {
 
 fn ints(container: &dyn Container, values: &[i32]) -> Token {
     let op = OpDatasetCreate {
-        place: Some(Place::new(container.info().unwrap().root, "numbers")),
+        place: Some(LinkLocation::new(container.info().unwrap().root, "numbers")),
         datatype: Datatype::native_int(4),
         committed: None,
         space: Dataspace::simple(&[values.len() as u64]).unwrap(),

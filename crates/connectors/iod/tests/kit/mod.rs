@@ -8,7 +8,7 @@ use hyperslab_iod::IodConnector;
 use iod_storage::{Mode, Service};
 use model::Result;
 use model::properties::FileCreate;
-pub(crate) use testkit::ints::{dataset, int, mend, problems, read, write};
+pub(crate) use testkit::ints::{dataset, int, problems, read, repair, write};
 use vol::{Connector, Container, ContainerCreate, ContainerOpen, FileAccess};
 
 /// A new container in a folder.
@@ -23,7 +23,7 @@ pub(crate) fn open(folder: &Path, access: &FileAccess) -> Result<Arc<dyn Contain
     IodConnector::new().open(&ContainerOpen::new(&folder.display().to_string(), access))
 }
 
-/// The storage beneath a container that is closed.
+/// The inner storage a container that is closed.
 pub(crate) fn storage(folder: &Path, mode: Mode) -> iod_storage::Container {
     let name = folder.file_name().unwrap().to_str().unwrap();
     Service::folder(folder.parent().unwrap()).open(name, mode).unwrap()

@@ -35,7 +35,7 @@ pub(crate) enum Coded {
 
 /// Where the bytes of an entry begin.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Place {
+pub(crate) enum EntryOffset {
     /// In the file.
     File(u64),
     /// In a log dataset: its number, and the offset in it.
@@ -48,7 +48,7 @@ pub(crate) struct Entry {
     /// The number of the dataset.
     pub(crate) dataset: u64,
     pub(crate) coded: Coded,
-    pub(crate) place: Place,
+    pub(crate) place: EntryOffset,
     /// Bytes that are stored, where it is known: plain elements take what they take.
     pub(crate) stored: Option<u64>,
     /// Which elements, as flat indices, in the order of their bytes.
@@ -71,15 +71,19 @@ pub(crate) struct Table {
 }
 
 impl Table {
-    /// The bytes of the table, and where the entries of each dataset begin in them (0 where it has none).
-    pub(crate) fn encode(&self, version: TableVersion, locate: &dyn Fn(Place) -> Place) -> Result<Encoded> {
+    /// Returns the bytes of the table, and where the entries of each dataset begin in them (0 where it has none).
+    pub(crate) fn encode(
+        &self,
+        version: TableVersion,
+        locate: &dyn Fn(EntryOffset) -> EntryOffset,
+    ) -> Result<Encoded> {
         match version {
             TableVersion::V1 => v1::encode(self, locate),
             TableVersion::V2 => v2::encode(self),
         }
     }
 
-    /// All tables that stand one after another in `bytes`, as one.
+    /// Returns all tables that stand one after another in `bytes`, as one.
     pub(crate) fn decode_all(bytes: &[u8], limits: &Limits) -> Result<Table> {
         let mut cursor = Cursor::new(bytes, "log metadata table");
         let mut table = Table::default();

@@ -6,7 +6,7 @@ fn sample() -> Table {
     let entry = |dataset, coded, at, stored, runs: &Arc<[Run]>| Entry {
         dataset,
         coded,
-        place: Place::Log(1, at),
+        place: EntryOffset::Log(1, at),
         stored: Some(stored),
         runs: runs.clone(),
     };
@@ -27,9 +27,9 @@ fn in_file(mut table: Table) -> Table {
     table
 }
 
-fn at_1000(place: Place) -> Place {
+fn at_1000(place: EntryOffset) -> EntryOffset {
     match place {
-        Place::Log(_, offset) => Place::File(1000 + offset),
+        EntryOffset::Log(_, offset) => EntryOffset::File(1000 + offset),
         file => file,
     }
 }
@@ -64,7 +64,7 @@ fn equal_selections_are_stored_once() {
         let entry = |dataset| Entry {
             dataset,
             coded: Coded::Plain,
-            place: Place::Log(0, dataset * 10_000),
+            place: EntryOffset::Log(0, dataset * 10_000),
             stored: Some(8000),
             runs: runs.clone().into(),
         };

@@ -10,7 +10,7 @@ use model::bytes::Cursor;
 use model::selection::Run;
 use model::{Error, Result};
 
-use super::{Coded, Encoded, Entry, Place, SIGNATURE, Table, note_start};
+use super::{Coded, Encoded, Entry, EntryOffset, SIGNATURE, Table, note_start};
 
 const NONE: u32 = 0;
 const ZLIB: u32 = 1;
@@ -32,7 +32,7 @@ fn put(out: &mut Vec<u8>, n: u64) {
     out.extend_from_slice(&n.to_le_bytes());
 }
 
-pub(super) fn encode(table: &Table, locate: &dyn Fn(Place) -> Place) -> Result<Encoded> {
+pub(super) fn encode(table: &Table, locate: &dyn Fn(EntryOffset) -> EntryOffset) -> Result<Encoded> {
     let mut out = SIGNATURE.to_vec();
     out.push(1);
     out.extend_from_slice(&0u32.to_le_bytes());
@@ -54,13 +54,13 @@ pub(super) fn encode(table: &Table, locate: &dyn Fn(Place) -> Place) -> Result<E
     Ok(Encoded { bytes: out, starts })
 }
 
-fn put_entry(out: &mut Vec<u8>, entry: &Entry, locate: &dyn Fn(Place) -> Place) -> Result<()> {
+fn put_entry(out: &mut Vec<u8>, entry: &Entry, locate: &dyn Fn(EntryOffset) -> EntryOffset) -> Result<()> {
     let filter = match entry.coded {
         Coded::Plain => NONE,
         Coded::Zlib => ZLIB,
         Coded::Filters(_) => return Err(Error::unsupported("write filters to a table of version 1")),
     };
-    let Place::File(at) = locate(entry.place) else {
+    let EntryOffset::File(at) = locate(entry.place) else {
         return Err(Error::invalid("write log metadata table").with("problem", "an entry without an offset"));
     };
     put(out, entry.dataset);
@@ -97,7 +97,7 @@ impl<'b> Numbers<'_, 'b> {
         }
     }
 
-    /// A count of things that take at least `each` bytes.
+    /// Returns a count of things that take at least `each` bytes.
     fn count(&mut self, each: usize) -> Result<usize> {
         let count = self.number()?;
         let fits = usize::try_from(count).ok().filter(|&n| n <= self.cursor.remaining() / each);
@@ -109,7 +109,7 @@ impl<'b> Numbers<'_, 'b> {
     }
 }
 
-/// What follows the signature and the version.
+/// Returns what follows the signature and the version.
 pub(super) fn decode(cursor: &mut Cursor<'_>) -> Result<Table> {
     let start = cursor.position() - SIGNATURE.len() - 1;
     let is_big = match cursor.array::<4>()? {
@@ -149,7 +149,7 @@ fn entry(from: &mut Numbers<'_, '_>) -> Result<Entry> {
         ZLIB => Coded::Zlib,
         _ => return Err(from.cursor.corrupt("unknown filter")),
     };
-    let place = Place::File(from.number()?);
+    let place = EntryOffset::File(from.number()?);
     let runs = match from.small()? {
         SUBARRAY => subarrays(from)?,
         POINT => {

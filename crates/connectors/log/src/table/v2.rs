@@ -8,7 +8,7 @@ use model::bytes::Cursor;
 use model::selection::Run;
 use model::{Error, Limits, Result, UNLIMITED, Within};
 
-use super::{Coded, Encoded, Entry, Place, SIGNATURE, Table, note_start};
+use super::{Coded, Encoded, Entry, EntryOffset, SIGNATURE, Table, note_start};
 
 /// The body is a zlib stream.
 const DEFLATED: u32 = 1;
@@ -28,7 +28,7 @@ fn put(out: &mut Vec<u8>, mut n: u64) {
     out.push(n as u8);
 }
 
-/// A difference: small ones of either sign are small numbers.
+/// Returns a difference: small ones of either sign are small numbers.
 fn zigzag(from: u64, to: u64) -> u64 {
     let difference = to.wrapping_sub(from) as i64;
     (difference << 1 ^ difference >> 63) as u64
@@ -38,7 +38,7 @@ fn unzigzag(from: u64, code: u64) -> u64 {
     from.wrapping_add((code >> 1) ^ (code & 1).wrapping_neg())
 }
 
-/// A selection: its runs, each by its distance from the end of the one before, and its length.
+/// Returns a selection: its runs, each by its distance from the end of the one before, and its length.
 fn selection(runs: &[Run]) -> Vec<u8> {
     let mut out = Vec::with_capacity(4 + runs.len() * 4);
     put(&mut out, runs.len() as u64);
@@ -87,7 +87,7 @@ fn put_entries(body: &mut Vec<u8>, table: &Table, which: &[u64]) -> Result<Vec<u
     let (mut dataset, mut log, mut end, mut starts) = (0, 0, 0u64, Vec::new());
     for (entry, number) in table.entries.iter().zip(which) {
         note_start(&mut starts, entry.dataset, body.len() as u64);
-        let Place::Log(in_log, offset) = entry.place else {
+        let EntryOffset::Log(in_log, offset) = entry.place else {
             return Err(Error::invalid("write log metadata table").with("problem", "an entry without a log"));
         };
         put(body, zigzag(dataset, entry.dataset));
@@ -128,7 +128,7 @@ fn wrap(body: Vec<u8>) -> Result<Vec<u8>> {
     Ok(out)
 }
 
-/// What follows the signature and the version.
+/// Returns what follows the signature and the version.
 pub(super) fn decode(cursor: &mut Cursor<'_>, limits: &Limits) -> Result<Table> {
     let flags = cursor.u32()?;
     let raw = cursor.u64()?;
@@ -166,7 +166,7 @@ fn varint(from: &mut Cursor<'_>) -> Result<u64> {
     }
 }
 
-/// A count of things that take at least a byte.
+/// Returns a count of things that take at least a byte.
 fn count(from: &mut Cursor<'_>) -> Result<usize> {
     let count = varint(from)?;
     let fits = usize::try_from(count).ok().filter(|&n| n <= from.remaining());
@@ -189,7 +189,7 @@ fn body(bytes: &[u8], limits: &Limits) -> Result<Table> {
         let number = varint(from)?;
         let runs = usize::try_from(number).ok().and_then(|n| selections.get(n));
         let runs = runs.ok_or_else(|| from.corrupt("no such selection"))?.clone();
-        entries.push(Entry { dataset, coded, place: Place::Log(log, offset), stored, runs });
+        entries.push(Entry { dataset, coded, place: EntryOffset::Log(log, offset), stored, runs });
         end = offset.wrapping_add(stored.unwrap_or(0));
     }
     match from.remaining() {

@@ -11,7 +11,9 @@ use hyperslab_log::{LogConnector, LogContainer};
 use model::properties::{DatasetCreate, FileCreate, Layout};
 use model::{Dataspace, Datatype, Selection, Token, UNLIMITED};
 use native::NativeConnector;
-use vol::{Container, ContainerCreate, ContainerOpen, FileAccess, OpDatasetCreate, OpRead, OpWrite, Place};
+use vol::{
+    Container, ContainerCreate, ContainerOpen, FileAccess, LinkLocation, OpDatasetCreate, OpRead, OpWrite,
+};
 
 static NEXT: AtomicU64 = AtomicU64::new(0);
 
@@ -63,7 +65,7 @@ impl Random {
 }
 
 pub(crate) fn op(c: &dyn Container, name: &str, space: Dataspace, create: DatasetCreate) -> OpDatasetCreate {
-    let place = Some(Place::new(c.info().unwrap().root, name));
+    let place = Some(LinkLocation::new(c.info().unwrap().root, name));
     OpDatasetCreate { place, datatype: Datatype::native_int(4), committed: None, space, create }
 }
 

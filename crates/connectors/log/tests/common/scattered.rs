@@ -4,7 +4,7 @@ use std::path::Path;
 use std::process::Command;
 use std::sync::Arc;
 
-use algorithms::copy::{CopyOptions, contents};
+use algorithms::copy::{CopyContext, contents};
 use comm::Comm;
 use model::properties::FileCreate;
 use model::{Limits, Selection, Token};
@@ -59,16 +59,14 @@ pub(crate) fn check(path: &str) {
     let copy = format!("{path}.canonical");
     let (create, access, limits) = (FileCreate::default(), FileAccess::write(), Limits::default());
     let canonical = NativeConnector.create(&ContainerCreate::new(&copy, &create, &access)).unwrap();
-    contents(&*c, &*canonical, CopyOptions::new(&limits)).unwrap();
+    contents(&*c, &*canonical, CopyContext::new(&limits)).unwrap();
     canonical.close().unwrap();
     c.close().unwrap();
     check_with_h5py(Path::new(&copy), blocks);
 }
 
 fn check_with_h5py(path: &Path, blocks: u64) {
-    let has_h5py = Command::new("python3").args(["-c", "import h5py"]).output();
-    if !has_h5py.is_ok_and(|output| output.status.success()) {
-        println!("skipped: there is no h5py to read the canonical copy");
+    if !testkit::oracles::has_h5py() {
         return;
     }
     let script = format!(

@@ -6,7 +6,7 @@ use model::{Context, Error, Result};
 
 use crate::format::Address;
 use crate::format::checksum;
-use crate::format::extensible_array::{ExtensibleArray, Group, GroupPlace, Place};
+use crate::format::extensible_array::{ElementLocation, ExtensibleArray, Group, GroupPlace};
 use crate::format::fixed_array::{self, FixedArray};
 use crate::reader::Reader;
 
@@ -37,7 +37,7 @@ impl Array {
         matches!(self, Array::Extensible { .. })
     }
 
-    /// The bytes of element `number`, or nothing where no block holds it.
+    /// Returns the bytes of element `number`, or nothing where no block holds it.
     pub(crate) fn element(&self, file: &Reader, number: u64) -> Result<Option<Vec<u8>>> {
         match self {
             Array::Fixed { header, address } => fixed(file, header, *address, number),
@@ -63,7 +63,7 @@ impl Array {
 }
 
 impl Array {
-    /// Every block of the index, with its bytes.
+    /// Returns every block of the index, with its bytes.
     pub(crate) fn blocks(&self, file: &Reader) -> Result<Vec<(Address, u64)>> {
         let sizes = file.store.sizes();
         match self {
@@ -118,7 +118,7 @@ fn each(elements: &[u8], first: u64, bytes: u8, visit: &mut Visit<'_>) -> Result
     numbered.into_iter().try_for_each(|(element, number)| visit(number, element))
 }
 
-/// The block of a fixed array, checked: its elements, or what stands before its pages.
+/// Returns the block of a fixed array, checked: its elements, or what stands before its pages.
 fn fixed_block(file: &Reader, header: &FixedArray, address: Address, at: Address) -> Result<Arc<Vec<u8>>> {
     let sizes = file.store.sizes();
     let oversize = || Error::corrupt("read fixed array").at(at.0).with("entries", header.entries);
@@ -234,7 +234,7 @@ fn fixed(file: &Reader, header: &FixedArray, address: Address, number: u64) -> R
     cut(&elements, within, header.element_bytes)
 }
 
-/// The elements of a page: all but its checksum.
+/// Returns the elements of a page: all but its checksum.
 fn page_elements(file: &Reader, block: Address, start: u64, bytes: u64) -> Result<Arc<Vec<u8>>> {
     let at =
         block.0.checked_add(start).ok_or_else(|| Error::corrupt("find page of chunk index").at(block.0))?;
@@ -255,12 +255,12 @@ fn extensible(
     let bytes = file.store.block(at, header.index_block_bytes(sizes), "extensible array index block")?;
     let index = header.index_block(&bytes, sizes, address).during_at("read extensible array", at.0)?;
     match header.place(number)? {
-        Place::Index { element } => cut(index.elements, element, header.element_bytes),
-        Place::Direct { pointer, group, element } => {
+        ElementLocation::Index { element } => cut(index.elements, element, header.element_bytes),
+        ElementLocation::Direct { pointer, group, element } => {
             let block = index.direct.get(pointer as usize).copied().flatten();
             data_element(file, header, address, block, group, element, &[])
         }
-        Place::Secondary { pointer, group, block, element } => {
+        ElementLocation::Secondary { pointer, group, block, element } => {
             let Some(at) = index.secondary.get(pointer as usize).copied().flatten() else { return Ok(None) };
             let bytes = file.store.block(
                 at,

@@ -8,7 +8,7 @@ use quick_cache::Weighter;
 use system::sync::RwLock;
 
 use crate::format::Address;
-use crate::kept::Kept;
+use crate::lazy_cache::LazyCache;
 
 /// Default budget for one file.
 pub(crate) const CACHE_BYTES: u64 = 64 << 20;
@@ -26,15 +26,15 @@ impl Weighter<(Address, Address), Arc<Vec<u8>>> for ByBytes {
 #[derive(Debug)]
 pub(crate) struct Budget {
     bytes_max: u64,
-    chunks: Kept<(Address, Address), Arc<Vec<u8>>, ByBytes>,
+    chunks: LazyCache<(Address, Address), Arc<Vec<u8>>, ByBytes>,
 }
 
 impl Budget {
     fn new(bytes_max: u64) -> Self {
-        Budget { bytes_max, chunks: Kept::of_large(bytes_max.max(1), ByBytes) }
+        Budget { bytes_max, chunks: LazyCache::of_large(bytes_max.max(1), ByBytes) }
     }
 
-    /// Whether this many bytes may stay without driving out most of the others.
+    /// Returns whether this many bytes may stay without driving out most of the others.
     pub(crate) fn has_room(&self, bytes: u64) -> bool {
         bytes <= self.bytes_max / 2
     }
@@ -42,7 +42,7 @@ impl Budget {
 
 /// The decoded chunks of a file. Datasets share a budget unless they were given one of their own.
 ///
-/// What is in use is held by whoever uses it, so that a small budget cannot take it away from the operation at hand.
+/// What is in use is held by a caller that uses it, so that a small budget cannot take it away from the operation at hand.
 #[derive(Debug)]
 pub(crate) struct ChunkCache {
     shared: Arc<Budget>,
@@ -63,7 +63,7 @@ impl ChunkCache {
         }
     }
 
-    /// The budget that a dataset's chunks come under.
+    /// Returns the budget that a dataset's chunks come under.
     pub(crate) fn budget(&self, dataset: Address) -> Arc<Budget> {
         if self.has_own.load(Ordering::Acquire)
             && let Some(own) = self.own.read().get(&dataset)

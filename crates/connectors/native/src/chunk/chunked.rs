@@ -7,12 +7,13 @@
 use std::iter::Peekable;
 
 use algorithms::thread_pool;
+use filters::pipeline::stages;
 use model::selection::{ChunkRun, ChunkRuns, PointIndex};
 use model::{Context, Result, Selection, Within};
 
 use super::index::{ChunkAt, Chunks};
 use super::load::Filtered;
-use super::pieces::{self, Piece};
+use super::pieces::{self, FileRun};
 use crate::format::layout::Chunked;
 use crate::object::dataset::Dataset;
 use crate::reader::Reader;
@@ -86,13 +87,15 @@ impl Reading<'_> {
         self.dataset.element_bytes() as u64
     }
 
-    /// Whether it pays to use other cores for so many chunks, and there is memory for that.
+    /// Returns whether it pays to use other cores for so many chunks, and there is memory for that.
     fn is_worth_sharing(&self, chunks: u64, bytes: usize) -> bool {
         let is_work = chunks > 1 && (self.chunks.filtered || bytes as u64 >= PARALLEL_BYTES);
-        is_work && (self.chunks.chunk_bytes <= SMALL_BYTES || self.has_memory_to_share())
+        let is_alone =
+            || self.file.store.is_serial() || self.file.registry.is_serial(&stages(self.dataset.filters()));
+        is_work && !is_alone() && (self.chunks.chunk_bytes <= SMALL_BYTES || self.has_memory_to_share())
     }
 
-    /// Whether every core could decode a chunk at the same time.
+    /// Returns whether every core could decode a chunk at the same time.
     fn has_memory_to_share(&self) -> bool {
         let each = self.chunks.chunk_bytes.saturating_mul(3);
         each.saturating_mul(thread_pool::threads() as u64) <= self.file.store.budget.left()
@@ -114,7 +117,7 @@ impl Reading<'_> {
         Ok(())
     }
 
-    /// Some bands, each whole.
+    /// Returns some bands, each whole.
     fn next_bands(&self, wanted: &mut Peekable<impl Iterator<Item = Vec<u64>>>) -> Result<Vec<Band>> {
         let mut bands: Vec<Band> = Vec::new();
         let mut bytes = 0;
@@ -135,12 +138,12 @@ impl Reading<'_> {
     }
 
     /// Selected elements before those of the band that a chunk is in.
-    fn elements_before(&self, scaled: &[u64]) -> Result<u64> {
+    fn elements_before(&self, chunk_coords: &[u64]) -> Result<u64> {
         let (dims, shape) = (self.dataset.dims(), &self.chunks.layout.shape);
         let mut start = vec![0; dims.len()];
         let mut whole = dims.to_vec();
         if let (Some(start), Some(whole)) = (start.first_mut(), whole.first_mut()) {
-            (*start, *whole) = (scaled[0] * shape[0], shape[0]);
+            (*start, *whole) = (chunk_coords[0] * shape[0], shape[0]);
         }
         let first = self.selection.chunk_runs(dims, &start, &whole)?.next();
         Ok(first.map_or(0, |run| run.selection_offset))
@@ -167,7 +170,7 @@ impl Reading<'_> {
         mut into: Target<'_>,
         work: &mut Work,
     ) -> Result<()> {
-        chunks.try_for_each(|scaled| self.read_chunk(scaled, &mut into, work))
+        chunks.try_for_each(|chunk_coords| self.read_chunk(chunk_coords, &mut into, work))
     }
 
     /// Chunks whose elements lie between each other's: loaded on all cores, then copied by one.
@@ -178,23 +181,23 @@ impl Reading<'_> {
             let batch: Vec<Vec<u64>> = wanted.by_ref().take(batch_max).collect();
             if !self.is_worth_sharing(batch.len() as u64, into.bytes.len()) {
                 self.file.works.with(|work| {
-                    batch.iter().try_for_each(|scaled| self.read_chunk(scaled, &mut into, work))
+                    batch.iter().try_for_each(|chunk_coords| self.read_chunk(chunk_coords, &mut into, work))
                 })?;
                 continue;
             }
-            let packed = thread_pool::map(batch.iter().collect(), |scaled| self.packed(scaled))?;
-            for (scaled, packed) in batch.iter().zip(packed) {
-                self.unpack(scaled, &packed, &mut into)?;
+            let packed = thread_pool::map(batch.iter().collect(), |chunk_coords| self.packed(chunk_coords))?;
+            for (chunk_coords, packed) in batch.iter().zip(packed) {
+                self.unpack(chunk_coords, &packed, &mut into)?;
             }
         }
         Ok(())
     }
 
-    /// The wanted elements of one chunk, one after the other.
-    fn packed(&self, scaled: &[u64]) -> Result<Vec<u8>> {
+    /// Returns the wanted elements of one chunk, one after the other.
+    fn packed(&self, chunk_coords: &[u64]) -> Result<Vec<u8>> {
         let bytes = self.element_bytes();
         let mut count = 0;
-        let runs = self.runs(scaled)?.map(|run| {
+        let runs = self.runs(chunk_coords)?.map(|run| {
             let here = ChunkRun { selection_offset: count, ..run };
             count += run.len;
             here
@@ -202,13 +205,13 @@ impl Reading<'_> {
         let runs: Vec<ChunkRun> = runs.collect();
         let mut packed = vec![0; (count * bytes) as usize];
         let mut target = Target { before: 0, bytes: &mut packed };
-        self.file.works.with(|work| self.read_runs(scaled, &runs, &mut target, work))?;
+        self.file.works.with(|work| self.read_runs(chunk_coords, &runs, &mut target, work))?;
         Ok(packed)
     }
 
-    fn unpack(&self, scaled: &[u64], packed: &[u8], into: &mut Target<'_>) -> Result<()> {
+    fn unpack(&self, chunk_coords: &[u64], packed: &[u8], into: &mut Target<'_>) -> Result<()> {
         let mut rest = packed;
-        for run in self.runs(scaled)? {
+        for run in self.runs(chunk_coords)? {
             let target = into.part(&run, self.element_bytes());
             let (now, later) = rest.split_at(target.len());
             target.copy_from_slice(now);
@@ -217,13 +220,13 @@ impl Reading<'_> {
         Ok(())
     }
 
-    fn runs(&self, scaled: &[u64]) -> Result<ChunkRuns> {
+    fn runs(&self, chunk_coords: &[u64]) -> Result<ChunkRuns> {
         let wanted = (self.selection, self.points.as_ref());
-        super::runs_in(self.dataset, &self.chunks.layout.shape, wanted, scaled)
+        super::runs_in(self.dataset, &self.chunks.layout.shape, wanted, chunk_coords)
     }
 
-    fn find(&self, scaled: &[u64]) -> Result<Option<ChunkAt>> {
-        let found = self.dataset.map.find(&self.chunks, &self.grid, scaled);
+    fn find(&self, chunk_coords: &[u64]) -> Result<Option<ChunkAt>> {
+        let found = self.dataset.map.find(&self.chunks, &self.grid, chunk_coords);
         found.during_at("find chunk", self.dataset.address.0)
     }
 
@@ -232,38 +235,38 @@ impl Reading<'_> {
     }
 
     /// The wanted elements of one chunk, to their places.
-    fn read_chunk(&self, scaled: &[u64], into: &mut Target<'_>, work: &mut Work) -> Result<()> {
-        let mut runs = self.runs(scaled)?;
+    fn read_chunk(&self, chunk_coords: &[u64], into: &mut Target<'_>, work: &mut Work) -> Result<()> {
+        let mut runs = self.runs(chunk_coords)?;
         let Some(first) = runs.next() else { return Ok(()) };
-        let Some(at) = self.find(scaled)? else {
+        let Some(at) = self.find(chunk_coords)? else {
             return std::iter::once(first).chain(runs).try_for_each(|run| {
                 super::fill(self.dataset, into.part(&run, self.element_bytes()));
                 Ok(())
             });
         };
         if first.len * self.element_bytes() == self.chunks.chunk_bytes {
-            return self.read_whole(scaled, at, into.part(&first, self.element_bytes()), work);
+            return self.read_whole(chunk_coords, at, into.part(&first, self.element_bytes()), work);
         }
         if self.chunks.filtered {
-            let chunk = self.filtered().load(scaled, at, work)?;
+            let chunk = self.filtered().load(chunk_coords, at, work)?;
             copy([first], &chunk, into, self.element_bytes());
             return self.copy_rest(runs, &chunk, into);
         }
-        self.read_plain(scaled, at, (first, runs), into, work)
+        self.read_plain(chunk_coords, at, (first, runs), into, work)
     }
 
-    fn read_whole(&self, scaled: &[u64], at: ChunkAt, into: &mut [u8], work: &mut Work) -> Result<()> {
+    fn read_whole(&self, chunk_coords: &[u64], at: ChunkAt, into: &mut [u8], work: &mut Work) -> Result<()> {
         if !self.chunks.filtered {
             return self.file.store.read(at.address, into, "chunk");
         }
         let filtered = self.filtered();
         if self.keeps_whole {
-            into.copy_from_slice(&filtered.load(scaled, at, work)?);
+            into.copy_from_slice(&filtered.load(chunk_coords, at, work)?);
             return Ok(());
         }
         match filtered.cached(at) {
             Some(chunk) => into.copy_from_slice(&chunk),
-            None => filtered.decode(scaled, at, into, work)?,
+            None => filtered.decode(chunk_coords, at, into, work)?,
         }
         Ok(())
     }
@@ -271,7 +274,7 @@ impl Reading<'_> {
     /// Parts of a chunk without filters: few runs one by one, and many with all that lies between them.
     fn read_plain(
         &self,
-        scaled: &[u64],
+        chunk_coords: &[u64],
         at: ChunkAt,
         (first, mut runs): (ChunkRun, ChunkRuns),
         into: &mut Target<'_>,
@@ -286,7 +289,7 @@ impl Reading<'_> {
             return self.read_pieces(at, some.into_iter().chain(runs), into, work);
         }
         let end = self.chunks.chunk_bytes.within(self.file.store.end(), "chunk")?;
-        let end = end.min((self.last_offset(scaled) + 1).saturating_mul(self.element_bytes()) as usize);
+        let end = end.min((self.last_offset(chunk_coords) + 1).saturating_mul(self.element_bytes()) as usize);
         let mut chunk = std::mem::take(&mut work.plain);
         let start = ((first.chunk_offset * self.element_bytes()) as usize).min(end);
         let span = &mut work::sized(&mut chunk, end)[start..];
@@ -305,9 +308,9 @@ impl Reading<'_> {
     }
 
     /// No selected element of a chunk comes after this one.
-    fn last_offset(&self, scaled: &[u64]) -> u64 {
+    fn last_offset(&self, chunk_coords: &[u64]) -> u64 {
         let shape = &self.chunks.layout.shape;
-        let at = |d: usize| (self.bounds.1[d] - scaled[d] * shape[d]).min(shape[d] - 1);
+        let at = |d: usize| (self.bounds.1[d] - chunk_coords[d] * shape[d]).min(shape[d] - 1);
         (0..shape.len()).fold(0, |offset: u64, d| offset.saturating_mul(shape[d]).saturating_add(at(d)))
     }
 
@@ -319,7 +322,7 @@ impl Reading<'_> {
         work: &mut Work,
     ) -> Result<()> {
         let (bytes, before) = (self.element_bytes(), into.before);
-        let piece = |run: ChunkRun| Piece {
+        let piece = |run: ChunkRun| FileRun {
             from: run.chunk_offset * bytes,
             to: ((run.selection_offset - before) * bytes) as usize,
             len: (run.len * bytes) as usize,
@@ -330,19 +333,19 @@ impl Reading<'_> {
     /// Runs of a chunk, to the places that they name.
     fn read_runs(
         &self,
-        scaled: &[u64],
+        chunk_coords: &[u64],
         runs: &[ChunkRun],
         into: &mut Target<'_>,
         work: &mut Work,
     ) -> Result<()> {
         let runs = runs.iter().copied();
-        match self.find(scaled)? {
+        match self.find(chunk_coords)? {
             None => {
                 super::fill(self.dataset, into.bytes);
                 Ok(())
             }
             Some(at) if self.chunks.filtered => {
-                copy(runs, &self.filtered().load(scaled, at, work)?, into, self.element_bytes());
+                copy(runs, &self.filtered().load(chunk_coords, at, work)?, into, self.element_bytes());
                 Ok(())
             }
             Some(at) => self.read_pieces(at, runs, into, work),
@@ -360,13 +363,13 @@ fn copy(runs: impl IntoIterator<Item = ChunkRun>, chunk: &[u8], into: &mut Targe
 }
 
 impl<'b> Target<'b> {
-    /// The place of a run.
+    /// Returns the place of a run.
     fn part(&mut self, run: &ChunkRun, element_bytes: u64) -> &mut [u8] {
         let start = ((run.selection_offset - self.before) * element_bytes) as usize;
         &mut self.bytes[start..start + (run.len * element_bytes) as usize]
     }
 
-    /// What comes before the element with that number, and the rest.
+    /// Returns what comes before the element with that number, and the rest.
     fn split(self, at: u64, element_bytes: u64) -> (Target<'b>, Target<'b>) {
         let (now, later) = self.bytes.split_at_mut(((at - self.before) * element_bytes) as usize);
         (Target { before: self.before, bytes: now }, Target { before: at, bytes: later })

@@ -82,15 +82,15 @@ impl<'a> Chunks<'a> {
         self.layout.shape.len()
     }
 
-    /// The chunk at scaled coordinates, if it is stored.
-    pub(crate) fn find(&self, scaled: &[u64]) -> Result<Option<ChunkAt>> {
+    /// Returns the chunk at chunk coordinates, if it is stored.
+    pub(crate) fn find(&self, chunk_coords: &[u64]) -> Result<Option<ChunkAt>> {
         let Some(address) = self.layout.address else { return Ok(None) };
         match (&self.layout.index, &self.opened) {
             (Index::Single { filtered }, _) => Ok(Some(self.single(address, *filtered))),
-            (Index::Implicit, _) => self.implicit(address, scaled).map(Some),
-            (_, Opened::BTree1(tree)) => self.find_btree1(tree, scaled),
-            (_, Opened::Array(array)) => self.find_array(array, scaled),
-            (_, Opened::BTree2(tree)) => self.find_btree2(tree, scaled),
+            (Index::Implicit, _) => self.implicit(address, chunk_coords).map(Some),
+            (_, Opened::BTree1(tree)) => self.find_btree1(tree, chunk_coords),
+            (_, Opened::Array(array)) => self.find_array(array, chunk_coords),
+            (_, Opened::BTree2(tree)) => self.find_btree2(tree, chunk_coords),
             (_, Opened::Nothing) => Ok(None),
         }
     }
@@ -118,31 +118,31 @@ impl<'a> Chunks<'a> {
         }
     }
 
-    fn implicit(&self, base: Address, scaled: &[u64]) -> Result<ChunkAt> {
-        let offset = self.linear(scaled, None)?.checked_mul(self.chunk_bytes);
+    fn implicit(&self, base: Address, chunk_coords: &[u64]) -> Result<ChunkAt> {
+        let offset = self.linear(chunk_coords, None)?.checked_mul(self.chunk_bytes);
         let address = offset.and_then(|n| n.checked_add(base.0));
         address.map(|a| self.plain(Address(a))).ok_or_else(|| Error::corrupt("find chunk").at(base.0))
     }
 
-    fn linear(&self, scaled: &[u64], first: Option<usize>) -> Result<u64> {
-        number(scaled, first, self.max_dims, &self.layout.shape)
+    fn linear(&self, chunk_coords: &[u64], first: Option<usize>) -> Result<u64> {
+        number(chunk_coords, first, self.max_dims, &self.layout.shape)
     }
 
-    /// The dimension that grows, for the extensible array.
+    /// Returns the dimension that grows, for the extensible array.
     fn unlimited_dim(&self) -> Option<usize> {
         self.max_dims.iter().position(|&d| d == model::UNLIMITED)
     }
 
-    fn find_array(&self, array: &arrays::Array, scaled: &[u64]) -> Result<Option<ChunkAt>> {
+    fn find_array(&self, array: &arrays::Array, chunk_coords: &[u64]) -> Result<Option<ChunkAt>> {
         let first = if array.is_extensible() { self.unlimited_dim() } else { None };
-        let number = self.linear(scaled, first)?;
+        let number = self.linear(chunk_coords, first)?;
         match array.element(self.file, number)? {
             Some(element) => self.array_element(&element),
             None => Ok(None),
         }
     }
 
-    /// An element of an array: an address and, where there are filters, a size and a mask.
+    /// Returns an element of an array: an address and, where there are filters, a size and a mask.
     fn array_element(&self, element: &[u8]) -> Result<Option<ChunkAt>> {
         let sizes = self.file.store.sizes();
         let mut c = Cursor::new(element, "chunk index element");
@@ -155,9 +155,9 @@ impl<'a> Chunks<'a> {
         Ok(Some(ChunkAt { address, bytes: c.uint(width)?, filter_mask: c.u32()? }))
     }
 
-    fn find_btree1(&self, tree: &Tree, scaled: &[u64]) -> Result<Option<ChunkAt>> {
+    fn find_btree1(&self, tree: &Tree, chunk_coords: &[u64]) -> Result<Option<ChunkAt>> {
         let wanted: Vec<u64> =
-            scaled.iter().zip(&self.layout.shape).map(|(s, c)| s.saturating_mul(*c)).collect();
+            chunk_coords.iter().zip(&self.layout.shape).map(|(s, c)| s.saturating_mul(*c)).collect();
         let rank = self.rank();
         let mut order = |key: &[u8]| key_order(key, &wanted);
         let found = tree.find(self.file, &mut |keys| between(keys, false, &mut order))?;
@@ -170,11 +170,11 @@ impl<'a> Chunks<'a> {
         ChunkAt { address, bytes: u64::from(key.stored_bytes), filter_mask: key.filter_mask }
     }
 
-    fn find_btree2(&self, tree: &BTree2, scaled: &[u64]) -> Result<Option<ChunkAt>> {
+    fn find_btree2(&self, tree: &BTree2, chunk_coords: &[u64]) -> Result<Option<ChunkAt>> {
         let rank = self.rank();
         let record = btree2::find(self.file, tree, &mut |record| {
             let at = record.len().checked_sub(8 * rank).ok_or_else(|| Error::corrupt("read chunk record"))?;
-            offsets_order(&record[at..], scaled)
+            offsets_order(&record[at..], chunk_coords)
         })?;
         record.map(|record| self.btree2_record(&record).map(|r| r.1)).transpose()
     }
@@ -192,11 +192,11 @@ impl<'a> Chunks<'a> {
         } else {
             self.plain(address)
         };
-        let scaled = (0..self.rank()).map(|_| c.u64()).collect::<Result<_>>()?;
-        Ok((scaled, chunk))
+        let chunk_coords = (0..self.rank()).map(|_| c.u64()).collect::<Result<_>>()?;
+        Ok((chunk_coords, chunk))
     }
 
-    /// Calls `visit` with the scaled coordinates of every chunk that is stored, outside of the extent too.
+    /// Calls `visit` with the chunk coordinates of every chunk that is stored, outside of the extent too.
     pub(crate) fn walk(&self, visit: &mut dyn FnMut(&[u64], ChunkAt) -> Result<()>) -> Result<()> {
         if self.layout.address.is_none() {
             return Ok(());
@@ -204,20 +204,20 @@ impl<'a> Chunks<'a> {
         match &self.opened {
             Opened::BTree1(tree) => tree.walk(self.file, &mut |key, address| {
                 let key = ChunkKey::decode(key, self.rank())?;
-                let scaled: Vec<u64> =
+                let chunk_coords: Vec<u64> =
                     key.offset.iter().zip(&self.layout.shape).map(|(o, c)| o / c).collect();
-                visit(&scaled, self.keyed(&key, address))
+                visit(&chunk_coords, self.keyed(&key, address))
             }),
             Opened::BTree2(tree) => btree2::walk(self.file, tree, &mut |record| {
-                let (scaled, chunk) = self.btree2_record(record)?;
-                visit(&scaled, chunk)
+                let (chunk_coords, chunk) = self.btree2_record(record)?;
+                visit(&chunk_coords, chunk)
             }),
             Opened::Array(array) => self.walk_array(array, visit),
             Opened::Nothing => self.walk_grid(visit),
         }
     }
 
-    /// The blocks of the index itself, with their bytes.
+    /// Returns the blocks of the index itself, with their bytes.
     pub(crate) fn blocks(&self) -> Result<Vec<(Address, u64)>> {
         match (&self.opened, self.layout.address) {
             (Opened::BTree1(tree), _) => tree.nodes(self.file, &mut |_, _| Ok(())),
@@ -227,7 +227,7 @@ impl<'a> Chunks<'a> {
         }
     }
 
-    /// Bytes of the index, as libhdf5 tells them: of an extensible array's index block it leaves out one pointer for
+    /// Returns the number of bytes of the index, as libhdf5 tells them: of an extensible array's index block it leaves out one pointer for
     /// each group of blocks that there can be.
     pub(crate) fn told_bytes(&self) -> Result<u64> {
         let all = self.blocks()?.into_iter().fold(0, |n: u64, (_, bytes)| n.saturating_add(bytes));
@@ -249,33 +249,37 @@ impl<'a> Chunks<'a> {
         let first = if array.is_extensible() { self.unlimited_dim() } else { None };
         array.walk(self.file, &mut |number, element| {
             let Some(chunk) = self.array_element(element)? else { return Ok(()) };
-            visit(&self.scaled(number, first), chunk)
+            visit(&self.chunk_coords(number, first), chunk)
         })
     }
 
-    /// Whether a chunk holds elements of the extent. After a resize some may not.
-    pub(crate) fn is_inside(&self, scaled: &[u64]) -> bool {
-        scaled.iter().zip(self.dims).zip(&self.layout.shape).all(|((s, d), c)| s.saturating_mul(*c) < *d)
+    /// Returns whether a chunk holds elements of the extent. After a resize some may not.
+    pub(crate) fn is_inside(&self, chunk_coords: &[u64]) -> bool {
+        chunk_coords
+            .iter()
+            .zip(self.dims)
+            .zip(&self.layout.shape)
+            .all(|((s, d), c)| s.saturating_mul(*c) < *d)
     }
 
-    /// The opposite of [`Chunks::linear`].
-    fn scaled(&self, mut number: u64, first: Option<usize>) -> Vec<u64> {
-        let mut scaled = vec![0; self.rank()];
+    /// Returns the opposite of [`Chunks::linear`].
+    fn chunk_coords(&self, mut number: u64, first: Option<usize>) -> Vec<u64> {
+        let mut chunk_coords = vec![0; self.rank()];
         for d in (0..self.rank()).rev().filter(|&d| Some(d) != first) {
             let grid = self.max_dims[d].div_ceil(self.layout.shape[d]).max(1);
-            scaled[d] = number % grid;
+            chunk_coords[d] = number % grid;
             number /= grid;
         }
         match first {
-            Some(d) => scaled[d] = number,
+            Some(d) => chunk_coords[d] = number,
             // Without a dimension that grows, what is left over lies outside.
-            None if number > 0 => scaled.fill(u64::MAX >> 33),
+            None if number > 0 => chunk_coords.fill(u64::MAX >> 33),
             None => {}
         }
-        scaled
+        chunk_coords
     }
 
-    /// Every place of the current grid: the only chunk, or the chunks of an implicit index, which all exist.
+    /// Returns every place of the current grid: the only chunk, or the chunks of an implicit index, which all exist.
     fn walk_grid(&self, visit: &mut dyn FnMut(&[u64], ChunkAt) -> Result<()>) -> Result<()> {
         let grid: Vec<u64> = self.dims.iter().zip(&self.layout.shape).map(|(d, c)| d.div_ceil(*c)).collect();
         let count = grid.iter().try_fold(1u64, |n, &g| n.checked_mul(g)).unwrap_or(u64::MAX);
@@ -286,30 +290,36 @@ impl<'a> Chunks<'a> {
                 .with("problem", "more than the file holds"));
         }
         let count = if matches!(self.layout.index, Index::Implicit) { count } else { count.min(1) };
-        let mut scaled = vec![0; self.rank()];
+        let mut chunk_coords = vec![0; self.rank()];
         for _ in 0..count {
-            if let Some(chunk) = self.find(&scaled)? {
-                visit(&scaled, chunk)?;
+            if let Some(chunk) = self.find(&chunk_coords)? {
+                visit(&chunk_coords, chunk)?;
             }
-            advance(&mut scaled, &grid);
+            advance(&mut chunk_coords, &grid);
         }
         Ok(())
     }
 
-    /// Whether a chunk sticks out of the extent.
-    pub(crate) fn is_edge(&self, scaled: &[u64]) -> bool {
-        let ends = scaled.iter().zip(&self.layout.shape).map(|(s, c)| (s + 1).saturating_mul(*c));
+    /// Returns whether a chunk sticks out of the extent.
+    pub(crate) fn is_edge(&self, chunk_coords: &[u64]) -> bool {
+        let ends = chunk_coords.iter().zip(&self.layout.shape).map(|(s, c)| (s + 1).saturating_mul(*c));
         ends.zip(self.dims).any(|(end, &dim)| end > dim)
     }
 }
 
-/// The number of a chunk in C order over the grid of the *maximum* extent; `first` is moved to the front.
-pub(crate) fn number(scaled: &[u64], first: Option<usize>, max_dims: &[u64], shape: &[u64]) -> Result<u64> {
+/// Returns the number of a chunk in C order over the grid of the *maximum* extent; `first` is moved to the front.
+pub(crate) fn number(
+    chunk_coords: &[u64],
+    first: Option<usize>,
+    max_dims: &[u64],
+    shape: &[u64],
+) -> Result<u64> {
     let overflow = || Error::corrupt("number chunk").with("problem", "too many chunks");
-    let mut number = first.map_or(0, |d| scaled[d]);
-    for d in (0..scaled.len()).filter(|&d| Some(d) != first) {
+    let mut number = first.map_or(0, |d| chunk_coords[d]);
+    for d in (0..chunk_coords.len()).filter(|&d| Some(d) != first) {
         let grid = max_dims[d].div_ceil(shape[d]);
-        number = number.checked_mul(grid).and_then(|n| n.checked_add(scaled[d])).ok_or_else(overflow)?;
+        number =
+            number.checked_mul(grid).and_then(|n| n.checked_add(chunk_coords[d])).ok_or_else(overflow)?;
     }
     Ok(number)
 }

@@ -57,21 +57,21 @@ pub(crate) struct Filtered<'a> {
 }
 
 impl Filtered<'_> {
-    /// The elements of a chunk, which stay in the cache for later.
-    pub(crate) fn load(&self, scaled: &[u64], at: ChunkAt, work: &mut Work) -> Result<Decoded> {
+    /// Returns the elements of a chunk, which stay in the cache for later.
+    pub(crate) fn load(&self, chunk_coords: &[u64], at: ChunkAt, work: &mut Work) -> Result<Decoded> {
         if let Some(bytes) = self.cached(at) {
             return Ok(Decoded { bytes, _charge: None });
         }
         self.check_expansion(at)?;
         let charge = self.file.store.budget.charge(self.chunks.chunk_bytes, "chunk")?;
         let mut chunk = budget::zeroed(self.chunks.chunk_bytes as usize, "chunk")?;
-        self.decode(scaled, at, &mut chunk, work)?;
+        self.decode(chunk_coords, at, &mut chunk, work)?;
         let bytes = Arc::new(chunk);
         self.file.chunks.put(self.dataset.address, at.address, &bytes);
         Ok(Decoded { bytes, _charge: Some(charge) })
     }
 
-    /// Bytes that decoding takes besides the elements: the chunk as it is stored, and what lies between two filters.
+    /// Returns the number of bytes that decoding takes besides the elements: the chunk as it is stored, and what lies between two filters.
     fn decoding_bytes(&self, at: ChunkAt) -> u64 {
         let between = if self.dataset.filters().len() > 1 { self.chunks.chunk_bytes } else { 0 };
         at.bytes.saturating_add(between)
@@ -86,15 +86,21 @@ impl Filtered<'_> {
     }
 
     /// Decodes a chunk into a buffer of exactly its size.
-    pub(crate) fn decode(&self, scaled: &[u64], at: ChunkAt, into: &mut [u8], work: &mut Work) -> Result<()> {
-        self.decode_here(scaled, at, into, work).during_at("read chunk", at.address.0)
+    pub(crate) fn decode(
+        &self,
+        chunk_coords: &[u64],
+        at: ChunkAt,
+        into: &mut [u8],
+        work: &mut Work,
+    ) -> Result<()> {
+        self.decode_here(chunk_coords, at, into, work).during_at("read chunk", at.address.0)
     }
 
-    fn decode_here(&self, scaled: &[u64], at: ChunkAt, into: &mut [u8], work: &mut Work) -> Result<()> {
+    fn decode_here(&self, chunk_coords: &[u64], at: ChunkAt, into: &mut [u8], work: &mut Work) -> Result<()> {
         self.check_expansion(at)?;
         let _charge = self.file.store.budget.charge(self.decoding_bytes(at), "chunk while it is decoded")?;
         raw(self.file, self.chunks, at, &mut work.raw)?;
-        if self.chunks.layout.edge_chunks_unfiltered && self.chunks.is_edge(scaled) {
+        if self.chunks.layout.edge_chunks_unfiltered && self.chunks.is_edge(chunk_coords) {
             let fits = work.raw.len() == into.len();
             let wrong = || Error::corrupt("decode chunk").with("bytes", work.raw.len());
             into.copy_from_slice(fits.then_some(&work.raw).ok_or_else(wrong)?);

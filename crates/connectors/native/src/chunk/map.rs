@@ -21,11 +21,16 @@ pub(crate) struct ChunkMap {
 }
 
 impl ChunkMap {
-    /// The chunk at scaled coordinates, if it is stored. `grid` counts the chunks along each dimension.
-    pub(crate) fn find(&self, chunks: &Chunks<'_>, grid: &[u64], scaled: &[u64]) -> Result<Option<ChunkAt>> {
+    /// Returns the chunk at chunk coordinates, if it is stored. `grid` counts the chunks along each dimension.
+    pub(crate) fn find(
+        &self,
+        chunks: &Chunks<'_>,
+        grid: &[u64],
+        chunk_coords: &[u64],
+    ) -> Result<Option<ChunkAt>> {
         match self.places(chunks, grid) {
-            Some(places) => Ok(number(grid, scaled).and_then(|n| places.get(n).copied().flatten())),
-            None => chunks.find(scaled),
+            Some(places) => Ok(number(grid, chunk_coords).and_then(|n| places.get(n).copied().flatten())),
+            None => chunks.find(chunk_coords),
         }
     }
 
@@ -47,8 +52,8 @@ impl ChunkMap {
 
 fn list(chunks: &Chunks<'_>, grid: &[u64], count: usize) -> Result<Vec<Option<ChunkAt>>> {
     let mut places = vec![None; count];
-    chunks.walk(&mut |scaled, chunk| {
-        if let Some(place) = number(grid, scaled).and_then(|n| places.get_mut(n)) {
+    chunks.walk(&mut |chunk_coords, chunk| {
+        if let Some(place) = number(grid, chunk_coords).and_then(|n| places.get_mut(n)) {
             *place = Some(chunk);
         }
         Ok(())
@@ -56,10 +61,10 @@ fn list(chunks: &Chunks<'_>, grid: &[u64], count: usize) -> Result<Vec<Option<Ch
     Ok(places)
 }
 
-/// The number of a chunk in C order; nothing outside of the grid.
-fn number(grid: &[u64], scaled: &[u64]) -> Option<usize> {
+/// Returns the number of a chunk in C order; nothing outside of the grid.
+fn number(grid: &[u64], chunk_coords: &[u64]) -> Option<usize> {
     let mut number = 0;
-    for (&g, &s) in grid.iter().zip(scaled) {
+    for (&g, &s) in grid.iter().zip(chunk_coords) {
         if s >= g {
             return None;
         }

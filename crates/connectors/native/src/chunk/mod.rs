@@ -24,21 +24,21 @@ use crate::reader::Reader;
 pub(crate) use plain::write_external;
 pub(crate) use stored::{list, read_raw};
 
-/// The first element of a chunk.
-pub(crate) fn start_of(scaled: &[u64], shape: &[u64]) -> Vec<u64> {
-    scaled.iter().zip(shape).map(|(s, c)| s * c).collect()
+/// Returns the first element of a chunk.
+pub(crate) fn start_of(chunk_coords: &[u64], shape: &[u64]) -> Vec<u64> {
+    chunk_coords.iter().zip(shape).map(|(s, c)| s * c).collect()
 }
 
-/// What a chunk has of a selection; points are found by their index, where there is one.
+/// Returns what a chunk has of a selection; points are found by their index, where there is one.
 pub(crate) fn runs_in(
     dataset: &Dataset,
     shape: &[u64],
     (selection, points): (&Selection, Option<&PointIndex>),
-    scaled: &[u64],
+    chunk_coords: &[u64],
 ) -> Result<ChunkRuns> {
     match points {
-        Some(points) => points.chunk_runs(scaled),
-        None => selection.chunk_runs(dataset.dims(), &start_of(scaled, shape), shape),
+        Some(points) => points.chunk_runs(chunk_coords),
+        None => selection.chunk_runs(dataset.dims(), &start_of(chunk_coords, shape), shape),
     }
 }
 
@@ -96,14 +96,14 @@ pub(crate) fn fill(dataset: &Dataset, into: &mut [u8]) {
     }
 }
 
-/// Bytes of a dataset's elements, by its extent.
+/// Returns the number of bytes of a dataset's elements, by its extent.
 pub(crate) fn logical_bytes(dataset: &Dataset) -> Result<u64> {
     let count = dataset.info.space.element_count()?;
     let bytes = count.checked_mul(u64::from(dataset.info.datatype.size()));
     bytes.ok_or_else(|| Error::corrupt("size of dataset").at(dataset.address.0).with("elements", count))
 }
 
-/// How much storage a dataset takes.
+/// Returns how much storage a dataset takes.
 pub(crate) fn storage(file: &Reader, dataset: &Dataset) -> Result<StorageInfo> {
     let bytes = logical_bytes(dataset)?;
     let whole = |is_there: bool| if is_there { Allocation::Full } else { Allocation::None };
@@ -120,7 +120,7 @@ pub(crate) fn storage(file: &Reader, dataset: &Dataset) -> Result<StorageInfo> {
     })
 }
 
-/// The bytes of one chunk of `shape`.
+/// Returns the bytes of one chunk of `shape`.
 pub(crate) fn chunk_bytes(file: &Reader, shape: &[u64], element_bytes: u64) -> Result<usize> {
     let bytes = shape.iter().try_fold(element_bytes, |n, &d| n.checked_mul(d));
     bytes.unwrap_or(u64::MAX).within(file.store.limits.chunk_bytes_max, "chunk")

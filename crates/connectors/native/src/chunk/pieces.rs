@@ -13,7 +13,7 @@ const TOGETHER_BYTES: u64 = 1 << 20;
 
 /// Bytes of the file that have a place in a buffer.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Piece {
+pub(crate) struct FileRun {
     /// Offset from where the storage starts.
     pub(crate) from: u64,
     /// Offset in the buffer.
@@ -21,7 +21,7 @@ pub(crate) struct Piece {
     pub(crate) len: usize,
 }
 
-impl Piece {
+impl FileRun {
     fn end(&self) -> u64 {
         self.from.saturating_add(self.len as u64)
     }
@@ -31,7 +31,7 @@ impl Piece {
 pub(crate) fn read(
     store: &Store,
     base: Address,
-    pieces: impl Iterator<Item = Piece>,
+    pieces: impl Iterator<Item = FileRun>,
     into: &mut [u8],
     work: &mut Work,
 ) -> Result<()> {
@@ -53,7 +53,7 @@ pub(crate) fn read(
     done
 }
 
-fn goes_with(first: &Piece, last: &Piece, next: &Piece) -> bool {
+fn goes_with(first: &FileRun, last: &FileRun, next: &FileRun) -> bool {
     next.from >= last.end()
         && next.from - last.end() <= GAP_BYTES
         && next.end() - first.from <= TOGETHER_BYTES.max(first.len as u64)
@@ -63,7 +63,7 @@ fn goes_with(first: &Piece, last: &Piece, next: &Piece) -> bool {
 fn read_together(
     store: &Store,
     base: Address,
-    pieces: &[Piece],
+    pieces: &[FileRun],
     into: &mut [u8],
     work: &mut Work,
 ) -> Result<()> {

@@ -6,7 +6,7 @@ use model::properties::{ExternalFile, Layout};
 use model::{Error, Result, Selection};
 use vol::RawBytes;
 
-use super::pieces::{self, Piece};
+use super::pieces::{self, FileRun};
 use crate::file::File;
 use crate::format::Address;
 use crate::object::dataset::Dataset;
@@ -28,7 +28,7 @@ pub(crate) fn contiguous(
     let mut to = 0;
     let pieces = selection.runs(dataset.dims())?.map(|run| {
         let piece =
-            Piece { from: run.offset.saturating_mul(bytes as u64), to, len: run.len as usize * bytes };
+            FileRun { from: run.offset.saturating_mul(bytes as u64), to, len: run.len as usize * bytes };
         to += piece.len;
         piece
     });
@@ -65,7 +65,7 @@ fn each_run(
     Ok(())
 }
 
-/// Elements in files beside this one, which only the caller's resolver may open.
+/// Elements in files next to this one, which only the caller's resolver may open.
 pub(crate) fn external(
     file: &File,
     dataset: &Dataset,
@@ -77,7 +77,7 @@ pub(crate) fn external(
     each_run(dataset, selection, into, |offset, part| parts.read(offset, part))
 }
 
-/// Writes elements to files beside this one.
+/// Writes elements to files next to this one.
 pub(crate) fn write_external(
     file: &File,
     dataset: &Dataset,

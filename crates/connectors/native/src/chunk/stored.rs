@@ -1,4 +1,4 @@
-//! Chunks as they are stored: one of them, a list of them, the room that they take.
+//! Chunks as they are stored: one of them, a list of them, the space that they take.
 
 use model::{Error, Result};
 use vol::{Allocation, ChunkInfo, Page, StorageInfo};
@@ -9,7 +9,7 @@ use crate::format::layout::Chunked;
 use crate::object::dataset::Dataset;
 use crate::reader::Reader;
 
-/// One chunk as it is stored: its filter mask and bytes.
+/// Returns one chunk as it is stored: its filter mask and bytes.
 pub(crate) fn read_raw(
     file: &Reader,
     dataset: &Dataset,
@@ -21,15 +21,15 @@ pub(crate) fn read_raw(
     if !aligned || offset.iter().zip(dataset.dims()).any(|(o, d)| o >= d) {
         return Err(Error::invalid("read chunk").with("offset", format!("{offset:?}")));
     }
-    let scaled: Vec<u64> = offset.iter().zip(&layout.shape).map(|(o, c)| o / c).collect();
+    let chunk_coords: Vec<u64> = offset.iter().zip(&layout.shape).map(|(o, c)| o / c).collect();
     let missing = || Error::not_found("read chunk").with("offset", format!("{offset:?}"));
-    let at = chunks.find(&scaled)?.ok_or_else(missing)?;
+    let at = chunks.find(&chunk_coords)?.ok_or_else(missing)?;
     let mut raw = Vec::new();
     load::raw(file, &chunks, at, &mut raw)?;
     Ok((at.filter_mask, raw))
 }
 
-/// Some of the chunks that are stored.
+/// Returns some of the chunks that are stored.
 pub(crate) fn list(
     file: &Reader,
     dataset: &Dataset,
@@ -40,13 +40,13 @@ pub(crate) fn list(
     let chunks = Chunks::open(file, dataset, layout)?;
     let mut page = Page { entries: Vec::new(), more: false };
     let mut at = 0;
-    chunks.walk(&mut |scaled, chunk| {
-        if !chunks.is_inside(scaled) {
+    chunks.walk(&mut |chunk_coords, chunk| {
+        if !chunks.is_inside(chunk_coords) {
             return Ok(());
         }
         if at >= skip && (page.entries.len() as u64) < count_max {
             page.entries.push(ChunkInfo {
-                offset: scaled.iter().zip(&layout.shape).map(|(s, c)| s.saturating_mul(*c)).collect(),
+                offset: chunk_coords.iter().zip(&layout.shape).map(|(s, c)| s.saturating_mul(*c)).collect(),
                 filter_mask: chunk.filter_mask,
                 bytes: chunk.bytes,
                 address: Some(file.store.absolute(chunk.address)),
@@ -60,13 +60,13 @@ pub(crate) fn list(
     Ok(page)
 }
 
-/// Bytes of all stored chunks.
+/// Returns bytes of all stored chunks.
 pub(crate) fn storage(file: &Reader, dataset: &Dataset, layout: &Chunked) -> Result<StorageInfo> {
     let chunks = Chunks::open(file, dataset, layout)?;
     let (mut bytes, mut count) = (0u64, 0u64);
-    chunks.walk(&mut |scaled, chunk| {
+    chunks.walk(&mut |chunk_coords, chunk| {
         bytes = bytes.saturating_add(chunk.bytes);
-        count += u64::from(chunks.is_inside(scaled));
+        count += u64::from(chunks.is_inside(chunk_coords));
         Ok(())
     })?;
     let grid = dataset.dims().iter().zip(&layout.shape).map(|(d, c)| d.div_ceil(*c));

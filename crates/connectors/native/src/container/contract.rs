@@ -1,4 +1,4 @@
-//! The operations of the contract, each handed to whoever does it.
+//! The operations of the contract, each handed to a caller that does it.
 
 use std::sync::Arc;
 
@@ -297,9 +297,9 @@ impl Container for NativeContainer {
         Ok(())
     }
 
-    fn reference_get(&self, kind: ReferenceKind, slots: &[&[u8]]) -> Result<Vec<Reference>> {
+    fn reference_get(&self, kind: ReferenceKind, descriptors: &[&[u8]]) -> Result<Vec<Reference>> {
         let file = self.open_file()?;
         let _still = if self.is_held { None } else { file.reading_values()? };
-        slots.iter().map(|slot| reference::decode(&self.file, kind, slot)).collect()
+        descriptors.iter().map(|descriptor| reference::decode(&self.file, kind, descriptor)).collect()
     }
 }

@@ -16,21 +16,21 @@ use crate::placement;
 use crate::write::check_elements;
 
 /// Where elements go that are not in this file.
-enum Outside {
+enum ExternalTarget {
     Virtual(WritePlan),
     External(Arc<Dataset>),
 }
 
-/// The datasets that are written to.
+/// Returns the datasets that are written to.
 fn datasets(writes: &[OpWrite<'_>]) -> Vec<Address> {
     writes.iter().map(|op| address(op.dataset)).collect()
 }
 
-/// What is said of a dataset. Whoever makes one or changes its extent asks next: what waits of it need not be written for that.
+/// Returns what is said of a dataset. A caller that makes one or changes its extent asks next: what waits of it need not be written for that.
 pub(super) fn info(c: &NativeContainer, dataset: Token) -> Result<Arc<DatasetInfo>> {
     let at = address(dataset);
     let is_changed = !c.is_held && c.open_file()?.is_dirty(at);
-    if is_changed && c.reading()?.is_some_and(|writer| writer.must_lay_out(at)) {
+    if is_changed && c.reading()?.is_some_and(|writer| writer.must_serialize(at)) {
         let changed = c.change_state(Scope::Objects(&[at]), |writer| writer.dataset(at))?;
         if !matches!(changed.layout, Layout::Virtual { .. }) {
             return Ok(changed.info.clone());
@@ -65,24 +65,24 @@ fn write_outside(c: &NativeContainer, writes: &[OpWrite<'_>], outside: &[Token])
         chosen(false).try_for_each(|op| writer.dataset_write(op))
     })?;
     plans.iter().zip(chosen(true)).try_for_each(|(plan, op)| match plan {
-        Outside::Virtual(plan) => plan.write(c.open_file()?, op.from),
-        Outside::External(dataset) => write_external(c, dataset, op),
+        ExternalTarget::Virtual(plan) => plan.write(c.open_file()?, op.from),
+        ExternalTarget::External(dataset) => write_external(c, dataset, op),
     })
 }
 
-fn plan_outside(c: &NativeContainer, op: &OpWrite<'_>) -> Result<Outside> {
+fn plan_outside(c: &NativeContainer, op: &OpWrite<'_>) -> Result<ExternalTarget> {
     let (view, dataset) = c.dataset(op.dataset)?;
     check_elements(&dataset, op)?;
     match sources::virtual_dataset(&dataset) {
-        Some(found) => found.plan_write(view.file, op.selection).map(Outside::Virtual),
-        None => Ok(Outside::External(dataset)),
+        Some(found) => found.plan_write(view.file, op.selection).map(ExternalTarget::Virtual),
+        None => Ok(ExternalTarget::External(dataset)),
     }
 }
 
 /// Writes elements to external files, and releases the values that only the old ones had.
 fn write_external(c: &NativeContainer, dataset: &Dataset, op: &OpWrite<'_>) -> Result<()> {
     let file = c.open_file()?;
-    if !dataset.info.datatype.has_slots() {
+    if !dataset.info.datatype.has_descriptors() {
         return chunk::write_external(file, dataset, op.selection, op.from);
     }
     let mut old = vec![0; op.from.len()];
@@ -109,7 +109,7 @@ pub(super) fn place(c: &NativeContainer, op: &OpPlacement) -> Result<Placement> 
 }
 
 pub(super) fn changed(c: &NativeContainer, op: &OpPlacement) -> Result<()> {
-    // Nobody is in the middle of reading what is out of date, to keep it.
+    // No one is in the middle of reading what is out of date, to keep it.
     let file = c.open_file()?;
     let check = |dataset: &Dataset| placement::check(file, dataset, &op.selection);
     let at = address(op.dataset);

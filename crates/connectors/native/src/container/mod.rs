@@ -11,11 +11,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use system::sync::{Mutex, RwLockReadGuard};
 
-use model::datatype::SlotSizes;
+use model::datatype::DescriptorSizes;
 use model::{Context, Error, Result, Token};
-use vol::{Capability, ContainerInfo, Place};
+use vol::{Capability, ContainerInfo, LinkLocation};
 
-use crate::file::{File, Still};
+use crate::file::{File, StableObject};
 use crate::format::Address;
 use crate::format::layout::{Chunked, Layout};
 use crate::gate::Scope;
@@ -37,7 +37,7 @@ pub struct NativeContainer {
     /// The attribute whose type was asked for last: as a rule its value is asked for next.
     attribute: Mutex<Option<attributes::LastAttribute>>,
     pub(crate) closed: AtomicBool,
-    /// Whoever made this one holds the file still already.
+    /// A caller that made this one holds the file still already.
     pub(crate) is_held: bool,
 }
 
@@ -46,7 +46,7 @@ impl NativeContainer {
         Self::with(file, false)
     }
 
-    /// A container for one who reads this very file at the moment.
+    /// Returns a container for one who reads this very file at the moment.
     pub(crate) fn within(file: Arc<File>) -> Result<Arc<Self>> {
         Self::with(file, true)
     }
@@ -67,7 +67,7 @@ impl NativeContainer {
         }))
     }
 
-    /// The file, unless it was closed.
+    /// Returns the file, unless it was closed.
     pub(crate) fn open_file(&self) -> Result<&File> {
         match self.closed.load(Ordering::Acquire) {
             true => Err(Error::invalid("use container").with("problem", "it is closed")),
@@ -75,14 +75,14 @@ impl NativeContainer {
         }
     }
 
-    /// The file with all changes to an object laid out, which holds still while it is looked at.
+    /// Returns the file with all changes to an object laid out, which holds still while it is looked at.
     fn view(&self, token: Token) -> Result<View<'_>> {
         let file = self.open_file()?;
-        let still = if self.is_held { Still::Nothing } else { file.reading_object(address(token))? };
+        let still = if self.is_held { StableObject::Nothing } else { file.reading_object(address(token))? };
         Ok(View { file, _still: still })
     }
 
-    /// What the writer says of an object with changes that the file does not hold, or else what the file says.
+    /// Returns what the writer says of an object with changes that the file does not hold, or else what the file says.
     fn look<T>(
         &self,
         token: Token,
@@ -104,7 +104,7 @@ impl NativeContainer {
         if self.is_held { Ok(None) } else { file.reading() }
     }
 
-    /// An object's header, with all changes laid out.
+    /// Returns an object's header, with all changes laid out.
     fn header(&self, token: Token) -> Result<Arc<Header>> {
         self.view(token)?.header(token)
     }
@@ -121,7 +121,7 @@ impl NativeContainer {
         }
     }
 
-    /// Changes these objects, and what is in the file beside elements and extents. Readers of others go on.
+    /// Changes these objects, and what is in the file next to elements and extents. Readers of others go on.
     pub(crate) fn change_objects<T>(
         &self,
         objects: &[Address],
@@ -133,7 +133,7 @@ impl NativeContainer {
         })
     }
 
-    /// The same for any objects: those that go with others are known only when they go.
+    /// Returns the same for any objects: those that go with others are known only when they go.
     pub(crate) fn change_structure<T>(&self, change: impl FnOnce(&mut Writer) -> Result<T>) -> Result<T> {
         self.change(Scope::All, |writer| {
             writer.storage.check_structure()?;
@@ -156,14 +156,14 @@ impl NativeContainer {
         let done = {
             let _changing = file.changing(scope);
             let done = change(&mut writer);
-            writer.settle_marks();
+            writer.clear_read_marks();
             done?
         };
         writer.trim()?;
         Ok(done)
     }
 
-    /// A dataset, and the view in which it can be read.
+    /// Returns a dataset, and the view in which it can be read.
     fn dataset(&self, token: Token) -> Result<(View<'_>, Arc<dataset::Dataset>)> {
         let view = self.view(token)?;
         let dataset = view.stored_dataset(token)?;
@@ -178,20 +178,20 @@ impl NativeContainer {
         Ok((view, dataset))
     }
 
-    /// All of the file, for a virtual dataset: its sources may be in it, and how far it reaches is theirs to say.
+    /// Returns all of the file, for a virtual dataset: its sources may be in it, and how far it reaches is theirs to say.
     fn view_of_all(&self, view: View<'_>, token: Token) -> Result<View<'_>> {
         drop(view);
         let file = self.open_file()?;
-        file.writer()?.lay_out_all()?;
+        file.writer()?.serialize_all()?;
         file.forget(address(token));
-        Ok(View { file, _still: file.settled(token)? })
+        Ok(View { file, _still: file.stable(token)? })
     }
 
-    /// Makes an object, of a committed datatype or not, and links it, or leaves nothing behind. One that `is_early` is written
-    /// before it is linked, and changed again: nobody may read meanwhile.
+    /// Creates an object, of a committed datatype or not, and links it, or leaves nothing behind. One that `is_early` is written
+    /// before it is linked, and changed again: no one may read meanwhile.
     fn create(
         &self,
-        place: Option<&Place>,
+        place: Option<&LinkLocation>,
         (committed, is_early): (Option<Token>, bool),
         make: impl FnOnce(&mut Writer) -> Result<Address>,
     ) -> Result<Token> {
@@ -230,7 +230,7 @@ impl NativeContainer {
 /// A file of which something stays as it is.
 struct View<'f> {
     file: &'f File,
-    _still: Still<'f>,
+    _still: StableObject<'f>,
 }
 
 impl View<'_> {
@@ -238,7 +238,7 @@ impl View<'_> {
         self.file.header_of(token).map_err(|e| self.unknown(token, e))
     }
 
-    /// A dataset as its header has it.
+    /// Returns a dataset as its header has it.
     fn stored_dataset(&self, token: Token) -> Result<Arc<dataset::Dataset>> {
         if let Some(dataset) = self.file.datasets.get(&address(token)) {
             return Ok(dataset);
@@ -247,7 +247,7 @@ impl View<'_> {
         self.file.stored_dataset(token)
     }
 
-    /// A token that names nothing in an intact file is the caller's mistake.
+    /// Returns a token that names nothing in an intact file is the caller's mistake.
     fn unknown(&self, token: Token, error: Error) -> Error {
         match self.file.writer.is_some() {
             true => Error::not_found("open object").with("token", token).because(error),
@@ -271,7 +271,7 @@ fn describe(file: &File) -> Result<ContainerInfo> {
         capability: CAPABILITY,
         writable: file.writable,
         root: Token::from_u64(root.0),
-        slots: SlotSizes::native(sizes.offset as u32),
+        descriptors: DescriptorSizes::native(sizes.offset as u32),
         create: file.creation(create),
         storage_bytes: Some(file.store.file_bytes()?),
         versions: vec![

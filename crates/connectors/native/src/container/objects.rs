@@ -1,6 +1,6 @@
 //! Objects as such: handles, reference counts, and what is said of them.
 
-use algorithms::copy::CopyOptions;
+use algorithms::copy::CopyContext;
 use algorithms::thread_pool;
 use model::{ObjectKind, Result, Token};
 use vol::{ObjectInfo, OpObjectCopy, Times};
@@ -16,13 +16,13 @@ use crate::object::header::Header;
 const KINDS_AT_ONCE: usize = 64;
 
 pub(super) fn retain(c: &NativeContainer, object: Token) -> Result<()> {
-    // In a file that nobody changes, objects stay.
+    // In a file that no one changes, objects stay.
     if c.open_file()?.writer.is_none() {
         return Ok(());
     }
     let is_dirty = c.open_file()?.is_dirty(address(object));
-    let is_draft = is_dirty && c.reading()?.is_some_and(|w| w.objects.existing(address(object)).is_some());
-    if !is_draft {
+    let is_cached = is_dirty && c.reading()?.is_some_and(|w| w.objects.existing(address(object)).is_some());
+    if !is_cached {
         c.header(object)?;
     }
     c.change_state(Scope::Nothing, |writer| writer.objects.retain(address(object)))
@@ -41,25 +41,24 @@ pub(super) fn release(c: &NativeContainer, object: Token) -> Result<()> {
 
 pub(super) fn copy(c: &NativeContainer, op: &OpObjectCopy) -> Result<Token> {
     let file = c.open_file()?;
-    let mut options = CopyOptions::of(op, &file.store.limits);
-    options.resolver = file.resolver.as_deref().map(|resolver| (resolver, file.path.as_str()));
-    algorithms::copy::within(c, op, options)
+    let resolver = file.resolver.as_deref().map(|resolver| (resolver, file.path.as_str()));
+    algorithms::copy::within(c, op, CopyContext { resolver, ..CopyContext::new(&file.store.limits) })
 }
 
 pub(super) fn info(c: &NativeContainer, object: Token) -> Result<ObjectInfo> {
     let file = c.open_file()?;
     if file.is_dirty(address(object))
         && let Some(writer) = c.reading()?
-        && let Some(draft) = writer.objects.existing(address(object))
+        && let Some(cached) = writer.objects.existing(address(object))
     {
-        let header = draft.header();
-        let is_map = draft.kind == ObjectKind::Group
+        let header = cached.header();
+        let is_map = cached.kind == ObjectKind::Group
             && match writer.objects.attribute(address(object), maps::MARK)? {
                 Some(found) => found.is_some(),
                 None => attribute::find(file, &header, maps::MARK)?.is_some(),
             };
-        let attributes = draft.attribute_count(file)?;
-        let info = describe(&header, draft.kind, draft.references, attributes);
+        let attributes = cached.attribute_count(file)?;
+        let info = describe(&header, cached.kind, cached.references, attributes);
         return Ok(if is_map { maps::told(info) } else { info });
     }
     let view = c.view(object)?;
@@ -82,7 +81,8 @@ pub(super) fn kinds(c: &NativeContainer, objects: &[Token]) -> Result<Vec<Object
             maps::kind_of(file, room)
         }
     };
-    let shares = objects.chunks(KINDS_AT_ONCE).collect();
+    let share_len = if file.store.is_serial() { objects.len().max(1) } else { KINDS_AT_ONCE };
+    let shares = objects.chunks(share_len).collect();
     let kinds = thread_pool::map(shares, |share: &[Token]| {
         let mut room = Header::default();
         share.iter().map(|object| kind(&mut room, object)).collect::<Result<Vec<_>>>()

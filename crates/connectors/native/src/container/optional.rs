@@ -1,11 +1,13 @@
 //! Operations that only this connector has.
 
 use model::{Error, Result, Token};
-use vol::{Access, Extension, ExtensionValue, Optional};
+use vol::{ExtensionValue, Optional};
 
 use super::{NativeContainer, address};
 use crate::gate::Scope;
 use crate::image::FileImage;
+use crate::link_storage::LinkStorage;
+use crate::object::group;
 use crate::statistics::{self, FileMetadata, ObjectMetadata};
 
 /// Chooses whether committed elements of a dataset are overwritten where they are (`docs/durability.md`): the extension
@@ -18,12 +20,7 @@ pub struct OverwriteInPlace {
     pub is_in_place: bool,
 }
 
-impl Extension for OverwriteInPlace {
-    const NAME: &'static str = "native.overwrite_in_place";
-    const ACCESS: Access = Access::Write;
-    type Request = OverwriteInPlace;
-    type Answer = ();
-}
+vol::extension! { OverwriteInPlace = "native.overwrite_in_place": Write, OverwriteInPlace => () }
 
 impl ExtensionValue for OverwriteInPlace {
     fn to_bytes(&self) -> Vec<u8> {
@@ -52,6 +49,10 @@ pub(super) fn run(c: &NativeContainer, name: &str, request: &[u8]) -> Result<Vec
             Some(_) => {
                 Err(Error::unsupported("read file metadata").with("problem", "it is open for writing"))
             }
+        })
+        .on::<LinkStorage>(|object| {
+            let view = c.view(object)?;
+            group::link_storage(view.file, &*view.header(object)?)
         })
         .on::<FileImage>(|()| c.open_file()?.image())
         .on::<OverwriteInPlace>(|choice| {

@@ -32,7 +32,7 @@ pub(crate) struct View<'a> {
     pub(crate) data: &'a [u8],
 }
 
-/// As [`Part`], where it stands.
+/// Like [`Part`], where it stands.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct PartView<'a> {
     pub(crate) shared: bool,
@@ -82,12 +82,12 @@ fn start<'a>(c: &mut Cursor<'a>) -> Result<Start<'a>> {
     Ok(Start { version, flags, type_bytes, space_bytes, charset, padded, name })
 }
 
-/// The bytes of an attribute's name.
+/// Returns the bytes of an attribute's name.
 pub(crate) fn name(body: &[u8]) -> Result<&[u8]> {
     start(&mut Cursor::new(body, "attribute")).map(|start| start.name)
 }
 
-/// Whether a message is that of an attribute of this name, which has no NUL.
+/// Returns whether a message is that of an attribute of this name, which has no NUL.
 pub(crate) fn is_named(body: &[u8], wanted: &[u8]) -> Result<bool> {
     // Of most messages the name alone is looked at, and is another one.
     if let [version @ 1..=3, _, low, high, ..] = body {

@@ -29,7 +29,7 @@ impl Kind {
         }
     }
 
-    /// Bytes of a node.
+    /// Returns the number of bytes of a node.
     pub(crate) fn node_bytes(self, k: u16, sizes: Sizes) -> u64 {
         let (k, key) = (u64::from(k), self.key_bytes(sizes) as u64);
         8 + 2 * sizes.offset as u64 + 2 * k * sizes.offset as u64 + (2 * k + 1) * key

@@ -56,13 +56,13 @@ impl Node {
         self.records.len() / self.record_bytes
     }
 
-    /// A record, which must be there.
+    /// Returns a record, which must be there.
     pub(crate) fn record(&self, at: usize) -> &[u8] {
         let start = self.records.start + at * self.record_bytes;
         &self.block[start..start + self.record_bytes]
     }
 
-    /// Bytes of memory, roughly.
+    /// Returns the number of bytes of memory, roughly.
     pub(crate) fn weight(&self) -> usize {
         self.block.len() + size_of_val(self.children.as_slice())
     }
@@ -126,7 +126,7 @@ impl BTree2 {
         self.sizes.offset + uint_width(leaf) + total
     }
 
-    /// A node with its records, and its children where it has any.
+    /// Returns a node with its records, and its children where it has any.
     pub(crate) fn node(&self, block: Block, depth: u16, records: u64) -> Result<Node> {
         let depth = usize::from(depth);
         let bad = || Error::corrupt("decode B-tree v2 node").with("records", records);

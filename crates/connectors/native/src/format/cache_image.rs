@@ -5,7 +5,7 @@ use model::bytes::Cursor;
 
 use super::{Address, SizedFields, Sizes, checksum};
 
-/// Where the image is.
+/// Returns where the image is.
 pub(crate) fn message(body: &[u8], sizes: Sizes) -> Result<(Option<Address>, u64)> {
     let mut c = Cursor::new(body, "cache image message");
     c.version(0..=0)?;

@@ -2,62 +2,85 @@
 
 use model::{Error, Result};
 
-/// The checksum of `bytes` with an initial value.
+/// Returns the checksum of `bytes` with an initial value.
 pub(crate) fn lookup3(bytes: &[u8], initial: u32) -> u32 {
-    let seed = 0xDEAD_BEEFu32.wrapping_add(bytes.len() as u32).wrapping_add(initial);
-    let (mut a, mut b, mut c) = (seed, seed, seed);
+    let [sum] = lookup3_each(bytes, [initial]);
+    sum
+}
+
+/// Returns the checksums of `bytes` with each of some initial values. Two take little longer than one: what takes time is that
+/// every step of a checksum waits for the one before.
+pub(crate) fn lookup3_each<const N: usize>(bytes: &[u8], initial: [u32; N]) -> [u32; N] {
+    let mut sums = initial.map(|initial| {
+        let seed = 0xDEAD_BEEFu32.wrapping_add(bytes.len() as u32).wrapping_add(initial);
+        Sum { a: seed, b: seed, c: seed }
+    });
     // The last 1 to 12 bytes go to the final mix, a full 12 too.
     let whole = bytes.len().saturating_sub(1) / 12 * 12;
     for block in bytes[..whole].as_chunks().0 {
-        add(&mut a, &mut b, &mut c, block);
-        mix(&mut a, &mut b, &mut c);
+        sums = sums.map(|sum| sum.add(block).mix());
     }
     let mut tail = [0; 12];
     tail[..bytes.len() - whole].copy_from_slice(&bytes[whole..]);
     if !bytes.is_empty() {
-        add(&mut a, &mut b, &mut c, &tail);
-        finish(&mut a, &mut b, &mut c);
+        sums = sums.map(|sum| sum.add(&tail).finish());
     }
-    c
+    sums.map(|sum| sum.c)
 }
 
-fn word(bytes: &[u8; 12], at: usize) -> u32 {
-    u32::from_le_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]])
+/// A checksum on its way.
+#[derive(Clone, Copy)]
+struct Sum {
+    a: u32,
+    b: u32,
+    c: u32,
 }
 
-fn add(a: &mut u32, b: &mut u32, c: &mut u32, block: &[u8; 12]) {
-    *a = a.wrapping_add(word(block, 0));
-    *b = b.wrapping_add(word(block, 4));
-    *c = c.wrapping_add(word(block, 8));
-}
-
-fn mix(a: &mut u32, b: &mut u32, c: &mut u32) {
-    fn step(x: &mut u32, y: u32, z: &mut u32, k: u32) {
-        *x = x.wrapping_sub(*z) ^ z.rotate_left(k);
-        *z = z.wrapping_add(y);
+impl Sum {
+    #[inline]
+    fn add(self, block: &[u8; 12]) -> Self {
+        let word = |at: usize| u32::from_le_bytes([block[at], block[at + 1], block[at + 2], block[at + 3]]);
+        Sum {
+            a: self.a.wrapping_add(word(0)),
+            b: self.b.wrapping_add(word(4)),
+            c: self.c.wrapping_add(word(8)),
+        }
     }
-    step(a, *b, c, 4);
-    step(b, *c, a, 6);
-    step(c, *a, b, 8);
-    step(a, *b, c, 16);
-    step(b, *c, a, 19);
-    step(c, *a, b, 4);
-}
 
-fn finish(a: &mut u32, b: &mut u32, c: &mut u32) {
-    fn step(x: &mut u32, y: u32, k: u32) {
-        *x = (*x ^ y).wrapping_sub(y.rotate_left(k));
+    #[inline]
+    fn mix(self) -> Self {
+        fn step(x: &mut u32, y: u32, z: &mut u32, k: u32) {
+            *x = x.wrapping_sub(*z) ^ z.rotate_left(k);
+            *z = z.wrapping_add(y);
+        }
+        let Sum { mut a, mut b, mut c } = self;
+        step(&mut a, b, &mut c, 4);
+        step(&mut b, c, &mut a, 6);
+        step(&mut c, a, &mut b, 8);
+        step(&mut a, b, &mut c, 16);
+        step(&mut b, c, &mut a, 19);
+        step(&mut c, a, &mut b, 4);
+        Sum { a, b, c }
     }
-    step(c, *b, 14);
-    step(a, *c, 11);
-    step(b, *a, 25);
-    step(c, *b, 16);
-    step(a, *c, 4);
-    step(b, *a, 14);
-    step(c, *b, 24);
+
+    #[inline]
+    fn finish(self) -> Self {
+        fn step(x: &mut u32, y: u32, k: u32) {
+            *x = (*x ^ y).wrapping_sub(y.rotate_left(k));
+        }
+        let Sum { mut a, mut b, mut c } = self;
+        step(&mut c, b, 14);
+        step(&mut a, c, 11);
+        step(&mut b, a, 25);
+        step(&mut c, b, 16);
+        step(&mut a, c, 4);
+        step(&mut b, a, 14);
+        step(&mut c, b, 24);
+        Sum { a, b, c }
+    }
 }
 
-/// Whether a checksum is right. Mutation tests built with `--cfg hyperslab_fuzz` take any, to reach what lies behind.
+/// Returns whether a checksum is right. Mutation tests built with `--cfg hyperslab_fuzz` take any, to reach what lies behind.
 pub(crate) fn matches(stored: u32, computed: u32) -> bool {
     cfg!(hyperslab_fuzz) || stored == computed
 }
@@ -77,7 +100,7 @@ pub(crate) fn verify(bytes: &[u8], what: &str) -> Result<()> {
 
 #[cfg(test)]
 mod tests {
-    use super::lookup3;
+    use super::{lookup3, lookup3_each};
 
     #[test]
     fn matches_the_published_vectors() {
@@ -92,6 +115,7 @@ mod tests {
         ];
         for (input, initial, expected) in vectors {
             assert_eq!(lookup3(input, initial), expected, "{input:?}");
+            assert_eq!(lookup3_each(input, [7, initial]), [lookup3(input, 7), expected], "{input:?}");
         }
     }
 }

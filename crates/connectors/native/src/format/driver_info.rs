@@ -9,7 +9,7 @@ use super::SizedFields;
 /// Bytes before the driver's own in the block of superblocks 0 and 1.
 pub(crate) const BLOCK_HEAD_BYTES: u64 = 16;
 
-/// The size of the driver's data, from the block's head.
+/// Returns the size of the driver's data, from the block's head.
 pub(crate) fn block_data_bytes(head: &[u8]) -> Result<u64> {
     let mut c = Cursor::new(head, "driver information block");
     c.version(0..=0)?;
@@ -17,14 +17,14 @@ pub(crate) fn block_data_bytes(head: &[u8]) -> Result<u64> {
     Ok(u64::from(c.u32()?))
 }
 
-/// The block of superblocks 0 and 1.
+/// Returns the block of superblocks 0 and 1.
 pub(crate) fn block(bytes: &[u8]) -> Result<DriverBlock> {
     let mut c = Cursor::new(bytes, "driver information block");
     c.skip(8)?;
     Ok(DriverBlock { id: c.array()?, data: c.rest().to_vec() })
 }
 
-/// The message of superblocks 2 and 3.
+/// Returns the message of superblocks 2 and 3.
 pub(crate) fn message(body: &[u8]) -> Result<DriverBlock> {
     let mut c = Cursor::new(body, "driver information message");
     c.version(0..=0)?;

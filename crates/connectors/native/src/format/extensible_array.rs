@@ -29,7 +29,7 @@ pub(crate) struct Counts {
     pub(crate) secondary_bytes: u64,
     pub(crate) data_blocks: u64,
     pub(crate) data_bytes: u64,
-    /// Elements there is room for.
+    /// Elements there is space for.
     pub(crate) elements: u64,
 }
 
@@ -45,7 +45,7 @@ static BYTES: [u8; 256] = {
 
 /// Where an element is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Place {
+pub(crate) enum ElementLocation {
     /// In the index block.
     Index { element: u64 },
     /// In a data block that the index block points to.
@@ -144,10 +144,10 @@ impl ExtensibleArray {
         Group { number, blocks: 1 << (number / 2), elements }
     }
 
-    /// Where element `index` is.
-    pub(crate) fn place(&self, index: u64) -> Result<Place> {
+    /// Returns where element `index` is.
+    pub(crate) fn place(&self, index: u64) -> Result<ElementLocation> {
         let Some(rest) = index.checked_sub(u64::from(self.index_elements)) else {
-            return Ok(Place::Index { element: index });
+            return Ok(ElementLocation::Index { element: index });
         };
         let min = u64::from(self.block_elements_min);
         let number = u64::from((rest / min + 1).ilog2());
@@ -159,12 +159,12 @@ impl ExtensibleArray {
         let (block, element) = (within / group.elements, within % group.elements);
         if number < self.direct_groups() {
             let before: u64 = (0..number).map(|n| self.group(n).blocks).sum();
-            return Ok(Place::Direct { pointer: before + block, group, element });
+            return Ok(ElementLocation::Direct { pointer: before + block, group, element });
         }
-        Ok(Place::Secondary { pointer: number - self.direct_groups(), group, block, element })
+        Ok(ElementLocation::Secondary { pointer: number - self.direct_groups(), group, block, element })
     }
 
-    /// All super blocks, in the order of their elements.
+    /// Returns all super blocks, in the order of their elements.
     pub(crate) fn groups(&self) -> impl Iterator<Item = GroupPlace> + '_ {
         let count = self.direct_groups() + self.secondary_pointers();
         (0..count).map(|number| GroupPlace {
@@ -176,14 +176,14 @@ impl ExtensibleArray {
         })
     }
 
-    /// Bytes of the index block.
+    /// Returns the number of bytes of the index block.
     pub(crate) fn index_block_bytes(&self, sizes: Sizes) -> u64 {
         let pointers = self.direct_pointers() + self.secondary_pointers();
         let elements = u64::from(self.index_elements) * u64::from(self.element_bytes);
         6 + sizes.offset as u64 + elements + pointers * sizes.offset as u64 + 4
     }
 
-    /// The elements and pointers of the index block.
+    /// Returns the elements and pointers of the index block.
     pub(crate) fn index_block<'a>(
         &self,
         bytes: &'a [u8],
@@ -233,13 +233,13 @@ impl ExtensibleArray {
         if self.is_paged(group) { group.elements / self.page_entries() } else { 0 }
     }
 
-    /// Bytes that a secondary block has for the page bits of one data block.
+    /// Returns the number of bytes that a secondary block has for the page bits of one data block.
     pub(super) fn bitmap_bytes(&self, group: Group) -> u64 {
         self.pages(group).div_ceil(8)
     }
 
-    /// The page bits of data block `block`. They follow those of the block before without a gap, though
-    /// there is room for whole bytes (the specification does not say so).
+    /// Returns the page bits of data block `block`. They follow those of the block before without a gap, though
+    /// there is space for whole bytes (the specification does not say so).
     fn page_bits_of<'a>(&self, bitmaps: &'a [u8], group: Group, block: u64) -> Option<&'a [u8]> {
         let pages = self.pages(group);
         let first = block.checked_mul(pages)?;
@@ -254,13 +254,13 @@ impl ExtensibleArray {
         }
     }
 
-    /// Bytes of a secondary block.
+    /// Returns the number of bytes of a secondary block.
     pub(crate) fn secondary_bytes(&self, group: Group, sizes: Sizes) -> u64 {
         let o = sizes.offset as u64;
         6 + o + self.offset_bytes() + group.blocks * (self.bitmap_bytes(group) + o) + 4
     }
 
-    /// The address of data block `block`, and its page bits.
+    /// Returns the address of data block `block`, and its page bits.
     pub(crate) fn secondary<'a>(
         &self,
         bytes: &'a [u8],
@@ -282,7 +282,7 @@ impl ExtensibleArray {
         6 + sizes.offset as u64 + self.offset_bytes()
     }
 
-    /// Bytes of a data block without pages.
+    /// Returns the number of bytes of a data block without pages.
     pub(crate) fn data_bytes(&self, group: Group, sizes: Sizes) -> u64 {
         self.data_prefix_bytes(sizes) + group.elements * u64::from(self.element_bytes) + 4
     }
@@ -293,12 +293,12 @@ impl ExtensibleArray {
         checksum::verify(bytes, "extensible array data block")
     }
 
-    /// The elements of a data block that was checked.
+    /// Returns the elements of a data block that was checked.
     pub(crate) fn data_elements<'a>(&self, bytes: &'a [u8], sizes: Sizes) -> &'a [u8] {
         &bytes[self.data_prefix_bytes(sizes) as usize..bytes.len() - 4]
     }
 
-    /// Where a page starts, counted from its data block, and its bytes.
+    /// Returns where a page starts, counted from its data block, and its bytes.
     pub(crate) fn page(&self, page: u64, sizes: Sizes) -> (u64, u64) {
         let bytes = self.page_entries() * u64::from(self.element_bytes) + 4;
         (self.data_prefix_bytes(sizes) + 4 + page * bytes, bytes)

@@ -15,7 +15,7 @@ pub(crate) struct Slot {
     pub(crate) size: u64,
 }
 
-/// The heap of names, and the files.
+/// Returns the heap of names, and the files.
 pub(crate) fn decode(body: &[u8], sizes: Sizes) -> Result<(Address, Vec<Slot>)> {
     let mut c = Cursor::new(body, "external file list");
     c.version(1..=1)?;

@@ -6,10 +6,10 @@ use model::properties::{AllocTime, Fill, FillTime, FillValue};
 
 use super::SizedFields;
 
-/// A fill message: value, and when storage is set aside.
+/// A fill message: value, and when storage is allocated.
 pub(crate) type Decoded = (Fill, AllocTime);
 
-/// The old message: a size and a value.
+/// Returns the old message: a size and a value.
 pub(crate) fn decode_old(body: &[u8]) -> Result<Decoded> {
     let mut c = Cursor::new(body, "fill value (old)");
     let size = c.u32()? as usize;

@@ -51,7 +51,7 @@ impl FixedArray {
         6 + sizes.offset as u64
     }
 
-    /// Bytes of the block that are read at once: all of it, or what stands before its pages.
+    /// Returns the number of bytes of the block that are read at once: all of it, or what stands before its pages.
     pub(crate) fn block_bytes(&self, sizes: Sizes) -> Option<u64> {
         let body = match self.is_paged() {
             true => self.pages().div_ceil(8),
@@ -74,12 +74,12 @@ impl FixedArray {
         }
     }
 
-    /// The elements of a block without pages, or the page bitmap of one with pages. The block was checked.
+    /// Returns the elements of a block without pages, or the page bitmap of one with pages. The block was checked.
     pub(crate) fn block_body<'a>(&self, bytes: &'a [u8], sizes: Sizes) -> &'a [u8] {
         &bytes[Self::prefix_bytes(sizes) as usize..bytes.len() - 4]
     }
 
-    /// Where page `page` starts, counted from the block, and how many entries it has.
+    /// Returns where page `page` starts, counted from the block, and how many entries it has.
     pub(crate) fn page(&self, page: u64, sizes: Sizes) -> Option<(u64, u64)> {
         let full = self.page_entries().checked_mul(u64::from(self.element_bytes))? + 4;
         let start = self.block_bytes(sizes)?.checked_add(page.checked_mul(full)?)?;
@@ -88,7 +88,7 @@ impl FixedArray {
     }
 }
 
-/// Whether a page was ever written: bitmaps have their most significant bit first.
+/// Returns whether a page was ever written: bitmaps have their most significant bit first.
 pub(crate) fn page_is_written(bitmap: &[u8], page: u64) -> bool {
     bitmap.get((page / 8) as usize).is_some_and(|byte| byte & (0x80 >> (page % 8)) != 0)
 }

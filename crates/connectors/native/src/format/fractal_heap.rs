@@ -77,7 +77,7 @@ pub(crate) struct Child {
 
 /// Where an offset falls in a doubling table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Spot {
+pub(crate) struct TablePosition {
     pub(crate) entry: u64,
     pub(crate) row: u64,
     /// Offset of the block from the start of its table.
@@ -100,12 +100,12 @@ fn counts(c: &mut Cursor<'_>, free_bytes: u64, sizes: Sizes) -> Result<Counts> {
 }
 
 impl FractalHeap {
-    /// Bytes of the header without its filters.
+    /// Returns the number of bytes of the header without its filters.
     pub(crate) fn header_bytes(sizes: Sizes) -> u64 {
         (22 + 12 * sizes.length + 3 * sizes.offset + 4) as u64
     }
 
-    /// Bytes of the whole header, from its first ones.
+    /// Returns the number of bytes of the whole header, from its first ones.
     pub(crate) fn header_bytes_of(start: &[u8], sizes: Sizes) -> Result<u64> {
         let mut c = Cursor::new(start, "fractal heap header");
         c.skip(7)?;
@@ -212,8 +212,8 @@ impl FractalHeap {
         }
     }
 
-    /// The entry that covers `offset`, counted from the start of the table.
-    pub(crate) fn spot(&self, offset: u64) -> Result<Spot> {
+    /// Returns the entry that covers `offset`, counted from the start of the table.
+    pub(crate) fn spot(&self, offset: u64) -> Result<TablePosition> {
         let bad = || Error::corrupt("find fractal heap object").with("offset", offset);
         let first_row = self.width.checked_mul(self.start_bytes).ok_or_else(bad)?;
         let (row, row_offset) = if offset < first_row {
@@ -224,7 +224,7 @@ impl FractalHeap {
         };
         let block_bytes = self.row_bytes(row).ok_or_else(bad)?;
         let column = (offset - row_offset) / block_bytes;
-        Ok(Spot {
+        Ok(TablePosition {
             entry: row * self.width + column,
             row,
             block_offset: row_offset + column * block_bytes,
@@ -273,7 +273,7 @@ impl FractalHeap {
         Ok(ObjectId::Tiny(c.take(len)?.to_vec()))
     }
 
-    /// Bytes before the first object of a direct block.
+    /// Returns the number of bytes before the first object of a direct block.
     pub(crate) fn direct_prefix_bytes(&self) -> usize {
         5 + self.sizes.offset + self.offset_bytes() + if self.checksummed { 4 } else { 0 }
     }
@@ -306,7 +306,7 @@ impl FractalHeap {
         Err(c.corrupt("block belongs elsewhere"))
     }
 
-    /// Bytes of an indirect block with `rows` rows.
+    /// Returns the number of bytes of an indirect block with `rows` rows.
     pub(crate) fn indirect_bytes(&self, rows: u64) -> u64 {
         let direct = rows.min(self.direct_rows()) * self.width;
         let indirect = rows.saturating_sub(self.direct_rows()) * self.width;
@@ -315,7 +315,7 @@ impl FractalHeap {
         5 + o + self.offset_bytes() as u64 + direct * (o + filtered) + indirect * o + 4
     }
 
-    /// The entries of an indirect block.
+    /// Returns the entries of an indirect block.
     pub(crate) fn indirect(
         &self,
         block: &[u8],

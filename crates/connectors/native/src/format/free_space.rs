@@ -56,7 +56,7 @@ pub(crate) enum Detail {
 const LIST_OVERHEAD_BYTES: u64 = 9;
 
 impl Manager {
-    /// A manager of file space without sections, as libhdf5 makes it.
+    /// Returns a manager of file space without sections, as libhdf5 makes it.
     pub(crate) fn of_file() -> Self {
         Manager {
             client: Client::File,
@@ -75,7 +75,7 @@ impl Manager {
         }
     }
 
-    /// A manager of heap space without sections, for a heap of this many offset bits and this largest block.
+    /// Returns a manager of heap space without sections, for a heap of this many offset bits and this largest block.
     pub(crate) fn of_heap(heap_bits: u16, direct_bytes_max: u64) -> Self {
         Manager {
             client: Client::FractalHeap,
@@ -86,7 +86,7 @@ impl Manager {
         }
     }
 
-    /// Bytes of the header.
+    /// Returns the number of bytes of the header.
     pub(crate) fn header_bytes(sizes: Sizes) -> u64 {
         (18 + 7 * sizes.length + sizes.offset) as u64
     }
@@ -119,7 +119,7 @@ impl Manager {
         if manager.address_bits > 64 { Err(c.corrupt("address bits")) } else { Ok(manager) }
     }
 
-    /// Bytes of a count of sections.
+    /// Returns the number of bytes of a count of sections.
     pub(super) fn count_bytes(&self) -> usize {
         uint_width(self.stored_sections)
     }
@@ -135,17 +135,17 @@ impl Manager {
         }
     }
 
-    /// Bytes of a section's size.
+    /// Returns the number of bytes of a section's size.
     pub(super) fn size_bytes(&self) -> usize {
         uint_width(self.section_bytes_limit())
     }
 
-    /// Bytes of a section's offset.
+    /// Returns the number of bytes of a section's offset.
     pub(super) fn offset_bytes(&self) -> usize {
         usize::from(self.address_bits).div_ceil(8)
     }
 
-    /// The stored sections. `bytes` is the list's allocated room, or its used part.
+    /// Returns the stored sections. `bytes` is the list's allocated space, or its used part.
     pub(crate) fn sections(
         &self,
         bytes: &[u8],

@@ -13,17 +13,22 @@ pub(crate) struct HeapId {
 }
 
 impl HeapId {
-    /// The identity in a slot; `None` as below. Most are of one shape, and there are many of them.
+    /// Returns the identity in a descriptor; `None` as below. Most are of one shape, and there are many of them.
     #[inline]
-    pub(crate) fn of(slot: &[u8], sizes: Sizes) -> Result<Option<Self>> {
-        let (Some(address), Some(index)) = (slot.first_chunk::<8>(), slot.last_chunk::<4>()) else {
-            return Self::decode(&mut Cursor::new(slot, "heap ID"), sizes);
-        };
-        let (address, index) = (u64::from_le_bytes(*address), u32::from_le_bytes(*index));
-        if sizes.offset != 8 || slot.len() != 12 || address == u64::MAX {
-            return Self::decode(&mut Cursor::new(slot, "heap ID"), sizes);
+    pub(crate) fn of(descriptor: &[u8], sizes: Sizes) -> Result<Option<Self>> {
+        match descriptor.split_first_chunk::<8>() {
+            Some((address, &[a, b, c, d])) if sizes.offset == 8 => {
+                let (address, index) = (u64::from_le_bytes(*address), u32::from_le_bytes([a, b, c, d]));
+                let is_null = address == 0 || address == u64::MAX || index == 0;
+                Ok((!is_null).then_some(HeapId { collection: Address(address), index }))
+            }
+            _ => Self::of_any(descriptor, sizes),
         }
-        Ok((address != 0 && index != 0).then_some(HeapId { collection: Address(address), index }))
+    }
+
+    #[cold]
+    fn of_any(descriptor: &[u8], sizes: Sizes) -> Result<Option<Self>> {
+        Self::decode(&mut Cursor::new(descriptor, "heap ID"), sizes)
     }
 
     /// `None` is the null reference: address 0 or undefined, or index 0 (which names free space).
@@ -34,12 +39,12 @@ impl HeapId {
     }
 }
 
-/// Bytes of a collection's header.
+/// Returns the number of bytes of a collection's header.
 pub(crate) fn header_bytes(sizes: Sizes) -> u64 {
     (8 + sizes.length as u64).next_multiple_of(8)
 }
 
-/// The size of the whole collection, from its header.
+/// Returns the size of the whole collection, from its header.
 pub(crate) fn collection_bytes(header: &[u8], sizes: Sizes) -> Result<u64> {
     let mut c = Cursor::new(header, "global heap collection");
     c.signature(b"GCOL")?;
@@ -56,7 +61,7 @@ pub(crate) fn collection_bytes(header: &[u8], sizes: Sizes) -> Result<u64> {
 /// Bytes before an object's data: eight, and a length of up to eight that is padded.
 pub(crate) const OBJECT_HEAD_BYTES: usize = 16;
 
-/// Bytes of an object, its head included.
+/// Returns the number of bytes of an object, its head included.
 pub(crate) fn object_bytes(len: usize) -> u64 {
     OBJECT_HEAD_BYTES as u64 + (len as u64).next_multiple_of(8)
 }
@@ -65,7 +70,7 @@ fn little_endian(bytes: &[u8]) -> u64 {
     bytes.iter().rev().fold(0, |n, &b| n << 8 | u64::from(b))
 }
 
-/// Where each object lies in its collection.
+/// Returns where each object lies in its collection.
 pub(crate) fn objects(collection: &[u8], sizes: Sizes) -> Result<Vec<(u32, std::ops::Range<usize>)>> {
     let mut at = header_bytes(sizes) as usize;
     let mut objects = Vec::with_capacity(collection.len() / (2 * OBJECT_HEAD_BYTES));

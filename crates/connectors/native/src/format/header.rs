@@ -57,7 +57,7 @@ pub(crate) struct Message {
 }
 
 impl Message {
-    /// Whether the body says where the message is, instead of being it.
+    /// Returns whether the body says where the message is, instead of being it.
     pub(crate) fn is_shared(&self) -> bool {
         self.flags & flag::SHARED != 0
     }
@@ -73,7 +73,7 @@ pub(crate) struct MessageRef<'a> {
 }
 
 impl MessageRef<'_> {
-    /// Whether the body says where the message is, instead of being it.
+    /// Returns whether the body says where the message is, instead of being it.
     pub(crate) fn is_shared(&self) -> bool {
         self.flags & flag::SHARED != 0
     }
@@ -118,7 +118,7 @@ impl Prefix {
         if bytes.starts_with(b"OHDR") { new_prefix(bytes) } else { old_prefix(bytes) }
     }
 
-    /// Bytes of the whole first block, prefix and checksum included.
+    /// Returns the number of bytes of the whole first block, prefix and checksum included.
     pub(crate) fn first_block_bytes(&self) -> u64 {
         let checksum = if self.version == 2 { 4 } else { 0 };
         (self.prefix_bytes as u64).saturating_add(self.block_bytes).saturating_add(checksum)
@@ -239,7 +239,7 @@ fn push(
     Ok(())
 }
 
-/// A continuation message: where the next block is.
+/// Returns a continuation message: where the next block is.
 pub(crate) fn continuation(body: &[u8], sizes: Sizes) -> Result<(Address, u64)> {
     let mut c = Cursor::new(body, "continuation message");
     let (address, len) = (c.defined_address(sizes)?, c.length(sizes)?);

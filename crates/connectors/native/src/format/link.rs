@@ -31,7 +31,7 @@ fn start<'a>(c: &mut Cursor<'a>) -> Result<Start<'a>> {
     Ok(Start { kind, creation_order, charset, name })
 }
 
-/// The bytes of a link's name.
+/// Returns the bytes of a link's name.
 pub(crate) fn name(body: &[u8]) -> Result<&[u8]> {
     start(&mut Cursor::new(body, "link")).map(|start| start.name)
 }

@@ -18,7 +18,7 @@ pub(crate) struct LocalHeap {
 }
 
 impl LocalHeap {
-    /// Bytes of the header.
+    /// Returns the number of bytes of the header.
     pub(crate) fn header_bytes(sizes: Sizes) -> u64 {
         (8 + 2 * sizes.length + sizes.offset) as u64
     }
@@ -34,7 +34,7 @@ impl LocalHeap {
     }
 }
 
-/// The text at `offset`, up to its NUL. A broken free list does not matter to it.
+/// Returns the text at `offset`, up to its NUL. A broken free list does not matter to it.
 pub(crate) fn text(data: &[u8], offset: u64) -> Result<&[u8]> {
     let rest = usize::try_from(offset).ok().and_then(|at| data.get(at..));
     let rest = rest.ok_or_else(|| Error::corrupt("read name in local heap").with("offset", offset))?;

@@ -49,17 +49,17 @@ pub(crate) struct Sizes {
 
 /// Fields whose width the superblock chose.
 pub(crate) trait SizedFields {
-    /// An address; all ones is undefined.
+    /// Returns an address; all ones is undefined.
     fn address(&mut self, sizes: Sizes) -> Result<Option<Address>>;
-    /// An address that must be there.
+    /// Returns an address that must be there.
     fn defined_address(&mut self, sizes: Sizes) -> Result<Address>;
-    /// A length.
+    /// Returns a length.
     fn length(&mut self, sizes: Sizes) -> Result<u64>;
-    /// A version byte that must be one of `allowed`.
+    /// Returns a version byte that must be one of `allowed`.
     fn version(&mut self, allowed: std::ops::RangeInclusive<u8>) -> Result<u8>;
 }
 
-/// All ones in `width` bytes.
+/// Returns all ones in `width` bytes.
 pub(crate) fn all_ones(width: usize) -> u64 {
     u64::MAX >> (64 - 8 * width.clamp(1, 8))
 }

@@ -35,7 +35,7 @@ pub(crate) struct Huge {
 }
 
 impl Huge {
-    /// The type of its record.
+    /// Returns the type of its record.
     pub(crate) fn kind(&self, filtered: bool) -> u8 {
         match (self.id, filtered) {
             (Some(_), false) => kind::HUGE,
@@ -45,7 +45,7 @@ impl Huge {
         }
     }
 
-    /// Bytes of a record of this type.
+    /// Returns the number of bytes of a record of this type.
     pub(crate) fn bytes(kind: u8, sizes: Sizes) -> usize {
         let filtered = if is_filtered(kind) { 4 + sizes.length } else { 0 };
         sizes.offset + sizes.length + filtered + if has_id(kind) { sizes.length } else { 0 }
@@ -185,12 +185,12 @@ impl ElementForm {
         ElementForm { sizes, size_bytes }
     }
 
-    /// Bytes of an element.
+    /// Returns the number of bytes of an element.
     pub(crate) fn bytes(self) -> usize {
         self.sizes.offset + if self.size_bytes > 0 { self.size_bytes + 4 } else { 0 }
     }
 
-    /// The element of a chunk that is not there.
+    /// Returns the element of a chunk that is not there.
     pub(crate) fn absent(self) -> Element {
         let stored = (self.size_bytes > 0).then_some(Stored { bytes: 0, filter_mask: 0 });
         Element { address: None, stored }
@@ -213,11 +213,11 @@ impl ElementForm {
         Ok(((0..rank).map(|_| c.u64()).collect::<Result<_>>()?, element))
     }
 
-    /// A record of type 10 or 11.
-    pub(crate) fn encode_record(self, scaled: &[u64], element: Element) -> Result<Vec<u8>> {
+    /// Returns a record of type 10 or 11.
+    pub(crate) fn encode_record(self, chunk_coords: &[u64], element: Element) -> Result<Vec<u8>> {
         let mut e = Encoder::new("chunk record", self.sizes);
         self.put(&mut e, element);
-        for &at in scaled {
+        for &at in chunk_coords {
             e.u64(at);
         }
         e.finish()

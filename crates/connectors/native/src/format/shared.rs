@@ -58,12 +58,12 @@ pub(crate) fn table_message(body: &[u8], sizes: Sizes) -> Result<(Address, u8)> 
     Ok((c.defined_address(sizes)?, c.u8()?))
 }
 
-/// Bytes of a table.
+/// Returns the number of bytes of a table.
 pub(crate) fn table_bytes(count: u8, sizes: Sizes) -> u64 {
     8 + u64::from(count) * (14 + 2 * sizes.offset as u64)
 }
 
-/// The indexes of a table.
+/// Returns the indexes of a table.
 pub(crate) fn table(bytes: &[u8], count: u8, sizes: Sizes) -> Result<Vec<SharedIndex>> {
     checksum::verify(bytes, "shared message table")?;
     let mut c = Cursor::new(bytes, "shared message table");

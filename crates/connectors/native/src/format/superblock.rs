@@ -148,7 +148,7 @@ pub(crate) fn tree_k(body: &[u8]) -> Result<TreeK> {
     Ok(k)
 }
 
-/// What other well-known formats start with, so that the error can say what a file is.
+/// Returns what other well-known formats start with, so that the error can say what a file is.
 pub(crate) fn not_hdf5(start: &[u8]) -> Error {
     let kind = match start {
         [b'C', b'D', b'F', 1 | 2 | 5, ..] => "it is a classic netCDF file",

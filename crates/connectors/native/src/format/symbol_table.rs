@@ -27,7 +27,7 @@ pub(crate) struct Entry {
 }
 
 impl Entry {
-    /// Bytes of an entry.
+    /// Returns the number of bytes of an entry.
     pub(crate) fn bytes(sizes: Sizes) -> usize {
         sizes.length + sizes.offset + 24
     }
@@ -48,7 +48,7 @@ impl Entry {
     }
 }
 
-/// The entries of a node.
+/// Returns the entries of a node.
 pub(crate) fn node(bytes: &[u8], sizes: Sizes) -> Result<Vec<Entry>> {
     let mut c = Cursor::new(bytes, "symbol table node");
     c.signature(b"SNOD")?;
@@ -58,7 +58,7 @@ pub(crate) fn node(bytes: &[u8], sizes: Sizes) -> Result<Vec<Entry>> {
     (0..count).map(|_| Entry::decode(&mut c, sizes)).collect()
 }
 
-/// Bytes of a node.
+/// Returns the number of bytes of a node.
 pub(crate) fn node_bytes(leaf_k: u16, sizes: Sizes) -> u64 {
     8 + 2 * u64::from(leaf_k) * Entry::bytes(sizes) as u64
 }

@@ -18,7 +18,7 @@ use crate::object::header::{self, Header};
 use crate::object::{btree2, fractal_heap};
 use crate::reader::Reader;
 
-/// An attribute with its value in file form.
+/// An attribute with its value in the file datatype.
 #[derive(Debug, Clone)]
 pub(crate) struct Attribute {
     pub(crate) info: AttributeInfo,
@@ -77,7 +77,7 @@ fn value_bytes(file: &Reader, datatype: &Datatype, space: &Dataspace) -> Result<
     bytes.unwrap_or(u64::MAX).within(file.store.limits.metadata_bytes_max, "attribute")
 }
 
-/// The type of an attribute, and the bytes of its value. Its message may be longer: it ends with padding in old headers,
+/// Returns the type of an attribute, and the bytes of its value. Its message may be longer: it ends with padding in old headers,
 /// and where libhdf5 left a gap that is too small for a message of its own.
 pub(crate) fn raw_value_type(file: &Reader, raw: &RawAttribute) -> Result<(Datatype, usize)> {
     let datatype = datatype(file, raw.datatype.view())?.0;
@@ -107,14 +107,14 @@ pub(crate) fn space_format(file: &Reader) -> Format {
     Format { length_bytes: file.store.sizes().length as u8 }
 }
 
-/// Where dense attributes are, if the object has them.
+/// Returns where dense attributes are, if the object has them.
 fn dense(file: &Reader, header: &Header) -> Result<Option<(Address, Address)>> {
     let Some(message) = header.message(kind::ATTRIBUTE_INFO) else { return Ok(None) };
     let info = attribute::info(message.body, file.store.sizes())?;
     Ok(info.heap.zip(info.name_tree))
 }
 
-/// The blocks that hold an object's attributes outside of its header.
+/// Returns the blocks that hold an object's attributes outside of its header.
 pub(crate) fn blocks(file: &Reader, header: &Header) -> Result<Blocks> {
     let Some(message) = header.message(kind::ATTRIBUTE_INFO) else { return Ok(Blocks::default()) };
     let info = attribute::info(message.body, file.store.sizes())?;
@@ -128,7 +128,7 @@ pub(crate) fn count(file: &Reader, header: &Header) -> Result<u64> {
     }
 }
 
-/// All attributes, in whatever order they are kept.
+/// Returns all attributes, in whatever order they are kept.
 pub(crate) fn all(file: &Reader, header: &Header) -> Result<Entries<Attribute>> {
     match dense(file, header)? {
         Some((heap, tree)) => all_dense(file, heap, tree, tracks_order(header)),
@@ -151,12 +151,12 @@ fn all_compact(file: &Reader, header: &Header) -> Result<Entries<Attribute>> {
     Ok(tally.finish(attributes))
 }
 
-/// Bytes of memory that an attribute takes, from its message: types take several times their bytes.
+/// Returns the number of bytes of memory that an attribute takes, from its message: types take several times their bytes.
 fn attribute_bytes(body: &[u8]) -> u64 {
     (size_of::<Attribute>() + 4 * body.len()) as u64
 }
 
-/// All attributes as their messages hold them, with their creation order: for changing them.
+/// Returns all attributes as their messages hold them, with their creation order: for changing them.
 pub(crate) fn all_raw(file: &Reader, header: &Header) -> Result<Vec<(RawAttribute, Option<u16>)>> {
     let Some((heap, tree)) = dense(file, header)? else {
         let raw = |m: MessageRef<'_>| {
@@ -170,7 +170,7 @@ pub(crate) fn all_raw(file: &Reader, header: &Header) -> Result<Vec<(RawAttribut
     all_raw_dense(file, (heap, tree), tracks_order(header))
 }
 
-/// The same of attributes in a heap.
+/// Returns the same of attributes in a heap.
 pub(crate) fn all_raw_dense(
     file: &Reader,
     (heap, tree): (Address, Address),
@@ -187,7 +187,7 @@ pub(crate) fn all_raw_dense(
     Ok(found)
 }
 
-/// One attribute of a heap as its message holds it, with its creation order.
+/// Returns one attribute of a heap as its message holds it, with its creation order.
 pub(crate) fn find_raw(
     file: &Reader,
     (heap, tree): (Address, Address),
@@ -241,7 +241,7 @@ fn all_dense(file: &Reader, heap: Address, tree: Address, tracked: bool) -> Resu
     Ok(tally.finish(attributes))
 }
 
-/// One attribute by name.
+/// Returns one attribute by name.
 pub(crate) fn find(file: &Reader, header: &Header, name: &str) -> Result<Option<Attribute>> {
     match dense(file, header)? {
         Some((heap, tree)) => find_dense(file, heap, tree, name, tracks_order(header)),

@@ -56,7 +56,7 @@ impl Tree {
         })
     }
 
-    /// The child of a leaf that would hold what is sought, and its key. `order` compares keys with it.
+    /// Returns the child of a leaf that would hold what is sought, and its key. `order` compares keys with it.
     pub(crate) fn find(
         &self,
         file: &Reader,
@@ -86,7 +86,7 @@ impl Tree {
         self.walk_node(file, self.root, None, &mut HashSet::new(), visit)
     }
 
-    /// The nodes and their bytes, and calls `visit` with every leaf entry.
+    /// Returns the nodes and their bytes, and calls `visit` with every leaf entry.
     pub(crate) fn nodes(
         &self,
         file: &Reader,
@@ -121,7 +121,7 @@ impl Tree {
     }
 }
 
-/// The child between whose keys something lies: `order(key)` compares a key with it. With `right_closed`,
+/// Returns the child between whose keys something lies: `order(key)` compares a key with it. With `right_closed`,
 /// a child holds what is greater than its left key up to its right one; else from its left key on.
 pub(crate) fn between(
     keys: &[&[u8]],

@@ -8,11 +8,11 @@ use model::{Context, Error, Result};
 
 use crate::format::Address;
 use crate::format::btree2::{BTree2, Node};
-use crate::object::decoded::{Decoded, Place};
+use crate::object::decoded::{Decoded, DecodedKey};
 use crate::reader::Reader;
 
 pub(crate) fn open(file: &Reader, address: Address) -> Result<BTree2> {
-    let place = Place::Tree(address);
+    let place = DecodedKey::Tree(address);
     if let Some(Decoded::Tree(tree)) = file.decoded(&place) {
         return Ok(BTree2::clone(&tree));
     }
@@ -25,7 +25,7 @@ pub(crate) fn open(file: &Reader, address: Address) -> Result<BTree2> {
 
 fn node(file: &Reader, tree: &BTree2, at: Address, depth: u16, records: u64) -> Result<Arc<Node>> {
     let BTree2 { kind, node_bytes, record_bytes, .. } = *tree;
-    let place = Place::Node { at, kind, node_bytes, record_bytes, depth, records };
+    let place = DecodedKey::Node { at, kind, node_bytes, record_bytes, depth, records };
     if let Some(Decoded::Node(node)) = file.decoded(&place) {
         return Ok(node);
     }
@@ -36,7 +36,7 @@ fn node(file: &Reader, tree: &BTree2, at: Address, depth: u16, records: u64) -> 
     Ok(node)
 }
 
-/// The record for which `order` (of the record against what is sought) is equal.
+/// Returns the record for which `order` (of the record against what is sought) is equal.
 pub(crate) fn find(
     file: &Reader,
     tree: &BTree2,
@@ -85,7 +85,7 @@ pub(crate) fn walk(file: &Reader, tree: &BTree2, visit: &mut dyn FnMut(&[u8]) ->
     }
 }
 
-/// The header and the nodes of the tree at `address`, each with its bytes, and calls `visit` with every record.
+/// Returns the header and the nodes of the tree at `address`, each with its bytes, and calls `visit` with every record.
 pub(crate) fn blocks(
     file: &Reader,
     address: Address,

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use model::properties::{
-    AllocTime, ChunkIndexKind, DatasetCreate, ExternalFile, Fill, FillValue, FilterSpec,
+    AllocTime, ChunkIndexKind, DatasetCreate, ExternalFile, Fill, FillTime, FillValue, FilterSpec,
     Layout as LayoutProperty, VirtualMapping,
 };
 use model::{Context, Dataspace, Datatype, Error, Result, Token, Within, text};
@@ -23,7 +23,7 @@ pub(crate) struct Dataset {
     pub(crate) address: Address,
     pub(crate) info: Arc<DatasetInfo>,
     pub(crate) layout: Layout,
-    /// One element that nobody wrote, in file form; `None` is all zeros.
+    /// One element that was never written, in the file datatype; `None` is all zeros.
     pub(crate) fill: Option<Vec<u8>>,
     /// Where its chunks are.
     pub(crate) map: ChunkMap,
@@ -43,7 +43,7 @@ impl Dataset {
     }
 }
 
-/// The same dataset with another extent; nothing is copied where nobody else looks at it.
+/// Returns the same dataset with another extent; nothing is copied where no other caller looks at it.
 pub(crate) fn resized(dataset: Arc<Dataset>, dims: &[u64]) -> Result<Arc<Dataset>> {
     let mut dataset = alone(dataset);
     if let Some(alone) = Arc::get_mut(&mut dataset) {
@@ -53,7 +53,7 @@ pub(crate) fn resized(dataset: Arc<Dataset>, dims: &[u64]) -> Result<Arc<Dataset
     Ok(dataset)
 }
 
-/// The same dataset in another space.
+/// Returns the same dataset in another space.
 pub(crate) fn in_space(dataset: Arc<Dataset>, space: Dataspace) -> Arc<Dataset> {
     let mut dataset = alone(dataset);
     if let Some(alone) = Arc::get_mut(&mut dataset) {
@@ -63,7 +63,7 @@ pub(crate) fn in_space(dataset: Arc<Dataset>, space: Dataspace) -> Arc<Dataset> 
     dataset
 }
 
-/// A dataset that nobody else holds.
+/// Returns a dataset that no other caller holds.
 fn alone(mut dataset: Arc<Dataset>) -> Arc<Dataset> {
     if Arc::get_mut(&mut dataset).is_none() {
         dataset = Arc::new(Dataset {
@@ -91,7 +91,7 @@ pub(crate) fn load(file: &Reader, header: &Header) -> Result<Dataset> {
     Ok(Dataset { address: header.address, info, layout, fill: fill_element, map: ChunkMap::default() })
 }
 
-/// The type of a dataset or of a committed datatype.
+/// Returns the type of a dataset or of a committed datatype.
 pub(crate) fn datatype(file: &Reader, header: &Header) -> Result<(Datatype, Option<Token>)> {
     let message = header.required(kind::DATATYPE, "datatype")?;
     let (body, at) = header::body(file, message)?;
@@ -145,6 +145,10 @@ fn fill_of(file: &Reader, header: &Header) -> Result<(Fill, AllocTime)> {
 }
 
 fn fill_element(fill: &Fill, datatype: &Datatype) -> Option<Vec<u8>> {
+    // A value that is never written is not seen either, as in libhdf5: whether a piece has storage makes no difference.
+    if fill.time == FillTime::Never {
+        return None;
+    }
     match &fill.value {
         FillValue::Value(value)
             if value.len() == datatype.size() as usize && value.iter().any(|&b| b != 0) =>

@@ -7,12 +7,12 @@ use quick_cache::Weighter;
 use crate::format::Address;
 use crate::format::btree2::{BTree2, Node};
 use crate::format::fractal_heap::{Child, FractalHeap};
-use crate::kept::Kept;
+use crate::lazy_cache::LazyCache;
 use crate::reader::Reader;
 
 /// Where something was decoded, and all that its meaning hangs on besides.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(crate) enum Place {
+pub(crate) enum DecodedKey {
     Tree(Address),
     Node { at: Address, kind: u8, node_bytes: u32, record_bytes: u16, depth: u16, records: u64 },
     Heap(Address),
@@ -31,8 +31,8 @@ pub(crate) enum Decoded {
 #[derive(Debug, Clone)]
 pub(crate) struct ByDecoded;
 
-impl Weighter<Place, Decoded> for ByDecoded {
-    fn weight(&self, _: &Place, decoded: &Decoded) -> u64 {
+impl Weighter<DecodedKey, Decoded> for ByDecoded {
+    fn weight(&self, _: &DecodedKey, decoded: &Decoded) -> u64 {
         let bytes = match decoded {
             Decoded::Tree(_) | Decoded::Heap(_) => 256,
             Decoded::Node(node) => node.weight(),
@@ -42,15 +42,15 @@ impl Weighter<Place, Decoded> for ByDecoded {
     }
 }
 
-pub(crate) type DecodedCache = Kept<Place, Decoded, ByDecoded>;
+pub(crate) type DecodedCache = LazyCache<DecodedKey, Decoded, ByDecoded>;
 
 impl Reader {
-    /// What was decoded at a place before, if the file held still since.
-    pub(crate) fn decoded(&self, place: &Place) -> Option<Decoded> {
+    /// Returns what was decoded at a place before, if the file held still since.
+    pub(crate) fn decoded(&self, place: &DecodedKey) -> Option<Decoded> {
         if self.store.may_change() { None } else { self.decoded.get(place) }
     }
 
-    pub(crate) fn keep_decoded(&self, place: Place, decoded: Decoded) {
+    pub(crate) fn keep_decoded(&self, place: DecodedKey, decoded: Decoded) {
         if !self.store.may_change() {
             self.decoded.insert(place, decoded);
         }

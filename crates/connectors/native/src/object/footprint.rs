@@ -34,7 +34,7 @@ impl Blocks {
         Ok(blocks)
     }
 
-    /// All of them.
+    /// Returns all of them.
     pub(crate) fn all(mut self) -> Ranges {
         self.trees.append(&mut self.heaps);
         self.trees
@@ -53,14 +53,14 @@ pub(crate) struct Footprint {
 }
 
 impl Footprint {
-    /// Every range, whatever it is for.
+    /// Returns every range, whatever it is for.
     pub(crate) fn all(self) -> impl Iterator<Item = (Address, u64)> {
         let parts = [self.links.all(), self.attributes.all(), self.chunk_index, self.elements];
         parts.into_iter().flatten().chain(self.external_names)
     }
 }
 
-/// What links, attributes and names of external files occupy outside of an object's header.
+/// Returns what links, attributes and names of external files occupy outside of an object's header.
 pub(crate) fn metadata_of(file: &Reader, header: &Header) -> Result<Footprint> {
     let mut found = Footprint {
         attributes: attribute::blocks(file, header)?,
@@ -73,7 +73,7 @@ pub(crate) fn metadata_of(file: &Reader, header: &Header) -> Result<Footprint> {
     Ok(found)
 }
 
-/// What a dataset's elements and their index occupy.
+/// Returns what a dataset's elements and their index occupy.
 pub(crate) fn of_dataset(file: &Reader, header: &Header) -> Result<Footprint> {
     let mut found = Footprint::default();
     let dataset = dataset::load(file, header)?;
@@ -95,7 +95,7 @@ pub(crate) fn of_dataset(file: &Reader, header: &Header) -> Result<Footprint> {
     Ok(found)
 }
 
-/// The heap of the names of external files.
+/// Returns the heap of the names of external files.
 fn external_names(file: &Reader, header: &Header) -> Result<Ranges> {
     let Some(message) = header.message(kind::EXTERNAL_FILES) else { return Ok(Vec::new()) };
     let sizes = file.store.sizes();

@@ -10,7 +10,7 @@ use crate::format::btree2::BTree2;
 use crate::format::fractal_heap::{Child, FractalHeap, ObjectId, Stored};
 use crate::format::free_space::Manager;
 use crate::object::btree2;
-use crate::object::decoded::{Decoded, Place};
+use crate::object::decoded::{Decoded, DecodedKey};
 use crate::reader::Reader;
 
 /// An open heap.
@@ -19,7 +19,7 @@ pub(crate) struct Heap<'f> {
     file: &'f Reader,
     address: Address,
     header: Arc<FractalHeap>,
-    /// Direct blocks that were used, sorted by where they start in heap space: whoever walks a tree comes back to them.
+    /// Direct blocks that were used, sorted by where they start in heap space: a caller that walks a tree comes back to them.
     used: RefCell<Vec<(u64, Arc<Vec<u8>>)>>,
 }
 
@@ -35,7 +35,7 @@ struct Direct {
 }
 
 pub(crate) fn open(file: &Reader, address: Address) -> Result<Heap<'_>> {
-    let place = Place::Heap(address);
+    let place = DecodedKey::Heap(address);
     if let Some(Decoded::Heap(header)) = file.decoded(&place) {
         return Ok(Heap { file, address, header, used: RefCell::default() });
     }
@@ -50,12 +50,12 @@ pub(crate) fn open(file: &Reader, address: Address) -> Result<Heap<'_>> {
 }
 
 impl Heap<'_> {
-    /// The object called `id`.
+    /// Returns the object called `id`.
     pub(crate) fn get(&self, id: &[u8]) -> Result<Vec<u8>> {
         self.with(id, |object| Ok(object.to_vec()))
     }
 
-    /// What `look` sees in the object called `id`.
+    /// Returns what `look` sees in the object called `id`.
     pub(crate) fn with<T>(&self, id: &[u8], look: impl FnOnce(&[u8]) -> Result<T>) -> Result<T> {
         match self.header.object_id(id)? {
             ObjectId::Tiny(data) => look(&data),
@@ -100,7 +100,7 @@ impl Heap<'_> {
         Ok(at)
     }
 
-    /// The direct block that covers an offset of heap space.
+    /// Returns the direct block that covers an offset of heap space.
     fn find(&self, offset: u64) -> Result<Direct> {
         let h = &self.header;
         let missing = || Error::corrupt("find fractal heap object").at(self.address.0).with("offset", offset);
@@ -129,9 +129,9 @@ impl Heap<'_> {
         Err(missing())
     }
 
-    /// The entries of an indirect block that covers heap space from `start` on.
+    /// Returns the entries of an indirect block that covers heap space from `start` on.
     fn table(&self, at: Address, start: u64, rows: u64) -> Result<Arc<Vec<Child>>> {
-        let place = Place::Table { at, heap: self.address, start, rows };
+        let place = DecodedKey::Table { at, heap: self.address, start, rows };
         if let Some(Decoded::Table(children)) = self.file.decoded(&place) {
             return Ok(children);
         }
@@ -187,7 +187,7 @@ impl Heap<'_> {
         self.huge(address, stored, len)
     }
 
-    /// Every block of the heap: header, direct and indirect blocks, huge objects and their tree, free space.
+    /// Returns every block of the heap: header, direct and indirect blocks, huge objects and their tree, free space.
     pub(crate) fn blocks(&self) -> Result<Vec<(Address, u64)>> {
         let (h, sizes) = (&self.header, self.file.store.sizes());
         let start = self.file.store.block(self.address, FractalHeap::header_bytes(sizes), "heap header")?;
@@ -247,7 +247,7 @@ impl Heap<'_> {
         Ok(())
     }
 
-    /// Where a huge object is: the start that records of all four types share.
+    /// Returns where a huge object is: the start that records of all four types share.
     fn huge_place(&self, tree: &BTree2, record: &[u8]) -> Result<(Address, Stored)> {
         use crate::format::SizedFields;
         let sizes = self.file.store.sizes();
@@ -274,7 +274,7 @@ impl Heap<'_> {
     }
 }
 
-/// The header of a free-space manager and its list of sections.
+/// Returns the header of a free-space manager and its list of sections.
 pub(crate) fn free_space_blocks(file: &Reader, at: Address) -> Result<Vec<(Address, u64)>> {
     let sizes = file.store.sizes();
     let bytes = Manager::header_bytes(sizes);

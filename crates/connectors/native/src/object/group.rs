@@ -7,7 +7,7 @@ use algorithms::thread_pool;
 use model::bytes::Cursor;
 use model::properties::{CreationOrder, GroupCreate};
 use model::{CharacterSet, Context, Error, Link, LinkTarget, Result, Token, text};
-use vol::{GroupInfo, LinkStorage};
+use vol::GroupInfo;
 
 use crate::format::btree1::Kind;
 use crate::format::group::{self, LinkInfo, SymbolTable};
@@ -15,6 +15,7 @@ use crate::format::header::kind;
 use crate::format::local_heap::{self, LocalHeap};
 use crate::format::symbol_table::{self, Cached, Entry};
 use crate::format::{Address, checksum, link};
+use crate::link_storage::LinkStorage;
 use crate::listing::{Entries, Tally, link_bytes};
 use crate::object::btree1::{Tree, between};
 use crate::object::footprint::Blocks;
@@ -43,7 +44,7 @@ pub(crate) fn style(file: &Reader, header: &Header) -> Result<Style> {
     }
 }
 
-/// One link by name.
+/// Returns one link by name.
 pub(crate) fn find(file: &Reader, header: &Header, name: &str) -> Result<Option<Link>> {
     match style(file, header)? {
         Style::New(LinkInfo { heap: None, .. } | LinkInfo { name_tree: None, .. }) => {
@@ -53,7 +54,7 @@ pub(crate) fn find(file: &Reader, header: &Header, name: &str) -> Result<Option<
     }
 }
 
-/// All links, in whatever order they are kept.
+/// Returns all links, in whatever order they are kept.
 pub(crate) fn links(file: &Reader, header: &Header) -> Result<Entries<Link>> {
     match style(file, header)? {
         Style::New(LinkInfo { heap: None, .. } | LinkInfo { name_tree: None, .. }) => {
@@ -77,7 +78,7 @@ pub(crate) fn indexed(file: &Reader, style: &Style) -> Result<Option<u64>> {
     }
 }
 
-/// One link by name, of an index.
+/// Returns one link by name, of an index.
 pub(crate) fn find_indexed(file: &Reader, style: &Style, name: &str) -> Result<Option<Link>> {
     let bytes = text::to_bytes(name);
     match style {
@@ -89,7 +90,7 @@ pub(crate) fn find_indexed(file: &Reader, style: &Style, name: &str) -> Result<O
     }
 }
 
-/// All links of an index.
+/// Returns all links of an index.
 pub(crate) fn links_indexed(file: &Reader, style: &Style) -> Result<Entries<Link>> {
     match style {
         Style::Old(table) => links_old(file, *table),
@@ -100,12 +101,12 @@ pub(crate) fn links_indexed(file: &Reader, style: &Style) -> Result<Entries<Link
     }
 }
 
-/// The blocks that hold a group's links outside of its header: trees with their nodes, and heaps.
+/// Returns the blocks that hold a group's links outside of its header: trees with their nodes, and heaps.
 pub(crate) fn blocks(file: &Reader, header: &Header) -> Result<Blocks> {
     blocks_of(file, &style(file, header)?)
 }
 
-/// The blocks of an index of links.
+/// Returns the blocks of an index of links.
 pub(crate) fn blocks_of(file: &Reader, style: &Style) -> Result<Blocks> {
     match style {
         Style::Old(table) => {
@@ -150,20 +151,34 @@ pub(crate) fn info(file: &Reader, header: &Header) -> Result<GroupInfo> {
     match style(file, header)? {
         Style::Old(table) => {
             let links = count_old(file, table)?;
-            Ok(GroupInfo { links, creation_order_next: 0, storage: LinkStorage::SymbolTable, create })
+            Ok(GroupInfo { links, creation_order_next: 0, create })
         }
         Style::New(info) => {
-            let (links, storage) = count_new(file, header, &info)?;
-            Ok(GroupInfo { links, creation_order_next: info.order_next, storage, create })
+            let links = count_new(file, header, &info)?;
+            Ok(GroupInfo { links, creation_order_next: info.order_next, create })
         }
     }
 }
 
-fn count_new(file: &Reader, header: &Header, info: &LinkInfo) -> Result<(u64, LinkStorage)> {
-    match (info.heap, info.name_tree) {
-        (Some(_), Some(tree)) => Ok((btree2::open(file, tree)?.records, LinkStorage::Dense)),
-        _ => Ok((header.messages_of(kind::LINK).count() as u64, LinkStorage::Compact)),
+fn count_new(file: &Reader, header: &Header, info: &LinkInfo) -> Result<u64> {
+    match dense_index(info) {
+        Some(tree) => Ok(btree2::open(file, tree)?.records),
+        None => Ok(header.messages_of(kind::LINK).count() as u64),
     }
+}
+
+/// Returns the index of names, if the links are in a heap.
+fn dense_index(info: &LinkInfo) -> Option<Address> {
+    info.heap.and(info.name_tree)
+}
+
+/// Returns how a group stores its links.
+pub(crate) fn link_storage(file: &Reader, header: &Header) -> Result<LinkStorage> {
+    Ok(match style(file, header)? {
+        Style::Old(_) => LinkStorage::SymbolTable,
+        Style::New(info) if dense_index(&info).is_some() => LinkStorage::Dense,
+        Style::New(_) => LinkStorage::Compact,
+    })
 }
 
 // --- symbol tables ---
@@ -196,7 +211,7 @@ impl<'f> Names<'f> {
         Ok(names)
     }
 
-    /// The text at an offset, up to its NUL.
+    /// Returns the text at an offset, up to its NUL.
     fn text(&self, offset: u64) -> Result<Cow<'_, [u8]>> {
         if let Some(data) = &self.whole {
             return local_heap::text(data, offset).map(Cow::Borrowed);
@@ -349,7 +364,8 @@ fn links_dense(file: &Reader, heap: Address, tree: Address) -> Result<Entries<Li
         check_count(file, ids.len() / id_bytes)
     })?;
     // While a file may change, its bytes are behind a lock, for which threads of the pool must not wait.
-    if ids.len() <= LINKS_AT_ONCE * id_bytes || file.store.may_change() {
+    let is_alone = file.store.may_change() || file.store.is_serial();
+    if ids.len() <= LINKS_AT_ONCE * id_bytes || is_alone {
         let links = links_of(file, heap, (&ids, id_bytes), &tally)?;
         return Ok(tally.finish(links));
     }
@@ -358,7 +374,7 @@ fn links_dense(file: &Reader, heap: Address, tree: Address) -> Result<Entries<Li
     Ok(tally.finish(links.into_iter().flatten().collect()))
 }
 
-/// The links that objects of a heap hold.
+/// Returns the links that objects of a heap hold.
 fn links_of(
     file: &Reader,
     heap: Address,

@@ -32,12 +32,12 @@ impl Header {
         Ok(header)
     }
 
-    /// Becomes the header at `address`. Whoever looks at many headers spares the room for each.
+    /// Becomes the header at `address`. A caller that looks at many headers spares the space for each.
     pub(crate) fn reload(&mut self, store: &Store, address: Address) -> Result<()> {
         load(self, store, address).during_at("read object header", address.0)
     }
 
-    /// A header with these messages.
+    /// Returns a header with these messages.
     pub(crate) fn of(address: Address, prefix: Prefix, messages: &[Message]) -> Header {
         let mut header = Header { address, prefix, bytes: Vec::new(), entries: Vec::new() };
         for Message { kind, flags, creation_order, body } in messages {
@@ -54,33 +54,33 @@ impl Header {
         MessageRef { kind, flags, creation_order, body: &self.bytes[body.clone()] }
     }
 
-    /// All messages.
+    /// Returns all messages.
     pub(crate) fn messages(&self) -> impl Iterator<Item = MessageRef<'_>> {
         self.entries.iter().map(|entry| self.get(entry))
     }
 
-    /// The first message of a kind.
+    /// Returns the first message of a kind.
     pub(crate) fn message(&self, kind: u16) -> Option<MessageRef<'_>> {
         self.entries.iter().find(|m| m.kind == kind).map(|entry| self.get(entry))
     }
 
-    /// All messages of a kind.
+    /// Returns all messages of a kind.
     pub(crate) fn messages_of(&self, kind: u16) -> impl Iterator<Item = MessageRef<'_>> {
         self.entries.iter().filter(move |m| m.kind == kind).map(|entry| self.get(entry))
     }
 
-    /// The message that this object cannot do without.
+    /// Returns the message that this object cannot do without.
     pub(crate) fn required(&self, kind: u16, what: &str) -> Result<MessageRef<'_>> {
         let missing = || Error::corrupt("read object header").at(self.address.0).with("missing", what);
         self.message(kind).ok_or_else(missing)
     }
 
-    /// Bytes of memory, roughly.
+    /// Returns the number of bytes of memory, roughly.
     pub(crate) fn weight(&self) -> u64 {
         (self.bytes.len() + self.entries.len() * size_of::<Entry>() + 256) as u64
     }
 
-    /// What the object is, by the messages it has.
+    /// Returns what the object is, by the messages it has.
     pub(crate) fn object_kind(&self) -> Result<ObjectKind> {
         let has = |kind| self.message(kind).is_some();
         if has(kind::SYMBOL_TABLE) || has(kind::LINK_INFO) {
@@ -160,7 +160,7 @@ fn continuations(store: &Store, header: &mut Header) -> Result<()> {
     Ok(())
 }
 
-/// A message's own bytes, and the committed datatype that holds them, where one does.
+/// Returns a message's own bytes, and the committed datatype that holds them, where one does.
 pub(crate) fn body<'m>(file: &Reader, message: MessageRef<'m>) -> Result<(Cow<'m, [u8]>, Option<Address>)> {
     match message.is_shared() {
         false => Ok((Cow::Borrowed(message.body), None)),
@@ -168,7 +168,7 @@ pub(crate) fn body<'m>(file: &Reader, message: MessageRef<'m>) -> Result<(Cow<'m
     }
 }
 
-/// The bytes that a shared record stands for.
+/// Returns the bytes that a shared record stands for.
 pub(crate) fn shared_body(file: &Reader, kind: u16, record: &[u8]) -> Result<(Vec<u8>, Option<Address>)> {
     match SharedAt::decode(record, file.store.sizes())? {
         SharedAt::Heap(id) => Ok((heap_body(file, kind, &id)?, None)),

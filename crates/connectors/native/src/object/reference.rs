@@ -1,4 +1,4 @@
-//! Reference slots of both generations (format/2-objects §13.3, §13.4 of the project's notes; spec IV.A.2.d).
+//! Reference descriptors of both generations (format/2-objects §13.3, §13.4 of the project's notes; spec IV.A.2.d).
 
 use model::bytes::Cursor;
 use model::datatype::ReferenceKind;
@@ -8,23 +8,23 @@ use crate::format::SizedFields;
 use crate::format::global_heap::HeapId;
 use crate::reader::Reader;
 
-/// What a slot stands for.
-pub(crate) fn decode(file: &Reader, kind: ReferenceKind, slot: &[u8]) -> Result<Reference> {
+/// Returns what a descriptor stands for.
+pub(crate) fn decode(file: &Reader, kind: ReferenceKind, descriptor: &[u8]) -> Result<Reference> {
     match kind {
-        ReferenceKind::ObjectOld => old_object(file, slot),
-        ReferenceKind::RegionOld => old_region(file, slot),
-        _ => new(file, slot),
+        ReferenceKind::Object1 => old_object(file, descriptor),
+        ReferenceKind::DatasetRegion1 => old_region(file, descriptor),
+        _ => new(file, descriptor),
     }
 }
 
-fn old_object(file: &Reader, slot: &[u8]) -> Result<Reference> {
-    let address = Cursor::new(slot, "object reference").address(file.store.sizes())?;
+fn old_object(file: &Reader, descriptor: &[u8]) -> Result<Reference> {
+    let address = Cursor::new(descriptor, "object reference").address(file.store.sizes())?;
     Ok(address.filter(|a| a.0 != 0).map_or_else(Reference::null, |a| Reference::object(Token::from_u64(a.0))))
 }
 
-fn old_region(file: &Reader, slot: &[u8]) -> Result<Reference> {
+fn old_region(file: &Reader, descriptor: &[u8]) -> Result<Reference> {
     let sizes = file.store.sizes();
-    let Some(id) = HeapId::decode(&mut Cursor::new(slot, "region reference"), sizes)? else {
+    let Some(id) = HeapId::decode(&mut Cursor::new(descriptor, "region reference"), sizes)? else {
         return Ok(Reference::null());
     };
     let collection = file.collection(id.collection)?;
@@ -34,9 +34,9 @@ fn old_region(file: &Reader, slot: &[u8]) -> Result<Reference> {
     Ok(Reference::region(Token::from_u64(dataset.0), selection))
 }
 
-fn new(file: &Reader, slot: &[u8]) -> Result<Reference> {
+fn new(file: &Reader, descriptor: &[u8]) -> Result<Reference> {
     let sizes = file.store.sizes();
-    let mut c = Cursor::new(slot, "reference");
+    let mut c = Cursor::new(descriptor, "reference");
     let (kind, flags) = (c.u8()?, c.u8()?);
     if kind == 0 {
         return Ok(Reference::null());

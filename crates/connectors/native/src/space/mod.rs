@@ -1,15 +1,18 @@
 //! Where new bytes go: space that was free at the last commit, else the end of the file.
 
+mod members;
 mod pool;
 #[cfg(test)]
 mod tests;
 
 use std::collections::HashMap;
 
+use files::DataKind;
 use model::properties::SpaceStrategy;
 use model::{Error, Result};
 
 use crate::format::Address;
+use members::MemberPools;
 use pool::{Pool, round_up};
 
 /// New things start at a multiple of this. Lengths are kept exact: other writers leave no gaps, so what follows a
@@ -29,6 +32,15 @@ pub(crate) enum Use {
     Metadata,
     /// Elements, variable-length values, and large objects of heaps.
     Raw,
+}
+
+impl Use {
+    fn of(kind: DataKind) -> Use {
+        match kind {
+            DataKind::Raw => Use::Raw,
+            _ => Use::Metadata,
+        }
+    }
 }
 
 /// Which free ranges are used for what. Only files of pages tell them apart.
@@ -71,7 +83,7 @@ impl Policy {
         }
     }
 
-    /// The policy, if pages have a size that libhdf5 would allow.
+    /// Returns the policy, if pages have a size that libhdf5 would allow.
     pub(crate) fn checked(self) -> Result<Self> {
         match self.page_bytes.filter(|bytes| !PAGE_BYTES.contains(bytes)) {
             None => Ok(self),
@@ -100,10 +112,12 @@ pub(crate) struct Space {
     /// Ranges that were free at the last commit and were allocated since. All from `committed_end` on was free.
     recent: Pool,
     committed_end: u64,
+    /// Members after the first, in a file of several.
+    members: Option<MemberPools>,
 }
 
 impl Space {
-    /// The space of a file that ends at `end`, and of which nothing is known to be free.
+    /// Returns the space of a file that ends at `end`, and of which nothing is known to be free.
     pub(crate) fn new(policy: Policy, end: u64) -> Self {
         Space {
             policy,
@@ -114,10 +128,11 @@ impl Space {
             sealed: Vec::new(),
             recent: Pool::default(),
             committed_end: end,
+            members: None,
         }
     }
 
-    /// The space of a new file whose superblock takes `head` bytes.
+    /// Returns the space of a new file whose superblock takes `head` bytes.
     pub(crate) fn of_new_file(policy: Policy, head: u64) -> Self {
         let mut space = Space::new(policy, head);
         if policy.page_bytes.is_some() {
@@ -131,7 +146,7 @@ impl Space {
         self.end
     }
 
-    /// Whether space that the last commit gave up is used again.
+    /// Returns whether space that the last commit gave up is used again.
     pub(crate) fn reuses(&self) -> bool {
         self.policy.reuses
     }
@@ -140,17 +155,24 @@ impl Space {
         self.policy.page_bytes.is_some()
     }
 
-    /// Room for `len` bytes: the smallest free range that holds them, else at the end.
-    pub(crate) fn allocate(&mut self, len: u64, what: Use) -> Address {
-        let at = match self.policy.page_bytes {
-            None => self.allocate_anywhere(len),
-            Some(page) if len < page => self.allocate_in_page(len, page, what),
-            Some(page) => self.allocate_pages(len, page),
+    /// Space for `len` bytes: the smallest free range that holds them, else at the end.
+    pub(crate) fn allocate(&mut self, len: u64, kind: DataKind) -> Address {
+        let in_member = self.members.as_mut().and_then(|members| members.take(len, kind));
+        let at = match (in_member, self.policy.page_bytes) {
+            (Some(at), _) => at,
+            (None, None) => self.allocate_anywhere(len),
+            (None, Some(page)) if len < page => self.allocate_in_page(len, page, Use::of(kind)),
+            (None, Some(page)) => self.allocate_pages(len, page),
         };
-        if at < self.committed_end {
+        if at < self.committed_end || self.is_in_member(at) {
             self.recent.insert(at, len, 0..u64::MAX);
         }
         Address(at)
+    }
+
+    /// Returns whether an address is of a member after the first.
+    fn is_in_member(&self, at: u64) -> bool {
+        self.members.as_ref().is_some_and(|members| members.serves(at))
     }
 
     fn allocate_anywhere(&mut self, len: u64) -> u64 {
@@ -187,26 +209,28 @@ impl Space {
         at
     }
 
-    /// Gives room back: to be used again at once where nothing was committed, else after the next commit.
+    /// Gives space back: to be used again at once where nothing was committed, else after the next commit.
     pub(crate) fn release(&mut self, at: Address, len: u64, what: Use) {
         if len >= self.policy.threshold {
             self.give_up(at, len, what);
         }
     }
 
-    /// Gives room back, however little it is.
+    /// Gives space back, however little it is.
     pub(crate) fn give_up(&mut self, at: Address, len: u64, what: Use) {
-        // A damaged file may name room that it does not have.
-        let Some(stop) = at.0.checked_add(len).filter(|&stop| len > 0 && stop <= self.end) else { return };
+        // A damaged file may name space that it does not have.
+        let is_there = |stop: u64| stop <= self.end || self.is_in_member(at.0);
+        let Some(stop) = at.0.checked_add(len).filter(|&stop| len > 0 && is_there(stop)) else { return };
         match self.is_fresh(at.0, stop) {
             true => self.insert(at.0, len, what),
             false => self.pending.push((at.0, len, what)),
         }
     }
 
-    /// Whether a range was free at the last commit.
+    /// Returns whether a range was free at the last commit.
     pub(crate) fn is_fresh(&self, start: u64, stop: u64) -> bool {
-        start >= self.committed_end || self.recent.contains(start, stop)
+        let is_past_end = start >= self.committed_end && !self.is_in_member(start);
+        is_past_end || self.recent.contains(start, stop)
     }
 
     /// A range that nothing uses, as the file itself says.
@@ -218,7 +242,7 @@ impl Space {
         }
     }
 
-    /// Where the file could end: nothing from there on is in use. Ranges of `others` are free for this, and for nothing else.
+    /// Returns where the file could end: nothing from there on is in use. Ranges of `others` are free for this, and for nothing else.
     /// What the last commit has stays, unless `may_shrink`.
     pub(crate) fn used_end(&self, others: &[(u64, u64)], may_shrink: bool) -> u64 {
         let free_before = |end: u64| {
@@ -253,14 +277,19 @@ impl Space {
         match self.policy.reuses {
             true if !pending.is_empty() => self.sealed.push((number, pending)),
             true => {}
-            false => self.free.iter_mut().for_each(Pool::clear),
+            false => self.forget_free(),
         }
         self.recent.clear();
         self.committed_end = self.end;
     }
 
+    fn forget_free(&mut self) {
+        self.free.iter_mut().for_each(Pool::clear);
+        self.members.iter_mut().for_each(MemberPools::keep_ends);
+    }
+
     /// What was given up for commits up to this number becomes free: they are in the file.
-    pub(crate) fn settle(&mut self, finished: u64) {
+    pub(crate) fn free_finished(&mut self, finished: u64) {
         if self.sealed.first().is_none_or(|(number, _)| *number > finished) {
             return;
         }
@@ -277,6 +306,9 @@ impl Space {
     }
 
     fn insert(&mut self, start: u64, len: u64, what: Use) {
+        if let Some(members) = self.members.as_mut().filter(|members| members.serves(start)) {
+            return members.insert(start, len);
+        }
         match self.policy.page_bytes {
             Some(page) if len >= page => self.insert_large(start, len),
             Some(page) => {
@@ -298,7 +330,7 @@ impl Space {
             return;
         };
         let first = start - start % page;
-        // Nothing small crosses a page: what does is not ours, and its room is not used.
+        // Nothing small crosses a page: what does is not ours, and its space is not used.
         if len == 0 || len > page - start % page {
             return;
         }

@@ -12,7 +12,7 @@ pub(super) struct Pool {
     by_len: BTreeSet<(u64, u64)>,
 }
 
-/// The next multiple, or the last address where there is none.
+/// Returns the next multiple, or the last address where there is none.
 pub(super) fn round_up(n: u64, multiple: u64) -> u64 {
     n.checked_next_multiple_of(multiple).unwrap_or(u64::MAX)
 }
@@ -22,7 +22,7 @@ impl Pool {
         self.by_start.iter().map(|(&start, &len)| (start, len))
     }
 
-    /// Whether one range has all from `start` to `stop`.
+    /// Returns whether one range has all from `start` to `stop`.
     pub(super) fn contains(&self, start: u64, stop: u64) -> bool {
         let before = self.by_start.range(..=start).next_back();
         before.is_some_and(|(at, len)| stop <= at + len)
@@ -47,7 +47,7 @@ impl Pool {
         Some(at)
     }
 
-    /// Where the range starts that ends at `end`.
+    /// Returns where the range starts that ends at `end`.
     pub(super) fn start_of(&self, end: u64) -> Option<u64> {
         let (&start, &len) = self.by_start.range(..end).next_back()?;
         (start.saturating_add(len) == end).then_some(start)

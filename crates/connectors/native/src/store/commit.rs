@@ -35,7 +35,7 @@ impl Commit {
 }
 
 impl Drop for Commit {
-    /// Nobody brought it into the file, or it panicked half-way.
+    /// No one brought it into the file, or it panicked half-way.
     fn drop(&mut self) {
         if !self.is_finished {
             let error = Error::invalid("commit").with("problem", INTERRUPTED);

@@ -5,6 +5,7 @@ mod fresh;
 mod shared;
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 use system::sync::{Condvar, Mutex, RwLock};
@@ -15,8 +16,8 @@ use quick_cache::Weighter;
 use crate::format::superblock::Superblock;
 use crate::format::{Address, Sizes};
 use crate::head::Head;
-use crate::kept::Kept;
-use crate::pages::{Block, Pages};
+use crate::lazy_cache::LazyCache;
+use crate::pages::{Block, PAGE_BYTES, Pages};
 use crate::txn::{Txn, TxnParts};
 
 pub(crate) use commit::Commit;
@@ -45,11 +46,11 @@ pub(crate) struct Store {
     pub(crate) budget: Budget,
     overlay: BTreeMap<u64, Arc<Vec<u8>>>,
     /// Larger blocks of metadata as they are in the file.
-    blocks: Kept<(Address, u64), Arc<Vec<u8>>, ByBytes>,
+    blocks: LazyCache<(Address, u64), Arc<Vec<u8>>, ByBytes>,
     /// Bytes of the file when it was opened.
     opened_bytes: u64,
     /// Heap blocks that were unfiltered and verified.
-    verified: Kept<Address, Arc<Vec<u8>>, ByBytes>,
+    verified: LazyCache<Address, Arc<Vec<u8>>, ByBytes>,
 }
 
 /// What a store is made of.
@@ -71,6 +72,22 @@ pub(crate) struct StoreParts {
     pub(crate) is_unlocked: bool,
 }
 
+/// Returns the addresses that can be read in each member: for a writer all that may be allocated, or else those that are there.
+fn member_ranges(
+    file: &files::Handle,
+    members: &files::MemberRanges,
+    base: u64,
+    writable: bool,
+) -> Vec<Range<u64>> {
+    let end = |range: &files::MemberRange| match writable {
+        true => range.end,
+        false => file.bytes_end(range.start).unwrap_or(range.start),
+    };
+    let range =
+        |range: &files::MemberRange| range.start.saturating_sub(base)..end(range).saturating_sub(base);
+    members.all().iter().map(range).collect()
+}
+
 impl Store {
     pub(crate) fn new(parts: StoreParts) -> Self {
         let StoreParts {
@@ -86,6 +103,10 @@ impl Store {
             cache_bytes,
             is_unlocked,
         } = parts;
+        let members = file.members();
+        let first_end = members.as_ref().map_or(u64::MAX, |members| members.first().end);
+        let ranges = members.map_or_else(Vec::new, |members| member_ranges(&file, &members, base, writable));
+        let last_end = ranges.iter().map(|range| range.end).max().filter(|_| !writable);
         let txn = writable.then(|| {
             RwLock::new(Txn::new(TxnParts {
                 file: file.clone(),
@@ -105,7 +126,9 @@ impl Store {
             shared: Arc::new(Shared {
                 file,
                 base,
-                end: AtomicU64::new(end),
+                first_end,
+                ranges,
+                end: AtomicU64::new(last_end.unwrap_or(end)),
                 txn,
                 committing: Mutex::default(),
                 committed: Condvar::new(),
@@ -117,37 +140,60 @@ impl Store {
             limits,
             budget,
             overlay: BTreeMap::new(),
-            blocks: Kept::new(cache_bytes / 4, ByBytes),
+            blocks: LazyCache::new(cache_bytes / 4, ByBytes),
             opened_bytes: head.len,
-            verified: Kept::new(cache_bytes / 2, ByBytes),
+            verified: LazyCache::new(cache_bytes / 2, ByBytes),
         }
+    }
+
+    /// Returns a file that is looked at before it is opened.
+    pub(crate) fn of_file(file: files::Handle, base: u64, superblock: Superblock, head: Head) -> Self {
+        let limits = Limits::default();
+        Store::new(StoreParts {
+            file,
+            superblock,
+            budget: Budget::new("look at file", limits.memory_bytes_max),
+            limits,
+            base,
+            end: head.len.saturating_sub(base),
+            head,
+            writable: false,
+            live: false,
+            cache_bytes: 0,
+            is_unlocked: false,
+        })
     }
 
     pub(crate) fn sizes(&self) -> Sizes {
         self.superblock.sizes
     }
 
-    /// The first address that is not allocated.
+    /// Returns the first address that is not allocated.
     pub(crate) fn end(&self) -> u64 {
         self.shared.end()
     }
 
-    /// Whether bytes may change under a cache.
+    /// Returns whether bytes may change under a cache.
     pub(crate) fn may_change(&self) -> bool {
         self.shared.txn.is_some() || self.shared.live
     }
 
-    /// Whether it is open for writing.
+    /// Returns whether only threads that call the library may use the file.
+    pub(crate) fn is_serial(&self) -> bool {
+        self.shared.is_serial()
+    }
+
+    /// Returns whether it is open for writing.
     pub(crate) fn is_writable(&self) -> bool {
         self.shared.txn.is_some()
     }
 
-    /// Whether another program writes meanwhile.
+    /// Returns whether another program writes meanwhile.
     pub(crate) fn is_live(&self) -> bool {
         self.shared.live
     }
 
-    /// The place of an address in the file itself.
+    /// Returns the place of an address in the file itself.
     pub(crate) fn absolute(&self, address: Address) -> u64 {
         self.shared.base.saturating_add(address.0)
     }
@@ -156,7 +202,7 @@ impl Store {
         self.shared.base
     }
 
-    /// Bytes of the whole file.
+    /// Returns the number of bytes of the whole file.
     pub(crate) fn file_bytes(&self) -> Result<u64> {
         if !self.may_change() {
             return Ok(self.opened_bytes);
@@ -164,7 +210,7 @@ impl Store {
         self.shared.file.len().map_err(|e| Error::io("get size of file", &e))
     }
 
-    /// Whether some bytes stand in for what is in the file.
+    /// Returns whether some bytes stand in for what is in the file.
     pub(crate) fn has_overlay(&self) -> bool {
         !self.overlay.is_empty()
     }
@@ -178,7 +224,7 @@ impl Store {
 
     fn check(&self, at: Address, len: u64, what: &str) -> Result<()> {
         match at.0.checked_add(len) {
-            Some(end) if end <= self.end() => Ok(()),
+            Some(end) if end <= self.shared.range_of(at).end => Ok(()),
             _ => {
                 let error = Error::corrupt(format!("read {what}")).at(at.0).with("bytes", len);
                 Err(error.with("problem", format!("past the end of the file, {:#x}", self.end())))
@@ -212,7 +258,7 @@ impl Store {
         self.read_vec(at, len.within(self.limits.metadata_bytes_max, what)?, what)
     }
 
-    /// As [`Store::read`], into a buffer of its own.
+    /// Like [`Store::read`], into a buffer of its own.
     fn read_vec(&self, at: Address, len: usize, what: &str) -> Result<Vec<u8>> {
         if self.may_change() || !self.overlay.is_empty() {
             let mut bytes = vec![0; len];
@@ -224,23 +270,28 @@ impl Store {
         read.map_err(|e| Error::io(format!("read {what}"), &e).at(at.0))
     }
 
-    /// A small block. A page may fail where the block alone would not: not all of a file of several files is there.
+    /// Returns a small block. A page may fail where the block alone would not: not all of a file of several files is there.
     fn paged(&self, at: Address, len: u64) -> Option<Block> {
         if self.is_live() {
             return None;
         }
-        let range = at.0..at.0.checked_add(len).filter(|&stop| stop <= self.end())?;
+        let within = self.shared.range_of(at);
+        let range = at.0..at.0.checked_add(len).filter(|&stop| stop <= within.end)?;
+        // A page that begins in another member would have bytes of both.
+        if range.start - range.start % PAGE_BYTES < within.start {
+            return None;
+        }
         let read = &mut |at, len| self.read_vec(Address(at), len, "metadata");
-        self.shared.pages.block(range, self.end(), read).ok().flatten()
+        self.shared.pages.block(range, within.end, read).ok().flatten()
     }
 
     /// Up to `len` bytes of metadata: fewer at the end of the file.
     pub(crate) fn block_up_to(&self, at: Address, len: u64, what: &str) -> Result<Block> {
-        let len = len.min(self.end().saturating_sub(at.0));
+        let len = len.min(self.shared.range_of(at).end.saturating_sub(at.0));
         self.block(at, len, what)
     }
 
-    /// A block that `make` reads, undoes filters of and verifies, once while it is cached.
+    /// Returns a block that `make` reads, undoes filters of and verifies, once while it is cached.
     pub(crate) fn verified(
         &self,
         at: Address,
@@ -256,7 +307,7 @@ impl Store {
         Ok(block)
     }
 
-    /// A block of `len` bytes that `check` accepts, checked once while it is cached.
+    /// Returns a block of `len` bytes that `check` accepts, checked once while it is cached.
     pub(crate) fn verified_with(
         &self,
         at: Address,

@@ -1,5 +1,6 @@
 //! The bytes of a file, as its readers and its writer share them: what the file holds, and what waits for a commit.
 
+use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -13,7 +14,7 @@ use super::{Commit, INTERRUPTED};
 use crate::format::Address;
 use crate::format::superblock::{self, Superblock};
 use crate::pages::Pages;
-use crate::txn::{Failure, LARGE_BYTES, Publish, Turn, Txn, overlay};
+use crate::txn::{Failure, LARGE_BYTES, Publish, PublishOrder, Txn, overlay};
 
 /// The bytes of a file, which its readers and its writer share.
 #[derive(Debug)]
@@ -21,6 +22,10 @@ pub(crate) struct Shared {
     pub(super) file: files::Handle,
     /// Where the superblock was found: all addresses count from here.
     pub(super) base: u64,
+    /// One past the last offset of the member with the superblock. A file of one range has no other.
+    pub(super) first_end: u64,
+    /// Addresses of each member, where there are several.
+    pub(super) ranges: Vec<Range<u64>>,
     /// First address that is not allocated.
     pub(super) end: AtomicU64,
     /// Changes that wait for a commit, where the file is open for writing.
@@ -42,7 +47,7 @@ const PIECE_BYTES: usize = 2 << 20;
 
 /// Reads on all cores what is worth it: one core copies slower than memory gives.
 fn read_at(file: &files::Handle, offset: u64, into: &mut [u8]) -> std::io::Result<()> {
-    if into.len() <= 2 * PIECE_BYTES {
+    if into.len() <= 2 * PIECE_BYTES || file.is_serial() {
         return file.read_at(offset, into);
     }
     let pieces = into.chunks_mut(PIECE_BYTES).enumerate().collect();
@@ -50,6 +55,10 @@ fn read_at(file: &files::Handle, offset: u64, into: &mut [u8]) -> std::io::Resul
 }
 
 impl Shared {
+    pub(crate) fn is_serial(&self) -> bool {
+        self.file.is_serial()
+    }
+
     pub(crate) fn read(&self, at: Address, into: &mut [u8]) -> std::io::Result<()> {
         let offset = self.base.saturating_add(at.0);
         let Some(txn) = &self.txn else { return read_at(&self.file, offset, into) };
@@ -58,6 +67,7 @@ impl Shared {
             let txn = txn.read_unpoisoned().ok_or_else(|| std::io::Error::other(INTERRUPTED))?;
             (txn.waiting(offset, offset.saturating_add(into.len() as u64)), txn.content_end())
         };
+        let content_end = content_end.filter(|_| offset < self.first_end);
         self.read_content(offset, into, content_end.unwrap_or(u64::MAX))?;
         overlay(&self.file, &waiting, offset, into)
     }
@@ -69,7 +79,7 @@ impl Shared {
         blank.fill(0);
         match read_at(&self.file, offset, content) {
             Err(error) if error.kind() == std::io::ErrorKind::UnexpectedEof => {
-                let there = self.file.len()?.saturating_sub(offset).min(inside as u64) as usize;
+                let there = self.file.bytes_end(offset)?.saturating_sub(offset).min(inside as u64) as usize;
                 self.file.read_at(offset, &mut content[..there])?;
                 content[there..].fill(0);
                 Ok(())
@@ -91,11 +101,11 @@ impl Shared {
         crate::lock::take(&self.file, path, Access::Read, locking).map(drop)
     }
 
-    /// The bytes of the file as the last commit left it, as those of a file that nobody has open.
+    /// Returns the bytes of the file as the last commit left it, as those of a file that no one has open.
     pub(crate) fn image(&self) -> Result<Vec<u8>> {
         let failed = |e: std::io::Error| Error::io("read image of file", &e);
         let mut superblock = self.stored_superblock()?;
-        if !self.file.is_one_range() {
+        if self.members().is_some() {
             return Err(Error::unsupported("read image of file").with("problem", "it has several members"));
         }
         let end = superblock.end.wrapping_sub(superblock.base.wrapping_sub(self.base));
@@ -115,7 +125,7 @@ impl Shared {
         Ok(image)
     }
 
-    /// The superblock as it stands in the file, without changes that wait.
+    /// Returns the superblock as it stands in the file, without changes that wait.
     pub(crate) fn stored_superblock(&self) -> Result<Superblock> {
         let mut bytes = vec![0; superblock::BYTES_MAX];
         let len = self.file.len().map_err(|e| Error::io("get size of file", &e))?.saturating_sub(self.base);
@@ -141,7 +151,7 @@ impl Shared {
         f(&mut *self.txn()?)
     }
 
-    /// The transaction, when no commit is under way for which `must_wait` says so.
+    /// Returns the transaction, when no commit is under way for which `must_wait` says so.
     fn txn_when(&self, must_wait: impl Fn(&Txn) -> bool) -> Result<RwLockWriteGuard<'_, Txn>> {
         loop {
             let txn = self.txn()?;
@@ -156,7 +166,7 @@ impl Shared {
         }
     }
 
-    /// The same when no commit is under way at all.
+    /// Returns the same when no commit is under way at all.
     fn txn_alone(&self) -> Result<RwLockWriteGuard<'_, Txn>> {
         self.txn_when(Txn::is_committing)
     }
@@ -164,14 +174,14 @@ impl Shared {
     /// Writes bytes at the next commit, those that others point to before or after them.
     ///
     /// Returns how many bytes of elements and headers wait in memory, at most.
-    pub(crate) fn stage(&self, at: Address, data: &[u8], turn: Turn) -> Result<u64> {
+    pub(crate) fn stage(&self, at: Address, data: &[u8], turn: PublishOrder) -> Result<u64> {
         let (offset, len) = (self.base + at.0, data.len() as u64);
         let done = self.txn_when(|txn| txn.must_wait(offset, len, false))?.stage(offset, data, turn);
         self.pages.forget(at.0, len);
         done
     }
 
-    /// Bytes that [`Shared::spill`] would write.
+    /// Returns the number of bytes that [`Shared::spill`] would write.
     pub(crate) fn spill_bytes(&self) -> Result<u64> {
         self.change(|txn| Ok(txn.spill_bytes()))
     }
@@ -181,7 +191,7 @@ impl Shared {
         let offset = self.base + at.0;
         let fresh = || std::iter::once((offset, bytes));
         let spill = self.txn_when(|txn| !txn.may_write(fresh()))?.begin_spill(offset)?;
-        // Whoever spills has the writer: nothing is staged meanwhile, and no commit begins.
+        // A caller that spills has the writer: nothing is staged meanwhile, and no commit begins.
         let extent = spill.write()?;
         self.change(|txn| {
             txn.end_spill(spill, extent);
@@ -204,7 +214,7 @@ impl Shared {
     pub(crate) fn overwrite(&self, at: Address, data: &[u8]) -> Result<()> {
         let (offset, len) = (self.base + at.0, data.len() as u64);
         let end = offset.saturating_add(len);
-        // Whoever writes has the writer, so that no commit begins before the bytes are in the file.
+        // A caller that writes has the writer, so that no commit begins before the bytes are in the file.
         let file = {
             let mut txn =
                 self.txn_when(|txn| txn.must_wait(offset, len, false) || txn.commits(offset, end))?;
@@ -250,9 +260,9 @@ impl Shared {
         ranges.iter().for_each(|(start, len)| self.pages.forget(start.saturating_sub(self.base), *len));
     }
 
-    /// Whether nothing was ever written there, so that it reads as zeros.
-    pub(crate) fn is_blank(&self, at: Address) -> Result<bool> {
-        self.change(|txn| txn.is_blank(self.base + at.0))
+    /// Returns whether nothing was ever written there, so that it reads as zeros.
+    pub(crate) fn is_empty_group(&self, at: Address) -> Result<bool> {
+        self.change(|txn| txn.is_empty_group(self.base + at.0))
     }
 
     /// Takes all changes for the commit of this number, when the one before it is done.
@@ -295,6 +305,30 @@ impl Shared {
         self.txn_alone()?.confirm(durability)
     }
 
+    /// Returns the addresses among which one lies: all of the file, or those of a member.
+    pub(super) fn range_of(&self, at: Address) -> Range<u64> {
+        if self.ranges.is_empty() {
+            return 0..self.end();
+        }
+        self.ranges.iter().find(|range| range.contains(&at.0)).cloned().unwrap_or(at.0..at.0)
+    }
+
+    /// Returns the members of a file that has several.
+    pub(crate) fn members(&self) -> Option<files::MemberRanges> {
+        self.file.members()
+    }
+
+    /// Says how many bytes of each member are allocated; what the file must say of it from the next commit on.
+    pub(crate) fn set_allocated(&self, allocated: &[u64]) -> Result<Option<files::DriverBlock>> {
+        self.file.set_allocated(allocated).map_err(|e| Error::io("extend members of file", &e))?;
+        Ok(self.file.driver_block())
+    }
+
+    /// Cuts off what members have past their allocated bytes.
+    pub(crate) fn trim(&self) -> Result<()> {
+        self.file.trim().map_err(|e| Error::io("shorten members of file", &e))
+    }
+
     pub(crate) fn base(&self) -> u64 {
         self.base
     }
@@ -307,7 +341,7 @@ impl Shared {
         }
     }
 
-    /// A file that another program writes has grown as far as it is long.
+    /// Returns a file that another program writes has grown as far as it is long.
     pub(super) fn end(&self) -> u64 {
         let end = self.end.load(Ordering::Acquire);
         if !self.live {

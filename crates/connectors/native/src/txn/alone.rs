@@ -8,7 +8,7 @@ use super::{Txn, io, overlay, redo};
 
 /// A superblock that was read or written.
 #[derive(Debug, Clone)]
-pub(super) struct Seen {
+pub(super) struct LastSuperblock {
     pub(super) at: u64,
     /// What stands there; `None` where it could not be read.
     pub(super) bytes: Option<Vec<u8>>,
@@ -16,7 +16,7 @@ pub(super) struct Seen {
     pub(super) is_unlocked: bool,
 }
 
-impl Seen {
+impl LastSuperblock {
     /// An error if another program wrote the superblock since this writer did, or its mark over the salt of this one, which
     /// stands past the stored end: it would lose what that one committed.
     pub(super) fn check(&self, file: &Handle, mark: Option<(u64, &SaltBytes)>) -> Result<()> {
@@ -31,7 +31,7 @@ impl Seen {
     }
 }
 
-/// Whether nobody else changes the file.
+/// Returns whether no other caller changes the file.
 fn has_mark(file: &Handle, (end, salt): (u64, &SaltBytes)) -> Result<bool> {
     let (reserved, mark) = (redo::reserved(end), redo::encode_salt(end, salt));
     let len = io(file.len(), "get size of file")?;
@@ -51,7 +51,7 @@ impl Txn {
         if !self.seen.is_unlocked || self.is_marked {
             return Ok(());
         }
-        self.settle()?;
+        self.remove_leftover_record()?;
         self.check_alone()?;
         let reserved = self.reserved();
         let mut bytes = vec![0; redo::RESERVED_BYTES as usize];

@@ -1,5 +1,7 @@
 //! What the end of a file claims to be, and whether it is the record of a commit of this file.
 
+use std::ops::Range;
+
 use files::Handle;
 use model::Result;
 use model::bytes::Cursor;
@@ -66,7 +68,7 @@ impl Claim {
         Ok(Some(Claim { before, end, record_bytes, entries: c.u64()?, head_bytes, has_moves }))
     }
 
-    /// Whether the record is one of this file as it is.
+    /// Returns whether the record is one of this file as it is.
     pub(super) fn check(
         &self,
         file: &Handle,
@@ -84,7 +86,7 @@ impl Claim {
             return Err("it stands in another place than its commit would put it");
         }
         match stored_end {
-            // Right behind the end there is room for many a record: only one that has its salt there is meant.
+            // Right behind the end there is space for many a record: only one that has its salt there is meant.
             Some(end) if end == self.end && *start > end => check_shrunk(file, end, salt),
             Some(end) if end == self.end => Ok(()),
             Some(end) if end == *start => check_salt(file, *start, salt),
@@ -105,27 +107,33 @@ impl Claim {
         }
     }
 
-    /// The record that stands at `at`: it brings nothing to where it is itself, nor behind.
-    pub(super) fn decode(&self, bytes: &[u8], at: u64) -> Result<Redo> {
+    /// Returns the record that stands at the start of `outside`: it brings nothing to where it is itself, nor behind, up to the end of
+    /// the member.
+    pub(super) fn decode(&self, bytes: &[u8], outside: Range<u64>) -> Result<Redo> {
         let mut c = Cursor::new(bytes, "redo record");
         c.skip(self.head_bytes as usize)?;
         let (mut entries, mut before) = (Vec::new(), Vec::new());
         for _ in 0..self.entries {
             let (to, len, sums) = (c.u64()?, c.u64()?, c.u64()?);
             before.push((0..sums).map(|_| c.u64()).collect::<Result<_>>()?);
-            if to.checked_add(len).is_none_or(|stop| stop > at) {
+            if !is_inside(&outside, to, len) {
                 return Err(c.corrupt("entry beyond the end of the file"));
             }
             let len = usize::try_from(len).unwrap_or(usize::MAX);
             entries.push(Entry { at: to, data: c.take(len)?.to_vec() });
         }
-        let moves = if self.has_moves { Moves::decode(&mut c, at)? } else { Moves::default() };
+        let moves = if self.has_moves { Moves::decode(&mut c, &outside)? } else { Moves::default() };
         let (start, salt) = self.before.unwrap_or((self.end, SaltBytes::default()));
         Ok(Redo { start, end: self.end, salt, entries, before, moves })
     }
 }
 
-/// The commit made the file shorter: it has left its salt behind the new end.
+/// Returns whether a range of `len` bytes has none of `outside`.
+pub(super) fn is_inside(outside: &Range<u64>, start: u64, len: u64) -> bool {
+    start.checked_add(len).is_some_and(|stop| stop <= outside.start || start >= outside.end)
+}
+
+/// Returns the commit made the file shorter: it has left its salt behind the new end.
 fn check_shrunk(file: &Handle, end: u64, salt: &SaltBytes) -> std::result::Result<(), &'static str> {
     let there = read(file, reserved(end).start, RESERVED_BYTES as usize);
     match there.is_ok_and(|there| there == encode_salt(end, salt)) {

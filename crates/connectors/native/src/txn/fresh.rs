@@ -20,7 +20,7 @@ pub(crate) const LARGE_BYTES: usize = 64 << 10;
 /// Bytes between two things that are written at once.
 const GAP_BYTES_MAX: u64 = 64;
 
-/// What waits in a buffer, as few pieces as can be. Small gaps where nothing was ever written may hold zeros: things start at
+/// Returns what waits in a buffer, as few pieces as can be. Small gaps where nothing was ever written may hold zeros: things start at
 /// round addresses.
 pub(super) fn runs(buffer: &Staged, written_end: u64) -> Vec<(u64, Cow<'_, [u8]>)> {
     let mut runs: Vec<(u64, Cow<'_, [u8]>)> = Vec::new();
@@ -39,7 +39,7 @@ pub(super) fn runs(buffer: &Staged, written_end: u64) -> Vec<(u64, Cow<'_, [u8]>
     runs
 }
 
-/// What of `data`, which stands at `at`, lies before a range, in it and behind it.
+/// Returns what of `data`, which stands at `at`, lies before a range, in it and behind it.
 pub(crate) fn split_around<'d>(
     range: &std::ops::Range<u64>,
     at: u64,
@@ -62,13 +62,13 @@ impl Txn {
         self.write_free(held_at + held.len() as u64, after)
     }
 
-    /// Whether the commit that is under way leaves a range alone.
+    /// Returns whether the commit that is under way leaves a range alone.
     fn is_clear(&self, at: u64, len: u64) -> bool {
         let is_clear = |sealed: &Arc<Sealed>| sealed.leaves_alone(at, at.saturating_add(len));
         self.sealed.as_ref().is_none_or(is_clear)
     }
 
-    /// Whether a write of `len` bytes, to fresh space or not, must wait for the commit that is under way.
+    /// Returns whether a write of `len` bytes, to fresh space or not, must wait for the commit that is under way.
     pub(crate) fn must_wait(&self, at: u64, len: u64, is_fresh: bool) -> bool {
         let is_much =
             self.buffered.saturating_add(usize::try_from(len).unwrap_or(usize::MAX)) > WAITING_BYTES_MAX;
@@ -76,7 +76,7 @@ impl Txn {
         self.sealed.is_some() && (self.seen.is_unlocked || waits)
     }
 
-    /// Whether a commit is under way.
+    /// Returns whether a commit is under way.
     pub(crate) fn is_committing(&self) -> bool {
         self.sealed.is_some()
     }
@@ -96,12 +96,12 @@ impl Txn {
         io(self.file.write_at(at, data), "write to file")
     }
 
-    /// The file itself, for writes to fresh ranges: they need no order. What belongs in the [reserved](Self::reserved) bytes is
+    /// Returns the file itself, for writes to fresh ranges: they need no order. What belongs in the [reserved](Self::reserved) bytes is
     /// [held back](Self::hold_back).
     pub(crate) fn open_fresh(&mut self, ranges: impl Iterator<Item = (u64, u64)>) -> Result<&Handle> {
         self.prepare()?;
         self.check_alone_unlocked()?;
-        self.settle()?;
+        self.remove_leftover_record()?;
         for (start, len) in ranges {
             let end = start.saturating_add(len);
             // What waits there is older.
@@ -111,24 +111,24 @@ impl Txn {
         Ok(&self.file)
     }
 
-    /// The file itself, for a write over a range that the last commit has: it is not part of the next commit, and what waits
+    /// Returns the file itself, for a write over a range that the last commit has: it is not part of the next commit, and what waits
     /// there for one is older.
     pub(crate) fn open_committed(&mut self, at: u64, end: u64) -> Result<&Handle> {
         self.prepare()?;
         self.check_alone_unlocked()?;
-        self.settle()?;
+        self.remove_leftover_record()?;
         self.buffer.cut(at, end);
         self.staged.iter_mut().for_each(|staged| staged.cut(at, end));
         self.journal.cut(at, end);
         Ok(&self.file)
     }
 
-    /// Whether the commit that is under way brings something between `at` and `end`.
+    /// Returns whether the commit that is under way brings something between `at` and `end`.
     pub(crate) fn commits(&self, at: u64, end: u64) -> bool {
         self.sealed.as_ref().is_some_and(|sealed| sealed.brings_some_of(at, end))
     }
 
-    /// Whether fresh ranges may be written now: the commit that is under way leaves them alone.
+    /// Returns whether fresh ranges may be written now: the commit that is under way leaves them alone.
     pub(crate) fn may_write(&self, mut ranges: impl Iterator<Item = (u64, u64)>) -> bool {
         match self.is_committing() {
             true => !self.seen.is_unlocked && ranges.all(|(start, len)| self.is_clear(start, len)),
@@ -154,7 +154,7 @@ impl Txn {
         self.flush()?;
         if for_write {
             // The record of the last commit may lie there; and gaps between our own writes are no longer ours to fill.
-            self.settle()?;
+            self.remove_leftover_record()?;
             let end = ranges.iter().map(|(start, len)| start.saturating_add(*len)).max();
             self.written_end = self.written_end.max(end.unwrap_or(0));
         }
@@ -166,7 +166,7 @@ impl Txn {
         if self.buffered == 0 || self.is_committing() {
             return Ok(());
         }
-        self.settle()?;
+        self.remove_leftover_record()?;
         let buffer = std::mem::take(&mut self.buffer);
         let mut runs = runs(&buffer, self.written_end).into_iter();
         if let Err(error) = runs.try_for_each(|(at, data)| self.write_through(at, &data)) {
@@ -182,10 +182,10 @@ impl Txn {
         self.sealed.as_ref().map(|sealed| sealed.end())
     }
 
-    /// Whether the file ends before `at`, so that everything from there on reads as zeros until it is written.
-    pub(crate) fn is_blank(&mut self, at: u64) -> Result<bool> {
+    /// Returns whether the file ends before `at`, so that everything from there on reads as zeros until it is written.
+    pub(crate) fn is_empty_group(&mut self, at: u64) -> Result<bool> {
         // Bytes given up again may wait in the buffer for the same place.
         self.flush()?;
-        Ok(!self.is_committing() && io(self.file.len(), "get size of file")? <= at)
+        Ok(!self.is_committing() && io(self.file.bytes_end(at), "get size of file")? <= at)
     }
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::hash::Hasher;
 use std::io;
 
-use files::{File, Handle, Lock, Sync, read_only};
+use files::{File, Handle, Lock, MemberRanges, Sync, read_only};
 use twox_hash::XxHash3_64;
 
 /// Bytes that wait at `from` and belong at `to`.
@@ -21,7 +21,7 @@ impl Move {
         self.to.saturating_add(self.len)
     }
 
-    /// What of it belongs between `at` and `end`.
+    /// Returns what of it belongs between `at` and `end`.
     fn clipped(self, at: u64, end: u64) -> Move {
         let to = self.to.max(at);
         Move { to, from: self.from + (to - self.to), len: self.end().min(end).saturating_sub(to) }
@@ -64,7 +64,7 @@ fn each_part<E: From<io::Error>>(
 }
 
 impl Extent {
-    /// Whether the range still holds what was put there.
+    /// Returns whether the range still holds what was put there.
     pub(crate) fn is_whole(&self, file: &Handle) -> io::Result<bool> {
         let mut sum = Sum::default();
         let read = each_part(file, self.at, self.len, |_, bytes| {
@@ -137,7 +137,7 @@ impl Journal {
         before.into_iter().chain(self.moves.range(at..end.max(at)).map(|(_, moved)| moved))
     }
 
-    /// What belongs between `at` and `end`.
+    /// Returns what belongs between `at` and `end`.
     pub(super) fn pieces(&self, at: u64, end: u64) -> impl Iterator<Item = Move> {
         self.whole(at, end).map(move |moved| moved.clipped(at, end))
     }
@@ -202,6 +202,14 @@ impl File for Moved {
 
     fn lock(&self, lock: Lock) -> io::Result<()> {
         self.file.lock(lock)
+    }
+
+    fn members(&self) -> Option<MemberRanges> {
+        self.file.members()
+    }
+
+    fn bytes_end(&self, offset: u64) -> io::Result<u64> {
+        self.file.bytes_end(offset)
     }
 }
 

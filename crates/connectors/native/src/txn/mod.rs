@@ -10,7 +10,7 @@
 //! What is written to fresh space while a commit runs stays in the buffer if it lies where the redo record stands.
 //!
 //! A commit that is not finished leaves what was sealed among the changes that wait: the disk was full, and may not be soon.
-//! When a sync fails, nobody knows what is on the disk, and when publishing fails, only the record does: from then on
+//! When a sync fails, no one knows what is on the disk, and when publishing fails, only the record does: from then on
 //! every change is refused, and opening the file again finds the last commit that is whole.
 
 mod alone;
@@ -30,7 +30,7 @@ use files::Handle;
 use model::{Error, Result};
 use vol::Durability;
 
-use alone::Seen;
+use alone::LastSuperblock;
 use journal::{Extent, Journal, Move, Sum};
 use redo::SaltBytes;
 use staged::{Piece, Staged};
@@ -54,7 +54,7 @@ pub(crate) struct Publish<'a> {
 
 /// When staged bytes are published, so that a reader of that moment finds whatever is pointed to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Turn {
+pub(crate) enum PublishOrder {
     /// Before all else: bytes of new space that were held back because a commit has its salt there.
     Fresh,
     /// Before what points to it: heaps and blocks of indexes that only gained something.
@@ -74,8 +74,10 @@ type ByTurn = [Staged; 5];
 #[derive(Debug)]
 pub(crate) struct Txn {
     file: Handle,
-    /// End of the file at the last commit.
+    /// End of the file at the last commit: of its first member, where it has several.
     end: u64,
+    /// One past the last offset of the first member. Records and salts lie there, and nothing of other members does.
+    first_end: u64,
     staged: ByTurn,
     /// Bytes of the middle turn that wait in the file, under those that are staged.
     journal: Journal,
@@ -90,15 +92,15 @@ pub(crate) struct Txn {
     /// The commit that is on its way to the file.
     sealed: Option<Arc<Sealed>>,
     /// The last commit rests on its record, which must stay until what it published is synced.
-    unsettled: bool,
+    has_leftover_record: bool,
     /// The last commit was published without any sync.
     unsynced: bool,
     /// Why nothing can be changed any more.
     failed: Option<Error>,
     /// Most bytes of a record.
     redo_bytes_max: u64,
-    /// The superblock as it was when this writer saw or wrote it last: nobody else may have written it since.
-    seen: Seen,
+    /// The superblock as it was when this writer saw or wrote it last: no other caller may have written it since.
+    seen: LastSuperblock,
     /// The salt of the next commit.
     salt: SaltBytes,
     /// It is in the file already: no lock keeps other writers out, and one that changes the file writes over it.
@@ -127,7 +129,7 @@ impl Spill {
     }
 }
 
-/// What a writer is told of its file.
+/// What a writer is reported of its file.
 #[derive(Debug)]
 pub(crate) struct TxnParts {
     pub(crate) file: Handle,
@@ -149,39 +151,42 @@ impl Txn {
     pub(crate) fn new(parts: TxnParts) -> Self {
         let TxnParts { file, end, superblock_at, superblock_bytes, is_unlocked, redo_bytes_max } = parts;
         let bytes = file.read_vec(superblock_at, superblock_bytes).ok();
+        let first_end = redo::first_end(&file);
         Txn {
             redo_bytes_max,
-            seen: Seen { at: superblock_at, bytes, is_unlocked },
+            seen: LastSuperblock { at: superblock_at, bytes, is_unlocked },
             salt: redo::random_salt(),
             is_marked: false,
             file,
             end,
+            first_end,
             staged: Default::default(),
             journal: Journal::default(),
             staged_since: 0,
             buffer: Staged::default(),
             buffered: 0,
-            written_end: end,
+            // What lies behind the end of the first member may be committed: no gap there is filled.
+            written_end: if first_end == u64::MAX { end } else { u64::MAX },
             sealed: None,
-            unsettled: false,
+            has_leftover_record: false,
             unsynced: false,
             failed: None,
         }
     }
 
     /// Writes bytes at the next commit. Returns how many of the middle turn wait in memory, at most.
-    pub(crate) fn stage(&mut self, at: u64, data: &[u8], turn: Turn) -> Result<u64> {
+    pub(crate) fn stage(&mut self, at: u64, data: &[u8], turn: PublishOrder) -> Result<u64> {
         self.prepare()?;
         if !data.is_empty() {
             self.staged[turn as usize].put(at, data)?;
         }
-        self.staged_since += if turn == Turn::Middle { data.len() as u64 } else { 0 };
+        self.staged_since += if turn == PublishOrder::Middle { data.len() as u64 } else { 0 };
         Ok(self.staged_since)
     }
 
-    /// Bytes of fresh space that [`Txn::spill`] needs: what it writes, and the bytes of the salt, which may lie there.
+    /// Returns the number of bytes of fresh space that [`Txn::spill`] needs: what it writes, and the bytes of the salt, which may lie there.
     pub(crate) fn spill_bytes(&self) -> u64 {
-        self.staged[Turn::Middle as usize].large_bytes() + SALT_BYTES_MAX
+        self.staged[PublishOrder::Middle as usize].large_bytes() + SALT_BYTES_MAX
     }
 
     /// Prepares to write staged bytes of the middle turn to fresh space at `at`, where they wait for the commit. Nothing may be
@@ -198,7 +203,7 @@ impl Txn {
         } else {
             at
         };
-        let pieces = self.staged[Turn::Middle as usize].large();
+        let pieces = self.staged[PublishOrder::Middle as usize].large();
         Ok(Spill { file, at, pieces: pieces.map(|(to, piece)| (to, piece.clone())).collect() })
     }
 
@@ -207,12 +212,12 @@ impl Txn {
         let mut from = spill.at;
         for (to, data) in spill.pieces {
             let len = data.len() as u64;
-            self.staged[Turn::Middle as usize].take(to);
+            self.staged[PublishOrder::Middle as usize].take(to);
             self.journal.put(Move { to, from, len });
             from += len;
         }
         self.journal.add_extent(extent);
-        self.staged_since = self.staged[Turn::Middle as usize].bytes();
+        self.staged_since = self.staged[PublishOrder::Middle as usize].bytes();
     }
 
     fn prepare(&mut self) -> Result<()> {
@@ -220,17 +225,17 @@ impl Txn {
         self.mark()
     }
 
-    /// The bytes past the end of the last commit, or of the one that is under way, that only a commit writes.
+    /// Returns the bytes past the end of the last commit, or of the one that is under way, that only a commit writes.
     pub(crate) fn reserved(&self) -> Range<u64> {
         redo::reserved(self.sealed.as_ref().map_or(self.end, |sealed| sealed.end()))
     }
 
     /// Keeps bytes for the commit that belong where its salt will be.
     pub(crate) fn hold_back(&mut self, at: u64, data: &[u8]) -> Result<()> {
-        if data.is_empty() { Ok(()) } else { self.staged[Turn::Fresh as usize].put(at, data) }
+        if data.is_empty() { Ok(()) } else { self.staged[PublishOrder::Fresh as usize].put(at, data) }
     }
 
-    /// Bytes that wait for the commit.
+    /// Returns the number of bytes that wait for the commit.
     fn staged_bytes(&self) -> u64 {
         self.staged.iter().map(Staged::bytes).sum()
     }
@@ -243,7 +248,7 @@ impl Txn {
             ready.and_then(|()| sealed::check_record(self.staged_bytes(), self.redo_bytes_max))
         {
             // What was only taken away for this commit may be in use again before the next one.
-            self.staged[Turn::Last as usize].clear();
+            self.staged[PublishOrder::Last as usize].clear();
             return Err(error);
         }
         let sealed = Arc::new(Sealed {
@@ -252,10 +257,11 @@ impl Txn {
             journal: std::mem::take(&mut self.journal),
             superblock: publish.superblock.to_vec(),
             ends: (self.end, publish.end),
+            first_end: self.first_end,
             salt: self.salt,
             seen: self.seen.clone(),
             is_marked: self.is_marked,
-            is_unsettled: std::mem::take(&mut self.unsettled),
+            has_leftover_record: std::mem::take(&mut self.has_leftover_record),
             redo_bytes_max: self.redo_bytes_max,
             durability,
         });
@@ -269,15 +275,15 @@ impl Txn {
         let Some(sealed) = self.sealed.take() else { return };
         self.is_marked = false;
         match done {
-            Ok(is_unsettled) => {
+            Ok(has_leftover_record) => {
                 self.end = sealed.end();
                 self.seen.bytes = Some(sealed.superblock.clone());
                 self.salt = redo::random_salt();
                 self.unsynced = sealed.durability == Durability::None;
-                self.unsettled = is_unsettled;
+                self.has_leftover_record = has_leftover_record;
             }
             Err(failure) => {
-                self.unsettled = sealed.is_unsettled;
+                self.has_leftover_record = sealed.has_leftover_record;
                 self.take_back(&sealed);
                 if failure.is_final {
                     self.failed = Some(failure.error.clone());
@@ -297,7 +303,7 @@ impl Txn {
         for (staged, old) in self.staged.iter_mut().zip(old) {
             staged.append(old);
         }
-        self.staged_since = self.staged[Turn::Middle as usize].bytes();
+        self.staged_since = self.staged[PublishOrder::Middle as usize].bytes();
     }
 
     /// Forgets all changes that wait; the end of the file at the last commit.
@@ -313,26 +319,26 @@ impl Txn {
     /// Makes the last commit as durable as is asked, when nothing changed since.
     pub(crate) fn confirm(&mut self, durability: Durability) -> Result<()> {
         self.check()?;
-        let waits = self.unsynced || (self.unsettled && durability == Durability::Full);
+        let waits = self.unsynced || (self.has_leftover_record && durability == Durability::Full);
         if durability == Durability::None || !waits {
             return Ok(());
         }
         self.sync()?;
         self.unsynced = false;
-        self.unsettled = io(self.file.set_len(self.end), "cut off redo record").is_err();
+        self.has_leftover_record = io(self.file.set_len(self.end), "cut off redo record").is_err();
         Ok(())
     }
 
     /// Syncs what the last commit published before anything is written over its record.
-    fn settle(&mut self) -> Result<()> {
-        if self.unsettled {
+    fn remove_leftover_record(&mut self) -> Result<()> {
+        if self.has_leftover_record {
             self.sync()?;
-            self.unsettled = false;
+            self.has_leftover_record = false;
         }
         Ok(())
     }
 
-    /// Stages what belongs where the salt will be, also where nobody wrote it: it reads as it did before.
+    /// Stages what belongs where the salt will be, also where nothing was written it: it reads as it did before.
     fn fill_reserved(&mut self, end: u64) -> Result<()> {
         let reserved = self.reserved();
         let stop = reserved.end.min(end);

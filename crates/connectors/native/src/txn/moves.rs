@@ -1,8 +1,11 @@
 //! Bytes that wait in the file, as a redo record has them.
 
+use std::ops::Range;
+
 use model::Result;
 use model::bytes::{Cursor, Put};
 
+use super::claim::is_inside;
 use super::journal::{Extent, Journal, Move};
 
 /// Bytes that wait in the file, in a record.
@@ -34,10 +37,9 @@ impl Moves {
         fields.for_each(|field| out.put_uint(field, 8));
     }
 
-    /// The moves of a record that stands at `at`: they bring nothing to where it is itself, nor from behind.
-    pub(super) fn decode(c: &mut Cursor<'_>, at: u64) -> Result<Moves> {
+    /// The moves of a record that stands at the start of `outside`: they bring nothing to there, nor from there.
+    pub(super) fn decode(c: &mut Cursor<'_>, outside: &Range<u64>) -> Result<Moves> {
         let after = usize::try_from(c.u64()?).unwrap_or(usize::MAX);
-        let is_inside = |start: u64, len: u64| start.checked_add(len).is_some_and(|stop| stop <= at);
         let (mut extents, mut all) = (Vec::new(), Vec::new());
         for _ in 0..c.u64()? {
             extents.push(Extent { at: c.u64()?, len: c.u64()?, sum: c.u64()? });
@@ -52,8 +54,8 @@ impl Moves {
             let before = by_start[..by_start.partition_point(|e| e.at <= m.from)].last();
             before.is_some_and(|e| m.from.checked_add(m.len).is_some_and(|stop| stop - e.at <= e.len))
         };
-        let is_sound = extents.iter().all(|e| is_inside(e.at, e.len))
-            && all.iter().all(|m| is_inside(m.to, m.len) && is_verified(m));
+        let is_sound = extents.iter().all(|e| is_inside(outside, e.at, e.len))
+            && all.iter().all(|m| is_inside(outside, m.to, m.len) && is_verified(m));
         if is_sound {
             Ok(Moves { after, extents, all })
         } else {

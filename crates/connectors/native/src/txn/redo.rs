@@ -35,10 +35,6 @@
 //!
 //! Records of version 1 have no salt. They are replayed only where publishing had begun with the superblock.
 
-use std::collections::hash_map::RandomState;
-use std::hash::BuildHasher;
-use std::time::SystemTime;
-
 use algorithms::thread_pool;
 use files::Handle;
 use model::bytes::Put;
@@ -48,7 +44,7 @@ use super::claim::{Claim, Tail};
 use super::io;
 use super::journal::{self, Move};
 use super::moves::Moves;
-use crate::format::checksum::lookup3;
+use crate::format::checksum::{lookup3, lookup3_each};
 use crate::head::Head;
 
 pub(super) const HEAD: &[u8; 8] = b"HSLREDO2";
@@ -90,31 +86,28 @@ pub(crate) struct Redo {
 
 /// Two 32-bit checksums as one of 64 bits: torn records must not pass by chance.
 pub(super) fn checksum(bytes: &[u8]) -> u64 {
-    u64::from(lookup3(bytes, 0)) << 32 | u64::from(lookup3(bytes, 0x9E37_79B9))
+    let [high, low] = lookup3_each(bytes, [0, 0x9E37_79B9]);
+    u64::from(high) << 32 | u64::from(low)
 }
 
-/// The range past a stored end that only a commit writes.
+/// Returns the range past a stored end that only a commit writes.
 pub(crate) fn reserved(stored_end: u64) -> std::ops::Range<u64> {
     let start = stored_end.next_multiple_of(8);
     start..start.saturating_add(RESERVED_BYTES)
 }
 
-/// Where the record of a commit stands that moves the end of the file from `start` to `end`.
+/// Returns where the record of a commit stands that moves the end of the file from `start` to `end`.
 pub(super) fn place(start: u64, end: u64) -> u64 {
     let (reserved, end) = (reserved(start), end.next_multiple_of(8));
     if end <= reserved.start { reserved.start } else { end.max(reserved.end) }
 }
 
-/// Keys of the standard library's hash maps are random, and nobody sees them.
+/// Returns the salt of a new commit, which elements cannot foresee.
 pub(super) fn random_salt() -> SaltBytes {
-    let random = || RandomState::new().hash_one((std::process::id(), SystemTime::now())).to_le_bytes();
-    let mut salt = SaltBytes::default();
-    salt[..8].copy_from_slice(&random());
-    salt[8..].copy_from_slice(&random());
-    salt
+    system::random::unique()
 }
 
-/// What stands in the reserved bytes while a commit is stored.
+/// Returns what stands in the reserved bytes while a commit is stored.
 pub(super) fn encode_salt(stored_end: u64, salt: &SaltBytes) -> Vec<u8> {
     let mut out = SALT.to_vec();
     out.put_uint(stored_end, 8);
@@ -128,10 +121,15 @@ pub(super) fn encode_salt(stored_end: u64, salt: &SaltBytes) -> Vec<u8> {
 
 /// Reads a place; what lies past the end of the file reads as nothing.
 pub(super) fn read(file: &Handle, at: u64, len: usize) -> Result<Vec<u8>> {
-    read_before(file, io(file.len(), "get size of file")?, at, len)
+    read_before(file, io(file.bytes_end(at), "get size of file")?, at, len)
 }
 
-/// The same, where the length of the file is known.
+/// Returns one past the last offset of the member that has the superblock: records are past the end of that member.
+pub(super) fn first_end(file: &Handle) -> u64 {
+    file.members().map_or(u64::MAX, |members| members.first().end)
+}
+
+/// Returns the same, where the end of the file or member is known.
 fn read_before(file: &Handle, end: u64, at: u64, len: usize) -> Result<Vec<u8>> {
     let have = end.saturating_sub(at);
     let mut bytes = vec![0; len.min(usize::try_from(have).unwrap_or(usize::MAX))];
@@ -140,15 +138,19 @@ fn read_before(file: &Handle, end: u64, at: u64, len: usize) -> Result<Vec<u8>> 
 }
 
 impl Redo {
-    /// The record of a commit that moves the end of the file from the first of `ends` to the second.
+    /// Returns the record of a commit that moves the end of the file from the first of `ends` to the second.
     pub(crate) fn new(file: &Handle, entries: Vec<Entry>, salt: SaltBytes, ends: (u64, u64)) -> Result<Redo> {
-        let len = io(file.len(), "get size of file")?;
+        let (len, first_end) = (io(file.len(), "get size of file")?, first_end(file));
         let sums = |e: &Entry| {
-            let old = read_before(file, len, e.at, e.data.len())?;
+            let old = match e.at < first_end {
+                true => read_before(file, len, e.at, e.data.len())?,
+                false => read(file, e.at, e.data.len())?,
+            };
             Ok(sectors(e.at, &old).map(checksum).collect())
         };
         // Many small ones are read by all cores.
-        let shares = entries.chunks(ENTRIES_AT_ONCE).collect();
+        let share_len = if file.is_serial() { entries.len().max(1) } else { ENTRIES_AT_ONCE };
+        let shares = entries.chunks(share_len).collect();
         let before =
             thread_pool::map(shares, |share: &[Entry]| share.iter().map(sums).collect::<Result<Vec<_>>>())?;
         Ok(Redo {
@@ -184,7 +186,7 @@ impl Redo {
         out
     }
 
-    /// Bytes of the record.
+    /// Returns the number of bytes of the record.
     pub(crate) fn bytes(&self) -> u64 {
         let entry =
             |(entry, before): (&Entry, &Vec<u64>)| 24 + 8 * before.len() as u64 + entry.data.len() as u64;
@@ -209,22 +211,22 @@ impl Redo {
         io(file.write_at(at, &record), "write redo record")
     }
 
-    /// Where the record stands.
+    /// Returns where the record stands.
     fn place(&self) -> u64 {
         place(self.start, self.end)
     }
 
-    /// Whether the file is shorter after the commit.
+    /// Returns whether the file is shorter after the commit.
     fn shrinks(&self) -> bool {
         self.end < self.start
     }
 
-    /// Whether the record does not stand in the reserved range itself.
+    /// Returns whether the record does not stand in the reserved range itself.
     fn is_salted(&self) -> bool {
         self.place() >= reserved(self.start).end
     }
 
-    /// Whether the superblock must be durable before anything else is published: zeros in the place of the salt would look as
+    /// Returns whether the superblock must be durable before anything else is published: zeros in the place of the salt would look as
     /// if there never was one.
     pub(crate) fn needs_superblock_first(&self) -> bool {
         let reserved = reserved(self.start);
@@ -258,7 +260,7 @@ impl Redo {
         after.iter().try_for_each(|e| publish(file, e))
     }
 
-    /// The record that a file ends with, if it is whole and one of this file. `stored_end` is what the superblock states; `None`
+    /// Returns the record that a file ends with, if it is whole and one of this file. `stored_end` is what the superblock states; `None`
     /// if that is not whole. Bytes that look like a record and are none are left alone, with a warning.
     pub(crate) fn find(
         file: &Handle,
@@ -285,10 +287,10 @@ impl Redo {
         if checksum(&bytes) != tail.sum {
             return Ok(None);
         }
-        claim.decode(&bytes, tail.at).map(Some)
+        claim.decode(&bytes, tail.at..first_end(file)).map(Some)
     }
 
-    /// Whether nobody else wrote over what the commit overwrites.
+    /// Returns whether no other caller wrote over what the commit overwrites.
     pub(crate) fn applies(&self, file: &Handle) -> Result<bool> {
         for extent in &self.moves.extents {
             if !io(extent.is_whole(file), "read journal")? {
@@ -310,7 +312,7 @@ impl Redo {
         Ok(true)
     }
 
-    /// Whether bytes wait in the file that the commit brings to their places.
+    /// Returns whether bytes wait in the file that the commit brings to their places.
     pub(crate) fn has_moves(&self) -> bool {
         !self.moves.all.is_empty()
     }
@@ -331,7 +333,7 @@ impl Redo {
         io(file.set_len(self.end), "cut off redo record")
     }
 
-    /// An error for a file that somebody else changed after the commit was cut short.
+    /// Returns an error for a file that another caller changed after the commit was cut short.
     pub(crate) fn foreign(&self) -> Error {
         Error::corrupt("recover commit")
             .with("problem", "another program changed the file after the commit was cut short")
@@ -342,7 +344,7 @@ fn publish(file: &Handle, entry: &Entry) -> Result<()> {
     io(file.write_at(entry.at, &entry.data), "publish commit")
 }
 
-/// Whether bytes end with their own checksum, as headers and superblocks do from version 2 on.
+/// Returns whether bytes end with their own checksum, as headers and superblocks do from version 2 on.
 fn is_whole(bytes: &[u8]) -> bool {
     let Some((body, sum)) = bytes.split_last_chunk::<4>() else { return false };
     !body.is_empty() && u32::from_le_bytes(*sum) == lookup3(body, 0)
@@ -351,7 +353,7 @@ fn is_whole(bytes: &[u8]) -> bool {
 /// Storage writes sectors whole; a larger write that is cut short leaves some of each.
 const SECTOR_BYTES: u64 = 512;
 
-/// The parts of `data`, which stands at `at`, by the sectors they are in.
+/// Returns the parts of `data`, which stands at `at`, by the sectors they are in.
 fn sectors(at: u64, data: &[u8]) -> impl Iterator<Item = &[u8]> {
     let first = (SECTOR_BYTES - at % SECTOR_BYTES).min(data.len() as u64) as usize;
     let (head, rest) = data.split_at(first);

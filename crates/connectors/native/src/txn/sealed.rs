@@ -13,12 +13,12 @@ use files::Handle;
 use model::{Error, Result};
 use vol::Durability;
 
-use super::alone::Seen;
+use super::alone::LastSuperblock;
 use super::journal::Journal;
 use super::moves::Moves;
 use super::redo::{self, Entry, Redo, SaltBytes};
 use super::staged::Staged;
-use super::{ByTurn, Turn, io};
+use super::{ByTurn, PublishOrder, io};
 
 /// Changes that were taken for one commit. Nothing is added to them.
 #[derive(Debug)]
@@ -29,11 +29,13 @@ pub(crate) struct Sealed {
     pub(super) superblock: Vec<u8>,
     /// End of the file before and after the commit.
     pub(super) ends: (u64, u64),
+    /// One past the last offset of the member that has the superblock.
+    pub(super) first_end: u64,
     pub(super) salt: SaltBytes,
-    pub(super) seen: Seen,
+    pub(super) seen: LastSuperblock,
     pub(super) is_marked: bool,
     /// The commit before this one rests on its record.
-    pub(super) is_unsettled: bool,
+    pub(super) has_leftover_record: bool,
     pub(super) redo_bytes_max: u64,
     pub(super) durability: Durability,
 }
@@ -42,7 +44,7 @@ pub(crate) struct Sealed {
 #[derive(Debug)]
 pub(crate) struct Failure {
     pub(crate) error: Error,
-    /// Nobody knows what is in the file: nothing can be changed any more.
+    /// No one knows what is in the file: nothing can be changed any more.
     pub(crate) is_final: bool,
 }
 
@@ -58,7 +60,7 @@ impl From<Error> for Failure {
     }
 }
 
-/// Nobody shall write a record that others may not read.
+/// No one shall write a record that others may not read.
 pub(super) fn check_record(bytes: u64, bytes_max: u64) -> Result<()> {
     match bytes > bytes_max {
         true => Err(Error::limit("commit")
@@ -79,13 +81,14 @@ impl Sealed {
         self.superblock.len() as u64
     }
 
-    /// Whether the commit reads and writes nothing between `at` and `stop`, where nothing is staged.
+    /// Returns whether the commit reads and writes nothing between `at` and `stop`, where nothing is staged.
     pub(super) fn leaves_alone(&self, at: u64, stop: u64) -> bool {
         let salt = redo::reserved(self.ends.0);
-        stop <= self.end() && (stop <= salt.start || salt.end <= at)
+        let is_clear = stop <= self.end() && (stop <= salt.start || salt.end <= at);
+        is_clear || at >= self.first_end
     }
 
-    /// Whether anything between `at` and `end` is overwritten.
+    /// Returns whether anything between `at` and `end` is overwritten.
     pub(super) fn brings_some_of(&self, at: u64, end: u64) -> bool {
         self.staged.iter().any(|staged| staged.holds_some_of(at, end))
             || self.journal.pieces(at, end).next().is_some()
@@ -94,7 +97,7 @@ impl Sealed {
     /// Brings the changes into the file. Whether the commit rests on its record until what was published is synced.
     pub(crate) fn run(&self) -> std::result::Result<bool, Failure> {
         let redo = self.redo()?;
-        if self.durability != Durability::None || self.is_unsettled {
+        if self.durability != Durability::None || self.has_leftover_record {
             self.sync()?;
         }
         self.seen.check(&self.file, self.mark()).map_err(Failure::last)?;
@@ -112,13 +115,14 @@ impl Sealed {
         let superblock = Entry { at: self.seen.at, data: self.superblock.clone() };
         // What was held back and given up again is not part of the file.
         let inside = |(at, data): (u64, &[u8])| {
-            let len = usize::try_from(self.end().saturating_sub(at)).unwrap_or(usize::MAX).min(data.len());
+            let end = if at < self.first_end { self.end() } else { u64::MAX };
+            let len = usize::try_from(end.saturating_sub(at)).unwrap_or(usize::MAX).min(data.len());
             (len > 0).then(|| Entry { at, data: data[..len].to_vec() })
         };
         let of =
             |turns: &[Staged]| turns.iter().flat_map(Staged::iter).filter_map(inside).collect::<Vec<_>>();
         // What the journal has is pointed to by headers, and leads to values.
-        let (before, after) = self.staged.split_at(Turn::Middle as usize);
+        let (before, after) = self.staged.split_at(PublishOrder::Middle as usize);
         let mut entries = vec![superblock];
         entries.extend(of(before));
         let moves = Moves { after: entries.len(), ..Moves::of(&self.journal) };

@@ -74,13 +74,13 @@ impl Staged {
         Ok(())
     }
 
-    /// What lies at least in part between `at` and `end`.
+    /// Returns what lies at least in part between `at` and `end`.
     pub(super) fn shared(&self, at: u64, end: u64) -> impl Iterator<Item = (u64, &Piece)> {
         let before = self.0.range(..at).next_back().filter(|(s, d)| *s + d.len() as u64 > at);
         before.into_iter().chain(self.0.range(at..end.max(at))).map(|(&start, data)| (start, data))
     }
 
-    /// Whether anything lies at least in part between `at` and `end`.
+    /// Returns whether anything lies at least in part between `at` and `end`.
     pub(super) fn holds_some_of(&self, at: u64, end: u64) -> bool {
         self.shared(at, end).next().is_some()
     }
@@ -93,7 +93,7 @@ impl Staged {
         self.0.values().map(|d| d.len() as u64).sum()
     }
 
-    /// What is large enough for the journal.
+    /// Returns what is large enough for the journal.
     pub(super) fn large(&self) -> impl Iterator<Item = (u64, &Piece)> {
         let all = self.0.iter().map(|(&at, data)| (at, data));
         all.filter(|(_, data)| data.len() >= SPILLED_BYTES_MIN)
@@ -104,7 +104,7 @@ impl Staged {
         self.0.remove(&at);
     }
 
-    /// Bytes that are large enough for the journal.
+    /// Returns the number of bytes that are large enough for the journal.
     pub(super) fn large_bytes(&self) -> u64 {
         self.large().map(|(_, data)| data.len() as u64).sum()
     }

@@ -11,7 +11,7 @@ use vol::Durability;
 
 use super::fresh::runs;
 use super::redo::Redo;
-use super::{Publish, Turn, Txn, TxnParts, overlay};
+use super::{Publish, PublishOrder, Txn, TxnParts, overlay};
 use crate::head::Head;
 
 const SUPERBLOCK_BYTES: usize = 48;
@@ -67,7 +67,7 @@ fn recovered(image: Vec<u8>) -> Vec<u8> {
 
 /// Writes to where nothing was committed, or stages.
 fn put(txn: &mut Txn, at: u64, data: &[u8]) -> model::Result<()> {
-    if at >= txn.end { txn.write(at, data) } else { txn.stage(at, data, Turn::Middle).map(drop) }
+    if at >= txn.end { txn.write(at, data) } else { txn.stage(at, data, PublishOrder::Middle).map(drop) }
 }
 
 fn commit(txn: &mut Txn, publish: &Publish<'_>, durability: Durability) -> model::Result<()> {

@@ -7,8 +7,8 @@ use super::journal::{Journal, Move};
 use super::staged::{self, Piece, Staged};
 
 impl Txn {
-    /// Bytes of a range that are not in their places yet, those that go over others last.
-    pub(crate) fn waiting(&self, at: u64, end: u64) -> Vec<Waiting> {
+    /// Returns bytes of a range that are not in their places yet, those that go over others last.
+    pub(crate) fn waiting(&self, at: u64, end: u64) -> Vec<StagedBytes> {
         let mut all = Vec::new();
         if let Some(sealed) = &self.sealed {
             add_waiting(&mut all, &sealed.journal, &sealed.staged, at, end);
@@ -21,24 +21,29 @@ impl Txn {
 
 /// Bytes that are not in their place yet.
 #[derive(Debug)]
-pub(crate) enum Waiting {
+pub(crate) enum StagedBytes {
     /// In memory, by where they belong.
     Bytes(u64, Piece),
     /// In the journal.
     Moved(Move),
 }
 
-fn add_waiting(all: &mut Vec<Waiting>, journal: &Journal, staged: &[Staged], at: u64, end: u64) {
-    all.extend(journal.pieces(at, end).map(Waiting::Moved));
+fn add_waiting(all: &mut Vec<StagedBytes>, journal: &Journal, staged: &[Staged], at: u64, end: u64) {
+    all.extend(journal.pieces(at, end).map(StagedBytes::Moved));
     let pieces = staged.iter().flat_map(|staged| staged.shared(at, end));
-    all.extend(pieces.map(|(at, data)| Waiting::Bytes(at, data.clone())));
+    all.extend(pieces.map(|(at, data)| StagedBytes::Bytes(at, data.clone())));
 }
 
 /// Puts bytes that are not in their places yet over what was read from the file at `at`.
-pub(crate) fn overlay(file: &Handle, waiting: &[Waiting], at: u64, into: &mut [u8]) -> std::io::Result<()> {
+pub(crate) fn overlay(
+    file: &Handle,
+    waiting: &[StagedBytes],
+    at: u64,
+    into: &mut [u8],
+) -> std::io::Result<()> {
     waiting.iter().try_for_each(|waiting| match waiting {
-        Waiting::Moved(moved) => moved.read_over(file, at, into),
-        Waiting::Bytes(start, data) => {
+        StagedBytes::Moved(moved) => moved.read_over(file, at, into),
+        StagedBytes::Bytes(start, data) => {
             staged::overlay((*start, data), at, into);
             Ok(())
         }

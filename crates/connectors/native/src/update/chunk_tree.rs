@@ -40,7 +40,7 @@ impl Geometry {
 }
 
 impl ChunkTree {
-    /// The tree whose root is at `root`.
+    /// Returns the tree whose root is at `root`.
     pub(crate) fn open(root: Address, geometry: Geometry, blocks: &dyn Blocks) -> Result<Self> {
         geometry.check()?;
         let Geometry { shape, element_bytes, k } = geometry;
@@ -48,7 +48,7 @@ impl ChunkTree {
         Ok(ChunkTree { tree, shape, element_bytes, removed: BTreeSet::new() })
     }
 
-    /// A tree without chunks.
+    /// Returns a tree without chunks.
     #[cfg(test)]
     pub(crate) fn new(geometry: Geometry, blocks: &mut dyn Blocks) -> Result<Self> {
         geometry.check()?;
@@ -59,7 +59,7 @@ impl ChunkTree {
         Ok(ChunkTree { tree, shape, element_bytes, removed: BTreeSet::new() })
     }
 
-    /// Where the root is, for good.
+    /// Returns where the root is, for good.
     pub(crate) fn root(&self) -> Address {
         self.tree.root()
     }
@@ -68,7 +68,7 @@ impl ChunkTree {
         self.shape.len()
     }
 
-    /// The way to the last chunk that is not after `offset`, or to the first one.
+    /// Returns the way to the last chunk that is not after `offset`, or to the first one.
     fn path(&mut self, blocks: &dyn Blocks, offset: &[u64]) -> Result<Option<Path>> {
         let rank = self.rank();
         if offset.len() != rank {
@@ -87,7 +87,7 @@ impl ChunkTree {
         })
     }
 
-    /// The chunk that starts at `offset`.
+    /// Returns the chunk that starts at `offset`.
     pub(crate) fn find(
         &mut self,
         blocks: &dyn Blocks,
@@ -153,7 +153,7 @@ impl ChunkTree {
         Ok(found)
     }
 
-    /// The key after the last chunk.
+    /// Returns the key after the last chunk.
     fn after(&self, key: &ChunkKey) -> Result<Vec<u8>> {
         let too_far = || Error::limit("insert chunk").with("problem", "offsets beyond 64 bits");
         key.after(&self.shape, self.element_bytes).ok_or_else(too_far)?.encode()
@@ -170,7 +170,7 @@ impl ChunkTree {
     }
 }
 
-/// Whether a key is that of a chunk after `offset`.
+/// Returns whether a key is that of a chunk after `offset`.
 fn is_after(key: &[u8], rank: usize, offset: &[u64]) -> Result<bool> {
     let key = ChunkKey::decode(key, rank)?;
     Ok((key.offset.as_slice(), key.byte_offset) > (offset, 0))

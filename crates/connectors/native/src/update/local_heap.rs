@@ -7,18 +7,19 @@
 
 use std::collections::BTreeMap;
 
+use files::DataKind;
 use model::bytes::{Cursor, Put};
 use model::{Context, Error, Result};
 
 use super::Blocks;
 use crate::format::local_heap::{LocalHeap, NO_FREE_BLOCK};
 use crate::format::{Address, SizedFields};
-use crate::txn::Turn;
+use crate::txn::PublishOrder;
 
 /// Bytes of heap that are looked at for a text, and then four times as many.
 const TEXT_BYTES: u64 = 64;
 
-/// A heap that is being changed. It can be used on after [`Names::finish`], across commits, as long as nobody else changes it.
+/// A heap that is being changed. It can be used on after [`Names::finish`], across commits, as long as no other caller changes it.
 #[derive(Debug)]
 pub(super) struct Names {
     at: Address,
@@ -38,7 +39,7 @@ struct Free {
     len: u64,
     is_changed: bool,
     /// The generation in which its bytes in the file were written, and when they are published.
-    written: Option<(u64, Turn)>,
+    written: Option<(u64, PublishOrder)>,
 }
 
 /// A generation that is always in the file.
@@ -51,9 +52,9 @@ struct Removed {
 }
 
 impl Free {
-    /// Whether its bytes are published last in a commit that is not in the file yet.
+    /// Returns whether its bytes are published last in a commit that is not in the file yet.
     fn goes_last(&self, blocks: &dyn Blocks) -> bool {
-        matches!(self.written, Some((then, Turn::Last)) if !blocks.is_committed(then))
+        matches!(self.written, Some((then, PublishOrder::Last)) if !blocks.is_committed(then))
     }
 
     fn end(&self) -> u64 {
@@ -65,13 +66,13 @@ fn corrupt(offset: u64) -> Error {
     Error::corrupt("change local heap").with("offset", offset)
 }
 
-/// Bytes that a text takes with its NUL.
+/// Returns the number of bytes that a text takes with its NUL.
 fn text_bytes(text: &[u8]) -> u64 {
     (text.len() as u64 + 1).next_multiple_of(8)
 }
 
 impl Names {
-    /// The heap whose header is at `at`. Its free list is read, which can be found broken.
+    /// Returns the heap whose header is at `at`. Its free list is read, which can be found broken.
     pub(super) fn open(blocks: &dyn Blocks, at: Address) -> Result<Self> {
         let sizes = blocks.sizes();
         let bytes = blocks.read(at, LocalHeap::header_bytes(sizes), "local heap")?;
@@ -118,19 +119,19 @@ impl Names {
         self.free.push(Free { at, len, is_changed: true, written: None });
     }
 
-    /// Whether free blocks or removed texts have some of the bytes from `at` to `end`.
+    /// Returns whether free blocks or removed texts have some of the bytes from `at` to `end`.
     fn is_free(&self, at: u64, end: u64) -> bool {
         let free = self.starts.range(..end).next_back().map(|(_, &i)| self.free[i].end());
         let removed = self.removed.range(..end).next_back().map(|(start, removed)| start + removed.len);
         free.max(removed).is_some_and(|stop| stop > at)
     }
 
-    /// Where an offset is in the file.
+    /// Returns where an offset is in the file.
     fn place(&self, offset: u64) -> Address {
         Address(self.header.data.0.saturating_add(offset))
     }
 
-    /// The text at an offset, up to its NUL.
+    /// Returns the text at an offset, up to its NUL.
     pub(super) fn text(&self, blocks: &dyn Blocks, offset: u64) -> Result<Vec<u8>> {
         let rest = self.header.data_bytes.saturating_sub(offset);
         let mut seen = 0;
@@ -168,7 +169,7 @@ impl Names {
         for text in texts {
             let mut bytes = text.to_vec();
             bytes.resize(text_bytes(text) as usize, 0);
-            blocks.write(self.place(offset), &bytes, Turn::First)?;
+            blocks.write(self.place(offset), &bytes, PublishOrder::First)?;
             offsets.push(offset);
             offset += bytes.len() as u64;
         }
@@ -200,7 +201,7 @@ impl Names {
         let mut data = blocks.read(self.header.data, old, "local heap data")?;
         data.resize(usize::try_from(len).map_err(|_| Error::limit("insert in local heap"))?, 0);
         blocks.release(self.header.data, old);
-        let at = blocks.allocate(len);
+        let at = blocks.allocate(len, DataKind::LocalHeap);
         self.header = LocalHeap { data_bytes: len, free: self.header.free, data: at };
         self.is_header_changed = true;
         self.reuse_all(blocks, least);
@@ -217,7 +218,7 @@ impl Names {
             (self.free[i].is_changed, self.free[i].written) = (false, None);
         }
         self.header.free = self.free.first().map(|free| free.at);
-        blocks.write(at, &data, Turn::First)?;
+        blocks.write(at, &data, PublishOrder::First)?;
         Ok(last)
     }
 
@@ -234,7 +235,7 @@ impl Names {
         }
     }
 
-    /// The bytes at the start of a free block: where the next one is, and its own size.
+    /// Returns the bytes at the start of a free block: where the next one is, and its own size.
     fn head(&self, blocks: &dyn Blocks, at: usize) -> Vec<u8> {
         let next = self.free.get(at + 1).map_or(NO_FREE_BLOCK, |free| free.at);
         let mut head = Vec::new();
@@ -250,13 +251,13 @@ impl Names {
             let sizes = blocks.sizes();
             let mut bytes = self.header.encode(sizes)?;
             bytes.truncate(LocalHeap::header_bytes(sizes) as usize);
-            blocks.write(self.at, &bytes, Turn::First)?;
+            blocks.write(self.at, &bytes, PublishOrder::First)?;
             self.is_header_changed = false;
         }
         Ok(())
     }
 
-    fn store_free(&mut self, blocks: &mut dyn Blocks, turn: Turn) -> Result<()> {
+    fn store_free(&mut self, blocks: &mut dyn Blocks, turn: PublishOrder) -> Result<()> {
         let generation = blocks.generation();
         for i in 0..self.free.len() {
             if self.free[i].is_changed {
@@ -296,7 +297,7 @@ impl Names {
         let least = free_bytes_min(blocks);
         let ready = self.take_removed(blocks);
         let ready = self.lengthen(blocks, ready);
-        self.store_free(blocks, Turn::First)?;
+        self.store_free(blocks, PublishOrder::First)?;
         let last = self.free.len().checked_sub(1);
         let may_link = last.is_some_and(|last| self.may_link(blocks, last));
         for (at, len) in ready {
@@ -308,14 +309,14 @@ impl Names {
                 }
             }
         }
-        self.store_free(blocks, Turn::First)?;
+        self.store_free(blocks, PublishOrder::First)?;
         if let Some(last) = last.filter(|last| last + 1 < self.free.len()) {
             self.free[last].is_changed = true;
         }
-        self.store_free(blocks, Turn::Last)
+        self.store_free(blocks, PublishOrder::Last)
     }
 
-    /// Whether the pointer of a block may be published last: if it was not written before since the last commit.
+    /// Returns whether the pointer of a block may be published last: if it was not written before since the last commit.
     fn may_link(&self, blocks: &dyn Blocks, at: usize) -> bool {
         let free = &self.free[at];
         let is_written = free.written.is_some_and(|(then, _)| !blocks.is_committed(then));

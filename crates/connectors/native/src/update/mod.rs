@@ -6,7 +6,7 @@
 //! - A block that others point to by its address (a node of a B-tree, a direct block of a heap) is not overwritten where the
 //!   last commit has it. It moves to new space, its old space is released, and whatever points to it changes too.
 //!   The last link of that chain is an object header, which is published in one write.
-//! - A block that stays where it is (the header of a heap, an array) is changed in place only such that whoever follows the
+//! - A block that stays where it is (the header of a heap, an array) is changed in place only such that a caller that follows the
 //!   old pointers still finds what they led to. A byte is written in one turn of a commit only.
 //!
 //! A change that fails with `Unsupported` changed nothing: what came before it can be finished, and the structure built anew.
@@ -22,48 +22,46 @@ pub(crate) mod symbol_table;
 #[cfg(test)]
 mod tests;
 
+use files::DataKind;
 use model::Result;
 
 use crate::format::{Address, Sizes};
-use crate::txn::Turn;
+use crate::txn::PublishOrder;
 
 /// The bytes of a file while they change.
 pub(crate) trait Blocks {
     fn sizes(&self) -> Sizes;
 
-    /// Bytes as they are now, with all changes.
+    /// Returns bytes as they are now, with all changes.
     fn read(&self, at: Address, len: u64, what: &str) -> Result<Vec<u8>>;
 
-    /// Space for `len` bytes of metadata.
-    fn allocate(&mut self, len: u64) -> Address;
-
-    /// Space for `len` bytes of values.
-    fn allocate_raw(&mut self, len: u64) -> Address;
+    /// Space for `len` bytes of a kind.
+    fn allocate(&mut self, len: u64, kind: DataKind) -> Address;
 
     /// Gives space up: it is used again after the next commit, or at once where nothing committed is there.
     fn release(&mut self, at: Address, len: u64);
 
     fn release_raw(&mut self, at: Address, len: u64);
 
-    /// Whether the last commit has nothing there, so that it may be overwritten freely.
+    /// Returns whether the last commit has nothing there, so that it may be overwritten freely.
     fn is_fresh(&self, at: Address, len: u64) -> bool;
 
     /// Writes bytes that are published in this turn, where something committed is there.
-    fn write(&mut self, at: Address, data: &[u8], turn: Turn) -> Result<()>;
+    fn write(&mut self, at: Address, data: &[u8], turn: PublishOrder) -> Result<()>;
 
     /// Number of the commit that changes will be part of.
     fn generation(&self) -> u64;
 
-    /// Whether the commit of this number is in the file: what was given up for it within a structure is used again.
+    /// Returns whether the commit of this number is in the file: what was given up for it within a structure is used again.
     fn is_committed(&self, generation: u64) -> bool;
 
-    /// Where a block goes that was at `at`: the same place where nothing committed is there, else new space, and the old one is
+    /// Returns where a block goes that was at `at`: the same place where nothing committed is there, else new space, and the old one is
     /// released.
-    fn relocate(&mut self, at: Address, len: u64) -> Address {
+    fn relocate(&mut self, at: Address, len: u64, kind: DataKind) -> Address {
         if self.is_fresh(at, len) {
             return at;
         }
         self.release(at, len);
-        self.allocate(len)
+        self.allocate(len, kind)
     }
 }

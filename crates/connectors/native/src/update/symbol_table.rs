@@ -6,6 +6,7 @@ use std::cmp::Ordering;
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry as Slot;
 
+use files::DataKind;
 use model::bytes::Cursor;
 use model::{Context, Error, Result};
 
@@ -18,7 +19,7 @@ use crate::format::encode::btree1::group_key;
 use crate::format::encode::symbol_table as encode;
 use crate::format::group::SymbolTable;
 use crate::format::symbol_table::{self, Cached, Entry};
-use crate::txn::Turn;
+use crate::txn::PublishOrder;
 
 /// Half of the most children of a tree node, and of the most entries of a symbol table node.
 #[derive(Debug, Clone, Copy)]
@@ -36,7 +37,7 @@ pub(crate) enum Target<'t> {
     Soft(&'t [u8]),
 }
 
-/// A group that is being changed. It can be used on after [`Table::finish`], across commits, as long as nobody else changes it.
+/// A group that is being changed. It can be used on after [`Table::finish`], across commits, as long as no other caller changes it.
 #[derive(Debug)]
 pub(crate) struct Table {
     tree: Tree,
@@ -68,14 +69,14 @@ impl Entries {
 }
 
 /// A name in a group: the way to its node, and where it is in it or would be.
-struct Spot {
+struct NamePosition {
     path: Path,
     node: Address,
     at: std::result::Result<usize, usize>,
 }
 
 impl Table {
-    /// The group whose symbol table message says this.
+    /// Returns the group whose symbol table message says this.
     pub(crate) fn open(blocks: &dyn Blocks, table: SymbolTable, widths: Widths) -> Result<Self> {
         let tree = Tree::open(Kind::Group, widths.internal_k, table.tree, blocks.sizes());
         let names = Names::open(blocks, table.heap)?;
@@ -85,11 +86,13 @@ impl Table {
         Ok(Table { tree, names, leaf_k: widths.leaf_k, nodes: BTreeMap::new(), shortened: Vec::new() })
     }
 
-    /// The entry of a link.
+    /// Returns the entry of a link.
     #[cfg(test)]
     pub(crate) fn find(&mut self, blocks: &dyn Blocks, name: &[u8]) -> Result<Option<Entry>> {
         match self.spot(blocks, name)? {
-            Some(Spot { node, at: Ok(at), .. }) => Ok(Some(self.entries(blocks, node)?.entries[at].clone())),
+            Some(NamePosition { node, at: Ok(at), .. }) => {
+                Ok(Some(self.entries(blocks, node)?.entries[at].clone()))
+            }
             _ => Ok(None),
         }
     }
@@ -114,14 +117,16 @@ impl Table {
         let entry = self.entry(blocks, name, target)?;
         match spot {
             None => self.start(blocks, entry)?,
-            Some(Spot { path, node, at: Ok(at) | Err(at) }) => self.place(blocks, &path, node, at, entry)?,
+            Some(NamePosition { path, node, at: Ok(at) | Err(at) }) => {
+                self.place(blocks, &path, node, at, entry)?;
+            }
         }
         Ok(true)
     }
 
     /// Removes a link, and returns its entry.
     pub(crate) fn remove(&mut self, blocks: &mut dyn Blocks, name: &[u8]) -> Result<Option<Entry>> {
-        let Some(Spot { node, at: Ok(at), .. }) = self.spot(blocks, name)? else { return Ok(None) };
+        let Some(NamePosition { node, at: Ok(at), .. }) = self.spot(blocks, name)? else { return Ok(None) };
         let held = self.entries(blocks, node)?;
         let entry = held.entries.remove(at);
         held.is_changed = true;
@@ -142,8 +147,8 @@ impl Table {
         }
     }
 
-    /// Where a name is or would be; nothing in a group without nodes.
-    fn spot(&mut self, blocks: &dyn Blocks, name: &[u8]) -> Result<Option<Spot>> {
+    /// Returns where a name is or would be; nothing in a group without nodes.
+    fn spot(&mut self, blocks: &dyn Blocks, name: &[u8]) -> Result<Option<NamePosition>> {
         let (names, sizes) = (&self.names, blocks.sizes());
         let path = self.tree.path(blocks, &mut |keys| {
             // A child has the names after its left key, up to its right one.
@@ -161,10 +166,10 @@ impl Table {
         let entries = self.nodes.get(&node).map_or(&[][..], |held| &held.entries);
         let names = &self.names;
         let at = search(entries, |entry| Ok(names.text(blocks, entry.name_offset)?.as_slice().cmp(name)))?;
-        Ok(Some(Spot { path, node, at }))
+        Ok(Some(NamePosition { path, node, at }))
     }
 
-    /// The entry of a new link, whose texts are put in the heap.
+    /// Returns the entry of a new link, whose texts are put in the heap.
     fn entry(&mut self, blocks: &mut dyn Blocks, name: &[u8], target: Target<'_>) -> Result<Entry> {
         match target {
             Target::Hard(header, cached) => {
@@ -188,7 +193,7 @@ impl Table {
     }
 
     fn add_node(&mut self, blocks: &mut dyn Blocks, entries: Vec<Entry>) -> Address {
-        let at = blocks.allocate(symbol_table::node_bytes(self.leaf_k, blocks.sizes()));
+        let at = blocks.allocate(symbol_table::node_bytes(self.leaf_k, blocks.sizes()), DataKind::Tree);
         self.nodes.insert(at, Entries { entries, is_changed: true });
         at
     }
@@ -221,7 +226,7 @@ impl Table {
         if count < most { Ok(()) } else { self.split(blocks, path, node) }
     }
 
-    /// Whether a name is greater than the key after its node.
+    /// Returns whether a name is greater than the key after its node.
     fn is_beyond(&mut self, blocks: &dyn Blocks, path: &Path, name_offset: u64) -> Result<bool> {
         let (leaf, child) = self.tree.leaf(blocks, path)?;
         let key = Cursor::new(&leaf.keys[child + 1], "group key").uint(blocks.sizes().length)?;
@@ -235,7 +240,7 @@ impl Table {
         let Some(mut held) = self.nodes.remove(&node) else { return Ok(()) };
         let later = held.entries.split_off(held.entries.len().div_ceil(2));
         let middle = held.entries.last().map_or(0, |entry| entry.name_offset);
-        let at = blocks.relocate(node, symbol_table::node_bytes(self.leaf_k, sizes));
+        let at = blocks.relocate(node, symbol_table::node_bytes(self.leaf_k, sizes), DataKind::Tree);
         self.nodes.insert(at, Entries { is_changed: true, ..held });
         let next = self.add_node(blocks, later);
         self.tree.set_child(blocks, path, at)?;
@@ -244,7 +249,7 @@ impl Table {
 
     /// Takes the node that had `name` off the tree if it is empty; else the key after it becomes its last name.
     fn tidy(&mut self, blocks: &mut dyn Blocks, name: &[u8]) -> Result<()> {
-        let Some(Spot { path, node, .. }) = self.spot(blocks, name)? else { return Ok(()) };
+        let Some(NamePosition { path, node, .. }) = self.spot(blocks, name)? else { return Ok(()) };
         match self.entries(blocks, node)?.entries.last().map(|entry| entry.name_offset) {
             Some(last) => {
                 let key = group_key(last, blocks.sizes())?;
@@ -267,7 +272,7 @@ impl Table {
         for (at, held) in std::mem::take(&mut self.nodes) {
             if held.is_changed {
                 let bytes = encode::node(&held.entries, self.leaf_k, blocks.sizes())?;
-                blocks.write(at, &bytes, Turn::Middle)?;
+                blocks.write(at, &bytes, PublishOrder::Middle)?;
             }
         }
         self.tree.finish(blocks)

@@ -1,22 +1,23 @@
 //! Arrays of chunks that change in place: one element, one block.
 //!
-//! An element has its place for good, so that a block can be overwritten in one write: whoever reads finds what was there, or
+//! An element has its place for good, so that a block can be overwritten in one write: a caller that reads finds what was there, or
 //! what is new. Blocks are published before the header of the dataset, which says how far a reader may go.
 
+use files::DataKind;
 use model::{Error, Result};
 
 use super::storage::Storage;
 use crate::format::encode::extensible_array::SecondaryBlock;
 use crate::format::encode::fixed_array::{page, set_page_written};
-use crate::format::extensible_array::{ExtensibleArray, Group, IndexBlock, Place};
+use crate::format::extensible_array::{ElementLocation, ExtensibleArray, Group, IndexBlock};
 use crate::format::fixed_array::{FixedArray, page_is_written};
 use crate::format::records::ElementForm;
 use crate::format::{Address, checksum};
-use crate::txn::Turn;
+use crate::txn::PublishOrder;
 use crate::update::Blocks;
 
 /// An array while elements of it change.
-struct Changing {
+struct ArrayUpdate {
     at: Address,
     header: ExtensibleArray,
     form: ElementForm,
@@ -47,22 +48,22 @@ fn put_all(room: &mut [u8], elements: &[(u64, &[u8])]) -> Result<()> {
     Ok(())
 }
 
-/// The place of an element in its block.
-fn element_of(place: Place) -> u64 {
+/// Returns the place of an element in its block.
+fn element_of(place: ElementLocation) -> u64 {
     match place {
-        Place::Index { element } | Place::Direct { element, .. } | Place::Secondary { element, .. } => {
-            element
-        }
+        ElementLocation::Index { element }
+        | ElementLocation::Direct { element, .. }
+        | ElementLocation::Secondary { element, .. } => element,
     }
 }
 
-impl Changing {
-    /// What is read and written together: the index block, a data block, or a page of one.
-    fn block_of(&self, place: Place) -> (u8, u64, u64, u64) {
+impl ArrayUpdate {
+    /// Returns what is read and written together: the index block, a data block, or a page of one.
+    fn block_of(&self, place: ElementLocation) -> (u8, u64, u64, u64) {
         match place {
-            Place::Index { .. } => (0, 0, 0, 0),
-            Place::Direct { pointer, .. } => (1, pointer, 0, 0),
-            Place::Secondary { pointer, group, block, element } => {
+            ElementLocation::Index { .. } => (0, 0, 0, 0),
+            ElementLocation::Direct { pointer, .. } => (1, pointer, 0, 0),
+            ElementLocation::Secondary { pointer, group, block, element } => {
                 let page = if self.header.is_paged(group) { element / self.header.page_entries() } else { 0 };
                 (2, pointer, block, page)
             }
@@ -90,14 +91,14 @@ impl Storage {
         near.into_iter().try_for_each(|near| self.put_elements(&mut array, near))?;
         array.header.entries = array.header.entries.max(last + 1);
         let sizes = self.sizes;
-        let Changing { header, elements, direct, secondary, .. } = array;
+        let ArrayUpdate { header, elements, direct, secondary, .. } = array;
         let index = IndexBlock { elements: &elements, direct, secondary };
         let index_at = header.index_block.ok_or_else(|| Error::corrupt("change chunk index").at(at.0))?;
-        self.write_in_turn(index_at, &header.encode_index_block(at, &index, sizes)?, Turn::Second)?;
-        self.write_in_turn(at, &header.encode(sizes)?, Turn::Second)
+        self.write_in_turn(index_at, &header.encode_index_block(at, &index, sizes)?, PublishOrder::Second)?;
+        self.write_in_turn(at, &header.encode(sizes)?, PublishOrder::Second)
     }
 
-    fn open_array(&self, at: Address, form: ElementForm) -> Result<Changing> {
+    fn open_array(&self, at: Address, form: ElementForm) -> Result<ArrayUpdate> {
         let sizes = self.sizes;
         let header =
             ExtensibleArray::decode(&self.read_back(at, ExtensibleArray::header_bytes(sizes))?, sizes)?;
@@ -105,17 +106,17 @@ impl Storage {
         let bytes = self.read_back(index_at, header.index_block_bytes(sizes))?;
         let index = header.index_block(&bytes, sizes, at)?;
         let (elements, direct, secondary) = (index.elements.to_vec(), index.direct, index.secondary);
-        Ok(Changing { at, header, form, elements, direct, secondary })
+        Ok(ArrayUpdate { at, header, form, elements, direct, secondary })
     }
 
     /// Puts elements of one block, or of one page of it, to their places.
-    fn put_elements(&mut self, array: &mut Changing, near: &[(Place, &[u8])]) -> Result<()> {
+    fn put_elements(&mut self, array: &mut ArrayUpdate, near: &[(ElementLocation, &[u8])]) -> Result<()> {
         let Some((first, _)) = near.first() else { return Ok(()) };
         let elements: Vec<(u64, &[u8])> =
             near.iter().map(|(place, bytes)| (element_of(*place), *bytes)).collect();
         match *first {
-            Place::Index { .. } => put_all(&mut array.elements, &elements),
-            Place::Direct { pointer, group, .. } => {
+            ElementLocation::Index { .. } => put_all(&mut array.elements, &elements),
+            ElementLocation::Direct { pointer, group, .. } => {
                 let before: u64 = (0..group.number).map(|n| array.header.group(n).blocks).sum();
                 let target = Target { group, block: pointer - before, elements: &elements };
                 let there = array.direct.get(pointer as usize).copied().flatten();
@@ -123,14 +124,19 @@ impl Storage {
                 array.direct[pointer as usize] = Some(at);
                 Ok(())
             }
-            Place::Secondary { pointer, group, block, .. } => {
+            ElementLocation::Secondary { pointer, group, block, .. } => {
                 let target = Target { group, block, elements: &elements };
                 self.put_below_secondary(array, pointer, target)
             }
         }
     }
 
-    fn put_below_secondary(&mut self, array: &mut Changing, pointer: u64, target: Target<'_>) -> Result<()> {
+    fn put_below_secondary(
+        &mut self,
+        array: &mut ArrayUpdate,
+        pointer: u64,
+        target: Target<'_>,
+    ) -> Result<()> {
         let (sizes, group) = (self.sizes, target.group);
         let bytes = array.header.secondary_bytes(group, sizes);
         let (at, mut secondary) = match array.secondary.get(pointer as usize).copied().flatten() {
@@ -141,7 +147,7 @@ impl Storage {
             None => {
                 array.header.counts.secondary_blocks += 1;
                 array.header.counts.secondary_bytes += bytes;
-                (self.allocate(bytes), array.header.empty_secondary(group)?)
+                (self.allocate(bytes, DataKind::Tree), array.header.empty_secondary(group)?)
             }
         };
         let there = secondary.blocks[target.block as usize];
@@ -151,25 +157,25 @@ impl Storage {
         };
         secondary.blocks[target.block as usize] = Some(data);
         let block = array.header.encode_secondary(array.at, group, &secondary, sizes)?;
-        self.write_in_turn(at, &block, Turn::Second)?;
+        self.write_in_turn(at, &block, PublishOrder::Second)?;
         array.secondary[pointer as usize] = Some(at);
         Ok(())
     }
 
-    /// Room for a data block that is not there yet.
-    fn new_block(&mut self, array: &mut Changing, group: Group) -> Address {
+    /// Space for a data block that is not there yet.
+    fn new_block(&mut self, array: &mut ArrayUpdate, group: Group) -> Address {
         let header = &mut array.header;
         let bytes = header.data_bytes(group, self.sizes) + 4 * header.pages(group);
         header.counts.data_blocks += 1;
         header.counts.data_bytes += bytes;
         header.counts.elements += group.elements;
-        self.allocate(bytes)
+        self.allocate(bytes, DataKind::LocalHeap)
     }
 
     /// Puts an element into a data block without pages.
     fn put_in_block(
         &mut self,
-        array: &mut Changing,
+        array: &mut ArrayUpdate,
         there: Option<Address>,
         target: Target<'_>,
     ) -> Result<Address> {
@@ -184,14 +190,14 @@ impl Storage {
         };
         put_all(&mut elements, target.elements)?;
         let block = array.header.encode_data(array.at, (group, target.block), &elements, sizes)?;
-        self.write_in_turn(at, &block, Turn::First)?;
+        self.write_in_turn(at, &block, PublishOrder::First)?;
         Ok(at)
     }
 
     /// Puts an element into a page of a data block.
     fn put_in_page(
         &mut self,
-        array: &mut Changing,
+        array: &mut ArrayUpdate,
         there: Option<Address>,
         target: Target<'_>,
         secondary: &mut SecondaryBlock,
@@ -202,7 +208,7 @@ impl Storage {
             None => {
                 let at = self.new_block(array, group);
                 let head = array.header.encode_data(array.at, (group, target.block), &[], sizes)?;
-                self.write_in_turn(at, &head, Turn::First)?;
+                self.write_in_turn(at, &head, PublishOrder::First)?;
                 at
             }
         };
@@ -217,7 +223,7 @@ impl Storage {
             false => absent(array.form, entries)?,
         };
         put_all(&mut elements, &within)?;
-        self.write_in_turn(page_at, &page(&elements)?, Turn::First)?;
+        self.write_in_turn(page_at, &page(&elements)?, PublishOrder::First)?;
         array.header.set_page_written(group, secondary, target.block, number);
         Ok(at)
     }
@@ -249,7 +255,7 @@ impl Storage {
         }
         match body == before {
             true => Ok(()),
-            false => self.write_in_turn(block, &array.encode_block(at, &body, sizes)?, Turn::Second),
+            false => self.write_in_turn(block, &array.encode_block(at, &body, sizes)?, PublishOrder::Second),
         }
     }
 
@@ -274,12 +280,12 @@ impl Storage {
         let from = number * array.page_entries();
         let within: Vec<(u64, &[u8])> = near.iter().map(|(n, bytes)| (n - from, *bytes)).collect();
         put_all(&mut elements, &within)?;
-        self.write_in_turn(at, &page(&elements)?, Turn::First)?;
+        self.write_in_turn(at, &page(&elements)?, PublishOrder::First)?;
         set_page_written(bitmap, number);
         Ok(())
     }
 
-    /// The elements of a page that is there.
+    /// Returns the elements of a page that is there.
     fn read_page(&self, at: Address, bytes: u64) -> Result<Vec<u8>> {
         let mut stored = self.read_back(at, bytes)?;
         checksum::verify(&stored, "page of chunk index")?;

@@ -1,7 +1,7 @@
 //! Attributes.
 
 use model::dataspace::Format;
-use model::datatype::SlotSizes;
+use model::datatype::DescriptorSizes;
 use model::{Datatype, Error, Result, Within};
 use vol::OpAttributeCreate;
 
@@ -19,7 +19,8 @@ impl Writer {
             return Err(Error::invalid("create attribute").with("name", format!("{:?}", op.name)));
         }
         op.datatype.validate(&self.reader.store.limits)?;
-        let datatype = op.datatype.with_slots(&SlotSizes::native(self.storage.sizes.offset as u32));
+        let datatype =
+            op.datatype.with_descriptors(&DescriptorSizes::native(self.storage.sizes.offset as u32));
         let bytes = op.space.element_count()?.saturating_mul(u64::from(datatype.size()));
         let bytes = bytes.within(self.reader.store.limits.metadata_bytes_max, "attribute")?;
         let part = match op.committed {
@@ -41,7 +42,7 @@ impl Writer {
             data: vec![0; bytes],
         };
         let object = Address(op.object.to_u64());
-        let (reader, prefix) = (self.reader.clone(), self.objects.draft(object)?.prefix.clone());
+        let (reader, prefix) = (self.reader.clone(), self.objects.load(object)?.prefix.clone());
         let tracked = prefix.attribute_order_tracked;
         let attributes = self.objects.attributes_mut(object)?;
         if attributes.contains(&reader, &prefix, &op.name)? {
@@ -57,7 +58,7 @@ impl Writer {
     }
 
     pub(crate) fn attribute_write(&mut self, object: Address, name: &str, data: &[u8]) -> Result<()> {
-        let (reader, prefix) = (self.reader.clone(), self.objects.draft(object)?.prefix.clone());
+        let (reader, prefix) = (self.reader.clone(), self.objects.load(object)?.prefix.clone());
         let kept = self
             .objects
             .attributes_mut(object)?
@@ -76,7 +77,7 @@ impl Writer {
     }
 
     pub(crate) fn attribute_delete(&mut self, object: Address, name: &str) -> Result<()> {
-        let (reader, prefix) = (self.reader.clone(), self.objects.draft(object)?.prefix.clone());
+        let (reader, prefix) = (self.reader.clone(), self.objects.load(object)?.prefix.clone());
         let removed = self.objects.attributes_mut(object)?.remove(&reader, &prefix, name)?;
         let removed = removed.ok_or_else(|| missing(name))?;
         if removed.datatype.shared
@@ -90,7 +91,7 @@ impl Writer {
 
 impl ObjectCache {
     pub(crate) fn attribute_rename(&mut self, object: Address, from: &str, to: &str) -> Result<()> {
-        let (reader, prefix) = (self.reader.clone(), self.draft(object)?.prefix.clone());
+        let (reader, prefix) = (self.reader.clone(), self.load(object)?.prefix.clone());
         let attributes = self.attributes_mut(object)?;
         if !attributes.contains(&reader, &prefix, from)? {
             return Err(missing(from));

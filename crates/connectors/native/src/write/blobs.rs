@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 use std::sync::Arc;
 
+use files::DataKind;
 use model::{Error, Result, Within};
 
 use super::storage::Storage;
@@ -11,7 +12,7 @@ use crate::format::Address;
 use crate::format::encode::global_heap::Collection;
 use crate::format::global_heap::{self, HeapId};
 use crate::reader::Reader;
-use crate::txn::Turn;
+use crate::txn::PublishOrder;
 
 /// Bytes of a collection for many values that are stored together: fewer, larger ones cost less to write and to read, and a
 /// single value that changes rewrites its whole collection.
@@ -118,11 +119,11 @@ impl Values {
             storage.release_raw(at, collection.len());
             return Ok(());
         }
-        // New values go where much room is.
+        // New values go where much space is.
         match (&self.open, open) {
             (_, Some(open)) => self.open = Some(OpenCollection { collection, is_dirty: true, ..open }),
             (Some(other), None) if other.collection.free_bytes() >= collection.free_bytes() => {
-                self.write_collection(at, &collection, Turn::First, storage)?;
+                self.write_collection(at, &collection, PublishOrder::First, storage)?;
             }
             (_, None) => {
                 self.flush(storage)?;
@@ -132,7 +133,7 @@ impl Values {
         Ok(())
     }
 
-    /// A collection as it is, with values that were given up and that the last commit may still use.
+    /// Returns a collection as it is, with values that were given up and that the last commit may still use.
     fn collection(&self, at: Address, storage: &Storage) -> Result<Collection> {
         if let Some(open) = self.open.as_ref().filter(|open| open.address == at) {
             return Ok(open.collection.clone());
@@ -148,13 +149,13 @@ impl Values {
         for (at, indexes) in self.pending_free.clone() {
             let mut collection = self.collection(at, storage)?;
             collection.remove_all(&indexes);
-            self.write_collection(at, &collection, Turn::Last, storage)?;
+            self.write_collection(at, &collection, PublishOrder::Last, storage)?;
             without.push((at, collection));
         }
         Ok(without)
     }
 
-    /// The commit is done: the room of values that it took away can be used.
+    /// The commit is done: the space of values that it took away can be used.
     pub(super) fn after_commit(&mut self, without: Vec<(Address, Collection)>, storage: &mut Storage) {
         self.pending_free.clear();
         self.open.iter_mut().for_each(|open| open.new.clear());
@@ -172,7 +173,7 @@ impl Values {
         }
     }
 
-    /// A collection with room for this value: the open one where an index is free among others, or a new one that is
+    /// Returns a collection with space for this value: the open one where an index is free among others, or a new one that is
     /// made for all that are `left`.
     fn open_collection(&mut self, value: &[u8], left: &[&[u8]], storage: &mut Storage) -> Result<u32> {
         if let Some(index) = self.open.as_mut().and_then(|open| open.insert(value)) {
@@ -187,7 +188,8 @@ impl Values {
             }
         }
         let collection = Collection::new(room, value.len(), storage.sizes);
-        let address = storage.allocate_raw(collection.len());
+        // libhdf5 takes global heaps for raw data: it reads them up to the end of that member.
+        let address = storage.allocate(collection.len(), DataKind::Raw);
         // Whether it can be named at all.
         HeapId::encode(Some(HeapId { collection: address, index: 1 }), storage.sizes)?;
         let mut open = OpenCollection::new(address, collection);
@@ -196,7 +198,7 @@ impl Values {
         index.ok_or_else(|| Error::limit("store value").with("bytes", value.len()))
     }
 
-    /// Whether values were stored that the file does not hold yet.
+    /// Returns whether values were stored that the file does not hold yet.
     pub(crate) fn has_new(&self) -> bool {
         self.open.as_ref().is_some_and(|open| open.is_dirty)
     }
@@ -207,20 +209,21 @@ impl Values {
         let reader = self.reader.clone();
         let _changing = reader.gate.as_ref().map(|gate| gate.change_values());
         reader.forget_collection(open.address);
-        let done =
-            open.collection.encode_for(|bytes| storage.write_in_turn(open.address, bytes, Turn::First));
+        let done = open
+            .collection
+            .encode_for(|bytes| storage.write_in_turn(open.address, bytes, PublishOrder::First));
         open.is_dirty = done.is_err();
         reader.gate.iter().for_each(|gate| gate.set_new_values(open.is_dirty));
         self.open = Some(open);
         done
     }
 
-    /// Writes a collection, while nobody reads values.
+    /// Writes a collection, while no one reads values.
     fn write_collection(
         &mut self,
         at: Address,
         collection: &Collection,
-        turn: Turn,
+        turn: PublishOrder,
         storage: &mut Storage,
     ) -> Result<()> {
         let _changing = self.reader.gate.as_ref().map(|gate| gate.change_values());
@@ -258,7 +261,7 @@ impl OpenCollection {
         }
     }
 
-    /// Whether no commit has this value yet.
+    /// Returns whether no commit has this value yet.
     fn is_new(&self, index: u32) -> bool {
         self.new.iter().any(|range| range.contains(&index))
     }

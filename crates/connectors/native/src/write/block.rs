@@ -5,22 +5,22 @@ use model::Selection;
 /// Scaled coordinates of the chunk that a selection lies in, where it is one block inside of one chunk.
 pub(super) fn chunk_of(selection: &Selection, shape: &[u64]) -> Option<Vec<u64>> {
     let Selection::Regular(regular) = selection else { return None };
-    let mut scaled = Vec::with_capacity(shape.len());
+    let mut chunk_coords = Vec::with_capacity(shape.len());
     for (axis, chunk) in regular.axes().iter().zip(shape) {
         let (start, len) = axis.single()?;
         let n = start / chunk;
         if start.checked_add(len)? > (n + 1).checked_mul(*chunk)? {
             return None;
         }
-        scaled.push(n);
+        chunk_coords.push(n);
     }
     // A chunk that is written whole is no small write.
     let is_whole =
         regular.axes().iter().zip(shape).all(|(axis, chunk)| axis.single().is_some_and(|(_, n)| n == *chunk));
-    (scaled.len() == shape.len() && !is_whole).then_some(scaled)
+    (chunk_coords.len() == shape.len() && !is_whole).then_some(chunk_coords)
 }
 
-/// Where the elements of such a block begin in the chunk, in bytes, if they lie there one after the other.
+/// Returns where the elements of such a block begin in the chunk, in bytes, if they lie there one after the other.
 pub(super) fn run_start(selection: &Selection, shape: &[u64], element_bytes: usize) -> Option<usize> {
     let Selection::Regular(regular) = selection else { return None };
     let (first, rest) = regular.axes().split_first()?;
@@ -58,7 +58,7 @@ struct Rows<'a, 'f> {
 }
 
 impl Rows<'_, '_> {
-    /// The block from dimension `d` on, whose neighbours lie `step` bytes apart.
+    /// Returns the block from dimension `d` on, whose neighbours lie `step` bytes apart.
     fn put(&mut self, d: usize, at: u64, step: u64) -> Option<()> {
         let (start, len) = self.axes.get(d)?.single()?;
         let at = at + start % self.shape[d] * step;
@@ -71,7 +71,7 @@ impl Rows<'_, '_> {
         Some(())
     }
 
-    /// Whether the block reaches through the whole chunk in all faster dimensions.
+    /// Returns whether the block reaches through the whole chunk in all faster dimensions.
     fn is_filled_below(&self, d: usize) -> bool {
         let mut faster = self.axes.iter().zip(self.shape).skip(d + 1);
         faster.all(|(axis, c)| axis.single().is_some_and(|(_, len)| len == *c))
@@ -110,8 +110,8 @@ mod tests {
             let start = [3 + digit(0), 4 + digit(1), 2 + digit(2) % 2];
             let len = [1 + digit(3), 1 + digit(4), 1 + digit(5) % 2];
             let selection = Selection::block(&start, &len).unwrap();
-            let Some(scaled) = chunk_of(&selection, &shape) else { continue };
-            assert_eq!(scaled, [1, 1, 1]);
+            let Some(chunk_coords) = chunk_of(&selection, &shape) else { continue };
+            assert_eq!(chunk_coords, [1, 1, 1]);
             let from: Vec<u8> = (0..2 * len.iter().product::<u64>()).map(|n| n as u8 + 1).collect();
             let (mut a, mut b) = ([0; 48], [0; 48]);
             put(&selection, &shape, 2, &from, &mut a).unwrap();

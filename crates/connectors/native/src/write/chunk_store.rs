@@ -3,9 +3,9 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
+use algorithms::partial_chunks::PartialChunks;
 use model::spread::Spread;
 
-use super::pending::Pending;
 use crate::format::Address;
 use crate::object::dataset::Dataset;
 
@@ -13,7 +13,7 @@ use crate::object::dataset::Dataset;
 #[derive(Debug)]
 pub(super) struct ChunkStore {
     /// Chunks that changed in part.
-    pub(super) pending: Pending,
+    pub(super) pending: PartialChunks<Address>,
     /// The dataset that was used last, if its header in the file is out of date.
     current: Option<Arc<Dataset>>,
     /// Datasets whose committed elements are overwritten where they are.
@@ -22,7 +22,7 @@ pub(super) struct ChunkStore {
 
 impl ChunkStore {
     pub(super) fn new(bytes_max: u64) -> Self {
-        ChunkStore { pending: Pending::new(bytes_max), current: None, in_place: HashSet::default() }
+        ChunkStore { pending: PartialChunks::new(bytes_max), current: None, in_place: HashSet::default() }
     }
 
     /// Returns the dataset at `at`, or `None` if another one was used since, or if its header is in the file.

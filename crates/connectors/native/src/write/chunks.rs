@@ -1,6 +1,8 @@
 //! Chunks of datasets: written whole, changed in part, made early.
 
 use algorithms::{thread_pool, workers};
+use files::DataKind;
+use filters::pipeline::stages;
 use model::properties::AllocTime;
 use model::selection::PointIndex;
 use model::{Error, Result, Selection, Within};
@@ -29,21 +31,22 @@ impl Writer {
         let mut plain = vec![0; bytes];
         chunk::fill(dataset, &mut plain);
         let (encoded, mask) = self.reader.filter(dataset.filters(), plain.clone())?;
-        for scaled in Selection::All.chunks(dataset.dims(), &layout.shape)? {
-            if self.has_chunk(dataset.address, &scaled)? {
+        for chunk_coords in Selection::All.chunks(dataset.dims(), &layout.shape)? {
+            if self.has_chunk(dataset.address, &chunk_coords)? {
                 continue;
             }
-            match filters_of(dataset, layout, &scaled, dataset.dims()).is_empty() {
-                true => self.put_chunk(dataset.address, &scaled, &plain, 0)?,
-                false => self.put_chunk(dataset.address, &scaled, &encoded, mask)?,
+            match filters_of(dataset, layout, &chunk_coords, dataset.dims()).is_empty() {
+                true => self.put_chunk(dataset.address, &chunk_coords, &plain, 0)?,
+                false => self.put_chunk(dataset.address, &chunk_coords, &encoded, mask)?,
             }
         }
         Ok(())
     }
 
-    /// Whether a chunk is stored, or waits to be.
-    fn has_chunk(&mut self, dataset: Address, scaled: &[u64]) -> Result<bool> {
-        Ok(self.chunks.pending.has(dataset, scaled) || self.objects.chunk_at(dataset, scaled)?.is_some())
+    /// Returns whether a chunk is stored, or waits to be.
+    fn has_chunk(&mut self, dataset: Address, chunk_coords: &[u64]) -> Result<bool> {
+        Ok(self.chunks.pending.has(dataset, chunk_coords)
+            || self.objects.chunk_at(dataset, chunk_coords)?.is_some())
     }
 
     /// One range for all chunks of the largest extent, in order: they need no index.
@@ -55,7 +58,7 @@ impl Writer {
         let grid = dataset.info.space.max_dims().iter().zip(&layout.shape).map(|(d, c)| d.div_ceil(*c));
         let all = grid.into_iter().try_fold(bytes, u64::checked_mul);
         let all = all.ok_or_else(|| Error::limit("allocate chunks").with("chunk bytes", bytes))?;
-        let at = self.storage.allocate_raw(all);
+        let at = self.storage.allocate(all, DataKind::Raw);
         self.storage.write_fill(dataset, at, all)?;
         self.set_layout(dataset.address, &Layout::Chunked(Chunked { address: Some(at), ..layout.clone() }))
     }
@@ -70,8 +73,8 @@ impl Writer {
         let is_first = dataset.info.create.alloc_time == AllocTime::Late
             && !self.chunks.pending.is_changed(dataset.address)
             && self.objects.has_no_chunks(dataset.address)?;
-        if !is_first && let Some(scaled) = block::chunk_of(op.selection, &layout.shape) {
-            return self.write_inside(dataset, layout, op, &scaled);
+        if !is_first && let Some(chunk_coords) = block::chunk_of(op.selection, &layout.shape) {
+            return self.write_inside(dataset, layout, op, &chunk_coords);
         }
         let points = match op.selection {
             Selection::Points(points) => Some(PointIndex::new(points, &layout.shape)?),
@@ -94,21 +97,21 @@ impl Writer {
         dataset: &Dataset,
         layout: &Chunked,
         op: &OpWrite<'_>,
-        scaled: &[u64],
+        chunk_coords: &[u64],
     ) -> Result<()> {
         let (at, bytes) = (dataset.address, dataset.element_bytes());
         let put = |chunk: &mut [u8]| block::put(op.selection, &layout.shape, bytes, op.from, chunk);
         let from = (block::run_start(op.selection, &layout.shape, bytes), op.from);
-        let mut is_full = self.chunks.pending.put(at, scaled, from, put);
+        let mut is_full = self.chunks.pending.put(at, chunk_coords, from, put);
         let is_new = is_full.is_none();
         if is_new {
-            self.fetch_chunk(dataset, layout, scaled)?;
-            is_full = self.chunks.pending.put(at, scaled, from, put);
+            self.fetch_chunk(dataset, layout, chunk_coords)?;
+            is_full = self.chunks.pending.put(at, chunk_coords, from, put);
         }
         let is_full = is_full.ok_or_else(|| Error::corrupt("change chunk").at(at.0))?;
         // Filters are left for later, when many chunks go through them on all cores.
         match is_full && dataset.filters().is_empty() {
-            true => self.settle_chunk(at, scaled),
+            true => self.flush_chunk(at, chunk_coords),
             false if is_new => self.trim_chunks(),
             false => Ok(()),
         }
@@ -117,10 +120,10 @@ impl Writer {
     /// Chunks that are replaced are written at once, on all cores; others wait for more.
     fn write_wanted(&mut self, incoming: &Incoming<'_>, wanted: &[Vec<u64>]) -> Result<()> {
         let mut whole = Vec::new();
-        for scaled in wanted {
-            match incoming.replaces(scaled)? {
-                true => whole.push(scaled.clone()),
-                false => self.change_chunk(incoming, scaled)?,
+        for chunk_coords in wanted {
+            match incoming.replaces(chunk_coords)? {
+                true => whole.push(chunk_coords.clone()),
+                false => self.change_chunk(incoming, chunk_coords)?,
             }
         }
         if whole.is_empty() {
@@ -132,28 +135,29 @@ impl Writer {
             true => self.place_plain(incoming, &whole)?,
             false => self.place_encoded(incoming, &whole)?,
         }
-        whole.iter().for_each(|scaled| self.chunks.pending.remove(at, scaled));
+        whole.iter().for_each(|chunk_coords| self.chunks.pending.remove(at, chunk_coords));
         Ok(())
     }
 
-    /// Whether chunks that are replaced go to new room, and the old one is used again.
+    /// Returns whether chunks that are replaced go to new space, and the old one is used again.
     fn can_move_chunks(&mut self, dataset: Address) -> Result<bool> {
         let sizes = self.storage.sizes;
-        let is_implicit = self.objects.draft(dataset)?.is_implicit(sizes);
+        let is_implicit = self.objects.load(dataset)?.is_implicit(sizes);
         Ok(!is_implicit && !self.storage.is_swmr() && self.storage.reuses())
     }
 
     /// Chunks as they are, straight from the caller's buffer where they lie there in one piece.
     fn place_plain(&mut self, incoming: &Incoming<'_>, whole: &[Vec<u64>]) -> Result<()> {
         let bytes = incoming.chunk_bytes as u64;
-        let places: Vec<Address> = whole.iter().map(|_| self.storage.allocate_raw(bytes)).collect();
+        let places: Vec<Address> =
+            whole.iter().map(|_| self.storage.allocate(bytes, DataKind::Raw)).collect();
         let store = self.storage.store().clone();
         self.storage.transaction.is_changed = true;
         // What must be gathered first is worth other cores; writing alone is not.
-        let in_place = incoming.in_place(&whole[0])?.is_some();
+        let in_place = incoming.in_place(&whole[0])?.is_some() || store.is_serial();
         let done = store.write_fresh(&places, bytes, |write| {
-            let put = |(scaled, at): (&Vec<u64>, &Address)| {
-                incoming.with_whole(scaled, |chunk, _| write.put(*at, chunk))
+            let put = |(chunk_coords, at): (&Vec<u64>, &Address)| {
+                incoming.with_whole(chunk_coords, |chunk, _| write.put(*at, chunk))
             };
             let mut chunks = whole.iter().zip(&places);
             if in_place { chunks.try_for_each(put) } else { thread_pool::each(chunks.collect(), put) }
@@ -163,18 +167,18 @@ impl Writer {
             places.iter().for_each(|at| self.storage.release_raw(*at, bytes));
             return Err(error);
         }
-        for (scaled, address) in whole.iter().zip(places) {
+        for (chunk_coords, address) in whole.iter().zip(places) {
             let chunk = ChunkAt { address, bytes, filter_mask: 0 };
-            self.set_chunk(incoming.dataset.address, scaled, Some(chunk))?;
+            self.set_chunk(incoming.dataset.address, chunk_coords, Some(chunk))?;
         }
         Ok(())
     }
 
     fn place_encoded(&mut self, incoming: &Incoming<'_>, whole: &[Vec<u64>]) -> Result<()> {
         let Incoming { file, dataset, layout, .. } = *incoming;
-        self.put_encoded(dataset, whole, incoming.chunk_bytes, |scaled, encoded| {
-            let filters = filters_of(dataset, layout, scaled, dataset.dims());
-            incoming.with_whole(scaled, |chunk, work| encoded.set(file, filters, chunk, work))
+        self.put_encoded(dataset, whole, incoming.chunk_bytes, |chunk_coords, encoded| {
+            let filters = filters_of(dataset, layout, chunk_coords, dataset.dims());
+            incoming.with_whole(chunk_coords, |chunk, work| encoded.set(file, filters, chunk, work))
         })
     }
 
@@ -186,26 +190,32 @@ impl Writer {
         chunk_bytes: usize,
         encode: impl Fn(&[u64], &mut Encoded) -> Result<()> + Sync,
     ) -> Result<()> {
-        let bytes = if dataset.filters().is_empty() {
+        let filters = dataset.filters();
+        let bytes = if filters.is_empty() || self.reader.registry.is_serial(&stages(filters)) {
             0
         } else {
             (chunks.len() as u64).saturating_mul(chunk_bytes as u64)
         };
         let threads = workers::threads(bytes, PARALLEL_BYTES_MIN).min(chunks.len());
-        let put = |scaled: &&Vec<u64>, encoded: &mut Encoded| {
-            self.put_chunk(dataset.address, scaled, encoded.bytes(), encoded.mask)
+        let put = |chunk_coords: &&Vec<u64>, encoded: &mut Encoded| {
+            self.put_chunk(dataset.address, chunk_coords, encoded.bytes(), encoded.mask)
         };
-        workers::in_order(chunks.iter().map(Ok), threads, |scaled, encoded| encode(scaled, encoded), put)
+        workers::in_order(
+            chunks.iter().map(Ok),
+            threads,
+            |chunk_coords, encoded| encode(chunk_coords, encoded),
+            put,
+        )
     }
 
     /// Changes a part of a chunk, in memory.
-    fn change_chunk(&mut self, incoming: &Incoming<'_>, scaled: &[u64]) -> Result<()> {
+    fn change_chunk(&mut self, incoming: &Incoming<'_>, chunk_coords: &[u64]) -> Result<()> {
         let at = incoming.dataset.address;
-        if !self.chunks.pending.has(at, scaled) {
-            self.fetch_chunk(incoming.dataset, incoming.layout, scaled)?;
+        if !self.chunks.pending.has(at, chunk_coords) {
+            self.fetch_chunk(incoming.dataset, incoming.layout, chunk_coords)?;
         }
-        match self.chunks.pending.change(at, scaled) {
-            Some(chunk) => incoming.put(scaled, chunk)?,
+        match self.chunks.pending.change(at, chunk_coords) {
+            Some(chunk) => incoming.put(chunk_coords, chunk)?,
             None => return Err(Error::corrupt("change chunk").at(at.0)),
         }
         self.trim_chunks()
@@ -225,41 +235,41 @@ impl Writer {
         &mut self,
         dataset: &Dataset,
         layout: &Chunked,
-        scaled: &[u64],
+        chunk_coords: &[u64],
     ) -> Result<bool> {
         let bytes = chunk::chunk_bytes(&self.reader, &layout.shape, layout.element_bytes)?;
-        let Some(stored) = self.objects.chunk_at(dataset.address, scaled)? else {
-            self.insert_filled(dataset, scaled, bytes);
+        let Some(stored) = self.objects.chunk_at(dataset.address, chunk_coords)? else {
+            self.insert_filled(dataset, chunk_coords, bytes);
             return Ok(false);
         };
-        let mut chunk = self.stored_chunk(dataset, layout, scaled, stored)?;
-        let differs = keep_only(dataset, layout, scaled, dataset.dims(), &mut chunk)?;
-        self.chunks.pending.insert(dataset.address, scaled, chunk, false);
+        let mut chunk = self.stored_chunk(dataset, layout, chunk_coords, stored)?;
+        let differs = keep_only(dataset, layout, chunk_coords, dataset.dims(), &mut chunk)?;
+        self.chunks.pending.insert(dataset.address, chunk_coords, chunk, false);
         Ok(differs)
     }
 
     /// Takes a chunk into memory that is not stored.
-    fn insert_filled(&mut self, dataset: &Dataset, scaled: &[u64], bytes: usize) {
+    fn insert_filled(&mut self, dataset: &Dataset, chunk_coords: &[u64], bytes: usize) {
         if dataset.fill.is_none() {
-            return self.chunks.pending.insert_zeros(dataset.address, scaled, bytes);
+            return self.chunks.pending.insert_zeros(dataset.address, chunk_coords, bytes);
         }
         let mut chunk = vec![0; bytes];
         chunk::fill(dataset, &mut chunk);
-        self.chunks.pending.insert(dataset.address, scaled, chunk, false);
+        self.chunks.pending.insert(dataset.address, chunk_coords, chunk, false);
     }
 
-    /// A chunk's elements as the file has them.
+    /// Returns a chunk's elements as the file has them.
     fn stored_chunk(
         &self,
         dataset: &Dataset,
         layout: &Chunked,
-        scaled: &[u64],
+        chunk_coords: &[u64],
         at: ChunkAt,
     ) -> Result<Vec<u8>> {
         let bytes = chunk::chunk_bytes(&self.reader, &layout.shape, layout.element_bytes)?;
         let mut raw = vec![0; at.bytes.within(self.reader.store.limits.chunk_bytes_max, "stored chunk")?];
         self.reader.store.read(at.address, &mut raw, "chunk")?;
-        let filters = filters_of(dataset, layout, scaled, dataset.dims());
+        let filters = filters_of(dataset, layout, chunk_coords, dataset.dims());
         let chunk = match filters.is_empty() {
             true => raw,
             false => self.reader.unfilter(filters, at.filter_mask, raw, bytes)?,
@@ -272,21 +282,21 @@ impl Writer {
     pub(crate) fn put_chunk(
         &mut self,
         dataset: Address,
-        scaled: &[u64],
+        chunk_coords: &[u64],
         bytes: &[u8],
         mask: u32,
     ) -> Result<()> {
         let sizes = self.storage.sizes;
-        let fixed = self.objects.draft(dataset)?.is_implicit(sizes);
+        let fixed = self.objects.load(dataset)?.is_implicit(sizes);
         let has_no_filters = !self.objects.chunks_mut(dataset)?.filtered;
-        let old = self.objects.chunk_at(dataset, scaled)?;
+        let old = self.objects.chunk_at(dataset, chunk_coords)?;
         if let Some(old) = old.filter(|old| {
             self.chunks.is_in_place(dataset) && has_no_filters && old.bytes == bytes.len() as u64
         }) {
             self.reader.chunks.remove(dataset, old.address);
             return self.storage.overwrite(old.address, bytes);
         }
-        // Where room is not used again, what has the same size stays in its place.
+        // Where space is not used again, what has the same size stays in its place.
         let same = |old: ChunkAt| old.bytes == bytes.len() as u64 && old.filter_mask == mask;
         let stays = !self.storage.reuses() && !self.storage.is_swmr();
         if let Some(old) = old.filter(|&old| fixed || (stays && same(old))) {
@@ -300,20 +310,20 @@ impl Writer {
             self.reader.chunks.remove(dataset, chunk.address);
             return self.storage.overwrite_chunk(chunk.address, bytes);
         }
-        let address = self.storage.allocate_raw(bytes.len() as u64);
+        let address = self.storage.allocate(bytes.len() as u64, DataKind::Raw);
         self.storage.write(address, bytes)?;
         let chunk = ChunkAt { address, bytes: bytes.len() as u64, filter_mask: mask };
-        self.set_chunk(dataset, scaled, Some(chunk))
+        self.set_chunk(dataset, chunk_coords, Some(chunk))
     }
 
     /// Says where a chunk is from now on, or that it is gone; its old space is given up.
     pub(super) fn set_chunk(
         &mut self,
         dataset: Address,
-        scaled: &[u64],
+        chunk_coords: &[u64],
         chunk: Option<ChunkAt>,
     ) -> Result<()> {
-        let old = self.objects.chunks_mut(dataset)?.set(&self.reader, scaled, chunk)?;
+        let old = self.objects.chunks_mut(dataset)?.set(&self.reader, chunk_coords, chunk)?;
         if let Some(old) = old {
             self.reader.chunks.remove(dataset, old.address);
             self.storage.release_raw(old.address, old.bytes);
@@ -339,10 +349,10 @@ impl Writer {
         if !dataset.filters().is_empty() {
             check_stored(&self.reader.store.limits, whole as u64, data.len() as u64)?;
         }
-        let scaled: Vec<u64> = offset.iter().zip(&layout.shape).map(|(o, c)| o / c).collect();
+        let chunk_coords: Vec<u64> = offset.iter().zip(&layout.shape).map(|(o, c)| o / c).collect();
         let is_first = self.objects.has_no_chunks(at)?;
-        self.put_chunk(at, &scaled, data, mask)?;
-        self.chunks.pending.remove(at, &scaled);
+        self.put_chunk(at, &chunk_coords, data, mask)?;
+        self.chunks.pending.remove(at, &chunk_coords);
         if is_first { self.allocate_late(&dataset, layout) } else { Ok(()) }
     }
 }

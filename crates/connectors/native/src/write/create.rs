@@ -1,6 +1,6 @@
 //! New files: a superblock and a root group.
 
-use files::{DriverBlock, Handle};
+use files::{DataKind, DriverBlock, Handle};
 use model::properties::{CreationOrder, FileCreate, GroupCreate, ObjectCreate, SpaceStrategy};
 use model::{Error, Result};
 use vol::LibVersion;
@@ -19,7 +19,7 @@ use crate::format::local_heap::LocalHeap;
 use crate::format::superblock::{Superblock, TreeK};
 use crate::format::symbol_table::Cached;
 use crate::format::{Address, Sizes};
-use crate::space::{Policy, Space, Use};
+use crate::space::{Policy, Space};
 
 /// Bytes of messages in the header of a new group, as libhdf5 sizes it: a few links fit.
 pub(super) const GROUP_ROOM_BYTES: u64 = 120;
@@ -41,21 +41,20 @@ struct NewFile<'a> {
 pub(crate) fn create_file(file: &Handle, create: &FileCreate, low: LibVersion) -> Result<()> {
     check(create)?;
     let io = |r: std::io::Result<()>| r.map_err(|e| Error::io("create file", &e));
-    let is_old = low == LibVersion::Earliest && create.root.link_order == CreationOrder::Untracked;
-    let version = superblock_version(create, low, is_old);
-    let mut new = NewFile::new(create, low, version, file.driver_block())?;
-    new.extend()?;
-    if is_old { new.old_root() } else { new.root() }?;
-    let NewFile { mut superblock, space, blocks, .. } = new;
-    superblock.end = superblock.base.saturating_add(space.end());
-    io(file.set_len(0))?;
-    for (at, block) in blocks {
-        io(file.write_at(superblock.base + at.0, &block))?;
+    let version = superblock_version(create, low, is_old(create, low));
+    let mut new = NewFile::place_all(file, create, low, version)?;
+    if let Some(allocated) = new.space.allocated() {
+        // What is allocated in each member is known when all has its place, and stands in the file.
+        io(file.set_allocated(&allocated))?;
+        new = NewFile::place_all(file, create, low, version)?;
     }
-    // The last page may be longer than what is in it.
-    io(file.set_len(superblock.end))?;
-    io(file.write_at(superblock.base, &superblock.encode()?))?;
-    io(file.sync(files::Sync::All))
+    io(file.set_len(0))?;
+    new.write(file)
+}
+
+/// Returns whether the root group has a symbol table.
+fn is_old(create: &FileCreate, low: LibVersion) -> bool {
+    low == LibVersion::Earliest && create.root.link_order == CreationOrder::Untracked
 }
 
 fn superblock_version(create: &FileCreate, low: LibVersion, is_old: bool) -> u8 {
@@ -67,7 +66,7 @@ fn superblock_version(create: &FileCreate, low: LibVersion, is_old: bool) -> u8 
     }
 }
 
-/// What the file says of how its space is managed, if that is unusual.
+/// Returns what the file says of how its space is managed, if that is unusual.
 fn file_space(create: &FileCreate) -> Option<FileSpace> {
     let plain = FileCreate::default();
     let reuses = Policy::new(create.space_strategy, 1, create.page_bytes).reuses;
@@ -89,12 +88,31 @@ fn file_space(create: &FileCreate) -> Option<FileSpace> {
 }
 
 impl<'a> NewFile<'a> {
-    fn new(
-        create: &'a FileCreate,
-        low: LibVersion,
-        version: u8,
-        driver: Option<DriverBlock>,
-    ) -> Result<Self> {
+    /// Returns all blocks of a new file, with their addresses.
+    fn place_all(file: &Handle, create: &'a FileCreate, low: LibVersion, version: u8) -> Result<Self> {
+        let mut new = NewFile::new(create, low, version, file)?;
+        new.extend()?;
+        if is_old(create, low) { new.old_root() } else { new.root() }?;
+        new.superblock.end = new.superblock.base.saturating_add(new.space.end());
+        Ok(new)
+    }
+
+    fn write(&self, file: &Handle) -> Result<()> {
+        let io = |r: std::io::Result<()>| r.map_err(|e| Error::io("create file", &e));
+        for (at, block) in &self.blocks {
+            io(file.write_at(self.superblock.base + at.0, block))?;
+        }
+        // The last page may be longer than what is in it.
+        io(file.set_len(self.superblock.end))?;
+        if let Some(allocated) = self.space.allocated() {
+            io(file.set_allocated(&allocated))?;
+        }
+        io(file.write_at(self.superblock.base, &self.superblock.encode()?))?;
+        io(file.sync(files::Sync::All))
+    }
+
+    fn new(create: &'a FileCreate, low: LibVersion, version: u8, file: &Handle) -> Result<Self> {
+        let driver = file.driver_block();
         let sizes =
             Sizes { offset: usize::from(create.offset_bytes), length: usize::from(create.length_bytes) };
         let k = TreeK {
@@ -124,11 +142,15 @@ impl<'a> NewFile<'a> {
             blocks.push((Address(head - block.len() as u64), block));
         }
         let space = Space::of_new_file(policy, head);
+        let space = match file.members() {
+            Some(ranges) => space.of_members(ranges.emptied()),
+            None => space,
+        };
         Ok(NewFile { create, low, superblock, driver, space, blocks })
     }
 
-    fn place(&mut self, len: u64) -> Address {
-        self.space.allocate(len, Use::Metadata)
+    fn place(&mut self, len: u64, kind: DataKind) -> Address {
+        self.space.allocate(len, kind)
     }
 
     /// The superblock extension, where there is something to say in it.
@@ -153,7 +175,7 @@ impl<'a> NewFile<'a> {
         let room = versions::prefix(self.low, &create, 0).messages_bytes(&messages);
         let mut prefix = versions::prefix(self.low, &create, room);
         count(&mut prefix, &messages);
-        let at = self.place(prefix.first_block_bytes());
+        let at = self.place(prefix.first_block_bytes(), DataKind::ObjectHeader);
         self.blocks.push((at, prefix.encode_first_block(&messages)?));
         self.superblock.extension = Some(at);
         Ok(())
@@ -163,7 +185,7 @@ impl<'a> NewFile<'a> {
         let root = &self.create.root;
         let prefix = versions::prefix(self.low.max(LibVersion::V18), &root.object, GROUP_ROOM_BYTES);
         let messages = group_messages(root, self.superblock.sizes)?;
-        self.superblock.root = self.place(prefix.first_block_bytes());
+        self.superblock.root = self.place(prefix.first_block_bytes(), DataKind::ObjectHeader);
         self.blocks.push((self.superblock.root, prefix.encode_first_block(&messages)?));
         Ok(())
     }
@@ -173,9 +195,9 @@ impl<'a> NewFile<'a> {
         let (sizes, k) = (self.superblock.sizes, self.superblock.k.group_internal);
         let object = &self.create.root.object;
         let mut prefix = versions::prefix(LibVersion::Earliest, object, OLD_GROUP_ROOM_BYTES);
-        let at = self.place(prefix.first_block_bytes());
-        let tree = self.place(Kind::Group.node_bytes(k, sizes));
-        let heap = self.place(LocalHeap::header_bytes(sizes));
+        let at = self.place(prefix.first_block_bytes(), DataKind::ObjectHeader);
+        let tree = self.place(Kind::Group.node_bytes(k, sizes), DataKind::Tree);
+        let heap = self.place(LocalHeap::header_bytes(sizes), DataKind::LocalHeap);
         let table = SymbolTable { tree, heap };
         let body = encode_group::symbol_table(table, sizes)?;
         let mut messages = vec![Message { kind: kind::SYMBOL_TABLE, flags: 0, creation_order: None, body }];
@@ -187,7 +209,7 @@ impl<'a> NewFile<'a> {
         let key = group_key(0, sizes)?;
         let node = Node { level: 0, left: None, right: None, keys: vec![&key], children: Vec::new() };
         let names = Segment::for_group(sizes)?;
-        let data = self.place(names.len());
+        let data = self.place(names.len(), DataKind::LocalHeap);
         let local = LocalHeap { data_bytes: names.len(), free: names.first_free(), data };
         self.blocks.push((at, prefix.encode_first_block(&messages)?));
         self.blocks.push((tree, node.encode(Kind::Group, k, sizes)?));
@@ -207,7 +229,7 @@ fn count(prefix: &mut Prefix, messages: &[Message]) {
     }
 }
 
-/// The messages that every new group has.
+/// Returns the messages that every new group has.
 pub(super) fn group_messages(create: &GroupCreate, sizes: Sizes) -> Result<Vec<Message>> {
     let info = LinkInfo {
         order_tracked: create.link_order != CreationOrder::Untracked,

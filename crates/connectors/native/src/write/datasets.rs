@@ -1,16 +1,17 @@
 //! Datasets and committed datatypes: their creation.
 
+use algorithms::checks;
 use model::bytes::Cursor;
 use model::dataspace::Format;
-use model::datatype::{SlotSizes, VarLen};
+use model::datatype::{DescriptorSizes, VarLen};
 use model::properties::{
     AllocTime, ExternalFile, Fill, FillTime, FillValue, FilterSpec, Layout as LayoutProperty,
 };
 use model::selection::SelectionVersion;
-use model::{Datatype, Error, ObjectKind, Result, UNLIMITED, Within, text};
+use model::{Datatype, Error, ObjectKind, Result, text};
 use vol::{LibVersion, OpDatasetCreate, OpDatatypeCommit};
 
-use super::draft::Draft;
+use super::cached_object::CachedObject;
 use super::storage::Storage;
 use super::{Writer, chunk_index, pipeline};
 use crate::format::Address;
@@ -30,19 +31,19 @@ const COMPACT_BYTES_MAX: u64 = 65531;
 impl Writer {
     fn file_type(&self, given: &Datatype) -> Result<Datatype> {
         given.validate(&self.reader.store.limits)?;
-        let datatype = given.with_slots(&SlotSizes::native(self.storage.sizes.offset as u32));
+        let datatype = given.with_descriptors(&DescriptorSizes::native(self.storage.sizes.offset as u32));
         datatype.validate(&self.reader.store.limits)?;
         Ok(datatype)
     }
 
     /// Whether a committed datatype is the type that shall be shared.
     pub(crate) fn check_committed(&mut self, at: Address, datatype: &Datatype) -> Result<()> {
-        if self.objects.draft(at)?.kind != ObjectKind::Datatype {
+        if self.objects.load(at)?.kind != ObjectKind::Datatype {
             return Err(
                 Error::invalid("share committed datatype").with("problem", "object is not a datatype")
             );
         }
-        self.lay_out(at)?;
+        self.serialize(at)?;
         let (found, _) = crate::object::dataset::datatype(&self.reader, &*self.reader.header(at)?)?;
         match found == *datatype {
             true => Ok(()),
@@ -55,10 +56,10 @@ impl Writer {
     pub(crate) fn datatype_commit(&mut self, op: &OpDatatypeCommit) -> Result<Address> {
         let body = self.file_type(&op.datatype)?.encode(self.versions.datatype())?;
         let room = (body.len() as u64 + 6).max(24);
-        let mut draft =
-            Draft::new(&mut self.storage, self.versions.low, ObjectKind::Datatype, &op.create, room);
-        draft.set(kind::DATATYPE, 5, body);
-        Ok(self.objects.adopt(draft))
+        let mut cached =
+            CachedObject::new(&mut self.storage, self.versions.low, ObjectKind::Datatype, &op.create, room);
+        cached.set(kind::DATATYPE, 5, body);
+        Ok(self.objects.adopt(cached))
     }
 
     pub(crate) fn dataset_create(&mut self, op: &OpDatasetCreate) -> Result<Address> {
@@ -75,19 +76,19 @@ impl Writer {
             }
         };
         let format = Format { length_bytes: self.storage.sizes.length as u8 };
-        let mut draft = Draft::new(
+        let mut cached = CachedObject::new(
             &mut self.storage,
             self.versions.low,
             ObjectKind::Dataset,
             &create.object,
             DATASET_ROOM_BYTES,
         );
-        draft.set(kind::DATASPACE, 0, op.space.encode(self.versions.dataspace(), &format)?);
-        draft.set(kind::DATATYPE, type_flags, type_body);
+        cached.set(kind::DATASPACE, 0, op.space.encode(self.versions.dataspace(), &format)?);
+        cached.set(kind::DATATYPE, type_flags, type_body);
         let (fill, alloc) = fill_of(op, &datatype)?;
-        draft.set(kind::FILL, 1, encode_fill::encode(&fill, alloc, self.versions.fill())?);
+        cached.set(kind::FILL, 1, encode_fill::encode(&fill, alloc, self.versions.fill())?);
         if self.versions.fill() < 3 && matches!(fill.value, FillValue::Value(_)) {
-            draft.set(kind::FILL_OLD, 0, encode_fill::encode_old(&fill.value)?);
+            cached.set(kind::FILL_OLD, 0, encode_fill::encode_old(&fill.value)?);
         }
         if !create.filters.is_empty() {
             let filters: Vec<FilterSpec> = create
@@ -95,14 +96,14 @@ impl Writer {
                 .iter()
                 .map(|f| pipeline::with_values(&self.reader, f, op, &datatype))
                 .collect::<Result<_>>()?;
-            draft.set(kind::FILTERS, 1, encode_filters::encode(&filters, self.versions.filters())?);
+            cached.set(kind::FILTERS, 1, encode_filters::encode(&filters, self.versions.filters())?);
         }
         if let LayoutProperty::External(list) = &create.layout {
             let body = self.storage.store_external_list(list)?;
-            draft.set(kind::EXTERNAL_FILES, 1, body);
+            cached.set(kind::EXTERNAL_FILES, 1, body);
         }
-        draft.set(kind::LAYOUT, 0, layout.encode_new(self.storage.sizes)?);
-        let at = self.objects.adopt(draft);
+        cached.set(kind::LAYOUT, 0, layout.encode_new(self.storage.sizes)?);
+        let at = self.objects.adopt(cached);
         if alloc == AllocTime::Early {
             self.allocate_early(at)?;
         }
@@ -146,7 +147,7 @@ impl Writer {
 }
 
 impl Storage {
-    /// The list of external files, whose names go to a local heap.
+    /// Returns the list of external files, whose names go to a local heap.
     fn store_external_list(&mut self, list: &[ExternalFile]) -> Result<Vec<u8>> {
         let sizes = self.sizes;
         let mut names = Segment::for_group(sizes)?;
@@ -160,29 +161,18 @@ impl Storage {
     }
 }
 
-/// The layout of a new chunked dataset.
+/// Returns the layout of a new chunked dataset.
 fn chunked_layout(
     op: &OpDatasetCreate,
     datatype: &Datatype,
     (shape, edge_chunks_unfiltered): (&[u64], bool),
     (low, bytes_max): (LibVersion, u64),
 ) -> Result<Layout> {
-    let invalid = |problem: &str| Err(Error::invalid("create dataset").with("problem", problem));
-    if shape.len() != op.space.rank() || shape.is_empty() {
-        return invalid("chunks have another rank");
-    }
-    if shape.contains(&0) {
-        return invalid("chunk dimension is zero");
-    }
-    let beyond = |((c, d), m): ((&u64, &u64), &u64)| *m != UNLIMITED && *d > 0 && c > m;
-    if shape.iter().zip(op.space.dims()).zip(op.space.max_dims()).any(beyond) {
-        return invalid("chunk is larger than the dataset can be");
-    }
-    let bytes = shape.iter().try_fold(u64::from(datatype.size()), |n, &d| n.checked_mul(d));
+    checks::chunk_shape(shape, &op.space)?;
     let (version, index) = chunk_index::choose(low, &op.space, shape, &op.create, edge_chunks_unfiltered);
     // Indexes before version 5 count a chunk's bytes in 32 bits.
     let bytes_max = bytes_max.min(if version < 5 { u64::from(u32::MAX) } else { u64::MAX });
-    bytes.unwrap_or(u64::MAX).within(bytes_max, "chunk")?;
+    checks::chunk_bytes(shape, datatype.size(), bytes_max)?;
     Ok(Layout::Chunked(Chunked {
         version,
         shape: shape.to_vec(),
@@ -194,7 +184,7 @@ fn chunked_layout(
     }))
 }
 
-/// Bytes of elements that nobody wrote yet.
+/// Returns bytes of elements that were never written yet.
 fn filled(fill: &FillValue, bytes: usize) -> Vec<u8> {
     let mut data = vec![0; bytes];
     if let FillValue::Value(value) = fill {

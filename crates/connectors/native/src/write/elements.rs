@@ -1,5 +1,6 @@
 //! Elements of datasets and their extents.
 
+use files::DataKind;
 use model::properties::Layout as LayoutProperty;
 use model::{Dataspace, Error, Result, Selection, Token};
 use vol::OpWrite;
@@ -18,12 +19,12 @@ const FILL_BYTES: u64 = 1 << 20;
 const MOVED_BYTES_MIN: u64 = 64 << 10;
 
 impl Writer {
-    /// An error where a write does not fit its dataset; whether its elements are in this file. How far a virtual dataset
+    /// Returns an error where a write does not fit its dataset; whether its elements are in this file. How far a virtual dataset
     /// reaches, sources in this file may say, so that all of it is written first.
     pub(crate) fn check_write(&mut self, op: &OpWrite<'_>) -> Result<bool> {
         let dataset = self.dataset(Address(op.dataset.to_u64()))?;
         match dataset.info.create.layout {
-            LayoutProperty::Virtual(_) => self.lay_out_all().map(|()| false),
+            LayoutProperty::Virtual(_) => self.serialize_all().map(|()| false),
             LayoutProperty::External(_) => Ok(false),
             _ => check_elements(&dataset, op).map(|()| true),
         }
@@ -86,10 +87,10 @@ impl Writer {
         }
     }
 
-    /// Puts all elements in new room: those that are written, and the fill value for others.
+    /// Puts all elements in new space: those that are written, and the fill value for others.
     fn place_contiguous(&mut self, dataset: &Dataset, op: &OpWrite<'_>) -> Result<()> {
         let bytes = chunk::logical_bytes(dataset)?;
-        let at = self.storage.allocate_raw(bytes);
+        let at = self.storage.allocate(bytes, DataKind::Raw);
         let is_whole = op.from.len() as u64 == bytes;
         let filled = if is_whole { Ok(()) } else { self.storage.write_fill(dataset, at, bytes) };
         let written = filled.and_then(|()| self.storage.write_runs(dataset, at, op, Storage::write));
@@ -120,7 +121,7 @@ impl Writer {
     /// before the next commit. The fill value is not written. Returns the offset in the file.
     pub(super) fn allocate_unfilled(&mut self, dataset: &Dataset) -> Result<u64> {
         let (at, bytes) = (dataset.address, chunk::logical_bytes(dataset)?);
-        let place = self.storage.allocate_raw(bytes);
+        let place = self.storage.allocate(bytes, DataKind::Raw);
         if let Err(error) = self.storage.store().write_fresh(&[place], bytes, |_| Ok(())) {
             self.storage.release_raw(place, bytes);
             return Err(error);
@@ -130,7 +131,7 @@ impl Writer {
         Ok(self.storage.store().base() + place.0)
     }
 
-    /// Makes room for all elements of a dataset now, with its fill value.
+    /// Reserves space for all elements of a dataset now, with its fill value.
     pub(crate) fn allocate_early(&mut self, at: Address) -> Result<()> {
         let dataset = self.dataset(at)?;
         match &dataset.layout {
@@ -152,7 +153,7 @@ impl Writer {
 }
 
 impl Storage {
-    /// Whether what is there is better written elsewhere: it is committed, and its room is used again.
+    /// Returns whether what is there is better written elsewhere: it is committed, and its space is used again.
     fn moves(&self, at: Address, bytes: u64) -> bool {
         self.reuses() && !self.is_fresh(at, bytes)
     }
@@ -180,7 +181,7 @@ impl Storage {
         let piece = (FILL_BYTES / dataset.element_bytes() as u64).max(1) * dataset.element_bytes() as u64;
         let mut fill = vec![0; piece.min(bytes) as usize];
         chunk::fill(dataset, &mut fill);
-        if fill.iter().all(|&b| b == 0) && self.store().is_blank(at)? {
+        if fill.iter().all(|&b| b == 0) && self.store().is_empty_group(at)? {
             // Zeros are there already: the commit makes the file as long as what it has allocated.
             self.transaction.is_changed = true;
             return Ok(());

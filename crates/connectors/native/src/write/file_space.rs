@@ -3,6 +3,7 @@
 //! While a file is changed its message names no managers, from the first commit on: what libhdf5 finds after a crash
 //! never lists space that is in use. They come back with a commit of their own, the last one, when all else is published.
 
+use files::DataKind;
 use model::properties::SpaceStrategy;
 use model::{Error, Result};
 
@@ -17,7 +18,7 @@ use crate::object::header::Header;
 use crate::reader::Reader;
 use crate::space::{Class, Space, Use};
 use crate::store::Store;
-use crate::txn::Turn;
+use crate::txn::PublishOrder;
 
 /// Managers of small and of large ranges, for six kinds of data each.
 const MANAGERS: usize = 12;
@@ -41,7 +42,7 @@ pub(crate) struct Account {
 
 /// The superblock extension. Once it is prepared, its messages keep their places.
 #[derive(Debug)]
-struct Extension {
+pub(super) struct Extension {
     address: Address,
     prefix: Prefix,
     first: Vec<Message>,
@@ -50,7 +51,7 @@ struct Extension {
 }
 
 impl Extension {
-    fn load(store: &Store, address: Address) -> Result<Extension> {
+    pub(super) fn load(store: &Store, address: Address) -> Result<Extension> {
         let header = Header::load(store, address)?;
         let continuations = header.messages_of(kind::CONTINUATION);
         let continuations = continuations.map(|m| header::continuation(m.body, store.sizes()));
@@ -65,15 +66,16 @@ impl Extension {
         })
     }
 
-    fn set(&mut self, body: Vec<u8>) {
+    /// Replaces the message of this kind, if there is one.
+    pub(super) fn set(&mut self, kind: u16, body: Vec<u8>) {
         let mut messages = self.first.iter_mut().chain(&mut self.rest);
-        if let Some(message) = messages.find(|m| m.kind == kind::FILE_SPACE) {
+        if let Some(message) = messages.find(|m| m.kind == kind) {
             message.body = body;
         }
     }
 
     /// Finds a place for every message; the bodies have the lengths that they keep.
-    fn prepare(&mut self, storage: &mut Storage) -> Result<()> {
+    pub(super) fn prepare(&mut self, storage: &mut Storage) -> Result<()> {
         for (at, len) in std::mem::take(&mut self.continuations) {
             storage.release(at, len);
         }
@@ -86,7 +88,7 @@ impl Extension {
                 self.rest.insert(0, self.first.pop().ok_or_else(too_small)?);
             }
             let len = self.prefix.continuation_bytes(&self.rest);
-            let at = storage.allocate(len);
+            let at = storage.allocate(len, DataKind::ObjectHeader);
             self.continuations.push((at, len));
             let body = encode_header::continuation(at, len, storage.sizes)?;
             self.first.push(Message { body, ..last });
@@ -99,7 +101,7 @@ impl Extension {
         Ok(())
     }
 
-    fn write(&self, storage: &mut Storage, turn: Turn) -> Result<()> {
+    pub(super) fn write(&self, storage: &mut Storage, turn: PublishOrder) -> Result<()> {
         for &(at, len) in &self.continuations {
             storage.write_in_turn(at, &self.prefix.encode_continuation(&self.rest, len)?, turn)?;
         }
@@ -117,7 +119,7 @@ impl Storage {
         };
         let is_listed = info.managers.iter().any(Option::is_some);
         let extension = Extension::load(store, at)?;
-        let found = Found::load(store, info);
+        let found = StoredManagers::load(store, info);
         let info = FileSpace { end: None, managers: vec![None; MANAGERS], ..info.clone() };
         self.account = Some(Account { info, extension, is_listed, is_changed: false });
         match found {
@@ -126,7 +128,7 @@ impl Storage {
         }
     }
 
-    fn take_found(&mut self, found: Found) -> Result<()> {
+    fn take_found(&mut self, found: StoredManagers) -> Result<()> {
         for (class, start, len) in found.free {
             self.allocator.space.add_free(start, len, class);
         }
@@ -161,13 +163,13 @@ impl Account {
         }
         self.info.end = None;
         self.info.managers = vec![None; MANAGERS];
-        self.extension.set(self.info.encode(storage.sizes)?);
+        self.extension.set(kind::FILE_SPACE, self.info.encode(storage.sizes)?);
         if !self.is_changed {
             self.extension.prepare(storage)?;
             self.is_changed = true;
         }
         self.is_listed = false;
-        self.extension.write(storage, Turn::First)
+        self.extension.write(storage, PublishOrder::First)
     }
 
     fn store(&mut self, storage: &mut Storage) -> Result<bool> {
@@ -182,15 +184,15 @@ impl Account {
         }
         self.info.end = Some(Address(storage.allocator.space.end()));
         self.info.managers = managers;
-        self.extension.set(self.info.encode(storage.sizes)?);
-        self.extension.write(storage, Turn::Middle)?;
+        self.extension.set(kind::FILE_SPACE, self.info.encode(storage.sizes)?);
+        self.extension.write(storage, PublishOrder::Middle)?;
         self.is_listed = true;
         Ok(true)
     }
 }
 
-/// Room for a manager and its list.
-struct Place {
+/// Space for a manager and its list.
+struct ManagerSpace {
     slot: usize,
     header: (Address, u64),
     list: (Address, u64),
@@ -213,33 +215,39 @@ fn sections(space: &Space) -> Vec<(usize, Vec<Section>)> {
     slots.into()
 }
 
-/// Makes room for the managers. That changes what is free: lists get some room more.
-fn places(storage: &mut Storage) -> Vec<Place> {
+/// Reserves space for the managers. That changes what is free: lists get some space more.
+fn places(storage: &mut Storage) -> Vec<ManagerSpace> {
     let slots = sections(&storage.allocator.space);
-    // Making room takes from one range and may leave two, each time.
+    // Making space takes from one range and may leave two, each time.
     let spare = 2 * 2 * slots.len();
     let header_bytes = Manager::header_bytes(storage.sizes);
     let mut places = Vec::new();
     for (slot, sections) in slots {
-        // Metadata comes first: all this room is taken from there.
+        // Metadata comes first: all this space is taken from there.
         if sections.is_empty() && slot != SLOT_METADATA {
             continue;
         }
         let count_max = sections.len() + spare;
         let list_bytes = Manager::of_file().list_bytes_max(count_max, storage.sizes);
-        let header = (storage.allocate(header_bytes), header_bytes);
-        places.push(Place { slot, header, list: (storage.allocate(list_bytes), list_bytes), count_max });
+        let header = (storage.allocate(header_bytes, DataKind::ObjectHeader), header_bytes);
+        places.push(ManagerSpace {
+            slot,
+            header,
+            list: (storage.allocate(list_bytes, DataKind::LocalHeap), list_bytes),
+            count_max,
+        });
     }
     let now = sections(&storage.allocator.space);
     let is_empty = |slot: usize| now.iter().any(|(s, sections)| *s == slot && sections.is_empty());
-    let (unused, used): (Vec<Place>, Vec<Place>) = places.into_iter().partition(|p| is_empty(p.slot));
+    let (unused, used): (Vec<ManagerSpace>, Vec<ManagerSpace>) =
+        places.into_iter().partition(|p| is_empty(p.slot));
     for (at, len) in unused.into_iter().flat_map(|place| [place.header, place.list]) {
         storage.allocator.space.give_up(at, len, Use::Metadata);
     }
     used
 }
 
-impl Place {
+impl ManagerSpace {
     /// Writes the manager as the space is now.
     fn write(&self, storage: &mut Storage) -> Result<Option<Address>> {
         let sizes = storage.sizes;
@@ -269,15 +277,15 @@ impl Place {
 
 /// What the managers of a file say.
 #[derive(Default)]
-struct Found {
+struct StoredManagers {
     free: Vec<(Class, u64, u64)>,
     /// The managers themselves.
     blocks: Ranges,
 }
 
-impl Found {
-    fn load(store: &Store, info: &FileSpace) -> Result<Found> {
-        let mut found = Found::default();
+impl StoredManagers {
+    fn load(store: &Store, info: &FileSpace) -> Result<StoredManagers> {
+        let mut found = StoredManagers::default();
         if info.end.is_some_and(|end| end.0 != store.end()) {
             return Err(stale("the file changed since"));
         }

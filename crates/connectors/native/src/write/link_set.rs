@@ -37,7 +37,7 @@ impl PartialEq for Named {
 
 impl Eq for Named {}
 
-/// The name as it will be read from the file. Two texts can stand for the same bytes, and bytes make a name.
+/// Returns the name as it will be read from the file. Two texts can stand for the same bytes, and bytes make a name.
 pub(super) fn stored_name(name: &str) -> Cow<'_, str> {
     match text::as_bytes(name) {
         Cow::Borrowed(_) => Cow::Borrowed(name),
@@ -70,12 +70,12 @@ impl LinkSet {
         self.0.take(&*stored_name(name)).map(|named| named.0)
     }
 
-    /// All of them, in any order.
+    /// Returns all of them, in any order.
     pub(crate) fn iter(&self) -> impl Iterator<Item = &Link> {
         self.0.iter().map(|named| &named.0)
     }
 
-    /// All of them, by the bytes of their names.
+    /// Returns all of them, by the bytes of their names.
     pub(crate) fn sorted(&self) -> Vec<&Link> {
         let mut links: Vec<&Link> = self.iter().collect();
         listing::sort_by_name(&mut links);

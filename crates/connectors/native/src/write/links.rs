@@ -3,11 +3,11 @@
 use model::link::check_name;
 use model::properties::{CreationOrder, GroupCreate};
 use model::{Error, Link, LinkTarget, ObjectKind, Result, Token};
-use vol::{OpLinkMove, Place};
+use vol::{LinkLocation, OpLinkMove};
 
 use super::Writer;
+use super::cached_object::CachedObject;
 use super::create::{GROUP_ROOM_BYTES, OLD_GROUP_ROOM_BYTES, group_info_message};
-use super::draft::Draft;
 use super::object_cache::ObjectCache;
 use super::parts::Links;
 use crate::format::Address;
@@ -19,18 +19,18 @@ impl Writer {
     pub(crate) fn group_create(&mut self, create: &GroupCreate) -> Result<Address> {
         let is_old = self.versions.makes_old_groups() && create.link_order == CreationOrder::Untracked;
         let room = if is_old { OLD_GROUP_ROOM_BYTES } else { GROUP_ROOM_BYTES };
-        let mut draft =
-            Draft::new(&mut self.storage, self.versions.low, ObjectKind::Group, &create.object, room);
+        let mut cached =
+            CachedObject::new(&mut self.storage, self.versions.low, ObjectKind::Group, &create.object, room);
         if !is_old {
-            draft.messages.push(group_info_message(create)?);
+            cached.messages.push(group_info_message(create)?);
         }
-        draft.links = Some(Links::new(create, is_old));
+        cached.links = Some(Links::new(create, is_old));
         // A symbol table is each group's own, and older headers say how many links lead to them.
-        draft.blank = (!is_old && draft.prefix.version == 2).then(|| create.clone());
-        Ok(self.objects.adopt(draft))
+        cached.empty_group = (!is_old && cached.prefix.version == 2).then(|| create.clone());
+        Ok(self.objects.adopt(cached))
     }
 
-    pub(crate) fn link_create(&mut self, place: &Place, target: LinkTarget) -> Result<()> {
+    pub(crate) fn link_create(&mut self, place: &LinkLocation, target: LinkTarget) -> Result<()> {
         self.objects.check_place(place)?;
         if let LinkTarget::User { class, .. } = target
             && class < USER_CLASS_MIN
@@ -67,7 +67,7 @@ impl Writer {
 
 impl ObjectCache {
     /// Whether a link can go there; asked before the object it shall lead to is made.
-    pub(crate) fn check_place(&mut self, place: &Place) -> Result<()> {
+    pub(crate) fn check_place(&mut self, place: &LinkLocation) -> Result<()> {
         check_name(&place.name)?;
         let reader = self.reader.clone();
         let links = self.links_mut(Address(place.group.to_u64()))?;
@@ -78,16 +78,16 @@ impl ObjectCache {
     }
 
     /// The first link to an object that was just made, at a place that was found good.
-    pub(crate) fn link_new(&mut self, place: &Place, at: Address) -> Result<()> {
+    pub(crate) fn link_new(&mut self, place: &LinkLocation, at: Address) -> Result<()> {
         let unknown = || Error::not_found("open object").at(at.0);
-        let draft = self.existing_mut(at).ok_or_else(unknown)?;
-        draft.references += 1;
-        // One whose room is made at once was laid out before the link.
-        draft.is_dirty = true;
+        let cached = self.existing_mut(at).ok_or_else(unknown)?;
+        cached.references += 1;
+        // One whose space is made at once was laid out before the link.
+        cached.is_dirty = true;
         self.insert_link(place, LinkTarget::Hard(Token::from_u64(at.0)))
     }
 
-    fn insert_link(&mut self, place: &Place, target: LinkTarget) -> Result<()> {
+    fn insert_link(&mut self, place: &LinkLocation, target: LinkTarget) -> Result<()> {
         let links = self.links_mut(Address(place.group.to_u64()))?;
         let tracked = links.order != CreationOrder::Untracked;
         let creation_order = tracked.then_some(links.next);

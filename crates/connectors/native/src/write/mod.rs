@@ -12,17 +12,18 @@ mod array_update;
 mod attributes;
 mod blobs;
 mod block;
+pub(crate) mod cached_object;
 mod chunk_index;
 mod chunk_store;
 mod chunks;
 mod create;
 mod datasets;
-pub(crate) mod draft;
 mod elements;
 mod file_space;
 mod incoming;
 mod link_set;
 mod links;
+mod members;
 mod object_cache;
 mod objects;
 mod parts;
@@ -79,7 +80,7 @@ pub(crate) struct WriteOptions {
     /// Oldest generation whose structures are written.
     pub(crate) low: LibVersion,
     /// Bytes of changed objects that may wait in memory.
-    pub(crate) drafts_bytes_max: u64,
+    pub(crate) dirty_bytes_max: u64,
     /// Bytes of changed chunks that may wait in memory.
     pub(crate) chunks_bytes_max: u64,
     /// How space is managed.
@@ -91,22 +92,22 @@ impl Writer {
         Writer {
             versions: Versions { low: options.low },
             storage: Storage::new(&reader, options.policy, options.chunks_bytes_max / 2),
-            objects: ObjectCache::new(reader.clone(), options.drafts_bytes_max),
+            objects: ObjectCache::new(reader.clone(), options.dirty_bytes_max),
             chunks: ChunkStore::new(options.chunks_bytes_max),
             values: Values::new(reader.clone()),
             reader,
         }
     }
 
-    /// The dataset with all changes: as readers find it in the file, or as its object in memory says, if that is all that is
-    /// needed. What changed is not written for it, unless that is the only way to tell: [`Writer::lay_out`] does that.
+    /// Returns the dataset with all changes: as readers find it in the file, or as its object in memory says, if that is all that is
+    /// needed. What changed is not written for it, unless that is the only way to tell: [`Writer::serialize`] does that.
     pub(crate) fn dataset(&mut self, at: Address) -> Result<Arc<Dataset>> {
         self.objects.check_there(at)?;
         if let Some(current) = self.chunks.current(at) {
             return Ok(current.clone());
         }
-        let changed = self.objects.existing(at).filter(|draft| draft.is_dirty);
-        let dataset = match changed.map(|draft| draft.dataset(&self.reader)) {
+        let changed = self.objects.existing(at).filter(|cached| cached.is_dirty);
+        let dataset = match changed.map(|cached| cached.dataset(&self.reader)) {
             Some(dataset) => dataset?,
             None => return self.reader.dataset(Token::from_u64(at.0)),
         };
@@ -116,16 +117,16 @@ impl Writer {
         dataset.map_or_else(|| self.stored_dataset(at), Ok)
     }
 
-    /// The dataset when all of it is in the file.
+    /// Returns the dataset when all of it is in the file.
     fn stored_dataset(&mut self, at: Address) -> Result<Arc<Dataset>> {
-        self.lay_out(at)?;
+        self.serialize(at)?;
         self.reader.dataset(Token::from_u64(at.0))
     }
 
     /// Says where the elements of a dataset are from now on.
     fn set_layout(&mut self, at: Address, layout: &Layout) -> Result<()> {
         let body = layout.encode_new(self.storage.sizes)?;
-        self.objects.draft(at)?.set(kind::LAYOUT, 0, body);
+        self.objects.load(at)?.set(kind::LAYOUT, 0, body);
         self.chunks.forget(at);
         Ok(())
     }
@@ -134,7 +135,7 @@ impl Writer {
     /// go on while that is brought into the file.
     pub(crate) fn begin_commit(&mut self, durability: Durability) -> Result<Option<Commit>> {
         self.remove_released(self.reader.released.due())?;
-        self.lay_out_all()?;
+        self.serialize_all()?;
         self.trim()?;
         if !self.storage.is_changed() {
             self.storage.store().confirm(durability)?;
@@ -156,31 +157,31 @@ impl Writer {
     }
 
     /// Writes one object, if it changed.
-    pub(crate) fn lay_out(&mut self, at: Address) -> Result<()> {
+    pub(crate) fn serialize(&mut self, at: Address) -> Result<()> {
         self.values.flush(&mut self.storage)?;
         self.flush_chunks(at)?;
-        if self.objects.existing(at).is_some_and(|draft| draft.is_dirty) {
+        if self.objects.existing(at).is_some_and(|cached| cached.is_dirty) {
             self.chunks.forget(at);
         }
         self.objects.write(at, &mut self.storage)
     }
 
-    pub(crate) fn lay_out_all(&mut self) -> Result<()> {
-        self.objects.dirty().into_iter().try_for_each(|at| self.lay_out(at))?;
+    pub(crate) fn serialize_all(&mut self) -> Result<()> {
+        self.objects.dirty().into_iter().try_for_each(|at| self.serialize(at))?;
         self.values.flush(&mut self.storage)
     }
 
-    /// Writes an object and drops its draft, unless nothing in the file leads to it.
+    /// Writes an object and drops it from the cache, unless nothing in the file leads to it.
     fn evict(&mut self, at: Address) -> Result<()> {
         if self.objects.is_only_here(at) {
             return Ok(());
         }
-        self.lay_out(at)?;
+        self.serialize(at)?;
         self.objects.evict(at);
         Ok(())
     }
 
-    /// Keeps the memory of drafts below its bound.
+    /// Keeps the memory of objects below its bound.
     pub(crate) fn trim(&mut self) -> Result<()> {
         if self.objects.has_no_more_than_it_may() {
             return Ok(());
@@ -190,14 +191,14 @@ impl Writer {
     }
 
     /// A change is made: says what readers must ask this writer for.
-    pub(crate) fn settle_marks(&mut self) {
-        self.objects.settle_marks();
+    pub(crate) fn clear_read_marks(&mut self) {
+        self.objects.clear_read_marks();
         let has_new_values = self.values.has_new();
         self.reader.gate.iter().for_each(|gate| gate.set_new_values(has_new_values));
     }
 
-    /// Whether what the file holds of an object is out of date.
-    pub(crate) fn must_lay_out(&self, at: Address) -> bool {
-        self.values.has_new() || self.objects.existing(at).is_some_and(|draft| draft.is_dirty)
+    /// Returns whether what the file holds of an object is out of date.
+    pub(crate) fn must_serialize(&self, at: Address) -> bool {
+        self.values.has_new() || self.objects.existing(at).is_some_and(|cached| cached.is_dirty)
     }
 }

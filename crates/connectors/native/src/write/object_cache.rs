@@ -7,29 +7,29 @@ use std::sync::Arc;
 use model::spread::Spread;
 use model::{Error, Result};
 
-use super::draft::Draft;
-use super::parts::{Attributes, ChunkSet, Kept, Links, Writing};
+use super::cached_object::CachedObject;
+use super::parts::{Attributes, ChunkSet, Links, PartCache, Writing};
 use super::storage::Storage;
 use crate::chunk::index::ChunkAt;
 use crate::format::Address;
 use crate::reader::Reader;
 
-/// Bytes that one use of a draft may add to it, as a rule.
+/// Bytes that one use of an object may add to it, as a rule.
 const USE_BYTES: u64 = 256;
-/// A draft is in use when it was used so few uses of any draft ago.
+/// An object is in use if fewer uses of any object than this were since.
 const USES_IN_USE: u64 = 64;
 /// New objects that are kept in memory in any case.
 const RECENT_MAX: usize = 256;
 /// Those that are larger stay until memory is needed.
 const RECENT_BYTES_MAX: u64 = 8 << 10;
-/// Bytes of a small draft.
+/// Bytes of a small object.
 const DRAFT_BYTES: u64 = 1024;
 
 /// Drafts of objects, within a budget of bytes.
 #[derive(Debug)]
 pub(crate) struct ObjectCache {
     pub(super) reader: Arc<Reader>,
-    drafts: HashMap<Address, Box<Draft>, Spread>,
+    objects: HashMap<Address, Box<CachedObject>, Spread>,
     /// Handles that are open, by object.
     retained: HashMap<Address, u32, Spread>,
     /// Objects that are gone; their space may hold others later.
@@ -37,14 +37,14 @@ pub(crate) struct ObjectCache {
     /// Headers whose messages the indexes of shared messages must not lead to any more.
     pub(super) unindexed: BTreeSet<Address>,
     /// What is kept of objects that were written.
-    pub(super) kept: Kept,
+    pub(super) kept: PartCache,
     /// Objects whose readers ask the writer since the change that is being made began.
     marked: Vec<Address>,
     /// Objects made lately, in the order of their making.
     recent: VecDeque<Address>,
-    /// Counts uses of drafts.
+    /// Counts uses of objects.
     clock: u64,
-    /// Bytes that drafts may take: what was found when they were weighed, and a guess at what came since.
+    /// Bytes that objects may take: what was found when they were weighed, and a guess at what came since.
     bytes: u64,
     bytes_max: u64,
 }
@@ -53,11 +53,11 @@ impl ObjectCache {
     pub(super) fn new(reader: Arc<Reader>, bytes_max: u64) -> Self {
         ObjectCache {
             reader,
-            drafts: HashMap::default(),
+            objects: HashMap::default(),
             retained: HashMap::default(),
             removed: HashSet::default(),
             unindexed: BTreeSet::new(),
-            kept: Kept::default(),
+            kept: PartCache::default(),
             marked: Vec::new(),
             recent: VecDeque::new(),
             clock: 0,
@@ -66,89 +66,89 @@ impl ObjectCache {
         }
     }
 
-    /// The draft of an object, made from its header when it is changed for the first time.
-    pub(super) fn draft(&mut self, at: Address) -> Result<&mut Draft> {
+    /// Returns the object in the cache, loaded from its header when it is changed for the first time.
+    pub(super) fn load(&mut self, at: Address) -> Result<&mut CachedObject> {
         self.check_there(at)?;
         self.clock += 1;
         self.bytes += USE_BYTES;
-        let draft = match self.drafts.entry(at) {
-            Entry::Occupied(draft) => draft.into_mut(),
+        let cached = match self.objects.entry(at) {
+            Entry::Occupied(cached) => cached.into_mut(),
             Entry::Vacant(place) => {
                 let unknown = |e: Error| Error::not_found("open object").at(at.0).because(e);
                 self.bytes += DRAFT_BYTES;
-                place.insert(Box::new(Draft::load(&self.reader, at).map_err(unknown)?))
+                place.insert(Box::new(CachedObject::load(&self.reader, at).map_err(unknown)?))
             }
         };
-        draft.used = self.clock;
-        draft.blank = None;
-        if !std::mem::replace(&mut draft.is_marked, true) {
+        cached.used = self.clock;
+        cached.empty_group = None;
+        if !std::mem::replace(&mut cached.is_marked, true) {
             self.marked.push(at);
             self.reader.gate.iter().for_each(|gate| gate.mark_dirty(at));
         }
-        Ok(draft)
+        Ok(cached)
     }
 
-    /// The links of a group, to be changed.
+    /// Returns the links of a group, to be changed.
     pub(super) fn links_mut(&mut self, at: Address) -> Result<&mut Links> {
         let reader = self.reader.clone();
-        self.draft(at)?.links_mut(&reader)
+        self.load(at)?.links_mut(&reader)
     }
 
-    /// The attributes of an object, to be changed.
+    /// Returns the attributes of an object, to be changed.
     pub(super) fn attributes_mut(&mut self, at: Address) -> Result<&mut Attributes> {
         let reader = self.reader.clone();
-        self.draft(at)?.attributes_mut(&reader)
+        self.load(at)?.attributes_mut(&reader)
     }
 
-    /// The chunks of a dataset, to be changed.
+    /// Returns the chunks of a dataset, to be changed.
     pub(super) fn chunks_mut(&mut self, at: Address) -> Result<&mut ChunkSet> {
         let reader = self.reader.clone();
-        self.draft(at)?.chunks_mut(&reader)
+        self.load(at)?.chunks_mut(&reader)
     }
 
-    /// Where a chunk of a dataset is, with all changes.
-    pub(super) fn chunk_at(&mut self, dataset: Address, scaled: &[u64]) -> Result<Option<ChunkAt>> {
+    /// Returns where a chunk of a dataset is, with all changes.
+    pub(super) fn chunk_at(&mut self, dataset: Address, chunk_coords: &[u64]) -> Result<Option<ChunkAt>> {
         let reader = self.reader.clone();
-        self.draft(dataset)?.chunks_seen(&reader)?.get(&reader, scaled)
+        self.load(dataset)?.chunks_seen(&reader)?.get(&reader, chunk_coords)
     }
 
-    /// Whether a dataset has no chunks, but those that wait in memory.
+    /// Returns whether a dataset has no chunks, but those that wait in memory.
     pub(super) fn has_no_chunks(&mut self, dataset: Address) -> Result<bool> {
         let reader = self.reader.clone();
-        self.draft(dataset)?.chunks_seen(&reader)?.is_empty(&reader)
+        self.load(dataset)?.chunks_seen(&reader)?.is_empty(&reader)
     }
 
-    /// The draft of an object that changed already.
-    pub(crate) fn existing(&self, at: Address) -> Option<&Draft> {
-        self.drafts.get(&at).map(Box::as_ref)
+    /// Returns the object, if it is in the cache.
+    pub(crate) fn existing(&self, at: Address) -> Option<&CachedObject> {
+        self.objects.get(&at).map(Box::as_ref)
     }
 
-    pub(super) fn existing_mut(&mut self, at: Address) -> Option<&mut Draft> {
-        self.drafts.get_mut(&at).map(Box::as_mut)
+    pub(super) fn existing_mut(&mut self, at: Address) -> Option<&mut CachedObject> {
+        self.objects.get_mut(&at).map(Box::as_mut)
     }
 
-    /// A new object, not linked yet.
-    pub(super) fn adopt(&mut self, mut draft: Draft) -> Address {
-        let at = draft.address;
+    /// Returns a new object, not linked yet.
+    pub(super) fn adopt(&mut self, mut cached: CachedObject) -> Address {
+        let at = cached.address;
         self.removed.remove(&at);
         self.clock += 1;
         self.bytes += DRAFT_BYTES;
-        (draft.used, draft.is_marked) = (self.clock, true);
+        (cached.used, cached.is_marked) = (self.clock, true);
         self.reader.gate.iter().for_each(|gate| gate.mark_new(at));
         self.recent.push_back(at);
-        self.drafts.insert(at, Box::new(draft));
+        self.objects.insert(at, Box::new(cached));
         at
     }
 
     /// An object is gone.
-    pub(super) fn remove(&mut self, at: Address) -> Option<Box<Draft>> {
-        let draft = self.drafts.remove(&at)?;
-        // It stays marked: its readers are told that it is gone.
+    pub(super) fn remove(&mut self, at: Address) -> Option<Box<CachedObject>> {
+        let cached = self.objects.remove(&at)?;
+        // It stays marked: its readers are reported that it is gone.
         self.removed.insert(at);
-        if draft.is_indexed {
+        if cached.is_indexed {
             self.unindexed.insert(at);
         }
-        Some(draft)
+        Some(cached)
     }
 
     /// An error for an object that was removed.
@@ -171,7 +171,7 @@ impl ObjectCache {
         Ok(())
     }
 
-    /// One handle less; whether it was the last.
+    /// Counts one handle less, and returns whether it was the last.
     pub(super) fn release(&mut self, at: Address) -> Result<bool> {
         let Some(count) = self.retained.get_mut(&at) else {
             return Err(Error::invalid("release object").at(at.0).with("problem", "no handle is open"));
@@ -184,14 +184,14 @@ impl ObjectCache {
         Ok(is_last)
     }
 
-    /// All objects with handles, which have none from now on.
+    /// Returns all objects with handles, which have none from now on.
     pub(super) fn release_all(&mut self) -> Vec<Address> {
         std::mem::take(&mut self.retained).into_keys().collect()
     }
 
     /// Objects that the file does not hold as they are, in the order of the file: what lies side by side is written at once.
     pub(super) fn dirty(&self) -> Vec<Address> {
-        let dirty = self.drafts.iter().filter(|(_, d)| d.is_dirty).map(|(at, _)| *at);
+        let dirty = self.objects.iter().filter(|(_, d)| d.is_dirty).map(|(at, _)| *at);
         let mut dirty: Vec<Address> = dirty.collect();
         dirty.sort_unstable();
         dirty
@@ -199,14 +199,14 @@ impl ObjectCache {
 
     /// Writes one object, if it changed.
     pub(super) fn write(&mut self, at: Address, storage: &mut Storage) -> Result<()> {
-        let Some(draft) = self.drafts.get_mut(&at).filter(|draft| draft.is_dirty) else { return Ok(()) };
-        if std::mem::take(&mut draft.is_indexed) {
+        let Some(cached) = self.objects.get_mut(&at).filter(|cached| cached.is_dirty) else { return Ok(()) };
+        if std::mem::take(&mut cached.is_indexed) {
             self.unindexed.insert(at);
         }
         let mut writing = Writing { reader: &self.reader, storage, kept: &mut self.kept };
-        let done = draft.lay_out(&mut writing);
+        let done = cached.serialize(&mut writing);
         if at == storage.transaction.superblock.root && storage.transaction.superblock.version < 2 {
-            storage.transaction.superblock.root_cached = draft.cached(storage.sizes);
+            storage.transaction.superblock.root_cached = cached.cached(storage.sizes);
         }
         self.reader.forget(at);
         self.mark_clean(at);
@@ -215,39 +215,40 @@ impl ObjectCache {
 
     /// Readers of an object that the file holds as it is need not ask.
     fn mark_clean(&mut self, at: Address) {
-        let Some(draft) = self.drafts.get_mut(&at).filter(|draft| draft.is_marked && !draft.is_dirty) else {
+        let Some(cached) = self.objects.get_mut(&at).filter(|cached| cached.is_marked && !cached.is_dirty)
+        else {
             return;
         };
-        draft.is_marked = false;
+        cached.is_marked = false;
         self.reader.gate.iter().for_each(|gate| gate.mark_clean(at));
     }
 
     /// A change is made: objects that were looked at only are as they were.
-    pub(super) fn settle_marks(&mut self) {
+    pub(super) fn clear_read_marks(&mut self) {
         for at in std::mem::take(&mut self.marked) {
             self.mark_clean(at);
         }
     }
 
-    /// Drops the draft of an object that is written.
+    /// Drops an object that is written.
     pub(super) fn evict(&mut self, at: Address) {
-        if self.existing(at).is_some_and(|draft| !draft.is_dirty) {
+        if self.existing(at).is_some_and(|cached| !cached.is_dirty) {
             self.mark_clean(at);
-            self.drafts.remove(&at);
+            self.objects.remove(&at);
         }
     }
 
-    /// Whether nothing in the file leads to an object: then its draft is all there is.
+    /// Returns whether nothing in the file leads to an object: then the cache has all of it.
     pub(super) fn is_only_here(&self, at: Address) -> bool {
-        self.existing(at).is_none_or(|draft| draft.references == 0)
+        self.existing(at).is_none_or(|cached| cached.references == 0)
     }
 
-    /// Whether neither too many objects are recent, nor drafts take too much.
+    /// Returns whether neither too many objects are recent, nor objects take too much.
     pub(super) fn has_no_more_than_it_may(&self) -> bool {
         self.recent.len() <= RECENT_MAX && self.bytes <= self.bytes_max
     }
 
-    /// Small objects that were made some time ago: as a rule nobody comes back to them soon.
+    /// Small objects that were made some time ago: as a rule no one comes back to them soon.
     pub(super) fn no_longer_recent(&mut self) -> Vec<Address> {
         let too_many = self.recent.len().saturating_sub(RECENT_MAX);
         let old: Vec<Address> = self.recent.drain(..too_many).collect();
@@ -260,8 +261,8 @@ impl ObjectCache {
         if self.bytes <= self.bytes_max {
             return Vec::new();
         }
-        let mut weight: u64 = self.drafts.values().map(|draft| draft.weight()).sum();
-        let mut by_use: Vec<(u64, Address)> = self.drafts.iter().map(|(at, d)| (d.used, *at)).collect();
+        let mut weight: u64 = self.objects.values().map(|cached| cached.weight()).sum();
+        let mut by_use: Vec<(u64, Address)> = self.objects.iter().map(|(at, d)| (d.used, *at)).collect();
         by_use.sort_unstable();
         // What is in use stays, however large it is: to read it anew for every change would take for ever.
         let idle = by_use.into_iter().take_while(|(used, _)| used + USES_IN_USE < self.clock);
@@ -270,7 +271,7 @@ impl ObjectCache {
             if weight <= self.bytes_max / 2 {
                 break;
             }
-            weight = weight.saturating_sub(self.drafts.get(&at).map_or(0, |draft| draft.weight()));
+            weight = weight.saturating_sub(self.objects.get(&at).map_or(0, |cached| cached.weight()));
             go.push(at);
         }
         self.bytes = weight.min(self.bytes_max / 2);

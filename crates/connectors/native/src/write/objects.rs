@@ -18,7 +18,7 @@ impl Writer {
             return Ok(false);
         }
         match self.objects.existing(at) {
-            Some(draft) => Ok(draft.references == 0),
+            Some(cached) => Ok(cached.references == 0),
             None => Ok(self.reader.header(at)?.references()? == 0),
         }
     }
@@ -31,13 +31,13 @@ impl Writer {
     /// Adds to an object's reference count.
     pub(crate) fn adjust_references(&mut self, at: Address, by: i32) -> Result<u32> {
         let is_root = at == self.storage.transaction.superblock.root;
-        let draft = self.objects.draft(at)?;
-        let count = draft.references.checked_add_signed(by).filter(|&n| n > 0 || !is_root);
+        let cached = self.objects.load(at)?;
+        let count = cached.references.checked_add_signed(by).filter(|&n| n > 0 || !is_root);
         let count = count.ok_or_else(|| {
-            Error::invalid("adjust reference count").with("count", draft.references).with("by", by)
+            Error::invalid("adjust reference count").with("count", cached.references).with("by", by)
         })?;
-        draft.references = count;
-        draft.is_dirty = true;
+        cached.references = count;
+        cached.is_dirty = true;
         if count == 0 {
             self.remove_if_unused(at)?;
         }
@@ -51,18 +51,18 @@ impl Writer {
             let kept = at == self.storage.transaction.superblock.root
                 || self.objects.is_retained(at)
                 || self.objects.is_removed(at);
-            if kept || self.objects.draft(at)?.references > 0 {
+            if kept || self.objects.load(at)?.references > 0 {
                 continue;
             }
             let held = self.objects.held_by(at)?;
             self.objects.release_parts(at, &mut self.storage)?;
-            let Some(draft) = self.objects.remove(at) else { continue };
-            draft.release(&mut self.storage)?;
+            let Some(cached) = self.objects.remove(at) else { continue };
+            cached.release(&mut self.storage)?;
             self.chunks.remove(at);
             self.reader.chunks.clear();
             self.reader.forget(at);
             for target in held {
-                let below = self.objects.draft(target)?;
+                let below = self.objects.load(target)?;
                 below.references = below.references.saturating_sub(1);
                 below.is_dirty = true;
                 queue.push(target);
@@ -77,7 +77,7 @@ impl ObjectCache {
     fn held_by(&mut self, at: Address) -> Result<Vec<Address>> {
         let (reader, sizes) = (self.reader.clone(), self.reader.store.sizes());
         let mut found = Vec::new();
-        if self.draft(at)?.kind == ObjectKind::Group {
+        if self.load(at)?.kind == ObjectKind::Group {
             let mut links = self.links_mut(at)?.all(&reader)?.into_inner();
             links.sort_unstable_by(|a, b| a.name.cmp(&b.name));
             for link in links {
@@ -86,13 +86,13 @@ impl ObjectCache {
                 }
             }
         }
-        let prefix = self.draft(at)?.prefix.clone();
+        let prefix = self.load(at)?.prefix.clone();
         let attributes = self.attributes_mut(at)?;
         attributes.load_all(&reader, &prefix)?;
         let attributes = attributes.entries();
         let mut records: Vec<Vec<u8>> =
             attributes.filter(|k| k.raw.datatype.shared).map(|k| k.raw.datatype.bytes.clone()).collect();
-        let messages = self.existing(at).map_or(&[][..], |draft| &draft.messages);
+        let messages = self.existing(at).map_or(&[][..], |cached| &cached.messages);
         let own = messages.iter().filter(|m| m.kind == kind::DATATYPE && m.is_shared());
         records.extend(own.map(|m| m.body.clone()));
         for record in records {
@@ -106,31 +106,31 @@ impl ObjectCache {
     /// Gives back what an object occupies besides its header.
     fn release_parts(&mut self, at: Address, storage: &mut Storage) -> Result<()> {
         let reader = self.reader.clone();
-        let Some(draft) = self.existing_mut(at) else { return Ok(()) };
+        let Some(cached) = self.existing_mut(at) else { return Ok(()) };
         let (mut ranges, mut raw): (Ranges, Ranges) = Default::default();
         ranges.extend(
-            draft.links.iter().map(|p| p.value().blocks(&reader)).collect::<Result<Vec<_>>>()?.concat(),
+            cached.links.iter().map(|p| p.value().blocks(&reader)).collect::<Result<Vec<_>>>()?.concat(),
         );
         ranges.extend(
-            draft.attributes.iter().map(|p| p.value().blocks(&reader)).collect::<Result<Vec<_>>>()?.concat(),
+            cached.attributes.iter().map(|p| p.value().blocks(&reader)).collect::<Result<Vec<_>>>()?.concat(),
         );
-        match &mut draft.chunks {
+        match &mut cached.chunks {
             Some(part) => {
                 let set = part.value_mut();
                 ranges.extend(set.blocks(&reader)?);
                 raw.extend(set.all(&reader)?.into_values().map(|c| (c.address, c.bytes)));
             }
             // Chunks that were not touched are as the header says. A damaged dataset can go too; its space is lost.
-            None if draft.kind == ObjectKind::Dataset => {
-                let mut footprint = footprint::of_dataset(&reader, &draft.header()).unwrap_or_default();
+            None if cached.kind == ObjectKind::Dataset => {
+                let mut footprint = footprint::of_dataset(&reader, &cached.header()).unwrap_or_default();
                 raw.append(&mut footprint.elements);
                 ranges.extend(footprint.all());
             }
             None => {}
         }
         let open = [
-            draft.links.as_ref().and_then(|links| links.value().kept_at()),
-            draft.attributes.as_ref().and_then(|attributes| attributes.value().kept_at()),
+            cached.links.as_ref().and_then(|links| links.value().kept_at()),
+            cached.attributes.as_ref().and_then(|attributes| attributes.value().kept_at()),
         ];
         // What is open and waits for the commit must not write where something else is soon.
         open.into_iter().flatten().for_each(|at| self.kept.forget(at));
@@ -140,10 +140,10 @@ impl ObjectCache {
     }
 
     pub(crate) fn set_comment(&mut self, at: Address, comment: Option<&str>) -> Result<()> {
-        let draft = self.draft(at)?;
+        let cached = self.load(at)?;
         match comment {
-            Some(text) => draft.set(kind::COMMENT, 0, messages::comment(text)?),
-            None => draft.remove(kind::COMMENT),
+            Some(text) => cached.set(kind::COMMENT, 0, messages::comment(text)?),
+            None => cached.remove(kind::COMMENT),
         }
         Ok(())
     }

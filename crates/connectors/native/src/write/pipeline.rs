@@ -9,8 +9,8 @@ use crate::reader::Reader;
 /// The first number that is not a filter of libhdf5's own.
 const FOREIGN_MIN: u16 = 256;
 
-/// A filter with all its values. One that is not built in always has a name: libhdf5 adds the name that it knows
-/// when it writes the message again, in the room of before.
+/// Returns a filter with all its values. One that is not built in always has a name: libhdf5 adds the name that it knows
+/// when it writes the message again, in the space of before.
 pub(crate) fn with_values(
     file: &Reader,
     filter: &FilterSpec,

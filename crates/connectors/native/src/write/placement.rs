@@ -1,7 +1,8 @@
-//! Room for elements that others write to the file themselves.
+//! Space for elements that others write to the file themselves.
 
 use std::sync::Arc;
 
+use files::DataKind;
 use model::properties::FillTime;
 use model::{Error, Result, Selection};
 use vol::PlacementParts;
@@ -15,9 +16,9 @@ use crate::object::dataset::Dataset;
 use crate::{chunk, placement};
 
 impl Writer {
-    /// Where elements lie, for one who writes them there: all of them have room, and nothing of the dataset waits in memory.
+    /// Returns where elements lie, for one who writes them there: all of them have space, and nothing of the dataset waits in memory.
     ///
-    /// New room was free at the last commit, and holds the fill value. What is overwritten where the last commit has it is
+    /// New space was free at the last commit, and holds the fill value. What is overwritten where the last commit has it is
     /// overwritten at once: there the commit is no longer atomic.
     pub(crate) fn place_elements(
         &mut self,
@@ -25,7 +26,7 @@ impl Writer {
         selection: &Selection,
         check: &dyn Fn(&Dataset) -> Result<()>,
     ) -> Result<(Arc<Dataset>, PlacementParts)> {
-        self.lay_out(at)?;
+        self.serialize(at)?;
         let mut dataset = self.dataset(at)?;
         check(&dataset)?;
         if self.storage.is_swmr() {
@@ -39,7 +40,7 @@ impl Writer {
             }
             Layout::Contiguous { address: None, .. } => {
                 self.allocate_early(at)?;
-                self.lay_out(at)?;
+                self.serialize(at)?;
                 dataset = self.dataset(at)?;
                 contiguous(&self.storage, &dataset)?
             }
@@ -59,7 +60,7 @@ impl Writer {
         selection: &Selection,
         check: &dyn Fn(&Dataset) -> Result<()>,
     ) -> Result<()> {
-        self.lay_out(at)?;
+        self.serialize(at)?;
         let dataset = self.dataset(at)?;
         check(&dataset)?;
         let parts = placement::parts(&self.reader, &dataset, selection)?;
@@ -82,8 +83,8 @@ impl Writer {
         let is_first = self.objects.has_no_chunks(dataset.address)?;
         let base = self.storage.store().base();
         let wanted = placement::chunks(dataset, layout, selection)?;
-        for (scaled, offset) in wanted.iter().zip(offsets).filter(|(_, offset)| offset.is_none()) {
-            *offset = Some(base + self.chunk_room(dataset, scaled, bytes)?.0);
+        for (chunk_coords, offset) in wanted.iter().zip(offsets).filter(|(_, offset)| offset.is_none()) {
+            *offset = Some(base + self.chunk_room(dataset, chunk_coords, bytes)?.0);
         }
         if is_first {
             self.allocate_late(dataset, layout)?;
@@ -91,18 +92,18 @@ impl Writer {
         Ok(parts)
     }
 
-    /// The room of a chunk, which gets some with the fill value where it has none.
-    fn chunk_room(&mut self, dataset: &Dataset, scaled: &[u64], bytes: u64) -> Result<Address> {
-        if let Some(chunk) = self.objects.chunk_at(dataset.address, scaled)? {
+    /// Returns the space of a chunk, which gets some with the fill value where it has none.
+    fn chunk_room(&mut self, dataset: &Dataset, chunk_coords: &[u64], bytes: u64) -> Result<Address> {
+        if let Some(chunk) = self.objects.chunk_at(dataset.address, chunk_coords)? {
             return Ok(chunk.address);
         }
-        let address = self.storage.allocate_raw(bytes);
+        let address = self.storage.allocate(bytes, DataKind::Raw);
         if let Err(error) = self.storage.write_fill(dataset, address, bytes) {
             // Nothing leads there yet.
             self.storage.release_raw(address, bytes);
             return Err(error);
         }
-        self.set_chunk(dataset.address, scaled, Some(ChunkAt { address, bytes, filter_mask: 0 }))?;
+        self.set_chunk(dataset.address, chunk_coords, Some(ChunkAt { address, bytes, filter_mask: 0 }))?;
         Ok(address)
     }
 }

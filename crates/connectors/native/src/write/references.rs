@@ -1,7 +1,7 @@
 //! References, as elements and attributes of a file hold them.
 
 use model::bytes::Put;
-use model::datatype::{ReferenceKind, SlotSizes};
+use model::datatype::{DescriptorSizes, ReferenceKind};
 use model::selection::SelectionVersion;
 use model::{Error, Reference, ReferenceTarget, Result, Token, text};
 
@@ -11,12 +11,12 @@ use super::storage::Storage;
 use crate::format::{Address, Sizes};
 
 impl Writer {
-    /// The on-disk representation of a reference.
+    /// Returns the on-disk representation of a reference.
     pub(crate) fn reference_put(&mut self, kind: ReferenceKind, reference: &Reference) -> Result<Vec<u8>> {
         let sizes = self.storage.sizes;
-        let mut slot = match kind {
-            ReferenceKind::ObjectOld => old_object(reference, sizes)?,
-            ReferenceKind::RegionOld => {
+        let mut descriptor = match kind {
+            ReferenceKind::Object1 => old_object(reference, sizes)?,
+            ReferenceKind::DatasetRegion1 => {
                 let version = self.versions.selections();
                 self.values.put_old_region(reference, version, &mut self.storage)?
             }
@@ -25,11 +25,11 @@ impl Writer {
                 self.values.put_reference(reference, rank, &mut self.storage)?
             }
         };
-        slot.resize(SlotSizes::native(sizes.offset as u32).of_reference(kind) as usize, 0);
-        Ok(slot)
+        descriptor.resize(DescriptorSizes::native(sizes.offset as u32).of_reference(kind) as usize, 0);
+        Ok(descriptor)
     }
 
-    /// The rank of a region; 0 where its dataset would have to say, and is in another file or gone.
+    /// Returns the rank of a region; 0 where its dataset would have to say, and is in another file or gone.
     fn rank_of(&mut self, reference: &Reference) -> usize {
         let ReferenceTarget::Region { dataset, selection } = &reference.target else { return 0 };
         match (selection.rank(), &reference.file) {
@@ -99,10 +99,10 @@ impl Values {
             ReferenceTarget::Attribute { name, .. } => put_text(&mut blob, name)?,
             _ => {}
         }
-        let mut slot = vec![kind, u8::from(reference.file.is_some())];
-        slot.put_uint(blob.len() as u64, 4);
-        slot.extend(self.put(&[&blob], storage)?);
-        Ok(slot)
+        let mut descriptor = vec![kind, u8::from(reference.file.is_some())];
+        descriptor.put_uint(blob.len() as u64, 4);
+        descriptor.extend(self.put(&[&blob], storage)?);
+        Ok(descriptor)
     }
 }
 

@@ -38,11 +38,11 @@ impl Writer {
         let old_dims = if is_implicit { dataset.dims().to_vec() } else { Vec::new() };
         self.set_extent(dataset, dims)?;
         if self.storage.is_swmr() || is_implicit {
-            self.lay_out(at)?;
+            self.serialize(at)?;
         }
         if is_implicit {
             // Chunks without an index are those of the extent: they are listed again for the new one.
-            self.objects.draft(at)?.chunks = None;
+            self.objects.load(at)?.chunks = None;
             self.fill_shown(at, &old_dims)?;
         }
         if time == AllocTime::Early { self.allocate_early(at) } else { Ok(()) }
@@ -51,23 +51,23 @@ impl Writer {
     /// Gives a dataset another extent, which its header gets when it is laid out.
     fn set_extent(&mut self, dataset: Arc<Dataset>, dims: &[u64]) -> Result<()> {
         let at = dataset.address;
-        // With nobody else to hold it, it is changed where it is.
+        // With no other caller to hold it, it is changed where it is.
         self.chunks.take_current();
         let dataset = dataset::resized(dataset, dims)?;
         let format = Format { length_bytes: self.storage.sizes.length as u8 };
         let body = dataset.info.space.encode(self.versions.dataspace(), &format)?;
-        let draft = self.objects.draft(at)?;
-        draft.chunks_mut(&self.reader)?;
-        draft.set(kind::DATASPACE, 0, body);
+        let cached = self.objects.load(at)?;
+        cached.chunks_mut(&self.reader)?;
+        cached.set(kind::DATASPACE, 0, body);
         self.chunks.set_current(dataset);
         Ok(())
     }
 
-    /// Whether a dataset grows, and no chunk changes by that but one that waits: it has the fill value outside of the extent
+    /// Returns whether a dataset grows, and no chunk changes by that but one that waits: it has the fill value outside of the extent
     /// already. Appending by small steps is so, as a rule.
     fn grows_in_memory(&self, dataset: &Dataset, layout: &Chunked, dims: &[u64]) -> bool {
         let (old, shape) = (dataset.dims(), &layout.shape);
-        let mut scaled = [0; RANK_MAX];
+        let mut chunk_coords = [0; RANK_MAX];
         if dims.len() != old.len() || old.len() > RANK_MAX || dims.iter().zip(old).any(|(new, old)| new < old)
         {
             return false;
@@ -75,32 +75,32 @@ impl Writer {
         let mut edges = (0..old.len()).filter(|&d| dims[d] > old[d] && old[d] % shape[d] != 0);
         let Some(axis) = edges.next() else { return true };
         let is_only = edges.next().is_none() && (0..old.len()).all(|d| d == axis || old[d] <= shape[d]);
-        scaled[axis] = old[axis] / shape[axis];
+        chunk_coords[axis] = old[axis] / shape[axis];
         let has_one = is_only && !layout.edge_chunks_unfiltered;
-        has_one && self.chunks.pending.has(dataset.address, &scaled[..old.len()])
+        has_one && self.chunks.pending.has(dataset.address, &chunk_coords[..old.len()])
     }
 
     /// Drops the chunks outside of the new extent, and changes those that are cut or show more, or whose filters change.
     fn reshape_chunks(&mut self, dataset: &Dataset, layout: &Chunked, dims: &[u64]) -> Result<()> {
         let at = dataset.address;
         let fixed = matches!(layout.index, Index::Implicit);
-        for scaled in self.chunks_to_reshape(dataset, layout, dims)? {
-            let start = chunk::start_of(&scaled, &layout.shape);
+        for chunk_coords in self.chunks_to_reshape(dataset, layout, dims)? {
+            let start = chunk::start_of(&chunk_coords, &layout.shape);
             let outside = start.iter().zip(dims).any(|(s, d)| s >= d);
             if outside && !fixed {
-                self.chunks.pending.remove(at, &scaled);
-                self.set_chunk(at, &scaled, None)?;
+                self.chunks.pending.remove(at, &chunk_coords);
+                self.set_chunk(at, &chunk_coords, None)?;
             } else if shows_other_part(&start, &layout.shape, dataset.dims(), dims)
-                || filters_of(dataset, layout, &scaled, dataset.dims())
-                    != filters_of(dataset, layout, &scaled, dims)
+                || filters_of(dataset, layout, &chunk_coords, dataset.dims())
+                    != filters_of(dataset, layout, &chunk_coords, dims)
             {
-                self.reshape_chunk(dataset, layout, &scaled, dims)?;
+                self.reshape_chunk(dataset, layout, &chunk_coords, dims)?;
             }
         }
         self.trim_chunks()
     }
 
-    /// The chunks that a change of the extent may change. Appending looks at the last ones only.
+    /// Returns the chunks that a change of the extent may change. Appending looks at the last ones only.
     fn chunks_to_reshape(
         &mut self,
         dataset: &Dataset,
@@ -120,17 +120,20 @@ impl Writer {
         let mut chunks = match edge_chunks(dataset.dims(), &layout.shape, &edges) {
             Some(near) => near,
             None => {
-                let at_edge =
-                    |scaled: &Vec<u64>| scaled.iter().zip(&edges).any(|(s, edge)| Some(*s) == *edge);
+                let at_edge = |chunk_coords: &Vec<u64>| {
+                    chunk_coords.iter().zip(&edges).any(|(s, edge)| Some(*s) == *edge)
+                };
                 self.objects.chunks_mut(at)?.all(&self.reader)?.into_keys().filter(at_edge).collect()
             }
         };
         // One that waits has the fill value outside of the extent already.
-        chunks.retain(|scaled| layout.edge_chunks_unfiltered || !self.chunks.pending.has(at, scaled));
+        chunks.retain(|chunk_coords| {
+            layout.edge_chunks_unfiltered || !self.chunks.pending.has(at, chunk_coords)
+        });
         let mut stored = Vec::new();
-        for scaled in chunks {
-            if self.objects.chunk_at(at, &scaled)?.is_some() {
-                stored.push(scaled);
+        for chunk_coords in chunks {
+            if self.objects.chunk_at(at, &chunk_coords)?.is_some() {
+                stored.push(chunk_coords);
             }
         }
         Ok(stored)
@@ -145,11 +148,15 @@ impl Writer {
         }
         self.objects.chunks_mut(at)?;
         let bytes = chunk::chunk_bytes(&self.reader, &layout.shape, layout.element_bytes)?;
-        for scaled in Selection::All.chunks(dataset.dims(), &layout.shape)? {
-            if chunk::start_of(&scaled, &layout.shape).iter().zip(old_dims).any(|(start, dim)| start >= dim) {
+        for chunk_coords in Selection::All.chunks(dataset.dims(), &layout.shape)? {
+            if chunk::start_of(&chunk_coords, &layout.shape)
+                .iter()
+                .zip(old_dims)
+                .any(|(start, dim)| start >= dim)
+            {
                 let mut fill = vec![0; bytes];
                 chunk::fill(&dataset, &mut fill);
-                self.chunks.pending.insert(at, &scaled, fill, true);
+                self.chunks.pending.insert(at, &chunk_coords, fill, true);
                 self.trim_chunks()?;
             }
         }
@@ -162,24 +169,24 @@ impl Writer {
         &mut self,
         dataset: &Dataset,
         layout: &Chunked,
-        scaled: &[u64],
+        chunk_coords: &[u64],
         dims: &[u64],
     ) -> Result<()> {
         let at = dataset.address;
-        let mut differs =
-            filters_of(dataset, layout, scaled, dataset.dims()) != filters_of(dataset, layout, scaled, dims);
-        if !self.chunks.pending.has(at, scaled) {
-            differs |= self.fetch_chunk(dataset, layout, scaled)?;
+        let mut differs = filters_of(dataset, layout, chunk_coords, dataset.dims())
+            != filters_of(dataset, layout, chunk_coords, dims);
+        if !self.chunks.pending.has(at, chunk_coords) {
+            differs |= self.fetch_chunk(dataset, layout, chunk_coords)?;
         }
         if dims.iter().zip(dataset.dims()).any(|(new, old)| new < old) {
             let kept: Vec<u64> = dataset.dims().iter().zip(dims).map(|(old, new)| *old.min(new)).collect();
-            let mut chunk = self.chunks.pending.get(at, scaled).unwrap_or(&[]).to_vec();
-            if keep_only(dataset, layout, scaled, &kept, &mut chunk)? {
-                self.chunks.pending.insert(at, scaled, chunk, true);
+            let mut chunk = self.chunks.pending.get(at, chunk_coords).unwrap_or(&[]).to_vec();
+            if keep_only(dataset, layout, chunk_coords, &kept, &mut chunk)? {
+                self.chunks.pending.insert(at, chunk_coords, chunk, true);
             }
         }
         if differs {
-            self.chunks.pending.change(at, scaled);
+            self.chunks.pending.change(at, chunk_coords);
         }
         Ok(())
     }
@@ -211,7 +218,7 @@ fn edge_chunks(dims: &[u64], shape: &[u64], edges: &[Option<u64>]) -> Option<Vec
     Some(chunks)
 }
 
-/// Whether a chunk at the edge of an extent shows fewer or more of its elements afterwards.
+/// Returns whether a chunk at the edge of an extent shows fewer or more of its elements afterwards.
 fn shows_other_part(start: &[u64], shape: &[u64], old: &[u64], new: &[u64]) -> bool {
     let ends = start.iter().zip(shape).map(|(s, c)| s.saturating_add(*c));
     ends.zip(old.iter().zip(new)).any(|(end, (old, new))| old != new && end > *old.min(new))

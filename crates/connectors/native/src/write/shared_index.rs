@@ -12,12 +12,12 @@ use super::object_cache::ObjectCache;
 use super::storage::Storage;
 use crate::format::header::kind;
 use crate::format::shared::{self, SharedIndex};
-use crate::format::shared_list::{Place, SharedRecord, decode_list, encode_list, list_bytes};
+use crate::format::shared_list::{MessageLocation, SharedRecord, decode_list, encode_list, list_bytes};
 use crate::format::{Address, encode};
 use crate::object::btree2;
 use crate::object::header::Header;
 use crate::reader::Reader;
-use crate::txn::Turn;
+use crate::txn::PublishOrder;
 
 impl ObjectCache {
     /// Brings the indexes up to date, as part of the next commit.
@@ -47,7 +47,7 @@ impl Storage {
         }
         let table = encode::shared::table(&table, self.sizes)?;
         if *table != *bytes {
-            self.write_in_turn(at, &table, Turn::First)?;
+            self.write_in_turn(at, &table, PublishOrder::First)?;
         }
         Ok(())
     }
@@ -71,7 +71,7 @@ impl Storage {
             None => self.release(at, len),
             Some(_) => {
                 let list = encode_list(&records, index.list_max, self.sizes)?;
-                self.write_in_turn(at, &list, Turn::First)?;
+                self.write_in_turn(at, &list, PublishOrder::First)?;
             }
         }
         Ok(())
@@ -105,9 +105,9 @@ impl Storage {
     }
 }
 
-/// Whether a message is where the record says.
+/// Returns whether a message is where the record says.
 fn is_kept(record: &SharedRecord, gone: &BTreeSet<Address>) -> bool {
-    !matches!(record.place, Place::Header { header, .. } if gone.contains(&header))
+    !matches!(record.place, MessageLocation::Header { header, .. } if gone.contains(&header))
 }
 
 /// An index without messages is made anew by libhdf5 when there is one.

@@ -3,17 +3,19 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
+use files::DataKind;
 use model::{Error, Result, Within};
 use vol::Durability;
 
 use super::file_space::Account;
+use super::members::MemberInfo;
 use crate::format::superblock::{Superblock, TreeK};
 use crate::format::{Address, Sizes};
 use crate::gate::{Gate, Readers};
 use crate::reader::Reader;
 use crate::space::{Policy, Space, Use};
 use crate::store::{Commit, Shared, Store};
-use crate::txn::{Publish, Turn};
+use crate::txn::{Publish, PublishOrder};
 use crate::update::Blocks;
 
 /// Where bytes of a file go, and how they become part of a commit.
@@ -27,6 +29,8 @@ pub(crate) struct Storage {
     pub(super) transaction: Transaction,
     /// What the file says of its free space, where it keeps it.
     pub(super) account: Option<Account>,
+    /// What the file says of its members, where it has several.
+    pub(super) members: Option<MemberInfo>,
     /// Bytes that go over committed ones, and may wait in memory.
     staged_bytes_max: u64,
     /// Space in which others wait, and space from which a commit copied them, with its number.
@@ -71,6 +75,16 @@ impl Allocator {
     }
 }
 
+/// Returns the space of a file as the last commit left it.
+fn space_of(reader: &Reader, policy: Policy) -> Space {
+    let Store { shared, superblock, .. } = &reader.store;
+    let Some(ranges) = shared.members() else { return Space::new(policy, reader.store.end()) };
+    // The end of the file is that of the first member; addresses in use end with the last one.
+    let space = Space::new(policy, superblock.end.saturating_sub(superblock.base)).of_members(ranges);
+    shared.set_end(space.last_end());
+    space
+}
+
 /// The changes since the last commit.
 #[derive(Debug)]
 pub(super) struct Transaction {
@@ -87,7 +101,7 @@ impl Storage {
     /// Nothing changed yet.
     pub(super) fn new(reader: &Reader, policy: Policy, staged_bytes_max: u64) -> Self {
         let Store { shared, superblock, limits, .. } = &reader.store;
-        let space = Space::new(policy, reader.store.end());
+        let space = space_of(reader, policy);
         let (store, superblock) = (shared.clone(), superblock.clone());
         Storage {
             sizes: superblock.sizes,
@@ -96,6 +110,7 @@ impl Storage {
             allocator: Allocator { space, is_swmr: false, gate: reader.gate.clone(), limbo: VecDeque::new() },
             transaction: Transaction { store, superblock, is_changed: false, generation: 1 },
             account: None,
+            members: None,
             staged_bytes_max: staged_bytes_max.max(STAGED_BYTES_MIN),
             journal: Vec::new(),
             copied: VecDeque::new(),
@@ -106,29 +121,20 @@ impl Storage {
         &self.transaction.store
     }
 
-    /// Space for `len` bytes of metadata, which may be read from now on.
-    pub(crate) fn allocate(&mut self, len: u64) -> Address {
-        self.allocate_for(len, Use::Metadata)
-    }
-
-    /// Space for `len` bytes of elements or values.
-    pub(crate) fn allocate_raw(&mut self, len: u64) -> Address {
-        self.allocate_for(len, Use::Raw)
-    }
-
-    fn allocate_for(&mut self, len: u64, what: Use) -> Address {
-        self.settle();
-        let at = self.allocator.space.allocate(len, what);
-        self.transaction.store.set_end(self.allocator.space.end());
+    /// Space for `len` bytes of a kind, which may be read from now on.
+    pub(crate) fn allocate(&mut self, len: u64, kind: DataKind) -> Address {
+        self.free_finished();
+        let at = self.allocator.space.allocate(len, kind);
+        self.transaction.store.set_end(self.allocator.space.last_end());
         at
     }
 
-    /// Whether nothing that was committed is there.
+    /// Returns whether nothing that was committed is there.
     pub(crate) fn is_fresh(&self, at: Address, len: u64) -> bool {
         at.0.checked_add(len).is_some_and(|stop| self.allocator.space.is_fresh(at.0, stop))
     }
 
-    /// Whether space that is given up is used again.
+    /// Returns whether space that is given up is used again.
     pub(super) fn reuses(&self) -> bool {
         self.allocator.space.reuses()
     }
@@ -150,11 +156,11 @@ impl Storage {
     }
 
     pub(crate) fn write(&mut self, at: Address, data: &[u8]) -> Result<()> {
-        self.write_in_turn(at, data, Turn::Middle)
+        self.write_in_turn(at, data, PublishOrder::Middle)
     }
 
     /// Writes bytes that are published before or after those that point to them.
-    pub(crate) fn write_in_turn(&mut self, at: Address, data: &[u8], turn: Turn) -> Result<()> {
+    pub(crate) fn write_in_turn(&mut self, at: Address, data: &[u8], turn: PublishOrder) -> Result<()> {
         self.transaction.is_changed = true;
         if self.is_fresh(at, data.len() as u64) {
             return self.transaction.store.write(at, data);
@@ -186,7 +192,7 @@ impl Storage {
         if bytes < self.staged_bytes_max / 2 {
             return Ok(());
         }
-        let at = self.allocate_raw(bytes);
+        let at = self.allocate(bytes, DataKind::Raw);
         let done = self.transaction.store.spill(at, bytes);
         match &done {
             Ok(()) => self.journal.push((at, bytes)),
@@ -195,7 +201,7 @@ impl Storage {
         done
     }
 
-    /// Whether anything waits for a commit.
+    /// Returns whether anything waits for a commit.
     pub(super) fn is_changed(&self) -> bool {
         self.transaction.is_changed || !self.is_committed(self.transaction.generation - 1)
     }
@@ -204,15 +210,16 @@ impl Storage {
     pub(super) fn seal(&mut self, durability: Durability) -> Result<Commit> {
         self.allocator.end_limbo();
         self.cut_end(durability);
+        self.store_members()?;
         let (space, transaction) = (&mut self.allocator.space, &mut self.transaction);
-        let commit = transaction.seal(space.end(), durability)?;
+        let commit = transaction.seal(space, durability)?;
         space.seal(commit.number());
         let number = commit.number();
         self.copied.extend(self.journal.drain(..).map(|(at, len)| (number, at, len)));
         Ok(commit)
     }
 
-    /// Where the file could end. A file that keeps an account of its free space has no use for less.
+    /// Returns where the file could end. A file that keeps an account of its free space has no use for less.
     fn used_end(&self, durability: Durability) -> u64 {
         if self.account.is_some() || self.allocator.is_swmr {
             return self.allocator.space.end();
@@ -225,11 +232,12 @@ impl Storage {
         self.allocator.space.used_end(&copied, durability != Durability::None)
     }
 
-    /// Makes the file end where nothing is in use.
+    /// Creates the file end where nothing is in use.
     fn cut_end(&mut self, durability: Durability) {
-        let end = self.used_end(durability);
+        let (before, end) = (self.allocator.space.end(), self.used_end(durability));
         self.allocator.space.cut_end(end);
-        for (_, at, len) in &mut self.copied {
+        // What was copied from other members stays.
+        for (_, at, len) in self.copied.iter_mut().filter(|(_, at, _)| at.0 < before) {
             *len = (*len).min(end.saturating_sub(at.0));
         }
         self.copied.retain(|(_, _, len)| *len > 0);
@@ -237,20 +245,21 @@ impl Storage {
 
     /// The last commit shall make the file as short as it can be.
     pub(super) fn give_back_end(&mut self, durability: Durability) {
-        self.settle();
-        self.transaction.is_changed |= self.used_end(durability) < self.allocator.space.end();
+        self.free_finished();
+        let is_shorter = self.used_end(durability) < self.allocator.space.end();
+        self.transaction.is_changed |= is_shorter || self.is_allocation_stale();
     }
 
     /// Makes everything that was written one commit, and what it gave up free.
     pub(super) fn commit(&mut self, durability: Durability) -> Result<()> {
         self.seal(durability)?.run()?;
-        self.settle();
+        self.free_finished();
         Ok(())
     }
 
     /// A commit after the last one: from then on the file says what is free.
     pub(super) fn commit_managers(&mut self, durability: Durability) -> Result<()> {
-        self.settle();
+        self.free_finished();
         match self.store_managers()? {
             true => self.commit(durability),
             false => Ok(()),
@@ -258,9 +267,9 @@ impl Storage {
     }
 
     /// What commits gave up that are in the file is free.
-    pub(super) fn settle(&mut self) {
+    pub(super) fn free_finished(&mut self) {
         let finished = self.transaction.store.finished();
-        self.allocator.space.settle(finished);
+        self.allocator.space.free_finished(finished);
         // The record that leads there may be found after a crash until the next commit is in the file.
         let count = self.copied.iter().take_while(|(number, ..)| *number < finished).count();
         let copied: Vec<_> = self.copied.drain(..count).collect();
@@ -269,9 +278,9 @@ impl Storage {
 }
 
 impl Transaction {
-    fn seal(&mut self, end: u64, durability: Durability) -> Result<Commit> {
-        self.store.set_end(end);
-        self.superblock.end = self.superblock.base + end;
+    fn seal(&mut self, space: &Space, durability: Durability) -> Result<Commit> {
+        self.store.set_end(space.last_end());
+        self.superblock.end = self.superblock.base + space.end();
         let superblock = self.superblock.encode()?;
         let publish = Publish { superblock: &superblock, end: self.superblock.end };
         let commit = self.store.seal(&publish, durability, self.generation)?;
@@ -287,7 +296,7 @@ impl Blocks for Storage {
     }
 
     fn read(&self, at: Address, len: u64, what: &str) -> Result<Vec<u8>> {
-        let stop = at.0.checked_add(len).filter(|&stop| stop <= self.allocator.space.end());
+        let stop = at.0.checked_add(len).filter(|&stop| stop <= self.allocator.space.last_end());
         let past = || Error::corrupt(format!("read {what}")).at(at.0).with("bytes", len);
         stop.ok_or_else(past)?;
         let mut block = vec![0; len.within(self.block_bytes_max, what)?];
@@ -296,12 +305,8 @@ impl Blocks for Storage {
         Ok(block)
     }
 
-    fn allocate(&mut self, len: u64) -> Address {
-        Storage::allocate(self, len)
-    }
-
-    fn allocate_raw(&mut self, len: u64) -> Address {
-        Storage::allocate_raw(self, len)
+    fn allocate(&mut self, len: u64, kind: DataKind) -> Address {
+        Storage::allocate(self, len, kind)
     }
 
     fn release(&mut self, at: Address, len: u64) {
@@ -316,7 +321,7 @@ impl Blocks for Storage {
         Storage::is_fresh(self, at, len)
     }
 
-    fn write(&mut self, at: Address, data: &[u8], turn: Turn) -> Result<()> {
+    fn write(&mut self, at: Address, data: &[u8], turn: PublishOrder) -> Result<()> {
         self.write_in_turn(at, data, turn)
     }
 

@@ -1,4 +1,4 @@
-//! One writer with readers in other programs, and the marks that tell them.
+//! One writer with readers in other programs, and the consistency flags that tell them.
 //!
 //! A reader follows addresses that it read some time ago. So while the file is open in this way, space that is given up is not
 //! used again, and only elements and extents change. Each commit publishes what is pointed to before what points to it: chunks
@@ -9,12 +9,12 @@ use vol::Durability;
 
 use super::Writer;
 use super::storage::Storage;
+use crate::consistency_flags;
 use crate::format::Address;
-use crate::marks;
-use crate::txn::{Publish, Turn};
+use crate::txn::{Publish, PublishOrder};
 
 impl Storage {
-    /// Whether readers of other programs look on.
+    /// Returns whether readers of other programs look on.
     pub(crate) fn is_swmr(&self) -> bool {
         self.allocator.is_swmr
     }
@@ -32,19 +32,19 @@ impl Storage {
 
     /// Writes a chunk over what is there, where readers that look on find it whole before and after.
     pub(super) fn overwrite_chunk(&mut self, at: Address, bytes: &[u8]) -> Result<()> {
-        self.write_in_turn(at, bytes, Turn::First)
+        self.write_in_turn(at, bytes, PublishOrder::First)
     }
 
-    /// Takes the mark of the last commit away, and with it all changes since.
+    /// Clears the flags of the last commit, and with it all changes since.
     pub(crate) fn mark_dropped(&mut self, durability: Durability) -> Result<()> {
-        if !marks::has_room(&self.transaction.superblock)
-            || self.transaction.superblock.flags & marks::WRITE == 0
+        if !consistency_flags::has_flags(&self.transaction.superblock)
+            || self.transaction.superblock.flags & consistency_flags::WRITE == 0
         {
             return Ok(());
         }
         let end = self.store().discard()?;
         let mut stored = self.store().stored_superblock()?;
-        // Somebody else has it by now.
+        // Another caller has it by now.
         if stored.flags != self.transaction.superblock.flags || stored.end != end {
             return Ok(());
         }
@@ -58,30 +58,31 @@ impl Storage {
 impl Writer {
     /// Says in the file that it is open for writing.
     pub(crate) fn mark_open(&mut self, swmr: bool, durability: Durability) -> Result<()> {
-        let swmr_mark = if swmr { marks::SWMR } else { 0 };
-        self.mark(marks::WRITE | marks::WHOLE | swmr_mark, durability)?;
+        let swmr_flag = if swmr { consistency_flags::SWMR } else { 0 };
+        self.set_flags(consistency_flags::WRITE | consistency_flags::WHOLE | swmr_flag, durability)?;
         self.storage.allocator.is_swmr = swmr;
         Ok(())
     }
 
     /// The last commit: the file is not open any more.
     pub(crate) fn commit_closed(&mut self, durability: Durability) -> Result<()> {
-        self.lay_out_all()?;
+        self.serialize_all()?;
         self.storage.give_back_end(durability);
-        match marks::has_room(&self.storage.transaction.superblock) {
-            true => self.mark(0, durability)?,
+        match consistency_flags::has_flags(&self.storage.transaction.superblock) {
+            true => self.set_flags(0, durability)?,
             false => self.commit(durability)?,
         }
-        self.storage.commit_managers(durability)
+        self.storage.commit_managers(durability)?;
+        self.storage.trim_members()
     }
 
-    /// A commit with other marks.
-    fn mark(&mut self, marks: u8, durability: Durability) -> Result<()> {
-        if !marks::has_room(&self.storage.transaction.superblock) {
+    /// Makes a commit with other consistency flags.
+    fn set_flags(&mut self, flags: u8, durability: Durability) -> Result<()> {
+        if !consistency_flags::has_flags(&self.storage.transaction.superblock) {
             return Ok(());
         }
-        let before = std::mem::replace(&mut self.storage.transaction.superblock.flags, marks);
-        self.storage.transaction.is_changed |= before != marks;
+        let before = std::mem::replace(&mut self.storage.transaction.superblock.flags, flags);
+        self.storage.transaction.is_changed |= before != flags;
         let done = self.commit(durability);
         if done.is_err() {
             self.storage.transaction.superblock.flags = before;

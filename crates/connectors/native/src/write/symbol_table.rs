@@ -1,5 +1,6 @@
 //! Groups as they were before HDF5 1.8: a B-tree of symbol table nodes, and a local heap of names.
 
+use files::DataKind;
 use model::{Error, Link, LinkTarget, Result, text};
 
 use super::storage::Storage;
@@ -16,7 +17,7 @@ use crate::format::symbol_table::{Cached, Entry, node_bytes};
 type Child = (Address, u64);
 
 impl Storage {
-    /// A symbol table with these links, which are hard or soft and sorted by name.
+    /// Returns a symbol table with these links, which are hard or soft and sorted by name.
     pub(crate) fn build_symbol_table(&mut self, links: &[&Link]) -> Result<SymbolTable> {
         let mut names = Segment::for_group(self.sizes)?;
         let entries = links.iter().map(|link| entry(&mut names, link)).collect::<Result<Vec<_>>>()?;
@@ -25,10 +26,10 @@ impl Storage {
         Ok(SymbolTable { tree, heap })
     }
 
-    /// A local heap with this segment.
+    /// Returns a local heap with this segment.
     pub(crate) fn store_local_heap(&mut self, names: &Segment) -> Result<Address> {
-        let header = self.allocate(LocalHeap::header_bytes(self.sizes));
-        let data = self.allocate(names.len());
+        let header = self.allocate(LocalHeap::header_bytes(self.sizes), DataKind::LocalHeap);
+        let data = self.allocate(names.len(), DataKind::LocalHeap);
         let heap = LocalHeap { data_bytes: names.len(), free: names.first_free(), data };
         // In the order of the file: what follows the last write is kept together with it.
         self.write(header, &heap.encode(self.sizes)?)?;
@@ -40,7 +41,7 @@ impl Storage {
         let leaf_k = self.tree_k.group_leaf;
         let mut children: Vec<Child> = Vec::new();
         for part in entries.chunks(2 * usize::from(leaf_k)) {
-            let at = self.allocate(node_bytes(leaf_k, self.sizes));
+            let at = self.allocate(node_bytes(leaf_k, self.sizes), DataKind::Tree);
             self.write(at, &symbol_table::node(part, leaf_k, self.sizes)?)?;
             children.push((at, part.last().map_or(0, |e| e.name_offset)));
         }
@@ -54,7 +55,7 @@ impl Storage {
         }
     }
 
-    /// The nodes of one level. A tree without entries has one empty node.
+    /// Returns the nodes of one level. A tree without entries has one empty node.
     fn store_group_level(&mut self, children: &[Child], level: u8) -> Result<Vec<Child>> {
         let (k, sizes) = (self.tree_k.group_internal, self.sizes);
         let parts: Vec<&[Child]> = match children {
@@ -62,7 +63,7 @@ impl Storage {
             _ => children.chunks(2 * usize::from(k)).collect(),
         };
         let bytes = Kind::Group.node_bytes(k, sizes);
-        let places: Vec<Address> = parts.iter().map(|_| self.allocate(bytes)).collect();
+        let places: Vec<Address> = parts.iter().map(|_| self.allocate(bytes, DataKind::Tree)).collect();
         let mut above = Vec::new();
         let mut before = 0;
         for (i, part) in parts.iter().enumerate() {

@@ -1,5 +1,6 @@
 //! Heaps and trees built whole from what they shall hold: simpler than growing them, and always packed.
 
+use files::DataKind;
 use model::{Error, Result};
 
 use super::storage::Storage;
@@ -28,11 +29,11 @@ struct Direct {
 }
 
 impl Storage {
-    /// A fractal heap with these objects.
+    /// Returns a fractal heap with these objects.
     pub(crate) fn build_heap(&mut self, client: Client, objects: &[Vec<u8>]) -> Result<BuiltHeap> {
         let sizes = self.sizes;
         let mut heap = FractalHeap::empty(client, sizes);
-        let address = self.allocate(FractalHeap::header_bytes(sizes));
+        let address = self.allocate(FractalHeap::header_bytes(sizes), DataKind::ObjectHeader);
         let mut ids = Vec::with_capacity(objects.len());
         let mut directs: Vec<Direct> = Vec::new();
         let mut huge = Vec::new();
@@ -66,7 +67,7 @@ impl Storage {
         records: &mut Vec<Vec<u8>>,
         counts: &mut Counts,
     ) -> Result<ObjectId> {
-        let at = self.allocate_raw(object.len() as u64);
+        let at = self.allocate(object.len() as u64, DataKind::Raw);
         self.write(at, object)?;
         counts.huge_bytes += object.len() as u64;
         counts.huge_objects += 1;
@@ -89,7 +90,7 @@ impl Storage {
     ) -> Result<()> {
         let used: u64 = directs.iter().map(|d| d.body.len() as u64).sum();
         for direct in directs.iter_mut() {
-            direct.address = self.allocate(direct.bytes);
+            direct.address = self.allocate(direct.bytes, DataKind::LocalHeap);
             let mut body = std::mem::take(&mut direct.body);
             body.resize(direct.bytes as usize - heap.direct_prefix_bytes(), 0);
             let block = heap.encode_direct(address, direct.offset, &body)?;
@@ -113,7 +114,7 @@ impl Storage {
         Ok(())
     }
 
-    /// An indirect block that covers heap space from `start` on, and those below it.
+    /// Returns an indirect block that covers heap space from `start` on, and those below it.
     fn store_indirect(
         &mut self,
         heap: &FractalHeap,
@@ -141,12 +142,12 @@ impl Storage {
             }
         }
         let block = heap.encode_indirect(address, start, rows, &children)?;
-        let at = self.allocate(block.len() as u64);
+        let at = self.allocate(block.len() as u64, DataKind::ObjectHeader);
         self.write(at, &block)?;
         Ok(at)
     }
 
-    /// A version 2 B-tree of sorted records of links, attributes or huge objects.
+    /// Returns a version 2 B-tree of sorted records of links, attributes or huge objects.
     pub(crate) fn build_btree2(
         &mut self,
         kind: u8,
@@ -156,7 +157,7 @@ impl Storage {
         self.build_btree2_of(kind, NODE_BYTES, record_bytes, records)
     }
 
-    /// A version 2 B-tree of sorted records, with nodes of `node_bytes`.
+    /// Returns a version 2 B-tree of sorted records, with nodes of `node_bytes`.
     pub(crate) fn build_btree2_of(
         &mut self,
         kind: u8,
@@ -165,7 +166,7 @@ impl Storage {
         records: &[impl AsRef<[u8]>],
     ) -> Result<Address> {
         let mut tree = BTree2::empty(kind, node_bytes, record_bytes, self.sizes)?;
-        let header = self.allocate(BTree2::header_bytes(self.sizes));
+        let header = self.allocate(BTree2::header_bytes(self.sizes), DataKind::Tree);
         if !records.is_empty() {
             let mut depth = 0;
             while tree.subtree_max(depth) < records.len() as u64 {
@@ -181,7 +182,7 @@ impl Storage {
         Ok(header)
     }
 
-    /// A node over these records, and those below it; records are spread evenly.
+    /// Returns a node over these records, and those below it; records are spread evenly.
     fn store_node<R: AsRef<[u8]>>(&mut self, tree: &BTree2, depth: u16, records: &[R]) -> Result<Child> {
         let (mut own, mut children): (Vec<&R>, Vec<Child>) = (Vec::new(), Vec::new());
         if depth == 0 {
@@ -201,12 +202,12 @@ impl Storage {
                 }
             }
         }
-        let address = self.allocate(u64::from(tree.node_bytes));
+        let address = self.allocate(u64::from(tree.node_bytes), DataKind::Tree);
         self.write(address, &tree.encode_node(depth, &own, &children)?)?;
         Ok(Child { address, records: own.len() as u64, total: records.len() as u64 })
     }
 
-    /// A version 1 B-tree of sorted chunks; nothing where there are none.
+    /// Returns a version 1 B-tree of sorted chunks; nothing where there are none.
     pub(crate) fn build_chunk_tree(
         &mut self,
         chunks: &[(ChunkKey, Address)],
@@ -227,7 +228,7 @@ impl Storage {
         }
     }
 
-    /// The nodes of one level, and the entries of the next.
+    /// Returns the nodes of one level, and the entries of the next.
     fn store_level(
         &mut self,
         entries: &[(Vec<u8>, Address)],
@@ -239,7 +240,7 @@ impl Storage {
         let k = self.tree_k.chunk;
         let nodes: Vec<_> = entries.chunks(2 * usize::from(k)).collect();
         let bytes = kind.node_bytes(k, self.sizes);
-        let places: Vec<Address> = nodes.iter().map(|_| self.allocate(bytes)).collect();
+        let places: Vec<Address> = nodes.iter().map(|_| self.allocate(bytes, DataKind::Tree)).collect();
         let mut above = Vec::new();
         for (i, part) in nodes.iter().enumerate() {
             let next = nodes.get(i + 1).map_or(end, |n| n[0].0.as_slice());
@@ -259,7 +260,7 @@ fn deeper(tree: BTree2, depth: u16) -> Result<BTree2> {
     tree.with_root(Some(root))
 }
 
-/// Bytes for objects in all direct blocks, there or not, under a table of `rows` rows.
+/// Returns the number of bytes for objects in all direct blocks, there or not, under a table of `rows` rows.
 fn object_room(heap: &FractalHeap, rows: u64) -> u64 {
     let of_row = |row: u64| {
         let bytes = heap.start_bytes << row.saturating_sub(1);
@@ -297,7 +298,7 @@ fn place(heap: &FractalHeap, directs: &mut Vec<Direct>, object: &[u8]) -> Result
     Ok(ObjectId::Managed { offset, len: object.len() as u64 })
 }
 
-/// The size of the direct block that starts at `offset`, down through tables of tables.
+/// Returns the size of the direct block that starts at `offset`, down through tables of tables.
 fn block_bytes_at(heap: &FractalHeap, mut offset: u64) -> Result<u64> {
     loop {
         let spot = heap.spot(offset)?;

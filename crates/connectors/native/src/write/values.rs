@@ -16,20 +16,20 @@ pub(super) struct Replaced<'a> {
     pub(super) datatype: &'a Datatype,
     pub(super) old: &'a [u8],
     pub(super) new: &'a [u8],
-    /// What elements that nobody wrote show: its values are not theirs.
+    /// What elements that were never written show: its values are not theirs.
     pub(super) fill: Option<&'a [u8]>,
 }
 
-/// Whether elements of a type name values that an overwrite releases. Those of references stay, as in libhdf5.
+/// Returns whether elements of a type name values that an overwrite releases. Those of references stay, as in libhdf5.
 pub(super) fn names_values(datatype: &Datatype) -> bool {
     datatype.any(&|part| matches!(part, Datatype::VarLen(_)))
 }
 
 impl Writer {
-    /// Writes elements, and releases the values that only the old ones had. Nobody comes between the two.
+    /// Writes elements, and releases the values that only the old ones had. No one comes between the two.
     pub(super) fn write_with_blobs(&mut self, dataset: &Dataset, op: &OpWrite<'_>) -> Result<()> {
         // What waits is written first: the elements of before are read from the file.
-        self.lay_out(dataset.address)?;
+        self.serialize(dataset.address)?;
         let before = self.dataset(dataset.address)?;
         let mut old = vec![0; op.from.len()];
         chunk::read_stored(&self.reader, &before, op.selection, &mut old)?;
@@ -76,7 +76,7 @@ impl Writer {
     }
 }
 
-/// Whether the error is of the storage. A value that is not there, or that cannot be found, is no reason to refuse a write.
+/// Returns whether the error is of the storage. A value that is not there, or that cannot be found, is no reason to refuse a write.
 fn must_be_told(error: &Error) -> bool {
     matches!(error.kind(), Kind::Io | Kind::Denied)
 }

@@ -1,7 +1,5 @@
 //! Which version of each structure a generation of libhdf5 writes, where there is a choice.
 
-use std::time::{SystemTime, UNIX_EPOCH};
-
 use model::dataspace::Version as SpaceVersion;
 use model::properties::{CreationOrder, ObjectCreate, PhaseChange};
 use model::selection::SelectionVersion;
@@ -10,13 +8,9 @@ use vol::LibVersion;
 use crate::format::encode::header::PrefixOptions;
 use crate::format::header::Prefix;
 
-/// Seconds since 1970.
-pub(crate) fn now() -> u32 {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |d| d.as_secs());
-    u32::try_from(since).unwrap_or(u32::MAX)
-}
+pub(crate) use system::clock::seconds as now;
 
-/// The prefix of a new object's header with room for `room` bytes of messages.
+/// Returns the prefix of a new object's header with space for `space` bytes of messages.
 ///
 /// Before HDF5 1.8 a header could not track the order of attributes, nor choose when they become dense.
 pub(crate) fn prefix(low: LibVersion, create: &ObjectCreate, room: u64) -> Prefix {
@@ -35,7 +29,7 @@ pub(crate) fn prefix(low: LibVersion, create: &ObjectCreate, room: u64) -> Prefi
     Prefix::version_2(&options, room + bytes.next_multiple_of(8) - bytes)
 }
 
-/// The time message of a version 1 header, which has no times in its prefix.
+/// Returns the time message of a version 1 header, which has no times in its prefix.
 pub(crate) fn time_message() -> Vec<u8> {
     let mut body = vec![1, 0, 0, 0];
     body.extend(now().to_le_bytes());
@@ -54,7 +48,7 @@ impl Versions {
         self.low == LibVersion::Earliest
     }
 
-    /// The version of compound, enum and array datatypes.
+    /// Returns the version of compound, enum and array datatypes.
     pub(crate) fn datatype(self) -> u8 {
         match self.low {
             LibVersion::Earliest => 1,
@@ -76,7 +70,7 @@ impl Versions {
         if self.is_early() { 1 } else { 2 }
     }
 
-    /// The version of selections in region references.
+    /// Returns the version of selections in region references.
     pub(crate) fn selections(self) -> SelectionVersion {
         match self.low {
             LibVersion::Earliest | LibVersion::V18 => SelectionVersion::V18,
@@ -85,7 +79,7 @@ impl Versions {
         }
     }
 
-    /// Whether new groups keep links in symbol tables.
+    /// Returns whether new groups keep links in symbol tables.
     pub(crate) fn makes_old_groups(self) -> bool {
         self.is_early()
     }

@@ -1,9 +1,9 @@
-//! What readers may ask of an object whose draft need not be laid out for it.
+//! What readers may ask of an object that changed, without serializing it.
 
 use model::{Link, Result};
 use vol::AttributeInfo;
 
-use super::draft::Draft;
+use super::cached_object::CachedObject;
 use super::object_cache::ObjectCache;
 use super::parts::{Entry, Part};
 use crate::format::attribute::RawAttribute;
@@ -14,8 +14,8 @@ use crate::listing::Entries;
 use crate::object::attribute::{self, Attribute};
 use crate::reader::Reader;
 
-impl Draft {
-    /// What a superblock of the older kind repeats of the root group.
+impl CachedObject {
+    /// Returns what a superblock of the older kind repeats of the root group.
     pub(crate) fn cached(&self, sizes: Sizes) -> Cached {
         let message =
             self.links.as_ref().and_then(|l| l.messages().iter().find(|m| m.kind == kind::SYMBOL_TABLE));
@@ -26,7 +26,7 @@ impl Draft {
         }
     }
 
-    /// How many attributes it has.
+    /// Returns how many attributes it has.
     pub(crate) fn attribute_count(&self, reader: &Reader) -> Result<u64> {
         match &self.attributes {
             Some(attributes) => Ok(attributes.value().count()),
@@ -36,7 +36,7 @@ impl Draft {
 }
 
 impl ObjectCache {
-    /// A link of a group whose links changed: `None` where the file must be asked.
+    /// Returns a link of a group whose links changed: `None` where the file must be asked.
     pub(crate) fn link(&self, group: Address, name: &str) -> Result<Option<Option<Link>>> {
         let Some(links) = self.existing(group).and_then(|d| d.links.as_ref()) else {
             return Ok(None);
@@ -44,10 +44,10 @@ impl ObjectCache {
         links.value().find(&self.reader, name).map(Some)
     }
 
-    /// An attribute of an object whose attributes changed: `None` where the file must be asked.
+    /// Returns an attribute of an object whose attributes changed: `None` where the file must be asked.
     pub(crate) fn attribute(&self, object: Address, name: &str) -> Result<Option<Option<Attribute>>> {
-        let Some(draft) = self.existing(object) else { return Ok(None) };
-        let Some(attributes) = draft.attributes.as_ref().map(Part::value) else { return Ok(None) };
+        let Some(cached) = self.existing(object) else { return Ok(None) };
+        let Some(attributes) = cached.attributes.as_ref().map(Part::value) else { return Ok(None) };
         let interpret = |raw: &RawAttribute, order: Option<u16>| {
             attribute::interpret(&self.reader, raw, order.map(u32::from))
         };
@@ -65,14 +65,14 @@ impl ObjectCache {
             }
             Some(entry) => entry.map(|entry| interpret(&entry.raw, entry.order)),
             None => {
-                let stored = attributes.find_stored(&self.reader, &draft.prefix, name)?;
+                let stored = attributes.find_stored(&self.reader, &cached.prefix, name)?;
                 stored.map(|(raw, order)| interpret(&raw, order))
             }
         };
         found.transpose().map(Some)
     }
 
-    /// All links of a group whose links changed.
+    /// Returns all links of a group whose links changed.
     pub(crate) fn all_links(&self, group: Address) -> Result<Option<Entries<Link>>> {
         let Some(links) = self.existing(group).and_then(|d| d.links.as_ref()) else {
             return Ok(None);

@@ -28,7 +28,7 @@ struct Trial {
 }
 
 impl Trial {
-    /// Makes the file; from then on the plan holds.
+    /// Creates the file; from then on the plan holds.
     fn new(workload: &Workload, plan: Plan) -> Trial {
         let mut layers = None;
         let container = begin(workload, |handle| {
@@ -93,7 +93,7 @@ struct Allowed {
     from: usize,
 }
 
-/// Runs a workload until a call fails, and that is told: what is redone later need not be. Then the storage is well again, and the handle is asked to go on.
+/// Runs a workload until a call fails, and that is reported: what is redone later need not be. Then the storage is well again, and the handle is asked to go on.
 fn run(workload: &Workload, clean: &Clean, rule: Rule) -> std::result::Result<(), String> {
     let trial = Trial::new(workload, Plan::of([rule]));
     let mut allowed = Allowed { contents: vec![clean.contents[0].clone()], from: trial.crash.position() };

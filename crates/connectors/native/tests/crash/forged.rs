@@ -266,7 +266,7 @@ fn elements_that_look_like_a_record_of_a_shorter_file_are_no_record() {
     }
 }
 
-/// A file with a large dataset beside the one that shall not change, whose last commit was stored in a record of version 3 and
+/// A file with a large dataset next to the one that shall not change, whose last commit was stored in a record of version 3 and
 /// not published: elements of the large one wait in the file.
 fn cut_short_with_moves() -> Vec<u8> {
     let memory: Handle = Arc::new(Memory::new());
@@ -359,7 +359,7 @@ fn forged_moves_bring_nothing_that_the_commit_did_not() {
             assert_eq!(large(torn.clone(), access), Some(old), "{what} without a checksum");
         }
     }
-    // Bytes that wait are verified: where somebody wrote over them, the record is left alone.
+    // Bytes that wait are verified: where a caller wrote over them, the record is left alone.
     let from = field(&genuine, first + 8) as usize;
     let mut overwritten = genuine.clone();
     overwritten[from] ^= 1;

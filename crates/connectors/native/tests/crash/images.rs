@@ -2,7 +2,7 @@
 
 use rayon::prelude::*;
 
-use files::crash::State;
+use files::crash::CrashState;
 use testkit::generate::{Generator, announced_seed};
 
 use crate::amount;
@@ -13,14 +13,14 @@ use crate::workloads;
 const TOLD_MAX: usize = 12;
 
 /// Up to `count` of the states, evenly spread from a random one on.
-pub(crate) fn spread(states: Vec<State>, count: usize, random: &mut Generator) -> Vec<State> {
+pub(crate) fn spread(states: Vec<CrashState>, count: usize, random: &mut Generator) -> Vec<CrashState> {
     let step = (states.len() / count.max(1)).max(1);
     let first = random.below(step as u64) as usize;
     states.into_iter().skip(first).step_by(step).take(count).collect()
 }
 
 /// The crashes to try on a run: prefixes, faults and draws, a third each where there are so many.
-fn crashes(run: &Run, count: usize, all_prefixes: bool, random: &mut Generator) -> Vec<State> {
+fn crashes(run: &Run, count: usize, all_prefixes: bool, random: &mut Generator) -> Vec<CrashState> {
     let third = count.div_ceil(3);
     let prefixes = run.prefixes();
     let wanted = if all_prefixes { prefixes.len() } else { third };

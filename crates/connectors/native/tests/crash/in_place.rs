@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use files::Memory;
-use files::crash::State;
+use files::crash::CrashState;
 use hyperslab::check::Check;
 use hyperslab::{File, Result, Selection};
 use hyperslab_native::{open_handle, open_image};
@@ -40,7 +40,7 @@ fn overwrite(f: &File, value: i32) -> Result<()> {
     put(f, "safe", 7, 1200, value)
 }
 
-/// Some elements wait for the commit, and are then overwritten in place; whole datasets; new objects beside them.
+/// Some elements wait for the commit, and are then overwritten in place; whole datasets; new objects next to them.
 fn steps() -> Vec<Step> {
     vec![
         make,
@@ -81,7 +81,7 @@ fn judged(content: &Snapshot) -> Snapshot {
     content
 }
 
-fn judge(run: &Run, state: &State) -> std::result::Result<(), String> {
+fn judge(run: &Run, state: &CrashState) -> std::result::Result<(), String> {
     let image = run.log.image(state).unwrap();
     let memory = Arc::new(Memory::from_image(image.clone()));
     let opened =
@@ -98,7 +98,7 @@ fn judge(run: &Run, state: &State) -> std::result::Result<(), String> {
             let near = promised.first().and_then(|p| difference(&judged(&p.content), &judged(&found)));
             return Err(format!("promised {least}: {near:?}"));
         }
-        // What a commit that returned has is there, as long as nobody wrote again.
+        // What a commit that returned has is there, as long as no one wrote again.
         let is_quiet = run.promises.iter().any(|promise| promise.at == state.at);
         if is_quiet && run.is_process_death(state) && run.promises[least].content != found {
             return Err(format!("{:?}", difference(&run.promises[least].content, &found)));
@@ -118,7 +118,8 @@ fn a_crash_mixes_only_the_elements_that_are_overwritten_in_place() {
         states.extend(spread(run.faults(), images, &mut random));
         states.extend(run.draws(random.number(), images));
         tried += states.len();
-        let told = |state: &State| judge(&run, state).err().map(|e| format!("{}, {state}: {e}", run.name));
+        let told =
+            |state: &CrashState| judge(&run, state).err().map(|e| format!("{}, {state}: {e}", run.name));
         wrong.extend(states.iter().filter_map(told));
     }
     println!("{tried} images, {} wrong", wrong.len());

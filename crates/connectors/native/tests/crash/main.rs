@@ -3,7 +3,7 @@
 //! By default a sample is run. `HYPERSLAB_CRASH_IMAGES`, `HYPERSLAB_CRASH_OTHERS`, `HYPERSLAB_CRASH_PUBLISHING`,
 //! `HYPERSLAB_CRASH_KILLS` and `HYPERSLAB_CRASH_FAULTS` say how many images, images for libhdf5, moments of publishing, kills and
 //! faults to try instead; `HYPERSLAB_SEED` repeats a run.
-//! Tests that need python3 with h5py say that they skip where it is missing.
+//! Some tests need python3 with h5py.
 
 mod barriers;
 mod faults;

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use files::crash::{Event, State};
+use files::crash::{CrashState, Event};
 use testkit::generate::{Generator, announced_seed};
 
 use crate::amount;
@@ -31,14 +31,7 @@ impl Drop for Folder {
     }
 }
 
-pub(crate) fn has_h5py() -> bool {
-    let found = Command::new("python3").args(["-c", "import h5py"]).output();
-    let found = found.is_ok_and(|o| o.status.success());
-    if !found {
-        println!("skipped: there is no python3 with h5py");
-    }
-    found
-}
+pub(crate) use testkit::oracles::has_h5py;
 
 pub(crate) fn script(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/crash").join(name)
@@ -46,7 +39,7 @@ pub(crate) fn script(name: &str) -> PathBuf {
 
 /// Crashes after which libhdf5 must read the file as it is: the process died at any point, or power failed at any point but
 /// while a commit was published. Then the record is what holds the file together, and libhdf5 does not know it.
-fn states(run: &Run, count: usize, random: &mut Generator) -> Vec<State> {
+fn states(run: &Run, count: usize, random: &mut Generator) -> Vec<CrashState> {
     let mut states = spread(run.prefixes(), count.div_ceil(2), random);
     let lost = [run.faults(), run.draws(random.number(), 20 * count)].concat();
     let lost = lost.into_iter().filter(|s| !run.is_publishing(s)).collect();

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use files::crash::{Event, Log, State};
+use files::crash::{CrashState, Event, Log};
 use files::{Crash, Handle, Memory};
 use hyperslab::check::Check;
 use hyperslab::{File, Kind, Result};
@@ -143,7 +143,7 @@ impl Run {
     }
 
     /// The promise that a crash must keep: the last that counts for it; none before the file was made.
-    pub(crate) fn kept(&self, state: &State) -> Option<usize> {
+    pub(crate) fn kept(&self, state: &CrashState) -> Option<usize> {
         let returned = self.promises.iter().take_while(|p| p.at <= state.at).count();
         let last = returned.checked_sub(1)?;
         if self.is_process_death(state) {
@@ -158,14 +158,14 @@ impl Run {
     }
 
     /// Whether all that was issued reached the disk: the process died, the system lives.
-    pub(crate) fn is_process_death(&self, state: &State) -> bool {
+    pub(crate) fn is_process_death(&self, state: &CrashState) -> bool {
         let pending = self.log.pending(state.at);
         let whole = state.kept.iter().map(|k| (k.event, &k.part));
         whole.eq(pending.map(|event| (event, &files::crash::Part::Whole)))
     }
 
     /// Whether a crash fell between the sync of a record and the next one, while the commit was published.
-    pub(crate) fn is_publishing(&self, state: &State) -> bool {
+    pub(crate) fn is_publishing(&self, state: &CrashState) -> bool {
         let durable = &self.log.events()[..self.log.durable(state.at)];
         let since = durable.iter().rev().skip(1).take_while(|e| !matches!(e, Event::Sync(_)));
         let is_record = |e: &Event| matches!(e, Event::Write { data, .. } if data.starts_with(RECORD));
@@ -173,29 +173,29 @@ impl Run {
     }
 
     /// Whether power loss may be judged: commits without syncs promise nothing then, until one with syncs returned.
-    fn is_protected(&self, state: &State) -> bool {
+    fn is_protected(&self, state: &CrashState) -> bool {
         let returned = self.promises.iter().take_while(|p| p.at <= state.at).count();
         let around = self.promises.iter().skip(returned.saturating_sub(1)).take(2);
         around.into_iter().all(|p| p.durability != Durability::None) && returned > 0
     }
 
     /// Crashes after the file was made: every prefix, every write at fault, then random ones.
-    pub(crate) fn prefixes(&self) -> Vec<State> {
+    pub(crate) fn prefixes(&self) -> Vec<CrashState> {
         self.log.prefixes().filter(|s| s.at >= self.promises[0].at).collect()
     }
 
-    pub(crate) fn faults(&self) -> Vec<State> {
+    pub(crate) fn faults(&self) -> Vec<CrashState> {
         let faults = (self.promises[0].at..self.log.events().len()).flat_map(|event| self.log.faults(event));
         faults.filter(|s| self.is_protected(s)).collect()
     }
 
-    pub(crate) fn draws(&self, seed: u64, count: usize) -> Vec<State> {
+    pub(crate) fn draws(&self, seed: u64, count: usize) -> Vec<CrashState> {
         let drawn = self.log.sample(seed).take(count.saturating_mul(4)).filter(|s| self.is_protected(s));
         drawn.take(count).collect()
     }
 
     /// What is wrong with the file that a crash leaves, read as it is and after recovery.
-    pub(crate) fn judge(&self, state: &State) -> std::result::Result<(), Violation> {
+    pub(crate) fn judge(&self, state: &CrashState) -> std::result::Result<(), Violation> {
         let image = self.log.image(state).unwrap();
         let as_read = open_image(image.clone(), &FileAccess::read());
         self.judge_open(as_read, state, "read")?;
@@ -211,7 +211,7 @@ impl Run {
     fn judge_open(
         &self,
         opened: Result<Arc<dyn Container>>,
-        state: &State,
+        state: &CrashState,
         how: &str,
     ) -> std::result::Result<Snapshot, Violation> {
         let invalid = |e: hyperslab::Error| Violation::Invalid(format!("{how}: {e}"));

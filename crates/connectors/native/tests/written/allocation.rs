@@ -1,4 +1,4 @@
-//! When space is set aside: every allocation time, fill time and layout beside libhdf5.
+//! When space is allocated: every allocation time, fill time and layout next to libhdf5.
 
 use model::properties::{AllocTime, DatasetCreate, FileCreate, Fill, FillTime, FillValue, Layout};
 use model::{Dataspace, Kind, Selection, UNLIMITED};

@@ -6,12 +6,15 @@ use model::heap::Heap;
 use model::properties::{DatasetCreate, FilterSpec, GroupCreate, Layout};
 use model::{CharacterSet, Dataspace, Datatype, LinkTarget, Result, Selection, Token, UNLIMITED};
 use testkit::snapshot::Snapshot;
-use vol::{Container, OpAttributeCreate, OpDatasetCreate, OpGroupCreate, OpWrite, Place};
+use vol::{Container, LinkLocation, OpAttributeCreate, OpDatasetCreate, OpGroupCreate, OpWrite};
 
 const DEFLATE: u16 = 1;
 
 pub(crate) fn group(c: &dyn Container, parent: Token, name: &str) -> Result<Token> {
-    c.group_create(&OpGroupCreate { place: Some(Place::new(parent, name)), create: GroupCreate::default() })
+    c.group_create(&OpGroupCreate {
+        place: Some(LinkLocation::new(parent, name)),
+        create: GroupCreate::default(),
+    })
 }
 
 pub(crate) fn dataset(
@@ -21,7 +24,7 @@ pub(crate) fn dataset(
     space: Dataspace,
     create: DatasetCreate,
 ) -> Result<Token> {
-    let place = Some(Place::new(parent, name));
+    let place = Some(LinkLocation::new(parent, name));
     c.dataset_create(&OpDatasetCreate { place, datatype, committed: None, space, create })
 }
 

@@ -9,7 +9,7 @@ use crate::others::Folder;
 
 const COUNT: usize = 3000;
 
-/// A file with many links of long names, and many attributes where a header has room for them.
+/// A file with many links of long names, and many attributes where a header has space for them.
 fn make(path: &str, low: LibVersion) {
     let access = FileAccess { version_low: low, ..FileAccess::write() };
     let file = File::create_with(path, &FileCreate::default(), &access, true).unwrap();
@@ -50,7 +50,7 @@ fn a_listing_that_the_account_does_not_pay_for_is_an_error() {
             assert_eq!(budget.used(), 0, "the entries are the caller's");
             let page = c.link_list(root, &OpList { count_max: 10, ..OpList::default() }).unwrap();
             assert_eq!(page.entries.len(), 10);
-            // The rest of a listing is kept for the pages that follow, where nobody changes the file.
+            // The rest of a listing is kept for the pages that follow, where no one changes the file.
             assert_eq!(budget.used() > 0, !write, "{} bytes", budget.used());
         }
     }

@@ -1,6 +1,6 @@
 //! What the connector wrote, as others see it: by libhdf5, and after libhdf5 changed it.
 //!
-//! Tests that need python3 with h5py say that they skip where it is missing; `h5dump` is asked where it is installed.
+//! Many tests need python3 with h5py; `h5dump` is asked where it is installed.
 
 mod allocation;
 mod bounds;

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use model::properties::{CreationOrder, DatasetCreate, GroupCreate, ObjectCreate, PhaseChange};
 use model::{LinkTarget, Selection, Token};
-use vol::{Container, Durability, LibVersion, OpGroupCreate, OpLinkCreate, Place};
+use vol::{Container, Durability, LibVersion, LinkLocation, OpGroupCreate, OpLinkCreate};
 
 use crate::bounds::{BOUNDS, assert_read, create, reopen};
 use crate::life::{attribute, dataset, group, ints, put, simple, snapshot};
@@ -37,14 +37,14 @@ fn make(c: &dyn Container, root: Token) -> BTreeMap<String, GroupCreate> {
     for n in 0..GROUPS {
         let create = &properties[if n < GROUPS / 2 { n } else { n / 20 } % properties.len()];
         let name = format!("group {n}");
-        let op = OpGroupCreate { place: Some(Place::new(root, &name)), create: create.clone() };
+        let op = OpGroupCreate { place: Some(LinkLocation::new(root, &name)), create: create.clone() };
         let token = c.group_create(&op).unwrap();
         match n % 7 {
             1 => attribute(c, token, "number", n as i32).unwrap(),
             2 => drop(group(c, token, "inside").unwrap()),
             3 => {
                 let target = LinkTarget::Hard(token);
-                c.link_create(&OpLinkCreate { place: Place::new(root, format!("again {n}")), target })
+                c.link_create(&OpLinkCreate { place: LinkLocation::new(root, format!("again {n}")), target })
                     .unwrap();
                 made.insert(format!("again {n}"), create.clone());
             }
@@ -59,8 +59,11 @@ fn make(c: &dyn Container, root: Token) -> BTreeMap<String, GroupCreate> {
         attribute(c, token, "later", n as i32).unwrap();
         group(c, token, "added").unwrap();
     }
-    c.group_create(&OpGroupCreate { place: Some(Place::new(root, "group 0")), ..OpGroupCreate::default() })
-        .expect_err("the name is taken");
+    c.group_create(&OpGroupCreate {
+        place: Some(LinkLocation::new(root, "group 0")),
+        ..OpGroupCreate::default()
+    })
+    .expect_err("the name is taken");
     made
 }
 
@@ -106,10 +109,10 @@ fn groups_that_are_alike_and_groups_that_are_not() {
         again.close().unwrap();
         if can_ask {
             assert_read(&path, low);
-            // It says that it is open for writing: whoever asks for it clears that first.
-            let access = vol::FileAccess { clear_marks: true, ..vol::FileAccess::write() };
+            // It says that it is open for writing: a caller that asks for it clears that first.
+            let access = vol::FileAccess::write();
             let op = vol::ContainerOpen::new(&copy, &access);
-            vol::Connector::open(&hyperslab_native::NativeConnector, &op).unwrap().close().unwrap();
+            vol::Connector::recover(&hyperslab_native::NativeConnector, &op).unwrap();
             assert_read(&copy, low);
         }
     }

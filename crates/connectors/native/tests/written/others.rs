@@ -37,14 +37,7 @@ impl Drop for Folder {
     }
 }
 
-pub(crate) fn has_h5py() -> bool {
-    let found = Command::new("python3").args(["-c", "import h5py"]).output();
-    let found = found.is_ok_and(|o| o.status.success());
-    if !found {
-        println!("skipped: there is no python3 with h5py");
-    }
-    found
-}
+pub(crate) use testkit::oracles::has_h5py;
 
 pub(crate) fn script(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/written").join(name)
@@ -94,7 +87,7 @@ pub(crate) fn read_object(
 ) -> Result<()> {
     for info in c.attribute_list(object, &OpList::default())?.entries {
         let data = c.attribute_read(object, &[&info.name])?.remove(0);
-        if !info.datatype.has_slots() && info.space != Dataspace::Null {
+        if !info.datatype.has_descriptors() && info.space != Dataspace::Null {
             into.insert(format!("{path}@{}", info.name), hex(&data));
         }
     }
@@ -127,7 +120,7 @@ pub(crate) fn read_elements(
     }
     let mut into = vec![0; info.space.element_count()? as usize * info.datatype.size() as usize];
     c.dataset_read(&mut [OpRead { dataset, selection: &Selection::All, into: &mut into }])?;
-    if !info.datatype.has_slots() && into.len() <= PRINT_BYTES_MAX {
+    if !info.datatype.has_descriptors() && into.len() <= PRINT_BYTES_MAX {
         values.insert(path.to_owned(), hex(&into));
     }
     Ok(())

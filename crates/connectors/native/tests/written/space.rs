@@ -1,4 +1,4 @@
-//! Room that is given up is used again.
+//! Space that is given up is used again.
 
 use std::sync::Arc;
 

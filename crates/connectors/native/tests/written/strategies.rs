@@ -249,7 +249,7 @@ fn space_that_is_remembered_is_used_when_the_file_is_opened_again() {
             c.close().unwrap();
             sizes.push(std::fs::metadata(&path).unwrap().len());
         }
-        // Below the threshold room is lost.
+        // Below the threshold space is lost.
         let slack = if properties.space_threshold > 1 { sizes[2] } else { 0 };
         assert!(sizes[11] <= sizes[2] + slack, "{name}: {sizes:?}");
     }

@@ -152,8 +152,9 @@ fn a_mark_of_libhdf5_is_cleared_on_request_only_and_our_own_at_the_next_open() {
     for error in [File::open(&path).unwrap_err(), File::open_rw(&path).unwrap_err()] {
         assert!(error.kind() == Kind::Busy && error.to_string().contains("hyperslab recover"), "{error}");
     }
-    let access = FileAccess { clear_marks: true, ..FileAccess::write() };
-    File::open_with(&path, &access).unwrap().close().unwrap();
+    let recovered = hyperslab::registry().recover(&path, &FileAccess::write()).unwrap();
+    assert_eq!(recovered, ["it is not marked as open for writing any more"]);
+    assert!(hyperslab::registry().recover(&path, &FileAccess::write()).unwrap().is_empty());
     assert_eq!(theirs_opens(&path, "r+", &[]), "open");
     // A handle that is lost with its process leaves the mark: the same bytes elsewhere are a file whose writer died.
     let writer = File::open_rw(&path).unwrap();
@@ -363,7 +364,7 @@ fn swmr_needs_a_file_that_can_say_so() {
     let access = new(&path).with_swmr();
     let file = File::open_with(&path, &access).unwrap();
     assert_eq!(kind_of(file.create_group("no")), Some(Kind::Denied));
-    // A second writer is kept out by the lock, whoever it is.
+    // A second writer is kept out by the lock, no matter who it is.
     let other = std::sync::Arc::new(files::Posix::open(&path, files::Mode::ReadWrite).unwrap());
     assert_eq!(kind_of(hyperslab_native::open_handle(other, &path, &FileAccess::write())), Some(Kind::Busy));
     file.close().unwrap();

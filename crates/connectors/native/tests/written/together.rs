@@ -118,11 +118,11 @@ fn objects_are_made_and_linked_while_others_are_read() {
         let made = scope.spawn(|| {
             let new = group(c, g, "new")?;
             attribute(c, new, "number", 5)?;
-            let place = vol::Place::new(new, "link");
+            let place = vol::LinkLocation::new(new, "link");
             c.link_create(&vol::OpLinkCreate { place, target: model::LinkTarget::Soft("/read".into()) })?;
             c.object_set_comment(new, Some("made beside a reader"))
         });
-        // It waits for nobody, or the test does not end.
+        // It waits for no one, or the test does not end.
         made.join().unwrap().unwrap();
         rig.pause.go();
         assert!(reader.join().unwrap().unwrap().chunks(4).all(|n| n == 1i32.to_le_bytes()));

@@ -3,7 +3,7 @@
 use algorithms::transfer::Elements;
 use model::convert::Conversions;
 use model::datatype::{CharacterSet, ReferenceKind, ReferenceType, VarLen, VarLenKind};
-use model::heap::{Heap, VarSlot};
+use model::heap::{Heap, VarLenDescriptor};
 use model::properties::{DatasetCreate, FileCreate};
 use model::{Datatype, Reference, ReferenceTarget, Selection, Token};
 use vol::{Access, Connector, Container, ContainerCreate, FileAccess, LibVersion};
@@ -34,20 +34,20 @@ fn with<T>(c: &dyn Container, name: &str, f: impl FnOnce(&Elements<'_>) -> T) ->
 }
 
 fn read_texts(c: &dyn Container) -> Vec<Option<Vec<u8>>> {
-    let (mut heap, mut slots) = (Heap::new(), [0; 48]);
-    with(c, "texts", |e| e.read(&texts(), &mut slots, &mut heap)).unwrap();
-    let text = |slot: &[u8]| match VarSlot::load(slot).unwrap() {
-        slot if slot.is_null() => None,
-        slot => Some(heap.get(slot, 1).unwrap().to_vec()),
+    let (mut heap, mut descriptors) = (Heap::new(), [0; 48]);
+    with(c, "texts", |e| e.read(&texts(), &mut descriptors, &mut heap)).unwrap();
+    let text = |descriptor: &[u8]| match VarLenDescriptor::load(descriptor).unwrap() {
+        descriptor if descriptor.is_null() => None,
+        descriptor => Some(heap.get(descriptor, 1).unwrap().to_vec()),
     };
-    slots.chunks_exact(16).map(text).collect()
+    descriptors.chunks_exact(16).map(text).collect()
 }
 
 fn read_references(c: &dyn Container) -> Vec<Reference> {
-    let (mut heap, mut slot) = (Heap::new(), [0; 16]);
-    with(c, "references", |e| e.read(&sequence(), &mut slot, &mut heap)).unwrap();
-    let slots = heap.get(VarSlot::load(&slot).unwrap(), 16).unwrap().to_vec();
-    slots.chunks_exact(16).map(|slot| heap.load_reference(slot).unwrap()).collect()
+    let (mut heap, mut descriptor) = (Heap::new(), [0; 16]);
+    with(c, "references", |e| e.read(&sequence(), &mut descriptor, &mut heap)).unwrap();
+    let descriptors = heap.get(VarLenDescriptor::load(&descriptor).unwrap(), 16).unwrap().to_vec();
+    descriptors.chunks_exact(16).map(|descriptor| heap.load_reference(descriptor).unwrap()).collect()
 }
 
 fn three_references(target: Token) -> [Reference; 3] {
@@ -60,18 +60,18 @@ fn three_references(target: Token) -> [Reference; 3] {
 
 fn write(c: &dyn Container, references: &[Reference]) {
     let mut heap = Heap::new();
-    let mut slots = [0; 48];
+    let mut descriptors = [0; 48];
     // An empty text, one of a byte, and none.
-    heap.push(b"", 0).store(&mut slots).unwrap();
-    heap.push(b"x", 1).store(&mut slots[16..]).unwrap();
-    with(c, "texts", |e| e.write(&texts(), &slots, &mut heap)).unwrap();
+    heap.push(b"", 0).store(&mut descriptors).unwrap();
+    heap.push(b"x", 1).store(&mut descriptors[16..]).unwrap();
+    with(c, "texts", |e| e.write(&texts(), &descriptors, &mut heap)).unwrap();
     let mut elements = vec![0; 16 * references.len()];
     for (reference, element) in references.iter().zip(elements.chunks_exact_mut(16)) {
         heap.store_reference(reference.clone(), element).unwrap();
     }
-    let mut slot = [0; 16];
-    heap.push(&elements, references.len() as u64).store(&mut slot).unwrap();
-    with(c, "references", |e| e.write(&sequence(), &slot, &mut heap)).unwrap();
+    let mut descriptor = [0; 16];
+    heap.push(&elements, references.len() as u64).store(&mut descriptor).unwrap();
+    with(c, "references", |e| e.write(&sequence(), &descriptor, &mut heap)).unwrap();
 }
 
 #[test]

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use hyperslab_object::ObjectConnector;
 use model::Result;
 use model::properties::FileCreate;
-pub(crate) use testkit::ints::{dataset, int, mend, problems, read, write};
+pub(crate) use testkit::ints::{dataset, int, problems, read, repair, write};
 use vol::{Connector, Container, ContainerCreate, ContainerOpen, FileAccess};
 
 /// A new container in a folder.
@@ -22,7 +22,7 @@ pub(crate) fn open(folder: &Path, access: &FileAccess) -> Result<Arc<dyn Contain
     ObjectConnector::new().open(&ContainerOpen::new(&folder.display().to_string(), access))
 }
 
-/// The store beneath a container that is closed.
+/// The inner store a container that is closed.
 pub(crate) fn store(folder: &Path, mode: objects::Mode) -> Arc<dyn objects::Store> {
     let pool = objects::embedded::pool(folder);
     let id = pool.list().unwrap()[0];

@@ -67,7 +67,7 @@ impl Drop for Folder {
 }
 
 pub(crate) fn group(c: &dyn Container, parent: Token, name: &str) -> Token {
-    let place = Some(Place::new(parent, name));
+    let place = Some(LinkLocation::new(parent, name));
     c.group_create(&OpGroupCreate { place, create: Default::default() }).unwrap()
 }
 
@@ -78,7 +78,7 @@ pub(crate) fn dataset(
     datatype: Datatype,
     dims: &[u64],
 ) -> Token {
-    let (place, space) = (Some(Place::new(group, name)), Dataspace::simple(dims).unwrap());
+    let (place, space) = (Some(LinkLocation::new(group, name)), Dataspace::simple(dims).unwrap());
     let create = Default::default();
     c.dataset_create(&OpDatasetCreate { place, datatype, committed: None, space, create }).unwrap()
 }
@@ -91,12 +91,12 @@ pub(crate) fn texts(c: &dyn Container, group: Token, name: &str, texts: &[&str])
     let memory = Datatype::var_string(CharacterSet::Utf8);
     let dataset = dataset(c, group, name, memory.clone(), &[texts.len() as u64]);
     let (mut heap, mut data) = (Heap::new(), vec![0; texts.len() * 16]);
-    for (slot, text) in data.chunks_mut(16).zip(texts) {
-        heap.push(text.as_bytes(), text.len() as u64).store(slot).unwrap();
+    for (descriptor, text) in data.chunks_mut(16).zip(texts) {
+        heap.push(text.as_bytes(), text.len() as u64).store(descriptor).unwrap();
     }
-    let stored = memory.with_slots(&c.info().unwrap().slots);
+    let stored = memory.with_descriptors(&c.info().unwrap().descriptors);
     let from =
-        &transfer::to_file_form(c, &memory, &data, &stored, &Conversions::default(), &mut heap).unwrap();
+        &transfer::to_file_type(c, &memory, &data, &stored, &Conversions::default(), &mut heap).unwrap();
     c.dataset_write(&[OpWrite { dataset, selection: &Selection::All, from }]).unwrap();
     dataset
 }
@@ -119,11 +119,11 @@ pub(crate) fn get(c: &dyn Container, dataset: Token) -> Vec<i32> {
 }
 
 pub(crate) fn link(c: &dyn Container, group: Token, name: &str, target: LinkTarget) {
-    c.link_create(&OpLinkCreate { place: Place::new(group, name), target }).unwrap();
+    c.link_create(&OpLinkCreate { place: LinkLocation::new(group, name), target }).unwrap();
 }
 
 pub(crate) fn rename(c: &dyn Container, group: Token, from: &str, to: &str) {
-    let to = Place::new(group, to);
+    let to = LinkLocation::new(group, to);
     c.link_move(&OpLinkMove { from: group, name: from.into(), to, copy: false }).unwrap();
 }
 

@@ -23,7 +23,7 @@ impl Encoder {
         Self { settings, bits: BitWriter::new(Vec::new()) }
     }
 
-    /// The stream, padded to whole bytes.
+    /// Returns the stream, padded to whole bytes.
     pub(crate) fn finish(self) -> Vec<u8> {
         self.bits.finish()
     }
@@ -148,7 +148,7 @@ impl Encoder {
     }
 }
 
-/// The number of low bits that costs least. The cost falls towards it from both sides, so the search starts
+/// Returns the number of low bits that costs least. The cost falls towards it from both sides, so the search starts
 /// at the logarithm of the mean and goes down.
 fn best_split(coded: &[u32], k_max: u32) -> (u32, u64) {
     let mean = coded.iter().map(|value| u64::from(*value)).sum::<u64>() / coded.len().max(1) as u64;

@@ -37,7 +37,7 @@ impl Settings {
         }
     }
 
-    /// The id of a block stored without coding: all ones.
+    /// Returns the id of a block stored without coding: all ones.
     fn id_raw(&self) -> u64 {
         (1 << self.id_bits()) - 1
     }

@@ -1,6 +1,6 @@
 //! What libhdf5 makes of the same elements; `tests/make_convert_golden.py` wrote them.
 
-use super::bits::{Place, mask};
+use super::bits::{BytePosition, mask};
 use super::*;
 use crate::Limits;
 
@@ -32,7 +32,7 @@ fn case(line: &'static str) -> Case {
 /// The bits of a number that mean something: libhdf5 leaves what was there in the others.
 fn significant(t: &Datatype, element: &[u8]) -> Option<(u128, u128)> {
     let Datatype::Float(f) = t else { return None };
-    let raw = Place::new(f.bits.size, f.bits.order).unwrap().load(element);
+    let raw = BytePosition::new(f.bits.size, f.bits.order).unwrap().load(element);
     let field = |at: u8, bits: u8| raw >> at & mask(u32::from(bits));
     let magnitude = field(f.exponent_position, f.exponent_bits) << f.mantissa_bits
         | field(f.mantissa_position, f.mantissa_bits);

@@ -111,7 +111,7 @@ proptest! {
     }
 }
 
-/// The x87 long double, binary128, and a float with room around and between its fields.
+/// The x87 long double, binary128, and a float with space around and between its fields.
 fn wider() -> impl Strategy<Value = Float> {
     let quad = Float::ieee(16, Big, 15, 112);
     let x87 = Float {

@@ -3,7 +3,7 @@
 use super::*;
 use crate::ByteOrder::{self, Big, Little};
 
-/// Integers that lie on or beside a limit of some type.
+/// Integers that lie on or next to a limit of some type.
 fn edges() -> Vec<i128> {
     let powers = [0, 7, 8, 10, 11, 15, 16, 23, 24, 25, 31, 32, 52, 53, 54, 62, 63, 64];
     let beside = powers.iter().flat_map(|&p| (-3..=3).map(move |d| (1i128 << p) + d));

@@ -4,7 +4,7 @@ use super::*;
 use crate::ByteOrder::{Big, Little};
 use crate::CharacterSet;
 use crate::datatype::{Complex, Compound, Enum, Member, ReferenceKind, StringPad};
-use crate::heap::VarSlot;
+use crate::heap::VarLenDescriptor;
 
 fn compound(size: u32, members: &[(&str, u32, Datatype)]) -> Datatype {
     let member = |(name, offset, t): &(&str, u32, Datatype)| Member {
@@ -97,9 +97,9 @@ fn strings_are_padded_cut_and_moved_to_the_heap() {
     assert_eq!(convert_plain(&fixed(4, term), &fixed(6, space), b"ab\0x"), b"ab    ");
     let mut heap = Heap::new();
     let variable = Datatype::var_string(CharacterSet::Utf8);
-    let slot = convert(&fixed(4, space), &variable, b"ab  ", &mut heap);
-    assert_eq!(heap.get(VarSlot::load(&slot).unwrap(), 1).unwrap(), b"ab");
-    assert_eq!(convert(&variable, &fixed(3, space), &slot, &mut heap), b"ab ");
+    let descriptor = convert(&fixed(4, space), &variable, b"ab  ", &mut heap);
+    assert_eq!(heap.get(VarLenDescriptor::load(&descriptor).unwrap(), 1).unwrap(), b"ab");
+    assert_eq!(convert(&variable, &fixed(3, space), &descriptor, &mut heap), b"ab ");
 }
 
 #[test]
@@ -110,13 +110,13 @@ fn sequences_convert_their_elements_on_the_heap() {
     let (from, to) =
         (Datatype::var_sequence(i16le()), Datatype::var_sequence(Datatype::integer(4, true, Big)));
     let output = convert(&from, &to, &input, &mut heap);
-    let slot = VarSlot::load(&output).unwrap();
-    assert_eq!(heap.get(slot, 4).unwrap(), [0, 0, 0, 1, 0xff, 0xff, 0xff, 0xff]);
+    let descriptor = VarLenDescriptor::load(&output).unwrap();
+    assert_eq!(heap.get(descriptor, 4).unwrap(), [0, 0, 0, 1, 0xff, 0xff, 0xff, 0xff]);
     assert_eq!(output[16..], [0; 16]);
 }
 
 #[test]
-fn a_slot_outside_the_heap_is_an_error() {
+fn a_descriptor_outside_the_heap_is_an_error() {
     let (from, to) = (Datatype::var_sequence(i16le()), Datatype::var_sequence(Datatype::native_int(4)));
     let plan = Plan::compile(&from, &to, &Conversions::default()).unwrap();
     assert!(plan.run(&[0xff; 16], &mut [0; 16], 1, &mut Heap::new()).is_err());
@@ -125,7 +125,7 @@ fn a_slot_outside_the_heap_is_an_error() {
 #[test]
 fn a_reference_serves_as_one_of_any_kind() {
     let (old, new) =
-        (Datatype::reference(ReferenceKind::ObjectOld), Datatype::reference(ReferenceKind::Object));
+        (Datatype::reference(ReferenceKind::Object1), Datatype::reference(ReferenceKind::Object));
     assert!(Plan::compile(&old, &new, &Conversions::default()).unwrap().is_copy());
     // Whether the kind can hold what the reference points to, the container says.
     assert!(Plan::compile(&new, &old, &Conversions::default()).unwrap().is_copy());
@@ -168,9 +168,9 @@ fn sequences_of_sequences_convert() {
     let of = |t| Datatype::var_sequence(Datatype::var_sequence(t));
     let output =
         convert(&of(Datatype::native_int(1)), &of(Datatype::integer(2, true, Big)), &input, &mut heap);
-    let inner = heap.get(VarSlot::load(&output).unwrap(), 16).unwrap().to_vec();
-    assert_eq!(heap.get(VarSlot::load(&inner).unwrap(), 2).unwrap(), [0, 1, 0, 2, 0, 3]);
-    assert_eq!(heap.get(VarSlot::load(&inner[16..]).unwrap(), 2).unwrap(), [0, 9]);
+    let inner = heap.get(VarLenDescriptor::load(&output).unwrap(), 16).unwrap().to_vec();
+    assert_eq!(heap.get(VarLenDescriptor::load(&inner).unwrap(), 2).unwrap(), [0, 1, 0, 2, 0, 3]);
+    assert_eq!(heap.get(VarLenDescriptor::load(&inner[16..]).unwrap(), 2).unwrap(), [0, 9]);
 }
 
 #[test]

@@ -76,6 +76,20 @@ fn a_callback_sees_what_does_not_fit() {
 }
 
 #[test]
+fn a_callback_learns_the_types() {
+    let (from, to) = (Datatype::native_int(4), Datatype::native_uint(1));
+    let mut conversions = Conversions::default();
+    conversions.on_exception_of_types(Arc::new(|from, to| {
+        let bytes = (from.size() * 10 + to.size()) as u8;
+        Arc::new(move |_, _, target| {
+            target.fill(bytes);
+            Handling::Handled
+        })
+    }));
+    assert_eq!(run(&conversions, &from, &to, &300i32.to_ne_bytes()).unwrap(), [41]);
+}
+
+#[test]
 fn buffers_that_are_too_short_are_refused() {
     let plan =
         Plan::compile(&Datatype::native_int(4), &Datatype::native_int(8), &Conversions::default()).unwrap();

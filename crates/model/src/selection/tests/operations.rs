@@ -193,3 +193,15 @@ fn an_empty_extent_has_no_runs() {
         assert_eq!(Selection::All.strips(dims, 5).unwrap().count(), 0);
     }
 }
+
+#[test]
+fn a_hyperslab_remembers_how_it_was_declared() {
+    let touching = Selection::hyperslab(&[1, 0], &[2, 1], &[3, 4], &[2, 1]).unwrap();
+    assert_eq!(touching, Selection::block(&[1, 0], &[6, 4]).unwrap());
+    let Selection::Regular(regular) = &touching else { panic!("not regular") };
+    assert_eq!(regular.declared(), [[1, 2, 3, 2], [0, 1, 4, 1]]);
+    let Selection::Regular(block) = Selection::block(&[1, 0], &[6, 4]).unwrap() else {
+        panic!("not regular")
+    };
+    assert_eq!(block.declared(), [[1, 1, 1, 6], [0, 1, 1, 4]]);
+}

@@ -76,8 +76,8 @@ proptest! {
     fn chunks_are_those_touched_and_runs_cover_them((dims, recipe, shape) in with_chunks()) {
         let selection = recipe.build(dims.len());
         let model = recipe.model(&dims);
-        let scaled = |offset: u64| coordinates(offset, &dims).iter().zip(&shape).map(|(x, len)| x / len).collect::<Vec<_>>();
-        let expected: BTreeSet<Vec<u64>> = model.iter().map(|&offset| scaled(offset)).collect();
+        let chunk_coords = |offset: u64| coordinates(offset, &dims).iter().zip(&shape).map(|(x, len)| x / len).collect::<Vec<_>>();
+        let expected: BTreeSet<Vec<u64>> = model.iter().map(|&offset| chunk_coords(offset)).collect();
         let chunks: Vec<Vec<u64>> = selection.chunks(&dims, &shape).unwrap().collect();
         prop_assert_eq!(&chunks, &expected.into_iter().collect::<Vec<_>>());
         for chunk in &chunks {

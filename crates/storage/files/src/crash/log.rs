@@ -18,18 +18,18 @@ pub struct Log {
 
 /// One crash: when it struck, and which pending events the disk had.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct State {
+pub struct CrashState {
     /// Events that had been issued.
     pub at: usize,
     /// The pending events that the disk kept, in the order it took them.
-    pub kept: Vec<Kept>,
+    pub kept: Vec<SurvivingEvent>,
     /// The seed and number of a random draw: `log.draw(seed, number)` makes the state again.
     pub drawn: Option<(u64, u64)>,
 }
 
 /// A pending event that the disk kept, at least in part.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Kept {
+pub struct SurvivingEvent {
     /// Its index in the log.
     pub event: usize,
     /// How much of it.
@@ -50,7 +50,7 @@ pub enum Part {
 }
 
 impl Event {
-    /// The parts of a write that cannot be torn, as ranges of its data; none for other events.
+    /// Returns the parts of a write that cannot be torn, as ranges of its data; none for other events.
     pub fn sectors(&self) -> Vec<Range<usize>> {
         let Event::Write { offset, data } = self else { return Vec::new() };
         let mut sectors = Vec::new();
@@ -96,25 +96,25 @@ impl Event {
     }
 }
 
-/// Bytes that nobody wrote, the same for the same place.
+/// Bytes that were never written, the same for the same place.
 fn noise(at: u64, bytes: &mut [u8]) {
     let mut random = Random(at);
     bytes.iter_mut().for_each(|byte| *byte = random.next() as u8);
 }
 
 impl Log {
-    /// A record of a file and what happened to it. [`Crash`](crate::Crash) makes them; a test that asks what another
+    /// Returns a record of a file and what happened to it. [`Crash`](crate::Crash) makes them; a test that asks what another
     /// order, or a sync less, would have done makes its own.
     pub fn new(base: Arc<[u8]>, events: Vec<Event>) -> Self {
         Log { base, events: events.into() }
     }
 
-    /// The file when recording began.
+    /// Returns the file when recording began.
     pub fn base(&self) -> &[u8] {
         &self.base
     }
 
-    /// The events since.
+    /// Returns the events since.
     pub fn events(&self) -> &[Event] {
         &self.events
     }
@@ -125,16 +125,16 @@ impl Log {
         issued.iter().rposition(|event| matches!(event, Event::Sync(_))).map_or(0, |sync| sync + 1)
     }
 
-    /// The events that a crash after `at` events may undo.
+    /// Returns the events that a crash after `at` events may undo.
     pub fn pending(&self, at: usize) -> Range<usize> {
         self.durable(at)..at.min(self.events.len())
     }
 
-    /// The file that a crash leaves.
-    pub fn image(&self, state: &State) -> io::Result<Vec<u8>> {
+    /// Returns the file that a crash leaves.
+    pub fn image(&self, state: &CrashState) -> io::Result<Vec<u8>> {
         let file = Memory::from_image(self.base.to_vec());
         self.events[..self.durable(state.at)].iter().try_for_each(|event| event.apply(&file))?;
-        for Kept { event, part } in &state.kept {
+        for SurvivingEvent { event, part } in &state.kept {
             let event = self.events.get(*event).ok_or(io::ErrorKind::InvalidInput)?;
             event.apply_part(part, &file)?;
         }
@@ -142,11 +142,11 @@ impl Log {
     }
 }
 
-impl fmt::Display for State {
+impl fmt::Display for CrashState {
     /// Enough to make the state again.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "crash after {} events, disk kept [", self.at)?;
-        for (index, Kept { event, part }) in self.kept.iter().enumerate() {
+        for (index, SurvivingEvent { event, part }) in self.kept.iter().enumerate() {
             let space = if index == 0 { "" } else { " " };
             write!(f, "{space}{event}{part}")?;
         }

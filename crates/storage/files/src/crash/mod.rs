@@ -13,7 +13,7 @@ use system::sync::{Mutex, MutexGuard};
 
 use crate::{File, Handle, Lock, Memory, MemoryOptions, Sync};
 
-pub use log::{Kept, Log, Part, State};
+pub use log::{CrashState, Log, Part, SurvivingEvent};
 pub use states::StatesMax;
 
 /// A write is torn only where its addresses cross a multiple of this.
@@ -58,7 +58,7 @@ impl Crash {
         self.events().len()
     }
 
-    /// The record so far.
+    /// Returns the record so far.
     pub fn log(&self) -> Log {
         Log::new(self.base.clone(), self.events().clone())
     }

@@ -1,15 +1,15 @@
 //! Random crash states, each made from a seed and a number alone.
 
-use super::log::{Kept, Log, Part, State};
+use super::log::{CrashState, Log, Part, SurvivingEvent};
 
 impl Log {
     /// Random states without end, for logs too long to enumerate. The same seed gives the same states.
-    pub fn sample(&self, seed: u64) -> impl Iterator<Item = State> + '_ {
+    pub fn sample(&self, seed: u64) -> impl Iterator<Item = CrashState> + '_ {
         (0..).map(move |number| self.draw(seed, number))
     }
 
-    /// One of the states of [`Log::sample`].
-    pub fn draw(&self, seed: u64, number: u64) -> State {
+    /// Returns one of the states of [`Log::sample`].
+    pub fn draw(&self, seed: u64, number: u64) -> CrashState {
         let mut random = Random(seed ^ number.wrapping_mul(0xD6E8_FEB8_6659_FD93));
         let at = random.below(self.events().len() + 1);
         // Some crashes lose nearly all, some nearly nothing; one fixed rate would rarely meet either.
@@ -18,13 +18,13 @@ impl Log {
         let mut kept = Vec::new();
         for event in self.pending(at) {
             if random.below(8) < keep_of_8 {
-                kept.push(Kept { event, part: self.draw_part(event, &mut random) });
+                kept.push(SurvivingEvent { event, part: self.draw_part(event, &mut random) });
             }
         }
         if shuffles {
             random.shuffle(&mut kept);
         }
-        State { at, kept, drawn: Some((seed, number)) }
+        CrashState { at, kept, drawn: Some((seed, number)) }
     }
 
     fn draw_part(&self, event: usize, random: &mut Random) -> Part {
@@ -49,7 +49,7 @@ impl Random {
         mixed ^ (mixed >> 31)
     }
 
-    /// A number below `bound`, 0 when that is 0.
+    /// Returns a number below `bound`, 0 when that is 0.
     fn below(&mut self, bound: usize) -> usize {
         ((u128::from(self.next()) * bound as u128) >> 64) as usize
     }

@@ -1,7 +1,7 @@
 //! Systematic enumeration of crash states.
 
 use super::Event;
-use super::log::{Kept, Log, Part, State};
+use super::log::{CrashState, Log, Part, SurvivingEvent};
 
 /// How many pending events are enumerated in full by [`Log::states`]. Work grows as 2^n and as n!.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,14 +23,14 @@ const SUBSET_EVENTS_MAX: usize = 24;
 const ORDER_EVENTS_MAX: usize = 8;
 
 impl Log {
-    /// The process dies, the system lives: after each number of events, all of them.
-    pub fn prefixes(&self) -> impl Iterator<Item = State> + '_ {
+    /// Returns the process dies, the system lives: after each number of events, all of them.
+    pub fn prefixes(&self) -> impl Iterator<Item = CrashState> + '_ {
         (0..=self.events().len()).map(|at| self.whole(at))
     }
 
-    /// The system dies after `at` events and keeps any subset of the pending ones, in order. `None` if there are
+    /// Returns the states if the system dies after `at` events and keeps any subset of the pending ones, in order. `None` if there are
     /// more than 24.
-    pub fn subsets(&self, at: usize) -> Option<impl Iterator<Item = State> + '_> {
+    pub fn subsets(&self, at: usize) -> Option<impl Iterator<Item = CrashState> + '_> {
         let pending = self.pending(at);
         let within = pending.len() <= SUBSET_EVENTS_MAX;
         within.then(|| {
@@ -41,8 +41,8 @@ impl Log {
         })
     }
 
-    /// The system dies after `at` events and keeps all pending ones, in any order. `None` if there are more than 8.
-    pub fn orders(&self, at: usize) -> Option<impl Iterator<Item = State> + '_> {
+    /// Returns the states if the system dies after `at` events and keeps all pending ones, in any order. `None` if there are more than 8.
+    pub fn orders(&self, at: usize) -> Option<impl Iterator<Item = CrashState> + '_> {
         let pending = self.pending(at);
         let within = pending.len() <= ORDER_EVENTS_MAX;
         within.then(|| {
@@ -51,29 +51,32 @@ impl Log {
         })
     }
 
-    /// The system dies after `at` events and keeps all pending ones but a part of one write: its first sectors, its
+    /// Returns the states if the system dies after `at` events and keeps all pending ones but a part of one write: its first sectors, its
     /// last sectors, or its length only.
-    pub fn tears(&self, at: usize) -> impl Iterator<Item = State> + '_ {
+    pub fn tears(&self, at: usize) -> impl Iterator<Item = CrashState> + '_ {
         let pending = self.pending(at);
         pending.clone().flat_map(move |torn| {
             let pending = pending.clone();
             self.parts(torn).into_iter().map(move |part| {
-                let kept =
-                    |event| Kept { event, part: if event == torn { part.clone() } else { Part::Whole } };
+                let kept = |event| SurvivingEvent {
+                    event,
+                    part: if event == torn { part.clone() } else { Part::Whole },
+                };
                 state(at, pending.clone().map(kept).collect())
             })
         })
     }
 
-    /// The system dies just before a write would have been synced. Of that write it keeps nothing, a part, or noise, or it alone is
+    /// Returns the states if the system dies just before a write would have been synced. Of that write it keeps nothing, a part, or noise, or it alone is
     /// kept; all other pending events are kept, or none.
-    pub fn faults(&self, event: usize) -> impl Iterator<Item = State> + '_ {
+    pub fn faults(&self, event: usize) -> impl Iterator<Item = CrashState> + '_ {
         let issued = self.events().iter().skip(event).position(|e| matches!(e, Event::Sync(_)));
         let at = issued.map_or(self.events().len(), |n| event + n);
         let pending = self.pending(at);
         let with = move |part: Option<Part>| {
             let part = move |e| if e == event { part.clone() } else { Some(Part::Whole) };
-            let kept = pending.clone().filter_map(|event| part(event).map(|part| Kept { event, part }));
+            let kept =
+                pending.clone().filter_map(|event| part(event).map(|part| SurvivingEvent { event, part }));
             state(at, kept.collect())
         };
         let sectors = self.events()[event].sectors().len();
@@ -85,7 +88,7 @@ impl Log {
     }
 
     /// Prefixes, tears, and, as far as `max` allows, subsets and orders, for a crash at every point.
-    pub fn states(&self, max: StatesMax) -> impl Iterator<Item = State> + '_ {
+    pub fn states(&self, max: StatesMax) -> impl Iterator<Item = CrashState> + '_ {
         (0..=self.events().len()).flat_map(move |at| {
             let pending = self.pending(at).len();
             let subsets = (pending <= max.subset_events_max).then(|| self.subsets(at)).flatten();
@@ -95,11 +98,11 @@ impl Log {
         })
     }
 
-    fn whole(&self, at: usize) -> State {
+    fn whole(&self, at: usize) -> CrashState {
         state(at, self.pending(at).map(whole).collect())
     }
 
-    /// The ways to keep a proper part of an event.
+    /// Returns the ways to keep a proper part of an event.
     fn parts(&self, event: usize) -> Vec<Part> {
         let sectors = self.events()[event].sectors().len();
         if sectors == 0 {
@@ -112,16 +115,16 @@ impl Log {
     }
 }
 
-fn state(at: usize, kept: Vec<Kept>) -> State {
-    State { at, kept, drawn: None }
+fn state(at: usize, kept: Vec<SurvivingEvent>) -> CrashState {
+    CrashState { at, kept, drawn: None }
 }
 
-fn whole(event: usize) -> Kept {
-    Kept { event, part: Part::Whole }
+fn whole(event: usize) -> SurvivingEvent {
+    SurvivingEvent { event, part: Part::Whole }
 }
 
-/// The permutation of `events` with the given rank, by factorial digits.
-fn permutation(mut events: Vec<usize>, mut rank: usize) -> Vec<Kept> {
+/// Returns the permutation of `events` with the given rank, by factorial digits.
+fn permutation(mut events: Vec<usize>, mut rank: usize) -> Vec<SurvivingEvent> {
     let mut kept = Vec::with_capacity(events.len());
     while !events.is_empty() {
         let digit = rank % events.len();

@@ -7,7 +7,7 @@ fn recorded(base: &[u8], act: impl FnOnce(&Crash)) -> Log {
     crash.log()
 }
 
-fn images(log: &Log, states: impl Iterator<Item = State>) -> BTreeSet<Vec<u8>> {
+fn images(log: &Log, states: impl Iterator<Item = CrashState>) -> BTreeSet<Vec<u8>> {
     states.map(|state| log.image(&state).unwrap()).collect()
 }
 
@@ -199,8 +199,10 @@ fn long_streams_are_not_enumerated() {
 #[test]
 fn impossible_states_are_errors() {
     let log = recorded(b"", |crash| crash.set_len(4).unwrap());
-    for kept in [Kept { event: 7, part: Part::Whole }, Kept { event: 0, part: Part::Length }] {
-        let state = State { at: 1, kept: vec![kept], drawn: None };
+    for kept in
+        [SurvivingEvent { event: 7, part: Part::Whole }, SurvivingEvent { event: 0, part: Part::Length }]
+    {
+        let state = CrashState { at: 1, kept: vec![kept], drawn: None };
         assert_eq!(log.image(&state).unwrap_err().kind(), io::ErrorKind::InvalidInput);
     }
 }

@@ -79,7 +79,6 @@ impl Driver for CoreDriver {
     }
 }
 
-#[cfg(unix)]
 mod backing {
     use std::io;
     use std::path::Path;
@@ -99,29 +98,5 @@ mod backing {
 
     pub(super) fn open(path: &Path, mode: Mode) -> io::Result<Handle> {
         Ok(Arc::new(Posix::open(path, mode)?))
-    }
-}
-
-#[cfg(not(unix))]
-mod backing {
-    use std::io;
-    use std::path::Path;
-
-    use crate::{Handle, Mode};
-
-    fn missing() -> io::Error {
-        io::Error::new(io::ErrorKind::Unsupported, "this system has no backing store")
-    }
-
-    pub(super) fn check_create(_: &Path) -> io::Result<()> {
-        Err(missing())
-    }
-
-    pub(super) fn create(_: &Path, _: bool) -> io::Result<(Handle, bool)> {
-        Err(missing())
-    }
-
-    pub(super) fn open(_: &Path, _: Mode) -> io::Result<Handle> {
-        Err(missing())
     }
 }

@@ -4,10 +4,9 @@ use std::io;
 use std::path::Path;
 use std::sync::Arc;
 
-use super::multi::MultiFile;
 use super::{Created, Driver, DriverInfo, Target, remove_all};
 use crate::member_map::MemberMap;
-use crate::{Handle, Mode};
+use crate::{Handle, Mode, Multi};
 
 /// Metadata in `PATH-m.h5`, raw data in `PATH-r.h5`, as libhdf5's split driver has it.
 #[derive(Debug, Clone, Copy, Default)]
@@ -35,15 +34,15 @@ impl Driver for SplitDriver {
     }
 
     fn check_create(&self, target: &Target<'_>) -> io::Result<()> {
-        MultiFile::check_create(target.path, &self.map(target)?)
+        Multi::check_create(target.path, &self.map(target)?)
     }
 
     fn create(&self, target: &Target<'_>, may_exist: bool) -> io::Result<Created> {
-        MultiFile::create(target.path, self.map(target)?, may_exist)
+        Multi::create(target.path, self.map(target)?, may_exist)
     }
 
     fn open(&self, target: &Target<'_>, mode: Mode) -> io::Result<Handle> {
-        Ok(Arc::new(MultiFile::open(target.path, self.map(target)?, mode)?))
+        Ok(Arc::new(Multi::open(target.path, self.map(target)?, mode)?))
     }
 
     fn delete(&self, target: &Target<'_>) -> io::Result<()> {

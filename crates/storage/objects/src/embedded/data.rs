@@ -1,4 +1,4 @@
-//! The file beside the index that holds what is large.
+//! The file next to the index that holds what is large.
 
 use std::io::ErrorKind;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -19,7 +19,7 @@ impl Data {
         Data { file, dirty: AtomicBool::new(false) }
     }
 
-    /// Locks the container: many readers or one writer, until the file is closed. Whether nobody is in the way.
+    /// Locks the container: many readers or one writer, until the file is closed. Whether no one is in the way.
     pub(super) fn lock(&self, alone: bool) -> Result<bool> {
         let locked = self.file.try_lock(alone);
         locked.map_err(|source| Error::Io { what: "lock the data file".into(), source })
@@ -51,7 +51,7 @@ impl Data {
         })
     }
 
-    /// The file's length.
+    /// Returns the file's length.
     pub(super) fn len(&self) -> Result<u64> {
         self.file.len().map_err(|source| Error::Io { what: "look at the data file".into(), source })
     }

@@ -11,7 +11,7 @@ use crate::{Error, Result};
 /// What to do about a damaged index.
 const HELP: &str = "`hyperslab check` says what can still be read; restore the rest from a copy";
 
-/// The error of a damaged index.
+/// Returns the error of a damaged index.
 pub(super) fn damaged(what: impl std::fmt::Display) -> Error {
     Error::Corrupt(format!("the index is damaged: {what}; {HELP}"))
 }
@@ -52,7 +52,7 @@ impl Drop for Inside {
     }
 }
 
-/// Whether a panic is redb's own, or of the standard library on its behalf.
+/// Returns whether a panic is redb's own, or of the standard library on its behalf.
 fn is_of_redb(panic: &PanicHookInfo<'_>) -> bool {
     let file = panic.location().map_or("", |location| location.file());
     file.contains("redb-") || file.contains("/redb/") || file.starts_with("/rustc/")
@@ -89,9 +89,9 @@ impl Engine {
         self.caught(work)
     }
 
-    /// The same for what must be done in any case: a panic that came before is no reason not to let go of something.
+    /// The same for what must be done in any case: a panic that came before is no reason not to release something.
     pub(super) fn release(&self, work: impl FnOnce()) {
-        // Nobody is left who could be told.
+        // No one is left who could be told.
         let _ = self.caught(|| {
             work();
             Ok(())
@@ -105,7 +105,7 @@ impl Engine {
         let done = catch_unwind(AssertUnwindSafe(work));
         drop(inside);
         done.unwrap_or_else(|panic| match ORIGIN.get() {
-            // A mistake of ours, in what is called back: nobody hides it.
+            // A mistake of ours, in what is called back: no one hides it.
             Origin::Others => resume_unwind(panic),
             Origin::Redb | Origin::Unknown => {
                 self.is_damaged.store(true, Ordering::Release);

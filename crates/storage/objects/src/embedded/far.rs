@@ -4,8 +4,8 @@ use system::sync::Mutex;
 
 use super::data::Data;
 use super::space::Space;
-use crate::layout::value::Place;
-use crate::layout::writer::{Far, Piece};
+use crate::layout::value::DataRange;
+use crate::layout::writer::{Far, ReadRange};
 use crate::{Error, Result};
 
 /// Below a page of the index, a place of their own costs more.
@@ -41,13 +41,13 @@ impl Far for FarFile<'_> {
         self.data.write(at, bytes)
     }
 
-    fn read(&self, pieces: Vec<Piece<'_>>) -> Result<()> {
+    fn read(&self, pieces: Vec<ReadRange<'_>>) -> Result<()> {
         pieces.into_iter().try_for_each(|piece| self.data.read(piece.at, piece.into))
     }
 }
 
 /// Makes bytes free. While the space is unknown nothing is needed: they are found when it is looked for.
-pub(super) fn give(space: Option<&Mutex<Space>>, places: &[Place]) {
+pub(super) fn give(space: Option<&Mutex<Space>>, places: &[DataRange]) {
     if let Some(space) = space.filter(|_| !places.is_empty()) {
         let mut space = space.lock();
         places.iter().for_each(|place| space.give(place.at, place.length));

@@ -39,7 +39,7 @@ const CACHE_BYTES: usize = 512 << 20;
 pub(super) enum Number {
     /// The layout's version.
     Layout,
-    /// The next number that nobody took.
+    /// The next number that no one took.
     Next,
     /// The data file's length at the last commit: a shorter one was cut.
     DataEnd,
@@ -86,7 +86,7 @@ impl std::fmt::Debug for Index {
     }
 }
 
-/// What redb says, as one of our errors.
+/// Returns what redb says, as one of our errors.
 pub(super) fn failed(error: impl Into<redb::Error>) -> Error {
     match error.into() {
         redb::Error::Corrupted(text) => damaged(text),
@@ -128,7 +128,7 @@ fn builder() -> Builder {
     builder
 }
 
-/// The error of the index's file.
+/// Returns the error of the index's file.
 fn refused(dir: &Dir) -> impl FnOnce(io::Error) -> Error {
     let path = dir.path(INDEX).display().to_string();
     move |source| match source.kind() {
@@ -149,7 +149,7 @@ impl Index {
         Ok(Index { base: Some(base), engine, file, is_writable })
     }
 
-    /// Whether it may change.
+    /// Returns whether it may change.
     pub(super) fn is_writable(&self) -> bool {
         self.is_writable
     }
@@ -205,7 +205,7 @@ impl Index {
         }
     }
 
-    /// One of the container's numbers.
+    /// Returns one of the container's numbers.
     pub(super) fn number(&self, number: Number) -> Result<Option<u64>> {
         self.engine.guarded(|| {
             let table = self.begin()?.open_table(NUMBERS).map_err(failed)?;
@@ -214,7 +214,7 @@ impl Index {
         })
     }
 
-    /// The keys as they are now.
+    /// Returns the keys as they are now.
     pub(super) fn snapshot(&self) -> Result<Snapshot> {
         self.engine.guarded(|| {
             let moment = self.begin()?;
@@ -306,7 +306,7 @@ fn write_spread(akeys: &mut redb::Table<'_, Bytes, Bytes>, prefix: &[u8], spread
     Ok(first.is_some_and(|(key, _)| key.value().starts_with(prefix)))
 }
 
-/// What the keys of a dkey's spread akeys begin with.
+/// Returns what the keys of a dkey's spread akeys begin with.
 pub(super) fn akey_prefix(dkey: &[u8]) -> Vec<u8> {
     let mut prefix = Vec::with_capacity(dkey.len() + 8);
     bytes::put(dkey.len() as u64, &mut prefix);

@@ -36,12 +36,12 @@ const SECTOR: u64 = 4096;
 const HEAD_BYTES: usize = 512;
 const PAGE: u64 = 4096;
 
-/// What a file cannot be: redb would take it for a new one.
+/// Returns what a file cannot be: redb would take it for a new one.
 fn no_index() -> io::Error {
     io::Error::new(ErrorKind::InvalidData, "it is not an index, or its first bytes are gone")
 }
 
-/// Whether an error says that there is no space left.
+/// Returns whether an error says that there is no space left.
 pub(super) fn is_full(error: &io::Error) -> bool {
     matches!(error.kind(), ErrorKind::StorageFull | ErrorKind::QuotaExceeded)
 }
@@ -124,7 +124,7 @@ impl Head {
         sector
     }
 
-    /// The head in a sector, if it is whole. The other sector may be written then.
+    /// Returns the head in a sector, if it is whole. The other sector may be written then.
     fn decode(sectors: &[u8], sector: u64) -> Option<Head> {
         let stored = sectors.get((sector * SECTOR) as usize..)?.strip_prefix(MARK)?;
         let (sum, rest) = stored.split_first_chunk()?;
@@ -135,7 +135,7 @@ impl Head {
         is_whole.then_some(Head { bytes, number, sector: 1 - sector, is_dirty: false })
     }
 
-    /// The newest head of a file.
+    /// Returns the newest head of a file.
     fn find(sectors: &[u8]) -> Option<Head> {
         let both = [0, 1].into_iter().filter_map(|sector| Head::decode(sectors, sector));
         both.max_by_key(|head| head.number)
@@ -148,7 +148,7 @@ impl Head {
 }
 
 impl IndexFile {
-    /// A new file.
+    /// Returns a new file.
     pub(super) fn create(file: Box<dyn MediumFile>) -> io::Result<IndexFile> {
         Head::NEW.write(&*file)?;
         Ok(IndexFile::new(file, SECTOR, Head::NEW))
@@ -160,7 +160,7 @@ impl IndexFile {
         IndexFile { file, start, head, overlay, waiting, is_read_only, reserve: None, tables: Vec::new() }
     }
 
-    /// A file that is there. Nothing is written to it.
+    /// Returns a file that is there. Nothing is written to it.
     fn find(file: Box<dyn MediumFile>) -> io::Result<IndexFile> {
         let mut sectors = vec![0; 2 * SECTOR as usize];
         let count = file.len()?.min(2 * SECTOR) as usize;
@@ -176,7 +176,7 @@ impl IndexFile {
         Ok(found)
     }
 
-    /// A file to read: what redb writes stays in memory.
+    /// Returns a file to read: what redb writes stays in memory.
     pub(super) fn open_to_read(file: Box<dyn MediumFile>) -> io::Result<IndexFile> {
         let mut file = IndexFile::find(file)?;
         file.is_read_only = true;
@@ -184,7 +184,7 @@ impl IndexFile {
         Ok(file)
     }
 
-    /// A file to write; a sector of its head that is damaged is made good.
+    /// Returns a file to write; a sector of its head that is damaged is made good.
     pub(super) fn open_to_write(file: Box<dyn MediumFile>, reserve: Reserve) -> io::Result<IndexFile> {
         let mut file = IndexFile::find(file)?;
         file.reserve = Some(reserve);
@@ -303,7 +303,7 @@ impl IndexFile {
         Ok(())
     }
 
-    /// The length that redb sees.
+    /// Returns the length that redb sees.
     fn len_with(&self, overlay: Option<&Overlay>) -> io::Result<u64> {
         match overlay.and_then(|overlay| overlay.len) {
             Some(len) => Ok(len),

@@ -8,7 +8,7 @@ use crate::{ObjectId, Result};
 /// Keys of one object that are passed before the next object is looked for: a look takes as long as some of them.
 const PASSED_MAX: usize = 24;
 
-/// A page of dkeys.
+/// Returns a page of dkeys.
 pub(super) fn dkeys(view: &View, object: ObjectId, from: &[u8], count_max: usize) -> Result<Vec<Vec<u8>>> {
     let own = key(object, b"");
     let mut found = Vec::new();
@@ -22,7 +22,7 @@ pub(super) fn dkeys(view: &View, object: ObjectId, from: &[u8], count_max: usize
     Ok(found)
 }
 
-/// What is before all keys of the next object.
+/// Returns what is before all keys of the next object.
 fn behind(object: ObjectId) -> Option<Vec<u8>> {
     let next = u128::from_be_bytes(object.to_bytes()).checked_add(1)?;
     let mut behind = Vec::new();
@@ -30,7 +30,7 @@ fn behind(object: ObjectId) -> Option<Vec<u8>> {
     Some(behind)
 }
 
-/// A page of objects.
+/// Returns a page of objects.
 pub(super) fn objects(view: &View, after: Option<ObjectId>, count_max: usize) -> Result<Vec<ObjectId>> {
     let mut found: Vec<ObjectId> = Vec::new();
     let mut next = after.map_or_else(|| Some(Vec::new()), behind);
@@ -55,7 +55,7 @@ pub(super) fn objects(view: &View, after: Option<ObjectId>, count_max: usize) ->
     Ok(found)
 }
 
-/// A page of akeys.
+/// Returns a page of akeys.
 pub(super) fn akeys(
     view: &View,
     object: ObjectId,

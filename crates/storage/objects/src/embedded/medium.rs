@@ -3,7 +3,6 @@
 use std::fmt::Debug;
 use std::fs::{File, TryLockError};
 use std::io;
-use std::os::unix::fs::FileExt;
 
 use dir::Dir;
 
@@ -43,15 +42,15 @@ pub trait MediumFile: Send + Sync + Debug {
     fn read_exact_at(&self, into: &mut [u8], at: u64) -> io::Result<()>;
     /// Writes bytes, all of them; after an error some may be written.
     fn write_all_at(&self, bytes: &[u8], at: u64) -> io::Result<()>;
-    /// Makes the file longer, with zeros, or shorter.
+    /// Creates the file longer, with zeros, or shorter.
     fn set_len(&self, len: u64) -> io::Result<()>;
-    /// Makes the file at least this long, with space on the medium for all of it.
+    /// Creates the file at least this long, with space on the medium for all of it.
     fn allocate(&self, len: u64) -> io::Result<()>;
-    /// The file's length.
+    /// Returns the file's length.
     fn len(&self) -> io::Result<u64>;
     /// Makes all that was written durable.
     fn sync_data(&self) -> io::Result<()>;
-    /// Locks the file, alone or with others; whether nobody is in the way.
+    /// Locks the file, alone or with others; whether no one is in the way.
     fn try_lock(&self, alone: bool) -> io::Result<bool>;
 }
 
@@ -71,11 +70,11 @@ impl Medium for System {
 
 impl MediumFile for File {
     fn read_exact_at(&self, into: &mut [u8], at: u64) -> io::Result<()> {
-        FileExt::read_exact_at(self, into, at)
+        system::file::read_exact_at(self, into, at)
     }
 
     fn write_all_at(&self, bytes: &[u8], at: u64) -> io::Result<()> {
-        FileExt::write_all_at(self, bytes, at)
+        system::file::write_all_at(self, bytes, at)
     }
 
     fn set_len(&self, len: u64) -> io::Result<()> {
@@ -83,13 +82,7 @@ impl MediumFile for File {
     }
 
     fn allocate(&self, len: u64) -> io::Result<()> {
-        use rustix::fs::{FallocateFlags, fallocate};
-        use rustix::io::Errno;
-        match fallocate(self, FallocateFlags::empty(), 0, len) {
-            // Where the file system cannot reserve space, bytes that are written take it.
-            Err(Errno::OPNOTSUPP | Errno::NOSYS) => FileExt::write_all_at(self, &vec![0; len as usize], 0),
-            other => Ok(other?),
-        }
+        system::file::reserve(self, len)
     }
 
     fn len(&self) -> io::Result<u64> {

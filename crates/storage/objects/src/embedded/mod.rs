@@ -54,19 +54,19 @@ static TEMPORARY_NEXT: AtomicU64 = AtomicU64::new(0);
 /// Names that are tried for one of them.
 const TEMPORARY_ATTEMPTS: usize = 64;
 
-/// The pool of a folder. It is made with the first container.
+/// Returns the pool of a folder. It is made with the first container.
 #[must_use]
 pub fn pool(folder: &Path) -> Arc<dyn Pool> {
     pool_on(folder, Arc::new(medium::System))
 }
 
-/// The pool of a folder whose containers have their files on a medium of the caller's, for tests.
+/// Returns the pool of a folder whose containers have their files on a medium of the caller's, for tests.
 #[must_use]
 pub fn pool_on(folder: &Path, medium: Arc<dyn Medium>) -> Arc<dyn Pool> {
     Arc::new(EmbeddedPool { folder: folder.to_owned(), medium })
 }
 
-/// What the index has for a dkey: nothing follows it, so its bytes stay as they are.
+/// Returns what the index has for a dkey: nothing follows it, so its bytes stay as they are.
 fn key(object: ObjectId, dkey: &[u8]) -> Vec<u8> {
     let mut key = Vec::with_capacity(18 + dkey.len());
     put_object(object, &mut key);
@@ -85,7 +85,7 @@ fn put_object(object: ObjectId, out: &mut Vec<u8>) {
     }
 }
 
-/// The identity that a key begins with, and how many bytes it takes.
+/// Returns the identity that a key begins with, and how many bytes it takes.
 fn object_of(key: &[u8]) -> Option<(ObjectId, usize)> {
     let half = |at: usize| {
         let count = usize::from(*key.get(at)?);
@@ -120,7 +120,7 @@ fn data_file(medium: &dyn Medium, dir: &Dir, write: bool) -> Result<Data> {
     })
 }
 
-/// A name next to a container's own, which nobody has.
+/// Returns a name next to a container's own, which no one has.
 fn temporary_names(id: ContainerId, purpose: &str) -> impl Iterator<Item = String> {
     let start = format!("{id}.{purpose}-{}", std::process::id());
     let next = move || format!("{start}-{}", TEMPORARY_NEXT.fetch_add(1, Ordering::Relaxed));
@@ -169,7 +169,7 @@ impl EmbeddedPool {
         Error::NotFound(format!("there is no container {id} in {}", self.folder.display()))
     }
 
-    /// The pool's folder, whose path may be a link: the user gave it.
+    /// Returns the pool's folder, whose path may be a link: the user gave it.
     fn dir(&self) -> Result<Dir> {
         let path = fs::canonicalize(&self.folder).map_err(|error| match error.kind() {
             ErrorKind::NotFound => Error::NotFound(format!("there is no folder {}", self.folder.display())),
@@ -178,7 +178,7 @@ impl EmbeddedPool {
         Dir::open(&path).map_err(io("open", &path))
     }
 
-    /// The folder of a container that is there, always with the same path.
+    /// Returns the folder of a container that is there, always with the same path.
     fn find(&self, id: ContainerId) -> Result<Dir> {
         let dir = self.dir().map_err(|error| match error {
             Error::NotFound(_) => self.missing(id),
@@ -190,7 +190,7 @@ impl EmbeddedPool {
         })
     }
 
-    /// Makes the files under another name, so that a container is there whole or not at all.
+    /// Creates the files under another name, so that a container is there whole or not at all.
     fn make(&self, id: ContainerId) -> Result<()> {
         fs::create_dir_all(&self.folder).map_err(io("make", &self.folder))?;
         let dir = self.dir()?;
@@ -203,7 +203,7 @@ impl EmbeddedPool {
         made
     }
 
-    /// A folder that nobody had before.
+    /// Returns a folder that no one had before.
     fn make_folder(&self, dir: &Dir, id: ContainerId) -> Result<String> {
         for name in temporary_names(id, "new") {
             match dir.make_dir(&name) {
@@ -262,7 +262,7 @@ impl Pool for EmbeddedPool {
         if open::is_open(&path) {
             return Err(Error::Refused(format!("{} is open: close it first", path.display())));
         }
-        // Without its data file it is damaged, and nobody can have it open.
+        // Without its data file it is damaged, and no one can have it open.
         if let Ok(data) = data_file(&*self.medium, &dir, false) {
             lock(&data, true)?;
         }

@@ -47,7 +47,7 @@ pub(super) fn share(folder: &Path, make: impl FnOnce(Registration) -> Result<Sha
     Ok(shared)
 }
 
-/// Whether this process has a container open.
+/// Returns whether this process has a container open.
 pub(super) fn is_open(folder: &Path) -> bool {
     open().get(folder).is_some_and(|known| known.strong_count() > 0)
 }

@@ -5,7 +5,7 @@ use std::iter::Peekable;
 use std::ops::Bound;
 use std::sync::{Arc, OnceLock};
 
-use super::rows::{Content, Held, Spread, value_of};
+use super::rows::{AkeyValue, Content, Spread, value_of};
 use super::snapshot::Snapshot;
 use crate::layout::value::Value;
 use crate::{Result, Size};
@@ -14,7 +14,7 @@ use crate::{Result, Size};
 #[derive(Clone, Debug, Default)]
 pub(super) struct Changes {
     by_key: HashMap<Arc<[u8]>, Content, ahash::RandomState>,
-    /// Made when somebody first needs it, and kept up from then on: a commit is often the first.
+    /// Made when a caller first needs it, and kept up from then on: a commit is often the first.
     order: OnceLock<BTreeSet<Arc<[u8]>>>,
 }
 
@@ -55,7 +55,7 @@ impl Changes {
         self.by_key.into_iter()
     }
 
-    /// Those from a key on, in order.
+    /// Returns those from a key on, in order.
     pub(super) fn from(&self, from: &[u8]) -> impl Iterator<Item = (&[u8], &Content)> {
         let order = self.order.get_or_init(|| self.by_key.keys().cloned().collect());
         let keys = order.range::<[u8], _>((Bound::Included(from), Bound::Unbounded));
@@ -88,17 +88,17 @@ impl View {
         self.weight = 0;
     }
 
-    /// What is known of a dkey that is not committed, the newest first.
+    /// Returns what is known of a dkey that is not committed, the newest first.
     fn contents(&self, dkey: &[u8]) -> [Option<&Content>; 2] {
         [self.waiting.get(dkey), self.flushing.get(dkey)]
     }
 
-    /// A dkey, to look at its akeys.
+    /// Returns a dkey, to look at its akeys.
     pub(super) fn at<'a>(&'a self, dkey: &'a [u8]) -> Dkey<'a> {
         Dkey { dkey, layers: self.contents(dkey), committed: &self.committed }
     }
 
-    /// What a dkey holds before its first change that waits; `None` where some wait already.
+    /// Returns what a dkey holds before its first change that waits; `None` where some wait already.
     pub(super) fn base(&self, dkey: &[u8]) -> Result<Option<Content>> {
         if self.waiting.get(dkey).is_some() {
             return Ok(None);
@@ -110,12 +110,12 @@ impl View {
         }))
     }
 
-    /// Notes changes of a dkey over its [`View::base`], which nobody changed since.
+    /// Notes changes of a dkey over its [`View::base`], which no one changed since.
     pub(super) fn put<'a>(
         &mut self,
         dkey: &[u8],
         base: Option<Content>,
-        changes: impl Iterator<Item = (&'a [u8], Option<Held<'a>>)>,
+        changes: impl Iterator<Item = (&'a [u8], Option<AkeyValue<'a>>)>,
     ) {
         // Where a commit failed since the base was taken, all that it had waits here again.
         if let Some(content) = base
@@ -128,7 +128,7 @@ impl View {
         changes.for_each(|(akey, value)| self.weight += content.change(akey, value));
     }
 
-    /// Whether a dkey has an akey.
+    /// Returns whether a dkey has an akey.
     fn is_present(&self, dkey: &[u8]) -> Result<bool> {
         let mut found = false;
         self.akeys(dkey, b"", |_| {
@@ -193,13 +193,13 @@ pub(super) struct Dkey<'a> {
 }
 
 impl<'a> Dkey<'a> {
-    /// What an akey holds, where no commit is needed to know it.
-    fn known(&self, akey: &[u8]) -> Option<Option<Held<'a>>> {
+    /// Returns what an akey holds, where no commit is needed to know it.
+    fn known(&self, akey: &[u8]) -> Option<Option<AkeyValue<'a>>> {
         for content in self.layers.into_iter().flatten() {
             match content {
                 Content::Row(row) => return Some(row.find(akey)),
                 Content::Spread(spread) => match spread.akeys.get(akey) {
-                    Some(value) => return Some(value.as_ref().map(Held::from)),
+                    Some(value) => return Some(value.as_ref().map(AkeyValue::from)),
                     None if spread.is_whole => return Some(None),
                     None => {}
                 },
@@ -208,11 +208,11 @@ impl<'a> Dkey<'a> {
         None
     }
 
-    /// What an akey holds; `held` makes it of a value in memory, `stored` of one that was committed.
+    /// Returns what an akey holds; `held` makes it of a value in memory, `stored` of one that was committed.
     fn get<T>(
         &self,
         akey: &[u8],
-        held: impl FnOnce(Held<'_>) -> T,
+        held: impl FnOnce(AkeyValue<'_>) -> T,
         stored: impl Fn(&[u8]) -> Result<T>,
     ) -> Result<Option<T>> {
         if let Some(value) = self.known(akey) {
@@ -231,14 +231,14 @@ impl<'a> Dkey<'a> {
     }
 
     pub(super) fn size(&self, akey: &[u8]) -> Result<Option<Size>> {
-        let held = |held: Held<'_>| match held {
-            Held::Single(bytes) => Size::Single(bytes.len() as u64),
-            Held::Other(value) => value.size(),
+        let held = |held: AkeyValue<'_>| match held {
+            AkeyValue::Single(bytes) => Size::Single(bytes.len() as u64),
+            AkeyValue::Other(value) => value.size(),
         };
         self.get(akey, held, |stored| Ok(Value::decode(stored)?.size()))
     }
 
-    /// What akeys hold, with their bytes copied once where they are near.
+    /// Returns what akeys hold, with their bytes copied once where they are near.
     pub(super) fn singles(&self, akeys: &[&[u8]]) -> Result<Vec<Option<Single>>> {
         if self.layers.iter().any(Option::is_some) {
             return akeys.iter().map(|akey| self.get(akey, Single::of, Single::stored)).collect();
@@ -261,10 +261,10 @@ pub(super) enum Single {
 }
 
 impl Single {
-    fn of(held: Held<'_>) -> Single {
+    fn of(held: AkeyValue<'_>) -> Single {
         match held {
-            Held::Single(bytes) => Single::Near(bytes.to_vec()),
-            Held::Other(value) => Single::Other(value.clone()),
+            AkeyValue::Single(bytes) => Single::Near(bytes.to_vec()),
+            AkeyValue::Other(value) => Single::Other(value.clone()),
         }
     }
 
@@ -292,7 +292,7 @@ where
         Merge { waiting: waiting.peekable(), flushing: flushing.peekable() }
     }
 
-    /// The next key that changed.
+    /// Returns the next key that changed.
     fn peek(&mut self) -> Option<&'a [u8]> {
         let keys = [self.waiting.peek().map(|next| next.0), self.flushing.peek().map(|next| next.0)];
         keys.into_iter().flatten().min()
@@ -350,13 +350,13 @@ mod tests {
         let mut view = View::new(index.snapshot().unwrap());
         let many: Vec<[u8; 1]> = (0..100).map(|n| [n]).collect();
         let base = view.base(b"dkey").unwrap();
-        view.put(b"dkey", base, many.iter().map(|akey| (&akey[..], Some(Held::Single(&[7; 50])))));
+        view.put(b"dkey", base, many.iter().map(|akey| (&akey[..], Some(AkeyValue::Single(&[7; 50])))));
         view.begin_flush();
         // An update looks at it, the commit fails, and only then the update is put down.
         let base = view.base(b"dkey").unwrap();
         let failed = std::mem::take(&mut view.flushing);
         Arc::unwrap_or_clone(failed).into_unordered().for_each(|(key, back)| view.waiting.insert(key, back));
-        view.put(b"dkey", base, [(&b"new"[..], Some(Held::Single(b"1")))].into_iter());
+        view.put(b"dkey", base, [(&b"new"[..], Some(AkeyValue::Single(b"1")))].into_iter());
         for akey in [&[0][..], &[99], b"new"] {
             assert!(view.at(b"dkey").value(akey).unwrap().is_some(), "{akey:?}");
         }

@@ -26,7 +26,7 @@ fn u32_at(bytes: &[u8], at: usize) -> Option<u64> {
     number_at(bytes, at).map(|bytes| u32::from_le_bytes(bytes).into())
 }
 
-/// The size of a page, which its number tells.
+/// Returns the size of a page, which its number tells.
 fn page_bytes(number: u64) -> u64 {
     PAGE.checked_shl((number >> 59) as u32).unwrap_or(u64::MAX)
 }
@@ -43,7 +43,7 @@ fn defuse_at(bytes: &mut [u8], at: usize, file_bytes: u64) {
     }
 }
 
-/// Where the numbers of the pages below a branch stand, if there is space for them.
+/// Returns where the numbers of the pages below a branch stand, if there is space for them.
 fn children(page: &[u8]) -> impl Iterator<Item = usize> + use<> {
     let keys = number_at(page, 2).map_or(0, u16::from_le_bytes);
     let (count, is_branch) = (usize::from(keys) + 1, page.first() == Some(&BRANCH));
@@ -77,7 +77,7 @@ impl Regions {
         Some(Regions { bytes: (head_pages + pages) * PAGE, head_bytes: head_pages * PAGE, file_bytes })
     }
 
-    /// The place of a page, if it is in the file.
+    /// Returns the place of a page, if it is in the file.
     fn place(&self, number: u64) -> Option<(u64, usize)> {
         let (size, order) = (page_bytes(number), number >> 59);
         let (index, region) = (number & (0xF_FFFF >> order), (number >> 20) & 0xF_FFFF);
@@ -87,7 +87,7 @@ impl Regions {
     }
 }
 
-/// Where the head of a file and the list of its tables refer to pages that are larger than the file. What lies outside
+/// Returns where the head of a file and the list of its tables refer to pages that are larger than the file. What lies outside
 /// of the file is left to redb, which finds nothing there.
 pub(super) fn tables(
     head: &[u8],
@@ -124,7 +124,7 @@ pub(super) fn tables(
     Ok(found)
 }
 
-/// Where the tables of one page refer to such pages: each is a name and what redb knows of it, with the number of the first
+/// Returns where the tables of one page refer to such pages: each is a name and what redb knows of it, with the number of the first
 /// page after ten bytes.
 fn roots_in(page: &[u8], file_bytes: u64) -> impl Iterator<Item = usize> {
     let count = number_at(page, 2).map_or(0, |bytes| usize::from(u16::from_le_bytes(bytes)));

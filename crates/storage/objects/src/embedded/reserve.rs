@@ -11,7 +11,7 @@ pub(super) const RESERVE: &str = "reserve";
 /// Some hundred pages of the index: many commits of a few objects.
 const RESERVE_BYTES: u64 = 1 << 20;
 
-/// A file that takes space until somebody needs it.
+/// A file that takes space until a caller needs it.
 #[derive(Debug)]
 pub(super) struct Reserve {
     medium: Arc<dyn Medium>,
@@ -19,7 +19,7 @@ pub(super) struct Reserve {
 }
 
 impl Reserve {
-    /// The reserve of a container's folder; it is made if it is not there and the disk has space.
+    /// Returns the reserve of a container's folder; it is made if it is not there and the disk has space.
     pub(super) fn new(medium: Arc<dyn Medium>, dir: &Dir) -> Reserve {
         let reserve = Reserve { medium, dir: dir.clone() };
         if let Ok(file) = reserve.medium.open(dir, RESERVE, Open::Create)

@@ -15,7 +15,7 @@ const ROW_BYTES_MAX: usize = 4 << 10;
 /// About what an akey takes in memory besides its bytes.
 const ENTRY_BYTES: usize = 64;
 
-/// A new row gets room for about so many akeys: growing from nothing takes longer than filling it.
+/// A new row gets space for about so many akeys: growing from nothing takes longer than filling it.
 const NEW_ROW_AKEYS: usize = 4;
 
 const SPREAD: u8 = 0;
@@ -59,24 +59,24 @@ impl Slot {
 
 /// What an akey of a row holds.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Held<'a> {
+pub(super) enum AkeyValue<'a> {
     Single(&'a [u8]),
     Other(&'a Value),
 }
 
-/// The value on its own.
-pub(super) fn value_of(held: Held<'_>) -> Value {
+/// Returns the value on its own.
+pub(super) fn value_of(held: AkeyValue<'_>) -> Value {
     match held {
-        Held::Single(bytes) => Value::Single(bytes.into()),
-        Held::Other(value) => value.clone(),
+        AkeyValue::Single(bytes) => Value::Single(bytes.into()),
+        AkeyValue::Other(value) => value.clone(),
     }
 }
 
-impl<'a> From<&'a Value> for Held<'a> {
+impl<'a> From<&'a Value> for AkeyValue<'a> {
     fn from(value: &'a Value) -> Self {
         match value {
-            Value::Single(bytes) => Held::Single(bytes),
-            other => Held::Other(other),
+            Value::Single(bytes) => AkeyValue::Single(bytes),
+            other => AkeyValue::Other(other),
         }
     }
 }
@@ -104,10 +104,10 @@ impl Spread {
     }
 }
 
-fn bytes_of(akey: &[u8], held: Held<'_>) -> usize {
+fn bytes_of(akey: &[u8], held: AkeyValue<'_>) -> usize {
     let value = match held {
-        Held::Single(bytes) => bytes.len(),
-        Held::Other(value) => value.weight(),
+        AkeyValue::Single(bytes) => bytes.len(),
+        AkeyValue::Other(value) => value.weight(),
     };
     akey.len() + value + 8
 }
@@ -121,10 +121,10 @@ impl Row {
         self.others.binary_search_by(|(held, _)| (**held).cmp(akey))
     }
 
-    pub(super) fn find(&self, akey: &[u8]) -> Option<Held<'_>> {
+    pub(super) fn find(&self, akey: &[u8]) -> Option<AkeyValue<'_>> {
         match self.single(akey) {
-            Ok(at) => Some(Held::Single(self.singles[at].value(&self.bytes))),
-            Err(_) => self.other(akey).ok().map(|at| Held::Other(&self.others[at].1)),
+            Ok(at) => Some(AkeyValue::Single(self.singles[at].value(&self.bytes))),
+            Err(_) => self.other(akey).ok().map(|at| AkeyValue::Other(&self.others[at].1)),
         }
     }
 
@@ -137,9 +137,9 @@ impl Row {
     }
 
     /// Akeys and values in order.
-    pub(super) fn sorted(&self) -> Vec<(&[u8], Held<'_>)> {
-        let singles = self.singles().map(|(akey, value)| (akey, Held::Single(value)));
-        let others = self.others.iter().map(|(akey, value)| (&**akey, Held::Other(value)));
+    pub(super) fn sorted(&self) -> Vec<(&[u8], AkeyValue<'_>)> {
+        let singles = self.singles().map(|(akey, value)| (akey, AkeyValue::Single(value)));
+        let others = self.others.iter().map(|(akey, value)| (&**akey, AkeyValue::Other(value)));
         let mut all: Vec<_> = singles.chain(others).collect();
         all.sort_unstable_by_key(|(akey, _)| *akey);
         all
@@ -151,9 +151,9 @@ impl Row {
         self.bytes.len() - self.former + 4 * self.singles.len() + others
     }
 
-    fn set(&mut self, akey: &[u8], held: Option<Held<'_>>) {
+    fn set(&mut self, akey: &[u8], held: Option<AkeyValue<'_>>) {
         match held {
-            Some(Held::Single(bytes)) => {
+            Some(AkeyValue::Single(bytes)) => {
                 self.set_other(akey, None);
                 self.set_single(akey, bytes);
             }
@@ -227,8 +227,8 @@ impl Row {
         let mut stored = Vec::new();
         for (akey, held) in self.sorted() {
             match held {
-                Held::Single(value) => put_entry(akey, &[SINGLE], value, out),
-                Held::Other(value) => {
+                AkeyValue::Single(value) => put_entry(akey, &[SINGLE], value, out),
+                AkeyValue::Other(value) => {
                     stored.clear();
                     value.encode(&mut stored);
                     put_entry(akey, &[], &stored, out);
@@ -264,7 +264,7 @@ fn put_entry(akey: &[u8], head: &[u8], value: &[u8], out: &mut Vec<u8>) {
 }
 
 impl Content {
-    /// What a stored entry says; without one there is nothing.
+    /// Returns what a stored entry says; without one there is nothing.
     pub(super) fn decode(entry: Option<&[u8]>) -> Result<Content> {
         let Some(entry) = entry else { return Ok(Content::Row(Row::default())) };
         Ok(match stored(entry)? {
@@ -274,7 +274,7 @@ impl Content {
     }
 
     /// Changes akeys, and returns about how many bytes of memory that takes.
-    pub(super) fn change(&mut self, akey: &[u8], held: Option<Held<'_>>) -> usize {
+    pub(super) fn change(&mut self, akey: &[u8], held: Option<AkeyValue<'_>>) -> usize {
         let bytes = ENTRY_BYTES + held.map_or(akey.len(), |held| bytes_of(akey, held));
         match self {
             Content::Row(row) => row.set(akey, held),
@@ -312,7 +312,7 @@ pub(super) const SPREAD_ENTRY: &[u8] = &[SPREAD];
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Stored<'a>(&'a [u8]);
 
-/// The row of an entry; `None` where akeys are spread.
+/// Returns the row of an entry; `None` where akeys are spread.
 pub(super) fn stored(entry: &[u8]) -> Result<Option<Stored<'_>>> {
     match entry.split_first() {
         Some((&ROW, rest)) => Ok(Some(Stored(rest))),
@@ -322,7 +322,7 @@ pub(super) fn stored(entry: &[u8]) -> Result<Option<Stored<'_>>> {
 }
 
 impl<'a> Stored<'a> {
-    /// The stored value of an akey.
+    /// Returns the stored value of an akey.
     pub(super) fn find(self, akey: &[u8]) -> Result<Option<&'a [u8]>> {
         for entry in self {
             let (held, value) = entry?;
@@ -353,8 +353,8 @@ impl<'a> Iterator for Stored<'a> {
 mod tests {
     use super::*;
 
-    fn single(bytes: &[u8]) -> Option<Held<'_>> {
-        Some(Held::Single(bytes))
+    fn single(bytes: &[u8]) -> Option<AkeyValue<'_>> {
+        Some(AkeyValue::Single(bytes))
     }
 
     #[test]

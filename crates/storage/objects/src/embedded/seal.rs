@@ -18,7 +18,7 @@ pub(super) fn seal(key: &[u8], out: &mut Vec<u8>, put: impl FnOnce(&mut Vec<u8>)
     }
 }
 
-/// The entry of a stored form, verified: it is the one that was stored, under this key.
+/// Returns the entry of a stored form, verified: it is the one that was stored, under this key.
 pub(super) fn unseal<'a>(key: &[u8], stored: &'a [u8]) -> Result<&'a [u8]> {
     match stored.split_first_chunk::<HEAD_BYTES>() {
         Some(([SEALED, sum @ ..], entry)) => match u32::from_le_bytes(*sum) == sums::of_pair(key, entry) {

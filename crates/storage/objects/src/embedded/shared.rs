@@ -19,7 +19,7 @@ use crate::{Error, ObjectId, Result, Update};
 const STRIPES: usize = 512;
 /// Changes that wait take about so much memory before a thread begins to put them into the index.
 const EARLY_BYTES: usize = 4 << 20;
-/// With so much of them, whoever makes more waits for it.
+/// With so much of them, a caller that makes more waits for it.
 const WAITING_BYTES_MAX: usize = 64 << 20;
 
 /// An open container.
@@ -37,7 +37,7 @@ pub(super) struct Shared {
     space: OnceLock<Mutex<Space>>,
     /// Bytes that are free after the next flush.
     released: Mutex<Vec<Released>>,
-    /// The next number that nobody took.
+    /// The next number that no one took.
     next: Mutex<u64>,
     /// Puts changes into the index while others are made.
     helper: Mutex<Option<JoinHandle<()>>>,
@@ -74,7 +74,7 @@ impl Shared {
         })
     }
 
-    /// Whether it may change.
+    /// Returns whether it may change.
     pub(super) fn writable(&self) -> bool {
         self.index.is_writable()
     }
@@ -87,7 +87,7 @@ impl Shared {
         self.view.write()
     }
 
-    /// The current epoch; no flush begins while it is held.
+    /// Returns the current epoch; no flush begins while it is held.
     pub(super) fn epoch(&self) -> RwLockReadGuard<'_, u64> {
         self.gate.read()
     }
@@ -96,7 +96,7 @@ impl Shared {
         self.hasher.hash_one((object, dkey)) as usize % STRIPES
     }
 
-    /// The lock of a dkey.
+    /// Returns the lock of a dkey.
     pub(super) fn stripe(&self, object: ObjectId, dkey: &[u8]) -> &RwLock<()> {
         // There are STRIPES of them.
         &self.stripes[self.stripe_number(object, dkey)]
@@ -110,7 +110,7 @@ impl Shared {
         numbers.into_iter().map(lock).collect()
     }
 
-    /// The free bytes. Must not be called while the gate is held.
+    /// Returns the free bytes. Must not be called while the gate is held.
     pub(super) fn space(&self) -> Result<&Mutex<Space>> {
         if let Some(space) = self.space.get() {
             return Ok(space);
@@ -132,7 +132,7 @@ impl Shared {
         self.space.get().ok_or_else(|| Error::Corrupt("the free space is unknown".into()))
     }
 
-    /// The free bytes, if anything needed them yet.
+    /// Returns the free bytes, if anything needed them yet.
     pub(super) fn space_if_known(&self) -> Option<&Mutex<Space>> {
         self.space.get()
     }
@@ -144,7 +144,7 @@ impl Shared {
         }
     }
 
-    /// Takes numbers that nobody else gets.
+    /// Takes numbers that no other caller gets.
     pub(super) fn allocate(&self, count: u64) -> Result<Range<u64>> {
         let mut next = lock(&self.next);
         let end = next.checked_add(count);

@@ -67,7 +67,7 @@ impl Snapshot {
         self.tables.as_ref().ok_or_else(|| Error::Corrupt("the index is closed".into()))
     }
 
-    /// What a dkey holds.
+    /// Returns what a dkey holds.
     pub(super) fn content(&self, dkey: &[u8]) -> Result<Content> {
         let (dkeys, _) = self.tables()?;
         self.engine.guarded(|| {

@@ -18,7 +18,7 @@ pub(super) struct Space {
 }
 
 impl Space {
-    /// The space around extents that are taken, in any order.
+    /// Returns the space around extents that are taken, in any order.
     pub(super) fn around(mut taken: Vec<(u64, u64)>) -> Space {
         taken.sort_unstable();
         let mut space = Space::default();
@@ -31,7 +31,7 @@ impl Space {
         space
     }
 
-    /// Takes bytes that nobody has.
+    /// Takes bytes that no one has.
     pub(super) fn take(&mut self, length: u64) -> u64 {
         let fits = |&(free, at): &(u64, u64)| at.next_multiple_of(PAGE) + length <= at + free;
         let found = self.by_length.range((length, 0)..).take(TRIES).copied().find(fits);

@@ -88,7 +88,7 @@ fn in_order_only(updates: &[&Update<'_>]) -> bool {
 
 impl Drop for EmbeddedStore {
     fn drop(&mut self) {
-        // Whoever opens the container next must not find it open because of a thread of ours.
+        // A caller that opens the container next must not find it open because of a thread of ours.
         self.shared.join_helper();
     }
 }

@@ -6,14 +6,14 @@ use system::sync::Mutex;
 
 use super::far::{self, FarFile, NEAR_BYTES_MAX};
 use super::key;
-use super::rows::{Content, Held, value_of};
+use super::rows::{AkeyValue, Content, value_of};
 use super::shared::Shared;
 use super::space::Space;
 use crate::check::{self, Before, Shape};
 use crate::layout::blocks;
 use crate::layout::reader::{self, LastBlock};
 use crate::layout::sums::{self, Sum};
-use crate::layout::value::{Place, Value};
+use crate::layout::value::{DataRange, Value};
 use crate::layout::writer::{self, Writer};
 use crate::{Change, Condition, Error, ObjectId, Result, Update};
 
@@ -40,8 +40,8 @@ impl<'a> Entry<'a> {
         Entry { akey, value: None, near: None, changed: false }
     }
 
-    fn held(&self) -> Option<Held<'_>> {
-        self.near.map(Held::Single).or_else(|| self.value.as_ref().map(Held::from))
+    fn held(&self) -> Option<AkeyValue<'_>> {
+        self.near.map(AkeyValue::Single).or_else(|| self.value.as_ref().map(AkeyValue::from))
     }
 
     fn apply(&mut self, group: &[Change<'a>], writer: &mut Writer<'_>) -> Result<()> {
@@ -164,18 +164,18 @@ impl Shared {
         for entry in &named.akeys {
             let held = self.view().at(&named.key).value(entry.akey);
             let Ok(Some(Value::Array(mut array))) = held else { continue };
-            // What cannot be read keeps a checksum that is wrong now, and is an error for whoever reads it.
+            // What cannot be read keeps a checksum that is wrong now, and is an error for a caller that reads it.
             if writer.resum(Arc::make_mut(&mut array)).unwrap_or(false) {
                 let value = Value::Array(array);
-                let changes = [(entry.akey, Some(Held::from(&value)))];
+                let changes = [(entry.akey, Some(AkeyValue::from(&value)))];
                 self.view_mut().put(&named.key, named.base.clone(), changes.into_iter());
             }
         }
         far::give(space, &writer.undo());
     }
 
-    /// A large single value.
-    pub(super) fn far_value(&self, place: Place, sum: Option<Sum>) -> Result<Vec<u8>> {
+    /// Returns a large single value.
+    pub(super) fn far_value(&self, place: DataRange, sum: Option<Sum>) -> Result<Vec<u8>> {
         // A damaged index must not ask for more memory than there are bytes.
         if place.at + place.length > self.data.len()? {
             return Err(Error::Corrupt("a value lies behind the end of the data file".into()));

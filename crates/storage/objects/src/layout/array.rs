@@ -2,7 +2,7 @@
 
 use super::blocks::Grid;
 use super::sums::Sum;
-use super::value::{Place, Released};
+use super::value::{DataRange, Released};
 use super::writer::Far;
 use crate::Result;
 use crate::runs::{Run, Runs};
@@ -29,14 +29,14 @@ pub(crate) struct Near {
     pub(crate) runs: Runs,
 }
 
-/// Room for records far away.
+/// Space for records far away.
 #[derive(Clone, Debug)]
 pub(crate) struct Extent {
-    /// The first record there is room for.
+    /// The first record there is space for.
     pub(crate) start: u64,
     /// One past the last.
     pub(crate) end: u64,
-    /// Where the room begins.
+    /// Where the space begins.
     pub(crate) at: u64,
     /// When it was taken: in the current epoch no commit knows of it.
     pub(crate) epoch: u64,
@@ -55,32 +55,32 @@ impl Array {
         self.extents.is_empty() && self.near.as_ref().is_none_or(|near| near.runs.is_empty())
     }
 
-    /// One past the last record.
+    /// Returns one past the last record.
     pub(crate) fn end(&self) -> u64 {
         let far = self.extents.last().map_or(0, |extent| extent.runs.end());
         self.near.as_ref().map_or(far, |near| near.runs.end())
     }
 
-    /// Bytes of so many records.
+    /// Returns the number of bytes of so many records.
     pub(crate) fn bytes(&self, records: u64) -> u64 {
         records * u64::from(self.record_size)
     }
 
-    /// Extents with room for a record of a range.
+    /// Extents with space for a record of a range.
     pub(crate) fn overlapping(&self, start: u64, end: u64) -> &[Extent] {
         let from = self.extents.partition_point(|extent| extent.end <= start);
         let to = self.extents.partition_point(|extent| extent.start < end);
         self.extents.get(from..to).unwrap_or_default()
     }
 
-    /// The extent of this epoch that has room for all of a range.
+    /// Returns the extent of this epoch that has space for all of a range.
     pub(crate) fn writable(&mut self, start: u64, end: u64, epoch: u64) -> Option<&mut Extent> {
         let at = self.extents.partition_point(|extent| extent.end <= start);
         let extent = self.extents.get_mut(at)?;
         (extent.start <= start && end <= extent.end && extent.epoch == epoch).then_some(extent)
     }
 
-    /// Takes the room of a range away, with what is there. What stays of a block is read for its new checksum.
+    /// Takes the space of a range away, with what is there. What stays of a block is read for its new checksum.
     pub(crate) fn trim(
         &mut self,
         (start, end): Run,
@@ -135,7 +135,7 @@ impl Array {
         self.near = Some(near);
     }
 
-    /// Bytes of the span that a small array has after a write.
+    /// Returns the number of bytes of the span that a small array has after a write.
     pub(crate) fn span_bytes(&self, start: u64, end: u64) -> u64 {
         let (low, high) = span(self.near.as_ref(), start, end);
         (high - low).saturating_mul(u64::from(self.record_size))
@@ -155,12 +155,12 @@ impl Near {
         }
     }
 
-    /// Each run with its bytes.
+    /// Returns each run with its bytes.
     pub(crate) fn held(&self, size: usize) -> impl Iterator<Item = ((u64, u64), &[u8])> {
         self.runs.as_slice().iter().filter_map(move |run| Some((*run, self.slice(*run, size)?)))
     }
 
-    /// The bytes of a run that is there.
+    /// Returns the bytes of a run that is there.
     pub(crate) fn slice(&self, run: (u64, u64), size: usize) -> Option<&[u8]> {
         let (from, to) = ((run.0 - self.start) as usize * size, (run.1 - self.start) as usize * size);
         self.bytes.get(from..to)
@@ -168,7 +168,7 @@ impl Near {
 }
 
 impl Extent {
-    /// A part of an extent, if it has a record.
+    /// Returns a part of an extent, if it has a record.
     fn part(&self, (start, end): Run, size: u64) -> Option<Extent> {
         let (start, end) = (start.max(self.start), end.min(self.end));
         if start >= end {
@@ -195,9 +195,9 @@ impl Extent {
         Ok(part)
     }
 
-    /// The room as bytes.
-    pub(crate) fn place(&self, record_size: u32) -> Place {
-        Place { at: self.at, length: (self.end - self.start) * u64::from(record_size), epoch: self.epoch }
+    /// Returns the space as bytes.
+    pub(crate) fn place(&self, record_size: u32) -> DataRange {
+        DataRange { at: self.at, length: (self.end - self.start) * u64::from(record_size), epoch: self.epoch }
     }
 }
 
@@ -208,7 +208,7 @@ fn release(extent: &Extent, parts: &[Extent], size: u64, released: &mut Vec<Rele
     for (start, end) in inside.map(|part| (part.start, part.end)).chain([(extent.end, extent.end)]) {
         if from < start {
             let (at, length) = (extent.at + (from - extent.start) * size, (start - from) * size);
-            released.push(Place { at, length, epoch: extent.epoch });
+            released.push(DataRange { at, length, epoch: extent.epoch });
         }
         from = end;
     }

@@ -5,7 +5,7 @@
 
 use super::array::Extent;
 use super::sums::{self, Sum};
-use super::writer::{Far, Piece};
+use super::writer::{Far, ReadRange};
 use crate::runs::{Run, Runs};
 use crate::{Error, Result};
 
@@ -31,12 +31,12 @@ impl Grid {
         Grid { size: record_size.into(), records: sums::block_records(record_size) }
     }
 
-    /// How many blocks the records of a range lie in.
+    /// Returns how many blocks the records of a range lie in.
     pub(crate) fn count(self, start: u64, end: u64) -> u64 {
         if start < end { (end - 1) / self.records - start / self.records + 1 } else { 0 }
     }
 
-    /// The blocks of a range that an extent has room for, as runs of records.
+    /// Returns the blocks of a range that an extent has space for, as runs of records.
     pub(crate) fn blocks(self, extent: &Extent, start: u64, end: u64) -> impl Iterator<Item = Run> + use<> {
         let (low, high) = (extent.start, extent.end);
         let (start, end) = (start.max(low), end.min(high));
@@ -48,7 +48,7 @@ impl Grid {
         (0..self.count(start, end)).map(run)
     }
 
-    /// The place of a block's checksum.
+    /// Returns the place of a block's checksum.
     pub(crate) fn at(self, extent: &Extent, block: Run) -> usize {
         (block.0 / self.records - extent.start / self.records) as usize
     }
@@ -57,43 +57,43 @@ impl Grid {
         extent.sums.get(self.at(extent, block)).copied().ok_or_else(crate::bytes::Reader::corrupt)
     }
 
-    /// The checksum of those runs of a block that lie in `bytes`, which begin with a record.
+    /// Returns the checksum of those runs of a block that lie in `bytes`, which begin with a record.
     pub(crate) fn of_runs(self, runs: &Runs, block: Run, start: u64, bytes: &[u8]) -> Sum {
         let slice = |run: Run| bytes.get(self.range(run, start)).unwrap_or_default();
         sums::of_parts(runs.within(block.0, block.1).map(slice))
     }
 
-    /// Where the records of a run are in bytes that begin with a record.
+    /// Returns where the records of a run are in bytes that begin with a record.
     pub(crate) fn range(self, run: Run, start: u64) -> std::ops::Range<usize> {
         ((run.0 - start) * self.size) as usize..((run.1 - start) * self.size) as usize
     }
 
-    /// The checksums of records that lie together, one for each block.
+    /// Returns the checksums of records that lie together, one for each block.
     pub(crate) fn of_bytes(self, extent: &Extent, start: u64, bytes: &[u8]) -> Vec<Sum> {
         let blocks = self.blocks(extent, extent.start, extent.end);
         blocks.map(|block| self.of_runs(&extent.runs, block, start, bytes)).collect()
     }
 
-    /// Where a record is.
+    /// Returns where a record is.
     pub(crate) fn place(self, extent: &Extent, record: u64) -> u64 {
         extent.at + (record - extent.start) * self.size
     }
 
-    /// The records of a block that are there, and what lies between them.
+    /// Returns the records of a block that are there, and what lies between them.
     fn load(self, far: &dyn Far, extent: &Extent, block: Run) -> Result<Loaded> {
         let runs = extent.runs.cut(block.0, block.1);
         let start = if runs.is_empty() { block.0 } else { runs.start() };
         let mut bytes = vec![0; ((runs.end().max(start) - start) * self.size) as usize];
-        far.read(vec![Piece { at: self.place(extent, start), into: &mut bytes }])?;
+        far.read(vec![ReadRange { at: self.place(extent, start), into: &mut bytes }])?;
         Ok(Loaded { start, bytes })
     }
 
-    /// Whether the records of a block are those that were written.
+    /// Returns whether the records of a block are those that were written.
     pub(crate) fn is_right(self, extent: &Extent, block: Run, loaded: &Loaded) -> Result<bool> {
         Ok(self.of_runs(&extent.runs, block, loaded.start, &loaded.bytes) == self.sum(extent, block)?)
     }
 
-    /// The records of a block, verified.
+    /// Returns the records of a block, verified.
     pub(crate) fn verified(self, far: &dyn Far, extent: &Extent, block: Run) -> Result<Loaded> {
         let loaded = self.load(far, extent, block)?;
         match self.is_right(extent, block, &loaded)? {
@@ -110,21 +110,21 @@ impl Grid {
         }
     }
 
-    /// The checksum of what is left of a block. Where the block is damaged it is a wrong one: whoever reads it is told.
+    /// Returns the checksum of what is left of a block. Where the block is damaged it is a wrong one: a caller that reads it is reported.
     pub(crate) fn of_rest(self, far: &dyn Far, extent: &Extent, block: Run, rest: &Runs) -> Result<Sum> {
         let loaded = self.load(far, extent, block)?;
         let sum = self.of_runs(rest, block, loaded.start, &loaded.bytes);
         Ok(if self.is_right(extent, block, &loaded)? { sum } else { !sum })
     }
 
-    /// The checksum of a block as its bytes are now.
+    /// Returns the checksum of a block as its bytes are now.
     pub(crate) fn of_now(self, far: &dyn Far, extent: &Extent, block: Run) -> Result<Sum> {
         let loaded = self.load(far, extent, block)?;
         Ok(self.of_runs(&extent.runs, block, loaded.start, &loaded.bytes))
     }
 }
 
-/// The error of bytes that are not those that were written.
+/// Returns the error of bytes that are not those that were written.
 pub(crate) fn damaged(at: u64) -> Error {
     Error::Corrupt(format!("the data file is damaged: the checksum of its bytes from {at} on is wrong"))
 }

@@ -3,7 +3,7 @@
 use super::array::{Array, Extent};
 use super::blocks::{Grid, Loaded};
 use super::sums::Sum;
-use super::writer::{Far, Piece, pieces};
+use super::writer::{Far, ReadRange, pieces};
 use crate::Result;
 use crate::runs::Run;
 
@@ -34,7 +34,7 @@ pub(crate) fn read(
         for run in extent.runs.within(start, end) {
             let room = into.get_mut(grid.range(run, start)).unwrap_or_default();
             match extent.sums.is_empty() {
-                true => far.read(vec![Piece { at: grid.place(extent, run.0), into: room }])?,
+                true => far.read(vec![ReadRange { at: grid.place(extent, run.0), into: room }])?,
                 false => Checked { far, grid, extent }.read(run, room, last)?,
             }
         }
@@ -73,7 +73,7 @@ impl Checked<'_> {
         Ok(())
     }
 
-    /// Whether a run has all records of a block that are there.
+    /// Returns whether a run has all records of a block that are there.
     fn is_within(&self, block: Run, run: Run) -> bool {
         let mut held = self.extent.runs.within(block.0, block.1);
         held.next().is_some_and(|held| run.0 <= held.0 && held.1 <= run.1) && held.next().is_none()
@@ -86,7 +86,7 @@ impl Checked<'_> {
             let (Some(first), Some(last)) = (some.first(), some.last()) else { continue };
             let part = (first.0.max(run.0), last.1.min(run.1));
             let room = into.get_mut(self.grid.range(part, run.0)).unwrap_or_default();
-            self.far.read(vec![Piece { at: self.grid.place(self.extent, part.0), into: &mut *room }])?;
+            self.far.read(vec![ReadRange { at: self.grid.place(self.extent, part.0), into: &mut *room }])?;
             some.iter().try_for_each(|block| self.grid.verify(self.extent, *block, part.0, room))?;
         }
         Ok(())

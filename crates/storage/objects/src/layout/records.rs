@@ -23,7 +23,7 @@ impl<'b> Records<'b> {
         (self.start, self.end)
     }
 
-    /// The part within a run.
+    /// Returns the part within a run.
     pub(super) fn within(&self, run: Run, grid: Grid) -> Self {
         let (start, end) = (self.start.max(run.0), self.end.min(run.1));
         let bytes = if start < end { self.bytes.get(grid.range((start, end), self.start)) } else { None };

@@ -16,17 +16,17 @@ pub(crate) fn block_records(record_size: u32) -> u64 {
     (BLOCK_BYTES / u64::from(record_size).max(1)).max(1)
 }
 
-/// The checksum of bytes.
+/// Returns the checksum of bytes.
 pub(crate) fn of(bytes: &[u8]) -> Sum {
     XxHash3_64::oneshot(bytes) as Sum
 }
 
-/// The checksum of bytes that belong to a key: under another key they have another one.
+/// Returns the checksum of bytes that belong to a key: under another key they have another one.
 pub(crate) fn of_pair(key: &[u8], bytes: &[u8]) -> Sum {
     XxHash3_64::oneshot_with_seed(XxHash3_64::oneshot(key), bytes) as Sum
 }
 
-/// The checksum of bytes that lie apart, as if they lay together.
+/// Returns the checksum of bytes that lie apart, as if they lay together.
 pub(crate) fn of_parts<'a>(mut parts: impl Iterator<Item = &'a [u8]>) -> Sum {
     let first = parts.next().unwrap_or_default();
     let Some(second) = parts.next() else { return of(first) };

@@ -16,14 +16,14 @@ pub(crate) enum Value {
     /// A small single value.
     Single(Arc<[u8]>),
     /// A large single value, and its checksum if it has one.
-    Far(Place, Option<Sum>),
+    Far(DataRange, Option<Sum>),
     /// An array.
     Array(Arc<Array>),
 }
 
 /// Bytes that are far.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Place {
+pub(crate) struct DataRange {
     /// Where they begin.
     pub(crate) at: u64,
     /// How many.
@@ -32,8 +32,8 @@ pub(crate) struct Place {
     pub(crate) epoch: u64,
 }
 
-/// A place that nobody needs any more.
-pub(crate) type Released = Place;
+/// A place that is no longer needed.
+pub(crate) type Released = DataRange;
 
 /// What was committed is of an epoch that never is the current one.
 const COMMITTED: u64 = 0;
@@ -62,8 +62,8 @@ impl Value {
         }
     }
 
-    /// The far bytes that it has.
-    pub(crate) fn places(&self) -> Vec<Place> {
+    /// Returns the far bytes that it has.
+    pub(crate) fn places(&self) -> Vec<DataRange> {
         match self {
             Value::Single(_) => Vec::new(),
             Value::Far(place, _) => vec![*place],
@@ -119,15 +119,15 @@ impl Value {
         if reader.0.is_empty() { Ok(value) } else { Err(Reader::corrupt()) }
     }
 
-    /// A small single value, without a copy of it.
+    /// Returns a small single value, without a copy of it.
     pub(crate) fn single(stored: &[u8]) -> Option<&[u8]> {
         stored.split_first().filter(|(tag, _)| **tag == SINGLE).map(|(_, value)| value)
     }
 }
 
-fn place(at: u64, length: u64) -> Result<Place> {
+fn place(at: u64, length: u64) -> Result<DataRange> {
     at.checked_add(length).ok_or_else(Reader::corrupt)?;
-    Ok(Place { at, length, epoch: COMMITTED })
+    Ok(DataRange { at, length, epoch: COMMITTED })
 }
 
 fn encode_near(record_size: u32, near: &Near, out: &mut Vec<u8>) {
@@ -203,7 +203,7 @@ fn decode_extent(reader: &mut Reader<'_>, record_size: u32) -> Result<Extent> {
     Ok(Extent { start, end, at, epoch: COMMITTED, runs, sums: Vec::new() })
 }
 
-/// The checksums of an extent of so many blocks: all, or none where an older program wrote it.
+/// Returns the checksums of an extent of so many blocks: all, or none where an older program wrote it.
 fn decode_sums(reader: &mut Reader<'_>, blocks: u64) -> Result<Vec<Sum>> {
     let count = reader.count()?;
     if count > 0 && count as u64 != blocks {

@@ -12,7 +12,7 @@ use super::reader::{self, LastBlock};
 pub(crate) use super::records::groups;
 use super::records::{Records, patch, take_window};
 use super::sums;
-use super::value::{Place, Released, Value};
+use super::value::{DataRange, Released, Value};
 use crate::runs::{Run, Runs};
 use crate::{Change, Result};
 
@@ -22,19 +22,19 @@ pub(crate) trait Far {
     fn near_bytes_max(&self) -> u64;
     /// A smaller write into an array copies its surroundings of this size, so that an array has few extents.
     fn window_bytes(&self) -> u64;
-    /// Whether large bytes get checksums of ours; storage that has its own needs none.
+    /// Returns whether large bytes get checksums of ours; storage that has its own needs none.
     fn has_sums(&self) -> bool;
-    /// Takes bytes that nobody has.
+    /// Takes bytes that no one has.
     fn take(&self, length: u64) -> Result<u64>;
     /// Writes bytes that were taken.
     fn write(&self, at: u64, bytes: &[u8]) -> Result<()>;
     /// Reads bytes that were written.
-    fn read(&self, pieces: Vec<Piece<'_>>) -> Result<()>;
+    fn read(&self, pieces: Vec<ReadRange<'_>>) -> Result<()>;
 }
 
 /// Bytes to read.
 #[derive(Debug)]
-pub(crate) struct Piece<'a> {
+pub(crate) struct ReadRange<'a> {
     /// From where.
     pub(crate) at: u64,
     /// Where to.
@@ -45,10 +45,10 @@ pub(crate) struct Piece<'a> {
 pub(crate) struct Writer<'a> {
     far: &'a dyn Far,
     epoch: u64,
-    taken: Vec<Place>,
+    taken: Vec<DataRange>,
     released: Vec<Released>,
     /// What was written over: where an update fails, other bytes may be there now.
-    overwritten: Vec<Place>,
+    overwritten: Vec<DataRange>,
 }
 
 impl<'a> Writer<'a> {
@@ -56,7 +56,7 @@ impl<'a> Writer<'a> {
         Writer { far, epoch, taken: Vec::new(), released: Vec::new(), overwritten: Vec::new() }
     }
 
-    /// A single value, near or far.
+    /// Returns a single value, near or far.
     fn single(&mut self, bytes: &[u8]) -> Result<Value> {
         if bytes.len() as u64 <= self.far.near_bytes_max() {
             return Ok(Value::Single(bytes.into()));
@@ -109,14 +109,14 @@ impl<'a> Writer<'a> {
         Ok(())
     }
 
-    /// The surroundings of a record that are copied with it.
+    /// Returns the surroundings of a record that are copied with it.
     fn window(&self, array: &Array, record: u64) -> Run {
         let records = (self.far.window_bytes() / u64::from(array.record_size)).max(1);
         let start = record - record % records;
         (start, start.saturating_add(records))
     }
 
-    /// Writes records into the extent of this epoch that has room for all of them.
+    /// Writes records into the extent of this epoch that has space for all of them.
     fn write_in_place(&mut self, array: &mut Array, group: &[Records<'_>]) -> Result<()> {
         let grid = Grid::new(array.record_size);
         let Some((first, last)) = group.first().zip(group.last()) else { return Ok(()) };
@@ -136,7 +136,7 @@ impl<'a> Writer<'a> {
     /// Writes over bytes of this epoch.
     fn overwrite(&mut self, extent: &Extent, records: Records<'_>, grid: Grid) -> Result<()> {
         let (at, length) = (grid.place(extent, records.start), records.bytes.len() as u64);
-        self.overwritten.push(Place { at, length, epoch: self.epoch });
+        self.overwritten.push(DataRange { at, length, epoch: self.epoch });
         self.far.write(at, records.bytes)
     }
 
@@ -182,7 +182,7 @@ impl<'a> Writer<'a> {
         Ok(changed)
     }
 
-    /// A block with parts of it changed, and its checksum.
+    /// Returns a block with parts of it changed, and its checksum.
     fn patched(
         &self,
         extent: &Extent,
@@ -214,7 +214,7 @@ impl<'a> Writer<'a> {
         &mut self,
         array: &mut Array,
         (start, end): Run,
-        place: Place,
+        place: DataRange,
         runs: Runs,
         written: Records<'_>,
     ) -> Result<()> {
@@ -253,18 +253,18 @@ impl<'a> Writer<'a> {
         Ok(())
     }
 
-    fn take(&mut self, length: u64) -> Result<Place> {
-        let place = Place { at: self.far.take(length)?, length, epoch: self.epoch };
+    fn take(&mut self, length: u64) -> Result<DataRange> {
+        let place = DataRange { at: self.far.take(length)?, length, epoch: self.epoch };
         self.taken.push(place);
         Ok(place)
     }
 
-    /// The update holds: what nobody needs any more, first what no commit knows of.
+    /// The update holds: what no one needs any more, first what no commit knows of.
     pub(crate) fn done(self) -> (Vec<Released>, Vec<Released>) {
         self.released.into_iter().partition(|place| place.epoch == self.epoch)
     }
 
-    /// The update failed: what it took, and nobody knows of.
+    /// Returns the update failed: what it took, and no one knows of.
     pub(crate) fn undo(self) -> Vec<Released> {
         self.taken
     }
@@ -277,7 +277,7 @@ impl<'a> Writer<'a> {
         for extent in array.extents.iter_mut().filter(|extent| !extent.sums.is_empty()) {
             let place = extent.place(record_size);
             let overlaps =
-                |other: &&Place| other.at < place.at + place.length && place.at < other.at + other.length;
+                |other: &&DataRange| other.at < place.at + place.length && place.at < other.at + other.length;
             if !self.overwritten.iter().any(|other| overlaps(&other)) {
                 continue;
             }
@@ -341,7 +341,7 @@ impl<'a> Writer<'a> {
 }
 
 /// Copies the records that are near, and answers what is to read for the others.
-pub(crate) fn pieces<'a>(array: &Array, start: u64, into: &'a mut [u8]) -> Vec<Piece<'a>> {
+pub(crate) fn pieces<'a>(array: &Array, start: u64, into: &'a mut [u8]) -> Vec<ReadRange<'a>> {
     let size = u64::from(array.record_size);
     let end = start + into.len() as u64 / size;
     if let Some(near) = &array.near {
@@ -358,7 +358,7 @@ pub(crate) fn pieces<'a>(array: &Array, start: u64, into: &'a mut [u8]) -> Vec<P
         for run in extent.runs.within(start, end) {
             let (_, after) = std::mem::take(&mut rest).split_at_mut(((run.0 - reached) * size) as usize);
             let (room, after) = after.split_at_mut(((run.1 - run.0) * size) as usize);
-            pieces.push(Piece { at: extent.at + (run.0 - extent.start) * size, into: room });
+            pieces.push(ReadRange { at: extent.at + (run.0 - extent.start) * size, into: room });
             (rest, reached) = (after, run.1);
         }
     }

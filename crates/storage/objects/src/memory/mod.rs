@@ -11,13 +11,13 @@ use system::sync::{Mutex, MutexGuard};
 
 use crate::{ContainerId, Error, Mode, Pool, Result, Store};
 
-/// A pool of its own: nobody else sees its containers, and they go with its last handle.
+/// Returns a pool of its own: no other caller sees its containers, and they go with its last handle.
 #[must_use]
 pub fn pool() -> Arc<dyn Pool> {
     Arc::new(MemoryPool::default())
 }
 
-/// The pool with this name, the same for the whole process.
+/// Returns the pool with this name, the same for the whole process.
 #[must_use]
 pub fn shared(name: &str) -> Arc<dyn Pool> {
     static POOLS: OnceLock<Mutex<BTreeMap<String, Arc<MemoryPool>>>> = OnceLock::new();

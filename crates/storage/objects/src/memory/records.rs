@@ -20,7 +20,7 @@ impl Records {
         self.runs.is_empty()
     }
 
-    /// One past the last record.
+    /// Returns one past the last record.
     pub(super) fn end(&self) -> u64 {
         self.runs.last_key_value().map_or(0, |(at, run)| (at + run.len() as u64) / u64::from(self.size))
     }

@@ -25,7 +25,7 @@ const NUMBERS_AT_ONCE: u64 = 1 << 12;
 
 /// Objects that the cluster does not have yet: nothing needs to be asked about them.
 #[derive(Debug, Default)]
-pub(super) struct Fresh {
+pub(super) struct NewObjects {
     /// Numbers that this handle took.
     ranges: Vec<Range<u64>>,
     /// Whether the container was made by this handle, and nothing of it was flushed.
@@ -49,9 +49,9 @@ pub(super) struct Core {
     stripes: Vec<RwLock<()>>,
     numbers: Mutex<Range<u64>>,
     data_numbers: Mutex<Range<u64>>,
-    fresh: Mutex<Fresh>,
+    fresh: Mutex<NewObjects>,
     sharded: RwLock<HashSet<ObjectId>>,
-    /// Data objects that nobody needs after the next flush.
+    /// Data objects that no one needs after the next flush.
     pub(super) doomed: Mutex<Vec<u64>>,
     /// Keys that were put into heads since they were counted.
     pub(super) puts: Mutex<HashMap<ObjectId, usize>>,
@@ -63,7 +63,7 @@ pub(super) struct Core {
     pub(super) head_keys_max: usize,
 }
 
-/// A lock, whatever another thread's panic left.
+/// Returns a lock, whatever another thread's panic left.
 pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock()
 }
@@ -85,7 +85,7 @@ impl Core {
             stripes: (0..STRIPES).map(|_| RwLock::new(())).collect(),
             numbers: Mutex::new(0..0),
             data_numbers: Mutex::new(0..0),
-            fresh: Mutex::new(Fresh { created, ..Fresh::default() }),
+            fresh: Mutex::new(NewObjects { created, ..NewObjects::default() }),
             sharded: RwLock::default(),
             doomed: Mutex::default(),
             puts: Mutex::default(),
@@ -115,12 +115,12 @@ impl Core {
         }
     }
 
-    /// Whether an akey may have been seen as an array.
+    /// Returns whether an akey may have been seen as an array.
     pub(super) fn is_maybe_array(&self, akey: Wanted<'_>) -> bool {
         lock(&self.arrays).contains(&hash(akey))
     }
 
-    /// The lock of a dkey.
+    /// Returns the lock of a dkey.
     pub(super) fn stripe(&self, object: ObjectId, dkey: &[u8]) -> &RwLock<()> {
         // There are STRIPES of them.
         &self.stripes[Core::stripe_number(object, dkey)]
@@ -142,7 +142,7 @@ impl Core {
         self.names.ask(asks, AT_ONCE).map_err(failed("read keys from the cluster"))
     }
 
-    /// Whether a head has shards, as far as is known.
+    /// Returns whether a head has shards, as far as is known.
     pub(super) fn is_sharded(&self, object: ObjectId) -> bool {
         self.sharded.read().contains(&object)
     }
@@ -153,13 +153,13 @@ impl Core {
         }
     }
 
-    /// Whether the cluster has nothing of an object: nobody else knows its number.
+    /// Returns whether the cluster has nothing of an object: no other caller knows its number.
     pub(super) fn is_fresh(&self, object: ObjectId) -> bool {
         let fresh = lock(&self.fresh);
         fresh.ranges.iter().any(|range| range.contains(&object.low)) && !fresh.stored.contains(&object)
     }
 
-    /// Whether the cluster need not be asked before a change, since it probably has nothing of an object. Where it
+    /// Returns whether the cluster need not be asked before a change, since it probably has nothing of an object. Where it
     /// has, the flush finds out.
     pub(super) fn is_likely_fresh(&self, object: ObjectId) -> bool {
         let created = lock(&self.fresh).created;

@@ -3,14 +3,14 @@
 use super::core::Core;
 use super::ffi::{Read, Write};
 use super::{AT_ONCE, STRIPE_BYTES, failed};
-use crate::layout::writer::{Far, Piece};
+use crate::layout::writer::{Far, ReadRange};
 use crate::{Error, Result};
 
 /// What a key holds at most: an object of its own costs another round trip.
 const NEAR_BYTES_MAX: u64 = 8 << 10;
 const WINDOW_BYTES: u64 = 256 << 10;
 
-/// The name of a data object.
+/// Returns the name of a data object.
 pub(super) fn data(number: u64) -> String {
     format!("d.{number:016x}")
 }
@@ -49,7 +49,7 @@ impl Far for Core {
         Ok(())
     }
 
-    fn read(&self, pieces: Vec<Piece<'_>>) -> Result<()> {
+    fn read(&self, pieces: Vec<ReadRange<'_>>) -> Result<()> {
         let mut reads: Vec<Read<'_>> = pieces.into_iter().flat_map(split).collect();
         if reads.is_empty() {
             return Ok(());
@@ -70,8 +70,8 @@ impl Far for Core {
     }
 }
 
-/// A piece as parts of data objects.
-fn split(piece: Piece<'_>) -> Vec<Read<'_>> {
+/// Returns a piece as parts of data objects.
+fn split(piece: ReadRange<'_>) -> Vec<Read<'_>> {
     let (mut at, mut rest, mut reads) = (piece.at, piece.into, Vec::new());
     while !rest.is_empty() {
         let offset = at % STRIPE_BYTES;

@@ -6,7 +6,7 @@ use std::sync::atomic::Ordering;
 use super::core::{Core, lock};
 use super::far;
 use super::ffi::{Ask, CANCELED, Code, Completion, Guard, NOT_FOUND, Write};
-use super::heads::{self, Home, LEVEL};
+use super::heads::{self, DkeyLocation, LEVEL};
 use super::pending::{Akey, Dkey, DkeyId};
 use super::{AT_ONCE, failed};
 use crate::layout::reader::{self, LastBlock};
@@ -127,10 +127,10 @@ impl Core {
         Ok(error)
     }
 
-    /// The operations for some dkeys: those of one head together, up to a size.
+    /// Returns the operations for some dkeys: those of one head together, up to a size.
     fn operations(&self, ids: &[DkeyId]) -> Result<Vec<Sent>> {
         let dkeys: Vec<_> = ids.iter().map(|(object, dkey)| (*object, dkey.as_slice())).collect();
-        let mut by_home: BTreeMap<Home, Vec<&DkeyId>> = BTreeMap::new();
+        let mut by_home: BTreeMap<DkeyLocation, Vec<&DkeyId>> = BTreeMap::new();
         for (home, id) in self.homes(&dkeys)?.into_iter().zip(ids) {
             by_home.entry(home).or_default().push(id);
         }
@@ -182,7 +182,7 @@ impl Core {
         sent
     }
 
-    /// Sends changes of one dkey until nobody else is faster.
+    /// Sends changes of one dkey until no other caller is faster.
     pub(super) fn settle(&self, id: &DkeyId, dkey: &mut Dkey, epoch: u64) -> Result<()> {
         for _ in 0..TRIES_MAX {
             self.flight.wait().map_err(failed("write to the cluster"))?;
@@ -233,7 +233,7 @@ impl Core {
         Ok(())
     }
 
-    /// The records that were written and punched here, on an array that another process changed.
+    /// Returns the records that were written and punched here, on an array that another process changed.
     fn rebuilt(&self, name: &[u8], akey: &Akey, base: Option<&[u8]>, epoch: u64) -> Result<Option<Value>> {
         let mut value = base.map(Value::decode).transpose()?;
         let mine = match &akey.value {
@@ -257,7 +257,7 @@ impl Core {
         Ok(value)
     }
 
-    /// Removes data objects that nobody needs. What fails stays for the next time.
+    /// Removes data objects that no one needs. What fails stays for the next time.
     pub(super) fn remove_doomed(&self) {
         let doomed = std::mem::take(&mut *lock(&self.doomed));
         let remove = Write { remove: true, ..Write::default() };

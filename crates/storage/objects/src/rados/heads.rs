@@ -17,24 +17,24 @@ pub(super) const LEVEL: &[u8] = b"\x02\x04level";
 /// Keys in one request.
 const KEYS_AT_ONCE: usize = 512;
 
-/// The head's name.
+/// Returns the head's name.
 pub(super) fn head(object: ObjectId) -> String {
     format!("h.{object}")
 }
 
-/// The name of one of its shards.
+/// Returns the name of one of its shards.
 pub(super) fn shard(object: ObjectId, number: u64) -> String {
     format!("h.{object}.{number:02x}")
 }
 
-/// The shard of a dkey. The hash (FNV-1a) is part of the format.
+/// Returns the shard of a dkey. The hash (FNV-1a) is part of the format.
 pub(super) fn shard_of(dkey: &[u8]) -> u64 {
     let step = |hash: u64, byte: &u8| (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3);
     let hash = dkey.iter().fold(0xcbf2_9ce4_8422_2325, step);
     (hash >> 32) % SHARDS
 }
 
-/// The object of a head's or shard's name.
+/// Returns the object of a head's or shard's name.
 pub(super) fn object_of(name: &str) -> Option<ObjectId> {
     let rest = name.strip_prefix("h.")?;
     let (high, rest) = rest.split_once('.')?;
@@ -42,14 +42,14 @@ pub(super) fn object_of(name: &str) -> Option<ObjectId> {
     Some(ObjectId { high: u64::from_str_radix(high, 16).ok()?, low: u64::from_str_radix(low, 16).ok()? })
 }
 
-/// The key of an akey in its RADOS object.
+/// Returns the key of an akey in its RADOS object.
 pub(super) fn key(dkey: &[u8], akey: &[u8]) -> Vec<u8> {
     let mut key = Vec::with_capacity(dkey.len() + akey.len() + 4);
     keys::pair(dkey, akey, &mut key);
     key
 }
 
-/// What all keys of a dkey begin with.
+/// Returns what all keys of a dkey begin with.
 pub(super) fn prefix(dkey: &[u8]) -> Vec<u8> {
     let mut prefix = Vec::new();
     keys::dkey_prefix(dkey, &mut prefix);
@@ -58,13 +58,13 @@ pub(super) fn prefix(dkey: &[u8]) -> Vec<u8> {
 
 /// Where a dkey is to be written.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub(super) struct Home {
+pub(super) struct DkeyLocation {
     pub(super) name: String,
     /// Whether the head must still be of level 0.
     pub(super) level_0: bool,
 }
 
-impl Home {
+impl DkeyLocation {
     /// Begins a write there.
     pub(super) fn write<'a>(&self) -> Write<'a> {
         let guards = self.level_0.then(|| (LEVEL.to_vec(), Guard::Equals(Vec::new())));
@@ -76,7 +76,7 @@ impl Home {
 pub(super) type Wanted<'a> = (ObjectId, &'a [u8], &'a [u8]);
 
 impl Core {
-    /// The stored values of akeys.
+    /// Returns the stored values of akeys.
     pub(super) fn look_up(&self, wanted: &[Wanted<'_>]) -> Result<Vec<Option<Vec<u8>>>> {
         let mut found: Vec<Option<Vec<u8>>> = vec![None; wanted.len()];
         let mut left: Vec<usize> = (0..wanted.len()).collect();
@@ -96,7 +96,7 @@ impl Core {
         Ok(found)
     }
 
-    /// What to ask whom, and for which of the wanted.
+    /// Returns what to ask whom, and for which of the wanted.
     fn asks(&self, wanted: &[Wanted<'_>], left: &[usize]) -> (Vec<Ask>, Vec<Vec<usize>>) {
         let mut by_name: HashMap<String, Vec<usize>> = HashMap::new();
         for &i in left {
@@ -125,8 +125,8 @@ impl Core {
         }
     }
 
-    /// Where dkeys are to be written.
-    pub(super) fn homes(&self, dkeys: &[(ObjectId, &[u8])]) -> Result<Vec<Home>> {
+    /// Returns where dkeys are to be written.
+    pub(super) fn homes(&self, dkeys: &[(ObjectId, &[u8])]) -> Result<Vec<DkeyLocation>> {
         let sharded: Vec<bool> = dkeys.iter().map(|(object, _)| self.is_sharded(*object)).collect();
         let asked = dkeys.iter().zip(&sharded).filter(|(_, sharded)| **sharded);
         let asks: Vec<Ask> = asked.map(|((object, dkey), _)| first_of(head(*object), dkey)).collect();
@@ -134,11 +134,11 @@ impl Core {
         let home = |((object, dkey), sharded): (&(ObjectId, &[u8]), bool)| {
             let name = head(*object);
             if !sharded {
-                return Home { name, level_0: true };
+                return DkeyLocation { name, level_0: true };
             }
             let stays = answers.next().is_some_and(|answer| has_dkey(&answer, dkey));
             let name = if stays { name } else { shard(*object, shard_of(dkey)) };
-            Home { name, level_0: false }
+            DkeyLocation { name, level_0: false }
         };
         Ok(dkeys.iter().zip(sharded).map(home).collect())
     }
@@ -150,7 +150,7 @@ pub(super) fn first_of(name: String, dkey: &[u8]) -> Ask {
     Ask { name, keys: vec![prefix.clone(), LEVEL.to_vec()], after: Some((prefix, 1)) }
 }
 
-/// Whether an answer to [`first_of`] has one.
+/// Returns whether an answer to [`first_of`] has one.
 fn has_dkey(answer: &Answer, dkey: &[u8]) -> bool {
     let prefix = prefix(dkey);
     answer.pairs.iter().chain(&answer.behind).any(|(key, _)| key.starts_with(&prefix))

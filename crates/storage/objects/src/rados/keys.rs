@@ -16,7 +16,7 @@ pub(super) fn escape(key: &[u8], out: &mut Vec<u8>) {
     }
 }
 
-/// The bytes before an escape; `None` for what is no escape of anything.
+/// Returns the bytes before an escape; `None` for what is no escape of anything.
 pub(super) fn unescape(escaped: &[u8]) -> Option<Vec<u8>> {
     let mut key = Vec::with_capacity(escaped.len());
     let mut bytes = escaped.iter();
@@ -42,7 +42,7 @@ pub(super) fn pair(dkey: &[u8], akey: &[u8], out: &mut Vec<u8>) {
     escape(akey, out);
 }
 
-/// The escaped dkey and akey of a key.
+/// Returns the escaped dkey and akey of a key.
 pub(super) fn split(key: &[u8]) -> Option<(&[u8], &[u8])> {
     let mut at = 0;
     loop {

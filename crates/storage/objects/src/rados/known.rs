@@ -15,7 +15,7 @@ const HEADS_MAX: usize = 64;
 pub(super) type Known = HashMap<ObjectId, Option<HashSet<Vec<u8>>>>;
 
 impl Core {
-    /// Whether the cluster had no such akey when its object was looked at.
+    /// Returns whether the cluster had no such akey when its object was looked at.
     pub(super) fn is_absent(&self, (object, dkey, akey): Wanted<'_>) -> Result<bool> {
         let absent = |keys: &Option<HashSet<Vec<u8>>>| {
             keys.as_ref().is_some_and(|keys| !keys.contains(&heads::key(dkey, akey)))

@@ -21,7 +21,7 @@ pub(super) struct Page {
 }
 
 impl Core {
-    /// The RADOS objects that have keys of an object, or of one of its dkeys.
+    /// Returns the RADOS objects that have keys of an object, or of one of its dkeys.
     fn sources(&self, object: ObjectId, dkey: Option<&[u8]>) -> Vec<String> {
         let shards = match dkey {
             _ if !self.is_sharded(object) => 0..0,
@@ -31,7 +31,7 @@ impl Core {
         [heads::head(object)].into_iter().chain(shards.map(|number| heads::shard(object, number))).collect()
     }
 
-    /// A page of keys: of all dkeys, or at least of one.
+    /// Returns a page of keys: of all dkeys, or at least of one.
     pub(super) fn page(&self, object: ObjectId, dkey: Option<&[u8]>, from: &[u8]) -> Result<Page> {
         if self.is_fresh(object) {
             return Ok(Page::default());
@@ -169,7 +169,7 @@ impl Core {
         Ok(found)
     }
 
-    /// The objects with a head, listed anew where a listing begins.
+    /// Returns the objects with a head, listed anew where a listing begins.
     fn listed(&self, anew: bool) -> Result<Arc<BTreeSet<ObjectId>>> {
         let mut listed = lock(&self.listed);
         if anew || listed.is_empty() {

@@ -49,13 +49,13 @@ const DYING_KEY: &[u8] = b"dying";
 /// Without an answer of the monitors for so long there is no cluster.
 const CONNECT_SECONDS: &str = "10";
 
-/// The pool of a cluster. Without a configuration file the one is taken that Ceph's own tools take (`CEPH_CONF`,
+/// Returns the pool of a cluster. Without a configuration file the one is taken that Ceph's own tools take (`CEPH_CONF`,
 /// `/etc/ceph/ceph.conf`).
 pub fn pool(pool: &str, conf: Option<&Path>) -> Result<Arc<dyn Pool>> {
     pool_with_heads_of(pool, conf, HEAD_KEYS_MAX)
 }
 
-/// The same with another limit of keys in a head, for tests of what happens beyond it.
+/// Returns the same with another limit of keys in a head, for tests of what happens beyond it.
 #[doc(hidden)]
 pub fn pool_with_heads_of(pool: &str, conf: Option<&Path>, head_keys_max: usize) -> Result<Arc<dyn Pool>> {
     let cluster = Arc::new(connect(conf)?);
@@ -66,7 +66,7 @@ pub fn pool_with_heads_of(pool: &str, conf: Option<&Path>, head_keys_max: usize)
     Ok(Arc::new(RadosPool { cluster, names, pool: pool.to_owned(), head_keys_max }))
 }
 
-/// An error of librados.
+/// Returns an error of librados.
 fn failed(what: &str) -> impl Fn(Code) -> Error + '_ {
     move |code| match code {
         NOT_PERMITTED | -13 => Error::Refused(format!("{what}: the cluster does not permit it")),
@@ -114,7 +114,7 @@ struct RadosPool {
 }
 
 /// What is known of a container.
-enum State {
+enum ContainerStatus {
     Missing,
     /// It is being destroyed, or that was interrupted.
     Dying,
@@ -130,16 +130,16 @@ impl RadosPool {
         Error::NotFound(format!("there is no container {id} in pool {}", self.pool))
     }
 
-    fn state(&self, names: &Arc<Names>) -> Result<State> {
+    fn state(&self, names: &Arc<Names>) -> Result<ContainerStatus> {
         let keys = vec![LAYOUT_KEY.to_vec(), DYING_KEY.to_vec()];
         let answer = names.ask(&[Ask { name: CONTAINER.into(), keys, after: None }], 1);
         let pairs =
             answer.map_err(failed("look at a container"))?.into_iter().flat_map(|answer| answer.pairs);
-        let mut state = State::Missing;
+        let mut state = ContainerStatus::Missing;
         for (key, value) in pairs {
             match (key.as_slice(), value.as_slice()) {
-                (DYING_KEY, _) => return Ok(State::Dying),
-                (_, LAYOUT) => state = State::Live,
+                (DYING_KEY, _) => return Ok(ContainerStatus::Dying),
+                (_, LAYOUT) => state = ContainerStatus::Live,
                 (_, other) => {
                     let (other, known) = (other.escape_ascii(), LAYOUT.escape_ascii());
                     return Err(Error::Corrupt(format!(
@@ -194,7 +194,7 @@ impl RadosPool {
 impl Pool for RadosPool {
     fn create(&self, id: ContainerId) -> Result<Arc<dyn Store>> {
         let names = self.namespace(id)?;
-        if matches!(self.state(&names)?, State::Dying) {
+        if matches!(self.state(&names)?, ContainerStatus::Dying) {
             self.clear(&names)?;
         }
         self.register(id, true)?;
@@ -214,14 +214,14 @@ impl Pool for RadosPool {
     fn open(&self, id: ContainerId, mode: Mode) -> Result<Arc<dyn Store>> {
         let names = self.namespace(id)?;
         match self.state(&names)? {
-            State::Live => Ok(self.store(names, mode, false)),
-            State::Missing | State::Dying => Err(self.missing(id)),
+            ContainerStatus::Live => Ok(self.store(names, mode, false)),
+            ContainerStatus::Missing | ContainerStatus::Dying => Err(self.missing(id)),
         }
     }
 
     fn destroy(&self, id: ContainerId) -> Result<()> {
         let names = self.namespace(id)?;
-        if matches!(self.state(&names)?, State::Missing) {
+        if matches!(self.state(&names)?, ContainerStatus::Missing) {
             return Err(self.missing(id));
         }
         self.clear(&names)?;
@@ -242,7 +242,7 @@ impl Pool for RadosPool {
             }
         }
         let live = |id: &ContainerId| {
-            matches!(self.namespace(*id).and_then(|names| self.state(&names)), Ok(State::Live))
+            matches!(self.namespace(*id).and_then(|names| self.state(&names)), Ok(ContainerStatus::Live))
         };
         found.retain(live);
         found.sort();

@@ -48,7 +48,7 @@ pub(super) struct Akey {
     taken: BTreeSet<u64>,
 }
 
-/// The data objects of a value.
+/// Returns the data objects of a value.
 pub(super) fn numbers(value: Option<&Value>) -> BTreeSet<u64> {
     let places = value.map(Value::places).unwrap_or_default();
     let numbers = |at: u64, length: u64| at / STRIPE_BYTES..(at + length).div_ceil(STRIPE_BYTES);
@@ -64,14 +64,14 @@ fn stored(value: Option<&Value>) -> Option<Vec<u8>> {
 }
 
 impl Akey {
-    /// An akey as the cluster has it.
+    /// Returns an akey as the cluster has it.
     pub(super) fn known(base: Option<Vec<u8>>) -> Result<Akey> {
         let value = base.as_deref().map(Value::decode).transpose()?;
         let taken = numbers(value.as_ref());
         Ok(Akey { value, base, taken, ..Akey::default() })
     }
 
-    /// An akey that the cluster was not asked for.
+    /// Returns an akey that the cluster was not asked for.
     pub(super) fn unknown() -> Akey {
         Akey { unknown: true, ..Akey::default() }
     }
@@ -86,7 +86,7 @@ impl Akey {
         self.rebased(self.value.clone(), base)
     }
 
-    /// The akey's value as it is stored.
+    /// Returns the akey's value as it is stored.
     pub(super) fn stored(&self) -> Option<Vec<u8>> {
         stored(self.value.as_ref())
     }
@@ -103,12 +103,12 @@ impl Akey {
         });
     }
 
-    /// Whether an array changes in parts, so that it must be the one that was seen.
+    /// Returns whether an array changes in parts, so that it must be the one that was seen.
     pub(super) fn merges(&self) -> bool {
         self.changed && !self.whole
     }
 
-    /// What the cluster must hold for the change.
+    /// Returns what the cluster must hold for the change.
     pub(super) fn needed(&self) -> Option<Guard> {
         if self.merges() {
             Some(Guard::Equals(self.base.clone().unwrap_or_default()))
@@ -150,7 +150,7 @@ impl Akey {
         }
     }
 
-    /// Data objects that nobody needs once the change arrived.
+    /// Data objects that no one needs once the change arrived.
     pub(super) fn doomed(&self) -> Vec<u64> {
         let kept = numbers(self.value.as_ref());
         self.taken.difference(&kept).copied().collect()
@@ -161,7 +161,7 @@ impl Akey {
         self.taken.iter().copied()
     }
 
-    /// Data objects that nobody needs if the change never arrives.
+    /// Data objects that no one needs if the change never arrives.
     pub(super) fn wasted(&self) -> Vec<u64> {
         let base = self.base.as_deref().and_then(|base| Value::decode(base).ok());
         let kept = numbers(base.as_ref());

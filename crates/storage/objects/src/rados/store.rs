@@ -9,7 +9,7 @@ use super::heads::Wanted;
 use super::pending::{Akey, Dkey};
 use crate::check::{self, Shape};
 use crate::layout::value::Value;
-use crate::layout::writer::{self, Far, Piece};
+use crate::layout::writer::{self, Far, ReadRange};
 use crate::{Change, Condition, Error, Fetch, Mode, ObjectId, Phase, Result, Size, Store, Update};
 
 /// Another process may remove what is just being read: then the keys are asked for again.
@@ -45,7 +45,7 @@ impl RadosStore {
         if self.core.is_heavy() { self.flush_phases(&[Phase::Content]) } else { Ok(()) }
     }
 
-    /// The values of akeys, with what waits.
+    /// Returns the values of akeys, with what waits.
     fn values(&self, wanted: &[Wanted<'_>]) -> Result<Vec<Option<Value>>> {
         let mut values: Vec<Option<Value>> = vec![None; wanted.len()];
         let mut unknown = Vec::new();
@@ -81,7 +81,7 @@ impl RadosStore {
             });
         }
         let far = values.iter().zip(&mut found).filter_map(|(value, into)| match (value, into) {
-            (Some(Value::Far(place, _)), Some(into)) => Some(Piece { at: place.at, into }),
+            (Some(Value::Far(place, _)), Some(into)) => Some(ReadRange { at: place.at, into }),
             _ => None,
         });
         self.core.read(far.collect())?;

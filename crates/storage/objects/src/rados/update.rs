@@ -10,7 +10,7 @@ use super::pending::{Akey, Dkey, Named};
 use crate::bytes::Reader;
 use crate::check;
 use crate::layout::value::Value;
-use crate::layout::writer::{self, Far, Piece, Writer};
+use crate::layout::writer::{self, Far, ReadRange, Writer};
 use crate::{Change, Condition, ObjectId, Phase, Result, Update};
 
 /// What waits takes about so much memory before content is flushed early.
@@ -100,7 +100,7 @@ impl Core {
         Ok(())
     }
 
-    /// The akeys of an update after it.
+    /// Returns the akeys of an update after it.
     pub(super) fn applied<'a>(
         &self,
         update: &Update<'a>,
@@ -133,7 +133,7 @@ impl Core {
             return Ok(false);
         }
         let mut held = vec![0; value.len()];
-        self.read(vec![Piece { at: place.at, into: &mut held }])?;
+        self.read(vec![ReadRange { at: place.at, into: &mut held }])?;
         Ok(held == value)
     }
 
@@ -200,7 +200,7 @@ impl Core {
         self.update(&Update { object, dkey, changes: &changes, conditions: &[], phase }, &bases, epoch)
     }
 
-    /// Whether content should be flushed early.
+    /// Returns whether content should be flushed early.
     pub(super) fn is_heavy(&self) -> bool {
         self.weight.load(Ordering::Relaxed) > WAITING_BYTES_MAX
     }

@@ -15,7 +15,7 @@ use hyperslab_objects::{
 };
 use libtest_mimic::{Arguments, Trial};
 
-/// One test: a pool, and a container's name that nobody else uses.
+/// One test: a pool, and a container's name that no other caller uses.
 type Test = fn(&Subject);
 
 /// What a test works on.

@@ -24,7 +24,7 @@ fn seed() -> u64 {
     seed
 }
 
-/// Counts when it goes, also in a panic: whoever waits for the count must not wait for ever.
+/// Counts when it goes, also in a panic: a caller that waits for the count must not wait for ever.
 struct Done<'a>(&'a AtomicUsize);
 
 impl Drop for Done<'_> {
@@ -132,7 +132,7 @@ fn change(store: &dyn Store, model: &dyn Store, part: u64, random: &mut Random) 
     }
     let bytes: Vec<u8> = (0..bytes_count(random)).map(|_| random.below(256) as u8).collect();
     let changes: Vec<Change<'_>> = (0..1 + random.below(3)).map(|_| one(random, &bytes)).collect();
-    // Engines may learn an akey's kind with the flush only, unless somebody looked.
+    // Engines may learn an akey's kind with the flush only, unless a caller looked.
     for change in &changes {
         store.size(object, dkey, change.akey()).unwrap();
     }

@@ -1,17 +1,17 @@
 //! What `repack` changes: filters and layouts, of all datasets or of those that are named.
 
-use hyperslab::model::ObjectPath;
-use hyperslab::model::properties::{FilterSpec, Layout};
 use hyperslab::vol::OpDatasetCreate;
+use hyperslab::vol::model::ObjectPath;
+use hyperslab::vol::model::properties::{FilterSpec, Layout};
 use hyperslab::{Error, Result, is_named_filter, named_filter};
 
 /// A change, and the datasets it is for: all where none is named.
 pub(super) struct Change {
     paths: Vec<String>,
-    what: What,
+    what: AlterTarget,
 }
 
-enum What {
+enum AlterTarget {
     /// Replaces the filters.
     Filters(Vec<FilterSpec>),
     /// No filters.
@@ -28,7 +28,7 @@ fn split_paths(text: &str) -> (Vec<String>, &str) {
     text.rsplit_once(':').map_or((Vec::new(), text), |(paths, rest)| (full_paths(paths), rest))
 }
 
-/// The same for filters, whose parameters may be separated by `:` too: they start where a filter's name does.
+/// Returns the same for filters, whose parameters may be separated by `:` too: they start where a filter's name does.
 fn split_filter(text: &str) -> (Vec<String>, &str) {
     let is_filter = |rest: &str| rest == "NONE" || is_named_filter(rest);
     let mut colons = text.match_indices(':').map(|(at, _)| (&text[..at], &text[at + 1..]));
@@ -52,9 +52,9 @@ impl Change {
     pub(super) fn filter(text: &str) -> Result<Change> {
         let (paths, rest) = split_filter(text);
         if rest == "NONE" {
-            return Ok(Change { paths, what: What::NoFilters });
+            return Ok(Change { paths, what: AlterTarget::NoFilters });
         }
-        Ok(Change { paths, what: What::Filters(vec![named_filter(rest)?]) })
+        Ok(Change { paths, what: AlterTarget::Filters(vec![named_filter(rest)?]) })
     }
 
     /// `[PATHS:]CHUNK=10x20`, `COMPA`, `CONTI`.
@@ -66,7 +66,7 @@ impl Change {
             ("CONTI", _) => Layout::Contiguous,
             _ => return Err(bad(text)),
         };
-        Ok(Change { paths, what: What::Layout(what) })
+        Ok(Change { paths, what: AlterTarget::Layout(what) })
     }
 
     fn is_for(&self, path: &ObjectPath) -> bool {
@@ -88,16 +88,16 @@ pub(super) fn apply(
     let mut filters: Option<Vec<FilterSpec>> = None;
     for change in changes.iter().filter(|c| c.is_for(path)) {
         match &change.what {
-            What::NoFilters => filters = Some(Vec::new()),
-            What::Filters(more) if bytes >= bytes_min => {
+            AlterTarget::NoFilters => filters = Some(Vec::new()),
+            AlterTarget::Filters(more) if bytes >= bytes_min => {
                 filters.get_or_insert_default().extend(more.iter().cloned());
             }
-            What::Filters(_) => {}
-            What::Layout(layout) => set_layout(op, layout, bytes),
+            AlterTarget::Filters(_) => {}
+            AlterTarget::Layout(layout) => set_layout(op, layout, bytes),
         }
     }
     let Some(filters) = filters else { return Ok(()) };
-    let fits = op.space.rank() > 0 && elements > 0 && !op.datatype.has_slots();
+    let fits = op.space.rank() > 0 && elements > 0 && !op.datatype.has_descriptors();
     if !filters.is_empty() && fits && !matches!(op.create.layout, Layout::Chunked { .. }) {
         op.create.layout = Layout::chunked(op.space.dims());
     }

@@ -1,4 +1,4 @@
-//! How far a copy came, in a file beside its target: what is noted there was committed in the target before.
+//! How far a copy came, in a file next to its target: what is noted there was committed in the target before.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -8,9 +8,9 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use dir::{Dir, Open};
-use hyperslab::algorithms::copy::Resume;
-use hyperslab::model::{Charge, ObjectPath, text};
 use hyperslab::vol::Container;
+use hyperslab::vol::algorithms::copy::Resume;
+use hyperslab::vol::model::{Charge, ObjectPath, text};
 use hyperslab::{Durability, Error, Result};
 
 /// Work between two commits that a crash may undo.
@@ -28,10 +28,10 @@ pub(super) struct Journal<'c> {
     /// The folder of the journal, and its name there.
     dir: Dir,
     name: PathBuf,
-    state: RefCell<State>,
+    state: RefCell<JournalState>,
 }
 
-struct State {
+struct JournalState {
     file: File,
     /// Pieces of each object that an earlier run made.
     known: BTreeMap<String, u64>,
@@ -42,7 +42,7 @@ struct State {
     charge: Charge,
 }
 
-impl State {
+impl JournalState {
     /// Notes the pieces of an object. Paths are text here, so that the next run finds them: all of them are charged.
     fn note(&mut self, path: &ObjectPath, pieces: u64) -> Result<()> {
         if path.len() > PATH_BYTES_MAX {
@@ -60,7 +60,7 @@ impl State {
 }
 
 impl<'c> Journal<'c> {
-    /// The journal at `path`, which goes on where it ends if it is about the same source.
+    /// Returns the journal at `path`, which goes on where it ends if it is about the same source.
     pub(super) fn open(path: &Path, source: &str, target: &'c dyn Container) -> Result<Journal<'c>> {
         let io = |e: std::io::Error| Error::io("open journal of copy", &e).with("path", path.display());
         let title = format!("{TITLE} {}", identity(source));
@@ -78,7 +78,7 @@ impl<'c> Journal<'c> {
         let mut charge = target.budget().empty_charge();
         let bytes = known.keys().map(|path| ENTRY_BYTES + path.len() as u64).sum();
         charge.resize(bytes, "journal of copy")?;
-        let state = State { file, known, fresh: BTreeMap::new(), committed: Instant::now(), charge };
+        let state = JournalState { file, known, fresh: BTreeMap::new(), committed: Instant::now(), charge };
         Ok(Journal { target, dir, name, state: RefCell::new(state) })
     }
 
@@ -120,7 +120,7 @@ impl Resume for Journal<'_> {
     }
 }
 
-/// What tells a source from what it was before: its size and the time of its last change.
+/// Returns what tells a source from what it was before: its size and the time of its last change.
 fn identity(source: &str) -> String {
     let place = hyperslab::vol::Location::parse(source).path;
     let metadata = std::fs::metadata(&place).ok();
@@ -130,7 +130,7 @@ fn identity(source: &str) -> String {
     format!("{} {bytes} {time}", text::to_bytes(source).escape_ascii())
 }
 
-/// The last that was noted of each object; a line without an end was cut short.
+/// Returns the last that was noted of each object; a line without an end was cut short.
 fn entries(text: &str, title: &str) -> Result<BTreeMap<String, u64>> {
     let mut found = BTreeMap::new();
     for (number, line) in text.split_inclusive('\n').filter(|line| line.ends_with('\n')).enumerate() {

@@ -10,15 +10,15 @@ use std::io::Read;
 use std::process::ExitCode;
 
 use alter::{Change, apply};
-use hyperslab::algorithms::copy::CopyOptions;
-use hyperslab::model::ObjectPath;
-use hyperslab::model::properties::FileCreate;
-use hyperslab::vol::{Container, FileAccess, OpGroupCreate, Place, Resolver};
+use hyperslab::vol::algorithms::copy::CopyContext;
+use hyperslab::vol::model::ObjectPath;
+use hyperslab::vol::model::properties::FileCreate;
+use hyperslab::vol::{Container, CopyOptions, FileAccess, LinkLocation, OpGroupCreate, Resolver};
 use hyperslab::{Error, Kind, Limits, Result, Token};
 use journal::Journal;
 use work::{Output, Work};
 
-use crate::open::{Opened, open_beneath, shown};
+use crate::open::{Opened, open_inner, shown};
 use crate::settings::{layered, measured, registry};
 
 const USAGE: &str = "\
@@ -52,7 +52,7 @@ struct Arguments {
     strict: bool,
 }
 
-/// The value of an option: what follows `=`, or the next word.
+/// Returns the value of an option: what follows `=`, or the next word.
 pub(crate) fn value(word: &str, rest: &mut std::slice::Iter<'_, String>) -> Result<String> {
     match word.split_once('=') {
         Some((_, value)) if word.starts_with("--") => Ok(value.to_owned()),
@@ -110,7 +110,9 @@ fn report(command: &str, done: Result<()>) -> ExitCode {
     }
 }
 
-fn set_flags(options: &mut CopyOptions<'_>, flags: &[String]) -> Result<()> {
+/// Reads the words of `-f`, which are those of h5copy.
+fn options_of(flags: &[String]) -> Result<CopyOptions> {
+    let mut options = CopyOptions::default();
     for flag in flags {
         match flag.as_str() {
             "shallow" => options.shallow = true,
@@ -126,52 +128,57 @@ fn set_flags(options: &mut CopyOptions<'_>, flags: &[String]) -> Result<()> {
             _ => return Err(Error::invalid("read arguments").with("flag", flag)),
         }
     }
-    Ok(())
+    Ok(options)
 }
 
 fn copy(arguments: &Arguments) -> Result<()> {
     let [from, to] = &arguments.containers[..] else { return Err(Error::invalid("read arguments")) };
-    let source = open_beneath(from)?;
+    let source = open_inner(from)?;
     let work = Work::start("copy")?;
     let (limits, tell) = (Limits::default(), |progress| work.tell(progress));
     let lost = |path: &str, what: &str, error: &Error| work.lost(path, what, error);
-    let mut options = CopyOptions { tell: Some(&tell), ..CopyOptions::new(&limits) };
+    let mut context = CopyContext { tell: Some(&tell), ..CopyContext::new(&limits) };
     if !arguments.strict {
-        options.lost = Some(&lost);
+        context.lost = Some(&lost);
     }
     let alter = |path: &ObjectPath, op: &mut _| apply(&arguments.changes, 0, path, op);
     if !arguments.changes.is_empty() {
-        options.alter = Some(&alter);
+        context.alter = Some(&alter);
     }
-    set_flags(&mut options, &arguments.flags)?;
+    context.options = options_of(&arguments.flags)?;
     if let Some(resolver) = &source.resolver {
-        options.resolver = Some((resolver.as_ref() as &dyn Resolver, from));
+        context.resolver = Some((resolver.as_ref() as &dyn Resolver, from));
     }
     match &arguments.source {
-        None if arguments.resume => copy_resumed(arguments, &source, to, options),
+        None if arguments.resume => copy_resumed(arguments, &source, to, context),
         None => {
             let create = source.container.info()?.create.clone();
             let output =
-                Output::create(to, &create, &FileAccess::write(), arguments.overwrite, options.lost)?;
-            hyperslab::algorithms::copy::contents(source.container.as_ref(), output.container(), options)?;
+                Output::create(to, &create, &FileAccess::write(), arguments.overwrite, context.lost)?;
+            hyperslab::vol::algorithms::copy::contents(
+                source.container.as_ref(),
+                output.container(),
+                context,
+            )?;
             output.finish(&user_block(from, create.userblock_bytes)?)
         }
-        Some(path) => copy_object(arguments, &source, path, to, options),
+        Some(path) => copy_object(arguments, &source, path, to, context),
     }
 }
 
 /// Copies everything, and goes on where an earlier run was stopped.
-fn copy_resumed(arguments: &Arguments, source: &Opened, to: &str, options: CopyOptions<'_>) -> Result<()> {
-    if options.expand_references || options.expand_external_links {
+fn copy_resumed(arguments: &Arguments, source: &Opened, to: &str, context: CopyContext<'_>) -> Result<()> {
+    if context.options.expand_references || context.options.expand_external_links {
         return Err(
             Error::invalid("read arguments").with("problem", "--resume goes with neither ref nor ext")
         );
     }
     let create = source.container.info()?.create.clone();
-    let (output, notes) = Output::resume(to, &create, arguments.overwrite, options.lost)?;
+    let (output, notes) = Output::resume(to, &create, arguments.overwrite, context.lost)?;
     let journal = Journal::open(&notes, &source.location, output.container())?;
-    let options = CopyOptions { resume: Some(&journal), ..options };
-    let done = hyperslab::algorithms::copy::contents(source.container.as_ref(), output.container(), options);
+    let context = CopyContext { resume: Some(&journal), ..context };
+    let done =
+        hyperslab::vol::algorithms::copy::contents(source.container.as_ref(), output.container(), context);
     // Also of a copy that was stopped as much as possible stays.
     let noted = journal.checkpoint();
     done.and(noted).map_err(|error| error.with("help", "the same command goes on from here"))?;
@@ -181,7 +188,7 @@ fn copy_resumed(arguments: &Arguments, source: &Opened, to: &str, options: CopyO
     output.finish(&user_block)
 }
 
-/// What stands before a file's content: it is not the library's, but the user's.
+/// Returns what stands before a file's content: it is not the library's, but the user's.
 fn user_block(location: &str, bytes: u64) -> Result<Vec<u8>> {
     let place = hyperslab::vol::Location::parse(location);
     let io = |e: std::io::Error| Error::io("read user block", &e).with("path", &place.path);
@@ -203,29 +210,29 @@ fn copy_object(
     source: &Opened,
     path: &str,
     to: &str,
-    options: CopyOptions<'_>,
+    context: CopyContext<'_>,
 ) -> Result<()> {
     let root = source.container.info()?.root;
     let object = hyperslab::vol::path::token(
         source.container.as_ref(),
         root,
         path,
-        options.limits.link_traversals_max,
+        context.limits.link_traversals_max,
     )?;
     let place = arguments.target.as_deref().unwrap_or(path);
     if !arguments.overwrite && is_there(to)? {
         // What is not committed is not there: a copy that is stopped leaves the container as it was.
         let target = measured(registry().open(to, &layered(FileAccess::write()))?);
-        put(source, object, &*target, place, arguments.parents, options)?;
+        put(source, object, &*target, place, arguments.parents, context)?;
         return target.close();
     }
     let output =
-        Output::create(to, &FileCreate::default(), &FileAccess::write(), arguments.overwrite, options.lost)?;
-    put(source, object, output.container(), place, arguments.parents, options)?;
+        Output::create(to, &FileCreate::default(), &FileAccess::write(), arguments.overwrite, context.lost)?;
+    put(source, object, output.container(), place, arguments.parents, context)?;
     output.finish(&[])
 }
 
-/// Whether a container is at a location. One that is there and does not open is an error, and not a place for a new one.
+/// Returns whether a container is at a location. One that is there and does not open is an error, and not a place for a new one.
 fn is_there(location: &str) -> Result<bool> {
     match registry().open(location, &FileAccess::read()) {
         Ok(_) => Ok(true),
@@ -240,26 +247,35 @@ fn put(
     target: &dyn Container,
     path: &str,
     parents: bool,
-    options: CopyOptions<'_>,
+    context: CopyContext<'_>,
 ) -> Result<()> {
-    let place = place_of(target, path, parents, options.limits)?;
-    hyperslab::algorithms::copy::between((source.container.as_ref(), object), (target, &place), options)?;
+    let place = place_of(target, path, parents, context.limits)?;
+    hyperslab::vol::algorithms::copy::between(
+        (source.container.as_ref(), object),
+        (target, &place),
+        context,
+    )?;
     Ok(())
 }
 
-/// The group and the name that a path of the target means; groups on the way are made where asked.
-fn place_of(target: &dyn Container, path: &str, parents: bool, limits: &Limits) -> Result<Place> {
-    let (parent, name) = hyperslab::model::link::split_last(path)?;
+/// Returns the group and the name that a path of the target means; groups on the way are made where asked.
+pub(crate) fn place_of(
+    target: &dyn Container,
+    path: &str,
+    parents: bool,
+    limits: &Limits,
+) -> Result<LinkLocation> {
+    let (parent, name) = hyperslab::vol::model::link::split_last(path)?;
     let mut here = target.info()?.root;
-    for part in hyperslab::model::link::components(parent) {
+    for part in hyperslab::vol::model::link::components(parent) {
         here = match target.link_get(here, part)? {
             Some(_) => hyperslab::vol::path::token(target, here, part, limits.link_traversals_max)?,
             None if parents => {
-                let place = Some(Place::new(here, part));
+                let place = Some(LinkLocation::new(here, part));
                 target.group_create(&OpGroupCreate { place, create: Default::default() })?
             }
             None => return Err(Error::not_found("find group").with("path", parent)),
         };
     }
-    Ok(Place::new(here, name))
+    Ok(LinkLocation::new(here, name))
 }

@@ -1,9 +1,9 @@
-//! `hyperslab repack`: a copy with other filters, layouts and versions, and without unused room.
+//! `hyperslab repack`: a copy with other filters, layouts and versions, and without unused space.
 
 use std::process::ExitCode;
 
-use hyperslab::algorithms::copy::CopyOptions;
-use hyperslab::model::ObjectPath;
+use hyperslab::vol::algorithms::copy::CopyContext;
+use hyperslab::vol::model::ObjectPath;
 use hyperslab::vol::{FileAccess, LibVersion};
 use hyperslab::{Error, Limits, Result};
 
@@ -91,13 +91,13 @@ fn repack(arguments: &Arguments) -> Result<()> {
     let work = Work::start("repack")?;
     let (limits, tell) = (Limits::default(), |progress| work.tell(progress));
     let alter = |path: &ObjectPath, op: &mut _| apply(&arguments.changes, arguments.bytes_min, path, op);
-    let options = CopyOptions { tell: Some(&tell), alter: Some(&alter), ..CopyOptions::new(&limits) };
+    let context = CopyContext { tell: Some(&tell), alter: Some(&alter), ..CopyContext::new(&limits) };
     let mut create = source.container.info()?.create.clone();
     let there = create.userblock_bytes;
     create.userblock_bytes = arguments.user_block.unwrap_or(there);
     let block = user_block(from, there.min(create.userblock_bytes))?;
     let access = FileAccess { version_low: arguments.low, ..FileAccess::write() };
     let output = Output::create(to, &create, &access, true, None)?;
-    hyperslab::algorithms::copy::contents(source.container.as_ref(), output.container(), options)?;
+    hyperslab::vol::algorithms::copy::contents(source.container.as_ref(), output.container(), context)?;
     output.finish(&block)
 }

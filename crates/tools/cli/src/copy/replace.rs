@@ -1,4 +1,4 @@
-//! A file or folder that takes its place when it is whole: written under another name beside it, then renamed.
+//! A file or folder that takes its place when it is whole: written under another name next to it, then renamed.
 
 use std::cell::OnceCell;
 use std::fs::{File, Metadata};
@@ -15,26 +15,26 @@ const ATTEMPTS_MAX: usize = 40;
 pub(super) struct Replacement {
     /// Where it goes: what symbolic links lead to, and not a link itself.
     path: PathBuf,
-    /// The folder that it goes to, once it is there: what is beside it is reached without following links.
+    /// The folder that it goes to, once it is there: what is next to it is reached without following links.
     dir: OnceCell<Dir>,
     old: Option<Metadata>,
 }
 
-/// What an earlier run left, as it is open: whoever puts a link in its place leads nobody anywhere.
-pub(super) enum Left {
+/// What an earlier run left, as it is open: a caller that puts a link in its place leads no one anywhere.
+pub(super) enum LeftOver {
     /// A file, in its folder.
     File { file: File, dir: Dir, name: PathBuf },
     /// A folder.
     Dir(Dir),
 }
 
-impl Left {
-    /// The path by which it is opened. `is_replaced` says that a container is written as a new file each time, beside itself.
+impl LeftOver {
+    /// Returns the path by which it is opened. `is_replaced` says that a container is written as a new file each time, next to itself.
     pub(super) fn path(&self, is_replaced: bool) -> PathBuf {
         match self {
-            Left::Dir(dir) => dir.pinned(),
-            Left::File { dir, name, .. } if is_replaced => dir.pinned().join(name),
-            Left::File { file, dir, name } => dir.pinned_file(name, file),
+            LeftOver::Dir(dir) => dir.pinned(),
+            LeftOver::File { dir, name, .. } if is_replaced => dir.pinned().join(name),
+            LeftOver::File { file, dir, name } => dir.pinned_file(name, file),
         }
     }
 }
@@ -43,7 +43,7 @@ fn failed(e: &io::Error, path: &Path) -> Error {
     Error::io("replace file", e).with("path", path.display())
 }
 
-/// The file that a path means, also where nothing is there yet.
+/// Returns the file that a path means, also where nothing is there yet.
 fn resolved(mut path: PathBuf) -> Result<PathBuf> {
     for _ in 0..ATTEMPTS_MAX {
         match std::fs::read_link(&path) {
@@ -65,12 +65,12 @@ impl Replacement {
         Ok(Replacement { path, dir: OnceCell::new(), old })
     }
 
-    /// Whether something is there already.
+    /// Returns whether something is there already.
     pub(super) fn is_there(&self) -> bool {
         self.old.is_some()
     }
 
-    /// Where it is written, in the order in which names are tried.
+    /// Returns where it is written, in the order in which names are tried.
     pub(super) fn temporaries(&self) -> Vec<PathBuf> {
         let process = std::process::id();
         let name = |n| match n {
@@ -80,12 +80,12 @@ impl Replacement {
         (0..ATTEMPTS_MAX).map(name).collect()
     }
 
-    /// Where several runs write it, one after another.
+    /// Returns where several runs write it, one after another.
     pub(super) fn resumed(&self) -> PathBuf {
         self.named(".partial")
     }
 
-    /// The path with something after its name.
+    /// Returns the path with something after its name.
     fn named(&self, end: &str) -> PathBuf {
         let mut name = self.path.clone().into_os_string();
         name.push(end);
@@ -100,26 +100,28 @@ impl Replacement {
         Ok(self.dir.get_or_init(|| dir))
     }
 
-    /// The name of what lies in the same folder.
+    /// Returns the name of what lies in the same folder.
     fn name(path: &Path) -> io::Result<&Path> {
         path.file_name().map(Path::new).ok_or_else(|| io::ErrorKind::InvalidInput.into())
     }
 
-    /// A file in the same folder, to change it.
+    /// Returns a file in the same folder, to change it.
     pub(super) fn file(&self, path: &Path) -> io::Result<File> {
         self.dir()?.file(Self::name(path)?, Open::Write)
     }
 
-    /// What an earlier run left under a name in the same folder, or `None` where nothing is there. A link is an error.
-    pub(super) fn left(&self, path: &Path) -> Result<Option<Left>> {
+    /// Returns what an earlier run left under a name in the same folder, or `None` where nothing is there. A link is an error.
+    pub(super) fn left(&self, path: &Path) -> Result<Option<LeftOver>> {
         let left = || {
             let (dir, name) = (self.dir()?, Self::name(path)?);
             let Some(found) = dir.find(name)? else { return Ok(None) };
             Ok(Some(match found.kind {
-                EntryKind::Dir => Left::Dir(dir.dir(name)?),
-                _ => {
-                    Left::File { file: dir.file(name, Open::Write)?, dir: dir.clone(), name: name.to_owned() }
-                }
+                EntryKind::Dir => LeftOver::Dir(dir.dir(name)?),
+                _ => LeftOver::File {
+                    file: dir.file(name, Open::Write)?,
+                    dir: dir.clone(),
+                    name: name.to_owned(),
+                },
             }))
         };
         left().map_err(|e: io::Error| Error::io("go on with a copy", &e).with("path", path.display()))
@@ -159,7 +161,7 @@ impl Replacement {
         put().map_err(|e: io::Error| failed(&e, &self.path))
     }
 
-    /// A folder cannot be renamed over another one: the old one goes out of the way first.
+    /// Returns a folder cannot be renamed over another one: the old one goes out of the way first.
     fn exchange(&self, dir: &Dir, from: &Path, to: &Path) -> io::Result<PathBuf> {
         let names = (0..ATTEMPTS_MAX).map(|n| match n {
             0 => self.named(&format!(".{}.old", std::process::id())),
@@ -170,7 +172,7 @@ impl Replacement {
         let old = Self::name(&aside)?;
         dir.rename(to, old)?;
         if let Err(e) = dir.rename(from, to) {
-            // The old one comes back; should that fail too, the error that is told still names the place.
+            // The old one comes back; should that fail too, the error that is reported still names the place.
             let _ = dir.rename(old, to);
             return Err(e);
         }

@@ -4,15 +4,15 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use hyperslab::algorithms::copy::{Progress, TellLost, create_for};
-use hyperslab::model::properties::FileCreate;
-use hyperslab::model::text::{from_path, to_path};
+use hyperslab::vol::algorithms::copy::{Progress, TellLost, create_for};
+use hyperslab::vol::model::properties::FileCreate;
+use hyperslab::vol::model::text::{from_path, to_path};
 use hyperslab::vol::unfinished::{UNFINISHED_WARNING, clear_unfinished, is_unfinished, mark_unfinished};
 use hyperslab::vol::{Container, FileAccess, Location};
 use hyperslab::{Error, Kind, Result};
 use indicatif::{HumanBytes, ProgressBar};
 
-use super::replace::{Left, Replacement, refuse_link};
+use super::replace::{LeftOver, Replacement, refuse_link};
 use crate::common::{Cleaning, interrupt, is_stopped};
 use crate::open::shown;
 use crate::progress::spinner;
@@ -56,13 +56,13 @@ impl Drop for Work {
 /// A new container. One that lies at a path gets its name when it is whole; another is marked until it is, and deleted
 /// when the copy fails.
 pub(super) struct Output {
-    /// It goes before its remains do: nobody deletes what is open.
+    /// It goes before its remains do: no one deletes what is open.
     container: Arc<dyn Container>,
-    remains: Remains,
+    remains: PartialCopy,
 }
 
 /// What a copy leaves behind until it is finished.
-struct Remains {
+struct PartialCopy {
     /// Where it is written.
     location: String,
     /// What it takes the place of.
@@ -75,18 +75,18 @@ fn exists(location: &str) -> Error {
     Error::exists("create container").with("location", location).with("help", "--overwrite replaces it")
 }
 
-/// What a container at a location takes the place of, where it lies at a path.
+/// Returns what a container at a location takes the place of, where it lies at a path.
 fn replaced_at(location: &str) -> Result<Option<Replacement>> {
     registry().path_of(location)?.map(Replacement::new).transpose()
 }
 
 /// Opens what an earlier run left, and nothing that was put in its place since.
-fn open_left(left: &Left, location: &str, access: &FileAccess) -> Result<Arc<dyn Container>> {
+fn open_left(left: &LeftOver, location: &str, access: &FileAccess) -> Result<Arc<dyn Container>> {
     let is_replaced = Location::parse(location).connector.as_deref() == Some("json");
     registry().open(&at_path(location, &left.path(is_replaced)), access)
 }
 
-/// The same kind of container at another path.
+/// Returns the same kind of container at another path.
 fn at_path(location: &str, path: &Path) -> String {
     match Location::parse(location) {
         Location { connector: Some(connector), engine: Some(engine), .. } => {
@@ -134,7 +134,7 @@ impl Output {
         Err(Error::exists("create container").with("problem", "all names for it are taken"))
     }
 
-    /// A container that an earlier run may have begun; it stays when this one is stopped, too. With it comes the
+    /// Returns a container that an earlier run may have begun; it stays when this one is stopped, too. With it comes the
     /// place for notes of how far it is.
     pub(super) fn resume(
         location: &str,
@@ -162,8 +162,8 @@ impl Output {
             (false, left) => {
                 // What a copy without notes left begins anew; nothing that stands there is written through.
                 match left {
-                    Some(Left::File { .. }) => replaced.remove_left(&path)?,
-                    Some(Left::Dir(_)) => registry().delete(&temporary, &FileAccess::write())?,
+                    Some(LeftOver::File { .. }) => replaced.remove_left(&path)?,
+                    Some(LeftOver::Dir(_)) => registry().delete(&temporary, &FileAccess::write())?,
                     None => {}
                 }
                 make(&temporary, create, &access, false, lost)?
@@ -172,7 +172,7 @@ impl Output {
         Ok((Self::beside((container, &path), temporary, replaced, true)?, notes))
     }
 
-    /// A container that is written where it stays.
+    /// Returns a container that is written where it stays.
     fn resume_there(
         location: &str,
         create: &FileCreate,
@@ -194,15 +194,15 @@ impl Output {
         Self::marked(make(location, create, &access, true, lost)?, location, true)
     }
 
-    /// A container that says that it is unfinished, whatever stops the copy.
+    /// Returns a container that says that it is unfinished, whatever stops the copy.
     fn marked(container: Arc<dyn Container>, location: &str, is_kept: bool) -> Result<Output> {
-        let remains = Remains { location: location.to_owned(), replaced: None, is_kept };
+        let remains = PartialCopy { location: location.to_owned(), replaced: None, is_kept };
         let output = Output { container: measured(container), remains };
         mark_unfinished(output.container())?;
         Ok(output)
     }
 
-    /// A container that is written beside its place.
+    /// Returns a container that is written next to its place.
     fn beside(
         (container, path): (Arc<dyn Container>, &Path),
         location: String,
@@ -210,7 +210,7 @@ impl Output {
         is_kept: bool,
     ) -> Result<Output> {
         replaced.keep_mode(path)?;
-        let remains = Remains { location, replaced: Some(replaced), is_kept };
+        let remains = PartialCopy { location, replaced: Some(replaced), is_kept };
         Ok(Output { container: measured(container), remains })
     }
 
@@ -226,11 +226,23 @@ impl Output {
         others.for_each(|warning| eprintln!("hyperslab copy: {warning}"));
         clear_unfinished(self.container())?;
         self.container.close()?;
-        self.remains.put(user_block)
+        self.remains.put(held_user_block(&told.connector, user_block))
     }
 }
 
-impl Remains {
+/// Returns what a container of this connector keeps of a user block: all or nothing. Only HDF5 files have one; anywhere else it
+/// would overwrite the container's own bytes.
+fn held_user_block<'b>(connector: &str, user_block: &'b [u8]) -> &'b [u8] {
+    if matches!(connector, "native" | "log") {
+        return user_block;
+    }
+    if user_block.iter().any(|byte| *byte != 0) {
+        eprintln!("hyperslab copy: the bytes of the user block are lost: only HDF5 files have one");
+    }
+    &[]
+}
+
+impl PartialCopy {
     fn put(&mut self, user_block: &[u8]) -> Result<()> {
         if let Some(replaced) = &self.replaced {
             let path = to_path(&Location::parse(&self.location).path).into_owned();
@@ -260,7 +272,7 @@ fn remove(location: &str, what: &str) {
     }
 }
 
-impl Drop for Remains {
+impl Drop for PartialCopy {
     fn drop(&mut self) {
         if !self.is_kept {
             remove(&self.location, "an unfinished copy");

@@ -139,7 +139,8 @@ fn is_campaign() -> bool {
 }
 
 /// Commands of which each stands for others that go the same way, for bombs that are made on many connectors.
-const SOME: &[&[&str]] = &[&["ls", "-r", "{}"], &["dump", "{}"], &["stat", "{}"], &["check", "{}"]];
+const SOME: &[&[&str]] =
+    &[&["ls", "-r", "{}"], &["dump", "{}"], &["dump", "-u", "{}"], &["stat", "{}"], &["check", "{}"]];
 
 /// A container of every connector but native, where another test has it: some commands, or all in a campaign.
 #[track_caller]
@@ -200,6 +201,15 @@ fn nested_groups() {
 fn nested_groups_elsewhere() {
     let levels = if is_campaign() { 10_000 } else { 2_000 };
     on_others("groups-others", |location| make::nested_groups(location, levels));
+}
+
+#[test]
+fn links_of_a_deep_group() {
+    let folder = Folder::new("deep-links");
+    let (location, other) = (folder.at("deep.h5"), folder.at("other.h5"));
+    make::deep_links(&location).unwrap();
+    std::fs::copy(&location, &other).unwrap();
+    survived(&[look(&location, &other), copy(&folder, &location)].concat());
 }
 
 #[test]

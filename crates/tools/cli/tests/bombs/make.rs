@@ -3,18 +3,18 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use hyperslab::algorithms::transfer::to_file_form;
-use hyperslab::model::convert::Conversions;
-use hyperslab::model::datatype::{Compound, ReferenceKind};
-use hyperslab::model::properties::{DatasetCreate, ExternalFile, FileCreate, Layout, VirtualMapping};
-use hyperslab::model::{CharacterSet, Heap};
+use hyperslab::vol::algorithms::transfer::to_file_type;
+use hyperslab::vol::model::convert::Conversions;
+use hyperslab::vol::model::datatype::{Compound, ReferenceKind};
+use hyperslab::vol::model::properties::{DatasetCreate, ExternalFile, FileCreate, Layout, VirtualMapping};
+use hyperslab::vol::model::{CharacterSet, Heap};
 use hyperslab::vol::{
-    ChunkInfo, Container, FileAccess, LibVersion, OpAttributeCreate, OpDatasetCreate, OpDatatypeCommit,
-    OpGroupCreate, OpLinkCreate, OpWrite, Place,
+    ChunkInfo, Container, FileAccess, LibVersion, LinkLocation, OpAttributeCreate, OpDatasetCreate,
+    OpDatatypeCommit, OpGroupCreate, OpLinkCreate, OpWrite,
 };
 use hyperslab::{Dataspace, Datatype, Kind, LinkTarget, Result, Selection, Token};
 
-/// Elements of an extent that nobody could store.
+/// Elements of an extent that no one could store.
 const HUGE: u64 = 1 << 40;
 
 /// A new container.
@@ -28,7 +28,7 @@ fn open(location: &str) -> Result<Arc<dyn Container>> {
 }
 
 fn group(container: &dyn Container, parent: Token, name: &str) -> Result<Token> {
-    let place = Some(Place::new(parent, name));
+    let place = Some(LinkLocation::new(parent, name));
     container.group_create(&OpGroupCreate { place, create: Default::default() })
 }
 
@@ -39,7 +39,7 @@ fn dataset(
     dims: &[u64],
     create: DatasetCreate,
 ) -> Result<Token> {
-    let place = Some(Place::new(container.info()?.root, name));
+    let place = Some(LinkLocation::new(container.info()?.root, name));
     let space = Dataspace::simple(dims)?;
     container.dataset_create(&OpDatasetCreate { place, datatype, committed: None, space, create })
 }
@@ -58,6 +58,23 @@ pub(crate) fn nested_groups(location: &str, levels: usize) -> Result<()> {
     container.close()
 }
 
+/// Many links of a group to one object, so many levels deep that every path is long.
+pub(crate) fn deep_links(location: &str) -> Result<()> {
+    let container = create(location)?;
+    let mut here = container.info()?.root;
+    for _ in 0..2000 {
+        here = group(&*container, here, "g")?;
+    }
+    let hard = LinkTarget::Hard(group(&*container, here, "x")?);
+    for number in 0..2500 {
+        for (name, target) in [("hard", hard.clone()), ("soft", LinkTarget::Soft("x".to_owned()))] {
+            let place = LinkLocation::new(here, format!("{name}{number}"));
+            container.link_create(&OpLinkCreate { place, target })?;
+        }
+    }
+    container.close()
+}
+
 /// Types in types, as deep as they may be.
 pub(crate) fn nested_types(location: &str) -> Result<()> {
     let container = create(location)?;
@@ -68,7 +85,7 @@ pub(crate) fn nested_types(location: &str) -> Result<()> {
         1 => Datatype::array(&[2], inner),
         _ => inner,
     });
-    let place = Some(Place::new(root, "type"));
+    let place = Some(LinkLocation::new(root, "type"));
     container.datatype_commit(&OpDatatypeCommit {
         place,
         datatype: nested.clone(),
@@ -92,7 +109,7 @@ pub(crate) fn huge_extents(location: &str) -> Result<()> {
     dataset(&*container, "contiguous", int(), &[1 << 36], DatasetCreate::default())?;
     let texts = Datatype::var_string(CharacterSet::Utf8);
     dataset(&*container, "texts", texts, &[1 << 36], chunked(&[1024]))?;
-    let references = Datatype::reference(ReferenceKind::ObjectOld);
+    let references = Datatype::reference(ReferenceKind::Object1);
     // Not every connector has these.
     let _ = dataset(&*container, "references", references, &[1 << 36], chunked(&[1024]));
     let mapping = VirtualMapping {
@@ -111,13 +128,13 @@ pub(crate) fn forged_extent_of_log(path: &str) -> Result<()> {
     let location = format!("log:{path}");
     let container = create(&location)?;
     let space = Dataspace::resizable(&[4, 3], &[1 << 40, 5])?;
-    let place = Some(Place::new(container.info()?.root, "d"));
+    let place = Some(LinkLocation::new(container.info()?.root, "d"));
     let (datatype, create) = (Datatype::native_int(4), chunked(&[4, 3]));
     let data =
         container.dataset_create(&OpDatasetCreate { place, datatype, committed: None, space, create })?;
     container.dataset_write(&[OpWrite { dataset: data, selection: &Selection::All, from: &[7; 48] }])?;
     container.close()?;
-    // The file beneath is an HDF5 file like any other.
+    // The inner file is an HDF5 file like any other.
     let file = open(path)?;
     let anchor = hyperslab::vol::path::token(&*file, file.info()?.root, "d", 16)?;
     let dims: Vec<u8> = [1u64 << 40, 3].iter().flat_map(|dim| dim.to_le_bytes()).collect();
@@ -132,7 +149,7 @@ pub(crate) fn log(path: &str) -> Result<()> {
     let deflate = hyperslab::named_filter("GZIP=6")?;
     let filtered = DatasetCreate { filters: vec![deflate], ..chunked(&[8, 8]) };
     for (name, create) in [("plain", chunked(&[8, 8])), ("filtered", filtered)] {
-        let place = Some(Place::new(root, name));
+        let place = Some(LinkLocation::new(root, name));
         let space = Dataspace::resizable(&[32, 32], &[1 << 30, 64])?;
         let datatype = Datatype::native_int(4);
         let data =
@@ -188,7 +205,7 @@ pub(crate) fn cycle(location: &str, other: &str) -> Result<()> {
     for number in 0..200 {
         let here = group(&*container, root, &format!("g{number}"))?;
         for (name, target) in round_links(root, here, number, other) {
-            match container.link_create(&OpLinkCreate { place: Place::new(here, name), target }) {
+            match container.link_create(&OpLinkCreate { place: LinkLocation::new(here, name), target }) {
                 Err(error) if error.kind() == Kind::Unsupported => {}
                 made => made?,
             }
@@ -220,9 +237,9 @@ pub(crate) fn shared_values(location: &str) -> Result<()> {
     let info = container.dataset_info(data)?;
     let (mut heap, mut element) = (Heap::new(), [0; 16]);
     heap.push(text.as_bytes(), text.len() as u64).store(&mut element)?;
-    let memory = info.datatype.memory_form();
+    let memory = info.datatype.memory_type();
     let slot =
-        to_file_form(&*container, &memory, &element, &info.datatype, &Conversions::default(), &mut heap)?;
+        to_file_type(&*container, &memory, &element, &info.datatype, &Conversions::default(), &mut heap)?;
     let all = slot.repeat(count as usize);
     container.dataset_write(&[OpWrite { dataset: data, selection: &Selection::All, from: &all }])?;
     container.close()
@@ -254,14 +271,14 @@ pub(crate) fn nasty(location: &str) -> Result<()> {
         (format!("external{nasty}"), LinkTarget::External { file: nasty.to_owned(), path: nasty.to_owned() }),
     ] {
         container.link_create(&OpLinkCreate {
-            place: Place { charset: CharacterSet::Utf8, ..Place::new(here, &name) },
+            place: LinkLocation { charset: CharacterSet::Utf8, ..LinkLocation::new(here, &name) },
             target,
         })?;
     }
-    let bytes = hyperslab::model::text::to_bytes(nasty);
+    let bytes = hyperslab::vol::model::text::to_bytes(nasty);
     let fixed = Datatype::fixed_string(
         bytes.len() as u32,
-        hyperslab::model::datatype::StringPad::NullPadded,
+        hyperslab::vol::model::datatype::StringPad::NullPadded,
         CharacterSet::Utf8,
     );
     let members = Datatype::Compound(Compound::packed([(nasty.to_owned(), fixed.clone())]));
@@ -270,7 +287,7 @@ pub(crate) fn nasty(location: &str) -> Result<()> {
         let data = dataset(&*container, &name, datatype, &[1], chunked(&[1]))?;
         container.dataset_write(&[OpWrite { dataset: data, selection: &Selection::All, from: &bytes }])?;
     }
-    let place = Some(Place::new(root, format!("type{nasty}")));
+    let place = Some(LinkLocation::new(root, format!("type{nasty}")));
     container.datatype_commit(&OpDatatypeCommit { place, datatype: members, create: Default::default() })?;
     let (name, charset) = (nasty.to_owned(), CharacterSet::Utf8);
     container.attribute_create(&OpAttributeCreate {

@@ -12,7 +12,7 @@ pub(crate) fn run(arguments: &[&str]) -> Output {
 fn acts(text: &[u8]) -> Option<String> {
     let found = match std::str::from_utf8(text) {
         Ok(text) => {
-            text.chars().find(|c| !matches!(c, '\n' | '\t') && hyperslab::model::text::is_control(*c))
+            text.chars().find(|c| !matches!(c, '\n' | '\t') && hyperslab::vol::model::text::is_control(*c))
         }
         Err(error) => return Some(format!("no UTF-8 at {}", error.valid_up_to())),
     };

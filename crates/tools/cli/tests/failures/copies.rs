@@ -70,7 +70,7 @@ fn stop_copies(signal: &str) {
             count += u32::from(was_stopped);
             let names = folder.names();
             let partial = names.iter().filter(|name| name.contains(".partial"));
-            // Whoever is killed cannot clean up.
+            // A caller that is killed cannot clean up.
             assert!(signal == "-KILL" || partial.clone().count() == 0, "{target}: {names:?}");
             done(&["check", &location]);
             // It may have been whole already when it was stopped.

@@ -9,7 +9,7 @@ use super::Encoder;
 /// Bytes before the parts of a message.
 const HEAD_BYTES: usize = 9;
 
-/// The version that says all of an attribute, and at least `floor` (1 before HDF5 1.8, then 3).
+/// Returns the version that says all of an attribute, and at least `floor` (1 before HDF5 1.8, then 3).
 pub(crate) fn version(attribute: &RawAttribute, floor: u8) -> u8 {
     let needed = match attribute.charset {
         CharacterSet::Utf8 => 3,
@@ -19,7 +19,7 @@ pub(crate) fn version(attribute: &RawAttribute, floor: u8) -> u8 {
     needed.max(floor)
 }
 
-/// The body of an attribute message; `version` is 1 to 3 and must be able to say it.
+/// Returns the body of an attribute message; `version` is 1 to 3 and must be able to say it.
 pub(crate) fn encode(attribute: &RawAttribute, version: u8) -> Result<Vec<u8>> {
     let name = text::as_bytes(&attribute.name);
     let parts = [&attribute.datatype.bytes, &attribute.dataspace.bytes];

@@ -7,7 +7,7 @@ use super::super::btree1::{ChunkKey, Kind, Node};
 use super::Encoder;
 
 impl Node<'_> {
-    /// The node, with zeros where another child would go. Keys are one more than children.
+    /// Returns the node, with zeros where another child would go. Keys are one more than children.
     pub(crate) fn encode(&self, kind: Kind, k: u16, sizes: Sizes) -> Result<Vec<u8>> {
         let mut e = Encoder::new("B-tree v1 node", sizes);
         let (key_bytes, node_bytes) = (kind.key_bytes(sizes), kind.node_bytes(k, sizes));
@@ -25,13 +25,13 @@ impl Node<'_> {
     }
 }
 
-/// The key of a group: the offset of a name in the local heap.
+/// Returns the key of a group: the offset of a name in the local heap.
 pub(crate) fn group_key(name_offset: u64, sizes: Sizes) -> Result<Vec<u8>> {
     Encoder::new("group key", sizes).length(name_offset).finish()
 }
 
 impl ChunkKey {
-    /// The key of a chunk.
+    /// Returns the key of a chunk.
     pub(crate) fn encode(&self) -> Result<Vec<u8>> {
         let mut e = Encoder::plain("chunk key");
         e.u32(self.stored_bytes).u32(self.filter_mask);
@@ -41,7 +41,7 @@ impl ChunkKey {
         e.finish()
     }
 
-    /// The key after the last chunk of a tree: one chunk further in every dimension, and one element.
+    /// Returns the key after the last chunk of a tree: one chunk further in every dimension, and one element.
     /// `None` where that is beyond 64 bits.
     pub(crate) fn after(&self, shape: &[u64], element_bytes: u64) -> Option<Self> {
         let further = self.offset.iter().zip(shape).map(|(&at, &by)| at.checked_add(by));

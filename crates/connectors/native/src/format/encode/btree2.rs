@@ -18,7 +18,7 @@ pub(crate) struct Root {
 }
 
 impl BTree2 {
-    /// An empty tree with libhdf5's percentages.
+    /// Returns an empty tree with libhdf5's percentages.
     pub(crate) fn empty(kind: u8, node_bytes: u32, record_bytes: u16, sizes: Sizes) -> Result<Self> {
         let mut tree = BTree2 {
             sizes,
@@ -37,7 +37,7 @@ impl BTree2 {
         Ok(tree)
     }
 
-    /// The same tree with another root; `None` empties it.
+    /// Returns the same tree with another root; `None` empties it.
     pub(crate) fn with_root(mut self, root: Option<Root>) -> Result<Self> {
         self.depth = root.map_or(0, |r| r.depth);
         self.root = root.map(|r| r.address);
@@ -63,7 +63,7 @@ impl BTree2 {
         self.capacity.get(usize::from(depth)).map_or(0, |c| c.subtree)
     }
 
-    /// The header.
+    /// Returns the header.
     pub(crate) fn encode(&self) -> Result<Vec<u8>> {
         let mut e = Encoder::block("B-tree v2 header", self.sizes, b"BTHD", 0);
         e.u8(self.kind).u32(self.node_bytes).u16(self.record_bytes).u16(self.depth);

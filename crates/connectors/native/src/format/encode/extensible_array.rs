@@ -12,13 +12,13 @@ use super::fixed_array::set_page_written;
 /// All of a secondary block.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct SecondaryBlock {
-    /// Page bits of all data blocks, one after another, in room for whole bytes each.
+    /// Page bits of all data blocks, one after another, in space for whole bytes each.
     pub(crate) bitmaps: Vec<u8>,
     pub(crate) blocks: Vec<Option<Address>>,
 }
 
 impl ExtensibleArray {
-    /// The header.
+    /// Returns the header.
     pub(crate) fn encode(&self, sizes: Sizes) -> Result<Vec<u8>> {
         let mut e = Encoder::block("extensible array header", sizes, b"EAHD", 0);
         e.u8(u8::from(self.filtered)).u8(self.element_bytes).u8(self.max_bits).u8(self.index_elements);
@@ -36,7 +36,7 @@ impl ExtensibleArray {
         e
     }
 
-    /// The index block.
+    /// Returns the index block.
     pub(crate) fn encode_index_block(
         &self,
         header: Address,
@@ -59,7 +59,7 @@ impl ExtensibleArray {
         u64::from(self.block_elements_min).saturating_mul((1 << group.number.min(63)) - 1)
     }
 
-    /// The offset stored in data block `block` of a super block.
+    /// Returns the offset stored in data block `block` of a super block.
     ///
     /// Under the index block libhdf5 counts the blocks of earlier super blocks again, and readers take it.
     pub(crate) fn block_offset(&self, group: Group, block: u64) -> u64 {
@@ -68,7 +68,7 @@ impl ExtensibleArray {
         self.group_start(group).saturating_add((before + block).saturating_mul(group.elements))
     }
 
-    /// A secondary block whose data blocks were not made yet.
+    /// Returns a secondary block whose data blocks were not made yet.
     pub(crate) fn empty_secondary(&self, group: Group) -> Result<SecondaryBlock> {
         let bitmaps = group.blocks.checked_mul(self.bitmap_bytes(group));
         let fits = |n: u64| usize::try_from(n).ok().filter(|&n| n <= 1 << 30);
@@ -91,7 +91,7 @@ impl ExtensibleArray {
         page < pages && bit.is_some_and(|bit| set_page_written(&mut secondary.bitmaps, bit))
     }
 
-    /// Whether a page of data block `block` was written.
+    /// Returns whether a page of data block `block` was written.
     pub(crate) fn is_page_written(
         &self,
         group: Group,
@@ -103,7 +103,7 @@ impl ExtensibleArray {
         bit.is_some_and(|bit| page_is_written(&secondary.bitmaps, bit))
     }
 
-    /// A secondary block.
+    /// Returns a secondary block.
     pub(crate) fn encode_secondary(
         &self,
         header: Address,
@@ -121,7 +121,7 @@ impl ExtensibleArray {
         e.require(e.len() as u64 == self.secondary_bytes(group, sizes), "size of page bitmaps").finish()
     }
 
-    /// All of a secondary block, to be changed and written again.
+    /// Returns all of a secondary block, to be changed and written again.
     pub(crate) fn decode_secondary(
         &self,
         bytes: &[u8],

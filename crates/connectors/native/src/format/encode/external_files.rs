@@ -6,7 +6,7 @@ use super::super::external_files::Slot;
 use super::super::{Address, Sizes, all_ones};
 use super::Encoder;
 
-/// The list of files whose names are in the local heap at `heap`. Only the last can be unlimited.
+/// Returns the list of files whose names are in the local heap at `heap`. Only the last can be unlimited.
 pub(crate) fn encode(heap: Address, slots: &[Slot], sizes: Sizes) -> Result<Vec<u8>> {
     let mut e = Encoder::new("external file list", sizes);
     let before_last = slots.len().saturating_sub(1);

@@ -11,7 +11,7 @@ use super::Encoder;
 const MANAGERS: usize = 12;
 
 impl FileSpace {
-    /// The message body. Where space persists there are twelve managers (absent ones are undefined).
+    /// Returns the message body. Where space persists there are twelve managers (absent ones are undefined).
     pub(crate) fn encode(&self, sizes: Sizes) -> Result<Vec<u8>> {
         let mut e = Encoder::new("file space info", sizes);
         let strategy = match self.strategy {

@@ -5,7 +5,7 @@ use model::properties::{AllocTime, Fill, FillTime, FillValue};
 
 use super::Encoder;
 
-/// The old message, which holds a user's value or nothing.
+/// Returns the old message, which holds a user's value or nothing.
 pub(crate) fn encode_old(value: &FillValue) -> Result<Vec<u8>> {
     let mut e = Encoder::plain("fill value (old)");
     sized(&mut e, value);

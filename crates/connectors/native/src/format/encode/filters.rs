@@ -1,5 +1,6 @@
 //! Filter pipeline message, versions 1 and 2 (format spec IV.A.2.l).
 
+use filters::names::standard_name;
 use model::properties::FilterSpec;
 use model::{Result, text};
 
@@ -35,11 +36,11 @@ fn filter(e: &mut Encoder, spec: &FilterSpec, version: u8) {
     }
 }
 
-/// The name and its NUL; version 1 pads it to eight bytes. No name is no bytes.
+/// Returns the name and its NUL; version 1 pads it to eight bytes. No name is no bytes.
 fn name(spec: &FilterSpec, version: u8) -> Vec<u8> {
-    let mut name = match (&spec.name, built_in(spec.id)) {
-        (Some(name), _) => text::to_bytes(name),
-        (None, built_in) => built_in.as_bytes().to_vec(),
+    let mut name = match &spec.name {
+        Some(name) => text::to_bytes(name),
+        None => standard_name(spec.id).unwrap_or_default().as_bytes().to_vec(),
     };
     if name.is_empty() {
         return name;
@@ -49,17 +50,4 @@ fn name(spec: &FilterSpec, version: u8) -> Vec<u8> {
         name.resize(name.len().next_multiple_of(8), 0);
     }
     name
-}
-
-/// What libhdf5 calls its own filters in version 1.
-fn built_in(id: u16) -> &'static str {
-    match id {
-        1 => "deflate",
-        2 => "shuffle",
-        3 => "fletcher32",
-        4 => "szip",
-        5 => "nbit",
-        6 => "scaleoffset",
-        _ => "",
-    }
 }

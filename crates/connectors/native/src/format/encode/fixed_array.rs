@@ -7,28 +7,28 @@ use super::super::{Address, Sizes};
 use super::Encoder;
 
 impl FixedArray {
-    /// The header.
+    /// Returns the header.
     pub(crate) fn encode(&self, sizes: Sizes) -> Result<Vec<u8>> {
         let mut e = Encoder::block("fixed array header", sizes, b"FAHD", 0);
         e.u8(u8::from(self.filtered)).u8(self.element_bytes).u8(self.page_bits);
         e.length(self.entries).address(self.block).checksum().finish()
     }
 
-    /// The data block: `body` is all elements, or the bitmap of pages where the array has pages.
+    /// Returns the data block: `body` is all elements, or the bitmap of pages where the array has pages.
     pub(crate) fn encode_block(&self, header: Address, body: &[u8], sizes: Sizes) -> Result<Vec<u8>> {
         let mut e = Encoder::block("fixed array block", sizes, b"FADB", 0);
         e.u8(u8::from(self.filtered)).defined(header).raw(body).checksum();
         e.require(self.block_bytes(sizes) == Some(e.len() as u64), "size of block").finish()
     }
 
-    /// Bytes of all pages with their checksums.
+    /// Returns the number of bytes of all pages with their checksums.
     pub(crate) fn pages_bytes(&self) -> Option<u64> {
         let elements = self.entries.checked_mul(u64::from(self.element_bytes))?;
         if self.is_paged() { elements.checked_add(self.pages().checked_mul(4)?) } else { Some(0) }
     }
 }
 
-/// A page of elements of a fixed or an extensible array.
+/// Returns a page of elements of a fixed or an extensible array.
 pub(crate) fn page(elements: &[u8]) -> Result<Vec<u8>> {
     Encoder::plain("array page").raw(elements).checksum().finish()
 }

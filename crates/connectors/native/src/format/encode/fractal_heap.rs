@@ -20,7 +20,7 @@ pub(crate) enum Client {
 }
 
 impl FractalHeap {
-    /// A heap without objects, as libhdf5 makes it for this client but for the size of its blocks.
+    /// Returns a heap without objects, as libhdf5 makes it for this client but for the size of its blocks.
     pub(crate) fn empty(client: Client, sizes: Sizes) -> Self {
         let (id_bytes, start_bytes, heap_bits) = match client {
             Client::Links => (7, 512, 32),
@@ -49,7 +49,7 @@ impl FractalHeap {
         }
     }
 
-    /// The header.
+    /// Returns the header.
     pub(crate) fn encode(&self) -> Result<Vec<u8>> {
         let mut e = Encoder::block("fractal heap header", self.sizes, b"FRHP", 0);
         // Blocks of libhdf5, and heaps of some size, would not fit.
@@ -83,7 +83,7 @@ impl FractalHeap {
         e
     }
 
-    /// A direct block at `offset` in heap space: `body` is all of it after the prefix.
+    /// Returns a direct block at `offset` in heap space: `body` is all of it after the prefix.
     pub(crate) fn encode_direct(&self, header: Address, offset: u64, body: &[u8]) -> Result<Vec<u8>> {
         let mut e = self.block(b"FHDB", header, offset);
         if self.checksummed {
@@ -101,14 +101,14 @@ impl FractalHeap {
             return Ok(());
         }
         let end = self.direct_prefix_bytes();
-        let short = || Error::invalid("encode fractal heap block").with("problem", "no room for the prefix");
+        let short = || Error::invalid("encode fractal heap block").with("problem", "no space for the prefix");
         block.get_mut(end - 4..end).ok_or_else(short)?.fill(0);
         let sum = checksum::lookup3(block, 0);
         block[end - 4..end].copy_from_slice(&sum.to_le_bytes());
         Ok(())
     }
 
-    /// An indirect block of `rows` rows: direct entries first, absent ones undefined.
+    /// Returns an indirect block of `rows` rows: direct entries first, absent ones undefined.
     pub(crate) fn encode_indirect(
         &self,
         header: Address,

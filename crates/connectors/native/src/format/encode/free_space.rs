@@ -7,7 +7,7 @@ use super::super::{Address, Sizes};
 use super::Encoder;
 
 impl Manager {
-    /// The header.
+    /// Returns the header.
     pub(crate) fn encode(&self, sizes: Sizes) -> Result<Vec<u8>> {
         let mut e = Encoder::block("free-space manager", sizes, b"FSHD", 0);
         e.u8(match self.client {
@@ -20,7 +20,7 @@ impl Manager {
         e.length(self.list_used_bytes).length(self.list_bytes).checksum().finish()
     }
 
-    /// Bytes that a list of these sections uses.
+    /// Returns the number of bytes that a list of these sections uses.
     pub(crate) fn list_bytes_of(&self, sections: &[Section], sizes: Sizes) -> usize {
         let sets = self.sets(sections).len();
         let count_bytes = model::bytes::uint_width(sections.len() as u64);
@@ -32,7 +32,7 @@ impl Manager {
             + rows * row_bytes
     }
 
-    /// Bytes that a list of so many plain sections may use.
+    /// Returns the number of bytes that a list of so many plain sections may use.
     pub(crate) fn list_bytes_max(&self, count: usize, sizes: Sizes) -> u64 {
         let count_bytes = model::bytes::uint_width(count as u64);
         let section_bytes = count_bytes + self.size_bytes() + self.offset_bytes() + 1;
@@ -46,7 +46,7 @@ impl Manager {
         sorted.chunk_by(|a, b| a.bytes == b.bytes).map(<[_]>::to_vec).collect()
     }
 
-    /// The section list, which fills `list_used_bytes` of its `list_bytes`.
+    /// Returns the section list, which fills `list_used_bytes` of its `list_bytes`.
     pub(crate) fn encode_list(&self, header: Address, sections: &[Section], sizes: Sizes) -> Result<Vec<u8>> {
         let mut e = Encoder::block("free-space sections", sizes, b"FSSE", 0);
         e.require(sections.len() as u64 == self.stored_sections, "number of sections").defined(header);

@@ -14,11 +14,11 @@ use super::Encoder;
 /// Smallest collection that libhdf5 makes.
 pub(crate) const COLLECTION_BYTES_MIN: u64 = 4096;
 
-/// Room that an image has from its start.
+/// Space that an image has from its start.
 const COLLECTION_ROOM_BYTES: u64 = 16 << 10;
 
 impl HeapId {
-    /// An ID as values and messages store it; `None` is all zero.
+    /// Returns an ID as values and messages store it; `None` is all zero.
     pub(crate) fn encode(id: Option<Self>, sizes: Sizes) -> Result<Vec<u8>> {
         let mut e = Encoder::new("global heap ID", sizes);
         match id {
@@ -43,14 +43,14 @@ struct Object {
 pub(crate) struct Collection {
     sizes: Sizes,
     bytes: u64,
-    /// Room for the header, and all objects with their heads as they are stored.
+    /// Space for the header, and all objects with their heads as they are stored.
     image: Vec<u8>,
     /// Highest index given out, even if its object is gone.
     highest: u16,
     objects: Vec<Object>,
 }
 
-/// `len` zeros, with room for as many bytes as a collection takes as a rule.
+/// `len` zeros, with space for as many bytes as a collection takes as a rule.
 fn room(len: usize, bytes: u64) -> Vec<u8> {
     let mut image = Vec::with_capacity(bytes.min(COLLECTION_ROOM_BYTES) as usize);
     image.resize(len, 0);
@@ -58,7 +58,7 @@ fn room(len: usize, bytes: u64) -> Vec<u8> {
 }
 
 impl Collection {
-    /// An empty collection of `bytes` bytes, or of as many as an object of `first_object_bytes` needs.
+    /// Returns an empty collection of `bytes` bytes, or of as many as an object of `first_object_bytes` needs.
     pub(crate) fn new(bytes: u64, first_object_bytes: usize, sizes: Sizes) -> Self {
         let mut new = Self::empty(bytes.max(COLLECTION_BYTES_MIN).next_multiple_of(8), sizes);
         new.bytes = new.bytes.max(new.used() + new.object_bytes(first_object_bytes));
@@ -75,7 +75,7 @@ impl Collection {
         }
     }
 
-    /// The bytes before an object. libhdf5 writes 0 references and never looks.
+    /// Returns the bytes before an object. libhdf5 writes 0 references and never looks.
     fn head(&self, index: u16, references: u16, len: usize) -> [u8; OBJECT_HEAD_BYTES] {
         let mut head = [0; OBJECT_HEAD_BYTES];
         head[..2].copy_from_slice(&index.to_le_bytes());
@@ -94,7 +94,7 @@ impl Collection {
         self.objects.push(Object { index, start, len: data.len() });
     }
 
-    /// All of a collection.
+    /// Returns all of a collection.
     pub(crate) fn decode(bytes: &[u8], sizes: Sizes) -> Result<Self> {
         let stored = collection_bytes(bytes, sizes)?;
         if stored != bytes.len() as u64 {
@@ -122,35 +122,35 @@ impl Collection {
         object_bytes(len)
     }
 
-    /// Bytes of the whole collection.
+    /// Returns the number of bytes of the whole collection.
     pub(crate) fn len(&self) -> u64 {
         self.bytes
     }
 
-    /// Bytes after the last object.
+    /// Returns the number of bytes after the last object.
     pub(crate) fn free_bytes(&self) -> u64 {
         self.bytes.saturating_sub(self.used())
     }
 
-    /// Whether nothing is left in it.
+    /// Returns whether nothing is left in it.
     pub(crate) fn is_empty(&self) -> bool {
         self.objects.is_empty()
     }
 
-    /// Makes the collection larger; the file must have the room after it.
+    /// Makes the collection larger; the file must have the space after it.
     pub(crate) fn extend(&mut self, more_bytes: u64) -> Result<()> {
         let bytes = self.bytes.checked_add(more_bytes).filter(|n| n.is_multiple_of(8));
         self.bytes = bytes.ok_or_else(|| Error::invalid("extend global heap collection"))?;
         Ok(())
     }
 
-    /// The bytes of an object.
+    /// Returns the bytes of an object.
     pub(crate) fn get(&self, index: u32) -> Option<&[u8]> {
         let found = self.objects.iter().find(|o| u32::from(o.index) == index)?;
         self.image.get(found.start..found.start + found.len)
     }
 
-    /// Adds an object and says its index; `None` where there is no room, in bytes or in indexes.
+    /// Adds an object and says its index; `None` where there is no space, in bytes or in indexes.
     pub(crate) fn insert(&mut self, data: &[u8]) -> Option<u32> {
         if self.object_bytes(data.len()) > self.free_bytes() {
             return None;
@@ -160,7 +160,7 @@ impl Collection {
         Some(u32::from(index))
     }
 
-    /// Adds as many objects as there is room for, without looking for holes among the indexes: the first index, and how many.
+    /// Adds as many objects as there is space for, without looking for holes among the indexes: the first index, and how many.
     pub(crate) fn insert_all(&mut self, values: &[&[u8]]) -> (u16, u16) {
         let (first, mut free) = (self.highest.saturating_add(1), self.free_bytes());
         let fits = values.iter().take(usize::from(u16::MAX - self.highest)).take_while(|value| {
@@ -184,7 +184,7 @@ impl Collection {
         (first, count as u16)
     }
 
-    /// One past the highest index, and when those are used up the lowest hole.
+    /// Returns one past the highest index, and when those are used up the lowest hole.
     fn free_index(&self) -> Option<u16> {
         if let Some(next) = self.highest.checked_add(1) {
             return Some(next);
@@ -206,7 +206,7 @@ impl Collection {
         true
     }
 
-    /// The same objects in the same order, with the data that `data` gives for an index and what it had; `None` takes one away.
+    /// Returns the same objects in the same order, with the data that `data` gives for an index and what it had; `None` takes one away.
     fn rebuild(&mut self, data: impl Fn(u16, &[u8]) -> Option<Vec<u8>>) {
         let old = std::mem::replace(self, Self::empty(self.bytes, self.sizes));
         for Object { index, start, len } in old.objects {
@@ -231,12 +231,12 @@ impl Collection {
         before - self.objects.len()
     }
 
-    /// The bytes of the collection.
+    /// Returns the bytes of the collection.
     pub(crate) fn encode(&self) -> Result<Vec<u8>> {
         self.clone().encode_for(|bytes| Ok(bytes.to_vec()))
     }
 
-    /// What `write` makes of the bytes of the collection, which are not copied for it.
+    /// Returns what `write` makes of the bytes of the collection, which are not copied for it.
     pub(crate) fn encode_for<T>(&mut self, write: impl FnOnce(&[u8]) -> Result<T>) -> Result<T> {
         let mut e = Encoder::block("global heap collection", self.sizes, b"GCOL", 1);
         let header = e.zeros(3).length(self.bytes).pad(0, 8).finish()?;

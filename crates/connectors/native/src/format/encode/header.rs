@@ -9,7 +9,7 @@ use super::super::header::{Message, Prefix};
 use super::super::{Address, Sizes};
 use super::Encoder;
 
-/// The message type of unused room.
+/// The message type of unused space.
 const NIL: u16 = 0;
 /// Signature and checksum of a continuation block of version 2.
 const CONTINUATION_OVERHEAD_BYTES: u64 = 8;
@@ -26,7 +26,7 @@ pub(crate) struct PrefixOptions {
 }
 
 impl Prefix {
-    /// A version 1 prefix. `message_count` is of all blocks, unused room and continuations included.
+    /// Returns a version 1 prefix. `message_count` is of all blocks, unused space and continuations included.
     pub(crate) fn version_1(references: u32, message_count: u16, block_bytes: u64) -> Self {
         Prefix {
             version: 1,
@@ -41,7 +41,7 @@ impl Prefix {
         }
     }
 
-    /// A version 2 prefix whose size field is as wide as `block_bytes` needs.
+    /// Returns a version 2 prefix whose size field is as wide as `block_bytes` needs.
     pub(crate) fn version_2(options: &PrefixOptions, block_bytes: u64) -> Self {
         let width = match block_bytes {
             0..=0xFF => 1,
@@ -64,12 +64,12 @@ impl Prefix {
         prefix
     }
 
-    /// Bytes of a version 2 prefix before its size field.
+    /// Returns the number of bytes of a version 2 prefix before its size field.
     fn fixed_bytes(&self) -> usize {
         6 + if self.times.is_some() { 16 } else { 0 } + if self.attribute_phase.is_some() { 4 } else { 0 }
     }
 
-    /// Bytes of the head of every message.
+    /// Returns the number of bytes of the head of every message.
     pub(crate) fn message_head_bytes(&self) -> usize {
         match (self.version, self.attribute_order_tracked) {
             (1, _) => 8,
@@ -78,23 +78,23 @@ impl Prefix {
         }
     }
 
-    /// Bytes that a message takes in a block.
+    /// Returns the number of bytes that a message takes in a block.
     pub(crate) fn message_bytes(&self, message: &Message) -> usize {
         let body = message.body.len();
         self.message_head_bytes() + if self.version == 1 { body.next_multiple_of(8) } else { body }
     }
 
-    /// Bytes that messages take in a block without anything unused.
+    /// Returns the number of bytes that messages take in a block without anything unused.
     pub(crate) fn messages_bytes<M: Borrow<Message>>(&self, messages: &[M]) -> u64 {
         messages.iter().map(|m| self.message_bytes(m.borrow()) as u64).sum()
     }
 
-    /// Bytes of a continuation block that holds just these messages.
+    /// Returns the number of bytes of a continuation block that holds just these messages.
     pub(crate) fn continuation_bytes<M: Borrow<Message>>(&self, messages: &[M]) -> u64 {
         self.messages_bytes(messages) + if self.version == 1 { 0 } else { CONTINUATION_OVERHEAD_BYTES }
     }
 
-    /// The prefix alone.
+    /// Returns the prefix alone.
     pub(crate) fn encode(&self) -> Result<Vec<u8>> {
         let mut e = Encoder::plain("object header");
         self.encode_into(&mut e);
@@ -127,18 +127,18 @@ impl Prefix {
             | u8::from(self.times.is_some()) << 5
     }
 
-    /// The first block: prefix, messages, what is left unused, and version 2's checksum.
+    /// Returns the first block: prefix, messages, what is left unused, and version 2's checksum.
     pub(crate) fn encode_first_block<M: Borrow<Message>>(&self, messages: &[M]) -> Result<Vec<u8>> {
         let mut e = Encoder::sized("object header", self.first_block_bytes());
         self.encode_into(&mut e);
-        self.lay_out(&mut e, messages, self.block_bytes);
+        self.serialize(&mut e, messages, self.block_bytes);
         if self.version == 2 {
             e.checksum();
         }
         e.finish()
     }
 
-    /// A continuation block of `block_bytes`, which counts all of it.
+    /// Returns a continuation block of `block_bytes`, which counts all of it.
     pub(crate) fn encode_continuation<M: Borrow<Message>>(
         &self,
         messages: &[M],
@@ -146,17 +146,17 @@ impl Prefix {
     ) -> Result<Vec<u8>> {
         let mut e = Encoder::sized("object header continuation", block_bytes);
         if self.version == 1 {
-            self.lay_out(&mut e, messages, block_bytes);
+            self.serialize(&mut e, messages, block_bytes);
             return e.finish();
         }
         let room = block_bytes.checked_sub(CONTINUATION_OVERHEAD_BYTES);
         let room = room.ok_or_else(|| Error::invalid("encode object header continuation"))?;
         e.raw(b"OCHK");
-        self.lay_out(&mut e, messages, room);
+        self.serialize(&mut e, messages, room);
         e.checksum().finish()
     }
 
-    fn lay_out<M: Borrow<Message>>(&self, e: &mut Encoder, messages: &[M], room: u64) {
+    fn serialize<M: Borrow<Message>>(&self, e: &mut Encoder, messages: &[M], room: u64) {
         let Some(spare) = room.checked_sub(self.messages_bytes(messages)) else {
             e.refuse(format!("messages do not fit in {room} bytes"));
             return;
@@ -166,7 +166,7 @@ impl Prefix {
             return;
         };
         e.require(self.version == 2 || room.is_multiple_of(8), "block is not a multiple of 8");
-        // Less than a head is a gap, but libhdf5 rejects one in a block that has unused room as a message.
+        // Less than a head is a gap, but libhdf5 rejects one in a block that has unused space as a message.
         let gap = spare < self.message_head_bytes();
         let grown = messages.iter().rposition(|m| m.borrow().kind == NIL).filter(|_| gap);
         for (i, message) in messages.iter().enumerate() {
@@ -197,7 +197,7 @@ impl Prefix {
         e.raw(&message.body).zeros(body.saturating_sub(message.body.len()));
     }
 
-    /// Messages of unused room that cover `spare` bytes, which are more than a head.
+    /// Messages of unused space that cover `spare` bytes, which are more than a head.
     fn unused(&self, e: &mut Encoder, mut spare: usize) {
         let (head, body_max) = (self.message_head_bytes(), if self.version == 1 { 0xFFF8 } else { 0xFFFF });
         while spare >= head {
@@ -213,7 +213,7 @@ impl Prefix {
     }
 }
 
-/// A continuation message: where the next block is, and all its bytes.
+/// Returns a continuation message: where the next block is, and all its bytes.
 pub(crate) fn continuation(address: Address, len: u64, sizes: Sizes) -> Result<Vec<u8>> {
     let mut e = Encoder::new("continuation message", sizes);
     e.require(len > 0, "block of zero bytes").defined(address).length(len).finish()

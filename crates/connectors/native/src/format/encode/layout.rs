@@ -19,7 +19,7 @@ impl Index {
         }
     }
 
-    /// The parameters that libhdf5 gives to a new index, as the message stores them.
+    /// Returns the parameters that libhdf5 gives to a new index, as the message stores them.
     pub(crate) fn default_parameters(&self) -> Vec<u8> {
         match self {
             Index::BTree1 | Index::Single { .. } | Index::Implicit => Vec::new(),
@@ -32,7 +32,7 @@ impl Index {
 }
 
 impl Layout {
-    /// The version that libhdf5 gives to a new message.
+    /// Returns the version that libhdf5 gives to a new message.
     pub(crate) fn version(&self) -> u8 {
         match self {
             Layout::Compact { .. } | Layout::Contiguous { .. } => 3,
@@ -41,12 +41,12 @@ impl Layout {
         }
     }
 
-    /// The message body as libhdf5 writes it for a new dataset.
+    /// Returns the message body as libhdf5 writes it for a new dataset.
     pub(crate) fn encode_new(&self, sizes: Sizes) -> Result<Vec<u8>> {
         self.encode(self.version(), sizes)
     }
 
-    /// The message body. `version` is [`Layout::version`], or for what is not chunked a higher one that the
+    /// Returns the message body. `version` is [`Layout::version`], or for what is not chunked a higher one that the
     /// message had before: some libraries wrote version 4 for all layouts.
     pub(crate) fn encode(&self, version: u8, sizes: Sizes) -> Result<Vec<u8>> {
         let mut e = Encoder::new("data layout", sizes);

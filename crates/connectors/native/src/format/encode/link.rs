@@ -5,7 +5,7 @@ use model::{CharacterSet, Link, LinkTarget, Result, text};
 use super::super::{Address, Sizes};
 use super::Encoder;
 
-/// The body of a link message.
+/// Returns the body of a link message.
 pub(crate) fn encode(link: &Link, sizes: Sizes) -> Result<Vec<u8>> {
     let mut e = Encoder::new("link", sizes);
     let name = text::as_bytes(&link.name);

@@ -11,7 +11,7 @@ use super::Encoder;
 const SHRUNK_BYTES_MIN: usize = 128;
 
 impl LocalHeap {
-    /// The header, padded to the eight bytes that the segment after it is aligned to.
+    /// Returns the header, padded to the eight bytes that the segment after it is aligned to.
     pub(crate) fn encode(&self, sizes: Sizes) -> Result<Vec<u8>> {
         let mut e = Encoder::block("local heap", sizes, b"HEAP", 0);
         e.zeros(3).length(self.data_bytes).length(self.free.unwrap_or(NO_FREE_BLOCK));
@@ -33,7 +33,7 @@ impl Free {
 
 /// The data segment of a heap: bytes, and free blocks in the order of their list.
 ///
-/// A change of its size means that the file must have room for it, here or elsewhere.
+/// A change of its size means that the file must have space for it, here or elsewhere.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Segment {
     sizes: Sizes,
@@ -42,20 +42,20 @@ pub(crate) struct Segment {
 }
 
 impl Segment {
-    /// A segment of free bytes. Group heaps get the empty text first, so that it is at offset 0.
+    /// Returns a segment of free bytes. Group heaps get the empty text first, so that it is at offset 0.
     pub(crate) fn new(bytes_hint: usize, sizes: Sizes) -> Self {
         let len = bytes_hint.max(2 * sizes.length + 2).next_multiple_of(8);
         Segment { sizes, data: vec![0; len], free: vec![Free { at: 0, len }] }
     }
 
-    /// The segment of a new group, as libhdf5 sizes it without a hint.
+    /// Returns the segment of a new group, as libhdf5 sizes it without a hint.
     pub(crate) fn for_group(sizes: Sizes) -> Result<Self> {
         let mut segment = Self::new(8 + 4 * 16 + 2 * sizes.length, sizes);
         segment.insert(b"")?;
         Ok(segment)
     }
 
-    /// The segment that `header` describes.
+    /// Returns the segment that `header` describes.
     pub(crate) fn decode(data: &[u8], header: &LocalHeap, sizes: Sizes) -> Result<Self> {
         let mut segment = Segment { sizes, data: data.to_vec(), free: Vec::new() };
         let mut next = header.free;
@@ -72,7 +72,7 @@ impl Segment {
         Ok(segment)
     }
 
-    /// The free block at `at`, and where the next one is.
+    /// Returns the free block at `at`, and where the next one is.
     fn free_block(&self, at: u64) -> Result<(Free, Option<u64>)> {
         let bad = || Error::corrupt("decode local heap").with("free block", at);
         let at = usize::try_from(at).map_err(|_| bad())?;
@@ -93,7 +93,7 @@ impl Segment {
         2 * self.sizes.length
     }
 
-    /// Bytes of the segment.
+    /// Returns the number of bytes of the segment.
     pub(crate) fn len(&self) -> u64 {
         self.data.len() as u64
     }
@@ -103,7 +103,7 @@ impl Segment {
         self.free.first().map(|f| f.at as u64)
     }
 
-    /// The text at an offset.
+    /// Returns the text at an offset.
     pub(crate) fn text(&self, offset: u64) -> Result<&[u8]> {
         text(&self.data, offset)
     }
@@ -131,7 +131,7 @@ impl Segment {
         Some(at)
     }
 
-    /// Room for `need` bytes at the end.
+    /// Space for `need` bytes at the end.
     fn grow(&mut self, need: usize) -> usize {
         let (old, min) = (self.data.len(), self.free_bytes_min());
         let last = self.free.iter().position(|f| f.end() == old);
@@ -214,7 +214,7 @@ impl Segment {
         self.data.truncate(kept.end());
     }
 
-    /// The bytes of the segment with its free list.
+    /// Returns the bytes of the segment with its free list.
     pub(crate) fn encode(&self) -> Result<Vec<u8>> {
         let mut bytes = self.data.clone();
         for (i, block) in self.free.iter().enumerate() {

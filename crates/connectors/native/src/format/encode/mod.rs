@@ -70,7 +70,7 @@ impl Encoder {
         e
     }
 
-    /// Makes room at once for a structure whose size is known.
+    /// Reserves space at once for a structure whose size is known.
     pub(super) fn reserve(&mut self, bytes: u64) {
         self.bytes.reserve(usize::try_from(bytes).unwrap_or(0).min(1 << 20));
     }
@@ -126,17 +126,17 @@ impl Encoder {
         self
     }
 
-    /// A number of things in `width` bytes.
+    /// Appends a number of things in `width` bytes.
     pub(super) fn count(&mut self, count: usize, width: usize) -> &mut Self {
         self.uint(count as u64, width)
     }
 
-    /// A length, as wide as the superblock says.
+    /// Appends a length, as wide as the superblock says.
     pub(super) fn length(&mut self, value: u64) -> &mut Self {
         self.uint(value, self.sizes.length)
     }
 
-    /// An address that may be undefined.
+    /// Appends an address that may be undefined.
     pub(super) fn address(&mut self, address: Option<Address>) -> &mut Self {
         match address {
             Some(address) => self.defined(address),
@@ -144,7 +144,7 @@ impl Encoder {
         }
     }
 
-    /// An address. The one that would read back as undefined is refused.
+    /// Appends an address. The one that would read back as undefined is refused.
     pub(super) fn defined(&mut self, Address(value): Address) -> &mut Self {
         if value >= all_ones(self.sizes.offset) {
             return self.refuse(format!("address {value:#x} does not fit"));
@@ -165,13 +165,13 @@ impl Encoder {
         self
     }
 
-    /// The checksum of all bytes so far.
+    /// Returns the checksum of all bytes so far.
     pub(super) fn checksum(&mut self) -> &mut Self {
         let sum = checksum::lookup3(&self.bytes, 0);
         self.u32(sum)
     }
 
-    /// The bytes, all of which were used.
+    /// Returns the bytes, all of which were used.
     pub(super) fn finish(&mut self) -> Result<Vec<u8>> {
         match self.problem.take() {
             Some(problem) => Err(Error::invalid(format!("encode {}", self.what)).with("problem", problem)),
@@ -179,7 +179,7 @@ impl Encoder {
         }
     }
 
-    /// The bytes, with zeros up to the size of the block that holds them.
+    /// Returns the bytes, with zeros up to the size of the block that holds them.
     pub(super) fn finish_in(&mut self, block_bytes: u64) -> Result<Vec<u8>> {
         match usize::try_from(block_bytes) {
             Ok(len) if self.len() <= len => self.bytes.resize(len, 0),

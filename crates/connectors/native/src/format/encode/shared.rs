@@ -7,7 +7,7 @@ use super::super::{Address, Sizes};
 use super::Encoder;
 
 impl SharedAt {
-    /// The record: version 2 for a committed datatype, version 3 for the heap.
+    /// Returns the record: version 2 for a committed datatype, version 3 for the heap.
     pub(crate) fn encode(&self, sizes: Sizes) -> Result<Vec<u8>> {
         let mut e = Encoder::new("shared message", sizes);
         match self {
@@ -23,7 +23,7 @@ pub(crate) fn table_message(table: Address, count: u8, sizes: Sizes) -> Result<V
     Encoder::new("shared message table message", sizes).u8(0).defined(table).u8(count).finish()
 }
 
-/// The table of indexes, at most eight.
+/// Returns the table of indexes, at most eight.
 pub(crate) fn table(indexes: &[SharedIndex], sizes: Sizes) -> Result<Vec<u8>> {
     let mut e = Encoder::new("shared message table", sizes);
     e.raw(b"SMTB").require(indexes.len() <= 8, "more than 8 indexes");

@@ -7,7 +7,7 @@ use super::super::symbol_table::Entry;
 use super::Encoder;
 
 impl Superblock {
-    /// The bytes of the superblock in its own version. Versions 2 and 3 leave tree sizes to the extension.
+    /// Returns the bytes of the superblock in its own version. Versions 2 and 3 leave tree sizes to the extension.
     pub(crate) fn encode(&self) -> Result<Vec<u8>> {
         let mut e = Encoder::new("superblock", self.sizes);
         e.raw(&SIGNATURE).u8(self.version);

@@ -29,18 +29,18 @@ impl Entry {
         e.zeros((scratch + 16).saturating_sub(e.len()));
     }
 
-    /// The entry of an object; groups of the old style cache where their links are.
+    /// Returns the entry of an object; groups of the old style cache where their links are.
     pub(crate) fn hard(name_offset: u64, header: Address, cached: Cached) -> Self {
         Entry { name_offset, header: Some(header), cached }
     }
 
-    /// The entry of a soft link, whose text is in the local heap too.
+    /// Returns the entry of a soft link, whose text is in the local heap too.
     pub(crate) fn soft(name_offset: u64, text_offset: u32) -> Self {
         Entry { name_offset, header: None, cached: Cached::SoftLink(text_offset) }
     }
 }
 
-/// A node with its entries, which the caller has sorted by name; unused room is zero.
+/// Returns a node with its entries, which the caller has sorted by name; unused space is zero.
 pub(crate) fn node(entries: &[Entry], leaf_k: u16, sizes: Sizes) -> Result<Vec<u8>> {
     let mut e = Encoder::block("symbol table node", sizes, b"SNOD", 1);
     let bytes = node_bytes(leaf_k, sizes);

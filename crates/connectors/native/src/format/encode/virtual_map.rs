@@ -14,7 +14,7 @@ const FILE_SHARED: u8 = 1;
 const DATASET_SHARED: u8 = 2;
 const SAME_FILE: u8 = 4;
 
-/// The heap object in version 0 or 1.
+/// Returns the heap object in version 0 or 1.
 pub(crate) fn encode(
     mappings: &[VirtualMapping],
     version: u8,
@@ -36,7 +36,7 @@ pub(crate) fn encode(
     e.checksum().finish()
 }
 
-/// The heap object as HDF5 2.0 writes it: version 1, unless version 0 is smaller.
+/// Returns the heap object as HDF5 2.0 writes it: version 1, unless version 0 is smaller.
 pub(crate) fn encode_smallest(
     mappings: &[VirtualMapping],
     selections: SelectionVersion,
@@ -70,7 +70,7 @@ impl<'a> Names<'a> {
     }
 }
 
-/// The mapping that stored `name`, where pointing to it is not longer than the name.
+/// Returns the mapping that stored `name`, where pointing to it is not longer than the name.
 fn earlier<'a>(seen: &mut HashMap<&'a str, u64>, name: &'a str, number: u64, e: &Encoder) -> Option<u64> {
     if text::to_bytes(name).len() + 1 < e.sizes.length {
         return None;

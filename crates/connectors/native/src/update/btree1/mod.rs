@@ -14,7 +14,7 @@ use model::{Context, Error, Result};
 use super::Blocks;
 use crate::format::btree1::{self, Kind};
 use crate::format::{Address, Sizes};
-use crate::txn::Turn;
+use crate::txn::PublishOrder;
 
 /// Chooses a child by the keys of a node that has some.
 pub(super) type Choice<'c> = dyn FnMut(&[Vec<u8>]) -> Result<usize> + 'c;
@@ -86,15 +86,15 @@ fn wrong(problem: &str) -> Error {
 }
 
 impl Tree {
-    /// The tree whose root is at `root`.
+    /// Returns the tree whose root is at `root`.
     pub(super) fn open(kind: Kind, k: u16, root: Address, sizes: Sizes) -> Self {
         Tree { kind, k, sizes, root, nodes: BTreeMap::new() }
     }
 
-    /// A tree of one node without children, which has this key.
+    /// Returns a tree of one node without children, which has this key.
     #[cfg(test)]
     pub(super) fn new(kind: Kind, k: u16, key: Vec<u8>, blocks: &mut dyn Blocks) -> Self {
-        let root = blocks.allocate(kind.node_bytes(k, blocks.sizes()));
+        let root = blocks.allocate(kind.node_bytes(k, blocks.sizes()), files::DataKind::Tree);
         let mut tree = Self::open(kind, k, root, blocks.sizes());
         let node = Node {
             level: 0,
@@ -120,7 +120,7 @@ impl Tree {
         2 * usize::from(self.k)
     }
 
-    /// The side of a child whose key goes with it when it leaves: names have their upper bound, chunks their own key.
+    /// Returns the side of a child whose key goes with it when it leaves: names have their upper bound, chunks their own key.
     fn own_side(&self) -> Side {
         match self.kind {
             Kind::Group => Side::Right,
@@ -128,7 +128,7 @@ impl Tree {
         }
     }
 
-    /// The node at `at`, which is read if need be.
+    /// Returns the node at `at`, which is read if need be.
     pub(super) fn node(&mut self, blocks: &dyn Blocks, at: Address) -> Result<&mut Node> {
         if !self.nodes.contains_key(&at) {
             let bytes = blocks.read(at, self.node_bytes(), "B-tree v1 node")?;
@@ -147,7 +147,7 @@ impl Tree {
         self.nodes.get_mut(&at).ok_or_else(|| wrong("no node"))
     }
 
-    /// The way to a child of level 0; nothing in a tree without children.
+    /// Returns the way to a child of level 0; nothing in a tree without children.
     pub(super) fn path(&mut self, blocks: &dyn Blocks, choose: &mut Choice<'_>) -> Result<Option<Path>> {
         let (mut path, mut at) = (Path::new(), self.root);
         let mut above = None;
@@ -173,7 +173,7 @@ impl Tree {
         }
     }
 
-    /// The node at the end of a path, and which child is meant.
+    /// Returns the node at the end of a path, and which child is meant.
     pub(super) fn leaf(&mut self, blocks: &dyn Blocks, path: &Path) -> Result<(&mut Node, usize)> {
         let step = *path.last().ok_or_else(|| wrong("no path"))?;
         let node = self.node(blocks, step.node)?;
@@ -235,7 +235,7 @@ impl Tree {
         Ok(())
     }
 
-    /// The neighbour on one side, which must know this node as its own neighbour.
+    /// Returns the neighbour on one side, which must know this node as its own neighbour.
     fn sibling(
         &mut self,
         blocks: &dyn Blocks,
@@ -316,14 +316,14 @@ impl Tree {
         Ok(())
     }
 
-    /// Writes every changed node, and lets go of all.
+    /// Writes every changed node, and releases all.
     pub(super) fn finish(&mut self, blocks: &mut dyn Blocks) -> Result<()> {
         for (at, node) in std::mem::take(&mut self.nodes) {
             if node.is_changed {
                 let keys = node.keys.iter().map(Vec::as_slice).collect();
                 let Node { level, left, right, children, .. } = node;
                 let node = btree1::Node { level, left, right, keys, children };
-                blocks.write(at, &node.encode(self.kind, self.k, self.sizes)?, Turn::Middle)?;
+                blocks.write(at, &node.encode(self.kind, self.k, self.sizes)?, PublishOrder::Middle)?;
             }
         }
         Ok(())

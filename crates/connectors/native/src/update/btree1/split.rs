@@ -1,5 +1,6 @@
 //! Nodes with too many children.
 
+use files::DataKind;
 use model::{Error, Result};
 
 use super::{Node, Side, Step, Tree, wrong};
@@ -22,7 +23,7 @@ impl Tree {
         Ok(())
     }
 
-    /// The halves of a node. One that grows at its end, where nothing comes after it, leaves a full one behind.
+    /// Returns the halves of a node. One that grows at its end, where nothing comes after it, leaves a full one behind.
     fn halves(&mut self, blocks: &dyn Blocks, at: Address, at_end: bool) -> Result<(Node, Node)> {
         let most = self.children_max();
         let node = self.node(blocks, at)?;
@@ -43,8 +44,8 @@ impl Tree {
     /// Splits a node. Its halves go to new space, unless nothing committed is where it is.
     fn split(&mut self, blocks: &mut dyn Blocks, step: Step, above: Step, at_end: bool) -> Result<()> {
         let (mut left, mut right) = self.halves(blocks, step.node, at_end)?;
-        let left_at = blocks.relocate(step.node, self.node_bytes());
-        let right_at = blocks.allocate(self.node_bytes());
+        let left_at = blocks.relocate(step.node, self.node_bytes(), DataKind::Tree);
+        let right_at = blocks.allocate(self.node_bytes(), DataKind::Tree);
         if let Some(sibling) = right.right {
             let node = self.sibling(blocks, step.node, sibling, Side::Right)?;
             (node.left, node.is_changed) = (Some(right_at), true);
@@ -71,7 +72,7 @@ impl Tree {
         let root = self.root;
         let (mut left, mut right) = self.halves(blocks, root, at_end)?;
         let level = left.level.checked_add(1).ok_or_else(|| Error::limit("change B-tree v1"))?;
-        let [left_at, right_at] = [(), ()].map(|()| blocks.allocate(self.node_bytes()));
+        let [left_at, right_at] = [(), ()].map(|()| blocks.allocate(self.node_bytes(), DataKind::Tree));
         (left.left, left.right) = (None, Some(right_at));
         (right.left, right.right) = (Some(left_at), None);
         let last = right.keys.last().cloned().ok_or_else(|| wrong("number of keys"))?;
@@ -92,7 +93,7 @@ impl Tree {
 }
 
 impl Node {
-    /// A changed node of the same level and with the same neighbours.
+    /// Returns a changed node of the same level and with the same neighbours.
     fn clone_bare(&self) -> Self {
         let Node { level, left, right, .. } = *self;
         Node { level, left, right, keys: Vec::new(), children: Vec::new(), is_changed: true }

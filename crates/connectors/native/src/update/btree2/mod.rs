@@ -10,6 +10,7 @@ mod node;
 use std::cmp::Ordering;
 use std::collections::HashSet;
 
+use files::DataKind;
 use model::{Context, Error, Result};
 
 use self::node::{Node, Subtree};
@@ -17,7 +18,7 @@ use super::Blocks;
 use crate::format::Address;
 use crate::format::btree2::{BTree2, Child};
 use crate::format::encode::btree2::Root;
-use crate::txn::Turn;
+use crate::txn::PublishOrder;
 
 /// Compares a record of the tree with what is sought.
 pub(crate) type Order<'o> = dyn FnMut(&[u8]) -> Result<Ordering> + 'o;
@@ -29,7 +30,7 @@ pub(crate) struct Tree {
     /// Where the header is; nowhere yet for a new tree.
     at: Option<Address>,
     root: Option<Subtree>,
-    used: Used,
+    used: VisitedNodes,
     is_changed: bool,
     /// A change failed half-way: what is in memory is not a tree.
     is_broken: bool,
@@ -37,7 +38,7 @@ pub(crate) struct Tree {
 
 /// Nodes that a session came across.
 #[derive(Debug, Default)]
-struct Used {
+struct VisitedNodes {
     /// Those that were read: a node that is read twice has two parents.
     read: HashSet<Address>,
     /// Those that left the tree.
@@ -48,7 +49,7 @@ struct Used {
 struct Session<'s> {
     blocks: &'s dyn Blocks,
     header: &'s BTree2,
-    used: &'s mut Used,
+    used: &'s mut VisitedNodes,
 }
 
 impl Session<'_> {
@@ -69,13 +70,13 @@ fn split_count(header: &BTree2, depth: u16) -> usize {
 }
 
 impl Tree {
-    /// A tree without records.
+    /// Returns a tree without records.
     pub(crate) fn new(kind: u8, node_bytes: u32, record_bytes: u16, blocks: &dyn Blocks) -> Result<Self> {
         let header = BTree2::empty(kind, node_bytes, record_bytes, blocks.sizes())?;
         Self::over(header, None)
     }
 
-    /// The tree whose header is at `at`.
+    /// Returns the tree whose header is at `at`.
     pub(crate) fn open(blocks: &dyn Blocks, at: Address) -> Result<Self> {
         let sizes = blocks.sizes();
         let bytes = blocks.read(at, BTree2::header_bytes(sizes), "B-tree v2 header")?;
@@ -87,7 +88,8 @@ impl Tree {
         let root = header.root.map(|address| {
             Subtree::stored(Child { address, records: u64::from(header.root_records), total: header.records })
         });
-        let tree = Tree { header, at, root, used: Used::default(), is_changed: false, is_broken: false };
+        let tree =
+            Tree { header, at, root, used: VisitedNodes::default(), is_changed: false, is_broken: false };
         tree.check_geometry()?;
         Ok(tree)
     }
@@ -109,7 +111,7 @@ impl Tree {
         self.header.kind
     }
 
-    /// Bytes of a record.
+    /// Returns the number of bytes of a record.
     pub(crate) fn record_bytes(&self) -> u16 {
         self.header.record_bytes
     }
@@ -119,7 +121,7 @@ impl Tree {
         self.header.records
     }
 
-    /// The record for which `order` is equal.
+    /// Returns the record for which `order` is equal.
     pub(crate) fn find(&mut self, blocks: &dyn Blocks, order: &mut Order<'_>) -> Result<Option<Vec<u8>>> {
         let Some(mut subtree) = self.root.as_mut() else { return Ok(None) };
         let mut session = Session { blocks, header: &self.header, used: &mut self.used };
@@ -278,10 +280,10 @@ impl Tree {
         self.header = self.header.clone().with_root(self.root_of(root)?)?;
         let len = BTree2::header_bytes(sizes);
         let at = match self.at {
-            Some(at) => blocks.relocate(at, len),
-            None => blocks.allocate(len),
+            Some(at) => blocks.relocate(at, len, DataKind::Tree),
+            None => blocks.allocate(len, DataKind::Tree),
         };
-        blocks.write(at, &self.header.encode()?, Turn::First)?;
+        blocks.write(at, &self.header.encode()?, PublishOrder::First)?;
         (self.at, self.is_changed, self.is_broken) = (Some(at), false, false);
         self.forget();
         Ok(at)
@@ -299,12 +301,12 @@ impl Tree {
         Ok(Some(Root { depth, address, root_records, records: root.total }))
     }
 
-    /// Lets go of all nodes: they are in the file.
+    /// Releases all nodes: they are in the file.
     fn forget(&mut self) {
         if let Some(root) = &mut self.root {
             root.forget();
         }
-        self.used = Used::default();
+        self.used = VisitedNodes::default();
     }
 
     /// Gives up all blocks of the tree, of which nothing must have changed.

@@ -2,13 +2,14 @@
 
 use std::sync::Arc;
 
+use files::DataKind;
 use model::{Context, Error, Result};
 
-use super::{Order, Session, Used};
+use super::{Order, Session, VisitedNodes};
 use crate::format::Address;
 use crate::format::btree2::{BTree2, Child};
 use crate::pages::Block;
-use crate::txn::Turn;
+use crate::txn::PublishOrder;
 use crate::update::Blocks;
 
 /// A node and what is below it: read already, or only known from its parent.
@@ -39,7 +40,7 @@ impl Subtree {
         Subtree { stored: None, node: Some(Box::new(node)) }
     }
 
-    /// The same place in the file, with other content.
+    /// Returns the same place in the file, with other content.
     pub(super) fn with_node(self, node: Node) -> Self {
         Subtree { node: Some(Box::new(node)), ..self }
     }
@@ -52,7 +53,7 @@ impl Subtree {
         }
     }
 
-    /// The node, which is read if need be.
+    /// Returns the node, which is read if need be.
     pub(super) fn load(&mut self, session: &mut Session<'_>, depth: u16) -> Result<&mut Node> {
         let node = match (self.node.take(), self.stored) {
             (Some(node), _) => node,
@@ -62,7 +63,7 @@ impl Subtree {
         Ok(self.node.insert(node))
     }
 
-    /// The node by value, and its place in the file.
+    /// Returns the node by value, and its place in the file.
     pub(super) fn into_node(mut self, session: &mut Session<'_>, depth: u16) -> Result<(Node, Self)> {
         self.load(session, depth)?;
         match self.node.take() {
@@ -72,12 +73,12 @@ impl Subtree {
     }
 
     /// Takes the node out of the file when the tree is stored.
-    pub(super) fn drop_from(&mut self, used: &mut Used) {
+    pub(super) fn drop_from(&mut self, used: &mut VisitedNodes) {
         used.dropped.extend(self.stored.take().map(|child| child.address));
     }
 
-    /// The child of a node without records, which leaves the tree.
-    pub(super) fn take_only_child(&mut self, used: &mut Used) -> Option<Subtree> {
+    /// Returns the child of a node without records, which leaves the tree.
+    pub(super) fn take_only_child(&mut self, used: &mut VisitedNodes) -> Option<Subtree> {
         self.drop_from(used);
         self.node.take().and_then(|mut node| node.children.pop())
     }
@@ -88,12 +89,16 @@ impl Subtree {
             let len = u64::from(header.node_bytes);
             let mut child = node.store_children(header, depth, blocks)?;
             child.address = match self.stored {
-                Some(old) => blocks.relocate(old.address, len),
-                None => blocks.allocate(len),
+                Some(old) => blocks.relocate(old.address, len, DataKind::Tree),
+                None => blocks.allocate(len, DataKind::Tree),
             };
             let children: Vec<Child> = node.children.iter().filter_map(|child| child.stored).collect();
             let records: Vec<&[u8]> = node.records.chunks_exact(node.record_bytes).collect();
-            blocks.write(child.address, &header.encode_node(depth, &records, &children)?, Turn::First)?;
+            blocks.write(
+                child.address,
+                &header.encode_node(depth, &records, &children)?,
+                PublishOrder::First,
+            )?;
             node.is_changed = false;
             self.stored = Some(child);
         }
@@ -125,12 +130,12 @@ impl Subtree {
 }
 
 impl Node {
-    /// A new leaf.
+    /// Returns a new leaf.
     pub(super) fn leaf(record: &[u8]) -> Self {
         Node { record_bytes: record.len(), records: record.to_vec(), children: Vec::new(), is_changed: true }
     }
 
-    /// A new node with nothing but this child.
+    /// Returns a new node with nothing but this child.
     pub(super) fn above(child: Subtree) -> Self {
         let record_bytes = child.node.as_ref().map_or(1, |node| node.record_bytes);
         Node { record_bytes, records: Vec::new(), children: vec![child], is_changed: true }
@@ -165,7 +170,7 @@ impl Node {
         self.children.get_mut(at).ok_or_else(|| Error::corrupt("read B-tree v2").with("child", at))
     }
 
-    /// Where a record is, or before which one it would be.
+    /// Returns where a record is, or before which one it would be.
     pub(super) fn search(&self, order: &mut Order<'_>) -> Result<std::result::Result<usize, usize>> {
         let (mut low, mut high) = (0, self.len());
         while low < high {

@@ -1,12 +1,13 @@
 //! Direct and indirect blocks: found, made, and written.
 
+use files::DataKind;
 use model::{Context, Error, Result};
 
 use super::geometry::{self, Extent};
 use super::{CLEAN_BLOCKS_MAX, Heap};
 use crate::format::Address;
 use crate::format::fractal_heap::Child;
-use crate::txn::Turn;
+use crate::txn::PublishOrder;
 use crate::update::Blocks;
 
 /// An indirect block.
@@ -41,7 +42,7 @@ enum Slot {
 const NOTHING: Child = Child { address: None, stored: None };
 
 impl Heap {
-    /// The direct block that covers an offset of heap space.
+    /// Returns the direct block that covers an offset of heap space.
     pub(super) fn direct(&mut self, blocks: &dyn Blocks, offset: u64) -> Result<&mut Direct> {
         let extent = geometry::block_at(&self.header, offset)?;
         if !self.directs.contains_key(&extent.start) {
@@ -81,7 +82,7 @@ impl Heap {
         Ok(())
     }
 
-    /// What points to the direct block that starts at `offset`. Tables on the way are read.
+    /// Returns what points to the direct block that starts at `offset`. Tables on the way are read.
     fn slot_of(&mut self, blocks: &dyn Blocks, offset: u64) -> Result<Slot> {
         if self.header.root_rows == 0 {
             return if offset == 0 { Ok(Slot::Header) } else { Err(missing(offset)) };
@@ -130,7 +131,7 @@ impl Heap {
         if self.child(slot).is_some() {
             return Err(Error::corrupt("insert in fractal heap").with("offset of next block", extent.start));
         }
-        let at = blocks.allocate(extent.bytes);
+        let at = blocks.allocate(extent.bytes, DataKind::LocalHeap);
         self.set_child(slot, at)?;
         let body = vec![0; (extent.bytes - prefix) as usize];
         let bytes = self.header.encode_direct(self.at, extent.start, &body)?;
@@ -149,7 +150,7 @@ impl Heap {
         Slot::Header
     }
 
-    /// What shall point to a new block: its tables are made where they are missing.
+    /// Returns what shall point to a new block: its tables are made where they are missing.
     fn slot_for(&mut self, blocks: &mut dyn Blocks, extent: Extent) -> Result<Slot> {
         let needed = self.header.spot(extent.start)?.row + 1;
         if needed > u64::from(self.header.root_rows) {
@@ -174,7 +175,7 @@ impl Heap {
     }
 
     fn add_table(&mut self, blocks: &mut dyn Blocks, slot: Slot, start: u64, rows: u64) -> Result<()> {
-        let at = blocks.allocate(self.header.indirect_bytes(rows));
+        let at = blocks.allocate(self.header.indirect_bytes(rows), DataKind::ObjectHeader);
         self.set_child(slot, at)?;
         let children = vec![NOTHING; (rows * self.header.width) as usize];
         self.tables.insert(start, Table { at, rows, children, is_changed: true });
@@ -208,7 +209,7 @@ impl Heap {
                 self.count_rows(before, rows);
             }
         }
-        let at = blocks.allocate(self.header.indirect_bytes(rows));
+        let at = blocks.allocate(self.header.indirect_bytes(rows), DataKind::ObjectHeader);
         self.header.root_rows = u16::try_from(rows).map_err(|_| Error::limit("insert in fractal heap"))?;
         self.header.root = Some(at);
         self.header.counts.managed_bytes = geometry::row_start(&self.header, rows)?;
@@ -229,9 +230,9 @@ impl Heap {
             self.directs.iter().filter(|(_, direct)| direct.is_changed).map(|(start, _)| *start).collect();
         for start in changed {
             let direct = self.directs.get_mut(&start).ok_or_else(|| missing(start))?;
-            let at = blocks.relocate(direct.at, direct.bytes.len() as u64);
+            let at = blocks.relocate(direct.at, direct.bytes.len() as u64, DataKind::LocalHeap);
             self.header.seal_direct(&mut direct.bytes)?;
-            blocks.write(at, &direct.bytes, Turn::First)?;
+            blocks.write(at, &direct.bytes, PublishOrder::First)?;
             let (old, slot) = (std::mem::replace(&mut direct.at, at), direct.slot);
             direct.is_changed = false;
             if old != at {
@@ -245,13 +246,13 @@ impl Heap {
     pub(super) fn store_tables(&mut self, blocks: &mut dyn Blocks) -> Result<()> {
         for (start, table) in self.tables.iter_mut().filter(|(_, table)| table.is_changed) {
             let bytes = self.header.encode_indirect(self.at, *start, table.rows, &table.children)?;
-            blocks.write(table.at, &bytes, Turn::First)?;
+            blocks.write(table.at, &bytes, PublishOrder::First)?;
             table.is_changed = false;
         }
         Ok(())
     }
 
-    /// Lets go of direct blocks that are in the file, but for the last `keep` of them: there the heap goes on.
+    /// Releases direct blocks that are in the file, but for the last `keep` of them: there the heap goes on.
     pub(super) fn trim(&mut self, keep: usize) {
         let clean: Vec<u64> =
             self.directs.iter().filter(|(_, direct)| !direct.is_changed).map(|(start, _)| *start).collect();

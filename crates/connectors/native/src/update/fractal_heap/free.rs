@@ -2,15 +2,16 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use files::DataKind;
 use model::{Context, Error, Limits, Result};
 
 use super::{Heap, geometry};
 use crate::format::Address;
 use crate::format::free_space::{Client, Detail, Manager, Section};
-use crate::txn::Turn;
+use crate::txn::PublishOrder;
 use crate::update::Blocks;
 
-/// Sections that a manager in the file gets: whoever opens the heap reads them all.
+/// Sections that a manager in the file gets: a caller that opens the heap reads them all.
 const STORED_MAX: usize = 64;
 /// Space for a list comes in multiples of this, so that one that grew by a section fits where the last one was.
 const LIST_BYTES_UNIT: u64 = 64;
@@ -34,7 +35,7 @@ pub(super) struct FreeSpace {
     stored: Vec<Section>,
 }
 
-/// Whether a range overlaps one of those in the map.
+/// Returns whether a range overlaps one of those in the map.
 fn overlaps(map: &BTreeMap<u64, u64>, offset: u64, end: u64) -> bool {
     let before = map.range(..end).next_back();
     before.is_some_and(|(&start, &bytes)| start.saturating_add(bytes) > offset)
@@ -81,7 +82,7 @@ impl Sections {
 
     /// Gives space up, which is used again after the next commit.
     pub(super) fn release(&mut self, blocks: &dyn Blocks, offset: u64, bytes: u64) -> Result<()> {
-        self.settle(blocks);
+        self.free_finished(blocks);
         self.check(offset, bytes)?;
         self.pending.insert(offset, bytes);
         self.pending_generation = blocks.generation();
@@ -89,7 +90,7 @@ impl Sections {
     }
 
     /// Makes usable what was given up for commits that are in the file.
-    pub(super) fn settle(&mut self, blocks: &dyn Blocks) {
+    pub(super) fn free_finished(&mut self, blocks: &dyn Blocks) {
         if !blocks.is_committed(self.pending_generation) {
             return;
         }
@@ -100,7 +101,7 @@ impl Sections {
         }
     }
 
-    /// The largest sections, and those that were just given up, joined with their neighbours among them.
+    /// Returns the largest sections, and those that were just given up, joined with their neighbours among them.
     fn largest(&self) -> Vec<(u64, u64)> {
         let free = self.by_bytes.iter().rev().take(STORED_MAX).map(|(bytes, offset)| (*offset, *bytes));
         let mut all: Vec<(u64, u64)> = free.chain(self.pending.iter().map(|(at, n)| (*at, *n))).collect();
@@ -138,7 +139,7 @@ impl Heap {
         Ok(())
     }
 
-    /// The sections for the manager in the file: the largest ones.
+    /// Returns the sections for the manager in the file: the largest ones.
     fn sections_to_store(&self) -> Result<Vec<Section>> {
         let mut sections = Vec::new();
         for (offset, bytes) in self.sections.largest() {
@@ -156,41 +157,57 @@ impl Heap {
         Ok(sections)
     }
 
-    /// Writes the manager, if the heap has free bytes or had some: its list to new space, its header in place.
+    /// Removes the manager. libhdf5 does so with an empty one when it closes a heap, and fails where it may not write.
+    fn remove_free_space(&mut self, blocks: &mut dyn Blocks) {
+        let FreeSpace { manager, .. } = std::mem::take(&mut self.free_space);
+        if let Some(manager) = manager
+            && let Some(list) = manager.list
+        {
+            blocks.release(list, manager.list_bytes);
+        }
+        if let Some(at) = self.header.free_space.take() {
+            blocks.release(at, Manager::header_bytes(blocks.sizes()));
+        }
+    }
+
+    /// Writes the manager, if the heap has free bytes: its list to new space, its header in place.
     pub(super) fn store_free_space(&mut self, blocks: &mut dyn Blocks) -> Result<()> {
         let sections = self.sections_to_store()?;
+        if sections.is_empty() {
+            self.remove_free_space(blocks);
+        }
         if sections == self.free_space.stored {
             return Ok(());
         }
         let sizes = blocks.sizes();
         let new = || Manager::of_heap(self.header.heap_bits, self.header.direct_bytes_max);
         let mut manager = self.free_space.manager.clone().unwrap_or_else(new);
-        let at = *self.header.free_space.get_or_insert_with(|| blocks.allocate(Manager::header_bytes(sizes)));
+        let at = *self
+            .header
+            .free_space
+            .get_or_insert_with(|| blocks.allocate(Manager::header_bytes(sizes), DataKind::ObjectHeader));
         let old = manager.list.map(|list| (list, manager.list_bytes));
         manager.bytes = sections.iter().map(|section| section.bytes).sum();
         manager.stored_sections = sections.len() as u64;
         (manager.sections, manager.ghost_sections) = (manager.stored_sections, 0);
-        let used = match sections.is_empty() {
-            true => 0,
-            false => manager.list_bytes_of(&sections, sizes) as u64,
-        };
+        let used = manager.list_bytes_of(&sections, sizes) as u64;
         (manager.list_used_bytes, manager.list_bytes) = (used, used.next_multiple_of(LIST_BYTES_UNIT));
         manager.list = place_list(blocks, old, manager.list_bytes);
         if let Some(list) = manager.list {
-            blocks.write(list, &manager.encode_list(at, &sections, sizes)?, Turn::First)?;
+            blocks.write(list, &manager.encode_list(at, &sections, sizes)?, PublishOrder::First)?;
         }
-        blocks.write(at, &manager.encode(sizes)?, Turn::First)?;
+        blocks.write(at, &manager.encode(sizes)?, PublishOrder::First)?;
         self.free_space = FreeSpace { manager: Some(manager), stored: sections };
         Ok(())
     }
 }
 
-/// Where a list of so many bytes goes that was somewhere else; nowhere if it has none.
+/// Returns where a list of so many bytes goes that was somewhere else; nowhere if it has none.
 fn place_list(blocks: &mut dyn Blocks, old: Option<(Address, u64)>, bytes: u64) -> Option<Address> {
     match old {
-        Some((at, len)) if len == bytes => return Some(blocks.relocate(at, len)),
+        Some((at, len)) if len == bytes => return Some(blocks.relocate(at, len, DataKind::LocalHeap)),
         Some((at, len)) => blocks.release(at, len),
         None => {}
     }
-    (bytes > 0).then(|| blocks.allocate(bytes))
+    (bytes > 0).then(|| blocks.allocate(bytes, DataKind::LocalHeap))
 }

@@ -11,7 +11,7 @@ pub(super) struct Extent {
     pub(super) bytes: u64,
 }
 
-/// The direct block that covers an offset.
+/// Returns the direct block that covers an offset.
 pub(super) fn block_at(heap: &FractalHeap, offset: u64) -> Result<Extent> {
     let mut start = 0;
     loop {
@@ -24,7 +24,7 @@ pub(super) fn block_at(heap: &FractalHeap, offset: u64) -> Result<Extent> {
     }
 }
 
-/// The first direct block from `offset` on, where one starts, that has `need` bytes.
+/// Returns the first direct block from `offset` on, where one starts, that has `need` bytes.
 pub(super) fn next_fit(heap: &FractalHeap, mut offset: u64, need: u64) -> Result<Extent> {
     let full = || Error::limit("insert in fractal heap").with("problem", "heap is full");
     loop {
@@ -65,14 +65,14 @@ fn fit_or_skip(heap: &FractalHeap, offset: u64, need: u64) -> Result<Fit> {
     }
 }
 
-/// Where a row starts in its table: the end of a table of so many rows.
+/// Returns where a row starts in its table: the end of a table of so many rows.
 pub(super) fn row_start(heap: &FractalHeap, row: u64) -> Result<u64> {
     let over = || Error::limit("insert in fractal heap").with("row", row);
     let block = if row == 0 { Some(0) } else { heap.row_bytes(row) };
     block.and_then(|bytes| bytes.checked_mul(heap.width)).ok_or_else(over)
 }
 
-/// Bytes for objects in all direct blocks, there or not, under a root of `rows` rows; 0 rows are one block.
+/// Returns the number of bytes for objects in all direct blocks, there or not, under a root of `rows` rows; 0 rows are one block.
 pub(super) fn object_bytes(heap: &FractalHeap, rows: u64) -> u64 {
     let prefix = heap.direct_prefix_bytes() as u64;
     if rows == 0 {

@@ -2,13 +2,14 @@
 
 use std::cmp::Ordering;
 
+use files::DataKind;
 use model::bytes::{Cursor, Put};
 use model::{Error, Result};
 
 use super::Heap;
 use crate::format::fractal_heap::{ObjectId, Stored};
 use crate::format::{Address, SizedFields, Sizes};
-use crate::txn::Turn;
+use crate::txn::PublishOrder;
 use crate::update::Blocks;
 use crate::update::btree2::Tree;
 
@@ -67,7 +68,7 @@ impl Record {
 }
 
 impl Heap {
-    /// Whether a heap ID has space for where an object is.
+    /// Returns whether a heap ID has space for where an object is.
     fn huge_ids_are_direct(&self) -> bool {
         let sizes = self.header.sizes;
         usize::from(self.header.id_bytes) > sizes.offset + sizes.length
@@ -101,8 +102,8 @@ impl Heap {
             false => Some(self.next_huge_number()?),
         };
         self.huge_tree(blocks)?;
-        let at = blocks.allocate_raw(len);
-        blocks.write(at, object, Turn::First)?;
+        let at = blocks.allocate(len, DataKind::Raw);
+        blocks.write(at, object, PublishOrder::First)?;
         let (record, sizes, kind) = (Record { at, len, number }, self.header.sizes, self.huge_kind());
         let order = &mut |other: &[u8]| Ok(Record::decode(other, kind, sizes)?.cmp(&record));
         if !self.huge_tree(blocks)?.insert(blocks, order, &record.encode(sizes))? {
@@ -120,7 +121,7 @@ impl Heap {
         })
     }
 
-    /// The number of the next object. Once all were given, libhdf5 looks for unused ones; this does not.
+    /// Returns the number of the next object. Once all were given, libhdf5 looks for unused ones; this does not.
     fn next_huge_number(&self) -> Result<u64> {
         let width = usize::from(self.header.id_bytes).saturating_sub(1).min(self.header.sizes.length);
         let number = self.header.huge_id_last.checked_add(1);
@@ -132,7 +133,7 @@ impl Heap {
         }
     }
 
-    /// The record of a huge object that was not removed.
+    /// Returns the record of a huge object that was not removed.
     fn huge_record(&mut self, blocks: &dyn Blocks, id: &ObjectId) -> Result<Record> {
         let sought = match *id {
             ObjectId::HugeIndirect { key } => Record { at: Address(0), len: 0, number: Some(key) },

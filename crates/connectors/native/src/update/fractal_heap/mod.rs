@@ -22,12 +22,12 @@ use crate::format::Address;
 #[cfg(test)]
 use crate::format::encode::fractal_heap::Client;
 use crate::format::fractal_heap::{FractalHeap, ObjectId};
-use crate::txn::Turn;
+use crate::txn::PublishOrder;
 
 /// Direct blocks that stay in memory though nothing in them waits to be written.
 const CLEAN_BLOCKS_MAX: usize = 8;
 
-/// A heap that is being changed. It can be used on after [`Heap::finish`], across commits, as long as nobody else changes it.
+/// A heap that is being changed. It can be used on after [`Heap::finish`], across commits, as long as no other caller changes it.
 #[derive(Debug)]
 pub(crate) struct Heap {
     at: Address,
@@ -43,16 +43,16 @@ pub(crate) struct Heap {
 }
 
 impl Heap {
-    /// A heap without objects. Its header is written by [`Heap::finish`].
+    /// Returns a heap without objects. Its header is written by [`Heap::finish`].
     #[cfg(test)]
     pub(crate) fn new(client: Client, blocks: &mut dyn Blocks) -> Result<Self> {
         let header = FractalHeap::empty(client, blocks.sizes());
         check_geometry(&header)?;
-        let at = blocks.allocate(FractalHeap::header_bytes(header.sizes));
+        let at = blocks.allocate(FractalHeap::header_bytes(header.sizes), files::DataKind::ObjectHeader);
         Ok(Heap { is_changed: true, ..Self::over(at, header) })
     }
 
-    /// The heap whose header is at `at`.
+    /// Returns the heap whose header is at `at`.
     ///
     /// # Errors
     /// Returns `Error::Unsupported` for heaps whose blocks are filtered.
@@ -83,7 +83,7 @@ impl Heap {
         }
     }
 
-    /// Where the header is, from the beginning and for good.
+    /// Returns where the header is, from the beginning and for good.
     pub(crate) fn address(&self) -> Address {
         self.at
     }
@@ -103,7 +103,7 @@ impl Heap {
         self.header.encode_ids(&[id])
     }
 
-    /// The object called `id`.
+    /// Returns the object called `id`.
     pub(crate) fn get(&mut self, blocks: &dyn Blocks, id: &[u8]) -> Result<Vec<u8>> {
         match self.header.object_id(id)? {
             ObjectId::Tiny(data) => Ok(data),
@@ -136,7 +136,7 @@ impl Heap {
 
     fn insert_managed(&mut self, blocks: &mut dyn Blocks, object: &[u8]) -> Result<ObjectId> {
         let len = object.len() as u64;
-        self.sections.settle(blocks);
+        self.sections.free_finished(blocks);
         let offset = match self.sections.take(len) {
             Some(offset) => offset,
             None => {
@@ -169,7 +169,7 @@ impl Heap {
         Ok(())
     }
 
-    /// Where an object is in its direct block.
+    /// Returns where an object is in its direct block.
     fn range_of(&self, offset: u64, len: u64) -> Result<std::ops::Range<usize>> {
         let wrong = || Error::corrupt("find fractal heap object").at(self.at.0).with("offset", offset);
         let block = geometry::block_at(&self.header, offset)?;
@@ -181,7 +181,7 @@ impl Heap {
         }
     }
 
-    /// Whether something was removed that leaves the file only with the next commit but one, and a [`Heap::finish`] before it.
+    /// Returns whether something was removed that leaves the file only with the next commit but one, and a [`Heap::finish`] before it.
     pub(crate) fn has_pending_removals(&self) -> bool {
         self.huge.has_pending()
     }
@@ -196,7 +196,7 @@ impl Heap {
         self.store_tables(blocks)?;
         self.store_huge_tree(blocks)?;
         self.store_free_space(blocks)?;
-        blocks.write(self.at, &self.header.encode()?, Turn::First)?;
+        blocks.write(self.at, &self.header.encode()?, PublishOrder::First)?;
         self.is_changed = false;
         self.trim(CLEAN_BLOCKS_MAX / 2);
         Ok(())

@@ -12,11 +12,11 @@ pub(super) struct Walk {
     pub(super) entries: Vec<(Vec<u8>, Address, Vec<u8>)>,
     pub(super) blocks: Vec<(Address, u64)>,
     /// Nodes of each level from left to right, with their neighbours and outer keys.
-    levels: Vec<Vec<Place>>,
+    levels: Vec<Vec<NodeStore>>,
 }
 
 #[derive(Debug)]
-struct Place {
+struct NodeStore {
     at: Address,
     left: Option<Address>,
     right: Option<Address>,
@@ -38,7 +38,7 @@ fn walk_node(memory: &Memory, at: Address, (kind, k): (Kind, u16), level: Option
     assert!(level.is_none() || !node.children.is_empty());
     walk.blocks.push((at, bytes.len() as u64));
     walk.levels.resize_with(walk.levels.len().max(usize::from(node.level) + 1), Vec::new);
-    walk.levels[usize::from(node.level)].push(Place {
+    walk.levels[usize::from(node.level)].push(NodeStore {
         at,
         left: node.left,
         right: node.right,

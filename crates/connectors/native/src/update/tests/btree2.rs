@@ -214,7 +214,7 @@ fn nodes_that_are_wrong_are_errors() {
     let mut children = node.children.clone();
     children[1].address = children[0].address;
     let forged = root.encode_node(root.depth, &records, &children).unwrap();
-    memory.write(root.root.unwrap(), &forged, crate::txn::Turn::First).unwrap();
+    memory.write(root.root.unwrap(), &forged, crate::txn::PublishOrder::First).unwrap();
     let mut tree = Tree::open(&memory, at).unwrap();
     for key in 0..3000 {
         let found = tree.find(&memory, &mut |r| Ok(key_of(r).cmp(&key)));

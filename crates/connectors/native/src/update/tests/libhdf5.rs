@@ -1,11 +1,12 @@
 //! Files that libhdf5 wrote are changed here, read and changed by libhdf5, and changed again.
-//! Tests that need python3 with h5py say that they skip where it is missing.
+//! They need python3 with h5py.
 
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use files::DataKind;
 use model::{CharacterSet, Link, LinkTarget};
 
 use super::{Memory, Random};
@@ -13,7 +14,7 @@ use crate::format::btree1::ChunkKey;
 use crate::format::group::SymbolTable;
 use crate::format::symbol_table::Cached;
 use crate::format::{Address, checksum, encode, link};
-use crate::txn::Turn;
+use crate::txn::PublishOrder;
 use crate::update::Blocks;
 use crate::update::btree2::Tree;
 use crate::update::chunk_tree::{ChunkTree, Geometry};
@@ -37,9 +38,7 @@ impl Drop for Shared {
 
 impl Shared {
     fn start(kind: &'static str) -> Option<Self> {
-        let found = Command::new("python3").args(["-c", "import h5py"]).output();
-        if !found.is_ok_and(|output| output.status.success()) {
-            println!("skipped: there is no python3 with h5py");
+        if !testkit::oracles::has_h5py() {
             return None;
         }
         let name = format!("hyperslab-update-{kind}-{}.h5", std::process::id());
@@ -272,9 +271,9 @@ fn chunks() {
                 }
                 for _ in 0..80 {
                     let (number, value) = (random.below(3000), 1 + random.below(1 << 20));
-                    let at = memory.allocate_raw(40);
+                    let at = memory.allocate(40, DataKind::Raw);
                     let data = (value as i32).to_le_bytes().repeat(10);
-                    memory.write(at, &data, Turn::First).unwrap();
+                    memory.write(at, &data, PublishOrder::First).unwrap();
                     let offset = vec![number * 10];
                     let key = ChunkKey { stored_bytes: 40, filter_mask: 0, offset, byte_offset: 0 };
                     let old = tree.insert(memory, &key, at).unwrap();

@@ -2,10 +2,11 @@
 
 use std::collections::BTreeMap;
 
+use files::DataKind;
 use model::{Error, Result};
 
 use crate::format::{Address, Sizes};
-use crate::txn::Turn;
+use crate::txn::PublishOrder;
 use crate::update::Blocks;
 
 /// Bytes of an unused start, so that no block is at address 0.
@@ -26,7 +27,7 @@ pub(crate) struct Memory {
     /// Bytes as the last commit has them, with all that was written to fresh space since.
     old: Vec<u8>,
     /// What was written in place since the last commit.
-    pub(crate) in_place: Vec<(Turn, u64, Vec<u8>)>,
+    pub(crate) in_place: Vec<(PublishOrder, u64, Vec<u8>)>,
     pub(crate) writes: u64,
     /// Bytes at the start that came from elsewhere.
     loaded: u64,
@@ -74,7 +75,7 @@ impl Memory {
     /// The file as it is when so many of the writes in place are published, in their order.
     pub(crate) fn published(&self, count: usize) -> Memory {
         let mut bytes = self.old.clone();
-        let mut writes: Vec<&(Turn, u64, Vec<u8>)> = self.in_place.iter().collect();
+        let mut writes: Vec<&(PublishOrder, u64, Vec<u8>)> = self.in_place.iter().collect();
         writes.sort_by_key(|(turn, ..)| *turn as u8);
         for (_, at, data) in &writes[..count] {
             bytes[*at as usize..*at as usize + data.len()].copy_from_slice(data);
@@ -96,7 +97,7 @@ impl Memory {
     }
 
     fn give(&mut self, at: u64, len: u64) {
-        // Whoever still reads it shall notice.
+        // A caller that still reads it shall notice.
         self.bytes[at as usize..(at + len) as usize].fill(0xA5);
         let (mut start, mut end) = (at, at + len);
         if let Some((&before, &n)) = self.free.range(..at).next_back()
@@ -126,7 +127,7 @@ impl Memory {
     }
 
     /// Notes a write in place. What was written there before is gone; a byte is published in one turn only.
-    fn stage(&mut self, turn: Turn, at: u64, data: &[u8]) {
+    fn stage(&mut self, turn: PublishOrder, at: u64, data: &[u8]) {
         let end = at + data.len() as u64;
         let mut is_there = false;
         for (before, start, old) in &mut self.in_place {
@@ -164,16 +165,12 @@ impl Blocks for Memory {
         Ok(self.bytes[at.0 as usize..end as usize].to_vec())
     }
 
-    fn allocate(&mut self, len: u64) -> Address {
+    fn allocate(&mut self, len: u64, _: DataKind) -> Address {
         assert!(len > 0, "a block without bytes");
         let at = self.take(len);
         let before = self.used.insert(at, Used { len, is_fresh: true });
         assert!(before.is_none(), "two blocks at {at}");
         Address(at)
-    }
-
-    fn allocate_raw(&mut self, len: u64) -> Address {
-        self.allocate(len)
     }
 
     fn release(&mut self, at: Address, len: u64) {
@@ -196,7 +193,7 @@ impl Blocks for Memory {
         self.block_around(at.0, len).is_some_and(|block| block.is_fresh)
     }
 
-    fn write(&mut self, at: Address, data: &[u8], turn: Turn) -> Result<()> {
+    fn write(&mut self, at: Address, data: &[u8], turn: PublishOrder) -> Result<()> {
         let block = self.block_around(at.0, data.len() as u64);
         let block = block.unwrap_or_else(|| panic!("{} bytes at {} are of no block", data.len(), at.0));
         let range = at.0 as usize..at.0 as usize + data.len();

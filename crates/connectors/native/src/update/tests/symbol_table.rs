@@ -1,5 +1,6 @@
 //! Old-style groups.
 
+use files::DataKind;
 use std::collections::BTreeMap;
 
 use super::btree1::walk;
@@ -12,7 +13,7 @@ use crate::format::encode::local_heap::Segment;
 use crate::format::group::SymbolTable;
 use crate::format::local_heap::{self, LocalHeap};
 use crate::format::symbol_table::{Cached, node, node_bytes};
-use crate::txn::Turn;
+use crate::txn::PublishOrder;
 use crate::update::Blocks;
 use crate::update::symbol_table::{Table, Target, Widths};
 
@@ -22,15 +23,15 @@ type Model = BTreeMap<Vec<u8>, Result<u64, Vec<u8>>>;
 fn empty_group(memory: &mut Memory, k: u16) -> SymbolTable {
     let sizes = memory.sizes;
     let segment = Segment::for_group(sizes).unwrap();
-    let heap = memory.allocate(LocalHeap::header_bytes(sizes));
-    let data = memory.allocate(segment.len());
+    let heap = memory.allocate(LocalHeap::header_bytes(sizes), DataKind::LocalHeap);
+    let data = memory.allocate(segment.len(), DataKind::LocalHeap);
     let header = LocalHeap { data_bytes: segment.len(), free: segment.first_free(), data };
-    memory.write(heap, &header.encode(sizes).unwrap(), Turn::First).unwrap();
-    memory.write(data, &segment.encode().unwrap(), Turn::First).unwrap();
-    let tree = memory.allocate(Kind::Group.node_bytes(k, sizes));
+    memory.write(heap, &header.encode(sizes).unwrap(), PublishOrder::First).unwrap();
+    memory.write(data, &segment.encode().unwrap(), PublishOrder::First).unwrap();
+    let tree = memory.allocate(Kind::Group.node_bytes(k, sizes), DataKind::Tree);
     let key = group_key(0, sizes).unwrap();
     let root = Node { level: 0, left: None, right: None, keys: vec![&key], children: Vec::new() };
-    memory.write(tree, &root.encode(Kind::Group, k, sizes).unwrap(), Turn::First).unwrap();
+    memory.write(tree, &root.encode(Kind::Group, k, sizes).unwrap(), PublishOrder::First).unwrap();
     SymbolTable { tree, heap }
 }
 

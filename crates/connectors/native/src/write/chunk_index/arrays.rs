@@ -1,5 +1,6 @@
 //! Fixed and extensible arrays of chunks, built whole.
 
+use files::DataKind;
 use model::{Error, Result};
 
 use super::super::parts::{ChunkMap, ChunkSet};
@@ -44,11 +45,12 @@ impl Storage {
         let page_bits = layout.parameters.first().copied().unwrap_or(10);
         let element_bytes = element_bytes(form)?;
         let mut array = FixedArray { filtered: set.filtered, element_bytes, page_bits, entries, block: None };
-        let header = self.allocate(FixedArray::header_bytes(sizes));
+        let header = self.allocate(FixedArray::header_bytes(sizes), DataKind::ObjectHeader);
         let elements = set.numbered(chunks.iter().map(|(s, c)| (s, Some(c))), layout, self)?;
         let head_bytes = array.block_bytes(sizes).ok_or_else(too_many)?;
         let pages_bytes = array.pages_bytes().ok_or_else(too_many)?;
-        let block = self.allocate(head_bytes.checked_add(pages_bytes).ok_or_else(too_many)?);
+        let block =
+            self.allocate(head_bytes.checked_add(pages_bytes).ok_or_else(too_many)?, DataKind::LocalHeap);
         array.block = Some(block);
         let body = match array.is_paged() {
             false => piece(&elements, 0, entries, form)?.unwrap_or_default(),
@@ -104,7 +106,7 @@ impl Storage {
             entries: elements.last().map_or(0, |e| e.0 + 1),
             index_block: None,
         };
-        let header = self.allocate(ExtensibleArray::header_bytes(sizes));
+        let header = self.allocate(ExtensibleArray::header_bytes(sizes), DataKind::ObjectHeader);
         array.counts.elements = u64::from(index_elements);
         let in_index = match piece(&elements, 0, u64::from(index_elements), form)? {
             Some(bytes) => bytes,
@@ -130,14 +132,14 @@ impl Storage {
                 )?);
             }
         }
-        let at = self.allocate(array.index_block_bytes(sizes));
+        let at = self.allocate(array.index_block_bytes(sizes), DataKind::ObjectHeader);
         array.index_block = Some(at);
         self.write(at, &array.encode_index_block(header, &index, sizes)?)?;
         self.write(header, &array.encode(sizes)?)?;
         Ok(header)
     }
 
-    /// A secondary block with its data blocks, where any chunk is in them.
+    /// Returns a secondary block with its data blocks, where any chunk is in them.
     fn store_secondary(
         &mut self,
         array: &mut ExtensibleArray,
@@ -167,14 +169,14 @@ impl Storage {
             rest = &rest[rest.partition_point(|e| e.0 < start + group.elements)..];
         }
         let bytes = array.secondary_bytes(group, self.sizes);
-        let at = self.allocate(bytes);
+        let at = self.allocate(bytes, DataKind::Tree);
         array.counts.secondary_blocks += 1;
         array.counts.secondary_bytes += bytes;
         self.write(at, &array.encode_secondary(header, group, &secondary, self.sizes)?)?;
         Ok(Some(at))
     }
 
-    /// A data block whose first element is `start`, where any chunk is in it, and its written pages.
+    /// Returns a data block whose first element is `start`, where any chunk is in it, and its written pages.
     fn store_data(
         &mut self,
         array: &mut ExtensibleArray,
@@ -191,7 +193,7 @@ impl Storage {
             return Ok(None);
         }
         let bytes = array.data_bytes(group, sizes) + 4 * array.pages(group);
-        let at = self.allocate(bytes);
+        let at = self.allocate(bytes, DataKind::LocalHeap);
         array.counts.data_blocks += 1;
         array.counts.data_bytes += bytes;
         array.counts.elements += group.elements;

@@ -25,7 +25,7 @@ use crate::update::chunk_tree::{ChunkTree, Geometry};
 /// Nodes of a version 2 B-tree of chunks, unless the layout says otherwise.
 const NODE_BYTES: u32 = 2048;
 
-/// The index that libhdf5 gives a new dataset, and the version of the layout message that says so.
+/// Returns the index that libhdf5 gives a new dataset, and the version of the layout message that says so.
 pub(crate) fn choose(
     low: LibVersion,
     space: &Dataspace,
@@ -51,7 +51,7 @@ pub(crate) fn choose(
     (version, index)
 }
 
-/// The layout message of a chunked dataset, whose index is written: changed where few chunks changed, else built.
+/// Returns the layout message of a chunked dataset, whose index is written: changed where few chunks changed, else built.
 pub(crate) fn layout_message(
     body: &[u8],
     set: &mut ChunkSet,
@@ -117,7 +117,7 @@ impl ChunkSet {
         Element { address: Some(chunk.address), stored: self.filtered.then_some(stored) }
     }
 
-    /// The dimension that grows without bound: an extensible array counts it last.
+    /// Returns the dimension that grows without bound: an extensible array counts it last.
     pub(super) fn first_unlimited(&self) -> Option<usize> {
         self.max_dims().iter().position(|&d| d == UNLIMITED)
     }
@@ -132,8 +132,8 @@ impl ChunkSet {
         let form = self.form(layout, storage);
         let extensible = matches!(layout.index, Index::ExtensibleArray);
         let first = self.first_unlimited().filter(|_| extensible);
-        let one = |(scaled, chunk): (&Vec<u64>, Option<&ChunkAt>)| {
-            let number = number(scaled, first, self.max_dims(), &layout.shape)?;
+        let one = |(chunk_coords, chunk): (&Vec<u64>, Option<&ChunkAt>)| {
+            let number = number(chunk_coords, first, self.max_dims(), &layout.shape)?;
             let element = chunk.map_or_else(|| form.absent(), |chunk| self.element(chunk));
             Ok((number, form.encode(element)?))
         };
@@ -143,24 +143,24 @@ impl ChunkSet {
     }
 }
 
-/// The key of a chunk in a version 1 B-tree.
-fn key(scaled: &[u64], chunk: &ChunkAt, layout: &Chunked) -> Result<ChunkKey> {
+/// Returns the key of a chunk in a version 1 B-tree.
+fn key(chunk_coords: &[u64], chunk: &ChunkAt, layout: &Chunked) -> Result<ChunkKey> {
     let too_large = |_| Error::limit("store chunk").with("bytes", chunk.bytes);
     let stored_bytes = u32::try_from(chunk.bytes).map_err(too_large)?;
-    let offset = chunk::start_of(scaled, &layout.shape);
+    let offset = chunk::start_of(chunk_coords, &layout.shape);
     Ok(ChunkKey { stored_bytes, filter_mask: chunk.filter_mask, offset, byte_offset: 0 })
 }
 
-/// A record of a tree of chunks against scaled coordinates, which it ends with.
-fn order_by_chunk(record: &[u8], rank: usize, scaled: &[u64]) -> Result<Ordering> {
+/// Returns a record of a tree of chunks against chunk coordinates, which it ends with.
+fn order_by_chunk(record: &[u8], rank: usize, chunk_coords: &[u64]) -> Result<Ordering> {
     let wrong = || Error::corrupt("read chunk record");
     let at = record.len().checked_sub(8 * rank).ok_or_else(wrong)?;
     let (there, _) = record[at..].as_chunks::<8>();
-    Ok(there.iter().map(|n| u64::from_le_bytes(*n)).cmp(scaled.iter().copied()))
+    Ok(there.iter().map(|n| u64::from_le_bytes(*n)).cmp(chunk_coords.iter().copied()))
 }
 
 impl Storage {
-    /// The index of these chunks, as the layout has it; where it is.
+    /// Returns the index of these chunks, as the layout has it; where it is.
     fn build_index(
         &mut self,
         set: &ChunkSet,
@@ -184,7 +184,9 @@ impl Storage {
     }
 
     fn build_chunk_btree1(&mut self, chunks: &ChunkMap, layout: &Chunked) -> Result<Option<Address>> {
-        let entry = |(scaled, chunk): (&Vec<u64>, &ChunkAt)| Ok((key(scaled, chunk, layout)?, chunk.address));
+        let entry = |(chunk_coords, chunk): (&Vec<u64>, &ChunkAt)| {
+            Ok((key(chunk_coords, chunk, layout)?, chunk.address))
+        };
         let entries = chunks.iter().map(entry).collect::<Result<Vec<_>>>()?;
         self.build_chunk_tree(&entries, &layout.shape, layout.element_bytes)
     }
@@ -198,10 +200,10 @@ impl Storage {
     ) -> Result<Address> {
         let (shape, element_bytes, k) = (layout.shape.clone(), layout.element_bytes, self.tree_k.chunk);
         let mut tree = ChunkTree::open(root, Geometry { shape, element_bytes, k }, self)?;
-        for (scaled, chunk) in changes {
+        for (chunk_coords, chunk) in changes {
             match chunk {
-                Some(chunk) => tree.insert(self, &key(scaled, chunk, layout)?, chunk.address)?,
-                None => tree.remove(self, &chunk::start_of(scaled, &layout.shape))?,
+                Some(chunk) => tree.insert(self, &key(chunk_coords, chunk, layout)?, chunk.address)?,
+                None => tree.remove(self, &chunk::start_of(chunk_coords, &layout.shape))?,
             };
         }
         tree.finish(self)?;
@@ -210,7 +212,8 @@ impl Storage {
 
     fn build_chunk_btree2(&mut self, set: &ChunkSet, chunks: &ChunkMap, layout: &Chunked) -> Result<Address> {
         let form = set.form(layout, self);
-        let records = chunks.iter().map(|(scaled, chunk)| form.encode_record(scaled, set.element(chunk)));
+        let records =
+            chunks.iter().map(|(chunk_coords, chunk)| form.encode_record(chunk_coords, set.element(chunk)));
         let records = records.collect::<Result<Vec<_>>>()?;
         let kind = if set.filtered { record::CHUNK_FILTERED } else { record::CHUNK };
         let record_bytes = form.bytes() + 8 * layout.shape.len();
@@ -229,13 +232,13 @@ impl Storage {
     ) -> Result<Address> {
         let (form, rank) = (set.form(layout, self), layout.shape.len());
         let mut tree = Tree::open(self, at)?;
-        for (scaled, chunk) in changes {
-            let order = &mut |record: &[u8]| order_by_chunk(record, rank, scaled);
+        for (chunk_coords, chunk) in changes {
+            let order = &mut |record: &[u8]| order_by_chunk(record, rank, chunk_coords);
             let Some(chunk) = chunk else {
                 tree.remove(self, order)?;
                 continue;
             };
-            let record = form.encode_record(scaled, set.element(chunk))?;
+            let record = form.encode_record(chunk_coords, set.element(chunk))?;
             if tree.replace(self, order, &record)?.is_none() {
                 tree.insert(self, order, &record)?;
             }

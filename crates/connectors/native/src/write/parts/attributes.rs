@@ -48,12 +48,12 @@ pub(crate) struct Attributes {
 }
 
 impl Attributes {
-    /// The attributes of a new object.
+    /// Returns the attributes of a new object.
     pub(crate) fn new(phase: PhaseChange) -> Self {
         Attributes { phase, is_loaded: true, ..Self::default() }
     }
 
-    /// The attributes of an object; their messages leave `messages`.
+    /// Returns the attributes of an object; their messages leave `messages`.
     pub(crate) fn load(
         reader: &Reader,
         header: &Header,
@@ -80,12 +80,12 @@ impl Attributes {
         Ok(Part::stored(attributes, stored))
     }
 
-    /// How many there are.
+    /// Returns how many there are.
     pub(crate) fn count(&self) -> u64 {
         self.count
     }
 
-    /// Bytes of memory, roughly.
+    /// Returns the number of bytes of memory, roughly.
     pub(crate) fn weight(&self) -> usize {
         self.entries.values().map(|entry| entry.raw.data.len() + 300).sum::<usize>()
             + 100 * self.removed.len()
@@ -112,7 +112,7 @@ impl Attributes {
         self.entries.insert(raw.name.clone(), Box::new(Entry { raw, order, rank, decoded }));
     }
 
-    /// An attribute that is in memory; `None` where the index of the file must be asked.
+    /// Returns an attribute that is in memory; `None` where the index of the file must be asked.
     pub(crate) fn in_memory(&self, name: &str) -> Option<Option<&Entry>> {
         let found = self.entries.get(name).map(Box::as_ref);
         let is_known = found.is_some() || self.is_loaded || self.removed.contains_key(name);
@@ -126,7 +126,7 @@ impl Attributes {
         }
     }
 
-    /// An attribute that only the index of the file has, as its message holds it, with its creation order.
+    /// Returns an attribute that only the index of the file has, as its message holds it, with its creation order.
     pub(crate) fn find_stored(
         &self,
         reader: &Reader,
@@ -140,7 +140,7 @@ impl Attributes {
         Ok(found.map(|(raw, order)| (raw, prefix.attribute_order_tracked.then_some(order as u16))))
     }
 
-    /// An attribute, to be changed.
+    /// Returns an attribute, to be changed.
     pub(crate) fn change(
         &mut self,
         reader: &Reader,
@@ -197,19 +197,19 @@ impl Attributes {
         Ok(())
     }
 
-    /// The blocks of the index of the file.
+    /// Returns the blocks of the index of the file.
     pub(crate) fn blocks(&self, reader: &Reader) -> Result<Ranges> {
         let dense =
             |info: &AttributeInfo| Blocks::dense(reader, info.heap, [info.name_tree, info.order_tree]);
         self.stored.as_ref().map_or(Ok(Vec::new()), |info| Ok(dense(info)?.all()))
     }
 
-    /// The heap of that index, which [`Kept`](super::Kept) may have open.
+    /// Returns the heap of that index, which [`PartCache`](super::PartCache) may have open.
     pub(crate) fn kept_at(&self) -> Option<Address> {
         self.stored.as_ref()?.heap
     }
 
-    /// Those that are in memory.
+    /// Returns those that are in memory.
     pub(crate) fn entries(&self) -> impl Iterator<Item = &Entry> {
         self.entries.values().map(Box::as_ref)
     }
@@ -319,7 +319,7 @@ fn encoded(entry: &Entry, prefix: &Prefix) -> Result<Vec<u8>> {
     encode::encode(&entry.raw, encode::version(&entry.raw, floor))
 }
 
-/// Where order is not tracked, libhdf5 stores 0xFFFF.
+/// Returns where order is not tracked, libhdf5 stores 0xFFFF.
 pub(super) fn stored_order(order: Option<u16>) -> u64 {
     u64::from(order.unwrap_or(u16::MAX))
 }

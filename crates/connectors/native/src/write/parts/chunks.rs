@@ -16,10 +16,10 @@ use crate::reader::Reader;
 /// Once one of so many chunks of the index was asked for, all of them are read.
 const ASKED_SHARE: u64 = 64;
 
-/// Chunks by their scaled coordinates.
+/// Chunks by their chunk coordinates.
 pub(crate) type ChunkMap = BTreeMap<Vec<u64>, ChunkAt>;
 
-/// Chunks that are new, elsewhere, or gone, by their scaled coordinates.
+/// Chunks that are new, elsewhere, or gone, by their chunk coordinates.
 pub(crate) type ChunkChanges = BTreeMap<Vec<u64>, Option<ChunkAt>>;
 
 /// Where the chunks of a dataset are.
@@ -38,7 +38,7 @@ pub(crate) struct ChunkSet {
 }
 
 impl ChunkSet {
-    /// The chunks of a dataset, whose header is in the file.
+    /// Returns the chunks of a dataset, whose header is in the file.
     pub(crate) fn load(reader: &Reader, address: Address) -> Result<Part<ChunkSet>> {
         let stored = reader.dataset(Token::from_u64(address.0))?;
         let index = Chunks::open(reader, &stored, layout(&stored)?)?;
@@ -58,30 +58,30 @@ impl ChunkSet {
         self.stored.info.space.max_dims()
     }
 
-    /// Bytes of memory, roughly.
+    /// Returns the number of bytes of memory, roughly.
     pub(crate) fn weight(&self) -> usize {
         120 * (self.changes.len() + self.loaded.as_ref().map_or(0, BTreeMap::len))
     }
 
-    /// The index of the file; nothing where there is none.
+    /// Returns the index of the file; nothing where there is none.
     fn index<'r>(&'r self, reader: &'r Reader) -> Result<Option<Chunks<'r>>> {
         let layout = layout(&self.stored)?;
         layout.address.map(|_| Chunks::open(reader, &self.stored, layout)).transpose()
     }
 
-    pub(crate) fn get(&mut self, reader: &Reader, scaled: &[u64]) -> Result<Option<ChunkAt>> {
-        match self.changes.get(scaled) {
+    pub(crate) fn get(&mut self, reader: &Reader, chunk_coords: &[u64]) -> Result<Option<ChunkAt>> {
+        match self.changes.get(chunk_coords) {
             Some(chunk) => Ok(*chunk),
-            None => self.get_stored(reader, scaled),
+            None => self.get_stored(reader, chunk_coords),
         }
     }
 
-    fn get_stored(&mut self, reader: &Reader, scaled: &[u64]) -> Result<Option<ChunkAt>> {
+    fn get_stored(&mut self, reader: &Reader, chunk_coords: &[u64]) -> Result<Option<ChunkAt>> {
         if let Some(loaded) = &self.loaded {
-            return Ok(loaded.get(scaled).copied());
+            return Ok(loaded.get(chunk_coords).copied());
         }
         let Some(index) = self.index(reader)? else { return Ok(None) };
-        let (found, count) = (index.find(scaled)?, index.count_hint()?);
+        let (found, count) = (index.find(chunk_coords)?, index.count_hint()?);
         self.asked += 1;
         if self.asked.saturating_mul(ASKED_SHARE) > count {
             self.load_all(reader)?;
@@ -94,8 +94,8 @@ impl ChunkSet {
         if self.loaded.is_none() {
             let mut chunks = ChunkMap::new();
             if let Some(index) = self.index(reader)? {
-                index.walk(&mut |scaled, chunk| {
-                    chunks.insert(scaled.to_vec(), chunk);
+                index.walk(&mut |chunk_coords, chunk| {
+                    chunks.insert(chunk_coords.to_vec(), chunk);
                     Ok(())
                 })?;
             }
@@ -108,15 +108,15 @@ impl ChunkSet {
     pub(crate) fn set(
         &mut self,
         reader: &Reader,
-        scaled: &[u64],
+        chunk_coords: &[u64],
         chunk: Option<ChunkAt>,
     ) -> Result<Option<ChunkAt>> {
-        let old = self.get(reader, scaled)?;
-        self.changes.insert(scaled.to_vec(), chunk);
+        let old = self.get(reader, chunk_coords)?;
+        self.changes.insert(chunk_coords.to_vec(), chunk);
         Ok(old)
     }
 
-    /// Whether no chunk is stored.
+    /// Returns whether no chunk is stored.
     pub(crate) fn is_empty(&mut self, reader: &Reader) -> Result<bool> {
         if self.changes.values().any(Option::is_some) {
             return Ok(false);
@@ -125,13 +125,13 @@ impl ChunkSet {
         Ok(!has_index || self.all(reader)?.is_empty())
     }
 
-    /// All chunks.
+    /// Returns all chunks.
     pub(crate) fn all(&mut self, reader: &Reader) -> Result<ChunkMap> {
         let mut all = self.load_all(reader)?.clone();
-        for (scaled, chunk) in &self.changes {
+        for (chunk_coords, chunk) in &self.changes {
             match chunk {
-                Some(chunk) => all.insert(scaled.clone(), *chunk),
-                None => all.remove(scaled),
+                Some(chunk) => all.insert(chunk_coords.clone(), *chunk),
+                None => all.remove(chunk_coords),
             };
         }
         Ok(all)
@@ -144,7 +144,7 @@ impl ChunkSet {
         Ok(puts.then_some(&self.changes))
     }
 
-    /// The blocks of the index of the file.
+    /// Returns the blocks of the index of the file.
     pub(crate) fn blocks(&self, reader: &Reader) -> Result<Ranges> {
         self.index(reader)?.map_or(Ok(Vec::new()), |index| index.blocks())
     }

@@ -20,10 +20,10 @@ pub(super) struct Dense {
 
 /// How records of the two trees are made: links and attributes have each their own.
 pub(super) trait Records {
-    /// A record of the name tree.
+    /// Returns a record of the name tree.
     fn by_name(&self, id: &[u8], hash: u32, order: u64) -> Vec<u8>;
 
-    /// A record of the order tree.
+    /// Returns a record of the order tree.
     fn by_order(&self, id: &[u8], order: u64) -> Vec<u8>;
 
     /// Hash, heap ID and creation order, as far as the record has it.
@@ -31,7 +31,7 @@ pub(super) trait Records {
 
     fn order_of(&self, record: &[u8]) -> Result<u64>;
 
-    /// The name in a message.
+    /// Returns the name in a message.
     fn name<'m>(&self, message: &'m [u8]) -> Result<&'m [u8]>;
 }
 
@@ -128,7 +128,7 @@ impl Trees {
     }
 }
 
-/// A record of the name tree against a name: by hash, and among equal ones by the names themselves.
+/// Returns a record of the name tree against a name: by hash, and among equal ones by the names themselves.
 fn order_by_name(
     heap: &mut Heap,
     records: &dyn Records,

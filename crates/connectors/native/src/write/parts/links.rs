@@ -49,14 +49,14 @@ pub(crate) struct Links {
 }
 
 impl Links {
-    /// The links of a new group.
+    /// Returns the links of a new group.
     pub(crate) fn new(create: &GroupCreate, is_old: bool) -> Part<Links> {
         let (order, phase) = (create.link_order, create.link_phase);
         let links = Links { is_loaded: true, order, phase, is_old, lacks_info: is_old, ..Links::default() };
         Part::new(links)
     }
 
-    /// The links of a group; their messages leave `messages`.
+    /// Returns the links of a group; their messages leave `messages`.
     pub(crate) fn load(reader: &Reader, header: &Header, messages: &mut Vec<Message>) -> Result<Part<Links>> {
         let create = group::creation(reader, header)?;
         let style = group::style(reader, header)?;
@@ -94,7 +94,7 @@ impl Links {
         self.count == 0
     }
 
-    /// Bytes of memory, roughly.
+    /// Returns the number of bytes of memory, roughly.
     pub(crate) fn weight(&self) -> usize {
         200 * (self.links.len() + self.removed.len())
     }
@@ -118,9 +118,9 @@ impl Links {
         }
     }
 
-    /// All of them, in any order.
+    /// Returns all of them, in any order.
     pub(crate) fn all(&self, reader: &Reader) -> Result<Entries<Link>> {
-        // What is in memory already is charged as drafts are.
+        // What is in memory already is charged as objects are.
         let mut all = match &self.stored {
             Some(style) if !self.is_loaded => group::links_indexed(reader, style)?,
             _ => Tally::new(&reader.store.budget).finish(Vec::new()),
@@ -130,12 +130,12 @@ impl Links {
         Ok(all)
     }
 
-    /// The blocks of the index of the file.
+    /// Returns the blocks of the index of the file.
     pub(crate) fn blocks(&self, reader: &Reader) -> Result<Ranges> {
         self.stored.map_or(Ok(Vec::new()), |style| Ok(group::blocks_of(reader, &style)?.all()))
     }
 
-    /// What [`Kept`](super::Kept) may have open of that index: its heap, or its table by the root of the tree.
+    /// Returns what [`PartCache`](super::PartCache) may have open of that index: its heap, or its table by the root of the tree.
     pub(crate) fn kept_at(&self) -> Option<Address> {
         match self.stored? {
             Style::New(info) => info.heap,

@@ -15,7 +15,7 @@ use std::collections::HashMap;
 use model::properties::PhaseChange;
 use model::{Error, Kind, Result};
 
-use super::draft::Blank;
+use super::cached_object::EmptyGroupHeader;
 use super::storage::Storage;
 use crate::format::Address;
 use crate::format::group::SymbolTable;
@@ -44,21 +44,21 @@ const HEAPS_MAX: usize = 16;
 pub(crate) struct Writing<'w> {
     pub(crate) reader: &'w Reader,
     pub(crate) storage: &'w mut Storage,
-    pub(crate) kept: &'w mut Kept,
+    pub(crate) kept: &'w mut PartCache,
 }
 
 /// What is kept of objects that were written.
 #[derive(Debug, Default)]
-pub(crate) struct Kept {
+pub(crate) struct PartCache {
     /// The header of the empty group that was written last.
-    pub(crate) blank: Option<Blank>,
+    pub(crate) empty_group: Option<EmptyGroupHeader>,
     /// Heaps that changed. They know what the next commit makes free.
     heaps: HashMap<Address, Heap>,
     /// Symbol tables that changed, by the root of their tree.
     tables: HashMap<Address, Table>,
 }
 
-impl Kept {
+impl PartCache {
     /// Finishes what waited for the last commit.
     pub(crate) fn before_commit(&mut self, storage: &mut Storage) -> Result<()> {
         let mut waiting = self.heaps.values_mut().filter(|heap| heap.has_pending_removals());
@@ -98,7 +98,7 @@ impl Writing<'_> {
         Ok(done)
     }
 
-    /// The same with a symbol table.
+    /// Returns the same with a symbol table.
     fn with_table<T>(
         &mut self,
         at: SymbolTable,
@@ -129,12 +129,12 @@ pub(crate) struct Part<T> {
 }
 
 impl<T> Part<T> {
-    /// A part that is not in the file yet.
+    /// Returns a part that is not in the file yet.
     pub(crate) fn new(value: T) -> Self {
         Part { value, is_dirty: true, messages: Vec::new() }
     }
 
-    /// A part that the file has, with its messages.
+    /// Returns a part that the file has, with its messages.
     fn stored(value: T, messages: Vec<Message>) -> Self {
         Part { value, is_dirty: false, messages }
     }
@@ -143,7 +143,7 @@ impl<T> Part<T> {
         &self.value
     }
 
-    /// The value, to be looked at by what keeps something of it.
+    /// Returns the value, to be looked at by what keeps something of it.
     pub(crate) fn value_mut(&mut self) -> &mut T {
         &mut self.value
     }
@@ -153,7 +153,7 @@ impl<T> Part<T> {
         &mut self.value
     }
 
-    /// Its messages as they were written last.
+    /// Returns its messages as they were written last.
     pub(crate) fn messages(&self) -> &[Message] {
         &self.messages
     }
@@ -173,17 +173,17 @@ impl<T> Part<T> {
     }
 }
 
-/// Whether so many things go to a heap, when they did (`dense`) or did not before.
+/// Returns whether so many things go to a heap, when they did (`dense`) or did not before.
 fn is_dense(count: u64, phase: PhaseChange, dense: bool) -> bool {
     count > u64::from(phase.compact_max) || (dense && count >= u64::from(phase.dense_min))
 }
 
-/// Whether so many changes are put in their places among `count` entries.
+/// Returns whether so many changes are put in their places among `count` entries.
 fn is_few(changes: usize, count: u64) -> bool {
     changes as u64 <= CHANGES_FEW.max(count / CHANGED_SHARE)
 }
 
-/// Whether a structure of the file cannot be changed in place, so that it must be built anew.
+/// Returns whether a structure of the file cannot be changed in place, so that it must be built anew.
 fn must_be_built(error: &Error) -> bool {
     error.kind() == Kind::Unsupported
 }

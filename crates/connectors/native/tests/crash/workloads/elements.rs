@@ -36,10 +36,12 @@ fn texts(f: &File, name: &str, values: &[&str]) -> Result<()> {
 
 /// Stores references of a kind in a dataset, which is made where it is missing.
 fn refer(f: &File, name: &str, kind: ReferenceKind, to: &[Reference]) -> Result<()> {
-    let memory = Datatype::reference(kind).memory_form();
+    let memory = Datatype::reference(kind).memory_type();
     let (mut heap, size) = (Heap::new(), memory.size() as usize);
     let mut data = vec![0; to.len() * size];
-    data.chunks_exact_mut(size).zip(to).try_for_each(|(slot, r)| heap.store_reference(r.clone(), slot))?;
+    data.chunks_exact_mut(size)
+        .zip(to)
+        .try_for_each(|(descriptor, r)| heap.store_reference(r.clone(), descriptor))?;
     let d = match f.exists(name)? {
         true => f.dataset(name)?,
         false => f.new_dataset_as(Datatype::reference(kind)).shape(to.len()).create(name)?,
@@ -123,7 +125,7 @@ fn plain() -> Vec<Workload> {
                 |f| f.new_dataset::<f64>().create("scalar")?.write_scalar(&1.5f64),
                 |f| {
                     let op = vol::OpDatasetCreate {
-                        place: Some(vol::Place::new(f.token(), "null")),
+                        place: Some(vol::LinkLocation::new(f.token(), "null")),
                         datatype: Datatype::native_int(4),
                         committed: None,
                         space: Dataspace::Null,
@@ -263,15 +265,15 @@ fn heaps() -> Vec<Workload> {
                 |f| {
                     f.create_group("g")?;
                     ints(f, "d", 10)?.write_raw(&[1; 10])?;
-                    refer(f, "objects", ReferenceKind::ObjectOld, &[Reference::object(f.group("g")?.token())])
+                    refer(f, "objects", ReferenceKind::Object1, &[Reference::object(f.group("g")?.token())])
                 },
                 |f| {
                     let region = Reference::region(f.dataset("d")?.token(), Selection::block(&[2], &[3])?);
-                    refer(f, "regions", ReferenceKind::RegionOld, &[region, Reference::null()])
+                    refer(f, "regions", ReferenceKind::DatasetRegion1, &[region, Reference::null()])
                 },
                 |f| {
                     let region = Reference::region(f.dataset("d")?.token(), Selection::block(&[0], &[9])?);
-                    refer(f, "regions", ReferenceKind::RegionOld, &[Reference::null(), region])
+                    refer(f, "regions", ReferenceKind::DatasetRegion1, &[Reference::null(), region])
                 },
                 |f| f.unlink("g"),
             ],

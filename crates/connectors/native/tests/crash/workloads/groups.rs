@@ -2,7 +2,7 @@
 
 use hyperslab::{Datatype, File, LinkTarget, Result};
 use model::properties::{CreationOrder, FileCreate, GroupCreate, ObjectCreate};
-use vol::{OpLinkCreate, Place};
+use vol::{LinkLocation, OpLinkCreate};
 
 use super::Workload;
 
@@ -24,7 +24,7 @@ pub(super) fn ordered_root() -> FileCreate {
 
 fn user_link(f: &File, name: &str, data: &[u8]) -> Result<()> {
     let target = LinkTarget::User { class: 80, data: data.to_vec() };
-    f.container().link_create(&OpLinkCreate { place: Place::new(f.token(), name), target })
+    f.container().link_create(&OpLinkCreate { place: LinkLocation::new(f.token(), name), target })
 }
 
 fn pair() -> Datatype {

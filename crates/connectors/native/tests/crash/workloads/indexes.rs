@@ -7,7 +7,7 @@ use std::ops::Range;
 use hyperslab::{File, LibVersion, Result, Selection};
 use model::properties::{CreationOrder, GroupCreate, ObjectCreate};
 use ndarray::{Array1, Array2};
-use vol::{OpGroupCreate, Place};
+use vol::{LinkLocation, OpGroupCreate};
 
 use super::old;
 use super::{Start, Step, Workload, numbers};
@@ -39,7 +39,7 @@ fn ordered_links(f: &File) -> Result<()> {
 fn ordered(f: &File, name: &str) -> Result<()> {
     let object = ObjectCreate { attribute_order: CreationOrder::Indexed, ..ObjectCreate::default() };
     let create = GroupCreate { link_order: CreationOrder::Indexed, object, ..GroupCreate::default() };
-    let place = Some(Place::new(f.token(), name));
+    let place = Some(LinkLocation::new(f.token(), name));
     f.container().group_create(&OpGroupCreate { place, create }).map(drop)
 }
 

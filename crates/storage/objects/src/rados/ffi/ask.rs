@@ -31,22 +31,22 @@ pub(in crate::rados) struct Answer {
 }
 
 /// An `Ask` in flight. The places that librados writes to are boxed, so that they stay where they are.
-struct Asked {
+struct PendingAsk {
     op: Handle,
-    places: Box<Places>,
+    places: Box<AskResults>,
     _after: Option<CString>,
     completion: Option<Completion>,
 }
 
 #[derive(Debug)]
-struct Places {
+struct AskResults {
     pairs: Handle,
     behind: Handle,
     more: c_uchar,
     codes: [c_int; 2],
 }
 
-impl Drop for Asked {
+impl Drop for PendingAsk {
     fn drop(&mut self) {
         drop(self.completion.take());
         // SAFETY: the operation has ended; each handle is released once.
@@ -61,15 +61,15 @@ impl Drop for Asked {
     }
 }
 
-impl Asked {
-    fn begin(names: &Arc<Names>, ask: &Ask) -> Result<Asked, Code> {
+impl PendingAsk {
+    fn begin(names: &Arc<Names>, ask: &Ask) -> Result<PendingAsk, Code> {
         let name = text(&ask.name)?;
         let after =
             ask.after.as_ref().map(|(key, _)| CString::new(key.clone()).map_err(|_| INVALID)).transpose()?;
-        let places = Box::new(Places { pairs: null_mut(), behind: null_mut(), more: 0, codes: [0; 2] });
+        let places = Box::new(AskResults { pairs: null_mut(), behind: null_mut(), more: 0, codes: [0; 2] });
         // SAFETY: no argument.
         let op = unsafe { rados_create_read_op() };
-        let mut asked = Asked { op, places, _after: after, completion: None };
+        let mut asked = PendingAsk { op, places, _after: after, completion: None };
         let completion = Completion::new(names)?;
         let places = &mut *asked.places;
         // SAFETY: `places` is boxed and goes after the completion; keys are copied by the calls.
@@ -113,7 +113,7 @@ impl Asked {
     }
 }
 
-/// All that an iterator has.
+/// Returns all that an iterator has.
 fn drain(iterator: Handle) -> Vec<(Vec<u8>, Vec<u8>)> {
     let mut all = Vec::new();
     if iterator.is_null() {
@@ -148,8 +148,8 @@ impl Names {
     ) -> Result<Vec<Answer>, Code> {
         let mut answers = Vec::with_capacity(asks.len());
         for part in asks.chunks(at_once) {
-            let asked: Vec<Asked> =
-                part.iter().map(|ask| Asked::begin(self, ask)).collect::<Result<_, _>>()?;
+            let asked: Vec<PendingAsk> =
+                part.iter().map(|ask| PendingAsk::begin(self, ask)).collect::<Result<_, _>>()?;
             for asked in asked {
                 answers.push(match asked.end() {
                     Err(NOT_FOUND) => Answer::default(),

@@ -89,7 +89,7 @@ impl Names {
         let mut io = null_mut();
         // SAFETY: the cluster is connected, and `io` is a place for the result.
         checked(unsafe { rados_ioctx_create(cluster.0, pool.as_ptr(), &raw mut io) })?;
-        // SAFETY: the context is good, and nobody else has it yet.
+        // SAFETY: the context is good, and no other caller has it yet.
         unsafe { rados_ioctx_set_namespace(io, namespace.as_ptr()) };
         Ok(Arc::new(Names { io, _cluster: cluster.clone() }))
     }

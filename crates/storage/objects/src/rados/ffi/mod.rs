@@ -50,7 +50,7 @@ unsafe fn bytes(from: *const u8, length: usize) -> Vec<u8> {
     unsafe { std::slice::from_raw_parts(from, length) }.to_vec()
 }
 
-/// What the system calls an error.
+/// Returns what the system calls an error.
 pub(super) fn explain(code: Code) -> std::io::Error {
     std::io::Error::from_raw_os_error(-code)
 }

@@ -22,7 +22,7 @@ pub(in crate::rados) enum Guard {
 /// A write of one object, all of it or nothing.
 #[derive(Debug, Default)]
 pub(in crate::rados) struct Write<'a> {
-    /// Makes the object if it is not there; with `true` it must not be there.
+    /// Creates the object if it is not there; with `true` it must not be there.
     pub(in crate::rados) create: Option<bool>,
     pub(in crate::rados) guards: Vec<(Vec<u8>, Guard)>,
     pub(in crate::rados) set: Vec<(Vec<u8>, Vec<u8>)>,

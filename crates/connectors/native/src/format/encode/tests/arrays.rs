@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 
-use super::super::super::extensible_array::{Counts, ExtensibleArray, IndexBlock, Place};
+use super::super::super::extensible_array::{Counts, ElementLocation, ExtensibleArray, IndexBlock};
 use super::super::super::fixed_array::{FixedArray, page_is_written};
 use super::super::super::fractal_heap::Stored;
 use super::super::super::records::{Attribute, Element, ElementForm, Huge, LinkName, LinkOrder, kind};
@@ -125,15 +125,15 @@ proptest! {
     }
 
     #[test]
-    fn chunk_records_come_back(sizes in sizes(), address in maybe_address(), stored in prop::option::of((0u64..256, any::<u32>())), chunk_bytes in 1u64.., version in 4u8..6, scaled in prop::collection::vec(any::<u64>(), 1..6)) {
+    fn chunk_records_come_back(sizes in sizes(), address in maybe_address(), stored in prop::option::of((0u64..256, any::<u32>())), chunk_bytes in 1u64.., version in 4u8..6, chunk_coords in prop::collection::vec(any::<u64>(), 1..6)) {
         let stored = stored.map(|(bytes, filter_mask)| Stored { bytes, filter_mask });
         let form = if stored.is_some() { ElementForm::filtered(version, chunk_bytes, sizes) } else { ElementForm::plain(sizes) };
         let element = Element { address, stored };
         let encoded = form.encode(element).unwrap();
         prop_assert_eq!(encoded.len(), form.bytes());
         prop_assert_eq!(form.decode(&encoded).unwrap(), element);
-        let record = form.encode_record(&scaled, element).unwrap();
-        prop_assert_eq!(form.decode_record(&record, scaled.len()).unwrap(), (scaled, element));
+        let record = form.encode_record(&chunk_coords, element).unwrap();
+        prop_assert_eq!(form.decode_record(&record, chunk_coords.len()).unwrap(), (chunk_coords, element));
         prop_assert_eq!(form.decode(&form.encode(form.absent()).unwrap()).unwrap(), form.absent());
     }
 }
@@ -148,7 +148,7 @@ fn offsets_under_the_index_block_count_earlier_blocks_again() {
     assert_eq!(offsets, [0, 48, 112, 144, 368, 432]);
     // Under secondary blocks they are what they should be: the number of the first element.
     for index in [4 + 240, 4 + 240 + 64 * 3, 4 + 16 * 1023] {
-        let Place::Secondary { group, block, element, .. } = array.place(index).unwrap() else {
+        let ElementLocation::Secondary { group, block, element, .. } = array.place(index).unwrap() else {
             panic!("{index} is not under a secondary block");
         };
         assert_eq!(array.block_offset(group, block) + element, index - 4);
@@ -162,7 +162,8 @@ fn page_bits_of_data_blocks_follow_each_other() {
     let group = array.group(14);
     let mut secondary = array.empty_secondary(group).unwrap();
     for index in [300_000, 399_000] {
-        let Place::Secondary { group: found, block, element, .. } = array.place(index).unwrap() else {
+        let ElementLocation::Secondary { group: found, block, element, .. } = array.place(index).unwrap()
+        else {
             panic!("{index} is not under a secondary block");
         };
         assert_eq!(found, group);

@@ -244,16 +244,16 @@ fn record_again(image: &Image<'_>, tree: &BTree2, record: &[u8]) -> Option<(&'st
         n @ (8 | 9) => ("record 8-9", Attribute::decode(record, n).ok()?.encode()),
         10 => {
             let (form, rank) = (ElementForm::plain(sizes), (record.len() - sizes.offset) / 8);
-            let (scaled, element) = form.decode_record(record, rank).ok()?;
-            ("record 10", form.encode_record(&scaled, element))
+            let (chunk_coords, element) = form.decode_record(record, rank).ok()?;
+            ("record 10", form.encode_record(&chunk_coords, element))
         }
         11 => {
             // Eight divides all but the address, the size and the mask.
             let size_bytes = (record.len() - sizes.offset - 4) % 8;
             let form = ElementForm { sizes, size_bytes: if size_bytes == 0 { 8 } else { size_bytes } };
             let rank = (record.len() - form.bytes()) / 8;
-            let (scaled, element) = form.decode_record(record, rank).ok()?;
-            ("record 11", form.encode_record(&scaled, element))
+            let (chunk_coords, element) = form.decode_record(record, rank).ok()?;
+            ("record 11", form.encode_record(&chunk_coords, element))
         }
         _ => return None,
     })

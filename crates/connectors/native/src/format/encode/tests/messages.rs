@@ -15,7 +15,7 @@ use super::super::super::global_heap::HeapId;
 use super::super::super::group::{GroupInfo, LinkInfo, SymbolTable};
 use super::super::super::layout::{Chunked, Index, Layout};
 use super::super::super::shared::{SharedAt, SharedIndex};
-use super::super::super::shared_list::{Place, SharedRecord};
+use super::super::super::shared_list::{MessageLocation, SharedRecord};
 use super::super::super::superblock::TreeK;
 use super::super::super::{
     attribute, driver_info, external_files, fill, filters, group, header, link, shared, shared_list,
@@ -237,7 +237,7 @@ proptest! {
     #[test]
     fn shared_lists_come_back(sizes in sizes(), rows in prop::collection::vec((any::<u32>(), any::<bool>(), any::<(u32, [u8; 8])>(), any::<(u8, u16)>(), address()), 0..20)) {
         let records: Vec<SharedRecord> = rows.into_iter().map(|(hash, heap, (references, id), (message_type, message_index), header)| {
-            let place = if heap { Place::Heap { references, id } } else { Place::Header { message_type, message_index, header } };
+            let place = if heap { MessageLocation::Heap { references, id } } else { MessageLocation::Header { message_type, message_index, header } };
             SharedRecord { hash, place }
         }).collect();
         let list = shared_list::encode_list(&records, 20, sizes).unwrap();

@@ -1,0 +1,291 @@
+//! Reading and writing elements.
+//!
+//! Elements without variable-length values and references go between the program's buffer and the container as they are.
+//! Others pass through the library's memory datatype (`memory`).
+
+use std::ffi::c_void;
+use std::sync::Arc;
+
+use hyperslab::vol::DatasetInfo;
+use hyperslab::vol::algorithms::transfer::{Elements, Memory};
+use hyperslab::vol::model::Heap;
+use hyperslab::vol::model::convert::Conversions;
+use hyperslab::vol::model::datatype::Datatype;
+use hyperslab::{Dataspace, Selection};
+
+use crate::arguments::Bytes;
+use crate::codes::{Major, Minor};
+use crate::failure::{Failure, Fallible};
+use crate::ffi::{H5S_ALL, hid_t};
+use crate::h5p::values::TransferValues;
+use crate::handles::{self, ObjectHandle, Space};
+use crate::memory::{self, Allocator};
+
+/// The memory is one run of elements, as many as are selected in the file.
+const H5S_BLOCK: hid_t = 1;
+/// The file selection stands in the transfer list.
+const H5S_PLIST: hid_t = 2;
+
+/// What a transfer goes between: a dataset's elements and a program's buffer.
+pub(super) struct Transfer {
+    dataset: Arc<ObjectHandle>,
+    info: Arc<DatasetInfo>,
+    file_selection: Selection,
+    memory_type: Arc<Datatype>,
+    /// Extent of the program's buffer, no longer than the selection needs it.
+    memory_dims: Vec<u64>,
+    memory_selection: Selection,
+    values: TransferValues,
+    conversions: Conversions,
+    count: u64,
+}
+
+/// The identifiers that a program passes.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct TransferIds {
+    pub(super) dataset: hid_t,
+    pub(super) memory_type: hid_t,
+    pub(super) memory_space: hid_t,
+    pub(super) file_space: hid_t,
+}
+
+fn mismatch(text: &'static str) -> Failure {
+    Failure::new(Major::ARGS, Minor::BADVALUE, text)
+}
+
+impl Transfer {
+    pub(super) fn new(ids: TransferIds, values: TransferValues) -> Fallible<Self> {
+        let dataset = handles::dataset(ids.dataset)?;
+        let info = dataset.container().dataset_info(dataset.token)?;
+        let memory_type = handles::datatype(ids.memory_type)?.datatype();
+        let file = match ids.file_space {
+            H5S_ALL => Space::all(info.space.clone()),
+            H5S_PLIST => {
+                values.plist_selection.clone().ok_or_else(|| mismatch("no selection in the transfer list"))?
+            }
+            id => handles::space(id)?.get(),
+        };
+        let file_selection = file_selection(&file, &info.space)?;
+        let count = match &info.space {
+            Dataspace::Null => 0,
+            space => file_selection.element_count(space.dims())?,
+        };
+        let memory = match ids.memory_space {
+            // As in the file: the same extent, the same selection.
+            H5S_ALL => {
+                Space { extent: info.space.clone(), selection: file_selection.clone(), offset: Vec::new() }
+            }
+            H5S_BLOCK => Space::all(Dataspace::simple(&[count])?),
+            H5S_PLIST => return Err(mismatch("H5S_PLIST is not a memory dataspace")),
+            id => handles::space(id)?.get(),
+        };
+        let (memory_dims, memory_selection) = memory_part(&memory)?;
+        let in_memory = match memory.extent {
+            Dataspace::Null => 0,
+            _ => memory_selection.element_count(&memory_dims)?,
+        };
+        if in_memory != count {
+            return Err(mismatch("src and dest dataspaces have different number of elements selected"));
+        }
+        let conversions = crate::h5t::conversions(&values)?;
+        Ok(Transfer {
+            dataset,
+            info,
+            file_selection,
+            memory_type,
+            memory_dims,
+            memory_selection,
+            values,
+            conversions,
+            count,
+        })
+    }
+
+    fn elements(&self) -> Elements<'_> {
+        Elements {
+            container: &**self.dataset.container(),
+            dataset: self.dataset.token,
+            file_type: &self.info.datatype,
+            space: &self.info.space,
+            selection: &self.file_selection,
+            conversions: &self.conversions,
+        }
+    }
+
+    fn memory(&self) -> Memory<'_> {
+        Memory { datatype: &self.memory_type, dims: &self.memory_dims, selection: &self.memory_selection }
+    }
+
+    /// Returns the bytes of the buffer that the selection lies in.
+    fn buffer_bytes(&self) -> Fallible<usize> {
+        let elements = self.memory_dims.iter().try_fold(1u64, |n, dim| n.checked_mul(*dim));
+        let elements = elements.ok_or_else(|| mismatch("memory extent is too large"))?;
+        memory::buffer_bytes(elements, &self.memory_type)
+    }
+
+    pub(super) fn read(&self, buffer: *mut c_void) -> Fallible<()> {
+        if self.count == 0 {
+            return Ok(());
+        }
+        let into = Bytes(buffer).write(self.buffer_bytes()?, "output buffer")?;
+        let failed = |error| Failure::from(error).as_major(Major::DATASET);
+        if !self.memory_type.has_descriptors() {
+            let mut heap = Heap::new();
+            self.elements().read_scattered(&self.memory(), into, &mut heap).map_err(failed)?;
+        } else {
+            self.read_values(into)?;
+        }
+        match &self.values.transform {
+            Some(expression) => {
+                super::transform::apply(expression, &self.memory_type, into, &self.memory_runs()?)
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// Reads elements with variable-length values or references.
+    fn read_values(&self, into: &mut [u8]) -> Fallible<()> {
+        let in_library = self.memory_type.memory_type();
+        let count = usize::try_from(self.count).map_err(|_| mismatch("too many elements"))?;
+        let mut packed = memory::zeroed(count, in_library.size())?;
+        let mut heap = Heap::new();
+        heap.charge_to(&self.dataset.container().budget())?;
+        self.elements().read(&in_library, &mut packed, &mut heap)?;
+        let allocator = Allocator::of(&self.values);
+        let file = &self.dataset.file;
+        let runs = self.memory_runs()?;
+        if let [(start, len)] = runs[..] {
+            let target = &mut into[start..start + len];
+            return memory::to_c(&self.memory_type, &packed, &heap, file, &allocator, target);
+        }
+        let mut elements = memory::zeroed(count, self.memory_type.size())?;
+        memory::to_c(&self.memory_type, &packed, &heap, file, &allocator, &mut elements)?;
+        let mut done = 0;
+        for (start, len) in runs {
+            into[start..start + len].copy_from_slice(&elements[done..done + len]);
+            done += len;
+        }
+        Ok(())
+    }
+
+    /// Returns the selected parts of the buffer: first byte and length of each.
+    fn memory_runs(&self) -> Fallible<Vec<(usize, usize)>> {
+        let each = self.memory_type.size() as usize;
+        let runs = self.memory_selection.runs(&self.memory_dims)?;
+        Ok(runs.map(|run| (run.offset as usize * each, run.len as usize * each)).collect())
+    }
+
+    pub(super) fn write(&self, buffer: *const c_void) -> Fallible<()> {
+        self.dataset.file.check_writable()?;
+        if self.count == 0 {
+            return Ok(());
+        }
+        let from = Bytes(buffer.cast_mut()).read(self.buffer_bytes()?, "input buffer")?;
+        let transformed;
+        let from = match &self.values.transform {
+            None => from,
+            Some(expression) => {
+                let mut copy = from.to_vec();
+                let runs = self.memory_runs()?;
+                super::transform::apply(expression, &self.memory_type, &mut copy, &runs)?;
+                transformed = copy;
+                &transformed
+            }
+        };
+        if self.memory_type.has_descriptors() {
+            return self.write_values(from);
+        }
+        let mut heap = Heap::new();
+        let done = self.elements().write_gathered(&self.memory(), from, &mut heap);
+        done.map_err(|error| Failure::from(error).as_major(Major::DATASET))
+    }
+
+    /// Writes elements with variable-length values or references.
+    fn write_values(&self, from: &[u8]) -> Fallible<()> {
+        let runs = self.memory_runs()?;
+        let gathered;
+        let elements = match runs[..] {
+            [(start, len)] => &from[start..start + len],
+            _ => {
+                gathered = runs
+                    .iter()
+                    .flat_map(|(start, len)| &from[*start..start + len])
+                    .copied()
+                    .collect::<Vec<_>>();
+                &gathered[..]
+            }
+        };
+        let mut heap = Heap::new();
+        let packed = memory::from_c(&self.memory_type, elements, Some(&self.dataset.file), &mut heap)?;
+        let in_library = self.memory_type.memory_type();
+        Ok(self.elements().write(&in_library, &packed, &mut heap)?)
+    }
+}
+
+/// Returns the selection in the file. Its extent must be that of the dataset, or larger than what is selected.
+fn file_selection(space: &Space, extent: &Dataspace) -> Fallible<Selection> {
+    let selection = space.moved_selection()?;
+    if matches!(extent, Dataspace::Null) {
+        return Ok(Selection::None);
+    }
+    match selection {
+        Selection::All if space.extent.dims() != extent.dims() => {
+            let dims = space.extent.dims();
+            let whole = Selection::block(&vec![0; dims.len()], dims)?;
+            whole.validate(extent.dims()).map_err(|_| out_of_bounds("file"))?;
+            Ok(whole)
+        }
+        selection => {
+            selection.validate(extent.dims()).map_err(|_| out_of_bounds("file"))?;
+            Ok(selection)
+        }
+    }
+}
+
+fn out_of_bounds(what: &str) -> Failure {
+    Failure::new(Major::ARGS, Minor::BADRANGE, format!("{what} selection+offset not within extent"))
+}
+
+/// Returns the extent of a buffer up to the last row that is selected, and the selection: a program may pass a buffer
+/// that ends there.
+fn memory_part(space: &Space) -> Fallible<(Vec<u64>, Selection)> {
+    let selection = space.moved_selection()?;
+    let mut dims = space.extent.dims().to_vec();
+    if matches!(space.extent, Dataspace::Null) {
+        return Ok((vec![0], Selection::None));
+    }
+    selection.validate(&dims).map_err(|_| out_of_bounds("memory"))?;
+    if !matches!(selection, Selection::All)
+        && let Some(first) = dims.first_mut()
+    {
+        let bounds = selection.bounds(space.extent.dims())?;
+        *first = bounds.and_then(|(_, high)| high.first().map(|last| last + 1)).unwrap_or(0);
+    }
+    Ok((dims, selection))
+}
+
+/// Returns the bytes that the values of variable length of selected elements take in memory.
+pub(super) fn value_bytes(dataset: &Arc<ObjectHandle>, datatype: hid_t, space: hid_t) -> Fallible<u64> {
+    let info = dataset.container().dataset_info(dataset.token)?;
+    let memory_type = handles::datatype(datatype)?.datatype();
+    let in_library = memory_type.memory_type();
+    let space = match space {
+        H5S_ALL => Space::all(info.space.clone()),
+        id => handles::space(id)?.get(),
+    };
+    let selection = file_selection(&space, &info.space)?;
+    let elements = Elements {
+        container: &**dataset.container(),
+        dataset: dataset.token,
+        file_type: &info.datatype,
+        space: &info.space,
+        selection: &selection,
+        conversions: &Conversions::default(),
+    };
+    let count = usize::try_from(elements.count()?).map_err(|_| mismatch("too many elements"))?;
+    let mut packed = memory::zeroed(count, in_library.size())?;
+    let mut heap = Heap::new();
+    heap.charge_to(&dataset.container().budget())?;
+    elements.read(&in_library, &mut packed, &mut heap)?;
+    memory::value_bytes(&memory_type, &packed, &heap)
+}

@@ -1,0 +1,310 @@
+//! Opening and creating containers, and sharing those that are open already.
+
+use std::ffi::c_uint;
+use std::sync::Arc;
+
+use hyperslab::Kind;
+use hyperslab::vol::model::properties::{FileCreate, SpaceStrategy};
+use hyperslab::vol::model::text::to_path;
+use hyperslab::vol::{Access, Durability, FileAccess, Locking, Registry};
+
+use super::image::ImageDriver;
+use super::resolver::{Rules, candidates};
+use super::{FileHandle, Opened, SharedFile, already_open, flags, locations};
+use crate::codes::{Major, Minor};
+use crate::failure::{Failure, Fallible};
+use crate::h5p::values::{FileAccessValues, LinkAccessValues};
+
+/// Chooses the guarantee of a flush: `full` (the default), `ordered` or `none`.
+const DURABILITY_VARIABLE: &str = "HYPERSLAB_DURABILITY";
+
+/// What a property list chooses: where connectors, drivers and filters are found, layers over the connector, the driver.
+pub(super) struct Choice {
+    pub(super) registry: Registry,
+    stack: Option<String>,
+    pub(super) driver: Option<String>,
+}
+
+impl Choice {
+    pub(super) fn of(values: &FileAccessValues) -> Fallible<Self> {
+        let (mut registry, stack) = crate::h5vl::chosen(values.connector.as_ref())?;
+        let mut driver = crate::h5fd::prepare(&mut registry, values)?;
+        if let (Some(image), Some("core")) =
+            (&values.image, driver.as_deref().and_then(|text| text.split('{').next()))
+        {
+            registry.register_driver(Arc::new(ImageDriver(image.clone())))?;
+            driver = Some(ImageDriver::NAME.to_owned());
+        }
+        Ok(Choice { registry, stack, driver })
+    }
+}
+
+fn durability() -> Durability {
+    match std::env::var(DURABILITY_VARIABLE).as_deref() {
+        Ok("none") => Durability::None,
+        Ok("ordered") => Durability::Ordered,
+        _ => Durability::Full,
+    }
+}
+
+fn locking(values: &FileAccessValues) -> Locking {
+    match values.locking {
+        None | Some((true, true)) => Locking::BestEffort,
+        Some((true, false)) => Locking::Required,
+        Some((false, _)) => Locking::Off,
+    }
+}
+
+/// Returns access properties as the library has them.
+fn file_access(values: &FileAccessValues, choice: &Choice, rules: &Arc<Rules>, intent: c_uint) -> FileAccess {
+    let is_writable = intent & flags::RDWR != 0;
+    FileAccess {
+        access: if is_writable { Access::Write } else { Access::Read },
+        resolver: Some(rules.clone()),
+        driver: choice.driver.clone(),
+        stack: choice.stack.clone(),
+        version_low: values.version_low,
+        chunk_cache_bytes: None,
+        durability: durability(),
+        locking: locking(values),
+        swmr: intent & (flags::SWMR_WRITE | flags::SWMR_READ) != 0,
+        ..FileAccess::default()
+    }
+}
+
+/// Returns the device and number of the file at a location, if it is one.
+fn identity(location: &str) -> Option<(u64, u64)> {
+    let path = to_path(location);
+    path.is_file().then(|| system::file::identity_at(&path).ok()).flatten()
+}
+
+fn is_same_place(file: &SharedFile, location: &str) -> bool {
+    match (identity(&file.location), identity(location)) {
+        (Some(a), Some(b)) => a == b,
+        _ => file.location == location,
+    }
+}
+
+/// Returns the failure to open a file, in the words that programs look for.
+fn cannot_open(name: &str, intent: c_uint, error: hyperslab::Error) -> Failure {
+    let errno = match error.kind() {
+        Kind::NotFound => Some((2, "No such file or directory")),
+        Kind::Denied => Some((13, "Permission denied")),
+        Kind::Busy => Some((11, "Resource temporarily unavailable")),
+        _ => None,
+    };
+    let reason = error.root_cause().to_string();
+    let text = match (errno, error.kind()) {
+        (Some((number, _)), Kind::Busy) => {
+            format!(
+                "unable to lock file, errno = {number}, error message = 'Resource temporarily unavailable': {reason}"
+            )
+        }
+        (Some((number, message)), _) => format!(
+            "unable to open file: name = '{name}', errno = {number}, error message = '{message}', flags = {intent:x}, \
+             o_flags = {intent:x}"
+        ),
+        (None, Kind::Corrupt) => format!("file signature not found or file damaged: {reason}"),
+        (None, _) => format!("unable to open file: name = '{name}': {reason}"),
+    };
+    Failure { cause: Some(Box::new(error)), ..Failure::new(Major::FILE, Minor::CANTOPENFILE, text) }
+}
+
+/// Opens the container at a location, or shares the one that is open.
+pub(super) fn open_shared(
+    name: &str,
+    intent: c_uint,
+    values: &FileAccessValues,
+    is_path: bool,
+) -> Fallible<Arc<SharedFile>> {
+    let location = if is_path { name.to_owned() } else { locations::of_name(name)? };
+    if let Some(shared) = already_open(|file| is_same_place(file, &location)) {
+        if locking(values) != shared.access.locking {
+            let text = "unable to open file: file locking flag values don't match";
+            return Err(Failure::new(Major::FILE, Minor::CANTOPENFILE, text));
+        }
+        return match intent & flags::RDWR != 0 && !shared.is_writable {
+            true => Err(Failure::new(
+                Major::FILE,
+                Minor::CANTOPENFILE,
+                "unable to open file: file is already open for read-only",
+            )),
+            false => Ok(shared),
+        };
+    }
+    let choice = Choice::of(values)?;
+    let rules = Arc::new(Rules::of_environment());
+    let mut access = file_access(values, &choice, &rules, intent);
+    let mut opened = choice.registry.open(&location, &access);
+    if intent & flags::SWMR_READ != 0 && opened.as_ref().is_err_and(|error| error.kind() == Kind::Invalid) {
+        // A file that no one can write with SWMR is read as it is.
+        access.swmr = false;
+        opened = choice.registry.open(&location, &access);
+    }
+    let container = opened.map_err(|error| cannot_open(name, intent, error))?;
+    let values = with_page_buffer(values, &container.info()?.create);
+    SharedFile::new(Opened {
+        container,
+        location,
+        access,
+        rules,
+        values,
+        is_writable: intent & flags::RDWR != 0,
+        is_swmr: intent & flags::SWMR_WRITE != 0,
+    })
+}
+
+/// Checks that a page buffer, if one is asked for, fits the pages of a file.
+fn check_page_buffer(values: &FileAccessValues, create: &FileCreate) -> Fallible<()> {
+    let failed = |text: &'static str| Err(Failure::new(Major::FILE, Minor::CANTOPENFILE, text));
+    match values.page_buffer.0 {
+        0 => Ok(()),
+        _ if create.space_strategy != SpaceStrategy::Page => {
+            failed("enabling page buffering requires PAGE file space strategy")
+        }
+        bytes if (bytes as u64) < create.page_bytes => {
+            failed("page buffer size must be >= the file space page size")
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Returns access properties with the page buffer that a file can have: whole pages, at least one, and none without pages.
+fn with_page_buffer(values: &FileAccessValues, create: &FileCreate) -> FileAccessValues {
+    let mut values = values.clone();
+    let page = usize::try_from(create.page_bytes).unwrap_or(usize::MAX).max(1);
+    values.page_buffer.0 = match (values.page_buffer.0, create.space_strategy) {
+        (0, _) => 0,
+        (bytes, SpaceStrategy::Page) => (bytes / page).max(1) * page,
+        _ => 0,
+    };
+    values
+}
+
+/// Opens a file that a program names.
+pub(super) fn open(name: &str, intent: c_uint, values: &FileAccessValues) -> Fallible<Arc<FileHandle>> {
+    let shared = open_shared(name, intent, values, false)?;
+    Ok(FileHandle::new(shared, name, intent))
+}
+
+/// Creates a file that a program names.
+pub(super) fn create(
+    name: &str,
+    intent: c_uint,
+    create: &FileCreate,
+    values: &FileAccessValues,
+) -> Fallible<Arc<FileHandle>> {
+    let location = locations::of_name(name)?;
+    if already_open(|file| is_same_place(file, &location)).is_some() {
+        let text = "unable to create file: file is already open";
+        return Err(Failure::new(Major::FILE, Minor::CANTOPENFILE, text));
+    }
+    check_page_buffer(values, create)?;
+    let values = &with_page_buffer(values, create);
+    let choice = Choice::of(values)?;
+    let rules = Arc::new(Rules::of_environment());
+    let access = file_access(values, &choice, &rules, flags::RDWR | intent);
+    let truncate = intent & flags::TRUNC != 0;
+    let made = choice.registry.create(&location, create, &access, truncate).map_err(|error| match error.kind() {
+        Kind::Exists => {
+            let text = format!(
+                "unable to open file: name = '{name}', errno = 17, error message = 'File exists', flags = {intent:x}, \
+                 o_flags = {intent:x}"
+            );
+            Failure { cause: Some(Box::new(error)), ..Failure::new(Major::FILE, Minor::CANTOPENFILE, text) }
+        }
+        _ => cannot_open(name, intent, error),
+    })?;
+    let shared = SharedFile::new(Opened {
+        container: made,
+        location,
+        access,
+        rules,
+        values: values.clone(),
+        is_writable: true,
+        is_swmr: intent & flags::SWMR_WRITE != 0,
+    })?;
+    Ok(FileHandle::new(shared, name, flags::RDWR | intent & flags::SWMR_WRITE))
+}
+
+/// Opens the same container once more.
+pub(super) fn reopen(file: &FileHandle) -> Arc<FileHandle> {
+    FileHandle::new(file.shared.clone(), &file.name, file.intent)
+}
+
+/// Where an external link leads to.
+#[derive(Debug)]
+pub(crate) struct ExternalTarget<'a> {
+    /// The file that the link is in.
+    pub(crate) from: &'a Arc<FileHandle>,
+    /// The path of the group that the link is in.
+    pub(crate) group: String,
+    /// The file that the link names.
+    pub(crate) file: &'a str,
+    /// The object that the link names.
+    pub(crate) object: &'a str,
+}
+
+/// Opens the file that an external link leads to.
+pub(crate) fn open_external(
+    target: &ExternalTarget<'_>,
+    access: &LinkAccessValues,
+) -> Fallible<Arc<FileHandle>> {
+    let parent = &target.from;
+    let values = match &access.external_access {
+        Some(values) => (**values).clone(),
+        None => parent.shared.values.read().clone(),
+    };
+    let mut intent = match access.external_flags {
+        Some(chosen) if chosen != flags::DEFAULT => chosen,
+        _ => parent.intent & (flags::RDWR | flags::SWMR_READ | flags::SWMR_WRITE),
+    };
+    call_back(target, access, &values, &mut intent)?;
+    let environment = std::env::var("HDF5_EXT_PREFIX").ok();
+    let prefixes = [environment.as_deref(), access.external_prefix.as_deref()];
+    let tried = candidates(target.file, &parent.shared.location, &prefixes);
+    let found = tried.iter().find(|path| path.is_file());
+    let Some(found) = found else {
+        let text = format!(
+            "unable to open external file, external link file name = '{}', temp_file_name = '{}'",
+            target.file, target.file
+        );
+        return Err(Failure::new(Major::LINK, Minor::CANTOPENOBJ, text));
+    };
+    locations::check_root(found)?;
+    let name = hyperslab::vol::model::text::from_path(found);
+    let shared = open_shared(&name, intent, &values, true).map_err(|failure| Failure {
+        major: Some(Major::LINK),
+        text: format!(
+            "unable to open external file, external link file name = '{}': {}",
+            target.file, failure.text
+        )
+        .into(),
+        ..failure
+    })?;
+    Ok(FileHandle::new(shared, &name, intent))
+}
+
+/// Asks the program's function about an external link that is about to be followed.
+fn call_back(
+    target: &ExternalTarget<'_>,
+    access: &LinkAccessValues,
+    values: &FileAccessValues,
+    intent: &mut c_uint,
+) -> Fallible<()> {
+    let (Some(function), data) = access.external_callback else { return Ok(()) };
+    let text = crate::stack::c_text;
+    let (file, group) = (text(&target.from.name), text(&target.group));
+    let (child, object) = (text(target.file), text(target.object));
+    let list = crate::h5p::register_file_access(values.clone());
+    let data = data.map_or(std::ptr::null_mut(), |data| data.0);
+    // SAFETY: the texts live until the function returns; the program gave the function and its data together.
+    let answer = unsafe {
+        function(file.as_ptr(), group.as_ptr(), child.as_ptr(), object.as_ptr(), intent, list, data)
+    };
+    crate::ids::remove_reference(list)?;
+    if answer < 0 {
+        return Err(Failure::callback("traversal operator failed").as_major(Major::LINK));
+    }
+    Ok(())
+}

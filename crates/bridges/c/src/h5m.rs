@@ -1,0 +1,297 @@
+//! H5M: maps.
+
+use std::ffi::c_void;
+use std::sync::Arc;
+
+use hyperslab::ObjectKind;
+use hyperslab::vol::algorithms::{maps, transfer};
+use hyperslab::vol::model::Heap;
+use hyperslab::vol::model::convert::{Conversions, Plan};
+use hyperslab::vol::model::datatype::Datatype;
+use hyperslab::vol::{LinkLocation, MapInfo, OpMapCreate, Pin};
+
+use crate::api;
+use crate::arguments::{Bytes, Out, Text};
+use crate::codes::{Major, Minor};
+use crate::failure::{Failure, Fallible};
+use crate::ffi::{herr_t, hid_t, hsize_t};
+use crate::h5f::FileHandle;
+use crate::handles::{self, Object, ObjectHandle};
+use crate::listing::{Data, check_answer};
+use crate::memory::{self, Allocator};
+use crate::{h5p, ids, paths};
+
+/// Keys fetched at a time.
+const KEYS_AT_ONCE: u64 = 4096;
+
+type Operator = Option<unsafe extern "C" fn(hid_t, *const c_void, *mut c_void) -> herr_t>;
+
+fn create(
+    file: Arc<FileHandle>,
+    place: Option<(LinkLocation, Option<String>)>,
+    (key, value, mcpl): (hid_t, hid_t, hid_t),
+) -> Fallible<hid_t> {
+    file.check_writable()?;
+    let (place, path) = place.map_or((None, None), |(place, path)| (Some(place), path));
+    let op = OpMapCreate {
+        place,
+        key: (*handles::datatype(key)?.datatype()).clone(),
+        value: (*handles::datatype(value)?.datatype()).clone(),
+        create: h5p::object_create(mcpl)?,
+    };
+    let token = file.container().map_create(&op).map_err(crate::h5g::exists)?;
+    ObjectHandle::open(file, token, ObjectKind::Map, path)?.register()
+}
+
+fn info(map: &ObjectHandle) -> Fallible<MapInfo> {
+    Ok(map.container().map_info(map.token)?)
+}
+
+/// An element that a program passes: in the library's memory datatype, with its heap.
+fn element(
+    datatype: &Datatype,
+    value: *const c_void,
+    file: &Arc<FileHandle>,
+    heap: &mut Heap,
+) -> Fallible<Vec<u8>> {
+    let bytes = Bytes(value.cast_mut()).read(datatype.size() as usize, "value")?;
+    match datatype.has_descriptors() {
+        true => memory::from_c(datatype, bytes, Some(file), heap),
+        false => Ok(bytes.to_vec()),
+    }
+}
+
+/// Returns a key as the map holds it.
+fn stored_key(map: &ObjectHandle, info: &MapInfo, datatype: hid_t, key: *const c_void) -> Fallible<Vec<u8>> {
+    let datatype = handles::datatype(datatype)?.datatype();
+    let mut heap = Heap::new();
+    let elements = element(&datatype, key, &map.file, &mut heap)?;
+    let keys = maps::stored_keys(&info.key, &datatype.memory_type(), &elements, &mut heap)?;
+    keys.into_iter().next().ok_or_else(|| Failure::argument("no key"))
+}
+
+fn put(
+    map: hid_t,
+    (key_type, key): (hid_t, *const c_void),
+    (value_type, value): (hid_t, *const c_void),
+) -> Fallible<()> {
+    let map = handles::map(map)?;
+    map.file.check_writable()?;
+    let info = info(&map)?;
+    let key = stored_key(&map, &info, key_type, key)?;
+    let datatype = handles::datatype(value_type)?.datatype();
+    let mut heap = Heap::new();
+    let elements = element(&datatype, value, &map.file, &mut heap)?;
+    let in_library = datatype.memory_type();
+    let stored = transfer::to_file_type(
+        &**map.container(),
+        &in_library,
+        &elements,
+        &info.value,
+        &Conversions::default(),
+        &mut heap,
+    )?;
+    Ok(map.container().map_put(map.token, &[(&key, &stored)])?)
+}
+
+fn get(
+    map: hid_t,
+    (key_type, key): (hid_t, *const c_void),
+    (value_type, value): (hid_t, Bytes),
+    dxpl: hid_t,
+) -> Fallible<()> {
+    let map = handles::map(map)?;
+    let info = info(&map)?;
+    let key = stored_key(&map, &info, key_type, key)?;
+    let container = map.container();
+    let _pin = Pin::of(&**container, &info.value)?;
+    let found = container.map_get(map.token, &[&key])?.into_iter().next().flatten();
+    let raw = found.ok_or_else(|| Failure::new(Major::MAP, Minor::NOTFOUND, "key not found in map"))?;
+    let datatype = handles::datatype(value_type)?.datatype();
+    let into = value.write(datatype.size() as usize, "value buffer")?;
+    let mut heap = Heap::new();
+    let in_library = datatype.memory_type();
+    let converted = transfer::from_file_type(
+        &**container,
+        &info.value,
+        &raw,
+        &in_library,
+        &Conversions::default(),
+        &mut heap,
+    )?;
+    match datatype.has_descriptors() {
+        true => {
+            memory::to_c(&datatype, &converted, &heap, &map.file, &Allocator::of(&h5p::transfer(dxpl)?), into)
+        }
+        false => {
+            into.copy_from_slice(&converted);
+            Ok(())
+        }
+    }
+}
+
+/// Calls a function for the keys of a map from a position on.
+fn iterate(
+    id: hid_t,
+    position: Out<hsize_t>,
+    key_type: hid_t,
+    operator: Operator,
+    data: Data,
+) -> Fallible<herr_t> {
+    let map = handles::map(id)?;
+    let operator = operator.ok_or_else(|| Failure::argument("no operator specified"))?;
+    let datatype = handles::datatype(key_type)?.datatype();
+    let info = info(&map)?;
+    let start = position.get().unwrap_or(0);
+    let (mut skip, mut reached, mut after) = (start, start, None::<Vec<u8>>);
+    loop {
+        let page = map.container().map_keys(map.token, after.as_deref(), KEYS_AT_ONCE)?;
+        for key in &page.entries {
+            if skip > 0 {
+                skip -= 1;
+                continue;
+            }
+            let answer = call(&map, &info, &datatype, key, |key| {
+                // SAFETY: the key lives until the function returns; the program gave function and data together.
+                unsafe { operator(id, key, data) }
+            })?;
+            reached += 1;
+            position.put(reached);
+            if let Some(stop) = check_answer(answer)? {
+                return Ok(stop);
+            }
+        }
+        match page.entries.into_iter().next_back() {
+            Some(last) if page.more => after = Some(last),
+            _ => return Ok(0),
+        }
+    }
+}
+
+/// Calls `function` with a key in C's form.
+fn call(
+    map: &ObjectHandle,
+    info: &MapInfo,
+    datatype: &Datatype,
+    key: &[u8],
+    function: impl FnOnce(*const c_void) -> herr_t,
+) -> Fallible<herr_t> {
+    let mut heap = Heap::new();
+    let elements = maps::to_elements(&info.key, std::iter::once(key), &mut heap)?;
+    let in_library = datatype.memory_type();
+    let mut converted = vec![0; in_library.size() as usize];
+    Plan::compile(&info.key.memory_type(), &in_library, &Conversions::default())?.run(
+        &elements,
+        &mut converted,
+        1,
+        &mut heap,
+    )?;
+    if !datatype.has_descriptors() {
+        return Ok(function(converted.as_ptr().cast()));
+    }
+    let mut element = vec![0; datatype.size() as usize];
+    let allocator = Allocator::default();
+    memory::to_c(datatype, &converted, &heap, &map.file, &allocator, &mut element)?;
+    let answer = function(element.as_ptr().cast());
+    memory::reclaim(datatype, &mut element, 1, &allocator)?;
+    Ok(answer)
+}
+
+api! { MAP:
+    /// Creates a map.
+    fn H5Mcreate(id: hid_t, name: Text, key: hid_t, value: hid_t, lcpl: hid_t, mcpl: hid_t, mapl: hid_t) -> hid_t {
+        let base = handles::location(id)?;
+        let access = h5p::map_access(mapl)?.link;
+        let place = paths::new_link(&base, &name.name("map name")?, &h5p::link_create(lcpl)?, &access)?;
+        create(place.file, Some((place.location, place.path)), (key, value, mcpl))
+    }
+
+    /// Creates a map without a link.
+    fn H5Mcreate_anon(id: hid_t, key: hid_t, value: hid_t, mcpl: hid_t, _mapl: hid_t) -> hid_t {
+        create(handles::location(id)?.file.clone(), None, (key, value, mcpl))
+    }
+
+    /// Opens a map.
+    fn H5Mopen(id: hid_t, name: Text, mapl: hid_t) -> hid_t {
+        let base = handles::location(id)?;
+        let found = paths::find(&base, &name.name("map name")?, &h5p::map_access(mapl)?.link)?;
+        found.open_kind(ObjectKind::Map)?.register()
+    }
+
+    /// Closes a map.
+    fn H5Mclose(id: hid_t) -> herr_t {
+        ids::close(id, "a map ID", |object| matches!(object, Object::Map(_)))
+    }
+
+    /// Returns the type of a map's keys.
+    fn H5Mget_key_type(id: hid_t) -> hid_t {
+        let map = handles::map(id)?;
+        crate::h5d::register_type(&map, &info(&map)?.key, None)
+    }
+
+    /// Returns the type of a map's values.
+    fn H5Mget_val_type(id: hid_t) -> hid_t {
+        let map = handles::map(id)?;
+        crate::h5d::register_type(&map, &info(&map)?.value, None)
+    }
+
+    /// Returns the creation properties of a map.
+    fn H5Mget_create_plist(id: hid_t) -> hid_t {
+        let map = handles::map(id)?;
+        Ok(h5p::register_map_create(map.container().object_info(map.token)?.create))
+    }
+
+    /// Returns the access properties of a map.
+    fn H5Mget_access_plist(id: hid_t) -> hid_t {
+        handles::map(id)?;
+        Ok(h5p::register_map_access(h5p::values::MapAccessValues::default()))
+    }
+
+    /// Returns the number of pairs.
+    fn H5Mget_count(id: hid_t, count: Out<hsize_t>, _dxpl: hid_t) -> herr_t {
+        count.put_required(info(&*handles::map(id)?)?.count, "count")
+    }
+
+    /// Sets the value of a key.
+    fn H5Mput(id: hid_t, key_type: hid_t, key: *const c_void, value_type: hid_t, value: *const c_void, _dxpl: hid_t) -> herr_t {
+        put(id, (key_type, key), (value_type, value))
+    }
+
+    /// Returns the value of a key.
+    fn H5Mget(id: hid_t, key_type: hid_t, key: *const c_void, value_type: hid_t, value: Bytes, dxpl: hid_t) -> herr_t {
+        get(id, (key_type, key), (value_type, value), dxpl)
+    }
+
+    /// Says whether a key has a value.
+    fn H5Mexists(id: hid_t, key_type: hid_t, key: *const c_void, exists: Out<bool>, _dxpl: hid_t) -> herr_t {
+        let map = handles::map(id)?;
+        let key = stored_key(&map, &info(&map)?, key_type, key)?;
+        let found = map.container().map_get(map.token, &[&key])?;
+        exists.put_required(found.into_iter().any(|value| value.is_some()), "exists")
+    }
+
+    /// Calls a function for the keys of a map.
+    fn H5Miterate(id: hid_t, position: Out<hsize_t>, key_type: hid_t, operator: Operator, data: Data, _dxpl: hid_t) -> herr_t {
+        iterate(id, position, key_type, operator, data)
+    }
+
+    /// Calls a function for the keys of the map that a name leads to.
+    fn H5Miterate_by_name(id: hid_t, name: Text, position: Out<hsize_t>, key_type: hid_t, operator: Operator, data: Data, _dxpl: hid_t, lapl: hid_t) -> herr_t {
+        let found = paths::find_from(id, &name.name("map name")?, lapl)?;
+        let map = found.open_kind(ObjectKind::Map)?.register()?;
+        let done = iterate(map, position, key_type, operator, data);
+        ids::remove_reference(map)?;
+        done
+    }
+
+    /// Removes a pair.
+    fn H5Mdelete(id: hid_t, key_type: hid_t, key: *const c_void, _dxpl: hid_t) -> herr_t {
+        let map = handles::map(id)?;
+        map.file.check_writable()?;
+        let key = stored_key(&map, &info(&map)?, key_type, key)?;
+        match map.container().map_delete(map.token, &key)? {
+            true => Ok(()),
+            false => Err(Failure::new(Major::MAP, Minor::NOTFOUND, "key not found in map")),
+        }
+    }
+}

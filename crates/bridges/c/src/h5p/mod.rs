@@ -1,0 +1,173 @@
+//! H5P: property lists and their classes.
+//!
+//! [`values`] has the values of each class as other families ask for them; [`rows`] the same as properties with names. Modules
+//! after that have the setters and getters of one class each.
+
+pub mod class;
+pub mod copy;
+pub mod dataset_access;
+pub mod dataset_create;
+pub mod drivers;
+pub mod encode;
+mod equal;
+pub mod external;
+pub mod file_access;
+pub mod file_access_values;
+pub mod file_cache;
+pub mod file_create;
+pub mod file_image;
+pub mod fill;
+pub mod filter;
+pub mod generic;
+pub mod group;
+pub mod link;
+pub mod list;
+pub mod list_values;
+pub mod members;
+pub mod object;
+pub mod parallel;
+mod plist_space;
+pub mod registration;
+pub mod rows;
+pub mod transfer;
+pub mod transform;
+pub mod user;
+pub mod values;
+pub mod virtuals;
+pub mod vol;
+
+use std::sync::{Arc, LazyLock};
+
+use crate::codes::{Major, Minor};
+use crate::failure::{Failure, Fallible};
+use crate::ffi::{H5P_DEFAULT, hid_t};
+
+pub use class::{Kind, PropertyClass};
+pub use list::PropertyList;
+use list_values::{FileCreation, ListValues};
+
+static DEFAULTS: LazyLock<Vec<Arc<PropertyList>>> =
+    LazyLock::new(|| Kind::ALL.iter().map(|kind| Arc::new(PropertyList::default_of(*kind))).collect());
+
+pub(crate) fn predefined_class(serial: u64) -> Option<Arc<PropertyClass>> {
+    Kind::from_number(serial).map(class::built_in)
+}
+
+pub(crate) fn predefined_list(serial: u64) -> Option<Arc<PropertyList>> {
+    Kind::from_number(serial).map(default_list)
+}
+
+/// Returns the default list of a class.
+pub fn default_list(kind: Kind) -> Arc<PropertyList> {
+    let at = Kind::ALL.iter().position(|known| *known == kind).unwrap_or_default();
+    DEFAULTS[at].clone()
+}
+
+pub(crate) fn close_list(id: hid_t, list: &PropertyList) -> Fallible<()> {
+    generic::close_callbacks(id, list)
+}
+
+pub(crate) fn close_class(_class: &PropertyClass) -> Fallible<()> {
+    Ok(())
+}
+
+/// Returns the list that another family was given for a class; `H5P_DEFAULT` is the default list of the class.
+pub fn list_for(id: hid_t, kind: Kind) -> Fallible<Arc<PropertyList>> {
+    if id == H5P_DEFAULT {
+        return Ok(default_list(kind));
+    }
+    let found = list::list(id).ok().filter(|list| list.class.is_kind(kind));
+    found.ok_or_else(|| Failure::wrong_type(format!("not a {} property list", kind.name())))
+}
+
+fn lookup<T>(id: hid_t, kind: Kind, read: impl FnOnce(&mut ListValues) -> Option<T>) -> Fallible<T> {
+    let values = list_for(id, kind)?.read(read);
+    values.ok_or_else(|| Failure::new(Major::PLIST, Minor::CANTGET, "property list has no such values"))
+}
+
+macro_rules! lookups {
+    ($($(#[$doc:meta])* $name:ident $kind:ident -> $values:ty, $part:ident;)+) => {
+        $($(#[$doc])* pub fn $name(id: hid_t) -> Fallible<$values> {
+            lookup(id, Kind::$kind, |values| values.$part().cloned())
+        })+
+    };
+}
+
+lookups! {
+    /// Returns the values of a file access list.
+    file_access FileAccess -> values::FileAccessValues, access;
+    /// Returns the values of a group creation list.
+    group_create GroupCreate -> values::GroupCreateValues, group;
+    /// Returns the values that every object creation list has.
+    object_create ObjectCreate -> values::ObjectCreateValues, object;
+    /// Returns the values of a dataset creation list.
+    dataset_create DatasetCreate -> values::DatasetCreateValues, dataset;
+    /// Returns the values of a transfer list.
+    transfer Transfer -> values::TransferValues, transfer;
+    /// Returns the values of a link creation list.
+    link_create LinkCreate -> values::LinkCreateValues, link_create;
+    /// Returns the link values of any access list that has them.
+    link_access LinkAccess -> values::LinkAccessValues, link;
+    /// Returns the values of an object copy list.
+    object_copy ObjectCopy -> values::ObjectCopyValues, copy;
+    /// Returns the values of a mount list.
+    file_mount FileMount -> values::FileMountValues, mount;
+    /// Returns the values of a map access list.
+    map_access MapAccess -> values::MapAccessValues, map_access;
+}
+
+/// Returns the values of a file creation list.
+pub fn file_create(id: hid_t) -> Fallible<values::FileCreateValues> {
+    lookup(id, Kind::FileCreate, |values| values.file().map(|file| file.file()))
+}
+
+/// Returns the values of a dataset access list.
+pub fn dataset_access(id: hid_t) -> Fallible<values::DatasetAccessValues> {
+    let mut access = lookup(id, Kind::DatasetAccess, |values| values.dataset_access().cloned())?;
+    access.chunk_cache = access.chunk_cache.filter(|cache| *cache != values::ChunkCache::OF_FILE);
+    Ok(access)
+}
+
+/// Returns the values of an attribute creation list.
+pub fn attribute_create(id: hid_t) -> Fallible<values::AttributeCreateValues> {
+    lookup(id, Kind::StringCreate, |values| {
+        values.encoding().map(|encoding| values::AttributeCreateValues { encoding: *encoding })
+    })
+}
+
+macro_rules! registrations {
+    ($($(#[$doc:meta])* $name:ident $kind:ident($values:ty), $list:expr;)+) => {
+        $($(#[$doc])* pub fn $name(values: $values) -> hid_t {
+            let list: fn($values) -> ListValues = $list;
+            list::register(PropertyList::with_values(Kind::$kind, list(values)))
+        })+
+    };
+}
+
+registrations! {
+    /// Returns a new list with these values.
+    register_file_create FileCreate(values::FileCreateValues),
+        |values| ListValues::File(Box::new(FileCreation::new(values)), Vec::new());
+    /// Returns a new list with these values.
+    register_file_access FileAccess(values::FileAccessValues), |values| ListValues::FileAccess(Box::new(values));
+    /// Returns a new list with these values.
+    register_group_create GroupCreate(values::GroupCreateValues), |values| ListValues::Group(values, Vec::new());
+    /// Returns a new list with these values.
+    register_dataset_create DatasetCreate(values::DatasetCreateValues), |values| ListValues::Dataset(Box::new(values));
+    /// Returns a new list with these values.
+    register_dataset_access DatasetAccess(values::DatasetAccessValues),
+        |values| ListValues::DatasetAccess(Box::new(values));
+    /// Returns a new list with these values, of the class of committed datatypes.
+    register_datatype_create DatatypeCreate(values::ObjectCreateValues),
+        |values| ListValues::Object(values, Vec::new());
+    /// Returns a new list with these values, of the class of maps.
+    register_map_create MapCreate(values::ObjectCreateValues), |values| ListValues::Object(values, Vec::new());
+    /// Returns a new list with these values.
+    register_attribute_create AttributeCreate(values::AttributeCreateValues), ListValues::Name;
+    /// Returns a new list with these values.
+    register_link_access LinkAccess(values::LinkAccessValues), ListValues::Link;
+    /// Returns a new list with these values.
+    register_transfer Transfer(values::TransferValues), |values| ListValues::Transfer(Box::new(values));
+    /// Returns a new list with these values.
+    register_map_access MapAccess(values::MapAccessValues), |values| ListValues::MapAccess(Box::new(values));
+}

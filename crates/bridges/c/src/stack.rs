@@ -1,0 +1,140 @@
+//! The error stack of each thread, and how it is printed.
+
+use std::borrow::Cow;
+use std::cell::RefCell;
+use std::ffi::{CString, c_void};
+use std::sync::Arc;
+
+use crate::codes::{Major, Minor};
+use crate::failure::Failure;
+use crate::ffi::{H5E_DEFAULT, herr_t, hid_t};
+
+/// Records that a stack holds; more are dropped, as in libhdf5.
+const RECORDS_MAX: usize = 32;
+
+/// One record of an error stack.
+#[derive(Debug, Clone)]
+pub struct Record {
+    /// The class that its numbers belong to.
+    pub class: hid_t,
+    /// Major error number.
+    pub major: hid_t,
+    /// Minor error number.
+    pub minor: hid_t,
+    /// Line in the source.
+    pub line: u32,
+    /// Function that failed.
+    pub function: CString,
+    /// Source file.
+    pub file: CString,
+    /// Description.
+    pub text: CString,
+}
+
+/// Called by the library when a function fails (`H5E_auto2_t`).
+pub type Auto2 = Option<unsafe extern "C" fn(hid_t, *mut c_void) -> herr_t>;
+/// The same, as version 1.6 had it (`H5E_auto1_t`).
+pub type Auto1 = Option<unsafe extern "C" fn(*mut c_void) -> herr_t>;
+
+/// How a stack is printed when a function fails.
+#[derive(Debug, Clone, Copy)]
+pub enum Automatic {
+    /// In the usual layout, to standard error.
+    Default,
+    /// By a function of the program; `None` is not at all.
+    Two(Auto2, *mut c_void),
+    /// By a function of the program in its old form.
+    One(Auto1, *mut c_void),
+}
+
+/// An error stack.
+#[derive(Debug, Clone)]
+pub struct Stack {
+    /// Records, innermost first. Programs keep pointers into a record for as long as it is on the stack.
+    pub records: Vec<Arc<Record>>,
+    /// How it is printed.
+    pub automatic: Automatic,
+    /// How often it was paused: meanwhile it takes no records.
+    pub paused: u32,
+}
+
+impl Default for Stack {
+    fn default() -> Self {
+        Stack { records: Vec::new(), automatic: Automatic::Default, paused: 0 }
+    }
+}
+
+// SAFETY: the caller's pointer is only handed back to the caller's function, on the thread that fails.
+unsafe impl Send for Stack {}
+
+thread_local! {
+    static STACK: RefCell<Stack> = RefCell::new(Stack::default());
+}
+
+/// Runs `work` on this thread's stack.
+pub fn with<T>(work: impl FnOnce(&mut Stack) -> T) -> T {
+    STACK.with(|stack| work(&mut stack.borrow_mut()))
+}
+
+/// Empties this thread's stack.
+pub fn clear() {
+    STACK.with(|stack| {
+        let mut stack = stack.borrow_mut();
+        if !stack.records.is_empty() {
+            stack.records.clear();
+        }
+    });
+}
+
+impl Stack {
+    /// Adds a record.
+    pub fn push(&mut self, record: impl Into<Arc<Record>>) {
+        if self.paused == 0 && self.records.len() < RECORDS_MAX {
+            self.records.push(record.into());
+        }
+    }
+}
+
+/// Returns text that C can read: a NUL ends it.
+pub fn c_text(text: &str) -> CString {
+    let bytes = hyperslab::vol::model::text::as_bytes(text);
+    let end = bytes.iter().position(|byte| *byte == 0).unwrap_or(bytes.len());
+    CString::new(&bytes[..end]).unwrap_or_default()
+}
+
+fn record(function: &str, major: Major, minor: Minor, text: Cow<'_, str>) -> Record {
+    Record {
+        class: crate::h5e::H5E_ERR_CLS,
+        major: major.id(),
+        minor: minor.id(),
+        line: 1,
+        function: c_text(function),
+        file: c_text("hyperslab"),
+        text: c_text(&text),
+    }
+}
+
+/// Records the failure of an exported function.
+pub fn push_failure(function: &str, major: Major, failure: &Failure) {
+    let major = failure.major.unwrap_or(major);
+    with(|stack| stack.push(record(function, major, failure.minor, Cow::Borrowed(&failure.text))));
+}
+
+/// Prints the stack as the program wants it, after a function failed.
+pub fn print_automatically() {
+    // The function of the program may call the library: the stack is not borrowed meanwhile.
+    match with(|stack| stack.automatic) {
+        Automatic::Default => {
+            let text = with(|stack| crate::h5e::format(&stack.records));
+            crate::h5e::write(std::ptr::null_mut(), &text);
+        }
+        // SAFETY: the program set both, for each other.
+        Automatic::Two(Some(function), data) => drop(unsafe { function(H5E_DEFAULT, data) }),
+        // SAFETY: as above.
+        Automatic::One(Some(function), data) => drop(unsafe { function(data) }),
+        Automatic::Two(None, _) | Automatic::One(None, _) => {}
+    }
+}
+
+/// A stack that a program holds by an identifier.
+pub type SharedStack = Arc<system::sync::Mutex<Stack>>;

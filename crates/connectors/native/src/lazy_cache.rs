@@ -1,0 +1,149 @@
+//! Caches that cost nothing until something is kept in them, and little while it is not much: most files that are
+//! opened need few of theirs, for few things.
+
+use std::hash::Hash;
+use std::sync::OnceLock;
+
+use quick_cache::Weighter;
+use quick_cache::sync::Cache;
+use system::sync::RwLock;
+
+/// Things that a cache is made for, and with that among how many parts threads share it. It grows with what it holds.
+const ITEMS: usize = 256;
+/// So many are kept in a list, which is searched from end to end.
+const FEW: usize = 12;
+
+/// A cache of things that weigh `weight_max` together at most.
+#[derive(Debug)]
+pub(crate) struct LazyCache<K, V, W> {
+    weight_max: u64,
+    weighter: W,
+    /// Things that it is made for.
+    items: usize,
+    /// What is kept, until there is a cache.
+    few: RwLock<Vec<(K, V)>>,
+    cache: OnceLock<Cache<K, V, W>>,
+}
+
+impl<K: Eq + Hash, V: Clone, W: Weighter<K, V> + Clone> LazyCache<K, V, W> {
+    pub(crate) fn new(weight_max: u64, weighter: W) -> Self {
+        LazyCache { weight_max, weighter, items: ITEMS, few: RwLock::default(), cache: OnceLock::new() }
+    }
+
+    /// For a few large things: parts of a cache would be too small for them.
+    pub(crate) fn of_large(weight_max: u64, weighter: W) -> Self {
+        LazyCache { items: 1, ..Self::new(weight_max, weighter) }
+    }
+
+    /// Returns what is kept, all together.
+    pub(crate) fn weight(&self) -> u64 {
+        match self.cache.get() {
+            Some(cache) => cache.weight(),
+            None => self.weight_of(&self.few.read()),
+        }
+    }
+
+    fn weight_of(&self, few: &[(K, V)]) -> u64 {
+        few.iter().map(|(key, value)| self.weighter.weight(key, value)).sum()
+    }
+
+    pub(crate) fn get(&self, key: &K) -> Option<V> {
+        if let Some(cache) = self.cache.get() {
+            return cache.get(key);
+        }
+        let few = self.few.read();
+        few.iter().find(|(k, _)| k == key).map(|(_, value)| value.clone())
+    }
+
+    pub(crate) fn insert(&self, key: K, value: V) {
+        let (key, value) = match self.insert_few(key, value) {
+            None => return,
+            Some(pair) => pair,
+        };
+        if let Some(cache) = self.cache.get() {
+            cache.insert(key, value);
+        }
+    }
+
+    /// Puts a thing into the list; gives it back where there is a cache instead, which it makes of a full list.
+    fn insert_few(&self, key: K, value: V) -> Option<(K, V)> {
+        if self.cache.get().is_some() {
+            return Some((key, value));
+        }
+        let mut few = self.few.write();
+        few.retain(|(k, _)| *k != key);
+        let weight = self.weight_of(&few).saturating_add(self.weighter.weight(&key, &value));
+        if self.cache.get().is_none() && few.len() < FEW && weight <= self.weight_max {
+            few.push((key, value));
+            return None;
+        }
+        self.cache.get_or_init(|| {
+            let cache = Cache::with_weighter(self.items, self.weight_max, self.weighter.clone());
+            few.drain(..).for_each(|(key, value)| cache.insert(key, value));
+            cache
+        });
+        Some((key, value))
+    }
+
+    /// Returns what is kept, or what `make` gives: two threads may make it at the same time.
+    pub(crate) fn get_or_insert_with<E>(&self, key: K, make: impl FnOnce() -> Result<V, E>) -> Result<V, E> {
+        if let Some(value) = self.get(&key) {
+            return Ok(value);
+        }
+        let value = make()?;
+        self.insert(key, value.clone());
+        Ok(value)
+    }
+
+    pub(crate) fn remove(&self, key: &K) {
+        // The list first: what it held a moment ago may be in the cache by now, never the other way round.
+        if self.cache.get().is_none() {
+            self.few.write().retain(|(k, _)| k != key);
+        }
+        if let Some(cache) = self.cache.get() {
+            cache.remove(key);
+        }
+    }
+
+    /// Returns whether nothing is kept, or was since there is a cache.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.cache.get().is_none() && self.few.read().is_empty()
+    }
+
+    pub(crate) fn clear(&self) {
+        if self.cache.get().is_none() {
+            self.few.write().clear();
+        }
+        if let Some(cache) = self.cache.get() {
+            cache.clear();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use quick_cache::UnitWeighter;
+
+    use super::*;
+
+    #[test]
+    fn what_is_put_is_there_until_it_is_taken_away() {
+        let kept = LazyCache::new(100, UnitWeighter);
+        assert_eq!(kept.get(&1), None);
+        kept.remove(&1);
+        kept.clear();
+        kept.insert(1, "one");
+        assert_eq!(kept.get_or_insert_with(1, || Err("not asked")), Ok("one"));
+        assert_eq!(kept.get_or_insert_with(2, || Err("asked")), Err("asked"));
+        kept.remove(&1);
+        assert_eq!(kept.get(&1), None);
+    }
+
+    #[test]
+    fn no_more_is_kept_than_may_be() {
+        let kept = LazyCache::new(50, UnitWeighter);
+        (0..1000).for_each(|n| kept.insert(n, n));
+        // Each of its parts rounds up.
+        assert!((0..1000).filter(|n| kept.get(n).is_some()).count() <= 60);
+    }
+}

@@ -1,0 +1,10 @@
+//! Operations that only one connector or layer has. [`call`](crate::vol::call) runs them on a container.
+
+#[cfg(feature = "mirror")]
+pub use layers::mirror::{MirrorResync, MirrorState};
+#[cfg(feature = "stats")]
+pub use layers::stats::{StatsJson, StatsRows, StatsTable};
+#[cfg(feature = "log")]
+pub use log::{CheckRepack, CompactLog, LogStatisticsText};
+#[cfg(feature = "native")]
+pub use native::{FileImage, FileMetadata, LinkStorage, ObjectMetadata, OverwriteInPlace};
