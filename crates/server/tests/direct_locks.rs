@@ -19,12 +19,6 @@ fn create(location: &str) -> Arc<dyn Container> {
     clients().create(location, &FileCreate::default(), &FileAccess::write(), false).unwrap()
 }
 
-fn read(container: &dyn Container, dataset: Token, bytes: usize) -> Vec<u8> {
-    let mut into = vec![0; bytes];
-    container.dataset_read(&mut [OpRead { dataset, selection: &Selection::All, into: &mut into }]).unwrap();
-    into
-}
-
 fn impatient(folder: &Folder, lock_lease: Duration, lock_patience: Duration) -> Server {
     let limits = ServerLimits { lock_lease, lock_patience, ..ServerLimits::default() };
     let config = Config { limits, direct: true, auth: Auth::Off, ..Config::local(storage(), folder.path()) };

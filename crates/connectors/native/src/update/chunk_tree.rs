@@ -111,7 +111,7 @@ impl ChunkTree {
         at: Address,
     ) -> Result<Option<(ChunkKey, Address)>> {
         let bytes = key.encode()?;
-        let Some(path) = self.path(blocks, &key.offset)? else {
+        let Some(mut path) = self.path(blocks, &key.offset)? else {
             let end = self.after(key)?;
             self.tree.start(blocks, &[bytes, end], at)?;
             return Ok(None);
@@ -127,14 +127,14 @@ impl ChunkTree {
         }
         if there.offset > key.offset {
             // It comes before all others: its key is the first, and the other's goes between them.
-            self.tree.set_key(blocks, &path, Side::Left, &bytes)?;
+            self.tree.set_key(blocks, &mut path, Side::Left, &bytes)?;
             self.tree.insert(blocks, &path, Side::Left, there.encode()?, at)?;
             return Ok(None);
         }
         // Readers that compare nothing but offsets need a greater one after the last chunk.
         if ChunkKey::decode(&node.keys[child + 1], rank)?.offset <= key.offset {
             let end = self.after(key)?;
-            self.tree.set_key(blocks, &path, Side::Right, &end)?;
+            self.tree.set_key(blocks, &mut path, Side::Right, &end)?;
         }
         self.tree.insert(blocks, &path, Side::Right, bytes, at)?;
         Ok(None)
@@ -162,8 +162,8 @@ impl ChunkTree {
     /// Writes every changed node.
     pub(crate) fn finish(&mut self, blocks: &mut dyn Blocks) -> Result<()> {
         for offset in std::mem::take(&mut self.removed) {
-            if let Some(path) = self.path(blocks, &offset)? {
-                self.tree.remove(blocks, &path)?;
+            if let Some(mut path) = self.path(blocks, &offset)? {
+                self.tree.remove(blocks, &mut path)?;
             }
         }
         self.tree.finish(blocks)

@@ -117,8 +117,8 @@ impl Table {
         let entry = self.entry(blocks, name, target)?;
         match spot {
             None => self.start(blocks, entry)?,
-            Some(NamePosition { path, node, at: Ok(at) | Err(at) }) => {
-                self.place(blocks, &path, node, at, entry)?;
+            Some(NamePosition { mut path, node, at: Ok(at) | Err(at) }) => {
+                self.place(blocks, &mut path, node, at, entry)?;
             }
         }
         Ok(true)
@@ -202,7 +202,7 @@ impl Table {
     fn place(
         &mut self,
         blocks: &mut dyn Blocks,
-        path: &Path,
+        path: &mut Path,
         node: Address,
         at: usize,
         entry: Entry,
@@ -212,6 +212,7 @@ impl Table {
         let held = self.entries(blocks, node)?;
         let count = held.entries.len();
         let before = held.entries.last().map_or(0, |entry| entry.name_offset);
+        let mut node = node;
         if at == count && self.is_beyond(blocks, path, name_offset)? {
             self.tree.set_key(blocks, path, Side::Right, &group_key(name_offset, sizes)?)?;
             if count >= most {
@@ -219,6 +220,7 @@ impl Table {
                 let next = self.add_node(blocks, vec![entry]);
                 return self.tree.insert(blocks, path, Side::Right, group_key(before, sizes)?, next);
             }
+            node = self.relocate(blocks, path, node)?;
         }
         let held = self.entries(blocks, node)?;
         held.entries.insert(at, entry);
@@ -247,18 +249,33 @@ impl Table {
         self.tree.insert(blocks, path, Side::Right, group_key(middle, sizes)?, next)
     }
 
+    /// Moves a node whose key changes to new space, unless nothing committed is where it is: its entries and the key are
+    /// published in one write then, that of the tree's node. In between, libhdf5 would list a link that it does not find.
+    fn relocate(&mut self, blocks: &mut dyn Blocks, path: &Path, node: Address) -> Result<Address> {
+        let at = blocks.relocate(node, symbol_table::node_bytes(self.leaf_k, blocks.sizes()), DataKind::Tree);
+        if at != node {
+            self.entries(blocks, node)?;
+            if let Some(held) = self.nodes.remove(&node) {
+                self.nodes.insert(at, Entries { is_changed: true, ..held });
+            }
+            self.tree.set_child(blocks, path, at)?;
+        }
+        Ok(at)
+    }
+
     /// Takes the node that had `name` off the tree if it is empty; else the key after it becomes its last name.
     fn tidy(&mut self, blocks: &mut dyn Blocks, name: &[u8]) -> Result<()> {
-        let Some(NamePosition { path, node, .. }) = self.spot(blocks, name)? else { return Ok(()) };
+        let Some(NamePosition { mut path, node, .. }) = self.spot(blocks, name)? else { return Ok(()) };
         match self.entries(blocks, node)?.entries.last().map(|entry| entry.name_offset) {
             Some(last) => {
                 let key = group_key(last, blocks.sizes())?;
-                self.tree.set_key(blocks, &path, Side::Right, &key)
+                self.relocate(blocks, &path, node)?;
+                self.tree.set_key(blocks, &mut path, Side::Right, &key)
             }
             None => {
                 self.nodes.remove(&node);
                 blocks.release(node, symbol_table::node_bytes(self.leaf_k, blocks.sizes()));
-                self.tree.remove(blocks, &path)
+                self.tree.remove(blocks, &mut path)
             }
         }
     }

@@ -90,6 +90,17 @@ fn libhdf5_reads_what_a_crash_left_without_recovery() {
     assert!(unreadable.is_empty() && read == told.len(), "seed {seed}, {} unreadable", unreadable.len());
 }
 
+/// Every moment, not a sample: what libhdf5 lists it must find, on all levels of a symbol table.
+#[test]
+fn libhdf5_finds_the_links_of_a_symbol_table_that_it_lists_while_they_are_published() {
+    if !has_h5py() {
+        return;
+    }
+    for workload in ["index of libhdf5's links, earliest", "index of links in narrow nodes"] {
+        assert_eq!(unreadable_when(workload, |_| ()), 0, "{workload}");
+    }
+}
+
 #[test]
 fn libhdf5_finds_nothing_free_that_is_in_use() {
     if !has_h5py() {

@@ -3,12 +3,14 @@
 //! The root stays where it is, and so does every node that only gains or loses a child: it is overwritten in one write.
 //! A node that splits leaves its place; its halves go to new space, and what was above it is overwritten. Nothing ever moves
 //! from one node of the last commit to another, so that each of them can be published on its own.
+//! Nodes of groups whose keys change on several levels move too, all but the root, which publishes them together.
 //! As in libhdf5, nodes do not merge: one that loses its last child leaves the tree.
 
 mod split;
 
 use std::collections::BTreeMap;
 
+use files::DataKind;
 use model::{Context, Error, Result};
 
 use super::Blocks;
@@ -94,7 +96,7 @@ impl Tree {
     /// Returns a tree of one node without children, which has this key.
     #[cfg(test)]
     pub(super) fn new(kind: Kind, k: u16, key: Vec<u8>, blocks: &mut dyn Blocks) -> Self {
-        let root = blocks.allocate(kind.node_bytes(k, blocks.sizes()), files::DataKind::Tree);
+        let root = blocks.allocate(kind.node_bytes(k, blocks.sizes()), DataKind::Tree);
         let mut tree = Self::open(kind, k, root, blocks.sizes());
         let node = Node {
             level: 0,
@@ -210,7 +212,13 @@ impl Tree {
     }
 
     /// Sets the key on one side of a child, wherever it stands: in this node, in its neighbour, in those above.
-    pub(super) fn set_key(&mut self, blocks: &dyn Blocks, path: &Path, side: Side, key: &[u8]) -> Result<()> {
+    pub(super) fn set_key(
+        &mut self,
+        blocks: &mut dyn Blocks,
+        path: &mut Path,
+        side: Side,
+        key: &[u8],
+    ) -> Result<()> {
         let (node, child) = self.leaf(blocks, path)?;
         node.set_key(child + usize::from(side == Side::Right), key)?;
         let is_edge = if side == Side::Left { child == 0 } else { child + 1 == node.children.len() };
@@ -218,12 +226,14 @@ impl Tree {
     }
 
     /// Sets the key between the node at the end of `path` and its neighbour in the latter and above.
-    fn set_edge(&mut self, blocks: &dyn Blocks, path: &[Step], side: Side, key: &[u8]) -> Result<()> {
-        for (i, step) in path.iter().enumerate().rev() {
-            if let Some(sibling) = *self.node(blocks, step.node)?.sibling(side) {
-                self.sibling(blocks, step.node, sibling, side)?.set_edge_key(opposite(side), key)?;
+    fn set_edge(&mut self, blocks: &mut dyn Blocks, path: &mut [Step], side: Side, key: &[u8]) -> Result<()> {
+        for i in (0..path.len()).rev() {
+            let at = path[i].node;
+            if let Some(sibling) = *self.node(blocks, at)?.sibling(side) {
+                self.sibling(blocks, at, sibling, side)?.set_edge_key(opposite(side), key)?;
             }
             let Some(above) = i.checked_sub(1).map(|i| path[i]) else { return Ok(()) };
+            self.relocate(blocks, &mut path[i], above)?;
             let node = self.node(blocks, above.node)?;
             node.set_key(above.child + usize::from(side == Side::Right), key)?;
             let is_edge =
@@ -232,6 +242,28 @@ impl Tree {
                 return Ok(());
             }
         }
+        Ok(())
+    }
+
+    /// Moves a node of a group whose key changes in the node above as well to new space, unless nothing committed is where it
+    /// is: both are published in one write then, that of the root. In between, libhdf5 would list links that it does not find.
+    fn relocate(&mut self, blocks: &mut dyn Blocks, step: &mut Step, above: Step) -> Result<()> {
+        let old = step.node;
+        if self.kind != Kind::Group || blocks.is_fresh(old, self.node_bytes()) {
+            return Ok(());
+        }
+        step.node = blocks.relocate(old, self.node_bytes(), DataKind::Tree);
+        let mut node = Node { is_changed: true, ..self.node(blocks, old)?.clone() };
+        for side in [Side::Left, Side::Right] {
+            if let Some(sibling) = *node.sibling(side) {
+                let neighbour = self.sibling(blocks, old, sibling, side)?;
+                (*neighbour.sibling(opposite(side)), neighbour.is_changed) = (Some(step.node), true);
+            }
+        }
+        self.nodes.remove(&old);
+        self.nodes.insert(step.node, node);
+        let parent = self.node(blocks, above.node)?;
+        (parent.children[above.child], parent.is_changed) = (step.node, true);
         Ok(())
     }
 
@@ -269,9 +301,10 @@ impl Tree {
     }
 
     /// Takes a child out. Nodes without children leave the tree; a root without children has level 0.
-    pub(super) fn remove(&mut self, blocks: &mut dyn Blocks, path: &Path) -> Result<()> {
+    pub(super) fn remove(&mut self, blocks: &mut dyn Blocks, path: &mut Path) -> Result<()> {
         let own = self.own_side();
-        for (i, step) in path.iter().enumerate().rev() {
+        for i in (0..path.len()).rev() {
+            let step = path[i];
             let node = self.node(blocks, step.node)?;
             let (count, child) = (node.children.len(), step.child);
             if count == 1 && i > 0 {
@@ -289,7 +322,7 @@ impl Tree {
                 Side::Right => (child + 1 == count, node.keys[count - 1].clone()),
                 Side::Left => (child == 0, node.keys[0].clone()),
             };
-            return if is_edge { self.set_edge(blocks, &path[..=i], own, &key) } else { Ok(()) };
+            return if is_edge { self.set_edge(blocks, &mut path[..=i], own, &key) } else { Ok(()) };
         }
         Ok(())
     }

@@ -5,7 +5,7 @@
 use std::ops::Range;
 
 use hyperslab::{File, LibVersion, Result, Selection};
-use model::properties::{CreationOrder, GroupCreate, ObjectCreate};
+use model::properties::{CreationOrder, FileCreate, GroupCreate, ObjectCreate};
 use ndarray::{Array1, Array2};
 use vol::{LinkLocation, OpGroupCreate};
 
@@ -297,6 +297,11 @@ pub(super) fn new_files() -> Vec<Workload> {
             all.push(Workload::new(&format!("index of {name} since {low:?}"), &steps).since(low));
         }
     }
+    // A symbol table of several levels: at most four children, and nodes of two links.
+    let narrow = FileCreate { group_internal_k: 2, group_leaf_k: 1, ..FileCreate::default() };
+    let steps = [&[links as Step], &LINKS[..]].concat();
+    let narrow = Workload::new("index of links in narrow nodes", &steps).in_file(narrow);
+    all.push(narrow.since(LibVersion::Earliest));
     all
 }
 

@@ -121,7 +121,7 @@ pub(crate) fn new_files() -> Vec<Workload> {
 
 /// A workload by its name.
 pub(crate) fn named(name: &str) -> Workload {
-    new_files().into_iter().find(|w| w.name == name).expect(name)
+    new_files().into_iter().chain(indexes()).find(|w| w.name == name).expect(name)
 }
 
 /// Numbers from `first` on.
