@@ -27,13 +27,14 @@ pub(crate) fn bulk(pool: &str, conf: &Path, bytes: usize, count: u64) -> Outcome
         Ok(store.flush()?)
     })?;
     let store = pool.open(id, Mode::Read)?;
-    let mut rooms = vec![vec![0; bytes]; AT_ONCE];
+    let mut capacities = vec![vec![0; bytes]; AT_ONCE];
     let read = seconds(|| {
         for first in (0..count).step_by(AT_ONCE) {
             let dkeys: Vec<[u8; 9]> = (first..count).take(AT_ONCE).map(dkey).collect();
             let fetch =
                 |(dkey, into)| Fetch { object: OBJECT, dkey, akey: b"\0", record_size: 4, start: 0, into };
-            let pairs = dkeys.iter().map(<[u8; 9]>::as_slice).zip(rooms.iter_mut().map(Vec::as_mut_slice));
+            let pairs =
+                dkeys.iter().map(<[u8; 9]>::as_slice).zip(capacities.iter_mut().map(Vec::as_mut_slice));
             store.fetch(&mut pairs.map(fetch).collect::<Vec<_>>())?;
         }
         Ok(())

@@ -16,6 +16,7 @@ mod harness;
 mod limits;
 mod objects;
 mod output;
+mod programs;
 mod pure;
 mod selections;
 mod strings;
@@ -38,6 +39,7 @@ fn main() -> Outcome<()> {
     appends::run(bench)?;
     objects::run(bench)?;
     churn::run(bench)?;
+    programs::run(bench)?;
     commits::run(bench)?;
     output::write(bench)
 }

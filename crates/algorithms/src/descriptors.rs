@@ -277,7 +277,7 @@ impl<'t> DescriptorField<'t> {
         heap: &mut Heap,
     ) -> Result<()> {
         let StoredDescriptors { all: descriptors, ids, claimed } = descriptors;
-        let mut blobs = Blobs::with_room(&container.budget(), ids.len(), *claimed)?;
+        let mut blobs = Blobs::with_capacity(&container.budget(), ids.len(), *claimed)?;
         if !ids.is_empty() {
             container.blob_get(ids, &mut blobs)?;
         }

@@ -266,11 +266,11 @@ impl Iterator for RunBlocks {
             index
         };
         let start: Vec<u64> = self.steps.iter().map(index).collect();
-        let room = self.left.min(self.elements_max);
+        let count = self.left.min(self.elements_max);
         // The outermost dimension of which whole rows fit.
-        let fits = |d: &usize| self.steps[*d] <= room && start[d + 1..].iter().all(|at| *at == 0);
+        let fits = |d: &usize| self.steps[*d] <= count && start[d + 1..].iter().all(|at| *at == 0);
         let d = (0..self.dims.len()).find(fits)?;
-        let rows = (room / self.steps[d]).min(self.dims[d] - start[d].min(self.dims[d] - 1));
+        let rows = (count / self.steps[d]).min(self.dims[d] - start[d].min(self.dims[d] - 1));
         let mut shape = vec![1; d];
         shape.push(rows);
         shape.extend(&self.dims[d + 1..]);

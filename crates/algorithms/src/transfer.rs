@@ -64,7 +64,7 @@ impl Elements<'_> {
 
     /// Reads into a packed buffer of elements of `memory` type (in the memory datatype).
     pub fn read(&self, memory: &Datatype, into: &mut [u8], heap: &mut Heap) -> Result<()> {
-        check_room(self.count()?, memory, into.len())?;
+        check_space(self.count()?, memory, into.len())?;
         if into.is_empty() {
             return Ok(());
         }
@@ -123,7 +123,7 @@ impl Elements<'_> {
 
     /// Writes from a packed buffer of elements of `memory` type (in the memory datatype).
     pub fn write(&self, memory: &Datatype, from: &[u8], heap: &mut Heap) -> Result<()> {
-        check_room(self.count()?, memory, from.len())?;
+        check_space(self.count()?, memory, from.len())?;
         if from.is_empty() {
             return Ok(());
         }
@@ -190,7 +190,7 @@ impl Elements<'_> {
     }
 }
 
-fn check_room(count: u64, datatype: &Datatype, len: usize) -> Result<()> {
+fn check_space(count: u64, datatype: &Datatype, len: usize) -> Result<()> {
     if count.checked_mul(u64::from(datatype.size())) == Some(len as u64) {
         return Ok(());
     }

@@ -74,9 +74,11 @@ fn field() -> Vec<u8> {
 
 fn measure(name: &str, stages: &[Stage<'_>], chunk: &[u8]) {
     let registry = Registry::default();
-    let (mut scratch, mut room) = (Scratch::new(), Vec::new());
+    let (mut scratch, mut buffer) = (Scratch::new(), Vec::new());
     let encoded = best(|| {
-        black_box(registry.encode_into(stages, black_box(chunk), &mut scratch, &mut room).expect("encodes"));
+        black_box(
+            registry.encode_into(stages, black_box(chunk), &mut scratch, &mut buffer).expect("encodes"),
+        );
     });
     let (stored, mask) = registry.encode(stages, chunk.to_vec()).expect("encodes");
     let mut out = vec![0; chunk.len()];

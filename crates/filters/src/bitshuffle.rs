@@ -116,13 +116,13 @@ impl Settings {
         kernel: Kernel,
     ) -> Result<Done, Error> {
         let grouped = self.grouped_bytes(input.len());
-        let room = out.room(input.len())?;
+        let buffer = out.buffer(input.len())?;
         let scratch = at_least(AT, &mut codecs.work[0], self.block_bytes().min(grouped))?;
         let blocks = input[..grouped].chunks(self.block_bytes());
-        for (from, to) in blocks.zip(room[..grouped].chunks_mut(self.block_bytes())) {
+        for (from, to) in blocks.zip(buffer[..grouped].chunks_mut(self.block_bytes())) {
             kernel(self.element_bytes, from, to, &mut scratch[..from.len()]);
         }
-        room[grouped..].copy_from_slice(&input[grouped..]);
+        buffer[grouped..].copy_from_slice(&input[grouped..]);
         Ok(Done::Written)
     }
 
@@ -134,7 +134,7 @@ impl Settings {
             return Err(AT.corrupt(format!("block of {block_bytes} bytes")));
         }
         let grouped = self.grouped_bytes(total);
-        let (blocks, tail) = out.room(total)?.split_at_mut(grouped);
+        let (blocks, tail) = out.buffer(total)?.split_at_mut(grouped);
         let Codecs { states, work: [planes, scratch, ..] } = codecs;
         let planes = at_least(AT, planes, block_bytes.min(grouped))?;
         let scratch = at_least(AT, scratch, block_bytes.min(grouped))?;
@@ -155,13 +155,13 @@ impl Settings {
         let Codecs { states, work: [planes, scratch, ..] } = codecs;
         let planes = at_least(AT, planes, block_bytes.min(grouped))?;
         let scratch = at_least(AT, scratch, block_bytes.min(grouped))?;
-        let mut to = Writer::new(AT, out.room(self.compressed_bytes_max(input.len()))?);
+        let mut to = Writer::new(AT, out.buffer(self.compressed_bytes_max(input.len()))?);
         to.push(&(input.len() as u64).to_be_bytes())?;
         to.push(&header_bytes.to_be_bytes())?;
         for block in input[..grouped].chunks(block_bytes) {
             let planes = &mut planes[..block.len()];
             bit_shuffle(self.element_bytes, block, planes, &mut scratch[..block.len()]);
-            to.part(u32::to_be_bytes, &[], |room| self.codec.encode(planes, room, states).map(Some))?;
+            to.part(u32::to_be_bytes, &[], |buffer| self.codec.encode(planes, buffer, states).map(Some))?;
         }
         to.push(&input[grouped..])?;
         let len = to.len();
@@ -190,10 +190,10 @@ impl Codec {
         Ok(())
     }
 
-    fn encode(self, block: &[u8], room: &mut [u8], states: &mut States) -> Result<usize, Error> {
+    fn encode(self, block: &[u8], buffer: &mut [u8], states: &mut States) -> Result<usize, Error> {
         match self {
-            Self::Zstd { level } => zstd::encode_into(AT, block, level, room, states),
-            _ => lz4::encode_into(AT, block, 1, room),
+            Self::Zstd { level } => zstd::encode_into(AT, block, level, buffer, states),
+            _ => lz4::encode_into(AT, block, 1, buffer),
         }
     }
 }

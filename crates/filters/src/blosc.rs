@@ -44,7 +44,7 @@ impl Filter for Blosc {
         codecs: &mut Codecs,
     ) -> Result<Done, Error> {
         let settings = settings(AT, Format::Blosc1, params, 0)?;
-        let mut to = Writer::new(AT, out.room(settings.room_bytes(input.len()))?);
+        let mut to = Writer::new(AT, out.buffer(settings.buffer_bytes(input.len()))?);
         settings.write(input, &mut to, codecs)?;
         let len = to.len();
         if len >= input.len() {

@@ -84,10 +84,10 @@ impl<'a> Frame<'a> {
         let bytes_max = out.size().max;
         let total = self.at.within(self.content_bytes, bytes_max)?;
         let offsets = self.offsets(bytes_max.max(OFFSET_BYTES), codecs)?;
-        let room = out.room(total)?;
+        let buffer = out.buffer(total)?;
         let mut len = 0;
         for offset in offsets.as_chunks::<OFFSET_BYTES>().0 {
-            len += self.decode_chunk(i64::from_le_bytes(*offset), &mut room[len..], codecs)?;
+            len += self.decode_chunk(i64::from_le_bytes(*offset), &mut buffer[len..], codecs)?;
         }
         if len != total {
             return Err(self.at.corrupt(format!("chunks hold {len} bytes, not {total}")));
@@ -142,16 +142,16 @@ impl<'a> Frame<'a> {
     }
 
     /// Decodes one chunk to the front of `space`; its size.
-    fn decode_chunk(&self, offset: i64, room: &mut [u8], codecs: &mut Codecs) -> Result<usize, Error> {
+    fn decode_chunk(&self, offset: i64, buffer: &mut [u8], codecs: &mut Codecs) -> Result<usize, Error> {
         match self.chunk_at(offset)? {
             Chunk::Blocks { header, bytes } => {
-                let len = self.at.within(header.chunk_bytes, room.len())?;
-                blosc_chunk::decode_into(self.at, &header, bytes, &mut room[..len], codecs)?;
+                let len = self.at.within(header.chunk_bytes, buffer.len())?;
+                blosc_chunk::decode_into(self.at, &header, bytes, &mut buffer[..len], codecs)?;
                 Ok(len)
             }
             Chunk::Special { special, value } => {
-                let len = room.len().min(usize::try_from(self.chunk_bytes).unwrap_or(usize::MAX));
-                self.special(special, value, &mut room[..len])?;
+                let len = buffer.len().min(usize::try_from(self.chunk_bytes).unwrap_or(usize::MAX));
+                self.special(special, value, &mut buffer[..len])?;
                 Ok(len)
             }
         }
@@ -195,18 +195,18 @@ pub(crate) fn wrap(
 ) -> Result<Done, Error> {
     let trailer = trailer();
     let around = HEADER_BYTES + INDEX_BYTES + trailer.len();
-    let room = out.room(settings.room_bytes(input.len()).saturating_add(around))?;
-    let mut to = Writer::new(at, &mut *room);
+    let buffer = out.buffer(settings.buffer_bytes(input.len()).saturating_add(around))?;
+    let mut to = Writer::new(at, &mut *buffer);
     to.push(&[0; HEADER_BYTES])?;
     settings.write(input, &mut to, codecs)?;
     let end = to.len();
     to.push(&index())?;
     to.push(&trailer)?;
     let frame_bytes = to.len();
-    let block_bytes = Header::parse(at, &room[HEADER_BYTES..end])?.block_bytes;
+    let block_bytes = Header::parse(at, &buffer[HEADER_BYTES..end])?.block_bytes;
     let sizes =
         Sizes { input: input.len(), chunk: end - HEADER_BYTES, block: block_bytes, frame: frame_bytes };
-    room[..HEADER_BYTES].copy_from_slice(&frame_header(settings, &sizes));
+    buffer[..HEADER_BYTES].copy_from_slice(&frame_header(settings, &sizes));
     out.truncate(frame_bytes);
     Ok(Done::Written)
 }

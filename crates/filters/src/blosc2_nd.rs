@@ -64,7 +64,7 @@ impl Layout {
         let bytes = at.within(self.array_bytes(), bytes_max)?;
         let (header, chunk) = match frame.only_chunk(codecs)? {
             Chunk::Special { special, value } => {
-                frame.special(special, value, out.room(bytes)?)?;
+                frame.special(special, value, out.buffer(bytes)?)?;
                 return Ok(Done::Written);
             }
             Chunk::Blocks { header, bytes } => (header, bytes),
@@ -75,10 +75,10 @@ impl Layout {
             return Err(at.corrupt("blocks of another size than the array's"));
         }
         // The blocks cover the whole array: nothing of the space is left as it was.
-        let room = out.room(bytes)?;
+        let buffer = out.buffer(bytes)?;
         let mut origin = vec![0; grid.len()];
         let mut place = |block: &[u8]| {
-            self.place(block, &origin, room);
+            self.place(block, &origin, buffer);
             advance(&mut origin, &grid);
         };
         blosc_chunk::decode_blocks(at, &header, chunk, bytes_max, codecs, &mut place)?;

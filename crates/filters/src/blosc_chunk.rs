@@ -22,7 +22,7 @@ pub(crate) fn decode(
 ) -> Result<Done, Error> {
     let header = Header::parse(at, input)?;
     let bytes = at.within(header.chunk_bytes, out.size().max)?;
-    decode_into(at, &header, input, out.room(bytes)?, codecs)?;
+    decode_into(at, &header, input, out.buffer(bytes)?, codecs)?;
     Ok(Done::Written)
 }
 

@@ -66,7 +66,7 @@ pub(crate) struct Settings {
 }
 
 impl Settings {
-    /// Returns one chunk; stored uncompressed when that is smaller. `to` has [`Settings::room_bytes`] left.
+    /// Returns one chunk; stored uncompressed when that is smaller. `to` has [`Settings::buffer_bytes`] left.
     pub(crate) fn write(&self, input: &[u8], to: &mut Writer<'_>, codecs: &mut Codecs) -> Result<(), Error> {
         if u32::try_from(input.len()).map_or(true, |len| len > i32::MAX as u32 - 64) {
             return Err(self.at.invalid("chunk above 2 GiB"));
@@ -85,13 +85,13 @@ impl Settings {
     }
 
     /// Space that a chunk needs while it is written.
-    pub(crate) fn room_bytes(&self, input_bytes: usize) -> usize {
+    pub(crate) fn buffer_bytes(&self, input_bytes: usize) -> usize {
         let block_bytes = self.block_bytes(input_bytes);
         // Each block has its start, and each of its streams a length.
         let numbers = input_bytes.div_ceil(block_bytes.max(1)).saturating_mul(NUMBER_BYTES);
         let numbers = numbers.saturating_mul(1 + self.type_bytes.min(SPLIT_TYPE_BYTES_MAX));
-        let room = numbers.saturating_add(input_bytes).saturating_add(slack_bytes(block_bytes));
-        room.saturating_add(HEADER2_BYTES)
+        let bytes = numbers.saturating_add(input_bytes).saturating_add(slack_bytes(block_bytes));
+        bytes.saturating_add(HEADER2_BYTES)
     }
 
     /// Whole groups of 8 elements, so that both shuffles reach every byte.
@@ -168,8 +168,8 @@ impl Settings {
                 if self.format == Format::Blosc2 && push_run(stream, to)? {
                     continue;
                 }
-                to.part(u32::to_le_bytes, stream, |room| {
-                    self.codec.encode(self.at, stream, self.level, room, states)
+                to.part(u32::to_le_bytes, stream, |buffer| {
+                    self.codec.encode(self.at, stream, self.level, buffer, states)
                 })?;
             }
             if to.len() >= stored_limit {

@@ -27,7 +27,7 @@ impl Filter for Bzip2 {
         out: &mut Output<'_>,
         _codecs: &mut Codecs,
     ) -> Result<Done, Error> {
-        out.fill(|room| decode(input, room))
+        out.fill(|buffer| decode(input, buffer))
     }
 
     fn encode_into(
@@ -42,8 +42,8 @@ impl Filter for Bzip2 {
             return Err(AT.invalid(format!("block size {block} is not 1 to 9")));
         }
         // The bound that the format's authors give: 1 % and 600 bytes.
-        let room = out.room(input.len() + input.len() / 100 + 600)?;
-        let len = encode(input, block, room)?;
+        let buffer = out.buffer(input.len() + input.len() / 100 + 600)?;
+        let len = encode(input, block, buffer)?;
         out.truncate(len);
         Ok(Done::Written)
     }

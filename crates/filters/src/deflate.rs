@@ -40,8 +40,8 @@ impl Filter for Deflate {
         if level > 9 {
             return Err(AT.invalid(format!("level {level} is above 9")));
         }
-        let room = out.room(bound_bytes(input.len()))?;
-        let len = zlib::encode_into(AT, input, level, room, &mut codecs.states)?;
+        let buffer = out.buffer(bound_bytes(input.len()))?;
+        let len = zlib::encode_into(AT, input, level, buffer, &mut codecs.states)?;
         out.truncate(len);
         Ok(Done::Written)
     }

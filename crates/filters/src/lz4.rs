@@ -38,7 +38,7 @@ impl Filter for Lz4 {
         if block_bytes == 0 && total > 0 {
             return Err(AT.corrupt("block size is zero"));
         }
-        for block in out.room(total)?.chunks_mut(block_bytes.max(1)) {
+        for block in out.buffer(total)?.chunks_mut(block_bytes.max(1)) {
             let stored_bytes = input.u32_be()? as usize;
             decode_block(input.take(stored_bytes)?, block)?;
         }
@@ -55,13 +55,13 @@ impl Filter for Lz4 {
         let block_bytes = block_bytes(params)?.min(input.len());
         let blocks = input.len().div_ceil(block_bytes.max(1));
         let lengths = blocks.saturating_mul(LENGTH_BYTES).saturating_add(HEADER_BYTES);
-        let room = lengths.saturating_add(input.len()).saturating_add(slack_bytes(block_bytes));
-        let mut to = Writer::new(AT, out.room(room)?);
+        let capacity = lengths.saturating_add(input.len()).saturating_add(slack_bytes(block_bytes));
+        let mut to = Writer::new(AT, out.buffer(capacity)?);
         to.push(&(input.len() as u64).to_be_bytes())?;
         to.push(&(block_bytes as u32).to_be_bytes())?;
         for block in input.chunks(block_bytes.max(1)) {
-            to.part(u32::to_be_bytes, block, |room| {
-                Ok(Some(lz4::encode_into(AT, block, 1, room)?).filter(|len| *len < block.len()))
+            to.part(u32::to_be_bytes, block, |buffer| {
+                Ok(Some(lz4::encode_into(AT, block, 1, buffer)?).filter(|len| *len < block.len()))
             })?;
         }
         let len = to.len();

@@ -31,7 +31,7 @@ impl Filter for Lzf {
         out: &mut Output<'_>,
         _codecs: &mut Codecs,
     ) -> Result<Done, Error> {
-        out.fill(|room| decode(input, room))
+        out.fill(|buffer| decode(input, buffer))
     }
 
     fn encode_into(
@@ -57,14 +57,14 @@ fn decode(input: &[u8], out: &mut [u8]) -> Result<Option<usize>, Error> {
         at += 1;
         if control < LITERALS_MAX {
             let run = input.get(at..at + control + 1).ok_or_else(truncated)?;
-            let Some(room) = out.get_mut(len..len + run.len()) else { return Ok(None) };
-            room.copy_from_slice(run);
+            let Some(buffer) = out.get_mut(len..len + run.len()) else { return Ok(None) };
+            buffer.copy_from_slice(run);
             at += run.len();
             len += run.len();
         } else {
             let (length, distance, used) = parse_match(control, &input[at..])?;
-            let Some(room) = out.get_mut(..len + length) else { return Ok(None) };
-            copy_match(room, len, distance)?;
+            let Some(buffer) = out.get_mut(..len + length) else { return Ok(None) };
+            copy_match(buffer, len, distance)?;
             at += used;
             len += length;
         }

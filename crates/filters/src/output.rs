@@ -25,12 +25,12 @@ impl Done {
             Self::Written => {}
             Self::Prefix(len) => {
                 let kept = &input[..len.min(input.len())];
-                out.room(kept.len())?.copy_from_slice(kept);
+                out.buffer(kept.len())?.copy_from_slice(kept);
             }
             Self::Appended(tail) => {
-                let room = out.room(input.len() + tail.len())?;
-                room[..input.len()].copy_from_slice(input);
-                room[input.len()..].copy_from_slice(&tail);
+                let buffer = out.buffer(input.len() + tail.len())?;
+                buffer[..input.len()].copy_from_slice(input);
+                buffer[input.len()..].copy_from_slice(&tail);
             }
         }
         Ok(())
@@ -44,7 +44,7 @@ pub struct Output<'a> {
     size: Size,
     target: Target<'a>,
     /// Bytes that were handed out.
-    room: usize,
+    capacity: usize,
     /// Bytes of the result.
     len: usize,
 }
@@ -60,11 +60,11 @@ enum Target<'a> {
 impl<'a> Output<'a> {
     pub(crate) fn slice(filter: FilterId, size: Size, slice: &'a mut [u8]) -> Self {
         let target = Target::Slice { slice, spill: Vec::new() };
-        Self { at: Origin(filter), size, target, room: 0, len: 0 }
+        Self { at: Origin(filter), size, target, capacity: 0, len: 0 }
     }
 
     pub(crate) fn vector(filter: FilterId, size: Size, vector: &'a mut Vec<u8>) -> Self {
-        Self { at: Origin(filter), size, target: Target::Vector(vector), room: 0, len: 0 }
+        Self { at: Origin(filter), size, target: Target::Vector(vector), capacity: 0, len: 0 }
     }
 
     /// Returns how long the result may be.
@@ -77,11 +77,11 @@ impl<'a> Output<'a> {
         self.len
     }
 
-    /// Space for a result of `len` bytes; what an earlier call gave is lost. The filter overwrites all of it, or
+    /// Returns a buffer for a result of `len` bytes; what an earlier call gave is lost. The filter overwrites all of it, or
     /// says with [`Output::truncate`] how much.
-    pub fn room(&mut self, len: usize) -> Result<&mut [u8], Error> {
+    pub fn buffer(&mut self, len: usize) -> Result<&mut [u8], Error> {
         self.at.within(len as u64, self.size.max)?;
-        (self.room, self.len) = (len, len);
+        (self.capacity, self.len) = (len, len);
         let vector = match &mut self.target {
             Target::Slice { slice, .. } if len <= slice.len() => return Ok(&mut slice[..len]),
             Target::Slice { spill, .. } => spill,
@@ -100,11 +100,11 @@ impl<'a> Output<'a> {
         self.len = self.at.within(bytes.len() as u64, self.size.max)?;
         match &mut self.target {
             Target::Slice { slice, .. } if bytes.len() <= slice.len() => {
-                self.room = bytes.len();
+                self.capacity = bytes.len();
                 slice[..bytes.len()].copy_from_slice(&bytes);
             }
             Target::Slice { spill, .. } => {
-                self.room = bytes.len();
+                self.capacity = bytes.len();
                 *spill = bytes;
             }
             Target::Vector(vector) => **vector = bytes,
@@ -119,31 +119,31 @@ impl<'a> Output<'a> {
         mut decode: impl FnMut(&mut [u8]) -> Result<Option<usize>, Error>,
     ) -> Result<Done, Error> {
         let max = self.size.max;
-        let mut room = self.first_room();
+        let mut capacity = self.first_capacity();
         loop {
-            if let Some(len) = decode(self.room(room)?)? {
+            if let Some(len) = decode(self.buffer(capacity)?)? {
                 self.truncate(len);
                 return Ok(Done::Written);
             }
-            if room == max {
+            if capacity == max {
                 return Err(self.at.limit(max as u64 + 1, max));
             }
-            room = room.saturating_mul(2).max(ATTEMPT_BYTES_MIN).min(max);
+            capacity = capacity.saturating_mul(2).max(ATTEMPT_BYTES_MIN).min(max);
         }
     }
 
-    fn first_room(&self) -> usize {
-        let room = match &self.target {
+    fn first_capacity(&self) -> usize {
+        let capacity = match &self.target {
             Target::Slice { slice, .. } => slice.len(),
             Target::Vector(_) => self.size.expected().saturating_add(SLACK_BYTES),
         };
-        room.min(self.size.max)
+        capacity.min(self.size.max)
     }
 
     /// Cuts a result that is longer than the slice; the length it had.
-    pub(crate) fn settle(self) -> usize {
+    pub(crate) fn finish(self) -> usize {
         if let Target::Slice { slice, spill } = self.target
-            && self.room > slice.len()
+            && self.capacity > slice.len()
         {
             let len = self.len.min(slice.len());
             slice[..len].copy_from_slice(&spill[..len]);
@@ -172,8 +172,8 @@ mod tests {
     fn longer_result_is_cut_to_the_slice() {
         let mut slice = [0; 4];
         let mut out = Output::slice(1, SIZE, &mut slice);
-        out.room(6).unwrap().copy_from_slice(&[1, 2, 3, 4, 5, 6]);
-        assert_eq!(out.settle(), 6);
+        out.buffer(6).unwrap().copy_from_slice(&[1, 2, 3, 4, 5, 6]);
+        assert_eq!(out.finish(), 6);
         assert_eq!(slice, [1, 2, 3, 4]);
     }
 
@@ -181,34 +181,34 @@ mod tests {
     fn truncated_spill_reaches_the_slice() {
         let mut slice = [9; 4];
         let mut out = Output::slice(1, SIZE, &mut slice);
-        out.room(6).unwrap().copy_from_slice(&[1, 2, 3, 4, 5, 6]);
+        out.buffer(6).unwrap().copy_from_slice(&[1, 2, 3, 4, 5, 6]);
         out.truncate(3);
-        assert_eq!(out.settle(), 3);
+        assert_eq!(out.finish(), 3);
         assert_eq!(slice, [1, 2, 3, 9]);
     }
 
     #[test]
     fn fill_grows_to_the_limit_and_no_further() {
         let mut vector = Vec::new();
-        let mut rooms = Vec::new();
+        let mut buffers = Vec::new();
         let mut out = Output::vector(1, SIZE, &mut vector);
         let error = out
-            .fill(|room| {
-                rooms.push(room.len());
+            .fill(|buffer| {
+                buffers.push(buffer.len());
                 Ok(None)
             })
             .unwrap_err();
         assert_eq!(error.kind(), crate::ErrorKind::Limit);
-        assert_eq!(rooms, [68, 256, 512, 1000]);
+        assert_eq!(buffers, [68, 256, 512, 1000]);
     }
 
     #[test]
-    fn put_after_room_wins() {
+    fn put_after_buffer_wins() {
         let mut slice = [0; 2];
         let mut out = Output::slice(1, SIZE, &mut slice);
-        out.room(6).unwrap().fill(7);
+        out.buffer(6).unwrap().fill(7);
         out.put(vec![1, 2]).unwrap();
-        assert_eq!(out.settle(), 2);
+        assert_eq!(out.finish(), 2);
         assert_eq!(slice, [1, 2]);
     }
 }

@@ -97,7 +97,7 @@ impl<'a> Flow<'a> {
         let Scratch { front, codecs, .. } = self.scratch;
         let source = if self.moved { &front[..self.len] } else { &self.input[..self.len] };
         run(source, &mut out, codecs)?.deliver(source, &mut out)?;
-        Ok(out.settle())
+        Ok(out.finish())
     }
 
     /// Puts the bytes at the start of `out`, in exchange for its space; how many they are.

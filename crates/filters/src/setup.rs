@@ -269,7 +269,7 @@ mod tests {
     }
 
     #[test]
-    fn sequence_in_a_compound_takes_the_room_to_the_next_member() {
+    fn sequence_in_a_compound_takes_the_space_to_the_next_member() {
         let members = vec![(0, Type::Sequence { size: 16 }), (24, Type::Number(number(1, false, 3, 0)))];
         let values = nbit(&Type::Compound { size: 32, members }, 1).unwrap();
         assert_eq!(values[3..], [3, 32, 2, 0, 4, 24, 24, 1, 1, 0, 3, 0]);

@@ -65,9 +65,9 @@ fn apply(
         return Ok(Done::Prefix(input.len()));
     }
     let whole = input.len() - input.len() % element;
-    let room = out.room(input.len())?;
-    kernel(element, &input[..whole], &mut room[..whole]);
-    room[whole..].copy_from_slice(&input[whole..]);
+    let buffer = out.buffer(input.len())?;
+    kernel(element, &input[..whole], &mut buffer[..whole]);
+    buffer[whole..].copy_from_slice(&input[whole..]);
     Ok(Done::Written)
 }
 

@@ -5,13 +5,13 @@ use crate::error::{Error, Origin};
 /// Fills a slice from the front.
 pub(crate) struct Writer<'a> {
     at: Origin,
-    room: &'a mut [u8],
+    buffer: &'a mut [u8],
     len: usize,
 }
 
 impl<'a> Writer<'a> {
-    pub(crate) fn new(at: Origin, room: &'a mut [u8]) -> Self {
-        Self { at, room, len: 0 }
+    pub(crate) fn new(at: Origin, buffer: &'a mut [u8]) -> Self {
+        Self { at, buffer, len: 0 }
     }
 
     /// Returns the number of bytes written so far.
@@ -53,10 +53,10 @@ impl<'a> Writer<'a> {
 
     /// Writes over what was written before.
     pub(crate) fn patch(&mut self, at: usize, bytes: &[u8]) {
-        self.room[at..at + bytes.len()].copy_from_slice(bytes);
+        self.buffer[at..at + bytes.len()].copy_from_slice(bytes);
     }
 
     fn rest(&mut self) -> &mut [u8] {
-        &mut self.room[self.len..]
+        &mut self.buffer[self.len..]
     }
 }

@@ -38,8 +38,8 @@ impl Filter for Zstd {
         codecs: &mut Codecs,
     ) -> Result<Done, Error> {
         let level = params.get(0).map_or(LEVEL_DEFAULT, |level| level as i32).min(LEVEL_MAX);
-        let room = out.room(bound_bytes(input.len()))?;
-        let len = zstd::encode_into(AT, input, level, room, &mut codecs.states)?;
+        let buffer = out.buffer(bound_bytes(input.len()))?;
+        let len = zstd::encode_into(AT, input, level, buffer, &mut codecs.states)?;
         out.truncate(len);
         Ok(Done::Written)
     }

@@ -181,8 +181,8 @@ impl Attribute {
         }
         let bytes = T::element_bytes();
         let mut elements = vec![0; view.len().saturating_mul(bytes)];
-        let rooms = elements.chunks_exact_mut(bytes.max(1));
-        view.iter().zip(rooms).try_for_each(|(value, room)| value.store(room, &mut heap))?;
+        let buffers = elements.chunks_exact_mut(bytes.max(1));
+        view.iter().zip(buffers).try_for_each(|(value, buffer)| value.store(buffer, &mut heap))?;
         self.write_elements::<T>(view.len(), &elements, heap)
     }
 

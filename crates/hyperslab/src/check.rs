@@ -268,8 +268,8 @@ impl Walk<'_> {
             let page = self.container.chunk_list(token, skip, 4096)?;
             skip += page.entries.len() as u64;
             for chunk in page.entries {
-                let room = chunk.offset.iter().zip(info.space.dims()).map(|(o, d)| d.saturating_sub(*o));
-                let part: Vec<u64> = room.zip(shape).map(|(room, c)| room.min(*c)).collect();
+                let capacity = chunk.offset.iter().zip(info.space.dims()).map(|(o, d)| d.saturating_sub(*o));
+                let part: Vec<u64> = capacity.zip(shape).map(|(capacity, c)| capacity.min(*c)).collect();
                 if !part.contains(&0) {
                     self.chunk(token, info, (&chunk.offset, &part))?;
                 }

@@ -183,8 +183,8 @@ impl Dataset {
 
     /// Returns all elements, into a buffer that has space for them; their number.
     pub fn read_into_raw<T: H5Type>(&self, values: &mut [T]) -> Result<usize> {
-        let (size, room) = (self.size(), values.len());
-        let short = || Error::invalid("read dataset").with("elements", size).with("buffer", room);
+        let (size, capacity) = (self.size(), values.len());
+        let short = || Error::invalid("read dataset").with("elements", size).with("buffer", capacity);
         self.read_into(values.get_mut(..size).ok_or_else(short)?)?;
         Ok(size)
     }

@@ -57,8 +57,8 @@ fn load_plain<T: FromBytes>(element: &[u8]) -> Result<T> {
 
 #[inline]
 fn store_plain<T: IntoBytes + Immutable>(value: &T, element: &mut [u8]) -> Result<()> {
-    let room = element.len();
-    value.write_to_prefix(element).map_err(|_| Error::invalid("write element").with("bytes", room))
+    let len = element.len();
+    value.write_to_prefix(element).map_err(|_| Error::invalid("write element").with("bytes", len))
 }
 
 macro_rules! plain {
@@ -148,8 +148,8 @@ impl<T: H5Type> H5Type for Vec<T> {
     fn store(&self, element: &mut [u8], heap: &mut Heap) -> Result<()> {
         let bytes = T::datatype().size() as usize;
         let mut values = vec![0; bytes * self.len()];
-        for (value, room) in self.iter().zip(values.chunks_exact_mut(bytes)) {
-            value.store(room, heap)?;
+        for (value, buffer) in self.iter().zip(values.chunks_exact_mut(bytes)) {
+            value.store(buffer, heap)?;
         }
         heap.push(&values, self.len() as u64).store(element)
     }

@@ -36,8 +36,8 @@ impl Dataset {
         let (mut values, others) = both(
             || {
                 let mut values = Vec::new();
-                let room = values.try_reserve_exact(count as usize);
-                room.map_err(|_| Error::limit("size of result").with("elements", count))?;
+                let capacity = values.try_reserve_exact(count as usize);
+                capacity.map_err(|_| Error::limit("size of result").with("elements", count))?;
                 self.load_share(&T::datatype(), &first, |buffer, heap| {
                     T::load_more(buffer, heap, &mut values)
                 })?;

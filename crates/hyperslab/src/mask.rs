@@ -58,7 +58,7 @@ impl Dataset {
         let box_bytes = ((extent.end - extent.first) * row) as u64 * element_bytes;
         if self.ndim() > 0
             && box_bytes < extent.runs.saturating_mul(RUN_BYTES)
-            && let Some(values) = self.room(extent.selected)?
+            && let Some(values) = self.buffer(extent.selected)?
         {
             return self.read_around(flat, &extent, values);
         }
@@ -67,7 +67,7 @@ impl Dataset {
     }
 
     /// Zeroed values, for types that lie in memory as elements do.
-    fn room<T: H5Type>(&self, count: u64) -> Result<Option<Vec<T>>> {
+    fn buffer<T: H5Type>(&self, count: u64) -> Result<Option<Vec<T>>> {
         let bytes = count.saturating_mul(size_of::<T>() as u64);
         bytes.within(self.session.access.limits.result_bytes_max, "result")?;
         Ok(T::zeroed(count as usize))
@@ -158,8 +158,8 @@ impl MaskedElements<'_> {
     }
 
     fn push(&mut self, elements: &[u8]) {
-        if let Some(room) = self.bytes.get_mut(self.at..self.at + elements.len()) {
-            room.copy_from_slice(elements);
+        if let Some(buffer) = self.bytes.get_mut(self.at..self.at + elements.len()) {
+            buffer.copy_from_slice(elements);
         }
         self.at += elements.len();
     }

@@ -29,7 +29,7 @@ macro_rules! fixed {
                 let bytes = model::text::to_bytes(&self.0);
                 if bytes.len() > N || element.len() < N {
                     let error = model::Error::conversion("write fixed string");
-                    return Err(error.with("bytes", bytes.len()).with("room", N));
+                    return Err(error.with("bytes", bytes.len()).with("space", N));
                 }
                 element[..N].fill(0);
                 element[..bytes.len()].copy_from_slice(&bytes);

@@ -11,12 +11,12 @@ mod inner;
 mod load;
 mod names;
 mod properties;
-mod room;
 mod save;
 mod siblings;
 mod space;
 pub mod text;
 mod translated;
+mod value_budget;
 mod values;
 
 pub use datatype::{datatype_from_json, datatype_to_json};

@@ -12,10 +12,10 @@ use vol::{
 use crate::datatype::datatype_from_json;
 use crate::names::{Word, from_hex};
 use crate::properties;
-use crate::room::ValueBudget;
 use crate::save::usual_charset;
 use crate::space::dataspace_from_json;
 use crate::text::Value;
+use crate::value_budget::ValueBudget;
 use crate::values::{Codec, Objects, Reading, Strangers};
 
 /// Makes objects as JSON says.
@@ -26,13 +26,13 @@ pub struct Loader<'a> {
     pub objects: &'a dyn Objects,
     /// What may be spent.
     pub limits: &'a Limits,
-    room: ValueBudget,
+    budget: ValueBudget,
 }
 
 impl<'a> Loader<'a> {
     /// Makes objects in `container`, which `objects` names.
     pub fn new(container: &'a dyn Container, objects: &'a dyn Objects, limits: &'a Limits) -> Self {
-        Loader { container, objects, limits, room: ValueBudget::new(limits) }
+        Loader { container, objects, limits, budget: ValueBudget::new(limits) }
     }
 }
 
@@ -58,10 +58,10 @@ impl Loader<'_> {
     fn values(&self, datatype: &Datatype, dims: &[u64], value: &Value<'_>) -> Result<Vec<u8>> {
         let dims = dims.iter().map(|&dim| dim.within(u64::MAX, "extent")).collect::<Result<Vec<_>>>()?;
         let (mut heap, mut bytes) = (Heap::new(), Vec::new());
-        let room = self.limits.metadata_bytes_max.min(self.room.left());
-        let mut reading = Reading { heap: &mut heap, objects: self.objects, room, limits: self.limits };
+        let budget = self.limits.metadata_bytes_max.min(self.budget.left());
+        let mut reading = Reading { heap: &mut heap, objects: self.objects, budget, limits: self.limits };
         Codec::new(datatype).parse_all(&dims, value, &mut bytes, &mut reading)?;
-        self.room.take(room - reading.room)?;
+        self.budget.take(budget - reading.budget)?;
         let (memory, none) = (datatype.memory_type(), Conversions::default());
         let stored = datatype.with_descriptors(&self.container.info()?.descriptors);
         transfer::to_file_type(self.container, &memory, &bytes, &stored, &none, &mut heap)
@@ -141,8 +141,8 @@ impl Loader<'_> {
 
     fn key(&self, datatype: &Datatype, value: &Value<'_>) -> Result<Vec<u8>> {
         let (mut heap, mut bytes) = (Heap::new(), Vec::new());
-        let room = self.limits.metadata_bytes_max;
-        let mut reading = Reading { heap: &mut heap, objects: &Strangers, room, limits: self.limits };
+        let budget = self.limits.metadata_bytes_max;
+        let mut reading = Reading { heap: &mut heap, objects: &Strangers, budget, limits: self.limits };
         Codec::new(datatype).parse(value, &mut bytes, &mut reading)?;
         let Datatype::VarLen(_) = datatype else { return Ok(bytes) };
         let unit = datatype.children().first().map_or(1, |base| u64::from(base.size()));
@@ -170,7 +170,7 @@ impl Loader<'_> {
         let bytes = given.map(|value| self.values(&datatype, space.dims(), value)).transpose()?;
         if bytes.is_none() {
             // Zeros take memory as well.
-            self.room.take(space.element_count()?.saturating_mul(u64::from(datatype.size())))?;
+            self.budget.take(space.element_count()?.saturating_mul(u64::from(datatype.size())))?;
         }
         let op = OpAttributeCreate { object, name: name.clone(), charset, datatype, committed, space };
         self.container.attribute_create(&op)?;

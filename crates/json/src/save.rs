@@ -13,9 +13,9 @@ use crate::datatype::datatype_to_json;
 use crate::ids::collection;
 use crate::names::{Word, hex};
 use crate::properties;
-use crate::room::ValueBudget;
 use crate::space::dataspace_to_json;
 use crate::text::{Fields, Value, list};
+use crate::value_budget::ValueBudget;
 use crate::values::{Codec, Objects};
 
 /// Turns objects into JSON.
@@ -26,7 +26,7 @@ pub struct Saver<'a> {
     pub objects: &'a dyn Objects,
     /// What one value may take.
     pub limits: &'a Limits,
-    room: ValueBudget,
+    budget: ValueBudget,
     /// Elements may be overwritten while they are turned into text.
     _pin: Pin<'a>,
 }
@@ -34,7 +34,7 @@ pub struct Saver<'a> {
 impl<'a> Saver<'a> {
     /// Turns objects of `container`, which `objects` names, into JSON.
     pub fn new(container: &'a dyn Container, objects: &'a dyn Objects, limits: &'a Limits) -> Result<Self> {
-        Ok(Saver { container, objects, limits, room: ValueBudget::new(limits), _pin: Pin::new(container)? })
+        Ok(Saver { container, objects, limits, budget: ValueBudget::new(limits), _pin: Pin::new(container)? })
     }
 }
 
@@ -73,7 +73,7 @@ impl Saver<'_> {
         let none = Conversions::default();
         let bytes = transfer::from_file_type(self.container, datatype, raw, &memory, &none, &mut heap)?;
         // What could not be read again is not written.
-        self.room.take(bytes.len() as u64 + heap.len() as u64)?;
+        self.budget.take(bytes.len() as u64 + heap.len() as u64)?;
         Codec::new(datatype).show_all(dims, &bytes, &heap, self.objects)
     }
 

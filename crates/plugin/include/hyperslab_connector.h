@@ -7,9 +7,9 @@
  *
  * Rules:
  *  - Every function may be called from any thread, and from many at once.
- *  - Everything in a request is lent until the call returns: bytes, room and objects. To keep an object, retain it.
- *  - Bytes and rooms of one request do not overlap. An answer is used by one thread at a time.
- *  - No memory changes hands. An answer is written into room that the answer makes (bytes, bulk).
+ *  - Everything in a request is lent until the call returns: bytes, buffers and objects. To keep an object, retain it.
+ *  - Bytes and buffers of one request do not overlap. An answer is used by one thread at a time.
+ *  - No memory changes hands. An answer is written into buffers that the answer makes (bytes, bulk).
  *  - A call returns HYPERSLAB_OK, or HYPERSLAB_FAILED with the error as the bytes of the answer (hyperslab_fail).
  *  - What a plugin cannot do answers HYPERSLAB_UNSUPPORTED; it never answers success instead.
  *  - Nothing may be thrown or jumped through a call.
@@ -140,10 +140,10 @@ typedef struct hyperslab_bytes {
 } hyperslab_bytes;
 
 /* Bytes to write. Where length is 0, data has no meaning. */
-typedef struct hyperslab_room {
+typedef struct hyperslab_buffer {
     uint8_t *data;
     uint64_t length;
-} hyperslab_room;
+} hyperslab_buffer;
 
 typedef struct hyperslab_request hyperslab_request;
 typedef struct hyperslab_answer hyperslab_answer;
@@ -163,7 +163,7 @@ struct hyperslab_request {
     hyperslab_bytes arguments;        /* values, in the form that docs/plugins.md describes */
     const hyperslab_bytes *bulk;      /* byte strings: elements, values, keys, chunks, blobs */
     uint64_t bulk_count;
-    const hyperslab_room *into;       /* room for elements that are read */
+    const hyperslab_buffer *into;       /* buffers for elements that are read */
     uint64_t into_count;
     const hyperslab_object *inner;    /* wrap: the container beneath */
     const hyperslab_object *resolver; /* create, open, wrap: the way to other files; NULL where there is none */
@@ -172,8 +172,8 @@ struct hyperslab_request {
 
 struct hyperslab_answer {
     void *self;
-    uint8_t *(*bytes)(void *self, uint64_t length); /* room for the next values, until the next call of it */
-    uint8_t *(*bulk)(void *self, uint64_t length);  /* room for the next byte string, until the call returns */
+    uint8_t *(*bytes)(void *self, uint64_t length); /* buffer for the next values, until the next call of it */
+    uint8_t *(*bulk)(void *self, uint64_t length);  /* buffer for the next byte string, until the call returns */
     hyperslab_object object;                        /* create, open, wrap: the container, with one holder counted */
 };
 
@@ -260,16 +260,16 @@ static inline int hyperslab_is(hyperslab_bytes text, const char *word) {
 /* ---- writing: into the bytes of an answer; 0 where there is no memory ---- */
 
 static inline int hyperslab_put(hyperslab_answer *answer, const void *data, uint64_t length) {
-    uint8_t *room = answer->bytes(answer->self, length);
-    if (!room) return 0;
-    if (length) memcpy(room, data, (size_t)length);
+    uint8_t *buffer = answer->bytes(answer->self, length);
+    if (!buffer) return 0;
+    if (length) memcpy(buffer, data, (size_t)length);
     return 1;
 }
 
 static inline int hyperslab_put_number(hyperslab_answer *answer, uint64_t number, unsigned bytes) {
-    uint8_t *room = answer->bytes(answer->self, bytes);
-    if (!room) return 0;
-    for (unsigned n = 0; n < bytes; n++) room[n] = (uint8_t)(number >> 8 * n);
+    uint8_t *buffer = answer->bytes(answer->self, bytes);
+    if (!buffer) return 0;
+    for (unsigned n = 0; n < bytes; n++) buffer[n] = (uint8_t)(number >> 8 * n);
     return 1;
 }
 
@@ -284,9 +284,9 @@ static inline int hyperslab_put_text(hyperslab_answer *answer, const char *text)
 
 /* One byte string beside the values. */
 static inline int hyperslab_put_bulk(hyperslab_answer *answer, const void *data, uint64_t length) {
-    uint8_t *room = answer->bulk(answer->self, length);
-    if (!room) return 0;
-    if (length) memcpy(room, data, (size_t)length);
+    uint8_t *buffer = answer->bulk(answer->self, length);
+    if (!buffer) return 0;
+    if (length) memcpy(buffer, data, (size_t)length);
     return 1;
 }
 

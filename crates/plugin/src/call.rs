@@ -66,9 +66,10 @@ pub(crate) unsafe fn invoke(
     reply: &mut Reply,
 ) -> Result<()> {
     let bytes = |bytes: &&[u8]| abi::Bytes { data: bytes.as_ptr(), length: bytes.len() as u64 };
-    let room = |room: &mut &mut [u8]| abi::OutBuffer { data: room.as_mut_ptr(), length: room.len() as u64 };
+    let buffer =
+        |buffer: &mut &mut [u8]| abi::OutBuffer { data: buffer.as_mut_ptr(), length: buffer.len() as u64 };
     let bulk: Vec<abi::Bytes> = message.bulk.iter().map(bytes).collect();
-    let into: Vec<abi::OutBuffer> = message.into.iter_mut().map(room).collect();
+    let into: Vec<abi::OutBuffer> = message.into.iter_mut().map(buffer).collect();
     let request = abi::Request {
         size: size_of::<abi::Request>() as u32,
         code: message.code,
@@ -123,9 +124,9 @@ unsafe extern "C" fn more_bulk(this: *mut c_void, length: u64) -> *mut u8 {
     // SAFETY: as in `more_bytes`.
     let answer = unsafe { &mut *this.cast::<wire::Answer>() };
     let mut buffer = Vec::new();
-    let room = extend(&mut buffer, length);
-    if !room.is_null() {
+    let start = extend(&mut buffer, length);
+    if !start.is_null() {
         answer.bulk.push(buffer);
     }
-    room
+    start
 }

@@ -28,12 +28,12 @@ unsafe fn slice<'a, T>(data: *const T, length: u64) -> Result<&'a [T]> {
 ///
 /// # Safety
 /// As for [`slice`], and no other caller looks at them.
-unsafe fn slice_mut<'a>(room: &abi::OutBuffer) -> Result<&'a mut [u8]> {
-    match usize::try_from(room.length) {
+unsafe fn slice_mut<'a>(buffer: &abi::OutBuffer) -> Result<&'a mut [u8]> {
+    match usize::try_from(buffer.length) {
         Ok(0) => Ok(&mut []),
-        Ok(_) if room.data.is_null() => Err(broken("a buffer is missing")),
+        Ok(_) if buffer.data.is_null() => Err(broken("a buffer is missing")),
         // SAFETY: as the caller says.
-        Ok(length) => Ok(unsafe { std::slice::from_raw_parts_mut(room.data, length) }),
+        Ok(length) => Ok(unsafe { std::slice::from_raw_parts_mut(buffer.data, length) }),
         Err(_) => Err(broken("more bytes than there is memory")),
     }
 }
@@ -57,7 +57,7 @@ unsafe fn message<'a>(request: *const abi::Request) -> Result<Message<'a>> {
             code: request.code,
             arguments: slice(request.arguments.data, request.arguments.length)?,
             bulk: bulk.map(|bytes| slice(bytes.data, bytes.length)).collect::<Result<_>>()?,
-            into: into.map(|room| slice_mut(room)).collect::<Result<_>>()?,
+            into: into.map(|buffer| slice_mut(buffer)).collect::<Result<_>>()?,
             inner: Remote::borrow(request.inner),
             resolver: Remote::borrow(request.resolver),
             registry: Remote::borrow(request.registry),
@@ -110,17 +110,17 @@ fn send(reply: Reply, to: &mut abi::Answer) -> Result<()> {
     Ok(())
 }
 
-type MakeRoom = unsafe extern "C" fn(*mut std::ffi::c_void, u64) -> *mut u8;
+type MakeBuffer = unsafe extern "C" fn(*mut std::ffi::c_void, u64) -> *mut u8;
 
-fn write(this: *mut std::ffi::c_void, make_room: Option<MakeRoom>, bytes: &[u8]) -> Result<()> {
-    let make_room = make_room.ok_or_else(|| broken("an answer without functions"))?;
+fn write(this: *mut std::ffi::c_void, make_space: Option<MakeBuffer>, bytes: &[u8]) -> Result<()> {
+    let make_space = make_space.ok_or_else(|| broken("an answer without functions"))?;
     // SAFETY: both come from one answer of a call that has not returned.
-    let room = unsafe { make_room(this, bytes.len() as u64) };
-    if room.is_null() {
+    let buffer = unsafe { make_space(this, bytes.len() as u64) };
+    if buffer.is_null() {
         return Err(Error::limit("answer").with("problem", "no memory").with("bytes", bytes.len()));
     }
     // SAFETY: the space has as many bytes as were asked for, and is no other caller's yet.
-    unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), room, bytes.len()) };
+    unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), buffer, bytes.len()) };
     Ok(())
 }
 

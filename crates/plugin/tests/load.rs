@@ -322,7 +322,7 @@ fn header_and_page_have_the_numbers_of_all_operations_and_capabilities() {
 fn structures_have_the_same_size_on_both_sides() {
     let sizes = [
         ("hyperslab_bytes", size_of::<abi::Bytes>()),
-        ("hyperslab_room", size_of::<abi::OutBuffer>()),
+        ("hyperslab_buffer", size_of::<abi::OutBuffer>()),
         ("hyperslab_object", size_of::<abi::Object>()),
         ("hyperslab_request", size_of::<abi::Request>()),
         ("hyperslab_answer", size_of::<abi::Answer>()),

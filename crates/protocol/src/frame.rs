@@ -84,19 +84,19 @@ pub struct Header {
     pub arguments: u32,
     /// Byte strings that follow.
     pub bulk: u32,
-    /// Rooms for elements; in an answer their bytes follow the byte strings.
-    pub rooms: u32,
+    /// Buffers for elements; in an answer their bytes follow the byte strings.
+    pub buffers: u32,
 }
 
 impl Header {
     /// Returns a header of this kind and nothing else.
     pub fn new(kind: FrameKind, sequence: u64) -> Self {
-        Header { kind, code: 0, sequence, acknowledged: 0, arguments: 0, bulk: 0, rooms: 0 }
+        Header { kind, code: 0, sequence, acknowledged: 0, arguments: 0, bulk: 0, buffers: 0 }
     }
 
     /// Byte strings and buffers.
     pub fn parts(&self) -> u32 {
-        self.bulk.saturating_add(self.rooms)
+        self.bulk.saturating_add(self.buffers)
     }
 
     fn encode(&self) -> [u8; HEADER_BYTES] {
@@ -108,7 +108,7 @@ impl Header {
         bytes[16..24].copy_from_slice(&self.acknowledged.to_le_bytes());
         bytes[24..28].copy_from_slice(&self.arguments.to_le_bytes());
         bytes[28..32].copy_from_slice(&self.bulk.to_le_bytes());
-        bytes[32..36].copy_from_slice(&self.rooms.to_le_bytes());
+        bytes[32..36].copy_from_slice(&self.buffers.to_le_bytes());
         bytes
     }
 
@@ -130,7 +130,7 @@ impl Header {
             acknowledged: u64_at(16),
             arguments: u32_at(24),
             bulk: u32_at(28),
-            rooms: u32_at(32),
+            buffers: u32_at(32),
         })
     }
 }
@@ -200,8 +200,8 @@ impl Frame {
     /// Receives what lies between the fixed part and the bulk.
     pub fn receive_rest(&mut self, from: &mut impl Read, limits: &FrameLimits) -> io::Result<()> {
         receive_lengths(from, self.header.parts() as usize, &mut self.lengths)?;
-        let (bulks, room_lengths) = self.lengths.split_at(self.header.bulk as usize);
-        if total(bulks)? > limits.bulk_bytes_max || total(room_lengths)? > limits.bulk_bytes_max {
+        let (bulks, buffer_lengths) = self.lengths.split_at(self.header.bulk as usize);
+        if total(bulks)? > limits.bulk_bytes_max || total(buffer_lengths)? > limits.bulk_bytes_max {
             return Err(broken("more bulk than is allowed"));
         }
         self.arguments.clear();
@@ -238,7 +238,7 @@ impl Frame {
     }
 
     /// Lengths of the buffers.
-    pub fn room_lengths(&self) -> &[u64] {
+    pub fn buffer_lengths(&self) -> &[u64] {
         self.lengths.get(self.header.bulk as usize..).unwrap_or(&[])
     }
 }
@@ -311,7 +311,7 @@ pub struct Outgoing<'a> {
     /// Byte strings.
     pub bulk: &'a [&'a [u8]],
     /// Lengths of buffers. In an answer their bytes are `elements`.
-    pub rooms: &'a [u64],
+    pub buffers: &'a [u64],
     /// Bytes of the buffers.
     pub elements: &'a [&'a [u8]],
 }
@@ -323,13 +323,13 @@ impl Outgoing<'_> {
         let mut header = self.header;
         header.arguments = u32::try_from(self.arguments.len()).map_err(too_many)?;
         header.bulk = u32::try_from(self.bulk.len()).map_err(too_many)?;
-        header.rooms = u32::try_from(self.rooms.len()).map_err(too_many)?;
+        header.buffers = u32::try_from(self.buffers.len()).map_err(too_many)?;
         out.extend_from_slice(&header.encode());
         for bulk in self.bulk {
             out.extend_from_slice(&(bulk.len() as u64).to_le_bytes());
         }
-        for room in self.rooms {
-            out.extend_from_slice(&room.to_le_bytes());
+        for buffer in self.buffers {
+            out.extend_from_slice(&buffer.to_le_bytes());
         }
         out.extend_from_slice(self.arguments);
         let is_small = self.parts().map(<[u8]>::len).sum::<usize>() <= SMALL_BYTES;

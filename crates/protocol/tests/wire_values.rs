@@ -168,7 +168,7 @@ fn a_type_nested_without_end_is_over_the_limit() {
 }
 
 #[test]
-fn a_list_longer_than_its_bytes_is_refused_before_room_is_made() {
+fn a_list_longer_than_its_bytes_is_refused_before_space_is_made() {
     let mut bytes = vec![0xff; 4];
     bytes.extend([0; 64]);
     assert_eq!(from_bytes::<Vec<u64>>(&bytes).unwrap_err().kind(), Kind::Corrupt);
@@ -248,9 +248,9 @@ fn random_requests_never_panic() {
             let mut arguments = if round % 2 == 0 { root.0.to_vec() } else { Vec::new() };
             let len = random.below(80) as usize;
             arguments.extend(random.bytes(len).iter().map(|byte| byte % 4));
-            let (one, mut room) = (random.bytes(9), [0; 16]);
+            let (one, mut buffer) = (random.bytes(9), [0; 16]);
             let bulk: Vec<&[u8]> = (0..random.below(4)).map(|_| &one[..]).collect();
-            let into = if random.one_in(2) { vec![&mut room[..]] } else { Vec::new() };
+            let into = if random.one_in(2) { vec![&mut buffer[..]] } else { Vec::new() };
             let _ = dispatch(
                 &*container,
                 Request { code, arguments: &arguments, bulk, into },

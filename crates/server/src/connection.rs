@@ -143,20 +143,20 @@ impl<'a> Connection<'a> {
             return Err(frame::broken("a frame before the first one"));
         }
         let ended = self.ended.take();
-        let mut room = self.shared.memory.room(&self.account);
-        if let Err(refused) = self.rest(&mut room)? {
+        let mut memory = self.shared.memory.memory(&self.account);
+        if let Err(refused) = self.rest(&mut memory)? {
             return self.refuse(header, &refused);
         }
         let goes_on = match header.kind {
-            FrameKind::Call => self.call(header, &mut room).map(|()| true),
-            FrameKind::Queued => self.queued(header, ended, &mut room).map(|()| true),
+            FrameKind::Call => self.call(header, &mut memory).map(|()| true),
+            FrameKind::Queued => self.queued(header, ended, &mut memory).map(|()| true),
             FrameKind::Bye => {
                 self.bye();
                 Ok(false)
             }
             FrameKind::Unlock => self.unlock().map(|()| true),
             FrameKind::Answer | FrameKind::Failed => Err(frame::broken("an answer to nothing")),
-            _ => self.request(header, &mut room),
+            _ => self.request(header, &mut memory),
         };
         self.tidy();
         goes_on
@@ -183,7 +183,7 @@ impl<'a> Connection<'a> {
             self.kept = None;
             return;
         }
-        let mut kept = self.kept.take().unwrap_or_else(|| self.shared.memory.room(&self.account));
+        let mut kept = self.kept.take().unwrap_or_else(|| self.shared.memory.memory(&self.account));
         self.kept = kept.set(bytes, "buffers").ok().map(|()| kept);
         if self.kept.is_none() {
             (self.bulk, self.elements) = (Vec::new(), Vec::new());
@@ -207,12 +207,12 @@ impl<'a> Connection<'a> {
     }
 
     /// Returns the rest of a frame up to its bulk, where there is memory for it; what is refused is passed over.
-    fn rest(&mut self, room: &mut OperationMemory<'a>) -> io::Result<Result<()>> {
+    fn rest(&mut self, memory: &mut OperationMemory<'a>) -> io::Result<Result<()>> {
         let Header { arguments, .. } = self.frame.header;
         let parts = u64::from(self.frame.header.parts()) * PART_BYTES;
         let bytes = u64::from(arguments) * ARGUMENT_FACTOR + parts;
         if bytes > SMALL_BYTES
-            && let Err(refused) = room.grow(bytes, "arguments")
+            && let Err(refused) = memory.grow(bytes, "arguments")
         {
             // What is not read yet waits at the client.
             self.offend();
@@ -259,11 +259,11 @@ impl<'a> Connection<'a> {
         self.shared.turns.take(&self.party)
     }
 
-    fn answer(&mut self, to: Header, answer: &Answer, rooms: &[u64], elements: &[&[u8]]) -> io::Result<()> {
+    fn answer(&mut self, to: Header, answer: &Answer, buffers: &[u64], elements: &[&[u8]]) -> io::Result<()> {
         let kind = if answer.failed { FrameKind::Failed } else { FrameKind::Answer };
         let header = Header { acknowledged: to.acknowledged, ..Header::new(kind, to.sequence) };
         let bulk: Vec<&[u8]> = answer.bulk.iter().map(Vec::as_slice).collect();
-        let outgoing = Outgoing { header, arguments: &answer.bytes, bulk: &bulk, rooms, elements };
+        let outgoing = Outgoing { header, arguments: &answer.bytes, bulk: &bulk, buffers, elements };
         self.stream.get_mut().rest();
         outgoing.send(self.stream.get_mut(), &mut self.out)?;
         let parts = bulk.iter().chain(elements).map(|part| part.len());

@@ -38,9 +38,9 @@ impl Write for Script {
     }
 }
 
-fn frame(header: Header, arguments: &[u8], bulk: &[&[u8]], rooms: &[u64]) -> Vec<u8> {
+fn frame(header: Header, arguments: &[u8], bulk: &[&[u8]], buffers: &[u64]) -> Vec<u8> {
     let mut bytes = Vec::new();
-    Outgoing { header, arguments, bulk, rooms, elements: &[] }.encode(&mut bytes).expect("encoded");
+    Outgoing { header, arguments, bulk, buffers, elements: &[] }.encode(&mut bytes).expect("encoded");
     bytes
 }
 

@@ -78,7 +78,7 @@ impl Memory {
     }
 
     /// Nothing yet, to be charged to `account`.
-    pub(crate) fn room(&self, account: &Budget) -> OperationMemory<'_> {
+    pub(crate) fn memory(&self, account: &Budget) -> OperationMemory<'_> {
         OperationMemory { memory: self, charge: account.empty_charge() }
     }
 

@@ -92,7 +92,7 @@ fn one_value_asked_for_200_000_times_is_refused() {
     let at_rest = used(&server);
     let (mut reader, _) = client(address, READER, &FileAccess::read(), false);
     let (ids, count) = (vec![&id[..]; 200_000], 200_000u32.to_le_bytes());
-    let call = Call { arguments: &count, bulk: &ids, rooms: &[] };
+    let call = Call { arguments: &count, bulk: &ids, buffers: &[] };
     let refused = reader.call(Operation::blob_get, call).unwrap_err();
     assert_eq!(refused.kind(), Kind::Limit, "{refused}");
     assert!(refused.to_string().contains("values") && refused.to_string().contains("session"), "{refused}");
@@ -112,7 +112,7 @@ fn a_chunk_cache_is_chosen_by_writers_and_within_bounds() {
     with_value(&folder, "a.h5");
     let (_server, address) = start(&folder, Duration::from_secs(1));
     let arguments = [&[0; 16][..], &(1u64 << 40).to_le_bytes()].concat();
-    let tera = || Call { arguments: &arguments, bulk: &[], rooms: &[] };
+    let tera = || Call { arguments: &arguments, bulk: &[], buffers: &[] };
     for (token, access, kind) in
         [(READER, FileAccess::read(), Kind::Denied), (WRITER, FileAccess::write(), Kind::Limit)]
     {
@@ -142,7 +142,7 @@ fn queued_frames_are_charged_before_they_run() {
                 other.ask(FrameKind::Attach, &Attach { session }).unwrap();
                 let value = vec![1; 12 << 20];
                 for round in 0..4 {
-                    let call = Call { arguments, bulk: &[&value], rooms: &[] };
+                    let call = Call { arguments, bulk: &[&value], buffers: &[] };
                     other.queue(Operation::attribute_write, 1 + 12 * round + number, call).unwrap();
                 }
                 other.ask(FrameKind::Ping, &()).unwrap();
@@ -171,7 +171,7 @@ fn answers_that_nobody_acknowledges_are_charged() {
     let count = (values.len() as u32).to_le_bytes();
     let before = used(&server);
     for _ in 0..60 {
-        let call = Call { arguments: &count, bulk: &values, rooms: &[] };
+        let call = Call { arguments: &count, bulk: &values, buffers: &[] };
         if let Err(error) = writer.call(Operation::blob_put, call) {
             assert_eq!(error.kind(), Kind::Limit, "{error}");
         }
@@ -195,7 +195,7 @@ fn elements_that_nobody_reads_wait_in_bounded_memory() {
     let mut arguments = 1u32.to_le_bytes().to_vec();
     data.put(&mut arguments).unwrap();
     Selection::All.put(&mut arguments).unwrap();
-    let call = || Call { arguments: &arguments, bulk: &[], rooms: &[12 << 20] };
+    let call = || Call { arguments: &arguments, bulk: &[], buffers: &[12 << 20] };
     let mut silent: Vec<Raw> = (0..8).map(|_| open(READER)).collect();
     for client in &mut silent {
         client.post(Operation::dataset_read, call()).unwrap();

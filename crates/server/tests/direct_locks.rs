@@ -44,7 +44,7 @@ impl Raw {
     fn tell(&mut self, kind: FrameKind, message: &impl Wire) {
         let arguments = &wire::to_bytes(message).unwrap();
         let header = Header::new(kind, 1);
-        let outgoing = Outgoing { header, arguments, bulk: &[], rooms: &[], elements: &[] };
+        let outgoing = Outgoing { header, arguments, bulk: &[], buffers: &[], elements: &[] };
         outgoing.send(&mut self.0, &mut Vec::new()).unwrap();
     }
 

@@ -32,8 +32,8 @@ fn connect(server: &Server) -> TcpStream {
     socket
 }
 
-fn send(socket: &mut TcpStream, header: Header, arguments: &[u8], rooms: &[u64]) {
-    let outgoing = Outgoing { header, arguments, bulk: &[], rooms, elements: &[] };
+fn send(socket: &mut TcpStream, header: Header, arguments: &[u8], buffers: &[u64]) {
+    let outgoing = Outgoing { header, arguments, bulk: &[], buffers, elements: &[] };
     outgoing.send(socket, &mut Vec::new()).expect("sent");
 }
 
@@ -81,15 +81,15 @@ fn frames_that_claim_too_much_end_the_connection() {
     let mut claims = Vec::new();
     for (at, value) in [(24, u32::MAX), (28, u32::MAX), (32, u32::MAX), (28, 1 << 21), (24, 17 << 20)] {
         let mut bytes = Vec::new();
-        Outgoing { header: call, arguments: &[], bulk: &[], rooms: &[], elements: &[] }
+        Outgoing { header: call, arguments: &[], bulk: &[], buffers: &[], elements: &[] }
             .encode(&mut bytes)
             .unwrap();
         bytes[at..at + 4].copy_from_slice(&value.to_le_bytes());
         claims.push(bytes);
     }
-    for rooms in [&[u64::MAX][..], &[u64::MAX, 1], &[257 << 20], &[200 << 20, 200 << 20]] {
+    for buffers in [&[u64::MAX][..], &[u64::MAX, 1], &[257 << 20], &[200 << 20, 200 << 20]] {
         let mut bytes = Vec::new();
-        Outgoing { header: call, arguments: &[], bulk: &[], rooms, elements: &[] }
+        Outgoing { header: call, arguments: &[], bulk: &[], buffers, elements: &[] }
             .encode(&mut bytes)
             .unwrap();
         claims.push(bytes);
@@ -156,11 +156,11 @@ fn an_answer_that_nobody_reads_ends_the_connection_and_nobody_else_waits() {
     dataset.put(&mut arguments).unwrap();
     Selection::All.put(&mut arguments).unwrap();
     send(&mut socket, header, &arguments, &[bytes]);
-    let mut room = vec![0; 1 << 10];
+    let mut buffer = vec![0; 1 << 10];
     let window = Selection::hyperslab(&[0], &[1], &[1], &[1 << 10]).unwrap();
     loop {
         // Others are served all the while.
-        container.dataset_read(&mut [OpRead { dataset, selection: &window, into: &mut room }]).unwrap();
+        container.dataset_read(&mut [OpRead { dataset, selection: &window, into: &mut buffer }]).unwrap();
         if server.metrics().contains("hyperslab_refusals_total 1\n") {
             break;
         }

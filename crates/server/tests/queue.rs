@@ -46,11 +46,11 @@ fn what_was_queued_is_seen_by_what_follows() {
     container
         .dataset_write(&[OpWrite { dataset: data, selection: &Selection::All, from: &[1, 2, 3, 4] }])
         .unwrap();
-    let mut room = [0; 4];
+    let mut buffer = [0; 4];
     container
-        .dataset_read(&mut [OpRead { dataset: data, selection: &Selection::All, into: &mut room }])
+        .dataset_read(&mut [OpRead { dataset: data, selection: &Selection::All, into: &mut buffer }])
         .unwrap();
-    assert_eq!(room, [1, 2, 3, 4]);
+    assert_eq!(buffer, [1, 2, 3, 4]);
     container.close().unwrap();
     // Without the session, tokens are those of the container.
     let again = clients().open(&server.location("a.h5"), &FileAccess::read()).unwrap();

@@ -106,7 +106,7 @@ fn optional(name: &'static str) -> Ask {
     in_session(move |client| {
         let mut text = Vec::new();
         name.to_owned().put(&mut text)?;
-        client.call(Operation::optional, Call { arguments: &text, bulk: &[&[]], rooms: &[] }).map(drop)
+        client.call(Operation::optional, Call { arguments: &text, bulk: &[&[]], buffers: &[] }).map(drop)
     })
 }
 

@@ -12,7 +12,7 @@ pub struct Blobs {
 }
 
 /// Most bytes for which there is space before they are there.
-const BLOBS_ROOM_BYTES: u64 = 1 << 20;
+const BLOBS_CAPACITY_BYTES: u64 = 1 << 20;
 
 impl Blobs {
     /// None yet, charged to `budget` as they come.
@@ -21,10 +21,10 @@ impl Blobs {
     }
 
     /// With space for so many of so many bytes together. The bytes are a guess, which a broken file may have made.
-    pub fn with_room(budget: &Budget, count: usize, bytes: u64) -> Result<Self> {
+    pub fn with_capacity(budget: &Budget, count: usize, bytes: u64) -> Result<Self> {
         let mut blobs = Blobs::new(budget);
         blobs.ends.try_reserve_exact(count).map_err(|_| Error::limit("fetch blobs").with("count", count))?;
-        blobs.grow(bytes.min(BLOBS_ROOM_BYTES) as usize)?;
+        blobs.grow(bytes.min(BLOBS_CAPACITY_BYTES) as usize)?;
         Ok(blobs)
     }
 

@@ -121,10 +121,8 @@ fn open_attribute(value: &OwnedReference) -> Fallible<hid_t> {
         return Err(Failure::argument("not a reference to an attribute"));
     };
     let object = open(&file_of(value)?, &value.reference)?;
-    if object.container().attribute_info(object.token, name)?.is_none() {
-        return Err(Failure::new(Major::REFERENCE, Minor::CANTOPENOBJ, "unable to open attribute"));
-    }
-    let attribute = AttributeHandle::new(object, name);
+    let failed = || Failure::new(Major::REFERENCE, Minor::CANTOPENOBJ, "unable to open attribute");
+    let attribute = AttributeHandle::open(object, name)?.ok_or_else(failed)?;
     Ok(ids::register(Object::Attribute(Arc::new(attribute))))
 }
 

@@ -313,27 +313,44 @@ pub struct AttributeHandle {
     pub object: Arc<ObjectHandle>,
     /// Its name; it changes where the attribute is renamed.
     pub name: RwLock<String>,
-    /// What it is, once that was asked for: neither type nor extent of an attribute change.
-    info: OnceLock<Arc<AttributeInfo>>,
+    /// What it is: neither type nor extent of an attribute change.
+    info: Arc<AttributeInfo>,
+    /// Its value, where nothing can change it.
+    value: OnceLock<Arc<Vec<u8>>>,
 }
 
 impl AttributeHandle {
-    /// Returns a handle of the attribute called `name`.
-    pub fn new(object: Arc<ObjectHandle>, name: &str) -> Self {
-        AttributeHandle { object, name: RwLock::new(name.to_owned()), info: OnceLock::new() }
+    /// Returns a handle of an attribute.
+    pub fn new(object: Arc<ObjectHandle>, info: AttributeInfo) -> Self {
+        let name = RwLock::new(info.name.clone());
+        AttributeHandle { object, name, info: Arc::new(info), value: OnceLock::new() }
+    }
+
+    /// Opens the attribute called `name`; `None` if there is none.
+    pub fn open(object: Arc<ObjectHandle>, name: &str) -> Fallible<Option<Self>> {
+        let info = object.container().attribute_info(object.token, name)?;
+        Ok(info.map(|info| Self::new(object, info)))
     }
 
     /// Returns what the attribute is.
-    pub fn info(&self) -> Fallible<Arc<AttributeInfo>> {
-        if let Some(info) = self.info.get() {
-            return Ok(info.clone());
+    pub fn info(&self) -> &AttributeInfo {
+        &self.info
+    }
+
+    /// Returns the value, in the file datatype. An open attribute has it in memory, as in libhdf5, where the file is only read.
+    pub fn value(&self) -> Fallible<Arc<Vec<u8>>> {
+        if let Some(value) = self.value.get() {
+            return Ok(value.clone());
         }
         let name = self.name.read().clone();
-        let info = self.object.container().attribute_info(self.object.token, &name)?;
+        let mut values = self.object.container().attribute_read(self.object.token, &[&name])?;
         let missing =
             || Failure::new(Major::ATTR, Minor::NOTFOUND, format!("can't locate attribute: '{name}'"));
-        let info = Arc::new(info.ok_or_else(missing)?);
-        Ok(self.info.get_or_init(|| info).clone())
+        let value = Arc::new(values.pop().ok_or_else(missing)?);
+        match self.object.file.shared.is_unchanging {
+            true => Ok(self.value.get_or_init(|| value).clone()),
+            false => Ok(value),
+        }
     }
 }
 

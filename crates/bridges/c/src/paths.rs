@@ -45,7 +45,8 @@ impl Found {
     /// Opens the object, which must be of a kind.
     pub(crate) fn open_kind(self, kind: ObjectKind) -> Fallible<Arc<ObjectHandle>> {
         if self.kind()? != kind {
-            return Err(Failure::new(Major::ARGS, Minor::BADTYPE, format!("not a {}", kind.name())));
+            let major = if kind == ObjectKind::Dataset { Major::DATASET } else { Major::ARGS };
+            return Err(Failure::new(major, Minor::BADTYPE, format!("not a {}", kind.name())));
         }
         ObjectHandle::open(self.file, self.token, kind, self.path)
     }

@@ -66,13 +66,13 @@ impl Arena {
             last.extend_from_slice(bytes);
             return (number, at);
         }
-        let mut block = self.room(bytes.len());
+        let mut block = self.buffer(bytes.len());
         block.extend_from_slice(bytes);
         self.blocks.push(Block::Own(block));
         (number.wrapping_add(1), 0)
     }
 
-    fn room(&mut self, bytes: usize) -> Vec<u8> {
+    fn buffer(&mut self, bytes: usize) -> Vec<u8> {
         match spares().pop_if(|spare| spare.capacity() >= bytes) {
             Some(spare) => spare,
             None => {

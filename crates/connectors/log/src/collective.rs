@@ -24,7 +24,7 @@ fn pack(code: u32, answer: &Answer, into: &[&mut [u8]]) -> Result<Vec<u8>> {
     answer.failed.put(&mut out)?;
     answer.bytes.put(&mut out)?;
     answer.bulk.put(&mut out)?;
-    into.iter().for_each(|room| out.extend_from_slice(room));
+    into.iter().for_each(|buffer| out.extend_from_slice(buffer));
     Ok(out)
 }
 
@@ -36,11 +36,11 @@ fn unpack(bytes: &[u8], code: u32, answer: &mut Answer, into: &mut [&mut [u8]]) 
     answer.failed = bool::get(&mut from)?;
     answer.bytes = Vec::get(&mut from)?;
     answer.bulk = Vec::get(&mut from)?;
-    let total: usize = into.iter().map(|room| room.len()).sum();
+    let total: usize = into.iter().map(|buffer| buffer.len()).sum();
     let mut elements = bytes.len().checked_sub(total).and_then(|at| bytes.get(at..)).ok_or_else(confused)?;
-    for room in into {
-        let (here, rest) = elements.split_at_checked(room.len()).ok_or_else(confused)?;
-        room.copy_from_slice(here);
+    for buffer in into {
+        let (here, rest) = elements.split_at_checked(buffer.len()).ok_or_else(confused)?;
+        buffer.copy_from_slice(here);
         elements = rest;
     }
     Ok(())
@@ -51,7 +51,7 @@ impl Transport for Collective {
         let code = request.code as u32;
         let mut message = Vec::new();
         if let Some(container) = &self.leader {
-            let into = request.into.iter_mut().map(|room| &mut **room).collect();
+            let into = request.into.iter_mut().map(|buffer| &mut **buffer).collect();
             let own = Request { code: request.code, arguments: request.arguments, bulk: request.bulk, into };
             respond(&**container, own, answer);
             message = pack(code, answer, &request.into)?;

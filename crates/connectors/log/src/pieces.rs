@@ -145,17 +145,17 @@ pub(crate) fn within(list: &[ElementRun], from: u64, to: u64, size: u64) -> impl
 /// Pieces in groups of bounded size; one that is larger is cut.
 pub(crate) fn batches(pieces: &[ElementRun], size: u64, bytes_max: u64) -> Vec<Vec<ElementRun>> {
     let most = (bytes_max / size).max(1);
-    let (mut batches, mut batch, mut room) = (Vec::new(), Vec::new(), most);
+    let (mut batches, mut batch, mut capacity) = (Vec::new(), Vec::new(), most);
     for piece in pieces {
         let mut from = piece.start;
         while from < piece.end() {
-            let to = piece.end().min(from + room);
+            let to = piece.end().min(from + capacity);
             batch.push(piece.cut(from, to, size));
-            room -= to - from;
+            capacity -= to - from;
             from = to;
-            if room == 0 {
+            if capacity == 0 {
                 batches.push(std::mem::take(&mut batch));
-                room = most;
+                capacity = most;
             }
         }
     }

@@ -49,7 +49,7 @@ impl Part<'_> {
 pub(crate) fn fill(value: &FillValue, into: &mut [u8]) {
     match value {
         FillValue::Value(value) if !value.is_empty() && value.iter().any(|&byte| byte != 0) => {
-            into.chunks_mut(value.len()).for_each(|room| room.copy_from_slice(&value[..room.len()]));
+            into.chunks_mut(value.len()).for_each(|buffer| buffer.copy_from_slice(&value[..buffer.len()]));
         }
         _ => into.fill(0),
     }
@@ -59,7 +59,7 @@ pub(crate) fn fill(value: &FillValue, into: &mut [u8]) {
 struct Window<'r> {
     /// Flat indices, from and to.
     runs: Vec<(u64, u64)>,
-    room: &'r mut [u8],
+    buffer: &'r mut [u8],
 }
 
 /// A selection in windows.
@@ -67,14 +67,14 @@ struct Windows<'r> {
     runs: Runs,
     /// What is left of the run at hand.
     run: (u64, u64),
-    room: &'r mut [u8],
+    buffer: &'r mut [u8],
     size: u64,
 }
 
 impl<'r> Windows<'r> {
-    fn new(logged: &Logged, selection: &Selection, room: &'r mut [u8]) -> Result<Self> {
+    fn new(logged: &Logged, selection: &Selection, buffer: &'r mut [u8]) -> Result<Self> {
         let runs = flat::runs(selection, logged.info.space.dims(), &logged.shape)?;
-        Ok(Windows { runs, run: (0, 0), room, size: logged.size })
+        Ok(Windows { runs, run: (0, 0), buffer, size: logged.size })
     }
 
     /// Goes on to the next run; `false` after the last.
@@ -97,20 +97,20 @@ impl<'r> Iterator for Windows<'r> {
             left -= to - from;
             self.run.0 = to;
         }
-        let room = std::mem::take(&mut self.room);
-        let (own, rest) = room.split_at_mut_checked(((most - left) * self.size) as usize)?;
-        self.room = rest;
-        (!runs.is_empty()).then_some(Ok(Window { runs, room: own }))
+        let buffer = std::mem::take(&mut self.buffer);
+        let (own, rest) = buffer.split_at_mut_checked(((most - left) * self.size) as usize)?;
+        self.buffer = rest;
+        (!runs.is_empty()).then_some(Ok(Window { runs, buffer: own }))
     }
 }
 
 impl<'r> Window<'r> {
     /// Returns what a list of pieces has of it. The rest of the space is filled where `unwritten` says with what.
     fn parts(self, list: &[ElementRun], size: u64, unwritten: Option<&FillValue>) -> Vec<Part<'r>> {
-        let (mut parts, mut room) = (Vec::new(), self.room);
+        let (mut parts, mut buffer) = (Vec::new(), self.buffer);
         let mut take = |elements: u64| {
-            let (own, rest) = std::mem::take(&mut room).split_at_mut((elements * size) as usize);
-            room = rest;
+            let (own, rest) = std::mem::take(&mut buffer).split_at_mut((elements * size) as usize);
+            buffer = rest;
             own
         };
         for (from, to) in self.runs {
@@ -238,8 +238,8 @@ fn read_parts(
     let failed = |e: std::io::Error, span: &Span| Error::io("read log", &e).at(span.start);
     for (span, way) in spans.iter().zip(&ways) {
         if let SpanSource::Copied(at) = way {
-            let room = &mut buffer[*at..*at + (span.end - span.start) as usize];
-            shared.file.read_at(span.start, room).map_err(|e| failed(e, span))?;
+            let buffer = &mut buffer[*at..*at + (span.end - span.start) as usize];
+            shared.file.read_at(span.start, buffer).map_err(|e| failed(e, span))?;
         }
     }
     for (part, span) in parts.into_iter().zip(of) {
@@ -309,11 +309,11 @@ pub(crate) fn read_pieces(
     into: &mut [u8],
 ) -> Result<()> {
     let logged = state.logged(dataset).ok_or_else(|| unknown(dataset))?;
-    let (mut parts, mut room) = (Vec::with_capacity(pieces.len()), into);
+    let (mut parts, mut buffer) = (Vec::with_capacity(pieces.len()), into);
     for piece in pieces {
-        let (into, rest) = room.split_at_mut((piece.len * logged.size) as usize);
+        let (into, rest) = buffer.split_at_mut((piece.len * logged.size) as usize);
         parts.push(Part { source: piece.source, at: piece.at, into });
-        room = rest;
+        buffer = rest;
     }
     read_parts(shared, state, logged, parts, &mut Vec::new())
 }

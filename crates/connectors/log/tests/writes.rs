@@ -14,7 +14,7 @@ fn block(start: u64, len: u64) -> Selection {
 }
 
 #[test]
-fn a_full_buffer_is_a_clear_error_and_a_flush_makes_room() {
+fn a_full_buffer_is_a_clear_error_and_a_flush_makes_space() {
     let folder = Folder::new();
     let limited = FileAccess {
         write_buffer_bytes: Some(100),
@@ -219,7 +219,7 @@ fn the_log_group_is_hidden_and_its_name_is_refused() {
 }
 
 #[test]
-fn a_compact_log_has_no_overwritten_bytes_and_their_room_is_used_again() {
+fn a_compact_log_has_no_overwritten_bytes_and_their_space_is_used_again() {
     let folder = Folder::new();
     let path = folder.path("compact.h5");
     let c = create(&path, &FileAccess::write());

@@ -18,14 +18,14 @@ pub(crate) fn check(files: &[ExternalFile], space: &Dataspace, datatype: &Dataty
     if fixed.into_iter().any(|(dim, max)| dim != max) {
         return invalid("only the first dimension may change");
     }
-    if room(files) < check::space_bytes(space, datatype)? {
+    if capacity(files) < check::space_bytes(space, datatype)? {
         return invalid("the files are smaller than the extent");
     }
     Ok(())
 }
 
 /// Returns the number of bytes allocated in all files.
-fn room(files: &[ExternalFile]) -> u64 {
+fn capacity(files: &[ExternalFile]) -> u64 {
     files.iter().fold(0u64, |sum, file| sum.saturating_add(file.size))
 }
 

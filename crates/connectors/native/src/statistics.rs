@@ -178,15 +178,15 @@ fn header_bytes(header: &Header, sizes: Sizes) -> Result<(u64, u64)> {
     };
     // Signature and checksum of a continuation.
     let around = if prefix.version == 1 { 0 } else { 8 };
-    let (mut total, mut room) = (prefix.first_block_bytes(), prefix.block_bytes);
+    let (mut total, mut capacity) = (prefix.first_block_bytes(), prefix.block_bytes);
     for block in header.messages_of(kind::CONTINUATION) {
         let (_, bytes) = message::continuation(block.body, sizes)?;
         total = total.saturating_add(bytes);
-        room = room.saturating_add(bytes.saturating_sub(around));
+        capacity = capacity.saturating_add(bytes.saturating_sub(around));
     }
     let bytes_of = |m: message::MessageRef<'_>| head + m.body.len() as u64;
     let used: u64 = header.messages().filter(|m| m.kind != NOTHING).map(bytes_of).sum();
-    Ok((total, room.saturating_sub(used)))
+    Ok((total, capacity.saturating_sub(used)))
 }
 
 fn superblock_bytes(superblock: &Superblock) -> u64 {

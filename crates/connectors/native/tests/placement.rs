@@ -112,7 +112,7 @@ fn what_others_write_is_read_and_committed() {
 }
 
 #[test]
-fn chunks_get_room_when_they_are_to_be_written() {
+fn chunks_get_space_when_they_are_to_be_written() {
     let case = case("chunks");
     let data = case.dataset("data", &[4, 6], filled(5, chunked(&[2, 3])));
     assert_eq!(offsets(&case.container.elements_find(&all(data)).unwrap()), [None; 4]);

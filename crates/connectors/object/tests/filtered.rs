@@ -46,7 +46,7 @@ fn random_changes_agree_with_a_plain_array() {
         let (mut dims, mut wanted) = ([7u64, 11], vec![-1; 77]);
         for round in 0..150 {
             let start = dims.map(|dim| generator.below(dim));
-            let room = [0, 1].map(|d| 1 + generator.below(dims[d] - start[d]));
+            let capacity = [0, 1].map(|d| 1 + generator.below(dims[d] - start[d]));
             match generator.below(10) {
                 0 => {
                     let new = [1 + generator.below(12), 1 + generator.below(14)];
@@ -66,8 +66,9 @@ fn random_changes_agree_with_a_plain_array() {
                 3 => assert_eq!(all(&*c, data).unwrap(), wanted, "seed {seed} round {round}"),
                 4 => drop(c.chunk_list(data, 0, 100).unwrap()),
                 _ => {
-                    put(&*c, data, start, room, &vec![round; (room[0] * room[1]) as usize]).unwrap();
-                    for (r, c) in (0..room[0]).flat_map(|r| (0..room[1]).map(move |c| (r, c))) {
+                    put(&*c, data, start, capacity, &vec![round; (capacity[0] * capacity[1]) as usize])
+                        .unwrap();
+                    for (r, c) in (0..capacity[0]).flat_map(|r| (0..capacity[1]).map(move |c| (r, c))) {
                         wanted[((start[0] + r) * dims[1] + start[1] + c) as usize] = round;
                     }
                 }

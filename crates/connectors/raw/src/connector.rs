@@ -82,7 +82,7 @@ fn is_empty_folder(path: &Path) -> bool {
 }
 
 /// Returns the container that must be replaced, if it may be.
-fn check_room(path: &Path, truncate: bool) -> Result<Option<Dir>> {
+fn check_space(path: &Path, truncate: bool) -> Result<Option<Dir>> {
     if path.symlink_metadata().is_err() || is_empty_folder(path) {
         return Ok(None);
     }
@@ -100,8 +100,8 @@ fn check_room(path: &Path, truncate: bool) -> Result<Option<Dir>> {
 }
 
 /// An empty folder in the place of what may be there.
-fn make_room(path: &Path, truncate: bool) -> Result<()> {
-    match check_room(path, truncate)? {
+fn make_space(path: &Path, truncate: bool) -> Result<()> {
+    match check_space(path, truncate)? {
         Some(dir) => removal::clear(&dir, "replace folder"),
         None if path.is_dir() => Ok(()),
         None => std::fs::create_dir(path).map_err(|e| failed("create folder", path, &e)),
@@ -123,7 +123,7 @@ impl Connector for RawConnector {
         check_access(op.engine, op.access)?;
         check_closed(&self.table(), op)?;
         let path = to_path(op.path);
-        check_room(&path, op.truncate)?;
+        check_space(&path, op.truncate)?;
         vol::places::check_can_create(&path)
     }
 
@@ -131,7 +131,7 @@ impl Connector for RawConnector {
         check_access(op.engine, op.access)?;
         let mut table = self.table();
         check_closed(&table, op)?;
-        make_room(&to_path(op.path), op.truncate)?;
+        make_space(&to_path(op.path), op.truncate)?;
         let path = found(op.path)?;
         let folder = Folder::create(&path, op)?;
         table.insert(path, Arc::downgrade(&folder));

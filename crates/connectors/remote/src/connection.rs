@@ -111,7 +111,7 @@ impl Connection {
         answer: &mut Answer,
     ) -> Result<AnswerHeader, Failure> {
         let header = Header::new(kind, sequence);
-        self.send(&Outgoing { header, arguments: bytes, bulk: &[], rooms: &[], elements: &[] })?;
+        self.send(&Outgoing { header, arguments: bytes, bulk: &[], buffers: &[], elements: &[] })?;
         self.receive(sequence, &mut [], answer)
     }
 
@@ -123,7 +123,7 @@ impl Connection {
     /// Sends a message that no one answers.
     pub(crate) fn tell(&mut self, kind: FrameKind, bytes: &[u8]) -> Result<(), Failure> {
         let header = Header::new(kind, 0);
-        self.send(&Outgoing { header, arguments: bytes, bulk: &[], rooms: &[], elements: &[] })
+        self.send(&Outgoing { header, arguments: bytes, bulk: &[], buffers: &[], elements: &[] })
     }
 
     /// Runs an operation.
@@ -133,14 +133,14 @@ impl Connection {
         request: &mut Request<'_>,
         answer: &mut Answer,
     ) -> Result<AnswerHeader, Failure> {
-        let rooms: Vec<u64> = request.into.iter().map(|room| room.len() as u64).collect();
+        let buffers: Vec<u64> = request.into.iter().map(|buffer| buffer.len() as u64).collect();
         let (arguments, bulk) = (request.arguments, &request.bulk);
-        let bulk_bytes = bulk.iter().map(|bulk| bulk.len() as u64).sum::<u64>().max(rooms.iter().sum());
+        let bulk_bytes = bulk.iter().map(|bulk| bulk.len() as u64).sum::<u64>().max(buffers.iter().sum());
         if bulk_bytes > self.welcome.bulk_bytes_max {
             let error = Error::limit("ask server").with("bytes", bulk_bytes);
             return Err(Failure::Refused(error.with("limit", self.welcome.bulk_bytes_max)));
         }
-        self.send(&Outgoing { header, arguments, bulk, rooms: &rooms, elements: &[] })?;
+        self.send(&Outgoing { header, arguments, bulk, buffers: &buffers, elements: &[] })?;
         self.receive(header.sequence, &mut request.into, answer)
     }
 
@@ -182,19 +182,19 @@ impl Connection {
             frame::receive_bytes(&mut self.stream, length, &mut bytes)?;
             answer.bulk.push(bytes);
         }
-        self.receive_rooms(into, answer.failed)?;
+        self.receive_buffers(into, answer.failed)?;
         Ok(AnswerHeader { acknowledged: header.acknowledged })
     }
 
     /// Elements go from the socket to where the caller wants them.
-    fn receive_rooms(&mut self, into: &mut [&mut [u8]], failed: bool) -> Result<(), Failure> {
-        let lengths = self.frame.room_lengths();
-        let fit = lengths.iter().copied().eq(into.iter().map(|room| room.len() as u64));
+    fn receive_buffers(&mut self, into: &mut [&mut [u8]], failed: bool) -> Result<(), Failure> {
+        let lengths = self.frame.buffer_lengths();
+        let fit = lengths.iter().copied().eq(into.iter().map(|buffer| buffer.len() as u64));
         if !(fit || failed && lengths.is_empty()) {
             return Err(frame::broken("elements that were not asked for").into());
         }
-        for room in into.iter_mut().take(lengths.len()) {
-            io::Read::read_exact(&mut self.stream, room)?;
+        for buffer in into.iter_mut().take(lengths.len()) {
+            io::Read::read_exact(&mut self.stream, buffer)?;
         }
         Ok(())
     }

@@ -65,8 +65,8 @@ impl RemoteContainer {
     fn read_in_pieces(&self, read: &mut OpRead<'_>) -> Result<()> {
         let info = self.client.dataset_info(read.dataset)?;
         let dataset = read.dataset;
-        let room = std::mem::take(&mut read.into);
-        let pieces = TransferParts::new(Cut::of(&info), read.selection, room)?;
+        let buffer = std::mem::take(&mut read.into);
+        let pieces = TransferParts::new(Cut::of(&info), read.selection, buffer)?;
         workers::each(pieces, self.threads(), |(selection, into), _| {
             self.client.dataset_read(&mut [OpRead { dataset, selection: &selection, into }])
         })
@@ -149,8 +149,8 @@ impl RemoteContainer {
             && self.direct(&[Transfer { dataset, selection: read.selection, bytes }]).is_some()
         {
             let info = self.client.dataset_info(dataset)?;
-            let room = std::mem::take(&mut read.into);
-            for piece in TransferParts::of(Cut::of(&info), DIRECT_BYTES_MAX as u64, read.selection, room)? {
+            let buffer = std::mem::take(&mut read.into);
+            for piece in TransferParts::of(Cut::of(&info), DIRECT_BYTES_MAX as u64, read.selection, buffer)? {
                 let (selection, into) = piece?;
                 Layer::dataset_read(self, &mut [OpRead { dataset, selection: &selection, into }])?;
             }

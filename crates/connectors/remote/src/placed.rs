@@ -107,10 +107,10 @@ impl<'a> Placed<'a> {
         })
     }
 
-    fn fill(&self, room: &mut [u8]) {
+    fn fill(&self, buffer: &mut [u8]) {
         match self.placement.fill.as_deref().filter(|fill| !fill.is_empty()) {
-            None => room.fill(0),
-            Some(fill) => room
+            None => buffer.fill(0),
+            Some(fill) => buffer
                 .chunks_mut(fill.len())
                 .for_each(|element| element.copy_from_slice(&fill[..element.len()])),
         }

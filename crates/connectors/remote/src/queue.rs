@@ -57,7 +57,7 @@ impl Queue {
         let header = Header { code, ..Header::new(FrameKind::Queued, sequence) };
         let (arguments, bulk) = (request.arguments, &request.bulk[..]);
         let before = self.bytes.len();
-        let outgoing = Outgoing { header, arguments, bulk, rooms: &[], elements: &[] };
+        let outgoing = Outgoing { header, arguments, bulk, buffers: &[], elements: &[] };
         outgoing.encode(&mut self.bytes).map_err(|e| model::Error::io("queue operation", &e))?;
         self.frames.push_back((sequence, self.bytes.len() - before));
         if makes_object(request.code) {

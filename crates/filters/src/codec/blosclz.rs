@@ -57,7 +57,7 @@ impl Decoder<'_> {
     }
 
     /// Returns the next `len` bytes of the output.
-    fn room(&self, len: usize) -> Result<usize, Error> {
+    fn end_of(&self, len: usize) -> Result<usize, Error> {
         match self.written.checked_add(len) {
             Some(end) if end <= self.out.len() => Ok(end),
             _ => Err(self.at.corrupt("BloscLZ stream is longer than its block")),
@@ -65,7 +65,7 @@ impl Decoder<'_> {
     }
 
     fn literals(&mut self, len: usize) -> Result<(), Error> {
-        let end = self.room(len)?;
+        let end = self.end_of(len)?;
         let run = self.input.get(self.read..self.read + len);
         let run = run.ok_or_else(|| self.at.corrupt("BloscLZ stream ends inside literals"))?;
         self.out[self.written..end].copy_from_slice(run);
@@ -94,7 +94,7 @@ impl Decoder<'_> {
     }
 
     fn copy(&mut self, distance: usize, length: usize) -> Result<(), Error> {
-        let end = self.room(length)?;
+        let end = self.end_of(length)?;
         let start = self.written.checked_sub(distance);
         let start = start.ok_or_else(|| self.at.corrupt("BloscLZ match before the start"))?;
         // An overlapping match repeats; each copy doubles what can be copied at once.

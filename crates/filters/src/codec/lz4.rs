@@ -12,8 +12,8 @@ pub(crate) fn decode_into(at: Origin, input: &[u8], out: &mut [u8]) -> Result<us
 #[cfg(feature = "lz4-c")]
 pub(crate) fn decode_into(at: Origin, input: &[u8], out: &mut [u8]) -> Result<usize, Error> {
     // It counts in 32 bits; no chunk's block is longer.
-    let room = i32::try_from(out.len()).map_err(|_| at.corrupt("block of 2 GiB and more"))?;
-    let decoded = lz4::block::decompress_to_buffer(input, Some(room), out);
+    let capacity = i32::try_from(out.len()).map_err(|_| at.corrupt("block of 2 GiB and more"))?;
+    let decoded = lz4::block::decompress_to_buffer(input, Some(capacity), out);
     decoded.map_err(|error| at.corrupt(error.to_string()))
 }
 

@@ -52,7 +52,7 @@ pub(crate) fn decode(
     out: &mut Output<'_>,
     states: &mut States,
 ) -> Result<Done, Error> {
-    out.fill(|room| states.zlib.decode(at, input, room))
+    out.fill(|buffer| states.zlib.decode(at, input, buffer))
 }
 
 /// Decodes one stream into `out`; the number of bytes it had.

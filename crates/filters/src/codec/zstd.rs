@@ -19,14 +19,14 @@ mod frame {
     ) -> Result<Done, Error> {
         let max = out.size().max;
         if let Some(bytes) = content_bytes(input) {
-            let written = states.zstd.decode(at, input, out.room(at.within(bytes, max)?)?)?;
+            let written = states.zstd.decode(at, input, out.buffer(at.within(bytes, max)?)?)?;
             out.truncate(written);
             return Ok(Done::Written);
         }
         // Whether a frame is broken or too long for its space is not told.
-        out.fill(|room| match states.zstd.decode(at, input, room) {
+        out.fill(|buffer| match states.zstd.decode(at, input, buffer) {
             Ok(written) => Ok(Some(written)),
-            Err(error) if room.len() == max => Err(error),
+            Err(error) if buffer.len() == max => Err(error),
             Err(_) => Ok(None),
         })
     }
@@ -131,8 +131,9 @@ mod imp {
     fn join(at: Origin, parts: &[&[u8]], out: &mut [u8]) -> Result<usize, Error> {
         let mut len = 0;
         for part in parts {
-            let room = out.get_mut(len..len + part.len());
-            room.ok_or_else(|| at.incompressible("frame is longer than any should be"))?
+            let buffer = out.get_mut(len..len + part.len());
+            buffer
+                .ok_or_else(|| at.incompressible("frame is longer than any should be"))?
                 .copy_from_slice(part);
             len += part.len();
         }

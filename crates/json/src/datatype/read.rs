@@ -97,13 +97,13 @@ fn float(value: &Value<'_>) -> Result<Float> {
         mantissa_bits: value.need("mantissaBits")?.uint()?,
         exponent_bias: value.need("exponentBias")?.uint()?,
     };
-    let room = float.bits.size.saturating_mul(8);
+    let budget = float.bits.size.saturating_mul(8);
     let ends = [
         u32::from(float.sign_position) + 1,
         u32::from(float.exponent_position) + u32::from(float.exponent_bits),
         u32::from(float.mantissa_position) + u32::from(float.mantissa_bits),
     ];
-    if ends.iter().any(|&end| end > room) || float.exponent_bits == 0 || float.mantissa_bits == 0 {
+    if ends.iter().any(|&end| end > budget) || float.exponent_bits == 0 || float.mantissa_bits == 0 {
         return Err(wrong("fields of a float"));
     }
     Ok(float)

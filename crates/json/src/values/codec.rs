@@ -39,21 +39,22 @@ pub struct Reading<'a> {
     /// Whom references mean.
     pub objects: &'a dyn Objects,
     /// Bytes that may still be taken.
-    pub room: u64,
+    pub budget: u64,
     /// Bounds of selections.
     pub limits: &'a Limits,
 }
 
 impl std::fmt::Debug for Reading<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Reading").field("room", &self.room).finish_non_exhaustive()
+        f.debug_struct("Reading").field("budget", &self.budget).finish_non_exhaustive()
     }
 }
 
 impl Reading<'_> {
     fn take(&mut self, bytes: usize) -> Result<()> {
-        let left = self.room.checked_sub(bytes as u64);
-        self.room = left.ok_or_else(|| Error::limit("read JSON elements").with("bytes left", self.room))?;
+        let left = self.budget.checked_sub(bytes as u64);
+        self.budget =
+            left.ok_or_else(|| Error::limit("read JSON elements").with("bytes left", self.budget))?;
         Ok(())
     }
 }
@@ -276,7 +277,7 @@ mod tests {
         let (mut out, mut new_heap) = (Vec::new(), Heap::new());
         let limits = Limits::default();
         let mut reading =
-            Reading { heap: &mut new_heap, objects: &Strangers, room: 1 << 20, limits: &limits };
+            Reading { heap: &mut new_heap, objects: &Strangers, budget: 1 << 20, limits: &limits };
         let text = write(&value).unwrap();
         codec.parse(&read(&text).unwrap(), &mut out, &mut reading).unwrap();
         assert_eq!(codec.show(&out, &new_heap, &Strangers).unwrap(), value);
@@ -340,7 +341,7 @@ mod tests {
         let codec = Codec::new(&Datatype::var_sequence(wide));
         let text = format!("[{}\"\"]", "\"\",".repeat(10_000));
         let (mut heap, limits) = (Heap::new(), Limits::default());
-        let mut reading = Reading { heap: &mut heap, objects: &Strangers, room: 1 << 24, limits: &limits };
+        let mut reading = Reading { heap: &mut heap, objects: &Strangers, budget: 1 << 24, limits: &limits };
         let error = codec.parse(&read(&text).unwrap(), &mut Vec::new(), &mut reading).unwrap_err();
         assert_eq!(error.kind(), model::Kind::Limit);
     }

@@ -159,7 +159,7 @@ impl Queued {
         let Ok(info) = self.future(write.dataset) else { return false };
         let is_plain = !is_elsewhere(&info) && !info.datatype.has_descriptors();
         let bytes = write.from.len();
-        is_plain && is_sound(&info, write.selection, bytes) && self.queue.has_room_for(bytes)
+        is_plain && is_sound(&info, write.selection, bytes) && self.queue.has_space_for(bytes)
     }
 
     /// Returns the dataset after it was resized, if that can be queued.
@@ -180,7 +180,7 @@ impl Queued {
         let count = info.space.element_count().unwrap_or(u64::MAX);
         let wanted = count.checked_mul(info.datatype.size().into());
         let is_sound = wanted == Some(bytes as u64) && !info.datatype.has_descriptors();
-        self.is_writable && is_sound && self.queue.has_room_for(bytes)
+        self.is_writable && is_sound && self.queue.has_space_for(bytes)
     }
 
     /// Returns whether releasing an object now could remove others that have something queued.

@@ -144,7 +144,7 @@ impl Queue {
     }
 
     /// Returns whether a change of so many bytes can be queued at all.
-    pub(crate) fn has_room_for(&self, bytes: usize) -> bool {
+    pub(crate) fn has_space_for(&self, bytes: usize) -> bool {
         bytes <= self.bytes_max
     }
 
@@ -190,9 +190,9 @@ impl Queue {
 
     /// Returns a copy of bytes, when there is space for it.
     pub(crate) fn copy(&self, data: &[u8]) -> Vec<u8> {
-        let has_room =
+        let has_space =
             |state: &QueueState| state.bytes == 0 || state.bytes.saturating_add(data.len()) <= self.bytes_max;
-        let mut state = self.wait_until(has_room);
+        let mut state = self.wait_until(has_space);
         state.bytes += data.len();
         let left = self.bytes_max.saturating_sub(state.bytes);
         let mut buffer = state.buffers.take(data.len());

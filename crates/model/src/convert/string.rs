@@ -86,8 +86,8 @@ fn text<'a>(t: &FixedString, field: &'a [u8]) -> &'a [u8] {
 
 /// Puts text in a field, cut to what fits.
 fn store(t: &FixedString, text: &[u8], field: &mut [u8]) {
-    let room = field.len() - usize::from(t.padding == StringPad::NullTerminated);
-    let text = &text[..text.len().min(room)];
+    let capacity = field.len() - usize::from(t.padding == StringPad::NullTerminated);
+    let text = &text[..text.len().min(capacity)];
     let (head, rest) = field.split_at_mut(text.len());
     head.copy_from_slice(text);
     rest.fill(if t.padding == StringPad::SpacePadded { b' ' } else { 0 });

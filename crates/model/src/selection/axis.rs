@@ -166,21 +166,23 @@ impl Axis {
 
     /// Returns the unlimited axis as far as an extent of `dim` goes: the axis to cut, and how many indices of it.
     pub(super) fn clipped(&self, dim: u64) -> Option<(Self, u64)> {
-        let room = dim.checked_sub(self.start).filter(|&room| room > 0)?;
+        let capacity = dim.checked_sub(self.start).filter(|&capacity| capacity > 0)?;
         let bounded = match (self.count, self.block) {
-            (_, UNLIMITED) if self.count == 1 => Axis::range(self.start, room),
+            (_, UNLIMITED) if self.count == 1 => Axis::range(self.start, capacity),
             (_, UNLIMITED) => return None,
-            (UNLIMITED, block) if block == self.stride => Axis::range(self.start, room),
-            (UNLIMITED, _) => Axis { count: room.div_ceil(self.stride), ..*self },
+            (UNLIMITED, block) if block == self.stride => Axis::range(self.start, capacity),
+            (UNLIMITED, _) => Axis { count: capacity.div_ceil(self.stride), ..*self },
             _ => *self,
         };
-        let indices = bounded.clip_size(room);
+        let indices = bounded.clip_size(capacity);
         Some((if bounded.count == 1 { Axis { stride: 1, ..bounded } } else { bounded }, indices))
     }
 
-    fn clip_size(&self, room: u64) -> u64 {
+    fn clip_size(&self, capacity: u64) -> u64 {
         let whole = (self.count - 1).saturating_mul(self.stride);
-        (self.count - 1).saturating_mul(self.block).saturating_add(self.block.min(room.saturating_sub(whole)))
+        (self.count - 1)
+            .saturating_mul(self.block)
+            .saturating_add(self.block.min(capacity.saturating_sub(whole)))
     }
 }
 

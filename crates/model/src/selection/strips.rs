@@ -94,12 +94,12 @@ fn regular_strip(
             ranges.push((index, index + 1));
             continue;
         }
-        let room = elements_max / row_elements;
-        let to = match room / axis.block {
+        let capacity = elements_max / row_elements;
+        let to = match capacity / axis.block {
             blocks if blocks > 0 && index.is_multiple_of(axis.block) => {
                 index.saturating_add(blocks.saturating_mul(axis.block))
             }
-            _ => index.saturating_add(room).min((index / axis.block + 1).saturating_mul(axis.block)),
+            _ => index.saturating_add(capacity).min((index / axis.block + 1).saturating_mul(axis.block)),
         };
         let to = match chunk_shape.get(d) {
             Some(&len) if to < axis.size() && axis.count == 1 => between(axis, index, to, len),

@@ -20,8 +20,8 @@ pub trait Wire: Sized {
     /// Takes `count` of them.
     fn get_all(count: usize, from: &mut Reader<'_>) -> Result<Vec<Self>> {
         // An item has at least one byte, but is larger in memory: space grows with the bytes that were really there.
-        let room = count.min(from.remaining() / size_of::<Self>().max(1));
-        let mut items = Vec::with_capacity(room);
+        let capacity = count.min(from.remaining() / size_of::<Self>().max(1));
+        let mut items = Vec::with_capacity(capacity);
         for _ in 0..count {
             items.push(Self::get(from)?);
         }

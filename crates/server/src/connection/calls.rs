@@ -16,27 +16,27 @@ use crate::memory::{OperationMemory, SMALL_BYTES};
 use crate::session::Session;
 
 impl<'a> Connection<'a> {
-    pub(super) fn call(&mut self, header: Header, room: &mut OperationMemory<'a>) -> io::Result<()> {
+    pub(super) fn call(&mut self, header: Header, memory: &mut OperationMemory<'a>) -> io::Result<()> {
         let (session, code) = self.operation(header)?;
         let mut answer = Answer::new();
-        let received = self.receive_bulk(room)?;
+        let received = self.receive_bulk(memory)?;
         let began = Instant::now();
         let is_received = received.is_ok();
         match received {
             Err(refused) => answer.fail(&refused),
-            Ok(()) => self.run(&session, code, room, &mut answer),
+            Ok(()) => self.run(&session, code, memory, &mut answer),
         }
         if self.ran(code, &answer, began.elapsed()) && is_received {
-            room.clear();
+            memory.clear();
             self.offend();
         }
         if code == Operation::close && !answer.failed {
             self.shared.containers.ended(&session);
         }
         let header = Header { acknowledged: session.queue_done(), ..header };
-        let rooms = if answer.failed { Vec::new() } else { self.frame.room_lengths().to_vec() };
+        let buffers = if answer.failed { Vec::new() } else { self.frame.buffer_lengths().to_vec() };
         let elements = std::mem::take(&mut self.elements);
-        let sent = self.answer(header, &answer, &rooms, &slices(&elements, &rooms));
+        let sent = self.answer(header, &answer, &buffers, &slices(&elements, &buffers));
         self.elements = elements;
         answer.recycle();
         sent
@@ -47,16 +47,16 @@ impl<'a> Connection<'a> {
         &mut self,
         session: &Session,
         code: Operation,
-        room: &mut OperationMemory<'a>,
+        memory: &mut OperationMemory<'a>,
         answer: &mut Answer,
     ) {
         let Header { sequence, acknowledged, .. } = self.frame.header;
-        let wanted = frame::total(self.frame.room_lengths()).unwrap_or(u64::MAX);
-        if let Err(refused) = room.extend(&mut self.elements, wanted, "elements") {
+        let wanted = frame::total(self.frame.buffer_lengths()).unwrap_or(u64::MAX);
+        if let Err(refused) = memory.extend(&mut self.elements, wanted, "elements") {
             return answer.fail(&refused);
         }
         let bulk = slices(&self.bulk, self.frame.bulk_lengths());
-        let into = slices_mut(&mut self.elements, self.frame.room_lengths());
+        let into = slices_mut(&mut self.elements, self.frame.buffer_lengths());
         let request = Request { code, arguments: &self.frame.arguments, bulk, into };
         let turn = self.shared.turns.take(&self.party);
         session.call(sequence, acknowledged, request, answer);
@@ -67,7 +67,7 @@ impl<'a> Connection<'a> {
         let bytes = answer.bytes.len() + answer.bulk.iter().map(Vec::len).sum::<usize>();
         let more = (bytes as u64).saturating_sub(charged);
         if more > SMALL_BYTES
-            && let Err(refused) = room.grow_now(more, "answer")
+            && let Err(refused) = memory.grow_now(more, "answer")
         {
             answer.fail(&refused);
         }
@@ -77,13 +77,13 @@ impl<'a> Connection<'a> {
         &mut self,
         header: Header,
         before: Option<Instant>,
-        room: &mut OperationMemory<'a>,
+        memory: &mut OperationMemory<'a>,
     ) -> io::Result<()> {
         let (session, code) = self.operation(header)?;
-        if !session.has_queue() || !protocol::may_be_queued(code) || header.rooms > 0 {
+        if !session.has_queue() || !protocol::may_be_queued(code) || header.buffers > 0 {
             return Err(frame::broken("an operation that cannot be queued"));
         }
-        let received = self.receive_bulk(room)?;
+        let received = self.receive_bulk(memory)?;
         let began = before.unwrap_or_else(Instant::now);
         match received {
             Err(refused) => session.queue_failed(header.sequence, &refused),
@@ -108,13 +108,13 @@ impl<'a> Connection<'a> {
     }
 
     /// Returns the byte strings of the frame, one after another.
-    fn receive_bulk(&mut self, room: &mut OperationMemory<'a>) -> io::Result<Result<()>> {
+    fn receive_bulk(&mut self, memory: &mut OperationMemory<'a>) -> io::Result<Result<()>> {
         let bytes = frame::total(self.frame.bulk_lengths())?;
-        let received = match room.receive(&mut self.stream, &mut self.bulk, bytes)? {
+        let received = match memory.receive(&mut self.stream, &mut self.bulk, bytes)? {
             Ok(()) => Ok(()),
             Err((refused, left)) => {
                 // What is not read yet waits at the client.
-                room.clear();
+                memory.clear();
                 self.offend();
                 frame::skip_bytes(&mut self.stream, left)?;
                 Err(refused)

@@ -25,7 +25,7 @@ const LOCKED_MAX: usize = 1024;
 
 impl<'a> Connection<'a> {
     /// Runs and answers a request; `false` where the connection ends with it.
-    pub(super) fn request(&mut self, header: Header, room: &mut OperationMemory<'a>) -> io::Result<bool> {
+    pub(super) fn request(&mut self, header: Header, memory: &mut OperationMemory<'a>) -> io::Result<bool> {
         if !self.frame.lengths.is_empty() {
             return Err(frame::broken("bulk where none belongs"));
         }
@@ -34,7 +34,7 @@ impl<'a> Connection<'a> {
         self.frame.arguments = arguments;
         let answered = answered.and_then(|bytes| {
             let copied = 2 * bytes.len() as u64;
-            let charged = if copied > SMALL_BYTES { room.grow_now(copied, "answer") } else { Ok(()) };
+            let charged = if copied > SMALL_BYTES { memory.grow_now(copied, "answer") } else { Ok(()) };
             charged.map(|()| bytes)
         });
         self.reply(header, answered)

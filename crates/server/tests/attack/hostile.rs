@@ -95,7 +95,7 @@ fn repeated_value(target: &Target) -> Result<()> {
     let mut client = reader(target)?;
     let ids = vec![&target.id[..]; REPEATS];
     let arguments = (REPEATS as u32).to_le_bytes();
-    client.call(Operation::blob_get, Call { arguments: &arguments, bulk: &ids, rooms: &[] })?;
+    client.call(Operation::blob_get, Call { arguments: &arguments, bulk: &ids, buffers: &[] })?;
     Ok(())
 }
 
@@ -103,7 +103,7 @@ fn repeated_value(target: &Target) -> Result<()> {
 fn large_cache(target: &Target) -> Result<()> {
     let mut client = reader(target)?;
     let arguments = [&[0; 16][..], &(1u64 << 40).to_le_bytes()].concat();
-    client.call(Operation::chunk_cache_set, Call { arguments: &arguments, bulk: &[], rooms: &[] })?;
+    client.call(Operation::chunk_cache_set, Call { arguments: &arguments, bulk: &[], buffers: &[] })?;
     Ok(())
 }
 
@@ -118,7 +118,7 @@ fn queued_frames(target: &Target) -> Result<()> {
         for client in [&mut first, &mut second] {
             let mut arguments = Token([0; 16]).0.to_vec();
             "name".to_owned().put(&mut arguments)?;
-            let call = Call { arguments: &arguments, bulk: &[&value], rooms: &[] };
+            let call = Call { arguments: &arguments, bulk: &[&value], buffers: &[] };
             client.queue(Operation::attribute_write, 1 << 20 | sequence, call)?;
         }
     }
@@ -131,10 +131,10 @@ fn unread_elements(target: &Target) -> Result<()> {
     let mut arguments = 1u32.to_le_bytes().to_vec();
     Token([0; 16]).put(&mut arguments)?;
     Selection::All.put(&mut arguments)?;
-    client.post(Operation::dataset_read, Call { arguments: &arguments, bulk: &[], rooms: &[48 << 20] })?;
+    client.post(Operation::dataset_read, Call { arguments: &arguments, bulk: &[], buffers: &[48 << 20] })?;
     let ids = vec![&target.id[..]; 40];
     let arguments = 40u32.to_le_bytes();
-    client.post(Operation::blob_get, Call { arguments: &arguments, bulk: &ids, rooms: &[] })?;
+    client.post(Operation::blob_get, Call { arguments: &arguments, bulk: &ids, buffers: &[] })?;
     pause(3);
     Ok(())
 }
@@ -146,7 +146,7 @@ fn unread_answers(target: &Target) -> Result<()> {
     let values = vec![&b""[..]; 100_000];
     let arguments = (values.len() as u32).to_le_bytes();
     for _ in 0..400 {
-        client.post(Operation::blob_put, Call { arguments: &arguments, bulk: &values, rooms: &[] })?;
+        client.post(Operation::blob_put, Call { arguments: &arguments, bulk: &values, buffers: &[] })?;
     }
     pause(3);
     Ok(())
@@ -157,7 +157,7 @@ fn slow_frame(target: &Target) -> Result<()> {
     let mut client = reader(target)?;
     let mut bytes = Vec::new();
     let header = Header { code: Operation::blob_get.number() as u16, ..Header::new(FrameKind::Call, 1) };
-    protocol::frame::Outgoing { header, arguments: &[0; 1000], bulk: &[], rooms: &[], elements: &[] }
+    protocol::frame::Outgoing { header, arguments: &[0; 1000], bulk: &[], buffers: &[], elements: &[] }
         .encode(&mut bytes)
         .map_err(|e| model::Error::io("encode", &e))?;
     bytes[24..28].copy_from_slice(&(16u32 << 20).to_le_bytes());

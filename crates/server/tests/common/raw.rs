@@ -25,7 +25,7 @@ pub(crate) struct Raw {
 pub(crate) struct Call<'a> {
     pub(crate) arguments: &'a [u8],
     pub(crate) bulk: &'a [&'a [u8]],
-    pub(crate) rooms: &'a [u64],
+    pub(crate) buffers: &'a [u64],
 }
 
 impl Raw {
@@ -80,8 +80,8 @@ impl Raw {
     }
 
     pub(crate) fn send(&mut self, header: Header, call: Call<'_>) -> Result<()> {
-        let Call { arguments, bulk, rooms } = call;
-        let outgoing = Outgoing { header, arguments, bulk, rooms, elements: &[] };
+        let Call { arguments, bulk, buffers } = call;
+        let outgoing = Outgoing { header, arguments, bulk, buffers, elements: &[] };
         outgoing.send(&mut self.socket, &mut Vec::new()).map_err(lost)
     }
 

@@ -154,8 +154,8 @@ impl Family {
         std::iter::from_fn(move || {
             let at = offset + done as u64;
             let within = at % member_bytes;
-            let room = usize::try_from(member_bytes - within).unwrap_or(usize::MAX);
-            let part = done..done + room.min(len - done);
+            let capacity = usize::try_from(member_bytes - within).unwrap_or(usize::MAX);
+            let part = done..done + capacity.min(len - done);
             done = part.end;
             (!part.is_empty()).then_some(MemberPart { member: at / member_bytes, offset: within, part })
         })

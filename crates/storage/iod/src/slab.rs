@@ -115,8 +115,8 @@ fn add_row(shape: &Shape, place: &[u64], len: u64, pieces: &mut Vec<CellRun>) {
     while left > 0 {
         let block: Vec<u64> = place.iter().zip(&shape.block).map(|(at, len)| at - at % len).collect();
         let first = place.iter().zip(&shape.block).fold(0, |n, (at, len)| n * len + at % len);
-        let room = place.last().zip(shape.block.last()).map_or(1, |(at, len)| len - at % len);
-        let cells = left.min(room);
+        let capacity = place.last().zip(shape.block.last()).map_or(1, |(at, len)| len - at % len);
+        let cells = left.min(capacity);
         match pieces.last_mut() {
             Some(last) if last.block == block && last.first + last.cells == first => last.cells += cells,
             _ => pieces.push(CellRun { block, first, cells }),

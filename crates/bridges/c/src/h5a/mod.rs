@@ -73,14 +73,14 @@ fn info(attribute: &AttributeHandle) -> Fallible<AttributeInfo> {
     info_of(&attribute.object, &name)
 }
 
-fn register(object: Arc<ObjectHandle>, name: &str) -> hid_t {
-    ids::register(Object::Attribute(Arc::new(AttributeHandle::new(object, name))))
+fn register(attribute: AttributeHandle) -> hid_t {
+    ids::register(Object::Attribute(Arc::new(attribute)))
 }
 
 fn open(object: Arc<ObjectHandle>, name: Text) -> Fallible<hid_t> {
     let name = name.name("attribute name")?;
-    info_of(&object, &name)?;
-    Ok(register(object, &name))
+    let attribute = AttributeHandle::open(object, &name)?.ok_or_else(|| missing(&name))?;
+    Ok(register(attribute))
 }
 
 fn at_index(object: &ObjectHandle, (index, order, n): (c_int, c_int, hsize_t)) -> Fallible<AttributeInfo> {
@@ -124,7 +124,8 @@ fn create(
         },
         _ => Failure::from(error),
     })?;
-    Ok(register(object, &name))
+    let attribute = AttributeHandle::open(object, &name)?.ok_or_else(|| missing(&name))?;
+    Ok(register(attribute))
 }
 
 /// Returns the committed datatype that a new object shares: one of the same file.
@@ -139,13 +140,10 @@ pub(crate) fn committed_in(datatype: &TypeHandle, file: &FileHandle) -> Fallible
 fn read(id: hid_t, datatype: hid_t, buffer: Bytes) -> Fallible<()> {
     let attribute = handles::attribute(id)?;
     let memory_type = handles::datatype(datatype)?.datatype();
-    let (object, name) = (&attribute.object, attribute.name.read().clone());
-    let container = object.container();
-    let info = attribute.info()?;
+    let (info, object) = (attribute.info(), &attribute.object);
     let count = info.space.element_count()?;
     let bytes = memory::buffer_bytes(count, &memory_type)?;
-    let values = container.attribute_read(object.token, &[&name])?;
-    let raw = values.first().ok_or_else(|| missing(&name))?;
+    let raw = attribute.value()?;
     let into = buffer.write(bytes, "buffer")?;
     if *memory_type == info.datatype && !memory_type.has_descriptors() {
         if raw.len() != into.len() {
@@ -155,14 +153,15 @@ fn read(id: hid_t, datatype: hid_t, buffer: Bytes) -> Fallible<()> {
                 "the value of the attribute has another size",
             ));
         }
-        into.copy_from_slice(raw);
+        into.copy_from_slice(&raw);
         return Ok(());
     }
     let in_library = memory_type.memory_type();
     let conversions = crate::h5t::conversions(&h5p::transfer(H5P_DEFAULT)?)?;
     let mut heap = Heap::new();
+    let container = &**object.container();
     let converted =
-        transfer::from_file_type(&**container, &info.datatype, raw, &in_library, &conversions, &mut heap)?;
+        transfer::from_file_type(container, &info.datatype, &raw, &in_library, &conversions, &mut heap)?;
     match memory_type.has_descriptors() {
         true => memory::to_c(&memory_type, &converted, &heap, &object.file, &Allocator::default(), into),
         false => {
@@ -178,7 +177,7 @@ fn write(id: hid_t, datatype: hid_t, buffer: *const c_void) -> Fallible<()> {
     let (object, name) = (&attribute.object, attribute.name.read().clone());
     object.file.check_writable()?;
     let container = object.container();
-    let info = attribute.info()?;
+    let info = attribute.info();
     let count = info.space.element_count()?;
     let bytes = memory::buffer_bytes(count, &memory_type)?;
     let from = Bytes(buffer.cast_mut()).read(bytes, "buffer")?;
@@ -292,7 +291,7 @@ api! { ATTR:
         h5p::list_for(aapl, h5p::Kind::AttributeAccess)?;
         let object = owner_named(id, object, lapl)?;
         let info = at_index(&object, (index, order, n))?;
-        Ok(register(object, &info.name))
+        Ok(register(AttributeHandle::new(object, info)))
     }
 
     /// Opens the attribute at a position in the order of creation, as far as there is one.
@@ -300,7 +299,7 @@ api! { ATTR:
         let object = owner(id)?;
         let by = |index| at_index(&object, (index, crate::ffi::H5_ITER_INC, n.into()));
         let info = by(crate::ffi::H5_INDEX_CRT_ORDER).or_else(|_| by(crate::ffi::H5_INDEX_NAME))?;
-        Ok(register(object.clone(), &info.name))
+        Ok(register(AttributeHandle::new(object, info)))
     }
 
     /// Reads an attribute.
@@ -352,7 +351,7 @@ api! { ATTR:
 
     /// Returns the creation properties of an attribute.
     fn H5Aget_create_plist(id: hid_t) -> hid_t {
-        let encoding = c_int::from(handles::attribute(id)?.info()?.charset == CharacterSet::Utf8);
+        let encoding = c_int::from(handles::attribute(id)?.info().charset == CharacterSet::Utf8);
         Ok(h5p::register_attribute_create(h5p::values::AttributeCreateValues { encoding }))
     }
 
@@ -386,18 +385,18 @@ api! { ATTR:
 
     /// Returns the dataspace of an attribute.
     fn H5Aget_space(id: hid_t) -> hid_t {
-        Ok(SpaceHandle::register(Space::all(handles::attribute(id)?.info()?.space.clone())))
+        Ok(SpaceHandle::register(Space::all(handles::attribute(id)?.info().space.clone())))
     }
 
     /// Returns the bytes of an attribute in storage.
     fn H5Aget_storage_size(id: hid_t) -> hsize_t {
-        Ok(data_bytes(&*handles::attribute(id)?.info()?))
+        Ok(data_bytes(handles::attribute(id)?.info()))
     }
 
     /// Returns the datatype of an attribute.
     fn H5Aget_type(id: hid_t) -> hid_t {
         let attribute = handles::attribute(id)?;
-        let info = attribute.info()?;
+        let info = attribute.info();
         crate::h5d::register_type(&attribute.object, &info.datatype, info.committed)
     }
 

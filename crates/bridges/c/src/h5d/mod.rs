@@ -82,9 +82,6 @@ fn open(id: hid_t, name: Text, dapl: hid_t) -> Fallible<hid_t> {
     let access = h5p::dataset_access(dapl)?;
     let base = handles::location(id)?;
     let found = paths::find(&base, &name.name("dataset name")?, &access.link)?;
-    if found.kind()? != ObjectKind::Dataset {
-        return Err(Failure::new(Major::DATASET, Minor::BADTYPE, "not a dataset"));
-    }
     let dataset = found.open_kind(ObjectKind::Dataset)?;
     set_access(&dataset, access)?;
     dataset.register()

@@ -66,6 +66,8 @@ pub struct SharedFile {
     pub(crate) durability: Durability,
     pub(crate) is_writable: bool,
     pub(crate) is_swmr: AtomicBool,
+    /// No one changes it while it is open: an HDF5 file that is only read, without SWMR.
+    pub(crate) is_unchanging: bool,
     pub(crate) no_attributes_hint: AtomicBool,
     /// Files that are mounted on groups.
     pub(crate) mounts: Mutex<Vec<MountPoint>>,
@@ -107,12 +109,14 @@ struct Opened {
 
 impl SharedFile {
     fn new(opened: Opened) -> Fallible<Arc<Self>> {
-        let root = opened.container.info()?.root;
+        let info = opened.container.info()?;
+        let is_read = !opened.is_writable && !opened.access.swmr;
         let shared = Arc::new(SharedFile {
             container: opened.container,
             location: opened.location,
             number: NEXT_NUMBER.fetch_add(1, Ordering::Relaxed),
-            root,
+            root: info.root,
+            is_unchanging: is_read && info.connector == "native",
             durability: opened.access.durability,
             access: opened.access,
             rules: opened.rules,

@@ -35,7 +35,7 @@ impl Budget {
     }
 
     /// Returns whether this many bytes may stay without driving out most of the others.
-    pub(crate) fn has_room(&self, bytes: u64) -> bool {
+    pub(crate) fn has_space(&self, bytes: u64) -> bool {
         bytes <= self.bytes_max / 2
     }
 }
@@ -90,7 +90,7 @@ impl ChunkCache {
     /// Keeps a chunk, unless it alone would fill half of the budget.
     pub(crate) fn put(&self, dataset: Address, chunk: Address, bytes: &Arc<Vec<u8>>) {
         let budget = self.budget(dataset);
-        if budget.has_room(bytes.len() as u64) {
+        if budget.has_space(bytes.len() as u64) {
             budget.chunks.insert((dataset, chunk), bytes.clone());
         }
     }

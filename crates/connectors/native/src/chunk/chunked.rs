@@ -73,7 +73,7 @@ pub(crate) fn read(
         _ => None,
     };
     let grid = dataset.dims().iter().zip(&layout.shape).map(|(d, c)| d.div_ceil(*c)).collect();
-    let keeps_whole = file.chunks.budget(dataset.address).has_room(2 * into.len() as u64);
+    let keeps_whole = file.chunks.budget(dataset.address).has_space(2 * into.len() as u64);
     let Some(bounds) = selection.bounds(dataset.dims())? else { return Ok(()) };
     let reader = Reading { file, dataset, chunks, grid, selection, points, bounds, keeps_whole };
     match &reader.points {

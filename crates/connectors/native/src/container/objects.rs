@@ -74,18 +74,18 @@ pub(super) fn kinds(c: &NativeContainer, objects: &[Token]) -> Result<Vec<Object
         return objects.iter().map(|object| Ok(info(c, *object)?.kind)).collect();
     }
     // Few of them are looked at again soon, so their headers are not kept.
-    let kind = |room: &mut Header, object: &Token| match file.headers.get(&address(*object)) {
+    let kind = |header: &mut Header, object: &Token| match file.headers.get(&address(*object)) {
         Some(header) => maps::kind_of(file, &header),
         None => {
-            file.steady(|| room.reload(&file.store, address(*object)))?;
-            maps::kind_of(file, room)
+            file.steady(|| header.reload(&file.store, address(*object)))?;
+            maps::kind_of(file, header)
         }
     };
     let share_len = if file.store.is_serial() { objects.len().max(1) } else { KINDS_AT_ONCE };
     let shares = objects.chunks(share_len).collect();
     let kinds = thread_pool::map(shares, |share: &[Token]| {
-        let mut room = Header::default();
-        share.iter().map(|object| kind(&mut room, object)).collect::<Result<Vec<_>>>()
+        let mut header = Header::default();
+        share.iter().map(|object| kind(&mut header, object)).collect::<Result<Vec<_>>>()
     })?;
     Ok(kinds.concat())
 }

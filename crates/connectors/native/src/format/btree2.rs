@@ -109,12 +109,12 @@ impl BTree2 {
         if self.record_bytes == 0 || self.depth > 32 {
             return None;
         }
-        let room = u64::from(self.node_bytes).checked_sub(NODE_OVERHEAD_BYTES)?;
-        let leaf = room / u64::from(self.record_bytes);
+        let bytes = u64::from(self.node_bytes).checked_sub(NODE_OVERHEAD_BYTES)?;
+        let leaf = bytes / u64::from(self.record_bytes);
         let mut capacity = vec![Capacity { node: leaf, subtree: leaf }];
         for depth in 1..=usize::from(self.depth) {
             let pointer = self.pointer_bytes_with(leaf, depth, &capacity) as u64;
-            let node = room.checked_sub(pointer)? / (u64::from(self.record_bytes) + pointer);
+            let node = bytes.checked_sub(pointer)? / (u64::from(self.record_bytes) + pointer);
             let below = capacity[depth - 1].subtree;
             capacity.push(Capacity { node, subtree: (node + 1).saturating_mul(below).saturating_add(node) });
         }

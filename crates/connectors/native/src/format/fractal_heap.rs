@@ -251,17 +251,17 @@ impl FractalHeap {
     }
 
     fn huge_id(&self, c: &mut Cursor<'_>) -> Result<ObjectId> {
-        let (room, o, l) = (c.remaining(), self.sizes.offset, self.sizes.length);
-        if self.filters.is_empty() && room >= o + l {
+        let (capacity, o, l) = (c.remaining(), self.sizes.offset, self.sizes.length);
+        if self.filters.is_empty() && capacity >= o + l {
             let (address, len) = (c.defined_address(self.sizes)?, c.length(self.sizes)?);
             return Ok(ObjectId::HugeDirect { address, stored: Stored { bytes: len, filter_mask: 0 }, len });
         }
-        if !self.filters.is_empty() && room >= o + 2 * l + 4 {
+        if !self.filters.is_empty() && capacity >= o + 2 * l + 4 {
             let address = c.defined_address(self.sizes)?;
             let stored = Stored { bytes: c.length(self.sizes)?, filter_mask: c.u32()? };
             return Ok(ObjectId::HugeDirect { address, stored, len: c.length(self.sizes)? });
         }
-        Ok(ObjectId::HugeIndirect { key: c.uint(room.min(8))? })
+        Ok(ObjectId::HugeIndirect { key: c.uint(capacity.min(8))? })
     }
 
     fn tiny_id(&self, c: &mut Cursor<'_>, first: u8) -> Result<ObjectId> {

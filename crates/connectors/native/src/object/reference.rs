@@ -55,7 +55,7 @@ fn token(c: &mut Cursor<'_>) -> Result<Token> {
     let bytes = c.take(len)?;
     let mut token = [0; 16];
     match token.get_mut(..len) {
-        Some(room) => room.copy_from_slice(bytes),
+        Some(buffer) => buffer.copy_from_slice(bytes),
         None => return Err(c.corrupt(format!("token of {len} bytes"))),
     }
     Ok(Token(token))

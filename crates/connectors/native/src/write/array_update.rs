@@ -38,10 +38,10 @@ struct Target<'e> {
 /// An element and its number in the array.
 pub(super) type Element = (u64, Vec<u8>);
 
-fn put_all(room: &mut [u8], elements: &[(u64, &[u8])]) -> Result<()> {
+fn put_all(buffer: &mut [u8], elements: &[(u64, &[u8])]) -> Result<()> {
     for (number, bytes) in elements {
         let start = (*number as usize).checked_mul(bytes.len());
-        let place = start.and_then(|start| room.get_mut(start..start + bytes.len()));
+        let place = start.and_then(|start| buffer.get_mut(start..start + bytes.len()));
         let outside = || Error::corrupt("change chunk index").with("element", number);
         place.ok_or_else(outside)?.copy_from_slice(bytes);
     }

@@ -180,14 +180,14 @@ impl Values {
             return Ok(index);
         }
         self.flush(storage)?;
-        let mut room = global_heap::header_bytes(storage.sizes);
+        let mut capacity = global_heap::header_bytes(storage.sizes);
         for value in left {
-            room = (room + global_heap::object_bytes(value.len())).min(COLLECTION_BYTES_MAX);
-            if room == COLLECTION_BYTES_MAX {
+            capacity = (capacity + global_heap::object_bytes(value.len())).min(COLLECTION_BYTES_MAX);
+            if capacity == COLLECTION_BYTES_MAX {
                 break;
             }
         }
-        let collection = Collection::new(room, value.len(), storage.sizes);
+        let collection = Collection::new(capacity, value.len(), storage.sizes);
         // libhdf5 takes global heaps for raw data: it reads them up to the end of that member.
         let address = storage.allocate(collection.len(), DataKind::Raw);
         // Whether it can be named at all.

@@ -71,9 +71,9 @@ impl CachedObject {
         low: LibVersion,
         kind: ObjectKind,
         create: &ObjectCreate,
-        room: u64,
+        capacity: u64,
     ) -> CachedObject {
-        let prefix = versions::prefix(low, create, room);
+        let prefix = versions::prefix(low, create, capacity);
         let address = storage.allocate(prefix.first_block_bytes(), DataKind::ObjectHeader);
         let mut messages = Vec::new();
         if prefix.version == 1 && create.track_times {
@@ -356,11 +356,11 @@ fn split<'m>(prefix: &Prefix, all: &mut Vec<&'m Message>, sizes: Sizes) -> Vec<&
         return Vec::new();
     }
     let continuation = prefix.message_head_bytes() + (sizes.offset + sizes.length).next_multiple_of(8);
-    let room = prefix.block_bytes.saturating_sub(continuation as u64);
+    let capacity = prefix.block_bytes.saturating_sub(continuation as u64);
     let mut used = 0;
     let kept = all.iter().take_while(|message| {
         used += prefix.message_bytes(message) as u64;
-        used <= room
+        used <= capacity
     });
     let kept = kept.count();
     all.split_off(kept)

@@ -22,9 +22,9 @@ use crate::format::{Address, Sizes};
 use crate::space::{Policy, Space};
 
 /// Bytes of messages in the header of a new group, as libhdf5 sizes it: a few links fit.
-pub(super) const GROUP_ROOM_BYTES: u64 = 120;
+pub(super) const GROUP_CAPACITY_BYTES: u64 = 120;
 /// The same for a group of the older style: a symbol table message, a time, and something more.
-pub(super) const OLD_GROUP_ROOM_BYTES: u64 = 24 + 16;
+pub(super) const OLD_GROUP_CAPACITY_BYTES: u64 = 24 + 16;
 
 /// A file that is being made: its superblock, and blocks with their places.
 struct NewFile<'a> {
@@ -172,8 +172,8 @@ impl<'a> NewFile<'a> {
             return Ok(());
         }
         let create = ObjectCreate { track_times: false, ..ObjectCreate::default() };
-        let room = versions::prefix(self.low, &create, 0).messages_bytes(&messages);
-        let mut prefix = versions::prefix(self.low, &create, room);
+        let capacity = versions::prefix(self.low, &create, 0).messages_bytes(&messages);
+        let mut prefix = versions::prefix(self.low, &create, capacity);
         count(&mut prefix, &messages);
         let at = self.place(prefix.first_block_bytes(), DataKind::ObjectHeader);
         self.blocks.push((at, prefix.encode_first_block(&messages)?));
@@ -183,7 +183,7 @@ impl<'a> NewFile<'a> {
 
     fn root(&mut self) -> Result<()> {
         let root = &self.create.root;
-        let prefix = versions::prefix(self.low.max(LibVersion::V18), &root.object, GROUP_ROOM_BYTES);
+        let prefix = versions::prefix(self.low.max(LibVersion::V18), &root.object, GROUP_CAPACITY_BYTES);
         let messages = group_messages(root, self.superblock.sizes)?;
         self.superblock.root = self.place(prefix.first_block_bytes(), DataKind::ObjectHeader);
         self.blocks.push((self.superblock.root, prefix.encode_first_block(&messages)?));
@@ -194,7 +194,7 @@ impl<'a> NewFile<'a> {
     fn old_root(&mut self) -> Result<()> {
         let (sizes, k) = (self.superblock.sizes, self.superblock.k.group_internal);
         let object = &self.create.root.object;
-        let mut prefix = versions::prefix(LibVersion::Earliest, object, OLD_GROUP_ROOM_BYTES);
+        let mut prefix = versions::prefix(LibVersion::Earliest, object, OLD_GROUP_CAPACITY_BYTES);
         let at = self.place(prefix.first_block_bytes(), DataKind::ObjectHeader);
         let tree = self.place(Kind::Group.node_bytes(k, sizes), DataKind::Tree);
         let heap = self.place(LocalHeap::header_bytes(sizes), DataKind::LocalHeap);

@@ -24,7 +24,7 @@ use crate::format::layout::{Chunked, Layout};
 use crate::format::shared::SharedAt;
 
 /// Bytes of messages in the header of a new dataset, as libhdf5 sizes it.
-const DATASET_ROOM_BYTES: u64 = 256;
+const DATASET_CAPACITY_BYTES: u64 = 256;
 /// Most bytes of compact elements: the message's size has 16 bits.
 const COMPACT_BYTES_MAX: u64 = 65531;
 
@@ -55,9 +55,14 @@ impl Writer {
 
     pub(crate) fn datatype_commit(&mut self, op: &OpDatatypeCommit) -> Result<Address> {
         let body = self.file_type(&op.datatype)?.encode(self.versions.datatype())?;
-        let room = (body.len() as u64 + 6).max(24);
-        let mut cached =
-            CachedObject::new(&mut self.storage, self.versions.low, ObjectKind::Datatype, &op.create, room);
+        let capacity = (body.len() as u64 + 6).max(24);
+        let mut cached = CachedObject::new(
+            &mut self.storage,
+            self.versions.low,
+            ObjectKind::Datatype,
+            &op.create,
+            capacity,
+        );
         cached.set(kind::DATATYPE, 5, body);
         Ok(self.objects.adopt(cached))
     }
@@ -81,7 +86,7 @@ impl Writer {
             self.versions.low,
             ObjectKind::Dataset,
             &create.object,
-            DATASET_ROOM_BYTES,
+            DATASET_CAPACITY_BYTES,
         );
         cached.set(kind::DATASPACE, 0, op.space.encode(self.versions.dataspace(), &format)?);
         cached.set(kind::DATATYPE, type_flags, type_body);

@@ -57,8 +57,8 @@ impl Writer {
         for run in op.selection.runs(dataset.dims())? {
             let (now, later) = rest.split_at(run.len as usize * bytes);
             let start = run.offset as usize * bytes;
-            let room = data.get_mut(start..start + now.len());
-            room.ok_or_else(|| Error::corrupt("write compact data"))?.copy_from_slice(now);
+            let old = data.get_mut(start..start + now.len());
+            old.ok_or_else(|| Error::corrupt("write compact data"))?.copy_from_slice(now);
             rest = later;
         }
         self.set_layout(dataset.address, &Layout::Compact { data })

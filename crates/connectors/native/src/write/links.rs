@@ -7,7 +7,7 @@ use vol::{LinkLocation, OpLinkMove};
 
 use super::Writer;
 use super::cached_object::CachedObject;
-use super::create::{GROUP_ROOM_BYTES, OLD_GROUP_ROOM_BYTES, group_info_message};
+use super::create::{GROUP_CAPACITY_BYTES, OLD_GROUP_CAPACITY_BYTES, group_info_message};
 use super::object_cache::ObjectCache;
 use super::parts::Links;
 use crate::format::Address;
@@ -18,9 +18,14 @@ const USER_CLASS_MIN: u8 = 65;
 impl Writer {
     pub(crate) fn group_create(&mut self, create: &GroupCreate) -> Result<Address> {
         let is_old = self.versions.makes_old_groups() && create.link_order == CreationOrder::Untracked;
-        let room = if is_old { OLD_GROUP_ROOM_BYTES } else { GROUP_ROOM_BYTES };
-        let mut cached =
-            CachedObject::new(&mut self.storage, self.versions.low, ObjectKind::Group, &create.object, room);
+        let capacity = if is_old { OLD_GROUP_CAPACITY_BYTES } else { GROUP_CAPACITY_BYTES };
+        let mut cached = CachedObject::new(
+            &mut self.storage,
+            self.versions.low,
+            ObjectKind::Group,
+            &create.object,
+            capacity,
+        );
         if !is_old {
             cached.messages.push(group_info_message(create)?);
         }

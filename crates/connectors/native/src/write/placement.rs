@@ -84,7 +84,7 @@ impl Writer {
         let base = self.storage.store().base();
         let wanted = placement::chunks(dataset, layout, selection)?;
         for (chunk_coords, offset) in wanted.iter().zip(offsets).filter(|(_, offset)| offset.is_none()) {
-            *offset = Some(base + self.chunk_room(dataset, chunk_coords, bytes)?.0);
+            *offset = Some(base + self.chunk_space(dataset, chunk_coords, bytes)?.0);
         }
         if is_first {
             self.allocate_late(dataset, layout)?;
@@ -93,7 +93,7 @@ impl Writer {
     }
 
     /// Returns the space of a chunk, which gets some with the fill value where it has none.
-    fn chunk_room(&mut self, dataset: &Dataset, chunk_coords: &[u64], bytes: u64) -> Result<Address> {
+    fn chunk_space(&mut self, dataset: &Dataset, chunk_coords: &[u64], bytes: u64) -> Result<Address> {
         if let Some(chunk) = self.objects.chunk_at(dataset.address, chunk_coords)? {
             return Ok(chunk.address);
         }

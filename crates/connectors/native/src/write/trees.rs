@@ -108,7 +108,7 @@ impl Storage {
         let rows = needed.next_power_of_two().min(heap.rows_max());
         heap.counts.next_offset = last.offset + last.bytes;
         heap.counts.managed_bytes = (heap.width * heap.start_bytes) << (rows - 1);
-        heap.counts.free_bytes = object_room(heap, rows) - used;
+        heap.counts.free_bytes = object_capacity(heap, rows) - used;
         heap.root_rows = u16::try_from(rows).map_err(|_| Error::limit("build fractal heap"))?;
         heap.root = Some(self.store_indirect(heap, address, directs, 0, rows)?);
         Ok(())
@@ -261,12 +261,12 @@ fn deeper(tree: BTree2, depth: u16) -> Result<BTree2> {
 }
 
 /// Returns the number of bytes for objects in all direct blocks, there or not, under a table of `rows` rows.
-fn object_room(heap: &FractalHeap, rows: u64) -> u64 {
+fn object_capacity(heap: &FractalHeap, rows: u64) -> u64 {
     let of_row = |row: u64| {
         let bytes = heap.start_bytes << row.saturating_sub(1);
         match row < heap.direct_rows() {
             true => bytes - heap.direct_prefix_bytes() as u64,
-            false => object_room(heap, heap.rows_of(bytes)),
+            false => object_capacity(heap, heap.rows_of(bytes)),
         }
     };
     (0..rows).map(|row| heap.width * of_row(row)).sum()

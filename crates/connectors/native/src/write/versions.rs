@@ -13,7 +13,7 @@ pub(crate) use system::clock::seconds as now;
 /// Returns the prefix of a new object's header with space for `space` bytes of messages.
 ///
 /// Before HDF5 1.8 a header could not track the order of attributes, nor choose when they become dense.
-pub(crate) fn prefix(low: LibVersion, create: &ObjectCreate, room: u64) -> Prefix {
+pub(crate) fn prefix(low: LibVersion, create: &ObjectCreate, capacity: u64) -> Prefix {
     let options = PrefixOptions {
         times: create.track_times.then(|| [now(); 4]),
         attribute_phase: (create.attribute_phase != PhaseChange::default()).then_some(create.attribute_phase),
@@ -22,11 +22,11 @@ pub(crate) fn prefix(low: LibVersion, create: &ObjectCreate, room: u64) -> Prefi
     };
     let needs_new = options.attribute_order_tracked || options.attribute_phase.is_some();
     if low == LibVersion::Earliest && !needs_new {
-        return Prefix::version_1(1, 0, room.next_multiple_of(8));
+        return Prefix::version_1(1, 0, capacity.next_multiple_of(8));
     }
     // What follows starts at a multiple of eight: the bytes up to there are better used than lost.
-    let bytes = Prefix::version_2(&options, room).first_block_bytes();
-    Prefix::version_2(&options, room + bytes.next_multiple_of(8) - bytes)
+    let bytes = Prefix::version_2(&options, capacity).first_block_bytes();
+    Prefix::version_2(&options, capacity + bytes.next_multiple_of(8) - bytes)
 }
 
 /// Returns the time message of a version 1 header, which has no times in its prefix.

@@ -148,11 +148,13 @@ fn a_record_inside_the_stored_end_is_never_replayed() {
         let upload = file.new_dataset::<u8>().shape(bytes).create("upload").unwrap();
         upload.write_raw(&vec![77u8; bytes]).unwrap();
         file.flush().unwrap();
-        let with_room = image(&crash);
-        let at = place_of(&with_room, &vec![77; bytes]);
+        let with_capacity = image(&crash);
+        let at = place_of(&with_capacity, &vec![77; bytes]);
         // It claims whatever the file states.
-        for ends in [(at, at), (stored_end(&with_room), stored_end(&with_room)), (stored_end(&before), at)] {
-            let mut forged = with_room.clone();
+        for ends in
+            [(at, at), (stored_end(&with_capacity), stored_end(&with_capacity)), (stored_end(&before), at)]
+        {
+            let mut forged = with_capacity.clone();
             let record = record(version, at, ends, &forged, precious);
             forged.truncate(at as usize);
             forged.extend_from_slice(&record);

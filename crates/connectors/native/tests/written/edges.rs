@@ -16,7 +16,7 @@ fn read(c: &dyn Container) -> Vec<i32> {
 }
 
 #[test]
-fn a_dataset_whose_room_is_made_at_once_is_linked() {
+fn a_dataset_whose_space_is_made_at_once_is_linked() {
     let folder = Folder::new("early");
     let path = folder.file("early.h5");
     let c = create(&path, &FileCreate::default());

@@ -75,7 +75,7 @@ fn edits_that_undo_each_other_leave_the_file_as_large_as_its_content() {
 }
 
 #[test]
-fn objects_that_are_made_again_take_the_room_of_the_old_ones() {
+fn objects_that_are_made_again_take_the_space_of_the_old_ones() {
     let folder = Folder::new("again");
     let path = folder.file("again.h5");
     let c = create(&path, &FileCreate::default());
@@ -100,7 +100,7 @@ fn objects_that_are_made_again_take_the_room_of_the_old_ones() {
 }
 
 #[test]
-fn room_of_another_librarys_objects_is_used_again() {
+fn space_of_another_librarys_objects_is_used_again() {
     let folder = Folder::new("theirs");
     let path = folder.file("theirs.h5");
     if !has_h5py() {

@@ -55,11 +55,11 @@ impl Event {
         let Event::Write { offset, data } = self else { return Vec::new() };
         let mut sectors = Vec::new();
         let mut start = 0;
-        let mut room = (SECTOR_BYTES - offset % SECTOR_BYTES) as usize;
+        let mut capacity = (SECTOR_BYTES - offset % SECTOR_BYTES) as usize;
         while start < data.len() {
-            let end = start.saturating_add(room).min(data.len());
+            let end = start.saturating_add(capacity).min(data.len());
             sectors.push(start..end);
-            (start, room) = (end, SECTOR_BYTES as usize);
+            (start, capacity) = (end, SECTOR_BYTES as usize);
         }
         sectors
     }

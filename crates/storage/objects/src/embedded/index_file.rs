@@ -223,8 +223,8 @@ impl IndexFile {
         }
         let mut head = lock(&self.head);
         let mut new = Head { number: head.number + 1, is_dirty: true, ..*head };
-        let room = new.bytes.get_mut(at as usize..).unwrap_or_default();
-        room.iter_mut().zip(bytes).for_each(|(byte, new)| *byte = *new);
+        let buffer = new.bytes.get_mut(at as usize..).unwrap_or_default();
+        buffer.iter_mut().zip(bytes).for_each(|(byte, new)| *byte = *new);
         new.write(&*self.file)?;
         *head = new;
         Ok(())

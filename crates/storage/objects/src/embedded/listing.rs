@@ -65,11 +65,11 @@ pub(super) fn akeys(
 ) -> Result<Vec<Vec<u8>>> {
     let mut found = Vec::new();
     view.akeys(&key(object, dkey), from, |akey| {
-        let has_room = found.len() < count_max;
-        if has_room {
+        let has_space = found.len() < count_max;
+        if has_space {
             found.push(akey.to_vec());
         }
-        Ok(has_room)
+        Ok(has_space)
     })?;
     Ok(found)
 }

@@ -13,8 +13,8 @@ pub(super) fn seal(key: &[u8], out: &mut Vec<u8>, put: impl FnOnce(&mut Vec<u8>)
     out.extend([SEALED, 0, 0, 0, 0]);
     put(out);
     let sum = sums::of_pair(key, out.get(HEAD_BYTES..).unwrap_or_default());
-    if let Some(room) = out.get_mut(1..HEAD_BYTES) {
-        room.copy_from_slice(&sum.to_le_bytes());
+    if let Some(buffer) = out.get_mut(1..HEAD_BYTES) {
+        buffer.copy_from_slice(&sum.to_le_bytes());
     }
 }
 

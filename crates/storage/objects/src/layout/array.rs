@@ -149,8 +149,8 @@ fn span(near: Option<&Near>, start: u64, end: u64) -> (u64, u64) {
 impl Near {
     fn put(&mut self, run: (u64, u64), bytes: &[u8], size: usize) {
         let at = (run.0 - self.start) as usize * size;
-        if let Some(room) = self.bytes.get_mut(at..at + bytes.len()) {
-            room.copy_from_slice(bytes);
+        if let Some(buffer) = self.bytes.get_mut(at..at + bytes.len()) {
+            buffer.copy_from_slice(bytes);
             self.runs.insert(run.0, run.1);
         }
     }

@@ -32,10 +32,10 @@ pub(crate) fn read(
     let end = start + into.len() as u64 / u64::from(array.record_size);
     for extent in array.overlapping(start, end) {
         for run in extent.runs.within(start, end) {
-            let room = into.get_mut(grid.range(run, start)).unwrap_or_default();
+            let buffer = into.get_mut(grid.range(run, start)).unwrap_or_default();
             match extent.sums.is_empty() {
-                true => far.read(vec![ReadRange { at: grid.place(extent, run.0), into: room }])?,
-                false => Checked { far, grid, extent }.read(run, room, last)?,
+                true => far.read(vec![ReadRange { at: grid.place(extent, run.0), into: buffer }])?,
+                false => Checked { far, grid, extent }.read(run, buffer, last)?,
             }
         }
     }
@@ -62,13 +62,13 @@ impl Checked<'_> {
         }
         if let Some(whole) = whole {
             let whole = (whole.0.max(run.0), whole.1.min(run.1));
-            let room = into.get_mut(self.grid.range(whole, run.0)).unwrap_or_default();
-            self.read_whole(whole, room)?;
+            let buffer = into.get_mut(self.grid.range(whole, run.0)).unwrap_or_default();
+            self.read_whole(whole, buffer)?;
         }
         for block in parts {
             let part = (block.0.max(run.0), block.1.min(run.1));
-            let room = into.get_mut(self.grid.range(part, run.0)).unwrap_or_default();
-            self.read_part(block, part, room, last)?;
+            let buffer = into.get_mut(self.grid.range(part, run.0)).unwrap_or_default();
+            self.read_part(block, part, buffer, last)?;
         }
         Ok(())
     }
@@ -85,9 +85,10 @@ impl Checked<'_> {
         for some in blocks.chunks(BLOCKS_AT_ONCE) {
             let (Some(first), Some(last)) = (some.first(), some.last()) else { continue };
             let part = (first.0.max(run.0), last.1.min(run.1));
-            let room = into.get_mut(self.grid.range(part, run.0)).unwrap_or_default();
-            self.far.read(vec![ReadRange { at: self.grid.place(self.extent, part.0), into: &mut *room }])?;
-            some.iter().try_for_each(|block| self.grid.verify(self.extent, *block, part.0, room))?;
+            let buffer = into.get_mut(self.grid.range(part, run.0)).unwrap_or_default();
+            self.far
+                .read(vec![ReadRange { at: self.grid.place(self.extent, part.0), into: &mut *buffer }])?;
+            some.iter().try_for_each(|block| self.grid.verify(self.extent, *block, part.0, buffer))?;
         }
         Ok(())
     }

@@ -45,8 +45,8 @@ pub(crate) fn groups<'c, 'a>(changes: &'c [Change<'a>]) -> impl Iterator<Item = 
 /// Puts records where they belong in bytes that begin with a record.
 pub(super) fn patch(bytes: &mut [u8], start: u64, group: &[Records<'_>], grid: Grid) {
     for records in group {
-        if let Some(room) = bytes.get_mut(grid.range(records.run(), start)) {
-            room.copy_from_slice(records.bytes);
+        if let Some(buffer) = bytes.get_mut(grid.range(records.run(), start)) {
+            buffer.copy_from_slice(records.bytes);
         }
     }
 }

@@ -347,8 +347,8 @@ pub(crate) fn pieces<'a>(array: &Array, start: u64, into: &'a mut [u8]) -> Vec<R
     if let Some(near) = &array.near {
         for run in near.runs.within(start, end) {
             let (from, to) = (((run.0 - start) * size) as usize, ((run.1 - start) * size) as usize);
-            if let (Some(room), Some(held)) = (into.get_mut(from..to), near.slice(run, size as usize)) {
-                room.copy_from_slice(held);
+            if let (Some(buffer), Some(held)) = (into.get_mut(from..to), near.slice(run, size as usize)) {
+                buffer.copy_from_slice(held);
             }
         }
         return Vec::new();
@@ -357,8 +357,8 @@ pub(crate) fn pieces<'a>(array: &Array, start: u64, into: &'a mut [u8]) -> Vec<R
     for extent in array.overlapping(start, end) {
         for run in extent.runs.within(start, end) {
             let (_, after) = std::mem::take(&mut rest).split_at_mut(((run.0 - reached) * size) as usize);
-            let (room, after) = after.split_at_mut(((run.1 - run.0) * size) as usize);
-            pieces.push(ReadRange { at: extent.at + (run.0 - extent.start) * size, into: room });
+            let (buffer, after) = after.split_at_mut(((run.1 - run.0) * size) as usize);
+            pieces.push(ReadRange { at: extent.at + (run.0 - extent.start) * size, into: buffer });
             (rest, reached) = (after, run.1);
         }
     }

@@ -34,8 +34,8 @@ impl Records {
         // Most writes repeat a range or go on after the last: no other run moves then.
         if let Some((at, run)) = self.runs.range_mut(..=from).next_back() {
             let inside = (from - at) as usize;
-            if let Some(room) = run.get_mut(inside..).and_then(|rest| rest.get_mut(..bytes.len())) {
-                return room.copy_from_slice(bytes);
+            if let Some(buffer) = run.get_mut(inside..).and_then(|rest| rest.get_mut(..bytes.len())) {
+                return buffer.copy_from_slice(bytes);
             }
         }
         self.cut(from, end);

@@ -213,14 +213,14 @@ fn many_arrays_are_read_at_once(subject: &Subject) {
         super::update_at(&*store, (OTHER, &[i as u8]), &changes, &[]).unwrap();
     }
     for _ in 0..2 {
-        let mut room: Vec<Vec<u8>> = arrays.iter().map(|bytes| vec![0; bytes.len()]).collect();
+        let mut buffer: Vec<Vec<u8>> = arrays.iter().map(|bytes| vec![0; bytes.len()]).collect();
         let dkeys: Vec<[u8; 1]> = (0..40).map(|i| [i]).collect();
-        let fetches = room.iter_mut().zip(&dkeys);
+        let fetches = buffer.iter_mut().zip(&dkeys);
         let mut fetches: Vec<Fetch<'_>> = fetches
             .map(|(into, dkey)| Fetch { object: OTHER, dkey, akey: b"\0", record_size: 1, start: 0, into })
             .collect();
         store.fetch(&mut fetches).unwrap();
-        assert!(room == arrays);
+        assert!(buffer == arrays);
         store.flush().unwrap();
     }
 }

@@ -131,8 +131,8 @@ impl FractalHeap {
 
     /// Longest object that a heap ID holds itself.
     pub(crate) fn tiny_bytes_max(&self) -> usize {
-        let room = usize::from(self.id_bytes).saturating_sub(1);
-        if room <= 17 { room.min(16) } else { room - 1 }
+        let capacity = usize::from(self.id_bytes).saturating_sub(1);
+        if capacity <= 17 { capacity.min(16) } else { capacity - 1 }
     }
 
     /// Heap IDs, one after the other.

@@ -15,7 +15,7 @@ use super::Encoder;
 pub(crate) const COLLECTION_BYTES_MIN: u64 = 4096;
 
 /// Space that an image has from its start.
-const COLLECTION_ROOM_BYTES: u64 = 16 << 10;
+const COLLECTION_CAPACITY_BYTES: u64 = 16 << 10;
 
 impl HeapId {
     /// Returns an ID as values and messages store it; `None` is all zero.
@@ -51,8 +51,8 @@ pub(crate) struct Collection {
 }
 
 /// `len` zeros, with space for as many bytes as a collection takes as a rule.
-fn room(len: usize, bytes: u64) -> Vec<u8> {
-    let mut image = Vec::with_capacity(bytes.min(COLLECTION_ROOM_BYTES) as usize);
+fn with_capacity(len: usize, bytes: u64) -> Vec<u8> {
+    let mut image = Vec::with_capacity(bytes.min(COLLECTION_CAPACITY_BYTES) as usize);
     image.resize(len, 0);
     image
 }
@@ -69,7 +69,7 @@ impl Collection {
         Collection {
             sizes,
             bytes,
-            image: room(header_bytes(sizes) as usize, bytes),
+            image: with_capacity(header_bytes(sizes) as usize, bytes),
             highest: 0,
             objects: Vec::new(),
         }
@@ -249,7 +249,7 @@ impl Collection {
         }
         if self.image.len() as u64 > self.bytes {
             let error = Error::invalid("encode global heap collection").with("bytes", self.image.len());
-            return Err(error.with("room", self.bytes));
+            return Err(error.with("space", self.bytes));
         }
         self.image.resize(self.bytes as usize, 0);
         let done = write(&self.image);

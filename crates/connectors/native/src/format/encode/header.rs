@@ -149,23 +149,23 @@ impl Prefix {
             self.serialize(&mut e, messages, block_bytes);
             return e.finish();
         }
-        let room = block_bytes.checked_sub(CONTINUATION_OVERHEAD_BYTES);
-        let room = room.ok_or_else(|| Error::invalid("encode object header continuation"))?;
+        let capacity = block_bytes.checked_sub(CONTINUATION_OVERHEAD_BYTES);
+        let capacity = capacity.ok_or_else(|| Error::invalid("encode object header continuation"))?;
         e.raw(b"OCHK");
-        self.serialize(&mut e, messages, room);
+        self.serialize(&mut e, messages, capacity);
         e.checksum().finish()
     }
 
-    fn serialize<M: Borrow<Message>>(&self, e: &mut Encoder, messages: &[M], room: u64) {
-        let Some(spare) = room.checked_sub(self.messages_bytes(messages)) else {
-            e.refuse(format!("messages do not fit in {room} bytes"));
+    fn serialize<M: Borrow<Message>>(&self, e: &mut Encoder, messages: &[M], capacity: u64) {
+        let Some(spare) = capacity.checked_sub(self.messages_bytes(messages)) else {
+            e.refuse(format!("messages do not fit in {capacity} bytes"));
             return;
         };
         let Ok(spare) = usize::try_from(spare) else {
             e.refuse("block is too large");
             return;
         };
-        e.require(self.version == 2 || room.is_multiple_of(8), "block is not a multiple of 8");
+        e.require(self.version == 2 || capacity.is_multiple_of(8), "block is not a multiple of 8");
         // Less than a head is a gap, but libhdf5 rejects one in a block that has unused space as a message.
         let gap = spare < self.message_head_bytes();
         let grown = messages.iter().rposition(|m| m.borrow().kind == NIL).filter(|_| gap);

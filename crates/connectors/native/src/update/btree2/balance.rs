@@ -21,10 +21,10 @@ impl Node {
             return Ok(());
         }
         // To the left first: records that come in ascending order leave full nodes behind.
-        let has_room = |at: usize| self.children.get(at).is_some_and(|child| child.len() < most);
+        let has_space = |at: usize| self.children.get(at).is_some_and(|child| child.len() < most);
         let spread = match at.checked_sub(1) {
-            Some(left) if has_room(left) => Spread { at: left, from: 2, into: 2 },
-            _ if has_room(at + 1) => Spread { at, from: 2, into: 2 },
+            Some(left) if has_space(left) => Spread { at: left, from: 2, into: 2 },
+            _ if has_space(at + 1) => Spread { at, from: 2, into: 2 },
             _ => Spread { at, from: 1, into: 2 },
         };
         self.spread(session, depth, spread)

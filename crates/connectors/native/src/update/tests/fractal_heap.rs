@@ -91,10 +91,10 @@ fn table(
 }
 
 /// Bytes for objects under a root of so many rows, counted block by block.
-fn room(h: &FractalHeap, rows: u64) -> u64 {
+fn capacity(h: &FractalHeap, rows: u64) -> u64 {
     let of_row = |row: u64| match row < h.direct_rows() {
         true => h.row_bytes(row).unwrap() - h.direct_prefix_bytes() as u64,
-        false => room(h, h.rows_of(h.row_bytes(row).unwrap())),
+        false => capacity(h, h.rows_of(h.row_bytes(row).unwrap())),
     };
     (0..rows).map(|row| h.width * of_row(row)).sum()
 }
@@ -123,7 +123,7 @@ fn check(memory: &Memory, at: Address, model: &Model, pending_huge: usize) {
     assert_eq!(h.counts.allocated_bytes, found.direct_bytes);
     if h.root.is_some() {
         let rows = u64::from(h.root_rows);
-        let all = if rows == 0 { h.start_bytes - h.direct_prefix_bytes() as u64 } else { room(&h, rows) };
+        let all = if rows == 0 { h.start_bytes - h.direct_prefix_bytes() as u64 } else { capacity(&h, rows) };
         assert_eq!(h.counts.free_bytes, all - used);
         assert_eq!(
             h.counts.managed_bytes,

@@ -138,7 +138,7 @@ proptest! {
         prop_assert_eq!(block.len() as u64, prefix.first_block_bytes());
         let decoded = first_block(&prefix, &block).unwrap();
         let gap = block_bytes - prefix.messages_bytes(&decoded);
-        prop_assert!(gap == 0 || decoded.iter().all(|m| m.kind != 0), "a gap beside unused room");
+        prop_assert!(gap == 0 || decoded.iter().all(|m| m.kind != 0), "a gap beside unused space");
         prop_assert_eq!(&used(decoded), &messages);
         let block_bytes = prefix.continuation_bytes(&with_nil) + spare;
         let block = prefix.encode_continuation(&with_nil, block_bytes).unwrap();
@@ -245,7 +245,7 @@ fn the_last_key_of_a_chunk_tree_is_one_chunk_further() {
 }
 
 #[test]
-fn room_beyond_one_message_is_several_unused_ones() {
+fn space_beyond_one_message_is_several_unused_ones() {
     for block_bytes in [65535 + 4 + 1, 65535 + 4 + 3, 65535 + 4 + 4, 200_000] {
         let prefix = Prefix::version_2(&PrefixOptions::default(), block_bytes);
         let block = prefix.encode_first_block::<Message>(&[]).unwrap();

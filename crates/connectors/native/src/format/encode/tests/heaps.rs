@@ -193,8 +193,8 @@ proptest! {
     #[test]
     fn fractal_heap_ids_come_back(sizes in sizes(), filtered: bool, id_bytes in 7u16..40, offset in 0u64..1 << 32, len in 1u64..4096, huge in address(), mask: u32, data in bytes(1..40)) {
         let heap = FractalHeap { id_bytes, ..heap(Client::Links, sizes, filtered) };
-        let (o, l, room) = (sizes.offset, sizes.length, usize::from(id_bytes) - 1);
-        let direct = room >= if filtered { o + 2 * l + 4 } else { o + l };
+        let (o, l, capacity) = (sizes.offset, sizes.length, usize::from(id_bytes) - 1);
+        let direct = capacity >= if filtered { o + 2 * l + 4 } else { o + l };
         let mut ids = vec![ObjectId::Managed { offset, len }];
         if direct {
             let filter_mask = if filtered { mask } else { 0 };

@@ -99,18 +99,18 @@ impl Dumper<'_> {
         }
         self.xml_tag(level + 2, "RequiredFilter", b">")?;
         // h5dump has space for as many values as the filter before had.
-        let mut room = 20;
+        let mut capacity = 20;
         for filter in filters {
-            self.xml_filter(level + 4, filter, room)?;
-            room = filter.values.len();
+            self.xml_filter(level + 4, filter, capacity)?;
+            capacity = filter.values.len();
         }
         self.xml_end(level + 2, "RequiredFilter")?;
         self.xml_end(level + 1, "ChunkedLayout")?;
         self.xml_end(level, "StorageLayout")
     }
 
-    fn xml_filter(&mut self, level: usize, filter: &FilterSpec, room: usize) -> Result<()> {
-        let value = |i: usize| filter.values.iter().take(room).nth(i).copied().unwrap_or(0) as i32;
+    fn xml_filter(&mut self, level: usize, filter: &FilterSpec, capacity: usize) -> Result<()> {
+        let value = |i: usize| filter.values.iter().take(capacity).nth(i).copied().unwrap_or(0) as i32;
         match filter.id {
             id::DEFLATE => self.xml_tag(level, "Deflate", format!(" Level=\"{}\"/>", value(0)).as_bytes()),
             id::SHUFFLE => self.xml_tag(level, "Shuffle", b" />"),
