@@ -18,16 +18,14 @@ pub struct Failure {
     pub minor: Minor,
     /// A description for people.
     pub text: Cow<'static, str>,
-    /// The error of the library beneath, if it came from there.
+    /// The error of the library under this one, if it came from there.
     pub cause: Option<Box<Error>>,
-    /// The call failed because a callback of the program did, whose records are on the stack already.
-    pub is_callback: bool,
 }
 
 impl Failure {
     /// Returns a failure of a part of the library.
     pub fn new(major: Major, minor: Minor, text: impl Into<Cow<'static, str>>) -> Self {
-        Failure { major: Some(major), minor, text: text.into(), cause: None, is_callback: false }
+        Failure { major: Some(major), minor, text: text.into(), cause: None }
     }
 
     /// Returns the failure of an argument.
@@ -42,12 +40,12 @@ impl Failure {
 
     /// Returns the failure of a call that this library does not do.
     pub fn unsupported(text: impl Into<Cow<'static, str>>) -> Self {
-        Failure { major: None, minor: Minor::UNSUPPORTED, text: text.into(), cause: None, is_callback: false }
+        Failure { major: None, minor: Minor::UNSUPPORTED, text: text.into(), cause: None }
     }
 
     /// Returns the failure of a callback.
     pub fn callback(text: impl Into<Cow<'static, str>>) -> Self {
-        Failure { major: None, minor: Minor::CALLBACK, text: text.into(), cause: None, is_callback: true }
+        Failure { major: None, minor: Minor::CALLBACK, text: text.into(), cause: None }
     }
 
     /// With another text and minor number, around the same cause.
@@ -89,7 +87,6 @@ impl From<Error> for Failure {
             minor: minor_of(error.kind()),
             text: Cow::Owned(error.to_string()),
             cause: Some(Box::new(error)),
-            is_callback: false,
         }
     }
 }

@@ -144,28 +144,31 @@ pub fn add_reference(id: hid_t) -> Fallible<c_int> {
 
 /// Removes a reference and returns how many are left. With the last one the object is closed.
 pub fn remove_reference(id: hid_t) -> Fallible<c_int> {
-    if predefined_serial(id).is_some() && is_valid(id) {
-        return Ok(1);
+    remove_reference_if(id, |_| true).unwrap_or_else(|| Err(unknown(id)))
+}
+
+/// Removes a reference if `is_right` accepts the object; `None` if it does not, or if there is no such identifier.
+fn remove_reference_if(id: hid_t, is_right: impl FnOnce(&Object) -> bool) -> Option<Fallible<c_int>> {
+    if predefined_serial(id).is_some() {
+        return crate::handles::predefined(id).filter(is_right).map(|_| Ok(1));
     }
-    let gone = {
-        let mut shard = shard(id).write();
-        let entry = shard.get_mut(&id).ok_or_else(|| unknown(id))?;
-        entry.count -= 1;
-        if entry.count > 0 {
-            return Ok(entry.count);
-        }
-        shard.remove(&id)
-    };
-    if let Some(entry) = gone {
-        entry.object.close(id)?;
+    let mut shard = shard(id).write();
+    let entry = shard.get_mut(&id).filter(|entry| is_right(&entry.object))?;
+    entry.count -= 1;
+    if entry.count > 0 {
+        return Some(Ok(entry.count));
     }
-    Ok(0)
+    let entry = shard.remove(&id)?;
+    drop(shard);
+    Some(entry.object.close(id).map(|()| 0))
 }
 
 /// Closes an identifier that a `…close` function was called with: `is_right` says whether it is of that function's type.
-pub fn close(id: hid_t, what: &str, is_right: impl FnOnce(&Object) -> bool) -> Fallible<()> {
-    get(id, what, |object| is_right(&object).then_some(()))?;
-    remove_reference(id).map(drop)
+pub fn close(id: hid_t, what: &str, is_right: impl Fn(&Object) -> bool) -> Fallible<()> {
+    match remove_reference_if(id, &is_right) {
+        Some(done) => done.map(drop),
+        None => get(id, what, |object| is_right(&object).then_some(())),
+    }
 }
 
 /// Takes an identifier away without closing its object.

@@ -259,6 +259,11 @@ impl PropertyList {
         }
     }
 
+    /// Returns what `look` takes of the values. Many threads may look at once: every call looks at a default list.
+    pub fn look<T>(&self, look: impl FnOnce(&ListValues) -> Option<T>) -> Option<T> {
+        look(&self.state.read().values)
+    }
+
     /// Returns what `read` takes of the values.
     pub fn read<T>(&self, read: impl FnOnce(&mut ListValues) -> Option<T>) -> Option<T> {
         read(&mut self.state.write().values)

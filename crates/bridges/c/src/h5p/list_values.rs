@@ -100,12 +100,19 @@ pub enum ListValues {
     Copy(ObjectCopyValues),
 }
 
-/// Defines `name(&mut self)`, which returns the part that several classes share.
+/// Defines `name(&mut self)` and `name_ref(&self)`, which return the part that several classes share.
 macro_rules! parts {
-    ($($(#[$doc:meta])* $name:ident -> $ty:ty { $($pattern:pat => $part:expr,)+ })+) => {
+    ($($(#[$doc:meta])* $name:ident, $name_ref:ident -> $ty:ty { $($pattern:pat => $part:expr,)+ })+) => {
         $($(#[$doc])* pub fn $name(&mut self) -> Option<&mut $ty> {
             match self {
-                $($pattern => Some($part),)+
+                $($pattern => Some(&mut $part),)+
+                _ => None,
+            }
+        }
+
+        $(#[$doc])* pub fn $name_ref(&self) -> Option<&$ty> {
+            match self {
+                $($pattern => Some(&$part),)+
                 _ => None,
             }
         })+
@@ -139,52 +146,52 @@ impl ListValues {
 
     parts! {
         /// Returns the values that creation lists of all objects have.
-        object -> ObjectCreate {
-            ListValues::Object(object, _) => object,
-            ListValues::Group(group, _) => &mut group.object,
-            ListValues::File(file, _) => &mut file.root.object,
-            ListValues::Dataset(dataset) => &mut dataset.object,
+        object, object_ref -> ObjectCreate {
+            ListValues::Object(object, _) => *object,
+            ListValues::Group(group, _) => group.object,
+            ListValues::File(file, _) => file.root.object,
+            ListValues::Dataset(dataset) => dataset.object,
         }
         /// Returns the filters.
-        filters -> Vec<FilterSpec> {
-            ListValues::Object(_, filters) => filters,
-            ListValues::Group(_, filters) => filters,
-            ListValues::File(_, filters) => filters,
-            ListValues::Dataset(dataset) => &mut dataset.filters,
+        filters, filters_ref -> Vec<FilterSpec> {
+            ListValues::Object(_, filters) => *filters,
+            ListValues::Group(_, filters) => *filters,
+            ListValues::File(_, filters) => *filters,
+            ListValues::Dataset(dataset) => dataset.filters,
         }
         /// Returns the values of groups.
-        group -> GroupCreate {
-            ListValues::Group(group, _) => group,
-            ListValues::File(file, _) => &mut file.root,
+        group, group_ref -> GroupCreate {
+            ListValues::Group(group, _) => *group,
+            ListValues::File(file, _) => file.root,
         }
         /// Returns the values of files.
-        file -> FileCreation { ListValues::File(file, _) => file, }
+        file, file_ref -> FileCreation { ListValues::File(file, _) => **file, }
         /// Returns the values of access to files.
-        access -> FileAccessValues { ListValues::FileAccess(access) => access, }
+        access, access_ref -> FileAccessValues { ListValues::FileAccess(access) => **access, }
         /// Returns the values of datasets.
-        dataset -> DatasetCreateValues { ListValues::Dataset(dataset) => dataset, }
+        dataset, dataset_ref -> DatasetCreateValues { ListValues::Dataset(dataset) => **dataset, }
         /// Returns the values of access to datasets.
-        dataset_access -> DatasetAccessValues { ListValues::DatasetAccess(access) => access, }
+        dataset_access, dataset_access_ref -> DatasetAccessValues { ListValues::DatasetAccess(access) => **access, }
         /// Returns the values of transfers.
-        transfer -> TransferValues { ListValues::Transfer(transfer) => transfer, }
+        transfer, transfer_ref -> TransferValues { ListValues::Transfer(transfer) => **transfer, }
         /// Returns the values of mounts.
-        mount -> FileMountValues { ListValues::Mount(mount) => mount, }
+        mount, mount_ref -> FileMountValues { ListValues::Mount(mount) => *mount, }
         /// Returns the values of access by links.
-        link -> LinkAccessValues {
-            ListValues::Link(link) => link,
-            ListValues::DatasetAccess(access) => &mut access.link,
-            ListValues::MapAccess(access) => &mut access.link,
+        link, link_ref -> LinkAccessValues {
+            ListValues::Link(link) => *link,
+            ListValues::DatasetAccess(access) => access.link,
+            ListValues::MapAccess(access) => access.link,
         }
         /// Returns the values of access to maps.
-        map_access -> MapAccessValues { ListValues::MapAccess(access) => access, }
+        map_access, map_access_ref -> MapAccessValues { ListValues::MapAccess(access) => **access, }
         /// Returns the character set of names.
-        encoding -> super::values::CharEncoding {
-            ListValues::Name(name) => &mut name.encoding,
-            ListValues::LinkCreate(link) => &mut link.encoding,
+        encoding, encoding_ref -> super::values::CharEncoding {
+            ListValues::Name(name) => name.encoding,
+            ListValues::LinkCreate(link) => link.encoding,
         }
         /// Returns the values of new links.
-        link_create -> LinkCreateValues { ListValues::LinkCreate(link) => link, }
+        link_create, link_create_ref -> LinkCreateValues { ListValues::LinkCreate(link) => *link, }
         /// Returns the values of copies.
-        copy -> ObjectCopyValues { ListValues::Copy(copy) => copy, }
+        copy, copy_ref -> ObjectCopyValues { ListValues::Copy(copy) => *copy, }
     }
 }

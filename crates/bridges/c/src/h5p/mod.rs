@@ -46,8 +46,11 @@ pub use class::{Kind, PropertyClass};
 pub use list::PropertyList;
 use list_values::{FileCreation, ListValues};
 
-static DEFAULTS: LazyLock<Vec<Arc<PropertyList>>> =
-    LazyLock::new(|| Kind::ALL.iter().map(|kind| Arc::new(PropertyList::default_of(*kind))).collect());
+/// Default lists, by the numbers of their classes, which begin at 1.
+static DEFAULTS: LazyLock<Vec<Arc<PropertyList>>> = LazyLock::new(|| {
+    let kinds = (1..=Kind::ALL.len() as u64).filter_map(Kind::from_number);
+    kinds.map(|kind| Arc::new(PropertyList::default_of(kind))).collect()
+});
 
 pub(crate) fn predefined_class(serial: u64) -> Option<Arc<PropertyClass>> {
     Kind::from_number(serial).map(class::built_in)
@@ -59,8 +62,7 @@ pub(crate) fn predefined_list(serial: u64) -> Option<Arc<PropertyList>> {
 
 /// Returns the default list of a class.
 pub fn default_list(kind: Kind) -> Arc<PropertyList> {
-    let at = Kind::ALL.iter().position(|known| *known == kind).unwrap_or_default();
-    DEFAULTS[at].clone()
+    DEFAULTS[kind as usize - 1].clone()
 }
 
 pub(crate) fn close_list(id: hid_t, list: &PropertyList) -> Fallible<()> {
@@ -80,8 +82,11 @@ pub fn list_for(id: hid_t, kind: Kind) -> Fallible<Arc<PropertyList>> {
     found.ok_or_else(|| Failure::wrong_type(format!("not a {} property list", kind.name())))
 }
 
-fn lookup<T>(id: hid_t, kind: Kind, read: impl FnOnce(&mut ListValues) -> Option<T>) -> Fallible<T> {
-    let values = list_for(id, kind)?.read(read);
+fn lookup<T>(id: hid_t, kind: Kind, look: impl FnOnce(&ListValues) -> Option<T>) -> Fallible<T> {
+    let values = match id {
+        H5P_DEFAULT => DEFAULTS[kind as usize - 1].look(look),
+        id => list_for(id, kind)?.look(look),
+    };
     values.ok_or_else(|| Failure::new(Major::PLIST, Minor::CANTGET, "property list has no such values"))
 }
 
@@ -95,35 +100,35 @@ macro_rules! lookups {
 
 lookups! {
     /// Returns the values of a file access list.
-    file_access FileAccess -> values::FileAccessValues, access;
+    file_access FileAccess -> values::FileAccessValues, access_ref;
     /// Returns the values of a group creation list.
-    group_create GroupCreate -> values::GroupCreateValues, group;
+    group_create GroupCreate -> values::GroupCreateValues, group_ref;
     /// Returns the values that every object creation list has.
-    object_create ObjectCreate -> values::ObjectCreateValues, object;
+    object_create ObjectCreate -> values::ObjectCreateValues, object_ref;
     /// Returns the values of a dataset creation list.
-    dataset_create DatasetCreate -> values::DatasetCreateValues, dataset;
+    dataset_create DatasetCreate -> values::DatasetCreateValues, dataset_ref;
     /// Returns the values of a transfer list.
-    transfer Transfer -> values::TransferValues, transfer;
+    transfer Transfer -> values::TransferValues, transfer_ref;
     /// Returns the values of a link creation list.
-    link_create LinkCreate -> values::LinkCreateValues, link_create;
+    link_create LinkCreate -> values::LinkCreateValues, link_create_ref;
     /// Returns the link values of any access list that has them.
-    link_access LinkAccess -> values::LinkAccessValues, link;
+    link_access LinkAccess -> values::LinkAccessValues, link_ref;
     /// Returns the values of an object copy list.
-    object_copy ObjectCopy -> values::ObjectCopyValues, copy;
+    object_copy ObjectCopy -> values::ObjectCopyValues, copy_ref;
     /// Returns the values of a mount list.
-    file_mount FileMount -> values::FileMountValues, mount;
+    file_mount FileMount -> values::FileMountValues, mount_ref;
     /// Returns the values of a map access list.
-    map_access MapAccess -> values::MapAccessValues, map_access;
+    map_access MapAccess -> values::MapAccessValues, map_access_ref;
 }
 
 /// Returns the values of a file creation list.
 pub fn file_create(id: hid_t) -> Fallible<values::FileCreateValues> {
-    lookup(id, Kind::FileCreate, |values| values.file().map(|file| file.file()))
+    lookup(id, Kind::FileCreate, |values| values.file_ref().map(FileCreation::file))
 }
 
 /// Returns the values of a dataset access list.
 pub fn dataset_access(id: hid_t) -> Fallible<values::DatasetAccessValues> {
-    let mut access = lookup(id, Kind::DatasetAccess, |values| values.dataset_access().cloned())?;
+    let mut access = lookup(id, Kind::DatasetAccess, |values| values.dataset_access_ref().cloned())?;
     access.chunk_cache = access.chunk_cache.filter(|cache| *cache != values::ChunkCache::OF_FILE);
     Ok(access)
 }
@@ -131,7 +136,7 @@ pub fn dataset_access(id: hid_t) -> Fallible<values::DatasetAccessValues> {
 /// Returns the values of an attribute creation list.
 pub fn attribute_create(id: hid_t) -> Fallible<values::AttributeCreateValues> {
     lookup(id, Kind::StringCreate, |values| {
-        values.encoding().map(|encoding| values::AttributeCreateValues { encoding: *encoding })
+        values.encoding_ref().map(|encoding| values::AttributeCreateValues { encoding: *encoding })
     })
 }
 
