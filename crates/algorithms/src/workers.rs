@@ -11,7 +11,7 @@ use system::sync::{Mutex, MutexGuard};
 
 /// Returns how many threads share a transfer of so many bytes, or elements, where fewer than `least` are not worth a second one.
 pub fn threads(amount: u64, least: u64) -> usize {
-    if amount < least { 1 } else { std::thread::available_parallelism().map_or(1, NonZero::get) }
+    if amount < least { 1 } else { system::thread::available_parallelism().map_or(1, NonZero::get) }
 }
 
 /// Whatever a thread that panicked left: the panic goes on when the threads are joined.
@@ -46,7 +46,7 @@ pub fn each<T: Send>(
             }
         }
     };
-    std::thread::scope(|scope| {
+    system::thread::scope(|scope| {
         (1..threads).for_each(|_| drop(scope.spawn(worker)));
         worker();
     });
@@ -76,7 +76,7 @@ pub fn in_order<T: Send, B: Default + Send>(
     // Twice as many buffers as threads: no one waits while the caller makes one and others are ready.
     (0..2 * threads).for_each(|_| drop(give.send(B::default())));
     let line = Line { items: Mutex::new(items.enumerate()), empty: Mutex::new(empty), make: &make };
-    std::thread::scope(|scope| {
+    system::thread::scope(|scope| {
         let (line, (send, made)) = (&line, channel());
         for _ in 1..threads {
             let send = send.clone();

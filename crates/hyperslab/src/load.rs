@@ -160,7 +160,7 @@ fn both<T: Send, R: Send, M>(
     theirs: impl Fn(T) -> Result<R> + Sync,
 ) -> Result<(M, Vec<R>)> {
     let theirs = &theirs;
-    std::thread::scope(|scope| {
+    system::thread::scope(|scope| {
         let threads: Vec<_> = items.into_iter().map(|item| scope.spawn(move || theirs(item))).collect();
         let mine = mine();
         let joined = threads.into_iter().map(|thread| match thread.join() {

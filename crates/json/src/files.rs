@@ -41,7 +41,7 @@ impl Stamp {
 
     /// Returns how long ago it was written, where that is known.
     pub fn age(&self) -> Option<Duration> {
-        SystemTime::now().duration_since(self.modified?).ok()
+        system::clock::now().duration_since(self.modified?).ok()
     }
 
     /// Returns the number of bytes of the file.

@@ -7,7 +7,7 @@
 //! Who listens is the program's choice (`tracing_subscriber`, …); where no one does, a call costs one look at a flag.
 
 use std::sync::Arc;
-use std::time::Instant;
+use system::clock::Instant;
 
 use model::{Error, Result};
 use tracing::Level;

@@ -2,7 +2,9 @@
 
 use std::io::{self, IoSlice, Read, Write};
 use std::net::{Shutdown, TcpStream};
-use std::time::{Duration, Instant};
+use std::time::Duration;
+
+use system::clock::Instant;
 
 use socket2::{SockRef, TcpKeepalive};
 use system::socket::UnixStream;

@@ -6,7 +6,9 @@
 use std::collections::{BTreeMap, HashMap};
 use std::hash::Hash;
 use std::net::{IpAddr, Shutdown};
-use std::time::{Duration, Instant};
+use std::time::Duration;
+
+use system::clock::Instant;
 
 use model::{Error, Result};
 use protocol::stream::Socket;
@@ -191,10 +193,10 @@ mod tests {
             admission.arrive(number, busy, socket()).unwrap();
         }
         assert!(admission.arrive(3, busy, socket()).is_err(), "each has a moment to say hello");
-        std::thread::sleep(SLOT_MIN);
+        system::thread::sleep(SLOT_MIN);
         for number in 3..6 {
             let _ = admission.arrive(number, busy, socket());
-            std::thread::sleep(SLOT_MIN);
+            system::thread::sleep(SLOT_MIN);
         }
         assert_eq!(admission.count(), 3);
         admission.know(0, "ann").unwrap();

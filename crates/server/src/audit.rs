@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::fs::File;
 use std::io::Write as _;
 use std::path::Path;
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::UNIX_EPOCH;
 
 use model::{Error, Result};
 use system::sync::Mutex;
@@ -52,7 +52,7 @@ impl Audit {
 }
 
 fn line(asked: AuditedRequest<'_>, outcome: Result<(), &Error>) -> String {
-    let time = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0.0, |time| time.as_secs_f64());
+    let time = system::clock::now().duration_since(UNIX_EPOCH).map_or(0.0, |time| time.as_secs_f64());
     let AuditedRequest { who, from, what, name } = asked;
     let mut line = format!("{{\"time\":{time:.6}");
     for (key, value) in [("who", who), ("from", from), ("what", what), ("name", name)] {

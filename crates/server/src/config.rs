@@ -97,7 +97,7 @@ impl Default for ServerLimits {
 
 /// Two for each processor: one computes while the other waits for a disk.
 fn running_max() -> usize {
-    2 * std::thread::available_parallelism().map_or(1, std::num::NonZero::get)
+    2 * system::thread::available_parallelism().map_or(1, std::num::NonZero::get)
 }
 
 /// What a connection takes before it asks for anything large: bytes read ahead, a small frame and a small answer.

@@ -6,7 +6,9 @@ mod control;
 use std::io::{self, BufReader};
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
-use std::time::{Duration, Instant};
+use std::time::Duration;
+
+use system::clock::Instant;
 
 use model::{Budget, Error, Kind, Result};
 use protocol::frame::{self, Frame, FrameKind, FrameLimits, Header, Outgoing};
@@ -129,7 +131,7 @@ impl<'a> Connection<'a> {
     fn delay(&self, length: Duration) {
         if !length.is_zero() {
             self.shared.metrics.delays_total.fetch_add(1, Relaxed);
-            std::thread::sleep(length);
+            system::thread::sleep(length);
         }
     }
 

@@ -7,8 +7,10 @@ use std::io::{Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::thread::JoinHandle;
-use std::time::{Duration, Instant};
+use std::time::Duration;
+use system::thread::JoinHandle;
+
+use system::clock::Instant;
 
 use model::{Error, Result};
 use system::socket::Closer;
@@ -40,7 +42,7 @@ pub(crate) fn start(address: SocketAddr, shared: Arc<Shared>) -> Result<Http> {
     let listener = TcpListener::bind(address).map_err(failed)?;
     let address = listener.local_addr().map_err(failed)?;
     let closer = Closer::tcp(&listener).map_err(failed)?;
-    let thread = std::thread::Builder::new().name("serve-http".to_owned());
+    let thread = system::thread::Builder::named("serve-http");
     let thread = thread.spawn(move || accept(&listener, &shared));
     Ok(Http { address, thread: thread.map_err(|e| Error::io("start thread", &e))?, closer })
 }
@@ -54,7 +56,7 @@ fn accept(listener: &TcpListener, shared: &Arc<Shared>) {
         match stream {
             Ok(stream) => serve(number, stream, shared, &clients),
             // No more descriptors: the next one may do better.
-            Err(_) => std::thread::sleep(Duration::from_millis(10)),
+            Err(_) => system::thread::sleep(Duration::from_millis(10)),
         }
     }
 }
@@ -70,7 +72,7 @@ fn serve(number: u64, stream: TcpStream, shared: &Arc<Shared>, clients: &Clients
     all.push_back((number, again));
     drop(all);
     let (shared, others) = (shared.clone(), clients.clone());
-    let thread = std::thread::Builder::new().name("serve-http".to_owned()).stack_size(STACK_BYTES);
+    let thread = system::thread::Builder::named("serve-http").stack_size(STACK_BYTES);
     let started = thread.spawn(move || {
         // A caller that asks badly gets no answer, or half of one.
         let _ = answer(stream, &shared);

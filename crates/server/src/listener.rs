@@ -5,8 +5,10 @@ use std::net::{Shutdown, SocketAddr, TcpListener};
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::thread::JoinHandle;
-use std::time::{Duration, Instant};
+use std::time::Duration;
+use system::thread::JoinHandle;
+
+use system::clock::Instant;
 
 use model::{Error, Result};
 use protocol::stream::{Duplex, Socket, Stream};
@@ -162,7 +164,7 @@ impl Server {
         self.shared.admission.shut(Shutdown::Read);
         let since = Instant::now();
         while self.shared.connections.load(Ordering::Acquire) > 0 && since.elapsed() < STOP_PATIENCE {
-            std::thread::sleep(Duration::from_millis(2));
+            system::thread::sleep(Duration::from_millis(2));
         }
         self.shared.admission.shut(Shutdown::Both);
         for thread in self.threads.drain(..) {
@@ -195,7 +197,7 @@ fn bind(listen: &Listen) -> Result<(Listener, Listen)> {
 }
 
 fn spawn(name: &str, work: impl FnOnce() + Send + 'static) -> Result<JoinHandle<()>> {
-    let thread = std::thread::Builder::new().name(format!("serve-{name}")).stack_size(STACK_BYTES);
+    let thread = system::thread::Builder::named(format!("serve-{name}")).stack_size(STACK_BYTES);
     thread.spawn(work).map_err(|e| Error::io("start thread", &e))
 }
 
@@ -221,7 +223,7 @@ fn accept(shared: &Arc<Shared>, listener: &Listener, secure: &Arc<Secure>) {
             // No more descriptors, or a client that went away at once: the next one may do better.
             Err(error) => {
                 tracing::error!(why = %error, "could not accept a connection");
-                std::thread::sleep(Duration::from_millis(10));
+                system::thread::sleep(Duration::from_millis(10));
             }
         }
     }

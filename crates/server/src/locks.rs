@@ -8,7 +8,9 @@
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Duration;
+
+use system::clock::Instant;
 
 use model::{Error, Result, Selection, Token};
 use protocol::Id;

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 use std::io::Write as _;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::UNIX_EPOCH;
 
 use tracing::field::{Field, Visit};
 use tracing::span::{Attributes, Id, Record};
@@ -105,7 +105,7 @@ impl Subscriber for Log {
     fn exit(&self, _: &Id) {}
 
     fn event(&self, event: &Event<'_>) {
-        let time = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0.0, |time| time.as_secs_f64());
+        let time = system::clock::now().duration_since(UNIX_EPOCH).map_or(0.0, |time| time.as_secs_f64());
         let level = event.metadata().level();
         let line = match self.format {
             LogFormat::Json => format!("{{\"time\":{time:.6},\"level\":\"{level}\""),

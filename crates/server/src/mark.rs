@@ -3,7 +3,9 @@
 use std::fs::{File, TryLockError};
 use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
+use std::time::Duration;
+
+use system::clock::Instant;
 
 use model::{Error, Result};
 use protocol::{Id, MARK_PREFIX};
@@ -56,7 +58,7 @@ impl ServerMark {
         let left = self.locked_until.map(|until| until.saturating_duration_since(Instant::now()));
         if let Some(left) = left.filter(|left| !left.is_zero()) {
             tracing::info!(seconds = left.as_secs_f32(), "waiting for locks that a server gave which died");
-            std::thread::sleep(left);
+            system::thread::sleep(left);
         }
     }
 

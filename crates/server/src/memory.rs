@@ -2,8 +2,10 @@
 
 use std::collections::HashMap;
 use std::io::Read;
-use std::thread::Thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
+use system::thread::Thread;
+
+use system::clock::Instant;
 
 use model::{Budget, Charge, Error, Result, Within, budget};
 use system::sync::Mutex;
@@ -108,7 +110,7 @@ struct WaitingTicket<'a>(&'a Memory);
 
 impl<'a> WaitingTicket<'a> {
     fn new(memory: &'a Memory, account: &Budget, bytes: u64) -> Self {
-        let thread = std::thread::current();
+        let thread = system::thread::current();
         memory.waiters.lock().push(Waiter { thread, account: account.clone(), bytes });
         WaitingTicket(memory)
     }
@@ -116,7 +118,7 @@ impl<'a> WaitingTicket<'a> {
 
 impl Drop for WaitingTicket<'_> {
     fn drop(&mut self) {
-        let this = std::thread::current().id();
+        let this = system::thread::current().id();
         self.0.waiters.lock().retain(|waiter| waiter.thread.id() != this);
         // There may be enough for the next one too.
         self.0.wake();
@@ -151,7 +153,7 @@ impl OperationMemory<'_> {
             if left.is_zero() {
                 return self.grow_now(bytes, what);
             }
-            std::thread::park_timeout(left.min(LOOK_EVERY));
+            system::thread::park_timeout(left.min(LOOK_EVERY));
             if self.charge.budget().left() >= bytes && self.grow_now(bytes, what).is_ok() {
                 return Ok(());
             }

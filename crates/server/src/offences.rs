@@ -1,7 +1,9 @@
 //! A caller that is refused again and again waits before it hears of it, longer each time.
 
 use std::collections::HashMap;
-use std::time::{Duration, Instant};
+use std::time::Duration;
+
+use system::clock::Instant;
 
 use system::sync::Mutex;
 

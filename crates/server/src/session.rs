@@ -4,7 +4,9 @@ use std::collections::{BTreeMap, HashMap};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Duration;
+
+use system::clock::Instant;
 
 use model::{Budget, Charge, Error, Kind, Result, Token};
 use protocol::wire::{self, Answer, Request};

@@ -9,8 +9,10 @@ use std::cell::Cell;
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
-use std::thread::Thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
+use system::thread::Thread;
+
+use system::clock::Instant;
 
 use cpu_time::ThreadTime;
 use system::sync::Mutex;
@@ -51,7 +53,7 @@ impl Turns {
     /// Waits for a turn of `party`; it ends when it is dropped.
     pub(crate) fn take<'a>(&'a self, party: &'a Party) -> Turn<'a> {
         let mut queue = self.queue.lock();
-        let number = queue.arrive(party, std::thread::current());
+        let number = queue.arrive(party, system::thread::current());
         queue.serve(Instant::now()).iter().for_each(Thread::unpark);
         if queue.is_waiting(party, number) {
             self.metrics.turns_waited.fetch_add(1, Relaxed);
@@ -59,7 +61,7 @@ impl Turns {
         while queue.is_waiting(party, number) {
             drop(queue);
             // A caller has to see that a turn is too long.
-            std::thread::park_timeout(TURN_MAX);
+            system::thread::park_timeout(TURN_MAX);
             queue = self.queue.lock();
             queue.serve(Instant::now()).iter().for_each(Thread::unpark);
         }

@@ -7,6 +7,8 @@
 use std::sync::{PoisonError, TryLockError};
 use std::time::Duration;
 
+use crate::clock::{self, Instant};
+
 pub use std::sync::{MutexGuard, RwLockReadGuard, RwLockWriteGuard};
 
 /// Returns the guard of an attempt to lock, or `None` if another thread is in the way.
@@ -138,19 +140,26 @@ impl Condvar {
         self.0.wait_while(guard, condition).unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Waits for a notification, at most as long as `timeout`.
+    /// Waits for a notification, at most as long as `timeout`. It may return earlier.
     pub fn wait_timeout<'a, T>(&self, guard: MutexGuard<'a, T>, timeout: Duration) -> MutexGuard<'a, T> {
-        self.0.wait_timeout(guard, timeout).unwrap_or_else(PoisonError::into_inner).0
+        self.0.wait_timeout(guard, clock::real_wait(timeout)).unwrap_or_else(PoisonError::into_inner).0
     }
 
     /// Waits while `condition` holds, at most as long as `timeout`. Whether it still holds is for the caller to look.
     pub fn wait_timeout_while<'a, T>(
         &self,
-        guard: MutexGuard<'a, T>,
+        mut guard: MutexGuard<'a, T>,
         timeout: Duration,
-        condition: impl FnMut(&mut T) -> bool,
+        mut condition: impl FnMut(&mut T) -> bool,
     ) -> MutexGuard<'a, T> {
-        self.0.wait_timeout_while(guard, timeout, condition).unwrap_or_else(PoisonError::into_inner).0
+        let begun = Instant::now();
+        while condition(&mut guard) {
+            let Some(left) = timeout.checked_sub(begun.elapsed()).filter(|left| !left.is_zero()) else {
+                break;
+            };
+            guard = self.wait_timeout(guard, left);
+        }
+        guard
     }
 
     /// Wakes one thread that waits.

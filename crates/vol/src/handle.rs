@@ -136,7 +136,7 @@ impl Handle {
     /// Why a handle that is dropped may not commit.
     fn check_may_commit(&self) -> Result<()> {
         self.check_interrupted("commit")?;
-        match std::thread::panicking() {
+        match system::thread::panicking() {
             true => Err(Error::invalid("commit")
                 .with("problem", "the thread panicked; changes since the last commit are dropped")),
             false => Ok(()),

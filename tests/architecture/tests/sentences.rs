@@ -106,6 +106,23 @@ fn decoders_do_no_input_or_output() {
     }
 }
 
+/// `dir` has no dependencies, and asks for the time of day alone; `testkit` is for tests.
+const OWN_CLOCK: [&str; 3] = ["storage/dir", "system", "testkit"];
+
+#[test]
+fn threads_and_clocks_are_those_of_system() {
+    for name in dependencies().keys().filter(|name| !OWN_CLOCK.contains(&name.as_str())) {
+        for (path, text) in sources(&format!("crates/{name}/src")) {
+            let code = text.split("#[cfg(test)]").next().unwrap_or_default();
+            let is_comment = |line: &&str| line.trim_start().starts_with("//");
+            for foreign in ["std::thread", "time::Instant", "SystemTime::now"] {
+                let line = code.lines().filter(|line| !is_comment(line)).find(|line| line.contains(foreign));
+                assert!(line.is_none() || path.contains("tests"), "{path} uses {foreign}: {line:?}");
+            }
+        }
+    }
+}
+
 #[test]
 fn every_folder_of_the_table_of_places_exists() {
     for row in table("## Where things go") {

@@ -8,7 +8,9 @@ mod calls;
 mod peers;
 
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
-use std::time::{Duration, Instant};
+use std::time::Duration;
+
+use system::clock::Instant;
 
 use calls::{Answer, Call};
 use model::{Error, Result};
@@ -63,7 +65,7 @@ impl Mpi {
         let (ask, asked) = channel();
         let (answer, answers) = channel();
         let (begin, begun) = channel();
-        let named = std::thread::Builder::new().name("hyperslab-mpi".to_owned());
+        let named = system::thread::Builder::named("hyperslab-mpi");
         let thread = named.spawn(move || calls::serve(&begin, &asked, &answer));
         thread.map_err(|e| Error::io("begin MPI", &e))?;
         let (rank, size) = begun.recv().map_err(|_| gone())??;

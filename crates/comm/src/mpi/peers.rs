@@ -63,7 +63,7 @@ mod tests {
         child.kill().unwrap();
         // Dead, though no one has asked for its status, or gone.
         while !peer.is_gone() {
-            std::thread::yield_now();
+            system::thread::yield_now();
         }
         child.wait().unwrap();
         assert!(peer.is_gone());

@@ -118,7 +118,7 @@ impl Arena {
         if !surplus.is_empty() {
             // To give back a gigabyte takes a tenth of the time that it takes to write it: no one waits for that. Without a
             // thread it is given back here.
-            let named = std::thread::Builder::new().name("hyperslab-free".to_owned());
+            let named = system::thread::Builder::named("hyperslab-free");
             drop(named.spawn(move || drop(surplus)));
         }
     }

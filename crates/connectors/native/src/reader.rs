@@ -272,7 +272,7 @@ impl Reader {
             if !self.store.is_live() || !torn {
                 break;
             }
-            std::thread::sleep(Duration::from_micros(10 * attempt));
+            system::thread::sleep(Duration::from_micros(10 * attempt));
             done = read();
         }
         done

@@ -2,7 +2,7 @@
 
 use std::io::{self, BufReader};
 use std::net::{TcpStream, ToSocketAddrs};
-use std::time::Instant;
+use system::clock::Instant;
 
 use model::{Error, Result};
 use protocol::frame::{self, Frame, FrameKind, FrameLimits, Header, Outgoing};

@@ -5,7 +5,7 @@
 //! token that both sides know beforehand.
 
 use std::collections::VecDeque;
-use std::time::Instant;
+use system::clock::Instant;
 
 use model::Result;
 use protocol::frame::{FrameKind, Header, Outgoing};

@@ -2,7 +2,9 @@
 
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Duration;
+
+use system::clock::Instant;
 
 use model::{Error, Kind, Result};
 use protocol::frame::{FrameKind, Header};
@@ -61,7 +63,7 @@ pub(crate) fn persist<T>(
         match attempt(deadline) {
             Ok(value) => return Ok(value),
             Err(Failure::Lost(error)) if !is_fatal(&error) && Instant::now() + pause < deadline => {
-                std::thread::sleep(pause);
+                system::thread::sleep(pause);
                 pause = (2 * pause).min(PAUSE_MAX);
             }
             Err(failure) => return Err(failure.into_error()),

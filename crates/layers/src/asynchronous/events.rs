@@ -1,6 +1,8 @@
 //! Event sets: many requests as one.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
+
+use system::clock::Instant;
 
 use model::Error;
 use system::sync::{Mutex, MutexGuard};

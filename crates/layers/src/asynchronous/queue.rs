@@ -4,7 +4,7 @@ use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::thread::JoinHandle;
+use system::thread::JoinHandle;
 
 use model::{Error, Result, Selection, Token};
 use system::sync::{Condvar, Mutex, MutexGuard};
@@ -240,7 +240,7 @@ impl Queue {
         let queue = Arc::clone(self);
         let name = format!("hyperslab-async-{}", state.threads.len());
         let work = move || while queue.work_once(true) {};
-        if let Ok(thread) = std::thread::Builder::new().name(name).spawn(work) {
+        if let Ok(thread) = system::thread::Builder::named(name).spawn(work) {
             state.threads.push(thread);
         }
     }

@@ -1,7 +1,7 @@
 //! The layer: its parameters, and the observer that takes the time.
 
 use std::sync::Arc;
-use std::time::Instant;
+use system::clock::Instant;
 
 use model::{Error, Result};
 use vol::{

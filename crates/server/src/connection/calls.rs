@@ -3,7 +3,9 @@
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
-use std::time::{Duration, Instant};
+use std::time::Duration;
+
+use system::clock::Instant;
 
 use model::{Charge, Kind, Result};
 use protocol::frame::{self, Header};

@@ -63,7 +63,7 @@ impl Pause {
         state.waiting -= 1;
         drop(state);
         if let Some((_, time)) = delay {
-            std::thread::sleep(time);
+            system::thread::sleep(time);
         }
     }
 }

@@ -28,7 +28,8 @@ pub(crate) fn read(words: Vec<String>) -> Result<Vec<String>> {
     let (found, rest) = parse(words)?;
     let _ = COMMON.set(found);
     if let Some(timeout) = found.timeout {
-        std::thread::spawn(move || end_after(timeout));
+        let started = system::thread::Builder::named("deadline").spawn(move || end_after(timeout));
+        started.map_err(|error| Error::io("start thread", &error))?;
     }
     Ok(rest)
 }
@@ -137,10 +138,10 @@ impl Drop for Cleaning {
 }
 
 fn end_after(timeout: Duration) {
-    std::thread::sleep(timeout);
+    system::thread::sleep(timeout);
     STOPPED.store(true, Ordering::Relaxed);
     if CLEANING.load(Ordering::Relaxed) > 0 {
-        std::thread::sleep(GRACE);
+        system::thread::sleep(GRACE);
     }
     eprintln!("hyperslab: stopped after {} seconds (--timeout)", timeout.as_secs_f64());
     std::process::exit(1);

@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
-use std::time::Instant;
+use system::clock::Instant;
 
 use hyperslab::vol::algorithms::compare;
 use hyperslab::vol::algorithms::copy::CopyContext;

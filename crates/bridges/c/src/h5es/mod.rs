@@ -7,7 +7,7 @@ mod functions;
 
 use std::ffi::{CString, c_char, c_int, c_uint, c_void};
 use std::sync::Arc;
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::UNIX_EPOCH;
 
 use system::sync::Mutex;
 
@@ -103,7 +103,7 @@ fn set(id: hid_t) -> Fallible<Arc<EventSet>> {
 }
 
 fn now_ns() -> u64 {
-    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_nanos() as u64)
+    system::clock::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_nanos() as u64)
 }
 
 /// Runs an operation and inserts it into a set. Without a set, the operation is the call itself.

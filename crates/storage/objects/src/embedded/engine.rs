@@ -62,7 +62,7 @@ fn is_of_redb(panic: &PanicHookInfo<'_>) -> bool {
 fn install_hook() {
     static INSTALLED: Once = Once::new();
     // A thread that panics may not change the hook; the next one does.
-    if std::thread::panicking() {
+    if system::thread::panicking() {
         return;
     }
     INSTALLED.call_once(|| {

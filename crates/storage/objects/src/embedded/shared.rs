@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 use std::sync::{Arc, OnceLock};
-use std::thread::{self, JoinHandle};
+use system::thread::{self, JoinHandle};
 
 use system::sync::{Mutex, MutexGuard, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
@@ -247,7 +247,8 @@ impl Shared {
         if helper.as_ref().is_none_or(JoinHandle::is_finished) {
             let shared = self.clone();
             // After an error the changes wait again, and the next flush tells. Without a thread they wait for that.
-            *helper = thread::Builder::new().spawn(move || drop(shared.flush_early())).ok();
+            *helper =
+                thread::Builder::named("hyperslab-flush").spawn(move || drop(shared.flush_early())).ok();
         }
         Ok(())
     }

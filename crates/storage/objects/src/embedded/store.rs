@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 use std::sync::Arc;
-use std::thread;
+use system::thread;
 
 use super::overlay::Single;
 use super::shared::Shared;
