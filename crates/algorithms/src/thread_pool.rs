@@ -4,16 +4,29 @@
 //! them out may hold a lock meanwhile. And a caller that works for a caller's `rayon` already does its own pieces: waiting there
 //! could mean to begin something else, which may want that same lock.
 
-use std::sync::OnceLock;
-
 use rayon::prelude::*;
 use rayon::{ThreadPool, ThreadPoolBuilder};
+use system::sync::RwLock;
+
+/// The pool, and the process whose threads it has: a child that was forked has none of them.
+static POOL: RwLock<Option<(u32, Option<&'static ThreadPool>)>> = RwLock::new(None);
 
 /// Nothing where the system gives no threads.
 fn thread_pool() -> Option<&'static ThreadPool> {
-    static CREW: OnceLock<Option<ThreadPool>> = OnceLock::new();
-    let start = || ThreadPoolBuilder::new().thread_name(|n| format!("hyperslab-{n}")).build().ok();
-    CREW.get_or_init(start).as_ref().filter(|thread_pool| thread_pool.current_num_threads() > 1)
+    let process = system::process::id();
+    let started = POOL.read().filter(|(of, _)| *of == process);
+    let (_, pool) = started.unwrap_or_else(|| start(process));
+    pool.filter(|pool| pool.current_num_threads() > 1)
+}
+
+/// Starts the threads of this process. A pool is never dropped: that of a parent would wait for threads that are not there.
+fn start(process: u32) -> (u32, Option<&'static ThreadPool>) {
+    let mut pool = POOL.write();
+    let build = || ThreadPoolBuilder::new().thread_name(|n| format!("hyperslab-{n}")).build().ok();
+    match *pool {
+        Some(started) if started.0 == process => started,
+        _ => *pool.insert((process, build().map(|built| &*Box::leak(Box::new(built))))),
+    }
 }
 
 /// Returns the thread_pool, if work can be shared from here.

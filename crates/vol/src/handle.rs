@@ -39,6 +39,7 @@ pub(crate) struct Handle {
     resolver: Option<Arc<dyn Resolver>>,
     /// The process that opened it. After a `fork` the changes are the parent's to commit.
     process: u32,
+    generation: u32,
     is_closed: AtomicBool,
     /// Something was changed since the last commit.
     is_dirty: AtomicBool,
@@ -71,6 +72,7 @@ pub(crate) fn handle(
         link_classes: link_classes.clone(),
         resolver: access.resolver.clone(),
         process: system::process::id(),
+        generation: system::process::generation(),
         is_closed: AtomicBool::new(false),
         is_dirty: AtomicBool::new(false),
         is_interrupted: AtomicBool::new(false),
@@ -98,6 +100,9 @@ impl Handle {
     }
 
     fn change_with<T>(&self, run: impl FnOnce() -> Result<T>) -> Result<T> {
+        if self.generation != system::process::generation() {
+            return Err(other_process("change"));
+        }
         // Many threads change one container: the cache line stays shared.
         if !self.is_dirty.load(Ordering::Relaxed) {
             self.is_dirty.store(true, Ordering::Relaxed);
@@ -110,6 +115,9 @@ impl Handle {
 
     fn commit_with<T>(&self, run: impl FnOnce() -> Result<T>) -> Result<T> {
         self.check_interrupted("commit")?;
+        if self.is_of_other_process() {
+            return Err(other_process("commit"));
+        }
         let was_dirty = self.is_dirty.swap(false, Ordering::Relaxed);
         let done = run();
         if was_dirty && done.is_err() {
@@ -118,8 +126,20 @@ impl Handle {
         done
     }
 
+    fn is_of_other_process(&self) -> bool {
+        self.process != system::process::id()
+    }
+
+    /// Leaves the container to the process that opened it: not even a lock or a consistency flag is the child's to change.
+    fn leave_open(&self) {
+        std::mem::forget(self.inner.clone());
+    }
+
     fn close_with<T>(&self, run: impl FnOnce() -> Result<T>) -> Result<T> {
         self.check_interrupted("close")?;
+        if self.is_of_other_process() {
+            return Err(other_process("close"));
+        }
         let done = run()?;
         self.is_closed.store(true, Ordering::Release);
         Ok(done)
@@ -160,15 +180,21 @@ impl Handle {
     }
 }
 
+/// A child that was forked reads what its parent opened, and changes nothing of it.
+fn other_process(operation: &str) -> Error {
+    Error::invalid(operation).with(
+        "problem",
+        "the container was opened before this process was forked; open it again to change it",
+    )
+}
+
 impl Drop for Handle {
     fn drop(&mut self) {
         if self.is_closed.load(Ordering::Acquire) {
             return;
         }
-        if self.process != system::process::id() {
-            // Not even a lock or a consistency flag is the child's to change.
-            std::mem::forget(self.inner.clone());
-            return;
+        if self.is_of_other_process() {
+            return self.leave_open();
         }
         if self.discards {
             return;

@@ -25,6 +25,19 @@ pub static H5_libinit_g: AtomicBool = AtomicBool::new(true);
 #[unsafe(no_mangle)]
 pub static H5_libterm_g: AtomicBool = AtomicBool::new(false);
 
+/// `H5_alloc_stats_t` of 1.10 to 1.14.
+#[repr(C)]
+#[derive(Debug, Clone, Copy, Default)]
+pub struct H5_alloc_stats_t {
+    pub total_alloc_bytes: u64,
+    pub curr_alloc_bytes: usize,
+    pub peak_alloc_bytes: usize,
+    pub max_block_size: usize,
+    pub total_alloc_blocks_count: usize,
+    pub curr_alloc_blocks_count: usize,
+    pub peak_alloc_blocks_count: usize,
+}
+
 type AtClose = Option<unsafe extern "C" fn(*mut c_void)>;
 
 static AT_CLOSE: Mutex<Vec<(AtClose, Opaque)>> = Mutex::new(Vec::new());
@@ -46,8 +59,11 @@ pub(crate) fn version_text() -> String {
     format!("{major}.{minor}.{release}")
 }
 
-/// Closes everything when the process ends, as libhdf5 does. Called when the first file is opened.
+/// Closes everything when the process ends, as libhdf5 does, and notes when it is forked. Called when the first file is opened.
 pub(crate) fn close_at_exit() {
+    extern "C" fn in_child() {
+        system::process::note_fork();
+    }
     extern "C" fn at_exit() {
         if !EXITS_SILENTLY.load(Ordering::Relaxed) {
             end();
@@ -56,6 +72,8 @@ pub(crate) fn close_at_exit() {
     AT_EXIT.call_once(|| {
         // SAFETY: the function takes nothing and does not unwind: `end` catches panics.
         unsafe { libc::atexit(at_exit) };
+        // SAFETY: the function only adds to a number.
+        unsafe { libc::pthread_atfork(None, None, Some(in_child)) };
     });
 }
 
@@ -118,6 +136,11 @@ api! { LIB:
     fn H5get_free_list_sizes(regular: Out<usize>, arrays: Out<usize>, blocks: Out<usize>, factories: Out<usize>) -> herr_t {
         [regular, arrays, blocks, factories].into_iter().for_each(|size| size.put(0));
         Ok(())
+    }
+
+    /// Returns how much memory is allocated, which is not counted: libhdf5 returns zeros too, unless it is built for it.
+    fn H5get_alloc_stats(stats: Out<H5_alloc_stats_t>) -> herr_t {
+        stats.put_required(H5_alloc_stats_t::default(), "stats")
     }
 
     /// Returns the version of HDF5 that this is.

@@ -182,6 +182,9 @@ fn push(
     (class, major, minor): (hid_t, hid_t, hid_t),
     text: CString,
 ) -> Fallible<()> {
+    if ![class, major, minor].into_iter().all(ids::is_valid) {
+        return Err(Failure::new(Major::ERROR, Minor::CANTINC, "can't increment error ID"));
+    }
     let name = |text: Text| c_text(&text.optional().unwrap_or_default());
     let record = Record { class, major, minor, line, function: name(function), file: name(file), text };
     with(id, |stack| stack.push(record))

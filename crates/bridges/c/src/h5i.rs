@@ -11,7 +11,7 @@ use crate::codes::{Major, Minor};
 use crate::failure::{Failure, Fallible};
 use crate::ffi::{herr_t, hid_t, hsize_t, htri_t, id_type};
 use crate::handles::Object;
-use crate::ids;
+use crate::{headers, ids};
 
 type Free = Option<unsafe extern "C" fn(*mut c_void, *mut *mut c_void) -> herr_t>;
 type Search = Option<unsafe extern "C" fn(*mut c_void, hid_t, *mut c_void) -> c_int>;
@@ -120,7 +120,7 @@ api! { ID:
     /// Returns the type of an identifier.
     fn H5Iget_type(id: hid_t) -> c_int {
         match ids::is_valid(id) {
-            true => Ok(ids::type_of(id)),
+            true => Ok(headers::type_for_program(ids::type_of(id))),
             false => Ok(id_type::BADID),
         }
     }
@@ -165,6 +165,11 @@ api! { ID:
 
     /// Defines a type of identifiers, with arguments that no longer mean anything.
     fn H5Iregister_type1(_hash_size: usize, _reserved: c_uint, free: Free) -> c_int {
+        register_type(free)
+    }
+
+    /// Defines a type of identifiers: the name of [`H5Iregister_type1`] in programs for 1.10 to 1.14.
+    fn H5Iregister_type(_hash_size: usize, _reserved: c_uint, free: Free) -> c_int {
         register_type(free)
     }
 
@@ -223,6 +228,7 @@ api! { ID:
 
     /// Calls a function for every identifier of a type.
     fn H5Iiterate(kind: c_int, function: Iterate, data: *mut c_void) -> herr_t {
+        let kind = headers::type_from_program(kind);
         check_known(kind)?;
         let function = function.ok_or_else(|| Failure::argument("no function"))?;
         for id in ids::find(|object| object.id_type() == kind) {

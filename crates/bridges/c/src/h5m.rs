@@ -16,6 +16,7 @@ use crate::codes::{Major, Minor};
 use crate::failure::{Failure, Fallible};
 use crate::ffi::{herr_t, hid_t, hsize_t};
 use crate::h5f::FileHandle;
+use crate::h5p::Kind;
 use crate::handles::{self, Object, ObjectHandle};
 use crate::listing::{Data, check_answer};
 use crate::memory::{self, Allocator};
@@ -248,12 +249,14 @@ api! { MAP:
     }
 
     /// Returns the number of pairs.
-    fn H5Mget_count(id: hid_t, count: Out<hsize_t>, _dxpl: hid_t) -> herr_t {
+    fn H5Mget_count(id: hid_t, count: Out<hsize_t>, dxpl: hid_t) -> herr_t {
+        h5p::list_for(dxpl, Kind::Transfer)?;
         count.put_required(info(&*handles::map(id)?)?.count, "count")
     }
 
     /// Sets the value of a key.
-    fn H5Mput(id: hid_t, key_type: hid_t, key: *const c_void, value_type: hid_t, value: *const c_void, _dxpl: hid_t) -> herr_t {
+    fn H5Mput(id: hid_t, key_type: hid_t, key: *const c_void, value_type: hid_t, value: *const c_void, dxpl: hid_t) -> herr_t {
+        h5p::list_for(dxpl, Kind::Transfer)?;
         put(id, (key_type, key), (value_type, value))
     }
 
@@ -263,7 +266,8 @@ api! { MAP:
     }
 
     /// Says whether a key has a value.
-    fn H5Mexists(id: hid_t, key_type: hid_t, key: *const c_void, exists: Out<bool>, _dxpl: hid_t) -> herr_t {
+    fn H5Mexists(id: hid_t, key_type: hid_t, key: *const c_void, exists: Out<bool>, dxpl: hid_t) -> herr_t {
+        h5p::list_for(dxpl, Kind::Transfer)?;
         let map = handles::map(id)?;
         let key = stored_key(&map, &info(&map)?, key_type, key)?;
         let found = map.container().map_get(map.token, &[&key])?;
@@ -271,12 +275,14 @@ api! { MAP:
     }
 
     /// Calls a function for the keys of a map.
-    fn H5Miterate(id: hid_t, position: Out<hsize_t>, key_type: hid_t, operator: Operator, data: Data, _dxpl: hid_t) -> herr_t {
+    fn H5Miterate(id: hid_t, position: Out<hsize_t>, key_type: hid_t, operator: Operator, data: Data, dxpl: hid_t) -> herr_t {
+        h5p::list_for(dxpl, Kind::Transfer)?;
         iterate(id, position, key_type, operator, data)
     }
 
     /// Calls a function for the keys of the map that a name leads to.
-    fn H5Miterate_by_name(id: hid_t, name: Text, position: Out<hsize_t>, key_type: hid_t, operator: Operator, data: Data, _dxpl: hid_t, lapl: hid_t) -> herr_t {
+    fn H5Miterate_by_name(id: hid_t, name: Text, position: Out<hsize_t>, key_type: hid_t, operator: Operator, data: Data, dxpl: hid_t, lapl: hid_t) -> herr_t {
+        h5p::list_for(dxpl, Kind::Transfer)?;
         let found = paths::find_from(id, &name.name("map name")?, lapl)?;
         let map = found.open_kind(ObjectKind::Map)?.register()?;
         let done = iterate(map, position, key_type, operator, data);
@@ -285,7 +291,8 @@ api! { MAP:
     }
 
     /// Removes a pair.
-    fn H5Mdelete(id: hid_t, key_type: hid_t, key: *const c_void, _dxpl: hid_t) -> herr_t {
+    fn H5Mdelete(id: hid_t, key_type: hid_t, key: *const c_void, dxpl: hid_t) -> herr_t {
+        h5p::list_for(dxpl, Kind::Transfer)?;
         let map = handles::map(id)?;
         map.file.check_writable()?;
         let key = stored_key(&map, &info(&map)?, key_type, key)?;

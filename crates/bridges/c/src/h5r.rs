@@ -16,7 +16,7 @@ use crate::h5p::values::LinkAccessValues;
 use crate::handles::{self, AttributeHandle, Object, ObjectHandle, Space, SpaceHandle};
 use crate::memory::references::{self, OwnedReference};
 use crate::memory::{OBJECT_REFERENCE_BYTES, REFERENCE_BYTES, REGION_REFERENCE_BYTES};
-use crate::{api, ids, paths};
+use crate::{api, h5p, ids, paths};
 
 /// `H5R_type_t`
 mod kind {
@@ -191,6 +191,11 @@ fn open_region2(pointer: ReferencePointer) -> Fallible<hid_t> {
     open_region(&file_of(&value)?, &value.reference)
 }
 
+/// Returns an error where identifiers are not those of property lists.
+fn check_lists(lists: [hid_t; 2]) -> Fallible<()> {
+    lists.into_iter().filter(|id| *id != H5P_DEFAULT).try_for_each(|id| h5p::list::list(id).map(drop))
+}
+
 api! { REFERENCE:
     /// Creates a reference to an object.
     fn H5Rcreate_object(location: hid_t, name: Text, access: hid_t, into: ReferencePointer) -> herr_t {
@@ -245,43 +250,50 @@ api! { REFERENCE:
     }
 
     /// Opens the object that a reference points to or into.
-    fn H5Ropen_object(pointer: ReferencePointer, _file_access: hid_t, _access: hid_t) -> hid_t {
+    fn H5Ropen_object(pointer: ReferencePointer, file_access: hid_t, access: hid_t) -> hid_t {
+        check_lists([file_access, access])?;
         open_object(pointer)
     }
 
     /// Opens the object that a reference points to; it is done when the function returns.
     fn H5Ropen_object_async(
-        _file: *const c_char, _func: *const c_char, _line: c_uint, pointer: ReferencePointer, _file_access: hid_t, _access: hid_t, _es: hid_t,
+        _file: *const c_char, _func: *const c_char, _line: c_uint, pointer: ReferencePointer, file_access: hid_t, access: hid_t, _es: hid_t,
     ) -> hid_t {
+        check_lists([file_access, access])?;
         open_object(pointer)
     }
 
     /// Returns the elements that a reference points to, as a dataspace.
-    fn H5Ropen_region(pointer: ReferencePointer, _file_access: hid_t, _access: hid_t) -> hid_t {
+    fn H5Ropen_region(pointer: ReferencePointer, file_access: hid_t, access: hid_t) -> hid_t {
+        check_lists([file_access, access])?;
         open_region2(pointer)
     }
 
     /// Returns the elements that a reference points to; it is done when the function returns.
     fn H5Ropen_region_async(
-        _file: *const c_char, _func: *const c_char, _line: c_uint, pointer: ReferencePointer, _file_access: hid_t, _access: hid_t, _es: hid_t,
+        _file: *const c_char, _func: *const c_char, _line: c_uint, pointer: ReferencePointer, file_access: hid_t, access: hid_t, _es: hid_t,
     ) -> hid_t {
+        check_lists([file_access, access])?;
         open_region2(pointer)
     }
 
     /// Opens the attribute that a reference points to.
-    fn H5Ropen_attr(pointer: ReferencePointer, _file_access: hid_t, _access: hid_t) -> hid_t {
+    fn H5Ropen_attr(pointer: ReferencePointer, file_access: hid_t, access: hid_t) -> hid_t {
+        check_lists([file_access, access])?;
         open_attribute(&owned(pointer)?)
     }
 
     /// Opens the attribute that a reference points to; it is done when the function returns.
     fn H5Ropen_attr_async(
-        _file: *const c_char, _func: *const c_char, _line: c_uint, pointer: ReferencePointer, _file_access: hid_t, _access: hid_t, _es: hid_t,
+        _file: *const c_char, _func: *const c_char, _line: c_uint, pointer: ReferencePointer, file_access: hid_t, access: hid_t, _es: hid_t,
     ) -> hid_t {
+        check_lists([file_access, access])?;
         open_attribute(&owned(pointer)?)
     }
 
     /// Returns the type of the object that a reference points to or into.
-    fn H5Rget_obj_type3(pointer: ReferencePointer, _file_access: hid_t, into: Out<c_int>) -> herr_t {
+    fn H5Rget_obj_type3(pointer: ReferencePointer, file_access: hid_t, into: Out<c_int>) -> herr_t {
+        check_lists([file_access, H5P_DEFAULT])?;
         let value = owned(pointer)?;
         into.put(object_type(kind_of(&file_of(&value)?, token_of(&value.reference)?)?));
         Ok(())
@@ -295,7 +307,8 @@ api! { REFERENCE:
     }
 
     /// Returns the path of the object that a reference points to or into.
-    fn H5Rget_obj_name(pointer: ReferencePointer, _file_access: hid_t, name: TextOut, size: usize) -> isize {
+    fn H5Rget_obj_name(pointer: ReferencePointer, file_access: hid_t, name: TextOut, size: usize) -> isize {
+        check_lists([file_access, H5P_DEFAULT])?;
         let value = owned(pointer)?;
         put_path(&file_of(&value)?, &value.reference, name, size)
     }
@@ -314,7 +327,8 @@ api! { REFERENCE:
     }
 
     /// Opens the object that an old reference points to or into.
-    fn H5Rdereference2(location: hid_t, _access: hid_t, code: c_int, from: *const c_void) -> hid_t {
+    fn H5Rdereference2(location: hid_t, access: hid_t, code: c_int, from: *const c_void) -> hid_t {
+        check_lists([H5P_DEFAULT, access])?;
         dereference(location, code, from)
     }
 

@@ -22,6 +22,7 @@ pub mod failure;
 pub mod ffi;
 mod globals;
 pub mod handles;
+mod headers;
 pub mod ids;
 pub mod stack;
 

@@ -5,6 +5,8 @@ use std::cell::RefCell;
 use std::ffi::{CString, c_void};
 use std::sync::Arc;
 
+use system::sync::Mutex;
+
 use crate::codes::{Major, Minor};
 use crate::failure::Failure;
 use crate::ffi::{H5E_DEFAULT, herr_t, hid_t};
@@ -71,15 +73,28 @@ thread_local! {
     static STACK: RefCell<Stack> = RefCell::new(Stack::default());
 }
 
+/// The stack of calls that come when a thread's own stack is gone already: destructors of C++ objects that live until the
+/// process ends call the library so late. Nothing is printed of them.
+static LATE: Mutex<Stack> = Mutex::new(Stack {
+    records: Vec::new(),
+    automatic: Automatic::Two(None, std::ptr::null_mut()),
+    paused: 0,
+});
+
 /// Runs `work` on this thread's stack.
 pub fn with<T>(work: impl FnOnce(&mut Stack) -> T) -> T {
-    STACK.with(|stack| work(&mut stack.borrow_mut()))
+    let mut work = Some(work);
+    let mut run = |stack: &mut Stack| work.take().map(|work| work(stack));
+    let done = match STACK.try_with(|stack| run(&mut stack.borrow_mut())) {
+        Ok(done) => done,
+        Err(_) => run(&mut LATE.lock()),
+    };
+    done.expect("work is done once, on one of the stacks")
 }
 
 /// Empties this thread's stack.
 pub fn clear() {
-    STACK.with(|stack| {
-        let mut stack = stack.borrow_mut();
+    with(|stack| {
         if !stack.records.is_empty() {
             stack.records.clear();
         }
@@ -137,4 +152,4 @@ pub fn print_automatically() {
 }
 
 /// A stack that a program holds by an identifier.
-pub type SharedStack = Arc<system::sync::Mutex<Stack>>;
+pub type SharedStack = Arc<Mutex<Stack>>;

@@ -10,6 +10,7 @@ use crate::arguments::{Bytes, Out, Values};
 use crate::codes::{Major, Minor};
 use crate::failure::{Failure, Fallible};
 use crate::ffi::{HADDR_UNDEF, haddr_t, herr_t, hid_t, hsize_t};
+use crate::h5p::{self, Kind};
 use crate::handles::{self, ObjectHandle};
 use crate::listing::{Data, check_answer};
 
@@ -145,7 +146,8 @@ api! { DATASET:
     }
 
     /// Calls a function for every chunk that is stored.
-    fn H5Dchunk_iter(id: hid_t, _dxpl: hid_t, operator: ChunkOperator, data: Data) -> herr_t {
+    fn H5Dchunk_iter(id: hid_t, dxpl: hid_t, operator: ChunkOperator, data: Data) -> herr_t {
+        h5p::list_for(dxpl, Kind::Transfer)?;
         let dataset = handles::dataset(id)?;
         shape(&dataset)?;
         let operator = operator.ok_or_else(|| Failure::argument("invalid callback"))?;
@@ -169,7 +171,8 @@ api! { DATASET:
     }
 
     /// Reads a chunk as it is stored.
-    fn H5Dread_chunk2(id: hid_t, _dxpl: hid_t, offset: Values<hsize_t>, mask: Out<u32>, buffer: Bytes, size: Out<usize>) -> herr_t {
+    fn H5Dread_chunk2(id: hid_t, dxpl: hid_t, offset: Values<hsize_t>, mask: Out<u32>, buffer: Bytes, size: Out<usize>) -> herr_t {
+        h5p::list_for(dxpl, Kind::Transfer)?;
         if buffer.0.is_null() && !size.is_wanted() {
             return Err(Failure::argument("buf and buf_size cannot both be NULL"));
         }
@@ -177,19 +180,22 @@ api! { DATASET:
     }
 
     /// Reads a chunk as it is stored; the program knows its size.
-    fn H5Dread_chunk1(id: hid_t, _dxpl: hid_t, offset: Values<hsize_t>, mask: Out<u32>, buffer: Bytes) -> herr_t {
+    fn H5Dread_chunk1(id: hid_t, dxpl: hid_t, offset: Values<hsize_t>, mask: Out<u32>, buffer: Bytes) -> herr_t {
+        h5p::list_for(dxpl, Kind::Transfer)?;
         buffer.read(1, "buffer")?;
         read_chunk(id, offset, mask, buffer, Out(std::ptr::null_mut()))
     }
 
     /// Reads a chunk as it is stored: the name of [`H5Dread_chunk1`] in programs for 1.10 to 1.14.
-    fn H5Dread_chunk(id: hid_t, _dxpl: hid_t, offset: Values<hsize_t>, mask: Out<u32>, buffer: Bytes) -> herr_t {
+    fn H5Dread_chunk(id: hid_t, dxpl: hid_t, offset: Values<hsize_t>, mask: Out<u32>, buffer: Bytes) -> herr_t {
+        h5p::list_for(dxpl, Kind::Transfer)?;
         buffer.read(1, "buffer")?;
         read_chunk(id, offset, mask, buffer, Out(std::ptr::null_mut()))
     }
 
     /// Stores a chunk as it is.
-    fn H5Dwrite_chunk(id: hid_t, _dxpl: hid_t, mask: u32, offset: Values<hsize_t>, size: usize, buffer: *const c_void) -> herr_t {
+    fn H5Dwrite_chunk(id: hid_t, dxpl: hid_t, mask: u32, offset: Values<hsize_t>, size: usize, buffer: *const c_void) -> herr_t {
+        h5p::list_for(dxpl, Kind::Transfer)?;
         let dataset = handles::dataset(id)?;
         dataset.file.check_writable()?;
         if size == 0 {

@@ -35,8 +35,13 @@ impl Selected {
         selection
             .validate(&dims)
             .map_err(|_| Failure::argument("dataspace selection is not within the extent"))?;
-        let runs = selection.runs(&dims)?.map(|run| (run.offset, run.len)).collect();
-        Ok(Selected { runs, extent: space.extent.element_count()?, dims })
+        let extent = space.extent.element_count()?;
+        let runs = match extent {
+            // All of a null dataspace is nothing.
+            0 => Vec::new(),
+            _ => selection.runs(&dims)?.map(|run| (run.offset, run.len)).collect(),
+        };
+        Ok(Selected { runs, extent, dims })
     }
 
     fn of_id(id: hid_t) -> Fallible<Self> {

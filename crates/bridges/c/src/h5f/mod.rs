@@ -71,6 +71,8 @@ pub struct SharedFile {
     pub(crate) no_attributes_hint: AtomicBool,
     /// Files that are mounted on groups.
     pub(crate) mounts: Mutex<Vec<MountPoint>>,
+    /// The process that opened it, or the one that this one was forked from.
+    generation: u32,
 }
 
 impl std::fmt::Debug for SharedFile {
@@ -125,6 +127,7 @@ impl SharedFile {
             is_swmr: AtomicBool::new(opened.is_swmr),
             no_attributes_hint: AtomicBool::new(false),
             mounts: Mutex::default(),
+            generation: system::process::generation(),
         });
         let mut open = OPEN.lock();
         open.retain(|file| file.strong_count() > 0);
@@ -235,6 +238,8 @@ fn close_degree(shared: &SharedFile) -> c_int {
 /// Closes the container if this was its last handle. Else it closes with the last one.
 fn close_container(shared: Arc<SharedFile>) -> Fallible<()> {
     match Arc::try_unwrap(shared) {
+        // After a fork the changes are the parent's to commit: the child only lets go of the file.
+        Ok(shared) if shared.generation != system::process::generation() => Ok(()),
         Ok(shared) => Ok(shared.container.close()?),
         Err(_) => Ok(()),
     }

@@ -91,6 +91,11 @@ api! { PLIST:
         encode_to(plist_id, Bytes(buf), nalloc)
     }
 
+    /// Encodes a list: the name of [`H5Pencode1`] in programs for 1.10.
+    fn H5Pencode(plist_id: hid_t, buf: *mut c_void, nalloc: Out<usize>) -> herr_t {
+        encode_to(plist_id, Bytes(buf), nalloc)
+    }
+
     /// Decodes a list.
     fn H5Pdecode(buf: Values<u8>) -> hid_t {
         // The bytes end with an empty name, and nothing after it is read.

@@ -9,6 +9,7 @@ use crate::arguments::{Out, Text, TextOut};
 use crate::codes::{Major, Minor};
 use crate::failure::{Failure, Fallible};
 use crate::ffi::{H5O_token_t, herr_t, hid_t, htri_t};
+use crate::h5p::{self, Kind};
 use crate::h5vl::ConnectorHandle;
 use crate::handles::{self, Object};
 use crate::ids;
@@ -36,6 +37,11 @@ fn register_found(is_it: &dyn Fn(&str, c_int) -> bool) -> Fallible<hid_t> {
     Ok(register(Arc::new(lookup(is_it)?.ok_or_else(not_found)?)))
 }
 
+/// Returns an error where a list is not one for the initialization of connectors. Such lists have no properties.
+fn check_initialization(vipl_id: hid_t) -> Fallible<()> {
+    h5p::list_for(vipl_id, Kind::VolInitialize).map(drop)
+}
+
 fn known_id(is_it: impl Fn(&ConnectorHandle) -> bool) -> Fallible<hid_t> {
     let id = registered_id(is_it).ok_or_else(not_found)?;
     ids::add_reference(id)?;
@@ -44,16 +50,18 @@ fn known_id(is_it: impl Fn(&ConnectorHandle) -> bool) -> Fallible<hid_t> {
 
 api! { VOL:
     /// Registers a connector by its name.
-    fn H5VLregister_connector_by_name(connector_name: Text, _vipl_id: hid_t) -> hid_t {
+    fn H5VLregister_connector_by_name(connector_name: Text, vipl_id: hid_t) -> hid_t {
         let name = connector_name.name("VOL connector name")?;
+        check_initialization(vipl_id)?;
         register_found(&|known, _| known == name)
     }
 
     /// Registers a connector by its number.
-    fn H5VLregister_connector_by_value(connector_value: c_int, _vipl_id: hid_t) -> hid_t {
+    fn H5VLregister_connector_by_value(connector_value: c_int, vipl_id: hid_t) -> hid_t {
         if connector_value < 0 {
             return Err(Failure::argument("negative VOL connector value is disallowed"));
         }
+        check_initialization(vipl_id)?;
         register_found(&|_, known| known == connector_value)
     }
 
