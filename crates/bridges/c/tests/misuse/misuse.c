@@ -382,7 +382,7 @@ static bool show_errors(const job_t_ *job, bool always) {
     int shown = 0;
     while (errors && fgets(line, sizeof line, errors)) {
         bool is_panic = strstr(line, "panicked at") || strstr(line, "memory allocation of");
-        bool is_ours = strncmp(line, "misuse: ", 8) == 0 || strstr(line, "AddressSanitizer");
+        bool is_ours = strncmp(line, "misuse: ", 8) == 0 || strstr(line, "ERROR: AddressSanitizer");
         panicked |= is_panic;
         if ((is_panic || is_ours || (always && line[0] == ' ' && strstr(line, "#"))) && shown++ < 12)
             printf("    %s", line);
