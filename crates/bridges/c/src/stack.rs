@@ -71,14 +71,23 @@ thread_local! {
     static STACK: RefCell<Stack> = RefCell::new(Stack::default());
 }
 
-/// Runs `work` on this thread's stack.
+/// Runs `work` on this thread's stack. A thread that ends has none any more, and still calls functions (libnetcdf does in an exit
+/// handler): they get one that nobody sees.
 pub fn with<T>(work: impl FnOnce(&mut Stack) -> T) -> T {
-    STACK.with(|stack| work(&mut stack.borrow_mut()))
+    let mut work = Some(work);
+    let done = STACK.try_with(|stack| work.take().map(|work| work(&mut stack.borrow_mut())));
+    match (done, work) {
+        (Ok(Some(done)), _) => done,
+        (_, Some(work)) => {
+            work(&mut Stack { automatic: Automatic::Two(None, std::ptr::null_mut()), ..Stack::default() })
+        }
+        (_, None) => unreachable!("the work was done, or it is still there"),
+    }
 }
 
 /// Empties this thread's stack.
 pub fn clear() {
-    STACK.with(|stack| {
+    let _ended = STACK.try_with(|stack| {
         let mut stack = stack.borrow_mut();
         if !stack.records.is_empty() {
             stack.records.clear();
